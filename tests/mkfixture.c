@@ -96,8 +96,7 @@ static int run_sql(struct build *b, const char *path, int line, const char *sql)
 			rc = sqlite3_step(stmt);
 		if (rc != SQLITE_DONE) {
 			fprintf(stderr, "mkfixture: %s:%d: %s, in: %.*s\n",
-				path, line, sqlite3_errmsg(b->db),
-				(int)strcspn(word, "\n"), word);
+				path, line, sqlite3_errmsg(b->db), (int)strcspn(word, "\n"), word);
 			sqlite3_finalize(stmt);
 			return -1;
 		}
@@ -139,8 +138,7 @@ static int run_file(struct build *b, const char *path, int depth)
 			*line = '\0';
 			rc = run_sql(b, path, start_at, start);
 			if (!rc)
-				rc = run_include(b, line + sizeof(include) - 1,
-						 depth + 1);
+				rc = run_include(b, line + sizeof(include) - 1, depth + 1);
 			start = end;
 			start_at = at + 1;
 			continue;
@@ -159,9 +157,8 @@ static int run_file(struct build *b, const char *path, int depth)
 /* Drop the tables that hold no row. */
 static int drop_empty(struct build *b)
 {
-	static const char list[] =
-	    "SELECT name FROM main.sqlite_schema WHERE type = 'table' "
-	    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid";
+	static const char list[] = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND "
+	    "name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid";
 	char **name = NULL;
 	char *msg = NULL;
 	int i, n = 0, rc;
@@ -169,8 +166,7 @@ static int drop_empty(struct build *b)
 	rc = sqlite3_get_table(b->db, list, &name, &n, NULL, &msg);
 	for (i = 1; rc == SQLITE_OK && i <= n; i++) {
 		sqlite3_stmt *stmt = NULL;
-		char *sql =
-		    sqlite3_mprintf("SELECT 1 FROM main.\"%w\"", name[i]);
+		char *sql = sqlite3_mprintf("SELECT 1 FROM main.\"%w\"", name[i]);
 
 		rc = sqlite3_prepare_v2(b->db, sql, -1, &stmt, NULL);
 		sqlite3_free(sql);
@@ -178,8 +174,7 @@ static int drop_empty(struct build *b)
 			rc = sqlite3_step(stmt);
 		sqlite3_finalize(stmt);
 		if (rc == SQLITE_DONE) {
-			sql =
-			    sqlite3_mprintf("DROP TABLE main.\"%w\"", name[i]);
+			sql = sqlite3_mprintf("DROP TABLE main.\"%w\"", name[i]);
 			rc = sqlite3_exec(b->db, sql, NULL, NULL, NULL);
 			sqlite3_free(sql);
 		} else if (rc == SQLITE_ROW) {
@@ -205,9 +200,8 @@ static int make(struct build *b, const char *out)
 	/* A name in double quotes must be a column, never a string. */
 	sqlite3_db_config(b->db, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
 	sqlite3_db_config(b->db, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);
-	if (exec(b, "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF;"
-		    "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;"
-		    "BEGIN") ||
+	if (exec(b, "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF;PRAGMA synchronous = OFF; "
+		    "PRAGMA temp_store = MEMORY;BEGIN") ||
 	    run_file(b, b->in, 0) || (b->lazy && drop_empty(b)) ||
 	    exec(b, "COMMIT; VACUUM"))
 		return -1;

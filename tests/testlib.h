@@ -52,8 +52,7 @@ int main(int argc, char **argv)
 	fixtures = argc > 1 ? argv[1] : "build/fixtures";
 	if (getenv("NSX_TEST") && *getenv("NSX_TEST"))
 		cmocka_set_test_filter(getenv("NSX_TEST"));
-	return _cmocka_run_group_tests("tests", tests, ntests, before_all,
-				       after_all);
+	return _cmocka_run_group_tests("tests", tests, ntests, before_all, after_all);
 }
 
 /* splitmix64: the seed is printed by the tests that use it. */

@@ -87,8 +87,7 @@ static char *build_select(sqlite3 *db, const char *table, const char *cols)
 		const char *name = (const char *)sqlite3_column_text(s, 0);
 
 		if (wanted(cols, name))
-			sqlite3_str_appendf(sql, "%s\"%w\"",
-					    n++ ? "," : "SELECT ", name);
+			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "SELECT ", name);
 	}
 	sqlite3_finalize(s);
 	sqlite3_str_appendf(sql, " FROM \"%w\"", table);
@@ -121,8 +120,7 @@ static uint64_t read_value(sqlite3_stmt *s, int col)
 	}
 }
 
-static int64_t scan(sqlite3 *db, const char *table, const char *cols,
-		    uint64_t *sum)
+static int64_t scan(sqlite3 *db, const char *table, const char *cols, uint64_t *sum)
 {
 	char *sql = build_select(db, table, cols);
 	sqlite3_stmt *s;
@@ -155,8 +153,7 @@ int main(int argc, char **argv)
 		fputs("usage: floor TRACE.sqlite\n", stderr);
 		return 2;
 	}
-	if (sqlite3_open_v2(argv[1], &db, SQLITE_OPEN_READONLY, NULL) !=
-	    SQLITE_OK)
+	if (sqlite3_open_v2(argv[1], &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
 		die(db, argv[1]);
 	for (size_t i = 0; i < COUNT(tables); i++) {
 		int64_t rows = scan(db, tables[i].name, tables[i].cols, &sum);
@@ -166,8 +163,7 @@ int main(int argc, char **argv)
 		printf("%-36s %lld\n", tables[i].name, (long long)rows);
 		events += i ? rows : 0;
 	}
-	printf("events %lld checksum %016llx\n", (long long)events,
-	       (unsigned long long)sum);
+	printf("events %lld checksum %016llx\n", (long long)events, (unsigned long long)sum);
 	sqlite3_close(db);
 	return 0;
 }

@@ -28,8 +28,7 @@ static const char *const shape_names[SH_COUNT] = {
     [SH_METRICS] = "metrics",
 };
 
-static const char usage[] =
-    "usage: gen --kernels N [--seed S] [--procs P] [--metrics HZ]\n"
+static const char usage[] = "usage: gen --kernels N [--seed S] [--procs P] [--metrics HZ]\n"
     "           [--shape SHAPE] [--worst KIND] OUT.sqlite\n"
     "  --procs P     processes, one GPU each (default 2)\n"
     "  --metrics HZ  samples of the GPU metrics a second (default 10000,\n"
@@ -58,8 +57,7 @@ static int64_t number(const char *s, int64_t min, int64_t max)
 	return n;
 }
 
-static int index_of(const char *s, const char *const *names, int n,
-		    const char *complaint)
+static int index_of(const char *s, const char *const *names, int n, const char *complaint)
 {
 	for (int i = 0; i < n; i++)
 		if (!strcmp(s, names[i]))
@@ -95,8 +93,7 @@ static void parse(int argc, char **argv, struct opts *o)
 			o->metrics_hz = (int)number(optarg, 0, 1000000);
 			break;
 		case 'w':
-			o->worst = (enum worst)index_of(optarg, worst_names,
-							W_COUNT,
+			o->worst = (enum worst)index_of(optarg, worst_names, W_COUNT,
 							"no such worst case:");
 			break;
 		case 'S':

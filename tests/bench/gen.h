@@ -376,8 +376,7 @@ struct rows {
 	int64_t grid_id, unique;
 };
 
-void rows_init(struct rows *r, struct out *o, const struct opts *opts,
-	       struct model *m);
+void rows_init(struct rows *r, struct out *o, const struct opts *opts, struct model *m);
 /* A zeroed row; the pointer holds until the next rows_add() of the table. */
 void *rows_add(struct rows *r, enum table t);
 void *rows_at(struct rows *r, enum table t, size_t i);
@@ -446,8 +445,7 @@ struct meter {
 };
 
 void meter_init(struct meter *m, struct out *o, const struct opts *opts);
-void meter_use(struct meter *m, int gpu, enum use use, int64_t start,
-	       int64_t end);
+void meter_use(struct meter *m, int gpu, enum use use, int64_t start, int64_t end);
 /* Writes the samples up to a time, from which on nothing changes. */
 void meter_flush(struct meter *m, int64_t until);
 void meter_done(struct meter *m);
@@ -456,8 +454,7 @@ void meter_done(struct meter *m);
 
 struct sim;
 
-struct sim *sim_new(const struct opts *opts, struct model *m, struct rows *r,
-		    struct meter *meter);
+struct sim *sim_new(const struct opts *opts, struct model *m, struct rows *r, struct meter *meter);
 /* Plays one step of every rank; false once all kernels are out. */
 bool sim_step(struct sim *s);
 /* The time up to which every rank has come. */

@@ -20,8 +20,7 @@ static void allocate(struct sim *s, struct rank *r, int64_t bytes, bool is_free)
 	int64_t drain = is_free ? later(0, r->last_end - r->now) : 0;
 
 	m->start = r->now + 2 * US;
-	api_call(s, r, is_free ? API_FREE : API_MALLOC,
-		 drain + rng_in(&r->rng, 60 * US, 300 * US));
+	api_call(s, r, is_free ? API_FREE : API_MALLOC, drain + rng_in(&r->rng, 60 * US, 300 * US));
 	m->rank = r->id;
 	m->corr = r->corr;
 	m->bytes = bytes;
@@ -63,11 +62,9 @@ static void load(struct sim *s, struct rank *r)
 		allocate(s, r, INT64_C(64) << 20, false);
 	}
 	for (int i = 0; i < 4; i++)
-		copy_async(s, r, S_COPY, HTOD, PINNED, DEVICE,
-			   rng_in(&r->rng, 1, 8) << 20);
+		copy_async(s, r, S_COPY, HTOD, PINNED, DEVICE, rng_in(&r->rng, 1, 8) << 20);
 	for (int i = 0; i < 2; i++)
-		copy_blocking(s, r, HTOD, PAGEABLE, DEVICE,
-			      rng_in(&r->rng, 1, 64) << 10);
+		copy_blocking(s, r, HTOD, PAGEABLE, DEVICE, rng_in(&r->rng, 1, 64) << 10);
 	wait_for(s, r, S_COPY, S_COMPUTE);
 }
 
@@ -108,8 +105,7 @@ static void meet(struct sim *s, int type)
 		last = later(last, s->pending[i].arrival);
 	ns = ns * rng_in(&s->rng, 90, 115) / 100;
 	for (int i = 0; i < s->npending; i++) {
-		struct kernel_row *k =
-		    rows_at(s->rows, T_KERNEL, s->pending[i].row);
+		struct kernel_row *k = rows_at(s->rows, T_KERNEL, s->pending[i].row);
 
 		k->end = last + ns + rng_in(&s->rng, 0, 12 * US);
 		occupy(s, &s->ranks[k->rank], S_COMM, U_COMM, k->start, k->end);
@@ -129,8 +125,7 @@ static void hand_over(struct sim *s, struct rank *r, bool to_autograd)
 	} else {
 		sched(s, r, TH_AUTOGRAD, false, r->now + 3 * US);
 		sched(s, r, TH_MAIN, true, r->now + 6 * US);
-		os_call(s, r, TH_MAIN, OS_COND_WAIT, r->handed_over,
-			r->now + 7 * US);
+		os_call(s, r, TH_MAIN, OS_COND_WAIT, r->handed_over, r->now + 7 * US);
 		r->thread = TH_MAIN;
 	}
 	r->now += 8 * US;
@@ -163,8 +158,7 @@ static void others(struct sim *s, struct rank *r)
 
 	while (t < now) {
 		int64_t dur = rng_in(&r->rng, 20 * US, 200 * US);
-		enum os_call what =
-		    rng_one_in(&r->rng, 5) ? OS_MUNMAP : OS_READ;
+		enum os_call what = rng_one_in(&r->rng, 5) ? OS_MUNMAP : OS_READ;
 
 		os_call(s, r, TH_LOADER, what, t, t + dur);
 		if (what == OS_READ && rng_one_in(&r->rng, 2)) {
@@ -183,8 +177,7 @@ static void others(struct sim *s, struct rank *r)
 	r->now = now;
 	os_call(s, r, TH_EVENTS, OS_POLL, r->step_start, now);
 	if (rng_one_in(&r->rng, 4))
-		os_call(s, r, TH_EVENTS, OS_IOCTL, now - 300 * US,
-			now - 50 * US);
+		os_call(s, r, TH_EVENTS, OS_IOCTL, now - 300 * US, now - 50 * US);
 }
 
 static void end_step(struct sim *s, struct rank *r)
@@ -221,8 +214,7 @@ static void play(struct sim *s, struct rank *r, const struct act *a)
 		launch(s, r, API_CU_LAUNCH_EX, a->arg);
 		break;
 	case A_COPY:
-		copy_async(s, r, S_COMPUTE, DTOD, DEVICE, DEVICE,
-			   (int64_t)a->arg << 10);
+		copy_async(s, r, S_COMPUTE, DTOD, DEVICE, DEVICE, (int64_t)a->arg << 10);
 		break;
 	case A_PREFETCH:
 		prefetch(s, r, (int64_t)a->arg << 10);
@@ -280,8 +272,7 @@ struct sim *sim_new(const struct opts *opts, struct model *m, struct rows *rows,
 
 		*r = (struct rank){.id = i, .corr = 2600000 + 500 * (i % 64)};
 		r->rng.s = opts->seed + 1 + (uint64_t)i;
-		r->queue_depth =
-		    opts->procs <= FEW_PROCESSES ? QUEUE_DEPTH : SMALL_QUEUE;
+		r->queue_depth = opts->procs <= FEW_PROCESSES ? QUEUE_DEPTH : SMALL_QUEUE;
 		r->now = FIRST_NS + rng_in(&r->rng, 0, 2 * MS);
 		r->op = 990000 + 1000 * (i % 64);
 		r->seq = 45000;
@@ -304,8 +295,7 @@ void sim_unwind(struct sim *s)
 		struct rank *r = &s->ranks[i];
 
 		while (r->nopen) {
-			struct nvtx_row *row =
-			    rows_at(s->rows, T_NVTX, r->open[--r->nopen]);
+			struct nvtx_row *row = rows_at(s->rows, T_NVTX, r->open[--r->nopen]);
 
 			row->end = r->now += rng_in(&r->rng, 100, 400);
 		}

@@ -13,12 +13,9 @@ struct label {
 	const char *name, *label;
 };
 
-static void enumeration(struct out *o, const char *table, const struct label *l,
-			size_t n)
+static void enumeration(struct out *o, const char *table, const struct label *l, size_t n)
 {
-	out_sql(o,
-		"CREATE TABLE %s (id INTEGER NOT NULL PRIMARY KEY, name TEXT, "
-		"label TEXT)",
+	out_sql(o, "CREATE TABLE %s (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT)",
 		table);
 	for (size_t i = 0; i < n; i++)
 		out_sql(o, "INSERT INTO %s VALUES(%d, %Q, %Q)", table, l[i].id,
@@ -96,13 +93,11 @@ static void memory_enumerations(struct out *o)
 	enumeration(o, "ENUM_CUDA_MEM_KIND", kinds, COUNT(kinds));
 	enumeration(o, "ENUM_CUDA_DEV_MEM_EVENT_OPER", opers, COUNT(opers));
 	enumeration(o, "ENUM_CUPTI_STREAM_TYPE", streams, COUNT(streams));
-	enumeration(o, "ENUM_CUDA_KERNEL_LAUNCH_TYPE", launches,
-		    COUNT(launches));
+	enumeration(o, "ENUM_CUDA_KERNEL_LAUNCH_TYPE", launches, COUNT(launches));
 }
 
 /* A row of a table whose columns are all text. */
-static void pair(struct out *o, enum table t, const char *name,
-		 const char *value)
+static void pair(struct out *o, enum table t, const char *name, const char *value)
 {
 	out_text(o, t, 0, name);
 	out_text(o, t, 1, value);
@@ -184,10 +179,7 @@ static void gpus(struct out *o, const struct opts *opts)
 			const int64_t w[] = {metric_type_id(g), 17, KEEP,
 					     i + 1};
 
-			snprintf(text, sizeof(text),
-				 "GPU Metrics [GH100], GPU "
-				 "%d",
-				 g);
+			snprintf(text, sizeof(text), "GPU Metrics [GH100], GPU %d", g);
 			out_text(o, T_GPU_METRICS, 2, text);
 			out_text(o, T_GPU_METRICS, 4, metric_names[i]);
 			out_row(o, T_GPU_METRICS, w, COUNT(w));
@@ -210,8 +202,7 @@ static void process(struct out *o, const struct opts *opts, int rank,
 	out_row(o, T_CUDA_CONTEXT, context, COUNT(context));
 	for (int t = 0; t < TH_COUNT; t++) {
 		const int64_t v[] = {thread_names[t], 20,
-				     rank_global_pid(rank) |
-					 rank_tid(rank, (enum thread)t)};
+				     rank_global_pid(rank) | rank_tid(rank, (enum thread)t)};
 
 		out_row(o, T_THREAD_NAME, v, COUNT(v));
 	}

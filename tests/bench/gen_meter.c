@@ -66,20 +66,17 @@ static void widen(struct meter *m, int64_t nbins)
 		for (int u = 0; u < U_COUNT; u++) {
 			int64_t *b = grow(m->busy[g][u], (size_t)n, sizeof(*b));
 
-			memset(b + m->nbins, 0,
-			       (size_t)(n - m->nbins) * sizeof(*b));
+			memset(b + m->nbins, 0, (size_t)(n - m->nbins) * sizeof(*b));
 			m->busy[g][u] = b;
 		}
 	m->nbins = n;
 }
 
-void meter_use(struct meter *m, int gpu, enum use use, int64_t start,
-	       int64_t end)
+void meter_use(struct meter *m, int gpu, enum use use, int64_t start, int64_t end)
 {
 	if (!m->period_ns)
 		return;
-	for (int64_t bin = start / m->period_ns; bin * m->period_ns < end;
-	     bin++) {
+	for (int64_t bin = start / m->period_ns; bin * m->period_ns < end; bin++) {
 		int64_t from = bin * m->period_ns, to = from + m->period_ns;
 
 		if (bin < m->base)
@@ -101,8 +98,7 @@ static void sample(struct meter *m, int gpu, int64_t bin)
 
 		for (int u = 0; u < U_COUNT; u++)
 			value += weights[i][u] * m->busy[gpu][u][bin];
-		value =
-		    value / m->period_ns + (value > 0) * rng_in(&m->rng, -2, 2);
+		value = value / m->period_ns + (value > 0) * rng_in(&m->rng, -2, 2);
 		if (i < 2)
 			value = 1980000000 - rng_in(&m->rng, 0, 40) * 1000000;
 		else if (value < 0)

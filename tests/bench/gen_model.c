@@ -51,8 +51,7 @@ static void copy_op(struct builder *b, int kib)
 	act(b, A_POP, 0);
 }
 
-static void collective(struct builder *b, enum name op_name, enum name api_name,
-		       int kernel)
+static void collective(struct builder *b, enum name op_name, enum name api_name, int kernel)
 {
 	act(b, A_PUSH, (int)op_name);
 	act(b, A_PUSH, (int)api_name);
@@ -211,8 +210,7 @@ void model_init(struct model *m, struct out *o, const struct opts *opts)
 	    [SH_METRICS] = metrics_step,
 	};
 	struct builder b = {.m = m, .o = o, .rng = {opts->seed ^ 0x6d6f64656c}};
-	int64_t layers =
-	    opts->kernels / opts->procs / WANTED_STEPS / KERNELS_PER_LAYER;
+	int64_t layers = opts->kernels / opts->procs / WANTED_STEPS / KERNELS_PER_LAYER;
 
 	*m = (struct model){0};
 	add_names(&b, opts->worst);

@@ -145,8 +145,7 @@ static void add_kernel(struct builder *b, char *short_name, char *name,
 	struct rng *r = &b->rng;
 	struct kernel_type *k;
 
-	m->kernels =
-	    grow(m->kernels, (size_t)m->nkernels + 1, sizeof(*m->kernels));
+	m->kernels = grow(m->kernels, (size_t)m->nkernels + 1, sizeof(*m->kernels));
 	k = &m->kernels[m->nkernels++];
 	*k = (struct kernel_type){.name = name, .short_name = short_name};
 	k->ns = rng_in(r, lo_ns, hi_ns);
@@ -157,8 +156,7 @@ static void add_kernel(struct builder *b, char *short_name, char *name,
 	k->dynamic_smem = rng_in(r, 0, 2) * 16384;
 }
 
-static void add_elementwise(struct builder *b, const char *short_name,
-			    int64_t lo_ns, int64_t hi_ns)
+static void add_elementwise(struct builder *b, const char *short_name, int64_t lo_ns, int64_t hi_ns)
 {
 	static const char *const functors[] = {
 	    "CUDAFunctor_add<float>",
@@ -190,8 +188,7 @@ static void add_gemms(struct builder *b)
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		for (size_t j = 0; j < COUNT(cols); j++) {
-			char *s = text("nvjet_tst_%dx%d_64x4_2x1_v_bz_coopB_%s",
-				       rows[i], cols[j],
+			char *s = text("nvjet_tst_%dx%d_64x4_2x1_v_bz_coopB_%s", rows[i], cols[j],
 				       (i + j) % 2 ? "TNT" : "bias_TNN");
 
 			add_kernel(b, s, text("%s", s), 22000, 70000);
@@ -219,13 +216,11 @@ void add_kernels(struct builder *b, enum worst worst)
 	for (int c = 0; c < K_CLASSES; c++) {
 		b->first[c] = m->nkernels;
 		if (c == K_TINY)
-			add_elementwise(b, "vectorized_elementwise_kernel",
-					1200, 2200);
+			add_elementwise(b, "vectorized_elementwise_kernel", 1200, 2200);
 		else if (c == K_ELEM)
 			add_elementwise(b, "elementwise_kernel", 2500, 12000);
 		else if (c == K_BIG)
-			add_elementwise(b, "unrolled_elementwise_kernel", 15000,
-					40000);
+			add_elementwise(b, "unrolled_elementwise_kernel", 15000, 40000);
 		else if (c == K_GEMM)
 			add_gemms(b);
 		for (size_t i = 0; i < COUNT(special); i++)
@@ -238,8 +233,7 @@ void add_kernels(struct builder *b, enum worst worst)
 	m->first_nccl = b->first[K_COMM];
 	for (int i = 0; i < m->nkernels; i++) {
 		struct kernel_type *k = &m->kernels[i];
-		const struct kernel_type *use =
-		    worst == W_ONE_NAME ? &m->kernels[0] : k;
+		const struct kernel_type *use = worst == W_ONE_NAME ? &m->kernels[0] : k;
 
 		k->name_id = intern(b, use->name);
 		k->short_id = intern(b, use->short_name);

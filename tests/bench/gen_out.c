@@ -143,10 +143,8 @@ static void create(struct out *o, enum table t)
 	size_t d, n = 0;
 
 	snprintf(cols, sizeof(cols), "%s", tables[t].cols);
-	d = (size_t)snprintf(ddl, sizeof(ddl), "CREATE TABLE %s (",
-			     tables[t].name);
-	for (char *c = strtok_r(cols, " ", &save); c;
-	     c = strtok_r(NULL, " ", &save), n++) {
+	d = (size_t)snprintf(ddl, sizeof(ddl), "CREATE TABLE %s (", tables[t].name);
+	for (char *c = strtok_r(cols, " ", &save); c; c = strtok_r(NULL, " ", &save), n++) {
 		const char *type = strstr(c, ":T")   ? "TEXT"
 				   : strstr(c, ":R") ? "REAL"
 						     : "INTEGER";
@@ -156,13 +154,11 @@ static void create(struct out *o, enum table t)
 
 		c[strcspn(c, ":*!")] = '\0';
 		d += (size_t)snprintf(ddl + d, sizeof(ddl) - d,
-				      "%s\n    \"%s\" %s%s", n ? "," : "", c,
-				      type, rule);
+				      "%s\n    \"%s\" %s%s", n ? "," : "", c, type, rule);
 	}
 	snprintf(ddl + d, sizeof(ddl) - d, "\n)");
 	exec(o, ddl);
-	d = (size_t)snprintf(ins, sizeof(ins), "INSERT INTO %s VALUES(?",
-			     tables[t].name);
+	d = (size_t)snprintf(ins, sizeof(ins), "INSERT INTO %s VALUES(?", tables[t].name);
 	while (--n)
 		d += (size_t)snprintf(ins + d, sizeof(ins) - d, ",?");
 	snprintf(ins + d, sizeof(ins) - d, ")");
@@ -177,9 +173,8 @@ void out_open(struct out *o, const char *path)
 		die("cannot replace '%s': %s", path, strerror(errno));
 	if (sqlite3_open(path, &o->db) != SQLITE_OK)
 		die("cannot open '%s': %s", path, sqlite3_errmsg(o->db));
-	exec(o, "PRAGMA page_size=4096; PRAGMA journal_mode=OFF;"
-		"PRAGMA synchronous=OFF; PRAGMA cache_size=-65536;"
-		"PRAGMA locking_mode=EXCLUSIVE; BEGIN");
+	exec(o, "PRAGMA page_size=4096; PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF; PRAGMA "
+		"cache_size=-65536;PRAGMA locking_mode=EXCLUSIVE; BEGIN");
 }
 
 /* Exports are lazy by default: a table appears with its first row. */
@@ -202,8 +197,7 @@ int64_t out_string(struct out *o, const char *text)
 void out_text(struct out *o, enum table t, int col, const char *text)
 {
 	sqlite3_stmt *s = insert(o, t);
-	int rc = text
-		     ? sqlite3_bind_text(s, col + 1, text, -1, SQLITE_TRANSIENT)
+	int rc = text ? sqlite3_bind_text(s, col + 1, text, -1, SQLITE_TRANSIENT)
 		     : sqlite3_bind_null(s, col + 1);
 
 	if (rc != SQLITE_OK)
@@ -262,10 +256,7 @@ void out_shuffle(struct out *o)
 			continue;
 		out_sql(o, "CREATE TEMP TABLE old AS SELECT * FROM %s", name);
 		out_sql(o, "DELETE FROM %s", name);
-		out_sql(o,
-			"INSERT INTO %s SELECT * FROM old ORDER BY "
-			"scramble(rowid)",
-			name);
+		out_sql(o, "INSERT INTO %s SELECT * FROM old ORDER BY scramble(rowid)", name);
 		out_sql(o, "DROP TABLE old");
 	}
 	o->shuffled = true;
@@ -280,8 +271,7 @@ void out_close(struct out *o)
 		exec(o, "VACUUM"); /* an export has no free pages */
 	for (enum table t = 0; t < T_FIXED; t++)
 		if (o->rows[t])
-			printf("%-36s %lld\n", tables[t].name,
-			       (long long)o->rows[t]);
+			printf("%-36s %lld\n", tables[t].name, (long long)o->rows[t]);
 	if (sqlite3_close(o->db) != SQLITE_OK)
 		die("cannot close the file: %s", sqlite3_errmsg(o->db));
 }

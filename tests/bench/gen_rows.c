@@ -56,8 +56,7 @@ static const size_t row_sizes[T_FIXED] = {
     [T_MEMORY] = sizeof(struct memory_row),
 };
 
-void rows_init(struct rows *r, struct out *o, const struct opts *opts,
-	       struct model *m)
+void rows_init(struct rows *r, struct out *o, const struct opts *opts, struct model *m)
 {
 	*r = (struct rows){.out = o, .opts = opts, .model = m};
 	r->rng.s = opts->seed ^ 0x726f7773;
@@ -109,18 +108,15 @@ static void put_kernel(struct rows *r, const void *row)
 	const struct kernel_row *k = row;
 	const struct kernel_type *t = &r->model->kernels[k->type];
 	int64_t name = t->name_id, short_name = t->short_id;
-	int64_t grid = r->opts->shape == SH_TRAINING
-			   ? t->grid + (r->grid_id % 7) * 8
+	int64_t grid = r->opts->shape == SH_TRAINING ? t->grid + (r->grid_id % 7) * 8
 			   : rng_in(&r->rng, 1, 4096);
 	bool comm = k->type >= r->model->first_nccl;
 	char text[512];
 
 	if (r->opts->worst == W_KERNEL_NAMES) {
-		snprintf(text, sizeof(text), "triton_poi_fused_add_%lld",
-			 (long long)r->grid_id);
+		snprintf(text, sizeof(text), "triton_poi_fused_add_%lld", (long long)r->grid_id);
 		short_name = out_string(r->out, text);
-		snprintf(text, sizeof(text), "%.440s #%lld", t->name,
-			 (long long)r->grid_id);
+		snprintf(text, sizeof(text), "%.440s #%lld", t->name, (long long)r->grid_id);
 		name = out_string(r->out, text);
 	}
 	PUT(T_KERNEL, ON_GPU(k), name, short_name, name, 1, 1, t->regs,
@@ -146,13 +142,11 @@ static void put_api(struct rows *r, const void *row)
 {
 	const struct api_row *a = row;
 	PUT(T_RUNTIME, a->start, a->end, apis[a->api].class,
-	    global_tid(a->rank, a->thread), a->corr, r->api_id[a->api], a->ret,
-	    NONE);
+	    global_tid(a->rank, a->thread), a->corr, r->api_id[a->api], a->ret, NONE);
 }
 
 /* The text of one instance, as PyTorch writes it. */
-static void nvtx_text(struct rows *r, const struct nvtx_row *n, char *text,
-		      size_t size)
+static void nvtx_text(struct rows *r, const struct nvtx_row *n, char *text, size_t size)
 {
 	const struct nvtx_name *name = &r->model->names[n->name];
 	long long op = (long long)n->op, seq = (long long)n->seq;
@@ -165,15 +159,13 @@ static void nvtx_text(struct rows *r, const struct nvtx_row *n, char *text,
 		snprintf(text, size, "%s, op_id = %lld", name->text, op);
 		break;
 	case N_SEQ:
-		snprintf(text, size, "%s, seq = %lld, op_id = %lld", name->text,
-			 seq, op);
+		snprintf(text, size, "%s, seq = %lld, op_id = %lld", name->text, seq, op);
 		break;
 	case N_STEP:
 		snprintf(text, size, "%s %lld", name->text, seq);
 		break;
 	case N_UNIQUE:
-		snprintf(text, size, "%s%llx", name->text,
-			 (long long)r->unique++);
+		snprintf(text, size, "%s%llx", name->text, (long long)r->unique++);
 		break;
 	}
 }
@@ -197,8 +189,7 @@ static void put_nvtx(struct rows *r, const void *row)
 	PUT(T_NVTX, n->start, n->end, n->type,
 	    n->type == NVTX_START_END ? n->op : NONE, NONE, NONE, KEEP,
 	    global_tid(n->rank, n->thread),
-	    n->type == NVTX_START_END ? global_tid(n->rank, TH_MAIN) : NONE,
-	    text_id, name->domain);
+	    n->type == NVTX_START_END ? global_tid(n->rank, TH_MAIN) : NONE, text_id, name->domain);
 }
 
 static void put_sync(struct rows *r, const void *row)
@@ -212,16 +203,14 @@ static void put_event(struct rows *r, const void *row)
 {
 	const struct event_row *e = row;
 	PUT(T_EVENT, 0, rank_ordinal(r->opts, e->rank), CONTEXT, 0,
-	    stream_id(e->stream), e->corr, rank_global_pid(e->rank), e->event,
-	    e->event_sync);
+	    stream_id(e->stream), e->corr, rank_global_pid(e->rank), e->event, e->event_sync);
 }
 
 static void put_overhead(struct rows *r, const void *row)
 {
 	const struct overhead_row *h = row;
 	PUT(T_OVERHEAD, h->start, h->end, 103, global_tid(h->rank, h->thread),
-	    h->corr, h->type == OVERHEAD_FULL ? r->full_id : r->lazy_id,
-	    h->type);
+	    h->corr, h->type == OVERHEAD_FULL ? r->full_id : r->lazy_id, h->type);
 }
 
 static void put_os(struct rows *r, const void *row)
@@ -234,8 +223,7 @@ static void put_os(struct rows *r, const void *row)
 static void put_sched(struct rows *r, const void *row)
 {
 	const struct sched_row *s = row;
-	PUT(T_SCHED, s->start, s->cpu, s->in, global_tid(s->rank, s->thread), 0,
-	    NONE);
+	PUT(T_SCHED, s->start, s->cpu, s->in, global_tid(s->rank, s->thread), 0, NONE);
 }
 
 static void put_memory(struct rows *r, const void *row)

@@ -12,8 +12,7 @@ enum { MANY_STREAMS = 100000 };
 
 int sim_streams(const struct opts *opts)
 {
-	return S_FIXED +
-	       (opts->worst == W_STREAMS ? MANY_STREAMS / opts->procs : 0);
+	return S_FIXED + (opts->worst == W_STREAMS ? MANY_STREAMS / opts->procs : 0);
 }
 
 /* ---- the host ---------------------------------------------------------- */
@@ -46,8 +45,7 @@ void os_call(struct sim *s, struct rank *r, enum thread thread,
 			       .call = what};
 }
 
-void sched(struct sim *s, struct rank *r, enum thread thread, bool in,
-	   int64_t time)
+void sched(struct sim *s, struct rank *r, enum thread thread, bool in, int64_t time)
 {
 	struct sched_row *row = rows_add(s->rows, T_SCHED);
 
@@ -120,8 +118,7 @@ void pop(struct sim *s, struct rank *r)
 
 /* ---- the device -------------------------------------------------------- */
 
-static void overhead(struct sim *s, struct rank *r, int type, int64_t start,
-		     int64_t end)
+static void overhead(struct sim *s, struct rank *r, int type, int64_t start, int64_t end)
 {
 	struct overhead_row *row = rows_add(s->rows, T_OVERHEAD);
 
@@ -143,8 +140,7 @@ int64_t ready(struct rank *r, int stream, int64_t given)
 	return later(start, l->wait_until + rng_in(&r->rng, 900, 1900));
 }
 
-void occupy(struct sim *s, struct rank *r, int stream, enum use use,
-	    int64_t start, int64_t end)
+void occupy(struct sim *s, struct rank *r, int stream, enum use use, int64_t start, int64_t end)
 {
 	r->lanes[stream].free_at = end;
 	r->last_end = later(r->last_end, end);
@@ -195,8 +191,7 @@ int64_t launch_call(struct sim *s, struct rank *r, enum api api, int type)
 	return start + dur * 6 / 10;
 }
 
-struct kernel_row *add_kernel(struct sim *s, struct rank *r, int type,
-			      int stream, int64_t start)
+struct kernel_row *add_kernel(struct sim *s, struct rank *r, int type, int stream, int64_t start)
 {
 	struct kernel_row *k = rows_add(s->rows, T_KERNEL);
 
@@ -243,8 +238,7 @@ void launch(struct sim *s, struct rank *r, enum api api, int type)
 	if (named || s->opts->worst == W_NESTED)
 		push(s, r, named ? NM_UNIQUE : NM_MUL);
 	if (s->opts->worst == W_STREAMS)
-		stream =
-		    (int)rng_in(&r->rng, S_FIXED, sim_streams(s->opts) - 1);
+		stream = (int)rng_in(&r->rng, S_FIXED, sim_streams(s->opts) - 1);
 	if (api == API_CU_LAUNCH_EX && rng_one_in(&r->rng, 4))
 		api_call(s, r, API_CU_ATTR, rng_in(&r->rng, 300, 500));
 	if (rng_one_in(&r->rng, 32))
@@ -293,8 +287,7 @@ void copy_async(struct sim *s, struct rank *r, int stream, int kind, int src,
 }
 
 /* A copy from or to pageable memory: the call ends with it. */
-void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst,
-		   int64_t bytes)
+void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst, int64_t bytes)
 {
 	size_t i = s->rows->of[T_RUNTIME].n;
 	int64_t given = r->now + 3 * US;
@@ -347,8 +340,7 @@ void wait_for(struct sim *s, struct rank *r, int from, int to)
 			       .corr = r->corr,
 			       .event = event,
 			       .event_sync = r->event};
-	r->lanes[to].wait_until =
-	    later(r->lanes[to].wait_until, r->lanes[from].free_at);
+	r->lanes[to].wait_until = later(r->lanes[to].wait_until, r->lanes[from].free_at);
 }
 
 void wait_stream(struct sim *s, struct rank *r)
@@ -356,8 +348,7 @@ void wait_stream(struct sim *s, struct rank *r)
 	int64_t start = r->now;
 	struct sync_row *w;
 
-	api_call(s, r, API_STREAM_SYNC,
-		 later(4 * US, r->last_end + 2 * US - start));
+	api_call(s, r, API_STREAM_SYNC, later(4 * US, r->last_end + 2 * US - start));
 	w = rows_add(s->rows, T_SYNC);
 	*w = (struct sync_row){.start = start + 400,
 			       .end = later(start + 2 * US, r->last_end + US),

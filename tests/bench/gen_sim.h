@@ -67,20 +67,17 @@ void pop(struct sim *s, struct rank *r);
 
 void os_call(struct sim *s, struct rank *r, enum thread thread,
 	     enum os_call what, int64_t start, int64_t end);
-void sched(struct sim *s, struct rank *r, enum thread thread, bool in,
-	   int64_t time);
+void sched(struct sim *s, struct rank *r, enum thread thread, bool in, int64_t time);
 
 /* ---- the device -------------------------------------------------------- */
 
 /* When work given to a stream at a time can begin. */
 int64_t ready(struct rank *r, int stream, int64_t given);
-void occupy(struct sim *s, struct rank *r, int stream, enum use use,
-	    int64_t start, int64_t end);
+void occupy(struct sim *s, struct rank *r, int stream, enum use use, int64_t start, int64_t end);
 /* The call that launches a kernel; returns when the device has it. */
 int64_t launch_call(struct sim *s, struct rank *r, enum api api, int type);
 /* The row of a launched kernel, still without its end. */
-struct kernel_row *add_kernel(struct sim *s, struct rank *r, int type,
-			      int stream, int64_t start);
+struct kernel_row *add_kernel(struct sim *s, struct rank *r, int type, int stream, int64_t start);
 void launch(struct sim *s, struct rank *r, enum api api, int type);
 /* The row of a copy given to a stream; returns its end. */
 int64_t copy(struct sim *s, struct rank *r, int stream, int kind, int src,
@@ -88,8 +85,7 @@ int64_t copy(struct sim *s, struct rank *r, int stream, int kind, int src,
 void copy_async(struct sim *s, struct rank *r, int stream, int kind, int src,
 		int dst, int64_t bytes);
 /* From or to pageable memory: the call ends with the copy. */
-void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst,
-		   int64_t bytes);
+void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst, int64_t bytes);
 void clear(struct sim *s, struct rank *r, int64_t bytes);
 /* One stream waits for what another has been given so far. */
 void wait_for(struct sim *s, struct rank *r, int from, int to);

@@ -56,8 +56,7 @@ static void drop_cache(void)
 	close(fd);
 }
 
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
-		  struct nsx_err *err)
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct sum *s = ctx;
 
@@ -142,8 +141,7 @@ static struct sum scan(int mode)
 		die(err.msg);
 	if (mode == COUNT)
 		all.rows = nsx_scan_rows(job.scan, 0);
-	else if (mode != PLAN &&
-		 nsx_par(n, nsx_scan_parts(job.scan), run_part, &job, &err))
+	else if (mode != PLAN && nsx_par(n, nsx_scan_parts(job.scan), run_part, &job, &err))
 		die(err.msg);
 	for (unsigned i = 0; i < nsx_scan_parts(job.scan); i++) {
 		all.rows += job.sum[i].rows;
@@ -186,8 +184,7 @@ int main(int argc, char **argv)
 			took[m][r] = now() - t;
 			if (m == STEP)
 				want = s;
-			else if (m < PLAN &&
-				 (s.rows != want.rows || s.check != want.check))
+			else if (m < PLAN && (s.rows != want.rows || s.check != want.check))
 				die("the readers differ");
 		}
 	printf("%s: %zu rows, %u columns\n", table, want.rows, ncolumns);
@@ -197,8 +194,7 @@ int main(int argc, char **argv)
 		double t = took[m][rounds / 2];
 
 		printf("  %-14s %8.3f s %8.1f ns/row %7.2fx\n", names[m], t,
-		       t * 1e9 / (double)(want.rows ? want.rows : 1),
-		       took[STEP][rounds / 2] / t);
+		       t * 1e9 / (double)(want.rows ? want.rows : 1), took[STEP][rounds / 2] / t);
 	}
 	return 0;
 }

@@ -144,8 +144,7 @@ static int is_culprit(int rank)
 
 static int is_traced(int rank)
 {
-	return !job.is_digest ||
-	       (job.traces && rank % (job.ranks / job.traces) == 0);
+	return !job.is_digest || (job.traces && rank % (job.ranks / job.traces) == 0);
 }
 
 static void emit(struct rank *r, int64_t start, int64_t end, int name,
@@ -178,10 +177,8 @@ static double factor(int r, int s, int i, int with_fault)
 
 	if (job.fault == JITTER)
 		f *= 1 + 0.0002 * job.strength * normal(r, s, 7);
-	if (with_fault && is_culprit(r) &&
-	    (job.fault == GPU_SLOW || job.fault == HOST_SLOW))
-		f *= 1 + (job.fault == GPU_SLOW ? 0.07 : 0.05) *
-			 job.strength / 100;
+	if (with_fault && is_culprit(r) && (job.fault == GPU_SLOW || job.fault == HOST_SLOW))
+		f *= 1 + (job.fault == GPU_SLOW ? 0.07 : 0.05) * job.strength / 100;
 	return f;
 }
 
@@ -191,16 +188,14 @@ static int64_t extra_host(int r, int s, int with_fault)
 		return 0;
 	if (job.fault == CPU_LATE && r == job.culprit)
 		return of_fault(1.5e6);
-	if (job.fault == ROTATING &&
-	    r == (int)(uniform(-1, s, 3) * job.ranks))
+	if (job.fault == ROTATING && r == (int)(uniform(-1, s, 3) * job.ranks))
 		return of_fault(1.5e6);
 	if (job.fault == TRANSIENT && r == job.culprit && s % 7 >= 5)
 		return of_fault(3e6);
 	return 0;
 }
 
-static void compute(struct rank *v, int r, int s, int i, int64_t ns, int name,
-		    int with_fault)
+static void compute(struct rank *v, int r, int s, int i, int64_t ns, int name, int with_fault)
 {
 	struct rank *x = &v[r];
 	int64_t start = x->compute + 1000;
@@ -231,10 +226,8 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 		if (start < v[r].comm + 1100)
 			start = v[r].comm + 1100;
 		/* The backward pass runs on beside it: see hide(). */
-		v[r].comm = last + transfer +
-			(int64_t)(700 * job.ends * uniform(r, -5, stream)) +
-			(int64_t)(300 * job.ends *
-				  uniform(r, s, 2000 + (int)v[r].n));
+		v[r].comm = last + transfer + (int64_t)(700 * job.ends * uniform(r, -5, stream)) +
+			(int64_t)(300 * job.ends * uniform(r, s, 2000 + (int)v[r].n));
 		emit(&v[r], start, v[r].comm, op, stream, first, by);
 		if (!async) {
 			v[r].compute = v[r].comm;
@@ -274,8 +267,7 @@ static void hide(struct rank *x, size_t from, struct step *step)
 			continue;
 		while (first < x->nbusy && x->busy[first].end <= e->start)
 			first++;
-		for (size_t k = first; k < x->nbusy &&
-				       x->busy[k].start < e->end; k++)
+		for (size_t k = first; k < x->nbusy && x->busy[k].start < e->end; k++)
 			shown -= (x->busy[k].end < e->end ? x->busy[k].end :
 							    e->end) -
 				 (x->busy[k].start > e->start ?
@@ -292,8 +284,7 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 
 	st->host = x->free_at + 100000;
 	st->data = st->host + 60000 + (int64_t)(20000 * uniform(r, s, 1));
-	if (with_fault && is_culprit(r) &&
-	    (job.fault == DATA_LATE || job.fault == DATA_MOST))
+	if (with_fault && is_culprit(r) && (job.fault == DATA_LATE || job.fault == DATA_MOST))
 		st->data += of_fault(1.5e6);
 	st->launch = st->data + 5000 + extra_host(r, s, with_fault);
 	st->gpu = x->compute = x->comm = st->launch + 10000;
@@ -317,18 +308,15 @@ static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
 }
 
 /* Of the ranks at one place of their tensor-parallel groups; of stages each its own. */
-static void collective_dp(struct rank *v, int s, int op, int stream,
-			  int64_t transfer, int async)
+static void collective_dp(struct rank *v, int s, int op, int stream, int64_t transfer, int async)
 {
 	for (int p = 0; p < job.ranks; p += of_stage())
 		for (int g = p; g < p + job.tp; g++)
-			collective(v, s, g, job.tp, p + of_stage(), op, stream,
-				   transfer, async);
+			collective(v, s, g, job.tp, p + of_stage(), op, stream, transfer, async);
 }
 
 /* Tokens go to their experts and come back. */
-static void run_experts(struct rank *v, int s, int i, int first, int end,
-			int with_fault)
+static void run_experts(struct rank *v, int s, int i, int first, int end, int with_fault)
 {
 	int n = job.ep * job.tp;
 
@@ -337,13 +325,11 @@ static void run_experts(struct rank *v, int s, int i, int first, int end,
 			compute(v, r, s, 500 + i, MS / 2, FWD, with_fault);
 		for (int g = first; g < end; g += n)
 			for (int t = g; t < g + job.tp; t++)
-				collective(v, s, t, job.tp, g + n, SENDRECV,
-					   STREAM_EP, 70000, 0);
+				collective(v, s, t, job.tp, g + n, SENDRECV, STREAM_EP, 70000, 0);
 	}
 }
 
-static void run_stage(struct rank *v, int s, int i, int p, int is_back,
-		      int with_fault)
+static void run_stage(struct rank *v, int s, int i, int p, int is_back, int with_fault)
 {
 	int n = of_stage(), first = p * n, before = is_back ? p + 1 : p - 1;
 	int stream = is_back ? STREAM_PP_BACK : STREAM_PP;
@@ -351,12 +337,10 @@ static void run_stage(struct rank *v, int s, int i, int p, int is_back,
 	for (int r = first; before >= 0 && before < job.pp && r < first + n; r++) {
 		int lower = is_back ? r : r - n;
 
-		collective(v, s, lower, n, lower + n + 1, SENDRECV, stream, 60000,
-			   0);
+		collective(v, s, lower, n, lower + n + 1, SENDRECV, stream, 60000, 0);
 	}
 	for (int r = first; r < first + n; r++)
-		compute(v, r, s, i, is_back ? 2 * MS : MS, is_back ? BWD : FWD,
-			with_fault);
+		compute(v, r, s, i, is_back ? 2 * MS : MS, is_back ? BWD : FWD, with_fault);
 	reduce_tp(v, s, first, first + n, with_fault);
 	if (!is_back)
 		run_experts(v, s, i, first, first + n, with_fault);
@@ -368,8 +352,7 @@ static void run_pipeline(struct rank *v, int s, int with_fault)
 		for (int k = 0; k < job.pp; k++) {
 			int is_back = i >= MICROBATCHES;
 
-			run_stage(v, s, i, is_back ? job.pp - 1 - k : k, is_back,
-				  with_fault);
+			run_stage(v, s, i, is_back ? job.pp - 1 - k : k, is_back, with_fault);
 		}
 }
 
@@ -384,8 +367,7 @@ static void run_backward(struct rank *v, int s, int with_fault, size_t *mark)
 		for (int r = 0; r < job.ranks; r++)
 			compute(v, r, s, 10 + i, 10 * MS / n, BWD, with_fault);
 		collective_dp(v, s, ALLREDUCE, STREAM_DP, 6 * MS / n, 1);
-		if (with_fault && job.fault == DESYNC && s == job.steps / 2 &&
-		    i == n / 2)
+		if (with_fault && job.fault == DESYNC && s == job.steps / 2 && i == n / 2)
 			v[job.culprit].v[v[job.culprit].n - 1].name = ALLGATHER;
 	}
 }
@@ -404,8 +386,7 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 		run_backward(v, s, with_fault, mark);
 	if (with_fault && job.fault == IMBALANCE)
 		for (int i = 0; i < 2; i++)
-			compute(v, job.culprit, s, 900 + i, of_fault(7e5),
-				BWD, 1);
+			compute(v, job.culprit, s, 900 + i, of_fault(7e5), BWD, 1);
 	for (int r = 0; job.pp == 1 && r < job.ranks; r++)
 		hide(&v[r], mark[r], &v[r].step[s]);
 	for (int op = REDUCESCATTER; op <= ALLGATHER; op++) {
@@ -430,8 +411,7 @@ static struct rank *simulate(int with_fault)
 		abort();
 	for (int r = 0; r < job.ranks; r++) {
 		v[r].step = calloc((size_t)job.steps, sizeof(*v[r].step));
-		v[r].busy = calloc((size_t)job.colls + 64,
-				   sizeof(*v[r].busy));
+		v[r].busy = calloc((size_t)job.colls + 64, sizeof(*v[r].busy));
 		v[r].from = (int64_t)(30e6 * uniform(r, -1, 5));
 		v[r].free_at = 40 * MS;
 		v[r].is_traced = with_fault && is_traced(r);
@@ -458,8 +438,7 @@ static void free_job(struct rank *v)
 
 static double mean_step(const struct rank *v)
 {
-	return (double)(v[0].step[job.steps - 1].end - v[0].step[0].end) /
-	       (job.steps - 1);
+	return (double)(v[0].step[job.steps - 1].end - v[0].step[0].end) / (job.steps - 1);
 }
 
 /* Clocks ---------------------------------------------------------------------------*/
@@ -496,42 +475,32 @@ static int64_t stamp(const struct rank *v, int r)
 
 static int64_t steady(const struct rank *v, int r)
 {
-	return SYSTEM + 1000 * MS * host_of(r) +
-	       reading(r, v[job.one_file ? 0 : r].from);
+	return SYSTEM + 1000 * MS * host_of(r) + reading(r, v[job.one_file ? 0 : r].from);
 }
 
 /* Traces ---------------------------------------------------------------------------*/
 
 static const char schema_sql[] =
-	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT);"
-	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, "
-	"deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId "
-	"INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);"
-	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, "
-	"eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId "
-	"INTEGER, returnValue INTEGER);"
-	"CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, "
-	"globalTid INTEGER, nameId INTEGER, returnValue INTEGER, nestingLevel "
-	"INTEGER);"
-	"CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType "
-	"INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER, jsonText "
-	"TEXT);"
-	"CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, "
-	"systemClockNs INTEGER);"
-	"CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
-	"CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT);"
-	"CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, "
-	"pid INTEGER, uuid TEXT);"
-	"CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, "
-	"globalTid INTEGER, textId INTEGER, commHandle INTEGER, size INTEGER);"
-	"CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid "
-	"INTEGER, textId INTEGER, commHandle INTEGER, size INTEGER, tag INTEGER, "
-	"remoteRank INTEGER);"
-	"CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
-	"CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
-	"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'NVIDIA "
-	"Nsight Systems'), ('EXPORT_PRODUCT_VERSION', '2025.6.3.343'), "
-	"('EXPORT_SCHEMA_VERSION', '3.24.8');";
+	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT);CREATE TABLE "
+	"CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId "
+	"INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName "
+	"INTEGER, shortName INTEGER);CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end "
+	"INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, "
+	"returnValue INTEGER);CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass "
+	"INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER, nestingLevel INTEGER);"
+	"CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, "
+	"globalTid INTEGER, domainId INTEGER, jsonText TEXT);CREATE TABLE "
+	"TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, systemClockNs INTEGER);CREATE TABLE "
+	"TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);CREATE TABLE TARGET_INFO_GPU (id INTEGER, "
+	"name TEXT, uuid TEXT);CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId "
+	"INTEGER, pid INTEGER, uuid TEXT);CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end "
+	"INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, size INTEGER);CREATE "
+	"TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, "
+	"commHandle INTEGER, size INTEGER, tag INTEGER, remoteRank INTEGER);CREATE TABLE "
+	"META_DATA_CAPTURE (name TEXT, value TEXT);CREATE TABLE META_DATA_EXPORT (name TEXT, value "
+	"TEXT);INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'NVIDIA Nsight "
+	"Systems'), ('EXPORT_PRODUCT_VERSION', '2025.6.3.343'), ('EXPORT_SCHEMA_VERSION', "
+	"'3.24.8');";
 enum { S_LAUNCH = 11, S_SYNC, S_WAIT, S_MPI = 20 };
 
 static void run_sql(sqlite3 *db, const char *sql)
@@ -564,8 +533,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 
 static int64_t pid_of(int rank)
 {
-	return 1000 + (int64_t)(mix((uint64_t)rank + job.seed) % 4000) * 10 +
-	       rank % 10;
+	return 1000 + (int64_t)(mix((uint64_t)rank + job.seed) % 4000) * 10 + rank % 10;
 }
 
 /* What NCCL says of a call that is launched at t. */
@@ -609,16 +577,11 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 		"KERNEL VALUES (?,?,?,1,?,?,?,?,?)");
 	sqlite3_stmt *call = prepare(db, "INSERT INTO CUPTI_ACTIVITY_KIND_"
 		"RUNTIME VALUES (?,?,0,?,?,?,0)");
-	sqlite3_stmt *osrt = prepare(db, "INSERT INTO OSRT_API VALUES "
-		"(?,?,27,?,?,0,0)");
-	sqlite3_stmt *nvtx = prepare(db, "INSERT INTO NVTX_EVENTS VALUES "
-		"(?,?,59,'step',?,0,NULL)");
-	sqlite3_stmt *mpi = prepare(db, "INSERT INTO MPI_COLLECTIVES_EVENTS "
-		"VALUES (?,?,?,?,?,?)");
-	sqlite3_stmt *p2p = prepare(db, "INSERT INTO MPI_P2P_EVENTS "
-		"VALUES (?,?,?,?,?,?,0,?)");
-	sqlite3_stmt *nccl = prepare(db, "INSERT INTO NVTX_EVENTS VALUES "
-		"(?,?,59,?,?,1,?)");
+	sqlite3_stmt *osrt = prepare(db, "INSERT INTO OSRT_API VALUES (?,?,27,?,?,0,0)");
+	sqlite3_stmt *nvtx = prepare(db, "INSERT INTO NVTX_EVENTS VALUES (?,?,59,'step',?,0,NULL)");
+	sqlite3_stmt *mpi = prepare(db, "INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (?,?,?,?,?,?)");
+	sqlite3_stmt *p2p = prepare(db, "INSERT INTO MPI_P2P_EVENTS VALUES (?,?,?,?,?,?,0,?)");
+	sqlite3_stmt *nccl = prepare(db, "INSERT INTO NVTX_EVENTS VALUES (?,?,59,?,?,1,?)");
 	int64_t launch = 0;
 	int s = -1;
 
@@ -673,9 +636,8 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 	}
 	if (job.payload > 1) {
 		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
-			"(1000000,1050000,59,'ncclCommInitRankConfig',%lld,1,"
-			"'{\"NCCL communicator ID\":7,\"No. of ranks\":%d,"
-			"\"Rank\":%d,\"CUDA device\":%d}')",
+			"(1000000,1050000,59,'ncclCommInitRankConfig',%lld,1,'{\"NCCL communicator "
+			"ID\":7,\"No. of ranks\":%d,\"Rank\":%d,\"CUDA device\":%d}')",
 			(long long)gtid, job.ranks, r, (int)dev);
 
 		run_sql(db, sql);
@@ -690,17 +652,15 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 		run_sql(db, sql);
 		sqlite3_free(sql);
 	} else if (job.one_file) {
-		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
-			"(1000000,NULL,34,'rank %d of %d',%lld,0,NULL)", r, job.ranks,
-			(long long)gtid);
+		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES (1000000,NULL,34,'rank "
+			"%d of %d',%lld,0,NULL)", r, job.ranks, (long long)gtid);
 
 		run_sql(db, sql);
 		sqlite3_free(sql);
 	}
 }
 
-static void write_trace(const char *path, const struct rank *v, int first,
-			int end)
+static void write_trace(const char *path, const struct rank *v, int first, int end)
 {
 	sqlite3 *db;
 	char *sql;
@@ -720,13 +680,10 @@ static void write_trace(const char *path, const struct rank *v, int first,
 		    "(12,'cudaStreamSynchronize_v3020'),"
 		    "(13,'pthread_cond_timedwait'),(20,'MPI_Allreduce'),"
 		    "(21,'MPI_Reduce_scatter'),(22,'MPI_Allgather'),"
-		    "(23,'MPI_Bcast'),(24,'MPI_Alltoall'),(25,'MPI_Send'),"
-		    "(26,'MPI_Recv')");
-	sql = sqlite3_mprintf(
-		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld,%lld);"
-		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname',"
-		"'" HOST_NAME "');"
-		"INSERT INTO META_DATA_CAPTURE VALUES ('ENVIRONMENT_VARIABLE',"
+		    "(23,'MPI_Bcast'),(24,'MPI_Alltoall'),(25,'MPI_Send'),(26,'MPI_Recv')");
+	sql = sqlite3_mprintf("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld,%lld);"
+		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname','" HOST_NAME "');INSERT "
+		"INTO META_DATA_CAPTURE VALUES ('ENVIRONMENT_VARIABLE',"
 		"'WORLD_SIZE=%d'),('ENVIRONMENT_VARIABLE','RANK=%d'),"
 		"('ENVIRONMENT_VARIABLE','TOKEN=never-print-me')",
 		(long long)stamp(v, first), (long long)steady(v, first),
@@ -749,8 +706,7 @@ static int64_t begin(const struct rank *v, int r, int s)
 
 static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 {
-	d->steps = nsx_arena_get(d->arena, (size_t)job.steps *
-						   sizeof(*d->steps));
+	d->steps = nsx_arena_get(d->arena, (size_t)job.steps * sizeof(*d->steps));
 	for (int s = 0; s < job.steps; s++) {
 		const struct step *st = &v[r].step[s];
 		struct nsx_dstep *x = &d->steps[d->nsteps];
@@ -762,11 +718,9 @@ static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 			local(v, r, st->end + 100000)) - x->start_ns;
 		x->part_ns[NSX_P_COMPUTE_ONLY] = st->kernel_ns;
 		x->part_ns[NSX_P_COMM_EXPOSED] = st->exposed_ns;
-		x->part_ns[NSX_P_IDLE] = x->wall_ns - st->kernel_ns -
-					 st->exposed_ns;
+		x->part_ns[NSX_P_IDLE] = x->wall_ns - st->kernel_ns - st->exposed_ns;
 		x->cause_ns[NSX_CAUSE_OSRT] = st->data - st->host;
-		x->cause_ns[NSX_CAUSE_HOST_CODE] = x->part_ns[NSX_P_IDLE] -
-						   (st->data - st->host);
+		x->cause_ns[NSX_CAUSE_HOST_CODE] = x->part_ns[NSX_P_IDLE] - (st->data - st->host);
 		x->kernels = st->kernels;
 		x->kernel_ns = st->kernel_ns;
 		x->steady = true;
@@ -775,8 +729,7 @@ static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 	}
 }
 
-static void fill_channel(struct nsx_digest *d, const struct rank *v, int r,
-			 int stream)
+static void fill_channel(struct nsx_digest *d, const struct rank *v, int r, int stream)
 {
 	struct nsx_dchannel *c = &d->channels[d->nchannels];
 	int64_t *start = calloc(v[r].n + 1, 8), *length = calloc(v[r].n + 1, 8);
@@ -861,8 +814,7 @@ static void write_digest(const char *path, const struct rank *v, int r)
 
 /* All --------------------------------------------------------------------------------*/
 
-static void write_truth(const char *dir, const struct rank *with,
-			const struct rank *without)
+static void write_truth(const char *dir, const struct rank *with, const struct rank *without)
 {
 	char path[4096];
 	double loss = 1 - mean_step(without) / mean_step(with);
@@ -877,10 +829,8 @@ static void write_truth(const char *dir, const struct rank *with,
 		exit(1);
 	fprintf(f, "{\"is_pipeline\": %s, \"fault\": \"%s\", \"cause\": \"%s\", \"ranks\": %d, "
 		"\"step_ms\": %.6f, \"loss_share\": %.6f,\n \"culprits\": [",
-		job.pp > 1 ? "true" : "false", faults[job.fault],
-		causes[job.fault], job.ranks,
-		mean_step(with) / 1e6,
-		loss);
+		job.pp > 1 ? "true" : "false", faults[job.fault], causes[job.fault], job.ranks,
+		mean_step(with) / 1e6, loss);
 	for (int r = 0; r < job.ranks; r++)
 		if (is_culprit(r) && !is_hidden && job.fault != NONE && job.fault != ROTATING &&
 		    job.fault != JITTER) {
@@ -892,8 +842,7 @@ static void write_truth(const char *dir, const struct rank *with,
 		int h = host_of(r);
 		double middle = (double)(with[0].step[job.steps / 2].end);
 
-		fprintf(f, "%s%.3f", r ? ", " : "",
-			(offset_ns(h) + drift(h) * middle) / 1e3);
+		fprintf(f, "%s%.3f", r ? ", " : "", (offset_ns(h) + drift(h) * middle) / 1e3);
 	}
 	fprintf(f, "]}\n");
 	if (fclose(f))
@@ -920,8 +869,7 @@ static int read_options(int argc, char **argv)
 		int found = 0;
 
 		for (size_t k = 0; value && k < sizeof(ints) / sizeof(*ints); k++)
-			if (!strncmp(argv[i], ints[k].name,
-				     (size_t)(value - argv[i]))) {
+			if (!strncmp(argv[i], ints[k].name, (size_t)(value - argv[i]))) {
 				*ints[k].to = atoi(value + 1);
 				found = 1;
 			}
@@ -980,8 +928,7 @@ int main(int argc, char **argv)
 		snprintf(path, sizeof(path), "%s/traces/rank%04d.%s", argv[1], r,
 			 is_traced(r) ? "sqlite" : "nsxd");
 		if (is_traced(r))
-			write_trace(path, with, r,
-				    job.one_file ? job.ranks : r + 1);
+			write_trace(path, with, r, job.one_file ? job.ranks : r + 1);
 		snprintf(path, sizeof(path), "%s/%s/rank%04d.nsxd", argv[1],
 			 is_traced(r) ? "direct" : "traces", r);
 		if (job.is_digest)

@@ -18,15 +18,13 @@
 static const char *path;
 static int wrong;
 
-static void expect(const char *what, size_t i, int64_t cut, int64_t direct,
-		   int64_t within)
+static void expect(const char *what, size_t i, int64_t cut, int64_t direct, int64_t within)
 {
 	enum { MOST_SHOWN = 10 };
 
 	if (llabs(cut - direct) <= within || wrong++ > MOST_SHOWN)
 		return;
-	printf("%s: %s %zu: %" PRId64 ", not %" PRId64 "\n", path, what, i, cut,
-	       direct);
+	printf("%s: %s %zu: %" PRId64 ", not %" PRId64 "\n", path, what, i, cut, direct);
 }
 
 static void compare_steps(const struct nsx_digest *a, const struct nsx_digest *b)
@@ -39,29 +37,22 @@ static void compare_steps(const struct nsx_digest *a, const struct nsx_digest *b
 		expect("start of step", i, x->start_ns, y->start_ns, 0);
 		expect("length of step", i, x->wall_ns, y->wall_ns, 0);
 		expect("kernels of step", i, x->kernels, y->kernels, 0);
-		expect("kernel time of step", i, x->kernel_ns, y->kernel_ns,
-		       within_ns);
-		expect("exposed communication of step", i,
-		       x->part_ns[NSX_P_COMM_EXPOSED],
+		expect("kernel time of step", i, x->kernel_ns, y->kernel_ns, within_ns);
+		expect("exposed communication of step", i, x->part_ns[NSX_P_COMM_EXPOSED],
 		       y->part_ns[NSX_P_COMM_EXPOSED], within_ns);
 	}
 }
 
-static void compare_channels(const struct nsx_dchannel *a,
-			     const struct nsx_dchannel *b)
+static void compare_channels(const struct nsx_dchannel *a, const struct nsx_dchannel *b)
 {
 	expect("stream", 0, a->stream, b->stream, 0);
 	expect("number of collectives", 0, (int64_t)a->n, (int64_t)b->n, 0);
 	for (size_t i = 0; i < a->n && i < b->n; i++) {
 		expect("kind of collective", i,
-		       strcmp(a->ops[a->code[i]].name, b->ops[b->code[i]].name),
-		       0, 0);
-		expect("start of collective", i, nsx_coll_start(a, i),
-		       nsx_coll_start(b, i), 0);
-		expect("length of collective", i, nsx_coll_ns(a, i),
-		       nsx_coll_ns(b, i), 0);
-		expect("exposed part of collective", i, a->exposed[i],
-		       b->exposed[i], 1);
+		       strcmp(a->ops[a->code[i]].name, b->ops[b->code[i]].name), 0, 0);
+		expect("start of collective", i, nsx_coll_start(a, i), nsx_coll_start(b, i), 0);
+		expect("length of collective", i, nsx_coll_ns(a, i), nsx_coll_ns(b, i), 0);
+		expect("exposed part of collective", i, a->exposed[i], b->exposed[i], 1);
 	}
 }
 
@@ -99,8 +90,7 @@ int main(int argc, char **argv)
 	expect("zero of the clock", 0, a->utc_ns, b->utc_ns, 0);
 	expect("zero of the steady clock", 0, a->system_ns, b->system_ns, 0);
 	compare_steps(a, b);
-	expect("number of channels", 0, (int64_t)a->nchannels,
-	       (int64_t)b->nchannels, 0);
+	expect("number of channels", 0, (int64_t)a->nchannels, (int64_t)b->nchannels, 0);
 	for (size_t i = 0; i < a->nchannels && i < b->nchannels; i++)
 		compare_channels(&a->channels[i], &b->channels[i]);
 	nsx_digest_free(a);

@@ -24,8 +24,7 @@ static inline struct nsx_subject *fuzz_subject(unsigned i)
 }
 
 /* Ends in an answer that is JSON and holds no secret, or in one line. */
-static inline void fuzz_ask(uint8_t base, enum nsx_question_id question,
-			    const uint8_t *p, size_t n)
+static inline void fuzz_ask(uint8_t base, enum nsx_question_id question, const uint8_t *p, size_t n)
 {
 	struct nsx_subject *s = fuzz_subject(base % ARRAY_LEN(bases));
 	const struct nsx_question *q = &nsx_questions[question];
@@ -35,8 +34,7 @@ static inline void fuzz_ask(uint8_t base, enum nsx_question_id question,
 	struct nsx_err err = {0};
 	FILE *out;
 
-	if (nsx_ask(s, q, *argument || !q->is_optional ? argument : NULL,
-		    NSX_ASK_ROWS, &a, &err)) {
+	if (nsx_ask(s, q, *argument || !q->is_optional ? argument : NULL, NSX_ASK_ROWS, &a, &err)) {
 		CHECK(err.msg[0] && !strpbrk(err.msg, "\n\r"));
 		CHECK(said_it || !fuzz_has_secret(err.msg, strlen(err.msg)));
 	} else {

@@ -76,8 +76,7 @@ static inline void fuzz_check_json(const char *text, size_t n)
 }
 
 /* Prints every format; JSON must be JSON.  Values and tables go to out too. */
-static inline void fuzz_print(const struct nsx_report *r, bool whole_json,
-			      FILE *out)
+static inline void fuzz_print(const struct nsx_report *r, bool whole_json, FILE *out)
 {
 	FILE *null = fopen("/dev/null", "w");
 	struct nsx_out_file all = {.subject = r};
@@ -90,8 +89,7 @@ static inline void fuzz_print(const struct nsx_report *r, bool whole_json,
 		const struct nsx_section *s = &r->sections[i];
 
 		for (size_t k = 0; k < s->ntables; k++)
-			CHECK(!nsx_emit_csv(s->tables[k]->layout, s->tables[k],
-					    NULL, null, &err));
+			CHECK(!nsx_emit_csv(s->tables[k]->layout, s->tables[k], NULL, null, &err));
 		fprintf(out, "%s\n", s->pass->id);
 		CHECK(!nsx_emit_json_section(s, out, &err));
 	}

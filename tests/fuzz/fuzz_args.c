@@ -22,8 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			argv[argc++] = p;
 		argv[argc] = NULL;
 		memset(target, 0, sizeof(target));
-		rc = nsx_opt_parse(nsx_commands[c], argc, argv, target, &n,
-				   &err);
+		rc = nsx_opt_parse(nsx_commands[c], argc, argv, target, &n, &err);
 		if (rc && (!err.msg[0] || strchr(err.msg, '\n')))
 			abort();
 		if (!rc && (n < 0 || n >= argc))

@@ -133,8 +133,7 @@ static void round_trip(unsigned nranks, struct nsx_bytes *b)
 		nsx_digest_free(d);
 	}
 	CHECK(!nsx_digest_image(w, &image, &size, &err));
-	CHECK(!nsx_digest_parse(image, size, "fuzz", NSX_KEEP_COLUMNS, &v, &n,
-				&err));
+	CHECK(!nsx_digest_parse(image, size, "fuzz", NSX_KEEP_COLUMNS, &v, &n, &err));
 	nsx_digest_writer_free(w);
 	CHECK(n == nranks);
 	for (size_t i = 0; i < n; i++)
@@ -153,8 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (!(data[0] & 1))
 		round_trip(1 + (data[0] >> 1 & 3), &b);
-	else if (!nsx_digest_parse(data + 1, size - 1, "fuzz",
-				   NSX_KEEP_COLUMNS, &v, &n, &err))
+	else if (!nsx_digest_parse(data + 1, size - 1, "fuzz", NSX_KEEP_COLUMNS, &v, &n, &err))
 		report(v, n);
 	else
 		CHECK(err.msg[0] && !strpbrk(err.msg, "\n\r"));

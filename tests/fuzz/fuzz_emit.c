@@ -31,13 +31,10 @@ static void check_json(const struct nsx_report *r, const struct nsx_table *t)
 		CHECK((unsigned char)text[i] < 0x80);
 	root = json_loadb(text, n, JSON_ALLOW_NUL, NULL);
 	CHECK(root);
-	rows = json_object_get(
-		json_object_get(json_object_get(root, "metrics"), "fuzz"),
-		"rows");
+	rows = json_object_get(json_object_get(json_object_get(root, "metrics"), "fuzz"), "rows");
 	CHECK(json_array_size(rows) == t->nrows);
 	for (size_t i = 0; i < t->nrows; i++)
-		CHECK(!strcmp(json_string_value(json_object_get(
-				      json_array_get(rows, i), "name")),
+		CHECK(!strcmp(json_string_value(json_object_get(json_array_get(rows, i), "name")),
 			      nsx_table_text(t, i, "name")));
 	json_decref(root);
 	free(text);
@@ -149,8 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		double x;
 		nsx_str id;
 
-		CHECK(!nsx_strings_add(strings, (const char *)data, n, &id,
-				       &err));
+		CHECK(!nsx_strings_add(strings, (const char *)data, n, &id, &err));
 		memcpy(&bits, data, NSX_MIN(n, 8));
 		memcpy(&x, &bits, sizeof(x));
 		row[NAME] = nsx_string(nsx_str_text(strings, id));

@@ -16,8 +16,7 @@ enum { NWANTED = 7, ROWID = 7, NSLOTS = 9, MAX_ROWS = 100000, COMPARE = 4 };
 static const char schema[] =
 	"CREATE TABLE t (c0, c1 REAL DEFAULT 0.0, c2 DEFAULT 'abc', c3, c4, c5,"
 	"c6 REAL DEFAULT 7, c7, c8, c9)";
-static const char query[] = "SELECT c0, c1, c2, c2, c5, c6, c9, rowid, NULL "
-			    "FROM t";
+static const char query[] = "SELECT c0, c1, c2, c2, c5, c6, c9, rowid, NULL FROM t";
 
 struct rows {
 	uint64_t hash;
@@ -32,8 +31,7 @@ static void add(struct rows *r, const void *p, size_t n)
 		r->hash = (r->hash ^ b[i]) * UINT64_C(0x100000001b3);
 }
 
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
-		  struct nsx_err *err)
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct rows *r = ctx;
 
@@ -86,8 +84,7 @@ static bool read_tree(const struct nsx_pagefile *f, struct rows *ret)
 	sound = !leaves.damage.rc;
 	for (size_t i = 0; i < leaves.n; i++)
 		if (nsx_page_get(f, "t", leaves.pages[i], page, &err) ||
-		    nsx_decode_leaf(d, page, leaves.pages[i], i == 0, on_row,
-				    ret, &err)) {
+		    nsx_decode_leaf(d, page, leaves.pages[i], i == 0, on_row, ret, &err)) {
 			sound = false;
 			break;
 		}
@@ -109,8 +106,7 @@ static bool read_sqlite(uint8_t *file, size_t n, struct rows *ret)
 	int rc;
 
 	CHECK(!sqlite3_open(":memory:", &db));
-	CHECK(!sqlite3_deserialize(db, "main", file, (sqlite3_int64)n,
-				   (sqlite3_int64)n,
+	CHECK(!sqlite3_deserialize(db, "main", file, (sqlite3_int64)n, (sqlite3_int64)n,
 				   SQLITE_DESERIALIZE_READONLY));
 	rc = sqlite3_prepare_v2(db, query, -1, &s, NULL);
 	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
@@ -151,8 +147,7 @@ static const uint8_t *first_page(uint8_t chooser)
 		return pages[chooser];
 	CHECK(!sqlite3_open(":memory:", &db));
 	sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
-	sql = sqlite3_mprintf("PRAGMA page_size = %u; %s",
-			      512U << (chooser & 3), schema);
+	sql = sqlite3_mprintf("PRAGMA page_size = %u; %s", 512U << (chooser & 3), schema);
 	CHECK(!sqlite3_exec(db, sql, NULL, NULL, NULL));
 	sqlite3_free(sql);
 	pages[chooser] = sqlite3_serialize(db, "main", &n, 0);
@@ -179,12 +174,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	memcpy(file, first_page(p[0]), size);
 	memcpy(file + size, p + 1, n - 1);
 	fd = memfd_create("fuzz", 0);
-	CHECK(fd >= 0 && pwrite(fd, file, size + n - 1, 0) ==
-			       (ssize_t)(size + n - 1));
+	CHECK(fd >= 0 && pwrite(fd, file, size + n - 1, 0) == (ssize_t)(size + n - 1));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	f = nsx_pagefile_open(fd, path, (int64_t)(size + n - 1));
-	if (f && read_tree(f, &ours) && p[0] & COMPARE &&
-	    read_sqlite(file, size + n - 1, &theirs))
+	if (f && read_tree(f, &ours) && p[0] & COMPARE && read_sqlite(file, size + n - 1, &theirs))
 		CHECK(ours.n == theirs.n && ours.hash == theirs.hash);
 	nsx_pagefile_close(f);
 	close(fd);

@@ -7,8 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct nsx_phase_map *m = NULL;
 	struct nsx_err err = {0};
 
-	if (nsx_phase_map_parse((const char *)data, size, "map.json", &m,
-				&err)) {
+	if (nsx_phase_map_parse((const char *)data, size, "map.json", &m, &err)) {
 		if (!err.msg[0] || strchr(err.msg, '\n'))
 			abort();
 		return 0;

@@ -46,15 +46,13 @@ static char *pick(sqlite3 *db, char *sql, unsigned k)
 
 static char *pick_table(sqlite3 *db, unsigned k)
 {
-	return pick(db, sqlite3_mprintf("SELECT name FROM sqlite_schema "
-					"WHERE type = 'table' ORDER BY rowid"),
-		    k);
+	return pick(db, sqlite3_mprintf("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER "
+					"BY rowid"), k);
 }
 
 static char *pick_column(sqlite3 *db, const char *table, unsigned k)
 {
-	return pick(db, sqlite3_mprintf("SELECT name FROM "
-					"pragma_table_info(%Q)", table), k);
+	return pick(db, sqlite3_mprintf("SELECT name FROM pragma_table_info(%Q)", table), k);
 }
 
 /* Bytes of the input as a literal; control characters and what is no UTF-8
@@ -112,8 +110,7 @@ static char *known_text(struct input *in)
 }
 
 /* An SQL expression for the new value of a cell of table's column. */
-static char *value(struct input *in, sqlite3 *db, const char *table,
-		   const char *column)
+static char *value(struct input *in, sqlite3 *db, const char *table, const char *column)
 {
 	uint8_t kind = next(in) % 16, a = next(in);
 	char *other, *sql;
@@ -136,8 +133,7 @@ static char *value(struct input *in, sqlite3 *db, const char *table,
 		return sql;
 	case 4: /* a little more or less, by any unit */
 	case 5:
-		return sqlite3_mprintf("\"%w\" + (%d << %u)", column,
-				       (int8_t)a, next(in) % 62);
+		return sqlite3_mprintf("\"%w\" + (%d << %u)", column, (int8_t)a, next(in) % 62);
 	case 6:
 		return sqlite3_mprintf("\"%w\" * %u / 16", column, a);
 	case 7: /* different in each row */
@@ -170,50 +166,42 @@ static char *rows(struct input *in)
 }
 
 /* The column under the other names it has had. */
-static void rename_column(struct input *in, sqlite3 *db, const char *table,
-			  const char *column)
+static void rename_column(struct input *in, sqlite3 *db, const char *table, const char *column)
 {
 	const struct nsx_field_def *f = nsx_field_defs + next(in) % NSX_NFIELDS;
 	size_t n = strcspn(f->columns, "|");
 
 	exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" RENAME COLUMN \"%w\" TO "
-				 "\"%.*w\"", table, column, (int)n,
-				 f->columns));
+				 "\"%.*w\"", table, column, (int)n, f->columns));
 }
 
-static void copy_rows(struct input *in, sqlite3 *db, const char *table,
-		      const char *which)
+static void copy_rows(struct input *in, sqlite3 *db, const char *table, const char *which)
 {
 	static const char *const times[] = {"start", "end", "timestamp"};
 	int64_t last;
 	int8_t by = (int8_t)next(in);
 	uint8_t unit = next(in) % 62;
-	char *most = pick(db, sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"",
-					      table), 0);
+	char *most = pick(db, sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"", table), 0);
 
 	last = most ? strtoll(most, NULL, 10) : 0;
 	sqlite3_free(most);
-	exec(db, sqlite3_mprintf("INSERT INTO \"%w\" SELECT * FROM \"%w\" "
-				 "WHERE %s LIMIT %d", table, table, which,
-				 MAX_COPIES));
+	exec(db, sqlite3_mprintf("INSERT INTO \"%w\" SELECT * FROM \"%w\" WHERE %s LIMIT "
+				 "%d", table, table, which, MAX_COPIES));
 	for (size_t i = 0; by && i < ARRAY_LEN(times); i++)
-		exec(db, sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = \"%w\" + "
-					 "(%d << %u) WHERE rowid > %lld",
-					 table, times[i], times[i], by, unit,
+		exec(db, sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = \"%w\" + (%d << %u) WHERE "
+					 "rowid > %lld", table, times[i], times[i], by, unit,
 					 (long long)last));
 }
 
-static void reshape(struct input *in, sqlite3 *db, const char *table,
-		    const char *column)
+static void reshape(struct input *in, sqlite3 *db, const char *table, const char *column)
 {
 	switch (next(in) % 6) {
 	case 0:
 		exec(db, sqlite3_mprintf("DROP TABLE \"%w\"", table));
 		break;
 	case 1:
-		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" RENAME TO moved; "
-					 "CREATE VIEW \"%w\" AS SELECT * FROM "
-					 "moved", table, table));
+		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" RENAME TO moved; CREATE VIEW \"%w\" "
+					 "AS SELECT * FROM moved", table, table));
 		break;
 	case 2:
 		rename_column(in, db, table, column);
@@ -223,16 +211,14 @@ static void reshape(struct input *in, sqlite3 *db, const char *table,
 					 "\"%w2\" DEFAULT 7", table, column));
 		break;
 	default:
-		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" DROP COLUMN "
-					 "\"%w\"", table, column));
+		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" DROP COLUMN \"%w\"", table, column));
 	}
 }
 
 static void edit(struct input *in, sqlite3 *db)
 {
 	uint8_t kind = next(in);
-	char *table = kind % 8 == 7 ? sqlite3_mprintf("StringIds") :
-				      pick_table(db, next(in));
+	char *table = kind % 8 == 7 ? sqlite3_mprintf("StringIds") : pick_table(db, next(in));
 	char *column, *which, *to;
 
 	if (!table)
@@ -245,8 +231,7 @@ static void edit(struct input *in, sqlite3 *db)
 					 "%s", table, column, to, which));
 		sqlite3_free(to);
 	} else if (kind < 215) {
-		exec(db, sqlite3_mprintf("DELETE FROM \"%w\" WHERE %s", table,
-					 which));
+		exec(db, sqlite3_mprintf("DELETE FROM \"%w\" WHERE %s", table, which));
 	} else if (kind < 235) {
 		copy_rows(in, db, table, which);
 	} else if (column) {
@@ -290,8 +275,7 @@ static void make(const struct base *from, struct input *in, const char *path)
 	CHECK(copy && !sqlite3_open(":memory:", &db));
 	memcpy(copy, from->p, (size_t)from->n);
 	CHECK(!sqlite3_deserialize(db, "main", copy, from->n, from->n,
-				   SQLITE_DESERIALIZE_FREEONCLOSE |
-					   SQLITE_DESERIALIZE_RESIZEABLE));
+				   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE));
 	sqlite3_exec(db, "PRAGMA journal_mode = off; BEGIN", NULL, NULL, NULL);
 	for (unsigned i = 0; i < MAX_EDITS && in->n; i++)
 		edit(in, db);
@@ -314,8 +298,7 @@ static struct fuzz_run how(uint8_t b)
 	struct nsx_err err;
 
 	if (!phases)
-		CHECK(!nsx_phase_map_parse(map, strlen(map), "map", &phases,
-					   &err));
+		CHECK(!nsx_phase_map_parse(map, strlen(map), "map", &phases, &err));
 	return (struct fuzz_run){.threads = 1,
 				 .window = windows[b & 7],
 				 .kernel_limit = b & 8 ? 2 : 30,

@@ -36,8 +36,7 @@ static FILE *create(const char *target, const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", out_dir, target);
 	mkdir(path, 0777);
-	snprintf(path, sizeof(path), "%s/%s%s%s", out_dir, target,
-		 *name == '.' ? "" : "/", name);
+	snprintf(path, sizeof(path), "%s/%s%s%s", out_dir, target, *name == '.' ? "" : "/", name);
 	f = fopen(path, "wb");
 	CHECK(f);
 	return f;
@@ -77,8 +76,7 @@ static bool has_rows(sqlite3 *db, const char *table)
 {
 	char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\"", table);
 	sqlite3_stmt *s = NULL;
-	bool any = !sqlite3_prepare_v2(db, sql, -1, &s, NULL) &&
-		   sqlite3_step(s) == SQLITE_ROW;
+	bool any = !sqlite3_prepare_v2(db, sql, -1, &s, NULL) && sqlite3_step(s) == SQLITE_ROW;
 
 	sqlite3_finalize(s);
 	sqlite3_free(sql);
@@ -139,14 +137,11 @@ static void pages(unsigned size, int reserved, unsigned shape)
 
 	CHECK(!sqlite3_open(":memory:", &db));
 	sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &tail);
-	exec(db, sqlite3_mprintf("PRAGMA page_size = %u; CREATE TABLE t "
-				 "(c0, c1 REAL, c2, c3, c4, c5, c6 REAL);"
-				 "WITH RECURSIVE r (i, size) AS (SELECT 1, %u "
-				 "UNION ALL SELECT i + 1, size FROM r "
-				 "WHERE i < %d) INSERT INTO t SELECT %s FROM r",
-				 512U << size, 512U << size,
-				 shape < 2 ? rows[shape] << size : rows[shape],
-				 value[shape]));
+	exec(db, sqlite3_mprintf("PRAGMA page_size = %u; CREATE TABLE t (c0, c1 REAL, c2, c3, c4, "
+				 "c5, c6 REAL);WITH RECURSIVE r (i, size) AS (SELECT 1, %u UNION "
+				 "ALL SELECT i + 1, size FROM r WHERE i < %d) INSERT INTO t SELECT "
+				 "%s FROM r", 512U << size, 512U << size,
+				 shape < 2 ? rows[shape] << size : rows[shape], value[shape]));
 	p = sqlite3_serialize(db, "main", &n, 0);
 	snprintf(name, sizeof(name), "%u-%d-%u", 512U << size, reserved, shape);
 	f = create("fuzz_page", name);
@@ -206,8 +201,7 @@ static void arguments(void)
 			fprintf(f, "--%s%s\n", o->name, o->arg ? "=7" : "");
 			fprintf(dict, "\"--%s\"\n", o->name);
 			if (o->letter)
-				fprintf(f, "-%c\n%s", o->letter,
-					o->arg ? "12\n" : "");
+				fprintf(f, "-%c\n%s", o->letter, o->arg ? "12\n" : "");
 		}
 		fputs("--\n-x\n", f);
 		CHECK(!fclose(f));

@@ -30,8 +30,7 @@ static void read_file(const char *path)
 	b.n = fread(b.p, 1, MAX_BYTES, f);
 	fclose(f);
 	b.p = realloc(b.p, b.n + 1);
-	CHECK(!nsx_grow(&inputs, &cap_inputs, ninputs + 1, sizeof(*inputs),
-			"inputs", &err));
+	CHECK(!nsx_grow(&inputs, &cap_inputs, ninputs + 1, sizeof(*inputs), "inputs", &err));
 	inputs[ninputs++] = b;
 }
 

@@ -48,8 +48,7 @@ int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		check_folder(argv[i]);
-	printf("%s: %d traces, %d failed\n", program_invocation_short_name,
-	       traces, failures);
+	printf("%s: %d traces, %d failed\n", program_invocation_short_name, traces, failures);
 	return failures || !traces;
 }
 

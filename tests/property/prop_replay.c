@@ -12,8 +12,7 @@
 #include "facts/replay/pass.h"
 #include "each_trace.h"
 
-static struct nsx_gain price(const struct nsx_model *m,
-			     const struct nsx_change *v, size_t n)
+static struct nsx_gain price(const struct nsx_model *m, const struct nsx_change *v, size_t n)
 {
 	struct nsx_gain g = {0};
 	struct nsx_err err;
@@ -47,8 +46,7 @@ static void check_unchanged(const struct nsx_model *m)
 
 		if ((m->order[k] & 3) == STEP_OP)
 			check(llabs(p->op_start[i] - m->op[i].start_ns) <=
-				      10000, "unchanged, start",
-			      (double)p->op_start[i],
+				      10000, "unchanged, start", (double)p->op_start[i],
 			      (double)m->op[i].start_ns);
 	}
 	player_free(p);
@@ -78,8 +76,7 @@ static void check_apis(const struct nsx_model *m, double host_ns)
 		double won = won_of(m, price(m, &wait, 1));
 
 		check(won <= ns + slack, m->api[k].name, won, ns);
-		check(won <= host_ns + slack, "a wait and the host", won,
-		      host_ns);
+		check(won <= host_ns + slack, "a wait and the host", won, host_ns);
 		if (m->api[k].says & (API_WORK | API_SYNC | API_IMPLICIT))
 			continue;
 		won = won_of(m, price(m, &cost, 1));
@@ -112,8 +109,7 @@ static void check_model(const struct nsx_model *m)
 		check(one[i].gain_ns == two[i].gain_ns &&
 			      one[i].low_ns == two[i].low_ns &&
 			      one[i].confidence == two[i].confidence,
-		      "one thread and two", (double)one[i].gain_ns,
-		      (double)two[i].gain_ns);
+		      "one thread and two", (double)one[i].gain_ns, (double)two[i].gain_ns);
 		won = i < 2 ? won_of(m, one[i]) : 0;
 		check(won <= most + slack, "a remedy and the host", won, most);
 	}
@@ -151,8 +147,7 @@ static void check_shared(const struct nsx_model *m)
 		plans[i] = (struct nsx_plan){v[i], SHARED + 1};
 	}
 	check(!nsx_replay_gains(m, plans, NULL, PLANS, SHARED, 2, once, &err) &&
-		      !nsx_replay_gains(m, plans, NULL, PLANS, 0, 1, each, &err),
-	      "gains", 0, 0);
+		      !nsx_replay_gains(m, plans, NULL, PLANS, 0, 1, each, &err), "gains", 0, 0);
 	for (size_t i = 0; i < PLANS; i++)
 		check(once[i].gain_ns == each[i].gain_ns &&
 			      once[i].touched == each[i].touched,
@@ -200,8 +195,7 @@ static void check_trace(const char *path)
 		check(false, err.msg, 0, 0);
 		return;
 	}
-	if (nsx_trace_load(&schema, &load, &t, &err) ||
-	    nsx_facts_build(t, &facts, &f, &err))
+	if (nsx_trace_load(&schema, &load, &t, &err) || nsx_facts_build(t, &facts, &f, &err))
 		check(false, err.msg, 0, 0);
 	else
 		check_sizes(t, f);

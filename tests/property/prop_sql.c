@@ -24,8 +24,7 @@ static const char *trace_name;
 
 static void fail(const char *query, const char *what, const char *detail)
 {
-	printf("%s: %s: %s%s%s\n", trace_name, query, what,
-	       *detail ? ": " : "", detail);
+	printf("%s: %s: %s%s%s\n", trace_name, query, what, *detail ? ": " : "", detail);
 	failures++;
 }
 
@@ -64,8 +63,7 @@ static struct nsx_cell *new_row(struct rows *r)
 {
 	struct nsx_err err;
 
-	if (nsx_grow(&r->cells, &r->cap, (r->n + 1) * r->ncols,
-		     sizeof(*r->cells), "rows", &err)) {
+	if (nsx_grow(&r->cells, &r->cap, (r->n + 1) * r->ncols, sizeof(*r->cells), "rows", &err)) {
 		fprintf(stderr, "prop_sql: %s\n", err.msg);
 		exit(3);
 	}
@@ -107,8 +105,7 @@ static int read_query(struct nsx_stmt *st, const struct columns *c,
 	return rc;
 }
 
-static void read_table(const struct nsx_table *t, const struct columns *c,
-		       struct rows *r)
+static void read_table(const struct nsx_table *t, const struct columns *c, struct rows *r)
 {
 	for (size_t k = 0; k < t->nrows; k++) {
 		struct nsx_cell *row = new_row(r);
@@ -145,16 +142,14 @@ static int cmp_rows(const void *a, const void *b, void *ctx)
 	int c = 0;
 
 	for (unsigned i = 0; !c && i < r->ncols; i++)
-		c = cmp_cells((const struct nsx_cell *)a + i,
-			      (const struct nsx_cell *)b + i);
+		c = cmp_cells((const struct nsx_cell *)a + i, (const struct nsx_cell *)b + i);
 	return c;
 }
 
 static void sort(struct rows *r)
 {
 	if (r->n)
-		qsort_r(r->cells, r->n, r->ncols * sizeof(*r->cells), cmp_rows,
-			r);
+		qsort_r(r->cells, r->n, r->ncols * sizeof(*r->cells), cmp_rows, r);
 }
 
 static bool same(const struct nsx_cell *a, const struct nsx_cell *b)
@@ -184,8 +179,7 @@ static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
 	}
 }
 
-static void show(const struct rows *table, const struct rows *query, size_t k,
-		 struct nsx_buf *b)
+static void show(const struct rows *table, const struct rows *query, size_t k, struct nsx_buf *b)
 {
 	const struct rows *sides[] = {table, query};
 
@@ -218,8 +212,7 @@ static void compare(const char *name, struct rows *table, struct rows *query)
 	if (bad || table->n != query->n) {
 		char what[96];
 
-		snprintf(what, sizeof(what),
-			 "%zu rows in the table, %zu of the query, %zu differ",
+		snprintf(what, sizeof(what), "%zu rows in the table, %zu of the query, %zu differ",
 			 table->n, query->n, bad);
 		fail(name, what, b.p ? b.p : "");
 	}
@@ -243,8 +236,7 @@ static bool table_of(const char *sql, char *ret, size_t size)
 /* The result's columns are those of the "-- @col" lines, in their order, and of
  * the table.  All queries check an analysis; none is one.
  */
-static void check_columns(struct nsx_stmt *st, const struct nsx_query *q,
-			  const struct nsx_table *t)
+static void check_columns(struct nsx_stmt *st, const struct nsx_query *q, const struct nsx_table *t)
 {
 	const char *at = q->text;
 	char name[64];
@@ -252,10 +244,8 @@ static void check_columns(struct nsx_stmt *st, const struct nsx_query *q,
 
 	while ((at = strstr(at, "-- @col ")) != NULL) {
 		at += strlen("-- @col ");
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, " \n"),
-			 at);
-		if (n >= nsx_stmt_columns(st) ||
-		    strcmp(nsx_stmt_column_name(st, n), name))
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, " \n"), at);
+		if (n >= nsx_stmt_columns(st) || strcmp(nsx_stmt_column_name(st, n), name))
 			fail(q->name, "no such column in this place", name);
 		if (t && nsx_table_col(t, name) < 0)
 			fail(q->name, "its table has no column", name);
@@ -299,14 +289,12 @@ static int run_query(struct nsx_db *db, const struct nsx_query *q,
 	return rc;
 }
 
-static const struct nsx_table *find_table(const struct nsx_section *s,
-					  const char *key)
+static const struct nsx_table *find_table(const struct nsx_section *s, const char *key)
 {
 	for (size_t i = 0; i < s->ntables; i++) {
 		const struct nsx_layout *l = s->tables[i]->layout;
 
-		if ((l->key && !strcmp(l->key, key)) ||
-		    (l->csv && !strcmp(l->csv, key)))
+		if ((l->key && !strcmp(l->key, key)) || (l->csv && !strcmp(l->csv, key)))
 			return s->tables[i];
 	}
 	return NULL;

@@ -29,8 +29,7 @@ static int64_t busy_ns(const struct nsx_trace *t, const struct nsx_device *d)
 	return ns;
 }
 
-static void check_device(const struct nsx_trace *t, const struct nsx_facts *f,
-			 uint32_t d)
+static void check_device(const struct nsx_trace *t, const struct nsx_facts *f, uint32_t d)
 {
 	const struct nsx_window *w = &t->window;
 	const struct nsx_idle *idle = &f->idle[d];
@@ -41,18 +40,15 @@ static void check_device(const struct nsx_trace *t, const struct nsx_facts *f,
 	nsx_partition(&f->device[d], w->start_ns, w->end_ns, &p);
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
 		sum += p.ns[c];
-	check(sum == length, "classes and window", (double)sum,
-	      (double)length);
+	check(sum == length, "classes and window", (double)sum, (double)length);
 	for (size_t i = 0; i < idle->n; i++) {
 		struct nsx_idle_piece x = nsx_idle_at(idle, i);
 
 		ns += x.end_ns - x.start_ns;
 		check(x.start_ns >= w->start_ns && x.end_ns <= w->end_ns,
-		      "idle piece outside the window", (double)x.start_ns,
-		      (double)x.end_ns);
+		      "idle piece outside the window", (double)x.start_ns, (double)x.end_ns);
 		check(x.start_ns >= last_ns && x.end_ns > x.start_ns,
-		      "idle pieces overlap or are empty", (double)x.start_ns,
-		      (double)last_ns);
+		      "idle pieces overlap or are empty", (double)x.start_ns, (double)last_ns);
 		last_ns = x.end_ns;
 	}
 	check(ns == p.ns[NSX_P_IDLE], "idle pieces and idle time", (double)ns,
@@ -85,8 +81,7 @@ static void check_ledger(const struct nsx_trace *t, const struct nsx_facts *f)
 	}
 	for (size_t i = 0; i < l.n; i++)
 		rows += l.v[i].ns;
-	check(rows == l.total_ns, "accounts and their sum", (double)rows,
-	      (double)l.total_ns);
+	check(rows == l.total_ns, "accounts and their sum", (double)rows, (double)l.total_ns);
 	check(l.total_ns == l.ngpus * (w.end_ns - w.start_ns), "ledger and window",
 	      (double)l.total_ns, (double)(l.ngpus * (w.end_ns - w.start_ns)));
 	check(l.ns[NSX_L_COMPUTE] == nsx_computing_ns(sum.ns), "computing",
@@ -110,8 +105,7 @@ static void check_iterations(const struct nsx_facts *f)
 		check(i == 0 || x[-1].device != x->device ||
 			      x[-1].process != x->process ||
 			      x[-1].end_ns <= x->start_ns,
-		      "iterations overlap", (double)x->start_ns,
-		      (double)x[i ? -1 : 0].end_ns);
+		      "iterations overlap", (double)x->start_ns, (double)x[i ? -1 : 0].end_ns);
 	}
 }
 
@@ -133,8 +127,7 @@ static void check_path(const struct nsx_report *r, int64_t length)
 /* A start-up is paid once; what less waiting wins is unsure beside another program,
  * and input may come from outside of what was traced.
  */
-static void check_severity(const struct nsx_report *r,
-			   const struct nsx_finding *f, bool shared,
+static void check_severity(const struct nsx_report *r, const struct nsx_finding *f, bool shared,
 			   double length)
 {
 	if (f->alarm == NSX_ALARM_SET)
@@ -149,8 +142,7 @@ static void check_severity(const struct nsx_report *r,
 			      (shared && f->confidence == NSX_CONF_LOW) ||
 			      f->severity == (f->alarm == NSX_ALARM_MEDIUM ? NSX_SEV_MEDIUM :
 							     NSX_SEV_HIGH),
-		      "not high with a tenth of the window, or for input",
-		      f->disjoint_ns, length);
+		      "not high with a tenth of the window, or for input", f->disjoint_ns, length);
 }
 
 static void check_findings(const struct nsx_report *r, int64_t length)
@@ -179,15 +171,13 @@ static void check_findings(const struct nsx_report *r, int64_t length)
 			      nsx_finding_category(f) == NSX_CAT_CAPTURE,
 		      "order of severity", (double)i, 0);
 	}
-	check(n <= NSX_MAX_FINDINGS, "too many findings", (double)n,
-	      NSX_MAX_FINDINGS);
+	check(n <= NSX_MAX_FINDINGS, "too many findings", (double)n, NSX_MAX_FINDINGS);
 	check(sum <= (double)length * (1 + 1e-12),
 	      "disjoint headrooms and window", sum, (double)length);
 }
 
 static int check_run(const struct nsx_schema *schema, const char *path,
-		     const char *window, struct nsx_window *ret_full,
-		     struct nsx_err *err)
+		     const char *window, struct nsx_window *ret_full, struct nsx_err *err)
 {
 	struct nsx_progress progress = {.stage = NULL};
 	struct nsx_opts opts = {NSX_OPTS_DEFAULT, .path = path,
@@ -209,8 +199,7 @@ static int check_run(const struct nsx_schema *schema, const char *path,
 		check(w.start_ns == w.end_ns ||
 			      (w.start_ns >= t->window.start_ns &&
 			       w.end_ns <= t->window.end_ns),
-		      "steady window outside the window", (double)w.start_ns,
-		      (double)w.end_ns);
+		      "steady window outside the window", (double)w.start_ns, (double)w.end_ns);
 		check_path(r, w.end_ns - w.start_ns);
 		check_findings(r, w.end_ns - w.start_ns);
 	}
@@ -233,14 +222,12 @@ static void check_trace(const char *path)
 		failures++;
 		return;
 	}
-	check(!check_run(&schema, path, NULL, &full, &err), "cannot be explained",
-	      0, 0);
+	check(!check_run(&schema, path, NULL, &full, &err), "cannot be explained", 0, 0);
 	third = (full.end_ns - full.start_ns) / 3;
 	snprintf(window, sizeof(window), "%" PRId64 "ns..%" PRId64 "ns",
 		 full.start_ns + third, full.end_ns - third);
 	snprintf(subject, sizeof(subject), "%s, window %s", path, window);
 	if (third && full.start_ns >= 0)
-		check(!check_run(&schema, path, window, &full, &err),
-		      "cannot be explained", 0, 0);
+		check(!check_run(&schema, path, window, &full, &err), "cannot be explained", 0, 0);
 	nsx_schema_close(&schema);
 }

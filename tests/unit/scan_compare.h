@@ -32,8 +32,7 @@ struct row_ctx {
 	size_t part;
 };
 
-NSX_UNUSED static int note_row(void *arg, int64_t rid, const struct nsx_val *v,
-			       struct nsx_err *err)
+NSX_UNUSED static int note_row(void *arg, int64_t rid, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct row_ctx *ctx = arg;
 	struct nsx_buf *b = &ctx->o->text[ctx->part];
@@ -48,8 +47,7 @@ NSX_UNUSED static int note_row(void *arg, int64_t rid, const struct nsx_val *v,
 		if (type == NSX_V_I64 || type == NSX_V_F64) {
 			nsx_buf_add(b, (const char *)&v[i].u, sizeof(v[i].u));
 		} else if (type != NSX_V_NULL) {
-			nsx_buf_add(b, (const char *)&v[i].len,
-				    sizeof(v[i].len));
+			nsx_buf_add(b, (const char *)&v[i].len, sizeof(v[i].len));
 			if (v[i].len)
 				nsx_buf_add(b, v[i].u.p, v[i].len);
 		}
@@ -66,8 +64,7 @@ NSX_UNUSED static int read_part(void *arg, size_t part, struct nsx_err *err)
 }
 
 /* Reads `columns` of t in parts on as many threads. */
-NSX_UNUSED static void read_columns_of(struct nsx_db *db,
-				       const struct nsx_table_info *t,
+NSX_UNUSED static void read_columns_of(struct nsx_db *db, const struct nsx_table_info *t,
 				       const char *const *columns, unsigned n,
 				       unsigned nparts, struct outcome *o)
 {
@@ -85,8 +82,7 @@ NSX_UNUSED static void read_columns_of(struct nsx_db *db,
 		assert_true(o->rows[i] <= o->bound[i]);
 }
 
-NSX_UNUSED static void read_table(struct nsx_db *db,
-				  const struct nsx_table_info *t,
+NSX_UNUSED static void read_table(struct nsx_db *db, const struct nsx_table_info *t,
 				  unsigned nparts, struct outcome *o)
 {
 	const char *columns[NSX_MAX_COLUMNS];
@@ -114,8 +110,7 @@ NSX_UNUSED static struct nsx_buf joined(const struct outcome *o)
 }
 
 /* Whether both gave the same cells in the same order. */
-NSX_UNUSED static bool same_rows(const struct outcome *a,
-				 const struct outcome *b)
+NSX_UNUSED static bool same_rows(const struct outcome *a, const struct outcome *b)
 {
 	struct nsx_buf x = joined(a), y = joined(b);
 	bool same = x.n == y.n && (!x.n || !memcmp(x.p, y.p, x.n));
@@ -156,8 +151,7 @@ NSX_UNUSED static unsigned compare_file(const char *path, unsigned nparts)
 		read_table(page, t, nparts, &b);
 		if (a.rc || b.rc || a.is_page || !same_rows(&a, &b))
 			fail_msg("%s, table %s, %u parts: %s %s", path, t->name,
-				 nparts, a.rc ? a.err.msg : "",
-				 b.rc ? b.err.msg : "cells differ");
+				 nparts, a.rc ? a.err.msg : "", b.rc ? b.err.msg : "cells differ");
 		for (unsigned k = 0; k < b.nparts; k++)
 			assert_int_equal(b.rows[k], b.bound[k]);
 		taken += b.is_page;
@@ -212,8 +206,7 @@ NSX_UNUSED static void make_db(const char *path, const char *sql)
 }
 
 /* Every real trace in turn; where there are none, the test is skipped. */
-NSX_UNUSED static void each_trace(void (*fn)(const char *path, void *ctx),
-				  void *ctx)
+NSX_UNUSED static void each_trace(void (*fn)(const char *path, void *ctx), void *ctx)
 {
 	const char *dir = getenv("NSX_TRACES");
 	struct dirent *e;

@@ -6,8 +6,7 @@
 #include <unistd.h>
 #include "capture/capture.h"
 
-static const char help[] =
-	"usage: nsys profile [<args>]\n\n"
+static const char help[] = "usage: nsys profile [<args>]\n\n"
 	"\t-b, --backtrace=\n\n\t   Possible values are 'lbr' or 'fp'.\n"
 	"\t   Needs the --sample switch.\n\n"
 	"\t(Experimental) --ib-switch=<GUID>[,<GUID>...]\n\n\t   A list.\n\n"
@@ -60,8 +59,7 @@ TEST(words_are_split_as_a_shell_does)
 	check_words(" a  bc\td\n", "<a><bc><d>");
 	check_words("'a b' \"c d\" e' 'f", "<a b><c d><e f>");
 	check_words("'' \"\"", "<><>");
-	check_words("a\\ b '\\' \"\\\"\" $X `x` *",
-		    "<a b><\\><\"><$X><`x`><*>");
+	check_words("a\\ b '\\' \"\\\"\" $X `x` *", "<a b><\\><\"><$X><`x`><*>");
 }
 
 TEST(an_open_quote_is_refused)
@@ -114,8 +112,7 @@ TEST(a_program_is_run_and_limited)
 
 	p = (struct nsx_proc){ .argv = none };
 	assert_int_equal(nsx_proc_run(&p, &end, &err), NSX_E_IO);
-	assert_string_equal(err.msg, "cannot run '/none/program': No such file "
-				     "or directory");
+	assert_string_equal(err.msg, "cannot run '/none/program': No such file or directory");
 	nsx_proc_end_done(&end);
 }
 

@@ -126,8 +126,7 @@ static struct nsx_window random_window(struct fixture *x)
 				(rnd(&x->seed) % 2 ? 5000 : whole))};
 }
 
-static void add(struct nsx_count *c, int64_t start, int64_t end,
-		const struct nsx_window *w)
+static void add(struct nsx_count *c, int64_t start, int64_t end, const struct nsx_window *w)
 {
 	c->n++;
 	c->ns += NSX_MIN(end, w->end_ns) - NSX_MAX(start, w->start_ns);
@@ -148,13 +147,11 @@ TEST(work)
 			if (!x->flags[i] && x->start[i] < w.end_ns &&
 			    (x->start[i] >= w.start_ns ||
 			     x->end[i] > w.start_ns))
-				add(&want[x->stream[i]][x->detail[i]],
-				    x->start[i], x->end[i], &w);
+				add(&want[x->stream[i]][x->detail[i]], x->start[i], x->end[i], &w);
 		for (size_t i = 0; i < x->c->works.n; i++) {
 			uint32_t op = x->c->work[i].op;
 
-			assert_memory_equal(&got[i],
-				&want[x->stream[op]][x->detail[op]],
+			assert_memory_equal(&got[i], &want[x->stream[op]][x->detail[op]],
 				sizeof(got[i]));
 		}
 	}
@@ -170,16 +167,12 @@ TEST(idle)
 
 		nsx_census_idle(x->c, &x->f, &w, got);
 		for (size_t i = 0; i < x->idle.n; i++)
-			if (x->gap_at[i] < w.end_ns &&
-			    x->start[x->gap_op[i]] > w.start_ns)
-				add(&want[x->tag[i].cause - NSX_CAUSE_DISPATCH],
-				    x->gap_at[i],
+			if (x->gap_at[i] < w.end_ns && x->start[x->gap_op[i]] > w.start_ns)
+				add(&want[x->tag[i].cause - NSX_CAUSE_DISPATCH], x->gap_at[i],
 				    x->start[x->gap_op[i]], &w);
 		for (size_t i = 0; i < CAUSES; i++)
-			assert_memory_equal(&got[i],
-				&want[nsx_group_key(&x->c->causes, i).a -
-				      NSX_CAUSE_DISPATCH],
-				sizeof(got[i]));
+			assert_memory_equal(&got[i], &want[nsx_group_key(&x->c->causes, i).a -
+							   NSX_CAUSE_DISPATCH], sizeof(got[i]));
 	}
 }
 
@@ -196,12 +189,10 @@ static size_t rank(const struct fixture *x, const struct nsx_window *w,
 
 	*all = 0;
 	for (size_t i = 0; i < x->idle.n; i++) {
-		if (x->gap_at[i] >= w->end_ns ||
-		    x->start[x->gap_op[i]] <= w->start_ns)
+		if (x->gap_at[i] >= w->end_ns || x->start[x->gap_op[i]] <= w->start_ns)
 			continue;
 		++*all;
-		n += gap_ns(x, i) > ns ||
-		     (gap_ns(x, i) == ns && x->gap_at[i] < at);
+		n += gap_ns(x, i) > ns || (gap_ns(x, i) == ns && x->gap_at[i] < at);
 	}
 	return n;
 }
@@ -222,8 +213,7 @@ TEST(gaps)
 		snprintf(text, sizeof(text), "%lldns..%lldns",
 			 (long long)w.start_ns, (long long)w.end_ns);
 		if (w.start_ns > x->t.last_ns || w.end_ns < x->t.first_ns) {
-			assert_int_equal(nsx_ask(&s, q, text, limit, &a, &err),
-					 NSX_E_USAGE);
+			assert_int_equal(nsx_ask(&s, q, text, limit, &a, &err), NSX_E_USAGE);
 			continue;
 		}
 		assert_int_equal(nsx_ask(&s, q, text, limit, &a, &err), 0);
@@ -231,11 +221,9 @@ TEST(gaps)
 		assert_int_equal(a->out->tables[0]->nrows, NSX_MIN(limit, all));
 		assert_int_equal(a->out->values[0].cell.u.i, all);
 		for (size_t i = 0; i < a->out->tables[0]->nrows; i++) {
-			const struct nsx_cell *row =
-				nsx_row_at(a->out->tables[0], i);
+			const struct nsx_cell *row = nsx_row_at(a->out->tables[0], i);
 
-			assert_int_equal(rank(x, &w, row[2].u.i, row[3].u.i,
-					      &all), i);
+			assert_int_equal(rank(x, &w, row[2].u.i, row[3].u.i, &all), i);
 		}
 		nsx_answer_free(a);
 	}

@@ -44,16 +44,13 @@ TEST(columns_come_back)
 		bytes[i] = (char)(i % 7);
 	assert_int_equal(nsx_squeeze(bytes, sizeof(bytes), &small, &err), 0);
 	assert_true(small.n < 200 && nsx_is_squeezed(small.p, small.n));
-	assert_int_equal(nsx_expand(small.p, small.n, sizeof(bytes), &large,
-				    &err), 0);
+	assert_int_equal(nsx_expand(small.p, small.n, sizeof(bytes), &large, &err), 0);
 	assert_int_equal(large.n, sizeof(bytes));
 	assert_memory_equal(large.p, bytes, sizeof(bytes));
 	nsx_buf_done(&large);
 	/* Longer than may be, cut short, and no column at all. */
-	assert_true(nsx_expand(small.p, small.n, sizeof(bytes) - 1, &large,
-			       &err) < 0);
-	assert_true(nsx_expand(small.p, small.n - 3, sizeof(bytes), &large,
-			       &err) < 0);
+	assert_true(nsx_expand(small.p, small.n, sizeof(bytes) - 1, &large, &err) < 0);
+	assert_true(nsx_expand(small.p, small.n - 3, sizeof(bytes), &large, &err) < 0);
 	assert_true(nsx_expand("text", 4, sizeof(bytes), &large, &err) < 0);
 	nsx_buf_done(&small);
 }

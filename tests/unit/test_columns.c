@@ -19,8 +19,7 @@ static int cmp_rows(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct rows *r = ctx;
 
-	return NSX_CMP(r->group[a], r->group[b]) ?:
-	       NSX_CMP(r->start_ns[a], r->start_ns[b]);
+	return NSX_CMP(r->group[a], r->group[b]) ?: NSX_CMP(r->start_ns[a], r->start_ns[b]);
 }
 
 /* Runs of starts below `most`, of one row to a hundred; few starts: many ties. */
@@ -62,8 +61,7 @@ TEST(rows_of_columns_end_in_order)
 		fill(&seed, &r, n, round % 2 ? 20 : 100000);
 		memcpy(was_ns, r.start_ns, n * sizeof(*was_ns));
 		memcpy(was_of, r.group, n * sizeof(*was_of));
-		assert_int_equal(nsx_colset_sort(&set, group_of, GROUPS, cmp_rows,
-						 &r, &err), 0);
+		assert_int_equal(nsx_colset_sort(&set, group_of, GROUPS, cmp_rows, &r, &err), 0);
 		for (uint32_t i = 0; i < n; i++) {
 			int c = i ? cmp_rows(&r, i - 1, i) : -1;
 

@@ -77,8 +77,7 @@ NSX_COLUMNS(priced_cols, PRICED);
 static const struct nsx_layout priced = {.key = "t", .csv = "t",
 					 NSX_COLS(priced_cols)};
 
-static void assert_csv(const struct nsx_table *t, size_t max_rows, size_t keep,
-		       const char *want)
+static void assert_csv(const struct nsx_table *t, size_t max_rows, size_t keep, const char *want)
 {
 	struct nsx_bound bound = {max_rows, keep < t->nrows, &keep};
 	struct nsx_err err;
@@ -118,8 +117,7 @@ TEST(rows_that_are_not_held_are_added_up)
 		add_rows(&t, "dbeca");
 		assert_int_equal(t.nrows, 2);
 		assert_int_equal(nsx_table_total(&t), 5);
-		assert_csv(&t, bound, SIZE_MAX,
-			   "name,count,cost_ms,mean_ms\r\nd,4,16.0,4.0\r\n"
+		assert_csv(&t, bound, SIZE_MAX, "name,count,cost_ms,mean_ms\r\nd,4,16.0,4.0\r\n"
 			   "b,2,8.0,4.0\r\n(3 more rows),9,7.0,\r\n");
 		nsx_table_done(&t);
 	}
@@ -131,8 +129,7 @@ TEST(long_tables_keep_the_dearest)
 
 	add_rows(&t, "abcde");
 	nsx_table_sort(&t, NAME, NSX_DESC(COST));
-	assert_csv(&t, 2, SIZE_MAX,
-		   "name,count,cost_ms,mean_ms\r\n"
+	assert_csv(&t, 2, SIZE_MAX, "name,count,cost_ms,mean_ms\r\n"
 		   "b,2,8.0,4.0\r\nd,4,16.0,4.0\r\n(3 more rows),9,7.0,\r\n");
 	assert_csv(&t, 2, 0, /* a finding names the first row */
 		   "name,count,cost_ms,mean_ms\r\na,1,1.0,1.0\r\n"

@@ -30,8 +30,7 @@ TEST(kth_difference_matches_all_pairs)
 				all[n++] = a[i] - b[j];
 		qsort(all, n, sizeof(*all), nsx_cmp_i64);
 		for (size_t k = 0; k < n; k++)
-			assert_int_equal(nsx_kth_difference(a, na, b, nb, k),
-					 all[k]);
+			assert_int_equal(nsx_kth_difference(a, na, b, nb, k), all[k]);
 		median = nsx_quantile(all, n, 0.5);
 		assert_true(nsx_shift_of(a, na, b, nb) == median);
 	}
@@ -77,8 +76,7 @@ static double p_of_all_choices(const int64_t *v, size_t n, size_t na, double u)
 		for (size_t i = 0; i < n; i++)
 			for (size_t j = 0; j < n; j++)
 				if ((set >> i & 1) && !(set >> j & 1))
-					sum += v[i] > v[j]    ? 1 :
-					       v[i] == v[j] ? 0.5 : 0;
+					sum += v[i] > v[j]    ? 1 : v[i] == v[j] ? 0.5 : 0;
 		middle = (double)(na * (n - na)) / 2;
 		far += (sum > middle ? sum - middle : middle - sum) >=
 		       (u > middle ? u - middle : middle - u) - 1e-9;
@@ -147,10 +145,8 @@ TEST(bootstrap_repeats_itself)
 		a[i] = 1000 + (int64_t)(rnd(&seed) % 100);
 		b[i] = 800 + (int64_t)(rnd(&seed) % 100);
 	}
-	assert_int_equal(nsx_bootstrap(&x, &y, NSX_FIGURE_SHIFT, 0.05, 1, &one,
-				       &err), 0);
-	assert_int_equal(nsx_bootstrap(&x, &y, NSX_FIGURE_SHIFT, 0.05, 1, &two,
-				       &err), 0);
+	assert_int_equal(nsx_bootstrap(&x, &y, NSX_FIGURE_SHIFT, 0.05, 1, &one, &err), 0);
+	assert_int_equal(nsx_bootstrap(&x, &y, NSX_FIGURE_SHIFT, 0.05, 1, &two, &err), 0);
 	assert_true(one.lo == two.lo && one.hi == two.hi);
 	assert_true(one.lo > 150 && one.lo < 200);
 	assert_true(one.hi > 200 && one.hi < 250);
@@ -172,8 +168,7 @@ TEST(mean_test_counts_slow_units)
 			slow[i] = (i < 4 + 2 * k ? 3000 : 1000) + i;
 			usual[i] = 1000 + 3 * i % 17;
 		}
-		assert_int_equal(nsx_mean_test(
-			&(struct nsx_sample){slow, 17, &end, 1},
+		assert_int_equal(nsx_mean_test(&(struct nsx_sample){slow, 17, &end, 1},
 			&(struct nsx_sample){usual, 17, &end, 1}, 1, &p, &err), 0);
 		assert_true(p > want[k] - 0.015 && p < want[k] + 0.015);
 	}
@@ -187,8 +182,7 @@ TEST(bootstrap_of_equal_units_is_a_point)
 	struct nsx_interval x;
 	struct nsx_err err;
 
-	assert_int_equal(nsx_bootstrap(&s, &s, NSX_FIGURE_SHIFT, 0.05, 9, &x, &err),
-			 0);
+	assert_int_equal(nsx_bootstrap(&s, &s, NSX_FIGURE_SHIFT, 0.05, 9, &x, &err), 0);
 	assert_true(x.lo == 0 && x.hi == 0);
 }
 
@@ -245,16 +239,14 @@ TEST(apportioned_rows_add_up)
 		nsx_apportion(v, n, den, want, ret);
 		for (size_t i = 0; i < n; i++) {
 			total += ret[i];
-			assert_true(ret[i] * den - v[i] <= den &&
-				    v[i] - ret[i] * den <= den);
+			assert_true(ret[i] * den - v[i] <= den && v[i] - ret[i] * den <= den);
 		}
 		assert_int_equal(total, want);
 	}
 }
 
 /* By a table of all prefixes. */
-static size_t common_length(const uint32_t *x, size_t nx, const uint32_t *y,
-			    size_t ny)
+static size_t common_length(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny)
 {
 	size_t t[41][41] = {{0}};
 

@@ -95,8 +95,7 @@ TEST(a_number_that_is_none_fails)
 	nsx_jsonw_end(w);
 	assert_null(text_of(w, &err));
 	assert_int_equal(err.rc, NSX_E_DATA);
-	assert_string_equal(err.msg, "cannot write 'share' as JSON: not a "
-				     "finite number");
+	assert_string_equal(err.msg, "cannot write 'share' as JSON: not a finite number");
 }
 
 TEST(a_full_disk_is_said)
@@ -110,8 +109,7 @@ TEST(a_full_disk_is_said)
 	nsx_jsonw_array(w, NULL);
 	nsx_jsonw_end(w);
 	assert_int_equal(nsx_jsonw_write(w, full, &err), NSX_E_IO);
-	assert_string_equal(err.msg,
-			    "cannot write JSON: No space left on device");
+	assert_string_equal(err.msg, "cannot write JSON: No space left on device");
 	fclose(full);
 	nsx_jsonw_free(w);
 }

@@ -126,8 +126,7 @@ TEST(words_of_known_kernels)
 }
 
 /* Labels of these kernels of one trace, in their order. */
-static void label(const char *const *full, size_t n, struct nsx_arena *a,
-		  const char **ret)
+static void label(const char *const *full, size_t n, struct nsx_arena *a, const char **ret)
 {
 	nsx_str *name = nsx_arena_get(a, n * sizeof(*name));
 	struct nsx_strings *strings = nsx_strings_new();
@@ -137,14 +136,12 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 	struct nsx_err err;
 
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(nsx_strings_add(strings, full[i],
-						 strlen(full[i]),
+		assert_int_equal(nsx_strings_add(strings, full[i], strlen(full[i]),
 						 &name[i], &err), 0);
 	assert_int_equal(nsx_rank_names(&t, 2, &err), 0);
 	assert_int_equal(nsx_kernel_names_build(&t, 2, a, &k, &err), 0);
 	for (size_t i = 0; i < n; i++)
-		ret[i] = nsx_arena_strdup(
-			a, nsx_kernel_label(&k, name[i]));
+		ret[i] = nsx_arena_strdup(a, nsx_kernel_label(&k, name[i]));
 	nsx_kernel_names_done(&k);
 	nsx_strings_free(strings);
 }
@@ -156,8 +153,7 @@ TEST(parameters_are_not_read)
 
 	assert_int_equal(nsx_kernel_words_length("void f<(int)4>(other::t)"),
 			 strlen("void f<(int)4>(o"));
-	assert_int_equal(nsx_kernel_words_length("f(anony *)"),
-			 strlen("f(anony "));
+	assert_int_equal(nsx_kernel_words_length("f(anony *)"), strlen("f(anony "));
 	nsx_kernel_words("void dispatch<(int)4>(deep_ep::t)", a, &k);
 	assert_int_equal(k.category, NSX_K_OTHER);
 	nsx_arena_free(a);
@@ -216,8 +212,7 @@ TEST(no_two_labels_read_the_same)
 		struct nsx_buf b = {0};
 
 		for (uint64_t n = rnd(&seed) % 9; n; n--)
-			nsx_buf_adds(&b, pieces[rnd(&seed) %
-						ARRAY_LEN(pieces)]);
+			nsx_buf_adds(&b, pieces[rnd(&seed) % ARRAY_LEN(pieces)]);
 		nsx_buf_printf(&b, "%s", "");
 		full[i] = nsx_arena_strdup(a, b.p);
 		nsx_buf_done(&b);

@@ -33,8 +33,7 @@ TEST(call_classes)
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		uint8_t flags = 0;
 
-		assert_int_equal(nsx_classify_call(want[i].api, &flags),
-				 want[i].cls);
+		assert_int_equal(nsx_classify_call(want[i].api, &flags), want[i].cls);
 		assert_int_equal(!!(flags & NSX_CALL_GRAPH),
 				 strstr(want[i].api, "GraphLaunch") != NULL);
 	}
@@ -77,16 +76,13 @@ TEST(communication_kernels)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
-		assert_int_equal(nsx_classify_comm(want[i].base, want[i].base),
-				 want[i].op);
-	assert_int_equal(nsx_classify_comm("dispatch",
-					   "void deep_ep::dispatch<8>(int)"),
+		assert_int_equal(nsx_classify_comm(want[i].base, want[i].base), want[i].op);
+	assert_int_equal(nsx_classify_comm("dispatch", "void deep_ep::dispatch<8>(int)"),
 			 NSX_COMM_OTHER);
 	assert_int_equal(nsx_classify_comm("executionKernel",
 					   "void mscclpp::executionKernel<int>(int)"),
 			 NSX_COMM_OTHER);
-	assert_int_equal(nsx_classify_comm("copy",
-					   "void copy<deep_ep::Layout>(int)"),
+	assert_int_equal(nsx_classify_comm("copy", "void copy<deep_ep::Layout>(int)"),
 			 NSX_COMM_NONE);
 }
 
@@ -126,8 +122,7 @@ TEST(equal_strings_have_equal_ids)
 	assert_string_equal(nsx_str_text(s, b), "two");
 	assert_string_equal(nsx_str_text(s, 0), "");
 	assert_int_equal(nsx_strings_add(s, "a\xff\0b", 4, &a, &err), 0);
-	assert_string_equal(nsx_str_text(s, a),
-			    "a\xef\xbf\xbd\xef\xbf\xbd" "b");
+	assert_string_equal(nsx_str_text(s, a), "a\xef\xbf\xbd\xef\xbf\xbd" "b");
 	memset(big, 'x', sizeof(big));
 	assert_int_equal(nsx_strings_add(s, big, sizeof(big), &a, &err), 0);
 	assert_int_equal(strlen(nsx_str_text(s, a)), NSX_MAX_TEXT);
@@ -157,8 +152,7 @@ TEST(repair_at_every_place)
 
 			nsx_buf_printf(&in, "%.*s", at, "abcdefghijklmnopqrst");
 			nsx_buf_add(&in, parts[i].in, parts[i].len);
-			nsx_buf_printf(&in, "%.*s", REST - at,
-				       "ABCDEFGHIJKLMNOPQRST");
+			nsx_buf_printf(&in, "%.*s", REST - at, "ABCDEFGHIJKLMNOPQRST");
 			nsx_buf_printf(&want, "%.*s%s%.*s", at,
 				       "abcdefghijklmnopqrst", parts[i].out,
 				       REST - at, "ABCDEFGHIJKLMNOPQRST");

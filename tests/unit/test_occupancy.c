@@ -42,8 +42,7 @@ TEST(ten_shapes_of_the_fixture)
 		assert_int_equal(o.by_shared, cases[i].shared);
 		assert_int_equal(o.warps, cases[i].resident_warps);
 		assert_int_equal(o.limits, cases[i].limits);
-		assert_true(o.ratio ==
-			    (double)cases[i].resident_warps / 64);
+		assert_true(o.ratio == (double)cases[i].resident_warps / 64);
 	}
 }
 

@@ -18,11 +18,9 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "threads", NULL, "N", INT, threads, "how many"),
 	OPT(0, "share", NULL, "X", REAL, share, "how much"),
 	OPT('v', "verbose", NULL, NULL, COUNT, verbose, "say more"),
-	OPT(0, "least", NULL, "N", INT, threads, "how few", .least = 2,
-	    .most = INFINITY),
+	OPT(0, "least", NULL, "N", INT, threads, "how few", .least = 2, .most = INFINITY),
 	OPT(0, "part", NULL, "X", REAL, share, "which part", .most = 1),
-	OPT(0, "when", NULL, "WHEN", WORD, when, "when",
-	    .words = "auto, always or never"),
+	OPT(0, "when", NULL, "WHEN", WORD, when, "when", .words = "auto, always or never"),
 };
 static const struct nsx_cmd plain = {
 	.name = "plain",
@@ -78,8 +76,7 @@ static void check_operands(const struct given *g, const char *want)
 
 TEST(each_kind_is_stored)
 {
-	struct given *g = parse(&plain, "-j --out x --threads -3 --share 0.25 "
-					"-v --verbose");
+	struct given *g = parse(&plain, "-j --out x --threads -3 --share 0.25 -v --verbose");
 
 	assert_int_equal(g->rc, 0);
 	assert_true(g->t.json);
@@ -138,29 +135,20 @@ static void check_error(const char *line, const char *want)
 
 TEST(errors_name_the_option)
 {
-	check_error("--thread 3", "unknown option '--thread'; the nearest is "
-				  "'--threads'");
-	check_error("--outputs=3", "unknown option '--outputs'; the nearest is "
-				   "'--output'");
-	check_error("--zzzz", "unknown option '--zzzz'; see nsys-explain help "
-			      "plain");
+	check_error("--thread 3", "unknown option '--thread'; the nearest is '--threads'");
+	check_error("--outputs=3", "unknown option '--outputs'; the nearest is '--output'");
+	check_error("--zzzz", "unknown option '--zzzz'; see nsys-explain help plain");
 	check_error("-x", "unknown option '-x'; see nsys-explain help plain");
 	check_error("--json=1", "option '--json' takes no argument");
 	check_error("a --out", "option '--out' needs an argument: DIR");
 	check_error("-jo", "option '--out' needs an argument: DIR");
-	check_error("--threads 3x",
-		    "option '--threads' needs a whole number, not '3x'");
-	check_error("--threads=",
-		    "option '--threads' needs a whole number, not ''");
-	check_error("--threads 0.5",
-		    "option '--threads' needs a whole number, not '0.5'");
+	check_error("--threads 3x", "option '--threads' needs a whole number, not '3x'");
+	check_error("--threads=", "option '--threads' needs a whole number, not ''");
+	check_error("--threads 0.5", "option '--threads' needs a whole number, not '0.5'");
 	check_error("--threads 99999999999999999999",
-		    "option '--threads': '99999999999999999999' is out of "
-		    "range");
-	check_error("--share nan", "option '--share' needs a number, not "
-				   "'nan'");
-	check_error("--share 1e999",
-		    "option '--share': '1e999' is out of range");
+		    "option '--threads': '99999999999999999999' is out of range");
+	check_error("--share nan", "option '--share' needs a number, not 'nan'");
+	check_error("--share 1e999", "option '--share': '1e999' is out of range");
 }
 
 TEST(bounds_and_words_are_those_of_the_table)
@@ -172,10 +160,8 @@ TEST(bounds_and_words_are_those_of_the_table)
 	check_error("--least 1", "--least must be 2 or more");
 	check_error("--part 1.5", "--part must be 0 to 1");
 	check_error("--part -0.1", "--part must be 0 to 1");
-	check_error("--when or",
-		    "--when must be auto, always or never, not 'or'");
-	check_error("--when alway",
-		    "--when must be auto, always or never, not 'alway'");
+	check_error("--when or", "--when must be auto, always or never, not 'or'");
+	check_error("--when alway", "--when must be auto, always or never, not 'alway'");
 	check_error("--when=", "--when must be auto, always or never, not ''");
 }
 
@@ -263,8 +249,7 @@ TEST(overview_lists_the_commands)
 	char *text = text_of(nsx_overview);
 
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
-		assert_ptr_equal(nsx_cmd_find(nsx_commands[i]->name),
-				 nsx_commands[i]);
+		assert_ptr_equal(nsx_cmd_find(nsx_commands[i]->name), nsx_commands[i]);
 		assert_non_null(strstr(text, nsx_commands[i]->summary));
 	}
 	assert_null(nsx_cmd_find("nothing"));
@@ -272,8 +257,7 @@ TEST(overview_lists_the_commands)
 	free(text);
 }
 
-static bool is_option_taken(const struct nsx_cmd *cmd, unsigned upto,
-			    const struct nsx_opt *o)
+static bool is_option_taken(const struct nsx_cmd *cmd, unsigned upto, const struct nsx_opt *o)
 {
 	for (unsigned i = 0; i < upto; i++)
 		if (!strcmp(cmd->opts[i].name, o->name) ||

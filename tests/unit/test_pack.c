@@ -18,16 +18,12 @@ TEST(lengths_come_back)
 		struct nsx_err err;
 
 		for (size_t i = 0; i < n; i++) {
-			unsigned bits =
-			    (unsigned)(rnd(&seed) % (round % 63 + 1));
+			unsigned bits = (unsigned)(rnd(&seed) % (round % 63 + 1));
 
 			start[i] = -(INT64_C(1) << 61) + (int64_t)i;
-			end[i] =
-			    start[i] +
-			    (int64_t)(rnd(&seed) & ((UINT64_C(1) << bits) - 1));
+			end[i] = start[i] + (int64_t)(rnd(&seed) & ((UINT64_C(1) << bits) - 1));
 		}
-		assert_int_equal(
-		    nsx_pack_lengths(a, start, end, n, "lengths", &p, &err), 0);
+		assert_int_equal(nsx_pack_lengths(a, start, end, n, "lengths", &p, &err), 0);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(nsx_unpack(&p, i), end[i] - start[i]);
 		assert_int_equal(nsx_pack_i64(a, end, n, "ends", &p, &err), 0);
@@ -80,8 +76,7 @@ TEST(extremes)
 	struct nsx_packed p;
 	struct nsx_err err;
 
-	assert_int_equal(
-	    nsx_pack_lengths(a, start, end, 2, "lengths", &p, &err), 0);
+	assert_int_equal(nsx_pack_lengths(a, start, end, 2, "lengths", &p, &err), 0);
 	assert_int_equal(nsx_unpack(&p, 0), INT64_C(1) << 62);
 	assert_int_equal(nsx_unpack(&p, 1), 0);
 	nsx_arena_free(a);

@@ -32,8 +32,7 @@ TEST(page_sizes)
 		for (int vacuum = 0; vacuum <= 2; vacuum++) {
 			char sql[2048];
 
-			snprintf(
-			    sql, sizeof(sql),
+			snprintf(sql, sizeof(sql),
 			    "PRAGMA page_size=%d;PRAGMA auto_vacuum=%d;" MIXED,
 			    size, vacuum, 20000);
 			check(sql, 1);
@@ -49,8 +48,7 @@ TEST(integers_of_every_width)
 		for (int d = -1; d <= 1; d++) {
 			int64_t x = (int64_t)((UINT64_C(1) << bits) + d);
 
-			nsx_buf_printf(
-			    &b, "INSERT INTO t VALUES(%lld,%lld,%lld);",
+			nsx_buf_printf(&b, "INSERT INTO t VALUES(%lld,%lld,%lld);",
 			    (long long)x, (long long)x, (long long)~x);
 		}
 	nsx_buf_adds(&b, "INSERT INTO t VALUES(0.5, 9e999, -9e999),"
@@ -61,34 +59,24 @@ TEST(integers_of_every_width)
 
 TEST(affinities)
 {
-	check("CREATE TABLE t(a REAL, b DOUBLE PRECISION, c FLOAT, "
-	      "d FLOATING POINT, e NUMERIC, f, g BLOB, h CHARREAL, "
-	      "i REALBLOB, j DECIMAL(10,5), k 'double');"
-	      "INSERT INTO t VALUES(1,1,1,1,1,1,1,1,1,1,1),"
-	      "(0,0,0,0,0,0,0,0,0,0,0), (-70000,-70000,-70000,-70000,-70000,"
-	      "-70000,-70000,-70000,-70000,-70000,-70000),"
+	check("CREATE TABLE t(a REAL, b DOUBLE PRECISION, c FLOAT, d FLOATING POINT, e NUMERIC, f, "
+	      "g BLOB, h CHARREAL, i REALBLOB, j DECIMAL(10,5), k 'double');INSERT INTO t "
+	      "VALUES(1,1,1,1,1,1,1,1,1,1,1),(0,0,0,0,0,0,0,0,0,0,0), "
+	      "(-70000,-70000,-70000,-70000,-70000,-70000,-70000,-70000,-70000,-70000,-70000),"
 	      "('x','x','x','x','x','x','x','x','x','x','x'),"
-	      "(1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5);",
-	      1);
+	      "(1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5);", 1);
 }
 
 TEST(added_columns)
 {
-	check("CREATE TABLE t(a INTEGER, b TEXT);"
-	      "INSERT INTO t VALUES(1,'x'),(2,NULL);"
-	      "ALTER TABLE t ADD COLUMN c;"
-	      "ALTER TABLE t ADD COLUMN d INTEGER DEFAULT 7;"
-	      "ALTER TABLE t ADD COLUMN e INTEGER DEFAULT -9223372036854775808;"
-	      "ALTER TABLE t ADD COLUMN f REAL DEFAULT 7;"
-	      "ALTER TABLE t ADD COLUMN g TEXT DEFAULT 'it''s';"
-	      "ALTER TABLE t ADD COLUMN h DEFAULT '';"
-	      "ALTER TABLE t ADD COLUMN i DEFAULT NULL;"
-	      "ALTER TABLE t ADD COLUMN j DEFAULT (12);"
-	      "ALTER TABLE t ADD COLUMN k NUMERIC NOT NULL DEFAULT -1;"
-	      "INSERT INTO t(a) VALUES(3);"
-	      "ALTER TABLE t ADD COLUMN l INTEGER DEFAULT 4;"
-	      "INSERT INTO t(a,l) VALUES(4,5);",
-	      1);
+	check("CREATE TABLE t(a INTEGER, b TEXT);INSERT INTO t VALUES(1,'x'),(2,NULL);ALTER TABLE "
+	      "t ADD COLUMN c;ALTER TABLE t ADD COLUMN d INTEGER DEFAULT 7;ALTER TABLE t ADD "
+	      "COLUMN e INTEGER DEFAULT -9223372036854775808;ALTER TABLE t ADD COLUMN f REAL "
+	      "DEFAULT 7;ALTER TABLE t ADD COLUMN g TEXT DEFAULT 'it''s';ALTER TABLE t ADD COLUMN "
+	      "h DEFAULT '';ALTER TABLE t ADD COLUMN i DEFAULT NULL;ALTER TABLE t ADD COLUMN j "
+	      "DEFAULT (12);ALTER TABLE t ADD COLUMN k NUMERIC NOT NULL DEFAULT -1;INSERT INTO "
+	      "t(a) VALUES(3);ALTER TABLE t ADD COLUMN l INTEGER DEFAULT 4;INSERT INTO t(a,l) "
+	      "VALUES(4,5);", 1);
 }
 
 /* What is not worth understanding is SQLite's to read. */
@@ -110,11 +98,8 @@ TEST(other_defaults_go_to_sqlite)
 	char sql[512];
 
 	for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
-		snprintf(sql, sizeof(sql),
-			 "CREATE TABLE t(a); INSERT INTO t VALUES(1);"
-			 "ALTER TABLE t ADD COLUMN b %s;"
-			 "INSERT INTO t VALUES(2,3)",
-			 defaults[i]);
+		snprintf(sql, sizeof(sql), "CREATE TABLE t(a); INSERT INTO t VALUES(1);ALTER TABLE "
+			 "t ADD COLUMN b %s;INSERT INTO t VALUES(2,3)", defaults[i]);
 		check(sql, 0);
 	}
 }
@@ -124,19 +109,13 @@ TEST(overflow)
 	for (int size = 512; size <= 65536; size *= 4) {
 		char sql[2048];
 
-		snprintf(
-		    sql, sizeof(sql),
-		    "PRAGMA page_size=%d;"
-		    "CREATE TABLE t(id INTEGER PRIMARY KEY, s TEXT, n INT,"
-		    "b BLOB, x REAL, z INT);"
-		    "INSERT INTO t(s,n,b,x) VALUES(hex(zeroblob(524288)),"
-		    "1,zeroblob(99999),2.5), ('a',2,x'11',7),"
-		    "('',hex(zeroblob(300)),'',hex(zeroblob(70000)));"
-		    "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i+1 "
-		    "FROM r WHERE i < 3000) INSERT INTO t(s,n,b,x,z) "
-		    "SELECT substr(hex(zeroblob(i)), 1, i), i,"
-		    "zeroblob(i %% 700), i, -i FROM r;",
-		    size);
+		snprintf(sql, sizeof(sql), "PRAGMA page_size=%d;CREATE TABLE t(id INTEGER PRIMARY "
+		    "KEY, s TEXT, n INT,b BLOB, x REAL, z INT);INSERT INTO t(s,n,b,x) "
+		    "VALUES(hex(zeroblob(524288)),1,zeroblob(99999),2.5), ('a',2,x'11',7),"
+		    "('',hex(zeroblob(300)),'',hex(zeroblob(70000)));WITH RECURSIVE r(i) AS "
+		    "(SELECT 1 UNION ALL SELECT i+1 FROM r WHERE i < 3000) INSERT INTO "
+		    "t(s,n,b,x,z) SELECT substr(hex(zeroblob(i)), 1, i), i,zeroblob(i %% 700), i, "
+		    "-i FROM r;", size);
 		check(sql, 1);
 	}
 }
@@ -149,16 +128,14 @@ TEST(wide_tables)
 
 		nsx_buf_adds(&b, "PRAGMA page_size=512;CREATE TABLE t(");
 		for (int i = 0; i < n; i++)
-			nsx_buf_printf(&b, "%sc%d %s", i ? "," : "", i,
-				       i % 5 ? "INTEGER" : "");
+			nsx_buf_printf(&b, "%sc%d %s", i ? "," : "", i, i % 5 ? "INTEGER" : "");
 		nsx_buf_adds(&b, ");");
 		for (int r = 0; r < 60; r++) {
 			nsx_buf_adds(&b, "INSERT INTO t VALUES(");
 			for (int i = 0; i < n; i++)
-				nsx_buf_printf(&b,
-					       (i + r) % 11
-						   ? "%s%d"
-						   : "%shex(zeroblob(%d))",
+				nsx_buf_printf(&b, (i + r) % 11
+						       ? "%s%d"
+						       : "%shex(zeroblob(%d))",
 					       i ? "," : "", i * r % 190);
 			nsx_buf_adds(&b, ");");
 		}
@@ -169,72 +146,50 @@ TEST(wide_tables)
 
 TEST(row_ids)
 {
-	check("CREATE TABLE t(id INTEGER PRIMARY KEY, a);"
-	      "INSERT INTO t VALUES(-9223372036854775808,1),(-7,2),(0,3),"
-	      "(5,4),(1000000,5),(9223372036854775807,6);"
-	      "CREATE TABLE u(a, id INTEGER PRIMARY KEY AUTOINCREMENT, b);"
-	      "INSERT INTO u VALUES(1,NULL,2),(3,NULL,4);"
-	      "CREATE TABLE d(id INTEGER PRIMARY KEY DESC, a);"
-	      "INSERT INTO d VALUES(5,1),(NULL,2),(3,3);"
-	      "CREATE TABLE i(id INT PRIMARY KEY, a);"
-	      "INSERT INTO i VALUES(5,1),(3,3);"
-	      "CREATE TABLE p(a INTEGER, b INTEGER, PRIMARY KEY(a,b));"
-	      "INSERT INTO p VALUES(5,1),(3,3);"
-	      "CREATE TABLE s(a INTEGER, PRIMARY KEY(a));"
-	      "INSERT INTO s VALUES(5),(3);"
-	      "CREATE TABLE h(rowid TEXT, _rowid_ INT); INSERT INTO h "
-	      "VALUES('x',3),('y',4);"
-	      "CREATE TABLE x(a INT, b INT); CREATE INDEX xx ON x(b DESC, a);"
-	      "INSERT INTO x VALUES(5,1),(3,3),(1,2);",
-	      8);
+	check("CREATE TABLE t(id INTEGER PRIMARY KEY, a);INSERT INTO t "
+	      "VALUES(-9223372036854775808,1),(-7,2),(0,3),"
+	      "(5,4),(1000000,5),(9223372036854775807,6);CREATE TABLE u(a, id INTEGER PRIMARY KEY "
+	      "AUTOINCREMENT, b);INSERT INTO u VALUES(1,NULL,2),(3,NULL,4);CREATE TABLE d(id "
+	      "INTEGER PRIMARY KEY DESC, a);INSERT INTO d VALUES(5,1),(NULL,2),(3,3);CREATE TABLE "
+	      "i(id INT PRIMARY KEY, a);INSERT INTO i VALUES(5,1),(3,3);CREATE TABLE p(a INTEGER, "
+	      "b INTEGER, PRIMARY KEY(a,b));INSERT INTO p VALUES(5,1),(3,3);CREATE TABLE s(a "
+	      "INTEGER, PRIMARY KEY(a));INSERT INTO s VALUES(5),(3);CREATE TABLE h(rowid TEXT, "
+	      "_rowid_ INT); INSERT INTO h VALUES('x',3),('y',4);CREATE TABLE x(a INT, b INT); "
+	      "CREATE INDEX xx ON x(b DESC, a);INSERT INTO x VALUES(5,1),(3,3),(1,2);", 8);
 }
 
 TEST(what_is_no_plain_table)
 {
-	check("CREATE TABLE w(a TEXT PRIMARY KEY, b) WITHOUT ROWID;"
-	      "INSERT INTO w VALUES('x',1),('a',2);"
-	      "CREATE TABLE g(a INT, b INT AS (a+1), c INT);"
-	      "INSERT INTO g VALUES(1,2),(3,4);"
-	      "CREATE TABLE k(a INT, b INT AS (a+1) STORED, c INT);"
-	      "INSERT INTO k VALUES(1,2),(3,4);"
-	      "CREATE VIEW v AS SELECT * FROM w;"
-	      "CREATE TABLE \"WITHOUT ROWID\"(a); INSERT INTO "
-	      "\"WITHOUT ROWID\" VALUES(1);"
-	      "CREATE TABLE st(a ANY, b INT, c REAL, d TEXT, e BLOB) STRICT;"
-	      "INSERT INTO st VALUES(1,2,3,'4',x'05'),('x',2,3.5,NULL,NULL);",
-	      1);
+	check("CREATE TABLE w(a TEXT PRIMARY KEY, b) WITHOUT ROWID;INSERT INTO w "
+	      "VALUES('x',1),('a',2);CREATE TABLE g(a INT, b INT AS (a+1), c INT);INSERT INTO g "
+	      "VALUES(1,2),(3,4);CREATE TABLE k(a INT, b INT AS (a+1) STORED, c INT);INSERT INTO k "
+	      "VALUES(1,2),(3,4);CREATE VIEW v AS SELECT * FROM w;CREATE TABLE \"WITHOUT "
+	      "ROWID\"(a); INSERT INTO \"WITHOUT ROWID\" VALUES(1);CREATE TABLE st(a ANY, b INT, c "
+	      "REAL, d TEXT, e BLOB) STRICT;INSERT INTO st "
+	      "VALUES(1,2,3,'4',x'05'),('x',2,3.5,NULL,NULL);", 1);
 }
 
 TEST(deleted_rows)
 {
 	char sql[2048];
 
-	snprintf(sql, sizeof(sql),
-		 "PRAGMA page_size=1024;CREATE TABLE empty(a INT, b TEXT);"
-		 "CREATE TABLE z(a); INSERT INTO z VALUES(1); DELETE FROM z;"
-		 "CREATE TABLE gone AS SELECT 1 a;" MIXED
-		 "DELETE FROM t WHERE rowid %% 3 = 0;"
-		 "DELETE FROM t WHERE rowid BETWEEN 5000 AND 9000;"
-		 "DROP TABLE gone; CREATE TABLE after(a);"
-		 "INSERT INTO after SELECT c FROM t;"
-		 "UPDATE t SET c = c || c || 'longer' WHERE rowid %% 5 = 1;",
-		 20000);
+	snprintf(sql, sizeof(sql), "PRAGMA page_size=1024;CREATE TABLE empty(a INT, b TEXT);CREATE "
+		 "TABLE z(a); INSERT INTO z VALUES(1); DELETE FROM z;CREATE TABLE gone AS SELECT 1 "
+		 "a;" MIXED
+		 "DELETE FROM t WHERE rowid %% 3 = 0;DELETE FROM t WHERE rowid BETWEEN 5000 AND "
+		 "9000;DROP TABLE gone; CREATE TABLE after(a);INSERT INTO after SELECT c FROM t;"
+		 "UPDATE t SET c = c || c || 'longer' WHERE rowid %% 5 = 1;", 20000);
 	check(sql, 4);
 }
 
 TEST(encodings)
 {
-	check("PRAGMA encoding='UTF-16';CREATE TABLE t(a TEXT);"
-	      "INSERT INTO t VALUES('x');",
-	      0);
-	check("CREATE TABLE t(a TEXT);"
-	      "INSERT INTO t VALUES(CAST(x'ff00fe' AS TEXT)),(char(0,65)),"
-	      "('\xc3\xa4');",
-	      1);
+	check("PRAGMA encoding='UTF-16';CREATE TABLE t(a TEXT);INSERT INTO t VALUES('x');", 0);
+	check("CREATE TABLE t(a TEXT);INSERT INTO t VALUES(CAST(x'ff00fe' AS TEXT)),(char(0,65)),"
+	      "('\xc3\xa4');", 1);
 }
 
-static int note_length(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int note_length(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err)
 {
 	uint32_t *len = ctx;
 
@@ -253,15 +208,11 @@ TEST(giant_cells_are_cut)
 	struct nsx_db *db;
 	uint32_t len = 0;
 
-	snprintf(sql, sizeof(sql),
-		 "CREATE TABLE t(a,b,c); INSERT INTO t VALUES"
-		 "(1,2,3),(4,zeroblob(%d),6),(7,8,9)",
-		 NSX_MAX_CELL + 5);
+	snprintf(sql, sizeof(sql), "CREATE TABLE t(a,b,c); INSERT INTO t VALUES"
+		 "(1,2,3),(4,zeroblob(%d),6),(7,8,9)", NSX_MAX_CELL + 5);
 	make_db(path, sql);
 	db = open_or_fail(path, false);
-	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
-				       &scan, &err),
-			 0);
+	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan, &err), 0);
 	assert_int_equal(nsx_scan_run(scan, 0, NULL, note_length, &len, &err), 0);
 	assert_int_equal(len, NSX_MAX_CELL);
 	nsx_scan_close(scan);
@@ -288,8 +239,7 @@ TEST(journals)
 {
 	char *path = scratch("journal.sqlite");
 
-	make_db(path, "PRAGMA journal_mode=WAL;CREATE TABLE t(a);"
-		      "INSERT INTO t VALUES(1),('x');");
+	make_db(path, "PRAGMA journal_mode=WAL;CREATE TABLE t(a);INSERT INTO t VALUES(1),('x');");
 	assert_int_equal(compare_file(path, 1), 1);
 	put_beside(path, "-wal", true);
 	assert_int_equal(compare_file(path, 1), 0);
@@ -305,10 +255,7 @@ TEST(reserved_bytes)
 	char *path = scratch("reserved.sqlite"), sql[2048];
 	sqlite3 *h;
 
-	snprintf(sql, sizeof(sql),
-		 MIXED "INSERT INTO t(c) VALUES("
-		       "hex(zeroblob(20000)));",
-		 3000);
+	snprintf(sql, sizeof(sql), MIXED "INSERT INTO t(c) VALUES(hex(zeroblob(20000)));", 3000);
 	for (int n = 0; n <= 32; n += 8)
 		for (int size = 512; size <= 65536; size *= 128) {
 			char pragma[64];
@@ -316,21 +263,17 @@ TEST(reserved_bytes)
 
 			unlink(path);
 			snprintf(pragma, sizeof(pragma),
-				 "PRAGMA page_size=%d;PRAGMA synchronous=OFF",
-				 size);
+				 "PRAGMA page_size=%d;PRAGMA synchronous=OFF", size);
 			sqlite3_open(path, &h);
 			sqlite3_exec(h, pragma, NULL, NULL, NULL);
-			sqlite3_file_control(
-			    h, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
-			assert_int_equal(sqlite3_exec(h, sql, NULL, NULL, NULL),
-					 SQLITE_OK);
+			sqlite3_file_control(h, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+			assert_int_equal(sqlite3_exec(h, sql, NULL, NULL, NULL), SQLITE_OK);
 			sqlite3_close(h);
 			assert_int_equal(compare_file(path, 1), 1);
 		}
 }
 
-static void overwrite(const char *path, const void *old, const void *new,
-		      size_t n)
+static void overwrite(const char *path, const void *old, const void *new, size_t n)
 {
 	char page[8192];
 	int fd = open(path, O_RDWR);
@@ -349,8 +292,7 @@ TEST(odd_cells)
 
 	make_db(path, "CREATE TABLE t(a, b); INSERT INTO t VALUES(1.1, 'nan');"
 		      "INSERT INTO t VALUES(1, 'one');");
-	overwrite(path, "\x3f\xf1\x99\x99\x99\x99\x99\x9a",
-		  "\x7f\xf8\0\0\0\0\0\1", 8);
+	overwrite(path, "\x3f\xf1\x99\x99\x99\x99\x99\x9a", "\x7f\xf8\0\0\0\0\0\1", 8);
 	assert_int_equal(compare_file(path, 1), 1);
 	overwrite(path, "\3\x9\x13", "\3\xa\x13", 3);
 	assert_int_equal(compare_file(path, 1), 1);
@@ -369,12 +311,10 @@ TEST(chosen_columns)
 	char *path = scratch("chosen.sqlite"), sql[2048];
 	struct nsx_db *page, *sqlite;
 
-	snprintf(sql, sizeof(sql),
-		 MIXED "ALTER TABLE t ADD COLUMN g DEFAULT 3;"
-		       "CREATE TABLE k(id INTEGER PRIMARY KEY, a,b,c,d,e,f);"
-		       "INSERT INTO k SELECT rowid, a,b,c,d,e,f FROM t;"
-		       "INSERT INTO k(c) VALUES(hex(randomblob(9999)));",
-		 3000);
+	snprintf(sql, sizeof(sql), MIXED "ALTER TABLE t ADD COLUMN g DEFAULT 3;CREATE TABLE k(id "
+					 "INTEGER PRIMARY KEY, a,b,c,d,e,f);INSERT INTO k SELECT "
+					 "rowid, a,b,c,d,e,f FROM t;INSERT INTO k(c) "
+					 "VALUES(hex(randomblob(9999)));", 3000);
 	make_db(path, sql);
 	page = open_or_fail(path, false);
 	sqlite = open_or_fail(path, true);
@@ -382,10 +322,8 @@ TEST(chosen_columns)
 		for (unsigned n = 0; n <= 4; n++) {
 			struct outcome a, b;
 
-			read_columns_of(page, nsx_db_table(page, "k"), sets[i],
-					n, 2, &a);
-			read_columns_of(sqlite, nsx_db_table(page, "k"),
-					sets[i], n, 1, &b);
+			read_columns_of(page, nsx_db_table(page, "k"), sets[i], n, 2, &a);
+			read_columns_of(sqlite, nsx_db_table(page, "k"), sets[i], n, 1, &b);
 			assert_int_equal(a.rc, 0);
 			assert_true(a.is_page && !b.is_page);
 			assert_true(same_rows(&a, &b));
@@ -406,17 +344,14 @@ TEST(unknown_column)
 
 	make_db(path, "CREATE TABLE t(a); INSERT INTO t VALUES(1);");
 	db = open_or_fail(path, false);
-	if (!nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan,
-			   &err)) {
-		assert_int_not_equal(nsx_scan_run(scan, 0, NULL, NULL, NULL,
-						  &err), 0);
+	if (!nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan, &err)) {
+		assert_int_not_equal(nsx_scan_run(scan, 0, NULL, NULL, NULL, &err), 0);
 		nsx_scan_close(scan);
 	}
 	nsx_db_close(db);
 }
 
-static int stop_at_third(void *ctx, int64_t rid, const struct nsx_val *v,
-			 struct nsx_err *err)
+static int stop_at_third(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err)
 {
 	(void)v;
 	++*(int *)ctx;
@@ -435,15 +370,11 @@ TEST(callee_and_signal_end_a_scan)
 	snprintf(sql, sizeof(sql), MIXED, 1000);
 	make_db(path, sql);
 	db = open_or_fail(path, false);
-	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
-				       &scan, &err),
-			 0);
-	assert_int_equal(nsx_scan_run(scan, 0, NULL, stop_at_third, &rows,
-				      &err), NSX_E_USAGE);
+	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan, &err), 0);
+	assert_int_equal(nsx_scan_run(scan, 0, NULL, stop_at_third, &rows, &err), NSX_E_USAGE);
 	assert_int_equal(rows, 3);
 	nsx_stop_flag = 1;
-	assert_int_equal(nsx_scan_run(scan, 0, NULL, stop_at_third, &rows,
-				      &err), NSX_E_STOP);
+	assert_int_equal(nsx_scan_run(scan, 0, NULL, stop_at_third, &rows, &err), NSX_E_STOP);
 	nsx_stop_flag = 0;
 	assert_int_equal(rows, 3);
 	nsx_scan_close(scan);
@@ -465,8 +396,7 @@ static bool wants_some(void *ctx, size_t block)
 	return block % c->blocks == c->block;
 }
 
-static int note_chosen(void *ctx, int64_t rid,
-		       const struct nsx_val *v NSX_UNUSED,
+static int note_chosen(void *ctx, int64_t rid, const struct nsx_val *v NSX_UNUSED,
 		       struct nsx_err *err NSX_UNUSED)
 {
 	struct chosen *c = ctx;
@@ -480,8 +410,7 @@ static int note_chosen(void *ctx, int64_t rid,
 	return 0;
 }
 
-static struct nsx_scan *open_scan(struct nsx_db *db, const char *column,
-				  unsigned nparts)
+static struct nsx_scan *open_scan(struct nsx_db *db, const char *column, unsigned nparts)
 {
 	struct nsx_scan *scan;
 	struct nsx_err err;
@@ -510,8 +439,7 @@ static void read_in_blocks(const char *path, bool force_sqlite, size_t every)
 				   .block = b, .blocks = every};
 
 		for (unsigned p = 0; p < nparts; p++)
-			assert_int_equal(nsx_scan_run(scan, p, &c.choice,
-						      note_chosen, &c, &err),
+			assert_int_equal(nsx_scan_run(scan, p, &c.choice, note_chosen, &c, &err),
 					 0);
 		n += c.n;
 		sum += c.sum;
@@ -528,8 +456,7 @@ TEST(blocks)
 	char *path = scratch("blocks.sqlite"), sql[2048];
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		snprintf(sql, sizeof(sql), "PRAGMA page_size=%d;" MIXED, sizes[i],
-			 20000);
+		snprintf(sql, sizeof(sql), "PRAGMA page_size=%d;" MIXED, sizes[i], 20000);
 		make_db(path, sql);
 		for (size_t every = 0; every < 4; every++) {
 			read_in_blocks(path, false, every);
@@ -569,16 +496,13 @@ TEST(rows_passed_over)
 		struct nsx_err err;
 		struct nsx_db *db;
 
-		snprintf(sql, sizeof(sql),
-			 "CREATE TABLE n(i); WITH RECURSIVE m(i) AS (SELECT 0 "
-			 "UNION ALL SELECT i+1 FROM m WHERE i < 999) INSERT INTO "
-			 "n SELECT i FROM m; CREATE VIEW r AS SELECT i FROM n; "
-			 "CREATE TABLE t(%s", cases[i].table);
+		snprintf(sql, sizeof(sql), "CREATE TABLE n(i); WITH RECURSIVE m(i) AS (SELECT 0 "
+			 "UNION ALL SELECT i+1 FROM m WHERE i < 999) INSERT INTO n SELECT i FROM "
+			 "m; CREATE VIEW r AS SELECT i FROM n; CREATE TABLE t(%s", cases[i].table);
 		make_db(path, sql);
 		db = open_or_fail(path, false);
 		scan = open_scan(db, "a", 1);
-		assert_int_equal(nsx_scan_run(scan, 0, &c.choice, note_chosen,
-					      &c, &err), 0);
+		assert_int_equal(nsx_scan_run(scan, 0, &c.choice, note_chosen, &c, &err), 0);
 		assert_int_equal(c.n, cases[i].rows);
 		nsx_scan_close(scan);
 		nsx_db_close(db);
@@ -637,21 +561,17 @@ TEST(rows_near_a_time)
 		struct nsx_err err;
 		const struct nsx_table_info *t;
 
-		snprintf(sql, sizeof(sql), "PRAGMA page_size=512;"
-			 "CREATE TABLE t(wide TEXT, t INTEGER);"
-			 "WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i+1 "
-			 "FROM r WHERE i < 19999) INSERT INTO t SELECT "
-			 "'0123456789012345678901234567890', %s FROM r;",
-			 cases[i].instant);
+		snprintf(sql, sizeof(sql), "PRAGMA page_size=512;CREATE TABLE t(wide TEXT, t "
+			 "INTEGER);WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM r "
+			 "WHERE i < 19999) INSERT INTO t SELECT '0123456789012345678901234567890', "
+			 "%s FROM r;", cases[i].instant);
 		make_db(path, sql);
 		assert_int_equal(nsx_db_open(path, &db, &err), 0);
 		t = nsx_db_table(db, "t");
 		assert_int_equal(nsx_scan_open(db, t, both, 2, 3, &scan, &err), 0);
-		assert_int_equal(nsx_scan_near(scan, t, column, 950, 1150, is_run,
-					       &err), 0);
+		assert_int_equal(nsx_scan_near(scan, t, column, 950, 1150, is_run, &err), 0);
 		for (unsigned p = 0; p < nsx_scan_parts(scan); p++)
-			assert_int_equal(nsx_scan_run(scan, p, NULL, count_near,
-						      &c, &err), 0);
+			assert_int_equal(nsx_scan_run(scan, p, NULL, count_near, &c, &err), 0);
 		assert_int_equal(c.inside, cases[i].inside);
 		assert_true(c.n <= cases[i].most + is_run * cases[i].between);
 		assert_true(!is_run || c.n == c.most - c.least + 1);

@@ -69,8 +69,7 @@ static void damage(struct image *m)
 		memset(p + at, dice(2) ? 0xff : 0, n);
 		break;
 	case 1:
-		memcpy(p, m->p + (size_t)(1 + dice(npages - 1)) * m->page_size,
-		       m->page_size);
+		memcpy(p, m->p + (size_t)(1 + dice(npages - 1)) * m->page_size, m->page_size);
 		break;
 	case 2: /* a page number */
 		at = NSX_MIN(at, m->page_size - 4) & ~3U;
@@ -139,8 +138,7 @@ static void shake(const char *source, unsigned rounds)
 		save(path, &m, dice(10) ? m.n : dice((uint32_t)m.n));
 		nsound += compare_damaged(path, from);
 	}
-	print_message("%s: %u of %u still readable\n", strrchr(source, '/') + 1,
-		      nsound, rounds);
+	print_message("%s: %u of %u still readable\n", strrchr(source, '/') + 1, nsound, rounds);
 	free(sound.p);
 	free(m.p);
 }
@@ -154,17 +152,12 @@ static void make_mixed(const char *name, int page_size, int nrows)
 {
 	char sql[2048];
 
-	snprintf(sql, sizeof(sql),
-		 "PRAGMA page_size=%d;"
-		 "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b REAL, c TEXT,"
-		 "d BLOB, e); CREATE TABLE u(x INT, y REAL, z TEXT);"
-		 "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i+1 "
-		 "FROM r WHERE i < %d) INSERT INTO t SELECT i, i*i*i, i/2.0,"
-		 "'text ' || i, zeroblob(i %% 20), CASE i %% 90 WHEN 0 THEN "
-		 "hex(randomblob(i)) ELSE i %% 3 END FROM r;"
-		 "INSERT INTO u SELECT a, a, c FROM t;"
-		 "ALTER TABLE u ADD COLUMN w INT DEFAULT 5;",
-		 page_size, nrows);
+	snprintf(sql, sizeof(sql), "PRAGMA page_size=%d;CREATE TABLE t(id INTEGER PRIMARY KEY, a "
+		 "INT, b REAL, c TEXT,d BLOB, e); CREATE TABLE u(x INT, y REAL, z TEXT);WITH "
+		 "RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM r WHERE i < %d) INSERT "
+		 "INTO t SELECT i, i*i*i, i/2.0,'text ' || i, zeroblob(i %% 20), CASE i %% 90 WHEN "
+		 "0 THEN hex(randomblob(i)) ELSE i %% 3 END FROM r;INSERT INTO u SELECT a, a, c "
+		 "FROM t;ALTER TABLE u ADD COLUMN w INT DEFAULT 5;", page_size, nrows);
 	make_db(scratch(name), sql);
 }
 
@@ -212,8 +205,7 @@ static struct file open_file(void)
 	f.m = load(f.path);
 	f.db = open_or_fail(f.path, false);
 	f.t = nsx_db_table(f.db, "t");
-	assert_int_equal(nsx_leaves_find(nsx_db_pages(f.db), "t",
-					 f.t->root_page, &f.leaves, &err),
+	assert_int_equal(nsx_leaves_find(nsx_db_pages(f.db), "t", f.t->root_page, &f.leaves, &err),
 			 0);
 	assert_int_equal(f.leaves.damage.rc, 0);
 	assert_true(f.leaves.n > 50);
@@ -315,12 +307,10 @@ TEST(a_file_cut_while_it_is_read)
 	struct row_ctx ctx = {&o, 0};
 	struct nsx_err err;
 
-	assert_int_equal(nsx_scan_open(f.db, f.t, columns, 2, 1, &o.scan, &err),
-			 0);
+	assert_int_equal(nsx_scan_open(f.db, f.t, columns, 2, 1, &o.scan, &err), 0);
 	assert_int_equal(truncate(f.path, (off_t)f.m.n / 3 + 100), 0);
 	o.bound[0] = nsx_scan_rows(o.scan, 0);
-	assert_int_equal(nsx_scan_run(o.scan, 0, NULL, note_row, &ctx, &err),
-			 NSX_E_DATA);
+	assert_int_equal(nsx_scan_run(o.scan, 0, NULL, note_row, &ctx, &err), NSX_E_DATA);
 	assert_true(o.rows[0] > 0 && o.rows[0] <= o.bound[0]);
 	nsx_scan_close(o.scan);
 	nsx_buf_done(&o.text[0]);

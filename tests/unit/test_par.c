@@ -83,11 +83,9 @@ TEST(the_lowest_failure_is_told)
 		struct nsx_err err = {.msg = "untouched"};
 		size_t first = 1000, five = 5;
 
-		assert_int_equal(nsx_par(threads, 20, fail_some, &first, &err),
-				 0);
+		assert_int_equal(nsx_par(threads, 20, fail_some, &first, &err), 0);
 		assert_string_equal(err.msg, "untouched");
-		assert_int_equal(nsx_par(threads, 20, fail_some, &five, &err),
-				 NSX_E_DATA);
+		assert_int_equal(nsx_par(threads, 20, fail_some, &five, &err), NSX_E_DATA);
 		assert_string_equal(err.msg, "5");
 	}
 }

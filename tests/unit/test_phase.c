@@ -14,9 +14,8 @@ static struct nsx_phase_map *parse(const char *text)
 
 TEST(first_phase_in_file_order_wins)
 {
-	struct nsx_phase_map *m = parse(
-		"{\"z\": [\"fwd\", \"forward\"], \"a\": \"ward\","
-		" \"none\": [], \"all\": \"\"}");
+	struct nsx_phase_map *m = parse("{\"z\": [\"fwd\", \"forward\"], \"a\": \"ward\", "
+		"\"none\": [], \"all\": \"\"}");
 
 	assert_int_equal(nsx_phase_count(m), 4);
 	assert_string_equal(nsx_phase_name(m, 0), "z");
@@ -29,8 +28,7 @@ TEST(first_phase_in_file_order_wins)
 
 TEST(substring_ignores_case_regex_does_not)
 {
-	struct nsx_phase_map *m = parse(
-		"\xef\xbb\xbf{\"s\": \"Mm\", \"r\": \"re:^Step [0-9]+$\"}");
+	struct nsx_phase_map *m = parse("\xef\xbb\xbf{\"s\": \"Mm\", \"r\": \"re:^Step [0-9]+$\"}");
 
 	assert_int_equal(nsx_phase_of(m, "aten::mm"), 0);
 	assert_int_equal(nsx_phase_of(m, "Step 12"), 1);
@@ -67,12 +65,9 @@ TEST(errors_name_the_place)
 		struct nsx_phase_map *m;
 		struct nsx_err err;
 
-		assert_int_equal(nsx_phase_map_parse(bad[i].text,
-						     strlen(bad[i].text),
-						     "map.json", &m, &err),
-				 NSX_E_USAGE);
-		if (!strstr(err.msg, bad[i].says) ||
-		    !strstr(err.msg, "'map.json'"))
+		assert_int_equal(nsx_phase_map_parse(bad[i].text, strlen(bad[i].text),
+						     "map.json", &m, &err), NSX_E_USAGE);
+		if (!strstr(err.msg, bad[i].says) || !strstr(err.msg, "'map.json'"))
 			fail_msg("%s -> %s", bad[i].text, err.msg);
 	}
 }
@@ -90,14 +85,11 @@ TEST(files_that_cannot_be_read)
 	struct nsx_phase_map *m;
 	struct nsx_err err;
 
-	assert_int_equal(nsx_phase_map_read("/nonexistent/map.json", &m, &err),
-			 NSX_E_USAGE);
+	assert_int_equal(nsx_phase_map_read("/nonexistent/map.json", &m, &err), NSX_E_USAGE);
 	assert_non_null(strstr(err.msg, "No such file"));
 	assert_int_equal(nsx_phase_map_read("/", &m, &err), NSX_E_USAGE);
 	assert_non_null(strstr(err.msg, "directory"));
-	assert_int_equal(nsx_phase_map_read("/dev/zero", &m, &err),
-			 NSX_E_USAGE);
+	assert_int_equal(nsx_phase_map_read("/dev/zero", &m, &err), NSX_E_USAGE);
 	assert_non_null(strstr(err.msg, "16 MiB"));
-	assert_int_equal(nsx_phase_map_read("/dev/null", &m, &err),
-			 NSX_E_USAGE);
+	assert_int_equal(nsx_phase_map_read("/dev/null", &m, &err), NSX_E_USAGE);
 }

@@ -14,8 +14,7 @@ TEST(groups_and_flags)
 	regmatch_t at[2];
 	regex_t re;
 
-	assert_int_equal(nsx_regex_compile(&re, "rank([0-9]+)", REG_ICASE,
-					   &err), 0);
+	assert_int_equal(nsx_regex_compile(&re, "rank([0-9]+)", REG_ICASE, &err), 0);
 	assert_int_equal(regexec(&re, "a_RANK12.x", 2, at, 0), 0);
 	assert_int_equal(at[1].rm_so, 6);
 	assert_int_equal(at[1].rm_eo, 8);
@@ -38,8 +37,7 @@ TEST(what_is_refused_says_why)
 		struct nsx_err err;
 		regex_t re;
 
-		assert_int_equal(nsx_regex_compile(&re, bad[i].pattern, 0,
-						   &err), NSX_E_USAGE);
+		assert_int_equal(nsx_regex_compile(&re, bad[i].pattern, 0, &err), NSX_E_USAGE);
 		if (!strstr(err.msg, bad[i].says))
 			fail_msg("%s -> %s", bad[i].pattern, err.msg);
 	}

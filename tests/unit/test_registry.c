@@ -17,8 +17,7 @@ static char *read_all(const char *path)
 }
 
 /* Whether a case shows an answer, or none: null, or not present. */
-static void look(const struct nsx_pass *p, const char *text, bool *answered,
-		 bool *cannot)
+static void look(const struct nsx_pass *p, const char *text, bool *answered, bool *cannot)
 {
 	const char *id = p->json ? strrchr(p->json, '.') + 1 : p->id;
 	char null[128], key[128];
@@ -79,8 +78,7 @@ static int count_strays(const char *pattern, const char *suffix)
 	for (size_t k = 0; k < g.gl_pathc; k++) {
 		const char *name = strrchr(g.gl_pathv[k], '/') + 1;
 		const char *part = strstr(name, "__");
-		size_t n = part ? (size_t)(part - name) :
-				  strlen(name) - strlen(suffix);
+		size_t n = part ? (size_t)(part - name) : strlen(name) - strlen(suffix);
 		char id[128];
 
 		snprintf(id, sizeof(id), "%.*s", (int)n, name);
@@ -94,8 +92,7 @@ static int count_strays(const char *pattern, const char *suffix)
 			if (!is_pass)
 				continue;
 		}
-		print_error("%s: no analysis '%s' in registry.def\n",
-			    g.gl_pathv[k], id);
+		print_error("%s: no analysis '%s' in registry.def\n", g.gl_pathv[k], id);
 		bad++;
 	}
 	globfree(&g);

@@ -30,8 +30,7 @@ static void open_fixture(struct opened *o, const char *name)
 	assert_int_equal(nsx_trace_load(&o->schema, &load, &o->trace, &err), 0);
 	assert_int_equal(nsx_facts_build(o->trace, &facts, &o->facts, &err), 0);
 	o->facts->steady.window = (struct nsx_window){0, 1000000000};
-	assert_int_equal(nsx_model_build(o->trace, o->facts, 0, &o->model,
-					 &err), 0);
+	assert_int_equal(nsx_model_build(o->trace, o->facts, 0, &o->model, &err), 0);
 }
 
 static void close_fixture(struct opened *o)
@@ -99,19 +98,15 @@ TEST(prices_are_those_worked_out_by_hand)
 		struct nsx_gain g;
 
 		open_fixture(&o, x->fixture);
-		assert_int_equal(nsx_replay_price(o.model, &x->change, 1, &g,
-						  &err), 0);
+		assert_int_equal(nsx_replay_price(o.model, &x->change, 1, &g, &err), 0);
 		print_message("%s: %.1f of %.1f us, at least %.1f\n",
 			      x->fixture, (double)g.high_ns / 1e3,
 			      (double)nsx_model_closure(o.model)->recorded_ns /
 				      1e3, (double)g.low_ns / 1e3);
 		assert_true(fabs((double)nsx_model_closure(o.model)
-					 ->recorded_ns / 1e3 -
-				 x->recorded_us) <= .15);
-		assert_true(fabs((double)g.high_ns / 1e3 - x->high_us) <=
-			    x->tolerance_us);
-		assert_true(fabs((double)g.low_ns / 1e3 - x->low_us) <=
-			    x->tolerance_us);
+					 ->recorded_ns / 1e3 - x->recorded_us) <= .15);
+		assert_true(fabs((double)g.high_ns / 1e3 - x->high_us) <= x->tolerance_us);
+		assert_true(fabs((double)g.low_ns / 1e3 - x->low_us) <= x->tolerance_us);
 		assert_int_equal(g.gain_ns, g.high_ns);
 		close_fixture(&o);
 	}
@@ -130,8 +125,7 @@ TEST(more_processes_than_sets)
 
 	open_fixture(&o, "many_sets");
 	assert_int_equal(nsx_main_set(o.model), 0);
-	assert_int_equal(nsx_replay_prices(o.model, plans, NULL, 2, 1, both,
-					   &err), 0);
+	assert_int_equal(nsx_replay_prices(o.model, plans, NULL, 2, 1, both, &err), 0);
 	assert_int_equal(nsx_replay_price(o.model, &v[1], 1, &alone, &err), 0);
 	assert_true(alone.gain_ns > 2 * both[0].gain_ns);
 	assert_int_equal(both[1].gain_ns, alone.gain_ns);
@@ -148,8 +142,7 @@ TEST(a_part_is_replayed)
 
 	open_fixture(&o, "sync_gpu");
 	nsx_model_free(o.model);
-	assert_int_equal(nsx_model_build(o.trace, o.facts, 4, &o.model, &err),
-			 0);
+	assert_int_equal(nsx_model_build(o.trace, o.facts, 4, &o.model, &err), 0);
 	assert_true(nsx_model_closure(o.model)->is_part);
 	assert_true(nsx_model_closure(o.model)->nops <= 4);
 	assert_int_equal(nsx_replay_price(o.model, &fast, 1, &g, &err), 0);
@@ -199,14 +192,11 @@ TEST(words_become_changes)
 	assert_true(isinf(c.amount));
 	c = read_spec(a, "family:gemm f32:3x").change;
 	assert_string_equal(c.family, "gemm f32");
-	assert_int_equal(read_spec(a, "host:inf").change.verb,
-			 NSX_INSTANT_HOST);
+	assert_int_equal(read_spec(a, "host:inf").change.verb, NSX_INSTANT_HOST);
 	assert_int_equal(read_spec(a, "host:2").change.verb, NSX_FASTER_HOST);
-	assert_int_equal(read_spec(a, "drop:memset").change.op,
-			 NSX_ON_MEMSETS);
+	assert_int_equal(read_spec(a, "drop:memset").change.op, NSX_ON_MEMSETS);
 	assert_string_equal(read_spec(a, "drop:range:a:b").change.range, "a:b");
-	assert_int_equal(read_spec(a, "comm:hidden").change.verb,
-			 NSX_HIDE_COMM);
+	assert_int_equal(read_spec(a, "comm:hidden").change.verb, NSX_HIDE_COMM);
 	assert_int_equal(read_spec(a, "rank:1:even").rank, 1);
 	nsx_arena_free(a);
 }
@@ -248,7 +238,6 @@ TEST(an_unknown_name_is_told_the_nearest)
 	assert_null(nsx_spec_resolve(&s, o.trace, o.facts, o.facts->arena));
 	assert_int_equal(s.change.device, 1);
 	s = read_spec(o.facts->arena, "rank:2:even");
-	assert_non_null(nsx_spec_resolve(&s, o.trace, o.facts,
-					 o.facts->arena));
+	assert_non_null(nsx_spec_resolve(&s, o.trace, o.facts, o.facts->arena));
 	close_fixture(&o);
 }

@@ -131,8 +131,7 @@ TEST(a_great_many_indices_end_in_order)
 					      x % 3;
 			v[i] = i;
 		}
-		nsx_sort_by_key_r(v, N, N, sizeof(*v), key_of_index,
-				  cmp_indices, keys);
+		nsx_sort_by_key_r(v, N, N, sizeof(*v), key_of_index, cmp_indices, keys);
 		for (uint32_t i = 1; i < N; i++)
 			assert_true(cmp_indices(&v[i - 1], &v[i], keys) < 0);
 	}
@@ -161,8 +160,7 @@ TEST(the_first_end_in_order)
 
 		memcpy(want, v, sizeof(v));
 		qsort(want, n, sizeof(*v), cmp_down);
-		nsx_sort_by_key_r(v, n, most, sizeof(*v), half_of_r, cmp_down_r,
-				  NULL);
+		nsx_sort_by_key_r(v, n, most, sizeof(*v), half_of_r, cmp_down_r, NULL);
 		assert_memory_equal(v, want, most * sizeof(*v));
 		qsort(v, n, sizeof(*v), cmp_down);
 		assert_memory_equal(v, want, n * sizeof(*v));

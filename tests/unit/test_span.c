@@ -15,8 +15,7 @@ static uint64_t bits_of(const struct nsx_spans *s)
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		for (int64_t t = nsx_span_at(s, i).start_ns;
-		     t < nsx_span_at(s, i).end_ns; t++)
+		for (int64_t t = nsx_span_at(s, i).start_ns; t < nsx_span_at(s, i).end_ns; t++)
 			bits |= UINT64_C(1) << t;
 	return bits;
 }
@@ -70,10 +69,8 @@ TEST(set_operations_match_bits)
 		assert_true(bits_of(&x) == bx);
 		assert_int_equal(nsx_spans_union(f->a, &x, &y, &u, &f->err), 0);
 		assert_int_equal(nsx_spans_minus(f->a, &x, &y, &m, &f->err), 0);
-		assert_int_equal(nsx_spans_intersect(f->a, &x, &y, &i, &f->err),
-				 0);
-		assert_int_equal(nsx_spans_gaps(f->a, &x, 3, 60, &g, &f->err),
-				 0);
+		assert_int_equal(nsx_spans_intersect(f->a, &x, &y, &i, &f->err), 0);
+		assert_int_equal(nsx_spans_gaps(f->a, &x, 3, 60, &g, &f->err), 0);
 		assert_is_list(&u);
 		assert_is_list(&m);
 		assert_is_list(&i);
@@ -81,14 +78,10 @@ TEST(set_operations_match_bits)
 		assert_true(bits_of(&u) == (bx | by));
 		assert_true(bits_of(&m) == (bx & ~by));
 		assert_true(bits_of(&i) == (bx & by));
-		assert_true(bits_of(&g) ==
-			    (~bx & ((UINT64_C(1) << 60) - (UINT64_C(1) << 3))));
-		assert_int_equal(nsx_spans_overlap(&x, &y),
-				 __builtin_popcountll(bx & by));
-		assert_int_equal(nsx_spans_overlap(&y, &x),
-				 nsx_spans_overlap(&x, &y));
-		assert_int_equal(nsx_spans_minus_total(&x, &y),
-				 __builtin_popcountll(bx & ~by));
+		assert_true(bits_of(&g) == (~bx & ((UINT64_C(1) << 60) - (UINT64_C(1) << 3))));
+		assert_int_equal(nsx_spans_overlap(&x, &y), __builtin_popcountll(bx & by));
+		assert_int_equal(nsx_spans_overlap(&y, &x), nsx_spans_overlap(&x, &y));
+		assert_int_equal(nsx_spans_minus_total(&x, &y), __builtin_popcountll(bx & ~by));
 		nsx_arena_clear(f->a);
 	}
 }
@@ -103,12 +96,10 @@ TEST(queries_match_bits)
 		int64_t *prefix;
 		size_t cursor = 0;
 
-		assert_int_equal(nsx_spans_prefix(f->a, &s, &prefix, &f->err),
-				 0);
+		assert_int_equal(nsx_spans_prefix(f->a, &s, &prefix, &f->err), 0);
 		for (int64_t a = 0; a < LINE - 4; a++) {
 			int64_t b = a + (int64_t)(rnd(&f->seed) % 4);
-			uint64_t want = bits & ((UINT64_C(1) << b) -
-						(UINT64_C(1) << a));
+			uint64_t want = bits & ((UINT64_C(1) << b) - (UINT64_C(1) << a));
 
 			assert_int_equal(nsx_spans_within(&s, prefix, a, b),
 					 __builtin_popcountll(want));
@@ -168,21 +159,17 @@ TEST(group_times_match_bits)
 			for (int64_t t = start[i]; t < end[i]; t++)
 				bits[g] |= UINT64_C(1) << t;
 		}
-		assert_int_equal(nsx_pack_lengths(f->a, start, end, n, "spans",
-						  &length, &f->err),
+		assert_int_equal(nsx_pack_lengths(f->a, start, end, n, "spans", &length, &f->err),
 				 0);
-		assert_int_equal(
-		    nsx_pack_i64(f->a, start, n, "spans", &first, &f->err), 0);
+		assert_int_equal(nsx_pack_i64(f->a, start, n, "spans", &first, &f->err), 0);
 		nsx_group_times(&first, &length, group, 0, n, got, end_ns);
 		for (unsigned g = 0; g < 3; g++) {
 			uint64_t others = 0;
 
 			for (unsigned o = 0; o < 4; o++)
 				others |= o == g ? 0 : bits[o];
-			assert_int_equal(got[g].busy_ns,
-					 __builtin_popcountll(bits[g]));
-			assert_int_equal(
-				got[g].exclusive_ns,
+			assert_int_equal(got[g].busy_ns, __builtin_popcountll(bits[g]));
+			assert_int_equal(got[g].exclusive_ns,
 				__builtin_popcountll(bits[g] & ~others));
 		}
 	}

@@ -16,8 +16,7 @@ static int64_t sample(uint64_t *seed, uint64_t range, bool is_skewed)
 {
 	uint64_t x = rnd(seed) % range;
 
-	return (int64_t)(is_skewed ? x << rnd(seed) % 20 * (rnd(seed) % 8 == 0) :
-				     x) - 300;
+	return (int64_t)(is_skewed ? x << rnd(seed) % 20 * (rnd(seed) % 8 == 0) : x) - 300;
 }
 
 /* Against a full sort, on samples with many ties, few and many; the sample stays the
@@ -44,8 +43,7 @@ TEST(quantiles_match_a_full_sort)
 			double want = (double)b[k];
 
 			if (k + 1 < n)
-				want += (pos - (double)k) *
-					(double)(b[k + 1] - b[k]);
+				want += (pos - (double)k) * (double)(b[k + 1] - b[k]);
 			assert_true(got[q] == want);
 		}
 		qsort(a, n, sizeof(*a), nsx_cmp_i64);

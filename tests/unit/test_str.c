@@ -59,8 +59,7 @@ static void make_name(char *text, size_t size, unsigned i)
 			 "(unsigned long)3>, void (*)(T2, T3)) #%u", i % 7, i);
 		break;
 	case 1:
-		snprintf(text, size, "triton_poi_fused_%s_%u",
-			 i % 3 ? "größe_add" : "mul", i);
+		snprintf(text, size, "triton_poi_fused_%s_%u", i % 3 ? "größe_add" : "mul", i);
 		break;
 	case 2: /* more that is new than one piece holds */
 		while (n < 400)
@@ -95,8 +94,7 @@ TEST(texts_are_the_same_packed_and_unpacked)
 		if (i % 5)
 			continue;
 		assert_string_equal(nsx_str_text(s, ids[i]), text);
-		assert_ptr_equal(nsx_str_read(s, ids[i], &b),
-				 nsx_str_text(s, ids[i]));
+		assert_ptr_equal(nsx_str_read(s, ids[i], &b), nsx_str_text(s, ids[i]));
 		assert_int_equal(nsx_strings_find(s, text), ids[i]);
 	}
 	assert_int_equal(nsx_strings_find(s, "triton_poi_fused_mul_"), 0);
@@ -129,8 +127,7 @@ TEST(closed_tables_of_any_size_find_theirs_and_nothing_else)
 			snprintf(text, sizeof(text), "%u", i);
 			id = nsx_strings_find(s, text);
 			assert_int_equal(id != 0, i < sizes[k]);
-			assert_string_equal(nsx_str_text(s, id),
-					    id ? text : "");
+			assert_string_equal(nsx_str_text(s, id), id ? text : "");
 		}
 		nsx_strings_free(s);
 	}
@@ -148,8 +145,7 @@ TEST(texts_added_late_are_the_same_and_a_closed_table_finds_them)
 	assert_int_equal(nsx_strings_settle(s, &late, &err), 0);
 	for (unsigned i = 0; i < 2 * N; i++) { /* each of them twice */
 		make_name(text, sizeof(text), i % N);
-		assert_int_equal(nsx_strings_add_late(s, &late, text,
-						      strlen(text), &ids[i],
+		assert_int_equal(nsx_strings_add_late(s, &late, text, strlen(text), &ids[i],
 						      &err), 0);
 	}
 	assert_int_equal(nsx_strings_settle(s, &late, &err), 0);

@@ -25,8 +25,7 @@ TEST(every_column_is_described_once)
 				assert_non_null(x->cols[c].help);
 				assert_true(x->cols[c].type != NSX_T_NULL);
 				for (unsigned d = 0; d < c; d++)
-					assert_string_not_equal(
-						x->cols[d].key, x->cols[c].key);
+					assert_string_not_equal(x->cols[d].key, x->cols[c].key);
 			}
 		}
 }
@@ -98,8 +97,7 @@ static void fill_any(struct nsx_cell *row, char own[80], uint64_t *seed)
 	snprintf(own, 80, "%.*s", (int)(x % 80), "0123456789012345678901234567"
 		 "8901234567890123456789012345678901234567890123456789");
 	if (r & 1)
-		row[INT] = nsx_int((int64_t)(x << (r >> 8) % 64) >>
-				   (r >> 16) % 64);
+		row[INT] = nsx_int((int64_t)(x << (r >> 8) % 64) >> (r >> 16) % 64);
 	if (r & 2)
 		row[REAL] = nsx_real(any_real(seed));
 	if (r & 4)
@@ -110,8 +108,7 @@ static void fill_any(struct nsx_cell *row, char own[80], uint64_t *seed)
 		row[BOOL] = nsx_bool(x & 1);
 }
 
-static void assert_same_row(const struct nsx_cell *row,
-			    const struct nsx_cell *want)
+static void assert_same_row(const struct nsx_cell *row, const struct nsx_cell *want)
 {
 	for (unsigned c = 0; c < every.ncols; c++) {
 		assert_int_equal(row[c].type, want[c].type);

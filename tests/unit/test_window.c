@@ -29,8 +29,7 @@ static struct nsx_trace *load(const char *name, const char *window,
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s.sqlite", fixtures, name);
-	assert_int_equal(nsx_schema_open(strchr(name, '/') ? name : path,
-					 schema, &err), 0);
+	assert_int_equal(nsx_schema_open(strchr(name, '/') ? name : path, schema, &err), 0);
 	assert_int_equal(nsx_trace_load(schema, &opts, &t, &err), 0);
 	return t;
 }
@@ -73,8 +72,7 @@ static struct rows make_rows(size_t n)
 	return r;
 }
 
-static struct row *add_row(struct rows *r, const struct nsx_trace *t,
-			   nsx_str name)
+static struct row *add_row(struct rows *r, const struct nsx_trace *t, nsx_str name)
 {
 	strncpy(r->v[r->n].name, nsx_text(t, name), sizeof(r->v->name) - 1);
 	return &r->v[r->n++];
@@ -110,16 +108,14 @@ static struct rows cut_ops(const struct nsx_trace *t, const struct nsx_window *w
 	return r;
 }
 
-static struct rows cut_calls(const struct nsx_trace *t,
-			     const struct nsx_window *w)
+static struct rows cut_calls(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	struct rows r = make_rows(t->calls.n);
 
 	for (size_t i = 0; i < t->calls.n; i++) {
 		struct row *x;
 
-		if (!reaches(w, nsx_call_start(&t->calls, i),
-			     nsx_call_end(&t->calls, i)))
+		if (!reaches(w, nsx_call_start(&t->calls, i), nsx_call_end(&t->calls, i)))
 			continue;
 		x = add_row(&r, t, nsx_call_name(&t->calls, i));
 		x->start_ns = nsx_call_start(&t->calls, i);
@@ -132,8 +128,7 @@ static struct rows cut_calls(const struct nsx_trace *t,
 	return r;
 }
 
-static struct rows cut_waits(const struct nsx_trace *t,
-			     const struct nsx_window *w)
+static struct rows cut_waits(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	struct rows r = make_rows(t->syncs.n);
 
@@ -153,8 +148,7 @@ static struct rows cut_waits(const struct nsx_trace *t,
 }
 
 /* Whether an operation of the window was launched while the range was open. */
-static bool launched_work(const struct nsx_trace *t, const struct nsx_window *w,
-			  size_t range)
+static bool launched_work(const struct nsx_trace *t, const struct nsx_window *w, size_t range)
 {
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = start_of_call(t, nsx_op_call(&t->ops, i));
@@ -168,8 +162,7 @@ static bool launched_work(const struct nsx_trace *t, const struct nsx_window *w,
 	return false;
 }
 
-static struct rows cut_ranges(const struct nsx_trace *t,
-			      const struct nsx_window *w)
+static struct rows cut_ranges(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	struct rows r = make_rows(t->nvtx.n);
 
@@ -202,21 +195,18 @@ static void assert_same_rows(struct rows a, struct rows b)
 
 /* Whole and part ------------------------------------------------------------*/
 
-static void assert_same_places(const struct nsx_trace *a,
-			       const struct nsx_trace *b)
+static void assert_same_places(const struct nsx_trace *a, const struct nsx_trace *b)
 {
 	assert_int_equal(a->nthreads, b->nthreads);
 	for (uint32_t i = 0; i < a->nthreads; i++) {
 		assert_true(a->thread[i].global_tid == b->thread[i].global_tid);
 		assert_int_equal(a->thread[i].launches, b->thread[i].launches);
 		assert_int_equal(a->thread[i].has_calls, b->thread[i].has_calls);
-		assert_int_equal(a->thread[i].has_ranges,
-				 b->thread[i].has_ranges);
+		assert_int_equal(a->thread[i].has_ranges, b->thread[i].has_ranges);
 		assert_int_equal(a->thread[i].has_stack, b->thread[i].has_stack);
 	}
 	assert_int_equal(a->nstreams, b->nstreams);
-	assert_memory_equal(a->stream, b->stream,
-			    a->nstreams * sizeof(*a->stream));
+	assert_memory_equal(a->stream, b->stream, a->nstreams * sizeof(*a->stream));
 	assert_int_equal(a->ndevices, b->ndevices);
 	assert_int_equal(a->ndomains, b->ndomains);
 	assert_int_equal(a->nprocesses, b->nprocesses);
@@ -225,8 +215,7 @@ static void assert_same_places(const struct nsx_trace *a,
 		assert_int_equal(a->clock[i].shift_ns, b->clock[i].shift_ns);
 }
 
-static void assert_same_defects(const struct nsx_defects *part,
-				const struct nsx_defects *whole)
+static void assert_same_defects(const struct nsx_defects *part, const struct nsx_defects *whole)
 {
 	assert_int_equal(part->negative, whole->negative);
 	assert_int_equal(part->mistyped, whole->mistyped);
@@ -237,8 +226,7 @@ static void assert_same_defects(const struct nsx_defects *part,
 }
 
 /* The time between two launches of a thread reaches into a window between them. */
-static void assert_same_neighbours(const struct nsx_trace *part,
-				   const struct nsx_trace *whole,
+static void assert_same_neighbours(const struct nsx_trace *part, const struct nsx_trace *whole,
 				   const struct nsx_window *w)
 {
 	for (uint32_t h = 0; h < whole->nthreads; h++) {
@@ -256,11 +244,9 @@ static void assert_same_neighbours(const struct nsx_trace *part,
 				if (t->calls.cls[c] != NSX_CALL_LAUNCH)
 					continue;
 				if (at_ns < w->start_ns)
-					before_ns[k] = NSX_MAX(before_ns[k],
-							       at_ns);
+					before_ns[k] = NSX_MAX(before_ns[k], at_ns);
 				else if (at_ns >= w->end_ns)
-					after_ns[k] = NSX_MIN(after_ns[k],
-							      at_ns);
+					after_ns[k] = NSX_MIN(after_ns[k], at_ns);
 			}
 		}
 		assert_int_equal(before_ns[0], before_ns[1]);
@@ -268,22 +254,19 @@ static void assert_same_neighbours(const struct nsx_trace *part,
 	}
 }
 
-static size_t count_matched(const struct nsx_trace *whole,
-			    const struct nsx_window *w)
+static size_t count_matched(const struct nsx_trace *whole, const struct nsx_window *w)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < whole->ops.n; i++)
 		n += whole->ops.kind[i] == NSX_OP_KERNEL &&
 		     nsx_op_call(&whole->ops, i) != NSX_NONE &&
-		     reaches(w, nsx_op_start(&whole->ops, i),
-			     nsx_op_end(&whole->ops, i));
+		     reaches(w, nsx_op_start(&whole->ops, i), nsx_op_end(&whole->ops, i));
 	return n;
 }
 
 /* Returns how many calls were not read. */
-static size_t compare(const struct nsx_trace *whole, const char *name,
-		      const char *window)
+static size_t compare(const struct nsx_trace *whole, const char *name, const char *window)
 {
 	struct nsx_schema schema;
 	struct nsx_trace *t = load(name, window, 2, &schema);
@@ -374,8 +357,7 @@ static void sum_causes(const struct nsx_idle *x, const struct nsx_window *w,
 	memset(ns, 0, NSX_NCAUSES * sizeof(*ns));
 	for (size_t i = 0; i < x->n; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(x, i);
-		int64_t in_ns = NSX_MIN(p.end_ns, w->end_ns) -
-				NSX_MAX(p.start_ns, w->start_ns);
+		int64_t in_ns = NSX_MIN(p.end_ns, w->end_ns) - NSX_MAX(p.start_ns, w->start_ns);
 
 		ns[told_cause(&p)] += NSX_MAX(0, in_ns);
 	}
@@ -383,8 +365,7 @@ static void sum_causes(const struct nsx_idle *x, const struct nsx_window *w,
 
 /* Returns how many devices idle at an end of the window for a cause. */
 static size_t compare_idle(const struct nsx_trace *whole,
-			   const struct nsx_facts *f, const char *name,
-			   const char *window)
+			   const struct nsx_facts *f, const char *name, const char *window)
 {
 	int64_t all[NSX_NCAUSES], in[NSX_NCAUSES];
 	struct nsx_schema schema;
@@ -399,8 +380,7 @@ static size_t compare_idle(const struct nsx_trace *whole,
 		sum_causes(&f->idle[d], &t->user, all);
 		sum_causes(&g->idle[d], &t->user, in);
 		while (nsx_next_gap(&g->idle[d], &at, &gap))
-			n += gap.is_edge &&
-			     nsx_idle_at(gap.idle, gap.at).cause != NSX_CAUSE_EDGE;
+			n += gap.is_edge && nsx_idle_at(gap.idle, gap.at).cause != NSX_CAUSE_EDGE;
 		if (all[NSX_CAUSE_EDGE]) /* the run's first work is waited for */
 			continue;
 		assert_memory_equal(all, in, sizeof(all));
@@ -464,10 +444,8 @@ TEST(a_named_window)
 
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (!strcmp(nsx_text(t, t->nvtx.name[i]), "measure")) {
-			w.start_ns = NSX_MIN(w.start_ns,
-					     nsx_range_start(&t->nvtx, i));
-			w.end_ns = NSX_MAX(w.end_ns,
-					   nsx_range_end(&t->nvtx, i));
+			w.start_ns = NSX_MIN(w.start_ns, nsx_range_start(&t->nvtx, i));
+			w.end_ns = NSX_MAX(w.end_ns, nsx_range_end(&t->nvtx, i));
 		}
 	unload(t, &schema);
 	assert_true(0 < w.start_ns && w.start_ns < w.end_ns);
@@ -482,15 +460,11 @@ TEST(a_named_window)
 
 enum { ROWS = 40, UNIT_NS = 1 << 14, LENGTH_NS = 1000 * UNIT_NS };
 
-static const char tables[] =
-	"BEGIN;"
-	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, "
-	"contextId, streamId, correlationId, globalPid, demangledName);"
-	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, "
-	"correlationId, nameId);"
-	"CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, "
-	"streamId, globalPid);"
-	"CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid);";
+static const char tables[] = "BEGIN;CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, "
+	"contextId, streamId, correlationId, globalPid, demangledName);CREATE TABLE "
+	"CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);CREATE TABLE "
+	"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, streamId, globalPid);CREATE TABLE "
+	"NVTX_EVENTS (start, end, eventType, text, globalTid);";
 
 /* On each thread other kinds; of those of thread 2 there are none late. Ranges cross
  * only if they may: else a long one begins where a multiple of its length does.
@@ -515,8 +489,7 @@ static void add_range(struct nsx_buf *sql, uint64_t *state, int at_ns,
  * is in order), its waits and its ranges.  Correlation ids are those of other processes,
  * too.
  */
-static void add_process(struct nsx_buf *sql, uint64_t *state, int process,
-			bool may_cross)
+static void add_process(struct nsx_buf *sql, uint64_t *state, int process, bool may_cross)
 {
 	static const char *const calls[] = {"cudaLaunchKernel", "cuLaunchKernel",
 					    "cudaMalloc"};
@@ -525,8 +498,7 @@ static void add_process(struct nsx_buf *sql, uint64_t *state, int process,
 
 	for (int i = 0; i < ROWS; i++) {
 		int thread = (int)(rnd(state) % 3);
-		int at_ns = last_ns[thread] / ROWS * i +
-			    (int)(rnd(state) % (LENGTH_NS / 16));
+		int at_ns = last_ns[thread] / ROWS * i + (int)(rnd(state) % (LENGTH_NS / 16));
 		int length_ns = (int)(rnd(state) % 60) * UNIT_NS;
 		int kernel_ns = at_ns + (int)(rnd(state) % 300) * UNIT_NS;
 		int corr = i << NSX_CLOCK_RUN | 1;
@@ -535,19 +507,16 @@ static void add_process(struct nsx_buf *sql, uint64_t *state, int process,
 			add_range(sql, state, at_ns, may_cross, pid + thread);
 		if (thread == 1)
 			continue;
-		nsx_buf_printf(sql, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME "
-			       "VALUES (%d, %d, %lld, %d, '%s');", at_ns,
-			       at_ns + length_ns, pid + thread, corr,
+		nsx_buf_printf(sql, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %lld, "
+			       "%d, '%s');", at_ns, at_ns + length_ns, pid + thread, corr,
 			       calls[i % 3]);
 		if (i % 3 < 2)
-			nsx_buf_printf(sql, "INSERT INTO "
-				       "CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, "
+			nsx_buf_printf(sql, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, "
 				       "%d, %d, 1, %d, %d, %lld, 'k%d');",
 				       kernel_ns, kernel_ns + length_ns, process,
 				       i, corr, pid, i % 5);
 		if (i % 9 == 0)
-			nsx_buf_printf(sql, "INSERT INTO "
-				       "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
+			nsx_buf_printf(sql, "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
 				       "VALUES (%d, %d, %d, %lld);", at_ns,
 				       at_ns + length_ns, i, pid);
 	}
@@ -574,19 +543,14 @@ TEST(a_launch_far_before_its_kernel)
 {
 	struct nsx_buf rows = {0};
 
-	nsx_buf_printf(&rows, "CREATE TEMP TABLE n AS WITH RECURSIVE "
-		       "n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n "
-		       "WHERE i < 199) SELECT i, i << %d | 1 AS corr, i * %d "
-		       "AS at FROM n;"
-		       "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD wide;"
-		       "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT at, "
-		       "at + 9, 1, corr, 'cudaLaunchKernel', zeroblob(3000) "
-		       "FROM n;"
-		       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT "
-		       "at + 9 + iif(i = 20, 100 * %d, 0), "
-		       "at + 99 + iif(i = 20, 100 * %d, 0), 0, 1, i = 20, corr, "
-		       "0, 'k' FROM n;", NSX_CLOCK_RUN, UNIT_NS, UNIT_NS,
-		       UNIT_NS);
+	nsx_buf_printf(&rows, "CREATE TEMP TABLE n AS WITH RECURSIVE n (i) AS (VALUES (0) UNION "
+		       "ALL SELECT i + 1 FROM n WHERE i < 199) SELECT i, i << %d | 1 AS corr, i * "
+		       "%d AS at FROM n;ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD wide;INSERT "
+		       "INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT at, at + 9, 1, corr, "
+		       "'cudaLaunchKernel', zeroblob(3000) FROM n;INSERT INTO "
+		       "CUPTI_ACTIVITY_KIND_KERNEL SELECT at + 9 + iif(i = 20, 100 * %d, 0), at + "
+		       "99 + iif(i = 20, 100 * %d, 0), 0, 1, i = 20, corr, 0, 'k' FROM "
+		       "n;", NSX_CLOCK_RUN, UNIT_NS, UNIT_NS, UNIT_NS);
 	assert_true(compare_windows_of(&rows) > 0);
 }
 
@@ -597,9 +561,8 @@ TEST(ranges_that_crossed_long_before)
 	struct nsx_buf rows = {0};
 
 	for (unsigned i = 0; i < ARRAY_LEN(start); i++)
-		nsx_buf_printf(&rows, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, "
-			       "59, 'r%u', 1);", start[i] * UNIT_NS,
-			       end[i] * UNIT_NS, i);
+		nsx_buf_printf(&rows, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, 'r%u', "
+			       "1);", start[i] * UNIT_NS, end[i] * UNIT_NS, i);
 	compare_windows_of(&rows);
 }
 

@@ -38,8 +38,7 @@ TEST(units)
 	assert_string_equal(nsx_text_count(a, 1.2e6), "1.2 M");
 	assert_string_equal(nsx_text_n(a, 1, "call", NULL), "1 call");
 	assert_string_equal(nsx_text_n(a, 0, "copy", "copies"), "0 copies");
-	assert_string_equal(nsx_text_api(a, "cudaLaunchKernel_v7000"),
-			    "cudaLaunchKernel");
+	assert_string_equal(nsx_text_api(a, "cudaLaunchKernel_v7000"), "cudaLaunchKernel");
 }
 
 TEST(a_share_is_never_none_or_all_of_what_is_not)
@@ -57,8 +56,7 @@ TEST(a_share_is_never_none_or_all_of_what_is_not)
 
 TEST(instants)
 {
-	assert_string_equal(nsx_text_instant(a, INT64_C(60331003206), 3),
-			    "60.331s");
+	assert_string_equal(nsx_text_instant(a, INT64_C(60331003206), 3), "60.331s");
 	assert_string_equal(nsx_text_instant(a, -1500000, 3), "-0.002s");
 	assert_string_equal(nsx_text_instant(a, 7, 9), "0.000000007s");
 }
@@ -70,17 +68,14 @@ TEST(windows_hold_what_they_name)
 
 	for (int i = 0; i < 2000; i++) {
 		int64_t start = (int64_t)(rnd(&seed) % 90000000000u) - 45000000000;
-		int64_t length = 1 + (int64_t)(rnd(&seed) %
-					       (1u << (1 + rnd(&seed) % 31)));
+		int64_t length = 1 + (int64_t)(rnd(&seed) % (1u << (1 + rnd(&seed) % 31)));
 		struct nsx_window w = {start, start + length}, got;
 		struct nsx_err err;
 
-		assert_int_equal(nsx_window_parse(nsx_text_window(a, &w), 5,
-						  &got, &err), 0);
+		assert_int_equal(nsx_window_parse(nsx_text_window(a, &w), 5, &got, &err), 0);
 		assert_true(got.start_ns <= w.start_ns);
 		assert_true(got.end_ns >= w.end_ns);
-		assert_true(got.end_ns - got.start_ns <=
-			    length + length / 25 + 2);
+		assert_true(got.end_ns - got.start_ns <= length + length / 25 + 2);
 	}
 }
 
@@ -103,8 +98,7 @@ TEST(a_long_name_loses_what_tells_least)
 	assert_string_equal(nsx_text_name(a, path), "`outer > … > inner`");
 	snprintf(path, sizeof(path), "%.80s > inner", many);
 	assert_string_equal(nsx_text_name(a, path), "`… > inner`");
-	snprintf(path, sizeof(path), "run::go(std::pair<int (*)(long), %.60s>) const",
-		 many);
+	snprintf(path, sizeof(path), "run::go(std::pair<int (*)(long), %.60s>) const", many);
 	assert_string_equal(nsx_text_name(a, path), "`run::go(…)`");
 	snprintf(path, sizeof(path), "run::go(std::vector<%.80s", many); /* cut */
 	assert_string_equal(nsx_text_name(a, path), "`run::go(…)`");

@@ -370,30 +370,15 @@ static void consider_calls(struct nearest *x, const struct nsx_trace *t, struct 
 	}
 }
 
-/* Considers each OS call once. */
-static void consider_os_calls(struct nearest *x, const struct nsx_trace *t, struct nsx_arena *a)
+static void consider_names(struct nearest *x, const struct nsx_trace *t, const nsx_str *name,
+			   size_t n, struct nsx_arena *a)
 {
 	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
 
-	for (size_t i = 0; i < t->osrt.n; i++) {
-		nsx_str name = t->osrt.name[i];
-
-		if (!seen[name])
-			spec_consider(x, nsx_text(t, name));
-		seen[name] = true;
-	}
-}
-
-static void consider_ranges(struct nearest *x, const struct nsx_trace *t, struct nsx_arena *a)
-{
-	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
-
-	for (size_t i = 0; i < t->nvtx.n; i++) {
-		nsx_str name = t->nvtx.name[i];
-
-		if (!seen[name])
-			spec_consider(x, nsx_text(t, name));
-		seen[name] = true;
+	for (size_t i = 0; i < n; i++) {
+		if (!seen[name[i]])
+			spec_consider(x, nsx_text(t, name[i]));
+		seen[name[i]] = true;
 	}
 }
 
@@ -414,7 +399,7 @@ static const char *spec_find_range(const char *range, const struct nsx_trace *t,
 {
 	struct nearest x = {.asked = range};
 
-	consider_ranges(&x, t, a);
+	consider_names(&x, t, t->nvtx.name, t->nvtx.n, a);
 	return spec_tell(&x, "NVTX range", a);
 }
 
@@ -465,7 +450,7 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 	case NSX_SPEC_API:
 		consider_calls(&x, t, a);
 		if (!x.found) {
-			consider_os_calls(&x, t, a);
+			consider_names(&x, t, t->osrt.name, t->osrt.n, a);
 			c->verb = x.found ? NSX_NO_OS_WAIT : c->verb;
 		}
 		return spec_tell(&x, "call", a);
