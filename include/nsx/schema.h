@@ -15,9 +15,7 @@ extern "C" {
 /* The version of nsys that wrote it, such as "2024.6.1.90-246135"; "" if not recorded. */
 NSX_API const char *nsx_export_product_version(const struct nsx_export *e);
 
-/* The file's own name for one of our tables; NULL if the export lacks it or the name is
- * unknown.
- */
+/* The file's own name for one of our tables; NULL if the export lacks it or the name is unknown. */
 NSX_API const char *nsx_export_table(const struct nsx_export *e, const char *name);
 
 /* The needs of an analysis (an id of `nsys-explain passes`) that the export lacks, in words;

@@ -68,9 +68,7 @@ int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
 		NSX_ARRAYS_N(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)   \
 		{NULL, 0}}, err)
 
-/* Returns free heap memory to the system. For the end of a stage that used many small
- * arrays.
- */
+/* Returns free heap memory to the system. For the end of a stage that used many small arrays. */
 void nsx_give_back(void);
 
 /* Frees one array of nsx_arena_try_array before its arena is freed. */

@@ -1,6 +1,5 @@
-/* group.c - a hash table of pairs of numbers, with linear probing. With millions of keys
- * only the tags fit into the processor's cache; a tag nearly always tells whether the key
- * must be compared.
+/* group.c - a hash table of pairs of numbers, with linear probing. With millions of keys only the
+ * tags fit into the processor's cache; a tag nearly always tells whether the key must be compared.
  */
 #include <stdlib.h>
 #include "base/arena.h"
@@ -46,9 +45,8 @@ static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b
 	return i;
 }
 
-/* The table is full at three quarters. Tags are so small that longer probing is free, and
- * fewer slots mean fewer cache misses. Rehashing reads the keys, so the old slots are freed
- * first.
+/* The table is full at three quarters. Tags are so small that longer probing is free, and fewer
+ * slots mean fewer cache misses. Rehashing reads the keys, so the old slots are freed first.
  */
 static bool group_is_full(const struct nsx_groups *g)
 {

@@ -18,8 +18,7 @@ struct nsx_group_key {
 	uint64_t a, b;
 };
 struct nsx_groups {
-	/* The keys by index; small as long as all keys fit, which saves much memory for
-	 * millions.
+	/* The keys by index; small as long as all keys fit, which saves much memory for millions.
 	 */
 	struct nsx_small_key {
 		uint32_t a, b;

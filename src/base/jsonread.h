@@ -6,10 +6,9 @@
 
 #include "base/err.h"
 
-/* Calls fn(ctx, key, text, at) for each string of an object whose values are strings or
- * lists of strings, in file order; `at` is the place in the list. A key with an empty list
- * is given once, with text NULL. Errors: NSX_E_USAGE naming `path` and the place, or that
- * of fn.
+/* Calls fn(ctx, key, text, at) for each string of an object whose values are strings or lists of
+ * strings, in file order; `at` is the place in the list. A key with an empty list is given once,
+ * with text NULL. Errors: NSX_E_USAGE naming `path` and the place, or that of fn.
  */
 typedef int (*nsx_json_string_fn)(void *ctx, const char *key, const char *text,
 				  size_t at, struct nsx_err *err);

@@ -1,6 +1,4 @@
-/* keymap.h - interning of fixed-size keys, from many threads; ids count up from
- * 0.
- */
+/* keymap.h - interning of fixed-size keys, from many threads; ids count up from 0. */
 #ifndef NSX_KEYMAP_H
 #define NSX_KEYMAP_H
 

@@ -1,6 +1,5 @@
-/* number.h - variable-length integers: seven bits a byte, least significant first, as in
- * protocol buffers. Signed integers are zigzag-encoded, so that small negative ones are
- * short, too.
+/* number.h - variable-length integers: seven bits a byte, least significant first, as in protocol
+ * buffers. Signed integers are zigzag-encoded, so that small negative ones are short, too.
  */
 #ifndef NSX_NUMBER_H
 #define NSX_NUMBER_H

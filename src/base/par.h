@@ -1,11 +1,10 @@
 /* par.h - runs independent tasks on a few threads.
  *
- * It is undefined which thread runs which task, so a task writes only to places of its own
- * index.
+ * It is undefined which thread runs which task, so a task writes only to places of its own index.
  *
- * A task may start parallel work of its own, which idle threads of the same crew join.
- * While a task waits for that work, its thread may run tasks of other jobs, so a task must
- * not hold a lock while it starts parallel work.
+ * A task may start parallel work of its own, which idle threads of the same crew join. While a task
+ * waits for that work, its thread may run tasks of other jobs, so a task must not hold a lock while
+ * it starts parallel work.
  */
 #ifndef NSX_PAR_H
 #define NSX_PAR_H

@@ -19,9 +19,7 @@ struct nsx_progress {
 	double began; /* start of the stage, by nsx_now_s */
 };
 
-/* Ends the running stage, if any, and begins one; stage NULL only ends.
- * p may be NULL.
- */
+/* Ends the running stage, if any, and begins one; stage NULL only ends. p may be NULL. */
 void nsx_progress_stage(struct nsx_progress *p, const char *stage, int64_t total);
 
 static inline void nsx_progress_add(struct nsx_progress *p, int64_t n)

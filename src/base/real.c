@@ -1,6 +1,4 @@
-/* real.c - computes digits of reals in long double, in which every power of ten needed is
- * exact.
- */
+/* real.c - computes digits of reals in long double, in which every power of ten needed is exact. */
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -16,9 +14,7 @@ struct decimal {
 	enum { READS_BACK, READS_ELSE, MAY_READ_BACK } reads;
 };
 
-/* Rounds x to `digits` digits. False: x is too near a rounding boundary, or too small or
- * large.
- */
+/* Rounds x to `digits` digits. False: x is too near a rounding boundary, or too small or large. */
 static bool round_to(double x, int digits, struct decimal *ret)
 {
 	static const long double powers[] = {

@@ -136,9 +136,8 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
 	if (nsx_regex_compile(&re, pattern, 0, err))
 		return err->rc;
 	regfree(&re);
-	/* An unanchored pattern is tried from each character with states of its own; a
-	 * pattern with any beginning is read once, with as many states as it has
-	 * characters.
+	/* An unanchored pattern is tried from each character with states of its own; a pattern with
+	 * any beginning is read once, with as many states as it has characters.
 	 */
 	nsx_buf_printf(&b, "^.*(%s)", pattern);
 	r = nsx_alloc(1, sizeof(*r));

@@ -1,6 +1,5 @@
-/* sort.c - sorts almost sorted arrays by merging their runs, such as the rows of a few
- * threads or streams one after the other, each in order of time; and large arrays by radix
- * sort of a key.
+/* sort.c - sorts almost sorted arrays by merging their runs, such as the rows of a few threads or
+ * streams one after the other, each in order of time; and large arrays by radix sort of a key.
  */
 #include <string.h>
 #include "base/keyed.h"
@@ -21,8 +20,7 @@ static int sort_compare(const struct order *o, const char *a, const char *b)
 	return o->cmp(a, b, o->context);
 }
 
-/* Finds where the ascending runs of v end, in bytes. Returns their number; 0 if there are
- * too many.
+/* Finds where the ascending runs of v end, in bytes. Returns their number; 0 if there are too many.
  */
 static size_t sort_find_runs(const struct order *o, const char *v, size_t bytes,
 			     size_t ends[MAX_RUNS])
@@ -67,8 +65,7 @@ static void sort_merge(const struct order *o, const char *a, const char *b,
 	sort_append(to, b, end);
 }
 
-/* Merges runs from v to spare and back until one is left; returns the array that holds it.
- */
+/* Merges runs from v to spare and back until one is left; returns the array that holds it. */
 static char *sort_merge_runs(const struct order *o, char *v, char *spare, size_t *ends, size_t n)
 {
 	while (n > 1) {

@@ -30,8 +30,7 @@ static inline struct nsx_span nsx_span_at(const struct nsx_spans *s, size_t i)
 	return (struct nsx_span){start_ns,
 				 start_ns + nsx_unpack(&s->length, i)};
 }
-/* Packs a long-lived list to a third of its size. Takes over v, which must be on the arena.
- */
+/* Packs a long-lived list to a third of its size. Takes over v, which must be on the arena. */
 int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s, struct nsx_err *err) NSX_CHECKED;
 /* Frees a list packed on the arena. */
 void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s);
@@ -82,8 +81,7 @@ int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 /* Total of the first n spans. */
 int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t n);
 
-/* The two latest ends among different groups so far; an unused place holds NSX_NONE and
- * INT64_MIN.
+/* The two latest ends among different groups so far; an unused place holds NSX_NONE and INT64_MIN.
  */
 struct nsx_latest {
 	uint32_t group[2];
@@ -92,10 +90,9 @@ struct nsx_latest {
 #define NSX_LATEST {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}}
 void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns);
 
-/* How long each group of spans ran, and how long it ran alone. Spans are the rows [at, at +
- * n) of the columns, in order of start. Group NSX_NONE gets no time, but a span beside it
- * is not alone. Adds to by_group, so that several lists (devices) can be summed. end_ns:
- * scratch, one a group.
+/* How long each group of spans ran, and how long it ran alone. Spans are the rows [at, at + n) of
+ * the columns, in order of start. Group NSX_NONE gets no time, but a span beside it is not alone.
+ * Adds to by_group, so that several lists (devices) can be summed. end_ns: scratch, one a group.
  */
 struct nsx_group_time {
 	int64_t busy_ns, exclusive_ns;

@@ -104,9 +104,7 @@ enum { FEW = 1024, FINE = 5, STEPS = (64 - FINE + 1) << FINE };
 
 struct counts {
 	int64_t least;
-	/* Alternate values use alternate counters: adding to a counter just written is
-	 * slower.
-	 */
+	/* Alternate values use alternate counters: adding to a counter just written is slower. */
 	uint32_t n[2][STEPS];
 };
 

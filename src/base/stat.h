@@ -13,8 +13,7 @@ double nsx_quantile(int64_t *v, size_t n, double q);
 /* Several quantiles at once, faster than one by one; qs ascend. */
 void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret);
 
-/* Median absolute deviation; returns the median as well. Overwrites v with the deviations.
- */
+/* Median absolute deviation; returns the median as well. Overwrites v with the deviations. */
 double nsx_median_distance(int64_t *v, size_t n, double *ret_median);
 
 double nsx_mean(const int64_t *v, size_t n); /* n must be > 0 */

@@ -561,8 +561,7 @@ struct sorting {
 	struct nsx_buf first, other;
 };
 
-/* Texts sorted by their next letters; runs of equal keys remain, and are sorted in pieces.
- */
+/* Texts sorted by their next letters; runs of equal keys remain, and are sorted in pieces. */
 enum { MANY = 1 << 14, PIECES = 32 };
 struct runs {
 	const struct sorting *x;
@@ -608,9 +607,7 @@ static void done_sorting(struct sorting *x)
 	nsx_buf_done(&x->other);
 }
 
-/* set_keys for many texts in pieces: the byte at which they differ is known once all were
- * read.
- */
+/* set_keys for many texts in pieces: the byte at which they differ is known once all were read. */
 struct keying {
 	const struct sorting *x;
 	struct nsx_keyed *v;

@@ -40,9 +40,8 @@ const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
 struct nsx_buf;
 const char *nsx_str_read(const struct nsx_strings *s, nsx_str id, struct nsx_buf *b);
 
-/* Prefetches texts, which are scattered in memory, for loops that read the texts of n ids
- * in turn from byte `from` on. i is the current index; id is an expression of the index
- * `next`.
+/* Prefetches texts, which are scattered in memory, for loops that read the texts of n ids in turn
+ * from byte `from` on. i is the current index; id is an expression of the index `next`.
  */
 #define NSX_FETCH_TEXTS(s, i, n, next, id, from)                              \
 	do {                                                                  \

@@ -89,8 +89,7 @@ static int run_export(struct nsx_capture *c, const struct nsx_product *p,
 	return rc;
 }
 
-/* Moves the report up, compressed if asked for. A failure is only a warning if the database
- * exists.
+/* Moves the report up, compressed if asked for. A failure is only a warning if the database exists.
  */
 static int settle_report(struct nsx_capture *c, struct nsx_product *p, struct nsx_err *ret)
 {

@@ -1,5 +1,4 @@
-/* brief.c - the first page as JSON of at most NSX_BRIEF_BYTES, for readers that pay by the
- * word.
+/* brief.c - the first page as JSON of at most NSX_BRIEF_BYTES, for readers that pay by the word.
  *
  * All texts are cut at the same length, the longest at which the page fits.
  */

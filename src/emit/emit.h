@@ -81,9 +81,7 @@ struct nsx_book {
 int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* Writes the whole folder: report.md, report.json, tables/. Errors: those of
- * nsx_folder_write.
- */
+/* Writes the whole folder: report.md, report.json, tables/. Errors: those of nsx_folder_write. */
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		    unsigned threads, struct nsx_err *err);
 

@@ -1,9 +1,8 @@
 /* folder.c - prepares files in a folder of their own, then puts them in place.
  *
- * That folder is NSX_STAGE. It is beside the target if the whole folder is created or
- * replaced (in one step by RENAME_EXCHANGE), else inside it. Every rename can be undone. A
- * run killed between two renames leaves both records, from which the next run knows all
- * files.
+ * That folder is NSX_STAGE. It is beside the target if the whole folder is created or replaced (in
+ * one step by RENAME_EXCHANGE), else inside it. Every rename can be undone. A run killed between
+ * two renames leaves both records, from which the next run knows all files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -325,8 +324,7 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 
 /* Renaming ----------------------------------------------------------------------- */
 
-/* Exchanges a and b, which both exist; takes several steps on file systems without
- * RENAME_EXCHANGE.
+/* Exchanges a and b, which both exist; takes several steps on file systems without RENAME_EXCHANGE.
  */
 static int folder_swap(const char *a, const char *b)
 {

@@ -105,9 +105,7 @@ static void md_add_block(struct nsx_buf *b, const struct nsx_block *block,
 	}
 }
 
-/* Adds the blocks of s under this heading. A whole report leaves out sections that show
- * nothing.
- */
+/* Adds the blocks of s under this heading. A whole report leaves out sections that show nothing. */
 static void md_add_blocks(struct md *m, struct nsx_buf *b,
 			  const struct nsx_section *s, const char *heading)
 {
@@ -173,9 +171,7 @@ static void add_limits(const struct md *m, struct nsx_buf *b,
 		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
 }
 
-/* Adds the limits of all sections under a heading in one line; NULL: of those without a
- * heading.
- */
+/* Adds the limits of all sections under a heading in one line; NULL: of those without a heading. */
 static void add_limits_under(const struct md *m, struct nsx_buf *b,
 			     const char *heading, bool is_shown)
 {

@@ -1,10 +1,9 @@
 /* ours.h - decides which files are ours in a folder that we write to.
  *
- * Our files are those that the last run listed in its record (report.json or the like,
- * which lists the others) and that are unchanged since. All others are the user's. A record
- * without a list is from version 0.1.0: then the names that this version writes are ours.
- * The inputs of this run are the user's in any case. A killed run leaves its folder
- * NSX_STAGE, whose record counts, too.
+ * Our files are those that the last run listed in its record (report.json or the like, which lists
+ * the others) and that are unchanged since. All others are the user's. A record without a list is
+ * from version 0.1.0: then the names that this version writes are ours. The inputs of this run are
+ * the user's in any case. A killed run leaves its folder NSX_STAGE, whose record counts, too.
  */
 #ifndef NSX_EMIT_OURS_H
 #define NSX_EMIT_OURS_H

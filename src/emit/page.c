@@ -277,9 +277,8 @@ static const char *say_rest(struct page *p, const struct nsx_finding *f)
 						     "nothing");
 }
 
-/* Adds the place, unless the title has it, and the evidence: the first line, and another
- * one if it fits. The assumption of an assumed price is always shown, if need be instead of
- * the place.
+/* Adds the place, unless the title has it, and the evidence: the first line, and another one if it
+ * fits. The assumption of an assumed price is always shown, if need be instead of the place.
  */
 static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 {

@@ -33,8 +33,7 @@ int nsx_target_commit(struct nsx_target *t, struct nsx_err *err) NSX_CHECKED;
 /* Frees t; without commit the file is removed. t may be zeroed with fd -1. */
 void nsx_target_done(struct nsx_target *t);
 
-/* Opens, writes and commits n bytes, or the output of f's writer. Errors: IO; those of the
- * writer.
+/* Opens, writes and commits n bytes, or the output of f's writer. Errors: IO; those of the writer.
  */
 int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 		     struct nsx_err *err) NSX_CHECKED;

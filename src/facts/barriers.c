@@ -1,12 +1,11 @@
 /* barriers.c - where each host thread waited, and what its GPUs did meanwhile.
  *
- * Barriers are blocking API calls (a nested one counts once), outermost OSRT calls of
- * launching threads without the time inside API calls, and the uncovered time between two
- * launches. Waiting is not losing: the cost of a barrier comes from the gaps it causes
- * (idle.c).
+ * Barriers are blocking API calls (a nested one counts once), outermost OSRT calls of launching
+ * threads without the time inside API calls, and the uncovered time between two launches. Waiting
+ * is not losing: the cost of a barrier comes from the gaps it causes (idle.c).
  *
- * Each process is a task: its GPUs share one union of busy time, and gaps between launches
- * of one thread must not hide another thread's.
+ * Each process is a task: its GPUs share one union of busy time, and gaps between launches of one
+ * thread must not hide another thread's.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -316,9 +316,7 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			 unsigned threads, struct nsx_arena *a, struct nsx_err *err);
 
-/* Text of a name made here or of the trace, for details of idle pieces and marks of
- * iterations.
- */
+/* Text of a name made here or of the trace, for details of idle pieces and marks of iterations. */
 static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
 {
 	return nsx_str_text(f->strings, s);
@@ -360,8 +358,7 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_load_named(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
 
-/* A device's first operation that starts at at_ns or later; the end of its slice if none.
- * O(log n).
+/* A device's first operation that starts at at_ns or later; the end of its slice if none. O(log n).
  */
 uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d, int64_t at_ns);
 /* The number of a device's operations that start in [from_ns, to_ns). O(log n). */
@@ -384,9 +381,7 @@ struct nsx_gap {
 	bool is_edge; /* at an edge of the window in use                     */
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at, struct nsx_gap *ret);
-/* Index of the first piece of the first gap that ends after at_ns, as a start for
- * nsx_next_gap.
- */
+/* Index of the first piece of the first gap that ends after at_ns, as a start for nsx_next_gap. */
 size_t nsx_idle_from(const struct nsx_idle *idle, int64_t at_ns);
 static inline int64_t nsx_idle_start(const struct nsx_idle *idle, size_t i)
 {

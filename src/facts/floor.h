@@ -17,8 +17,7 @@ struct nsx_rate {
 int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind,
 		  struct nsx_arena *scratch, struct nsx_rate *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* How many times faster a launch could be if its work used the whole GPU; 1: it does, or
- * unknown.
+/* How many times faster a launch could be if its work used the whole GPU; 1: it does, or unknown.
  */
 struct nsx_room {
 	double idle; /* uses multiprocessors without blocks and idle lanes of warps */

@@ -1,6 +1,4 @@
-/* lost.c - launches whose GPU work was not recorded: a GPU that looks idle may have been
- * busy.
- */
+/* lost.c - launches whose GPU work was not recorded: a GPU that looks idle may have been busy. */
 #include <string.h>
 #include "facts/facts.h"
 

@@ -1,9 +1,8 @@
 /* meet.h - MPI calls of several processes that wait for each other.
  *
  * A meeting is a set of calls, and the calls that cannot end before all of these have begun
- * (queries/README.md 14): a collective; the sends and the call that waits for the messages;
- * or waits that were seen to end together. A meeting must be consistent with the whole
- * trace.
+ * (queries/README.md 14): a collective; the sends and the call that waits for the messages; or
+ * waits that were seen to end together. A meeting must be consistent with the whole trace.
  */
 #ifndef NSX_FACTS_MEET_H
 #define NSX_FACTS_MEET_H

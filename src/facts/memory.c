@@ -96,8 +96,7 @@ static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of
 		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
 }
 
-/* Handles row i by its neighbours at the same address: an allocation before it is what
- * lives there.
+/* Handles row i by its neighbours at the same address: an allocation before it is what lives there.
  */
 static void match_row(struct nsx_memory *m, size_t i)
 {

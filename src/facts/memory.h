@@ -1,9 +1,8 @@
 /* memory.h - allocations and frees of memory, and how much is live when.
  *
- * A free ends the allocation at its address in its process, whatever size its row has. A
- * free without an allocation ended one from before the capture. An allocation at an address
- * in use means that a free was not recorded; it is assumed to have happened at the same
- * time.
+ * A free ends the allocation at its address in its process, whatever size its row has. A free
+ * without an allocation ended one from before the capture. An allocation at an address in use means
+ * that a free was not recorded; it is assumed to have happened at the same time.
  */
 #ifndef NSX_FACTS_MEMORY_H
 #define NSX_FACTS_MEMORY_H

@@ -1,10 +1,9 @@
 /* nccl_calls.c - message sizes and communicators, from payloads of NCCL's NVTX ranges.
  *
- * A payload is JSON text or bytes. Bytes begin with four 64-bit little-endian words
- * (domain, schema, size, offset of the rest). All schemas of calls that move data then
- * begin with communicator and message size. A call that makes a communicator has
- * communicator, ranks, rank and device; before NCCL 2.26 rank comes first, without the
- * communicator.
+ * A payload is JSON text or bytes. Bytes begin with four 64-bit little-endian words (domain,
+ * schema, size, offset of the rest). All schemas of calls that move data then begin with
+ * communicator and message size. A call that makes a communicator has communicator, ranks, rank and
+ * device; before NCCL 2.26 rank comes first, without the communicator.
  */
 #include <endian.h>
 #include <stdio.h>

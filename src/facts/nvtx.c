@@ -1,9 +1,8 @@
 /* nvtx.c - the range in which each operation was launched, and the nesting of ranges.
  *
- * Calls and push/pop ranges of a thread are both sorted by start. One sweep for each thread
- * finds the innermost range at each call, which is that of the operations it launches. A
- * sweep over each domain finds the nesting of its ranges. Start/end ranges have no stack
- * and attribute nothing.
+ * Calls and push/pop ranges of a thread are both sorted by start. One sweep for each thread finds
+ * the innermost range at each call, which is that of the operations it launches. A sweep over each
+ * domain finds the nesting of its ranges. Start/end ranges have no stack and attribute nothing.
  */
 #include <string.h>
 #include "facts/facts.h"

@@ -31,9 +31,8 @@ static int64_t shared_unit(const struct nsx_sm *sm)
 	return sm->major >= 8 ? 128 : 256;
 }
 
-/* cudaDeviceProp::reservedSharedMemPerBlock: from 8.0 on the system reserves 1 KiB of each
- * block's shared memory (CUDA C++ programming guide, shared memory of compute capability
- * 8.x).
+/* cudaDeviceProp::reservedSharedMemPerBlock: from 8.0 on the system reserves 1 KiB of each block's
+ * shared memory (CUDA C++ programming guide, shared memory of compute capability 8.x).
  */
 static int64_t shared_reserved(const struct nsx_sm *sm)
 {

@@ -21,9 +21,8 @@ struct nsx_outside {
  */
 bool nsx_outside_next(const struct nsx_trace *t, size_t *at, struct nsx_outside *ret);
 
-/* Loops over the OS calls i of thread th that overlap span `in`, in order. at: a size_t
- * cursor that begins at 0, for threads in the trace's order and spans whose start does not
- * decrease.
+/* Loops over the OS calls i of thread th that overlap span `in`, in order. at: a size_t cursor that
+ * begins at 0, for threads in the trace's order and spans whose start does not decrease.
  */
 #define NSX_EACH_OS_CALL(t, th, at, in, i)                                    \
 	for (size_t i = nsx_os_call_from(t, th, at, (in).start_ns);           \

@@ -1,5 +1,4 @@
-/* teams.h - communication kernels of several ranks that form one collective
- * (queries/README.md 14).
+/* teams.h - communication kernels of several ranks that form one collective (queries/README.md 14).
  */
 #ifndef NSX_FACTS_TEAMS_H
 #define NSX_FACTS_TEAMS_H

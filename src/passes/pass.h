@@ -1,16 +1,14 @@
 /* pass.h - analyses and how they run.
  *
- * A pass has one name: its id is its file (src/passes/FOLDER/ID.c), its symbol
- * (nsx_pass_ID), its query (queries/FOLDER/ID.sql, further ones ID__PART.sql), its golden
- * folder (tests/golden/ID/) and its JSON key. A line NSX_PASS(ID) in
- * src/passes/registry.def adds it.
+ * A pass has one name: its id is its file (src/passes/FOLDER/ID.c), its symbol (nsx_pass_ID), its
+ * query (queries/FOLDER/ID.sql, further ones ID__PART.sql), its golden folder (tests/golden/ID/)
+ * and its JSON key. A line NSX_PASS(ID) in src/passes/registry.def adds it.
  *
- * Analyses run side by side. Each reads the trace and the facts, both const, and writes
- * only its own section and, for the detectors (src/detect) that follow, measurements that
- * decide a finding. Summaries run when all findings are ranked. One that replays runs first
- * and alone, as the replay's model is freed afterwards. The others run one at a time in
- * registry order, each after the sections it shows, while analyses finish their rest beside
- * them. The verdict runs last.
+ * Analyses run side by side. Each reads the trace and the facts, both const, and writes only its
+ * own section and, for the detectors (src/detect) that follow, measurements that decide a finding.
+ * Summaries run when all findings are ranked. One that replays runs first and alone, as the
+ * replay's model is freed afterwards. The others run one at a time in registry order, each after
+ * the sections it shows, while analyses finish their rest beside them. The verdict runs last.
  */
 #ifndef NSX_PASS_H
 #define NSX_PASS_H

@@ -135,9 +135,8 @@ static int run_analysis(const struct run *run, size_t i, bool walks, struct nsx_
 	return out->pass->run && run_is_wanted(run->opts, out->pass) ? run_pass(run, out, err) : 0;
 }
 
-/* Building the model is one of the tasks, and the longest. It starts late, after the tasks
- * that need most memory, but leaves others to run beside it. None of these reads
- * facts->model.
+/* Building the model is one of the tasks, and the longest. It starts late, after the tasks that
+ * need most memory, but leaves others to run beside it. None of these reads facts->model.
  */
 static int run_run_task(void *ctx, size_t task, struct nsx_err *err)
 {

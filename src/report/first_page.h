@@ -1,9 +1,8 @@
-/* first_page.h - what a reader must know in half a minute: one typed page, from which
- * report.md, stdout, --brief and the HTML are printed.
+/* first_page.h - what a reader must know in half a minute: one typed page, from which report.md,
+ * stdout, --brief and the HTML are printed.
  *
- * All figures are of the judged window, except the length of the recording. Texts of
- * findings are Markdown. All other texts are plain, and the emitters escape them. Owner:
- * the report.
+ * All figures are of the judged window, except the length of the recording. Texts of findings are
+ * Markdown. All other texts are plain, and the emitters escape them. Owner: the report.
  */
 #ifndef NSX_FIRST_PAGE_H
 #define NSX_FIRST_PAGE_H

@@ -1,9 +1,8 @@
 /* report.h - what passes build and emitters print.
  *
- * A section is metrics.<pass id> in JSON: named values and tables, notes (caveats), and the
- * names of the queries that reproduce it. For Markdown a pass also lists blocks in order:
- * headings, bullets and views of its tables. The section owns everything, and lives as long
- * as the report.
+ * A section is metrics.<pass id> in JSON: named values and tables, notes (caveats), and the names
+ * of the queries that reproduce it. For Markdown a pass also lists blocks in order: headings,
+ * bullets and views of its tables. The section owns everything, and lives as long as the report.
  */
 #ifndef NSX_REPORT_H
 #define NSX_REPORT_H
@@ -150,9 +149,8 @@ struct nsx_report {
 	struct nsx_arena *arena;
 };
 
-/* Why the report covers only a part: the file changed while it was read, is cut or damaged,
- * or a section failed. All answers from it say so, with exit code 4. NULL: it is complete.
- * Borrowed.
+/* Why the report covers only a part: the file changed while it was read, is cut or damaged, or a
+ * section failed. All answers from it say so, with exit code 4. NULL: it is complete. Borrowed.
  */
 const char *nsx_report_damage(const struct nsx_report *r);
 

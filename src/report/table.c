@@ -69,8 +69,7 @@ void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row, struc
 	}
 }
 
-/* Two rows follow the kept ones: the sums, and the row returned last, which is not in the
- * sums yet.
+/* Two rows follow the kept ones: the sums, and the row returned last, which is not in the sums yet.
  */
 static struct nsx_cell *next_of_rest(struct nsx_table *t)
 {
@@ -235,9 +234,7 @@ static int64_t table_key_of(const void *row, void *ctx)
 	return !c->type ? INT64_MAX : id < 0 ? ~key : key;
 }
 
-/* glibc's qsort_r is stable except when memory is short, so orders name enough keys to be
- * total.
- */
+/* glibc's qsort_r is stable except when memory is short, so orders name enough keys to be total. */
 void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 {
 	struct order o = {order, n};

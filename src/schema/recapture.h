@@ -54,9 +54,7 @@ enum {
 };
 #undef NSX_PRESET
 extern const struct nsx_preset nsx_presets[NSX_NPRESETS];
-/* The least preset that records it; links: with links between GPUs, so counters are for
- * NVLink.
- */
+/* The least preset that records it; links: with links between GPUs, so counters are for NVLink. */
 const char *nsx_recapture_preset(unsigned what, bool links);
 
 #endif

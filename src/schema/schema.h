@@ -1,8 +1,7 @@
 /* schema.h - what an export holds, in our words.
  *
- * fields.def is the dictionary; a probe finds which of its tables (views) and columns
- * (fields) a file has. Nothing else in the program uses the exporter's table or column
- * names.
+ * fields.def is the dictionary; a probe finds which of its tables (views) and columns (fields) a
+ * file has. Nothing else in the program uses the exporter's table or column names.
  */
 #ifndef NSX_SCHEMA_H
 #define NSX_SCHEMA_H
@@ -127,14 +126,11 @@ struct nsx_schema {
 	struct nsx_arena *arena;
 };
 
-/* Opens a trace file: nsx_db_open, then nsx_schema_probe. Owner: the caller,
- * nsx_schema_close.
- */
+/* Opens a trace file: nsx_db_open, then nsx_schema_probe. Owner: the caller, nsx_schema_close. */
 int nsx_schema_open(const char *path, struct nsx_schema *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_schema_close(struct nsx_schema *s);
 
-/* Notes that something could not be read, so that every answer says it is incomplete.
- * Thread-safe.
+/* Notes that something could not be read, so that every answer says it is incomplete. Thread-safe.
  */
 void nsx_schema_lose(const struct nsx_schema *s, const char *what);
 /* The same for rows of a view's table; err is the reason. */
@@ -145,9 +141,8 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
 
-/* Probes db and creates the TEMP views of fields.def. Errors: NSX_E_SCHEMA when
- * the database is not an nsys export, saying what it is. Owner: the caller,
- * nsx_schema_done; borrows db.
+/* Probes db and creates the TEMP views of fields.def. Errors: NSX_E_SCHEMA when the database is not
+ * an nsys export, saying what it is. Owner: the caller, nsx_schema_done; borrows db.
  */
 int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *err);
 void nsx_schema_done(struct nsx_schema *s);

@@ -20,8 +20,7 @@ static bool script_is_in_word(char c)
 	return nsx_is_letter(c) || nsx_is_digit(c) || c == '_';
 }
 
-/* Moves *at to the next word of SQL outside comments and strings. Returns its length; 0 at
- * the end.
+/* Moves *at to the next word of SQL outside comments and strings. Returns its length; 0 at the end.
  */
 static size_t script_next_word(const char **at)
 {

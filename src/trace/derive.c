@@ -223,8 +223,7 @@ static bool clock_seconds(const char *s, size_t n, int64_t *ret)
 	return !__builtin_mul_overflow(ns, unit ? unit : 1000000000, ret);
 }
 
-/* "1.5": seconds after the first event. "1500ns", "60.331s": on the trace's clock, may be
- * negative.
+/* "1.5": seconds after the first event. "1500ns", "60.331s": on the trace's clock, may be negative.
  */
 static bool parse_instant(const char *s, const char **ret_end, int64_t first, int64_t *ret)
 {

@@ -5,10 +5,9 @@
  * from the file has n = 0: use nsx_has_view to tell "absent" from "zero".
  *
  * `window` is the user's window, else the full one. GPU operations are already cut to it. Those
- * that began before it carry NSX_OP_CUT: their time counts, but they are not counted as
- * operations. Host rows are not cut, because nesting (which range encloses which call) does not
- * end at the window's edge: take their time with nsx_in_window and count them with
- * nsx_starts_inside.
+ * that began before it carry NSX_OP_CUT: their time counts, but they are not counted as operations.
+ * Host rows are not cut, because nesting (which range encloses which call) does not end at the
+ * window's edge: take their time with nsx_in_window and count them with nsx_starts_inside.
  */
 #ifndef NSX_TRACE_H
 #define NSX_TRACE_H

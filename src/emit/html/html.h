@@ -29,9 +29,8 @@ void nsx_html_textn(struct nsx_buf *b, const char *s, size_t n);
 /* Adds a line of our Markdown: code spans, bold, escapes. */
 void nsx_html_inline(struct nsx_buf *b, const char *markdown);
 
-/* Lines of the first page (emit/page.c): title, header and verdict; the sum of all
- * remedies, what is fine, trust, and what is missing; the price of a finding; its place and
- * evidence.
+/* Lines of the first page (emit/page.c): title, header and verdict; the sum of all remedies, what
+ * is fine, trust, and what is missing; the price of a finding; its place and evidence.
  */
 void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x);
 void nsx_html_page_sum(struct nsx_buf *b, const struct nsx_first_page *x);

@@ -208,9 +208,8 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_arena_free(a);
 }
 
-/* Builds the page with about `events` events at most; *drawn: how many it has. *fits is
- * false if the page is longer than `most`; the events are then left out if that is certain
- * beforehand.
+/* Builds the page with about `events` events at most; *drawn: how many it has. *fits is false if
+ * the page is longer than `most`; the events are then left out if that is certain beforehand.
  */
 static int page_add_page(struct nsx_buf *b, const struct nsx_report *r,
 			 size_t events, size_t most, size_t *drawn, bool *fits, struct nsx_err *err)

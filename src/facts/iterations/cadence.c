@@ -1,6 +1,5 @@
-/* cadence.c - iterations by regular events on the GPU: replays of one graph, collectives of
- * one kind, or pauses between bursts of work. Pauses are a guess, which is reported (low
- * confidence).
+/* cadence.c - iterations by regular events on the GPU: replays of one graph, collectives of one
+ * kind, or pauses between bursts of work. Pauses are a guess, which is reported (low confidence).
  */
 #include <stdlib.h>
 #include <string.h>

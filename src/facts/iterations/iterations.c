@@ -1,9 +1,8 @@
 /* iterations.c - finds the repetition in a program.
  *
- * Several finders propose scored ways to recognise iterations. The method and name with the
- * best score over all processes wins, and its marks are applied to each GPU: an iteration
- * of a GPU begins with the first work launched in it. No way is accepted below
- * NSX_MIN_WAY_SCORE.
+ * Several finders propose scored ways to recognise iterations. The method and name with the best
+ * score over all processes wins, and its marks are applied to each GPU: an iteration of a GPU
+ * begins with the first work launched in it. No way is accepted below NSX_MIN_WAY_SCORE.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -98,9 +97,8 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, 
 	return n;
 }
 
-/* Whether ranges are steps, several of which the other way takes for one iteration: they
- * contain all work, and most are alike. Extra work in some of them at equal distances
- * causes that.
+/* Whether ranges are steps, several of which the other way takes for one iteration: they contain
+ * all work, and most are alike. Extra work in some of them at equal distances causes that.
  */
 static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
 {
@@ -109,9 +107,8 @@ static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
 	       range->n >= 2 * other->n;
 }
 
-/* Whether ranges contain all work and each contains equally many of the other way's
- * iterations. Then those are parts, such as layers of a step, even if the ranges are
- * uneven.
+/* Whether ranges contain all work and each contains equally many of the other way's iterations.
+ * Then those are parts, such as layers of a step, even if the ranges are uneven.
  */
 static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
 {

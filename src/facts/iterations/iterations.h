@@ -76,9 +76,7 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
 		       size_t *ret_n, struct nsx_err *err);
 
-/* Fills f->run_phases, f->steady, f->limiting and f->run_kind, and marks steady
- * iterations.
- */
+/* Fills f->run_phases, f->steady, f->limiting and f->run_kind, and marks steady iterations. */
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err);
 
 /* Fills ops, ops_at, gpu_ns and main_stream; t, f and a must be set. */

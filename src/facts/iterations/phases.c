@@ -116,9 +116,7 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct n
 	return 0;
 }
 
-/* A start-up works little, and late. A program that works little all along is waiting for
- * tasks.
- */
+/* A start-up works little, and late. A program that works little all along is waiting for tasks. */
 static int find_run_kind(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;

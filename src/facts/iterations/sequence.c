@@ -1,16 +1,15 @@
 /* sequence.c - iterations by repetition of kernels.
  *
- * The kernels of a process's main stream form a sequence of symbols: base names, with a
- * graph replay as one symbol. A run of 1, 2, 4, 8 or 16 symbols that recurs at a steady
- * distance is an anchor. The iteration begins at the anchor with the longest rest before
- * it. Runs are numbered by doubling, as in suffix arrays, so everything is linear. A
- * Z-function would not do, as real loops have a kernel more or less in some iterations
- * (logging, allocator, autotuning), which shifts everything after it.
+ * The kernels of a process's main stream form a sequence of symbols: base names, with a graph
+ * replay as one symbol. A run of 1, 2, 4, 8 or 16 symbols that recurs at a steady distance is an
+ * anchor. The iteration begins at the anchor with the longest rest before it. Runs are numbered by
+ * doubling, as in suffix arrays, so everything is linear. A Z-function would not do, as real loops
+ * have a kernel more or less in some iterations (logging, allocator, autotuning), which shifts
+ * everything after it.
  *
- * No iteration begins inside a graph, as one call launches all of it. An anchor whose
- * distances break regularly belongs to an inner loop (layers in a step). A single repeating
- * kernel is no iteration. In long sequences the period is found from the middle
- * MAX_SYMBOLS.
+ * No iteration begins inside a graph, as one call launches all of it. An anchor whose distances
+ * break regularly belongs to an inner loop (layers in a step). A single repeating kernel is no
+ * iteration. In long sequences the period is found from the middle MAX_SYMBOLS.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -127,9 +126,7 @@ static void find_stretch(const int64_t *d, size_t n, int64_t period, size_t *fro
 	}
 }
 
-/* Whether the breaks in a stretch are evenly spaced: then the anchor belongs to an inner
- * loop.
- */
+/* Whether the breaks in a stretch are evenly spaced: then the anchor belongs to an inner loop. */
 static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
 {
 	size_t last = from, nbad = 0;

@@ -1,22 +1,21 @@
 /* steady.c - the part of a phase that represents it.
  *
- * It is the first of these that exists: the longest run of similar iterations; the densest
- * stretch of activity, unless a range defines the phase; the phase without the time at its
- * ends in which all devices are idle. Activity is judged in 256 bins. The stretch is the
- * one in which active bins outnumber the others most (maximum-sum run). It must hold most
- * of the work, as one burst of random requests does not represent the others. With less
- * work it may still be a loop after a long start, if it continues almost to the end without
- * pauses. A separate warm-up is left out, but pauses inside the loop stay, as findings are
- * about them. The longest run with holes of one bin would cut mfu_2gpu_before, 10 % idle,
- * at each of its gaps above 1.2 ms.
+ * It is the first of these that exists: the longest run of similar iterations; the densest stretch
+ * of activity, unless a range defines the phase; the phase without the time at its ends in which
+ * all devices are idle. Activity is judged in 256 bins. The stretch is the one in which active bins
+ * outnumber the others most (maximum-sum run). It must hold most of the work, as one burst of
+ * random requests does not represent the others. With less work it may still be a loop after a long
+ * start, if it continues almost to the end without pauses. A separate warm-up is left out, but
+ * pauses inside the loop stay, as findings are about them. The longest run with holes of one bin
+ * would cut mfu_2gpu_before, 10 % idle, at each of its gaps above 1.2 ms.
  *
- * For the same reason some unusual iterations do not end a run: those within a quarter of
- * the median; those in its middle whose excess is less than half of the loop on either
- * side; and those farther off if they are a tenth of all, occur three times or more, or are
- * two of a kind. Checkpoints, garbage collections and repeated loading of code, as for new
- * shapes, are part of the loop. A run may end with three or more such iterations, and begin
- * with shorter ones if they are a quarter of all or more: a loop that slows down. Longer
- * ones at the beginning are warm-up; a few shorter ones use up work prepared before.
+ * For the same reason some unusual iterations do not end a run: those within a quarter of the
+ * median; those in its middle whose excess is less than half of the loop on either side; and those
+ * farther off if they are a tenth of all, occur three times or more, or are two of a kind.
+ * Checkpoints, garbage collections and repeated loading of code, as for new shapes, are part of the
+ * loop. A run may end with three or more such iterations, and begin with shorter ones if they are a
+ * quarter of all or more: a loop that slows down. Longer ones at the beginning are warm-up; a few
+ * shorter ones use up work prepared before.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -62,8 +62,7 @@ static void figures_add_up(const struct bins *bins, struct sums *s)
 	}
 }
 
-/* The value at a rank among a scope's samples, clamped to their bounds, as a step may
- * exceed these.
+/* The value at a rank among a scope's samples, clamped to their bounds, as a step may exceed these.
  */
 static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
 {

@@ -1,12 +1,11 @@
 /* fold.c - aggregates samples of GPU counters row by row.
  *
- * All counters of a sample are in adjacent rows. What they share (their part in each scope)
- * is computed once, and the counter of a row is guessed from the row before. This takes 13
- * to 25 ns a row, beside 150 ns for reading it through SQLite.
+ * All counters of a sample are in adjacent rows. What they share (their part in each scope) is
+ * computed once, and the counter of a row is guessed from the row before. This takes 13 to 25 ns a
+ * row, beside 150 ns for reading it through SQLite.
  *
- * A sample's period is known only from all timestamps. The first rows of a type wait until
- * a few hundred timestamps give an estimate. If the whole table contradicts it, that part
- * is read again.
+ * A sample's period is known only from all timestamps. The first rows of a type wait until a few
+ * hundred timestamps give an estimate. If the whole table contradicts it, that part is read again.
  */
 #include <math.h>
 #include <stdlib.h>

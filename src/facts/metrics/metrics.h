@@ -1,11 +1,10 @@
 /* metrics.h - statistics of sampled GPU counters, computed while reading.
  *
- * A sample at t stands for the period [t, t + period): on real captures of two GPU
- * generations the busy share of kernels agrees with SM Active there (correlation 0.99), but
- * not in the period before (0.3 to 0.5). A sample belongs to a scope by the share of its
- * period that the scope covers. Means are weighted by that share, and the maximum is over
- * all samples in the mean. Counts and quantiles use samples covered at least half (for the
- * window: at all).
+ * A sample at t stands for the period [t, t + period): on real captures of two GPU generations the
+ * busy share of kernels agrees with SM Active there (correlation 0.99), but not in the period
+ * before (0.3 to 0.5). A sample belongs to a scope by the share of its period that the scope
+ * covers. Means are weighted by that share, and the maximum is over all samples in the mean. Counts
+ * and quantiles use samples covered at least half (for the window: at all).
  */
 #ifndef NSX_METRICS_H
 #define NSX_METRICS_H

@@ -1,9 +1,8 @@
 /* values.c - bins of a counter's values.
  *
- * Most counters are whole percents and need 101 bins. Others (clocks in Hz, requests) have
- * a few hundred values, for which a hash table is used, or a million, for which steps of
- * 1.6 % are. The choice depends only on the number of values, as a full table moves into
- * steps.
+ * Most counters are whole percents and need 101 bins. Others (clocks in Hz, requests) have a few
+ * hundred values, for which a hash table is used, or a million, for which steps of 1.6 % are. The
+ * choice depends only on the number of values, as a full table moves into steps.
  */
 #include <stdlib.h>
 #include <string.h>

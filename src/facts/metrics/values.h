@@ -1,7 +1,6 @@
 /* values.h - time and number of samples by a counter's value, in each scope.
  *
- * All sums are integers, so they do not depend on the order of samples or the number of
- * parts.
+ * All sums are integers, so they do not depend on the order of samples or the number of parts.
  */
 #ifndef METRICS_VALUES_H
 #define METRICS_VALUES_H

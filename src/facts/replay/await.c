@@ -1,10 +1,9 @@
 /* await.c - finds waits for the GPU without a call.
  *
- * A thread may wait for its GPU through a helper thread, a callback or a polling loop. Its
- * own row then shows a gap between two calls, as for code. The end tells them apart: a gap
- * waits for the last work queued by the thread if it ends right after that, and the GPU was
- * busy throughout. One such gap may be a coincidence, so most of the thread's time between
- * calls must be like that.
+ * A thread may wait for its GPU through a helper thread, a callback or a polling loop. Its own row
+ * then shows a gap between two calls, as for code. The end tells them apart: a gap waits for the
+ * last work queued by the thread if it ends right after that, and the GPU was busy throughout. One
+ * such gap may be a coincidence, so most of the thread's time between calls must be like that.
  */
 #include "base/stat.h"
 #include "facts/replay/model.h"

@@ -1,8 +1,7 @@
 /* closure.c - how reliable the model is on this trace.
  *
- * Two measures: the error of the window's length with typical instead of recorded
- * latencies, and the unexplained share of the chain of causes that ends with the window's
- * last operation.
+ * Two measures: the error of the window's length with typical instead of recorded latencies, and
+ * the unexplained share of the chain of causes that ends with the window's last operation.
  */
 #include <math.h>
 #include "facts/replay/pass.h"

@@ -274,9 +274,8 @@ static int change_calls(struct select *s, struct nsx_err *err)
 
 /* Verbs on gaps --------------------------------------------------------------------*/
 
-/* The part of a gap inside its thread's spans; *ret_paused_ns: the part of that inside its
- * waits. If another thread handed over, waits are common to both, and the rest is the work
- * of both.
+/* The part of a gap inside its thread's spans; *ret_paused_ns: the part of that inside its waits.
+ * If another thread handed over, waits are common to both, and the rest is the work of both.
  */
 static int64_t within_gap(const struct select *s, const struct span_list *spans,
 			  bool are_waits, uint32_t call, int64_t *ret_paused_ns)

@@ -11,9 +11,7 @@
 int compile(struct player *p, struct nsx_plan plan, size_t from,
 	    size_t *touched, struct nsx_err *err) NSX_CHECKED;
 
-/* share.c: NSX_SHARE_WORK, applied to the player's lengths; a is scratch. Errors:
- * NSX_E_NOMEM.
- */
+/* share.c: NSX_SHARE_WORK, applied to the player's lengths; a is scratch. Errors: NSX_E_NOMEM. */
 int compile_shared_work(struct player *p, struct nsx_arena *a, size_t *touched,
 			struct nsx_err *err) NSX_CHECKED;
 

@@ -143,9 +143,8 @@ static void even_share_out(const struct measured *v, size_t n, size_t npeers, st
 	}
 }
 
-/* Gives the rank the distribution of its peers, kind by kind: its longest entry becomes as
- * long as their longest, and so on; surplus entries are removed. v is sorted by kind, then
- * length.
+/* Gives the rank the distribution of its peers, kind by kind: its longest entry becomes as long as
+ * their longest, and so on; surplus entries are removed. v is sorted by kind, then length.
  */
 static int even_level(struct evening *s, size_t n, size_t nranks, int64_t *values,
 		      bool lifts, struct nsx_err *err)
@@ -189,9 +188,8 @@ static int even_level(struct evening *s, size_t n, size_t nranks, int64_t *value
 	return 0;
 }
 
-/* The time for which each GPU is compared, by engine of its kernels: from the first to the
- * last collective that begins in the window on all its ranks. *ret_peers: the number of
- * other GPUs.
+/* The time for which each GPU is compared, by engine of its kernels: from the first to the last
+ * collective that begins in the window on all its ranks. *ret_peers: the number of other GPUs.
  */
 static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers, struct nsx_err *err)
 {

@@ -1,9 +1,8 @@
 /* host.c - a thread's time between its calls.
  *
- * Threads of a process that launch alternately (PyTorch's forward and backward threads)
- * hand over to each other: one's call then follows the end of the other's. In a gap,
- * blocking OS calls, MPI calls and time off the CPU are waits. A long wait is for something
- * unrecorded.
+ * Threads of a process that launch alternately (PyTorch's forward and backward threads) hand over
+ * to each other: one's call then follows the end of the other's. In a gap, blocking OS calls, MPI
+ * calls and time off the CPU are waits. A long wait is for something unrecorded.
  */
 #include <stdlib.h>
 #include <string.h>

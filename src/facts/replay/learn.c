@@ -122,9 +122,8 @@ static double learn_scatter(int64_t *v, size_t n, int64_t x)
 	return nsx_quantile(v, n, 0.5);
 }
 
-/* Whether launch latency counts from the start of calls rather than their end: the one with
- * less scatter. If equal, the far values decide, as a few long calls are far in one of
- * them.
+/* Whether launch latency counts from the start of calls rather than their end: the one with less
+ * scatter. If equal, the far values decide, as a few long calls are far in one of them.
  */
 static bool is_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
 			  int64_t end, size_t n)
@@ -391,9 +390,7 @@ int64_t nsx_model_launch_ns(const struct nsx_model *m)
 	return m->launch_ns;
 }
 
-/* When an operation could start by its call alone: after the call, and the launch latency
- * later.
- */
+/* When an operation could start by its call alone: after the call, and the launch latency later. */
 static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 {
 	const struct model_call *c = &l->b->m->call[o->call];
@@ -634,8 +631,7 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 		seen = usual;
 	}
 	c->lambda_ns = (int32_t)NSX_MAX(seen, INT32_MIN);
-	/* A free's time after the GPU is done is its own work: 98 to 278 us of cudaFree on
-	 * an H200.
+	/* A free's time after the GPU is done is its own work: 98 to 278 us of cudaFree on an H200.
 	 */
 	if (c->kind == CALL_IMPLICIT)
 		l->b->typical_lambda[call] = c->lambda_ns;

@@ -172,10 +172,9 @@ struct nsx_model {
 	uint32_t nmeets;
 	int64_t launch_ns; /* usual time from a call's end to its kernel's start */
 	int64_t kernel_gap_ns; /* usual time from a kernel to the next on its stream */
-	/* With several ranks: work except communication, grouped by kind (kernels of one
-	 * name, copies of one direction, memsets, graphs); gaps between calls, grouped by
-	 * the two APIs; calls that wait for nothing, by API. Each group is sorted by
-	 * length.
+	/* With several ranks: work except communication, grouped by kind (kernels of one name,
+	 * copies of one direction, memsets, graphs); gaps between calls, grouped by the two APIs;
+	 * calls that wait for nothing, by API. Each group is sorted by length.
 	 */
 	struct model_alikes alike_ops, alike_gaps, alike_calls;
 	/* By index in alike_ops: the iteration within its rank; nsteps: 0 if ranks have
@@ -312,9 +311,7 @@ uint32_t model_call_of(const struct build *b, uint32_t row);
 /* call: see struct model_dep. */
 int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call, struct nsx_err *err);
 
-/* The thread's first call that begins at at_ns or later; the end of its slice if none.
- * O(log n).
- */
+/* The thread's first call that begins at at_ns or later; the end of its slice if none. O(log n). */
 uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns);
 
 /* Work that begins in [from, to), as a number of operations; calls weigh less. */

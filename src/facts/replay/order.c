@@ -116,8 +116,7 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled, struct 
 
 /* Parts equal in all replays ------------------------------------------------------ */
 
-/* The effect of a call: the start of the first work that it, or a later call of its thread,
- * queued.
+/* The effect of a call: the start of the first work that it, or a later call of its thread, queued.
  */
 static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 {
@@ -261,9 +260,7 @@ static int order_list_steps(struct build *b, const struct keys *k,
 	return 0;
 }
 
-/* Counts steps up to the last measured operation; of simultaneous steps, operations come
- * last.
- */
+/* Counts steps up to the last measured operation; of simultaneous steps, operations come last. */
 static size_t count_steps(const struct nsx_model *m, const struct steps of[NKINDS])
 {
 	const struct nsx_keyed *v = of[OPS].v;
@@ -326,8 +323,7 @@ struct lane_use { /* last streams on a lane while it is built */
 	bool shared;
 };
 
-/* Whether the lane was still busy with another stream, or with its own stream that allows
- * overlap.
+/* Whether the lane was still busy with another stream, or with its own stream that allows overlap.
  */
 static bool use_lane(struct lane_use *u, const struct model_op *o)
 {

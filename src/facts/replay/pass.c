@@ -461,9 +461,8 @@ static int64_t ready_op(const struct player *p, const struct typical *typical, u
 	}
 	if (side && p->engine_end[o->engine] != NEVER)
 		ready = NSX_MAX(ready, p->engine_end[o->engine] + SIDE_GAP_NS);
-	/* Copies from the GPU wait for the kernels that compute the data. Copies to the GPU
-	 * wait for kernels only until their buffer is free, so with another buffer they
-	 * need not.
+	/* Copies from the GPU wait for the kernels that compute the data. Copies to the GPU wait
+	 * for kernels only until their buffer is free, so with another buffer they need not.
 	 */
 	if (!ahead && (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
 		ns = typical ? typical->dispatch_ns[i] : dispatch_of(p, i);
@@ -644,9 +643,8 @@ static int play_op(struct player *p, unsigned how, const struct typical *typical
 	return 0;
 }
 
-/* Sets the state at the start of the window. A replay writes the times of everything it
- * plays before reading them, so only members of collectives from before the window need
- * values.
+/* Sets the state at the start of the window. A replay writes the times of everything it plays
+ * before reading them, so only members of collectives from before the window need values.
  */
 static int rewind_all(struct player *p, struct nsx_err *err)
 {

@@ -1,10 +1,9 @@
 /* replay.h - how long the recorded program would have taken with a change.
  *
- * A model of dependencies (threads with their calls and the time between them, launch
- * queues, streams, events, copy engines, collectives) is built once from the trace.
- * Replayed unchanged it reproduces every recorded start; replayed with a change it gives
- * that change's price. Unexplained delay stays with its operation, so it is never promised
- * as a gain.
+ * A model of dependencies (threads with their calls and the time between them, launch queues,
+ * streams, events, copy engines, collectives) is built once from the trace. Replayed unchanged it
+ * reproduces every recorded start; replayed with a change it gives that change's price. Unexplained
+ * delay stays with its operation, so it is never promised as a gain.
  *
  * Durations of kernels and copies stay as recorded unless a change names them.
  */
@@ -57,16 +56,13 @@ int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *
 /* Times without a recorded reason, from scheduler or calls. */
 int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			  struct nsx_err *err) NSX_CHECKED;
-/* Whether the scheduler says for all of the latter that the thread waited, though not for
- * what.
- */
+/* Whether the scheduler says for all of the latter that the thread waited, though not for what. */
 bool nsx_model_is_blocked(const struct nsx_model *m);
 
 /* How long a device waited in replayed collectives for later ranks. */
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
 /* The longest wait of a device in a send or receive, as the median over iterations, if most
- * iterations wait like their neighbours do, as in pipeline stages; else 0. Errors:
- * NSX_E_NOMEM.
+ * iterations wait like their neighbours do, as in pipeline stages; else 0. Errors: NSX_E_NOMEM.
  */
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 			  struct nsx_arena *scratch, int64_t *ret_most_ns,
@@ -90,9 +86,8 @@ enum nsx_path_class {
 void nsx_model_path(const struct nsx_model *m, struct nsx_window window, int64_t ns[NSX_NPATHS]);
 
 struct nsx_gain {
-	/* For the judged window, never negative. A wait for something outside CUDA may keep
-	 * its length (high), or end no earlier than recorded (low); gain_ns is the high
-	 * gain.
+	/* For the judged window, never negative. A wait for something outside CUDA may keep its
+	 * length (high), or end no earlier than recorded (low); gain_ns is the high gain.
 	 */
 	int64_t gain_ns, low_ns, high_ns;
 	double share;	/* gain_ns / judged window, 0..1                     */
@@ -112,9 +107,7 @@ uint32_t nsx_main_set(const struct nsx_model *m);
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
 bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process);
 
-/* Prices n changes together. Errors: NSX_E_NOMEM; NSX_E_USAGE for an invalid regular
- * expression.
- */
+/* Prices n changes together. Errors: NSX_E_NOMEM; NSX_E_USAGE for an invalid regular expression. */
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 		     size_t n, struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
 /* Prices n plans separately, in parallel; ret has n elements. sets: the set whose gain to

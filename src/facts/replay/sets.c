@@ -215,9 +215,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 			m->set_of[p] = (uint8_t)number[root_of(s, p)];
 }
 
-/* The delay of the second process at each iteration of the first; false: their numbers
- * differ.
- */
+/* The delay of the second process at each iteration of the first; false: their numbers differ. */
 static bool list_offsets(const struct nsx_iteration *a, size_t na,
 			   const struct nsx_iteration *b, size_t nb, int64_t *offset)
 {

@@ -123,9 +123,7 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 		n += v[n] >= 0 && is_sendrecv(m, &m->team[k]);
 	}
 	period = each_iteration(m, device, n);
-	/* Uses the median iteration, as an extra transfer makes one iteration differ
-	 * completely.
-	 */
+	/* Uses the median iteration, as an extra transfer makes one iteration differ completely. */
 	for (size_t i = period; period && i < n; i++) {
 		size_t at = i / period - 1;
 

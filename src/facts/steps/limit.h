@@ -1,5 +1,4 @@
-/* limit.h - the share of a GPU's peak that steps reach, from the user's description of the
- * model.
+/* limit.h - the share of a GPU's peak that steps reach, from the user's description of the model.
  */
 #ifndef NSX_FACTS_STEPS_LIMIT_H
 #define NSX_FACTS_STEPS_LIMIT_H

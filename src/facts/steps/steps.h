@@ -30,9 +30,7 @@ struct nsx_step_patterns;
 int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret,
 			   struct nsx_err *err) NSX_CHECKED;
 void nsx_step_patterns_free(struct nsx_step_patterns *p); /* NULL is fine    */
-/* Whether a range's name is that of a step. The patterns `own` are tried first; it may be
- * NULL.
- */
+/* Whether a range's name is that of a step. The patterns `own` are tried first; it may be NULL. */
 bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
 		   struct nsx_step_name *ret);
 /* The number by which steps of a kind are classed, in powers of two; -1: none. */

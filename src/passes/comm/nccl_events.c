@@ -1,8 +1,7 @@
 /* nccl_events.c - communication kernels, their operations and participants.
  *
- * Operations of a device come in order of start, so the union of a group on it needs only a
- * running end. Events are then sorted by (group, process, device), so that each rank is a
- * slice.
+ * Operations of a device come in order of start, so the union of a group on it needs only a running
+ * end. Events are then sorted by (group, process, device), so that each rank is a slice.
  */
 #include "passes/comm/nccl.h"
 

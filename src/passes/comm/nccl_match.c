@@ -157,9 +157,7 @@ static void nccl_match_weigh(struct nccl_match *m, size_t i, const struct nsx_wi
 		if (k != x->last)
 			scratch[n++] = x->last_ns - e->start_ns;
 	}
-	/* A quantile of lengths, as a double cannot hold today's timestamps to the
-	 * nanosecond.
-	 */
+	/* A quantile of lengths, as a double cannot hold today's timestamps to the nanosecond. */
 	x->late_ns = nsx_quantile(scratch, n, 0.5);
 	x->kept = x->judged && x->late_ns >= (double)m->least_late_ns;
 	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);

@@ -1,8 +1,7 @@
 /* copies_sweep.c - groups copies by (device, direction, kinds of memory).
  *
- * One sweep for each device: operations come in order of start, so a group's union needs
- * only a running end. The time that a copy adds to the union is exposed if no kernel covers
- * it.
+ * One sweep for each device: operations come in order of start, so a group's union needs only a
+ * running end. The time that a copy adds to the union is exposed if no kernel covers it.
  */
 #include <stdlib.h>
 #include "passes/gpu/copies.h"

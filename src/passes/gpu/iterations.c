@@ -83,9 +83,7 @@ static void iterations_add_row(struct work *w, const struct nsx_iteration *v, si
 	row[SLOW] = nsx_bool(v->slow);
 }
 
-/* Adds what a slow iteration spends more than the typical one, which is nearest to the
- * median.
- */
+/* Adds what a slow iteration spends more than the typical one, which is nearest to the median. */
 static void add_slow(struct work *w, const struct nsx_iteration *v,
 		     size_t index, const struct nsx_iteration *typical)
 {

@@ -19,8 +19,7 @@ enum { SHOWN = 10 };
 
 #define LEAST_SHARE 0.05 /* of the whole window, that a phase takes to have a ledger */
 
-/* Phases that are not judged; in pauses no GPU works: they are told by the one that sets the
- * pace.
+/* Phases that are not judged; in pauses no GPU works: they are told by the one that sets the pace.
  */
 static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct nsx_err *err)
 {

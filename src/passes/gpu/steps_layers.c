@@ -11,9 +11,7 @@ static const char *layer_name(const struct steps_work *w, size_t c)
 				       (unsigned)(c - NSX_STEP_CLASSES));
 }
 
-/* Sets the class of each kernel: the user's, which joins our class of the same name, else
- * ours.
- */
+/* Sets the class of each kernel: the user's, which joins our class of the same name, else ours. */
 static int class_kernels(struct steps_work *w, uint32_t *of_name, struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = w->run->opts->kernel_classes;

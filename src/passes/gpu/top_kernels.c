@@ -265,9 +265,7 @@ static int top_kernels_cmp_groups(const void *a, const void *b, void *groups)
 static int top_kernels_order_kernels(const struct nsx_run *run, struct groups *g,
 				     struct nsx_table *table, struct nsx_err *err)
 {
-	/* Rows of JSON and Markdown, as many as the user asked for, must be readable by
-	 * index.
-	 */
+	/* Rows of JSON and Markdown, as many as the user asked for, must be readable by index. */
 	bool is_read = run->opts->kernel_limit <= NSX_READ_ROWS;
 
 	if (!nsx_new_array(g->order, run->scratch, g->n, "kernel groups", err))

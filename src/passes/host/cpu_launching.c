@@ -1,5 +1,4 @@
-/* cpu_launching.c - the CPUs on which launching threads ran, compared with the place of
- * their GPU.
+/* cpu_launching.c - the CPUs on which launching threads ran, compared with the place of their GPU.
  */
 #include <stdlib.h>
 #include "passes/host/cpu_sched.h"

@@ -1,10 +1,9 @@
 /* cpu_sched.c - sums scheduling rows by thread.
  *
- * The rows have no end time and are not sorted, and there may be hundreds of millions. So
- * none is kept: each ascending stretch of a thread's rows is summed while reading. If the
- * stretches of a thread do not overlap, as with displaced blocks and parts read side by
- * side, their sums joined in order of time are exact. Only threads with overlapping
- * stretches are read again, kept and sorted.
+ * The rows have no end time and are not sorted, and there may be hundreds of millions. So none is
+ * kept: each ascending stretch of a thread's rows is summed while reading. If the stretches of a
+ * thread do not overlap, as with displaced blocks and parts read side by side, their sums joined in
+ * order of time are exact. Only threads with overlapping stretches are read again, kept and sorted.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* launch_storm.c - the rate of kernels, how short they are, and whether the GPU waits for
- * launches.
+/* launch_storm.c - the rate of kernels, how short they are, and whether the GPU waits for launches.
  */
 #include <stdlib.h>
 #include "passes/pass.h"
@@ -238,9 +237,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 
 /* By iteration ------------------------------------------------------------------*/
 
-/* The iterations of the device that sets the pace, for the process that has most of them
- * there.
- */
+/* The iterations of the device that sets the pace, for the process that has most of them there. */
 static const struct nsx_iteration *find_run(const struct nsx_facts *f, size_t *ret_n)
 {
 	const struct nsx_iteration *best = NULL;

@@ -17,9 +17,7 @@ static const char *capture_facts_text(const struct nsx_val *v, char *buf, size_t
 	return buf;
 }
 
-/* Some versions prefix keys of capture settings with "PROCESS_0:", so their ends are
- * compared.
- */
+/* Some versions prefix keys of capture settings with "PROCESS_0:", so their ends are compared. */
 static int capture_facts_on_capture(void *ctx, int64_t rid NSX_UNUSED,
 				    const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {

@@ -374,9 +374,7 @@ static void check_copy_kinds(struct nsx_quality *q)
 				  nsx_copy_labels[i]);
 }
 
-/* A program that continues after a failure may expect it, such as an allocation that is
- * tried.
- */
+/* A program that continues after a failure may expect it, such as an allocation that is tried. */
 static void check_failures(struct nsx_quality *q)
 {
 	const struct nsx_failures *f = &q->t->failures;

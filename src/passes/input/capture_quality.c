@@ -1,10 +1,8 @@
-/* capture_quality.c - what the trace cannot tell, in which process, and the command that
- * gets it.
+/* capture_quality.c - what the trace cannot tell, in which process, and the command that gets it.
  *
- * Each check gives one or more rows. "missing": there is no such data; "warn": there is,
- * but conclusions are limited. Exports leave empty tables out, so a missing table means "no
- * such event"; the capture's settings, if known, tell whether it was not traced or did not
- * happen.
+ * Each check gives one or more rows. "missing": there is no such data; "warn": there is, but
+ * conclusions are limited. Exports leave empty tables out, so a missing table means "no such
+ * event"; the capture's settings, if known, tell whether it was not traced or did not happen.
  */
 #include <inttypes.h>
 #include <stdarg.h>

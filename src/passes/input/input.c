@@ -1,8 +1,7 @@
-/* input.c - the input: file, exporter, and the GPUs and processes in it. The top-level
- * object `input` of the report.
+/* input.c - the input: file, exporter, and the GPUs and processes in it. The top-level object
+ * `input` of the report.
  *
- * Exports hold the program's command line, environment, user and host. None of that is
- * read.
+ * Exports hold the program's command line, environment, user and host. None of that is read.
  */
 #include "passes/process/pids.h"
 

@@ -1,9 +1,8 @@
 /* nvtx.c - NVTX ranges by name: host time, and GPU work launched in them.
  *
- * An operation counts once for each name open at its launch. These names are found by
- * walking outwards from the innermost range, skipping ranges nested in one of the same
- * name. A walk stops after MAX_PATH ranges; the ranges outside of these have no GPU
- * figures.
+ * An operation counts once for each name open at its launch. These names are found by walking
+ * outwards from the innermost range, skipping ranges nested in one of the same name. A walk stops
+ * after MAX_PATH ranges; the ranges outside of these have no GPU figures.
  */
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"

@@ -1,10 +1,9 @@
 /* nvtx_start_end.c - kernels that a process launched during its start/end ranges. This is
  * association, not attribution.
  *
- * The ends of a process's ranges cut its time into pieces. Each kernel belongs to the piece
- * in which its call begins, found by bisection. A range, or the union of those with one
- * name, is then a difference of prefix sums: memory grows with the ranges, not with the
- * kernels.
+ * The ends of a process's ranges cut its time into pieces. Each kernel belongs to the piece in
+ * which its call begins, found by bisection. A range, or the union of those with one name, is then
+ * a difference of prefix sums: memory grows with the ranges, not with the kernels.
  */
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
