@@ -11,6 +11,7 @@ enum {
 	MAX_LENGTH = 4096, /* characters after repeats are expanded */
 	MAX_WRITTEN = 512, /* characters that bounds in braces add */
 	MAX_GROUPS = 64,   /* nesting depth */
+	MAX_WAYS = 5000,   /* through an operand without reading */
 };
 
 /* The refused escape in a regex: "\d", which silently means the letter, or a
@@ -59,38 +60,75 @@ static long copies(const char *repeat)
 	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_LENGTH));
 }
 
-/* regcomp expands repeats and follows all paths through them: a few nested ones exhaust
- * memory and time.
+/* Ways through a repeat that read nothing. 0: each way reads a character. */
+static double repeated(double ways, const char *repeat)
+{
+	if (strchr("*?", *repeat))
+		return ways + 1;
+	return copies(repeat) > 1 ? ways * (ways + 1) : ways;
+}
+
+/* Ways through two operands in turn. */
+static double in_turn(double a, double b)
+{
+	return a > 0 && b > 0 ? a + b - 1 : 0;
+}
+
+/* Reads one character, set or escape; the ways through it. */
+static double skip_one(const char **p)
+{
+	double ways = strchr("^$", **p) != NULL;
+
+	if (**p == '[')
+		*p = end_of_set(*p);
+	else if (**p == '\\' && (*p)[1])
+		ways = strchr("bB<>`'", *++*p) != NULL;
+	return ways;
+}
+
+/* regcomp expands repeats and follows all ways through them: a few nested ones exhaust
+ * memory, or time where what they repeat may match nothing.
  */
 static bool is_too_large(const char *p)
 {
-	long size[MAX_GROUPS] = {0}, last = 0, written = 0;
-	unsigned depth = 0;
+	struct group {
+		long size;
+		double ways, others; /* of this branch and those before it    */
+	} group[MAX_GROUPS] = {{.ways = 1}}, *g = group;
+	long size = 0, written = 0; /* of the last operand; of all bounds     */
+	double ways = 1;
 
-	for (; *p && size[depth] <= MAX_LENGTH; p++) {
-		if (*p == '(' && depth + 1 == MAX_GROUPS)
-			return true;
-		if (*p == '(') {
-			size[++depth] = 1;
-			continue;
-		}
+	for (; *p && g->size <= MAX_LENGTH && ways <= MAX_WAYS; p++) {
 		if (strchr("+*?{", *p)) {
-			size[depth] += last * (copies(p) - 1);
+			g->size += size * (copies(p) - 1);
 			if (*p == '{')
-				written += last * (copies(p) - 1);
-			last *= copies(p);
+				written += size * (copies(p) - 1);
+			size *= copies(p);
+			ways = repeated(ways, p);
 			continue;
 		}
-		last = 1;
-		if (*p == ')' && depth)
-			last = size[depth--];
-		else if (*p == '[')
-			p = end_of_set(p);
-		else if (*p == '\\' && p[1])
-			p++;
-		size[depth] += last;
+		g->ways = in_turn(g->ways, ways);
+		size = 1;
+		ways = 1;
+		if (*p == '(') {
+			if (++g == group + MAX_GROUPS)
+				return true;
+			*g = (struct group){1, 1, 0};
+			continue;
+		}
+		if (*p == '|') {
+			g->others += g->ways;
+			g->ways = 1;
+		} else if (*p == ')' && g > group) {
+			size = g->size;
+			ways = g->others + g->ways;
+			g--;
+		} else {
+			ways = skip_one(&p);
+		}
+		g->size += size;
 	}
-	return size[depth] > MAX_LENGTH || written > MAX_WRITTEN;
+	return g->size > MAX_LENGTH || written > MAX_WRITTEN || ways > MAX_WAYS;
 }
 
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_err *err)

@@ -31,6 +31,11 @@ TEST(what_is_refused_says_why)
 		{"(.*)(.*)(.*)\\3\\2\\1", "back-reference \\3"},
 		{"(((a{200}){200}){200})", "repeats too much"},
 		{"(a|b)*a(a|b){200}c", "repeats too much"},
+		{"()+++++", "repeats too much"},
+		{"(a*)+++++", "repeats too much"},
+		{"(a|b?)+*+*+*+", "repeats too much"},
+		{"(a?|b?|c?|d?|e?|f?|g?)+++", "repeats too much"},
+		{"((((((\\b)+)+)+)+)+)", "repeats too much"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -51,6 +56,7 @@ TEST(found_anywhere)
 	} all[] = {
 		{"^foo|bar$", "foobaz", true}, {"^foo|bar$", "xfoo", false},
 		{"^foo|bar$", "xbar", true}, {"b+c", "aabbcc", true},
+		{"((ab?)*(c?|d?)+)*x+++++", "abcdx", true},
 		{"", "", true}, {"^$", "a", false}, {"a.b", "x\na\nb", true},
 	};
 	struct nsx_regex *re;
