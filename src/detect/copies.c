@@ -19,7 +19,6 @@ enum {
 	SMALL_BYTES = 64 << 10, /* a smaller copy takes its fixed cost       */
 	MANY = 100,
 	BEHIND_NS = 20000, /* a copy that starts sooner was waiting for the one before */
-	WAITED = 2, /* if copies win more times their length, their cost is the host's wait */
 };
 
 enum trouble { PLAIN, FROM_PAGEABLE, SMALL, NTROUBLES };
@@ -353,28 +352,6 @@ static void propose_plain(struct copies *c, unsigned kind)
 	nsx_found(l, &f);
 }
 
-/* The host waits for results and then works on them, so pinned memory helps little. */
-static void tell_wait(struct copies *c, const struct group *g,
-		      struct nsx_finding *f)
-{
-	const struct nsx_trace *t = c->d->trace;
-	struct nsx_findings *l = c->d->found;
-	uint32_t call = nsx_op_call(&t->ops, g->rows[0]);
-
-	f->id = NSX_ID_idle_after_blocking_copy;
-	f->title = nsx_tell(l, "the host waits for copies %s%s%s, and the GPU "
-			    "for what it does with them", direction(NSX_COPY_DTOH),
-			    call == NSX_NONE ? "" : " in ",
-			    call == NSX_NONE ? "" :
-			    nsx_text_api(l->arena, nsx_call_text(t, call)));
-	f->evidence[0] = nsx_tell(l, "%s; most of what is won is not theirs",
-				  f->evidence[0]);
-	f->recommendation[0] = "do on the GPU what the host does with them "
-			       "(sampling, checks, sums), and copy what is left "
-			       "asynchronously, to pinned memory";
-	f->recommendation[1] = "launch the next work before waiting for them";
-}
-
 /* Time of the calls that make the copies, which may take longer than the copies. */
 static int64_t calls_ns(const struct copies *c, const struct group *g)
 {
@@ -510,14 +487,6 @@ static int propose_pageable(struct copies *c, unsigned kind,
 			"%s; pinned about %s/s by the link",
 			f.evidence[0], nsx_text_bytes(l->arena, 1e9 * link.bytes_per_ns));
 	f.recommendation[0] = advise_pinned(c, kind);
-	if (kind == NSX_COPY_DTOH) {
-		struct nsx_gain won;
-
-		if (nsx_replay_price(c->d->facts->model, f.remedy.v, f.remedy.n, &won, err))
-			return err->rc;
-		if (won.gain_ns / WAITED > g->ns)
-			tell_wait(c, g, &f);
-	}
 	nsx_found(l, &f);
 	return 0;
 }

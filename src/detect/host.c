@@ -17,23 +17,17 @@
 #define STEADIER 2  /* how much steadier its period is than its waits        */
 enum {
 	FEWEST_BEATS = 8,
-	TIMEOUT_NS = 1000000, /* shortest timeout                            */
-	WAKE_NS = 20000, /* time within which a thread wakes up */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
-	/* CPython's switch interval (sys.getswitchinterval, 5 ms): a thread waits so long for
-	 * the interpreter before it asks the thread that has it to let it go.
-	 */
-	SWITCH_NS = 5000000, SWITCHED_NS = 5600000, FEW_SWITCHES = 4,
 };
 
 /* Waits outside CUDA ------------------------------------------------------*/
 
 struct outside { /* calls of one name */
 	int64_t ns, max_ns;
-	size_t count, nswitches; /* nswitches: those as long as SWITCH_NS */
+	size_t count;
+	double period_ns; /* median from end to end; 0: not even         */
 	bool is_mpi;
 	enum awaited what;
-	double period_ns; /* median; A_CLOCK: from end to end; A_TIMEOUT: length */
 	nsx_str name;
 	uint32_t process; /* of all calls, or NSX_SEVERAL                    */
 	uint32_t thread;  /* of the longest call                             */
@@ -105,9 +99,6 @@ const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
 		return "see which thread holds the lock meanwhile: hold it for "
 		       "less time, or give what the launching thread needs a "
 		       "lock of its own";
-	case A_TIMEOUT:
-		return nsx_tell(d->found, "signal what %s waits for as soon as there is "
-				"work, or shorten the timeout", name);
 	case A_CHILD:
 		return "keep what the child process makes (a cache), start it before "
 		       "it is needed, or wait for it on another thread";
@@ -140,7 +131,6 @@ static const char *title_of(const struct outside *x)
 	       x->what == A_DEVICE ? "waits for a device" :
 	       x->what == A_CLOCK  ? "waits for a clock" :
 	       x->what == A_LOCK   ? "waits for a lock" :
-	       x->what == A_TIMEOUT ? "waits until a timeout" :
 	       x->what == A_CHILD  ? "waits for a child process" :
 				     "waits in the operating system";
 }
@@ -192,31 +182,6 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 	f->confidence = NSX_CONF_MEDIUM;
 }
 
-/* Whether these are timed waits of Python threads for the interpreter. */
-static bool are_switches(const struct nsx_detect *d, const struct outside *x)
-{
-	const char *process = nsx_process_name(
-		d->trace, d->trace->thread[x->thread].process);
-
-	return 2 * x->nswitches >= x->count && x->nswitches >= FEW_SWITCHES &&
-	       strstr(nsx_text(d->trace, x->name), "timedwait") &&
-	       (d->is_pytorch || (process && strcasestr(process, "python")));
-}
-
-static void tell_switches(struct nsx_detect *d, const struct outside *x,
-			  struct nsx_finding *f)
-{
-	if (!are_switches(d, x))
-		return;
-	nsx_add_evidence(f, nsx_tell(
-		d->found, "%zu of them last 5 ms, the switch interval of Python: "
-			  "another of its threads holds the interpreter (GIL)",
-		x->nswitches));
-	f->recommendation[0] =
-		"see which Python thread holds the interpreter meanwhile: move its work "
-		"to a process of its own, or into code that releases the lock";
-}
-
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
 			    const struct nsx_places *places, uint32_t thing)
 {
@@ -241,10 +206,6 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long "
 					      "they last", nsx_text_ns(
 						      l->arena, x->period_ns)));
-	else if (x->what == A_TIMEOUT)
-		nsx_add_evidence(&f, nsx_tell(l, "nearly all last %s, as if their "
-					      "timeout ended them", nsx_text_ns(
-						      l->arena, x->period_ns)));
 	else if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
 		nsx_add_evidence(&f, "whether that could come sooner is not in "
 				     "the trace");
@@ -252,7 +213,6 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		advise_mpi(&f, name);
 	else
 		advise_os(d, &f, x->what, name);
-	tell_switches(d, x, &f);
 	if (x->meanwhile.range != NSX_NONE) {
 		f.title = nsx_tell(l, "the launching thread waits in %s for %s%s",
 				   nsx_tell_name(l, name),
@@ -326,7 +286,6 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 		x->thread = o->thread;
 	}
 	x->count++;
-	x->nswitches += ns >= SWITCH_NS && ns <= SWITCHED_NS;
 	return 0;
 }
 
@@ -371,37 +330,8 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 	return 0;
 }
 
-/* Finds whether timed waits end by their timeout: then they have one length, whatever others
- * do. Not for PyTorch, whose timed waits are for a loader, with timeouts of seconds.
- */
-static int find_timeout(const struct nsx_detect *d, const struct nsx_spans *waits,
-			struct outside *x, struct nsx_err *err)
-{
-	const char *name = nsx_text(d->trace, x->name);
-	size_t n = waits->n;
-	double median, least;
-	int64_t *ns;
-
-	if (n < FEWEST_BEATS || d->is_pytorch || are_switches(d, x) ||
-	    (!strstr(name, "timedwait") && !strstr(name, "clockwait")))
-		return 0;
-	if (!nsx_new_array(ns, d->scratch, n, "waits", err))
-		return err->rc;
-	for (size_t i = 0; i < n; i++)
-		ns[i] = waits->v[i].end_ns - waits->v[i].start_ns;
-	median = nsx_quantile(ns, n, 0.5);
-	least = nsx_quantile(ns, n, 1 - MOST);
-	if (median >= TIMEOUT_NS &&
-	    nsx_quantile(ns, n, MOST) - least <= NSX_MAX(CLOCK * median, WAKE_NS)) {
-		x->what = A_TIMEOUT;
-		x->period_ns = median;
-	}
-	nsx_arena_drop(d->scratch, ns);
-	return 0;
-}
-
 /* Finds what ends the waits of this name, on the thread with the longest one: what another
- * thread does, or a device, a clock or a timeout.
+ * thread does, a device or a clock.
  */
 static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
@@ -427,8 +357,6 @@ static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err
 		     host_meanwhile(d, x->thread, &waits, host_is_message(x->what),
 				    &x->meanwhile, err) :
 		     find_clock(d, &waits, x, err);
-	if (!rc && x->meanwhile.range == NSX_NONE)
-		rc = find_timeout(d, &waits, x, err);
 	nsx_arena_drop(d->scratch, waits.v);
 	return rc;
 }

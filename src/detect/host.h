@@ -15,7 +15,6 @@ enum awaited {
 	/* Found by other means than the name: */
 	A_DEVICE, /* a driver reports it, such as a camera's next picture */
 	A_CLOCK,  /* the calls end at even intervals                         */
-	A_TIMEOUT, /* the calls have one length, that of their timeout */
 	A_LOCK,
 	A_CHILD,
 	A_THREAD,

@@ -49,7 +49,6 @@ struct launcher {
 		uint32_t process; /* of all stretches, or NSX_SEVERAL        */
 		nsx_str waited;	  /* waiting call that all stretches follow; 0: none */
 		int64_t least_ns; /* the shortest stretch                    */
-		struct nsx_meanwhile meanwhile; /* for code outside ranges: what other threads do */
 	} *code;
 	struct nsx_groups kinds; /* ranges by nsx_range_kind                 */
 	struct kind { /* stretches between SHORT_NS and long_ns in them      */
@@ -106,8 +105,7 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (x->names.n > known)
 		*c = (struct code){.range = range, .helper = helper,
 				   .name = name, .process = process,
-				   .waited = s->waited, .least_ns = x->long_ns,
-				   .meanwhile = {NSX_NONE, NSX_NONE, 0}};
+				   .waited = s->waited, .least_ns = x->long_ns};
 	c->least_ns = NSX_MIN(c->least_ns, s->ns);
 	if (c->name != name)
 		c->name = 0;
@@ -458,59 +456,6 @@ static const char *own_site(struct nsx_detect *d, uint32_t frame)
 		       NULL : nsx_frame_words(d, frame);
 }
 
-/* A thread that loops until another one is done waits for it. */
-static void name_awaited(struct nsx_detect *d, const struct code *c,
-			 struct nsx_finding *f)
-{
-	uint32_t thread = nsx_call_thread(d->trace, c->rows.calls.v[0]);
-
-	f->id = NSX_ID_idle_by_os_wait;
-	f->subject = nsx_range_path(d, c->meanwhile.range);
-	f->title = nsx_tell(d->found, "the launching thread waits between CUDA "
-			    "calls for %s%s",
-			    host_say_meanwhile(d, thread, &c->meanwhile),
-			    nsx_say_alone(d, c->process));
-	f->recommendation[1] = NULL;
-	host_tell_meanwhile(d, &c->meanwhile, f);
-}
-
-/* Code outside any range may be a wait without a call: looks at what other threads do while the
- * first thread with such code runs it.
- */
-static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *err)
-{
-	const struct nsx_calls *calls = &d->trace->calls;
-	const uint32_t *row = c->rows.calls.v;
-	uint32_t thread = nsx_call_thread(d->trace, row[0]);
-	uint32_t first = d->trace->thread[thread].calls_at;
-	struct nsx_spans stretches = {0};
-	int rc;
-
-	if (c->range != NSX_NONE || c->helper != NSX_NONE)
-		return 0;
-	if (!nsx_new_array(stretches.v, d->scratch, c->rows.calls.n, "stretches",
-			   err))
-		return err->rc;
-	for (size_t i = 0; i < c->rows.calls.n &&
-			   nsx_call_thread(d->trace, row[i]) == thread; i++) {
-		uint32_t before = row[i];
-
-		while (before > first &&
-		       calls->flags[before - 1] & NSX_CALL_NESTED)
-			before--;
-		if (before > first)
-			nsx_spans_push(&stretches,
-				       nsx_call_end(calls, before - 1),
-				       nsx_call_start(calls, row[i]));
-	}
-	rc = host_meanwhile(d, thread, &stretches, false, &c->meanwhile, err);
-	if (!rc && c->meanwhile.range != NSX_NONE &&
-	    d->trace->thread[c->meanwhile.thread].launches)
-		c->meanwhile.range = NSX_NONE; /* the code of that thread is told itself */
-	nsx_arena_drop(d->scratch, stretches.v);
-	return rc;
-}
-
 /* The thread that has twice as much of this code as the other launching threads have on
  * average; frame NSX_NONE: no thread has.
  */
@@ -634,8 +579,6 @@ static void propose_code(struct launcher *x, const struct code *c)
 	nsx_add_evidence(&f, say_hot(d, &hot));
 	tell_thread(x, c, &most, &f);
 	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
-	if (c->meanwhile.range != NSX_NONE)
-		name_awaited(d, c, &f);
 	nsx_found(d->found, &f);
 }
 
@@ -739,13 +682,9 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
 		    walk_thread(x, i, below, err))
 			return err->rc;
-	for (size_t g = 0; g < x->names.n; g++) {
-		if ((double)x->code[g].rows.ns < least_ns)
-			continue;
-		if (find_awaited(x->d, &x->code[g], err))
-			return err->rc;
-		propose_code(x, &x->code[g]);
-	}
+	for (size_t g = 0; g < x->names.n; g++)
+		if ((double)x->code[g].rows.ns >= least_ns)
+			propose_code(x, &x->code[g]);
 	if (x->nlaunches && t->ops.n &&
 	    x->d->facts->run_kind != NSX_RUN_START_UP)
 		propose_launches(x);

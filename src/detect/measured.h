@@ -10,22 +10,6 @@
 #include "facts/ledger.h"
 #include "report/finding.h"
 
-/* The least memory in use in each iteration, of a process on a device. */
-struct nsx_growth {
-	int64_t pid;
-	size_t n; /* steady iterations                                       */
-	int64_t first_bytes, last_bytes;
-	double slope_bytes; /* Theil-Sen slope, per iteration                */
-	double grows_pct;   /* share of iterations that ended with more      */
-	bool is_suspected;
-	struct nsx_kept { /* memory never freed, most bytes first            */
-		int64_t bytes, count;
-		const char *nvtx_path; /* NULL: not known                    */
-	} kept[3];
-	unsigned nkept;
-	struct nsx_growth *next;
-};
-
 /* Communication of a device in the judged window. */
 struct nsx_comm_cost {
 	int64_t comm_ns, exposed_ns;
@@ -106,7 +90,6 @@ struct nsx_measured {
 		int64_t tid;
 		double on_ms, others_ms, of_ms; /* of_ms: length that both are of; 0: not known */
 	} busiest;
-	struct nsx_growth *growth; /* a list; NULL: none                     */
 	struct nsx_comm_cost *comm; /* by device; NULL: no device communicates */
 	const struct nsx_comm_cost *worst_comm; /* most exposed; NULL: none  */
 	struct nsx_arrivals *arrivals; /* a list; NULL: none are judged      */

@@ -43,8 +43,7 @@ static size_t memory_leaks_find_corr(const struct leaks *l, uint32_t process, ui
 {
 	size_t lo = 0, hi = l->n;
 
-	NSX_BISECT(lo, hi, mid,
-		   l->v[mid].process < process ||
+	NSX_BISECT(lo, hi, mid, l->v[mid].process < process ||
 		   (l->v[mid].process == process && l->v[mid].e->corr < corr));
 	return lo;
 }
@@ -243,69 +242,39 @@ static int memory_leaks_sample(const struct mem_usage *m, size_t at, size_t end,
 	return 0;
 }
 
-/* Lists sizes allocated repeatedly and never freed. */
-static void list_kept(const struct nsx_table *all, struct nsx_growth *x)
-{
-	for (size_t i = 0; i < NSX_MIN(all->nrows, MOST_ROWS) &&
-			   x->nkept < ARRAY_LEN(x->kept); i++) {
-		const struct nsx_cell *row = nsx_row_at(all, i);
-
-		if (row[KEPT_PID].u.i == x->pid && row[KEPT_COUNT].u.i > 1)
-			x->kept[x->nkept++] = (struct nsx_kept){
-				row[KEPT_BYTES].u.i, row[KEPT_COUNT].u.i,
-				row[KEPT_NVTX_PATH].u.s};
-	}
-}
-
-static void add_growth(const struct mem_usage *m, const struct nsx_growth *x,
-		       int64_t device_id, struct nsx_growth ***end)
-{
-	struct nsx_cell *row = nsx_add_row(m->table[MEM_TREND]);
-
-	row[TREND_PID] = nsx_int(x->pid);
-	row[TREND_DEVICE_ID] = nsx_int(device_id);
-	row[TREND_ITERATIONS] = nsx_int((int64_t)x->n);
-	row[TREND_FIRST_LIVE_BYTES] = nsx_int(x->first_bytes);
-	row[TREND_LAST_LIVE_BYTES] = nsx_int(x->last_bytes);
-	row[TREND_SLOPE_BYTES] = nsx_real(x->slope_bytes);
-	row[TREND_GROWS_PCT] = nsx_real(x->grows_pct);
-	row[TREND_IS_SUSPECTED] = nsx_bool(x->is_suspected);
-	**end = nsx_arena_get(m->out->arena, sizeof(*x));
-	***end = *x;
-	*end = &(**end)->next;
-}
-
-/* Judges the steps [at, end) over the iterations [first, last); *list is the end of the
- * list of measurements.
- */
+/* Judges the steps [at, end) over the iterations [first, last). */
 static int judge_group(const struct mem_usage *m, size_t at, size_t end,
-		       size_t first, size_t last, struct nsx_growth ***list, struct nsx_err *err)
+		       size_t first, size_t last, struct nsx_err *err)
 {
 	const struct nsx_mem_step *s = &m->of.steps[at];
-	struct nsx_growth x = {.pid = nsx_pid_of(s->process)};
+	struct nsx_cell *row;
 	struct series live;
 	size_t more = 0, less = 0;
+	double slope_bytes = 0;
 
 	if (memory_leaks_sample(m, at, end, first, last, &live, err))
 		return err->rc;
-	x.n = live.n;
-	if (x.n < MIN_ITERATIONS)
+	if (live.n < MIN_ITERATIONS)
 		return 0;
-	if (theil_sen(&live, m->run->scratch, &x.slope_bytes, err))
+	if (theil_sen(&live, m->run->scratch, &slope_bytes, err))
 		return err->rc;
-	for (size_t i = 1; i < x.n; i++) {
+	for (size_t i = 1; i < live.n; i++) {
 		more += live.live[i] > live.live[i - 1];
 		less += live.live[i] < live.live[i - 1];
 	}
-	x.first_bytes = live.live[0];
-	x.last_bytes = live.live[x.n - 1];
-	x.grows_pct = 100 * (double)more / (double)(x.n - 1);
+	row = nsx_add_row(m->table[MEM_TREND]);
+	row[TREND_PID] = nsx_int(nsx_pid_of(s->process));
+	row[TREND_DEVICE_ID] = nsx_int(s->device_id);
+	row[TREND_ITERATIONS] = nsx_int((int64_t)live.n);
+	row[TREND_FIRST_LIVE_BYTES] = nsx_int(live.live[0]);
+	row[TREND_LAST_LIVE_BYTES] = nsx_int(live.live[live.n - 1]);
+	row[TREND_SLOPE_BYTES] = nsx_real(slope_bytes);
+	row[TREND_GROWS_PCT] = nsx_real(100 * (double)more / (double)(live.n - 1));
 	/* A host that runs ahead allocates for several iterations at once, so some
 	 * iterations may not grow.
 	 */
-	x.is_suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 && x.slope_bytes >= MIN_SLOPE;
-	list_kept(m->table[MEM_KEPT], &x);
-	add_growth(m, &x, s->device_id, list);
+	row[TREND_IS_SUSPECTED] = nsx_bool(3 * more >= live.n - 1 && 20 * less <= live.n - 1 &&
+					   slope_bytes >= MIN_SLOPE);
 	return 0;
 }
 
@@ -313,7 +282,6 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->run->trace;
 	const struct nsx_facts *f = m->run->facts;
-	struct nsx_growth **list = &m->run->measured->growth;
 	size_t at = 0, last;
 
 	/* Iterations and step groups both ascend by process and device, but one has the
@@ -335,7 +303,7 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 			end = nsx_mem_group_end(&m->of, i);
 			if (m->of.steps[i].kind == NSX_MC_DEVICE &&
 			    m->of.steps[i].device_id == t->device[d].device_id &&
-			    judge_group(m, i, end, first, last, &list, err))
+			    judge_group(m, i, end, first, last, err))
 				return err->rc;
 		}
 	}

@@ -1,1 +1,0 @@
-explain @results_used --pass findings --md

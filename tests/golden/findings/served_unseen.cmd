@@ -1,1 +1,0 @@
-explain @served_unseen --pass findings --md

@@ -1,1 +1,0 @@
-explain @switch_interval --pass findings --md

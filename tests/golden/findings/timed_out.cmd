@@ -1,1 +1,0 @@
-explain @timed_out --pass findings --md

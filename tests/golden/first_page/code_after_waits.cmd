@@ -1,1 +1,0 @@
-explain @code_after_waits --out o
