@@ -173,6 +173,17 @@ static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
+static int on_session(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		      struct nsx_err *err NSX_UNUSED)
+{
+	struct nsx_side *s = ctx;
+
+	if (v[0].type == NSX_V_I64)
+		s->session = nsx_session_of(v[0].u.i,
+					    v[1].type == NSX_V_I64 ? v[1].u.i : -1);
+	return 0;
+}
+
 /* Highest peak memory of any GPU; -1: not recorded. */
 static int64_t peak_of(const struct nsx_report *r)
 {
@@ -235,6 +246,10 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	name_traced(s, schema);
 	sum_overheads(s, t);
 	keep_findings(s, r);
+	s->first_ns = t->window.start_ns;
+	s->last_ns = t->window.end_ns;
 	return nsx_side_keep_kinds(s, r, err) ?:
+	       nsx_view_each(schema, session, on_session, s, err, utc_epoch_ns,
+			     system_clock_ns) ?:
 	       nsx_view_each(schema, system_env, on_system, s, err, name, value);
 }

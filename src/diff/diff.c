@@ -122,6 +122,99 @@ static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
 			keep_ranks(v[i], v[k]);
 }
 
+/* Launches per unit of a lane, by kernel of its side. */
+static double *launches_of(const struct nsx_side *s, const struct nsx_lane *lane,
+			   struct nsx_arena *a)
+{
+	double *n = nsx_arena_get(a, s->nkernels * sizeof(*n));
+
+	for (size_t i = 0; i < lane->nuses; i++)
+		n[lane->uses[i].kernel] += (double)lane->uses[i].launches /
+					   (double)lane->nunits;
+	return n;
+}
+
+/* Launches of the kernels of one name from *at on, which moves to the next name. */
+static double launches_named(const struct nsx_side *s, const double *n, const char *name,
+			     uint32_t *at)
+{
+	double sum = 0;
+
+	while (*at < s->nkernels && !strcmp(s->kernels[*at].name, name))
+		sum += n[(*at)++];
+	return sum;
+}
+
+/* Share of launches that two lanes have in common, by name; 1 if neither has any. */
+static double lanes_alike(const struct nsx_side *x, const double *nx,
+			  const struct nsx_side *y, const double *ny)
+{
+	double common = 0, all = 0;
+
+	for (uint32_t i = 0, k = 0; i < x->nkernels || k < y->nkernels;) {
+		bool is_x = k == y->nkernels ||
+			    (i < x->nkernels &&
+			     strcmp(x->kernels[i].name, y->kernels[k].name) <= 0);
+		const char *name = is_x ? x->kernels[i].name : y->kernels[k].name;
+		double a = launches_named(x, nx, name, &i);
+		double b = launches_named(y, ny, name, &k);
+
+		common += NSX_MIN(a, b);
+		all += NSX_MAX(a, b);
+	}
+	return all > 0 ? common / all : 1;
+}
+
+enum { MOST_PAIRED = 64 }; /* lanes: all are compared with all */
+#define MUCH_MORE 0.1 /* alike: a lane of another number does what this one did */
+
+/* Puts the lanes of a capture in the order in which they do what those of the first one do:
+ * the ranks of a job may divide its roles otherwise, and GPUs may be numbered otherwise.
+ */
+static void pair_lanes(const struct nsx_side *x, const struct nsx_seen *like,
+		       const struct nsx_side *y, struct nsx_seen *seen)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	double *n[MOST_PAIRED];
+
+	for (size_t l = 0; l < seen->nlanes; l++)
+		n[l] = launches_of(y, &seen->lanes[l], a);
+	for (size_t l = 0; l < seen->nlanes; l++) {
+		const double *of = launches_of(x, &like->lanes[l], a);
+		double most = lanes_alike(x, of, y, n[l]) + MUCH_MORE;
+		struct nsx_lane was = seen->lanes[l];
+		double *was_n = n[l];
+		size_t best = l;
+
+		for (size_t k = l + 1; k < seen->nlanes && most < 1; k++) {
+			double alike = lanes_alike(x, of, y, n[k]);
+
+			if (alike > most) {
+				most = alike;
+				best = k;
+			}
+		}
+		seen->lanes[l] = seen->lanes[best];
+		seen->lanes[best] = was;
+		n[l] = n[best];
+		n[best] = was_n;
+	}
+	nsx_arena_free(a);
+}
+
+/* Pairs the GPUs of all captures with those of the first. */
+static void pair_gpus(const struct nsx_diff *d, const struct nsx_seen **seen[2])
+{
+	size_t n = seen[0][0]->nlanes;
+
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			if (n > 1 && n <= MOST_PAIRED && seen[s][i] != seen[0][0] &&
+			    seen[s][i]->nlanes == n)
+				pair_lanes(d->sides[0][0], seen[0][0], d->sides[s][i],
+					   (struct nsx_seen *)seen[s][i]);
+}
+
 /* Launches are comparable only if both sides launch the same kernels. */
 #define SAME_KERNELS 0.9
 
@@ -149,6 +242,8 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 		return 0;
 	if (d->digested)
 		pair_ranks(d, seen);
+	else
+		pair_gpus(d, seen);
 	if (!way[0]->nlanes || (way[0]->method == NSX_WAY_LAUNCH && !pairs_launches(d)))
 		return 0;
 	for (unsigned s = 0; s < 2; s++)
@@ -380,12 +475,12 @@ static bool is_of_gpu(const struct nsx_diff *d)
 	       times <= d->by_peaks.hi * (1 + NSX_NOISE);
 }
 
-/* Whether all captures are parts of one file, and so of the same code. */
+/* Whether all captures are parts of one run, and so of the same code. */
 static bool is_one_run(const struct nsx_diff *d)
 {
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)
-			if (strcmp(d->sides[s][i]->path, d->sides[0][0]->path) != 0)
+			if (!nsx_side_is_of_run(d->sides[s][i], d->sides[0][0]))
 				return false;
 	return true;
 }

@@ -593,3 +593,14 @@ bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b)
 		(void)fclose(y);
 	return same;
 }
+
+bool nsx_side_is_of_run(const struct nsx_side *a, const struct nsx_side *b)
+{
+	int64_t both_ns = NSX_MIN(a->last_ns, b->last_ns) -
+			  NSX_MAX(a->first_ns, b->first_ns);
+
+	return !strcmp(a->path, b->path) ||
+	       (a->session && a->session == b->session &&
+		both_ns < NSX_MIN(a->last_ns - a->first_ns,
+				  b->last_ns - b->first_ns) / 2);
+}

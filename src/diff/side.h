@@ -114,6 +114,8 @@ struct nsx_side {
 	const char *path, *part, *label; /* part: "" if whole */
 	bool digested;	   /* lanes have no uses, and splits of idle time only */
 	uint64_t content;  /* of a digest: hash of its ranks and what they did */
+	uint64_t session;  /* hash of the clocks at its start; 0: not known */
+	int64_t first_ns, last_ns; /* of that session, in the capture */
 	int64_t size_bytes;
 	const char *gpu_names; /* such as "2 × NVIDIA H100, 1 × Tesla T4"; "": none */
 	const char *gpu_models; /* without counts */
@@ -149,6 +151,13 @@ struct nsx_side {
 	struct nsx_arena *arena;
 };
 
+/* Hash of the clocks at a session's start; negative: not known. */
+static inline uint64_t nsx_session_of(int64_t utc_ns, int64_t system_ns)
+{
+	return utc_ns <= 0 ? 0 : nsx_hash_u64((uint64_t)utc_ns ^
+					      nsx_hash_u64((uint64_t)NSX_MAX(system_ns, 0)));
+}
+
 /* Orders struct nsx_kernel by name, then shape. */
 int nsx_kernel_cmp(const void *a, const void *b);
 
@@ -181,6 +190,11 @@ void nsx_side_free(struct nsx_side *s); /* NULL is fine */
 
 /* Whether two sides are the same part of the same bytes. */
 bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b);
+
+/* Whether two sides are parts of one run: of one file, or most of them at other times of
+ * one session.
+ */
+bool nsx_side_is_of_run(const struct nsx_side *a, const struct nsx_side *b);
 
 /* Whether two ways of finding units are equal: same method and, for ranges, same name. */
 bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y);

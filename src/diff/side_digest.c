@@ -409,6 +409,9 @@ static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 		list_findings(side, v, n);
 		describe(side, v, n);
 		side->content = hash_of(v, n);
+		side->session = nsx_session_of(v[0]->utc_ns, v[0]->system_ns);
+		side->first_ns = v[0]->first_ns;
+		side->last_ns = v[0]->last_ns;
 	}
 	nsx_digests_free(v, n);
 	return rc;

@@ -266,6 +266,14 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
+/* By how much units change from the first of a capture to the last, if that is most of
+ * what they vary by (values on a line of length 1 have a deviation of 1/sqrt(12)); else 0.
+ */
+static double course_ns(const struct nsx_spread *s)
+{
+	return s->drift * s->drift / 12 < s->cv * s->cv / 2 ? 0 : s->drift * s->median_ns;
+}
+
 /* Raises the floor by the drift of captures and, if captures are too few for the interval
  * to include it, by the difference between captures. A drift that all captures share is
  * equal on both sides; with enough captures only its differences count.
@@ -289,6 +297,12 @@ static void raise_floors(struct nsx_step *c)
 					 "a capture drifts, and its halves "
 					 "differ as much; compare steady parts, "
 					 "with --steps");
+	if (!enough && course_ns(x) * course_ns(y) > 0)
+		nsx_raise_floor(&c->floor,
+				fabs(course_ns(x) + course_ns(y)) / x->median_ns,
+				"the units of both sides change as much from the "
+				"first to the last; compare the same parts, with "
+				"--steps");
 	if (!enough)
 		nsx_raise_floor(&c->floor,
 				NSX_MAX(x->captures, y->captures),

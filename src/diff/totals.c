@@ -82,6 +82,17 @@ static double bytes_of(const struct nsx_totals *t)
 	return bytes;
 }
 
+static double judged_ns(const struct nsx_totals *t)
+{
+	return (double)(t->span_ns - t->ns[NSX_TOTAL_ONE_TIME]);
+}
+
+/* Whether copies take most of the time, so that bytes measure the work. */
+static bool is_copying(const struct nsx_totals *t)
+{
+	return 2 * (double)t->ns[NSX_TOTAL_COPIES] > judged_ns(t);
+}
+
 static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
 {
 	double sum = 0, weight = 0;
@@ -152,7 +163,10 @@ void nsx_totals_compare(struct nsx_diff *d)
 	c->host_speed = host_speed(&c->side[0], &c->side[1]);
 	c->same_bytes = is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
 	c->same_threads = is_alike(c->side[0].threads, c->side[1].threads);
-	c->same_work = c->same_threads || (bytes_of(&c->side[0]) > 0 && c->same_bytes);
+	c->same_work = c->same_threads ||
+		(bytes_of(&c->side[0]) > 0 && c->same_bytes &&
+		 (is_alike(c->side[0].launches, c->side[1].launches) ||
+		  (is_copying(&c->side[0]) && is_copying(&c->side[1]))));
 	compare_in_step(d, c);
 }
 
@@ -178,11 +192,6 @@ static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part p
 static int sign_beyond(double change, double floor)
 {
 	return (change > floor) - (change < -floor);
-}
-
-static double judged_ns(const struct nsx_totals *t)
-{
-	return (double)(t->span_ns - t->ns[NSX_TOTAL_ONE_TIME]);
 }
 
 /* Three runs per side: a change is proven if all runs of one side are below all of the other. */
