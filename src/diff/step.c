@@ -266,12 +266,13 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-/* By how much units change from the first of a capture to the last, if that is most of
- * what they vary by (values on a line of length 1 have a deviation of 1/sqrt(12)); else 0.
+/* By how much units change from the first of a capture to the last, if that explains a
+ * quarter of what they vary by (values on a line of length 1 have a deviation of
+ * 1/sqrt(12)); else 0.
  */
 static double course_ns(const struct nsx_spread *s)
 {
-	return s->drift * s->drift / 12 < s->cv * s->cv / 2 ? 0 : s->drift * s->median_ns;
+	return s->drift * s->drift / 12 < s->cv * s->cv / 4 ? 0 : s->drift * s->median_ns;
 }
 
 /* Raises the floor by the drift of captures and, if captures are too few for the interval

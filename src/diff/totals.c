@@ -87,10 +87,22 @@ static double judged_ns(const struct nsx_totals *t)
 	return (double)(t->span_ns - t->ns[NSX_TOTAL_ONE_TIME]);
 }
 
-/* Whether copies take most of the time, so that bytes measure the work. */
-static bool is_copying(const struct nsx_totals *t)
+/* Whether a part takes more than this share of the time on both sides. */
+static bool takes(const struct nsx_totals_change *c, enum nsx_total_part part, double share)
 {
-	return 2 * (double)t->ns[NSX_TOTAL_COPIES] > judged_ns(t);
+	return (double)c->side[0].ns[part] > share * judged_ns(&c->side[0]) &&
+	       (double)c->side[1].ns[part] > share * judged_ns(&c->side[1]);
+}
+
+/* Threads tell where kernels take some time. Bytes do where copies take most of it, or as
+ * many kernels are launched.
+ */
+static bool is_same_work(const struct nsx_totals_change *c)
+{
+	return (c->same_threads && takes(c, NSX_TOTAL_KERNELS, OF_WHOLE)) ||
+	       (bytes_of(&c->side[0]) > 0 && c->same_bytes &&
+		(is_alike(c->side[0].launches, c->side[1].launches) ||
+		 takes(c, NSX_TOTAL_COPIES, 0.5)));
 }
 
 static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
@@ -163,10 +175,7 @@ void nsx_totals_compare(struct nsx_diff *d)
 	c->host_speed = host_speed(&c->side[0], &c->side[1]);
 	c->same_bytes = is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
 	c->same_threads = is_alike(c->side[0].threads, c->side[1].threads);
-	c->same_work = c->same_threads ||
-		(bytes_of(&c->side[0]) > 0 && c->same_bytes &&
-		 (is_alike(c->side[0].launches, c->side[1].launches) ||
-		  (is_copying(&c->side[0]) && is_copying(&c->side[1]))));
+	c->same_work = is_same_work(c);
 	compare_in_step(d, c);
 }
 
@@ -261,8 +270,8 @@ enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why)
 	double delta = judged_ns(&c->side[1]) - whole;
 
 	if (!c->same_work) {
-		*why = "the sides copy other amounts and launch other numbers of "
-		       "threads: it is not the same work";
+		*why = "neither the bytes copied nor the threads launched say that "
+		       "it is the same work";
 		return NSX_V_INCONCLUSIVE;
 	}
 	if (nsx_enough_captures(d->nsides[0], d->nsides[1]) && whole > 0)

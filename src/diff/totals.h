@@ -48,8 +48,8 @@ struct nsx_totals_change {
 	struct nsx_totals side[2];
 	double host_speed; /* duration of equal calls, after / before; NAN: not known */
 	bool same_bytes, same_threads; /* within 2 % */
-	bool same_work; /* a shorter run is not a smaller one: threads are the same, or bytes
-			   where copies take most of the time or launches are as many */
+	bool same_work; /* threads or bytes, whichever tell, are the same: a shorter run is
+			   not a smaller one */
 	bool in_step; /* both sides launch the same kernels in the same order */
 	double in_step_rel; /* change of their time, launch by launch */
 	struct nsx_interval in_step_ci; /* its interval */

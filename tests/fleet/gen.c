@@ -887,6 +887,8 @@ static int read_options(int argc, char **argv)
 			job.fault = (enum fault)k;
 			return job.ranks % (job.tp * job.pp * job.ep) ||
 			       job.colls < 3 ||
+			       (job.fault == SLOW_LINK && job.ranks / job.tp < 2) ||
+			       (job.fault == SLOW_LINK && job.tp < 2) ||
 			       job.traces > job.ranks ? -1 : 0;
 		}
 	return -1;

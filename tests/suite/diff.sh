@@ -97,6 +97,64 @@ for parts in "1..$((n / 2)) $((n / 2 + 1))..$n" "$((n / 2 + 1))..$n 1..$((n / 2)
 	if [ "$v" = inconclusive ]; then ok; else bad "parts $parts of a run that drifts: $v"; fi
 done
 
+# The same in files of their own, of which nothing says that they are one run.
+cp b15900.sqlite c15900.sqlite
+for parts in "1..$((n / 2)) $((n / 2 + 1))..$n" "$((n / 2 + 1))..$n 1..$((n / 2))"; do
+	v=$(verdict "b15900.sqlite@${parts% *}" "c15900.sqlite@${parts#* }")
+	if [ "$v" = inconclusive ]; then ok; else bad "parts $parts of runs that drift alike: $v"; fi
+done
+
+# A step within one session is no change of the code; between two sessions it is.  A few bytes alone do not
+# make it the same work.  GPUs are paired by what they run.
+python3 - "$fix" <<'P'
+import shutil, sqlite3, sys
+def copy(name, to, session, by):
+    shutil.copy(f"{sys.argv[1]}/{name}.sqlite", to)
+    db = sqlite3.connect(to)
+    db.execute("CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, systemClockNs INTEGER)")
+    db.execute("DELETE FROM TARGET_INFO_SESSION_START_TIME")
+    db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs, systemClockNs) VALUES (?, 7)", (session,))
+    for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        if {"start", "end"} <= {c[1] for c in db.execute(f"PRAGMA table_info({table})")}:
+            db.execute(f'UPDATE {table} SET start = start + {by}, "end" = "end" + {by}')
+    db.commit()
+copy("diff_before", "part1.sqlite", 1757000000000000000, 0)
+copy("diff_heavy", "part2.sqlite", 1757000000000000000, 10**9)
+copy("diff_heavy", "later.sqlite", 1757000000000000001, 10**9)
+def rows(to, kernels):
+    db = sqlite3.connect(to)
+    db.executescript("""CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
+            correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER, gridX INTEGER, gridY INTEGER,
+            gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
+            correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER);
+        INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (0, 1000000, 0, 1, 7, 1, 1, 8000000, 1)""")
+    ids = {name: 10 + i for i, name in enumerate(sorted({k[0] for k in kernels}))}
+    db.executemany("INSERT INTO StringIds VALUES (?, ?)", [(i, name) for name, i in ids.items()])
+    for i, (name, start, end, gpu) in enumerate(kernels):
+        db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, 1, 7, ?, 1, ?, ?, 8, 1, 1, 64, 1, 1)",
+                   (start, end, gpu, 2 + i, ids[name], ids[name]))
+    db.commit()
+rows("copies.sqlite", [("k0", 1100000, 1200000, 0)])
+rows("kernels.sqlite", [(f"k{i}", 1100000 + 1000000 * i, 1100000 + 1000000 * i + 900000, 0) for i in range(9)])
+for to, edge in (("role0.sqlite", 0), ("role1.sqlite", 1)):
+    rows(to, [(name, 2000000 + 1000000 * i + at, 2000000 + 1000000 * i + at + 300000, gpu) for i in range(20)
+              for name, at, gpu in (("inner", 0, 0), ("inner", 0, 1), ("edge", 400000, edge))])
+P
+for pair in 'part1 part2 inconclusive' 'part1 later regression' 'copies kernels inconclusive'; do
+	set -- $pair
+	v=$(verdict $1.sqlite $2.sqlite)
+	if [ "$v" = $3 ]; then ok; else bad "$pair: $v"; fi
+done
+"$prog" diff role0.sqlite role1.sqlite --json >p.json
+holds 'GPUs by their roles' python3 - <<'P'
+import json
+d = json.load(open("p.json"))
+assert [g["name"] for g in d["gpus"]] == ["GPU 0 (1 after)", "GPU 1 (0 after)"], d["gpus"]
+assert all(r["delta_ns"] == 0 for r in d["budget"] if r["class"] == "compute"), d["budget"]
+P
+
 # Another model of GPU: no verdict where its peaks explain the change, else one.
 python3 - "$fix" <<'P'
 import shutil, sqlite3, sys

@@ -58,6 +58,10 @@ planted tp8_far data_late ranks=256 hosts=32 tp=8 ends=25 colls=30 skew=20 forma
 planted tp2_clocks none ranks=16 hosts=4 tp=2 ends=25 colls=30 skew=20 seed=1
 planted tp8_clocks none ranks=32 hosts=4 tp=8 ends=25 colls=30 skew=20 seed=5
 planted tp4_clocks data_late ranks=64 hosts=8 tp=4 ends=25 colls=8 skew=20 seed=1041
+# Tensor parallelism that spans hosts: no communicator has ranks of all hosts.
+planted tp16_clocks gpu_slow ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=448411
+planted tp8_two_hosts none ranks=64 hosts=16 tp=8 ends=25 colls=10 steps=24 skew=20 seed=44844
+planted tp16_link slow_link ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=44842
 # Two stalls of one rank, all that there are.
 planted stalls transient ranks=32 hosts=4 tp=4 steps=12 ends=25 seed=4
 planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
