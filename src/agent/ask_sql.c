@@ -20,14 +20,12 @@ struct nsx_sql {
 };
 
 static const enum nsx_view open_views[] = {
-	NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset, NSX_VIEW_graph,
-	NSX_VIEW_runtime, NSX_VIEW_sync, NSX_VIEW_cuda_event, NSX_VIEW_overhead,
-	NSX_VIEW_profiler_overhead, NSX_VIEW_nvtx, NSX_VIEW_osrt,
-	NSX_VIEW_sched, NSX_VIEW_gpu_metric, NSX_VIEW_gpu_metric_info,
-	NSX_VIEW_memory_event, NSX_VIEW_um_cpu_fault, NSX_VIEW_um_gpu_fault,
-	NSX_VIEW_graph_event, NSX_VIEW_gpu, NSX_VIEW_cuda_device,
-	NSX_VIEW_cuda_context, NSX_VIEW_cuda_stream, NSX_VIEW_process,
-	NSX_VIEW_thread_name, NSX_VIEW_mpi_rank, NSX_VIEW_mpi_coll,
+	NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset, NSX_VIEW_graph, NSX_VIEW_runtime,
+	NSX_VIEW_sync, NSX_VIEW_cuda_event, NSX_VIEW_overhead, NSX_VIEW_profiler_overhead,
+	NSX_VIEW_nvtx, NSX_VIEW_osrt, NSX_VIEW_sched, NSX_VIEW_gpu_metric, NSX_VIEW_gpu_metric_info,
+	NSX_VIEW_memory_event, NSX_VIEW_um_cpu_fault, NSX_VIEW_um_gpu_fault, NSX_VIEW_graph_event,
+	NSX_VIEW_gpu, NSX_VIEW_cuda_device, NSX_VIEW_cuda_context, NSX_VIEW_cuda_stream,
+	NSX_VIEW_process, NSX_VIEW_thread_name, NSX_VIEW_mpi_rank, NSX_VIEW_mpi_coll,
 	NSX_VIEW_enum_memcpy, NSX_VIEW_enum_mem_kind,
 };
 

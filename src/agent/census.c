@@ -302,8 +302,7 @@ static int census_count_calls(struct builder *b, uint32_t thread, struct nsx_err
 
 	for (size_t i = th->calls_at; i < (size_t)th->calls_at + th->ncalls; i++) {
 		bool waits = calls->cls[i] == NSX_CALL_SYNC || nsx_call_blocks(b->f, b->t, i);
-		struct nsx_span span = {nsx_call_start(calls, i),
-					nsx_call_end(calls, i)};
+		struct nsx_span span = {nsx_call_start(calls, i), nsx_call_end(calls, i)};
 		struct nsx_count *x;
 
 		if ((calls->flags[i] & NSX_CALL_NESTED) || !census_cut(b->t, &span))
@@ -329,8 +328,7 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 	for (uint32_t i = 0; i < x->n; i++) {
 		uint32_t parent = nsx_range_parent(&b->f->nvtx, i);
 		uint32_t around = parent == NSX_NONE ? 0 : 1 + b->path_of[parent];
-		struct nsx_span span = {nsx_range_start(x, i),
-					nsx_range_end(x, i)};
+		struct nsx_span span = {nsx_range_start(x, i), nsx_range_end(x, i)};
 		struct nsx_path *path = nsx_near_value(&c->paths, &b->paths, &c->path, around,
 						       x->name[i], "sums", err);
 

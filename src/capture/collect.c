@@ -179,9 +179,8 @@ static void warn_about_run(struct nsx_capture *c)
 static const char *lost_agent(const struct nsx_capture *c)
 {
 	static const char *const words[] = {
-		"Agent launcher failed", "agent was terminated",
-		"lost connection to the agent", "Connection to Agent lost",
-		"Failed to start the agent",
+		"Agent launcher failed", "agent was terminated", "lost connection to the agent",
+		"Connection to Agent lost", "Failed to start the agent",
 		"Unable to connect to the agent",
 	};
 

@@ -328,8 +328,7 @@ const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
 	static const char *const smi[] = { "nvidia-smi",
 					   "--query-gpu=compute_cap",
 					   "--format=csv,noheader", NULL };
-	const char *const help[] = { n->path, "profile",
-				     "--gpu-metrics-set=help", NULL };
+	const char *const help[] = {n->path, "profile", "--gpu-metrics-set=help", NULL};
 	const char *kind = NULL, *s = ask_lines(smi, a);
 
 	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {

@@ -239,8 +239,7 @@ static void add_wanted(const struct builder *b, const struct option *o)
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
 		      struct nsx_arena *a, struct nsx_args *args, struct nsx_buf *warnings)
 {
-	const struct builder b = { n, want, preset_bit(want->preset),
-				   a, args, warnings };
+	const struct builder b = {n, want, preset_bit(want->preset), a, args, warnings};
 
 	nsx_args_add(args, n->path);
 	nsx_args_add(args, "profile");

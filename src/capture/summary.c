@@ -51,8 +51,7 @@ static void write_files(struct nsx_jsonw *w, const char *key, const struct nsx_p
 
 static void write_run(struct nsx_jsonw *w, const struct nsx_capture *c)
 {
-	static const char *const ends[] = { "command", "duration", "signal",
-					    "hung" };
+	static const char *const ends[] = {"command", "duration", "signal", "hung"};
 	int code = nsx_capture_target_code(c);
 
 	if (code >= 0)

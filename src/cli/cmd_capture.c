@@ -210,8 +210,7 @@ static int cmd_capture_explain(struct nsx_capture *c, const struct nsx_product *
 static int cmd_capture_say(const struct nsx_err *err)
 {
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
-	return err->rc == NSX_E_USAGE  ? 2 : err->rc == NSX_E_STOP ? 128 + SIGINT
-				       : 3;
+	return err->rc == NSX_E_USAGE  ? 2 : err->rc == NSX_E_STOP ? 128 + SIGINT : 3;
 }
 
 /* Processes the recording; from here on only our own files are read. */

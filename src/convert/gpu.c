@@ -39,10 +39,9 @@ static void int_if_known(struct nsx_conv *c, const char *key, const struct nsx_v
 enum { NAME = OWN, SHORT_NAME, GRID, BLOCK = GRID + 3, NODE = BLOCK + 3,
        REGISTERS, STATIC_SHARED, DYNAMIC_SHARED };
 static const enum nsx_field kernel_fields[] = {
-	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name,
-	NSX_F_kernel_grid_x, NSX_F_kernel_grid_y, NSX_F_kernel_grid_z,
-	NSX_F_kernel_block_x, NSX_F_kernel_block_y, NSX_F_kernel_block_z,
-	NSX_F_kernel_graph_node_id, NSX_F_kernel_registers,
+	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name, NSX_F_kernel_grid_x,
+	NSX_F_kernel_grid_y, NSX_F_kernel_grid_z, NSX_F_kernel_block_x, NSX_F_kernel_block_y,
+	NSX_F_kernel_block_z, NSX_F_kernel_graph_node_id, NSX_F_kernel_registers,
 	NSX_F_kernel_static_shared_bytes, NSX_F_kernel_dynamic_shared_bytes,
 };
 
@@ -106,8 +105,7 @@ const struct nsx_activity_def nsx_def_memcpy = {
 	gpu_read_memcpy, NULL};
 
 enum { SET_BYTES = OWN };
-static const enum nsx_field memset_fields[] = {COMMON(memset),
-					       NSX_F_memset_bytes};
+static const enum nsx_field memset_fields[] = {COMMON(memset), NSX_F_memset_bytes};
 
 static int gpu_read_memset(void *ctx, int64_t rid NSX_UNUSED,
 			   const struct nsx_val *v, struct nsx_err *err)

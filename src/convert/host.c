@@ -93,8 +93,7 @@ const struct nsx_activity_def nsx_def_nvtx = {
 /* OS runtime, libraries ---------------------------------------------------------*/
 
 enum { O_START, O_END, O_TID, O_NAME };
-static const enum nsx_field osrt_fields[] = {
-	NSX_FIELDS(osrt, start_ns, end_ns, global_tid, name)};
+static const enum nsx_field osrt_fields[] = {NSX_FIELDS(osrt, start_ns, end_ns, global_tid, name)};
 
 static const enum nsx_field library_fields[] = {
 	NSX_FIELDS(mpi_coll, start_ns, end_ns, global_tid, name)};

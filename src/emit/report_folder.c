@@ -16,8 +16,7 @@ static int write_csv(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 {
 	const struct table_file *x = f->subject;
 	const struct nsx_findings *found = &x->report->found;
-	struct nsx_bound bound = {
-		.max_rows = x->report->all_rows ? 0 : NSX_MAX_CSV_ROWS};
+	struct nsx_bound bound = {.max_rows = x->report->all_rows ? 0 : NSX_MAX_CSV_ROWS};
 	size_t *keep = NULL, cap = 0;
 	int rc;
 
@@ -84,8 +83,7 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 
 int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f, struct nsx_err *err)
 {
-	const struct nsx_bound bound = {
-		.max_rows = book->all_rows ? 0 : NSX_MAX_CSV_ROWS};
+	const struct nsx_bound bound = {.max_rows = book->all_rows ? 0 : NSX_MAX_CSV_ROWS};
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_out_file *v = nsx_arena_get(a, (book->ntables + 3) * sizeof(*v));
 	int rc;

@@ -125,8 +125,7 @@ static int barriers_add_calls(struct work *w, uint32_t thread, struct nsx_err *e
 	int64_t until = INT64_MIN;
 
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-		struct nsx_span span = {nsx_call_start(c, i),
-					nsx_call_end(c, i)};
+		struct nsx_span span = {nsx_call_start(c, i), nsx_call_end(c, i)};
 		int kind = barriers_kind_of_call(w, i);
 		struct sum s = {0};
 
@@ -190,8 +189,7 @@ static int barriers_add_os_calls(struct work *w, uint32_t thread, struct nsx_err
 
 	for (size_t i = th->osrt_at; i < th->osrt_at + th->nosrt; i++) {
 		struct nsx_span span = {o->start_ns[i], o->end_ns[i]};
-		struct nsx_span own = {NSX_MAX(span.start_ns, until),
-				       span.end_ns};
+		struct nsx_span own = {NSX_MAX(span.start_ns, until), span.end_ns};
 		struct sum s = {0};
 
 		if (own.start_ns > own.end_ns)

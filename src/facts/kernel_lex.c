@@ -30,8 +30,7 @@ enum { MAX_CAST = 64 };
  */
 static const char *skip_noise(const char *p, const char *end)
 {
-	static const char *const noise[] = {"<unnamed>",
-					    "(anonymous namespace)"};
+	static const char *const noise[] = {"<unnamed>", "(anonymous namespace)"};
 	const char *close;
 
 	for (size_t i = 0; i < ARRAY_LEN(noise); i++)

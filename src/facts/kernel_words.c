@@ -334,8 +334,7 @@ static struct text operation(struct text t)
 		"_cuda_out", "_internal_kernel", "CUDAKernelImpl",
 		"KernelImpl", "_and_transform", "_functor", "Functor",
 		"_kernel", "Ops"};
-	static const char *const plain[] = {"multiplies", "divides", "plus",
-					    "minus", "Copy"};
+	static const char *const plain[] = {"multiplies", "divides", "plus", "minus", "Copy"};
 	static const struct text nothing = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
@@ -565,8 +564,7 @@ static void add_matrix_detail(struct words *w, struct text t)
 /* A wrapper called "Kernel" is named after its first argument. */
 static struct text subject_of(const struct parts *name)
 {
-	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel",
-					       "device_kernel"};
+	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
 	struct text args = name->args, first = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)

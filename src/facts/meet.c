@@ -241,8 +241,7 @@ struct instance { /* times of calls that come and calls that wait */
 
 static struct instance see(const struct matching *x, uint32_t k)
 {
-	struct instance r = {INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, true,
-			     false};
+	struct instance r = {INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, true, false};
 
 	for (uint32_t s = 0; s < x->nsides; s++) {
 		uint32_t i = member(x, s, k), first = member(x, 0, k);

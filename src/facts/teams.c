@@ -292,8 +292,7 @@ static uint32_t find_partners(const struct matching *x, const struct group *g,
 static void facts_teams_add_team(struct matching *x, const struct group *g, struct queue *first)
 {
 	struct queue *found[MAX_QUEUES];
-	struct nsx_team team = {INT64_MIN, x->nmembers,
-				find_partners(x, g, first, found), false};
+	struct nsx_team team = {INT64_MIN, x->nmembers, find_partners(x, g, first, found), false};
 
 	for (uint32_t k = 0; k < team.n; k++) {
 		uint32_t op = found[k]->op[found[k]->head++];

@@ -32,8 +32,7 @@ static void sink(struct places *p)
 
 static void places_add(struct places *p, int64_t start_ns, int64_t end_ns)
 {
-	struct nsx_span x = {NSX_MAX(start_ns, p->w->start_ns),
-			     NSX_MIN(end_ns, p->w->end_ns)};
+	struct nsx_span x = {NSX_MAX(start_ns, p->w->start_ns), NSX_MIN(end_ns, p->w->end_ns)};
 
 	if (x.start_ns >= x.end_ns)
 		return;

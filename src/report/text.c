@@ -83,8 +83,7 @@ static bool text_is_plain(const char *s)
  */
 static bool is_tag(const char *s)
 {
-	static const char *const tags[] = {"<script", "<img", "<svg", "<iframe",
-					   "</", "<!", "<?"};
+	static const char *const tags[] = {"<script", "<img", "<svg", "<iframe", "</", "<!", "<?"};
 
 	for (size_t i = 0; i < ARRAY_LEN(tags); i++)
 		if (!strncasecmp(s, tags[i], strlen(tags[i])))

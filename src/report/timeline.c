@@ -494,8 +494,7 @@ static size_t ops_within(const struct nsx_trace *t, const struct nsx_window *w)
 static void want(struct build *b, int64_t start, int64_t end, size_t *room)
 {
 	struct nsx_timeline *tl = b->tl;
-	struct nsx_window w = {NSX_MAX(start, tl->origin_ns),
-			       NSX_MIN(end, tl->end_ns)};
+	struct nsx_window w = {NSX_MAX(start, tl->origin_ns), NSX_MIN(end, tl->end_ns)};
 	size_t n;
 
 	if (w.start_ns >= w.end_ns || tl->ndetail == MAX_DETAIL)

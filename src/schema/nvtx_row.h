@@ -15,8 +15,7 @@
 #define NSX_NVTX_CELL(id, field) id,
 #define NSX_NVTX_FIELD(id, field) NSX_F_nvtx_##field,
 enum { NSX_NVTX_ROW(NSX_NVTX_CELL) NSX_N_CELLS };
-static const enum nsx_field nsx_nvtx_row[NSX_N_CELLS] = {
-	NSX_NVTX_ROW(NSX_NVTX_FIELD)};
+static const enum nsx_field nsx_nvtx_row[NSX_N_CELLS] = {NSX_NVTX_ROW(NSX_NVTX_FIELD)};
 
 /* Kind by event type; -1: neither range nor mark. Exports without that column (reduced
  * ones) hold push/pop ranges.

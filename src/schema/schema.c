@@ -107,10 +107,9 @@ static const void *find_column(const void *table, const char *name)
 }
 
 const char *const nsx_copy_labels[NSX_NCOPY_KINDS] = {
-	"Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array",
-	"Array-to-Host", "Array-to-Array", "Array-to-Device",
-	"Device-to-Array", "Device-to-Device", "Host-to-Host", "Peer-to-Peer",
-	"Unified Host-to-Device", "Unified Device-to-Host",
+	"Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array", "Array-to-Host",
+	"Array-to-Array", "Array-to-Device", "Device-to-Array", "Device-to-Device", "Host-to-Host",
+	"Peer-to-Peer", "Unified Host-to-Device", "Unified Device-to-Host",
 	"Unified Device-to-Device",
 };
 

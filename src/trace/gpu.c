@@ -59,12 +59,10 @@ enum {
 	BLOCK_Z, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, NODE, GRAPH
 };
 static const enum nsx_field kernel_fields[] = {
-	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name,
-	NSX_F_kernel_grid_x, NSX_F_kernel_grid_y, NSX_F_kernel_grid_z,
-	NSX_F_kernel_block_x, NSX_F_kernel_block_y, NSX_F_kernel_block_z,
-	NSX_F_kernel_registers, NSX_F_kernel_static_shared_bytes,
-	NSX_F_kernel_dynamic_shared_bytes, NSX_F_kernel_graph_node_id,
-	NSX_F_kernel_graph_id,
+	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name, NSX_F_kernel_grid_x,
+	NSX_F_kernel_grid_y, NSX_F_kernel_grid_z, NSX_F_kernel_block_x, NSX_F_kernel_block_y,
+	NSX_F_kernel_block_z, NSX_F_kernel_registers, NSX_F_kernel_static_shared_bytes,
+	NSX_F_kernel_dynamic_shared_bytes, NSX_F_kernel_graph_node_id, NSX_F_kernel_graph_id,
 };
 
 static uint64_t gpu_pack(const struct nsx_val *high, const struct nsx_val *low)
@@ -138,9 +136,8 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 enum { BYTES = OWN, COPY_KIND, SRC_KIND, DST_KIND, SRC_DEVICE, DST_DEVICE,
        CAUSE, COPY_NODE };
 static const enum nsx_field memcpy_fields[] = {
-	COMMON(memcpy), NSX_F_memcpy_bytes, NSX_F_memcpy_copy_kind,
-	NSX_F_memcpy_src_kind, NSX_F_memcpy_dst_kind,
-	NSX_F_memcpy_src_device_id, NSX_F_memcpy_dst_device_id,
+	COMMON(memcpy), NSX_F_memcpy_bytes, NSX_F_memcpy_copy_kind, NSX_F_memcpy_src_kind,
+	NSX_F_memcpy_dst_kind, NSX_F_memcpy_src_device_id, NSX_F_memcpy_dst_device_id,
 	NSX_F_memcpy_migration_cause, NSX_F_memcpy_graph_node_id,
 };
 
@@ -176,8 +173,7 @@ static int read_memcpy(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 
 enum { SET_BYTES = OWN, MEM_KIND, SET_NODE };
 static const enum nsx_field memset_fields[] = {
-	COMMON(memset), NSX_F_memset_bytes, NSX_F_memset_mem_kind,
-	NSX_F_memset_graph_node_id,
+	COMMON(memset), NSX_F_memset_bytes, NSX_F_memset_mem_kind, NSX_F_memset_graph_node_id,
 };
 
 static int read_memset(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)

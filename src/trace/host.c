@@ -7,9 +7,8 @@ enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
        C_RETURN, C_CHAIN };
 static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_start_ns, NSX_F_runtime_end_ns, NSX_F_runtime_event_class,
-	NSX_F_runtime_global_tid, NSX_F_runtime_pid, NSX_F_runtime_tid,
-	NSX_F_runtime_corr, NSX_F_runtime_name, NSX_F_runtime_return_value,
-	NSX_F_runtime_callchain,
+	NSX_F_runtime_global_tid, NSX_F_runtime_pid, NSX_F_runtime_tid, NSX_F_runtime_corr,
+	NSX_F_runtime_name, NSX_F_runtime_return_value, NSX_F_runtime_callchain,
 };
 
 /* Rows that only carry a backtrace are not events. */
@@ -312,10 +311,9 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v, struct nsx_err
 
 enum { R_CONTEXT, R_GREEN, R_STREAM, R_CORR, R_PID, R_EVENT, R_EVENT_SYNC };
 static const enum nsx_field record_fields[] = {
-	NSX_F_cuda_event_context_id, NSX_F_cuda_event_green_context_id,
-	NSX_F_cuda_event_stream_id,
-	NSX_F_cuda_event_corr, NSX_F_cuda_event_global_pid,
-	NSX_F_cuda_event_event_id, NSX_F_cuda_event_event_sync_id,
+	NSX_F_cuda_event_context_id, NSX_F_cuda_event_green_context_id, NSX_F_cuda_event_stream_id,
+	NSX_F_cuda_event_corr, NSX_F_cuda_event_global_pid, NSX_F_cuda_event_event_id,
+	NSX_F_cuda_event_event_sync_id,
 };
 
 /* A record with neither id cannot be tied to a wait and is dropped. */

@@ -264,8 +264,7 @@ NSX_ORDER(cmp_sparse, struct nsx_sparse_id, UP(id));
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {NSX_F_string_id,
-						NSX_F_string_value};
+	static const enum nsx_field fields[] = {NSX_F_string_id, NSX_F_string_value};
 	struct nsx_late_strings *late;
 	struct nsx_tableload table = NSX_TABLE(string, fields, trace_names_read_string,
 					       .own_size = sizeof(*late));

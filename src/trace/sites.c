@@ -249,8 +249,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 	static const enum nsx_view views[NTABLES] = {
 		NSX_VIEW_sample_frame, NSX_VIEW_cuda_frame,
 		NSX_VIEW_osrt_frame};
-	struct nsx_stacks *to[NTABLES] = {&l->sample_stacks, &l->cuda_stacks,
-					  &l->osrt_stacks};
+	struct nsx_stacks *to[NTABLES] = {&l->sample_stacks, &l->cuda_stacks, &l->osrt_stacks};
 	int rc = 0;
 
 	for (unsigned i = 0; !rc && i < NTABLES; i++) {
@@ -384,8 +383,7 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		       const struct nsx_val *corr, const struct nsx_val *id, struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
-	struct nsx_backtrace b = {process_key, 0, nsx_u32_or(corr, 0),
-				  NSX_NONE, NSX_NONE};
+	struct nsx_backtrace b = {process_key, 0, nsx_u32_or(corr, 0), NSX_NONE, NSX_NONE};
 	bool is_none;
 	int rc;
 

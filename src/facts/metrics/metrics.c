@@ -125,8 +125,7 @@ static int make_reach(struct names *names, const struct nsx_facts *f, struct nsx
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_device_facts *x = &f->device[d];
 		struct nsx_spans *idle = nsx_arena_get(names->scratch, sizeof(*idle));
-		const struct nsx_spans *spans[] = {&x->compute, &x->comm,
-						   &x->copy, idle};
+		const struct nsx_spans *spans[] = {&x->compute, &x->comm, &x->copy, idle};
 
 		if (nsx_spans_gaps(names->scratch, &f->busy[d], w->start_ns,
 				   w->end_ns, idle, err) ||
@@ -423,8 +422,7 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 	static const enum nsx_field fields[] = {
 		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id, value)};
 	const struct nsx_schema *s = names->t->schema;
-	const struct fold_ctx ctx = {names->t, progress, reach_of, names,
-				     names->with_curves};
+	const struct fold_ctx ctx = {names->t, progress, reach_of, names, names->with_curves};
 	const char *columns[ARRAY_LEN(fields)];
 	struct pieces pieces = {NULL, 0};
 	int rc;

@@ -50,8 +50,7 @@ static struct fold_wide *values_slot_of(const struct fold_values *v, int64_t val
 
 static int grow_known(struct fold_values *v, struct nsx_err *err)
 {
-	struct fold_values to = {
-		.cap_known = v->cap_known ? 2 * v->cap_known : 64};
+	struct fold_values to = {.cap_known = v->cap_known ? 2 * v->cap_known : 64};
 
 	to.known = nsx_try_alloc(to.cap_known, sizeof(*to.known), "values of GPU metrics", err);
 	if (!to.known)

@@ -239,8 +239,7 @@ int model_close(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	struct nsx_closure *c = &m->closure;
-	struct typical typical = {b->typical_launch, b->typical_dispatch,
-				  b->typical_lambda};
+	struct typical typical = {b->typical_launch, b->typical_dispatch, b->typical_lambda};
 	int64_t path[NSX_NPATHS], total = 0, ns;
 	struct player *p;
 	int rc;

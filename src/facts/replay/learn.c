@@ -93,8 +93,7 @@ static int64_t typical(int64_t *v, size_t n)
 
 static int fit_typical(struct samples *s, struct nsx_arena *a, struct nsx_err *err)
 {
-	if (sort_samples(s, a, err) ||
-	    nsx_new_arrays(a, s->keys.n, "latencies", err, s->typical))
+	if (sort_samples(s, a, err) || nsx_new_arrays(a, s->keys.n, "latencies", err, s->typical))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];

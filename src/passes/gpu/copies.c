@@ -70,8 +70,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "peers", NSX_COLS(peer_cols)},
 };
 static const char *const size_names[NSIZES] = {
-	"below 4 KiB", "4 to 64 KiB", "64 KiB to 1 MiB", "1 to 16 MiB",
-	"16 MiB and more",
+	"below 4 KiB", "4 to 64 KiB", "64 KiB to 1 MiB", "1 to 16 MiB", "16 MiB and more",
 };
 static const char *const cause_names[NSX_NMIGRATE_CAUSES] = {
 	"Unknown", "User prefetch", "Page fault", "Speculative prefetch",

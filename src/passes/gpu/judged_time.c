@@ -31,8 +31,7 @@ static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct ns
 	for (size_t i = 0; i < f->nrun_phases; i++) {
 		const struct nsx_run_phase *x = &f->run_phases[i];
 		bool pauses = x->kind == NSX_PHASE_PAUSE && !x->range;
-		const struct nsx_booked what = {&x->window, 1,
-						pauses ? f->limiting : NSX_NONE};
+		const struct nsx_booked what = {&x->window, 1, pauses ? f->limiting : NSX_NONE};
 
 		if (!x->judged && (double)(x->window.end_ns - x->window.start_ns) >=
 					  LEAST_SHARE * whole_ns &&

@@ -227,8 +227,7 @@ static struct fit fit_of(const struct shapes *all, const struct group *x)
 /* Names the resources that limit resident blocks, by the bits of nsx_occupancy.limits. */
 static void name_limits(struct nsx_section *out, const char *ret[16])
 {
-	static const char *const names[] = {"warps", "blocks", "registers",
-					    "shared memory"};
+	static const char *const names[] = {"warps", "blocks", "registers", "shared memory"};
 
 	for (unsigned i = 0; i < 16; i++) {
 		ret[i] = "";

@@ -57,8 +57,7 @@ static int read_work(const struct nsx_run *run, uint32_t process,
 	if (!nsx_new_array(w->busy.v, run->scratch, n, "GPU work", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
-		struct nsx_span s = {nsx_op_start(&t->ops, i),
-				     nsx_op_end(&t->ops, i)};
+		struct nsx_span s = {nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i)};
 
 		if (nsx_op_process(t, i) != process)
 			continue;

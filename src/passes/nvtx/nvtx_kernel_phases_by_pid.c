@@ -8,8 +8,7 @@
 	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                    \
 	  "share of the process's kernels that were launched in a range")
 NSX_COLUMN_ARRAY(phase_cols, PHASE_COLUMNS);
-static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols),
-					       .json_rows = NSX_ALL_ROWS};
+static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols), .json_rows = NSX_ALL_ROWS};
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
 	X(PHASES, "phases", TABLE, "kernel time by phase", .rows = &phase_layout)

@@ -168,8 +168,7 @@ static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *o
 				struct nsx_err *err)
 {
 	struct nsx_nvtx_groups g;
-	struct sums s = {
-		.all = run->facts->coverage[run->trace->nprocesses]};
+	struct sums s = {.all = run->facts->coverage[run->trace->nprocesses]};
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 
 	if (!run->opts->nvtx_kernel_map)
