@@ -7,6 +7,7 @@
 #include <zstd.h>
 #include "base/open.h"
 #include "nsysrep/container.h"
+#include "nsysrep/layout.h"
 #include "nsysrep/nsysrep.h"
 
 #define FIRST_LINE "NVIDIA Tegra Profiler Report "
@@ -264,7 +265,7 @@ int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 	struct nsx_wire w;
 	int got;
 
-	if (nsx_grow(&buf->plain, &buf->plain_cap, (size_t)b->plain + 1, 1,
+	if (nsx_grow(&buf->plain, &buf->plain_cap, (size_t)b->plain + NSX_LAYOUT_SLACK, 1,
 		     "bytes of a block", err))
 		return err->rc;
 	if (c->fd >= 0) {

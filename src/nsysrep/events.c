@@ -68,10 +68,15 @@ static const struct {
 	[6] = {106, NSX_REP_CUDA_EVENT}, [7] = {107, NSX_REP_GRAPH_TRACE},
 };
 
+enum { /* fields of an activity and of its part                             */
+	KIND = 7, SYNC_TYPE = 2, SYNC_TYPE_BEFORE = 4,
+	PART_OF = 256, /* kinds of layouts: the part of a kind of activity   */
+};
+
 static int add_activity(struct nsx_walker *w, const struct nsx_msg *body,
 			struct nsx_err *err)
 {
-	uint64_t kind = nsx_msg_uint(body, 7);
+	uint64_t kind = nsx_msg_uint(body, KIND);
 	struct nsx_msg part;
 	struct nsx_val sync_type;
 
@@ -79,10 +84,13 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body,
 		note_unknown(w, ACTIVITY, kind);
 		return 0;
 	}
-	if (!nsx_msg_read(&part, nsx_msg_bytes(body, activities[kind].part)))
+	if (!nsx_layout_read(&w->layouts, PART_OF + (uint32_t)kind,
+			     w->part_fields, &part,
+			     nsx_msg_bytes(body, activities[kind].part)))
 		return note_broken(w);
 	/* Both the field and its numbering changed with 2025.1. */
-	sync_type = nsx_val_field(&part, nsx_msg_has(&part, 2) ? 2 : 4);
+	sync_type = nsx_val_field(&part, nsx_msg_has(&part, SYNC_TYPE) ?
+					 SYNC_TYPE : SYNC_TYPE_BEFORE);
 	return nsx_walk_row(w, activities[kind].table,
 			    &(struct nsx_row_of){.body = body, .part = &part,
 						 .code = &sync_type}, err);
@@ -114,38 +122,30 @@ static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
 	return rc;
 }
 
-enum { CLASS = 6, STACK = 15 }; /* fields of a call                         */
+enum { START = 1, CLASS = 6, STACK = 15 }; /* fields of a call; 1 of an activity */
 enum { /* classes of calls, ENUM_NSYS_EVENT_CLASS                           */
 	CLASS_PROFILER = 3, CLASS_OSRT = 27, CLASS_OSRT_START = 31,
 	CLASS_OSRT_FINISH = 32, CLASS_OPENACC = 48, CLASS_JIT = 102,
 	CLASS_OVERHEAD = 103,
 };
-static const struct {
-	uint8_t class, table;
-} calls[] = {
-	{0, NSX_REP_RUNTIME}, {1, NSX_REP_RUNTIME},
-	{CLASS_PROFILER, NSX_REP_PROFILER_OVERHEAD},
-	{CLASS_OVERHEAD, NSX_REP_OVERHEAD}, {CLASS_OSRT, NSX_REP_OSRT},
-	{CLASS_OSRT_START, NSX_REP_OSRT}, {CLASS_OSRT_FINISH, NSX_REP_OSRT},
-	{28, NSX_REP_CUDNN}, {33, NSX_REP_CUDNN}, {34, NSX_REP_CUDNN},
-	{29, NSX_REP_CUBLAS}, {35, NSX_REP_CUBLAS}, {36, NSX_REP_CUBLAS},
-	{83, NSX_REP_VIDEO_ENCODER}, {84, NSX_REP_VIDEO_ENCODER},
-	{85, NSX_REP_VIDEO_ENCODER}, {86, NSX_REP_VIDEO_DECODER},
-	{87, NSX_REP_VIDEO_DECODER}, {88, NSX_REP_VIDEO_DECODER},
-	{89, NSX_REP_VIDEO_JPEG}, {90, NSX_REP_VIDEO_JPEG},
-	{91, NSX_REP_VIDEO_JPEG}, {94, NSX_REP_GRAPH_EVENT},
-	{95, NSX_REP_GRAPH_EVENT}, {96, NSX_REP_GRAPH_EVENT},
+/* By class; no table is 0, that of strings. */
+static const uint8_t calls[] = {
+	[0] = NSX_REP_RUNTIME, [1] = NSX_REP_RUNTIME,
+	[CLASS_PROFILER] = NSX_REP_PROFILER_OVERHEAD,
+	[CLASS_OVERHEAD] = NSX_REP_OVERHEAD, [CLASS_OSRT] = NSX_REP_OSRT,
+	[CLASS_OSRT_START] = NSX_REP_OSRT, [CLASS_OSRT_FINISH] = NSX_REP_OSRT,
+	[28] = NSX_REP_CUDNN, [33] = NSX_REP_CUDNN, [34] = NSX_REP_CUDNN,
+	[29] = NSX_REP_CUBLAS, [35] = NSX_REP_CUBLAS, [36] = NSX_REP_CUBLAS,
+	[83] = NSX_REP_VIDEO_ENCODER, [84] = NSX_REP_VIDEO_ENCODER,
+	[85] = NSX_REP_VIDEO_ENCODER, [86] = NSX_REP_VIDEO_DECODER,
+	[87] = NSX_REP_VIDEO_DECODER, [88] = NSX_REP_VIDEO_DECODER,
+	[89] = NSX_REP_VIDEO_JPEG, [90] = NSX_REP_VIDEO_JPEG,
+	[91] = NSX_REP_VIDEO_JPEG, [94] = NSX_REP_GRAPH_EVENT,
+	[95] = NSX_REP_GRAPH_EVENT, [96] = NSX_REP_GRAPH_EVENT,
 };
+_Static_assert(!NSX_REP_STRING, "no call has strings");
 /* Start and end of tracers, and kernel compilation: no table has them. */
 static const uint8_t untabled[] = {6, 7, 8, 9, 10, 11, 45, 46, CLASS_JIT};
-
-static int call_table(uint64_t class)
-{
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		if (calls[i].class == class)
-			return calls[i].table;
-	return -1;
-}
 
 static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body,
 		       struct nsx_err *err)
@@ -165,56 +165,50 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body,
 			    &(struct nsx_row_of){body, &part, &deep, NULL}, err);
 }
 
-/* Whether rows of this class are wanted; the class is among the first fields of a call. */
-static bool is_wanted(const struct nsx_walker *w, uint64_t class, int table)
+static bool is_wanted(const struct nsx_walker *w, uint64_t class,
+		      enum nsx_rep_table table)
 {
-	return w->notes || class == CLASS_OPENACC || w->wanted == (unsigned)table ||
+	return w->notes || class == CLASS_OPENACC || w->wanted == table ||
 	       (table == NSX_REP_OSRT && w->wanted == NSX_REP_OSRT_FRAME);
 }
 
-static int add_call(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
+static int add_call(struct nsx_walker *w, struct nsx_piece bytes,
+		    const struct nsx_msg *body, struct nsx_err *err)
 {
+	uint64_t class = nsx_msg_uint(body, CLASS);
+	enum nsx_rep_table table = class < ARRAY_LEN(calls) ? calls[class] : 0;
 	struct nsx_val stack = nsx_val_int(0);
-	struct nsx_piece rest = bytes;
-	struct nsx_msg body, part;
-	uint64_t class;
-	int table;
+	struct nsx_msg part;
 
 	part.has[0] = part.has[1] = 0;
-	if (!nsx_msg_begin(&body, &rest, CLASS))
-		return note_broken(w);
-	class = nsx_msg_uint(&body, CLASS);
-	table = call_table(class);
 	if (!is_wanted(w, class, table))
 		return 0;
-	if (!nsx_msg_rest(&body, rest))
-		return note_broken(w);
 	if (class == CLASS_OPENACC)
-		return add_openacc(w, &body, err);
-	if (table < 0) {
+		return add_openacc(w, body, err);
+	if (!table) {
 		if (class >= 256 || !memchr(untabled, (int)class, sizeof(untabled)))
 			note_unknown(w, CALL, class);
 		return 0;
 	}
 	if (table == NSX_REP_RUNTIME) {
 		stack = nsx_val_none();
-		if (w->notes && nsx_msg_has(&body, STACK))
+		if (w->notes && nsx_msg_has(body, STACK))
 			nsx_count_unknown(w->notes->unknown, &w->notes->nunknown,
 					  &(struct nsx_unknown){NSX_CUDA_STACK,
 								CALL, STACK, 1});
-	} else if (class == CLASS_OSRT && nsx_msg_has(&body, STACK)) {
+	} else if (class == CLASS_OSRT && nsx_msg_has(body, STACK)) {
 		stack = nsx_val_int(++w->stacks);
 		if (add_stack(w, NSX_REP_OSRT_FRAME, bytes, STACK, w->stacks, err))
 			return err->rc;
 	} else if (table == NSX_REP_GRAPH_EVENT) {
-		unsigned f = nsx_msg_has(&body, 37) ? 37 :
-			     nsx_msg_has(&body, 38) ? 38 : 39;
+		unsigned f = nsx_msg_has(body, 37) ? 37 :
+			     nsx_msg_has(body, 38) ? 38 : 39;
 
-		if (!nsx_msg_read(&part, nsx_msg_bytes(&body, f)))
+		if (!nsx_msg_read(&part, nsx_msg_bytes(body, f)))
 			return note_broken(w);
 	}
-	return nsx_walk_row(w, (enum nsx_rep_table)table, &(struct nsx_row_of){
-			    .body = &body, .part = &part, .code = &stack}, err);
+	return nsx_walk_row(w, table, &(struct nsx_row_of){
+			    .body = body, .part = &part, .code = &stack}, err);
 }
 
 static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
@@ -267,11 +261,12 @@ static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece
 
 	if (body_field == MODULE)
 		return 0; /* a mapped module has no table */
-	if (body_field == CALL)
-		return add_call(w, bytes, err);
-	if (!nsx_msg_read(&body, bytes))
+	if (!nsx_layout_read(&w->layouts, body_field, body_field == CALL || body_field == ACTIVITY ?
+			     w->fields : UINT64_MAX, &body, bytes))
 		return note_broken(w);
 	switch (body_field) {
+	case CALL:
+		return add_call(w, bytes, &body, err);
 	case ACTIVITY:
 		return add_activity(w, &body, err);
 	case NVTX:
@@ -305,7 +300,26 @@ static bool is_passed_over(const struct nsx_walker *w, struct nsx_piece event)
 	       !is_of_interest(w, event.p[1]);
 }
 
-/* An event is {1 type, N body}, a counter event {1 type, 2 time, 3 values}. */
+/* An event is {1 type, N body}; reads one that is just that, with a type and a field of the usual
+ * lengths.
+ */
+static bool is_usual(struct nsx_piece event, unsigned *ret_field, struct nsx_piece *ret)
+{
+	const uint8_t *p = event.p;
+	size_t head = event.n < 128 + 5 ? 5 : 6, n;
+
+	if (event.n < 6 || p[0] != (1 << 3) || p[1] >= 128 || p[3] >= 128 ||
+	    (p[2] & (128 | 7)) != (128 | NSX_BYTES))
+		return false;
+	n = head == 5 ? p[4] : (p[4] & 127u) | (size_t)p[5] << 7;
+	*ret_field = (p[2] & 127u) >> 3 | (unsigned)p[3] << 4;
+	*ret = (struct nsx_piece){p + head, n};
+	if (n != event.n - head || (head == 6 && (p[4] < 128 || p[5] >= 128)))
+		return false;
+	return *ret_field >= 100;
+}
+
+/* A counter event is {1 type, 2 time, 3 values}. */
 static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(bytes);
@@ -314,6 +328,10 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 	uint64_t time = 0;
 
 	w->type = 0;
+	if (is_usual(bytes, &field, &body)) {
+		w->type = bytes.p[1];
+		return add_event(w, field, body, err);
+	}
 	while (nsx_wire_next(&at))
 		if (at.field == 1) {
 			w->type = at.n;
@@ -334,6 +352,21 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 		return 0;
 	}
 	return add_event(w, field, body, err);
+}
+
+void nsx_walker_begin(struct nsx_walker *w)
+{
+	const struct nsx_rep_column *all = w->rep->def[w->wanted].columns;
+
+	w->fields = UINT64_C(1) << START | UINT64_C(1) << CLASS | UINT64_C(1) << KIND;
+	w->part_fields = UINT64_C(1) << SYNC_TYPE | UINT64_C(1) << SYNC_TYPE_BEFORE;
+	for (unsigned i = 0; !w->notes && i < w->ncolumns; i++) {
+		const struct nsx_rep_column *c = &all[NSX_MAX(w->column[i], 0)];
+		bool is_part = c->from == PART || c->from == PART0;
+
+		if (w->column[i] >= 0 && c->field < 64)
+			*(is_part ? &w->part_fields : &w->fields) |= UINT64_C(1) << c->field;
+	}
 }
 
 int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)

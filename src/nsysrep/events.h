@@ -7,6 +7,7 @@
 #define NSX_EVENTS_H
 
 #include "nsysrep/container.h"
+#include "nsysrep/layout.h"
 #include "nsysrep/payload.h"
 #include "nsysrep/rows.h"
 #include "sqlite/scan.h"
@@ -69,6 +70,7 @@ struct nsx_rep {
 struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
+	struct nsx_layouts layouts; /* by the body's field                   */
 	uint64_t type;	/* of the current event                              */
 	int64_t stacks, samples;
 	struct nsx_buf text; /* of a payload                                 */
@@ -76,6 +78,7 @@ struct nsx_walker {
 	enum nsx_rep_table wanted;
 	int column[NSX_MAX_COLUMNS]; /* the wanted table's columns; -1: none */
 	unsigned ncolumns;
+	uint64_t fields, part_fields; /* of calls and activities: columns    */
 	int64_t rid;
 	nsx_row_fn fn;
 	void *ctx;
@@ -95,6 +98,8 @@ struct nsx_notes {
 	struct nsx_arena *arena; /* owner of process names                   */
 };
 
+/* Prepares for the wanted columns, or the notes. */
+void nsx_walker_begin(struct nsx_walker *w);
 /* Errors: NSX_E_DATA: the block is damaged; those of fn; NSX_E_NOMEM. */
 int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err) NSX_CHECKED;
 void nsx_walker_done(struct nsx_walker *w);

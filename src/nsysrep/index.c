@@ -57,6 +57,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 
 	w.notes = nsx_alloc(1, sizeof(*w.notes));
 	w.notes->arena = nsx_arena_new();
+	nsx_walker_begin(&w);
 	for (size_t b = rep->file.nblocks * part / job->nparts; !rc && b < end; b++) {
 		w.notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};

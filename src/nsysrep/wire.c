@@ -34,13 +34,12 @@ bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret)
 	return true;
 }
 
-/* Reads up to and including `field`, if present; *b is what follows. */
-static inline bool read_until(struct nsx_msg *m, struct nsx_piece *b, unsigned field)
+bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b)
 {
-	const uint8_t *p = b->p, *end = nsx_wire_of(*b).end;
-	uint64_t last = field + 1;
+	const uint8_t *p = b.p, *end = nsx_wire_of(b).end;
 
-	while (p < end && last != field) {
+	memset(m->has, 0, sizeof(m->has));
+	while (p < end) {
 		const uint8_t *bytes;
 		uint64_t key, n;
 
@@ -54,25 +53,6 @@ static inline bool read_until(struct nsx_msg *m, struct nsx_piece *b, unsigned f
 			m->has[key / 64] |= UINT64_C(1) << key % 64;
 			m->v[key] = (struct nsx_msg_field){n, bytes};
 		}
-		last = key;
 	}
-	*b = (struct nsx_piece){p, (size_t)(end - p)};
 	return true;
-}
-
-bool nsx_msg_rest(struct nsx_msg *m, struct nsx_piece b)
-{
-	return read_until(m, &b, NSX_MSG_FIELDS);
-}
-
-bool nsx_msg_begin(struct nsx_msg *m, struct nsx_piece *b, unsigned field)
-{
-	memset(m->has, 0, sizeof(m->has));
-	return read_until(m, b, field);
-}
-
-bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b)
-{
-	memset(m->has, 0, sizeof(m->has));
-	return nsx_msg_rest(m, b);
 }

@@ -38,6 +38,14 @@ enum { NSX_VARINT = 0, NSX_FIXED_64 = 1, NSX_BYTES = 2, NSX_FIXED_32 = 5 };
 const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end,
 				   uint64_t *ret);
 
+/* The number whose bits stand in the low seven of each byte. */
+static inline uint64_t nsx_varint_packed(uint64_t x)
+{
+	x = (x & UINT64_C(0x7f007f007f007f00)) >> 1 | (x & UINT64_C(0x007f007f007f007f));
+	x = (x & UINT64_C(0x3fff00003fff0000)) >> 2 | (x & UINT64_C(0x00003fff00003fff));
+	return (x & UINT64_C(0x0fffffff00000000)) >> 4 | (x & UINT64_C(0x0fffffff));
+}
+
 /* Reads a varint and returns what follows it; NULL: truncated, or more than 64 bits. Most take one
  * byte. For others eight bytes are searched for the end at once, because reading a report spends
  * most of its time here.
@@ -59,9 +67,7 @@ static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end,
 	if (!ends)
 		return nsx_varint_bytewise(p, end, ret);
 	x &= (ends ^ (ends - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
-	x = (x & UINT64_C(0x7f007f007f007f00)) >> 1 | (x & UINT64_C(0x007f007f007f007f));
-	x = (x & UINT64_C(0x3fff00003fff0000)) >> 2 | (x & UINT64_C(0x00003fff00003fff));
-	*ret = (x & UINT64_C(0x0fffffff00000000)) >> 4 | (x & UINT64_C(0x0fffffff));
+	*ret = nsx_varint_packed(x);
 	return p + (__builtin_ctzll(ends) >> 3) + 1;
 }
 
@@ -147,10 +153,6 @@ struct nsx_msg {
 
 /* False: the message is damaged; fields before the damage are set. */
 bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b);
-/* The same in two steps, for callers that may not need what follows `field`: *b is the rest. */
-bool nsx_msg_begin(struct nsx_msg *m, struct nsx_piece *b, unsigned field);
-bool nsx_msg_rest(struct nsx_msg *m, struct nsx_piece b);
-
 static inline bool nsx_msg_has(const struct nsx_msg *m, unsigned field)
 {
 	return m->has[field / 64] >> field % 64 & 1;

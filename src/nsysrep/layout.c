@@ -1,0 +1,91 @@
+/* layout.c - learns and recognizes the layout of messages. */
+#include <string.h>
+#include "nsysrep/layout.h"
+
+/* Misses after which a layout that was found often makes room for another. */
+enum { MOST_WORTH = 16 };
+
+static inline uint64_t word_at(const uint8_t *p)
+{
+	uint64_t x;
+
+	memcpy(&x, p, sizeof(x));
+	return le64toh(x);
+}
+
+/* Numbers of up to eight bytes and fields of bytes are learnt, else nothing is. */
+static bool learn(struct nsx_layout *l, uint32_t kind, uint64_t fields, struct nsx_piece b)
+{
+	struct nsx_wire at = nsx_wire_of(b);
+	const uint8_t *key = b.p, *p;
+
+	l->kind = kind;
+	l->nfields = 0;
+	memset(l->has, 0, sizeof(l->has));
+	memset(l->mask, 0, b.n + NSX_LAYOUT_SLACK - 1);
+	memset(l->is + b.n, 0, NSX_LAYOUT_SLACK - 1);
+	for (; nsx_wire_next(&at); key = at.p) {
+		bool is_number = !at.bytes.p;
+
+		for (p = key; p == key || (p < at.bytes.p) || (is_number && p[-1] >= 128); p++)
+			l->mask[p - b.p] = 0xff;
+		if (at.field >= NSX_MSG_FIELDS || l->nfields == NSX_LAYOUT_FIELDS ||
+		    (is_number && ((*key & 7) != NSX_VARINT || at.p - p > 8)))
+			return false;
+		if (is_number && at.field < 64 && !(fields >> at.field & 1)) {
+			for (; p < at.p; p++)
+				l->mask[p - b.p] = 0x80;
+			continue;
+		}
+		l->field[l->nfields] = (uint8_t)at.field;
+		l->at[l->nfields] = (uint8_t)(p - b.p);
+		l->size[l->nfields] = (uint8_t)(at.p - p);
+		l->own[l->nfields++] = is_number ? UINT64_C(0x7f7f7f7f7f7f7f7f) >> (64 - 8 * (at.p - p)) : 0;
+		l->has[at.field / 64] |= UINT64_C(1) << at.field % 64;
+		for (; is_number && p < at.p; p++)
+			l->mask[p - b.p] = 0x80;
+	}
+	for (size_t i = 0; i < b.n; i++)
+		l->is[i] = b.p[i] & l->mask[i];
+	return true;
+}
+
+/* Compares words. The mask is 0 behind the message. */
+static inline bool is_like(const struct nsx_layout *l, uint32_t kind, struct nsx_piece b)
+{
+	uint64_t differs = 0;
+
+	if (l->n != b.n || l->kind != kind)
+		return false;
+	for (size_t i = 0; i < b.n; i += 8)
+		differs |= (word_at(b.p + i) & word_at(l->mask + i)) ^ word_at(l->is + i);
+	return !differs;
+}
+
+bool nsx_layout_read(struct nsx_layouts *all, uint32_t kind, uint64_t fields,
+		     struct nsx_msg *m, struct nsx_piece b)
+{
+	struct nsx_layout *l = &all->of[(b.n + 16 * kind) % NSX_LAYOUTS];
+
+	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
+		return nsx_msg_read(m, b);
+	if (!is_like(l, kind, b)) {
+		bool is_whole = nsx_msg_read(m, b);
+
+		if (l->worth)
+			l->worth--;
+		else
+			l->n = is_whole && learn(l, kind, fields, b) ? (uint32_t)b.n : 0;
+		return is_whole;
+	}
+	l->worth += l->worth < MOST_WORTH;
+	memcpy(m->has, l->has, sizeof(m->has));
+	for (uint32_t i = 0; i < l->nfields; i++) {
+		const uint8_t *p = b.p + l->at[i];
+
+		m->v[l->field[i]] = l->own[i] ?
+			(struct nsx_msg_field){nsx_varint_packed(word_at(p) & l->own[i]), NULL} :
+			(struct nsx_msg_field){l->size[i], p};
+	}
+	return true;
+}

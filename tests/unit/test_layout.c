@@ -1,0 +1,104 @@
+/* Messages read by their layout are what reading them field by field gives. */
+#include "../testlib.h"
+#include <string.h>
+#include "nsysrep/layout.h"
+
+enum { MOST = 120, KINDS = 3, FORMS = 40 };
+
+struct draft {
+	uint8_t b[MOST + NSX_LAYOUT_SLACK];
+	size_t n;
+};
+
+static uint32_t chance(uint32_t below)
+{
+	static uint32_t x = 1;
+
+	x = x * 1664525 + 1013904223;
+	return (x >> 8) % below;
+}
+
+/* length: bytes, of which the last may say nothing. */
+static void put_varint(struct draft *d, uint64_t n, unsigned length)
+{
+	for (; --length; n >>= 7)
+		d->b[d->n++] = (uint8_t)(n | 128);
+	d->b[d->n++] = n & 127;
+}
+
+/* A message of this form, of which only the values of numbers depend on chance. */
+static void draft_message(struct draft *d, unsigned form)
+{
+	*d = (struct draft){.n = 0};
+	for (unsigned f = 1; f < 4 + form % 5; f++) {
+		unsigned field = (f * (3 + form) + form / 7) % 140;
+
+		put_varint(d, field << 3, field < 16 ? 1 : 2 + form / 30);
+		put_varint(d, (uint64_t)chance(1 << 24) << 24 | chance(1 << 24),
+			   1 + (f + form) * 7 % (form < 20 ? 8 : 10));
+	}
+	if (form % 8 == 7) {
+		put_varint(d, 15 << 3 | NSX_BYTES, 1);
+		put_varint(d, form % 5, 1);
+		d->n += form % 5;
+	}
+	if (form % 9 == 8)
+		d->n--;
+}
+
+static void must_agree(const struct nsx_msg *x, const struct nsx_msg *y, uint64_t fields)
+{
+	for (unsigned f = 0; f < NSX_MSG_FIELDS; f++) {
+		bool has = nsx_msg_has(y, f);
+
+		if (f < 64 && !(fields >> f & 1) && !(has && y->v[f].bytes))
+			continue;
+		assert_int_equal(nsx_msg_has(x, f), has);
+		if (has) {
+			assert_int_equal(x->v[f].n, y->v[f].n);
+			assert_ptr_equal(x->v[f].bytes, y->v[f].bytes);
+		}
+	}
+}
+
+TEST(layouts_change_nothing)
+{
+	static const uint64_t fields[KINDS] = {UINT64_MAX, 1 << 3 | 1 << 6, 0};
+	static struct nsx_layouts layouts;
+	unsigned nlearnt = 0;
+
+	for (unsigned i = 0; i < 200000; i++) {
+		unsigned kind = chance(KINDS); /* times 4: they share places */
+		struct nsx_msg x, y;
+		struct draft d;
+		bool is_whole;
+
+		draft_message(&d, chance(FORMS));
+		is_whole = nsx_layout_read(&layouts, 4 * kind, fields[kind], &x,
+					   (struct nsx_piece){d.b, d.n});
+		assert_int_equal(is_whole, nsx_msg_read(&y, (struct nsx_piece){d.b, d.n}));
+		if (is_whole)
+			must_agree(&x, &y, fields[kind]);
+	}
+	for (unsigned i = 0; i < NSX_LAYOUTS; i++)
+		nlearnt += layouts.of[i].n != 0;
+	assert_true(nlearnt > KINDS);
+}
+
+/* Keys stand where those of the first message do, yet other bytes are keys. */
+TEST(numbers_of_other_lengths)
+{
+	static const uint8_t first[7 + NSX_LAYOUT_SLACK] = "\x08\x01\x08\x02\x08\x83\x04",
+			     other[7 + NSX_LAYOUT_SLACK] = "\x08\x81\x08\x10\x08\x10\x05";
+	static struct nsx_layouts layouts;
+	struct nsx_msg m;
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(nsx_layout_read(&layouts, 1, UINT64_MAX, &m,
+					    (struct nsx_piece){first, 7}));
+	assert_int_equal(nsx_msg_uint(&m, 1), 515);
+	assert_true(nsx_layout_read(&layouts, 1, UINT64_MAX, &m,
+				    (struct nsx_piece){other, 7}));
+	assert_int_equal(nsx_msg_uint(&m, 1), 1025);
+	assert_int_equal(nsx_msg_uint(&m, 2), 5);
+}
