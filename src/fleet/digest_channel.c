@@ -3,8 +3,6 @@
 #include "base/stat.h"
 #include "fleet/digest.h"
 
-#define MOST_ROWS (INT64_C(1) << 28) /* per column: one every 300 us for a day */
-
 static int squeeze(const struct nsx_buf *b, struct nsx_arena *a,
 		   struct nsx_blob *ret, struct nsx_err *err)
 {
@@ -116,8 +114,6 @@ int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
 	uint64_t *scratch;
 	int rc;
 
-	if (c->n > MOST_ROWS)
-		return fail_column("n", err);
 	scratch = nsx_try_alloc(c->n, 8, "collectives", err);
 	if (a)
 		nsx_new_array(c->code, a, c->n, "collectives", err);

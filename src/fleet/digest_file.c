@@ -23,6 +23,10 @@
  */
 #define LEAST_ROOM ((size_t)64 << 20)
 enum { MOST_RATIO = 100 };
+/* Collectives of a file: so many, and for each byte of it so many more. Real digests have one
+ * for three bytes.
+ */
+enum { LEAST_COLLS = 2 << 20, COLLS_A_BYTE = 16 };
 
 static const char *const detail_names[NSX_NDETAILS] = {
 	[NSX_DETAIL_STEPS] = "steps", [NSX_DETAIL_COLLS] = "colls",
@@ -561,6 +565,7 @@ struct reader {
 	uint64_t *hash; /* for each rank: hash of its rows so far */
 	size_t cap_hash;
 	struct nsx_arena *scratch;
+	size_t colls_left; /* collectives that the rest may have */
 };
 
 static int refuse(const struct reader *r, const char *table, const char *column,
@@ -669,6 +674,9 @@ static int add_channel(struct reader *r, size_t rank, struct nsx_stmt *s,
 		return err->rc;
 	if (c.number != (int64_t)d->nchannels)
 		return refuse(r, "channel", "number", err);
+	if (c.n > r->colls_left)
+		return refuse(r, "channel", "n", err);
+	r->colls_left -= c.n;
 	if (nsx_channel_unpack(&c, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL,
 			   err))
 		return err->rc == NSX_E_NOMEM ? err->rc :
@@ -784,7 +792,8 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 		     struct nsx_err *err)
 {
 	struct reader r = {.name = name, .keep = keep,
-			   .scratch = nsx_arena_new()};
+			   .scratch = nsx_arena_new(),
+			   .colls_left = LEAST_COLLS + COLLS_A_BYTE * n};
 	int rc = nsx_db_open_image(image, n, name, &r.db, err) ||
 		 check_kind(&r, err) ? err->rc : 0;
 

@@ -175,6 +175,11 @@ sqlite3 back.nsxd "CREATE TEMP TABLE c AS SELECT * FROM channel; UPDATE c SET nu
 	INSERT INTO op SELECT 1, i % 2, 'x', 1 FROM n"
 "$prog" fleet back.nsxd -q -o back 2>err
 holds 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest is damaged" err)" = '3 1' ]
+# Columns of few bytes that say that they hold much.
+cp d0.nsxd bomb.nsxd
+sqlite3 bomb.nsxd 'UPDATE channel SET n = 200000000'
+(ulimit -v 1000000; exec "$prog" fleet bomb.nsxd -q -o bomb) 2>err
+holds 'more collectives than bytes' [ "$? $(grep -c "'bomb.nsxd': the digest is damaged at channel.n;" err)" = '3 1' ]
 
 # The axes of the job, by name.
 printf '# %0300d\ntp 3 # neighbours\n\ndp 4\n' 8 >mesh
