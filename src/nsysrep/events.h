@@ -70,7 +70,7 @@ struct nsx_rep {
 struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
-	struct nsx_layouts layouts; /* by the body's field                   */
+	struct nsx_msg_layouts layouts; /* by the body's field                   */
 	uint64_t type;	/* of the current event                              */
 	int64_t stacks, samples;
 	struct nsx_buf text; /* of a payload                                 */

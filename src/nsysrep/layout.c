@@ -14,7 +14,7 @@ static inline uint64_t word_at(const uint8_t *p)
 }
 
 /* Numbers of up to eight bytes and fields of bytes are learnt, else nothing is. */
-static bool learn(struct nsx_layout *l, uint32_t kind, uint64_t fields, struct nsx_piece b)
+static bool learn(struct nsx_msg_layout *l, uint32_t kind, uint64_t fields, struct nsx_piece b)
 {
 	struct nsx_wire at = nsx_wire_of(b);
 	const uint8_t *key = b.p, *p;
@@ -51,7 +51,7 @@ static bool learn(struct nsx_layout *l, uint32_t kind, uint64_t fields, struct n
 }
 
 /* Compares words. The mask is 0 behind the message. */
-static inline bool is_like(const struct nsx_layout *l, uint32_t kind, struct nsx_piece b)
+static inline bool is_like(const struct nsx_msg_layout *l, uint32_t kind, struct nsx_piece b)
 {
 	uint64_t differs = 0;
 
@@ -62,10 +62,10 @@ static inline bool is_like(const struct nsx_layout *l, uint32_t kind, struct nsx
 	return !differs;
 }
 
-bool nsx_layout_read(struct nsx_layouts *all, uint32_t kind, uint64_t fields,
+bool nsx_layout_read(struct nsx_msg_layouts *all, uint32_t kind, uint64_t fields,
 		     struct nsx_msg *m, struct nsx_piece b)
 {
-	struct nsx_layout *l = &all->of[(b.n + 16 * kind) % NSX_LAYOUTS];
+	struct nsx_msg_layout *l = &all->of[(b.n + 16 * kind) % NSX_LAYOUTS];
 
 	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
 		return nsx_msg_read(m, b);

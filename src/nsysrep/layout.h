@@ -15,7 +15,7 @@ enum {
 	NSX_LAYOUTS = 32,
 };
 
-struct nsx_layout {
+struct nsx_msg_layout {
 	uint32_t kind, n; /* the message's kind and length; n 0: none        */
 	uint32_t nfields, worth; /* hits less misses, within bounds          */
 	uint8_t field[NSX_LAYOUT_FIELDS], at[NSX_LAYOUT_FIELDS], size[NSX_LAYOUT_FIELDS];
@@ -26,14 +26,14 @@ struct nsx_layout {
 };
 
 /* Begins zeroed. One reader at a time. */
-struct nsx_layouts {
-	struct nsx_layout of[NSX_LAYOUTS];
+struct nsx_msg_layouts {
+	struct nsx_msg_layout of[NSX_LAYOUTS];
 };
 
 /* As nsx_msg_read; kind: the same for messages whose fields mean the same. Numbers below field 64
  * that are not in the bit set `fields`, the same for all of a kind, may be left out.
  */
-bool nsx_layout_read(struct nsx_layouts *l, uint32_t kind, uint64_t fields,
+bool nsx_layout_read(struct nsx_msg_layouts *l, uint32_t kind, uint64_t fields,
 		     struct nsx_msg *m, struct nsx_piece b);
 
 #endif

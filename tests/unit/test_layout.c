@@ -64,7 +64,7 @@ static void must_agree(const struct nsx_msg *x, const struct nsx_msg *y, uint64_
 TEST(layouts_change_nothing)
 {
 	static const uint64_t fields[KINDS] = {UINT64_MAX, 1 << 3 | 1 << 6, 0};
-	static struct nsx_layouts layouts;
+	static struct nsx_msg_layouts layouts;
 	unsigned nlearnt = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
@@ -90,7 +90,7 @@ TEST(numbers_of_other_lengths)
 {
 	static const uint8_t first[7 + NSX_LAYOUT_SLACK] = "\x08\x01\x08\x02\x08\x83\x04",
 			     other[7 + NSX_LAYOUT_SLACK] = "\x08\x81\x08\x10\x08\x10\x05";
-	static struct nsx_layouts layouts;
+	static struct nsx_msg_layouts layouts;
 	struct nsx_msg m;
 
 	for (unsigned i = 0; i < 2; i++)
