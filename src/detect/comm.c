@@ -677,7 +677,11 @@ static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x,
 	return 0;
 }
 
-int64_t nsx_comm_waited_ns(const struct nsx_detect *d, uint32_t device)
+/* How long communication of a device waits in the judged window for ranks that come later.
+ * Either as measured in matched collectives or, if that is more, as replayed between any ranks
+ * and scaled to the window. measured->comm must not be NULL.
+ */
+static int64_t waited_ns(const struct nsx_detect *d, uint32_t device)
 {
 	const struct nsx_comm_cost *x = &d->measured->comm[device];
 	const struct nsx_model *m = d->facts->model;
@@ -699,7 +703,7 @@ static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 	bool part;
 
 	c->cost = c->d->measured->comm[device];
-	c->cost.waited_ns = nsx_comm_waited_ns(c->d, device);
+	c->cost.waited_ns = waited_ns(c->d, device);
 	if (share(x->waited_ns, window_ns) >= LEAST_PCT &&
 	    propose_peers(c, device, err))
 		return err->rc;

@@ -65,10 +65,7 @@ int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
  * named. NULL for NSX_NONE.
  */
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range);
-/* A range's own name with its counters as "#", and a hash that is equal for names that differ
- * only in counters.
- */
-const char *nsx_range_shown(struct nsx_detect *d, uint32_t range);
+/* A hash of a range's name, equal for names that differ only in counters. */
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 /* The range, or the innermost around it, that covers half of [from, to). range: open at the
  * middle of that span; NSX_NONE: none is.
@@ -81,10 +78,6 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 /* Whether a process, or with NSX_SEVERAL any process, has streams on several GPUs. */
 bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process);
 
-/* The thread that launches most operations of the limiting GPU in the judged window; NSX_NONE:
- * no launch was recorded. There must be a limiting GPU. Linear in its operations.
- */
-uint32_t nsx_launcher(const struct nsx_detect *d);
 /* Idle time of the limiting GPU at an end of the window that the user asked for. */
 struct nsx_edge {
 	struct nsx_gap gap;
@@ -137,16 +130,8 @@ int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret,
 		 struct nsx_err *err) NSX_CHECKED;
 extern const char nsx_priced_by_stretch[], nsx_advice_on_work[], nsx_advice_on_slow[];
 
-/* How long communication of a device waits in the judged window for ranks that come later.
- * Either as measured in matched collectives or, if that is more, as replayed between any ranks
- * and scaled to the window. measured->comm must not be NULL.
- */
-int64_t nsx_comm_waited_ns(const struct nsx_detect *d, uint32_t device);
-
 /* "block": the word for one iteration, by how iterations were found. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
-/* The range that marks iterations, as shown ("step #"); NULL: they were found otherwise. */
-const char *nsx_iteration_range(const struct nsx_facts *f);
 
 /* "`step` in solver": a frame of the trace in words. */
 const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame);

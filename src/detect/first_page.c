@@ -13,17 +13,6 @@
 #define MOSTLY 0.75 /* least share of the judged window that iterations cover */
 enum { MAX_TRUST = 4 }; /* lines */
 
-const char *const nsx_verdict_words[NSX_NVERDICTS] = {
-	[NSX_V_COPY] = "copy-bound", [NSX_V_LAUNCH] = "launch-bound",
-	[NSX_V_HOST] = "host-bound", [NSX_V_SYNC] = "sync-bound",
-	[NSX_V_COMMUNICATION] = "communication-bound",
-	[NSX_V_COMPUTE] = "compute-bound",
-	[NSX_V_ALLOCATION] = "memory-allocation-bound",
-	[NSX_V_NODES] = "idle between graph nodes",
-	[NSX_V_STARTUP] = "start-up only", [NSX_V_PACED] = "externally paced",
-	[NSX_V_MIXED] = "mixed", [NSX_V_NO_GPU] = "no GPU work",
-	[NSX_V_LOST] = "GPU activity lost", [NSX_V_FAILED] = "the program failed",
-};
 const char nsx_use_marks[NSX_NUSES] = {
 	[NSX_USE_COMPUTE] = '#', [NSX_USE_COPY] = '=', [NSX_USE_COMM] = '~',
 	[NSX_USE_IDLE] = '.',
@@ -111,17 +100,8 @@ static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 	return nsx_arena_printf(a, "nsys %.*s", (int)n, p);
 }
 
-const char *nsx_iteration_word(const struct nsx_facts *f)
-{
-	static const char *const units[NSX_NWAYS] = {
-		[NSX_WAY_NVTX] = "iteration", [NSX_WAY_SEQUENCE] = "block",
-		[NSX_WAY_GRAPH] = "graph replay", [NSX_WAY_COMM] = "step",
-		[NSX_WAY_GAPS] = "burst"};
-
-	return units[f->iteration_method];
-}
-
-const char *nsx_iteration_range(const struct nsx_facts *f)
+/* The range that marks iterations, as shown ("step #"); NULL: they were found otherwise. */
+static const char *iteration_range(const struct nsx_facts *f)
 {
 	for (size_t i = 0; i < f->ncadences; i++)
 		if (f->cadences[i].chosen && f->iteration_method == NSX_WAY_NVTX)
@@ -190,7 +170,7 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 	const struct nsx_facts *f = r->facts;
 	struct nsx_window w = nsx_judged(f);
 	enum { MOST_NAME = 60 }; /* bytes; the line has other parts          */
-	const char *named = nsx_iteration_range(f), *word = nsx_iteration_word(f);
+	const char *named = iteration_range(f), *word = nsx_iteration_word(f);
 	const char *range = named && strlen(named) <= MOST_NAME ? named : NULL;
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
 	size_t n = list_units(f, &w, v);

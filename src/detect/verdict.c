@@ -4,6 +4,18 @@
 #include "report/text.h"
 #include "report/words.h"
 
+const char *const nsx_verdict_words[NSX_NVERDICTS] = {
+	[NSX_V_COPY] = "copy-bound", [NSX_V_LAUNCH] = "launch-bound",
+	[NSX_V_HOST] = "host-bound", [NSX_V_SYNC] = "sync-bound",
+	[NSX_V_COMMUNICATION] = "communication-bound",
+	[NSX_V_COMPUTE] = "compute-bound",
+	[NSX_V_ALLOCATION] = "memory-allocation-bound",
+	[NSX_V_NODES] = "idle between graph nodes",
+	[NSX_V_STARTUP] = "start-up only", [NSX_V_PACED] = "externally paced",
+	[NSX_V_MIXED] = "mixed", [NSX_V_NO_GPU] = "no GPU work",
+	[NSX_V_LOST] = "GPU activity lost", [NSX_V_FAILED] = "the program failed",
+};
+
 #define RIVAL 0.1   /* share of the judged time; closer classes are both named */
 #define FINE 0.01   /* share of it; a class with less is fine                */
 #define MOSTLY 0.5
