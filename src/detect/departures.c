@@ -274,7 +274,7 @@ struct made { /* calls of one kind in the iterations of a thread             */
 /* The kind of a call is what it launches: a kernel by name, a copy by direction, a graph; else
  * its own name. Grids and sizes may vary in usual iterations, so they do not tell.
  */
-static struct made *kind_of(const struct slow *s, struct nsx_groups *kinds, struct made **v,
+static struct made *made_by(const struct slow *s, struct nsx_groups *kinds, struct made **v,
 			    size_t call, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
@@ -289,7 +289,7 @@ static struct made *kind_of(const struct slow *s, struct nsx_groups *kinds, stru
 }
 
 /* Returns the iteration in which an operation begins; s->n: none. */
-static size_t iteration_at(const struct slow *s, int64_t at_ns)
+static size_t in_iteration(const struct slow *s, int64_t at_ns)
 {
 	size_t next = NSX_SEARCH((size_t)0, s->n, mid, s->v[mid].start_ns <= at_ns);
 
@@ -313,10 +313,10 @@ static int count_calls(struct slow *s, uint32_t thread, bool is_slow, struct nsx
 		if (t->calls.flags[i] & NSX_CALL_NESTED)
 			continue;
 		if (op != NSX_NONE)
-			in = iteration_at(s, nsx_op_start(&t->ops, op));
+			in = in_iteration(s, nsx_op_start(&t->ops, op));
 		if (in == s->n || s->v[in].slow != is_slow || !is_judged(s, in))
 			continue;
-		x = kind_of(s, kinds, v, i, err);
+		x = made_by(s, kinds, v, i, err);
 		if (!x)
 			return err->rc;
 		x->n = x->in == in ? x->n + 1 : 1;

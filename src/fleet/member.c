@@ -1,4 +1,9 @@
-/* member.c - the collectives of a communicator as its members recorded them. */
+/* member.c - the collectives of a communicator as its members recorded them; medians and
+ * warnings.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include "base/stat.h"
 #include "fleet/fleet.h"
 
 size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
@@ -67,4 +72,30 @@ void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 
 	for (size_t j = 0; j < n && c->is_of_one; j++)
 		by_starts(f, c, k + j, ret + j * c->n);
+}
+
+void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	nsx_push_or_die(f->warnings, f->nwarnings, f->cap_warnings,
+			nsx_arena_vprintf(f->arena, fmt, ap));
+	va_end(ap);
+}
+
+double nsx_median_of(double *v, size_t n)
+{
+	if (!n)
+		return 0;
+	nsx_sort(v, n, sizeof(*v), nsx_cmp_double);
+	return (v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+double nsx_spread_of(double *v, size_t n, double *ret_median)
+{
+	*ret_median = nsx_median_of(v, n);
+	for (size_t i = 0; i < n; i++)
+		v[i] = fabs(v[i] - *ret_median);
+	return nsx_median_of(v, n);
 }

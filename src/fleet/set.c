@@ -1,6 +1,4 @@
 /* set.c - makes a fleet of digests: each rank once, numbered, on its host. */
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,32 +7,6 @@
 #include "fleet/fleet.h"
 #include "report/text.h"
 #include "report/words.h"
-
-void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	nsx_push_or_die(f->warnings, f->nwarnings, f->cap_warnings,
-			nsx_arena_vprintf(f->arena, fmt, ap));
-	va_end(ap);
-}
-
-double nsx_median_of(double *v, size_t n)
-{
-	if (!n)
-		return 0;
-	nsx_sort(v, n, sizeof(*v), nsx_cmp_double);
-	return (v[(n - 1) / 2] + v[n / 2]) / 2;
-}
-
-double nsx_spread_of(double *v, size_t n, double *ret_median)
-{
-	*ret_median = nsx_median_of(v, n);
-	for (size_t i = 0; i < n; i++)
-		v[i] = fabs(v[i] - *ret_median);
-	return nsx_median_of(v, n);
-}
 
 enum { MOST_NAMED_BYTES = 256 };
 
