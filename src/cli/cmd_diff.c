@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
+#include "cli/engine.h"
 #include "cli/notices.h"
 #include "cli/opt.h"
 #include "diff/baseline.h"
@@ -11,9 +12,10 @@
 #include "diff/ledger.h"
 #include "emit/emit.h"
 #include "emit/target.h"
+#include "facts/steps/steps.h"
 
 struct args {
-	const char *out, *unit, *steps, *noise, *against, *store, *ledger;
+	const char *out, *unit, *steps, *noise, *against, *store, *ledger, *steps_from;
 	struct nsx_opt_list before, after, gates;
 	int64_t gpu, rank, seed, threads, top;
 	double alpha;
@@ -35,6 +37,7 @@ static const struct nsx_opt opts[] = {
 	    "what is measured: auto, nvtx:REGEX, kernel:REGEX, launch or window"),
 	OPT(0, "steps", NULL, "A..B", STR, steps,
 	    "only units A to B of each capture, both included, counted from 0"),
+	NSX_OPT_STEPS_FROM(struct args, steps_from),
 	OPT(0, "gpu", NULL, "N", INT, gpu, "only this GPU"),
 	OPT(0, "rank", NULL, "R", INT, rank, "only this rank of a job"),
 	OPT(0, "gate", NULL, "EXPR", LIST, gates,
@@ -327,19 +330,23 @@ static int cmd_diff_run(const struct nsx_cmd *cmd, int argc, char **argv)
 			 .store = NSX_STORE};
 	struct specs side[2] = {{{NULL}, 0}, {{NULL}, 0}};
 	struct nsx_diff_opts o = {.side = {.last = -1}};
+	struct nsx_step_patterns *steps_from = NULL;
 	struct nsx_arena *arena = nsx_arena_new();
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
 	if (!rc)
 		rc = cmd_diff_read_args(&a, &o, &err);
+	if (!rc && a.steps_from)
+		rc = nsx_step_patterns_read(a.steps_from, &steps_from, &err);
+	o.side.steps_from = steps_from;
 	if (!rc && !a.calibrate)
 		rc = cmd_diff_collect(&a, n, argv, arena, side, &err);
 	for (unsigned s = 0; s < 2; s++)
 		o.captures[s] = (struct nsx_captures){side[s].v, side[s].n};
 	if (!rc)
-		rc = a.calibrate ? calibrate(&a, &o, n, argv, &err) :
-				   cmd_diff_compare(&a, &o, &err);
+		rc = a.calibrate ? calibrate(&a, &o, n, argv, &err) : cmd_diff_compare(&a, &o, &err);
+	nsx_step_patterns_free(steps_from);
 	nsx_noises_done(&o.noise);
 	nsx_arena_free(arena);
 	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;

@@ -2,12 +2,14 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
+#include "cli/engine.h"
 #include "cli/exported.h"
 #include "cli/opt.h"
+#include "facts/steps/steps.h"
 #include "fleet/digest.h"
 
 struct args {
-	const char *out, *detail, *rank_regex;
+	const char *out, *detail, *rank_regex, *steps_from;
 	int64_t rank, threads;
 	bool quiet;
 };
@@ -24,6 +26,7 @@ static const struct nsx_opt opts[] = {
 	    "the rank, where the trace does not say it", .most = INT32_MAX),
 	OPT(0, "rank-regex", NULL, "RE", STR, rank_regex,
 	    "finds the rank in the trace's name (" NSX_RANK_REGEX ")"),
+	NSX_OPT_STEPS_FROM(struct args, steps_from),
 	NSX_OPT_THREADS(struct args),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
@@ -109,17 +112,22 @@ static int cmd_digest_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.rank = -1};
 	struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS};
+	struct nsx_step_patterns *steps_from = NULL;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
 	if (!rc)
 		rc = cmd_digest_check(&a, n, &o, &err);
+	if (!rc && a.steps_from)
+		rc = nsx_step_patterns_read(a.steps_from, &steps_from, &err);
 	if (!rc) {
+		o.steps_from = steps_from;
 		o.rank = a.rank;
 		o.rank_regex = a.rank_regex;
 		o.threads = nsx_threads(a.threads);
 		rc = digest(&a, argv[1], &o, &err);
 	}
+	nsx_step_patterns_free(steps_from);
 	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc);
 }
 

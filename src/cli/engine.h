@@ -22,7 +22,11 @@ struct nsx_engine {
 	NSX_OPT(T, 0, "model", NULL, "FILE", STR, engine.model_path,          \
 	    "JSON object with the parameters and dtype of the language model that " \
 	    "runs: what share of the GPU's peak its steps reach"),            \
-	NSX_OPT(T, 0, "steps-from", NULL, "FILE", STR, engine.steps_path,     \
+	NSX_OPT_STEPS_FROM(T, engine.steps_path)
+
+/* The last of them alone, for commands that tell no layers. */
+#define NSX_OPT_STEPS_FROM(T, field)                                          \
+	NSX_OPT(T, 0, "steps-from", NULL, "FILE", STR, field,                 \
 	    "JSON object that maps kinds of steps (decode, prefill, mixed, idle, " \
 	    "training, counted) to names of NVTX ranges, with %d where their " \
 	    "number of decodes stands, %p of prompts, %r of requests, %t of " \

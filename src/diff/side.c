@@ -457,7 +457,8 @@ static int load(struct nsx_side *side, const struct nsx_side_opts *o,
 	struct nsx_side_opts opts = *o;
 	struct nsx_opts run = {NSX_OPTS_DEFAULT, .path = side->path,
 			       .only = "memory_usage,steps", .purpose = NSX_FOR_FINDINGS,
-			       .threads = o->threads, .progress = o->progress};
+			       .threads = o->threads, .steps_from = o->steps_from,
+			       .progress = o->progress};
 	struct nsx_report *r = NULL;
 	int rc;
 

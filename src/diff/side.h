@@ -171,6 +171,7 @@ struct nsx_side_opts {
 	int64_t rank;	       /* --rank; -1: all */
 	bool digested;	       /* reduce traces to digests first */
 	unsigned threads;
+	const struct nsx_step_patterns *steps_from; /* NULL: names that are known */
 	struct nsx_progress *progress;
 	const struct nsx_at_hand *at_hand; /* NULL: none */
 };

@@ -1,6 +1,7 @@
 /* tables.c - a comparison as tables, one figure in a row. */
 #include <stdlib.h>
 #include <string.h>
+#include "diff/kinds.h"
 #include "diff/tables.h"
 
 #define BUDGET_COLUMNS(X)                                                     \
@@ -116,6 +117,15 @@ NSX_COLUMNS(check_cols, CHECK_COLUMNS);
 	  "of the mean, beside a typical step's; in unit")                    \
 	X(G_TEXT, "text", STR, "why it is undecided, or what it leaves out")
 NSX_COLUMNS(gate_cols, GATE_COLUMNS);
+#define KIND_COLUMNS(X)                                                       \
+	X(I_KIND, "kind", STR, "decode, prefill, ...")                        \
+	X(I_SIZE, "size", STR, "requests or tokens; null: all")               \
+	X(I_BEFORE, "count_before", I64, "steps")                             \
+	X(I_P50_BEFORE, "p50_before_ms", F64, "GPU time of a step; null: none") \
+	X(I_AFTER, "count_after", I64, "steps")                               \
+	X(I_P50_AFTER, "p50_after_ms", F64, "GPU time of a step; null: none") \
+	X(I_CHANGE, "change_pct", F64, "of the median; null: fewer than 5 steps on a side")
+NSX_COLUMNS(kind_cols, KIND_COLUMNS);
 const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
 	[NSX_DT_BUDGET] = {.key = "budget", .csv = "diff_budget",
 			   NSX_COLS(budget_cols), .json_rows = 1000},
@@ -131,6 +141,8 @@ const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
 				  NSX_COLS(check_cols), .json_rows = NSX_ALL_ROWS},
 	[NSX_DT_GATES] = {.key = "gates", .csv = "diff_gates",
 			  NSX_COLS(gate_cols), .json_rows = NSX_ALL_ROWS},
+	[NSX_DT_KINDS] = {.key = "kinds", .csv = "diff_kinds",
+			  NSX_COLS(kind_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 /* Names -------------------------------------------------------------------------*/
@@ -465,6 +477,26 @@ static void fill_gates(const struct nsx_diff *d, struct nsx_table *t)
 	}
 }
 
+static void fill_kinds(const struct nsx_diff *d, struct nsx_table *t)
+{
+	struct nsx_kind_rows r = nsx_diff_kinds(d, d->arena);
+
+	for (size_t i = 0; i < r.n; i++) {
+		const struct nsx_kind_row *x = &r.v[i];
+		struct nsx_cell *row = nsx_add_row(t);
+
+		row[I_KIND] = nsx_string(x->kind);
+		row[I_SIZE] = text_or_null(x->size);
+		row[I_BEFORE] = nsx_int(x->count[0]);
+		row[I_AFTER] = nsx_int(x->count[1]);
+		if (x->count[0])
+			row[I_P50_BEFORE] = nsx_real(x->p50_ms[0]);
+		if (x->count[1])
+			row[I_P50_AFTER] = nsx_real(x->p50_ms[1]);
+		row[I_CHANGE] = nsx_real(100 * nsx_kind_change(x));
+	}
+}
+
 /* Rows of all GPUs, largest change first. */
 struct placed {
 	const struct nsx_kernel_row *k;
@@ -523,6 +555,7 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 	fill_findings(d, &t[NSX_DT_FINDINGS]);
 	fill_checks(d, &t[NSX_DT_COMPARABILITY]);
 	fill_gates(d, &t[NSX_DT_GATES]);
+	fill_kinds(d, &t[NSX_DT_KINDS]);
 	rc = fill_kernels(d, &t[NSX_DT_KERNELS], err);
 	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
 		rc = nsx_table_whole(&t[i], err);

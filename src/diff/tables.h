@@ -6,7 +6,7 @@
 
 enum nsx_diff_table { NSX_DT_BUDGET, NSX_DT_KERNELS, NSX_DT_NVTX,
 		      NSX_DT_UNITS, NSX_DT_FINDINGS, NSX_DT_COMPARABILITY,
-		      NSX_DT_GATES, NSX_NDT };
+		      NSX_DT_GATES, NSX_DT_KINDS, NSX_NDT };
 extern const struct nsx_layout nsx_diff_layouts[NSX_NDT];
 struct nsx_diff_tables {
 	struct nsx_table t[NSX_NDT];

@@ -221,6 +221,7 @@ struct nsx_digest_opts {
 	const char *rank_regex; /* NULL: the default */
 	bool only_names; /* reads only who the ranks are, not what they did */
 	unsigned threads;
+	const struct nsx_step_patterns *steps_from; /* NULL: names that are known */
 	unsigned keep; /* NSX_KEEP_*, for inputs that are digests */
 	const struct nsx_at_hand *at_hand; /* NULL: none */
 };

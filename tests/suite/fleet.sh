@@ -147,6 +147,12 @@ told=$(sed -n 's/^Of the first part, \([0-9.]*\) µs a step .*/\1/p' tp/report/r
 true=$(sqlite3 "$(find tp/traces -name '*.sqlite' | head -1)" "SELECT sum(end - start) / 20e3 FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE streamId = 24")
 holds 'communication of some ranks' awk -v a="$told" -v b="$true" 'BEGIN { exit !(a > .95 * b && a < 1.05 * b) }'
 
+# Steps of an engine by names of the user's.
+echo '{"counted": "worker %n: ctx=%p/%P gen=%d*"}' >own.json
+"$prog" digest "$fix/steps_own.sqlite" -q -o named.nsxd --steps-from own.json
+"$prog" digest "$fix/steps_own.sqlite" -q -o unnamed.nsxd
+holds 'steps by names of the user' [ "$(for f in named unnamed; do sqlite3 $f.nsxd 'SELECT count(*) FROM kind'; done | tr '\n' ' ')" = '3 0 ' ]
+
 # The same bytes from shuffled inputs, digests, and two trees of merges.
 planted job data_late ranks=12 hosts=3 steps=12 colls=8
 cmp_json() { "$prog" fleet "$@" --json 2>/dev/null | cmp -s - job/report.json; }
