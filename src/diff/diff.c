@@ -7,8 +7,6 @@
 
 /* Loading -----------------------------------------------------------------------*/
 
-const char nsx_no_kernels[] = "digests do not tell the kernels of a step apart";
-
 static bool any_digest(const struct nsx_captures *c)
 {
 	for (size_t i = 0; i < c->n; i++)

@@ -277,9 +277,6 @@ static inline bool nsx_is_same_work(const struct nsx_diff *d)
 	return d->totals.known && d->totals.same_work;
 }
 
-/* Says why digests do not tell which kernels changed. */
-extern const char nsx_no_kernels[];
-
 /* Parts, by file -------------------------------------------------------------*/
 
 /* Options for loading either side. If one spec names a digest, both sides are read as

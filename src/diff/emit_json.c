@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/jsonw.h"
 #include "diff/emit.h"
+#include "diff/words.h"
 #include "emit/emit.h"
 
 static void add_interval_ms(struct nsx_jsonw *w, const char *key,

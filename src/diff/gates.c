@@ -18,6 +18,7 @@
 #include "base/regex.h"
 #include "base/stat.h"
 #include "diff/tables.h"
+#include "diff/words.h"
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 

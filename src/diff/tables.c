@@ -147,23 +147,6 @@ const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
 
 /* Names -------------------------------------------------------------------------*/
 
-const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
-			  struct nsx_arena *a)
-{
-	const struct nsx_diff_lane *l = &d->lanes[lane];
-	long long after = d->pool[1].lanes[lane].device_id;
-	const char *gpu = nsx_arena_printf(a, "GPU %lld", (long long)l->device_id);
-	bool several = l->nth > 0;
-
-	if (l->rank >= 0)
-		return nsx_arena_printf(a, "rank %lld", (long long)l->rank);
-	for (uint32_t i = lane + 1; i < d->nlanes && !several; i++)
-		several = d->lanes[i].device_id == l->device_id;
-	return several ? nsx_arena_printf(a, "%s, process %u", gpu, l->nth + 1) :
-	       after != l->device_id ? nsx_arena_printf(a, "%s (%lld after)", gpu, after) :
-				       gpu;
-}
-
 const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share)
 {
 	static const char *const words[NSX_NSHARES] = {

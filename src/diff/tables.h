@@ -3,6 +3,7 @@
 #define NSX_DIFF_TABLES_H
 
 #include "diff/diff.h"
+#include "diff/words.h"
 
 enum nsx_diff_table { NSX_DT_BUDGET, NSX_DT_KERNELS, NSX_DT_NVTX,
 		      NSX_DT_UNITS, NSX_DT_FINDINGS, NSX_DT_COMPARABILITY,
@@ -21,9 +22,6 @@ void nsx_diff_tables_done(struct nsx_diff_tables *t);
 
 /* Texts of rows; owner: arena a. */
 
-/* A lane's name: "GPU 0", with the process if the GPU has several. */
-const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
-			  struct nsx_arena *a);
 /* A share's name in column titles: "compute", "transfer", ... */
 const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share);
 /* Readable names of a row's kernels on one side, "a + b"; "": none. */

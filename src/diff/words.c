@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
+#include "diff/diff.h"
 #include "diff/words.h"
 #include "report/words.h"
 
@@ -39,4 +40,23 @@ const char *nsx_text_ratio(struct nsx_arena *a, double ratio)
 	return nsx_arena_printf(a, "%s%.*f %%",
 				size < 0.05 ? "±" : sign_of(ratio),
 				size >= 99.95 ? 0 : 1, size);
+}
+
+const char nsx_no_kernels[] = "digests do not tell the kernels of a step apart";
+
+const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
+			  struct nsx_arena *a)
+{
+	const struct nsx_diff_lane *l = &d->lanes[lane];
+	long long after = d->pool[1].lanes[lane].device_id;
+	const char *gpu = nsx_arena_printf(a, "GPU %lld", (long long)l->device_id);
+	bool several = l->nth > 0;
+
+	if (l->rank >= 0)
+		return nsx_arena_printf(a, "rank %lld", (long long)l->rank);
+	for (uint32_t i = lane + 1; i < d->nlanes && !several; i++)
+		several = d->lanes[i].device_id == l->device_id;
+	return several ? nsx_arena_printf(a, "%s, process %u", gpu, l->nth + 1) :
+	       after != l->device_id ? nsx_arena_printf(a, "%s (%lld after)", gpu, after) :
+				       gpu;
 }

@@ -1,4 +1,4 @@
-/* words.h - makes texts of a trace comparable, and figures readable. */
+/* words.h - texts that several files of a comparison use: comparable names, figures. */
 #ifndef NSX_DIFF_WORDS_H
 #define NSX_DIFF_WORDS_H
 
@@ -16,5 +16,14 @@ void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
 const char *nsx_text_change(struct nsx_arena *a, double ns);
 /* "+12.2 %", "±0.0 %" */
 const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
+
+struct nsx_diff;
+/* A lane's name: "rank 3", or "GPU 0", with the process if the GPU has several, and with the
+ * GPU that does the same after if that has another number.
+ */
+const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
+			  struct nsx_arena *a);
+/* Says why digests do not tell which kernels changed. */
+extern const char nsx_no_kernels[];
 
 #endif
