@@ -867,15 +867,49 @@ bool nsx_ends_with(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
+static bool is_word(char c)
+{
+	return nsx_is_digit(c) || nsx_is_letter(c);
+}
+
+size_t nsx_number_at(const char *s, size_t i)
+{
+	static const char digits[] = "0123456789";
+	enum { LEAST = 6 };
+	size_t n = i && is_word(s[i - 1]) ? 0 : strspn(s + i, "0123456789abcdefABCDEF");
+
+	return n >= LEAST && strcspn(s + i, digits) < n && !is_word(s[i + n]) ?
+		n : strspn(s + i, digits);
+}
+
+bool nsx_buf_add_masked(struct nsx_buf *b, const char *s)
+{
+	bool any = false;
+
+	for (size_t i = 0, n; s[i]; i += n) {
+		for (n = 0; s[i + n] && !nsx_number_at(s, i + n);)
+			n++;
+		nsx_buf_add(b, s + i, n);
+		if (s[i + n]) {
+			nsx_buf_adds(b, "#");
+			n += nsx_number_at(s, i + n);
+			any = true;
+		}
+	}
+	return any;
+}
+
 bool nsx_is_shown_as(const char *name, const char *shown)
 {
-	for (size_t n; *shown; shown++, name += n) {
-		n = *shown == '#' ? strspn(name, "0123456789") : 0;
-		if (!n && *name != *shown)
+	size_t i = 0;
+
+	for (size_t n; *shown; shown++, i += n) {
+		n = *shown == '#' ? nsx_number_at(name, i) : 0;
+		if (!n && name[i] != *shown)
 			return false;
 		n = NSX_MAX(n, 1);
 	}
-	return !*name;
+	return !name[i];
 }
 
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n)

@@ -155,6 +155,12 @@ static inline bool nsx_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool nsx_ends_with(const char *text, const char *end);
+/* Length of the number at s[i]; 0: there is none. A word of six or more digits of base 16 is one if
+ * it has a digit below ten: "000bde2a" of "req-000bde2a".
+ */
+size_t nsx_number_at(const char *s, size_t i);
+/* Adds a text with "#" for each number: "step[bs=#]"; false: it has none. */
+bool nsx_buf_add_masked(struct nsx_buf *b, const char *s);
 /* Whether a name matches `shown`, in which "#" stands for a number or for itself. */
 bool nsx_is_shown_as(const char *name, const char *shown);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);

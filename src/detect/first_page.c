@@ -87,17 +87,40 @@ static const char *say_processes(const struct nsx_trace *t,
 	return alike ? nsx_arena_printf(a, "%s (%s)", count, name) : count;
 }
 
-/* "nsys 2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..." */
-static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
+/* "2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..."; NULL: no number is in the text. */
+static const char *say_version(const char *text, struct nsx_arena *a)
 {
-	const char *p = strpbrk(t->schema->product_version, "0123456789");
+	const char *p = strpbrk(text, "0123456789");
 	size_t n = p ? strspn(p, "0123456789") : 0;
 
 	if (!n)
 		return NULL;
 	if (p[n] == '.')
 		n += 1 + strspn(p + n + 1, "0123456789");
-	return nsx_arena_printf(a, "nsys %.*s", (int)n, p);
+	return nsx_arena_printf(a, "%.*s", (int)n, p);
+}
+
+/* The version of the nsys that captured, from the folder that it was installed in:
+ * "/opt/nvidia/nsight-systems/2023.1.2/target-linux-x64". NULL: the folder does not tell.
+ */
+static const char *say_captured(const char *folder, struct nsx_arena *a)
+{
+	for (const char *p = strcasestr(folder, "nsight"); p && (p = strstr(p, "20")); p++)
+		if (nsx_nsys_version(p))
+			return say_version(p, a);
+	return NULL;
+}
+
+/* "nsys 2023.1, exported by 2024.2" */
+static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
+{
+	const char *exported = say_version(t->schema->product_version, a);
+	const char *captured = say_captured(t->schema->installed, a) ?: exported;
+
+	return !captured ? NULL :
+	       exported && strcmp(captured, exported) ?
+		       nsx_arena_printf(a, "nsys %s, exported by %s", captured, exported) :
+		       nsx_arena_printf(a, "nsys %s", captured);
 }
 
 /* The range that marks iterations, as shown ("step #"); NULL: they were found otherwise. */

@@ -283,7 +283,7 @@ static const char *say_whole(const struct unified *u)
 	struct nsx_arena *a = u->d->found->arena;
 
 	return nsx_tell(u->d->found, "kernels run for %s while pages are moved or faults "
-			"handled, %s of the time from the first GPU operation to the last",
+			"handled, %s of the time between first and last GPU work",
 			nsx_text_ns(a, u->all_ns),
 			nsx_text_share(a, u->all_ns, (double)(full->end_ns - full->start_ns)));
 }

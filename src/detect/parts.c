@@ -9,12 +9,8 @@
  */
 static size_t counter_at(const char *s, size_t i)
 {
-	size_t n = 0;
+	size_t n = i && nsx_is_digit(s[i - 1]) ? 0 : nsx_number_at(s, i);
 
-	if (!nsx_is_digit(s[i]) || (i && nsx_is_digit(s[i - 1])))
-		return 0;
-	while (nsx_is_digit(s[i + n]))
-		n++;
 	return !s[i + n] || !i || !nsx_is_letter(s[i - 1]) ? n : 0;
 }
 

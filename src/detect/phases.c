@@ -9,24 +9,40 @@
 #define LARGE_SHARE 0.1	 /* ... of medium severity; or for the unnamed end of a run */
 #define PAUSE_SHARE 0.2	 /* ... for a pause, which is paid once and of medium severity */
 #define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there        */
+#define MUCH 0.5	 /* least part of what is lost that a GPU is without work, to be named */
 
-/* "GPU 1 has no work after 1.020s"; NULL: all GPUs have work after the phase's start. */
-static const char *say_silent(const struct nsx_detect *d, const struct nsx_window *w)
+/* "GPU 1 has no work from 1.020s to 6.020s": the longest of a GPU in the phase, if it is MUCH of
+ * what is lost there; NULL: all GPUs work throughout.
+ */
+static const char *say_silent(const struct nsx_detect *d, const struct nsx_window *w,
+			      double lost_ns)
 {
 	const struct nsx_trace *t = d->trace;
+	struct nsx_window most = {0, 0};
+	uint32_t silent = 0;
 
 	for (uint32_t i = 0; i < t->ndevices; i++) {
 		const struct nsx_device *dev = &t->device[i];
-		int64_t last_ns = INT64_MIN;
+		int64_t busy_ns = w->start_ns;
 
-		for (size_t op = dev->ops_at; op < (size_t)dev->ops_at + dev->nops; op++)
-			last_ns = NSX_MAX(last_ns, nsx_op_end(&t->ops, op));
-		if (dev->nops && last_ns <= w->start_ns)
-			return nsx_tell(d->found, "GPU %s has no work after %s: the others may "
-					"wait for it", nsx_gpu_label(t, i),
-					nsx_text_instant(d->found->arena, last_ns, 4));
+		for (size_t k = 0; dev->nops && k <= dev->nops; k++) {
+			size_t op = dev->ops_at + k;
+			int64_t next_ns = k == dev->nops ? w->end_ns :
+				NSX_MIN(nsx_op_start(&t->ops, op), w->end_ns);
+
+			if (next_ns - busy_ns > most.end_ns - most.start_ns) {
+				most = (struct nsx_window){busy_ns, next_ns};
+				silent = i;
+			}
+			if (k < dev->nops)
+				busy_ns = NSX_MAX(busy_ns, nsx_op_end(&t->ops, op));
+		}
 	}
-	return NULL;
+	return (double)(most.end_ns - most.start_ns) < MUCH * lost_ns ? NULL :
+		nsx_tell(d->found, "GPU %s has no work from %s to %s: the others may wait for it",
+			 nsx_gpu_label(t, silent),
+			 nsx_text_instant(d->found->arena, most.start_ns, 4),
+			 nsx_text_instant(d->found->arena, most.end_ns, 4));
 }
 
 static bool is_pause(const struct nsx_run_phase *x)
@@ -67,8 +83,8 @@ static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 					  nsx_tell_ns(found, phase_ns)),
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
-				 "the time from the first GPU operation to the last"),
-			say_silent(d, &x->window)},
+				 "the time between first and last GPU work"),
+			l->v[0].cls == NSX_L_COMM ? say_silent(d, &x->window, lost_ns) : NULL},
 		.recommendation = {
 			nsx_tell(found, "judge it by itself: --window 'phase:%s'", x->name)},
 		.proof = {{.csv = "run_phases", .column = "wall_ms",

@@ -182,11 +182,28 @@ static bool hides_kernels(const struct nsx_diff *d, unsigned side)
 	return false;
 }
 
+/* The least share of a side's launches that left GPU work; NaN: a side does not tell. */
+static void find_answered(const struct nsx_diff *d, double share[2])
+{
+	for (unsigned s = 0; s < 2; s++) {
+		share[s] = 1;
+		for (size_t i = 0; i < d->nsides[s]; i++) {
+			double x = d->sides[s][i]->answered;
+
+			if (isnan(x) || x < share[s])
+				share[s] = x;
+		}
+	}
+	if (isnan(share[0] + share[1]))
+		share[0] = share[1] = NAN;
+}
+
 static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 {
 	struct nsx_check *c;
-	double like;
+	double like, share[2];
 
+	find_answered(d, share);
 	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
 		return err->rc;
 	c = add(d, NSX_CHECK_KERNELS_IN_COMMON, say_share(d, like), say_share(d, like));
@@ -195,8 +212,11 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 		     "graphs that were recorded as a whole: capture it with "
 		     "--cuda-graph-trace=node to compare them");
 	else if (like < NSX_UNLIKE && !nsx_is_same_work(d))
-		mind(c, NSX_CHECK_FAIL, "the two sides run different kernels: "
-		     "another program, or another part of it");
+		mind(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
+		     "GPU work of one side was lost: what is left of it tells nothing of "
+		     "its time" :
+		     "the two sides run different kernels: another program, or another "
+		     "part of it");
 	else if (like < ALIKE)
 		mind(c, NSX_CHECK_WARN,
 		     "a part of the kernels runs on one side only");
@@ -247,18 +267,10 @@ static void compare_periods(struct nsx_diff *d)
 /* Lost kernels would look like idle time. */
 static void compare_losses(struct nsx_diff *d)
 {
-	double share[2] = {1, 1};
+	double share[2];
 	struct nsx_check *c;
 
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++) {
-			double x = d->sides[s][i]->answered;
-
-			if (isnan(x) || x < share[s])
-				share[s] = x;
-		}
-	if (isnan(share[0] + share[1]))
-		share[0] = share[1] = NAN;
+	find_answered(d, share);
 	c = add(d, NSX_CHECK_LAUNCHES_RECORDED, say_share(d, share[0]),
 		say_share(d, share[1]));
 	if (fabs(share[1] - share[0]) > LOST)

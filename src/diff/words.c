@@ -1,19 +1,9 @@
 /* words.c - texts and figures for rows. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include "diff/diff.h"
 #include "diff/words.h"
 #include "report/words.h"
-
-void nsx_buf_add_masked(struct nsx_buf *b, const char *s)
-{
-	for (; *s; s++)
-		if (!isdigit((unsigned char)*s))
-			nsx_buf_add(b, s, 1);
-		else if (!isdigit((unsigned char)s[1]))
-			nsx_buf_adds(b, "#");
-}
 
 void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n)
 {

@@ -4,11 +4,6 @@
 
 #include "base/str.h"
 
-/* Appends a text with its numbers masked, "step 12" as "step #", as a counter does not make
- * another name.
- */
-void nsx_buf_add_masked(struct nsx_buf *b, const char *s);
-
 /* Appends the first n characters of an id as words: "gpus_used" as "gpus used". */
 void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
 

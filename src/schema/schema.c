@@ -298,7 +298,7 @@ static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
 		nsx_read_val(st, 0, &value);
 		if (value.type == NSX_V_TEXT) {
 			nsx_buf_clear(&b);
-			nsx_buf_add_utf8(&b, value.u.p, NSX_MIN(value.len, 64));
+			nsx_buf_add_utf8(&b, value.u.p, NSX_MIN(value.len, 256));
 			*ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
 		}
 	}
@@ -617,7 +617,8 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *
 			     &ret->product_version, err) ?:
 		   read_meta(ret, NSX_VIEW_export_meta, "EXPORT_SCHEMA_VERSION",
 			     &ret->schema_version, err) ?:
-		   read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system, err);
+		   read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system, err) ?:
+		   read_meta(ret, NSX_VIEW_system_env, "TargetInstallDir", &ret->installed, err);
 	ret->on_windows = !strcmp(system, "Windows");
 	if (rc)
 		nsx_schema_done(ret);

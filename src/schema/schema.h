@@ -116,6 +116,7 @@ struct nsx_schema {
 	const char *refused[NSX_NVIEWS]; /* why a table is not read: "it is a view where
 					    a table should be"               */
 	const char *product_version, *schema_version; /* "" if not recorded  */
+	const char *installed; /* folder of the nsys that captured; "": not recorded */
 	struct nsx_reach *reach; /* set by the loader                          */
 	struct nsx_losses *losses; /* what was unreadable                      */
 	bool on_windows; /* recorded on Windows                              */

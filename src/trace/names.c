@@ -113,24 +113,6 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 	return at < t->nraw_names && v[at].id == id ? v[at].text : nsx_text(t, id);
 }
 
-/* Turns "step[bs=12]" into "step[bs=#]"; false: the text has no number. */
-static bool mask_numbers(const char *text, struct nsx_buf *b)
-{
-	static const char numbers[] = "0123456789#";
-
-	nsx_buf_clear(b);
-	if (!text[strcspn(text, "0123456789")])
-		return false;
-	while (*text) {
-		size_t n = strcspn(text, numbers);
-
-		nsx_buf_add(b, text, n);
-		nsx_buf_adds(b, text[n] ? "#" : "");
-		text += n + strspn(text + n, numbers);
-	}
-	return true;
-}
-
 /* Whether the text has a number that is a parameter: "bs=8", "context_1(512)". */
 static bool has_parameter(const char *text)
 {
@@ -181,7 +163,7 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < t->nvtx.n; i++)
 		n[t->nvtx.name[i]] += t->nvtx.kind[i] != NSX_NVTX_MARK;
 	for (nsx_str s = 1; !rc && s < bound; s++)
-		if (n[s] && mask_numbers(nsx_text(t, s), &b))
+		if (n[s] && (nsx_buf_clear(&b), nsx_buf_add_masked(&b, nsx_text(t, s))))
 			rc = nsx_strings_add(l->strings, b.p, b.n, &masked[s], err);
 	rc = rc ?: nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err,
 				  alike) ?:

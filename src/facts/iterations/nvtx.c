@@ -55,21 +55,12 @@ struct nvtx_finder {
 /* Turns "step 12" and "step 13" into "step #". */
 static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 {
-	static const char digits[] = "0123456789";
-	const char *s = nsx_text(nf->fd->t, name);
-	size_t n = strcspn(s, digits);
 	struct nsx_buf b = {0};
-	int rc;
+	int rc = 0;
 
 	nf->masked[name] = name;
-	if (!s[n])
-		return 0;
-	for (; *s; n = strcspn(s, digits)) {
-		nsx_buf_add(&b, s, n);
-		nsx_buf_adds(&b, s[n] ? "#" : "");
-		s += n + strspn(s + n, digits);
-	}
-	rc = nsx_strings_add(nf->fd->f->strings, b.p, b.n, &nf->masked[name], err);
+	if (nsx_buf_add_masked(&b, nsx_text(nf->fd->t, name)))
+		rc = nsx_strings_add(nf->fd->f->strings, b.p, b.n, &nf->masked[name], err);
 	nsx_buf_done(&b);
 	return rc;
 }

@@ -1,0 +1,1 @@
+explain @hangs_then_goes_on --out o

@@ -1,0 +1,1 @@
+explain @requests_by_id --out o
