@@ -250,6 +250,7 @@ static bool is_asked(const struct slow *s, uint32_t thread)
 				th->process == s->v->process);
 }
 
+/* Finds pauses of all these threads. */
 static int find_all_pauses(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
