@@ -62,6 +62,49 @@ const char *nsx_members_list(const struct nsx_fleet *f,
 	return nsx_rank_list(f, v, c->n, a);
 }
 
+/* The axis that a communicator of some ranks looks like; NULL: none. */
+static const char *found_axis(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	const struct nsx_dop *op = nsx_op_at(f, c, c->first);
+	int64_t stride = c->n < 2 ? 0 : f->rank[c->m[1].rank].number -
+					f->rank[c->m[0].rank].number;
+
+	for (uint32_t m = 2; m < c->n; m++)
+		if (f->rank[c->m[m].rank].number - f->rank[c->m[m - 1].rank].number != stride)
+			return NULL;
+	if (!op || !stride || c->n == f->nranks || f->family[c->family].is_mpi)
+		return NULL;
+	if (strstr(op->name, "alltoall") || strstr(op->name, "sendrecv"))
+		return c->n > 2 ? "ep" : op->holds == 2 && stride > 1 ? "pp" : NULL;
+	return stride > 1 ? "dp" : strstr(op->name, "allreduce") ? "tp" : NULL;
+}
+
+const char *nsx_axes_text(const struct nsx_fleet *f, struct nsx_arena *a)
+{
+	const char *listed[NSX_MOST_AXES] = {NULL};
+	struct nsx_buf b = {0};
+	size_t n = 0;
+
+	for (unsigned i = 0; i < f->mesh.n; i++)
+		listed[n++] = f->mesh.axis[i].name;
+	for (uint32_t i = 0; (f->mesh.is_found || !f->mesh.n) && i < f->nfamilies; i++) {
+		const struct nsx_family *fam = &f->family[i];
+		const char *axis = found_axis(f, &f->comm[fam->at]);
+		size_t k = 0;
+
+		while (axis && k < n && strcmp(listed[k], axis) != 0)
+			k++;
+		if (!axis || k < n)
+			continue;
+		listed[n++] = axis;
+		nsx_buf_printf(&b, "%s%s %u", b.n ? ", " : "", axis, fam->most);
+	}
+	for (unsigned i = 0; i < f->mesh.n; i++)
+		nsx_buf_printf(&b, "%s%s %lld", b.n ? ", " : "", f->mesh.axis[i].name,
+			       (long long)f->mesh.axis[i].size);
+	return nsx_buf_keep(&b, a);
+}
+
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a)
 {
@@ -78,7 +121,7 @@ const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		if (varies)
 			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", x->name);
 	}
-	return b.n ? nsx_buf_keep(&b, a) : NULL;
+	return b.n ? nsx_buf_keep(&b, a) : found_axis(f, c);
 }
 
 static const char *say_pct(const struct nsx_freport *r, double ns)

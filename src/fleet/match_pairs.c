@@ -368,7 +368,7 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 	if (by && !f->mesh.n)
 		f->mesh = (struct nsx_mesh){
 			.axis = {{.name = "pp", .size = p.world / by, .stride = by}},
-			.n = 1};
+			.n = 1, .is_found = true};
 	for (uint32_t r = 0; r < f->nranks && by; r++)
 		part_others(&p, r);
 	for (uint32_t r = 0; r < f->nranks && by && !rc; r++)

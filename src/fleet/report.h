@@ -88,11 +88,15 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 /* The same for the members of a communicator. */
 const char *nsx_members_list(const struct nsx_fleet *f,
 			     const struct nsx_fcomm *c, struct nsx_arena *a);
-/* The axes of the mesh along which a communicator lies: "tp", "dp, pp". NULL: no mesh is
- * known.
+/* The axes of the mesh along which a communicator lies: "tp", "dp, pp". Without a mesh the
+ * axis that it looks like, of NCCL: neighbours that reduce are tp, ranks equally far apart dp, those
+ * that send to each other ep, or pp if they are two. NULL: none.
  */
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a);
+
+/* The axes of the job and their sizes, given or found: "tp 8, dp 4"; "": none. */
+const char *nsx_axes_text(const struct nsx_fleet *f, struct nsx_arena *a);
 
 /* Appends Markdown about the ranks' steps of an inference engine; nothing if there are none. */
 void nsx_freport_kinds(const struct nsx_freport *r, struct nsx_buf *b);

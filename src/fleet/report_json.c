@@ -178,6 +178,7 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	nsx_jsonw_object(w, "fleet");
 	nsx_jsonw_bool(w, "present", true);
 	nsx_jsonw_int(w, "ranks_seen", f->nranks);
+	nsx_jsonw_str(w, "axes", nsx_axes_text(f, r->arena));
 	add_number(w, "ranks_expected", f->expected >= 0, (double)f->expected);
 	nsx_jsonw_int(w, "inputs_left_out", (int64_t)r->left_out->n);
 	add_lines(w, "left_out", r->left_out->why.p);

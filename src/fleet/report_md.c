@@ -50,6 +50,8 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 			       f->nranks == 1 ? "" : "s");
 	nsx_buf_printf(b, " · %s%u host%s", knows_hosts(f) ? "" : "at most ",
 		       f->nhosts, f->nhosts == 1 ? "" : "s");
+	if (*nsx_axes_text(f, r->arena))
+		nsx_buf_printf(b, " · %s", nsx_axes_text(f, r->arena));
 	if (f->nranks && *gpu_models(f)) {
 		add(b, " · ");
 		nsx_md_escape(b, gpu_models(f), strlen(gpu_models(f)));
@@ -478,7 +480,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		K_DRIFT, K_RESIDUAL, K_N};
 	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST,
 		H_WORST, H_MEAN};
-	bool has_axes = r->f->mesh.n > 0;
+	bool has_axes = *nsx_axes_text(r->f, r->arena);
 
 	add_findings(r, b);
 	add_budget(r, b);

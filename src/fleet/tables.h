@@ -31,7 +31,7 @@ NSX_COLUMN_IDS(RANK_COLUMNS);
 	X(C_KIND, "kind", STR, "nccl or mpi")                                 \
 	X(C_OP, "op_name", STR, "operation", .title = "operation")            \
 	X(C_BYTES, "bytes", I64, "size, where payloads say it")               \
-	X(C_AXIS, "axis", STR, "of --mesh, that they lie along")              \
+	X(C_AXIS, "axis", STR, "of --mesh, or as it looks, that they lie along") \
 	X(C_RANKS, "ranks", STR, "that take part")                            \
 	X(C_HOSTS, "n_hosts", I64, "that these are on: of several the links between them count", \
 	  .title = "hosts")                                                   \

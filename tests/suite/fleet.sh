@@ -59,7 +59,10 @@ planted tp2_clocks none ranks=16 hosts=4 tp=2 ends=25 colls=30 skew=20 seed=1
 planted tp8_clocks none ranks=32 hosts=4 tp=8 ends=25 colls=30 skew=20 seed=5
 planted tp4_clocks data_late ranks=64 hosts=8 tp=4 ends=25 colls=8 skew=20 seed=1041
 # Tensor parallelism that spans hosts: no communicator has ranks of all hosts.
-planted tp16_clocks gpu_slow ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=448411
+keep=1; planted tp16_clocks gpu_slow ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=448411
+keep=
+holds 'axes as found' grep -q '"axes": "dp 4, tp 16"' tp16_clocks/report.json
+rm -rf tp16_clocks
 planted tp8_two_hosts none ranks=64 hosts=16 tp=8 ends=25 colls=10 steps=24 skew=20 seed=44844
 planted tp16_link slow_link ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=44842
 # Two stalls of one rank, all that there are.
