@@ -1,8 +1,8 @@
 # shellcheck shell=sh disable=SC2034
-# Sourced by suites, with what all of them begin with: $b, the build that $1 names,
-# its program $prog and its fixtures $fix; $tests and $root, the folder of the tests
-# and the one around it; $traces, which need not be there; and $work, an empty
-# folder in which the suite stands and which goes away at the end.
+# Every suite sources this file. It sets $b (the build folder, named by $1), $prog (the program in
+# it), $fix (the fixtures in it), $tests (the folder of the tests), $root (the folder around that),
+# $traces (real traces, which need not exist) and $work (an empty folder, which is the working
+# directory of the suite and is removed at the end).
 set -u
 suite=$(basename "$0" .sh)
 tests=$(cd "$(dirname "$0")/.." && pwd)

@@ -38,7 +38,7 @@ static const char *fixtures; /* the folder of them */
 	}                                                                     \
 	static void test_##name(void **state __attribute__((unused)))
 
-/* What is called once before and after all tests; NULL: nothing. */
+/* Sets the functions that are called once before and after all tests; NULL: none. */
 #define SET_UP(before, after)                                                 \
 	AT_START(list_set_up)                                                 \
 	{                                                                     \

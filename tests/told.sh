@@ -1,7 +1,7 @@
 #!/bin/sh
-# What is told first of fixtures and measured captures, or of the traces given: of the first
-# five findings the key, the severity, the price as a share of the judged window and the
-# place. It shows what a change of the rules moves; it is a record and no judge.
+# Lists the first five findings of each fixture and measured capture, or of the traces given: the
+# key, the severity, the price as a share of the judged window, and the place. A diff of this list
+# shows the effect of a change of the rules. The list is a record: no test fails because of it.
 # usage: told.sh BUILD_DIR [TRACE...] >told.tsv
 set -eu
 b=$(realpath "$1"); shift

@@ -92,7 +92,7 @@ int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 /* An instant as text, as Nsight Systems shows it and --window takes it. */
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
-/* The same to the nanosecond, for use in another question. */
+/* An instant as text to the nanosecond, for use in another question. */
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
 /* The name of an operation: a kernel's label, "copy HtoD", ... */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
@@ -120,8 +120,8 @@ struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
 /* a, b: key of the row. text is borrowed. */
 void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, const char *kind, const char *text,
 		   const struct nsx_count *count);
-/* The same for an operation: one row for each kernel or direction of copies, within each `of`,
- * such as a device.
+/* Adds an operation. The tally has one row for each kernel and each direction of copies, within
+ * each `of`, such as a device.
  */
 void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 		  const char *kind, const struct nsx_count *count);

@@ -339,7 +339,7 @@ static bool is_gap(const struct nsx_value *v)
 	return v->cell.type == NSX_T_LIST && !strcmp(v->key, "cannot_tell");
 }
 
-/* Whether it is a single figure: lists are told in sentences, tables row by row. */
+/* Whether the value is a single figure. Lists are written as sentences, and tables row by row. */
 static bool is_figure(const struct nsx_value *v)
 {
 	return v->cell.type != NSX_T_NULL && nsx_is_scalar(v->cell.type);

@@ -272,7 +272,7 @@ static const struct nsx_question *question_of(const struct call *c)
 					     nsx_question_find(c->str[A_QUESTION]);
 }
 
-/* Compares two sides. Questions to ask next are about the traces as they were named. */
+/* Compares two sides. The suggested next questions name the traces as the caller named them. */
 static int tools_compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct list *before = &c->list[A_BEFORE], *after = &c->list[A_AFTER];

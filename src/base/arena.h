@@ -92,7 +92,7 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 	(nsx_grow(&(v), &(cap), (size_t)(n) + 1, sizeof(*(v)), what, err) ?:  \
 	 ((v)[(n)++] = (__VA_ARGS__), 0))
 
-/* The same for lists that stay small: the program ends when memory is out. */
+/* nsx_grow and nsx_push for lists that stay small. They end the program when no memory is left. */
 void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);
 #define nsx_grow_or_die(v, cap, want, size)                                   \
 	nsx_grow_or_die_((void **)(v), cap, want, size)

@@ -23,7 +23,7 @@ unsigned nsx_threads(int64_t asked);
 void nsx_print_line(const char *s);
 /* Prints on stderr, even if quiet, why the exit code is 1. */
 void nsx_say_failed_gate(const char *why);
-/* The same for exit code 4 (nsx_report_damage). Returns 4; 0 if why is NULL. */
+/* Prints on stderr why the exit code is 4 (nsx_report_damage). Returns 4, or 0 if why is NULL. */
 int nsx_cmd_partial(const char *why);
 
 /* Default folder of baselines. */

@@ -392,7 +392,7 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
 /* Idle time of the device in total, or in [start, end). O(log n). */
 int64_t nsx_idle_total(const struct nsx_idle *idle);
 int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns, int64_t end_ns);
-/* Its gaps as packed spans, clipped to w. Errors: NSX_E_NOMEM. */
+/* The device's gaps as packed spans, clipped to w. Errors: NSX_E_NOMEM. */
 int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
 		   struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
 

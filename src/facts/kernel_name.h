@@ -74,7 +74,9 @@ int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads, struct n
 void nsx_kernel_names_done(struct nsx_kernel_names *k);
 /* Looks up a kernel of the trace; NULL if it has no such kernel. */
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k, nsx_str name);
-/* The same for many operations, by shape: neighbouring operations have neighbouring shapes. */
+/* The kernel of a launch shape. A loop over operations uses this, because neighbouring
+ * operations have neighbouring shapes.
+ */
 static inline const struct nsx_kernel_name *
 nsx_kernel_of_shape(const struct nsx_kernel_names *k, uint32_t shape)
 {

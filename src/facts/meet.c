@@ -13,13 +13,13 @@
 #include "facts/outside.h"
 #include "schema/viewscan.h"
 
-#define LATE_NS 50000	  /* a call this late is waited for                  */
+#define LATE_NS 50000	  /* others wait for a call that is this late        */
 #define TOGETHER_NS 20000 /* waits for one event end within this time, or within a fifth
 			     of the lateness                                 */
 enum {
 	LEAST_SEEN = 10,  /* least number of waits that must end together    */
-	STRAY = 10,	  /* one in this many may not                        */
-	CUT = 1,	  /* more calls that a process may have at the end of the capture */
+	STRAY = 10,	  /* one wait in this many may end alone */
+	CUT = 1,	  /* calls by which processes may differ where the capture ended */
 };
 
 enum kind {

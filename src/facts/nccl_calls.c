@@ -180,7 +180,9 @@ static void name_it(struct message *m, const char *name, size_t n)
 	m->makes = makes_communicator(name, n);
 }
 
-/* Its meaning depends on the range's name, which may not be known yet. */
+/* Reads the JSON text of a message. Its meaning depends on the name of the range, which may
+ * not be known yet.
+ */
 static bool read_text(struct message *m, const char *json, size_t n)
 {
 	bool inits = read_init_json(json, n, &m->init);

@@ -1,4 +1,4 @@
-/* rows.h - tables of tables.def, and rows of what is not an event. */
+/* rows.h - the tables of tables.def, and rows that do not come from events, such as devices. */
 #ifndef NSX_ROWS_H
 #define NSX_ROWS_H
 

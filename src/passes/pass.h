@@ -61,14 +61,14 @@ const char *nsx_pass_nearest(const char *id); /* the most similar id; NULL: none
 /* Names the views and fields that the pass needs and this file lacks; NULL: none. */
 const char *nsx_pass_missing(const struct nsx_pass *pass,
 			     const struct nsx_schema *s, struct nsx_arena *a);
-/* The same, including what the pass checks itself: one of several tables, an option.
- * Contents of rows are not checked.
+/* Like nsx_pass_missing, but also runs the checks of the pass itself: whether one of several
+ * tables exists, or whether an option is set. The contents of rows are not checked.
  */
 const char *nsx_pass_lacks(const struct nsx_pass *pass,
 			   const struct nsx_schema *s, struct nsx_arena *a);
-/* The layout of its i-th table; NULL at the end. */
+/* The layout of the pass's i-th table; NULL at the end. */
 const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass, unsigned i);
-/* Its i-th query: ID.sql, then ID__PART.sql; NULL at the end. */
+/* The pass's i-th query: ID.sql, then ID__PART.sql; NULL at the end. */
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i);
 
 /* The part of a call or of an NVTX range inside the window. */

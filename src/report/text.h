@@ -33,9 +33,9 @@ const char *nsx_text_range(struct nsx_arena *a, const char *name);
  * arguments or a path's middle, or is cut in its own middle.
  */
 void nsx_md_add_name(struct nsx_buf *b, const char *name);
-/* The same as a string. */
+/* The text that nsx_md_add_name adds, as a string. */
 const char *nsx_text_name(struct nsx_arena *a, const char *name);
-/* The same without a length limit. */
+/* Like nsx_text_name, without a length limit. */
 const char *nsx_text_whole_name(struct nsx_arena *a, const char *name);
 
 #endif

@@ -27,7 +27,7 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* The same in one part, with the short names of view and fields:
+/* Calls nsx_view_scan with one part, and takes the short names of view and fields:
  *	nsx_view_each(schema, mpi_rank, on_rank, ctx, err, global_tid, rank)
  */
 #define nsx_view_each(s, v, fn, ctx, err, ...)                                \

@@ -261,8 +261,8 @@ size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 }
 
 /* Reading ----------------------------------------------------------------*/
-/* The rows for which a reader may have allocated room: a file that grows meanwhile must not
- * deliver more. Errors: that of counting.
+/* Sets *ret to the number of rows for which a reader may have allocated room. If the file
+ * grows during the scan, the scan must not deliver more. Errors: the error of the count.
  */
 static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret,
 			 struct nsx_err *err)

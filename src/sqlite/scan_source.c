@@ -14,9 +14,11 @@ struct nsx_sourcescan {
 	size_t table, nblocks;
 	unsigned ncolumns, nparts, most_parts;
 	size_t first, last; /* blocks with rows                               */
-	size_t near, end; /* of blocks outside [near, end) only the first and last are
-			     kept; inside ...                                 */
-	bool is_run;	  /* ... all are, else those with rows in ...         */
+	/* Outside of the blocks [near, end) only the first and last block are kept. Inside, all
+	 * are kept if is_run, else those with rows in [from_ns, to_ns).
+	 */
+	size_t near, end;
+	bool is_run;
 	int64_t from_ns, to_ns;
 	struct part parts[NSX_MAX_THREADS + 1]; /* the last entry is the end    */
 	int columns[];

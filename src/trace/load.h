@@ -366,10 +366,10 @@ int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err);
 /* Reads a name cell (id or text); 0 when NULL or dangling (counted). */
 int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* The same, but "id:<n>" when dangling. */
+/* Like nsx_find_name, but a dangling id becomes the name "id:<n>". */
 int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* The same for a thread's name, as nsx_thread_label() shows it. */
+/* Like nsx_read_name, for a thread's name as nsx_thread_label() shows it. */
 int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 			 nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 

@@ -149,7 +149,7 @@ static void loss(struct sim *s, struct rank *r)
 	wait_stream(s, r);
 }
 
-/* What the other threads did during the step. */
+/* Writes the calls of the other threads during the step. */
 static void others(struct sim *s, struct rank *r)
 {
 	int64_t t = r->step_start + rng_in(&r->rng, 10 * US, 300 * US);

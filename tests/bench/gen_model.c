@@ -35,7 +35,7 @@ static void op(struct builder *b, enum name name, enum kernel_class c, int n)
 	act(b, A_POP, 0);
 }
 
-/* The same inside two ranges. */
+/* An operation of n kernels inside two nested ranges. */
 static void nested_op(struct builder *b, enum name outer, enum name inner,
 		      enum kernel_class c, int n)
 {
@@ -128,7 +128,7 @@ static void optimizer(struct builder *b, int layers)
 	op(b, NM_ZERO, K_TINY, 2);
 }
 
-/* Tokens of a batch: every step ends with a wait for what was sampled. */
+/* A server that generates tokens for a batch: every step ends with a wait for the sampled tokens. */
 static void serving_step(struct builder *b, int layers)
 {
 	act(b, A_STEP, NM_STEP);

@@ -93,7 +93,7 @@ void *rows_at(struct rows *r, enum table t, size_t i)
 #define PUT(t, ...)                                                           \
 	out_row(r->out, t, (const int64_t[]){__VA_ARGS__},                    \
 		COUNT(((const int64_t[]){__VA_ARGS__})))
-/* What the rows of all tables of GPU work begin with. */
+/* The first columns of every table of GPU work. */
 #define ON_GPU(x)                                                             \
 	(x)->start, (x)->end, rank_ordinal(r->opts, (x)->rank), CONTEXT, 0,   \
 		stream_id((x)->stream), (x)->corr, rank_global_pid((x)->rank)

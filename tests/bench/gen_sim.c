@@ -316,7 +316,7 @@ void clear(struct sim *s, struct rank *r, int64_t bytes)
 	occupy(s, r, S_COMPUTE, U_COPY, m->start, m->end);
 }
 
-/* One stream waits for what another has been given so far. */
+/* Makes one stream wait for the work that another has been given so far. */
 void wait_for(struct sim *s, struct rank *r, int from, int to)
 {
 	struct event_row *e = rows_add(s->rows, T_EVENT);

@@ -87,7 +87,7 @@ void copy_async(struct sim *s, struct rank *r, int stream, int kind, int src,
 /* From or to pageable memory: the call ends with the copy. */
 void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst, int64_t bytes);
 void clear(struct sim *s, struct rank *r, int64_t bytes);
-/* One stream waits for what another has been given so far. */
+/* Makes one stream wait for the work that another has been given so far. */
 void wait_for(struct sim *s, struct rank *r, int from, int to);
 /* The host waits for everything it has given. */
 void wait_stream(struct sim *s, struct rank *r);

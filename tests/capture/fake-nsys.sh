@@ -1,5 +1,5 @@
 #!/bin/bash
-# A stand-in for nsys, for what a real one does not do on demand. FAKE names its
+# A stand-in for nsys that fails on demand, which a real nsys does not. FAKE names its
 # behaviour (see `profile` below), FAKE_VERSION its version, FAKE_HELP the age
 # of its options (old or new), FAKE_SQLITE the database its export gives,
 # FAKE_LOG a file that gets the arguments of `profile`, one a line.

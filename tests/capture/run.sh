@@ -21,8 +21,8 @@ unset NSYS_PATH CUDA_VISIBLE_DEVICES RANK SLURM_PROCID FAKE FAKE_HELP \
 # --- words that cases use; each notes the first thing that is wrong ---------
 wrong() { [ -n "$why" ] || why=$*; }
 
-# capture ARGS...: runs it with the stand-in into folder `out`; what a shell runs
-# in the background would ignore SIGINT
+# capture ARGS...: runs `nsys-explain capture` with the stand-in into the folder `out`. A command
+# that a shell runs in the background would ignore SIGINT, hence `env`.
 capture() {
 	env --default-signal=INT "$prog" capture --nsys "$fake" -o out "$@" >stdout 2>stderr </dev/null
 	rc=$?
@@ -1040,8 +1040,8 @@ for name in $(declare -F | sed -n 's/^declare -f case_//p'); do
 	# shellcheck disable=SC2053 # a pattern
 	[[ $name == $pattern ]] || continue
 	try "$name" "$name"
-	# Cases wait for parts of seconds, and machines stand still for longer: what
-	# fails is told, and tried once more.
+	# Cases wait for fractions of a second, and a busy machine may stand still for longer. So a
+	# case that fails is named and tried once more.
 	if [ -n "$why" ]; then
 		echo "once more: $name: $why"
 		try "$name" "$name-2"

@@ -69,12 +69,12 @@ static struct {
 	int ranks, hosts, steps, colls, tp, lost, traces, one_file, culprit;
 	int pp, ep;   /* ranks of a stage follow each other                   */
 	int mpi;      /* collectives are calls of MPI: traces                 */
-	int strength; /* of the fault, percent                               */
-	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
+	int strength; /* strength of the fault in percent */
+	int speeds;   /* the slowest GPU takes this much longer, in 0.1 % */
 	int root;     /* a step begins with a broadcast                      */
 	int payload;  /* NCCL says communicator and bytes of its calls; 2: ranks */
-	int ends;     /* of one collective: at most so far apart, us; most of it
-			 is always the same                          */
+	int ends;     /* the ends of one collective are at most this far apart, us; most of
+			 the difference is the same for every collective */
 	int apart;    /* each operation of all ranks has a stream: traces    */
 	int skew;     /* of the clocks of hosts: at most, ms                 */
 	uint64_t seed;
@@ -87,7 +87,7 @@ struct event { /* true time */
 	int64_t start, end;
 	uint8_t name, stream;
 	uint8_t exposed;
-	int first, by; /* of its ranks, and how far these are apart */
+	int first, by; /* its first rank, and the distance from each to the next */
 };
 struct step {
 	int64_t host, data, launch, gpu, end; /* instants */
@@ -113,7 +113,9 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The same dice for a rank, step and use, whatever else is simulated. */
+/* A random number that depends only on the seed, rank, step and use. So a fault that is added
+ * does not change the rest of a job.
+ */
 static double uniform(int rank, int step, int use)
 {
 	uint64_t x = mix(job.seed * 1000003 + (uint64_t)rank);
@@ -254,7 +256,9 @@ static void broadcast(struct rank *v, int s)
 	}
 }
 
-/* What runs beside the backward pass is exposed where no kernel of it runs. */
+/* Sets the exposed part of collectives beside the backward pass: the time in which none of its
+ * kernels runs.
+ */
 static void hide(struct rank *x, size_t from, struct step *step)
 {
 	size_t first = 0;
@@ -453,7 +457,7 @@ static double drift(int host)
 	return 4e-5 * (uniform(host, -2, 2) - 0.5);
 }
 
-/* What the clock of the rank's host shows. */
+/* The time that the clock of the rank's host shows. */
 static int64_t reading(int rank, int64_t t)
 {
 	int h = host_of(rank);
@@ -536,7 +540,7 @@ static int64_t pid_of(int rank)
 	return 1000 + (int64_t)(mix((uint64_t)rank + job.seed) % 4000) * 10 + rank % 10;
 }
 
-/* What NCCL says of a call that is launched at t. */
+/* Adds the NVTX range that NCCL writes for a call that is launched at t. */
 static void add_call(sqlite3_stmt *st, const struct rank *v, int r,
 		     const struct event *e, int64_t t, int64_t gtid)
 {

@@ -1,4 +1,4 @@
-/* fuzz_phase_map.c - bytes as a phase map; what parses must answer. */
+/* fuzz_phase_map.c - reads bytes as a phase map. A map that parses must answer look-ups. */
 #include "fuzz.h"
 #include "passes/nvtx/phase.h"
 

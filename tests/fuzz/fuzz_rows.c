@@ -116,11 +116,11 @@ static char *value(struct input *in, sqlite3 *db, const char *table, const char 
 	char *other, *sql;
 
 	switch (kind) {
-	case 0: /* what another row has */
+	case 0: /* the value of another row */
 	case 1:
 		return sqlite3_mprintf("(SELECT \"%w\" FROM \"%w\" LIMIT 1 "
 				       "OFFSET %u)", column, table, a);
-	case 2: /* what another table has under that name */
+	case 2: /* the value of a column of that name in another table */
 		other = pick_table(db, a);
 		sql = sqlite3_mprintf("(SELECT \"%w\" FROM \"%w\" LIMIT 1 "
 				      "OFFSET %u)", column, other, next(in));

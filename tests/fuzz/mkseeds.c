@@ -152,8 +152,8 @@ static void pages(unsigned size, int reserved, unsigned shape)
 	sqlite3_close(db);
 }
 
-/* What ranks of a fixture did, behind the byte that says so to fuzz_digest; and
- * numbers of which ranks are made.
+/* Writes seeds for fuzz_digest of two kinds, which the first byte distinguishes: digests of the
+ * ranks of a fixture, and numbers from which the fuzzer makes ranks.
  */
 static void digests(const char *fixture)
 {
@@ -257,7 +257,7 @@ static void selects(void)
 	seed("fuzz_sql", ".dict", SQL_WORDS, sizeof(SQL_WORDS) - 1);
 }
 
-/* What clients say, a session of each revision of the protocol. */
+/* Writes the messages of a client, one session for each revision of the protocol. */
 static void sessions(void)
 {
 #define CALL(id, tool, arguments)                                             \

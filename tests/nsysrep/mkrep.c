@@ -399,7 +399,7 @@ static int64_t string_add(struct rep *r, const char *s)
 	return r->nstrings++;
 }
 
-/* Field 8 of an NVTX event: bytes, and the schema that tells them apart. */
+/* Writes field 8 of an NVTX event: the payload's bytes, and the schema that describes them. */
 static void payload_put(struct rep *r, uint32_t body, int64_t pid,
 			struct buf *entries, struct buf *data)
 {
@@ -600,7 +600,9 @@ static void rows_put(struct rep *r, bool events)
 	free(open);
 }
 
-/* The ranges of MPI's domain are told from others by the event that made it. */
+/* Writes the names of the threads of ranks, and the events that create MPI's NVTX domain. A
+ * reader recognises the ranges of that domain by its event.
+ */
 static void mpi_begin(struct rep *r)
 {
 	static const char *const tables_of_mpi[] = {

@@ -1,12 +1,14 @@
-/* prop_replay.c - what must hold of the replay of any trace.
+/* prop_replay.c - properties that the replay of every trace must have.
  *
  * usage: prop_replay FOLDER|TRACE...
  *
- * Played unchanged every start is the recorded one, to 10 us; no price is
- * negative, none of a wait or a call is above the time spent in such calls, none
- * of the host's remedies above that of a host infinitely fast; more removed is
- * never slower, but for a thousandth that lanes may cost; two threads find what
- * one does; and what plans begin with can be done once for all.
+ * - A replay without changes gives every recorded start, within 10 us.
+ * - No price is negative.
+ * - The price of removing a wait or a call is at most the time spent in such calls.
+ * - No remedy of the host wins more than an infinitely fast host.
+ * - Removing more is never slower, except for a thousandth that lanes may cost.
+ * - Two threads find the same prices as one.
+ * - Changes with which several plans begin can be applied once for all of them.
  */
 #include <string.h>
 #include "facts/replay/pass.h"

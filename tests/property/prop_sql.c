@@ -233,8 +233,9 @@ static bool table_of(const char *sql, char *ret, size_t size)
 	return true;
 }
 
-/* The result's columns are those of the "-- @col" lines, in their order, and of
- * the table.  All queries check an analysis; none is one.
+/* Checks that the result has the columns that the "-- @col" lines of the query name, in that
+ * order, and that the table has the same. Every query must say that its role is
+ * "check": it checks an analysis written in C.
  */
 static void check_columns(struct nsx_stmt *st, const struct nsx_query *q, const struct nsx_table *t)
 {
@@ -300,8 +301,8 @@ static const struct nsx_table *find_table(const struct nsx_section *s, const cha
 	return NULL;
 }
 
-/* A connection with what the queries of all sections read, made by one script:
- * tables that several of them read are computed once. NULL: failed.
+/* Opens a connection with the tables that the queries of all sections read. One script makes
+ * them, so that a table that several queries read is computed once. NULL: failed.
  */
 static struct nsx_db *open_script(const struct nsx_report *r)
 {

@@ -124,8 +124,9 @@ static void check_path(const struct nsx_report *r, int64_t length)
 	      "rows of the path and window", (double)sum, (double)length);
 }
 
-/* A start-up is paid once; what less waiting wins is unsure beside another program,
- * and input may come from outside of what was traced.
+/* Checks the severity of a finding. It may be lower than the gain suggests: a start-up is paid
+ * once, the gain of less waiting is unsure while another program uses the GPU, and input may
+ * come from outside of the trace.
  */
 static void check_severity(const struct nsx_report *r, const struct nsx_finding *f, bool shared,
 			   double length)

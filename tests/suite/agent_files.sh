@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the program writes for others to read: the skill, completion of shells,
-# the manual; each names every command that there is.
+# The files that the program writes for agents, shells and people (the skill, the completions and
+# the manual) name every command.
 # usage: agent_files.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 s=$work/skills/nsys-explain

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The library as others use it: installed, found by pkg-config, linked shared and
-# static by the example; what it exports is what the headers declare; the
-# headers stand alone, in C and C++; uninstall takes all away.
+# The library as its users get it. It is installed and found by pkg-config, and the example links
+# it shared and static. It exports the functions that the headers declare, and no others. Each
+# header compiles alone in C and C++. `make uninstall` removes every file.
 # usage: api.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 cc=${CC:-cc}

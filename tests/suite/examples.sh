@@ -1,12 +1,12 @@
 #!/bin/sh
-# examples/ is what the program makes of its fixtures today: a synthetic step,
-# two ranks of which one is late, a story of memory, and a program that was really
-# captured (examples/blocks.c, as the report examples/blocks.nsys-rep), without a GPU.  The published figures
-# of the synthetic example come out.
+# The reports in examples/ are those that the program writes today: of a synthetic step, of two
+# ranks of which one is late, of an example about memory, and of a program that was really
+# captured without a GPU (source examples/blocks.c, capture examples/blocks.nsys-rep). The report
+# of the synthetic example has its published figures.
 # usage: examples.sh BUILD_DIR [--update]
 . "$(dirname "$0")/../suite.sh"
-# But for the page's events: other versions of libdeflate pack them otherwise; and for
-# SQLite's own version, and the sum over report.json with it.
+# Compares two reports. It ignores the events of the HTML page, which another version of
+# libdeflate packs differently, and the version of SQLite with the checksums that depend on it.
 alike() {
 	rm -rf was is; cp -r "$1" was; cp -r "$2" is
 	sed -i 's/\(id="events">\)[^<]*/\1/' was/report.html is/report.html

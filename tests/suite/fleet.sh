@@ -91,8 +91,8 @@ done
 holds 'pairs of clocks are counted' [ "$(grep -c contradict clocks.md) $(grep -c '2 pairs of clocks contradict each other, most those of ranks 0 and 4, by' clocks.md)" = '2 2' ]
 rm -rf clocks
 
-# A pipeline: a slow rank, one that nobody waits for, a slow stage, and what cannot
-# be told without the names of communicators.
+# A pipeline: a slow rank, a slow rank that nobody waits for, a slow stage, and a fault that cannot
+# be recognised without the names of communicators.
 printf 'tp 2\ndp 2\npp 4\n' >mesh
 piped() { # FAULT...: reads it into pipe.json
 	rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe "$@"
@@ -119,7 +119,7 @@ costs() { # FAULT... MOST: at most so many times what it costs, and nothing of a
 }
 costs gpu_slow 0 1.1
 costs stage 3 1.2
-# Alone, without names, stages are compared by what they compute.
+# Without names of communicators, stages are compared by the kernels that they run.
 alone() { # FAULT... and what must be so
 	rm -rf pipe
 	# shellcheck disable=SC2086 # words
@@ -252,8 +252,8 @@ holds 'nine steps are too few' grep -q '"why": "few_steps"' few.json
 "$prog" fleet pair/traces --md >pair.md 2>err
 holds 'either of two may be wrong' grep -q 'Ranks 0, 1 are out of sequence.*do not tell' pair.md
 rm -rf few pair
-# Steps are those of what all ranks do together, also where messages between ranks that
-# are not known take more time and the clocks are off by more than half a step.
+# Steps come from the collectives of all ranks. This must hold even if messages between unknown
+# ranks take more time, and the clocks differ by more than half a step.
 "$b/fleet-gen" moved rotating ranks=8 hosts=2 skew=20
 for f in moved/traces/*.sqlite; do
 	sqlite3 "$f" "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 21 WHERE shortName IN
@@ -272,7 +272,7 @@ sqlite3 "$f" "CREATE TEMP TABLE cut AS SELECT (2 * min(start) + max(end)) / 3 AS
 "$prog" fleet short/traces --json >short.json 2>err
 holds 'steps that the late rank has' python3 "$tests/fleet/check.py" short short.json
 rm -rf short
-# Uneven work is told, and is nobody's habit.
+# The report names uneven work, and calls no rank a persistent straggler.
 for strength in 100 200; do
 	"$b/fleet-gen" even jitter ranks=8 hosts=2 strength=$strength
 	"$prog" fleet even/traces --md >even$strength.md 2>err
@@ -308,7 +308,7 @@ rm gap/traces/rank0002.sqlite
 "$prog" fleet gap/traces --md >gap.md 2>err
 holds 'a rank that is absent' [ "$(grep -cE '^3 of at least 4 ranks|persistent straggler\*\* among the ranks|1 of at least 4 ranks is not here: 2|moving data, or waiting for a rank|`transfer, or' gap.md) $(grep -c 'by chance' gap.md)" = '8 0' ]
 rm -rf gap
-# Traces of two jobs: what they say of their number of ranks tells.
+# Traces of two jobs are recognised by the different numbers of ranks that they state.
 "$b/fleet-gen" three none ranks=3 hosts=3 seed=1 && "$b/fleet-gen" nine none ranks=9 hosts=3 seed=2
 "$prog" fleet three/traces/rank0000.sqlite nine/traces/rank000[12].sqlite --md >mixed.md 2>err
 holds 'two jobs that are mixed' grep -q 'job has 3 ranks, others 9' mixed.md
@@ -360,8 +360,8 @@ holds 'too few ranks' [ "$? $(cat err)" = '1 nsys-explain: 1 rank is here, fewer
 if [ -x "$prog-mpi" ] && command -v mpirun >/dev/null; then
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=/bin/false
 	export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_plm_rsh_agent
-	# Open MPI's own plug-ins leak, and are unloaded when a build that looks
-	# for leaks looks: they cannot be told by name, so it does not look.
+	# The plug-ins of Open MPI leak. They are unloaded before the leak check of a sanitizer build,
+	# so they cannot be suppressed by name, and the check is switched off.
 	mpi() {
 		n=$1; shift
 		ASAN_OPTIONS=detect_leaks=0 mpirun -n "$n" --oversubscribe "$prog-mpi" fleet "$@" 2>err

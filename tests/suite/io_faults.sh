@@ -1,8 +1,8 @@
 #!/bin/sh
 # Every system call that touches a file fails in turn (strace injects EIO,
-# ENOSPC, EMFILE): the answer is the right one, one line (3), or a report with a
-# warning (4); the input is unchanged, the output is the old one whole, the new
-# one whole or none, and nothing else is left that is not told.
+# ENOSPC, EMFILE). The program then gives the right answer, an error of one line (exit code 3), or
+# a report with a warning (exit code 4). The input is unchanged. The output is the complete old
+# one, the complete new one, or none. Any other file that is left is named in a message.
 # STEP=1 tries every call.
 # usage: io_faults.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"

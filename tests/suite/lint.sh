@@ -8,8 +8,8 @@
 cd "$root" || exit 1
 have() { command -v "$1" >/dev/null && return; part_skipped "$1 is not here"; false; }
 
-# The flags of a release, whatever this build directory was made with; what gcc
-# made here as a release, under CI with warnings as errors, is not made again.
+# Builds with the flags of a release, whatever flags this build directory was made with. If it is
+# itself a release build by gcc under CI, where warnings are errors, it is not built again.
 gcc_dir=$b/lint-gcc
 if [ -n "${CI:-}" ] && readelf -p .comment "$b/nsys-explain" 2>/dev/null | grep -q GCC: &&
 	! nm "$b/nsys-explain" | grep -qE '__([at]san|ubsan|gcov)_'; then gcc_dir=$b; fi

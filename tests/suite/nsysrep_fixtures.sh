@@ -3,9 +3,9 @@
 # report.md and the tables, and value by value in report.json.
 # usage: nsysrep_fixtures.sh BUILD_DIR     FIXTURES=all: of all fixtures, not every fourth
 #
-# mkrep writes the files; what the format has no known place for it names, and such
-# fixtures are not compared. tests/nsysrep/not_whole.txt is the list of them, each
-# with what is left out: one more or less fails (UPDATE=1 writes it anew).
+# mkrep writes the files. It names the contents of a fixture for which no place in the format is
+# known, and such a fixture is not compared. tests/nsysrep/not_whole.txt lists these fixtures and
+# the contents that are left out; any difference from the list fails (UPDATE=1 writes a new list).
 # tests/nsysrep/differs.txt lists fixtures whose reports differ for a reason, which
 # stands beside the name: FIXTURE<tab>REASON.
 . "$(dirname "$0")/../suite.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Shift, rank test, effect size, quantiles and drift of `diff` are those of scipy: of
-# units without ties, few (the test is exact) and many, and of what traces are at hand.
+# `diff` computes the same shift, rank test, effect size, quantiles and drift as scipy: on few units
+# without ties, where the test is exact, on many units, and on the traces that are at hand.
 # usage: scipy.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python=

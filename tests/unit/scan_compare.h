@@ -15,7 +15,7 @@
 #include "sqlite/scan.h"
 #include "../testlib.h"
 
-/* What came of one scan: its rows as text, in order. */
+/* The result of one scan: its rows as text, in order. */
 struct outcome {
 	struct nsx_buf text[NSX_MAX_THREADS]; /* a part each */
 	size_t rows[NSX_MAX_THREADS];

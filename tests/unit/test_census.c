@@ -1,5 +1,5 @@
-/* What a window holds, and its longest gaps, by blocks against row by row: of a
- * device with more operations and more gaps than several blocks hold.
+/* test_census.c - sums and longest gaps of a window, computed by blocks, against the same
+ * computed row by row. The device has more operations and gaps than several blocks hold.
  */
 #include "../testlib.h"
 #include <stdio.h>

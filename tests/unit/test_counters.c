@@ -44,7 +44,7 @@ TEST(counter_spellings)
 		assert_true(is_known(names[i].name, 100, names[i].k));
 }
 
-/* The same quantity in another unit is no percentage. */
+/* A counter is not recognised as a percentage when it has another unit. */
 TEST(counter_units)
 {
 	assert_false(is_known("SMs Active [Avg]", 60, NSX_SM_ACTIVE));

@@ -79,7 +79,7 @@ TEST(added_columns)
 	      "VALUES(4,5);", 1);
 }
 
-/* What is not worth understanding is SQLite's to read. */
+/* Our reader leaves tables with rare forms of defaults to SQLite. */
 TEST(other_defaults_go_to_sqlite)
 {
 	static const char *const defaults[] = {

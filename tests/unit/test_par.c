@@ -76,7 +76,9 @@ static int fail_some(void *ctx, size_t i, struct nsx_err *err)
 	return nsx_fail(err, NSX_E_DATA, "%zu", i);
 }
 
-/* What a task that does not fail leaves in its err is not seen. */
+/* The caller gets the error of the first task that fails, and not the text that a successful
+ * task left in its err.
+ */
 TEST(the_lowest_failure_is_told)
 {
 	for (unsigned threads = 1; threads <= 4; threads++) {

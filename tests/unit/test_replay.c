@@ -112,7 +112,7 @@ TEST(prices_are_those_worked_out_by_hand)
 	}
 }
 
-/* A player that was used before tells what a new one does. */
+/* A player that has been used before gives the same result as a new one. */
 TEST(more_processes_than_sets)
 {
 	static const struct nsx_change v[] = {

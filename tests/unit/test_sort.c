@@ -149,7 +149,7 @@ static int cmp_down_r(const void *a, const void *b, void *context NSX_UNUSED)
 	return cmp_down(a, b);
 }
 
-/* Nothing is lost of what follows. */
+/* The sorted first elements are right, and all others are still there behind them. */
 TEST(the_first_end_in_order)
 {
 	uint64_t seed = 11;

@@ -19,8 +19,8 @@ static int64_t sample(uint64_t *seed, uint64_t range, bool is_skewed)
 	return (int64_t)(is_skewed ? x << rnd(seed) % 20 * (rnd(seed) % 8 == 0) : x) - 300;
 }
 
-/* Against a full sort, on samples with many ties, few and many; the sample stays the
- * same but for its order.
+/* Compares quantiles with those of a full sort, on small and large samples with many ties.
+ * Only the order of the sample may change.
  */
 TEST(quantiles_match_a_full_sort)
 {

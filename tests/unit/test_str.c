@@ -103,7 +103,7 @@ TEST(texts_are_the_same_packed_and_unpacked)
 	nsx_strings_free(s);
 }
 
-/* Their slots are of one byte, of two, of three. */
+/* The sizes make slots of one, two and three bytes. */
 TEST(closed_tables_of_any_size_find_theirs_and_nothing_else)
 {
 	static const unsigned sizes[] = {1, 2000, 40000, 1100000};

@@ -326,7 +326,9 @@ TEST(a_window_is_a_cut_of_the_whole)
 	margin_rows = 1;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		compare_windows(names[i]);
-	/* Their calls are all of the sample by which clocks are judged. */
+	/* These fixtures have so few calls that all of them are in the sample by which clocks are
+	 * judged.
+	 */
 	assert_true(compare_windows("iterations_nvtx") > 0);
 	assert_true(compare_windows("run_phases") > 0);
 }
@@ -344,7 +346,9 @@ static struct nsx_facts *find_facts(const struct nsx_trace *t)
 	return f;
 }
 
-/* Of one stream that waits for another no window's end tells. */
+/* Maps causes that a window cannot distinguish to one: near its ends it may not show the stream
+ * for which another stream waits.
+ */
 static unsigned told_cause(const struct nsx_idle_piece *p)
 {
 	return p->cause == NSX_CAUSE_STREAM_WAIT || p->cause == NSX_CAUSE_DISPATCH ?

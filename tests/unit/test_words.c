@@ -61,7 +61,7 @@ TEST(instants)
 	assert_string_equal(nsx_text_instant(a, 7, 9), "0.000000007s");
 }
 
-/* What is printed, read again, holds the window. */
+/* A window that is printed and read again contains the original window. */
 TEST(windows_hold_what_they_name)
 {
 	uint64_t seed = 7;

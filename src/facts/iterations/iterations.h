@@ -81,7 +81,7 @@ int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err);
 
 /* Fills ops, ops_at, gpu_ns and main_stream; t, f and a must be set. */
 int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err) NSX_CHECKED;
-/* The same, and fills v with all ways, best first. Owner of v: the caller, free(). */
+/* Calls nsx_group_work and fills v with all ways, best first. Owner of v: the caller, free(). */
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err);
 
 /* The distinct ways: the best candidate of each, with its score over all processes. No way

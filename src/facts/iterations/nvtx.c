@@ -12,7 +12,7 @@
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 
-#define MIN_LISTED 0.1 /* least score */
+#define MIN_LISTED 0.1 /* a way with a lower score is not listed */
 #define WHOLE 0.95 /* coverage of all work                                  */
 #define NAMED 0.8 /* regularity granted to steps by name that contain all work */
 

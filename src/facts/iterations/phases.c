@@ -10,15 +10,15 @@
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"
 
-#define PAUSE_SHARE 0.5	 /* of the shorter side, for a cut                */
-#define LEAST_SHARE 0.01 /* of the window, for a phase                    */
+#define PAUSE_SHARE 0.5	 /* a cut needs a pause of this share of its shorter side */
+#define LEAST_SHARE 0.01 /* a phase takes at least this share of the window */
 #define IDLE_SHARE 0.98	 /* idle share of a start-up                      */
 #define IDLE_ENOUGH 0.5	 /* ... if there is hardly any work               */
 enum {
 	RECURS = 3, /* this many long pauses (or half as long) belong to the loop */
 	MIN_WORK_NS = 100000, /* on any GPU; less is hardly any work         */
 	REPEATS = 4, /* executions of a kernel that make a loop              */
-	NSLICES = 16, /* of the window; work in a quarter of them is continuous */
+	NSLICES = 16, /* slices of the window; work in a quarter of them is continuous */
 };
 
 const char *const nsx_phase_names[NSX_NPHASE_KINDS] = {

@@ -14,13 +14,14 @@ enum {
 	MAX_LEVELS = 5,
 	MAX_RANGES = 1024, /* on a level; with more they are no phases       */
 	MAX_PHASES = 16,
-	MIN_OPS = 32, /* of a phase; fewer are a single library call          */
+	MIN_OPS = 32, /* operations of a phase; fewer are a single library call */
 	RETURNS = 3, /* this many ranges of one name are iterations          */
 };
-#define LEAST_SHARE 0.01  /* of the work, for a phase                     */
-#define MOST_SHARE 0.9	  /* of the work in one range, to look inside     */
-#define ENOUGH_SHARE 0.5  /* of the work that phases must contain         */
-#define COPIES_SHARE 0.95 /* of the work, for a phase that only copies in */
+/* Shares of the work */
+#define LEAST_SHARE 0.01  /* a phase contains at least this much          */
+#define MOST_SHARE 0.9	  /* a range with more is split into its inner ranges */
+#define ENOUGH_SHARE 0.5  /* all phases together contain at least this much */
+#define COPIES_SHARE 0.95 /* a phase that only loads data consists of copies to this extent */
 
 struct level {
 	const struct nsx_trace *t;

@@ -424,7 +424,7 @@ static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 	return 0;
 }
 
-/* Cuts idle time of all devices from both ends. */
+/* Shrinks a window to begin and end where some device is busy. */
 static struct nsx_window trim(const struct nsx_facts *f, const struct nsx_window *w)
 {
 	struct nsx_window ret = {w->end_ns, w->start_ns};

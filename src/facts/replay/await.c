@@ -8,9 +8,9 @@
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-#define WAKES 0.1 /* of a gap: latest end after the work */
-#define IDLES 0.1 /* of a gap: most idle GPU time */
-#define MOST 0.75 /* of a thread's time between calls */
+#define WAKES 0.1 /* a wait ends at most this share of the gap after the work */
+#define IDLES 0.1 /* the GPU is idle for at most this share of the gap */
+#define MOST 0.75 /* waits fill this share of the gaps of a thread that waits so */
 enum {
 	LEAST_NS = 50000, /* shorter gaps are ordinary code between calls */
 	OFTEN = 3,

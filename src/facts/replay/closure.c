@@ -6,7 +6,7 @@
 #include <math.h>
 #include "facts/replay/pass.h"
 
-enum { MAX_LOST_GRAPHS = 5 }; /* of 100 launches */
+enum { MAX_LOST_GRAPHS = 5 }; /* percentage of launches */
 
 /* The chain -------------------------------------------------------------------*/
 

@@ -22,8 +22,8 @@
 #define ALIKE_NS 500	  /* smaller differences of scatter mean nothing      */
 #define FAR 0.95
 #define DEFAULT_GAP_NS 1200 /* between operations of a stream                */
-#define LAUNCH_NS 2500	    /* from the end of a launch call to the start     */
-#define DEP_NS 2000	    /* most from one stream to another               */
+#define LAUNCH_NS 2500	    /* from the end of a launch call to the start of its kernel */
+#define DEP_NS 2000	    /* longest delay between dependent operations of two streams */
 #define NEAR_NS 15000	    /* starting this soon after another's end may mean waiting
 			       for it                                        */
 enum { MIN_SAMPLES = 3, MIN_ANY = 5, DEEP = 200, FIRST_LAUNCHES = 500,

@@ -19,8 +19,8 @@ enum {
 	RECENT = 32,   /* streams examined by a wait for all, latest first */
 	NEAR = 40, FAR = 1000, /* earlier calls searched for a record that the export
 				  lacks                                      */
-	MANY_STREAMS = 16,     /* of one context, besides the null stream    */
-	MANY_LINKS = 64,       /* of one operation                           */
+	MANY_STREAMS = 16,     /* streams of one context, besides the null stream */
+	MANY_LINKS = 64,       /* links of one operation */
 	MIN_QUERIES = 4,
 };
 

@@ -13,7 +13,7 @@
 
 enum {
 	MAX_ROUNDS = 40, LOOK_AHEAD = 4096,
-	PAUSE = 100, /* of the window; shorter pauses are none               */
+	PAUSE = 100, /* a pause up to 1 / PAUSE of the window is ignored */
 };
 
 struct keys {
@@ -313,8 +313,9 @@ static int sort_steps(struct build *b, const struct keys *k, struct nsx_err *err
 	return 0;
 }
 
-#define ROOM 1.1 /* times the multiprocessors: about one block on each */
-#define FEW 0.5	 /* of the multiprocessors: leaves room for another kernel    */
+#define ROOM 1.1 /* kernels that need up to this many times the multiprocessors fit beside each
+		    other: about one block on each */
+#define FEW 0.5	 /* a kernel on this share of the multiprocessors leaves room for another */
 
 /* Lanes ------------------------------------------------------------------------*/
 

@@ -29,7 +29,7 @@ struct edit {
 	double transfer; /* of a collective, relative to the recording       */
 	double pieces;	 /* number of pieces in which ranks take turns; INFINITY: no
 			    waiting; 0: as recorded                          */
-	int64_t turn_ns; /* most of a wait that is for its turn              */
+	int64_t turn_ns; /* the longest part of a wait that is a wait for its turn */
 };
 
 static inline int64_t divided(int64_t ns, double by)

@@ -13,7 +13,7 @@
 /* Calls weigh less than operations, as their replay is cheaper. */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
 
-#define ALIKE 0.01 /* of an iteration: closer averages are equal */
+#define ALIKE 0.01 /* averages that differ by less of an iteration are equal */
 enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* limits of the lengths and places that
 						  find_alike tries */
 
@@ -45,7 +45,7 @@ static struct nsx_window pick_widen(const struct nsx_trace *t, struct nsx_window
 {
 	int64_t left = inner.start_ns - outer.start_ns;
 	int64_t right = outer.end_ns - inner.end_ns;
-	int lo = 0, hi = 1 << 20; /* in 1 / (1 << 20) of the room */
+	int lo = 0, hi = 1 << 20; /* shares of the room, in units of 1 / (1 << 20) */
 
 	while (lo + 1 < hi) {
 		int mid = (lo + hi) / 2;

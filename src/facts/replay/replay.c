@@ -10,8 +10,8 @@ enum {
 	LEAST_OPS = 1 << 14, USUAL_OPS = 1 << 17, MOST_OPS = 1 << 27,
 	PART = 8, /* 1 / PART of the trace is replayed, within limits        */
 };
-#define NEARLY 0.8 /* of the largest gain of a set */
-#define WORTH 0.003	 /* of the window: smaller gains are not reported    */
+#define NEARLY 0.8 /* the main set is chosen if it gains this share of the largest gain */
+#define WORTH 0.003	 /* a gain below this share of the window is not reported */
 #define MOST_TIME_NS (INT64_C(1) << 52) /* sum over all events              */
 
 const char *const nsx_closure_names[] = {

@@ -117,8 +117,8 @@ int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
 		      const uint32_t *sets, size_t n, unsigned threads, struct nsx_gain *ret,
 		      struct nsx_err *err) NSX_CHECKED;
-/* The same with less than half of the work, but sets only gain_ns, share and touched. All
- * plans must begin with the same nshared changes.
+/* Like nsx_replay_prices with less than half of the work, but sets only gain_ns, share and
+ * touched. All plans must begin with the same nshared changes.
  */
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
 		     const uint32_t *sets, size_t n, size_t nshared, unsigned threads,

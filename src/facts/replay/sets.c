@@ -17,12 +17,12 @@
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
-#define AS_OFTEN 0.9 /* as a share of the other's: replays of graphs that may contain
+#define AS_OFTEN 0.9 /* least ratio of two processes' replays of graphs that may contain
 			communication */
 #define DRIFT 2	      /* limit of the offset's change over half of the iterations,
 			 relative to its change between neighbours */
 #define SLACK_NS 50000 /* shorter gaps are no wait for another process */
-#define STILL 0.001   /* of an iteration: smaller changes are noise */
+#define STILL 0.001   /* a change below this share of an iteration is noise */
 enum {
 	LEAST_PART = 4, /* sets with less work join the set with most */
 	STEPS = 24,	/* iterations needed to judge whether sets keep in step   */

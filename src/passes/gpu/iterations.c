@@ -187,8 +187,9 @@ static const char *const method_words[NSX_NWAYS] = {
 	[NSX_WAY_GAPS] = "pauses between bursts",
 };
 
-/* A smaller drift may be chance, as lengths vary. A steeper line would begin or end below
- * 0, so the lengths follow no line.
+/* Limits of the drift, which is the change of a fitted line from the first iteration to the
+ * last, as a share of the median length. A drift below DRIFT may be chance, because lengths
+ * vary. A line as steep as STEEPEST would begin or end below 0, so the lengths follow no line.
  */
 #define DRIFT 0.1
 #define STEEPEST 2

@@ -17,7 +17,7 @@ static const struct nsx_layout layouts[] = {
 };
 enum { SHOWN = 10 };
 
-#define LEAST_SHARE 0.05 /* of the whole window, that a phase takes to have a ledger */
+#define LEAST_SHARE 0.05 /* a phase that takes less of the window gets no ledger */
 
 /* Phases that are not judged; in pauses no GPU works: they are told by the one that sets the pace.
  */

@@ -372,8 +372,8 @@ static double ms(int64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* Half of the cost and half of the time as a key; what costs comes before what does not.
- * cmp_sites compares the rest.
+/* A sort key made of half of the cost and half of the time. Sites with a cost come before
+ * those without. cmp_sites compares the rest.
  */
 static int64_t call_sites_key_of(const void *site, void *sites)
 {
