@@ -1,6 +1,6 @@
 #!/bin/sh
-# All tests, suite by suite, side by side: one more than there are processors, as
-# some wait. What a suite prints is printed whole when it has ended. Each ends with
+# Runs all suites. The number of suites that run at once is one more than the processors, because
+# some suites wait. The output of a suite is printed in one piece at its end. Each ends with
 # "NAME: N passed, N failed [, N skipped]", and the last line is the sum; before it
 # stand the five that took longest.
 # usage: run.sh BUILD_DIR

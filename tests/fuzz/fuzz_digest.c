@@ -1,8 +1,8 @@
-/* fuzz_digest.c - any bytes as a file of digests, or as what ranks did.
+/* fuzz_digest.c - reads bytes as a file of digests, or makes digests of ranks from them.
  *
- * The first byte says which (bit 0: a file), and of how many ranks (bits 1 and
- * 2).  Ranks are made of numbers that follow, sealed, written and read: they must
- * come back.  Whatever can be read must give a report.
+ * Bit 0 of the first byte chooses a file of digests, and bits 1 and 2 the number of ranks. Ranks are
+ * made of the numbers that follow. They are sealed, written and read, and must be unchanged.
+ * Every file that can be read must give a report.
  */
 #include "fuzz.h"
 #include "fleet/report.h"

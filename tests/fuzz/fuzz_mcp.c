@@ -1,7 +1,7 @@
-/* fuzz_mcp.c - bytes as the lines of a client of the server for agents.
+/* fuzz_mcp.c - sends bytes to the server for agents as lines of a client.
  *
- * Whatever is sent, each line that comes back is a message of JSON-RPC 2.0, and none
- * holds what a trace keeps for itself.
+ * Each line of the answer must be a message of JSON-RPC 2.0, and none may contain the private parts
+ * of a trace.
  */
 #include <sys/mman.h>
 #include "agent/mcp.h"

@@ -1,7 +1,7 @@
-/* fuzz_nsysrep.c - any bytes as a report of nsys.
+/* fuzz_nsysrep.c - reads bytes as a report of nsys.
  *
- * What does not begin as a report does gets its first line, so that mutations need not
- * find it.  Whatever can be read must give a database whose tables can be read.
+ * Bytes that do not begin like a report get its first line, so that mutations need not find it.
+ * Every report that can be read must give a database whose tables can be read.
  */
 #include "fuzz.h"
 #include "nsysrep/nsysrep.h"

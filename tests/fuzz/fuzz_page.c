@@ -2,9 +2,9 @@
  *
  * The first byte chooses page size (bits 0, 1), whether SQLite reads the same
  * (bit 2) and the reserved tail (bits 3 to 7); the rest are the pages from the
- * second on, which is the root.  Page 1 is made good, so that the bytes meet
- * the tree and the records, not the header check.  What both readers take for
- * sound must be the same rows.
+ * second on, which is the root.  Page 1 is made valid, so that the bytes test the
+ * tree and the records, and not the check of the header.  If both readers accept the pages, they
+ * must give the same rows.
  */
 #include <sqlite3.h>
 #include <sys/mman.h>

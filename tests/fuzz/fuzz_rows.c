@@ -1,9 +1,9 @@
-/* fuzz_rows.c - bytes edit a sound trace: which rows, columns and tables are
- * there, and what their cells hold.
+/* fuzz_rows.c - edits a valid trace: rows, columns and tables are added and
+ * removed, and cells are changed.
  *
- * Byte 0 chooses one of bases.h, byte 1 how it is read, the rest are edits as
- * SQL.  Half the kinds of new values keep to what the column or the trace
- * holds, so that rows still belong together; the others are hostile.
+ * Byte 0 chooses a trace of bases.h, and byte 1 how it is read. The others are edits, made in
+ * SQL.  Half of the kinds of new values come from the same column or trace, so that rows still
+ * belong together. The other kinds are hostile.
  */
 #include <sqlite3.h>
 #include "bases.h"

@@ -1,10 +1,10 @@
-/* mkseeds.c - what the fuzz targets start from, made when they are built.
+/* mkseeds.c - makes the inputs from which the fuzz targets start, when these are built.
  *
  * usage: mkseeds OUT_DIR FIXTURE.sqlite...
  *
  * OUT_DIR/TARGET/ gets inputs, OUT_DIR/TARGET.dict words for libFuzzer.
- * Fixtures are made lean, as small files are quick: no table without rows, none
- * that the program does not know, pages of 512 bytes.
+ * Fixtures are made small, because small files are read quickly: tables without rows and tables
+ * that the program does not know are dropped, and pages have 512 bytes.
  */
 #include <libgen.h>
 #include <sqlite3.h>

@@ -1,11 +1,11 @@
-/* prop_sql.c - every query gives what its analysis gives.
+/* prop_sql.c - every query gives the rows of its analysis.
  *
  * usage: prop_sql TRACE...
  *
  * Each trace is explained, then each query whose head names a table
- * ("-- @table KEY") is run on a connection that has nothing of ours but what
- * one script of all queries makes for them.  Its rows and the table's must be
- * the same multiset on the columns both have: integers and text exactly, reals
+ * ("-- @table KEY") is run on a connection whose only tables of ours are those that
+ * one script of all queries makes.  The rows of the query and of the table must be
+ * the same multiset in the columns that both have: integers and text exactly, reals
  * to 1e-9.  Queries of analyses that could not be computed must still prepare.
  */
 #include <math.h>

@@ -1,12 +1,14 @@
-/* prop_verdict.c - what must hold of any trace's verdict.
+/* prop_verdict.c - properties that the verdict of every trace must have.
  *
  * usage: prop_verdict FOLDER|TRACE...
  *
- * The six classes of a device add up to the window; its idle pieces touch
- * within a gap and add up to its idle time; the rows of the critical path add
- * up to the window of the limiting GPU; the disjoint headrooms of at most ten
- * findings do not exceed it; iterations of one device do not overlap.  All of
- * it for the whole trace and again for the middle third of it.
+ * - The six classes of a device add up to the window.
+ * - Its idle pieces touch within a gap and add up to its idle time.
+ * - The rows of the critical path add up to the window of the limiting GPU.
+ * - There are at most ten findings, and their disjoint headrooms do not exceed that window.
+ * - Iterations of one device do not overlap.
+ *
+ * All is checked for the whole trace and for its middle third.
  */
 #include <inttypes.h>
 #include "facts/ledger.h"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What is no export, cannot be read, or cannot be written: one line on stderr,
-# the right exit code, nothing created, nothing lost, the input unchanged.
+# Input that is no export or cannot be read, and output that cannot be written. The program must
+# print one line on stderr, end with the right exit code, create and delete nothing, and leave the
+# input unchanged.
 # usage: bad_input.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 good=$b/fixtures/synthetic.sqlite

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Baselines: set, list, show, accept, and diff --against; and what is promised, written
-# to a ledger and summed up.
+# Baselines: set, list, show, accept, and diff --against. Promised gains are written to a ledger and
+# summed up.
 # usage: baseline.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 says() { # PATTERN COMMAND...: it succeeds, and says so

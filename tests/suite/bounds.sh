@@ -1,9 +1,9 @@
 #!/bin/sh
-# No output without a bound: a trace whose 120 000 kernels all differ in their
-# grids has as many kernel shapes; the table holds the dearest of them and one row
-# for the rest, and all with --all-rows. A job of 100 050 steps has as many rows.
-# Nor time without one: 10 000 processes take some times as long as two, not the
-# product of rows and threads (19 times, once).
+# Every output has a bound. A trace of 120 000 kernels with different grids has as many kernel
+# shapes: the table holds the most expensive ones and one row for the rest, or all with
+# --all-rows. A job of 100 050 steps is bounded in the same way.
+# Time has a bound, too: 10 000 processes may take a few times as long as two. A loop over rows
+# times threads would exceed it: it once took 19 times as long.
 # usage: bounds.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -o gen "$tests"/bench/gen*.c -lsqlite3 -lm &&

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The commands that show what is in a file. (Their lists of analyses grow: only
-# what does not change with them is compared.)
+# The commands that show the contents of a file. Their lists of analyses grow, so only the parts
+# that do not depend on these lists are compared.
 # usage: commands.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 out=$work/out

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Random damage (bytes, pages, a cut) in copies of exports: no crash, no hang
-# (10 times the normal CPU time), and every answer is one line (3) or a report,
-# with sums that SQLite gives for the damaged file, too, or a new warning. A cut
-# file says how much is there. DAMAGES=10000 for the long version.
+# Random damage (bytes, pages, a cut) in copies of exports. The program must neither crash nor hang
+# (use 10 times the normal CPU time). It prints an error of one line (exit code 3) or a report. The
+# sums of the report are those that SQLite computes from the damaged file, or there is a new
+# warning. For a cut file the message says how much of it is there. DAMAGES=10000 runs longer.
 # usage: damage.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 files="$b/fixtures/synthetic.sqlite $b/fixtures/era_v3_25.sqlite"

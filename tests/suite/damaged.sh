@@ -1,7 +1,7 @@
 #!/bin/sh
-# A damaged page of every table that is read, in turn: the report says so, on stderr too,
-# and exits with 4; every answer, digest, comparison and conversion that rests on the
-# table does the same, and none ends without a result. A cut file leads the report.
+# Damages one page of each table in turn. The program says so in the report and on stderr, and exits
+# with 4. So does every answer, digest, comparison and conversion that uses the table, and all of
+# them still give a result. That a file was cut is the first thing that the report says.
 # usage: damaged.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python3 -B - "$prog" "$fix" <<'P'

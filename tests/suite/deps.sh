@@ -1,6 +1,6 @@
 #!/bin/bash
-# What tests/deps.sh says before it installs, and where it may not, on a machine of
-# stubs that has no compiler.
+# The messages of tests/deps.sh before it installs, and where it may not install. The machine is
+# imitated by stubs, without a compiler.
 # usage: deps.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 mkdir bin

@@ -1,8 +1,8 @@
 #!/bin/sh
 # shellcheck disable=SC2086  # $check is a program and its script
-# `diff`: planted changes land in their rows; rows add up on all pairs that can be
-# made; a capture against itself is zero; two halves of one capture are no
-# regression; row order and threads change no byte; bad input is one line.
+# `diff` shows planted changes in the right rows. On every pair of traces the rows add up. A capture
+# compared with itself shows no change, and two halves of one capture are no regression. Row order
+# and the number of threads change no byte. Bad input gives an error of one line.
 # usage: diff.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 check="python3 $tests/diff/check.py"

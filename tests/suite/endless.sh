@@ -1,7 +1,6 @@
 #!/bin/sh
-# Whatever is sent ends: one SELECT of which a single step takes for ever, one that
-# takes all memory, expressions that never match; and a signal ends the program
-# whatever it does.
+# Every request ends: a SELECT of which a single step would take for ever, a SELECT that takes all
+# memory, and expressions that never match. A signal ends the program at any moment.
 # usage: endless.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python3 -B - "$prog" "$fix" "$tests/mcp" <<'P'

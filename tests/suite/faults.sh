@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every allocation sized by data fails in turn: one line that says so, no crash,
-# nothing left behind. `make test-programs` links a program that counts them.
+# Every allocation whose size depends on data fails in turn. The program must say so in one line,
+# without a crash, and leave nothing behind. `make test-programs` links a program that counts them.
 # STEP=1 tries each.
 # usage: faults.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whose files are whose: nothing of the user's is written, moved or removed,
-# whatever the folder holds and whenever the run dies; ours is replaced.
+# The program replaces its own files. It never writes, moves or removes a file of the user,
+# whatever the folder contains and whenever the run is killed.
 # usage: files.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 trace=$b/fixtures/synthetic.sqlite

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every JSON document that tests hold or programs give is as `schema-json` says,
-# and one with another key or type is not, by an independent validator.
+# An independent validator accepts every JSON document of the goldens and of the programs by the
+# schema of `schema-json`. It refuses a document with another key or type.
 # usage: json_schema.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 m=$b/npm-ajv

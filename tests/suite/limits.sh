@@ -1,7 +1,7 @@
 #!/bin/sh
-# Too few file descriptors, too little memory, no more threads, files that may
-# not grow, a disk that is full: the answer is the right one, one line (3), or a
-# report with a warning (4), and what is asserted of io_faults holds.
+# Too few file descriptors, too little memory, no more threads, files that may not grow, a full
+# disk. The program gives the right answer, an error of one line (exit code 3), or a report with a
+# warning (exit code 4). Input and output must be as in io_faults.sh.
 # STEP=1 tries more sizes.
 # usage: limits.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Static checks that take seconds: warnings of each compiler that is here, as
-# errors, over every C file; the hardening of the program; cppcheck; the
-# scripts; the layers of the tree; one user a library; sizes of files.
+# Static checks that take seconds: every C file without warnings by each installed compiler, the
+# hardening of the program, cppcheck, the shell scripts, the layers of the folders, the rule that
+# only one file uses a library, and the sizes of files.
 # tests/lint.sh adds clang-tidy.
 # usage: lint.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"

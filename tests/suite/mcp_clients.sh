@@ -1,6 +1,6 @@
 #!/bin/bash
-# The server through the clients of others: the protocol's own SDK and inspector,
-# of fixed versions, from npm, with the node that they need. What npm cannot give is skipped.
+# The server tested with clients of others: fixed versions of the protocol's SDK and inspector from
+# npm, with the version of node that they need. A client that npm cannot deliver is skipped.
 # usage: mcp_clients.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 m=$b/npm-mcp

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Captures of a real GPU, with and without a known fault (measured/README.md): the
-# fault is named first, it is said to cost what it was measured to cost, and nothing
-# else is reported but what remains without it. Of other findings count those that a
-# replay prices and that are not of low severity.
+# Captures of a real GPU, with and without a known fault (measured/README.md). The report of the
+# capture with the fault names it first, at the cost that was measured. Any other finding must also
+# be in the report of the capture without the fault. Findings that no replay prices, and those of
+# low severity, are not considered.
 # usage: measured.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 ln -s "$tests/fixtures/_schema" _schema

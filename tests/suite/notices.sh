@@ -1,8 +1,8 @@
 #!/bin/sh
 # shellcheck disable=SC2086  # options of a case are several words
-# Findings and gates for a pipeline: annotations of GitHub, GitLab's report of code
-# quality, JUnit's XML and SARIF keep the main rules of their formats, whatever names a
-# trace has, and say the same.
+# Findings and gates in the formats of pipelines: annotations of GitHub, the code quality report of
+# GitLab, JUnit XML and SARIF. Each keeps the main rules of its format, whatever names a trace
+# contains, and all give the same findings.
 # usage: notices.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 cat >check.py <<'P'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Reports of nsys are read as they are: rows of a small one by hand, damage of every
-# kind, and, where real ones with NVIDIA's own exports are, the same rows in the same
-# order.
+# Reading .nsys-rep files without nsys. A small file gives the rows worked out by hand. Damage of
+# every kind is handled. Where real reports and their exports by NVIDIA are at hand, both give the
+# same rows in the same order.
 # usage: nsysrep.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 reports=${NSX_REPORTS:-$root/../shared/reports}

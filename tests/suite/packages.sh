@@ -1,8 +1,8 @@
 #!/bin/bash
-# Packages: the static program where nothing else is; with DEB=1 (minutes, and
-# root) also the Debian package, installed into a system of its own by debootstrap
-# where that can be had, and removed again; with CONTAINER=1 (the same) the container
-# image, by buildah, on a base made by debootstrap where none can be fetched.
+# Packages. The static program runs in an empty root folder. With DEB=1, which takes minutes and
+# needs root, the Debian package is installed into a system made by debootstrap, if that is
+# available, and removed again. With CONTAINER=1, under the same conditions, buildah makes the
+# container image, on a base made by debootstrap where none can be fetched.
 # usage: packages.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 cd "$root" || exit 1

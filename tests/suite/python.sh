@@ -1,6 +1,6 @@
 #!/bin/sh
-# The Python package as a stranger installs it: `pip install ./python` without an
-# index; findings, tables and documents are those of the report; the notebook runs.
+# The Python package, installed by `pip install ./python` without an index. Its findings, tables and
+# documents are those of the report, and the notebook runs.
 # usage: python.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python=python3

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What README.md and docs/diff.md show is what the program prints: blocks that begin with "$" are
-# run on the public captures they come from, and tables of `diff` stand in diff.md.
+# README.md and docs/diff.md show the real output of the program. Blocks that begin with "$" are run
+# on the public captures from which they come, and the tables of `diff` are those in diff.md.
 # usage: readme.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 [ -f "$traces/mfu_2gpu_before.sqlite" ] || { skipped "no traces at $traces: README not compared"; exit; }

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Every line for nsys that a report of a trace made by 2023.4.4 gives is one that
-# the real 2023.4.4 understands (where it can be had); README has only options
-# that the table has.
+# The reports of traces made by nsys 2023.4.4 contain command lines for nsys. The real 2023.4.4, if
+# available, must understand each of them. README.md names only options of the table.
 # usage: recapture.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 nsys_dir=$(realpath -m "${NSX_NSYS_DIR:-$b/nsys}")

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What `schema` says an analysis can do and what the report has agree, on every
-# fixture and real trace: no means no result; yes means a result, unless the
-# report blames what the rows hold, which `schema` does not read.
+# `schema` and the report agree for every fixture and real trace. Where `schema` says that an
+# analysis cannot run, the report has no result of it. Otherwise there is a result, unless the
+# report says that the contents of the rows prevent one, which `schema` does not read.
 # usage: schema.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 # shellcheck source=../inputs.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Nothing that may hold a secret goes from a trace into a report: markers are
-# planted everywhere an export keeps environment, commands, hosts, users, paths.
+# No secret goes from a trace into a report. Markers are planted wherever an export keeps the
+# environment, commands, hosts, users and paths.
 # usage: secrets.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 f=$b/fixtures/secrets.sqlite

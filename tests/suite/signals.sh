@@ -1,6 +1,6 @@
 #!/bin/sh
-# SIGINT and SIGTERM at random moments: afterwards the old report is there
-# whole, or the new one, and nothing else. ROUNDS=1000 for the long version.
+# SIGINT and SIGTERM at random moments. Afterwards either the complete old report or the complete
+# new one is there, and no other file. ROUNDS=1000 runs longer.
 # usage: signals.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 f=$traces/rtx3070ti_training.sqlite; [ -f "$f" ] || f=$b/fixtures/fed_dense.sqlite

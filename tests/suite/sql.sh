@@ -1,6 +1,6 @@
 #!/bin/sh
-# Queries: each gives the rows of its analysis (prop_sql), and what --explain
-# prints runs in the sqlite3 shell as it is.
+# Each query gives the rows of its analysis (prop_sql), and the SQL that --explain prints runs in
+# the sqlite3 shell unchanged.
 # usage: sql.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 # shellcheck source=../inputs.sh

@@ -1,6 +1,6 @@
-/* Ten launch shapes on an H100's multiprocessor, worked out by hand with
- * NVIDIA's rules (fixture occupancy.sql has the same), and what older and
- * other ones do differently.
+/* test_occupancy.c - occupancy of ten launch shapes on a multiprocessor of an H100, worked out by
+ * hand with NVIDIA's rules (fixture occupancy.sql has the same shapes), and of shapes on
+ * multiprocessors with other limits.
  */
 #include "../testlib.h"
 #include "facts/occupancy.h"

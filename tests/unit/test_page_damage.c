@@ -1,6 +1,6 @@
-/* test_page_damage.c - the page decoder and damaged files: it ends, stays in
- * bounds, delivers the rows before the damage, and where both backends find
- * nothing wrong they agree.  SEED and ROUNDS come from the environment.
+/* test_page_damage.c - the page decoder on damaged files. It ends, stays in bounds, and
+ * delivers the rows before the damage. Where both backends find nothing wrong, they give the same
+ * rows.  SEED and ROUNDS come from the environment.
  */
 #include "scan_compare.h"
 #include "sqlite/page_tree.h"

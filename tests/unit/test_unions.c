@@ -1,5 +1,5 @@
-/* The partition of any window, and the work in it, against sums over all work:
- * of a device with more of it than a mark or a block holds.
+/* test_unions.c - the partition of a window and the work in it, against sums over all operations.
+ * The device has more operations than a mark or a block holds.
  */
 #include "../testlib.h"
 #include "facts/facts.h"

@@ -1,5 +1,5 @@
-/* test_window.c - with a window rows far from it are not read: what is left of it,
- * and what is told of the whole file, is what a cut of the whole trace leaves.
+/* test_window.c - with a window, rows far from it are not read. The loaded part, and the
+ * figures of the whole file, must equal those of the whole trace cut to the window.
  *
  * usage: test_window FIXTURES
  */

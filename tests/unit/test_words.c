@@ -1,5 +1,5 @@
-/* Figures as a person reads them: three digits, the unit that fits, and windows
- * that are never shorter than what they name.
+/* test_words.c - figures as text: three digits in a suitable unit, and windows that are never
+ * shorter than the spans that they name.
  */
 #include "../testlib.h"
 #include <stdio.h>
