@@ -97,7 +97,7 @@ static int ask_sql_create_views(const struct nsx_sql *s, struct nsx_err *err)
 
 /* Strings that events refer to -------------------------------------------------------*/
 
-static void use(uint8_t *used, const struct nsx_trace *t, nsx_str name)
+static void note_name(uint8_t *used, const struct nsx_trace *t, nsx_str name)
 {
 	if (!strchr(nsx_text(t, name), '/'))
 		used[name] = 1;
@@ -114,7 +114,7 @@ static void note_used(const struct nsx_trace *t, uint8_t *used)
 	for (size_t i = 0; i < t->nosrt_sums; i++)
 		used[t->osrt_sum[i].name] = 1;
 	for (uint32_t i = 0; i < t->nthreads; i++)
-		use(used, t, t->thread[i].name);
+		note_name(used, t, t->thread[i].name);
 }
 
 /* Whether the text, or its normalised form, is used. */

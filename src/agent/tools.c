@@ -247,7 +247,7 @@ static bool is_allowed(void *ctx, const char *path)
 	return nsx_roots_find(ctx, path, real) == NSX_PLACE_INSIDE;
 }
 
-static int tools_load(struct call *c, struct nsx_err *err)
+static int load_trace(struct call *c, struct nsx_err *err)
 {
 	const char *path = NULL;
 	struct nsx_loaded *l;
@@ -273,7 +273,7 @@ static const struct nsx_question *question_of(const struct call *c)
 }
 
 /* Compares two sides. The suggested next questions name the traces as the caller named them. */
-static int tools_compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
+static int compare_sides(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct list *before = &c->list[A_BEFORE], *after = &c->list[A_AFTER];
 	const char *named[] = {after->v[0], before->v[0]};
@@ -322,11 +322,11 @@ static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err 
 
 	switch (c->tool) {
 	case NSX_TOOL_diff:
-		return tools_compare(c, ret, err);
+		return compare_sides(c, ret, err);
 	case NSX_TOOL_fleet:
 		return compare_ranks(c, ret, err);
 	case NSX_TOOL_capture:
-		if (c->str[A_TRACE] && tools_load(c, err))
+		if (c->str[A_TRACE] && load_trace(c, err))
 			return err->rc;
 		return nsx_answer_capture(c->str[A_PRESET], c->trace ? c->trace->report : NULL,
 					  ret, err);
@@ -335,7 +335,7 @@ static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err 
 		if (!q || (c->tool == NSX_TOOL_ask && is_asked_elsewhere(q)))
 			return nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; see the list of "
 					"'question'", c->str[A_QUESTION]);
-		if (tools_load(c, err))
+		if (load_trace(c, err))
 			return err->rc;
 		return nsx_ask(&c->trace->subject, q,
 			       c->tool == NSX_TOOL_sql ? c->str[A_SQL] :
@@ -366,7 +366,7 @@ static void put_content(const struct call *c, const struct nsx_jsonw *doc,
 	nsx_buf_done(&copy);
 }
 
-static int reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
+static int write_reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	struct nsx_reply r = {
 		.trace = c->str[A_TRACE], .budget = c->budget,
@@ -492,7 +492,7 @@ int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 	int rc = tools_read_args(&c, err);
 
 	if (!rc)
-		rc = reply(&c, w, err);
+		rc = write_reply(&c, w, err);
 	if (rc && rc != NSX_E_STOP) {
 		tools_refuse(&c, err, w);
 		rc = 0;

@@ -37,7 +37,7 @@ static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
 	       nsx_tracks_group(&c->tracks, NSX_G_GPU, process, device, &ret->group, err);
 }
 
-static int counters_tell(struct series *s, struct nsx_err *err)
+static int write_value(struct series *s, struct nsx_err *err)
 {
 	struct nsx_val v = {.type = NSX_V_I64, .u.i = s->now};
 	struct nsx_conv *c = s->c;
@@ -60,9 +60,9 @@ static int counters_tell(struct series *s, struct nsx_err *err)
 
 /* Adds a step; steps come in time order. Those before the converted part make up its first value.
  */
-static int counters_step(struct series *s, int64_t at_ns, int64_t by, struct nsx_err *err)
+static int add_counter_step(struct series *s, int64_t at_ns, int64_t by, struct nsx_err *err)
 {
-	int rc = at_ns > s->at_ns ? counters_tell(s, err) : 0;
+	int rc = at_ns > s->at_ns ? write_value(s, err) : 0;
 
 	s->at_ns = NSX_MAX(s->at_ns, at_ns);
 	nsx_add_to(&s->now, by);
@@ -89,10 +89,10 @@ static int put_group(struct nsx_conv *c, struct nsx_arena *a,
 	for (size_t i = 0; i < n; i++)
 		live.now += v[i].counts & NSX_STEP_UNMATCHED ? 1 : 0;
 	for (size_t i = 0; i < n; i++)
-		if (counters_step(&bytes, v[i].at_ns, v[i].delta, err) ||
-		    counters_step(&live, v[i].at_ns, v[i].counts & NSX_STEP_ALLOC ? 1 : -1, err))
+		if (add_counter_step(&bytes, v[i].at_ns, v[i].delta, err) ||
+		    add_counter_step(&live, v[i].at_ns, v[i].counts & NSX_STEP_ALLOC ? 1 : -1, err))
 			return err->rc;
-	return counters_tell(&bytes, err) ?: counters_tell(&live, err);
+	return write_value(&bytes, err) ?: write_value(&live, err);
 }
 
 int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
@@ -200,12 +200,12 @@ static int put_queue(struct nsx_conv *c, const struct queue *q, struct nsx_err *
 		int64_t began_ns = nsx_unpack(&q->began, i);
 
 		for (; called < q->n && nsx_unpack(&q->called, called) <= began_ns; called++)
-			if (counters_step(&s, nsx_unpack(&q->called, called), 1, err))
+			if (add_counter_step(&s, nsx_unpack(&q->called, called), 1, err))
 				return err->rc;
-		if (counters_step(&s, began_ns, -1, err))
+		if (add_counter_step(&s, began_ns, -1, err))
 			return err->rc;
 	}
-	return counters_tell(&s, err);
+	return write_value(&s, err);
 }
 
 int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)

@@ -42,7 +42,7 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns)
 }
 
 /* Surveys one slice. */
-static int events_note(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err)
+static int survey_slice(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err)
 {
 	struct nsx_track *t = &c->tracks.tracks[s->track];
 	bool tie = s->start_ns == t->last_start_ns;
@@ -82,7 +82,7 @@ int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_er
 	if (nsx_stopped(err))
 		return err->rc;
 	if (!c->writing)
-		return events_note(c, s, err);
+		return survey_slice(c, s, err);
 	if (c->out->error)
 		return nsx_fail(err, NSX_E_IO, "cannot write");
 	c->lane = pick_lane(c, s, err);

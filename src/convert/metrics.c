@@ -51,7 +51,7 @@ static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-static struct counter *metrics_find(struct metrics *m, int64_t type, int64_t metric,
+static struct counter *find_counter(struct metrics *m, int64_t type, int64_t metric,
 				    struct nsx_err *err)
 {
 	struct counter *c;
@@ -108,7 +108,7 @@ static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	if (v[TYPE].type != NSX_V_I64 || v[METRIC].type != NSX_V_I64 ||
 	    !metrics_is_number(&v[VALUE]))
 		return c->counts->left_out++, 0;
-	counter = metrics_find(m, v[TYPE].u.i, v[METRIC].u.i, err);
+	counter = find_counter(m, v[TYPE].u.i, v[METRIC].u.i, err);
 	if (!counter)
 		return err->rc;
 	goes_on = m->is_open && m->at_ns == s.start_ns &&

@@ -142,7 +142,7 @@ int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s, struct nsx_e
 }
 
 /* Looks an id up without adding it; false: none below cap. */
-static bool names_find(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
+static bool find_id(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
 {
 	struct nsx_key key = {{(uint64_t)id}};
 	struct nsx_err ignored;
@@ -163,7 +163,7 @@ const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n, size_t
 {
 	uint32_t n;
 
-	if (!names_find(x, id, x->cap_text, ret_at) || !x->text[*ret_at])
+	if (!find_id(x, id, x->cap_text, ret_at) || !x->text[*ret_at])
 		return NULL;
 	memcpy(&n, x->text[*ret_at], sizeof(n));
 	*ret_n = n;
@@ -176,6 +176,6 @@ bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v)
 
 	if (v->type == NSX_V_TEXT)
 		return v->len >= n && !memcmp(v->u.p, x->prefix, n);
-	return v->type == NSX_V_I64 && names_find(x, v->u.i, x->cap_flags, &at) &&
+	return v->type == NSX_V_I64 && find_id(x, v->u.i, x->cap_flags, &at) &&
 	       (x->flags[at] & MATCHES);
 }

@@ -91,7 +91,7 @@ static void several_take_clocks(struct several *a, const struct nsx_fleet *f)
 		}
 }
 
-static int several_tie(struct several *a, struct nsx_err *err)
+static int align_clocks(struct several *a, struct nsx_err *err)
 {
 	struct nsx_fleet *f = NULL;
 	uint32_t nhosts = 0;
@@ -160,7 +160,7 @@ int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = read_trace(&a, i, threads, err);
 	if (!rc)
-		rc = several_tie(&a, err);
+		rc = align_clocks(&a, err);
 	if (!rc)
 		place_all(&a, ret);
 	for (size_t i = 0; i < a.nranks; i++)

@@ -186,7 +186,7 @@ static int cmp_dear(const void *a, const void *b, void *table)
 }
 
 /* kept[i]: row i is written. Owner: the caller, free(). */
-static bool *csv_choose(const struct nsx_table *t, const struct nsx_bound *b, struct nsx_err *err)
+static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, struct nsx_err *err)
 {
 	bool *kept = nsx_try_alloc(t->nrows, sizeof(*kept), t->layout->csv, err);
 	size_t *order = nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv, err);
@@ -257,7 +257,7 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 
 	/* A table with packed rows already holds no more than the limit. */
 	if (t && bound && bound->max_rows && t->nrows > bound->max_rows) {
-		kept = csv_choose(t, bound, err);
+		kept = choose_rows(t, bound, err);
 		if (!kept)
 			return err->rc;
 	}

@@ -167,7 +167,7 @@ static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
 		}
 }
 
-static int json_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
+static int finish_document(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);
@@ -209,7 +209,7 @@ int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
 	nsx_scripts_free(scripts);
-	return json_finish(w, out, err);
+	return finish_document(w, out, err);
 }
 
 int nsx_emit_json_section(const struct nsx_section *s, FILE *out, struct nsx_err *err)
@@ -217,7 +217,7 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out, struct nsx_err
 	struct nsx_jsonw *w = json_document();
 
 	write_content(w, s);
-	return json_finish(w, out, err);
+	return finish_document(w, out, err);
 }
 
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out, struct nsx_err *err)
@@ -233,5 +233,5 @@ int nsx_emit_json_error(const struct nsx_err *e, FILE *out, struct nsx_err *err)
 
 	nsx_jsonw_str(w, "error.code", codes[-e->rc]);
 	nsx_jsonw_str(w, "error.message", e->msg);
-	return json_finish(w, out, err);
+	return finish_document(w, out, err);
 }

@@ -496,7 +496,7 @@ static int sum_device(void *ctx, size_t d, struct nsx_err *err)
 				err);
 }
 
-static int barriers_prepare(struct job *job, unsigned threads, struct nsx_arena *a,
+static int prepare_job(struct job *job, unsigned threads, struct nsx_arena *a,
 			    struct nsx_err *err)
 {
 	const struct nsx_trace *t = job->t;
@@ -516,7 +516,7 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct job job = {.f = f, .t = t};
-	int rc = barriers_prepare(&job, threads, a, err) ?:
+	int rc = prepare_job(&job, threads, a, err) ?:
 		 nsx_par(threads, t->nprocesses, barriers_find_events, &job, err) ?:
 		 join_events(&job, err);
 

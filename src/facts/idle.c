@@ -56,7 +56,7 @@ struct sweep { /* over one device */
 static const char pieces[] = "idle pieces";
 
 /* Ensures room for one more piece; grows in proportion to the size. */
-static bool grow(struct sweep *s)
+static bool grow_pieces(struct sweep *s)
 {
 	size_t c[] = {s->cap, s->cap, s->cap, s->cap}, n = s->n + 1;
 
@@ -71,14 +71,14 @@ static bool grow(struct sweep *s)
 }
 
 /* Adds the next piece of a gap, clipped to the window. about: see nsx_idle_at. */
-static void idle_emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
+static void add_idle_piece(struct sweep *s, int64_t start_ns, int64_t end_ns,
 		      enum nsx_cause cause, uint32_t about)
 {
 	const struct nsx_window *w = &s->t->window;
 
 	start_ns = NSX_MAX(start_ns, w->start_ns);
 	end_ns = NSX_MIN(end_ns, w->end_ns);
-	if (start_ns >= end_ns || s->rc || (s->n == s->cap && !grow(s)))
+	if (start_ns >= end_ns || s->rc || (s->n == s->cap && !grow_pieces(s)))
 		return;
 	s->start_ns[s->n] = start_ns;
 	s->ops[s->n] = s->op;
@@ -146,13 +146,13 @@ static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns, int64
 		int64_t until = more ? o->start_ns[i] : end_ns;
 
 		if (at < until)
-			idle_emit(s, at, until, NSX_CAUSE_HOST_CODE,
+			add_idle_piece(s, at, until, NSX_CAUSE_HOST_CODE,
 				  range_over(s, thread, at, until));
 		if (!more)
 			break;
 		at = NSX_MAX(at, until);
 		until = NSX_MIN(o->end_ns[i], end_ns);
-		idle_emit(s, at, until, NSX_CAUSE_OSRT, o->name[i]);
+		add_idle_piece(s, at, until, NSX_CAUSE_OSRT, o->name[i]);
 		at = NSX_MAX(at, until);
 	}
 }
@@ -174,7 +174,7 @@ static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns, int6
 
 		charge_own(s, thread, at, x->v[i].start_ns);
 		at = NSX_MAX(at, x->v[i].start_ns);
-		idle_emit(s, at, until, NSX_CAUSE_OSRT, x->v[i].name);
+		add_idle_piece(s, at, until, NSX_CAUSE_OSRT, x->v[i].name);
 		at = NSX_MAX(at, until);
 	}
 	charge_own(s, thread, at, end_ns);
@@ -214,7 +214,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns, int6
 			continue;
 		charge_code(s, thread, at, nsx_call_start(k, i));
 		at = NSX_MAX(at, nsx_call_start(k, i));
-		idle_emit(s, at, until, cause_of_call(s, i), i);
+		add_idle_piece(s, at, until, cause_of_call(s, i), i);
 		at = until;
 	}
 	charge_code(s, thread, at, end_ns);
@@ -232,7 +232,7 @@ static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 						      NSX_CAUSE_DISPATCH :
 						      NSX_CAUSE_DEPENDENCY;
 
-	idle_emit(s, start_ns, end_ns, cause, producer);
+	add_idle_piece(s, start_ns, end_ns, cause, producer);
 }
 
 static bool is_migration(const struct nsx_trace *t, uint32_t op)
@@ -252,7 +252,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	int64_t called, returned;
 
 	if (call == NSX_NONE) {
-		idle_emit(s, start_ns, end_ns, is_moved ?
+		add_idle_piece(s, start_ns, end_ns, is_moved ?
 			     NSX_CAUSE_MIGRATION : NSX_CAUSE_UNKNOWN, NSX_NONE);
 		return;
 	}
@@ -266,8 +266,8 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
 	charge_host(s, nsx_call_thread(s->t, call),
 		    NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
-	idle_emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
-	idle_emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
+	add_idle_piece(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
+	add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
 
 /* Which of two simultaneous operations ends the gap: by kind, then by earlier call, so that
@@ -320,7 +320,7 @@ static void charge_end(struct sweep *s, int64_t at_ns, const struct nsx_beyond *
 	if (nsx_has_window(s->t) && x->next_ns < INT64_MAX)
 		charge_gap(s, at_ns, x->next_ns, x->next_call, x->is_migration);
 	else
-		idle_emit(s, at_ns, s->t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
+		add_idle_piece(s, at_ns, s->t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
 }
 
 static void idle_sweep_device(struct sweep *s, uint32_t device)
@@ -343,7 +343,7 @@ static void idle_sweep_device(struct sweep *s, uint32_t device)
 			s->op = idle_op_at(t, first, end);
 			s->begins = true;
 			if (edge)
-				idle_emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE, NSX_NONE);
+				add_idle_piece(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE, NSX_NONE);
 			else
 				charge_before(s, at, s->op);
 		}

@@ -175,7 +175,7 @@ static enum kind meet_kind_of(const struct matching *x, uint32_t call)
 /* Picks the calls of known[from] to known[to] in each process; false: their order does not
  * match them.
  */
-static bool pick(struct matching *x, uint8_t from, uint8_t to)
+static bool pick_calls(struct matching *x, uint8_t from, uint8_t to)
 {
 	const struct nsx_mpi_call *v = x->r->call;
 	uint32_t n = 0, most = 0, thread = NSX_NONE, process = NSX_NONE;
@@ -549,20 +549,20 @@ static bool is_matched(const struct matching *x, uint8_t what)
 
 static int meet_match_all(struct matching *x, struct nsx_err *err)
 {
-	if (pick(x, 0, COLLECTIVES - 1) && are_collectives(x))
+	if (pick_calls(x, 0, COLLECTIVES - 1) && are_collectives(x))
 		add_meetings(x, false);
 	else if (x->nsides > 1)
 		x->r->unknown = x->why;
 	if (add_messages(x, err))
 		return err->rc;
 	for (uint8_t w = ONE_WAIT; w < (uint8_t)ARRAY_LEN(known); w++)
-		if (!is_matched(x, w) && pick(x, w, w) && meet_end_together(x))
+		if (!is_matched(x, w) && pick_calls(x, w, w) && meet_end_together(x))
 			add_meetings(x, true);
 	return 0;
 }
 
 /* Keeps the calls that take part in a meeting. */
-static int meet_keep(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
+static int keep_meeting_calls(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_meets *r = x->r;
 	struct nsx_mpi_call *all = r->call;
@@ -594,7 +594,7 @@ int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 		meet_find_busy(&x);
 		rc = rc ?: meet_match_all(&x, err);
 	}
-	rc = rc ?: meet_keep(&x, a, err);
+	rc = rc ?: keep_meeting_calls(&x, a, err);
 	nsx_arena_free(x.a);
 	return rc;
 }

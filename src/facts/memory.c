@@ -150,7 +150,7 @@ int64_t nsx_mem_before(const struct nsx_mem_step *s, size_t n)
 	return bytes;
 }
 
-static int match(struct nsx_memory *m, struct nsx_err *err)
+static int match_allocations(struct nsx_memory *m, struct nsx_err *err)
 {
 	nsx_sort(m->events, m->nevents, sizeof(*m->events), cmp_events);
 	for (size_t i = 1; i < m->nevents; i++)
@@ -174,7 +174,7 @@ int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret, struct n
 	return nsx_view_each(s, memory_event, memory_on_row, ret, err, start_ns,
 			     global_pid, device_id, address, bytes, mem_kind,
 			     operation, corr, pool_address, pool_bytes,
-			     pool_used_bytes) ?: match(ret, err);
+			     pool_used_bytes) ?: match_allocations(ret, err);
 }
 
 void nsx_memory_done(struct nsx_memory *m)

@@ -174,7 +174,7 @@ static bool is_nccl(const struct part *p, const struct nsx_val *v)
 	return bsearch(&key, p->domains, p->ndomains, sizeof(key), cmp_domain) != NULL;
 }
 
-static void name_it(struct message *m, const char *name, size_t n)
+static void set_operation(struct message *m, const char *name, size_t n)
 {
 	m->call.op = nccl_calls_op_of(name, n);
 	m->makes = makes_communicator(name, n);
@@ -211,7 +211,7 @@ static int nccl_calls_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx
 	m.call.start_ns = v[START].u.i;
 	m.call.global_tid = (uint64_t)nsx_i64_or(&v[TID], 0);
 	if (v[TEXT].type == NSX_V_TEXT)
-		name_it(&m, v[TEXT].u.p, v[TEXT].len);
+		set_operation(&m, v[TEXT].u.p, v[TEXT].len);
 	else if (v[TEXT_ID].type == NSX_V_I64)
 		m.name_id = v[TEXT_ID].u.i;
 	if (!(v[JSON].type == NSX_V_TEXT &&
@@ -225,7 +225,7 @@ static int nccl_calls_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx
 }
 
 /* Looks up the texts of all ids together. */
-static int nccl_calls_resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
+static int look_up_texts(struct part *all, struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t *ids;
 	const char **text;
@@ -243,7 +243,7 @@ static int nccl_calls_resolve(struct part *all, struct nsx_arena *a, struct nsx_
 		const char *name = text[2 * i], *json = text[2 * i + 1];
 
 		if (name)
-			name_it(m, name, strlen(name));
+			set_operation(m, name, strlen(name));
 		if (m->json_id >= 0 && !(json && read_text(m, json, strlen(json))))
 			m->call.op = 0;
 	}
@@ -308,12 +308,12 @@ static int nccl_calls_read_all(struct part *parts, unsigned nparts, struct nsx_e
 }
 
 /* Keeps the calls that move data or make communicators. */
-static int nccl_calls_keep(struct part *all, struct nsx_arena *a,
+static int keep_calls(struct part *all, struct nsx_arena *a,
 			   struct nsx_nccl_calls *ret, struct nsx_err *err)
 {
 	if (nsx_new_arrays(a, all->n, "messages", err, ret->v) ||
 	    nsx_new_arrays(a, all->n, "communicators", err, ret->init) ||
-	    nccl_calls_resolve(all, a, err))
+	    look_up_texts(all, a, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		struct message *m = &all->v[i];
@@ -342,7 +342,7 @@ int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 		return 0;
 	rc = nccl_calls_read_all(parts, nparts, err);
 	if (!rc)
-		rc = nccl_calls_keep(&parts[0], a, ret, err);
+		rc = keep_calls(&parts[0], a, ret, err);
 	for (unsigned i = 0; i < nparts; i++)
 		free(parts[i].v);
 	return rc;

@@ -85,7 +85,7 @@ static struct sweep begin_sweep(const struct nsx_device_facts *d, int64_t at_ns)
 }
 
 /* Adds the device's time from at_ns to the next change, or to end_ns. Returns that time. */
-static int64_t unions_step(struct sweep *s, int64_t at_ns, int64_t end_ns, struct nsx_partition *p)
+static int64_t add_interval(struct sweep *s, int64_t at_ns, int64_t end_ns, struct nsx_partition *p)
 {
 	int64_t until = end_ns;
 	bool compute = covers(&s->compute, at_ns, &until);
@@ -102,7 +102,7 @@ static void unions_sweep(const struct nsx_device_facts *d, int64_t at_ns,
 	struct sweep s = begin_sweep(d, at_ns);
 
 	while (at_ns < end_ns)
-		at_ns = unions_step(&s, at_ns, end_ns, p);
+		at_ns = add_interval(&s, at_ns, end_ns, p);
 }
 
 /* Adds a mark every MARK_STEPS steps, from the first work to the last. */
@@ -121,7 +121,7 @@ static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 	for (int64_t at = start_ns; at < end_ns; n++) {
 		if (n % MARK_STEPS == 0)
 			d->marks[d->nmarks++] = (struct nsx_part_mark){at, p};
-		at = unions_step(&s, at, end_ns, &p);
+		at = add_interval(&s, at, end_ns, &p);
 	}
 	return 0;
 }

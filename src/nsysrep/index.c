@@ -23,7 +23,7 @@ struct job {
 };
 
 /* Merges one part's findings into the report. */
-static int join(struct job *job, struct nsx_notes *n, struct nsx_err *err)
+static int merge_notes(struct job *job, struct nsx_notes *n, struct nsx_err *err)
 {
 	struct nsx_rep *rep = job->rep;
 	int rc = 0;
@@ -71,7 +71,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		w.notes->at.nstacks = (uint32_t)w.stacks;
 		rep->index[b] = w.notes->at;
 	}
-	joined = join(job, w.notes, &later);
+	joined = merge_notes(job, w.notes, &later);
 	if (!rc && joined)
 		*err = later;
 	free(w.notes);
@@ -80,7 +80,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 }
 
 /* If the end of the events is unknown, what follows them may look like blocks: drops those. */
-static void cut(struct nsx_rep *rep)
+static void drop_false_blocks(struct nsx_rep *rep)
 {
 	uint64_t n = 0;
 
@@ -106,7 +106,7 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	free(rep->mpi);
 	rep->mpi = job.mpi;
 	rep->nmpi = job.nmpi;
-	cut(rep);
+	drop_false_blocks(rep);
 	for (size_t b = 0; b < rep->file.nblocks; b++) {
 		struct nsx_rep_index *x = &rep->index[b];
 

@@ -154,7 +154,7 @@ static int add_rank(struct nsx_walker *w, const struct nsx_msg *body,
 			    .body = body, .code = &rank}, err);
 }
 
-static int note(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
+static int note_event(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	if (w->type == THREAD_NAMED)
 		return add_rank(w, body, err);
@@ -179,7 +179,7 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body,
 			w->notes->at.nbroken++;
 		return 0;
 	}
-	if (note(w, body, err))
+	if (note_event(w, body, err))
 		return err->rc;
 	has_payload = nsx_msg_has(&m, OF_SCHEMA);
 	p.schema = nsx_msg_uint(&of_schema, 1);

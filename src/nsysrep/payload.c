@@ -157,7 +157,7 @@ struct part {
 	uint64_t width, n;
 };
 
-static bool take(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
+static bool take_entry(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
 		 struct nsx_piece data, unsigned i, struct part *ret)
 {
 	const struct entry *e = &l->v[i];
@@ -166,7 +166,7 @@ static bool take(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l
 	*ret = (struct part){e, {NULL, 0}, width(s, l->pid, e->type), 1};
 	if (e->flags == LIST) {
 		if (e->length_entry >= i || l->v[e->length_entry].flags == LIST ||
-		    !take(s, l, data, (unsigned)e->length_entry, &length) ||
+		    !take_entry(s, l, data, (unsigned)e->length_entry, &length) ||
 		    length.width > 8)
 			return false;
 		ret->n = (uint64_t)nsx_payload_int(length.bytes, false);
@@ -261,7 +261,7 @@ static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_lay
 	for (unsigned i = 0; is_whole && i < l->n; i++) {
 		struct part p;
 
-		if (!take(s, l, data, i, &p) || b->n > NSX_MAX_TEXT)
+		if (!take_entry(s, l, data, i, &p) || b->n > NSX_MAX_TEXT)
 			return false;
 		nsx_buf_adds(b, i ? ", " : "");
 		add_text(b, p.e->name);
@@ -298,7 +298,7 @@ bool nsx_payload_meanings(const struct nsx_rep_schemas *s,
 		uint64_t meaning = l->v[i].meaning;
 		struct part part;
 
-		if (!take(s, l, p->bytes, i, &part))
+		if (!take_entry(s, l, p->bytes, i, &part))
 			return false;
 		if (part.e->flags == LIST && meaning == NSX_MEANS_REQUEST) {
 			ret->has_list = true;
@@ -321,7 +321,7 @@ bool nsx_payload_named(const struct nsx_rep_schemas *s, const struct nsx_rep_pay
 
 	for (unsigned i = 0; l && l->v && i < l->n; i++)
 		if (nsx_piece_is(l->v[i].name, name) &&
-		    take(s, l, p->bytes, i, &part)) {
+		    take_entry(s, l, p->bytes, i, &part)) {
 			*ret = nsx_payload_int(part.bytes,
 					       is_signed(part.e->type));
 			return true;

@@ -27,20 +27,20 @@ struct walk {
 };
 
 /* Ends this level at its present length, and notes why. */
-static int cut(struct walk *w, uint32_t page, const char *why)
+static int end_level(struct walk *w, uint32_t page, const char *why)
 {
 	nsx_page_damaged(w->damage, w->table, page, why);
 	return 1;
 }
 
-static int add(struct walk *w, struct nsx_leaves *to, uint32_t page)
+static int add_tree_page(struct walk *w, struct nsx_leaves *to, uint32_t page)
 {
 	const char *why = nsx_page_impossible(w->f, page);
 
 	if (!why && w->seen[page / 8] >> page % 8 & 1)
 		why = "two pages lead to it";
 	if (why)
-		return cut(w, page, why);
+		return end_level(w, page, why);
 	w->seen[page / 8] |= (uint8_t)(1 << page % 8);
 	return nsx_push(to->pages, to->n, to->cap, "page numbers", w->err,
 			page);
@@ -56,17 +56,17 @@ static int add_children(struct walk *w, uint32_t number, struct nsx_leaves *to)
 	int rc = 0;
 
 	if (page[0] != NSX_PAGE_INTERIOR)
-		return cut(w, number, "not a page of this kind of tree");
+		return end_level(w, number, "not a page of this kind of tree");
 	if (!n || HEADER + 2 * n > w->f->usable)
-		return cut(w, number, "impossible number of cells");
+		return end_level(w, number, "impossible number of cells");
 	for (size_t i = 0; !rc && i < n; i++) {
 		unsigned at = nsx_be16(page + HEADER + 2 * i);
 
 		if (at < HEADER + 2 * n || at > w->f->usable - MIN_CELL)
-			return cut(w, number, "a cell lies outside it");
-		rc = add(w, to, nsx_be32(page + at));
+			return end_level(w, number, "a cell lies outside it");
+		rc = add_tree_page(w, to, nsx_be32(page + at));
 	}
-	return rc ? rc : add(w, to, nsx_be32(page + 8));
+	return rc ? rc : add_tree_page(w, to, nsx_be32(page + 8));
 }
 
 /* Requests the next pages from the kernel, as they are scattered. */
@@ -113,11 +113,11 @@ static bool is_bottom(struct walk *w, struct nsx_leaves *level)
 static int descend(struct walk *w, uint32_t root, struct nsx_leaves *level)
 {
 	struct nsx_leaves below = {0}, swap;
-	int rc = add(w, level, root);
+	int rc = add_tree_page(w, level, root);
 
 	for (int depth = 1; rc >= 0 && !is_bottom(w, level); depth++) {
 		if (depth == MAX_DEPTH) {
-			cut(w, level->pages[0], "the tree is too deep");
+			end_level(w, level->pages[0], "the tree is too deep");
 			level->n = 0;
 			break;
 		}

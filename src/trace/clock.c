@@ -101,7 +101,7 @@ static bool copy_returns_done(const struct nsx_loader *l, uint32_t op, uint32_t 
 		l->calls.cls[call] == NSX_CALL_COPY);
 }
 
-static void clock_note(struct aligner *x, uint32_t stream, bool is_late, int64_t ns)
+static void note_bound(struct aligner *x, uint32_t stream, bool is_late, int64_t ns)
 {
 	x->bounds[x->nbounds++] = (struct bound){x->clock[stream], is_late, ns};
 }
@@ -114,9 +114,9 @@ static void note_op(struct aligner *x, uint32_t thread, uint32_t call, uint32_t 
 	struct queued *q = &x->q;
 	int64_t end_ns = l->ops.end_ns[op];
 
-	clock_note(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
+	note_bound(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
 	if (copy_returns_done(l, op, call))
-		clock_note(x, stream, true, l->calls.end_ns[call] - end_ns);
+		note_bound(x, stream, true, l->calls.end_ns[call] - end_ns);
 	if (q->thread[stream] != thread + 1)
 		q->end_ns[stream] = INT64_MIN;
 	q->thread[stream] = thread + 1;
@@ -136,9 +136,9 @@ static void note_wait(struct aligner *x, uint32_t thread, uint32_t call, uint32_
 
 	if (l->syncs.type[row] == NSX_SYNC_CONTEXT) {
 		if (q->first != NSX_NONE && !q->is_mixed)
-			clock_note(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
+			note_bound(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
 	} else if (stream != NSX_NONE && q->thread[stream] == thread + 1) {
-		clock_note(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
+		note_bound(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
 	}
 }
 
@@ -190,7 +190,7 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 /* Takes the bound from the rows of this clock and kind at *at, and moves *at past them. False: too
  * few rows.
  */
-static bool clock_settle(const struct aligner *x, size_t *at, uint32_t clock,
+static bool take_bound(const struct aligner *x, size_t *at, uint32_t clock,
 			 bool is_late, int64_t *ret)
 {
 	size_t first = *at, n;
@@ -226,13 +226,13 @@ static void find_shift(struct nsx_clock *c)
 	c->within_ns = c->shift_ns == mid ? width / 2 : width;
 }
 
-static void clock_judge(const struct aligner *x, uint32_t clock, size_t *at)
+static void settle_clock(const struct aligner *x, uint32_t clock, size_t *at)
 {
 	struct nsx_clock *c = &x->l->t->clock[clock];
 	int64_t early_ns, late_ns;
 
-	c->least_ns = clock_settle(x, at, clock, false, &early_ns) ? -early_ns : INT64_MIN;
-	c->most_ns = clock_settle(x, at, clock, true, &late_ns) ? late_ns : INT64_MAX;
+	c->least_ns = take_bound(x, at, clock, false, &early_ns) ? -early_ns : INT64_MIN;
+	c->most_ns = take_bound(x, at, clock, true, &late_ns) ? late_ns : INT64_MAX;
 	c->within_ns = INT64_MAX;
 	c->is_off = c->least_ns > TOLERANCE_NS || c->most_ns < -TOLERANCE_NS;
 	if (c->is_off && c->least_ns < FARTHEST_NS && c->most_ns > -FARTHEST_NS)
@@ -293,7 +293,7 @@ static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 	walk_calls(x, first_op);
 	nsx_sort(x->bounds, x->nbounds, sizeof(*x->bounds), cmp_bounds);
 	for (uint32_t i = 0; i < t->nclocks; i++) {
-		clock_judge(x, i, &at);
+		settle_clock(x, i, &at);
 		moves |= t->clock[i].shift_ns != 0;
 	}
 	return moves ? clock_move_ops(x, err) : 0;

@@ -183,7 +183,7 @@ static struct nsx_row_change row_of(const struct finder *x, size_t op)
 				       o->end_ns[op] - by_ns, NSX_LEFT_OUT};
 }
 
-static void impossible_count(struct finder *x, size_t op, int64_t end_ns)
+static void count_impossible(struct finder *x, size_t op, int64_t end_ns)
 {
 	const struct nsx_ops_rw *o = &x->l->ops;
 	struct nsx_impossible *m = &x->l->t->impossible;
@@ -217,7 +217,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 		if (x->verdict[i] == CUT)
 			row.new_end_ns = row.end_ns - o->end_ns[i] + *next;
 		if (x->verdict[i]) {
-			impossible_count(x, i, *next);
+			count_impossible(x, i, *next);
 			if (nsx_push(x->v, x->n, x->cap, "impossible records", err, row))
 				return err->rc;
 		}
@@ -264,7 +264,7 @@ static bool impossible_is_beyond(const struct nsx_portion *p)
 	return p->host.start_ns <= p->host.end_ns && p->gpu.end_ns - FAR_NS > p->host.end_ns;
 }
 
-static int impossible_find(struct finder *x, struct nsx_err *err)
+static int find_impossible(struct finder *x, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	struct nsx_trace *t = l->t;
@@ -312,7 +312,7 @@ int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 			INT64_MAX, INT64_MIN, {INT64_MIN, INT64_MIN, INT64_MIN},
 			NSX_NONE, 0, 0};
 	}
-	rc = rc ?: impossible_find(&x, err);
+	rc = rc ?: find_impossible(&x, err);
 	nsx_arena_free(a);
 	free(x.v);
 	return rc;

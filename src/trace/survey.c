@@ -191,7 +191,7 @@ static int add_threads(struct nsx_loader *l, struct nsx_err *err)
 	return rc;
 }
 
-static int survey_settle(struct nsx_loader *l, const struct sums *sums,
+static int set_portion(struct nsx_loader *l, const struct sums *sums,
 			 const char *window, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
@@ -239,7 +239,7 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	rc = rc ?: nsx_load_tables(l, look, nlook, "survey", err) ?:
 	     add_threads(l, err) ?:
 	     survey_add_up(l, look, nlook, sums, err) ?:
-	     survey_settle(l, sums, window, err);
+	     set_portion(l, sums, window, err);
 	/* Defective rows are read, and counted, again. */
 	l->t->defects = before;
 	for (size_t i = 0, at = 0; i < n && at < nlook; i++)

@@ -124,7 +124,7 @@ static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
 /* Chooses the best way; among NVTX ranges nearly as good, the outermost. NSX_NONE: none is
  * good enough.
  */
-static size_t iterations_choose(const struct nsx_finder *fd, struct nsx_err *err)
+static size_t choose_way(const struct nsx_finder *fd, struct nsx_err *err)
 {
 	struct nsx_weighed_way w[NSX_MAX_DISTINCT_WAYS];
 	size_t n = nsx_weigh_ways(fd, w, err), best = NSX_NONE;
@@ -427,7 +427,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		rc = keep_cadences(&fd, err);
 	if (!rc) {
 		err->rc = NSX_OK;
-		best = iterations_choose(&fd, err);
+		best = choose_way(&fd, err);
 		rc = err->rc;
 		if (!rc && best != NSX_NONE)
 			rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations,

@@ -544,7 +544,7 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 	return 0;
 }
 
-static int phases_find(struct cutter *c, struct nsx_err *err)
+static int find_phases(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
 	size_t judged;
@@ -603,7 +603,7 @@ int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
 	f->run_kind = f->ndevices ? NSX_RUN_STEADY : NSX_RUN_NO_GPU;
 	if (!f->ndevices)
 		return 0;
-	rc = phases_find(&c, err);
+	rc = find_phases(&c, err);
 	free(c.seg);
 	if (rc)
 		return rc;

@@ -263,7 +263,7 @@ static double likeness(const struct seq *s, const struct anchor *a, struct nsx_e
 
 /* The way -------------------------------------------------------------------------*/
 
-static int sequence_keep(struct seq *s, uint32_t process, const struct anchor *a,
+static int keep_sequence(struct seq *s, uint32_t process, const struct anchor *a,
 			 double like, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->fd->t;
@@ -325,7 +325,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 	return number_pairs(kind, name, n, s->sym, &s->nids[0], err);
 }
 
-static int sequence_find(struct seq *s, uint32_t process, struct nsx_err *err)
+static int find_sequence(struct seq *s, uint32_t process, struct nsx_err *err)
 {
 	const struct anchor *best;
 	uint32_t above = 0;
@@ -352,7 +352,7 @@ static int sequence_find(struct seq *s, uint32_t process, struct nsx_err *err)
 		if (like < 0)
 			return err->rc;
 		if (like >= MIN_LIKENESS)
-			return sequence_keep(s, process, best, like, err);
+			return keep_sequence(s, process, best, like, err);
 		above = longer(best->period);
 	}
 	return rc;
@@ -366,7 +366,7 @@ int nsx_find_sequence(struct nsx_finder *fd, uint32_t process, struct nsx_err *e
 	if (fd->main_stream[process] == NSX_NONE)
 		return 0;
 	s.a = nsx_arena_new();
-	rc = sequence_find(&s, process, err);
+	rc = find_sequence(&s, process, err);
 	free(s.anchors);
 	nsx_arena_free(s.a);
 	return rc;

@@ -8,7 +8,7 @@
 
 NSX_ORDER(cmp_weights, struct nsx_weighed_way, DOWN(weight), UP(way));
 
-static int units_keep(struct nsx_finder *fd, const struct nsx_way *way, double score,
+static int keep_way(struct nsx_finder *fd, const struct nsx_way *way, double score,
 		      struct nsx_arena *a, struct nsx_units *ret, struct nsx_err *err)
 {
 	const struct nsx_window *w = &fd->f->steady.window;
@@ -39,7 +39,7 @@ static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
 		const struct nsx_way *way = &fd->v[w[i].way];
 
 		ret[*ret_n].method = way->method;
-		rc = units_keep(fd, way, w[i].weight, a, &ret[*ret_n], err);
+		rc = keep_way(fd, way, w[i].weight, a, &ret[*ret_n], err);
 		*ret_n += !rc && ret[*ret_n].n;
 	}
 	return rc;
@@ -158,7 +158,7 @@ static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
 	if (rc || !fd->n)
 		return rc;
 	ret->method = c->kind == NSX_UNIT_NVTX ? NSX_WAY_NVTX : NSX_WAY_KERNEL;
-	rc = units_keep(fd, &fd->v[0], 1, a, ret, err);
+	rc = keep_way(fd, &fd->v[0], 1, a, ret, err);
 	ret->name = c->pattern;
 	*ret_n = !rc && ret->n;
 	return rc;

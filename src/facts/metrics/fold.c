@@ -4,7 +4,7 @@
  * computed once, and the counter of a row is guessed from the row before. This takes 13 to 25 ns a
  * row, beside 150 ns for reading it through SQLite.
  *
- * A sample's period is known only from all timestamps. The first rows of a type wait until a few
+ * A sample's period is known only from all timestamps. The first rows of a type hold_row until a few
  * hundred timestamps give an estimate. If the whole table contradicts it, that part is read again.
  */
 #include <math.h>
@@ -242,10 +242,10 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	return period_ns;
 }
 
-/* Estimates the period once enough rows wait, and folds them. Unsorted rows give no
+/* Estimates the period once enough rows hold_row, and folds them. Unsorted rows give no
  * estimate and are folded in the second pass.
  */
-static int fold_begin(struct fold *f, struct fold_source *s, struct nsx_err *err)
+static int begin_folding(struct fold *f, struct fold_source *s, struct nsx_err *err)
 {
 	if (fold_is_sorted(s->ticks, s->nticks))
 		s->period_ns = fold_period(s->ticks, &s->nticks, err);
@@ -258,12 +258,12 @@ static int fold_begin(struct fold *f, struct fold_source *s, struct nsx_err *err
 	return 0;
 }
 
-static int wait(struct fold *f, struct fold_source *s, uint32_t series,
+static int hold_row(struct fold *f, struct fold_source *s, uint32_t series,
 		int64_t at_ns, int64_t value, struct nsx_err *err)
 {
 	return nsx_push(s->rows, s->nrows, s->cap_rows, "samples", err,
 			(struct fold_row){at_ns, value, series}) ?:
-	       (s->nrows == WAITING_ROWS ? fold_begin(f, s, err) : 0);
+	       (s->nrows == WAITING_ROWS ? begin_folding(f, s, err) : 0);
 }
 
 /* Rows -----------------------------------------------------------------------*/
@@ -298,7 +298,7 @@ static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t met
 	if (s->failed)
 		return 0;
 	if (!s->period_ns)
-		return wait(f, s, series, at_ns, value, err);
+		return hold_row(f, s, series, at_ns, value, err);
 	return metrics_fold_add_value(f, s, series, at_ns, value, err);
 }
 

@@ -84,7 +84,7 @@ static double fewer(const struct tally *x, size_t npeers)
 		       (double)x->theirs / (double)(x->own * npeers) : 1;
 }
 
-static struct tally even_count(const struct measured *v, size_t n, struct tally *steps)
+static struct tally count_tallies(const struct measured *v, size_t n, struct tally *steps)
 {
 	struct tally all = {0};
 
@@ -117,7 +117,7 @@ struct leveling { /* buffers for all kinds */
  */
 static void even_share_out(const struct measured *v, size_t n, size_t npeers, struct leveling *x)
 {
-	struct tally all = even_count(v, n, x->steps);
+	struct tally all = count_tallies(v, n, x->steps);
 	double part = fewer(&all, npeers);
 	size_t k = 0, nsteps = 0, nmore = 0;
 

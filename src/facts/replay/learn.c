@@ -827,7 +827,7 @@ static struct link *last_link(const struct build *b, uint32_t op)
 /* Assigns unexplained delay: jitter goes to the deciding edge and disappears with it; more
  * stays with the operation.
  */
-static void learn_settle(struct build *b, uint32_t op, uint32_t before, enum edge bound)
+static void assign_delay(struct build *b, uint32_t op, uint32_t before, enum edge bound)
 {
 	struct nsx_model *m = b->m;
 	struct model_op *o = &m->op[op];
@@ -897,7 +897,7 @@ static int weigh_ops(struct learner *l, struct nsx_err *err)
 				e.bound = EDGE_DEP;
 			}
 		}
-		learn_settle(b, i, before, e.bound);
+		assign_delay(b, i, before, e.bound);
 	}
 	return 0;
 }

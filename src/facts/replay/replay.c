@@ -56,7 +56,7 @@ static int replay_find_shared(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-static int replay_load(struct build *b, struct nsx_err *err)
+static int load_model(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 
@@ -77,7 +77,7 @@ static int replay_load(struct build *b, struct nsx_err *err)
 static int replay_build(struct build *b, size_t max_ops, struct nsx_err *err)
 {
 	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
-		replay_load, replay_find_shared, model_link, model_teams, model_host, model_await,
+		load_model, replay_find_shared, model_link, model_teams, model_host, model_await,
 		model_learn, model_order, model_sets, model_alike, model_close};
 	int rc;
 

@@ -43,7 +43,7 @@ static uint32_t root_of(const struct sets *s, uint32_t process)
 }
 
 /* Joins a process to *first, which becomes it if it is NSX_NONE. */
-static void sets_join(const struct sets *s, uint32_t *first, uint32_t process)
+static void join_process(const struct sets *s, uint32_t *first, uint32_t process)
 {
 	uint32_t a, b;
 
@@ -72,7 +72,7 @@ static void sets_join_all(const struct sets *s)
 	uint32_t first = s->none;
 
 	for (uint32_t p = 0; p <= s->none; p++)
-		sets_join(s, &first, p);
+		join_process(s, &first, p);
 }
 
 static void join_ops(const struct sets *s, uint32_t *by_device)
@@ -84,9 +84,9 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 		const struct model_op *o = &m->op[i];
 		uint32_t p = sets_process_of(s, i);
 
-		sets_join(s, &by_device[model_device(s->b, i)], p);
+		join_process(s, &by_device[model_device(s->b, i)], p);
 		for (uint32_t d = o->dep; d < o[1].dep; d++)
-			sets_join(s, &p, sets_process_of(s, m->dep[d].op));
+			join_process(s, &p, sets_process_of(s, m->dep[d].op));
 		any |= p == s->none || o->copy_kind == NSX_COPY_PTOP;
 	}
 	if (any)
@@ -116,7 +116,7 @@ static int join_graphs(const struct sets *s, struct nsx_err *err)
 	for (uint32_t i = 1; i <= s->none; i++)
 		if (v[i - 1].n && (v[i - 1].n + 2 >= v[i].n ||
 				   (double)v[i - 1].n >= AS_OFTEN * (double)v[i].n))
-			sets_join(s, &v[i - 1].process, v[i].process);
+			join_process(s, &v[i - 1].process, v[i].process);
 	return 0;
 }
 
@@ -138,16 +138,16 @@ static int join_communication(const struct sets *s, struct nsx_err *err)
 		uint32_t p = process_of_row(s, row[0]);
 
 		for (uint32_t i = 0; i < teams->v[k].n; i++) {
-			sets_join(s, &p, process_of_row(s, row[i]));
+			join_process(s, &p, process_of_row(s, row[i]));
 			matched[row[i]] = true;
 		}
 	}
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMM && !matched[i])
-			sets_join(s, &loose, process_of_row(s, i));
+			join_process(s, &loose, process_of_row(s, i));
 	for (size_t i = 0; i < l->n; i++)
 		if (l->library[i] == NSX_LIBRARY_MPI || l->library[i] == NSX_LIBRARY_UCX)
-			sets_join(s, &calls, t->thread[l->thread[i]].process);
+			join_process(s, &calls, t->thread[l->thread[i]].process);
 	return 0;
 }
 
@@ -161,9 +161,9 @@ static void join_calls(const struct sets *s)
 		uint32_t p = thread[s->b->thread[i]].process;
 
 		if (c->before != NSX_NONE)
-			sets_join(s, &p, thread[s->b->thread[c->before]].process);
+			join_process(s, &p, thread[s->b->thread[c->before]].process);
 		if (c->op != NSX_NONE)
-			sets_join(s, &p, sets_process_of(s, c->op));
+			join_process(s, &p, sets_process_of(s, c->op));
 	}
 }
 
@@ -182,7 +182,7 @@ static void join_small(const struct sets *s, int64_t *work_ns)
 	}
 	for (uint32_t p = 0; p <= s->none; p++)
 		if (s->joined[p] == p && work_ns[p] < work_ns[most] / LEAST_PART)
-			sets_join(s, &most, p);
+			join_process(s, &most, p);
 }
 
 /* Numbers the sets, and measures their recorded lengths. */
@@ -254,7 +254,7 @@ static bool keep_step(const struct nsx_iteration *a, size_t na,
 	       DRIFT * NSX_MAX(next_ns, STILL * period_ns);
 }
 
-static void sets_tie(struct nsx_model *m, uint32_t a, uint32_t b)
+static void merge_ties(struct nsx_model *m, uint32_t a, uint32_t b)
 {
 	uint8_t from = m->tie[a - 1], to = m->tie[b - 1];
 
@@ -298,7 +298,7 @@ static int tie_sets(const struct sets *s, struct nsx_err *err)
 			continue;
 		for (size_t k = 0; k < NSX_MIN(nruns, NEAR); k++)
 			if (keep_step(run[k], len[k], v + i, next - i, scratch))
-				sets_tie(m, m->set_of[run[k]->process], set);
+				merge_ties(m, m->set_of[run[k]->process], set);
 		run[nruns % NEAR] = v + i;
 		len[nruns++ % NEAR] = next - i;
 	}

@@ -17,7 +17,7 @@ static int window_cmp_length(const void *a, const void *b)
 }
 
 /* Keeps the steps of that kind and device. */
-static void window_keep(struct nsx_engine_steps *steps, uint32_t device, const char *kind)
+static void keep_steps_of(struct nsx_engine_steps *steps, uint32_t device, const char *kind)
 {
 	size_t n = 0;
 
@@ -38,7 +38,7 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 
 	if (nsx_steps_build(t, own, &steps, err))
 		return err->rc;
-	window_keep(&steps, f->limiting, kind);
+	keep_steps_of(&steps, f->limiting, kind);
 	nsx_sort(steps.v, steps.n, sizeof(*steps.v), window_cmp_length);
 	if (!steps.n) {
 		nsx_steps_done(&steps);
