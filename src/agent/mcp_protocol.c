@@ -13,7 +13,7 @@ enum { PARSE_ERROR = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601,
 
 #define META "io.modelcontextprotocol/"
 
-/* Lifetime of what changes only with the version of this program: an hour. */
+/* Lifetime of answers that change only with the version of this program: an hour. */
 enum { LONG_MS = 3600000 };
 
 static const char instructions[] =

@@ -31,7 +31,7 @@ struct page {
 	unsigned nparts;
 	size_t lines;	   /* lines of text that may be shown                */
 	size_t line;	   /* lines written or left out so far               */
-	size_t bytes_left; /* estimated size of what is left out             */
+	size_t bytes_left; /* estimated size of the omitted parts            */
 };
 
 void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)

@@ -373,7 +373,7 @@ static bool shape_is_first(const struct shape *s, const char *in, size_t i)
 	return part;
 }
 
-/* Puts the schema of what is at v[i].path, up to the end of `part`, n long. */
+/* Puts the schema of the value at v[i].path, up to the end of `part`, n long. */
 static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 		     const char *part, size_t n)
 {

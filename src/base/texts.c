@@ -1,4 +1,4 @@
-/* texts.c - packs texts by what they share with earlier plain ones.
+/* texts.c - packs texts by replacing the parts that earlier plain texts contain.
  *
  * A packed text is a list of pieces, ended by a zero byte. A piece begins with its length
  * byte. Up to MOST_NEW, that many new bytes follow. Beyond MOST_NEW it refers to a plain

@@ -74,7 +74,7 @@ struct nsx_convert_counts {
 /* Adds n to sum, except shift_ns, which is replaced. */
 void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_convert_counts *n);
 
-/* When the trace's session began; INT64_MIN: unknown. Errors: NSX_E_NOMEM. */
+/* The start of the trace's session; INT64_MIN: unknown. Errors: NSX_E_NOMEM. */
 int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* Converts to out; the caller calls nsx_out_commit. Warnings go to *warnings, a line each. Errors:
@@ -242,7 +242,7 @@ struct nsx_conv { /* state of one part */
 	bool writing; /* false: survey */
 	struct nsx_window window; /* start == end: no window                 */
 	int64_t utc_epoch_ns; /* when the session began; INT64_MIN: unknown or not wanted */
-	int64_t first_ns, last_ns; /* hull of what is converted; first > last: nothing */
+	int64_t first_ns, last_ns; /* span of the converted events; first > last: none */
 	enum nsx_activity activity; /* the one being read                    */
 	unsigned damaged; /* activities, as bits, whose damage was reported */
 	unsigned late, far; /* activities, as bits, in which a track is out of time order; far:
@@ -288,7 +288,7 @@ void nsx_arg_int(struct nsx_conv *c, const char *key, int64_t value);
 void nsx_arg_name(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 /* Writes three cells as "1x2x3"; nothing if they are absent. */
 void nsx_arg_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v);
-/* Extends the hull of what is converted. */
+/* Extends the time span of the converted events. */
 void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
 
 /* Writers ------------------------------------------------------------------------*/

@@ -67,7 +67,7 @@ size_t nsx_tar_begin(struct nsx_out *o);
 void nsx_tar_end(struct nsx_out *o, size_t at, const char *name);
 void nsx_tar_close(struct nsx_out *o);
 
-/* Pieces of JSON. Each returns the end of what it wrote at p. */
+/* Pieces of JSON. Each writes at p and returns the end of its text. */
 char *nsx_json_int(char *p, int64_t i);
 char *nsx_json_hex(char *p, uint64_t u);
 /* Non-negative nanoseconds as microseconds with three decimals. */

@@ -205,7 +205,7 @@ struct nsx_lost {
 };
 /* Counts calls that begin in a window. */
 struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_window *w);
-/* Whether so many are lost that idle time may be lost work. */
+/* Whether so many launches are lost that idle time may be lost work. */
 bool nsx_is_idle_unknown(const struct nsx_lost *lost);
 
 /* NVTX: the innermost range open when an operation's launch call began; a range of the
@@ -407,8 +407,8 @@ static inline bool nsx_call_blocks(const struct nsx_facts *f,
 	return t->calls.cls[call] == NSX_CALL_COPY || (f->copy_blocks[call / 8] >> call % 8 & 1);
 }
 
-/* When the device's kernels run, communicating or not. Shares a list of d if only one kind
- * exists, else makes a new list on the arena.
+/* The spans in which the device's kernels run, communicating or not. Shares a list of d if
+ * only one kind exists, else makes a new list on the arena.
  */
 int nsx_kernel_spans(const struct nsx_device_facts *d, struct nsx_arena *a,
 		     struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;

@@ -616,7 +616,7 @@ static const char *made_label(struct nsx_kernel_labels *l, nsx_str name)
 	return label;
 }
 
-/* If there is no memory to keep it, it is made again on the next request. */
+/* Keeps a label. If there is no memory for that, the label is made again on the next request. */
 static const char *keep_label(struct nsx_kernel_labels *l, nsx_str name, const char *label)
 {
 	struct nsx_err err;

@@ -79,7 +79,9 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	return rc ?: joined;
 }
 
-/* If the end of the events is unknown, what follows them may look like blocks: drops those. */
+/* Drops blocks behind the last event. If the end of the events is unknown, other data behind them
+ * may look like blocks.
+ */
 static void drop_false_blocks(struct nsx_rep *rep)
 {
 	uint64_t n = 0;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "base/base.h"
 
-struct nsx_piece { /* bytes of the file, or of what was unpacked from it   */
+struct nsx_piece { /* bytes of the file, or bytes unpacked from it         */
 	const uint8_t *p;
 	size_t n;
 };

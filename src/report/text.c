@@ -142,7 +142,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 	}
 }
 
-/* Where the arguments of a function begin; 0 if it has none. */
+/* The offset at which the arguments of a function begin; 0 if it has none. */
 static size_t arguments_at(const char *s)
 {
 	const char *last = strrchr(s, ')');

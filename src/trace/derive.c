@@ -373,7 +373,7 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struc
 	return nsx_strings_add(l->strings, name, strlen(name), ret, err);
 }
 
-/* From the first start to the last end of the ranges with that name. */
+/* Finds the window from the first start to the last end of the ranges with that name. */
 static struct nsx_window derive_find_ranges(const struct nsx_loader *l, nsx_str name)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;

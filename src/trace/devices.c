@@ -242,7 +242,7 @@ static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Only properties per multiprocessor are known of a MIG slice. */
+/* Adds a MIG slice of a GPU. Only its properties per multiprocessor are known. */
 static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err *err)
 {
 	struct nsx_gpu_info *slice;

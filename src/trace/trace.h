@@ -704,7 +704,7 @@ static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 {
 	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) : NSX_NONE;
 }
-extern const char nsx_unnamed[]; /* shown for what has no name in the trace */
+extern const char nsx_unnamed[]; /* shown for an object without a name */
 /* API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 /* Whether the call queues a host function in a stream. */

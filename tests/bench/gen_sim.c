@@ -130,7 +130,7 @@ static void overhead(struct sim *s, struct rank *r, int type, int64_t start, int
 				     .type = type};
 }
 
-/* When work given to a stream at a time can begin. */
+/* The earliest start of work that is given to a stream at a time. */
 int64_t ready(struct rank *r, int stream, int64_t given)
 {
 	struct lane *l = &r->lanes[stream];

@@ -71,7 +71,7 @@ void sched(struct sim *s, struct rank *r, enum thread thread, bool in, int64_t t
 
 /* ---- the device -------------------------------------------------------- */
 
-/* When work given to a stream at a time can begin. */
+/* The earliest start of work that is given to a stream at a time. */
 int64_t ready(struct rank *r, int stream, int64_t given);
 void occupy(struct sim *s, struct rank *r, int stream, enum use use, int64_t start, int64_t end);
 /* The call that launches a kernel; returns when the device has it. */

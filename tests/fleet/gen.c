@@ -238,7 +238,7 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 	}
 }
 
-/* From the first rank of each group to its others: it waits for none of them. */
+/* Broadcasts from the first rank of each group to the others. The first rank waits for none. */
 static void broadcast(struct rank *v, int s)
 {
 	for (int r = 0; r < job.ranks; r++) {
@@ -300,7 +300,7 @@ static int of_stage(void)
 	return job.ranks / job.pp;
 }
 
-/* Of each tensor-parallel group of these ranks. */
+/* A collective of each tensor-parallel group of these ranks. */
 static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
 {
 	for (int g = first; job.tp > 1 && g < end; g += job.tp) {
@@ -311,7 +311,9 @@ static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
 	}
 }
 
-/* Of the ranks at one place of their tensor-parallel groups; of stages each its own. */
+/* Collectives of the ranks that have the same place in their tensor-parallel groups. Each stage
+ * has its own.
+ */
 static void collective_dp(struct rank *v, int s, int op, int stream, int64_t transfer, int async)
 {
 	for (int p = 0; p < job.ranks; p += of_stage())
@@ -422,7 +424,7 @@ static struct rank *simulate(int with_fault)
 	}
 	for (int s = 0; s < job.steps; s++) {
 		run_step(v, s, with_fault, mark);
-		/* Of the run without the fault only the times are wanted. */
+		/* Only the times of the run without the fault are wanted. */
 		for (int r = 0; !with_fault && r < job.ranks; r++)
 			v[r].n = 0;
 	}
@@ -465,7 +467,7 @@ static int64_t reading(int rank, int64_t t)
 	return t + (int64_t)(offset_ns(h) + drift(h) * (double)t);
 }
 
-/* Of the capture, since it began. */
+/* Time since the start of the capture. */
 static int64_t local(const struct rank *v, int r, int64_t t)
 {
 	return reading(r, t) - reading(r, v[job.one_file ? 0 : r].from);

@@ -34,7 +34,7 @@ static void read_file(const char *path)
 	inputs[ninputs++] = b;
 }
 
-/* In order of names, as the changes depend on it. */
+/* Runs the files in order of their names, because the random changes depend on the order. */
 static void read_path(const char *path)
 {
 	struct dirent **v;

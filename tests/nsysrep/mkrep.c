@@ -39,7 +39,7 @@ enum {
 
 enum place { THREADS, STRINGS, GPUS, MACHINE, NPLACES };
 
-/* Where the rows of a table go. */
+/* The place in a report file for the rows of a table. */
 struct table {
 	const char *name;
 	int type;	     /* of the event; 0: that of the row */
@@ -167,7 +167,8 @@ static void *grow(void *p, int n, size_t size)
 	return p;
 }
 
-static void complain(struct rep *r, const char *table, const char *column, const char *why)
+static void complain(struct rep *r, const char *table, const char *column,
+		     const char *why)
 {
 	char *s = sqlite3_mprintf("%s%s%s: %s", table, column ? "." : "",
 				  column ? column : "", why);
@@ -217,14 +218,16 @@ static const char *text_of(sqlite3_stmt *stmt, int at)
 /* ---- fields -------------------------------------------------------------- */
 
 /* "101.1 name:s=0" with PREFIX before the path; whether it is for this version. */
-static bool field_parse(struct field *f, const char *s, uint32_t prefix, int version)
+static bool field_parse(struct field *f, const char *s, uint32_t prefix,
+			int version)
 {
 	int used = 0;
 
 	memset(f, 0, sizeof(*f));
 	f->kind = 'i';
 	f->at = -1;
-	if ((*s == '<' && version >= VERSION_SYNC) || (*s == '>' && version < VERSION_SYNC))
+	if ((*s == '<' && version >= VERSION_SYNC) ||
+	    (*s == '>' && version < VERSION_SYNC))
 		return false;
 	s += *s == '<' || *s == '>';
 	if (*s == '@')
@@ -250,7 +253,8 @@ static bool field_parse(struct field *f, const char *s, uint32_t prefix, int ver
 	return true;
 }
 
-static void fields_parse(struct fields *fs, const char *s, uint32_t prefix, int version)
+static void fields_parse(struct fields *fs, const char *s, uint32_t prefix,
+			 int version)
 {
 	fs->n = 0;
 	for (const char *next; s && *s; s = next) {
@@ -288,7 +292,8 @@ static bool fits(const struct field *f, int type)
 	return type == SQLITE_INTEGER || (type == SQLITE_FLOAT && f->kind != 'i');
 }
 
-static void field_put(struct rep *r, const char *table, const struct field *f, sqlite3_stmt *rows)
+static void field_put(struct rep *r, const char *table, const struct field *f,
+		      sqlite3_stmt *rows)
 {
 	int type = f->at < 0 ? SQLITE_NULL : sqlite3_column_type(rows, f->at);
 	uint32_t id = f->path[f->n - 1];
@@ -418,7 +423,8 @@ static void payload_of_columns(struct rep *r, struct cursor *c, int64_t pid)
 
 	for (int i = 0; i < c->payload.n; i++) {
 		const struct field *f = &c->payload.f[i];
-		bool null = f->at < 0 || sqlite3_column_type(c->rows, f->at) == SQLITE_NULL;
+		bool null = f->at < 0 ||
+			    sqlite3_column_type(c->rows, f->at) == SQLITE_NULL;
 		int64_t v = null ? f->value : sqlite3_column_int64(c->rows, f->at);
 
 		if (null && !f->preset)
@@ -435,7 +441,8 @@ static void payload_of_json(struct rep *r, struct cursor *c, int64_t pid)
 	struct buf entries = {0}, data = {0};
 	sqlite3_stmt *each = query(r, "SELECT key, type, value FROM json_each(?)");
 
-	sqlite3_bind_text(each, 1, text_of(c->rows, c->json_at), -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(each, 1, text_of(c->rows, c->json_at), -1,
+			  SQLITE_TRANSIENT);
 	while (step(r, each)) {
 		const char *key = text_of(each, 0), *type = text_of(each, 1);
 		int64_t v = sqlite3_column_int64(each, 2);
@@ -487,7 +494,8 @@ static int64_t event_type(const struct cursor *c)
 	if (!c->t->type) {
 		int at = c->fields.f[0].at;
 
-		return at < 0 ? c->fields.f[0].value : sqlite3_column_int64(c->rows, at);
+		return at < 0 ? c->fields.f[0].value
+			      : sqlite3_column_int64(c->rows, at);
 	}
 	return c->t->type == 48 && (class == 31 || class == 32) ? 47 : c->t->type;
 }
@@ -500,7 +508,8 @@ static void row_put(struct rep *r, struct cursor *c)
 
 	for (int i = 0; i < sqlite3_column_count(c->rows) && i < MAX_COLUMNS; i++)
 		if (!c->placed[i] && sqlite3_column_type(c->rows, i) != SQLITE_NULL)
-			complain(r, t->name, sqlite3_column_name(c->rows, i), "no known place");
+			complain(r, t->name, sqlite3_column_name(c->rows, i),
+				 "no known place");
 	if (t->place == NPLACES)
 		put_int(&r->m.level[0], 1, event_type(c));
 	for (int i = 0; i < c->fields.n; i++)
@@ -525,8 +534,9 @@ static void frames_open(struct rep *r, struct cursor *c)
 {
 	static const char frame[] = "1 symbol,2 module,4 kernelMode,5 thumbCode,"
 		"6 unresolved,7 specialEntry,8 originalIP,9 unwindMethod";
-	char *sql = sqlite3_mprintf("CREATE TEMP TABLE \"of %w\" AS SELECT * FROM \"%w\";CREATE "
-	    "INDEX temp.\"by %w\" ON \"of %w\"(id, stackDepth)",
+	char *sql = sqlite3_mprintf(
+	    "CREATE TEMP TABLE \"of %w\" AS SELECT * FROM \"%w\";"
+	    "CREATE INDEX temp.\"by %w\" ON \"of %w\"(id, stackDepth)",
 	    c->t->chains, c->t->chains, c->t->chains, c->t->chains);
 
 	c->chain_at = column_of(c->rows, c->t->chain);
@@ -627,7 +637,8 @@ static void mpi_begin(struct rep *r)
 	}
 	sqlite3_finalize(rows);
 	for (int i = 0; i < COUNT(tables_of_mpi); i++) {
-		rows = query(r, "SELECT DISTINCT globalTid & ~0xffffff FROM %s", tables_of_mpi[i]);
+		rows = query(r, "SELECT DISTINCT globalTid & ~0xffffff FROM %s",
+			     tables_of_mpi[i]);
 		for (; step(r, rows); r->nevents++) {
 			struct buf event = {0}, body = {0};
 
@@ -684,7 +695,8 @@ static void metrics_catalogue(struct rep *r)
 	sqlite3_finalize(types);
 }
 
-static void metric_event(struct rep *r, int64_t type, int64_t time, struct buf *values)
+static void metric_event(struct rep *r, int64_t type, int64_t time,
+			 struct buf *values)
 {
 	struct buf e = {0};
 
@@ -701,10 +713,11 @@ static void metric_event(struct rep *r, int64_t type, int64_t time, struct buf *
 static void metrics_put(struct rep *r)
 {
 	sqlite3_stmt *rows = query(r,
-		"SELECT g.typeId, g.timestamp, g.value, t.place, t.n, typeof(g.value) FROM "
-		"GPU_METRICS g LEFT JOIN (SELECT typeId, metricId, row_number() OVER (PARTITION BY "
-		"typeId ORDER BY metricId) - 1 AS place, count(*) OVER (PARTITION BY typeId) AS n "
-		"FROM TARGET_INFO_GPU_METRICS) t USING (typeId, metricId)");
+		"SELECT g.typeId, g.timestamp, g.value, t.place, t.n, typeof(g.value)"
+		" FROM GPU_METRICS g LEFT JOIN (SELECT typeId, metricId,"
+		" row_number() OVER (PARTITION BY typeId ORDER BY metricId) - 1 AS place,"
+		" count(*) OVER (PARTITION BY typeId) AS n"
+		" FROM TARGET_INFO_GPU_METRICS) t USING (typeId, metricId)");
 	struct buf values = {0};
 	int64_t type = 0, time = 0;
 
@@ -746,7 +759,8 @@ static void strings_read(struct rep *r)
 		}
 		while (r->nstrings < id)
 			string_add(r, "");
-		put_bytes(&r->strings, 1, text_of(rows, 1), (size_t)sqlite3_column_bytes(rows, 1));
+		put_bytes(&r->strings, 1, text_of(rows, 1),
+			  (size_t)sqlite3_column_bytes(rows, 1));
 		r->nstrings++;
 	}
 	sqlite3_finalize(rows);
@@ -767,8 +781,9 @@ static void offset_put(struct buf *clocks, int from, int to, int64_t offset)
 	free(e.p);
 }
 
-/* Of section 'Time Conversion Data': x on one clock is y on the other. */
-static void point_put(struct buf *lines, const char *from, const char *to, int64_t x, int64_t y)
+/* An entry of the section 'Time Conversion Data': time x on one clock is time y on the other. */
+static void point_put(struct buf *lines, const char *from, const char *to,
+		      int64_t x, int64_t y)
 {
 	struct buf point = {0}, line = {0}, e = {0};
 	double slope = 1;
@@ -822,8 +837,7 @@ static void clocks_put(struct buf *out, int64_t start, int64_t utc, int64_t loca
  * a section of its own, as the version has it. */
 static void times_put(struct rep *r, struct buf *first, struct buf *clocks)
 {
-	sqlite3_stmt *s = query(r, "SELECT systemClockNs, utcEpochNs, ifnull(strftime('%%s', "
-				   "localTime)"
+	sqlite3_stmt *s = query(r, "SELECT systemClockNs, utcEpochNs, ifnull(strftime('%%s', localTime)"
 		" - strftime('%%s', utcTime), 0) FROM TARGET_INFO_SESSION_START_TIME");
 	sqlite3_stmt *stop = query(r, "SELECT startTime, stopTime FROM ANALYSIS_DETAILS");
 	int64_t start, utc, local;
@@ -1092,13 +1106,13 @@ static void file_put(struct rep *r, struct buf *file)
 /* Tables with rows that nothing above writes. */
 static void tables_check(struct rep *r)
 {
-	sqlite3_stmt *names = query(r, "SELECT name, type FROM sqlite_schema WHERE type IN "
-		"('table', 'view') AND name NOT LIKE 'sqlite\\_%%' ESCAPE '\\' AND name NOT LIKE "
-		"'ENUM\\_%%' ESCAPE '\\' AND name NOT IN ('StringIds', "
-		"'TARGET_INFO_SESSION_START_TIME', 'ANALYSIS_DETAILS', 'TARGET_INFO_SYSTEM_ENV', "
-		"'META_DATA_CAPTURE', 'META_DATA_EXPORT', 'GPU_METRICS', 'TARGET_INFO_GPU_METRICS',"
-		" 'MPI_RANKS', 'OSRT_CALLCHAINS', 'SAMPLING_CALLCHAINS', 'UnwindMethodType', "
-		"'NVTX_PAYLOAD_SCHEMAS', 'NVTX_PAYLOAD_SCHEMA_ENTRIES')");
+	sqlite3_stmt *names = query(r, "SELECT name, type FROM sqlite_schema WHERE"
+		" type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%%' ESCAPE '\\'"
+		" AND name NOT LIKE 'ENUM\\_%%' ESCAPE '\\' AND name NOT IN ('StringIds',"
+		" 'TARGET_INFO_SESSION_START_TIME', 'ANALYSIS_DETAILS', 'TARGET_INFO_SYSTEM_ENV',"
+		" 'META_DATA_CAPTURE', 'META_DATA_EXPORT', 'GPU_METRICS', 'TARGET_INFO_GPU_METRICS',"
+		" 'MPI_RANKS', 'OSRT_CALLCHAINS', 'SAMPLING_CALLCHAINS', 'UnwindMethodType',"
+		" 'NVTX_PAYLOAD_SCHEMAS', 'NVTX_PAYLOAD_SCHEMA_ENTRIES')");
 
 	while (step(r, names)) {
 		const char *name = text_of(names, 0);

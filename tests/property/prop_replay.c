@@ -25,7 +25,7 @@ static struct nsx_gain price(const struct nsx_model *m, const struct nsx_change 
 	return g;
 }
 
-/* Of what was replayed, not scaled to all of the judged window. */
+/* The gain in the replayed part, not scaled to the whole judged window. */
 static double won_of(const struct nsx_model *m, struct nsx_gain g)
 {
 	return g.share * (double)m->closure.recorded_ns;

@@ -70,7 +70,7 @@ static struct nsx_cell *new_row(struct rows *r)
 	return r->cells + r->n++ * r->ncols;
 }
 
-/* As the tables keep it: valid UTF-8, cut where names are cut. */
+/* Text as the tables keep it: valid UTF-8, cut where names are cut. */
 static struct nsx_cell text_cell(const struct nsx_val *v, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};

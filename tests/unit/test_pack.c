@@ -44,7 +44,7 @@ TEST(lengths_come_back)
 	nsx_arena_free(a);
 }
 
-/* Of one value, and of none: a block is its head. */
+/* A block of one value or of none consists of its head only. */
 TEST(what_does_not_change_takes_no_bytes)
 {
 	struct nsx_arena *a = nsx_arena_new();

@@ -425,14 +425,14 @@ TEST(idle_time_of_a_window_is_that_of_the_whole)
 	assert_true(n > 100);
 }
 
-/* Where the margins hold all of the file nothing is left out. */
+/* If the margins contain the whole file, every row is read. */
 TEST(margins_hold_that_many_rows)
 {
 	margin_rows = 0;
 	assert_int_equal(compare_windows("iterations_nvtx"), 0);
 }
 
-/* By a clock that is off the window lies elsewhere: all is read. */
+/* If a clock is wrong, the window may lie anywhere, so every row is read. */
 TEST(clocks_are_judged_by_all_of_the_file)
 {
 	margin_rows = 1;
@@ -542,7 +542,7 @@ static size_t compare_windows_of(struct nsx_buf *rows)
 	return nleft_out;
 }
 
-/* Of a kernel 100 launches later, in a block that has nothing else for a window there. */
+/* The row of a kernel 100 launches later, in a block that has no other row for the window. */
 TEST(a_launch_far_before_its_kernel)
 {
 	struct nsx_buf rows = {0};

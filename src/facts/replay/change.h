@@ -20,7 +20,7 @@
 enum nsx_change_verb {
 	/* Calls, selected by name, range or rows of calls: */
 	NSX_NO_WAIT, /* remove waits; blocking copies return at once */
-	NSX_NO_COST, /* calls take no time; what they queued stays           */
+	NSX_NO_COST, /* calls take no time; the work that they queued stays  */
 	NSX_UNTIE,   /* remove the calls, and the waits of streams that they requested */
 	NSX_FASTER_LAUNCH, /* launch calls `amount` times as fast            */
 

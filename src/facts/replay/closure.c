@@ -28,7 +28,9 @@ static void closure_credit(struct walk *w, enum nsx_path_class class, int64_t fr
 		w->ns[class] += to - from;
 }
 
-/* From an operation's end to its start; in a collective, to that of the last member. */
+/* Walks from an operation's end to its start or, in a collective, to the start of the last
+ * member.
+ */
 static void cross_op(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
@@ -50,7 +52,7 @@ static void cross_op(struct walk *w, struct place *p)
 	p->ns = NSX_MIN(p->ns, o->start_ns);
 }
 
-/* From an operation's start to the end of what it followed last. */
+/* Walks from an operation's start to the end of the predecessor that ended last. */
 static void leave_op(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;

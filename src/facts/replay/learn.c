@@ -263,7 +263,7 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* When the last thing that a call waits for ended; NEVER: it waits for nothing. */
+/* The end of the last event for which a call waits; NEVER: it waits for nothing. */
 static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 {
 	int64_t ns = NEVER;

@@ -193,7 +193,7 @@ struct nsx_model {
 	uint8_t *set_of;       /* by process of the trace: from 1; 0: none   */
 	uint32_t main_set;     /* the set of the limiting GPU, from 1        */
 	int64_t set_ns[NSX_MAX_SETS]; /* recorded length, from from_ns       */
-	/* For sets in step with each other (sets.c): a common representative, and how long
+	/* Sets that keep in step with each other (sets.c): their common representative, and how long
 	 * each may wait for the others in its own code between calls.
 	 */
 	uint8_t tie[NSX_MAX_SETS];

@@ -486,8 +486,9 @@ static int64_t ready_op(const struct player *p, const struct typical *typical, u
 	return ready + o->residual_ns;
 }
 
-/* When a rank in pieces has met the others: it waits a part of the recorded time for its
- * turn, and for a rank that paused until that arrives, but no longer than recorded.
+/* The time at which a rank whose work is cut into pieces has met the others. It waits for its
+ * turn for a part of the recorded time, and for a rank that paused until that rank arrives, but
+ * no longer than recorded.
  */
 static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t waited, int64_t last)
 {

@@ -102,7 +102,7 @@ static void library_calls_list_durations(struct sums *s, const uint32_t *of_call
 	}
 }
 
-/* By function, then the process with the least time first. */
+/* Orders by function, then by the time of the process, least first. */
 NSX_ORDER(cmp_sums, struct sum, UP(library), UP(name), UP(total_ns), UP(process));
 
 static void fill_row(const struct sums *s, const struct sum *x, struct nsx_table *table)
