@@ -453,7 +453,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	return show_launchers(a, c, &k, err);
 }
 
-/* Some ids, each once, to suggest if the one asked for does not exist. */
+/* The first few distinct ids, as a suggestion when the requested id does not exist. */
 static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 {
 	struct nsx_buf b = {0};

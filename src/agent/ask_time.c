@@ -4,7 +4,7 @@
 #include "agent/ask.h"
 #include "report/words.h"
 
-enum { MAX_THREADS = 16 }; /* most launching threads told */
+enum { MAX_THREADS = 16 }; /* launching threads that are named */
 
 static int64_t ask_time_overlap(const struct nsx_window *w, int64_t start, int64_t end)
 {
@@ -526,7 +526,7 @@ static int64_t least_told(const struct nsx_gap *gap, size_t shown)
 	return least;
 }
 
-/* Tells the longest pieces in order of time, and the sum of the others. */
+/* Writes a line for each of the longest pieces, in order of time, and the sum of the others. */
 static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 {
 	enum { SHOWN = 8 };

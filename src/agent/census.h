@@ -1,5 +1,5 @@
 /* census.h - sums that questions need, counted once: GPU work, idle time, calls and ranges by
- * what they are.
+ * kind and name.
  *
  * Equal things form one group. A window counts what has a part in it, and the time of that
  * part. GPU work and idle time of a device are also counted by blocks of consecutive rows, so

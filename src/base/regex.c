@@ -160,7 +160,7 @@ enum { MAX_LEARNT = 1 << 14 };
 struct nsx_regex {
 	pthread_mutex_t lock;
 	regex_t re;
-	size_t learnt; /* characters matched                                 */
+	size_t learnt; /* characters matched since the pattern was compiled */
 	char *pattern;
 };
 

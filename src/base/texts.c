@@ -14,8 +14,8 @@
 enum {
 	PLAIN = 64 * 1024, /* bytes after which texts are packed             */
 	SLOTS = 1 << 15,
-	PLACE_BYTES = 3, /* bytes of a reference to a place before ...       */
-	END_OF_SEEN = 1 << 24, /* ... this limit                             */
+	PLACE_BYTES = 3, /* bytes of a reference to a place                  */
+	END_OF_SEEN = 1 << 24, /* places from here on cannot be referenced   */
 	WINDOW = 8, /* least length of a referenced piece                    */
 	MOST_NEW = 127,
 	LONG_SEEN = UINT8_MAX, /* ... and the most that the length byte itself can

@@ -39,7 +39,7 @@ struct nsx_capture {
 	struct nsx_buf warnings;    /* one per line                         */
 
 	const char *dir, *work; /* folders of results and of unfinished files; NULL: not yet */
-	size_t had;		/* length of the part of dir that existed before */
+	size_t had;		/* length of the part of the path dir that existed before */
 	const char *rank;	/* ".rank3" or ""                           */
 	struct nsx_nsys *nsys;	/* NULL: not found                          */
 	struct nsx_args extra, argv; /* extra: the user's options; argv: nsys's command line */

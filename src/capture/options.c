@@ -25,7 +25,7 @@ static const struct option {
 	char letter;
 	const char *names[2]; /* newest spelling first                     */
 	const char *value;
-	const char *missing; /* what is lost if nsys lacks it; NULL: nothing */
+	const char *missing; /* data that is lost if nsys lacks the option; NULL: none */
 } options[] = {
 	{ ALWAYS, 't', { "trace" }, TRACE, NULL },
 	{ ALWAYS, 's', { "sample" }, "none", NULL },

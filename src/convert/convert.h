@@ -113,8 +113,8 @@ int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
 int nsx_names_use(struct nsx_names *x, const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err) NSX_CHECKED;
-/* After loading, both are thread-safe. NULL: no string has that id. *ret_at: the string's own
- * number, from 0.
+/* nsx_names_get returns the string with an id, or NULL; *ret_at: the string's own number, from 0.
+ * After nsx_names_load, both functions are thread-safe.
  */
 const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n, size_t *ret_at);
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);

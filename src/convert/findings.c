@@ -164,7 +164,7 @@ static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 				       "%s\n", r->sections[i].pass->id, r->sections[i].reason);
 }
 
-/* Loads and explains the trace, and keeps what is written here. */
+/* Loads and explains the trace, and keeps the parts that the timeline shows. */
 static int findings_explain(struct nsx_conv *c, struct nsx_err *err)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = c->opts->path,

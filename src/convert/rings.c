@@ -98,7 +98,7 @@ static void take_all(struct nsx_rings *r)
 			}
 }
 
-/* Starts the producers; if one cannot be started, the others are told to stop. */
+/* Starts the producers. If one cannot be started, the others must stop. */
 static size_t rings_start(struct nsx_rings *r, struct nsx_err *err)
 {
 	err->rc = NSX_OK;

@@ -447,7 +447,7 @@ static bool can_swap(const char *dir, const char *parent)
 	       (st.st_dev != here.st_dev || st.st_ino != here.st_ino);
 }
 
-/* Creates a folder at f->dir. *ret_again: one has appeared meanwhile. */
+/* Creates a folder at f->dir. *ret_again: another process has just created one there. */
 static int make_new(const struct nsx_folder *f, const char *parent,
 		    bool *ret_again, struct nsx_err *err)
 {

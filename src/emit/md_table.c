@@ -270,7 +270,7 @@ static void sort_members(const struct nsx_block *block, struct row *row)
 	}
 }
 
-/* Joins alike rows among the first ones. Returns the number of joined rows. */
+/* Joins equal rows among the first ones. Returns the number of joined rows. */
 static size_t md_table_join_rows(const struct nsx_block *block, struct row *ret,
 				 size_t most, size_t *ret_covered)
 {

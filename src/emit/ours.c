@@ -417,7 +417,9 @@ static void remove_leftover(const struct leftovers *l, const char *path)
 	nsx_ours_free(own);
 }
 
-/* The folder of a running process is locked. */
+/* Reads the records of a folder that a killed run left, or removes it. A running process holds a
+ * lock on its folder.
+ */
 static int visit_leftover(int dir, const char *name, void *ctx)
 {
 	const struct leftovers *l = ctx;

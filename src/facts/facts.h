@@ -79,7 +79,7 @@ struct nsx_steady {
 	struct nsx_window window; /* start == end: not found                 */
 	enum nsx_steady_method method;
 	enum nsx_confidence confidence;
-	const char **excluded;	  /* what was left out, and why              */
+	const char **excluded;	  /* omitted parts, with reasons             */
 	size_t nexcluded;
 };
 

@@ -20,8 +20,8 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
 /* How many times faster a launch could be if its work used the whole GPU; 1: it does, or unknown.
  */
 struct nsx_room {
-	double idle; /* uses multiprocessors without blocks and idle lanes of warps */
-	double most; /* ... and also fills each multiprocessor with threads */
+	double idle; /* by use of multiprocessors without blocks and idle lanes of warps */
+	double most; /* by that, and by filling each multiprocessor with threads */
 };
 /* beside: blocks of concurrent kernels, on average. */
 struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,

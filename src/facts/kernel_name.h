@@ -31,7 +31,7 @@ enum nsx_dtype {
 } __attribute__((packed));
 extern const char *const nsx_dtype_names[NSX_NDTYPES]; /* NONE: "" */
 
-struct nsx_kernel_words { /* what a name says on its own */
+struct nsx_kernel_words { /* words from the name alone, without other names */
 	const char *family;   /* UTF-8, at most about 60 characters          */
 	const char *label;    /* begins with the family; may not be unique   */
 	const char *pattern;  /* the word that decided the category; NULL: none */

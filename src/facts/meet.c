@@ -54,9 +54,10 @@ struct matching {
 	const struct nsx_trace *t;
 	struct nsx_arena *a; /* scratch                                      */
 	struct nsx_meets *r;
-	uint8_t *what; /* by call of r: index of known                       */
-	bool *busy;    /* ... whether it makes calls of CUDA itself          */
-	int32_t *peer, *tag; /* ... as in the trace                          */
+	/* Columns with an entry for each call of r: */
+	uint8_t *what; /* index of known                                     */
+	bool *busy;    /* the call makes CUDA calls itself                   */
+	int32_t *peer, *tag; /* as in the trace                              */
 	/* The calls being matched: those of each process, in order. */
 	uint32_t *picked, *side_at;
 	uint32_t nsides, n; /* n: least over the processes                   */

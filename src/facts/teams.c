@@ -15,9 +15,11 @@
 
 enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one kernel in this many may be alone,
 					   and always one                    */
-/* Kernels of a collective end within this time, or a fifth of the shorter one ... */
+/* All kernels of a collective end within TOGETHER_NS, or within a fifth of the shortest of them,
+ * and half of them within MOSTLY_NS.
+ */
 #define TOGETHER_NS INT64_C(100000)
-#define MOSTLY_NS INT64_C(20000) /* ... and half of them within this time    */
+#define MOSTLY_NS INT64_C(20000)
 #define SAME_NS 5000 /* ends of one transfer between two ranks               */
 
 struct queue { /* kernels of one name on a stream */

@@ -1,4 +1,4 @@
-/* unions.c - what each device did: four unions, and the partition.
+/* unions.c - the busy time of each device: four unions, and the partition.
  *
  * Operations of a device are sorted by start, so each union takes one sweep. A graph replay
  * counts as recorded; if its nodes were traced as well, the union counts their time once.

@@ -232,8 +232,8 @@ static struct nsx_report *new_report(const struct nsx_trace *trace, const struct
 	return r;
 }
 
-/* Findings seldom cite a row that is not among the dearest. If one does, the analysis runs
- * again and keeps all rows.
+/* Gives the section all rows of a table of which only the most expensive were kept. A finding
+ * seldom cites another row; if one does, the analysis runs again.
  */
 static int run_hold_all(const struct run *run, const struct nsx_table *cut, struct nsx_err *err)
 {

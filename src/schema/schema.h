@@ -118,7 +118,7 @@ struct nsx_schema {
 	const char *product_version, *schema_version; /* "" if not recorded  */
 	const char *installed; /* folder of the nsys that captured; "": not recorded */
 	struct nsx_reach *reach; /* set by the loader                          */
-	struct nsx_losses *losses; /* what was unreadable                      */
+	struct nsx_losses *losses; /* unreadable tables and rows               */
 	bool on_windows; /* recorded on Windows                              */
 	bool has_own_kinds; /* use copy_kind                                 */
 	uint8_t copy_kind[256]; /* NSX_COPY_... by the file's copyKind, from the labels

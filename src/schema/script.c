@@ -12,7 +12,7 @@ struct reads {
 struct nsx_scripts {
 	const struct nsx_schema *schema;
 	struct nsx_arena *arena;
-	struct reads *named; /* what each query's own text names */
+	struct reads *named; /* tables that the text of each query names */
 };
 
 static bool script_is_in_word(char c)

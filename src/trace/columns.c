@@ -124,9 +124,9 @@ static void columns_merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, siz
 	}
 }
 
-/* Copies instead of following cycles in place, which would jump about in memory: a copy reads at
- * random but writes in order. It takes four bytes of a value at a time, so that it needs no more
- * memory than merging did.
+/* Puts each column into the order `order`. It copies the values, because following the cycles in
+ * place would jump about in memory: a copy reads at random but writes in order. It copies four
+ * bytes of a value at a time, so that it needs no more memory than the merge before.
  */
 static int columns_permute(struct nsx_colset *c, const uint32_t *order, struct nsx_err *err)
 {

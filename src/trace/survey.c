@@ -255,7 +255,7 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	return rc;
 }
 
-/* Limits the survey to what is within reach of the window. The ends of the tables are read first,
+/* Limits the survey to the rows within reach of the window. The ends of the tables are read first,
  * because they show where the trace, and so the window, lies.
  */
 static int settle_reach(struct nsx_loader *l, struct nsx_tableload *list, size_t n,

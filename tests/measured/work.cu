@@ -315,7 +315,7 @@ static void inputs(bool fault, int, int)
 	CHECK(cudaDeviceSynchronize());
 }
 
-/* The host sleeps, but its queue hides it; it does not. */
+/* With the fault the host sleeps, hidden by the work that is queued. Without it, it does not sleep. */
 static void inputs_hidden(bool fault, int, int)
 {
 	if (fault)

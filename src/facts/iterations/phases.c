@@ -13,10 +13,10 @@
 #define PAUSE_SHARE 0.5	 /* a cut needs a pause of this share of its shorter side */
 #define LEAST_SHARE 0.01 /* a phase takes at least this share of the window */
 #define IDLE_SHARE 0.98	 /* idle share of a start-up                      */
-#define IDLE_ENOUGH 0.5	 /* ... if there is hardly any work               */
+#define IDLE_ENOUGH 0.5	 /* idle share of a start-up with hardly any work */
 enum {
-	RECURS = 3, /* this many long pauses (or half as long) belong to the loop */
-	MIN_WORK_NS = 100000, /* on any GPU; less is hardly any work         */
+	RECURS = 3, /* pauses that recur: so many of at least half the longest are in the loop */
+	MIN_WORK_NS = 100000, /* a GPU with less has hardly any work         */
 	REPEATS = 4, /* executions of a kernel that make a loop              */
 	NSLICES = 16, /* slices of the window; work in a quarter of them is continuous */
 };
@@ -431,8 +431,8 @@ static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 	phases_add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
 }
 
-/* The kind of a segment that is not judged; it is steady if it has a tenth of the judged
- * one's work.
+/* The kind of a segment that is not judged. It is steady if it has a tenth of the work of the
+ * judged segment.
  */
 static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i, size_t judged)
 {

@@ -235,7 +235,7 @@ static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context, st
 	return 0;
 }
 
-/* Adds what the rows of a wait name; *ret_known: there are such rows. */
+/* Adds the dependencies that the rows of a wait name. Sets *ret_known if there are such rows. */
 static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known, struct nsx_err *err)
 {
 	struct build *b = s->b;

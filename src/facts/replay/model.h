@@ -87,8 +87,8 @@ enum {
 struct model_call { /* sorted by start */
 	int64_t start_ns, end_ns, own_ns, residual_ns;
 	int32_t lambda_ns;
-	uint32_t wait;	/* first operation waited for (MPI: its meeting); the list ends
-			   at the next call's                                */
+	uint32_t wait;	/* start of the list of operations for which it waits (MPI: its
+			   meeting), which ends where that of the next call starts */
 	uint32_t room;	/* operation whose start made room in the queue (MPI: the meeting
 			   that waits for it); or NSX_NONE                   */
 	uint32_t before; /* the call before it; or NSX_NONE                  */

@@ -410,7 +410,7 @@ static int64_t dispatch_of(const struct player *p, uint32_t i)
 		       o->dispatch_ns;
 }
 
-/* The end of a dependency; NEVER: it was dropped, or no longer waited for. */
+/* The end of a dependency; NEVER: the dependency was dropped, or nothing waits for it any more. */
 static int64_t end_of_dep(const struct player *p, const struct model_op *o,
 			  const struct model_dep *x)
 {

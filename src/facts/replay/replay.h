@@ -96,7 +96,7 @@ struct nsx_gain {
 	enum nsx_confidence confidence; /* NONE: not priced, all 0           */
 	bool is_bound;	/* the real gain will be smaller                     */
 	bool is_small;	/* below the resolution of this trace                */
-	const char *held; /* what was held fixed, as part of a sentence      */
+	const char *held; /* the fixed parts, as part of a sentence          */
 	uint32_t set; /* the set whose gain it is, from 1, if processes share nothing
 			 with others; 0: all                                 */
 };

@@ -29,7 +29,7 @@ bool span_list_next(const struct span_list *s, uint32_t thread,
 		    struct nsx_span in, size_t *at, struct nsx_span *ret);
 /* Length of a thread's span that the list covers. */
 int64_t span_list_within(const struct span_list *s, uint32_t thread, struct nsx_span span);
-/* ... and that both lists cover. */
+/* Length of a thread's span that both lists cover. */
 int64_t span_list_common(const struct span_list *s, const struct span_list *t,
 			 uint32_t thread, struct nsx_span span);
 

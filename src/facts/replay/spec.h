@@ -19,7 +19,7 @@
 
 struct nsx_spec {
 	struct nsx_change change; /* the arena owns its names               */
-	enum nsx_spec_kind { /* what its name refers to                     */
+	enum nsx_spec_kind { /* the kind of object that its name means      */
 		NSX_SPEC_PLAIN, /* no name                                   */
 		NSX_SPEC_API, NSX_SPEC_KERNEL, NSX_SPEC_FAMILY,
 		NSX_SPEC_RANGE, NSX_SPEC_RANK,

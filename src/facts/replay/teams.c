@@ -17,7 +17,7 @@ static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 	return i < m->nops && m->op[i].row == row ? i : NSX_NONE;
 }
 
-/* Adds a team with those of its members that are in the model. */
+/* Adds a team. It has only the members that are in the model. */
 static void teams_add_team(struct nsx_model *m, const struct nsx_team *from)
 {
 	const uint32_t *row = m->f->teams->member + from->at;

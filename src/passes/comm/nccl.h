@@ -94,8 +94,8 @@ struct nccl_match { /* instances of one circle of a group */
 	double end_spread_ns; /* median distance of kernel ends     */
 	double start_skew_ns; /* induced wait outside the judged window */
 	uint32_t late, waiting; /* indices of ranks, or NSX_NONE    */
-	double p_value; /* chance of being last as often; that of steps if these refute
-			   it                                       */
+	double p_value; /* probability that a rank is last this often by chance, counted
+			   over steps if these show no lateness */
 	bool proved;
 	const char *cause; /* cause of a proved lateness; NULL: unknown */
 	double cause_share;

@@ -393,8 +393,9 @@ static void nccl_match_sum_work(const struct nccl_match *m, size_t k,
 	*ret_ops = (double)nsx_ops_started(m->run->trace, device, from_ns, to_ns);
 }
 
-/* All ranks take equally long from the end of one collective to the end of the next. So the
- * others wait for what the late rank computes, copies and idles more than they do.
+/* Finds why the late rank is late. All ranks take equally long from the end of one collective to
+ * the end of the next. So the others wait for the additional time in which the late rank
+ * computes, copies and idles.
  */
 void nccl_find_cause(struct nccl_match *m)
 {

@@ -331,8 +331,8 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 		    devices->nrows > 1 ? "; no other GPU for longer" : "", longest);
 }
 
-enum { MOST_SHOWN = 3 }; /* causes in Markdown: the dearest ... */
-#define TELLING_PCT 1.0	 /* ... that take this share of the window            */
+enum { MOST_SHOWN = 3 }; /* causes in Markdown, those with most time first */
+#define TELLING_PCT 1.0	 /* a cause below this share of the window is not shown */
 
 static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {

@@ -19,7 +19,8 @@ enum { SHOWN = 10 };
 
 #define LEAST_SHARE 0.05 /* a phase that takes less of the window gets no ledger */
 
-/* Phases that are not judged; in pauses no GPU works: they are told by the one that sets the pace.
+/* Phases that are not judged. In a pause no GPU works, so the GPU that sets the pace stands for
+ * all.
  */
 static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct nsx_err *err)
 {

@@ -143,7 +143,7 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 	return 0;
 }
 
-/* is_more: it tells more than the table of kernels does. */
+/* is_more: the table contains more than the table of kernels. */
 static void kernel_families_show(const struct nsx_table *t, int64_t total_ns, bool is_more,
 				 struct nsx_section *out)
 {

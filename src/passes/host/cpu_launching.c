@@ -88,8 +88,9 @@ static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device, st
 		row[NUMA] = nsx_int(gpu->numa_node);
 }
 
-/* Adds the CPUs named in its scheduling rows; nothing without such rows. */
-/* cpus: sorted. */
+/* Adds the CPUs that the scheduling rows of the thread name. Adds nothing if there are no such
+ * rows. cpus: sorted.
+ */
 static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread,
 		     struct nsx_arena *a, struct nsx_cell *row)
 {

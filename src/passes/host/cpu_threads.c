@@ -206,9 +206,9 @@ static void measure_busiest(const struct nsx_table *rows, int64_t of_ns, struct 
 	m->busiest.of_ms = (double)of_ns / 1e6;
 }
 
-enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
-#define SLIGHT 0.05	 /* ... except threads that ran less than this share of the
-			    busiest */
+enum { MOST_SHOWN = 3 }; /* rows in Markdown                                */
+#define SLIGHT 0.05	 /* a thread that ran less than this share of the busiest is not
+			    shown */
 
 static void cpu_threads_summarise(const struct nsx_trace *t,
 				  const struct cpu_threads *all, int64_t of_ns,

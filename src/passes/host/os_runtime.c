@@ -58,8 +58,8 @@ static unsigned os_runtime_kind_of(const char *name)
 	return NKINDS - 1;
 }
 
-enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
-#define SLIGHT 0.01	 /* ... except those below this share of the first  */
+enum { MOST_SHOWN = 3 }; /* rows in Markdown                                */
+#define SLIGHT 0.01	 /* a row below this share of the first is not shown */
 
 struct spent {
 	int64_t count, total_ns, launch_ns, max_ns;

@@ -16,9 +16,9 @@ struct nsx_pid_totals {
 };
 struct nsx_pids {
 	struct nsx_pid_totals *total;
-	uint32_t *kernel; /* kernels, as operations, process by process ...  */
-	size_t *at;	  /* ... those of process p begin at at[p]           */
-	size_t *call_at;  /* its calls begin at call_at[p]                   */
+	uint32_t *kernel; /* kernels, as operations, process by process      */
+	size_t *at;	  /* the kernels of process p begin at at[p]         */
+	size_t *call_at;  /* the calls of process p begin at call_at[p]      */
 	uint32_t *order;  /* processes by kernel time, waiting, pid          */
 	int64_t kernel_ns; /* over all processes                             */
 };

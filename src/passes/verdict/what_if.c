@@ -43,7 +43,7 @@ static const struct nsx_layout layouts[] = {
 	 .is_judged = true},
 };
 
-enum { TELLING_PCT = 1 }; /* of the window; smaller bounds are not listed */
+enum { TELLING_PCT = 1 }; /* a bound below this share of the window is not listed */
 
 /* Bounds and questions -------------------------------------------------------------*/
 
