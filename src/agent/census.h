@@ -28,7 +28,7 @@ struct nsx_work { /* operations of one stream, kind and shape, launched alike */
 };
 struct nsx_path { /* ranges of one name inside the same ranges */
 	struct nsx_count count;
-	int64_t longest_ns, longest_at; /* of several the first              */
+	int64_t longest_ns, longest_at; /* start of the first longest one    */
 };
 struct nsx_blocks {
 	size_t *at; /* by block, and one more at the end: its first row      */

@@ -17,7 +17,7 @@ struct nsx_loaded {
 	char *path; /* real path                                             */
 	char id[NSX_TRACE_ID]; /* hash of the content                        */
 	struct nsx_report *report;
-	struct nsx_subject subject; /* of the report                         */
+	struct nsx_subject subject; /* parts of the report                   */
 	struct stat file;
 	size_t bytes;
 	uint64_t asked; /* when it was last asked for, as a count            */

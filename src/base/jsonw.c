@@ -19,7 +19,7 @@ enum { MAX_DEPTH = 32 };
 struct nsx_jsonw {
 	json_t *root, *open[MAX_DEPTH];
 	unsigned depth;
-	struct nsx_err err; /* of any step */
+	struct nsx_err err; /* the first failure of a step */
 };
 
 struct nsx_jsonw *nsx_jsonw_new(void)

@@ -47,7 +47,7 @@ struct nsx_capture {
 	time_t began;
 	const char *captured_at; /* began as text, UTC                      */
 	bool is_told; /* nsys was looked for, so a record must be written    */
-	struct nsx_proc_end end; /* of nsys                                 */
+	struct nsx_proc_end end; /* how nsys ended                          */
 	enum nsx_ended ended;
 	double target_s; /* how long the command ran; includes the start of nsys if the command
 			    was not seen (below 50 ms)                   */

@@ -16,7 +16,7 @@ static const struct {
 static const char kernels[] = "kernel:/";
 
 struct expectation {
-	char pattern[256]; /* of kernels; "": use a class                    */
+	char pattern[256]; /* pattern of kernel names; "": use a class        */
 	enum nsx_use use;
 	bool is_least, is_open; /* is_least: at least, else at most; is_open: excludes the bound */
 	double share;

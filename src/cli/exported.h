@@ -14,7 +14,7 @@ struct nsx_export_opts {
 	bool replace;	    /* replace a file at keep                       */
 };
 struct nsx_exported {
-	char *path; /* of the export                                        */
+	char *path; /* path of the export                                   */
 	char *dir;  /* folder to remove as well; NULL: none                  */
 };
 

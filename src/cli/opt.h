@@ -33,7 +33,7 @@ struct nsx_opt {
 	const char *alias; /* a second long name, or NULL                    */
 	const char *arg;   /* the argument's name in help; NULL for flags    */
 	enum nsx_opt_kind kind;
-	size_t offset;	   /* of the target in the options struct            */
+	size_t offset;	   /* offset of the target in the options struct     */
 	const char *help;  /* one sentence, lower case, no full stop         */
 	/* least, most: limits of a number; most 0: none. words: the possible values of a word, as
 	 * "auto, always or never"; for a text those that shell completion offers.

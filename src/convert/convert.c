@@ -248,7 +248,7 @@ int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
 
 struct part {
 	struct nsx_conv c;
-	struct nsx_names names; /* of its own survey                         */
+	struct nsx_names names; /* names marked by its own survey            */
 	struct nsx_convert_counts counts;
 	struct nsx_buf warnings;
 	struct nsx_out out; /* only its error is used; bytes go to rings */

@@ -247,7 +247,7 @@ struct nsx_conv { /* state of one part */
 	unsigned damaged; /* activities, as bits, whose damage was reported */
 	unsigned late, far; /* activities, as bits, in which a track is out of time order; far:
 			       by too much                                   */
-	struct nsx_lateness lateness; /* of the current activity             */
+	struct nsx_lateness lateness; /* lateness in the current activity    */
 	uint64_t next_async;
 	uint32_t ncounters; /* number of counters that have a number         */
 	bool has_events;

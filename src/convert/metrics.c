@@ -20,7 +20,7 @@ struct metrics {
 	} *counters; /* by key */
 	size_t cap;
 	uint64_t nevents;
-	int64_t at_ns, type; /* of the open, or last surveyed, sample        */
+	int64_t at_ns, type; /* time and type of the open, or last surveyed, sample */
 	bool is_open;
 };
 

@@ -16,7 +16,7 @@ struct several {
 	const char *const *paths;
 	size_t n;
 	struct trace *trace;
-	struct nsx_digest **ranks; /* of all traces                          */
+	struct nsx_digest **ranks; /* ranks of all traces                    */
 	size_t nranks, cap_ranks;
 	struct nsx_buf *notes;
 };

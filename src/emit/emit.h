@@ -75,7 +75,7 @@ struct nsx_book {
 	struct nsx_out_file md, html, json;
 	const struct nsx_table *tables;
 	size_t ntables;
-	bool all_rows; /* of every table                                     */
+	bool all_rows; /* write all rows of every table                      */
 };
 /* f must have dir, inputs and threads. Errors: those of nsx_folder_write. */
 int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,

@@ -275,7 +275,7 @@ static bool is_our_folder(const struct nsx_ours *o, const char *path)
 
 struct walk {
 	const struct nsx_ours *ours;
-	char path[512]; /* of the entry, relative to the folder */
+	char path[512]; /* path of the entry, relative to the folder */
 	size_t n;	/* length of the subfolder's name with its slash */
 	struct nsx_survey *survey;
 };

@@ -15,7 +15,7 @@
 
 enum { LAUNCHER_GAP_NS = 50000, LONG_ALLOC_NS = 100000 };
 
-struct busy { /* of all GPUs of a process */
+struct busy { /* busy time of all GPUs of a process */
 	struct nsx_spans spans;
 	int64_t *sum; /* NULL: it uses no GPU */
 };

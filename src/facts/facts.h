@@ -196,7 +196,7 @@ struct nsx_graph_facts {
 	int64_t host_ns;  /* sum over launches                               */
 	int64_t *missing; /* by process: launches not covered                */
 	size_t orphans;	  /* replays and nodes without a launch call         */
-	double hidden_pct; /* of GPU busy time: whole replays without known nodes */
+	double hidden_pct; /* share of GPU busy time in whole replays without known nodes */
 };
 
 /* Launches, and those whose GPU work must have run but was not recorded. ---------- */

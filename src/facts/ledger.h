@@ -34,7 +34,7 @@ struct nsx_ledger {
 	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
 	int64_t between_nodes_ns; /* idle time by DISPATCH and DEPENDENCY inside graph
 				     replays, which node tracing prolongs     */
-	int64_t total_ns; /* of them all: window x GPUs                      */
+	int64_t total_ns; /* sum of all accounts: window x GPUs              */
 	uint32_t ngpus;	  /* GPUs that did anything in the window            */
 };
 

@@ -65,7 +65,7 @@ static enum nsx_part_class unions_class_of(bool compute, bool comm, bool copy)
 	return comm ? NSX_P_COMM_EXPOSED : copy ? NSX_P_COPY_EXPOSED : NSX_P_IDLE;
 }
 
-struct sweep { /* of the three lists of a device */
+struct sweep { /* positions in the three lists of a device */
 	struct cursor compute, comm, copy;
 };
 

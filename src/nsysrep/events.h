@@ -71,7 +71,7 @@ struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
 	struct nsx_msg_layouts layouts; /* by the body's field                   */
-	uint64_t type;	/* of the current event                              */
+	uint64_t type;	/* type of the current event                         */
 	int64_t stacks, samples;
 	struct nsx_buf text; /* of a payload                                 */
 	/* Rows go to fn; with notes they are only counted. */

@@ -18,7 +18,7 @@ struct entry {
 
 struct nsx_rep_layout {
 	uint64_t pid, id, size;
-	struct nsx_piece values; /* of an enumeration: its message           */
+	struct nsx_piece values; /* message that lists the values of an enumeration */
 	const struct entry *v;	 /* NULL: an enumeration                     */
 	unsigned n;
 };

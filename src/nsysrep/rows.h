@@ -41,7 +41,7 @@ struct nsx_rep_rows {
 	const struct nsx_rep_def *defs;
 	struct nsx_rep_list {
 		struct nsx_val *v; /* row by row                             */
-		size_t n, cap;	   /* in values                              */
+		size_t n, cap;	   /* counted in values, not in rows         */
 	} of[NSX_REP_NTABLES];
 };
 int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,

@@ -110,7 +110,7 @@ struct nsx_finding {
 	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its
 						range                        */
 	uint32_t set; /* the processes whose time it is, see struct nsx_gain */
-	double disjoint_ns; /* what it adds to the remedies applied before it ... */
+	double disjoint_ns; /* gain in addition to the remedies applied before it */
 	bool has_disjoint;  /* disjoint_ns is known                          */
 	unsigned applied;   /* its rank among the applied ones, from 1; 0: adds nothing */
 	bool is_minor;	    /* not among the first ten, or wins next to nothing */

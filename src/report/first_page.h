@@ -61,7 +61,7 @@ struct nsx_first_page {
 	size_t nsmaller;       /* other findings shown in full              */
 	bool counted[NSX_PAGE_FINDINGS]; /* included in then_ns, as its price is measured */
 	double now_ns, then_ns; /* then: with these remedies applied; < 0: none */
-	double then_most_ns; /* then_ns if waits outside CUDA end as recorded */
+	double then_most_ns; /* then_ns if each remedy wins only its low_ns     */
 	/* NULL-terminated; NULL: nothing was asked, or everything that matters is judged. */
 	const char **asked, **unjudged;
 	const char **steps; /* steps of an inference engine, by kind; as above */

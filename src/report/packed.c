@@ -37,7 +37,7 @@ enum kind {
 	TEXT,	    /* its address                                           */
 	OWN_TEXT,   /* its length, followed by its bytes                     */
 	TRUTH,
-	ID, /* of a text                                                     */
+	ID, /* id of a text                                                  */
 };
 enum { MOST_BYTES = NSX_PACKED_COLUMNS * 9 + 8 + TEXTS_SIZE + 8 };
 

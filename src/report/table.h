@@ -84,7 +84,7 @@ struct nsx_layout { /* the form of a table; static, in the pass              */
 	const char *csv;  /* file name without ".csv"; NULL: no file         */
 	const struct nsx_col *cols;
 	unsigned ncols;
-	bool is_judged; /* of the judged window, not of the window chosen    */
+	bool is_judged; /* the rows are of the judged window, not of the chosen one */
 	int json_rows; /* row limit; 0: NSX_MAX_JSON_ROWS                    */
 };
 enum { NSX_ALL_ROWS = -1, NSX_NOT_IN_JSON = -2 }; /* values of json_rows     */

@@ -43,7 +43,7 @@ struct shape {
 	uint64_t last_mask; /* mask for the last word */
 	uint32_t nwords;
 	uint32_t head_len; /* UINT32_MAX: unused slot */
-	uint64_t total;	   /* least length of the record */
+	uint64_t total;	   /* the record is at least this long */
 	bool is_whole;	   /* the length is exact                  */
 	struct field fields[];
 };

@@ -38,7 +38,7 @@ struct queued {
 	int64_t *end_ns;  /* by stream: last end                             */
 	int64_t last_ns;  /* last end on any stream                          */
 	uint32_t first;	  /* stream of the first operation; NSX_NONE: none   */
-	bool is_mixed;	  /* of several clocks or contexts                   */
+	bool is_mixed;	  /* streams have several clocks or contexts         */
 };
 
 struct aligner {

@@ -77,7 +77,7 @@ struct nsx_stacks {
 	int64_t *id;
 	uint32_t *stack; /* indices of trace stacks                          */
 };
-struct nsx_backtrace { /* of the call with this correlation id               */
+struct nsx_backtrace { /* stack of the call with this correlation id         */
 	uint64_t process_key;
 	int64_t id; /* the stack's id in the file                            */
 	uint32_t corr, call, stack; /* call and stack are filled in when everything is read */

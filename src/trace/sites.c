@@ -36,7 +36,7 @@ const char *const nsx_origin_names[NSX_NORIGINS] = {
 struct frame { /* a frame of the file and its result, cached */
 	nsx_str symbol, path;
 	bool unresolved, known;
-	uint32_t id;   /* of the frames map                                  */
+	uint32_t id;   /* id in the frames map                               */
 	uint32_t rank; /* as a site, without depth; NSX_NONE: cannot be a site */
 };
 struct chain { /* a reduced stack */

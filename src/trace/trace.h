@@ -326,7 +326,7 @@ struct nsx_library_calls {
 	const nsx_str *name;
 	const int32_t *peer; /* MPI: rank of the root, or of the other side of a message; -1:
 				unknown, any or several                       */
-	const int32_t *tag;  /* of MPI messages; -1: none                    */
+	const int32_t *tag;  /* tags of MPI messages; -1: none               */
 	const uint8_t *library; /* enum nsx_library                          */
 	const uint8_t *is_coll; /* is an MPI collective                      */
 };

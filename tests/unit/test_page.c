@@ -385,7 +385,7 @@ TEST(callee_and_signal_end_a_scan)
 struct chosen {
 	struct nsx_choice choice;
 	size_t block, blocks; /* wanted: all that are block modulo blocks */
-	int64_t last, sum;    /* of row ids */
+	int64_t last, sum;    /* last id, and sum of the ids */
 	size_t n;
 };
 
@@ -535,7 +535,7 @@ static int count_near(void *ctx, int64_t rid, const struct nsx_val *v,
 TEST(rows_near_a_time)
 {
 	static const struct {
-		const char *instant; /* of row i                             */
+		const char *instant; /* expression for the instant of row i  */
 		unsigned inside, most; /* rows inside, and read ...          */
 		unsigned between; /* ... and where none may be missing, more */
 	} cases[] = {

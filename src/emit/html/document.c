@@ -11,7 +11,7 @@ enum block { TEXT, LIST, TABLE, CODE };
 
 struct state {
 	enum block was;
-	size_t depth;	  /* of open lists                                   */
+	size_t depth;	  /* number of open lists                            */
 	const char *rule; /* the dashes below the current table's header; NULL: at its
 			     start                                           */
 	const char *heading; /* the last one; NULL: none yet                 */

@@ -30,7 +30,7 @@ struct level {
 		bool returns;
 		size_t nops;
 		int64_t work_ns, copy_ns;
-		struct nsx_window gpu; /* of work launched inside */
+		struct nsx_window gpu; /* span of the work launched inside */
 	} v[MAX_RANGES];
 	size_t n;
 };

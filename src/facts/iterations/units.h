@@ -15,8 +15,8 @@ enum nsx_unit_kind {
 };
 struct nsx_units {
 	enum nsx_way_method method;
-	const char *name;   /* of the range or the first kernel of a unit; "" none. Lives
-			       as long as the trace                          */
+	const char *name;   /* name of the range or the first kernel of a unit; "": none.
+			       Lives as long as the trace                    */
 	double score;
 	struct nsx_iteration *v; /* sorted by process, device, start         */
 	size_t n;

@@ -46,7 +46,7 @@ struct fold_source {
 	size_t nrows, cap_rows;
 	int64_t *ticks; /* timestamps as read, without repetitions           */
 	size_t nticks, cap_ticks;
-	int64_t at_ns; /* of the current sample                              */
+	int64_t at_ns; /* time of the current sample                         */
 	bool counts;   /* overlaps the chosen window                         */
 	struct fold_bin share; /* contribution to its value's bin */
 	unsigned at; /* index in the curve                                   */

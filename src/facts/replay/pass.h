@@ -26,7 +26,7 @@ struct edit {
 	int64_t no_pause_ns; /* 0, for calls without a pause                 */
 	bool has_side, has_full;
 	int64_t fused_gap_ns; /* gap before a fused operation                */
-	double transfer; /* of a collective, relative to the recording       */
+	double transfer; /* length of transfers, relative to the recording   */
 	double pieces;	 /* number of pieces in which ranks take turns; INFINITY: no
 			    waiting; 0: as recorded                          */
 	int64_t turn_ns; /* the longest part of a wait that is a wait for its turn */
@@ -57,7 +57,7 @@ struct player {
 	uint32_t *missing; /* by collective: members not started             */
 	int64_t *met_ns; /* by meeting: start of its last call               */
 	struct lane *lane;
-	int64_t set_ns[NSX_MAX_SETS]; /* of the last replay, since from_ns    */
+	int64_t set_ns[NSX_MAX_SETS]; /* length of each set in the last replay, from from_ns on */
 	/* About the last replay: a full lane delayed an operation; a call began earlier
 	 * than recorded though it waited for something outside. Only then do other ways to
 	 * play give another length.

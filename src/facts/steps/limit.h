@@ -10,10 +10,10 @@ struct nsx_llm {
 	int64_t parameters;	/* used by each token                        */
 	int64_t weight_bytes;	/* read by a step; 0: that of parameters     */
 	int64_t layers, hidden, context; /* context: mean number of tokens   */
-	int64_t kv_bytes;	/* of the KV cache, per token                */
+	int64_t kv_bytes;	/* bytes of the KV cache per token           */
 	int64_t tokens;		/* per training step                         */
 	int64_t gpus;		/* GPUs that share one step                  */
-	unsigned type;		/* of weights and products, as in peaks.def  */
+	unsigned type;		/* type of weights and products, as in peaks.def */
 };
 /* Reads a JSON object: parameters and dtype (f32, tf32, f16, bf16, fp8, fp4); optionally
  * the other members by their names here, as integers. Errors: NSX_E_USAGE naming the file.

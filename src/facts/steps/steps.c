@@ -22,7 +22,7 @@ struct build {
 	struct host_step *host; /* sorted by thread, start                   */
 	uint32_t *by_process;	/* the same, sorted by process, start        */
 	size_t n;
-	size_t cap;		/* of the rows in the result                 */
+	size_t cap;		/* capacity of the list in the result        */
 };
 
 NSX_ORDER(cmp_host, struct host_step, UP(thread), UP(start_ns), DOWN(end_ns), UP(text));

@@ -87,7 +87,7 @@ struct nccl_match { /* instances of one circle of a group */
 	struct nccl_instance *v;
 	size_t *member; /* n x nranks, indices of events           */
 	size_t n, njudged, nkept;
-	int64_t least_late_ns; /* least lateness that clocks and chance do not explain;
+	int64_t least_late_ns; /* a smaller lateness may come from clocks or chance;
 				  INT64_MAX: clocks are unknown */
 	int64_t transfer_ns; /* time after the last arrival         */
 	int64_t min_ns;	     /* sum of the shortest kernel of each  */

@@ -59,7 +59,7 @@ struct work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_table **table;
-	double median_ms, cv, drift; /* of the limiting GPU, else the first */
+	double median_ms, cv, drift; /* figures of the limiting GPU, else of the first */
 	bool from_limiting;
 };
 

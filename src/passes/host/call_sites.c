@@ -50,7 +50,7 @@ struct sites {
 	struct sum *v;
 	int64_t *longest_ns;
 	size_t nlongest, cap_longest;
-	int64_t *cost_ns; /* of the first groups, which are calls            */
+	int64_t *cost_ns; /* costs of the first groups, which are calls      */
 	size_t ncosts, cap_costs;
 };
 

@@ -22,7 +22,7 @@ struct nsx_quality {
 	unsigned lacking; /* bits of NSX_REC_ALL that the rows lack          */
 	unsigned *what;	  /* by row, from nsx_check                          */
 	size_t cap_what;
-	const char *subject, *detail; /* of the last check                   */
+	const char *subject, *detail; /* texts of the last check             */
 	struct nsx_capture_check **end; /* end of the detector's list        */
 	bool failed; /* out of memory, see err */
 };

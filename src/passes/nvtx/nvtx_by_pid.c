@@ -191,7 +191,7 @@ static void nvtx_by_pid_fill_range(const struct work *w, uint32_t group, struct 
 static void nvtx_by_pid_fill_ranges(const struct work *w, struct nsx_table *table,
 				    struct nsx_table *first)
 {
-	uint32_t n = 0; /* of this process                                   */
+	uint32_t n = 0; /* rows of this process                              */
 
 	for (uint32_t i = 0; i < w->n; i++) {
 		uint32_t group = w->order[i];
