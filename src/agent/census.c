@@ -283,7 +283,7 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 /* Host ----------------------------------------------------------------------------*/
 
 /* Cuts a span to the user's window; false: no part of it lies inside. */
-static bool census_cut(const struct nsx_trace *t, struct nsx_span *span)
+static bool cut_to_window(const struct nsx_trace *t, struct nsx_span *span)
 {
 	bool is_inside = nsx_starts_inside(t, span->start_ns);
 	int64_t ns = nsx_in_window(t, span->start_ns, span->end_ns);
@@ -305,7 +305,7 @@ static int census_count_calls(struct builder *b, uint32_t thread, struct nsx_err
 		struct nsx_span span = {nsx_call_start(calls, i), nsx_call_end(calls, i)};
 		struct nsx_count *x;
 
-		if ((calls->flags[i] & NSX_CALL_NESTED) || !census_cut(b->t, &span))
+		if ((calls->flags[i] & NSX_CALL_NESTED) || !cut_to_window(b->t, &span))
 			continue;
 		x = nsx_near_value(&c->calls, &b->calls, &c->call, (uint64_t)thread << 1 | waits,
 				   nsx_call_name(calls, i), "sums", err);
@@ -335,7 +335,7 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 		if (!path)
 			return err->rc;
 		b->path_of[i] = (uint32_t)(path - c->path);
-		if (!census_cut(b->t, &span))
+		if (!cut_to_window(b->t, &span))
 			continue;
 		if (!path->count.n || span.end_ns - span.start_ns > path->longest_ns) {
 			path->longest_ns = span.end_ns - span.start_ns;

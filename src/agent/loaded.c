@@ -72,7 +72,7 @@ static void free_loaded(struct nsx_loaded *l)
 	free(l);
 }
 
-static void drop(struct nsx_cache *c, size_t i)
+static void drop_report(struct nsx_cache *c, size_t i)
 {
 	free_loaded(c->v[i]);
 	memmove(&c->v[i], &c->v[i + 1], (--c->n - i) * sizeof(*c->v));
@@ -86,7 +86,7 @@ static size_t loaded_held(void)
 	return m.uordblks + m.hblkhd;
 }
 
-static int loaded_load(const struct nsx_cache *c, const char *path,
+static int load_report(const struct nsx_cache *c, const char *path,
 		       struct nsx_progress *progress, struct nsx_loaded **ret, struct nsx_err *err)
 {
 	struct nsx_loaded *l = nsx_alloc(1, sizeof(*l));
@@ -133,7 +133,7 @@ static void loaded_make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
 			if (c->v[i] != keep && c->v[i]->asked < c->v[oldest]->asked)
 				oldest = i;
 		sum -= c->v[oldest]->bytes;
-		drop(c, oldest);
+		drop_report(c, oldest);
 	}
 }
 
@@ -155,9 +155,9 @@ int nsx_cache_get(struct nsx_cache *c, const char *path,
 
 	for (size_t i = 0; i < c->n && !l; i++)
 		if (!strcmp(c->v[i]->path, path))
-			drop(c, i--);
+			drop_report(c, i--);
 	if (!l) {
-		if (loaded_load(c, path, progress, &l, err))
+		if (load_report(c, path, progress, &l, err))
 			return err->rc;
 		nsx_push_or_die(c->v, c->n, c->cap, l);
 	}
@@ -178,6 +178,6 @@ struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id)
 void nsx_cache_done(struct nsx_cache *c)
 {
 	while (c->n)
-		drop(c, c->n - 1);
+		drop_report(c, c->n - 1);
 	free(c->v);
 }

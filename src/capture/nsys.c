@@ -82,7 +82,7 @@ static const char *ask_version(struct nsx_arena *a, const char *path)
 	return nsx_arena_strndup(a, s, strcspn(s, " \r\n"));
 }
 
-static void nsys_add(struct list *l, const char *path)
+static void add_installation(struct list *l, const char *path)
 {
 	char *real;
 
@@ -109,7 +109,7 @@ static void add_given(struct list *l, const char *path)
 
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		path = nsx_arena_printf(l->arena, "%s/nsys", path);
-	nsys_add(l, path);
+	add_installation(l, path);
 }
 
 static void add_matches(struct list *l, const char *pattern)
@@ -118,7 +118,7 @@ static void add_matches(struct list *l, const char *pattern)
 
 	if (!glob(pattern, 0, NULL, &g))
 		for (size_t i = 0; i < g.gl_pathc; i++)
-			nsys_add(l, g.gl_pathv[i]);
+			add_installation(l, g.gl_pathv[i]);
 	globfree(&g);
 }
 
@@ -129,7 +129,7 @@ static void nsys_add_path(struct list *l)
 	while (s && *s) {
 		size_t n = strcspn(s, ":");
 
-		nsys_add(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1, n ? s : "."));
+		add_installation(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1, n ? s : "."));
 		s += n + (s[n] == ':');
 	}
 }

@@ -85,7 +85,7 @@ static void write_failure(struct nsx_jsonw *w, const struct nsx_capture *c,
 	write_warnings(w, &c->warnings);
 }
 
-static struct nsx_jsonw *summary_document(const struct nsx_capture *c, const struct nsx_err *failed)
+static struct nsx_jsonw *new_document(const struct nsx_capture *c, const struct nsx_err *failed)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 
@@ -117,7 +117,7 @@ int nsx_capture_write_record(const struct nsx_capture *c,
 
 	if (!f)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	w = summary_document(c, failed);
+	w = new_document(c, failed);
 	rc = nsx_jsonw_finish(w, f, err);
 	if (fclose(f) && !rc)
 		rc = nsx_fail(err, NSX_E_IO, "%s", strerror(errno));

@@ -149,7 +149,7 @@ static void print_page(const struct nsx_fleet_run *run,
 	printf("\nWrote report to: %s/report.md\n", dir);
 }
 
-static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f, struct nsx_err *err)
+static int report_fleet(struct nsx_fleet_run *run, const struct nsx_fleet *f, struct nsx_err *err)
 {
 	const char *dir = run->out ? run->out : "fleet-report";
 	struct nsx_freport *r = NULL;
@@ -216,7 +216,7 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 		if (!rc)
 			rc = nsx_fleet_analyse(f, err);
 		if (!rc)
-			rc = report(r, f, err);
+			rc = report_fleet(r, f, err);
 	}
 	if (!rc && too_few)
 		say_too_few(f->nranks, r->min_ranks);

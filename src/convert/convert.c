@@ -122,7 +122,7 @@ static int convert_read_row(void *ctx, int64_t rid, const struct nsx_val *v, str
 	return defs[c->activity]->row(c, rid, v, err);
 }
 
-static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
+static int scan_activity(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 {
 	const struct nsx_activity_def *d = defs[a];
 	int rc;
@@ -162,7 +162,7 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 {
 	for (unsigned a = 0; a < NSX_NACTIVITIES; a++) {
-		int rc = c->activities >> a & 1 ? scan(c, a, err) : 0;
+		int rc = c->activities >> a & 1 ? scan_activity(c, a, err) : 0;
 
 		if (!nsx_is_damage(rc)) {
 			if (rc)

@@ -106,7 +106,7 @@ void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b, const char *te
 int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 		   const char *prefix, struct nsx_err *err) NSX_CHECKED;
 void nsx_names_done(struct nsx_names *x);
-/* Marks in x what is marked in y, which is of the same trace. */
+/* Marks in x the names that are marked in y, which is of the same trace. */
 int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
 		    struct nsx_err *err) NSX_CHECKED;
 /* Marks the name of a cell, if it is an id, as needed. */
@@ -133,7 +133,7 @@ struct nsx_flows {
 void nsx_flows_done(struct nsx_flows *f);
 int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 		   enum nsx_flow_side side, struct nsx_err *err) NSX_CHECKED;
-/* Adds what other has noted; process i there is process[i] here. */
+/* Adds the calls and work that `other` has noted. Its process i is process[i] of f. */
 int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 		    const uint32_t *process, struct nsx_err *err) NSX_CHECKED;
 /* Makes `to` share the content of f, dropping its own. It may look into f while another thread

@@ -108,7 +108,7 @@ static int collect_iterations(struct nsx_findings_view *v, const struct nsx_repo
 }
 
 /* Copies what is written of a finding, because the report is freed. */
-static const struct nsx_finding *findings_keep(struct nsx_arena *a, const struct nsx_finding *f)
+static const struct nsx_finding *keep_finding(struct nsx_arena *a, const struct nsx_finding *f)
 {
 	struct nsx_finding *kept = nsx_arena_get(a, sizeof(*kept));
 
@@ -131,7 +131,7 @@ static int collect_finding(struct nsx_findings_view *v,
 	t = findings_add_track(v, title, f->spans.n, err);
 	if (!t)
 		return err->rc;
-	t->finding = findings_keep(v->arena, f);
+	t->finding = keep_finding(v->arena, f);
 	for (size_t i = 0; i < f->spans.n; i++) {
 		struct nsx_span x = nsx_span_at(&f->spans, i);
 

@@ -99,7 +99,7 @@ static void take_all(struct nsx_rings *r)
 }
 
 /* Starts the producers. If one cannot be started, the others must stop. */
-static size_t rings_start(struct nsx_rings *r, struct nsx_err *err)
+static size_t start_producers(struct nsx_rings *r, struct nsx_err *err)
 {
 	err->rc = NSX_OK;
 	for (size_t n = 0; n < r->p->n; n++) {
@@ -134,7 +134,7 @@ int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings, 
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->is_put, NULL);
 	pthread_cond_init(&r->is_taken, NULL);
-	n = rings_start(r, err);
+	n = start_producers(r, err);
 	rc = err->rc;
 	if (!rc)
 		take_all(r);

@@ -30,7 +30,7 @@ static void sink(struct places *p)
 	}
 }
 
-static void places_add(struct places *p, int64_t start_ns, int64_t end_ns)
+static void add_place(struct places *p, int64_t start_ns, int64_t end_ns)
 {
 	struct nsx_span x = {NSX_MAX(start_ns, p->w->start_ns), NSX_MIN(end_ns, p->w->end_ns)};
 
@@ -62,7 +62,7 @@ static void places_add_gap(struct places *p, size_t i)
 		return;
 	while (before && c->flags[--before] & NSX_CALL_NESTED)
 		;
-	places_add(p, nsx_call_end(c, before), nsx_call_start(c, i));
+	add_place(p, nsx_call_end(c, before), nsx_call_start(c, i));
 }
 
 static void places_add_call(struct places *p, size_t i, enum nsx_change_verb verb)
@@ -70,12 +70,12 @@ static void places_add_call(struct places *p, size_t i, enum nsx_change_verb ver
 	if (verb == NSX_FASTER_HOST)
 		places_add_gap(p, i);
 	else
-		places_add(p, nsx_call_start(&p->t->calls, i), nsx_call_end(&p->t->calls, i));
+		add_place(p, nsx_call_start(&p->t->calls, i), nsx_call_end(&p->t->calls, i));
 }
 
 static void places_add_op(struct places *p, size_t i)
 {
-	places_add(p, nsx_op_start(&p->t->ops, i), nsx_op_end(&p->t->ops, i));
+	add_place(p, nsx_op_start(&p->t->ops, i), nsx_op_end(&p->t->ops, i));
 }
 
 /* Adds all calls of an API, or all kernels of a name, for changes without rows. */
@@ -118,10 +118,10 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 
 	for (size_t i = 0; f->id == NSX_ID_host_ranges && i < x->n; i++)
 		if (x->name[i] == f->host && x->kind[i] == NSX_NVTX_STACK)
-			places_add(p, nsx_range_start(x, i), nsx_range_end(x, i));
+			add_place(p, nsx_range_start(x, i), nsx_range_end(x, i));
 	for (size_t i = 0; f->id == NSX_ID_host_calls && i < c->n; i++)
 		if (nsx_call_name(c, i) == f->host && !(c->flags[i] & NSX_CALL_NESTED))
-			places_add(p, nsx_call_start(c, i), nsx_call_end(c, i));
+			add_place(p, nsx_call_start(c, i), nsx_call_end(c, i));
 }
 
 static int places_cmp_length(const void *a, const void *b)
@@ -139,7 +139,7 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 	for (size_t i = 0; i < f->spans.n; i++) {
 		struct nsx_span x = nsx_span_at(&f->spans, i);
 
-		places_add(&p, x.start_ns, x.end_ns);
+		add_place(&p, x.start_ns, x.end_ns);
 	}
 	for (size_t i = 0; !f->spans.n && i < f->remedy.n; i++) {
 		const struct nsx_change *c = &f->remedy.v[i];

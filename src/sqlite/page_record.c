@@ -34,8 +34,9 @@ struct field {
 	uint16_t slot;
 	uint8_t op;
 	uint8_t type;	  /* enum nsx_val_type                  */
-	uint8_t shift;	  /* integers: value is                 */
-	int8_t mask, add; /* (load >> shift & mask) + add       */
+	/* The value of an integer is (load >> shift & mask) + add. */
+	uint8_t shift;
+	int8_t mask, add;
 };
 
 struct shape {

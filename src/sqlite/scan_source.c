@@ -5,7 +5,7 @@
 #define ROWS_WORTH_A_PART 20000
 
 struct part {
-	size_t first, rows; /* block; rows of all blocks before it            */
+	size_t first, rows; /* first: a block; rows: rows of all blocks before it */
 	size_t kept;	    /* rows of kept blocks                            */
 };
 

@@ -36,7 +36,7 @@ static double number(size_t i)
 
 enum { NUMBERS = 20000 };
 
-/* As if 15, 16 and 17 digits were all tried. */
+/* A real is printed with the fewest of 15, 16 and 17 digits that read back as the same real. */
 TEST(reals_have_the_fewest_digits)
 {
 	char text[NSX_REAL_SIZE], want[NSX_REAL_SIZE];
