@@ -297,6 +297,46 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 	return NULL;
 }
 
+/* Tells GPU work of processes with ranges that a thread without any launches: the backward pass
+ * of PyTorch is launched by threads of autograd.
+ */
+static int tell_others(const struct work *w, struct nsx_section *out, struct nsx_err *err)
+{
+	const struct nsx_trace *t = w->t;
+	uint8_t *has_ranges;
+	int64_t *ns, all_ns = 0;
+	uint32_t most = 0;
+
+	if (nsx_new_arrays(out->arena, t->nprocesses + 1, "processes", err, has_ranges) ||
+	    nsx_new_arrays(out->arena, t->nthreads + 1, "threads", err, ns))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		if (t->thread[i].process != NSX_NONE)
+			has_ranges[t->thread[i].process] |= t->thread[i].nnvtx > 0;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i), h;
+
+		if (call == NSX_NONE || !nsx_op_counts(t, i))
+			continue;
+		h = nsx_call_thread(t, call);
+		if (t->thread[h].nnvtx || t->thread[h].process == NSX_NONE ||
+		    !has_ranges[t->thread[h].process])
+			continue;
+		nsx_add_to(&ns[h], nsx_op_ns(&t->ops, i));
+		nsx_add_to(&all_ns, nsx_op_ns(&t->ops, i));
+		if (ns[h] > ns[most])
+			most = h;
+	}
+	if (all_ns)
+		nsx_md_text(out, "Threads without a range launched %s of GPU work, which counts for "
+				 "no range, most of it by thread %s: `ask TRACE range NAME` tells "
+				 "what they launched while a range was open.",
+			    nsx_text_ns(out->arena, (double)all_ns), t->thread[most].name ?
+			    nsx_md_name(out, nsx_text(t, t->thread[most].name)) :
+			    nsx_say(out, "%lld", (long long)t->thread[most].tid));
+	return 0;
+}
+
 static void add_notes(const struct work *w, const char *reason, struct nsx_section *out)
 {
 	const struct nsx_defects *d = &w->t->defects;
@@ -357,7 +397,7 @@ static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out, struc
 	else
 		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
-	return 0;
+	return reason ? 0 : tell_others(&w, out, err);
 }
 
 NSX_DEFINE_PASS(nvtx,

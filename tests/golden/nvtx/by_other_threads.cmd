@@ -1,0 +1,1 @@
+explain @backward_by_other --pass nvtx --md
