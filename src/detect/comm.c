@@ -324,26 +324,8 @@ static const char *say_exposed(struct nsx_detect *d,
 				all);
 }
 
-/* Lists communication of all GPUs, on streams that compute too (beside) or on others. */
-static int list_comm(const struct comm *c, bool beside, struct nsx_rows *ret,
-		     struct nsx_err *err)
-{
-	const struct nsx_ops *o = &c->d->trace->ops;
-	struct nsx_row_list l = {0};
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < o->n; i++)
-		if (is_comm(c, i) && c->computes[nsx_op_stream(o, i)] == beside)
-			rc = nsx_list_row(&l, i, err);
-	if (!rc)
-		*ret = nsx_keep_rows(c->d, l.v, l.n);
-	free(l.v);
-	return rc;
-}
-
-/* part: communication on both sorts of streams is proposed apart, with a remedy each. */
-static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool part,
-			   struct nsx_err *err)
+/* beside: all of it is on streams that compute too. */
+static int propose_overlap(struct comm *c, uint32_t device, bool beside, struct nsx_err *err)
 {
 	struct nsx_findings *l = c->d->found;
 	const struct nsx_comm_cost *x = &c->cost;
@@ -355,40 +337,26 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 		.proof = {{.csv = "nccl_ops", .column = "exposed_ms"}},
 	};
 
-	if (part ? list_comm(c, beside, &hide.rows, err) :
-		   (beside || is_started_late(x)) &&
-			   nsx_list_hideable(c->d, &hide.rows, err))
+	if ((beside || is_started_late(x)) && nsx_list_hideable(c->d, &hide.rows, err))
 		return err->rc;
-	if (part)
-		f.guess_ns = (double)NSX_MIN(h->ns, x->blocking_ns);
-	else
-		f.spans = x->blocking;
+	f.spans = x->blocking;
 	if (!beside && find_why(c, device, err))
 		return err->rc;
 	if (!beside && c->why == TAIL &&
 	    share(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) < MUCH_PCT)
 		f.alarm = NSX_ALARM_NONE;
-	f.is_bound = beside || (c->why != LATE && c->why != GATHERS);
+	f.is_bound = c->on[1].n || (c->why != LATE && c->why != GATHERS);
 	f.remedy = nsx_plan_of(c->d, hide);
-	f.subject = !part ? NULL : beside ? "compute_stream" : "own_stream";
-	f.title = nsx_tell(l, "Compute waits for communication on %sGPU %s",
-			   !part ? "" : beside ? "the same stream of " :
-						 "another stream of ",
+	f.title = nsx_tell(l, "Compute waits for communication on GPU %s",
 			   nsx_gpu_label(c->d->trace, device));
 	f.evidence[0] = nsx_tell(
-		l, "%s%s",
-		part ? nsx_tell(l, "%s of %s of communication, of which %s is "
-				"exposed.", nsx_tell_ns(l, h->ns),
-				nsx_tell_ns(l, x->comm_ns),
-				nsx_tell_ns(l, x->exposed_ns)) :
-		nsx_tell(l, "%s; compute waits for %s of it and begins right "
-			 "after.", say_exposed(c->d, x),
-			 nsx_tell_ns(l, x->blocking_ns)),
+		l, "%s; compute waits for %s of it and begins right after.%s",
+		say_exposed(c->d, x), nsx_tell_ns(l, x->blocking_ns),
 		x->waited_ns * PART <= x->comm_ns ? "" :
 		nsx_tell(l, " %s of it is waiting for late ranks.",
 			 nsx_tell_ns(l, x->waited_ns)));
 	say_why(c, h, beside, &f);
-	if (!part && hide.rows.only)
+	if (hide.rows.only)
 		nsx_add_evidence(&f, "Priced without what an iteration gathers "
 				 "first and reduces last: nothing can be computed "
 				 "beside it");
@@ -695,12 +663,11 @@ static int64_t waited_ns(const struct nsx_detect *d, uint32_t device)
 			       x->comm_ns));
 }
 
-/* Judges what compute waits for on a device, in two parts if both kinds of streams matter. */
+/* Judges what compute waits for on a device. */
 static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 			struct nsx_err *err)
 {
 	const struct nsx_comm_cost *x = &c->cost;
-	bool part;
 
 	c->cost = c->d->measured->comm[device];
 	c->cost.waited_ns = waited_ns(c->d, device);
@@ -711,14 +678,7 @@ static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 		return 0;
 	if (find_habits(c, device, err))
 		return err->rc;
-	part = share(c->on[0].ns, window_ns) >= LEAST_PCT &&
-	       share(c->on[1].ns, window_ns) >= LEAST_PCT;
-	if (!part)
-		return propose_overlap(c, device, c->on[1].n && !c->on[0].n,
-				       false, err);
-	return propose_overlap(c, device, false, true, err) ||
-			       propose_overlap(c, device, true, true, err) ?
-		       err->rc : 0;
+	return propose_overlap(c, device, c->on[1].n && !c->on[0].n, err);
 }
 
 int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)

@@ -1,1 +1,0 @@
-explain @comm_two_streams --pass findings --md
