@@ -286,9 +286,21 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 	X(GAP_NS, "duration_ns", I64, "length")                               \
 	X(GAP_CAUSE, "cause", STR, "what most of it is charged to")           \
 	X(GAP_DETAIL, "detail", STR, "call, range or operation")              \
+	X(GAP_PYTHON, "python", STR, "where the thread that ends it mostly was; null: not sampled") \
 	X(GAP_NEXT, "next_op", STR, "the operation that ends it")
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 const struct nsx_layout nsx_gap_layout = {.key = "gaps", NSX_COLS(gap_cols)};
+
+/* What Python mostly ran during the gap on the thread that ends it; NULL: not known. */
+static const char *python_in(const struct nsx_trace *t, const struct nsx_gap *gap)
+{
+	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
+	const struct nsx_python_stack *most = call == NSX_NONE ? NULL :
+		nsx_python_most(t, nsx_call_thread(t, call),
+				(struct nsx_span){gap->start_ns, gap->end_ns});
+
+	return most ? nsx_text(t, most->text) : NULL;
+}
 
 struct found_gap {
 	struct nsx_gap gap;
@@ -332,6 +344,7 @@ static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
 	row[GAP_NS] = nsx_int(w.end_ns - w.start_ns);
 	row[GAP_CAUSE] = nsx_string(nsx_cause_words[p.cause]);
 	row[GAP_DETAIL] = nsx_string(p.detail ? detail_text(a, p.cause, p.detail) : NULL);
+	row[GAP_PYTHON] = nsx_string(python_in(a->r->trace, &g->gap));
 	row[GAP_NEXT] = nsx_string(g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 }
 
@@ -451,8 +464,12 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	table = nsx_add_table(a->out, &nsx_gap_layout);
 	for (size_t i = 0; i < l.n; i++)
 		ask_time_add_gap(a, table, &l.v[i]);
-	nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
-		     GAP_CAUSE, GAP_DETAIL, GAP_NEXT);
+	if (a->r->trace->npython)
+		nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
+			     GAP_CAUSE, GAP_DETAIL, GAP_PYTHON, GAP_NEXT);
+	else
+		nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
+			     GAP_CAUSE, GAP_DETAIL, GAP_NEXT);
 	if (all > l.n)
 		nsx_md_bullet(a->out, "listed are the longest %zu of %zu gaps", l.n, all);
 	if (l.n)
@@ -485,20 +502,6 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 		(long long)t->thread[nsx_call_thread(t, call)].tid,
 		nsx_answer_at(a, nsx_call_start(&t->calls, call)),
 		nsx_answer_at(a, nsx_call_end(&t->calls, call)));
-}
-
-/* Tells what Python ran during the gap on the thread that ends it. */
-static void tell_python(struct nsx_answer *a, const struct nsx_gap *gap)
-{
-	const struct nsx_trace *t = a->r->trace;
-	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
-	const struct nsx_python_stack *most = call == NSX_NONE ? NULL :
-		nsx_python_most(t, nsx_call_thread(t, call),
-				(struct nsx_span){gap->start_ns, gap->end_ns});
-
-	if (most)
-		nsx_md_bullet(a->out, "Python was in %s",
-			      nsx_md_name(a->out, nsx_text(t, most->text)));
 }
 
 static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
@@ -573,6 +576,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct nsx_window w;
 		struct nsx_gap gap;
+		const char *python;
 		size_t i = nsx_idle_from(&a->r->facts->idle[d], at);
 
 		if (!nsx_next_gap(&a->r->facts->idle[d], &i, &gap) || gap.start_ns > at) {
@@ -584,7 +588,9 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 		nsx_md_bullet(a->out, "%s waited %s, from %s", gpu_name(a, d),
 			      nsx_say_time(a->out, w.end_ns - w.start_ns), window_text(a, &w));
 		tell_pieces(a, &gap);
-		tell_python(a, &gap);
+		python = python_in(t, &gap);
+		if (python)
+			nsx_md_bullet(a->out, "Python was in %s", nsx_md_name(a->out, python));
 		tell_next_op(a, &gap);
 	}
 	nsx_answer_next(a, any ? NSX_Q_window : NSX_Q_at,

@@ -134,6 +134,9 @@ cp "$f" "$work/it's a trace.sqlite"
 says "^next: nsys-explain ask '[^ ]*/it'.''s a trace.sqlite' what-if 'kernel:/\(a\|\.\)/:2x' --window 0..1 " "$work/it's a trace.sqlite" kernel '(a|.)' --window 0..1
 says 'all GPU work is in .*s\.\..*s$' "$f" why 0
 says 'Python was in collate_fn \(data.py:88\) < load' "$fix/python_stacks.sqlite" why 0.016
+says 'detail  python +next op' "$fix/python_stacks.sqlite" gaps
+says 'host code  –  +collate_fn \(data.py:88\) < load' "$fix/python_stacks.sqlite" gaps
+says 'detail +next op' "$t" gaps
 says "cannot tell: the trace has no GPU work" "$fix/case02_runtime_only.sqlite" gaps
 refuses "no work on a stream '987'; some that there are: [0-9]" "$t" stream 987
 refuses "no thread '5'.*; some that did: [0-9]" "$t" thread 5
