@@ -284,9 +284,9 @@ static struct made *made_by(const struct slow *s, struct nsx_groups *kinds, stru
 			t->ops.kind[op] == NSX_OP_KERNEL ? nsx_op_name(t, op) :
 			t->ops.kind[op] == NSX_OP_GRAPH ? nsx_op_detail(&t->ops, op) :
 							  nsx_op_copy(t, op)->copy_kind;
+	uint64_t kind = op == NSX_NONE ? UINT64_MAX : t->ops.kind[op];
 
-	return nsx_group_value(kinds, v, op == NSX_NONE ? UINT64_MAX : t->ops.kind[op], what,
-			       "calls", err);
+	return nsx_group_value(kinds, v, kind, what, "calls", err);
 }
 
 /* Returns the iteration in which an operation begins; s->n: none. */
