@@ -49,7 +49,10 @@ static void set_stop(int from, int to)
 
 static bool is_stopped(const struct server *s)
 {
-	return (nsx_stop_flag && nsx_stop_flag != CANCELLED) || s->is_gone;
+	/* Read once: a call that ends meanwhile takes CANCELLED back. */
+	int flag = __atomic_load_n(&nsx_stop_flag, __ATOMIC_RELAXED);
+
+	return (flag && flag != CANCELLED) || s->is_gone;
 }
 
 /* Out -----------------------------------------------------------------------------*/
@@ -322,7 +325,7 @@ static void mcp_server_drain(struct server *s)
 		if (is_busy && poll(&p, 1, DONE_MS) > 0 && p.revents & (POLLERR | POLLNVAL))
 			s->is_gone = true;
 		if (is_busy && is_stopped(s)) {
-			nsx_stop_flag = 1;
+			__atomic_store_n(&nsx_stop_flag, 1, __ATOMIC_RELAXED);
 			break;
 		}
 	}

@@ -78,7 +78,7 @@ int nsx_wrap(struct nsx_err *err, const char *fmt, ...)
 
 int nsx_stopped(struct nsx_err *err)
 {
-	if (!nsx_stop_flag)
+	if (!__atomic_load_n(&nsx_stop_flag, __ATOMIC_RELAXED))
 		return 0;
 	return nsx_fail(err, NSX_E_STOP, "interrupted; nothing was written");
 }

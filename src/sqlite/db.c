@@ -178,7 +178,7 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 /* Called every 10 000 virtual-machine steps; ends a statement when interrupted. */
 static int on_progress(void *unused NSX_UNUSED)
 {
-	return nsx_stop_flag;
+	return __atomic_load_n(&nsx_stop_flag, __ATOMIC_RELAXED);
 }
 
 static void set_limits(sqlite3 *h)
