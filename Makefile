@@ -200,8 +200,11 @@ SEEDS := $B/seeds/.made
 $B/mkseeds: tests/fuzz/mkseeds.c tests/fuzz/fuzz.h tests/fuzz/bases.h $B/libnsx.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -o $@ $< $B/libnsx.a $(LIBS)
-$(SEEDS): $B/mkseeds $(FIX)
-	$(Q)rm -rf $(@D) && $B/mkseeds $(@D) $(FIX) && touch $@
+REPORTS := synthetic mpi_messages osrt_kinds nvtx_domains sched python_stacks graphs_node
+$(SEEDS): $B/mkseeds $B/mkrep $(FIX)
+	$(Q)rm -rf $(@D) && $B/mkseeds $(@D) $(FIX) && mkdir $(@D)/fuzz_nsysrep
+	$(Q)for f in $(REPORTS); do $B/mkrep $B/fixtures/$$f.sqlite $(@D)/fuzz_nsysrep/$$f 2>$(@D)/left_out || exit; done
+	$(Q)touch $@
 $B/replay/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h tests/fuzz/bases.h $B/libnsx.a | $(SEEDS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -o $@ $< tests/fuzz/replay.c $B/libnsx.a $(LIBS)
