@@ -89,8 +89,8 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 const char *nsx_members_list(const struct nsx_fleet *f,
 			     const struct nsx_fcomm *c, struct nsx_arena *a);
 /* The axes of the mesh along which a communicator lies: "tp", "dp, pp". Without a mesh the
- * axis that it looks like, of NCCL: neighbours that reduce are tp, ranks equally far apart dp, those
- * that send to each other ep, or pp if they are two. NULL: none.
+ * axis that one of NCCL looks like: neighbours that reduce are tp, ranks equally far apart
+ * dp, those that send to each other ep, or pp if they are two. NULL: none.
  */
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a);
