@@ -13,6 +13,7 @@ enum { FEWEST = 20, /* least number of slices                                */
 struct slices { /* slices of a GPU while work is queued */
 	uint32_t device;
 	size_t n;
+	uint32_t *op; /* the operation that ends a gap                       */
 	int64_t *gap_ns, *busy_ns; /* busy_ns: from one gap to the next      */
 	int64_t sum_ns;		  /* of the gaps                             */
 };
@@ -27,7 +28,7 @@ static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_
 	int64_t end_ns = INT64_MIN, from_ns = INT64_MIN;
 	size_t most = NSX_MIN(dev->nops, (size_t)((d->w.end_ns - d->w.start_ns) / SLICE_NS + 1));
 
-	if (nsx_new_arrays(d->scratch, most, "gaps", err, x->gap_ns, x->busy_ns))
+	if (nsx_new_arrays(d->scratch, most, "gaps", err, x->op, x->gap_ns, x->busy_ns))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i);
@@ -38,6 +39,7 @@ static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_
 		if (end_ns != INT64_MIN && start_ns - end_ns >= SLICE_NS) {
 			if (from_ns != INT64_MIN && call != NSX_NONE &&
 			    nsx_call_start(&t->calls, call) <= end_ns + (start_ns - end_ns) / SOON) {
+				x->op[x->n] = (uint32_t)i;
 				x->busy_ns[x->n] = end_ns - from_ns;
 				x->gap_ns[x->n++] = start_ns - end_ns;
 				x->sum_ns += start_ns - end_ns;
@@ -55,6 +57,23 @@ static bool are_equal(int64_t *v, size_t n)
 	double low = nsx_quantile(v, n, 0.1), high = nsx_quantile(v, n, 0.9);
 
 	return high <= EQUAL * low;
+}
+
+/* Whether the kernel that ends the gap in the middle mostly ends a gap when it runs: then the
+ * program itself waits there, for another stream or process. A slice ends anywhere.
+ */
+static bool are_at_one_kernel(const struct nsx_detect *d, const struct slices *x)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[x->device];
+	nsx_str name = nsx_op_name(t, x->op[x->n / 2]);
+	size_t after_gap = 0, all = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		after_gap += nsx_op_name(t, x->op[i]) == name;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+		all += nsx_is_judged(d, nsx_op_start(&t->ops, i)) && nsx_op_name(t, i) == name;
+	return after_gap > all / 2;
 }
 
 static void propose_slices(struct nsx_detect *d, const struct slices *x)
@@ -95,7 +114,7 @@ int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 			return err->rc;
 		if (x.n >= FEWEST && (double)x.sum_ns >= LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns) &&
 		    x.sum_ns > most.sum_ns && are_equal(x.gap_ns, x.n) &&
-		    are_equal(x.busy_ns, x.n))
+		    are_equal(x.busy_ns, x.n) && !are_at_one_kernel(d, &x))
 			most = x;
 	}
 	if (most.n)
