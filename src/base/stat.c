@@ -268,3 +268,12 @@ double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
 	free(slopes);
 	return median / fine;
 }
+
+uint64_t nsx_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}

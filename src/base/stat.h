@@ -28,6 +28,9 @@ double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err);
 /* P(X >= k) for n trials with probability q; never 0. */
 double nsx_binomial_tail(size_t n, size_t k, double q);
 
+/* The next number of a repeatable sequence: splitmix64 (Steele, Lea, Flood 2014). */
+uint64_t nsx_random(uint64_t *state);
+
 /* Comparison functions for nsx_sort(). */
 int nsx_cmp_i64(const void *a, const void *b);
 int nsx_cmp_u32(const void *a, const void *b);

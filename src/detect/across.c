@@ -1,9 +1,8 @@
-/* across.c - GPUs that do the same and are not alike: one works longer, as it is slow or has
- * more to do.
+/* across.c - GPUs that do the same and are not alike: one works longer, as it is slow or has more
+ * to do.
  *
- * A slow GPU takes longer for the same launches, whatever they do; it is replayed like its
- * peers. The work of a GPU that has more to do must still be done; it is replayed spread over
- * all.
+ * A slow GPU takes longer for the same launches, whatever they do; it is replayed like its peers.
+ * The work of a GPU that has more to do must still be done; it is replayed spread over all.
  */
 #include <math.h>
 #include "detect/verdict.h"
@@ -21,8 +20,7 @@ enum {
 };
 
 const char nsx_priced_by_stretch[] =
-	"priced as if the kernels between two collectives took each GPU as long as the "
-	"mean of all";
+	"priced as if the kernels between two collectives took each GPU as long as the mean of all";
 const char nsx_advice_on_work[] =
 	"spread the work evenly: parts of equal cost for each GPU; in a network stages of "
 	"equal cost, batches of equal token count, experts of equal load";
@@ -45,8 +43,7 @@ static double work_ns(const struct nsx_detect *d, uint32_t device)
 	struct nsx_partition p;
 
 	nsx_partition(&d->facts->device[device], d->w.start_ns, d->w.end_ns, &p);
-	return (double)(d->w.end_ns - d->w.start_ns - p.ns[NSX_P_IDLE] -
-			p.ns[NSX_P_COMM_EXPOSED]);
+	return (double)(d->w.end_ns - d->w.start_ns - p.ns[NSX_P_IDLE] - p.ns[NSX_P_COMM_EXPOSED]);
 }
 
 static bool is_work(const struct nsx_detect *d, size_t op)
@@ -75,8 +72,8 @@ struct sums { /* of a shape, on the GPU and on the others                    */
 	size_t nown, ntheirs;
 };
 
-static void add_shapes(const struct nsx_detect *d, uint32_t device, bool is_own,
-		       struct sums *v)
+static void across_add_shapes(const struct nsx_detect *d, uint32_t device, bool is_own,
+			      struct sums *v)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_device *dev = &t->device[device];
@@ -115,10 +112,10 @@ int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
 		return 0;
 	if (!nsx_new_array(v, d->scratch, nshapes, "kernels", err))
 		return err->rc;
-	add_shapes(d, device, true, v);
+	across_add_shapes(d, device, true, v);
 	for (uint32_t i = 0; i < d->facts->ndevices; i++)
 		if (others[i] && i != device) {
-			add_shapes(d, i, false, v);
+			across_add_shapes(d, i, false, v);
 			nothers++;
 		}
 	for (uint32_t s = 0; s < nshapes; s++) {
@@ -175,7 +172,7 @@ static double find_longest(struct across *x)
 	return x->nlong < x->n ? sum / (x->n - x->nlong) : INFINITY;
 }
 
-static uint32_t process_of(const struct nsx_detect *d, uint32_t device)
+static uint32_t across_process_of(const struct nsx_detect *d, uint32_t device)
 {
 	const struct nsx_trace *t = d->trace;
 
@@ -189,15 +186,14 @@ static struct nsx_change even_out(const struct nsx_detect *d, uint32_t device)
 {
 	return (struct nsx_change){
 		.verb = NSX_EVEN_RANK, .by = NSX_BY_PROCESS | NSX_BY_DEVICE,
-		.device = device, .process = process_of(d, device)};
+		.device = device, .process = across_process_of(d, device)};
 }
 
 /* Changes all of the longest GPUs at once, as the others wait while one is left. Work that a
  * GPU has more of only now and then is shared out between two collectives. But if that wins
  * more than the excess of these GPUs, it evens out other differences too and is not used.
  */
-static int find_remedy(struct across *x, bool slow, struct nsx_finding *f,
-		       struct nsx_err *err)
+static int find_remedy(struct across *x, bool slow, struct nsx_finding *f, struct nsx_err *err)
 {
 	struct nsx_change *v = nsx_arena_get(x->d->found->arena, x->nlong * sizeof(*v));
 	struct nsx_change share = {.verb = NSX_SHARE_WORK};
@@ -213,8 +209,7 @@ static int find_remedy(struct across *x, bool slow, struct nsx_finding *f,
 	if (slow)
 		return 0;
 	f->most_ns = x->most_ns - x->mean_ns;
-	if (nsx_replay_gains(x->d->facts->model, plans, NULL, ARRAY_LEN(plans), 0, 1,
-			     gains, err))
+	if (nsx_replay_gains(x->d->facts->model, plans, NULL, ARRAY_LEN(plans), 0, 1, gains, err))
 		return err->rc;
 	if (gains[1].gain_ns > gains[0].gain_ns &&
 	    (double)gains[1].gain_ns <= ROUNDED * (x->most_ns - x->mean_ns)) {
@@ -226,8 +221,7 @@ static int find_remedy(struct across *x, bool slow, struct nsx_finding *f,
 	return 0;
 }
 
-int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret,
-		    struct nsx_err *err)
+int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret, struct nsx_err *err)
 {
 	const struct nsx_ledger *all = &d->measured->ledger;
 	struct nsx_account row;
@@ -261,8 +255,7 @@ static int propose_uneven(struct across *x, struct nsx_err *err)
 	struct nsx_finding f = {
 		.id = NSX_ID_uneven_gpus, .device = dev,
 		.title = nsx_tell(l, "GPU%s %s work%s %s longer than the mean of %u GPUs",
-				  x->nlong == 1 ? "" : "s",
-				  nsx_say_gpus(d, x->longest, x->nlong),
+				  x->nlong == 1 ? "" : "s", nsx_say_gpus(d, x->longest, x->nlong),
 				  x->nlong == 1 ? "s" : " up to", share, x->n),
 		.confidence = x->talk && same ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
 		.evidence = {nsx_tell(
@@ -304,14 +297,13 @@ static int propose_uneven(struct across *x, struct nsx_err *err)
 static bool clocks_known(const struct nsx_trace *t)
 {
 	for (uint32_t i = 0; i < t->nclocks; i++)
-		if (nsx_clock_doubt_ns(t, t->clock[i].process,
-				       t->clock[i].device) == INT64_MAX)
+		if (nsx_clock_doubt_ns(t, t->clock[i].process, t->clock[i].device) == INT64_MAX)
 			return false;
 	return true;
 }
 
 /* Chooses the GPUs to compare, without those that do next to nothing, and sums their work. */
-static void count(struct across *x)
+static void across_count(struct across *x)
 {
 	const struct nsx_facts *f = x->d->facts;
 	double least = COUNTS * (double)(x->d->w.end_ns - x->d->w.start_ns), sum = 0;
@@ -360,7 +352,7 @@ int nsx_detect_across(struct nsx_detect *d, struct nsx_err *err)
 
 	if (f->limiting == NSX_NONE)
 		return 0;
-	count(&x);
+	across_count(&x);
 	if (x.n < 2 || x.n > MAX_COMPARED || !clocks_known(d->trace))
 		return 0;
 	x.most_ns = work_ns(d, f->limiting);

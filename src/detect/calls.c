@@ -118,8 +118,7 @@ static bool is_loading(struct calls *c, size_t call)
 	for (size_t i = c->overhead; i < o->n && o->thread[i] == c->thread &&
 				     o->start_ns[i] < end_ns; i++)
 		if (nsx_overhead_is_load(o->type[i]))
-			ns += NSX_MIN(end_ns, o->end_ns[i]) -
-			      NSX_MAX(start_ns, o->start_ns[i]);
+			ns += NSX_MIN(end_ns, o->end_ns[i]) - NSX_MAX(start_ns, o->start_ns[i]);
 	return ns * 2 >= end_ns - start_ns && ns > 0;
 }
 
@@ -133,8 +132,7 @@ static bool is_starved(const struct calls *c, size_t call)
 
 	return end_ns - start_ns >= (c->is_first ? FIRST_NS : LOAD_NS) &&
 	       (op == NSX_NONE ||
-		nsx_idle_within(
-			&c->d->facts->idle[nsx_stream_of(t, op)->device],
+		nsx_idle_within(&c->d->facts->idle[nsx_stream_of(t, op)->device],
 			start_ns, end_ns) >= (end_ns - start_ns) / 2);
 }
 
@@ -180,7 +178,7 @@ static bool is_small_copy(const struct nsx_trace *t, uint32_t op)
 	       nsx_op_copy(t, op)->bytes < SMALL_BYTES;
 }
 
-static enum kind kind_of(struct calls *c, size_t call)
+static enum kind calls_kind_of(struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
@@ -219,8 +217,7 @@ static enum kind kind_of(struct calls *c, size_t call)
 static void learn_name(struct calls *c, nsx_str raw)
 {
 	char buf[256];
-	const char *api = nsx_api_base(nsx_text(c->d->trace, raw), buf,
-				       sizeof(buf));
+	const char *api = nsx_api_base(nsx_text(c->d->trace, raw), buf, sizeof(buf));
 
 	c->does[raw] = nsx_api_allocates(api) ? ALLOCATES :
 		       nsx_api_is_query(api) ? QUERIES : /* a loop of these waits */
@@ -238,16 +235,15 @@ static bool is_pool(const char *api)
 }
 
 /* Errors: NULL, NSX_E_NOMEM. */
-static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
-			      struct nsx_err *err)
+static struct group *calls_group_of(struct calls *c, enum kind kind, nsx_str raw,
+				    struct nsx_err *err)
 {
 	struct group *x = nsx_group_value(&c->keys, &c->v, kind, c->base[raw],
 					  "kinds of call", err);
 
 	if (x && !x->api)
 		*x = (struct group){
-			.api = nsx_text_api(c->d->found->arena,
-					    nsx_text(c->d->trace, raw)),
+			.api = nsx_text_api(c->d->found->arena, nsx_text(c->d->trace, raw)),
 			.kind = kind, .place = {0, NSX_NONE},
 			.dear = {0, NSX_NONE}, .behind = NSX_NONE,
 			.lead = (uint32_t)(x - c->v),
@@ -316,8 +312,7 @@ static int find_later(struct calls *c, struct nsx_err *err)
 						NSX_NONE : nsx_op_call(&t->ops, gap.op);
 			int64_t ns = call == NSX_NONE ? 0 : gap.end_ns - NSX_MAX(
 				gap.start_ns, nsx_call_end(&t->calls, call));
-			uint32_t b = ns >= LATER_NS ? nsx_gap_barrier(f, t, &gap) :
-						      NSX_NONE;
+			uint32_t b = ns >= LATER_NS ? nsx_gap_barrier(f, t, &gap) : NSX_NONE;
 
 			if (b != NSX_NONE)
 				nsx_add_to(&c->later_ns[b], ns);
@@ -334,11 +329,9 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 	int64_t start_ns = nsx_call_start(&c->d->trace->calls, call);
 	nsx_str name = nsx_call_name(&c->d->trace->calls, call);
 
-	while (c->barrier < c->barriers_end &&
-	       b[c->barrier].start_ns < start_ns)
+	while (c->barrier < c->barriers_end && b[c->barrier].start_ns < start_ns)
 		c->barrier++;
-	for (size_t i = c->barrier; i < c->barriers_end &&
-				    b[i].start_ns == start_ns; i++)
+	for (size_t i = c->barrier; i < c->barriers_end && b[i].start_ns == start_ns; i++)
 		if (b[i].name == name && nsx_is_judged(c->d, start_ns)) {
 			int64_t ns = b[i].cost_ns - (c->later_ns ? c->later_ns[i] : 0);
 
@@ -379,15 +372,14 @@ static int64_t at_edges(const struct calls *c, size_t call)
 
 	for (unsigned i = 0; i < ARRAY_LEN(c->edge); i++)
 		if (c->edge[i].thread == c->thread)
-			ns += NSX_MAX(0, NSX_MIN(nsx_call_end(v, call),
-						 c->edge[i].gap.end_ns) -
+			ns += NSX_MAX(0, NSX_MIN(nsx_call_end(v, call), c->edge[i].gap.end_ns) -
 						 NSX_MAX(nsx_call_start(v, call),
 							 c->edge[i].gap.start_ns));
 	return ns;
 }
 
-static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
-		    uint32_t *last_wait, struct nsx_err *err)
+static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
+			  uint32_t *last_wait, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 	nsx_str raw = nsx_call_name(&t->calls, call);
@@ -399,20 +391,19 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 
 	if (!c->does[raw])
 		learn_name(c, raw);
-	kind = kind_of(c, call);
+	kind = calls_kind_of(c, call);
 	if (kind == NONE) {
 		count_copy(c, NULL, call);
 		*last_wait = c->asked = NSX_NONE;
 		return 0;
 	}
-	x = group_of(c, kind, raw, err);
+	x = calls_group_of(c, kind, raw, err);
 	if (!x)
 		return err->rc;
 	count_copy(c, x, call);
 	g = (uint32_t)(x - c->v);
 	range = nsx_nvtx_walk_to(ranges, nsx_call_start(&t->calls, call));
-	if (nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns,
-			   &x->place, err))
+	if (nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns, &x->place, err))
 		return err->rc;
 	x->process = !x->count ||
 		     x->process == t->thread[c->thread].process ?
@@ -429,12 +420,10 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 	if (idles_gpu(kind) && add_cost(c, x, call, range, err))
 		return err->rc;
 	if (kind == POLL && *last_wait == g)
-		nsx_add_to(&x->between_ns,
-			   NSX_MAX(0, nsx_call_start(&t->calls, call) -
-					      c->ended_ns));
+		nsx_add_to(&x->between_ns, NSX_MAX(0, nsx_call_start(&t->calls, call) -
+							      c->ended_ns));
 	if ((is_told_by_rows(c, kind) || (kind == POLL && *last_wait == g)) &&
-	    nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err,
-		     (uint32_t)call))
+	    nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err, (uint32_t)call))
 		return err->rc;
 	if (!is_wait(kind)) {
 		*last_wait = NSX_NONE;
@@ -451,7 +440,7 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 }
 
 /* Whether this is the thread's first launch of a kernel, which loads its code. */
-static bool is_first(struct calls *c, uint32_t op)
+static bool calls_is_first(struct calls *c, uint32_t op)
 {
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t *launcher;
@@ -465,8 +454,7 @@ static bool is_first(struct calls *c, uint32_t op)
 	return true;
 }
 
-static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
-			  struct nsx_err *err)
+static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
@@ -487,11 +475,11 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 
 		if (start_ns >= c->d->w.end_ns)
 			break;
-		c->is_first = is_first(c, op);
+		c->is_first = calls_is_first(c, op);
 		if (nsx_call_end(&t->calls, i) <= c->d->w.start_ns ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED))
 			continue;
-		if (add_call(c, i, &walk, &last_wait, err))
+		if (calls_add_call(c, i, &walk, &last_wait, err))
 			return err->rc;
 		c->ended_ns = nsx_call_end(&t->calls, i);
 	}
@@ -519,7 +507,7 @@ static void join_waits(struct calls *c)
 	}
 }
 
-static int collect(struct calls *c, struct nsx_err *err)
+static int calls_collect(struct calls *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 	size_t n = nsx_strings_bound(t->strings);
@@ -651,11 +639,9 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 
 		if (i > 1 && strlen(names) + strlen(api) > NAMES_LENGTH)
 			break;
-		names = nsx_tell(c->d->found, "%s%s%s", names,
-				 i + 1 == n ? " and " : ", ", api);
+		names = nsx_tell(c->d->found, "%s%s%s", names, i + 1 == n ? " and " : ", ", api);
 	}
-	return i < n ? nsx_tell(c->d->found, "%s and %zu more", names, n - i) :
-		       names;
+	return i < n ? nsx_tell(c->d->found, "%s and %zu more", names, n - i) : names;
 }
 
 /* Whether the rows of this kind are calls that follow another. */
@@ -665,10 +651,9 @@ static bool follows(enum kind kind)
 }
 
 /* The remedy. For a loop that polls or asks, the time between its calls goes too. */
-static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
+static struct nsx_plan calls_plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
-	struct nsx_change *v = nsx_arena_get(c->d->found->arena,
-					     2 * n * sizeof(*v));
+	struct nsx_change *v = nsx_arena_get(c->d->found->arena, 2 * n * sizeof(*v));
 	size_t k = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -689,7 +674,7 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 }
 
 /* Lists waits and groups that free, with this lead; NSX_NONE: with any lead. */
-static size_t list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
+static size_t calls_list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
 {
 	size_t n = 0;
 
@@ -717,8 +702,8 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 	if (!nsx_new_array(list, c->d->scratch, n, "kinds of call", err))
 		return err->rc;
 	for (uint32_t lead = n; lead-- > 0;) {
-		size_t k = list_waits(c, lead, list);
-		struct nsx_plan p = plan_of(c, list, k);
+		size_t k = calls_list_waits(c, lead, list);
+		struct nsx_plan p = calls_plan_of(c, list, k);
 
 		if (!k)
 			continue;
@@ -735,22 +720,21 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 	}
 	if (leads < 2 || first == NSX_NONE)
 		return 0;
-	size_t nall = list_waits(c, NSX_NONE, list);
-	struct nsx_plan all = plan_of(c, list, nall);
+	size_t nall = calls_list_waits(c, NSX_NONE, list);
+	struct nsx_plan all = calls_plan_of(c, list, nall);
 
 	if (nsx_replay_price(m, all.v, all.n, &g, err))
 		return err->rc;
-	if ((double)g.gain_ns <
-	    NSX_MAX(TOGETHER * sum, LEAST_SHARE * length_ns))
+	if ((double)g.gain_ns < NSX_MAX(TOGETHER * sum, LEAST_SHARE * length_ns))
 		return 0;
 	for (size_t i = 0; i < nall; i++)
 		c->v[list[i]].lead = first;
 	return 0;
 }
 
-static void advise(const struct calls *c, const struct group *x,
-		   const struct words *say, const char *names, enum way way,
-		   bool empties, bool is_result, struct nsx_finding *f)
+static void calls_advise(const struct calls *c, const struct group *x,
+			 const struct words *say, const char *names, enum way way,
+			 bool empties, bool is_result, struct nsx_finding *f)
 {
 	const char *act = say->act, *rest = say->rest, *pytorch = say->pytorch;
 	size_t k = 0;
@@ -766,10 +750,9 @@ static void advise(const struct calls *c, const struct group *x,
 			"launch the next work before waiting for these results, and "
 			"keep on the GPU what it needs of them";
 	if (x->is_pool || empties)
-		f->recommendation[k++] =
-			"raise the pool's release threshold "
-			"(cudaMemPoolAttrReleaseThreshold): without it each "
-			"synchronisation gives the pool's memory back";
+		f->recommendation[k++] = "raise the pool's release threshold "
+			"(cudaMemPoolAttrReleaseThreshold): without it each synchronisation gives "
+			"the pool's memory back";
 	if (!is_result)
 		f->recommendation[k++] = rest ?
 			nsx_tell(c->d->found, "%s%s%s%s", act, names, rest,
@@ -778,13 +761,12 @@ static void advise(const struct calls *c, const struct group *x,
 	if (say->advice)
 		f->recommendation[k++] = say->advice;
 	if (pytorch && c->d->is_pytorch)
-		f->recommendation[k++] = nsx_tell(
-			c->d->found, "%s%s", pytorch,
+		f->recommendation[k++] = nsx_tell(c->d->found, "%s%s", pytorch,
 			nsx_repeats(c->d) ? " in the loop" : "");
 }
 
 /* The process of all calls of the groups, or NSX_SEVERAL. */
-static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n)
+static uint32_t calls_process_of(const struct calls *c, const uint32_t *list, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (c->v[list[i]].process != c->v[list[0]].process)
@@ -793,8 +775,7 @@ static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n
 }
 
 /* "the GPUs idle for 3 ms in all right after them" */
-static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns,
-			    size_t count)
+static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns, size_t count)
 {
 	return nsx_tell(c->d->found, nsx_on_several_gpus(c->d->trace, process) ?
 				"the GPUs idle for %s in all right after %s" :
@@ -807,8 +788,7 @@ struct total {
 	size_t count, nrefills, copies[NWAYS];
 	int64_t ns, between_ns, cost_ns, edge_ns, refill_ns, idle_ns, bytes[NWAYS];
 };
-static struct total total_of(const struct calls *c, const uint32_t *list,
-			     size_t n)
+static struct total calls_total_of(const struct calls *c, const uint32_t *list, size_t n)
 {
 	struct total ret = {0};
 
@@ -831,8 +811,7 @@ static struct total total_of(const struct calls *c, const uint32_t *list,
 	return ret;
 }
 
-/* The direction of the small copies that most calls wait for; NWAYS: most wait for something
- * else.
+/* The direction of the small copies that most calls wait for; NWAYS: most wait for something else.
  */
 static enum way way_of(const struct total *x)
 {
@@ -847,25 +826,20 @@ static enum way way_of(const struct total *x)
  */
 static enum way way_told(const struct total *x)
 {
-	return way_of(x) == NWAYS && x->copies[TO_HOST] * FEW >= x->count ?
-		       TO_HOST : way_of(x);
+	return way_of(x) == NWAYS && x->copies[TO_HOST] * FEW >= x->count ? TO_HOST : way_of(x);
 }
 
 /* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU"; for a loop that
  * polls also the time between its calls.
  */
-static const char *say_calls(struct nsx_findings *l, const struct total *x,
-			     enum way way)
+static const char *calls_say_calls(struct nsx_findings *l, const struct total *x, enum way way)
 {
-	const char *text = nsx_tell(
-		l, "%s, %s in all%s",
+	const char *text = nsx_tell(l, "%s, %s in all%s",
 		nsx_text_n(l->arena, x->count, "call", NULL),
 		nsx_tell_ns(l, x->ns), x->between_ns * 10 < x->ns ? "" :
-		nsx_tell(l, ", and %s between them",
-			 nsx_tell_ns(l, x->between_ns)));
+		nsx_tell(l, ", and %s between them", nsx_tell_ns(l, x->between_ns)));
 
-	return way == NWAYS ? text : nsx_tell(
-		l, "%s, %s for a copy of at most %s %s", text,
+	return way == NWAYS ? text : nsx_tell(l, "%s, %s for a copy of at most %s %s", text,
 		x->copies[way] == x->count ? "each" :
 			nsx_tell(l, "%zu of them", x->copies[way]),
 		nsx_tell_bytes(l, x->bytes[way]), of_copies[way].copies);
@@ -887,8 +861,8 @@ static const char *say_refills(const struct calls *c, const struct total *x)
 }
 
 /* Points at table rows of the most expensive call: as a barrier, and its idle time. */
-static void prove(const struct calls *c, uint32_t group, const char *barrier,
-		  struct nsx_finding *f)
+static void calls_prove(const struct calls *c, uint32_t group, const char *barrier,
+			struct nsx_finding *f)
 {
 	struct nsx_cell api = nsx_string(nsx_text(
 		c->d->trace, (nsx_str)nsx_group_key(&c->keys, group).b));
@@ -915,28 +889,26 @@ static void tell_turns(struct calls *c, uint32_t process, struct nsx_finding *f)
 			    "what another computes can work on another part of the batch");
 }
 
-static void propose(struct calls *c, const uint32_t *list, size_t n)
+static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
 	enum kind kind = is_wait(x->kind) ? x->kind : c->v[x->lead].kind;
 	const struct words *say = words_of(c, kind);
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
-	uint32_t process = process_of(c, list, n);
-	struct total all = total_of(c, list, n);
+	uint32_t process = calls_process_of(c, list, n);
+	struct total all = calls_total_of(c, list, n);
 	enum way way = way_of(&all);
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* ... and the GPU waits for that */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
 	struct nsx_finding f = {
-		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
-						  NULL : x->api,
+		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
 		.title = nsx_tell(l, "%s%s%s%s", say->title, names,
 				  empties ? ", which empties the memory pool" : "",
 				  nsx_say_alone(c->d, process)),
-		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM :
-						  NSX_CONF_HIGH,
-		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
+		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM : NSX_CONF_HIGH,
+		.device = NSX_NONE, .remedy = calls_plan_of(c, list, n)};
 	size_t k = 0;
 
 	f.guess_ns = (double)(is_wait(kind) ?
@@ -947,11 +919,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
-	f.evidence[k++] = say_calls(l, &all, way_told(&all));
+	f.evidence[k++] = calls_say_calls(l, &all, way_told(&all));
 	if (kind == HOST_FUNC)
-		f.evidence[k++] =
-			"the functions leave no row in the trace: what is "
-			"queued right after them starts late";
+		f.evidence[k++] = "the functions leave no row in the trace: what is queued right "
+			"after them starts late";
 	f.is_bound = way_told(&all) == TO_HOST; /* the host may need the result at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
@@ -961,11 +932,11 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		nsx_places_tell(c->d, &c->costs, list[0], &x->dear, &f);
 	else
 		nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
-	advise(c, x, say, names, way, empties,
-	       way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
+	calls_advise(c, x, say, names, way, empties,
+		     way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
 	if (is_wait(kind) && process != NSX_SEVERAL)
 		tell_turns(c, process, &f);
-	prove(c, list[0], say->barrier, &f);
+	calls_prove(c, list[0], say->barrier, &f);
 	f.harmless = !is_wait(kind) ? NULL : nsx_tell(
 		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);
 	nsx_found(l, &f);
@@ -981,7 +952,7 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 }
 
 /* Whether two groups share a remedy: waits that are one, all allocation, all loading. */
-static bool belong_together(const struct calls *c, uint32_t g, uint32_t h)
+static bool calls_belong_together(const struct calls *c, uint32_t g, uint32_t h)
 {
 	const struct group *x = &c->v[g], *y = &c->v[h];
 
@@ -990,7 +961,7 @@ static bool belong_together(const struct calls *c, uint32_t g, uint32_t h)
 	return x->kind == y->kind && (x->lead == y->lead || x->kind != SLOW);
 }
 
-static int propose_all(struct calls *c, struct nsx_err *err)
+static int calls_propose_all(struct calls *c, struct nsx_err *err)
 {
 	double length_ns = (double)(c->d->w.end_ns - c->d->w.start_ns);
 	uint32_t n = (uint32_t)c->keys.n;
@@ -1009,8 +980,7 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 		int64_t ns = 0;
 
 		for (uint32_t j = i; j < n && !done[order[i]]; j++)
-			if (!done[order[j]] &&
-			    belong_together(c, order[i], order[j])) {
+			if (!done[order[j]] && calls_belong_together(c, order[i], order[j])) {
 				list[k++] = order[j];
 				nsx_add_to(&ns, c->v[order[j]].ns);
 			}
@@ -1018,7 +988,7 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 			done[list[j]] = true;
 		if (k && ((double)ns >= LEAST_SHARE * length_ns ||
 			  c->v[order[i]].kind == HOST_FUNC))
-			propose(c, list, k);
+			calls_propose(c, list, k);
 	}
 	return 0;
 }
@@ -1026,8 +996,8 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct calls c = {.d = d};
-	int rc = find_later(&c, err) || collect(&c, err) || join_by_price(&c, err) ||
-				 propose_all(&c, err) ?
+	int rc = find_later(&c, err) || calls_collect(&c, err) || join_by_price(&c, err) ||
+				 calls_propose_all(&c, err) ?
 			 err->rc : 0;
 
 	for (size_t g = 0; g < c.keys.n; g++)

@@ -3,8 +3,7 @@
 
 int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
-	for (const struct nsx_capture_check *x = d->measured->capture; x;
-	     x = x->next) {
+	for (const struct nsx_capture_check *x = d->measured->capture; x; x = x->next) {
 		const struct nsx_finding f = {
 			.id = x->id, .subject = x->subject, .title = x->title,
 			.evidence = {x->detail},

@@ -13,9 +13,8 @@ int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	double pct = ns ? 100 * (double)small_ns / (double)ns : 100;
 
 	if (pct < SMALL_GRIDS_PCT)
-		nsx_fine(d->found,
-			 "Grids with fewer blocks than GPU %s has "
-			 "multiprocessors take %s of its kernel time",
+		nsx_fine(d->found, "Grids with fewer blocks than GPU %s has multiprocessors take "
+			 "%s of its kernel time",
 			 nsx_gpu_label(d->trace, d->measured->grids.device),
 			 small_ns ? nsx_text_share(d->found->arena, pct, 100) :
 				    "none");
@@ -26,31 +25,24 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_measured *m = d->measured;
 	const struct nsx_window *w = &d->trace->window;
-	double share = (double)m->storm.bound_ns /
-		       (double)(w->end_ns - w->start_ns);
+	double share = (double)m->storm.bound_ns / (double)(w->end_ns - w->start_ns);
 
 	if (m->storm.is_storm && share >= 0 && share < BOUND_SHARE)
-		nsx_fine(d->found,
-			 "%.0f kernels a second of %s are dense but fed: "
-			 "launches that came late cost %.1f %% of the window",
-			 m->storm.per_s,
-			 nsx_text_ns(d->found->arena, m->storm.median_ns),
-			 100 * share);
+		nsx_fine(d->found, "%.0f kernels a second of %s are dense but fed: launches that "
+			 "came late cost %.1f %% of the window", m->storm.per_s,
+			 nsx_text_ns(d->found->arena, m->storm.median_ns), 100 * share);
 	if (m->launches.held_ns > m->launches.ns / 2)
-		nsx_fine(d->found,
-			 "Launch calls take %s of host time, but %s of it is "
-			 "back-pressure%s: the queue was full, so the host is "
-			 "ahead of the GPU and launch cost is not a problem",
-			 nsx_tell_ns(d->found, m->launches.ns),
+		nsx_fine(d->found, "Launch calls take %s of host time, but %s of it is "
+			 "back-pressure%s: the queue was full, so the host is ahead of the GPU and "
+			 "launch cost is not a problem", nsx_tell_ns(d->found, m->launches.ns),
 			 nsx_tell_ns(d->found, m->launches.held_ns),
 			 m->launches.is_inferred ?
-				 " (inferred from calls far longer than the "
-				 "median while the stream still worked)" : "");
+				 " (inferred from calls far longer than the median while the "
+				 "stream still worked)" : "");
 	return 0;
 }
 
-/* Tells that the GPU idle longest is idle less than it seems: time without kernels may be
- * copies.
+/* Tells that the GPU idle longest is idle less than it seems: time without kernels may be copies.
  */
 int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
@@ -61,8 +53,7 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 
 	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
 		const struct nsx_device_facts *f = &d->facts->device[i];
-		double pct = 100 * (double)nsx_idle_total(&d->facts->idle[i]) /
-			     all;
+		double pct = 100 * (double)nsx_idle_total(&d->facts->idle[i]) / all;
 
 		if (pct <= most)
 			continue;
@@ -71,10 +62,8 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 		no_kernel = 100 * (all - (double)nsx_kernel_busy(f)) / all;
 	}
 	if (no_kernel - most > 1)
-		nsx_fine(d->found,
-			 "GPU %s runs no kernel for %s of the whole window, "
-			 "but is idle for only %s: the rest is copies",
-			 nsx_gpu_label(d->trace, device),
+		nsx_fine(d->found, "GPU %s runs no kernel for %s of the whole window, but is idle "
+			 "for only %s: the rest is copies", nsx_gpu_label(d->trace, device),
 			 nsx_text_share(d->found->arena, no_kernel, 100),
 			 nsx_text_share(d->found->arena, most, 100));
 	return 0;

@@ -54,16 +54,14 @@ static bool is_comm(const struct comm *c, size_t op)
 {
 	const struct nsx_ops *o = &c->d->trace->ops;
 
-	return o->cls[op] == NSX_C_COMM &&
-	       nsx_is_judged(c->d, nsx_op_start(o, op));
+	return o->cls[op] == NSX_C_COMM && nsx_is_judged(c->d, nsx_op_start(o, op));
 }
 
 static int find_streams(struct comm *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 
-	if (!nsx_new_array(c->computes, c->d->scratch, t->nstreams, "streams",
-			   err))
+	if (!nsx_new_array(c->computes, c->d->scratch, t->nstreams, "streams", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
@@ -77,15 +75,13 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 	const struct nsx_device *dev = &t->device[device];
 	int64_t *v;
 
-	if (!nsx_new_array(v, c->d->scratch, dev->nops,
-			   "communication kernels", err))
+	if (!nsx_new_array(v, c->d->scratch, dev->nops, "communication kernels", err))
 		return err->rc;
 	for (unsigned k = 0; k < 2; k++) {
 		struct habit h = {0};
 
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
-			if (is_comm(c, i) &&
-			    c->computes[nsx_op_stream(&t->ops, i)] == k) {
+			if (is_comm(c, i) && c->computes[nsx_op_stream(&t->ops, i)] == k) {
 				enum nsx_comm_op op = nsx_op_launch(t, i)->op;
 
 				v[h.n] = nsx_op_ns(&t->ops, i);
@@ -107,15 +103,13 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 /* The mean percentage of a device's busiest link counter during communication; < 0: there is no
  * counter.
  */
-static double link_pct(const struct nsx_detect *d, uint32_t device,
-		       const char *const *names)
+static double link_pct(const struct nsx_detect *d, uint32_t device, const char *const *names)
 {
 	const struct nsx_metrics *m = d->facts->metrics;
 	double most = -1;
 
 	for (size_t i = 0; m && i < m->n; i++) {
-		const struct nsx_metric_scope *s =
-			&m->v[i].scope[NSX_SCOPE_COMM];
+		const struct nsx_metric_scope *s = &m->v[i].scope[NSX_SCOPE_COMM];
 
 		for (size_t k = 0; names[k]; k++)
 			if (m->v[i].device == device && m->v[i].name &&
@@ -137,9 +131,8 @@ static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 
 	if (fast < 0 || fast >= LINK_IDLE_PCT || slow < LINK_BUSY_PCT)
 		return false;
-	*ret = nsx_tell(d->found, "While it communicates PCIe is at %.0f %% and "
-		       "NVLink at %.1f %%: the ranks do not reach each other "
-		       "over NVLink.", slow, fast);
+	*ret = nsx_tell(d->found, "While it communicates PCIe is at %.0f %% and NVLink at %.1f %%: "
+		       "the ranks do not reach each other over NVLink.", slow, fast);
 	return true;
 }
 
@@ -193,35 +186,27 @@ static int find_why(struct comm *c, uint32_t device, struct nsx_err *err)
 }
 
 /* For communication on streams that compute. */
-static void say_beside(const struct habit *h, const char **evidence,
-		       const char **recommendation)
+static void say_beside(const struct habit *h, const char **evidence, const char **recommendation)
 {
 	if (is_by_pairs(h)) {
 		*evidence = "All of it runs on streams that compute as well: it "
 			    "cannot overlap, and the price is an upper bound.";
-		*recommendation =
-			"Compute first what other ranks need, send it at once on "
-			"a stream of its own, and compute the rest while it is "
-			"under way.";
+		*recommendation = "Compute first what other ranks need, send it at once on a "
+			"stream of its own, and compute the rest while it is under way.";
 	} else {
-		*evidence =
-			"All of it runs on streams that compute as well: it cannot "
-			"overlap, and the price is an upper bound, for what follows "
-			"may need the result.";
-		*recommendation =
-			"If what follows needs the result (tensor parallelism): "
-			"reduce one half of the batch while the other computes; "
-			"else give them a stream of their own.";
+		*evidence = "All of it runs on streams that compute as well: it cannot overlap, "
+			"and the price is an upper bound, for what follows may need the result.";
+		*recommendation = "If what follows needs the result (tensor parallelism): reduce "
+			"one half of the batch while the other computes; else give them a stream "
+			"of their own.";
 	}
 }
 
 /* For communication on streams of its own. */
-static void say_own(const struct comm *c, const char **evidence,
-		    const char **recommendation)
+static void say_own(const struct comm *c, const char **evidence, const char **recommendation)
 {
-	static const char sooner[] = "Compute first what other ranks need, send it "
-				     "at once, and compute the rest while it is "
-				     "under way.";
+	static const char sooner[] = "Compute first what other ranks need, send it at once, and "
+				     "compute the rest while it is under way.";
 	switch (c->why) {
 	case TAIL:
 		*evidence = "The rest overlaps: this is what comes first or last, "
@@ -229,27 +214,24 @@ static void say_own(const struct comm *c, const char **evidence,
 		*recommendation = "Make the first and the last bucket smaller.";
 		break;
 	case BEHIND:
-		*evidence = "Its stream is never free: what compute waits for starts "
-			    "when the one before ends. The price is an upper bound, "
-			    "which no sooner start wins.";
+		*evidence = "Its stream is never free: what compute waits for starts when the one "
+			    "before ends. The price is an upper bound, which no sooner start wins.";
 		*recommendation = c->by_pairs ? "Send fewer bytes: a narrower type." :
 			c->gathers ?
-			"Communicate less, or in fewer pieces: a narrower type, larger "
-			"buckets; keep the weights gathered where memory allows (FSDP: "
+			"Communicate less, or in fewer pieces: a narrower type, larger buckets; "
+			"keep the weights gathered where memory allows (FSDP: "
 			"reshard_after_forward=False)." :
-			"Communicate less, or in fewer pieces: a narrower type, larger "
-			"buckets, gradients once an iteration and not for each micro "
-			"batch (no_sync()).";
+			"Communicate less, or in fewer pieces: a narrower type, larger buckets, "
+			"gradients once an iteration and not for each micro batch (no_sync()).";
 		break;
 	case NEEDED:
 		*evidence = "Each starts when its input is there, and what follows "
 			    "waits for its result: the price is an upper bound.";
 		*recommendation = c->by_pairs ?
-			"Compute meanwhile what does not need it: shared experts, or "
-			"the other half of the batch." :
-			"If it is tensor parallelism: reduce one half of the batch "
-			"while the other computes, or use a one-shot or fused "
-			"all-reduce.";
+			"Compute meanwhile what does not need it: shared experts, or the other "
+			"half of the batch." :
+			"If it is tensor parallelism: reduce one half of the batch while the other "
+			"computes, or use a one-shot or fused all-reduce.";
 		break;
 	case GATHERS:
 		*evidence = "Each is gathered when the kernel before it has ended, and "
@@ -268,41 +250,35 @@ static void say_own(const struct comm *c, const char **evidence,
 }
 
 /* Says why it is exposed, as far as the trace shows, with advice on each reason. */
-static void say_why(struct comm *c, const struct habit *h, bool beside,
-		    struct nsx_finding *f)
+static void say_why(struct comm *c, const struct habit *h, bool beside, struct nsx_finding *f)
 {
 	unsigned n = 1, k = 0; /* one line of evidence is there already */
 	struct nsx_detect *d = c->d;
 
 	if (say_link(d, f->device, &f->evidence[n])) {
 		n++;
-		f->recommendation[k++] =
-			"Let NCCL use NVLink: nvidia-smi topo -m shows the "
-			"links, NCCL_DEBUG=INFO why they are not taken "
-			"(NCCL_P2P_DISABLE, peer access, containers).";
+		f->recommendation[k++] = "Let NCCL use NVLink: nvidia-smi topo -m shows the links, "
+			"NCCL_DEBUG=INFO why they are not taken (NCCL_P2P_DISABLE, peer access, "
+			"containers).";
 	}
 	if (h->one_block_ns * 2 > h->ns && h->median_ns >= TINY_NS) {
 		f->evidence[n++] = nsx_tell(
 			d->found, "%s of it is in grids of one block: NCCL uses one "
 			"channel.", nsx_tell_ns(d->found, h->one_block_ns));
-		f->recommendation[k++] =
-			"Let NCCL use more channels: NCCL_DEBUG=INFO shows them, "
+		f->recommendation[k++] = "Let NCCL use more channels: NCCL_DEBUG=INFO shows them, "
 			"NCCL_MAX_NCHANNELS and NCCL_MAX_CTAS limit them.";
 	}
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
-		f->evidence[n++] = nsx_tell(
-			d->found,
-			"They are many and tiny: %zu collectives, the median "
-			"takes %s, so their start costs more than their bytes.",
+		f->evidence[n++] = nsx_tell(d->found,
+			"They are many and tiny: %zu collectives, the median takes %s, so their "
+			"start costs more than their bytes.",
 			h->n, nsx_text_ns(d->found->arena, h->median_ns));
 		f->recommendation[k++] = beside && !is_by_pairs(h) ?
-			"If each needs the one before it (tensor parallelism): a "
-			"one-shot or fused all-reduce; else join them: larger "
-			"buckets, one call for many tensors." :
+			"If each needs the one before it (tensor parallelism): a one-shot or fused "
+			"all-reduce; else join them: larger buckets, one call for many tensors." :
 			is_by_pairs(h) ?
 			"If several go at a time, send them in one group." :
-			"Join small messages: larger buckets, one call for many "
-			"tensors.";
+			"Join small messages: larger buckets, one call for many tensors.";
 	}
 	if (beside)
 		say_beside(h, &f->evidence[n], &f->recommendation[k]);
@@ -310,18 +286,15 @@ static void say_why(struct comm *c, const struct habit *h, bool beside,
 		say_own(c, &f->evidence[n], &f->recommendation[k]);
 }
 
-static const char *say_exposed(struct nsx_detect *d,
-			       const struct nsx_comm_cost *x)
+static const char *say_exposed(struct nsx_detect *d, const struct nsx_comm_cost *x)
 {
 	const char *all = nsx_tell_ns(d->found, x->comm_ns);
 	const char *part = nsx_tell_ns(d->found, x->exposed_ns);
 
 	return strcmp(all, part) ?
-		       nsx_tell(d->found,
-				"%s of %s of communication is exposed", part,
+		       nsx_tell(d->found, "%s of %s of communication is exposed", part,
 				all) :
-		       nsx_tell(d->found, "All %s of communication is exposed",
-				all);
+		       nsx_tell(d->found, "All %s of communication is exposed", all);
 }
 
 /* beside: all of it is on streams that compute too. */
@@ -349,17 +322,14 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, struct 
 	f.remedy = nsx_plan_of(c->d, hide);
 	f.title = nsx_tell(l, "Compute waits for communication on GPU %s",
 			   nsx_gpu_label(c->d->trace, device));
-	f.evidence[0] = nsx_tell(
-		l, "%s; compute waits for %s of it and begins right after.%s",
+	f.evidence[0] = nsx_tell(l, "%s; compute waits for %s of it and begins right after.%s",
 		say_exposed(c->d, x), nsx_tell_ns(l, x->blocking_ns),
 		x->waited_ns * PART <= x->comm_ns ? "" :
-		nsx_tell(l, " %s of it is waiting for late ranks.",
-			 nsx_tell_ns(l, x->waited_ns)));
+		nsx_tell(l, " %s of it is waiting for late ranks.", nsx_tell_ns(l, x->waited_ns)));
 	say_why(c, h, beside, &f);
 	if (hide.rows.only)
-		nsx_add_evidence(&f, "Priced without what an iteration gathers "
-				 "first and reduces last: nothing can be computed "
-				 "beside it");
+		nsx_add_evidence(&f, "Priced without what an iteration gathers first and reduces "
+				 "last: nothing can be computed beside it");
 	nsx_found(l, &f);
 	return 0;
 }
@@ -374,8 +344,7 @@ static bool is_transfer(const struct nsx_comm_cost *x)
  * the last and pass on results twice as often. More than four times as many are not proposed:
  * with so many per stage little waiting is left (GPipe), and smaller ones may not fill a GPU.
  */
-static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
-			struct nsx_err *err)
+static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, struct nsx_err *err)
 {
 	struct nsx_change v[MOST_PIECES];
 	struct nsx_plan plans[MOST_PIECES];
@@ -390,8 +359,7 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 					   .most_ns = turn_ns};
 		plans[i] = (struct nsx_plan){&v[i], 1};
 	}
-	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1,
-			      gains, err))
+	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1, gains, err))
 		return err->rc;
 	/* 1 / amount of the waiting stays. The gain is smaller still if the waiting that is cut
 	 * first is beside compute.
@@ -407,12 +375,10 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	f->remedy = nsx_plan_of(c->d, v[best - gains]);
 	f->title = "the stages of a pipeline wait for each other";
 	f->is_bound = false;
-	f->evidence[1] = nsx_tell(l, "priced as with %.0f times as many micro "
-				  "batches", more);
-	f->evidence[2] = nsx_tell(
-		l, "it waits the same in most iterations: that would be 1/%.0f "
-		"of it, and transfers start and kernels are dispatched %.0f "
-		"times as often", more, more);
+	f->evidence[1] = nsx_tell(l, "priced as with %.0f times as many micro batches", more);
+	f->evidence[2] = nsx_tell(l, "it waits the same in most iterations: that would be 1/%.0f "
+		"of it, and transfers start and kernels are dispatched %.0f times as "
+		"often", more, more);
 	f->evidence[3] = nsx_tell(
 		l, "no schedule wins more than %s, with each rank at its own pace",
 		nsx_text_ns(l->arena, (double)own->gain_ns));
@@ -430,8 +396,7 @@ static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	struct nsx_plan plans[] = {f->remedy, {&share, 1}};
 	struct nsx_gain gains[ARRAY_LEN(plans)];
 
-	if (nsx_replay_prices(c->d->facts->model, plans, NULL,
-			      ARRAY_LEN(plans), 1, gains, err))
+	if (nsx_replay_prices(c->d->facts->model, plans, NULL, ARRAY_LEN(plans), 1, gains, err))
 		return err->rc;
 	if ((double)gains[1].gain_ns < BY_WORK * (double)gains[0].gain_ns)
 		return 0;
@@ -440,10 +405,8 @@ static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	f->is_bound = false;
 	f->evidence[1] = "priced as if the kernels between two collectives took "
 			 "each rank as long as the mean of all";
-	f->recommendation[0] =
-		"give all ranks as much to do between two collectives: batches "
-		"of equal token count, experts of equal load, parts of a "
-		"sequence that cost the same";
+	f->recommendation[0] = "give all ranks as much to do between two collectives: batches of "
+		"equal token count, experts of equal load, parts of a sequence that cost the same";
 	return 0;
 }
 
@@ -460,9 +423,8 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 		.title = "ranks wait for each other in communication",
 		.device = device, .confidence = NSX_CONF_MEDIUM,
 		.evidence = {
-			nsx_tell(d->found,
-				 "%s of %s of communication on GPU %s is no "
-				 "transfer, but waiting for ranks that come later",
+			nsx_tell(d->found, "%s of %s of communication on GPU %s is no transfer, "
+				 "but waiting for ranks that come later",
 				 nsx_tell_ns(d->found, x->waited_ns),
 				 nsx_tell_ns(d->found, x->comm_ns),
 				 nsx_gpu_label(d->trace, device)),
@@ -483,11 +445,9 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 		f.proof[0] = (struct nsx_evidence){.csv = "nccl_ops",
 						   .column = "exposed_ms"};
 	if (!is_transfer(x) &&
-	    nsx_model_takes_turns(d->facts->model, device, d->scratch, &turn_ns,
-				  err))
+	    nsx_model_takes_turns(d->facts->model, device, d->scratch, &turn_ns, err))
 		return err->rc;
-	if (turn_ns ? price_pieces(c, turn_ns, &f, err) :
-		      price_shares(c, &f, err))
+	if (turn_ns ? price_pieces(c, turn_ns, &f, err) : price_shares(c, &f, err))
 		return err->rc;
 	nsx_found(d->found, &f);
 	return 0;
@@ -545,8 +505,7 @@ static int price_work(struct nsx_detect *d, const struct nsx_arrivals *x,
 	return 0;
 }
 
-static const char *advise_on_lateness(struct nsx_detect *d,
-				      const struct nsx_arrivals *x)
+static const char *advise_on_lateness(struct nsx_detect *d, const struct nsx_arrivals *x)
 {
 	static const struct {
 		const char *what, *why;
@@ -560,9 +519,8 @@ static const char *advise_on_lateness(struct nsx_detect *d,
 		[NSX_LATE_BY_HOST] = {"what the host of", "code, input, waits, other "
 							  "work on its CPUs"}};
 
-	return nsx_tell(d->found, "Look at %s %s does before its collectives, not at "
-			"the network: %s.", by[x->by].what, x->late,
-			by[x->by].why);
+	return nsx_tell(d->found, "Look at %s %s does before its collectives, not at the network: "
+			"%s.", by[x->by].what, x->late, by[x->by].why);
 }
 
 /* "VLLM::Worker_TP2 (pid:113)" if no other process has that title, else "pid:113". */
@@ -578,8 +536,7 @@ static const char *say_rank(const struct nsx_detect *d, const struct nsx_arrival
 				x->late) : x->late;
 }
 
-static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
-			struct nsx_err *err)
+static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
@@ -602,17 +559,13 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
 		nsx_tell(l, "%s (%.0f %% of the lateness)", x->cause,
 			 100 * x->cause_share) :
 		"no single cause explains 80 % of the lateness";
-	f.evidence[1] = nsx_tell(
-		l, "Last to arrive in %zu of the %zu collectives in which a "
-		   "rank is %s late or more; the others, by their median, wait "
-		   "%s for it.",
-		x->nlast, x->nlate, nsx_tell_ns(l, x->least_late_ns),
+	f.evidence[1] = nsx_tell(l, "Last to arrive in %zu of the %zu collectives in which a rank "
+				    "is %s late or more; the others, by their median, wait %s for "
+				    "it.", x->nlast, x->nlate, nsx_tell_ns(l, x->least_late_ns),
 		nsx_text_ns(l->arena, x->wait_ns));
-	f.evidence[2] = nsx_tell(
-		l, "In the whole trace they wait %s, and the transfers "
-		   "themselves take %s; chance alone would make it last so "
-		   "often with p = %.2g.",
-		nsx_text_ns(l->arena, x->all_wait_ns),
+	f.evidence[2] = nsx_tell(l, "In the whole trace they wait %s, and the transfers themselves "
+				    "take %s; chance alone would make it last so often with p = "
+				    "%.2g.", nsx_text_ns(l->arena, x->all_wait_ns),
 		nsx_tell_ns(l, x->transfer_ns), x->p_value);
 	f.recommendation[0] = advise_on_lateness(d, x);
 	if (x->by == NSX_LATE_BY_WORK && price_work(d, x, &f, err))
@@ -625,8 +578,7 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
 	return 0;
 }
 
-static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x,
-			  struct nsx_err *err)
+static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_tell_name(l, x->op);
@@ -658,21 +610,18 @@ static int64_t waited_ns(const struct nsx_detect *d, uint32_t device)
 	if (nsx_model_closure(m)->is_part)
 		scale = (double)(d->w.end_ns - d->w.start_ns) /
 			(double)nsx_model_closure(m)->recorded_ns;
-	return NSX_MAX(x->waited_ns,
-		       NSX_MIN((int64_t)((double)nsx_model_waited(m, device) * scale),
-			       x->comm_ns));
+	return NSX_MAX(x->waited_ns, NSX_MIN((int64_t)((double)nsx_model_waited(m, device) * scale),
+					     x->comm_ns));
 }
 
 /* Judges what compute waits for on a device. */
-static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
-			struct nsx_err *err)
+static int judge_device(struct comm *c, uint32_t device, int64_t window_ns, struct nsx_err *err)
 {
 	const struct nsx_comm_cost *x = &c->cost;
 
 	c->cost = c->d->measured->comm[device];
 	c->cost.waited_ns = waited_ns(c->d, device);
-	if (share(x->waited_ns, window_ns) >= LEAST_PCT &&
-	    propose_peers(c, device, err))
+	if (share(x->waited_ns, window_ns) >= LEAST_PCT && propose_peers(c, device, err))
 		return err->rc;
 	if (share(x->blocking_ns, window_ns) < LEAST_PCT || !is_transfer(x))
 		return 0;
@@ -697,9 +646,8 @@ int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 			return err->rc;
 	say_hidden(d, window_ns);
 	for (size_t i = 0; i < m->nlinks; i++)
-		nsx_fine(d->found,
-			 "NVLink of GPU %lld is not the limit: %s averages "
-			 "%.1f %% during communication, 95th percentile %.0f "
+		nsx_fine(d->found, "NVLink of GPU %lld is not the limit: %s averages %.1f %% "
+			 "during communication, 95th percentile %.0f "
 			 "%%.", (long long)m->links[i].device_id,
 			 m->links[i].name, m->links[i].mean, m->links[i].p95);
 	return 0;

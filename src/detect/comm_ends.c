@@ -20,7 +20,7 @@ struct kind { /* collectives of one iteration that gather, or that reduce    */
 	uint32_t first, last; /* operations                                  */
 };
 
-static void count(struct kind *x, uint32_t op)
+static void comm_ends_count(struct kind *x, uint32_t op)
 {
 	if (!x->n++)
 		x->first = op;
@@ -37,8 +37,8 @@ static void mark_ends(struct ends *e, struct kind *gathered, struct kind *reduce
 }
 
 /* Finds them on a device, whose iterations are the n at v. */
-static void find_ends(struct ends *e, const struct nsx_device *dev,
-		      const struct nsx_iteration *v, size_t n)
+static void comm_ends_find_ends(struct ends *e, const struct nsx_device *dev,
+				const struct nsx_iteration *v, size_t n)
 {
 	const struct nsx_trace *t = e->d->trace;
 	struct kind gathered = {0}, reduced = {0};
@@ -55,11 +55,11 @@ static void find_ends(struct ends *e, const struct nsx_device *dev,
 			continue;
 		switch (nsx_op_launch(t, i)->op) {
 		case NSX_COMM_ALLGATHER:
-			count(&gathered, (uint32_t)i);
+			comm_ends_count(&gathered, (uint32_t)i);
 			break;
 		case NSX_COMM_ALLREDUCE:
 		case NSX_COMM_REDUCESCATTER:
-			count(&reduced, (uint32_t)i);
+			comm_ends_count(&reduced, (uint32_t)i);
 			break;
 		default:
 			break;
@@ -83,12 +83,11 @@ int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret, struct nsx_err
 	NSX_EACH_RUN(i, next, f->niterations,
 		     f->iterations[next].process == f->iterations[i].process &&
 			     f->iterations[next].device == f->iterations[i].device)
-		find_ends(&e, &d->trace->device[f->iterations[i].device],
-			  &f->iterations[i], next - i);
+		comm_ends_find_ends(&e, &d->trace->device[f->iterations[i].device],
+				    &f->iterations[i], next - i);
 	for (size_t i = 0; !rc && i < o->n; i++) {
 		nends += e.is_end[i];
-		if (o->cls[i] == NSX_C_COMM && !e.is_end[i] &&
-		    nsx_is_judged(d, nsx_op_start(o, i)))
+		if (o->cls[i] == NSX_C_COMM && !e.is_end[i] && nsx_is_judged(d, nsx_op_start(o, i)))
 			rc = nsx_list_row(&l, i, err);
 	}
 	if (!rc && nends)

@@ -20,14 +20,12 @@ struct chain { /* collectives of a stream without compute between them */
 /* Whether it waited for its input: a kernel of the device ends right before it starts, or it
  * was queued long before.
  */
-static bool waits_for_input(const struct nsx_trace *t, const struct nsx_device *dev,
-			    size_t op)
+static bool waits_for_input(const struct nsx_trace *t, const struct nsx_device *dev, size_t op)
 {
 	int64_t start_ns = nsx_op_start(&t->ops, op), end_ns;
 	uint32_t call = nsx_op_call(&t->ops, op);
 
-	if (call != NSX_NONE &&
-	    start_ns - nsx_call_end(&t->calls, call) >= QUEUED_NS)
+	if (call != NSX_NONE && start_ns - nsx_call_end(&t->calls, call) >= QUEUED_NS)
 		return true;
 	for (size_t i = op; i-- > dev->ops_at && op - i <= LOOK_BACK;) {
 		end_ns = nsx_op_end(&t->ops, i);
@@ -48,8 +46,8 @@ static void end_chain(struct chain *c, struct nsx_comm_starts *ret)
 	*c = (struct chain){.end_ns = c->end_ns};
 }
 
-static void add_kind(enum nsx_comm_op op, int64_t exposed_ns,
-		     struct nsx_comm_starts *ret)
+static void comm_starts_add_kind(enum nsx_comm_op op, int64_t exposed_ns,
+				 struct nsx_comm_starts *ret)
 {
 	if (op == NSX_COMM_SENDRECV || op == NSX_COMM_ALLTOALL)
 		nsx_add_to(&ret->pairs_ns, exposed_ns);
@@ -58,8 +56,7 @@ static void add_kind(enum nsx_comm_op op, int64_t exposed_ns,
 }
 
 int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
-		    const uint8_t *computes, struct nsx_comm_starts *ret,
-		    struct nsx_err *err)
+		    const uint8_t *computes, struct nsx_comm_starts *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_device *dev = &t->device[device];
@@ -79,18 +76,15 @@ int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
 		if (t->ops.cls[i] != NSX_C_COMM || !nsx_is_judged(d, start_ns) ||
 		    computes[nsx_op_stream(&t->ops, i)])
 			continue;
-		exposed_ns = ns - nsx_spans_within(compute, prefix, start_ns,
-						   start_ns + ns);
-		add_kind(nsx_op_launch(t, i)->op, exposed_ns, ret);
-		if (c->end_ns && !nsx_spans_within(compute, prefix, c->end_ns,
-						   start_ns)) {
+		exposed_ns = ns - nsx_spans_within(compute, prefix, start_ns, start_ns + ns);
+		comm_starts_add_kind(nsx_op_launch(t, i)->op, exposed_ns, ret);
+		if (c->end_ns && !nsx_spans_within(compute, prefix, c->end_ns, start_ns)) {
 			nsx_add_to(&c->rest_ns, exposed_ns);
 		} else {
 			end_chain(c, ret);
 			c->head_ns = exposed_ns;
 			c->is_needed = waits_for_input(t, dev, i);
-			c->overlaps = (double)(ns - exposed_ns) >=
-				      COVERED * (double)ns;
+			c->overlaps = (double)(ns - exposed_ns) >= COVERED * (double)ns;
 		}
 		c->end_ns = NSX_MAX(c->end_ns, start_ns + ns);
 	}

@@ -1,8 +1,7 @@
 /* copies.c - copies and memsets that hold the program up.
  *
- * Copies that begin in the judged window are grouped by direction and by what is wrong with
- * them: pageable host memory, many small ones, or neither. The last may still run while nothing
- * computes.
+ * Copies that begin in the judged window are grouped by direction and by what is wrong with them:
+ * pageable host memory, many small ones, or neither. The last may still run while nothing computes.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,12 +41,10 @@ static enum trouble trouble_of(const struct nsx_copy *x)
 {
 	if (x->bytes >= 0 && x->bytes < SMALL_BYTES)
 		return SMALL;
-	return nsx_copy_is_pageable(x->copy_kind, x->src_kind, x->dst_kind) ?
-		       FROM_PAGEABLE : PLAIN;
+	return nsx_copy_is_pageable(x->copy_kind, x->src_kind, x->dst_kind) ? FROM_PAGEABLE : PLAIN;
 }
 
-static int add(struct copies *c, struct group *g, size_t op,
-	       struct nsx_err *err)
+static int copies_add(struct copies *c, struct group *g, size_t op, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 	int64_t ns = nsx_op_ns(&t->ops, op);
@@ -56,8 +53,7 @@ static int add(struct copies *c, struct group *g, size_t op,
 		return err->rc;
 	nsx_add_to(&g->ns, ns);
 	nsx_add_to(&g->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
-	return nsx_places_add(&c->places, t, g->id,
-			      nsx_op_range(&c->d->facts->nvtx, op),
+	return nsx_places_add(&c->places, t, g->id, nsx_op_range(&c->d->facts->nvtx, op),
 			      nsx_op_call(&t->ops, op), ns, &g->place, err);
 }
 
@@ -66,7 +62,7 @@ static struct group new_group(struct copies *c)
 	return (struct group){.id = c->ngroups++, .place = {0, NSX_NONE}};
 }
 
-static int collect(struct copies *c, struct nsx_err *err)
+static int copies_collect(struct copies *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 
@@ -87,7 +83,7 @@ static int collect(struct copies *c, struct nsx_err *err)
 			g = &c->v[trouble_of(x)][x->copy_kind];
 		else
 			continue;
-		if (add(c, g, i, err))
+		if (copies_add(c, g, i, err))
 			return err->rc;
 	}
 	return 0;
@@ -114,7 +110,7 @@ static const char *direction(unsigned kind)
 }
 
 /* Time of the group's copies while nothing computes. */
-static double exposed_ns(const struct copies *c, const struct group *g)
+static double copies_exposed_ns(const struct copies *c, const struct group *g)
 {
 	const struct nsx_trace *t = c->d->trace;
 	double sum = 0;
@@ -127,8 +123,7 @@ static double exposed_ns(const struct copies *c, const struct group *g)
 		int64_t b = nsx_op_end(&t->ops, op);
 		size_t at = nsx_spans_find(&f->compute, a);
 
-		sum += (double)(b - a - nsx_spans_covered(&f->compute, &at, a,
-							  b));
+		sum += (double)(b - a - nsx_spans_covered(&f->compute, &at, a, b));
 	}
 	return sum;
 }
@@ -150,14 +145,14 @@ static void prove_small(const struct copies *c, struct nsx_evidence *e)
 }
 
 /* The part that all these findings share. */
-static struct nsx_finding start(struct copies *c, const struct group *g,
-				enum nsx_finding_id id, unsigned kind)
+static struct nsx_finding copies_start(struct copies *c, const struct group *g,
+				       enum nsx_finding_id id, unsigned kind)
 {
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = {
 		.id = id, .subject = kind ? nsx_copy_direction(kind) : NULL,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = exposed_ns(c, g),
+		.guess_ns = copies_exposed_ns(c, g),
 		.evidence = {nsx_tell(
 			l, "%s%s in %s%s, %s/s", kind ? nsx_tell(l, "%s, ",
 				nsx_text_n(l->arena, (size_t)g->count, "copy",
@@ -208,7 +203,7 @@ static bool computes(const struct copies *c, uint32_t stream)
 }
 
 /* Whether a stream waits for events; NSX_NONE: whether any does. */
-static bool waits(const struct copies *c, uint32_t stream)
+static bool copies_waits(const struct copies *c, uint32_t stream)
 {
 	const struct nsx_syncs *y = &c->d->trace->syncs;
 
@@ -251,16 +246,14 @@ static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind
 	return n > 1 && npairs * 2 >= n ? other : 0;
 }
 
-/* Whether copies take longer than all compute on their device, so that no order of work hides
- * them.
+/* Whether copies take longer than all compute on their device, so that no order of work hides them.
  */
 static bool outlast_compute(const struct copies *c, const struct group *g)
 {
 	uint32_t dev = nsx_stream_of(c->d->trace, g->rows[0])->device;
 	struct nsx_partition part;
 
-	nsx_partition(&c->d->facts->device[dev], c->d->w.start_ns, c->d->w.end_ns,
-		      &part);
+	nsx_partition(&c->d->facts->device[dev], c->d->w.start_ns, c->d->w.end_ns, &part);
 	return g->ns > nsx_computing_ns(part.ns);
 }
 
@@ -272,44 +265,36 @@ static void advise_stream(unsigned kind, struct nsx_finding *f)
 		"copy on a stream of its own, from pinned memory, one batch "
 		"ahead of the kernels that use it";
 	f->recommendation[1] = kind == NSX_COPY_DTOD ?
-		"copy on a stream of its own, beside kernels that do not wait "
-		"for it" :
-		"move less: keep data where it is used, copy it once, or in a "
-		"narrower type";
+		"copy on a stream of its own, beside kernels that do not wait for it" :
+		"move less: keep data where it is used, copy it once, or in a narrower type";
 }
 
-/* Copies on a stream that computes nothing are held up by what else is on it, or are queued
- * late.
+/* Copies on a stream that computes nothing are held up by what else is on it, or are queued late.
  */
-static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
-			    struct nsx_finding *f)
+static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind, struct nsx_finding *f)
 {
 	struct nsx_findings *l = c->d->found;
 	unsigned other = other_way(c, stream, kind);
 
 	if (other) {
-		add_evidence(f, nsx_tell(
-			l, "their stream, %lld, also carries copies %s: one waits "
-			"for the other",
-			(long long)c->d->trace->stream[stream].stream_id,
+		add_evidence(f, nsx_tell(l, "their stream, %lld, also carries copies %s: one waits "
+			"for the other", (long long)c->d->trace->stream[stream].stream_id,
 			direction(other)));
 		f->recommendation[0] = "give each direction a stream of its own: "
 				       "the GPU copies both ways at once";
 		return;
 	}
-	if (kind == NSX_COPY_HTOD && waits(c, stream))
-		add_evidence(f, "their stream waits for events: if only for "
-				"kernels that use the same buffer, a second one "
-				"frees them");
+	if (kind == NSX_COPY_HTOD && copies_waits(c, stream))
+		add_evidence(f, "their stream waits for events: if only for kernels that use the "
+				"same buffer, a second one frees them");
 	f->recommendation[0] =
 		kind == NSX_COPY_DTOH ?
-		"let only what needs the results wait for them, a step later; or "
-		"copy less" :
+		"let only what needs the results wait for them, a step later; or copy less" :
 		c->d->trace->stream[stream].type == NSX_STREAM_NULL ?
-		"queue them one batch earlier, into a second buffer, on a stream of "
-		"their own; or move less (copy once, in a narrower type)" :
-		"queue them one batch earlier, into a second buffer: they have a "
-		"stream of their own; or move less (copy once, in a narrower type)";
+		"queue them one batch earlier, into a second buffer, on a stream of their own; or "
+		"move less (copy once, in a narrower type)" :
+		"queue them one batch earlier, into a second buffer: they have a stream of their "
+		"own; or move less (copy once, in a narrower type)";
 }
 
 /* Even beside all compute, most of these copies would still be waited for. */
@@ -331,11 +316,10 @@ static void propose_plain(struct copies *c, unsigned kind)
 {
 	const struct group *g = &c->v[PLAIN][kind];
 	struct nsx_findings *l = c->d->found;
-	struct nsx_finding f = start(c, g, NSX_ID_exposed_copies, kind);
+	struct nsx_finding f = copies_start(c, g, NSX_ID_exposed_copies, kind);
 	uint32_t stream = nsx_op_stream(&c->d->trace->ops, g->rows[0]);
 
-	f.title = nsx_tell(l, "copies %s run while nothing computes",
-			   direction(kind));
+	f.title = nsx_tell(l, "copies %s run while nothing computes", direction(kind));
 	/* Matches the advice: avoid copies on the device, move others. */
 	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD ? NSX_DROP : NSX_OVERLAP);
 	if (kind != NSX_COPY_DTOD && outlast_compute(c, g)) {
@@ -379,9 +363,8 @@ static bool blocks(const struct copies *c, const struct group *g)
 		uint32_t op = g->rows[i], call = nsx_op_call(&t->ops, op);
 
 		n += call == NSX_NONE ||
-		     nsx_call_end(&t->calls, call) >=
-			     nsx_op_start(&t->ops, op) +
-				     nsx_op_ns(&t->ops, op) / 2;
+		     nsx_call_end(&t->calls, call) >= nsx_op_start(&t->ops, op) +
+							      nsx_op_ns(&t->ops, op) / 2;
 	}
 	return n * 2 > g->count;
 }
@@ -400,21 +383,18 @@ static const char *advise_pinned(const struct copies *c, unsigned kind)
 			"cudaHostRegister) with cudaMemcpyAsync on a stream of "
 			"its own, and wait for an event before reading it";
 	if (!c->d->is_pytorch)
-		return "allocate host buffers pinned (cudaHostAlloc, "
-		       "cudaHostRegister) and copy asynchronously, ahead of "
-		       "their use";
+		return "allocate host buffers pinned (cudaHostAlloc, cudaHostRegister) and copy "
+		       "asynchronously, ahead of their use";
 	return nsx_repeats(c->d) ?
-		"allocate host buffers pinned (of a data loader: "
-		"DataLoader(pin_memory=True)) and copy them with "
-		"non_blocking=True, ahead of their use" :
-		"copy from pinned tensors (Tensor.pin_memory()) with "
-		"non_blocking=True; what is uploaded once, as weights are, "
-		"costs this once";
+		"allocate host buffers pinned (of a data loader: DataLoader(pin_memory=True)) and "
+		"copy them with non_blocking=True, ahead of their use" :
+		"copy from pinned tensors (Tensor.pin_memory()) with non_blocking=True; what is "
+		"uploaded once, as weights are, costs this once";
 }
 
 /* Lists waits right after such copies: they are for the copied data. */
-static int list_waits(struct copies *c, const struct group *g, struct nsx_row_list *ret,
-		      struct nsx_err *err)
+static int copies_list_waits(struct copies *c, const struct group *g, struct nsx_row_list *ret,
+			     struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 
@@ -448,7 +428,7 @@ static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *li
 	v[1].verb = NSX_FASTER;
 	v[1].amount = NSX_MAX(1, link->bytes_per_ns / slow);
 	v[2].verb = NSX_OVERLAP;
-	if (kind == NSX_COPY_DTOH && list_waits(c, g, &waits, err)) {
+	if (kind == NSX_COPY_DTOH && copies_list_waits(c, g, &waits, err)) {
 		free(waits.v);
 		return err->rc;
 	}
@@ -460,13 +440,12 @@ static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *li
 	return 0;
 }
 
-static int propose_pageable(struct copies *c, unsigned kind,
-			    struct nsx_err *err)
+static int propose_pageable(struct copies *c, unsigned kind, struct nsx_err *err)
 {
 	const struct group *g = &c->v[FROM_PAGEABLE][kind];
 	const struct nsx_trace *t = c->d->trace;
 	struct nsx_findings *l = c->d->found;
-	struct nsx_finding f = start(c, g, NSX_ID_pageable_copies, kind);
+	struct nsx_finding f = copies_start(c, g, NSX_ID_pageable_copies, kind);
 	int64_t in_calls_ns = calls_ns(c, g);
 	struct nsx_rate link;
 
@@ -478,8 +457,7 @@ static int propose_pageable(struct copies *c, unsigned kind,
 			   direction(kind), blocks(c, g) ? "blocks the host" :
 			   "the host stages first");
 	if (in_calls_ns > g->ns + g->ns / 10)
-		f.evidence[0] = nsx_tell(l, "%s; their calls take %s",
-					 f.evidence[0],
+		f.evidence[0] = nsx_tell(l, "%s; their calls take %s", f.evidence[0],
 					 nsx_tell_ns(l, in_calls_ns));
 	if (link.bytes_per_ns > 0)
 		f.evidence[0] = nsx_tell(
@@ -503,7 +481,7 @@ static int list_small(struct copies *c, struct group *ret, struct nsx_err *err)
 		const struct group *g = &c->v[SMALL][k];
 
 		for (int64_t i = 0; i < g->count; i++)
-			if (add(c, ret, g->rows[i], err))
+			if (copies_add(c, ret, g->rows[i], err))
 				return err->rc;
 	}
 	sort_rows(ret);
@@ -589,8 +567,8 @@ static int find_runs(struct copies *c, const struct group *all, struct group *re
 	for (size_t i = 0; i < n; i++) {
 		bool spare = i + 1 < n && same_run(c, all, before, &v[i], &v[i + 1]);
 
-		if (((spare || in_run) && add(c, ret_runs, all->rows[v[i].at], err)) ||
-		    (spare && add(c, ret_spare, all->rows[v[i].at], err)))
+		if (((spare || in_run) && copies_add(c, ret_runs, all->rows[v[i].at], err)) ||
+		    (spare && copies_add(c, ret_spare, all->rows[v[i].at], err)))
 			return err->rc;
 		in_run = spare;
 	}
@@ -600,8 +578,7 @@ static int find_runs(struct copies *c, const struct group *all, struct group *re
 }
 
 /* Counts calls of a class in the judged window, only those with `flag` if it is not 0. */
-static size_t count_calls(const struct copies *c, enum nsx_call_class cls,
-			  unsigned flag)
+static size_t copies_count_calls(const struct copies *c, enum nsx_call_class cls, unsigned flag)
 {
 	const struct nsx_trace *t = c->d->trace;
 	size_t n = 0;
@@ -630,8 +607,7 @@ static int count_filled(const struct copies *c, const struct group *all, size_t 
 	for (uint32_t i = 0; at < n && i < t->calls.n; i++) {
 		nallocations += !!(t->calls.flags[i] & NSX_CALL_MALLOC);
 		for (; at < n && v[at].key == i; at++) {
-			*ret += nallocations == 1 &&
-				is_upload(c, all->rows[v[at].at]);
+			*ret += nallocations == 1 && is_upload(c, all->rows[v[at].at]);
 			nallocations = 0;
 		}
 	}
@@ -647,8 +623,7 @@ static bool is_about(size_t n, int64_t count)
  * allocation of its own. The remedy then takes away the allocations and what else is done for
  * each row. Returns false if there are not.
  */
-static bool add_rows_remedy(struct copies *c, const struct group *g,
-			    struct nsx_finding *f)
+static bool add_rows_remedy(struct copies *c, const struct group *g, struct nsx_finding *f)
 {
 	static const struct {
 		enum nsx_call_class cls;
@@ -661,15 +636,13 @@ static bool add_rows_remedy(struct copies *c, const struct group *g,
 		{NSX_CALL_SYNC, 0, NSX_NO_WAIT, "Synchronize$"},
 		{NSX_CALL_LAUNCH, 0, NSX_NO_COST, "Launch"},
 	};
-	struct nsx_change *v = nsx_arena_get(c->d->found->arena,
-					     (1 + ARRAY_LEN(list)) *
-						     sizeof(*v));
+	struct nsx_change *v = nsx_arena_get(c->d->found->arena, (1 + ARRAY_LEN(list)) *
+									 sizeof(*v));
 	size_t n = 0;
 
 	v[n++] = f->remedy.v[0];
 	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-		if (is_about(count_calls(c, list[i].cls, list[i].flag),
-			     g->count))
+		if (is_about(copies_count_calls(c, list[i].cls, list[i].flag), g->count))
 			v[n++] = (struct nsx_change){.verb = list[i].verb,
 						     .name = list[i].names,
 						     .is_pattern = true};
@@ -679,9 +652,8 @@ static bool add_rows_remedy(struct copies *c, const struct group *g,
 	f->remedy = (struct nsx_plan){v, n};
 	f->title = nsx_tell(c->d->found, "%" PRId64 " rows are allocated and "
 			    "copied one by one", g->count);
-	add_evidence(f, "there are as many allocations as small copies; with "
-			"one array for all rows neither they nor what is done "
-			"for each row would be there");
+	add_evidence(f, "there are as many allocations as small copies; with one array for all "
+			"rows neither they nor what is done for each row would be there");
 	f->recommendation[0] = "use one contiguous array instead of one "
 			       "allocation a row (`float**`), and copy it once";
 	f->recommendation[1] = NULL;
@@ -691,7 +663,7 @@ static bool add_rows_remedy(struct copies *c, const struct group *g,
 static void propose_runs(struct copies *c, const struct group *g, const struct group *spare)
 {
 	struct nsx_findings *l = c->d->found;
-	struct nsx_finding f = start(c, g, NSX_ID_small_copies, 0);
+	struct nsx_finding f = copies_start(c, g, NSX_ID_small_copies, 0);
 
 	f.title = nsx_tell(l, "%s below 64 KiB, one by one",
 		nsx_text_n(l->arena, (size_t)g->count, "copy", "copies"));
@@ -713,7 +685,7 @@ static int propose_small(struct copies *c, struct nsx_err *err)
 	if (!rc && all.count >= MANY)
 		rc = count_filled(c, &all, &nfilled, err);
 	if (!rc && all.count >= MANY) {
-		f = start(c, &all, NSX_ID_small_copies, 0);
+		f = copies_start(c, &all, NSX_ID_small_copies, 0);
 		f.remedy = change_rows(c, &all, NSX_DROP);
 		if (is_about(nfilled, all.count) && add_rows_remedy(c, &all, &f))
 			nsx_found(c->d->found, &f);
@@ -731,13 +703,11 @@ static int propose_small(struct copies *c, struct nsx_err *err)
 static void propose_memsets(struct copies *c)
 {
 	struct nsx_findings *l = c->d->found;
-	struct nsx_finding f = start(c, &c->memset, NSX_ID_memsets, 0);
+	struct nsx_finding f = copies_start(c, &c->memset, NSX_ID_memsets, 0);
 
-	f.title = nsx_tell(l, "%s fill%s %s",
-			   nsx_text_n(l->arena, (size_t)c->memset.count,
-				      "memset", NULL),
-			   c->memset.count == 1 ? "s" : "",
-			   nsx_tell_bytes(l, c->memset.bytes));
+	f.title = nsx_tell(l, "%s fill%s %s", nsx_text_n(l->arena, (size_t)c->memset.count,
+							 "memset", NULL),
+			   c->memset.count == 1 ? "s" : "", nsx_tell_bytes(l, c->memset.bytes));
 	f.evidence[0] = nsx_tell(l, "%s in all%s", nsx_tell_ns(l, c->memset.ns),
 				 nsx_say_over_gpus(c->d, c->memset.rows,
 					   (size_t)c->memset.count)); /* bytes: in the title */
@@ -755,25 +725,22 @@ static void propose_cut(struct copies *c, unsigned kind)
 	struct group all = c->v[PLAIN][kind].ns > c->v[FROM_PAGEABLE][kind].ns ?
 				   c->v[PLAIN][kind] :
 				   c->v[FROM_PAGEABLE][kind];
-	struct nsx_finding f = start(c, &all, NSX_ID_false_dependency, kind);
+	struct nsx_finding f = copies_start(c, &all, NSX_ID_false_dependency, kind);
 
 	f.guess_ns = 0; /* only its price tells that it is false */
-	f.title = nsx_tell(l, "a stream waits for an event after copies %s",
-			   direction(kind));
+	f.title = nsx_tell(l, "a stream waits for an event after copies %s", direction(kind));
 	f.confidence = NSX_CONF_MEDIUM;
 	f.remedy = change_rows(c, &all, NSX_CUT);
 	add_evidence(&f, "meanwhile nothing else runs: whether the work that "
 			 "waits needs the copy is not in the trace");
-	f.recommendation[0] = "if what waits does not read what is copied, "
-			      "leave the stream wait (cudaStreamWaitEvent) out, "
-			      "or wait on an earlier event";
+	f.recommendation[0] = "if what waits does not read what is copied, leave the stream wait "
+			      "(cudaStreamWaitEvent) out, or wait on an earlier event";
 	nsx_found(l, &f);
 }
 
-static int propose_all(struct copies *c, struct nsx_err *err)
+static int copies_propose_all(struct copies *c, struct nsx_err *err)
 {
-	double least_ns = LEAST_SHARE *
-			  (double)(c->d->w.end_ns - c->d->w.start_ns);
+	double least_ns = LEAST_SHARE * (double)(c->d->w.end_ns - c->d->w.start_ns);
 
 	if (propose_small(c, err))
 		return err->rc;
@@ -790,7 +757,7 @@ static int propose_all(struct copies *c, struct nsx_err *err)
 		 * copies by an event.
 		 */
 		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns &&
-		    (waits(c, NSX_NONE) || !c->d->trace->syncs.n))
+		    (copies_waits(c, NSX_NONE) || !c->d->trace->syncs.n))
 			propose_cut(c, k);
 	}
 	return 0;
@@ -805,7 +772,7 @@ int nsx_detect_copies(struct nsx_detect *d, struct nsx_err *err)
 	for (unsigned i = 0; i < NTROUBLES * NKINDS; i++)
 		c->v[i / NKINDS][i % NKINDS] = new_group(c);
 	c->memset = new_group(c);
-	rc = collect(c, err) || propose_all(c, err) ? err->rc : 0;
+	rc = copies_collect(c, err) || copies_propose_all(c, err) ? err->rc : 0;
 	for (unsigned i = 0; i < NTROUBLES * NKINDS; i++)
 		free(c->v[i / NKINDS][i % NKINDS].rows);
 	free(c->memset.rows);

@@ -50,8 +50,7 @@ static int64_t wall_ns(const struct nsx_iteration *v)
 
 static bool is_judged(const struct slow *s, size_t i)
 {
-	return s->v[i].start_ns >= s->d->w.start_ns &&
-	       s->v[i].end_ns <= s->d->w.end_ns;
+	return s->v[i].start_ns >= s->d->w.start_ns && s->v[i].end_ns <= s->d->w.end_ns;
 }
 
 /* Finds the iterations of the limiting GPU and their median. */
@@ -125,8 +124,7 @@ static int find_row(struct slow *s, struct nsx_err *err)
 
 	if (book(s, true, &slow, &nslow, err) || book(s, false, &usual, &nusual, err))
 		return err->rc;
-	s->row = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual,
-				   &s->class_ns);
+	s->row = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual, &s->class_ns);
 	s->class_ns *= (double)s->nslow / (double)nslow;
 	s->row.ns = s->row.ns * (int64_t)s->nslow / (int64_t)nslow;
 	return 0;
@@ -141,7 +139,7 @@ static const char *say_row(const struct slow *s)
 }
 
 /* The call of the operating system that slow iterations wait longer in; NULL: none. */
-static const char *waits_in(const struct slow *s)
+static const char *departures_waits_in(const struct slow *s)
 {
 	return s->row.cls == NSX_L_IDLE && s->row.cause == NSX_CAUSE_OSRT ?
 		       nsx_account_place(s->d->facts, &s->row, s->d->found->arena) : NULL;
@@ -181,8 +179,7 @@ static bool next_pause(struct walk *w, struct nsx_span *ret)
 }
 
 /* The median over usual iterations of the longest pause that begins in each. */
-static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret,
-		       struct nsx_err *err)
+static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret, struct nsx_err *err)
 {
 	struct walk w = walk_of(s, thread);
 	struct nsx_span x;
@@ -300,8 +297,9 @@ static size_t in_iteration(const struct slow *s, int64_t at_ns)
 /* Counts calls of usual iterations, or marks and lists those of slow ones beyond that number.
  * A call that launches nothing belongs to the iteration of what was launched before it.
  */
-static int count_calls(struct slow *s, uint32_t thread, bool is_slow, struct nsx_groups *kinds,
-		       struct made **v, uint8_t *added, struct nsx_err *err)
+static int departures_count_calls(struct slow *s, uint32_t thread, bool is_slow,
+				  struct nsx_groups *kinds,
+				  struct made **v, uint8_t *added, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
@@ -370,8 +368,8 @@ static int find_additions(struct slow *s, struct nsx_err *err)
 		struct made *v = NULL;
 
 		if (is_asked(s, i))
-			rc = count_calls(s, i, false, &kinds, &v, added, err) ?:
-			     count_calls(s, i, true, &kinds, &v, added, err);
+			rc = departures_count_calls(s, i, false, &kinds, &v, added, err) ?:
+			     departures_count_calls(s, i, true, &kinds, &v, added, err);
 		nsx_groups_done(&kinds);
 		free(v);
 	}
@@ -390,10 +388,9 @@ static int find_additions(struct slow *s, struct nsx_err *err)
 /* The finding ------------------------------------------------------------------------*/
 
 /* Whether one in so many is slow over most of the window. */
-static bool is_even(const struct slow *s)
+static bool departures_is_even(const struct slow *s)
 {
-	return s->nslow >= RECURS && s->every > 1 &&
-	       4 * s->nslow * s->every >= 3 * s->njudged;
+	return s->nslow >= RECURS && s->every > 1 && 4 * s->nslow * s->every >= 3 * s->njudged;
 }
 
 /* Whether iterations are slow from one on to the end. The cause is then no exception, and
@@ -414,17 +411,17 @@ static const char *say_slow(const struct slow *s)
 	return lasts(s) ?
 		       nsx_tell(l, "iterations are slow from %s on: %s",
 				nsx_text_instant(l->arena, s->first->start_ns, 3), what) :
-	       is_even(s) ?
+	       departures_is_even(s) ?
 		       nsx_tell(l, "one %s in %zu is slow: %s",
 				nsx_iteration_word(s->d->facts), s->every, what) :
 		       nsx_tell(l, "%s: %s", nsx_text_n(l->arena, s->nslow, "slow iteration",
 							 NULL), what);
 }
 
-static const char *advise(struct slow *s)
+static const char *departures_advise(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
-	const char *wait = waits_in(s), *in = s->nslow == 1 ? "in it" : "in them";
+	const char *wait = departures_waits_in(s), *in = s->nslow == 1 ? "in it" : "in them";
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 	enum awaited what = wait ? host_waits_for(wait) : UNKNOWN_WAIT;
 
@@ -434,9 +431,8 @@ static const char *advise(struct slow *s)
 	if (what != UNKNOWN_WAIT)
 		return host_advise_wait(s->d, what, nsx_tell_name(l, wait));
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
-		return nsx_tell(l, "see what the host does %s: checkpoints, logging, data "
-				"loading, garbage collection; do it on another thread, or "
-				"less often", in);
+		return nsx_tell(l, "see what the host does %s: checkpoints, logging, data loading, "
+				"garbage collection; do it on another thread, or less often", in);
 	return s->row.cls == NSX_L_COMM ?
 		"look at when the ranks arrive (tables/nccl_rank_skew.csv): another came "
 		"late, or they send more" :
@@ -450,10 +446,9 @@ static void tell_how(struct slow *s, struct nsx_finding *f)
 	struct nsx_findings *l = s->d->found;
 
 	nsx_add_evidence(f, nsx_tell(
-		l, "the median iteration takes %s; %s more than 1.25 times that, %s more in "
-		"all, %s of it %s", nsx_text_ns(l->arena, s->median_ns),
-		s->nslow == 1 ? "this one takes" : "these take",
-		nsx_tell_ns(l, s->excess_ns),
+		l, "the median iteration takes %s; %s more than 1.25 times that, %s more in all, "
+		"%s of it %s", nsx_text_ns(l->arena, s->median_ns),
+		s->nslow == 1 ? "this one takes" : "these take", nsx_tell_ns(l, s->excess_ns),
 		s->row.ns >= s->excess_ns ? "all" : nsx_tell_ns(l, s->row.ns),
 		nsx_account_words(s->d->facts, &s->row, l->arena)));
 	if (s->pauses.n)
@@ -465,9 +460,8 @@ static void tell_how(struct slow *s, struct nsx_finding *f)
 			nsx_tell_ns(l, s->paused_ns)));
 	if (s->calls.n) {
 		nsx_add_evidence(f, nsx_tell(
-			l, "%s and %s that the others do not have; the price is an upper "
-			"bound: as if they were never needed",
-			nsx_text_n(l->arena, s->calls.n, "call", NULL),
+			l, "%s and %s that the others do not have; the price is an upper bound: as "
+			"if they were never needed", nsx_text_n(l->arena, s->calls.n, "call", NULL),
 			nsx_text_n(l->arena, s->ops.n, "operation", NULL)));
 		nsx_places_tell(s->d, &s->places, 0, &s->place, f);
 	}
@@ -485,7 +479,7 @@ static void propose_slow(struct slow *s)
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .guess_ns = (double)s->excess_ns,
-		.title = say_slow(s), .recommendation = {advise(s)},
+		.title = say_slow(s), .recommendation = {departures_advise(s)},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};
 	struct nsx_change *v = nsx_arena_get(l->arena, 6 * sizeof(*v));
@@ -527,9 +521,8 @@ static bool are_fine(struct slow *s)
 		nsx_fine(l, "Iterations are even: in the judged window none is "
 			 "above 1.25 times the median of %s", median);
 	else if (s->ntimes >= RECURS && s->nslow * RECURS > s->njudged)
-		nsx_fine(l, "%zu of %zu iterations are above 1.25 times the "
-			 "median of %s: they are of two kinds, none is an "
-			 "exception", s->nslow, s->njudged, median);
+		nsx_fine(l, "%zu of %zu iterations are above 1.25 times the median of %s: they are "
+			 "of two kinds, none is an exception", s->nslow, s->njudged, median);
 	else
 		return (double)s->excess_ns <
 		       LEAST_SLOW * (double)(s->d->w.end_ns - s->d->w.start_ns);
@@ -549,7 +542,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	if (!s.n || are_fine(&s))
 		return 0;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err) ?: find_additions(&s, err);
-	wait = waits_in(&s);
+	wait = departures_waits_in(&s);
 	/* A server waits for requests whenever they come; nothing in the program shortens that. */
 	if (!rc && wait && host_is_outside(d, host_waits_for(wait)))
 		nsx_fine(d->found, "%s, in which the launching thread waits for input",
@@ -606,7 +599,7 @@ static unsigned part_at(const struct drift *x, size_t op)
 }
 
 /* Fills part, first and last; false if too few parts have kernels. */
-static bool find_parts(struct drift *x)
+static bool departures_find_parts(struct drift *x)
 {
 	const struct nsx_ops *o = &x->d->trace->ops;
 	double spent[PARTS] = {0}, usual[PARTS] = {0};
@@ -674,8 +667,7 @@ static double find_from(struct drift *x)
 	x->from = x->last;
 	while (x->from > 1 && !(x->part[x->from - 1] > 0 && x->part[x->from - 1] * FEW <= sum))
 		x->from--;
-	return low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ?
-		       late_ns / early_ns : 0;
+	return low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ? late_ns / early_ns : 0;
 }
 
 /* Whether nearly all kernels are slower by at least half of the common slow-down. */
@@ -730,7 +722,7 @@ static void propose_clocks(struct drift *x, double times)
 	nsx_found(l, &f);
 }
 
-static int find_drift(struct nsx_detect *d, struct nsx_err *err)
+static int departures_find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct drift x = {.d = d, .dev = &d->trace->device[d->facts->limiting]};
 	double times;
@@ -738,7 +730,7 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
 		return err->rc;
 	/* On a shared GPU, kernels of another process slow these down too. */
-	if (nsx_is_shared(d->trace, d->facts->limiting) || !find_parts(&x))
+	if (nsx_is_shared(d->trace, d->facts->limiting) || !departures_find_parts(&x))
 		return 0;
 	times = find_from(&x);
 	if (times > 0 && are_alike(&x, times))
@@ -750,5 +742,5 @@ int nsx_detect_departures(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	return find_slow(d, err) ?: find_drift(d, err);
+	return find_slow(d, err) ?: departures_find_drift(d, err);
 }

@@ -59,8 +59,7 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 			rc = detectors[k].run(&d, err);
 		nsx_arena_free(d.scratch);
 		k++;
-	} while (!rc && k < ARRAY_LEN(detectors) &&
-		 detectors[k].when == NSX_GPU_WINDOW_NEXT);
+	} while (!rc && k < ARRAY_LEN(detectors) && detectors[k].when == NSX_GPU_WINDOW_NEXT);
 	return rc;
 }
 
@@ -72,11 +71,10 @@ struct preparation {
 	int64_t idle_ns[NSX_NCAUSES];
 };
 
-static void sum_idle(struct preparation *p)
+static void detect_sum_idle(struct preparation *p)
 {
 	const struct nsx_facts *f = p->d->facts;
-	const struct nsx_idle *idle =
-		f->limiting == NSX_NONE ? NULL : &f->idle[f->limiting];
+	const struct nsx_idle *idle = f->limiting == NSX_NONE ? NULL : &f->idle[f->limiting];
 
 	for (size_t i = 0; idle && i < idle->n; i++) {
 		struct nsx_idle_piece x = nsx_idle_at(idle, i);
@@ -97,7 +95,7 @@ static int prepare_some(void *ctx, size_t task, struct nsx_err *err)
 	int rc;
 
 	if (task == ARRAY_LEN(marks)) {
-		sum_idle(p);
+		detect_sum_idle(p);
 		return 0;
 	}
 	d.scratch = nsx_arena_new();
@@ -132,8 +130,7 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		s.found[i].arena = nsx_arena_new();
 	rc = prepare(d, err) ?:
-	     nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s,
-		     err);
+	     nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s, err);
 	nsx_arena_free(d->scratch);
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		nsx_findings_take(d->found, &s.found[i]);

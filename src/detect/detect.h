@@ -50,13 +50,11 @@ struct nsx_detect {
 /* Adds what all detectors find to d->found.  Errors: NSX_E_NOMEM, NSX_E_STOP. */
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err) NSX_CHECKED;
 
-/* Prices the findings on the judged window by replaying their remedies, merges those that win
- * the same time, and sorts the list into the order of the report. Errors: NSX_E_NOMEM,
- * NSX_E_STOP.
+/* Prices the findings on the judged window by replaying their remedies, merges those that win the
+ * same time, and sorts the list into the order of the report. Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
-		      unsigned threads, struct nsx_findings *l,
-		      struct nsx_err *err) NSX_CHECKED;
+		      unsigned threads, struct nsx_findings *l, struct nsx_err *err) NSX_CHECKED;
 
 /* Shared by detectors -------------------------------------------------------*/
 
@@ -121,8 +119,7 @@ struct nsx_slow_gpu {
 /* others: the GPUs to compare with, by device. Linear in their kernels. Errors: NSX_E_NOMEM. */
 int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
 		    struct nsx_slow_gpu *ret, struct nsx_err *err) NSX_CHECKED;
-const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x,
-			 uint32_t device);
+const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x, uint32_t device);
 /* Says on which row of the ledger a GPU spends most beyond the mean of all; *ret is NULL if on
  * none. Errors: NSX_E_NOMEM.
  */
@@ -168,8 +165,7 @@ struct nsx_places {
 	} recent[NSX_RECENT_KINDS]; /* cache by name: names repeat, hashing is slow */
 };
 /* Adds time to a thing. range: where it was spent, or NSX_NONE. call: that started or took it;
- * NSX_NONE: not known. *most becomes the thing's place with most time; it begins as {0,
- * NSX_NONE}.
+ * NSX_NONE: not known. *most becomes the thing's place with most time; it begins as {0, NSX_NONE}.
  */
 int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 		   uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
@@ -178,8 +174,7 @@ int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
  * traces with Python samples the frame first), and appends both as evidence.
  */
 void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
-		     uint32_t thing, const struct nsx_place *most,
-		     struct nsx_finding *f);
+		     uint32_t thing, const struct nsx_place *most, struct nsx_finding *f);
 void nsx_places_done(struct nsx_places *p);
 
 /* The site where Python mostly was in a span of a thread; without Python samples `frame`. */
@@ -211,11 +206,9 @@ struct nsx_row_list {
 	uint32_t *v;
 	size_t n, cap;
 };
-int nsx_list_row(struct nsx_row_list *l, size_t row,
-		 struct nsx_err *err) NSX_CHECKED;
+int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err) NSX_CHECKED;
 /* Packs ascending rows for a change. Owner: the list's arena. */
-struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
-			      size_t n);
+struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n);
 /* The cause for which exposed communication of a device started late: the collective before
  * it, its input, or the host. It counts as behind the one before as long as the stream has had
  * no pause since a collective that overlaps with compute. Only streams that do not compute are
@@ -235,8 +228,7 @@ int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
  * last. Names no rows, which stands for all of it, if no iteration has many collectives.
  * Errors: NSX_E_NOMEM.
  */
-int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
-		      struct nsx_err *err) NSX_CHECKED;
+int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret, struct nsx_err *err) NSX_CHECKED;
 /* Marks a call; several threads may mark calls in the same bits. */
 static inline void nsx_mark(uint8_t *bits, size_t call)
 {
@@ -246,17 +238,14 @@ static inline void nsx_mark(uint8_t *bits, size_t call)
  * host (staging.c), and cuDNN, to try algorithms (trials.c). They run side by side and must not
  * read d->library. Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
-int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits,
-		    struct nsx_err *err) NSX_CHECKED;
-int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) NSX_CHECKED;
+int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) NSX_CHECKED;
 /* Marked calls have findings of their own; other findings leave them out. */
 static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {
 	return d->library[call / 8] >> call % 8 & 1;
 }
-/* Launches, and copies and memsets that do not wait: the calls that NSX_FASTER_LAUNCH makes
- * faster.
+/* Launches, and copies and memsets that do not wait: the calls that NSX_FASTER_LAUNCH makes faster.
  */
 static inline bool nsx_queues_work(const struct nsx_detect *d, size_t call)
 {

@@ -32,8 +32,7 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 
 	/* If all GPUs of the machine are of one model, it does not matter which were used. */
 	for (uint32_t i = 0; i < t->ngpus; i++) {
-		const char *model = t->gpu[i].name ?
-			nsx_text(t, t->gpu[i].name) : NULL;
+		const char *model = t->gpu[i].name ? nsx_text(t, t->gpu[i].name) : NULL;
 
 		alike = alike && model && (!i || !strcmp(model, name));
 		name = model;
@@ -58,8 +57,7 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 }
 
 /* "2 processes (python3)": processes that called CUDA or ran work. */
-static const char *say_processes(const struct nsx_trace *t,
-				 struct nsx_arena *a)
+static const char *say_processes(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	bool *is_in = nsx_arena_get(a, t->nprocesses + 1);
 	const char *name = NULL, *count;
@@ -142,8 +140,7 @@ static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 		nsx_add_to(&sum, v[i]);
 	mean = nsx_text_ns(a, (double)sum / (double)n);
 	median = nsx_text_ns(a, nsx_quantile(v, n, 0.5));
-	return strcmp(mean, median) ? nsx_arena_printf(a, "%s (median)", median) :
-				      median;
+	return strcmp(mean, median) ? nsx_arena_printf(a, "%s (median)", median) : median;
 }
 
 /* Lists lengths of iterations in the window, from one index to another. */
@@ -155,8 +152,7 @@ static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w
 	for (size_t i = from; i < to; i++)
 		if (f->iterations[i].start_ns >= w->start_ns &&
 		    f->iterations[i].end_ns <= w->end_ns)
-			v[n++] = f->iterations[i].end_ns -
-				 f->iterations[i].start_ns;
+			v[n++] = f->iterations[i].end_ns - f->iterations[i].start_ns;
 	return n;
 }
 
@@ -164,8 +160,7 @@ static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w
  * limiting GPU if it has as many. The window spans one GPU's iterations; those of others may
  * begin and end a little later.
  */
-static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w,
-			 int64_t *v)
+static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w, int64_t *v)
 {
 	const struct nsx_iteration *x = f->iterations;
 	size_t n = 0, from = 0, to = 0;
@@ -208,8 +203,7 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 		return NULL;
 	return nsx_arena_printf(a, "%s of %s",
 				range ? nsx_arena_printf(a, "%zu × %s", n, range) :
-					nsx_text_n(a, n, word, NULL),
-				say_median(a, v, n));
+					nsx_text_n(a, n, word, NULL), say_median(a, v, n));
 }
 
 static void fill_header(const struct nsx_report *r, const struct nsx_measured *m,
@@ -248,16 +242,14 @@ static void add_uses(const struct nsx_facts *f, uint32_t device,
 		ret[use[i]] += part.ns[i];
 }
 
-static void draw(const struct nsx_facts *f, uint32_t device,
-		 const struct nsx_window *w, uint8_t cell[NSX_STRIP_CELLS])
+static void first_page_draw(const struct nsx_facts *f, uint32_t device,
+			    const struct nsx_window *w, uint8_t cell[NSX_STRIP_CELLS])
 {
 	int64_t length = w->end_ns - w->start_ns, at = w->start_ns;
 
 	for (int i = 0; i < NSX_STRIP_CELLS; i++) {
-		int64_t end = w->start_ns +
-			      length / NSX_STRIP_CELLS * (i + 1) +
-			      length % NSX_STRIP_CELLS * (i + 1) /
-				      NSX_STRIP_CELLS;
+		int64_t end = w->start_ns + length / NSX_STRIP_CELLS * (i + 1) +
+			      length % NSX_STRIP_CELLS * (i + 1) / NSX_STRIP_CELLS;
 		int64_t ns[NSX_NUSES];
 
 		add_uses(f, device, at, end, ns);
@@ -269,19 +261,17 @@ static void draw(const struct nsx_facts *f, uint32_t device,
 	}
 }
 
-static void add_strip(const struct nsx_report *r, uint32_t device,
-		      struct nsx_first_page *p)
+static void add_strip(const struct nsx_report *r, uint32_t device, struct nsx_first_page *p)
 {
 	const char *label = nsx_gpu_label(r->trace, device);
 	struct nsx_strip s;
 
-	draw(r->facts, device, &p->judged, s.cell);
+	first_page_draw(r->facts, device, &p->judged, s.cell);
 	for (unsigned i = 0; i < p->nstrips; i++)
 		if (!memcmp(p->strip[i].cell, s.cell, sizeof(s.cell))) {
 			const char *more = strchr(p->strip[i].gpus, ' ');
 
-			p->strip[i].gpus = nsx_arena_printf(
-				r->arena, "GPUs%s, %s", more, label);
+			p->strip[i].gpus = nsx_arena_printf(r->arena, "GPUs%s, %s", more, label);
 			return;
 		}
 	if (p->nstrips == NSX_MAX_STRIPS) {
@@ -323,7 +313,7 @@ static void fill_shares(const struct nsx_report *r, struct nsx_first_page *p)
 
 /* Findings, and what is fine ------------------------------------------------------*/
 
-static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
+static void first_page_fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	struct nsx_won all = {{0}}, least = {{0}};
 	double won = 0, sure = 0;
@@ -342,8 +332,7 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED) {
 			p->counted[p->nfindings] = true;
 			won = nsx_win(&all, f->set, f->disjoint_ns);
-			sure = nsx_win(&least, f->set,
-				       NSX_MIN(f->disjoint_ns, f->low_ns));
+			sure = nsx_win(&least, f->set, NSX_MIN(f->disjoint_ns, f->low_ns));
 		}
 		p->nfindings++;
 	}
@@ -370,14 +359,12 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s%s finding 1`%s",
 					     typed, part, p->nfindings > 1 ? " (or 2)" : "");
 	else if (r->trace->ops.n)
-		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s%s gaps`",
-					     typed, part);
+		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s%s gaps`", typed, part);
 	if (p->ask[0] && !r->ask)
 		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
 }
 
-/* The categories of a finding: its own, those of its alternatives, and memory if copies go with
- * it.
+/* The categories of a finding: its own, those of its alternatives, and memory if copies go with it.
  */
 static unsigned categories_of(const struct nsx_finding *f)
 {
@@ -492,11 +479,9 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 /* Names the data of another capture that would settle a finding; NULL: nothing, or `capture` does not run
  * on that system.
  */
-static const char *say_capture(const struct nsx_report *r,
-			       const struct nsx_finding *f)
+static const char *say_capture(const struct nsx_report *r, const struct nsx_finding *f)
 {
-	static const char no_osrt[] = "calls of the operating system were not "
-				      "traced";
+	static const char no_osrt[] = "calls of the operating system were not traced";
 	static const char host_waits[] = "what the host waits for";
 	static const struct {
 		enum nsx_finding_id id;
@@ -526,13 +511,10 @@ static const char *say_capture(const struct nsx_report *r,
 		if (list[i].id == f->id && !r->trace->schema->on_windows &&
 		    (list[i].lacks == NSX_NVIEWS ||
 		     !nsx_has_view(r->trace->schema, list[i].lacks)))
-			return nsx_arena_printf(
-				r->arena, "%s%s`nsys-explain capture --preset %s "
-				"-- COMMAND` shows %s",
-				list[i].without ? list[i].without : "",
+			return nsx_arena_printf(r->arena, "%s%s`nsys-explain capture --preset %s "
+				"-- COMMAND` shows %s", list[i].without ? list[i].without : "",
 				list[i].without ? "; " : "", nsx_recapture_preset(
-				list[i].record, r->trace->ndevices > 1),
-				list[i].shows);
+				list[i].record, r->trace->ndevices > 1), list[i].shows);
 	return NULL;
 }
 
@@ -571,14 +553,11 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 				r->arena, (double)l->between_nodes_ns, (double)l->total_ns));
 	if (r->unpriced && r->trace->ops.n && is_priced(p))
 		p->trust[n++] = nsx_arena_printf(
-			r->arena, "nothing could be replayed to price findings: "
-			"%s", r->unpriced);
+			r->arena, "nothing could be replayed to price findings: %s", r->unpriced);
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
-	if (!line && !r->found.n && !r->trace->has_gpu_work &&
-	    !r->trace->schema->on_windows)
-		line = "`nsys-explain capture --preset basic -- COMMAND` "
-		       "records the GPU's work";
+	if (!line && !r->found.n && !r->trace->has_gpu_work && !r->trace->schema->on_windows)
+		line = "`nsys-explain capture --preset basic -- COMMAND` records the GPU's work";
 	p->trust[n] = line;
 }
 
@@ -589,8 +568,7 @@ static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page
 {
 	size_t n = 0;
 
-	p->missing = nsx_arena_get(r->arena,
-				   (r->nsections + 1) * sizeof(char *));
+	p->missing = nsx_arena_get(r->arena, (r->nsections + 1) * sizeof(char *));
 	for (size_t i = 0; i < r->nsections; i++) {
 		p->asked = p->asked ?: r->sections[i].asked;
 		if (r->sections[i].pass->subject &&
@@ -601,14 +579,13 @@ static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page
 	}
 }
 
-int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
-			 struct nsx_err *err)
+int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m, struct nsx_err *err)
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
 
 	fill_header(r, m, p);
 	fill_shares(r, p);
-	fill_findings(r, p);
+	first_page_fill_findings(r, p);
 	fill_ask(r, p);
 	nsx_judge(r, &m->ledger, p);
 	fill_dearest(r, &m->ledger, p);
@@ -622,8 +599,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 				r->arena, (double)(p->judged.end_ns - p->judged.start_ns),
 				(double)p->recorded_ns));
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
-		p->because = "what runs inside its CUDA graphs is not in the "
-			     "trace";
+		p->because = "what runs inside its CUDA graphs is not in the trace";
 	r->page = p;
 	return nsx_list_unjudged(r, m, &p->unjudged, err);
 }

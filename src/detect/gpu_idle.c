@@ -16,12 +16,9 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
 	const char *text = "";
 
 	for (uint32_t i = 0; i < n && i < MOST_NAMED; i++)
-		text = nsx_tell(d->found, "%s%s%s", text,
-				!i ? "" : i + 1 == n ? " and " : ", ",
+		text = nsx_tell(d->found, "%s%s%s", text, !i ? "" : i + 1 == n ? " and " : ", ",
 				nsx_gpu_label(d->trace, device[i]));
-	return n <= MOST_NAMED ? text :
-		       nsx_tell(d->found, "%s and %u more", text,
-				n - MOST_NAMED);
+	return n <= MOST_NAMED ? text : nsx_tell(d->found, "%s and %u more", text, n - MOST_NAMED);
 }
 
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n)
@@ -45,8 +42,7 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 	const struct nsx_trace *t = d->trace;
 	uint32_t own = NSX_NONE, other = NSX_NONE;
 
-	for (uint32_t i = 0; d->measured->comm && process < t->nprocesses &&
-			     i < t->nstreams; i++) {
+	for (uint32_t i = 0; d->measured->comm && process < t->nprocesses && i < t->nstreams; i++) {
 		const struct nsx_stream *s = &t->stream[i];
 
 		if (!d->measured->comm[s->device].comm_ns)
@@ -59,8 +55,7 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 			own = s->device;
 	}
 	return own == NSX_NONE || other == NSX_NONE || own == other ?
-		       "" : nsx_tell(d->found, "%s%s%s", before,
-				     nsx_gpu_label(t, own), after);
+		       "" : nsx_tell(d->found, "%s%s%s", before, nsx_gpu_label(t, own), after);
 }
 
 /* Idle time in which the host fetches pages that it touches, one by one. Such a gap ends with a
@@ -81,8 +76,7 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 		if (idle->tag[i].cause != NSX_CAUSE_MIGRATION)
 			continue;
 		x = nsx_idle_at(idle, i);
-		ns = NSX_MIN(x.end_ns, d->w.end_ns) -
-		     NSX_MAX(x.start_ns, d->w.start_ns);
+		ns = NSX_MIN(x.end_ns, d->w.end_ns) - NSX_MAX(x.start_ns, d->w.start_ns);
 		if (ns <= 0 || x.op == NSX_NONE)
 			continue;
 		c = nsx_op_copy(t, x.op);
@@ -115,18 +109,16 @@ static const char *advise_on_pauses(const struct nsx_detect *d)
 			continue;
 		call = x.op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, x.op);
 		nsx_add_to(&all_ns, x.end_ns - x.start_ns);
-		if (call != NSX_NONE &&
-		    nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
+		if (call != NSX_NONE && nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
 			nsx_add_to(&late_ns, x.end_ns - x.start_ns);
 	}
 	return late_ns > all_ns / 2 ?
-		nsx_tell(d->found, "launch sooner, in a CUDA graph: work reaches the GPU "
-			 "%s after its call returns, and for most of it the GPU has "
-			 "nothing left to do by then",
+		nsx_tell(d->found, "launch sooner, in a CUDA graph: work reaches the GPU %s after "
+			 "its call returns, and for most of it the GPU has nothing left to do by "
+			 "then",
 			 nsx_text_ns(d->found->arena, (double)launch_ns)) :
-		"fuse small kernels, or give each more work: between two of them "
-		"the GPU pauses for about a microsecond, however early they are "
-		"queued";
+		"fuse small kernels, or give each more work: between two of them the GPU pauses "
+		"for about a microsecond, however early they are queued";
 }
 
 /* The first advice on idle time whose greatest cause is `top`. */
@@ -143,8 +135,7 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
 	       "look at the longest gaps, under Idle by cause";
 }
 
-/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, with advice on the
- * first.
+/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, with advice on the first.
  */
 static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 {
@@ -169,30 +160,25 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 		fetches |= !i && top == FETCHING;
 		if (!i)
 			f->recommendation[0] = fetches ?
-				"prefetch to the host what it reads next "
-				"(cudaMemPrefetchAsync), or copy it in one "
-				"piece" : advise_on_idle(d, top);
+				"prefetch to the host what it reads next (cudaMemPrefetchAsync), "
+				"or copy it in one piece" : advise_on_idle(d, top);
 		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
 				top == FETCHING ?
 					"the host fetches pages one by one" :
-					nsx_cause_words[top],
-				nsx_tell_ns(d->found, ns[top]));
+					nsx_cause_words[top], nsx_tell_ns(d->found, ns[top]));
 		ns[top] = 0;
 	}
 	f->evidence[0] = nsx_tell(d->found, "%s in %s, %s",
 				  nsx_text_ns(d->found->arena, f->guess_ns),
-				  nsx_text_n(d->found->arena, f->spans.n, "gap",
-					     NULL), text);
+				  nsx_text_n(d->found->arena, f->spans.n, "gap", NULL), text);
 	if (!fetches || pages < MANY_PAGES)
 		return;
-	f->title = nsx_tell(d->found, "the host fetches pages of unified memory one by "
-			    "one, while GPU %s idles",
-			    nsx_gpu_label(d->trace, f->device));
+	f->title = nsx_tell(d->found, "the host fetches pages of unified memory one by one, while "
+			    "GPU %s idles", nsx_gpu_label(d->trace, f->device));
 	f->id = NSX_ID_page_fetches;
 	f->guess_ns = (double)fetched_ns;
 	f->is_bound = true;
-	f->evidence[1] = "an upper bound: the host's own work on each page is "
-			 "in it";
+	f->evidence[1] = "an upper bound: the host's own work on each page is in it";
 }
 
 int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)
@@ -211,8 +197,7 @@ int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	label = nsx_gpu_label(d->trace, facts->limiting);
 	f.proof[0].at[0].is = nsx_int(d->trace->device[facts->limiting].device_id);
-	if (nsx_idle_spans(&facts->idle[facts->limiting], &d->w, l->arena,
-			   &f.spans, err))
+	if (nsx_idle_spans(&facts->idle[facts->limiting], &d->w, l->arena, &f.spans, err))
 		return err->rc;
 	f.guess_ns = (double)nsx_spans_total(&f.spans);
 	share = f.guess_ns / (double)(d->w.end_ns - d->w.start_ns);

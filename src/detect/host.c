@@ -59,23 +59,19 @@ enum awaited host_waits_for(const char *name)
 
 static void advise_mpi(struct nsx_finding *f, const char *name)
 {
-	f->recommendation[0] =
-		"post receives early, compute what needs no neighbour first, "
-		"and wait where the data is needed";
-	f->recommendation[1] =
-		"exchange from GPU memory (CUDA-aware MPI, NCCL), so that the "
-		"host need not wait for the GPU before it sends";
+	f->recommendation[0] = "post receives early, compute what needs no neighbour first, and "
+		"wait where the data is needed";
+	f->recommendation[1] = "exchange from GPU memory (CUDA-aware MPI, NCCL), so that the host "
+		"need not wait for the GPU before it sends";
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "library_calls", .column = "total_time_ms",
 		.at = {{"library", nsx_string("MPI")},
 		       {"function", nsx_string(name)}}};
 }
 
-const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
-			     const char *name)
+const char *host_advise_wait(struct nsx_detect *d, enum awaited what, const char *name)
 {
-	const char *loader = d->is_pytorch ? " (DataLoader: num_workers, "
-					     "prefetch_factor)" : "";
+	const char *loader = d->is_pytorch ? " (DataLoader: num_workers, prefetch_factor)" : "";
 
 	switch (what) {
 	case A_TIME:
@@ -84,28 +80,24 @@ const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
 	case A_REQUEST:
 	case INPUT:
 		return what == INPUT && d->is_pytorch ?
-			"have input ready sooner (DataLoader: num_workers, "
-			"prefetch_factor); if it waits for requests that had not "
-			"come, there is nothing to win: capture under load" :
-			"if it waits for requests that had not come there is "
-			"nothing to win: capture under load; else see who sends "
-			"what it waits for, and why so late";
+			"have input ready sooner (DataLoader: num_workers, prefetch_factor); if it "
+			"waits for requests that had not come, there is nothing to win: capture "
+			"under load" :
+			"if it waits for requests that had not come there is nothing to win: "
+			"capture under load; else see who sends what it waits for, and why so late";
 	case A_DEVICE:
 	case A_CLOCK:
-		return "if a camera, another device or a timer sets the pace there "
-		       "is nothing to win, and room for more work in each period; "
-		       "else see what it waits for";
+		return "if a camera, another device or a timer sets the pace there is nothing to "
+		       "win, and room for more work in each period; else see what it waits for";
 	case A_LOCK:
-		return "see which thread holds the lock meanwhile: hold it for "
-		       "less time, or give what the launching thread needs a "
-		       "lock of its own";
+		return "see which thread holds the lock meanwhile: hold it for less time, or give "
+		       "what the launching thread needs a lock of its own";
 	case A_CHILD:
 		return "keep what the child process makes (a cache), start it before "
 		       "it is needed, or wait for it on another thread";
 	case A_THREAD:
-		return nsx_tell(d->found, "see which thread %s waits for, and "
-				"have its results ready before they are needed%s",
-				name, loader);
+		return nsx_tell(d->found, "see which thread %s waits for, and have its results "
+				"ready before they are needed%s", name, loader);
 	case UNKNOWN_WAIT:
 		break;
 	}
@@ -116,15 +108,14 @@ const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
 static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 		      enum awaited what, const char *name)
 {
-	f->recommendation[0] = host_advise_wait(d, what,
-						nsx_tell_name(d->found, name));
+	f->recommendation[0] = host_advise_wait(d, what, nsx_tell_name(d->found, name));
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "os_runtime", .column = "total_time_ms",
 		.at = {{"api_name", nsx_string(name)},
 		       {"on_launch_thread", nsx_bool(true)}}};
 }
 
-static const char *title_of(const struct outside *x)
+static const char *host_title_of(const struct outside *x)
 {
 	return x->is_mpi ? "waits for other ranks" :
 	       host_is_message(x->what) ? "waits for input" :
@@ -145,15 +136,13 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 	uint32_t dev = d->facts->limiting;
 	bool is_rank = dev != NSX_NONE && d->facts->device[dev].comm.n;
 
-	return !is_rank && is_from_outside(what) &&
-	       (what != INPUT || !d->is_pytorch);
+	return !is_rank && is_from_outside(what) && (what != INPUT || !d->is_pytorch);
 }
 
 /* Waits that something outside may end at any time have no price. If they fill most of the
  * time, they set the pace.
  */
-static void take_price(struct nsx_detect *d, struct nsx_finding *f,
-		       const struct outside *x)
+static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct outside *x)
 {
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
 	int64_t ns = NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]);
@@ -190,7 +179,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = name,
 		.title = nsx_tell(l, "the launching thread %s: %s%s",
-				  title_of(x), nsx_tell_name(l, name),
+				  host_title_of(x), nsx_tell_name(l, name),
 				  nsx_say_alone(d, x->process)),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.evidence = {x->count == 1 ?
@@ -198,17 +187,14 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				 nsx_tell_ns(l, x->ns)) :
 			nsx_tell(l, "%s of %s in all, the longest %s",
 				 nsx_text_n(l->arena, x->count, "wait", NULL),
-				 nsx_tell_ns(l, x->ns),
-				 nsx_tell_ns(l, x->max_ns))}};
+				 nsx_tell_ns(l, x->ns), nsx_tell_ns(l, x->max_ns))}};
 
 	take_price(d, &f, x);
 	if (x->what == A_CLOCK)
-		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long "
-					      "they last", nsx_text_ns(
-						      l->arena, x->period_ns)));
+		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long they "
+					      "last", nsx_text_ns(l->arena, x->period_ns)));
 	else if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
-		nsx_add_evidence(&f, "whether that could come sooner is not in "
-				     "the trace");
+		nsx_add_evidence(&f, "whether that could come sooner is not in the trace");
 	if (x->is_mpi)
 		advise_mpi(&f, name);
 	else
@@ -237,15 +223,14 @@ struct waits {
 };
 
 /* The range around a call; an MPI call may itself be a range. */
-static uint32_t range_at(struct waits *s, const struct nsx_detect *d,
-			 const struct nsx_outside *o)
+static uint32_t host_range_at(struct waits *s, const struct nsx_detect *d,
+			      const struct nsx_outside *o)
 {
 	const struct nsx_trace *t = d->trace;
 	uint32_t range;
 
 	if (o->thread != s->thread || o->start_ns < s->last_ns)
-		nsx_nvtx_walk_begin(&s->walk, t, o->thread, true, false,
-				    s->below);
+		nsx_nvtx_walk_begin(&s->walk, t, o->thread, true, false, s->below);
 	s->thread = o->thread;
 	s->last_ns = o->start_ns;
 	range = nsx_nvtx_walk_to(&s->walk, o->start_ns);
@@ -260,8 +245,7 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 	uint32_t process = t->thread[o->thread].process;
 	int64_t ns = o->end_ns - o->start_ns;
 	size_t known = s->names.n;
-	struct outside *x = nsx_group_value(&s->names, &s->v, o->is_mpi, o->name,
-					    "OS calls", err);
+	struct outside *x = nsx_group_value(&s->names, &s->v, o->is_mpi, o->name, "OS calls", err);
 	uint32_t thing;
 
 	if (!x)
@@ -275,7 +259,7 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 		     nsx_python_or(t, o->thread,
 				   (struct nsx_span){o->start_ns, o->end_ns},
 				   nsx_site(t, o->stack)), ns, err) ||
-	    nsx_places_add(&s->places, t, thing, range_at(s, d, o), NSX_NONE, ns,
+	    nsx_places_add(&s->places, t, thing, host_range_at(s, d, o), NSX_NONE, ns,
 			   &x->place, err))
 		return err->rc;
 	if (x->process != process)
@@ -333,7 +317,7 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 /* Finds what ends the waits of this name, on the thread with the longest one: what another
  * thread does, a device or a clock.
  */
-static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
+static int host_find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns);
 	struct nsx_spans waits = {0};
@@ -341,8 +325,7 @@ static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err
 	int rc;
 
 	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
-	x->what = x->is_mpi ? UNKNOWN_WAIT :
-			      host_waits_for(nsx_text(d->trace, x->name));
+	x->what = x->is_mpi ? UNKNOWN_WAIT : host_waits_for(nsx_text(d->trace, x->name));
 	/* A smaller part may be the GPU's driver, which works in such calls. */
 	if (strstr(nsx_text(d->trace, x->name), "ioctl") && !x->is_mpi &&
 	    (double)NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]) >= PACED * length_ns)
@@ -350,8 +333,7 @@ static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
-		if (o.thread == x->thread && o.name == x->name &&
-		    is_looked_at(d, &o))
+		if (o.thread == x->thread && o.name == x->name && is_looked_at(d, &o))
 			nsx_spans_push(&waits, o.start_ns, o.end_ns);
 	rc = others_end(x) ?
 		     host_meanwhile(d, x->thread, &waits, host_is_message(x->what),
@@ -376,7 +358,7 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	for (uint32_t i = 0; !rc && i < s.names.n; i++) {
 		if ((double)s.v[i].ns < least_ns)
 			continue;
-		rc = find_end(d, &s.v[i], err);
+		rc = host_find_end(d, &s.v[i], err);
 		if (!rc)
 			propose_outside(d, &s.v[i], &s.places, i);
 	}
@@ -401,16 +383,14 @@ struct lost {
 	size_t count, nothers; /* count: its spans; nothers: other such threads */
 };
 
-static int add_lost(void *ctx, uint32_t thread, struct nsx_span span,
-		    struct nsx_err *err)
+static int add_lost(void *ctx, uint32_t thread, struct nsx_span span, struct nsx_err *err)
 {
 	struct lost *x = ctx;
 
 	if (!x->t->thread[thread].launches)
 		return 0;
 	nsx_add_to(&x->ns[thread], span.end_ns - span.start_ns);
-	return nsx_push(x->v, x->n, x->cap, "scheduling", err,
-			(struct lost_span){span, thread});
+	return nsx_push(x->v, x->n, x->cap, "scheduling", err, (struct lost_span){span, thread});
 }
 
 static void choose_loser(struct lost *x)
@@ -420,8 +400,7 @@ static void choose_loser(struct lost *x)
 	x->thread = NSX_NONE;
 	for (uint32_t i = 0; i < x->t->nthreads; i++) {
 		n += x->ns[i] > 0;
-		if (x->ns[i] > 0 &&
-		    (x->thread == NSX_NONE || x->ns[i] > x->ns[x->thread]))
+		if (x->ns[i] > 0 && (x->thread == NSX_NONE || x->ns[i] > x->ns[x->thread]))
 			x->thread = i;
 	}
 	x->nothers = n ? n - 1 : 0;
@@ -431,8 +410,7 @@ static void choose_loser(struct lost *x)
 
 /* Owner of ret->v: the caller, free(). */
 static int find_lost(struct nsx_detect *d,
-		     int (*each)(const struct nsx_model *, nsx_lost_fn, void *,
-				 struct nsx_err *),
+		     int (*each)(const struct nsx_model *, nsx_lost_fn, void *, struct nsx_err *),
 		     struct lost *ret, struct nsx_err *err)
 {
 	ret->t = d->trace;
@@ -444,7 +422,7 @@ static int find_lost(struct nsx_detect *d,
 }
 
 /* Says what the time is part of: the replayed part of the window, one of several threads. */
-static const char *say_whose(struct nsx_detect *d, const struct lost *x)
+static const char *host_say_whose(struct nsx_detect *d, const struct lost *x)
 {
 	struct nsx_findings *l = d->found;
 
@@ -452,10 +430,8 @@ static const char *say_whose(struct nsx_detect *d, const struct lost *x)
 		l, "%s%s", nsx_model_closure(d->facts->model)->is_part ?
 			", in the part of the window that was replayed" : "",
 		!x->nothers ? "" :
-		nsx_tell(l, " (thread %lld; %s for less)",
-			 (long long)x->t->thread[x->thread].tid,
-			 nsx_text_n(l->arena, x->nothers, "other launching thread",
-				    NULL)));
+		nsx_tell(l, " (thread %lld; %s for less)", (long long)x->t->thread[x->thread].tid,
+			 nsx_text_n(l->arena, x->nothers, "other launching thread", NULL)));
 }
 
 /* Tells the range that most of it lies in. */
@@ -495,13 +471,12 @@ static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
 	if (!rc && x.thread != NSX_NONE)
 		nsx_found(l, &(struct nsx_finding){
 			.id = NSX_ID_preempted_host,
-			.title = "the launching thread is off its CPU though it could "
-				 "run",
+			.title = "the launching thread is off its CPU though it could run",
 			.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 			.evidence = {nsx_tell(
 				l, "it lost its CPU %s outside of waits, for %s in all%s",
 				nsx_text_n(l->arena, x.count, "time", NULL),
-				nsx_tell_ns(l, x.ns[x.thread]), say_whose(d, &x))},
+				nsx_tell_ns(l, x.ns[x.thread]), host_say_whose(d, &x))},
 			.recommendation = {
 				"give it a core of its own: pin it (taskset, "
 				"numactl), and leave cores free of workers "
@@ -518,20 +493,18 @@ static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
 /* Proposes for a trace without the scheduler's reasons and without OS calls. The thread may
  * have waited or, unless its state says so, been kept from its CPU.
  */
-static int propose_absence(struct nsx_detect *d, const struct lost *x,
-			   struct nsx_err *err)
+static int propose_absence(struct nsx_detect *d, const struct lost *x, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_preempted_host, .subject = "unknown",
-		.title = nsx_tell(l, "the launching thread is off its CPU for %s, for a "
-				     "reason not recorded",
-				  nsx_tell_ns(l, x->ns[x->thread])),
+		.title = nsx_tell(l, "the launching thread is off its CPU for %s, for a reason not "
+				     "recorded", nsx_tell_ns(l, x->ns[x->thread])),
 		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE,
 		.is_bound = true, .alarm = NSX_ALARM_SET,
 		.evidence = {nsx_tell(
 			l, "%s outside of waits for the GPU%s: it waited for something%s",
-			nsx_text_n(l->arena, x->count, "time", NULL), say_whose(d, x),
+			nsx_text_n(l->arena, x->count, "time", NULL), host_say_whose(d, x),
 			nsx_model_is_blocked(d->facts->model) ? "" :
 				", or something else had its CPU")},
 		.recommendation = {
@@ -581,15 +554,13 @@ static void find_profiler(struct nsx_detect *d)
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_PROFILER})};
 
-	if (nsx_has_view(d->trace->schema, NSX_VIEW_profiler_overhead) ||
-	    d->trace->overheads.n)
+	if (nsx_has_view(d->trace->schema, NSX_VIEW_profiler_overhead) || d->trace->overheads.n)
 		nsx_found(d->found, &f);
 }
 
 int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 {
-	if (find_outside(d, err) || find_preemption(d, err) ||
-	    find_absence(d, err))
+	if (find_outside(d, err) || find_preemption(d, err) || find_absence(d, err))
 		return err->rc;
 	find_profiler(d);
 	return 0;

@@ -31,8 +31,7 @@ static inline bool host_is_message(enum awaited what)
  */
 bool host_is_outside(const struct nsx_detect *d, enum awaited what);
 /* Advice on waits in a call of that name. */
-const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
-			     const char *name);
+const char *host_advise_wait(struct nsx_detect *d, enum awaited what, const char *name);
 
 /* Work of another thread while one waits: ranges of one kind that are open for most of that
  * time and end when the waits do.

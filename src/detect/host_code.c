@@ -72,8 +72,7 @@ struct launcher {
 
 enum { SHORT = -2 };
 
-static int add_row(struct rows *r, size_t call, int64_t ns,
-		   struct nsx_err *err)
+static int host_code_add_row(struct rows *r, size_t call, int64_t ns, struct nsx_err *err)
 {
 	nsx_add_to(&r->ns, ns);
 	return nsx_list_row(&r->calls, call, err);
@@ -90,15 +89,12 @@ struct stretch {
 static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 		    const struct stretch *s, uint32_t *ret, struct nsx_err *err)
 {
-	uint32_t process =
-		x->d->trace->thread[nsx_call_thread(x->d->trace, s->call)].process;
-	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE :
-					      UINT64_C(2) + helper;
+	uint32_t process = x->d->trace->thread[nsx_call_thread(x->d->trace, s->call)].process;
+	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE : UINT64_C(2) + helper;
 	nsx_str name = range == NSX_NONE ? 0 : x->d->trace->nvtx.name[range];
 	size_t known = x->names.n;
 	struct code *c = nsx_group_value(&x->names, &x->code, whose,
-					 nsx_range_kind(x->d->trace, range),
-					 "host code", err);
+					 nsx_range_kind(x->d->trace, range), "host code", err);
 
 	if (!c)
 		return err->rc;
@@ -116,7 +112,7 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	*ret = (uint32_t)(c - x->code);
 	return nsx_vote(&x->whose, *ret, nsx_call_thread(x->d->trace, s->call), s->ns,
 			err) ||
-			       add_row(&c->rows, s->call, s->ns, err) ? err->rc : 0;
+			       host_code_add_row(&c->rows, s->call, s->ns, err) ? err->rc : 0;
 }
 
 /* The name of a call if it waits for the GPU, else 0. */
@@ -134,13 +130,11 @@ static bool is_held_up(const struct nsx_detect *d, size_t call)
 {
 	const struct nsx_trace *t = d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
-	int64_t least_ns = t->calls.flags[call] & NSX_CALL_GRAPH ? HELD_GRAPH_NS :
-								   HELD_NS;
+	int64_t least_ns = t->calls.flags[call] & NSX_CALL_GRAPH ? HELD_GRAPH_NS : HELD_NS;
 
 	return op != NSX_NONE && nsx_call_ns(&t->calls, call) >= least_ns &&
 	       !nsx_idle_within(&d->facts->idle[nsx_stream_of(t, op)->device],
-				nsx_call_start(&t->calls, call),
-				nsx_call_end(&t->calls, call));
+				nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call));
 }
 
 static void count_launch(struct launcher *x, size_t call)
@@ -148,8 +142,7 @@ static void count_launch(struct launcher *x, size_t call)
 	const struct nsx_calls *c = &x->d->trace->calls;
 
 	x->nlaunches++;
-	x->nkernels += c->cls[call] == NSX_CALL_LAUNCH &&
-		       !(c->flags[call] & NSX_CALL_GRAPH);
+	x->nkernels += c->cls[call] == NSX_CALL_LAUNCH && !(c->flags[call] & NSX_CALL_GRAPH);
 	nsx_add_to(&x->launch_ns, nsx_call_ns(c, call));
 	x->nreplays += !!(c->flags[call] & NSX_CALL_GRAPH);
 }
@@ -163,19 +156,16 @@ static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 	return false;
 }
 
-/* How long the GPU idles at the window's ends because of a stretch. Stretches must come in
- * order.
+/* How long the GPU idles at the window's ends because of a stretch. Stretches must come in order.
  */
-static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_ns,
-			     int64_t to_ns)
+static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_ns, int64_t to_ns)
 {
 	int64_t ns = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
 		struct nsx_edge *e = &x->edge[i];
 
-		for (; e->thread == thread && e->at < e->gap.at + e->gap.npieces;
-		     e->at++) {
+		for (; e->thread == thread && e->at < e->gap.at + e->gap.npieces; e->at++) {
 			struct nsx_idle_piece p = nsx_idle_at(e->gap.idle, e->at);
 
 			if (p.cause == NSX_CAUSE_HOST_CODE)
@@ -199,8 +189,7 @@ static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
 		uint8_t *known = &x->awaited[t->osrt.name[i]];
 
 		if (!*known)
-			*known = (uint8_t)host_waits_for(
-				nsx_text(t, t->osrt.name[i]));
+			*known = (uint8_t)host_waits_for(nsx_text(t, t->osrt.name[i]));
 		if (host_is_message(*known))
 			ns += nsx_os_call_ns(t, i, in);
 	}
@@ -214,17 +203,15 @@ struct thread_walk {
 	size_t before; /* the last outermost call; SIZE_MAX: none            */
 };
 
-static uint32_t range_at(struct launcher *x, struct thread_walk *w, int64_t from_ns,
-			 int64_t to_ns)
+static uint32_t host_code_range_at(struct launcher *x, struct thread_walk *w, int64_t from_ns,
+				   int64_t to_ns)
 {
-	return nsx_range_of_gap(x->d, nsx_nvtx_walk_to(&w->ranges, from_ns +
-						       (to_ns - from_ns) / 2),
+	return nsx_range_of_gap(x->d, nsx_nvtx_walk_to(&w->ranges, from_ns + (to_ns - from_ns) / 2),
 				from_ns, to_ns);
 }
 
 /* Adds a shorter stretch, to learn which kinds of range hold code. */
-static int add_kind(struct launcher *x, uint32_t range, int64_t ns,
-		    struct nsx_err *err)
+static int host_code_add_kind(struct launcher *x, uint32_t range, int64_t ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	size_t known = x->kinds.n;
@@ -232,8 +219,7 @@ static int add_kind(struct launcher *x, uint32_t range, int64_t ns,
 
 	if (range == NSX_NONE)
 		return 0;
-	k = nsx_group_value(&x->kinds, &x->kind, nsx_range_kind(t, range), 0,
-			    "host code", err);
+	k = nsx_group_value(&x->kinds, &x->kind, nsx_range_kind(t, range), 0, "host code", err);
 	if (!k)
 		return err->rc;
 	if (x->kinds.n > known || k->last != range)
@@ -304,17 +290,15 @@ static int64_t least_after_wait(const struct launcher *x, const struct thread_wa
 	if (at == NSX_NONE)
 		return INT64_MAX;
 	if (between->n)
-		least_ns = NSX_MAX(least_ns, RESULT_TIMES * between->ns /
-						     (int64_t)between->n);
-	return x->after[at].ns / least_ns >= (int64_t)x->after[at].n ?
-		       least_ns / 2 : INT64_MAX;
+		least_ns = NSX_MAX(least_ns, RESULT_TIMES * between->ns / (int64_t)between->n);
+	return x->after[at].ns / least_ns >= (int64_t)x->after[at].n ? least_ns / 2 : INT64_MAX;
 }
 
 static int learn_stretch(struct launcher *x, struct thread_walk *w,
 			 const struct stretch *s, struct nsx_err *err)
 {
 	if (x->has_kinds && s->ns >= SHORT_NS && s->ns < x->long_ns &&
-	    add_kind(x, range_at(x, w, s->from_ns, s->to_ns), s->ns, err))
+	    host_code_add_kind(x, host_code_range_at(x, w, s->from_ns, s->to_ns), s->ns, err))
 		return err->rc;
 	return s->ns > 0 ? add_usual(x, w, s, err) : 0;
 }
@@ -343,21 +327,20 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 	uint32_t code = (uint32_t)SHORT, range = NSX_NONE;
 	int64_t least_ns;
 
-	s->ns = s->to_ns - s->from_ns - input_ns(
-		x, &x->d->trace->thread[w->thread], &w->osrt,
+	s->ns = s->to_ns - s->from_ns - input_ns(x, &x->d->trace->thread[w->thread], &w->osrt,
 		(struct nsx_span){s->from_ns, s->to_ns});
 	if (x->learns)
 		return learn_stretch(x, w, s, err);
 	least_ns = NSX_MIN(x->long_ns, least_after_wait(x, w, s));
 	if (s->ns >= NSX_MIN(least_ns, x->kinds.n ? (int64_t)SHORT_NS : INT64_MAX))
-		range = range_at(x, w, s->from_ns, s->to_ns);
+		range = host_code_range_at(x, w, s->from_ns, s->to_ns);
 	if (s->ns >= SHORT_NS && w->helper == NSX_NONE && is_code(x, range))
 		least_ns = NSX_MIN(least_ns, (int64_t)SHORT_NS);
 	if (s->ns >= least_ns) {
 		if (name_stretch(x, w, s, range, &code, err))
 			return err->rc;
 	} else if (s->ns > 0 && w->helper == NSX_NONE &&
-		   add_row(&x->gaps, s->call, s->ns, err)) {
+		   host_code_add_row(&x->gaps, s->call, s->ns, err)) {
 		return err->rc;
 	}
 	return nsx_vote_samples(x->d, &x->hot, code, w->thread, &w->sample,
@@ -375,12 +358,11 @@ static bool is_at_edge(const struct launcher *x, uint32_t thread)
 /* Whether the time between two calls belongs to their own finding. */
 static bool has_finding(const struct nsx_detect *d, size_t before, size_t call)
 {
-	return before != SIZE_MAX && nsx_is_librarys(d, before) &&
-	       nsx_is_librarys(d, call);
+	return before != SIZE_MAX && nsx_is_librarys(d, before) && nsx_is_librarys(d, call);
 }
 
-static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
-		       struct nsx_err *err)
+static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
+				 struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
@@ -412,7 +394,8 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 		    nsx_queues_work(x->d, i) && start_ns < in->end_ns &&
 		    !nsx_is_librarys(x->d, i) && !is_held_up(x->d, i))
 			count_launch(x, i);
-		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) && add_stretch(x, &w, &s, err))
+		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) &&
+		    add_stretch(x, &w, &s, err))
 			return err->rc;
 		if (start_ns >= in->end_ns)
 			break;
@@ -425,10 +408,9 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 {
 	return hot->frame == NSX_NONE ? NULL :
-		nsx_tell(d->found, "%lld of the %lld %ssamples then are "
-			 "in %s", (long long)hot->weight, (long long)hot->all,
-			 d->trace->npython ? "" : "CPU ",
-			 nsx_frame_words(d, hot->frame));
+		nsx_tell(d->found, "%lld of the %lld %ssamples then are in "
+			 "%s", (long long)hot->weight, (long long)hot->all,
+			 d->trace->npython ? "" : "CPU ", nsx_frame_words(d, hot->frame));
 }
 
 static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper,
@@ -436,13 +418,12 @@ static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper
 {
 	f->recommendation[0] =
 		d->facts->run_kind == NSX_RUN_START_UP ?
-		"this is start-up, which is paid once: keep what is compiled or "
-		"read (a cache on disk), or leave it out of what is measured" :
+		"this is start-up, which is paid once: keep what is compiled or read (a cache on "
+		"disk), or leave it out of what is measured" :
 		of_helper ?
-		"prepare more than one step ahead, on several such threads, or "
-		"make it faster" :
-		"take this code off the launching thread, or prepare the next "
-		"step while the GPU works on this one";
+		"prepare more than one step ahead, on several such threads, or make it faster" :
+		"take this code off the launching thread, or prepare the next step while the GPU "
+		"works on this one";
 	if (!is_seen)
 		f->recommendation[1] = "to see what it is: capture with NVTX "
 				       "ranges, or sample the CPU";
@@ -459,7 +440,7 @@ static const char *own_site(struct nsx_detect *d, uint32_t frame)
 /* The thread that has twice as much of this code as the other launching threads have on
  * average; frame NSX_NONE: no thread has.
  */
-static struct nsx_winner most_of(const struct launcher *x, const struct code *c)
+static struct nsx_winner host_code_most_of(const struct launcher *x, const struct code *c)
 {
 	const struct nsx_trace *t = x->d->trace;
 	struct nsx_winner most = nsx_votes_won(&x->whose, (uint32_t)(c - x->code));
@@ -467,14 +448,13 @@ static struct nsx_winner most_of(const struct launcher *x, const struct code *c)
 
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		others += i != most.frame && t->thread[i].launches;
-	if (!others || c->helper != NSX_NONE ||
-	    most.weight / 2 * others < most.all - most.weight)
+	if (!others || c->helper != NSX_NONE || most.weight / 2 * others < most.all - most.weight)
 		most.frame = NSX_NONE;
 	return most;
 }
 
-static const char *say_whose(struct launcher *x, const struct code *c,
-			     const struct nsx_winner *most)
+static const char *host_code_say_whose(struct launcher *x, const struct code *c,
+				       const struct nsx_winner *most)
 {
 	return c->process != NSX_SEVERAL ? nsx_say_alone(x->d, c->process) :
 	       most->frame == NSX_NONE || most->weight < most->all / 2 ? "" :
@@ -492,13 +472,11 @@ static void tell_thread(struct launcher *x, const struct code *c,
 	if (most->frame == NSX_NONE)
 		return;
 	if (c->process == NSX_SEVERAL)
-		nsx_add_evidence(f, nsx_tell(
-			l, "process %lld has %s of it",
+		nsx_add_evidence(f, nsx_tell(l, "process %lld has %s of it",
 			(long long)t->process[t->thread[most->frame].process].pid, ns));
 	else if (t->nprocesses < 2)
-		nsx_add_evidence(f, nsx_tell(
-			l, "thread %s has %s of it", nsx_tell_name(
-				l, nsx_thread_text(x->d, most->frame)),
+		nsx_add_evidence(f, nsx_tell(l, "thread %s has %s of it", nsx_tell_name(
+						     l, nsx_thread_text(x->d, most->frame)),
 			most->weight == most->all ? "all" : ns));
 }
 
@@ -507,7 +485,7 @@ static const char *say_title(struct launcher *x, const struct code *c, const cha
 			     const char *helper, const char *after)
 {
 	struct nsx_detect *d = x->d;
-	struct nsx_winner most = most_of(x, c);
+	struct nsx_winner most = host_code_most_of(x, c);
 	const char *where = code ?: d->trace->nvtx.n ? "outside NVTX ranges" : after;
 
 	return nsx_tell(d->found, helper ? "the launching thread waits for host code of "
@@ -515,7 +493,7 @@ static const char *say_title(struct launcher *x, const struct code *c, const cha
 					   "%shost code between CUDA calls%s%s%s",
 			helper ? nsx_tell_name(d->found, helper) : "",
 			code ? ": " : where ? ", " : "", where ?: "",
-			say_whose(x, c, &most));
+			host_code_say_whose(x, c, &most));
 }
 
 static const char *say_stretches(struct nsx_detect *d, const struct code *c,
@@ -542,9 +520,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
 	const char *path = nsx_range_path(d, c->range);
-	struct nsx_winner hot = nsx_votes_won(&x->hot,
-					      (uint32_t)(c - x->code));
-	struct nsx_winner most = most_of(x, c);
+	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)(c - x->code));
+	struct nsx_winner most = host_code_most_of(x, c);
 	const char *site = own_site(d, hot.frame);
 	const char *code = d->trace->npython ? site ?: path : path ?: site;
 	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
@@ -555,14 +532,12 @@ static void propose_code(struct launcher *x, const struct code *c)
 	bool is_placed = code || d->trace->nvtx.n || helper;
 	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
 	struct nsx_finding f = {
-		.id = is_waited ? NSX_ID_idle_by_os_wait :
-				  NSX_ID_idle_by_host_code,
+		.id = is_waited ? NSX_ID_idle_by_os_wait : NSX_ID_idle_by_host_code,
 		.subject = helper ? helper : path,
 		.title = say_title(x, c, code, helper, is_placed ? NULL : after),
 		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = (double)NSX_MIN(
-			c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
+		.guess_ns = (double)NSX_MIN(c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
 		/* Without GPU work nothing is replayed, and all is equally sure. */
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
@@ -571,8 +546,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 						   {path ? NULL : "detail", nsx_null()}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,
-			.range = is_own && c->name ?
-					 nsx_text(d->trace, c->name) : NULL,
+			.range = is_own && c->name ? nsx_text(d->trace, c->name) : NULL,
 			.rows = nsx_keep_rows(d, c->rows.calls.v,
 					      c->rows.calls.n)})};
 
@@ -588,9 +562,8 @@ static const char *say_launches(const struct launcher *x)
 	size_t n = x->nlaunches;
 	const char *each = nsx_text_ns(l->arena, (double)x->launch_ns / (double)n);
 
-	return nsx_tell(l, "%s %s to queue%s",
-			nsx_text_n(l->arena, n, "launch or copy takes",
-				   "launches and copies take"),
+	return nsx_tell(l, "%s %s to queue%s", nsx_text_n(l->arena, n, "launch or copy takes",
+							  "launches and copies take"),
 			n == 1 ? each : nsx_tell(l, "%s each", each),
 			!x->gaps.ns ? "" :
 			nsx_tell(l, ", and %s go by between the calls",
@@ -637,8 +610,7 @@ static void propose_launches(struct launcher *x)
 	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
 				   .amount = INFINITY};
 	v[1] = (struct nsx_change){.verb = NSX_FASTER_HOST, .amount = INFINITY,
-				   .rows = nsx_keep_rows(d, x->gaps.calls.v,
-							 x->gaps.calls.n)};
+				   .rows = nsx_keep_rows(d, x->gaps.calls.v, x->gaps.calls.n)};
 	advise_launches(x, &f);
 	nsx_found(l, &f);
 }
@@ -650,8 +622,7 @@ static int64_t find_long_ns(const struct nsx_detect *d)
 	int64_t n = 0, part_ns;
 
 	for (size_t i = 0; i < f->niterations; i++)
-		n += f->iterations[i].device == f->limiting &&
-		     f->iterations[i].steady;
+		n += f->iterations[i].device == f->limiting && f->iterations[i].steady;
 	if (!n)
 		return LONG_NS;
 	part_ns = (d->w.end_ns - d->w.start_ns) / n / LONG_PART;
@@ -661,8 +632,7 @@ static int64_t find_long_ns(const struct nsx_detect *d)
 static int find_code(struct launcher *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
-	double least_ns = LEAST_SHARE *
-			  (double)(x->d->w.end_ns - x->d->w.start_ns);
+	double least_ns = LEAST_SHARE * (double)(x->d->w.end_ns - x->d->w.start_ns);
 	uint32_t *below;
 
 	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err) ||
@@ -675,18 +645,17 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	x->learns = true;
 	x->has_kinds = t->nvtx.n && x->d->facts->niterations;
 	for (uint32_t i = 0; x->learns && i < t->nthreads; i++)
-		if (t->thread[i].launches && walk_thread(x, i, below, err))
+		if (t->thread[i].launches && host_code_walk_thread(x, i, below, err))
 			return err->rc;
 	x->learns = false;
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
-		    walk_thread(x, i, below, err))
+		    host_code_walk_thread(x, i, below, err))
 			return err->rc;
 	for (size_t g = 0; g < x->names.n; g++)
 		if ((double)x->code[g].rows.ns >= least_ns)
 			propose_code(x, &x->code[g]);
-	if (x->nlaunches && t->ops.n &&
-	    x->d->facts->run_kind != NSX_RUN_START_UP)
+	if (x->nlaunches && t->ops.n && x->d->facts->run_kind != NSX_RUN_START_UP)
 		propose_launches(x);
 	return 0;
 }

@@ -14,8 +14,7 @@ enum {
 };
 
 /* Multiprocessors that a launch fills; 0: not known. */
-static double filled(const struct nsx_trace *t, const struct nsx_shape *s,
-		     double sm_count)
+static double filled(const struct nsx_trace *t, const struct nsx_shape *s, double sm_count)
 {
 	return nsx_shape_launch(t, s)->known ?
 		       NSX_MIN((double)nsx_shape_blocks(t, s), sm_count) : 0;
@@ -29,15 +28,14 @@ static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 	uint32_t at = shapes->at[shape];
 
 	if (at != NSX_NONE)
-		block_ns[at - 1] +=
-			(double)ns * filled(t, &t->shape[beside], sm_count);
+		block_ns[at - 1] += (double)ns * filled(t, &t->shape[beside], sm_count);
 }
 
 /* Adds to block_ns, in the order of the shapes, the blocks of kernels that run beside those of
  * each shape, times how long they do.
  */
-static void add_beside(const struct kernels *k, uint32_t device,
-		       const struct table *shapes, double *block_ns)
+static void kernel_grids_add_beside(const struct kernels *k, uint32_t device,
+				    const struct table *shapes, double *block_ns)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_ops *o = &t->ops;
@@ -54,8 +52,7 @@ static void add_beside(const struct kernels *k, uint32_t device,
 		for (size_t j = 0; j < n; j++) {
 			uint32_t x = nsx_op_detail(o, i);
 			uint32_t y = nsx_op_detail(o, open[j]);
-			int64_t ns = NSX_MIN(nsx_op_end(o, i),
-					     nsx_op_end(o, open[j])) -
+			int64_t ns = NSX_MIN(nsx_op_end(o, i), nsx_op_end(o, open[j])) -
 				     nsx_op_start(o, i);
 
 			if (ns <= 0)
@@ -70,11 +67,9 @@ static void add_beside(const struct kernels *k, uint32_t device,
 	}
 }
 
-/* How much faster a shape could be if it filled the GPU; a kernel this short is bound by its
- * start.
+/* How much faster a shape could be if it filled the GPU; a kernel this short is bound by its start.
  */
-static struct nsx_room room_of(const struct kernels *k, const struct kernel *x,
-			       double block_ns)
+static struct nsx_room room_of(const struct kernels *k, const struct kernel *x, double block_ns)
 {
 	if (x->ns / x->count < LONG_NS)
 		return (struct nsx_room){1, 1};
@@ -91,8 +86,7 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	uint32_t *rows;
 	size_t n = 0;
 
-	if (!nsx_new_array(rows, k->d->scratch, (size_t)x->count, "kernels",
-			   err))
+	if (!nsx_new_array(rows, k->d->scratch, (size_t)x->count, "kernels", err))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (t->ops.kind[i] == NSX_OP_KERNEL &&
@@ -125,8 +119,7 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_ops *o = &t->ops;
-	uint8_t *seen = nsx_arena_get(k->d->scratch,
-				      (size_t)t->nstreams + 1);
+	uint8_t *seen = nsx_arena_get(k->d->scratch, (size_t)t->nstreams + 1);
 	int64_t end_ns = INT64_MIN, beside_ns = 0;
 	size_t n = c->rows.n, nstreams = 0, queued = 0;
 	uint32_t before = NSX_NONE;
@@ -139,13 +132,10 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 		seen[nsx_op_stream(o, op)] = 1;
 		queued += before != NSX_NONE && op == before + 1 &&
 			  call != NSX_NONE &&
-			  nsx_call_end(&t->calls, call) <=
-				  nsx_op_end(o, before);
+			  nsx_call_end(&t->calls, call) <= nsx_op_end(o, before);
 		before = op;
 		if (end_ns > start_ns)
-			nsx_add_to(&beside_ns, NSX_MIN(end_ns,
-						       nsx_op_end(o, op)) -
-						       start_ns);
+			nsx_add_to(&beside_ns, NSX_MIN(end_ns, nsx_op_end(o, op)) - start_ns);
 		end_ns = NSX_MAX(end_ns, nsx_op_end(o, op));
 	}
 	if (n < 2 || beside_ns)
@@ -154,22 +144,18 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 		size_t nwaits = count_waits(k, seen);
 
 		return !nwaits ?
-			nsx_tell(k->d->found, "its calls are spread over %zu "
-				 "streams, yet they never run side by side",
+			nsx_tell(k->d->found, "its calls are spread over %zu streams, yet they "
+				 "never run side by side",
 				 nstreams) :
-			nsx_tell(k->d->found, "its %zu streams wait for each "
-				 "other's events (%s), so they never run side by "
-				 "side", nstreams,
-				 nsx_text_n(k->d->found->arena, nwaits, "wait",
-					    NULL));
+			nsx_tell(k->d->found, "its %zu streams wait for each other's events (%s), "
+				 "so they never run side by side", nstreams,
+				 nsx_text_n(k->d->found->arena, nwaits, "wait", NULL));
 	}
-	return nsx_tell(
-		k->d->found, "all its calls are on one stream, so they run one "
-		"after the other%s; whether one needs another's result is not "
-		"in the trace",
+	return nsx_tell(k->d->found, "all its calls are on one stream, so they run one after the "
+		"other%s; whether one needs another's result is not in the trace",
 		2 * queued < n ? "" :
-		nsx_tell(k->d->found, "; %zu of %zu stand right behind one of "
-			 "the same size, as parts of a batch do", queued, n));
+		nsx_tell(k->d->found, "; %zu of %zu stand right behind one of the same size, as "
+			 "parts of a batch do", queued, n));
 }
 
 struct grid {
@@ -199,8 +185,7 @@ static int64_t *sum_paged(const struct kernels *k, uint32_t device,
 		const struct nsx_paged *x = &k->d->paged[i];
 		uint32_t at = shapes->at[nsx_op_detail(&k->d->trace->ops, x->op)];
 
-		if (x->op >= dev->ops_at && x->op < dev->ops_at + dev->nops &&
-		    at && at != NSX_NONE)
+		if (x->op >= dev->ops_at && x->op < dev->ops_at + dev->nops && at && at != NSX_NONE)
 			nsx_add_to(&ns[at - 1], x->ns);
 	}
 	return ns;
@@ -232,13 +217,12 @@ static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *er
 				   err) ||
 		    !(paged_ns = sum_paged(k, d, &shapes, err)))
 			return err->rc;
-		add_beside(k, d, &shapes, block_ns);
+		kernel_grids_add_beside(k, d, &shapes, block_ns);
 		for (size_t i = 0; i < shapes.n; i++) {
 			struct grid x = {.shape = shapes.v[i], .paged_ns = paged_ns[i]};
 
 			x.room = room_of(k, &x.shape, block_ns[i]);
-			x.won_ns = (double)(x.shape.ns - x.paged_ns) *
-				   (1 - 1 / x.room.most);
+			x.won_ns = (double)(x.shape.ns - x.paged_ns) * (1 - 1 / x.room.most);
 			if (x.room.idle >= LEAST_ROOM)
 				keep_grid(grids, &x);
 		}
@@ -307,8 +291,7 @@ static const char *say_launch(const struct kernels *k, const struct kernel *x)
 	return nsx_tell(l, "%s of %s on %lld multiprocessors, %s of %s",
 		nsx_text_n(l->arena, (size_t)nsx_shape_blocks(t, s), "block", NULL),
 		nsx_text_n(l->arena, (size_t)nsx_extent(nsx_shape_launch(t, s)->block),
-			   "thread", NULL),
-		(long long)nsx_device_gpu(t, device_of(k, x))->sm_count,
+			   "thread", NULL), (long long)nsx_device_gpu(t, device_of(k, x))->sm_count,
 		nsx_text_n(l->arena, (size_t)x->count, "call", NULL),
 		nsx_text_ns(l->arena, (double)x->ns / (double)x->count));
 }

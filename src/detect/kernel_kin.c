@@ -17,8 +17,7 @@ enum { MOST_FUSED = 64 }; /* most kernels that are fused into one, as by TorchIn
  */
 static bool is_f32_matrix(const struct nsx_kernel_words *x)
 {
-	return x->category == NSX_K_GEMM && x->dtype == NSX_D_F32 &&
-	       !strstr(x->label, "gemv");
+	return x->category == NSX_K_GEMM && x->dtype == NSX_D_F32 && !strstr(x->label, "gemv");
 }
 
 /* Whether it only moves, converts or fills data in order. Access by index is excluded: it is
@@ -45,8 +44,7 @@ static bool is_own_move(const struct nsx_kernel_words *x)
 /* Whether it is bound by memory and could be fused with what produces or consumes its data. */
 static bool is_fusible(const struct nsx_kernel_words *x)
 {
-	return is_own_move(x) ||
-	       (!kernels_fused_by(x) && x->category == NSX_K_ELEMENTWISE);
+	return is_own_move(x) || (!kernels_fused_by(x) && x->category == NSX_K_ELEMENTWISE);
 }
 
 typedef bool (*belongs_fn)(const struct nsx_kernel_words *);
@@ -81,8 +79,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 		      struct nsx_plan *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
-	uint8_t *fits = nsx_arena_try_array(k->d->scratch, t->nshapes, 1,
-					    "kernels", err);
+	uint8_t *fits = nsx_arena_try_array(k->d->scratch, t->nshapes, 1, "kernels", err);
 	uint32_t *rows = NULL;
 	size_t n = 0;
 
@@ -121,10 +118,9 @@ static const char *narrower_type(const struct kernels *k, struct arch gpu)
 {
 	if (gpu.major < 8)
 		return k->d->is_pytorch ?
-			"use FP16 (torch.autocast with dtype=torch.float16): "
-			"this GPU has no TF32 and no BF16" :
-			"use FP16 (CUBLAS_COMPUTE_32F_FAST_16F): this GPU has "
-			"no TF32 and no BF16";
+			"use FP16 (torch.autocast with dtype=torch.float16): this GPU has no TF32 "
+			"and no BF16" :
+			"use FP16 (CUBLAS_COMPUTE_32F_FAST_16F): this GPU has no TF32 and no BF16";
 	return k->d->is_pytorch ?
 		"allow TF32 (torch.set_float32_matmul_precision(\"high\")), or "
 		"use BF16 (torch.autocast)" :
@@ -133,14 +129,11 @@ static const char *narrower_type(const struct kernels *k, struct arch gpu)
 }
 
 /* Adds which kernels they are, as evidence. */
-static void tell_kin(struct kernels *k, const struct kin *kin,
-		     struct nsx_finding *f)
+static void tell_kin(struct kernels *k, const struct kin *kin, struct nsx_finding *f)
 {
 	struct nsx_findings *l = k->d->found;
 
-	f->evidence[0] = nsx_tell(
-		l, "%s, %s, %s%s",
-		nsx_text_n(l->arena, kin->n, "kernel", NULL),
+	f->evidence[0] = nsx_tell(l, "%s, %s, %s%s", nsx_text_n(l->arena, kin->n, "kernel", NULL),
 		nsx_tell_ns(l, kin->ns), kin->n == 1 ? "" : "the first ",
 		nsx_tell_name(l, label_of(k, kin->first->id)));
 	f->proof[0] = (struct nsx_evidence){
@@ -173,15 +166,11 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	f.title = nsx_tell(l, "matrix products in f32 take %s and use no tensor "
 			   "core", kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
-	f.evidence[1] = nsx_tell(l, "taken as %.3g times as fast on tensor cores",
-				 amount);
-	f.evidence[2] = nsx_tell(
-		l, "those of %s (%lld.%lld%s) have %s%.0f times the peak of f32 "
-		"without them",
-		gpu.is_least ? "a GPU that runs its kernels" : "this GPU",
+	f.evidence[1] = nsx_tell(l, "taken as %.3g times as fast on tensor cores", amount);
+	f.evidence[2] = nsx_tell(l, "those of %s (%lld.%lld%s) have %s%.0f times the peak of f32 "
+		"without them", gpu.is_least ? "a GPU that runs its kernels" : "this GPU",
 		(long long)gpu.major, (long long)gpu.minor,
-		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "",
-		ratio);
+		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "", ratio);
 	if (kernels_tell_place(k, false, kin.first, &f, err))
 		return err->rc;
 	f.recommendation[0] = narrower_type(k, gpu);
@@ -198,13 +187,11 @@ struct chain { /* kernels that directly follow one another on a stream */
 
 enum { AHEAD = 16 }; /* operations to prefetch: launch configurations lie far apart */
 
-/* Finds the ratio of the kernels' time to what it would be if each chain were one kernel as
- * long as its longest. Kernels with equally many threads are taken to work on one tensor, which
- * each passes to the next. Unrelated tensors differ in size, except where very many come in a
- * row.
+/* Finds the ratio of the kernels' time to what it would be if each chain were one kernel as long as
+ * its longest. Kernels with equally many threads are taken to work on one tensor, which each passes
+ * to the next. Unrelated tensors differ in size, except where very many come in a row.
  */
-static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
-		       struct nsx_err *err)
+static int find_chains(struct kernels *k, belongs_fn belongs, double *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_device *dev = &t->device[k->d->facts->limiting];
@@ -222,8 +209,7 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 
 		if (i + AHEAD < end && t->ops.kind[i + AHEAD] == NSX_OP_KERNEL)
 			__builtin_prefetch(nsx_op_shape(t, i + AHEAD));
-		if (is_looked_at(k, i) &&
-		    belongs(words_of(k, nsx_op_name(t, i)))) {
+		if (is_looked_at(k, i) && belongs(words_of(k, nsx_op_name(t, i)))) {
 			nsx_add_to(&now_ns, x.longest_ns);
 			s = nsx_op_shape(t, i);
 			l = nsx_shape_launch(t, s);
@@ -232,8 +218,7 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 		}
 		if (x.threads > 0 && x.threads == c->threads) {
 			x.n = c->n + (c->n <= MOST_FUSED);
-			x.saved_ns = c->saved_ns +
-				     NSX_MIN(x.longest_ns, c->longest_ns);
+			x.saved_ns = c->saved_ns + NSX_MIN(x.longest_ns, c->longest_ns);
 			x.longest_ns = NSX_MAX(x.longest_ns, c->longest_ns);
 		}
 		if (x.n > MOST_FUSED)
@@ -256,8 +241,7 @@ int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *e
 	struct kin moves = find_kin(k, is_own_move);
 	double share = time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
 
-	if (share < FAMILY_SHARE &&
-	    time_of(k, moves.ns) < MOVES_SHARE * k->length_ns)
+	if (share < FAMILY_SHARE && time_of(k, moves.ns) < MOVES_SHARE * k->length_ns)
 		return 0;
 	if (find_chains(k, is_fusible, &chains, err))
 		return err->rc;
@@ -268,20 +252,16 @@ int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *e
 		return err->rc;
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, "kernels that %swork element by element take %s",
-			   moves.n ? "move data or " : "",
-			   kernels_tell_share(k, kin.ns));
+			   moves.n ? "move data or " : "", kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
 	f.is_bound = chains > FUSED;
 	f.evidence[1] = f.is_bound ?
-		"an upper bound: as if all that follow one another directly, "
-		"with as many threads each, up to 64 of them, were one kernel "
-		"that takes as long as the longest; whether one needs another's "
-		"result is not in the trace" :
-		nsx_tell(l, "priced as if fusion made them %.0f times as fast",
-			 FUSED);
+		"an upper bound: as if all that follow one another directly, with as many threads "
+		"each, up to 64 of them, were one kernel that takes as long as the longest; "
+		"whether one needs another's result is not in the trace" :
+		nsx_tell(l, "priced as if fusion made them %.0f times as fast", FUSED);
 	if (moves.n)
-		nsx_add_evidence(&f, nsx_tell(
-			l, "%s of it only moves, converts or fills data",
+		nsx_add_evidence(&f, nsx_tell(l, "%s of it only moves, converts or fills data",
 			nsx_tell_ns(l, moves.ns)));
 	if (kernels_tell_place(k, false, kin.first, &f, err))
 		return err->rc;

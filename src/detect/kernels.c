@@ -19,15 +19,13 @@ enum { FEWEST_SAMPLES = 10 };
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
 	return nsx_tell(k->d->found, "%s of GPU %s's %s",
-			nsx_text_share(k->d->found->arena, time_of(k, ns),
-				       k->length_ns),
+			nsx_text_share(k->d->found->arena, time_of(k, ns), k->length_ns),
 			k->gpu, k->beside > 1 ? "kernel time" : "time");
 }
 
 static uint32_t id_of(const struct kernels *k, bool by_shape, size_t op)
 {
-	return by_shape ? nsx_op_detail(&k->d->trace->ops, op) :
-			  nsx_op_name(k->d->trace, op);
+	return by_shape ? nsx_op_detail(&k->d->trace->ops, op) : nsx_op_name(k->d->trace, op);
 }
 
 static bool has_room(const struct nsx_trace *t, uint32_t device, const struct nsx_shape *s)
@@ -42,11 +40,9 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 	const struct nsx_device *dev = &t->device[device];
 
 	ret->n = 0;
-	if (!nsx_new_array(ret->v, k->d->scratch,
-			   by_shape ? t->nshapes : k->d->facts->kernels.n,
+	if (!nsx_new_array(ret->v, k->d->scratch, by_shape ? t->nshapes : k->d->facts->kernels.n,
 			   "kernels", err) ||
-	    !nsx_new_array(ret->at, k->d->scratch,
-			   by_shape ? t->nshapes : k->d->facts->kernels.n,
+	    !nsx_new_array(ret->at, k->d->scratch, by_shape ? t->nshapes : k->d->facts->kernels.n,
 			   "kernels", err))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
@@ -90,8 +86,7 @@ static int sum_names(struct kernels *k, struct nsx_err *err)
 	nsx_arena_drop(k->d->scratch, k->names.at);
 	k->names.at = NULL;
 	for (size_t i = 0; i < k->names.n; i++)
-		k->has_name[k->names.v[i].id / 64] |=
-			UINT64_C(1) << k->names.v[i].id % 64;
+		k->has_name[k->names.v[i].id / 64] |= UINT64_C(1) << k->names.v[i].id % 64;
 	return 0;
 }
 
@@ -137,11 +132,8 @@ int kernels_tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
 
 	for (size_t i = x->first; !rc && i < dev->ops_at + dev->nops; i++)
 		if (is_looked_at(k, i) && id_of(k, by_shape, i) == x->id)
-			rc = nsx_places_add(
-				&places, t, 0,
-				nsx_op_range(&k->d->facts->nvtx, i),
-				nsx_op_call(&t->ops, i),
-				nsx_op_ns(&t->ops, i), &most, err);
+			rc = nsx_places_add(&places, t, 0, nsx_op_range(&k->d->facts->nvtx, i),
+				nsx_op_call(&t->ops, i), nsx_op_ns(&t->ops, i), &most, err);
 	if (!rc)
 		nsx_places_tell(k->d, &places, 0, &most, f);
 	nsx_places_done(&places);
@@ -157,8 +149,7 @@ struct arch kernels_arch(const struct kernels *k)
 		int major;
 	} needs[] = {{"sm80_", 8}, {"ampere_", 8}, {"cutlass_80_", 8},
 		     {"sm90_", 9}, {"nvjet_", 9},  {"cutlass_90_", 9}};
-	const struct nsx_gpu_info *gpu =
-		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(k->d->trace, k->d->facts->limiting);
 	struct arch least = {.is_least = true};
 
 	if (gpu && gpu->compute_major > 0)
@@ -168,10 +159,8 @@ struct arch kernels_arch(const struct kernels *k)
 		const char *full = nsx_text(k->d->trace, k->names.v[i].id);
 
 		for (size_t j = 0; j < ARRAY_LEN(needs); j++)
-			if (!strncmp(full, needs[j].word,
-				     strlen(needs[j].word)))
-				least.major = NSX_MAX(least.major,
-						      needs[j].major);
+			if (!strncmp(full, needs[j].word, strlen(needs[j].word)))
+				least.major = NSX_MAX(least.major, needs[j].major);
 	}
 	return least;
 }
@@ -179,8 +168,7 @@ struct arch kernels_arch(const struct kernels *k)
 /* Whether it accesses memory by index, so that it is neither a copy nor a fill. */
 static bool goes_by_index(const char *full)
 {
-	static const char *const words[] = {"gather", "scatter", "embedding",
-					    "index"};
+	static const char *const words[] = {"gather", "scatter", "embedding", "index"};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strcasestr(full, words[i]))
@@ -196,27 +184,23 @@ static const char *advice_for_fused(const struct kernels *k, const char *full)
 		return "it is fused already: pack sequences instead of padding "
 		       "them, use a causal or a window mask";
 	return gpu.is_least ?
-		       "it is fused, but written for older GPUs than this one, "
-		       "whose other kernels need Hopper or newer: "
-		       "FlashAttention-3 or cuDNN use what Hopper has" :
-		       "it is fused, but not written for this GPU: "
-		       "FlashAttention-3 or cuDNN use what Hopper has";
+		       "it is fused, but written for older GPUs than this one, whose other kernels "
+		       "need Hopper or newer: FlashAttention-3 or cuDNN use what Hopper has" :
+		       "it is fused, but not written for this GPU: FlashAttention-3 or cuDNN use "
+		       "what Hopper has";
 }
 
 static const char *advice_for(const struct kernels *k, nsx_str name)
 {
 	static const char *const advice[NSX_NKERNEL_CATEGORIES] = {
-		[NSX_K_GEMM] = "check its shapes (dimensions that are "
-			       "multiples of 16) and its precision (the "
-			       "narrowest type that program and GPU allow)",
+		[NSX_K_GEMM] = "check its shapes (dimensions that are multiples of 16) and its "
+			       "precision (the narrowest type that program and GPU allow)",
 		[NSX_K_ATTENTION] = "use a fused attention kernel "
 				    "(FlashAttention, cuDNN) for these shapes",
 		[NSX_K_NORM] = "fuse it with its neighbours",
-		[NSX_K_ELEMENTWISE] = "fuse it with its neighbours: it is "
-				      "bound by memory traffic",
+		[NSX_K_ELEMENTWISE] = "fuse it with its neighbours: it is bound by memory traffic",
 		[NSX_K_REDUCE] = "fuse it with what produces its input",
-		[NSX_K_MOE] = "check the balance of tokens over experts; use "
-			      "grouped GEMM",
+		[NSX_K_MOE] = "check the balance of tokens over experts; use grouped GEMM",
 		[NSX_K_MEMORY] = "avoid the copies or fills it makes: see to "
 				 "layouts, and to what zeroes buffers",
 	};
@@ -225,17 +209,14 @@ static const char *advice_for(const struct kernels *k, nsx_str name)
 
 	if (words->category == NSX_K_GEMM &&
 	    (words->dtype == NSX_D_F16 || words->dtype == NSX_D_BF16))
-		return nsx_tell(k->d->found,
-				"check its shapes (dimensions that are "
-				"multiples of 16): it multiplies in %s already",
-				nsx_dtype_names[words->dtype]);
+		return nsx_tell(k->d->found, "check its shapes (dimensions that are multiples of "
+				"16): it multiplies in %s already", nsx_dtype_names[words->dtype]);
 	if (words->category == NSX_K_MEMORY && goes_by_index(full))
 		return "sort or group its indices, so that neighbours reach "
 		       "neighbouring rows and few add to the same one at once";
 	if (kernels_fused_by(words) && words->category != NSX_K_GEMM)
-		return nsx_tell(k->d->found, "%s fused it already, and it is "
-				"bound by memory traffic: narrower types move "
-				"less", kernels_fused_by(words));
+		return nsx_tell(k->d->found, "%s fused it already, and it is bound by memory "
+				"traffic: narrower types move less", kernels_fused_by(words));
 	if (words->category == NSX_K_MOE &&
 	    (strcasestr(full, "grouped") || strcasestr(full, "fused")))
 		return "check the balance of tokens over experts";
@@ -259,8 +240,7 @@ static bool is_identifier(const char *s)
 /* Nsight Compute selects by function name, which all instances of a wrapper template share.
  * Those are selected by the name of the family instead.
  */
-static const char *profile_advice(const struct kernels *k,
-				  const struct kernel *x, const char *what)
+static const char *profile_advice(const struct kernels *k, const struct kernel *x, const char *what)
 {
 	enum { LEAST = 4, MOST = 48 }; /* bytes of a name that say enough, and still read well */
 	const struct nsx_trace *t = k->d->trace;
@@ -270,19 +250,16 @@ static const char *profile_advice(const struct kernels *k,
 	if (!strcmp(nsx_text(t, x->id), nsx_unnamed))
 		return "see which it is, for no name of it was recorded: capture again, "
 		       "with NVTX ranges around what launches it";
-	if (is_identifier(family) && strcmp(family, base) &&
-	    strstr(nsx_text(t, x->id), family))
-		filter = nsx_tell(k->d->found, "--kernel-name-base demangled "
-				  "-k regex:%s", family);
+	if (is_identifier(family) && strcmp(family, base) && strstr(nsx_text(t, x->id), family))
+		filter = nsx_tell(k->d->found, "--kernel-name-base demangled -k regex:%s", family);
 	else if (is_identifier(base) || identifier_bytes(base) >= LEAST)
 		filter = nsx_tell(k->d->found, "-k %s%.*s",
 				  strlen(base) > MOST || !is_identifier(base) ? "regex:" : "",
 				  (int)NSX_MIN(identifier_bytes(base), (size_t)MOST), base);
 	else
 		filter = "-k regex:NAME";
-	return nsx_tell(k->d->found, "profile %s with ncu --set full %s -c 5: it "
-			"tells whether memory, compute or latency binds %s",
-			what, filter, what);
+	return nsx_tell(k->d->found, "profile %s with ncu --set full %s -c 5: it tells whether "
+			"memory, compute or latency binds %s", what, filter, what);
 }
 
 /* Says what counters tell of kernels that are most of all compute; otherwise that their
@@ -325,8 +302,7 @@ static bool propose_family(struct kernels *k)
 		size_t kin = 0;
 
 		for (size_t j = i; j < n; j++) {
-			if (strcmp(words_of(k, k->names.v[j].id)->family,
-				   family))
+			if (strcmp(words_of(k, k->names.v[j].id)->family, family))
 				continue;
 			nsx_add_to(&ns, k->names.v[j].ns);
 			count += k->names.v[j].count;
@@ -350,8 +326,7 @@ static bool propose_family(struct kernels *k)
 				  kernels_tell_share(k, best_ns)),
 		.evidence = {
 			nsx_tell(l, "%zu kernels of one family, %s in %lld "
-				 "calls", best_n, nsx_tell_ns(l, best_ns),
-				 (long long)best_count),
+				 "calls", best_n, nsx_tell_ns(l, best_ns), (long long)best_count),
 			say_bound(k, best_ns, best_count)},
 		.recommendation = {profile_advice(k, first, "them")},
 		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
@@ -410,8 +385,7 @@ static const char *tell_occupancy(const struct kernels *k, const struct kernel *
 }
 
 /* Proposes the kernel with most time, unless another finding tells of it. */
-static int propose_top(struct kernels *k, const struct kernel *top,
-		       struct nsx_err *err)
+static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
 	const char *full = nsx_text(k->d->trace, top->id);
@@ -435,13 +409,11 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k) || nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;
-		nsx_fine(l, "No compute kernel dominates: the first on GPU %s, %s, "
-			 "takes %s of the judged window", k->gpu, name,
-			 nsx_text_share(l->arena, share, 1));
+		nsx_fine(l, "No compute kernel dominates: the first on GPU %s, %s, takes %s of the "
+			 "judged window", k->gpu, name, nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
-	f.title = nsx_tell(l, "kernel %s takes %s", name,
-			   kernels_tell_share(k, top->ns));
+	f.title = nsx_tell(l, "kernel %s takes %s", name, kernels_tell_share(k, top->ns));
 	f.evidence[0] = nsx_tell(l, "%s in %s%s", nsx_tell_ns(l, top->ns),
 		nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 		top->count == 1 ? "" :
@@ -463,8 +435,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 
 int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct kernels k = {
-		.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
+	struct kernels k = {.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
 	bool told = false;
 	int rc;
 

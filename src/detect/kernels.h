@@ -41,8 +41,7 @@ static inline double time_of(const struct kernels *k, int64_t ns)
 	return (double)ns / k->beside;
 }
 
-static inline const struct nsx_kernel_words *words_of(const struct kernels *k,
-						      nsx_str name)
+static inline const struct nsx_kernel_words *words_of(const struct kernels *k, nsx_str name)
 {
 	return nsx_kernel_name(&k->d->facts->kernels, name)->words;
 }
@@ -82,13 +81,11 @@ static inline const char *kernels_fused_by(const struct nsx_kernel_words *x)
 {
 	if (!strncmp(x->family, "triton ", strlen("triton ")))
 		return "a compiler";
-	return strncmp(x->family, "multi_tensor ", strlen("multi_tensor ")) ?
-		       NULL : "the program";
+	return strncmp(x->family, "multi_tensor ", strlen("multi_tensor ")) ? NULL : "the program";
 }
 
 /* Most time first, then most calls, then by name, then the first to run. */
-NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank),
-	  UP(first));
+NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank), UP(first));
 
 /* The compute capability of the limiting GPU. If the trace lacks it, the lowest that its
  * kernels need: a kernel built for 9.0 runs on nothing older, and cuBLAS uses nvjet kernels
@@ -123,8 +120,7 @@ const struct nsx_finding *kernels_unified_memory(const struct nsx_findings *l);
  * finding covers the kernel with most time.
  */
 int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err) NSX_CHECKED;
-int kernels_propose_elementwise(struct kernels *k, bool *told,
-				struct nsx_err *err) NSX_CHECKED;
+int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *err) NSX_CHECKED;
 int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -45,16 +45,15 @@ static int64_t end_with(const struct nsx_spans *waits, size_t n, int64_t end_ns)
 	return sum_ns;
 }
 
-static int look_at(struct looker *x, struct nsx_detect *d, uint32_t thread,
-		   uint32_t range, struct nsx_err *err)
+static int meanwhile_look_at(struct looker *x, struct nsx_detect *d, uint32_t thread,
+			     uint32_t range, struct nsx_err *err)
 {
 	struct nsx_span r = {nsx_range_start(&x->t->nvtx, range),
 			     nsx_range_end(&x->t->nvtx, range)};
 	size_t known = x->kinds.n, before = nsx_spans_find(x->waits, r.end_ns);
 	struct doing *v;
 
-	before += before < x->waits->n &&
-		  nsx_span_start(x->waits, before) < r.end_ns;
+	before += before < x->waits->n && nsx_span_start(x->waits, before) < r.end_ns;
 	if (!before || nsx_span_at(x->waits, before - 1).end_ns <= r.start_ns)
 		return 0;
 	v = nsx_group_value(&x->kinds, &x->v, thread,
@@ -63,8 +62,7 @@ static int look_at(struct looker *x, struct nsx_detect *d, uint32_t thread,
 		return err->rc;
 	if (x->kinds.n > known)
 		*v = (struct doing){.first = range, .thread = thread};
-	nsx_add_to(&v->in_ns, nsx_spans_within(x->waits, x->prefix, r.start_ns,
-					       r.end_ns));
+	nsx_add_to(&v->in_ns, nsx_spans_within(x->waits, x->prefix, r.start_ns, r.end_ns));
 	nsx_add_to(&v->ends_ns, end_with(x->waits, before, r.end_ns));
 	return 0;
 }
@@ -102,7 +100,7 @@ int host_meanwhile(struct nsx_detect *d, uint32_t thread,
 		for (uint32_t i = th->nvtx_at; !rc && i < th->nvtx_at + th->nnvtx; i++)
 			if (!d->facts->nvtx.nested[i] &&
 			    !t->domain[nsx_range_domain(&t->nvtx, i)].is_library)
-				rc = look_at(&x, d, h, i, err);
+				rc = meanwhile_look_at(&x, d, h, i, err);
 	}
 	if (!rc)
 		choose(&x, ret);
@@ -113,8 +111,7 @@ int host_meanwhile(struct nsx_detect *d, uint32_t thread,
 
 /* Texts -------------------------------------------------------------------------*/
 
-const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
-			       const struct nsx_meanwhile *m)
+const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread, const struct nsx_meanwhile *m)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_thread *h = &t->thread[m->thread];
@@ -132,8 +129,7 @@ const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
 				  nsx_tell(d->found, "%lld", (long long)p->pid));
 }
 
-void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m,
-			 struct nsx_finding *f)
+void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m, struct nsx_finding *f)
 {
 	const char *path = nsx_range_path(d, m->range);
 

@@ -51,8 +51,7 @@ static int add_fetched(struct unified *u, uint32_t device, const struct nsx_copy
 	struct nsx_spans *s = &u->fetched[device];
 
 	return x->copy_kind != NSX_COPY_UVM_HTOD || x->cause == NSX_MIGRATE_PREFETCH ?
-		       0 : nsx_push(s->v, s->n, u->cap_fetched[device], "migrations",
-				    err, when);
+		       0 : nsx_push(s->v, s->n, u->cap_fetched[device], "migrations", err, when);
 }
 
 /* Adds a migration that the host caused soon after another one: the GPU's idle time between
@@ -65,11 +64,9 @@ static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
 	int64_t start_ns = nsx_op_start(&t->ops, op);
 
 	if (start_ns - *last_ns < PAGE_BY_PAGE_NS && start_ns > *last_ns) {
-		nsx_add_to(&u->read_back_ns,
-			   nsx_idle_within(&u->d->facts->idle[device], *last_ns,
-					   start_ns));
-		nsx_add_to(&u->read_back_bytes,
-			   NSX_MAX(0, nsx_op_copy(t, op)->bytes));
+		nsx_add_to(&u->read_back_ns, nsx_idle_within(&u->d->facts->idle[device], *last_ns,
+							     start_ns));
+		nsx_add_to(&u->read_back_bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
 	}
 	*last_ns = NSX_MAX(*last_ns, nsx_op_end(&t->ops, op));
 }
@@ -83,16 +80,14 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 		const struct nsx_copy *x = nsx_op_copy(t, i);
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 
-		if (t->ops.kind[i] != NSX_OP_MEMCPY ||
-		    !nsx_copy_is_migration(x->copy_kind))
+		if (t->ops.kind[i] != NSX_OP_MEMCPY || !nsx_copy_is_migration(x->copy_kind))
 			continue;
 		if (add_span(u, nsx_stream_of(t, i)->device, at_ns,
 			     nsx_op_end(&t->ops, i), err) ||
 		    add_fetched(u, nsx_stream_of(t, i)->device, x,
 				(struct nsx_span){at_ns, nsx_op_end(&t->ops, i)}, err))
 			return err->rc;
-		if (!nsx_is_judged(u->d, at_ns) ||
-		    !nsx_op_counts(t, i))
+		if (!nsx_is_judged(u->d, at_ns) || !nsx_op_counts(t, i))
 			continue;
 		if (nsx_list_row(&u->rows, i, err))
 			return err->rc;
@@ -104,16 +99,14 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 	return 0;
 }
 
-static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		    struct nsx_err *err)
+static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct unified *u = ctx;
 
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return 0;
 	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
-		if (v[2].type == NSX_V_I64 &&
-		    u->d->trace->device[i].device_id == v[2].u.i) {
+		if (v[2].type == NSX_V_I64 && u->d->trace->device[i].device_id == v[2].u.i) {
 			u->faults++;
 			u->judged_faults += nsx_is_judged(u->d, v[0].u.i);
 			return add_span(u, i, v[0].u.i, v[1].u.i, err);
@@ -122,8 +115,7 @@ static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 }
 
 /* Finds the device with most kernel time under migrations and faults in the judged window. */
-static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
-		      struct nsx_err *err)
+static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret, struct nsx_err *err)
 {
 	struct nsx_span judged = {u->d->w.start_ns, u->d->w.end_ns};
 	const struct nsx_spans window = {.v = &judged, .n = 1};
@@ -138,8 +130,7 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 		double ns, all_ns;
 
 		nsx_spans_normalise(&u->busy[i]);
-		if (nsx_spans_intersect(u->d->scratch, &u->busy[i], &window,
-					&inside, err))
+		if (nsx_spans_intersect(u->d->scratch, &u->busy[i], &window, &inside, err))
 			return err->rc;
 		all_ns = (double)nsx_spans_overlap(&u->busy[i], compute);
 		if (all_ns > u->all_ns) {
@@ -148,8 +139,7 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 		}
 		ns = (double)nsx_spans_overlap(&inside, compute);
 		if (gpu && gpu->bandwidth_bytes_per_s > 0)
-			ns -= 1e9 * (double)u->bytes /
-			      (double)gpu->bandwidth_bytes_per_s;
+			ns -= 1e9 * (double)u->bytes / (double)gpu->bandwidth_bytes_per_s;
 		if (ns > *ret) {
 			*ret = ns;
 			*ret_device = i;
@@ -282,9 +272,8 @@ static const char *say_whole(const struct unified *u)
 	const struct nsx_window *full = &u->d->trace->window;
 	struct nsx_arena *a = u->d->found->arena;
 
-	return nsx_tell(u->d->found, "kernels run for %s while pages are moved or faults "
-			"handled, %s of the time between first and last GPU work",
-			nsx_text_ns(a, u->all_ns),
+	return nsx_tell(u->d->found, "kernels run for %s while pages are moved or faults handled, "
+			"%s of the time between first and last GPU work", nsx_text_ns(a, u->all_ns),
 			nsx_text_share(a, u->all_ns, (double)(full->end_ns - full->start_ns)));
 }
 
@@ -295,9 +284,8 @@ static const char *say_size(struct unified *u, int64_t managed)
 
 	if (!gpu || gpu->memory_bytes <= 0 || managed <= gpu->memory_bytes)
 		return NULL;
-	return nsx_tell(u->d->found, "%s of managed memory on a GPU with %s: "
-			"what does not fit moves back and forth",
-			nsx_tell_bytes(u->d->found, managed),
+	return nsx_tell(u->d->found, "%s of managed memory on a GPU with %s: what does not fit "
+			"moves back and forth", nsx_tell_bytes(u->d->found, managed),
 			nsx_tell_bytes(u->d->found, gpu->memory_bytes));
 }
 
@@ -313,34 +301,27 @@ static const char *say_faults(const struct unified *u, bool in_all)
 }
 
 /* The first line, if there is one, is that of say_size. */
-static void tell_stalls(struct unified *u, double stalled,
-			struct nsx_finding *f)
+static void tell_stalls(struct unified *u, double stalled, struct nsx_finding *f)
 {
 	struct nsx_findings *l = u->d->found;
 	size_t n = f->evidence[0] != NULL;
 
 	if (n) {
 		f->recommendation[1] = f->recommendation[0];
-		f->recommendation[0] = "use less managed memory at a time than "
-				       "the GPU has";
+		f->recommendation[0] = "use less managed memory at a time than the GPU has";
 	}
 	if (f->alarm == NSX_ALARM_SET) {
 		f->evidence[n++] = f->evidence[0];
 		f->evidence[0] = say_whole(u);
 	}
 	if (stalled > 0)
-		f->evidence[n++] = nsx_tell(
-			l, "kernels run for %s of the judged window while "
-			"pages are moved or faults handled, beyond what the "
-			"bytes take at the memory's own rate",
-			nsx_text_ns(l->arena, stalled));
-	if ((double)u->read_back_ns >=
-	    LEAST_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
-		f->evidence[n++] = nsx_tell(
-			l, "the host fetches %s back page by page, for %s "
-			"while the GPU idles; how much of that is its own work "
-			"the trace does not tell",
-			nsx_tell_bytes(l, u->read_back_bytes),
+		f->evidence[n++] = nsx_tell(l, "kernels run for %s of the judged window while "
+			"pages are moved or faults handled, beyond what the bytes take at the "
+			"memory's own rate", nsx_text_ns(l->arena, stalled));
+	if ((double)u->read_back_ns >= LEAST_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
+		f->evidence[n++] = nsx_tell(l, "the host fetches %s back page by page, for %s "
+			"while the GPU idles; how much of that is its own work the trace does not "
+			"tell", nsx_tell_bytes(l, u->read_back_bytes),
 			nsx_tell_ns(l, u->read_back_ns));
 	if (u->ns > 0)
 		f->evidence[n++] = nsx_tell(
@@ -349,11 +330,10 @@ static void tell_stalls(struct unified *u, double stalled,
 			nsx_tell(l, ": for %s in all at most, each until its last page "
 				 "has come", nsx_tell_ns(l, u->paged_ns)));
 	f->evidence[n] = u->faults ? say_faults(u, f->alarm == NSX_ALARM_SET) :
-		"page faults were not traced: the line that records them is "
-		"under Capture quality";
+		"page faults were not traced: the line that records them is under Capture quality";
 }
 
-static int propose(struct unified *u, double least_ns, struct nsx_err *err)
+static int memory_propose(struct unified *u, double least_ns, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
 	struct nsx_findings *l = d->found;
@@ -373,10 +353,8 @@ static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 		.also = 1u << NSX_CAT_COMPUTE, /* kernels wait for pages     */
 		.title = !u->rows.n ?
 			"kernels wait for the GPU's page faults of unified memory" :
-			nsx_tell(l, "unified memory moves to and from the "
-				 "GPU while it is used: %s, %s",
-				 nsx_text_n(l->arena, u->rows.n, "migration",
-					    NULL),
+			nsx_tell(l, "unified memory moves to and from the GPU while it is used: "
+				 "%s, %s", nsx_text_n(l->arena, u->rows.n, "migration", NULL),
 				 nsx_tell_bytes(l, u->bytes)),
 		.confidence = NSX_CONF_MEDIUM,
 		.guess_ns = (double)u->ns, .measured_ns = stalled,
@@ -408,8 +386,7 @@ static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 
 static int find_unified(struct unified *u, struct nsx_err *err)
 {
-	double least_ns = LEAST_SHARE *
-			  (double)(u->d->w.end_ns - u->d->w.start_ns);
+	double least_ns = LEAST_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns);
 
 	size_t n = u->d->trace->ndevices;
 
@@ -424,7 +401,7 @@ static int find_unified(struct unified *u, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
 		if (u->busy[i].n)
-			return propose(u, least_ns, err);
+			return memory_propose(u, least_ns, err);
 	return 0;
 }
 

@@ -18,11 +18,10 @@ struct sums {
 	struct spent *v;
 };
 
-static int add(struct sums *s, uint64_t thread, nsx_str name, int64_t count,
-	       int64_t ns, struct nsx_err *err)
+static int no_gpu_add(struct sums *s, uint64_t thread, nsx_str name, int64_t count,
+		      int64_t ns, struct nsx_err *err)
 {
-	struct spent *x = nsx_group_value(&s->keys, &s->v, thread, name,
-					  "host time", err);
+	struct spent *x = nsx_group_value(&s->keys, &s->v, thread, name, "host time", err);
 
 	if (!x)
 		return err->rc;
@@ -34,8 +33,7 @@ static int add(struct sums *s, uint64_t thread, nsx_str name, int64_t count,
 }
 
 /* Sums ranges by name, less the ranges inside them on the same thread, of any domain. */
-static int sum_ranges(const struct nsx_detect *d, struct sums *s,
-		      struct nsx_err *err)
+static int sum_ranges(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
 
@@ -46,10 +44,10 @@ static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 
 		if (t->nvtx.kind[i] != NSX_NVTX_STACK)
 			continue;
-		if (add(s, 0, t->nvtx.name[i], nsx_starts_inside(t, start_ns),
-			nsx_in_window(t, start_ns, end_ns), err) ||
+		if (no_gpu_add(s, 0, t->nvtx.name[i], nsx_starts_inside(t, start_ns),
+			       nsx_in_window(t, start_ns, end_ns), err) ||
 		    (around != NSX_NONE &&
-		     add(s, 0, t->nvtx.name[around], 0, -nsx_in_window(
+		     no_gpu_add(s, 0, t->nvtx.name[around], 0, -nsx_in_window(
 				t, start_ns, NSX_MIN(end_ns, nsx_range_end(
 					&t->nvtx, around))), err)))
 			return err->rc;
@@ -57,8 +55,7 @@ static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 	return 0;
 }
 
-static int sum_calls(const struct nsx_detect *d, struct sums *s,
-		     struct nsx_err *err)
+static int no_gpu_sum_calls(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_calls *c = &t->calls;
@@ -68,8 +65,8 @@ static int sum_calls(const struct nsx_detect *d, struct sums *s,
 
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
 		    c->cls[i] != NSX_CALL_SYNC &&
-		    add(s, 0, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
-			nsx_in_window(t, start_ns, nsx_call_end(c, i)), err))
+		    no_gpu_add(s, 0, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
+			       nsx_in_window(t, start_ns, nsx_call_end(c, i)), err))
 			return err->rc;
 	}
 	return 0;
@@ -78,8 +75,7 @@ static int sum_calls(const struct nsx_detect *d, struct sums *s,
 /* Sums OS calls of main threads, each thread apart: other threads mostly wait for them, and a
  * process for those it starts.
  */
-static int sum_os_calls(const struct nsx_detect *d, struct sums *s,
-			struct nsx_err *err)
+static int sum_os_calls(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
 
@@ -87,7 +83,7 @@ static int sum_os_calls(const struct nsx_detect *d, struct sums *s,
 		const struct nsx_osrt_sum *x = &t->osrt_sum[i];
 
 		if (nsx_tid_of(x->global_tid) == nsx_pid_of(x->global_tid) &&
-		    add(s, x->global_tid, x->name, x->count, x->total_ns, err))
+		    no_gpu_add(s, x->global_tid, x->name, x->count, x->total_ns, err))
 			return err->rc;
 	}
 	return 0;
@@ -115,8 +111,7 @@ static const char *say_thread(const struct nsx_detect *d, const struct sums *s)
 }
 
 static const struct source {
-	int (*sum)(const struct nsx_detect *d, struct sums *s,
-		   struct nsx_err *err);
+	int (*sum)(const struct nsx_detect *d, struct sums *s, struct nsx_err *err);
 	enum nsx_finding_id id;
 	const char *what, *unit, *own, *advice, *sampled, *csv, *column, *key;
 } sources[] = { /* sampled: the advice if OS calls have backtraces */
@@ -125,7 +120,7 @@ static const struct source {
 	 "look inside this range first: more ranges, or samples of the CPU "
 	 "(nsys's --sample), tell what it does",
 	 NULL, "nvtx_ranges", "exclusive_ms", "range_name"},
-	{sum_calls, NSX_ID_host_calls, "calls of ", "call", "",
+	{no_gpu_sum_calls, NSX_ID_host_calls, "calls of ", "call", "",
 	 "see whether it is the start of CUDA itself, which every program "
 	 "pays once", NULL, NULL, NULL, NULL},
 	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ", "call",
@@ -137,8 +132,7 @@ static const struct source {
 	 "os_runtime", "total_time_ms", "api_name"},
 };
 
-static void propose(const struct nsx_detect *d, const struct source *x,
-		    const struct sums *s)
+static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, const struct sums *s)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
@@ -153,26 +147,21 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 		.confidence = NSX_CONF_HIGH,
 		.title = nsx_tell(l, "%s%s take%s %s of the %s", x->what,
 				  name, x->id == NSX_ID_host_calls ? "" : "s",
-				  nsx_text_share(l->arena, (double)top->ns,
-						 length),
+				  nsx_text_share(l->arena, (double)top->ns, length),
 				  nsx_has_window(t) ?
 					  "window" : "recording"),
 		.evidence = {nsx_tell(l, "%s in %s%s",
 				      nsx_tell_ns(l, top->ns),
-				      nsx_text_n(l->arena, (size_t)top->count,
-						 x->unit, NULL),
+				      nsx_text_n(l->arena, (size_t)top->count, x->unit, NULL),
 				      x->own ?: say_thread(d, s))},
 		.recommendation = {x->sampled &&
 				   nsx_has_view(t->schema, NSX_VIEW_osrt_frame) ?
 					   x->sampled : x->advice}};
 
 	for (size_t i = 1; i < s->keys.n && i <= FEW_NEXT; i++)
-		if ((double)s->v[i].ns >= MUCH * length &&
-		    s->v[i].thread == top->thread)
-			f.evidence[i] = nsx_tell(
-				l, "then %s: %s",
-				nsx_tell_name(l, nsx_text_api(l->arena,
-					nsx_text(t, s->v[i].name))),
+		if ((double)s->v[i].ns >= MUCH * length && s->v[i].thread == top->thread)
+			f.evidence[i] = nsx_tell(l, "then %s: %s",
+				nsx_tell_name(l, nsx_text_api(l->arena, nsx_text(t, s->v[i].name))),
 				nsx_tell_ns(l, s->v[i].ns));
 	if (x->csv)
 		f.proof[0] = (struct nsx_evidence){
@@ -195,10 +184,9 @@ int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 
 		rc = sources[i].sum(d, &s, err);
 		if (!rc && s.keys.n) {
-			nsx_sort_r(s.v, s.keys.n, sizeof(*s.v), cmp_spent,
-				   (void *)d->trace);
+			nsx_sort_r(s.v, s.keys.n, sizeof(*s.v), cmp_spent, (void *)d->trace);
 			if ((double)s.v[0].ns >= least && s.v[0].ns > 0)
-				propose(d, &sources[i], &s);
+				no_gpu_propose(d, &sources[i], &s);
 		}
 		nsx_groups_done(&s.keys);
 		free(s.v);
@@ -229,8 +217,7 @@ static int cmp_mpi(const void *a, const void *b, void *ctx)
  * last.
  */
 static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
-		   struct mpi_spent **v, struct nsx_window *span,
-		   struct nsx_err *err)
+		   struct mpi_spent **v, struct nsx_window *span, struct nsx_err *err)
 {
 	const struct nsx_library_calls *c = &t->library;
 
@@ -290,8 +277,7 @@ static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
 				  d->measured->busiest.of_ms);
 }
 
-static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
-			size_t n, double length_ns)
+static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v, size_t n, double length_ns)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
@@ -302,18 +288,15 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 	struct nsx_finding f = {
 		.id = NSX_ID_host_mpi, .device = NSX_NONE,
 		.confidence = NSX_CONF_HIGH,
-		.title = nsx_tell(l, "process %" PRId64 " is in %s for %s of the "
-				  "time", pid,
+		.title = nsx_tell(l, "process %" PRId64 " is in %s for %s of the time", pid,
 				  nsx_tell_name(l, nsx_text(t, v->name)),
-				  nsx_text_share(l->arena, (double)v->ns,
-						 length_ns)),
+				  nsx_text_share(l->arena, (double)v->ns, length_ns)),
 		.evidence = {nsx_tell(l, nsx_has_window(t) ?
 				      "%s in %s, of a window of %s" :
 				      "%s in %s, of %s from the first call of "
 				      "MPI to the end of the last",
 				      nsx_tell_ns(l, v->ns),
-				      nsx_text_n(l->arena, (size_t)v->count,
-						 "call", NULL),
+				      nsx_text_n(l->arena, (size_t)v->count, "call", NULL),
 				      nsx_text_ns(l->arena, length_ns))},
 		.recommendation = {
 			"see what the other side does meanwhile: a message waits "
@@ -324,18 +307,15 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 				  {"function",
 				   nsx_string(nsx_text(t, v->name))}}}}};
 
-	if (spun >= MUCH * d->measured->busiest.of_ms &&
-	    spinning == v->process)
+	if (spun >= MUCH * d->measured->busiest.of_ms && spinning == v->process)
 		f.evidence[nsaid++] = nsx_tell(
 			l, "of its time in MPI it is on a CPU for %s or more: it "
 			"spins, or copies", nsx_text_ns(l->arena, spun * 1e6));
 	for (size_t i = 1; i < n && nsaid <= FEW_NEXT; i++)
 		if ((double)v[i].ns >= MUCH * length_ns)
-			f.evidence[nsaid++] = nsx_tell(
-				l, "process %" PRId64 " is in %s for %s%s",
+			f.evidence[nsaid++] = nsx_tell(l, "process %" PRId64 " is in %s for %s%s",
 				t->process[v[i].process].pid,
-				nsx_tell_name(l, nsx_text(t, v[i].name)),
-				nsx_tell_ns(l, v[i].ns),
+				nsx_tell_name(l, nsx_text(t, v[i].name)), nsx_tell_ns(l, v[i].ns),
 				v[i].is_coll ? ", where it waits for who comes last" :
 					       "");
 	nsx_found(l, &f);
@@ -383,10 +363,8 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 	for (uint32_t i = 0; i < t->nsampled; i++) {
 		const struct nsx_sampled *s = &t->sampled[i];
 
-		for (size_t k = 0; !rc && k < s->n &&
-				   nsx_tid_of(s->global_tid) == tid; k++)
-			if (nsx_starts_inside(t, nsx_unpack(&t->samples.start,
-							    s->at + k)))
+		for (size_t k = 0; !rc && k < s->n && nsx_tid_of(s->global_tid) == tid; k++)
+			if (nsx_starts_inside(t, nsx_unpack(&t->samples.start, s->at + k)))
 				rc = vote_function(t, &votes, s->at + k, err);
 	}
 	for (size_t i = 0; !rc && i < t->npython; i++)
@@ -399,11 +377,9 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		hot = nsx_votes_won(&votes, 0);
 	nsx_votes_done(&votes);
 	if (!rc && hot.frame != NSX_NONE)
-		nsx_add_evidence(f, nsx_tell(
-			d->found, "%lld of its %lld %s samples are in %s, "
+		nsx_add_evidence(f, nsx_tell(d->found, "%lld of its %lld %s samples are in %s, "
 			"more than in any other function",
-			(long long)hot.weight, (long long)hot.all,
-			is_python ? "Python" : "CPU",
+			(long long)hot.weight, (long long)hot.all, is_python ? "Python" : "CPU",
 			nsx_frame_words(d, hot.frame)));
 	return rc;
 }
@@ -474,15 +450,12 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 	struct nsx_finding f = {
 		.id = NSX_ID_host_threads, .device = NSX_NONE,
 		.confidence = NSX_CONF_HIGH,
-		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of "
-				  "the time: %s",
+		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of the time: %s",
 				  100 * m->busiest.on_ms / m->busiest.of_ms,
 				  nsx_tell_name(l, m->busiest.name)),
 		.evidence = {nsx_tell(l, "%s of %s; %s",
-				      nsx_text_ns(l->arena,
-						  m->busiest.on_ms * 1e6),
-				      nsx_text_ns(l->arena,
-						  m->busiest.of_ms * 1e6),
+				      nsx_text_ns(l->arena, m->busiest.on_ms * 1e6),
+				      nsx_text_ns(l->arena, m->busiest.of_ms * 1e6),
 				      others)},
 		.recommendation = {
 			d->trace->samples.n ?
@@ -497,10 +470,8 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 	if (add_hottest(d, m->busiest.tid, &f, err))
 		return err->rc;
 	if (d->trace->ngpus)
-		nsx_add_evidence(&f, nsx_tell(l, "%s of the machine did nothing that "
-					 "was recorded",
-					 nsx_text_n(l->arena, d->trace->ngpus,
-						    "GPU", NULL)));
+		nsx_add_evidence(&f, nsx_tell(l, "%s of the machine did nothing that was recorded",
+					 nsx_text_n(l->arena, d->trace->ngpus, "GPU", NULL)));
 	nsx_found(l, &f);
 	return 0;
 }

@@ -54,8 +54,7 @@ static bool returns(const int64_t *ns, size_t n, double mean)
  * add up. Neighbours may make up for each other also if just the observation is late and delays
  * are small, so a quarter of all iterations tells more than one. ns becomes their sums.
  */
-static void find_sway(int64_t *ns, size_t n, double median, double apart,
-		      struct rhythm *ret)
+static void find_sway(int64_t *ns, size_t n, double median, double apart, struct rhythm *ret)
 {
 	double last = 0, with_next = 0, alone = 0, mean = 0, quarter = 0;
 	size_t k = n / QUARTER, nslow = 0;
@@ -86,8 +85,7 @@ static void find_sway(int64_t *ns, size_t n, double median, double apart,
 			   with_next <= -MADE_UP * alone && quarter <= LITTLE * alone;
 }
 
-static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
-		       struct nsx_err *err)
+static int find_rhythm(struct nsx_detect *d, struct rhythm *ret, struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
 	int64_t *ns, *in_order, *idle_ns;
@@ -95,8 +93,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	size_t n = 0;
 
 	*ret = (struct rhythm){0};
-	if (nsx_new_arrays(d->scratch, f->niterations, "iterations", err, ns,
-			   in_order, idle_ns))
+	if (nsx_new_arrays(d->scratch, f->niterations, "iterations", err, ns, in_order, idle_ns))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
@@ -105,8 +102,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 		if (x->device != f->limiting ||
 		    x->start_ns < d->w.start_ns || x->end_ns > d->w.end_ns)
 			continue;
-		nsx_partition(&f->device[x->device], x->start_ns, x->end_ns,
-			      &part);
+		nsx_partition(&f->device[x->device], x->start_ns, x->end_ns, &part);
 		ns[n] = in_order[n] = x->end_ns - x->start_ns;
 		idle_ns[n++] = part.ns[NSX_P_IDLE];
 	}
@@ -117,8 +113,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 		return 0;
 	ret->period_ns = median;
 	idle_apart = nsx_median_distance(idle_ns, n, &idle);
-	ret->is_clock = apart <= CLOCK * median &&
-			STEADIER * STEADIER * apart < idle_apart;
+	ret->is_clock = apart <= CLOCK * median && STEADIER * STEADIER * apart < idle_apart;
 	find_sway(in_order, n, median, apart, ret);
 	return 0;
 }
@@ -187,8 +182,8 @@ enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; waits outs
 /* The program is paced if a host that takes no time wins next to nothing as long as waits
  * outside CUDA end when they did, compared with a host without these waits.
  */
-static int judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
-		 struct nsx_gain g[NPLANS], bool *ret, struct nsx_err *err)
+static int pace_judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
+		      struct nsx_gain g[NPLANS], bool *ret, struct nsx_err *err)
 {
 	const struct nsx_change v[] = {{.verb = NSX_INSTANT_HOST},
 				       {.verb = NSX_NO_OS_WAIT, .name = ".",
@@ -206,17 +201,15 @@ static int judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_w
 	return 0;
 }
 
-static void propose(struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
-		    int64_t least_ns)
+static void pace_propose(struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
+			 int64_t least_ns)
 {
 	struct nsx_findings *l = d->found;
 	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
 	struct nsx_finding f = {
 		.id = NSX_ID_paced, .device = d->facts->limiting,
-		.title = nsx_tell(l,
-			"the program is paced from outside, every %s: there is "
-			"little to win",
-			nsx_text_ns(l->arena, r->period_ns)),
+		.title = nsx_tell(l, "the program is paced from outside, every %s: there is little "
+			"to win", nsx_text_ns(l->arena, r->period_ns)),
 		.confidence = sees_waits ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
 		.evidence = {!sees_waits && r->is_clock ?
 			"its period stays the same while the GPU's work in it "
@@ -225,10 +218,9 @@ static void propose(struct nsx_detect *d, const struct rhythm *r, bool sees_wait
 			!sees_waits ?
 			"its period is too long one time and too short the next, as if a "
 			"clock kept it; waits of the host were not recorded" :
-			nsx_tell(l, "its threads wait outside CUDA in each "
-				 "period; as long as they do, even an infinitely "
-				 "fast host wins only %s of the judged window",
-				 nsx_tell_ns(l, least_ns)),
+			nsx_tell(l, "its threads wait outside CUDA in each period; as long as they "
+				 "do, even an infinitely fast host wins only %s of the judged "
+				 "window", nsx_tell_ns(l, least_ns)),
 			sees_calls ? NULL :
 			"whether another thread of the program is what it waits for, calls of "
 			"the operating system would tell"},
@@ -255,12 +247,11 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	if (find_rhythm(d, &r, err))
 		return err->rc;
-	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d) ||
-	    waits_for_loader(d))
+	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d) || waits_for_loader(d))
 		return 0;
-	if (judge(d, &r, sees_waits, g, &is_it, err))
+	if (pace_judge(d, &r, sees_waits, g, &is_it, err))
 		return err->rc;
 	if (is_it)
-		propose(d, &r, sees_waits, g[HOST].low_ns);
+		pace_propose(d, &r, sees_waits, g[HOST].low_ns);
 	return 0;
 }

@@ -30,15 +30,13 @@ static const char *without_counters(struct nsx_arena *a, const char *s)
 
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 {
-	const char *s = range == NSX_NONE ? "" :
-			nsx_text(t, t->nvtx.name[range]);
+	const char *s = range == NSX_NONE ? "" : nsx_text(t, t->nvtx.name[range]);
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 	size_t n;
 
 	for (size_t i = 0; s[i]; i += n) {
 		n = counter_at(s, i);
-		h = (h ^ (unsigned char)(n ? '#' : s[i])) *
-		    UINT64_C(0x100000001b3);
+		h = (h ^ (unsigned char)(n ? '#' : s[i])) * UINT64_C(0x100000001b3);
 		n = NSX_MAX(n, 1);
 	}
 	return h;
@@ -55,8 +53,7 @@ static const char *without_arguments(struct nsx_arena *a, const char *s)
 	if (!strncmp(s, "{'traceMarker': ", strlen("{'traceMarker': ")))
 		return NULL;
 	return nsx_pyprof_call(s, &c) ?
-		       nsx_arena_printf(a, "%.*s.%.*s", c.mod_size, c.mod,
-					c.op_size, c.op) : s;
+		       nsx_arena_printf(a, "%.*s.%.*s", c.mod_size, c.mod, c.op_size, c.op) : s;
 }
 
 /* Whether both ranges are of one library: "aten::to", "aten::copy_". */
@@ -86,10 +83,8 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 	enum { DEPTH = 3 };
 	const char *path = NULL, *inner = "";
 
-	for (unsigned i = 0; i < DEPTH && range != NSX_NONE;
-	     range = step_out(d, range)) {
-		const char *name = without_arguments(
-			d->found->arena,
+	for (unsigned i = 0; i < DEPTH && range != NSX_NONE; range = step_out(d, range)) {
+		const char *name = without_arguments(d->found->arena,
 			nsx_text(d->trace, d->trace->nvtx.name[range]));
 
 		if (!name)
@@ -213,8 +208,7 @@ const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread)
 			  nsx_tell(d->found, "%lld", (long long)th->tid);
 }
 
-struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
-			      size_t n)
+struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n)
 {
 	static const char what[] = "rows of a change";
 	struct nsx_rows r = {.only = true, .n = n};

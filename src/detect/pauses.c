@@ -43,8 +43,7 @@ static bool is_queued(const struct pauses *p, uint32_t op, uint32_t before)
 	uint32_t call = nsx_op_call(&t->ops, op);
 
 	return call == NSX_NONE || call == nsx_op_call(&t->ops, before) ||
-	       nsx_call_end(&t->calls, call) + p->launch_ns <=
-		       nsx_op_end(&t->ops, before);
+	       nsx_call_end(&t->calls, call) + p->launch_ns <= nsx_op_end(&t->ops, before);
 }
 
 static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *err)
@@ -54,17 +53,15 @@ static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *
 
 	nsx_add_to(&p->ns, ns);
 	nsx_add_to(&p->kernels_ns, nsx_op_ns(&t->ops, op));
-	p->in_graphs |= call != NSX_NONE &&
-			(t->calls.flags[call] & NSX_CALL_GRAPH);
+	p->in_graphs |= call != NSX_NONE && (t->calls.flags[call] & NSX_CALL_GRAPH);
 	return nsx_list_row(&p->after, op, err) ?:
-	       nsx_places_add(&p->places, t, 0,
-			      nsx_op_range(&p->d->facts->nvtx, op), call, ns,
+	       nsx_places_add(&p->places, t, 0, nsx_op_range(&p->d->facts->nvtx, op), call, ns,
 			      &p->most, err);
 }
 
 /* last: by stream, the last operation. */
-static int collect(struct pauses *p, const struct nsx_device *dev, uint32_t *last,
-		   struct nsx_err *err)
+static int pauses_collect(struct pauses *p, const struct nsx_device *dev, uint32_t *last,
+			  struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->d->trace;
 	int rc = 0;
@@ -96,11 +93,9 @@ static void tell_price(const struct pauses *p, struct nsx_finding *f)
 
 	f->is_bound = p->in_graphs;
 	f->evidence[1] = p->in_graphs ?
-		"an upper bound: as if one kernel did what follows each other, in "
-		"the same time" :
-		nsx_tell(l, "priced as a CUDA graph, in which kernels follow each "
-			 "other within %s (V100, H200)",
-			 nsx_text_ns(l->arena, IN_GRAPH_NS));
+		"an upper bound: as if one kernel did what follows each other, in the same time" :
+		nsx_tell(l, "priced as a CUDA graph, in which kernels follow each other within %s "
+			 "(V100, H200)", nsx_text_ns(l->arena, IN_GRAPH_NS));
 	if (!p->in_graphs)
 		f->recommendation[0] = pytorch ?
 			"capture them in a CUDA graph (torch.compile with "
@@ -111,7 +106,7 @@ static void tell_price(const struct pauses *p, struct nsx_finding *f)
 		"batches)" : "fuse them, or give each more work";
 }
 
-static void propose(struct pauses *p)
+static void pauses_propose(struct pauses *p)
 {
 	struct nsx_findings *l = p->d->found;
 	double n = (double)p->after.n;
@@ -119,12 +114,10 @@ static void propose(struct pauses *p)
 		.id = NSX_ID_launch_bound, .subject = "pauses",
 		.device = p->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
 		.most_ns = (double)p->ns, /* time lost to launches is no pause */
-		.title = "the GPU pauses between short kernels, however early "
-			 "they are queued",
+		.title = "the GPU pauses between short kernels, however early they are queued",
 		.evidence = {
-			nsx_tell(l, "%zu pauses of %s, %s in all%s, between kernels "
-				 "of %s", p->after.n,
-				 nsx_text_ns(l->arena, (double)p->ns / n),
+			nsx_tell(l, "%zu pauses of %s, %s in all%s, between kernels of "
+				 "%s", p->after.n, nsx_text_ns(l->arena, (double)p->ns / n),
 				 nsx_tell_ns(l, p->ns),
 				 nsx_say_over_gpus(p->d, p->after.v, p->after.n),
 				 nsx_text_ns(l->arena, (double)p->kernels_ns / n))},
@@ -153,10 +146,9 @@ int nsx_detect_pauses(struct nsx_detect *d, struct nsx_err *err)
 	for (uint32_t i = 0; i < t->nstreams; i++)
 		last[i] = NSX_NONE;
 	for (uint32_t i = 0; !rc && i < t->ndevices; i++)
-		rc = collect(&p, &t->device[i], last, err);
-	if (!rc && (double)p.ns >= LEAST_SHARE *
-					   (double)(d->w.end_ns - d->w.start_ns))
-		propose(&p);
+		rc = pauses_collect(&p, &t->device[i], last, err);
+	if (!rc && (double)p.ns >= LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns))
+		pauses_propose(&p);
 	free(p.after.v);
 	nsx_places_done(&p.places);
 	return rc;

@@ -50,8 +50,8 @@ static bool is_pause(const struct nsx_run_phase *x)
 	return !x->range && x->kind == NSX_PHASE_PAUSE;
 }
 
-static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
-		    const struct nsx_ledger *l, double lost_ns, double whole_ns)
+static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
+			   const struct nsx_ledger *l, double lost_ns, double whole_ns)
 {
 	int64_t phase_ns = x->window.end_ns - x->window.start_ns;
 	double share = lost_ns / whole_ns;
@@ -94,7 +94,7 @@ static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 }
 
 /* Whether the row is also first in the judged window, and so has its findings there. */
-static bool is_same(const struct nsx_account *x, const struct nsx_ledger *judged)
+static bool phases_is_same(const struct nsx_account *x, const struct nsx_ledger *judged)
 {
 	const struct nsx_account *y = judged->v;
 
@@ -114,11 +114,12 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 									  PAUSE_SHARE);
 
 		/* Start-up has its own line on the page. */
-		if (!l->n || l->v[0].cls == NSX_L_COMPUTE || is_same(l->v, &d->measured->ledger) ||
+		if (!l->n || l->v[0].cls == NSX_L_COMPUTE ||
+		    phases_is_same(l->v, &d->measured->ledger) ||
 		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
 			continue;
 		if ((double)l->v[0].ns / l->ngpus >= least_ns)
-			propose(d, x, l, (double)l->v[0].ns / l->ngpus, whole_ns);
+			phases_propose(d, x, l, (double)l->v[0].ns / l->ngpus, whole_ns);
 	}
 	return 0;
 }

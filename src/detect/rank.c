@@ -70,13 +70,11 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	if (f->price != NSX_PRICE_NONE || is_capture(f))
 		return 0;
 	if (f->spans.n && f->guess_ns <= 0) {
-		if (nsx_spans_intersect(p->scratch, &f->spans, &window, &both,
-					err))
+		if (nsx_spans_intersect(p->scratch, &f->spans, &window, &both, err))
 			return err->rc;
 		f->guess_ns = (double)nsx_spans_total(&both);
 	}
-	f->headroom_ns = f->low_ns = f->high_ns =
-		NSX_MIN(f->guess_ns, p->length_ns);
+	f->headroom_ns = f->low_ns = f->high_ns = NSX_MIN(f->guess_ns, p->length_ns);
 	f->price = f->guess_ns <= 0 ? NSX_PRICE_NONE :
 		   f->is_rule || !(p->works || f->is_assumed) ?
 				     NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
@@ -87,8 +85,7 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 /* The confidence in the window caps that of what is said of it. */
 static enum nsx_confidence of_window(const struct nsx_steady *s)
 {
-	return s->method && s->confidence == NSX_CONF_LOW ? NSX_CONF_MEDIUM :
-							    NSX_CONF_HIGH;
+	return s->method && s->confidence == NSX_CONF_LOW ? NSX_CONF_MEDIUM : NSX_CONF_HIGH;
 }
 
 /* Time taken out of one place shortens no path by more than that. */
@@ -130,19 +127,16 @@ static void take_least(struct pricing *p, struct nsx_finding *f, const struct ns
 {
 	double ns = bounded(f, (double)g->gain_ns);
 
-	if (f->price != NSX_PRICE_REPLAYED || g->confidence == NSX_CONF_NONE ||
-	    ns >= f->low_ns)
+	if (f->price != NSX_PRICE_REPLAYED || g->confidence == NSX_CONF_NONE || ns >= f->low_ns)
 		return;
 	f->low_ns = ns;
 	memmove(f->evidence + 2, f->evidence + 1,
 		(ARRAY_LEN(f->evidence) - 3) * sizeof(*f->evidence));
 	f->evidence[1] = nsx_tell(p->l, "It wins %s %s",
-				  ns > 0 ? nsx_text_ns(p->l->arena, ns) : "nothing",
-				  f->if_least);
+				  ns > 0 ? nsx_text_ns(p->l->arena, ns) : "nothing", f->if_least);
 }
 
-static void take_gain(struct pricing *p, struct item *x,
-		      const struct nsx_gain *g)
+static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *g)
 {
 	struct nsx_finding *f = x->f;
 
@@ -158,15 +152,13 @@ static void take_gain(struct pricing *p, struct item *x,
 	x->is_doubted = (double)g->low_ns < SURE * (double)g->gain_ns;
 	if (f->is_assumed && f->guess_ns > MUCH_MORE * f->headroom_ns && g->gain_ns > 0)
 		nsx_add_evidence(f, nsx_tell(
-			p->l, "%s of its time would go, and most of that would become "
-			"waiting for something else",
-			nsx_text_ns(p->l->arena, f->guess_ns)));
+			p->l, "%s of its time would go, and most of that would become waiting for "
+			"something else", nsx_text_ns(p->l->arena, f->guess_ns)));
 	tell_whose(p, f);
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
-		nsx_add_evidence(f, nsx_tell(
-			p->l, "It wins %s if waits outside CUDA last as long "
+		nsx_add_evidence(f, nsx_tell(p->l, "It wins %s if waits outside CUDA last as long "
 			"as they did, and %s if they end when they did",
 			nsx_text_ns(p->l->arena, (double)g->gain_ns),
 			g->low_ns ? nsx_text_ns(p->l->arena,
@@ -193,8 +185,7 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 		if (f->surely.n)
 			plans[n++] = f->surely;
 	}
-	if (nsx_replay_prices(p->facts->model, plans, sets, n, p->threads, gains,
-			      err))
+	if (nsx_replay_prices(p->facts->model, plans, sets, n, p->threads, gains, err))
 		return err->rc;
 	n = p->n;
 	for (size_t i = 0; i < p->n; i++) {
@@ -227,10 +218,8 @@ static struct item *told(const struct pricing *p, enum nsx_finding_id id)
 /* "no", or the gain and its share of the window. */
 static const char *say_little(const struct pricing *p, double gain_ns)
 {
-	return gain_ns > 0 ? nsx_tell(p->l, "only %s (%s)",
-				      nsx_tell_ns(p->l, (int64_t)gain_ns),
-				      nsx_text_share(p->l->arena, gain_ns,
-						     p->length_ns)) : "no";
+	return gain_ns > 0 ? nsx_tell(p->l, "only %s (%s)", nsx_tell_ns(p->l, (int64_t)gain_ns),
+				      nsx_text_share(p->l->arena, gain_ns, p->length_ns)) : "no";
 }
 
 /* Drops findings that win nothing, or says that they are harmless. Waits of a program paced
@@ -249,11 +238,9 @@ static void drop_harmless(struct pricing *p)
 			x->gone = true;
 		if (x->f->headroom_ns < LEAST_SHARE * p->length_ns)
 			x->gone = true;
-		if (x->f->harmless &&
-		    x->f->headroom_ns < MINOR_SHARE * p->length_ns)
-			nsx_fine(p->l, "%s, but without that the window would "
-				 "be %s shorter", x->f->harmless,
-				 say_little(p, x->f->headroom_ns));
+		if (x->f->harmless && x->f->headroom_ns < MINOR_SHARE * p->length_ns)
+			nsx_fine(p->l, "%s, but without that the window would be %s "
+				 "shorter", x->f->harmless, say_little(p, x->f->headroom_ns));
 		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
 			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
 	}
@@ -263,8 +250,7 @@ static void drop_harmless(struct pricing *p)
 
 static void apply(struct pricing *p, const struct nsx_finding *f)
 {
-	memcpy(p->applied + p->napplied, f->remedy.v,
-	       f->remedy.n * sizeof(*p->applied));
+	memcpy(p->applied + p->napplied, f->remedy.v, f->remedy.n * sizeof(*p->applied));
 	p->napplied += f->remedy.n;
 }
 
@@ -282,15 +268,13 @@ static int price_more(struct pricing *p, struct nsx_plan *plans,
 
 		if (!p->v[i].left)
 			continue;
-		v = nsx_arena_get(p->scratch, (p->napplied + r->n) *
-						      sizeof(*v));
+		v = nsx_arena_get(p->scratch, (p->napplied + r->n) * sizeof(*v));
 		memcpy(v, p->applied, p->napplied * sizeof(*v));
 		memcpy(v + p->napplied, r->v, r->n * sizeof(*v));
 		sets[n] = p->v[i].f->set;
 		plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
 	}
-	rc = nsx_replay_gains(p->facts->model, plans, sets, n, p->napplied,
-			      p->threads, gains, err);
+	rc = nsx_replay_gains(p->facts->model, plans, sets, n, p->napplied, p->threads, gains, err);
 	n = 0;
 	for (size_t i = 0; !rc && i < p->n; i++) {
 		double ns;
@@ -308,8 +292,7 @@ static struct item *best_of(struct pricing *p)
 	struct item *best = NULL;
 
 	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].left &&
-		    (!best || p->v[i].adds_ns > best->adds_ns))
+		if (p->v[i].left && (!best || p->v[i].adds_ns > best->adds_ns))
 			best = &p->v[i];
 	return best;
 }
@@ -318,8 +301,7 @@ static struct item *best_of(struct pricing *p)
  * and those that win nearly as much of the same time as best surely wins. after: what the
  * others add once best is applied.
  */
-static struct item *leader(struct pricing *p, struct item *best,
-			   const double *after)
+static struct item *leader(struct pricing *p, struct item *best, const double *after)
 {
 	struct item *lead = best;
 	double sure_ns = NSX_MIN(best->adds_ns, best->f->low_ns);
@@ -336,17 +318,14 @@ static struct item *leader(struct pricing *p, struct item *best,
 }
 
 /* Lists n alternatives with what each would win. */
-static const char *list_ways(struct pricing *p, const char *begin,
-			     struct item *const *v, size_t n)
+static const char *list_ways(struct pricing *p, const char *begin, struct item *const *v, size_t n)
 {
 	const char *line = begin;
 
 	for (size_t i = 0; i < NSX_MIN(n, MAX_WAYS); i++)
-		line = nsx_tell(p->l, "%s%s %s (%s)", line, i ? ";" : ":",
-				v[i]->f->title,
+		line = nsx_tell(p->l, "%s%s %s (%s)", line, i ? ";" : ":", v[i]->f->title,
 				nsx_text_ns(p->l->arena, v[i]->f->headroom_ns));
-	return n > MAX_WAYS ? nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS) :
-			      line;
+	return n > MAX_WAYS ? nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS) : line;
 }
 
 static int cmp_headroom(const void *a, const void *b)
@@ -375,24 +354,20 @@ static bool is_default_stream(const struct nsx_finding *f)
  * that win the same time. before, after: what each adds without and with the lead. Returns how
  * many v holds.
  */
-static size_t join(struct pricing *p, const struct item *lead, double won_ns,
-		   const double *before, const double *after, struct item **v,
-		   size_t n)
+static size_t rank_join(struct pricing *p, const struct item *lead, double won_ns,
+			const double *before, const double *after, struct item **v, size_t n)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 
-		if (!x->left || x == lead || after[i] > SAME * won_ns ||
-		    after[i] > OWN * before[i])
+		if (!x->left || x == lead || after[i] > SAME * won_ns || after[i] > OWN * before[i])
 			continue;
 		x->left = false;
 		x->gone = true;
 		if (x->f->headroom_ns >= MEDIUM_SHARE * p->length_ns)
-			lead->f->also |= 1u << nsx_finding_category(x->f) |
-					 x->f->also;
+			lead->f->also |= 1u << nsx_finding_category(x->f) | x->f->also;
 		v[n++] = x;
-		if (is_default_stream(x->f) &&
-		    lead->f->id == NSX_ID_exposed_copies)
+		if (is_default_stream(x->f) && lead->f->id == NSX_ID_exposed_copies)
 			/* otherwise the lead's advice wins nothing */
 			nsx_advise_first(lead->f, x->f->recommendation[0]);
 	}
@@ -417,15 +392,14 @@ static int apply_lead(struct pricing *p, struct item *lead, struct item *best, s
 	for (size_t i = 0; i < p->n; i++)
 		after[i] = p->v[i].adds_ns;
 	if (lead->f->disjoint_ns >= LEADS * before[b] && after[b] <= OWN * before[b])
-		*n = join(p, lead, before[b], before, after_best, v, *n);
-	*n = join(p, lead, lead->f->disjoint_ns, before, after, v, *n);
+		*n = rank_join(p, lead, before[b], before, after_best, v, *n);
+	*n = rank_join(p, lead, lead->f->disjoint_ns, before, after, v, *n);
 	return 0;
 }
 
 /* Applies the best remaining remedy, or what leads it, and prices the others anew. */
 static int apply_next(struct pricing *p, struct item *best,
-		      struct nsx_plan *plans, struct nsx_gain *gains,
-		      struct nsx_err *err)
+		      struct nsx_plan *plans, struct nsx_gain *gains, struct nsx_err *err)
 {
 	double *won_ns = &p->won_ns[best->f->set], had_ns = *won_ns;
 	double *before = nsx_arena_get(p->scratch, p->n * sizeof(*before));
@@ -454,11 +428,10 @@ static int apply_next(struct pricing *p, struct item *best,
 	lead->f->applied = ++p->nsteps;
 	p->won_ns[lead->f->set] += lead->adds_ns;
 	if (lead == best) {
-		n = join(p, lead, best->adds_ns, before, after, v, 0);
+		n = rank_join(p, lead, best->adds_ns, before, after, v, 0);
 		for (size_t i = 0; i < p->n; i++)
 			p->v[i].adds_ns = after[i];
-	} else if (apply_lead(p, lead, best, napplied, before, after, plans, gains,
-			      v, &n, err)) {
+	} else if (apply_lead(p, lead, best, napplied, before, after, plans, gains, v, &n, err)) {
 		return err->rc;
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_headroom);
@@ -477,8 +450,7 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
 	for (size_t i = 0; i < p->n; i++)
 		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* as priced alone */
-	while ((best = best_of(p)) &&
-	       best->adds_ns >= LEAST_SHARE * p->length_ns)
+	while ((best = best_of(p)) && best->adds_ns >= LEAST_SHARE * p->length_ns)
 		if (apply_next(p, best, plans, gains, err))
 			return err->rc;
 	/* The rest adds nothing. */
@@ -594,8 +566,7 @@ static void cap(struct pricing *p)
 /* Whether the gain needs the GPU to be really free when it looks idle. */
 static bool needs_idle(const struct nsx_finding *f)
 {
-	return f->price >= NSX_PRICE_MEASURED &&
-	       nsx_finding_category(f) != NSX_CAT_COMPUTE;
+	return f->price >= NSX_PRICE_MEASURED && nsx_finding_category(f) != NSX_CAT_COMPUTE;
 }
 
 /* Whether the replay ends the pacing wait too early: it was not recorded, or a clock or a
@@ -605,8 +576,7 @@ static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced
 {
 	const char *name = paced->host ? nsx_text(p->trace, paced->host) : "";
 
-	return paced->confidence == NSX_CONF_LOW || nsx_osrt_sleeps(name) ||
-	       strstr(name, "ioctl");
+	return paced->confidence == NSX_CONF_LOW || nsx_osrt_sleeps(name) || strstr(name, "ioctl");
 }
 
 /* Keeps the finding on idle time in general only if it is more than all others win and the
@@ -632,8 +602,7 @@ static void drop_rest(struct pricing *p, bool paced)
 
 static int write_back(struct pricing *p, struct nsx_err *err)
 {
-	struct nsx_finding *v = nsx_arena_try_array(
-		p->scratch, p->n, sizeof(*v), "findings", err);
+	struct nsx_finding *v = nsx_arena_try_array(p->scratch, p->n, sizeof(*v), "findings", err);
 	size_t n = 0;
 
 	if (!v)
@@ -650,10 +619,8 @@ static int write_back(struct pricing *p, struct nsx_err *err)
 static int rank(struct pricing *p, struct nsx_err *err)
 {
 	size_t most = 2 * p->l->n + 1; /* a remedy each, and its sure part */
-	struct nsx_plan *plans = nsx_arena_get(p->scratch,
-					       most * sizeof(*plans));
-	struct nsx_gain *gains = nsx_arena_get(p->scratch,
-					       most * sizeof(*gains));
+	struct nsx_plan *plans = nsx_arena_get(p->scratch, most * sizeof(*plans));
+	struct nsx_gain *gains = nsx_arena_get(p->scratch, most * sizeof(*gains));
 	const struct item *paced;
 	bool shared;
 
@@ -661,8 +628,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	for (p->n = 0; p->n < p->l->n; p->n++) {
 		struct nsx_finding *f = &p->l->v[p->n];
 
-		f->key = f->subject ? nsx_tell(p->l, "%s:%s",
-					       nsx_finding_name(f),
+		f->key = f->subject ? nsx_tell(p->l, "%s:%s", nsx_finding_name(f),
 					       f->subject) :
 				      nsx_finding_name(f);
 		p->v[p->n] = (struct item){.f = f, .order = p->n};
@@ -696,8 +662,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
 			       (paced && p->v[i].is_doubted));
 		/* Being off the CPU for an unrecorded reason may be the pacing wait itself. */
-		f->is_minor |= paced && f->id == NSX_ID_preempted_host &&
-			       f->alarm == NSX_ALARM_SET;
+		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
 	cap(p);

@@ -164,17 +164,14 @@ static int end_trip(struct trips *x, struct nsx_err *err)
 		uint32_t op = x->rows[COPIES].v[i];
 
 		nsx_add_to(&x->copies_ns, nsx_op_ns(&t->ops, op));
-		if (nsx_places_add(&x->places, t, 0,
-				   nsx_op_range(&x->d->facts->nvtx, op),
-				   nsx_op_call(&t->ops, op), nsx_op_ns(&t->ops, op),
-				   &x->most, err))
+		if (nsx_places_add(&x->places, t, 0, nsx_op_range(&x->d->facts->nvtx, op),
+				   nsx_op_call(&t->ops, op), nsx_op_ns(&t->ops, op), &x->most, err))
 			return err->rc;
 	}
 	return 0;
 }
 
-static int add_copy(struct trips *x, size_t call, enum step step,
-		    struct nsx_err *err)
+static int round_trips_add_copy(struct trips *x, size_t call, enum step step, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
@@ -187,7 +184,7 @@ static int add_copy(struct trips *x, size_t call, enum step step,
 	return nsx_list_row(&x->rows[COPIES], op, err);
 }
 
-static int add_call(struct trips *x, size_t call, struct nsx_err *err)
+static int round_trips_add_call(struct trips *x, size_t call, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &x->d->trace->calls;
 	enum step step = step_of(x, call);
@@ -211,13 +208,13 @@ static int add_call(struct trips *x, size_t call, struct nsx_err *err)
 		rc = nsx_list_row(&x->rows[WAITS], call, err);
 	}
 	if (!rc && (step == OUT || (step == BACK && is_open(x))))
-		rc = add_copy(x, call, step, err);
+		rc = round_trips_add_copy(x, call, step, err);
 	x->last_ns = nsx_call_end(c, call);
 	return rc;
 }
 
-static int walk_thread(struct trips *x, const struct nsx_thread *th,
-		       struct nsx_err *err)
+static int round_trips_walk_thread(struct trips *x, const struct nsx_thread *th,
+				   struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	int rc = 0;
@@ -226,14 +223,13 @@ static int walk_thread(struct trips *x, const struct nsx_thread *th,
 	for (size_t i = th->calls_at; !rc && i < th->calls_at + th->ncalls; i++)
 		if (!(t->calls.flags[i] & NSX_CALL_NESTED) &&
 		    nsx_is_judged(x->d, nsx_call_start(&t->calls, i)))
-			rc = add_call(x, i, err);
+			rc = round_trips_add_call(x, i, err);
 	return rc ?: end_trip(x, err);
 }
 
-static struct nsx_plan plan_of(struct trips *x)
+static struct nsx_plan round_trips_plan_of(struct trips *x)
 {
-	struct nsx_change *v = nsx_arena_get(x->d->found->arena,
-					     3 * sizeof(*v));
+	struct nsx_change *v = nsx_arena_get(x->d->found->arena, 3 * sizeof(*v));
 	size_t n = 0;
 
 	nsx_add_change(x->d, v, &n, &x->rows[COPIES], (struct nsx_change){
@@ -253,7 +249,7 @@ static bool has_mpi(const struct nsx_library_calls *c)
 	return false;
 }
 
-static const char *title_of(bool computes, bool may_be_reply)
+static const char *round_trips_title_of(bool computes, bool may_be_reply)
 {
 	if (computes)
 		return may_be_reply ?
@@ -264,7 +260,7 @@ static const char *title_of(bool computes, bool may_be_reply)
 	       "data is copied to the host and back between kernels";
 }
 
-static void propose(struct trips *x)
+static void round_trips_propose(struct trips *x)
 {
 	struct nsx_findings *l = x->d->found;
 	bool computes = x->all_host_ns > x->copies_ns;
@@ -273,15 +269,13 @@ static void propose(struct trips *x)
 	struct nsx_finding f = {
 		.id = computes ? NSX_ID_host_round_trips : NSX_ID_round_trips,
 		.subject = "round_trips", .device = NSX_NONE,
-		.title = title_of(computes, may_be_reply),
+		.title = round_trips_title_of(computes, may_be_reply),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {
-			nsx_tell(l, "%s%s of %s in %s; the host takes %s beside "
-				 "that",
+			nsx_tell(l, "%s%s of %s in %s; the host takes %s beside that",
 				 nsx_text_n(l->arena, x->n, "round trip", NULL),
 				 may_be_reply ? ", or replies and the next requests," : "",
-				 nsx_tell_bytes(l, x->bytes),
-				 nsx_tell_ns(l, x->copies_ns),
+				 nsx_tell_bytes(l, x->bytes), nsx_tell_ns(l, x->copies_ns),
 				 nsx_tell_ns(l, x->all_host_ns)),
 			"an upper bound: as if neither the copies nor what the "
 			"host does between them were there; whether what comes "
@@ -299,7 +293,7 @@ static void propose(struct trips *x)
 		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
 			   .at = {{"direction", nsx_string(nsx_copy_direction(
 							NSX_COPY_DTOH))}}}},
-		.remedy = plan_of(x)};
+		.remedy = round_trips_plan_of(x)};
 
 	nsx_places_tell(x->d, &x->places, 0, &x->most, &f);
 	if (f.place)
@@ -315,9 +309,9 @@ int nsx_detect_round_trips(struct nsx_detect *d, struct nsx_err *err)
 
 	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
 		if (t->thread[i].launches)
-			rc = walk_thread(&x, &t->thread[i], err);
+			rc = round_trips_walk_thread(&x, &t->thread[i], err);
 	if (!rc && x.n >= FEWEST)
-		propose(&x);
+		round_trips_propose(&x);
 	nsx_places_done(&x.places);
 	for (unsigned k = 0; k < NLISTS; k++)
 		free(x.rows[k].v);

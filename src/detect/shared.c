@@ -18,8 +18,7 @@ struct slices { /* slices of a GPU while work is queued */
 	int64_t sum_ns;		  /* of the gaps                             */
 };
 
-/* Lists gaps of the judged window during most of which the work that ends them is already
- * launched.
+/* Lists gaps of the judged window during most of which the work that ends them is already launched.
  */
 static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_err *err)
 {
@@ -38,7 +37,8 @@ static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_
 			continue;
 		if (end_ns != INT64_MIN && start_ns - end_ns >= SLICE_NS) {
 			if (from_ns != INT64_MIN && call != NSX_NONE &&
-			    nsx_call_start(&t->calls, call) <= end_ns + (start_ns - end_ns) / SOON) {
+			    nsx_call_start(&t->calls,
+					   call) <= end_ns + (start_ns - end_ns) / SOON) {
 				x->op[x->n] = (uint32_t)i;
 				x->busy_ns[x->n] = end_ns - from_ns;
 				x->gap_ns[x->n++] = start_ns - end_ns;
@@ -86,11 +86,10 @@ static void propose_slices(struct nsx_detect *d, const struct slices *x)
 		.title = nsx_tell(l, "another program uses GPU %s in time slices",
 				  nsx_gpu_label(d->trace, x->device)),
 		.evidence = {
-			nsx_tell(l, "%zu gaps of %s between stretches of work of %s, nearly "
-				    "all equal, while launched work waits: time slices",
+			nsx_tell(l, "%zu gaps of %s between stretches of work of %s, nearly all "
+				    "equal, while launched work waits: time slices",
 				 x->n, nsx_text_ns(l->arena, nsx_quantile(x->gap_ns, x->n, 0.5)),
-				 nsx_text_ns(l->arena,
-					     nsx_quantile(x->busy_ns, x->n, 0.5))),
+				 nsx_text_ns(l->arena, nsx_quantile(x->busy_ns, x->n, 0.5))),
 			"the price is the length of these gaps: what a GPU of its own would "
 			"give"},
 		.recommendation = {
@@ -112,7 +111,8 @@ int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 
 		if (list_slices(d, &x, err))
 			return err->rc;
-		if (x.n >= FEWEST && (double)x.sum_ns >= LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns) &&
+		if (x.n >= FEWEST &&
+		    (double)x.sum_ns >= LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns) &&
 		    x.sum_ns > most.sum_ns && are_equal(x.gap_ns, x.n) &&
 		    are_equal(x.busy_ns, x.n) && !are_at_one_kernel(d, &x))
 			most = x;

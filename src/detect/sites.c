@@ -6,8 +6,7 @@ const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_frame *f = &t->frame[frame];
-	const char *module = f->module ?
-		nsx_tell_name(d->found, nsx_text(t, f->module)) : NULL;
+	const char *module = f->module ? nsx_tell_name(d->found, nsx_text(t, f->module)) : NULL;
 	const char *function = f->function ?
 		nsx_tell_name(d->found, nsx_text(t, f->function)) : NULL;
 
@@ -19,8 +18,7 @@ const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	     int64_t weight, struct nsx_err *err)
 {
-	int64_t *sum = nsx_group_value(&v->keys, &v->weight, group, frame,
-				       "call sites", err);
+	int64_t *sum = nsx_group_value(&v->keys, &v->weight, group, frame, "call sites", err);
 
 	if (!sum)
 		return err->rc;
@@ -57,23 +55,19 @@ uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample)
 {
 	uint32_t stack = t->samples.stack[sample], frame = nsx_site(t, stack);
 
-	return frame == NSX_NONE && stack != NSX_NONE ? t->stack[stack].leaf :
-							frame;
+	return frame == NSX_NONE && stack != NSX_NONE ? t->stack[stack].leaf : frame;
 }
 
 int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
-		     uint32_t thread, size_t *cursor, struct nsx_span in,
-		     struct nsx_err *err)
+		     uint32_t thread, size_t *cursor, struct nsx_span in, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_sampled want = {.global_tid = t->thread[thread].global_tid};
 	const struct nsx_sampled *s = t->nsampled ?
-		bsearch(&want, t->sampled, t->nsampled, sizeof(want),
-			cmp_sampled) : NULL;
+		bsearch(&want, t->sampled, t->nsampled, sizeof(want), cmp_sampled) : NULL;
 
 	if (t->npython) {
-		struct nsx_python_slice python =
-			nsx_python_of(t, want.global_tid, in);
+		struct nsx_python_slice python = nsx_python_of(t, want.global_tid, in);
 
 		for (size_t i = 0; i < python.n; i++)
 			if (nsx_vote(v, group, python.v[i].site, 1, err))
@@ -87,8 +81,7 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		if (at_ns >= in.end_ns)
 			break;
 		if (at_ns >= in.start_ns &&
-		    nsx_vote(v, group, nsx_sample_frame(t, s->at + *cursor), 1,
-			     err))
+		    nsx_vote(v, group, nsx_sample_frame(t, s->at + *cursor), 1, err))
 			return err->rc;
 	}
 	return 0;
@@ -99,14 +92,12 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 uint32_t nsx_python_or(const struct nsx_trace *t, uint32_t thread, struct nsx_span in,
 		       uint32_t frame)
 {
-	const struct nsx_python_stack *most =
-		t->npython ? nsx_python_most(t, thread, in) : NULL;
+	const struct nsx_python_stack *most = t->npython ? nsx_python_most(t, thread, in) : NULL;
 
 	return most ? most->site : frame;
 }
 
-static uint64_t kind_of(struct nsx_places *p, const struct nsx_trace *t,
-			uint32_t range)
+static uint64_t sites_kind_of(struct nsx_places *p, const struct nsx_trace *t, uint32_t range)
 {
 	nsx_str name = t->nvtx.name[range];
 	size_t i = name % NSX_RECENT_KINDS;
@@ -134,8 +125,7 @@ int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 		return err->rc;
 	if (range == NSX_NONE)
 		return 0;
-	x = nsx_group_value(&p->keys, &p->v, thing, kind_of(p, t, range),
-			    "places", err);
+	x = nsx_group_value(&p->keys, &p->v, thing, sites_kind_of(p, t, range), "places", err);
 	if (!x)
 		return err->rc;
 	if (p->keys.n > known)
@@ -147,22 +137,18 @@ int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 }
 
 void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
-		     uint32_t thing, const struct nsx_place *most,
-		     struct nsx_finding *f)
+		     uint32_t thing, const struct nsx_place *most, struct nsx_finding *f)
 {
 	struct nsx_winner site = nsx_votes_won(&p->sites, thing);
-	const char *from = site.frame == NSX_NONE ? NULL :
-			   nsx_frame_words(d, site.frame);
+	const char *from = site.frame == NSX_NONE ? NULL : nsx_frame_words(d, site.frame);
 	struct nsx_findings *l = d->found;
 	const char *path = nsx_range_path(d, most->range);
 
 	f->place = d->trace->npython ? from ?: path : path ?: from;
 	if (path)
-		nsx_add_evidence(f, nsx_tell(l, "the largest part comes from %s",
-					     path));
+		nsx_add_evidence(f, nsx_tell(l, "the largest part comes from %s", path));
 	if (from)
-		nsx_add_evidence(f, nsx_tell(
-			l, "%s of it is called from %s",
+		nsx_add_evidence(f, nsx_tell(l, "%s of it is called from %s",
 			site.weight == site.all ? "all" :
 			nsx_tell_ns(l, site.weight), from));
 }

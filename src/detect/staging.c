@@ -86,8 +86,7 @@ int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 
 /* Judged copies -------------------------------------------------------------------*/
 
-static int add_inside(struct staging *s, const struct inside *x,
-		      struct nsx_err *err)
+static int add_inside(struct staging *s, const struct inside *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	struct rank *r = &s->rank[t->thread[x->mpi.thread].process];
@@ -109,22 +108,19 @@ static int add_inside(struct staging *s, const struct inside *x,
 	return 0;
 }
 
-static int collect(struct staging *s, struct nsx_err *err)
+static int staging_collect(struct staging *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	struct inside x = {0};
 
-	if (!nsx_new_array(s->rank, s->d->scratch, t->nprocesses, "ranks",
-			   err))
+	if (!nsx_new_array(s->rank, s->d->scratch, t->nprocesses, "ranks", err))
 		return err->rc;
 	while (next_inside(t, &x)) {
 		struct function *f;
 
-		if (x.mpi.start_ns >= s->d->w.end_ns ||
-		    x.mpi.end_ns <= s->d->w.start_ns)
+		if (x.mpi.start_ns >= s->d->w.end_ns || x.mpi.end_ns <= s->d->w.start_ns)
 			continue;
-		f = nsx_group_value(&s->names, &s->v, x.mpi.name, 0,
-				    "functions of MPI", err);
+		f = nsx_group_value(&s->names, &s->v, x.mpi.name, 0, "functions of MPI", err);
 		if (!f)
 			return err->rc;
 		f->name = x.mpi.name;
@@ -144,17 +140,15 @@ static int collect(struct staging *s, struct nsx_err *err)
 /* The remedy: the CUDA calls go with their work. If they are most of the time in MPI, the time
  * between them is their handling and goes too.
  */
-static struct nsx_plan plan_of(struct staging *s, bool is_most)
+static struct nsx_plan staging_plan_of(struct staging *s, bool is_most)
 {
-	struct nsx_change *v = nsx_arena_get(s->d->found->arena,
-					     (2 + s->names.n) * sizeof(*v));
+	struct nsx_change *v = nsx_arena_get(s->d->found->arena, (2 + s->names.n) * sizeof(*v));
 	size_t n = 0;
 
 	nsx_add_change(s->d, v, &n, &s->copies,
 		       (struct nsx_change){.verb = NSX_DROP,
 					   .op = NSX_ON_COPIES});
-	nsx_add_change(s->d, v, &n, &s->calls,
-		       (struct nsx_change){.verb = NSX_NO_COST});
+	nsx_add_change(s->d, v, &n, &s->calls, (struct nsx_change){.verb = NSX_NO_COST});
 	for (size_t i = 0; is_most && i < s->names.n; i++)
 		if (s->v[i].count * 2 > s->v[i].nall)
 			v[n++] = (struct nsx_change){
@@ -169,7 +163,7 @@ struct total {
 	size_t count, nfunctions, nranks;
 	struct rank all, most; /* most: the maxima over ranks                */
 };
-static struct total total_of(const struct staging *s)
+static struct total staging_total_of(const struct staging *s)
 {
 	struct total x = {0};
 
@@ -194,29 +188,26 @@ static struct total total_of(const struct staging *s)
 }
 
 /* "5612 calls of 4 ranks, 47.9 ms of one at most, make 11224 copies, 92 MB in all; ..." */
-static const char *say_calls(const struct staging *s, const struct total *x)
+static const char *staging_say_calls(const struct staging *s, const struct total *x)
 {
 	struct nsx_findings *l = s->d->found;
-	const char *who = x->nranks == 1 ? "" :
-			  nsx_tell(l, " of %zu ranks", x->nranks);
+	const char *who = x->nranks == 1 ? "" : nsx_tell(l, " of %zu ranks", x->nranks);
 
-	return nsx_tell(l, "%s%s, %s%s, make %s, %s in all; %s of their time "
-			"is in CUDA", nsx_text_n(l->arena, x->count, "call", NULL),
+	return nsx_tell(l, "%s%s, %s%s, make %s, %s in all; %s of their time is in "
+			"CUDA", nsx_text_n(l->arena, x->count, "call", NULL),
 			who, nsx_tell_ns(l, x->most.ns),
 			x->nranks == 1 ? " in all" : " of one at most",
 			nsx_text_n(l->arena, s->copies.n, "copy", "copies"),
 			nsx_tell_bytes(l, s->bytes),
-			nsx_text_share(l->arena, (double)x->all.cuda_ns,
-				       (double)x->all.ns));
+			nsx_text_share(l->arena, (double)x->all.cuda_ns, (double)x->all.ns));
 }
 
-static void propose(struct staging *s, const struct total *x)
+static void staging_propose(struct staging *s, const struct total *x)
 {
 	struct nsx_findings *l = s->d->found;
 	const char *function = nsx_text(s->d->trace, x->top->name);
 	const char *others = x->nfunctions == 1 ? "" : nsx_tell(
-		l, " and %s", nsx_text_n(l->arena, x->nfunctions - 1,
-					 "other function", NULL));
+		l, " and %s", nsx_text_n(l->arena, x->nfunctions - 1, "other function", NULL));
 	bool is_most = x->all.cuda_ns * 2 > x->all.ns;
 	double most_ns = (double)(is_most ? x->most.ns : x->most.cuda_ns);
 	struct nsx_finding f = {
@@ -227,7 +218,7 @@ static void propose(struct staging *s, const struct total *x)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = most_ns, .most_ns = most_ns, .is_bound = true,
 		.evidence = {
-			say_calls(s, x),
+			staging_say_calls(s, x),
 			"an upper bound: what the messages themselves take "
 			"stays"},
 		.recommendation = {
@@ -239,7 +230,7 @@ static void propose(struct staging *s, const struct total *x)
 		.proof = {{.csv = "library_calls", .column = "total_time_ms",
 			   .at = {{"library", nsx_string("MPI")},
 				  {"function", nsx_string(function)}}}},
-		.remedy = plan_of(s, is_most)};
+		.remedy = staging_plan_of(s, is_most)};
 
 	nsx_found(l, &f);
 }
@@ -247,13 +238,13 @@ static void propose(struct staging *s, const struct total *x)
 int nsx_detect_staging(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct staging s = {.d = d};
-	int rc = collect(&s, err);
+	int rc = staging_collect(&s, err);
 
 	if (!rc) {
-		struct total all = total_of(&s);
+		struct total all = staging_total_of(&s);
 
 		if (all.top)
-			propose(&s, &all);
+			staging_propose(&s, &all);
 	}
 	free(s.calls.v);
 	free(s.copies.v);

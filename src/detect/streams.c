@@ -24,11 +24,9 @@ struct streams {
 	bool any; /* a context has nturns                                    */
 };
 
-/* Proposes to cut the default stream loose. Whether the others need its work is not in the
- * trace.
+/* Proposes to cut the default stream loose. Whether the others need its work is not in the trace.
  */
-static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n,
-			  size_t nothers)
+static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n, size_t nothers)
 {
 	struct nsx_findings *l = d->found;
 	const struct nsx_stream *s = &d->trace->stream[stream];
@@ -37,12 +35,10 @@ static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n,
 		.device = s->device, .confidence = NSX_CONF_MEDIUM,
 		.title = "the default stream makes the other streams wait",
 		.evidence = {
-			nsx_tell(l, "%s on stream %lld, which takes turns with "
-				 "%s",
+			nsx_tell(l, "%s on stream %lld, which takes turns with %s",
 				 nsx_text_n(l->arena, n, "operation", NULL),
 				 (long long)s->stream_id,
-				 nsx_text_n(l->arena, nothers, "blocking stream",
-					    NULL)),
+				 nsx_text_n(l->arena, nothers, "blocking stream", NULL)),
 			"an upper bound: as if nothing on them needed what it "
 			"does"},
 		.is_bound = true,
@@ -58,25 +54,24 @@ static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n,
 }
 
 /* Operations must come device by device, each in order of start. */
-static void add_beside(struct work *context, uint32_t stream, int64_t start_ns, int64_t end_ns)
+static void streams_add_beside(struct work *context, uint32_t stream, int64_t start_ns,
+			       int64_t end_ns)
 {
 	struct nsx_latest *last = &context->last;
 	int64_t other_ns = last->end_ns[last->group[0] == stream];
 
 	nsx_add_to(&context->ns, end_ns - start_ns);
-	nsx_add_to(&context->beside_ns,
-		   NSX_MAX(NSX_MIN(end_ns, other_ns), start_ns) - start_ns);
+	nsx_add_to(&context->beside_ns, NSX_MAX(NSX_MIN(end_ns, other_ns), start_ns) - start_ns);
 	nsx_latest_add(last, stream, end_ns);
 }
 
-static int add_work(struct streams *s, struct nsx_err *err)
+static int streams_add_work(struct streams *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 
 	if (!nsx_new_array(s->work, s->d->scratch, t->nstreams, "streams", err))
 		return err->rc;
-	NSX_EACH_RUN(i, next, t->nstreams,
-		     nsx_same_context(&t->stream[i], &t->stream[next])) {
+	NSX_EACH_RUN(i, next, t->nstreams, nsx_same_context(&t->stream[i], &t->stream[next])) {
 		s->work[i].last = (struct nsx_latest)NSX_LATEST;
 		for (size_t k = i; k < next; k++)
 			s->work[k].context = (uint32_t)i;
@@ -92,8 +87,8 @@ static int add_work(struct streams *s, struct nsx_err *err)
 		if (t->ops.cls[i] != NSX_C_COMPUTE)
 			continue;
 		x->ncompute++;
-		add_beside(&s->work[x->context], stream, nsx_op_start(&t->ops, i),
-			   nsx_op_end(&t->ops, i));
+		streams_add_beside(&s->work[x->context], stream, nsx_op_start(&t->ops, i),
+				   nsx_op_end(&t->ops, i));
 	}
 	return 0;
 }
@@ -108,7 +103,7 @@ static uint32_t who_waits(const struct nsx_detect *d, size_t sync)
 		       v->stream[sync] : NSX_NONE;
 }
 
-static int list_waits(struct streams *s, struct nsx_err *err)
+static int streams_list_waits(struct streams *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 
@@ -221,15 +216,13 @@ int nsx_detect_streams(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_trace *t = d->trace;
 	struct streams s = {.d = d};
 
-	if (add_work(&s, err) || list_waits(&s, err))
+	if (streams_add_work(&s, err) || streams_list_waits(&s, err))
 		return err->rc;
-	NSX_EACH_RUN(i, next, t->nstreams,
-		     nsx_same_context(&t->stream[i], &t->stream[next]))
+	NSX_EACH_RUN(i, next, t->nstreams, nsx_same_context(&t->stream[i], &t->stream[next]))
 		judge_context(&s, (uint32_t)i, (uint32_t)next);
 	if (s.any && add_same(&s, err))
 		return err->rc;
-	NSX_EACH_RUN(i, next, t->nstreams,
-		     nsx_same_context(&t->stream[i], &t->stream[next]))
+	NSX_EACH_RUN(i, next, t->nstreams, nsx_same_context(&t->stream[i], &t->stream[next]))
 		if (s.work[i].nturns)
 			propose_turns(&s, (uint32_t)i, (uint32_t)next);
 	return 0;

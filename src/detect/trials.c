@@ -63,8 +63,7 @@ static bool says_cudnn(struct search *s, nsx_str name)
 	uint8_t *says = &s->says_cudnn[name];
 
 	if (!*says)
-		*says = strcasestr(nsx_text(s->d->trace, name), "cudnn") ? YES :
-									   NO;
+		*says = strcasestr(nsx_text(s->d->trace, name), "cudnn") ? YES : NO;
 	return *says == YES;
 }
 
@@ -76,8 +75,7 @@ static bool is_of_cudnn(struct search *s, uint32_t op)
 
 	if (says_cudnn(s, nsx_op_name(t, op)))
 		return true;
-	for (uint32_t r = nsx_op_range(f, op); r != NSX_NONE;
-	     r = nsx_range_parent(f, r))
+	for (uint32_t r = nsx_op_range(f, op); r != NSX_NONE; r = nsx_range_parent(f, r))
 		if (says_cudnn(s, t->nvtx.name[r]))
 			return true;
 	return false;
@@ -116,8 +114,7 @@ static int add_trial(struct search *s, const struct trial *x,
 /* Ends the current search and keeps it if it is one. */
 static int end_search(struct search *s, struct nsx_err *err)
 {
-	bool is_one = s->is_cudnn && s->n >= LEAST_TRIALS &&
-		      s->ndistinct * 2 > s->n;
+	bool is_one = s->is_cudnn && s->n >= LEAST_TRIALS && s->ndistinct * 2 > s->n;
 
 	s->d->has_trials |= is_one;
 	for (size_t k = 0; is_one && k < s->n; k++) {
@@ -134,8 +131,7 @@ static int end_search(struct search *s, struct nsx_err *err)
 }
 
 /* Adds the trial from `first` to the wait that ends it. */
-static int end_trial(struct search *s, size_t first, size_t wait,
-		     struct nsx_err *err)
+static int end_trial(struct search *s, size_t first, size_t wait, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	struct trial x = {first, wait + 1, 0};
@@ -146,8 +142,7 @@ static int end_trial(struct search *s, size_t first, size_t wait,
 
 		if (op == NSX_NONE)
 			continue;
-		x.kernels = (x.kernels ^ nsx_op_name(t, op)) *
-			    UINT64_C(1099511628211);
+		x.kernels = (x.kernels ^ nsx_op_name(t, op)) * UINT64_C(1099511628211);
 		s->is_cudnn = s->is_cudnn || is_of_cudnn(s, op);
 	}
 	for (size_t k = 0; k < s->n; k++)
@@ -158,8 +153,7 @@ static int end_trial(struct search *s, size_t first, size_t wait,
 	return s->n == MOST_TRIALS ? end_search(s, err) : 0;
 }
 
-static int walk_thread(struct search *s, const struct nsx_thread *h,
-		       struct nsx_err *err)
+static int trials_walk_thread(struct search *s, const struct nsx_thread *h, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	size_t first = SIZE_MAX; /* event record that begins the current trial */
@@ -169,8 +163,7 @@ static int walk_thread(struct search *s, const struct nsx_thread *h,
 	for (size_t i = h->calls_at; i < h->calls_at + h->ncalls; i++) {
 		uint32_t op = nsx_call_op(&t->calls, i);
 		enum role role = role_of(s, i);
-		bool computes = op != NSX_NONE &&
-				t->ops.kind[op] == NSX_OP_KERNEL;
+		bool computes = op != NSX_NONE && t->ops.kind[op] == NSX_OP_KERNEL;
 
 		if (t->calls.flags[i] & NSX_CALL_NESTED)
 			continue;
@@ -210,7 +203,7 @@ static int walk(struct search *s, struct nsx_err *err)
 	    !nsx_new_array(s->says_cudnn, s->d->scratch, n, "names", err))
 		return err->rc;
 	for (uint32_t h = 0; !rc && h < t->nthreads; h++)
-		rc = walk_thread(s, &t->thread[h], err);
+		rc = trials_walk_thread(s, &t->thread[h], err);
 	nsx_arena_drop(s->d->scratch, s->role);
 	nsx_arena_drop(s->d->scratch, s->says_cudnn);
 	free(s->v);
@@ -224,7 +217,7 @@ int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 	return walk(&s, err);
 }
 
-static void propose(struct search *s)
+static void trials_propose(struct search *s)
 {
 	struct nsx_findings *l = s->d->found;
 	struct nsx_change *v = nsx_arena_get(l->arena, 3 * sizeof(*v));
@@ -238,8 +231,7 @@ static void propose(struct search *s)
 		.guess_ns = (double)s->ns, .most_ns = (double)s->ns,
 		.evidence = {nsx_tell(l, "%s, each between two events, %s in "
 				      "all, %s of it in waits",
-				      nsx_text_n(l->arena, s->ntrials, "trial",
-						 NULL),
+				      nsx_text_n(l->arena, s->ntrials, "trial", NULL),
 				      nsx_tell_ns(l, s->ns),
 				      nsx_tell_ns(l, s->wait_ns))},
 		.recommendation = {
@@ -259,8 +251,7 @@ static void propose(struct search *s)
 	nsx_add_change(s->d, v, &f.remedy.n, &s->kernels,
 		       (struct nsx_change){.verb = NSX_DROP,
 					   .op = NSX_ON_KERNELS});
-	nsx_add_change(s->d, v, &f.remedy.n, &s->calls,
-		       (struct nsx_change){.verb = NSX_NO_COST});
+	nsx_add_change(s->d, v, &f.remedy.n, &s->calls, (struct nsx_change){.verb = NSX_NO_COST});
 	nsx_add_change(s->d, v, &f.remedy.n, &s->gaps,
 		       (struct nsx_change){.verb = NSX_FASTER_HOST,
 					   .amount = INFINITY});
@@ -274,7 +265,7 @@ int nsx_detect_trials(struct nsx_detect *d, struct nsx_err *err)
 	int rc = d->has_trials ? walk(&s, err) : 0;
 
 	if (!rc && s.ntrials)
-		propose(&s);
+		trials_propose(&s);
 	free(s.calls.v);
 	free(s.kernels.v);
 	free(s.gaps.v);

@@ -36,8 +36,7 @@ static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 			continue;
 		for (uint32_t k = 0; k < i; k++)
 			if (is_on[k])
-				nsx_add_to(&both_ns,
-					   nsx_spans_overlap(x, &f->device[k].compute));
+				nsx_add_to(&both_ns, nsx_spans_overlap(x, &f->device[k].compute));
 		nsx_add_to(&all_ns, nsx_spans_total(x));
 		if ((double)both_ns > SHARED * (double)all_ns)
 			return 0;

@@ -26,7 +26,7 @@ struct parts {
 	bool has_phases;
 };
 
-static int64_t overlap(const struct nsx_window *w, int64_t start_ns, int64_t end_ns)
+static int64_t unjudged_overlap(const struct nsx_window *w, int64_t start_ns, int64_t end_ns)
 {
 	return NSX_MIN(end_ns, w->end_ns) - NSX_MAX(start_ns, w->start_ns);
 }
@@ -37,15 +37,14 @@ struct spent { /* time in CUDA calls or OS calls */
 	nsx_str name; /* the name with most time                             */
 };
 
-static int add_call(struct spent *s, uint32_t thread, nsx_str name, int64_t ns,
-		    struct nsx_err *err)
+static int unjudged_add_call(struct spent *s, uint32_t thread, nsx_str name, int64_t ns,
+			     struct nsx_err *err)
 {
 	int64_t *sum;
 
 	if (ns <= 0)
 		return 0;
-	sum = nsx_group_value(&s->keys, &s->sums, thread, name,
-			      "calls outside of GPU work", err);
+	sum = nsx_group_value(&s->keys, &s->sums, thread, name, "calls outside of GPU work", err);
 	if (!sum)
 		return err->rc;
 	nsx_add_to(sum, ns);
@@ -64,9 +63,9 @@ static int add_cuda(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 	for (size_t i = t->thread[thread].calls_at, n = i + t->thread[thread].ncalls;
 	     i < n && nsx_call_start(c, i) < w->end_ns; i++)
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
-		    add_call(s, thread, nsx_call_name(c, i),
-			     overlap(w, nsx_call_start(c, i), nsx_call_end(c, i)),
-			     err))
+		    unjudged_add_call(s, thread, nsx_call_name(c, i),
+				      unjudged_overlap(w, nsx_call_start(c, i), nsx_call_end(c, i)),
+				      err))
 			return err->rc;
 	return 0;
 }
@@ -87,23 +86,22 @@ static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 			call++;
 		if (call < end && nsx_call_start(&t->calls, call) <= start_ns)
 			continue;
-		if (add_call(s, thread, t->osrt.name[i],
-			     overlap(w, start_ns, t->osrt.end_ns[i]), err))
+		if (unjudged_add_call(s, thread, t->osrt.name[i],
+				      unjudged_overlap(w, start_ns, t->osrt.end_ns[i]), err))
 			return err->rc;
 	}
 	return 0;
 }
 
 /* The call that one thread spends most of a stretch in; NULL: none takes much of it. */
-static int say_calls(const struct nsx_report *r, const struct nsx_window *w,
-		     const char **ret, struct nsx_err *err)
+static int unjudged_say_calls(const struct nsx_report *r, const struct nsx_window *w,
+			      const char **ret, struct nsx_err *err)
 {
 	struct spent s = {.name = 0};
 	int rc = 0;
 
 	for (uint32_t h = 0; h < r->trace->nthreads && !rc; h++)
-		rc = add_cuda(&s, r->trace, h, w, err) ?:
-		     add_os(&s, r->trace, h, w, err);
+		rc = add_cuda(&s, r->trace, h, w, err) ?: add_os(&s, r->trace, h, w, err);
 	*ret = (double)s.most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ?
 		NULL :
 		nsx_arena_printf(r->arena, " (%s %s)",
@@ -122,7 +120,7 @@ static const char *say_range(const struct nsx_report *r, const struct nsx_window
 	size_t best = x->n;
 
 	for (size_t i = 0; i < x->n; i++)
-		if ((double)overlap(w, nsx_range_start(x, i), nsx_range_end(x, i)) >=
+		if ((double)unjudged_overlap(w, nsx_range_start(x, i), nsx_range_end(x, i)) >=
 			    least_ns &&
 		    (best == x->n || nsx_range_ns(x, i) <= nsx_range_ns(x, best)))
 			best = i;
@@ -147,7 +145,7 @@ static const char *say_lost(const struct nsx_report *r, const struct nsx_window 
 static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 		     const char **ret, struct nsx_err *err)
 {
-	if (say_calls(r, w, ret, err))
+	if (unjudged_say_calls(r, w, ret, err))
 		return err->rc;
 	*ret = *ret ?: say_range(r, w) ?: "";
 	return 0;
@@ -228,7 +226,8 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 				longest = x;
 		}
 	}
-	if (nsx_find_finding(&r->found, NSX_ID_slow_iterations) || nslow < RECUR || !nlate || !nusual ||
+	if (nsx_find_finding(&r->found, NSX_ID_slow_iterations) || nslow < RECUR || !nlate ||
+	    !nusual ||
 	    slow - (double)nslow * usual / (double)nusual < TOLD_SHARE * (slow + usual))
 		return NULL;
 	return nsx_arena_printf(
@@ -261,8 +260,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		add_outside(r, "before the first GPU operation", all.start_ns,
 			    f->run_phases[0].window.start_ns, &p);
 		add_outside(r, "after the last GPU operation",
-			    f->run_phases[f->nrun_phases - 1].window.end_ns,
-			    all.end_ns, &p);
+			    f->run_phases[f->nrun_phases - 1].window.end_ns, all.end_ns, &p);
 	}
 	n = NSX_MIN(p.n, TOLD);
 	if (!n && !slow)
@@ -276,11 +274,9 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 
 		if (!doing && say_doing(r, &x->window, &doing, err))
 			return err->rc;
-		list[k] = nsx_arena_printf(
-			r->arena, "%s %s%s%s",
+		list[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			x->is_ours ? x->name : nsx_text_name(r->arena, x->name),
-			nsx_text_ns(r->arena, (double)(x->window.end_ns -
-						       x->window.start_ns)),
+			nsx_text_ns(r->arena, (double)(x->window.end_ns - x->window.start_ns)),
 			doing, k + 1 < n || slow ? "" : how);
 	}
 	if (slow)

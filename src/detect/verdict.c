@@ -57,8 +57,7 @@ bool nsx_holds_little(const struct nsx_ledger *l, int64_t ns)
 }
 
 /* The verdict for a class; idle time has that of its greatest cause. */
-static enum nsx_page_verdict word_of_class(const struct nsx_ledger *l,
-					   enum nsx_ledger_class cls)
+static enum nsx_page_verdict word_of_class(const struct nsx_ledger *l, enum nsx_ledger_class cls)
 {
 	static const enum nsx_page_verdict words[NSX_NLEDGER] = {
 		[NSX_L_COMPUTE] = NSX_V_COMPUTE, [NSX_L_COMM] = NSX_V_COMMUNICATION,
@@ -127,13 +126,11 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
 			    const struct nsx_account *x, struct nsx_arena *a)
 {
-	return nsx_arena_printf(a, "%s %s",
-				nsx_text_share(a, (double)x->ns, (double)l->total_ns),
+	return nsx_arena_printf(a, "%s %s", nsx_text_share(a, (double)x->ns, (double)l->total_ns),
 				nsx_account_words(f, x, a));
 }
 
-/* Whether GPU work was lost: there are launches but no work, or waits for work that must have
- * run.
+/* Whether GPU work was lost: there are launches but no work, or waits for work that must have run.
  */
 static bool is_lost(const struct nsx_trace *t)
 {
@@ -148,8 +145,7 @@ static bool is_lost(const struct nsx_trace *t)
 }
 
 /* Judges a trace or a user's window without GPU work. */
-static void judge_idle(const struct nsx_report *r, double length,
-		       struct nsx_first_page *p)
+static void judge_idle(const struct nsx_report *r, double length, struct nsx_first_page *p)
 {
 	const struct nsx_finding *f = r->found.n ? &r->found.v[0] : NULL;
 
@@ -167,8 +163,7 @@ static void judge_idle(const struct nsx_report *r, double length,
 }
 
 /* NULL: what sets the pace was not recorded, or is not one call. */
-static const char *say_awaited(const struct nsx_report *r,
-			       const struct nsx_finding *paced)
+static const char *say_awaited(const struct nsx_report *r, const struct nsx_finding *paced)
 {
 	const char *name = nsx_text(r->trace, paced->host);
 
@@ -178,8 +173,7 @@ static const char *say_awaited(const struct nsx_report *r,
 		       nsx_arena_printf(r->arena, "it waits for input in %s", name);
 }
 
-void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
-	       struct nsx_first_page *p)
+void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct nsx_first_page *p)
 {
 	const struct nsx_failure *failure = nsx_fatal_failure(r->trace);
 	const struct nsx_finding *paced;
@@ -195,9 +189,8 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
 	if (nsx_is_idle_unknown(&r->facts->lost)) {
 		p->verdict = NSX_V_LOST;
 		p->because = nsx_arena_printf(
-			r->arena, "%s of its launches left no GPU row, so what looks "
-			"idle may be their work", nsx_text_share(
-				r->arena, (double)r->facts->lost.lost,
+			r->arena, "%s of its launches left no GPU row, so what looks idle may be "
+			"their work", nsx_text_share(r->arena, (double)r->facts->lost.lost,
 				(double)r->facts->lost.launches));
 		return;
 	}

@@ -12,8 +12,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 			 struct nsx_err *err) NSX_CHECKED;
 
 /* Fills verdict, first, second and because of *p from the ledger of the judged window. */
-void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
-	       struct nsx_first_page *p);
+void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct nsx_first_page *p);
 
 /* The verdict on a ledger: that of its greatest class; idle time is named by its greatest
  * cause. If the two greatest classes are within a tenth of the time: mixed.
@@ -36,13 +35,11 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l);
 /* Whether a class has so little time that it is fine. */
 bool nsx_holds_little(const struct nsx_ledger *l, int64_t ns);
 
-/* Whether much of the work of graphs is missing from the trace, so that nothing can be called
- * fine.
+/* Whether much of the work of graphs is missing from the trace, so that nothing can be called fine.
  */
 static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)
 {
-	return g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT ||
-	       g->coverage_pct < NSX_GRAPHS_COVERED_PCT;
+	return g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT || g->coverage_pct < NSX_GRAPHS_COVERED_PCT;
 }
 
 /* Describes what is not judged, the longest first: phases of a twentieth of the recording or

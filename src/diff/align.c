@@ -1,6 +1,5 @@
-/* align.c - the longest common subsequence of two sequences (Myers 1986, "An O(ND)
- * difference algorithm"). The furthest place on each diagonal after d edits is kept for all
- * d, to walk back.
+/* align.c - the longest common subsequence of two sequences (Myers 1986, "An O(ND) difference
+ * algorithm"). The furthest place on each diagonal after d edits is kept for all d, to walk back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,7 @@ static size_t slot(int64_t d, int64_t k)
 /* Whether diagonal k is best reached from k + 1 of round d - 1. */
 static bool comes_down(const uint32_t *trail, int64_t d, int64_t k)
 {
-	return k == -d || (k != d && trail[slot(d - 1, k - 1)] <
-					     trail[slot(d - 1, k + 1)]);
+	return k == -d || (k != d && trail[slot(d - 1, k - 1)] < trail[slot(d - 1, k + 1)]);
 }
 
 static size_t walk_back(const uint32_t *trail, int64_t d, int64_t i, int64_t j,
@@ -57,8 +55,7 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 	size_t cap = 0, n = 0;
 
 	for (int64_t d = 0; d <= most; d++) {
-		if (nsx_grow(&trail, &cap, slot(d, d) + 1, sizeof(*trail),
-			     "kernel sequence", err))
+		if (nsx_grow(&trail, &cap, slot(d, d) + 1, sizeof(*trail), "kernel sequence", err))
 			break;
 		for (int64_t k = -d; k <= d; k += 2) {
 			int64_t i = 0, j;
@@ -69,13 +66,11 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 					    trail[slot(d - 1, k - 1)] + 1;
 			j = i - k;
 			/* Outside the table nothing is equal. */
-			while (i < (int64_t)nx && j >= 0 && j < (int64_t)ny &&
-			       x[i] == y[j])
+			while (i < (int64_t)nx && j >= 0 && j < (int64_t)ny && x[i] == y[j])
 				i++, j++;
 			trail[slot(d, k)] = (uint32_t)i;
 			if (i == (int64_t)nx && j == (int64_t)ny) {
-				n = walk_back(trail, d, (int64_t)nx,
-					      (int64_t)ny, pairs);
+				n = walk_back(trail, d, (int64_t)nx, (int64_t)ny, pairs);
 				free(trail);
 				return n;
 			}

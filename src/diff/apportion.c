@@ -9,8 +9,7 @@ static nsx_wide floor_div(nsx_wide v, nsx_wide den)
 
 int64_t nsx_round(nsx_wide v, nsx_wide den)
 {
-	return (int64_t)(v < 0 ? -((-v * 2 + den) / (den * 2)) :
-				 (v * 2 + den) / (den * 2));
+	return (int64_t)(v < 0 ? -((-v * 2 + den) / (den * 2)) : (v * 2 + den) / (den * 2));
 }
 
 struct part {
@@ -20,8 +19,7 @@ struct part {
 
 NSX_ORDER(cmp_parts, struct part, DOWN(rest), UP(at));
 
-void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total,
-		   int64_t *ret)
+void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total, int64_t *ret)
 {
 	struct part *parts;
 	nsx_wide missing = total;

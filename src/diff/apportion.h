@@ -13,7 +13,6 @@ int64_t nsx_round(nsx_wide v, nsx_wide den);
  * remaining units go, one each, to those with the largest remainder (the first of equal
  * ones). If total is not the rounded sum, the rest goes to those of the largest magnitude.
  */
-void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total,
-		   int64_t *ret);
+void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total, int64_t *ret);
 
 #endif

@@ -21,8 +21,7 @@ static int check_name(const char *name, struct nsx_err *err)
 				      "0123456789._-";
 	size_t n = strlen(name);
 
-	if (n && n <= MOST_NAME && strspn(name, letters) == n && *name != '.' &&
-	    *name != '-')
+	if (n && n <= MOST_NAME && strspn(name, letters) == n && *name != '.' && *name != '-')
 		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "'%s' is no name for a baseline: letters, "
 			"digits, '.', '_' and '-', %d at most", name, MOST_NAME);
@@ -35,15 +34,14 @@ static const char *folder_of(const char *store, const char *name, struct nsx_are
 
 /* Reading -------------------------------------------------------------------------*/
 
-static const char *text_of(const struct nsx_jsonr *j, const char *key, struct nsx_arena *a)
+static const char *baseline_text_of(const struct nsx_jsonr *j, const char *key, struct nsx_arena *a)
 {
 	const char *s = nsx_jsonr_str(nsx_jsonr_get(j, key));
 
 	return nsx_arena_strdup(a, s ? s : "");
 }
 
-static bool read_runs(const struct nsx_jsonr *list, struct nsx_arena *a,
-		      struct nsx_baseline *ret)
+static bool read_runs(const struct nsx_jsonr *list, struct nsx_arena *a, struct nsx_baseline *ret)
 {
 	size_t n = nsx_jsonr_count(list);
 	bool good = n && n <= NSX_MOST_RUNS;
@@ -53,8 +51,8 @@ static bool read_runs(const struct nsx_jsonr *list, struct nsx_arena *a,
 		const struct nsx_jsonr *x = nsx_jsonr_at(list, ret->nruns);
 		struct nsx_baseline_run *run = &ret->runs[ret->nruns];
 
-		run->file = text_of(x, "file", a);
-		run->unit = text_of(x, "unit", a);
+		run->file = baseline_text_of(x, "file", a);
+		run->unit = baseline_text_of(x, "unit", a);
 		good = nsx_jsonr_int(nsx_jsonr_get(x, "steps"), &run->steps) &&
 		       nsx_jsonr_int(nsx_jsonr_get(x, "median_ns"), &run->median_ns) &&
 		       *run->file && !strchr(run->file, '/');
@@ -62,16 +60,14 @@ static bool read_runs(const struct nsx_jsonr *list, struct nsx_arena *a,
 	return good;
 }
 
-static bool read_state(const struct nsx_jsonr *j, struct nsx_arena *a,
-		       struct nsx_baseline *ret)
+static bool read_state(const struct nsx_jsonr *j, struct nsx_arena *a, struct nsx_baseline *ret)
 {
-	*ret = (struct nsx_baseline){.set_at = text_of(j, "set_at", a),
-				     .why = text_of(j, "why", a)};
+	*ret = (struct nsx_baseline){.set_at = baseline_text_of(j, "set_at", a),
+				     .why = baseline_text_of(j, "why", a)};
 	return read_runs(nsx_jsonr_get(j, "runs"), a, ret);
 }
 
-static bool read_record(const struct nsx_jsonr *j, struct nsx_arena *a,
-			struct nsx_baseline *ret)
+static bool read_record(const struct nsx_jsonr *j, struct nsx_arena *a, struct nsx_baseline *ret)
 {
 	const struct nsx_jsonr *past = nsx_jsonr_get(j, "past");
 	size_t n = NSX_MIN(nsx_jsonr_count(past), NSX_MOST_PAST);
@@ -79,8 +75,7 @@ static bool read_record(const struct nsx_jsonr *j, struct nsx_arena *a,
 
 	ret->past = nsx_arena_get(a, (n + 1) * sizeof(*ret->past));
 	for (; good && ret->npast < n; ret->npast++)
-		good = read_state(nsx_jsonr_at(past, ret->npast), a,
-				  &ret->past[ret->npast]);
+		good = read_state(nsx_jsonr_at(past, ret->npast), a, &ret->past[ret->npast]);
 	return good;
 }
 
@@ -98,12 +93,10 @@ int nsx_baseline_load(const char *store, const char *name, struct nsx_arena *a,
 		return err->rc;
 	f = fopen(path, "re");
 	if (!f && errno == ENOENT)
-		return nsx_fail(err, NSX_E_USAGE, "there is no baseline '%s' in '%s': "
-				"nsys-explain baseline set %s TRACE... makes it", name,
-				store, name);
+		return nsx_fail(err, NSX_E_USAGE, "there is no baseline '%s' in '%s': nsys-explain "
+				"baseline set %s TRACE... makes it", name, store, name);
 	if (!f)
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path, strerror(errno));
 	text = malloc(MOST_BYTES);
 	if (!text)
 		nsx_die_of_memory(MOST_BYTES);
@@ -131,8 +124,7 @@ int nsx_baseline_list(const char *store, struct nsx_arena *a, const char *const 
 	if (n < 0 && errno == ENOENT)
 		return 0;
 	if (n < 0)
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", store,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", store, strerror(errno));
 	names = nsx_arena_get(a, ((size_t)n + 1) * sizeof(*names));
 	for (int i = 0; i < n; i++) {
 		const char *name = v[i]->d_name;
@@ -217,8 +209,8 @@ static int read_run(const char *path, unsigned threads, struct run *ret, struct 
 		       nsx_digest_read_trace(path, &o, &ret->v, &ret->n, err);
 }
 
-static int sum_up(const struct run *run, const char *path, struct nsx_arena *a,
-		  struct nsx_baseline_run *ret, struct nsx_err *err)
+static int baseline_sum_up(const struct run *run, const char *path, struct nsx_arena *a,
+			   struct nsx_baseline_run *ret, struct nsx_err *err)
 {
 	size_t n = 0, k = 0;
 	int64_t *walls;
@@ -241,8 +233,7 @@ static int sum_up(const struct run *run, const char *path, struct nsx_arena *a,
 }
 
 /* Puts the former baseline in front of its past. */
-static void add_past(const struct nsx_baseline *old, struct nsx_arena *a,
-		     struct nsx_baseline *b)
+static void add_past(const struct nsx_baseline *old, struct nsx_arena *a, struct nsx_baseline *b)
 {
 	b->npast = NSX_MIN(old->npast + 1, NSX_MOST_PAST);
 	b->past = nsx_arena_get(a, b->npast * sizeof(*b->past));
@@ -303,7 +294,7 @@ int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths
 
 		run->file = nsx_arena_printf(a, "run%zu.nsxd", b.nruns + 1);
 		rc = read_run(paths[b.nruns], o->threads, &runs[b.nruns], err) ||
-		     sum_up(&runs[b.nruns], paths[b.nruns], a, run, err) ? err->rc : 0;
+		     baseline_sum_up(&runs[b.nruns], paths[b.nruns], a, run, err) ? err->rc : 0;
 	}
 	if (o->accepts && !rc)
 		add_past(&old, a, &b);

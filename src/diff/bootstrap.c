@@ -20,21 +20,11 @@ size_t nsx_block_length(const int64_t *v, size_t n)
 		double sum = 0;
 
 		for (size_t i = 0; i + lag < n; i++)
-			sum += ((double)v[i] - mean) *
-			       ((double)v[i + lag] - mean);
+			sum += ((double)v[i] - mean) * ((double)v[i + lag] - mean);
 		if (!(sum >= 0.2 * square))
 			return lag;
 	}
 	return NSX_MAX(n / 2, 1);
-}
-
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
 }
 
 /* A sample, thinned so that thousands of draws are cheap, and a draw of it. */
@@ -80,8 +70,7 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 
 	*ret = (struct drawn){.ncaptures = k};
 	nsx_new_array(ret->v, a, NSX_MIN(s->n, most * k), "units", err);
-	ret->end = nsx_arena_try_array(a, k, 2 * sizeof(*ret->end), "captures",
-				       err);
+	ret->end = nsx_arena_try_array(a, k, 2 * sizeof(*ret->end), "captures", err);
 	if (!ret->v || !ret->end)
 		return err->rc;
 	ret->block = ret->end + k;
@@ -94,8 +83,7 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 		for (size_t i = 0; i < kept; i++) {
 			size_t from = i * n / kept, to = (i + 1) * n / kept;
 
-			ret->v[ret->n + i] = s->v[
-				at + from + next_random(&state) % (to - from)];
+			ret->v[ret->n + i] = s->v[ at + from + nsx_random(&state) % (to - from)];
 		}
 		ret->block[c] = nsx_block_length(ret->v + ret->n, kept);
 		ret->n += kept;
@@ -112,13 +100,13 @@ static void draw_once(struct drawn *d, uint64_t *state)
 	memset(d->times, 0, d->n * sizeof(*d->times));
 	d->total = 0;
 	for (size_t k = 0; k < d->ncaptures; k++) {
-		size_t c = next_random(state) % d->ncaptures;
+		size_t c = nsx_random(state) % d->ncaptures;
 		size_t from = c ? d->end[c - 1] : 0, len = d->end[c] - from;
 		size_t want = NSX_MIN(len, d->n - d->total);
 
 		for (size_t i = 0, at = 0; i < want; i++) {
 			if (i % d->block[c] == 0)
-				at = next_random(state) % len;
+				at = nsx_random(state) % len;
 			d->times[d->place[from + at]]++;
 			at = at + 1 == len ? 0 : at + 1;
 		}
@@ -168,8 +156,7 @@ struct drawing {
 
 NSX_ORDER(cmp_differences, struct difference, UP(ns));
 
-static int sort_differences(struct drawing *w, struct nsx_arena *a,
-			    struct nsx_err *err)
+static int sort_differences(struct drawing *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	if (!nsx_new_array(w->d, a, w->x.n * w->y.n, "units", err))
 		return err->rc;
@@ -178,8 +165,7 @@ static int sort_differences(struct drawing *w, struct nsx_arena *a,
 			w->d[w->nd++] = (struct difference){
 				nsx_sub_sat(w->x.v[i], w->y.v[j]), i, j};
 	nsx_sort(w->d, w->nd, sizeof(*w->d), cmp_differences);
-	for (w->middle = w->nd / 2;
-	     w->middle && w->d[w->middle - 1].ns == w->d[w->middle].ns;)
+	for (w->middle = w->nd / 2; w->middle && w->d[w->middle - 1].ns == w->d[w->middle].ns;)
 		w->middle--;
 	return 0;
 }
@@ -271,7 +257,7 @@ static double apart(const int64_t *v, size_t k, size_t n)
 static void deal(int64_t *v, size_t k, size_t n, uint64_t *state)
 {
 	for (size_t i = 0; i < k; i++) {
-		size_t j = i + next_random(state) % (n - i);
+		size_t j = i + nsx_random(state) % (n - i);
 		int64_t x = v[i];
 
 		v[i] = v[j];
@@ -288,8 +274,7 @@ int nsx_mean_test(const struct nsx_sample *a, const struct nsx_sample *b,
 	int64_t *v = NULL;
 	double seen;
 
-	if (!begin_drawing(a, scratch, &x, err) &&
-	    !begin_drawing(b, scratch, &y, err))
+	if (!begin_drawing(a, scratch, &x, err) && !begin_drawing(b, scratch, &y, err))
 		nsx_new_array(v, scratch, x.n + y.n, "units", err);
 	if (!v) {
 		nsx_arena_free(scratch);

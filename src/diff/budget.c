@@ -31,8 +31,7 @@ static struct scale scale_of(const struct nsx_diff *d, uint32_t lane)
 
 /* Rounds rows to means and changes that add up to the row above. */
 static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
-		      const struct nsx_delta *above, struct nsx_delta *ret,
-		      struct nsx_err *err)
+		      const struct nsx_delta *above, struct nsx_delta *ret, struct nsx_err *err)
 {
 	nsx_wide *v = nsx_try_alloc(n, sizeof(*v), "rows", err);
 	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "rows", err);
@@ -44,8 +43,7 @@ static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
 		nsx_apportion(v, n, s->div[0], above->before_ns, ns);
 		for (size_t i = 0; i < n; i++) {
 			ret[i].before_ns = ns[i];
-			v[i] = rows[i].ns[1] * s->div[0] -
-			       rows[i].ns[0] * s->div[1];
+			v[i] = rows[i].ns[1] * s->div[0] - rows[i].ns[0] * s->div[1];
 		}
 		nsx_apportion(v, n, s->div[0] * s->div[1], above->delta_ns, ns);
 		for (size_t i = 0; i < n; i++)
@@ -56,19 +54,15 @@ static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
 	return rc;
 }
 
-static struct nsx_delta round_total(const struct scale *s,
-				    const struct sums *x)
+static struct nsx_delta round_total(const struct scale *s, const struct sums *x)
 {
 	return (struct nsx_delta){
 		nsx_round(x->ns[0], s->div[0]),
-		nsx_round(x->ns[1] * s->div[0] -
-				  x->ns[0] * s->div[1],
-			  s->div[0] * s->div[1])};
+		nsx_round(x->ns[1] * s->div[0] - x->ns[0] * s->div[1], s->div[0] * s->div[1])};
 }
 
 static int sum_parts(const struct nsx_diff *d, uint32_t lane,
-		     const struct scale *s, struct nsx_budget *ret,
-		     struct nsx_err *err)
+		     const struct scale *s, struct nsx_budget *ret, struct nsx_err *err)
 {
 	struct sums total = {{0, 0}}, part[NSX_NSHARES] = {{{0, 0}}};
 
@@ -79,12 +73,9 @@ static int sum_parts(const struct nsx_diff *d, uint32_t lane,
 			total.ns[i] += l->units[u].wall_ns;
 			for (unsigned k = 0; k < NSX_NSHARES; k++)
 				part[k].ns[i] += l->units[u].ns[k];
-			ret->launches[i] += (double)l->units[u].launches /
-					    (double)l->nunits;
-			ret->collectives[i] += (double)l->units[u].collectives /
-					       (double)l->nunits;
-			ret->comm_ns[i] += (double)l->units[u].comm_ns /
-					   (double)l->nunits;
+			ret->launches[i] += (double)l->units[u].launches / (double)l->nunits;
+			ret->collectives[i] += (double)l->units[u].collectives / (double)l->nunits;
+			ret->comm_ns[i] += (double)l->units[u].comm_ns / (double)l->nunits;
 		}
 	}
 	ret->total = round_total(s, &total);
@@ -105,25 +96,22 @@ static int cmp_split_rows(const void *a, const void *b)
 	const struct nsx_split_row *x = a, *y = b;
 	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
 
-	return NSX_CMP(dy, dx) ?: NSX_CMP(x->cause, y->cause) ?:
-	       strcmp(x->detail, y->detail);
+	return NSX_CMP(dy, dx) ?: NSX_CMP(x->cause, y->cause) ?: strcmp(x->detail, y->detail);
 }
 
 /* Lists a row for each use of both sides, then merges equal rows. */
-static int list_parts(const struct nsx_diff *d, uint32_t lane,
-		      enum nsx_split split, struct nsx_arena *a,
-		      struct part **ret, size_t *ret_n, struct nsx_err *err)
+static int budget_list_parts(const struct nsx_diff *d, uint32_t lane,
+			     enum nsx_split split, struct nsx_arena *a,
+			     struct part **ret, size_t *ret_n, struct nsx_err *err)
 {
-	size_t n = d->pool[0].lanes[lane].split[split].n +
-		   d->pool[1].lanes[lane].split[split].n;
+	size_t n = d->pool[0].lanes[lane].split[split].n + d->pool[1].lanes[lane].split[split].n;
 	size_t at = 0, kept = 0;
 	struct part *v;
 
 	if (!nsx_new_array(v, a, n, "parts", err))
 		return err->rc;
 	for (unsigned i = 0; i < 2; i++) {
-		const struct nsx_split_uses *l =
-			&d->pool[i].lanes[lane].split[split];
+		const struct nsx_split_uses *l = &d->pool[i].lanes[lane].split[split];
 
 		for (size_t k = 0; k < l->n; k++, at++) {
 			v[at].row.cause = l->v[k].cause;
@@ -159,7 +147,7 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 	struct sums *sums;
 	struct nsx_delta *deltas;
 
-	if (list_parts(d, lane, split, a, &v, &n, err))
+	if (budget_list_parts(d, lane, split, a, &v, &n, err))
 		return err->rc;
 	if (nsx_new_arrays(a, n, "parts", err, sums, deltas) ||
 	    !nsx_new_array(ret->v, d->arena, n, "parts", err))
@@ -185,8 +173,7 @@ struct kernel_sums {
 };
 
 static int sum_rows(const struct nsx_diff *d, uint32_t lane,
-		    struct nsx_arena *a, struct kernel_sums **ret,
-		    struct nsx_err *err)
+		    struct nsx_arena *a, struct kernel_sums **ret, struct nsx_err *err)
 {
 	struct kernel_sums *v;
 
@@ -197,8 +184,7 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 
 		for (size_t k = 0; k < l->nuses; k++) {
 			const struct nsx_kernel_use *u = &l->uses[k];
-			struct kernel_sums *x =
-				&v[d->rows.row[i][u->kernel]];
+			struct kernel_sums *x = &v[d->rows.row[i][u->kernel]];
 
 			x->credit.ns[i] += u->ns;
 			x->own.ns[i] += u->own_ns;
@@ -217,19 +203,16 @@ struct by_row {
 };
 
 static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
-			struct nsx_arena *a, struct by_row *ret,
-			struct nsx_err *err)
+			struct nsx_arena *a, struct by_row *ret, struct nsx_err *err)
 {
 	const struct nsx_lane *l = &d->pool[side].lanes[lane];
 	const uint32_t *row = d->rows.row[side];
 
 	ret->of = l->uses;
 	if (!nsx_new_array(ret->use, a, l->nuses, "kernels", err) ||
-	    !nsx_new_array(ret->at, a, (size_t)d->rows.nrows + 2, "kernels",
-			   err))
+	    !nsx_new_array(ret->at, a, (size_t)d->rows.nrows + 2, "kernels", err))
 		return err->rc;
-	NSX_DEAL(ret->at, ret->use, d->rows.nrows, l->nuses, i,
-		 row[l->uses[i].kernel]);
+	NSX_DEAL(ret->at, ret->use, d->rows.nrows, l->nuses, i, row[l->uses[i].kernel]);
 	return 0;
 }
 
@@ -301,8 +284,7 @@ static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 	if (n < MIN_EQUAL)
 		ret->no_rho = "fewer than 10 kernels are equal on both sides";
 	else if (names < MIN_NAMES)
-		ret->no_rho = "fewer than 5 kernels of different names are "
-			      "equal on both sides";
+		ret->no_rho = "fewer than 5 kernels of different names are equal on both sides";
 	else if (ret->rho_share < MIN_EQUAL_SHARE)
 		ret->no_rho = "kernels that are equal on both sides took less "
 			      "than half of the compute time";
@@ -315,11 +297,9 @@ static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 
 static int measure_clock(const struct nsx_diff *d,
 			 const struct kernel_sums *v, const struct by_row *uses,
-			 struct nsx_arena *a, struct nsx_budget *ret,
-			 struct nsx_err *err)
+			 struct nsx_arena *a, struct nsx_budget *ret, struct nsx_err *err)
 {
-	size_t most = 1 + NSX_MAX(uses[0].at[d->rows.nrows],
-				  uses[1].at[d->rows.nrows]);
+	size_t most = 1 + NSX_MAX(uses[0].at[d->rows.nrows], uses[1].at[d->rows.nrows]);
 	double all = 0, equal = 0;
 	int64_t *scratch;
 	struct ratio *r;
@@ -355,10 +335,8 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 	double n;
 
 	for (unsigned i = 0; i < 2; i++) {
-		r->launches[i] = x->launches[i] /
-				 (double)s->div[i];
-		r->each_ns[i] = x->launches[i] > 0 ?
-			(double)x->credit.ns[i] / x->launches[i] : 0;
+		r->launches[i] = x->launches[i] / (double)s->div[i];
+		r->each_ns[i] = x->launches[i] > 0 ? (double)x->credit.ns[i] / x->launches[i] : 0;
 	}
 	/* A launch of another kernel does other work, so counts of variants are not compared. */
 	n = r->launches[kind != NSX_M_VARIANT];
@@ -370,11 +348,9 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 	}
 	r->own_ns = r->d.delta_ns - r->count_ns - r->clock_ns;
 	if (x->own.ns[0] > 0 && x->own.ns[1] > 0 && x->credit.ns[1] > 0)
-		r->overlap_ns = llround(
-			(double)(r->d.before_ns + r->d.delta_ns) *
+		r->overlap_ns = llround((double)(r->d.before_ns + r->d.delta_ns) *
 			(1 - (double)x->own.ns[1] / (double)x->credit.ns[1] *
-				     ((double)x->credit.ns[0] /
-				      (double)x->own.ns[0])));
+				     ((double)x->credit.ns[0] / (double)x->own.ns[0])));
 }
 
 static int cmp_kernel_rows(const void *a, const void *b)
@@ -411,8 +387,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 		split_row(s, &v[i], ret->rho, d->rows.kind[i], r);
 		ret->nkernels++;
 	}
-	nsx_sort(ret->kernels, ret->nkernels, sizeof(*ret->kernels),
-		 cmp_kernel_rows);
+	nsx_sort(ret->kernels, ret->nkernels, sizeof(*ret->kernels), cmp_kernel_rows);
 	return 0;
 }
 
@@ -421,8 +396,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 enum { MOST_TESTED = 500, MIN_SAMPLE = 2 };
 
 /* Credit of the row in each unit, ascending; units without it are zeros. */
-static void sample_row(const struct by_row *b, uint32_t row, int64_t *v,
-		       size_t nunits)
+static void sample_row(const struct by_row *b, uint32_t row, int64_t *v, size_t nunits)
 {
 	uint32_t unit = NSX_NONE;
 	size_t n = 0;
@@ -465,13 +439,11 @@ static int correct(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_kernel_row *r = order[i];
 		double noise_ns = nsx_noise_of_kernel(
-			&d->opts->noise, nsx_row_kernel(d, r->row)->name,
-			(double)r->d.before_ns);
+			&d->opts->noise, nsx_row_kernel(d, r->row)->name, (double)r->d.before_ns);
 
 		most = NSX_MAX(most, NSX_MIN(1, r->p * (double)(n - i)));
 		r->p = most;
-		r->significant = most <= d->opts->alpha &&
-				 fabs((double)r->d.delta_ns) > noise_ns;
+		r->significant = most <= d->opts->alpha && fabs((double)r->d.delta_ns) > noise_ns;
 	}
 	return 0;
 }
@@ -493,14 +465,12 @@ static int test_rows(const struct nsx_diff *d, uint32_t lane,
 	for (size_t i = 0; i < n; i++) {
 		for (unsigned k = 0; k < 2; k++)
 			sample_row(&uses[k], b->kernels[i].row, v[k], units[k]);
-		b->kernels[i].p =
-			nsx_rank_test(v[1], units[1], v[0], units[0]).p;
+		b->kernels[i].p = nsx_rank_test(v[1], units[1], v[0], units[0]).p;
 	}
 	return correct(d, b, n, a, err);
 }
 
-int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret,
-		     struct nsx_err *err)
+int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct scale s = scale_of(d, lane);

@@ -16,8 +16,7 @@ void nsx_side_name_gpus(struct nsx_side *s, const char **names, size_t n)
 
 	nsx_sort(names, n, sizeof(*names), nsx_cmp_text);
 	NSX_EACH_RUN(i, next, n, !strcmp(names[i], names[next])) {
-		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i,
-			       names[i]);
+		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i, names[i]);
 		nsx_buf_printf(&models, "%s%s", i ? ", " : "", names[i]);
 	}
 	s->gpu_names = nsx_buf_keep(&b, s->arena);
@@ -36,8 +35,7 @@ static void note_peaks(struct nsx_side *s, const struct nsx_gpu_info *g)
 /* Names the GPUs that did something. */
 static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 {
-	const char **names = nsx_arena_get(s->arena, (t->ndevices + 1) *
-							     sizeof(*names));
+	const char **names = nsx_arena_get(s->arena, (t->ndevices + 1) * sizeof(*names));
 	size_t n = 0;
 
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -71,8 +69,7 @@ static void name_traced(struct nsx_side *s, const struct nsx_schema *schema)
 
 	for (size_t i = 0; i < ARRAY_LEN(switches); i++)
 		if (nsx_has_view(schema, switches[i].view))
-			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
-				       switches[i].word);
+			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", switches[i].word);
 	s->traced = nsx_buf_keep(&b, s->arena);
 }
 
@@ -107,13 +104,11 @@ static double answered_share(const struct nsx_trace *t)
 
 	for (size_t i = 0; i < t->calls.n; i++)
 		if (t->calls.cls[i] == NSX_CALL_LAUNCH &&
-		    !(t->calls.flags[i] &
-		      (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))) {
+		    !(t->calls.flags[i] & (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))) {
 			launches++;
 			answered += nsx_call_op(&t->calls, i) != NSX_NONE;
 		}
-	return answered && !nsx_has_window(t) ?
-		       (double)answered / (double)launches : NAN;
+	return answered && !nsx_has_window(t) ? (double)answered / (double)launches : NAN;
 }
 
 /* Counts the processes that used a GPU. */
@@ -133,8 +128,7 @@ static const char *say_cuda(const char *number, struct nsx_arena *a)
 {
 	long n = strtol(number, NULL, 10);
 
-	return n >= 1000 ? nsx_arena_printf(a, "%ld.%ld", n / 1000,
-					    n % 1000 / 10) : number;
+	return n >= 1000 ? nsx_arena_printf(a, "%ld.%ld", n / 1000, n % 1000 / 10) : number;
 }
 
 /* Mean SM clock from its counter, which may be in Hz whatever its name says. */
@@ -147,8 +141,7 @@ static double mean_mhz(const struct nsx_metrics *m)
 		const struct nsx_metric *x = &m->v[i];
 		double hz = x->scope[NSX_SCOPE_COMPUTE].mean;
 
-		if (!x->name || !strstr(x->name, "GPC Clock Frequency") ||
-		    !(hz > 0))
+		if (!x->name || !strstr(x->name, "GPC Clock Frequency") || !(hz > 0))
 			continue;
 		sum += hz > 1e5 ? hz / 1e6 : hz;
 		n++;
@@ -157,8 +150,8 @@ static double mean_mhz(const struct nsx_metrics *m)
 }
 
 /* Reads these keys of TARGET_INFO_SYSTEM_ENV and nothing else of it. */
-static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err NSX_UNUSED)
+static int capture_on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			     struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_side *s = ctx;
 	const char *key = nsx_val_text(&v[0], s->arena);
@@ -168,19 +161,17 @@ static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	if (!strcmp(key, "NvDriverVersion"))
 		s->driver_version = nsx_val_text(&v[1], s->arena);
 	if (!strcmp(key, "CudaDriverVersion")) /* 12080 means 12.8 */
-		s->cuda_version = say_cuda(nsx_val_text(&v[1], s->arena),
-					   s->arena);
+		s->cuda_version = say_cuda(nsx_val_text(&v[1], s->arena), s->arena);
 	return 0;
 }
 
-static int on_session(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		      struct nsx_err *err NSX_UNUSED)
+static int capture_on_session(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			      struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_side *s = ctx;
 
 	if (v[0].type == NSX_V_I64)
-		s->session = nsx_session_of(v[0].u.i,
-					    v[1].type == NSX_V_I64 ? v[1].u.i : -1);
+		s->session = nsx_session_of(v[0].u.i, v[1].type == NSX_V_I64 ? v[1].u.i : -1);
 	return 0;
 }
 
@@ -203,16 +194,14 @@ static void keep_findings(struct nsx_side *s, const struct nsx_report *r)
 	struct nsx_window w = nsx_judged(r->facts);
 	double window_ns = (double)(w.end_ns - w.start_ns);
 
-	s->findings = nsx_arena_get(s->arena, (r->found.n + 1) *
-						      sizeof(*s->findings));
+	s->findings = nsx_arena_get(s->arena, (r->found.n + 1) * sizeof(*s->findings));
 	for (size_t i = 0; i < r->found.n; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
 		s->findings[s->nfindings++] = (struct nsx_side_finding){
 			.key = nsx_arena_strdup(s->arena, f->key),
 			.title = nsx_arena_strdup(s->arena, f->title),
-			.place = f->place ? nsx_arena_strdup(s->arena, f->place) :
-					    NULL,
+			.place = f->place ? nsx_arena_strdup(s->arena, f->place) : NULL,
 			.category = nsx_finding_category(f),
 			.severity = f->severity,
 			.is_minor = f->is_minor,
@@ -223,15 +212,13 @@ static void keep_findings(struct nsx_side *s, const struct nsx_report *r)
 	}
 }
 
-int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
-		      struct nsx_err *err)
+int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r, struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->trace;
 	const struct nsx_schema *schema = t->schema;
 
 	s->size_bytes = nsx_db_size(schema->db);
-	s->product_version = nsx_arena_strdup(s->arena,
-					      schema->product_version);
+	s->product_version = nsx_arena_strdup(s->arena, schema->product_version);
 	s->window_ns = t->window.end_ns - t->window.start_ns;
 	s->graph_mode = graph_mode(t);
 	s->hides_kernels = r->facts->graphs.hidden_pct >= NSX_GRAPHS_HIDDEN_PCT;
@@ -249,7 +236,7 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	s->first_ns = t->window.start_ns;
 	s->last_ns = t->window.end_ns;
 	return nsx_side_keep_kinds(s, r, err) ?:
-	       nsx_view_each(schema, session, on_session, s, err, utc_epoch_ns,
+	       nsx_view_each(schema, session, capture_on_session, s, err, utc_epoch_ns,
 			     system_clock_ns) ?:
-	       nsx_view_each(schema, system_env, on_system, s, err, name, value);
+	       nsx_view_each(schema, system_env, capture_on_system, s, err, name, value);
 }

@@ -1,6 +1,5 @@
-/* compare.c - checks whether the captures can be compared, with values. One failure makes
- * the comparison inconclusive, whatever the figures. The length of a capture does not
- * matter.
+/* compare.c - checks whether the captures can be compared, with values. One failure makes the
+ * comparison inconclusive, whatever the figures. The length of a capture does not matter.
  */
 #include <math.h>
 #include <string.h>
@@ -35,8 +34,8 @@ const char *const nsx_check_ids[NSX_NCHECKS] = {
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
-static struct nsx_check *add(struct nsx_diff *d, enum nsx_check_id id,
-			     const char *before, const char *after)
+static struct nsx_check *compare_add(struct nsx_diff *d, enum nsx_check_id id,
+				     const char *before, const char *after)
 {
 	struct nsx_check *c = &d->checks[d->nchecks++];
 
@@ -44,8 +43,7 @@ static struct nsx_check *add(struct nsx_diff *d, enum nsx_check_id id,
 	return c;
 }
 
-static void mind(struct nsx_check *c, enum nsx_check_status status,
-		 const char *text)
+static void mind(struct nsx_check *c, enum nsx_check_status status, const char *text)
 {
 	c->status = status;
 	c->text = text;
@@ -59,9 +57,8 @@ static void compare_damage(struct nsx_diff *d)
 			const char *damage = d->sides[s][i]->damage;
 
 			if (damage && d->nchecks < MOST_DAMAGED)
-				mind(add(d, NSX_CHECK_FILE, s ? "whole" : damage,
-					 s ? damage : "whole"),
-				     NSX_CHECK_FAIL,
+				mind(compare_add(d, NSX_CHECK_FILE, s ? "whole" : damage,
+						 s ? damage : "whole"), NSX_CHECK_FAIL,
 				     "a part of a capture could not be read");
 		}
 }
@@ -72,26 +69,23 @@ static void compare_repeats(struct nsx_diff *d)
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)
 			for (size_t k = 0; k < i; k++) {
-				if (!nsx_side_is_same(d->sides[s][k],
-						      d->sides[s][i]))
+				if (!nsx_side_is_same(d->sides[s][k], d->sides[s][i]))
 					continue;
-				mind(add(d, NSX_CHECK_CAPTURES,
-					 s ? "distinct" : "repeated",
-					 s ? "repeated" : "distinct"),
-				     NSX_CHECK_FAIL, "a capture is given twice "
-				     "on one side: it is one run");
+				mind(compare_add(d, NSX_CHECK_CAPTURES, s ? "distinct" : "repeated",
+						 s ? "repeated" : "distinct"),
+				     NSX_CHECK_FAIL, "a capture is given twice on one side: it is "
+				     "one run");
 				return;
 			}
 }
 
 /* The text that all captures of a side share, else all of them. */
-static const char *text_of(struct nsx_diff *d, unsigned side, size_t offset)
+static const char *compare_text_of(struct nsx_diff *d, unsigned side, size_t offset)
 {
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < d->nsides[side]; i++) {
-		const char *s = *(const char *const *)(
-			(const char *)d->sides[side][i] + offset);
+		const char *s = *(const char *const *)((const char *)d->sides[side][i] + offset);
 
 		if (!b.n)
 			nsx_buf_adds(&b, s);
@@ -104,16 +98,15 @@ static const char *text_of(struct nsx_diff *d, unsigned side, size_t offset)
 static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset,
 			 enum nsx_check_status differs, const char *text)
 {
-	struct nsx_check *c = add(d, id, text_of(d, 0, offset),
-				  text_of(d, 1, offset));
+	struct nsx_check *c = compare_add(d, id, compare_text_of(d, 0, offset),
+					  compare_text_of(d, 1, offset));
 
 	if (strcmp(c->before, c->after) && *c->before && *c->after)
 		mind(c, differs, text);
 }
 
-/* Sets the factors on time that the peaks of two GPU models allow, from time bound by the
- * peak that grows most to time bound by none. False: a side has several models, or peaks
- * are not known.
+/* Sets the factors on time that the peaks of two GPU models allow, from time bound by the peak that
+ * grows most to time bound by none. False: a side has several models, or peaks are not known.
  */
 static bool compare_peaks(struct nsx_diff *d)
 {
@@ -136,10 +129,10 @@ static void compare_gpus(struct nsx_diff *d)
 {
 	const size_t names = offsetof(struct nsx_side, gpu_names);
 	const size_t models = offsetof(struct nsx_side, gpu_models);
-	struct nsx_check *c = add(d, NSX_CHECK_GPU, text_of(d, 0, names),
-				  text_of(d, 1, names));
+	struct nsx_check *c = compare_add(d, NSX_CHECK_GPU, compare_text_of(d, 0, names),
+					  compare_text_of(d, 1, names));
 
-	const char *before = text_of(d, 0, models), *after = text_of(d, 1, models);
+	const char *before = compare_text_of(d, 0, models), *after = compare_text_of(d, 1, models);
 
 	if (!*c->before || !*c->after || !strcmp(before, after))
 		return;
@@ -147,9 +140,8 @@ static void compare_gpus(struct nsx_diff *d)
 		mind(c, NSX_CHECK_FAIL, "the sides ran on different GPUs");
 	else
 		mind(c, NSX_CHECK_WARN, nsx_arena_printf(d->arena,
-			"the sides ran on different GPUs, whose peaks alone make the "
-			"same work take %.2g to %.2g times as long", d->by_peaks.lo,
-			d->by_peaks.hi));
+			"the sides ran on different GPUs, whose peaks alone make the same work "
+			"take %.2g to %.2g times as long", d->by_peaks.lo, d->by_peaks.hi));
 }
 
 static const char *say_count(struct nsx_diff *d, int64_t n)
@@ -160,8 +152,7 @@ static const char *say_count(struct nsx_diff *d, int64_t n)
 static void compare_count(struct nsx_diff *d, enum nsx_check_id id, int64_t before,
 			  int64_t after, const char *text)
 {
-	struct nsx_check *c = add(d, id, say_count(d, before),
-				  say_count(d, after));
+	struct nsx_check *c = compare_add(d, id, say_count(d, before), say_count(d, after));
 
 	if (before != after)
 		mind(c, NSX_CHECK_WARN, text);
@@ -183,7 +174,7 @@ static bool hides_kernels(const struct nsx_diff *d, unsigned side)
 }
 
 /* The least share of a side's launches that left GPU work; NaN: a side does not tell. */
-static void find_answered(const struct nsx_diff *d, double share[2])
+static void compare_find_answered(const struct nsx_diff *d, double share[2])
 {
 	for (unsigned s = 0; s < 2; s++) {
 		share[s] = 1;
@@ -203,23 +194,20 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	struct nsx_check *c;
 	double like, share[2];
 
-	find_answered(d, share);
+	compare_find_answered(d, share);
 	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
 		return err->rc;
-	c = add(d, NSX_CHECK_KERNELS_IN_COMMON, say_share(d, like), say_share(d, like));
+	c = compare_add(d, NSX_CHECK_KERNELS_IN_COMMON, say_share(d, like), say_share(d, like));
 	if (like < ALIKE && hides_kernels(d, 0) != hides_kernels(d, 1))
 		mind(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
 		     "graphs that were recorded as a whole: capture it with "
 		     "--cuda-graph-trace=node to compare them");
 	else if (like < NSX_UNLIKE && !nsx_is_same_work(d))
 		mind(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
-		     "GPU work of one side was lost: what is left of it tells nothing of "
-		     "its time" :
-		     "the two sides run different kernels: another program, or another "
-		     "part of it");
+		     "GPU work of one side was lost: what is left of it tells nothing of its time" :
+		     "the two sides run different kernels: another program, or another part of it");
 	else if (like < ALIKE)
-		mind(c, NSX_CHECK_WARN,
-		     "a part of the kernels runs on one side only");
+		mind(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
 	return 0;
 }
 
@@ -247,8 +235,7 @@ static void compare_periods(struct nsx_diff *d)
 {
 	double times = 1;
 
-	if (d->digested || d->whole || d->method == NSX_WAY_NVTX ||
-	    d->method == NSX_WAY_KERNEL)
+	if (d->digested || d->whole || d->method == NSX_WAY_NVTX || d->method == NSX_WAY_KERNEL)
 		return;
 	for (size_t l = 0; l < d->nlanes; l++) {
 		double x = count_periods(&d->lanes[l].budget);
@@ -257,11 +244,9 @@ static void compare_periods(struct nsx_diff *d)
 			times = x;
 	}
 	if (fabs(log(times)) >= log(PERIODS))
-		mind(add(d, NSX_CHECK_UNIT, "1",
-			 nsx_arena_printf(d->arena, "%.3g", times)),
-		     NSX_CHECK_FAIL, "a unit of one side does the work of more "
-		     "than one of the other; --unit can name one that both "
-		     "have");
+		mind(compare_add(d, NSX_CHECK_UNIT, "1", nsx_arena_printf(d->arena, "%.3g", times)),
+		     NSX_CHECK_FAIL, "a unit of one side does the work of more than one of the "
+		     "other; --unit can name one that both have");
 }
 
 /* Lost kernels would look like idle time. */
@@ -270,13 +255,12 @@ static void compare_losses(struct nsx_diff *d)
 	double share[2];
 	struct nsx_check *c;
 
-	find_answered(d, share);
-	c = add(d, NSX_CHECK_LAUNCHES_RECORDED, say_share(d, share[0]),
-		say_share(d, share[1]));
+	compare_find_answered(d, share);
+	c = compare_add(d, NSX_CHECK_LAUNCHES_RECORDED, say_share(d, share[0]),
+			say_share(d, share[1]));
 	if (fabs(share[1] - share[0]) > LOST)
-		mind(c, NSX_CHECK_WARN, "launches of one side left no GPU work: "
-		     "what was lost, or captured into a graph, looks like idle "
-		     "time");
+		mind(c, NSX_CHECK_WARN, "launches of one side left no GPU work: what was lost, or "
+		     "captured into a graph, looks like idle time");
 }
 
 static double steady_share(const struct nsx_pool *p)
@@ -306,23 +290,21 @@ static void compare_steadiness(struct nsx_diff *d)
 {
 	double before = steady_share(&d->pool[0]);
 	double after = steady_share(&d->pool[1]);
-	struct nsx_check *c = add(d, NSX_CHECK_STEADY_UNITS,
-				  say_share(d, before), say_share(d, after));
+	struct nsx_check *c = compare_add(d, NSX_CHECK_STEADY_UNITS,
+					  say_share(d, before), say_share(d, after));
 
 	if (NSX_MIN(before, after) < 0.5 && !d->whole)
-		mind(c, NSX_CHECK_WARN,
-		     "less than half of the units are steady");
+		mind(c, NSX_CHECK_WARN, "less than half of the units are steady");
 }
 
 static void compare_overhead(struct nsx_diff *d)
 {
 	double before = overhead_share(d, 0), after = overhead_share(d, 1);
-	struct nsx_check *c = add(d, NSX_CHECK_PROFILER_OVERHEAD,
-				  say_share(d, before), say_share(d, after));
+	struct nsx_check *c = compare_add(d, NSX_CHECK_PROFILER_OVERHEAD,
+					  say_share(d, before), say_share(d, after));
 
 	if (fabs(after - before) > PROFILER)
-		mind(c, NSX_CHECK_WARN,
-		     "the profiler itself took more of one side");
+		mind(c, NSX_CHECK_WARN, "the profiler itself took more of one side");
 }
 
 /* Compares clocks on the lane whose clock changed most. */
@@ -335,13 +317,12 @@ static void compare_clocks(struct nsx_diff *d)
 		if (fabs(d->lanes[l].budget.rho - 1) > fabs(b->rho - 1))
 			b = &d->lanes[l].budget;
 	if (b->no_rho) {
-		mind(add(d, NSX_CHECK_CLOCKS, "", ""), NSX_CHECK_WARN,
+		mind(compare_add(d, NSX_CHECK_CLOCKS, "", ""), NSX_CHECK_WARN,
 		     nsx_arena_printf(d->arena, "%s: clocks cannot be told "
 				      "from the kernels", b->no_rho));
 		return;
 	}
-	c = add(d, NSX_CHECK_CLOCKS, "1",
-		nsx_arena_printf(d->arena, "%.4f", b->rho));
+	c = compare_add(d, NSX_CHECK_CLOCKS, "1", nsx_arena_printf(d->arena, "%.4f", b->rho));
 	if (fabs(b->rho - 1) > CLOCKS)
 		mind(c, NSX_CHECK_WARN, "equal kernels do not take the same "
 		     "time: other clocks, or another GPU; lock the clocks");
@@ -364,12 +345,10 @@ static void compare_mhz(struct nsx_diff *d)
 
 	if (isnan(before) || isnan(after))
 		return;
-	c = add(d, NSX_CHECK_MEASURED_CLOCK,
-		nsx_arena_printf(d->arena, "%.0f MHz", before),
-		nsx_arena_printf(d->arena, "%.0f MHz", after));
+	c = compare_add(d, NSX_CHECK_MEASURED_CLOCK, nsx_arena_printf(d->arena, "%.0f MHz", before),
+			nsx_arena_printf(d->arena, "%.0f MHz", after));
 	if (fabs(after / before - 1) > CLOCKS)
-		mind(c, NSX_CHECK_WARN,
-		     "the GPU ran at another clock; lock the clocks");
+		mind(c, NSX_CHECK_WARN, "the GPU ran at another clock; lock the clocks");
 }
 
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
@@ -395,8 +374,7 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 		     NSX_CHECK_WARN, "another version of CUDA");
 	compare_text(d, NSX_CHECK_NSYS, offsetof(struct nsx_side, product_version),
 		     NSX_CHECK_WARN, "another version of nsys recorded it");
-	compare_text(d, NSX_CHECK_TRACED, offsetof(struct nsx_side, traced),
-		     NSX_CHECK_WARN,
+	compare_text(d, NSX_CHECK_TRACED, offsetof(struct nsx_side, traced), NSX_CHECK_WARN,
 		     "other things were traced: their cost differs");
 	compare_text(d, NSX_CHECK_CUDA_GRAPHS, offsetof(struct nsx_side, graph_mode),
 		     NSX_CHECK_WARN, "graphs are used, or traced, otherwise");

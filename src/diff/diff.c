@@ -19,8 +19,7 @@ struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o)
 {
 	struct nsx_side_opts ret = o->side;
 
-	ret.digested = any_digest(&o->captures[0]) ||
-		       any_digest(&o->captures[1]);
+	ret.digested = any_digest(&o->captures[0]) || any_digest(&o->captures[1]);
 	return ret;
 }
 
@@ -40,13 +39,11 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 
 			if (unit == NSX_SIDE_LAUNCH && *side &&
 			    (*side)->nseen &&
-			    (*side)->seen[(*side)->nseen - 1].method ==
-				    NSX_WAY_WINDOW)
+			    (*side)->seen[(*side)->nseen - 1].method == NSX_WAY_WINDOW)
 				continue;
 			nsx_side_free(*side);
 			*side = NULL;
-			if (nsx_side_load(o->captures[s].v[i], &so,
-					  side, err))
+			if (nsx_side_load(o->captures[s].v[i], &so, side, err))
 				return err->rc;
 		}
 	return 0;
@@ -54,8 +51,7 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 
 /* Choosing the unit -------------------------------------------------------------*/
 
-static const struct nsx_seen *find_way(const struct nsx_side *s,
-				       const struct nsx_seen *way)
+static const struct nsx_seen *find_way(const struct nsx_side *s, const struct nsx_seen *way)
 {
 	for (size_t i = 0; i < s->nseen; i++)
 		if (nsx_is_same_way(&s->seen[i], way))
@@ -75,8 +71,7 @@ static bool see_all(const struct nsx_diff *d, const struct nsx_seen *const way[2
 			seen[s][i] = find_way(d->sides[s][i], way[s]);
 			if (!seen[s][i])
 				return false;
-			*ret_score += seen[s][i]->score /
-				      (double)(2 * d->nsides[s]);
+			*ret_score += seen[s][i]->score / (double)(2 * d->nsides[s]);
 		}
 	return true;
 }
@@ -127,8 +122,7 @@ static double *launches_of(const struct nsx_side *s, const struct nsx_lane *lane
 	double *n = nsx_arena_get(a, s->nkernels * sizeof(*n));
 
 	for (size_t i = 0; i < lane->nuses; i++)
-		n[lane->uses[i].kernel] += (double)lane->uses[i].launches /
-					   (double)lane->nunits;
+		n[lane->uses[i].kernel] += (double)lane->uses[i].launches / (double)lane->nunits;
 	return n;
 }
 
@@ -216,8 +210,7 @@ static void pair_gpus(const struct nsx_diff *d, const struct nsx_seen **seen[2])
 /* Launches are comparable only if both sides launch the same kernels. */
 #define SAME_KERNELS 0.9
 
-/* Launches in a loop become units, without being asked for, only if both sides have equally
- * many.
+/* Launches in a loop become units, without being asked for, only if both sides have equally many.
  */
 static bool pairs_launches(const struct nsx_diff *d)
 {
@@ -234,8 +227,7 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 	double score, like = 1;
 
 	for (unsigned s = 0; s < 2; s++)
-		seen[s] = nsx_arena_get(d->arena,
-					d->nsides[s] * sizeof(**seen));
+		seen[s] = nsx_arena_get(d->arena, d->nsides[s] * sizeof(**seen));
 	if (!see_all(d, way, seen, &score))
 		return 0;
 	if (d->digested)
@@ -246,15 +238,12 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 		return 0;
 	for (unsigned s = 0; s < 2; s++)
 		if (nsx_pool_build((const struct nsx_side *const *)d->sides[s],
-				   d->nsides[s], seen[s], d->arena, &pool[s],
-				   err))
+				   d->nsides[s], seen[s], d->arena, &pool[s], err))
 			return err->rc;
 	/* A range's name says that it is the same unit, even if its kernels have changed. */
-	if (way[0]->method != NSX_WAY_NVTX &&
-	    nsx_likeness(&pool[0], &pool[1], &like, err))
+	if (way[0]->method != NSX_WAY_NVTX && nsx_likeness(&pool[0], &pool[1], &like, err))
 		return err->rc;
-	if (score * like <= *best ||
-	    (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
+	if (score * like <= *best || (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
 		return 0;
 	*best = score * like;
 	memcpy(d->pool, pool, sizeof(pool));
@@ -271,19 +260,16 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 
 	for (size_t i = 0; i < before->nseen; i++)
 		for (size_t k = 0; k < after->nseen; k++) {
-			const struct nsx_seen *const way[2] = {
-				&before->seen[i], &after->seen[k]};
+			const struct nsx_seen *const way[2] = {&before->seen[i], &after->seen[k]};
 
-			if (nsx_is_same_way(way[0], way[1]) &&
-			    try_ways(d, way, &best, err))
+			if (nsx_is_same_way(way[0], way[1]) && try_ways(d, way, &best, err))
 				return err->rc;
 		}
 	*ret_found = best >= 0;
 	return 0;
 }
 
-static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
-		      struct nsx_err *err)
+static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side, struct nsx_err *err)
 {
 	const struct nsx_side_opts *o = &d->opts->side;
 	bool is_part = *side->part || o->last >= 0;
@@ -299,11 +285,9 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 	if (o->device >= 0)
 		snprintf(gpu, sizeof(gpu), " on GPU %lld", (long long)o->device);
 	if (side->launches_nothing)
-		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': the "
-				"ranges of that name launch no GPU work, so that "
-				"they are no units of it", side->path);
-	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': it has no %s%s%s",
-			side->path,
+		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': the ranges of that name "
+				"launch no GPU work, so that they are no units of it", side->path);
+	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': it has no %s%s%s", side->path,
 			o->unit != NSX_SIDE_AUTO ?
 				"complete unit of that kind" :
 			is_part ? "complete unit" : "GPU work",
@@ -336,15 +320,14 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' with '%s': no "
 			"%s", d->sides[0][0]->path, d->sides[1][0]->path,
-			d->digested ? "rank has steps on both sides that were "
-				      "found the same way; compare the traces" :
-				      "kind of unit is found in both; try "
-				      "--unit window");
+			d->digested ? "rank has steps on both sides that were found the same way; "
+				      "compare the traces" :
+				      "kind of unit is found in both; try --unit window");
 }
 
 /* Verdict -----------------------------------------------------------------------*/
 
-static bool is_same(const struct nsx_diff *d)
+static bool diff_is_same(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nsides[0]; i++)
 		for (size_t k = 0; k < d->nsides[1]; k++)
@@ -365,8 +348,7 @@ static bool lacks_ranks(const struct nsx_diff *d)
 /* Whether the units are windows, or launches that were not asked for. */
 static bool is_no_unit(const struct nsx_diff *d)
 {
-	return d->whole || (d->method == NSX_WAY_LAUNCH &&
-			    d->opts->side.unit == NSX_SIDE_AUTO);
+	return d->whole || (d->method == NSX_WAY_LAUNCH && d->opts->side.unit == NSX_SIDE_AUTO);
 }
 
 static const char *find_failure(const struct nsx_diff *d)
@@ -381,18 +363,15 @@ static const char *find_failure(const struct nsx_diff *d)
 	if (d->pool[0].seen[0]->nlanes != d->pool[1].seen[0]->nlanes)
 		return "the sides use different numbers of GPUs";
 	if (lacks_ranks(d))
-		return "the sides have different numbers of ranks; --rank "
-		       "compares one of them";
+		return "the sides have different numbers of ranks; --rank compares one of them";
 	return NULL;
 }
 
 /* Sets the verdict of the whole comparison on every lane. */
-static void overrule(struct nsx_diff *d, enum nsx_verdict verdict,
-		     const char *why)
+static void overrule(struct nsx_diff *d, enum nsx_verdict verdict, const char *why)
 {
 	for (size_t l = 0; l <= d->nlanes; l++) {
-		struct nsx_step *s = l < d->nlanes ? &d->lanes[l].change :
-						     &d->job;
+		struct nsx_step *s = l < d->nlanes ? &d->lanes[l].change : &d->job;
 
 		s->verdict = verdict;
 		s->why = why;
@@ -402,8 +381,7 @@ static void overrule(struct nsx_diff *d, enum nsx_verdict verdict,
 	d->why = why;
 }
 
-const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d,
-					 uint32_t *lane)
+const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d, uint32_t *lane)
 {
 	*lane = NSX_NONE;
 	if (d->has_job && d->job.verdict == d->verdict)
@@ -460,8 +438,7 @@ double nsx_change_of(const struct nsx_diff *d)
 
 	if (!d->totals.decides)
 		return c->mean_alone ? c->mean_rel : c->rel;
-	return t[0].span_ns > 0 ?
-		(double)t[1].span_ns / (double)t[0].span_ns - 1 : 0;
+	return t[0].span_ns > 0 ? (double)t[1].span_ns / (double)t[0].span_ns - 1 : 0;
 }
 
 /* Whether another GPU model explains the change, or the lack of one. */
@@ -508,7 +485,7 @@ static void judge_change(struct nsx_diff *d)
 		d->why = c->why;
 }
 
-static void judge(struct nsx_diff *d)
+static void diff_judge(struct nsx_diff *d)
 {
 	const char *failure = find_failure(d);
 
@@ -556,7 +533,7 @@ static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
 	return d->has_job ? nsx_step_measure(d, NSX_NONE, &d->job, err) : 0;
 }
 
-static int compare(struct nsx_diff *d, struct nsx_err *err)
+static int diff_compare(struct nsx_diff *d, struct nsx_err *err)
 {
 	if (find_units(d, err))
 		return err->rc;
@@ -566,13 +543,12 @@ static int compare(struct nsx_diff *d, struct nsx_err *err)
 	    compare_lanes(d, err) || nsx_compare_captures(d, err))
 		return err->rc;
 	nsx_compare_findings(d);
-	d->same = is_same(d);
-	judge(d);
+	d->same = diff_is_same(d);
+	diff_judge(d);
 	return nsx_gates_evaluate(d, err);
 }
 
-int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
-		 struct nsx_err *err)
+int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_diff *d = nsx_arena_get(a, sizeof(*d));
@@ -584,12 +560,11 @@ int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
 	d->nsides[0] = o->captures[0].n;
 	d->nsides[1] = o->captures[1].n;
 	for (unsigned s = 0; s < 2; s++)
-		d->sides[s] = nsx_arena_get(a, d->nsides[s] *
-						       sizeof(*d->sides[s]));
+		d->sides[s] = nsx_arena_get(a, d->nsides[s] * sizeof(*d->sides[s]));
 	for (size_t i = 0; !rc && i < o->ngates; i++)
 		rc = nsx_gate_check(o->gates[i], err);
 	if (!rc)
-		rc = compare(d, err);
+		rc = diff_compare(d, err);
 	if (rc)
 		nsx_diff_free(d);
 	else

@@ -1,9 +1,8 @@
 /* diff.h - compares two sides: what changed, by how much, how surely, and where.
  *
- * nsx_diff_run loads every capture (one trace in memory at a time) and pools the captures
- * of a side. It compares the length of a unit (nsx_step), the parts of a unit (nsx_budget),
- * and the kernels. Figures in nanoseconds are integers, and rows add up to the row above
- * them.
+ * nsx_diff_run loads every capture (one trace in memory at a time) and pools the captures of a
+ * side. It compares the length of a unit (nsx_step), the parts of a unit (nsx_budget), and the
+ * kernels. Figures in nanoseconds are integers, and rows add up to the row above them.
  */
 #ifndef NSX_DIFF_H
 #define NSX_DIFF_H
@@ -44,8 +43,7 @@ struct nsx_noises {
 	double kernels_rel; /* relative noise of any other kernel */
 };
 /* Noise of a kernel that takes before_ns; 0 if not calibrated. */
-double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name,
-			   double before_ns);
+double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name, double before_ns);
 void nsx_noises_done(struct nsx_noises *n);
 
 #define NSX_NOISE 0.02 /* least noise, as a ratio; assumed if nothing was calibrated */
@@ -60,8 +58,7 @@ struct nsx_floor {
 	double at;
 	const char *is;
 };
-static inline void nsx_raise_floor(struct nsx_floor *f, double at,
-				   const char *is)
+static inline void nsx_raise_floor(struct nsx_floor *f, double at, const char *is)
 {
 	if (at > f->at)
 		*f = (struct nsx_floor){at, is};
@@ -246,25 +243,21 @@ void nsx_diff_free(struct nsx_diff *d);
 int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 		       struct nsx_err *err) NSX_CHECKED;
 struct nsx_out_file; /* the subject is a nsx_noises, the detail the options */
-int nsx_noise_write(const struct nsx_out_file *f, FILE *out,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_noise_write(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Whether a file was written by nsx_noise_write. */
 bool nsx_noise_is(const char *path);
 /* Parses "1.5%", which applies to every time, or reads a file of nsx_noise_write. Owner: as
  * above. Errors: NSX_E_USAGE.
  */
-int nsx_noise_read(const char *text, struct nsx_noises *ret,
-		   struct nsx_err *err) NSX_CHECKED;
+int nsx_noise_read(const char *text, struct nsx_noises *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* Relative change of what the verdict is about: the run or a unit. */
 double nsx_change_of(const struct nsx_diff *d);
 /* The step that the verdict is about; *lane: NSX_NONE for a job. */
-const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d,
-					 uint32_t *lane);
+const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d, uint32_t *lane);
 
 /* The first kernel of a row; from the side before if there is one. */
-static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d,
-						      uint32_t row)
+static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d, uint32_t row)
 {
 	unsigned side = d->rows.first[0][row] == NSX_NONE;
 
@@ -283,19 +276,16 @@ static inline bool nsx_is_same_work(const struct nsx_diff *d)
  * digests so that both have one method.
  */
 struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o);
-/* Pools both sides by the kind of unit that suits all captures best. Repetition without
- * names counts only as far as both sides repeat the same kernels. *ret_found: whether there
- * is one.
+/* Pools both sides by the kind of unit that suits all captures best. Repetition without names
+ * counts only as far as both sides repeat the same kernels. *ret_found: whether there is one.
  */
-int nsx_choose_way(struct nsx_diff *d, bool *ret_found,
-		   struct nsx_err *err) NSX_CHECKED;
+int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err) NSX_CHECKED;
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_step *ret, struct nsx_err *err) NSX_CHECKED;
 /* Raises a floor, in ns, to the difference of means between captures of a side and, with
  * `halves`, between halves of a capture. Does nothing if intervals include these.
  */
-void nsx_raise_within(const struct nsx_sample s[2], bool halves,
-		      struct nsx_floor *floor);
+void nsx_raise_within(const struct nsx_sample s[2], bool halves, struct nsx_floor *floor);
 int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
 		     struct nsx_budget *ret, struct nsx_err *err) NSX_CHECKED;
 /* Compares the sides as wholes, once they are loaded. */
@@ -322,8 +312,7 @@ struct nsx_promise {
 };
 enum { NSX_MOST_PROMISES = 16 };
 /* Returns how many; in the order of the first report. */
-size_t nsx_diff_promised(const struct nsx_diff *d,
-			 struct nsx_promise ret[NSX_MOST_PROMISES]);
+size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES]);
 
 /* Checks the syntax of METRIC:[<]+LIMIT, as the command's manual explains it. Errors:
  * NSX_E_USAGE naming the place.

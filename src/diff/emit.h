@@ -12,8 +12,7 @@
  */
 enum nsx_diff_md { NSX_DIFF_PAGE, NSX_DIFF_COMMENT };
 /* Owner: the caller, nsx_buf_done. */
-void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
-		 struct nsx_buf *ret);
+void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what, struct nsx_buf *ret);
 
 /* Writers of files (emit/folder.h). The subject is a struct nsx_diff_output. They write the
  * page, the comment, the page with pictures (without scripts) and the JSON. The JSON file's
@@ -24,14 +23,11 @@ struct nsx_diff_output {
 	struct nsx_diff_tables tables;
 	bool all_rows; /* write all rows of tables/, however many */
 };
-int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err) NSX_CHECKED;
+int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 int nsx_diff_write_comment(const struct nsx_out_file *f, FILE *out,
 			   struct nsx_err *err) NSX_CHECKED;
-int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out,
-			struct nsx_err *err) NSX_CHECKED;
-int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
-			struct nsx_err *err) NSX_CHECKED;
+int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
+int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Writes the folder: diff.md, diff.html, diff.json, tables/. */
 int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 			 unsigned threads, struct nsx_err *err) NSX_CHECKED;
@@ -59,18 +55,14 @@ void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *
 /* Chooses lanes to show: all in order, or the `most` that change most by themselves.
  * Returns how many.
  */
-size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most,
-		      struct nsx_arena *a, uint32_t **ret);
-/* The lane whose rows are shown: the verdict's, or in a job the one that changes most by
- * itself.
- */
+size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most, struct nsx_arena *a, uint32_t **ret);
+/* The lane whose rows are shown: the verdict's, or in a job the one that changes most by itself. */
 uint32_t nsx_shown_lane(const struct nsx_diff *d);
 
 /* Adds a name as a code span, which makes no mention, link or markup. */
 void nsx_add_name(struct nsx_buf *b, const char *name);
 /* Adds the label of a row of kernels, and the label after if it differs. */
-void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row,
-		    struct nsx_arena *a);
+void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row, struct nsx_arena *a);
 const char *nsx_unit_word(const struct nsx_diff *d); /* "range", ... */
 double nsx_level_of(const struct nsx_diff *d); /* level of intervals, in percent */
 

@@ -24,8 +24,7 @@ static const char *const standings[] = {
 	"the same kernel on both sides", "another kernel in its place",
 	"on this side only", "no kernel runs"};
 
-static enum standing standing_of(const struct nsx_diff *d, unsigned side,
-				 uint32_t kernel)
+static enum standing standing_of(const struct nsx_diff *d, unsigned side, uint32_t kernel)
 {
 	uint32_t row = d->rows.row[side][kernel];
 
@@ -36,8 +35,7 @@ static enum standing standing_of(const struct nsx_diff *d, unsigned side,
 
 /* Draws a unit; each column shows what takes most of it. */
 static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d,
-		      unsigned side, const struct nsx_lane *l, double ns_a_column,
-		      double y)
+		      unsigned side, const struct nsx_lane *l, double ns_a_column, double y)
 {
 	double (*share)[NSTANDINGS] = nsx_alloc(COLUMNS, sizeof(*share));
 	unsigned from = 0, was = NSTANDINGS;
@@ -60,8 +58,7 @@ static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d,
 		if (c < COLUMNS && most == was)
 			continue;
 		if (was < NSTANDINGS)
-			nsx_svg_rect(b, colours[was], NSX_SVG_LEFT + from, y,
-				     c - from, ROW - 6);
+			nsx_svg_rect(b, colours[was], NSX_SVG_LEFT + from, y, c - from, ROW - 6);
 		from = c;
 		was = most;
 	}
@@ -75,8 +72,7 @@ static void draw_units(struct nsx_buf *b, const struct nsx_diff *d,
 
 	for (size_t l = 0; l < n; l++)
 		for (unsigned s = 0; s < 2; s++)
-			longest = NSX_MAX(longest, (double)
-				d->pool[s].lanes[lanes[l]].typical_ns);
+			longest = NSX_MAX(longest, (double) d->pool[s].lanes[lanes[l]].typical_ns);
 	nsx_buf_adds(b, "<h2>A typical unit before and after</h2>\n");
 	nsx_svg_open(b, (int)(2 * n * ROW), "kernels of a typical unit of each "
 		     "GPU, before and after");
@@ -88,8 +84,7 @@ static void draw_units(struct nsx_buf *b, const struct nsx_diff *d,
 					       nsx_lane_name(d, lanes[l / 2], a),
 					       l % 2 ? "after" : "before"));
 		nsx_svg_rect(b, "k7", NSX_SVG_LEFT, l * ROW,
-			     COLUMNS * (double)x->typical_ns / longest,
-			     ROW - 6);
+			     COLUMNS * (double)x->typical_ns / longest, ROW - 6);
 		draw_unit(b, d, l % 2, x, longest / COLUMNS, l * ROW);
 	}
 	nsx_svg_close(b);
@@ -129,11 +124,9 @@ static void draw_parts(struct nsx_buf *b, const char *title, const struct part *
 			     y + BAR + 1, x->after_ns * scale, BAR);
 		nsx_svg_label(b, NSX_SVG_LEFT + 6 +
 				      scale * NSX_MAX(x->before_ns, x->after_ns), y + 14,
-			      nsx_arena_printf(a, "%s → %s (%s)",
-					       nsx_text_ns(a, x->before_ns),
+			      nsx_arena_printf(a, "%s → %s (%s)", nsx_text_ns(a, x->before_ns),
 					       nsx_text_ns(a, x->after_ns),
-					       nsx_text_change(a, x->after_ns -
-								  x->before_ns)));
+					       nsx_text_change(a, x->after_ns - x->before_ns)));
 	}
 	nsx_svg_close(b);
 	nsx_svg_legend(b, bars, meanings, ARRAY_LEN(bars));
@@ -173,8 +166,7 @@ static void draw_budget(struct nsx_buf *b, const struct nsx_diff *d, uint32_t la
 				       nsx_lane_name(d, lane, a)), v, n, a);
 }
 
-int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out,
-			struct nsx_err *err)
+int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_diff *d = ((const struct nsx_diff_output *)f->subject)
 					   ->diff;

@@ -6,8 +6,7 @@
 #include "diff/words.h"
 #include "emit/emit.h"
 
-static void add_interval_ms(struct nsx_jsonw *w, const char *key,
-			    const struct nsx_interval *ns)
+static void add_interval_ms(struct nsx_jsonw *w, const char *key, const struct nsx_interval *ns)
 {
 	nsx_jsonw_array(w, key);
 	nsx_jsonw_real(w, NULL, ns->lo / 1e6);
@@ -15,11 +14,9 @@ static void add_interval_ms(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
-		      const struct nsx_step *c)
+static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d, const struct nsx_step *c)
 {
-	bool captures = nsx_enough_captures(c->side[0].ncaptures,
-					    c->side[1].ncaptures);
+	bool captures = nsx_enough_captures(c->side[0].ncaptures, c->side[1].ncaptures);
 	double mean_ns = c->side[1].mean_ns - c->side[0].mean_ns;
 
 	if (d->whole) { /* lengths of captures say nothing */
@@ -30,8 +27,7 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_real(w, "ms", c->shift_ns / 1e6);
 	nsx_jsonw_real(w, "rel", c->rel);
 	add_interval_ms(w, "ci", &c->ci_ns);
-	nsx_jsonw_str(w, "ci_kind",
-		      captures ? "ci_between_captures" : "ci_within_capture");
+	nsx_jsonw_str(w, "ci_kind", captures ? "ci_between_captures" : "ci_within_capture");
 	add_interval_ms(w, "blocks", &c->blocks_ns);
 	nsx_jsonw_real(w, "level", 1 - d->opts->alpha);
 	nsx_jsonw_real(w, "p", c->test.p);
@@ -51,14 +47,12 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 		nsx_jsonw_null(w, "steady_only");
 	if (c->settle > 0)
 		nsx_jsonw_int(w, captures ? "captures_to_settle" :
-					    "units_to_settle",
-			      (int64_t)c->settle);
+					    "units_to_settle", (int64_t)c->settle);
 	nsx_jsonw_end(w);
 }
 
 /* Adds gpu and rank of a lane; NSX_NONE: of all lanes. */
-static void add_lane(struct nsx_jsonw *w, const struct nsx_diff *d,
-		     uint32_t lane)
+static void emit_json_add_lane(struct nsx_jsonw *w, const struct nsx_diff *d, uint32_t lane)
 {
 	if (lane == NSX_NONE)
 		nsx_jsonw_null(w, "gpu");
@@ -70,12 +64,11 @@ static void add_lane(struct nsx_jsonw *w, const struct nsx_diff *d,
 		nsx_jsonw_int(w, "rank", d->lanes[lane].rank);
 }
 
-static void add_spread(struct nsx_jsonw *w, const struct nsx_diff *d,
-		       unsigned side, uint32_t lane,
-		       const struct nsx_spread *s)
+static void emit_json_add_spread(struct nsx_jsonw *w, const struct nsx_diff *d,
+				 unsigned side, uint32_t lane, const struct nsx_spread *s)
 {
 	nsx_jsonw_object(w, NULL);
-	add_lane(w, d, lane);
+	emit_json_add_lane(w, d, lane);
 	nsx_jsonw_int(w, "captures", (int64_t)d->nsides[side]);
 	nsx_jsonw_int(w, "units", (int64_t)s->n);
 	nsx_jsonw_real(w, "median_ms", s->median_ns / 1e6);
@@ -88,19 +81,17 @@ static void add_spread(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_end(w);
 }
 
-static void add_samples(struct nsx_jsonw *w, const struct nsx_diff *d,
-			unsigned side)
+static void add_samples(struct nsx_jsonw *w, const struct nsx_diff *d, unsigned side)
 {
 	nsx_jsonw_array(w, side ? "after" : "before");
 	if (d->has_job)
-		add_spread(w, d, side, NSX_NONE, &d->job.side[side]);
+		emit_json_add_spread(w, d, side, NSX_NONE, &d->job.side[side]);
 	for (uint32_t l = 0; l < d->nlanes; l++)
-		add_spread(w, d, side, l, &d->lanes[l].change.side[side]);
+		emit_json_add_spread(w, d, side, l, &d->lanes[l].change.side[side]);
 	nsx_jsonw_end(w);
 }
 
-static void add_captures(struct nsx_jsonw *w, const struct nsx_diff *d,
-			 unsigned side)
+static void add_captures(struct nsx_jsonw *w, const struct nsx_diff *d, unsigned side)
 {
 	nsx_jsonw_array(w, side ? "after" : "before");
 	for (size_t i = 0; i < d->nsides[side]; i++) {
@@ -118,7 +109,7 @@ static void add_captures(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_end(w);
 }
 
-static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
+static void emit_json_add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 {
 	struct nsx_arena *a = nsx_arena_new();
 
@@ -127,11 +118,10 @@ static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 		const struct nsx_budget *b = &d->lanes[l].budget;
 
 		nsx_jsonw_object(w, NULL);
-		add_lane(w, d, l);
+		emit_json_add_lane(w, d, l);
 		nsx_jsonw_str(w, "name", nsx_lane_name(d, l, a));
 		add_shift(w, d, &d->lanes[l].change);
-		nsx_jsonw_str(w, "verdict",
-			      nsx_verdict_names[d->lanes[l].change.verdict]);
+		nsx_jsonw_str(w, "verdict", nsx_verdict_names[d->lanes[l].change.verdict]);
 		nsx_jsonw_str(w, "why", d->lanes[l].change.why);
 		nsx_jsonw_real(w, "clock.ratio", b->rho);
 		nsx_jsonw_bool(w, "clock.used", !b->no_rho);
@@ -206,8 +196,8 @@ static void add_promises(struct nsx_jsonw *w, const struct nsx_diff *d)
 }
 
 /* t: a row for each of d->findings. */
-static void add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
-			 const struct nsx_table *t)
+static void emit_json_add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
+				   const struct nsx_table *t)
 {
 	size_t at = 0;
 
@@ -225,8 +215,7 @@ static void add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_end(w);
 }
 
-int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
-			struct nsx_err *err)
+int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_diff_output *o = f->subject;
 	const struct nsx_diff *d = o->diff;
@@ -250,10 +239,10 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	add_samples(w, d, 0);
 	add_samples(w, d, 1);
 	nsx_jsonw_end(w);
-	add_lanes(w, d);
+	emit_json_add_lanes(w, d);
 	add_totals(w, d);
 	add_promises(w, d);
-	add_findings(w, d, &t[NSX_DT_FINDINGS]);
+	emit_json_add_findings(w, d, &t[NSX_DT_FINDINGS]);
 	for (unsigned i = 0; i < NSX_NDT; i++)
 		if (t[i].layout->json_rows != NSX_NOT_IN_JSON && i != NSX_DT_FINDINGS)
 			nsx_json_add_table(w, t[i].layout->key, &t[i]);

@@ -61,7 +61,7 @@ static void add_answer(struct page *p)
 }
 
 /* Adds a text of the trace, or `instead` if it is empty. */
-static void add_text(struct nsx_buf *b, const char *text, const char *instead)
+static void emit_md_add_text(struct nsx_buf *b, const char *text, const char *instead)
 {
 	const char *s = *text ? text : instead;
 
@@ -99,10 +99,10 @@ static void add_head(struct page *p)
 	add_paths(p, 1);
 	nsx_buf_adds(&p->b, *before || *after ? " · " : "");
 	if (*before || *after)
-		add_text(&p->b, before, "GPU unknown");
+		emit_md_add_text(&p->b, before, "GPU unknown");
 	if (strcmp(before, after)) {
 		nsx_buf_adds(&p->b, " → ");
-		add_text(&p->b, after, "GPU unknown");
+		emit_md_add_text(&p->b, after, "GPU unknown");
 	}
 	if (!d->whole)
 		add_unit(p);
@@ -111,22 +111,17 @@ static void add_head(struct page *p)
 		add_answer(p);
 }
 
-static void add_step_row(struct page *p, const char *what,
-			 const struct nsx_step *c)
+static void add_step_row(struct page *p, const char *what, const struct nsx_step *c)
 {
 	struct nsx_buf *b = &p->b;
 
-	nsx_buf_printf(b, "| %s | %s | %s | %.1f → %.1f %% | %s | %s | %s to %s "
-			  "| %.3g | %.2f | %.1f %% | %s |\n", what,
-		       nsx_text_ns(p->a, c->side[0].median_ns),
+	nsx_buf_printf(b, "| %s | %s | %s | %.1f → %.1f %% | %s | %s | %s to %s | %.3g | %.2f | "
+			  "%.1f %% | %s |\n", what, nsx_text_ns(p->a, c->side[0].median_ns),
 		       nsx_text_ns(p->a, c->side[1].median_ns),
-		       100 * c->side[0].cv, 100 * c->side[1].cv,
-		       nsx_text_change(p->a, c->shift_ns),
-		       nsx_text_ratio(p->a, c->rel),
-		       nsx_text_change(p->a, c->ci_ns.lo),
+		       100 * c->side[0].cv, 100 * c->side[1].cv, nsx_text_change(p->a, c->shift_ns),
+		       nsx_text_ratio(p->a, c->rel), nsx_text_change(p->a, c->ci_ns.lo),
 		       nsx_text_change(p->a, c->ci_ns.hi), c->test.p,
-		       c->test.a12, 100 * c->floor.at,
-		       nsx_verdict_names[c->verdict]);
+		       c->test.a12, 100 * c->floor.at, nsx_verdict_names[c->verdict]);
 }
 
 /* The reason for the verdict of a lane or, NSX_NONE, of the job. */
@@ -151,8 +146,7 @@ static void add_whys(struct page *p)
 		bool is_told = !why;
 
 		for (size_t k = 0; k < i && !is_told; k++)
-			is_told = why_of(p, of[k]) &&
-				  !strcmp(why_of(p, of[k]), why);
+			is_told = why_of(p, of[k]) && !strcmp(why_of(p, of[k]), why);
 		for (size_t k = i; k < n && !is_told; k++)
 			if (why_of(p, of[k]) && !strcmp(why_of(p, of[k]), why))
 				nsx_buf_printf(&p->b, "%s%s", k > i ? ", " : "- ",
@@ -170,30 +164,25 @@ static void add_steps(struct page *p)
 
 	if (d->whole)
 		return;
-	nsx_buf_printf(&p->b, "| | median before | after | CV | shift | | %.4g %% "
-			      "| p | A12 | noise | verdict |\n|---|---:|---:|"
-			      "---:|---:|---:|---:|---:|---:|---:|---|\n",
-		       nsx_level_of(d));
+	nsx_buf_printf(&p->b, "| | median before | after | CV | shift | | %.4g %% | p | A12 | "
+			      "noise | verdict |\n|---|---:|---:|"
+			      "---:|---:|---:|---:|---:|---:|---:|---|\n", nsx_level_of(d));
 	if (d->has_job)
 		add_step_row(p, "job, slowest rank", &d->job);
 	for (size_t i = 0; i < p->nlanes; i++)
-		add_step_row(p, nsx_lane_name(d, p->lanes[i], p->a),
-			     &d->lanes[p->lanes[i]].change);
+		add_step_row(p, nsx_lane_name(d, p->lanes[i], p->a), &d->lanes[p->lanes[i]].change);
 	if (p->nlanes < d->nlanes)
-		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | | |\n",
-			       d->nlanes - p->nlanes);
-	nsx_buf_adds(&p->b, "\nCV: standard deviation / mean; shift: the median of "
-			    "all differences between a unit after and one before "
-			    "(Hodges-Lehmann), not the difference of the medians; "
-			    "p: how likely such a difference is if both sides are "
-			    "alike (rank test); A12: how often a unit after takes "
-			    "longer than one before; noise: what a change must "
-			    "exceed.\n\n");
+		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | | |\n", d->nlanes - p->nlanes);
+	nsx_buf_adds(&p->b, "\nCV: standard deviation / mean; shift: the median of all differences "
+			    "between a unit after and one before (Hodges-Lehmann), not the "
+			    "difference of the medians; p: how likely such a difference is if both "
+			    "sides are alike (rank test); A12: how often a unit after takes longer "
+			    "than one before; noise: what a change must exceed.\n\n");
 	add_whys(p);
 }
 
 /* Adds steps of an inference engine, which its ranges name. */
-static void add_kinds(struct page *p, const struct nsx_kind_rows *rows)
+static void emit_md_add_kinds(struct page *p, const struct nsx_kind_rows *rows)
 {
 	if (!rows->n)
 		return;
@@ -220,15 +209,13 @@ static void add_kinds(struct page *p, const struct nsx_kind_rows *rows)
 
 static void add_delta(struct page *p, const struct nsx_delta *d)
 {
-	nsx_buf_printf(&p->b, " | %s",
-		       nsx_text_change(p->a, (double)d->delta_ns));
+	nsx_buf_printf(&p->b, " | %s", nsx_text_change(p->a, (double)d->delta_ns));
 }
 
 /* Ends a row with the mean before and its change. */
 static void end_row(struct page *p, const struct nsx_delta *d)
 {
-	nsx_buf_printf(&p->b, " | %s",
-		       nsx_text_ns(p->a, (double)d->before_ns));
+	nsx_buf_printf(&p->b, " | %s", nsx_text_ns(p->a, (double)d->before_ns));
 	add_delta(p, d);
 	nsx_buf_adds(&p->b, " |\n");
 }
@@ -236,8 +223,7 @@ static void end_row(struct page *p, const struct nsx_delta *d)
 /* Rows with smaller changes are only in tables/, unless --top asks for them. */
 #define LEAST 0.01 /* of the share that changes most */
 
-static bool is_shown(const struct page *p, uint32_t lane,
-		     const struct nsx_delta *d)
+static bool is_shown(const struct page *p, uint32_t lane, const struct nsx_delta *d)
 {
 	const struct nsx_budget *x = &p->d->lanes[lane].budget;
 	int64_t most_ns = 0;
@@ -260,24 +246,20 @@ static void add_budgets(struct page *p)
 	const struct nsx_diff *d = p->d;
 
 	add_heading(p, "Where the change of the mean is");
-	nsx_buf_printf(&p->b, "| | mean before | after | change | tail | compute | "
-			      "%scopies | idle |\n"
-			      "|---|---:|---:|---:|---:|---:|---:|%s---:|---:|"
-			      "\n",
+	nsx_buf_printf(&p->b, "| | mean before | after | change | tail | compute | %scopies | idle "
+			      "|\n"
+			      "|---|---:|---:|---:|---:|---:|---:|%s---:|---:|\n",
 		       d->splits_comm ? "transfer | waiting for a rank | " :
-				    "communication | ",
-		       d->splits_comm ? "---:|" : "");
+				    "communication | ", d->splits_comm ? "---:|" : "");
 	for (size_t i = 0; i < p->nlanes; i++) {
 		const struct nsx_budget *x = &d->lanes[p->lanes[i]].budget;
 		const struct nsx_step *c = &d->lanes[p->lanes[i]].change;
 		struct nsx_delta comm = {0, x->part[NSX_SHARE_TRANSFER].delta_ns +
 						    x->part[NSX_SHARE_WAIT].delta_ns};
 
-		nsx_buf_printf(&p->b, "| %s | %s | %s",
-			       nsx_lane_name(d, p->lanes[i], p->a),
+		nsx_buf_printf(&p->b, "| %s | %s | %s", nsx_lane_name(d, p->lanes[i], p->a),
 			       nsx_text_ns(p->a, (double)x->total.before_ns),
-			       nsx_text_ns(p->a, (double)(x->total.before_ns +
-							  x->total.delta_ns)));
+			       nsx_text_ns(p->a, (double)(x->total.before_ns + x->total.delta_ns)));
 		add_delta(p, &x->total);
 		nsx_buf_printf(&p->b, " | %s", d->whole ? "" : nsx_text_change(
 			p->a, (double)x->total.delta_ns - c->shift_ns));
@@ -297,52 +279,44 @@ static void add_budgets(struct page *p)
 static const char *of_lane(const struct page *p, uint32_t lane)
 {
 	return p->d->nlanes > 1 ?
-		       nsx_arena_printf(p->a, " of %s",
-					nsx_lane_name(p->d, lane, p->a)) : "";
+		       nsx_arena_printf(p->a, " of %s", nsx_lane_name(p->d, lane, p->a)) : "";
 }
 
 static void add_clock(struct page *p, const struct nsx_budget *x)
 {
 	if (p->d->digested) {
-		nsx_buf_adds(&p->b, "Digests do not tell the kernels of a step "
-				    "apart: which of them changed, and compute "
-				    "time by range, stand in a comparison of the "
-				    "traces.\n\n");
+		nsx_buf_adds(&p->b, "Digests do not tell the kernels of a step apart: which of "
+				    "them changed, and compute time by range, stand in a "
+				    "comparison of the traces.\n\n");
 		if (p->d->has_job)
-			nsx_buf_adds(&p->b, "Nor do they tell which part of a "
-					    "collective was exposed, so that "
-					    "communication is not split into "
-					    "transfer and waiting for a rank: a "
-					    "comparison of the traces does that; "
-					    "`nsys-explain fleet`, on the digests "
-					    "of one side, tells which rank the "
-					    "others wait for.\n\n");
+			nsx_buf_adds(&p->b, "Nor do they tell which part of a collective was "
+					    "exposed, so that communication is not split into "
+					    "transfer and waiting for a rank: a comparison of the "
+					    "traces does that; `nsys-explain fleet`, on the "
+					    "digests of one side, tells which rank the others wait "
+					    "for.\n\n");
 		return;
 	}
-	nsx_buf_printf(&p->b, "%s on both sides (%.0f %% of the compute time "
-			      "before)",
+	nsx_buf_printf(&p->b, "%s on both sides (%.0f %% of the compute time before)",
 		       nsx_text_n(p->a, x->nequal, "kernel is equal",
 				  "kernels are equal"), 100 * x->rho_share);
 	if (x->no_rho) /* the checks say why */
 		nsx_buf_adds(&p->b, ".\n\n");
 	else
-		nsx_buf_printf(&p->b, "; they take %.4f times as long.\n\n",
-			       x->rho);
+		nsx_buf_printf(&p->b, "; they take %.4f times as long.\n\n", x->rho);
 }
 
 /* Whether changes by overlap are large enough for a column. */
 static bool any_overlap(const struct nsx_budget *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (llabs(x->kernels[i].overlap_ns) >=
-		    llabs(x->kernels[i].d.delta_ns) / 10 + 1)
+		if (llabs(x->kernels[i].overlap_ns) >= llabs(x->kernels[i].d.delta_ns) / 10 + 1)
 			return true;
 	return false;
 }
 
 /* overlaps: overlap has its own column; else it is part of `own`. */
-static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k,
-			   bool overlaps)
+static void emit_md_add_kernel_row(struct page *p, const struct nsx_kernel_row *k, bool overlaps)
 {
 	const struct nsx_diff *d = p->d;
 	struct nsx_buf *b = &p->b;
@@ -354,14 +328,12 @@ static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k,
 	nsx_add_labels(b, d, k->row, p->a);
 	nsx_buf_printf(b, " | %s | %s | %s%s | %s | %s | %s%s%s | %.4g → %.4g | %s "
 			  "|\n", nsx_match_names[d->rows.kind[k->row]],
-		       nsx_text_ns(p->a, (double)k->d.before_ns),
-		       k->significant ? "" : "~ ",
+		       nsx_text_ns(p->a, (double)k->d.before_ns), k->significant ? "" : "~ ",
 		       nsx_text_change(p->a, (double)k->d.delta_ns),
 		       nsx_text_change(p->a, (double)k->count_ns),
 		       nsx_text_change(p->a, (double)k->clock_ns),
 		       nsx_text_change(p->a, (double)(k->own_ns - (overlaps ?
-							k->overlap_ns : 0))),
-		       overlaps ? " | " : "",
+							k->overlap_ns : 0))), overlaps ? " | " : "",
 		       overlaps ? nsx_text_change(p->a, (double)k->overlap_ns) : "",
 		       k->launches[0], k->launches[1], shape);
 }
@@ -372,8 +344,7 @@ static void add_kernels(struct page *p, uint32_t lane)
 	bool overlaps;
 	size_t n = 0;
 
-	while (n < NSX_MIN(x->nkernels, p->kernel_rows) &&
-	       is_shown(p, lane, &x->kernels[n].d))
+	while (n < NSX_MIN(x->nkernels, p->kernel_rows) && is_shown(p, lane, &x->kernels[n].d))
 		n++;
 	if (!p->for_comment)
 		nsx_buf_printf(&p->b, "## Kernels%s\n\n", of_lane(p, lane));
@@ -386,7 +357,7 @@ static void add_kernels(struct page *p, uint32_t lane)
 			      "|---|---|---:|---:|---:|---:|---:|%s---:|---|\n",
 		       overlaps ? " overlap |" : "", overlaps ? "---:|" : "");
 	for (size_t i = 0; i < n; i++)
-		add_kernel_row(p, &x->kernels[i], overlaps);
+		emit_md_add_kernel_row(p, &x->kernels[i], overlaps);
 	nsx_buf_printf(&p->b, "\nMeans of a unit; ~: a change that may be "
 			      "chance%s.\n\n", n < x->nkernels && !p->for_comment ?
 				      "; all rows in `tables/diff_kernels.csv`" :
@@ -394,8 +365,7 @@ static void add_kernels(struct page *p, uint32_t lane)
 }
 
 /* Number of rows of a split to show; 0: none changes. */
-static size_t count_shown(const struct page *p, uint32_t lane,
-			  const struct nsx_split_rows *x)
+static size_t count_shown(const struct page *p, uint32_t lane, const struct nsx_split_rows *x)
 {
 	size_t n = 0;
 
@@ -406,20 +376,17 @@ static size_t count_shown(const struct page *p, uint32_t lane,
 
 static void end_split(struct page *p, bool is_all)
 {
-	nsx_buf_adds(&p->b, is_all || p->for_comment ? "\n" :
-				"\nAll rows are in `tables/`.\n\n");
+	nsx_buf_adds(&p->b, is_all || p->for_comment ? "\n" : "\nAll rows are in `tables/`.\n\n");
 }
 
 static void add_causes(struct page *p, uint32_t lane)
 {
-	const struct nsx_split_rows *x =
-		&p->d->lanes[lane].budget.split[NSX_SPLIT_IDLE];
+	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[NSX_SPLIT_IDLE];
 	size_t n = count_shown(p, lane, x);
 
 	if (!n)
 		return;
-	add_heading(p, nsx_arena_printf(p->a, "Idle time%s by cause",
-					of_lane(p, lane)));
+	add_heading(p, nsx_arena_printf(p->a, "Idle time%s by cause", of_lane(p, lane)));
 	nsx_buf_adds(&p->b, "| cause | of | before | change |\n"
 			    "|---|---|---:|---:|\n");
 	for (size_t i = 0; i < n; i++) {
@@ -435,15 +402,13 @@ static void add_causes(struct page *p, uint32_t lane)
 
 static void add_ranges(struct page *p, uint32_t lane)
 {
-	const struct nsx_split_rows *x =
-		&p->d->lanes[lane].budget.split[NSX_SPLIT_RANGES];
+	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[NSX_SPLIT_RANGES];
 	size_t n = count_shown(p, lane, x);
 
 	if (!n || (n == 1 && !*x->v[0].detail))
 		return;
 	nsx_buf_printf(&p->b, "## Compute time%s by NVTX range of the launch\n\n"
-			      "| range | before | change |\n|---|---:|---:|\n",
-		       of_lane(p, lane));
+			      "| range | before | change |\n|---|---:|---:|\n", of_lane(p, lane));
 	for (size_t i = 0; i < n; i++) {
 		nsx_buf_adds(&p->b, "| ");
 		if (*x->v[i].detail)
@@ -455,7 +420,7 @@ static void add_ranges(struct page *p, uint32_t lane)
 	end_split(p, n == x->n);
 }
 
-static void add_findings(struct page *p)
+static void emit_md_add_findings(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
 
@@ -515,11 +480,11 @@ static void add_failed(struct page *p, const struct nsx_check *c, const char *id
 	nsx_buf_printf(&p->b, "- **%s** %s: %s", nsx_check_names[c->status], id, c->text);
 	if (differs || *c->before) {
 		nsx_buf_adds(&p->b, " (");
-		add_text(&p->b, c->before, "");
+		emit_md_add_text(&p->b, c->before, "");
 	}
 	if (differs) {
 		nsx_buf_adds(&p->b, " → ");
-		add_text(&p->b, c->after, "");
+		emit_md_add_text(&p->b, c->after, "");
 	}
 	nsx_buf_adds(&p->b, differs || *c->before ? ")\n" : "\n");
 }
@@ -530,8 +495,7 @@ static void add_checks(struct page *p)
 	const char *alike = "- alike: ", *unknown = "- not recorded: ";
 	struct nsx_buf list[2] = {{0}, {0}};
 
-	nsx_buf_printf(&p->b, "%sCan they be compared?\n\n",
-		       p->for_comment ? "" : "## ");
+	nsx_buf_printf(&p->b, "%sCan they be compared?\n\n", p->for_comment ? "" : "## ");
 	for (size_t i = 0; i < d->nchecks; i++) {
 		const struct nsx_check *c = &d->checks[i];
 		const char *id = say_check(p, c);
@@ -540,7 +504,7 @@ static void add_checks(struct page *p)
 			add_failed(p, c, id);
 		} else if (*c->before || *c->after) {
 			nsx_buf_printf(&list[0], "%s%s ", alike, id);
-			add_text(&list[0], c->after, "");
+			emit_md_add_text(&list[0], c->after, "");
 			alike = ", ";
 		} else {
 			nsx_buf_printf(&list[1], "%s%s", unknown, id);
@@ -553,9 +517,8 @@ static void add_checks(struct page *p)
 		nsx_buf_done(&list[i]);
 	}
 	if (!nsx_enough_captures(d->nsides[0], d->nsides[1]))
-		nsx_buf_adds(&p->b, "- fewer than 3 captures a side: how much "
-				    "runs of the same code differ is not known "
-				    "from these\n");
+		nsx_buf_adds(&p->b, "- fewer than 3 captures a side: how much runs of the same "
+				    "code differ is not known from these\n");
 	nsx_buf_adds(&p->b, "\n");
 }
 
@@ -573,8 +536,7 @@ static void fit_comment(struct nsx_buf *b)
 			"all of it is in diff.md.\n");
 }
 
-void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
-		 struct nsx_buf *ret)
+void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what, struct nsx_buf *ret)
 {
 	bool for_comment = what == NSX_DIFF_COMMENT;
 	struct page p = {.d = d, .a = nsx_arena_new(),
@@ -590,13 +552,13 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 	add_gates(&p);
 	if (!for_comment)
 		add_steps(&p);
-	add_kinds(&p, &p.kinds);
+	emit_md_add_kinds(&p, &p.kinds);
 	if (!d->whole || !d->totals.known) /* else it stands above */
 		add_budgets(&p);
 	add_causes(&p, lane);
 	if (!for_comment)
 		add_ranges(&p, lane);
-	add_findings(&p);
+	emit_md_add_findings(&p);
 	if (for_comment)
 		nsx_buf_adds(&p.b, "<details><summary>Kernels, intervals, "
 				   "comparability</summary>\n\n");
@@ -624,14 +586,12 @@ static int write_text(const struct nsx_out_file *f, enum nsx_diff_md what,
 	return nsx_stopped(err);
 }
 
-int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err)
+int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	return write_text(f, NSX_DIFF_PAGE, out, err);
 }
 
-int nsx_diff_write_comment(const struct nsx_out_file *f, FILE *out,
-			   struct nsx_err *err)
+int nsx_diff_write_comment(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	return write_text(f, NSX_DIFF_COMMENT, out, err);
 }

@@ -1,8 +1,7 @@
-/* findings.c - pairs findings of both sides by key, and finds those that may cause the
- * change.
+/* findings.c - pairs findings of both sides by key, and finds those that may cause the change.
  *
- * Captures of different lengths are compared by shares of the judged window. A difference
- * below one percentage point is no change.
+ * Captures of different lengths are compared by shares of the judged window. A difference below one
+ * percentage point is no change.
  */
 #include <math.h>
 #include <string.h>
@@ -21,19 +20,17 @@ find(const struct nsx_side *s, const struct nsx_side_finding *like)
 	return NULL;
 }
 
-static bool is_changed(const struct nsx_side_finding *x,
-		       const struct nsx_side_finding *y)
+static bool is_changed(const struct nsx_side_finding *x, const struct nsx_side_finding *y)
 {
 	return x->severity != y->severity || isnan(x->share) != isnan(y->share) ||
 	       fabs(x->share - y->share) >= A_POINT;
 }
 
-static void add(struct nsx_diff *d, enum nsx_appearance change,
-		const struct nsx_side_finding *before,
-		const struct nsx_side_finding *after)
+static void findings_add(struct nsx_diff *d, enum nsx_appearance change,
+			 const struct nsx_side_finding *before,
+			 const struct nsx_side_finding *after)
 {
-	d->findings[d->nfindings++] =
-		(struct nsx_finding_row){change, before, after};
+	d->findings[d->nfindings++] = (struct nsx_finding_row){change, before, after};
 }
 
 void nsx_compare_findings(struct nsx_diff *d)
@@ -44,15 +41,15 @@ void nsx_compare_findings(struct nsx_diff *d)
 	d->findings = nsx_arena_get(d->arena, most * sizeof(*d->findings));
 	for (size_t i = 0; i < a->nfindings; i++)
 		if (!find(b, &a->findings[i]))
-			add(d, NSX_APPEARED, NULL, &a->findings[i]);
+			findings_add(d, NSX_APPEARED, NULL, &a->findings[i]);
 	for (size_t i = 0; i < b->nfindings; i++)
 		if (!find(a, &b->findings[i]))
-			add(d, NSX_GONE, &b->findings[i], NULL);
+			findings_add(d, NSX_GONE, &b->findings[i], NULL);
 	for (size_t i = 0; i < a->nfindings; i++) {
 		const struct nsx_side_finding *x = find(b, &a->findings[i]);
 
 		if (x && is_changed(x, &a->findings[i]))
-			add(d, NSX_CHANGED_FINDING, x, &a->findings[i]);
+			findings_add(d, NSX_CHANGED_FINDING, x, &a->findings[i]);
 	}
 }
 
@@ -80,8 +77,8 @@ static double towards(const struct nsx_budget *x, enum nsx_share share)
  * kernel's in compute, a late host's wherever the GPU or another rank waits. For other
  * findings this is not known.
  */
-static double most_of(const struct nsx_diff *d, const struct nsx_budget *x,
-		      enum nsx_category category)
+static double findings_most_of(const struct nsx_diff *d, const struct nsx_budget *x,
+			       enum nsx_category category)
 {
 	switch (category) {
 	case NSX_CAT_COMPUTE:
@@ -110,11 +107,10 @@ static double explain(const struct nsx_diff *d, const struct nsx_budget *x,
 	double more_ns;
 
 	*ret = (struct nsx_cause_row){f, cost_of(f->before, mean_ns),
-				      cost_of(f->after,
-					      mean_ns + x->total.delta_ns)};
+				      cost_of(f->after, mean_ns + x->total.delta_ns)};
 	more_ns = ret->after_ns - ret->before_ns;
 	return isnan(more_ns) || !f->after || f->after->is_minor ? 0 :
-		NSX_MIN(more_ns, most_of(d, x, f->after->category));
+		NSX_MIN(more_ns, findings_most_of(d, x, f->after->category));
 }
 
 bool nsx_is_comparable(const struct nsx_diff *d)
@@ -133,8 +129,7 @@ size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 	double explained[NSX_MOST_CAUSES + 1] = {0};
 	size_t n = 0;
 
-	if (d->whole || !nsx_is_comparable(d) ||
-	    change_ns < NSX_NOISE * (double)x->total.before_ns)
+	if (d->whole || !nsx_is_comparable(d) || change_ns < NSX_NOISE * (double)x->total.before_ns)
 		return 0;
 	for (size_t i = 0; i < d->nfindings; i++) {
 		struct nsx_cause_row c;

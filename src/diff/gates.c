@@ -29,10 +29,9 @@ enum metric { /* enum nsx_noise_metric, then those without known noise */
 	LAUNCHES = NSX_METRIC_LAUNCHES, KERNEL, MEM_PEAK, NMETRICS
 };
 
-static const char *name_of(enum metric m)
+static const char *gates_name_of(enum metric m)
 {
-	return m == KERNEL ? "kernel" : m == MEM_PEAK ? "mem_peak" :
-							nsx_metric_names[m];
+	return m == KERNEL ? "kernel" : m == MEM_PEAK ? "mem_peak" : nsx_metric_names[m];
 }
 
 /* Kind of a metric's values. Every limit may be in %; a count takes no other unit. */
@@ -77,12 +76,10 @@ struct gate {
 
 static int fail(const char *expr, const char *what, struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_USAGE, "cannot use the gate '%s': %s", expr,
-			what);
+	return nsx_fail(err, NSX_E_USAGE, "cannot use the gate '%s': %s", expr, what);
 }
 
-static int read_limit(const char *expr, const char *s, struct gate *ret,
-		      struct nsx_err *err)
+static int read_limit(const char *expr, const char *s, struct gate *ret, struct nsx_err *err)
 {
 	static const char *const needed[] = {
 		[COUNT] = "a count takes no unit but %",
@@ -94,8 +91,7 @@ static int read_limit(const char *expr, const char *s, struct gate *ret,
 	ret->proven = *s == '<';
 	s += ret->proven;
 	if (*s != '+' && *s != '-')
-		return fail(expr, "a limit begins with + or -, as in step:+3%",
-			    err);
+		return fail(expr, "a limit begins with + or -, as in step:+3%", err);
 	ret->limit = strtod(s, &end);
 	if (end == s || !isfinite(ret->limit))
 		return fail(expr, "the limit is no number", err);
@@ -107,32 +103,28 @@ static int read_limit(const char *expr, const char *s, struct gate *ret,
 	if (!*end && (measure == COUNT || ret->limit == 0))
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (units[i].measure == measure &&
-		    !strcmp(end, units[i].name)) {
+		if (units[i].measure == measure && !strcmp(end, units[i].name)) {
 			ret->limit *= units[i].factor;
 			return 0;
 		}
 	return fail(expr, needed[measure], err);
 }
 
-static int read_regex(const char *expr, const char **s, struct gate *ret,
-		      struct nsx_err *err)
+static int read_regex(const char *expr, const char **s, struct gate *ret, struct nsx_err *err)
 {
 	const char *end = **s == '/' ? strstr(*s + 1, "/:") : NULL;
 	struct nsx_regex *re;
 	size_t n;
 
 	if (!end)
-		return fail(expr, "kernels are named as in kernel:/REGEX/:+10%",
-			    err);
+		return fail(expr, "kernels are named as in kernel:/REGEX/:+10%", err);
 	n = (size_t)(end - *s - 1);
 	if (n >= sizeof(ret->regex))
 		return fail(expr, "the pattern is too long", err);
 	memcpy(ret->regex, *s + 1, n);
 	ret->regex[n] = '\0';
 	if (nsx_regex_new(ret->regex, &re, err))
-		return nsx_wrap(err, "cannot use the pattern of the gate '%s'",
-				expr);
+		return nsx_wrap(err, "cannot use the pattern of the gate '%s'", expr);
 	nsx_regex_free(re);
 	*s = end + 2;
 	return 0;
@@ -145,19 +137,17 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 
 	*ret = (struct gate){.metric = STEP};
 	if (!expr[n])
-		return fail(expr, "it needs a metric, a colon and a limit, as "
-				  "in step:+3%", err);
+		return fail(expr, "it needs a metric, a colon and a limit, as in step:+3%", err);
 	for (enum metric m = STEP; m < NMETRICS; m++) {
-		if (strlen(name_of(m)) != n || strncmp(name_of(m), expr, n) != 0)
+		if (strlen(gates_name_of(m)) != n || strncmp(gates_name_of(m), expr, n) != 0)
 			continue;
 		ret->metric = m;
 		if (m == KERNEL && read_regex(expr, &s, ret, err))
 			return err->rc;
 		return read_limit(expr, s, ret, err);
 	}
-	return fail(expr, "there is no such metric; there are step, step.p95, "
-			  "step.mean, compute, comm, copy, idle, "
-			  "kernel:/REGEX/, launches and mem_peak", err);
+	return fail(expr, "there is no such metric; there are step, step.p95, step.mean, compute, "
+			  "comm, copy, idle, kernel:/REGEX/, launches and mem_peak", err);
 }
 
 int nsx_gate_check(const char *expr, struct nsx_err *err)
@@ -198,14 +188,13 @@ static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
 	}
 }
 
-static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit,
-		      const void *ctx)
+static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit, const void *ctx)
 {
 	return ((const int64_t *)ctx)[unit];
 }
 
 /* Compiles a pattern that was checked when the gate was read. */
-static struct nsx_regex *compile(const char *regex)
+static struct nsx_regex *gates_compile(const char *regex)
 {
 	struct nsx_regex *re;
 	struct nsx_err err;
@@ -217,8 +206,7 @@ static struct nsx_regex *compile(const char *regex)
 
 /* Sums the credit of matching kernels by unit. */
 static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
-			 const char *regex, struct nsx_arena *a, int64_t **ret,
-			 struct nsx_err *err)
+			 const char *regex, struct nsx_arena *a, int64_t **ret, struct nsx_err *err)
 {
 	struct nsx_regex *re;
 	bool *matches;
@@ -226,7 +214,7 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 	if (!nsx_new_array(matches, a, p->nkernels, "kernels", err) ||
 	    !nsx_new_array(*ret, a, l->nunits, "units", err))
 		return err->rc;
-	re = compile(regex);
+	re = gates_compile(regex);
 	for (uint32_t k = 0; k < p->nkernels; k++)
 		matches[k] = nsx_regex_matches(re, p->kernels[k].name);
 	nsx_regex_free(re);
@@ -239,7 +227,7 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 /* A pattern that matches nothing is more likely misspelt than fulfilled. */
 static bool matches_any(const struct nsx_diff *d, const char *regex)
 {
-	struct nsx_regex *re = compile(regex);
+	struct nsx_regex *re = gates_compile(regex);
 	bool any = false;
 
 	for (unsigned s = 0; s < 2; s++)
@@ -257,25 +245,22 @@ static int sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
 	int64_t *v;
 
 	if (g->metric != KERNEL)
-		return nsx_pool_figures(p, lane, part_of, &g->metric, a, ret,
-					err);
+		return nsx_pool_figures(p, lane, part_of, &g->metric, a, ret, err);
 	if (match_kernels(p, &p->lanes[lane], g->regex, a, &v, err))
 		return err->rc;
 	return nsx_pool_figures(p, lane, listed, v, a, ret, err);
 }
 
 /* Calibrated noise of a gate's metric; 0 if not calibrated. */
-static double noise_of(const struct nsx_diff *d, const struct gate *g,
-		       double before)
+static double noise_of(const struct nsx_diff *d, const struct gate *g, double before)
 {
 	const struct nsx_noises *n = &d->opts->noise;
 	struct nsx_regex *re;
 	double sum = 0;
 
 	if (g->metric != KERNEL)
-		return NSX_MAX(n->of[g->metric].abs,
-			       n->of[g->metric].rel * before);
-	re = compile(g->regex);
+		return NSX_MAX(n->of[g->metric].abs, n->of[g->metric].rel * before);
+	re = gates_compile(g->regex);
 	for (size_t i = 0; i < n->nkernels; i++)
 		if (nsx_regex_matches(re, n->kernels[i].name))
 			sum += n->kernels[i].abs_ns;
@@ -284,14 +269,12 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g,
 }
 
 static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
-		       const struct gate *g, const struct nsx_sample s[2],
-		       struct measured *m)
+		       const struct gate *g, const struct nsx_sample s[2], struct measured *m)
 {
 	bool p95 = g->metric == STEP_P95;
 
 	if (g->metric != LAUNCHES)
-		nsx_raise_floor(&m->floor, NSX_NOISE * m->before,
-				nsx_unmeasured);
+		nsx_raise_floor(&m->floor, NSX_NOISE * m->before, nsx_unmeasured);
 	nsx_raise_floor(&m->floor, noise_of(d, g, m->before), nsx_calibrated);
 	/* A drift lengthens a step's tail as much as its median. */
 	if (p95 && c->floor.at > c->noise)
@@ -316,8 +299,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 		if (!nsx_new_array(v, a, s[i].n, "units", err))
 			return err->rc;
 		memcpy(v, s[i].v, s[i].n * sizeof(*v));
-		of[i] = p95 ? nsx_quantile(v, s[i].n, 0.95) :
-			      nsx_mean(v, s[i].n);
+		of[i] = p95 ? nsx_quantile(v, s[i].n, 0.95) : nsx_mean(v, s[i].n);
 	}
 	ret->n = NSX_MIN(s[0].n, s[1].n);
 	ret->before = of[0];
@@ -325,8 +307,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 	ret->mean_rel = ret->mean = NAN;
 	ret->floor = (struct nsx_floor){0, "it is none"};
 	find_floor(d, c, g, s, ret);
-	return nsx_bootstrap(&s[1], &s[0],
-			     p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN,
+	return nsx_bootstrap(&s[1], &s[0], p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN,
 			     d->opts->alpha, d->opts->seed, &ret->ci, err);
 }
 
@@ -342,7 +323,7 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 		c->side[1].mean_ns - c->side[0].mean_ns};
 }
 
-static void measure_mean(const struct nsx_step *c, struct measured *ret)
+static void gates_measure_mean(const struct nsx_step *c, struct measured *ret)
 {
 	*ret = (struct measured){
 		c->side[0].mean_ns, c->side[1].mean_ns - c->side[0].mean_ns,
@@ -388,8 +369,7 @@ static const char *say_other_gpu(const struct nsx_diff *d)
 }
 
 /* Decides by the whole run, and by its verdict in place of an interval. */
-static void decide_by_totals(const struct nsx_diff *d, const struct gate *g,
-			     struct nsx_gate_row *r)
+static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, struct nsx_gate_row *r)
 {
 	double before = (double)d->totals.side[0].span_ns;
 	double change = (double)d->totals.side[1].span_ns - before;
@@ -434,8 +414,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		undecided(r, say_other_gpu(d));
 	} else if (m->n < MIN_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
-	} else if (r->lo > r->limit &&
-		   m->change - NSX_MIN(g->limit * of, 0) > m->floor.at) {
+	} else if (r->lo > r->limit && m->change - NSX_MIN(g->limit * of, 0) > m->floor.at) {
 		r->result = NSX_GATE_FAIL;
 	} else if (r->hi < r->limit || (r->hi <= r->limit && r->lo == r->hi)) {
 		r->result = NSX_GATE_PASS;
@@ -477,11 +456,9 @@ static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
 }
 
 static int evaluate_lane(struct nsx_diff *d, uint32_t lane,
-			 const struct gate *g, struct nsx_gate_row *ret,
-			 struct nsx_err *err)
+			 const struct gate *g, struct nsx_gate_row *ret, struct nsx_err *err)
 {
-	const struct nsx_step *c = lane == NSX_NONE ? &d->job :
-						 &d->lanes[lane].change;
+	const struct nsx_step *c = lane == NSX_NONE ? &d->job : &d->lanes[lane].change;
 	struct nsx_arena *a = nsx_arena_new();
 	struct measured m;
 	int rc = 0;
@@ -489,7 +466,7 @@ static int evaluate_lane(struct nsx_diff *d, uint32_t lane,
 	if (g->metric == STEP)
 		measure_step(c, &m);
 	else if (g->metric == STEP_MEAN)
-		measure_mean(c, &m);
+		gates_measure_mean(c, &m);
 	else
 		rc = measure_figure(d, lane, g, a, &m, err);
 	if (!rc)
@@ -514,8 +491,7 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 		if (measure_memory(d, &m))
 			decide(d, &g, &m, ret);
 		else
-			undecided(ret, "memory usage was not traced on both "
-				       "sides");
+			undecided(ret, "memory usage was not traced on both sides");
 		return 0;
 	}
 	if (g.metric == KERNEL && d->digested) {

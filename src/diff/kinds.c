@@ -10,8 +10,7 @@
 enum { FEWEST = 5, /* steps on each side; with fewer the median says nothing */
        MOST = 3 }; /* sizes that a sentence names */
 
-int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
-			struct nsx_err *err)
+int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r, struct nsx_err *err)
 {
 	const struct nsx_section *steps = nsx_report_section(r, "steps");
 	const struct nsx_table *t = steps && steps->status == NSX_S_ANSWERED ?
@@ -24,8 +23,7 @@ int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
 		const char *size = nsx_table_text(t, s->nkinds, "size");
 
 		s->kinds[s->nkinds] = (struct nsx_side_kind){
-			.kind = nsx_arena_strdup(s->arena, nsx_table_text(t, s->nkinds,
-									  "kind")),
+			.kind = nsx_arena_strdup(s->arena, nsx_table_text(t, s->nkinds, "kind")),
 			.size = nsx_arena_strdup(s->arena, size ?: ""),
 			.count = nsx_to_i64(nsx_table_number(t, s->nkinds, "count")),
 			.p50_ms = nsx_table_number(t, s->nkinds, "p50_ms")};

@@ -18,8 +18,7 @@ struct nsx_kind_rows { /* ordered by kind and size; rows found only after come l
 	struct nsx_kind_row *v;
 	size_t n;
 };
-/* Collects the rows; none if all steps are alike, as the unit already tells them. Owner:
- * arena a.
+/* Collects the rows; none if all steps are alike, as the unit already tells them. Owner: arena a.
  */
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a);
 /* Change of the median as a ratio; NAN: too few steps on a side. */

@@ -20,7 +20,7 @@ struct lines {
 };
 
 /* Parses a line without its end. False: it is malformed. */
-static bool parse(char *text, struct nsx_arena *a, struct line *ret)
+static bool ledger_parse(char *text, struct nsx_arena *a, struct line *ret)
 {
 	char *rest = text, *end, *key = strsep(&rest, "\t");
 	double promised, won;
@@ -41,8 +41,8 @@ static bool parse(char *text, struct nsx_arena *a, struct line *ret)
 	return ret->kept || !strcmp(end + 1, "not kept");
 }
 
-static int read_file(const char *path, struct nsx_arena *a, struct lines *all,
-		     struct nsx_err *err)
+static int ledger_read_file(const char *path, struct nsx_arena *a, struct lines *all,
+			    struct nsx_err *err)
 {
 	FILE *f = fopen(path, "re");
 	size_t size = 0, number = 0;
@@ -59,26 +59,23 @@ static int read_file(const char *path, struct nsx_arena *a, struct lines *all,
 		if (all->n == MOST_LINES)
 			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the ledger '%s': "
 				      "more than %d lines", path, MOST_LINES);
-		else if (nsx_grow(&all->v, &all->cap, all->n + 1, sizeof(*all->v),
-				  "ledger", err))
+		else if (nsx_grow(&all->v, &all->cap, all->n + 1, sizeof(*all->v), "ledger", err))
 			rc = err->rc;
-		else if (!parse(text, a, &all->v[all->n++]))
-			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the ledger '%s': "
-				      "line %zu is not as verify --ledger writes it",
-				      path, number);
+		else if (!ledger_parse(text, a, &all->v[all->n++]))
+			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the ledger '%s': line %zu is "
+				      "not as verify --ledger writes it", path, number);
 	}
 	free(text);
 	(void)fclose(f);
 	return rc;
 }
 
-int nsx_ledger_append(const char *path, const struct nsx_promise *v, size_t n,
-		      struct nsx_err *err)
+int nsx_ledger_append(const char *path, const struct nsx_promise *v, size_t n, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	struct nsx_arena *a = nsx_arena_new();
 	struct lines old = {0};
-	int rc = access(path, F_OK) ? 0 : read_file(path, a, &old, err), fd;
+	int rc = access(path, F_OK) ? 0 : ledger_read_file(path, a, &old, err), fd;
 
 	free(old.v);
 	nsx_arena_free(a);
@@ -108,7 +105,7 @@ int nsx_ledger_sum(const char *const *paths, size_t npaths, struct nsx_arena *a,
 
 	*ret_n = 0;
 	for (size_t i = 0; !rc && i < npaths; i++)
-		rc = read_file(paths[i], a, &all, err);
+		rc = ledger_read_file(paths[i], a, &all, err);
 	if (!rc && !nsx_new_array(*ret, a, all.n, "ledger", err))
 		rc = err->rc;
 	if (!rc)

@@ -21,7 +21,6 @@ struct nsx_ledger_row { /* promises of one kind of finding */
  * file and line, NSX_E_IO.
  */
 int nsx_ledger_sum(const char *const *paths, size_t npaths, struct nsx_arena *a,
-		   struct nsx_ledger_row **ret, size_t *ret_n,
-		   struct nsx_err *err) NSX_CHECKED;
+		   struct nsx_ledger_row **ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -21,8 +21,7 @@ struct work {
 
 static const struct nsx_kernel *kernel(const struct work *w, uint32_t i)
 {
-	return i < w->n[0] ? &w->pool[0]->kernels[i] :
-			     &w->pool[1]->kernels[i - w->n[0]];
+	return i < w->n[0] ? &w->pool[0]->kernels[i] : &w->pool[1]->kernels[i - w->n[0]];
 }
 
 static uint32_t lead(const struct work *w, uint32_t i)
@@ -33,7 +32,7 @@ static uint32_t lead(const struct work *w, uint32_t i)
 }
 
 /* Joins two rows. The lesser number leads, so a row is named after its first kernel before. */
-static void join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
+static void match_join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
 {
 	uint32_t x = lead(w, i), y = lead(w, k);
 	uint32_t first = NSX_MIN(x, y);
@@ -43,7 +42,7 @@ static void join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
 	w->matched[i] = w->matched[k] = true;
 }
 
-static int count_launches(struct work *w, struct nsx_err *err)
+static int match_count_launches(struct work *w, struct nsx_err *err)
 {
 	w->all = w->n[0] + w->n[1];
 	if (nsx_new_arrays(w->a, w->all, "kernels", err, w->leader, w->kind,
@@ -59,13 +58,10 @@ static int count_launches(struct work *w, struct nsx_err *err)
 			const struct nsx_lane *x = &w->pool[s]->lanes[l];
 
 			for (size_t i = 0; i < x->nuses; i++) {
-				uint32_t k = x->uses[i].kernel +
-					     (s ? w->n[0] : 0);
+				uint32_t k = x->uses[i].kernel + (s ? w->n[0] : 0);
 
 				w->used[k] = true;
-				w->launches[k] +=
-					(double)x->uses[i].launches /
-					(double)x->nunits;
+				w->launches[k] += (double)x->uses[i].launches / (double)x->nunits;
 			}
 		}
 	return 0;
@@ -80,8 +76,7 @@ struct key {
 
 NSX_ORDER(cmp_keys, struct key, TEXT(text), UP(at));
 
-static double launches_in(const struct work *w, const struct key *v, size_t n,
-			  bool after)
+static double launches_in(const struct work *w, const struct key *v, size_t n, bool after)
 {
 	double sum = 0;
 
@@ -94,8 +89,8 @@ static double launches_in(const struct work *w, const struct key *v, size_t n,
 /* Whether kernels of one text are one row: both sides have some. For a range, both sides
  * also launch them about as often.
  */
-static bool belong_together(const struct work *w, const struct key *v, size_t n,
-			    enum nsx_match kind)
+static bool match_belong_together(const struct work *w, const struct key *v, size_t n,
+				  enum nsx_match kind)
 {
 	double x = launches_in(w, v, n, false), y = launches_in(w, v, n, true);
 
@@ -105,8 +100,7 @@ static bool belong_together(const struct work *w, const struct key *v, size_t n,
 }
 
 /* Joins unmatched kernels of both sides that share a text; `text` is its offset in a kernel. */
-static int join_by(struct work *w, size_t text, enum nsx_match kind,
-		   struct nsx_err *err)
+static int join_by(struct work *w, size_t text, enum nsx_match kind, struct nsx_err *err)
 {
 	struct key *v;
 	size_t n = 0;
@@ -114,18 +108,17 @@ static int join_by(struct work *w, size_t text, enum nsx_match kind,
 	if (!nsx_new_array(v, w->a, w->all, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < w->all; i++) {
-		const char *s = *(const char *const *)(
-			(const char *)kernel(w, i) + text);
+		const char *s = *(const char *const *)((const char *)kernel(w, i) + text);
 
 		if (w->used[i] && !w->matched[i] && *s)
 			v[n++] = (struct key){s, i};
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_keys);
 	NSX_EACH_RUN(i, next, n, !strcmp(v[i].text, v[next].text)) {
-		if (!belong_together(w, v + i, next - i, kind))
+		if (!match_belong_together(w, v + i, next - i, kind))
 			continue;
 		for (size_t k = i + 1; k < next; k++)
-			join(w, v[i].at, v[k].at, kind);
+			match_join(w, v[i].at, v[k].at, kind);
 	}
 	return 0;
 }
@@ -136,7 +129,7 @@ static void join_exact(struct work *w)
 		int c = nsx_kernel_cmp(kernel(w, i), kernel(w, w->n[0] + k));
 
 		if (!c && w->used[i] && w->used[w->n[0] + k]) {
-			join(w, i, w->n[0] + k, NSX_M_EXACT);
+			match_join(w, i, w->n[0] + k, NSX_M_EXACT);
 			w->partner[i] = w->n[0] + k;
 			w->partner[w->n[0] + k] = i;
 		}
@@ -158,9 +151,7 @@ static void mark_alone(const struct work *w, size_t lane, bool *is_on, bool *is_
 			is_on[l->uses[i].kernel + (s ? w->n[0] : 0)] = true;
 	}
 	for (uint32_t i = 0; i < w->all; i++)
-		is_alone[i] = is_on[i] &&
-			      (w->partner[i] == NSX_NONE ||
-			       !is_on[w->partner[i]]);
+		is_alone[i] = is_on[i] && (w->partner[i] == NSX_NONE || !is_on[w->partner[i]]);
 }
 
 /* Joins kernels of one name that a GPU no longer runs and now runs. This also holds if
@@ -172,8 +163,7 @@ static void join_on(struct work *w, const bool *is_alone)
 		const char *name = kernel(w, i)->name;
 		uint32_t before = NSX_NONE, after = NSX_NONE;
 
-		for (next = i; next < w->n[0] && !strcmp(kernel(w, next)->name, name);
-		     next++)
+		for (next = i; next < w->n[0] && !strcmp(kernel(w, next)->name, name); next++)
 			before = is_alone[next] ? NSX_MIN(before, next) : before;
 		while (k < w->all && strcmp(kernel(w, k)->name, name) < 0)
 			k++;
@@ -183,10 +173,10 @@ static void join_on(struct work *w, const bool *is_alone)
 			continue;
 		for (uint32_t x = i; x < next; x++)
 			if (is_alone[x])
-				join(w, before, x, NSX_M_SHAPE);
+				match_join(w, before, x, NSX_M_SHAPE);
 		for (uint32_t x = k; x < end; x++)
 			if (is_alone[x])
-				join(w, before, x, NSX_M_SHAPE);
+				match_join(w, before, x, NSX_M_SHAPE);
 	}
 }
 
@@ -284,14 +274,13 @@ static int join_blocks(struct work *w, const struct sequence *x,
 	for (size_t i = 0; i <= npairs; i++) {
 		const struct block *b = &blocks[i];
 
-		if (!b->n[0] || !b->n[1] || b->n[0] > MOST_IN_BLOCK ||
-		    b->n[1] > MOST_IN_BLOCK)
+		if (!b->n[0] || !b->n[1] || b->n[0] > MOST_IN_BLOCK || b->n[1] > MOST_IN_BLOCK)
 			continue;
 		/* If both sides have equally many, each matches the one in its place. */
 		for (unsigned s = 0; s < 2; s++)
 			for (size_t k = 0; k < b->n[s]; k++)
-				join(w, b->v[0][b->n[0] == b->n[1] ? k : 0],
-				     b->v[s][k], NSX_M_VARIANT);
+				match_join(w, b->v[0][b->n[0] == b->n[1] ? k : 0],
+					   b->v[s][k], NSX_M_VARIANT);
 	}
 	return 0;
 }
@@ -302,11 +291,9 @@ static int join_by_place(struct work *w, size_t lane, struct nsx_err *err)
 	struct nsx_pair *pairs;
 	size_t n;
 
-	if (list_sequence(w, 0, lane, &x, err) ||
-	    list_sequence(w, 1, lane, &y, err))
+	if (list_sequence(w, 0, lane, &x, err) || list_sequence(w, 1, lane, &y, err))
 		return err->rc;
-	if (!nsx_new_array(pairs, w->a, NSX_MIN(x.nanchors, y.nanchors),
-			   "kernel sequence", err))
+	if (!nsx_new_array(pairs, w->a, NSX_MIN(x.nanchors, y.nanchors), "kernel sequence", err))
 		return err->rc;
 	err->rc = NSX_OK;
 	n = nsx_align(x.anchor, x.nanchors, y.anchor, y.nanchors, pairs, err);
@@ -322,8 +309,7 @@ static int number_rows(struct work *w, struct nsx_arena *a,
 {
 	uint32_t *row;
 
-	if (nsx_new_arrays(a, w->all, "kernels", err, row, ret->kind,
-			   ret->first[0], ret->first[1]))
+	if (nsx_new_arrays(a, w->all, "kernels", err, row, ret->kind, ret->first[0], ret->first[1]))
 		return err->rc;
 	ret->nrows = 0;
 	for (uint32_t i = 0; i < w->all; i++) {
@@ -338,8 +324,7 @@ static int number_rows(struct work *w, struct nsx_arena *a,
 			row[i] = ret->nrows++;
 			ret->kind[row[i]] = w->matched[i] ? w->kind[i] :
 					    after ? NSX_M_NEW : NSX_M_REMOVED;
-			ret->first[0][row[i]] = ret->first[1][row[i]] =
-				NSX_NONE;
+			ret->first[0][row[i]] = ret->first[1][row[i]] = NSX_NONE;
 		}
 		row[i] = row[leader];
 		first = &ret->first[after][row[i]];
@@ -360,24 +345,21 @@ int nsx_match_kernels(const struct nsx_pool *before,
 	struct work w = {.pool = {before, after},
 			 .n = {before->nkernels, after->nkernels},
 			 .a = nsx_arena_new()};
-	int rc = count_launches(&w, err);
+	int rc = match_count_launches(&w, err);
 
 	if (!rc) {
 		join_exact(&w);
 		rc = join_by_gpu(&w, err);
 	}
 	if (!rc)
-		rc = join_by(&w, offsetof(struct nsx_kernel, name),
-			     NSX_M_SHAPE, err);
+		rc = join_by(&w, offsetof(struct nsx_kernel, name), NSX_M_SHAPE, err);
 	if (!rc)
-		rc = join_by(&w, offsetof(struct nsx_kernel, base),
-			     NSX_M_TEMPLATE, err);
+		rc = join_by(&w, offsetof(struct nsx_kernel, base), NSX_M_TEMPLATE, err);
 	/* Pipeline stages run different kernels, so every lane is tried. */
 	for (size_t l = 0; !rc && l < NSX_MIN(before->nlanes, after->nlanes); l++)
 		rc = join_by_place(&w, l, err);
 	if (!rc)
-		rc = join_by(&w, offsetof(struct nsx_kernel, range),
-			     NSX_M_RANGE, err);
+		rc = join_by(&w, offsetof(struct nsx_kernel, range), NSX_M_RANGE, err);
 	if (!rc)
 		rc = number_rows(&w, a, ret, err);
 	nsx_arena_free(w.a);
@@ -401,7 +383,7 @@ int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 			 .a = nsx_arena_new()};
 	double common = 0, all = 0;
 	struct named *v = NULL;
-	int rc = count_launches(&w, err) ||
+	int rc = match_count_launches(&w, err) ||
 		 !nsx_new_array(v, w.a, w.all, "kernels", err) ? err->rc : 0;
 
 	for (uint32_t i = 0; !rc && i < w.all; i++) {
@@ -414,8 +396,7 @@ int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 	for (uint32_t i = 0, next; !rc && i < w.all; i = next) {
 		double n[2] = {0, 0};
 
-		for (next = i; next < w.all && !cmp_named(&v[i], &v[next]);
-		     next++) {
+		for (next = i; next < w.all && !cmp_named(&v[i], &v[next]); next++) {
 			n[0] += v[next].n[0];
 			n[1] += v[next].n[1];
 		}

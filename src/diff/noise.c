@@ -21,7 +21,7 @@ static void widen(struct nsx_noise *n, double before, double change)
 
 /* Kernels -----------------------------------------------------------------------*/
 
-static size_t place_of(const struct nsx_noises *n, const char *name)
+static size_t noise_place_of(const struct nsx_noises *n, const char *name)
 {
 	size_t lo = 0, hi = n->nkernels;
 
@@ -29,19 +29,17 @@ static size_t place_of(const struct nsx_noises *n, const char *name)
 	return lo;
 }
 
-double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name,
-			   double before_ns)
+double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name, double before_ns)
 {
-	size_t i = place_of(n, name);
+	size_t i = noise_place_of(n, name);
 
 	return i < n->nkernels && !strcmp(n->kernels[i].name, name) ?
 		       n->kernels[i].abs_ns : n->kernels_rel * before_ns;
 }
 
-static int widen_kernel(struct nsx_noises *n, const char *name, double abs_ns,
-			struct nsx_err *err)
+static int widen_kernel(struct nsx_noises *n, const char *name, double abs_ns, struct nsx_err *err)
 {
-	size_t i = place_of(n, name);
+	size_t i = noise_place_of(n, name);
 	struct nsx_kernel_noise *k;
 
 	if (i == n->nkernels || strcmp(n->kernels[i].name, name) != 0) {
@@ -54,8 +52,7 @@ static int widen_kernel(struct nsx_noises *n, const char *name, double abs_ns,
 		if (!copy)
 			return err->rc;
 		memcpy(copy, name, strlen(name) + 1);
-		memmove(&n->kernels[i + 1], &n->kernels[i],
-			(n->nkernels++ - i) * sizeof(*k));
+		memmove(&n->kernels[i + 1], &n->kernels[i], (n->nkernels++ - i) * sizeof(*k));
 		n->kernels[i] = (struct nsx_kernel_noise){copy, 0};
 	}
 	k = &n->kernels[i];
@@ -75,10 +72,8 @@ void nsx_noises_done(struct nsx_noises *n)
 static void widen_step(struct nsx_noises *n, const struct nsx_step *s)
 {
 	widen(&n->of[NSX_METRIC_STEP], s->side[0].median_ns, s->shift_ns);
-	widen(&n->of[NSX_METRIC_P95], s->side[0].p95_ns,
-	      s->side[1].p95_ns - s->side[0].p95_ns);
-	widen(&n->of[NSX_METRIC_MEAN], s->side[0].mean_ns,
-	      s->side[1].mean_ns - s->side[0].mean_ns);
+	widen(&n->of[NSX_METRIC_P95], s->side[0].p95_ns, s->side[1].p95_ns - s->side[0].p95_ns);
+	widen(&n->of[NSX_METRIC_MEAN], s->side[0].mean_ns, s->side[1].mean_ns - s->side[0].mean_ns);
 }
 
 static int widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane,
@@ -112,8 +107,7 @@ static int widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane,
 }
 
 static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
-			struct nsx_side *after, struct nsx_noises *n,
-			struct nsx_err *err)
+			struct nsx_side *after, struct nsx_noises *n, struct nsx_err *err)
 {
 	struct nsx_side *sides[] = {before, after};
 	struct nsx_diff d = {.opts = o, .sides = {&sides[0], &sides[1]},
@@ -125,29 +119,24 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 	int rc = nsx_choose_way(&d, &found, err);
 
 	if (!rc && nsx_side_is_same(before, after))
-		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
-			      "'%s': they are one run", before->path,
-			      after->path);
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and '%s': they are one "
+			      "run", before->path, after->path);
 	if (!rc && !found)
-		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
-			      "'%s': no kind of unit is found in both",
-			      before->path, after->path);
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and '%s': no kind of "
+			      "unit is found in both", before->path, after->path);
 	rc = rc ?: nsx_likeness(&d.pool[0], &d.pool[1], &like, err);
 	if (!rc && like < NSX_UNLIKE)
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
 			      "'%s': they run different kernels; give runs of the "
 			      "same code", before->path, after->path);
 	if (!rc)
-		rc = nsx_match_kernels(&d.pool[0], &d.pool[1], d.arena, &d.rows,
-				       err);
-	if (!rc && d.pool[0].one_job && d.pool[1].one_job &&
-	    d.pool[0].nlanes == d.pool[1].nlanes) {
+		rc = nsx_match_kernels(&d.pool[0], &d.pool[1], d.arena, &d.rows, err);
+	if (!rc && d.pool[0].one_job && d.pool[1].one_job && d.pool[0].nlanes == d.pool[1].nlanes) {
 		rc = nsx_step_measure(&d, NSX_NONE, &step, err);
 		if (!rc)
 			widen_step(n, &step);
 	}
-	for (uint32_t l = 0; !rc && l < NSX_MIN(d.pool[0].nlanes,
-						d.pool[1].nlanes); l++) {
+	for (uint32_t l = 0; !rc && l < NSX_MIN(d.pool[0].nlanes, d.pool[1].nlanes); l++) {
 		rc = nsx_step_measure(&d, l, &step, err);
 		if (!rc)
 			widen_step(n, &step);
@@ -158,11 +147,9 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 	return rc;
 }
 
-int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
-		       struct nsx_err *err)
+int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret, struct nsx_err *err)
 {
-	struct nsx_side **v = nsx_try_alloc(o->captures[0].n, sizeof(*v), "captures",
-					    err);
+	struct nsx_side **v = nsx_try_alloc(o->captures[0].n, sizeof(*v), "captures", err);
 	const struct nsx_side_opts side = nsx_side_opts_of(o);
 	int rc = v ? 0 : err->rc;
 
@@ -180,8 +167,7 @@ int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 
 /* Files -------------------------------------------------------------------------*/
 
-int nsx_noise_write(const struct nsx_out_file *f, FILE *out,
-		    struct nsx_err *err)
+int nsx_noise_write(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_noises *n = f->subject;
 	const struct nsx_diff_opts *o = f->detail;
@@ -196,8 +182,7 @@ int nsx_noise_write(const struct nsx_out_file *f, FILE *out,
 		nsx_jsonw_object(w, NULL);
 		nsx_jsonw_str(w, "name", nsx_metric_names[k]);
 		nsx_jsonw_real(w, "rel", n->of[k].rel);
-		nsx_jsonw_real(w, k == NSX_METRIC_LAUNCHES ? "abs" : "abs_ns",
-			       n->of[k].abs);
+		nsx_jsonw_real(w, k == NSX_METRIC_LAUNCHES ? "abs" : "abs_ns", n->of[k].abs);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
@@ -222,13 +207,11 @@ static int on_number(void *ctx, const char *list, const char *name,
 		return widen_kernel(n, name, number, err);
 	for (unsigned k = 0; k < NSX_NMETRICS; k++)
 		if (!strcmp(name, nsx_metric_names[k]))
-			*(strcmp(key, "rel") ? &n->of[k].abs : &n->of[k].rel) =
-				number;
+			*(strcmp(key, "rel") ? &n->of[k].abs : &n->of[k].rel) = number;
 	return 0;
 }
 
-static int read_file(const char *path, struct nsx_noises *ret,
-		     struct nsx_err *err)
+static int noise_read_file(const char *path, struct nsx_noises *ret, struct nsx_err *err)
 {
 	int rc;
 
@@ -240,8 +223,7 @@ static int read_file(const char *path, struct nsx_noises *ret,
 	return rc;
 }
 
-int nsx_noise_read(const char *text, struct nsx_noises *ret,
-		   struct nsx_err *err)
+int nsx_noise_read(const char *text, struct nsx_noises *ret, struct nsx_err *err)
 {
 	char *end;
 	double percent = strtod(text, &end);
@@ -252,20 +234,19 @@ int nsx_noise_read(const char *text, struct nsx_noises *ret,
 			ret->of[k].rel = percent / 100;
 	if (end != text && !strcmp(end, "%"))
 		return percent >= 0 && percent < 100 ? 0 :
-			nsx_fail(err, NSX_E_USAGE, "--noise must be 0%% to "
-				 "100%%, not '%s'", text);
+			nsx_fail(err, NSX_E_USAGE, "--noise must be 0%% to 100%%, not '%s'", text);
 	if (end != text && !*end)
 		return nsx_fail(err, NSX_E_USAGE, "--noise takes a percentage, "
 				"as in %s%%, or a file of --calibrate", text);
 	*ret = (struct nsx_noises){.nkernels = 0};
-	return read_file(text, ret, err);
+	return noise_read_file(text, ret, err);
 }
 
 bool nsx_noise_is(const char *path)
 {
 	struct nsx_noises n = {0};
 	struct nsx_err ignored;
-	bool is = !read_file(path, &n, &ignored);
+	bool is = !noise_read_file(path, &n, &ignored);
 
 	nsx_noises_done(&n);
 	return is;

@@ -6,8 +6,7 @@
 
 /* Kernels and details ---------------------------------------------------------*/
 
-static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
-			struct nsx_err *err)
+static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t n = 0, kept = 0;
 
@@ -18,21 +17,18 @@ static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
 	for (size_t i = 0, at = 0; i < p->nsides; i++) {
 		const struct nsx_side *s = p->sides[i];
 
-		memcpy(p->kernels + at, s->kernels,
-		       s->nkernels * sizeof(*s->kernels));
+		memcpy(p->kernels + at, s->kernels, s->nkernels * sizeof(*s->kernels));
 		at += s->nkernels;
 	}
 	nsx_sort(p->kernels, n, sizeof(*p->kernels), nsx_kernel_cmp);
 	for (size_t i = 0; i < n; i++)
-		if (!kept ||
-		    nsx_kernel_cmp(&p->kernels[kept - 1], &p->kernels[i]))
+		if (!kept || nsx_kernel_cmp(&p->kernels[kept - 1], &p->kernels[i]))
 			p->kernels[kept++] = p->kernels[i];
 	p->nkernels = (uint32_t)kept;
 	return 0;
 }
 
-static int pool_details(struct nsx_pool *p, struct nsx_arena *a,
-			struct nsx_err *err)
+static int pool_details(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t n = 0, kept = 0, at = 0;
 
@@ -58,9 +54,8 @@ struct numbers {
 	uint32_t *kernel, *detail;
 };
 
-static int number(const struct nsx_pool *p, const struct nsx_side *s,
-		  struct nsx_arena *a, struct numbers *ret,
-		  struct nsx_err *err)
+static int pool_number(const struct nsx_pool *p, const struct nsx_side *s,
+		       struct nsx_arena *a, struct numbers *ret, struct nsx_err *err)
 {
 	if (!nsx_new_array(ret->kernel, a, s->nkernels, "kernels", err) ||
 	    !nsx_new_array(ret->detail, a, s->ndetails, "causes", err))
@@ -76,8 +71,7 @@ static int number(const struct nsx_pool *p, const struct nsx_side *s,
 	return 0;
 }
 
-static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
-		     struct nsx_err *err)
+static int pool_make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_lane *to = &p->lanes[lane];
 	size_t units = 0, uses = 0, split[NSX_NSPLITS] = {0};
@@ -94,8 +88,7 @@ static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
 	nsx_new_array(to->uses, a, uses, "kernels", err);
 	for (unsigned k = 0; k < NSX_NSPLITS; k++) {
 		to->split[k] = (struct nsx_split_uses){
-			nsx_arena_try_array(a, split[k],
-					    sizeof(*to->split[k].v), "causes",
+			nsx_arena_try_array(a, split[k], sizeof(*to->split[k].v), "causes",
 					    err), 0};
 		if (!to->split[k].v)
 			return err->rc;
@@ -104,13 +97,11 @@ static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
 	return to->units && to->uses && to->order ? 0 : err->rc;
 }
 
-static void append(struct nsx_lane *to, const struct nsx_lane *from,
-		   const struct numbers *x)
+static void append(struct nsx_lane *to, const struct nsx_lane *from, const struct numbers *x)
 {
 	uint32_t first = (uint32_t)to->nunits;
 
-	memcpy(to->units + first, from->units,
-	       from->nunits * sizeof(*from->units));
+	memcpy(to->units + first, from->units, from->nunits * sizeof(*from->units));
 	to->nunits += from->nunits;
 	for (size_t i = 0; i < from->nuses; i++) {
 		struct nsx_kernel_use u = from->uses[i];
@@ -129,8 +120,7 @@ static void append(struct nsx_lane *to, const struct nsx_lane *from,
 		}
 }
 
-static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,
-		      struct nsx_err *err)
+static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *err)
 {
 	p->nlanes = SIZE_MAX;
 	p->one_job = p->splits_comm = true;
@@ -143,12 +133,12 @@ static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,
 	    !nsx_new_array(p->end, a, p->nlanes * p->nsides, "captures", err))
 		return err->rc;
 	for (size_t l = 0; l < p->nlanes; l++)
-		if (make_room(p, l, a, err))
+		if (pool_make_room(p, l, a, err))
 			return err->rc;
 	for (size_t i = 0; i < p->nsides; i++) {
 		struct numbers x = {0};
 
-		if (number(p, p->sides[i], a, &x, err))
+		if (pool_number(p, p->sides[i], a, &x, err))
 			return err->rc;
 		for (size_t l = 0; l < p->nlanes; l++) {
 			struct nsx_lane *to = &p->lanes[l];
@@ -158,8 +148,7 @@ static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,
 			p->end[l * p->nsides + i] = to->nunits;
 			for (size_t k = 0; !i && k < to->norder; k++) {
 				to->order[k] = from->order[k];
-				to->order[k].kernel =
-					x.kernel[from->order[k].kernel];
+				to->order[k].kernel = x.kernel[from->order[k].kernel];
 			}
 		}
 	}
@@ -191,8 +180,7 @@ static int64_t wall_of(const struct nsx_pool *p, uint32_t lane, size_t unit)
 }
 
 int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
-		    struct nsx_arena *a, struct nsx_sample *ret,
-		    struct nsx_err *err)
+		    struct nsx_arena *a, struct nsx_sample *ret, struct nsx_err *err)
 {
 	size_t at = lane == NSX_NONE ? 0 : lane, from = 0, n = 0;
 	const struct nsx_lane *units = &p->lanes[at];
@@ -217,8 +205,7 @@ int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
 }
 
 int nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
-		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
-				       const void *ctx),
+		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit, const void *ctx),
 		     const void *ctx, struct nsx_arena *a,
 		     struct nsx_sample *ret, struct nsx_err *err)
 {

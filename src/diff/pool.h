@@ -30,12 +30,10 @@ int nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
  * of a job, the longest lane's. Owner: arena a.
  */
 int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
-		    struct nsx_arena *a, struct nsx_sample *ret,
-		    struct nsx_err *err) NSX_CHECKED;
+		    struct nsx_arena *a, struct nsx_sample *ret, struct nsx_err *err) NSX_CHECKED;
 /* Any figure of a lane's units. */
 int nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
-		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
-				       const void *ctx),
+		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit, const void *ctx),
 		     const void *ctx, struct nsx_arena *a,
 		     struct nsx_sample *ret, struct nsx_err *err) NSX_CHECKED;
 

@@ -11,8 +11,7 @@ static double won_of(const struct nsx_diff *d)
 {
 	uint32_t lane;
 
-	return d->totals.decides ? -nsx_change_of(d) :
-				   -nsx_decisive_step(d, &lane)->mean_rel;
+	return d->totals.decides ? -nsx_change_of(d) : -nsx_decisive_step(d, &lane)->mean_rel;
 }
 
 /* Whether fixing it would now win less than half as much time as before. */
@@ -53,8 +52,7 @@ const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 
 	return nsx_arena_printf(a, "Promise %s: %s: %s promised%s, %s won%s",
 				p->kept ? "kept" : "not kept", f->title,
-				nsx_text_ratio(a, -f->share), least,
-				nsx_text_ratio(a, -p->won),
+				nsx_text_ratio(a, -f->share), least, nsx_text_ratio(a, -p->won),
 				p->is_joint ? " by all that are gone" : "");
 }
 

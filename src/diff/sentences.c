@@ -56,8 +56,7 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 	double apart_ns = fabs(c->side[1].median_ns - median_ns - c->shift_ns);
 	const char *before = nsx_text_ns(a, median_ns);
 	const char *after = nsx_text_ns(a, c->side[1].median_ns);
-	bool is_odd = apart_ns > APART * median_ns &&
-		      apart_ns > UNEQUAL * fabs(c->shift_ns);
+	bool is_odd = apart_ns > APART * median_ns && apart_ns > UNEQUAL * fabs(c->shift_ns);
 
 	if (is_odd && !c->mean_opposes && !c->mean_alone)
 		nsx_buf_adds(b, " typically");
@@ -85,10 +84,8 @@ static void add_mean(struct nsx_buf *b, const struct nsx_diff *d,
 	bool is_of_few = fabs(c->rel) < c->floor.at;
 
 	nsx_buf_printf(b, ", %s the mean %s from %s to %s (%s",
-		       agrees && !is_of_few ? "and" : "but",
-		       falls ? "falls" : "rises",
-		       nsx_text_ns(a, c->side[0].mean_ns),
-		       nsx_text_ns(a, c->side[1].mean_ns),
+		       agrees && !is_of_few ? "and" : "but", falls ? "falls" : "rises",
+		       nsx_text_ns(a, c->side[0].mean_ns), nsx_text_ns(a, c->side[1].mean_ns),
 		       nsx_text_ratio(a, c->mean_rel));
 	if (c->mean_alone)
 		nsx_buf_printf(b, "; %.4g %% %s to %s", nsx_level_of(d),
@@ -99,8 +96,7 @@ static void add_mean(struct nsx_buf *b, const struct nsx_diff *d,
 		nsx_buf_printf(b, ": slow ones are %s",
 			       falls ? "fewer, or shorter" : "more, or longer");
 	else if (c->verdict == NSX_V_BOTH_WAYS)
-		nsx_buf_printf(b, ": as a whole, the run became %s",
-			       falls ? "faster" : "slower");
+		nsx_buf_printf(b, ": as a whole, the run became %s", falls ? "faster" : "slower");
 	else if (c->verdict != NSX_V_INCONCLUSIVE && !c->mean_alone)
 		nsx_buf_adds(b, ", perhaps by chance");
 }
@@ -111,16 +107,14 @@ static const char *const verdict_words[] = {
 /* Adds the verdict, up to the sentence about the step. If GPUs disagree, the step is not
  * the verdict's.
  */
-static void add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
-			uint32_t lane, bool is_of_lane, struct nsx_arena *a)
+static void sentences_add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
+				  uint32_t lane, bool is_of_lane, struct nsx_arena *a)
 {
-	const char *name = lane != NSX_NONE && d->nlanes > 1 ?
-				   nsx_lane_name(d, lane, a) : "";
+	const char *name = lane != NSX_NONE && d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "";
 
 	nsx_buf_adds(b, verdict_words[d->verdict]);
 	if (!is_of_lane)
-		nsx_buf_printf(b, ": %s;%s%s", d->why, *name ? " on " : "",
-			       name);
+		nsx_buf_printf(b, ": %s;%s%s", d->why, *name ? " on " : "", name);
 	else
 		nsx_buf_printf(b, "%s%s:", *name ? " on " : "", name);
 }
@@ -135,19 +129,17 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	if (d->totals.decides || d->whole)
 		nsx_buf_printf(&b, "%s:", verdict_words[d->verdict]);
 	else
-		add_verdict(&b, d, lane, is_of_lane, a);
+		sentences_add_verdict(&b, d, lane, is_of_lane, a);
 	if (d->same) {
 		nsx_buf_printf(&b, " %s", d->why);
 		return nsx_buf_keep(&b, a);
 	}
 	if (d->totals.decides) {
 		nsx_buf_printf(&b, " the run takes %s%s%s",
-			       nsx_totals_sentence(d, a), d->why ? "; " : "",
-			       d->why ? d->why : "");
+			       nsx_totals_sentence(d, a), d->why ? "; " : "", d->why ? d->why : "");
 		return nsx_buf_keep(&b, a);
 	}
-	nsx_buf_printf(&b, " a %s%s",
-		       c->mean_opposes || c->mean_alone ? "typical " : "",
+	nsx_buf_printf(&b, " a %s%s", c->mean_opposes || c->mean_alone ? "typical " : "",
 		       nsx_unit_word(d));
 	if (d->method == NSX_WAY_NVTX) {
 		nsx_buf_adds(&b, " ");
@@ -187,8 +179,7 @@ uint32_t nsx_shown_lane(const struct nsx_diff *d)
 	return best;
 }
 
-void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row,
-		    struct nsx_arena *a)
+void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row, struct nsx_arena *a)
 {
 	const char *before = nsx_row_label(d, 0, row, a);
 	const char *after = nsx_row_label(d, 1, row, a);
@@ -203,14 +194,12 @@ void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row,
 /* Causes -----------------------------------------------------------------------*/
 
 static void add_cause(struct nsx_buf *b, const struct nsx_diff *d,
-		      const struct nsx_cause_row *c, bool is_shared,
-		      struct nsx_arena *a)
+		      const struct nsx_cause_row *c, bool is_shared, struct nsx_arena *a)
 {
 	const struct nsx_finding_row *f = c->finding;
 	const struct nsx_side_finding *x = f->after;
 
-	nsx_buf_printf(b, "%s: %s (", f->before ? "Finding that grew" : "New finding",
-		       x->title);
+	nsx_buf_printf(b, "%s: %s (", f->before ? "Finding that grew" : "New finding", x->title);
 	if (x->place && !strstr(x->title, x->place))
 		nsx_buf_printf(b, "from %s; ", x->place);
 	if (f->before)
@@ -307,8 +296,7 @@ static struct sum sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
 
 	for (size_t i = 0; i < x->nkernels; i++)
 		if (is_of_kind(d, &x->kernels[i], category))
-			add_to_sum(&s, &x->kernels[i],
-				   x->kernels[i].d.delta_ns);
+			add_to_sum(&s, &x->kernels[i], x->kernels[i].d.delta_ns);
 	for (size_t i = 0; i < x->nkernels; i++)
 		if (is_of_kind(d, &x->kernels[i], category))
 			note_most(&s, x->kernels[i].d.delta_ns);
@@ -329,9 +317,8 @@ static const char *const kind_words[NSX_NKERNEL_CATEGORIES] = {
 /* Names the kind of kernels that makes most of the change if no single kernel makes half of
  * that, and a kind that goes the other way at least half as far. False: there is none.
  */
-static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
-		      const struct nsx_budget *x, double of_ns,
-		      struct nsx_arena *a)
+static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
+				const struct nsx_budget *x, double of_ns, struct nsx_arena *a)
 {
 	struct sum most = {0}, other = {0};
 	const char *word = NULL, *other_word = NULL;
@@ -344,8 +331,7 @@ static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 		if ((s.ns > 0) == (of_ns > 0) && llabs(s.ns) > llabs(most.ns)) {
 			most = s;
 			word = kind_words[c];
-		} else if ((s.ns > 0) != (of_ns > 0) &&
-			   llabs(s.ns) > llabs(other.ns)) {
+		} else if ((s.ns > 0) != (of_ns > 0) && llabs(s.ns) > llabs(other.ns)) {
 			other = s;
 			other_word = kind_words[c];
 		}
@@ -376,8 +362,8 @@ static int64_t sum_overlap(const struct nsx_budget *x)
 }
 
 /* Adds "`sum` (new, +150 us)". */
-static void add_kernel(struct nsx_buf *b, const struct nsx_diff *d,
-		       const struct nsx_kernel_row *k, struct nsx_arena *a)
+static void sentences_add_kernel(struct nsx_buf *b, const struct nsx_diff *d,
+				 const struct nsx_kernel_row *k, struct nsx_arena *a)
 {
 	enum nsx_match kind = d->rows.kind[k->row];
 	const char *changes = nsx_row_changes(d, k->row, a);
@@ -415,9 +401,9 @@ static bool add_cancelling(struct nsx_buf *b, const char *intro, const struct ns
 	    2 * llabs(most[0]->d.delta_ns + most[1]->d.delta_ns) > both)
 		return false;
 	nsx_buf_adds(b, intro);
-	add_kernel(b, d, most[0], a);
+	sentences_add_kernel(b, d, most[0], a);
 	nsx_buf_adds(b, " and ");
-	add_kernel(b, d, most[1], a);
+	sentences_add_kernel(b, d, most[1], a);
 	nsx_buf_adds(b, " nearly cancel out");
 	return true;
 }
@@ -446,7 +432,7 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 		return;
 	}
 	/* A changed clock affects all kinds. */
-	if (fabs(x->rho - 1) < 0.01 && add_kinds(b, d, x, of_ns, a))
+	if (fabs(x->rho - 1) < 0.01 && sentences_add_kinds(b, d, x, of_ns, a))
 		return;
 	for (size_t i = 0; i < x->nkernels; i++) {
 		const struct nsx_kernel_row *k = &x->kernels[i];
@@ -455,7 +441,7 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 		if (!intro)
 			continue;
 		nsx_buf_adds(b, intro);
-		add_kernel(b, d, k, a);
+		sentences_add_kernel(b, d, k, a);
 		return;
 	}
 }
@@ -480,8 +466,7 @@ static void add_idle_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
 			nsx_buf_adds(b, names_call(r->cause) ? " " : " in ");
 			nsx_add_name(b, r->detail);
 		}
-		nsx_buf_printf(b, " (%s)",
-			       nsx_text_change(a, (double)r->d.delta_ns));
+		nsx_buf_printf(b, " (%s)", nsx_text_change(a, (double)r->d.delta_ns));
 		return;
 	}
 }
@@ -502,13 +487,11 @@ static void add_collectives(struct nsx_buf *b, const struct nsx_budget *x)
 
 /* Adds "idle +1.88 ms, mainly host code in `iteration #` (+1.86 ms)". */
 static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
-		      const struct nsx_budget *x, enum nsx_share share,
-		      struct nsx_arena *a)
+		      const struct nsx_budget *x, enum nsx_share share, struct nsx_arena *a)
 {
 	double ns = (double)x->part[share].delta_ns;
 
-	nsx_buf_printf(b, "%s %s", nsx_share_word(d, share),
-		       nsx_text_change(a, ns));
+	nsx_buf_printf(b, "%s %s", nsx_share_word(d, share), nsx_text_change(a, ns));
 	if (share == NSX_SHARE_TRANSFER)
 		add_collectives(b, x);
 	else if (share == NSX_SHARE_COMPUTE)
@@ -520,19 +503,16 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 #define MULTIPLIED 0.75 /* of the compute time; work done once per step is small */
 
 /* Adds what equal kernels show of the clock, and how much it explains. */
-static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
-		    struct nsx_arena *a)
+static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, struct nsx_arena *a)
 {
 	double clock_ns = 0;
 
 	for (size_t i = 0; i < x->nkernels; i++)
 		clock_ns += (double)x->kernels[i].clock_ns;
 	if (fabs(x->rho - 1) < 0.01)
-		nsx_buf_adds(b, ". Equal kernels take as long as before: it is "
-				"not the clock");
+		nsx_buf_adds(b, ". Equal kernels take as long as before: it is not the clock");
 	else
-		nsx_buf_printf(b, ". Equal kernels take %.3g times as long",
-			       x->rho);
+		nsx_buf_printf(b, ". Equal kernels take %.3g times as long", x->rho);
 	if (fabs(x->rho - 1) > 0.02)
 		nsx_buf_printf(b, ": a different clock or GPU explains %s",
 			       nsx_text_change(a, clock_ns));
@@ -571,10 +551,9 @@ static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
 	}
 	if (k == 1 || alike < MULTIPLIED * all)
 		return;
-	nsx_buf_printf(b, "; kernels that took %.0f %% of the compute time are launched "
-		       "%.3g times as often: a step may be other work (another number "
-		       "of micro batches or layers), and for as much it takes %s "
-		       "instead of %s", 100 * alike / all, k,
+	nsx_buf_printf(b, "; kernels that took %.0f %% of the compute time are launched %.3g times "
+		       "as often: a step may be other work (another number of micro batches or "
+		       "layers), and for as much it takes %s instead of %s", 100 * alike / all, k,
 		       nsx_text_ns(a, total[1] / NSX_MAX(1, k)),
 		       nsx_text_ns(a, total[0] * NSX_MIN(1, k)));
 }
@@ -592,8 +571,7 @@ static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
 	if (fabs(ns) < SEEN * (double)x->total.before_ns)
 		nsx_buf_adds(b, "as long as before");
 	else
-		nsx_buf_printf(b, "%s %s", nsx_text_ns(a, fabs(ns)),
-			       ns < 0 ? "less" : "longer");
+		nsx_buf_printf(b, "%s %s", nsx_text_ns(a, fabs(ns)), ns < 0 ? "less" : "longer");
 }
 
 /* Whether nothing changes: no part, and no kernels that cancel each other. */
@@ -633,8 +611,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		if (d->whole && d->totals.known && k == NSX_SHARE_COPY)
 			continue; /* the lines about the whole tell more of copies */
 		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least) {
-			if (k == NSX_SHARE_COMPUTE &&
-			    add_cancelling(&b, ": in compute, ", d, x, a))
+			if (k == NSX_SHARE_COMPUTE && add_cancelling(&b, ": in compute, ", d, x, a))
 				sep = "; ";
 			continue;
 		}
@@ -675,8 +652,7 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
 			nsx_buf_printf(&b, ", interval %s to %s",
 				       say_number(a, g->lo), say_number(a, g->hi));
 		if (!isnan(g->mean))
-			nsx_buf_printf(&b, "; mean %s%s%s",
-				       say_number(a, g->mean), space, g->unit);
+			nsx_buf_printf(&b, "; mean %s%s%s", say_number(a, g->mean), space, g->unit);
 		nsx_buf_adds(&b, ")");
 	}
 	if (g->text)
@@ -706,8 +682,7 @@ void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *
 }
 
 /* Swaps the lane that changes most, of those from `from` on, to that place. */
-static void bring_forward(const struct nsx_diff *d, uint32_t *lanes,
-			  size_t from)
+static void bring_forward(const struct nsx_diff *d, uint32_t *lanes, size_t from)
 {
 	size_t best = from;
 	uint32_t lane;
@@ -720,8 +695,7 @@ static void bring_forward(const struct nsx_diff *d, uint32_t *lanes,
 	lanes[from] = lane;
 }
 
-size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most,
-		      struct nsx_arena *a, uint32_t **ret)
+size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most, struct nsx_arena *a, uint32_t **ret)
 {
 	uint32_t *lanes = nsx_arena_get(a, d->nlanes * sizeof(*lanes));
 

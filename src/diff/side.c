@@ -64,8 +64,7 @@ struct listed {
 
 static int cmp_dims(const uint32_t x[3], const uint32_t y[3])
 {
-	return NSX_CMP(x[0], y[0]) ?: NSX_CMP(x[1], y[1]) ?:
-	       NSX_CMP(x[2], y[2]);
+	return NSX_CMP(x[0], y[0]) ?: NSX_CMP(x[1], y[1]) ?: NSX_CMP(x[2], y[2]);
 }
 
 int nsx_kernel_cmp(const void *a, const void *b)
@@ -87,8 +86,7 @@ static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
 }
 
 /* Numbers a range's path: its name after that of the range around it. */
-static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret,
-		       struct nsx_err *err)
+static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
 	uint32_t around = nsx_range_around(&s->f->nvtx, r);
@@ -108,8 +106,7 @@ static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret,
 /* Numbers the path of each range that launched something; each name is masked once. A
  * kernel's range is that of its first launch.
  */
-static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
-		       struct nsx_err *err)
+static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
 	const struct nsx_nvtx_facts *x = &s->f->nvtx;
@@ -128,16 +125,14 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 		around = nsx_range_around(x, r);
 		path = nsx_group_value(&names, &of_name, t->nvtx.name[r],
 				       around == NSX_NONE ? UINT64_MAX :
-						t->nvtx.name[around],
-				       "ranges", err);
+						t->nvtx.name[around], "ranges", err);
 		rc = !path ? err->rc : *path ? 0 : number_path(s, r, path, err);
 		if (rc)
 			break;
 		s->range_of[r] = *path;
 		if (t->ops.kind[op] != NSX_OP_KERNEL)
 			continue;
-		kernel = &s->side->kernels[
-			s->kernel_of[nsx_op_detail(&t->ops, op)]];
+		kernel = &s->side->kernels[ s->kernel_of[nsx_op_detail(&t->ops, op)]];
 		if (!kernel->range)
 			kernel->range = s->side->details[*path];
 	}
@@ -150,8 +145,7 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 }
 
 /* Sets label and variant; the variant is the label without the family. */
-static void label_kernel(const struct nsx_sweep *s, nsx_str name,
-			 struct nsx_kernel *k)
+static void label_kernel(const struct nsx_sweep *s, nsx_str name, struct nsx_kernel *k)
 {
 	const struct nsx_kernel_names *names = &s->f->kernels;
 	struct nsx_arena *a = s->side->arena;
@@ -162,12 +156,10 @@ static void label_kernel(const struct nsx_sweep *s, nsx_str name,
 
 	k->label = label;
 	k->category = words->category;
-	k->variant = strncmp(label, family, n) != 0 ?
-			     "" : label + n + (label[n] == ' ');
+	k->variant = strncmp(label, family, n) != 0 ? "" : label + n + (label[n] == ' ');
 }
 
-static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
-			struct nsx_err *err)
+static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
 	struct nsx_side *side = s->side;
@@ -213,8 +205,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 
 /* Lanes ---------------------------------------------------------------------------*/
 
-void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS],
-		     int64_t ret[NSX_NSHARES])
+void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS], int64_t ret[NSX_NSHARES])
 {
 	ret[NSX_SHARE_COMPUTE] = nsx_computing_ns(part_ns);
 	ret[NSX_SHARE_TRANSFER] = part_ns[NSX_P_COMM_EXPOSED];
@@ -236,14 +227,12 @@ static void fill_unit(const struct nsx_sweep *s, uint32_t device,
 }
 
 /* Makes a lane of the units [v, v + n) of one process and device. */
-static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
-		    size_t n, struct nsx_seen *view, uint32_t *devices,
-		    struct nsx_err *err)
+static int side_add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
+			 size_t n, struct nsx_seen *view, uint32_t *devices, struct nsx_err *err)
 {
 	uint32_t device = v->device;
 	struct nsx_lane *lane = &view->lanes[view->nlanes];
-	size_t most = view->method == NSX_WAY_LAUNCH ? MOST_LAUNCHES :
-						       NSX_MOST_UNITS;
+	size_t most = view->method == NSX_WAY_LAUNCH ? MOST_LAUNCHES : NSX_MOST_UNITS;
 	size_t skip = n > most ? (n - most) / 2 : 0;
 
 	*lane = (struct nsx_lane){
@@ -251,8 +240,7 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 		.nunits = NSX_MIN(n, most)};
 	for (size_t i = 0; i < view->nlanes; i++)
 		lane->nth += devices[i] == device;
-	if (!nsx_new_array(lane->units, s->side->arena, lane->nunits, "units",
-			   err))
+	if (!nsx_new_array(lane->units, s->side->arena, lane->nunits, "units", err))
 		return err->rc;
 	for (size_t i = 0; i < lane->nunits; i++)
 		fill_unit(s, device, v + skip + i, &lane->units[i]);
@@ -274,13 +262,11 @@ size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from)
 	return end > first ? end - first : 0;
 }
 
-NSX_ORDER(cmp_by_device, struct nsx_iteration, UP(device), UP(process),
-	  UP(start_ns));
+NSX_ORDER(cmp_by_device, struct nsx_iteration, UP(device), UP(process), UP(start_ns));
 
-static bool overlap(const struct nsx_lane *a, const struct nsx_lane *b, size_t u)
+static bool side_overlap(const struct nsx_lane *a, const struct nsx_lane *b, size_t u)
 {
-	int64_t ahead_ns = a->zero_ns + a->units[u].start_ns -
-			   (b->zero_ns + b->units[u].start_ns);
+	int64_t ahead_ns = a->zero_ns + a->units[u].start_ns - (b->zero_ns + b->units[u].start_ns);
 
 	return ahead_ns < b->units[u].wall_ns && -ahead_ns < a->units[u].wall_ns;
 }
@@ -296,7 +282,7 @@ bool nsx_is_one_job(const struct nsx_seen *view)
 		if (a->nunits != b->nunits)
 			return false;
 		for (size_t u = 0; u < a->nunits; u++)
-			if (!overlap(a, b, u))
+			if (!side_overlap(a, b, u))
 				return false;
 	}
 	return view->nlanes > 1;
@@ -331,8 +317,7 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 		if (kept && (o->device < 0 || o->device == d->device_id) &&
 		    (o->pid < 0 || v[i].process == NSX_NONE ||
 		     o->pid == s->t->process[v[i].process].pid))
-			rc = add_lane(s, v + i + from, kept, view, devices,
-				      err);
+			rc = side_add_lane(s, v + i + from, kept, view, devices, err);
 	}
 	for (size_t l = 0; l < view->nlanes; l++)
 		view->lanes[l].rank = o->rank;
@@ -345,8 +330,7 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 }
 
 /* Adds the window as the only unit of each device. */
-static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o,
-		      struct nsx_err *err)
+static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
 	struct nsx_units u = {.method = NSX_WAY_WINDOW, .name = "", .score = 0,
@@ -361,15 +345,13 @@ static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o,
 			.process = NSX_NONE, .device = d,
 			.start_ns = t->window.start_ns,
 			.end_ns = t->window.end_ns, .steady = true};
-	rc = t->window.start_ns < t->window.end_ns ?
-		     add_view(s, o, &u, err) : 0;
+	rc = t->window.start_ns < t->window.end_ns ? add_view(s, o, &u, err) : 0;
 	free(u.v);
 	return rc;
 }
 
 static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
-		     const struct nsx_side_opts *o, struct nsx_arena *scratch,
-		     struct nsx_err *err)
+		     const struct nsx_side_opts *o, struct nsx_arena *scratch, struct nsx_err *err)
 {
 	static const enum nsx_unit_kind kinds[] = {
 		[NSX_SIDE_AUTO] = NSX_UNIT_AUTO,
@@ -386,8 +368,7 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 			kinds[o->unit],
 			o->unit == NSX_SIDE_LAUNCH ? "" : o->pattern,
 			o->threads}, scratch, units, &n, err);
-	s->side->launches_nothing = o->unit == NSX_SIDE_NVTX && !n &&
-				    units[0].nmarks;
+	s->side->launches_nothing = o->unit == NSX_SIDE_NVTX && !n && units[0].nmarks;
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (o->unit == NSX_SIDE_LAUNCH)
 			units[i].method = NSX_WAY_LAUNCH;
@@ -398,8 +379,7 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	/* Launches stand in only if there are no units. If there are, --steps asks for others
 	 * by mistake.
 	 */
-	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen &&
-	    (!n || o->last < 0)) {
+	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen && (!n || o->last < 0)) {
 		struct nsx_side_opts launches = *o;
 
 		launches.unit = NSX_SIDE_LAUNCH;
@@ -416,8 +396,8 @@ static bool is_all(const struct nsx_side_opts *o)
 	return o->last < 0 && o->device < 0 && o->pid < 0;
 }
 
-static int sweep(struct nsx_side *side, const struct nsx_report *r,
-		 const struct nsx_side_opts *o, struct nsx_err *err)
+static int side_sweep(struct nsx_side *side, const struct nsx_report *r,
+		      const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->trace;
 	struct nsx_facts *f = r->facts;
@@ -448,11 +428,10 @@ static int reduce(struct nsx_side *side, const struct nsx_report *r,
 		return nsx_side_digest(side, r, o, err);
 	if (o->rank >= 0 && nsx_side_find_rank(r, o, err))
 		return err->rc;
-	return sweep(side, r, o, err);
+	return side_sweep(side, r, o, err);
 }
 
-static int load(struct nsx_side *side, const struct nsx_side_opts *o,
-		struct nsx_err *err)
+static int side_load(struct nsx_side *side, const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	struct nsx_side_opts opts = *o;
 	struct nsx_opts run = {NSX_OPTS_DEFAULT, .path = side->path,
@@ -494,7 +473,7 @@ int nsx_side_load(const char *text, const struct nsx_side_opts *o,
 	side->path = spec.path;
 	side->part = spec.part;
 	side->label = spec.label;
-	rc = load(side, o, err);
+	rc = side_load(side, o, err);
 	if (rc)
 		nsx_side_free(side);
 	else
@@ -516,12 +495,10 @@ bool nsx_side_is_digest(const char *text)
 
 bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y)
 {
-	return x->method == y->method &&
-	       (x->method != NSX_WAY_NVTX || !strcmp(x->name, y->name));
+	return x->method == y->method && (x->method != NSX_WAY_NVTX || !strcmp(x->name, y->name));
 }
 
-int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret,
-			struct nsx_err *err)
+int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret, struct nsx_err *err)
 {
 	static const struct {
 		const char *word;
@@ -543,9 +520,8 @@ int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret,
 		ret->unit = NSX_SIDE_KERNEL;
 		ret->pattern = unit + 7;
 	} else {
-		return nsx_fail(err, NSX_E_USAGE, "a unit is auto, "
-				"nvtx:REGEX, kernel:REGEX, launch or window, "
-				"not '%s'", unit);
+		return nsx_fail(err, NSX_E_USAGE, "a unit is auto, nvtx:REGEX, kernel:REGEX, "
+				"launch or window, not '%s'", unit);
 	}
 	return 0;
 }
@@ -597,11 +573,9 @@ bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b)
 
 bool nsx_side_is_of_run(const struct nsx_side *a, const struct nsx_side *b)
 {
-	int64_t both_ns = NSX_MIN(a->last_ns, b->last_ns) -
-			  NSX_MAX(a->first_ns, b->first_ns);
+	int64_t both_ns = NSX_MIN(a->last_ns, b->last_ns) - NSX_MAX(a->first_ns, b->first_ns);
 
 	return !strcmp(a->path, b->path) ||
 	       (a->session && a->session == b->session &&
-		both_ns < NSX_MIN(a->last_ns - a->first_ns,
-				  b->last_ns - b->first_ns) / 2);
+		both_ns < NSX_MIN(a->last_ns - a->first_ns, b->last_ns - b->first_ns) / 2);
 }

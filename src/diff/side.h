@@ -204,14 +204,12 @@ bool nsx_side_is_digest(const char *text);
 
 /* A longer lane keeps its middle units; more add nothing. */
 enum { NSX_MOST_UNITS = 1 << 16 };
-/* Chooses which of a lane's n units to compare: [*from, *from + result). These are complete
- * units, ended by the next start, without the first, which warms up; or the steps asked
- * for.
+/* Chooses which of a lane's n units to compare: [*from, *from + result). These are complete units,
+ * ended by the next start, without the first, which warms up; or the steps asked for.
  */
 size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from);
 /* Fills the shares of a unit from the parts of facts.h. */
-void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS],
-		     int64_t ret[NSX_NSHARES]);
+void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS], int64_t ret[NSX_NSHARES]);
 /* Whether the lanes run the same steps at the same time. */
 bool nsx_is_one_job(const struct nsx_seen *view);
 
@@ -222,10 +220,8 @@ struct nsx_report;
 int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o,
 			 struct nsx_err *err) NSX_CHECKED;
 int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
-		    const struct nsx_side_opts *o,
-		    struct nsx_err *err) NSX_CHECKED;
-/* Sets device and process of o->rank in a trace. Errors: NSX_E_USAGE if the trace lacks
- * that rank.
+		    const struct nsx_side_opts *o, struct nsx_err *err) NSX_CHECKED;
+/* Sets device and process of o->rank in a trace. Errors: NSX_E_USAGE if the trace lacks that rank.
  */
 int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 		       struct nsx_err *err) NSX_CHECKED;

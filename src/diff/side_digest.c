@@ -16,13 +16,12 @@
 
 /* A lane ------------------------------------------------------------------------*/
 
-static int fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
-		     struct nsx_arena *a, struct nsx_err *err)
+static int side_digest_fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
+				 struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_split_uses *idle = &lane->split[NSX_SPLIT_IDLE];
 
-	if (!nsx_new_array(idle->v, a, lane->nunits * NSX_NCAUSES,
-			   "idle causes", err))
+	if (!nsx_new_array(idle->v, a, lane->nunits * NSX_NCAUSES, "idle causes", err))
 		return err->rc;
 	for (uint32_t u = 0; u < lane->nunits; u++)
 		for (uint32_t c = 0; c < NSX_NCAUSES; c++)
@@ -33,9 +32,8 @@ static int fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
 	return 0;
 }
 
-static int fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
-		     struct nsx_arena *a, struct nsx_lane *ret,
-		     struct nsx_err *err)
+static int side_digest_fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
+				 struct nsx_arena *a, struct nsx_lane *ret, struct nsx_err *err)
 {
 	size_t from, n = nsx_choose_units(o, d->nsteps, &from);
 	const struct nsx_dstep *steps;
@@ -59,31 +57,26 @@ static int fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
 			.steady = s->steady};
 		nsx_fill_shares(s->part_ns, ret->units[i].ns);
 	}
-	return fill_idle(steps, ret, a, err);
+	return side_digest_fill_idle(steps, ret, a, err);
 }
 
-static bool is_asked_for(const struct nsx_digest *d,
-			 const struct nsx_side_opts *o)
+static bool is_asked_for(const struct nsx_digest *d, const struct nsx_side_opts *o)
 {
-	return (o->device < 0 || o->device == d->device) &&
-	       (o->rank < 0 || o->rank == d->rank);
+	return (o->device < 0 || o->device == d->device) && (o->rank < 0 || o->rank == d->rank);
 }
 
 /* Adds a lane for each rank; ranks whose steps were found the same way share a view. */
-static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
-		     size_t n, const struct nsx_side_opts *o,
-		     struct nsx_err *err)
+static int side_digest_add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
+				 size_t n, const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_seen way = {.method = v[i]->method,
 				       .name = v[i]->unit}, *view;
 		size_t at = 0, from;
 
-		if (!is_asked_for(v[i], o) ||
-		    !nsx_choose_units(o, v[i]->nsteps, &from))
+		if (!is_asked_for(v[i], o) || !nsx_choose_units(o, v[i]->nsteps, &from))
 			continue;
-		while (at < side->nseen &&
-		       !nsx_is_same_way(&side->seen[at], &way))
+		while (at < side->nseen && !nsx_is_same_way(&side->seen[at], &way))
 			at++;
 		if (at == ARRAY_LEN(side->seen))
 			continue;
@@ -92,16 +85,13 @@ static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
 			side->nseen++;
 			view->method = way.method;
 			view->name = nsx_arena_strdup(side->arena, way.name);
-			if (!nsx_new_array(view->lanes, side->arena, n, "ranks",
-					   err))
+			if (!nsx_new_array(view->lanes, side->arena, n, "ranks", err))
 				return err->rc;
 		}
 		for (size_t l = 0; l < view->nlanes; l++)
-			view->lanes[view->nlanes].nth +=
-				view->lanes[l].device_id == v[i]->device;
+			view->lanes[view->nlanes].nth += view->lanes[l].device_id == v[i]->device;
 		view->score += 1.0 / (double)n;
-		if (fill_lane(v[i], o, side->arena,
-			      &view->lanes[view->nlanes++], err))
+		if (side_digest_fill_lane(v[i], o, side->arena, &view->lanes[view->nlanes++], err))
 			return err->rc;
 	}
 	for (size_t i = 0; i < side->nseen; i++)
@@ -125,22 +115,18 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < v[i]->nfamilies; k++) {
 			const struct nsx_dfamily *f = &v[i]->families[k];
-			const char *name = nsx_arena_strdup(side->arena,
-							    f->name);
+			const char *name = nsx_arena_strdup(side->arena, f->name);
 
 			side->kernels[side->nkernels++] = (struct nsx_kernel){
 				.name = name, .base = name, .label = name,
 				.variant = "", .range = "", .occupancy = -1,
-				.launches = (double)f->count /
-					    (double)NSX_MAX(v[i]->nsteps, 1) /
+				.launches = (double)f->count / (double)NSX_MAX(v[i]->nsteps, 1) /
 					    (double)n};
 		}
 	nsx_sort(side->kernels, all, sizeof(*side->kernels), nsx_kernel_cmp);
 	for (size_t i = 0; i < all; i++)
-		if (kept && !nsx_kernel_cmp(&side->kernels[kept - 1],
-					    &side->kernels[i]))
-			side->kernels[kept - 1].launches +=
-				side->kernels[i].launches;
+		if (kept && !nsx_kernel_cmp(&side->kernels[kept - 1], &side->kernels[i]))
+			side->kernels[kept - 1].launches += side->kernels[i].launches;
 		else
 			side->kernels[kept++] = side->kernels[i];
 	side->nkernels = kept;
@@ -198,20 +184,17 @@ static const char *say_key(struct nsx_arena *a, const char *key)
 	return nsx_buf_keep(&b, a);
 }
 
-/* Category of a finding's key. A key of another program version gets a category that costs
- * no time.
+/* Category of a finding's key. A key of another program version gets a category that costs no time.
  */
 static enum nsx_category category_of(const char *key)
 {
 	enum nsx_finding_id id = nsx_finding_id_of(key);
 
-	return id < NSX_NFINDING_IDS ? nsx_finding_defs[id].category :
-				       NSX_CAT_CAPTURE;
+	return id < NSX_NFINDING_IDS ? nsx_finding_defs[id].category : NSX_CAT_CAPTURE;
 }
 
 /* Lists the findings of all ranks, each with its worst severity and share. */
-static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
-			  size_t n)
+static void list_findings(struct nsx_side *side, struct nsx_digest *const *v, size_t n)
 {
 	struct nsx_side_finding *f;
 	size_t all = 0, kept = 0;
@@ -228,8 +211,7 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 				.title = say_key(side->arena, x->key),
 				.category = category_of(x->key),
 				.severity = x->severity,
-				.share = x->share_ppm < 0 ? NAN :
-					 (double)x->share_ppm / 1e6};
+				.share = x->share_ppm < 0 ? NAN : (double)x->share_ppm / 1e6};
 		}
 	nsx_sort(f, all, sizeof(*f), cmp_findings);
 	for (size_t i = 0; i < all; i++) {
@@ -237,15 +219,13 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 			f[kept++] = f[i];
 			continue;
 		}
-		f[kept - 1].severity = NSX_MAX(f[kept - 1].severity,
-					       f[i].severity);
+		f[kept - 1].severity = NSX_MAX(f[kept - 1].severity, f[i].severity);
 		f[kept - 1].share = fmax(f[kept - 1].share, f[i].share);
 	}
 	side->nfindings = kept;
 }
 
-static const char *say_ranks(struct nsx_digest *const *v, size_t n,
-			     struct nsx_arena *a)
+static const char *say_ranks(struct nsx_digest *const *v, size_t n, struct nsx_arena *a)
 {
 	int64_t first = v[0]->rank, last = v[n - 1]->rank; /* v is in order */
 
@@ -255,7 +235,7 @@ static const char *say_ranks(struct nsx_digest *const *v, size_t n,
 					    (long long)first, (long long)last);
 }
 
-static void add_kinds(struct nsx_side *side, const struct nsx_digest *d)
+static void side_digest_add_kinds(struct nsx_side *side, const struct nsx_digest *d)
 {
 	for (size_t i = 0; i < d->nkinds; i++) {
 		const struct nsx_dkind *k = &d->kinds[i];
@@ -269,18 +249,15 @@ static void add_kinds(struct nsx_side *side, const struct nsx_digest *d)
 	}
 }
 
-static void describe(struct nsx_side *side, struct nsx_digest *const *v,
-		     size_t n)
+static void side_digest_describe(struct nsx_side *side, struct nsx_digest *const *v, size_t n)
 {
-	const char **models = nsx_arena_get(side->arena,
-					    (n + 1) * sizeof(*models));
+	const char **models = nsx_arena_get(side->arena, (n + 1) * sizeof(*models));
 	size_t nmodels = 0, nkinds = 0;
 	struct stat st;
 
 	side->size_bytes = stat(side->path, &st) ? 0 : st.st_size;
 	side->product_version = nsx_arena_strdup(side->arena, v[0]->product);
-	side->driver_version = side->cuda_version = side->graph_mode =
-		side->traced = "";
+	side->driver_version = side->cuda_version = side->graph_mode = side->traced = "";
 	side->sm_mhz = NAN;
 	side->nranks = (int64_t)n;
 	side->peak_bytes = -1;
@@ -289,14 +266,13 @@ static void describe(struct nsx_side *side, struct nsx_digest *const *v,
 			models[nmodels++] = v[i]->gpu_model;
 		side->peak_bytes = NSX_MAX(side->peak_bytes, v[i]->peak_bytes);
 		if (v[i]->is_partial)
-			side->damage = "its trace had lost rows when it was "
-				       "digested";
+			side->damage = "its trace had lost rows when it was digested";
 	}
 	for (size_t i = 0; i < n; i++)
 		nkinds += v[i]->nkinds;
 	side->kinds = nsx_arena_get(side->arena, nkinds * sizeof(*side->kinds));
 	for (size_t i = 0; i < n; i++)
-		add_kinds(side, v[i]);
+		side_digest_add_kinds(side, v[i]);
 	nsx_side_name_gpus(side, models, nmodels);
 	side->ranks = say_ranks(v, n, side->arena);
 }
@@ -330,20 +306,18 @@ static int fail_rank(const char *path, int64_t rank,
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i]->rank >= 0 && known++ < SHOWN)
-			nsx_buf_printf(&b, "%s%lld", known > 1 ? ", " : "",
-				       (long long)v[i]->rank);
+			nsx_buf_printf(&b, "%s%lld", known > 1 ? ", " : "", (long long)v[i]->rank);
 	nsx_fail(err, NSX_E_USAGE, "cannot compare rank %lld of '%s': %s%s%s",
 		 (long long)rank, path,
 		 known ? "it holds rank " :
-			 "it does not tell ranks; 'nsys-explain digest --rank' "
-			 "can say which rank a trace is",
-		 known ? b.p : "", known > SHOWN ? ", ..." : "");
+			 "it does not tell ranks; 'nsys-explain digest --rank' can say which rank "
+			 "a trace is", known ? b.p : "", known > SHOWN ? ", ..." : "");
 	nsx_buf_done(&b);
 	return err->rc;
 }
 
-static const struct nsx_digest *find_rank(struct nsx_digest *const *v, size_t n,
-					  int64_t rank)
+static const struct nsx_digest *side_digest_find_rank(struct nsx_digest *const *v, size_t n,
+						      int64_t rank)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i]->rank == rank)
@@ -352,11 +326,9 @@ static const struct nsx_digest *find_rank(struct nsx_digest *const *v, size_t n,
 }
 
 /* Order: rank; ranks without a number by GPU, alike on both sides. */
-NSX_POINTER_ORDER(cmp_ranks, struct nsx_digest, UP(rank), UP(device), UP(pid),
-	  BY(nsx_digest_cmp));
+NSX_POINTER_ORDER(cmp_ranks, struct nsx_digest, UP(rank), UP(device), UP(pid), BY(nsx_digest_cmp));
 
-int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
-		       struct nsx_err *err)
+int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o, struct nsx_err *err)
 {
 	const struct nsx_digest_opts names = {.rank = -1, .threads = o->threads,
 					      .only_names = true};
@@ -367,7 +339,7 @@ int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 
 	if (rc)
 		return rc;
-	d = find_rank(v, n, o->rank);
+	d = side_digest_find_rank(v, n, o->rank);
 	if (d) {
 		o->device = d->device;
 		o->pid = d->pid;
@@ -392,22 +364,20 @@ static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 				"no rank", side->path);
 	nsx_sort(v, n, sizeof(struct nsx_digest *), cmp_ranks);
 	if (o->unit != NSX_SIDE_AUTO)
-		rc = nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' by another "
-			      "--unit: the steps of a digest were found when it "
-			      "was made", side->path);
-	else if (o->rank >= 0 && !find_rank(v, n, o->rank))
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' by another --unit: the steps "
+			      "of a digest were found when it was made", side->path);
+	else if (o->rank >= 0 && !side_digest_find_rank(v, n, o->rank))
 		rc = fail_rank(side->path, o->rank, v, n, err);
 	side->details = nsx_try_alloc(1, sizeof(*side->details), "causes", err);
 	if (!rc && side->details) {
 		side->details[side->ndetails++] = "";
-		rc = add_lanes(side, v, n, o, err) ?:
-		     list_families(side, v, n, err);
+		rc = side_digest_add_lanes(side, v, n, o, err) ?: list_families(side, v, n, err);
 	} else {
 		rc = err->rc;
 	}
 	if (!rc) {
 		list_findings(side, v, n);
-		describe(side, v, n);
+		side_digest_describe(side, v, n);
 		side->content = hash_of(v, n);
 		side->session = nsx_session_of(v[0]->utc_ns, v[0]->system_ns);
 		side->first_ns = v[0]->first_ns;
@@ -417,18 +387,15 @@ static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 	return rc;
 }
 
-int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o,
-			 struct nsx_err *err)
+int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
 
 	if (*side->part && o->last < 0)
-		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' at %s: a "
-				"digest has no window, only steps, as in @2..8",
-				side->path, side->part);
-	return nsx_digest_read(side->path, &v, &n, err) ||
-	       take(side, v, n, o, err) ? err->rc : 0;
+		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' at %s: a digest has no "
+				"window, only steps, as in @2..8", side->path, side->part);
+	return nsx_digest_read(side->path, &v, &n, err) || take(side, v, n, o, err) ? err->rc : 0;
 }
 
 int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
@@ -439,6 +406,5 @@ int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
 
-	return nsx_digest_make(r, &steps, &v, &n, err) ||
-	       take(side, v, n, o, err) ? err->rc : 0;
+	return nsx_digest_make(r, &steps, &v, &n, err) || take(side, v, n, o, err) ? err->rc : 0;
 }

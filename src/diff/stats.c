@@ -1,8 +1,7 @@
 /* stats.c - order statistics of two samples.
  *
- * The differences a[i] - b[j] of two ascending samples form rows that descend. One walk
- * along the edge counts those that are at most x, so halving the range of x finds the k-th
- * of them.
+ * The differences a[i] - b[j] of two ascending samples form rows that descend. One walk along the
+ * edge counts those that are at most x, so halving the range of x finds the k-th of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +12,7 @@
 
 /* Shift -----------------------------------------------------------------------*/
 
-static uint64_t count_at_most(const int64_t *a, size_t na, const int64_t *b,
-			      size_t nb, int64_t x)
+static uint64_t count_at_most(const int64_t *a, size_t na, const int64_t *b, size_t nb, int64_t x)
 {
 	uint64_t n = 0;
 	size_t j = 0;
@@ -27,8 +25,7 @@ static uint64_t count_at_most(const int64_t *a, size_t na, const int64_t *b,
 	return n;
 }
 
-int64_t nsx_kth_difference(const int64_t *a, size_t na, const int64_t *b,
-			   size_t nb, uint64_t k)
+int64_t nsx_kth_difference(const int64_t *a, size_t na, const int64_t *b, size_t nb, uint64_t k)
 {
 	int64_t lo = nsx_sub_sat(a[0], b[nb - 1]);
 	int64_t hi = nsx_sub_sat(a[na - 1], b[0]);
@@ -126,8 +123,7 @@ static double normal_p(double u, double na, double nb, double ties)
 	return var > 0 ? fmin(1, erfc(fmax(off, 0) / sqrt(2 * var))) : 1;
 }
 
-struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na,
-				   const int64_t *b, size_t nb)
+struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na, const int64_t *b, size_t nb)
 {
 	struct nsx_rank_test ret;
 	unsigned rank[NSX_EXACT_PAIRS + 1];
@@ -179,9 +175,8 @@ static uint64_t below(size_t na, size_t nb, double alpha)
 	unsigned rank[NSX_EXACT_PAIRS + 1];
 
 	if (pairs > NSX_EXACT_PAIRS) {
-		u = (double)pairs / 2 -
-		    normal_above(alpha / 2) *
-			    sqrt((double)pairs * (double)(n + 1) / 12);
+		u = (double)pairs / 2 - normal_above(alpha / 2) *
+						sqrt((double)pairs * (double)(n + 1) / 12);
 		return u > 1 ? (uint64_t)u : 1;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -196,8 +191,7 @@ static uint64_t below(size_t na, size_t nb, double alpha)
 	return NSX_MAX(k - 1, 1);
 }
 
-struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na,
-				       const int64_t *b, size_t nb,
+struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 				       double alpha)
 {
 	uint64_t pairs = (uint64_t)na * nb, k = below(na, nb, alpha);

@@ -23,11 +23,9 @@ struct nsx_interval {
 	double lo, hi;
 };
 
-/* The k-th smallest (from 0) of all a[i] - b[j]; a and b ascending. Takes O((na + nb) log
- * range).
+/* The k-th smallest (from 0) of all a[i] - b[j]; a and b ascending. Takes O((na + nb) log range).
  */
-int64_t nsx_kth_difference(const int64_t *a, size_t na, const int64_t *b,
-			   size_t nb, uint64_t k);
+int64_t nsx_kth_difference(const int64_t *a, size_t na, const int64_t *b, size_t nb, uint64_t k);
 /* Hodges-Lehmann shift: the median of all a[i] - b[j]; a and b ascending. */
 double nsx_shift_of(const int64_t *a, size_t na, const int64_t *b, size_t nb);
 
@@ -41,14 +39,12 @@ struct nsx_rank_test {
  * by the normal distribution, corrected for ties and continuity.
  */
 enum { NSX_EXACT_PAIRS = 400 };
-struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na,
-				   const int64_t *b, size_t nb);
+struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na, const int64_t *b, size_t nb);
 
 /* Interval of the shift that matches the rank test at this alpha: the k-th least and k-th
  * greatest difference (as R's wilcox.test).
  */
-struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na,
-				       const int64_t *b, size_t nb,
+struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 				       double alpha);
 
 /* Figure of two samples to bootstrap: the shift, or the change of the mean or of the 95th
@@ -56,9 +52,8 @@ struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na,
  */
 enum nsx_figure { NSX_FIGURE_SHIFT, NSX_FIGURE_MEAN, NSX_FIGURE_P95 };
 
-/* Bootstrap interval of a figure. It draws captures, and within each blocks of units as
- * long as neighbours resemble each other. The same seed gives the same interval. Errors:
- * NSX_E_NOMEM.
+/* Bootstrap interval of a figure. It draws captures, and within each blocks of units as long as
+ * neighbours resemble each other. The same seed gives the same interval. Errors: NSX_E_NOMEM.
  */
 enum { NSX_DRAWS = 2000 };
 int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,

@@ -1,16 +1,15 @@
 /* step.c - how much longer a unit takes, how surely, and the verdict.
  *
- * Regression or improvement: the shift exceeds measured or assumed noise, every interval
- * excludes 0, the rank test is significant, and the samples are far apart (A12). If nothing
- * is proven of the typical unit, a change of the mean counts as well: it exceeds its noise,
- * its interval excludes 0, and units dealt out at random seldom differ as much.
+ * Regression or improvement: the shift exceeds measured or assumed noise, every interval excludes
+ * 0, the rank test is significant, and the samples are far apart (A12). If nothing is proven of the
+ * typical unit, a change of the mean counts as well: it exceeds its noise, its interval excludes 0,
+ * and units dealt out at random seldom differ as much.
  *
- * Neutral: the whole interval lies within the noise, and so does the change of the mean.
- * Drift makes a change harder to prove, not easier to rule out.
+ * Neutral: the whole interval lies within the noise, and so does the change of the mean. Drift
+ * makes a change harder to prove, not easier to rule out.
  *
- * Mixed: the typical unit is proven to change one way and the mean changes the other way,
- * not only by one or two slow units. This happens when pauses go away while every unit
- * becomes slower.
+ * Mixed: the typical unit is proven to change one way and the mean changes the other way, not only
+ * by one or two slow units. This happens when pauses go away while every unit becomes slower.
  *
  * Anything else is inconclusive, and says what would settle it.
  */
@@ -38,8 +37,7 @@ const char nsx_unmeasured[] = "below 2 % runs of the same code may differ; "
 /* Range over the captures of how much the second half of a capture's units exceeds the
  * first half, by medians.
  */
-static struct nsx_interval halves_of(const struct nsx_sample *s,
-				     int64_t *scratch)
+static struct nsx_interval halves_of(const struct nsx_sample *s, int64_t *scratch)
 {
 	struct nsx_interval ret = {INFINITY, -INFINITY};
 	size_t from = 0;
@@ -80,8 +78,8 @@ static double captures_of(const struct nsx_sample *s, int64_t *scratch)
 }
 
 /* sorted: room for the sample; receives it in ascending order. */
-static int spread_of(const struct nsx_sample *s, int64_t *sorted,
-		     struct nsx_spread *ret, struct nsx_err *err)
+static int step_spread_of(const struct nsx_sample *s, int64_t *sorted,
+			  struct nsx_spread *ret, struct nsx_err *err)
 {
 	const double qs[] = {0.5, 0.95};
 	double q[2];
@@ -99,16 +97,14 @@ static int spread_of(const struct nsx_sample *s, int64_t *sorted,
 	ret->median_ns = q[0];
 	ret->p95_ns = q[1];
 	ret->mean_ns = nsx_mean(s->v, s->n);
-	ret->cv = s->n > 1 && ret->mean_ns > 0 ?
-			  nsx_stddev(s->v, s->n) / ret->mean_ns : 0;
+	ret->cv = s->n > 1 && ret->mean_ns > 0 ? nsx_stddev(s->v, s->n) / ret->mean_ns : 0;
 	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
 		size_t n = s->end[c] - from;
 		double slope = nsx_slope(s->v + from, n, err), drift;
 
 		if (isnan(slope))
 			return err->rc;
-		drift = ret->median_ns > 0 ?
-				slope * (double)n / ret->median_ns : 0;
+		drift = ret->median_ns > 0 ? slope * (double)n / ret->median_ns : 0;
 		if (fabs(drift) > fabs(ret->drift))
 			ret->drift = drift;
 	}
@@ -131,8 +127,7 @@ static bool excludes_zero(const struct nsx_interval *x)
 
 static bool is_above_floor(const struct nsx_step *c, double rel)
 {
-	return fabs(rel) >= c->floor.at &&
-	       fabs(rel) * c->side[0].median_ns >= c->floor_ns;
+	return fabs(rel) >= c->floor.at && fabs(rel) * c->side[0].median_ns >= c->floor_ns;
 }
 
 /* Units or captures needed for the interval to exclude 0 or, for a change within the noise,
@@ -149,20 +144,17 @@ static double settle_with(const struct nsx_step *c, bool captures)
 	size_t n = captures ?
 		NSX_MAX(c->side[0].ncaptures, c->side[1].ncaptures) :
 		NSX_MAX(c->side[0].n, c->side[1].n);
-	double want = room > 0 ? ceil((double)n * (half / room) *
-				      (half / room)) : 0;
+	double want = room > 0 ? ceil((double)n * (half / room) * (half / room)) : 0;
 
 	return want > (double)n && want <= MOST_TIMES * (double)n ? want : 0;
 }
 
 /* Sets why nothing can be said, and what would settle it. */
-static void leave_open(struct nsx_step *c, bool captures, const char *why,
-		       struct nsx_arena *a)
+static void leave_open(struct nsx_step *c, bool captures, const char *why, struct nsx_arena *a)
 {
 	c->settle = settle_with(c, captures);
 	c->why = c->settle > 0 ?
-		nsx_arena_printf(a, "%s; about %.0f %s a side would settle it",
-				 why, c->settle,
+		nsx_arena_printf(a, "%s; about %.0f %s a side would settle it", why, c->settle,
 				 captures ? "captures" : "units") :
 		nsx_arena_printf(a, "%s; more captures a side would tell", why);
 }
@@ -175,10 +167,8 @@ static void call_it(struct nsx_step *c, struct nsx_arena *a)
 		return;
 	if (c->mean_recurs)
 		c->verdict = NSX_V_BOTH_WAYS;
-	c->why = nsx_arena_printf(a, "a typical unit changes by %s, but the mean "
-				  "by %s%s",
-				  nsx_text_ratio(a, c->rel),
-				  nsx_text_ratio(a, c->mean_rel),
+	c->why = nsx_arena_printf(a, "a typical unit changes by %s, but the mean by %s%s",
+				  nsx_text_ratio(a, c->rel), nsx_text_ratio(a, c->mean_rel),
 				  c->verdict == NSX_V_BOTH_WAYS ? "" :
 				  ", perhaps by chance");
 }
@@ -196,31 +186,27 @@ static void call_mean(struct nsx_step *c, struct nsx_arena *a)
 {
 	c->mean_alone = true;
 	c->verdict = c->mean_rel > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	c->why = nsx_arena_printf(a, "the mean changes by %s; of a typical unit "
-				  "no change is proven",
-				  nsx_text_ratio(a, c->mean_rel));
+	c->why = nsx_arena_printf(a, "the mean changes by %s; of a typical unit no change is "
+				  "proven", nsx_text_ratio(a, c->mean_rel));
 }
 
-static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
+static void step_judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 {
 	double noise_ns = c->noise * c->side[0].median_ns;
-	bool captures = nsx_enough_captures(c->side[0].ncaptures,
-					    c->side[1].ncaptures);
+	bool captures = nsx_enough_captures(c->side[0].ncaptures, c->side[1].ncaptures);
 	bool apart = c->test.a12 > APART || c->test.a12 < 1 - APART;
 
 	c->verdict = NSX_V_INCONCLUSIVE;
 	if (NSX_MIN(c->side[0].n, c->side[1].n) < MIN_UNITS) {
-		c->why = "fewer than 4 units on a side; longer captures would "
-			 "tell";
+		c->why = "fewer than 4 units on a side; longer captures would tell";
 		c->settle = MIN_UNITS;
 	} else if (c->has_steady &&
 		   (is_above_floor(c, c->rel) !=
 			    is_above_floor(c, c->steady_rel) ||
 		    (is_above_floor(c, c->rel) &&
 		     c->steady_rel * c->rel < 0))) {
-		c->why = nsx_arena_printf(a, "steady units alone change by %s; "
-					  "compare those, with --steps",
-					  nsx_text_ratio(a, c->steady_rel));
+		c->why = nsx_arena_printf(a, "steady units alone change by %s; compare those, with "
+					  "--steps", nsx_text_ratio(a, c->steady_rel));
 	} else if (is_above_floor(c, c->rel) && excludes_zero(&c->ci_ns) &&
 		   excludes_zero(&c->blocks_ns) && c->test.p < alpha && apart) {
 		call_it(c, a);
@@ -234,11 +220,9 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 				   "units vary too much for their number" :
 				   "the interval reaches beyond the noise", a);
 	} else if (fabs(c->mean_rel) >= c->noise) {
-		c->why = nsx_arena_printf(a, "typical units are alike, but slow "
-					  "ones change the mean by %s; more "
-					  "captures a side would tell whether "
-					  "by chance",
-					  nsx_text_ratio(a, c->mean_rel));
+		c->why = nsx_arena_printf(a, "typical units are alike, but slow ones change the "
+					  "mean by %s; more captures a side would tell whether by "
+					  "chance", nsx_text_ratio(a, c->mean_rel));
 	} else {
 		c->verdict = NSX_V_NEUTRAL;
 	}
@@ -247,8 +231,7 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 /* Measuring ---------------------------------------------------------------------*/
 
 static int measure_steady(const struct nsx_diff *d, uint32_t lane,
-			  struct nsx_arena *a, struct nsx_step *ret,
-			  struct nsx_err *err)
+			  struct nsx_arena *a, struct nsx_step *ret, struct nsx_err *err)
 {
 	struct nsx_sample s[2];
 
@@ -257,18 +240,15 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 			return err->rc;
 		if (s[i].n < MIN_UNITS)
 			return 0;
-		nsx_sort((int64_t *)s[i].v, s[i].n, sizeof(*s[i].v),
-			 nsx_cmp_i64);
+		nsx_sort((int64_t *)s[i].v, s[i].n, sizeof(*s[i].v), nsx_cmp_i64);
 	}
 	ret->has_steady = ret->side[0].median_ns > 0;
-	ret->steady_rel = nsx_shift_of(s[1].v, s[1].n, s[0].v, s[0].n) /
-			  ret->side[0].median_ns;
+	ret->steady_rel = nsx_shift_of(s[1].v, s[1].n, s[0].v, s[0].n) / ret->side[0].median_ns;
 	return 0;
 }
 
-/* By how much units change from the first of a capture to the last, if that explains a
- * quarter of what they vary by (values on a line of length 1 have a deviation of
- * 1/sqrt(12)); else 0.
+/* By how much units change from the first of a capture to the last, if that explains a quarter of
+ * what they vary by (values on a line of length 1 have a deviation of 1/sqrt(12)); else 0.
  */
 static double course_ns(const struct nsx_spread *s)
 {
@@ -285,30 +265,21 @@ static void raise_floors(struct nsx_step *c)
 	bool enough = nsx_enough_captures(x->ncaptures, y->ncaptures);
 
 	if (x->drifting || y->drifting)
-		nsx_raise_floor(&c->floor,
-				enough ? NSX_MAX(x->all_halves.hi,
-						 y->all_halves.hi) -
-					 NSX_MIN(x->all_halves.lo,
-						 y->all_halves.lo) :
-					 NSX_MAX(fabs(x->halves),
-						 fabs(y->halves)),
-				enough ? "captures drift, and not all of them "
-					 "as much; compare steady parts, with "
-					 "--steps" :
-					 "a capture drifts, and its halves "
-					 "differ as much; compare steady parts, "
-					 "with --steps");
+		nsx_raise_floor(&c->floor, enough ? NSX_MAX(x->all_halves.hi, y->all_halves.hi) -
+						    NSX_MIN(x->all_halves.lo,
+							    y->all_halves.lo) :
+						    NSX_MAX(fabs(x->halves), fabs(y->halves)),
+				enough ? "captures drift, and not all of them as much; compare "
+					 "steady parts, with --steps" :
+					 "a capture drifts, and its halves differ as much; compare "
+					 "steady parts, with --steps");
 	if (!enough && course_ns(x) * course_ns(y) > 0)
-		nsx_raise_floor(&c->floor,
-				fabs(course_ns(x) + course_ns(y)) / x->median_ns,
-				"the units of both sides change as much from the "
-				"first to the last; compare the same parts, with "
-				"--steps");
+		nsx_raise_floor(&c->floor, fabs(course_ns(x) + course_ns(y)) / x->median_ns,
+				"the units of both sides change as much from the first to the "
+				"last; compare the same parts, with --steps");
 	if (!enough)
-		nsx_raise_floor(&c->floor,
-				NSX_MAX(x->captures, y->captures),
-				"captures of one side differ as much; 3 or "
-				"more a side would tell");
+		nsx_raise_floor(&c->floor, NSX_MAX(x->captures, y->captures),
+				"captures of one side differ as much; 3 or more a side would tell");
 }
 
 /* Mean without the longest values; v ascending. */
@@ -318,8 +289,7 @@ static double mean_without(const int64_t *v, size_t n, size_t longest)
 }
 
 /* Whether the mean changes beyond noise in the direction of `way`. */
-static bool is_beyond(const struct nsx_noise *noise, double before_ns,
-		      double after_ns, double way)
+static bool is_beyond(const struct nsx_noise *noise, double before_ns, double after_ns, double way)
 {
 	double mean_ns = after_ns - before_ns;
 
@@ -334,8 +304,7 @@ enum { CHANCE = 2 };
 /* Whether the mean changes, and against the typical unit. v: the samples, ascending. Needs
  * the shift and the floors.
  */
-static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
-		       struct nsx_step *c)
+static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2], struct nsx_step *c)
 {
 	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_MEAN];
 	const struct nsx_spread *s = c->side;
@@ -351,8 +320,7 @@ static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
 				   mean_without(v[1], s[1].n, CHANCE), way);
 }
 
-static void raise_by(const struct nsx_sample *s, bool halves,
-		     struct nsx_floor *floor)
+static void raise_by(const struct nsx_sample *s, bool halves, struct nsx_floor *floor)
 {
 	double least = INFINITY, most = -INFINITY;
 	size_t from = 0;
@@ -367,19 +335,15 @@ static void raise_by(const struct nsx_sample *s, bool halves,
 		least = NSX_MIN(least, mean);
 		most = NSX_MAX(most, mean);
 		if (halves && n > 1)
-			nsx_raise_floor(floor,
-					fabs(nsx_mean(s->v + from, n / 2) -
-					     nsx_mean(s->v + from + n / 2,
-						      n - n / 2)),
+			nsx_raise_floor(floor, fabs(nsx_mean(s->v + from, n / 2) -
+						    nsx_mean(s->v + from + n / 2, n - n / 2)),
 					"the halves of a capture differ as much");
 	}
 	if (most > least)
-		nsx_raise_floor(floor, most - least,
-				"captures of one side differ as much");
+		nsx_raise_floor(floor, most - least, "captures of one side differ as much");
 }
 
-void nsx_raise_within(const struct nsx_sample s[2], bool halves,
-		      struct nsx_floor *floor)
+void nsx_raise_within(const struct nsx_sample s[2], bool halves, struct nsx_floor *floor)
 {
 	if (nsx_enough_captures(s[0].ncaptures, s[1].ncaptures))
 		return;
@@ -390,20 +354,16 @@ void nsx_raise_within(const struct nsx_sample s[2], bool halves,
 /* Measures how surely the mean changes. A drift lengthens the mean of units as much as
  * their median.
  */
-static int measure_mean(const struct nsx_diff_opts *o,
-			const struct nsx_sample s[2], struct nsx_step *c,
-			struct nsx_err *err)
+static int step_measure_mean(const struct nsx_diff_opts *o,
+			     const struct nsx_sample s[2], struct nsx_step *c, struct nsx_err *err)
 {
 	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_MEAN];
 	double before = c->side[0].mean_ns;
 
 	c->mean_floor = (struct nsx_floor){NSX_NOISE * before, nsx_unmeasured};
-	nsx_raise_floor(&c->mean_floor,
-			NSX_MAX(noise->abs, noise->rel * before),
-			nsx_calibrated);
+	nsx_raise_floor(&c->mean_floor, NSX_MAX(noise->abs, noise->rel * before), nsx_calibrated);
 	if (c->floor.at > c->noise)
-		nsx_raise_floor(&c->mean_floor, c->floor.at * before,
-				c->floor.is);
+		nsx_raise_floor(&c->mean_floor, c->floor.at * before, c->floor.is);
 	nsx_raise_within(s, true, &c->mean_floor);
 	return nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_MEAN, o->alpha, o->seed,
 			     &c->mean_ci_ns, err) ||
@@ -411,9 +371,8 @@ static int measure_mean(const struct nsx_diff_opts *o,
 		       err->rc : 0;
 }
 
-static int measure(const struct nsx_diff *d, uint32_t lane,
-		   struct nsx_arena *a, struct nsx_step *ret,
-		   struct nsx_err *err)
+static int step_measure(const struct nsx_diff *d, uint32_t lane,
+			struct nsx_arena *a, struct nsx_step *ret, struct nsx_err *err)
 {
 	const struct nsx_diff_opts *o = d->opts;
 	struct nsx_sample s[2];
@@ -423,29 +382,27 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 		if (nsx_pool_sample(&d->pool[i], lane, false, a, &s[i], err))
 			return err->rc;
 		nsx_new_array(v[i], a, s[i].n, "units", err);
-		if (!v[i] || spread_of(&s[i], v[i], &ret->side[i], err))
+		if (!v[i] || step_spread_of(&s[i], v[i], &ret->side[i], err))
 			return err->rc;
 	}
 	ret->shift_ns = nsx_shift_of(v[1], s[1].n, v[0], s[0].n);
 	ret->test = nsx_rank_test(v[1], s[1].n, v[0], s[0].n);
 	ret->ci_ns = nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
-	if (nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_SHIFT, o->alpha, o->seed,
-			  &ret->blocks_ns, err))
+	if (nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_SHIFT, o->alpha, o->seed, &ret->blocks_ns, err))
 		return err->rc;
 	/* With enough captures, variation between them counts as well. */
 	if (nsx_enough_captures(s[0].ncaptures, s[1].ncaptures))
 		ret->ci_ns = ret->blocks_ns;
 	raise_floors(ret);
 	weigh_mean(o, v, ret);
-	return measure_mean(o, s, ret, err);
+	return step_measure_mean(o, s, ret, err);
 }
 
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_step *ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	const struct nsx_noise *noise =
-		&d->opts->noise.of[NSX_METRIC_STEP];
+	const struct nsx_noise *noise = &d->opts->noise.of[NSX_METRIC_STEP];
 	int rc;
 
 	*ret = (struct nsx_step){.noise = NSX_MAX(NSX_NOISE, noise->rel),
@@ -453,11 +410,11 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 	ret->floor = (struct nsx_floor){
 		ret->noise, noise->rel > NSX_NOISE || noise->abs > 0 ?
 		nsx_calibrated : nsx_unmeasured};
-	rc = measure(d, lane, a, ret, err);
+	rc = step_measure(d, lane, a, ret, err);
 	if (!rc && ret->side[0].median_ns > 0)
 		rc = measure_steady(d, lane, a, ret, err);
 	if (!rc)
-		judge(ret, d->opts->alpha, d->arena);
+		step_judge(ret, d->opts->alpha, d->arena);
 	nsx_arena_free(a);
 	return rc;
 }

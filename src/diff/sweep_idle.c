@@ -19,8 +19,7 @@ int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 
 	if (nsx_strings_add(s->texts, text, len, &id, err))
 		return err->rc;
-	detail = nsx_group_value(&s->numbers, &side->details, id, 0,
-				 "idle causes", err);
+	detail = nsx_group_value(&s->numbers, &side->details, id, 0, "idle causes", err);
 	if (!detail)
 		return err->rc;
 	if (!*detail)
@@ -57,13 +56,11 @@ static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 NSX_ORDER(cmp_uses, struct nsx_split_use, UP(unit), UP(cause), UP(detail));
 
 int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
-		   enum nsx_split split, struct nsx_split_use *v, size_t n,
-		   struct nsx_err *err)
+		   enum nsx_split split, struct nsx_split_use *v, size_t n, struct nsx_err *err)
 {
 	struct nsx_split_uses *to = &lane->split[split];
 
-	to->v = nsx_arena_try_array(s->side->arena, n, sizeof(*v), "parts",
-				    err);
+	to->v = nsx_arena_try_array(s->side->arena, n, sizeof(*v), "parts", err);
 	if (to->v && n) {
 		memcpy(to->v, v, n * sizeof(*v));
 		to->n = n;
@@ -83,19 +80,17 @@ struct collected {
 	size_t cap_last;
 };
 
-static int collect(struct collected *c, uint32_t unit, uint32_t cause,
-		   uint32_t detail, int64_t ns, struct nsx_err *err)
+static int sweep_idle_collect(struct collected *c, uint32_t unit, uint32_t cause,
+			      uint32_t detail, int64_t ns, struct nsx_err *err)
 {
 	size_t k = (size_t)detail * NSX_NCAUSES + cause;
 	struct nsx_split_use *x;
 
 	if (nsx_grow(&c->last, &c->cap_last, k + 1, 4, "idle causes", err) ||
-	    nsx_grow(&c->v, &c->cap, c->n + 1, sizeof(*c->v), "idle causes",
-		     err))
+	    nsx_grow(&c->v, &c->cap, c->n + 1, sizeof(*c->v), "idle causes", err))
 		return err->rc;
 	x = &c->v[c->last[k]];
-	if (c->last[k] >= c->n || x->unit != unit || x->cause != cause ||
-	    x->detail != detail) {
+	if (c->last[k] >= c->n || x->unit != unit || x->cause != cause || x->detail != detail) {
 		c->last[k] = (uint32_t)c->n;
 		x = &c->v[c->n++];
 		*x = (struct nsx_split_use){unit, cause, detail, 0};
@@ -104,8 +99,7 @@ static int collect(struct collected *c, uint32_t unit, uint32_t cause,
 	return 0;
 }
 
-int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
-		   struct nsx_err *err)
+int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &s->f->idle[device];
 	struct collected c = {0};
@@ -117,22 +111,20 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 		uint32_t detail;
 
 		while (u < lane->nunits &&
-		       lane->units[u].start_ns + lane->units[u].wall_ns <=
-			       p.start_ns)
+		       lane->units[u].start_ns + lane->units[u].wall_ns <= p.start_ns)
 			u++;
 		for (size_t k = u; !rc && k < lane->nunits &&
 				   lane->units[k].start_ns < p.end_ns; k++) {
 			const struct nsx_unit *x = &lane->units[k];
 			int64_t from = NSX_MAX(x->start_ns, p.start_ns);
-			int64_t to = NSX_MIN(x->start_ns + x->wall_ns,
-					     p.end_ns);
+			int64_t to = NSX_MIN(x->start_ns + x->wall_ns, p.end_ns);
 
 			if (from >= to)
 				continue;
 			rc = detail_of(s, &p, &detail, err);
 			if (!rc)
-				rc = collect(&c, (uint32_t)k, p.cause, detail,
-					     to - from, err);
+				rc = sweep_idle_collect(&c, (uint32_t)k, p.cause, detail,
+							to - from, err);
 		}
 	}
 	if (rc)
@@ -169,8 +161,7 @@ static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
 		while (op < end && nsx_op_start(&t->ops, op) < x->start_ns)
 			op++;
 		ret->at[u] = ret->n;
-		for (; op < end && nsx_op_start(&t->ops, op) <
-					   x->start_ns + x->wall_ns; op++)
+		for (; op < end && nsx_op_start(&t->ops, op) < x->start_ns + x->wall_ns; op++)
 			if (t->ops.cls[op] == NSX_C_COMM)
 				ret->op[ret->n++] = (uint32_t)op;
 	}
@@ -214,15 +205,13 @@ static int split_lane(const struct nsx_sweep *s, const struct comm *all,
 		for (size_t k = mine->at[u]; k < mine->at[u + 1]; k++) {
 			const struct nsx_ops *o = &s->t->ops;
 			int64_t from = nsx_op_start(o, mine->op[k]);
-			int64_t last = all_there(s->t, all, view->nlanes, u,
-						 k - mine->at[u]);
+			int64_t last = all_there(s->t, all, view->nlanes, u, k - mine->at[u]);
 
 			view->ncomm++;
 			view->nsplit += last > INT64_MIN;
 			if (last > from)
-				nsx_spans_push(&waits, from,
-					       NSX_MIN(last, nsx_op_end(
-						       o, mine->op[k])));
+				nsx_spans_push(&waits, from, NSX_MIN(last, nsx_op_end(
+								     o, mine->op[k])));
 		}
 	if (nsx_spans_minus(a, &f->comm, &f->compute, &exposed, err) ||
 	    nsx_spans_intersect(a, &exposed, &waits, &alone, err))
@@ -245,8 +234,7 @@ int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < view->nlanes; i++)
-		rc = list_comm(s->t, &s->t->device[devices[i]],
-			       &view->lanes[i], a, &c[i], err);
+		rc = list_comm(s->t, &s->t->device[devices[i]], &view->lanes[i], a, &c[i], err);
 	for (size_t i = 0; !rc && i < view->nlanes; i++)
 		rc = split_lane(s, c, view, i, devices[i], a, err);
 	nsx_arena_free(a);

@@ -1,10 +1,9 @@
-/* sweep_kernels.c - how much of each unit each kernel took, and the kernels of each NVTX
- * range.
+/* sweep_kernels.c - how much of each unit each kernel took, and the kernels of each NVTX range.
  *
- * While m kernels run, each gets 1/m of the time, so all credits add up to the time in
- * which any ran. One sweep over the device's work computes this. v is the time that one
- * kernel would have received had it run since the beginning. A kernel that runs from v1 to
- * v2 gets v2 - v1; if c launches of it run, each does.
+ * While m kernels run, each gets 1/m of the time, so all credits add up to the time in which any
+ * ran. One sweep over the device's work computes this. v is the time that one kernel would have
+ * received had it run since the beginning. A kernel that runs from v1 to v2 gets v2 - v1; if c
+ * launches of it run, each does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +63,7 @@ static void sift_down(struct sweep *s)
 	while ((child = 2 * i + 1) < s->nrunning) {
 		struct running x = s->heap[i];
 
-		if (child + 1 < s->nrunning &&
-		    s->heap[child + 1].end_ns < s->heap[child].end_ns)
+		if (child + 1 < s->nrunning && s->heap[child + 1].end_ns < s->heap[child].end_ns)
 			child++;
 		if (s->heap[child].end_ns >= x.end_ns)
 			return;
@@ -76,7 +74,7 @@ static void sift_down(struct sweep *s)
 }
 
 /* Counts the kernel's credit up to now and returns its tally. */
-static struct tally *count(struct sweep *s, uint32_t kernel)
+static struct tally *sweep_kernels_count(struct sweep *s, uint32_t kernel)
 {
 	struct tally *x = &s->tally[kernel];
 
@@ -92,8 +90,7 @@ static struct tally *count(struct sweep *s, uint32_t kernel)
 static void pass_time(struct sweep *s, int64_t to_ns)
 {
 	if (s->nrunning && to_ns > s->at_ns)
-		s->v += ((nsx_wide)(to_ns - s->at_ns) << FRACTION) /
-			(nsx_wide)s->nrunning;
+		s->v += ((nsx_wide)(to_ns - s->at_ns) << FRACTION) / (nsx_wide)s->nrunning;
 	s->at_ns = NSX_MAX(s->at_ns, to_ns);
 }
 
@@ -102,7 +99,7 @@ static void advance(struct sweep *s, int64_t to_ns)
 {
 	while (s->nrunning && s->heap[0].end_ns <= to_ns) {
 		pass_time(s, s->heap[0].end_ns);
-		count(s, s->heap[0].kernel)->running--;
+		sweep_kernels_count(s, s->heap[0].kernel)->running--;
 		s->heap[0] = s->heap[--s->nrunning];
 		sift_down(s);
 	}
@@ -112,12 +109,12 @@ static void advance(struct sweep *s, int64_t to_ns)
 /* Units -----------------------------------------------------------------------*/
 
 /* Resets what was counted; kernels that still run stay listed for the next unit. */
-static void forget(struct sweep *s)
+static void sweep_kernels_forget(struct sweep *s)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->nlisted; i++) {
-		struct tally *x = count(s, s->listed[i]);
+		struct tally *x = sweep_kernels_count(s, s->listed[i]);
 
 		x->credit = 0;
 		x->own_ns = x->launches = 0;
@@ -141,7 +138,7 @@ static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 	if (!rc)
 		nsx_sort(s->listed, n, sizeof(*s->listed), nsx_cmp_u32);
 	for (size_t i = 0; !rc && i < n; i++)
-		share[i] = count(s, s->listed[i])->credit;
+		share[i] = sweep_kernels_count(s, s->listed[i])->credit;
 	if (!rc)
 		nsx_apportion(share, n, (nsx_wide)1 << FRACTION,
 			      s->lane->units[unit].ns[NSX_SHARE_COMPUTE], ns);
@@ -154,7 +151,7 @@ static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 				x->own_ns};
 	}
 	if (!rc)
-		forget(s);
+		sweep_kernels_forget(s);
 	free(share);
 	free(ns);
 	return rc;
@@ -168,18 +165,18 @@ static uint32_t kernel_of(const struct nsx_sweep *in, size_t op)
 				     nsx_op_detail(&t->ops, op) : t->nshapes];
 }
 
-static uint32_t range_of(const struct nsx_sweep *in, size_t op)
+static uint32_t sweep_kernels_range_of(const struct nsx_sweep *in, size_t op)
 {
 	uint32_t r = nsx_op_range(&in->f->nvtx, op);
 
 	return r != NSX_NONE ? in->range_of[r] : 0;
 }
 
-static void start(struct sweep *s, size_t op)
+static void sweep_kernels_start(struct sweep *s, size_t op)
 {
 	const struct nsx_trace *t = s->in->t;
 	uint32_t kernel = s->key(s->in, op);
-	struct tally *x = count(s, kernel);
+	struct tally *x = sweep_kernels_count(s, kernel);
 
 	if (!(t->ops.flags[op] & NSX_OP_CUT)) {
 		x->launches++;
@@ -188,13 +185,11 @@ static void start(struct sweep *s, size_t op)
 	if (s->nrunning == MOST_TOGETHER || !nsx_op_ns(&t->ops, op))
 		return;
 	x->running++;
-	s->heap[s->nrunning++] =
-		(struct running){nsx_op_end(&t->ops, op), kernel};
+	s->heap[s->nrunning++] = (struct running){nsx_op_end(&t->ops, op), kernel};
 	sift_up(s);
 }
 
-static int sweep_units(struct sweep *s, const struct nsx_device *d,
-		       struct nsx_err *err)
+static int sweep_units(struct sweep *s, const struct nsx_device *d, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &s->in->t->ops;
 	size_t op = d->ops_at, end = d->ops_at + d->nops;
@@ -209,15 +204,15 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d,
 
 			if (at >= unit->start_ns && s->at_ns < unit->start_ns) {
 				advance(s, unit->start_ns);
-				forget(s);
+				sweep_kernels_forget(s);
 			}
 			advance(s, at);
 			if (o->cls[op] == NSX_C_COMPUTE)
-				start(s, op);
+				sweep_kernels_start(s, op);
 		}
 		if (s->at_ns < unit->start_ns) {
 			advance(s, unit->start_ns);
-			forget(s);
+			sweep_kernels_forget(s);
 		}
 		advance(s, end_ns);
 		rc = close_unit(s, u, err);
@@ -238,11 +233,9 @@ struct placed {
 
 NSX_ORDER(cmp_placed, struct placed, UP(stream), UP(op));
 
-static const struct nsx_unit *median_unit(const struct nsx_lane *lane,
-					  struct nsx_err *err)
+static const struct nsx_unit *median_unit(const struct nsx_lane *lane, struct nsx_err *err)
 {
-	int64_t *wall = nsx_try_alloc(lane->nunits, sizeof(*wall), "units",
-				      err);
+	int64_t *wall = nsx_try_alloc(lane->nunits, sizeof(*wall), "units", err);
 	size_t best = 0;
 	double median;
 
@@ -298,19 +291,17 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 }
 
 /* Counts all launches, and those that communicate. */
-static void count_launches(const struct nsx_trace *t, const struct nsx_device *d,
-			   struct nsx_lane *lane)
+static void sweep_kernels_count_launches(const struct nsx_trace *t, const struct nsx_device *d,
+					 struct nsx_lane *lane)
 {
 	size_t u = 0;
 
 	for (size_t op = d->ops_at; op < d->ops_at + d->nops; op++) {
 		int64_t at = nsx_op_start(&t->ops, op);
 
-		if (t->ops.kind[op] != NSX_OP_KERNEL &&
-		    t->ops.kind[op] != NSX_OP_GRAPH)
+		if (t->ops.kind[op] != NSX_OP_KERNEL && t->ops.kind[op] != NSX_OP_GRAPH)
 			continue;
-		while (u < lane->nunits && lane->units[u].start_ns +
-					   lane->units[u].wall_ns <= at)
+		while (u < lane->nunits && lane->units[u].start_ns + lane->units[u].wall_ns <= at)
 			u++;
 		if (u == lane->nunits)
 			return;
@@ -325,11 +316,10 @@ static void count_launches(const struct nsx_trace *t, const struct nsx_device *d
 }
 
 /* Computes credits by key. Owner of *ret: the caller, free(). */
-static int sweep(const struct nsx_sweep *in, uint32_t device,
-		 const struct nsx_lane *lane, size_t nkeys,
-		 uint32_t (*key)(const struct nsx_sweep *in, size_t op),
-		 struct nsx_kernel_use **ret, size_t *ret_n,
-		 struct nsx_err *err)
+static int sweep_kernels_sweep(const struct nsx_sweep *in, uint32_t device,
+			       const struct nsx_lane *lane, size_t nkeys,
+			       uint32_t (*key)(const struct nsx_sweep *in, size_t op),
+			       struct nsx_kernel_use **ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct sweep *s = nsx_arena_get(a, sizeof(*s));
@@ -341,8 +331,7 @@ static int sweep(const struct nsx_sweep *in, uint32_t device,
 	s->at_ns = INT64_MIN;
 	nsx_new_array(s->tally, a, nkeys, "kernels", err);
 	nsx_new_array(s->listed, a, nkeys, "kernels", err);
-	rc = s->tally && s->listed ?
-		     sweep_units(s, &in->t->device[device], err) : err->rc;
+	rc = s->tally && s->listed ? sweep_units(s, &in->t->device[device], err) : err->rc;
 	if (rc)
 		free(s->uses);
 	*ret = rc ? NULL : s->uses;
@@ -357,8 +346,8 @@ static int sweep_ranges(const struct nsx_sweep *in, uint32_t device,
 	struct nsx_kernel_use *uses;
 	struct nsx_split_use *v;
 	size_t n;
-	int rc = sweep(in, device, lane, in->side->ndetails, range_of, &uses,
-		       &n, err);
+	int rc = sweep_kernels_sweep(in, device, lane, in->side->ndetails, sweep_kernels_range_of,
+				     &uses, &n, err);
 
 	if (rc)
 		return rc;
@@ -367,8 +356,7 @@ static int sweep_ranges(const struct nsx_sweep *in, uint32_t device,
 		v[i] = (struct nsx_split_use){uses[i].unit, 0, uses[i].kernel,
 					      uses[i].ns};
 	free(uses);
-	return v ? nsx_keep_split(in, lane, NSX_SPLIT_RANGES, v, n, err) :
-		   err->rc;
+	return v ? nsx_keep_split(in, lane, NSX_SPLIT_RANGES, v, n, err) : err->rc;
 }
 
 int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
@@ -376,12 +364,12 @@ int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
 {
 	const struct nsx_device *d = &in->t->device[device];
 	struct nsx_kernel_use *uses;
-	int rc = sweep(in, device, lane, in->side->nkernels, kernel_of, &uses,
-		       &lane->nuses, err);
+	int rc = sweep_kernels_sweep(in, device, lane, in->side->nkernels, kernel_of, &uses,
+				     &lane->nuses, err);
 
 	if (rc)
 		return rc;
-	count_launches(in->t, d, lane);
+	sweep_kernels_count_launches(in->t, d, lane);
 	lane->uses = nsx_arena_try_array(in->side->arena, lane->nuses,
 					 sizeof(*uses), "kernels", err);
 	if (lane->uses && lane->nuses)
@@ -389,6 +377,5 @@ int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
 	free(uses);
 	if (!lane->uses)
 		return err->rc;
-	return sweep_ranges(in, device, lane, err) ||
-	       order_kernels(in, d, lane, err) ? err->rc : 0;
+	return sweep_ranges(in, device, lane, err) || order_kernels(in, d, lane, err) ? err->rc : 0;
 }

@@ -15,7 +15,7 @@ enum {
 
 /* All GPUs together --------------------------------------------------------------*/
 
-static void collect(const struct nsx_spans *s, struct nsx_spans *ret)
+static void sweep_totals_collect(const struct nsx_spans *s, struct nsx_spans *ret)
 {
 	for (size_t i = 0; i < s->n; i++)
 		ret->v[ret->n++] = nsx_span_at(s, i);
@@ -28,16 +28,15 @@ static int unite(const struct nsx_sweep *s, bool copies, struct nsx_arena *a,
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->t->ndevices; i++)
-		n += s->f->device[i].compute.n + s->f->device[i].comm.n +
-		     s->f->device[i].copy.n;
+		n += s->f->device[i].compute.n + s->f->device[i].comm.n + s->f->device[i].copy.n;
 	*ret = (struct nsx_spans){0};
 	if (!nsx_new_array(ret->v, a, n, "spans", err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->t->ndevices; i++) {
-		collect(&s->f->device[i].compute, ret);
-		collect(&s->f->device[i].comm, ret);
+		sweep_totals_collect(&s->f->device[i].compute, ret);
+		sweep_totals_collect(&s->f->device[i].comm, ret);
 		if (copies)
-			collect(&s->f->device[i].copy, ret);
+			sweep_totals_collect(&s->f->device[i].copy, ret);
 	}
 	nsx_spans_normalise(ret);
 	return 0;
@@ -71,7 +70,7 @@ static const char *const not_alike[] = {
 	"Create", "Destroy", "Load", "Register", "Alloc", "Free", "Memcpy",
 	"Graph", NULL};
 
-static bool waits(const struct nsx_trace *t, size_t call, const char *name)
+static bool sweep_totals_waits(const struct nsx_trace *t, size_t call, const char *name)
 {
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
@@ -85,19 +84,18 @@ static bool waits(const struct nsx_trace *t, size_t call, const char *name)
 	}
 }
 
-static struct named *name_of(const struct nsx_sweep *s, size_t call,
-			     struct names *names, struct nsx_err *err)
+static struct named *sweep_totals_name_of(const struct nsx_sweep *s, size_t call,
+					  struct names *names, struct nsx_err *err)
 {
 	nsx_str id = nsx_call_name(&s->t->calls, call);
-	struct named *x = nsx_group_value(&names->groups, &names->v, id, 0,
-					  "names of calls", err);
+	struct named *x = nsx_group_value(&names->groups, &names->v, id, 0, "names of calls", err);
 
 	if (x && !x->name) {
 		const char *name = nsx_text(s->t, id);
 
 		x->name = id;
 		x->is_start_up = has_any(name, start_up);
-		x->waits = waits(s->t, call, name);
+		x->waits = sweep_totals_waits(s->t, call, name);
 	}
 	return x;
 }
@@ -105,8 +103,8 @@ static struct named *name_of(const struct nsx_sweep *s, size_t call,
 /* Whether a call is the first launch of a kernel by a process, or the first allocation or
  * release of memory under its name.
  */
-static int is_first(const struct nsx_sweep *s, struct nsx_groups *met, size_t call,
-		    uint32_t process, bool *ret, struct nsx_err *err)
+static int sweep_totals_is_first(const struct nsx_sweep *s, struct nsx_groups *met, size_t call,
+				 uint32_t process, bool *ret, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &s->t->calls;
 	uint32_t op = nsx_call_op(c, call), group;
@@ -118,8 +116,7 @@ static int is_first(const struct nsx_sweep *s, struct nsx_groups *met, size_t ca
 	if (launches && (op == NSX_NONE || nsx_call_ns(c, call) < SLOW_LAUNCH_NS))
 		return 0;
 	if (launches && s->t->ops.kind[op] == NSX_OP_KERNEL)
-		what = (1ull << 32) +
-		       s->t->shape_name[nsx_op_detail(&s->t->ops, op)];
+		what = (1ull << 32) + s->t->shape_name[nsx_op_detail(&s->t->ops, op)];
 	if (nsx_group(met, what, process, &group, err))
 		return err->rc;
 	*ret = group == n;
@@ -142,13 +139,13 @@ static int find_start_up(const struct nsx_sweep *s, struct names *names,
 	for (uint32_t th = 0; !rc && th < t->nthreads; th++)
 		for (size_t k = 0; !rc && k < t->thread[th].ncalls; k++) {
 			size_t i = t->thread[th].calls_at + k;
-			struct named *x = name_of(s, i, names, err);
+			struct named *x = sweep_totals_name_of(s, i, names, err);
 			bool is = x && x->is_start_up;
 			bool may = t->calls.cls[i] == NSX_CALL_LAUNCH ||
 				   t->calls.cls[i] == NSX_CALL_IMPLICIT_SYNC ||
 				   t->calls.flags[i] & NSX_CALL_MALLOC;
 
-			if (!x || (!is && may && is_first(s, &met, i,
+			if (!x || (!is && may && sweep_totals_is_first(s, &met, i,
 						t->thread[th].process, &is, err))) {
 				rc = err->rc;
 			} else if (is) {
@@ -201,8 +198,7 @@ static int add_one_time(const struct nsx_sweep *s, const struct nsx_spans *busy,
 		int64_t ns = gap.end_ns - gap.start_ns;
 
 		if (ns <= ONE_TIME_GAP_NS ||
-		    2 * nsx_spans_covered(&calls, &cursor, gap.start_ns,
-					  gap.end_ns) <= ns)
+		    2 * nsx_spans_covered(&calls, &cursor, gap.start_ns, gap.end_ns) <= ns)
 			continue;
 		ret->ns[NSX_TOTAL_ONE_TIME] += ns;
 		if (ns > longest.end_ns - longest.start_ns)
@@ -216,13 +212,12 @@ static int add_one_time(const struct nsx_sweep *s, const struct nsx_spans *busy,
 
 /* Records the median time of calls that wait for nothing. */
 static int time_calls(const struct nsx_sweep *s, struct names *names,
-		      struct nsx_arena *a, struct nsx_totals *ret,
-		      struct nsx_err *err)
+		      struct nsx_arena *a, struct nsx_totals *ret, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &s->t->calls;
 
 	for (size_t i = 0; i < c->n; i++) {
-		struct named *x = name_of(s, i, names, err);
+		struct named *x = sweep_totals_name_of(s, i, names, err);
 
 		if (!x)
 			return err->rc;
@@ -265,7 +260,7 @@ static enum nsx_direction direction_of(const struct nsx_copy *c)
 	}
 }
 
-static void add_kernel(const struct nsx_sweep *s, size_t op, struct nsx_totals *ret)
+static void sweep_totals_add_kernel(const struct nsx_sweep *s, size_t op, struct nsx_totals *ret)
 {
 	const struct nsx_shape *shape = nsx_op_shape(s->t, op);
 	const struct nsx_launch *l = nsx_shape_launch(s->t, shape);
@@ -284,8 +279,8 @@ static void add_kernel(const struct nsx_sweep *s, size_t op, struct nsx_totals *
 			s->kernel_of[nsx_op_detail(&s->t->ops, op)], ns};
 }
 
-static int add_work(const struct nsx_sweep *s, struct nsx_totals *ret,
-		    struct nsx_err *err)
+static int sweep_totals_add_work(const struct nsx_sweep *s, struct nsx_totals *ret,
+				 struct nsx_err *err)
 {
 	const struct nsx_ops *o = &s->t->ops;
 
@@ -294,14 +289,12 @@ static int add_work(const struct nsx_sweep *s, struct nsx_totals *ret,
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		if (o->kind[i] == NSX_OP_KERNEL) {
-			add_kernel(s, i, ret);
-		} else if (o->kind[i] == NSX_OP_MEMCPY &&
-			   !(o->flags[i] & NSX_OP_PEER)) {
+			sweep_totals_add_kernel(s, i, ret);
+		} else if (o->kind[i] == NSX_OP_MEMCPY && !(o->flags[i] & NSX_OP_PEER)) {
 			const struct nsx_copy *c = nsx_op_copy(s->t, i);
 
 			nsx_add_to(&ret->bytes[direction_of(c)], c->bytes);
-			nsx_add_to(&ret->copy_ns[direction_of(c)],
-				   nsx_op_ns(o, i));
+			nsx_add_to(&ret->copy_ns[direction_of(c)], nsx_op_ns(o, i));
 			ret->migrates |= nsx_copy_is_migration(c->copy_kind);
 		}
 	}
@@ -319,15 +312,14 @@ int nsx_sweep_totals(const struct nsx_sweep *s, struct nsx_err *err)
 	int rc = 0;
 
 	if (unite(s, false, a, &kernels, err) || unite(s, true, a, &busy, err) ||
-	    add_work(s, ret, err)) {
+	    sweep_totals_add_work(s, ret, err)) {
 		rc = err->rc;
 	} else if (busy.n) {
 		ret->known = true;
 		ret->recorded_ns = s->t->window.end_ns - s->t->window.start_ns;
 		ret->span_ns = busy.v[busy.n - 1].end_ns - busy.v[0].start_ns;
 		ret->ns[NSX_TOTAL_KERNELS] = nsx_spans_total(&kernels);
-		ret->ns[NSX_TOTAL_COPIES] = nsx_spans_total(&busy) -
-					    ret->ns[NSX_TOTAL_KERNELS];
+		ret->ns[NSX_TOTAL_COPIES] = nsx_spans_total(&busy) - ret->ns[NSX_TOTAL_KERNELS];
 		rc = add_one_time(s, &busy, &names, a, ret, err) ||
 		     time_calls(s, &names, a, ret, err) ? err->rc : 0;
 		ret->ns[NSX_TOTAL_IDLE] = ret->span_ns - nsx_spans_total(&busy) -

@@ -4,84 +4,71 @@
 #include "diff/kinds.h"
 #include "diff/tables.h"
 
-#define BUDGET_COLUMNS(X)                                                     \
-	X(B_GPU, "gpu", I64, "CUDA ordinal")                                  \
-	X(B_RANK, "rank", I64,                                                \
-	  "in its job; null: not known, or not asked for")                    \
-	X(B_PARENT, "parent", STR, "class it is part of; null: of the total") \
-	X(B_CLASS, "class", STR,                                              \
-	  "total; compute, communication, copies, idle, which add "           \
-	  "up to it; or a part of one of these")                              \
-	X(B_DETAIL, "detail", STR, "API call, range or operation")            \
-	X(B_BEFORE, "before_ns", I64, "mean of a unit")                       \
-	X(B_AFTER, "after_ns", I64, "mean of a unit")                         \
-	X(B_DELTA, "delta_ns", I64, "after - before")                         \
+#define BUDGET_COLUMNS(X)                                                                          \
+	X(B_GPU, "gpu", I64, "CUDA ordinal")                                                       \
+	X(B_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
+	X(B_PARENT, "parent", STR, "class it is part of; null: of the total")                      \
+	X(B_CLASS, "class", STR, "total; compute, communication, copies, idle, which add up to "   \
+	  "it; or a part of one of these")                                                         \
+	X(B_DETAIL, "detail", STR, "API call, range or operation")                                 \
+	X(B_BEFORE, "before_ns", I64, "mean of a unit")                                            \
+	X(B_AFTER, "after_ns", I64, "mean of a unit")                                              \
+	X(B_DELTA, "delta_ns", I64, "after - before")                                              \
 	X(B_MS, "delta_ms", F64, "after - before")
 NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
-#define KERNEL_COLUMNS(X)                                                     \
-	X(K_GPU, "gpu", I64, "CUDA ordinal")                                  \
-	X(K_RANK, "rank", I64,                                                \
-	  "in its job; null: not known, or not asked for")                    \
-	X(K_BEFORE, "kernel_before", STR, "its name before; null: it is new") \
-	X(K_AFTER, "kernel_after", STR, "its name after; null: it is gone")   \
-	X(K_LABEL_BEFORE, "label_before", STR, "the same in words")           \
-	X(K_LABEL_AFTER, "label_after", STR, "the same in words")             \
-	X(K_VARIANT_BEFORE, "variant_before", STR,                            \
-	  "what tells it from others of its family: tile, layout, number")    \
-	X(K_VARIANT_AFTER, "variant_after", STR, "the same after")            \
-	X(K_MATCH, "match", STR,                                              \
-	  "exact, shape, template, variant, range, removed or new")           \
-	X(K_BEFORE_NS, "before_ns", I64,                                      \
-	  "mean of a unit: 1/m of the time where m run together", .adds = true) \
-	X(K_AFTER_NS, "after_ns", I64, "mean of a unit", .adds = true)        \
-	X(K_DELTA, "delta_ns", I64, "after - before", .adds = true)           \
-	X(K_COUNT, "count_ns", I64, "of it: more or fewer launches", .adds = true) \
-	X(K_CLOCK, "clock_ns", I64,                                           \
-	  "of it: what all equal kernels changed by", .adds = true)           \
-	X(K_OWN, "own_ns", I64, "of it: the rest", .adds = true)              \
-	X(K_OVERLAP, "overlap_ns", I64,                                       \
-	  "of the rest: others run beside it, or no longer", .adds = true)    \
-	X(K_N_BEFORE, "launches_before", F64, "launches of a unit", .adds = true) \
-	X(K_N_AFTER, "launches_after", F64, "launches of a unit", .adds = true) \
-	X(K_EACH_BEFORE, "each_before_us", F64, "time of a launch")           \
-	X(K_EACH_AFTER, "each_after_us", F64, "time of a launch")             \
-	X(K_P, "p", F64, "rank test over units, corrected (Holm)")            \
-	X(K_SIGNIFICANT, "significant", BOOL, "p is at most alpha")           \
-	X(K_CHANGED, "changed", STR,                                          \
-	  "launch shape, registers, shared memory, occupancy")                \
+#define KERNEL_COLUMNS(X)                                                                          \
+	X(K_GPU, "gpu", I64, "CUDA ordinal")                                                       \
+	X(K_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
+	X(K_BEFORE, "kernel_before", STR, "its name before; null: it is new")                      \
+	X(K_AFTER, "kernel_after", STR, "its name after; null: it is gone")                        \
+	X(K_LABEL_BEFORE, "label_before", STR, "the same in words")                                \
+	X(K_LABEL_AFTER, "label_after", STR, "the same in words")                                  \
+	X(K_VARIANT_BEFORE, "variant_before", STR,                                                 \
+	  "what tells it from others of its family: tile, layout, number")                         \
+	X(K_VARIANT_AFTER, "variant_after", STR, "the same after")                                 \
+	X(K_MATCH, "match", STR, "exact, shape, template, variant, range, removed or new")         \
+	X(K_BEFORE_NS, "before_ns", I64,                                                           \
+	  "mean of a unit: 1/m of the time where m run together", .adds = true)                    \
+	X(K_AFTER_NS, "after_ns", I64, "mean of a unit", .adds = true)                             \
+	X(K_DELTA, "delta_ns", I64, "after - before", .adds = true)                                \
+	X(K_COUNT, "count_ns", I64, "of it: more or fewer launches", .adds = true)                 \
+	X(K_CLOCK, "clock_ns", I64, "of it: what all equal kernels changed by", .adds = true)      \
+	X(K_OWN, "own_ns", I64, "of it: the rest", .adds = true)                                   \
+	X(K_OVERLAP, "overlap_ns", I64,                                                            \
+	  "of the rest: others run beside it, or no longer", .adds = true)                         \
+	X(K_N_BEFORE, "launches_before", F64, "launches of a unit", .adds = true)                  \
+	X(K_N_AFTER, "launches_after", F64, "launches of a unit", .adds = true)                    \
+	X(K_EACH_BEFORE, "each_before_us", F64, "time of a launch")                                \
+	X(K_EACH_AFTER, "each_after_us", F64, "time of a launch")                                  \
+	X(K_P, "p", F64, "rank test over units, corrected (Holm)")                                 \
+	X(K_SIGNIFICANT, "significant", BOOL, "p is at most alpha")                                \
+	X(K_CHANGED, "changed", STR, "launch shape, registers, shared memory, occupancy")          \
 	X(K_RANGE, "range", STR, "NVTX ranges around its first launch")
 NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
-#define NVTX_COLUMNS(X)                                                       \
-	X(N_GPU, "gpu", I64, "CUDA ordinal")                                  \
-	X(N_RANK, "rank", I64,                                                \
-	  "in its job; null: not known, or not asked for")                    \
-	X(N_RANGE, "range", STR,                                              \
-	  "NVTX ranges around the launch; null: launched in none")            \
-	X(N_BEFORE, "before_ns", I64,                                         \
-	  "compute time of what was launched there, mean of a unit")          \
-	X(N_AFTER, "after_ns", I64, "mean of a unit")                         \
-	X(N_DELTA, "delta_ns", I64,                                           \
-	  "after - before; those of a GPU add up to its compute time's")      \
+#define NVTX_COLUMNS(X)                                                                            \
+	X(N_GPU, "gpu", I64, "CUDA ordinal")                                                       \
+	X(N_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
+	X(N_RANGE, "range", STR, "NVTX ranges around the launch; null: launched in none")          \
+	X(N_BEFORE, "before_ns", I64, "compute time of what was launched there, mean of a unit")   \
+	X(N_AFTER, "after_ns", I64, "mean of a unit")                                              \
+	X(N_DELTA, "delta_ns", I64, "after - before; those of a GPU add up to its compute time's") \
 	X(N_MS, "delta_ms", F64, "after - before")
 NSX_COLUMNS(nvtx_cols, NVTX_COLUMNS);
-#define UNIT_COLUMNS(X)                                                       \
-	X(U_SIDE, "side", STR, "before or after")                             \
-	X(U_CAPTURE, "capture", I64,                                          \
-	  "number of the capture on its side, from 0")                        \
-	X(U_GPU, "gpu", I64, "CUDA ordinal")                                  \
-	X(U_RANK, "rank", I64,                                                \
-	  "in its job; null: not known, or not asked for")                    \
-	X(U_INDEX, "index", I64, "number of the unit in its capture, from 0") \
-	X(U_START, "start_ns", I64, "on the clock of its trace")              \
-	X(U_WALL, "wall_ns", I64, "from start to next start")                 \
-	X(U_COMPUTE, "compute_ns", I64, "a kernel or replay runs")            \
-	X(U_TRANSFER, "transfer_ns", I64,                                     \
-	  "communication alone, all ranks there")                             \
-	X(U_WAIT, "wait_ns", I64,                                             \
-	  "communication alone, a rank is missing; null: part of transfer")   \
-	X(U_COPIES, "copies_ns", I64, "copies alone")                         \
-	X(U_IDLE, "idle_ns", I64, "nothing runs")                             \
-	X(U_LAUNCHES, "launches", I64, "kernels and replays that began")      \
+#define UNIT_COLUMNS(X)                                                                            \
+	X(U_SIDE, "side", STR, "before or after")                                                  \
+	X(U_CAPTURE, "capture", I64, "number of the capture on its side, from 0")                  \
+	X(U_GPU, "gpu", I64, "CUDA ordinal")                                                       \
+	X(U_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
+	X(U_INDEX, "index", I64, "number of the unit in its capture, from 0")                      \
+	X(U_START, "start_ns", I64, "on the clock of its trace")                                   \
+	X(U_WALL, "wall_ns", I64, "from start to next start")                                      \
+	X(U_COMPUTE, "compute_ns", I64, "a kernel or replay runs")                                 \
+	X(U_TRANSFER, "transfer_ns", I64, "communication alone, all ranks there")                  \
+	X(U_WAIT, "wait_ns", I64,                                                                  \
+	  "communication alone, a rank is missing; null: part of transfer")                        \
+	X(U_COPIES, "copies_ns", I64, "copies alone")                                              \
+	X(U_IDLE, "idle_ns", I64, "nothing runs")                                                  \
+	X(U_LAUNCHES, "launches", I64, "kernels and replays that began")                           \
 	X(U_STEADY, "steady", BOOL, "lies in the steady window")
 NSX_COLUMNS(unit_cols, UNIT_COLUMNS);
 #define FINDING_COLUMNS(X)                                                    \
@@ -92,8 +79,7 @@ NSX_COLUMNS(unit_cols, UNIT_COLUMNS);
 	X(F_SEVERITY_AFTER, "severity_after", STR, "null: not found")         \
 	X(F_BEFORE_PCT, "headroom_before_pct", F64,                           \
 	  "share of the judged window; null: not priced")                     \
-	X(F_AFTER_PCT, "headroom_after_pct", F64,                             \
-	  "share of the judged window; null: not priced")
+	X(F_AFTER_PCT, "headroom_after_pct", F64, "share of the judged window; null: not priced")
 NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
 #define CHECK_COLUMNS(X)                                                      \
 	X(C_CHECK, "check", STR, "what is compared")                          \
@@ -102,19 +88,17 @@ NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
 	X(C_AFTER, "after", STR, "its value")                                 \
 	X(C_TEXT, "text", STR, "what it means")
 NSX_COLUMNS(check_cols, CHECK_COLUMNS);
-#define GATE_COLUMNS(X)                                                       \
-	X(G_GATE, "gate", STR, "as given")                                    \
-	X(G_RESULT, "result", STR, "pass, undecided or fail")                 \
-	X(G_SUBJECT, "subject", STR,                                          \
-	  "the GPU where it looks worst; null: of all")                       \
-	X(G_CHANGE, "change", F64, "in unit")                                 \
-	X(G_LO, "lo", F64, "lower end of its interval")                       \
-	X(G_HI, "hi", F64, "upper end of its interval")                       \
-	X(G_LIMIT, "limit", F64, "in unit")                                   \
-	X(G_UNIT, "unit", STR, "%, ms, bytes; null: a count")                 \
-	X(G_FIGURE, "figure", STR, "what the limit is on")                    \
-	X(G_MEAN, "mean_change", F64,                                         \
-	  "of the mean, beside a typical step's; in unit")                    \
+#define GATE_COLUMNS(X)                                                                            \
+	X(G_GATE, "gate", STR, "as given")                                                         \
+	X(G_RESULT, "result", STR, "pass, undecided or fail")                                      \
+	X(G_SUBJECT, "subject", STR, "the GPU where it looks worst; null: of all")                 \
+	X(G_CHANGE, "change", F64, "in unit")                                                      \
+	X(G_LO, "lo", F64, "lower end of its interval")                                            \
+	X(G_HI, "hi", F64, "upper end of its interval")                                            \
+	X(G_LIMIT, "limit", F64, "in unit")                                                        \
+	X(G_UNIT, "unit", STR, "%, ms, bytes; null: a count")                                      \
+	X(G_FIGURE, "figure", STR, "what the limit is on")                                         \
+	X(G_MEAN, "mean_change", F64, "of the mean, beside a typical step's; in unit")             \
 	X(G_TEXT, "text", STR, "why it is undecided, or what it leaves out")
 NSX_COLUMNS(gate_cols, GATE_COLUMNS);
 #define KIND_COLUMNS(X)                                                       \
@@ -153,8 +137,7 @@ const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share)
 		"compute", "transfer", "waiting for a rank", "copies", "idle",
 	};
 
-	return share == NSX_SHARE_TRANSFER && !d->splits_comm ? "communication" :
-							    words[share];
+	return share == NSX_SHARE_TRANSFER && !d->splits_comm ? "communication" : words[share];
 }
 
 enum { MOST_NAMES = 4 };
@@ -170,11 +153,9 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 	if (d->rows.first[side][row] == NSX_NONE)
 		return "";
 	for (uint32_t k = d->rows.first[side][row]; k < p->nkernels; k++) {
-		const char *name = *(const char *const *)(
-			(const char *)&p->kernels[k] + offset);
+		const char *name = *(const char *const *)((const char *)&p->kernels[k] + offset);
 
-		if (d->rows.row[side][k] != row || !*name ||
-		    (last && !strcmp(last, name)))
+		if (d->rows.row[side][k] != row || !*name || (last && !strcmp(last, name)))
 			continue;
 		last = name;
 		if (n++ < MOST_NAMES)
@@ -200,8 +181,7 @@ static void add_shape(struct nsx_buf *b, const uint32_t v[3])
 		nsx_buf_printf(b, "×%u", v[2]);
 }
 
-const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
-			  struct nsx_arena *a)
+const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a)
 {
 	const struct nsx_kernel *k = nsx_row_kernel(d, row);
 	struct nsx_buf b = {0};
@@ -220,8 +200,8 @@ static void add_what(struct nsx_buf *b, const char *what)
 	nsx_buf_printf(b, "%s%s ", b->n ? ", " : "", what);
 }
 
-static void add_shapes(struct nsx_buf *b, const char *what, const uint32_t x[3],
-		       const uint32_t y[3])
+static void tables_add_shapes(struct nsx_buf *b, const char *what, const uint32_t x[3],
+			      const uint32_t y[3])
 {
 	if (!memcmp(x, y, 3 * sizeof(*x)))
 		return;
@@ -231,8 +211,7 @@ static void add_shapes(struct nsx_buf *b, const char *what, const uint32_t x[3],
 	add_shape(b, y);
 }
 
-static void add_numbers(struct nsx_buf *b, const char *what, uint32_t x,
-			uint32_t y)
+static void add_numbers(struct nsx_buf *b, const char *what, uint32_t x, uint32_t y)
 {
 	if (x == y || x == NSX_NONE || y == NSX_NONE)
 		return;
@@ -240,8 +219,7 @@ static void add_numbers(struct nsx_buf *b, const char *what, uint32_t x,
 	nsx_buf_printf(b, "%u → %u", x, y);
 }
 
-const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
-			    struct nsx_arena *a)
+const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a)
 {
 	const struct nsx_kernel *x, *y;
 	struct nsx_buf b = {0};
@@ -254,15 +232,14 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
 	y = &d->pool[1].kernels[d->rows.first[1][row]];
 	if (!x->known || !y->known)
 		return "";
-	add_shapes(&b, "grid", x->grid, y->grid);
-	add_shapes(&b, "block", x->block, y->block);
+	tables_add_shapes(&b, "grid", x->grid, y->grid);
+	tables_add_shapes(&b, "block", x->block, y->block);
 	add_numbers(&b, "registers", x->registers, y->registers);
 	add_numbers(&b, "shared memory", x->shared_bytes, y->shared_bytes);
 	if (x->occupancy >= 0 && y->occupancy >= 0 &&
 	    (int)(100 * x->occupancy) != (int)(100 * y->occupancy))
 		nsx_buf_printf(&b, "%soccupancy %.0f %% → %.0f %%",
-			       b.n ? ", " : "", 100 * x->occupancy,
-			       100 * y->occupancy);
+			       b.n ? ", " : "", 100 * x->occupancy, 100 * y->occupancy);
 	return nsx_buf_keep(&b, a);
 }
 
@@ -274,7 +251,7 @@ static struct nsx_cell text_or_null(const char *s)
 /* Rows --------------------------------------------------------------------------*/
 
 /* Fills the columns gpu and rank. */
-static void fill_lane(struct nsx_cell *row, const struct nsx_diff_lane *l)
+static void tables_fill_lane(struct nsx_cell *row, const struct nsx_diff_lane *l)
 {
 	row[0] = nsx_int(l->device_id);
 	if (l->rank >= 0)
@@ -295,7 +272,7 @@ static void add_budget_row(struct nsx_table *t, const struct nsx_diff_lane *l,
 {
 	struct nsx_cell *row = nsx_add_row(t);
 
-	fill_lane(&row[B_GPU], l);
+	tables_fill_lane(&row[B_GPU], l);
 	row[B_PARENT] = nsx_string(parent);
 	row[B_CLASS] = nsx_string(class);
 	row[B_DETAIL] = text_or_null(detail);
@@ -323,7 +300,7 @@ static void fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
 	add_budget_row(t, l, NULL, "idle", "", &part[NSX_SHARE_IDLE]);
 }
 
-static void fill_idle(const struct nsx_diff_lane *l, struct nsx_table *t)
+static void tables_fill_idle(const struct nsx_diff_lane *l, struct nsx_table *t)
 {
 	const struct nsx_split_rows *idle = &l->budget.split[NSX_SPLIT_IDLE];
 
@@ -339,26 +316,24 @@ static void fill_nvtx(const struct nsx_diff_lane *l, struct nsx_table *t)
 	for (size_t i = 0; i < x->n; i++) {
 		struct nsx_cell *row = nsx_add_row(t);
 
-		fill_lane(&row[N_GPU], l);
+		tables_fill_lane(&row[N_GPU], l);
 		row[N_RANGE] = text_or_null(x->v[i].detail);
 		fill_delta(&row[N_BEFORE], &x->v[i].d);
 		row[N_MS] = nsx_ms(x->v[i].d.delta_ns);
 	}
 }
 
-static void add_kernel_row(struct nsx_diff *d, uint32_t lane,
-			   const struct nsx_kernel_row *k, struct nsx_table *t)
+static void tables_add_kernel_row(struct nsx_diff *d, uint32_t lane,
+				  const struct nsx_kernel_row *k, struct nsx_table *t)
 {
 	struct nsx_cell *row = nsx_add_row(t);
 
-	fill_lane(&row[K_GPU], &d->lanes[lane]);
+	tables_fill_lane(&row[K_GPU], &d->lanes[lane]);
 	for (unsigned s = 0; s < 2; s++) {
-		row[K_BEFORE + s] = text_or_null(
-			join_names(d, s, k->row,
-				   offsetof(struct nsx_kernel, name),
-				   d->arena));
-		row[K_LABEL_BEFORE + s] = text_or_null(
-			nsx_row_label(d, s, k->row, d->arena));
+		row[K_BEFORE + s] = text_or_null(join_names(d, s, k->row,
+							    offsetof(struct nsx_kernel, name),
+							    d->arena));
+		row[K_LABEL_BEFORE + s] = text_or_null(nsx_row_label(d, s, k->row, d->arena));
 		row[K_VARIANT_BEFORE + s] = text_or_null(
 			join_names(d, s, k->row,
 				   offsetof(struct nsx_kernel, variant),
@@ -378,8 +353,7 @@ static void add_kernel_row(struct nsx_diff *d, uint32_t lane,
 	row[K_RANGE] = text_or_null(nsx_row_kernel(d, k->row)->range);
 }
 
-static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
-		       struct nsx_table *t)
+static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane, struct nsx_table *t)
 {
 	const struct nsx_pool *p = &d->pool[side];
 	const struct nsx_lane *l = &p->lanes[lane];
@@ -394,7 +368,7 @@ static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
 			from = end[capture++];
 		row[U_SIDE] = nsx_string(side ? "after" : "before");
 		row[U_CAPTURE] = nsx_int((int64_t)capture);
-		fill_lane(&row[U_GPU], &d->lanes[lane]);
+		tables_fill_lane(&row[U_GPU], &d->lanes[lane]);
 		row[U_INDEX] = nsx_int((int64_t)(u - from));
 		row[U_START] = nsx_int(x->start_ns);
 		row[U_WALL] = nsx_int(x->wall_ns);
@@ -406,7 +380,7 @@ static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
 	}
 }
 
-static void fill_findings(const struct nsx_diff *d, struct nsx_table *t)
+static void tables_fill_findings(const struct nsx_diff *d, struct nsx_table *t)
 {
 	for (size_t i = 0; i < d->nfindings; i++) {
 		const struct nsx_finding_row *f = &d->findings[i];
@@ -460,7 +434,7 @@ static void fill_gates(const struct nsx_diff *d, struct nsx_table *t)
 	}
 }
 
-static void fill_kinds(const struct nsx_diff *d, struct nsx_table *t)
+static void tables_fill_kinds(const struct nsx_diff *d, struct nsx_table *t)
 {
 	struct nsx_kind_rows r = nsx_diff_kinds(d, d->arena);
 
@@ -491,12 +465,10 @@ static int cmp_placed(const void *a, const void *b)
 	const struct placed *x = a, *y = b;
 	int64_t dx = llabs(x->k->d.delta_ns), dy = llabs(y->k->d.delta_ns);
 
-	return NSX_CMP(dy, dx) ?: NSX_CMP(x->k->row, y->k->row) ?:
-	       NSX_CMP(x->lane, y->lane);
+	return NSX_CMP(dy, dx) ?: NSX_CMP(x->k->row, y->k->row) ?: NSX_CMP(x->lane, y->lane);
 }
 
-static int fill_kernels(struct nsx_diff *d, struct nsx_table *t,
-			struct nsx_err *err)
+static int tables_fill_kernels(struct nsx_diff *d, struct nsx_table *t, struct nsx_err *err)
 {
 	struct placed *v;
 	size_t n = 0;
@@ -513,13 +485,12 @@ static int fill_kernels(struct nsx_diff *d, struct nsx_table *t,
 				&d->lanes[l].budget.kernels[i], l};
 	nsx_sort(v, n, sizeof(*v), cmp_placed);
 	for (size_t i = 0; i < n; i++)
-		add_kernel_row(d, v[i].lane, v[i].k, t);
+		tables_add_kernel_row(d, v[i].lane, v[i].k, t);
 	free(v);
 	return 0;
 }
 
-int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
-		      struct nsx_err *err)
+int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret, struct nsx_err *err)
 {
 	struct nsx_table *t = ret->t;
 	int rc;
@@ -532,14 +503,14 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 		fill_units(d, 1, l, &t[NSX_DT_UNITS]);
 	}
 	for (uint32_t l = 0; l < d->nlanes; l++) {
-		fill_idle(&d->lanes[l], &t[NSX_DT_BUDGET]);
+		tables_fill_idle(&d->lanes[l], &t[NSX_DT_BUDGET]);
 		fill_nvtx(&d->lanes[l], &t[NSX_DT_NVTX]);
 	}
-	fill_findings(d, &t[NSX_DT_FINDINGS]);
+	tables_fill_findings(d, &t[NSX_DT_FINDINGS]);
 	fill_checks(d, &t[NSX_DT_COMPARABILITY]);
 	fill_gates(d, &t[NSX_DT_GATES]);
-	fill_kinds(d, &t[NSX_DT_KINDS]);
-	rc = fill_kernels(d, &t[NSX_DT_KERNELS], err);
+	tables_fill_kinds(d, &t[NSX_DT_KINDS]);
+	rc = tables_fill_kernels(d, &t[NSX_DT_KERNELS], err);
 	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
 		rc = nsx_table_whole(&t[i], err);
 	return rc;

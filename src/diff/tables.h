@@ -28,10 +28,8 @@ const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share);
 const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
 			  struct nsx_arena *a);
 /* "grid 80, block 128" of the first kernel; "": not known. */
-const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
-			  struct nsx_arena *a);
+const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a);
 /* "grid 80 → 160, registers 64 → 96"; "": launches are alike. */
-const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
-			    struct nsx_arena *a);
+const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a);
 
 #endif

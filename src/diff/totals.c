@@ -68,7 +68,7 @@ static bool average(const struct nsx_diff *d, unsigned side, struct nsx_totals *
 	return ret->known;
 }
 
-static bool is_alike(double x, double y)
+static bool totals_is_alike(double x, double y)
 {
 	return fabs(x - y) <= ALIKE * NSX_MAX(x, y);
 }
@@ -101,7 +101,7 @@ static bool is_same_work(const struct nsx_totals_change *c)
 {
 	return (c->same_threads && takes(c, NSX_TOTAL_KERNELS, OF_WHOLE)) ||
 	       (bytes_of(&c->side[0]) > 0 && c->same_bytes &&
-		(is_alike(c->side[0].launches, c->side[1].launches) ||
+		(totals_is_alike(c->side[0].launches, c->side[1].launches) ||
 		 takes(c, NSX_TOTAL_COPIES, 0.5)));
 }
 
@@ -134,10 +134,8 @@ static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *
 	if (n < BLOCKS || n != a->norder || d->nsides[0] + d->nsides[1] > 2)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_kernel *x =
-			&d->sides[0][0]->kernels[b->order[i].kernel];
-		const struct nsx_kernel *y =
-			&d->sides[1][0]->kernels[a->order[i].kernel];
+		const struct nsx_kernel *x = &d->sides[0][0]->kernels[b->order[i].kernel];
+		const struct nsx_kernel *y = &d->sides[1][0]->kernels[a->order[i].kernel];
 		size_t block = i * BLOCKS / n;
 
 		if (strcmp(x->base, y->base) != 0)
@@ -173,8 +171,8 @@ void nsx_totals_compare(struct nsx_diff *d)
 	if (!c->known)
 		return;
 	c->host_speed = host_speed(&c->side[0], &c->side[1]);
-	c->same_bytes = is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
-	c->same_threads = is_alike(c->side[0].threads, c->side[1].threads);
+	c->same_bytes = totals_is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
+	c->same_threads = totals_is_alike(c->side[0].threads, c->side[1].threads);
 	c->same_work = is_same_work(c);
 	compare_in_step(d, c);
 }
@@ -190,8 +188,7 @@ static double floor_of_kernels(const struct nsx_totals_change *c)
 }
 
 /* The time to which a part's floor applies: of a part that grows, the longer side. */
-static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part part,
-			bool grows)
+static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part part, bool grows)
 {
 	double before = (double)c->side[0].ns[part];
 
@@ -204,8 +201,7 @@ static int sign_beyond(double change, double floor)
 }
 
 /* Three runs per side: a change is proven if all runs of one side are below all of the other. */
-static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel,
-				      const char **why)
+static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel, const char **why)
 {
 	double least[2] = {INFINITY, INFINITY}, most[2] = {0, 0};
 	double noise = NSX_MAX(NSX_NOISE, d->opts->noise.of[NSX_METRIC_STEP].rel);
@@ -238,12 +234,10 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double who
 	double gpu = kernels + copies, small = OF_WHOLE * whole;
 	double of_host = isnan(c->host_speed) ? OF_HOST :
 			 NSX_MAX(OF_HOST, 2 * fabs(c->host_speed - 1));
-	double gpu_floor = floor_of_kernels(c) *
-			uncertain(c, NSX_TOTAL_KERNELS, gpu > 0) +
+	double gpu_floor = floor_of_kernels(c) * uncertain(c, NSX_TOTAL_KERNELS, gpu > 0) +
 		OF_COPIES * uncertain(c, NSX_TOTAL_COPIES, gpu > 0) +
 		(b->migrates || a->migrates ? OF_MIGRATION_NS : OF_GPU_NS);
-	double idle_floor = of_host * uncertain(c, NSX_TOTAL_IDLE, idle > 0) +
-			    OF_HOST_NS;
+	double idle_floor = of_host * uncertain(c, NSX_TOTAL_IDLE, idle > 0) + OF_HOST_NS;
 	int of_gpu = sign_beyond(gpu, NSX_MAX(gpu_floor, small));
 	int of_idle = sign_beyond(idle, NSX_MAX(idle_floor, small));
 	int sign = of_gpu ? of_gpu : of_idle;
@@ -252,14 +246,12 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double who
 		sign = sign_beyond(delta, gpu_floor + idle_floor);
 	if (sign && sign * delta > small)
 		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	if (!sign && gpu_floor + idle_floor < SURE * whole &&
-	    fabs(delta) < NO_CHANGE * whole)
+	if (!sign && gpu_floor + idle_floor < SURE * whole && fabs(delta) < NO_CHANGE * whole)
 		return NSX_V_NEUTRAL;
 	*why = sign || of_gpu || of_idle ?
-		       "what one part gained another lost: the whole takes about "
-		       "as long" :
-		       "one run a side, and runs of the same code may differ as "
-		       "much; 3 runs a side would tell";
+		       "what one part gained another lost: the whole takes about as long" :
+		       "one run a side, and runs of the same code may differ as much; 3 runs a "
+		       "side would tell";
 	return NSX_V_INCONCLUSIVE;
 }
 
@@ -293,8 +285,7 @@ const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 	bool is_equal = !strcmp(before, after);
 
 	return nsx_arena_printf(a, "%s %s%s (%s)", after,
-				is_equal ? "on both sides" : "instead of ",
-				is_equal ? "" : before,
+				is_equal ? "on both sides" : "instead of ", is_equal ? "" : before,
 				nsx_text_ratio(a, before_ns > 0 ? after_ns / before_ns - 1 :
 								  0));
 }
@@ -310,8 +301,7 @@ static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
 
 		if (t->copy_ns[k] <= 0 || t->bytes[k] <= 0)
 			return;
-		rate[s] = nsx_text_bytes(a, (double)t->bytes[k] * 1e9 /
-						    (double)t->copy_ns[k]);
+		rate[s] = nsx_text_bytes(a, (double)t->bytes[k] * 1e9 / (double)t->copy_ns[k]);
 	}
 	nsx_buf_printf(b, "%s%s %s%s%s/s", b->n ? ", " : "", way, rate[0],
 		       strcmp(rate[0], rate[1]) != 0 ? "/s → " : "",
@@ -333,8 +323,7 @@ static void add_host_speed(struct nsx_buf *b, double speed)
 	if (fabs(speed - 1) < SAME_SPEED)
 		nsx_buf_adds(b, "calls that wait for nothing take as long as before");
 	else
-		nsx_buf_printf(b, "calls that wait for nothing take %.2f times as long",
-			       speed);
+		nsx_buf_printf(b, "calls that wait for nothing take %.2f times as long", speed);
 }
 
 static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_part part,
@@ -355,8 +344,7 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 		for (unsigned s = 0; s < 2; s++)
 			nsx_buf_printf(&b, "%s%s", s ? " → " : "",
 				c->side[s].launches < 1 ? "none" :
-				nsx_text_ns(a, (double)c->side[s].kernel_ns /
-						c->side[s].launches));
+				nsx_text_ns(a, (double)c->side[s].kernel_ns / c->side[s].launches));
 		nsx_buf_adds(&b, " a launch");
 	} else if (part == NSX_TOTAL_ONE_TIME) {
 		add_start_up(&b, c);
@@ -375,7 +363,7 @@ static void add_padded(struct nsx_buf *b, const char *s, size_t width)
 	nsx_buf_printf(b, "%s%*s", s, n < width ? (int)(width - n) : 0, "");
 }
 
-static void add_row(struct nsx_buf *b, const char *const columns[4], const char *note)
+static void totals_add_row(struct nsx_buf *b, const char *const columns[4], const char *note)
 {
 	static const size_t widths[] = {15, 10, 10, 11};
 	struct nsx_buf row = {0};
@@ -392,26 +380,25 @@ static void add_row(struct nsx_buf *b, const char *const columns[4], const char 
 static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 		      int64_t after_ns, const char *note, struct nsx_arena *a)
 {
-	add_row(b, (const char *const[]){
-		name, nsx_text_ns(a, (double)before_ns), nsx_text_ns(a, (double)after_ns),
-		nsx_text_change(a, (double)(after_ns - before_ns))}, note);
+	totals_add_row(b, (const char *const[]){
+		       name, nsx_text_ns(a, (double)before_ns), nsx_text_ns(a, (double)after_ns),
+		       nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
 /* Adds "5000 kernel launches" or "110 → 410 kernel launches". */
-static void add_both(struct nsx_buf *b, const char *x, const char *y, bool same,
-		     const char *what)
+static void add_both(struct nsx_buf *b, const char *x, const char *y, bool same, const char *what)
 {
 	nsx_buf_printf(b, "%s%s%s %s", same ? "" : x, same ? "" : " → ", y, what);
 }
 
-static void add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
+static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
 {
 	const struct nsx_totals_change *c = &d->totals;
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
 	const struct nsx_budget *unit = &d->lanes[0].budget;
 	bool are_units_alike = !d->whole && !c->decides &&
-		is_alike(unit->launches[0], unit->launches[1]) &&
-		is_alike(x->threads * y->launches, y->threads * x->launches);
+		totals_is_alike(unit->launches[0], unit->launches[1]) &&
+		totals_is_alike(x->threads * y->launches, y->threads * x->launches);
 
 	nsx_buf_adds(b, c->same_work ? "same work: " : !are_units_alike ? "other work: " :
 			y->launches < x->launches ? "fewer steps were recorded: " :
@@ -456,12 +443,11 @@ const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a)
 
 	if (!c->known)
 		return "";
-	add_work(&b, d, a);
-	add_row(&b, (const char *const[]){"", "before", "after", "change"}, "");
+	totals_add_work(&b, d, a);
+	totals_add_row(&b, (const char *const[]){"", "before", "after", "change"}, "");
 	add_times(&b, "whole", x->span_ns, y->span_ns, note_on_whole(c, a), a);
 	for (unsigned k = 0; k < NSX_NTOTALS; k++)
 		if (x->ns[k] || y->ns[k])
-			add_times(&b, nsx_total_names[k], x->ns[k], y->ns[k],
-				  note_on(c, k, a), a);
+			add_times(&b, nsx_total_names[k], x->ns[k], y->ns[k], note_on(c, k, a), a);
 	return nsx_buf_keep(&b, a);
 }

@@ -19,23 +19,20 @@ static const char *sign_of(double x)
 const char *nsx_text_change(struct nsx_arena *a, double ns)
 {
 	return fabs(ns) < 0.5 ? "0" :
-	       nsx_arena_printf(a, "%s%s", sign_of(ns),
-				nsx_text_ns(a, fabs(ns)));
+	       nsx_arena_printf(a, "%s%s", sign_of(ns), nsx_text_ns(a, fabs(ns)));
 }
 
 const char *nsx_text_ratio(struct nsx_arena *a, double ratio)
 {
 	double size = fabs(100 * ratio);
 
-	return nsx_arena_printf(a, "%s%.*f %%",
-				size < 0.05 ? "±" : sign_of(ratio),
+	return nsx_arena_printf(a, "%s%.*f %%", size < 0.05 ? "±" : sign_of(ratio),
 				size >= 99.95 ? 0 : 1, size);
 }
 
 const char nsx_no_kernels[] = "digests do not tell the kernels of a step apart";
 
-const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
-			  struct nsx_arena *a)
+const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a)
 {
 	const struct nsx_diff_lane *l = &d->lanes[lane];
 	long long after = d->pool[1].lanes[lane].device_id;

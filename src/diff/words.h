@@ -16,8 +16,7 @@ struct nsx_diff;
 /* A lane's name: "rank 3", or "GPU 0", with the process if the GPU has several, and with the
  * GPU that does the same after if that has another number.
  */
-const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
-			  struct nsx_arena *a);
+const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a);
 /* Says why digests do not tell which kernels changed. */
 extern const char nsx_no_kernels[];
 

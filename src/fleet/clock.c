@@ -80,8 +80,7 @@ static void find_zeros(const struct clocks *c)
 			const struct nsx_digest *d = f->rank[i].d;
 
 			if (f->rank[i].clock == k && f->clock[k].host != NSX_NONE)
-				v[n++] = (double)(d->utc_ns - f->utc_ns -
-						  d->system_ns);
+				v[n++] = (double)(d->utc_ns - f->utc_ns - d->system_ns);
 		}
 		tie = nsx_median_of(v, n);
 		for (uint32_t i = f->clock[k].rank; i < f->nranks; i++) {
@@ -103,19 +102,16 @@ struct seen {
 	bool is_there;
 };
 
-static void bound_pairs(struct clocks *c, const struct seen *v,
-			const uint32_t *there, size_t n)
+static void bound_pairs(struct clocks *c, const struct seen *v, const uint32_t *there, size_t n)
 {
 	uint32_t nclocks = c->f->nclocks;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++) {
-			double *b = &c->bound[(size_t)there[i] * nclocks +
-					      there[j]];
+			double *b = &c->bound[(size_t)there[i] * nclocks + there[j]];
 
 			if (i != j)
-				*b = NSX_MIN(*b, v[there[j]].end -
-						 v[there[i]].start);
+				*b = NSX_MIN(*b, v[there[j]].end - v[there[i]].start);
 		}
 }
 
@@ -125,16 +121,15 @@ static int note_ends(struct clocks *c, const struct seen *v,
 	for (size_t i = 0; i < n && v[0].is_there; i++) {
 		struct pair *p = &c->diff[there[i]];
 
-		if (nsx_push(p->v, p->n, p->cap, "ends", err,
-			     v[there[i]].end - v[0].end))
+		if (nsx_push(p->v, p->n, p->cap, "ends", err, v[there[i]].end - v[0].end))
 			return err->rc;
 	}
 	return 0;
 }
 
-static int compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
-		   const double *drift, double middle, struct seen *v,
-		   uint32_t *there, struct nsx_err *err)
+static int clock_compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
+			 const double *drift, double middle, struct seen *v,
+			 uint32_t *there, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = c->f;
 	size_t n = 0;
@@ -166,8 +161,7 @@ static int compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
 	return rc;
 }
 
-static int compare_all(struct clocks *c, const double *drift, double middle,
-		       struct nsx_err *err)
+static int compare_all(struct clocks *c, const double *drift, double middle, struct nsx_err *err)
 {
 	struct nsx_fleet *f = c->f;
 	size_t n = f->nclocks;
@@ -188,16 +182,14 @@ static int compare_all(struct clocks *c, const double *drift, double middle,
 			size_t k = m->first + all * s / most;
 
 			if (nsx_holds_all(f, m, k))
-				rc = compare(c, m, k, drift, middle, v, there,
-					     err);
+				rc = clock_compare(c, m, k, drift, middle, v, there, err);
 		}
 	}
 	return rc;
 }
 
 /* Warns of n contradicting pairs, of which q and r contradict each other most. */
-static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size_t r,
-				   double by_ns)
+static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size_t r, double by_ns)
 {
 	static const char why[] = "a clock was set during the capture, or collectives "
 				  "are matched wrongly; they are not compared";
@@ -252,13 +244,12 @@ static void shorten(struct clocks *c)
 			if (isinf(first))
 				continue;
 			for (size_t r = 0; r < n; r++)
-				to[r] = NSX_MIN(to[r], first +
-						c->bound[via * n + r]);
+				to[r] = NSX_MIN(to[r], first + c->bound[via * n + r]);
 		}
 }
 
 /* Drift as a ratio, from the outer thirds of the differences; the reference clock has none. */
-static void find_drift(struct clocks *c, double *drift, double length_ns)
+static void clock_find_drift(struct clocks *c, double *drift, double length_ns)
 {
 	for (uint32_t i = 1; i < c->f->nclocks; i++) {
 		struct pair *p = &c->diff[i];
@@ -299,13 +290,11 @@ static void settle(struct clocks *c, const double *drift)
 		k->component = isinf(k->hi_ns) || isinf(k->lo_ns) ? i : 0;
 		if (k->component)
 			continue;
-		k->offset_ns = p->n ? nsx_median_of(p->v, p->n) :
-				      (k->lo_ns + k->hi_ns) / 2;
+		k->offset_ns = p->n ? nsx_median_of(p->v, p->n) : (k->lo_ns + k->hi_ns) / 2;
 		for (size_t j = 0; j < p->n; j++)
 			p->v[j] = fabs(p->v[j] - k->offset_ns);
 		k->residual_ns = nsx_median_of(p->v, p->n);
-		k->offset_ns = NSX_MAX(k->lo_ns, NSX_MIN(k->hi_ns,
-							 k->offset_ns));
+		k->offset_ns = NSX_MAX(k->lo_ns, NSX_MIN(k->hi_ns, k->offset_ns));
 	}
 }
 
@@ -342,7 +331,7 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 				"pairs of clocks", err) ||
 		 compare_all(&c, drift, middle, err);
 	if (!failed) {
-		find_drift(&c, drift, length);
+		clock_find_drift(&c, drift, length);
 		failed = compare_all(&c, drift, middle, err);
 	}
 	if (!failed) {

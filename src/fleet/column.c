@@ -8,8 +8,7 @@
 #define SKETCH_GROWTH 1.02
 #define SKETCH_LEAST_NS 1000
 
-int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret,
-		struct nsx_err *err)
+int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret, struct nsx_err *err)
 {
 	size_t room = ZSTD_compressBound(n);
 	char *bytes = nsx_try_alloc(room + 1, 1, "a compressed column", err);
@@ -26,21 +25,18 @@ int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret,
 	return 0;
 }
 
-int nsx_expand(const void *p, size_t n, size_t most, struct nsx_buf *ret,
-	       struct nsx_err *err)
+int nsx_expand(const void *p, size_t n, size_t most, struct nsx_buf *ret, struct nsx_err *err)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(p, n);
 	bool is_sound = size != ZSTD_CONTENTSIZE_ERROR &&
 			size != ZSTD_CONTENTSIZE_UNKNOWN && size <= most;
-	char *bytes = is_sound ? nsx_try_alloc(size + 1, 1, "a column", err) :
-				 NULL;
+	char *bytes = is_sound ? nsx_try_alloc(size + 1, 1, "a column", err) : NULL;
 
 	if (is_sound && !bytes)
 		return err->rc;
 	if (!is_sound || ZSTD_decompress(bytes, size, p, n) != size) {
 		free(bytes);
-		return nsx_fail(err, NSX_E_DATA, "a compressed column is "
-				"damaged");
+		return nsx_fail(err, NSX_E_DATA, "a compressed column is damaged");
 	}
 	*ret = (struct nsx_buf){bytes, size, size + 1};
 	return 0;
@@ -55,8 +51,7 @@ bool nsx_is_squeezed(const void *p, size_t n)
 
 void nsx_sketch_add(struct nsx_sketch *s, int64_t ns, uint64_t count)
 {
-	double at = 1 + floor(log((double)ns / SKETCH_LEAST_NS) /
-			      log(SKETCH_GROWTH));
+	double at = 1 + floor(log((double)ns / SKETCH_LEAST_NS) / log(SKETCH_GROWTH));
 
 	s->n[ns < SKETCH_LEAST_NS ? 0 :
 	     at < NSX_SKETCH_BUCKETS - 1 ? (size_t)at :
@@ -76,8 +71,7 @@ double nsx_sketch_quantile(const struct nsx_sketch *s, double q)
 	while (sum + s->n[i] <= want)
 		sum += s->n[i++];
 	/* geometric middle of the bucket */
-	return i ? SKETCH_LEAST_NS * pow(SKETCH_GROWTH, (double)i - 0.5) :
-		   SKETCH_LEAST_NS / 2.0;
+	return i ? SKETCH_LEAST_NS * pow(SKETCH_GROWTH, (double)i - 0.5) : SKETCH_LEAST_NS / 2.0;
 }
 
 void nsx_sketch_put(const struct nsx_sketch *s, struct nsx_buf *b)

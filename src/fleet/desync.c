@@ -8,8 +8,7 @@ enum {
 	MOST_NOTED = 3,	 /* differences recorded per member */
 };
 
-static const char *op_name(const struct nsx_fleet *f,
-			   const struct nsx_fmember *m, size_t k)
+static const char *op_name(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
 {
 	const struct nsx_dchannel *c = nsx_channel_of(f, m);
 	size_t i = nsx_member_at(m, c, k);
@@ -17,11 +16,8 @@ static const char *op_name(const struct nsx_fleet *f,
 	return i == SIZE_MAX ? NULL : c->ops[c->code[i]].name;
 }
 
-/* The operation of most members at k; NULL: no member has one. In a tie the first member
- * counts.
- */
-static const char *usual_op(const struct nsx_fleet *f,
-			    const struct nsx_fcomm *c, size_t k)
+/* The operation of most members at k; NULL: no member has one. In a tie the first member counts. */
+static const char *usual_op(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
 {
 	const char *name = NULL;
 	size_t votes = 0;
@@ -39,8 +35,8 @@ static const char *usual_op(const struct nsx_fleet *f,
 }
 
 /* Whether at k at most half of the members do that operation. */
-static bool is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
-		    const char *name)
+static bool desync_is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
+			   const char *name)
 {
 	uint32_t n = 0, others = 0;
 
@@ -73,11 +69,9 @@ static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	return wrong;
 }
 
-static int add_desync(struct nsx_fleet *f, const struct nsx_desync *d,
-		      struct nsx_err *err)
+static int desync_add_desync(struct nsx_fleet *f, const struct nsx_desync *d, struct nsx_err *err)
 {
-	return nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences",
-			err, *d);
+	return nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences", err, *d);
 }
 
 /* Marks what was left out or different as matching nothing. From there on the member is
@@ -97,12 +91,11 @@ static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
 
 /* Records that a member does something else at k, and finds where it goes on. */
 static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
-			   struct nsx_fmember *m, size_t k, const char *want,
-			   struct nsx_err *err)
+			   struct nsx_fmember *m, size_t k, const char *want, struct nsx_err *err)
 {
 	struct nsx_desync d = {NSX_DESYNC_OTHER,
 			       (uint32_t)(c - f->comm), m->rank, k, want,
-			       op_name(f, m, k), is_even(f, c, k, want)};
+			       op_name(f, m, k), desync_is_even(f, c, k, want)};
 	size_t best = wrong_after(f, c, m, k, 0);
 	int64_t slip = 0;
 
@@ -117,14 +110,13 @@ static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
 		}
 	if (slip)
 		d.kind = slip > 0 ? NSX_DESYNC_LEFT_OUT : NSX_DESYNC_EXTRA;
-	if (add_desync(f, &d, err))
+	if (desync_add_desync(f, &d, err))
 		return err->rc;
 	goes_on(m, k, slip);
 	return 0;
 }
 
-static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c,
-		       struct nsx_err *err)
+static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err)
 {
 	uint32_t *noted = nsx_try_alloc(c->n, sizeof(*noted), "members", err);
 	int rc = noted ? 0 : err->rc;
@@ -148,8 +140,7 @@ static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c,
 /* Finds ranks that never come: the others' last collective runs to the end of their traces
  * and takes ten times as long as usual, and these ranks do not have it.
  */
-static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
-			struct nsx_err *err)
+static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err)
 {
 	size_t k = c->end - 1;
 	double usual[NSX_SAMPLES];
@@ -157,12 +148,10 @@ static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
 	size_t n = 0;
 
 	for (size_t j = c->first; j < k && n < NSX_SAMPLES; j++) {
-		size_t i = nsx_timed_at(&c->m[0], nsx_channel_of(f, &c->m[0]),
-					j);
+		size_t i = nsx_timed_at(&c->m[0], nsx_channel_of(f, &c->m[0]), j);
 
 		if (i != SIZE_MAX)
-			usual[n++] = (double)nsx_coll_ns(
-				nsx_channel_of(f, &c->m[0]), i);
+			usual[n++] = (double)nsx_coll_ns(nsx_channel_of(f, &c->m[0]), i);
 	}
 	for (uint32_t x = 0; x < c->n; x++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[x]);
@@ -185,14 +174,13 @@ static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
 				       usual_op(f, c, k), NULL, false};
 
 		if (nsx_member_at(&c->m[x], nsx_channel_of(f, &c->m[x]), k) ==
-			    SIZE_MAX && add_desync(f, &d, err))
+			    SIZE_MAX && desync_add_desync(f, &d, err))
 			return err->rc;
 	}
 	return 0;
 }
 
-int nsx_find_desyncs(struct nsx_fleet *f, struct nsx_fcomm *c,
-		     struct nsx_err *err)
+int nsx_find_desyncs(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err)
 {
 	if (c->end == c->first)
 		return 0;

@@ -26,8 +26,7 @@ enum nsx_detail { /* how much of a rank is kept */
 	NSX_NDETAILS
 };
 /* Parses the word of --detail; NULL gives the default. Errors: NSX_E_USAGE. */
-int nsx_detail_parse(const char *word, enum nsx_detail *ret,
-		     struct nsx_err *err) NSX_CHECKED;
+int nsx_detail_parse(const char *word, enum nsx_detail *ret, struct nsx_err *err) NSX_CHECKED;
 
 enum nsx_rank_from { /* where the number of a rank comes from, best first */
 	NSX_RANK_PAYLOAD, /* NCCL, when the communicator was made */
@@ -196,8 +195,7 @@ static inline bool nsx_is_of_pairs(const struct nsx_dchannel *c)
 }
 
 /* Fills c->bytes from c's collectives. Errors: NSX_E_NOMEM. */
-int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a,
-		     struct nsx_err *err) NSX_CHECKED;
+int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 /* Fills c's collectives from n and bytes. With a NULL it only checks them and counts codes.
  * Errors: NSX_E_DATA, NSX_E_NOMEM.
  */
@@ -231,12 +229,10 @@ struct nsx_digest_opts {
  * guess rank numbers. Owner: the caller, nsx_digests_free.
  */
 int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
-		    struct nsx_digest ***ret, size_t *ret_n,
-		    struct nsx_err *err) NSX_CHECKED;
+		    struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 /* The same for a file, which it opens and loads. */
 int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
-			  struct nsx_digest ***ret, size_t *ret_n,
-			  struct nsx_err *err) NSX_CHECKED;
+			  struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 
 /* Fills content, the channels' bytes and the channels' numbers. Call it last after making
  * or changing a digest.
@@ -249,8 +245,7 @@ int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
  * bytes, then take the image. Owner: the caller.
  */
 struct nsx_digest_writer;
-int nsx_digest_writer_new(struct nsx_digest_writer **ret,
-			  struct nsx_err *err) NSX_CHECKED;
+int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_digest_add(struct nsx_digest_writer *w, const struct nsx_digest *d,
 		   struct nsx_err *err) NSX_CHECKED;
 /* Borrowed until the writer is freed. */
@@ -261,8 +256,7 @@ void nsx_digest_writer_free(struct nsx_digest_writer *w);
 /* The target of a digest file, which may replace another digest. inputs: what this run
  * reads and must not overwrite. Borrows path and inputs.
  */
-struct nsx_target nsx_digest_target(const char *path,
-				    const char *const *inputs, size_t ninputs);
+struct nsx_target nsx_digest_target(const char *path, const char *const *inputs, size_t ninputs);
 /* Writes ranks to one file, compressed if its name ends in ".zst". ret_size may be NULL.
  * Errors: NSX_E_IO.
  */

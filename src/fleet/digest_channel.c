@@ -16,8 +16,7 @@ static int squeeze(const struct nsx_buf *b, struct nsx_arena *a,
 	return rc;
 }
 
-int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a,
-		     struct nsx_err *err)
+int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_blob *const to[] = {&c->bytes.code, &c->bytes.start,
 				       &c->bytes.length, &c->bytes.exposed};
@@ -89,27 +88,22 @@ static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
 			end_ns = start[i] + length[i];
 	}
 	if (!rc)
-		rc = nsx_expand(c->bytes.exposed.p, c->bytes.exposed.n, c->n,
-				&raw, err);
+		rc = nsx_expand(c->bytes.exposed.p, c->bytes.exposed.n, c->n, &raw, err);
 	if (!rc && raw.n != c->n)
 		rc = fail_column("exposed", err);
 	if (!rc && a) {
-		c->exposed = (uint8_t *)nsx_arena_strndup(a, raw.p ? raw.p : "",
-							  raw.n);
+		c->exposed = (uint8_t *)nsx_arena_strndup(a, raw.p ? raw.p : "", raw.n);
 		c->has_times = true;
-		rc = nsx_pack_i64(a, start, c->n, "collectives", &c->start,
-				  err);
+		rc = nsx_pack_i64(a, start, c->n, "collectives", &c->start, err);
 	}
 	if (!rc && a)
-		rc = nsx_pack_i64(a, length, c->n, "collectives", &c->length,
-				  err);
+		rc = nsx_pack_i64(a, length, c->n, "collectives", &c->length, err);
 	nsx_buf_done(&raw);
 	free(start);
 	return rc;
 }
 
-int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
-		       struct nsx_err *err)
+int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint64_t *scratch;
 	int rc;

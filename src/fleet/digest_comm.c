@@ -15,8 +15,7 @@
 
 /* MPI ------------------------------------------------------------------------------*/
 
-NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns),
-	  TEXT(name));
+NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), TEXT(name));
 
 /* Whether a call other than a collective waits for messages. MPI_Isend and the like and
  * MPI_Test return at once.
@@ -43,14 +42,12 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 		int64_t start_ns = nsx_unpack(&x->start, i);
 
 		/* MPI_Ibarrier and the like return at once and do not wait. */
-		if (x->is_coll[i] ? !strncasecmp(name, "MPI_I", 5) :
-				    !waits_for_messages(name))
+		if (x->is_coll[i] ? !strncasecmp(name, "MPI_I", 5) : !waits_for_messages(name))
 			continue;
 		if (nsx_push(m->mpi, m->nmpi, m->cap_mpi, "MPI calls", err,
 			     (struct nsx_mpi_wait){
 				     .start_ns = start_ns,
-				     .end_ns = start_ns +
-					       nsx_unpack(&x->length, i),
+				     .end_ns = start_ns + nsx_unpack(&x->length, i),
 				     .comm = x->is_coll[i] ?
 					(uint64_t)nsx_unpack(&x->comm, i) :
 					nsx_messages_with(x->peer[i], x->tag[i]),
@@ -89,12 +86,10 @@ static int64_t round_bytes(int64_t bytes)
 
 static uint8_t share_of(int64_t part_ns, int64_t whole_ns)
 {
-	return whole_ns <= 0 ? 0 :
-	       (uint8_t)lround(255 * (double)part_ns / (double)whole_ns);
+	return whole_ns <= 0 ? 0 : (uint8_t)lround(255 * (double)part_ns / (double)whole_ns);
 }
 
-static int add_event(struct events *l, const struct event *e,
-		     struct nsx_err *err)
+static int digest_comm_add_event(struct events *l, const struct event *e, struct nsx_err *err)
 {
 	return nsx_push(l->v, l->n, l->cap, "collectives", err, *e);
 }
@@ -186,10 +181,9 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 			e.comm = call->communicator;
 			e.bytes = round_bytes(call->bytes);
 		}
-		hidden_ns = nsx_spans_covered(compute, &at, e.start_ns,
-					      e.start_ns + e.length_ns);
+		hidden_ns = nsx_spans_covered(compute, &at, e.start_ns, e.start_ns + e.length_ns);
 		e.exposed = share_of(e.length_ns - hidden_ns, e.length_ns);
-		if (add_event(l, &e, err))
+		if (digest_comm_add_event(l, &e, err))
 			return err->rc;
 	}
 	if (l->n && m->nccl.n) {
@@ -199,8 +193,8 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 	return 0;
 }
 
-static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
-		   struct events *l, struct nsx_err *err)
+static int digest_comm_add_mpi(struct nsx_maker *m, const struct nsx_member *x,
+			       struct events *l, struct nsx_err *err)
 {
 	for (size_t i = 0; i < m->nmpi; i++) {
 		const struct nsx_mpi_wait *c = &m->mpi[i];
@@ -212,17 +206,16 @@ static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 		if (c->process != x->process)
 			continue;
 		e.idle_ns = x->device == NSX_NONE ? e.length_ns :
-			nsx_idle_within(&m->f->idle[x->device], c->start_ns,
-					c->end_ns);
+			nsx_idle_within(&m->f->idle[x->device], c->start_ns, c->end_ns);
 		e.exposed = share_of(e.idle_ns, e.length_ns);
-		if (add_event(l, &e, err))
+		if (digest_comm_add_event(l, &e, err))
 			return err->rc;
 	}
 	return 0;
 }
 
 /* Order: NCCL, MPI collectives, MPI messages. */
-static int64_t kind_of(const struct event *x)
+static int64_t digest_comm_kind_of(const struct event *x)
 {
 	return NSX_MIN(0, x->stream);
 }
@@ -234,8 +227,8 @@ static int cmp_event(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	if (kind_of(x) != kind_of(y))
-		return kind_of(x) < kind_of(y) ? 1 : -1;
+	if (digest_comm_kind_of(x) != digest_comm_kind_of(y))
+		return digest_comm_kind_of(x) < digest_comm_kind_of(y) ? 1 : -1;
 	if (x->comm != y->comm)
 		return x->comm < y->comm ? -1 : 1;
 	if (!x->comm && x->stream != y->stream)
@@ -246,7 +239,7 @@ static int cmp_event(const void *a, const void *b)
 
 static bool same_channel(const struct event *x, const struct event *y)
 {
-	return kind_of(x) == kind_of(y) && x->comm == y->comm &&
+	return digest_comm_kind_of(x) == digest_comm_kind_of(y) && x->comm == y->comm &&
 	       (x->comm || x->stream == y->stream);
 }
 
@@ -265,8 +258,7 @@ static int code_ops(const struct event *v, struct nsx_dchannel *c,
 			(uint64_t)bytes, "operations", err);
 
 		rc = !op ? err->rc : g.n <= UINT16_MAX ? 0 :
-		     nsx_fail(err, NSX_E_DATA, "more than %d kinds of "
-			      "collectives", UINT16_MAX);
+		     nsx_fail(err, NSX_E_DATA, "more than %d kinds of collectives", UINT16_MAX);
 		if (rc)
 			break;
 		*op = (struct nsx_dop){.name = v[i].name, .bytes = bytes};
@@ -284,8 +276,7 @@ static int code_ops(const struct event *v, struct nsx_dchannel *c,
 }
 
 static int pack_times(struct nsx_maker *m, const struct event *v,
-		      struct nsx_dchannel *c, struct nsx_arena *a,
-		      struct nsx_err *err)
+		      struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t *start, *length;
 
@@ -338,8 +329,7 @@ static void count_by_step(const struct events *l, struct nsx_digest *d)
 		size_t lo = 0, hi = d->nsteps;
 
 		/* the first step that begins later */
-		NSX_BISECT(lo, hi, mid,
-			   d->steps[mid].start_ns <= l->v[i].start_ns);
+		NSX_BISECT(lo, hi, mid, d->steps[mid].start_ns <= l->v[i].start_ns);
 		if (lo < d->nsteps)
 			d->steps[lo].colls += l->v[i].stream != NSX_OF_MESSAGES;
 		if (lo)
@@ -348,8 +338,7 @@ static void count_by_step(const struct events *l, struct nsx_digest *d)
 	for (size_t i = 1; i < d->nsteps; i++)
 		d->steps[i].colls += d->steps[i - 1].colls;
 	for (size_t i = 0; i < d->nsteps; i++)
-		d->steps[i].mpi_ns = NSX_MIN(d->steps[i].mpi_ns,
-					     d->steps[i].part_ns[NSX_P_IDLE]);
+		d->steps[i].mpi_ns = NSX_MIN(d->steps[i].mpi_ns, d->steps[i].part_ns[NSX_P_IDLE]);
 }
 
 int nsx_maker_read_nccl(struct nsx_maker *m, struct nsx_err *err)
@@ -365,7 +354,7 @@ int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
 {
 	struct events l = {0};
 	int rc = (x->device != NSX_NONE && add_nccl(m, x, &l, err)) ||
-		 add_mpi(m, x, &l, err) ? err->rc : 0;
+		 digest_comm_add_mpi(m, x, &l, err) ? err->rc : 0;
 
 	if (!rc) {
 		nsx_sort(l.v, l.n, sizeof(*l.v), cmp_event);

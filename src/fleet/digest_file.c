@@ -75,10 +75,8 @@ static const struct column rank_columns[] = {
 	RANK(unit, TEXT, "range or kernel that begins a step", ),
 	RANK(pid, INT, "process", LEAST(-NSX_TIME_MAX)),
 	RANK(device, INT, "CUDA ordinal, -1 none", LEAST(-1)),
-	RANK(utc_ns, INT, "UTC at the zero of the times, -1 not known",
-	     LEAST(-1)),
-	RANK(system_ns, INT, "the host's steady clock there, -1 not known",
-	     LEAST(-1)),
+	RANK(utc_ns, INT, "UTC at the zero of the times, -1 not known", LEAST(-1)),
+	RANK(system_ns, INT, "the host's steady clock there, -1 not known", LEAST(-1)),
 	RANK(first_ns, INT, "first event", LEAST(-NSX_TIME_MAX)),
 	RANK(last_ns, INT, "end of the last", LEAST(-NSX_TIME_MAX)),
 	RANK(launches, INT, "calls that launch", ),
@@ -88,8 +86,7 @@ static const struct column rank_columns[] = {
 	RANK(copies, INT, "copies and memsets", ),
 	RANK(copied_bytes, INT, "their bytes", ),
 	RANK(copy_ns, INT, "their time", ),
-	RANK(peak_bytes, INT, "most GPU memory in use, -1 not recorded",
-	     LEAST(-1)),
+	RANK(peak_bytes, INT, "most GPU memory in use, -1 not recorded", LEAST(-1)),
 	RANK(is_partial, BOOL, "the capture lost rows", ),
 };
 #define STEP(member, ...) COLUMN(nsx_dstep, member, INT, __VA_ARGS__)
@@ -105,10 +102,8 @@ static const struct column step_columns[] = {
 	COLUMN(nsx_dstep, steady, BOOL, "lies in the steady window", ),
 };
 static const struct column idle_columns[] = {
-	COLUMN(nsx_didle, cause, NAME, "why the GPU had nothing to do",
-	       NAMES(nsx_cause_names)),
-	COLUMN(nsx_didle, detail, TEXT, "call or range", ),
-	COLUMN(nsx_didle, ns, INT, "time", ),
+	COLUMN(nsx_didle, cause, NAME, "why the GPU had nothing to do", NAMES(nsx_cause_names)),
+	COLUMN(nsx_didle, detail, TEXT, "call or range", ), COLUMN(nsx_didle, ns, INT, "time", ),
 	COLUMN(nsx_didle, count, INT, "times", ),
 };
 static const struct column family_columns[] = {
@@ -157,8 +152,7 @@ static const struct column channel_columns[] = {
 static const struct column op_columns[] = {
 	COLUMN(nsx_dop, channel, INT, "channel.number", ),
 	COLUMN(nsx_dop, name, TEXT, "operation; codes count them from 0", ),
-	COLUMN(nsx_dop, bytes, INT, "size, to three bits; -1 not known",
-	       LEAST(-1)),
+	COLUMN(nsx_dop, bytes, INT, "size, to three bits; -1 not known", LEAST(-1)),
 };
 
 enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_KIND, T_FINDING, T_CHANNEL, T_OP,
@@ -169,15 +163,11 @@ enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_KIND, T_FINDING, T_CHANNEL, T_OP,
 #define OF(owner, member)                                                     \
 	offsetof(struct owner, member), offsetof(struct owner, n##member)
 static const struct table tables[NTABLES] = {
-	TABLE(rank, nsx_digest, "a process on a device; id counts from 1", 0,
-	      0),
+	TABLE(rank, nsx_digest, "a process on a device; id counts from 1", 0, 0),
 	TABLE(step, nsx_dstep, "an iteration", OF(nsx_digest, steps)),
-	TABLE(idle, nsx_didle, "idle time by cause, dearest first",
-	      OF(nsx_digest, idle)),
-	TABLE(family, nsx_dfamily, "kernels, dearest first",
-	      OF(nsx_digest, families)),
-	TABLE(kind, nsx_dkind, "steps of an engine by kind and size",
-	      OF(nsx_digest, kinds)),
+	TABLE(idle, nsx_didle, "idle time by cause, dearest first", OF(nsx_digest, idle)),
+	TABLE(family, nsx_dfamily, "kernels, dearest first", OF(nsx_digest, families)),
+	TABLE(kind, nsx_dkind, "steps of an engine by kind and size", OF(nsx_digest, kinds)),
 	TABLE(finding, nsx_dfinding, "findings of its trace, dearest first",
 	      OF(nsx_digest, findings)),
 	TABLE(channel, nsx_dchannel, "collectives of a communicator, or stream",
@@ -205,8 +195,7 @@ const char *const nsx_rank_from_names[NSX_NRANK_FROM] = {
 	[NSX_RANK_ORDER] = "order",
 };
 
-int nsx_detail_parse(const char *word, enum nsx_detail *ret,
-		     struct nsx_err *err)
+int nsx_detail_parse(const char *word, enum nsx_detail *ret, struct nsx_err *err)
 {
 	*ret = NSX_DETAIL_COLLS;
 	for (unsigned i = 0; word; i++) {
@@ -245,16 +234,14 @@ static struct nsx_val cell_of(const struct column *c, const char *row)
 	case BLOB:
 		return nsx_val_blob(blob->p ? blob->p : "", blob->n);
 	case INT: /* sums of hostile figures may exceed what the reader accepts */
-		return nsx_val_int(NSX_MAX(c->least, NSX_MIN(
-			*(const int64_t *)p, NSX_TIME_MAX)));
+		return nsx_val_int(NSX_MAX(c->least, NSX_MIN(*(const int64_t *)p, NSX_TIME_MAX)));
 	default:
 		return nsx_val_int(*(const int64_t *)p);
 	}
 }
 
 /* Fills v with the rank's number and the row's cells. Returns how many. */
-static int cells_of(const struct table *t, const void *row, int64_t id,
-		    struct nsx_val *v)
+static int cells_of(const struct table *t, const void *row, int64_t id, struct nsx_val *v)
 {
 	int n = 0;
 
@@ -301,8 +288,7 @@ static bool take_cell(const struct column *c, const struct nsx_val *v,
 		return true;
 	default:
 		*(int64_t *)p = v->u.i;
-		return c->kind == HASH || (v->u.i >= c->least &&
-					   v->u.i <= NSX_TIME_MAX);
+		return c->kind == HASH || (v->u.i >= c->least && v->u.i <= NSX_TIME_MAX);
 	}
 }
 
@@ -321,8 +307,7 @@ static void hash_cell(uint64_t *h, const struct nsx_val *v)
 	bool is_number = v->type == NSX_V_I64;
 
 	*h = nsx_hash_u64(*h ^ nsx_hash(is_number ? (const void *)&v->u.i :
-						    v->u.p,
-					is_number ? 8 : v->len));
+						    v->u.p, is_number ? 8 : v->len));
 }
 
 static int put_row(struct nsx_digest_writer *w, unsigned table, const void *row,
@@ -351,8 +336,8 @@ static int put_list(struct nsx_digest_writer *w, unsigned table,
 	return rc;
 }
 
-static int put(struct nsx_digest_writer *w, const struct nsx_digest *d,
-	       struct nsx_err *err)
+static int digest_file_put(struct nsx_digest_writer *w, const struct nsx_digest *d,
+			   struct nsx_err *err)
 {
 	int rc = put_row(w, T_RANK, d, err);
 
@@ -378,14 +363,13 @@ int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err)
 		rc = nsx_channel_pack(c, d->arena, err);
 	}
 	if (!rc)
-		rc = put(&w, d, err);
+		rc = digest_file_put(&w, d, err);
 	d->content = w.hash;
 	return rc;
 }
 
 /* Composes the CREATE and INSERT statements of a table. */
-static void describe(unsigned table, struct nsx_buf *create,
-		     struct nsx_buf *insert)
+static void digest_file_describe(unsigned table, struct nsx_buf *create, struct nsx_buf *insert)
 {
 	const struct table *t = &tables[table];
 
@@ -399,12 +383,10 @@ static void describe(unsigned table, struct nsx_buf *create,
 
 		for (unsigned k = 0; k < cells_in(c); k++) {
 			nsx_buf_printf(create, "\n  , %s%s %s -- %s",
-				       is_list ? c->names[k] : c->name,
-				       is_list ? "_ns" : "",
+				       is_list ? c->names[k] : c->name, is_list ? "_ns" : "",
 				       c->kind == BLOB ? "BLOB" :
 				       c->kind == TEXT || c->kind == NAME ?
-							 "TEXT" : "INTEGER",
-				       c->help);
+							 "TEXT" : "INTEGER", c->help);
 			nsx_buf_adds(insert, ", ?");
 		}
 	}
@@ -412,13 +394,12 @@ static void describe(unsigned table, struct nsx_buf *create,
 	nsx_buf_adds(insert, ")");
 }
 
-static int make_table(struct nsx_digest_writer *w, unsigned table,
-		      struct nsx_err *err)
+static int make_table(struct nsx_digest_writer *w, unsigned table, struct nsx_err *err)
 {
 	struct nsx_buf create = {0}, insert = {0};
 	int rc;
 
-	describe(table, &create, &insert);
+	digest_file_describe(table, &create, &insert);
 	rc = nsx_db_exec(w->db, create.p, err) ||
 	     nsx_db_prepare(w->db, insert.p, &w->insert[table], err) ?
 	     err->rc : 0;
@@ -429,17 +410,14 @@ static int make_table(struct nsx_digest_writer *w, unsigned table,
 
 int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err)
 {
-	struct nsx_digest_writer *w = nsx_try_alloc(1, sizeof(*w), "a digest",
-						    err);
+	struct nsx_digest_writer *w = nsx_try_alloc(1, sizeof(*w), "a digest", err);
 	char head[160];
 	int rc;
 
-	snprintf(head, sizeof(head), "PRAGMA page_size=4096;"
-		 "PRAGMA journal_mode=OFF;PRAGMA application_id=%d;"
-		 "PRAGMA user_version=%d;BEGIN", NSX_DIGEST_MAGIC,
+	snprintf(head, sizeof(head), "PRAGMA page_size=4096;PRAGMA journal_mode=OFF;PRAGMA "
+		 "application_id=%d;PRAGMA user_version=%d;BEGIN", NSX_DIGEST_MAGIC,
 		 NSX_DIGEST_VERSION);
-	rc = !w || nsx_db_new(&w->db, err) || nsx_db_exec(w->db, head, err) ?
-	     err->rc : 0;
+	rc = !w || nsx_db_new(&w->db, err) || nsx_db_exec(w->db, head, err) ? err->rc : 0;
 	for (unsigned t = 0; t < NTABLES && !rc; t++)
 		rc = make_table(w, t, err);
 	if (rc)
@@ -449,11 +427,10 @@ int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_digest_add(struct nsx_digest_writer *w, const struct nsx_digest *d,
-		   struct nsx_err *err)
+int nsx_digest_add(struct nsx_digest_writer *w, const struct nsx_digest *d, struct nsx_err *err)
 {
 	w->n++;
-	return put(w, d, err);
+	return digest_file_put(w, d, err);
 }
 
 int nsx_digest_image(struct nsx_digest_writer *w, const void **ret,
@@ -476,12 +453,11 @@ void nsx_digest_writer_free(struct nsx_digest_writer *w)
 /* The kind of a file, by its first bytes. */
 enum looks { LOOKS_OTHER, LOOKS_PLAIN, LOOKS_SQUEEZED };
 
-static enum looks look_at(const char *path)
+static enum looks digest_file_look_at(const char *path)
 {
 	unsigned char head[100] = {0};
 	struct stat st;
-	FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) ? nsx_open_stream(path) :
-							    NULL;
+	FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) ? nsx_open_stream(path) : NULL;
 	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
 	uint32_t id;
 
@@ -500,7 +476,7 @@ static enum looks look_at(const char *path)
  */
 static bool is_digest(const char *path)
 {
-	enum looks looks = look_at(path);
+	enum looks looks = digest_file_look_at(path);
 	struct nsx_digest **v;
 	struct nsx_err ignored;
 	size_t n;
@@ -513,16 +489,14 @@ static bool is_digest(const char *path)
 	return true;
 }
 
-struct nsx_target nsx_digest_target(const char *path,
-				    const char *const *inputs, size_t ninputs)
+struct nsx_target nsx_digest_target(const char *path, const char *const *inputs, size_t ninputs)
 {
 	return (struct nsx_target){.path = path, .inputs = inputs,
 				   .ninputs = ninputs, .is_ours = is_digest,
 				   .fd = -1};
 }
 
-static int save(struct nsx_target *to, const void *image, size_t n,
-		struct nsx_err *err)
+static int save(struct nsx_target *to, const void *image, size_t n, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf small = {0};
 
@@ -545,8 +519,7 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = nsx_digest_add(w, v[i], err);
-	if (rc || nsx_digest_image(w, &image, &size, err) ||
-	    save(to, image, size, err))
+	if (rc || nsx_digest_image(w, &image, &size, err) || save(to, image, size, err))
 		rc = err->rc;
 	else if (ret_size)
 		*ret_size = size;
@@ -568,17 +541,16 @@ struct reader {
 	size_t colls_left; /* collectives that the rest may have */
 };
 
-static int refuse(const struct reader *r, const char *table, const char *column,
-		  struct nsx_err *err)
+static int digest_file_refuse(const struct reader *r, const char *table, const char *column,
+			      struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_DATA, "cannot read '%s': the digest is "
-			"damaged at %s.%s; make it again", r->name, table,
-			column);
+	return nsx_fail(err, NSX_E_DATA, "cannot read '%s': the digest is damaged at %s.%s; make "
+			"it again", r->name, table, column);
 }
 
-static int take_row(const struct reader *r, struct nsx_stmt *s,
-		    const struct table *t, void *row, struct nsx_arena *a,
-		    uint64_t *hash, struct nsx_err *err)
+static int digest_file_take_row(const struct reader *r, struct nsx_stmt *s,
+				const struct table *t, void *row, struct nsx_arena *a,
+				uint64_t *hash, struct nsx_err *err)
 {
 	int at = 1;
 
@@ -591,7 +563,7 @@ static int take_row(const struct reader *r, struct nsx_stmt *s,
 
 			nsx_read_val(s, at++, &v);
 			if (!take_cell(&c, &v, row, a))
-				return refuse(r, t->name, c.name, err);
+				return digest_file_refuse(r, t->name, c.name, err);
 			/* The cell of the hash itself counts as 0. */
 			if (c.offset == offsetof(struct nsx_digest, content) &&
 			    t == &tables[T_RANK])
@@ -612,9 +584,9 @@ static int take_rank(struct reader *r, struct nsx_stmt *s, struct nsx_err *err)
 	if (nsx_grow(&r->hash, &r->cap_hash, r->n + 1, sizeof(*r->hash),
 		     "ranks", err) ||
 	    nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "ranks", err) ||
-	    take_row(r, s, &tables[T_RANK], d, a, &r->hash[r->n], err) ||
+	    digest_file_take_row(r, s, &tables[T_RANK], d, a, &r->hash[r->n], err) ||
 	    ((id.type != NSX_V_I64 || id.u.i != (int64_t)r->n + 1) &&
-	     refuse(r, "rank", "id", err))) {
+	     digest_file_refuse(r, "rank", "id", err))) {
 		nsx_arena_free(a);
 		return err->rc;
 	}
@@ -638,12 +610,10 @@ void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 }
 
 /* Appends a row to its owner's list. */
-static void *new_row(const struct table *t, void *owner, struct nsx_arena *a,
-		     struct nsx_err *err)
+static void *new_row(const struct table *t, void *owner, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t *n = length_of(t, owner);
-	char *list = nsx_one_more(a, list_of(t, owner), *n, t->size, t->name,
-				  err);
+	char *list = nsx_one_more(a, list_of(t, owner), *n, t->size, t->name, err);
 
 	if (!list)
 		return NULL;
@@ -651,36 +621,34 @@ static void *new_row(const struct table *t, void *owner, struct nsx_arena *a,
 	return list + (*n)++ * t->size;
 }
 
-static int add_row(struct reader *r, unsigned table, size_t rank,
-		   struct nsx_stmt *s, struct nsx_err *err)
+static int digest_file_add_row(struct reader *r, unsigned table, size_t rank,
+			       struct nsx_stmt *s, struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
 	const struct table *t = &tables[table];
 	void *row = new_row(t, d, d->arena, err);
 
-	return row ? take_row(r, s, t, row, d->arena, &r->hash[rank], err) :
-		     err->rc;
+	return row ? digest_file_take_row(r, s, t, row, d->arena, &r->hash[rank], err) : err->rc;
 }
 
-static int add_channel(struct reader *r, size_t rank, struct nsx_stmt *s,
-		       struct nsx_err *err)
+static int digest_file_add_channel(struct reader *r, size_t rank, struct nsx_stmt *s,
+				   struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
 	struct nsx_dchannel c, *to;
 
-	if (take_row(r, s, &tables[T_CHANNEL], &c,
-		     r->keep & NSX_KEEP_BYTES ? d->arena : r->scratch,
-		     &r->hash[rank], err))
+	if (digest_file_take_row(r, s, &tables[T_CHANNEL], &c,
+				 r->keep & NSX_KEEP_BYTES ? d->arena : r->scratch,
+				 &r->hash[rank], err))
 		return err->rc;
 	if (c.number != (int64_t)d->nchannels)
-		return refuse(r, "channel", "number", err);
+		return digest_file_refuse(r, "channel", "number", err);
 	if (c.n > r->colls_left)
-		return refuse(r, "channel", "n", err);
+		return digest_file_refuse(r, "channel", "n", err);
 	r->colls_left -= c.n;
-	if (nsx_channel_unpack(&c, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL,
-			   err))
+	if (nsx_channel_unpack(&c, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL, err))
 		return err->rc == NSX_E_NOMEM ? err->rc :
-		       refuse(r, "channel", "columns", err);
+		       digest_file_refuse(r, "channel", "columns", err);
 	to = new_row(&tables[T_CHANNEL], d, d->arena, err);
 	if (!to)
 		return err->rc;
@@ -691,16 +659,16 @@ static int add_channel(struct reader *r, size_t rank, struct nsx_stmt *s,
 	return 0;
 }
 
-static int add_op(struct reader *r, size_t rank, struct nsx_stmt *s,
-		  struct nsx_err *err)
+static int digest_file_add_op(struct reader *r, size_t rank, struct nsx_stmt *s,
+			      struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
 	struct nsx_dop op, *to;
 
-	if (take_row(r, s, &tables[T_OP], &op, d->arena, &r->hash[rank], err))
+	if (digest_file_take_row(r, s, &tables[T_OP], &op, d->arena, &r->hash[rank], err))
 		return err->rc;
 	if (op.channel >= (int64_t)d->nchannels)
-		return refuse(r, "op", "channel", err);
+		return digest_file_refuse(r, "op", "channel", err);
 	to = new_row(&tables[T_OP], &d->channels[op.channel], d->arena, err);
 	if (!to)
 		return err->rc;
@@ -716,8 +684,7 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 	int64_t rank = 0;
 	int rc;
 
-	nsx_buf_printf(&sql, "SELECT * FROM main.%s ORDER BY rowid",
-		       tables[table].name);
+	nsx_buf_printf(&sql, "SELECT * FROM main.%s ORDER BY rowid", tables[table].name);
 	rc = nsx_db_prepare(r->db, sql.p, &s, err);
 	nsx_buf_done(&sql);
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
@@ -728,25 +695,23 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 			rc = take_rank(r, s, err);
 			continue;
 		}
-		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i < 1 ||
-		    id.u.i > (int64_t)r->n)
-			return refuse(r, tables[table].name, "rank_id", err);
+		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i < 1 || id.u.i > (int64_t)r->n)
+			return digest_file_refuse(r, tables[table].name, "rank_id", err);
 		rank = id.u.i;
 		rc = table == T_CHANNEL ?
-			     add_channel(r, (size_t)rank - 1, s, err) :
-		     table == T_OP ? add_op(r, (size_t)rank - 1, s, err) :
-				     add_row(r, table, (size_t)rank - 1, s, err);
+			     digest_file_add_channel(r, (size_t)rank - 1, s, err) :
+		     table == T_OP ? digest_file_add_op(r, (size_t)rank - 1, s, err) :
+				     digest_file_add_row(r, table, (size_t)rank - 1, s, err);
 	}
 	return rc;
 }
 
 /* Checks that every code has its operation, times ascend and parts add up. */
-static int check(const struct reader *r, const struct nsx_digest *d,
-		 struct nsx_err *err)
+static int check(const struct reader *r, const struct nsx_digest *d, struct nsx_err *err)
 {
 	for (size_t c = 0; c < d->nchannels; c++)
 		if (d->channels[c].ncodes > d->channels[c].nops)
-			return refuse(r, "channel", "code", err);
+			return digest_file_refuse(r, "channel", "code", err);
 	for (size_t i = 0; i < d->nsteps; i++) {
 		const struct nsx_dstep *s = &d->steps[i];
 		int64_t sum = 0;
@@ -756,7 +721,7 @@ static int check(const struct reader *r, const struct nsx_digest *d,
 		if (sum != s->wall_ns ||
 		    (i && s->start_ns < s[-1].start_ns + s[-1].wall_ns) ||
 		    (i && s->colls < s[-1].colls))
-			return refuse(r, "step", "wall_ns", err);
+			return digest_file_refuse(r, "step", "wall_ns", err);
 	}
 	return 0;
 }
@@ -769,40 +734,35 @@ static int check_kind(const struct reader *r, struct nsx_err *err)
 	    nsx_db_number(r->db, "PRAGMA user_version", 0, &version, err))
 		return err->rc;
 	if (magic != NSX_DIGEST_MAGIC)
-		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is "
-				"no digest; make one with: nsys-explain digest "
-				"TRACE.sqlite -o F.nsxd", r->name);
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is no digest; make one "
+				"with: nsys-explain digest TRACE.sqlite -o F.nsxd", r->name);
 	if (version != NSX_DIGEST_VERSION)
-		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is a "
-				"digest of version %lld, known is %d; make it "
-				"again with this nsys-explain", r->name,
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is a digest of version "
+				"%lld, known is %d; make it again with this nsys-explain", r->name,
 				(long long)version, NSX_DIGEST_VERSION);
 	for (unsigned t = 0; t < NTABLES; t++) {
-		const struct nsx_table_info *info = nsx_db_table(
-			r->db, tables[t].name);
+		const struct nsx_table_info *info = nsx_db_table(r->db, tables[t].name);
 
 		if (!info || !nsx_is_readable(info))
-			return refuse(r, tables[t].name, "columns", err);
+			return digest_file_refuse(r, tables[t].name, "columns", err);
 	}
 	return 0;
 }
 
 int nsx_digest_parse(const void *image, size_t n, const char *name,
-		     unsigned keep, struct nsx_digest ***ret, size_t *ret_n,
-		     struct nsx_err *err)
+		     unsigned keep, struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct reader r = {.name = name, .keep = keep,
 			   .scratch = nsx_arena_new(),
 			   .colls_left = LEAST_COLLS + COLLS_A_BYTE * n};
-	int rc = nsx_db_open_image(image, n, name, &r.db, err) ||
-		 check_kind(&r, err) ? err->rc : 0;
+	int rc = nsx_db_open_image(image, n, name, &r.db, err) || check_kind(&r, err) ? err->rc : 0;
 
 	for (unsigned t = 0; t < NTABLES && !rc; t++)
 		rc = read_table(&r, t, err);
 	for (size_t i = 0; i < r.n && !rc; i++)
 		rc = r.hash[i] == r.v[i]->content ?
 			     check(&r, r.v[i], err) :
-			     refuse(&r, "rank", "content", err);
+			     digest_file_refuse(&r, "rank", "content", err);
 	nsx_db_close(r.db);
 	nsx_arena_free(r.scratch);
 	free(r.hash);
@@ -817,7 +777,7 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 
 /* Files ---------------------------------------------------------------------------*/
 
-static int read_file(const char *path, struct nsx_buf *ret, struct nsx_err *err)
+static int digest_file_read_file(const char *path, struct nsx_buf *ret, struct nsx_err *err)
 {
 	FILE *f = nsx_open_stream(path);
 	char *p = NULL;
@@ -827,14 +787,11 @@ static int read_file(const char *path, struct nsx_buf *ret, struct nsx_err *err)
 	if (f && !fseek(f, 0, SEEK_END))
 		n = ftell(f);
 	if (n < 0)
-		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
-			      strerror(errno));
+		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path, strerror(errno));
 	else if (!(p = nsx_try_alloc((size_t)n + 1, 1, "a digest", err)))
 		rc = err->rc;
-	else if (fseek(f, 0, SEEK_SET) ||
-		 fread(p, 1, (size_t)n, f) != (size_t)n)
-		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': it was changed "
-			      "meanwhile", path);
+	else if (fseek(f, 0, SEEK_SET) || fread(p, 1, (size_t)n, f) != (size_t)n)
+		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': it was changed meanwhile", path);
 	if (f)
 		(void)fclose(f);
 	if (rc)
@@ -848,7 +805,7 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 		    size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_buf raw = {0}, image = {0};
-	int rc = read_file(path, &raw, err);
+	int rc = digest_file_read_file(path, &raw, err);
 
 	if (!rc && nsx_is_squeezed(raw.p, raw.n)) {
 		rc = nsx_expand(raw.p, raw.n, LEAST_ROOM + MOST_RATIO * raw.n, &image, err);
@@ -858,15 +815,14 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 		raw = image;
 	}
 	if (!rc)
-		rc = nsx_digest_parse(raw.p, raw.n, path, keep, ret, ret_n,
-				      err);
+		rc = nsx_digest_parse(raw.p, raw.n, path, keep, ret, ret_n, err);
 	nsx_buf_done(&raw);
 	return rc;
 }
 
 bool nsx_digest_is(const char *path)
 {
-	return look_at(path) != LOOKS_OTHER;
+	return digest_file_look_at(path) != LOOKS_OTHER;
 }
 
 void nsx_digest_free(struct nsx_digest *d)

@@ -10,14 +10,14 @@ static int64_t least_of(const struct nsx_engine_step *s)
 	return size < 1 ? -1 : (int64_t)1 << (63 - __builtin_clzll((uint64_t)size));
 }
 
-static int cmp_kind(const void *a, const void *b)
+static int digest_kinds_cmp_kind(const void *a, const void *b)
 {
 	const struct nsx_engine_step *x = a, *y = b;
 
 	return NSX_CMP(x->name.kind, y->name.kind) ?: NSX_CMP(least_of(x), least_of(y));
 }
 
-static struct nsx_dkind sum_up(const struct nsx_engine_step *v, size_t n, int64_t *ns)
+static struct nsx_dkind digest_kinds_sum_up(const struct nsx_engine_step *v, size_t n, int64_t *ns)
 {
 	struct nsx_dkind k = {v->name.kind, least_of(v), (int64_t)n, 0, 0};
 
@@ -50,15 +50,15 @@ int nsx_maker_kinds(struct nsx_maker *m, const struct nsx_member *x,
 	if (nsx_steps_build(m->t, m->r->steps_from, &s, err))
 		return err->rc;
 	n = keep_own(&s, x);
-	nsx_sort(s.v, n, sizeof(*s.v), cmp_kind);
+	nsx_sort(s.v, n, sizeof(*s.v), digest_kinds_cmp_kind);
 	if (!nsx_new_array(ns, m->a, n, "steps", err) ||
 	    !nsx_new_array(d->kinds, d->arena, NSX_MIN(n, 64 * NSX_NSTEP_KINDS),
 			   "kinds of steps", err)) {
 		nsx_steps_done(&s);
 		return err->rc;
 	}
-	NSX_EACH_RUN(i, next, n, !cmp_kind(&s.v[i], &s.v[next]))
-		d->kinds[d->nkinds++] = sum_up(s.v + i, next - i, ns);
+	NSX_EACH_RUN(i, next, n, !digest_kinds_cmp_kind(&s.v[i], &s.v[next]))
+		d->kinds[d->nkinds++] = digest_kinds_sum_up(s.v + i, next - i, ns);
 	nsx_steps_done(&s);
 	return 0;
 }

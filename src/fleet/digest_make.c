@@ -17,12 +17,10 @@ enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_FINDINGS = 24,
 /* Members ---------------------------------------------------------------------*/
 
 /* NULL: no memory. */
-static struct nsx_member *add_member(struct nsx_groups *g,
-				     struct nsx_member **v, uint32_t process,
+static struct nsx_member *add_member(struct nsx_groups *g, struct nsx_member **v, uint32_t process,
 				     uint32_t device, struct nsx_err *err)
 {
-	struct nsx_member *x = nsx_group_value(g, v, process, device, "ranks",
-					       err);
+	struct nsx_member *x = nsx_group_value(g, v, process, device, "ranks", err);
 
 	if (x) {
 		x->process = process;
@@ -60,8 +58,8 @@ static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
 /* Lists the members. If any process communicates, only those that do count; else those with
  * at least a hundredth of the busiest one's GPU time.
  */
-static int list_members(struct nsx_maker *m, struct nsx_member **ret,
-			size_t *ret_n, struct nsx_err *err)
+static int digest_make_list_members(struct nsx_maker *m, struct nsx_member **ret,
+				    size_t *ret_n, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->t;
 	struct nsx_groups g = {0};
@@ -105,11 +103,9 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 
 /* Steps ---------------------------------------------------------------------------*/
 
-static bool is_step_of(const struct nsx_iteration *it,
-		       const struct nsx_member *x)
+static bool is_step_of(const struct nsx_iteration *it, const struct nsx_member *x)
 {
-	return it->device == x->device &&
-	       (it->process == x->process || it->process == NSX_NONE);
+	return it->device == x->device && (it->process == x->process || it->process == NSX_NONE);
 }
 
 static int list_steps(struct nsx_maker *m, const struct nsx_member *x,
@@ -118,8 +114,7 @@ static int list_steps(struct nsx_maker *m, const struct nsx_member *x,
 	const struct nsx_facts *f = m->f;
 	int64_t end_ns = INT64_MIN;
 
-	if (!nsx_new_array(d->steps, d->arena, f->niterations, "iterations",
-			   err))
+	if (!nsx_new_array(d->steps, d->arena, f->niterations, "iterations", err))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *it = &f->iterations[i];
@@ -145,12 +140,10 @@ static const char *cut_name(const char *s, struct nsx_arena *a)
 {
 	size_t n = strlen(s);
 
-	return nsx_arena_strndup(a, s, n > MOST_NAME ?
-					       nsx_cut_chars(s, MOST_NAME) : n);
+	return nsx_arena_strndup(a, s, n > MOST_NAME ? nsx_cut_chars(s, MOST_NAME) : n);
 }
 
-static void name_steps(const struct nsx_maker *m, const struct nsx_member *x,
-		       struct nsx_digest *d)
+static void name_steps(const struct nsx_maker *m, const struct nsx_member *x, struct nsx_digest *d)
 {
 	const struct nsx_facts *f = m->f;
 
@@ -161,8 +154,7 @@ static void name_steps(const struct nsx_maker *m, const struct nsx_member *x,
 	for (size_t i = 0; i < f->ncadences; i++) {
 		const struct nsx_cadence *c = &f->cadences[i];
 
-		if (c->chosen &&
-		    (c->process == x->process || c->process == NSX_NONE))
+		if (c->chosen && (c->process == x->process || c->process == NSX_NONE))
 			d->unit = cut_name(nsx_fact_text(f, c->name), d->arena);
 	}
 }
@@ -170,8 +162,7 @@ static void name_steps(const struct nsx_maker *m, const struct nsx_member *x,
 /* The first step from *at on that ends after t. */
 static struct nsx_dstep *step_at(struct nsx_digest *d, size_t *at, int64_t t)
 {
-	while (*at < d->nsteps &&
-	       d->steps[*at].start_ns + d->steps[*at].wall_ns <= t)
+	while (*at < d->nsteps && d->steps[*at].start_ns + d->steps[*at].wall_ns <= t)
 		++*at;
 	return *at < d->nsteps ? &d->steps[*at] : NULL;
 }
@@ -181,8 +172,7 @@ static int64_t common_ns(int64_t a, int64_t b, int64_t from, int64_t to)
 	return NSX_MAX(0, NSX_MIN(b, to) - NSX_MAX(a, from));
 }
 
-static void charge_piece(struct nsx_digest *d, size_t *at,
-			 const struct nsx_idle_piece *p)
+static void charge_piece(struct nsx_digest *d, size_t *at, const struct nsx_idle_piece *p)
 {
 	if (!step_at(d, at, p->start_ns))
 		return;
@@ -191,16 +181,15 @@ static void charge_piece(struct nsx_digest *d, size_t *at,
 
 		if (s->start_ns >= p->end_ns)
 			break;
-		s->cause_ns[p->cause] += common_ns(p->start_ns, p->end_ns,
-						   s->start_ns,
+		s->cause_ns[p->cause] += common_ns(p->start_ns, p->end_ns, s->start_ns,
 						   s->start_ns + s->wall_ns);
 	}
 }
 
 NSX_ORDER(cmp_idle, struct nsx_didle, DOWN(ns), UP(cause), TEXT(detail));
 
-static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
-		    struct nsx_digest *d, struct nsx_err *err)
+static int digest_make_sum_idle(struct nsx_maker *m, const struct nsx_member *x,
+				struct nsx_digest *d, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &m->f->idle[x->device];
 	struct nsx_groups g = {0};
@@ -213,8 +202,7 @@ static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 		struct nsx_didle *sum;
 
 		charge_piece(d, &at, &p);
-		sum = nsx_group_value(&g, &v, p.cause, p.detail, "idle causes",
-				    err);
+		sum = nsx_group_value(&g, &v, p.cause, p.detail, "idle causes", err);
 		rc = sum ? 0 : err->rc;
 		if (rc)
 			break;
@@ -254,8 +242,7 @@ NSX_ORDER(cmp_family, struct nsx_dfamily, DOWN(total_ns), TEXT(name));
 
 /* Lists the lengths of all kernels, grouped by family; a family's lengths end at its `at`. */
 static int64_t *order_lengths(const struct nsx_trace *t, const struct nsx_device *dev,
-			      struct kernels *k, struct nsx_arena *a,
-			      struct nsx_err *err)
+			      struct kernels *k, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t n = 0;
 	int64_t *ns;
@@ -268,8 +255,7 @@ static int64_t *order_lengths(const struct nsx_trace *t, const struct nsx_device
 		return NULL;
 	for (size_t i = 0; i < dev->nops; i++)
 		if (k->family[i] != NSX_NONE)
-			ns[k->v[k->family[i]].at++] = nsx_op_ns(&t->ops,
-								dev->ops_at + i);
+			ns[k->v[k->family[i]].at++] = nsx_op_ns(&t->ops, dev->ops_at + i);
 	return ns;
 }
 
@@ -296,12 +282,11 @@ static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
 	return 0;
 }
 
-static int add_kernel(const struct nsx_maker *m, struct kernels *k, size_t first_op,
-		      size_t op, struct nsx_err *err)
+static int digest_make_add_kernel(const struct nsx_maker *m, struct kernels *k, size_t first_op,
+				  size_t op, struct nsx_err *err)
 {
 	nsx_str name = nsx_op_shape(m->t, op)->base_name;
-	struct family *x = nsx_group_value(&k->g, &k->v, name, 0,
-					   "kernel families", err);
+	struct family *x = nsx_group_value(&k->g, &k->v, name, 0, "kernel families", err);
 
 	if (!x)
 		return err->rc;
@@ -312,7 +297,7 @@ static int add_kernel(const struct nsx_maker *m, struct kernels *k, size_t first
 	return 0;
 }
 
-static void add_copy(const struct nsx_trace *t, size_t op, struct nsx_digest *d)
+static void digest_make_add_copy(const struct nsx_trace *t, size_t op, struct nsx_digest *d)
 {
 	d->copies++;
 	nsx_add_to(&d->copied_bytes, nsx_op_copy(t, op)->bytes);
@@ -341,7 +326,7 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 		d->first_ns = NSX_MIN(d->first_ns, start_ns);
 		d->last_ns = NSX_MAX(d->last_ns, nsx_op_end(&t->ops, i));
 		if (t->ops.cls[i] == NSX_C_COPY)
-			add_copy(t, i, d);
+			digest_make_add_copy(t, i, d);
 		if (t->ops.cls[i] != NSX_C_COMPUTE)
 			continue;
 		s = step_at(d, &at, start_ns);
@@ -350,18 +335,16 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 			nsx_add_to(&s->kernel_ns, nsx_op_ns(&t->ops, i));
 		}
 		if (t->ops.kind[i] == NSX_OP_KERNEL)
-			rc = add_kernel(m, &k, dev->ops_at, i, err);
+			rc = digest_make_add_kernel(m, &k, dev->ops_at, i, err);
 	}
 	ns = rc ? NULL : order_lengths(t, dev, &k, a, err);
 	if (!rc)
 		rc = ns ? keep_families(d, k.v, k.g.n, ns, err) : err->rc;
 	for (size_t i = 0; i < k.g.n && !rc; i++)
-		d->families[i].name = cut_name(nsx_text(t, k.v[i].name),
-					       d->arena);
+		d->families[i].name = cut_name(nsx_text(t, k.v[i].name), d->arena);
 	if (!rc)
 		nsx_sort(d->families, k.g.n, sizeof(*d->families), cmp_family);
-	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? k.g.n :
-		       NSX_MIN(k.g.n, MOST_FAMILIES);
+	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? k.g.n : NSX_MIN(k.g.n, MOST_FAMILIES);
 	nsx_groups_done(&k.g);
 	free(k.v);
 	nsx_arena_free(a);
@@ -370,8 +353,8 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 
 /* Calls -------------------------------------------------------------------------------*/
 
-static void sum_calls(const struct nsx_maker *m, const struct nsx_member *x,
-		      struct nsx_digest *d)
+static void digest_make_sum_calls(const struct nsx_maker *m, const struct nsx_member *x,
+				  struct nsx_digest *d)
 {
 	const struct nsx_trace *t = m->t;
 
@@ -380,8 +363,7 @@ static void sum_calls(const struct nsx_maker *m, const struct nsx_member *x,
 
 		if (th->process != x->process)
 			continue;
-		for (size_t i = th->calls_at; i < th->calls_at + th->ncalls;
-		     i++) {
+		for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 			int64_t ns = nsx_call_ns(&t->calls, i);
 
 			if (t->calls.cls[i] == NSX_CALL_LAUNCH) {
@@ -452,11 +434,11 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 				     0;
 	}
 	if (x->device != NSX_NONE)
-		rc = list_steps(m, x, d, err) || sum_idle(m, x, d, err) ||
+		rc = list_steps(m, x, d, err) || digest_make_sum_idle(m, x, d, err) ||
 		     sum_ops(m, x, d, err) || find_peak(m, x, d, err) ||
 		     nsx_maker_kinds(m, x, d, err);
 	name_steps(m, x, d);
-	sum_calls(m, x, d);
+	digest_make_sum_calls(m, x, d);
 	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;
 }
 
@@ -467,8 +449,7 @@ static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
 	double window_ns = (double)(w.end_ns - w.start_ns);
 
 	d->nfindings = NSX_MIN(r->found.n, MOST_FINDINGS);
-	d->findings = nsx_arena_get(d->arena, d->nfindings *
-						      sizeof(*d->findings));
+	d->findings = nsx_arena_get(d->arena, d->nfindings * sizeof(*d->findings));
 	for (size_t i = 0; i < d->nfindings; i++) {
 		const struct nsx_finding *x = &r->found.v[i];
 
@@ -492,8 +473,7 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 		v[i]->arena = a;
 		v[i]->detail = m->o->detail;
 		v[i]->pid = m->t->process[x[i].process].pid;
-		v[i]->device = x[i].device == NSX_NONE ? -1 :
-			       m->t->device[x[i].device].device_id;
+		v[i]->device = x[i].device == NSX_NONE ? -1 : m->t->device[x[i].device].device_id;
 		if (m->o->only_names)
 			continue;
 		copy_findings(m->r, v[i]);
@@ -509,8 +489,7 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 }
 
 int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
-		    struct nsx_digest ***ret, size_t *ret_n,
-		    struct nsx_err *err)
+		    struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_maker m = {.r = r, .t = r->trace, .f = r->facts,
 			      .path = r->path, .o = o, .a = nsx_arena_new()};
@@ -518,12 +497,11 @@ int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
 	int rc = nsx_maker_read_mpi(&m, err) || nsx_maker_read_nccl(&m, err) ||
-		 list_members(&m, &x, &n, err) ? err->rc : 0;
+		 digest_make_list_members(&m, &x, &n, err) ? err->rc : 0;
 
 	if (!rc && !n)
-		rc = nsx_fail(err, NSX_E_DATA, "cannot digest '%s': it has "
-			      "neither GPU work nor MPI collectives%s%s", m.path,
-			      nsx_report_damage(r) ? "; " : "",
+		rc = nsx_fail(err, NSX_E_DATA, "cannot digest '%s': it has neither GPU work nor "
+			      "MPI collectives%s%s", m.path, nsx_report_damage(r) ? "; " : "",
 			      nsx_report_damage(r) ?: "");
 	if (!rc) {
 		v = nsx_try_alloc(n, sizeof(*v), "ranks", err);
@@ -542,15 +520,13 @@ int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 }
 
 int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
-			  struct nsx_digest ***ret, size_t *ret_n,
-			  struct nsx_err *err)
+			  struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
 {
 	const struct nsx_opts opts = {NSX_OPTS_DEFAULT, .path = path,
 				      .only = "", .purpose = NSX_FOR_FINDINGS,
 				      .threads = o->threads,
 				      .steps_from = o->steps_from};
-	const struct nsx_report *r =
-		o->at_hand ? o->at_hand->find(o->at_hand->ctx, path) : NULL;
+	const struct nsx_report *r = o->at_hand ? o->at_hand->find(o->at_hand->ctx, path) : NULL;
 	struct nsx_report *own = NULL;
 	int rc = r ? 0 : nsx_report_open(&opts, &own, err);
 

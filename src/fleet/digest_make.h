@@ -44,7 +44,6 @@ int nsx_maker_kinds(struct nsx_maker *m, const struct nsx_member *x,
  * environment names none of them.
  */
 int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
-		       struct nsx_digest **d, size_t n,
-		       struct nsx_err *err) NSX_CHECKED;
+		       struct nsx_digest **d, size_t n, struct nsx_err *err) NSX_CHECKED;
 
 #endif

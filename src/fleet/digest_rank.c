@@ -1,8 +1,7 @@
-/* digest_rank.c - which rank of which job a process is, on which host, and what its clock
- * showed.
+/* digest_rank.c - which rank of which job a process is, on which host, and what its clock showed.
  *
- * Only numbers are read from the environment. If one trace holds several ranks, its
- * environment and file name identify none of them.
+ * Only numbers are read from the environment. If one trace holds several ranks, its environment and
+ * file name identify none of them.
  */
 #include <ctype.h>
 #include <string.h>
@@ -50,8 +49,7 @@ static int64_t value_of(const struct nsx_val *text, const char *const *names,
 
 		*ret_trust = i;
 		if (text->len > len && !memcmp(text->u.p, names[i], len))
-			return number_in(text->u.p + len,
-					 text->u.p + text->len);
+			return number_in(text->u.p + len, text->u.p + text->len);
 	}
 	return -1;
 }
@@ -78,8 +76,8 @@ static int on_capture(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err NSX_UNUSED)
+static int digest_rank_on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+				 struct nsx_err *err NSX_UNUSED)
 {
 	struct facts_of_capture *c = ctx;
 
@@ -91,8 +89,8 @@ static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-static int on_session(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
+static int digest_rank_on_session(void *ctx, int64_t rid NSX_UNUSED,
+				  const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct facts_of_capture *c = ctx;
 
@@ -103,25 +101,21 @@ static int on_session(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-static int read_capture(const struct nsx_schema *s, struct facts_of_capture *c,
-			struct nsx_err *err)
+static int read_capture(const struct nsx_schema *s, struct facts_of_capture *c, struct nsx_err *err)
 {
 	bool failed =
 		nsx_view_each(s, capture_meta, on_capture, c, err, name, value) ||
-		nsx_view_each(s, system_env, on_system, c, err, name, value) ||
-		nsx_view_each(s, session, on_session, c, err, utc_epoch_ns,
+		nsx_view_each(s, system_env, digest_rank_on_system, c, err, name, value) ||
+		nsx_view_each(s, session, digest_rank_on_session, c, err, utc_epoch_ns,
 			      system_clock_ns);
 
-	return failed && (err->rc == NSX_E_NOMEM || err->rc == NSX_E_STOP) ?
-	       err->rc : 0;
+	return failed && (err->rc == NSX_E_NOMEM || err->rc == NSX_E_STOP) ? err->rc : 0;
 }
 
 /* Finds the number that the first group of the regular expression matches in the file name. */
-static int rank_in_name(const struct nsx_maker *m, int64_t *ret,
-			struct nsx_err *err)
+static int rank_in_name(const struct nsx_maker *m, int64_t *ret, struct nsx_err *err)
 {
-	const char *pattern = m->o->rank_regex ? m->o->rank_regex :
-						 NSX_RANK_REGEX;
+	const char *pattern = m->o->rank_regex ? m->o->rank_regex : NSX_RANK_REGEX;
 	const char *name = nsx_base_name(m->path);
 	regmatch_t at[2];
 	regex_t re;
@@ -131,9 +125,8 @@ static int rank_in_name(const struct nsx_maker *m, int64_t *ret,
 		return nsx_wrap(err, "cannot use --rank-regex '%s'", pattern);
 	if (re.re_nsub < 1) {
 		regfree(&re);
-		return nsx_fail(err, NSX_E_USAGE, "--rank-regex '%s' is "
-				"without a group in parentheses for the "
-				"number", pattern);
+		return nsx_fail(err, NSX_E_USAGE, "--rank-regex '%s' is without a group in "
+				"parentheses for the number", pattern);
 	}
 	if (!regexec(&re, name, 2, at, 0) && at[1].rm_so >= 0)
 		*ret = number_in(name + at[1].rm_so, name + at[1].rm_eo);
@@ -161,8 +154,7 @@ static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 	return *ret_rank >= 0 && !*end;
 }
 
-static void rank_in_marks(const struct nsx_trace *t, uint32_t process,
-			  struct nsx_digest *d)
+static void rank_in_marks(const struct nsx_trace *t, uint32_t process, struct nsx_digest *d)
 {
 	for (uint32_t k = 0; k < t->nthreads && d->rank < 0; k++) {
 		const struct nsx_thread *th = &t->thread[k];
@@ -172,8 +164,7 @@ static void rank_in_marks(const struct nsx_trace *t, uint32_t process,
 			continue;
 		for (size_t i = th->nvtx_at; i < th->nvtx_at + th->nnvtx; i++)
 			if (t->nvtx.kind[i] == NSX_NVTX_MARK &&
-			    read_mark(nsx_raw_name(t, t->nvtx.name[i]), &rank,
-				      &world)) {
+			    read_mark(nsx_raw_name(t, t->nvtx.name[i]), &rank, &world)) {
 				d->rank = rank;
 				d->world = NSX_MAX(d->world, world);
 				d->rank_from = NSX_RANK_MARK;
@@ -222,8 +213,7 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
 	    v[1].u.i > INT32_MAX)
 		return 0;
-	process = nsx_process_find(m->t,
-				   nsx_process_key((uint64_t)v[0].u.i));
+	process = nsx_process_find(m->t, nsx_process_key((uint64_t)v[0].u.i));
 	for (size_t i = 0; i < m->n; i++)
 		if (m->x[i].process == process && m->d[i]->rank < 0) {
 			m->d[i]->rank = v[1].u.i;
@@ -233,8 +223,7 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 }
 
 /* Recorders give the thread that initialised MPI a name like "MPI Rank 3". */
-static void rank_in_names(const struct nsx_trace *t, uint32_t process,
-			  struct nsx_digest *d)
+static void rank_in_names(const struct nsx_trace *t, uint32_t process, struct nsx_digest *d)
 {
 	for (uint32_t k = 0; k < t->nthreads && d->rank < 0; k++) {
 		const char *name = nsx_text(t, t->thread[k].name);
@@ -287,8 +276,7 @@ static void identify(const struct nsx_maker *m, const struct facts_of_capture *c
 	uint64_t who = nsx_hash_u64(c->host);
 
 	d->host = c->host;
-	d->host_name = c->host_name ? nsx_arena_strdup(d->arena, c->host_name) :
-				      NULL;
+	d->host_name = c->host_name ? nsx_arena_strdup(d->arena, c->host_name) : NULL;
 	d->world = c->world;
 	d->utc_ns = c->utc_ns;
 	d->system_ns = c->system_ns;
@@ -298,8 +286,8 @@ static void identify(const struct nsx_maker *m, const struct facts_of_capture *c
 }
 
 /* Takes the rank from the environment or the file name of a capture with one rank. */
-static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
-		     struct nsx_digest *d, struct nsx_err *err)
+static int digest_rank_find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
+				 struct nsx_digest *d, struct nsx_err *err)
 {
 	if (d->rank < 0 && c->rank >= 0) {
 		d->rank = c->rank;
@@ -312,9 +300,9 @@ static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
 }
 
 /* Numbers the i-th of n ranks if the user, NCCL and MPI have not. */
-static int number(struct nsx_maker *m, const struct facts_of_capture *c,
-		  const struct nsx_member *x, size_t n, size_t i,
-		  struct nsx_digest *d, struct nsx_err *err)
+static int digest_rank_number(struct nsx_maker *m, const struct facts_of_capture *c,
+			      const struct nsx_member *x, size_t n, size_t i,
+			      struct nsx_digest *d, struct nsx_err *err)
 {
 	bool alone = is_alone(x, n, i);
 
@@ -323,7 +311,7 @@ static int number(struct nsx_maker *m, const struct facts_of_capture *c,
 	/* Without a known job size, the environment of a single rank is the better source. */
 	if (d->rank < 0 && c->world < 0 && (n > 1 || c->rank < 0))
 		rank_in_nccl(m, &x[i], alone, -1, d);
-	if (n == 1 && find_rank(m, c, d, err))
+	if (n == 1 && digest_rank_find_rank(m, c, d, err))
 		return err->rc;
 	if (d->rank < 0 && alone)
 		rank_in_marks(m->t, x[i].process, d);
@@ -351,15 +339,14 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		d[i]->rank = n == 1 ? m->o->rank : -1;
 		d[i]->rank_from = NSX_RANK_ENV;
 		if (d[i]->rank < 0 && c.world >= 0)
-			rank_in_nccl(m, &x[i], is_alone(x, n, i), c.world,
-				     d[i]);
+			rank_in_nccl(m, &x[i], is_alone(x, n, i), c.world, d[i]);
 	}
 	if (!rc)
 		rc = nsx_view_each(m->t->schema, mpi_rank, on_mpi_rank, &mpi,
 				   err, global_tid, rank);
 	for (size_t i = 0; i < n && !rc; i++) {
 		rank_in_names(m->t, x[i].process, d[i]);
-		rc = number(m, &c, x, n, i, d[i], err);
+		rc = digest_rank_number(m, &c, x, n, i, d[i], err);
 	}
 	return rc;
 }

@@ -66,8 +66,7 @@ const char *nsx_members_list(const struct nsx_fleet *f,
 static const char *found_axis(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
 	const struct nsx_dop *op = nsx_op_at(f, c, c->first);
-	int64_t stride = c->n < 2 ? 0 : f->rank[c->m[1].rank].number -
-					f->rank[c->m[0].rank].number;
+	int64_t stride = c->n < 2 ? 0 : f->rank[c->m[1].rank].number - f->rank[c->m[0].rank].number;
 
 	for (uint32_t m = 2; m < c->n; m++)
 		if (f->rank[c->m[m].rank].number - f->rank[c->m[m - 1].rank].number != stride)
@@ -105,8 +104,7 @@ const char *nsx_axes_text(const struct nsx_fleet *f, struct nsx_arena *a)
 	return nsx_buf_keep(&b, a);
 }
 
-const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-			struct nsx_arena *a)
+const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
@@ -138,7 +136,7 @@ const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF] = {
 	[NSX_FF_MISSING_RANKS] = {"missing_ranks", NSX_CAT_CAPTURE},
 };
 
-static struct nsx_ffinding *add(struct nsx_freport *r, enum nsx_ffinding_id id)
+static struct nsx_ffinding *fleet_findings_add(struct nsx_freport *r, enum nsx_ffinding_id id)
 {
 	struct nsx_ffinding *x = &r->v[r->n++];
 
@@ -160,8 +158,7 @@ static void price(const struct nsx_freport *r, struct nsx_ffinding *x,
 }
 
 NSX_PRINTF(3, 4)
-static void prove(struct nsx_freport *r, struct nsx_ffinding *x,
-		  const char *fmt, ...)
+static void findings_prove(struct nsx_freport *r, struct nsx_ffinding *x, const char *fmt, ...)
 {
 	va_list ap;
 	size_t i = 0;
@@ -177,8 +174,7 @@ static void prove(struct nsx_freport *r, struct nsx_ffinding *x,
 /* Late ranks -------------------------------------------------------------------------*/
 
 /* The place of late ranks on their axis: "pp 3". */
-static const char *place_on_axis(const struct nsx_freport *r,
-				 const struct nsx_late *l)
+static const char *place_on_axis(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const struct nsx_axis *x = &r->f->mesh.axis[l->axis];
 
@@ -188,7 +184,7 @@ static const char *place_on_axis(const struct nsx_freport *r,
 }
 
 /* Names the process of a rank whose number was made up: " (process 812, GPU 2)". */
-static const char *process_of(const struct nsx_freport *r, uint32_t rank)
+static const char *findings_process_of(const struct nsx_freport *r, uint32_t rank)
 {
 	const struct nsx_digest *d = r->f->rank[rank].d;
 
@@ -204,13 +200,12 @@ static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 	const char *list = nsx_rank_list(r->f, l->ranks, l->n, r->arena);
 
 	if (l->host != NSX_NONE)
-		return nsx_arena_printf(r->arena, "Host %u (ranks %s)", l->host,
-					list);
+		return nsx_arena_printf(r->arena, "Host %u (ranks %s)", l->host, list);
 	if (l->axis != NSX_NONE)
 		return nsx_arena_printf(r->arena, "All of %s (ranks %s)",
 					place_on_axis(r, l), list);
 	return nsx_arena_printf(r->arena, l->n > 1 ? "Ranks %s" : "Rank %s%s",
-				list, process_of(r, l->ranks[0]));
+				list, findings_process_of(r, l->ranks[0]));
 }
 
 static bool is_in_mpi(const struct nsx_late *l)
@@ -242,8 +237,7 @@ static const char *idle_words(struct nsx_arena *a, const struct nsx_late *l)
 		return nsx_arena_printf(a, "%s wait%s for copies", host, s);
 	case NSX_CAUSE_ALLOC:
 	case NSX_CAUSE_IMPLICIT_SYNC:
-		return nsx_arena_printf(a, "%s allocate%s or free%s GPU memory", host,
-					s, s);
+		return nsx_arena_printf(a, "%s allocate%s or free%s GPU memory", host, s, s);
 	case NSX_CAUSE_MODULE:
 		return nsx_arena_printf(a, "%s load%s or compile%s kernels", host, s, s);
 	case NSX_CAUSE_LAUNCH_CALL:
@@ -283,8 +277,7 @@ static bool is_vague(unsigned cause)
 /* Whether the rank's own report says that copies block the host because memory is pageable. */
 static bool is_pageable(const struct nsx_late *l)
 {
-	return l->told &&
-	       nsx_finding_id_of(l->told->key) == NSX_ID_pageable_copies;
+	return l->told && nsx_finding_id_of(l->told->key) == NSX_ID_pageable_copies;
 }
 
 /* "it copies 64 MB a step more than the others, at 10 GB/s instead of 24 GB/s" */
@@ -294,8 +287,7 @@ static const char *say_copies(const struct nsx_freport *r, const struct nsx_late
 	struct nsx_arena *a = r->arena;
 	bool is_slower = l->gbps[0] > 0 && l->gbps[0] < 0.9 * l->gbps[1];
 	const char *speed = !is_slower ? "" :
-		nsx_arena_printf(a, ", at %.3g GB/s instead of %.3g GB/s",
-				 l->gbps[0], l->gbps[1]);
+		nsx_arena_printf(a, ", at %.3g GB/s instead of %.3g GB/s", l->gbps[0], l->gbps[1]);
 	const char *memory = is_pageable(l) ? ", from or to pageable memory" : "";
 
 	if (l->more_bytes > 0)
@@ -322,22 +314,19 @@ static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 				a, "kernels that take %.0f %% of the kernels' time take "
 				"longer there (%.1f %% in all): a lower clock, or more "
 				"work in them", 100 * l->alike, longer);
-		return nsx_arena_printf(a, "the same kernels take %.1f %% "
-					"longer there, all of them: a slower "
-					"GPU or clock", longer);
+		return nsx_arena_printf(a, "the same kernels take %.1f %% longer there, all of "
+					"them: a slower GPU or clock", longer);
 	case NSX_WHY_KERNELS:
-		return nsx_arena_printf(a, "as many kernels, but some of them "
-					"take longer (%.1f %% in all): uneven "
-					"work", longer);
+		return nsx_arena_printf(a, "as many kernels, but some of them take longer (%.1f %% "
+					"in all): uneven work", longer);
 	case NSX_WHY_MORE:
 		return nsx_arena_printf(a, "%.1f more kernels a step than "
 					"elsewhere: uneven work", l->more);
 	case NSX_WHY_COPY:
 		return say_copies(r, l, its);
 	case NSX_WHY_LINK:
-		return nsx_arena_printf(a, "transfers between them take %.2f "
-					"times as long as in other "
-					"communicators: a slow link", l->ratio);
+		return nsx_arena_printf(a, "transfers between them take %.2f times as long as in "
+					"other communicators: a slow link", l->ratio);
 	case NSX_WHY_IDLE:
 		return l->told && is_vague(l->idle_cause) ?
 			nsx_arena_printf(a, "as %s say%s, \"%s\"",
@@ -359,14 +348,12 @@ static const char *advice_on_idle(struct nsx_arena *a, const struct nsx_late *l)
 		       "here, or messages that move only while a call of MPI runs";
 	if (l->idle_cause == NSX_CAUSE_OSRT)
 		return nsx_arena_printf(
-			a, "Look at what %s before a step: loader workers, prefetch, "
-			"the file system of %s",
-			many ? "these ranks read" : "this rank reads",
+			a, "Look at what %s before a step: loader workers, prefetch, the file "
+			"system of %s", many ? "these ranks read" : "this rank reads",
 			many ? "their hosts" : "its host");
 	return nsx_arena_printf(
-		a, "Look at what runs on %s between %s launches: other processes, %s "
-		"CPU binding, garbage collection, logging",
-		many ? "these ranks' CPUs" : "this rank's CPU",
+		a, "Look at what runs on %s between %s launches: other processes, %s CPU binding, "
+		"garbage collection, logging", many ? "these ranks' CPUs" : "this rank's CPU",
 		many ? "their" : "its", many ? "their" : "its");
 }
 
@@ -374,10 +361,9 @@ static const char *advice_on(struct nsx_arena *a, const struct nsx_late *l)
 {
 	switch (l->cause) {
 	case NSX_WHY_SLOWER:
-		return "Compare clocks, power limit, temperature and errors "
-		       "with a healthy GPU (nvidia-smi -q -d "
-		       "PERFORMANCE,CLOCK,POWER,ECC); if they differ, take "
-		       "the GPU out of the job";
+		return "Compare clocks, power limit, temperature and errors with a healthy GPU "
+		       "(nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,ECC); if they differ, take the "
+		       "GPU out of the job";
 	case NSX_WHY_KERNELS:
 	case NSX_WHY_MORE:
 		return "Give every rank the same work: batch and sequence "
@@ -390,20 +376,16 @@ static const char *advice_on(struct nsx_arena *a, const struct nsx_late *l)
 		if (is_pageable(l))
 			return "Pin the memory that is copied there: pin_memory of the "
 			       "loader, cudaHostAlloc, cudaHostRegister";
-		return "Look at where its copies come from: pinned memory, "
-		       "the PCIe link's width (nvidia-smi -q -d PCIE), the "
-		       "CPU it is bound to";
+		return "Look at where its copies come from: pinned memory, the PCIe link's width "
+		       "(nvidia-smi -q -d PCIE), the CPU it is bound to";
 	case NSX_WHY_LINK:
-		return "Test the link between these GPUs (nvidia-smi nvlink "
-		       "-s, nvidia-smi topo -m, the switch port's errors) "
-		       "and their NUMA binding";
+		return "Test the link between these GPUs (nvidia-smi nvlink -s, nvidia-smi topo "
+		       "-m, the switch port's errors) and their NUMA binding";
 	case NSX_WHY_IDLE:
 		return advice_on_idle(a, l);
 	default:
-		return nsx_arena_printf(
-			a, "Compare %s with that of a rank that is not late: "
-			"nsys-explain diff",
-			l->n > 1 ? "the trace of one" : "its trace");
+		return nsx_arena_printf(a, "Compare %s with that of a rank that is not late: "
+			"nsys-explain diff", l->n > 1 ? "the trace of one" : "its trace");
 	}
 }
 
@@ -432,47 +414,43 @@ static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l
 	return nsx_buf_keep(&b, r->arena);
 }
 
-static void prove_late(struct nsx_freport *r, const struct nsx_late *l,
-		       struct nsx_ffinding *x)
+static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct nsx_ffinding *x)
 {
 	struct nsx_arena *a = r->arena;
 	const struct nsx_fleet *f = r->f;
 
-	prove(r, x, "%s own time is %s a step above the median of the other "
-	      "ranks, in %lld of %lld steps%s", l->n > 1 ? "Their" : "Its",
-	      nsx_text_ns(a, l->excess_ns),
-	      (long long)l->nsteps, (long long)l->nthere,
-	      l->kind == NSX_LATE_TRANSIENT ? " (transient)" : "");
+	findings_prove(r, x, "%s own time is %s a step above the median of the other ranks, in "
+		       "%lld of %lld steps%s", l->n > 1 ? "Their" : "Its",
+		       nsx_text_ns(a, l->excess_ns), (long long)l->nsteps, (long long)l->nthere,
+		       l->kind == NSX_LATE_TRANSIENT ? " (transient)" : "");
 	if (l->cause == NSX_WHY_LINK)
-		x->evidence[0] = nsx_arena_printf(a, "When all ranks are "
-			"there, a collective takes %.2f times as long as in "
-			"the median communicator of its family", l->ratio);
+		x->evidence[0] = nsx_arena_printf(a, "When all ranks are there, a collective takes "
+			"%.2f times as long as in the median communicator of its family", l->ratio);
 	else
-		prove(r, x, l->are_most ?
-		      "By chance one of %u ranks would be as early as the others "
-		      "are with p %s %.3f (ranks permuted within each step)" :
-		      "By chance one of %u ranks would be as late "
-		      "with p %s %.3f (ranks permuted within each step)", f->nranks,
-		      l->p > 0.002 ? "=" : "≤", l->p);
+		findings_prove(r, x, l->are_most ?
+			       "By chance one of %u ranks would be as early as the others "
+			       "are with p %s %.3f (ranks permuted within each step)" :
+			       "By chance one of %u ranks would be as late "
+			       "with p %s %.3f (ranks permuted within each step)", f->nranks,
+			       l->p > 0.002 ? "=" : "≤", l->p);
 	if (l->explained > 0 && l->cause != NSX_WHY_LINK)
-		prove(r, x, "This explains %.0f %% of %s excess",
-		      100 * NSX_MIN(1, l->explained), l->n > 1 ? "their" : "its");
+		findings_prove(r, x, "This explains %.0f %% of %s excess",
+			       100 * NSX_MIN(1, l->explained), l->n > 1 ? "their" : "its");
 	if (l->detail)
-		prove(r, x, "Above all in %s", nsx_text_name(a, l->detail));
+		findings_prove(r, x, "Above all in %s", nsx_text_name(a, l->detail));
 	if (l->told && l->told->share_ppm >= 0)
-		prove(r, x, "The report of rank %lld alone says: %s (%.2g %% of its "
-		      "time)", (long long)f->rank[l->ranks[0]].number,
-		      l->told->title, (double)l->told->share_ppm / 1e4);
-	prove(r, x, "Recoverable: %s%s a step, %s of it%s",
-	      f->has_messages ? "at most " : "",
-	      nsx_text_ns(a, l->recoverable_ns), say_pct(r, l->recoverable_ns),
-	      f->has_messages ? "; who waits for whose messages is not known" :
+		findings_prove(r, x, "The report of rank %lld alone says: %s (%.2g %% of its "
+			       "time)", (long long)f->rank[l->ranks[0]].number,
+			       l->told->title, (double)l->told->share_ppm / 1e4);
+	findings_prove(r, x, "Recoverable: %s%s a step, %s of it%s",
+		       f->has_messages ? "at most " : "",
+		       nsx_text_ns(a, l->recoverable_ns), say_pct(r, l->recoverable_ns),
+		       f->has_messages ? "; who waits for whose messages is not known" :
 				"");
 	if (l->nhops > 1)
-		prove(r, x, "Added up over the ranks it costs %s a step directly "
-		      "and %s passed on: %s",
-		      nsx_text_ns(a, l->direct_ns),
-		      nsx_text_ns(a, l->passed_on_ns), say_way(r, l));
+		findings_prove(r, x, "Added up over the ranks it costs %s a step directly and %s "
+			       "passed on: %s", nsx_text_ns(a, l->direct_ns),
+			       nsx_text_ns(a, l->passed_on_ns), say_way(r, l));
 }
 
 static void advise_late(const struct nsx_freport *r, const struct nsx_late *l,
@@ -492,7 +470,7 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	struct nsx_arena *a = r->arena;
 	const struct nsx_fleet *f = r->f;
 	struct nsx_ffinding *x =
-		add(r, l->cause == NSX_WHY_LINK ? NSX_FF_SLOW_LINK :
+		fleet_findings_add(r, l->cause == NSX_WHY_LINK ? NSX_FF_SLOW_LINK :
 		       l->host != NSX_NONE	? NSX_FF_SLOW_HOST :
 						  NSX_FF_LATE_RANK);
 	const char *when = l->kind == NSX_LATE_STEADY ? "" :
@@ -506,8 +484,7 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 			nsx_rank_list(f, l->ranks, l->n, a));
 	x->title = nsx_arena_printf(a, "%s %s late%s: %s", who(r, l),
 				    l->n > 1 && l->host == NSX_NONE ? "come" :
-								      "comes",
-				    when, why(r, l));
+								      "comes", when, why(r, l));
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
@@ -521,21 +498,18 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 
 static void say_rotating(struct nsx_freport *r)
 {
-	struct nsx_ffinding *x = add(r, NSX_FF_ROTATING);
+	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_ROTATING);
 
-	x->title = "Another rank comes late in each step (rotating): no "
-		   "persistent straggler";
+	x->title = "Another rank comes late in each step (rotating): no persistent straggler";
 	x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, r->f->jitter_ns, NSX_PRICE_MEASURED);
-	prove(r, x, "One rank stood out in %lld of %zu steps, not always the same",
-	      (long long)r->f->nevents, r->f->nsteps);
-	prove(r, x, "The slowest rank takes %s a step more than the second slowest, %s of it",
-	      nsx_text_ns(r->arena, r->f->jitter_ns),
-	      say_pct(r, r->f->jitter_ns));
-	x->recommendation[0] =
-		"Look for work that ranks do in turn: checkpoints, logging, "
-		"garbage collection, evaluation, uneven batches; steps.csv "
-		"says who was late when";
+	findings_prove(r, x, "One rank stood out in %lld of %zu steps, not always the same",
+		       (long long)r->f->nevents, r->f->nsteps);
+	findings_prove(r, x, "The slowest rank takes %s a step more than the second slowest, %s of "
+			     "it", nsx_text_ns(r->arena, r->f->jitter_ns),
+		       say_pct(r, r->f->jitter_ns));
+	x->recommendation[0] = "Look for work that ranks do in turn: checkpoints, logging, garbage "
+		"collection, evaluation, uneven batches; steps.csv says who was late when";
 }
 
 /* Collectives that differ -------------------------------------------------------------*/
@@ -546,8 +520,7 @@ static const char *or_nothing(const char *op)
 }
 
 /* If as many ranks do one thing as the other, none of them is called wrong. */
-static void say_either(struct nsx_freport *r, const struct nsx_desync *d,
-		       struct nsx_ffinding *x)
+static void say_either(struct nsx_freport *r, const struct nsx_desync *d, struct nsx_ffinding *x)
 {
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
 	uint32_t *ranks = nsx_arena_get(r->arena, c->n * sizeof(*ranks));
@@ -569,7 +542,7 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
 	struct nsx_arena *a = r->arena;
 	long long rank = (long long)r->f->rank[d->rank].number;
-	struct nsx_ffinding *x = add(r, NSX_FF_DESYNC);
+	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_DESYNC);
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
 
 	x->ranks = &d->rank;
@@ -599,21 +572,17 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	}
 	if (d->is_even)
 		say_either(r, d, x);
-	prove(r, x, "Collective %zu of the communicator of ranks %s, counted "
-	      "from the first one recorded", d->k,
-	      nsx_members_list(r->f, c, a));
+	findings_prove(r, x, "Collective %zu of the communicator of ranks %s, counted from the "
+		       "first one recorded", d->k, nsx_members_list(r->f, c, a));
 	if (r->f->rank[d->rank].d->is_partial) {
 		x->confidence = NSX_CONF_LOW;
-		prove(r, x, "Its trace lost rows, so the collective may be "
-		      "missing in the record and not in the program");
+		findings_prove(r, x, "Its trace lost rows, so the collective may be "
+			       "missing in the record and not in the program");
 	}
-	x->recommendation[0] =
-		d->is_even ? "Compare the control flow of these ranks: a branch on "
-		"local data, an exception that was caught, another number of "
-		"batches" :
-		"Compare the control flow of this rank with the others': a "
-		"branch on local data, an exception that was caught, another "
-		"number of batches";
+	x->recommendation[0] = d->is_even ? "Compare the control flow of these ranks: a branch on "
+		"local data, an exception that was caught, another number of batches" :
+		"Compare the control flow of this rank with the others': a branch on local data, "
+		"an exception that was caught, another number of batches";
 }
 
 /* Missing ranks -------------------------------------------------------------------------*/
@@ -629,11 +598,9 @@ static const char *missing_list(const struct nsx_freport *r, int64_t total)
 		int64_t to = i < f->nranks ? f->rank[i].number : total;
 
 		if (to > from)
-			nsx_buf_printf(&b, "%s%lld", b.n ? ", " : "",
-				       (long long)from);
+			nsx_buf_printf(&b, "%s%lld", b.n ? ", " : "", (long long)from);
 		if (to > from + 1)
-			nsx_buf_printf(&b, "%s%lld", to > from + 2 ? "-" : ", ",
-				       (long long)to - 1);
+			nsx_buf_printf(&b, "%s%lld", to > from + 2 ? "-" : ", ", (long long)to - 1);
 		from = to + 1;
 	}
 	return nsx_buf_keep(&b, r->arena);
@@ -647,13 +614,12 @@ static void say_missing(struct nsx_freport *r)
 
 	if (!n)
 		return;
-	x = add(r, NSX_FF_MISSING_RANKS);
-	x->title = nsx_arena_printf(r->arena, "%lld of %s%lld ranks %s not here: "
-				    "%s", (long long)n,
+	x = fleet_findings_add(r, NSX_FF_MISSING_RANKS);
+	x->title = nsx_arena_printf(r->arena, "%lld of %s%lld ranks %s not here: %s", (long long)n,
 				    f->expected < total ? "at least " : "",
 				    (long long)total, n == 1 ? "is" : "are",
 				    missing_list(r, total));
-	prove(r, x, n == 1 ? "What it did is not known; it may be what the others "
+	findings_prove(r, x, n == 1 ? "What it did is not known; it may be what the others "
 			     "wait for" :
 			     "What they did is not known; one of them may be what "
 			     "the others wait for");
@@ -677,7 +643,7 @@ static int cmp_finding(const void *a, const void *b)
 	       strcmp(x->key, y->key);
 }
 
-static void find(struct nsx_freport *r)
+static void findings_find(struct nsx_freport *r)
 {
 	const struct nsx_fleet *f = r->f;
 
@@ -699,15 +665,13 @@ static void prove_missing(struct nsx_freport *r)
 	double ns = 0;
 
 	for (size_t i = 0; i < t->nrows; i++)
-		ns += (double)nsx_row_at(t, i)[F_TRANSFER].u.i /
-		      (double)r->f->nsteps;
+		ns += (double)nsx_row_at(t, i)[F_TRANSFER].u.i / (double)r->f->nsteps;
 	for (size_t i = 0; i < r->n && ns > 0; i++)
 		if (r->v[i].id == NSX_FF_MISSING_RANKS)
-			prove(r, &r->v[i], "When all that are here have come, "
-			      "collectives take another %s of a step, %s of it: "
-			      "data that move, or waiting for a rank that is "
-			      "absent", nsx_text_ns(r->arena, ns),
-			      say_pct(r, ns));
+			findings_prove(r, &r->v[i], "When all that are here have come, collectives "
+				       "take another %s of a step, %s of it: data that move, or "
+				       "waiting for a rank that is "
+				       "absent", nsx_text_ns(r->arena, ns), say_pct(r, ns));
 }
 
 int nsx_freport_new(const struct nsx_fleet *f, const struct nsx_left_out *left_out,
@@ -720,7 +684,7 @@ int nsx_freport_new(const struct nsx_fleet *f, const struct nsx_left_out *left_o
 	nsx_utc_now(now);
 	*r = (struct nsx_freport){.f = f, .left_out = left_out, .arena = a,
 				  .generated_at = nsx_arena_strdup(a, now)};
-	find(r);
+	findings_find(r);
 	if (nsx_freport_tables(r, err)) {
 		nsx_freport_free(r);
 		return err->rc;

@@ -66,8 +66,7 @@ struct nsx_family {
 };
 
 /* Index of the family's k-th collective in the member's channel; SIZE_MAX: none. */
-size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
-		     size_t k);
+size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c, size_t k);
 /* The same, but SIZE_MAX also if the channel has no times. */
 static inline size_t nsx_timed_at(const struct nsx_fmember *m,
 				  const struct nsx_dchannel *c, size_t k)
@@ -219,8 +218,7 @@ int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-/* Matches sends and receives, which needs the clocks. Then compares clocks that only these
- * connect.
+/* Matches sends and receives, which needs the clocks. Then compares clocks that only these connect.
  */
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
@@ -246,8 +244,7 @@ struct nsx_mended {
 	const struct nsx_fslow_link *link; /* NULL: none */
 };
 /* Number of steps in which at least one of these ranks was recorded. */
-size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,
-			  size_t n);
+size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks, size_t n);
 /* Mean time in ns that a step in which they were recorded would save. Adds to passed unless
  * it is NULL.
  */
@@ -266,8 +263,7 @@ double nsx_spread_of(double *v, size_t n, double *ret_median);
 /* Converts an instant of a rank's trace to the first clock, as well as it is known. Good
  * enough to order related events, not to measure.
  */
-static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank,
-				   int64_t t)
+static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank, int64_t t)
 {
 	const struct nsx_fclock *c = &f->clock[f->rank[rank].clock];
 	double at = f->rank[rank].zero_ns + (double)t;
@@ -278,8 +274,7 @@ static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank,
 /* Boundaries of a rank's steps on its own clock: [0] is the start of the step, [1] its end.
  * They are common ends or, by_totals, starts of iterations. INT64_MIN: not recorded.
  */
-static inline int64_t *nsx_bounds_of(const struct nsx_fleet *f, uint32_t rank,
-				     size_t step)
+static inline int64_t *nsx_bounds_of(const struct nsx_fleet *f, uint32_t rank, size_t step)
 {
 	return &f->bound_ns[rank * (f->nsteps + 1) + step];
 }
@@ -296,12 +291,10 @@ bool nsx_fleet_is_unrelated(const struct nsx_fleet *f);
 /* Number of the job's ranks that are missing, as far as the traces tell. */
 static inline int64_t nsx_fleet_absent(const struct nsx_fleet *f)
 {
-	return NSX_MAX(0, NSX_MAX(f->expected, f->numbered) -
-				  (int64_t)f->nranks);
+	return NSX_MAX(0, NSX_MAX(f->expected, f->numbered) - (int64_t)f->nranks);
 }
 /* Whether a communicator's collectives may have waited for a missing rank. */
-static inline bool nsx_may_lack(const struct nsx_fleet *f,
-				const struct nsx_fcomm *c)
+static inline bool nsx_may_lack(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
 	const struct nsx_family *fam = &f->family[c->family];
 
@@ -314,33 +307,28 @@ nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
 	return &f->rank[m->rank].d->channels[m->channel];
 }
 
-/* Lengths of n collectives from k on, n <= NSX_LENGTHS: ret[i * members + m], -1 if the
- * member or its times are missing. For ranks of one session a length is the shortest one
- * plus how much earlier the rank began than the last one, as starts on one clock are more
- * exact than ends. Several are read at a time because a rank's collectives are neighbours
- * in memory.
+/* Lengths of n collectives from k on, n <= NSX_LENGTHS: ret[i * members + m], -1 if the member or
+ * its times are missing. For ranks of one session a length is the shortest one plus how much
+ * earlier the rank began than the last one, as starts on one clock are more exact than ends.
+ * Several are read at a time because a rank's collectives are neighbours in memory.
  */
 enum { NSX_LENGTHS = 16 };
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret);
 
 /* Whether it holds sends and receives for which it is not sure who waits for whom. */
-static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f,
-					   const struct nsx_fcomm *c)
+static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return nsx_is_of_pairs(nsx_channel_of(f, c->m)) &&
-	       !(c->is_sure && c->n == 2);
+	return nsx_is_of_pairs(nsx_channel_of(f, c->m)) && !(c->is_sure && c->n == 2);
 }
 
 /* The operation at k, from the first member that has it; NULL: none has. */
-const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
-				const struct nsx_fcomm *c, size_t k);
+const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k);
 /* Whether all members are held until the last one comes. In a broadcast and the like only
  * the root waits or is waited for, and no trace says which rank is the root. Of a send and
  * a receive the longer one has waited, if they are sure to belong together.
  */
-static inline bool nsx_holds_all(const struct nsx_fleet *f,
-				 const struct nsx_fcomm *c, size_t k)
+static inline bool nsx_holds_all(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
 {
 	const struct nsx_dop *op = nsx_op_at(f, c, k);
 

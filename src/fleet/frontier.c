@@ -1,13 +1,12 @@
 /* frontier.c - an exact account of the steps: who was last at which collective.
  *
- * The collectives of the largest communicator of the main family cut a step into stages. A
- * stage takes the same time on every rank: first until its last rank comes, which is
- * charged to that rank, then until the data have moved. The part of both that kernels hide
- * on the median of the other ranks is work: it costs no time, and a rank that is behind
- * would otherwise be charged the same delay at each collective of the step. Of the time
- * charged to a rank, only what the median of the others waited is excess; the rest is work.
- * The excess goes to what the rank did more of in that step than the median rank. All parts
- * add up to the steps exactly.
+ * The collectives of the largest communicator of the main family cut a step into stages. A stage
+ * takes the same time on every rank: first until its last rank comes, which is charged to that
+ * rank, then until the data have moved. The part of both that kernels hide on the median of the
+ * other ranks is work: it costs no time, and a rank that is behind would otherwise be charged the
+ * same delay at each collective of the step. Of the time charged to a rank, only what the median of
+ * the others waited is excess; the rest is work. The excess goes to what the rank did more of in
+ * that step than the median rank. All parts add up to the steps exactly.
  */
 #include <math.h>
 #include "base/group.h"
@@ -48,8 +47,7 @@ static void find_usual(struct frontier *x, double *scratch)
 
 			for (uint32_t r = 0; r < f->nranks; r++)
 				if (f->part[s * f->nranks + r])
-					scratch[n++] = class_ns(
-						f->part[s * f->nranks + r], c);
+					scratch[n++] = class_ns(f->part[s * f->nranks + r], c);
 			x->usual[s * NCLASSES + c] = nsx_median_of(scratch, n);
 		}
 }
@@ -63,8 +61,7 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	int64_t left = excess_ns;
 
 	for (unsigned c = 0; c < NCLASSES && part; c++) {
-		over[c] = NSX_MAX(0, class_ns(part, c) -
-					     x->usual[s * NCLASSES + c]);
+		over[c] = NSX_MAX(0, class_ns(part, c) - x->usual[s * NCLASSES + c]);
 		sum += over[c];
 	}
 	if (sum <= 0) {
@@ -72,8 +69,7 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 		return;
 	}
 	for (unsigned c = 0; c < NCLASSES; c++) {
-		int64_t ns = c == IDLE ? left :
-			     (int64_t)((double)excess_ns * over[c] / sum);
+		int64_t ns = c == IDLE ? left : (int64_t)((double)excess_ns * over[c] / sum);
 		int64_t *to[] = {&row->compute_ns, &row->copy_ns,
 				 &row->idle_ns};
 
@@ -82,23 +78,19 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	}
 }
 
-/* Time from the end of collective k - 1 to that of k on a member's clock; -1: it lacks one
- * of them.
+/* Time from the end of collective k - 1 to that of k on a member's clock; -1: it lacks one of them.
  */
-static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m,
-			  size_t k)
+static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
 {
 	const struct nsx_dchannel *ch = nsx_channel_of(f, m);
 	size_t i = nsx_timed_at(m, ch, k);
 	size_t was = k ? nsx_timed_at(m, ch, k - 1) : SIZE_MAX;
 
-	return i == SIZE_MAX || was == SIZE_MAX ? -1 :
-		       nsx_coll_end(ch, i) - nsx_coll_end(ch, was);
+	return i == SIZE_MAX || was == SIZE_MAX ? -1 : nsx_coll_end(ch, i) - nsx_coll_end(ch, was);
 }
 
 /* Exposed communication of a member's k-th collective, which it must have. */
-static int64_t exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m,
-			  size_t k)
+static int64_t frontier_exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
 {
 	const struct nsx_dchannel *ch = nsx_channel_of(f, m);
 
@@ -106,9 +98,8 @@ static int64_t exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m
 }
 
 /* ns: lengths, by member. */
-static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
-			  size_t s, size_t k, const int64_t *ns,
-			  struct nsx_err *err)
+static int frontier_add_collective(struct frontier *x, const struct nsx_fcomm *c,
+				   size_t s, size_t k, const int64_t *ns, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = x->f;
 	int64_t passed = -1, least = INT64_MAX, transfer, exposed, late;
@@ -128,8 +119,7 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	}
 	if (passed < 0 || last == NSX_NONE)
 		return 0;
-	row = nsx_group_value(&x->groups, &x->v, k - f->step[s].first, last,
-			      "stages", err);
+	row = nsx_group_value(&x->groups, &x->v, k - f->step[s].first, last, "stages", err);
 	if (!row)
 		return err->rc;
 	for (uint32_t m = 0; m < c->n; m++) {
@@ -137,14 +127,13 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 
 		if (ns[m] < 0)
 			continue;
-		x->order[n] = exposed_ns(f, &c->m[m], k);
+		x->order[n] = frontier_exposed_ns(f, &c->m[m], k);
 		x->elsewhere[rank] -= x->order[n];
 		n += rank != last;
 	}
 	exposed = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
 	transfer = NSX_MIN(NSX_MIN(least, exposed), passed);
-	late = nsx_holds_all(f, c, k) ?
-		       NSX_MAX(0, NSX_MIN(exposed - least, passed - transfer)) : 0;
+	late = nsx_holds_all(f, c, k) ? NSX_MAX(0, NSX_MIN(exposed - least, passed - transfer)) : 0;
 	row->stage = k - f->step[s].first;
 	row->rank = last;
 	row->times++;
@@ -156,8 +145,8 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 
 NSX_ORDER(cmp_stage, struct nsx_stage, UP(stage), UP(rank));
 
-static int add_step(struct frontier *x, const struct nsx_fcomm *c, size_t s,
-		    int64_t *ns, struct nsx_err *err)
+static int frontier_add_step(struct frontier *x, const struct nsx_fcomm *c, size_t s,
+			     int64_t *ns, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = x->f;
 	size_t n, nparts = 0;
@@ -166,14 +155,13 @@ static int add_step(struct frontier *x, const struct nsx_fcomm *c, size_t s,
 		uint32_t r = c->m[m].rank;
 		const struct nsx_dstep *part = f->part[s * f->nranks + r];
 
-		x->elsewhere[r] = part ? part->part_ns[NSX_P_COMM_EXPOSED] +
-					 part->mpi_ns : 0;
+		x->elsewhere[r] = part ? part->part_ns[NSX_P_COMM_EXPOSED] + part->mpi_ns : 0;
 	}
 	for (size_t k = f->step[s].first; k < f->step[s].end; k += n) {
 		n = NSX_MIN(f->step[s].end - k, NSX_LENGTHS);
 		nsx_lengths_of(f, c, k, n, ns);
 		for (size_t j = 0; j < n; j++)
-			if (add_collective(x, c, s, k + j, ns + j * c->n, err))
+			if (frontier_add_collective(x, c, s, k + j, ns + j * c->n, err))
 				return err->rc;
 	}
 	for (uint32_t m = 0; m < c->n; m++)
@@ -184,8 +172,7 @@ static int add_step(struct frontier *x, const struct nsx_fcomm *c, size_t s,
 	return 0;
 }
 
-int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret,
-		       struct nsx_err *err)
+int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret, struct nsx_err *err)
 {
 	struct frontier x = {.f = f};
 	struct nsx_arena *a = nsx_arena_new();
@@ -207,7 +194,7 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret,
 	if (f->nsteps)
 		find_usual(&x, nsx_arena_get(a, f->nranks * sizeof(double)));
 	for (size_t s = 0; c && s < f->nsteps && !rc; s++)
-		rc = add_step(&x, c, s, ns, err);
+		rc = frontier_add_step(&x, c, s, ns, err);
 	nsx_sort(x.v, x.groups.n, sizeof(*x.v), cmp_stage);
 	*ret = (struct nsx_frontier){x.v, x.groups.n, x.elsewhere_ns};
 	nsx_groups_done(&x.groups);

@@ -16,10 +16,9 @@ struct list {
 	struct nsx_arena *a;
 };
 
-static int add(struct list *l, const char *path, struct nsx_err *err)
+static int input_add(struct list *l, const char *path, struct nsx_err *err)
 {
-	return nsx_push(l->v, l->n, l->cap, "inputs", err,
-			nsx_arena_strdup(l->a, path));
+	return nsx_push(l->v, l->n, l->cap, "inputs", err, nsx_arena_strdup(l->a, path));
 }
 
 /* Whether the name has a known suffix with something before it. */
@@ -31,23 +30,21 @@ static bool is_input(const char *name, bool reports)
 	       nsx_ends_with(name + 1, ".nsxd.zst");
 }
 
-static int add_files(struct list *l, const char *path, bool reports,
-		     struct nsx_err *err)
+static int input_add_files(struct list *l, const char *path, bool reports, struct nsx_err *err)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
 	int rc = 0;
 
 	if (!d)
-		return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s",
-				path, strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", path, strerror(errno));
 	while (!rc && (e = readdir(d))) {
 		struct nsx_buf b = {0};
 
 		if (!is_input(e->d_name, reports))
 			continue;
 		nsx_buf_printf(&b, "%s/%s", path, e->d_name);
-		rc = add(l, b.p, err);
+		rc = input_add(l, b.p, err);
 		nsx_buf_done(&b);
 	}
 	closedir(d);
@@ -60,14 +57,13 @@ static int add_files(struct list *l, const char *path, bool reports,
 static int add_folder(struct list *l, const char *path, struct nsx_err *err)
 {
 	size_t before = l->n;
-	int rc = add_files(l, path, false, err);
+	int rc = input_add_files(l, path, false, err);
 
 	if (!rc && l->n == before)
-		rc = add_files(l, path, true, err);
+		rc = input_add_files(l, path, true, err);
 	if (!rc && l->n == before)
-		rc = nsx_fail(err, NSX_E_USAGE, "the folder '%s' holds no "
-			      "inputs: names in .sqlite, .nsxd, .nsxd.zst or "
-			      ".nsys-rep", path);
+		rc = nsx_fail(err, NSX_E_USAGE, "the folder '%s' holds no inputs: names in "
+			      ".sqlite, .nsxd, .nsxd.zst or .nsys-rep", path);
 	return rc;
 }
 
@@ -76,10 +72,10 @@ static int add_any(struct list *l, const char *path, struct nsx_err *err)
 	struct stat st;
 
 	return !stat(path, &st) && S_ISDIR(st.st_mode) ?
-		       add_folder(l, path, err) : add(l, path, err);
+		       add_folder(l, path, err) : input_add(l, path, err);
 }
 
-static int add_lines(struct list *l, const char *path, struct nsx_err *err)
+static int input_add_lines(struct list *l, const char *path, struct nsx_err *err)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -99,15 +95,14 @@ static int add_lines(struct list *l, const char *path, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
-		   struct nsx_err *err)
+int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret, struct nsx_err *err)
 {
 	struct list l = {.a = nsx_arena_new()};
 	size_t kept = 0;
 	int rc = 0;
 
 	for (int i = 0; i < n && !rc; i++)
-		rc = operands[i][0] == '@' ? add_lines(&l, operands[i] + 1, err) :
+		rc = operands[i][0] == '@' ? input_add_lines(&l, operands[i] + 1, err) :
 					     add_any(&l, operands[i], err);
 	if (!rc && !l.n)
 		rc = nsx_fail(err, NSX_E_USAGE, "give traces, digests, folders "
@@ -150,8 +145,7 @@ static int read_one(void *ctx, size_t i, struct nsx_err *err)
 	int rc = nsx_digest_is(path) ?
 			 nsx_digest_load(path, r->o->keep, &x->v, &x->n,
 					 &x->err) :
-			 nsx_digest_read_trace(path, r->o, &x->v, &x->n,
-					       &x->err);
+			 nsx_digest_read_trace(path, r->o, &x->v, &x->n, &x->err);
 
 	x->err.rc = rc;
 	if (rc == NSX_E_NOMEM || rc == NSX_E_STOP || rc == NSX_E_USAGE)
@@ -171,8 +165,8 @@ static void tell_left_out(const char *path, const struct nsx_err *why, struct ns
 		nsx_buf_printf(&ret->why, "cannot read '%s': %s\n", path, why->msg);
 }
 
-static int join(const struct reading *r, size_t n, struct nsx_digest ***ret,
-		size_t *ret_n, struct nsx_left_out *left_out, struct nsx_err *err)
+static int input_join(const struct reading *r, size_t n, struct nsx_digest ***ret,
+		      size_t *ret_n, struct nsx_left_out *left_out, struct nsx_err *err)
 {
 	size_t all = 0;
 
@@ -212,7 +206,7 @@ int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		return err->rc;
 	rc = nsx_par(jobs, n, read_one, &r, err);
 	if (!rc)
-		rc = join(&r, n, ret, ret_n, left_out, err);
+		rc = input_join(&r, n, ret, ret_n, left_out, err);
 	for (size_t i = 0; i < n; i++)
 		nsx_digests_free(r.results[i].v, r.results[i].n);
 	free(r.results);

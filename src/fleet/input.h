@@ -27,8 +27,7 @@ struct nsx_left_out {
  */
 int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		   const struct nsx_digest_opts *o, unsigned jobs,
-		   struct nsx_digest ***ret, size_t *ret_n,
-		   struct nsx_left_out *left_out,
+		   struct nsx_digest ***ret, size_t *ret_n, struct nsx_left_out *left_out,
 		   struct nsx_err *err) NSX_CHECKED;
 
 #endif

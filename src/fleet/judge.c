@@ -75,9 +75,8 @@ static void warn_of_short(struct nsx_fleet *f)
 			       "steps only", (long long)first->number,
 			       (long long)first->nsteps, f->nsteps);
 	else if (n)
-		nsx_fleet_warn(f, "%u ranks, the first is rank %lld, were "
-			       "compared in fewer than nine tenths of the "
-			       "steps: ranks.csv has how many", n,
+		nsx_fleet_warn(f, "%u ranks, the first is rank %lld, were compared in fewer than "
+			       "nine tenths of the steps: ranks.csv has how many", n,
 			       (long long)first->number);
 }
 
@@ -118,8 +117,7 @@ static void find_events(struct nsx_judge *j, bool all, double *scratch)
 	f->nevents = 0;
 	for (size_t i = 0; i < f->nlate; i++)
 		for (uint32_t k = 0; k < f->late[i].n; k++)
-			is_late[f->late[i].ranks[k]] =
-				!all || f->late[i].kind == NSX_LATE_STEADY;
+			is_late[f->late[i].ranks[k]] = !all || f->late[i].kind == NSX_LATE_STEADY;
 	for (size_t s = 0; s < f->nsteps; s++) {
 		const double *x = &j->excess[s * n];
 		double first = -INFINITY, second = -INFINITY, spread;
@@ -141,8 +139,7 @@ static void find_events(struct nsx_judge *j, bool all, double *scratch)
 		spread = k < FEW ? of_few : NSX_SIGMA * nsx_median_of(scratch, k);
 		if (k < 2 || first < 0)
 			continue;
-		f->jitter_ns += (first - NSX_MAX(0, second)) /
-				(double)f->nsteps;
+		f->jitter_ns += (first - NSX_MAX(0, second)) / (double)f->nsteps;
 		if (first < NSX_LEAST_SHARE * f->step_ns ||
 		    first < STANDS_OUT * spread || first < 2 * second)
 			continue;
@@ -153,8 +150,7 @@ static void find_events(struct nsx_judge *j, bool all, double *scratch)
 	/* With few ranks, one of them leads more often by chance alone. */
 	f->is_rotating = f->nsteps >= NSX_LEAST_STEPS && nwho >= NSX_MIN(3, n) &&
 			 f->nevents * 2 >= (int64_t)f->nsteps &&
-			 (double)most <= NSX_MAX(1 / 2.0, 1 / 3.0 + 1.0 / n) *
-						 (double)f->nevents;
+			 (double)most <= NSX_MAX(1 / 2.0, 1 / 3.0 + 1.0 / n) * (double)f->nevents;
 }
 
 /* Keeps late entries for which holds() is true; returns whether all were kept. */
@@ -185,7 +181,7 @@ static void excuse_rotating(struct nsx_judge *j, double *scratch)
 /* Whether for more than a tenth of the sends and receives it is unknown who waits for whom.
  * The first ones of a capture may have been launched before it.
  */
-static bool has_unknown_pairs(const struct nsx_fleet *f)
+static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 {
 	size_t all = 0, unknown = 0;
 
@@ -193,8 +189,7 @@ static bool has_unknown_pairs(const struct nsx_fleet *f)
 		const struct nsx_fcomm *c = &f->comm[i];
 
 		for (uint32_t m = 0; m < c->n; m++) {
-			const struct nsx_dchannel *ch = nsx_channel_of(
-				f, &c->m[m]);
+			const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
 
 			if (!nsx_is_of_pairs(ch))
 				continue;
@@ -218,8 +213,7 @@ static bool has_unknown_order(const struct nsx_fleet *f)
  */
 static bool is_few_or_waits(const struct nsx_late *l)
 {
-	return !l->are_most || l->cause == NSX_WHY_IDLE ||
-	       l->cause == NSX_WHY_COPY;
+	return !l->are_most || l->cause == NSX_WHY_IDLE || l->cause == NSX_WHY_COPY;
 }
 
 /* If it is unknown who waits for whom, only a rank that computes longer counts: the others
@@ -235,7 +229,7 @@ static void keep_by_cause(struct nsx_fleet *f)
 {
 	if (!keep_late(f, is_few_or_waits))
 		f->all_recoverable_ns = 0;
-	if ((f->by_totals || f->has_one_sides) && has_unknown_pairs(f) &&
+	if ((f->by_totals || f->has_one_sides) && judge_has_unknown_pairs(f) &&
 	    !keep_late(f, computes_longer))
 		f->all_recoverable_ns = f->nlate ? f->late[0].recoverable_ns : 0;
 }
@@ -255,11 +249,10 @@ static void find_suspect(const struct nsx_judge *j)
 			x->p = j->p[r];
 		}
 	for (size_t s = 0; s < f->nsteps; s++)
-		x->nsteps += j->excess[s * f->nranks + x->rank] >=
-			     NSX_LEAST_SHARE * f->step_ns;
+		x->nsteps += j->excess[s * f->nranks + x->rank] >= NSX_LEAST_SHARE * f->step_ns;
 	x->why = f->rank[x->rank].nsteps < NSX_LEAST_STEPS ? NSX_FEW_STEPS :
 		 x->p >= NSX_LEAST_P ? NSX_NOT_PROVEN :
-		 has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
+		 judge_has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
 		 has_unknown_order(f) ? NSX_ORDER_UNKNOWN : NSX_NOT_WAITED_FOR;
 	if (f->nlate || f->is_rotating || x->nsteps < 2 ||
 	    x->excess_ns < NSX_LEAST_SHARE * f->step_ns)
@@ -271,14 +264,12 @@ NSX_ORDER(cmp_price, struct nsx_late, DOWN(recoverable_ns), UP(ranks[0]));
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct nsx_judge j = {.f = f, .a = nsx_arena_new()};
-	double *scratch = nsx_arena_get(j.a, (f->nranks + f->nsteps + 1) *
-						     sizeof(*scratch));
+	double *scratch = nsx_arena_get(j.a, (f->nranks + f->nsteps + 1) * sizeof(*scratch));
 	int rc = 0;
 
 	j.p = nsx_arena_get(j.a, f->nranks * sizeof(*j.p));
 	j.p_early = nsx_arena_get(j.a, f->nranks * sizeof(*j.p_early));
-	if (!nsx_new_array(j.excess, j.a, f->nsteps * f->nranks,
-			   "steps of ranks", err))
+	if (!nsx_new_array(j.excess, j.a, f->nsteps * f->nranks, "steps of ranks", err))
 		rc = err->rc;
 	if (!rc && f->nsteps) {
 		find_excess(&j, scratch);

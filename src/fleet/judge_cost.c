@@ -32,8 +32,7 @@ static struct nsx_passed new_passed(const struct nsx_judge *j)
 }
 
 /* The member of a communicator for which the others wait most. */
-static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
-			  uint32_t comm)
+static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s, uint32_t comm)
 {
 	uint32_t most = 0;
 
@@ -44,16 +43,15 @@ static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 }
 
 /* The communicator other than `but` in which a rank waits most; NSX_NONE: none. */
-static uint32_t waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
-			 uint32_t rank, uint32_t but)
+static uint32_t judge_cost_waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
+				    uint32_t rank, uint32_t but)
 {
 	uint32_t most = NSX_NONE;
 	double most_ns = 0;
 
 	for (uint32_t c = 0; c < f->ncomms; c++)
 		for (uint32_t m = 0; c != but && m < f->comm[c].n; m++)
-			if (f->comm[c].m[m].rank == rank &&
-			    s->wait_ns[c][m] > most_ns) {
+			if (f->comm[c].m[m].rank == rank && s->wait_ns[c][m] > most_ns) {
 				most_ns = s->wait_ns[c][m];
 				most = c;
 			}
@@ -63,8 +61,7 @@ static uint32_t waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 /* Sums the waiting for the late rank itself and for ranks that wait for it, and finds the
  * way from it to where most of the latter occurs.
  */
-static void follow(const struct nsx_judge *j, const struct nsx_passed *s,
-		   struct nsx_late *l)
+static void follow(const struct nsx_judge *j, const struct nsx_passed *s, struct nsx_late *l)
 {
 	const struct nsx_fleet *f = j->f;
 	struct nsx_hop way[MOST_HOPS];
@@ -92,7 +89,7 @@ static void follow(const struct nsx_judge *j, const struct nsx_passed *s,
 		way[n++] = (struct nsx_hop){comm, rank};
 		if (nsx_late_has(l, rank))
 			break;
-		comm = waits_in(f, s, rank, comm);
+		comm = judge_cost_waits_in(f, s, rank, comm);
 		rank = comm == NSX_NONE ? NSX_NONE : holder_in(f, s, comm);
 	}
 	if (!n || !nsx_late_has(l, way[n - 1].rank))
@@ -131,13 +128,11 @@ static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks,
 	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
 }
 
-/* Prices several ranks as one entry. If they are equally late, each alone costs nothing, as
- * the others remain. Their price is what they cost together beyond the entries already
- * priced.
+/* Prices several ranks as one entry. If they are equally late, each alone costs nothing, as the
+ * others remain. Their price is what they cost together beyond the entries already priced.
  */
 static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
-		       uint32_t *all, uint32_t nall, double *scratch,
-		       struct nsx_err *err)
+		       uint32_t *all, uint32_t nall, double *scratch, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
 	struct nsx_passed passed = new_passed(j);
@@ -146,11 +141,9 @@ static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
 
 	memcpy(all + nall, v, n * sizeof(*v));
 	nsx_sort(all, nall + n, sizeof(*all), nsx_cmp_u32);
-	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, NULL},
-			     &passed, &together, err))
+	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, NULL}, &passed, &together, err))
 		return err->rc;
-	together = NSX_MIN(together, f->all_recoverable_ns +
-				     most_over_others(j, v, n, scratch));
+	together = NSX_MIN(together, f->all_recoverable_ns + most_over_others(j, v, n, scratch));
 	if (together - f->all_recoverable_ns < NSX_LEAST_SHARE * f->step_ns)
 		return 0;
 	l = nsx_add_late(j, v, n);
@@ -177,8 +170,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		uint32_t *with = all + n;
 		double together;
 
-		if (nsx_fleet_replay(f,
-				     &(struct nsx_mended){l.ranks, l.n, NULL},
+		if (nsx_fleet_replay(f, &(struct nsx_mended){l.ranks, l.n, NULL},
 				     &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
@@ -189,8 +181,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
 		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
-		if (n && nsx_fleet_replay(
-				 f, &(struct nsx_mended){all, n + l.n, NULL},
+		if (n && nsx_fleet_replay(f, &(struct nsx_mended){all, n + l.n, NULL},
 				 NULL, &together, err))
 			return err->rc;
 		if (together - f->all_recoverable_ns <
@@ -220,8 +211,7 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 
 		for (uint32_t m = 0; m < c->n; m++)
 			v[m] = c->m[m].rank;
-		if (nsx_fleet_replay(f,
-				     &(struct nsx_mended){.link = &f->link[i]},
+		if (nsx_fleet_replay(f, &(struct nsx_mended){.link = &f->link[i]},
 				     NULL, &gain, err))
 			return err->rc;
 		if (gain < NSX_LEAST_SHARE * f->step_ns)

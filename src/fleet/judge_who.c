@@ -17,11 +17,6 @@ enum { EXCHANGES = 499 };
 
 /* Chance ------------------------------------------------------------------------------*/
 
-static uint64_t next_random(uint64_t *state)
-{
-	return nsx_hash_u64(*state += UINT64_C(0x9e3779b97f4a7c15));
-}
-
 /* Autocorrelation of a rank's excess at `lag` steps, -1 to 1. Steps that stand out are
  * clipped, as bursts are what the test looks for.
  */
@@ -87,8 +82,7 @@ static void test_ranks(struct nsx_judge *j, size_t block)
 		memset(mixed, 0, n * sizeof(*mixed));
 		for (size_t b = 0; b < nblocks; b++)
 			for (uint32_t r = n; r-- > 0;) {
-				uint32_t k = (uint32_t)(next_random(&state) %
-							(r + 1));
+				uint32_t k = (uint32_t)(nsx_random(&state) % (r + 1));
 				uint32_t who = order[k];
 
 				order[k] = order[r];
@@ -112,8 +106,7 @@ static void test_ranks(struct nsx_judge *j, size_t block)
 
 /* Late ranks --------------------------------------------------------------------------*/
 
-static double excess_of(const struct nsx_judge *j, const struct nsx_late *l,
-			size_t s)
+static double excess_of(const struct nsx_judge *j, const struct nsx_late *l, size_t s)
 {
 	double sum = 0;
 
@@ -130,8 +123,7 @@ static double without_dearest(const struct nsx_judge *j, uint32_t r)
 
 	for (size_t s = 0; s < f->nsteps; s++)
 		dearest = NSX_MAX(dearest, j->excess[s * f->nranks + r]);
-	return f->rank[r].excess_ns -
-	       dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
+	return f->rank[r].excess_ns - dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
 }
 
 /* Whether the rank's stalls are the only ones: at least two, and no other rank was late by
@@ -172,8 +164,7 @@ static bool is_late_rank(const struct nsx_judge *j, uint32_t r)
 
 NSX_ORDER(cmp_late, struct nsx_late, DOWN(excess_ns), UP(ranks[0]));
 
-struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks,
-				 uint32_t n)
+struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks, uint32_t n)
 {
 	struct nsx_fleet *f = j->f;
 	struct nsx_late *l = &f->late[f->nlate++];
@@ -195,7 +186,7 @@ struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks,
 }
 
 /* The group of a rank: its host, or its place on an axis. */
-static int64_t group_of(const struct nsx_fleet *f, uint32_t rank, uint32_t axis)
+static int64_t judge_who_group_of(const struct nsx_fleet *f, uint32_t rank, uint32_t axis)
 {
 	return axis == NSX_NONE ? f->rank[rank].host :
 		       nsx_mesh_at(&f->mesh.axis[axis], f->rank[rank].number);
@@ -212,7 +203,7 @@ static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
 		struct nsx_late *l;
 
 		for (uint32_t i = 0; is_late[r] && i < f->nranks; i++)
-			if (group_of(f, i, axis) == group_of(f, r, axis)) {
+			if (judge_who_group_of(f, i, axis) == judge_who_group_of(f, r, axis)) {
 				late += is_late[i];
 				v[n++] = i;
 			}

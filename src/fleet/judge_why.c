@@ -15,8 +15,7 @@ static double quantity(const struct nsx_dstep *s, unsigned q)
 {
 	switch (q) {
 	case Q_OWN:
-		return (double)(s->wall_ns - s->part_ns[NSX_P_COMM_EXPOSED] -
-				s->mpi_ns);
+		return (double)(s->wall_ns - s->part_ns[NSX_P_COMM_EXPOSED] - s->mpi_ns);
 	case Q_COMPUTE:
 		return (double)nsx_computing_ns(s->part_ns);
 	case Q_COPY:
@@ -31,8 +30,8 @@ static double quantity(const struct nsx_dstep *s, unsigned q)
 }
 
 /* Means over the steps: the late ranks' excess over the others' median, and that median. */
-static bool compare(const struct nsx_judge *j, const struct nsx_late *l,
-		    double *over, double *usual, double *scratch)
+static bool judge_why_compare(const struct nsx_judge *j, const struct nsx_late *l,
+			      double *over, double *usual, double *scratch)
 {
 	const struct nsx_fleet *f = j->f;
 	size_t nsteps = 0;
@@ -71,8 +70,7 @@ static bool compare(const struct nsx_judge *j, const struct nsx_late *l,
 	return nsteps > 0;
 }
 
-static const struct nsx_dfamily *find_family(const struct nsx_digest *d,
-					     const char *name)
+static const struct nsx_dfamily *find_family(const struct nsx_digest *d, const char *name)
 {
 	for (size_t i = 0; i < d->nfamilies; i++)
 		if (!strcmp(d->families[i].name, name))
@@ -98,8 +96,7 @@ static double kernel_ratio(const struct nsx_judge *j, const struct nsx_late *l,
 		size_t k = 0, own = 0;
 
 		for (uint32_t r = 0; r < f->nranks; r++) {
-			const struct nsx_dfamily *y = find_family(f->rank[r].d,
-								  x->name);
+			const struct nsx_dfamily *y = find_family(f->rank[r].d, x->name);
 
 			if (!y || !y->count)
 				continue;
@@ -107,8 +104,7 @@ static double kernel_ratio(const struct nsx_judge *j, const struct nsx_late *l,
 				mean += (double)y->total_ns / (double)y->count;
 				own++;
 			} else {
-				scratch[k++] = (double)y->total_ns /
-					       (double)y->count;
+				scratch[k++] = (double)y->total_ns / (double)y->count;
 			}
 		}
 		median = nsx_median_of(scratch, k);
@@ -157,8 +153,7 @@ static double told_of(const struct nsx_digest *d, const char *key)
  * the others' median; NULL: none explains it. A finding that is as large for the others
  * does not make the rank late.
  */
-static const struct nsx_dfinding *find_told(const struct nsx_judge *j,
-					    const struct nsx_late *l,
+static const struct nsx_dfinding *find_told(const struct nsx_judge *j, const struct nsx_late *l,
 					    double *scratch)
 {
 	const struct nsx_fleet *f = j->f;
@@ -172,8 +167,7 @@ static const struct nsx_dfinding *find_told(const struct nsx_judge *j,
 
 		for (uint32_t r = 0; r < f->nranks && over >= most; r++)
 			if (!nsx_late_has(l, r))
-				scratch[n++] = told_of(f->rank[r].d,
-						       d->findings[i].key);
+				scratch[n++] = told_of(f->rank[r].d, d->findings[i].key);
 		over -= nsx_median_of(scratch, n);
 		if (over < most || over < EXPLAINS * mine)
 			continue;
@@ -183,8 +177,7 @@ static const struct nsx_dfinding *find_told(const struct nsx_judge *j,
 	return best;
 }
 
-static void explain_idle(const struct nsx_judge *j, struct nsx_late *l,
-			 const double *over)
+static void explain_idle(const struct nsx_judge *j, struct nsx_late *l, const double *over)
 {
 	unsigned most = 0;
 
@@ -211,8 +204,7 @@ static double bandwidth_of(const struct nsx_digest *d)
 }
 
 /* Sets whether more is copied or the copies are slower. */
-static void explain_copies(const struct nsx_judge *j, struct nsx_late *l,
-			   double *scratch)
+static void explain_copies(const struct nsx_judge *j, struct nsx_late *l, double *scratch)
 {
 	double mine[2] = {0}, usual[2];
 
@@ -243,7 +235,7 @@ void nsx_explain_late(const struct nsx_judge *j, struct nsx_late *l, double *scr
 
 	l->cause = NSX_WHY_UNKNOWN;
 	l->idle_cause = NSX_NCAUSES;
-	if (!compare(j, l, over, usual, scratch) || over[Q_OWN] <= 0)
+	if (!judge_why_compare(j, l, over, usual, scratch) || over[Q_OWN] <= 0)
 		return;
 	if (over[Q_COMPUTE] >= EXPLAINS * over[Q_OWN]) {
 		l->explained = over[Q_COMPUTE] / over[Q_OWN];
@@ -260,7 +252,6 @@ void nsx_explain_late(const struct nsx_judge *j, struct nsx_late *l, double *scr
 	} else if (over[Q_IDLE] >= EXPLAINS * over[Q_OWN]) {
 		explain_idle(j, l, over);
 	}
-	if (l->cause == NSX_WHY_IDLE || l->cause == NSX_WHY_COPY ||
-	    l->cause == NSX_WHY_UNKNOWN)
+	if (l->cause == NSX_WHY_IDLE || l->cause == NSX_WHY_COPY || l->cause == NSX_WHY_UNKNOWN)
 		l->told = find_told(j, l, scratch);
 }

@@ -14,8 +14,7 @@
 #define LEAST_RATIO_OF_TWO 1.0
 #define LEAST_OF_STEP 0.005
 
-static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-			  size_t k)
+static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
 {
 	int64_t least = INT64_MAX;
 	uint32_t n = 0;
@@ -36,9 +35,8 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 /* Sums, over the family's collectives, each communicator's transfer above the median, and
  * that median. Returns how many collectives were compared.
  */
-static size_t compare(const struct nsx_fleet *f, const struct nsx_family *fam,
-		      double *excess, double *n, double *ret_typical,
-		      double *scratch)
+static size_t link_compare(const struct nsx_fleet *f, const struct nsx_family *fam,
+			   double *excess, double *n, double *ret_typical, double *scratch)
 {
 	size_t compared = 0;
 
@@ -71,17 +69,16 @@ static size_t compare(const struct nsx_fleet *f, const struct nsx_family *fam,
 	return compared;
 }
 
-static void judge(struct nsx_fleet *f, const struct nsx_family *fam,
-		  double *excess, const double *n, double typical,
-		  size_t compared, double *scratch)
+static void link_judge(struct nsx_fleet *f, const struct nsx_family *fam,
+		       double *excess, const double *n, double typical,
+		       size_t compared, double *scratch)
 {
 	double middle, mad;
 	double steps = NSX_MAX(1, (double)f->nsteps);
 
 	for (uint32_t c = 0; c < fam->n; c++)
 		scratch[c] = excess[c] = n[c] > 0 ? excess[c] / n[c] : 0;
-	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(scratch, fam->n, &middle),
-		      typical / 100);
+	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(scratch, fam->n, &middle), typical / 100);
 	if (fam->n == 2) {
 		middle = 0;
 		mad = typical / 100;
@@ -92,8 +89,7 @@ static void judge(struct nsx_fleet *f, const struct nsx_family *fam,
 		if (z >= LEAST_Z &&
 		    excess[c] >= (fam->n == 2 ? LEAST_RATIO_OF_TWO : LEAST_RATIO) *
 					 typical &&
-		    excess[c] * (double)compared / steps >=
-			    LEAST_OF_STEP * f->step_ns)
+		    excess[c] * (double)compared / steps >= LEAST_OF_STEP * f->step_ns)
 			f->link[f->nlinks++] = (struct nsx_fslow_link){
 				fam->at + c, excess[c], typical};
 	}
@@ -115,10 +111,10 @@ int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err)
 			continue;
 		for (uint32_t c = 0; c < 2 * fam->n; c++)
 			v[c] = 0;
-		compared = compare(f, fam, excess, n, &typical, scratch);
+		compared = link_compare(f, fam, excess, n, &typical, scratch);
 		if (compared)
-			judge(f, fam, excess, n, typical / (double)compared,
-			      compared, scratch);
+			link_judge(f, fam, excess, n, typical / (double)compared,
+				   compared, scratch);
 	}
 	nsx_arena_free(a);
 	return f->link ? 0 : err->rc;

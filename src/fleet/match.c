@@ -54,8 +54,7 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 {
 	for (size_t i = 0; i < c->nops; i++) {
 		const char *s = c->ops[i].name;
-		const char **name = nsx_group_value(g, names,
-						    nsx_hash(s, strlen(s)), 0,
+		const char **name = nsx_group_value(g, names, nsx_hash(s, strlen(s)), 0,
 						    "operations", err);
 
 		if (!name)
@@ -116,8 +115,7 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 			x->channel = c;
 			x->c = &f->rank[r].d->channels[c];
 			x->utc_ns = zero[r];
-			rc = name_ops(&g, &names, &f->rank[r].d->channels[c],
-				      err);
+			rc = name_ops(&g, &names, &f->rank[r].d->channels[c], err);
 			m->n += x->c->n > 0 && !x->c->is_rest &&
 				!nsx_is_of_messages(x->c) &&
 				nsx_is_of_pairs(x->c) == of_pairs;
@@ -178,8 +176,7 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 {
 	uint32_t a = m->f->rank[x->rank].host, b = m->f->rank[y->rank].host;
 
-	return a == b || (m->has_clock[a] && m->has_clock[b]) ?
-		       KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
+	return a == b || (m->has_clock[a] && m->has_clock[b]) ? KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
 }
 
 /* The first channel of the same known communicator as the rank's; NULL: none before it. */
@@ -193,11 +190,10 @@ static struct nsx_mchannel *first_of_own(struct nsx_mchannel *const *best, uint3
 	return NULL;
 }
 
-/* Aligns a channel with one of its own communicator. A channel whose ends do not agree with
- * x's is of another communicator of the family, so its place on x is vague. If
- * communicators are unknown, ranks at power-of-two distances before it are tried, as in
- * meshes: the nearest one, and further ones with known clocks, which need few places to be
- * searched.
+/* Aligns a channel with one of its own communicator. A channel whose ends do not agree with x's is
+ * of another communicator of the family, so its place on x is vague. If communicators are unknown,
+ * ranks at power-of-two distances before it are tried, as in meshes: the nearest one, and further
+ * ones with known clocks, which need few places to be searched.
  */
 static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *best, uint32_t rank)
@@ -213,8 +209,7 @@ static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		if (!z || z == x || z->c->comm ||
 		    (by > 1 && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
 		    !nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
-		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS,
-					  MUCH_NEARER * y->spread))
+		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS, MUCH_NEARER * y->spread))
 			continue;
 		y->shift = z->shift + on_z.shift;
 		return;
@@ -224,8 +219,7 @@ static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 /* Finds, for each rank without a channel in best, the free channel that fits x best. One
  * that agrees with x sets its host's clock for those that follow.
  */
-static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x,
-		    struct nsx_mchannel **best)
+static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x, struct nsx_mchannel **best)
 {
 	bool *has_best = nsx_arena_get(m->scratch, m->f->nranks);
 
@@ -266,8 +260,7 @@ static void set_clock_by(struct nsx_matcher *m, const struct nsx_mchannel *x,
 }
 
 /* By host: the channel that agrees best with x, preferably of x's communicator; NULL: none. */
-static struct nsx_mchannel **best_of_hosts(struct nsx_matcher *m,
-					   const struct nsx_mchannel *x,
+static struct nsx_mchannel **best_of_hosts(struct nsx_matcher *m, const struct nsx_mchannel *x,
 					   struct nsx_mchannel *const *best)
 {
 	const struct nsx_frank *rank = m->f->rank;
@@ -301,8 +294,7 @@ static void set_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 }
 
 /* The greatest spread of ends within x's communicator, judged by the channel that agrees best. */
-static double near_ns(const struct nsx_mchannel *x, struct nsx_mchannel *const *v,
-		      size_t n)
+static double near_ns(const struct nsx_mchannel *x, struct nsx_mchannel *const *v, size_t n)
 {
 	double least = INFINITY;
 
@@ -368,8 +360,8 @@ static bool tells_clocks(const struct nsx_mchannel *x, uint32_t rank)
 /* Sets the clocks of hosts whose ends agree with those of a rank's channels to near_ns.
  * Lists these hosts' first ranks; returns how many there are then.
  */
-static uint32_t reach(struct nsx_matcher *m, uint32_t rank, const uint32_t *place,
-		      double near_ns, uint32_t *list, uint32_t n)
+static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t *place,
+			    double near_ns, uint32_t *list, uint32_t n)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct nsx_mchannel *x = &m->v[i];
@@ -422,7 +414,7 @@ static void find_clocks(struct nsx_matcher *m)
 	while (n && nset < f->nhosts && in_vain < MOST_IN_VAIN) {
 		uint32_t before = --n;
 
-		n = reach(m, list[before], place, least, list, before);
+		n = match_reach(m, list[before], place, least, list, before);
 		nset += n - before;
 		in_vain = n > before ? 0 : in_vain + 1;
 	}
@@ -444,8 +436,7 @@ static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
 
 		if (y->is_taken || !y->c->comm || y->c->is_mpi != x->c->is_mpi)
 			continue;
-		n = nsx_group_value(&g, &missing, y->c->comm, 0,
-				    "communicators", err);
+		n = nsx_group_value(&g, &missing, y->c->comm, 0, "communicators", err);
 		if (n)
 			*n += best[y->rank] != y;
 		else
@@ -463,14 +454,10 @@ static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	return rc;
 }
 
-/* Starts a family with a free channel and, for every other rank, the channel that fits it
- * best.
- */
-static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x,
-			struct nsx_err *err)
+/* Starts a family with a free channel and, for every other rank, the channel that fits it best. */
+static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx_err *err)
 {
-	struct nsx_mchannel **best = nsx_arena_get(m->a, m->f->nranks *
-							    sizeof(*best));
+	struct nsx_mchannel **best = nsx_arena_get(m->a, m->f->nranks * sizeof(*best));
 
 	x->shift = 0;
 	x->spread = 0;
@@ -532,13 +519,11 @@ static void find_range(const struct nsx_fleet *f, struct nsx_fcomm *c)
 		c->first = c->end = 0;
 }
 
-static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x,
-		       struct nsx_err *err)
+static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
 	struct nsx_family *fam = nsx_one_more(f->arena, f->family, f->nfamilies,
-					      sizeof(*fam), "families of communicators",
-					      err);
+					      sizeof(*fam), "families of communicators", err);
 	int rc;
 
 	if (!fam || start_family(m, x, err))
@@ -574,8 +559,7 @@ static void take_clocks(struct nsx_matcher *m)
 
 		if (x->utc_ns < 0 || f->clock[r->clock].component)
 			continue;
-		x->utc_ns = f->utc_ns - middle +
-			    (int64_t)nsx_common_ns(f, x->rank, middle);
+		x->utc_ns = f->utc_ns - middle + (int64_t)nsx_common_ns(f, x->rank, middle);
 		m->has_clock[r->host] = true;
 	}
 }
@@ -604,8 +588,7 @@ int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 	return match_channels(f, false, err);
 }
 
-static bool has_channels(const struct nsx_fleet *f,
-			 bool (*are_these)(const struct nsx_dchannel *c))
+static bool has_channels(const struct nsx_fleet *f, bool (*are_these)(const struct nsx_dchannel *c))
 {
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (size_t c = 0; c < f->rank[r].d->nchannels; c++)

@@ -56,8 +56,7 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 /* Spread of the distance between ends if x's i-th collective is y's (i - shift)-th, without
  * constant and drift.
  */
-double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
-		     int64_t shift);
+double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift);
 
 /* Makes two-rank channels of MPI messages that name the other side. */
 void nsx_join_messages(struct nsx_fleet *f);
@@ -65,13 +64,10 @@ void nsx_join_messages(struct nsx_fleet *f);
  * known clocks.
  */
 int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-/* Splits the family into communicators: by payload, else by the mesh shape that fits their
- * ends.
- */
+/* Splits the family into communicators: by payload, else by the mesh shape that fits their ends. */
 int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err) NSX_CHECKED;
 
 /* Records members that do something else than the others, or never come. */
-int nsx_find_desyncs(struct nsx_fleet *f, struct nsx_fcomm *c,
-		     struct nsx_err *err) NSX_CHECKED;
+int nsx_find_desyncs(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -43,7 +43,7 @@ static bool is_unpaired(const struct nsx_dchannel *c)
 	return nsx_is_of_pairs(c) && !c->comm && c->has_times && !c->is_rest;
 }
 
-static int list_parts(struct pairs *p, uint32_t r, struct nsx_err *err)
+static int match_pairs_list_parts(struct pairs *p, uint32_t r, struct nsx_err *err)
 {
 	const struct nsx_digest *d = p->f->rank[r].d;
 	struct parts *x = &p->rank[r];
@@ -71,8 +71,7 @@ static void list_comms(struct pairs *p)
 
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (uint32_t c = 0; c < f->ncomms; c++)
-			for (uint32_t m = 0; f->comm[c].n < f->nranks &&
-					     m < f->comm[c].n; m++) {
+			for (uint32_t m = 0; f->comm[c].n < f->nranks && m < f->comm[c].n; m++) {
 				struct parts *x = &p->rank[f->comm[c].m[m].rank];
 
 				if (pass)
@@ -107,8 +106,7 @@ static uint32_t rank_at(const struct pairs *p, uint32_t r, int64_t by)
 {
 	const struct nsx_fleet *f = p->f;
 	struct nsx_frank key = {.number = (f->rank[r].number + by) % p->world};
-	const struct nsx_frank *x = bsearch(&key, f->rank, f->nranks, sizeof(key),
-					    cmp_number);
+	const struct nsx_frank *x = bsearch(&key, f->rank, f->nranks, sizeof(key), cmp_number);
 
 	return x && p->rank[x - f->rank].n ? (uint32_t)(x - f->rank) : NSX_NONE;
 }
@@ -123,7 +121,7 @@ static bool may_be_partners(const struct pairs *p, uint32_t x, uint32_t y)
 }
 
 /* Counts free parts of two ranks that end together; is_last: also joins them. */
-static size_t join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
+static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
 {
 	struct parts *a = &p->rank[x], *b = &p->rank[y];
 	size_t i = 0, k = 0, n = 0;
@@ -152,9 +150,8 @@ static size_t join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
 	return n;
 }
 
-/* Counts the parts that agree with those of ranks `by` numbers away; 0: for most ranks they
- * do not. Few agreeing parts are chance. At half the job's size both directions lead to the
- * same rank.
+/* Counts the parts that agree with those of ranks `by` numbers away; 0: for most ranks they do not.
+ * Few agreeing parts are chance. At half the job's size both directions lead to the same rank.
  */
 static size_t join_all(struct pairs *p, int64_t by, bool is_last)
 {
@@ -170,13 +167,13 @@ static size_t join_all(struct pairs *p, int64_t by, bool is_last)
 		if (!may_be_partners(p, r, k))
 			continue;
 		few = NSX_MIN(p->rank[r].n, p->rank[k].n) / 4;
-		n = join(p, r, k, false);
+		n = match_pairs_join(p, r, k, false);
 		if (n <= few)
 			continue;
 		npaired += k > r;
 		all += n;
 		if (is_last)
-			join(p, r, k, true);
+			match_pairs_join(p, r, k, true);
 	}
 	return (double)npaired < LEAST_PAIRED * (double)nranks ? 0 : all;
 }
@@ -217,16 +214,15 @@ static void part_others(struct pairs *p, uint32_t r)
 		struct part *v = &x->v[i];
 
 		if (v->with == NSX_NONE ||
-		    (double)n[v->channel] >= LEAST_PAIRED *
-				(double)d->channels[v->channel].n)
+		    (double)n[v->channel] >= LEAST_PAIRED * (double)d->channels[v->channel].n)
 			continue;
 		v->other->with = v->with = NSX_NONE;
 	}
 }
 
 /* Makes parts v another channel of the rank; comm 0: parts without a partner. */
-static int add_channel(struct pairs *p, uint32_t r, struct part *const *v, size_t n,
-		       uint64_t comm, struct nsx_err *err)
+static int match_pairs_add_channel(struct pairs *p, uint32_t r, struct part *const *v, size_t n,
+				   uint64_t comm, struct nsx_err *err)
 {
 	struct nsx_digest *d = p->f->rank[r].d;
 	struct nsx_dchannel *c = &d->channels[d->nchannels];
@@ -287,9 +283,9 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 	memcpy(d->channels, old, nold * sizeof(*old));
 	NSX_EACH_RUN(i, next, npaired, v[next]->with == v[i]->with)
 		if (!rc)
-			rc = add_channel(p, r, v + i, next - i,
-					 v[i]->with == NSX_NONE ? 0 :
-					 comm_of(p->f, r, v[i]->with), err);
+			rc = match_pairs_add_channel(p, r, v + i, next - i,
+						     v[i]->with == NSX_NONE ? 0 :
+						     comm_of(p->f, r, v[i]->with), err);
 	for (size_t c = 0; c < nold; c++)
 		if (is_paired[c])
 			d->channels[c].n = 0;
@@ -358,7 +354,7 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 
 	p.rank = nsx_arena_get(p.a, f->nranks * sizeof(*p.rank));
 	for (uint32_t r = 0; r < f->nranks && !rc; r++)
-		rc = list_parts(&p, r, err);
+		rc = match_pairs_list_parts(&p, r, err);
 	if (!rc) {
 		list_comms(&p);
 		by = find_distance(&p);

@@ -26,10 +26,9 @@ static const char *op_at(const struct nsx_mchannel *x, int64_t i)
 	return x->c->ops[x->c->code[i]].name;
 }
 
-/* Width of the middle three quarters of the differences around a line through their outer
- * thirds.
+/* Width of the middle three quarters of the differences around a line through their outer thirds.
  */
-static double spread_of(double *diff, size_t n)
+static double match_place_spread_of(double *diff, size_t n)
 {
 	double head[NSX_SAMPLES], tail[NSX_SAMPLES], slope;
 	size_t third = n / 3;
@@ -60,8 +59,7 @@ static struct overlap overlap_of(const struct nsx_mchannel *x,
 	int64_t to = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + shift);
 	struct overlap o = {from, 0, 0};
 
-	if (to - from >= LEAST_COMMON ||
-	    to - from >= (int64_t)NSX_MIN(x->c->n, y->c->n))
+	if (to - from >= LEAST_COMMON || to - from >= (int64_t)NSX_MIN(x->c->n, y->c->n))
 		o.ncommon = (size_t)NSX_MAX(0, to - from);
 	o.n = NSX_MIN(o.ncommon, NSX_SAMPLES);
 	return o;
@@ -86,9 +84,8 @@ static struct nsx_fit try_place(const struct nsx_mchannel *x, const struct nsx_m
 	return (struct nsx_fit){o.n ? (double)differs / (double)o.n : 1, o.ncommon, 0};
 }
 
-/* How much successive differences change, except for the greatest few. If differences
- * spread but hardly change in between, a clock was set: at a wrong place every step's
- * jitter shows.
+/* How much successive differences change, except for the greatest few. If differences spread but
+ * hardly change in between, a clock was set: at a wrong place every step's jitter shows.
  */
 static double change_of(const double *diff, size_t n)
 {
@@ -119,27 +116,24 @@ static size_t ends_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y
 	return n;
 }
 
-double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
-			int64_t shift)
+double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift)
 {
 	double diff[NSX_SAMPLES], change, spread;
 	size_t n = ends_at(x, y, shift, diff);
 
 	change = change_of(diff, n);
-	spread = spread_of(diff, n);
+	spread = match_place_spread_of(diff, n);
 	return spread > NSX_TOGETHER_NS && change <= NSX_END_NOISE_NS ? change : spread;
 }
 
 /* Index of y's collective that ends nearest to x's i-th by the hosts' clocks. */
-static int64_t nearest(const struct nsx_mchannel *x, size_t i,
-		       const struct nsx_mchannel *y)
+static int64_t nearest(const struct nsx_mchannel *x, size_t i, const struct nsx_mchannel *y)
 {
 	int64_t at = nsx_coll_end(x->c, i) + (x->utc_ns - y->utc_ns);
 	size_t lo = 0, hi = y->c->n;
 
 	NSX_BISECT(lo, hi, mid, nsx_coll_end(y->c, mid) < at);
-	if (lo && (lo == y->c->n || at - nsx_coll_end(y->c, lo - 1) <
-					    nsx_coll_end(y->c, lo) - at))
+	if (lo && (lo == y->c->n || at - nsx_coll_end(y->c, lo - 1) < nsx_coll_end(y->c, lo) - at))
 		lo--;
 	return (int64_t)lo;
 }
@@ -147,11 +141,10 @@ static int64_t nearest(const struct nsx_mchannel *x, size_t i,
 /* The shifts to try: around the clocks' if known, else around the beginning. Returns
  * whether the clocks are known.
  */
-static bool range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
-		     int64_t bound_ns, int64_t *ret_from, int64_t *ret_to)
+static bool match_place_range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+				 int64_t bound_ns, int64_t *ret_from, int64_t *ret_to)
 {
-	bool has_clock = x->utc_ns >= 0 && y->utc_ns >= 0 &&
-			 x->c->has_times && y->c->has_times;
+	bool has_clock = x->utc_ns >= 0 && y->utc_ns >= 0 && x->c->has_times && y->c->has_times;
 	int64_t middle = 0, width = NSX_MOST_PLACES / 2;
 
 	if (has_clock) {
@@ -162,8 +155,7 @@ static bool range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		middle = (int64_t)i - nearest(x, i, y);
 		while (lo && at - nsx_coll_end(x->c, lo - 1) <= bound_ns)
 			lo--;
-		while (hi + 1 < x->c->n &&
-		       nsx_coll_end(x->c, hi + 1) - at <= bound_ns)
+		while (hi + 1 < x->c->n && nsx_coll_end(x->c, hi + 1) - at <= bound_ns)
 			hi++;
 		width = NSX_MIN(width, (int64_t)(hi - lo) / 2 + 1);
 	}
@@ -203,8 +195,7 @@ static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *
 /* How many times smaller the spread must be to prefer a place to the clocks'. The spread of
  * few samples is not known well, and captures of one job overlap most.
  */
-static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
-		       int64_t shift)
+static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift)
 {
 	struct overlap o = overlap_of(x, y, shift);
 	struct overlap by_clock = overlap_of(x, y, y->shift);
@@ -219,8 +210,7 @@ static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *
  * better elsewhere, as those of one collective do.
  */
 static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
-		       int64_t to, bool has_clock, double most_ns,
-		       struct nsx_fit *fits)
+		       int64_t to, bool has_clock, double most_ns, struct nsx_fit *fits)
 {
 	int64_t nplaces, closest_shift = 0;
 	double least = 1, nearest_by = INFINITY, closest = INFINITY;
@@ -241,8 +231,7 @@ static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int
 		if (!f->ncommon || f->differs > least + 2.0 / NSX_SAMPLES)
 			f->ncommon = 0;
 		else
-			f->ndiffers = count_differing(x, y, from + i,
-						      fewest + FEW);
+			f->ndiffers = count_differing(x, y, from + i, fewest + FEW);
 		if (f->ncommon)
 			fewest = NSX_MIN(fewest, f->ndiffers);
 	}
@@ -298,8 +287,7 @@ static double pace_of(const struct nsx_dchannel *c)
 	size_t from = c->n / 4, to = c->n - 1 - c->n / 4;
 
 	return !c->has_times || c->n < 8 ? 0 :
-		       (double)(nsx_coll_end(c, to) - nsx_coll_end(c, from)) /
-			       (double)(to - from);
+		       (double)(nsx_coll_end(c, to) - nsx_coll_end(c, from)) / (double)(to - from);
 }
 
 bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound_ns,
@@ -314,12 +302,11 @@ bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound
 
 	if (xs > 0 && ys > 0 && (xs > SAME_PACE * ys || ys > SAME_PACE * xs))
 		return false;
-	has_clock = range_of(x, y, bound_ns, &from, &to);
+	has_clock = match_place_range_of(x, y, bound_ns, &from, &to);
 	fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
-	if (bound_ns < NSX_CLOCK_BOUND_NS &&
-	    (!fits_near || y->differs > 2.0 / NSX_SAMPLES)) {
+	if (bound_ns < NSX_CLOCK_BOUND_NS && (!fits_near || y->differs > 2.0 / NSX_SAMPLES)) {
 		/* A clock that was set meanwhile is known less well. */
-		has_clock = range_of(x, y, NSX_CLOCK_BOUND_NS, &from, &to);
+		has_clock = match_place_range_of(x, y, NSX_CLOCK_BOUND_NS, &from, &to);
 		fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
 	}
 

@@ -44,8 +44,8 @@ struct shape {
 	int64_t stride, size;
 };
 
-static int64_t group_of(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-			struct shape s)
+static int64_t match_split_group_of(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+				    struct shape s)
 {
 	int64_t rank = m->f->rank[x->rank].number;
 
@@ -78,8 +78,8 @@ static double level(double *v, size_t n)
 	return middle;
 }
 
-static void find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
-		      struct ends *ret)
+static void match_split_find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+				  struct ends *ret)
 {
 	size_t samples = NSX_MIN(x->c->n, NSX_SAMPLES), n = 0, at[NSX_SAMPLES] = {0};
 	double by[NSX_SAMPLES] = {0};
@@ -91,12 +91,10 @@ static void find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y
 		int64_t k = (int64_t)i + x->shift - y->shift;
 
 		if (k < 0 || k >= (int64_t)y->c->n ||
-		    x->c->ops[x->c->code[i]].name !=
-			    y->c->ops[y->c->code[k]].name)
+		    x->c->ops[x->c->code[i]].name != y->c->ops[y->c->code[k]].name)
 			continue;
 		at[n] = s;
-		by[n++] = (double)(nsx_coll_end(y->c, (size_t)k) -
-				   nsx_coll_end(x->c, i));
+		by[n++] = (double)(nsx_coll_end(y->c, (size_t)k) - nsx_coll_end(x->c, i));
 		ret->length[s] = (double)nsx_coll_ns(y->c, (size_t)k);
 	}
 	if (n < 3)
@@ -106,8 +104,7 @@ static void find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y
 		ret->at[at[i]] = by[i];
 }
 
-/* How well a shape fits: pairs of ranks that share a group in it but not in its next
- * smaller shape.
+/* How well a shape fits: pairs of ranks that share a group in it but not in its next smaller shape.
  */
 struct fit {
 	struct shape s;
@@ -119,8 +116,8 @@ struct fit {
 /* Compares the ends of two ranks. They are not of one group if one often ended before the
  * other began, or if the clocks put them far apart.
  */
-static void compare(const struct ends *x, const struct ends *y, double clock_ns,
-		    struct fit *ret)
+static void match_split_compare(const struct ends *x, const struct ends *y, double clock_ns,
+				struct fit *ret)
 {
 	size_t n = 0, nbroken = 0;
 	double sum = 0;
@@ -130,8 +127,7 @@ static void compare(const struct ends *x, const struct ends *y, double clock_ns,
 
 		if (isnan(by))
 			continue;
-		nbroken += by > BEFORE_NS + (x->at[s] > y->at[s] ?
-						     x->length[s] : y->length[s]);
+		nbroken += by > BEFORE_NS + (x->at[s] > y->at[s] ? x->length[s] : y->length[s]);
 		sum += log(by + LEAST_NS);
 		n++;
 	}
@@ -146,21 +142,18 @@ static void compare(const struct ends *x, const struct ends *y, double clock_ns,
  * compared; 0: not known.
  */
 static double by_clock_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-			 const struct ends *xe, const struct nsx_mchannel *y,
-			 const struct ends *ye)
+			 const struct ends *xe, const struct nsx_mchannel *y, const struct ends *ye)
 {
 	uint32_t a = m->f->rank[x->rank].host, b = m->f->rank[y->rank].host;
 	bool is_known = a == b || (m->has_clock[a] && m->has_clock[b]);
 
 	return !is_known || x->utc_ns < 0 || y->utc_ns < 0 ? 0 :
-		       fabs(xe->constant - ye->constant +
-			    (double)(x->utc_ns - y->utc_ns));
+		       fabs(xe->constant - ye->constant + (double)(x->utc_ns - y->utc_ns));
 }
 
 /* Rates a shape. Its parts and what joins them must both fit, so the worst counts. */
 static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v,
-		      size_t n, const struct ends *e, const struct fit *all,
-		      struct fit *f)
+		      size_t n, const struct ends *e, const struct fit *all, struct fit *f)
 {
 	int64_t factor = 2, part, far;
 	size_t to = 0;
@@ -177,8 +170,8 @@ static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v
 		while (to < n && m->f->rank[v[to]->rank].number < number + far)
 			to++;
 		if (to < n && m->f->rank[v[to]->rank].number == number + far)
-			compare(&e[i], &e[to],
-				by_clock_ns(m, v[i], &e[i], v[to], &e[to]), f);
+			match_split_compare(&e[i], &e[to],
+					    by_clock_ns(m, v[i], &e[i], v[to], &e[to]), f);
 	}
 	f->apart = f->npairs ? f->apart / (double)f->npairs : 0;
 	for (; all < f && part > 1; all++)
@@ -192,8 +185,7 @@ static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v
 /* Steps to the job's next shape, largest groups first; the last has groups of 1. With a
  * known mesh only shapes along its axes count.
  */
-static void next_shape(const struct nsx_mesh *mesh, int64_t world,
-		       struct shape *s)
+static void next_shape(const struct nsx_mesh *mesh, int64_t world, struct shape *s)
 {
 	do {
 		if (++s->stride * s->size > world) {
@@ -201,8 +193,7 @@ static void next_shape(const struct nsx_mesh *mesh, int64_t world,
 			s->stride = 1;
 		}
 	} while (s->size > 1 && (world % (s->stride * s->size) ||
-				 (mesh->n && !nsx_mesh_has(mesh, s->stride,
-							   s->size))));
+				 (mesh->n && !nsx_mesh_has(mesh, s->stride, s->size))));
 }
 
 /* Rates every shape of the job, in order from small groups to large. */
@@ -219,7 +210,7 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 	for (size_t i = 0; i < n; i++)
 		longest = v[i]->c->n > longest->c->n ? v[i] : longest;
 	for (size_t i = 0; i < n; i++)
-		find_ends(longest, v[i], &e[i]);
+		match_split_find_ends(longest, v[i], &e[i]);
 	for (s = all; s.size > 1; next_shape(&any, world, &s))
 		nfits++;
 	ret = nsx_arena_get(m->scratch, nfits * sizeof(*ret));
@@ -232,12 +223,10 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 	return ret;
 }
 
-/* Picks the largest groups whose ends agree about as well as any, with no more
- * contradictions than the fewest. A rank may agree better with some of its group than with
- * others.
+/* Picks the largest groups whose ends agree about as well as any, with no more contradictions than
+ * the fewest. A rank may agree better with some of its group than with others.
  */
-static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v,
-			     size_t n)
+static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {
 	int64_t world = nsx_fleet_world(m->f);
 	struct fit best = {.s = {1, world}}, *fit;
@@ -258,11 +247,9 @@ static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *
 
 		if (!x->npairs || x->nbroken > least_broken ||
 		    x->apart > least + log(MUCH_WORSE) ||
-		    (m->f->mesh.n && !nsx_mesh_has(&m->f->mesh, x->s.stride,
-						   x->s.size)))
+		    (m->f->mesh.n && !nsx_mesh_has(&m->f->mesh, x->s.stride, x->s.size)))
 			continue;
-		if (!best.npairs || x->s.size > best.s.size ||
-		    x->apart < best.apart)
+		if (!best.npairs || x->s.size > best.s.size || x->apart < best.apart)
 			best = *x;
 	}
 	nsx_arena_clear(m->scratch);
@@ -281,8 +268,7 @@ static bool are_apart(struct nsx_mchannel *const *v, size_t n)
 	if (v[0]->c->comm || !nsx_is_of_pairs(v[0]->c) || !v[0]->c->has_times)
 		return false;
 	for (size_t i = 1; i < n; i++)
-		napart += nsx_spread_at(v[0], v[i], v[i]->shift - v[0]->shift) >
-			  NSX_TOGETHER_NS;
+		napart += nsx_spread_at(v[0], v[i], v[i]->shift - v[0]->shift) > NSX_TOGETHER_NS;
 	return 5 * napart > n - 1;
 }
 
@@ -348,7 +334,7 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 	s = nknown < n && v[0]->c->has_times ? shape_of(m, v, n - nknown) :
 			(struct shape){1, world};
 	for (size_t i = 0; i < n - nknown; i++)
-		v[i]->group = (uint64_t)group_of(m, v[i], s);
+		v[i]->group = (uint64_t)match_split_group_of(m, v[i], s);
 	nsx_sort(v, n - nknown, sizeof(*v), cmp_group);
 	for (size_t at = 0; at < n; at += k) {
 		for (k = 1; at + k < n && v[at + k]->group == v[at]->group; k++)

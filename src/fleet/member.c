@@ -1,13 +1,11 @@
-/* member.c - the collectives of a communicator as its members recorded them; medians and
- * warnings.
+/* member.c - the collectives of a communicator as its members recorded them; medians and warnings.
  */
 #include <math.h>
 #include <stdarg.h>
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
-size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
-		     size_t k)
+size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c, size_t k)
 {
 	unsigned p = m->npieces;
 	int64_t i;
@@ -20,8 +18,7 @@ size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
 	return i >= 0 && i < (int64_t)c->n ? (size_t)i : SIZE_MAX;
 }
 
-const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
-				const struct nsx_fcomm *c, size_t k)
+const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
 {
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
@@ -33,16 +30,14 @@ const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
 	return NULL;
 }
 
-static int64_t start_of(const struct nsx_fleet *f, const struct nsx_fmember *m,
-			size_t k)
+static int64_t start_of(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
 {
 	const struct nsx_dchannel *c = nsx_channel_of(f, m);
 
 	return nsx_coll_start(c, nsx_member_at(m, c, k));
 }
 
-static void by_starts(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-		      size_t k, int64_t *ns)
+static void by_starts(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k, int64_t *ns)
 {
 	int64_t least = INT64_MAX, last = INT64_MIN;
 
@@ -65,8 +60,7 @@ void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		for (size_t j = 0; j < n; j++) {
 			size_t i = nsx_timed_at(&c->m[m], ch, k + j);
 
-			ret[j * c->n + m] = i == SIZE_MAX ? -1 :
-							    nsx_coll_ns(ch, i);
+			ret[j * c->n + m] = i == SIZE_MAX ? -1 : nsx_coll_ns(ch, i);
 		}
 	}
 

@@ -30,8 +30,7 @@ static bool add_axis(struct nsx_mesh *m, const char *line, struct nsx_arena *a)
 	return true;
 }
 
-int nsx_mesh_read(const char *path, struct nsx_arena *a, struct nsx_mesh *ret,
-		  struct nsx_err *err)
+int nsx_mesh_read(const char *path, struct nsx_arena *a, struct nsx_mesh *ret, struct nsx_err *err)
 {
 	FILE *f = fopen(path, "re");
 	unsigned number = 0;
@@ -47,11 +46,9 @@ int nsx_mesh_read(const char *path, struct nsx_arena *a, struct nsx_mesh *ret,
 		number++;
 		line[strcspn(line, "#\r\n")] = '\0';
 		if (line[strspn(line, " \t")] && !add_axis(ret, line, a))
-			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the mesh "
-				      "'%s': line %u is no axis; write its name "
-				      "and its size, the fastest axis first, up "
-				      "to %d of them", path, number,
-				      NSX_MOST_AXES);
+			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the mesh '%s': line %u is no "
+				      "axis; write its name and its size, the fastest axis first, "
+				      "up to %d of them", path, number, NSX_MOST_AXES);
 	}
 	if (!rc && ferror(f))
 		rc = nsx_fail(err, NSX_E_IO, "cannot read the mesh '%s': %s",
@@ -64,8 +61,7 @@ int nsx_mesh_read(const char *path, struct nsx_arena *a, struct nsx_mesh *ret,
 	return rc;
 }
 
-const char *nsx_mesh_place(const struct nsx_mesh *m, int64_t rank,
-			   struct nsx_arena *a)
+const char *nsx_mesh_place(const struct nsx_mesh *m, int64_t rank, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
@@ -80,8 +76,7 @@ bool nsx_mesh_has(const struct nsx_mesh *m, int64_t stride, int64_t size)
 	for (unsigned i = 0; i < m->n; i++) {
 		int64_t whole = 1;
 
-		for (unsigned k = i; m->axis[i].stride == stride && k < m->n;
-		     k++) {
+		for (unsigned k = i; m->axis[i].stride == stride && k < m->n; k++) {
 			whole *= m->axis[k].size;
 			if (whole == size)
 				return true;

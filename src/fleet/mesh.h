@@ -1,5 +1,4 @@
-/* mesh.h - the axes of a job's parallelism, and each rank's place on them, as the user
- * gives them.
+/* mesh.h - the axes of a job's parallelism, and each rank's place on them, as the user gives them.
  */
 #ifndef NSX_FLEET_MESH_H
 #define NSX_FLEET_MESH_H
@@ -33,8 +32,7 @@ static inline int64_t nsx_mesh_at(const struct nsx_axis *x, int64_t rank)
 }
 
 /* A rank's place, such as "tp 1, dp 3". Owner: the arena. */
-const char *nsx_mesh_place(const struct nsx_mesh *m, int64_t rank,
-			   struct nsx_arena *a);
+const char *nsx_mesh_place(const struct nsx_mesh *m, int64_t rank, struct nsx_arena *a);
 
 /* Whether groups of ranks with this stride and size lie along one whole axis, or along
  * several consecutive ones.

@@ -1,23 +1,21 @@
 /* replay.c - what the steps would save if some ranks had not been slow.
  *
- * Each step is walked collective by collective, in order of time. The walk tracks how much
- * earlier things would happen, not when. A mended rank has done as much own work before
- * each collective as the others, so it is ahead of its old self by the work it did more. A
- * collective can begin on a rank once its data are ready and the one before it on the
- * channel has ended. It ends when its last rank has come and the data have moved. A rank
- * held by it (the exposed part) goes on that much earlier; a rank that was not held does
- * not.
+ * Each step is walked collective by collective, in order of time. The walk tracks how much earlier
+ * things would happen, not when. A mended rank has done as much own work before each collective as
+ * the others, so it is ahead of its old self by the work it did more. A collective can begin on a
+ * rank once its data are ready and the one before it on the channel has ended. It ends when its
+ * last rank has come and the data have moved. A rank held by it (the exposed part) goes on that
+ * much earlier; a rank that was not held does not.
  *
- * The own work that a collective needs is the mean over members that waited only for their
- * data. A communicator's own members count first, as pipeline stages do different work
- * before the n-th collective. If the channel held back all of them, two bounds apply: the
- * member that had done least, and the mended rank's work less its share of the step's
- * excess.
+ * The own work that a collective needs is the mean over members that waited only for their data. A
+ * communicator's own members count first, as pipeline stages do different work before the n-th
+ * collective. If the channel held back all of them, two bounds apply: the member that had done
+ * least, and the mended rank's work less its share of the step's excess.
  *
- * If members of a communicator are missing, nobody knows whether the others waited for
- * them. Its time beyond the family's shortest transfer may then shrink by as much as the
- * family's other communicators end earlier. The senders of MPI messages are not known
- * either: waiting for messages may shrink by as much as the late ranks come earlier.
+ * If members of a communicator are missing, nobody knows whether the others waited for them. Its
+ * time beyond the family's shortest transfer may then shrink by as much as the family's other
+ * communicators end earlier. The senders of MPI messages are not known either: waiting for messages
+ * may shrink by as much as the late ranks come earlier.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -102,8 +100,8 @@ NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(of));
 /* Finds when a collective of step s ends, by the first member that has both. False: no
  * member has them, or the collective is of a later step (*ret_later).
  */
-static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-		     size_t k, size_t s, double *ret_ns, bool *ret_later)
+static bool replay_place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+			    size_t k, size_t s, double *ret_ns, bool *ret_later)
 {
 	*ret_later = false;
 	for (uint32_t m = 0; m < c->n; m++) {
@@ -126,8 +124,7 @@ static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
  * are neighbours in memory.
  */
 static int list_visits(struct replay *p, const struct nsx_fcomm *c,
-		       struct place *v, size_t n, size_t s,
-		       struct nsx_err *err)
+		       struct place *v, size_t n, size_t s, struct nsx_err *err)
 {
 	if (nsx_grow(&p->visit, &p->cap_visits, p->nvisits + n * c->n,
 		     sizeof(*p->visit), "collectives", err))
@@ -164,13 +161,11 @@ static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 /* Whether another rank is there to wait for. */
 static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return !is_of_messages(f, c) &&
-	       (c->n > 1 || f->family[c->family].n > 1);
+	return !is_of_messages(f, c) && (c->n > 1 || f->family[c->family].n > 1);
 }
 
 /* Lists waits for messages that end in a rank's step; each has one visit. */
-static int list_messages(struct replay *p, struct messages *m, size_t s,
-			 struct nsx_err *err)
+static int list_messages(struct replay *p, struct messages *m, size_t s, struct nsx_err *err)
 {
 	const struct nsx_dchannel *c = m->c;
 	uint32_t r = m->rank;
@@ -218,17 +213,15 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 		for (; is_of_many(f, c) && p->at[i] < end; p->at[i]++) {
 			x.k = p->at[i];
 			x.nth = p->nplaces - before;
-			if (!place_of(f, c, x.k, s, &x.at_ns, &later)) {
+			if (!replay_place_of(f, c, x.k, s, &x.at_ns, &later)) {
 				if (later)
 					break;
 				continue;
 			}
-			if (nsx_push(p->v, p->nplaces, p->cap, "collectives",
-				     err, x))
+			if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x))
 				return err->rc;
 		}
-		if (list_visits(p, c, p->v + before, p->nplaces - before, s,
-				err))
+		if (list_visits(p, c, p->v + before, p->nplaces - before, s, err))
 			return err->rc;
 	}
 	for (size_t i = 0; i < p->nmessages; i++)
@@ -254,8 +247,7 @@ static void find_cuts(struct replay *p, size_t s, double *scratch)
 
 		p->rank[r].cut = is_cut ? 1 - median / own[r] : 0;
 		if (is_cut)
-			p->most_more_ns = NSX_MAX(p->most_more_ns,
-						  own[r] - median);
+			p->most_more_ns = NSX_MAX(p->most_more_ns, own[r] - median);
 	}
 }
 
@@ -277,11 +269,9 @@ static void begin_step(struct replay *p, size_t s)
 			p->channel[i][m].end_ns = INT64_MIN;
 }
 
-static bool is_held_by_channel(const struct visit *v,
-			       const struct channel_now *now)
+static bool is_held_by_channel(const struct visit *v, const struct channel_now *now)
 {
-	return now->end_ns != INT64_MIN &&
-	       v->start_ns - now->end_ns <= AT_ONCE_NS;
+	return now->end_ns != INT64_MIN && v->start_ns - now->end_ns <= AT_ONCE_NS;
 }
 
 /* The rank does own work up to t, on its own clock. */
@@ -306,11 +296,9 @@ static void pass_over(const struct visit *v, struct rank_now *r)
 }
 
 /* The need before the nth of equals; NULL: no memory. */
-static struct need *need_of(struct replay *p, uint64_t what, size_t nth,
-			    struct nsx_err *err)
+static struct need *need_of(struct replay *p, uint64_t what, size_t nth, struct nsx_err *err)
 {
-	struct need *need = nsx_group_value(&p->needs, &p->need, what, nth,
-					    "collectives", err);
+	struct need *need = nsx_group_value(&p->needs, &p->need, what, nth, "collectives", err);
 
 	if (need && need->least == 0)
 		need->least = need->transfer = INFINITY;
@@ -322,8 +310,7 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 		      bool is_free, struct need *need)
 {
 	need->least = NSX_MIN(need->least, v->own_ns * (1 - r->cut));
-	need->transfer = NSX_MIN(need->transfer,
-				 (double)(v->end_ns - v->start_ns));
+	need->transfer = NSX_MIN(need->transfer, (double)(v->end_ns - v->start_ns));
 	if (!r->is_mended && is_free) {
 		need->sum += v->own_ns;
 		need->n++;
@@ -333,8 +320,7 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 /* The first walk for a wait for messages. Equals are ranks of one kind with as many waits
  * in the step.
  */
-static int measure_messages(struct replay *p, struct place *x,
-			    struct nsx_err *err)
+static int measure_messages(struct replay *p, struct place *x, struct nsx_err *err)
 {
 	struct visit *v = &p->visit[x->visits];
 	struct rank_now *r = &p->rank[x->rank];
@@ -359,7 +345,7 @@ static int measure_messages(struct replay *p, struct place *x,
 }
 
 /* First walk: notes the own work of all ranks when each collective begins. */
-static int measure(struct replay *p, struct place *x, struct nsx_err *err)
+static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
 	/* Sender and receiver are at different places of their work. */
@@ -367,9 +353,7 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 		       nsx_op_at(p->f, c, x->k)->holds == 2;
 
 	for (unsigned side = 0; side < 2; side++) {
-		struct need *need = need_of(p, 2ULL * c->family +
-						       (is_pair && side),
-					    x->nth, err);
+		struct need *need = need_of(p, 2ULL * c->family + (is_pair && side), x->nth, err);
 
 		if (!need)
 			return err->rc;
@@ -444,8 +428,7 @@ static double ahead_of(const struct visit *v, struct rank_now *r,
 		return by_data;
 	by_channel = now->ahead_ns + (double)(v->start_ns - now->end_ns);
 	if (is_held_by_channel(v, now) && !r->is_mended)
-		by_data += v->own_ns >= need ?
-				   v->own_ns - need + v->held_ns : 0;
+		by_data += v->own_ns >= need ? v->own_ns - need + v->held_ns : 0;
 	return NSX_MIN(by_data, by_channel);
 }
 
@@ -469,8 +452,7 @@ static void find_holder(struct replay *p, const struct place *x)
 /* Lets a member that was held go on `ahead` of its old self. It has waited that much less
  * for the holder.
  */
-static void go_on(struct replay *p, const struct place *x, uint32_t m,
-		  double ahead)
+static void go_on(struct replay *p, const struct place *x, uint32_t m, double ahead)
 {
 	struct rank_now *r = &p->rank[p->f->comm[x->comm].m[m].rank];
 	double less = ahead - r->ahead_ns;
@@ -496,10 +478,8 @@ static double step_over(struct replay *p, const struct place *x)
 		if (v->start_ns == INT64_MIN)
 			continue;
 		ns = (double)(v->end_ns - v->start_ns);
-		least = NSX_MIN(least, ns + ahead_of(v,
-						     &p->rank[c->m[m].rank],
-						     &p->channel[x->comm][m],
-						     needed(p, x, m),
+		least = NSX_MIN(least, ns + ahead_of(v, &p->rank[c->m[m].rank],
+						     &p->channel[x->comm][m], needed(p, x, m),
 						     !x->npeers && !p->need[x->need[m & 1]].n));
 		was = NSX_MIN(was, ns);
 	}
@@ -520,12 +500,10 @@ static double step_over(struct replay *p, const struct place *x)
 		if (v->start_ns == INT64_MIN)
 			continue;
 		/* In a broadcast, a rank that did not wait had nobody to wait for. */
-		if (!holds_all && (double)(v->end_ns - v->start_ns) - was <
-					  AT_ONCE_NS)
+		if (!holds_all && (double)(v->end_ns - v->start_ns) - was < AT_ONCE_NS)
 			mine = r->ahead_ns;
 		if (v->exposed_ns > LEAST_EXPOSED_NS)
-			go_on(p, x, m, NSX_MIN(mine, r->ahead_ns +
-						     (double)v->exposed_ns));
+			go_on(p, x, m, NSX_MIN(mine, r->ahead_ns + (double)v->exposed_ns));
 		p->channel[x->comm][m] = (struct channel_now){mine, v->end_ns};
 	}
 	return ahead;
@@ -540,9 +518,8 @@ static void step_over_messages(struct replay *p, const struct place *x)
 	const struct visit *v = &p->visit[x->visits];
 	const struct need *need = &p->need[x->need[0]];
 	struct rank_now *r = &p->rank[x->rank];
-	double waited = NSX_MIN((double)v->exposed_ns,
-				(double)(v->end_ns - v->start_ns) -
-					p->need[x->need[1]].transfer);
+	double waited = NSX_MIN((double)v->exposed_ns, (double)(v->end_ns - v->start_ns) -
+							       p->need[x->need[1]].transfer);
 
 	if (r->is_mended) {
 		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)), !need->n);
@@ -552,8 +529,7 @@ static void step_over_messages(struct replay *p, const struct place *x)
 						   r->ahead_ns + waited));
 }
 
-static int replay_step(struct replay *p, size_t s, double *scratch,
-		       struct nsx_err *err)
+static int replay_step(struct replay *p, size_t s, double *scratch, struct nsx_err *err)
 {
 	if (list_places(p, s, err))
 		return err->rc;
@@ -563,7 +539,7 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 	for (size_t i = 0; i < p->nplaces; i++)
 		if (p->v[i].comm == NSX_NONE ?
 			    measure_messages(p, &p->v[i], err) :
-			    measure(p, &p->v[i], err))
+			    replay_measure(p, &p->v[i], err))
 			return err->rc;
 	begin_step(p, s);
 	for (size_t i = 0; i < p->nplaces; i++) {
@@ -574,8 +550,7 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 			continue;
 		}
 		ahead = step_over(p, &p->v[i]);
-		if (p->f->comm[p->v[i].comm].family == p->f->main &&
-		    !isnan(ahead))
+		if (p->f->comm[p->v[i].comm].family == p->f->main && !isnan(ahead))
 			p->saved_ns = ahead;
 	}
 	return 0;
@@ -600,7 +575,7 @@ static void replay_totals(struct replay *p, double *scratch)
 }
 
 /* Lists waits for messages, of MPI and NCCL. Pipeline stages that wait as often are not equal. */
-static void list_waits(struct replay *p, struct nsx_arena *a)
+static void replay_list_waits(struct replay *p, struct nsx_arena *a)
 {
 	const struct nsx_fleet *f = p->f;
 	size_t most = 0;
@@ -613,23 +588,20 @@ static void list_waits(struct replay *p, struct nsx_arena *a)
 			const struct nsx_dchannel *x = &f->rank[r].d->channels[c];
 
 			if (nsx_is_of_messages(x) && x->has_times)
-				p->messages[p->nmessages++] =
-					(struct messages){x, r, 0, 0};
+				p->messages[p->nmessages++] = (struct messages){x, r, 0, 0};
 		}
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
 
 		for (uint32_t m = 0; m < c->n; m++)
-			if (is_of_messages(f, c) &&
-			    nsx_channel_of(f, &c->m[m])->has_times)
+			if (is_of_messages(f, c) && nsx_channel_of(f, &c->m[m])->has_times)
 				p->messages[p->nmessages++] = (struct messages){
 					nsx_channel_of(f, &c->m[m]),
 					c->m[m].rank, i + 1, 0};
 	}
 }
 
-size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,
-			  size_t n)
+size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks, size_t n)
 {
 	size_t there = 0;
 
@@ -643,8 +615,7 @@ size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,
 }
 
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
-		     const struct nsx_passed *passed, double *ret_ns,
-		     struct nsx_err *err)
+		     const struct nsx_passed *passed, double *ret_ns, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct replay p = {.f = f, .link = mended->link, .passed = passed};
@@ -656,12 +627,11 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		p.rank[mended->ranks[i]].is_mended = true;
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
-	list_waits(&p, a);
+	replay_list_waits(&p, a);
 	p.holder = nsx_arena_get(a, f->ncomms * sizeof(*p.holder));
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
 	for (uint32_t i = 0; i < f->ncomms; i++) {
-		p.channel[i] = nsx_arena_get(a, f->comm[i].n *
-							sizeof(**p.channel));
+		p.channel[i] = nsx_arena_get(a, f->comm[i].n * sizeof(**p.channel));
 		p.at[i] = f->comm[i].first;
 	}
 	if (f->by_totals)

@@ -71,16 +71,14 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err) NSX_CHECKED;
  * text, the text with a map of ranks and steps as a page, and its JSON. The JSON file's
  * detail is the folder whose other files it lists, or NULL.
  */
-int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out,
-			 struct nsx_err *err) NSX_CHECKED;
+int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 int nsx_freport_write_html(const struct nsx_out_file *f, FILE *out,
 			   struct nsx_err *err) NSX_CHECKED;
 int nsx_freport_write_json(const struct nsx_out_file *f, FILE *out,
 			   struct nsx_err *err) NSX_CHECKED;
 void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
 /* Appends the first page, as Markdown or plain text. */
-void nsx_freport_page(const struct nsx_freport *r, bool is_md,
-		      struct nsx_buf *b);
+void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b);
 
 /* A list such as "0-3, 7, 16-40 by 8" for ascending indices of ranks. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
@@ -92,8 +90,7 @@ const char *nsx_members_list(const struct nsx_fleet *f,
  * axis that one of NCCL looks like: neighbours that reduce are tp, ranks equally far apart
  * dp, those that send to each other ep, or pp if they are two. NULL: none.
  */
-const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-			struct nsx_arena *a);
+const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c, struct nsx_arena *a);
 
 /* The axes of the job and their sizes, given or found: "tp 8, dp 4"; "": none. */
 const char *nsx_axes_text(const struct nsx_fleet *f, struct nsx_arena *a);

@@ -53,8 +53,7 @@ static void fill_map(struct map *m, struct nsx_arena *a)
 	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
 
 	m->ncolumns = NSX_MIN(f->nsteps, (size_t)MOST_COLUMNS);
-	m->excess = nsx_arena_get(a, m->ncolumns * m->nrows *
-					     sizeof(*m->excess));
+	m->excess = nsx_arena_get(a, m->ncolumns * m->nrows * sizeof(*m->excess));
 	for (size_t s = 0; s < f->nsteps; s++) {
 		const double *own = &f->own_ns[s * f->nranks];
 		size_t column = s * m->ncolumns / f->nsteps, n = 0;
@@ -75,16 +74,14 @@ static void fill_map(struct map *m, struct nsx_arena *a)
 }
 
 /* Draws a path for each level; neighbouring steps of a level are one piece. */
-static void draw(struct nsx_buf *b, const struct map *m)
+static void report_html_draw(struct nsx_buf *b, const struct map *m)
 {
-	double w = (double)(NSX_SVG_WIDTH - NSX_SVG_LEFT) /
-		   (double)m->ncolumns;
+	double w = (double)(NSX_SVG_WIDTH - NSX_SVG_LEFT) / (double)m->ncolumns;
 
 	for (unsigned k = 0; k < NLEVELS; k++) {
 		double most = k + 1 < NLEVELS ? levels[k + 1] : INFINITY;
 
-		nsx_buf_printf(b, "<path class=\"k5\" fill-opacity=\"%s\" "
-				  "d=\"", opacity[k]);
+		nsx_buf_printf(b, "<path class=\"k5\" fill-opacity=\"%s\" d=\"", opacity[k]);
 		for (size_t i = 0; i < m->nrows; i++)
 			for (size_t c = 0, end; c < m->ncolumns; c = end + 1) {
 				for (end = c; end < m->ncolumns &&
@@ -92,13 +89,10 @@ static void draw(struct nsx_buf *b, const struct map *m)
 				     m->excess[end * m->nrows + i] < most;)
 					end++;
 				if (end > c)
-					nsx_buf_printf(b, "M%.1f %dh%.1fv%d"
-							  "h%.1fz",
+					nsx_buf_printf(b, "M%.1f %dh%.1fv%dh%.1fz",
 						       NSX_SVG_LEFT + (double)c * w,
-						       (int)i * HEIGHT,
-						       (double)(end - c) * w,
-						       HEIGHT - 1,
-						       -(double)(end - c) * w);
+						       (int)i * HEIGHT, (double)(end - c) * w,
+						       HEIGHT - 1, -(double)(end - c) * w);
 			}
 		nsx_buf_adds(b, "\"/>");
 	}
@@ -116,23 +110,21 @@ static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 		     "step over the step's median");
 	nsx_svg_rect(b, "k7", NSX_SVG_LEFT, 0, NSX_SVG_WIDTH - NSX_SVG_LEFT,
 		     (double)m.nrows * HEIGHT);
-	draw(b, &m);
+	report_html_draw(b, &m);
 	for (size_t i = 0; i < m.nrows; i++)
 		nsx_svg_label(b, 0, (double)i * HEIGHT + 11,
 			      nsx_arena_printf(a, "rank %lld", (long long)
 					       f->rank[m.rank[i]].number));
 	nsx_svg_close(b);
-	nsx_buf_printf(b, "<p class=\"soft\">A row is a rank, the latest first; from "
-			  "left to right go %zu steps. Red is own time over the median "
-			  "rank's in that step, from 1 %% of a step on, full "
-			  "from 20 %% on.%s</p>\n", f->nsteps,
-		       m.nrows < f->nranks ? " Of all ranks those of the "
-					     "greatest excess are drawn." : "");
+	nsx_buf_printf(b, "<p class=\"soft\">A row is a rank, the latest first; from left to right "
+			  "go %zu steps. Red is own time over the median rank's in that step, from "
+			  "1 %% of a step on, full from 20 %% on.%s</p>\n", f->nsteps,
+		       m.nrows < f->nranks ? " Of all ranks those of the greatest excess are "
+					     "drawn." : "");
 	nsx_arena_free(a);
 }
 
-int nsx_freport_write_html(const struct nsx_out_file *f, FILE *out,
-			   struct nsx_err *err)
+int nsx_freport_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_freport *r = f->subject;
 	struct nsx_buf pictures = {0}, markdown = {0};

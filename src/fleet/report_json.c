@@ -18,8 +18,7 @@ static const char *const desync_names[] = {
 	[NSX_DESYNC_OTHER] = "other_operation", [NSX_DESYNC_LEFT_OUT] = "left_out",
 	[NSX_DESYNC_EXTRA] = "extra", [NSX_DESYNC_NOT_ENTERED] = "not_entered"};
 
-static void add_strings(struct nsx_jsonw *w, const char *key,
-			const char *const *v)
+static void add_strings(struct nsx_jsonw *w, const char *key, const char *const *v)
 {
 	nsx_jsonw_array(w, key);
 	for (; *v; v++)
@@ -27,7 +26,7 @@ static void add_strings(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-static void add_lines(struct nsx_jsonw *w, const char *key, const char *lines)
+static void report_json_add_lines(struct nsx_jsonw *w, const char *key, const char *lines)
 {
 	nsx_jsonw_array(w, key);
 	for (const char *end; lines && *lines; lines = end + (*end == '\n')) {
@@ -41,8 +40,8 @@ static void add_lines(struct nsx_jsonw *w, const char *key, const char *lines)
 	nsx_jsonw_end(w);
 }
 
-static void add_ranks(struct nsx_jsonw *w, const struct nsx_fleet *f,
-		      const uint32_t *v, size_t n)
+static void report_json_add_ranks(struct nsx_jsonw *w, const struct nsx_fleet *f,
+				  const uint32_t *v, size_t n)
 {
 	nsx_jsonw_array(w, "ranks");
 	for (size_t i = 0; i < n; i++)
@@ -50,8 +49,7 @@ static void add_ranks(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	nsx_jsonw_end(w);
 }
 
-static void add_number(struct nsx_jsonw *w, const char *key, bool is_known,
-		       double x)
+static void add_number(struct nsx_jsonw *w, const char *key, bool is_known, double x)
 {
 	if (is_known)
 		nsx_jsonw_real(w, key, x);
@@ -74,43 +72,35 @@ static void add_finding(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	nsx_jsonw_str(w, "key", x->key);
 	nsx_jsonw_str(w, "severity", nsx_severity_names[x->severity]);
 	nsx_jsonw_str(w, "title", x->title);
-	nsx_jsonw_str(w, "category",
-		      nsx_category_names[nsx_ffinding_defs[x->id].category]);
+	nsx_jsonw_str(w, "category", nsx_category_names[nsx_ffinding_defs[x->id].category]);
 	add_strings(w, "evidence", x->evidence);
 	add_strings(w, "recommendation", x->recommendation);
-	add_ranks(w, f, x->ranks, x->n);
-	add_number(w, "headroom_ms", x->price,
-		   x->headroom_ns / 1e6 * (double)f->nsteps);
+	report_json_add_ranks(w, f, x->ranks, x->n);
+	add_number(w, "headroom_ms", x->price, x->headroom_ns / 1e6 * (double)f->nsteps);
 	nsx_jsonw_null(w, "headroom_disjoint_ms");
-	add_number(w, "recoverable_ms_per_step", x->price,
-		   x->headroom_ns / 1e6);
-	add_number(w, "recoverable_pct_of_step", x->price,
-		   pct_of_step(f, x->headroom_ns));
-	add_number(w, "speedup_ceiling", x->price && left > 0,
-		   left > 0 ? f->step_ns / left : 0);
+	add_number(w, "recoverable_ms_per_step", x->price, x->headroom_ns / 1e6);
+	add_number(w, "recoverable_pct_of_step", x->price, pct_of_step(f, x->headroom_ns));
+	add_number(w, "speedup_ceiling", x->price && left > 0, left > 0 ? f->step_ns / left : 0);
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[x->confidence]);
 	nsx_jsonw_str(w, "window", "steady");
 	nsx_jsonw_str(w, "price", nsx_price_names[x->price]);
 	nsx_jsonw_end(w);
 }
 
-static void add_late(struct nsx_jsonw *w, const struct nsx_fleet *f,
-		     const struct nsx_late *l)
+static void add_late(struct nsx_jsonw *w, const struct nsx_fleet *f, const struct nsx_late *l)
 {
 	nsx_jsonw_object(w, NULL);
-	add_ranks(w, f, l->ranks, l->n);
+	report_json_add_ranks(w, f, l->ranks, l->n);
 	if (l->host != NSX_NONE)
 		nsx_jsonw_int(w, "host", l->host);
 	if (l->axis != NSX_NONE)
 		nsx_jsonw_str(w, "axis", f->mesh.axis[l->axis].name);
-	nsx_jsonw_str(w, "kind", l->kind == NSX_LATE_STEADY ? "steady" :
-							      "transient");
+	nsx_jsonw_str(w, "kind", l->kind == NSX_LATE_STEADY ? "steady" : "transient");
 	nsx_jsonw_real(w, "p", l->p);
 	nsx_jsonw_int(w, "late_in", l->nsteps);
 	nsx_jsonw_real(w, "excess_ms", l->excess_ns / 1e6);
 	nsx_jsonw_real(w, "recoverable_ms", l->recoverable_ns / 1e6);
-	nsx_jsonw_real(w, "recoverable_pct_of_step",
-		       pct_of_step(f, l->recoverable_ns));
+	nsx_jsonw_real(w, "recoverable_pct_of_step", pct_of_step(f, l->recoverable_ns));
 	add_number(w, "speedup_ceiling", l->recoverable_ns < f->step_ns,
 		   f->step_ns / (f->step_ns - l->recoverable_ns));
 	nsx_jsonw_real(w, "direct_wait_ms", l->direct_ns / 1e6);
@@ -124,7 +114,7 @@ static void add_late(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	nsx_jsonw_end(w);
 }
 
-static void add_suspect(struct nsx_jsonw *w, const struct nsx_fleet *f)
+static void report_json_add_suspect(struct nsx_jsonw *w, const struct nsx_fleet *f)
 {
 	const struct nsx_suspect *x = &f->suspect;
 
@@ -137,8 +127,8 @@ static void add_suspect(struct nsx_jsonw *w, const struct nsx_fleet *f)
 	nsx_jsonw_end(w);
 }
 
-static void add_desync(struct nsx_jsonw *w, const struct nsx_fleet *f,
-		       const struct nsx_desync *d)
+static void report_json_add_desync(struct nsx_jsonw *w, const struct nsx_fleet *f,
+				   const struct nsx_desync *d)
 {
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_int(w, "rank", f->rank[d->rank].number);
@@ -181,13 +171,12 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	nsx_jsonw_str(w, "axes", nsx_axes_text(f, r->arena));
 	add_number(w, "ranks_expected", f->expected >= 0, (double)f->expected);
 	nsx_jsonw_int(w, "inputs_left_out", (int64_t)r->left_out->n);
-	add_lines(w, "left_out", r->left_out->why.p);
+	report_json_add_lines(w, "left_out", r->left_out->why.p);
 	nsx_jsonw_int(w, "steps", (int64_t)f->nsteps);
 	nsx_jsonw_str(w, "steps_from", f->steps_are_colls ?
 		      "period of the collectives" : "iterations");
 	add_number(w, "step_ms", f->nsteps, f->step_ns / 1e6);
-	add_number(w, "all_recoverable_ms", f->nsteps,
-		   f->all_recoverable_ns / 1e6);
+	add_number(w, "all_recoverable_ms", f->nsteps, f->all_recoverable_ns / 1e6);
 	add_number(w, "jitter_ms", f->nsteps, f->jitter_ns / 1e6);
 	nsx_jsonw_bool(w, "is_rotating", f->is_rotating);
 	add_hosts(w, f);
@@ -197,20 +186,18 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	nsx_jsonw_end(w);
 	nsx_jsonw_array(w, "not_named");
 	if (f->suspect.nsteps)
-		add_suspect(w, f);
+		report_json_add_suspect(w, f);
 	nsx_jsonw_end(w);
 	nsx_jsonw_array(w, "desync");
 	for (size_t i = 0; i < f->ndesyncs; i++)
-		add_desync(w, f, &f->desync[i]);
+		report_json_add_desync(w, f, &f->desync[i]);
 	nsx_jsonw_end(w);
 	for (size_t i = 0; i < ARRAY_LEN(shown); i++)
-		nsx_json_add_table(w, r->t[shown[i]].layout->key,
-				   &r->t[shown[i]]);
+		nsx_json_add_table(w, r->t[shown[i]].layout->key, &r->t[shown[i]]);
 	nsx_jsonw_end(w);
 }
 
-int nsx_freport_write_json(const struct nsx_out_file *f, FILE *out,
-			   struct nsx_err *err)
+int nsx_freport_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_freport *r = f->subject;
 	struct nsx_jsonw *w = nsx_json_document(1, r->generated_at);

@@ -13,7 +13,7 @@ struct kind { /* of one rank */
 	int64_t rank; /* its number */
 };
 
-static int cmp_kind(const void *a, const void *b)
+static int report_kinds_cmp_kind(const void *a, const void *b)
 {
 	const struct kind *x = a, *y = b;
 
@@ -21,7 +21,7 @@ static int cmp_kind(const void *a, const void *b)
 	       NSX_CMP(x->rank, y->rank);
 }
 
-static bool is_alike(const struct kind *a, const struct kind *b)
+static bool report_kinds_is_alike(const struct kind *a, const struct kind *b)
 {
 	return a->k->kind == b->k->kind && a->k->size == b->k->size;
 }
@@ -34,8 +34,8 @@ static void add_size(int64_t size, struct nsx_buf *b)
 		nsx_buf_printf(b, "%" PRId64 "-%" PRId64, size, 2 * size - 1);
 }
 
-static void add_row(const struct nsx_freport *r, const struct kind *v, size_t n,
-		    int64_t *ns, struct nsx_buf *b)
+static void report_kinds_add_row(const struct nsx_freport *r, const struct kind *v, size_t n,
+				 int64_t *ns, struct nsx_buf *b)
 {
 	const struct kind *slowest = v;
 	int64_t count = 0;
@@ -70,13 +70,13 @@ void nsx_freport_kinds(const struct nsx_freport *r, struct nsx_buf *b)
 		for (size_t k = 0; k < r->f->rank[i].d->nkinds; k++)
 			v[n++] = (struct kind){&r->f->rank[i].d->kinds[k],
 					       r->f->rank[i].number};
-	nsx_sort(v, n, sizeof(*v), cmp_kind);
+	nsx_sort(v, n, sizeof(*v), report_kinds_cmp_kind);
 	nsx_buf_adds(b, "\n## Steps by kind\n\nSteps of an engine, which ranges name, by what "
 			"they did and how many requests or tokens: the median of each "
 			"rank's GPU time of a step.\n\n"
 			"| steps | size | ranks | count | median rank | slowest | its rank |\n"
 			"|---|---:|---:|---:|---:|---:|---:|\n");
-	NSX_EACH_RUN(i, next, n, is_alike(&v[i], &v[next]))
+	NSX_EACH_RUN(i, next, n, report_kinds_is_alike(&v[i], &v[next]))
 		if (rows++ < MOST_ROWS)
-			add_row(r, v + i, next - i, ns, b);
+			report_kinds_add_row(r, v + i, next - i, ns, b);
 }

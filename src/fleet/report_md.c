@@ -11,7 +11,7 @@
 
 enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
 
-static void add(struct nsx_buf *b, const char *s)
+static void report_md_add(struct nsx_buf *b, const char *s)
 {
 	nsx_buf_adds(b, s);
 }
@@ -46,14 +46,13 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 			       f->expected < f->numbered ? "at least " : "",
 			       (long long)NSX_MAX(f->expected, f->numbered));
 	else
-		nsx_buf_printf(b, "%u rank%s", f->nranks,
-			       f->nranks == 1 ? "" : "s");
+		nsx_buf_printf(b, "%u rank%s", f->nranks, f->nranks == 1 ? "" : "s");
 	nsx_buf_printf(b, " · %s%u host%s", knows_hosts(f) ? "" : "at most ",
 		       f->nhosts, f->nhosts == 1 ? "" : "s");
 	if (*nsx_axes_text(f, r->arena))
 		nsx_buf_printf(b, " · %s", nsx_axes_text(f, r->arena));
 	if (f->nranks && *gpu_models(f)) {
-		add(b, " · ");
+		report_md_add(b, " · ");
 		nsx_md_escape(b, gpu_models(f), strlen(gpu_models(f)));
 	}
 	if (f->nsteps)
@@ -61,79 +60,67 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 			       nsx_text_ns(r->arena, f->step_ns),
 			       f->steps_are_colls ?
 				       " (periods of the collectives)" : "");
-	add(b, "\n\n");
+	report_md_add(b, "\n\n");
 }
 
 /* Says why the rank with the greatest excess is not named as late. */
-static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
+static void report_md_add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_suspect *x = &r->f->suspect;
 	const char *took = nsx_arena_printf(
-		r->arena, "rank %lld takes %s a step (%.1f %%) more than the "
-		"others, in %lld of %zu steps",
-		(long long)r->f->rank[x->rank].number,
+		r->arena, "rank %lld takes %s a step (%.1f %%) more than the others, in %lld of "
+		"%zu steps", (long long)r->f->rank[x->rank].number,
 		nsx_text_ns(r->arena, x->excess_ns),
-		100 * x->excess_ns / r->f->step_ns, (long long)x->nsteps,
-		r->f->nsteps);
+		100 * x->excess_ns / r->f->step_ns, (long long)x->nsteps, r->f->nsteps);
 
 	switch (x->why) {
 	case NSX_NOT_PROVEN:
-		nsx_buf_printf(b, "**No persistent straggler** is proven: %s, "
-			       "but among %u ranks chance does that with p = "
-			       "%.3f, not below 0.01. A longer capture would "
-			       "tell.\n", took,
-			       r->f->nranks, x->p);
+		nsx_buf_printf(b, "**No persistent straggler** is proven: %s, but among %u ranks "
+			       "chance does that with p = %.3f, not below 0.01. A longer capture "
+			       "would tell.\n", took, r->f->nranks, x->p);
 		break;
 	case NSX_PAIRS_UNKNOWN:
-		nsx_buf_printf(b, "**Not told** who holds the others up: %s; "
-			       "whether they wait for it is not known, for no "
-			       "payload says who sends to whom. An export with "
-			       "them tells: nsys export --include-json=true, "
-			       "which nsys 2025 and later know."
-			       "\n", took);
+		nsx_buf_printf(b, "**Not told** who holds the others up: %s; whether they wait for "
+			       "it is not known, for no payload says who sends to whom. An export "
+			       "with them tells: nsys export --include-json=true, which nsys 2025 "
+			       "and later know.\n", took);
 		break;
 	case NSX_ORDER_UNKNOWN:
-		nsx_buf_printf(b, "**Not told** who holds the others up: %s; "
-			       "whether they wait for it is not known, for "
-			       "clocks contradict each other.\n", took);
+		nsx_buf_printf(b, "**Not told** who holds the others up: %s; whether they wait for "
+			       "it is not known, for clocks contradict each other.\n", took);
 		break;
 	case NSX_FEW_STEPS:
-		nsx_buf_printf(b, "**Not told** who holds the others up: %s, and ten "
-			       "steps are the least to name a rank. A longer capture "
-			       "would tell.\n", took);
+		nsx_buf_printf(b, "**Not told** who holds the others up: %s, and ten steps are the "
+			       "least to name a rank. A longer capture would tell.\n", took);
 		break;
 	default:
-		nsx_buf_printf(b, "**No persistent straggler**: %s, but what the "
-			       "others wait for it is less than 1 %% of a step.\n",
-			       took);
+		nsx_buf_printf(b, "**No persistent straggler**: %s, but what the others wait for "
+			       "it is less than 1 %% of a step.\n", took);
 	}
 }
 
-static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
+static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
 	const struct nsx_ffinding *x = r->n ? &r->v[0] : NULL;
 
 	if (!f->nsteps) {
-		add(b, f->by_totals ?
-		       "**Not told**: digests made with --detail steps hold no "
-		       "times of collectives, and no iterations of two ranks "
-		       "were found to be the same, so nobody can be "
-		       "compared.\n" :
+		report_md_add(b, f->by_totals ?
+		       "**Not told**: digests made with --detail steps hold no times of "
+		       "collectives, and no iterations of two ranks were found to be the same, so "
+		       "nobody can be compared.\n" :
 		       f->main != NSX_NONE ?
-		       "**Not told**: the ranks' collectives are matched, but "
-		       "no steps that they share were found, so nobody can be "
-		       "compared.\n" :
+		       "**Not told**: the ranks' collectives are matched, but no steps that they "
+		       "share were found, so nobody can be compared.\n" :
 		       nsx_fleet_is_unrelated(f) ?
-		       "**These captures are no job**: no two of them have a "
-		       "collective or a kernel in common. Give the traces of one "
-		       "job.\n" :
-		       "**Not told**: no collectives of two ranks were found to "
-		       "be the same, so nobody can be compared.\n");
+		       "**These captures are no job**: no two of them have a collective or a "
+		       "kernel in common. Give the traces of one job.\n" :
+		       "**Not told**: no collectives of two ranks were found to be the same, so "
+		       "nobody can be compared.\n");
 		return;
 	}
 	if (x && x->id == NSX_FF_DESYNC) {
-		add(b, "**Ranks are out of sequence**: they do not call the same "
+		report_md_add(b, "**Ranks are out of sequence**: they do not call the same "
 		       "collectives.\n");
 		return;
 	}
@@ -147,18 +134,17 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 				       f->has_messages ? "at most " : "",
 				       nsx_text_ns(r->arena, x->headroom_ns),
 				       nsx_text_ns(r->arena, f->step_ns));
-		add(b, ".\n");
+		report_md_add(b, ".\n");
 		return;
 	}
 	if (f->suspect.nsteps) {
-		add_suspect(r, b);
+		report_md_add_suspect(r, b);
 		return;
 	}
-	nsx_buf_printf(b, "**No persistent straggler**%s: the slowest rank of a "
-			  "step costs %s (%.1f %%) beyond the second%s.\n",
+	nsx_buf_printf(b, "**No persistent straggler**%s: the slowest rank of a step costs %s "
+			  "(%.1f %%) beyond the second%s.\n",
 		       nsx_fleet_absent(f) ? " among the ranks that are here" :
-					     "",
-		       nsx_text_ns(r->arena, f->jitter_ns),
+					     "", nsx_text_ns(r->arena, f->jitter_ns),
 		       100 * f->jitter_ns / f->step_ns,
 		       f->is_rotating ? ", and it is another one each time" :
 		       nsx_fleet_absent(f) ? "" : ", by chance");
@@ -175,11 +161,10 @@ static void add_uneven(const struct nsx_freport *r, struct nsx_buf *b)
 	if (!may_be || f->uneven_ns < LEAST_UNEVEN * f->step_ns ||
 	    (f->suspect.nsteps && f->suspect.why != NSX_NOT_PROVEN))
 		return;
-	nsx_buf_printf(b, "\nThe slowest rank of a step takes %s (%.1f %%) more than "
-			  "the median one, and it is now this rank, now that: about "
-			  "so much can be won by giving all the same work in each "
-			  "step (batch and sequence lengths, experts).\n",
-		       nsx_text_ns(r->arena, f->uneven_ns),
+	nsx_buf_printf(b, "\nThe slowest rank of a step takes %s (%.1f %%) more than the median "
+			  "one, and it is now this rank, now that: about so much can be won by "
+			  "giving all the same work in each step (batch and sequence lengths, "
+			  "experts).\n", nsx_text_ns(r->arena, f->uneven_ns),
 		       100 * f->uneven_ns / f->step_ns);
 }
 
@@ -189,14 +174,13 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 
 	nsx_buf_printf(b, "%zu. **[%s]", i + 1, nsx_severity_names[x->severity]);
 	if (x->price)
-		nsx_buf_printf(b, " −%s a step (%.1f %%) ",
-			       nsx_text_ns(r->arena, x->headroom_ns),
+		nsx_buf_printf(b, " −%s a step (%.1f %%) ", nsx_text_ns(r->arena, x->headroom_ns),
 			       100 * x->headroom_ns / r->f->step_ns);
 	nsx_buf_printf(b, " %s**\n", x->title);
 	for (size_t k = 0; k < 2 && x->evidence[k]; k++)
 		nsx_buf_printf(b, "%s%s", k ? ". " : "   ", x->evidence[k]);
 	if (x->evidence[0])
-		add(b, "\n");
+		report_md_add(b, "\n");
 	if (x->recommendation[0])
 		nsx_buf_printf(b, "   → %s\n", x->recommendation[0]);
 }
@@ -215,8 +199,7 @@ static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 	row = nsx_row_at(&r->t[NSX_FT_SHARED], 0);
 	nsx_buf_printf(b, "\nWithin the ranks: %s", row[H_TITLE].u.s);
 	if (row[H_WORST].type && several) {
-		nsx_buf_printf(b, "%sas rank %lld tells it", before,
-			       (long long)row[H_WORST].u.i);
+		nsx_buf_printf(b, "%sas rank %lld tells it", before, (long long)row[H_WORST].u.i);
 		before = "; ";
 	}
 	if (several) {
@@ -251,7 +234,7 @@ static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 	if (f->nwarnings > 4)
 		nsx_buf_printf(b, "; %zu more below", f->nwarnings - 4);
 	if (f->nwarnings || r->left_out->n)
-		add(b, ".\n");
+		report_md_add(b, ".\n");
 }
 
 static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
@@ -259,10 +242,10 @@ static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 	nsx_buf_printf(b, "# Where the time went: %u rank%s\n\n", r->f->nranks,
 		       r->f->nranks == 1 ? "" : "s");
 	add_header(r, b);
-	add_verdict(r, b);
+	report_md_add_verdict(r, b);
 	add_uneven(r, b);
 	for (size_t i = 0; i < r->n && i < PAGE_FINDINGS; i++) {
-		add(b, i ? "" : "\n");
+		report_md_add(b, i ? "" : "\n");
 		add_short(r, i, b);
 	}
 	if (r->n > PAGE_FINDINGS)
@@ -294,14 +277,13 @@ static void add_plain(const char *md, struct nsx_buf *b)
 	}
 }
 
-void nsx_freport_page(const struct nsx_freport *r, bool is_md,
-		      struct nsx_buf *b)
+void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b)
 {
 	struct nsx_buf md = {0};
 
 	add_page(r, &md);
 	if (is_md)
-		add(b, md.p);
+		report_md_add(b, md.p);
 	else
 		add_plain(md.p, b);
 	nsx_buf_done(&md);
@@ -317,14 +299,13 @@ static void add_list(struct nsx_buf *b, const char *head, const char *const *v)
 		nsx_buf_printf(b, "    - %s\n", *v);
 }
 
-static void add_findings(const struct nsx_freport *r, struct nsx_buf *b)
+static void report_md_add_findings(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	if (!r->n)
 		return;
-	add(b, "\n## What to do next\n\n");
+	report_md_add(b, "\n## What to do next\n\n");
 	for (size_t i = 0; i < r->n; i++) {
-		nsx_buf_printf(b, "- **[%s] %s**\n",
-			       nsx_severity_names[r->v[i].severity],
+		nsx_buf_printf(b, "- **[%s] %s**\n", nsx_severity_names[r->v[i].severity],
 			       r->v[i].title);
 		add_list(b, "Evidence", r->v[i].evidence);
 		add_list(b, "Recommendation", r->v[i].recommendation);
@@ -337,7 +318,7 @@ static void add_table(const struct nsx_table *t, const char *words,
 {
 	if (!t->nrows)
 		return;
-	add(b, words);
+	report_md_add(b, words);
 	nsx_md_add_table(b,
 			 &(struct nsx_block){.table = t, .columns = columns,
 					     .ncolumns = n,
@@ -346,16 +327,15 @@ static void add_table(const struct nsx_table *t, const char *words,
 }
 
 /* Adds outliers; each row's figures have the units of its column in the table of ranks. */
-static void add_outliers(const struct nsx_freport *r, struct nsx_buf *b)
+static void report_md_add_outliers(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_table *t = &r->t[NSX_FT_OUTLIERS];
 	const struct nsx_table *ranks = &r->t[NSX_FT_RANKS];
 
 	if (!t->nrows)
 		return;
-	add(b, "\nRanks, and hosts with all their ranks, that differ from the "
-	       "others (by five median deviations and 3 %) in a column of "
-	       "tables/ranks.csv:\n\n"
+	report_md_add(b, "\nRanks, and hosts with all their ranks, that differ from the others (by "
+	       "five median deviations and 3 %) in a column of tables/ranks.csv:\n\n"
 	       "| ranks | host | metric | value | median | z |\n"
 	       "|---|---:|---|---:|---:|---:|\n");
 	for (size_t i = 0; i < NSX_MIN(t->nrows, MOST_ROWS); i++) {
@@ -363,12 +343,11 @@ static void add_outliers(const struct nsx_freport *r, struct nsx_buf *b)
 		const struct nsx_col *col = &ranks->layout->cols[
 			nsx_table_need(ranks, row[O_METRIC].u.s)];
 
-		nsx_buf_printf(b, "| %s | %lld | ", row[O_RANKS].u.s,
-			       (long long)row[O_HOST].u.i);
+		nsx_buf_printf(b, "| %s | %lld | ", row[O_RANKS].u.s, (long long)row[O_HOST].u.i);
 		nsx_md_add_title(b, col);
-		add(b, " | ");
+		report_md_add(b, " | ");
 		nsx_md_add_cell(b, r->arena, col, &row[O_VALUE], NULL);
-		add(b, " | ");
+		report_md_add(b, " | ");
 		nsx_md_add_cell(b, r->arena, col, &row[O_MEDIAN], NULL);
 		nsx_buf_printf(b, " | %.3g |\n", row[O_Z].u.f);
 	}
@@ -395,14 +374,12 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 		return;
 	for (size_t i = 0; i < t->nrows; i++)
 		total += (double)nsx_row_at(t, i)[F_TOTAL].u.i;
-	nsx_buf_printf(b, "\n## Where the step went\n\n%s of %zu steps, stage by "
-			  "stage up to its last rank; tables/frontier.csv has "
-			  "every stage and rank. Waiting and moving count where "
-			  "no kernel runs beside them. When ranks come at once, "
-			  "more is moved beside kernels: more is won than the "
-			  "waiting.\n\n| part | a step | share |\n"
-			  "|---|---:|---:|\n",
-		       nsx_text_ns(r->arena, total), r->f->nsteps);
+	nsx_buf_printf(b, "\n## Where the step went\n\n%s of %zu steps, stage by stage up to its "
+			  "last rank; tables/frontier.csv has every stage and rank. Waiting and "
+			  "moving count where no kernel runs beside them. When ranks come at once, "
+			  "more is moved beside kernels: more is won than the waiting.\n\n| part | "
+			  "a step | share |\n"
+			  "|---|---:|---:|\n", nsx_text_ns(r->arena, total), r->f->nsteps);
 	for (size_t p = 0; p < ARRAY_LEN(parts); p++) {
 		double sum = 0;
 
@@ -417,13 +394,11 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 			       nsx_text_share(r->arena, sum, total));
 	}
 	if ((double)r->elsewhere_ns >= 0.01 * total)
-		nsx_buf_printf(b, "\nOf the first part, %s a step (%s) is exposed "
-				  "communication outside the collectives that end a "
-				  "stage.\n",
+		nsx_buf_printf(b, "\nOf the first part, %s a step (%s) is exposed communication "
+				  "outside the collectives that end a stage.\n",
 			       nsx_text_ns(r->arena, (double)r->elsewhere_ns /
 						     (double)r->f->nsteps),
-			       nsx_text_share(r->arena, (double)r->elsewhere_ns,
-					      total));
+			       nsx_text_share(r->arena, (double)r->elsewhere_ns, total));
 }
 
 struct placed {
@@ -434,7 +409,7 @@ struct placed {
 NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
 
 /* latest ranks first */
-static void add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
+static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	static const int ranks[] = {R_RANK, R_HOST, R_OWN, R_EXCESS,
 		R_EXCESS_PCT, R_LAST, R_COLLS, R_WAITED};
@@ -447,12 +422,10 @@ static void add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 		v[i] = (struct placed){r->f->rank[i].excess_ns, i};
 	nsx_sort(v, n, sizeof(*v), cmp_placed);
 	for (size_t i = 0; i < n; i++)
-		memcpy((char *)t.cells + i * row,
-		       nsx_row_at(&r->t[NSX_FT_RANKS], v[i].rank), row);
-	add_table(&t, "\n## Ranks\n\nA rank's own time is what is "
-		  "left of its steps without the exposed part of collectives; "
-		  "its excess is that over the median of the other ranks. What "
-		  "it waited is of all collectives, also beside kernels.\n",
+		memcpy((char *)t.cells + i * row, nsx_row_at(&r->t[NSX_FT_RANKS], v[i].rank), row);
+	add_table(&t, "\n## Ranks\n\nA rank's own time is what is left of its steps without the "
+		  "exposed part of collectives; its excess is that over the median of the other "
+		  "ranks. What it waited is of all collectives, also beside kernels.\n",
 		  ranks, ARRAY_LEN(ranks), b);
 }
 
@@ -461,12 +434,12 @@ static void add_left_out(const struct nsx_freport *r, struct nsx_buf *b)
 	const char *line = r->left_out->why.p;
 
 	if (r->left_out->why.n)
-		add(b, "\n## Inputs left out\n\n");
+		report_md_add(b, "\n## Inputs left out\n\n");
 	for (size_t n; line && *line; line += n + (line[n] == '\n')) {
 		n = strcspn(line, "\n");
-		add(b, "- ");
+		report_md_add(b, "- ");
 		nsx_md_escape(b, line, n);
-		add(b, "\n");
+		report_md_add(b, "\n");
 	}
 }
 
@@ -478,46 +451,38 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		M_MOST, M_MOST_RANK, M_CALLS, M_STEPS, M_DIFFERENCE};
 	static const int clocks[] = {K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET,
 		K_DRIFT, K_RESIDUAL, K_N};
-	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST,
-		H_WORST, H_MEAN};
+	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST, H_WORST, H_MEAN};
 	bool has_axes = *nsx_axes_text(r->f, r->arena);
 
-	add_findings(r, b);
+	report_md_add_findings(r, b);
 	add_budget(r, b);
-	add_ranks(r, b);
-	add_outliers(r, b);
+	report_md_add_ranks(r, b);
+	report_md_add_outliers(r, b);
 	nsx_freport_kinds(r, b);
 	add_table(&r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"
-		  "Findings of the ranks' own reports, dearest for all ranks "
-		  "together first, in the words of the one that has most, "
-		  "with what can be won of a rank's time. nsys-explain tells "
-		  "more about a single trace.\n", shared, ARRAY_LEN(shared), b);
-	add_table(&r->t[NSX_FT_COLLECTIVES], "\n## Communication\n\nTransfer is the "
-		  "shortest time that a rank spends in a collective; the rest "
-		  "of the others' time is waiting. No clock is needed for "
-		  "that. The first collective of a communicator is not counted "
-		  "where ranks were recorded apart: it waits for the start of "
-		  "the job. The class is inconclusive where a fifth of the "
-		  "mean time is below the error (30 µs or more), and where not "
-		  "all ranks wait for all.\n",
+		  "Findings of the ranks' own reports, dearest for all ranks together first, in "
+		  "the words of the one that has most, with what can be won of a rank's time. "
+		  "nsys-explain tells more about a single trace.\n", shared, ARRAY_LEN(shared), b);
+	add_table(&r->t[NSX_FT_COLLECTIVES], "\n## Communication\n\nTransfer is the shortest time "
+		  "that a rank spends in a collective; the rest of the others' time is waiting. No "
+		  "clock is needed for that. The first collective of a communicator is not counted "
+		  "where ranks were recorded apart: it waits for the start of the job. The class "
+		  "is inconclusive where a fifth of the mean time is below the error (30 µs or "
+		  "more), and where not all ranks wait for all.\n",
 		  colls + !has_axes, ARRAY_LEN(colls) - !has_axes, b);
-	add_table(&r->t[NSX_FT_IMBALANCE], "\n## Time in collectives\n\nThe ranks "
-		  "that spend the least and the most time in each, over their "
-		  "whole traces; what lies outside the judged steps (start-up, "
-		  "the end) does not slow them. Where all wait for all they "
-		  "wait for the one with the least; in a broadcast or scatter "
-		  "the others wait for the root only, in a reduce or gather "
-		  "the root for the others.\n", spread,
+	add_table(&r->t[NSX_FT_IMBALANCE], "\n## Time in collectives\n\nThe ranks that spend the "
+		  "least and the most time in each, over their whole traces; what lies outside the "
+		  "judged steps (start-up, the end) does not slow them. Where all wait for all "
+		  "they wait for the one with the least; in a broadcast or scatter the others wait "
+		  "for the root only, in a reduce or gather the root for the others.\n", spread,
 		  ARRAY_LEN(spread), b);
 	if (r->t[NSX_FT_CLOCK].nrows > 1)
-		add_table(&r->t[NSX_FT_CLOCK], "\n## Clocks\n\nHow far each clock is "
-			  "ahead of the first one: proven bounds (nobody leaves "
-			  "a collective before the last one came), and where "
-			  "ends agree best. No other figure here depends on "
-			  "it.\n", clocks,
-			  ARRAY_LEN(clocks), b);
+		add_table(&r->t[NSX_FT_CLOCK], "\n## Clocks\n\nHow far each clock is ahead of the "
+			  "first one: proven bounds (nobody leaves a collective before the last "
+			  "one came), and where ends agree best. No other figure here depends on "
+			  "it.\n", clocks, ARRAY_LEN(clocks), b);
 	if (r->f->nwarnings) {
-		add(b, "\n## Warnings\n\n");
+		report_md_add(b, "\n## Warnings\n\n");
 		for (size_t i = 0; i < r->f->nwarnings; i++)
 			nsx_buf_printf(b, "- %s\n", r->f->warnings[i]);
 	}
@@ -532,8 +497,7 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b)
 			  NSX_VERSION "\n", r->generated_at);
 }
 
-int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out,
-			 struct nsx_err *err NSX_UNUSED)
+int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_buf b = {0};
 

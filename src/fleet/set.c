@@ -12,8 +12,7 @@ enum { MOST_NAMED_BYTES = 256 };
 
 static int cmp_digest(const void *a, const void *b)
 {
-	return nsx_digest_cmp(*(struct nsx_digest *const *)a,
-			      *(struct nsx_digest *const *)b);
+	return nsx_digest_cmp(*(struct nsx_digest *const *)a, *(struct nsx_digest *const *)b);
 }
 
 /* "a.sqlite, b.sqlite"; stops at MOST_NAMED_BYTES.  Ranks of one trace name it once. */
@@ -32,8 +31,7 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice)
 
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 	for (size_t i = 0; i < n; i++)
-		if (kept && v[i]->who == v[kept - 1]->who &&
-		    v[i]->rank == v[kept - 1]->rank) {
+		if (kept && v[i]->who == v[kept - 1]->who && v[i]->rank == v[kept - 1]->rank) {
 			if (twice)
 				add_input(twice, v[i]);
 			nsx_digest_free(v[i]);
@@ -48,7 +46,7 @@ NSX_POINTER_ORDER(cmp_place, struct nsx_digest, UP(host), UP(utc_ns), UP(pid),
 	  UP(device), BY(nsx_digest_cmp));
 
 /* Numbers the ranks of v, in which those without a number come first. */
-static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
+static void set_number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 {
 	size_t nunknown = 0, at, next = 0;
 
@@ -64,19 +62,16 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 			.d = v[i], .number = (int64_t)next++};
 	}
 	if (nunknown && nunknown == n)
-		nsx_fleet_warn(f, "no trace has the number of its rank: ranks "
-			       "are numbered in the order of host, session and "
-			       "process");
+		nsx_fleet_warn(f, "no trace has the number of its rank: ranks are numbered in the "
+			       "order of host, session and process");
 	else if (nunknown)
-		nsx_fleet_warn(f, "%s of %zu without a number in the traces: "
-			       "numbered in the order of host, session and "
-			       "process", nsx_text_n(f->arena, nunknown, "rank",
-						     NULL), n);
+		nsx_fleet_warn(f, "%s of %zu without a number in the traces: numbered in the order "
+			       "of host, session and "
+			       "process", nsx_text_n(f->arena, nunknown, "rank", NULL), n);
 	for (size_t i = nunknown; i < n; i++) {
 		if (i > nunknown && v[i]->rank == v[i - 1]->rank) {
-			nsx_fleet_warn(f, "rank %lld is there more than once, "
-				       "from different captures: %s was used, %s "
-				       "was not", (long long)v[i]->rank,
+			nsx_fleet_warn(f, "rank %lld is there more than once, from different "
+				       "captures: %s was used, %s was not", (long long)v[i]->rank,
 				       nsx_text_name(f->arena, v[i - 1]->input ?: "one"),
 				       nsx_text_name(f->arena, v[i]->input ?: "another"));
 			nsx_digest_free(v[i]);
@@ -88,14 +83,11 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 	}
 }
 
-/* Drops rank numbers of a communicator with fewer ranks than are here: it does not span the
- * job.
- */
+/* Drops rank numbers of a communicator with fewer ranks than are here: it does not span the job. */
 static void doubt_payloads(struct nsx_digest **v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (v[i]->rank_from == NSX_RANK_PAYLOAD &&
-		    v[i]->world < (int64_t)n) {
+		if (v[i]->rank_from == NSX_RANK_PAYLOAD && v[i]->world < (int64_t)n) {
 			v[i]->rank = v[i]->world = -1;
 			v[i]->rank_from = NSX_RANK_ORDER;
 		}
@@ -148,8 +140,7 @@ static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 
 		if (key.hash) {
 			r->host = (uint32_t)((struct nsx_fhost *)bsearch(
-				&key, f->host, f->nhosts, sizeof(key),
-				cmp_host) - f->host);
+				&key, f->host, f->nhosts, sizeof(key), cmp_host) - f->host);
 		} else {
 			rc = nsx_group(&g, (uint64_t)r->d->utc_ns,
 				       r->d->utc_ns < 0 ? i : 0, &k, err);
@@ -188,9 +179,8 @@ static void doubt_hosts(struct nsx_fleet *f)
 	}
 	if (f->expected < 0 && !nsx_fleet_absent(f) && fewer == 1 &&
 	    2 * f->host[which].nranks > most)
-		nsx_fleet_warn(f, "host %u has %u ranks here and the other%s %u: if "
-			       "one is absent, the others may have waited for it",
-			       which, f->host[which].nranks,
+		nsx_fleet_warn(f, "host %u has %u ranks here and the other%s %u: if one is absent, "
+			       "the others may have waited for it", which, f->host[which].nranks,
 			       f->nhosts > 2 ? "s" : "", most);
 }
 
@@ -213,13 +203,11 @@ static void doubt_job(struct nsx_fleet *f)
 			(start_ns > end_ns && (uint64_t)start_ns - (uint64_t)end_ns >
 						      (uint64_t)apart_ns);
 	if (least < f->expected)
-		nsx_fleet_warn(f, "traces say that their job has %lld ranks, others "
-			       "%lld: they may be of two jobs", (long long)least,
-			       (long long)f->expected);
+		nsx_fleet_warn(f, "traces say that their job has %lld ranks, others %lld: they may "
+			       "be of two jobs", (long long)least, (long long)f->expected);
 	else if (f->may_be_two)
-		nsx_fleet_warn(f, "one trace ends %s before another begins: they may be "
-			       "of two jobs", nsx_text_ns(f->arena, (double)start_ns -
-							  (double)end_ns));
+		nsx_fleet_warn(f, "one trace ends %s before another begins: they may be of two "
+			       "jobs", nsx_text_ns(f->arena, (double)start_ns - (double)end_ns));
 }
 
 struct named {
@@ -252,8 +240,7 @@ bool nsx_fleet_is_unrelated(const struct nsx_fleet *f)
 	return !has_common;
 }
 
-int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
-		  struct nsx_err *err)
+int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_fleet *f = nsx_arena_get(a, sizeof(*f));
@@ -275,14 +262,13 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 		nsx_arena_free(a);
 		return err->rc;
 	}
-	number(f, v, n);
+	set_number(f, v, n);
 	nsx_sort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
 	for (uint32_t i = 0; i < f->nranks; i++) {
 		f->expected = NSX_MAX(f->expected, f->rank[i].d->world);
 		if (f->rank[i].d->is_partial)
-			nsx_fleet_warn(f, "the trace of rank %lld lost rows: "
-				       "what it does not show may have happened",
-				       (long long)f->rank[i].number);
+			nsx_fleet_warn(f, "the trace of rank %lld lost rows: what it does not show "
+				       "may have happened", (long long)f->rank[i].number);
 	}
 	f->numbered = highest_number(f);
 	doubt_job(f);
@@ -296,16 +282,13 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 	return 0;
 }
 
-int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
-		       struct nsx_err *err)
+int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m, struct nsx_err *err)
 {
-	int64_t n = nsx_mesh_ranks(m), most = f->nranks ?
-			f->rank[f->nranks - 1].number + 1 : 0;
+	int64_t n = nsx_mesh_ranks(m), most = f->nranks ? f->rank[f->nranks - 1].number + 1 : 0;
 
 	if (n < most || (f->expected >= 0 && n != f->expected))
-		return nsx_fail(err, NSX_E_USAGE, "the mesh has %lld ranks, the "
-				"job %lld: give the size of every axis",
-				(long long)n,
+		return nsx_fail(err, NSX_E_USAGE, "the mesh has %lld ranks, the job %lld: give the "
+				"size of every axis", (long long)n,
 				(long long)NSX_MAX(most, f->expected));
 	f->expected = n;
 	f->mesh = *m;

@@ -26,8 +26,7 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
 
 	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
 		for (uint32_t m = 0; m < f->comm[c].n; m++) {
-			const struct nsx_dchannel *ch = nsx_channel_of(
-				f, &f->comm[c].m[m]);
+			const struct nsx_dchannel *ch = nsx_channel_of(f, &f->comm[c].m[m]);
 
 			for (size_t k = 0; ch->has_times && k < ch->n; k++)
 				sum += (double)nsx_coll_ns(ch, k);
@@ -38,8 +37,7 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
 /* Whether a family consists of sends and receives for which it is unknown who waits for
  * whom. They have no common ends.
  */
-static bool is_of_unknown_pairs(const struct nsx_fleet *f,
-				const struct nsx_family *fam)
+static bool is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_family *fam)
 {
 	return nsx_is_of_unknown_pairs(f, &f->comm[fam->at]);
 }
@@ -78,7 +76,7 @@ static void choose_main(struct nsx_fleet *f)
 			  with : without;
 }
 
-static bool has_unknown_pairs(const struct nsx_fleet *f)
+static bool steps_has_unknown_pairs(const struct nsx_fleet *f)
 {
 	for (uint32_t i = 0; i < f->nfamilies; i++)
 		if (is_of_unknown_pairs(f, &f->family[i]))
@@ -99,11 +97,9 @@ static bool have_iterations(const struct nsx_fleet *f)
 }
 
 /* For each rank: its member of the main family. */
-static const struct nsx_fmember **list_members(struct nsx_fleet *f,
-					       struct nsx_arena *a)
+static const struct nsx_fmember **steps_list_members(struct nsx_fleet *f, struct nsx_arena *a)
 {
-	const struct nsx_fmember **of = nsx_arena_get(a, f->nranks *
-							       sizeof(*of));
+	const struct nsx_fmember **of = nsx_arena_get(a, f->nranks * sizeof(*of));
 	const struct nsx_family *fam = &f->family[f->main];
 
 	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
@@ -138,8 +134,7 @@ static bool has_times(const struct nsx_fleet *f, const struct nsx_fmember **of)
 /* Boundaries ---------------------------------------------------------------------------*/
 
 /* k of the first collective that begins at or after t; SIZE_MAX: none. */
-static size_t first_after(const struct nsx_fleet *f,
-			  const struct nsx_fmember *m, int64_t t)
+static size_t first_after(const struct nsx_fleet *f, const struct nsx_fmember *m, int64_t t)
 {
 	const struct nsx_dchannel *c = nsx_channel_of(f, m);
 	size_t lo = 0, hi = c->n;
@@ -163,16 +158,14 @@ static uint32_t vote(const struct nsx_fleet *f, const struct nsx_fmember **of,
 			continue;
 		voters += d->nsteps > 1;
 		for (size_t i = 0; i < d->nsteps; i++)
-			if (at[r][i] < length &&
-			    (!i || at[r][i] != at[r][i - 1]))
+			if (at[r][i] < length && (!i || at[r][i] != at[r][i - 1]))
 				votes[at[r][i]]++;
 	}
 	return voters;
 }
 
 /* The least period of the operations of the longest member; 0: none. */
-static size_t period_of(const struct nsx_fleet *f,
-			const struct nsx_fmember **of)
+static size_t period_of(const struct nsx_fleet *f, const struct nsx_fmember **of)
 {
 	const struct nsx_dchannel *c = NULL;
 
@@ -190,10 +183,9 @@ static size_t period_of(const struct nsx_fleet *f,
 	return 0;
 }
 
-static int add_step(struct nsx_fleet *f, size_t first, struct nsx_err *err)
+static int steps_add_step(struct nsx_fleet *f, size_t first, struct nsx_err *err)
 {
-	struct nsx_fstep *v = nsx_one_more(f->arena, f->step, f->nsteps,
-					   sizeof(*v), "steps", err);
+	struct nsx_fstep *v = nsx_one_more(f->arena, f->step, f->nsteps, sizeof(*v), "steps", err);
 
 	if (!v)
 		return err->rc;
@@ -225,8 +217,7 @@ static size_t count_places(const struct nsx_fleet *f,
 
 /* Begins a step at every k on which more than half of the ranks with steps agree. */
 static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
-		      size_t *const *at, struct nsx_arena *a,
-		      struct nsx_err *err)
+		      size_t *const *at, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t length = count_places(f, of, at);
 	uint32_t *votes, voters;
@@ -237,14 +228,14 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 	voters = vote(f, of, at, votes, length);
 	for (size_t k = 0; voters && k < length && !rc; k++)
 		if (votes[k] * 2 > voters)
-			rc = add_step(f, k, err);
+			rc = steps_add_step(f, k, err);
 	if (!rc && f->nsteps < 3 && !f->by_totals) {
 		size_t period = period_of(f, of);
 
 		f->nsteps = 0;
 		f->steps_are_colls = true;
 		for (size_t k = 0; period && k < length && !rc; k += period)
-			rc = add_step(f, k, err);
+			rc = steps_add_step(f, k, err);
 	}
 	/* The last step has no known end. */
 	f->nsteps -= f->nsteps > 0;
@@ -253,8 +244,7 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 
 /* Times ----------------------------------------------------------------------------------*/
 
-static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m,
-		      size_t k)
+static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
 {
 	const struct nsx_dchannel *c = nsx_channel_of(f, m);
 	size_t i = nsx_timed_at(m, c, k);
@@ -279,8 +269,7 @@ static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
 {
 	size_t n = f->nsteps + 1;
 
-	if (!nsx_new_array(f->bound_ns, f->arena, n * f->nranks,
-			   "steps of ranks", err))
+	if (!nsx_new_array(f->bound_ns, f->arena, n * f->nranks, "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (size_t s = 0; s < n; s++) {
@@ -305,8 +294,7 @@ static bool has_step(const struct nsx_fleet *f, uint32_t r, size_t s)
 /* Median length of a step over the ranks that have it whole, and the number of these ranks.
  * scratch: room for all ranks.
  */
-static double median_wall(const struct nsx_fleet *f, size_t s, double *scratch,
-			  size_t *ret_n)
+static double median_wall(const struct nsx_fleet *f, size_t s, double *scratch, size_t *ret_n)
 {
 	*ret_n = 0;
 	for (uint32_t r = 0; r < f->nranks; r++)
@@ -324,8 +312,7 @@ static void keep_steps(struct nsx_fleet *f, size_t first, size_t end)
 	size_t n = f->nsteps + 1, kept = end - first;
 
 	for (uint32_t r = 0; r < f->nranks && kept; r++)
-		memmove(f->bound_ns + r * (kept + 1),
-			f->bound_ns + r * n + first, (kept + 1) * 8);
+		memmove(f->bound_ns + r * (kept + 1), f->bound_ns + r * n + first, (kept + 1) * 8);
 	if (kept)
 		memmove(f->step, f->step + first, kept * sizeof(*f->step));
 	f->nsteps = kept;
@@ -368,16 +355,14 @@ static void drop_long(struct nsx_fleet *f, double *wall)
 		end--;
 	ndropped = first + f->nsteps - end;
 	if (ndropped)
-		nsx_fleet_warn(f, "%zu step%s at the beginning or the end took "
-			       "more than three times the median: not judged",
-			       ndropped, ndropped == 1 ? "" : "s");
+		nsx_fleet_warn(f, "%zu step%s at the beginning or the end took more than three "
+			       "times the median: not judged", ndropped, ndropped == 1 ? "" : "s");
 	keep_steps(f, first, end);
 }
 
 static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 {
-	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall),
-				     "steps", err);
+	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall), "steps", err);
 
 	if (!wall)
 		return err->rc;
@@ -392,8 +377,7 @@ static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 /* Lists when collectives of a rank are exposed. Time counts once when several streams
  * communicate, as with the receives of a pipeline.
  */
-static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret,
-			struct nsx_err *err)
+static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret, struct nsx_err *err)
 {
 	size_t n = 0;
 
@@ -417,8 +401,7 @@ static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret,
 }
 
 /* Subtracts exposed communication from the steps' time. */
-static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
-			     const struct nsx_spans *exposed)
+static void subtract_exposed(const struct nsx_fleet *f, uint32_t r, const struct nsx_spans *exposed)
 {
 	const int64_t *b = nsx_bounds_of(f, r, 0);
 	size_t s = 0;
@@ -426,8 +409,7 @@ static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
 	for (size_t i = 0; i < exposed->n; i++) {
 		const struct nsx_span x = exposed->v[i];
 
-		while (s < f->nsteps && (b[s + 1] == INT64_MIN ||
-					 b[s + 1] <= x.start_ns))
+		while (s < f->nsteps && (b[s + 1] == INT64_MIN || b[s + 1] <= x.start_ns))
 			s++;
 		for (size_t k = s; k < f->nsteps; k++) {
 			double *own = &f->own_ns[k * f->nranks + r];
@@ -447,11 +429,9 @@ static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
  */
 static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 {
-	bool by_iteration = f->by_totals ||
-			    (have_iterations(f) && has_unknown_pairs(f));
+	bool by_iteration = f->by_totals || (have_iterations(f) && steps_has_unknown_pairs(f));
 
-	if (!nsx_new_array(f->own_ns, f->arena, f->nsteps * f->nranks,
-			   "steps of ranks", err))
+	if (!nsx_new_array(f->own_ns, f->arena, f->nsteps * f->nranks, "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		struct nsx_spans exposed;
@@ -477,11 +457,9 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 }
 
 /* Assigns iterations to steps: the one that begins at the step's first collective or near it. */
-static int find_parts(struct nsx_fleet *f, size_t *const *at,
-		      struct nsx_err *err)
+static int steps_find_parts(struct nsx_fleet *f, size_t *const *at, struct nsx_err *err)
 {
-	if (!nsx_new_array(f->part, f->arena, f->nsteps * f->nranks,
-			   "steps of ranks", err))
+	if (!nsx_new_array(f->part, f->arena, f->nsteps * f->nranks, "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		struct nsx_digest *d = f->rank[r].d;
@@ -495,13 +473,10 @@ static int find_parts(struct nsx_fleet *f, size_t *const *at,
 			if (!f->nsteps)
 				break;
 			slack = (f->step[s].end - f->step[s].first) / 4;
-			if (k >= f->step[s].first &&
-			    k <= f->step[s].first + slack)
+			if (k >= f->step[s].first && k <= f->step[s].first + slack)
 				f->part[s * f->nranks + r] = &d->steps[i];
-			else if (s + 1 < f->nsteps &&
-				 k + slack >= f->step[s + 1].first)
-				f->part[(s + 1) * f->nranks + r] =
-					&d->steps[i];
+			else if (s + 1 < f->nsteps && k + slack >= f->step[s + 1].first)
+				f->part[(s + 1) * f->nranks + r] = &d->steps[i];
 		}
 	}
 	return 0;
@@ -519,8 +494,7 @@ static int64_t shift_by_clock(const struct nsx_fleet *f, uint32_t a, uint32_t b)
 	if (x->utc_ns < 0 || y->utc_ns < 0 || !x->nsteps || !y->nsteps)
 		return 0;
 	at = nsx_common_ns(f, b, y->steps[i].start_ns);
-	NSX_BISECT(lo, hi, mid,
-		   nsx_common_ns(f, a, x->steps[mid].start_ns) < at);
+	NSX_BISECT(lo, hi, mid, nsx_common_ns(f, a, x->steps[mid].start_ns) < at);
 	if (lo && (lo == x->nsteps ||
 		   at - nsx_common_ns(f, a, x->steps[lo - 1].start_ns) <
 			   nsx_common_ns(f, a, x->steps[lo].start_ns) - at))
@@ -531,8 +505,7 @@ static int64_t shift_by_clock(const struct nsx_fleet *f, uint32_t a, uint32_t b)
 /* Aligns iterations by the clocks, as there are no common ends; errors up to half an
  * iteration do no harm. From here on k counts iterations.
  */
-static void place_by_clock(const struct nsx_fleet *f,
-			   const struct nsx_fmember **of, size_t **at)
+static void place_by_clock(const struct nsx_fleet *f, const struct nsx_fmember **of, size_t **at)
 {
 	uint32_t first = NSX_NONE;
 	int64_t least = 0;
@@ -555,8 +528,7 @@ static void place_by_clock(const struct nsx_fleet *f,
  * iteration's count of earlier collectives gives it.
  */
 static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
-			    size_t **at, struct nsx_arena *a,
-			    struct nsx_err *err)
+			    size_t **at, struct nsx_arena *a, struct nsx_err *err)
 {
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		const struct nsx_digest *d = f->rank[r].d;
@@ -568,8 +540,7 @@ static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
 		for (size_t i = 0; i < d->nsteps; i++)
 			at[r][i] = nsx_channel_of(f, of[r])->has_times ?
 				first_after(f, of[r], d->steps[i].start_ns) :
-				(size_t)(d->steps[i].colls +
-					 of[r]->piece[0].shift);
+				(size_t)(d->steps[i].colls + of[r]->piece[0].shift);
 	}
 	if (f->by_totals)
 		place_by_clock(f, of, at);
@@ -601,8 +572,7 @@ static void add_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
 	if (!n)
 		return;
 	f->rank[c->m[last].rank].came_last++;
-	f->rank[c->m[last].rank].induced_ns += nsx_quantile(scratch, n, 0.5) -
-					       (double)ns[last];
+	f->rank[c->m[last].rank].induced_ns += nsx_quantile(scratch, n, 0.5) - (double)ns[last];
 }
 
 /* Leaves out a communicator's first collective, where captures begin at different times,
@@ -616,14 +586,12 @@ static int find_waits(struct nsx_fleet *f, struct nsx_err *err)
 	for (uint32_t i = 0; ns && i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
 
-		for (size_t k = c->first + !c->is_of_one;
-		     k < c->end && c->n > 1; k += n) {
+		for (size_t k = c->first + !c->is_of_one; k < c->end && c->n > 1; k += n) {
 			n = NSX_MIN(c->end - k, NSX_LENGTHS);
 			nsx_lengths_of(f, c, k, n, ns);
 			for (size_t j = 0; j < n; j++)
 				if (nsx_holds_all(f, c, k + j))
-					add_waits(f, c, ns + j * c->n,
-						  ns + room - f->nranks);
+					add_waits(f, c, ns + j * c->n, ns + room - f->nranks);
 		}
 	}
 	free(ns);
@@ -640,7 +608,7 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 
 	choose_main(f);
 	if (!rc && f->main != NSX_NONE) {
-		of = list_members(f, a);
+		of = steps_list_members(f, a);
 		is_timed = has_times(f, of);
 		f->by_totals = !is_timed ||
 			       (have_iterations(f) &&
@@ -650,15 +618,13 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 		rc = place_iterations(f, of, at, a, err) ||
 		     find_steps(f, of, at, a, err) ||
 		     find_bounds(f, of, at, err) || drop_edges(f, err) ||
-		     find_parts(f, at, err) || find_own(f, err) ? err->rc : 0;
+		     steps_find_parts(f, at, err) || find_own(f, err) ? err->rc : 0;
 	}
 	if (f->by_totals && f->nsteps)
-		nsx_fleet_warn(f, "%s: own time is that of whole iterations "
-			       "without exposed communication, and what can be "
-			       "won is a bound", is_timed ?
+		nsx_fleet_warn(f, "%s: own time is that of whole iterations without exposed "
+			       "communication, and what can be won is a bound", is_timed ?
 			       "who sends to whom is not known" :
-			       "no times of collectives are in these digests "
-			       "(--detail steps)");
+			       "no times of collectives are in these digests (--detail steps)");
 	nsx_arena_free(a);
 	return rc;
 }

@@ -44,8 +44,7 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 /* Ranks ----------------------------------------------------------------------------*/
 
 /* Fills means over the fleet's steps that the rank has; null if it has none. */
-static void fill_means(const struct nsx_fleet *f, uint32_t rank,
-		       struct nsx_cell *row)
+static void fill_means(const struct nsx_fleet *f, uint32_t rank, struct nsx_cell *row)
 {
 	double n = 0, kernels = 0, kernel_ms = 0, idle_ms = 0;
 
@@ -76,8 +75,7 @@ static void fill_ranks(struct nsx_freport *r, struct nsx_table *t)
 		row[R_RANK] = nsx_int(x->number);
 		row[R_HOST] = nsx_int(x->host);
 		if (f->mesh.n)
-			row[R_MESH] = nsx_string(nsx_mesh_place(
-				&f->mesh, x->number, r->arena));
+			row[R_MESH] = nsx_string(nsx_mesh_place(&f->mesh, x->number, r->arena));
 		row[R_FROM] = nsx_string(nsx_rank_from_names[d->rank_from]);
 		row[R_GPU] = nsx_string(*d->gpu_model ? d->gpu_model : NULL);
 		row[R_STEPS] = nsx_int(x->nsteps);
@@ -94,11 +92,9 @@ static void fill_ranks(struct nsx_freport *r, struct nsx_table *t)
 			row[R_WAITED] = nsx_ms(x->waited_ns);
 		}
 		if (d->launches)
-			row[R_LAUNCH] = nsx_us((double)d->launch_ns /
-					       (double)d->launches);
+			row[R_LAUNCH] = nsx_us((double)d->launch_ns / (double)d->launches);
 		if (d->copy_ns)
-			row[R_GBPS] = nsx_real((double)d->copied_bytes /
-					       (double)d->copy_ns);
+			row[R_GBPS] = nsx_real((double)d->copied_bytes / (double)d->copy_ns);
 		if (d->peak_bytes >= 0)
 			row[R_PEAK] = nsx_int(d->peak_bytes);
 	}
@@ -119,13 +115,11 @@ static int64_t stage_of(const struct nsx_fleet *f, uint32_t rank)
 {
 	for (unsigned i = 0; i < f->mesh.n; i++)
 		if (!strcmp(f->mesh.axis[i].name, "pp"))
-			return nsx_mesh_at(&f->mesh.axis[i],
-					   f->rank[rank].number);
+			return nsx_mesh_at(&f->mesh.axis[i], f->rank[rank].number);
 	return 0;
 }
 
-static double metric_of(const struct nsx_freport *r, uint32_t rank,
-			unsigned metric)
+static double metric_of(const struct nsx_freport *r, uint32_t rank, unsigned metric)
 {
 	const struct nsx_table *t = &r->t[NSX_FT_RANKS];
 
@@ -137,8 +131,7 @@ static double metric_of(const struct nsx_freport *r, uint32_t rank,
  * deviations and 3 %. False: too few values to compare.
  */
 static bool find_outliers(const struct nsx_freport *r, unsigned metric,
-			  struct staged *v, size_t n, double *scratch,
-			  double *ret_median)
+			  struct staged *v, size_t n, double *scratch, double *ret_median)
 {
 	double mad, median;
 	size_t there = 0;
@@ -156,8 +149,7 @@ static bool find_outliers(const struct nsx_freport *r, unsigned metric,
 	for (size_t i = 0; i < n; i++) {
 		double over = v[i].z - median;
 
-		v[i].z = fabs(over) >= NSX_MAX(5 * mad, 0.03 * fabs(median)) ?
-				 over / mad : 0;
+		v[i].z = fabs(over) >= NSX_MAX(5 * mad, 0.03 * fabs(median)) ? over / mad : 0;
 	}
 	return true;
 }
@@ -187,9 +179,9 @@ static void add_outlier(const struct nsx_freport *r, const struct staged *v,
 /* Adds outliers; ranks of a host become one row when all of them differ the same way.
  * scratch, listed: room for the stage.
  */
-static void add_outliers(const struct nsx_freport *r, unsigned metric,
-			 struct staged *v, size_t n, double *scratch,
-			 size_t *listed, struct nsx_table *t)
+static void tables_add_outliers(const struct nsx_freport *r, unsigned metric,
+				struct staged *v, size_t n, double *scratch,
+				size_t *listed, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 	double median;
@@ -202,8 +194,7 @@ static void add_outliers(const struct nsx_freport *r, unsigned metric,
 		if (v[i].z == 0)
 			continue;
 		for (size_t k = 0; k < n; k++)
-			if (f->rank[v[k].rank].host == host &&
-			    v[i].z * v[k].z > 0)
+			if (f->rank[v[k].rank].host == host && v[i].z * v[k].z > 0)
 				listed[like++] = k;
 		if (like < 2 || like < f->host[host].nranks || f->nhosts < 2) {
 			listed[0] = i;
@@ -228,8 +219,7 @@ static void fill_outliers(struct nsx_freport *r, struct nsx_table *t)
 	nsx_sort(v, n, sizeof(*v), cmp_staged);
 	for (size_t m = 0; m < ARRAY_LEN(metrics); m++)
 		NSX_EACH_RUN(i, next, n, v[next].stage == v[i].stage)
-			add_outliers(r, metrics[m], v + i, next - i, scratch,
-				     listed, t);
+			tables_add_outliers(r, metrics[m], v + i, next - i, scratch, listed, t);
 }
 
 /* Collectives ------------------------------------------------------------------------*/
@@ -240,8 +230,7 @@ struct op_sum { /* sums for one operation of one communicator */
 	int64_t n, transfer_ns, wait_ns, all_ns, *last;
 };
 
-static void add_collective(const struct nsx_fcomm *c, const int64_t *ns,
-			   struct op_sum *sum)
+static void tables_add_collective(const struct nsx_fcomm *c, const int64_t *ns, struct op_sum *sum)
 {
 	int64_t least = INT64_MAX, all = 0, n = 0;
 	uint32_t last = 0;
@@ -271,8 +260,7 @@ static double precision_ns(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 	double eps_ns = 30000;
 
 	for (uint32_t m = 0; m < c->n; m++)
-		eps_ns = NSX_MAX(eps_ns, 3 * f->clock[f->rank[c->m[m].rank].clock]
-						       .residual_ns);
+		eps_ns = NSX_MAX(eps_ns, 3 * f->clock[f->rank[c->m[m].rank].clock] .residual_ns);
 	return eps_ns;
 }
 
@@ -303,8 +291,8 @@ static int64_t count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 	return n;
 }
 
-static void add_op(struct nsx_freport *r, uint32_t comm,
-		   const struct op_sum *s, struct nsx_table *t)
+static void tables_add_op(struct nsx_freport *r, uint32_t comm,
+			  const struct op_sum *s, struct nsx_table *t)
 {
 	const struct nsx_fcomm *c = &r->f->comm[comm];
 	struct nsx_cell *row = nsx_add_row(t);
@@ -314,8 +302,7 @@ static void add_op(struct nsx_freport *r, uint32_t comm,
 		if (s->last[m] > s->last[last])
 			last = m;
 	row[C_COMM] = nsx_int(comm);
-	row[C_KIND] = nsx_string(r->f->family[c->family].is_mpi ? "mpi" :
-								  "nccl");
+	row[C_KIND] = nsx_string(r->f->family[c->family].is_mpi ? "mpi" : "nccl");
 	row[C_OP] = nsx_string(s->op->name);
 	if (s->op->bytes >= 0)
 		row[C_BYTES] = nsx_int(s->op->bytes);
@@ -326,8 +313,7 @@ static void add_op(struct nsx_freport *r, uint32_t comm,
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
 	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
 	row[C_SHARE] = nsx_pct((double)s->wait_ns, (double)s->all_ns);
-	row[C_CLASS] = nsx_string(class_of(s, precision_ns(r->f, c),
-					nsx_may_lack(r->f, c)));
+	row[C_CLASS] = nsx_string(class_of(s, precision_ns(r->f, c), nsx_may_lack(r->f, c)));
 	if (!s->tells)
 		return;
 	row[C_LAST] = nsx_int(r->f->rank[c->m[last].rank].number);
@@ -338,8 +324,7 @@ static void add_op(struct nsx_freport *r, uint32_t comm,
 enum { LEAST_BYTES = 64 << 10 };
 
 /* Compares each transfer with the best of the communicators that do the same. */
-static int compare_links(struct nsx_freport *r, struct nsx_table *t,
-			 struct nsx_err *err)
+static int compare_links(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
 {
 	struct nsx_groups g = {0};
 	double *best = NULL;
@@ -387,8 +372,7 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 		size_t i = 0, at = (k - first) % NSX_LENGTHS;
 
 		if (!at)
-			nsx_lengths_of(f, c, k, NSX_MIN(c->end - k, NSX_LENGTHS),
-				       ns);
+			nsx_lengths_of(f, c, k, NSX_MIN(c->end - k, NSX_LENGTHS), ns);
 
 		while (op && i < n && (sum[i].op->name != op->name ||
 				       sum[i].op->bytes != op->bytes))
@@ -399,18 +383,17 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 			sum[n++] = (struct op_sum){
 				.op = op, .tells = nsx_holds_all(f, c, k),
 				.last = nsx_arena_get(a, c->n * sizeof(int64_t))};
-		add_collective(c, ns + at * c->n, &sum[i]);
+		tables_add_collective(c, ns + at * c->n, &sum[i]);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (sum[i].n)
-			add_op(r, comm, &sum[i], t);
+			tables_add_op(r, comm, &sum[i], t);
 	nsx_arena_free(a);
 }
 
 /* Other tables -----------------------------------------------------------------------*/
 
-static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
-			 struct nsx_err *err)
+static int fill_frontier(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
 {
 	struct nsx_frontier x = {NULL, 0, 0};
 	int rc = nsx_fleet_frontier(r->f, &x, err);
@@ -424,8 +407,7 @@ static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
 		row[F_RANK] = nsx_int(r->f->rank[s->rank].number);
 		row[F_TIMES] = nsx_int(s->times);
 		row[F_TOTAL] = nsx_int(s->work_ns + s->transfer_ns +
-				       s->compute_ns + s->copy_ns + s->idle_ns +
-				       s->other_ns);
+				       s->compute_ns + s->copy_ns + s->idle_ns + s->other_ns);
 		row[F_WORK] = nsx_int(s->work_ns);
 		row[F_COMPUTE] = nsx_int(s->compute_ns);
 		row[F_COPY] = nsx_int(s->copy_ns);
@@ -489,12 +471,11 @@ static void fill_steps(struct nsx_freport *r, struct nsx_table *t)
 			continue;
 		nsx_median_of(v, n); /* sorts; the slowest rank is last */
 		row[S_LAST] = nsx_int(f->rank[most].number);
-		row[S_EXCESS] = nsx_real((own[most] - nsx_median_of(v, n - 1)) /
-					 1e6);
+		row[S_EXCESS] = nsx_real((own[most] - nsx_median_of(v, n - 1)) / 1e6);
 	}
 }
 
-static void fill_findings(struct nsx_freport *r, struct nsx_table *t)
+static void fleet_tables_fill_findings(struct nsx_freport *r, struct nsx_table *t)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct nsx_ffinding *x = &r->v[i];
@@ -502,16 +483,13 @@ static void fill_findings(struct nsx_freport *r, struct nsx_table *t)
 
 		row[N_RANK] = nsx_int((int64_t)i + 1);
 		row[N_SEVERITY] = nsx_string(nsx_severity_names[x->severity]);
-		row[N_CATEGORY] = nsx_string(
-			nsx_category_names[nsx_ffinding_defs[x->id].category]);
+		row[N_CATEGORY] = nsx_string(nsx_category_names[nsx_ffinding_defs[x->id].category]);
 		row[N_TITLE] = nsx_string(x->title);
 		if (x->price) {
-			row[N_HEADROOM] = nsx_real(x->headroom_ns / 1e6 *
-						   (double)r->f->nsteps);
+			row[N_HEADROOM] = nsx_real(x->headroom_ns / 1e6 * (double)r->f->nsteps);
 			row[N_PER_STEP] = nsx_real(x->headroom_ns / 1e6);
 		}
-		row[N_CONFIDENCE] = nsx_string(
-			nsx_confidence_names[x->confidence]);
+		row[N_CONFIDENCE] = nsx_string(nsx_confidence_names[x->confidence]);
 	}
 }
 
@@ -525,10 +503,8 @@ NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
 
 /* Adds a row for each name; frees v. */
 static void add_by_name(struct nsx_freport *r, struct named *v, size_t n,
-			void (*add)(struct nsx_freport *r,
-				    const struct named *v, size_t n,
-				    struct nsx_table *t),
-			struct nsx_table *t)
+			void (*add)(struct nsx_freport *r, const struct named *v, size_t n,
+				    struct nsx_table *t), struct nsx_table *t)
 {
 	nsx_sort(v, n, sizeof(*v), cmp_named);
 	NSX_EACH_RUN(i, next, n, !strcmp(v[next].name, v[i].name))
@@ -536,8 +512,7 @@ static void add_by_name(struct nsx_freport *r, struct named *v, size_t n,
 	free(v);
 }
 
-static const char *ranks_of(const struct nsx_freport *r, const struct named *v,
-			    size_t n)
+static const char *ranks_of(const struct nsx_freport *r, const struct named *v, size_t n)
 {
 	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
 
@@ -547,8 +522,7 @@ static const char *ranks_of(const struct nsx_freport *r, const struct named *v,
 }
 
 /* Adds a finding that n ranks share. */
-static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
-		       struct nsx_table *t)
+static void add_shared(struct nsx_freport *r, const struct named *v, size_t n, struct nsx_table *t)
 {
 	double *pct = nsx_arena_get(r->arena, n * sizeof(*pct)), sum = 0;
 	struct nsx_cell *row = nsx_add_row(t);
@@ -583,8 +557,7 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 }
 
 /* Lists findings from the reports of single ranks, dearest in total first. */
-static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
-		       struct nsx_err *err)
+static int fill_shared(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
 {
 	struct named *v = NULL;
 	size_t n = 0, cap = 0;
@@ -604,8 +577,8 @@ static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 }
 
 /* Adds a kernel family of n ranks. A damaged sketch counts as empty. */
-static void add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
-		       struct nsx_table *t)
+static void tables_add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
+			      struct nsx_table *t)
 {
 	double *mean = nsx_arena_get(r->arena, n * sizeof(*mean)), most = 0;
 	struct nsx_sketch s = {{0}};
@@ -636,8 +609,8 @@ static void add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
 		row[Y_RATIO] = nsx_real(most / nsx_median_of(mean, n));
 }
 
-static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
-			struct nsx_err *err)
+static int fleet_tables_fill_kernels(struct nsx_freport *r, struct nsx_table *t,
+				     struct nsx_err *err)
 {
 	struct named *v = NULL;
 	size_t n = 0, cap = 0;
@@ -651,7 +624,7 @@ static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
 				      (struct named){d->families[k].name,
 						     &d->families[k], i});
 	}
-	add_by_name(r, v, n, add_kernel, t);
+	add_by_name(r, v, n, tables_add_kernel, t);
 	nsx_table_sort(t, NSX_DESC(Y_TOTAL), Y_NAME);
 	return rc;
 }
@@ -685,8 +658,7 @@ static void sum_channel(const struct nsx_dchannel *c, struct nsx_window judged,
 	for (size_t i = 0; i < c->n; i++) {
 		struct op_time *x = &by_op[c->code[i]];
 		int64_t start_ns = nsx_coll_start(c, i), ns = nsx_coll_ns(c, i);
-		int64_t in_steps_ns = nsx_sub_sat(
-			NSX_MIN(nsx_add_sat(start_ns, ns), judged.end_ns),
+		int64_t in_steps_ns = nsx_sub_sat(NSX_MIN(nsx_add_sat(start_ns, ns), judged.end_ns),
 			NSX_MAX(start_ns, judged.start_ns));
 
 		x->calls++;
@@ -696,8 +668,8 @@ static void sum_channel(const struct nsx_dchannel *c, struct nsx_window judged,
 }
 
 /* Adds the row of an operation of n channels. */
-static void add_spread(struct nsx_freport *r, const struct named *v, size_t n,
-		       struct nsx_table *t)
+static void tables_add_spread(struct nsx_freport *r, const struct named *v, size_t n,
+			      struct nsx_table *t)
 {
 	struct op_time least = {0}, most = {0};
 	struct nsx_cell *row;
@@ -733,8 +705,7 @@ static void add_spread(struct nsx_freport *r, const struct named *v, size_t n,
 }
 
 /* Counts all calls, including those of start-up and those without a known counterpart. */
-static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
-			  struct nsx_err *err)
+static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = r->f;
 	struct nsx_arena *a = nsx_arena_new();
@@ -744,10 +715,8 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 
 	for (uint32_t i = 0; i < f->nranks; i++)
 		for (size_t k = 0; k < f->rank[i].d->nchannels; k++) {
-			const struct nsx_dchannel *c =
-				&f->rank[i].d->channels[k];
-			struct op_time *by_op = nsx_arena_get(
-				a, c->nops * sizeof(*by_op));
+			const struct nsx_dchannel *c = &f->rank[i].d->channels[k];
+			struct op_time *by_op = nsx_arena_get(a, c->nops * sizeof(*by_op));
 
 			if (!c->has_times || nsx_is_of_messages(c))
 				continue;
@@ -757,7 +726,7 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 					      (struct named){c->ops[o].name,
 							     &by_op[o], i});
 		}
-	add_by_name(r, v, n, add_spread, t);
+	add_by_name(r, v, n, tables_add_spread, t);
 	nsx_arena_free(a);
 	nsx_table_sort(t, NSX_DESC(M_DIFFERENCE), NSX_DESC(M_MOST), M_OP);
 	return rc;
@@ -780,11 +749,11 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	fill_outliers(r, &t[NSX_FT_OUTLIERS]);
 	fill_clocks(r, &t[NSX_FT_CLOCK]);
 	fill_steps(r, &t[NSX_FT_STEPS]);
-	fill_findings(r, &t[NSX_FT_FINDINGS]);
+	fleet_tables_fill_findings(r, &t[NSX_FT_FINDINGS]);
 	rc = fill_imbalance(r, &t[NSX_FT_IMBALANCE], err) ||
 	     fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
 	     fill_shared(r, &t[NSX_FT_SHARED], err) ||
-	     fill_kernels(r, &t[NSX_FT_KERNELS], err) ? err->rc : 0;
+	     fleet_tables_fill_kernels(r, &t[NSX_FT_KERNELS], err) ? err->rc : 0;
 	for (unsigned i = 0; i < NSX_NFTABLES && !rc; i++)
 		rc = nsx_table_whole(&t[i], err);
 	return rc;

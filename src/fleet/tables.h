@@ -4,49 +4,46 @@
 
 #include "report/table.h"
 
-#define RANK_COLUMNS(X)                                                       \
-	X(R_RANK, "rank", I64, "number in the job")                           \
-	X(R_HOST, "host", I64, "host, numbered by hash")                      \
-	X(R_MESH, "mesh", STR, "where it lies on the axes of --mesh")         \
-	X(R_FROM, "rank_from", STR, "how the number is known")                \
-	X(R_GPU, "gpu_model", STR, "model of its GPU")                        \
-	X(R_STEPS, "steps", I64, "of the fleet's steps, that it took part in") \
-	X(R_OWN, "own_ms", F64, "of a step, not waiting for others")          \
-	X(R_EXCESS, "excess_ms", F64, "of it, over the other ranks' median")   \
-	X(R_EXCESS_PCT, "excess_pct", F64, "the same of a step",              \
-	  .title = "of a step")                                               \
-	X(R_COLLS, "collectives", I64, "matched with other ranks")            \
-	X(R_LAST, "came_last", I64, "of them, to which it came last")         \
-	X(R_INDUCED, "induced_ms", F64, "by that, before the median arrival") \
-	X(R_WAITED, "waited_ms", F64, "for whoever came last")                \
-	X(R_KERNELS, "kernels_per_step", F64, "that do not communicate")      \
-	X(R_KERNEL_MS, "kernel_ms_per_step", F64, "sum of their lengths")     \
-	X(R_IDLE, "idle_ms_per_step", F64, "no GPU work at all")              \
-	X(R_LAUNCH, "launch_us", F64, "mean of a launch call")                \
-	X(R_GBPS, "copy_gbps", F64, "bytes copied in the time of copies")     \
+#define RANK_COLUMNS(X)                                                                            \
+	X(R_RANK, "rank", I64, "number in the job")                                                \
+	X(R_HOST, "host", I64, "host, numbered by hash")                                           \
+	X(R_MESH, "mesh", STR, "where it lies on the axes of --mesh")                              \
+	X(R_FROM, "rank_from", STR, "how the number is known")                                     \
+	X(R_GPU, "gpu_model", STR, "model of its GPU")                                             \
+	X(R_STEPS, "steps", I64, "of the fleet's steps, that it took part in")                     \
+	X(R_OWN, "own_ms", F64, "of a step, not waiting for others")                               \
+	X(R_EXCESS, "excess_ms", F64, "of it, over the other ranks' median")                       \
+	X(R_EXCESS_PCT, "excess_pct", F64, "the same of a step", .title = "of a step")             \
+	X(R_COLLS, "collectives", I64, "matched with other ranks")                                 \
+	X(R_LAST, "came_last", I64, "of them, to which it came last")                              \
+	X(R_INDUCED, "induced_ms", F64, "by that, before the median arrival")                      \
+	X(R_WAITED, "waited_ms", F64, "for whoever came last")                                     \
+	X(R_KERNELS, "kernels_per_step", F64, "that do not communicate")                           \
+	X(R_KERNEL_MS, "kernel_ms_per_step", F64, "sum of their lengths")                          \
+	X(R_IDLE, "idle_ms_per_step", F64, "no GPU work at all")                                   \
+	X(R_LAUNCH, "launch_us", F64, "mean of a launch call")                                     \
+	X(R_GBPS, "copy_gbps", F64, "bytes copied in the time of copies")                          \
 	X(R_PEAK, "peak_bytes", I64, "most GPU memory in use")
 NSX_COLUMN_IDS(RANK_COLUMNS);
-#define COLL_COLUMNS(X)                                                       \
-	X(C_COMM, "communicator", I64, "numbered as found")                   \
-	X(C_KIND, "kind", STR, "nccl or mpi")                                 \
-	X(C_OP, "op_name", STR, "operation", .title = "operation")            \
-	X(C_BYTES, "bytes", I64, "size, where payloads say it")               \
-	X(C_AXIS, "axis", STR, "of --mesh, or as it looks, that they lie along") \
-	X(C_RANKS, "ranks", STR, "that take part")                            \
-	X(C_HOSTS, "n_hosts", I64, "that these are on: of several the links between them count", \
-	  .title = "hosts")                                                   \
-	X(C_COUNT, "count", I64, "matched collectives", .adds = true)         \
-	X(C_TRANSFER, "transfer_us", F64, "mean of the least length")         \
-	X(C_BEST, "best_transfer_us", F64, "the least of the communicators that do the same", \
-	  .title = "best seen")                                               \
-	X(C_GBPS, "gbps", F64, "size over transfer; not where latency rules it", \
-	  .title = "GB/s")                                                    \
-	X(C_WAIT, "wait_us", F64, "mean wait of a rank")                      \
-	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them",             \
-	  .title = "share waited")                                            \
-	X(C_CLASS, "class", STR, "transfer (or waiting for a rank that is "   \
-	  "absent), arrival, mixed or inconclusive")                          \
-	X(C_LAST, "late_rank", I64, "that came last most often")              \
+#define COLL_COLUMNS(X)                                                                            \
+	X(C_COMM, "communicator", I64, "numbered as found")                                        \
+	X(C_KIND, "kind", STR, "nccl or mpi")                                                      \
+	X(C_OP, "op_name", STR, "operation", .title = "operation")                                 \
+	X(C_BYTES, "bytes", I64, "size, where payloads say it")                                    \
+	X(C_AXIS, "axis", STR, "of --mesh, or as it looks, that they lie along")                   \
+	X(C_RANKS, "ranks", STR, "that take part")                                                 \
+	X(C_HOSTS, "n_hosts", I64,                                                                 \
+	  "that these are on: of several the links between them count", .title = "hosts")          \
+	X(C_COUNT, "count", I64, "matched collectives", .adds = true)                              \
+	X(C_TRANSFER, "transfer_us", F64, "mean of the least length")                              \
+	X(C_BEST, "best_transfer_us", F64,                                                         \
+	  "the least of the communicators that do the same", .title = "best seen")                 \
+	X(C_GBPS, "gbps", F64, "size over transfer; not where latency rules it", .title = "GB/s")  \
+	X(C_WAIT, "wait_us", F64, "mean wait of a rank")                                           \
+	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them", .title = "share waited")         \
+	X(C_CLASS, "class", STR,                                                                   \
+	  "transfer (or waiting for a rank that is absent), arrival, mixed or inconclusive")       \
+	X(C_LAST, "late_rank", I64, "that came last most often")                                   \
 	X(C_TIMES, "late_times", I64, "how often")
 NSX_COLUMN_IDS(COLL_COLUMNS);
 #define SPREAD_COLUMNS(X)                                                     \
@@ -73,17 +70,15 @@ NSX_COLUMN_IDS(SPREAD_COLUMNS);
 	X(F_OTHER, "excess_other_ns", I64, "not told", .adds = true)          \
 	X(F_TRANSFER, "transfer_ns", I64, "moving data, all ranks there", .adds = true)
 NSX_COLUMN_IDS(FRONTIER_COLUMNS);
-#define CLOCK_COLUMNS(X)                                                      \
-	X(K_HOST, "host", I64, "whose clock; empty: of one capture")          \
-	X(K_RANKS, "ranks", STR, "on it")                                     \
-	X(K_LO, "lo_us", F64, "ahead of the first clock at least",            \
-	  .title = "at least")                                                \
-	X(K_HI, "hi_us", F64, "at most", .title = "at most")                  \
-	X(K_OFFSET, "offset_us", F64, "where ends agree best")                \
-	X(K_DRIFT, "drift_ppm", F64, "taken out; 0: less than 1",             \
-	  .title = "drift, ppm")                                              \
-	X(K_RESIDUAL, "residual_us", F64, "median disagreement of ends",      \
-	  .title = "disagreement of ends")                                    \
+#define CLOCK_COLUMNS(X)                                                                           \
+	X(K_HOST, "host", I64, "whose clock; empty: of one capture")                               \
+	X(K_RANKS, "ranks", STR, "on it")                                                          \
+	X(K_LO, "lo_us", F64, "ahead of the first clock at least", .title = "at least")            \
+	X(K_HI, "hi_us", F64, "at most", .title = "at most")                                       \
+	X(K_OFFSET, "offset_us", F64, "where ends agree best")                                     \
+	X(K_DRIFT, "drift_ppm", F64, "taken out; 0: less than 1", .title = "drift, ppm")           \
+	X(K_RESIDUAL, "residual_us", F64,                                                          \
+	  "median disagreement of ends", .title = "disagreement of ends")                          \
 	X(K_N, "n", I64, "collectives compared", .title = "collectives")
 NSX_COLUMN_IDS(CLOCK_COLUMNS);
 #define STEP_COLUMNS(X)                                                       \
@@ -110,20 +105,19 @@ NSX_COLUMN_IDS(FINDING_COLUMNS);
 	X(O_MEDIAN, "median", F64, "of all")                                  \
 	X(O_Z, "z", F64, "distance in median deviations")
 NSX_COLUMN_IDS(OUTLIER_COLUMNS);
-#define SHARED_COLUMNS(X)                                                     \
-	X(H_KEY, "finding", STR, "of the reports of single ranks")            \
-	X(H_TITLE, "title", STR, "as the rank with most says it",             \
-	  .title = "finding", .is_prose = true)                               \
-	X(H_SEVERITY, "severity", STR, "the highest: high, medium or low")    \
-	X(H_N, "n_ranks", I64, "that have it", .title = "ranks")              \
-	X(H_RANKS, "ranks", STR, "which")                                     \
-	X(H_MEDIAN, "median_pct", F64, "that can be won, of a rank's judged window", \
-	  .title = "median rank")                                             \
-	X(H_MOST, "most_pct", F64, "the same of the rank with most",          \
-	  .title = "most")                                                    \
-	X(H_WORST, "most_rank", I64, "which that is", .title = "of rank")     \
-	X(H_MEAN, "mean_pct", F64, "the same of all ranks, those without it too", \
-	  .title = "all ranks")
+#define SHARED_COLUMNS(X)                                                                          \
+	X(H_KEY, "finding", STR, "of the reports of single ranks")                                 \
+	X(H_TITLE, "title", STR,                                                                   \
+	  "as the rank with most says it", .title = "finding", .is_prose = true)                   \
+	X(H_SEVERITY, "severity", STR, "the highest: high, medium or low")                         \
+	X(H_N, "n_ranks", I64, "that have it", .title = "ranks")                                   \
+	X(H_RANKS, "ranks", STR, "which")                                                          \
+	X(H_MEDIAN, "median_pct", F64,                                                             \
+	  "that can be won, of a rank's judged window", .title = "median rank")                    \
+	X(H_MOST, "most_pct", F64, "the same of the rank with most", .title = "most")              \
+	X(H_WORST, "most_rank", I64, "which that is", .title = "of rank")                          \
+	X(H_MEAN, "mean_pct", F64,                                                                 \
+	  "the same of all ranks, those without it too", .title = "all ranks")
 NSX_COLUMN_IDS(SHARED_COLUMNS);
 #define KERNEL_COLUMNS(X)                                                     \
 	X(Y_NAME, "kernel", STR, "base name")                                 \

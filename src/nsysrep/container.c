@@ -37,7 +37,7 @@ bool nsx_is_report(const char *path)
 }
 
 /* Reads n bytes of the file, or fewer at its end. */
-static size_t fetch(const struct nsx_container *c, uint64_t at, uint8_t *to, size_t n)
+static size_t container_fetch(const struct nsx_container *c, uint64_t at, uint8_t *to, size_t n)
 {
 	size_t done = 0;
 
@@ -48,8 +48,7 @@ static size_t fetch(const struct nsx_container *c, uint64_t at, uint8_t *to, siz
 		return n;
 	}
 	while (done < n) {
-		ssize_t got = pread(c->fd, to + done, n - done,
-				    (off_t)(at + done));
+		ssize_t got = pread(c->fd, to + done, n - done, (off_t)(at + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -61,30 +60,29 @@ static size_t fetch(const struct nsx_container *c, uint64_t at, uint8_t *to, siz
 }
 
 /* Reads up to n bytes, which live as long as the container. */
-static int load(struct nsx_container *c, uint64_t at, uint64_t n,
-		struct nsx_piece *ret, struct nsx_err *err)
+static int container_load(struct nsx_container *c, uint64_t at, uint64_t n,
+			  struct nsx_piece *ret, struct nsx_err *err)
 {
 	uint8_t *p;
 
 	n = at < c->size ? NSX_MIN(n, c->size - at) : 0;
 	if (!nsx_new_array(p, c->arena, (size_t)n, "bytes of a report", err))
 		return err->rc;
-	*ret = (struct nsx_piece){p, fetch(c, at, p, (size_t)n)};
+	*ret = (struct nsx_piece){p, container_fetch(c, at, p, (size_t)n)};
 	return 0;
 }
 
 /* Limit on how much zstd data may grow. */
 #define MAX_GROWTH 64
 
-static int unpack_zstd(struct nsx_container *c, const char *path,
-		       struct nsx_err *err)
+static int unpack_zstd(struct nsx_container *c, const char *path, struct nsx_err *err)
 {
 	size_t most = (size_t)c->size * MAX_GROWTH + 4096, got, size;
 	struct nsx_piece packed = {NULL, 0};
 	unsigned long long n;
 	uint8_t *to;
 
-	if (load(c, 0, c->size, &packed, err))
+	if (container_load(c, 0, c->size, &packed, err))
 		return err->rc;
 	n = ZSTD_getFrameContentSize(packed.p, packed.n);
 	size = n < most ? (size_t)n : most; /* an unknown size is greater than any */
@@ -92,9 +90,8 @@ static int unpack_zstd(struct nsx_container *c, const char *path,
 		return err->rc;
 	got = ZSTD_decompress(to, size, packed.p, packed.n);
 	if (ZSTD_isError(got))
-		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': %s; run "
-				"zstd -d on it and give what that writes", path,
-				ZSTD_getErrorName(got));
+		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': %s; run zstd -d on it and "
+				"give what that writes", path, ZSTD_getErrorName(got));
 	nsx_arena_drop(c->arena, packed.p);
 	close(c->fd);
 	c->fd = -1;
@@ -103,24 +100,21 @@ static int unpack_zstd(struct nsx_container *c, const char *path,
 	return 0;
 }
 
-static int open_file(const char *path, struct nsx_container *c,
-		     struct nsx_err *err)
+static int container_open_file(const char *path, struct nsx_container *c, struct nsx_err *err)
 {
 	uint8_t head[sizeof(FIRST_LINE) - 1];
 	struct stat st;
 
 	c->fd = nsx_open(path);
 	if (c->fd < 0)
-		return nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", path,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", path, strerror(errno));
 	if (fstat(c->fd, &st) || !S_ISREG(st.st_mode))
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': not a regular "
-				"file", path);
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': not a regular file", path);
 	c->size = (uint64_t)st.st_size;
-	if (fetch(c, 0, head, 4) == 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4) &&
+	if (container_fetch(c, 0, head, 4) == 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4) &&
 	    unpack_zstd(c, path, err))
 		return err->rc;
-	if (fetch(c, 0, head, sizeof(head)) < sizeof(head) ||
+	if (container_fetch(c, 0, head, sizeof(head)) < sizeof(head) ||
 	    memcmp(head, FIRST_LINE, sizeof(head)))
 		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is not "
 				"a report of nsys, whatever its name says; give "
@@ -131,11 +125,11 @@ static int open_file(const char *path, struct nsx_container *c,
 enum { SEARCHED = 64 * 1024, NOWHERE = 0 };
 
 /* The last mark counts, because some files end with a line break. */
-static uint64_t find_end(const struct nsx_container *c)
+static uint64_t container_find_end(const struct nsx_container *c)
 {
 	uint64_t at = c->size > SEARCHED ? c->size - SEARCHED : 0;
 	uint8_t *b = nsx_alloc(SEARCHED, 1);
-	size_t i = fetch(c, at, b, SEARCHED);
+	size_t i = container_fetch(c, at, b, SEARCHED);
 
 	while (i >= MARK && memcmp(b + i - MARK, END_MARK, MARK))
 		i--;
@@ -150,7 +144,7 @@ static uint64_t find_raw(const struct nsx_container *c)
 	uint64_t found = NOWHERE;
 
 	for (uint64_t at = 0; !found && at < c->size; at += SEARCHED - MARK) {
-		size_t n = fetch(c, at, b, SEARCHED);
+		size_t n = container_fetch(c, at, b, SEARCHED);
 		const uint8_t *p = memmem(b, n, RAW_MARK, MARK);
 
 		if (p)
@@ -165,8 +159,7 @@ struct place { /* in the file                                            */
 };
 
 static int add_section(struct nsx_container *c, const struct nsx_msg *m,
-		       struct place *raw, struct nsx_piece *offsets,
-		       struct nsx_err *err)
+		       struct place *raw, struct nsx_piece *offsets, struct nsx_err *err)
 {
 	const struct {
 		const char *name;
@@ -182,7 +175,7 @@ static int add_section(struct nsx_container *c, const struct nsx_msg *m,
 		*raw = (struct place){p.at, NSX_MIN(p.n, c->size - p.at)};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (nsx_piece_is(name, known[i].name) && !known[i].to->n)
-			return load(c, p.at, p.n, known[i].to, err);
+			return container_load(c, p.at, p.n, known[i].to, err);
 	return 0;
 }
 
@@ -191,17 +184,17 @@ static int read_directory(struct nsx_container *c, struct place *raw,
 			  uint64_t *ret, struct nsx_err *err)
 {
 	struct nsx_piece offsets = {NULL, 0}, dir = {NULL, 0};
-	uint64_t end = find_end(c), at = 0;
+	uint64_t end = container_find_end(c), at = 0;
 	struct nsx_msg m;
 	struct nsx_wire w;
 	uint8_t b[8];
 
 	*ret = 0;
-	if (end < sizeof(b) || fetch(c, end - 8, b, 8) < 8)
+	if (end < sizeof(b) || container_fetch(c, end - 8, b, 8) < 8)
 		return 0;
 	for (unsigned i = 0; i < sizeof(b); i++)
 		at |= (uint64_t)b[i] << 8 * i;
-	if (load(c, at, at < end - 8 ? end - 8 - at : 0, &dir, err))
+	if (container_load(c, at, at < end - 8 ? end - 8 - at : 0, &dir, err))
 		return err->rc;
 	for (w = nsx_wire_of(dir); nsx_wire_next(&w);)
 		if (w.bytes.p && nsx_msg_read(&m, w.bytes) &&
@@ -213,14 +206,13 @@ static int read_directory(struct nsx_container *c, struct place *raw,
 }
 
 /* Reads a varint at *at of the file. */
-static bool take_varint(const struct nsx_container *c, uint64_t *at, uint64_t end,
-			uint64_t *ret)
+static bool take_varint(const struct nsx_container *c, uint64_t *at, uint64_t end, uint64_t *ret)
 {
 	uint8_t b[10];
 	struct nsx_wire w = {.p = b};
 
-	w.end = b + fetch(c, *at, b,
-			  *at < end ? (size_t)NSX_MIN(sizeof(b), end - *at) : 0);
+	w.end = b + container_fetch(c, *at, b,
+				    *at < end ? (size_t)NSX_MIN(sizeof(b), end - *at) : 0);
 	if (!nsx_wire_varint(&w, ret))
 		return false;
 	*at += (uint64_t)(w.p - b);
@@ -235,7 +227,7 @@ static int take_message(struct nsx_container *c, uint64_t *at, uint64_t end,
 
 	if (!take_varint(c, at, end, &n) || n > end - *at)
 		return 1;
-	if (load(c, *at, n, ret, err))
+	if (container_load(c, *at, n, ret, err))
 		return err->rc;
 	*at += n;
 	return ret->n < n;
@@ -258,8 +250,7 @@ static bool take_block(const struct nsx_container *c, uint64_t *at, uint64_t end
 }
 
 int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
-		   struct nsx_block_buf *buf, struct nsx_piece *ret,
-		   struct nsx_err *err)
+		   struct nsx_block_buf *buf, struct nsx_piece *ret, struct nsx_err *err)
 {
 	const uint8_t *packed;
 	struct nsx_wire w;
@@ -272,7 +263,7 @@ int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 		if (nsx_grow(&buf->packed, &buf->packed_cap,
 			     (size_t)b->packed + 1, 1, "bytes of a block", err))
 			return err->rc;
-		if (fetch(c, b->at, buf->packed, b->packed) < b->packed)
+		if (container_fetch(c, b->at, buf->packed, b->packed) < b->packed)
 			return nsx_fail(err, NSX_E_DATA, "a block is cut off");
 	}
 	packed = c->fd < 0 ? c->image.p + b->at : buf->packed;
@@ -312,8 +303,7 @@ static void read_tail(struct nsx_container *c, uint64_t at, uint64_t end,
 	struct nsx_err err;
 
 	if (!keep_block(c, &at, end, &c->strings, &err)) {
-		c->damage = "the names (functions, kernels, ranges, threads) "
-			    "cannot be read";
+		c->damage = "the names (functions, kernels, ranges, threads) cannot be read";
 		return;
 	}
 	if ((nsx_msg_uint(header, 5) &&
@@ -325,8 +315,7 @@ static void read_tail(struct nsx_container *c, uint64_t at, uint64_t end,
 			    "streams cannot be read";
 }
 
-static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end,
-		       struct nsx_err *err)
+static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end, struct nsx_err *err)
 {
 	struct nsx_rep_block b, *v = NULL;
 	size_t cap = 0;
@@ -335,8 +324,7 @@ static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end,
 	while (!rc && at < end && take_block(c, &at, end, &b))
 		rc = nsx_push(v, c->nblocks, cap, "blocks of events", err, b);
 	c->nlost = !rc && at < end;
-	if (!rc && nsx_new_array(c->blocks, c->arena, c->nblocks,
-				 "blocks of events", err) && v)
+	if (!rc && nsx_new_array(c->blocks, c->arena, c->nblocks, "blocks of events", err) && v)
 		memcpy(c->blocks, v, c->nblocks * sizeof(*v));
 	free(v);
 	return rc ?: c->blocks ? 0 : err->rc;
@@ -352,18 +340,16 @@ static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 		 take_message(c, &at, end, &c->header, err);
 
 	if (rc)
-		return rc < 0 ? rc : nsx_fail(err, NSX_E_DATA, "cannot read '%s': "
-					      "it is cut off before its first "
-					      "event; copy it again", path);
+		return rc < 0 ? rc : nsx_fail(err, NSX_E_DATA, "cannot read '%s': it is cut off "
+					      "before its first event; copy it again", path);
 	if (!nsx_msg_read(&header, c->header))
 		return nsx_fail(err, NSX_E_DATA, "cannot read '%s': its header is "
 				"damaged; copy it again", path);
 	c->nevents = nsx_msg_uint(&header, 1) + nsx_msg_uint(&header, 15);
 	c->is_cut = !events || events > raw.n || stop > end || stop < at;
 	if (c->is_cut) {
-		c->damage = "it is cut off or its directory is damaged, so all "
-			    "names, GPUs and streams are missing, and perhaps "
-			    "events";
+		c->damage = "it is cut off or its directory is damaged, so all names, GPUs and "
+			    "streams are missing, and perhaps events";
 		stop = end;
 	}
 	if (list_blocks(c, at, stop, err))
@@ -373,16 +359,15 @@ static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 	return 0;
 }
 
-static int open_container(const char *path, struct nsx_container *c,
-			  struct nsx_err *err)
+static int open_container(const char *path, struct nsx_container *c, struct nsx_err *err)
 {
 	struct place raw = {0, 0};
 	uint64_t events;
 	uint8_t mark[MARK];
 
-	if (open_file(path, c, err) || read_directory(c, &raw, &events, err))
+	if (container_open_file(path, c, err) || read_directory(c, &raw, &events, err))
 		return err->rc;
-	if (raw.n < MARK || fetch(c, raw.at, mark, MARK) < MARK ||
+	if (raw.n < MARK || container_fetch(c, raw.at, mark, MARK) < MARK ||
 	    memcmp(mark, RAW_MARK, MARK)) {
 		raw.at = find_raw(c);
 		raw.n = c->size - raw.at;
@@ -394,8 +379,7 @@ static int open_container(const char *path, struct nsx_container *c,
 	return read_raw(c, raw, events, path, err);
 }
 
-int nsx_container_open(const char *path, struct nsx_container *ret,
-		       struct nsx_err *err)
+int nsx_container_open(const char *path, struct nsx_container *ret, struct nsx_err *err)
 {
 	int rc;
 

@@ -12,8 +12,7 @@ void nsx_count_unknown(struct nsx_unknown *v, unsigned *n, const struct nsx_unkn
 {
 	unsigned i = 0;
 
-	while (i < *n && (v[i].type != x->type || v[i].body != x->body ||
-			  v[i].kind != x->kind))
+	while (i < *n && (v[i].type != x->type || v[i].body != x->body || v[i].kind != x->kind))
 		i++;
 	if (i < *n)
 		v[i].n += x->n;
@@ -44,8 +43,7 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 
 	if (w->notes) {
 		if (w->rep->def[t].instant)
-			nsx_note_instant(w->notes,
-					 nsx_rep_value(w->rep->def[t].instant, of).u.i);
+			nsx_note_instant(w->notes, nsx_rep_value(w->rep->def[t].instant, of).u.i);
 		w->notes->at.rows[t]++;
 		if (w->type < NSX_SMALL_TYPES)
 			w->notes->tables[w->type] |= UINT64_C(1) << t;
@@ -73,8 +71,7 @@ enum { /* fields of an activity and of its part                             */
 	PART_OF = 256, /* kinds of layouts: the part of a kind of activity   */
 };
 
-static int add_activity(struct nsx_walker *w, const struct nsx_msg *body,
-			struct nsx_err *err)
+static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	uint64_t kind = nsx_msg_uint(body, KIND);
 	struct nsx_msg part;
@@ -84,8 +81,7 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body,
 		note_unknown(w, ACTIVITY, kind);
 		return 0;
 	}
-	if (!nsx_layout_read(&w->layouts, PART_OF + (uint32_t)kind,
-			     w->part_fields, &part,
+	if (!nsx_layout_read(&w->layouts, PART_OF + (uint32_t)kind, w->part_fields, &part,
 			     nsx_msg_bytes(body, activities[kind].part)))
 		return note_broken(w);
 	/* Both the field and its numbering changed with 2025.1. */
@@ -98,8 +94,7 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body,
 
 /* Adds the frames of a call stack, a repeated field of the message. */
 static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
-		     struct nsx_piece message, unsigned field, int64_t id,
-		     struct nsx_err *err)
+		     struct nsx_piece message, unsigned field, int64_t id, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(message);
 	struct nsx_msg frame;
@@ -147,8 +142,7 @@ _Static_assert(!NSX_REP_STRING, "no call has strings");
 /* Start and end of tracers, and kernel compilation: no table has them. */
 static const uint8_t untabled[] = {6, 7, 8, 9, 10, 11, 45, 46, CLASS_JIT};
 
-static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body,
-		       struct nsx_err *err)
+static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg part, deep;
 	bool is_launch, is_data;
@@ -165,15 +159,14 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body,
 			    &(struct nsx_row_of){body, &part, &deep, NULL}, err);
 }
 
-static bool is_wanted(const struct nsx_walker *w, uint64_t class,
-		      enum nsx_rep_table table)
+static bool is_wanted(const struct nsx_walker *w, uint64_t class, enum nsx_rep_table table)
 {
 	return w->notes || class == CLASS_OPENACC || w->wanted == table ||
 	       (table == NSX_REP_OSRT && w->wanted == NSX_REP_OSRT_FRAME);
 }
 
-static int add_call(struct nsx_walker *w, struct nsx_piece bytes,
-		    const struct nsx_msg *body, struct nsx_err *err)
+static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
+			   const struct nsx_msg *body, struct nsx_err *err)
 {
 	uint64_t class = nsx_msg_uint(body, CLASS);
 	enum nsx_rep_table table = class < ARRAY_LEN(calls) ? calls[class] : 0;
@@ -201,8 +194,7 @@ static int add_call(struct nsx_walker *w, struct nsx_piece bytes,
 		if (add_stack(w, NSX_REP_OSRT_FRAME, bytes, STACK, w->stacks, err))
 			return err->rc;
 	} else if (table == NSX_REP_GRAPH_EVENT) {
-		unsigned f = nsx_msg_has(body, 37) ? 37 :
-			     nsx_msg_has(body, 38) ? 38 : 39;
+		unsigned f = nsx_msg_has(body, 37) ? 37 : nsx_msg_has(body, 38) ? 38 : 39;
 
 		if (!nsx_msg_read(&part, nsx_msg_bytes(body, f)))
 			return note_broken(w);
@@ -225,8 +217,7 @@ static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
 	       add_stack(w, NSX_REP_SAMPLE_FRAME, bytes, 4, w->samples, err);
 }
 
-static int note_process(struct nsx_walker *w, const struct nsx_msg *body,
-			struct nsx_err *err)
+static int note_process(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_piece name = nsx_msg_bytes(body, 6);
 	struct nsx_notes *n = w->notes;
@@ -239,12 +230,10 @@ static int note_process(struct nsx_walker *w, const struct nsx_msg *body,
 	p = (struct nsx_rep_process){
 		n->block, n->nprocesses, nsx_msg_uint(body, 2),
 		nsx_arena_strndup(n->arena, (const char *)name.p, name.n)};
-	return nsx_push(n->processes, n->nprocesses, n->processes_cap, "processes",
-			err, p);
+	return nsx_push(n->processes, n->nprocesses, n->processes_cap, "processes", err, p);
 }
 
-static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body,
-			  struct nsx_err *err)
+static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg time;
 
@@ -254,8 +243,8 @@ static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body,
 			    .body = body, .part = &time}, err);
 }
 
-static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
-		     struct nsx_err *err)
+static int events_add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
+			    struct nsx_err *err)
 {
 	struct nsx_msg body;
 
@@ -266,7 +255,7 @@ static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece
 		return note_broken(w);
 	switch (body_field) {
 	case CALL:
-		return add_call(w, bytes, &body, err);
+		return events_add_call(w, bytes, &body, err);
 	case ACTIVITY:
 		return add_activity(w, &body, err);
 	case NVTX:
@@ -289,8 +278,7 @@ static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece
 /* Whether events of this type may have wanted rows. */
 static bool is_of_interest(const struct nsx_walker *w, uint64_t type)
 {
-	return w->notes || type >= NSX_SMALL_TYPES ||
-	       w->rep->tables[type] >> w->wanted & 1;
+	return w->notes || type >= NSX_SMALL_TYPES || w->rep->tables[type] >> w->wanted & 1;
 }
 
 /* Skips an event unread: most begin with their type, in one byte. */
@@ -330,7 +318,7 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 	w->type = 0;
 	if (is_usual(bytes, &field, &body)) {
 		w->type = bytes.p[1];
-		return add_event(w, field, body, err);
+		return events_add_event(w, field, body, err);
 	}
 	while (nsx_wire_next(&at))
 		if (at.field == 1) {
@@ -351,7 +339,7 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 		note_unknown(w, field, 0);
 		return 0;
 	}
-	return add_event(w, field, body, err);
+	return events_add_event(w, field, body, err);
 }
 
 void nsx_walker_begin(struct nsx_walker *w)
@@ -373,8 +361,7 @@ int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
 {
 	struct nsx_piece message;
 	struct nsx_wire at;
-	int rc = nsx_block_read(&w->rep->file, &w->rep->file.blocks[block],
-				&w->buf, &message, err);
+	int rc = nsx_block_read(&w->rep->file, &w->rep->file.blocks[block], &w->buf, &message, err);
 
 	if (rc)
 		return rc;

@@ -18,17 +18,16 @@ static int add_each(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 	int rc = 0;
 
 	while (!rc && nsx_wire_next(&w))
-		if ((!field || w.field == field) && w.bytes.p &&
-		    nsx_msg_read(&m, w.bytes))
+		if ((!field || w.field == field) && w.bytes.p && nsx_msg_read(&m, w.bytes))
 			rc = nsx_rows_add(rows, t, &(struct nsx_row_of){
 					  .body = &m, .code = code}, err);
 	return rc;
 }
 
 /* Adds the files of processes: their output, their memory maps. */
-static int add_files(const struct nsx_container *c,
-		     const struct nsx_rep_strings *strings, struct nsx_rep_rows *rows,
-		     struct nsx_err *err)
+static int facts_add_files(const struct nsx_container *c,
+			   const struct nsx_rep_strings *strings, struct nsx_rep_rows *rows,
+			   struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(c->strings);
 	struct nsx_msg m;
@@ -49,8 +48,7 @@ static int add_files(const struct nsx_container *c,
 enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
        VM_FACTS = 2, VM_GPU = 7, VM_CUDA_DEVICE = 9 };
 
-static int add_vm(struct nsx_piece bytes, struct nsx_rep_rows *rows,
-		  struct nsx_err *err)
+static int add_vm(struct nsx_piece bytes, struct nsx_rep_rows *rows, struct nsx_err *err)
 {
 	struct nsx_msg m;
 	struct nsx_val id;
@@ -112,8 +110,7 @@ static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 	struct nsx_buf b = {0};
 	int rc;
 
-	if (n == NETWORK_CARDS && add_each(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0,
-					   &label, err))
+	if (n == NETWORK_CARDS && add_each(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0, &label, err))
 		return err->rc;
 
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
@@ -146,8 +143,7 @@ static int add_properties(const struct nsx_container *c, struct nsx_rep_rows *ro
 			continue;
 		in = nsx_wire_of(nsx_msg_bytes(&device, 2));
 		while (!rc && nsx_wire_next(&in))
-			if (in.field == 1 && in.bytes.p &&
-			    nsx_msg_read(&property, in.bytes))
+			if (in.field == 1 && in.bytes.p && nsx_msg_read(&property, in.bytes))
 				rc = add_property(rows, &device, &property, err);
 	}
 	return rc;
@@ -169,8 +165,7 @@ struct nsx_piece nsx_rep_version(const struct nsx_container *c)
 /* Adds the keys readers look up: the version, which in an export is the exporter's, and that
  * payloads are included.
  */
-static int add_meta(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		    struct nsx_err *err)
+static int add_meta(const struct nsx_container *c, struct nsx_rep_rows *rows, struct nsx_err *err)
 {
 	struct nsx_piece version = nsx_rep_version(c);
 	const struct {
@@ -194,8 +189,7 @@ struct label {
 };
 
 static int add_labels(struct nsx_rep_rows *rows, enum nsx_rep_table t,
-		      const char *prefix, const struct label *v, size_t n,
-		      struct nsx_err *err)
+		      const char *prefix, const struct label *v, size_t n, struct nsx_err *err)
 {
 	int rc = 0;
 
@@ -230,14 +224,13 @@ static int add_enums(struct nsx_rep_rows *rows, struct nsx_err *err)
 	return add_labels(rows, NSX_REP_ENUM_MEMCPY, "CUDA_MEMCPY_KIND_", copies,
 			  ARRAY_LEN(copies), err) ?:
 	       add_labels(rows, NSX_REP_ENUM_MEM_KIND,
-			  "CUDA_MEMOPR_MEMORY_KIND_", memory, ARRAY_LEN(memory),
-			  err);
+			  "CUDA_MEMOPR_MEMORY_KIND_", memory, ARRAY_LEN(memory), err);
 }
 
 int nsx_rep_facts(const struct nsx_container *c, const struct nsx_rep_strings *strings,
 		  struct nsx_rep_rows *rows, struct nsx_err *err)
 {
-	return add_files(c, strings, rows, err) ?:
+	return facts_add_files(c, strings, rows, err) ?:
 	       add_each(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL, err) ?:
 	       add_each(rows, NSX_REP_THREAD_NAME, c->threads, 0, NULL, err) ?:
 	       add_machine(c, rows, err) ?: add_properties(c, rows, err) ?:

@@ -187,8 +187,7 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 {
 	int rc;
 
-	if (!nsx_new_array(rep->index, rep->file.arena, rep->file.nblocks,
-			   "blocks of events", err))
+	if (!nsx_new_array(rep->index, rep->file.arena, rep->file.nblocks, "blocks of events", err))
 		return err->rc;
 	rc = walk_all(rep, err);
 	/* The first walk found which ranges are MPI's: walk again. */

@@ -5,7 +5,7 @@
 /* Misses after which a layout that was found often makes room for another. */
 enum { MOST_WORTH = 16 };
 
-static inline uint64_t word_at(const uint8_t *p)
+static inline uint64_t layout_word_at(const uint8_t *p)
 {
 	uint64_t x;
 
@@ -58,7 +58,7 @@ static inline bool is_like(const struct nsx_msg_layout *l, uint32_t kind, struct
 	if (l->n != b.n || l->kind != kind)
 		return false;
 	for (size_t i = 0; i < b.n; i += 8)
-		differs |= (word_at(b.p + i) & word_at(l->mask + i)) ^ word_at(l->is + i);
+		differs |= (layout_word_at(b.p + i) & layout_word_at(l->mask + i)) ^ layout_word_at(l->is + i);
 	return !differs;
 }
 
@@ -84,7 +84,8 @@ bool nsx_layout_read(struct nsx_msg_layouts *all, uint32_t kind, uint64_t fields
 		const uint8_t *p = b.p + l->at[i];
 
 		m->v[l->field[i]] = l->own[i] ?
-			(struct nsx_msg_field){nsx_varint_packed(word_at(p) & l->own[i]), NULL} :
+			(struct nsx_msg_field){nsx_varint_packed(layout_word_at(p) & l->own[i]),
+					       NULL} :
 			(struct nsx_msg_field){l->size[i], p};
 	}
 	return true;

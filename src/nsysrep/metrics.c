@@ -13,8 +13,7 @@ struct sources { /* the sources of GPU counters                            */
 	unsigned n;
 };
 
-static struct sources find_sources(struct nsx_piece header,
-				   const struct nsx_rep_strings *names)
+static struct sources find_sources(struct nsx_piece header, const struct nsx_rep_strings *names)
 {
 	struct nsx_wire w = nsx_wire_of(header);
 	struct sources s = {.n = 0};
@@ -22,8 +21,7 @@ static struct sources find_sources(struct nsx_piece header,
 
 	while (nsx_wire_next(&w) && s.n < ARRAY_LEN(s.id))
 		if (w.field == SOURCE && w.bytes.p && nsx_msg_read(&m, w.bytes)) {
-			struct nsx_piece name =
-				nsx_rep_string(names, nsx_msg_uint(&m, 3));
+			struct nsx_piece name = nsx_rep_string(names, nsx_msg_uint(&m, 3));
 
 			if (nsx_piece_is(name, SOURCE_NAME))
 				s.id[s.n++] = nsx_msg_uint(&m, 1);
@@ -55,8 +53,7 @@ static int add_metric(struct nsx_rep *rep, uint64_t type, int64_t id,
 				(size_t)nsx_msg_uint(m, SIZE)});
 }
 
-static int add_type(struct nsx_rep *rep, uint64_t type, struct nsx_piece bytes,
-		    struct nsx_err *err)
+static int add_type(struct nsx_rep *rep, uint64_t type, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
 	struct nsx_msg m;

@@ -37,8 +37,7 @@ static void say_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 			       (unsigned long long)c->nevents);
 	next = b->n ? "; " : next;
 	if (nbroken)
-		nsx_buf_printf(b, "%s%llu events are garbled", next,
-			       (unsigned long long)nbroken);
+		nsx_buf_printf(b, "%s%llu events are garbled", next, (unsigned long long)nbroken);
 }
 
 static bool is_newer(struct nsx_piece version)
@@ -46,8 +45,7 @@ static bool is_newer(struct nsx_piece version)
 	unsigned year = 0, minor = 0;
 	char text[32];
 
-	snprintf(text, sizeof(text), "%.*s", (int)NSX_MIN(version.n, 31),
-		 (const char *)version.p);
+	snprintf(text, sizeof(text), "%.*s", (int)NSX_MIN(version.n, 31), (const char *)version.p);
 	if (sscanf(text, "%u.%u", &year, &minor) != 2)
 		return false;
 	return year > NEWEST_YEAR || (year == NEWEST_YEAR && minor > NEWEST_MINOR);
@@ -60,16 +58,13 @@ static void say_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 	for (unsigned i = 0; i < rep->nunknown; i++) {
 		const struct nsx_unknown *u = &rep->unknown[i];
 
-		nsx_buf_printf(b, "%s%llu ", i ? "; " : "not read: ",
-			       (unsigned long long)u->n);
+		nsx_buf_printf(b, "%s%llu ", i ? "; " : "not read: ", (unsigned long long)u->n);
 		if (u->type == NSX_CUDA_STACK)
 			nsx_buf_adds(b, "stacks of CUDA calls");
 		else
-			nsx_buf_printf(b, "event%s of a kind not known, type %llu "
-				       "(%llu, %llu)", u->n == 1 ? "" : "s",
-				       (unsigned long long)u->type,
-				       (unsigned long long)u->body,
-				       (unsigned long long)u->kind);
+			nsx_buf_printf(b, "event%s of a kind not known, type %llu (%llu, "
+				       "%llu)", u->n == 1 ? "" : "s", (unsigned long long)u->type,
+				       (unsigned long long)u->body, (unsigned long long)u->kind);
 	}
 	if (b->n)
 		nsx_buf_adds(b, " (nsys itself can export them: --nsys FILE)");
@@ -130,8 +125,7 @@ static uint64_t count_unread(void *ctx, const char *table)
 
 	for (size_t i = 0; i < ARRAY_LEN(named); i++)
 		for (unsigned k = 0; k < rep->nunknown; k++)
-			if (rep->unknown[k].type == named[i].type &&
-			    !strcmp(named[i].table, table))
+			if (rep->unknown[k].type == named[i].type && !strcmp(named[i].table, table))
 				n += rep->unknown[k].n;
 	return n;
 }
@@ -196,8 +190,8 @@ static int read_strings(struct nsx_walker *w, struct nsx_err *err)
 	return rc;
 }
 
-static int read_rows(struct nsx_source_reader *r, size_t block, int64_t rid,
-		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
+static int nsysrep_read_rows(struct nsx_source_reader *r, size_t block, int64_t rid,
+			     nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
 	struct nsx_walker *w = &r->w;
 
@@ -278,7 +272,7 @@ int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 	struct nsx_source source = {
 		.unread = count_unread, .blocks = count_blocks, .rows = count_rows,
 		.when = when, .reader = new_reader,
-		.read = read_rows, .done = reader_done, .close = close_rep};
+		.read = nsysrep_read_rows, .done = reader_done, .close = close_rep};
 	struct nsx_rep *rep = nsx_alloc(1, sizeof(*rep));
 	struct nsx_buf damage = {0}, note = {0};
 	int rc = nsx_container_open(path, &rep->file, err);

@@ -13,7 +13,6 @@ bool nsx_is_report(const char *path);
  * by nsx_db_note. Owner: the caller, nsx_db_close. Errors: NSX_E_IO, NSX_E_SCHEMA, NSX_E_DATA
  * where nothing can be read, NSX_E_NOMEM, NSX_E_STOP.
  */
-int nsx_report_read(const char *path, struct nsx_db **ret,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
 
 #endif

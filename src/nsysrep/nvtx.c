@@ -13,8 +13,7 @@ int nsx_rep_mpi_order(const void *a, const void *b)
 {
 	const struct nsx_rep_mpi *x = a, *y = b;
 
-	return NSX_CMP(x->is_rank, y->is_rank) ?: NSX_CMP(x->pid, y->pid) ?:
-	       NSX_CMP(x->n, y->n);
+	return NSX_CMP(x->is_rank, y->is_rank) ?: NSX_CMP(x->pid, y->pid) ?: NSX_CMP(x->n, y->n);
 }
 
 static struct nsx_val real_64(const struct nsx_msg *m, unsigned field)
@@ -23,8 +22,7 @@ static struct nsx_val real_64(const struct nsx_msg *m, unsigned field)
 	uint64_t bits = nsx_msg_uint(m, field);
 
 	memcpy(&x, &bits, sizeof(x));
-	return nsx_msg_has(m, field) ? (struct nsx_val){NSX_V_F64, 0, {.f = x}} :
-				       nsx_val_none();
+	return nsx_msg_has(m, field) ? (struct nsx_val){NSX_V_F64, 0, {.f = x}} : nsx_val_none();
 }
 
 static struct nsx_val real_32(const struct nsx_msg *m, unsigned field)
@@ -38,17 +36,16 @@ static struct nsx_val real_32(const struct nsx_msg *m, unsigned field)
 		       nsx_val_none();
 }
 
-static uint64_t process_of(const struct nsx_msg *body)
+static uint64_t nvtx_process_of(const struct nsx_msg *body)
 {
 	return nsx_msg_uint(body, TID) & ~UINT64_C(0xffffff);
 }
 
 static bool is_of_mpi(const struct nsx_rep *rep, const struct nsx_msg *body)
 {
-	struct nsx_rep_mpi x = {process_of(body), nsx_msg_uint(body, DOMAIN), false};
+	struct nsx_rep_mpi x = {nvtx_process_of(body), nsx_msg_uint(body, DOMAIN), false};
 
-	return rep->nmpi &&
-	       bsearch(&x, rep->mpi, rep->nmpi, sizeof(x), nsx_rep_mpi_order);
+	return rep->nmpi && bsearch(&x, rep->mpi, rep->nmpi, sizeof(x), nsx_rep_mpi_order);
 }
 
 static struct nsx_val meaning(const struct nsx_rep_meanings *m, enum nsx_rep_meaning k,
@@ -83,13 +80,11 @@ static int add_requests(struct nsx_walker *w, const struct nsx_msg *body,
 }
 
 /* Adds an MPI call that has a table of its own; false: it is none. */
-static bool add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool has_payload,
-		    const struct nsx_rep_payload *p, int *rc, struct nsx_err *err)
+static bool nvtx_add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool has_payload,
+			 const struct nsx_rep_payload *p, int *rc, struct nsx_err *err)
 {
-	const uint64_t to_one = UINT64_C(1) << NSX_MEANS_TAG |
-				UINT64_C(1) << NSX_MEANS_SEND_TAG |
-				UINT64_C(1) << NSX_MEANS_SOURCE |
-				UINT64_C(1) << NSX_MEANS_TARGET;
+	const uint64_t to_one = UINT64_C(1) << NSX_MEANS_TAG | UINT64_C(1) << NSX_MEANS_SEND_TAG |
+				UINT64_C(1) << NSX_MEANS_SOURCE | UINT64_C(1) << NSX_MEANS_TARGET;
 	struct nsx_row_of of = {.body = body};
 	enum nsx_rep_table t = NSX_REP_MPI_OTHER;
 	struct nsx_rep_meanings m;
@@ -128,12 +123,11 @@ static int note_mpi(struct nsx_notes *notes, const struct nsx_msg *body, bool is
 		    uint64_t n, struct nsx_err *err)
 {
 	return nsx_push(notes->mpi, notes->nmpi, notes->mpi_cap, "processes of MPI", err,
-			(struct nsx_rep_mpi){process_of(body), n, is_rank});
+			(struct nsx_rep_mpi){nvtx_process_of(body), n, is_rank});
 }
 
 /* Takes the rank from a thread that is named after it. */
-static int add_rank(struct nsx_walker *w, const struct nsx_msg *body,
-		    struct nsx_err *err)
+static int add_rank(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_piece name = nsx_msg_bytes(body, TEXT_FIELD);
 	size_t n = strlen(MPI_THREAD);
@@ -164,12 +158,11 @@ static int note_event(struct nsx_walker *w, const struct nsx_msg *body, struct n
 	return 0;
 }
 
-int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body,
-		  struct nsx_err *err)
+int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg m, of_schema;
 	struct nsx_val v[4] = {nsx_val_int((int64_t)w->type)};
-	struct nsx_rep_payload p = {.pid = process_of(body)};
+	struct nsx_rep_payload p = {.pid = nvtx_process_of(body)};
 	bool has_payload;
 	int rc;
 
@@ -185,7 +178,7 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body,
 	p.schema = nsx_msg_uint(&of_schema, 1);
 	p.bytes = nsx_msg_bytes(&of_schema, 2);
 	if (w->type == RANGE && is_of_mpi(w->rep, body) &&
-	    add_mpi(w, body, has_payload, &p, &rc, err))
+	    nvtx_add_mpi(w, body, has_payload, &p, &rc, err))
 		return rc;
 	v[1] = real_64(&m, 3);
 	v[2] = real_32(&m, 6);

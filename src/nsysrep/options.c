@@ -14,8 +14,8 @@ struct option {
 	enum kind kind;
 };
 
-static int put(struct nsx_rep_rows *rows, const char *prefix, const char *name,
-	       struct nsx_val value, struct nsx_err *err)
+static int options_put(struct nsx_rep_rows *rows, const char *prefix, const char *name,
+		       struct nsx_val value, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int rc;
@@ -40,26 +40,24 @@ static int put_options(struct nsx_rep_rows *rows, const char *prefix,
 		if (!nsx_msg_has(m, v[i].field))
 			continue;
 		if (v[i].kind == YES) {
-			value = nsx_val_str(nsx_msg_uint(m, v[i].field) ?
-						    "true" : "false");
+			value = nsx_val_str(nsx_msg_uint(m, v[i].field) ? "true" : "false");
 		} else if (v[i].kind == NUMBER) {
 			snprintf(digits, sizeof(digits), "%llu",
 				 (unsigned long long)nsx_msg_uint(m, v[i].field));
 			value = nsx_val_str(digits);
 		}
-		rc = put(rows, prefix, v[i].name, value, err);
+		rc = options_put(rows, prefix, v[i].name, value, err);
 	}
 	return rc;
 }
 
 /* Adds words[n]; without such a word, no row. */
 static int put_word(struct nsx_rep_rows *rows, const char *prefix, const char *name,
-		    uint64_t n, const char *const *words, size_t nwords,
-		    struct nsx_err *err)
+		    uint64_t n, const char *const *words, size_t nwords, struct nsx_err *err)
 {
 	if (n >= nwords || !words[n])
 		return 0;
-	return put(rows, prefix, name, nsx_val_str(words[n]), err);
+	return options_put(rows, prefix, name, nsx_val_str(words[n]), err);
 }
 #define WORD(rows, prefix, name, n, words, err)                               \
 	put_word(rows, prefix, name, n, words, ARRAY_LEN(words), err)
@@ -67,8 +65,7 @@ static int put_word(struct nsx_rep_rows *rows, const char *prefix, const char *n
 static const char *const graph_modes[] = {"Graph", "Node"};
 #define GRAPH_MODE "CUDA_GRAPH_TRACE_OPTIONS:MODE"
 
-static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message,
-		      struct nsx_err *err)
+static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message, struct nsx_err *err)
 {
 	static const struct {
 		uint64_t n;
@@ -89,7 +86,7 @@ static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message,
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			if (known[i].n == w.n)
 				name = known[i].name;
-		rc = put(rows, "", "CAPTURE_EVENT_TYPE", nsx_val_str(name), err);
+		rc = options_put(rows, "", "CAPTURE_EVENT_TYPE", nsx_val_str(name), err);
 	}
 	return rc;
 }
@@ -99,8 +96,7 @@ enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
 
 /* Adds arguments or environment variables, each a row. */
 static int add_words(struct nsx_rep_rows *rows, const char *prefix,
-		     struct nsx_piece process, unsigned field,
-		     struct nsx_err *err)
+		     struct nsx_piece process, unsigned field, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(process);
 	struct nsx_buf b = {0};
@@ -126,7 +122,7 @@ static int add_words(struct nsx_rep_rows *rows, const char *prefix,
 			nsx_buf_add(&b, (const char *)value.p, value.n);
 			nsx_buf_adds(&b, "\"");
 		}
-		rc = put(rows, prefix, name, nsx_val_str(b.p ? b.p : ""), err);
+		rc = options_put(rows, prefix, name, nsx_val_str(b.p ? b.p : ""), err);
 	}
 	nsx_buf_done(&b);
 	return rc;
@@ -155,8 +151,7 @@ static int add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece b
 		return err->rc;
 	if (nsx_msg_has(&m, PROCESS_GRAPHS) &&
 	    nsx_msg_read(&graphs, nsx_msg_bytes(&m, PROCESS_GRAPHS)) &&
-	    WORD(rows, prefix, GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes,
-		 err))
+	    WORD(rows, prefix, GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes, err))
 		return err->rc;
 	return add_words(rows, prefix, bytes, PROCESS_VARIABLE, err);
 }
@@ -164,8 +159,7 @@ static int add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece b
 enum { EVENT_TYPES = 2, START_TRIGGER = 4, DEVICE_TYPE = 8, OS_RUNTIME = 12,
        PROCESS = 26, LINUX_PERF = 69, CUDA = 92, CUDA_GRAPHS = 9 };
 
-static int add_repeated(struct nsx_rep_rows *rows, struct nsx_piece options,
-			struct nsx_err *err)
+static int add_repeated(struct nsx_rep_rows *rows, struct nsx_piece options, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(options);
 	unsigned nprocesses = 0;
@@ -180,8 +174,7 @@ static int add_repeated(struct nsx_rep_rows *rows, struct nsx_piece options,
 }
 
 /* Adds options that are in nested messages. */
-static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m,
-		      struct nsx_err *err)
+static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m, struct nsx_err *err)
 {
 	static const struct option runtime[] = {
 		{"DURATION_THRESHOLD_NS", 1, NUMBER}, {"COLLECT_BACKTRACES", 2, YES},
@@ -197,28 +190,23 @@ static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m,
 
 	if (nsx_msg_has(m, OS_RUNTIME) &&
 	    nsx_msg_read(&in, nsx_msg_bytes(m, OS_RUNTIME)) &&
-	    put_options(rows, "OS_RUNTIME_OPTIONS:", &in, runtime,
-			ARRAY_LEN(runtime), err))
+	    put_options(rows, "OS_RUNTIME_OPTIONS:", &in, runtime, ARRAY_LEN(runtime), err))
 		return err->rc;
 	if (nsx_msg_has(m, LINUX_PERF) &&
 	    nsx_msg_read(&in, nsx_msg_bytes(m, LINUX_PERF)) &&
-	    put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf),
-			err))
+	    put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf), err))
 		return err->rc;
 	if (!nsx_msg_has(m, CUDA) || !nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)))
 		return 0;
 	/* Since 2025.6 these are here and no longer with each process. */
 	if (put_options(rows, "", &in, cuda, ARRAY_LEN(cuda), err))
 		return err->rc;
-	if (nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) &&
-	    nsx_msg_has(&graphs, 1))
-		return WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1),
-			    graph_modes, err);
+	if (nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) && nsx_msg_has(&graphs, 1))
+		return WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes, err);
 	return 0;
 }
 
-int nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		    struct nsx_err *err)
+int nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows, struct nsx_err *err)
 {
 	static const struct option plain[] = {
 		{"DEVICE_ID", 1, WORDS}, {"RATE_HZ", 3, NUMBER},

@@ -25,15 +25,13 @@ struct nsx_rep_layout {
 
 NSX_ORDER(by_id, struct nsx_rep_layout, UP(pid), UP(id));
 
-static const struct nsx_rep_layout *find(const struct nsx_rep_schemas *s, uint64_t pid,
-					 uint64_t id)
+static const struct nsx_rep_layout *payload_find(const struct nsx_rep_schemas *s, uint64_t pid,
+						 uint64_t id)
 {
 	size_t lo = 0, hi = s->n;
 
-	NSX_BISECT(lo, hi, mid, s->v[mid].pid < pid ||
-				(s->v[mid].pid == pid && s->v[mid].id < id));
-	return lo < s->n && s->v[lo].pid == pid && s->v[lo].id == id ? &s->v[lo] :
-								       NULL;
+	NSX_BISECT(lo, hi, mid, s->v[mid].pid < pid || (s->v[mid].pid == pid && s->v[mid].id < id));
+	return lo < s->n && s->v[lo].pid == pid && s->v[lo].id == id ? &s->v[lo] : NULL;
 }
 
 /* Reading schemas ----------------------------------------------------------------*/
@@ -63,8 +61,7 @@ static bool read_entries(struct nsx_rep_schemas *s, struct nsx_piece bytes,
 	return !w.is_bad;
 }
 
-static int read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes,
-			struct nsx_err *err)
+static int read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
 	struct nsx_msg m;
@@ -90,8 +87,7 @@ static int read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes,
 		l.size = nsx_msg_uint(&m, w.field == SCHEMA ? 6 : 5);
 		l.values = w.bytes;
 		if (w.field == ENUMERATION || read_entries(s, w.bytes, &l))
-			rc = nsx_push(s->v, s->n, s->cap, "schemas of payloads",
-				      err, l);
+			rc = nsx_push(s->v, s->n, s->cap, "schemas of payloads", err, l);
 	}
 	return rc;
 }
@@ -133,7 +129,7 @@ static bool is_signed(uint64_t type)
 /* Size of a type in bytes; 0: unknown. */
 static uint64_t width(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type)
 {
-	const struct nsx_rep_layout *l = find(s, pid, type);
+	const struct nsx_rep_layout *l = payload_find(s, pid, type);
 
 	return l ? l->size ? l->size : l->v ? 0 : 4 :
 	       type == STRING_ID ? 8 : type < s->nbasic ? s->basic[type] : 0;
@@ -142,8 +138,7 @@ static uint64_t width(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t ty
 int64_t nsx_payload_int(struct nsx_piece b, bool is_negative)
 {
 	size_t n = NSX_MIN(b.n, 8);
-	uint64_t x = is_negative && n && b.p[n - 1] & 0x80 && n < 8 ?
-			     UINT64_MAX << 8 * n : 0;
+	uint64_t x = is_negative && n && b.p[n - 1] & 0x80 && n < 8 ? UINT64_MAX << 8 * n : 0;
 
 	for (size_t i = 0; i < n; i++)
 		x |= (uint64_t)b.p[i] << 8 * i;
@@ -171,14 +166,13 @@ static bool take_entry(const struct nsx_rep_schemas *s, const struct nsx_rep_lay
 			return false;
 		ret->n = (uint64_t)nsx_payload_int(length.bytes, false);
 	}
-	if (!ret->width || e->at > data.n ||
-	    ret->n > (data.n - e->at) / ret->width)
+	if (!ret->width || e->at > data.n || ret->n > (data.n - e->at) / ret->width)
 		return false;
 	ret->bytes = (struct nsx_piece){data.p + e->at, ret->n * ret->width};
 	return true;
 }
 
-static void add_text(struct nsx_buf *b, struct nsx_piece text)
+static void payload_add_text(struct nsx_buf *b, struct nsx_piece text)
 {
 	size_t n = NSX_MIN(text.n, NSX_MAX_TEXT);
 
@@ -220,7 +214,7 @@ static void add_named(struct nsx_buf *b, const struct nsx_rep_layout *l, int64_t
 	while (nsx_wire_next(&w))
 		if (w.field == 4 && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
 		    nsx_msg_int(&m, 2) == value) {
-			add_text(b, nsx_msg_bytes(&m, 1));
+			payload_add_text(b, nsx_msg_bytes(&m, 1));
 			return;
 		}
 	nsx_buf_printf(b, "%lld", (long long)value);
@@ -232,7 +226,7 @@ static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_lay
 static bool add_value(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type,
 		      struct nsx_piece bytes, unsigned depth, struct nsx_buf *b)
 {
-	const struct nsx_rep_layout *l = find(s, pid, type);
+	const struct nsx_rep_layout *l = payload_find(s, pid, type);
 	int64_t x = nsx_payload_int(bytes, is_signed(type));
 
 	if (l && l->v)
@@ -244,7 +238,7 @@ static bool add_value(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t ty
 	else if (bytes.n > 8)
 		return false;
 	else if (type == STRING_ID && (uint64_t)x < s->strings->n)
-		add_text(b, nsx_rep_string(s->strings, (uint64_t)x));
+		payload_add_text(b, nsx_rep_string(s->strings, (uint64_t)x));
 	else if (is_signed(type))
 		nsx_buf_printf(b, "%lld", (long long)x);
 	else
@@ -264,7 +258,7 @@ static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_lay
 		if (!take_entry(s, l, data, i, &p) || b->n > NSX_MAX_TEXT)
 			return false;
 		nsx_buf_adds(b, i ? ", " : "");
-		add_text(b, p.e->name);
+		payload_add_text(b, p.e->name);
 		nsx_buf_adds(b, p.e->flags == LIST ? ": [" : ": ");
 		for (uint64_t k = 0; is_whole && k < p.n; k++) {
 			struct nsx_piece one = {p.bytes.p + k * p.width, p.width};
@@ -282,16 +276,15 @@ static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_lay
 bool nsx_payload_json(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
 		      struct nsx_buf *b)
 {
-	const struct nsx_rep_layout *l = find(s, p->pid, p->schema);
+	const struct nsx_rep_layout *l = payload_find(s, p->pid, p->schema);
 
 	return l && l->v && add_object(s, l, p->bytes, 0, b);
 }
 
-bool nsx_payload_meanings(const struct nsx_rep_schemas *s,
-			  const struct nsx_rep_payload *p,
+bool nsx_payload_meanings(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
 			  struct nsx_rep_meanings *ret)
 {
-	const struct nsx_rep_layout *l = find(s, p->pid, p->schema);
+	const struct nsx_rep_layout *l = payload_find(s, p->pid, p->schema);
 
 	*ret = (struct nsx_rep_meanings){.has = 0};
 	for (unsigned i = 0; l && l->v && i < l->n; i++) {
@@ -306,8 +299,7 @@ bool nsx_payload_meanings(const struct nsx_rep_schemas *s,
 			ret->width = (size_t)part.width;
 		} else if (meaning && meaning < NSX_NMEANINGS) {
 			ret->has |= UINT64_C(1) << meaning;
-			ret->v[meaning] = nsx_payload_int(
-				part.bytes, is_signed(part.e->type));
+			ret->v[meaning] = nsx_payload_int(part.bytes, is_signed(part.e->type));
 		}
 	}
 	return l && l->v;
@@ -316,14 +308,12 @@ bool nsx_payload_meanings(const struct nsx_rep_schemas *s,
 bool nsx_payload_named(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
 		       const char *name, int64_t *ret)
 {
-	const struct nsx_rep_layout *l = find(s, p->pid, p->schema);
+	const struct nsx_rep_layout *l = payload_find(s, p->pid, p->schema);
 	struct part part;
 
 	for (unsigned i = 0; l && l->v && i < l->n; i++)
-		if (nsx_piece_is(l->v[i].name, name) &&
-		    take_entry(s, l, p->bytes, i, &part)) {
-			*ret = nsx_payload_int(part.bytes,
-					       is_signed(part.e->type));
+		if (nsx_piece_is(l->v[i].name, name) && take_entry(s, l, p->bytes, i, &part)) {
+			*ret = nsx_payload_int(part.bytes, is_signed(part.e->type));
 			return true;
 		}
 	return false;

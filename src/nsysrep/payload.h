@@ -53,8 +53,7 @@ struct nsx_rep_meanings {
 	struct nsx_piece list;
 	size_t width;
 };
-bool nsx_payload_meanings(const struct nsx_rep_schemas *s,
-			  const struct nsx_rep_payload *p,
+bool nsx_payload_meanings(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
 			  struct nsx_rep_meanings *ret);
 /* The number with that name; false: none. */
 bool nsx_payload_named(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,

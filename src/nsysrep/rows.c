@@ -39,8 +39,7 @@ int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 	struct nsx_rep_list *to = &r->of[t];
 	unsigned n = r->defs[t].ncolumns;
 
-	if (nsx_grow(&to->v, &to->cap, to->n + n, sizeof(*to->v),
-		     "facts of a report", err))
+	if (nsx_grow(&to->v, &to->cap, to->n + n, sizeof(*to->v), "facts of a report", err))
 		return err->rc;
 	for (unsigned i = 0; i < n; i++) {
 		struct nsx_val *x = &to->v[to->n++];

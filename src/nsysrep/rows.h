@@ -62,8 +62,7 @@ static inline struct nsx_val nsx_val_bytes(struct nsx_piece b)
 }
 static inline struct nsx_val nsx_val_field(const struct nsx_msg *m, unsigned f)
 {
-	return nsx_msg_has(m, f) ? nsx_val_int(nsx_msg_int(m, f)) :
-				   nsx_val_none();
+	return nsx_msg_has(m, f) ? nsx_val_int(nsx_msg_int(m, f)) : nsx_val_none();
 }
 static inline struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
 			     const struct nsx_row_of *of)

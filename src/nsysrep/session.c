@@ -27,7 +27,7 @@ static int64_t less(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-static bool parse(struct nsx_piece b, int64_t *ret)
+static bool session_parse(struct nsx_piece b, int64_t *ret)
 {
 	bool is_negative = b.n && b.p[0] == '-';
 	uint64_t n = 0;
@@ -42,8 +42,7 @@ static bool parse(struct nsx_piece b, int64_t *ret)
 }
 
 /* Finds {1 from, 2 to, 5 the number as text, 6 "Offset"}. */
-static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to,
-			int64_t *ret)
+static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to, int64_t *ret)
 {
 	struct nsx_wire w = nsx_wire_of(first), in;
 	struct nsx_msg m;
@@ -55,14 +54,13 @@ static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to,
 		for (in = nsx_wire_of(w.bytes); nsx_wire_next(&in);) {
 			struct nsx_piece kind;
 
-			if (in.field != 1 || !in.bytes.p ||
-			    !nsx_msg_read(&m, in.bytes))
+			if (in.field != 1 || !in.bytes.p || !nsx_msg_read(&m, in.bytes))
 				continue;
 			kind = nsx_msg_bytes(&m, 6);
 			if (nsx_msg_uint(&m, 1) == from &&
 			    nsx_msg_uint(&m, 2) == to && kind.n == 6 &&
 			    !memcmp(kind.p, "Offset", 6))
-				is_found |= parse(nsx_msg_bytes(&m, 5), ret);
+				is_found |= session_parse(nsx_msg_bytes(&m, 5), ret);
 		}
 	}
 	return is_found;
@@ -89,7 +87,7 @@ static void by_offsets(struct nsx_piece first, struct session *s)
 }
 
 /* The kind of a clock. The section is {1 kinds of clocks, 2 relations}, each a list of messages. */
-static uint64_t kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
+static uint64_t session_kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
 {
 	struct nsx_wire w = nsx_wire_of(nsx_msg_bytes(section, 1));
 	struct nsx_msg m;
@@ -113,8 +111,8 @@ static bool find_point(const struct nsx_msg *section, uint64_t from, uint64_t to
 
 	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_next(&w); n++)
 		if (w.bytes.p && nsx_msg_read(&m, w.bytes) &&
-		    kind_of(section, nsx_msg_bytes(&m, 1)) == from &&
-		    kind_of(section, nsx_msg_bytes(&m, 2)) == to &&
+		    session_kind_of(section, nsx_msg_bytes(&m, 1)) == from &&
+		    session_kind_of(section, nsx_msg_bytes(&m, 2)) == to &&
 		    nsx_msg_read(&line, nsx_msg_bytes(&m, 3)) &&
 		    nsx_msg_read(&point, nsx_msg_bytes(&line, 1))) {
 			*x = nsx_msg_int(&point, 1);
@@ -135,8 +133,7 @@ static void by_points(struct nsx_piece bytes, struct session *s)
 		s->start_ns = x;
 		s->has_start = true;
 	}
-	if (s->has_start &&
-	    find_point(section, KIND_UTC, KIND_COUNTER, &x, &y)) {
+	if (s->has_start && find_point(section, KIND_UTC, KIND_COUNTER, &x, &y)) {
 		s->utc_ns = less(sum(x, s->start_ns), y);
 		s->has_utc = true;
 	}
@@ -168,8 +165,7 @@ static struct nsx_val time_text(int64_t ns, char *to, size_t size)
 		       nsx_val_str(to) : nsx_val_none();
 }
 
-int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		    struct nsx_err *err)
+int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows, struct nsx_err *err)
 {
 	struct session s = {.has_start = false};
 	struct nsx_msg first, device;
@@ -189,9 +185,7 @@ int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows,
 	    nsx_rows_put(rows, NSX_REP_SESSION, (struct nsx_val[]){
 			 nsx_val_int(s.utc_ns),
 			 time_text(s.utc_ns, utc, sizeof(utc)),
-			 s.has_local ? time_text(s.local_ns, local,
-						 sizeof(local)) :
-				       nsx_val_none(),
+			 s.has_local ? time_text(s.local_ns, local, sizeof(local)) : nsx_val_none(),
 			 nsx_val_int(s.start_ns)}, err))
 		return err->rc;
 	if (!s.has_start || !s.has_stop)

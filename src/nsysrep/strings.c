@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include "nsysrep/strings.h"
 
-int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret,
-			 struct nsx_err *err)
+int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(message);
 

@@ -18,11 +18,9 @@ int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret,
 void nsx_rep_strings_done(struct nsx_rep_strings *s);
 
 /* Empty if there is no such string. */
-static inline struct nsx_piece nsx_rep_string(const struct nsx_rep_strings *s,
-					      uint64_t id)
+static inline struct nsx_piece nsx_rep_string(const struct nsx_rep_strings *s, uint64_t id)
 {
-	return id < s->n ? s->v[id] :
-			   (struct nsx_piece){(const uint8_t *)"", 0};
+	return id < s->n ? s->v[id] : (struct nsx_piece){(const uint8_t *)"", 0};
 }
 
 #endif

@@ -2,8 +2,7 @@
 #include <string.h>
 #include "nsysrep/wire.h"
 
-const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end,
-				   uint64_t *ret)
+const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	uint64_t n = 0;
 

@@ -35,8 +35,7 @@ static inline struct nsx_wire nsx_wire_of(struct nsx_piece b)
 enum { NSX_VARINT = 0, NSX_FIXED_64 = 1, NSX_BYTES = 2, NSX_FIXED_32 = 5 };
 
 /* Reads a varint byte by byte; returns what follows it. */
-const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end,
-				   uint64_t *ret);
+const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end, uint64_t *ret);
 
 /* The number whose bits stand in the low seven of each byte. */
 static inline uint64_t nsx_varint_packed(uint64_t x)
@@ -50,8 +49,7 @@ static inline uint64_t nsx_varint_packed(uint64_t x)
  * byte. For others eight bytes are searched for the end at once, because reading a report spends
  * most of its time here.
  */
-static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end,
-					 uint64_t *ret)
+static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	uint64_t x, ends;
 
@@ -87,8 +85,7 @@ static inline const uint8_t *nsx_wire_fixed(const uint8_t *p, const uint8_t *end
  * number, or the length of *bytes.
  */
 static inline const uint8_t *nsx_wire_value(const uint8_t *p, const uint8_t *end,
-					unsigned kind, uint64_t *n,
-					const uint8_t **bytes)
+					unsigned kind, uint64_t *n, const uint8_t **bytes)
 {
 	*bytes = NULL;
 	if (kind == NSX_VARINT)
@@ -166,8 +163,7 @@ static inline int64_t nsx_msg_int(const struct nsx_msg *m, unsigned field)
 	return (int64_t)nsx_msg_uint(m, field);
 }
 /* Empty if the field is absent or a number. */
-static inline struct nsx_piece nsx_msg_bytes(const struct nsx_msg *m,
-					     unsigned field)
+static inline struct nsx_piece nsx_msg_bytes(const struct nsx_msg *m, unsigned field)
 {
 	return nsx_msg_has(m, field) && m->v[field].bytes ?
 		       (struct nsx_piece){m->v[field].bytes, (size_t)m->v[field].n} :

@@ -30,8 +30,7 @@ struct nsx_db {
 	struct nsx_table_info *tables;
 	size_t ntables;
 	struct guard {
-		bool (*may_read)(void *ctx, const char *table,
-				 const char *column);
+		bool (*may_read)(void *ctx, const char *table, const char *column);
 		void *ctx;
 	} guard;
 	struct nsx_pagefile *pages; /* opened by the first scan */
@@ -102,15 +101,13 @@ bool nsx_db_has_changed(const struct nsx_db *db)
 		now.st_mtim.tv_nsec != then->st_mtim.tv_nsec);
 }
 
-const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db,
-					   size_t *ret_n)
+const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db, size_t *ret_n)
 {
 	*ret_n = db->ntables;
 	return db->tables;
 }
 
-const struct nsx_table_info *nsx_db_table(const struct nsx_db *db,
-					  const char *name)
+const struct nsx_table_info *nsx_db_table(const struct nsx_db *db, const char *name)
 {
 	for (size_t i = 0; i < db->ntables; i++)
 		if (!strcmp(db->tables[i].name, name))
@@ -149,8 +146,7 @@ static enum nsx_rc rc_of(const char *message)
 }
 
 /* Translates SQLite's result code. */
-static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
-		   const char *subject)
+static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what, const char *subject)
 {
 	int code = handle ? sqlite3_errcode(handle) : SQLITE_NOMEM;
 
@@ -161,11 +157,9 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 		return nsx_fail(err, NSX_E_DATA, "%s '%s': damaged: %s", what,
 				subject, sqlite3_errmsg(handle));
 	case SQLITE_INTERRUPT:
-		return nsx_fail(err, NSX_E_STOP,
-				"interrupted; nothing was written");
+		return nsx_fail(err, NSX_E_STOP, "interrupted; nothing was written");
 	case SQLITE_NOMEM:
-		return nsx_fail(err, NSX_E_NOMEM, "%s '%s': out of memory",
-				what, subject);
+		return nsx_fail(err, NSX_E_NOMEM, "%s '%s': out of memory", what, subject);
 	case SQLITE_AUTH:
 		return nsx_fail(err, NSX_E_DENIED, "%s '%s': %s", what, subject,
 				sqlite3_errmsg(handle));
@@ -212,10 +206,8 @@ static void defend(sqlite3 *h)
 	sqlite3_db_config(h, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	set_limits(h);
 	sqlite3_progress_handler(h, 10000, on_progress, NULL);
-	sqlite3_exec(h,
-		     "PRAGMA cell_size_check=1;PRAGMA mmap_size=0;"
-		     "PRAGMA temp_store=MEMORY;PRAGMA cache_size=-2048",
-		     NULL, NULL, NULL);
+	sqlite3_exec(h, "PRAGMA cell_size_check=1;PRAGMA mmap_size=0;PRAGMA "
+		     "temp_store=MEMORY;PRAGMA cache_size=-2048", NULL, NULL, NULL);
 }
 
 /* A file by its descriptor ---------------------------------------------------*/
@@ -229,7 +221,7 @@ struct file {
 	int fd;
 };
 
-static int read_file(sqlite3_file *f, void *to, int n, sqlite3_int64 from)
+static int db_read_file(sqlite3_file *f, void *to, int n, sqlite3_int64 from)
 {
 	char *p = to;
 
@@ -271,8 +263,7 @@ static int lock_nothing(sqlite3_file *f NSX_UNUSED, int how NSX_UNUSED)
 	return SQLITE_OK;
 }
 
-static int know_nothing(sqlite3_file *f NSX_UNUSED, int what NSX_UNUSED,
-			void *arg NSX_UNUSED)
+static int know_nothing(sqlite3_file *f NSX_UNUSED, int what NSX_UNUSED, void *arg NSX_UNUSED)
 {
 	return SQLITE_NOTFOUND;
 }
@@ -282,11 +273,11 @@ static int be_immutable(sqlite3_file *f NSX_UNUSED)
 	return SQLITE_IOCAP_IMMUTABLE;
 }
 
-static int open_file(sqlite3_vfs *vfs NSX_UNUSED, const char *name, sqlite3_file *f,
-		     int flags, int *ret_flags)
+static int db_open_file(sqlite3_vfs *vfs NSX_UNUSED, const char *name, sqlite3_file *f,
+			int flags, int *ret_flags)
 {
 	static const sqlite3_io_methods methods = {
-		.iVersion = 1, .xClose = do_nothing, .xRead = read_file,
+		.iVersion = 1, .xClose = do_nothing, .xRead = db_read_file,
 		.xFileSize = size_of_file, .xLock = lock_nothing,
 		.xUnlock = lock_nothing, .xFileControl = know_nothing,
 		.xDeviceCharacteristics = be_immutable};
@@ -316,7 +307,7 @@ static void add_vfs(void)
 	vfs = *sqlite3_vfs_find(NULL);
 	vfs.zName = VFS;
 	vfs.szOsFile = sizeof(struct file);
-	vfs.xOpen = open_file;
+	vfs.xOpen = db_open_file;
 	vfs.xFullPathname = keep_name;
 	sqlite3_vfs_register(&vfs, 0);
 }
@@ -336,9 +327,7 @@ static int open_handle(int fd, const char *path, sqlite3 **ret, struct nsx_err *
 	int rc;
 
 	snprintf(name, sizeof(name), "%d", fd);
-	rc = sqlite3_open_v2(name, &h,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
-			     by_descriptor());
+	rc = sqlite3_open_v2(name, &h, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, by_descriptor());
 	if (rc) {
 		rc = fail_db(err, h, "cannot open", path);
 		sqlite3_close(h);
@@ -363,8 +352,7 @@ static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
 			 bool *ret, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	int rc = nsx_db_prepare_on(db, "PRAGMA main.index_list(", t->name, ")",
-				   &s, err);
+	int rc = nsx_db_prepare_on(db, "PRAGMA main.index_list(", t->name, ")", &s, err);
 
 	*ret = false;
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
@@ -377,14 +365,12 @@ static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
 }
 
 /* Fills the columns of t from PRAGMA table_xinfo. */
-static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
-			struct nsx_err *err)
+static int read_columns(struct nsx_db *db, struct nsx_table_info *t, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
 	struct nsx_column cols[NSX_MAX_COLUMNS];
 	unsigned n = 0, nkeys = 0, key = 0;
-	int rc = nsx_db_prepare_on(db, "PRAGMA main.table_xinfo(", t->name, ")",
-				   &s, err);
+	int rc = nsx_db_prepare_on(db, "PRAGMA main.table_xinfo(", t->name, ")", &s, err);
 
 	if (rc)
 		return rc;
@@ -424,8 +410,7 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 	return 0;
 }
 
-static enum nsx_table_kind kind_of(const char *type, uint32_t root_page,
-				   const char *sql)
+static enum nsx_table_kind db_kind_of(const char *type, uint32_t root_page, const char *sql)
 {
 	if (!strcmp(type, "view"))
 		return NSX_TK_VIEW;
@@ -445,23 +430,18 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 	size_t n = 0, cap = 0;
 	int rc;
 
-	rc = nsx_db_prepare(db,
-			    "SELECT type, name, rootpage, coalesce(sql, '') "
-			    "FROM main.sqlite_master "
-			    "WHERE type IN ('table', 'view') "
-			    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
-			    &s, err);
+	rc = nsx_db_prepare(db, "SELECT type, name, rootpage, coalesce(sql, '') FROM "
+			    "main.sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE "
+			    "'sqlite\\_%' ESCAPE '\\'", &s, err);
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
 		uint32_t root = (uint32_t)sqlite3_column_int64(s->handle, 2);
 
 		rc = nsx_push(list, n, cap, "tables", err,
 			      (struct nsx_table_info){
-				      .name = column_text(s->handle, 1,
-							  db->arena),
+				      .name = column_text(s->handle, 1, db->arena),
 				      .root_page = root,
-				      .kind = kind_of(
-					      column_text(s->handle, 0,
-							  db->arena),
+				      .kind = db_kind_of(
+					      column_text(s->handle, 0, db->arena),
 					      root,
 					      column_text(s->handle, 3,
 							  db->arena))});
@@ -496,14 +476,12 @@ static int read_remains(struct nsx_db *db, struct nsx_err *err)
 	if (!rc && db->ntables) {
 		if (!db->warning)
 			db->warning = nsx_arena_printf(
-				db->arena, "the list of tables is damaged, so "
-				"tables may be missing from this report: %s",
-				damage.msg);
+				db->arena, "the list of tables is damaged, so tables may be "
+				"missing from this report: %s", damage.msg);
 		return 0;
 	}
-	return nsx_fail(err, NSX_E_DATA, "cannot read '%s': its list of tables "
-			"is damaged or cut off; copy the file again, or export "
-			"the report again", db->path);
+	return nsx_fail(err, NSX_E_DATA, "cannot read '%s': its list of tables is damaged or cut "
+			"off; copy the file again, or export the report again", db->path);
 }
 
 void nsx_db_force_sqlite(struct nsx_db *db)
@@ -535,23 +513,19 @@ static int open_memory_handle(const void *image, size_t n, const char *name,
 			      sqlite3 **ret, struct nsx_err *err)
 {
 	unsigned flags = image ? SQLITE_DESERIALIZE_READONLY :
-				 SQLITE_DESERIALIZE_FREEONCLOSE |
-					 SQLITE_DESERIALIZE_RESIZEABLE;
+				 SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
 	sqlite3_int64 most = INT64_C(64) << 30;
 	sqlite3 *h = NULL;
 	int rc;
 
-	rc = sqlite3_open_v2(":memory:", &h,
-			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-				     SQLITE_OPEN_NOMUTEX, NULL);
+	rc = sqlite3_open_v2(":memory:", &h, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+						     SQLITE_OPEN_NOMUTEX, NULL);
 	/* SQLite does not write to a read-only database. */
 	if (!rc)
 		rc = sqlite3_deserialize(h, "main", (void *)image,
-					 (sqlite3_int64)n, (sqlite3_int64)n,
-					 flags);
+					 (sqlite3_int64)n, (sqlite3_int64)n, flags);
 	if (!rc && !image)
-		rc = sqlite3_file_control(h, "main", SQLITE_FCNTL_SIZE_LIMIT,
-					  &most);
+		rc = sqlite3_file_control(h, "main", SQLITE_FCNTL_SIZE_LIMIT, &most);
 	if (rc) {
 		rc = fail_db(err, h, "cannot open", name);
 		sqlite3_close(h);
@@ -596,13 +570,11 @@ int nsx_db_open_image(const void *image, size_t n, const char *name,
 	return *ret ? 0 : err->rc;
 }
 
-int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
-		 struct nsx_err *err)
+int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n, struct nsx_err *err)
 {
 	sqlite3_int64 n = 0;
 
-	*ret = sqlite3_serialize(db->handle, "main", &n,
-				 SQLITE_SERIALIZE_NOCOPY);
+	*ret = sqlite3_serialize(db->handle, "main", &n, SQLITE_SERIALIZE_NOCOPY);
 	*ret_n = (size_t)n;
 	return *ret ? 0 : fail_db(err, db->handle, "cannot take", db->path);
 }
@@ -633,8 +605,7 @@ int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err)
 	if (*sniff.warning)
 		db->warning = nsx_arena_strdup(db->arena, sniff.warning);
 	rc = open_handle(db->fd, path, &db->handle, err) ?: read_catalogue(db, err);
-	if (rc == NSX_E_DATA &&
-	    (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CORRUPT)
+	if (rc == NSX_E_DATA && (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CORRUPT)
 		rc = read_remains(db, err);
 	if (rc) {
 		nsx_db_close(db);
@@ -674,8 +645,7 @@ int nsx_db_of_source(const struct nsx_source *source, const char *path,
 	db->note = note ? nsx_arena_strdup(db->arena, note) : NULL;
 	if (stat(path, &db->opened)) {
 		nsx_db_close(db);
-		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path, strerror(errno));
 	}
 	db->size = db->opened.st_size;
 	*ret = db;
@@ -747,8 +717,7 @@ static int insert_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v
 {
 	struct nsx_stmt *insert = ctx;
 
-	return nsx_run_with(insert, v,
-			    sqlite3_bind_parameter_count(insert->handle), err);
+	return nsx_run_with(insert, v, sqlite3_bind_parameter_count(insert->handle), err);
 }
 
 /* Inserts all rows of a source's table. */
@@ -771,8 +740,7 @@ static int read_source(const struct nsx_source *source, size_t table,
 		size_t rows = source->rows(source->ctx, table, b);
 
 		if (rows) /* 0 for a block that cannot be decoded, too */
-			rc = nsx_stopped(err) ?:
-			     source->read(r, b, rid, insert_row, insert, err);
+			rc = nsx_stopped(err) ?: source->read(r, b, rid, insert_row, insert, err);
 		rid += (int64_t)rows;
 	}
 	source->done(r);
@@ -870,8 +838,7 @@ static int fail_prepare(struct nsx_db *db, const char *sql, struct nsx_err *err)
 	return err->rc;
 }
 
-int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
-		   struct nsx_err *err)
+int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, struct nsx_err *err)
 {
 	sqlite3_stmt *h;
 	const char *rest;
@@ -883,8 +850,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		return fail_prepare(db, sql, err);
 	if (!h || rest[strspn(rest, " \t\n;")]) {
 		sqlite3_finalize(h);
-		return nsx_fail(err, NSX_E_DB,
-				"cannot prepare '%s': not one statement", sql);
+		return nsx_fail(err, NSX_E_DB, "cannot prepare '%s': not one statement", sql);
 	}
 	s = nsx_try_alloc(1, sizeof(*s) + strlen(sql) + 1, "a statement", err);
 	if (!s) {
@@ -900,8 +866,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 }
 
 int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
-		      const char *tail, struct nsx_stmt **ret,
-		      struct nsx_err *err)
+		      const char *tail, struct nsx_stmt **ret, struct nsx_err *err)
 {
 	struct nsx_buf sql = {0};
 	int rc;
@@ -920,15 +885,14 @@ int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
 static bool is_harmless(const char *function)
 {
 	static const char *const list[] = {
-		"abs", "avg", "ceil", "ceiling", "char", "coalesce", "count",
-		"cume_dist", "dense_rank", "exp", "first_value", "floor",
-		"glob", "group_concat", "hex", "ifnull", "iif", "instr", "lag",
-		"last_value", "lead", "length", "like", "ln", "log", "log10",
-		"log2", "lower", "ltrim", "max", "min", "mod", "nth_value",
-		"ntile", "nullif", "percent_rank", "pow", "power", "quote",
-		"rank", "replace", "round", "row_number", "rtrim", "sign",
-		"sqrt", "substr", "substring", "sum", "total", "trim", "trunc",
-		"typeof", "unicode", "upper"};
+		"abs", "avg", "ceil", "ceiling", "char", "coalesce", "count", "cume_dist",
+		"dense_rank", "exp", "first_value", "floor", "glob", "group_concat", "hex",
+		"ifnull", "iif", "instr", "lag", "last_value", "lead", "length", "like", "ln",
+		"log", "log10", "log2", "lower", "ltrim", "max", "min", "mod", "nth_value", "ntile",
+		"nullif", "percent_rank", "pow", "power", "quote", "rank", "replace", "round",
+		"row_number", "rtrim", "sign", "sqrt", "substr", "substring", "sum", "total",
+		"trim", "trunc", "typeof", "unicode", "upper",
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
 		if (!strcasecmp(list[i], function))
@@ -939,8 +903,7 @@ static bool is_harmless(const char *function)
 static void want_table(struct nsx_db *db, const char *name)
 {
 	for (size_t i = 0; i < db->source->ntables; i++)
-		if (!strcasecmp(db->source->tables[i].name, name) &&
-		    db->fill[i] == EMPTY)
+		if (!strcasecmp(db->source->tables[i].name, name) && db->fill[i] == EMPTY)
 			db->fill[i] = WANTED;
 }
 
@@ -954,15 +917,13 @@ static int authorise(void *arg, int action, const char *table, const char *what,
 		   (action == SQLITE_FUNCTION && is_harmless(what)) ||
 		   (action == SQLITE_READ && g->may_read(g->ctx, table, what));
 
-	if (may && db->source && action == SQLITE_READ && schema &&
-	    !strcmp(schema, "main"))
+	if (may && db->source && action == SQLITE_READ && schema && !strcmp(schema, "main"))
 		want_table(db, table);
 	return may ? SQLITE_OK : SQLITE_DENY;
 }
 
-void nsx_db_guard(struct nsx_db *db,
-		  bool (*may_read)(void *ctx, const char *table,
-				   const char *column),
+void nsx_db_guard(struct nsx_db *db, bool (*may_read)(void *ctx, const char *table,
+						      const char *column),
 		  void *ctx, int64_t max_bytes)
 {
 	db->guard = (struct guard){may_read, ctx};
@@ -987,8 +948,7 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 	case SQLITE_DONE:
 		return 0;
 	default:
-		return fail_db(err, sqlite3_db_handle(s->handle), "cannot read",
-			       s->sql);
+		return fail_db(err, sqlite3_db_handle(s->handle), "cannot read", s->sql);
 	}
 }
 
@@ -1003,23 +963,20 @@ static int bind(struct nsx_stmt *s, int i, const struct nsx_val *v)
 		return sqlite3_bind_text64(s->handle, i, v->u.p, v->len,
 					   SQLITE_STATIC, SQLITE_UTF8);
 	case NSX_V_BLOB:
-		return sqlite3_bind_blob64(s->handle, i, v->u.p, v->len,
-					   SQLITE_STATIC);
+		return sqlite3_bind_blob64(s->handle, i, v->u.p, v->len, SQLITE_STATIC);
 	default:
 		return sqlite3_bind_null(s->handle, i);
 	}
 }
 
-int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
-		 struct nsx_err *err)
+int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n, struct nsx_err *err)
 {
 	int rc = 0;
 
 	for (int i = 0; i < n && !rc; i++)
 		rc = bind(s, i + 1, &v[i]);
 	if (rc || sqlite3_step(s->handle) != SQLITE_DONE)
-		rc = fail_db(err, sqlite3_db_handle(s->handle), "cannot run",
-			     s->sql);
+		rc = fail_db(err, sqlite3_db_handle(s->handle), "cannot run", s->sql);
 	sqlite3_reset(s->handle);
 	sqlite3_clear_bindings(s->handle);
 	return rc;

@@ -56,9 +56,7 @@ int nsx_db_new(struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
  */
 int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 		 struct nsx_err *err) NSX_CHECKED;
-/* Opens an image, which must stay in place until nsx_db_close. Errors: NSX_E_SCHEMA,
- * NSX_E_DATA.
- */
+/* Opens an image, which must stay in place until nsx_db_close. Errors: NSX_E_SCHEMA, NSX_E_DATA. */
 int nsx_db_open_image(const void *image, size_t n, const char *name,
 		      struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
 
@@ -90,11 +88,9 @@ int64_t nsx_db_size(const struct nsx_db *db); /* bytes of the file */
 const char *nsx_db_sqlite_version(void);
 
 /* Everything in the catalogue, in catalogue order. */
-const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db,
-					   size_t *ret_n);
+const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db, size_t *ret_n);
 /* Finds a table by its exact name, else ignoring case; NULL if there is none. */
-const struct nsx_table_info *nsx_db_table(const struct nsx_db *db,
-					  const char *name);
+const struct nsx_table_info *nsx_db_table(const struct nsx_db *db, const char *name);
 int nsx_column_find(const struct nsx_table_info *t, const char *name);
 
 /* A warning about the file itself: a pending journal or WAL that was not applied, or pages
@@ -114,8 +110,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		   struct nsx_err *err) NSX_CHECKED;
 /* Prepares head, a quoted name from the file, and tail as one statement. */
 int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
-		      const char *tail, struct nsx_stmt **ret,
-		      struct nsx_err *err) NSX_CHECKED;
+		      const char *tail, struct nsx_stmt **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_stmt_done(struct nsx_stmt **s); /* for NSX_AT_EXIT; NULL is fine */
 
 /* Returns 1 for a row, 0 at the end, negative for a failure. */
@@ -129,9 +124,8 @@ const char *nsx_stmt_column_name(struct nsx_stmt *s, int col);
  * may take forever: run them in a child (base/child.h). Errors of nsx_step and
  * nsx_db_prepare then: NSX_E_DENIED, NSX_E_NAME, NSX_E_NOMEM.
  */
-void nsx_db_guard(struct nsx_db *db,
-		  bool (*may_read)(void *ctx, const char *table,
-				   const char *column),
+void nsx_db_guard(struct nsx_db *db, bool (*may_read)(void *ctx, const char *table,
+						      const char *column),
 		  void *ctx, int64_t max_bytes);
 
 enum nsx_val_type { NSX_V_NULL, NSX_V_I64, NSX_V_F64, NSX_V_TEXT, NSX_V_BLOB };
@@ -150,9 +144,7 @@ void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
 int nsx_db_number(struct nsx_db *db, const char *sql, int64_t absent,
 		  int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Runs a statement without rows (an INSERT) with n parameter values, and resets it for the
- * next.
- */
+/* Runs a statement without rows (an INSERT) with n parameter values, and resets it for the next. */
 int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
 		 struct nsx_err *err) NSX_CHECKED;
 

@@ -46,7 +46,7 @@ struct batch {
 };
 
 /* Planning ---------------------------------------------------------------*/
-static void divide(struct nsx_pagescan *s)
+static void page_divide(struct nsx_pagescan *s)
 {
 	size_t worth = NSX_MAX(PART_BYTES / s->f->page_size, 1);
 	size_t n = s->leaves.n / worth;
@@ -57,8 +57,7 @@ static void divide(struct nsx_pagescan *s)
 
 int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		      const char *const *columns, unsigned ncolumns,
-		      unsigned nparts, struct nsx_pagescan **ret,
-		      struct nsx_err *err)
+		      unsigned nparts, struct nsx_pagescan **ret, struct nsx_err *err)
 {
 	const struct nsx_pagefile *f = nsx_db_pages(db);
 	struct nsx_pagescan *s;
@@ -84,7 +83,7 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		return rc;
 	}
 	s->most_parts = nparts;
-	divide(s);
+	page_divide(s);
 	*ret = s;
 	return 0;
 }
@@ -95,10 +94,9 @@ int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
 {
 	struct nsx_wants w;
 	int rc = nsx_wants_plan(t, &column, 1, s->arena, &w) ?
-			 nsx_leaves_near(s->f, s->table, &w, from, to, is_run,
-					 &s->leaves, err) : 0;
+			 nsx_leaves_near(s->f, s->table, &w, from, to, is_run, &s->leaves, err) : 0;
 
-	divide(s);
+	page_divide(s);
 	return rc;
 }
 
@@ -132,16 +130,14 @@ size_t nsx_pagescan_first_block(const struct nsx_pagescan *s, unsigned part)
 /* The first leaf of a part; parts consist of whole blocks. */
 static size_t part_begin(const struct nsx_pagescan *s, unsigned part)
 {
-	return NSX_MIN(nsx_pagescan_first_block(s, part) * leaves_a_block(s),
-		       s->leaves.n);
+	return NSX_MIN(nsx_pagescan_first_block(s, part) * leaves_a_block(s), s->leaves.n);
 }
 
 /* Batches ----------------------------------------------------------------*/
 /* Asks the kernel for the next leaves. Its own read-ahead does not suffice: threads share
  * the file descriptor, and pages of other tables lie between.
  */
-static void read_ahead(const struct nsx_pagescan *s, struct batch *b, size_t i,
-		       size_t end)
+static void page_read_ahead(const struct nsx_pagescan *s, struct batch *b, size_t i, size_t end)
 {
 	const uint32_t *pages = s->leaves.pages;
 	size_t chunk = NSX_MAX(AHEAD_CHUNK / s->f->page_size, 1);
@@ -154,8 +150,7 @@ static void read_ahead(const struct nsx_pagescan *s, struct batch *b, size_t i,
 		       pages[last + 1] - pages[last] <= ASK_GAP &&
 		       pages[last + 1] - pages[first] < chunk)
 			last++;
-		nsx_pagefile_ask(s->f, pages[first],
-				 pages[last] - pages[first] + 1);
+		nsx_pagefile_ask(s->f, pages[first], pages[last] - pages[first] + 1);
 		b->asked = last + 1;
 	}
 }
@@ -180,13 +175,11 @@ static int fill_batch(const struct nsx_pagescan *s, struct batch *b, size_t i,
 						    span * s->f->page_size))
 		return 0;
 	b->is_cold = true;
-	read_ahead(s, b, leaf, end);
-	got = nsx_pagefile_read(s->f, b->first, 0, b->bytes,
-				span * s->f->page_size);
+	page_read_ahead(s, b, leaf, end);
+	got = nsx_pagefile_read(s->f, b->first, 0, b->bytes, span * s->f->page_size);
 	b->n = got < 0 ? 0 : (size_t)got / s->f->page_size;
 	if (got < 0)
-		return nsx_fail(
-		    err, NSX_E_IO, "cannot read table '%s': page %lu: %s",
+		return nsx_fail(err, NSX_E_IO, "cannot read table '%s': page %lu: %s",
 		    s->table, (unsigned long)b->first, strerror(errno));
 	if (!b->n)
 		return nsx_page_damaged(err, s->table, b->first,
@@ -219,12 +212,11 @@ static int batch_init(const struct nsx_pagescan *s, struct batch *b,
 /* Counting ---------------------------------------------------------------*/
 static bool is_leaf(const struct nsx_pagescan *s, const uint8_t *page)
 {
-	return page[0] == NSX_PAGE_LEAF &&
-	       nsx_page_cells(page) <= s->f->usable / 2;
+	return page[0] == NSX_PAGE_LEAF && nsx_page_cells(page) <= s->f->usable / 2;
 }
 
 /* Counts up to the first bad page, where the scan will end, too. */
-static int count_part(void *ctx, size_t part, struct nsx_err *err)
+static int page_count_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct nsx_pagescan *s = ctx;
 	size_t i = part_begin(s, (unsigned)part);
@@ -251,7 +243,7 @@ size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 
 	if (s->is_counted)
 		return s->rows[part];
-	if (nsx_par(s->nparts, s->nparts, count_part, s, &err))
+	if (nsx_par(s->nparts, s->nparts, page_count_part, s, &err))
 		memset(s->rows, 0, sizeof(s->rows));
 	pthread_mutex_lock(&s->lock);
 	s->count_err = err;
@@ -264,8 +256,7 @@ size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 /* Sets *ret to the number of rows for which a reader may have allocated room. If the file
  * grows during the scan, the scan must not deliver more. Errors: the error of the count.
  */
-static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret,
-			 struct nsx_err *err)
+static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret, struct nsx_err *err)
 {
 	int rc;
 
@@ -309,8 +300,7 @@ static size_t next_wanted(const struct nsx_pagescan *s,
 }
 
 int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
-		     struct nsx_choice *choice, nsx_row_fn fn, void *ctx,
-		     struct nsx_err *err)
+		     struct nsx_choice *choice, nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
 	size_t i = part_begin(s, part), end = part_begin(s, part + 1U);
 	size_t until = i, each = leaves_a_block(s);

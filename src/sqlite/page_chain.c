@@ -16,8 +16,7 @@ static int step(struct nsx_chain *c, struct nsx_err *err)
 	int rc;
 
 	if (!*c->left)
-		return nsx_page_damaged(err, c->table, c->next,
-					"overflow pages lead in a circle");
+		return nsx_page_damaged(err, c->table, c->next, "overflow pages lead in a circle");
 	--*c->left;
 	rc = nsx_page_get(c->f, c->table, c->next, c->page, err);
 	if (rc)
@@ -28,8 +27,7 @@ static int step(struct nsx_chain *c, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_chain_copy(struct nsx_chain *c, uint64_t from, void *dst, size_t n,
-		   struct nsx_err *err)
+int nsx_chain_copy(struct nsx_chain *c, uint64_t from, void *dst, size_t n, struct nsx_err *err)
 {
 	char *to = dst;
 

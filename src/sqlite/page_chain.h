@@ -20,7 +20,6 @@ void nsx_chain_start(struct nsx_chain *c, uint32_t first, uint64_t at);
 /* Copies n bytes from byte `from` of the record; `from` must not lie before the end of the
  * last copy. Errors: NSX_E_DATA, NSX_E_IO.
  */
-int nsx_chain_copy(struct nsx_chain *c, uint64_t from, void *dst, size_t n,
-		   struct nsx_err *err);
+int nsx_chain_copy(struct nsx_chain *c, uint64_t from, void *dst, size_t n, struct nsx_err *err);
 
 #endif

@@ -42,8 +42,7 @@ static uint32_t count_pages(const uint8_t *h, int64_t size, uint32_t page_size)
 	return (uint32_t)n;
 }
 
-static bool accept_header(struct nsx_pagefile *f, const uint8_t *h,
-			  const char *path, int64_t size)
+static bool accept_header(struct nsx_pagefile *f, const uint8_t *h, const char *path, int64_t size)
 {
 	unsigned n = nsx_be16(h + AT_PAGE_SIZE);
 
@@ -96,8 +95,7 @@ int64_t nsx_pagefile_read(const struct nsx_pagefile *f, uint32_t page,
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t got = pread(f->fd, (char *)buf + done, n - done,
-				    from + (off_t)done);
+		ssize_t got = pread(f->fd, (char *)buf + done, n - done, from + (off_t)done);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -110,19 +108,16 @@ int64_t nsx_pagefile_read(const struct nsx_pagefile *f, uint32_t page,
 	return (int64_t)done;
 }
 
-bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page,
-			      void *buf, size_t n)
+bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page, void *buf, size_t n)
 {
 	struct iovec to = {buf, n};
 
-	return preadv2(f->fd, &to, 1, offset_of(f, page), RWF_NOWAIT) ==
-	       (ssize_t)n;
+	return preadv2(f->fd, &to, 1, offset_of(f, page), RWF_NOWAIT) == (ssize_t)n;
 }
 
 void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n)
 {
-	posix_fadvise(f->fd, offset_of(f, page), (off_t)n * f->page_size,
-		      POSIX_FADV_WILLNEED);
+	posix_fadvise(f->fd, offset_of(f, page), (off_t)n * f->page_size, POSIX_FADV_WILLNEED);
 }
 
 const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page)
@@ -136,11 +131,9 @@ const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page)
 	return NULL;
 }
 
-int nsx_page_damaged(struct nsx_err *err, const char *table, uint32_t page,
-		     const char *why)
+int nsx_page_damaged(struct nsx_err *err, const char *table, uint32_t page, const char *why)
 {
-	return nsx_fail(err, NSX_E_DATA,
-			"cannot read table '%s': page %lu is damaged: %s",
+	return nsx_fail(err, NSX_E_DATA, "cannot read table '%s': page %lu is damaged: %s",
 			table, (unsigned long)page, why);
 }
 
@@ -154,11 +147,9 @@ int nsx_page_get(const struct nsx_pagefile *f, const char *table, uint32_t page,
 		return nsx_page_damaged(err, table, page, why);
 	n = nsx_pagefile_read(f, page, 0, buf, f->page_size);
 	if (n < 0)
-		return nsx_fail(err, NSX_E_IO,
-				"cannot read table '%s': page %lu: %s", table,
+		return nsx_fail(err, NSX_E_IO, "cannot read table '%s': page %lu: %s", table,
 				(unsigned long)page, strerror(errno));
 	if (n < f->page_size)
-		return nsx_page_damaged(err, table, page,
-					"the file was cut while it was read");
+		return nsx_page_damaged(err, table, page, "the file was cut while it was read");
 	return 0;
 }

@@ -36,8 +36,7 @@ int64_t nsx_pagefile_read(const struct nsx_pagefile *f, uint32_t page,
 			  uint32_t at, void *buf, size_t n);
 
 /* Reads only from the kernel's page cache; true if all n bytes were there. */
-bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page,
-			      void *buf, size_t n);
+bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page, void *buf, size_t n);
 
 /* Asks the kernel to read n pages soon. */
 void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n);
@@ -46,8 +45,7 @@ void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n);
 const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page);
 
 /* Fails with "cannot read table 'T': page N is damaged: WHY". */
-int nsx_page_damaged(struct nsx_err *err, const char *table, uint32_t page,
-		     const char *why);
+int nsx_page_damaged(struct nsx_err *err, const char *table, uint32_t page, const char *why);
 
 /* Reads a whole page. Errors: NSX_E_DATA, or NSX_E_IO where the disk fails. */
 int nsx_page_get(const struct nsx_pagefile *f, const char *table, uint32_t page,
@@ -63,8 +61,7 @@ static inline unsigned nsx_be16(const uint8_t *p)
 
 static inline uint32_t nsx_be32(const uint8_t *p)
 {
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-	       (uint32_t)p[2] << 8 | p[3];
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 /* The number of cells that a page claims to have; at most 65535. */

@@ -15,8 +15,8 @@ struct look {
 	int64_t least, most; /* over its rows                                */
 };
 
-static int take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		    struct nsx_err *err)
+static int page_near_take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			      struct nsx_err *err)
 {
 	struct look *l = ctx;
 
@@ -28,9 +28,9 @@ static int take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 }
 
 /* False if the times of these rows are not known. */
-static bool look_at(const struct nsx_pagefile *f, const char *table,
-		    const struct nsx_leaves *leaves, struct nsx_decoder *d,
-		    uint8_t *page, struct look *v, size_t n)
+static bool page_near_look_at(const struct nsx_pagefile *f, const char *table,
+			      const struct nsx_leaves *leaves, struct nsx_decoder *d,
+			      uint8_t *page, struct look *v, size_t n)
 {
 	struct nsx_err err;
 	size_t nback = 0;
@@ -41,8 +41,7 @@ static bool look_at(const struct nsx_pagefile *f, const char *table,
 		v[i].least = INT64_MAX;
 		v[i].most = INT64_MIN;
 		if (nsx_page_get(f, table, number, page, &err) ||
-		    nsx_decode_leaf(d, page, number, false, take_row, &v[i],
-				    &err))
+		    nsx_decode_leaf(d, page, number, false, page_near_take_row, &v[i], &err))
 			return false;
 		nback += i && v[i].least < v[i - 1].least;
 	}
@@ -50,11 +49,9 @@ static bool look_at(const struct nsx_pagefile *f, const char *table,
 }
 
 /* Whether the leaves between a and b hold nothing of [from, to), if rows are in order. */
-static bool is_far(const struct look *a, const struct look *b, int64_t from,
-		   int64_t to)
+static bool is_far(const struct look *a, const struct look *b, int64_t from, int64_t to)
 {
-	return a->least <= b->least && (a->least >= to ||
-					NSX_MAX(a->most, b->most) < from);
+	return a->least <= b->least && (a->least >= to || NSX_MAX(a->most, b->most) < from);
 }
 
 static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
@@ -88,8 +85,7 @@ static void keep_run(struct nsx_leaves *leaves, const struct look *v, size_t n,
 			end = v[i + 1].leaf + 1;
 		}
 	leaves->n = end - v[first].leaf;
-	memmove(leaves->pages, leaves->pages + v[first].leaf,
-		leaves->n * sizeof(*leaves->pages));
+	memmove(leaves->pages, leaves->pages + v[first].leaf, leaves->n * sizeof(*leaves->pages));
 }
 
 int nsx_leaves_near(const struct nsx_pagefile *f, const char *table,
@@ -105,15 +101,14 @@ int nsx_leaves_near(const struct nsx_pagefile *f, const char *table,
 	if (leaves->n < FEWEST)
 		return 0;
 	d = nsx_decoder_new(f, w, table, err);
-	v = nsx_try_alloc(leaves->n / each + 2, sizeof(*v), "looks at a table",
-			  err);
+	v = nsx_try_alloc(leaves->n / each + 2, sizeof(*v), "looks at a table", err);
 	page = nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
 	rc = d && v && page ? 0 : NSX_E_NOMEM;
 	for (size_t i = 0; !rc && i + 1 < leaves->n; i += each)
 		v[n++].leaf = i;
 	if (!rc)
 		v[n++].leaf = leaves->n - 1;
-	if (!rc && look_at(f, table, leaves, d, page, v, n))
+	if (!rc && page_near_look_at(f, table, leaves, d, page, v, n))
 		(is_run ? keep_run : keep_near)(leaves, v, n, from, to);
 	nsx_decoder_free(d);
 	free(v);

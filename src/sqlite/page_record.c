@@ -121,8 +121,7 @@ static const uint8_t type_size[128] = {
 #undef TEXTS
 };
 
-static int damaged(const struct nsx_decoder *d, const char *why,
-		   struct nsx_err *err)
+static int damaged(const struct nsx_decoder *d, const char *why, struct nsx_err *err)
 {
 	return nsx_page_damaged(err, d->table, d->page, why);
 }
@@ -174,8 +173,7 @@ static const struct field fields_by_type[2][12] = {
     {INTEGERS(OP_INTEGER_AS_DOUBLE, NSX_V_F64)},
 };
 
-static void set_field(struct field *f, const struct nsx_wanted *w, uint64_t type,
-		      uint64_t at)
+static void set_field(struct field *f, const struct nsx_wanted *w, uint64_t type, uint64_t at)
 {
 	if (type < 12)
 		*f = fields_by_type[w->is_real][type];
@@ -193,8 +191,7 @@ static void set_field(struct field *f, const struct nsx_wanted *w, uint64_t type
  * it stopped; *ret_total is the end of that column in the record.
  */
 static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
-				  const uint8_t *end, struct shape *s,
-				  uint64_t *ret_total)
+				  const uint8_t *end, struct shape *s, uint64_t *ret_total)
 {
 	uint64_t type = 0, at = 0, next = *ret_total;
 	unsigned column = 0;
@@ -217,8 +214,7 @@ static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
 		if (column > w->column)
 			set_field(&s->fields[i], w, type, at);
 		else
-			s->fields[i] =
-			    (struct field){.slot = w->slot, .op = OP_ABSENT};
+			s->fields[i] = (struct field){.slot = w->slot, .op = OP_ABSENT};
 	}
 	*ret_total = next;
 	return p;
@@ -228,8 +224,7 @@ static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
  * *ret_need is its length. Returns NULL, or what is wrong with it.
  */
 static const char *parse_head(const struct nsx_decoder *d, const uint8_t *head,
-			      uint64_t payload, uint64_t avail, struct shape *s,
-			      uint64_t *ret_need)
+			      uint64_t payload, uint64_t avail, struct shape *s, uint64_t *ret_need)
 {
 	uint64_t size, total;
 	unsigned n = varint(head, &size);
@@ -259,8 +254,8 @@ static inline void put_double(struct nsx_val *v, uint64_t bits)
 	v->type = v->u.f == v->u.f ? NSX_V_F64 : NSX_V_NULL;
 }
 
-static inline void put(const struct nsx_decoder *d, const struct field *f,
-		       const uint8_t *p, struct nsx_val *v)
+static inline void page_record_put(const struct nsx_decoder *d, const struct field *f,
+				   const uint8_t *p, struct nsx_val *v)
 {
 	int64_t x;
 
@@ -284,7 +279,7 @@ static inline void put(const struct nsx_decoder *d, const struct field *f,
 }
 
 /* Records that overflow --------------------------------------------------*/
-static int make_room(struct nsx_decoder *d, size_t n, struct nsx_err *err)
+static int page_record_make_room(struct nsx_decoder *d, size_t n, struct nsx_err *err)
 {
 	if (n <= d->big_cap && (d->big_cap <= KEEP_BIG || n > KEEP_BIG))
 		return 0;
@@ -311,8 +306,8 @@ static struct nsx_chain chain_of(struct nsx_decoder *d, const struct cell *c)
 }
 
 /* Copies bytes [at, at + n) of a record from its page or overflow pages. */
-static int fetch(struct nsx_chain *chain, const struct cell *c, uint64_t at,
-		 uint8_t *dst, size_t n, struct nsx_err *err)
+static int page_record_fetch(struct nsx_chain *chain, const struct cell *c, uint64_t at,
+			     uint8_t *dst, size_t n, struct nsx_err *err)
 {
 	size_t here = 0;
 
@@ -339,7 +334,7 @@ static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
 	for (unsigned i = 0; i < d->w->n; i++)
 		if (!is_local(&s->fields[i], c))
 			room += NSX_MIN(s->fields[i].len, NSX_MAX_CELL) + 8;
-	rc = make_room(d, room, err);
+	rc = page_record_make_room(d, room, err);
 	for (unsigned i = 0; !rc && i < d->w->n; i++) {
 		struct field f = s->fields[i];
 		const uint8_t *p = c->record + (f.len ? f.at : 0);
@@ -351,11 +346,11 @@ static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
 		if (!is_local(&f, c)) {
 			f.len = NSX_MIN(f.len, NSX_MAX_CELL);
 			p = d->big + used;
-			rc = fetch(&chain, c, f.at, d->big + used, f.len, err);
+			rc = page_record_fetch(&chain, c, f.at, d->big + used, f.len, err);
 			used += f.len + 8;
 		}
 		if (!rc)
-			put(d, &f, p, &d->v[f.slot]);
+			page_record_put(d, &f, p, &d->v[f.slot]);
 	}
 	return rc;
 }
@@ -366,8 +361,8 @@ static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
 {
 	struct nsx_chain chain = chain_of(d, c);
 	const char *why;
-	int rc = make_room(d, need + NSX_PAGE_SLACK, err) ?:
-		 fetch(&chain, c, 0, d->big, need, err);
+	int rc = page_record_make_room(d, need + NSX_PAGE_SLACK, err) ?:
+		 page_record_fetch(&chain, c, 0, d->big, need, err);
 
 	if (rc)
 		return rc;
@@ -382,7 +377,7 @@ static struct shape *shape_at(const struct nsx_decoder *d, size_t i)
 }
 
 /* The hash slot of a header, by as many bytes as the last header has. */
-static struct shape *place_of(const struct nsx_decoder *d, const struct cell *c)
+static struct shape *page_record_place_of(const struct nsx_decoder *d, const struct cell *c)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
 	const struct shape *s = d->last;
@@ -398,13 +393,12 @@ static struct shape *place_of(const struct nsx_decoder *d, const struct cell *c)
 }
 
 /* Makes this record's shape the last shape. */
-static int change_shape(struct nsx_decoder *d, const struct cell *c,
-			struct nsx_err *err)
+static int change_shape(struct nsx_decoder *d, const struct cell *c, struct nsx_err *err)
 {
 	uint64_t need = 0;
 	const char *why;
 
-	d->last = place_of(d, c);
+	d->last = page_record_place_of(d, c);
 	if (has_head(d->last, c))
 		return 0;
 	why = parse_head(d, c->record, c->payload, c->local, d->last, &need);
@@ -416,14 +410,12 @@ static int change_shape(struct nsx_decoder *d, const struct cell *c,
 /* The bytes of an overflowing payload that are on the leaf page. */
 static uint32_t local_part(const struct nsx_decoder *d, uint64_t payload)
 {
-	uint32_t n = d->min_local +
-		     (uint32_t)((payload - d->min_local) % (d->f->usable - 4));
+	uint32_t n = d->min_local + (uint32_t)((payload - d->min_local) % (d->f->usable - 4));
 
 	return n <= d->max_local ? n : d->min_local;
 }
 
-static inline const char *find_cell(const struct nsx_decoder *d,
-				    const uint8_t *page, unsigned at,
+static inline const char *find_cell(const struct nsx_decoder *d, const uint8_t *page, unsigned at,
 				    struct cell *ret)
 {
 	const uint8_t *p = page + at;
@@ -448,8 +440,7 @@ static inline const char *find_cell(const struct nsx_decoder *d,
 	return NULL;
 }
 
-static inline int decode_cell(struct nsx_decoder *d, const struct cell *c,
-			      struct nsx_err *err)
+static inline int decode_cell(struct nsx_decoder *d, const struct cell *c, struct nsx_err *err)
 {
 	const struct shape *s;
 
@@ -459,14 +450,13 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c,
 	if (c->payload != s->total && (c->payload < s->total || s->is_whole))
 		return damaged(d, "a column lies outside its record", err);
 	for (unsigned i = 0; i < d->w->nrowid; i++)
-		d->v[d->w->rowid_slots[i]] =
-		    (struct nsx_val){.type = NSX_V_I64, .u.i = c->rid};
+		d->v[d->w->rowid_slots[i]] = (struct nsx_val){.type = NSX_V_I64, .u.i = c->rid};
 	if (s->total > c->local)
 		return put_overflowing(d, c, s, err);
 	for (unsigned i = 0; i < d->w->n; i++) {
 		const struct field *f = &s->fields[i];
 
-		put(d, f, c->record + f->at, &d->v[f->slot]);
+		page_record_put(d, f, c->record + f->at, &d->v[f->slot]);
 	}
 	return 0;
 }
@@ -532,8 +522,7 @@ static void set_sizes(struct nsx_decoder *d)
 	d->chain_left = d->f->npages;
 }
 
-struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
-				    const struct nsx_wants *w,
+struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f, const struct nsx_wants *w,
 				    const char *table, struct nsx_err *err)
 {
 	struct nsx_decoder *d = nsx_try_alloc(1, sizeof(*d), "a reader", err);
@@ -544,8 +533,7 @@ struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
 	d->w = w;
 	d->table = table;
 	set_sizes(d);
-	d->chain_page =
-	    nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
+	d->chain_page = nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
 	d->shape_size = sizeof(*d->last) + w->n * sizeof(struct field);
 	d->shape_size += -d->shape_size % _Alignof(struct shape);
 	d->shapes = nsx_try_alloc(NSHAPES, d->shape_size, "a reader", err);

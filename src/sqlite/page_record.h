@@ -11,19 +11,16 @@ struct nsx_decoder;
 /* A decoder is for one thread. f, w and table are borrowed. Owner: nsx_decoder_free.
  * Errors: NULL with NSX_E_NOMEM.
  */
-struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
-				    const struct nsx_wants *w,
+struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f, const struct nsx_wants *w,
 				    const char *table, struct nsx_err *err);
 /* From now on rows outside [from, to) are skipped as struct nsx_choice says. */
 void nsx_decoder_cut(struct nsx_decoder *d, int64_t from, int64_t to);
 void nsx_decoder_free(struct nsx_decoder *d); /* NULL is fine */
 
-/* Calls fn for each row of a leaf page. `page` has NSX_PAGE_SLACK readable bytes after it.
- * Only a table's root may be empty. Errors: NSX_E_DATA where the page stops making sense;
- * fn's own code.
+/* Calls fn for each row of a leaf page. `page` has NSX_PAGE_SLACK readable bytes after it. Only a
+ * table's root may be empty. Errors: NSX_E_DATA where the page stops making sense; fn's own code.
  */
 int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
-		    bool is_root, nsx_row_fn fn, void *ctx,
-		    struct nsx_err *err);
+		    bool is_root, nsx_row_fn fn, void *ctx, struct nsx_err *err);
 
 #endif

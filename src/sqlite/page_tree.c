@@ -42,8 +42,7 @@ static int add_tree_page(struct walk *w, struct nsx_leaves *to, uint32_t page)
 	if (why)
 		return end_level(w, page, why);
 	w->seen[page / 8] |= (uint8_t)(1 << page % 8);
-	return nsx_push(to->pages, to->n, to->cap, "page numbers", w->err,
-			page);
+	return nsx_push(to->pages, to->n, to->cap, "page numbers", w->err, page);
 }
 
 /* Appends the children of the page in the buffer. Returns 1 for damage, which is noted;
@@ -70,8 +69,7 @@ static int add_children(struct walk *w, uint32_t number, struct nsx_leaves *to)
 }
 
 /* Requests the next pages from the kernel, as they are scattered. */
-static void read_ahead(const struct walk *w, const struct nsx_leaves *l,
-		       size_t first)
+static void page_tree_read_ahead(const struct walk *w, const struct nsx_leaves *l, size_t first)
 {
 	size_t end = NSX_MIN(l->n, first + READ_AHEAD);
 
@@ -80,8 +78,7 @@ static void read_ahead(const struct walk *w, const struct nsx_leaves *l,
 }
 
 /* Fills `to` with the level below `from`. */
-static int next_level(struct walk *w, const struct nsx_leaves *from,
-		      struct nsx_leaves *to)
+static int next_level(struct walk *w, const struct nsx_leaves *from, struct nsx_leaves *to)
 {
 	int rc = 0;
 
@@ -90,22 +87,19 @@ static int next_level(struct walk *w, const struct nsx_leaves *from,
 		if (i % POLL == 0 && nsx_stopped(w->err))
 			return w->err->rc;
 		if (i % READ_AHEAD == 0)
-			read_ahead(w, from, i);
-		rc = nsx_page_get(w->f, w->table, from->pages[i], w->page,
-				  w->damage)
+			page_tree_read_ahead(w, from, i);
+		rc = nsx_page_get(w->f, w->table, from->pages[i], w->page, w->damage)
 			 ? 1
 			 : add_children(w, from->pages[i], to);
 	}
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether the level consists of leaves. If its first page cannot be read, the tree ends
- * above it.
+/* Whether the level consists of leaves. If its first page cannot be read, the tree ends above it.
  */
 static bool is_bottom(struct walk *w, struct nsx_leaves *level)
 {
-	if (level->n &&
-	    nsx_page_get(w->f, w->table, level->pages[0], w->page, w->damage))
+	if (level->n && nsx_page_get(w->f, w->table, level->pages[0], w->page, w->damage))
 		level->n = 0;
 	return !level->n || w->page[0] == NSX_PAGE_LEAF;
 }

@@ -16,8 +16,7 @@ struct nsx_leaves {
  * Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_leaves_find(const struct nsx_pagefile *f, const char *table,
-		    uint32_t root, struct nsx_leaves *ret,
-		    struct nsx_err *err) NSX_CHECKED;
+		    uint32_t root, struct nsx_leaves *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_leaves_done(struct nsx_leaves *l);
 
 #endif

@@ -17,25 +17,21 @@ static enum affinity affinity_of(const char *type)
 {
 	if (strcasestr(type, "INT"))
 		return AFF_INTEGER;
-	if (strcasestr(type, "CHAR") || strcasestr(type, "CLOB") ||
-	    strcasestr(type, "TEXT"))
+	if (strcasestr(type, "CHAR") || strcasestr(type, "CLOB") || strcasestr(type, "TEXT"))
 		return AFF_TEXT;
 	if (!*type || strcasestr(type, "BLOB"))
 		return AFF_NONE;
-	if (strcasestr(type, "REAL") || strcasestr(type, "FLOA") ||
-	    strcasestr(type, "DOUB"))
+	if (strcasestr(type, "REAL") || strcasestr(type, "FLOA") || strcasestr(type, "DOUB"))
 		return AFF_REAL;
 	return AFF_NUMERIC;
 }
 
-static bool integer_default(const char *text, enum affinity aff,
-			    struct nsx_val *ret)
+static bool integer_default(const char *text, enum affinity aff, struct nsx_val *ret)
 {
 	char *end;
 	long long x;
 
-	if (!text[strspn(text, "-")] || text[strspn(text, "-0123456789")] ||
-	    aff == AFF_TEXT)
+	if (!text[strspn(text, "-")] || text[strspn(text, "-0123456789")] || aff == AFF_TEXT)
 		return false;
 	errno = 0;
 	x = strtoll(text, &end, 10);
@@ -55,8 +51,7 @@ static bool text_default(const char *text, enum affinity aff,
 	size_t n = strlen(text), len = 0;
 	char *p;
 
-	if (n < 2 || text[0] != '\'' || text[n - 1] != '\'' ||
-	    (aff != AFF_TEXT && aff != AFF_NONE))
+	if (n < 2 || text[0] != '\'' || text[n - 1] != '\'' || (aff != AFF_TEXT && aff != AFF_NONE))
 		return false;
 	p = nsx_arena_get(a, n);
 	for (size_t i = 1; i < n - 1; i++) {
@@ -75,21 +70,18 @@ static bool plan_default(const char *text, enum affinity aff,
 		*ret = (struct nsx_val){.type = NSX_V_NULL};
 		return true;
 	}
-	return integer_default(text, aff, ret) ||
-	       text_default(text, aff, a, ret);
+	return integer_default(text, aff, ret) || text_default(text, aff, a, ret);
 }
 
 NSX_ORDER(by_column, struct nsx_wanted, UP(column), UP(slot));
 
 bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
-		    unsigned ncolumns, struct nsx_arena *a,
-		    struct nsx_wants *ret)
+		    unsigned ncolumns, struct nsx_arena *a, struct nsx_wants *ret)
 {
 	*ret = (struct nsx_wants){0};
 	ret->v = nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->v));
 	ret->absent = nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->absent));
-	ret->rowid_slots =
-	    nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->rowid_slots));
+	ret->rowid_slots = nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->rowid_slots));
 	if (ncolumns > NSX_MAX_COLUMNS)
 		return false;
 	for (unsigned i = 0; i < ncolumns; i++) {
@@ -109,8 +101,7 @@ bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		w->column = (uint16_t)c;
 		w->slot = (uint16_t)i;
 		w->is_real = aff == AFF_REAL;
-		if (!plan_default(t->columns[c].default_text, aff, a,
-				  &ret->absent[i]))
+		if (!plan_default(t->columns[c].default_text, aff, a, &ret->absent[i]))
 			return false;
 		ret->n++;
 	}

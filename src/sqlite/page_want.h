@@ -22,7 +22,6 @@ struct nsx_wants {
  * default is no plain literal. Owner: arena a.
  */
 bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
-		    unsigned ncolumns, struct nsx_arena *a,
-		    struct nsx_wants *ret);
+		    unsigned ncolumns, struct nsx_arena *a, struct nsx_wants *ret);
 
 #endif

@@ -22,14 +22,11 @@ int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
 
 	if (!s)
 		return err->rc;
-	rc = nsx_sourcescan_open(db, t, columns, ncolumns, nparts, &s->source,
-				 err);
+	rc = nsx_sourcescan_open(db, t, columns, ncolumns, nparts, &s->source, err);
 	if (!rc && !s->source)
-		rc = nsx_pagescan_open(db, t, columns, ncolumns, nparts,
-				       &s->page, err);
+		rc = nsx_pagescan_open(db, t, columns, ncolumns, nparts, &s->page, err);
 	if (!rc && !s->source && !s->page)
-		rc = nsx_sqlscan_open(db, t, columns, ncolumns, nparts,
-				      &s->sql, err);
+		rc = nsx_sqlscan_open(db, t, columns, ncolumns, nparts, &s->sql, err);
 	if (rc) {
 		free(s);
 		return rc;
@@ -49,13 +46,11 @@ void nsx_scan_close(struct nsx_scan *s)
 }
 
 int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
-		  const char *column, int64_t from, int64_t to, bool is_run,
-		  struct nsx_err *err)
+		  const char *column, int64_t from, int64_t to, bool is_run, struct nsx_err *err)
 {
 	if (s->source)
 		nsx_sourcescan_near(s->source, from, to, is_run);
-	return s->page ? nsx_pagescan_near(s->page, t, column, from, to, is_run,
-					   err) : 0;
+	return s->page ? nsx_pagescan_near(s->page, t, column, from, to, is_run, err) : 0;
 }
 
 unsigned nsx_scan_parts(const struct nsx_scan *s)

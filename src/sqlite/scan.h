@@ -17,12 +17,10 @@ struct nsx_scan;
 /* Called for each row; v has one value per requested column, in the order asked. A non-zero
  * result ends the scan with that code, and the callee has filled *err.
  */
-typedef int (*nsx_row_fn)(void *ctx, int64_t rid, const struct nsx_val *v,
-			  struct nsx_err *err);
+typedef int (*nsx_row_fn)(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
 
-/* Plans a scan of ncolumns columns of table t in at most nparts parts; a NULL name reads as
- * NULL. Owner: nsx_scan_close. Errors: NSX_E_DATA where the table is too damaged to count
- * its rows.
+/* Plans a scan of ncolumns columns of table t in at most nparts parts; a NULL name reads as NULL.
+ * Owner: nsx_scan_close. Errors: NSX_E_DATA where the table is too damaged to count its rows.
  */
 int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		  const char *const *columns, unsigned ncolumns,

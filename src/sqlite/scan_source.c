@@ -44,7 +44,7 @@ static bool is_near(const struct nsx_sourcescan *s, size_t block)
 		(s->is_run || is_inside(s, block)));
 }
 
-static void divide(struct nsx_sourcescan *s)
+static void scan_source_divide(struct nsx_sourcescan *s)
 {
 	size_t all = 0, rows = 0, kept = 0;
 	unsigned n, p = 1;
@@ -69,17 +69,15 @@ void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, boo
 	s->to_ns = to;
 	while (s->near < s->end && (!rows_of(s, s->near) || !is_inside(s, s->near)))
 		s->near++;
-	while (s->end > s->near &&
-	       (!rows_of(s, s->end - 1) || !is_inside(s, s->end - 1)))
+	while (s->end > s->near && (!rows_of(s, s->end - 1) || !is_inside(s, s->end - 1)))
 		s->end--;
 	s->is_run = is_run;
-	divide(s);
+	scan_source_divide(s);
 }
 
 int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 			const char *const *columns, unsigned ncolumns,
-			unsigned nparts, struct nsx_sourcescan **ret,
-			struct nsx_err *err)
+			unsigned nparts, struct nsx_sourcescan **ret, struct nsx_err *err)
 {
 	const struct nsx_source *source = nsx_db_source(db);
 	struct nsx_sourcescan *s;
@@ -87,8 +85,7 @@ int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	*ret = NULL;
 	if (!source)
 		return 0;
-	s = nsx_try_alloc(1, sizeof(*s) + ncolumns * sizeof(*s->columns),
-			  "a scan", err);
+	s = nsx_try_alloc(1, sizeof(*s) + ncolumns * sizeof(*s->columns), "a scan", err);
 	if (!s)
 		return err->rc;
 	s->source = source;
@@ -105,7 +102,7 @@ int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		s->last--;
 	s->is_run = true;
 	s->most_parts = nparts;
-	divide(s);
+	scan_source_divide(s);
 	*ret = s;
 	return 0;
 }
@@ -131,14 +128,12 @@ size_t nsx_sourcescan_first_block(const struct nsx_sourcescan *s, unsigned part)
 }
 
 int nsx_sourcescan_run(struct nsx_sourcescan *s, unsigned part,
-		       struct nsx_choice *choice, nsx_row_fn fn, void *ctx,
-		       struct nsx_err *err)
+		       struct nsx_choice *choice, nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
 	const struct nsx_source *source = s->source;
 	size_t end = s->parts[part + 1].first, rows = s->parts[part].rows;
 	struct nsx_source_reader *r;
-	int rc = source->reader(source->ctx, s->table, s->columns, s->ncolumns,
-				&r, err);
+	int rc = source->reader(source->ctx, s->table, s->columns, s->ncolumns, &r, err);
 
 	if (rc)
 		return rc;

@@ -34,8 +34,7 @@ static const char *rowid_name(const struct nsx_table_info *t)
 }
 
 static char *make_select(const struct nsx_table_info *t,
-			 const char *const *columns, unsigned ncolumns,
-			 const char *rowid)
+			 const char *const *columns, unsigned ncolumns, const char *rowid)
 {
 	struct nsx_buf b = {0};
 
@@ -71,14 +70,13 @@ static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
 }
 
 /* Counts rows, and with a row id also finds its range. */
-static int measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
+static int scan_sqlite_measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int rc;
 
 	if (s->rowid)
-		nsx_buf_printf(&b, "SELECT count(*), min(%s), max(%s)",
-			       s->rowid, s->rowid);
+		nsx_buf_printf(&b, "SELECT count(*), min(%s), max(%s)", s->rowid, s->rowid);
 	else
 		nsx_buf_adds(&b, "SELECT count(*), 0, 0");
 	nsx_buf_adds(&b, " FROM main.");
@@ -89,8 +87,7 @@ static int measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
 	return rc;
 }
 
-static int count_part(struct nsx_sqlscan *s, struct part *p,
-		      struct nsx_err *err)
+static int scan_sqlite_count_part(struct nsx_sqlscan *s, struct part *p, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int64_t n;
@@ -109,7 +106,7 @@ static int count_part(struct nsx_sqlscan *s, struct part *p,
 static int plan(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err *err)
 {
 	int64_t m[3], span, step;
-	int rc = measure(s, m, err);
+	int rc = scan_sqlite_measure(s, m, err);
 
 	if (rc)
 		return rc;
@@ -125,7 +122,7 @@ static int plan(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err *err)
 
 		p->first = m[1] + i * step + (i > 0);
 		p->last = i + 1 == nparts ? m[2] : m[1] + (i + 1) * step;
-		rc = count_part(s, p, err);
+		rc = scan_sqlite_count_part(s, p, err);
 	}
 	s->nparts = nparts;
 	return rc;
@@ -133,8 +130,7 @@ static int plan(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err *err)
 
 int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		     const char *const *columns, unsigned ncolumns,
-		     unsigned nparts, struct nsx_sqlscan **ret,
-		     struct nsx_err *err)
+		     unsigned nparts, struct nsx_sqlscan **ret, struct nsx_err *err)
 {
 	struct nsx_sqlscan *s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
 	int rc;
@@ -174,18 +170,16 @@ size_t nsx_sqlscan_rows(const struct nsx_sqlscan *s, unsigned part)
 }
 
 /* Reads at most `left` rows: a damaged table may give more than it counts. */
-static int read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt, size_t left,
-		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
+static int scan_sqlite_read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt, size_t left,
+				 nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
 	struct nsx_val v[NSX_MAX_COLUMNS + 1];
 	int rc;
 
 	while ((rc = nsx_step(stmt, err)) == 1) {
 		if (!left--)
-			return nsx_fail(err, NSX_E_DATA,
-					"cannot read table '%s': damaged: it "
-					"has more rows than it counts",
-					s->table);
+			return nsx_fail(err, NSX_E_DATA, "cannot read table '%s': damaged: it has "
+					"more rows than it counts", s->table);
 		for (unsigned i = 0; i <= s->ncolumns; i++)
 			nsx_read_val(stmt, (int)i, &v[i]);
 		rc = fn(ctx, v[0].u.i, v + 1, err);
@@ -209,7 +203,7 @@ int nsx_sqlscan_run(struct nsx_sqlscan *s, unsigned part, nsx_row_fn fn,
 		nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
 			       (long long)p->first, (long long)p->last);
 	rc = nsx_db_prepare(db, b.p, &stmt, err) ?:
-	     read_rows(s, stmt, p->rows, fn, ctx, err);
+	     scan_sqlite_read_rows(s, stmt, p->rows, fn, ctx, err);
 	nsx_stmt_done(&stmt);
 	nsx_buf_done(&b);
 	nsx_db_close(db);

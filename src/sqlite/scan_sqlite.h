@@ -8,8 +8,7 @@ struct nsx_sqlscan;
 
 int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		     const char *const *columns, unsigned ncolumns,
-		     unsigned nparts, struct nsx_sqlscan **ret,
-		     struct nsx_err *err);
+		     unsigned nparts, struct nsx_sqlscan **ret, struct nsx_err *err);
 void nsx_sqlscan_close(struct nsx_sqlscan *s);
 unsigned nsx_sqlscan_parts(const struct nsx_sqlscan *s);
 size_t nsx_sqlscan_rows(const struct nsx_sqlscan *s, unsigned part);

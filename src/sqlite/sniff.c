@@ -21,8 +21,7 @@ static bool has_suffix(const char *path, const char *suffix)
 
 static int refuse_capture(const char *path, struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_SCHEMA,
-			"cannot read '%s': its name is that of a report, but it "
+	return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': its name is that of a report, but it "
 			"does not begin as one; copy it again", path);
 }
 
@@ -68,8 +67,7 @@ static int refuse_folder(const char *path, struct nsx_err *err)
 			"nsys-explain fleet", path);
 }
 
-static int refuse_known(const char *path, const unsigned char *head, size_t n,
-			struct nsx_err *err)
+static int refuse_known(const char *path, const unsigned char *head, size_t n, struct nsx_err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		if (n >= strlen(formats[i].begin) &&
@@ -89,8 +87,7 @@ int nsx_sniff_other(const char *path, struct nsx_err *err)
 	return n > 0 ? refuse_known(path, head, (size_t)n, err) : 0;
 }
 
-static int refuse(const char *path, const unsigned char *head, size_t n,
-		  struct nsx_err *err)
+static int sniff_refuse(const char *path, const unsigned char *head, size_t n, struct nsx_err *err)
 {
 	bool text = true;
 
@@ -100,15 +97,12 @@ static int refuse(const char *path, const unsigned char *head, size_t n,
 		return refuse_capture(path, err);
 	if (has_suffix(path, ".qdstrm"))
 		return nsx_fail(err, NSX_E_SCHEMA,
-				"cannot read '%s': this is a raw stream, not yet "
-				"a report; import it with the QdstrmImporter of "
-				"the nsys that wrote it, and give the .nsys-rep",
-				path);
+				"cannot read '%s': this is a raw stream, not yet a report; import "
+				"it with the QdstrmImporter of the nsys that wrote it, and give "
+				"the .nsys-rep", path);
 	for (size_t i = 0; i < n; i++)
-		text = text && (head[i] >= 0x20 || (head[i] &&
-						    strchr("\t\r\n", head[i])));
-	return nsx_fail(err, NSX_E_SCHEMA,
-			"cannot read '%s': this is %s, not a SQLite database; "
+		text = text && (head[i] >= 0x20 || (head[i] && strchr("\t\r\n", head[i])));
+	return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is %s, not a SQLite database; "
 			"make one with: nsys export --type sqlite REPORT.nsys-rep",
 			path, text ? "a text file" : "a binary file");
 }
@@ -136,16 +130,14 @@ static int64_t declared_size(const unsigned char *h)
 	return valid ? (page == 1 ? 65536 : page) * pages : 0;
 }
 
-static void look_for_trouble(const char *path, const unsigned char *head,
-			     struct nsx_sniff *ret)
+static void look_for_trouble(const char *path, const unsigned char *head, struct nsx_sniff *ret)
 {
 	int64_t want = declared_size(head), size = ret->file.st_size;
 
 	if (want > size)
 		snprintf(ret->warning, sizeof(ret->warning),
-			 "the file is cut: %lld of %lld bytes are there; "
-			 "what lies beyond is missing from this report",
-			 (long long)size, (long long)want);
+			 "the file is cut: %lld of %lld bytes are there; what lies beyond is "
+			 "missing from this report", (long long)size, (long long)want);
 	else if (nsx_file_beside(path, "-wal"))
 		snprintf(ret->warning, sizeof(ret->warning),
 			 "a write-ahead log lies beside the file and was not "
@@ -156,47 +148,38 @@ static void look_for_trouble(const char *path, const unsigned char *head,
 			 "was interrupted, the content may be inconsistent");
 }
 
-static int read_head(int fd, const char *path, struct nsx_sniff *ret,
-		     struct nsx_err *err)
+static int read_head(int fd, const char *path, struct nsx_sniff *ret, struct nsx_err *err)
 {
 	unsigned char head[HEADER];
 	const struct stat *st = &ret->file;
 	ssize_t n;
 
 	if (fstat(fd, &ret->file))
-		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path, strerror(errno));
 	if (S_ISDIR(st->st_mode))
 		return refuse_folder(path, err);
 	if (!S_ISREG(st->st_mode))
-		return nsx_fail(err, NSX_E_IO,
-				"cannot read '%s': not a regular file; copy it "
-				"to one first",
-				path);
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': not a regular file; copy it to "
+				"one first", path);
 	if (!st->st_size)
-		return nsx_fail(err, NSX_E_SCHEMA,
-				"cannot read '%s': the file is empty; export "
-				"the report again",
-				path);
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': the file is empty; export "
+				"the report again", path);
 	n = pread(fd, head, sizeof(head), 0);
 	if (n < 0)
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path, strerror(errno));
 	if (n < HEADER || memcmp(head, "SQLite format 3", 16))
-		return refuse(path, head, (size_t)n, err);
+		return sniff_refuse(path, head, (size_t)n, err);
 	look_for_trouble(path, head, ret);
 	return 0;
 }
 
-int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
-		   struct nsx_err *err)
+int nsx_sniff_file(const char *path, struct nsx_sniff *ret, struct nsx_err *err)
 {
 	int rc;
 
 	*ret = (struct nsx_sniff){.fd = nsx_open(path)};
 	if (ret->fd < 0)
-		return nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", path,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", path, strerror(errno));
 	rc = read_head(ret->fd, path, ret, err);
 	if (rc)
 		(void)close(ret->fd);

@@ -14,8 +14,7 @@ struct nsx_sniff {
 /* Errors: NSX_E_IO (missing, folder, no permission) or NSX_E_SCHEMA (not a
  * SQLite file; the message says what it looks like and what to do).
  */
-int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
-		   struct nsx_err *err);
+int nsx_sniff_file(const char *path, struct nsx_sniff *ret, struct nsx_err *err);
 
 /* Fails with NSX_E_SCHEMA if the file begins like another known format, whatever its name;
  * 0 otherwise, also if it is unreadable.

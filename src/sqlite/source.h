@@ -26,14 +26,12 @@ struct nsx_source {
 	/* Bounds of the times at which a block's rows begin: [*least, *most]; if unknown,
 	 * earlier and later than any row.
 	 */
-	void (*when)(void *ctx, size_t table, size_t block, int64_t *least,
-		     int64_t *most);
+	void (*when)(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most);
 	/* A reader of these columns (indices in the table; -1: NULL), which must
 	 * stay valid. Owner: the caller, done.
 	 */
 	int (*reader)(void *ctx, size_t table, const int *columns,
-		      unsigned ncolumns, struct nsx_source_reader **ret,
-		      struct nsx_err *err);
+		      unsigned ncolumns, struct nsx_source_reader **ret, struct nsx_err *err);
 	/* Calls fn for each row of a block; rid is the row id of its first row. */
 	int (*read)(struct nsx_source_reader *r, size_t block, int64_t rid,
 		    nsx_row_fn fn, void *ctx, struct nsx_err *err);

@@ -92,11 +92,10 @@ cited() {
 holds 'definitions that are cited exist' cited
 have python3 && holds 'ids of one list index a row' python3 tests/columns.py src
 # A grep for a name finds one function.
-shared_names() {
-	git grep -E --untracked '^static [^=;]*\(' -- 'src/*.c' | grep -vE "^src/($1)/" |
-		sed -E 's/\(.*//; s/^([^:]*):.*[ *]/\1 /' | sort -u | awk '{print $2}' | sort | uniq -d
+names() {
+	! git grep -E --untracked '^static [^=;]*\(' -- 'src/*.c' | sed -E 's/\(.*//; s/^([^:]*):.*[ *]/\1 /' |
+		sort -u | awk '{print $2}' | sort | uniq -d | grep .
 }
-names() { ! shared_names 'detect|diff|fleet|nsysrep|sqlite' | grep .; }
 holds 'the name of a function is in one file' names
 twice() { sed 's/^[[:space:]]*//' | sort | uniq -d | grep .; }
 tags() { ! grep -rhoE --include='*.[ch]' '^\s*(struct|enum|union) nsx_[a-z0-9_]+ \{' src include | twice; }

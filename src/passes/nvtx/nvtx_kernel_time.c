@@ -130,7 +130,7 @@ static void nvtx_kernel_time_put_values(const struct nsx_trace *t, const struct 
 }
 
 /* "; 1.000 ms ..., 2.000 ms ..." for unmapped time, or nothing. */
-static const char *say_rest(const struct sums *s, struct nsx_section *out)
+static const char *say_unmapped(const struct sums *s, struct nsx_section *out)
 {
 	const char *no_call = "", *no_range = "", *no_stack = "";
 
@@ -155,7 +155,7 @@ static void nvtx_kernel_time_judge(const struct nsx_run *run, const struct sums 
 	nsx_md_bullet(out, "Coverage: %s of kernel time, %s of %s, %s%s.",
 		nsx_text_share(out->arena, pct, 100), nsx_say_time(out, s->all.mapped_ns),
 		nsx_say_time(out, s->all.kernel_ns),
-		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL), say_rest(s, out));
+		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL), say_unmapped(s, out));
 	if (s->opaque_ns)
 		nsx_md_bullet(out, "%s of graph replays, whose kernels were not recorded, stand "
 			"beside it.", nsx_say_time(out, s->opaque_ns));
