@@ -79,16 +79,35 @@ told AS (
   , CASE WHEN at < 1e9 THEN substr(name, 1, at - 1) ELSE name END AS range_name
   FROM cut
 ),
-masked AS ( -- numbers as "#"
-  SELECT range_name, count(*) AS n
-  , replace(replace(replace(replace(replace(replace(
-      replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
-        range_name, '0', '#'), '1', '#'), '2', '#'), '3', '#'), '4', '#')
-      , '5', '#'), '6', '#'), '7', '#'), '8', '#'), '9', '#')
-    , '##', '#'), '##', '#'), '##', '#'), '##', '#'), '##', '#'), '##', '#') AS mask
+word AS ( -- a name whose words before rest are in mask; the next word has len letters
+  SELECT range_name, count(*) AS n, range_name AS rest
+  , max(1, length(range_name) - length(ltrim(range_name
+    , '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'))) AS len
+  , '' AS mask
   FROM told
   WHERE range_name GLOB '*[0-9]*'
   GROUP BY range_name
+  UNION ALL
+  SELECT range_name, n, substr(rest, len + 1)
+  , max(1, length(substr(rest, len + 1)) - length(ltrim(substr(rest, len + 1)
+    , '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')))
+  , mask || CASE
+      WHEN len >= 6 AND substr(rest, 1, len) GLOB '*[0-9]*'
+        AND substr(rest, 1, len) NOT GLOB '*[^0-9a-fA-F]*' THEN '#' -- a number of base 16
+      ELSE substr(rest, 1, len)
+    END
+  FROM word
+  WHERE rest <> ''
+),
+masked AS ( -- numbers as "#"
+  SELECT range_name, n
+  , replace(replace(replace(replace(replace(replace(
+      replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+        mask, '0', '#'), '1', '#'), '2', '#'), '3', '#'), '4', '#')
+      , '5', '#'), '6', '#'), '7', '#'), '8', '#'), '9', '#')
+    , '##', '#'), '##', '#'), '##', '#'), '##', '#'), '##', '#'), '##', '#') AS mask
+  FROM word
+  WHERE rest = ''
 ),
 merged AS ( -- that differ in parameters, or in a number that few ranges share
   SELECT mask

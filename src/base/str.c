@@ -882,21 +882,23 @@ size_t nsx_number_at(const char *s, size_t i)
 		n : strspn(s + i, digits);
 }
 
+/* Length of the numbers and "#" at s[i], which are masked as one. */
+static size_t numbers_at(const char *s, size_t i)
+{
+	size_t n = 0;
+
+	for (size_t k; (k = s[i + n] == '#' ? 1 : nsx_number_at(s, i + n)) > 0;)
+		n += k;
+	return n;
+}
+
 bool nsx_buf_add_masked(struct nsx_buf *b, const char *s)
 {
-	bool any = false;
-
-	for (size_t i = 0, n; s[i]; i += n) {
-		for (n = 0; s[i + n] && !nsx_number_at(s, i + n);)
-			n++;
-		nsx_buf_add(b, s + i, n);
-		if (s[i + n]) {
-			nsx_buf_adds(b, "#");
-			n += nsx_number_at(s, i + n);
-			any = true;
-		}
+	for (size_t i = 0, n; s[i]; i += NSX_MAX(n, 1)) {
+		n = numbers_at(s, i);
+		nsx_buf_add(b, n ? "#" : s + i, 1);
 	}
-	return any;
+	return s[strcspn(s, "0123456789")];
 }
 
 bool nsx_is_shown_as(const char *name, const char *shown)
@@ -904,10 +906,9 @@ bool nsx_is_shown_as(const char *name, const char *shown)
 	size_t i = 0;
 
 	for (size_t n; *shown; shown++, i += n) {
-		n = *shown == '#' ? nsx_number_at(name, i) : 0;
-		if (!n && name[i] != *shown)
+		n = *shown == '#' ? numbers_at(name, i) : name[i] == *shown;
+		if (!n)
 			return false;
-		n = NSX_MAX(n, 1);
 	}
 	return !name[i];
 }

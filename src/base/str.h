@@ -159,9 +159,9 @@ bool nsx_ends_with(const char *text, const char *end);
  * it has a digit below ten: "000bde2a" of "req-000bde2a".
  */
 size_t nsx_number_at(const char *s, size_t i);
-/* Adds a text with "#" for each number: "step[bs=#]"; false: it has none. */
+/* Adds a text with "#" for numbers and the "#" beside them: "step[bs=#]"; false: it has no digit. */
 bool nsx_buf_add_masked(struct nsx_buf *b, const char *s);
-/* Whether a name matches `shown`, in which "#" stands for a number or for itself. */
+/* Whether a name matches `shown`, in which "#" stands for numbers and "#" in a row. */
 bool nsx_is_shown_as(const char *name, const char *shown);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 #define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))

@@ -68,6 +68,8 @@ struct launcher {
 	bool has_kinds;
 	struct nsx_edge edge[2]; /* of the window that the user asked for     */
 	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
+	struct nsx_outside mpi; /* the MPI call at mpi_at - 1; thread NSX_NONE: none is left */
+	size_t mpi_at; /* cursor of nsx_outside_next                         */
 };
 
 enum { SHORT = -2 };
@@ -196,6 +198,32 @@ static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
 	return ns;
 }
 
+static void next_mpi(struct launcher *x)
+{
+	if (!nsx_outside_next(x->d->trace, &x->mpi_at, &x->mpi))
+		x->mpi.thread = NSX_NONE;
+}
+
+/* Time in a stretch inside MPI calls, which wait for other ranks. Threads and their stretches must
+ * come in order.
+ */
+static int64_t mpi_ns(struct launcher *x, uint32_t thread, struct nsx_span in)
+{
+	int64_t ns = 0;
+
+	while (x->mpi.thread < thread)
+		next_mpi(x);
+	for (; x->mpi.thread == thread && x->mpi.start_ns < in.end_ns; next_mpi(x)) {
+		int64_t end_ns = NSX_MIN(x->mpi.end_ns, in.end_ns);
+
+		ns += NSX_MAX(0, end_ns - NSX_MAX(x->mpi.start_ns, in.start_ns));
+		in.start_ns = NSX_MAX(in.start_ns, end_ns); /* a call nested in it counts once */
+		if (x->mpi.end_ns > in.end_ns)
+			break;
+	}
+	return ns;
+}
+
 struct thread_walk {
 	uint32_t thread, helper; /* helper: NSX_NONE if the thread launches  */
 	struct nsx_nvtx_walk ranges;
@@ -300,7 +328,7 @@ static int learn_stretch(struct launcher *x, struct thread_walk *w,
 	if (x->has_kinds && s->ns >= SHORT_NS && s->ns < x->long_ns &&
 	    host_code_add_kind(x, host_code_range_at(x, w, s->from_ns, s->to_ns), s->ns, err))
 		return err->rc;
-	return s->ns > 0 ? add_usual(x, w, s, err) : 0;
+	return add_usual(x, w, s, err);
 }
 
 static int name_stretch(struct launcher *x, const struct thread_walk *w,
@@ -325,10 +353,14 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 		       struct nsx_err *err)
 {
 	uint32_t code = (uint32_t)SHORT, range = NSX_NONE;
-	int64_t least_ns;
+	struct nsx_span in = {s->from_ns, s->to_ns};
+	int64_t in_mpi_ns = mpi_ns(x, w->thread, in), least_ns;
+	int64_t in_os_ns = input_ns(x, &x->d->trace->thread[w->thread], &w->osrt, in);
 
-	s->ns = s->to_ns - s->from_ns - input_ns(x, &x->d->trace->thread[w->thread], &w->osrt,
-		(struct nsx_span){s->from_ns, s->to_ns});
+	/* Not less their sum: MPI itself waits for messages in OS calls. */
+	s->ns = in.end_ns - in.start_ns - NSX_MAX(in_mpi_ns, in_os_ns);
+	if (s->ns <= 0)
+		return 0;
 	if (x->learns)
 		return learn_stretch(x, w, s, err);
 	least_ns = NSX_MIN(x->long_ns, least_after_wait(x, w, s));
@@ -339,7 +371,7 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 	if (s->ns >= least_ns) {
 		if (name_stretch(x, w, s, range, &code, err))
 			return err->rc;
-	} else if (s->ns > 0 && w->helper == NSX_NONE &&
+	} else if (w->helper == NSX_NONE &&
 		   host_code_add_row(&x->gaps, s->call, s->ns, err)) {
 		return err->rc;
 	}
@@ -643,11 +675,15 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	nsx_find_edges(x->d, x->edge);
 	x->long_ns = find_long_ns(x->d);
 	x->learns = true;
+	x->mpi_at = t->osrt.n;
+	next_mpi(x);
 	x->has_kinds = t->nvtx.n && x->d->facts->niterations;
 	for (uint32_t i = 0; x->learns && i < t->nthreads; i++)
 		if (t->thread[i].launches && host_code_walk_thread(x, i, below, err))
 			return err->rc;
 	x->learns = false;
+	x->mpi_at = t->osrt.n;
+	next_mpi(x);
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
 		    host_code_walk_thread(x, i, below, err))

@@ -198,6 +198,7 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		nsx_sort_r(ret->v, ret->n, sizeof(*ret->v), cmp_accounts, (void *)f);
 	} else {
 		rc = err->rc;
+		*ret = (struct nsx_ledger){0};
 	}
 	nsx_groups_done(&b.keys);
 	free(b.v);

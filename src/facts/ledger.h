@@ -46,7 +46,7 @@ struct nsx_booked {
 };
 
 /* Builds a ledger. Linear in operations and idle pieces, plus a search in blocks of
- * operations for each window. Owner: the arena. Errors: NSX_E_NOMEM.
+ * operations for each window. Owner: the arena. Errors: NSX_E_NOMEM; the ledger is empty then.
  */
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_booked *what, struct nsx_arena *a,

@@ -52,7 +52,9 @@ def ranges_of(t):
 def merge(ranges):
     """Sets .told: ranges whose names differ in parameters, or in a number that few share."""
     by_name = group_by(ranges, lambda x: x.label)
-    masks = {n: re.sub(r"[0-9#]+", "#", n) if re.search("[0-9]", n) else n for n in by_name}
+    number = r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{6,}(?![0-9A-Za-z])|[0-9]+"
+    masks = {n: re.sub("#+", "#", re.sub(number, "#", n)) if re.search("[0-9]", n) else n
+             for n in by_name}
     for mask, names in group_by((n for n in by_name if masks[n] != n or re.search("[0-9]", n)),
                                 lambda n: masks[n]).items():
         total = sum(len(by_name[n]) for n in names)
