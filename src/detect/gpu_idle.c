@@ -2,6 +2,7 @@
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
+#include "facts/outside.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 
@@ -41,11 +42,14 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 {
 	const struct nsx_trace *t = d->trace;
 	uint32_t own = NSX_NONE, other = NSX_NONE;
+	struct nsx_outside o;
+	const struct nsx_comm_cost *comm = d->measured->comm;
+	bool has_mpi = nsx_outside_next(t, &(size_t){t->osrt.n}, &o);
 
-	for (uint32_t i = 0; d->measured->comm && process < t->nprocesses && i < t->nstreams; i++) {
+	for (uint32_t i = 0; process < t->nprocesses && i < t->nstreams; i++) {
 		const struct nsx_stream *s = &t->stream[i];
 
-		if (!d->measured->comm[s->device].comm_ns)
+		if (!has_mpi && (!comm || !comm[s->device].comm_ns))
 			continue;
 		if (s->process != process)
 			other = s->device;
