@@ -291,7 +291,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 const struct nsx_layout nsx_gap_layout = {.key = "gaps", NSX_COLS(gap_cols)};
 
-/* What Python mostly ran during the gap on the thread that ends it; NULL: not known. */
+/* The Python function that ran most in the gap, on the thread that ends it; NULL: not known. */
 static const char *python_in(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
 	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);

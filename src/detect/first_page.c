@@ -109,16 +109,13 @@ static const char *say_captured(const char *folder, struct nsx_arena *a)
 	return NULL;
 }
 
-/* "nsys 2023.1, exported by 2024.2" */
+/* The version of the nsys that captured, or else of the one that exported: "nsys 2023.1" */
 static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 {
-	const char *exported = say_version(t->schema->product_version, a);
-	const char *captured = say_captured(t->schema->installed, a) ?: exported;
+	const char *version = say_captured(t->schema->installed, a) ?:
+			      say_version(t->schema->product_version, a);
 
-	return !captured ? NULL :
-	       exported && strcmp(captured, exported) ?
-		       nsx_arena_printf(a, "nsys %s, exported by %s", captured, exported) :
-		       nsx_arena_printf(a, "nsys %s", captured);
+	return version ? nsx_arena_printf(a, "nsys %s", version) : NULL;
 }
 
 /* The range that marks iterations, as shown ("step #"); NULL: they were found otherwise. */

@@ -266,7 +266,7 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 	page_put(p, ")  ");
 }
 
-/* What a finding wins once those applied before it are done, if that is much less; else NULL. */
+/* The gain of a finding once those applied before it are done, if that is much less; else NULL. */
 static const char *say_rest(struct page *p, const struct nsx_finding *f)
 {
 	if (!f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
@@ -393,7 +393,7 @@ static const char *say_counted(struct page *p, const struct nsx_first_page *x)
 	return nsx_arena_printf(p->a, "%s were", text);
 }
 
-/* What follows the length that remains if the trace leaves open how much is won. */
+/* The words after the length that remains, if the trace leaves open how much is won. */
 static const char *say_sure(struct page *p, const struct nsx_first_page *x)
 {
 	const char *sure = nsx_text_ns(p->a, x->then_most_ns);

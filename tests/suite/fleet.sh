@@ -187,6 +187,7 @@ holds 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest
 # Columns of few bytes that say that they hold much.
 cp d0.nsxd bomb.nsxd
 sqlite3 bomb.nsxd 'UPDATE channel SET n = 200000000'
+# shellcheck disable=SC3045 # a shell without it sets no limit
 (ulimit -v 1000000; exec "$prog" fleet bomb.nsxd -q -o bomb) 2>err
 holds 'more collectives than bytes' [ "$? $(grep -c "'bomb.nsxd': the digest is damaged at channel.n;" err)" = '3 1' ]
 
