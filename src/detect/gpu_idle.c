@@ -43,8 +43,9 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 	const struct nsx_trace *t = d->trace;
 	uint32_t own = NSX_NONE, other = NSX_NONE;
 	struct nsx_outside o;
+	size_t at = t->osrt.n;
 	const struct nsx_comm_cost *comm = d->measured->comm;
-	bool has_mpi = nsx_outside_next(t, &(size_t){t->osrt.n}, &o);
+	bool has_mpi = nsx_outside_next(t, &at, &o);
 
 	for (uint32_t i = 0; process < t->nprocesses && i < t->nstreams; i++) {
 		const struct nsx_stream *s = &t->stream[i];
