@@ -11,6 +11,12 @@
 #include "report/text.h"
 #include "report/words.h"
 
+const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
+#define NSX_TOOL(id, name, title, text) {name, title, text},
+#include "agent/tools.def"
+#undef NSX_TOOL
+};
+
 enum { MAX_PARTS = 16, NESTED_ROWS = 5, BYTES_A_TOKEN = 3,
        LEAST_ROW = 20 }; /* bytes */
 

@@ -7,12 +7,6 @@
 #include "nsysrep/nsysrep.h"
 #include "schema/recapture.h"
 
-const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
-#define NSX_TOOL(id, name, title, text) {name, title, text},
-#include "agent/tools.def"
-#undef NSX_TOOL
-};
-
 /* Arguments -----------------------------------------------------------------------*/
 
 enum arg_id { A_TRACE, A_QUESTION, A_ARGUMENT, A_BEFORE, A_AFTER, A_UNIT,

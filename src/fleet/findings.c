@@ -13,128 +13,12 @@
 
 #define ALL_ALIKE 0.9 /* share of kernel time: only a slower GPU slows all kernels */
 
-enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512,
-       LEAST_BY = 4 /* equally spaced ranks that make a range */ };
-
-/* Length of the range that v begins: ranks as far apart as the first two. Ranges are
- * neighbours, or at least LEAST_BY ranks; otherwise 1.
- */
-static size_t run_of(const struct nsx_fleet *f, const uint32_t *v, size_t n)
-{
-	int64_t by = n > 1 ? f->rank[v[1]].number - f->rank[v[0]].number : 0;
-	size_t k = 1;
-
-	while (k < n && f->rank[v[k]].number - f->rank[v[k - 1]].number == by)
-		k++;
-	return k >= LEAST_BY || by == 1 ? k : 1;
-}
-
-const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
-			  size_t n, struct nsx_arena *a)
-{
-	struct nsx_buf b = {0};
-
-	for (size_t i = 0, k; i < n; i += k) {
-		long long first = f->rank[v[i]].number, last;
-
-		if (b.n > MOST_NAMED_BYTES) {
-			nsx_buf_printf(&b, " and %zu more", n - i);
-			break;
-		}
-		k = run_of(f, v + i, n - i);
-		last = f->rank[v[i + k - 1]].number;
-		nsx_buf_printf(&b, "%s%lld", i ? ", " : "", first);
-		if (k > 1)
-			nsx_buf_printf(&b, "%s%lld", k > 2 ? "-" : ", ", last);
-		if (k > 2 && last - first >= (long long)k)
-			nsx_buf_printf(&b, " by %lld", (last - first) / (long long)(k - 1));
-	}
-	return nsx_buf_keep(&b, a);
-}
-
-const char *nsx_members_list(const struct nsx_fleet *f,
-			     const struct nsx_fcomm *c, struct nsx_arena *a)
-{
-	uint32_t *v = nsx_arena_get(a, c->n * sizeof(*v));
-
-	for (uint32_t m = 0; m < c->n; m++)
-		v[m] = c->m[m].rank;
-	return nsx_rank_list(f, v, c->n, a);
-}
-
-/* The axis that a communicator of some ranks looks like; NULL: none. */
-static const char *found_axis(const struct nsx_fleet *f, const struct nsx_fcomm *c)
-{
-	const struct nsx_dop *op = nsx_op_at(f, c, c->first);
-	int64_t stride = c->n < 2 ? 0 : f->rank[c->m[1].rank].number - f->rank[c->m[0].rank].number;
-
-	for (uint32_t m = 2; m < c->n; m++)
-		if (f->rank[c->m[m].rank].number - f->rank[c->m[m - 1].rank].number != stride)
-			return NULL;
-	if (!op || !stride || c->n == f->nranks || f->family[c->family].is_mpi)
-		return NULL;
-	if (strstr(op->name, "alltoall") || strstr(op->name, "sendrecv"))
-		return c->n > 2 ? "ep" : op->holds == 2 && stride > 1 ? "pp" : NULL;
-	return stride > 1 ? "dp" : strstr(op->name, "allreduce") ? "tp" : NULL;
-}
-
-const char *nsx_axes_text(const struct nsx_fleet *f, struct nsx_arena *a)
-{
-	const char *listed[NSX_MOST_AXES] = {NULL};
-	struct nsx_buf b = {0};
-	size_t n = 0;
-
-	for (unsigned i = 0; i < f->mesh.n; i++)
-		listed[n++] = f->mesh.axis[i].name;
-	for (uint32_t i = 0; (f->mesh.is_found || !f->mesh.n) && i < f->nfamilies; i++) {
-		const struct nsx_family *fam = &f->family[i];
-		const char *axis = found_axis(f, &f->comm[fam->at]);
-		size_t k = 0;
-
-		while (axis && k < n && strcmp(listed[k], axis) != 0)
-			k++;
-		if (!axis || k < n)
-			continue;
-		listed[n++] = axis;
-		nsx_buf_printf(&b, "%s%s %u", b.n ? ", " : "", axis, fam->most);
-	}
-	for (unsigned i = 0; i < f->mesh.n; i++)
-		nsx_buf_printf(&b, "%s%s %lld", b.n ? ", " : "", f->mesh.axis[i].name,
-			       (long long)f->mesh.axis[i].size);
-	return nsx_buf_keep(&b, a);
-}
-
-const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c, struct nsx_arena *a)
-{
-	struct nsx_buf b = {0};
-
-	for (unsigned i = 0; i < f->mesh.n; i++) {
-		const struct nsx_axis *x = &f->mesh.axis[i];
-		bool varies = false;
-
-		for (uint32_t m = 1; m < c->n; m++)
-			varies = varies ||
-				 nsx_mesh_at(x, f->rank[c->m[m].rank].number) !=
-				 nsx_mesh_at(x, f->rank[c->m[0].rank].number);
-		if (varies)
-			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", x->name);
-	}
-	return b.n ? nsx_buf_keep(&b, a) : found_axis(f, c);
-}
+enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512 };
 
 static const char *say_pct(const struct nsx_freport *r, double ns)
 {
 	return nsx_text_share(r->arena, ns, r->f->step_ns);
 }
-
-const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF] = {
-	[NSX_FF_LATE_RANK] = {"late_rank", NSX_CAT_BALANCE},
-	[NSX_FF_SLOW_HOST] = {"slow_host", NSX_CAT_BALANCE},
-	[NSX_FF_SLOW_LINK] = {"slow_link", NSX_CAT_BALANCE},
-	[NSX_FF_ROTATING] = {"rotating", NSX_CAT_BALANCE},
-	[NSX_FF_DESYNC] = {"desync", NSX_CAT_COMMUNICATION},
-	[NSX_FF_MISSING_RANKS] = {"missing_ranks", NSX_CAT_CAPTURE},
-};
 
 static struct nsx_ffinding *fleet_findings_add(struct nsx_freport *r, enum nsx_ffinding_id id)
 {

@@ -280,7 +280,7 @@ const struct nsx_cell *nsx_next_row(struct nsx_row_reader *r)
 	const struct nsx_table *t = r->t;
 	size_t row = r->row;
 
-	if (row == t->nrows + nsx_table_packed(t))
+	if (row == t->nrows + (t->packed ? nsx_packed_count(t->packed) : 0))
 		return NULL;
 	r->row++;
 	if (row < t->nrows)
