@@ -65,8 +65,10 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	struct nsx_finding f = {
 		.id = NSX_ID_other_phase, .subject = x->name, .device = NSX_NONE,
 		.confidence = NSX_CONF_MEDIUM, .alarm = NSX_ALARM_SET,
-		.most_ns = is_pause(x) ? lost_ns : 0, /* work may be as fast as it can be */
-		.severity = is_pause(x)	 ? NSX_SEV_MEDIUM :
+		.most_ns = l->v[0].cls == NSX_L_IDLE ? lost_ns : 0, /* copies may be needed */
+		/* Code is loaded once, however long the program runs. */
+		.severity = is_pause(x)	 ? l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
+								       NSX_SEV_MEDIUM :
 			    share >= MOST_SHARE	 ? NSX_SEV_HIGH :
 			    share >= LARGE_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW,
 		.title = is_pause(x) ?
