@@ -286,7 +286,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 	X(GAP_NS, "duration_ns", I64, "length")                               \
 	X(GAP_CAUSE, "cause", STR, "what most of it is charged to")           \
 	X(GAP_DETAIL, "detail", STR, "call, range or operation")              \
-	X(GAP_PYTHON, "python", STR, "where the thread that ends it mostly was; null: not sampled") \
+	X(GAP_PYTHON, "python", STR, "most of the time of the thread that ends it; null: not known") \
 	X(GAP_NEXT, "next_op", STR, "the operation that ends it")
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 const struct nsx_layout nsx_gap_layout = {.key = "gaps", NSX_COLS(gap_cols)};

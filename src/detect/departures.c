@@ -38,9 +38,6 @@ struct slow {
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
 	int64_t usual_ns; /* longest pause of a usual iteration: median, least of all threads */
-	struct nsx_row_list calls, ops; /* that usual iterations do not make or run */
-	struct nsx_places places;	/* of these operations               */
-	struct nsx_place place;		/* the one with most of their time   */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -238,16 +235,7 @@ static int find_pauses(struct slow *s, uint32_t thread, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether a thread launches, on other ranks too if they communicate. */
-static bool is_asked(const struct slow *s, uint32_t thread)
-{
-	const struct nsx_thread *th = &s->d->trace->thread[thread];
-
-	return th->launches && (s->v->process == NSX_NONE || s->meets ||
-				th->process == s->v->process);
-}
-
-/* Finds pauses of all these threads. */
+/* Finds pauses of threads that launch, on other ranks too if they communicate. */
 static int find_all_pauses(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
@@ -255,133 +243,12 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 	if (s->row.cls != NSX_L_IDLE && !(s->row.cls == NSX_L_COMM && s->meets))
 		return 0;
 	for (uint32_t i = 0; i < t->nthreads; i++)
-		if (is_asked(s, i) && find_pauses(s, i, err))
+		if (t->thread[i].launches &&
+		    (s->v->process == NSX_NONE || s->meets || t->thread[i].process == s->v->process) &&
+		    find_pauses(s, i, err))
 			return err->rc;
 	if ((double)s->paused_ns < LITTLE * (double)s->excess_ns)
 		s->pauses.n = 0;
-	return 0;
-}
-
-/* Additions --------------------------------------------------------------------------*/
-
-struct made { /* calls of one kind in the iterations of a thread             */
-	size_t usual; /* the most in a usual iteration                       */
-	size_t n, in; /* how many in an iteration so far, and in which       */
-};
-
-/* The kind of a call is what it launches: a kernel by name, a copy by direction, a graph; else
- * its own name. Grids and sizes may vary in usual iterations, so they do not tell.
- */
-static struct made *made_by(const struct slow *s, struct nsx_groups *kinds, struct made **v,
-			    size_t call, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->d->trace;
-	uint32_t op = nsx_call_op(&t->calls, call);
-	uint64_t what = op == NSX_NONE ? nsx_call_name(&t->calls, call) :
-			t->ops.kind[op] == NSX_OP_KERNEL ? nsx_op_name(t, op) :
-			t->ops.kind[op] == NSX_OP_GRAPH ? nsx_op_detail(&t->ops, op) :
-							  nsx_op_copy(t, op)->copy_kind;
-	uint64_t kind = op == NSX_NONE ? UINT64_MAX : t->ops.kind[op];
-
-	return nsx_group_value(kinds, v, kind, what, "calls", err);
-}
-
-/* Returns the iteration in which an operation begins; s->n: none. */
-static size_t in_iteration(const struct slow *s, int64_t at_ns)
-{
-	size_t next = NSX_SEARCH((size_t)0, s->n, mid, s->v[mid].start_ns <= at_ns);
-
-	return next && at_ns < s->v[next - 1].end_ns ? next - 1 : s->n;
-}
-
-/* Counts calls of usual iterations, or marks and lists those of slow ones beyond that number.
- * A call that launches nothing belongs to the iteration of what was launched before it.
- */
-static int departures_count_calls(struct slow *s, uint32_t thread, bool is_slow,
-				  struct nsx_groups *kinds,
-				  struct made **v, uint8_t *added, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->d->trace;
-	const struct nsx_thread *th = &t->thread[thread];
-	size_t in = s->n;
-
-	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-		uint32_t op = nsx_call_op(&t->calls, i);
-		struct made *x;
-
-		if (t->calls.flags[i] & NSX_CALL_NESTED)
-			continue;
-		if (op != NSX_NONE)
-			in = in_iteration(s, nsx_op_start(&t->ops, op));
-		if (in == s->n || s->v[in].slow != is_slow || !is_judged(s, in))
-			continue;
-		x = made_by(s, kinds, v, i, err);
-		if (!x)
-			return err->rc;
-		x->n = x->in == in ? x->n + 1 : 1;
-		x->in = in;
-		if (!is_slow) {
-			x->usual = NSX_MAX(x->usual, x->n);
-		} else if (x->n > x->usual) {
-			nsx_mark(added, i);
-			if (nsx_list_row(&s->calls, i, err))
-				return err->rc;
-		}
-	}
-	return 0;
-}
-
-/* Lists the operations of marked calls. Returns their time; -1: failed. */
-static int64_t list_added(struct slow *s, const uint8_t *added, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->d->trace;
-	int64_t sum_ns = 0;
-
-	for (size_t i = 0; i < t->ops.n; i++) {
-		uint32_t call = nsx_op_call(&t->ops, i);
-		int64_t ns = nsx_op_ns(&t->ops, i);
-
-		if (call == NSX_NONE || !(added[call / 8] >> call % 8 & 1))
-			continue;
-		if (nsx_list_row(&s->ops, i, err) ||
-		    nsx_places_add(&s->places, t, 0, nsx_op_range(&s->d->facts->nvtx, i), call,
-				   ns, &s->place, err))
-			return -1;
-		if (nsx_stream_of(t, i)->device == s->d->facts->limiting)
-			nsx_add_to(&sum_ns, ns);
-	}
-	return sum_ns;
-}
-
-/* Finds what slow iterations do and usual ones do not: evaluations, prefills, checkpoints. */
-static int find_additions(struct slow *s, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->d->trace;
-	uint8_t *added;
-	int64_t gpu_ns, host_ns = 0;
-	int rc = 0;
-
-	if (!nsx_new_array(added, s->d->scratch, t->calls.n / 8 + 1, "calls", err))
-		return err->rc;
-	for (uint32_t i = 0; !rc && i < t->nthreads; i++) {
-		struct nsx_groups kinds = {0};
-		struct made *v = NULL;
-
-		if (is_asked(s, i))
-			rc = departures_count_calls(s, i, false, &kinds, &v, added, err) ?:
-			     departures_count_calls(s, i, true, &kinds, &v, added, err);
-		nsx_groups_done(&kinds);
-		free(v);
-	}
-	gpu_ns = rc || !s->calls.n ? 0 : list_added(s, added, err);
-	if (rc || gpu_ns < 0)
-		return err->rc;
-	for (size_t i = 0; i < s->calls.n; i++) /* how long a wait takes is not its own doing */
-		if (t->calls.cls[s->calls.v[i]] != NSX_CALL_SYNC &&
-		    t->calls.cls[s->calls.v[i]] != NSX_CALL_COPY)
-			nsx_add_to(&host_ns, nsx_call_ns(&t->calls, s->calls.v[i]));
-	if ((double)NSX_MAX(gpu_ns, host_ns) < LITTLE * (double)s->excess_ns)
-		s->calls.n = s->ops.n = 0;
 	return 0;
 }
 
@@ -425,9 +292,6 @@ static const char *departures_advise(struct slow *s)
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 	enum awaited what = wait ? host_waits_for(wait) : UNKNOWN_WAIT;
 
-	if (s->calls.n)
-		return "do what the others do not less often, in smaller pieces, or where it "
-		       "holds up nothing: on another stream, GPU or process";
 	if (what != UNKNOWN_WAIT)
 		return host_advise_wait(s->d, what, nsx_tell_name(l, wait));
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
@@ -458,13 +322,6 @@ static void tell_how(struct slow *s, struct nsx_finding *f)
 			s->pauses.n == 1 ? "once" :
 			nsx_text_n(l->arena, s->pauses.n, "time", "times"),
 			nsx_tell_ns(l, s->paused_ns)));
-	if (s->calls.n) {
-		nsx_add_evidence(f, nsx_tell(
-			l, "%s and %s that the others do not have; the price is an upper bound: as "
-			"if they were never needed", nsx_text_n(l->arena, s->calls.n, "call", NULL),
-			nsx_text_n(l->arena, s->ops.n, "operation", NULL)));
-		nsx_places_tell(s->d, &s->places, 0, &s->place, f);
-	}
 	if (s->ntimes == 1 && !lasts(s))
 		nsx_add_evidence(f, s->noutside ?
 			nsx_tell(l, "it happens once in the judged window; outside of it %s",
@@ -482,27 +339,17 @@ static void propose_slow(struct slow *s)
 		.title = say_slow(s), .recommendation = {departures_advise(s)},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};
-	struct nsx_change *v = nsx_arena_get(l->arena, 6 * sizeof(*v));
+	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 
 	tell_how(s, &f);
-	nsx_add_change(s->d, v, &f.remedy.n, &s->calls, (struct nsx_change){
-		.verb = NSX_FASTER_HOST, .amount = INFINITY});
-	nsx_add_change(s->d, v, &f.remedy.n, &s->calls, (struct nsx_change){
-		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
-	nsx_add_change(s->d, v, &f.remedy.n, &s->calls, (struct nsx_change){
-		.verb = NSX_NO_COST});
-	nsx_add_change(s->d, v, &f.remedy.n, &s->ops, (struct nsx_change){.verb = NSX_DROP});
-	f.is_bound = s->calls.n;
 	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
 		.verb = NSX_FASTER_HOST, .amount = INFINITY, .least_ns = s->usual_ns});
 	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
 	f.remedy.v = v;
 	f.is_rule = f.remedy.n; /* the cause is known                        */
-	/* A replayed part of the window may have more than its share of slow ones, and what
-	 * is added may stand for what the others do.
-	 */
-	if (nsx_model_closure(s->d->facts->model)->is_part || s->calls.n)
+	/* A replayed part of the window may have more than its share of slow ones. */
+	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
 	if (s->ntimes == 1 && !lasts(s)) {
 		f.severity = NSX_SEV_LOW;
@@ -531,8 +378,7 @@ static bool are_fine(struct slow *s)
 
 static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0,
-			 .place = {0, NSX_NONE}};
+	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0};
 	const char *wait;
 	int rc;
 
@@ -541,7 +387,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	count_slow(&s);
 	if (!s.n || are_fine(&s))
 		return 0;
-	rc = find_row(&s, err) ?: find_all_pauses(&s, err) ?: find_additions(&s, err);
+	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	wait = departures_waits_in(&s);
 	/* A server waits for requests whenever they come; nothing in the program shortens that. */
 	if (!rc && wait && host_is_outside(d, host_waits_for(wait)))
@@ -550,9 +396,6 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	else if (!rc && s.row.cls != NSX_L_COPY) /* copies have their own findings */
 		propose_slow(&s);
 	free(s.pauses.v);
-	free(s.calls.v);
-	free(s.ops.v);
-	nsx_places_done(&s.places);
 	return rc;
 }
 

@@ -473,8 +473,8 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 			p->fine[n++] = areas[i].area;
 }
 
-/* Names the data of another capture that would settle a finding; NULL: nothing, or `capture` does not run
- * on that system.
+/* Names the data of another capture that would settle a finding; NULL: nothing, or `capture` does
+ * not run on that system.
  */
 static const char *say_capture(const struct nsx_report *r, const struct nsx_finding *f)
 {

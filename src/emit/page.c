@@ -409,8 +409,9 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
 		begin_line(p, "told");
-		nsx_buf_printf(p->b, "If %s done: %s → %s%s", say_counted(p, x), nsx_text_ns(p->a, x->now_ns),
-			       nsx_text_ns(p->a, x->then_ns), say_sure(p, x));
+		nsx_buf_printf(p->b, "If %s done: %s → %s%s", say_counted(p, x),
+			       nsx_text_ns(p->a, x->now_ns), nsx_text_ns(p->a, x->then_ns),
+			       say_sure(p, x));
 		page_put(p, ".");
 		end_line(p, true);
 	}

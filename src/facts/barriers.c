@@ -497,7 +497,7 @@ static int sum_device(void *ctx, size_t d, struct nsx_err *err)
 }
 
 static int prepare_job(struct job *job, unsigned threads, struct nsx_arena *a,
-			    struct nsx_err *err)
+		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = job->t;
 	struct nsx_facts *f = job->f;

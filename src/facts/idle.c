@@ -72,7 +72,7 @@ static bool grow_pieces(struct sweep *s)
 
 /* Adds the next piece of a gap, clipped to the window. about: see nsx_idle_at. */
 static void add_idle_piece(struct sweep *s, int64_t start_ns, int64_t end_ns,
-		      enum nsx_cause cause, uint32_t about)
+			   enum nsx_cause cause, uint32_t about)
 {
 	const struct nsx_window *w = &s->t->window;
 
@@ -147,7 +147,7 @@ static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns, int64
 
 		if (at < until)
 			add_idle_piece(s, at, until, NSX_CAUSE_HOST_CODE,
-				  range_over(s, thread, at, until));
+				       range_over(s, thread, at, until));
 		if (!more)
 			break;
 		at = NSX_MAX(at, until);

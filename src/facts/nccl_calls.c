@@ -309,7 +309,7 @@ static int nccl_calls_read_all(struct part *parts, unsigned nparts, struct nsx_e
 
 /* Keeps the calls that move data or make communicators. */
 static int keep_calls(struct part *all, struct nsx_arena *a,
-			   struct nsx_nccl_calls *ret, struct nsx_err *err)
+		      struct nsx_nccl_calls *ret, struct nsx_err *err)
 {
 	if (nsx_new_arrays(a, all->n, "messages", err, ret->v) ||
 	    nsx_new_arrays(a, all->n, "communicators", err, ret->init) ||

@@ -40,7 +40,8 @@ static bool learn(struct nsx_msg_layout *l, uint32_t kind, uint64_t fields, stru
 		l->field[l->nfields] = (uint8_t)at.field;
 		l->at[l->nfields] = (uint8_t)(p - b.p);
 		l->size[l->nfields] = (uint8_t)(at.p - p);
-		l->own[l->nfields++] = is_number ? UINT64_C(0x7f7f7f7f7f7f7f7f) >> (64 - 8 * (at.p - p)) : 0;
+		l->own[l->nfields++] = !is_number ? 0 :
+			UINT64_C(0x7f7f7f7f7f7f7f7f) >> (64 - 8 * (at.p - p));
 		l->has[at.field / 64] |= UINT64_C(1) << at.field % 64;
 		for (; is_number && p < at.p; p++)
 			l->mask[p - b.p] = 0x80;
@@ -58,7 +59,8 @@ static inline bool is_like(const struct nsx_msg_layout *l, uint32_t kind, struct
 	if (l->n != b.n || l->kind != kind)
 		return false;
 	for (size_t i = 0; i < b.n; i += 8)
-		differs |= (layout_word_at(b.p + i) & layout_word_at(l->mask + i)) ^ layout_word_at(l->is + i);
+		differs |= (layout_word_at(b.p + i) & layout_word_at(l->mask + i)) ^
+			   layout_word_at(l->is + i);
 	return !differs;
 }
 

@@ -153,7 +153,7 @@ struct part {
 };
 
 static bool take_entry(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
-		 struct nsx_piece data, unsigned i, struct part *ret)
+		       struct nsx_piece data, unsigned i, struct part *ret)
 {
 	const struct entry *e = &l->v[i];
 	struct part length;

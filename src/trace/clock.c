@@ -191,7 +191,7 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
  * few rows.
  */
 static bool take_bound(const struct aligner *x, size_t *at, uint32_t clock,
-			 bool is_late, int64_t *ret)
+		       bool is_late, int64_t *ret)
 {
 	size_t first = *at, n;
 

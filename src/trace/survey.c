@@ -192,7 +192,7 @@ static int add_threads(struct nsx_loader *l, struct nsx_err *err)
 }
 
 static int set_portion(struct nsx_loader *l, const struct sums *sums,
-			 const char *window, struct nsx_err *err)
+		       const char *window, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 	struct nsx_trace *t = l->t;

@@ -9,7 +9,7 @@
 NSX_ORDER(cmp_weights, struct nsx_weighed_way, DOWN(weight), UP(way));
 
 static int keep_way(struct nsx_finder *fd, const struct nsx_way *way, double score,
-		      struct nsx_arena *a, struct nsx_units *ret, struct nsx_err *err)
+		    struct nsx_arena *a, struct nsx_units *ret, struct nsx_err *err)
 {
 	const struct nsx_window *w = &fd->f->steady.window;
 	int rc = nsx_project_way(fd, way, a, &ret->v, &ret->n, err);

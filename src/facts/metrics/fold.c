@@ -259,7 +259,7 @@ static int begin_folding(struct fold *f, struct fold_source *s, struct nsx_err *
 }
 
 static int hold_row(struct fold *f, struct fold_source *s, uint32_t series,
-		int64_t at_ns, int64_t value, struct nsx_err *err)
+		    int64_t at_ns, int64_t value, struct nsx_err *err)
 {
 	return nsx_push(s->rows, s->nrows, s->cap_rows, "samples", err,
 			(struct fold_row){at_ns, value, series}) ?:
