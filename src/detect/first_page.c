@@ -592,7 +592,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m, str
 	if (!p->because && !nsx_has_window(r->trace) && p->ngpus &&
 	    (double)(p->judged.end_ns - p->judged.start_ns) < LITTLE * (double)p->recorded_ns)
 		p->because = nsx_arena_printf(
-			r->arena, "that is of %s of the recording", nsx_text_share(
+			r->arena, "judged on %s of the recording", nsx_text_share(
 				r->arena, (double)(p->judged.end_ns - p->judged.start_ns),
 				(double)p->recorded_ns));
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
