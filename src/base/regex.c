@@ -131,6 +131,24 @@ static bool is_too_large(const char *p)
 	return g->size > MAX_LENGTH || written > MAX_WRITTEN || ways > MAX_WAYS;
 }
 
+/* The C library takes a parenthesis that closes none for a letter: within a larger pattern it would
+ * close one of that pattern's.
+ */
+static bool closes_none(const char *p)
+{
+	long depth = 0;
+
+	for (; *p && depth >= 0; p++) {
+		if (*p == '[')
+			p = end_of_set(p);
+		else if (*p == '\\' && p[1])
+			p++;
+		else
+			depth += (*p == '(') - (*p == ')');
+	}
+	return depth < 0;
+}
+
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_err *err)
 {
 	char why[128], escape = refused_escape(pattern);
@@ -141,6 +159,8 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_e
 				"for ever; write out what it is to match", escape);
 	if (escape)
 		return nsx_fail(err, NSX_E_USAGE, "write [0-9] for \\d");
+	if (closes_none(pattern))
+		return nsx_fail(err, NSX_E_USAGE, "a ')' has no '('; write \\) for the letter");
 	if (is_too_large(pattern))
 		return nsx_fail(err, NSX_E_USAGE, "it repeats too much");
 	code = regcomp(ret, pattern, flags | REG_EXTENDED);
@@ -170,7 +190,7 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
 	struct nsx_regex *r;
 	regex_t re;
 
-	/* Compiles the pattern alone first, as "a)|(b" is invalid. */
+	/* The pattern is checked as it was written, because the parentheses below can hide a fault. */
 	if (nsx_regex_compile(&re, pattern, 0, err))
 		return err->rc;
 	regfree(&re);
