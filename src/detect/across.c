@@ -1,22 +1,23 @@
-/* across.c - GPUs that do the same and are not alike: one works longer, as it is slow or has more
- * to do.
+/* across.c - GPUs that share a task unevenly: one works longer because it is slow or has more to
+ * do.
  *
- * A slow GPU takes longer for the same launches, whatever they do; it is replayed like its peers.
- * The work of a GPU that has more to do must still be done; it is replayed spread over all.
+ * A slow GPU takes longer for the same launches. Its remedy is a replay at the speed of the others.
+ * The work of a GPU that has more to do must still be done: its remedy spreads that work over all
+ * GPUs.
  */
 #include <math.h>
 #include "detect/verdict.h"
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
 
-#define UNEVEN 0.1  /* excess over the mean of the others                    */
-#define COUNTS 0.05 /* share of the window that a GPU works, to be compared  */
-#define ROUNDED 1.001 /* tolerance: a replay rounds the length of each kernel */
+#define UNEVEN 0.1  /* a GPU's excess over the mean of the others that makes work uneven */
+#define COUNTS 0.05 /* a GPU is compared if it works for this share of the window */
+#define ROUNDED 1.001 /* tolerance, because a replay rounds each kernel's length */
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
 	MAX_COMPARED = 64,
 	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */
-	ALIKE = 50,	   /* numbers of launches may differ by one in so many */
+	ALIKE = 50,	   /* numbers of launches may differ by 1/50 */
 };
 
 const char nsx_priced_by_stretch[] =
@@ -30,14 +31,14 @@ const char nsx_advice_on_slow[] =
 
 struct across {
 	struct nsx_detect *d;
-	bool *counts, *is_long; /* by device: compared; among those that work longest */
+	bool *counts, *is_long; /* by device: counted in the comparison; works longest */
 	uint32_t n, nlong, longest[MAX_COMPARED];
 	double most_ns, mean_ns; /* work time in the judged window           */
-	bool talk; /* all of them communicate                                */
+	bool talk; /* all compared GPUs communicate                          */
 	size_t least_ops, most_ops;
 };
 
-/* Time of compute and copies in the judged window. */
+/* Time that a GPU computes or copies in the judged window. */
 static double work_ns(const struct nsx_detect *d, uint32_t device)
 {
 	struct nsx_partition p;
@@ -67,7 +68,7 @@ static size_t count_work(const struct nsx_detect *d, uint32_t device)
 
 /* Slow ----------------------------------------------------------------------------*/
 
-struct sums { /* of a shape, on the GPU and on the others                    */
+struct sums { /* times of one launch shape, on the GPU and on the others     */
 	double own_ns, their_ns;
 	size_t nown, ntheirs;
 };
@@ -89,7 +90,7 @@ static void across_add_shapes(const struct nsx_detect *d, uint32_t device, bool 
 	}
 }
 
-/* The others' time for as many launches; 0: they launch it less or more often. */
+/* The others' mean time for as many launches; 0 if their numbers of launches differ. */
 static double theirs_ns(const struct sums *x, uint32_t nothers)
 {
 	size_t own = x->nown * nothers, most = NSX_MAX(own, x->ntheirs);
@@ -107,7 +108,7 @@ int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
 	struct sums *v;
 
 	*ret = (struct nsx_slow_gpu){0};
-	/* On a shared GPU, turns of another process slow all kernels down too. */
+	/* On a shared GPU another process's turns slow all kernels as well. */
 	if (nsx_is_shared(d->trace, device))
 		return 0;
 	if (!nsx_new_array(v, d->scratch, nshapes, "kernels", err))
@@ -148,7 +149,7 @@ const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x, uin
 
 /* Longer --------------------------------------------------------------------------*/
 
-/* Finds the GPUs whose work is nearer to the most than to the least. Returns the mean of the
+/* Finds the GPUs whose work is nearer to the greatest than to the least. Returns the mean of the
  * others.
  */
 static double find_longest(struct across *x)
@@ -189,9 +190,10 @@ static struct nsx_change even_out(const struct nsx_detect *d, uint32_t device)
 		.device = device, .process = across_process_of(d, device)};
 }
 
-/* Changes all of the longest GPUs at once, as the others wait while one is left. Work that a
- * GPU has more of only now and then is shared out between two collectives. But if that wins
- * more than the excess of these GPUs, it evens out other differences too and is not used.
+/* Changes all of the longest GPUs at once, because the others wait as long as one of them is late.
+ * A GPU that has more work only at times shares it out between two collectives. That replay is not
+ * used if it wins more than the excess of these GPUs, because then it evens out other differences
+ * too.
  */
 static int find_remedy(struct across *x, bool slow, struct nsx_finding *f, struct nsx_err *err)
 {
@@ -274,7 +276,7 @@ static int propose_uneven(struct across *x, struct nsx_err *err)
 		others[i] = x->counts[i] && !x->is_long[i];
 	if (nsx_compare_gpu(d, dev, others, &slow, err) || nsx_say_more(d, dev, &more, err))
 		return err->rc;
-	/* If many GPUs are slow, the mean is hardly less. */
+	/* If many GPUs are slow, they raise the mean themselves. */
 	if (x->most_ns < (1 + UNEVEN) * x->mean_ns && !(slow.times > 0))
 		return 0;
 	nsx_add_evidence(&f, slow.times > 0 ? nsx_say_slow(d, &slow, dev) : more);
@@ -358,7 +360,7 @@ int nsx_detect_across(struct nsx_detect *d, struct nsx_err *err)
 	x.most_ns = work_ns(d, f->limiting);
 	if (x.most_ns >= (1 + UNEVEN) * find_longest(&x)) {
 		if (main && !nsx_set_is_tied(f->model, main))
-			return 0; /* groups that share nothing need not be even */
+			return 0; /* groups that exchange nothing need not be even */
 		if (propose_uneven(&x, err))
 			return err->rc;
 		if (d->found->n > nbefore)

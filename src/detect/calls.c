@@ -1,9 +1,9 @@
 /* calls.c - CUDA calls that wait, allocate, load code or are slow.
  *
- * Calls that reach into the judged window are grouped by API. A copy of a few bytes that keeps
- * the host waiting counts as a wait, and so does a loop that asks whether the GPU is done.
- * Waits that follow directly on each other, such as a small copy and the synchronisation after
- * it, are one: without the first alone the second would wait as long.
+ * Calls that overlap the judged window are grouped by API. A call counts as a wait if it keeps the
+ * host waiting for a small copy, or asks in a loop whether the GPU is done. A wait and the one
+ * directly after it, such as a small copy and a synchronisation, form one group: without the first
+ * the second would wait as long.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,23 +13,27 @@
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
-#define LEAST_SHARE 0.003 /* share of the window from which a group of calls is told */
-#define TOGETHER 1.1 /* waits are one if together they win so many times the sum of each alone */
-#define OWN_SHARE 0.01 /* share of the window; calls that free and win it are judged apart */
-#define REFILLS 10.0 /* a pool without memory takes so many times as long as one with it */
+#define LEAST_SHARE 0.003 /* a group of calls is reported from this share of the window */
+/* waits form one group if removing all wins this many times the sum of each alone */
+#define TOGETHER 1.1
+/* share of the window: calls that free memory and win more are judged apart */
+#define OWN_SHARE 0.01
+#define REFILLS 10.0 /* an allocation from an empty pool takes this many times as long */
 enum {
-	SMALL_BYTES = 64 << 10, /* a smaller copy costs the wait, not the bytes */
-	LATER_NS = 100000,   /* no launch takes so long to reach a GPU       */
-	VALUE_BYTES = 64,    /* a larger copy brings results of a step, not a few values */
-	ASKS_AGAIN_NS = 20000, /* most time from one question to the next    */
+	SMALL_BYTES = 64 << 10, /* a smaller copy costs its wait, not its bytes */
+	LATER_NS = 100000,   /* the longest time from a launch to the start of its work */
+	VALUE_BYTES = 64,    /* a larger copy holds a step's results, not a few values */
+	ASKS_AGAIN_NS = 20000, /* longest time between two queries of one loop */
 	LOAD_NS = 50000000, /* a launch this long with the GPU idle loads or compiles code */
-	FIRST_NS = 1000000, /* ... if it is the thread's first of a kernel   */
-	QUICK_NS = 10000,   /* mean length of calls that only ask            */
-	FEW = 20,	    /* one call in so many is enough to be told      */
-	MOST_NAMES = 4,	    /* names told in a title                         */
-	NAMES_LENGTH = 44,  /* ... and letters of them                       */
-	REFILL_NS = 20000,  /* a pool that has memory is faster: on an H200 500 ns, and 217000
-			       once it has given its memory back (tests/measured) */
+	FIRST_NS = 1000000, /* the same for the thread's first launch of a kernel */
+	QUICK_NS = 10000,   /* greatest mean length of calls that only ask   */
+	FEW = 20,	    /* a case is mentioned if one call in 20 shows it */
+	MOST_NAMES = 4,	    /* API names in a title                          */
+	NAMES_LENGTH = 44,  /* characters of these names                     */
+	/* Allocating from a pool that has memory is faster: 500 ns on an H200, and 217000 ns once
+	 * the pool has given its memory back (tests/measured).
+	 */
+	REFILL_NS = 20000,
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, HOST_FUNC, NONE };
@@ -37,7 +41,7 @@ static bool is_wait(enum kind kind)
 {
 	return kind == WAIT || kind == POLL || kind == SMALL_COPY;
 }
-/* The idle time that follows such calls is their cost. */
+/* Whether the idle time after such calls is their cost. */
 static bool idles_gpu(enum kind kind)
 {
 	return is_wait(kind) || kind == ALLOCATE || kind == LOAD;
@@ -47,28 +51,32 @@ enum way { TO_GPU, TO_HOST, NWAYS };
 /* Known effects of an API call. */
 enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 
-struct group { /* calls of one API that do one thing */
+struct group { /* calls of one API with one effect */
 	const char *api;
 	enum kind kind;
-	uint32_t process;    /* of all its calls, or NSX_SEVERAL             */
-	size_t count, after; /* after: those that come directly after a wait of `behind`, or
-				after a call of it that asks as well */
-	uint32_t behind;     /* index of a group                             */
-	uint32_t lead;	     /* the group that stands for all that are one with it */
-	bool frees;	     /* frees memory, which waits for the GPU first  */
-	bool is_pool;	     /* ALLOCATE: takes memory from a pool           */
-	size_t nrefills;     /* such calls right after waits of this group   */
+	uint32_t process;    /* of all its calls, or NSX_SEVERAL if they differ */
+	/* after: calls directly after a wait of group `behind`, or after a query of that group if
+	 * they ask as well
+	 */
+	size_t count, after;
+	uint32_t behind;     /* index of that group                          */
+	uint32_t lead;	     /* the group that represents all joined with it */
+	bool frees;	     /* calls that free memory, and so first wait for the GPU */
+	bool is_pool;	     /* ALLOCATE: from a memory pool                 */
+	size_t nrefills;     /* such allocations right after a wait of this group */
 	int64_t refill_ns;
-	int64_t idle_ns;     /* idle time of the GPU during its calls        */
+	int64_t idle_ns;     /* the GPU's idle time during the calls         */
 	int64_t ns, cost_ns;
-	int64_t edge_ns;     /* not of waits: time that GPU work at the window's ends waits */
-	int64_t between_ns;  /* POLL, SLOW: between calls that follow each other */
-	size_t copies[NWAYS]; /* small copies that its calls wait for        */
-	int64_t bytes[NWAYS]; /* the largest of them                         */
-	struct nsx_place place; /* where most of its time is                 */
-	struct nsx_place dear; /* where most of its cost is                  */
-	uint32_t *rows; /* POLL, SLOW: calls that follow another. Other kinds, if the API has
-			   calls of several kinds: all its calls */
+	int64_t edge_ns;     /* unless a wait: how long GPU work at the window's ends waits */
+	int64_t between_ns;  /* POLL, SLOW: time between consecutive calls */
+	size_t copies[NWAYS]; /* small copies that the calls wait for        */
+	int64_t bytes[NWAYS]; /* size of the largest such copy               */
+	struct nsx_place place; /* where most of the time is spent           */
+	struct nsx_place dear; /* where most of the cost arises              */
+	/* POLL, SLOW: calls that follow another call of the group. Other kinds: all calls, if the
+	 * API has calls of several kinds
+	 */
+	uint32_t *rows;
 	size_t nrows;
 	size_t cap_rows;
 };
@@ -77,32 +85,33 @@ struct calls {
 	struct nsx_detect *d;
 	struct nsx_groups keys; /* (kind, name of the API without version)   */
 	struct group *v;
-	struct nsx_places places; /* by group                                 */
-	struct nsx_places costs; /* the same for idle time right after calls */
-	nsx_str *base;	/* by raw name: the first raw name of the same API   */
-	uint8_t *does;	/* by raw name; 0: not looked at yet                 */
-	uint32_t thread; /* the thread being read                            */
+	struct nsx_places places; /* of the calls' time, by group             */
+	struct nsx_places costs; /* of the idle time right after the calls, by group */
+	nsx_str *base;	/* by raw name: first raw name of the same API       */
+	uint8_t *does;	/* by raw name: effects of the API; 0: not looked up yet */
+	uint32_t thread; /* the thread whose calls are read                  */
 	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that launched it */
-	bool is_first; /* the call being read is its thread's first of a kernel */
-	int64_t ended_ns;  /* end of its last call                           */
-	uint32_t copied;   /* last small copy, if nothing and no wait came since; NSX_NONE */
-	uint32_t asked;	  /* group of the previous call if that asks; NSX_NONE */
-	uint32_t emptied; /* group of its last wait until it takes memory from a pool; NSX_NONE */
-	size_t nserved;	  /* pool allocations after no wait, of all threads */
+	bool is_first; /* the current call is its thread's first launch of the kernel */
+	int64_t ended_ns;  /* end of the thread's last call                  */
+	/* last small copy, unless another operation or a wait came since; NSX_NONE */
+	uint32_t copied;
+	uint32_t asked;	  /* group of the previous call if it was a query; NSX_NONE */
+	uint32_t emptied; /* group of the last wait until a pool allocation follows; NSX_NONE */
+	size_t nserved;	  /* pool allocations of all threads that follow no wait */
 	int64_t served_ns;
 	size_t launch; /* the thread's last launch; 0: none */
-	size_t overhead; /* the thread's first overhead that may matter      */
-	size_t barrier, barriers_end; /* the thread's barriers that may matter */
-	int64_t *later_ns; /* by barrier, see find_later; NULL: not needed, as a replay tells */
-	struct nsx_edge edge[2]; /* of the window that the user asked for     */
-	int64_t idle_ns; /* of the limiting GPU while the host is busy       */
-	int64_t all_idle_ns; /* of the limiting GPU                          */
+	size_t overhead; /* the thread's first overhead row that may matter  */
+	size_t barrier, barriers_end; /* the thread's range of barriers that may matter */
+	int64_t *later_ns; /* by barrier, see find_later; NULL: the replay makes it superfluous */
+	struct nsx_edge edge[2]; /* both ends of the window the user asked for */
+	int64_t idle_ns; /* idle time of the limiting GPU while the host is busy */
+	int64_t all_idle_ns; /* idle time of the limiting GPU                */
 };
 
 /* Grouping --------------------------------------------------------------------*/
 
-/* Whether the profiler's overhead rows say that most of a call is compiling or loading code:
- * JIT, module loading, lazy loading of a function.
+/* Whether the profiler's overhead rows show that most of a call is compiling or loading code: JIT,
+ * module loading, lazy loading of a function.
  */
 static bool is_loading(struct calls *c, size_t call)
 {
@@ -122,7 +131,7 @@ static bool is_loading(struct calls *c, size_t call)
 	return ns * 2 >= end_ns - start_ns && ns > 0;
 }
 
-/* A long launch during which the GPU has little else to do. */
+/* Whether the GPU has little else to do during a long launch. */
 static bool is_starved(const struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -136,7 +145,7 @@ static bool is_starved(const struct calls *c, size_t call)
 			start_ns, end_ns) >= (end_ns - start_ns) / 2);
 }
 
-/* Whether the judged window may be a start-up. A window the user asked for may be one unless
+/* Whether the judged window may be a start-up. A window that the user asked for may be one unless
  * something repeats in it.
  */
 static bool may_start(const struct nsx_detect *d)
@@ -159,8 +168,8 @@ static bool is_before_work(const struct calls *c, size_t call)
 				    end_ns) >= end_ns - start_ns);
 }
 
-/* Whether an allocating or freeing call starts CUDA or a library: with an idle GPU it would not
- * take so long by itself.
+/* Whether an allocation or free starts CUDA or a library: on an idle GPU it would not take so long
+ * by itself.
  */
 static bool is_start(const struct calls *c, size_t call)
 {
@@ -213,14 +222,14 @@ static enum kind calls_kind_of(struct calls *c, size_t call)
 	}
 }
 
-/* Raw names of one API differ in their version suffix. */
+/* Versions of one API differ in the suffix of their raw names. */
 static void learn_name(struct calls *c, nsx_str raw)
 {
 	char buf[256];
 	const char *api = nsx_api_base(nsx_text(c->d->trace, raw), buf, sizeof(buf));
 
 	c->does[raw] = nsx_api_allocates(api) ? ALLOCATES :
-		       nsx_api_is_query(api) ? QUERIES : /* a loop of these waits */
+		       nsx_api_is_query(api) ? QUERIES : /* a loop of queries waits */
 		       nsx_api_is_host_func(api) ? CALLS_BACK : OTHER;
 	c->base[raw] = raw;
 	for (size_t g = 0; g < c->keys.n; g++)
@@ -251,7 +260,9 @@ static struct group *calls_group_of(struct calls *c, enum kind kind, nsx_str raw
 	return x;
 }
 
-/* Counts the first pool allocation after a wait apart, as the wait may have emptied the pool. */
+/* Counts the first pool allocation after a wait separately, because the wait may have emptied the
+ * pool.
+ */
 static void count_refill(struct calls *c, int64_t ns)
 {
 	struct group *x = c->emptied == NSX_NONE ? NULL : &c->v[c->emptied];
@@ -261,7 +272,7 @@ static void count_refill(struct calls *c, int64_t ns)
 	c->emptied = NSX_NONE;
 }
 
-/* Counts the copy that a wait is for: the call's own, or the one queued before it. */
+/* Counts the copy that a wait waits for: the call's own, or the one queued before it. */
 static void count_copy(struct calls *c, struct group *x, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -283,8 +294,8 @@ static void count_copy(struct calls *c, struct group *x, size_t call)
 		c->copied = NSX_NONE;
 }
 
-/* Whether an API name does not tell the kind, so that rows must: only some copies are small,
- * and a first allocation may start CUDA.
+/* Whether the kind depends on the call's rows rather than on the API's name: only small copies
+ * count as waits, and a first allocation may start CUDA.
  */
 static bool is_told_by_rows(const struct calls *c, enum kind kind)
 {
@@ -292,9 +303,9 @@ static bool is_told_by_rows(const struct calls *c, enum kind kind)
 	       (kind == ALLOCATE && may_start(c->d));
 }
 
-/* Finds the part of the idle time after waits that lies between launches that came in time and
- * the start of their work: the wait is not its cause. Needed only if nothing can be replayed,
- * as the idle time is then the price.
+/* Subtracts from the idle time after each wait the part between launches that came in time and the
+ * start of their work, because the wait does not cause it. Needed only if nothing can be replayed:
+ * then the idle time is the price.
  */
 static int find_later(struct calls *c, struct nsx_err *err)
 {
@@ -320,7 +331,7 @@ static int find_later(struct calls *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Adds the idle time that follows a call, as evidence. */
+/* Adds the idle time after a call to its group, as evidence. */
 static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t range,
 		    struct nsx_err *err)
 {
@@ -344,8 +355,8 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 				      (uint32_t)call, all_ns, &x->dear, err) : 0;
 }
 
-/* Adds a call that neither queues nor waits. The time between two such calls that follow each
- * other goes with them.
+/* Adds a call that neither queues work nor waits, and the time between it and a directly preceding
+ * call of the group.
  */
 static int add_question(struct calls *c, struct group *x, size_t call, struct nsx_err *err)
 {
@@ -439,7 +450,7 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	return 0;
 }
 
-/* Whether this is the thread's first launch of a kernel, which loads its code. */
+/* Whether the call is its thread's first launch of a kernel, which loads the kernel's code. */
 static bool calls_is_first(struct calls *c, uint32_t op)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -491,8 +502,8 @@ static bool is_quick(const struct group *x)
 	return x->kind == SLOW && x->ns / QUICK_NS < (int64_t)x->count;
 }
 
-/* Joins a wait that mostly comes right after another with that one, and a quick call that asks
- * right after another likewise.
+/* Joins a group of waits that mostly come right after those of another group with that one. Quick
+ * queries right after another query are joined alike.
  */
 static void join_waits(struct calls *c)
 {
@@ -538,8 +549,10 @@ static const struct words {
 	enum nsx_change_verb verb;
 	const char *title; /* text before the names of the calls             */
 	const char *barrier; /* barrier_kind in tables/barriers.csv; NULL: none */
-	const char *act, *rest; /* advice around the names; rest NULL: without names */
-	const char *advice, *pytorch; /* more advice, and more for PyTorch; NULL: none */
+	/* advice before and after the names; rest NULL: advice without names */
+	const char *act, *rest;
+	/* further advice, and further advice for PyTorch; NULL: none */
+	const char *advice, *pytorch;
 } words[] = {
 	[WAIT] = {
 		NSX_ID_idle_after_sync, NSX_NO_WAIT,
@@ -591,7 +604,7 @@ static const struct words {
 		"needed by what follows",
 		"let a thread wait for an event and do that work, while the "
 		"stream goes on", NULL},
-}, once[] = { /* wording if nothing repeats */
+}, once[] = { /* wording for windows in which nothing repeats */
 	[ALLOCATE] = {
 		NSX_ID_idle_by_allocation, NSX_NO_COST,
 		"memory is allocated or freed: ", "implicit_sync",
@@ -610,7 +623,7 @@ static const struct words *words_of(const struct calls *c, enum kind kind)
 		       &words[kind] : &once[kind];
 }
 
-/* Advice if most calls wait for small copies. */
+/* Advice for groups whose calls mostly wait for small copies. */
 static const struct {
 	const char *copies, *act, *rest, *pytorch;
 } of_copies[NWAYS] = {
@@ -626,8 +639,8 @@ static const struct {
 		"look for .item(), .cpu(), .nonzero() and print of a tensor"},
 };
 
-/* "cudaMalloc and cudaFree", "cudaMalloc, cudaFree and 2 more": the APIs of groups that are
- * one, the longest first, as many as fit a line of the first page.
+/* "cudaMalloc and cudaFree", "cudaMalloc, cudaFree and 2 more": APIs of joined groups, the longest
+ * first, as many as fit a line of the first page.
  */
 static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 {
@@ -644,13 +657,13 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 	return i < n ? nsx_tell(c->d->found, "%s and %zu more", names, n - i) : names;
 }
 
-/* Whether the rows of this kind are calls that follow another. */
+/* Whether the rows of this kind are calls that follow another call of the group. */
 static bool follows(enum kind kind)
 {
 	return kind == POLL || kind == SLOW;
 }
 
-/* The remedy. For a loop that polls or asks, the time between its calls goes too. */
+/* The remedy of these groups. A loop of queries loses the time between its calls as well. */
 static struct nsx_plan calls_plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
 	struct nsx_change *v = nsx_arena_get(c->d->found->arena, 2 * n * sizeof(*v));
@@ -673,7 +686,7 @@ static struct nsx_plan calls_plan_of(struct calls *c, const uint32_t *list, size
 	return (struct nsx_plan){v, k};
 }
 
-/* Lists waits and groups that free, with this lead; NSX_NONE: with any lead. */
+/* Lists groups of waits and of calls that free memory whose lead is `lead`, or NSX_NONE for any. */
 static size_t calls_list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
 {
 	size_t n = 0;
@@ -685,9 +698,9 @@ static size_t calls_list_waits(const struct calls *c, uint32_t lead, uint32_t *r
 	return n;
 }
 
-/* Joins waits that win more together than each alone: while one of two waits of a loop stays,
- * it may wait for what the other would have waited for. Groups that free memory are joined too
- * if they win next to nothing alone.
+/* Joins waits that win more together than each alone: as long as one of two waits of a loop stays,
+ * it may wait for the same work as the other did. Groups that free memory are joined too if they
+ * win next to nothing alone.
  */
 static int join_by_price(struct calls *c, struct nsx_err *err)
 {
@@ -783,7 +796,7 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns, 
 			nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
 }
 
-/* Sums over groups that are one. */
+/* sums over joined groups */
 struct total {
 	size_t count, nrefills, copies[NWAYS];
 	int64_t ns, between_ns, cost_ns, edge_ns, refill_ns, idle_ns, bytes[NWAYS];
@@ -811,7 +824,8 @@ static struct total calls_total_of(const struct calls *c, const uint32_t *list, 
 	return ret;
 }
 
-/* The direction of the small copies that most calls wait for; NWAYS: most wait for something else.
+/* The direction of the small copies that most calls wait for; NWAYS if most wait for something
+ * else.
  */
 static enum way way_of(const struct total *x)
 {
@@ -821,16 +835,16 @@ static enum way way_of(const struct total *x)
 	return NWAYS;
 }
 
-/* The direction that is told. Copies of results are told even if few calls wait for them, as
- * the host may need just these.
+/* The direction to report. Copies of results are reported even if few calls wait for them, because
+ * the host may need exactly these.
  */
 static enum way way_told(const struct total *x)
 {
 	return way_of(x) == NWAYS && x->copies[TO_HOST] * FEW >= x->count ? TO_HOST : way_of(x);
 }
 
-/* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU"; for a loop that
- * polls also the time between its calls.
+/* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU". For a loop of queries
+ * also the time between its calls.
  */
 static const char *calls_say_calls(struct nsx_findings *l, const struct total *x, enum way way)
 {
@@ -860,7 +874,7 @@ static const char *say_refills(const struct calls *c, const struct total *x)
 				nsx_text_ns(l->arena, usual_ns)));
 }
 
-/* Points at table rows of the most expensive call: as a barrier, and its idle time. */
+/* Adds the most expensive call as evidence: its barrier and the idle time after it. */
 static void calls_prove(const struct calls *c, uint32_t group, const char *barrier,
 			struct nsx_finding *f)
 {
@@ -877,7 +891,7 @@ static void calls_prove(const struct calls *c, uint32_t group, const char *barri
 				   .at = {{"detail", api}}};
 }
 
-/* Tells if GPUs take turns because a wait for one keeps the others from their work. */
+/* Reports GPUs that take turns because a wait for one delays the launches on another. */
 static void tell_turns(struct calls *c, uint32_t process, struct nsx_finding *f)
 {
 	uint32_t n = nsx_turns(c->d, process);
@@ -900,7 +914,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	struct total all = calls_total_of(c, list, n);
 	enum way way = way_of(&all);
 	const char *refills = say_refills(c, &all);
-	bool empties = refills && /* ... and the GPU waits for that */
+	bool empties = refills && /* and the GPU waits for that */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
 	struct nsx_finding f = {
 		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
@@ -927,7 +941,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
 	f.evidence[k] = refills;
-	/* Long waits may cost little: the place with most cost counts. */
+	/* Long waits may cost little: report the place with most cost. */
 	if (is_wait(kind) && x->cost_ns)
 		nsx_places_tell(c->d, &c->costs, list[0], &x->dear, &f);
 	else
@@ -951,7 +965,7 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->api, y->api);
 }
 
-/* Whether two groups share a remedy: waits that are one, all allocation, all loading. */
+/* Whether two groups share a remedy: joined waits, all allocations, all loading. */
 static bool calls_belong_together(const struct calls *c, uint32_t g, uint32_t h)
 {
 	const struct group *x = &c->v[g], *y = &c->v[h];

@@ -1,4 +1,4 @@
-/* capture.c - turns checks of the capture that limit the report's conclusions into findings. */
+/* capture.c - findings from checks of the capture that limit the report's conclusions. */
 #include "detect/detect.h"
 
 int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)

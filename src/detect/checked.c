@@ -1,5 +1,5 @@
-/* checked.c - figures that look bad and are not: told under "checked and fine", so that nobody
- * looks into them again.
+/* checked.c - figures that look bad but are not, listed under "checked and fine" so that nobody
+ * investigates them again.
  */
 #include "detect/detect.h"
 
@@ -42,13 +42,14 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	return 0;
 }
 
-/* Tells that the GPU idle longest is idle less than it seems: time without kernels may be copies.
+/* Reports that the longest idle GPU is idle for less time than it has no kernel: the difference is
+ * copies.
  */
 int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_window *w = &d->trace->window;
 	double all = (double)(w->end_ns - w->start_ns);
-	double most = -1, no_kernel = -1; /* without a GPU nothing is told   */
+	double most = -1, no_kernel = -1; /* negative without a GPU          */
 	uint32_t device = 0;
 
 	for (uint32_t i = 0; i < d->trace->ndevices; i++) {

@@ -11,15 +11,19 @@
 #include "facts/occupancy.h"
 #include "facts/replay/replay.h"
 
-#define LEAST_PCT 1.0	  /* percent of the window that is worth a finding   */
-#define MUCH_PCT 10.0	  /* ... whatever else overlaps                      */
-#define LINK_IDLE_PCT 2.0 /* percent of the peak during communication        */
+#define LEAST_PCT 1.0	  /* percent of the window from which exposed communication is reported */
+/* percent of the window that is reported even if most communication overlaps */
+#define MUCH_PCT 10.0
+/* percent of the peak below which a link is unused during communication */
+#define LINK_IDLE_PCT 2.0
 #define LINK_BUSY_PCT 10.0
-#define BY_WORK 0.5 /* least part of the gain of own pace that even work must win */
-enum { MANY = 100, TINY_NS = 50000 }; /* many tiny collectives are all latency */
-enum { MANY_NEEDED = 8 }; /* so many collectives an iteration are no buckets */
-enum { MOST_PIECES = 3 }; /* own pace; 2 and 4 times as many micro batches */
-enum { PART = 10 }; /* waiting of less than one such part of communication is not told */
+#define BY_WORK 0.5 /* least share of the gain of ranks at their own pace that even work must win */
+/* as many collectives, each shorter than this, are bound by latency */
+enum { MANY = 100, TINY_NS = 50000 };
+enum { MANY_NEEDED = 8 }; /* an iteration with more collectives does not send buckets */
+/* replays: each rank at its own pace, twice and four times as many micro batches */
+enum { MOST_PIECES = 3 };
+enum { PART = 10 }; /* waiting is mentioned from 1/10 of communication */
 
 static double share(int64_t part_ns, int64_t whole_ns)
 {
@@ -35,19 +39,19 @@ struct comm {
 	 */
 	struct habit {
 		size_t n;
-		int64_t ns, pairs_ns; /* all; sends and receives             */
-		int64_t one_block_ns; /* kernels with a grid of one block    */
+		int64_t ns, pairs_ns; /* of all collectives; of sends and receives */
+		int64_t one_block_ns; /* of kernels with a grid of one block */
 		double median_ns;
 	} on[2];
-	enum why { /* why that on streams of its own is exposed              */
+	enum why { /* why communication on streams of its own is exposed     */
 		LATE,	/* it starts late                                    */
-		TAIL,	/* most overlaps and little is left                  */
+		TAIL,	/* most of it overlaps and little is left            */
 		BEHIND, /* its stream is always busy                         */
-		NEEDED, /* it stands between kernels that need each other    */
-		GATHERS, /* as NEEDED, but it gathers data that may exist long before */
+		NEEDED, /* it stands between kernels of which each needs the one before */
+		GATHERS, /* as NEEDED, but it gathers data that may have existed long before */
 	} why;
-	bool by_pairs; /* most of that is sends and receives                 */
-	bool gathers;  /* most of that is all-gathers                    */
+	bool by_pairs; /* most exposed time is in sends and receives         */
+	bool gathers;  /* most exposed time is in all-gathers            */
 };
 
 static bool is_comm(const struct comm *c, size_t op)
@@ -100,7 +104,7 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* The mean percentage of a device's busiest link counter during communication; < 0: there is no
+/* The mean percentage of a device's busiest link counter during communication; negative without a
  * counter.
  */
 static double link_pct(const struct nsx_detect *d, uint32_t device, const char *const *names)
@@ -121,7 +125,9 @@ static double link_pct(const struct nsx_detect *d, uint32_t device, const char *
 	return most;
 }
 
-/* Says that communication goes over PCIe although NVLink exists; false: not so. */
+/* Writes to *ret that communication goes over PCIe although the GPU has NVLink. Returns false if it
+ * does not.
+ */
 static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 {
 	static const char *const pcie[] = {"PCIe", NULL};
@@ -136,20 +142,21 @@ static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 	return true;
 }
 
-/* Whether most of it is sends and receives, which may start at different times. */
+/* Whether most communication is sends and receives, whose two sides may start at different times.
+ */
 static bool is_by_pairs(const struct habit *h)
 {
 	return h->pairs_ns * 2 > h->ns;
 }
 
-/* Whether next to nothing overlaps on a stream that could. */
+/* Whether hardly any communication overlaps although its stream would allow that. */
 static bool is_started_late(const struct nsx_comm_cost *x)
 {
 	return x->exposed_ns * 20 > x->comm_ns * 19;
 }
 
-/* Whether most of it overlaps and the rest is what comes first or last, with nothing to compute
- * beside. Communication that compute waits for behind a copy is exposed but does not block.
+/* Whether most communication overlaps and the rest comes first or last, with nothing to compute
+ * beside it. Communication behind a copy that compute waits for is exposed but does not block.
  */
 static bool is_tail(const struct nsx_comm_cost *x)
 {
@@ -185,7 +192,7 @@ static int find_why(struct comm *c, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* For communication on streams that compute. */
+/* Evidence and advice for communication on streams that compute. */
 static void say_beside(const struct habit *h, const char **evidence, const char **recommendation)
 {
 	if (is_by_pairs(h)) {
@@ -202,7 +209,7 @@ static void say_beside(const struct habit *h, const char **evidence, const char 
 	}
 }
 
-/* For communication on streams of its own. */
+/* Evidence and advice for communication on streams of its own. */
 static void say_own(const struct comm *c, const char **evidence, const char **recommendation)
 {
 	static const char sooner[] = "Compute first what other ranks need, send it at once, and "
@@ -249,10 +256,12 @@ static void say_own(const struct comm *c, const char **evidence, const char **re
 	}
 }
 
-/* Says why it is exposed, as far as the trace shows, with advice on each reason. */
+/* Adds the reasons why communication is exposed, as far as the trace shows them, with advice on
+ * each.
+ */
 static void say_why(struct comm *c, const struct habit *h, bool beside, struct nsx_finding *f)
 {
-	unsigned n = 1, k = 0; /* one line of evidence is there already */
+	unsigned n = 1, k = 0; /* the first line of evidence is the total */
 	struct nsx_detect *d = c->d;
 
 	if (say_link(d, f->device, &f->evidence[n])) {
@@ -297,7 +306,7 @@ static const char *say_exposed(struct nsx_detect *d, const struct nsx_comm_cost 
 		       nsx_tell(d->found, "All %s of communication is exposed", all);
 }
 
-/* beside: all of it is on streams that compute too. */
+/* beside: for communication on streams that compute too. */
 static int propose_overlap(struct comm *c, uint32_t device, bool beside, struct nsx_err *err)
 {
 	struct nsx_findings *l = c->d->found;
@@ -334,14 +343,14 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, struct 
 	return 0;
 }
 
-/* Whether enough of it is transfer, not waiting, to be worth hiding. */
+/* Whether enough of communication is transfer rather than waiting to be worth hiding. */
 static bool is_transfer(const struct nsx_comm_cost *x)
 {
 	return (x->comm_ns - x->waited_ns) * PART >= x->comm_ns;
 }
 
-/* Prices a pipeline with more micro batches. Twice as many halve the waiting for the first and
- * the last and pass on results twice as often. More than four times as many are not proposed:
+/* Prices a pipeline with more micro batches. Twice as many halve the waiting of the first and the
+ * last stage, and pass on results twice as often. More than four times as many are not proposed:
  * with so many per stage little waiting is left (GPipe), and smaller ones may not fill a GPU.
  */
 static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, struct nsx_err *err)
@@ -361,8 +370,8 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 	}
 	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1, gains, err))
 		return err->rc;
-	/* 1 / amount of the waiting stays. The gain is smaller still if the waiting that is cut
-	 * first is beside compute.
+	/* 1 / amount of the waiting stays. The gain is even smaller if compute hides the waiting
+	 * that is removed first.
 	 */
 	for (unsigned i = 1; i < MOST_PIECES; i++) {
 		most_ns[i] = (double)own->gain_ns * (1 - 1 / v[i].amount);
@@ -387,8 +396,8 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 	return 0;
 }
 
-/* If uneven work between collectives causes the waiting, the price is that of each rank doing
- * the mean: at its own pace a rank would still do all of its own work.
+/* Prices even work, if uneven work between collectives causes the waiting: each rank does the mean.
+ * A replay of each rank at its own pace would leave all of its own work to it.
  */
 static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *err)
 {
@@ -410,7 +419,7 @@ static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	return 0;
 }
 
-/* Proposes against waiting: the time in communication in which a rank waits for the last one. */
+/* Proposes a remedy for waiting: the time in collectives in which a rank waits for the last one. */
 static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 {
 	struct nsx_detect *d = c->d;
@@ -471,8 +480,8 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
-/* A rank with more work is not made like its peers, as that work would be gone. It is shared
- * out between two collectives, unless that wins nothing, as when ranks take turns.
+/* Prices a late rank that has more work. The work is shared out between two collectives and not
+ * removed, unless sharing wins nothing, as when ranks take turns.
  */
 static int price_work(struct nsx_detect *d, const struct nsx_arrivals *x,
 		      struct nsx_finding *f, struct nsx_err *err)
@@ -523,7 +532,7 @@ static const char *advise_on_lateness(struct nsx_detect *d, const struct nsx_arr
 			"%s.", by[x->by].what, x->late, by[x->by].why);
 }
 
-/* "VLLM::Worker_TP2 (pid:113)" if no other process has that title, else "pid:113". */
+/* "VLLM::Worker_TP2 (pid:113)", or "pid:113" if another process has the same title. */
 static const char *say_rank(const struct nsx_detect *d, const struct nsx_arrivals *x)
 {
 	const struct nsx_trace *t = d->trace;
@@ -597,9 +606,9 @@ static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x, st
 	return 0;
 }
 
-/* How long communication of a device waits in the judged window for ranks that come later.
- * Either as measured in matched collectives or, if that is more, as replayed between any ranks
- * and scaled to the window. measured->comm must not be NULL.
+/* How long communication of a device waits in the judged window for ranks that come later: the
+ * greater of the time measured in matched collectives and the time replayed between any ranks,
+ * scaled to the window. measured->comm must not be NULL.
  */
 static int64_t waited_ns(const struct nsx_detect *d, uint32_t device)
 {
@@ -614,7 +623,7 @@ static int64_t waited_ns(const struct nsx_detect *d, uint32_t device)
 					     x->comm_ns));
 }
 
-/* Judges what compute waits for on a device. */
+/* Judges the communication that compute waits for on a device. */
 static int judge_device(struct comm *c, uint32_t device, int64_t window_ns, struct nsx_err *err)
 {
 	const struct nsx_comm_cost *x = &c->cost;

@@ -1,21 +1,21 @@
-/* comm_ends.c - communication at the ends of an iteration, with nothing to compute beside it
- * however early it starts.
+/* comm_ends.c - communication at the ends of an iteration, which has no compute beside it however
+ * early it starts.
  *
- * What is gathered first is needed before any compute, and what is reduced last has its input
- * only when all is computed. If an iteration has many collectives, in buckets, all but these
- * two can be hidden.
+ * The data gathered first is needed before any compute, and the data reduced last is complete only
+ * after all compute. If an iteration has many collectives, in buckets, all but these two can be
+ * hidden.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
 
-enum { BUCKETS = 4 }; /* with fewer, each may be cut into smaller ones       */
+enum { BUCKETS = 4 }; /* with fewer, each collective may still be cut into buckets */
 
 struct ends {
 	struct nsx_detect *d;
 	bool *is_end; /* by operation                                        */
 };
 
-struct kind { /* collectives of one iteration that gather, or that reduce    */
+struct kind { /* collectives of one iteration that gather, or those that reduce */
 	size_t n;
 	uint32_t first, last; /* operations                                  */
 };
@@ -36,7 +36,9 @@ static void mark_ends(struct ends *e, struct kind *gathered, struct kind *reduce
 	*gathered = *reduced = (struct kind){0};
 }
 
-/* Finds them on a device, whose iterations are the n at v. */
+/* Marks the first gathering and the last reducing collective of each of the device's n iterations
+ * in v.
+ */
 static void comm_ends_find_ends(struct ends *e, const struct nsx_device *dev,
 				const struct nsx_iteration *v, size_t n)
 {

@@ -1,24 +1,25 @@
-/* comm_starts.c - what communication waits for before it starts, found from when it starts. If
- * that is right after the collective before it or after the kernel that makes its input, no
- * schedule starts it sooner.
+/* comm_starts.c - the reason why communication does not start sooner, from the time of its start.
+ * Communication that starts right after the collective before it, or after the kernel that makes
+ * its input, can start sooner under no schedule.
  */
 #include "detect/detect.h"
 
 enum {
 	NEAR_NS = 5000,	  /* longest time from a kernel's end to a start that waited for it */
-	QUEUED_NS = 20000, /* what starts so long after its launch waited for something else */
+	/* an operation that starts so long after its launch waited for another */
+	QUEUED_NS = 20000,
 	LOOK_BACK = 64,	  /* operations searched for the kernel before */
 };
-#define COVERED 0.5 /* share of its time from which it overlaps              */
+#define COVERED 0.5 /* communication overlaps from this share of its time beside compute */
 
-struct chain { /* collectives of a stream without compute between them */
-	int64_t end_ns, head_ns; /* exposed time of the first ...            */
-	int64_t rest_ns;	 /* ... and of the others                    */
-	bool is_needed, overlaps; /* the first one                           */
+struct chain { /* consecutive collectives of a stream without compute between them */
+	int64_t end_ns, head_ns; /* exposed time of the first                */
+	int64_t rest_ns;	 /* exposed time of the others               */
+	bool is_needed, overlaps; /* of the first collective                 */
 };
 
-/* Whether it waited for its input: a kernel of the device ends right before it starts, or it
- * was queued long before.
+/* Whether a collective waited for its input: it starts right after a kernel of the device ended, or
+ * was queued long before it started.
  */
 static bool waits_for_input(const struct nsx_trace *t, const struct nsx_device *dev, size_t op)
 {

@@ -1,7 +1,8 @@
 /* copies.c - copies and memsets that hold the program up.
  *
- * Copies that begin in the judged window are grouped by direction and by what is wrong with them:
- * pageable host memory, many small ones, or neither. The last may still run while nothing computes.
+ * Copies that begin in the judged window are grouped by direction and by fault: pageable host
+ * memory, many small copies, or neither. Copies without such a fault may still run while nothing
+ * computes.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,22 +13,22 @@
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 
-#define LEAST_SHARE 0.003 /* share of the window from which copies are told */
+#define LEAST_SHARE 0.003 /* copies are reported from this share of the window */
 enum {
-	NKINDS = NSX_COPY_UVM_HTOD, /* from here on: migrations of unified memory */
-	SMALL_BYTES = 64 << 10, /* a smaller copy takes its fixed cost       */
+	NKINDS = NSX_COPY_UVM_HTOD, /* first of the kinds that migrate unified memory */
+	SMALL_BYTES = 64 << 10, /* a smaller copy takes a fixed time         */
 	MANY = 100,
-	BEHIND_NS = 20000, /* a copy that starts sooner was waiting for the one before */
+	BEHIND_NS = 20000, /* a copy that starts sooner after the one before waited for it */
 };
 
 enum trouble { PLAIN, FROM_PAGEABLE, SMALL, NTROUBLES };
 
-struct group { /* copies of one kind with one trouble */
+struct group { /* copies of one direction with one fault */
 	int64_t count, bytes, ns;
 	uint32_t *rows;
 	size_t cap;
-	uint32_t id; /* index in places                                      */
-	struct nsx_place place; /* where most of their time was launched     */
+	uint32_t id; /* index in `places`                                    */
+	struct nsx_place place; /* of the launches of most of their time     */
 };
 
 struct copies {
@@ -109,7 +110,7 @@ static const char *direction(unsigned kind)
 	return directions[kind] ? directions[kind] : "between arrays";
 }
 
-/* Time of the group's copies while nothing computes. */
+/* Time in which the group's copies run while nothing computes. */
 static double copies_exposed_ns(const struct copies *c, const struct group *g)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -144,7 +145,7 @@ static void prove_small(const struct copies *c, struct nsx_evidence *e)
 			nsx_stream_of(t, c->v[SMALL][most].rows[0])->device].device_id)};
 }
 
-/* The part that all these findings share. */
+/* The fields that all these findings share. */
 static struct nsx_finding copies_start(struct copies *c, const struct group *g,
 				       enum nsx_finding_id id, unsigned kind)
 {
@@ -156,7 +157,7 @@ static struct nsx_finding copies_start(struct copies *c, const struct group *g,
 		.evidence = {nsx_tell(
 			l, "%s%s in %s%s, %s/s", kind ? nsx_tell(l, "%s, ",
 				nsx_text_n(l->arena, (size_t)g->count, "copy",
-					   "copies")) : "", /* else in the title */
+					   "copies")) : "", /* for other kinds the title has it */
 			nsx_tell_bytes(l, g->bytes), nsx_tell_ns(l, g->ns),
 			nsx_say_over_gpus(c->d, g->rows, (size_t)g->count),
 			nsx_text_bytes(l->arena, 1e9 * (double)g->bytes /
@@ -202,7 +203,7 @@ static bool computes(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* Whether a stream waits for events; NSX_NONE: whether any does. */
+/* Whether a stream waits for events; NSX_NONE: whether any stream does. */
 static bool copies_waits(const struct copies *c, uint32_t stream)
 {
 	const struct nsx_syncs *y = &c->d->trace->syncs;
@@ -214,8 +215,8 @@ static bool copies_waits(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* The other direction of copies that stand right before or after at least half of those of
- * `kind` on their stream; 0: none.
+/* The opposite direction, if such copies are next to at least half of the copies of `kind` on their
+ * stream; else 0.
  */
 static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind)
 {
@@ -246,8 +247,7 @@ static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind
 	return n > 1 && npairs * 2 >= n ? other : 0;
 }
 
-/* Whether copies take longer than all compute on their device, so that no order of work hides them.
- */
+/* Whether copies take longer than all compute on their device, so that no schedule hides them. */
 static bool outlast_compute(const struct copies *c, const struct group *g)
 {
 	uint32_t dev = nsx_stream_of(c->d->trace, g->rows[0])->device;
@@ -269,7 +269,8 @@ static void advise_stream(unsigned kind, struct nsx_finding *f)
 		"move less: keep data where it is used, copy it once, or in a narrower type";
 }
 
-/* Copies on a stream that computes nothing are held up by what else is on it, or are queued late.
+/* Explains copies on a stream that computes nothing: other work of the stream delays them, or they
+ * are queued late.
  */
 static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind, struct nsx_finding *f)
 {
@@ -297,7 +298,9 @@ static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind, st
 		"own; or move less (copy once, in a narrower type)";
 }
 
-/* Even beside all compute, most of these copies would still be waited for. */
+/* Explains copies that exceed all compute: most of their time would stay exposed under any
+ * schedule.
+ */
 static void tell_more(struct copies *c, const struct group *g, struct nsx_finding *f)
 {
 	f->remedy = change_rows(c, g, NSX_DROP);
@@ -320,7 +323,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 	uint32_t stream = nsx_op_stream(&c->d->trace->ops, g->rows[0]);
 
 	f.title = nsx_tell(l, "copies %s run while nothing computes", direction(kind));
-	/* Matches the advice: avoid copies on the device, move others. */
+	/* the remedy matches the advice: copies on the device are avoided, others overlap */
 	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD ? NSX_DROP : NSX_OVERLAP);
 	if (kind != NSX_COPY_DTOD && outlast_compute(c, g)) {
 		tell_more(c, g, &f);
@@ -336,7 +339,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 	nsx_found(l, &f);
 }
 
-/* Time of the calls that make the copies, which may take longer than the copies. */
+/* Time of the calls that make the copies, which may exceed the copies' own time. */
 static int64_t calls_ns(const struct copies *c, const struct group *g)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -351,8 +354,8 @@ static int64_t calls_ns(const struct copies *c, const struct group *g)
 	return ns;
 }
 
-/* Whether the host waits for most copies to end. A call that ends before half of its copy is
- * done waited only until the data was staged.
+/* Whether the host waits until most of the copies end. A call that ends before half of its copy is
+ * done waited only for the staging of the data.
  */
 static bool blocks(const struct copies *c, const struct group *g)
 {
@@ -369,8 +372,8 @@ static bool blocks(const struct copies *c, const struct group *g)
 	return n * 2 > g->count;
 }
 
-/* Advice by direction: data read back is needed at a certain time, data for the GPU can be sent
- * ahead; and only a loop has a loader.
+/* Advice by direction: results are needed at a certain time, and input can be sent ahead. Only a
+ * loop has a data loader.
  */
 static const char *advise_pinned(const struct copies *c, unsigned kind)
 {
@@ -392,7 +395,7 @@ static const char *advise_pinned(const struct copies *c, unsigned kind)
 		"uploaded once, as weights are, costs this once";
 }
 
-/* Lists waits right after such copies: they are for the copied data. */
+/* Lists waits right after such copies, because they wait for the copied data. */
 static int copies_list_waits(struct copies *c, const struct group *g, struct nsx_row_list *ret,
 			     struct nsx_err *err)
 {
@@ -413,7 +416,9 @@ static int copies_list_waits(struct copies *c, const struct group *g, struct nsx
 	return 0;
 }
 
-/* The remedy: pinned memory, and copies hidden beside other work. Only the first is sure. */
+/* Sets the remedy: pinned memory, with copies hidden behind other work. Only the gain of pinned
+ * memory is certain.
+ */
 static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *link,
 		      struct nsx_finding *f, struct nsx_err *err)
 {
@@ -504,9 +509,9 @@ static bool is_upload(const struct copies *c, uint32_t op)
 	return nsx_op_copy(c->d->trace, op)->copy_kind == NSX_COPY_HTOD;
 }
 
-/* Counts, for each small copy, the calls before it that keep it from joining the next: launches
- * for copies to the host, whose data must be computed first; waits for copies to the GPU, whose
- * data the host may learn only from a wait.
+/* Counts, for each small copy, the earlier calls that keep it from being joined with the next copy:
+ * launches for copies to the host, whose data must be computed first; waits for copies to the GPU,
+ * whose data the host may know only after a wait.
  */
 static int count_parting(const struct copies *c, const struct group *all, struct nsx_keyed *v,
 			 uint32_t *before, struct nsx_err *err)
@@ -543,8 +548,8 @@ static bool same_run(const struct copies *c, const struct group *all, const uint
 	       q != NSX_NONE && nsx_call_thread(t, p) == nsx_call_thread(t, q);
 }
 
-/* Finds runs of small copies that could be one: same direction and stream, nothing between that
- * parts them. *ret_runs: all of them; *ret_spare: those that would go.
+/* Finds runs of small copies that one copy could replace: same direction and stream, with no
+ * parting call between them. *ret_runs has all of their rows, *ret_spare those that would go.
  */
 static int find_runs(struct copies *c, const struct group *all, struct group *ret_runs,
 		     struct group *ret_spare, struct nsx_err *err)
@@ -572,12 +577,12 @@ static int find_runs(struct copies *c, const struct group *all, struct group *re
 			return err->rc;
 		in_run = spare;
 	}
-	sort_rows(ret_runs); /* they come stream by stream */
+	sort_rows(ret_runs); /* rows were found stream by stream */
 	sort_rows(ret_spare);
 	return 0;
 }
 
-/* Counts calls of a class in the judged window, only those with `flag` if it is not 0. */
+/* Counts calls of a class in the judged window; with a non-zero `flag` only those that have it. */
 static size_t copies_count_calls(const struct copies *c, enum nsx_call_class cls, unsigned flag)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -590,8 +595,8 @@ static size_t copies_count_calls(const struct copies *c, enum nsx_call_class cls
 	return n;
 }
 
-/* Counts copies to the GPU with exactly one allocation between them and the small copy before:
- * they fill what was allocated.
+/* Counts copies to the GPU that follow the small copy before them with exactly one allocation
+ * between: such a copy fills what was allocated.
  */
 static int count_filled(const struct copies *c, const struct group *all, size_t *ret,
 			struct nsx_err *err)
@@ -619,9 +624,9 @@ static bool is_about(size_t n, int64_t count)
 	return n * 5 >= (size_t)count * 4 && n * 4 <= (size_t)count * 5;
 }
 
-/* If there are about as many allocations as small copies, each copy fills a row with an
- * allocation of its own. The remedy then takes away the allocations and what else is done for
- * each row. Returns false if there are not.
+/* Sets the remedy for about as many allocations as small copies, where each copy fills a row with
+ * an allocation of its own: removes the allocations and the other work for each row. Returns false
+ * if the numbers differ.
  */
 static bool add_rows_remedy(struct copies *c, const struct group *g, struct nsx_finding *f)
 {
@@ -710,7 +715,7 @@ static void propose_memsets(struct copies *c)
 			   c->memset.count == 1 ? "s" : "", nsx_tell_bytes(l, c->memset.bytes));
 	f.evidence[0] = nsx_tell(l, "%s in all%s", nsx_tell_ns(l, c->memset.ns),
 				 nsx_say_over_gpus(c->d, c->memset.rows,
-					   (size_t)c->memset.count)); /* bytes: in the title */
+					   (size_t)c->memset.count)); /* the title has the bytes */
 	f.proof[0] = (struct nsx_evidence){.csv = NULL};
 	f.remedy = change_rows(c, &c->memset, NSX_DROP);
 	f.recommendation[0] = "do not zero what is overwritten anyway; let "
@@ -718,7 +723,7 @@ static void propose_memsets(struct copies *c)
 	nsx_found(l, &f);
 }
 
-/* Proposes to cut the dependency of another stream's work on an event after these copies. */
+/* Proposes to remove the wait of another stream's work for an event after these copies. */
 static void propose_cut(struct copies *c, unsigned kind)
 {
 	struct nsx_findings *l = c->d->found;
@@ -727,7 +732,7 @@ static void propose_cut(struct copies *c, unsigned kind)
 				   c->v[FROM_PAGEABLE][kind];
 	struct nsx_finding f = copies_start(c, &all, NSX_ID_false_dependency, kind);
 
-	f.guess_ns = 0; /* only its price tells that it is false */
+	f.guess_ns = 0; /* only a replay can price it */
 	f.title = nsx_tell(l, "a stream waits for an event after copies %s", direction(kind));
 	f.confidence = NSX_CONF_MEDIUM;
 	f.remedy = change_rows(c, &all, NSX_CUT);
@@ -753,8 +758,8 @@ static int copies_propose_all(struct copies *c, struct nsx_err *err)
 			propose_plain(c, k);
 		if ((double)ns[1] >= least_ns && propose_pageable(c, k, err))
 			return err->rc;
-		/* If event waits were traced and there are none, no stream waits for these
-		 * copies by an event.
+		/* If event waits were traced and none is there, no stream waits for these copies by
+		 * an event.
 		 */
 		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns &&
 		    (copies_waits(c, NSX_NONE) || !c->d->trace->syncs.n))
