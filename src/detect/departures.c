@@ -1,10 +1,10 @@
-/* departures.c - irregularities: iterations that take longer than the others, and kernels that
- * from some time on take longer than the same launches before.
+/* departures.c - irregularities: iterations that take longer than the others, and kernels that from
+ * some time on take longer than the same launches before.
  *
- * The row of the ledger that grows most beyond its share in usual iterations tells what slow
- * ones spend more on. If that is host time, pauses between calls that are longer than any in a
- * usual iteration are replayed at their usual length. The price of other rows is the time
- * itself, as the trace does not tell whether the work must be done.
+ * Slow iterations are explained by the ledger's row that grows most beyond its share in usual
+ * iterations. If that row is host time, pauses between calls that exceed every pause of a usual
+ * iteration are replayed at their usual length. For other rows the price is the excess itself,
+ * because the trace does not show whether the work is necessary.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,31 +13,36 @@
 #include "detect/verdict.h"
 #include "facts/replay/replay.h"
 
-#define LEAST_SLOW 0.01	/* share of the window that slow iterations take more, to be told */
-#define LITTLE 0.25	/* part of that excess; pauses of less are no reason */
+/* excess of slow iterations from which they are reported, as a share of the window */
+#define LEAST_SLOW 0.01
+#define LITTLE 0.25	/* share of that excess from which pauses are its reason */
 enum {
-	BOOKED = 64, /* iterations of a kind, slow or usual, in the ledger */
+	BOOKED = 64, /* most iterations of a kind, slow or usual, in a ledger */
 	LEAST_PAUSE_NS = 100000, /* a shorter pause is no exception          */
-	RECURS = 3, /* at least so often it is regular; above one in so many there are two kinds */
-	LASTS = 10, /* slow from there to the end, if that is this part of all */
+	/* fewer slow iterations are no regular ones; if more than 1/3 are slow, there are two kinds
+	 */
+	RECURS = 3,
+	LASTS = 10, /* slow iterations to the end are a lasting change if they are 1/10 of all */
 };
 
 struct slow {
 	struct nsx_detect *d;
 	const struct nsx_iteration *v; /* iterations of the limiting GPU     */
-	bool meets; /* it communicates, so pauses of other ranks hold it up too */
-	size_t n, njudged, nslow, noutside; /* noutside: slow ones that are not judged */
-	const struct nsx_iteration *first; /* the first slow one that is judged */
-	size_t ntimes; /* times that a slow one follows a usual one          */
+	bool meets; /* the GPU communicates, so pauses of other ranks delay it too */
+	/* noutside: slow iterations outside the judged window */
+	size_t n, njudged, nslow, noutside;
+	const struct nsx_iteration *first; /* the first slow iteration that is judged */
+	size_t ntimes; /* how often a slow iteration follows a usual one     */
 	size_t last_slow, last_judged;
-	size_t every;  /* period of the slow ones in iterations; 0: irregular */
+	size_t every;  /* period of slow iterations, counted in iterations; 0: irregular */
 	double median_ns;
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
-	double class_ns; /* excess of its class                              */
+	double class_ns; /* excess of the row's class                        */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
-	int64_t usual_ns; /* longest pause of a usual iteration: median, least of all threads */
+	/* longest pause of a usual iteration: median over iterations, least over threads */
+	int64_t usual_ns;
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -98,7 +103,7 @@ static void count_slow(struct slow *s)
 
 /* The row ----------------------------------------------------------------------------*/
 
-/* Builds a ledger of some judged iterations, slow or usual ones. */
+/* Builds a ledger of some of the judged iterations, either the slow or the usual ones. */
 static int book(struct slow *s, bool slow, struct nsx_ledger *ret, size_t *ret_n,
 		struct nsx_err *err)
 {
@@ -127,7 +132,7 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-/* "host code in `step`"; if the excess is in many rows, their class. */
+/* "host code in `step`", or the class if many rows share the excess. */
 static const char *say_row(const struct slow *s)
 {
 	return 2.0 * (double)s->row.ns < s->class_ns ?
@@ -135,7 +140,7 @@ static const char *say_row(const struct slow *s)
 		       nsx_account_words(s->d->facts, &s->row, s->d->found->arena);
 }
 
-/* The call of the operating system that slow iterations wait longer in; NULL: none. */
+/* The operating-system call in which slow iterations wait longer; NULL: none. */
 static const char *departures_waits_in(const struct slow *s)
 {
 	return s->row.cls == NSX_L_IDLE && s->row.cause == NSX_CAUSE_OSRT ?
@@ -144,9 +149,9 @@ static const char *departures_waits_in(const struct slow *s)
 
 /* Pauses -----------------------------------------------------------------------------*/
 
-struct walk { /* over a thread's pauses */
+struct walk { /* state while the pauses of a thread are walked */
 	const struct nsx_calls *c;
-	size_t at, end; /* calls                                             */
+	size_t at, end; /* range of calls                                    */
 	int64_t last_ns;
 	size_t call; /* the call that ends the pause                         */
 };
@@ -175,7 +180,7 @@ static bool next_pause(struct walk *w, struct nsx_span *ret)
 	return false;
 }
 
-/* The median over usual iterations of the longest pause that begins in each. */
+/* The median over usual iterations of the longest pause that begins in each of them. */
 static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret, struct nsx_err *err)
 {
 	struct walk w = walk_of(s, thread);
@@ -199,8 +204,8 @@ static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret, stru
 	return 0;
 }
 
-/* Whether a pause holds up a slow iteration. The host is ahead of the GPU, which still has work
- * when a pause begins, so the pause ends in that iteration or before it. *at: a cursor.
+/* Whether a pause delays a slow iteration. The host runs ahead: the GPU still has work when a pause
+ * begins, so the pause ends in that iteration or before it. *at: a cursor.
  */
 static bool holds_up(const struct slow *s, size_t *at, const struct nsx_span *pause)
 {
@@ -235,7 +240,7 @@ static int find_pauses(struct slow *s, uint32_t thread, struct nsx_err *err)
 	return 0;
 }
 
-/* Finds pauses of threads that launch, on other ranks too if they communicate. */
+/* Finds pauses of threads that launch, including those of other ranks if the ranks communicate. */
 static int find_all_pauses(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
@@ -254,14 +259,14 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 
 /* The finding ------------------------------------------------------------------------*/
 
-/* Whether one in so many is slow over most of the window. */
+/* Whether slow iterations are spread evenly over most of the window. */
 static bool departures_is_even(const struct slow *s)
 {
 	return s->nslow >= RECURS && s->every > 1 && 4 * s->nslow * s->every >= 3 * s->njudged;
 }
 
-/* Whether iterations are slow from one on to the end. The cause is then no exception, and
- * another finding may tell it.
+/* Whether all iterations from one on to the end are slow. Then the cause is no exception, and
+ * another finding may name it.
  */
 static bool lasts(const struct slow *s)
 {
@@ -348,7 +353,7 @@ static void propose_slow(struct slow *s)
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
 	f.remedy.v = v;
 	f.is_rule = f.remedy.n; /* the cause is known                        */
-	/* A replayed part of the window may have more than its share of slow ones. */
+	/* the replayed part of the window may have more than its share of slow iterations */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
 	if (s->ntimes == 1 && !lasts(s)) {
@@ -358,7 +363,7 @@ static void propose_slow(struct slow *s)
 	nsx_found(l, &f);
 }
 
-/* Whether no iteration is an exception; says so. */
+/* Whether no iteration is an exception. If so, reports that under "checked and fine". */
 static bool are_fine(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -389,7 +394,8 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	wait = departures_waits_in(&s);
-	/* A server waits for requests whenever they come; nothing in the program shortens that. */
+	/* Requests reach a server whenever they come; no change of the program shortens the wait.
+	 */
 	if (!rc && wait && host_is_outside(d, host_waits_for(wait)))
 		nsx_fine(d->found, "%s, in which the launching thread waits for input",
 			 say_slow(&s));
@@ -401,17 +407,17 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 
 /* Kernels ----------------------------------------------------------------------------*/
 
-/* The judged window is cut into equal parts. Launches of one kernel with one grid are compared
- * between the first and the last few parts. A single kernel may be slower because its work
- * grows under the same grid: a frontier, a list of particles, a cache of keys. Lower clocks
- * slow down nearly all kernels alike.
+/* Kernels that slow down. The judged window is cut into equal parts, and launches of one kernel
+ * with one grid are compared between the first and the last few parts. A single kernel may become
+ * slower because its work grows under the same grid: a frontier, a list of particles, a cache of
+ * keys. Lower clocks slow down nearly all kernels alike.
  */
 enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end */ };
 #define SLOWER 1.05	/* least ratio of the last parts to the first        */
-#define ALIKE 0.5	/* part of the slow-down that a kernel must show at least ... */
-#define NEARLY_ALL 0.8	/* ... in kernels with this share of the time, or ... */
-#define ALL 0.99	/* ... with this share if the ratio is ...           */
-#define FAR 1.5		/* ... this: such a fall slows down all kernels, even memory-bound ones */
+#define ALIKE 0.5	/* share of the common slow-down that a kernel must reach */
+#define NEARLY_ALL 0.8	/* share of the kernel time in kernels that must reach it */
+#define ALL 0.99	/* the same share if the ratio is FAR                */
+#define FAR 1.5		/* so large a ratio slows down all kernels, even those bound by memory */
 
 struct drift {
 	struct nsx_detect *d;
@@ -420,9 +426,10 @@ struct drift {
 		size_t n, nearly, nlate;
 		double ns, early_ns, late_ns;
 	} *v;
-	double part[PARTS]; /* time relative to the average; 0: no kernels */
-	unsigned first, last; /* last of the first few, first of the last few parts with kernels */
-	unsigned from;	    /* the part from which all are slower            */
+	double part[PARTS]; /* time relative to the shape's mean; 0: no kernels in that part */
+	/* last of the first few parts, and first of the last few parts, that have kernels */
+	unsigned first, last;
+	unsigned from;	    /* from this part on every part is slower        */
 };
 
 static bool counts(const struct drift *x, size_t op)
@@ -441,7 +448,7 @@ static unsigned part_at(const struct drift *x, size_t op)
 	return (unsigned)((double)at_ns / (double)(w->end_ns - w->start_ns) * PARTS);
 }
 
-/* Fills part, first and last; false if too few parts have kernels. */
+/* Fills part, first and last. Returns false if too few parts have kernels. */
 static bool departures_find_parts(struct drift *x)
 {
 	const struct nsx_ops *o = &x->d->trace->ops;
@@ -474,7 +481,9 @@ static bool departures_find_parts(struct drift *x)
 	return 2 * told > PARTS && x->first < x->last;
 }
 
-/* Returns the ratio of the last parts to the first; 0: they are not slower from some part on. */
+/* Returns the ratio of the last parts to the first, or 0 unless all parts from some part on are
+ * slower.
+ */
 static double find_from(struct drift *x)
 {
 	double early_ns = 0, late_ns = 0, low = 0, high = INFINITY, sum = 0;
@@ -572,7 +581,7 @@ static int departures_find_drift(struct nsx_detect *d, struct nsx_err *err)
 
 	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
 		return err->rc;
-	/* On a shared GPU, kernels of another process slow these down too. */
+	/* On a shared GPU another process's kernels slow these down too. */
 	if (nsx_is_shared(d->trace, d->facts->limiting) || !departures_find_parts(&x))
 		return 0;
 	times = find_from(&x);

@@ -5,8 +5,8 @@
 
 enum when {
 	NSX_GPU_WINDOW,	 /* if a window of GPU work is judged                */
-	NSX_GPU_WINDOW_NEXT, /* ... after the detector above, whose findings it reads */
-	NSX_IDLE_KNOWN,	 /* ... and what looks idle in it is                 */
+	NSX_GPU_WINDOW_NEXT, /* the same, after the detector above, whose findings it reads */
+	NSX_IDLE_KNOWN,	 /* the same, if the causes of idle time are known   */
 	NSX_NO_GPU_WORK, /* if the trace has no GPU work                     */
 	NSX_ALWAYS,
 };
@@ -23,7 +23,7 @@ enum {
 #define NSX_DETECTOR(name, when) AT_##name,
 #include "detect/detect.def"
 #undef NSX_DETECTOR
-	LONGEST = AT_memory, /* slow with many kernel names, as `kernels` follows it */
+	LONGEST = AT_memory, /* slow with many kernel names, because `kernels` runs after it */
 };
 
 struct search {
@@ -40,8 +40,8 @@ static bool applies(const struct nsx_detect *d, enum when when)
 	return when == NSX_ALWAYS || d->w.start_ns < d->w.end_ns;
 }
 
-/* Runs a detector and those that read its findings, on a list of their own. The longest comes
- * first, or it would end last.
+/* Runs a detector and those that read its findings, on a list of their own. The longest starts
+ * first so that it does not end last.
  */
 static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 {
@@ -63,7 +63,7 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
-/* Input of all detectors from calls and idle time, computed in parallel. */
+/* What all detectors need to know about calls and idle time, computed in parallel. */
 struct preparation {
 	const struct nsx_detect *d;
 	uint8_t *bits; /* by call; becomes nsx_detect.library                */

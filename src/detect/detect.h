@@ -1,10 +1,10 @@
-/* detect.h - detectors look for what costs time, whatever sections are shown.
+/* detect.h - detectors find what costs time, independent of the sections shown.
  *
  * A detector looks for one family of findings; detect.def lists them. nsx_detect_NAME reads the
- * trace, the facts and what sections measured, all const. It adds its findings to a list, and
- * what it checked and found fine. It proposes generously: a remedy to replay for each thing
- * that could be otherwise. Then all remedies are priced, findings that win nothing are dropped,
- * and the rest is ranked.
+ * trace, the facts and the sections' measurements, all const. It adds its findings to a list, and
+ * notes what it checked and found fine. A detector proposes generously: a remedy to replay for each
+ * cost that a change could avoid. Afterwards all remedies are priced, findings that win nothing are
+ * dropped, and the others are ranked.
  */
 #ifndef NSX_DETECT_H
 #define NSX_DETECT_H
@@ -23,17 +23,17 @@ struct nsx_detect {
 	const struct nsx_opts *opts;
 	const struct nsx_measured *measured;
 	struct nsx_findings *found;
-	/* nsx_detect fills these: */
+	/* nsx_detect fills these fields: */
 	struct nsx_window w;	   /* the judged window                      */
 	bool is_pytorch;	   /* the trace shows PyTorch                */
-	const uint8_t *library; /* a bit per call, see nsx_is_librarys       */
+	const uint8_t *library; /* one bit per call, see nsx_is_librarys     */
 	bool has_trials; /* nsx_mark_trials found trials of cuDNN's algorithms */
-	/* Idle time of the limiting GPU in the judged window, by cause. */
+	/* idle time of the limiting GPU in the judged window, by cause */
 	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_arena *scratch; /* freed after this detector              */
-	/* Filled by nsx_detect_memory for nsx_detect_kernels: judged kernels during which pages
-	 * of unified memory arrive on their GPU. ns: from the kernel's start to its last page,
-	 * the longest that it may wait for pages.
+	/* Judged kernels during which pages of unified memory arrive on their GPU, from
+	 * nsx_detect_memory for nsx_detect_kernels. ns: from the kernel's start to its last page,
+	 * the longest time that the kernel may wait for pages.
 	 */
 	struct nsx_paged {
 		uint32_t op;
@@ -58,138 +58,140 @@ int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
 
 /* Shared by detectors -------------------------------------------------------*/
 
-/* "outer > inner": a range and the ranges around it, three at most. Counters in names become
- * "#" ("step #"). Of nested ranges of one library only the outermost and the innermost are
- * named. NULL for NSX_NONE.
+/* "outer > inner": the range and the ranges around it, three at most. Counters in names become "#"
+ * ("step #"). Of nested ranges of one library only the outermost and the innermost are named. NULL
+ * for NSX_NONE.
  */
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range);
-/* A hash of a range's name, equal for names that differ only in counters. */
+/* A hash of the range's name, equal for names that differ only in counters. */
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
-/* The range, or the innermost around it, that covers half of [from, to). range: open at the
- * middle of that span; NSX_NONE: none is.
+/* The range that covers half of [from, to): `range`, which is open at the middle of that span, or
+ * the innermost range around it that does; NSX_NONE: none does.
  */
 uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 			  int64_t from_ns, int64_t to_ns);
 
-/* Stands for a process or a thread where there are several. */
+/* used as an index when several processes or threads are meant */
 #define NSX_SEVERAL (NSX_NONE - 1)
-/* Whether a process, or with NSX_SEVERAL any process, has streams on several GPUs. */
+/* Whether a process has streams on several GPUs; with NSX_SEVERAL whether any process has. */
 bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process);
 
-/* Idle time of the limiting GPU at an end of the window that the user asked for. */
+/* idle time of the limiting GPU at one end of the window that the user asked for */
 struct nsx_edge {
 	struct nsx_gap gap;
-	uint32_t thread; /* launches the operation that ends it; NSX_NONE: none, or not known */
-	size_t at;	 /* index of its first piece                         */
+	/* launches the operation that ends the idle time; NSX_NONE: no thread, or unknown */
+	uint32_t thread;
+	size_t at;	 /* index of the first idle piece                    */
 };
-/* Finds the gap at the start of the window and the one at its end. */
+/* Finds the idle time at the window's start and at its end. */
 void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2]);
-/* A thread's name, else its id. */
+/* The thread's name, or its id if it has none. */
 const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread);
-/* Names the GPU of one process among several that communicate, between `before` and `after`; ""
- * unless it has just one GPU.
+/* Names the GPU of one process, written between `before` and `after`, if several processes
+ * communicate. "" unless the process has exactly one GPU.
  */
 const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *before,
 			    const char *after);
-/* " on GPU 2 alone": only that process does something. */
+/* " on GPU 2 alone": only that process does what the sentence says. */
 static inline const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
 {
 	return nsx_say_own_gpu(d, process, " on GPU ", " alone");
 }
-/* "1, 2 and 3": ids of devices, the first eight of more. */
+/* "1, 2 and 3": ids of devices, at most eight of them. */
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n);
-/* " on 2 GPUs" if the operations run on several, so that their times may add up to more than
+/* " on 2 GPUs" if the operations run on several GPUs, so that their times may add up to more than
  * the window; else "".
  */
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n);
 
-/* How many GPUs, driven by one thread of the process, compute in turns, one at a time, for most
- * of the judged window; 0: none do. Linear in their kernels.
+/* How many GPUs, driven by one thread of the process, compute in turns, one at a time, for most of
+ * the judged window; 0: no thread does that. Linear in their kernels.
  */
 uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process);
 
 /* Whether several processes have streams on a device. */
 bool nsx_is_shared(const struct nsx_trace *t, uint32_t device);
 
-/* A GPU on which nearly all launches take longer than the same launches on other GPUs. */
+/* comparison of one GPU with others on equal launches */
 struct nsx_slow_gpu {
-	double times; /* ratio of the times; 0: it is not slow               */
-	size_t nkernels; /* kernels that are slower there                    */
+	double times; /* ratio of the times; 0: the GPU is not slow          */
+	size_t nkernels; /* kernels that take longer there                   */
 };
-/* others: the GPUs to compare with, by device. Linear in their kernels. Errors: NSX_E_NOMEM. */
+/* others: GPUs to compare with, by device. Linear in their kernels. Errors: NSX_E_NOMEM. */
 int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
 		    struct nsx_slow_gpu *ret, struct nsx_err *err) NSX_CHECKED;
 const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x, uint32_t device);
-/* Says on which row of the ledger a GPU spends most beyond the mean of all; *ret is NULL if on
- * none. Errors: NSX_E_NOMEM.
+/* Names the ledger's row on which a GPU spends most beyond the mean of all GPUs. *ret is NULL if it
+ * exceeds none. Errors: NSX_E_NOMEM.
  */
 int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret,
 		 struct nsx_err *err) NSX_CHECKED;
 extern const char nsx_priced_by_stretch[], nsx_advice_on_work[], nsx_advice_on_slow[];
 
-/* "block": the word for one iteration, by how iterations were found. */
+/* The word for one iteration ("block"), by how iterations were found. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
 
-/* "`step` in solver": a frame of the trace in words. */
+/* A frame of the trace in words: "`step` in solver". */
 const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame);
 
-/* Elections: for each group, the frame with most time or samples. */
+/* votes of samples or of time for frames, in groups; the winner of a group has most votes */
 struct nsx_votes {
 	struct nsx_groups keys; /* (group, frame)                            */
 	int64_t *weight;
 };
 struct nsx_winner {
-	uint32_t frame; /* NSX_NONE: nobody voted                            */
+	uint32_t frame; /* NSX_NONE: no vote                                 */
 	int64_t weight, all;
 };
-/* Votes for NSX_NONE count in `all` and never win. */
+/* Adds votes. Votes for NSX_NONE count in `all` but never win. */
 int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	     int64_t weight, struct nsx_err *err) NSX_CHECKED;
 struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group);
 void nsx_votes_done(struct nsx_votes *v);
 
-/* Where the time of several things comes from: the kind of range with most of it, and the frame
- * that called for most of it. Begins zeroed; nsx_places_done frees it.
+/* Where time is spent, for several things at once: by thing, the kind of range with most of the
+ * time and the frame that called for most of it. Begins zeroed; nsx_places_done frees it.
  */
 enum { NSX_RECENT_KINDS = 64 };
 struct nsx_places {
 	struct nsx_groups keys; /* (thing, kind of range)                    */
 	struct nsx_place {
 		int64_t ns;
-		uint32_t range; /* the first of its kind, or NSX_NONE        */
+		uint32_t range; /* the first range of its kind, or NSX_NONE  */
 	} *v;
 	struct nsx_votes sites; /* by thing, weighted by time                */
 	struct {
 		nsx_str name;
-		uint64_t kind; /* nsx_range_kind; 0: slot is free            */
-	} recent[NSX_RECENT_KINDS]; /* cache by name: names repeat, hashing is slow */
+		uint64_t kind; /* nsx_range_kind; 0: the slot is free        */
+	} recent[NSX_RECENT_KINDS]; /* cache by name, because names repeat and hashing is slow */
 };
-/* Adds time to a thing. range: where it was spent, or NSX_NONE. call: that started or took it;
- * NSX_NONE: not known. *most becomes the thing's place with most time; it begins as {0, NSX_NONE}.
+/* Adds time to a thing. range: where the time was spent, or NSX_NONE. call: the call that started
+ * or took it; NSX_NONE: unknown. *most becomes the thing's place with most time; it begins as {0,
+ * NSX_NONE}.
  */
 int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 		   uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
 		   struct nsx_place *most, struct nsx_err *err) NSX_CHECKED;
-/* Sets f->place to the path of the range with most time, else to the frame that called (in
- * traces with Python samples the frame first), and appends both as evidence.
+/* Sets f->place to the path of the range with most time, or else to the calling frame; in traces
+ * with Python samples the frame comes first. Appends both as evidence.
  */
 void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 		     uint32_t thing, const struct nsx_place *most, struct nsx_finding *f);
 void nsx_places_done(struct nsx_places *p);
 
-/* The site where Python mostly was in a span of a thread; without Python samples `frame`. */
+/* The site at which Python mostly was in a span of a thread, or `frame` without Python samples. */
 uint32_t nsx_python_or(const struct nsx_trace *t, uint32_t thread, struct nsx_span in,
 		       uint32_t frame);
-/* The site of a sample, else its innermost frame; NSX_NONE: neither was recorded. */
+/* The site of a sample, or else its innermost frame; NSX_NONE if neither was recorded. */
 uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample);
-/* Lets each sample of a thread in the span vote for its frame. *cursor begins at 0; spans must
- * come in order of start.
+/* Each sample of the thread in the span votes for its frame. *cursor begins at 0; spans must come
+ * in order of start.
  */
 int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in,
 		     struct nsx_err *err) NSX_CHECKED;
 
-/* Whether the trace shows a loop; otherwise texts do not speak of one. */
+/* Whether the trace shows a loop. Without one, texts must not mention any. */
 static inline bool nsx_repeats(const struct nsx_detect *d)
 {
 	return d->facts->run_kind == NSX_RUN_STEADY && d->facts->niterations;
@@ -209,24 +211,24 @@ struct nsx_row_list {
 int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err) NSX_CHECKED;
 /* Packs ascending rows for a change. Owner: the list's arena. */
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n);
-/* The cause for which exposed communication of a device started late: the collective before
- * it, its input, or the host. It counts as behind the one before as long as the stream has had
- * no pause since a collective that overlaps with compute. Only streams that do not compute are
- * looked at (`computes`, by stream). A chain of collectives that follow one another at once
- * counts as its first one.
+/* The reason why exposed communication of a device started late: the collective before it, its
+ * input, or the host. Communication counts as behind the collective before it as long as the stream
+ * has had no pause since a collective that overlaps with compute. Only streams that do not compute
+ * are considered (`computes`, by stream). A chain of collectives without gaps counts as its first
+ * collective.
  */
 struct nsx_comm_starts {
 	int64_t behind_ns, needed_ns, late_ns; /* exposed time               */
-	int64_t pairs_ns, gathers_ns; /* of that: sends and receives; gathers */
+	int64_t pairs_ns, gathers_ns; /* of that, in sends and receives; in gathers */
 	size_t nneeded; /* collectives that wait for their input and overlap little */
 };
 /* Errors: NSX_E_NOMEM. */
 int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
 		    const uint8_t *computes, struct nsx_comm_starts *ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* Lists communication in the judged window, except what iterations gather first and reduce
- * last. Names no rows, which stands for all of it, if no iteration has many collectives.
- * Errors: NSX_E_NOMEM.
+/* Lists communication in the judged window, without what iterations gather first and reduce last.
+ * If no iteration has many collectives, names no rows, which stands for all communication. Errors:
+ * NSX_E_NOMEM.
  */
 int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret, struct nsx_err *err) NSX_CHECKED;
 /* Marks a call; several threads may mark calls in the same bits. */
@@ -234,18 +236,19 @@ static inline void nsx_mark(uint8_t *bits, size_t call)
 {
 	__atomic_fetch_or(&bits[call / 8], (uint8_t)(1 << call % 8), __ATOMIC_RELAXED);
 }
-/* Mark calls that a library makes for its own reasons: MPI, to copy GPU buffers through the
- * host (staging.c), and cuDNN, to try algorithms (trials.c). They run side by side and must not
- * read d->library. Errors: NSX_E_NOMEM, NSX_E_STOP.
+/* Mark calls that a library makes for its own purposes: MPI, to copy GPU buffers through the host
+ * (staging.c), and cuDNN, to try algorithms (trials.c). They run in parallel and must not read
+ * d->library. Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) NSX_CHECKED;
 int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) NSX_CHECKED;
-/* Marked calls have findings of their own; other findings leave them out. */
+/* Whether a call is marked: it has a finding of its own, and other findings leave it out. */
 static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {
 	return d->library[call / 8] >> call % 8 & 1;
 }
-/* Launches, and copies and memsets that do not wait: the calls that NSX_FASTER_LAUNCH makes faster.
+/* Whether a call queues work without waiting: launches, and asynchronous copies and memsets.
+ * NSX_FASTER_LAUNCH makes these calls faster.
  */
 static inline bool nsx_queues_work(const struct nsx_detect *d, size_t call)
 {
@@ -257,8 +260,8 @@ static inline bool nsx_queues_work(const struct nsx_detect *d, size_t call)
 }
 /* Makes a plan of one change. Owner: the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
-/* Sorts the rows and appends a change of them to v, which must have room; appends nothing if
- * there are no rows.
+/* Sorts the rows and appends a change of them to v, which must have room. Without rows appends
+ * nothing.
  */
 void nsx_add_change(struct nsx_detect *d, struct nsx_change *v, size_t *n,
 		    struct nsx_row_list *rows, struct nsx_change change);

@@ -9,7 +9,7 @@
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1
-#define LITTLE 0.25 /* share of the recording; a judged window of less is noted */
+#define LITTLE 0.25 /* a judged window below this share of the recording is noted */
 #define MOSTLY 0.75 /* least share of the judged window that iterations cover */
 enum { MAX_TRUST = 4 }; /* lines */
 
@@ -37,7 +37,7 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 		alike = alike && model && (!i || !strcmp(model, name));
 		name = model;
 	}
-	for (uint32_t i = 0; i < t->ndevices; i++) /* MIG slices are models of their own */
+	for (uint32_t i = 0; i < t->ndevices; i++) /* each MIG slice is a model of its own */
 		alike = alike && (!nsx_device_gpu(t, i) ||
 				  strcmp(nsx_text(t, nsx_device_gpu(t, i)->name), name) == 0);
 	for (uint32_t i = 0; i < t->ndevices && !alike; i++) {
@@ -85,7 +85,7 @@ static const char *say_processes(const struct nsx_trace *t, struct nsx_arena *a)
 	return alike ? nsx_arena_printf(a, "%s (%s)", count, name) : count;
 }
 
-/* "2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..."; NULL: no number is in the text. */
+/* "2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..."; NULL if the text has no number. */
 static const char *say_version(const char *text, struct nsx_arena *a)
 {
 	const char *p = strpbrk(text, "0123456789");
@@ -98,8 +98,8 @@ static const char *say_version(const char *text, struct nsx_arena *a)
 	return nsx_arena_printf(a, "%.*s", (int)n, p);
 }
 
-/* The version of the nsys that captured, from the folder that it was installed in:
- * "/opt/nvidia/nsight-systems/2023.1.2/target-linux-x64". NULL: the folder does not tell.
+/* The version of the capturing nsys, from the folder that it was installed in:
+ * "/opt/nvidia/nsight-systems/2023.1.2/target-linux-x64". NULL if the folder does not show it.
  */
 static const char *say_captured(const char *folder, struct nsx_arena *a)
 {
@@ -109,7 +109,7 @@ static const char *say_captured(const char *folder, struct nsx_arena *a)
 	return NULL;
 }
 
-/* The version of the nsys that captured, or else of the one that exported: "nsys 2023.1" */
+/* The version of the capturing nsys ("nsys 2023.1"), or else of the exporting one. */
 static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	const char *version = say_captured(t->schema->installed, a) ?:
@@ -118,7 +118,7 @@ static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 	return version ? nsx_arena_printf(a, "nsys %s", version) : NULL;
 }
 
-/* The range that marks iterations, as shown ("step #"); NULL: they were found otherwise. */
+/* The range that marks iterations, as shown ("step #"); NULL if they were found without ranges. */
 static const char *iteration_range(const struct nsx_facts *f)
 {
 	for (size_t i = 0; i < f->ncadences; i++)
@@ -127,7 +127,7 @@ static const char *iteration_range(const struct nsx_facts *f)
 	return NULL;
 }
 
-/* "29.3 ms", or "29.3 ms (median)" if the mean reads differently. */
+/* "29.3 ms", or "29.3 ms (median)" if the mean would read differently. */
 static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 {
 	const char *mean, *median;
@@ -154,8 +154,8 @@ static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w
 }
 
 /* Lists lengths of iterations of the process and GPU with most of them in the window, or of the
- * limiting GPU if it has as many. The window spans one GPU's iterations; those of others may
- * begin and end a little later.
+ * limiting GPU if it has equally many. The window spans one GPU's iterations; those of another GPU
+ * may begin and end a little later.
  */
 static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w, int64_t *v)
 {
@@ -176,15 +176,15 @@ static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w, 
 	return list_lengths(f, w, from, to, v);
 }
 
-/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window. In a user's window the
- * first and last iteration may be cut. The last is dropped; a median of three or more bears the
- * first.
+/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window. A user's window may cut
+ * the first and the last iteration. The last is dropped; the first does not matter for a median of
+ * three or more.
  */
 static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {
 	const struct nsx_facts *f = r->facts;
 	struct nsx_window w = nsx_judged(f);
-	enum { MOST_NAME = 60 }; /* bytes; the line has other parts          */
+	enum { MOST_NAME = 60 }; /* bytes; the line has other parts too      */
 	const char *named = iteration_range(f), *word = nsx_iteration_word(f);
 	const char *range = named && strlen(named) <= MOST_NAME ? named : NULL;
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
@@ -337,7 +337,7 @@ static void first_page_fill_findings(const struct nsx_report *r, struct nsx_firs
 	p->then_most_ns = NSX_MAX(p->now_ns - sure, 0);
 }
 
-/* The commands that the page leads to: its findings first. */
+/* Fills in the commands that the page suggests, beginning with those for its findings. */
 static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	struct nsx_buf trace = {0}, opts = {0};
@@ -361,8 +361,7 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
 }
 
-/* The categories of a finding: its own, those of its alternatives, and memory if copies go with it.
- */
+/* The categories of a finding and of its alternatives, with memory added if copies belong to it. */
 static unsigned categories_of(const struct nsx_finding *f)
 {
 	unsigned ret = 1u << nsx_finding_category(f) | f->also;
@@ -397,8 +396,8 @@ static bool has_ops(const struct nsx_trace *t, enum nsx_op_class cls)
 	return false;
 }
 
-/* Whether the judged iterations differ little (standard deviation by mean): iterations may be
- * uneven though none counts as slow.
+/* Whether the lengths of judged iterations differ little (standard deviation by mean). They may
+ * differ even if no iteration counts as slow.
  */
 static bool are_even(const struct nsx_facts *f)
 {
@@ -417,7 +416,7 @@ static bool are_even(const struct nsx_facts *f)
 	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
 }
 
-/* Names the row with most time, and the next ones if each has a hundredth of the time. */
+/* Names the row with most time, and the next ones that have a hundredth of the time or more. */
 static void fill_dearest(const struct nsx_report *r, const struct nsx_ledger *l,
 			 struct nsx_first_page *p)
 {
@@ -431,8 +430,8 @@ static void fill_dearest(const struct nsx_report *r, const struct nsx_ledger *l,
 			p->dearest[i] = nsx_say_account(r->facts, l, &l->v[i], r->arena);
 }
 
-/* An area is fine if the trace shows it, the ledger holds little of it and no finding names it.
- * GPU work also needs most of its inside recorded.
+/* Lists areas that are fine: the trace shows them, the ledger holds little of them and no finding
+ * names them. For GPU work most of its inside must also have been recorded.
  */
 static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 		      struct nsx_first_page *p)
@@ -473,8 +472,8 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 			p->fine[n++] = areas[i].area;
 }
 
-/* Names the data of another capture that would settle a finding; NULL: nothing, or `capture` does
- * not run on that system.
+/* Names the data that another capture would need to settle a finding. NULL if none would, or if
+ * `capture` does not run on that system.
  */
 static const char *say_capture(const struct nsx_report *r, const struct nsx_finding *f)
 {
@@ -484,7 +483,7 @@ static const char *say_capture(const struct nsx_report *r, const struct nsx_find
 		enum nsx_finding_id id;
 		enum nsx_view lacks;
 		unsigned record;
-		const char *without, *shows; /* without: NULL if the title says it */
+		const char *without, *shows; /* without: NULL if the title already says it */
 	} list[] = {
 		{NSX_ID_top_kernel, NSX_VIEW_gpu_metric, NSX_REC_COUNTERS,
 		 "no GPU counter was sampled", "what binds the kernels"},
@@ -523,8 +522,8 @@ static bool is_priced(const struct nsx_first_page *p)
 	return false;
 }
 
-/* Fills in what the capture lacks or the profiler reported, and which capture would settle that
- * or the first finding.
+/* Fills in what the capture lacks, what the profiler reported, and which capture would settle these
+ * gaps or the first finding.
  */
 static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 		       struct nsx_first_page *p)
@@ -558,8 +557,8 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 	p->trust[n] = line;
 }
 
-/* Collects answers of sections, and the subjects of those that cannot tell anything. Links
- * between GPUs are missing only if there are several GPUs.
+/* Collects the sections' answers, and the subjects of sections without one. Links between GPUs
+ * count as a subject only if there are several GPUs.
  */
 static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page *p)
 {

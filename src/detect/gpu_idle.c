@@ -9,7 +9,7 @@
 #define IDLE_SHARE 0.05
 enum {
 	MOST_CAUSES = 3, MOST_NAMED = 8,
-	MANY_PAGES = 10, /* pages; of fewer, the time may be mostly other work of the host */
+	MANY_PAGES = 10, /* with fewer pages the time may be mostly other work of the host */
 };
 
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n)
@@ -63,7 +63,7 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 		       "" : nsx_tell(d->found, "%s%s%s", before, nsx_gpu_label(t, own), after);
 }
 
-/* Idle time in which the host fetches pages that it touches, one by one. Such a gap ends with a
+/* Idle time in which the host fetches the pages that it touches, one by one. Such a gap ends with a
  * migration that no call launches.
  */
 static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
@@ -93,8 +93,8 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 	return sum_ns;
 }
 
-/* Advice on pauses between queued operations. Those before operations that were queued too late
- * to start at once are due to the launch, not to the GPU.
+/* Advice on pauses between queued operations. A pause before an operation that was queued too late
+ * to start at once is due to the launch, not to the GPU.
  */
 static const char *advise_on_pauses(const struct nsx_detect *d)
 {
@@ -140,7 +140,8 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
 	       "look at the longest gaps, under Idle by cause";
 }
 
-/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, with advice on the first.
+/* Adds as evidence "mostly host code (12 ms), the host waits (3 ms)" for the judged window, with
+ * advice on the first cause.
  */
 static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 {

@@ -1,5 +1,5 @@
-/* host.c - time of threads that launch or copy, outside CUDA: waits in the operating system and
- * for other ranks, a CPU that was taken away, the profiler.
+/* host.c - time of launching and copying threads outside CUDA: waits in the operating system and
+ * for other ranks, a CPU that was taken away, the profiler's own work.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,15 +9,15 @@
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
-#define PACED 0.5	  /* share of the window from which waits for input set the pace */
-#define PACED_LEAST 0.2	  /* ... share that suffices if they are nearly all idle time */
+#define PACED 0.5	  /* waits for input set the pace if they fill this share of the window */
+#define PACED_LEAST 0.2	  /* the share that suffices if they are nearly all of the idle time */
 #define NEARLY_ALL 0.8
-#define CLOCK 0.005 /* part of its period by which most periods of a clock differ at most */
+#define CLOCK 0.005 /* most periods of a clock differ by at most this part of the period */
 #define MOST 0.9
-#define STEADIER 2  /* how much steadier its period is than its waits        */
+#define STEADIER 2  /* a clock's period is this many times as steady as the lengths of its waits */
 enum {
 	FEWEST_BEATS = 8,
-	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
+	WAIT_NS = 50000,   /* an OS or MPI call this long is a wait          */
 };
 
 /* Waits outside CUDA ------------------------------------------------------*/
@@ -25,14 +25,14 @@ enum {
 struct outside { /* calls of one name */
 	int64_t ns, max_ns;
 	size_t count;
-	double period_ns; /* median from end to end; 0: not even         */
+	double period_ns; /* median time from end to end of successive calls; 0: irregular */
 	bool is_mpi;
 	enum awaited what;
 	nsx_str name;
-	uint32_t process; /* of all calls, or NSX_SEVERAL                    */
+	uint32_t process; /* of all calls, or NSX_SEVERAL if they differ     */
 	uint32_t thread;  /* of the longest call                             */
-	struct nsx_meanwhile meanwhile; /* for that thread                   */
-	struct nsx_place place; /* where most of their time is               */
+	struct nsx_meanwhile meanwhile; /* while that thread waits           */
+	struct nsx_place place; /* of most of their time                     */
 };
 
 enum awaited host_waits_for(const char *name)
@@ -139,8 +139,8 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 	return !is_rank && is_from_outside(what) && (what != INPUT || !d->is_pytorch);
 }
 
-/* Waits that something outside may end at any time have no price. If they fill most of the
- * time, they set the pace.
+/* Removes the price of waits that something outside the program may end at any time. If such waits
+ * fill most of the time, they set the pace.
  */
 static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct outside *x)
 {
@@ -222,7 +222,7 @@ struct waits {
 	int64_t last_ns;
 };
 
-/* The range around a call; an MPI call may itself be a range. */
+/* The range around a call. An MPI call may itself be a range. */
 static uint32_t host_range_at(struct waits *s, const struct nsx_detect *d,
 			      const struct nsx_outside *o)
 {
@@ -279,15 +279,15 @@ static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o
 	       o->end_ns > d->w.start_ns;
 }
 
-/* Whether another thread can end such a wait. It cannot end a sleep, nor a call that does its
- * own work, such as a write.
+/* Whether another thread can end such a wait. No thread can end a sleep, nor a call that does work
+ * of its own, such as a write.
  */
 static bool others_end(const struct outside *x)
 {
 	return x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME);
 }
 
-/* Finds whether the waits end at even intervals though their lengths differ: then something
+/* Finds whether the waits end at even intervals although their lengths differ. If so, something
  * outside the program ends them.
  */
 static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
@@ -314,8 +314,8 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 	return 0;
 }
 
-/* Finds what ends the waits of this name, on the thread with the longest one: what another
- * thread does, a device or a clock.
+/* Finds what ends the waits of this name, on the thread with the longest wait: another thread's
+ * work, a device or a clock.
  */
 static int host_find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
@@ -326,7 +326,7 @@ static int host_find_end(struct nsx_detect *d, struct outside *x, struct nsx_err
 
 	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	x->what = x->is_mpi ? UNKNOWN_WAIT : host_waits_for(nsx_text(d->trace, x->name));
-	/* A smaller part may be the GPU's driver, which works in such calls. */
+	/* A smaller share of ioctl calls may be the GPU's driver at work. */
 	if (strstr(nsx_text(d->trace, x->name), "ioctl") && !x->is_mpi &&
 	    (double)NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]) >= PACED * length_ns)
 		x->what = A_DEVICE;
@@ -370,7 +370,7 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 
 /* The scheduler and the profiler -----------------------------------------------*/
 
-/* Spans in which launching threads were off their CPU, and the thread with most of it. */
+/* spans in which launching threads were off their CPU */
 struct lost {
 	const struct nsx_trace *t;
 	struct lost_span {
@@ -379,8 +379,8 @@ struct lost {
 	} *v;
 	size_t n, cap;
 	int64_t *ns; /* by thread                                            */
-	uint32_t thread; /* the thread with most; NSX_NONE: none             */
-	size_t count, nothers; /* count: its spans; nothers: other such threads */
+	uint32_t thread; /* the thread with most of that time; NSX_NONE: none */
+	size_t count, nothers; /* count: spans of that thread; nothers: other such threads */
 };
 
 static int add_lost(void *ctx, uint32_t thread, struct nsx_span span, struct nsx_err *err)
@@ -421,7 +421,9 @@ static int find_lost(struct nsx_detect *d,
 	return 0;
 }
 
-/* Says what the time is part of: the replayed part of the window, one of several threads. */
+/* Says which part of the time is meant: that of the replayed part of the window, or of one of
+ * several threads.
+ */
 static const char *host_say_whose(struct nsx_detect *d, const struct lost *x)
 {
 	struct nsx_findings *l = d->found;
@@ -434,7 +436,7 @@ static const char *host_say_whose(struct nsx_detect *d, const struct lost *x)
 			 nsx_text_n(l->arena, x->nothers, "other launching thread", NULL)));
 }
 
-/* Tells the range that most of it lies in. */
+/* Adds the range in which most of the time lies. */
 static int tell_lost_place(struct nsx_detect *d, const struct lost *x,
 			   struct nsx_finding *f, struct nsx_err *err)
 {
@@ -490,8 +492,8 @@ static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
-/* Proposes for a trace without the scheduler's reasons and without OS calls. The thread may
- * have waited or, unless its state says so, been kept from its CPU.
+/* Proposes a finding if neither the scheduler's reasons nor OS calls were recorded. The thread may
+ * have waited or, unless its state contradicts, been kept from its CPU.
  */
 static int propose_absence(struct nsx_detect *d, const struct lost *x, struct nsx_err *err)
 {

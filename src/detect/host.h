@@ -4,37 +4,37 @@
 
 #include "detect/detect.h"
 
-#define LEAST_SHARE 0.003 /* share of the window below which nothing is told */
+#define LEAST_SHARE 0.003 /* nothing below this share of the window is reported */
 
-/* The kind of wait that the name of an operating system call tells. */
+/* what a wait is for, by the name of the operating-system call */
 enum awaited {
 	UNKNOWN_WAIT = 1,
 	A_TIME,
-	A_REQUEST, /* from outside the program                               */
+	A_REQUEST, /* of a client, from outside the program                  */
 	INPUT,	   /* from outside, or from another process of the program   */
-	/* Found by other means than the name: */
-	A_DEVICE, /* a driver reports it, such as a camera's next picture */
+	/* the following are found otherwise than by the name: */
+	A_DEVICE, /* its driver reports an event, such as a camera's next picture */
 	A_CLOCK,  /* the calls end at even intervals                         */
 	A_LOCK,
 	A_CHILD,
 	A_THREAD,
 };
 enum awaited host_waits_for(const char *name);
-/* Whether the wait is for data from another process or machine. */
+/* Whether the wait is for data that another process or machine sends. */
 static inline bool host_is_message(enum awaited what)
 {
 	return what == A_REQUEST || what == INPUT;
 }
 /* Whether something outside the program alone decides when the wait ends. False if ranks
- * communicate, as they may wait for this one, and for INPUT of PyTorch, which may come from a
- * loader's processes.
+ * communicate, because the others may wait for this one, and for INPUT of PyTorch, which may come
+ * from a loader's processes.
  */
 bool host_is_outside(const struct nsx_detect *d, enum awaited what);
 /* Advice on waits in a call of that name. */
 const char *host_advise_wait(struct nsx_detect *d, enum awaited what, const char *name);
 
-/* Work of another thread while one waits: ranges of one kind that are open for most of that
- * time and end when the waits do.
+/* another thread's work during waits: ranges of one kind that are open for most of that time and
+ * end when the waits do
  */
 struct nsx_meanwhile {
 	uint32_t range, thread; /* the first range and its thread; NSX_NONE: none */

@@ -1,10 +1,10 @@
-/* host_code.c - time of threads that launch or copy, between their calls: the program's own
- * code, and the launches themselves.
+/* host_code.c - time of launching and copying threads between their calls: the program's own code,
+ * and the launches themselves.
  *
- * A stretch of such time is named after the NVTX range around its middle that covers half of
- * it, or is left unnamed as part of the cost of launching one by one. Three sorts are named:
- * long ones; shorter ones that add up to much in ranges that hold little else; shorter ones
- * after a wait that take longer than a launch does.
+ * A stretch of such time gets the name of the NVTX range around its middle that covers half of it.
+ * Without a name it belongs to the cost of launching one by one. Three sorts of stretches are
+ * named: long ones; shorter ones that add up to much in ranges that hold little else; and shorter
+ * ones after a wait that take longer than a launch does.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,19 +13,19 @@
 #include "facts/outside.h"
 #include "trace/nvtx_walk.h"
 
-#define MOSTLY 0.75	  /* share of host time that makes it a range's own */
+#define MOSTLY 0.75	  /* host time is a range's own if it has this share of the range */
 enum {
 	LONG_NS = 1000000, /* a stretch this long is named                   */
-	LONG_PART = 10,	   /* ... or this part of an iteration, if that is less */
-	HELD_GRAPH_NS = 100000, /* a replay of a graph this long was held up */
-	HELD_NS = 20000, /* ... any other call; launches take a few microseconds */
-	SHORT_NS = 100000, /* no shorter stretch is named by its length alone */
-	CODE_NS = 250000,  /* no launch takes this long on average           */
-	RESULT_NS = 20000, /* ... nor does the way from a wait to the next launch */
-	RESULT_TIMES = 4,  /* times the mean stretch between two launches of the thread */
+	LONG_PART = 10,	   /* or this part of an iteration, if that is shorter */
+	HELD_GRAPH_NS = 100000, /* the replay of a graph is held up if its call is this long */
+	HELD_NS = 20000, /* any other call is held up from here; launches take a few microseconds */
+	SHORT_NS = 100000, /* no shorter stretch is named because of its length alone */
+	CODE_NS = 250000,  /* launches never take this long on average       */
+	RESULT_NS = 20000, /* the way from a wait to the next launch never takes this long */
+	RESULT_TIMES = 4,  /* multiple of the thread's mean stretch between two launches */
 };
 
-/* Sum of a thread's stretches, each cut to long_ns so that a few do not stand for the rest. */
+/* sum of a thread's stretches; each is cut to long_ns, lest a few dominate */
 struct usual {
 	int64_t ns;
 	size_t n;
@@ -42,33 +42,35 @@ struct launcher {
 	struct code {
 		struct rows rows;
 		int64_t own_ns; /* in ranges without any CUDA call           */
-		int64_t edge_ns; /* that GPU work at the window's ends waits for */
+		int64_t edge_ns; /* time that GPU work at the window's ends waits for */
 		uint32_t range; /* the first range                           */
-		nsx_str name;	/* of all ranges; 0: several                 */
-		uint32_t helper; /* a thread that only copies; NSX_NONE: none */
-		uint32_t process; /* of all stretches, or NSX_SEVERAL        */
-		nsx_str waited;	  /* waiting call that all stretches follow; 0: none */
-		int64_t least_ns; /* the shortest stretch                    */
+		nsx_str name;	/* of all ranges; 0 if they differ           */
+		/* a thread that only copies; NSX_NONE: the launching thread itself */
+		uint32_t helper;
+		uint32_t process; /* of all stretches, or NSX_SEVERAL if they differ */
+		nsx_str waited;	  /* the waiting call before all stretches; 0: none, or several */
+		int64_t least_ns; /* length of the shortest stretch          */
 	} *code;
 	struct nsx_groups kinds; /* ranges by nsx_range_kind                 */
-	struct kind { /* stretches between SHORT_NS and long_ns in them      */
+	struct kind { /* stretches between SHORT_NS and long_ns in ranges of one kind */
 		int64_t ns, in_ns; /* in_ns: time of these ranges            */
 		size_t n;
-		uint32_t last; /* range                                      */
+		uint32_t last; /* the last range seen                        */
 	} *kind;
 	struct nsx_groups sites; /* (thread, wait before and call after) */
 	struct usual *after; /* stretches after waits, by site               */
 	struct usual *between; /* stretches between launches, by thread      */
 	struct rows gaps; /* short stretches                                 */
-	struct nsx_votes whose; /* for each code (its index), time by thread */
-	struct nsx_votes hot; /* samples, by index of code or SHORT          */
-	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: one kernel */
+	struct nsx_votes whose; /* for each code (by its index), time by thread */
+	struct nsx_votes hot; /* samples, by index of a code or SHORT        */
+	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: single kernels */
 	int64_t launch_ns, long_ns;
-	bool learns;  /* first pass: learns usual lengths, and kinds if has_kinds */
+	/* the first pass, which learns usual lengths, and kinds of range if has_kinds */
+	bool learns;
 	bool has_kinds;
-	struct nsx_edge edge[2]; /* of the window that the user asked for     */
-	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
-	struct nsx_outside mpi; /* the MPI call at mpi_at - 1; thread NSX_NONE: none is left */
+	struct nsx_edge edge[2]; /* ends of the window that the user asked for */
+	uint8_t *awaited; /* by name of an OS call: enum awaited; 0: not looked up yet */
+	struct nsx_outside mpi; /* the MPI call before mpi_at; thread NSX_NONE: no call is left */
 	size_t mpi_at; /* cursor of nsx_outside_next                         */
 };
 
@@ -80,12 +82,12 @@ static int host_code_add_row(struct rows *r, size_t call, int64_t ns, struct nsx
 	return nsx_list_row(&r->calls, call, err);
 }
 
-/* A stretch of host time that ends with a call. */
+/* a stretch of host time that ends with a call */
 struct stretch {
 	size_t call;
-	nsx_str waited; /* name of the call before it if that waits, else 0  */
+	nsx_str waited; /* name of the preceding call if that waits, else 0  */
 	int64_t from_ns, to_ns;
-	int64_t ns; /* its length without waits for input                    */
+	int64_t ns; /* length of the stretch without waits for input         */
 };
 
 static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
@@ -117,7 +119,7 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 			       host_code_add_row(&c->rows, s->call, s->ns, err) ? err->rc : 0;
 }
 
-/* The name of a call if it waits for the GPU, else 0. */
+/* The name of a call that waits for the GPU; 0 for other calls. */
 static nsx_str waited_in(const struct nsx_detect *d, size_t call)
 {
 	const struct nsx_trace *t = d->trace;
@@ -127,7 +129,7 @@ static nsx_str waited_in(const struct nsx_detect *d, size_t call)
 		       nsx_call_name(&t->calls, call) : 0;
 }
 
-/* Whether a full queue held a call up, which costs nothing: the GPU works throughout. */
+/* Whether a full queue held a call up. That costs nothing, because the GPU works throughout. */
 static bool is_held_up(const struct nsx_detect *d, size_t call)
 {
 	const struct nsx_trace *t = d->trace;
@@ -149,7 +151,7 @@ static void count_launch(struct launcher *x, size_t call)
 	x->nreplays += !!(c->flags[call] & NSX_CALL_GRAPH);
 }
 
-/* Whether a thread copies and launches nothing: a launching thread may wait for it. */
+/* Whether a thread copies but launches nothing, so that a launching thread may wait for it. */
 static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 {
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
@@ -180,7 +182,7 @@ static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_n
 	return ns;
 }
 
-/* Time in a stretch spent waiting for input, which is not the program's code. */
+/* Time of a stretch spent waiting for input, which is not the program's code. */
 static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
 			size_t *at, struct nsx_span in)
 {
@@ -217,7 +219,7 @@ static int64_t mpi_ns(struct launcher *x, uint32_t thread, struct nsx_span in)
 		int64_t end_ns = NSX_MIN(x->mpi.end_ns, in.end_ns);
 
 		ns += NSX_MAX(0, end_ns - NSX_MAX(x->mpi.start_ns, in.start_ns));
-		in.start_ns = NSX_MAX(in.start_ns, end_ns); /* a call nested in it counts once */
+		in.start_ns = NSX_MAX(in.start_ns, end_ns); /* nested calls count once */
 		if (x->mpi.end_ns > in.end_ns)
 			break;
 	}
@@ -238,7 +240,7 @@ static uint32_t host_code_range_at(struct launcher *x, struct thread_walk *w, in
 				from_ns, to_ns);
 }
 
-/* Adds a shorter stretch, to learn which kinds of range hold code. */
+/* Adds a shorter stretch to its kind of range, to learn which kinds hold code. */
 static int host_code_add_kind(struct launcher *x, uint32_t range, int64_t ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
@@ -258,8 +260,8 @@ static int host_code_add_kind(struct launcher *x, uint32_t range, int64_t ns, st
 	return 0;
 }
 
-/* Whether shorter stretches in a range are named after it. In all they must take as much as one
- * long stretch an iteration, and half of what ranges of this kind take.
+/* Whether shorter stretches in a range get its name: in all they take as much as one long stretch
+ * an iteration, and half of the time of ranges of this kind.
  */
 static bool is_code(const struct launcher *x, uint32_t range)
 {
@@ -279,7 +281,7 @@ static uint64_t site_of(nsx_str waited, const struct nsx_calls *c, size_t call)
 	return (uint64_t)waited << 32 | nsx_call_name(c, call);
 }
 
-/* Adds the length of a stretch after a wait, or between launches. */
+/* Adds the length of a stretch after a wait, or of one between launches, to the usual lengths. */
 static int add_usual(struct launcher *x, const struct thread_walk *w,
 		     const struct stretch *s, struct nsx_err *err)
 {
@@ -302,9 +304,9 @@ static int add_usual(struct launcher *x, const struct thread_walk *w,
 	return 0;
 }
 
-/* The length from which a stretch after a wait is named code: half of the mean that such
- * stretches must reach, so that no threshold cuts those of one place in two. INT64_MAX: they
- * take no longer than the way to any launch.
+/* The length from which a stretch after a wait is named code: half of the mean that such stretches
+ * must reach, so that no threshold divides the stretches of one place. INT64_MAX if they take no
+ * longer than the way to any launch.
  */
 static int64_t least_after_wait(const struct launcher *x, const struct thread_walk *w,
 				const struct stretch *s)
@@ -357,7 +359,7 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 	int64_t in_mpi_ns = mpi_ns(x, w->thread, in), least_ns;
 	int64_t in_os_ns = input_ns(x, &x->d->trace->thread[w->thread], &w->osrt, in);
 
-	/* Not less their sum: MPI itself waits for messages in OS calls. */
+	/* the greater and not the sum, because MPI waits for messages in OS calls */
 	s->ns = in.end_ns - in.start_ns - NSX_MAX(in_mpi_ns, in_os_ns);
 	if (s->ns <= 0)
 		return 0;
@@ -379,15 +381,15 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 				(struct nsx_span){s->from_ns, s->to_ns}, err);
 }
 
-/* Whether GPU work at an end of the user's window waits for this thread. If so, its time before
- * its first call counts, and that before its first call after the window.
+/* Whether GPU work at an end of the user's window waits for this thread. If so, its time before its
+ * first call counts, and that before its first call after the window.
  */
 static bool is_at_edge(const struct launcher *x, uint32_t thread)
 {
 	return x->edge[0].thread == thread || x->edge[1].thread == thread;
 }
 
-/* Whether the time between two calls belongs to their own finding. */
+/* Whether the time between two calls belongs to a finding of these calls. */
 static bool has_finding(const struct nsx_detect *d, size_t before, size_t call)
 {
 	return before != SIZE_MAX && nsx_is_librarys(d, before) && nsx_is_librarys(d, call);
@@ -403,7 +405,7 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 	struct thread_walk w = {.thread = thread,
 				.helper = th->launches ? NSX_NONE : thread,
 				.before = SIZE_MAX};
-	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call before */
+	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the preceding call */
 
 	nsx_nvtx_walk_begin(&w.ranges, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
@@ -436,7 +438,7 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 	return 0;
 }
 
-/* NULL: no sample tells what ran. */
+/* The frame with most samples in words; NULL without samples. */
 static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 {
 	return hot->frame == NSX_NONE ? NULL :
@@ -461,7 +463,7 @@ static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper
 				       "ranges, or sample the CPU";
 }
 
-/* A frame of the program's own code or of one of its libraries, in words; NULL: it is neither. */
+/* A frame of the program's own code or of its libraries, in words; NULL for any other frame. */
 static const char *own_site(struct nsx_detect *d, uint32_t frame)
 {
 	return frame == NSX_NONE ||
@@ -469,8 +471,8 @@ static const char *own_site(struct nsx_detect *d, uint32_t frame)
 		       NULL : nsx_frame_words(d, frame);
 }
 
-/* The thread that has twice as much of this code as the other launching threads have on
- * average; frame NSX_NONE: no thread has.
+/* The thread that has twice as much of this code as the other launching threads have on average;
+ * frame NSX_NONE if no thread has.
  */
 static struct nsx_winner host_code_most_of(const struct launcher *x, const struct code *c)
 {
@@ -512,7 +514,7 @@ static void tell_thread(struct launcher *x, const struct code *c,
 			most->weight == most->all ? "all" : ns));
 }
 
-/* "host code between CUDA calls: step"; if no code is known, the wait that it follows. */
+/* "host code between CUDA calls: step", or the preceding wait if no code is known. */
 static const char *say_title(struct launcher *x, const struct code *c, const char *code,
 			     const char *helper, const char *after)
 {
@@ -557,7 +559,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *site = own_site(d, hot.frame);
 	const char *code = d->trace->npython ? site ?: path : path ?: site;
 	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
-	/* The launching thread waits for the helper's code, not just for its copies. */
+	/* The launching thread waits for the helper's code, not only for its copies. */
 	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
 	const char *after = !c->waited ? NULL : nsx_tell(d->found, "after %s",
 		nsx_text_api(d->found->arena, nsx_text(d->trace, c->waited)));
@@ -570,7 +572,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
-		/* Without GPU work nothing is replayed, and all is equally sure. */
+		/* Without GPU work nothing is replayed, and all prices are equally certain. */
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
