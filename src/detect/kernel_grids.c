@@ -1,5 +1,5 @@
-/* kernel_grids.c - launches that leave most of the GPU empty: fewer blocks than
- * multiprocessors, or blocks of less than a warp.
+/* kernel_grids.c - launches that leave most of the GPU empty: fewer blocks than multiprocessors, or
+ * blocks of less than a warp.
  */
 #include "detect/kernels.h"
 #include "facts/floor.h"
@@ -9,18 +9,20 @@
 #define TWICE 2.0
 enum {
 	MOST_SHAPES = 8,
-	MOST_BESIDE = 128,  /* most kernels that a GPU runs at once          */
-	LONG_NS = 10000, /* a shorter kernel is bound by its start           */
+	MOST_BESIDE = 128,  /* most kernels that a GPU runs at the same time */
+	LONG_NS = 10000, /* a shorter kernel takes the time of its start     */
 };
 
-/* Multiprocessors that a launch fills; 0: not known. */
+/* Number of multiprocessors that a launch fills; 0: unknown. */
 static double filled(const struct nsx_trace *t, const struct nsx_shape *s, double sm_count)
 {
 	return nsx_shape_launch(t, s)->known ?
 		       NSX_MIN((double)nsx_shape_blocks(t, s), sm_count) : 0;
 }
 
-/* Adds that blocks of the kernel `beside` ran for ns beside a kernel of this shape. */
+/* Adds the blocks of the kernel `beside`, weighted by the ns that they run beside a kernel of this
+ * shape.
+ */
 static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 		       uint32_t shape, uint32_t beside, int64_t ns,
 		       double sm_count, double *block_ns)
@@ -31,8 +33,8 @@ static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 		block_ns[at - 1] += (double)ns * filled(t, &t->shape[beside], sm_count);
 }
 
-/* Adds to block_ns, in the order of the shapes, the blocks of kernels that run beside those of
- * each shape, times how long they do.
+/* Adds to block_ns, by shape, the blocks of kernels that run beside those of the shape, weighted by
+ * the time that they do.
  */
 static void kernel_grids_add_beside(const struct kernels *k, uint32_t device,
 				    const struct table *shapes, double *block_ns)
@@ -41,7 +43,7 @@ static void kernel_grids_add_beside(const struct kernels *k, uint32_t device,
 	const struct nsx_ops *o = &t->ops;
 	const struct nsx_device *dev = &t->device[device];
 	double sm_count = sm_count_of(t, device);
-	uint32_t open[MOST_BESIDE]; /* kernels that may still run when the next starts */
+	uint32_t open[MOST_BESIDE]; /* kernels that may still run when the next one starts */
 	size_t n = 0;
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
@@ -67,7 +69,8 @@ static void kernel_grids_add_beside(const struct kernels *k, uint32_t device,
 	}
 }
 
-/* How much faster a shape could be if it filled the GPU; a kernel this short is bound by its start.
+/* How many times as fast a shape could be if it filled the GPU. A short kernel takes the time of
+ * its start.
  */
 static struct nsx_room room_of(const struct kernels *k, const struct kernel *x, double block_ns)
 {
@@ -77,7 +80,7 @@ static struct nsx_room room_of(const struct kernels *k, const struct kernel *x, 
 			       block_ns / (double)x->ns);
 }
 
-/* Puts the operations of one shape, on its device in the judged window, into ret->rows. */
+/* Lists in ret->rows the operations of one shape, on its device in the judged window. */
 static int list_ops(struct kernels *k, const struct kernel *x,
 		    struct nsx_change *ret, struct nsx_err *err)
 {
@@ -98,7 +101,7 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	return 0;
 }
 
-/* Counts waits for events of such streams in the judged window. */
+/* Counts waits of the marked streams for events in the judged window. */
 static size_t count_waits(const struct kernels *k, const uint8_t *is_seen)
 {
 	const struct nsx_syncs *y = &k->d->trace->syncs;
@@ -111,9 +114,9 @@ static size_t count_waits(const struct kernels *k, const uint8_t *is_seen)
 	return n;
 }
 
-/* Says how launches of a kernel share the GPU with each other; NULL: some run side by side.
- * Those on several streams could. So could those of one stream that do not need each other's
- * results, which no trace tells.
+/* Says why launches of a kernel never run side by side; NULL if some do. Those on several streams
+ * could. So could those of one stream that do not need each other's results, but no trace shows
+ * that need.
  */
 static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 {
@@ -160,19 +163,20 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 
 struct grid {
 	struct kernel shape;
-	struct nsx_room room; /* how many times as fast it could be          */
-	double won_ns;	      /* the most it can win                         */
-	int64_t paged_ns; /* part of its time in which it may wait for pages */
+	struct nsx_room room; /* how many times as fast the shape could be   */
+	double won_ns;	      /* most time that this can win                 */
+	int64_t paged_ns; /* time in which the shape's kernels may wait for pages */
 };
-struct grids { /* on all GPUs                                                */
-	struct grid top[MOST_SHAPES]; /* sorted, the greatest gain first     */
-	struct nsx_change *v, *least; /* for each: all of its room; or at most TWICE */
+struct grids { /* of all GPUs                                                */
+	struct grid top[MOST_SHAPES]; /* sorted by gain, descending          */
+	/* the change of each shape, by all of its room; the same by TWICE at most */
+	struct nsx_change *v, *least;
 	size_t n;
 	int64_t ns, paged_ns;
 	double won_ns;
 };
 
-/* For each shape, how long its kernels may wait for pages. Errors: NULL, NSX_E_NOMEM. */
+/* How long the kernels of each shape may wait for pages. Errors: NULL, NSX_E_NOMEM. */
 static int64_t *sum_paged(const struct kernels *k, uint32_t device,
 			  const struct table *shapes, struct nsx_err *err)
 {
@@ -204,7 +208,7 @@ static void keep_grid(struct grids *s, const struct grid *x)
 		s->top[i] = *x;
 }
 
-/* Lists shapes that leave room for LEAST_ROOM times as much. */
+/* Lists shapes that could be LEAST_ROOM times as fast or faster. */
 static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *err)
 {
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
@@ -234,7 +238,7 @@ static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *er
 	return 0;
 }
 
-/* The speed-up of the whole kernel if only its time without waits for pages gets faster. */
+/* The speed-up of the whole kernel if waits for pages stay as long as they are. */
 static double amount_of(const struct grid *g, double room)
 {
 	double ns = (double)g->shape.ns, paged_ns = (double)g->paged_ns;
@@ -270,7 +274,7 @@ static const char *say_paged(const struct kernels *k, const struct grids *s)
 			 "are not counted", nsx_tell_ns(l, s->paged_ns));
 }
 
-/* Says what the first one has too few of: blocks, their threads, or both. */
+/* Says whether the first shape has too few blocks, too few threads in them, or both. */
 static const char *say_few(const struct kernels *k, const struct grid *g)
 {
 	const struct nsx_trace *t = k->d->trace;
@@ -331,13 +335,13 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 	f.if_least = "if twice as many threads run at once";
 	if (top->room.most <= top->room.idle)
 		return f;
-	f.proof[0].at[1].column = NULL; /* the grid need not be small */
+	f.proof[0].at[1].column = NULL; /* the grid itself need not be small */
 	nsx_advise_first(&f, "launch blocks of 128 to 512 threads, and as many as the "
 			     "multiprocessors hold");
 	return f;
 }
 
-/* Sets *told if the kernel with most time is the first of them. */
+/* Sets *told if the first shape belongs to the kernel with most time. */
 int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct grids small = {0};

@@ -1,4 +1,4 @@
-/* kernel_kin.c - kernels that belong together: matrix products in f32 on a GPU with tensor
+/* kernel_kin.c - groups of kernels with one remedy: matrix products in f32 on a GPU with tensor
  * cores, and elementwise work in kernels of its own.
  */
 #include <string.h>
@@ -7,21 +7,23 @@
 #include "report/text.h"
 
 #define FAMILY_SHARE 0.15
-#define MOVES_SHARE 0.08 /* kernels that compute nothing are told sooner */
+/* share from which kernels that compute nothing are reported; lower than for others */
+#define MOVES_SHARE 0.08
 #define FUSED 2.0
-#define LEAST_RATIO 2.0 /* least peak of tensor cores over that without, from 8.0 on */
-enum { MOST_FUSED = 64 }; /* most kernels that are fused into one, as by TorchInductor */
+/* least ratio of the peaks with and without tensor cores, from compute capability 8.0 on */
+#define LEAST_RATIO 2.0
+enum { MOST_FUSED = 64 }; /* most kernels fused into one, as by TorchInductor */
 
-/* Whether it is a matrix product without tensor cores; a matrix times a vector is bound by
- * memory in any type.
+/* Whether a kernel is a matrix product without tensor cores. A matrix times a vector is not one: it
+ * is bound by memory in any type.
  */
 static bool is_f32_matrix(const struct nsx_kernel_words *x)
 {
 	return x->category == NSX_K_GEMM && x->dtype == NSX_D_F32 && !strstr(x->label, "gemv");
 }
 
-/* Whether it only moves, converts or fills data in order. Access by index is excluded: it is
- * bound by that.
+/* Whether a kernel only moves, converts or fills data in order. Access by index is not in order:
+ * its pattern binds the kernel.
  */
 static bool is_move(const struct nsx_kernel_words *x)
 {
@@ -41,7 +43,8 @@ static bool is_own_move(const struct nsx_kernel_words *x)
 	return !kernels_fused_by(x) && is_move(x);
 }
 
-/* Whether it is bound by memory and could be fused with what produces or consumes its data. */
+/* Whether a kernel is bound by memory and could be fused with the producer or consumer of its data.
+ */
 static bool is_fusible(const struct nsx_kernel_words *x)
 {
 	return is_own_move(x) || (!kernels_fused_by(x) && x->category == NSX_K_ELEMENTWISE);
@@ -49,9 +52,9 @@ static bool is_fusible(const struct nsx_kernel_words *x)
 
 typedef bool (*belongs_fn)(const struct nsx_kernel_words *);
 
-struct kin { /* kernels of the limiting GPU that belong together */
+struct kin { /* group of kernels of the limiting GPU with one remedy */
 	belongs_fn belongs;
-	const struct kernel *first; /* the one with most time                */
+	const struct kernel *first; /* the kernel with most time             */
 	size_t n;
 	int64_t ns;
 };
@@ -72,8 +75,8 @@ static struct kin find_kin(struct kernels *k, belongs_fn belongs)
 	return kin;
 }
 
-/* Plans to make their launches on all GPUs faster. It lists rows, not names, as there may be as
- * many names as launches.
+/* Plans to make the group's launches on all GPUs faster. Lists rows and not names, because there
+ * may be as many names as launches.
  */
 static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 		      struct nsx_plan *ret, struct nsx_err *err)
@@ -113,7 +116,8 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	return 0;
 }
 
-/* Advice on types: tensor cores before 8.0 take neither TF32 nor BF16. */
+/* Advice on a narrower type. Tensor cores before compute capability 8.0 take neither TF32 nor BF16.
+ */
 static const char *narrower_type(const struct kernels *k, struct arch gpu)
 {
 	if (gpu.major < 8)
@@ -128,7 +132,7 @@ static const char *narrower_type(const struct kernels *k, struct arch gpu)
 		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
 }
 
-/* Adds which kernels they are, as evidence. */
+/* Adds the names of the group's kernels as evidence. */
 static void tell_kin(struct kernels *k, const struct kin *kin, struct nsx_finding *f)
 {
 	struct nsx_findings *l = k->d->found;
@@ -143,7 +147,7 @@ static void tell_kin(struct kernels *k, const struct kin *kin, struct nsx_findin
 						    kin->first->id))}}};
 }
 
-/* Sets *told if the kernel with most time is among them. */
+/* Sets *told if the kernel with most time is in the group. */
 int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct arch gpu = kernels_arch(k);
@@ -179,17 +183,18 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	return 0;
 }
 
-struct chain { /* kernels that directly follow one another on a stream */
-	double threads; /* threads of each kernel; 0: no chain               */
+struct chain { /* kernels that follow one another directly on a stream */
+	double threads; /* of each kernel; 0: no chain                       */
 	int64_t longest_ns, saved_ns;
 	uint32_t n;
 };
 
-enum { AHEAD = 16 }; /* operations to prefetch: launch configurations lie far apart */
+/* operations to prefetch, because launch configurations lie far apart in memory */
+enum { AHEAD = 16 };
 
-/* Finds the ratio of the kernels' time to what it would be if each chain were one kernel as long as
- * its longest. Kernels with equally many threads are taken to work on one tensor, which each passes
- * to the next. Unrelated tensors differ in size, except where very many come in a row.
+/* Finds the ratio of the kernels' time to the time that they would take if each chain were one
+ * kernel as long as its longest. Kernels with equally many threads are assumed to work on one
+ * tensor that each passes to the next. Unrelated tensors differ in size, except in very long runs.
  */
 static int find_chains(struct kernels *k, belongs_fn belongs, double *ret, struct nsx_err *err)
 {
@@ -230,7 +235,7 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret, struc
 	return 0;
 }
 
-/* Sets *told if it is just one kernel, and the one with most time. */
+/* Sets *told if the group is a single kernel and that has most time. */
 int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;

@@ -1,8 +1,8 @@
-/* kernels.c - kernels that could be faster: the one with most time; and with kernel_kin.c and
- * kernel_grids.c matrix products in f32 on a GPU with tensor cores, elementwise work in kernels
- * of its own, and launches that leave most of the GPU empty.
+/* kernels.c - kernels that could be faster: here the one with most time, in kernel_kin.c matrix
+ * products in f32 and elementwise work, in kernel_grids.c launches that leave most of the GPU
+ * empty.
  *
- * A kernel has no price, only a share of the time, if nothing tells how fast it could be.
+ * A kernel has a share of the time but no price if nothing shows how fast it could be.
  */
 #include <string.h>
 #include "detect/kernels.h"
@@ -11,10 +11,11 @@
 #include "facts/metrics/metrics.h"
 #include "report/text.h"
 
-#define LONG_CALL 0.25	  /* share of the window from which one launch is a whole program */
-#define MOST_COMPUTED 0.8 /* share of kernel time from which counters speak for one kernel */
+#define LONG_CALL 0.25	  /* one launch is a whole program from this share of the window */
+/* share of kernel time from which device-wide counters describe one kernel */
+#define MOST_COMPUTED 0.8
 enum { FEWEST_SAMPLES = 10 };
-#define FEW_WARPS 0.125	  /* share of the warps that a multiprocessor holds */
+#define FEW_WARPS 0.125	  /* few warps are below this share of those that a multiprocessor holds */
 
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
@@ -73,7 +74,7 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 	return 0;
 }
 
-/* Sums kernels by name on the limiting GPU. */
+/* Sums kernels of the limiting GPU by name. */
 static int sum_names(struct kernels *k, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
@@ -90,7 +91,7 @@ static int sum_names(struct kernels *k, struct nsx_err *err)
 	return 0;
 }
 
-/* Sorts the MOST_NAMES with most time to the front; the rest, which may be a million, stays
+/* Sorts the MOST_NAMES entries with most time to the front. The rest, which may be a million, stays
  * unsorted.
  */
 static void sort_first(struct table *t)
@@ -165,7 +166,7 @@ struct arch kernels_arch(const struct kernels *k)
 	return least;
 }
 
-/* Whether it accesses memory by index, so that it is neither a copy nor a fill. */
+/* Whether a kernel accesses memory by index, so that it is neither a copy nor a fill. */
 static bool goes_by_index(const char *full)
 {
 	static const char *const words[] = {"gather", "scatter", "embedding", "index"};
@@ -237,12 +238,13 @@ static bool is_identifier(const char *s)
 	return n && !s[n];
 }
 
-/* Nsight Compute selects by function name, which all instances of a wrapper template share.
- * Those are selected by the name of the family instead.
+/* Advice to profile with Nsight Compute, which selects by function name. All instances of a wrapper
+ * template share one; they are selected by the name of their family.
  */
 static const char *profile_advice(const struct kernels *k, const struct kernel *x, const char *what)
 {
-	enum { LEAST = 4, MOST = 48 }; /* bytes of a name that say enough, and still read well */
+	/* bytes of a name that is specific enough, and still readable */
+	enum { LEAST = 4, MOST = 48 };
 	const struct nsx_trace *t = k->d->trace;
 	const char *family = words_of(k, x->id)->family, *filter;
 	const char *base = nsx_text(t, nsx_op_shape(t, x->first)->base_name);
@@ -262,8 +264,8 @@ static const char *profile_advice(const struct kernels *k, const struct kernel *
 			"memory, compute or latency binds %s", what, filter, what);
 }
 
-/* Says what counters tell of kernels that are most of all compute; otherwise that their
- * possible speed is unknown.
+/* Says what counters show of kernels that are most of all compute, or else that their possible
+ * speed is unknown.
  */
 static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 {
@@ -285,8 +287,8 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 						     "neither is near its limit");
 }
 
-/* If no single kernel takes much, proposes the family that does, of the few hundred kernels
- * with most time. False: none does.
+/* Proposes the family with most time if no single kernel takes much, searching the few hundred
+ * kernels with most time. Returns false if there is none.
  */
 static bool propose_family(struct kernels *k)
 {
@@ -348,9 +350,10 @@ const char *kernels_full_name(const struct kernels *k, nsx_str name)
 		       NULL;
 }
 
-/* Adds evidence if few warps fit on a multiprocessor, as these may not hide the latency of
- * memory. Not for kernels made for tensor cores, which need few, nor for grids that do not fill
- * the GPU. Returns advice that lets more in; NULL: there are enough, or it is not known.
+/* Adds evidence if few warps fit on a multiprocessor, because few may not hide the latency of
+ * memory. Excluded are kernels made for tensor cores, which need few warps, and grids that do not
+ * fill the GPU. Returns advice that fits more warps; NULL if there are enough or the number is
+ * unknown.
  */
 static const char *tell_occupancy(const struct kernels *k, const struct kernel *x,
 				  struct nsx_finding *f)
@@ -384,7 +387,7 @@ static const char *tell_occupancy(const struct kernels *k, const struct kernel *
 		       "long memory takes";
 }
 
-/* Proposes the kernel with most time, unless another finding tells of it. */
+/* Proposes the kernel with most time, unless another finding covers it. */
 static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
@@ -405,7 +408,7 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 				  {"name", nsx_string(full)}}}}};
 
 	if (um && 3 * um->measured_ns >= (double)top->ns)
-		return 0; /* it waits for pages */
+		return 0; /* the kernel waits for pages */
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k) || nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;

@@ -1,33 +1,36 @@
-/* meanwhile.c - what another thread does while one waits for it: the range that is open most of
- * that time and whose end lets the waiting thread go on.
+/* meanwhile.c - another thread's work during waits: the range that is open for most of them and
+ * whose end lets the waiting thread continue.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
 
-#define MOSTLY 0.75  /* share of the waits' time that must end with a range  */
-#define COVERED 0.5  /* share of the waits' time in which a range must be open */
-#define ALIKE 0.95   /* least cover of an inner range, over the outer one's, to prefer it */
-enum { LATE_NS = 50000, LATE_PART = 5 /* part of a wait; range and wait may end so far apart */ };
+#define MOSTLY 0.75  /* least share of the waits' time in waits that end with a range */
+#define COVERED 0.5  /* least share of the waits' time during which a range must be open */
+/* an inner range is preferred if it covers this part of its outer one's time or more */
+#define ALIKE 0.95
+/* of a wait; its end and the range's may be so far apart */
+enum { LATE_NS = 50000, LATE_PART = 5 };
 
 /* Ranges ------------------------------------------------------------------------*/
 
 struct doing { /* ranges of one kind on one thread */
 	uint32_t first, thread;
-	int64_t in_ns, ends_ns; /* ranges inside the waits; waits that end with one */
+	/* time of ranges inside waits; time of waits that end with a range */
+	int64_t in_ns, ends_ns;
 };
 
 struct looker {
 	const struct nsx_trace *t;
 	const struct nsx_spans *waits;
-	int64_t *prefix; /* sums over waits                                  */
+	int64_t *prefix; /* prefix sums over the waits' lengths              */
 	struct nsx_groups kinds; /* (thread, kind of range)                  */
 	struct doing *v;
 };
 
-/* Time of the waits, among the first n, that end with a range which ends at end_ns. Many do
- * only if they are short and close together, so the search is short.
+/* Time of those of the first n waits that end with a range which ends at end_ns. Several do only if
+ * they are short and close together, so the search is short.
  */
 static int64_t end_with(const struct nsx_spans *waits, size_t n, int64_t end_ns)
 {

@@ -1,8 +1,8 @@
-/* measured.h - what sections measure, beyond the facts, to decide findings.
+/* measured.h - measurements of sections, beyond the facts, that findings need.
  *
  * Each member is filled by one section and read by detectors, which run after all sections. It
- * stays zeroed if the section could not tell. Strings and spans belong to the section and live
- * as long as the report.
+ * stays zeroed if the section could not measure it. Strings and spans belong to the section and
+ * live as long as the report.
  */
 #ifndef NSX_MEASURED_H
 #define NSX_MEASURED_H
@@ -10,39 +10,42 @@
 #include "facts/ledger.h"
 #include "report/finding.h"
 
-/* Communication of a device in the judged window. */
+/* communication of a device in the judged window */
 struct nsx_comm_cost {
 	int64_t comm_ns, exposed_ns;
-	int64_t blocking_ns; /* exposed, and compute waited for it           */
-	int64_t waited_ns;   /* waiting for ranks that came later, exposed or not */
-	const char *waits_in, *waits_most; /* operation and rank with most of it; NULL: none */
+	int64_t blocking_ns; /* exposed time for which compute waited        */
+	int64_t waited_ns;   /* waiting for later ranks, exposed or not */
+	/* operation and rank with most of that waiting; NULL: none */
+	const char *waits_in, *waits_most;
 	struct nsx_spans blocking; /* in the whole trace, without waits for a proved straggler */
 };
 
-/* A late rank is named only if chance hardly explains it and it costs something. */
+/* A late rank is named only if chance hardly explains its lateness and the lateness costs
+ * something.
+ */
 #define NSX_LATE_P 0.01
-#define NSX_LATE_SHARE 0.01 /* least induced waiting, as a share of the window */
+#define NSX_LATE_SHARE 0.01 /* least waiting caused by a rank, as a share of the window */
 enum { NSX_LATE_LEAST = 10 }; /* instances                                  */
 #define NSX_LATE_RULE \
 	"one is named where p < 0.01 in 10 instances or more, and it costs 1 %% of the " \
-	"window" /* a format */
+	"window" /* a format string */
 
-enum nsx_late_by { /* what the late rank spends more time on                 */
+enum nsx_late_by { /* where the late rank spends more time than the others   */
 	NSX_LATE_BY_NONE, NSX_LATE_BY_WORK, NSX_LATE_BY_COPIES, NSX_LATE_BY_HOST,
 };
 
-/* How the ranks arrive at the collectives of one operation. */
+/* how the ranks arrive at the collectives of one operation */
 struct nsx_arrivals {
-	const char *op, *late; /* late: the rank that costs most             */
+	const char *op, *late; /* late: the rank whose lateness costs most   */
 	uint32_t process, device; /* of the late rank                        */
-	bool is_proved; /* a persistent straggler was proved                 */
-	bool is_passed_on; /* passed from rank to rank: the last to arrive need not be slow */
-	size_t njudged; /* instances judged                                  */
-	size_t nlate;	/* of these, instances with any late rank ...        */
-	size_t nlast;	/* ... and those in which it is `late`               */
+	bool is_proved; /* whether a persistent straggler was proved         */
+	bool is_passed_on; /* ranks pass lateness on, so the last to arrive need not be slow */
+	size_t njudged; /* number of judged instances                        */
+	size_t nlate;	/* judged instances with any late rank               */
+	size_t nlast;	/* judged instances in which `late` comes last       */
 	double p_value; /* probability that chance alone explains nlast      */
-	int64_t least_late_ns; /* what counts as late                        */
-	double wait_ns;	    /* the other ranks' median wait in those nlast   */
+	int64_t least_late_ns; /* a rank is late from here                   */
+	double wait_ns;	    /* median wait of the other ranks in these nlast instances */
 	double all_wait_ns; /* waiting in the whole trace                    */
 	int64_t transfer_ns;
 	const char *cause; /* NULL: no single cause                          */
@@ -62,49 +65,51 @@ struct nsx_capture_check {
 	const char *title;
 	enum nsx_finding_id id;
 	enum nsx_severity severity;
-	const char *subject; /* what it is about; NULL: the only check of its kind */
+	/* the kernel, table or GPU concerned; NULL if the check is the only one of its kind */
+	const char *subject;
 	const char *advice;
 	struct nsx_capture_check *next;
 };
 
 struct nsx_measured {
-	struct nsx_ledger ledger; /* of the judged window; total_ns 0: not known */
+	struct nsx_ledger ledger; /* of the judged window; total_ns 0: unknown */
 	struct nsx_ledger *phases; /* by phase; total_ns 0: judged or too short; NULL: no phases */
-	struct nsx_capture_check *capture; /* a list; NULL: nothing to tell  */
-	int64_t session_ns; /* length of the recording; 0: not known         */
+	struct nsx_capture_check *capture; /* list of checks; NULL: all unremarkable */
+	int64_t session_ns; /* length of the recording; 0: unknown           */
 	struct { /* kernels of the window */
 		bool is_storm;
 		double per_s, median_ns;
-		int64_t bound_ns; /* time spent waiting for late launches; -1: not known */
+		int64_t bound_ns; /* time spent waiting for late launches; -1: unknown */
 	} storm;
 	struct { /* launch calls */
-		int64_t ns, held_ns; /* held_ns: in which the queue was full */
-		bool is_inferred;    /* held_ns is inferred                  */
+		int64_t ns, held_ns; /* held_ns: part of ns in which the queue was full */
+		bool is_inferred;    /* whether held_ns is inferred rather than recorded */
 	} launches;
 	struct { /* compute kernels of the device with most time in small grids */
 		uint32_t device;
-		int64_t ns, small_ns; /* ns: kernels of known grid size      */
+		int64_t ns, small_ns; /* ns: kernels whose grid size is known */
 	} grids;
-	struct { /* the thread that was longest on a CPU */
+	struct { /* the thread that was on a CPU for longest */
 		const char *name; /* NULL: none                              */
 		int64_t tid;
-		double on_ms, others_ms, of_ms; /* of_ms: length that both are of; 0: not known */
+		/* of_ms: length of the time that the other two are parts of; 0: unknown */
+		double on_ms, others_ms, of_ms;
 	} busiest;
 	struct nsx_comm_cost *comm; /* by device; NULL: no device communicates */
-	const struct nsx_comm_cost *worst_comm; /* most exposed; NULL: none  */
-	struct nsx_arrivals *arrivals; /* a list; NULL: none are judged      */
-	struct nsx_link { /* NVLink of a GPU that is neither full nor waited for */
+	const struct nsx_comm_cost *worst_comm; /* the most exposed one; NULL: none */
+	struct nsx_arrivals *arrivals; /* list; NULL: none were judged       */
+	struct nsx_link { /* NVLink of a GPU that is neither saturated nor waited for */
 		int64_t device_id;
 		const char *name;
-		double mean, p95; /* percent of its peak                     */
+		double mean, p95; /* percent of the link's peak              */
 	} *links;
 	size_t nlinks;
 };
 
-/* From the first event to the last, including library calls and samples. */
+/* From the first recorded event to the last, including library calls and samples. */
 struct nsx_window nsx_recorded(const struct nsx_trace *t);
-/* Length of that; or of the threads' scheduling records, if longer; or of the session if there
- * are no events.
+/* The length of nsx_recorded, or of the threads' scheduling records if that is longer. Without
+ * events the session's length.
  */
 int64_t nsx_recorded_ns(const struct nsx_trace *t, const struct nsx_measured *m);
 

@@ -1,9 +1,9 @@
 /* memory.c - unified memory: migrations that work waits for, and kernels stalled by their page
  * faults.
  *
- * Migrations between kernels can be left out in a replay. What happens inside a kernel cannot,
- * as its duration includes it. There the price is the time of kernels during which pages move
- * or faults are handled, less the time that the moved bytes take at the memory's own rate.
+ * A replay can remove migrations between kernels. It cannot remove those inside a kernel, whose
+ * duration includes them: there the price is the time of kernels during which pages move or faults
+ * are handled, less the time that the moved bytes take at the memory's own rate.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +12,29 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-#define LEAST_SHARE 0.003 /* share of the window */
-#define LOUD_SHARE 0.1 /* share of the trace */
-enum { PAGE_BY_PAGE_NS = 10000000 }; /* closer migrations belong together    */
+#define LEAST_SHARE 0.003 /* share of the window from which unified memory is reported */
+/* share of the recording from which it is reported although outside the window */
+#define LOUD_SHARE 0.1
+enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations at most this far apart belong together */
 
 struct unified {
 	struct nsx_detect *d;
 	struct nsx_row_list rows; /* migrations in the judged window */
 	int64_t bytes, ns;
-	int64_t faults, judged_faults; /* groups of faults; those in the judged window */
-	double all_ns; /* kernel time under migrations and faults, in the whole trace */
-	int64_t read_back_ns, read_back_bytes; /* host reads, page by page: GPU idle; bytes */
-	int64_t paged_ns; /* time of kernels until their last page is there  */
+	int64_t faults, judged_faults; /* groups of faults: all; in the judged window */
+	double all_ns; /* kernel time under migrations and faults in the whole trace */
+	/* host reads page by page: idle time of the GPU, and bytes */
+	int64_t read_back_ns, read_back_bytes;
+	int64_t paged_ns; /* from each kernel's start to its last page       */
 	struct nsx_paged *paged;
 	size_t npaged, cap_paged;
 	struct managed {
-		int64_t at_ns, bytes; /* bytes: negative if freed            */
+		int64_t at_ns, bytes; /* bytes: negative for a free          */
 	} *managed;
 	size_t nmanaged, cap_managed;
-	struct nsx_spans *busy; /* by device: time of migrations and faults */
-	struct nsx_spans *fetched; /* by device: time in which pages come that a kernel touched */
+	struct nsx_spans *busy; /* by device: spans of migrations and faults */
+	/* by device: spans in which pages arrive that a kernel touched */
+	struct nsx_spans *fetched;
 	uint32_t device; /* the device with most of all_ns; NSX_NONE */
 	size_t *cap, *cap_fetched;
 };
@@ -54,8 +57,8 @@ static int add_fetched(struct unified *u, uint32_t device, const struct nsx_copy
 		       0 : nsx_push(s->v, s->n, u->cap_fetched[device], "migrations", err, when);
 }
 
-/* Adds a migration that the host caused soon after another one: the GPU's idle time between
- * them, and its bytes. *last_ns: end of the one before.
+/* Adds a migration that the host caused soon after another one: the GPU's idle time between the
+ * two, and its bytes. *last_ns: end of the previous migration.
  */
 static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
 {
@@ -148,7 +151,7 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret, stru
 	return 0;
 }
 
-/* Time from a kernel's start until its last page is there. */
+/* Time from a kernel's start to the arrival of its last page. */
 static int64_t paged_ns(const struct nsx_spans *fetched, struct nsx_span kernel)
 {
 	size_t i = nsx_spans_find(fetched, kernel.end_ns);
@@ -189,7 +192,7 @@ static int list_paged(struct unified *u, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* Keeps the list for nsx_detect_kernels. */
+/* Passes the list on to nsx_detect_kernels. */
 static int keep_paged(struct unified *u, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
@@ -226,7 +229,7 @@ static int on_allocation(void *ctx, int64_t rid NSX_UNUSED,
 
 NSX_ORDER(cmp_managed, struct managed, UP(at_ns), UP(bytes));
 
-/* Finds the most managed memory in use at once; 0: not known. */
+/* Finds the peak of managed memory in use; 0: unknown. */
 static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 {
 	int64_t now = 0;
@@ -245,7 +248,7 @@ static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 
 /* Findings ----------------------------------------------------------------------*/
 
-/* Whether it takes much of the whole recording. */
+/* Whether unified memory takes much of the whole recording. */
 static bool is_loud(const struct unified *u)
 {
 	const struct nsx_window *full = &u->d->trace->window;
@@ -253,8 +256,8 @@ static bool is_loud(const struct unified *u)
 	return u->all_ns >= LOUD_SHARE * (double)(full->end_ns - full->start_ns);
 }
 
-/* Tells of the whole recording if most faults lie outside the judged window. They end once
- * memory has settled, and the judged window is the loop after that.
+/* Reports figures of the whole recording if most faults lie outside the judged window. Faults end
+ * once memory has settled, and the judged window is the loop after that.
  */
 static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
@@ -289,7 +292,7 @@ static const char *say_size(struct unified *u, int64_t managed)
 			nsx_tell_bytes(u->d->found, gpu->memory_bytes));
 }
 
-/* Counts groups of faults of the judged window, or in all. */
+/* Says how many groups of faults were recorded, in the judged window or in all. */
 static const char *say_faults(const struct unified *u, bool in_all)
 {
 	struct nsx_findings *l = u->d->found;
@@ -300,7 +303,7 @@ static const char *say_faults(const struct unified *u, bool in_all)
 			n == 1 ? "was" : "were", in_all ? " in all" : "");
 }
 
-/* The first line, if there is one, is that of say_size. */
+/* Appends to the evidence, which has the line of say_size or none. */
 static void tell_stalls(struct unified *u, double stalled, struct nsx_finding *f)
 {
 	struct nsx_findings *l = u->d->found;
@@ -350,7 +353,7 @@ static int memory_propose(struct unified *u, double least_ns, struct nsx_err *er
 		return err->rc;
 	struct nsx_finding f = {
 		.id = NSX_ID_unified_memory, .device = device,
-		.also = 1u << NSX_CAT_COMPUTE, /* kernels wait for pages     */
+		.also = 1u << NSX_CAT_COMPUTE, /* because kernels wait for pages */
 		.title = !u->rows.n ?
 			"kernels wait for the GPU's page faults of unified memory" :
 			nsx_tell(l, "unified memory moves to and from the GPU while it is used: "

@@ -4,14 +4,14 @@
 #include <string.h>
 #include "detect/detect.h"
 
-#define MUCH 0.1      /* share of the recording, or of the user's window     */
-#define BUSY_SHARE 0.25 /* share of the time on a CPU from which a thread is named */
+#define MUCH 0.1      /* share of the recording, or of the user's window, that is reported */
+#define BUSY_SHARE 0.25 /* a thread is named from this share of the time on a CPU */
 enum { FEW_NEXT = 2 };
 
-struct spent { /* by name; OS calls also by process */
+struct spent { /* time by name; for OS calls also by process */
 	int64_t ns, count;
 	nsx_str name;	/* raw */
-	uint64_t thread; /* global id of the process's main thread; 0: all threads */
+	uint64_t thread; /* global id of a process's main thread; 0: all threads */
 };
 struct sums {
 	struct nsx_groups keys;
@@ -32,7 +32,7 @@ static int no_gpu_add(struct sums *s, uint64_t thread, nsx_str name, int64_t cou
 	return 0;
 }
 
-/* Sums ranges by name, less the ranges inside them on the same thread, of any domain. */
+/* Sums ranges by name, each without the ranges inside it on the same thread, of any domain. */
 static int sum_ranges(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
@@ -72,8 +72,8 @@ static int no_gpu_sum_calls(const struct nsx_detect *d, struct sums *s, struct n
 	return 0;
 }
 
-/* Sums OS calls of main threads, each thread apart: other threads mostly wait for them, and a
- * process for those it starts.
+/* Sums OS calls of main threads, by thread. Other threads mostly wait for these, and a process
+ * waits for the processes that it starts.
  */
 static int sum_os_calls(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
 {
@@ -194,8 +194,8 @@ int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
-/* Time in MPI by process and function. In a collective, ranks wait for the last one, so what
- * that one does instead is told first.
+/* Time in MPI by process and function. In a collective ranks wait for the last one, so the last
+ * rank's own work is reported first.
  */
 struct mpi_spent {
 	uint32_t process;
@@ -213,8 +213,8 @@ static int cmp_mpi(const void *a, const void *b, void *ctx)
 	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
 }
 
-/* Sums calls by process and function. *span: the user's window, else from the first call to the
- * last.
+/* Sums calls by process and function. *span: the user's window, or else from the first call to the
+ * end of the last.
  */
 static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 		   struct mpi_spent **v, struct nsx_window *span, struct nsx_err *err)
@@ -248,8 +248,8 @@ static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 	return 0;
 }
 
-/* The least time that the busiest thread is on a CPU while in calls of MPI, as both together
- * exceed the available time. Spinning waits look like work.
+/* The least time that the busiest thread is on a CPU during MPI calls, because the two times
+ * together exceed the available time. Waits that spin look like work.
  */
 static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
 {
@@ -321,7 +321,7 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v, size_t 
 	nsx_found(l, &f);
 }
 
-/* MPI calls may be all that is known of a program. */
+/* MPI calls may be the only record of a program. */
 int nsx_detect_host_mpi(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_groups keys = {0};
@@ -350,7 +350,7 @@ static int vote_function(const struct nsx_trace *t, struct nsx_votes *votes,
 				  frame : NSX_NONE, 1, err);
 }
 
-/* Adds the function with most samples of a thread, if there is one. */
+/* Adds the function in which most samples of a thread lie, if samples were recorded. */
 static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		       struct nsx_err *err)
 {
@@ -393,7 +393,7 @@ static size_t count_samples(const struct nsx_trace *t, const struct nsx_sampled 
 	return n;
 }
 
-/* Without scheduling records, samples tell which thread runs most. */
+/* Without scheduling records, samples show which thread runs most. */
 static int propose_sampled(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
@@ -430,7 +430,7 @@ static int propose_sampled(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
-/* The time goes to the thread that is on a CPU most, unless it mostly spins in MPI. */
+/* Proposes the thread that is on a CPU most, unless it mostly spins in MPI. */
 int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;

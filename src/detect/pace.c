@@ -1,5 +1,5 @@
-/* pace.c - a program that waits at a fixed period for something outside, such as a camera: if
- * its host were faster, it would wait longer.
+/* pace.c - a program that waits at a fixed period for something outside, such as a camera: with a
+ * faster host it would only wait longer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,30 +7,35 @@
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
 
-#define SPREAD 0.05 /* most median distance from the median period, relative to it */
-#define MUCH 0.1    /* share of the window that the host seems to cost */
-#define SURE 0.1    /* part of that which is won in any case */
-#define EVEN 1.1    /* most that nine of ten periods take, times the median */
-#define STEADIER 2  /* how much steadier a clock's period is than the idle time */
-#define CLOCK 0.005 /* the same as SPREAD, for a clock */
+#define SPREAD 0.05 /* greatest median distance from the median period, relative to it */
+#define MUCH 0.1    /* share of the window that the host's code must seem to cost */
+/* share of that gain that is won in any case: more means the program is not paced */
+#define SURE 0.1
+#define EVEN 1.1    /* nine of ten periods take at most this many times the median */
+#define STEADIER 2  /* a clock's period is this many times as steady as the idle time */
+#define CLOCK 0.005 /* like SPREAD, for a clock */
 #define MADE_UP 0.375 /* least negative correlation with the next length; a clock's is 1/2 */
-#define FAR 3	    /* lengths farther than so many median distances count as that far */
-#define LITTLE 1.5  /* limit of the sum of squares of quarters over that of single lengths;
-		       quarters are 3/4 as many, so each may have twice the square */
-#define AGAIN 0.5   /* correlation from which lengths return after some iterations */
-enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* 1 in 200 looks so by chance */,
+#define FAR 3	    /* distances are cut to this many median distances */
+/* limit of the ratio of sums of squares, of quarters to single lengths. There are 3/4 as many
+ * quarters, so each may have twice the square
+ */
+#define LITTLE 1.5
+#define AGAIN 0.5   /* correlation from which lengths repeat after some iterations */
+enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* as many look like that by chance in 1 of 200 cases */,
        QUARTER = 4, CYCLE = 8 /* longest cycle of lengths, in iterations */ };
 
-/* Rhythm of the limiting GPU's iterations in the judged window. */
+/* rhythm of the limiting GPU's iterations in the judged window */
 struct rhythm {
-	double period_ns; /* median; 0: too few, or of different lengths     */
+	double period_ns; /* median; 0: too few iterations, or of different lengths */
 	bool is_clock;	  /* the GPU idles longer by as much as it works less */
-	bool keeps_phase; /* if one is too long, the next is too short; none is slow; and a
-			     quarter of them together strays hardly farther than one */
+	/* a length that is too long is followed by one too short, none is slow, and the sum of a
+	 * quarter of them varies hardly more than one
+	 */
+	bool keeps_phase;
 };
 
-/* Whether lengths repeat every few iterations, as those of batches of different sizes do: short
- * and long ones in turn make up for each other too, without a clock.
+/* Whether lengths repeat every few iterations, as those of batches of different sizes do.
+ * Alternating short and long lengths compensate each other without any clock.
  */
 static bool returns(const int64_t *ns, size_t n, double mean)
 {
@@ -49,10 +54,11 @@ static bool returns(const int64_t *ns, size_t n, double mean)
 	return false;
 }
 
-/* Finds whether lengths make up for each other, as those between ticks of a clock that are seen
- * early or late do. Without a clock each iteration starts some time after the last, and delays
- * add up. Neighbours may make up for each other also if just the observation is late and delays
- * are small, so a quarter of all iterations tells more than one. ns becomes their sums.
+/* Finds whether lengths compensate each other, as do those between ticks of a clock that are
+ * observed early or late. Without a clock each iteration starts some time after the last, and
+ * delays add up. Neighbours may also compensate each other if only the observation is late and
+ * delays are small, so the sum of a quarter of all iterations is better evidence than one. Replaces
+ * ns by these sums.
  */
 static void find_sway(int64_t *ns, size_t n, double median, double apart, struct rhythm *ret)
 {
@@ -118,8 +124,8 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret, struct nsx_err 
 	return 0;
 }
 
-/* Whether launching threads wait mostly for other threads of the program, or for ranks: the
- * cause is then what those do.
+/* Whether launching threads wait mostly for other threads of the program or for ranks. Then the
+ * cause is the work of these.
  */
 static bool waits_inside(const struct nsx_detect *d)
 {
@@ -139,8 +145,8 @@ static bool waits_inside(const struct nsx_detect *d)
 	return ns && ns >= all_ns / 2;
 }
 
-/* Whether launching threads wait, outside CUDA, mostly for input from the program itself, such
- * as a loader's batches: a slow loader keeps a period too.
+/* Whether launching threads wait, outside CUDA, mostly for input from the program itself, such as a
+ * loader's batches. A slow loader keeps a period too.
  */
 static bool waits_for_loader(const struct nsx_detect *d)
 {
@@ -177,10 +183,10 @@ static bool is_paced(const struct rhythm *r, bool sees_waits)
 	return sees_waits || r->is_clock || r->keeps_phase;
 }
 
-enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; waits outside CUDA too */
+enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; nor do waits outside CUDA */
 
-/* The program is paced if a host that takes no time wins next to nothing as long as waits
- * outside CUDA end when they did, compared with a host without these waits.
+/* Judges whether the program is paced: a host that takes no time wins next to nothing as long as
+ * waits outside CUDA end when they did, compared with a host without these waits.
  */
 static int pace_judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
 		      struct nsx_gain g[NPLANS], bool *ret, struct nsx_err *err)
@@ -242,7 +248,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	struct rhythm r;
 	bool is_it = false;
 
-	/* Ranks that communicate keep a common period; the others may be waiting for this one. */
+	/* Communicating ranks keep a common period: the others may be waiting for this one. */
 	if (f->limiting != NSX_NONE && f->device[f->limiting].comm.n)
 		return 0;
 	if (find_rhythm(d, &r, err))

@@ -1,11 +1,11 @@
-/* parts.c - what several detectors need: names of ranges, what was recorded, rows of a change. */
+/* parts.c - helpers of several detectors: names of ranges, what was recorded, rows of a change. */
 #include <assert.h>
 #include <string.h>
 #include "detect/detect.h"
 #include "report/text.h"
 
-/* Length of a number at s[i] if it is a counter, else 0: it ends the name or does not follow a
- * letter ("step 12", "layer_3/attn", "iter7", but not "conv2d").
+/* Length of the number at s[i] if it is a counter, else 0. A counter ends the name or does not
+ * follow a letter: "step 12", "layer_3/attn" and "iter7", but not "conv2d".
  */
 static size_t counter_at(const char *s, size_t i)
 {
@@ -42,9 +42,9 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 	return h;
 }
 
-/* PyProf writes a call with its arguments as a dictionary, inside another range with the source
- * files that led there: "{'mod': 'torch', 'op': 'add', 'args': ...}" is torch.add. NULL: it is
- * the range with the files.
+/* The function's name in a range of PyProf, which writes a call with its arguments as a dictionary:
+ * "{'mod': 'torch', 'op': 'add', 'args': ...}" is torch.add. NULL for the range around it, which
+ * lists source files.
  */
 static const char *without_arguments(struct nsx_arena *a, const char *s)
 {
@@ -66,7 +66,7 @@ static bool share_prefix(const struct nsx_trace *t, uint32_t x, uint32_t y)
 	return end && !strncmp(a, b, (size_t)(end - a) + 2);
 }
 
-/* The range around one; of nested ranges of one library, the outermost. */
+/* The range around another; the outermost of nested ranges of one library. */
 static uint32_t step_out(const struct nsx_detect *d, uint32_t range)
 {
 	const struct nsx_nvtx_facts *f = &d->facts->nvtx;
@@ -91,7 +91,7 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 			continue;
 		name = without_counters(d->found->arena, name);
 		if (!strcmp(name, inner))
-			continue; /* of recursive ranges only one            */
+			continue; /* recursive ranges count once             */
 		inner = name;
 		path = path ? nsx_tell(d->found, "%s > %s", name, path) : name;
 		i++;
@@ -186,7 +186,7 @@ void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2])
 		if (call != NSX_NONE)
 			e->thread = nsx_call_thread(t, call);
 		if (e->gap.op == NSX_NONE)
-			break; /* there may be just one gap                  */
+			break; /* there may be only one gap                  */
 	}
 }
 
@@ -229,7 +229,7 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n)
 		length[k - 1]++;
 	}
 	r.nruns = runs;
-	/* Two bytes a run: as with texts, running out of memory here is fatal. */
+	/* Two bytes a run. Running out of memory is fatal here, as with texts. */
 	if (nsx_pack_u32(a, first, runs, what, &r.first, &err) ||
 	    nsx_pack_u32(a, length, runs, what, &r.length, &err))
 		nsx_die_of_memory(n);

@@ -1,27 +1,28 @@
-/* pauses.c - pauses of the GPU between short kernels that are queued in time: about a
- * microsecond each, which is much if kernels take two or three.
+/* pauses.c - pauses of the GPU between short kernels that are queued in time: about a microsecond
+ * each, which is much if kernels take two or three.
  *
- * A kernel is queued in time if it could have started before the one ahead of it was done. A
- * launch takes two microseconds or more from the end of its call, so a pause before a kernel
- * that came later is due to its launch.
+ * A kernel is queued in time if it could have started before the kernel ahead of it ended. A launch
+ * takes two microseconds or more from the end of its call, so a pause before a later kernel is due
+ * to its launch.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
 
 enum {
-	SHORT_NS = 5000, /* a short kernel; its start takes two or three microseconds */
-	LEAST_NS = 250,	 /* no GPU starts a kernel sooner after one it may not overlap */
+	/* a kernel up to this long is short; its start takes two or three microseconds */
+	SHORT_NS = 5000,
+	LEAST_NS = 250,	 /* no GPU starts a kernel sooner after one that it may not overlap */
 	MOST_NS = 5000,	 /* a longer pause has another cause                 */
-	IN_GRAPH_NS = 300, /* between kernels of a graph; median 256 on H200, 320 on V100 */
+	IN_GRAPH_NS = 300, /* pause between kernels of a graph; median 256 on H200, 320 on V100 */
 };
-#define LEAST_SHARE 0.01 /* share of the window that pauses take */
+#define LEAST_SHARE 0.01 /* least share of the window that the pauses take */
 
 struct pauses {
 	struct nsx_detect *d;
 	struct nsx_row_list after; /* kernels that end a pause               */
 	int64_t ns, kernels_ns;
-	int64_t launch_ns; /* from the end of a launch call to its kernel's start */
+	int64_t launch_ns; /* from the end of a launch call to the start of its kernel */
 	bool in_graphs;
 	struct nsx_places places;
 	struct nsx_place most;
@@ -34,8 +35,8 @@ static bool is_short(const struct nsx_trace *t, uint32_t op)
 	       nsx_op_ns(&t->ops, op) <= SHORT_NS;
 }
 
-/* Whether a kernel was queued so early that it could have started before its predecessor was
- * done. Kernels of the same graph launch are, although the call may outlast the first ones.
+/* Whether a kernel was queued so early that it could have started before its predecessor ended.
+ * Kernels of one graph launch always were, although the call may outlast the first of them.
  */
 static bool is_queued(const struct pauses *p, uint32_t op, uint32_t before)
 {
@@ -59,7 +60,7 @@ static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *
 			      &p->most, err);
 }
 
-/* last: by stream, the last operation. */
+/* last: by stream, its last operation. */
 static int pauses_collect(struct pauses *p, const struct nsx_device *dev, uint32_t *last,
 			  struct nsx_err *err)
 {
@@ -83,8 +84,8 @@ static int pauses_collect(struct pauses *p, const struct nsx_device *dev, uint32
 	return rc;
 }
 
-/* Says how it was priced: as one fused kernel or, first, as a CUDA graph, which leaves kernels
- * as they are.
+/* Says how the finding was priced: as one fused kernel, or preferably as a CUDA graph, which leaves
+ * kernels as they are.
  */
 static void tell_price(const struct pauses *p, struct nsx_finding *f)
 {
@@ -113,7 +114,8 @@ static void pauses_propose(struct pauses *p)
 	struct nsx_finding f = {
 		.id = NSX_ID_launch_bound, .subject = "pauses",
 		.device = p->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
-		.most_ns = (double)p->ns, /* time lost to launches is no pause */
+		/* time lost to late launches is no pause between queued kernels */
+		.most_ns = (double)p->ns,
 		.title = "the GPU pauses between short kernels, however early they are queued",
 		.evidence = {
 			nsx_tell(l, "%zu pauses of %s, %s in all%s, between kernels of "

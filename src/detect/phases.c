@@ -5,14 +5,16 @@
 #include "detect/verdict.h"
 #include "report/words.h"
 
-#define TOLD_SHARE 0.05	 /* least share of the whole window for the first row of a named phase */
-#define LARGE_SHARE 0.1	 /* ... of medium severity; or for the unnamed end of a run */
-#define PAUSE_SHARE 0.2	 /* ... for a pause, which is paid once and of medium severity */
-#define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there        */
-#define MUCH 0.5	 /* least part of what is lost that a GPU is without work, to be named */
+/* share of the whole window from which the first row of a named phase is reported */
+#define TOLD_SHARE 0.05
+/* share that is of medium severity, and least share of the unnamed end of a run */
+#define LARGE_SHARE 0.1
+#define PAUSE_SHARE 0.2	 /* share from which a pause, which is paid once, is of medium severity */
+#define MOST_SHARE 0.5	 /* share of high severity: the run hangs there      */
+#define MUCH 0.5 /* share of the lost time for which a GPU named as idle must have no work */
 
-/* "GPU 1 has no work from 1.020s to 6.020s": the longest of a GPU in the phase, if it is MUCH of
- * what is lost there; NULL: all GPUs work throughout.
+/* "GPU 1 has no work from 1.020s to 6.020s": the longest such time of a GPU in the phase, if it is
+ * MUCH of the lost time; NULL: all GPUs work throughout.
  */
 static const char *say_silent(const struct nsx_detect *d, const struct nsx_window *w,
 			      double lost_ns)
@@ -95,7 +97,7 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	nsx_found(found, &f);
 }
 
-/* Whether the row is also first in the judged window, and so has its findings there. */
+/* Whether the row is also the first in the judged window, which then has its findings. */
 static bool phases_is_same(const struct nsx_account *x, const struct nsx_ledger *judged)
 {
 	const struct nsx_account *y = judged->v;
@@ -115,7 +117,7 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 					      x->kind == NSX_PHASE_TAIL ? LARGE_SHARE :
 									  PAUSE_SHARE);
 
-		/* Start-up has its own line on the page. */
+		/* start-up has its own line on the page */
 		if (!l->n || l->v[0].cls == NSX_L_COMPUTE ||
 		    phases_is_same(l->v, &d->measured->ledger) ||
 		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))

@@ -1,36 +1,38 @@
 /* rank.c - prices and ranks findings.
  *
- * The price of a finding is what the recorded program wins when it is replayed with the remedy.
- * Prices overlap, so remedies are applied one after the other, each time the one that adds
- * most: what it adds is its disjoint headroom. A remedy that adds next to nothing after another
- * one wins the same time. The two become one finding, named by the cause furthest up, with the
- * other as an alternative.
+ * The price of a finding is the time that the recorded program wins when it is replayed with the
+ * remedy. Prices overlap, so remedies are applied one after the other, each time the one that adds
+ * most: the added gain is its disjoint headroom. A remedy that adds next to nothing after another
+ * one wins the same time. The two become one finding, named by the cause furthest upstream, with
+ * the other as an alternative.
  */
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
 
-#define LEAST_SHARE 0.001  /* share of the window; what wins less is not told */
-#define MINOR_SHARE 0.005  /* ... is minor                                   */
+#define LEAST_SHARE 0.001  /* share of the window; a finding that wins less is not reported */
+#define MINOR_SHARE 0.005  /* share of the window; a finding that wins less is minor */
 #define HIGH_SHARE 0.1
 #define MEDIUM_SHARE 0.03
-#define KERNEL_SHARE 0.6   /* a kernel with this share of the time matters without a price */
-#define SURE 0.1	   /* part of a price that must be won in any case   */
-#define SAME 0.05	   /* most that an alternative may add, of what the other wins */
-#define OWN 0.3		   /* ... and of what it wins alone                  */
-#define LEADS 0.5	   /* part of the sure gain of the best that a leader must win */
-#define MUCH_MORE 2.0	   /* a remedy saves so many times its price of its own time */
+/* a kernel with this share of the time is important even without a price */
+#define KERNEL_SHARE 0.6
+#define SURE 0.1	   /* part of a price that must be certain           */
+#define SAME 0.05	   /* an alternative adds at most this part of the other's gain */
+#define OWN 0.3		   /* and at most this part of its own gain          */
+#define LEADS 0.5	   /* a leader wins at least this part of the best's certain gain */
+#define MUCH_MORE 2.0	   /* a gain beyond this multiple of the remedy's own time is doubtful */
 enum {
-	MAX_QUALITY = 3, MAX_WAYS = 4, /* quality findings shown; alternatives named */
+	/* findings on the capture that are shown; alternatives that are named */
+	MAX_QUALITY = 3, MAX_WAYS = 4,
 };
 
 struct item {
 	struct nsx_finding *f;
 	size_t order; /* order of appearance                                 */
-	double adds_ns; /* what it adds to what is applied so far            */
-	bool gone;    /* from the list                                       */
+	double adds_ns; /* time won beyond the remedies applied so far       */
+	bool gone;    /* removed from the list                               */
 	bool left;    /* still to be applied                                 */
-	bool is_doubted; /* it may win next to nothing if waits outside CUDA end when they did */
+	bool is_doubted; /* the gain may vanish if waits outside CUDA end when they did */
 };
 
 struct pricing {
@@ -39,15 +41,15 @@ struct pricing {
 	struct nsx_findings *l;
 	struct nsx_arena *scratch;
 	unsigned threads;
-	bool works; /* whether GPUs work                                     */
+	bool works; /* whether GPUs work at all                              */
 	struct nsx_window w;
 	double length_ns;
 	struct item *v;
 	size_t n;
-	struct nsx_change *applied; /* the remedies applied so far           */
+	struct nsx_change *applied; /* remedies applied so far               */
 	size_t napplied;
-	unsigned nsteps; /* findings applied                                 */
-	double won_ns[NSX_MAX_SETS + 1]; /* gain of the remedies applied, by set */
+	unsigned nsteps; /* number of findings applied                       */
+	double won_ns[NSX_MAX_SETS + 1]; /* by set of processes: gain of the applied remedies */
 };
 
 static bool is_capture(const struct nsx_finding *f)
@@ -57,8 +59,8 @@ static bool is_capture(const struct nsx_finding *f)
 
 /* Alone -----------------------------------------------------------------------*/
 
-/* Prices a finding of which nothing was replayed: the part of its spans in the window, or the
- * detector's guess. If no GPU works, that counts as measured, as nothing runs beside it.
+/* Prices a finding without a replay: by the part of its spans in the window, or by the detector's
+ * guess. If no GPU works, that counts as measured, because nothing runs beside it.
  */
 static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 {
@@ -82,20 +84,20 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	return 0;
 }
 
-/* The confidence in the window caps that of what is said of it. */
+/* Findings in the window are at most as certain as the window itself. */
 static enum nsx_confidence of_window(const struct nsx_steady *s)
 {
 	return s->method && s->confidence == NSX_CONF_LOW ? NSX_CONF_MEDIUM : NSX_CONF_HIGH;
 }
 
-/* Time taken out of one place shortens no path by more than that. */
+/* Time removed from one place shortens no path by more than that time. */
 static double bounded(const struct nsx_finding *f, double ns)
 {
 	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;
 }
 
-/* Says whose time a finding is if it is not of the set of processes with the limiting GPU: the
- * others get done no sooner.
+/* Names the processes whose time the finding is, if they do not include the limiting GPU: the
+ * others finish no sooner.
  */
 static void tell_whose(struct pricing *p, struct nsx_finding *f)
 {
@@ -122,7 +124,7 @@ static void tell_whose(struct pricing *p, struct nsx_finding *f)
 			", and may wait that long for it" : ""));
 }
 
-/* Sets the lower end of the price if part of the remedy is sure. */
+/* Sets the lower end of the price if part of the remedy is certain. */
 static void take_least(struct pricing *p, struct nsx_finding *f, const struct nsx_gain *g)
 {
 	double ns = bounded(f, (double)g->gain_ns);
@@ -141,7 +143,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	struct nsx_finding *f = x->f;
 
 	if (g->confidence == NSX_CONF_NONE || (!g->touched && f->is_rule))
-		return; /* nothing was replayed, or only a part without it */
+		return; /* nothing was replayed, or only a part without the remedy */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
 	f->headroom_ns = bounded(f, (double)g->gain_ns);
@@ -166,7 +168,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 				    "nothing"));
 }
 
-/* Prices each remedy, and its sure part, in one round so that no thread waits for another in
+/* Prices each remedy and its certain part in one round, so that no thread waits for another in
  * between.
  */
 static int price_alone(struct pricing *p, struct nsx_plan *plans,
@@ -222,8 +224,8 @@ static const char *say_little(const struct pricing *p, double gain_ns)
 				      nsx_text_share(p->l->arena, gain_ns, p->length_ns)) : "no";
 }
 
-/* Drops findings that win nothing, or says that they are harmless. Waits of a program paced
- * from outside are dropped too: they end when what it waits for comes.
+/* Drops findings that win nothing, or reports them as harmless. If something outside paces the
+ * program, waits are dropped too: they end when the awaited event comes.
  */
 static void drop_harmless(struct pricing *p)
 {
@@ -254,7 +256,9 @@ static void apply(struct pricing *p, const struct nsx_finding *f)
 	p->napplied += f->remedy.n;
 }
 
-/* Prices what each remaining remedy adds to those applied, in time of its own set. */
+/* Prices the gain that each remaining remedy adds to those applied, in time of its own set of
+ * processes.
+ */
 static int price_more(struct pricing *p, struct nsx_plan *plans,
 		      struct nsx_gain *gains, struct nsx_err *err)
 {
@@ -297,9 +301,9 @@ static struct item *best_of(struct pricing *p)
 	return best;
 }
 
-/* Chooses which finding leads: the cause furthest up, by the order of finding.def, among best
- * and those that win nearly as much of the same time as best surely wins. after: what the
- * others add once best is applied.
+/* Chooses the leading finding: the cause furthest upstream, by the order of finding.def, among
+ * `best` and the findings that win nearly as much of the same time as `best` certainly wins. after:
+ * gain that the others add once `best` is applied.
  */
 static struct item *leader(struct pricing *p, struct item *best, const double *after)
 {
@@ -317,7 +321,7 @@ static struct item *leader(struct pricing *p, struct item *best, const double *a
 	return lead;
 }
 
-/* Lists n alternatives with what each would win. */
+/* Lists n alternatives with the gain of each. */
 static const char *list_ways(struct pricing *p, const char *begin, struct item *const *v, size_t n)
 {
 	const char *line = begin;
@@ -350,9 +354,8 @@ static bool is_default_stream(const struct nsx_finding *f)
 	return f->subject && !strcmp(f->subject, "default_stream");
 }
 
-/* Takes from the list, and puts into v, what adds next to nothing beside the lead: alternatives
- * that win the same time. before, after: what each adds without and with the lead. Returns how
- * many v holds.
+/* Moves to v the findings that add next to nothing beside the lead: alternatives that win the same
+ * time. before, after: the gain that each adds without and with the lead. Returns the number moved.
  */
 static size_t rank_join(struct pricing *p, const struct item *lead, double won_ns,
 			const double *before, const double *after, struct item **v, size_t n)
@@ -374,8 +377,8 @@ static size_t rank_join(struct pricing *p, const struct item *lead, double won_n
 	return n;
 }
 
-/* Applies the lead instead of the best, and joins what adds nothing then. What adds nothing to
- * the best is joined only if the best adds little to a lead that wins nearly as much.
+/* Applies the lead instead of the best, and joins findings that then add nothing. Findings that add
+ * nothing to the best are joined only if the best adds little to a lead that wins nearly as much.
  */
 static int apply_lead(struct pricing *p, struct item *lead, struct item *best, size_t napplied,
 		      const double *before, const double *after_best,
@@ -397,7 +400,7 @@ static int apply_lead(struct pricing *p, struct item *lead, struct item *best, s
 	return 0;
 }
 
-/* Applies the best remaining remedy, or what leads it, and prices the others anew. */
+/* Applies the best remaining remedy, or the finding that leads it, and prices the others anew. */
 static int apply_next(struct pricing *p, struct item *best,
 		      struct nsx_plan *plans, struct nsx_gain *gains, struct nsx_err *err)
 {
@@ -453,7 +456,7 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 	while ((best = best_of(p)) && best->adds_ns >= LEAST_SHARE * p->length_ns)
 		if (apply_next(p, best, plans, gains, err))
 			return err->rc;
-	/* The rest adds nothing. */
+	/* the remaining findings add nothing */
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].left)
 			p->v[i].f->has_disjoint = true;
@@ -462,7 +465,7 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 
 /* The same on several GPUs ------------------------------------------------------*/
 
-/* Sorts findings of one key together, the most expensive first; only that one stays. */
+/* Sorts findings of one key together, the most expensive first, because only that one stays. */
 static int cmp_kin(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -491,8 +494,8 @@ static void merge_kin(struct pricing *p)
 
 /* Ranking ------------------------------------------------------------------------*/
 
-/* A finding is worth what it adds to those above it, at most what it wins alone: it does not
- * cause time that is won only together with others.
+/* The worth of a finding: the gain that it adds to those above it, but at most what it wins alone,
+ * because it does not cause time that is won only together with others.
  */
 static double worth(const struct nsx_finding *f)
 {
@@ -500,15 +503,17 @@ static double worth(const struct nsx_finding *f)
 	       f->has_disjoint ? NSX_MIN(f->disjoint_ns, f->headroom_ns) : f->headroom_ns;
 }
 
-/* Ranking counts only the sure part of a remedy, and without a price the time at stake. */
+/* The worth that ranks a finding: the certain part of its gain, or without a price the time at
+ * stake.
+ */
 static double sure_worth(const struct nsx_finding *f)
 {
 	return f->price == NSX_PRICE_NONE ? f->most_ns :
 	       f->surely.n ? NSX_MIN(worth(f), f->low_ns) : worth(f);
 }
 
-/* Assumed prices raise no alarm, nor does anything in a start-up, which is paid once. A kernel
- * that is most of the work is medium without a price.
+/* The severity. Assumed prices raise no alarm, nor does anything in a start-up, which is paid once.
+ * A kernel that is most of the work is medium without a price.
  */
 static enum nsx_severity severity_of(const struct pricing *p, const struct item *x)
 {
@@ -530,7 +535,7 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
 }
 
-/* The most expensive first, then findings on the capture, then minor ones. */
+/* Orders the most expensive finding first, then findings on the capture, then minor ones. */
 static int cmp_rank(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -547,7 +552,7 @@ static int cmp_rank(const void *a, const void *b)
 	       NSX_CMP(x->order, y->order);
 }
 
-/* Shows ten findings and three on the capture at most; the others become minor. */
+/* Shows at most ten findings and three on the capture; makes the others minor. */
 static void cap(struct pricing *p)
 {
 	size_t n = 0, nquality = 0;
@@ -563,13 +568,13 @@ static void cap(struct pricing *p)
 	}
 }
 
-/* Whether the gain needs the GPU to be really free when it looks idle. */
+/* Whether the gain exists only if the GPU is really free when it looks idle. */
 static bool needs_idle(const struct nsx_finding *f)
 {
 	return f->price >= NSX_PRICE_MEASURED && nsx_finding_category(f) != NSX_CAT_COMPUTE;
 }
 
-/* Whether the replay ends the pacing wait too early: it was not recorded, or a clock or a
+/* Whether the replay ends the pacing wait too early: the wait was not recorded, or a clock or a
  * device ends it, through calls that otherwise take their own time.
  */
 static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced)
@@ -579,8 +584,8 @@ static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced
 	return paced->confidence == NSX_CONF_LOW || nsx_osrt_sleeps(name) || strstr(name, "ioctl");
 }
 
-/* Keeps the finding on idle time in general only if it is more than all others win and the
- * program is not paced from outside.
+/* Keeps the finding on idle time in general only if it is more than all others win and nothing
+ * outside paces the program.
  */
 static void drop_rest(struct pricing *p, bool paced)
 {
@@ -618,7 +623,7 @@ static int write_back(struct pricing *p, struct nsx_err *err)
 
 static int rank(struct pricing *p, struct nsx_err *err)
 {
-	size_t most = 2 * p->l->n + 1; /* a remedy each, and its sure part */
+	size_t most = 2 * p->l->n + 1; /* each finding has a remedy and a certain part of it */
 	struct nsx_plan *plans = nsx_arena_get(p->scratch, most * sizeof(*plans));
 	struct nsx_gain *gains = nsx_arena_get(p->scratch, most * sizeof(*gains));
 	const struct item *paced;
@@ -652,7 +657,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			p->v[i].is_doubted = true;
 		}
 		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
-		/* A period that is too long delays a result; a paced program ends no later. */
+		/* A period that is too long delays a result, but a paced program ends no later. */
 		if (paced && f->id == NSX_ID_slow_iterations)
 			f->price = NSX_PRICE_NONE;
 		f->severity = shared && needs_idle(f) && f->id != NSX_ID_gpu_shared ?
@@ -661,7 +666,9 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
 			       (paced && p->v[i].is_doubted));
-		/* Being off the CPU for an unrecorded reason may be the pacing wait itself. */
+		/* A thread that is off its CPU for an unrecorded reason may be in the pacing wait
+		 * itself.
+		 */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);

@@ -1,8 +1,8 @@
-/* round_trips.c - data that goes to the host between two kernels and comes back: an operator or
- * an optimizer that runs on the CPU, a halo exchanged through the host.
+/* round_trips.c - data that goes to the host between two kernels and comes back: an operator or an
+ * optimizer that runs on the CPU, a halo exchanged through the host.
  *
  * The copies in both directions, the waits between them and the host's work meanwhile have one
- * cause, of which each shows only a part.
+ * cause, and each shows only a part of it.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,16 +11,16 @@
 
 enum {
 	FEWEST = 3,	/* least number of round trips                       */
-	LEAST_BYTES = 65536, /* least bytes out in one trip; less is a result to look at */
-	ALIKE = 2,	/* times as many bytes one way as the other, within an iteration */
-	PIECES = 3,	/* least pieces alike in both directions, to be no chance */
-	IN_A_ROW = 8,	/* most trips in a row in one request or step        */
-	FEW_BYTES = 4096, /* excess of one direction that may be values beside the data */
+	LEAST_BYTES = 65536, /* least bytes out in one trip; fewer are a result to inspect */
+	ALIKE = 2,	/* greatest ratio of bytes in the two directions within an iteration */
+	PIECES = 3,	/* least number of pieces alike in both directions that is no coincidence */
+	IN_A_ROW = 8,	/* most consecutive trips in one request or step     */
+	FEW_BYTES = 4096, /* excess of one direction that may be single values beside the data */
 };
 
 enum step { OTHER, OUT, BACK, WORK, WAIT };
 
-/* MAYBE_TRIP: it may be a reply and the next request. SURE_TRIP: as many bytes come back as
+/* MAYBE_TRIP may be a reply and the next request. SURE_TRIP is none: as many bytes come back as
  * went out, and other signs exclude that.
  */
 enum sort { NO_TRIP, MAYBE_TRIP, TRIP, SURE_TRIP };
@@ -29,12 +29,14 @@ enum { COPIES, WAITS, GAPS /* GAPS: calls that end a gap */, NLISTS };
 
 struct trips {
 	struct nsx_detect *d;
-	struct nsx_row_list rows[NLISTS]; /* of all trips, the current one last */
-	size_t kept[NLISTS];		  /* how many belong to earlier trips */
+	struct nsx_row_list rows[NLISTS]; /* of all trips, those of the current trip last */
+	size_t kept[NLISTS];		  /* number of rows that belong to earlier trips */
 	bool has_waited;
-	unsigned nrow; /* trips in a row: since the thread waited for the GPU or copied outside
-			  of any trip, or had two trips without work between them */
-	uint32_t out_op; /* the last copy with half of what went out by then, or more */
+	/* consecutive trips, since the thread waited for the GPU or copied outside of any trip, or
+	 * had two trips without work between them
+	 */
+	unsigned nrow;
+	uint32_t out_op; /* the copy with which half of the bytes have gone out */
 	int64_t out_bytes, back_bytes, host_ns; /* of the current trip       */
 	int64_t bytes, copies_ns, all_host_ns;
 	int64_t last_ns; /* end of the thread's last call                    */
@@ -62,13 +64,14 @@ static enum step step_of(const struct trips *x, size_t call)
 	}
 }
 
-/* Whether the current trip has begun: something went out. */
+/* Whether the current trip has begun: data went out. */
 static bool is_open(const struct trips *x)
 {
 	return x->rows[COPIES].n > x->kept[COPIES];
 }
 
-/* The iteration marked by an NVTX range in which an operation starts; NSX_NONE. */
+/* The iteration, marked by an NVTX range, in which an operation starts; NSX_NONE if it is in none.
+ */
 static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
 {
 	const struct nsx_facts *f = d->facts;
@@ -87,8 +90,8 @@ static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
 	       f->iterations[i].start_ns <= at_ns ? i : NSX_NONE;
 }
 
-/* Whether data goes out in pieces and each piece comes back, all twice as large or all half: a
- * narrower type one way.
+/* Whether data goes out in pieces and each piece comes back twice as large, or each half as large,
+ * as with a narrower type in one direction.
  */
 static bool is_in_pieces(const struct trips *x)
 {
@@ -111,11 +114,11 @@ static bool is_in_pieces(const struct trips *x)
 	return nhalf == n || ntwice == n;
 }
 
-/* Classifies the current trip. Equal bytes both ways may still be a reply and the next request:
- * if one iteration ends with the copy out and the next begins with the copy in; or, without
- * ranges, if each trip stands between other work and the thread neither waits nor copies
- * elsewhere. Unequal bytes count as a reply and a request, unless all is in one iteration; in
- * pieces of one ratio they may be either.
+/* Classifies the current trip. Equal bytes in both directions may still be a reply and the next
+ * request: if one iteration ends with the copy out and the next begins with the copy in; or,
+ * without ranges, if each trip stands between other work and the thread neither waits nor copies
+ * elsewhere. Unequal bytes count as a reply and a request, unless all is in one iteration; pieces
+ * with one ratio may be either.
  */
 static enum sort sort_of(const struct trips *x)
 {
@@ -135,7 +138,7 @@ static enum sort sort_of(const struct trips *x)
 	return first == last && is_in_pieces(x) ? MAYBE_TRIP : NO_TRIP;
 }
 
-/* Ends the current trip; forgets it if it is none. */
+/* Ends the current trip and keeps its rows if it is one. */
 static int end_trip(struct trips *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;

@@ -1,21 +1,21 @@
-/* shared.c - a GPU that another program uses too: it is taken away in slices of one length
+/* shared.c - a GPU shared with another program: the GPU is taken away in slices of equal length
  * while work is queued.
  */
 #include "base/stat.h"
 #include "detect/detect.h"
 
 enum { FEWEST = 20, /* least number of slices                                */
-       SOON = 4, /* the operation that ends a gap is launched in the first 1/SOON of it */
-       SLICE_NS = 500000 }; /* shortest gap; a time slice takes 1 ms or more */
-#define EQUAL 1.1	/* nine of ten are within this ratio                 */
-#define LEAST_SHARE 0.03 /* share of the window that the gaps take           */
+       SOON = 4, /* the operation that ends a gap is launched in the gap's first 1/SOON */
+       SLICE_NS = 500000 }; /* shortest gap that counts; a time slice takes 1 ms or more */
+#define EQUAL 1.1	/* greatest ratio within which nine of ten lengths lie */
+#define LEAST_SHARE 0.03 /* least share of the window that the gaps take     */
 
-struct slices { /* slices of a GPU while work is queued */
+struct slices { /* gaps of a GPU while work is queued */
 	uint32_t device;
 	size_t n;
-	uint32_t *op; /* the operation that ends a gap                       */
+	uint32_t *op; /* the operation that ends each gap                    */
 	int64_t *gap_ns, *busy_ns; /* busy_ns: from one gap to the next      */
-	int64_t sum_ns;		  /* of the gaps                             */
+	int64_t sum_ns;		  /* sum of the gaps                         */
 };
 
 /* Lists gaps of the judged window during most of which the work that ends them is already launched.
@@ -59,8 +59,8 @@ static bool are_equal(int64_t *v, size_t n)
 	return high <= EQUAL * low;
 }
 
-/* Whether the kernel that ends the gap in the middle mostly ends a gap when it runs: then the
- * program itself waits there, for another stream or process. A slice ends anywhere.
+/* Whether the kernel that ends the middle gap mostly ends a gap when it runs. Then the program
+ * itself waits there, for another stream or process. A slice may end anywhere.
  */
 static bool are_at_one_kernel(const struct nsx_detect *d, const struct slices *x)
 {
@@ -99,8 +99,8 @@ static void propose_slices(struct nsx_detect *d, const struct slices *x)
 	nsx_found(l, &f);
 }
 
-/* Without MPS, a GPU gives several programs slices of time in turn: gaps of one length between
- * stretches of work of one length, although work waits.
+/* Without MPS a GPU gives several programs slices of time in turn. Their trace shows gaps of equal
+ * length between stretches of work of equal length, although work is queued.
  */
 int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 {

@@ -1,4 +1,4 @@
-/* sites.c - the place in the program that most of something comes from. */
+/* sites.c - the place in the program where most of a time comes from. */
 #include <stdlib.h>
 #include "detect/detect.h"
 
@@ -26,7 +26,7 @@ int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	return 0;
 }
 
-/* Among equals the first to have voted wins. */
+/* Among equal sums, the first to have voted wins. */
 struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group)
 {
 	struct nsx_winner w = {NSX_NONE, 0, 0};

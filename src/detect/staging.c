@@ -1,9 +1,9 @@
 /* staging.c - MPI that copies GPU buffers through host memory.
  *
- * Given a GPU buffer, MPI may copy it to the host, send that, and copy back what it receives.
- * These copies and the waits for them are CUDA calls inside MPI calls. The program did not make
- * them, so no advice on copies, waits or launches applies. They are one finding, by the MPI
- * function that makes them.
+ * Given a GPU buffer, MPI may copy it to the host, send that, and copy back the data that it
+ * receives. These copies and the waits for them are CUDA calls inside MPI calls. The program did
+ * not make them, so no advice on copies, waits or launches applies. They form one finding, by the
+ * MPI function that makes them.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
@@ -19,21 +19,21 @@ struct staging {
 	struct nsx_detect *d;
 	struct nsx_groups names;
 	struct function *v;
-	struct nsx_row_list calls, copies; /* CUDA calls inside, and their copies */
+	struct nsx_row_list calls, copies; /* CUDA calls inside MPI calls, and their copies */
 	int64_t bytes;
 	struct rank {
 		int64_t ns;	 /* in MPI calls that copy                   */
-		int64_t cuda_ns; /* in CUDA calls inside them                */
+		int64_t cuda_ns; /* in CUDA calls inside these               */
 	} *rank; /* by process */
 };
 
 /* Calls inside calls of MPI --------------------------------------------------------*/
 
-/* A walk over outermost MPI calls, each with the CUDA calls inside. */
+/* cursor over outermost MPI calls with the CUDA calls inside */
 struct inside {
 	struct nsx_outside mpi;
-	size_t first, end; /* CUDA calls inside, in trace.calls              */
-	bool stages;	   /* one of them copies between host and GPU        */
+	size_t first, end; /* range of the CUDA calls inside, in trace.calls */
+	bool stages;	   /* whether one of them copies between host and GPU */
 	size_t at;	   /* cursor of nsx_outside_next                     */
 };
 
@@ -48,7 +48,7 @@ static bool is_staged_copy(const struct nsx_trace *t, size_t call)
 	return kind == NSX_COPY_HTOD || kind == NSX_COPY_DTOH;
 }
 
-/* *x begins zeroed. False: there are no more. */
+/* Advances x to the next call; *x begins zeroed. Returns false at the end. */
 static bool next_inside(const struct nsx_trace *t, struct inside *x)
 {
 	struct nsx_outside last = x->mpi;
@@ -137,8 +137,8 @@ static int staging_collect(struct staging *s, struct nsx_err *err)
 
 /* The finding ----------------------------------------------------------------------*/
 
-/* The remedy: the CUDA calls go with their work. If they are most of the time in MPI, the time
- * between them is their handling and goes too.
+/* The remedy: the CUDA calls and their work disappear. If they are most of the time in MPI, the
+ * time between them is overhead of handling them and disappears too.
  */
 static struct nsx_plan staging_plan_of(struct staging *s, bool is_most)
 {
@@ -157,7 +157,7 @@ static struct nsx_plan staging_plan_of(struct staging *s, bool is_most)
 	return (struct nsx_plan){v, n};
 }
 
-/* Sums over functions and ranks. */
+/* sums over functions and ranks */
 struct total {
 	const struct function *top; /* the function with most time; NULL: none */
 	size_t count, nfunctions, nranks;

@@ -1,19 +1,22 @@
-/* streams.c - streams that take turns. Either the legacy default stream makes them: its work
- * waits for all queued before on the blocking streams of its context, and theirs for it. Or
- * they wait for each other's events.
+/* streams.c - streams that take turns, for one of two reasons. The legacy default stream waits for
+ * all work queued before on the blocking streams of its context, and they wait for it. Or the
+ * streams wait for each other's events.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
 
-#define BESIDE 0.1 /* share of their work; streams that overlap more take no turns */
-#define SAME 0.75  /* share of it in kernels of several streams: pieces of work, not steps */
+#define BESIDE 0.1 /* streams that overlap for more than this share of their work take no turns */
+/* share of work in kernels that run on several streams, from which these are pieces of one task */
+#define SAME 0.75
 
 struct work { /* work of a stream in the judged window                       */
 	size_t n, ncompute, ncomm;
-	uint32_t context; /* the first stream of its context, which holds sums for all of it: */
-	int64_t ns, beside_ns; /* time of kernels; of it, beside kernels of another stream */
+	/* the first stream of the context, which holds the following sums for the whole context: */
+	uint32_t context;
+	/* beside_ns: part of the kernels' time beside kernels of another stream */
+	int64_t ns, beside_ns;
 	size_t nturns; /* streams that may take turns by events; 0: they do not */
-	int64_t same_ns; /* then: time of kernels that run on several streams */
+	int64_t same_ns; /* if they do, time of kernels that run on several streams */
 	struct nsx_latest last;
 };
 
@@ -21,10 +24,11 @@ struct streams {
 	struct nsx_detect *d;
 	struct work *work; /* by stream                                      */
 	uint32_t *wait_at, *wait; /* by stream: calls that make it wait for events */
-	bool any; /* a context has nturns                                    */
+	bool any; /* whether any context has nturns                          */
 };
 
-/* Proposes to cut the default stream loose. Whether the others need its work is not in the trace.
+/* Proposes to detach the default stream. The trace does not show whether the other streams need its
+ * work.
  */
 static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n, size_t nothers)
 {
@@ -53,7 +57,9 @@ static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n, size_
 	nsx_found(l, &f);
 }
 
-/* Operations must come device by device, each in order of start. */
+/* Adds an operation's time beside other streams. Operations must come device by device, each in
+ * order of start.
+ */
 static void streams_add_beside(struct work *context, uint32_t stream, int64_t start_ns,
 			       int64_t end_ns)
 {
@@ -93,7 +99,7 @@ static int streams_add_work(struct streams *s, struct nsx_err *err)
 	return 0;
 }
 
-/* The stream that waits for an event; NSX_NONE: the row is no wait in the judged window. */
+/* The stream that waits for an event; NSX_NONE if the row is no wait in the judged window. */
 static uint32_t who_waits(const struct nsx_detect *d, size_t sync)
 {
 	const struct nsx_syncs *v = &d->trace->syncs;
@@ -116,14 +122,15 @@ static int streams_list_waits(struct streams *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Sums, for each context, the time of kernels whose names run on several of its streams. A
- * stream with kernels of its own may be a step of the same work that needs what it waits for.
+/* Sums, for each context, the time of kernels whose names run on several of its streams. A stream
+ * with kernels of its own may be another step of the same work and need the result that it waits
+ * for.
  */
 static int add_same(struct streams *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	struct nsx_groups names = {0}; /* (context, name)                    */
-	struct nsx_users *v = NULL, *u; /* streams that run it               */
+	struct nsx_users *v = NULL, *u; /* streams that run the kernel       */
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < 2 * t->ops.n; i++) {
@@ -183,8 +190,8 @@ static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 	nsx_found(l, &f);
 }
 
-/* Judges the streams of one context. Streams take turns by events if all of them compute and
- * wait only for each other; copies and communication have findings of their own.
+/* Judges the streams of one context. Streams take turns by events if all of them compute and wait
+ * only for each other. Copies and communication have findings of their own.
  */
 static void judge_context(struct streams *s, uint32_t from, uint32_t to)
 {

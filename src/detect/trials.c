@@ -1,13 +1,13 @@
-/* trials.c - cuDNN trying its algorithms before it picks one.
+/* trials.c - trials of cuDNN, which runs its algorithms to pick the fastest.
  *
  * For a convolution of a new shape, cuDNN may run each of its algorithms between two events and
- * wait for the second to read the time. The program cannot avoid these waits by a later launch
- * or another event.
+ * wait for the second to read the time. The program can avoid these waits neither by a later launch
+ * nor by another event.
  *
- * A trial is an event record, a few kernels, an event record, and directly after that a wait
- * for an event. A search is three or more trials with no work between them, most of which run
- * kernels that none before them ran; the steps of a loop that times itself all run the same. A
- * range around it, or the name of a kernel, tells that it is cuDNN's.
+ * A trial is an event record, a few kernels, an event record, and directly after that a wait for an
+ * event. A search is three or more trials with no work between them, most of which run kernels that
+ * none before them ran; the steps of a loop that times itself all run the same. A range around the
+ * search or the name of a kernel shows that it is cuDNN's.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 
 enum {
 	LEAST_TRIALS = 3,
-	MOST_TRIALS = 64,  /* of one search; there are no more algorithms    */
-	MOST_KERNELS = 32, /* of one algorithm                               */
+	MOST_TRIALS = 64,  /* most trials of a search; there are no more algorithms */
+	MOST_KERNELS = 32, /* most kernels of one algorithm                  */
 };
 
 enum role { OTHER = 1, RECORDS, WAITS_FOR_EVENT };
@@ -29,12 +29,12 @@ struct trial { /* calls [first, end) of one thread */
 };
 struct search {
 	struct nsx_detect *d;
-	/* role: by API name; says_cudnn: by name of a kernel or range. 0: not looked at yet. */
+	/* role: by API name; says_cudnn: by name of a kernel or range. 0: not looked up yet. */
 	uint8_t *role, *says_cudnn;
 	struct trial *v; /* trials of the current search                     */
 	size_t n, cap, ndistinct;
-	bool is_cudnn; /* one of its trials names cuDNN                      */
-	uint8_t *bits; /* marks calls; NULL: list them instead               */
+	bool is_cudnn; /* whether one of its trials names cuDNN              */
+	uint8_t *bits; /* bits of calls to mark; NULL: list the calls instead */
 	struct nsx_row_list calls, kernels, gaps; /* gaps: calls that end a gap */
 	size_t ntrials;
 	int64_t ns, wait_ns; /* of the trials, including the time between them */
@@ -67,7 +67,7 @@ static bool says_cudnn(struct search *s, nsx_str name)
 	return *says == YES;
 }
 
-/* Whether its name, or that of a range around its launch, names cuDNN. */
+/* Whether the kernel's name, or that of a range around its launch, names cuDNN. */
 static bool is_of_cudnn(struct search *s, uint32_t op)
 {
 	const struct nsx_trace *t = s->d->trace;
@@ -81,7 +81,7 @@ static bool is_of_cudnn(struct search *s, uint32_t op)
 	return false;
 }
 
-/* Adds a trial if it is judged. after: the trial before it in the search, or NULL. */
+/* Adds a trial in the judged window. after: the previous trial of the search, or NULL. */
 static int add_trial(struct search *s, const struct trial *x,
 		     const struct trial *after, struct nsx_err *err)
 {
@@ -111,7 +111,7 @@ static int add_trial(struct search *s, const struct trial *x,
 			      nsx_call_ns(&t->calls, wait), &s->place, err);
 }
 
-/* Ends the current search and keeps it if it is one. */
+/* Ends the current search, and keeps it if its trials make a search. */
 static int end_search(struct search *s, struct nsx_err *err)
 {
 	bool is_one = s->is_cudnn && s->n >= LEAST_TRIALS && s->ndistinct * 2 > s->n;
@@ -130,7 +130,7 @@ static int end_search(struct search *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Adds the trial from `first` to the wait that ends it. */
+/* Adds the trial from call `first` to the wait that ends it. */
 static int end_trial(struct search *s, size_t first, size_t wait, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
@@ -157,7 +157,7 @@ static int trials_walk_thread(struct search *s, const struct nsx_thread *h, stru
 {
 	const struct nsx_trace *t = s->d->trace;
 	size_t first = SIZE_MAX; /* event record that begins the current trial */
-	bool is_recorded = false; /* by the previous call                    */
+	bool is_recorded = false; /* whether the previous call recorded an event */
 	size_t nkernels = 0;
 
 	for (size_t i = h->calls_at; i < h->calls_at + h->ncalls; i++) {
@@ -182,7 +182,8 @@ static int trials_walk_thread(struct search *s, const struct nsx_thread *h, stru
 			nkernels = 0;
 		}
 		nkernels += computes;
-		if (nkernels > MOST_KERNELS) { /* too many; wait for the next event record */
+		/* too many for a trial; wait for the next event record */
+		if (nkernels > MOST_KERNELS) {
 			first = SIZE_MAX;
 			nkernels = 0;
 			if (end_search(s, err))
@@ -222,7 +223,7 @@ static void trials_propose(struct search *s)
 	struct nsx_findings *l = s->d->found;
 	struct nsx_change *v = nsx_arena_get(l->arena, 3 * sizeof(*v));
 	const struct nsx_trace *t = s->d->trace;
-	/* Each trial ends with this call. */
+	/* name of the call that ends each trial */
 	nsx_str wait = nsx_call_name(&t->calls, s->calls.v[s->calls.n - 1]);
 	struct nsx_finding f = {
 		.id = NSX_ID_algorithm_trials,

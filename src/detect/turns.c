@@ -3,9 +3,9 @@
  */
 #include "detect/detect.h"
 
-#define SHARED 0.05 /* most of their compute that overlaps with another's, as a share */
-#define ALIKE 0.25  /* least compute of each, as a share of the mean         */
-#define MOST 0.5    /* share of the window in which one of them computes     */
+#define SHARED 0.05 /* greatest overlap of one GPU's compute with another's, as a share */
+#define ALIKE 0.25  /* least compute of each GPU, as a share of the mean     */
+#define MOST 0.5    /* least share of the window in which one of them computes */
 
 /* Whether a thread launches on each device. */
 static const bool *launches_on(const struct nsx_detect *d, uint32_t thread)
@@ -20,7 +20,7 @@ static const bool *launches_on(const struct nsx_detect *d, uint32_t thread)
 	return ret;
 }
 
-/* How many GPUs take turns, of those that a thread launches on. */
+/* How many of the GPUs that a thread launches on take turns. */
 static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 {
 	const struct nsx_facts *f = d->facts;

@@ -1,5 +1,5 @@
-/* unjudged.c - parts of the recording that are not judged: a reader who looks for a pause, a
- * slow start or a slow end must not take the judged window for the whole.
+/* unjudged.c - the parts of the recording that are not judged, lest a reader who looks for a pause,
+ * a slow start or a slow end takes the judged window for the whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define CALLS_SHARE 0.25 /* share of a stretch from which calls are named    */
-#define RANGE_SHARE 0.5	 /* ... and a range                                  */
-#define TOLD_SHARE 0.05	 /* share of the recording from which a stretch is told */
+#define CALLS_SHARE 0.25 /* a call is named from this share of a stretch     */
+#define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
+#define TOLD_SHARE 0.05	 /* a stretch is reported from this share of the recording */
 enum { TOLD = 4, RECUR = 2 };
 
-struct part { /* a phase, or the time at an end of the run */
-	const struct nsx_ledger *ledger; /* of a phase; else NULL            */
+struct part { /* a phase, or the time at one end of the run */
+	const struct nsx_ledger *ledger; /* of a phase; otherwise NULL       */
 	const char *name; /* a name in the trace or, if is_ours, a fixed text */
 	bool is_ours;
 	struct nsx_window window;
@@ -32,7 +32,7 @@ static int64_t unjudged_overlap(const struct nsx_window *w, int64_t start_ns, in
 }
 
 struct spent { /* time in CUDA calls or OS calls */
-	struct nsx_groups keys; /* thread, name                              */
+	struct nsx_groups keys; /* (thread, name)                            */
 	int64_t *sums, most;
 	nsx_str name; /* the name with most time                             */
 };
@@ -70,7 +70,7 @@ static int add_cuda(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 	return 0;
 }
 
-/* Skips OS calls inside CUDA calls, as these count already. */
+/* Adds OS calls, except those inside CUDA calls, which are counted already. */
 static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 		  const struct nsx_window *w, struct nsx_err *err)
 {
@@ -93,7 +93,7 @@ static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 	return 0;
 }
 
-/* The call that one thread spends most of a stretch in; NULL: none takes much of it. */
+/* The call in which one thread spends most of a stretch; NULL: no call takes much of it. */
 static int unjudged_say_calls(const struct nsx_report *r, const struct nsx_window *w,
 			      const char **ret, struct nsx_err *err)
 {
@@ -130,7 +130,9 @@ static const char *say_range(const struct nsx_report *r, const struct nsx_window
 					r->arena, nsx_text(r->trace, x->name[best]))));
 }
 
-/* Launches whose work must have run but is not in the trace; NULL: it is not so, the GPU idles. */
+/* Launches whose work must have run but is not in the trace; NULL: there are none, and the GPU
+ * idles.
+ */
 static const char *say_lost(const struct nsx_report *r, const struct nsx_window *w)
 {
 	struct nsx_lost lost = nsx_lost_launches(r->trace, w);
@@ -151,7 +153,7 @@ static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 	return 0;
 }
 
-/* Says what binds a phase; NULL if no GPU worked in it. */
+/* The verdict on a phase in words; NULL if no GPU worked in it. */
 static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 {
 	const struct nsx_ledger *l = x->ledger;
@@ -204,7 +206,8 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 	const struct nsx_facts *f = r->facts;
 	const struct nsx_iteration *first = NULL, *longest = NULL;
 	double usual = 0, slow = 0;
-	size_t nusual = 0, nslow = 0, nlate = 0; /* nlate: after the judged window's start */
+	/* nlate: iterations after the judged window's start */
+	size_t nusual = 0, nslow = 0, nlate = 0;
 
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
@@ -213,7 +216,7 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 		if (x->device != f->limiting || (first && x->process != first->process))
 			continue;
 		if (!first) {
-			first = x; /* the first may load code */
+			first = x; /* the first iteration may load code */
 		} else if (!x->slow) {
 			nusual++;
 			usual += ns;

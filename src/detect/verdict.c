@@ -1,4 +1,4 @@
-/* verdict.c - what binds the program, in a word, read off the ledger. */
+/* verdict.c - what binds the program, in one word, read from the ledger. */
 #include "detect/verdict.h"
 #include "report/failures.h"
 #include "report/text.h"
@@ -16,10 +16,10 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_LOST] = "GPU activity lost", [NSX_V_FAILED] = "the program failed",
 };
 
-#define RIVAL 0.1   /* share of the judged time; closer classes are both named */
-#define FINE 0.01   /* share of it; a class with less is fine                */
+#define RIVAL 0.1   /* share of the judged time; if two classes differ by less, both are named */
+#define FINE 0.01   /* share of the judged time; a class with less is fine   */
 #define MOSTLY 0.5
-#define WAIT_NS 1000000 /* a wait for nothing is shorter                     */
+#define WAIT_NS 1000000 /* a wait that finds nothing to wait for is shorter  */
 
 static enum nsx_page_verdict word_of_cause(enum nsx_cause cause)
 {
@@ -56,7 +56,7 @@ bool nsx_holds_little(const struct nsx_ledger *l, int64_t ns)
 	return (double)ns < FINE * (double)l->total_ns;
 }
 
-/* The verdict for a class; idle time has that of its greatest cause. */
+/* The verdict for a class. Idle time has the verdict of its greatest cause. */
 static enum nsx_page_verdict word_of_class(const struct nsx_ledger *l, enum nsx_ledger_class cls)
 {
 	static const enum nsx_page_verdict words[NSX_NLEDGER] = {
@@ -95,7 +95,7 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 			      struct nsx_arena *a)
 {
 	static const struct {
-		const char *what, *before; /* before: goes before the place, if known */
+		const char *what, *before; /* before: text before the place, if that is known */
 	} idle[NSX_NCAUSES] = {
 		[NSX_CAUSE_SYNC] = {"waits", " in "},
 		[NSX_CAUSE_BLOCKING_COPY] = {"blocking copies", " by "},
@@ -162,7 +162,7 @@ static void judge_idle(const struct nsx_report *r, double length, struct nsx_fir
 	}
 }
 
-/* NULL: what sets the pace was not recorded, or is not one call. */
+/* The call that sets the pace; NULL if it was not recorded or is not a single call. */
 static const char *say_awaited(const struct nsx_report *r, const struct nsx_finding *paced)
 {
 	const char *name = nsx_text(r->trace, paced->host);
@@ -208,7 +208,7 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 	p->verdict = j.verdict;
 	p->first = j.first;
 	p->second = j.second;
-	/* In a damaged file, what came later may be missing. */
+	/* later work may be missing from a damaged file */
 	if (r->facts->run_kind == NSX_RUN_START_UP && !nsx_report_damage(r)) {
 		p->verdict = NSX_V_STARTUP;
 		p->because = "it is paid once, so nothing is rated above low";

@@ -5,8 +5,8 @@
 #include "detect/measured.h"
 #include "report/report.h"
 
-/* Built last, from the trace, facts, findings, what sections measured, and the list of sections
- * that could not be computed. Errors: NSX_E_NOMEM.
+/* Builds the first page, after everything else, from the trace, facts, findings, measurements of
+ * sections, and the list of sections that could not be computed. Errors: NSX_E_NOMEM.
  */
 int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 			 struct nsx_err *err) NSX_CHECKED;
@@ -14,20 +14,20 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 /* Fills verdict, first, second and because of *p from the ledger of the judged window. */
 void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct nsx_first_page *p);
 
-/* The verdict on a ledger: that of its greatest class; idle time is named by its greatest
- * cause. If the two greatest classes are within a tenth of the time: mixed.
+/* the verdict on a ledger: that of its greatest class, where idle time is named by its greatest
+ * cause; mixed if the two greatest classes differ by less than a tenth of the time
  */
 struct nsx_judgement {
 	enum nsx_page_verdict verdict, first, second;
 };
 void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret);
-/* "gemm f32 128×64", "host code in `step`": a row of the ledger, as Markdown. */
+/* A row of the ledger as Markdown: "gemm f32 128×64", "host code in `step`". */
 const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_account *x,
 			      struct nsx_arena *a);
-/* "88 % gemm f32 128×64", "20 % host code in `step`": the same with its share. */
+/* The same with its share: "88 % gemm f32 128×64", "20 % host code in `step`". */
 const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
 			    const struct nsx_account *x, struct nsx_arena *a);
-/* Idle time by the verdict that its cause stands for. */
+/* words for idle time, by the verdict that its cause leads to */
 struct nsx_idle_words {
 	int64_t ns[NSX_NVERDICTS];
 };
@@ -42,15 +42,15 @@ static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)
 	return g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT || g->coverage_pct < NSX_GRAPHS_COVERED_PCT;
 }
 
-/* Describes what is not judged, the longest first: phases of a twentieth of the recording or
- * more, each with a verdict if GPUs worked in it, and the time before the first GPU operation
- * and after the last, with what the host did then. *ret: NULL-terminated Markdown texts in the
- * report's arena; NULL: there are none. Errors: NSX_E_NOMEM.
+/* Lists what is not judged, the longest first: phases of a twentieth of the recording or more, each
+ * with a verdict if GPUs worked in it, and the time before the first GPU operation and after the
+ * last, with the host's activity. *ret: NULL-terminated Markdown texts in the report's arena, or
+ * NULL if there are none. Errors: NSX_E_NOMEM.
  */
 int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		      const char ***ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Describes slow iterations outside the judged window, without the first iteration. NULL: there
+/* Describes slow iterations outside the judged window, except the first iteration. NULL if there
  * are few, they cost little, or all belong to a warm-up. Owner: the report.
  */
 const char *nsx_say_slow_unjudged(const struct nsx_report *r);
