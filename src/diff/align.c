@@ -1,17 +1,18 @@
 /* align.c - the longest common subsequence of two sequences (Myers 1986, "An O(ND) difference
- * algorithm"). The furthest place on each diagonal after d edits is kept for all d, to walk back.
+ * algorithm"). For each number of edits d the furthest place on every diagonal is kept, so that the
+ * path can be walked back.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "diff/match.h"
 
-/* Index in trail of v[k], k in [-d, d], of round d. */
+/* Index in trail of v[k] in round d, where k is in [-d, d]. */
 static size_t slot(int64_t d, int64_t k)
 {
 	return (size_t)(d * d + d + k);
 }
 
-/* Whether diagonal k is best reached from k + 1 of round d - 1. */
+/* Whether diagonal k is best reached from diagonal k + 1 of round d - 1. */
 static bool comes_down(const uint32_t *trail, int64_t d, int64_t k)
 {
 	return k == -d || (k != d && trail[slot(d - 1, k - 1)] < trail[slot(d - 1, k + 1)]);
@@ -28,7 +29,7 @@ static size_t walk_back(const uint32_t *trail, int64_t d, int64_t i, int64_t j,
 		if (d > 0) {
 			from_k = comes_down(trail, d, k) ? k + 1 : k - 1;
 			from_i = trail[slot(d - 1, from_k)];
-			from_i += from_k < k; /* past the edit */
+			from_i += from_k < k; /* one further after the edit */
 		}
 		while (i > from_i)
 			pairs[n++] = (struct nsx_pair){(uint32_t)--i,
@@ -65,7 +66,7 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 					    trail[slot(d - 1, k + 1)] :
 					    trail[slot(d - 1, k - 1)] + 1;
 			j = i - k;
-			/* Outside the table nothing is equal. */
+			/* outside the table nothing is equal */
 			while (i < (int64_t)nx && j >= 0 && j < (int64_t)ny && x[i] == y[j])
 				i++, j++;
 			trail[slot(d, k)] = (uint32_t)i;

@@ -143,7 +143,7 @@ int nsx_baseline_list(const char *store, struct nsx_arena *a, const char *const 
 
 /* Writing -------------------------------------------------------------------------*/
 
-struct run { /* one trace or digest, read */
+struct run { /* one trace or digest, in memory */
 	struct nsx_digest **v;
 	size_t n;
 };
@@ -198,7 +198,7 @@ static int write_record(const struct nsx_out_file *f, FILE *out, struct nsx_err 
 	return nsx_jsonw_finish(w, out, err);
 }
 
-/* Reads a run; for a digest its bytes are kept, to be written again. */
+/* Reads a run. The bytes of a digest are kept, to be written unchanged. */
 static int read_run(const char *path, unsigned threads, struct run *ret, struct nsx_err *err)
 {
 	const struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS, .rank = -1,
@@ -232,7 +232,7 @@ static int baseline_sum_up(const struct run *run, const char *path, struct nsx_a
 	return 0;
 }
 
-/* Puts the former baseline in front of its past. */
+/* Puts the former baseline at the front of the past. */
 static void add_past(const struct nsx_baseline *old, struct nsx_arena *a, struct nsx_baseline *b)
 {
 	b->npast = NSX_MIN(old->npast + 1, NSX_MOST_PAST);
@@ -242,7 +242,9 @@ static void add_past(const struct nsx_baseline *old, struct nsx_arena *a, struct
 		b->past[i] = old->past[i - 1];
 }
 
-/* Checks the name for set or accept. *old: the existing baseline; runs NULL: none. */
+/* Checks the name for set or accept. *old: the existing baseline; its runs are NULL if there is
+ * none.
+ */
 static int check_use(const struct nsx_baseline_opts *o, struct nsx_arena *a,
 		     struct nsx_baseline *old, struct nsx_err *err)
 {

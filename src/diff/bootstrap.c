@@ -1,9 +1,9 @@
 /* bootstrap.c - how far a figure of two samples moves when units are drawn again.
  *
- * A draw is stored as how often each unit was drawn, over values sorted once. For the
- * shift, all differences of both samples are sorted once as well. The median of a draw lies
- * near that of the samples, so a few steps from there find it; sorting and searching each
- * draw would cost some twenty times as much.
+ * A draw is stored as the number of times that each unit was drawn, over values sorted once. For
+ * the shift, all differences of both samples are sorted once as well. The median of a draw is near
+ * that of the samples, so a few steps from there find it; sorting and searching each draw would
+ * take some twenty times as long.
  */
 #include <math.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	for (size_t c = 0; c < k; at = s->end[c++]) {
 		size_t n = s->end[c] - at, kept = NSX_MIN(n, most);
 
-		/* Takes a random unit of each stretch. A fixed place would always keep, or
-		 * never, what recurs in every fifth unit.
+		/* Takes a random unit of each stretch. A fixed position would always or never keep
+		 * what recurs in every fifth unit.
 		 */
 		for (size_t i = 0; i < kept; i++) {
 			size_t from = i * n / kept, to = (i + 1) * n / kept;
@@ -92,8 +92,8 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	return sort_units(ret, a, err);
 }
 
-/* Draws captures with replacement, and as many units of each as it has. As captures differ
- * in length, at most n units are drawn in all.
+/* Draws captures with replacement, and from each as many units as it has. Captures differ in
+ * length, so the draw ends at n units.
  */
 static void draw_once(struct drawn *d, uint64_t *state)
 {
@@ -151,7 +151,7 @@ struct difference { /* x[i] - y[j] */
 struct drawing {
 	struct drawn x, y;
 	struct difference *d; /* ascending */
-	size_t nd, middle; /* middle: the first difference equal to the median */
+	size_t nd, middle; /* middle: index of the first difference equal to the median */
 };
 
 NSX_ORDER(cmp_differences, struct difference, UP(ns));
@@ -242,12 +242,12 @@ int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
 
 /* Dealing units out at random ---------------------------------------------------*/
 
-/* Share of the difference that counts as "about as far". Which side has the few slow units
- * decides, not the variation of the usual ones.
+/* Share of the difference that counts as "about as far". The test asks which side has the few slow
+ * units, not how much the usual ones vary.
  */
 #define ABOUT 0.9
 
-/* Distance of the mean of the first k from that of the others. */
+/* Distance between the mean of the first k values and that of the others. */
 static double apart(const int64_t *v, size_t k, size_t n)
 {
 	return fabs(nsx_mean(v, k) - nsx_mean(v + k, n - k));

@@ -1,8 +1,8 @@
 /* budget.c - the parts of the change of the mean unit.
  *
- * Means are used because they add up: the sum of a row over a side's units, divided by
- * their number. Changes are fractions over the product of both numbers. The total is
- * rounded first, then the rows so that they add up to it.
+ * Means are used because they add up: the mean of a row is its sum over a side's units, divided by
+ * their number. Changes are fractions over the product of both numbers. The total is rounded first,
+ * then the rows so that they add up to it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static int cmp_split_rows(const void *a, const void *b)
 	return NSX_CMP(dy, dx) ?: NSX_CMP(x->cause, y->cause) ?: strcmp(x->detail, y->detail);
 }
 
-/* Lists a row for each use of both sides, then merges equal rows. */
+/* Lists a row for each use of both sides, then merges rows that are equal. */
 static int budget_list_parts(const struct nsx_diff *d, uint32_t lane,
 			     enum nsx_split split, struct nsx_arena *a,
 			     struct part **ret, size_t *ret_n, struct nsx_err *err)
@@ -168,7 +168,7 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 /* Kernels -----------------------------------------------------------------------*/
 
 struct kernel_sums {
-	struct sums credit, own; /* own: whole durations */
+	struct sums credit, own; /* own: whole durations, not shared with concurrent kernels */
 	double launches[2];
 };
 
@@ -195,11 +195,11 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-/* The uses of a lane, grouped by row. */
+/* the uses of a lane, grouped by row */
 struct by_row {
 	const struct nsx_kernel_use *of;
 	uint32_t *use; /* indices */
-	size_t *at; /* by row: start of its uses; one more */
+	size_t *at; /* by row: start of its uses; one entry more than rows */
 };
 
 static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
@@ -230,7 +230,7 @@ static int cmp_names(const void *a, const void *b)
 	return strcmp(x->base, y->base) ?: cmp_ratios(a, b);
 }
 
-/* Median over the units of the duration of a launch of the row; 0: none began. */
+/* Median over the units of the duration of the row's launches; 0 if none began. */
 static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 {
 	size_t n = 0;
@@ -244,18 +244,18 @@ static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 	return n ? nsx_quantile(scratch, n, 0.5) : 0;
 }
 
-/* The clock ratio, judged from equal kernels: the median of their duration ratios, weighted
- * by time before. Two checks guard it. If few kernels take most of the time, the ratio may
- * be theirs alone, so the median over all kernel names must agree; each name counts once,
- * as launches of other sizes run the same code. If a tenth of the time keeps its pace or
- * goes the other way, the code of the rest has changed.
+/* The clock ratio, judged from equal kernels: the median of their duration ratios, weighted by time
+ * before. Two checks guard it. If few kernels take most of the time, the ratio may be theirs alone,
+ * so the median over all kernel names must agree. Each name counts once, because launches of other
+ * sizes run the same code. And if a tenth of the time is as fast as before or changes the other
+ * way, the code of the rest has changed.
  */
 enum { MIN_EQUAL = 10, MIN_NAMES = 5 };
 #define MIN_EQUAL_SHARE 0.5
 #define ALIKE 0.01
 #define UNLIKE_SHARE 0.1
 
-/* Keeps the median ratio of each name; leaves r ordered by ratio. */
+/* Keeps the median ratio of each name. Leaves r ordered by ratio. */
 static size_t keep_names(struct ratio *r, size_t n)
 {
 	size_t kept = 0;
@@ -325,9 +325,9 @@ static int measure_clock(const struct nsx_diff *d,
 	return 0;
 }
 
-/* Splits a row's change: (n2 - n1) e1 by count, n2 e1 (rho - 1) by clock, the rest its own;
- * n: launches per unit, e: credit per launch. Overlap is the part of the rest that comes
- * from more or fewer kernels running beside it, at equal duration.
+/* Splits a row's change into (n2 - n1) e1 by count, n2 e1 (rho - 1) by clock, and the rest, its
+ * own; n: launches per unit, e: credit per launch. Overlap is the part of the rest that comes from
+ * more or fewer kernels beside it, at equal duration.
  */
 static void split_row(const struct scale *s, const struct kernel_sums *x,
 		      double rho, enum nsx_match kind, struct nsx_kernel_row *r)
@@ -338,7 +338,7 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 		r->launches[i] = x->launches[i] / (double)s->div[i];
 		r->each_ns[i] = x->launches[i] > 0 ? (double)x->credit.ns[i] / x->launches[i] : 0;
 	}
-	/* A launch of another kernel does other work, so counts of variants are not compared. */
+	/* a launch of another kernel does other work, so counts of variants are not compared */
 	n = r->launches[kind != NSX_M_VARIANT];
 	if (x->launches[0] > 0 && x->launches[1] > 0) {
 		r->count_ns = llround((n - r->launches[0]) * r->each_ns[0]);

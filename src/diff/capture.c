@@ -51,7 +51,7 @@ static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 	nsx_side_name_gpus(s, names, n);
 }
 
-/* Names what was traced, by the tables that have rows. */
+/* Names the traced activities by the tables that have rows. */
 static void name_traced(struct nsx_side *s, const struct nsx_schema *schema)
 {
 	static const struct {
@@ -95,8 +95,9 @@ static void sum_overheads(struct nsx_side *s, const struct nsx_trace *t)
 						    t->overheads.start_ns[i]);
 }
 
-/* Share of launches with recorded GPU work; NAN: not known. Launches into a graph under
- * construction have no work either and do not count. A window would cut work off.
+/* Share of launches with recorded GPU work; NAN: unknown. Launches into a graph under construction
+ * have no work either and do not count. The whole trace is used, because a window would cut work
+ * off.
  */
 static double answered_share(const struct nsx_trace *t)
 {
@@ -149,7 +150,7 @@ static double mean_mhz(const struct nsx_metrics *m)
 	return n ? sum / n : NAN;
 }
 
-/* Reads these keys of TARGET_INFO_SYSTEM_ENV and nothing else of it. */
+/* Reads these keys of TARGET_INFO_SYSTEM_ENV and no others. */
 static int capture_on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 			     struct nsx_err *err NSX_UNUSED)
 {

@@ -1,5 +1,6 @@
-/* compare.c - checks whether the captures can be compared, with values. One failure makes the
- * comparison inconclusive, whatever the figures. The length of a capture does not matter.
+/* compare.c - checks whether the captures can be compared, with the values that decide it. One
+ * failure makes the comparison inconclusive, whatever the figures. The length of a capture does not
+ * matter.
  */
 #include <math.h>
 #include <string.h>
@@ -29,8 +30,8 @@ const char *const nsx_check_ids[NSX_NCHECKS] = {
 #define ALIKE 0.9      /* least share of launches in common without a warning */
 #define PROFILER 0.02  /* time of the profiler relative to the capture */
 #define CLOCKS 0.02
-#define LOST 0.01      /* of the launches */
-#define PERIODS 1.25   /* ratio of the launches per unit */
+#define LOST 0.01      /* share of launches whose work was lost */
+#define PERIODS 1.25   /* ratio of the launches per unit from which units differ in kind */
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
@@ -49,7 +50,7 @@ static void mind(struct nsx_check *c, enum nsx_check_status status, const char *
 	c->text = text;
 }
 
-/* The part that could not be read may be what changed. */
+/* Fails if a part of a capture could not be read, because that part may be what changed. */
 static void compare_damage(struct nsx_diff *d)
 {
 	for (unsigned s = 0; s < 2; s++)
@@ -63,7 +64,7 @@ static void compare_damage(struct nsx_diff *d)
 		}
 }
 
-/* One run given twice would look like two that do not differ. */
+/* Fails if one run is given twice, because it would look like two runs that do not differ. */
 static void compare_repeats(struct nsx_diff *d)
 {
 	for (unsigned s = 0; s < 2; s++)
@@ -79,7 +80,7 @@ static void compare_repeats(struct nsx_diff *d)
 			}
 }
 
-/* The text that all captures of a side share, else all of them. */
+/* The text that all captures of a side share, or else all their texts. */
 static const char *compare_text_of(struct nsx_diff *d, unsigned side, size_t offset)
 {
 	struct nsx_buf b = {0};
@@ -105,8 +106,9 @@ static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset
 		mind(c, differs, text);
 }
 
-/* Sets the factors on time that the peaks of two GPU models allow, from time bound by the peak that
- * grows most to time bound by none. False: a side has several models, or peaks are not known.
+/* Sets the factors on time that the peaks of two GPU models allow: from the factor for time bound
+ * by the peak that grows most to the factor for time bound by none. Returns false if a side has
+ * several models or peaks are unknown.
  */
 static bool compare_peaks(struct nsx_diff *d)
 {
@@ -158,7 +160,7 @@ static void compare_count(struct nsx_diff *d, enum nsx_check_id id, int64_t befo
 		mind(c, NSX_CHECK_WARN, text);
 }
 
-/* "" for NAN. */
+/* The share in percent; "" for NAN. */
 static const char *say_share(struct nsx_diff *d, double share)
 {
 	return isnan(share) ? "" : nsx_arena_printf(d->arena, "%.1f %%", 100 * share);
@@ -173,7 +175,9 @@ static bool hides_kernels(const struct nsx_diff *d, unsigned side)
 	return false;
 }
 
-/* The least share of a side's launches that left GPU work; NaN: a side does not tell. */
+/* The least share of a side's launches that left GPU work; NaN if a capture of the side does not
+ * show it.
+ */
 static void compare_find_answered(const struct nsx_diff *d, double share[2])
 {
 	for (unsigned s = 0; s < 2; s++) {
@@ -211,8 +215,8 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	return 0;
 }
 
-/* Ratio by which all kernels are launched more often per unit; 1: not all of them are, or
- * it is equal.
+/* Ratio by which all kernels are launched more often per unit; 1 if they are launched equally
+ * often, or some are not.
  */
 static double count_periods(const struct nsx_budget *b)
 {
@@ -228,8 +232,8 @@ static double count_periods(const struct nsx_budget *b)
 	return shared >= ALIKE * all ? times : 1;
 }
 
-/* Checks that unnamed units match: a unit may be one step on one side and two on the other
- * if every second step differs.
+/* Checks that units without names match: if every second step differs, a unit may be one step on
+ * one side and two on the other.
  */
 static void compare_periods(struct nsx_diff *d)
 {
@@ -249,7 +253,7 @@ static void compare_periods(struct nsx_diff *d)
 		     "other; --unit can name one that both have");
 }
 
-/* Lost kernels would look like idle time. */
+/* Warns of lost kernels, which would look like idle time. */
 static void compare_losses(struct nsx_diff *d)
 {
 	double share[2];
@@ -328,7 +332,7 @@ static void compare_clocks(struct nsx_diff *d)
 		     "time: other clocks, or another GPU; lock the clocks");
 }
 
-/* The clock that counters showed while kernels ran; mean over the captures. */
+/* The clock that counters showed while kernels ran, as a mean over the captures. */
 static double mhz_of(const struct nsx_diff *d, unsigned side)
 {
 	double sum = 0;

@@ -23,7 +23,7 @@ struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o)
 	return ret;
 }
 
-/* Loads all captures. A side that already has launches as units is not loaded again for them. */
+/* Loads all captures. A side that already has launches as units is not loaded again. */
 static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 		      const char *pattern, struct nsx_err *err)
 {
@@ -59,8 +59,8 @@ static const struct nsx_seen *find_way(const struct nsx_side *s, const struct ns
 	return NULL;
 }
 
-/* Finds each capture's units of the kind of its side. False: a capture lacks them.
- * *ret_score: mean score.
+/* Finds in each capture the units of its side's kind. *ret_score: mean score. Returns false if a
+ * capture has no such units.
  */
 static bool see_all(const struct nsx_diff *d, const struct nsx_seen *const way[2],
 		    const struct nsx_seen **seen[2], double *ret_score)
@@ -76,7 +76,7 @@ static bool see_all(const struct nsx_diff *d, const struct nsx_seen *const way[2
 	return true;
 }
 
-/* Lanes of digests are ordered by rank. */
+/* Whether a capture has lanes of this rank. Lanes of digests are ordered by rank. */
 static bool has_rank(const struct nsx_seen *seen, int64_t rank)
 {
 	size_t lo = 0, hi = seen->nlanes;
@@ -85,7 +85,7 @@ static bool has_rank(const struct nsx_seen *seen, int64_t rank)
 	return lo < seen->nlanes && seen->lanes[lo].rank == rank;
 }
 
-/* Keeps the ranks that another capture has, too. */
+/* Keeps only the ranks that the other capture has too. */
 static void keep_ranks(struct nsx_seen *seen, const struct nsx_seen *other)
 {
 	size_t n = 0;
@@ -96,7 +96,7 @@ static void keep_ranks(struct nsx_seen *seen, const struct nsx_seen *other)
 	seen->nlanes = n;
 }
 
-/* Pairs ranks by number if some capture has several. */
+/* Pairs ranks by number if any capture has several. */
 static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
 {
 	size_t n = d->nsides[0] + d->nsides[1];
@@ -126,7 +126,7 @@ static double *launches_of(const struct nsx_side *s, const struct nsx_lane *lane
 	return n;
 }
 
-/* Launches of the kernels of one name from *at on, which moves to the next name. */
+/* Launches of all kernels of one name, beginning at *at, which moves to the next name. */
 static double launches_named(const struct nsx_side *s, const double *n, const char *name,
 			     uint32_t *at)
 {
@@ -157,11 +157,12 @@ static double lanes_alike(const struct nsx_side *x, const double *nx,
 	return all > 0 ? common / all : 1;
 }
 
-enum { MOST_PAIRED = 64 }; /* lanes: all are compared with all */
-#define MUCH_MORE 0.1 /* alike: a lane of another number does what this one did */
+enum { MOST_PAIRED = 64 }; /* most lanes that are paired, because all are compared with all */
+/* by so much more of its launches must a lane of another number be in common */
+#define MUCH_MORE 0.1
 
-/* Puts the lanes of a capture in the order in which they do what those of the first one do:
- * the ranks of a job may divide its roles otherwise, and GPUs may be numbered otherwise.
+/* Orders the lanes of a capture so that each stands where the first capture has the lane with the
+ * same work: the ranks of a job may divide its roles otherwise, and GPUs may be numbered otherwise.
  */
 static void pair_lanes(const struct nsx_side *x, const struct nsx_seen *like,
 		       const struct nsx_side *y, struct nsx_seen *seen)
@@ -207,10 +208,11 @@ static void pair_gpus(const struct nsx_diff *d, const struct nsx_seen **seen[2])
 					   (struct nsx_seen *)seen[s][i]);
 }
 
-/* Launches are comparable only if both sides launch the same kernels. */
+/* share of common kernels from which launches are comparable */
 #define SAME_KERNELS 0.9
 
-/* Launches in a loop become units, without being asked for, only if both sides have equally many.
+/* Whether launches in a loop become units without being asked for: only if both sides have equally
+ * many.
  */
 static bool pairs_launches(const struct nsx_diff *d)
 {
@@ -240,7 +242,7 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 		if (nsx_pool_build((const struct nsx_side *const *)d->sides[s],
 				   d->nsides[s], seen[s], d->arena, &pool[s], err))
 			return err->rc;
-	/* A range's name says that it is the same unit, even if its kernels have changed. */
+	/* The name of a range proves that it is the same unit, even if its kernels have changed. */
 	if (way[0]->method != NSX_WAY_NVTX && nsx_likeness(&pool[0], &pool[1], &like, err))
 		return err->rc;
 	if (score * like <= *best || (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
@@ -294,7 +296,7 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side, str
 			gpu, is_part ? " in the part that was asked for" : "");
 }
 
-/* If something repeats on one side only, tries launches, else the window. */
+/* If something repeats on one side only, tries launches as units, or else the window. */
 static int try_launches(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 {
 	return load_sides(d, NSX_SIDE_LAUNCH, NULL, err) ||
@@ -336,8 +338,8 @@ static bool diff_is_same(const struct nsx_diff *d)
 	return true;
 }
 
-/* A job of another size does other work. Its ranks can be shown beside each other but prove
- * nothing.
+/* Whether the sides have other numbers of ranks. A job of another size does other work: its ranks
+ * can be shown beside each other but prove nothing.
  */
 static bool lacks_ranks(const struct nsx_diff *d)
 {
@@ -395,7 +397,9 @@ const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d, uint32_t *lan
 	return d->has_job ? &d->job : &d->lanes[0].change;
 }
 
-/* A change on any GPU is a change, mixed if GPUs disagree; neutral needs all GPUs. */
+/* The verdict over all GPUs: a change on any GPU is a change, mixed if GPUs disagree; neutral needs
+ * all GPUs.
+ */
 static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 {
 	bool any[NSX_NDIFF_VERDICTS] = {false};
@@ -413,9 +417,9 @@ static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 						  NSX_V_NEUTRAL;
 }
 
-/* Whether to judge the sides as wholes. Either nothing repeats on both sides; or both
- * launch the same kernels in the same order, and their units prove nothing or drift on both
- * sides, so that no unit is typical.
+/* Whether to judge the sides as wholes: if nothing repeats on both sides; or if both launch the
+ * same kernels in the same order and their units prove nothing or drift on both sides, so that no
+ * unit is typical.
  */
 static bool by_totals(const struct nsx_diff *d)
 {
@@ -460,7 +464,7 @@ static bool is_one_run(const struct nsx_diff *d)
 	return true;
 }
 
-/* Judges the typical unit or the whole. */
+/* Judges the typical unit or the whole run. */
 static void judge_change(struct nsx_diff *d)
 {
 	const char *why = NULL;

@@ -17,7 +17,7 @@ enum nsx_verdict {
 	NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
 	NSX_V_BOTH_WAYS, /* "mixed": the typical unit changes one way, the mean or another
 			    GPU the other way */
-	NSX_V_INCONCLUSIVE, /* like "mixed", comes with a reason */
+	NSX_V_INCONCLUSIVE, /* comes with a reason, as "mixed" does */
 	NSX_NDIFF_VERDICTS
 };
 extern const char *const nsx_verdict_names[];
@@ -47,7 +47,7 @@ double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name, double 
 void nsx_noises_done(struct nsx_noises *n);
 
 #define NSX_NOISE 0.02 /* least noise, as a ratio; assumed if nothing was calibrated */
-/* From three captures per side on, intervals include how captures of one side differ. */
+/* With three captures per side or more, intervals include how captures of one side differ. */
 static inline bool nsx_enough_captures(size_t before, size_t after)
 {
 	return NSX_MIN(before, after) >= 3;
@@ -64,7 +64,7 @@ static inline void nsx_raise_floor(struct nsx_floor *f, double at, const char *i
 		*f = (struct nsx_floor){at, is};
 }
 
-/* Names of calibrated and of assumed noise. */
+/* Names of the floors by calibrated and by assumed noise. */
 extern const char nsx_calibrated[], nsx_unmeasured[];
 
 /* The length of a unit on both sides. Ratios are relative to the median before. ----*/
@@ -75,7 +75,8 @@ struct nsx_step {
 		double drift;  /* within a capture, by Theil-Sen; a ratio */
 		double halves; /* second half against first half, in the capture where they
 				  differ most */
-		struct nsx_interval all_halves; /* the same over all captures of the side */
+		/* the same between the halves of all captures of the side */
+		struct nsx_interval all_halves;
 		double captures; /* slowest capture against fastest */
 		bool drifting; /* drift above 1 % */
 	} side[2];
@@ -83,16 +84,18 @@ struct nsx_step {
 	struct nsx_interval ci_ns, blocks_ns; /* blocks_ns: by bootstrap */
 	struct nsx_rank_test test;
 	double noise;		/* difference expected from the same code */
-	struct nsx_floor floor; /* a smaller ratio proves nothing: noise, drift of a capture,
-				   or difference between captures of one side */
+	/* a smaller ratio proves nothing: noise, drift of a capture, or difference between captures
+	 * of one side
+	 */
+	struct nsx_floor floor;
 	double floor_ns;	/* the same for a change in ns */
 	bool has_steady;
 	double steady_rel; /* shift of the steady units alone */
 	double mean_rel;   /* change of the mean, including its tail */
 	struct nsx_interval mean_ci_ns; /* interval of the change of the mean, by bootstrap */
 	struct nsx_floor mean_floor;	/* ns; a smaller change of the mean proves nothing */
-	double mean_p;	  /* chance that randomly dealt units differ as much */
-	bool mean_recurs; /* beyond noise even without the slowest units */
+	double mean_p;	  /* chance that units dealt out at random differ as much */
+	bool mean_recurs; /* the mean changes beyond noise even without the slowest units */
 	bool mean_alone; /* only the mean is proven to change: slow units came or went */
 	bool mean_opposes; /* mean and shift are both beyond noise, with opposite signs */
 	enum nsx_verdict verdict;
@@ -130,7 +133,8 @@ struct nsx_budget {
 	double rho;	/* duration of equal kernels, after / before: shows the clocks */
 	double rho_share; /* share of compute time before that equal kernels take */
 	size_t nequal;
-	const char *no_rho; /* why rho says nothing of clocks (it is 1 then); NULL */
+	/* why rho shows nothing about clocks (rho is 1 then); NULL if it does */
+	const char *no_rho;
 	double launches[2];
 	double collectives[2], comm_ns[2]; /* communication kernels per unit; their whole time */
 };
@@ -180,7 +184,7 @@ struct nsx_gate_row { /* the worst result of a gate over all lanes */
 	double mean; /* for gates on the typical step: change of the mean; else NAN */
 	const char *unit;	      /* "%", "ms", "bytes", "" (a count) */
 	enum nsx_gate_result result;
-	const char *text; /* why it is undecided, or what it does not cover; NULL */
+	const char *text; /* why the gate is undecided, or what it leaves out; NULL */
 };
 
 struct nsx_diff_opts {
@@ -215,12 +219,14 @@ struct nsx_diff {
 	bool splits_comm; /* communication is split into transfer and waiting */
 	enum nsx_verdict verdict;
 	const char *why;
-	struct nsx_interval by_peaks; /* for another GPU model: factors on time that its
-					 peaks allow; hi 0: same model, or peaks not known */
+	/* for another GPU model: factors on time that its peaks allow; hi 0: same model, or unknown
+	 * peaks
+	 */
+	struct nsx_interval by_peaks;
 	struct nsx_check *checks;
 	size_t nchecks;
-	struct nsx_finding_row *findings; /* of the first captures: appeared, gone, changed;
-					     each ordered by rank */
+	/* findings of the first captures that appeared, are gone or changed; each group by rank */
+	struct nsx_finding_row *findings;
 	size_t nfindings;
 	struct nsx_gate_row *gates;
 	size_t ngates;
@@ -246,12 +252,12 @@ struct nsx_out_file; /* the subject is a nsx_noises, the detail the options */
 int nsx_noise_write(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Whether a file was written by nsx_noise_write. */
 bool nsx_noise_is(const char *path);
-/* Parses "1.5%", which applies to every time, or reads a file of nsx_noise_write. Owner: as
- * above. Errors: NSX_E_USAGE.
+/* Parses "1.5%", which applies to every time, or reads a file of nsx_noise_write. Owner: the
+ * caller, nsx_noises_done. Errors: NSX_E_USAGE.
  */
 int nsx_noise_read(const char *text, struct nsx_noises *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Relative change of what the verdict is about: the run or a unit. */
+/* Relative change of the subject of the verdict: the run or a unit. */
 double nsx_change_of(const struct nsx_diff *d);
 /* The step that the verdict is about; *lane: NSX_NONE for a job. */
 const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d, uint32_t *lane);
@@ -276,14 +282,14 @@ static inline bool nsx_is_same_work(const struct nsx_diff *d)
  * digests so that both have one method.
  */
 struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o);
-/* Pools both sides by the kind of unit that suits all captures best. Repetition without names
- * counts only as far as both sides repeat the same kernels. *ret_found: whether there is one.
+/* Pools both sides by the kind of unit that suits all captures best. Units without names count only
+ * if both sides repeat the same kernels. *ret_found: whether there is such a kind.
  */
 int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err) NSX_CHECKED;
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_step *ret, struct nsx_err *err) NSX_CHECKED;
-/* Raises a floor, in ns, to the difference of means between captures of a side and, with
- * `halves`, between halves of a capture. Does nothing if intervals include these.
+/* Raises a floor, in ns, to the difference of means between captures of a side and, with `halves`,
+ * between halves of a capture. Does nothing if the intervals include these differences.
  */
 void nsx_raise_within(const struct nsx_sample s[2], bool halves, struct nsx_floor *floor);
 int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
@@ -296,22 +302,22 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
 void nsx_compare_findings(struct nsx_diff *d);
 /* Whether no check has failed. */
 bool nsx_is_comparable(const struct nsx_diff *d);
-/* Lists findings that may explain why a lane's mean became longer, dearest first. They name
- * causes, whereas shares of the time often name symptoms. Returns how many; 0 if the mean
- * grew by less than noise or the sides cannot be compared.
+/* Lists findings that may explain why a lane's mean became longer, the most expensive first.
+ * Findings name causes, whereas shares of the time often name symptoms. Returns their number; 0 if
+ * the mean grew by less than noise or the sides cannot be compared.
  */
 size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_cause_row ret[NSX_MOST_CAUSES]);
 
-/* A finding before that is gone or halved after, and what it promised. */
+/* a finding of the side before that is gone or halved after, and its promise */
 struct nsx_promise {
 	const struct nsx_side_finding *finding; /* the promise is its share */
 	double won;    /* relative to the time before, by all gone findings together */
-	bool is_joint; /* several are gone */
+	bool is_joint; /* several findings are gone */
 	bool kept; /* 0.8 to 1.25 of the promise, or within its range */
 };
 enum { NSX_MOST_PROMISES = 16 };
-/* Returns how many; in the order of the first report. */
+/* Returns the number of promises, which are in the order of the first report. */
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES]);
 
 /* Checks the syntax of METRIC:[<]+LIMIT, as the command's manual explains it. Errors:

@@ -19,7 +19,7 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d, const struc
 	bool captures = nsx_enough_captures(c->side[0].ncaptures, c->side[1].ncaptures);
 	double mean_ns = c->side[1].mean_ns - c->side[0].mean_ns;
 
-	if (d->whole) { /* lengths of captures say nothing */
+	if (d->whole) { /* lengths of captures prove nothing */
 		nsx_jsonw_null(w, "shift");
 		return;
 	}
@@ -51,7 +51,7 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d, const struc
 	nsx_jsonw_end(w);
 }
 
-/* Adds gpu and rank of a lane; NSX_NONE: of all lanes. */
+/* Adds gpu and rank of a lane; NSX_NONE stands for all lanes. */
 static void emit_json_add_lane(struct nsx_jsonw *w, const struct nsx_diff *d, uint32_t lane)
 {
 	if (lane == NSX_NONE)
@@ -137,7 +137,7 @@ static void emit_json_add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_arena_free(a);
 }
 
-/* Adds a side as a whole and its parts, which add up to it. */
+/* Adds a side's whole time and its parts, which add up to it. */
 static void add_whole(struct nsx_jsonw *w, const char *key, const struct nsx_totals *t)
 {
 	static const char *const keys[NSX_NTOTALS] = {"kernels_ms", "copies_ms",
@@ -195,7 +195,7 @@ static void add_promises(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_jsonw_end(w);
 }
 
-/* t: a row for each of d->findings. */
+/* t: a table row for each of d->findings. */
 static void emit_json_add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
 				   const struct nsx_table *t)
 {

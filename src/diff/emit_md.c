@@ -21,7 +21,7 @@ struct page {
 	struct nsx_buf b;
 	bool for_comment;
 	size_t rows, kernel_rows;
-	uint32_t *lanes; /* in order; if too many, those that change most */
+	uint32_t *lanes; /* in order; if there are too many, those that change most */
 	size_t nlanes;
 	struct nsx_kind_rows kinds;
 };
@@ -131,8 +131,8 @@ static const char *why_of(const struct page *p, uint32_t lane)
 				  p->d->lanes[lane].change.why;
 }
 
-/* Lists reasons for verdicts that are not obvious, each once. A reason for the whole
- * comparison stands above.
+/* Lists reasons for verdicts that are not obvious, each once. A reason for the whole comparison is
+ * already at the top.
  */
 static void add_whys(struct page *p)
 {
@@ -220,8 +220,10 @@ static void end_row(struct page *p, const struct nsx_delta *d)
 	nsx_buf_adds(&p->b, " |\n");
 }
 
-/* Rows with smaller changes are only in tables/, unless --top asks for them. */
-#define LEAST 0.01 /* of the share that changes most */
+/* Least change of a row as a share of the greatest. Rows with smaller changes are only in tables/,
+ * unless --top asks for them.
+ */
+#define LEAST 0.01
 
 static bool is_shown(const struct page *p, uint32_t lane, const struct nsx_delta *d)
 {
@@ -300,7 +302,7 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 	nsx_buf_printf(&p->b, "%s on both sides (%.0f %% of the compute time before)",
 		       nsx_text_n(p->a, x->nequal, "kernel is equal",
 				  "kernels are equal"), 100 * x->rho_share);
-	if (x->no_rho) /* the checks say why */
+	if (x->no_rho) /* the checks give the reason */
 		nsx_buf_adds(&p->b, ".\n\n");
 	else
 		nsx_buf_printf(&p->b, "; they take %.4f times as long.\n\n", x->rho);
@@ -315,7 +317,7 @@ static bool any_overlap(const struct nsx_budget *x, size_t n)
 	return false;
 }
 
-/* overlaps: overlap has its own column; else it is part of `own`. */
+/* overlaps: overlap has its own column; without one it is part of `own`. */
 static void emit_md_add_kernel_row(struct page *p, const struct nsx_kernel_row *k, bool overlaps)
 {
 	const struct nsx_diff *d = p->d;
@@ -522,7 +524,7 @@ static void add_checks(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
-/* Cuts a text that is too long for a comment after a whole line. */
+/* Cuts a text that is too long for a comment at the end of a line. */
 static void fit_comment(struct nsx_buf *b)
 {
 	if (b->n <= COMMENT_BYTES)
@@ -553,7 +555,7 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what, struct nsx_buf
 	if (!for_comment)
 		add_steps(&p);
 	emit_md_add_kinds(&p, &p.kinds);
-	if (!d->whole || !d->totals.known) /* else it stands above */
+	if (!d->whole || !d->totals.known) /* otherwise the sentence is at the top */
 		add_budgets(&p);
 	add_causes(&p, lane);
 	if (!for_comment)

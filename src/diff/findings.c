@@ -55,12 +55,12 @@ void nsx_compare_findings(struct nsx_diff *d)
 
 /* Causes ------------------------------------------------------------------------*/
 
-/* of the change of the mean: least part that a cause explains. Each finding is priced
- * alone, so two may count the same time.
+/* Least part of the change of the mean that a cause explains. Each finding is priced alone, so two
+ * may count the same time.
  */
 #define EXPLAINS 0.25
 
-/* Cost in ns per unit; 0 if the finding is not there, NAN if it has no price. */
+/* Cost of a finding in ns per unit; 0 if a side lacks the finding, NAN if it has no price. */
 static double cost_of(const struct nsx_side_finding *f, int64_t mean_ns)
 {
 	return f ? f->share * (double)mean_ns : 0;
@@ -73,9 +73,9 @@ static double towards(const struct nsx_budget *x, enum nsx_share share)
 	return NSX_MAX(x->total.delta_ns > 0 ? ns : -ns, 0);
 }
 
-/* How much of the change a finding can explain, by the shares in which it would show: a
- * kernel's in compute, a late host's wherever the GPU or another rank waits. For other
- * findings this is not known.
+/* How much of the change a finding can explain at most, by the shares in which it would show: a
+ * kernel's in compute, a late host's wherever the GPU or another rank waits. For other findings the
+ * limit is unknown.
  */
 static double findings_most_of(const struct nsx_diff *d, const struct nsx_budget *x,
 			       enum nsx_category category)
@@ -97,8 +97,8 @@ static double findings_most_of(const struct nsx_diff *d, const struct nsx_budget
 	}
 }
 
-/* How much of the longer mean a finding explains; 0: nothing, or it is too minor for the
- * first page.
+/* How much of the longer mean a finding explains; 0 if nothing, or if the finding is too minor for
+ * the first page.
  */
 static double explain(const struct nsx_diff *d, const struct nsx_budget *x,
 		      const struct nsx_finding_row *f, struct nsx_cause_row *ret)

@@ -22,7 +22,7 @@
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 
-enum metric { /* enum nsx_noise_metric, then those without known noise */
+enum metric { /* enum nsx_noise_metric, followed by metrics without known noise */
 	STEP = NSX_METRIC_STEP, STEP_P95 = NSX_METRIC_P95,
 	STEP_MEAN = NSX_METRIC_MEAN, COMPUTE = NSX_METRIC_COMPUTE,
 	COMM = NSX_METRIC_COMM, COPY = NSX_METRIC_COPY, IDLE = NSX_METRIC_IDLE,
@@ -34,7 +34,7 @@ static const char *gates_name_of(enum metric m)
 	return m == KERNEL ? "kernel" : m == MEM_PEAK ? "mem_peak" : nsx_metric_names[m];
 }
 
-/* Kind of a metric's values. Every limit may be in %; a count takes no other unit. */
+/* The kind of a metric's values. Every limit may be in %; counts take no other unit. */
 enum measure { COUNT, TIME, BYTES };
 
 static enum measure measure_of(enum metric m)
@@ -276,7 +276,7 @@ static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 	if (g->metric != LAUNCHES)
 		nsx_raise_floor(&m->floor, NSX_NOISE * m->before, nsx_unmeasured);
 	nsx_raise_floor(&m->floor, noise_of(d, g, m->before), nsx_calibrated);
-	/* A drift lengthens a step's tail as much as its median. */
+	/* a drift lengthens a step's tail as much as its median */
 	if (p95 && c->floor.at > c->noise)
 		nsx_raise_floor(&m->floor, c->floor.at * m->before, c->floor.is);
 	nsx_raise_within(s, !p95, &m->floor);
@@ -357,7 +357,7 @@ static void undecided(struct nsx_gate_row *r, const char *text)
 	r->text = text;
 }
 
-/* Reason why times of another GPU say nothing of the code; NULL. */
+/* The reason why times of another GPU prove nothing about the code; NULL if they do. */
 static const char *say_other_gpu(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
@@ -368,7 +368,7 @@ static const char *say_other_gpu(const struct nsx_diff *d)
 	return NULL;
 }
 
-/* Decides by the whole run, and by its verdict in place of an interval. */
+/* Decides by the whole run, with its verdict in place of an interval. */
 static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, struct nsx_gate_row *r)
 {
 	double before = (double)d->totals.side[0].span_ns;
@@ -385,8 +385,8 @@ static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, str
 			NSX_GATE_FAIL : NSX_GATE_PASS;
 }
 
-/* A limit below 0 asks for an improvement. Then the missing part of it must exceed the
- * noise; otherwise the change itself must.
+/* Decides a gate. A limit below 0 asks for an improvement; then the part of it that is missing must
+ * exceed the noise. Otherwise the change itself must.
  */
 static void decide(const struct nsx_diff *d, const struct gate *g,
 		   const struct measured *m, struct nsx_gate_row *r)
@@ -435,7 +435,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 			  "step.mean is the gate on it";
 }
 
-/* Between equal results the one with the higher upper end is worse. */
+/* Of two equal results the one with the higher upper end is worse. */
 static bool is_worse(const struct nsx_gate_row *x, const struct nsx_gate_row *y)
 {
 	if (x->result != y->result)

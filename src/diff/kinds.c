@@ -7,8 +7,8 @@
 #include "diff/kinds.h"
 #include "passes/pass.h"
 
-enum { FEWEST = 5, /* steps on each side; with fewer the median says nothing */
-       MOST = 3 }; /* sizes that a sentence names */
+enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing */
+       MOST = 3 }; /* most sizes in a sentence */
 
 int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r, struct nsx_err *err)
 {
@@ -77,7 +77,7 @@ double nsx_kind_change(const struct nsx_kind_row *r)
 	return is_told(r) ? r->p50_ms[1] / r->p50_ms[0] - 1 : NAN;
 }
 
-/* Says "decode +4 % at 32-63" or "prefill the same"; nothing if no size has enough steps. */
+/* Says "decode +4 % at 32-63" or "prefill the same", or nothing if no size has enough steps. */
 static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n)
 {
 	size_t before = b->n, told = 0, known = 0;

@@ -14,16 +14,17 @@ struct nsx_kind_row { /* [0] before, [1] after */
 	int64_t count[2];
 	double p50_ms[2]; /* of the steps' GPU time */
 };
-struct nsx_kind_rows { /* ordered by kind and size; rows found only after come last */
+struct nsx_kind_rows { /* ordered by kind and size; rows of the side after alone come last */
 	struct nsx_kind_row *v;
 	size_t n;
 };
-/* Collects the rows; none if all steps are alike, as the unit already tells them. Owner: arena a.
+/* Collects the rows. There are none if all steps are alike, because then the unit shows them.
+ * Owner: arena a.
  */
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a);
-/* Change of the median as a ratio; NAN: too few steps on a side. */
+/* Change of the median as a ratio; NAN if a side has too few steps. */
 double nsx_kind_change(const struct nsx_kind_row *r);
-/* "decode +4 % at 32-63; prefill the same"; "" if nothing can be said. Owner: arena a. */
+/* "decode +4 % at 32-63; prefill the same"; "" if nothing is certain. Owner: arena a. */
 const char *nsx_kinds_text(const struct nsx_kind_rows *r, struct nsx_arena *a);
 
 #endif

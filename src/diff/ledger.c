@@ -19,7 +19,7 @@ struct lines {
 	size_t n, cap;
 };
 
-/* Parses a line without its end. False: it is malformed. */
+/* Parses a line without its end. Returns false if it is malformed. */
 static bool ledger_parse(char *text, struct nsx_arena *a, struct line *ret)
 {
 	char *rest = text, *end, *key = strsep(&rest, "\t");

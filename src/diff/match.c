@@ -10,8 +10,10 @@ const char *const nsx_match_names[NSX_NMATCHES] = {
 struct work {
 	const struct nsx_pool *pool[2];
 	uint32_t n[2], all;
-	uint32_t *leader; /* by kernel: leads to the kernel that stands for its row, which is
-			     its own leader */
+	/* by kernel: the next kernel on the way to the one that represents its row, which is its
+	 * own leader
+	 */
+	uint32_t *leader;
 	enum nsx_match *kind; /* by leader */
 	uint32_t *partner; /* by kernel: its exact match; NSX_NONE */
 	double *launches; /* by kernel, per unit */
@@ -86,8 +88,8 @@ static double launches_in(const struct work *w, const struct key *v, size_t n, b
 	return sum;
 }
 
-/* Whether kernels of one text are one row: both sides have some. For a range, both sides
- * also launch them about as often.
+/* Whether kernels of one text are one row: both sides must have some. For a range, both sides must
+ * also launch them about equally often.
  */
 static bool match_belong_together(const struct work *w, const struct key *v, size_t n,
 				  enum nsx_match kind)
@@ -99,7 +101,9 @@ static bool match_belong_together(const struct work *w, const struct key *v, siz
 		       v[0].at < w->n[0] && v[n - 1].at >= w->n[0];
 }
 
-/* Joins unmatched kernels of both sides that share a text; `text` is its offset in a kernel. */
+/* Joins kernels of both sides that share a text and have no match yet; `text` is its offset in a
+ * kernel.
+ */
 static int join_by(struct work *w, size_t text, enum nsx_match kind, struct nsx_err *err)
 {
 	struct key *v;
@@ -154,8 +158,8 @@ static void mark_alone(const struct work *w, size_t lane, bool *is_on, bool *is_
 		is_alone[i] = is_on[i] && (w->partner[i] == NSX_NONE || !is_on[w->partner[i]]);
 }
 
-/* Joins kernels of one name that a GPU no longer runs and now runs. This also holds if
- * other GPUs run one of them on both sides: one rank got more work.
+/* Joins kernels of one name of which a GPU runs one before and another after. This also holds if
+ * other GPUs run one of them on both sides, as when a rank gets more work.
  */
 static void join_on(struct work *w, const bool *is_alone)
 {
@@ -198,7 +202,7 @@ static int join_by_gpu(struct work *w, struct nsx_err *err)
 enum { MOST_IN_BLOCK = 8 };
 
 struct sequence { /* a typical unit; kernels are numbers in struct work */
-	uint32_t *all, *anchor; /* anchor: rows of matched kernels; at: their places in all */
+	uint32_t *all, *anchor; /* anchor: rows of matched kernels; at: their positions in `all` */
 	uint32_t *at;
 	size_t n, nanchors;
 };
@@ -228,8 +232,8 @@ static int list_sequence(const struct work *w, unsigned side, size_t lane,
 	return 0;
 }
 
-/* Lists the distinct kernels of a stretch that have no match; returns MOST_IN_BLOCK + 1 if
- * there are more.
+/* Lists the distinct kernels of a stretch that have no match. Returns MOST_IN_BLOCK + 1 if there
+ * are more.
  */
 static size_t list_block(const struct work *w, const struct sequence *s,
 			 size_t from, size_t to, uint32_t *ret)
@@ -276,7 +280,7 @@ static int join_blocks(struct work *w, const struct sequence *x,
 
 		if (!b->n[0] || !b->n[1] || b->n[0] > MOST_IN_BLOCK || b->n[1] > MOST_IN_BLOCK)
 			continue;
-		/* If both sides have equally many, each matches the one in its place. */
+		/* if both sides have equally many, each matches the one in the same position */
 		for (unsigned s = 0; s < 2; s++)
 			for (size_t k = 0; k < b->n[s]; k++)
 				match_join(w, b->v[0][b->n[0] == b->n[1] ? k : 0],
@@ -355,7 +359,7 @@ int nsx_match_kernels(const struct nsx_pool *before,
 		rc = join_by(&w, offsetof(struct nsx_kernel, name), NSX_M_SHAPE, err);
 	if (!rc)
 		rc = join_by(&w, offsetof(struct nsx_kernel, base), NSX_M_TEMPLATE, err);
-	/* Pipeline stages run different kernels, so every lane is tried. */
+	/* pipeline stages run different kernels, so every lane is tried */
 	for (size_t l = 0; !rc && l < NSX_MIN(before->nlanes, after->nlanes); l++)
 		rc = join_by_place(&w, l, err);
 	if (!rc)

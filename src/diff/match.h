@@ -1,12 +1,12 @@
 /* match.h - matches kernels of one side with kernels of the other.
  *
- * The steps, in order of trust; each tries what the ones before left:
+ * The steps, in order of trust; each tries what the earlier ones left unmatched:
  *	exact	 same demangled name and launch shape
- *	shape	 same demangled name, of kernels that a GPU runs on one side only
- *	template same base name; template arguments or signature differ
- *	variant	 same place between matched kernels, such as a GEMM that became two kernels
- *	range	 launched in the same NVTX range, as often
- *	removed, new
+ *	shape	 same demangled name, for kernels that a GPU runs on one side only
+ *	template same base name, but other template arguments or signature
+ *	variant	 same position between matched kernels, such as a GEMM that became two kernels
+ *	range	 launched in the same NVTX range, equally often
+ *	removed, new	no match
  */
 #ifndef NSX_DIFF_MATCH_H
 #define NSX_DIFF_MATCH_H
@@ -42,7 +42,7 @@ struct nsx_pair {
 size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 		 struct nsx_pair *pairs, struct nsx_err *err);
 
-#define NSX_UNLIKE 0.2 /* two programs are less alike than this */
+#define NSX_UNLIKE 0.2 /* programs with less in common than this are different ones */
 /* Share of launches per unit that both sides have in common, by base name, 0..1; 1 if
  * neither side has any. Errors: NSX_E_NOMEM.
  */
