@@ -1,12 +1,12 @@
 /* clock.c - how far the hosts' clocks are apart, proven by collectives.
  *
- * Nobody leaves a collective before its last rank has come. So for ranks q and r of a
- * collective, offset(r) - offset(q) <= end(r) - start(q), each on its own clock. Shortest
- * paths over all pairs give the tightest interval. The estimate is the offset at which ends
- * agree, clamped to the interval.
+ * No rank leaves a collective before its last rank has come. So for ranks q and r of a collective,
+ * offset(r) - offset(q) <= end(r) - start(q), each on its own clock. Shortest paths over all pairs
+ * give the tightest interval. The estimate is the offset at which ends agree, clamped to the
+ * interval.
  *
- * Captures of one host that record its steady clock share one unknown. Others have one
- * each, as the time stamp of every capture has its own error.
+ * Captures of one host that record its steady clock share one unknown offset. Any other capture has
+ * its own, because its time stamp has its own error.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 
 enum {
 	MOST_COMPARED = 512,   /* collectives per communicator */
-	MOST_PATHS = 512,      /* clocks, to allow paths over third ones */
+	MOST_PATHS = 512,      /* clocks; with more of them, paths over third clocks are left out */
 	LEAST_FOR_DRIFT = 12,
 };
 
 struct clocks {
 	struct nsx_fleet *f;
-	double *bound;	 /* [q * n + r]: how much r can be ahead of q */
-	struct pair {	 /* ends minus those of the reference clock */
+	double *bound;	 /* [q * n + r]: greatest lead of clock r over clock q */
+	struct pair {	 /* a clock's ends minus those of the reference clock */
 		double *v;
 		size_t n, cap;
 	} *diff;	 /* by clock */
@@ -96,7 +96,7 @@ static void find_zeros(const struct clocks *c)
 
 /* Comparing ------------------------------------------------------------------------------*/
 
-/* By clock: last arrival and first end in one collective. */
+/* of a clock's ranks in one collective: last arrival and first end */
 struct seen {
 	double start, end;
 	bool is_there;
@@ -205,8 +205,8 @@ static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size
 			       second, by_ns / 1000, why);
 }
 
-/* Drops bounds of pairs that contradict each other and warns. Either a clock was set
- * meanwhile, or two different collectives were matched.
+/* Drops the bounds of pairs that contradict each other and warns. Either a clock was set during the
+ * capture, or two different collectives were matched.
  */
 static void drop_contradictions(struct clocks *c)
 {

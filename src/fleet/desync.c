@@ -1,4 +1,4 @@
-/* desync.c - finds ranks that do something else than the others of their communicator. */
+/* desync.c - finds ranks that call other collectives than the rest of their communicator. */
 #include <stdlib.h>
 #include "fleet/match.h"
 
@@ -16,7 +16,9 @@ static const char *op_name(const struct nsx_fleet *f, const struct nsx_fmember *
 	return i == SIZE_MAX ? NULL : c->ops[c->code[i]].name;
 }
 
-/* The operation of most members at k; NULL: no member has one. In a tie the first member counts. */
+/* The operation of most members at k; NULL if no member has one. In a tie the first member's
+ * operation counts.
+ */
 static const char *usual_op(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
 {
 	const char *name = NULL;
@@ -34,7 +36,7 @@ static const char *usual_op(const struct nsx_fleet *f, const struct nsx_fcomm *c
 	return name;
 }
 
-/* Whether at k at most half of the members do that operation. */
+/* Whether at most half of the members do that operation at k. */
 static bool desync_is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
 			   const char *name)
 {
@@ -49,8 +51,8 @@ static bool desync_is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	return n <= others;
 }
 
-/* Number of collectives after k that would differ from the others' if the member went on
- * `slip` places further.
+/* Number of collectives after k that would differ from the others' if the member continued `slip`
+ * places further.
  */
 static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			  const struct nsx_fmember *m, size_t k, int64_t slip)
@@ -74,7 +76,7 @@ static int desync_add_desync(struct nsx_fleet *f, const struct nsx_desync *d, st
 	return nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences", err, *d);
 }
 
-/* Marks what was left out or different as matching nothing. From there on the member is
+/* Marks collectives that were left out or differ as matching nothing. From there on the member is
  * `slip` places further.
  */
 static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
@@ -89,7 +91,7 @@ static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
 	m->piece[m->npieces++] = (struct nsx_fpiece){k + hole, shift};
 }
 
-/* Records that a member does something else at k, and finds where it goes on. */
+/* Records that a member does something else at k, and finds where its sequence matches again. */
 static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
 			   struct nsx_fmember *m, size_t k, const char *want, struct nsx_err *err)
 {
@@ -137,8 +139,8 @@ static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err 
 	return rc;
 }
 
-/* Finds ranks that never come: the others' last collective runs to the end of their traces
- * and takes ten times as long as usual, and these ranks do not have it.
+/* Finds ranks that never arrive: the others' last collective runs to the end of their traces and
+ * takes ten times as long as usual, and these ranks lack it.
  */
 static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err)
 {

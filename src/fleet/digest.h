@@ -19,9 +19,9 @@
 
 enum { NSX_DIGEST_VERSION = 7, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
-enum nsx_detail { /* how much of a rank is kept */
+enum nsx_detail { /* how much of a rank a digest keeps */
 	NSX_DETAIL_STEPS, /* no times of single collectives */
-	NSX_DETAIL_COLLS, /* with them: the default */
+	NSX_DETAIL_COLLS, /* with times of single collectives: the default */
 	NSX_DETAIL_FULL,  /* also all kernel families, not only the 512 that take most time */
 	NSX_NDETAILS
 };
@@ -85,36 +85,34 @@ struct nsx_dop {
 	int64_t channel;  /* number of its channel */
 	const char *name; /* "allreduce", "mpi_barrier", ... */
 	int64_t bytes;	  /* rounded to three significant bits; -1: not known */
-	uint32_t holds;	  /* set by the fleet: how many members can hold each other up */
+	uint32_t holds;	  /* set by the fleet: the number of members that can hold each other up */
 };
 struct nsx_dchannel {
 	int64_t number;	/* index among the rank's channels, from 0 */
 	bool is_mpi;
-	uint64_t comm;	/* hash of the communicator; 0: not known. For messages:
-			   nsx_messages_with */
+	uint64_t comm;	/* hash of the communicator; 0: unknown. For messages: nsx_messages_with */
 	int64_t stream; /* -1: an MPI communicator; NSX_OF_MESSAGES */
 	size_t n;
 	uint16_t *code;
 	bool has_times; /* start, length and exposed are there */
 	struct nsx_packed start, length;
-	uint8_t *exposed; /* part of the length without a computing kernel of the rank, in
-			     255ths */
+	uint8_t *exposed; /* part of the length without a computing kernel of the rank, in 1/255 */
 	struct nsx_dop *ops;
 	size_t nops;
-	bool is_rest; /* set by the fleet: sends and receives whose other side is not recorded */
+	bool is_rest; /* set by the fleet: sends and receives whose other side was not recorded */
 	unsigned ncodes; /* set by the reader: greatest code + 1 */
 	struct nsx_dcolumns bytes; /* what is written; filled by nsx_digest_seal */
 };
-/* Stream of a channel that holds MPI calls waiting for messages, not collectives. No rank's
- * trace says who sends these messages, or when.
+/* Stream of a channel of MPI calls that wait for messages instead of collectives. No rank's trace
+ * shows who sends these messages, or when.
  */
 enum { NSX_OF_MESSAGES = -2 };
 static inline bool nsx_is_of_messages(const struct nsx_dchannel *c)
 {
 	return c->stream == NSX_OF_MESSAGES;
 }
-/* Identifies messages by the rank on the other side and the tag (-1: no tag). 0: the rank
- * is not known.
+/* Identifies messages by the rank on the other side and the tag (-1: no tag). 0 if the rank is
+ * unknown.
  */
 static inline uint64_t nsx_messages_with(int64_t rank, int64_t tag)
 {
@@ -141,8 +139,8 @@ struct nsx_digest {
 	int64_t pid, device;
 	int64_t utc_ns;	   /* UTC at the clock's zero; -1: not known */
 	int64_t system_ns; /* the host's steady clock at that zero; -1: not known */
-	int64_t first_ns, last_ns; /* first start and last end of the rank's GPU work, else
-				      of all events */
+	/* first start and last end of the rank's GPU work, or of all events if it has none */
+	int64_t first_ns, last_ns;
 	int64_t launches, launch_ns, syncs, sync_ns;
 	int64_t copies, copied_bytes, copy_ns, peak_bytes; /* peak_bytes -1: not known */
 	bool is_partial; /* rows were dropped or damaged */
@@ -163,8 +161,8 @@ struct nsx_digest {
 void nsx_digest_free(struct nsx_digest *d); /* NULL is fine */
 void nsx_digests_free(struct nsx_digest **v, size_t n); /* frees v, too */
 
-/* Makes room for one more element in a list of n on an arena. Returns the list itself, or a
- * longer copy when n is 0, 8, 24, 56 ... Use only for lists that grow in no other way.
+/* Makes room for one more element in a list of n on an arena. Returns the list itself, or a longer
+ * copy when n is 0, 8, 24, 56 ... The list must grow only by this function.
  */
 void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 		   const char *what, struct nsx_err *err) NSX_CHECKED;
@@ -202,8 +200,8 @@ int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err
 int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
 		       struct nsx_err *err) NSX_CHECKED;
 
-/* Orders digests. Of two digests of one rank of one trace, the first is kept: the one that
- * lost no rows, then the one with more detail, then the one with the greater content hash.
+/* Orders digests. Of two digests of one rank of one trace the first is kept: the one that lost no
+ * rows, then the one with more detail, then the one with the greater content hash.
  */
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b);
 /* Sorts digests and frees duplicates; appends the inputs of duplicates to `twice` unless it
@@ -217,7 +215,7 @@ struct nsx_digest_opts {
 	enum nsx_detail detail;
 	int64_t rank;		/* as the user says; -1: not said */
 	const char *rank_regex; /* NULL: the default */
-	bool only_names; /* reads only who the ranks are, not what they did */
+	bool only_names; /* reads only which ranks there are, not their work */
 	unsigned threads;
 	const struct nsx_step_patterns *steps_from; /* NULL: names that are known */
 	unsigned keep; /* NSX_KEEP_*, for inputs that are digests */
@@ -264,8 +262,8 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 		     size_t n, size_t *ret_size, struct nsx_err *err)
 	NSX_CHECKED;
 
-/* The form in which a reader keeps channels: columns to look at, bytes to write again. Everything is
- * checked in any case.
+/* The form in which a reader keeps channels: decoded columns, or bytes to write again. The reader
+ * checks everything in either case.
  */
 enum { NSX_KEEP_COLUMNS = 1, NSX_KEEP_BYTES = 2 };
 

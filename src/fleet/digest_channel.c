@@ -67,7 +67,7 @@ static int unpack(const struct nsx_blob *b, size_t n, const char *what,
 	return rc;
 }
 
-/* With a NULL it only checks. */
+/* Without an array it only checks the column. */
 static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
 			struct nsx_arena *a, struct nsx_err *err)
 {

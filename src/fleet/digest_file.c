@@ -23,8 +23,8 @@
  */
 #define LEAST_ROOM ((size_t)64 << 20)
 enum { MOST_RATIO = 100 };
-/* Collectives of a file: so many, and for each byte of it so many more. Real digests have one
- * for three bytes.
+/* Most collectives that a file may hold: the first number, plus the second for each byte of the
+ * file. Real digests have one collective for three bytes.
  */
 enum { LEAST_COLLS = 2 << 20, COLLS_A_BYTE = 16 };
 
@@ -48,8 +48,8 @@ struct table {
 	const struct column *columns;
 	unsigned ncolumns;
 	size_t size; /* of the struct that holds a row */
-	size_t list, n; /* offsets of the list and its length: in a digest, for T_OP in a
-			   channel */
+	/* offsets of the list and of its length in the owner: a digest, or a channel for T_OP */
+	size_t list, n;
 };
 
 #define COLUMN(type, member, kind_, help_, ...)                               \
@@ -213,7 +213,7 @@ int nsx_detail_parse(const char *word, enum nsx_detail *ret, struct nsx_err *err
 
 enum { MOST_CELLS = 64 };
 
-/* Number of 8-byte cells, each a column of the table, in a member. */
+/* Number of 8-byte cells in a member; each is a column of the table. */
 static unsigned cells_in(const struct column *c)
 {
 	return c->kind == INT && c->names ? c->n : 1;
@@ -538,7 +538,7 @@ struct reader {
 	uint64_t *hash; /* for each rank: hash of its rows so far */
 	size_t cap_hash;
 	struct nsx_arena *scratch;
-	size_t colls_left; /* collectives that the rest may have */
+	size_t colls_left; /* collectives that the remaining channels may still have */
 };
 
 static int digest_file_refuse(const struct reader *r, const char *table, const char *column,
@@ -564,7 +564,7 @@ static int digest_file_take_row(const struct reader *r, struct nsx_stmt *s,
 			nsx_read_val(s, at++, &v);
 			if (!take_cell(&c, &v, row, a))
 				return digest_file_refuse(r, t->name, c.name, err);
-			/* The cell of the hash itself counts as 0. */
+			/* the cell of the hash itself counts as 0 */
 			if (c.offset == offsetof(struct nsx_digest, content) &&
 			    t == &tables[T_RANK])
 				v.u.i = 0;

@@ -16,7 +16,7 @@ enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_FINDINGS = 24,
 
 /* Members ---------------------------------------------------------------------*/
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static struct nsx_member *add_member(struct nsx_groups *g, struct nsx_member **v, uint32_t process,
 				     uint32_t device, struct nsx_err *err)
 {
@@ -55,8 +55,8 @@ static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
 	return 0;
 }
 
-/* Lists the members. If any process communicates, only those that do count; else those with
- * at least a hundredth of the busiest one's GPU time.
+/* Lists the members. If any process communicates, only communicating ones count; otherwise those
+ * with at least a hundredth of the busiest one's GPU time.
  */
 static int digest_make_list_members(struct nsx_maker *m, struct nsx_member **ret,
 				    size_t *ret_n, struct nsx_err *err)

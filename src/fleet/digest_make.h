@@ -1,4 +1,4 @@
-/* digest_make.h - what the files that make a digest share. */
+/* digest_make.h - shared by the files that make a digest. */
 #ifndef NSX_FLEET_DIGEST_MAKE_H
 #define NSX_FLEET_DIGEST_MAKE_H
 

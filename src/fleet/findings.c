@@ -152,7 +152,7 @@ static const char *other_model(const struct nsx_freport *r, const struct nsx_lat
 	return nsx_text_name(r->arena, model);
 }
 
-/* Whether the trace of the one rank says more about this cause. */
+/* Whether the report of the single rank explains this cause in more detail. */
 static bool is_vague(unsigned cause)
 {
 	return cause == NSX_CAUSE_HOST_CODE || cause == NSX_NCAUSES;
@@ -372,7 +372,7 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
-	if (l->p >= NSX_LEAST_P) { /* it happened, but may be chance */
+	if (l->p >= NSX_LEAST_P) { /* the rank was late, but perhaps by chance */
 		x->severity = NSX_SEV_LOW;
 		x->confidence = NSX_CONF_MEDIUM;
 	}
@@ -403,7 +403,7 @@ static const char *or_nothing(const char *op)
 	return op ? op : "nothing";
 }
 
-/* If as many ranks do one thing as the other, none of them is called wrong. */
+/* Reports two groups of equal size that do different things, without calling either wrong. */
 static void say_either(struct nsx_freport *r, const struct nsx_desync *d, struct nsx_ffinding *x)
 {
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
@@ -542,7 +542,9 @@ static void findings_find(struct nsx_freport *r)
 	nsx_sort(r->v, r->n, sizeof(*r->v), cmp_finding);
 }
 
-/* Adds to "missing ranks" the transfer time that cannot be waiting among the ranks present. */
+/* Adds to "missing ranks" the transfer time that cannot be waiting among the ranks that are
+ * present.
+ */
 static void prove_missing(struct nsx_freport *r)
 {
 	const struct nsx_table *t = &r->t[NSX_FT_FRONTIER];

@@ -54,7 +54,8 @@ struct nsx_fcomm { /* a communicator */
 	uint32_t n;
 	size_t first, end; /* collectives [first, end) that at least two members have */
 	bool is_sure; /* members are known, not inferred */
-	bool is_of_one; /* of one session: the ranks share a clock and begin and end together */
+	/* of one session, so that the ranks share a clock and begin and end together */
+	bool is_of_one;
 };
 /* Communicators that run the same sequence of operations. */
 struct nsx_family {
@@ -76,12 +77,12 @@ static inline size_t nsx_timed_at(const struct nsx_fmember *m,
 
 enum nsx_desync_kind { NSX_DESYNC_OTHER, NSX_DESYNC_LEFT_OUT, NSX_DESYNC_EXTRA,
 		       NSX_DESYNC_NOT_ENTERED };
-struct nsx_desync { /* a rank that does something else than the other members */
+struct nsx_desync { /* a rank that calls other collectives than the other members */
 	enum nsx_desync_kind kind;
 	uint32_t comm, rank; /* indices */
 	size_t k;
 	const char *expected, *got;
-	bool is_even; /* as many members do the one as the other: either may be wrong */
+	bool is_even; /* equally many members do either, so either may be wrong */
 };
 
 /* Steps ------------------------------------------------------------------------------*/
@@ -112,9 +113,9 @@ struct nsx_late { /* ranks that hold up the others */
 	uint32_t axis;	    /* of the mesh, if they are all ranks at one place of it; NSX_NONE */
 	enum nsx_late_kind kind;
 	double p;
-	bool are_most; /* the other ranks are few, and early */
+	bool are_most; /* the late ranks are most ranks: the others are few, and early */
 	int64_t nsteps; /* steps in which they were late */
-	int64_t nthere; /* steps in which at least one was recorded */
+	int64_t nthere; /* steps in which at least one of them was recorded */
 	double excess_ns;      /* own time per step above the others' median */
 	double recoverable_ns; /* per step, if the excess were gone */
 	enum nsx_late_cause cause;
@@ -127,20 +128,21 @@ struct nsx_late { /* ranks that hold up the others */
 	double gbps[2];	 /* copy speed of the late ranks, of the others; set for NSX_WHY_COPY */
 	unsigned idle_cause; /* set for NSX_WHY_IDLE; NSX_NCAUSES: several */
 	const char *detail;  /* call or range; NULL */
-	const struct nsx_dfinding *told; /* a finding of its own report that explains as much
-					    and that the others lack; NULL */
-	/* Waiting of all other ranks for it, per step: direct where it came last, passed on
-	 * where another rank came last that had waited for it.
+	/* a finding of the rank's own report that explains as much and that the others lack; NULL
+	 */
+	const struct nsx_dfinding *told;
+	/* Waiting of all other ranks, per step: direct, where this rank came last; passed on, where
+	 * another rank came last that had waited for this one.
 	 */
 	double direct_ns, passed_on_ns;
-	struct nsx_hop *hop; /* the way on which most of that is passed on, starting at the
-				late rank */
+	/* the path, beginning at the late rank, on which most waiting is passed on */
+	struct nsx_hop *hop;
 	unsigned nhops;
 };
 enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN,
 		     NSX_ORDER_UNKNOWN, /* clocks contradict each other */
 		     NSX_FEW_STEPS };
-struct nsx_suspect { /* the rank with the greatest excess that is not named as late */
+struct nsx_suspect { /* the rank with the greatest excess among those not named as late */
 	enum nsx_not_named why;
 	uint32_t rank;	 /* index */
 	int64_t nsteps;	 /* steps in which it was late; 0: no suspect */
@@ -228,15 +230,15 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 void nsx_fleet_free(struct nsx_fleet *f); /* NULL is fine */
 
-/* Waiting avoided in all steps, by communicator and member: the member's own, and that of
- * the others when the member came last.
+/* waiting avoided in all steps, by communicator and member: the member's own waiting, and that of
+ * the others when the member came last
  */
 struct nsx_passed {
 	double **wait_ns, **held_ns;
 };
 
-/* The change that a replay assumes: ranks whose own time becomes the others' median, and
- * a link whose transfers do.
+/* the change that a replay assumes: ranks whose own time, and a link whose transfers, become the
+ * others' median
  */
 struct nsx_mended {
 	const uint32_t *ranks;
@@ -245,8 +247,8 @@ struct nsx_mended {
 };
 /* Number of steps in which at least one of these ranks was recorded. */
 size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks, size_t n);
-/* Mean time in ns that a step in which they were recorded would save. Adds to passed unless
- * it is NULL.
+/* Mean time in ns that a step saves in which these ranks were recorded. Adds to passed unless it is
+ * NULL.
  */
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
@@ -260,8 +262,8 @@ double nsx_median_of(double *v, size_t n);
 double nsx_spread_of(double *v, size_t n, double *ret_median);
 #define NSX_SIGMA 1.4826 /* turns a median distance into the standard deviation of normal noise */
 
-/* Converts an instant of a rank's trace to the first clock, as well as it is known. Good
- * enough to order related events, not to measure.
+/* Converts an instant of a rank's trace to the first clock, as exactly as that is known: enough to
+ * order related events, but not to measure.
  */
 static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank, int64_t t)
 {
@@ -288,7 +290,7 @@ static inline int64_t nsx_fleet_world(const struct nsx_fleet *f)
 /* Whether no two ranks share a collective or a kernel name. */
 bool nsx_fleet_is_unrelated(const struct nsx_fleet *f);
 
-/* Number of the job's ranks that are missing, as far as the traces tell. */
+/* Number of the job's ranks that are missing, as far as the traces show. */
 static inline int64_t nsx_fleet_absent(const struct nsx_fleet *f)
 {
 	return NSX_MAX(0, NSX_MAX(f->expected, f->numbered) - (int64_t)f->nranks);
@@ -316,7 +318,7 @@ enum { NSX_LENGTHS = 16 };
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret);
 
-/* Whether it holds sends and receives for which it is not sure who waits for whom. */
+/* Whether a communicator holds sends and receives of which it is uncertain who waits for whom. */
 static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
 	return nsx_is_of_pairs(nsx_channel_of(f, c->m)) && !(c->is_sure && c->n == 2);
@@ -324,9 +326,9 @@ static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f, const stru
 
 /* The operation at k, from the first member that has it; NULL: none has. */
 const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k);
-/* Whether all members are held until the last one comes. In a broadcast and the like only
- * the root waits or is waited for, and no trace says which rank is the root. Of a send and
- * a receive the longer one has waited, if they are sure to belong together.
+/* Whether all members are held until the last one arrives. In a broadcast and the like only the
+ * root waits or is waited for, and no trace names the root. Of a send and a receive the longer one
+ * has waited, if the two certainly belong together.
  */
 static inline bool nsx_holds_all(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
 {

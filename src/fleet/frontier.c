@@ -1,12 +1,12 @@
-/* frontier.c - an exact account of the steps: who was last at which collective.
+/* frontier.c - an exact account of the steps: which rank was last at which collective.
  *
  * The collectives of the largest communicator of the main family cut a step into stages. A stage
- * takes the same time on every rank: first until its last rank comes, which is charged to that
- * rank, then until the data have moved. The part of both that kernels hide on the median of the
- * other ranks is work: it costs no time, and a rank that is behind would otherwise be charged the
- * same delay at each collective of the step. Of the time charged to a rank, only what the median of
- * the others waited is excess; the rest is work. The excess goes to what the rank did more of in
- * that step than the median rank. All parts add up to the steps exactly.
+ * takes the same time on every rank. The first part, until the last rank arrives, is charged to
+ * that rank; the second part moves the data. The time of both that kernels hide on the median of
+ * the other ranks is work: it costs nothing, and otherwise a rank that is behind would be charged
+ * the same delay at each collective of the step. Of the time charged to a rank, only the wait of
+ * the others' median is excess; the rest is work. The excess is attributed to what the rank did
+ * more of in that step than the median rank. All parts add up to the steps exactly.
  */
 #include <math.h>
 #include "base/group.h"
@@ -19,9 +19,10 @@ struct frontier {
 	const struct nsx_fleet *f;
 	struct nsx_groups groups; /* keyed by stage and rank */
 	struct nsx_stage *v;
-	double *usual; /* by step and class: of the median rank */
+	double *usual; /* by step and class: time of the median rank */
 	int64_t *order; /* exposed lengths of a collective on the other ranks */
-	int64_t *elsewhere; /* by rank, for one step: exposed outside these collectives */
+	/* by rank, for one step: exposed communication outside these collectives */
+	int64_t *elsewhere;
 	int64_t elsewhere_ns;
 };
 
@@ -52,7 +53,9 @@ static void find_usual(struct frontier *x, double *scratch)
 		}
 }
 
-/* Divides an excess by what the rank did more of; the last class takes the remainder. */
+/* Divides an excess among the classes in which the rank did more; the last class takes the
+ * remainder.
+ */
 static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 		      int64_t excess_ns, struct nsx_stage *row)
 {
@@ -78,7 +81,8 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	}
 }
 
-/* Time from the end of collective k - 1 to that of k on a member's clock; -1: it lacks one of them.
+/* Time from the end of collective k - 1 to the end of k on a member's clock; -1 if the member lacks
+ * either.
  */
 static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
 {

@@ -51,8 +51,8 @@ static int input_add_files(struct list *l, const char *path, bool reports, struc
 	return rc;
 }
 
-/* Adds a folder's exports and digests. Reports count only if there are none, as exports and
- * digests are made from them.
+/* Adds a folder's exports and digests. Reports are added only if it has neither, because exports
+ * and digests are made from reports.
  */
 static int add_folder(struct list *l, const char *path, struct nsx_err *err)
 {
@@ -129,7 +129,7 @@ int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret, s
 struct result {
 	struct nsx_digest **v;
 	size_t n;
-	struct nsx_err err; /* rc 0: read */
+	struct nsx_err err; /* rc 0: the input was read */
 };
 struct reading {
 	const struct nsx_fleet_inputs *in;
@@ -155,7 +155,7 @@ static int read_one(void *ctx, size_t i, struct nsx_err *err)
 	return rc ? rc : nsx_stopped(err);
 }
 
-/* Adds a line that names the input; a low-level error may not name it. */
+/* Adds a line with the input's name, which a low-level error may lack. */
 static void tell_left_out(const char *path, const struct nsx_err *why, struct nsx_left_out *ret)
 {
 	ret->n++;

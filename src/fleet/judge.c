@@ -1,18 +1,19 @@
-/* judge.c - each rank's excess over the others, and which of it becomes a verdict.
+/* judge.c - each rank's excess over the others, and which excess becomes a verdict.
  *
- * The unit is the step. Collectives of a step are late together, so counting them one by
- * one would accuse somebody in every job. A rank's excess is its own time in a step minus
- * the median of the other ranks.
+ * The unit is the step. Collectives of a step are late together, so counting each of them would
+ * accuse some rank in every job. A rank's excess is its own time in a step minus the median of the
+ * other ranks.
  */
 #include <math.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-#define STANDS_OUT 5 /* median deviations of the ranks in a step */
+/* so many median deviations from the ranks' median make a rank stand out in a step */
+#define STANDS_OUT 5
 
-enum { FEW = 4 }; /* ranks */
+enum { FEW = 4 }; /* so few ranks have no spread of their own */
 
-/* Median of sorted v without one value x that is in it; x if it is alone. */
+/* Median of sorted v without one value x that is in it; x if v has no other. */
 static double median_without(const double *v, size_t n, double x)
 {
 	size_t lo = 0, hi = n - 1, a = (n - 2) / 2, b = (n - 1) / 2;
@@ -82,8 +83,8 @@ static void warn_of_short(struct nsx_fleet *f)
 
 /* Steps in which one rank stood out ------------------------------------------------------*/
 
-/* Spread for few ranks. Half of them may be late in a step, so their own spread says
- * nothing; the variation of the fastest rank over the steps is used.
+/* Spread for few ranks. Half of them may be late in a step, so their spread over ranks is no
+ * measure; the variation of the fastest rank over the steps is used.
  */
 static double spread_of_few(const struct nsx_fleet *f, double *scratch)
 {
@@ -147,7 +148,7 @@ static void find_events(struct nsx_judge *j, bool all, double *scratch)
 		nwho += !times[who]++;
 		most = NSX_MAX(most, times[who]);
 	}
-	/* With few ranks, one of them leads more often by chance alone. */
+	/* with few ranks, one of them leads more often by chance alone */
 	f->is_rotating = f->nsteps >= NSX_LEAST_STEPS && nwho >= NSX_MIN(3, n) &&
 			 f->nevents * 2 >= (int64_t)f->nsteps &&
 			 (double)most <= NSX_MAX(1 / 2.0, 1 / 3.0 + 1.0 / n) * (double)f->nevents;
@@ -178,8 +179,8 @@ static void excuse_rotating(struct nsx_judge *j, double *scratch)
 		(void)keep_late(j->f, is_steady);
 }
 
-/* Whether for more than a tenth of the sends and receives it is unknown who waits for whom.
- * The first ones of a capture may have been launched before it.
+/* Whether it is unknown for more than a tenth of the sends and receives who waits for whom. The
+ * first ones of a capture may have been launched before it.
  */
 static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 {
@@ -208,16 +209,16 @@ static bool has_unknown_order(const struct nsx_fleet *f)
 	return false;
 }
 
-/* If most ranks are late, they hold others up only by waiting, which the few others do not
- * do. A rank with less to compute holds nobody up.
+/* Whether an entry's ranks can hold others up. If they are most ranks, they do so only by waiting,
+ * which the few others do not do; a rank with less to compute holds nobody up.
  */
 static bool is_few_or_waits(const struct nsx_late *l)
 {
 	return !l->are_most || l->cause == NSX_WHY_IDLE || l->cause == NSX_WHY_COPY;
 }
 
-/* If it is unknown who waits for whom, only a rank that computes longer counts: the others
- * may have worked while one was idle.
+/* Whether a rank computes longer. Only that counts if it is unknown who waits for whom: the others
+ * may have worked while it was idle.
  */
 static bool computes_longer(const struct nsx_late *l)
 {
@@ -234,8 +235,8 @@ static void keep_by_cause(struct nsx_fleet *f)
 		f->all_recoverable_ns = f->nlate ? f->late[0].recoverable_ns : 0;
 }
 
-/* If no rank is named: finds the one with the greatest excess and why it is no verdict. Few
- * ranks or steps prove little, and a proven excess may cost nobody anything.
+/* Finds the suspect if no rank is named: the rank with the greatest excess, and why that is no
+ * verdict. Few ranks or steps prove little, and a proven excess may cost nobody anything.
  */
 static void find_suspect(const struct nsx_judge *j)
 {

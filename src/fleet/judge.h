@@ -8,7 +8,7 @@
 #include "fleet/fleet.h"
 
 #define NSX_LEAST_P 0.01
-#define NSX_LEAST_SHARE 0.01 /* of a step */
+#define NSX_LEAST_SHARE 0.01 /* least price of an entry, as a share of a step */
 
 enum { NSX_LEAST_STEPS = 10 };
 

@@ -4,7 +4,7 @@
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-#define LEAST_ADDED 0.005 /* of a step, beyond the cost of dearer entries */
+#define LEAST_ADDED 0.005 /* least share of a step that an entry adds to the more expensive ones */
 
 enum { MOST_LATE = 8, MOST_HOPS = 8 };
 
@@ -31,7 +31,7 @@ static struct nsx_passed new_passed(const struct nsx_judge *j)
 	return s;
 }
 
-/* The member of a communicator for which the others wait most. */
+/* The member for which the others of a communicator wait most. */
 static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s, uint32_t comm)
 {
 	uint32_t most = 0;
@@ -42,7 +42,7 @@ static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 	return f->comm[comm].m[most].rank;
 }
 
-/* The communicator other than `but` in which a rank waits most; NSX_NONE: none. */
+/* The communicator, other than `but`, in which a rank waits most; NSX_NONE: none. */
 static uint32_t judge_cost_waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 				    uint32_t rank, uint32_t but)
 {
@@ -58,8 +58,8 @@ static uint32_t judge_cost_waits_in(const struct nsx_fleet *f, const struct nsx_
 	return most;
 }
 
-/* Sums the waiting for the late rank itself and for ranks that wait for it, and finds the
- * way from it to where most of the latter occurs.
+/* Sums the waiting for the late rank itself and for ranks that wait for it, and finds the path from
+ * it to most of the latter waiting.
  */
 static void follow(const struct nsx_judge *j, const struct nsx_passed *s, struct nsx_late *l)
 {
@@ -99,8 +99,8 @@ static void follow(const struct nsx_judge *j, const struct nsx_passed *s, struct
 		l->hop[l->nhops] = way[n - 1 - l->nhops];
 }
 
-/* Mean excess per step of the slowest of these ranks over the median of the others. It
- * bounds the price, as pipeline stages with other work show no more.
+/* Mean excess per step of the slowest of these ranks over the median of the others. It bounds the
+ * price, because pipeline stages with other work differ by no more.
  */
 static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks, uint32_t n,
 			       double *scratch)
@@ -128,8 +128,9 @@ static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks,
 	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
 }
 
-/* Prices several ranks as one entry. If they are equally late, each alone costs nothing, as the
- * others remain. Their price is what they cost together beyond the entries already priced.
+/* Prices several ranks as one entry. If they are equally late, each alone costs nothing, because
+ * the others are still late. Their price is what they cost together beyond the entries already
+ * priced.
  */
 static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
 		       uint32_t *all, uint32_t nall, double *scratch, struct nsx_err *err)

@@ -1,24 +1,24 @@
-/* judge_who.c - who holds the others up, and whether that is more than chance.
+/* judge_who.c - which ranks hold the others up, and whether that is more than chance.
  *
- * If no rank were special, the ranks of a step could change places (or of a block of steps,
- * if neighbouring steps resemble each other). The greatest sums of excess over many such
- * exchanges show how great a sum can be by chance, for all ranks at once.
+ * If no rank were special, the ranks of a step could change places (or of a block of steps, if
+ * neighbouring steps resemble each other). The greatest sums of excess over many such exchanges
+ * show how great a sum can be by chance, for all ranks at once.
  */
 #include <math.h>
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-#define STEADY_SHARE 0.6 /* of the steps */
-#define STALL_SHARE 0.1 /* of a step */
+#define STEADY_SHARE 0.6 /* share of steps in which a steadily late rank is late */
+#define STALL_SHARE 0.1 /* share of a step from which a delay is a stall */
 #define LEAST_P_OF_STALLS 0.05
 
 enum { EXCHANGES = 499 };
 
 /* Chance ------------------------------------------------------------------------------*/
 
-/* Autocorrelation of a rank's excess at `lag` steps, -1 to 1. Steps that stand out are
- * clipped, as bursts are what the test looks for.
+/* Autocorrelation of a rank's excess at `lag` steps, -1 to 1. Steps that stand out are clipped,
+ * because the test itself looks for bursts.
  */
 static double resembles(const struct nsx_judge *j, uint32_t rank, size_t lag,
 			double *x, double *scratch)
@@ -115,7 +115,7 @@ static double excess_of(const struct nsx_judge *j, const struct nsx_late *l, siz
 	return sum / l->n;
 }
 
-/* A rank's mean excess without its dearest step, as one stall is not a habit. */
+/* A rank's mean excess without its most expensive step, because one stall is not a habit. */
 static double without_dearest(const struct nsx_judge *j, uint32_t r)
 {
 	const struct nsx_fleet *f = j->f;
@@ -126,9 +126,8 @@ static double without_dearest(const struct nsx_judge *j, uint32_t r)
 	return f->rank[r].excess_ns - dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
 }
 
-/* Whether the rank's stalls are the only ones: at least two, and no other rank was late by
- * half as much in any step. Chance may give two stalls to one rank, but they are visible
- * and have one cause.
+/* Whether the rank has the only stalls: at least two, and no other rank was late by half as much in
+ * any step. Chance may give two stalls to one rank, but they are visible and have one cause.
  */
 static bool stalls_alone(const struct nsx_judge *j, uint32_t rank)
 {
@@ -236,8 +235,8 @@ static double over_others(const struct nsx_fleet *f, const struct nsx_late *l,
 	return n ? sum / l->n - nsx_median_of(scratch, n) : NAN;
 }
 
-/* Names the majority as late. If most ranks are late, the median is late as well, so nobody
- * exceeds it. Instead the few others must be early beyond chance, each of them.
+/* Names the majority as late. If most ranks are late, the median is late too and nobody exceeds it;
+ * instead each of the few others must be early beyond chance.
  */
 static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
 {

@@ -3,9 +3,10 @@
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-#define EXPLAINS 0.8	/* of the excess */
-#define MORE_COPIED 0.1 /* relative to what the others copy */
-#define MOST_ALIKE 0.75 /* share of kernel time; memory has its own clock */
+#define EXPLAINS 0.8	/* least share of the excess that a cause explains */
+#define MORE_COPIED 0.1 /* least excess of copied bytes, relative to the others' bytes */
+/* kernels of this share of kernel time are alike; those bound by memory follow another clock */
+#define MOST_ALIKE 0.75
 
 /* Quantities of an iteration that are compared. */
 enum { Q_OWN, Q_COMPUTE, Q_COPY, Q_IDLE, Q_KERNELS, Q_CAUSE,
@@ -126,7 +127,7 @@ static double kernel_ratio(const struct nsx_judge *j, const struct nsx_late *l,
 	return now / usual;
 }
 
-/* The call or range that explains most of the excess idle time of a cause; NULL: none. */
+/* The call or range that explains most of the excess idle time of a cause; NULL: none does. */
 static const char *idle_detail(const struct nsx_judge *j, const struct nsx_late *l,
 			       unsigned cause, double excess_ns)
 {
@@ -140,7 +141,7 @@ static const char *idle_detail(const struct nsx_judge *j, const struct nsx_late 
 	return NULL;
 }
 
-/* Share of the rank's time that its report gives for a finding. */
+/* Share of the rank's time that its own report gives for a finding. */
 static double told_of(const struct nsx_digest *d, const char *key)
 {
 	for (size_t i = 0; i < d->nfindings; i++)
@@ -149,9 +150,9 @@ static double told_of(const struct nsx_digest *d, const char *key)
 	return 0;
 }
 
-/* The finding of the late rank's report that explains its excess best, by its share above
- * the others' median; NULL: none explains it. A finding that is as large for the others
- * does not make the rank late.
+/* The finding of the late rank's report that explains its excess best, by its share above the
+ * others' median; NULL: none does. A finding that is equally large for the others does not make the
+ * rank late.
  */
 static const struct nsx_dfinding *find_told(const struct nsx_judge *j, const struct nsx_late *l,
 					    double *scratch)

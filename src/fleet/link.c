@@ -1,16 +1,16 @@
 /* link.c - finds communicators whose transfers take longer than those of their equals.
  *
- * The transfer of a collective is what remains when nobody waits: the least length of its
- * members. Communicators of a family run the same sequence, so transfers can be compared
- * without knowing how many bytes move. With only two of them it is unknown which is usual,
- * so the slower one counts as slow only if it takes twice as long.
+ * The transfer of a collective is the part in which nobody waits: the least length of its members.
+ * Communicators of a family run the same sequence, so transfers can be compared without knowing the
+ * number of bytes. With only two of them it is unknown which is usual, so the slower one counts as
+ * slow only if it takes twice as long.
  */
 #include <math.h>
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
 #define LEAST_Z 5
-#define LEAST_RATIO 0.10 /* of the usual transfer */
+#define LEAST_RATIO 0.10 /* least excess of a slow transfer, relative to the usual one */
 #define LEAST_RATIO_OF_TWO 1.0
 #define LEAST_OF_STEP 0.005
 

@@ -1,7 +1,7 @@
-/* match.c - finds which collectives of different ranks are one.
+/* match.c - finds the collectives of different ranks that are one.
  *
- * Traces begin and end anywhere, and sequences repeat with every step, so operations alone
- * fit at many places. Ends tell the places apart (match_place.c), and also the
+ * Traces begin and end anywhere, and sequences repeat with every step, so operations alone match at
+ * many places. The times of the ends identify the right place (match_place.c), and the
  * communicators of a family if payloads do not (match_split.c).
  */
 #include <math.h>
@@ -12,12 +12,14 @@
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define KNOWN_BOUND_NS INT64_C(500000) /* how far compared clocks may still be apart */
-#define NEARLY 2.0 /* spread of ends relative to the least: as well */
-#define MUCH_NEARER 0.25 /* spread of ends relative to others': same communicator */
+/* greatest remaining difference of clocks that were compared */
+#define KNOWN_BOUND_NS INT64_C(500000)
+#define NEARLY 2.0 /* ends that spread less than this many times the least agree equally well */
+/* ends that spread less than this part of others' are of the same communicator */
+#define MUCH_NEARER 0.25
 
-/* Puts the most telling channels first: more kinds of operations fit at fewer places, and
- * well aligned channels show how far the clocks are apart. Sends and receives come last, as
+/* Orders the most informative channels first: more kinds of operations match at fewer places, and
+ * well aligned channels show how far the clocks are apart. Sends and receives come last, because
  * the k-th of one rank need not be the k-th of another.
  */
 static int cmp_channel(const void *a, const void *b)
@@ -29,8 +31,8 @@ static int cmp_channel(const void *a, const void *b)
 	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
 }
 
-/* How many members an operation of NCCL or MPI holds up. Sends and receives hold each
- * other; for rooted operations it is not known who is held.
+/* How many members an operation of NCCL or MPI holds up. Sends and receives hold each other; for
+ * rooted operations it is unknown who is held.
  */
 static uint32_t holds(const char *name)
 {
@@ -73,7 +75,8 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 static int64_t *list_zeros(const struct nsx_fleet *f, struct nsx_arena *a)
 {
 	int64_t *ret = nsx_arena_get(a, f->nranks * sizeof(*ret));
-	uint32_t *first = nsx_arena_get(a, f->nhosts * sizeof(*first)); /* index + 1 */
+	/* 1 + index of the host's first rank */
+	uint32_t *first = nsx_arena_get(a, f->nhosts * sizeof(*first));
 
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		const struct nsx_digest *d = f->rank[r].d, *x;
@@ -126,7 +129,7 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 	return rc;
 }
 
-/* How much earlier y's ends are than x's by the clocks as set; 0: not known. */
+/* How much earlier y's ends are than x's by the clocks as set; 0: unknown. */
 static int64_t behind_ns(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
 {
 	int64_t from = NSX_MAX(0, y->shift);
@@ -190,8 +193,8 @@ static struct nsx_mchannel *first_of_own(struct nsx_mchannel *const *best, uint3
 	return NULL;
 }
 
-/* Aligns a channel with one of its own communicator. A channel whose ends do not agree with x's is
- * of another communicator of the family, so its place on x is vague. If communicators are unknown,
+/* Aligns a channel with one of its own communicator. A channel whose ends disagree with x's belongs
+ * to another communicator of the family, so its place on x is vague. If communicators are unknown,
  * ranks at power-of-two distances before it are tried, as in meshes: the nearest one, and further
  * ones with known clocks, which need few places to be searched.
  */
@@ -328,9 +331,9 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	lay_all(m, x, best);
 }
 
-/* By host: the channel that agrees best with x, of the rank at x's place within its host.
- * That is where data-parallel groups have their members. Hosts that have a clock are left
- * out unless all are asked for.
+/* By host: the channel that agrees best with x, among those of the rank at x's place within its
+ * host, where data-parallel groups have their members. Hosts that have a clock are left out unless
+ * all are asked for.
  */
 static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_mchannel *x,
 				       const uint32_t *place, bool all)
@@ -357,8 +360,8 @@ static bool tells_clocks(const struct nsx_mchannel *x, uint32_t rank)
 	return x->rank == rank && x->c->has_times && !nsx_is_of_pairs(x->c);
 }
 
-/* Sets the clocks of hosts whose ends agree with those of a rank's channels to near_ns.
- * Lists these hosts' first ranks; returns how many there are then.
+/* Sets the clocks of hosts whose ends agree with those of a rank's channels to near_ns. Appends
+ * these hosts' first ranks to the list; returns its new length.
  */
 static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t *place,
 			    double near_ns, uint32_t *list, uint32_t n)
@@ -381,10 +384,10 @@ static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t
 	return n;
 }
 
-/* Sets the hosts' clocks, from the first rank's host to those that a channel of its has in
- * common with them, from these to others, the last found first. How well ends agree is
- * about the same in all communicators of a job. Within one host, as of tensor-parallel
- * groups, they fit those of another host at any distance, but less well.
+/* Sets the hosts' clocks: from the first rank's host to those with which it has a channel in
+ * common, from these to others, the last found first. Ends agree about equally well in all
+ * communicators of a job. Ends within one host, as of tensor-parallel groups, match those of
+ * another host at any distance, but less well.
  */
 static void find_clocks(struct nsx_matcher *m)
 {
@@ -547,7 +550,7 @@ static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx
 	return rc;
 }
 
-/* Takes the clocks as collectives have shown them. */
+/* Takes over the clocks that collectives have shown. */
 static void take_clocks(struct nsx_matcher *m)
 {
 	const struct nsx_fleet *f = m->f;

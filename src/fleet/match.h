@@ -19,7 +19,7 @@ enum {
 struct nsx_mchannel {
 	uint32_t rank, channel;
 	const struct nsx_dchannel *c;
-	int64_t utc_ns;	      /* UTC at the clock's zero, as far as known; -1 */
+	int64_t utc_ns;	      /* UTC at the clock's zero; -1: unknown */
 	int64_t shift;	      /* within the family being made */
 	double differs; /* share of sampled operations that differ */
 	double spread;
@@ -48,8 +48,8 @@ struct nsx_matcher {
  */
 bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y,
 	     int64_t bound_ns, struct nsx_fit *fits);
-/* Whether a fits x better than b. Criteria in order: x's communicator, operations, stream
- * (programs that do the same number streams alike) unless ends agree exactly, ends.
+/* Whether a fits x better than b. Criteria in order: x's communicator; operations; stream, unless
+ * ends agree exactly, because programs that do the same number streams alike; ends.
  */
 bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 		     const struct nsx_mchannel *b);

@@ -1,19 +1,19 @@
-/* match_pairs.c - finds who sends to whom when no communicator says it.
+/* match_pairs.c - finds who sends to whom without a communicator's payload.
  *
- * Pipeline stages pass data to the next stage, and a rank's part of that ends when its
- * partner's does. Partners are equally far apart everywhere in the job. They share no
- * communicator except one of all ranks, whereas tensor- and data-parallel neighbours, which
- * also end together, do. So the distance at which most ends agree is taken, and the sends
- * and receives of two partners become a channel of the two.
+ * Pipeline stages pass data to the next stage, and a rank's part of a transfer ends when its
+ * partner's does. Partners are equally far apart everywhere in the job. They share no communicator
+ * except one of all ranks, unlike tensor- and data-parallel neighbours, which also end together. So
+ * the distance at which most ends agree is taken, and the sends and receives of two partners become
+ * a channel of the two.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define NEAR_NS 50000.0 /* ends that agree on the common clock */
-#define MOST_AGREE 0.6 /* pairs per part; 0.5 if each part has one partner */
-#define LEAST_PAIRED 0.8 /* share of ranks, and of a channel's parts */
+#define NEAR_NS 50000.0 /* largest difference of ends that agree on the common clock */
+#define MOST_AGREE 0.6 /* most agreeing pairs per part; 0.5 if each part has one partner */
+#define LEAST_PAIRED 0.8 /* least share of ranks, and of a channel's parts, that have a partner */
 
 enum { MOST_PARTNERS = 3 }; /* the rank before, the rank after, and none */
 
@@ -21,13 +21,14 @@ struct part { /* one rank's part of a send and receive */
 	double end_ns; /* on the common clock */
 	size_t i;      /* index in its channel */
 	uint32_t channel;
-	uint32_t with;	    /* rank; NSX_NONE: nobody */
+	uint32_t with;	    /* rank of the partner; NSX_NONE: nobody */
 	struct part *other; /* the partner's part */
 };
 struct parts { /* the parts of a rank, in order of ends */
 	struct part *v;
 	size_t n;
-	uint32_t *comm, ncomms; /* communicators that it shares with some ranks, ascending */
+	/* communicators that the rank shares with some but not all ranks, ascending */
+	uint32_t *comm, ncomms;
 };
 struct pairs {
 	struct nsx_fleet *f;
@@ -101,7 +102,7 @@ static bool are_of_one(const struct parts *x, const struct parts *y)
 
 NSX_ORDER(cmp_number, struct nsx_frank, UP(number));
 
-/* The rank `by` numbers after r, wrapping around; NSX_NONE: not here. */
+/* The rank `by` numbers after r, wrapping around; NSX_NONE: that rank is missing. */
 static uint32_t rank_at(const struct pairs *p, uint32_t r, int64_t by)
 {
 	const struct nsx_fleet *f = p->f;
@@ -150,8 +151,9 @@ static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool is_
 	return n;
 }
 
-/* Counts the parts that agree with those of ranks `by` numbers away; 0: for most ranks they do not.
- * Few agreeing parts are chance. At half the job's size both directions lead to the same rank.
+/* Counts the parts that agree with those of ranks `by` numbers away; 0 if they do not for most
+ * ranks, because few agreeing parts are chance. At half the job's size both directions lead to the
+ * same rank.
  */
 static size_t join_all(struct pairs *p, int64_t by, bool is_last)
 {
@@ -178,8 +180,8 @@ static size_t join_all(struct pairs *p, int64_t by, bool is_last)
 	return (double)npaired < LEAST_PAIRED * (double)nranks ? 0 : all;
 }
 
-/* The distance of partners; 0: none. A part agrees with only one other part; if more agree,
- * all of a group come together, as in an alltoall.
+/* The distance of partners; 0: none. A part agrees with at most one other part; if more agree, all
+ * of a group come together, as in an alltoall.
  */
 static int64_t find_distance(struct pairs *p)
 {
@@ -294,7 +296,7 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 
 /* Messages of MPI ---------------------------------------------------------------------*/
 
-/* The rank's channel of messages with another rank and of one tag; NULL: none. */
+/* The rank's channel of messages with another rank and with one tag; NULL: none. */
 static struct nsx_dchannel *messages_of(const struct nsx_frank *r, uint64_t with)
 {
 	for (size_t i = 0; i < r->d->nchannels; i++) {
@@ -316,8 +318,8 @@ static void make_pair(struct nsx_dchannel *c, uint64_t comm)
 	memset(c->code, 0, c->n * sizeof(*c->code));
 }
 
-/* Joins both sides of messages. If one side does not wait in its calls, as with MPI_Isend,
- * the counts differ and nobody knows which messages belong together.
+/* Joins both sides of messages. If one side does not wait in its calls, as with MPI_Isend, the
+ * counts differ and it is unknown which messages belong together.
  */
 void nsx_join_messages(struct nsx_fleet *f)
 {

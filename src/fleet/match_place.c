@@ -1,26 +1,26 @@
-/* match_place.c - at which place the collectives of one rank are those of another.
+/* match_place.c - the place at which the collectives of one rank are those of another.
  *
- * The members of one collective end at one instant. At the right place the ends of two
- * ranks therefore differ by the offset of their clocks, always the same. Elsewhere the
- * jitter of the steps is added. So among places where the operations agree, the one with
- * the least spread of the difference wins, after a slow drift of the clocks is taken out.
+ * The members of one collective end at one instant. At the right place the ends of two ranks
+ * therefore differ by the offset of their clocks, always the same. Elsewhere the jitter of the
+ * steps is added. So among places where the operations agree, the one with the least spread of the
+ * difference wins, after a slow drift of the clocks is subtracted.
  */
 #include <math.h>
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define MOST_COMMON 0.9 /* relative to the overlap by the clocks */
-#define SAME_PACE 1.5 /* collectives of one family differ less in frequency */
+#define MOST_COMMON 0.9 /* least overlap of an alignment, relative to the overlap by the clocks */
+#define SAME_PACE 1.5 /* greatest ratio of frequencies of collectives of one family */
 
 enum {
 	MOST_COUNTED = 4096, /* operations compared if the samples agree */
 	FEW = 2,	     /* operations that may differ beyond the fewest */
 	LEAST_COMMON = 4,    /* collectives that two ranks must share */
-	LEAST_SURE = 32,     /* ... and to know the spread of ends well */
+	LEAST_SURE = 32,     /* the same, for a reliable spread of ends */
 };
 
-/* Equal operations are equal pointers: see name_ops in match.c. */
+/* Equal operations have equal pointers: see name_ops in match.c. */
 static const char *op_at(const struct nsx_mchannel *x, int64_t i)
 {
 	return x->c->ops[x->c->code[i]].name;
@@ -84,8 +84,8 @@ static struct nsx_fit try_place(const struct nsx_mchannel *x, const struct nsx_m
 	return (struct nsx_fit){o.n ? (double)differs / (double)o.n : 1, o.ncommon, 0};
 }
 
-/* How much successive differences change, except for the greatest few. If differences spread but
- * hardly change in between, a clock was set: at a wrong place every step's jitter shows.
+/* The change of successive differences, without the greatest few. If differences spread but hardly
+ * change from one to the next, a clock was set: at a wrong place every step's jitter shows.
  */
 static double change_of(const double *diff, size_t n)
 {
@@ -192,8 +192,8 @@ static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *
 			   fabs((double)(shift - middle));
 }
 
-/* How many times smaller the spread must be to prefer a place to the clocks'. The spread of
- * few samples is not known well, and captures of one job overlap most.
+/* How many times smaller the spread must be to prefer a place to that of the clocks. The spread of
+ * few samples is unreliable, and captures of one job overlap most.
  */
 static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift)
 {
@@ -204,10 +204,10 @@ static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *
 	return 2 * (o.n < LEAST_SURE ? 2 : 1) * (has_fewer ? 2 : 1);
 }
 
-/* Aligns y with x at one of these shifts: sets y's shift and spread. False: none fits.
- * Samples choose places first, then all operations. A few may differ, as a rank may be out
- * of sequence. Of the places left, the nearest by the clocks wins, unless ends agree much
- * better elsewhere, as those of one collective do.
+/* Aligns y with x at one of these shifts: sets y's shift and spread. Returns false if none matches.
+ * First samples choose places, then all operations do. A few may differ, because a rank may be out
+ * of sequence. Of the places left, the nearest by the clocks wins, unless ends agree much better
+ * elsewhere, as those of one collective do.
  */
 static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
 		       int64_t to, bool has_clock, double most_ns, struct nsx_fit *fits)
@@ -272,7 +272,7 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 		return is_same;
 	if (fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES)
 		return a->differs < b->differs;
-	/* Steps of one pace make ends of other collectives agree as well. */
+	/* steps of one pace make ends of other collectives agree as well */
 	if (is_stream != (b->c->stream == x->c->stream) &&
 	    NSX_MIN(a->spread, b->spread) > NSX_END_NOISE_NS)
 		return is_stream;
@@ -296,7 +296,7 @@ bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound
 	struct nsx_mchannel far = *y;
 	int64_t from, to, half = (int64_t)NSX_MIN(x->c->n, y->c->n) / 2;
 	double xs = pace_of(x->c), ys = pace_of(y->c);
-	/* On one host a late end may be a call that was slow to return. */
+	/* on one host a late end may be a call that was slow to return */
 	double most_ns = bound_ns < NSX_CLOCK_BOUND_NS ? INFINITY : (double)bound_ns;
 	bool has_clock, fits_near;
 
@@ -305,7 +305,7 @@ bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound
 	has_clock = match_place_range_of(x, y, bound_ns, &from, &to);
 	fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
 	if (bound_ns < NSX_CLOCK_BOUND_NS && (!fits_near || y->differs > 2.0 / NSX_SAMPLES)) {
-		/* A clock that was set meanwhile is known less well. */
+		/* the offset of a clock that was set during the capture is less certain */
 		has_clock = match_place_range_of(x, y, NSX_CLOCK_BOUND_NS, &from, &to);
 		fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
 	}

@@ -151,7 +151,7 @@ static double by_clock_ns(const struct nsx_matcher *m, const struct nsx_mchannel
 		       fabs(xe->constant - ye->constant + (double)(x->utc_ns - y->utc_ns));
 }
 
-/* Rates a shape. Its parts and what joins them must both fit, so the worst counts. */
+/* Rates a shape. Its parts and what joins them must both fit, so the worse of the two counts. */
 static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v,
 		      size_t n, const struct ends *e, const struct fit *all, struct fit *f)
 {
@@ -223,8 +223,8 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 	return ret;
 }
 
-/* Picks the largest groups whose ends agree about as well as any, with no more contradictions than
- * the fewest. A rank may agree better with some of its group than with others.
+/* Picks the largest groups whose ends agree about as well as any, with the fewest contradictions. A
+ * rank may agree better with some of its group than with others.
  */
 static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {
@@ -287,9 +287,9 @@ static bool is_known(const struct nsx_fleet *f, struct nsx_mchannel *const *v, s
 	return false;
 }
 
-/* Lets sends and receives hold all members if more than two ranks end together, as in an
- * alltoall. Tensor-parallel neighbours that each send to another stage also end together;
- * they already have a communicator.
+/* Makes sends and receives hold all members if more than two ranks end together, as in an alltoall.
+ * Tensor-parallel neighbours that each send to another stage also end together; they already have a
+ * communicator.
  */
 static void hold_all(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {

@@ -14,7 +14,7 @@ struct nsx_axis {
 struct nsx_mesh { /* fastest axis first; n 0: not known */
 	struct nsx_axis axis[NSX_MOST_AXES];
 	unsigned n;
-	bool is_found; /* by what ranks send to each other, not given */
+	bool is_found; /* found from what ranks send to each other, not given by the user */
 };
 
 /* Reads a file of lines "NAME SIZE", fastest axis first; # begins a comment. Owner of the

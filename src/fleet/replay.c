@@ -27,7 +27,7 @@
  * by that one.
  */
 #define AT_ONCE_NS 10000
-/* Less than this is the gap between two kernels and holds nobody back. */
+/* A shorter exposed time is the gap between two kernels and holds nobody back. */
 #define LEAST_EXPOSED_NS 5000
 
 struct place { /* a collective of a step */
@@ -39,20 +39,22 @@ struct place { /* a collective of a step */
 	size_t k, nth; /* index in the family; index within the step in its communicator or,
 			  for waits, its rank */
 	size_t of_n;   /* number of the rank's such waits in the step */
-	double peers_ns; /* own work before it, summed over equal members ... */
-	size_t npeers; /* ... that waited only for their data; their number */
+	/* own work before the collective, summed over equal members that waited only for their data
+	 */
+	double peers_ns;
+	size_t npeers; /* number of these members */
 	size_t visits; /* index of its members' visits */
 };
 struct need { /* own work before the n-th collective of a step, over equals */
 	double sum, least;
 	double transfer; /* shortest duration */
-	size_t n; /* ranks that waited only for their data */
+	size_t n; /* number of ranks that waited only for their data */
 };
 struct rank_now {
 	double own_ns;	 /* own work done in this step */
 	double held_ns;	 /* time held by collectives since it last did own work */
-	double more_ns;	 /* part of own_ns beyond what was needed, of a mended rank */
-	double ahead_ns; /* how far it is ahead of its old self */
+	double more_ns;	 /* a mended rank's part of own_ns beyond what was needed */
+	double ahead_ns; /* lead over the rank's recorded self */
 	/* The two values above when more_ns turned from a measure into a bound. */
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
@@ -150,8 +152,8 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 	return 0;
 }
 
-/* Whether to treat it as messages. If some ranks' sends and receives have no known other
- * side, seeming matches are not trusted either.
+/* Whether to treat a communicator's operations as messages. If the other side of some ranks' sends
+ * and receives is unknown, apparent matches are not trusted either.
  */
 static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
@@ -295,7 +297,7 @@ static void pass_over(const struct visit *v, struct rank_now *r)
 	}
 }
 
-/* The need before the nth of equals; NULL: no memory. */
+/* The need before the nth of equals; NULL without memory. */
 static struct need *need_of(struct replay *p, uint64_t what, size_t nth, struct nsx_err *err)
 {
 	struct need *need = nsx_group_value(&p->needs, &p->need, what, nth, "collectives", err);
@@ -305,7 +307,7 @@ static struct need *need_of(struct replay *p, uint64_t what, size_t nth, struct 
 	return need;
 }
 
-/* Notes the own work with which a rank came to v. */
+/* Records the own work with which a rank arrived at v. */
 static void note_need(const struct rank_now *r, const struct visit *v,
 		      bool is_free, struct need *need)
 {
@@ -317,8 +319,8 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 	}
 }
 
-/* The first walk for a wait for messages. Equals are ranks of one kind with as many waits
- * in the step.
+/* First walk for a wait for messages. Equals are ranks of one kind with equally many waits in the
+ * step.
  */
 static int measure_messages(struct replay *p, struct place *x, struct nsx_err *err)
 {
@@ -396,8 +398,8 @@ static double faster(const struct replay *p, uint32_t comm)
 	return p->link && p->link->comm == comm ? p->link->excess_ns : 0;
 }
 
-/* Updates how much less a mended rank has to do. When a measure follows a bound, the
- * bound's effect is corrected, except what a collective met since has already used up.
+/* Updates how much less a mended rank has to do. When a measure follows a bound, the bound's effect
+ * is corrected, except the part that a collective has used up since.
  */
 static void do_less(struct rank_now *r, double more, bool is_guess)
 {
@@ -432,8 +434,8 @@ static double ahead_of(const struct visit *v, struct rank_now *r,
 	return NSX_MIN(by_data, by_channel);
 }
 
-/* Finds the member for which a collective waited: the last to come or, if the channel held
- * that one back, the same as before.
+/* Finds the member for which a collective waited: the last to arrive or, if the channel held that
+ * one back, the same as before.
  */
 static void find_holder(struct replay *p, const struct place *x)
 {
@@ -449,8 +451,8 @@ static void find_holder(struct replay *p, const struct place *x)
 		p->holder[x->comm] = last;
 }
 
-/* Lets a member that was held go on `ahead` of its old self. It has waited that much less
- * for the holder.
+/* A member that was held continues `ahead` of its old self: it has waited that much less for the
+ * holder.
  */
 static void go_on(struct replay *p, const struct place *x, uint32_t m, double ahead)
 {
