@@ -218,7 +218,7 @@ static int find_remedy(struct across *x, bool slow, struct nsx_finding *f, struc
 		f->remedy = nsx_plan_of(x->d, share);
 		nsx_add_evidence(f, nsx_priced_by_stretch);
 	} else {
-		nsx_add_evidence(f, "priced as if what takes longer took the mean of all");
+		nsx_add_evidence(f, "priced as if the work that takes longer took as long as the mean of all GPUs");
 	}
 	return 0;
 }
@@ -237,8 +237,8 @@ int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret, struct
 		return 0;
 	row = nsx_ledger_beyond(&own, all, 1.0 / all->ngpus, NULL);
 	if (row.ns > 0)
-		*ret = nsx_tell(d->found, "most of what GPU %s has beyond the mean of all is "
-				"%s: %s more", nsx_gpu_label(d->trace, device),
+		*ret = nsx_tell(d->found, "most of the extra time of GPU %s is %s: %s more than "
+				"the mean of all", nsx_gpu_label(d->trace, device),
 				nsx_account_words(d->facts, &row, d->found->arena),
 				nsx_tell_ns(d->found, row.ns));
 	return 0;
@@ -289,8 +289,9 @@ static int propose_uneven(struct across *x, struct nsx_err *err)
 		"their iterations keep step, so the others seem to wait for it" :
 		"not all of them communicate: they may do unrelated work");
 	if (!same)
-		nsx_add_evidence(&f, "they did not do as many operations: this is how the "
-				     "work was shared, or other work, rather than a slow GPU");
+		nsx_add_evidence(&f, "their numbers of operations differ: the work was divided "
+				     "unevenly, or is different work, rather than one GPU being "
+				     "slow");
 	nsx_found(l, &f);
 	return 0;
 }

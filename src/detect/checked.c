@@ -28,8 +28,8 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	double share = (double)m->storm.bound_ns / (double)(w->end_ns - w->start_ns);
 
 	if (m->storm.is_storm && share >= 0 && share < BOUND_SHARE)
-		nsx_fine(d->found, "%.0f kernels a second of %s are dense but fed: launches that "
-			 "came late cost %.1f %% of the window", m->storm.per_s,
+		nsx_fine(d->found, "%.0f kernels a second of %s each, and launches keep up: late "
+			 "ones cost %.1f %% of the window", m->storm.per_s,
 			 nsx_text_ns(d->found->arena, m->storm.median_ns), 100 * share);
 	if (m->launches.held_ns > m->launches.ns / 2)
 		nsx_fine(d->found, "Launch calls take %s of host time, but %s of it is "

@@ -201,11 +201,11 @@ static void say_beside(const struct habit *h, const char **evidence, const char 
 		*recommendation = "Compute first what other ranks need, send it at once on a "
 			"stream of its own, and compute the rest while it is under way.";
 	} else {
-		*evidence = "All of it runs on streams that compute as well: it cannot overlap, "
-			"and the price is an upper bound, for what follows may need the result.";
+		*evidence = "All of it runs on streams that compute as well: it cannot overlap. "
+			"The price is an upper bound, because what follows may need the result.";
 		*recommendation = "If what follows needs the result (tensor parallelism): reduce "
-			"one half of the batch while the other computes; else give them a stream "
-			"of their own.";
+			"one half of the batch while the other computes; otherwise give "
+			"collectives a stream of their own.";
 	}
 }
 
@@ -216,13 +216,14 @@ static void say_own(const struct comm *c, const char **evidence, const char **re
 				     "compute the rest while it is under way.";
 	switch (c->why) {
 	case TAIL:
-		*evidence = "The rest overlaps: this is what comes first or last, "
-			    "with nothing to compute beside.";
+		*evidence = "The rest overlaps: this part comes first or last, when there is "
+			    "nothing to compute beside it.";
 		*recommendation = "Make the first and the last bucket smaller.";
 		break;
 	case BEHIND:
-		*evidence = "Its stream is never free: what compute waits for starts when the one "
-			    "before ends. The price is an upper bound, which no sooner start wins.";
+		*evidence = "Its stream is never free: each collective starts when the one before "
+			    "it ends, so starting sooner wins nothing. The price is an upper "
+			    "bound.";
 		*recommendation = c->by_pairs ? "Send fewer bytes: a narrower type." :
 			c->gathers ?
 			"Communicate less, or in fewer pieces: a narrower type, larger buckets; "
@@ -235,14 +236,14 @@ static void say_own(const struct comm *c, const char **evidence, const char **re
 		*evidence = "Each starts when its input is there, and what follows "
 			    "waits for its result: the price is an upper bound.";
 		*recommendation = c->by_pairs ?
-			"Compute meanwhile what does not need it: shared experts, or the other "
-			"half of the batch." :
+			"Compute something else meanwhile: shared experts, or the other half of "
+			"the batch." :
 			"If it is tensor parallelism: reduce one half of the batch while the other "
 			"computes, or use a one-shot or fused all-reduce.";
 		break;
 	case GATHERS:
-		*evidence = "Each is gathered when the kernel before it has ended, and "
-			    "the next one waits for it.";
+		*evidence = "Each gather starts when the kernel before it has ended, and the next "
+			    "kernel waits for it.";
 		*recommendation = "If it gathers weights: gather the next ones ahead "
 				  "(FSDP: backward_prefetch, forward_prefetch).";
 		break;
@@ -385,11 +386,10 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 	f->title = "the stages of a pipeline wait for each other";
 	f->is_bound = false;
 	f->evidence[1] = nsx_tell(l, "priced as with %.0f times as many micro batches", more);
-	f->evidence[2] = nsx_tell(l, "it waits the same in most iterations: that would be 1/%.0f "
-		"of it, and transfers start and kernels are dispatched %.0f times as "
-		"often", more, more);
+	f->evidence[2] = nsx_tell(l, "the stages wait alike in most iterations: 1/%.0f of the wait "
+		"would remain, while transfers and kernels start %.0f times as often", more, more);
 	f->evidence[3] = nsx_tell(
-		l, "no schedule wins more than %s, with each rank at its own pace",
+		l, "no schedule can win more than %s: as much as each rank at its own pace",
 		nsx_text_ns(l->arena, (double)own->gain_ns));
 	f->recommendation[0] = "cut the batch into more and smaller micro batches, "
 			       "or interleave the stages";
@@ -432,7 +432,7 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 		.title = "ranks wait for each other in communication",
 		.device = device, .confidence = NSX_CONF_MEDIUM,
 		.evidence = {
-			nsx_tell(d->found, "%s of %s of communication on GPU %s is no transfer, "
+			nsx_tell(d->found, "%s of %s of communication on GPU %s is not transfer "
 				 "but waiting for ranks that come later",
 				 nsx_tell_ns(d->found, x->waited_ns),
 				 nsx_tell_ns(d->found, x->comm_ns),
@@ -569,7 +569,7 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x, stru
 			 100 * x->cause_share) :
 		"no single cause explains 80 % of the lateness";
 	f.evidence[1] = nsx_tell(l, "Last to arrive in %zu of the %zu collectives in which a rank "
-				    "is %s late or more; the others, by their median, wait %s for "
+				    "is %s late or more; the median of the others waits %s for "
 				    "it.", x->nlast, x->nlate, nsx_tell_ns(l, x->least_late_ns),
 		nsx_text_ns(l->arena, x->wait_ns));
 	f.evidence[2] = nsx_tell(l, "In the whole trace they wait %s, and the transfers themselves "

@@ -562,7 +562,7 @@ static void propose_clocks(struct drift *x, double times)
 			nsx_tell(l, "from %s on; launches of one kernel with one grid are "
 				 "compared, and kernels of different work slow down alike",
 				 nsx_text_instant(l->arena, when.start_ns, 3)),
-			"they would as well if all of them were given more to do"},
+			"more work in all of them would look the same"},
 		.recommendation = {
 			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
 			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",

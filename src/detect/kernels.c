@@ -276,7 +276,7 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 	    bound == NSX_BOUND_UNKNOWN ||
 	    c.of[NSX_SM_ISSUE]->scope[NSX_SCOPE_COMPUTE].n < FEWEST_SAMPLES)
 		return time_of(k, ns) > LONG_CALL * (double)count * k->length_ns ?
-			"what goes on inside its launches is not in the trace" :
+			"what happens inside its launches is not in the trace" :
 			"how fast it could be is not in the trace";
 	return nsx_tell(k->d->found, "while kernels compute, DRAM runs at %.0f %% of its peak and "
 			"%.0f %% of the issue slots are used: %s",
@@ -374,8 +374,8 @@ static const char *tell_occupancy(const struct kernels *k, const struct kernel *
 	by = o.limits & NSX_LIMIT_SHARED    ? "shared memory" :
 	     o.limits & NSX_LIMIT_REGISTERS ? "registers" : "small size";
 	nsx_add_evidence(f, nsx_tell(
-		l, "a multiprocessor holds %s of it, %lld of %.0f warps: their %s lets "
-		   "no more in", nsx_text_n(l->arena, (size_t)o.blocks, "block", NULL),
+		l, "a multiprocessor holds only %s of it, %lld of %.0f warps, because of their "
+		   "%s", nsx_text_n(l->arena, (size_t)o.blocks, "block", NULL),
 		(long long)o.warps, (double)o.warps / o.ratio, by));
 	return o.limits & NSX_LIMIT_SHARED ?
 		       "use less shared memory a block, or more threads with it: few warps "

@@ -94,7 +94,8 @@ static void tell_price(const struct pauses *p, struct nsx_finding *f)
 
 	f->is_bound = p->in_graphs;
 	f->evidence[1] = p->in_graphs ?
-		"an upper bound: as if one kernel did what follows each other, in the same time" :
+		"an upper bound: as if kernels that follow each other were one, which takes as "
+		"long as they did together" :
 		nsx_tell(l, "priced as a CUDA graph, in which kernels follow each other within %s "
 			 "(V100, H200)", nsx_text_ns(l->arena, IN_GRAPH_NS));
 	if (!p->in_graphs)

@@ -425,7 +425,7 @@ static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 		memcpy((char *)t.cells + i * row, nsx_row_at(&r->t[NSX_FT_RANKS], v[i].rank), row);
 	add_table(&t, "\n## Ranks\n\nA rank's own time is what is left of its steps without the "
 		  "exposed part of collectives; its excess is that over the median of the other "
-		  "ranks. What it waited is of all collectives, also beside kernels.\n",
+		  "ranks. Its wait counts all collectives, also those beside kernels.\n",
 		  ranks, ARRAY_LEN(ranks), b);
 }
 
