@@ -616,7 +616,7 @@ static const struct words {
 		NULL, NULL},
 };
 
-static const struct words *words_of(const struct calls *c, enum kind kind)
+static const struct words *words_of_kind(const struct calls *c, enum kind kind)
 {
 	return nsx_repeats(c->d) || kind >= ARRAY_LEN(once) ||
 			       !once[kind].title ?
@@ -658,7 +658,7 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 }
 
 /* Whether the rows of this kind are calls that follow another call of the group. */
-static bool follows(enum kind kind)
+static bool rows_follow_calls(enum kind kind)
 {
 	return kind == POLL || kind == SLOW;
 }
@@ -674,10 +674,10 @@ static struct nsx_plan calls_plan_of(struct calls *c, const uint32_t *list, size
 
 		v[k] = (struct nsx_change){.verb = words[x->kind].verb,
 					   .name = x->api};
-		if (!follows(x->kind) && x->nrows)
+		if (!rows_follow_calls(x->kind) && x->nrows)
 			v[k].rows = nsx_keep_rows(c->d, x->rows, x->nrows);
 		k++;
-		if (!follows(x->kind) || !x->nrows)
+		if (!rows_follow_calls(x->kind) || !x->nrows)
 			continue;
 		v[k++] = (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,
@@ -827,7 +827,7 @@ static struct total calls_total_of(const struct calls *c, const uint32_t *list, 
 /* The direction of the small copies that most calls wait for; NWAYS if most wait for something
  * else.
  */
-static enum way way_of(const struct total *x)
+static enum way direction_of_most(const struct total *x)
 {
 	for (unsigned way = 0; way < NWAYS; way++)
 		if (x->copies[way] * 2 > x->count)
@@ -838,9 +838,11 @@ static enum way way_of(const struct total *x)
 /* The direction to report. Copies of results are reported even if few calls wait for them, because
  * the host may need exactly these.
  */
-static enum way way_told(const struct total *x)
+static enum way direction_reported(const struct total *x)
 {
-	return way_of(x) == NWAYS && x->copies[TO_HOST] * FEW >= x->count ? TO_HOST : way_of(x);
+	enum way most = direction_of_most(x);
+
+	return most == NWAYS && x->copies[TO_HOST] * FEW >= x->count ? TO_HOST : most;
 }
 
 /* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU". For a loop of queries
@@ -907,12 +909,12 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
 	enum kind kind = is_wait(x->kind) ? x->kind : c->v[x->lead].kind;
-	const struct words *say = words_of(c, kind);
+	const struct words *say = words_of_kind(c, kind);
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
 	uint32_t process = calls_process_of(c, list, n);
 	struct total all = calls_total_of(c, list, n);
-	enum way way = way_of(&all);
+	enum way way = direction_of_most(&all);
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* and the GPU waits for that */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
@@ -933,11 +935,11 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
-	f.evidence[k++] = calls_say_calls(l, &all, way_told(&all));
+	f.evidence[k++] = calls_say_calls(l, &all, direction_reported(&all));
 	if (kind == HOST_FUNC)
 		f.evidence[k++] = "the functions leave no row in the trace: what is queued right "
 			"after them starts late";
-	f.is_bound = way_told(&all) == TO_HOST; /* the host may need the result at once */
+	f.is_bound = direction_reported(&all) == TO_HOST; /* the host may need the result at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
 	f.evidence[k] = refills;

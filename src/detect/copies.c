@@ -357,7 +357,7 @@ static int64_t calls_ns(const struct copies *c, const struct group *g)
 /* Whether the host waits until most of the copies end. A call that ends before half of its copy is
  * done waited only for the staging of the data.
  */
-static bool blocks(const struct copies *c, const struct group *g)
+static bool blocks_host(const struct copies *c, const struct group *g)
 {
 	const struct nsx_trace *t = c->d->trace;
 	int64_t n = 0;
@@ -459,7 +459,7 @@ static int propose_pageable(struct copies *c, unsigned kind, struct nsx_err *err
 	    set_remedy(c, kind, &link, &f, err))
 		return err->rc;
 	f.title = nsx_tell(l, "copies %s use pageable memory, which %s",
-			   direction(kind), blocks(c, g) ? "blocks the host" :
+			   direction(kind), blocks_host(c, g) ? "blocks the host" :
 			   "the host stages first");
 	if (in_calls_ns > g->ns + g->ns / 10)
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s", f.evidence[0],
@@ -537,7 +537,7 @@ static int count_parting(const struct copies *c, const struct group *all, struct
 	return nsx_stopped(err);
 }
 
-static bool same_run(const struct copies *c, const struct group *all, const uint32_t *before,
+static bool is_same_run(const struct copies *c, const struct group *all, const uint32_t *before,
 		     const struct nsx_keyed *a, const struct nsx_keyed *b)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -570,7 +570,7 @@ static int find_runs(struct copies *c, const struct group *all, struct group *re
 				nsx_op_copy(t, all->rows[i])->copy_kind, (uint32_t)i};
 	nsx_keyed_sort(v, v + n, n);
 	for (size_t i = 0; i < n; i++) {
-		bool spare = i + 1 < n && same_run(c, all, before, &v[i], &v[i + 1]);
+		bool spare = i + 1 < n && is_same_run(c, all, before, &v[i], &v[i + 1]);
 
 		if (((spare || in_run) && copies_add(c, ret_runs, all->rows[v[i].at], err)) ||
 		    (spare && copies_add(c, ret_spare, all->rows[v[i].at], err)))
@@ -619,7 +619,7 @@ static int count_filled(const struct copies *c, const struct group *all, size_t 
 	return nsx_stopped(err);
 }
 
-static bool is_about(size_t n, int64_t count)
+static bool is_about_equal(size_t n, int64_t count)
 {
 	return n * 5 >= (size_t)count * 4 && n * 4 <= (size_t)count * 5;
 }
@@ -647,7 +647,7 @@ static bool add_rows_remedy(struct copies *c, const struct group *g, struct nsx_
 
 	v[n++] = f->remedy.v[0];
 	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-		if (is_about(copies_count_calls(c, list[i].cls, list[i].flag), g->count))
+		if (is_about_equal(copies_count_calls(c, list[i].cls, list[i].flag), g->count))
 			v[n++] = (struct nsx_change){.verb = list[i].verb,
 						     .name = list[i].names,
 						     .is_pattern = true};
@@ -692,7 +692,7 @@ static int propose_small(struct copies *c, struct nsx_err *err)
 	if (!rc && all.count >= MANY) {
 		f = copies_start(c, &all, NSX_ID_small_copies, 0);
 		f.remedy = change_rows(c, &all, NSX_DROP);
-		if (is_about(nfilled, all.count) && add_rows_remedy(c, &all, &f))
+		if (is_about_equal(nfilled, all.count) && add_rows_remedy(c, &all, &f))
 			nsx_found(c->d->found, &f);
 		else
 			rc = find_runs(c, &all, &runs, &spare, err);

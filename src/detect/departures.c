@@ -104,7 +104,7 @@ static void count_slow(struct slow *s)
 /* The row ----------------------------------------------------------------------------*/
 
 /* Builds a ledger of some of the judged iterations, either the slow or the usual ones. */
-static int book(struct slow *s, bool slow, struct nsx_ledger *ret, size_t *ret_n,
+static int build_ledger(struct slow *s, bool slow, struct nsx_ledger *ret, size_t *ret_n,
 		struct nsx_err *err)
 {
 	struct nsx_window w[BOOKED];
@@ -124,7 +124,8 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	struct nsx_ledger slow, usual;
 	size_t nslow, nusual;
 
-	if (book(s, true, &slow, &nslow, err) || book(s, false, &usual, &nusual, err))
+	if (build_ledger(s, true, &slow, &nslow, err) ||
+	    build_ledger(s, false, &usual, &nusual, err))
 		return err->rc;
 	s->row = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual, &s->class_ns);
 	s->class_ns *= (double)s->nslow / (double)nslow;
@@ -156,7 +157,7 @@ struct walk { /* state while the pauses of a thread are walked */
 	size_t call; /* the call that ends the pause                         */
 };
 
-static struct walk walk_of(const struct slow *s, uint32_t thread)
+static struct walk begin_walk(const struct slow *s, uint32_t thread)
 {
 	const struct nsx_thread *th = &s->d->trace->thread[thread];
 
@@ -183,7 +184,7 @@ static bool next_pause(struct walk *w, struct nsx_span *ret)
 /* The median over usual iterations of the longest pause that begins in each of them. */
 static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret, struct nsx_err *err)
 {
-	struct walk w = walk_of(s, thread);
+	struct walk w = begin_walk(s, thread);
 	struct nsx_span x;
 	size_t k = 0, n = 0;
 	int64_t *longest;
@@ -220,7 +221,7 @@ static bool holds_up(const struct slow *s, size_t *at, const struct nsx_span *pa
 
 static int find_pauses(struct slow *s, uint32_t thread, struct nsx_err *err)
 {
-	struct walk w = walk_of(s, thread);
+	struct walk w = begin_walk(s, thread);
 	struct nsx_span x;
 	int64_t usual_ns = 0;
 	size_t at = 0;
@@ -268,7 +269,7 @@ static bool departures_is_even(const struct slow *s)
 /* Whether all iterations from one on to the end are slow. Then the cause is no exception, and
  * another finding may name it.
  */
-static bool lasts(const struct slow *s)
+static bool lasts_to_end(const struct slow *s)
 {
 	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS &&
 	       LASTS * s->nslow >= s->njudged;
@@ -280,7 +281,7 @@ static const char *say_slow(const struct slow *s)
 	struct nsx_findings *l = s->d->found;
 	const char *what = say_row(s);
 
-	return lasts(s) ?
+	return lasts_to_end(s) ?
 		       nsx_tell(l, "iterations are slow from %s on: %s",
 				nsx_text_instant(l->arena, s->first->start_ns, 3), what) :
 	       departures_is_even(s) ?
@@ -310,7 +311,7 @@ static const char *departures_advise(struct slow *s)
 			 nsx_text_window(l->arena, &first));
 }
 
-static void tell_how(struct slow *s, struct nsx_finding *f)
+static void add_excess_evidence(struct slow *s, struct nsx_finding *f)
 {
 	struct nsx_findings *l = s->d->found;
 
@@ -327,7 +328,7 @@ static void tell_how(struct slow *s, struct nsx_finding *f)
 			s->pauses.n == 1 ? "once" :
 			nsx_text_n(l->arena, s->pauses.n, "time", "times"),
 			nsx_tell_ns(l, s->paused_ns)));
-	if (s->ntimes == 1 && !lasts(s))
+	if (s->ntimes == 1 && !lasts_to_end(s))
 		nsx_add_evidence(f, s->noutside ?
 			nsx_tell(l, "it happens once in the judged window; outside of it %s",
 				 nsx_text_n(l->arena, s->noutside, "iteration is slow, too",
@@ -346,7 +347,7 @@ static void propose_slow(struct slow *s)
 			   .at = {{"slow", nsx_bool(true)}}}}};
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 
-	tell_how(s, &f);
+	add_excess_evidence(s, &f);
 	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
 		.verb = NSX_FASTER_HOST, .amount = INFINITY, .least_ns = s->usual_ns});
 	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
@@ -356,7 +357,7 @@ static void propose_slow(struct slow *s)
 	/* the replayed part of the window may have more than its share of slow iterations */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
-	if (s->ntimes == 1 && !lasts(s)) {
+	if (s->ntimes == 1 && !lasts_to_end(s)) {
 		f.severity = NSX_SEV_LOW;
 		f.alarm = NSX_ALARM_SET;
 	}
@@ -432,7 +433,7 @@ struct drift {
 	unsigned from;	    /* from this part on every part is slower        */
 };
 
-static bool counts(const struct drift *x, size_t op)
+static bool is_comparable(const struct drift *x, size_t op)
 {
 	const struct nsx_ops *o = &x->d->trace->ops;
 
@@ -440,7 +441,7 @@ static bool counts(const struct drift *x, size_t op)
 	       nsx_is_judged(x->d, nsx_op_start(o, op));
 }
 
-static unsigned part_at(const struct drift *x, size_t op)
+static unsigned part_of_op(const struct drift *x, size_t op)
 {
 	const struct nsx_window *w = &x->d->w;
 	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - w->start_ns;
@@ -456,18 +457,18 @@ static bool departures_find_parts(struct drift *x)
 	unsigned told = 0;
 
 	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++)
-		if (counts(x, i)) {
+		if (is_comparable(x, i)) {
 			struct pace *v = &x->v[nsx_op_detail(o, i)];
 
 			v->n++;
 			v->ns += (double)nsx_op_ns(o, i);
 		}
 	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++)
-		if (counts(x, i)) {
+		if (is_comparable(x, i)) {
 			const struct pace *v = &x->v[nsx_op_detail(o, i)];
 
-			spent[part_at(x, i)] += (double)nsx_op_ns(o, i);
-			usual[part_at(x, i)] += v->ns / (double)v->n;
+			spent[part_of_op(x, i)] += (double)nsx_op_ns(o, i);
+			usual[part_of_op(x, i)] += v->ns / (double)v->n;
 		}
 	for (unsigned k = 0, n = 0; k < PARTS; k++) {
 		x->part[k] = usual[k] > 0 ? spent[k] / usual[k] : 0;
@@ -493,12 +494,12 @@ static double find_from(struct drift *x)
 		struct pace *v = &x->v[nsx_op_detail(o, i)];
 		double ns = (double)nsx_op_ns(o, i);
 
-		if (!counts(x, i))
+		if (!is_comparable(x, i))
 			continue;
-		if (part_at(x, i) <= x->first) {
+		if (part_of_op(x, i) <= x->first) {
 			v->nearly++;
 			v->early_ns += ns;
-		} else if (part_at(x, i) >= x->last) {
+		} else if (part_of_op(x, i) >= x->last) {
 			v->nlate++;
 			v->late_ns += ns;
 		}

@@ -31,7 +31,7 @@ struct search {
 	struct nsx_findings found[ARRAY_LEN(detectors)]; /* by detector      */
 };
 
-static bool applies(const struct nsx_detect *d, enum when when)
+static bool applies_to_trace(const struct nsx_detect *d, enum when when)
 {
 	if (when == NSX_NO_GPU_WORK)
 		return !d->trace->has_gpu_work;
@@ -55,7 +55,7 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 		return 0;
 	do {
 		d.scratch = nsx_arena_new();
-		if (applies(&d, detectors[k].when))
+		if (applies_to_trace(&d, detectors[k].when))
 			rc = detectors[k].run(&d, err);
 		nsx_arena_free(d.scratch);
 		k++;

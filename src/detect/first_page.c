@@ -372,7 +372,7 @@ static unsigned categories_of(const struct nsx_finding *f)
 	return ret;
 }
 
-static bool is_found(const struct nsx_report *r, unsigned categories)
+static bool has_finding_in(const struct nsx_report *r, unsigned categories)
 {
 	for (size_t i = 0; i < r->found.n; i++)
 		if (categories & categories_of(&r->found.v[i]))
@@ -467,7 +467,7 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 
 	p->fine = nsx_arena_get(r->arena, (ARRAY_LEN(areas) + 1) * sizeof(char *));
 	for (size_t i = 0; l->total_ns && i < ARRAY_LEN(areas); i++)
-		if (areas[i].is_seen && !is_found(r, areas[i].categories) &&
+		if (areas[i].is_seen && !has_finding_in(r, areas[i].categories) &&
 		    nsx_holds_little(l, areas[i].ns))
 			p->fine[n++] = areas[i].area;
 }

@@ -333,7 +333,7 @@ static int learn_stretch(struct launcher *x, struct thread_walk *w,
 	return add_usual(x, w, s, err);
 }
 
-static int name_stretch(struct launcher *x, const struct thread_walk *w,
+static int add_named_stretch(struct launcher *x, const struct thread_walk *w,
 			const struct stretch *s, uint32_t range, uint32_t *code,
 			struct nsx_err *err)
 {
@@ -371,7 +371,7 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 	if (s->ns >= SHORT_NS && w->helper == NSX_NONE && is_code(x, range))
 		least_ns = NSX_MIN(least_ns, (int64_t)SHORT_NS);
 	if (s->ns >= least_ns) {
-		if (name_stretch(x, w, s, range, &code, err))
+		if (add_named_stretch(x, w, s, range, &code, err))
 			return err->rc;
 	} else if (w->helper == NSX_NONE &&
 		   host_code_add_row(&x->gaps, s->call, s->ns, err)) {

@@ -14,7 +14,7 @@ enum {
 };
 
 /* Number of multiprocessors that a launch fills; 0: unknown. */
-static double filled(const struct nsx_trace *t, const struct nsx_shape *s, double sm_count)
+static double filled_sms(const struct nsx_trace *t, const struct nsx_shape *s, double sm_count)
 {
 	return nsx_shape_launch(t, s)->known ?
 		       NSX_MIN((double)nsx_shape_blocks(t, s), sm_count) : 0;
@@ -30,7 +30,7 @@ static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 	uint32_t at = shapes->at[shape];
 
 	if (at != NSX_NONE)
-		block_ns[at - 1] += (double)ns * filled(t, &t->shape[beside], sm_count);
+		block_ns[at - 1] += (double)ns * filled_sms(t, &t->shape[beside], sm_count);
 }
 
 /* Adds to block_ns, by shape, the blocks of kernels that run beside those of the shape, weighted by

@@ -70,7 +70,7 @@ static int meanwhile_look_at(struct looker *x, struct nsx_detect *d, uint32_t th
 	return 0;
 }
 
-static void choose(const struct looker *x, struct nsx_meanwhile *ret)
+static void choose_range(const struct looker *x, struct nsx_meanwhile *ret)
 {
 	double all_ns = (double)nsx_spans_total(x->waits);
 
@@ -106,7 +106,7 @@ int host_meanwhile(struct nsx_detect *d, uint32_t thread,
 				rc = meanwhile_look_at(&x, d, h, i, err);
 	}
 	if (!rc)
-		choose(&x, ret);
+		choose_range(&x, ret);
 	nsx_groups_done(&x.kinds);
 	free(x.v);
 	return rc;

@@ -37,7 +37,7 @@ struct rhythm {
 /* Whether lengths repeat every few iterations, as those of batches of different sizes do.
  * Alternating short and long lengths compensate each other without any clock.
  */
-static bool returns(const int64_t *ns, size_t n, double mean)
+static bool lengths_repeat(const int64_t *ns, size_t n, double mean)
 {
 	for (size_t apart = 2; apart <= CYCLE; apart++) {
 		double with = 0, alone = 0;
@@ -73,7 +73,7 @@ static void find_sway(int64_t *ns, size_t n, double median, double apart, struct
 		ns[i] = nsx_to_i64(NSX_MAX(-FAR * apart, NSX_MIN(FAR * apart, by)));
 		mean += (double)ns[i] / (double)n;
 	}
-	again = returns(ns, n, mean);
+	again = lengths_repeat(ns, n, mean);
 	for (size_t i = 0; i < n; i++) {
 		double by = (double)ns[i] - mean;
 

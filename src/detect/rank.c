@@ -62,7 +62,7 @@ static bool is_capture(const struct nsx_finding *f)
 /* Prices a finding without a replay: by the part of its spans in the window, or by the detector's
  * guess. If no GPU works, that counts as measured, because nothing runs beside it.
  */
-static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
+static int price_without_replay(struct pricing *p, struct item *x, struct nsx_err *err)
 {
 	struct nsx_finding *f = x->f;
 	struct nsx_span whole = {p->w.start_ns, p->w.end_ns};
@@ -85,13 +85,13 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 }
 
 /* Findings in the window are at most as certain as the window itself. */
-static enum nsx_confidence of_window(const struct nsx_steady *s)
+static enum nsx_confidence window_confidence(const struct nsx_steady *s)
 {
 	return s->method && s->confidence == NSX_CONF_LOW ? NSX_CONF_MEDIUM : NSX_CONF_HIGH;
 }
 
 /* Time removed from one place shortens no path by more than that time. */
-static double bounded(const struct nsx_finding *f, double ns)
+static double limit_by_most(const struct nsx_finding *f, double ns)
 {
 	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;
 }
@@ -99,7 +99,7 @@ static double bounded(const struct nsx_finding *f, double ns)
 /* Names the processes whose time the finding is, if they do not include the limiting GPU: the
  * others finish no sooner.
  */
-static void tell_whose(struct pricing *p, struct nsx_finding *f)
+static void add_whose_time(struct pricing *p, struct nsx_finding *f)
 {
 	const struct nsx_trace *t = p->trace;
 	const char *who = NULL;
@@ -127,7 +127,7 @@ static void tell_whose(struct pricing *p, struct nsx_finding *f)
 /* Sets the lower end of the price if part of the remedy is certain. */
 static void take_least(struct pricing *p, struct nsx_finding *f, const struct nsx_gain *g)
 {
-	double ns = bounded(f, (double)g->gain_ns);
+	double ns = limit_by_most(f, (double)g->gain_ns);
 
 	if (f->price != NSX_PRICE_REPLAYED || g->confidence == NSX_CONF_NONE || ns >= f->low_ns)
 		return;
@@ -146,9 +146,9 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 		return; /* nothing was replayed, or only a part without the remedy */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
-	f->headroom_ns = bounded(f, (double)g->gain_ns);
-	f->low_ns = bounded(f, (double)g->low_ns);
-	f->high_ns = bounded(f, (double)g->high_ns);
+	f->headroom_ns = limit_by_most(f, (double)g->gain_ns);
+	f->low_ns = limit_by_most(f, (double)g->low_ns);
+	f->high_ns = limit_by_most(f, (double)g->high_ns);
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	f->set = g->set;
 	x->is_doubted = (double)g->low_ns < SURE * (double)g->gain_ns;
@@ -156,7 +156,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 		nsx_add_evidence(f, nsx_tell(
 			p->l, "%s of its time would go, and most of that would become waiting for "
 			"something else", nsx_text_ns(p->l->arena, f->guess_ns)));
-	tell_whose(p, f);
+	add_whose_time(p, f);
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
@@ -203,13 +203,13 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 			f->price = NSX_PRICE_MEASURED;
 			p->v[i].gone = p->v[i].is_doubted = false;
 		}
-		if (guess(p, &p->v[i], err))
+		if (price_without_replay(p, &p->v[i], err))
 			return err->rc;
 	}
 	return 0;
 }
 
-static struct item *told(const struct pricing *p, enum nsx_finding_id id)
+static struct item *find_finding(const struct pricing *p, enum nsx_finding_id id)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->v[i].gone && p->v[i].f->id == id)
@@ -229,7 +229,7 @@ static const char *say_little(const struct pricing *p, double gain_ns)
  */
 static void drop_harmless(struct pricing *p)
 {
-	bool paced = told(p, NSX_ID_paced);
+	bool paced = find_finding(p, NSX_ID_paced);
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
@@ -250,7 +250,7 @@ static void drop_harmless(struct pricing *p)
 
 /* One after the other ----------------------------------------------------------*/
 
-static void apply(struct pricing *p, const struct nsx_finding *f)
+static void apply_remedy(struct pricing *p, const struct nsx_finding *f)
 {
 	memcpy(p->applied + p->napplied, f->remedy.v, f->remedy.n * sizeof(*p->applied));
 	p->napplied += f->remedy.n;
@@ -286,7 +286,7 @@ static int price_more(struct pricing *p, struct nsx_plan *plans,
 		if (!p->v[i].left)
 			continue;
 		ns = (double)gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
-		p->v[i].adds_ns = bounded(p->v[i].f, NSX_MAX(0, ns));
+		p->v[i].adds_ns = limit_by_most(p->v[i].f, NSX_MAX(0, ns));
 	}
 	return rc;
 }
@@ -305,7 +305,7 @@ static struct item *best_of(struct pricing *p)
  * `best` and the findings that win nearly as much of the same time as `best` certainly wins. after:
  * gain that the others add once `best` is applied.
  */
-static struct item *leader(struct pricing *p, struct item *best, const double *after)
+static struct item *choose_leader(struct pricing *p, struct item *best, const double *after)
 {
 	struct item *lead = best;
 	double sure_ns = NSX_MIN(best->adds_ns, best->f->low_ns);
@@ -389,7 +389,7 @@ static int apply_lead(struct pricing *p, struct item *lead, struct item *best, s
 	size_t b = (size_t)(best - p->v);
 
 	p->napplied = napplied;
-	apply(p, lead->f);
+	apply_remedy(p, lead->f);
 	if (price_more(p, plans, gains, err))
 		return err->rc;
 	for (size_t i = 0; i < p->n; i++)
@@ -412,7 +412,7 @@ static int apply_next(struct pricing *p, struct item *best,
 
 	for (size_t i = 0; i < p->n; i++)
 		before[i] = p->v[i].adds_ns;
-	apply(p, best->f);
+	apply_remedy(p, best->f);
 	best->left = false;
 	*won_ns += best->adds_ns;
 	if (price_more(p, plans, gains, err))
@@ -424,7 +424,7 @@ static int apply_next(struct pricing *p, struct item *best,
 		after[i] = p->v[i].adds_ns;
 		p->v[i].adds_ns = before[i];
 	}
-	lead = leader(p, best, after);
+	lead = choose_leader(p, best, after);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
@@ -553,7 +553,7 @@ static int cmp_rank(const void *a, const void *b)
 }
 
 /* Shows at most ten findings and three on the capture; makes the others minor. */
-static void cap(struct pricing *p)
+static void limit_shown(struct pricing *p)
 {
 	size_t n = 0, nquality = 0;
 
@@ -605,7 +605,7 @@ static void drop_rest(struct pricing *p, bool paced)
 	}
 }
 
-static int write_back(struct pricing *p, struct nsx_err *err)
+static int write_findings_back(struct pricing *p, struct nsx_err *err)
 {
 	struct nsx_finding *v = nsx_arena_try_array(p->scratch, p->n, sizeof(*v), "findings", err);
 	size_t n = 0;
@@ -644,8 +644,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	drop_harmless(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
-	paced = told(p, NSX_ID_paced);
-	shared = told(p, NSX_ID_gpu_shared);
+	paced = find_finding(p, NSX_ID_paced);
+	shared = find_finding(p, NSX_ID_gpu_shared);
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
@@ -656,7 +656,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			f->low_ns = 0;
 			p->v[i].is_doubted = true;
 		}
-		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
+		f->confidence = NSX_MIN(f->confidence, window_confidence(&p->facts->steady));
 		/* A period that is too long delays a result, but a paced program ends no later. */
 		if (paced && f->id == NSX_ID_slow_iterations)
 			f->price = NSX_PRICE_NONE;
@@ -672,9 +672,9 @@ static int rank(struct pricing *p, struct nsx_err *err)
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
-	cap(p);
+	limit_shown(p);
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
-	return write_back(p, err);
+	return write_findings_back(p, err);
 }
 
 static bool gpus_work(const struct nsx_facts *f, struct nsx_window w)

@@ -194,7 +194,7 @@ static int trials_walk_thread(struct search *s, const struct nsx_thread *h, stru
 	return end_search(s, err);
 }
 
-static int walk(struct search *s, struct nsx_err *err)
+static int walk_threads(struct search *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	size_t n = nsx_strings_bound(t->strings);
@@ -215,7 +215,7 @@ int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 {
 	struct search s = {.d = d, .bits = bits};
 
-	return walk(&s, err);
+	return walk_threads(&s, err);
 }
 
 static void trials_propose(struct search *s)
@@ -263,7 +263,7 @@ static void trials_propose(struct search *s)
 int nsx_detect_trials(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct search s = {.d = d, .place = {0, NSX_NONE}};
-	int rc = d->has_trials ? walk(&s, err) : 0;
+	int rc = d->has_trials ? walk_threads(&s, err) : 0;
 
 	if (!rc && s.ntrials)
 		trials_propose(&s);

@@ -254,7 +254,7 @@ static double apart(const int64_t *v, size_t k, size_t n)
 }
 
 /* Moves k of v[0 .. n), drawn at random, to its front (Fisher and Yates). */
-static void deal(int64_t *v, size_t k, size_t n, uint64_t *state)
+static void deal_to_front(int64_t *v, size_t k, size_t n, uint64_t *state)
 {
 	for (size_t i = 0; i < k; i++) {
 		size_t j = i + nsx_random(state) % (n - i);
@@ -285,7 +285,7 @@ int nsx_mean_test(const struct nsx_sample *a, const struct nsx_sample *b,
 	memcpy(v + x.n, y.v, y.n * sizeof(*v));
 	seen = ABOUT * apart(v, x.n, n);
 	for (unsigned i = 0; i < NSX_DRAWS; i++) {
-		deal(v, x.n, n, &seed);
+		deal_to_front(v, x.n, n, &seed);
 		as_far += apart(v, x.n, n) >= seen;
 	}
 	*ret = (double)(as_far + 1) / (NSX_DRAWS + 1);

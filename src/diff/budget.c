@@ -425,7 +425,7 @@ static int cmp_p(const void *a, const void *b)
 }
 
 /* Holm 1979: multiplies the least p by the number of tests, the next by one less, and so on. */
-static int correct(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
+static int correct_by_holm(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
 		   struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_kernel_row **order;
@@ -467,7 +467,7 @@ static int test_rows(const struct nsx_diff *d, uint32_t lane,
 			sample_row(&uses[k], b->kernels[i].row, v[k], units[k]);
 		b->kernels[i].p = nsx_rank_test(v[1], units[1], v[0], units[0]).p;
 	}
-	return correct(d, b, n, a, err);
+	return correct_by_holm(d, b, n, a, err);
 }
 
 int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret, struct nsx_err *err)

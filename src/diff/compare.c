@@ -44,7 +44,7 @@ static struct nsx_check *compare_add(struct nsx_diff *d, enum nsx_check_id id,
 	return c;
 }
 
-static void mind(struct nsx_check *c, enum nsx_check_status status, const char *text)
+static void mark(struct nsx_check *c, enum nsx_check_status status, const char *text)
 {
 	c->status = status;
 	c->text = text;
@@ -58,7 +58,7 @@ static void compare_damage(struct nsx_diff *d)
 			const char *damage = d->sides[s][i]->damage;
 
 			if (damage && d->nchecks < MOST_DAMAGED)
-				mind(compare_add(d, NSX_CHECK_FILE, s ? "whole" : damage,
+				mark(compare_add(d, NSX_CHECK_FILE, s ? "whole" : damage,
 						 s ? damage : "whole"), NSX_CHECK_FAIL,
 				     "a part of a capture could not be read");
 		}
@@ -72,7 +72,7 @@ static void compare_repeats(struct nsx_diff *d)
 			for (size_t k = 0; k < i; k++) {
 				if (!nsx_side_is_same(d->sides[s][k], d->sides[s][i]))
 					continue;
-				mind(compare_add(d, NSX_CHECK_CAPTURES, s ? "distinct" : "repeated",
+				mark(compare_add(d, NSX_CHECK_CAPTURES, s ? "distinct" : "repeated",
 						 s ? "repeated" : "distinct"),
 				     NSX_CHECK_FAIL, "a capture is given twice on one side: it is "
 				     "one run");
@@ -103,7 +103,7 @@ static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset
 					  compare_text_of(d, 1, offset));
 
 	if (strcmp(c->before, c->after) && *c->before && *c->after)
-		mind(c, differs, text);
+		mark(c, differs, text);
 }
 
 /* Sets the factors on time that the peaks of two GPU models allow: from the factor for time bound
@@ -139,9 +139,9 @@ static void compare_gpus(struct nsx_diff *d)
 	if (!*c->before || !*c->after || !strcmp(before, after))
 		return;
 	if (strpbrk(before, ",;") || strpbrk(after, ",;") || !compare_peaks(d))
-		mind(c, NSX_CHECK_FAIL, "the sides ran on different GPUs");
+		mark(c, NSX_CHECK_FAIL, "the sides ran on different GPUs");
 	else
-		mind(c, NSX_CHECK_WARN, nsx_arena_printf(d->arena,
+		mark(c, NSX_CHECK_WARN, nsx_arena_printf(d->arena,
 			"the sides ran on different GPUs, whose peaks alone make the same work "
 			"take %.2g to %.2g times as long", d->by_peaks.lo, d->by_peaks.hi));
 }
@@ -157,7 +157,7 @@ static void compare_count(struct nsx_diff *d, enum nsx_check_id id, int64_t befo
 	struct nsx_check *c = compare_add(d, id, say_count(d, before), say_count(d, after));
 
 	if (before != after)
-		mind(c, NSX_CHECK_WARN, text);
+		mark(c, NSX_CHECK_WARN, text);
 }
 
 /* The share in percent; "" for NAN. */
@@ -203,15 +203,15 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 		return err->rc;
 	c = compare_add(d, NSX_CHECK_KERNELS_IN_COMMON, say_share(d, like), say_share(d, like));
 	if (like < ALIKE && hides_kernels(d, 0) != hides_kernels(d, 1))
-		mind(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
+		mark(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
 		     "graphs that were recorded as a whole: capture it with "
 		     "--cuda-graph-trace=node to compare them");
 	else if (like < NSX_UNLIKE && !nsx_is_same_work(d))
-		mind(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
+		mark(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
 		     "GPU work of one side was lost: what is left of it tells nothing of its time" :
 		     "the two sides run different kernels: another program, or another part of it");
 	else if (like < ALIKE)
-		mind(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
+		mark(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static void compare_periods(struct nsx_diff *d)
 			times = x;
 	}
 	if (fabs(log(times)) >= log(PERIODS))
-		mind(compare_add(d, NSX_CHECK_UNIT, "1", nsx_arena_printf(d->arena, "%.3g", times)),
+		mark(compare_add(d, NSX_CHECK_UNIT, "1", nsx_arena_printf(d->arena, "%.3g", times)),
 		     NSX_CHECK_FAIL, "a unit of one side does the work of more than one of the "
 		     "other; --unit can name one that both have");
 }
@@ -263,7 +263,7 @@ static void compare_losses(struct nsx_diff *d)
 	c = compare_add(d, NSX_CHECK_LAUNCHES_RECORDED, say_share(d, share[0]),
 			say_share(d, share[1]));
 	if (fabs(share[1] - share[0]) > LOST)
-		mind(c, NSX_CHECK_WARN, "launches of one side left no GPU work: what was lost, or "
+		mark(c, NSX_CHECK_WARN, "launches of one side left no GPU work: what was lost, or "
 		     "captured into a graph, looks like idle time");
 }
 
@@ -298,7 +298,7 @@ static void compare_steadiness(struct nsx_diff *d)
 					  say_share(d, before), say_share(d, after));
 
 	if (NSX_MIN(before, after) < 0.5 && !d->whole)
-		mind(c, NSX_CHECK_WARN, "less than half of the units are steady");
+		mark(c, NSX_CHECK_WARN, "less than half of the units are steady");
 }
 
 static void compare_overhead(struct nsx_diff *d)
@@ -308,7 +308,7 @@ static void compare_overhead(struct nsx_diff *d)
 					  say_share(d, before), say_share(d, after));
 
 	if (fabs(after - before) > PROFILER)
-		mind(c, NSX_CHECK_WARN, "the profiler itself took more of one side");
+		mark(c, NSX_CHECK_WARN, "the profiler itself took more of one side");
 }
 
 /* Compares clocks on the lane whose clock changed most. */
@@ -321,14 +321,14 @@ static void compare_clocks(struct nsx_diff *d)
 		if (fabs(d->lanes[l].budget.rho - 1) > fabs(b->rho - 1))
 			b = &d->lanes[l].budget;
 	if (b->no_rho) {
-		mind(compare_add(d, NSX_CHECK_CLOCKS, "", ""), NSX_CHECK_WARN,
+		mark(compare_add(d, NSX_CHECK_CLOCKS, "", ""), NSX_CHECK_WARN,
 		     nsx_arena_printf(d->arena, "%s: clocks cannot be told "
 				      "from the kernels", b->no_rho));
 		return;
 	}
 	c = compare_add(d, NSX_CHECK_CLOCKS, "1", nsx_arena_printf(d->arena, "%.4f", b->rho));
 	if (fabs(b->rho - 1) > CLOCKS)
-		mind(c, NSX_CHECK_WARN, "equal kernels do not take the same "
+		mark(c, NSX_CHECK_WARN, "equal kernels do not take the same "
 		     "time: other clocks, or another GPU; lock the clocks");
 }
 
@@ -352,7 +352,7 @@ static void compare_mhz(struct nsx_diff *d)
 	c = compare_add(d, NSX_CHECK_MEASURED_CLOCK, nsx_arena_printf(d->arena, "%.0f MHz", before),
 			nsx_arena_printf(d->arena, "%.0f MHz", after));
 	if (fabs(after / before - 1) > CLOCKS)
-		mind(c, NSX_CHECK_WARN, "the GPU ran at another clock; lock the clocks");
+		mark(c, NSX_CHECK_WARN, "the GPU ran at another clock; lock the clocks");
 }
 
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)

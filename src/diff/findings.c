@@ -66,7 +66,7 @@ static double cost_of(const struct nsx_side_finding *f, int64_t mean_ns)
 	return f ? f->share * (double)mean_ns : 0;
 }
 
-static double towards(const struct nsx_budget *x, enum nsx_share share)
+static double in_direction_ns(const struct nsx_budget *x, enum nsx_share share)
 {
 	double ns = (double)x->part[share].delta_ns;
 
@@ -82,14 +82,14 @@ static double findings_most_of(const struct nsx_diff *d, const struct nsx_budget
 {
 	switch (category) {
 	case NSX_CAT_COMPUTE:
-		return towards(x, NSX_SHARE_COMPUTE);
+		return in_direction_ns(x, NSX_SHARE_COMPUTE);
 	case NSX_CAT_HOST:
 	case NSX_CAT_IDLE:
 	case NSX_CAT_LAUNCH:
 	case NSX_CAT_STARTUP:
 	case NSX_CAT_SYNC:
-		return towards(x, NSX_SHARE_IDLE) + towards(x, NSX_SHARE_COPY) +
-		       (d->splits_comm ? towards(x, NSX_SHARE_WAIT) : 0);
+		return in_direction_ns(x, NSX_SHARE_IDLE) + in_direction_ns(x, NSX_SHARE_COPY) +
+		       (d->splits_comm ? in_direction_ns(x, NSX_SHARE_WAIT) : 0);
 	case NSX_CAT_CAPTURE:
 		return 0;
 	default:

@@ -198,7 +198,7 @@ int nsx_noise_write(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	return nsx_jsonw_finish(w, out, err);
 }
 
-static int on_number(void *ctx, const char *list, const char *name,
+static int on_noise_number(void *ctx, const char *list, const char *name,
 		     const char *key, double number, struct nsx_err *err)
 {
 	struct nsx_noises *n = ctx;
@@ -216,7 +216,7 @@ static int noise_read_file(const char *path, struct nsx_noises *ret, struct nsx_
 	int rc;
 
 	ret->of[NSX_METRIC_STEP].rel = -1;
-	rc = nsx_json_each_number(path, on_number, ret, err);
+	rc = nsx_json_each_number(path, on_noise_number, ret, err);
 	if (!rc && ret->of[NSX_METRIC_STEP].rel < 0)
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it is no "
 			      "file of diff --calibrate", path);

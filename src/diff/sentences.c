@@ -232,7 +232,7 @@ const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a)
 /* Words that introduce a part of a change; NULL: not worth telling. A part may exceed the
  * whole if other parts go the other way.
  */
-static const char *introduce(double part_ns, double of_ns)
+static const char *intro_by_share(double part_ns, double of_ns)
 {
 	double share = of_ns != 0 ? part_ns / of_ns : 0;
 
@@ -255,7 +255,7 @@ static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns
 }
 
 /* Call it once all changes are added. */
-static void note_most(struct sum *s, int64_t ns)
+static void note_largest(struct sum *s, int64_t ns)
 {
 	if (!ns || (ns > 0) != (s->ns > 0))
 		return;
@@ -277,7 +277,7 @@ static struct sum sum_counted(const struct nsx_budget *x)
 	for (size_t i = 0; i < x->nkernels; i++)
 		add_to_sum(&s, &x->kernels[i], counted_ns(&x->kernels[i]));
 	for (size_t i = 0; i < x->nkernels; i++)
-		note_most(&s, counted_ns(&x->kernels[i]));
+		note_largest(&s, counted_ns(&x->kernels[i]));
 	return s;
 }
 
@@ -299,7 +299,7 @@ static struct sum sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
 			add_to_sum(&s, &x->kernels[i], x->kernels[i].d.delta_ns);
 	for (size_t i = 0; i < x->nkernels; i++)
 		if (is_of_kind(d, &x->kernels[i], category))
-			note_most(&s, x->kernels[i].d.delta_ns);
+			note_largest(&s, x->kernels[i].d.delta_ns);
 	return s;
 }
 
@@ -343,7 +343,7 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	if (fabs((double)most.ns / of_ns) < KIND_ALONE + (double)most.before_ns /
 		    NSX_MAX(1, (double)x->part[NSX_SHARE_COMPUTE].before_ns))
 		return false;
-	nsx_buf_printf(b, "%s%zu %s (%s)", introduce((double)most.ns, of_ns),
+	nsx_buf_printf(b, "%s%zu %s (%s)", intro_by_share((double)most.ns, of_ns),
 		       most.n, word, nsx_text_change(a, (double)most.ns));
 	if (2 * llabs(other.ns) >= llabs(most.ns))
 		nsx_buf_printf(b, "%s %s (%s)", other.n > 1 ? " against" :
@@ -436,7 +436,7 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 		return;
 	for (size_t i = 0; i < x->nkernels; i++) {
 		const struct nsx_kernel_row *k = &x->kernels[i];
-		const char *intro = introduce((double)k->d.delta_ns, of_ns);
+		const char *intro = intro_by_share((double)k->d.delta_ns, of_ns);
 
 		if (!intro)
 			continue;
@@ -457,7 +457,7 @@ static void add_idle_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct nsx_split_row *r = &rows->v[i];
-		const char *intro = introduce((double)r->d.delta_ns, of_ns);
+		const char *intro = intro_by_share((double)r->d.delta_ns, of_ns);
 
 		if (!intro)
 			continue;
@@ -575,7 +575,7 @@ static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
 }
 
 /* Whether nothing changes: no part, and no kernels that cancel each other. */
-static bool is_at_rest(const struct nsx_diff *d, const struct nsx_budget *x,
+static bool is_unremarkable(const struct nsx_diff *d, const struct nsx_budget *x,
 		       double most_ns, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
@@ -597,7 +597,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++)
 		least = NSX_MAX(least, fabs((double)x->part[k].delta_ns));
-	if (d->same || least <= 0 || is_at_rest(d, x, least, a))
+	if (d->same || least <= 0 || is_unremarkable(d, x, least, a))
 		return "";
 	if (c->mean_opposes)
 		least = NSX_MIN(least, fabs(c->shift_ns));
@@ -682,7 +682,7 @@ void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *
 }
 
 /* Swaps the lane that changes most, of those from `from` on, to that place. */
-static void bring_forward(const struct nsx_diff *d, uint32_t *lanes, size_t from)
+static void move_to_front(const struct nsx_diff *d, uint32_t *lanes, size_t from)
 {
 	size_t best = from;
 	uint32_t lane;
@@ -702,7 +702,7 @@ size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most, struct nsx_arena *a
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		lanes[l] = l;
 	for (size_t i = 0; i < most && most < d->nlanes; i++)
-		bring_forward(d, lanes, i);
+		move_to_front(d, lanes, i);
 	*ret = lanes;
 	return NSX_MIN(d->nlanes, most);
 }

@@ -32,7 +32,7 @@ static bool is_steps(const char *s)
 	       s[n + 2];
 }
 
-static bool is_part(const char *s)
+static bool is_part_spec(const char *s)
 {
 	return isdigit((unsigned char)*s) && strstr(s, "..");
 }
@@ -43,7 +43,7 @@ static void parse_spec(const char *text, struct nsx_arena *a, struct spec *ret)
 	char *equals = strchr(s, '=');
 
 	ret->label = ret->part = nsx_arena_strdup(a, "");
-	if (at && is_part(at + 1)) {
+	if (at && is_part_spec(at + 1)) {
 		*at = '\0';
 		ret->part = at + 1;
 	}
@@ -421,7 +421,7 @@ static int side_sweep(struct nsx_side *side, const struct nsx_report *r,
 	return failed ? err->rc : 0;
 }
 
-static int reduce(struct nsx_side *side, const struct nsx_report *r,
+static int reduce_to_digest(struct nsx_side *side, const struct nsx_report *r,
 		  struct nsx_side_opts *o, struct nsx_err *err)
 {
 	if (o->digested)
@@ -452,10 +452,10 @@ static int side_load(struct nsx_side *side, const struct nsx_side_opts *o, struc
 	if (!run.window && o->at_hand)
 		r = o->at_hand->find(o->at_hand->ctx, side->path);
 	if (r)
-		return reduce(side, r, &opts, err);
+		return reduce_to_digest(side, r, &opts, err);
 	rc = nsx_report_open(&run, &r, err);
 	if (!rc)
-		rc = reduce(side, r, &opts, err);
+		rc = reduce_to_digest(side, r, &opts, err);
 	nsx_report_free(r);
 	return rc;
 }

@@ -353,7 +353,7 @@ int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o, stru
 /* The side ----------------------------------------------------------------------*/
 
 /* Fills the side from digests, and frees them. */
-static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
+static int fill_side(struct nsx_side *side, struct nsx_digest **v, size_t n,
 		const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	int rc = 0;
@@ -395,7 +395,8 @@ int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o, s
 	if (*side->part && o->last < 0)
 		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' at %s: a digest has no "
 				"window, only steps, as in @2..8", side->path, side->part);
-	return nsx_digest_read(side->path, &v, &n, err) || take(side, v, n, o, err) ? err->rc : 0;
+	return nsx_digest_read(side->path, &v, &n, err) || fill_side(side, v, n, o, err) ?
+		err->rc : 0;
 }
 
 int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
@@ -406,5 +407,6 @@ int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
 
-	return nsx_digest_make(r, &steps, &v, &n, err) || take(side, v, n, o, err) ? err->rc : 0;
+	return nsx_digest_make(r, &steps, &v, &n, err) || fill_side(side, v, n, o, err) ?
+		err->rc : 0;
 }

@@ -114,7 +114,7 @@ static int step_spread_of(const struct nsx_sample *s, int64_t *sorted,
 
 /* The verdict -------------------------------------------------------------------*/
 
-static double widest(const struct nsx_step *c)
+static double largest_shift_ns(const struct nsx_step *c)
 {
 	return NSX_MAX(NSX_MAX(fabs(c->ci_ns.lo), fabs(c->ci_ns.hi)),
 		       NSX_MAX(fabs(c->blocks_ns.lo), fabs(c->blocks_ns.hi)));
@@ -160,7 +160,7 @@ static void leave_open(struct nsx_step *c, bool captures, const char *why, struc
 }
 
 /* Sets the verdict for a proven change of the typical unit. */
-static void call_it(struct nsx_step *c, struct nsx_arena *a)
+static void set_proven_verdict(struct nsx_step *c, struct nsx_arena *a)
 {
 	c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
 	if (!c->mean_opposes)
@@ -209,10 +209,10 @@ static void step_judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 					  "--steps", nsx_text_ratio(a, c->steady_rel));
 	} else if (is_above_floor(c, c->rel) && excludes_zero(&c->ci_ns) &&
 		   excludes_zero(&c->blocks_ns) && c->test.p < alpha && apart) {
-		call_it(c, a);
+		set_proven_verdict(c, a);
 	} else if (proves_mean(c, alpha)) {
 		call_mean(c, a);
-	} else if (widest(c) > noise_ns) {
+	} else if (largest_shift_ns(c) > noise_ns) {
 		if (c->floor.at > c->noise && !is_above_floor(c, c->rel))
 			c->why = c->floor.is;
 		else

@@ -95,7 +95,7 @@ static void pass_time(struct sweep *s, int64_t to_ns)
 }
 
 /* Ends every kernel that ends by to_ns, and passes the time. */
-static void advance(struct sweep *s, int64_t to_ns)
+static void advance_to(struct sweep *s, int64_t to_ns)
 {
 	while (s->nrunning && s->heap[0].end_ns <= to_ns) {
 		pass_time(s, s->heap[0].end_ns);
@@ -203,18 +203,18 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d, struct nsx_e
 			int64_t at = nsx_op_start(o, op);
 
 			if (at >= unit->start_ns && s->at_ns < unit->start_ns) {
-				advance(s, unit->start_ns);
+				advance_to(s, unit->start_ns);
 				sweep_kernels_forget(s);
 			}
-			advance(s, at);
+			advance_to(s, at);
 			if (o->cls[op] == NSX_C_COMPUTE)
 				sweep_kernels_start(s, op);
 		}
 		if (s->at_ns < unit->start_ns) {
-			advance(s, unit->start_ns);
+			advance_to(s, unit->start_ns);
 			sweep_kernels_forget(s);
 		}
-		advance(s, end_ns);
+		advance_to(s, end_ns);
 		rc = close_unit(s, u, err);
 		if (!rc)
 			rc = nsx_stopped(err);

@@ -244,7 +244,7 @@ static int time_calls(const struct nsx_sweep *s, struct names *names,
 
 /* Work ---------------------------------------------------------------------------*/
 
-static enum nsx_direction direction_of(const struct nsx_copy *c)
+static enum nsx_direction copy_direction(const struct nsx_copy *c)
 {
 	switch (c->copy_kind) {
 	case NSX_COPY_HTOD:
@@ -293,8 +293,8 @@ static int sweep_totals_add_work(const struct nsx_sweep *s, struct nsx_totals *r
 		} else if (o->kind[i] == NSX_OP_MEMCPY && !(o->flags[i] & NSX_OP_PEER)) {
 			const struct nsx_copy *c = nsx_op_copy(s->t, i);
 
-			nsx_add_to(&ret->bytes[direction_of(c)], c->bytes);
-			nsx_add_to(&ret->copy_ns[direction_of(c)], nsx_op_ns(o, i));
+			nsx_add_to(&ret->bytes[copy_direction(c)], c->bytes);
+			nsx_add_to(&ret->copy_ns[copy_direction(c)], nsx_op_ns(o, i));
 			ret->migrates |= nsx_copy_is_migration(c->copy_kind);
 		}
 	}

@@ -31,7 +31,7 @@ enum { FEW = 30, BLOCKS = 32 };
 /* Means over the captures of a side. Lists, such as calls, are the first capture's. Returns
  * whether the whole is known.
  */
-static bool average(const struct nsx_diff *d, unsigned side, struct nsx_totals *ret)
+static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_totals *ret)
 {
 	size_t n = d->nsides[side];
 
@@ -88,7 +88,7 @@ static double judged_ns(const struct nsx_totals *t)
 }
 
 /* Whether a part takes more than this share of the time on both sides. */
-static bool takes(const struct nsx_totals_change *c, enum nsx_total_part part, double share)
+static bool takes_share(const struct nsx_totals_change *c, enum nsx_total_part part, double share)
 {
 	return (double)c->side[0].ns[part] > share * judged_ns(&c->side[0]) &&
 	       (double)c->side[1].ns[part] > share * judged_ns(&c->side[1]);
@@ -99,10 +99,10 @@ static bool takes(const struct nsx_totals_change *c, enum nsx_total_part part, d
  */
 static bool is_same_work(const struct nsx_totals_change *c)
 {
-	return (c->same_threads && takes(c, NSX_TOTAL_KERNELS, OF_WHOLE)) ||
+	return (c->same_threads && takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE)) ||
 	       (bytes_of(&c->side[0]) > 0 && c->same_bytes &&
 		(totals_is_alike(c->side[0].launches, c->side[1].launches) ||
-		 takes(c, NSX_TOTAL_COPIES, 0.5)));
+		 takes_share(c, NSX_TOTAL_COPIES, 0.5)));
 }
 
 static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
@@ -165,9 +165,9 @@ static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *
 void nsx_totals_compare(struct nsx_diff *d)
 {
 	struct nsx_totals_change *c = &d->totals;
-	bool before = average(d, 0, &c->side[0]);
+	bool before = average_totals(d, 0, &c->side[0]);
 
-	c->known = average(d, 1, &c->side[1]) && before;
+	c->known = average_totals(d, 1, &c->side[1]) && before;
 	if (!c->known)
 		return;
 	c->host_speed = host_speed(&c->side[0], &c->side[1]);
