@@ -1,10 +1,12 @@
 /* roots.c - real paths, and whether they lie under a root. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "agent/roots.h"
 #include "base/open.h"
 #include "base/str.h"
@@ -73,7 +75,7 @@ static int cmp_entries(const struct dirent **a, const struct dirent **b)
 static void look_into(struct search *s, const char *dir, unsigned depth)
 {
 	struct dirent **list;
-	int n = scandir(dir, &list, NULL, cmp_entries);
+	int fd = nsx_open(dir), n = fd < 0 ? -1 : scandirat(fd, ".", &list, NULL, cmp_entries);
 
 	for (int i = 0; i < n; i++) {
 		const char *name = list[i]->d_name;
@@ -81,7 +83,8 @@ static void look_into(struct search *s, const char *dir, unsigned depth)
 		struct stat st;
 
 		if (*name != '.' && s->n < s->most &&
-		    s->looked_at++ < MAX_LOOKED_AT && !lstat(path, &st)) {
+		    s->looked_at++ < MAX_LOOKED_AT &&
+		    !fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
 			if (S_ISREG(st.st_mode) &&
 			    (nsx_ends_with(name, ".sqlite") ||
 			     nsx_has_report_name(name)))
@@ -93,6 +96,8 @@ static void look_into(struct search *s, const char *dir, unsigned depth)
 	}
 	if (n >= 0)
 		free(list);
+	if (fd >= 0)
+		(void)close(fd);
 }
 
 const char **nsx_roots_traces(const struct nsx_roots *r, size_t most,

@@ -98,6 +98,16 @@ FILE *nsx_open_stream(const char *path)
 	return f;
 }
 
+DIR *nsx_open_folder(const char *path)
+{
+	int fd = nsx_open(path);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !d)
+		(void)close(fd);
+	return d;
+}
+
 /* Checks the size while reading, as the file may be a pipe. */
 int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 		   size_t *ret_n, struct nsx_err *err)

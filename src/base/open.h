@@ -4,12 +4,14 @@
 #ifndef NSX_OPEN_H
 #define NSX_OPEN_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include "base/err.h"
 
 /* Opens path for reading without ever waiting. Returns a descriptor, or -1 and errno. */
 int nsx_open(const char *path);
 FILE *nsx_open_stream(const char *path); /* NULL: errno */
+DIR *nsx_open_folder(const char *path);	 /* NULL: errno */
 
 /* Reads a whole file named by the user; `what` describes it ("the model"). Errors:
  * NSX_E_USAGE if it is unreadable or larger than `most` bytes. Owner: the caller, free().

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/open.h"
 #include "base/par.h"
 #include "base/stat.h"
 #include "fleet/input.h"
@@ -32,7 +33,7 @@ static bool is_input(const char *name, bool reports)
 
 static int input_add_files(struct list *l, const char *path, bool reports, struct nsx_err *err)
 {
-	DIR *d = opendir(path);
+	DIR *d = nsx_open_folder(path);
 	struct dirent *e;
 	int rc = 0;
 

@@ -52,7 +52,7 @@ static int refuse_format(const char *path, const char *what, const char *instead
 static int refuse_folder(const char *path, struct nsx_err *err)
 {
 	enum { MOST = 1000 }; /* names examined at most */
-	DIR *d = opendir(path);
+	DIR *d = nsx_open_folder(path);
 	const struct dirent *e;
 	const char *what = NULL;
 

@@ -259,31 +259,43 @@ def check_files():
 
 
 def check_swapped():
-    """A file that is ever again exchanged for a link that leads out of the root: none of
-    the answers is of the file outside."""
-    root = os.path.join(work, 'swapped')
-    os.makedirs(root)
-    names = [os.path.join(root, n).encode() for n in ('t.sqlite', 'link')]
-    shutil.copy(os.path.join(fixtures, 'synthetic.sqlite'), names[0])
-    os.symlink(os.path.join(fixtures, 'ties.sqlite'), names[1])
+    """A file, or its folder, that is ever again exchanged for a link that leads out of the root: no
+    answer is of a file outside or names one."""
+    root, outside = (os.path.join(work, 'swapped', n) for n in ('root', 'outside'))
+    os.makedirs(os.path.join(root, 'in'))
+    os.makedirs(outside)
+    for n in range(1, 4):
+        shutil.copy(os.path.join(fixtures, 'ties.sqlite'), os.path.join(outside, 'private%d.sqlite' % n))
+    shutil.copy(os.path.join(fixtures, 'ties.sqlite'), os.path.join(outside, 't.sqlite'))
+    shutil.copy(os.path.join(fixtures, 'synthetic.sqlite'), os.path.join(root, 'in/t.sqlite'))
     exchange = ctypes.CDLL(None, use_errno=True).renameat2
-    over = threading.Event()
+    for swapped, leads_to in (('in/t.sqlite', 't.sqlite'), ('in', '')):
+        names = [os.path.join(root, n).encode() for n in (swapped, 'link')]
+        os.symlink(os.path.join(outside, leads_to), names[1])
+        over = threading.Event()
 
-    def swap():
-        while not over.is_set() and not exchange(-100, names[0], -100, names[1], 2):
-            pass
+        def swap():
+            while not over.is_set() and not exchange(-100, names[0], -100, names[1], 2):
+                pass
 
-    c = client(roots=[root], options=['--cache-mb', '0'])
-    swapping = threading.Thread(target=swap)
-    swapping.start()
-    seen = collections.Counter()
-    for i in range(300):
-        r = c.call('nsys_sql', trace='t.sqlite', sql='SELECT count(*) AS n FROM kernel')
-        seen[content_of(r)['error']['code'] if r.get('isError') else content_of(r)['tables']['rows'][0]['n']] += 1
-    over.set()
-    swapping.join()
-    c.close()
-    ok('links that are swapped in', seen[5] and set(seen) <= {5, 'OUTSIDE_ROOTS', 'CANNOT_READ', 'NO_SUCH_TRACE'}, dict(seen))
+        c = client(roots=[root], options=['--cache-mb', '0'])
+        swapping = threading.Thread(target=swap)
+        swapping.start()
+        seen, told = collections.Counter(), ''
+        for i in range(1000):
+            r = c.call('nsys_sql', trace='in/t.sqlite', sql='SELECT count(*) AS n FROM kernel')
+            seen[content_of(r)['error']['code'] if r.get('isError') else content_of(r)['tables']['rows'][0]['n']] += 1
+            told += json.dumps(r)
+            if i % 10 == 0:
+                told += json.dumps(c.call('nsys_fleet', traces=['in']))
+        over.set()
+        swapping.join()
+        c.close()
+        os.unlink(names[os.path.islink(names[1])])
+        if os.path.exists(names[1]):
+            os.rename(names[1], names[0])
+        ok('links that are swapped in for ' + swapped, seen[5] and set(seen) <= {5, 'OUTSIDE_ROOTS', 'CANNOT_READ', 'NO_SUCH_TRACE'}, dict(seen))
+        ok('names outside', 'private' not in told, told[told.find('private') - 200:])
 
 
 def check_digests():
