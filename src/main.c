@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
-#include "cli/piped.h"
 
 static void main_on_signal(int sig NSX_UNUSED)
 {
@@ -58,12 +57,8 @@ static void give_memory_back(void)
 
 static int main_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	if (!nsx_opt_wants_help(cmd, argc, argv)) {
-		int code = cmd->run(cmd, argc, argv);
-
-		nsx_piped_done();
-		return code;
-	}
+	if (!nsx_opt_wants_help(cmd, argc, argv))
+		return cmd->run(cmd, argc, argv);
 	nsx_opt_help(cmd, stdout);
 	return nsx_cmd_printed(0);
 }

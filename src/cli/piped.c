@@ -1,8 +1,9 @@
-/* piped.c - "-" as an operand. Input from a pipe is copied to a file in a folder of its own,
- * because a trace is not read sequentially.
+/* piped.c - "-" as an operand. Input from a pipe is copied to a file without a name, which becomes
+ * standard input, because a trace is not read sequentially.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,72 +11,64 @@
 #include "base/str.h"
 #include "cli/piped.h"
 
-static char *folder, *file; /* NULL: nothing was read from stdin              */
+static char piped_path[] = "/dev/stdin";
+static bool is_read;
+
+/* Waits for input in steps: a signal just before read() would not interrupt it. */
+static int copy_to(int fd, struct nsx_err *err)
+{
+	enum { STEP_MS = 100 };
+	struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+	static char piece[1 << 16];
+	ssize_t n = 1;
+
+	while (n) {
+		if (nsx_stopped(err))
+			return err->rc;
+		if (poll(&p, 1, STEP_MS) <= 0)
+			continue;
+		n = read(STDIN_FILENO, piece, sizeof(piece));
+		if (n < 0 ? errno != EINTR : !nsx_write_all(fd, piece, (size_t)n))
+			return NSX_E_IO;
+	}
+	return dup2(fd, STDIN_FILENO) == STDIN_FILENO ? 0 : NSX_E_IO;
+}
 
 static int piped_copy(struct nsx_err *err)
 {
-	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	static char piece[1 << 16];
-	bool ok = fd >= 0;
-	ssize_t n = 1;
-	int rc = 0;
+	const char *tmp = getenv("TMPDIR");
+	struct nsx_buf name = {0};
+	int fd, rc;
 
-	while (ok && n && !(rc = nsx_stopped(err))) {
-		n = read(STDIN_FILENO, piece, sizeof(piece));
-		ok = n < 0 ? errno == EINTR : nsx_write_all(fd, piece, (size_t)n);
-	}
+	nsx_buf_printf(&name, "%s/nsys-explain-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	fd = mkostemp(name.p, O_CLOEXEC);
+	rc = fd < 0 || unlink(name.p) ? NSX_E_IO : copy_to(fd, err);
 	if (fd >= 0 && close(fd))
-		ok = false;
-	if (!rc && !ok)
-		rc = nsx_fail(err, NSX_E_IO, "cannot keep standard input in '%s': %s; "
-			      "TMPDIR names another folder", file, strerror(errno));
+		rc = rc ? rc : NSX_E_IO;
+	if (rc == NSX_E_IO)
+		(void)nsx_fail(err, rc, "cannot keep standard input in '%s': %s; TMPDIR names "
+			       "another folder", name.p, strerror(errno));
+	nsx_buf_done(&name);
 	return rc;
 }
 
 int nsx_piped(char **ret, struct nsx_err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	struct nsx_buf name = {0};
 	struct stat st;
 
-	if (file)
+	if (is_read)
 		return nsx_fail(err, NSX_E_USAGE, "'-' can stand once");
 	if (isatty(STDIN_FILENO))
 		return nsx_fail(err, NSX_E_USAGE, "'-' is what is piped in, and "
 				"standard input is a terminal");
-	nsx_buf_printf(&name, "%s/nsys-explain-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	folder = nsx_strdup(name.p);
-	if (mkdtemp(folder)) {
-		nsx_buf_clear(&name);
-		nsx_buf_printf(&name, "%s/stdin", folder);
-		file = name.p;
-	} else {
-		(void)nsx_fail(err, NSX_E_IO, "cannot make a folder for standard "
-			       "input, '%s': %s", folder, strerror(errno));
-		nsx_buf_done(&name);
-		return err->rc;
-	}
-	*ret = file;
+	is_read = true;
+	*ret = piped_path;
 	/* A regular file needs no copy. */
-	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode) &&
-	    !symlink("/proc/self/fd/0", file) && !access(file, R_OK))
-		return 0;
-	(void)unlink(file);
-	return piped_copy(err);
+	return !fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode) && !access(piped_path, R_OK) ?
+		       0 : piped_copy(err);
 }
 
 bool nsx_is_piped(const char *path)
 {
-	return file && !strcmp(path, file);
-}
-
-void nsx_piped_done(void)
-{
-	if (file)
-		(void)unlink(file);
-	if (folder)
-		(void)rmdir(folder);
-	free(file);
-	free(folder);
-	file = folder = NULL;
+	return is_read && !strcmp(path, piped_path);
 }

@@ -4,11 +4,10 @@
 
 #include "base/err.h"
 
-/* The file that stands for "-" until nsx_piped_done. Errors: NSX_E_IO, NSX_E_STOP; NSX_E_USAGE for
- * a second "-" or a terminal.
+/* The path that stands for "-". Errors: NSX_E_IO, NSX_E_STOP; NSX_E_USAGE for a second "-" or a
+ * terminal.
  */
 int nsx_piped(char **ret, struct nsx_err *err) NSX_CHECKED;
-bool nsx_is_piped(const char *path); /* whether path is that file */
-void nsx_piped_done(void);
+bool nsx_is_piped(const char *path); /* whether path is that one */
 
 #endif

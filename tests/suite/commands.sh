@@ -41,6 +41,8 @@ cat "$t" | "$prog" - --json | same 'a pipe'
 says 'next: nsys-explain ask - section barriers  # all figures of it' "$prog" ask - finding 1 <"$t"
 if echo x | "$prog" - 2>/dev/null; then bad 'a text is explained'; else ok; fi
 if "$prog" diff - - <"$t" 2>/dev/null; then bad 'standard input is read twice'; else ok; fi
+{ cat "$t"; exec sleep 9; } | "$prog" - >/dev/null 2>&1 &
+sleep 0.5; kill -KILL $! # the last of the pipe
 if ls "$work"/nsys-explain-* >/dev/null 2>&1; then bad 'a file of standard input stays'; else ok; fi
 unset TMPDIR
 # -v says how long each stage took.
