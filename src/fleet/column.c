@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 #include "fleet/column.h"
 
 #define SKETCH_GROWTH 1.02
@@ -28,18 +29,25 @@ int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret, struct nsx_err *er
 int nsx_expand(const void *p, size_t n, size_t most, struct nsx_buf *ret, struct nsx_err *err)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(p, n);
-	bool is_sound = size != ZSTD_CONTENTSIZE_ERROR &&
-			size != ZSTD_CONTENTSIZE_UNKNOWN && size <= most;
-	char *bytes = is_sound ? nsx_try_alloc(size + 1, 1, "a column", err) : NULL;
+	bool is_known = size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR;
+	size_t room = is_known && size <= most ? (size_t)size : most, got = 0;
+	bool is_too_long = is_known && size > most;
+	char *bytes = is_too_long ? NULL : nsx_try_alloc(room + 1, 1, "a column", err);
 
-	if (is_sound && !bytes)
+	if (!bytes && !is_too_long)
 		return err->rc;
-	if (!is_sound || ZSTD_decompress(bytes, size, p, n) != size) {
-		free(bytes);
-		return nsx_fail(err, NSX_E_DATA, "a compressed column is damaged");
+	if (bytes)
+		got = ZSTD_decompress(bytes, room, p, n);
+	if (bytes && !ZSTD_isError(got)) {
+		*ret = (struct nsx_buf){bytes, got, room + 1};
+		return 0;
 	}
-	*ret = (struct nsx_buf){bytes, size, size + 1};
-	return 0;
+	free(bytes);
+	if (is_too_long || ZSTD_getErrorCode(got) == ZSTD_error_dstSize_tooSmall)
+		return nsx_fail(err, NSX_E_DATA, "what is compressed expands to more than %zu "
+				"bytes; if it is sound, run zstd -d on the file and give what "
+				"that writes", room);
+	return nsx_fail(err, NSX_E_DATA, "a compressed column is damaged");
 }
 
 bool nsx_is_squeezed(const void *p, size_t n)

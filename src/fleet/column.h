@@ -9,7 +9,7 @@
 
 /* Compresses n bytes. Owner: the caller, nsx_buf_done. Errors: NSX_E_NOMEM. */
 int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret, struct nsx_err *err) NSX_CHECKED;
-/* Expands what nsx_squeeze wrote. Refuses data that would expand to more than `most` bytes.
+/* Expands what nsx_squeeze or zstd wrote. Refuses data that would expand to more than `most` bytes.
  * Errors: NSX_E_DATA, NSX_E_NOMEM.
  */
 int nsx_expand(const void *p, size_t n, size_t most, struct nsx_buf *ret,

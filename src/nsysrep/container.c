@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 #include "base/open.h"
 #include "nsysrep/container.h"
 #include "nsysrep/layout.h"
@@ -89,9 +90,13 @@ static int unpack_zstd(struct nsx_container *c, const char *path, struct nsx_err
 	if (!nsx_new_array(to, c->arena, size, "bytes of a report", err))
 		return err->rc;
 	got = ZSTD_decompress(to, size, packed.p, packed.n);
+	if (ZSTD_getErrorCode(got) == ZSTD_error_dstSize_tooSmall)
+		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': it expands to more than %zu "
+				"bytes; if it is sound, run zstd -d on it and give what that "
+				"writes", path, size);
 	if (ZSTD_isError(got))
-		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': %s; run zstd -d on it and "
-				"give what that writes", path, ZSTD_getErrorName(got));
+		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': %s; the file is damaged, or "
+				"was not copied whole", path, ZSTD_getErrorName(got));
 	nsx_arena_drop(c->arena, packed.p);
 	close(c->fd);
 	c->fd = -1;

@@ -43,6 +43,8 @@ says 3 'a raw stream' raw.qdstrm
 zstd=$(command -v zstd) && {
 	"$zstd" -q sound.nsys-rep -o packed.nsys-rep.zst
 	row packed.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
+	head -c 9999999 /dev/zero | "$zstd" -q >zeros.nsys-rep.zst
+	says 3 'it expands to more than' zeros.nsys-rep.zst
 }
 for command in 'ask PATH findings' 'ask PATH gaps' 'schema PATH' 'PATH --explain top_kernels' 'digest PATH -q --out d.nsxd' 'convert PATH -q -o c.json' \
 	'diff PATH PATH -q --out d' 'fleet PATH PATH -q --out f' 'PATH -q --out r --keep-export kept.sqlite'; do

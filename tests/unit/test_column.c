@@ -1,4 +1,5 @@
 /* test_column.c - what digests are made of: numbers, columns and sketches. */
+#include <zstd.h>
 #include "../testlib.h"
 #include "fleet/column.h"
 
@@ -53,6 +54,26 @@ TEST(columns_come_back)
 	assert_true(nsx_expand(small.p, small.n - 3, sizeof(bytes), &large, &err) < 0);
 	assert_true(nsx_expand("text", 4, sizeof(bytes), &large, &err) < 0);
 	nsx_buf_done(&small);
+}
+
+/* zstd does not write the size of what it reads from a pipe. */
+TEST(columns_without_a_size)
+{
+	char bytes[5000] = {0}, packed[500];
+	ZSTD_inBuffer in = {bytes, sizeof(bytes), 0};
+	ZSTD_outBuffer out = {packed, sizeof(packed), 0};
+	ZSTD_CCtx *z = ZSTD_createCCtx();
+	struct nsx_buf large = {0};
+	struct nsx_err err;
+
+	assert_int_equal(ZSTD_compressStream2(z, &out, &in, ZSTD_e_continue), 0);
+	assert_int_equal(ZSTD_compressStream2(z, &out, &in, ZSTD_e_end), 0);
+	ZSTD_freeCCtx(z);
+	assert_int_equal(nsx_expand(packed, out.pos, 2 * sizeof(bytes), &large, &err), 0);
+	assert_int_equal(large.n, sizeof(bytes));
+	nsx_buf_done(&large);
+	assert_true(nsx_expand(packed, out.pos, sizeof(bytes) - 1, &large, &err) < 0);
+	assert_non_null(strstr(err.msg, "expands to more than 4999 bytes"));
 }
 
 /* Any quantile of lengths from 1 us on is right to 1 %. */
