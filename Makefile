@@ -8,14 +8,14 @@ CFLAGS  ?= -O3 -g
 SRC  := $(sort $(shell find src -name "*.c"))
 SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
 LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c src/main_mpi.c,$(SRC))) $B/gen/queries.o $B/gen/page.o $B/gen/skill.o
-# Where functions begin at a cache line, one that grows does not move the loops of all
-# behind it: by that alone the same code took 3 % longer.
+# Functions are aligned to cache lines. Otherwise a function that grows moves the loops of
+# all functions behind it, and that alone once made the same code 3 % slower.
 STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude -falign-functions=64
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion \
         $(if $(SAN),,-Wframe-larger-than=40960) $(if $(CI),-Werror)
 GCC12 := $(shell v=$$($(CC) -dumpversion 2>/dev/null | cut -d. -f1); [ "$${v:-0}" -ge 12 ] && echo 1)
-# gcc 11 misses fields that initializers with names leave out on purpose.
+# gcc 11 also warns of fields that designated initializers leave out on purpose.
 WARN += $(if $(GCC12),,-Wno-missing-field-initializers)
 HARD := -fstack-protector-strong -fPIC -fvisibility=hidden \
         $(if $(SAN),$(SAN),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(GCC12),3,2))
@@ -31,14 +31,14 @@ $B/$(PROG): $B/src/main.o $B/libnsx.a
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
 
-## static: build/nsys-explain-static, one file for machines that have nothing of ours
+## static: build/nsys-explain-static, one file that needs no shared libraries
 static: $B/$(PROG)-static
 $B/$(PROG)-static: $B/src/main.o $B/libnsx.a
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) -static -Wl,-z,relro,-z,now -s -o $@ $^ $(LDFLAGS) $(LIBS)
 
-# --version tells the commit: git's, or that of the tarball, which git archive wrote into
-# a file; where neither is known, none.
+# The commit that --version prints: git's, or in a tarball the one that git archive wrote
+# into src/package/commit. Empty if neither is known.
 COMMIT := $(or $(shell git rev-parse --short=10 HEAD 2>/dev/null),$(shell grep -v Format src/package/commit))
 $B/src/main.o: STD += -DNSX_COMMIT='"$(COMMIT)"'
 $B/src/main.o: $B/gen/commit
@@ -46,22 +46,22 @@ $B/gen/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 
-# fleet over MPI, where there is one.
+# fleet over MPI; built if mpicc is found.
 $B/$(PROG)-mpi: src/main_mpi.c $B/libnsx.a
 	@echo "  mpicc $@"
 	$(Q)$(MPICC) $(STD) $(HARD) $(CFLAGS) $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
 
-# What says the version is compiled again where that changed.
+# Files that use the version are compiled again when this file changes.
 $(patsubst %.c,$B/%.o,$(shell grep -rl NSX_VERSION src --include=*.c)): Makefile
 $B/libnsx.a: $(LIB)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# The library alone: what include/nsx declares, all else hidden. SOVERSION changes
-# when a function does.
+# The library for other programs. Only what include/nsx declares is visible. SOVERSION
+# changes when the interface changes.
 SOVERSION := 0
 SO  := libnsx.so.$(SOVERSION)
 lib: $B/$(SO) $B/lib/libnsx.a $B/libnsx.pc
-# For programs of others one object, whose names are those that include/nsx declares.
+# The static library is one object whose only global names are those of include/nsx.
 $B/lib/libnsx.a: $(filter-out $B/src/cli/%,$(LIB)) $(wildcard include/nsx/*.h)
 	@mkdir -p $(@D)
 	$(Q)grep -hoE '\bnsx_[a-z_]+\(' include/nsx/*.h | tr -d '(' > $B/lib/names
@@ -72,7 +72,7 @@ $B/$(SO): $(filter-out $B/src/cli/%,$(LIB))
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(SO) -Wl,--no-undefined -Wl,-z,relro,-z,now $(SAN) \
 	  -o $@ $^ $(LDFLAGS) $(LIBS)
 	$(Q)ln -sf $(SO) $B/libnsx.so
-$B/libnsx.pc: FORCE # PREFIX may be another
+$B/libnsx.pc: FORCE # because PREFIX may have changed
 	@mkdir -p $(@D)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 	  'Name: libnsx' 'Description: explains NVIDIA Nsight Systems exports' 'Version: $(VERSION)' \
@@ -101,7 +101,8 @@ $B/gen/page.c: src/emit/html/embed.sh $(HTML)
 	@mkdir -p $(@D)
 	$(Q)sh src/emit/html/embed.sh $(HTML) > $@.tmp && mv $@.tmp $@
 
-# All SQL in one generated table; made again when a file appears or goes.
+# All queries as one generated C table. The list of files is a prerequisite, so that adding
+# or deleting a query makes the table again.
 $B/gen/sql.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(SQL)' | cmp -s - $@ || echo '$(SQL)' > $@
@@ -127,13 +128,13 @@ check:
 FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard tests/fixtures/*.sql)))
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-# Suites walk over the folder, so exports of fixtures that are gone leave it, too.
+# Exports whose fixture was deleted are removed, because suites run on the whole folder.
 fixtures: $(FIX)
 	$(Q)rm -f $(filter-out $(FIX),$(wildcard $B/fixtures/*.sqlite))
 test-programs: all fixtures $B/mkrep $B/$(PROG)-faults $B/fleet-gen $B/fleet-same $(UNIT) replay-programs
 replay-programs: $(FUZZ:%=$B/replay/%)
 
-# The program with allocations that can be made to fail.
+# The program with allocations that fail on request (tests/suite/faults.sh).
 $B/$(PROG)-faults: src/base/arena.c $B/src/main.o $B/libnsx.a
 	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) -DNSX_FAULTS $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
 
@@ -143,7 +144,7 @@ $B/mkfixture: tests/mkfixture.c
 $B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_*/*.sql)
 	@mkdir -p $(@D)
 	$(Q)$B/mkfixture $< $@
-# Writes an export back as the report it came from.
+# Writes an SQLite export as a report file (.nsys-rep).
 $B/mkrep: tests/nsysrep/mkrep.c tests/nsysrep/wire.c tests/nsysrep/wire.h tests/nsysrep/mkrep.def
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -lsqlite3 -llz4
@@ -153,24 +154,24 @@ $B/tests/%: $B/tests/%.o $B/libnsx.a
 	@echo "  test  $@"
 	$(Q)$(CC) $(CFLAGS) $(LINK) -o $@ $< $B/libnsx.a -lcmocka $(LIBS)
 
-## golden: golden cases; T=ID/CASE picks some (globs), UPDATE=1 writes them anew
+## golden: golden cases; T=ID/CASE selects some (globs), UPDATE=1 records new outputs
 golden: $B/$(PROG) $(FIX)
 	$(Q)tests/golden.sh $B/$(PROG) $B/fixtures $(if $(UPDATE),--update) $(if $(T),'$(T)')
-## refresh: writes golden cases and examples anew, to be read with git diff
+## refresh: records new outputs of golden cases and examples; read them with git diff
 refresh: $B/$(PROG) $(FIX)
 	$(Q)tests/golden.sh $B/$(PROG) $B/fixtures --update
 	$(Q)tests/suite/examples.sh $B --update
 	$(Q)UPDATE=1 MUTATIONS=1 tests/suite/mcp.sh $B
-## unit: unit and property tests; T=pattern picks programs by name
+## unit: unit and property tests; T=pattern selects programs by name
 unit:
 	@tests/deps.sh unit
 	@$(MAKE) --no-print-directory fixtures $(UNIT)
 	$(Q)tests/unit.sh $B $(if $(T),'$(T)')
-## asan: all tests with AddressSanitizer and UBSan (folder of its own)
+## asan: all tests with AddressSanitizer and UBSan, in build/asan
 asan:
 	$(MAKE) check B=$B/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=all'
-## told: tests/told.tsv, a record of what is told first of each trace that is ours
+## told: writes tests/told.tsv, which records the first statements about each of our traces
 told: all fixtures
 	tests/told.sh $B >tests/told.tsv
 ## tsan: commands on fixtures and traces with ThreadSanitizer, 8 threads
@@ -195,7 +196,7 @@ coverage:
 	tests/coverage.sh $B/coverage
 # Fuzzing --------------------------------------------------------------------
 FUZZTIME ?= 60
-# What targets start from: made by the build, and stamped.
+# The stamp of the generated seeds from which the fuzz targets start.
 SEEDS := $B/seeds/.made
 $B/mkseeds: tests/fuzz/mkseeds.c tests/fuzz/fuzz.h tests/fuzz/bases.h $B/libnsx.a
 	@mkdir -p $(@D)
@@ -234,7 +235,7 @@ pgo:
 ## bench-fleet: merging and explaining the digests of 1 024 ranks
 bench-fleet: all $B/fleet-gen $B/fleet-same
 	tests/bench/fleet.sh $B
-# All C there is, that of the tests and benches too, but for what needs CUDA's headers.
+# Compiles all C files, including tests and benches, except those that need CUDA's headers.
 warnings: all $(patsubst %.c,$B/%.o,tests/mkfixture.c $(filter-out tests/measured/%,$(wildcard tests/*/*.c)))
 ## lint: warnings as errors, hardening, clang-tidy, cppcheck, shellcheck, layers
 lint:
@@ -253,7 +254,7 @@ install: install-program lib
 	install -D -m 644 -t $(TO)/lib $B/lib/libnsx.a
 	install -m 755 $B/$(SO) $(TO)/lib/$(SO) && ln -sf $(SO) $(TO)/lib/libnsx.so
 	install -D -m 644 -t $(TO)/lib/pkgconfig $B/libnsx.pc
-# The program alone, as packages of it take it.
+# The program without the library, for packages.
 install-program: all
 	install -D -m 755 $B/$(PROG) $(TO)/bin/$(PROG)
 	ln -sf $(PROG) $(TO)/bin/nsys-llm-explain
@@ -265,7 +266,7 @@ install-program: all
 	$B/$(PROG) completion bash > $(word 1,$(COMPLETIONS))
 	$B/$(PROG) completion zsh > $(word 2,$(COMPLETIONS))
 	$B/$(PROG) completion fish > $(word 3,$(COMPLETIONS))
-## uninstall: takes away what install put there, and folders under PREFIX that are empty then
+## uninstall: removes what install put there, and folders under PREFIX that become empty
 uninstall:
 	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(TO)/bin/$(PROG)-mpi $(MAN)/$(PROG).1 $(COMPLETIONS)
 	rm -rf $(COMMANDS:%=$(MAN)/$(PROG)-%.1) $(SHARE)

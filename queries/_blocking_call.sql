@@ -1,4 +1,5 @@
--- API calls in which the host waits, by class; one inside another counts once.
+-- API calls in which the host waits, with the class of the wait. Of nested calls only the
+-- outermost is listed.
 WITH
 classed AS (
   SELECT
@@ -8,7 +9,8 @@ classed AS (
       WHEN c.api_base GLOB 'cu*' AND c.word GLOB 'Memcpy*'
         AND (
           c.word NOT GLOB '*Async*'
-          -- an async copy that runs inside its own call
+          -- An asynchronous copy blocks if its GPU copy runs during the call: any part of
+          -- it with pageable memory (kind 0), otherwise at least half of it.
           OR c.rid IN (
             SELECT h.rid
             FROM _host_call AS h

@@ -1,6 +1,6 @@
--- API calls that are well formed, with their names as text; api_base is the
--- name without "_v1234", "_ptsz" and "_ptds". Rows of class 67 repeat a call to
--- carry its backtrace.
+-- Well-formed API calls, with their names as text. api_base is the name without the
+-- suffixes "_v1234", "_ptsz" and "_ptds". Rows of event class 67 are left out: they repeat
+-- a call to carry its backtrace.
 WITH sound AS (
   SELECT
     rid

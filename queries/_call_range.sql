@@ -1,6 +1,7 @@
--- API calls that start GPU work, wait or allocate, in a range: with the innermost
--- one open on the thread where the call begins: of the user's domains, else of a
--- library's. is_told: it waits or allocates.
+-- API calls that start GPU work, wait, or allocate or free memory, each with the innermost
+-- NVTX range open on its thread when the call begins. Ranges of the user's domains go
+-- before those of libraries. Calls outside all ranges are left out. is_told is true for
+-- calls that wait, allocate or free: call_sites lists these even without a backtrace.
 WITH
 told AS (
   SELECT rid, thread_key, start_ns, is_told
@@ -33,8 +34,9 @@ told AS (
     UNION SELECT corr FROM memcpy
     UNION SELECT corr FROM memset)
 ),
--- Ranges of a thread that overlap, or are joined by others, are a group, told by
--- its start: a call need only be held against those of the last group begun.
+-- Ranges of a thread that overlap, directly or through others, form a group, which its
+-- first start identifies. A call is compared only with the ranges of the last group that
+-- began before the call, because all earlier groups have ended.
 stack AS MATERIALIZED (
   SELECT
     *

@@ -1,6 +1,7 @@
--- Communication kernels by their base name: the short name, else the full one
--- up to its arguments. Those of other libraries than NCCL are told by words in it, in
--- either spelling, and by the namespaces before it.
+-- Communication kernels. The base name is the short name or, without one, the full name up
+-- to its arguments. Kernels of NCCL and RCCL are recognised by the prefix of the base name.
+-- Kernels of other libraries are recognised by a word in the base name (AllReduce,
+-- allreduce or all_reduce) or by a namespace in the full name.
 WITH named AS (
   SELECT
     k.*

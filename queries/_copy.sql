@@ -1,6 +1,6 @@
--- Copies that are well formed, with the process they belong to, the GPU that
--- their ordinal means there ('' if not known) and a word for their direction.
--- A size that is no number is not known.
+-- Well-formed copies, each with its process, the GPU that its device ordinal means in that
+-- process ('' if not known) and a word for its direction. bytes is NULL if the recorded
+-- size is not a valid number.
 WITH sound AS (
   SELECT
     rid
@@ -38,7 +38,7 @@ SELECT
     LEFT JOIN gpu AS g ON g.id = d.gpu_id
     WHERE d.pid = m.process_key >> 24 & 0xFFFFFF
       AND d.cuda_id = m.device_id
-      -- hosts of one report may use the same pids
+      -- The upper bits of the id name the host: two hosts may have equal pids.
       AND (EXISTS (
         SELECT 1 FROM gpu AS own
         WHERE own.uuid = d.uuid AND own.vm_id >> 48 = m.process_key >> 48

@@ -1,7 +1,7 @@
--- Frames of recorded stacks: of samples, CUDA calls and OS calls. A function that
--- was not resolved is NULL; module is the file without its folder. origin is whose
--- code it is: 0 the program's own, 1 a library's, 2 the system's, 3 CUDA's, 4 the
--- profiler's, by the first prefix that the file's name has.
+-- Frames of the recorded stacks of CPU samples, CUDA calls and OS calls. function is NULL if
+-- it was not resolved. module is the file's name without its folder. origin says whose code
+-- the frame is: 0 the program's own, 1 a library's, 2 the system's, 3 CUDA's, 4 the
+-- profiler's. The first prefix that matches the file's name decides.
 WITH
 prefix(prefix, origin) AS (VALUES
   ('libtoolsinjection', 4), ('libcupti', 4), ('libcuda.', 3),
@@ -31,7 +31,7 @@ raw(kind, id, depth, symbol, module, unresolved) AS (
   , CASE typeof(unresolved) WHEN 'integer' THEN unresolved <> 0 ELSE 0 END
   FROM osrt_frame
 ),
-path AS ( -- of a module, with one kind of slash
+path AS ( -- the path of each module, with backslashes turned into slashes
   SELECT
     module AS raw_module
   , replace(text, char(92), '/') AS path

@@ -1,4 +1,4 @@
--- Usable samples of GPU counters, each with the counter's name.
+-- Samples of GPU counters with valid values, each with the counter's name.
 SELECT
   m.rid
 , m.timestamp_ns

@@ -1,6 +1,6 @@
--- All work of the GPUs: kernels, copies (a peer copy on both of its devices, where
--- both ran something of their own), memsets and whole-graph replays. device_key tells
--- GPUs apart.
+-- All work of the GPUs: kernels, copies, memsets and whole-graph replays. A peer copy has a
+-- second row for its other device, if that device also ran work of its own. device_key
+-- identifies the GPU.
 WITH
 plain(is_peer, is_kernel, start_ns, end_ns, device_id, process_key) AS (
   SELECT
@@ -52,7 +52,7 @@ plain(is_peer, is_kernel, start_ns, end_ns, device_id, process_key) AS (
       LEFT JOIN gpu AS g ON g.id = d.gpu_id
       WHERE d.pid = p.process_key >> 24 & 0xFFFFFF
         AND d.cuda_id = p.device_id
-        -- hosts of one report may use the same pids
+        -- The upper bits of the id name the host: two hosts may have equal pids.
         AND (EXISTS (
           SELECT 1 FROM gpu AS own
           WHERE own.uuid = d.uuid AND own.vm_id >> 48 = p.process_key >> 48

@@ -1,5 +1,6 @@
--- For each correlation id of a process the outermost call that carries it. Ids may be
--- used again: it is that of what begins at since_ns or later, and before until_ns.
+-- The host call of each correlation id in a process: the outermost call with that id. A
+-- program may reuse an id, so the call owns only the GPU work with this id that starts at
+-- since_ns or later and before until_ns.
 SELECT rid, start_ns, end_ns, thread_key, process_key, corr, api_name, api_base
 , CASE WHEN lag(rid) OVER again IS NULL THEN -9223372036854775808 ELSE start_ns END
     AS since_ns

@@ -37,7 +37,7 @@ SELECT
     LEFT JOIN gpu AS g ON g.id = d.gpu_id
     WHERE d.pid = k.process_key >> 24 & 0xFFFFFF
       AND d.cuda_id = k.device_id
-      -- hosts of one report may use the same pids
+      -- The upper bits of the id name the host: two hosts may have equal pids.
       AND (EXISTS (
         SELECT 1 FROM gpu AS own
         WHERE own.uuid = d.uuid AND own.vm_id >> 48 = k.process_key >> 48

@@ -1,6 +1,6 @@
--- Each kernel with the call that launched it and the innermost range open on the
--- calling thread where that call begins: of the user's domains, else of a
--- library's. Without a call, or outside of ranges, these are NULL.
+-- Each kernel with the call that launched it and the innermost NVTX range open on the
+-- calling thread when that call begins. Ranges of the user's domains go before those of
+-- libraries. The columns are NULL without a call, or outside of ranges.
 SELECT
   k.rid
 , k.process_key

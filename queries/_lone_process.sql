@@ -1,5 +1,6 @@
--- The process of kernels in exports that do not say: the one that made API
--- calls, where there is just one; else 0. One row.
+-- The process of GPU work whose row does not name one: the process that made the API calls
+-- if there is exactly one, otherwise 0. It is also 0 if any kernel names its process. One
+-- row.
 SELECT CASE
     WHEN EXISTS (
         SELECT 1 FROM kernel WHERE global_pid IS NOT NULL OR pid IS NOT NULL)

@@ -1,5 +1,5 @@
--- Outermost OS runtime calls that are well formed, with their names as text.
--- Where an export has levels, rows without one are notices of the profiler.
+-- Well-formed outermost OS runtime calls, with their names as text. If any row of the
+-- export has a nesting level, rows without one are notices of the profiler and left out.
 SELECT
   o.rid
 , o.start_ns

@@ -1,9 +1,9 @@
--- NVTX ranges that are well formed: kind 'stack' (push/pop) or 'async'
--- (start/end). A range never closed ends with the trace. Of a name, what differs
--- from instance to instance in PyTorch (", seq = 5, op_id = 7, sizes = [...]")
--- is taken out; a list with what may follow it. is_library tells the domains of NCCL,
--- cuBLAS and their like. label is the name by which tables tell it: those that differ in
--- numbers are one. Push/pop ranges that cross are not told apart here.
+-- Well-formed NVTX ranges. kind is 'stack' (push/pop) or 'async' (start/end). A range that
+-- was never closed ends with the trace. range_name leaves out what PyTorch writes anew for
+-- each instance: ", seq = 5", ", op_id = 7", and everything from ", sizes = [" or
+-- ", input_op_ids = [" on. is_library is true in the domains of NCCL, cuBLAS and similar
+-- libraries. label is the name in tables: names that differ only in numbers share one, with
+-- "#" for each number. C takes push/pop ranges that cross as 'async'; this view does not.
 WITH sound AS (
   SELECT
     rid
@@ -42,7 +42,7 @@ domain AS (
   FROM sound
   GROUP BY thread_key & ~0xFFFFFF, domain_id
 ),
-no_op AS ( -- names without the first number of each kind
+no_op AS ( -- names without the first ", op_id = N"
   SELECT
     *
   , CASE instr(raw_name, ', op_id = ')
@@ -54,7 +54,7 @@ no_op AS ( -- names without the first number of each kind
   FROM sound
   WHERE event_type IN (59, 60, 70, 71)
 ),
-no_number AS (
+no_number AS ( -- names also without the first ", seq = N"
   SELECT
     *
   , CASE instr(no_op, ', seq = ')
@@ -64,7 +64,7 @@ no_number AS (
     END AS name
   FROM no_op
 ),
-cut AS ( -- where the first list begins
+cut AS ( -- at: where the first list begins in the name; 1e9: there is no list
   SELECT
     *
   , min(
@@ -79,7 +79,9 @@ told AS (
   , CASE WHEN at < 1e9 THEN substr(name, 1, at - 1) ELSE name END AS range_name
   FROM cut
 ),
-word AS ( -- a name whose words before rest are in mask; the next word has len letters
+-- Walks through each name word by word. mask holds what is done, with hexadecimal words as
+-- "#"; rest is what is left, and its first len characters are the next word.
+word AS (
   SELECT range_name, count(*) AS n, range_name AS rest
   , max(1, length(range_name) - length(ltrim(range_name
     , '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'))) AS len
@@ -93,13 +95,13 @@ word AS ( -- a name whose words before rest are in mask; the next word has len l
     , '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')))
   , mask || CASE
       WHEN len >= 6 AND substr(rest, 1, len) GLOB '*[0-9]*'
-        AND substr(rest, 1, len) NOT GLOB '*[^0-9a-fA-F]*' THEN '#' -- a number of base 16
+        AND substr(rest, 1, len) NOT GLOB '*[^0-9a-fA-F]*' THEN '#' -- a hexadecimal number
       ELSE substr(rest, 1, len)
     END
   FROM word
   WHERE rest <> ''
 ),
-masked AS ( -- numbers as "#"
+masked AS ( -- each run of digits becomes one "#"
   SELECT range_name, n
   , replace(replace(replace(replace(replace(replace(
       replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
@@ -109,7 +111,9 @@ masked AS ( -- numbers as "#"
   FROM word
   WHERE rest = ''
 ),
-merged AS ( -- that differ in parameters, or in a number that few ranges share
+-- Masks that several names share and that replace these names: a number follows "=" or "(",
+-- or there are eight names or more with fewer than two ranges each.
+merged AS (
   SELECT mask
   FROM masked
   GROUP BY mask

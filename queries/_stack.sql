@@ -1,5 +1,5 @@
--- Of each recorded stack the innermost frame, and the site: the innermost frame of
--- the program's own code, else of a library.
+-- Each recorded stack with its innermost frame and its site. The site is the innermost frame
+-- of the program's own code or, without one, of a library (origin 0 or 1 in _frame).
 WITH ranked AS (
   SELECT
     *

@@ -1,4 +1,4 @@
--- Strings that can be referred to.
+-- The string table, without rows that no id can refer to.
 SELECT id, CAST(value AS TEXT) AS text
 FROM string
 WHERE typeof(id) = 'integer'

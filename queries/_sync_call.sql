@@ -1,6 +1,6 @@
--- API calls in which the host waits for a stream, a device, a context or an
--- event. (cudaStreamWaitEvent and the queries do not block.) The first test
--- is the cheap one.
+-- API calls in which the host waits for a stream, a device, a context or an event.
+-- cudaStreamWaitEvent and the queries are left out because they do not block. The first test
+-- is there for speed: it drops most rows cheaply.
 SELECT *
 FROM _call
 WHERE api_name GLOB 'cu*Synchronize*'

@@ -1,5 +1,5 @@
--- Where a range that was never closed ends: the last end of anything that
--- begins at 0 or later, or of GPU work. One row.
+-- The end of the trace, at which ranges end that were never closed: the last end of GPU
+-- work, and of API calls and NVTX events that begin at 0 or later. One row.
 SELECT COALESCE(max(end_ns), 0) AS end_ns
 FROM (
   SELECT end_ns FROM _kernel

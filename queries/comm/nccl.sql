@@ -1,8 +1,8 @@
--- Communication kernels by operation; where the trace has no GPU work at all,
--- NCCL's own ranges on the host.
+-- Communication kernels by operation. A trace without any GPU work is described by NCCL's
+-- NVTX ranges on the host instead.
 -- @role check
 -- @table ops
--- @col op_name          collective, else the kernel's base name
+-- @col op_name          the collective, or the base name of any other kernel
 -- @col source           kernel or nvtx
 -- @col count            executions
 -- @col total_time_ms    sum of durations

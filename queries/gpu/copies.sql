@@ -8,8 +8,8 @@
 -- @col count          copies
 -- @col bytes          bytes they moved
 -- @col total_time_ns  sum of durations
--- @col busy_ms        union: what each copy adds to the greatest end before it
--- @col gbps           bytes over busy time, bytes a nanosecond
+-- @col busy_ms        union of durations: time in which at least one copy ran
+-- @col gbps           bytes over busy time, in 10^9 bytes a second
 -- @col small_count    copies below 64 KiB
 WITH
 label(id, name) AS (

@@ -1,17 +1,17 @@
--- CUDA graphs: recorded replays by (process, device, graph), and the launches
--- of each process that left nothing behind.
+-- CUDA graphs: recorded replays by (process, device, graph), and for each process the graph
+-- launches of which no work was recorded.
 -- @role check
 -- @table rows
 -- @col pid            process
 -- @col device_id      CUDA ordinal; NULL: no replay was recorded
 -- @col graph_id       the graph
 -- @col graph_exec_id  its executable instance; NULL in node mode
--- @col mode           graph, node or opaque
+-- @col mode           graph: replays recorded whole; node: node by node; opaque: not at all
 -- @col launches       launch calls
--- @col replays        replays that were recorded
--- @col coverage_pct   launches of which a replay was recorded, of all
--- @col total_ms       sum of replays
--- @col avg_us         total over replays
+-- @col replays        recorded replays
+-- @col coverage_pct   share of launches with a recorded replay
+-- @col total_ms       sum of the durations of replays
+-- @col avg_us         mean duration of a replay
 WITH
 work(process_key, device_id, graph_id, exec_id, corr, is_node, start_ns, end_ns)
 AS (

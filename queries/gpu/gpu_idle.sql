@@ -1,18 +1,19 @@
--- Busy and idle time of each GPU between the first and the last work of any.
+-- Busy and idle time of each GPU in the window from the first to the last work of any GPU.
 -- @role check
 -- @table devices
 -- @col device_id           CUDA ordinal
 -- @col window_ms           first start to last end of any GPU work
 -- @col busy_ms             union of all work of the device
--- @col idle_ms             the rest of the window
--- @col idle_pct_of_window  its share
--- @col edge_idle_ms        of it before the first and after the last work
+-- @col idle_ms             window_ms less busy_ms
+-- @col idle_pct_of_window  share of idle_ms in the window
+-- @col edge_idle_ms        part of idle_ms before the device's first and after its last work
 -- @col kernel_busy_ms      union of kernels and graph replays
--- @col kernel_idle_ms      the rest of the window
--- @col kernel_idle_pct_of_window  its share
+-- @col kernel_idle_ms      window_ms less kernel_busy_ms
+-- @col kernel_idle_pct_of_window  share of kernel_idle_ms in the window
 WITH
 span(from_ns, to_ns) AS (SELECT min(start_ns), max(end_ns) FROM _gpu_work),
--- What a piece of work adds to all that began before it.
+-- added_ns is the part of each operation after the end of all that began before it. The sum
+-- of added_ns is the union.
 work AS (
   SELECT
     device_key

@@ -1,16 +1,16 @@
--- The 50 longest gaps of all GPUs, those at the edges of the window among them.
+-- The 50 longest gaps of all GPUs, including those at the edges of the window.
 -- @role check
 -- @table gaps
 -- @col device_id     CUDA ordinal
--- @col gap_start_ns  the device runs dry
--- @col gap_end_ns    the next work starts
--- @col gap_ms        its length
+-- @col gap_start_ns  end of the last work before the gap
+-- @col gap_end_ns    start of the next work
+-- @col gap_ms        length of the gap
 WITH
 work AS (
   SELECT device_key, start_ns, end_ns
   FROM _gpu_work
   WHERE end_ns > start_ns
-  UNION ALL -- the window begins and ends like work of no length
+  UNION ALL -- an operation of no length at each end of the window, for the gaps at the edges
   SELECT DISTINCT device_key
   , (SELECT min(start_ns) FROM _gpu_work)
   , (SELECT min(start_ns) FROM _gpu_work)

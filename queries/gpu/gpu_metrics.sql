@@ -1,11 +1,12 @@
--- Sampled counters, each of its source, in the window: a sample at t stands for
--- [t, t + period). A source with one instant has no period and is left out.
+-- Sampled GPU counters in the window. A sample at t stands for [t, t + period), where the
+-- period is that of its source (type_id). A source with samples at one instant only has no
+-- period and is left out.
 -- @role check
 -- @table counters
--- @col metric_id    the counter, inside its source
--- @col metric_name  its name
--- @col samples      that touch the window
--- @col max          the greatest of them
+-- @col metric_id    number of the counter within its source
+-- @col metric_name  name of the counter
+-- @col samples      samples that overlap the window
+-- @col max          greatest value of these samples
 WITH
 step AS (
   SELECT type_id, lead(timestamp_ns) OVER (
@@ -21,7 +22,8 @@ ranked AS (
   FROM step
   WHERE ns IS NOT NULL
 ),
-middle AS ( -- the median, and the period and frequency of two digits beside it
+-- The median step, and the nearest period and frequency that have two significant digits.
+middle AS (
   SELECT
     type_id
   , round(avg(ns)) AS ns

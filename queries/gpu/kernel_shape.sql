@@ -5,7 +5,7 @@
 -- @col device_id              CUDA ordinal
 -- @col grid                   blocks
 -- @col block                  threads of a block
--- @col registers              of a thread
+-- @col registers              registers of a thread
 -- @col static_shared_bytes    static shared memory of a block
 -- @col dynamic_shared_bytes   dynamic shared memory of a block
 -- @col call_count             executions
@@ -13,9 +13,9 @@
 -- @col pct_total_kernel_time  share of all kernel time
 -- @col grid_blocks            blocks of the grid
 -- @col resident_blocks        blocks that fit on a multiprocessor
--- @col resident_warps         warps of them
--- @col occupancy_pct          of the warps it can hold
--- @col waves                  blocks over blocks the GPU holds at a time
+-- @col resident_warps         warps of the resident blocks
+-- @col occupancy_pct          resident warps as a share of those that a multiprocessor can hold
+-- @col waves                  blocks of the grid over the blocks that the GPU holds at a time
 WITH
 launch AS (
   SELECT
@@ -58,7 +58,8 @@ shape AS (
   GROUP BY kernel_name, device_id, gpu, known, gx, gy, gz, bx, by, bz, reg, ss
   , ds
 ),
--- The GPU of an ordinal: as its process maps it, else the profiler's guess.
+-- The GPU of a device ordinal: by the process's own mapping (uuid, then id); without one, the
+-- GPU that the profiler lists with that ordinal.
 placed AS (
   SELECT
     s.*
@@ -73,15 +74,15 @@ placed AS (
          AND g.sm_count IS NOT 0
        ORDER BY g.id LIMIT 1)
     ) AS gpu_rid
-  , (SELECT d.sm_count FROM cuda_device AS d -- of a slice (MIG) fewer
+  , (SELECT d.sm_count FROM cuda_device AS d -- a MIG slice has fewer than its GPU
      WHERE d.pid = s.a_pid AND d.cuda_id = s.device_id AND d.sm_count > 0
      ORDER BY d.rid DESC LIMIT 1) AS slice_sm
   , gx * max(gy, 1) * max(gz, 1) AS grid_blocks
   , bx * max(by, 1) * max(bz, 1) AS threads
   FROM shape AS s
 ),
--- Warps of a block, registers of a warp, shared memory of a block as they are
--- allocated; parts of the register file.
+-- The warps of a block, and the registers of a warp and shared memory of a block rounded up
+-- as the hardware allocates them. parts is the number of parts of the register file.
 sized AS (
   SELECT
     p.*

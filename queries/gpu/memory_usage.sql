@@ -1,4 +1,4 @@
--- GPU memory by (process, device, kind): what is live over time.
+-- Allocated memory by (process, device, kind): its peak and what is live at the end.
 -- @role check
 -- @table rows
 -- @col pid                   process
@@ -6,10 +6,10 @@
 -- @col kind                  device, managed, host or unknown
 -- @col alloc_count           allocations
 -- @col free_count            frees
--- @col peak_bytes            most that was live, with the unmatched frees
--- @col peak_time_ns          when
--- @col end_live_bytes        live at the end
--- @col unmatched_free_bytes  freed without an allocation in the trace
+-- @col peak_bytes            most bytes live at one time, including unmatched_free_bytes
+-- @col peak_time_ns          first time of the peak
+-- @col end_live_bytes        bytes live at the end
+-- @col unmatched_free_bytes  bytes freed whose allocation the trace does not have
 WITH
 sound AS (
   SELECT
@@ -36,7 +36,8 @@ sound AS (
     AND typeof(operation) = 'integer'
     AND operation IN (0, 1)
 ),
--- What came before at the same address tells what a row means.
+-- Each row with the one before it at the same address: a free ends the allocation before
+-- it, and an allocation at an address in use means that a free was not recorded.
 told AS (
   SELECT
     *

@@ -1,13 +1,14 @@
--- Steps of engines and training loops: ranges by name, but those that begin inside another
--- of their thread, on each device on which work was launched in them.
+-- Steps of inference engines and training loops: ranges whose name marks a step. One row for
+-- each device that was given work in the step. A range that begins inside another such range
+-- of its thread is left out.
 -- @role check
 -- @table rows
 -- @col process       pid of the process
 -- @col device_id     CUDA ordinal
 -- @col range_name    name of the range
--- @col start_ns      the range begins
--- @col end_ns        it ends
--- @col host_gap_ns   to the next step of the thread
+-- @col start_ns      start of the range
+-- @col end_ns        end of the range
+-- @col host_gap_ns   from the end of the range to the next step of its thread
 WITH
 named AS (
   SELECT
@@ -51,7 +52,9 @@ launched AS MATERIALIZED (
   JOIN _host_call AS c ON c.process_key = w.process_key AND c.corr = w.corr
     AND w.start_ns >= c.since_ns AND w.start_ns < c.until_ns
 ),
-met AS ( -- by the step of the thread, else by the last one that began and is open
+-- The step of each operation: the one open on the launching thread; without one, the last
+-- step that the process began, if it is still open.
+met AS (
   SELECT
     device_id
   , COALESCE(

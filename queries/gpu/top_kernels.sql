@@ -1,4 +1,4 @@
--- Kernels by (name, GPU): count, total, least and greatest duration.
+-- Kernels by (name, GPU): number of executions, and total, shortest and longest duration.
 -- @role check
 -- @table kernels
 -- @col kernel_name    full name

@@ -1,15 +1,16 @@
--- Where host threads wait: blocking API calls, OS runtime calls of launching
--- threads outside API calls, and the rest of the time between two launches.
+-- Waits of host threads, of three sorts: blocking API calls; OS runtime calls of threads
+-- that launch, without the time inside API calls (host_wait); and time between two launch
+-- calls of a thread in which it does neither (cpu_launcher_gap).
 -- @role check
 -- @table barriers
 -- @col barrier_kind     class of the wait
 -- @col api_name         the call, or cpu_launcher_gap
--- @col count            events
--- @col total_time_ms    time in them
+-- @col count            waits
+-- @col total_time_ms    sum of their durations
 -- @col avg_duration_us  total over count
 -- @col max_duration_us  longest
 WITH
-os_call AS ( -- a row that begins in an earlier one counts from its end on
+os_call AS ( -- own_ns: start of the call, or the end of earlier calls that overlap its start
   SELECT
     *
   , max(start_ns, COALESCE(before, start_ns)) AS own_ns
@@ -35,7 +36,7 @@ launch AS (
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
   FROM _launch_call
 ),
--- Spans by list: a API calls, e blocking ones, o API and OS calls.
+-- Three lists of spans: 'a' API calls, 'e' blocking API calls, 'o' API and OS calls.
 cover(list, thread_key, start_ns, end_ns) AS (
   SELECT 'a', thread_key, start_ns, end_ns FROM _call
   UNION ALL
@@ -45,7 +46,7 @@ cover(list, thread_key, start_ns, end_ns) AS (
   UNION ALL
   SELECT 'o', thread_key, own_ns, end_ns FROM os_call
 ),
-added AS ( -- what each span adds to those before it
+added AS ( -- the part of each span after the end of the spans before it in its list
   SELECT
     list
   , thread_key
@@ -61,7 +62,8 @@ added AS ( -- what each span adds to those before it
   )
   WHERE end_ns > max(start_ns, COALESCE(before, start_ns))
 ),
--- Both ends of each span whose uncovered time is wanted.
+-- Both ends of each span from which covered time is subtracted. The covered time inside is
+-- that up to the end (sign 1) less that up to the start (sign -1).
 asked(kind, rid, api_name, thread_key, at_ns, sign) AS (
   SELECT 'host_wait', rid, api_name, thread_key, own_ns, -1 FROM os_call
   UNION ALL
@@ -79,7 +81,8 @@ point(list, thread_key, at_ns, end_ns, kind, rid, api_name, sign) AS (
   SELECT column1, thread_key, at_ns, NULL, kind, rid, api_name, sign
   FROM asked, (VALUES ('a'), ('e'), ('o'))
 ),
--- Covered time so far: all spans begun, less what the last has still to run.
+-- ns is the time up to at_ns that the list covers: the length of all spans begun by then,
+-- less the part of the last one that lies after at_ns.
 covered AS (
   SELECT list, kind, rid, api_name, sign, at_ns
   , COALESCE(sum(end_ns - at_ns) OVER upto, 0)
@@ -96,7 +99,8 @@ measured AS (
   , api_name
   , sum(CASE list WHEN 'a' THEN sign * at_ns END) AS ns
   , sum(CASE list WHEN 'a' THEN sign * ns END) AS in_api_ns
-    -- waits: blocking calls, and OS calls outside API calls
+    -- Covered time of 'e' and 'o' less that of 'a': blocking calls, and OS calls outside of
+    -- API calls.
   , sum(CASE list WHEN 'a' THEN -sign ELSE sign END * ns) AS waited_ns
   , max(list = 'a' AND is_inside) AS touches_api
   FROM covered

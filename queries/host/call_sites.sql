@@ -1,21 +1,21 @@
--- Calls, and what GPUs were started to do, by where in the program: backtrace and
--- innermost NVTX range.
+-- Calls and the GPU work they started, by the place in the program: the call's backtrace and
+-- its innermost NVTX range.
 -- @role check
 -- @table rows
 -- @col pid            process
--- @col tid            thread that called
--- @col kind           cuda or os: a call; kernel, copy or memset: what it started
--- @col api_name       the call; the kernel; the copy's direction
--- @col called_from    function of the program that called it; NULL: not known
--- @col module         file that is in
--- @col range_name     innermost range open where the call began
--- @col count          calls, or what they started
+-- @col tid            thread that made the call
+-- @col kind           cuda or os: a call; kernel, copy or memset: GPU work of a call
+-- @col api_name       name of the call or kernel, or direction of the copy
+-- @col called_from    function of the program that made the call; NULL: not known
+-- @col module         file of that function
+-- @col range_name     innermost range open when the call began
+-- @col count          number of calls or operations
 -- @col total_time_ms  sum of their durations
 -- @col avg_us         total over count
 -- @col max_us         longest
 WITH
--- One call has stack 0, which is not there, and none the last one: stacks are
--- counted from 1, and the calls' references to them from 0.
+-- from_zero is 1 in exports that count stacks from 1 but the calls' references to them from
+-- 0. In these, one call refers to stack 0, which does not exist, and none to the last stack.
 counted(from_zero) AS (
   SELECT
     (SELECT min(id) FROM cuda_frame WHERE typeof(id) = 'integer') = 1
@@ -25,7 +25,7 @@ counted(from_zero) AS (
   FROM runtime
   WHERE typeof(callchain) = 'integer' AND corr BETWEEN 1 AND 4294967294
 ),
-backtrace AS ( -- of several the one whose site comes first by text
+backtrace AS ( -- nth 1: of several backtraces of a call, the one whose site sorts first
   SELECT
     COALESCE(
       CASE typeof(r.global_tid) WHEN 'integer' THEN r.global_tid & ~0xFFFFFF END
@@ -47,7 +47,9 @@ backtrace AS ( -- of several the one whose site comes first by text
   WHERE typeof(r.callchain) = 'integer'
     AND r.corr BETWEEN 1 AND 4294967294
 ),
-site AS MATERIALIZED ( -- of each call, and what is open before it on its thread
+-- The site and innermost range of each call. is_nested: the call lies inside an earlier call
+-- of its thread.
+site AS MATERIALIZED (
   SELECT
     c.rid, c.process_key, c.thread_key, c.api_name, c.end_ns - c.start_ns AS ns
   , h.corr, h.since_ns, h.until_ns, b.has_site, b.called_from, b.called_from_module, r.range_rid

@@ -1,16 +1,16 @@
--- Samples of the CPU by (thread, innermost function, site).
+-- CPU samples by (thread, innermost function, site).
 -- @role check
 -- @table rows
 -- @col pid                 process
 -- @col tid                 thread
 -- @col function            innermost function; NULL: its module has no symbols
--- @col module              file it is in
--- @col called_from         function of the program that it was called from
--- @col called_from_module  file that is in
--- @col samples             how often it was seen there
+-- @col module              file of the function
+-- @col called_from         function of the program at the site of the stack
+-- @col called_from_module  file of called_from
+-- @col samples             number of samples
 -- @col pct_of_samples      share of all samples
--- @col gpu_idle_samples    of them, while the process had no work on a GPU,
---                          between its first and its last
+-- @col gpu_idle_samples    samples taken while the process had no work on a GPU, between
+--                          its first and its last GPU work
 WITH
 stack AS MATERIALIZED (
   SELECT id, function, module, called_from, called_from_module
@@ -30,14 +30,14 @@ sound AS MATERIALIZED (
     AND s.start_ns BETWEEN -2305843009213693952 AND 2305843009213693952
     AND s.cycles IS NOT 0
 ),
-step(process_key, at_ns, turn, rid) AS ( -- how work begins and ends; 0: a sample
+step(process_key, at_ns, turn, rid) AS ( -- turn: 1 work begins, -1 work ends, 0 a sample
   SELECT process_key, start_ns, 1, NULL FROM _gpu_work
   UNION ALL
   SELECT process_key, end_ns, -1, NULL FROM _gpu_work
   UNION ALL
   SELECT thread_key & ~0xFFFFFF, start_ns, 0, rid FROM sound
 ),
--- At one instant work ends, then begins, then the sample is taken.
+-- Order at one instant: ends of work, starts of work, samples.
 swept AS (
   SELECT
     rid

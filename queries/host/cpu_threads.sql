@@ -1,12 +1,12 @@
--- Time on a CPU by thread: from a switch in to the thread's next row.
+-- Time on a CPU by thread. A thread is on a CPU from a switch in to its next row.
 -- @role check
 -- @table rows
 -- @col pid               process
 -- @col tid               thread
 -- @col on_cpu_ms         time on a CPU
--- @col utilization_pct   of the time that scheduling was traced
--- @col context_switches  times it went off a CPU
--- @col migrations        times it came back on another CPU
+-- @col utilization_pct   on_cpu_ms as a share of the time in which scheduling was traced
+-- @col context_switches  switches off a CPU
+-- @col migrations        switches in on another CPU than the time before
 WITH
 sound AS (
   SELECT
@@ -21,8 +21,9 @@ sound AS (
     AND typeof(global_tid) = 'integer'
     AND start_ns BETWEEN -2305843009213693952 AND 2305843009213693952
 ),
--- Rows both in and out of one instant leave a thread as it was: what was off
--- came on first. Two in of one instant leave it on.
+-- turns is the state after all rows of one instant: 1 on a CPU, 0 off, NULL as before. One
+-- switch in together with switches out leaves the thread as it was, because a thread that was
+-- off came on first. Two switches in at one instant leave it on.
 instant AS (
   SELECT
     thread_key

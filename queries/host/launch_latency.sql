@@ -1,10 +1,10 @@
--- From the begin of the launching call to the kernel's, counted in bins of
--- 1, 2, 5, 10, ... us; of a graph launch only the kernel that begins first.
+-- Queue delay, from the start of the launch call to the start of the kernel, as a histogram
+-- with bounds at 1, 2, 5, 10, ... us. A graph launch counts with its first kernel only.
 -- @role check
 -- @table histogram
--- @col bin_start_us  delay from here on; NULL: no bound
--- @col bin_end_us    to below this; NULL: no bound
--- @col count         kernels
+-- @col bin_start_us  least delay of the bin; NULL: no lower bound
+-- @col bin_end_us    the delay is less than this; NULL: no upper bound
+-- @col count         kernels with such a delay
 WITH RECURSIVE
 launched AS (
   SELECT
@@ -46,7 +46,7 @@ counted AS (
     AND (b.end_us IS NULL OR l.ns < b.end_us * 1000)
   GROUP BY b.first_us, b.end_us
 )
--- from the first bin that holds a kernel to the last
+-- Empty bins before the first and after the last bin with a kernel are left out.
 SELECT first_us AS bin_start_us, end_us AS bin_end_us, n AS count
 FROM counted
 WHERE COALESCE(first_us, -1) BETWEEN

@@ -1,13 +1,13 @@
--- Rate and size of kernels. One row.
+-- Rate and median duration of kernels, and whether they are a launch storm. One row.
 -- @role check
 -- @col total_launches    kernels
--- @col window_s          first start to last end
--- @col launches_per_s    kernels over that
+-- @col window_s          first start to last end of any kernel
+-- @col launches_per_s    total_launches over window_s
 -- @col median_kernel_us  median duration, linear interpolation
 -- @col pct_under_5us     share of kernels shorter than 5 us
--- @col pct_under_10us    shorter than 10 us
--- @col pct_under_20us    shorter than 20 us
--- @col is_launch_storm   rate and median are beyond a threshold
+-- @col pct_under_10us    share of kernels shorter than 10 us
+-- @col pct_under_20us    share of kernels shorter than 20 us
+-- @col is_launch_storm   50 000 a second with a median of at most 10 us, or 100 000 with 20 us
 WITH
 ranked AS (
   SELECT

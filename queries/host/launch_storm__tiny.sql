@@ -1,4 +1,4 @@
--- Kernels that last 5 us or less in the mean.
+-- Kernels with a mean duration of 5 us or less.
 -- @role check
 -- @table tiny_kernels
 -- @col kernel_name      full name

@@ -5,7 +5,7 @@
 -- @col tid            thread
 -- @col api_name       the call, with its version suffix
 -- @col count          calls
--- @col total_time_ms  time in them
+-- @col total_time_ms  sum of their durations
 -- @col p50_us         median, linear interpolation
 -- @col p99_us         99th percentile
 WITH
@@ -27,7 +27,7 @@ SELECT
 , api_name
 , count(*) AS count
 , sum(ns) / 1e6 AS total_time_ms
-  -- the value at position last * q, between two neighbours
+  -- The quantile q lies at position last * q, interpolated between its two neighbours.
 , sum(CASE WHEN at = CAST(last * 0.5 AS INTEGER)
     THEN ns + (last * 0.5 - at) * (next_ns - ns) END) / 1e3 AS p50_us
 , sum(CASE WHEN at = CAST(last * 0.99 AS INTEGER)

@@ -1,9 +1,9 @@
--- Time of launch calls in which the command buffer was full.
+-- Part of each thread's launch calls during which the command buffer was full.
 -- @role check
 -- @col pid              process
 -- @col tid              thread
 -- @col api_name         the call
--- @col backpressure_ms  its time inside rows of overhead type 8
+-- @col backpressure_ms  part of the calls inside rows of overhead type 8 (command buffer full)
 WITH
 full AS (
   SELECT global_tid AS thread_key, start_ns, end_ns
@@ -14,7 +14,7 @@ full AS (
   WHERE overhead_type = 8
     AND end_ns >= start_ns
 ),
-held AS ( -- what each adds to those before it
+held AS ( -- the part of each row after the end of the rows before it
   SELECT thread_key, max(start_ns, COALESCE(before, start_ns)) AS start_ns
   , end_ns
   FROM full

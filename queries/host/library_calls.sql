@@ -31,7 +31,7 @@ SELECT
 , function
 , count(*) AS count
 , sum(ns) / 1e6 AS total_time_ms
-  -- the value at position last * q, between two neighbours
+  -- The quantile q lies at position last * q, interpolated between its two neighbours.
 , sum(CASE WHEN at = CAST(last * 0.5 AS INTEGER)
     THEN ns + (last * 0.5 - at) * (next_ns - ns) END) / 1e3 AS p50_us
 , sum(CASE WHEN at = CAST(last * 0.95 AS INTEGER)

@@ -9,7 +9,7 @@
 -- @col avg_us         total over count
 -- @col max_us         longest
 WITH
-leveled(known) AS ( -- whether this export has levels at all
+leveled(known) AS ( -- number of rows with a nesting level; 0: the export has none
   SELECT count(*) FROM osrt WHERE nesting_level IS NOT NULL
 ),
 sound AS (

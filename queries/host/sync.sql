@@ -1,9 +1,9 @@
--- Calls that wait for the GPU, by the name that the API gives them.
+-- Calls that wait for the GPU, by recorded name.
 -- @role check
 -- @table sync_calls
 -- @col api_name         the call, with its version suffix
 -- @col call_count       calls
--- @col total_time_ms    time in them
+-- @col total_time_ms    sum of their durations
 -- @col avg_duration_us  total over count
 SELECT
   api_name

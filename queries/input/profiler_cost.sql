@@ -1,9 +1,9 @@
--- Time the profiler itself took, by what it did.
+-- Time that the profiler itself took, by activity.
 -- @role check
 -- @table rows
--- @col source      nsys: the profiler; cupti: CUDA on behalf of tools
--- @col name        what it did
--- @col count       times
+-- @col source      nsys: the profiler itself; cupti: CUDA's interface for profilers
+-- @col name        the activity
+-- @col count       number of occurrences
 -- @col total_ms    sum of durations
 -- @col longest_ms  longest
 WITH

@@ -1,11 +1,11 @@
--- NVTX ranges by name: number, mean length, and host time, of ranges inside one
--- of their own name on their stack the outer one only.
+-- NVTX ranges by name: number, mean length and host time. A range inside one of the same
+-- name on the same stack adds nothing to the host time.
 -- @role check
 -- @table ranges
--- @col range_name       normalised name, ranges that differ in numbers as one
+-- @col range_name       normalised name; names that differ only in numbers are one
 -- @col count            ranges
--- @col total_time_ms    host time of outer ranges
--- @col avg_duration_us  mean length of all
+-- @col total_time_ms    host time of the outer ranges
+-- @col avg_duration_us  mean length of all ranges of the name
 SELECT
   label AS range_name
 , count(*) AS count

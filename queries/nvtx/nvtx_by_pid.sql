@@ -1,12 +1,11 @@
--- NVTX ranges by process and name, with the kernels whose innermost range they
--- are.
+-- NVTX ranges by process and name, with the process's coverage.
 -- @role check
 -- @table ranges
 -- @col pid                           process
 -- @col range_name                    normalised name
 -- @col nvtx_count                    ranges
--- @col pid_attribution_coverage_pct  kernel time of the process launched in any
---                                    range, of all
+-- @col pid_attribution_coverage_pct  share of the process's kernel time that was launched in
+--                                    any range
 WITH
 named AS (
   SELECT process_key, pid, label AS range_name, count(*) AS nvtx_count

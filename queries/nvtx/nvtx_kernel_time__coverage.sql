@@ -1,10 +1,11 @@
--- NVTX coverage: kernel time launched in any range, of all, and the rest.
+-- NVTX coverage: the share of kernel time that was launched in any range, and the rest by
+-- what it lacks.
 -- @role check
--- @col total_kernel_time_ns   all kernels
--- @col mapped_kernel_time_ns  launched in a range
--- @col coverage_pct           the second of the first
--- @col no_api_row_ms          kernels without a call
--- @col no_range_ms            kernels launched outside of ranges
+-- @col total_kernel_time_ns   time of all kernels
+-- @col mapped_kernel_time_ns  time of kernels launched in a range
+-- @col coverage_pct           mapped_kernel_time_ns as a share of total_kernel_time_ns
+-- @col no_api_row_ms          time of kernels without a launch call in the trace
+-- @col no_range_ms            time of kernels whose launch call lies outside all ranges
 SELECT
   sum(ns) AS total_kernel_time_ns
 , sum(CASE WHEN range_rid THEN ns ELSE 0 END) AS mapped_kernel_time_ns

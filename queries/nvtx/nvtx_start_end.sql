@@ -1,4 +1,4 @@
--- Kernels that a process launched while a start/end range of a name was open.
+-- Kernels that a process launched while one of its start/end ranges was open, by range name.
 -- @role check
 -- @table *
 -- @col range_name      normalised name

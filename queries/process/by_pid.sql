@@ -2,15 +2,15 @@
 -- @role check
 -- @table kernels_by_pid
 -- @col pid                       process
--- @col pid_total_kernel_time_ms  all kernels of the process
--- @col pid_pct_of_total_kernel_time  their share of all kernels
+-- @col pid_total_kernel_time_ms  kernel time of the process
+-- @col pid_pct_of_total_kernel_time  its share of the kernel time of all processes
 -- @col kernel_name               full name
 -- @col device_id                 CUDA ordinal
 -- @col call_count                executions
 -- @col total_time_ms             sum of durations
 -- @col avg_duration_us           total over count
--- @col pct_of_pid_kernel_time    share of the process's kernels
--- @col pct_of_total_kernel_time  share of all kernels
+-- @col pct_of_pid_kernel_time    total_time_ms as a share of the process's kernel time
+-- @col pct_of_total_kernel_time  total_time_ms as a share of all kernel time
 WITH grouped AS (
   SELECT
     process_key

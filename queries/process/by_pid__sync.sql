@@ -1,10 +1,10 @@
--- Synchronising calls by (process, function).
+-- Calls that wait for the GPU, by process and recorded name.
 -- @role check
 -- @table sync_by_pid
 -- @col pid              process
--- @col api_name         function, as recorded
+-- @col api_name         the call, with its version suffix
 -- @col call_count       calls
--- @col total_time_ms    time in them
+-- @col total_time_ms    sum of their durations
 -- @col avg_duration_us  total over count
 SELECT
   pid
