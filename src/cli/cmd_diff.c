@@ -225,7 +225,9 @@ static int cmd_diff_exit_code(const struct nsx_diff *d, bool lenient)
 {
 	enum nsx_gate_result least = lenient ? NSX_GATE_FAIL : NSX_GATE_UNDECIDED;
 	struct nsx_arena *a = nsx_arena_new();
+	const char *damage = NULL;
 	bool has_failed = false;
+	int rc;
 
 	for (size_t i = 0; i < d->ngates; i++) {
 		if (d->gates[i].result < least)
@@ -233,14 +235,14 @@ static int cmd_diff_exit_code(const struct nsx_diff *d, bool lenient)
 		has_failed = true;
 		nsx_say_failed_gate(nsx_gate_line(&d->gates[i], a));
 	}
-	nsx_arena_free(a);
-	if (has_failed)
-		return 1;
 	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
+		for (size_t i = 0; i < d->nsides[s] && !damage; i++)
 			if (d->sides[s][i]->damage)
-				return 4;
-	return 0;
+				damage = nsx_arena_printf(a, "'%s': %s", d->sides[s][i]->path,
+							  d->sides[s][i]->damage);
+	rc = has_failed ? 1 : nsx_cmd_partial(damage);
+	nsx_arena_free(a);
+	return rc;
 }
 
 static int cmd_diff_tell_pipeline(const struct args *a, const struct nsx_diff *d,

@@ -191,11 +191,26 @@ static void say_too_few(size_t have, int64_t want)
 		"--min-ranks\n", have, have == 1 ? " is" : "s are", (long long)want);
 }
 
+/* Ranks of traces that could not be read whole are told even if quiet. */
+static int tell_partial(const struct nsx_fleet *f, bool has_left_out)
+{
+	char why[120];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; f && i < f->nranks; i++)
+		n += f->rank[i].d->is_partial;
+	if (!n)
+		return has_left_out ? 4 : 0;
+	snprintf(why, sizeof(why), "%u of %u ranks: their traces could not be read whole; the "
+		 "reports on them say why", n, f->nranks);
+	return nsx_cmd_partial(why);
+}
+
 int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			 size_t n, struct nsx_err *err)
 {
 	struct nsx_fleet *f = NULL;
-	bool too_few = false, is_partial = r->left_out.n;
+	bool too_few = false;
 	int rc;
 
 	if (!n)
@@ -209,8 +224,6 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 	free(v);
 	if (f) {
 		too_few = f->nranks < r->min_ranks;
-		for (uint32_t i = 0; i < f->nranks; i++)
-			is_partial |= f->rank[i].d->is_partial;
 		if (r->mesh)
 			rc = nsx_fleet_set_mesh(f, &r->axes, err);
 		if (!rc)
@@ -220,6 +233,7 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 	}
 	if (!rc && too_few)
 		say_too_few(f->nranks, r->min_ranks);
+	rc = rc ?: tell_partial(f, r->left_out.n) ?: too_few;
 	nsx_fleet_free(f);
-	return rc ? rc : is_partial ? 4 : too_few ? 1 : 0;
+	return rc;
 }

@@ -559,7 +559,7 @@ void nsx_schema_lose(const struct nsx_schema *s, const char *what)
 	size_t at = 0;
 
 	pthread_mutex_lock(&l->lock);
-	while (at < l->n && strcmp(l->v[at], what) < 0)
+	while (at < l->n && strverscmp(l->v[at], what) < 0)
 		at++;
 	if (at == l->n || strcmp(l->v[at], what) != 0) {
 		nsx_push_or_die(l->v, l->n, l->cap, NULL);
@@ -569,12 +569,13 @@ void nsx_schema_lose(const struct nsx_schema *s, const char *what)
 	pthread_mutex_unlock(&l->lock);
 }
 
+#define LOST_ROWS " is damaged: part of its rows could not be read ("
+
 void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v, const struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
-	nsx_buf_printf(&b, "table %s is damaged: part of its rows could not be read "
-		       "(%s)", s->table[v]->name, err->msg);
+	nsx_buf_printf(&b, "table %s" LOST_ROWS "%s)", s->table[v]->name, err->msg);
 	nsx_schema_lose(s, b.p);
 	nsx_buf_done(&b);
 	pthread_mutex_lock(&s->losses->lock);
@@ -587,16 +588,29 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v)
 	return s->losses->is_of[v];
 }
 
+/* Of one table's rows only the first loss is told, as the number of threads decides which others
+ * are noted.
+ */
+static bool is_loss_told(const struct nsx_losses *l, size_t i)
+{
+	const char *end = strstr(l->v[i], LOST_ROWS);
+
+	return !i || !end || strncmp(l->v[i - 1], l->v[i],
+				     (size_t)(end - l->v[i]) + strlen(LOST_ROWS)) != 0;
+}
+
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i)
 {
 	const char *of_file = nsx_db_warning(s->db), *ret = NULL;
+	struct nsx_losses *l = s->losses;
 
 	if (of_file && !i--)
 		return of_file;
-	pthread_mutex_lock(&s->losses->lock);
-	if (i < s->losses->n)
-		ret = s->losses->v[i];
-	pthread_mutex_unlock(&s->losses->lock);
+	pthread_mutex_lock(&l->lock);
+	for (size_t at = 0; at < l->n && !ret; at++)
+		if (is_loss_told(l, at) && !i--)
+			ret = l->v[at];
+	pthread_mutex_unlock(&l->lock);
 	return ret;
 }
 

@@ -215,7 +215,7 @@ static bool is_leaf(const struct nsx_pagescan *s, const uint8_t *page)
 	return page[0] == NSX_PAGE_LEAF && nsx_page_cells(page) <= s->f->usable / 2;
 }
 
-/* Counts up to the first bad page, where the scan will end, too. */
+/* Damaged pages are left out, here as in the scan. */
 static int page_count_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct nsx_pagescan *s = ctx;
@@ -228,9 +228,9 @@ static int page_count_part(void *ctx, size_t part, struct nsx_err *err)
 	for (; !rc && i < end; i++) {
 		const uint8_t *page = get_leaf(s, &b, i, end, err);
 
-		if (!page || !is_leaf(s, page))
+		if (!page)
 			break;
-		rows += nsx_page_cells(page);
+		rows += is_leaf(s, page) ? nsx_page_cells(page) : 0;
 	}
 	s->rows[part] = rows;
 	free(b.bytes);
@@ -269,14 +269,23 @@ static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret, str
 	return rc;
 }
 
-static int take_from(const struct nsx_pagescan *s, const uint8_t *page,
-		     uint32_t number, size_t *left, struct nsx_err *err)
+static int decode(const struct nsx_pagescan *s, struct nsx_decoder *d, const uint8_t *page,
+		  uint32_t number, size_t *left, nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
-	if (is_leaf(s, page) && nsx_page_cells(page) > *left)
+	size_t n = is_leaf(s, page) ? nsx_page_cells(page) : 0;
+
+	if (n > *left)
 		return nsx_page_damaged(err, s->table, number,
 					"the file changed while it was read");
-	*left -= nsx_page_cells(page);
-	return 0;
+	*left -= n;
+	return nsx_decode_leaf(d, page, number, s->leaves.n == 1, fn, ctx, err);
+}
+
+/* Keeps the same damage of a table in however many parts it is read. */
+static void keep_first(struct nsx_err *first, const struct nsx_err *err)
+{
+	if (!first->rc || strverscmp(err->msg, first->msg) < 0)
+		*first = *err;
 }
 
 /* The first leaf from i on (the start of a block, or the end) whose block is wanted; *ret
@@ -305,6 +314,7 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 	size_t i = part_begin(s, part), end = part_begin(s, part + 1U);
 	size_t until = i, each = leaves_a_block(s);
 	struct nsx_decoder *d;
+	struct nsx_err damage = {0};
 	struct batch b = {0};
 	size_t left;
 	int rc = rows_promised(s, part, &left, err);
@@ -325,15 +335,18 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 		if (choice)
 			choice->at = i / each;
 		page = get_leaf(s, &b, i, until, err);
-		rc = page ? take_from(s, page, s->leaves.pages[i], &left, err) ?:
-			    nsx_decode_leaf(d, page, s->leaves.pages[i],
-					    s->leaves.n == 1, fn, ctx, err)
-			  : err->rc;
+		rc = page ? decode(s, d, page, s->leaves.pages[i], &left, fn, ctx, err) : err->rc;
+		if (page && nsx_is_damage(rc)) {
+			keep_first(&damage, err);
+			rc = 0;
+		}
 	}
 	free(b.bytes);
 	nsx_decoder_free(d);
-	if (!rc && part + 1 == s->nparts && s->leaves.damage.rc) {
-		*err = s->leaves.damage;
+	if (part + 1 == s->nparts && s->leaves.damage.rc)
+		keep_first(&damage, &s->leaves.damage);
+	if (!rc && damage.rc) {
+		*err = damage;
 		return err->rc;
 	}
 	return rc;

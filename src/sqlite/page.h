@@ -7,7 +7,7 @@
 struct nsx_pagescan;
 
 /* Like nsx_scan_open, but *ret is NULL where this backend cannot read the file or table.
- * Damage is no error here: the scan ends at it.
+ * Damage is no error here: the scan leaves it out.
  */
 int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		      const char *const *columns, unsigned ncolumns,

@@ -15,7 +15,8 @@
 struct nsx_scan;
 
 /* Called for each row; v has one value per requested column, in the order asked. A non-zero
- * result ends the scan with that code, and the callee has filled *err.
+ * result ends the scan with that code, and the callee has filled *err; damage (nsx_is_damage) may
+ * end a page only.
  */
 typedef int (*nsx_row_fn)(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
 
@@ -64,7 +65,7 @@ struct nsx_choice {
 size_t nsx_scan_first_block(const struct nsx_scan *s, unsigned part);
 
 /* Reads one part in row order; choice NULL: all of it. Errors: NSX_E_DATA where a page is
- * damaged (rows before it have been delivered), NSX_E_STOP, or the callee's.
+ * damaged (what else can be read has been delivered), NSX_E_STOP, or the callee's.
  */
 int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
 		 nsx_row_fn fn, void *ctx, struct nsx_err *err);

@@ -5,8 +5,9 @@
 # usage: damaged.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python3 -B - "$prog" "$fix" <<'P'
-import glob, json, os, sqlite3, subprocess, sys
+import glob, json, os, re, shutil, sqlite3, subprocess, sys
 prog, fixtures = sys.argv[1:]
+os.environ['SOURCE_DATE_EPOCH'] = '1'
 passed = failed = 0
 
 
@@ -58,6 +59,36 @@ for table, (f, page, size) in sorted(smallest.items()):
         if command[0] == 'ask':
             ok(what + ' says it', code == 4 and error.startswith('nsys-explain: ' + PART) and 'of what could be read' in out, (error, out[-400:]))
 ok('tables whose damage is told', told > 40, told)
+# One page of many: what is beside it is read, by however many threads, and everything is of the same rows.
+shutil.copy(os.path.join(fixtures, 'synthetic.sqlite'), 'many.sqlite')
+os.chmod('many.sqlite', 0o644)
+db = sqlite3.connect('many.sqlite')
+KERNELS = 'CUPTI_ACTIVITY_KIND_KERNEL'
+columns = ', '.join('"%s"' % r[1] + (' + n * 1000000' if r[1] in ('start', 'end') else '')
+                    for r in db.execute('PRAGMA table_info(%s)' % KERNELS))
+db.execute('INSERT INTO %s WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 20000) '
+           'SELECT %s FROM i, (SELECT * FROM %s LIMIT 1)' % (KERNELS, columns, KERNELS))
+db.commit()
+size, = db.execute('PRAGMA page_size').fetchone()
+page, = db.execute('SELECT rootpage FROM sqlite_master WHERE name = ?', (KERNELS,)).fetchone()
+db.close()
+with open('many.sqlite', 'r+b') as x:
+    x.seek((page - 1) * size)
+    root = x.read(size)
+    cell = int.from_bytes(root[22:24], 'big') # the sixth child of the root
+    x.seek((int.from_bytes(root[cell:cell + 4], 'big') - 1) * size)
+    x.write(b'\xff' * size)
+reports = []
+for threads in '1', '4':
+    code, error, out = run('many.sqlite', '--json', '-q', '--threads', threads)
+    ok('a damaged page with %s threads' % threads, code == 4 and 'page' in error, (code, error))
+    reports.append(out)
+ok('a damaged page with any number of threads', len(set(reports)) == 1, [len(r) for r in reports])
+kernels = re.search(r'"name": "computeKernel",\s+"total_ms": [0-9.]+,\s+"count": ([0-9]+)', reports[0])
+ok('the rows beside a damaged page', kernels and int(kernels[1]) > 19000, kernels)
+for command in (['fleet', 'many.sqlite', '-q'], ['diff', os.path.join(fixtures, 'synthetic.sqlite'), 'many.sqlite', '-q']):
+    code, error, out = run(*command)
+    ok(command[0] + ' of a part with -q', code == 4 and PART in error and '\n' not in error, (code, error))
 f = os.path.join(fixtures, 'synthetic.sqlite')
 with open(f, 'rb') as x:
     data = x.read()
