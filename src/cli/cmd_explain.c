@@ -400,6 +400,16 @@ static enum nsx_severity cmd_explain_least_of(const struct args *a)
 	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 }
 
+/* Says on stderr, and below the report as Markdown, why the exit code is 1. */
+static void say_failed(const struct args *a, const char *why)
+{
+	nsx_say_failed_gate(why);
+	if (a->md) {
+		printf("\nFailed: ");
+		nsx_print_line(why);
+	}
+}
+
 /* Whether a finding is as severe as --fail-on demands; prints those. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
@@ -415,11 +425,7 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 		has_failed = true;
 		nsx_buf_printf(&b, "--fail-on %s: %s: %s", nsx_severity_names[least],
 			       nsx_severity_names[f->severity], f->title);
-		nsx_say_failed_gate(b.p);
-		if (a->md) {
-			printf("\nFailed: ");
-			nsx_print_line(b.p);
-		}
+		say_failed(a, b.p);
 		nsx_buf_done(&b);
 	}
 	return has_failed;
@@ -438,7 +444,7 @@ static bool has_failed_expectation(const struct nsx_report *r, const struct args
 		nsx_buf_printf(&b, "--expect %s: %s", a->expect.v[i], isnan(share) ?
 			       "nothing was judged" : nsx_text_share(r->arena, share, 1));
 		if (!is_met)
-			nsx_say_failed_gate(b.p);
+			say_failed(a, b.p);
 		else if (!a->quiet && !on_stdout(a))
 			nsx_print_line(b.p);
 		has_failed |= !is_met;

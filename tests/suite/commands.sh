@@ -45,6 +45,9 @@ if "$prog" diff - - <"$t" 2>/dev/null; then bad 'standard input is read twice'; 
 sleep 0.5; kill -KILL $! # the last of the pipe
 if ls "$work"/nsys-explain-* >/dev/null 2>&1; then bad 'a file of standard input stays'; else ok; fi
 unset TMPDIR
+# Why a gate failed stands below the Markdown, too.
+if "$prog" "$fix/launch_bound.sqlite" --md --expect 'idle < 5 %' 2>/dev/null | tail -n 1 | grep -q '^Failed: --expect idle < 5 %: 90 %$'
+then ok; else bad 'the Markdown does not say which expectation was not met'; fi
 # -v says how long each stage took.
 stages=$("$prog" "$fix/synthetic.sqlite" --json -v 2>&1 >/dev/null | grep -cE '^stage [a-z ]+: [0-9]+\.[0-9]{3} s$')
 if [ "$stages" -ge 3 ]; then ok; else bad "-v: $stages stages"; fi
