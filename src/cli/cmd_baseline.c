@@ -40,8 +40,9 @@ static const char *cmd_baseline_sum_up(const struct nsx_baseline *b, struct nsx_
 		least = NSX_MIN(least, (double)b->runs[i].median_ns);
 		most = NSX_MAX(most, (double)b->runs[i].median_ns);
 	}
-	return nsx_arena_printf(a, "%s, median step %s%s%s; set %s%s%s",
+	return nsx_arena_printf(a, "%s, %s %s%s%s; set %s%s%s",
 				nsx_text_n(a, b->nruns, "run", NULL),
+				b->runs[0].steps ? "median step" : "whole",
 				nsx_text_ns(a, least), least < most ? " to " : "",
 				least < most ? nsx_text_ns(a, most) : "", b->set_at,
 				*b->why ? ": " : "", b->why);
@@ -74,9 +75,10 @@ static int cmd_baseline_show(const struct args *o, const char *name, struct nsx_
 		return err->rc;
 	nsx_print_line(nsx_arena_printf(a, "%s: %s", name, cmd_baseline_sum_up(&b, a)));
 	for (size_t i = 0; i < b.nruns; i++)
-		nsx_print_line(nsx_arena_printf(a, "  %s: %s%s%s, median %s", b.runs[i].file,
+		nsx_print_line(nsx_arena_printf(a, "  %s: %s%s%s, %s %s", b.runs[i].file,
 			nsx_text_n(a, (size_t)b.runs[i].steps, "step", NULL),
 			*b.runs[i].unit ? " of " : "", b.runs[i].unit,
+			b.runs[i].steps ? "median" : "whole",
 			nsx_text_ns(a, (double)b.runs[i].median_ns)));
 	for (size_t i = 0; i < b.npast; i++)
 		nsx_print_line(nsx_arena_printf(a, "before: %s",

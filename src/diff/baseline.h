@@ -12,7 +12,7 @@
 struct nsx_baseline_run {
 	const char *file; /* name of the digest in the folder */
 	const char *unit; /* "step", ...: the unit of the median */
-	int64_t steps, median_ns; /* over all ranks of the run */
+	int64_t steps, median_ns; /* over all ranks of the run; without steps, of the whole */
 };
 struct nsx_baseline { /* a baseline, or a former one, whose runs have no files */
 	const char *set_at, *why; /* why: "" if not given */

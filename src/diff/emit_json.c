@@ -152,8 +152,8 @@ static void add_whole(struct nsx_jsonw *w, const char *key, const struct nsx_tot
 	for (unsigned k = 0; k < NSX_NDIRECTIONS; k++)
 		bytes += t->bytes[k];
 	nsx_jsonw_int(w, "copied_bytes", bytes);
-	nsx_jsonw_real(w, "launches", t->launches);
-	nsx_jsonw_real(w, "threads", t->threads);
+	nsx_jsonw_int(w, "launches", t->launches);
+	nsx_jsonw_int(w, "threads", t->threads);
 	nsx_jsonw_end(w);
 }
 

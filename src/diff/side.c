@@ -413,7 +413,7 @@ static int side_sweep(struct nsx_side *side, const struct nsx_report *r,
 		 nsx_number_detail(&s, "", 0, &none, err) ||
 		 name_ranges(&s, scratch, err) ||
 		 add_views(&s, f, o, scratch, err) ||
-		 (is_all(o) && nsx_sweep_totals(&s, err)) ||
+		 (is_all(o) && nsx_totals_measure(t, f, side->arena, &side->totals, err)) ||
 		 nsx_side_describe(side, r, err);
 	nsx_strings_free(s.texts);
 	nsx_groups_done(&s.numbers);

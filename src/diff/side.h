@@ -246,8 +246,6 @@ struct nsx_sweep {
 };
 int nsx_sweep_kernels(const struct nsx_sweep *s, uint32_t device,
 		      struct nsx_lane *lane, struct nsx_err *err) NSX_CHECKED;
-/* Measures the capture as a whole. */
-int nsx_sweep_totals(const struct nsx_sweep *s, struct nsx_err *err) NSX_CHECKED;
 /* Finds or adds a text in the side's details. */
 int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;

@@ -1,13 +1,13 @@
 /* side_digest.c - a side made from digests, and the rank of a process.
  *
- * A digest keeps each step's length, its parts and why the GPU was idle. It has kernels
- * only as families of the whole capture, and findings only as keys. So it does not tell
- * which kernels changed, copies by direction, or time by range.
+ * A digest keeps each step's length, its parts and why the GPU was idle, and the totals of
+ * its trace. It has kernels only as families of the whole capture. So it does not tell
+ * which kernels changed, or time by range.
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/stat.h"
 #include "diff/side.h"
 #include "diff/words.h"
 #include "facts/steps/steps.h"
@@ -99,6 +99,66 @@ static int side_digest_add_lanes(struct nsx_side *side, struct nsx_digest *const
 	return 0;
 }
 
+/* The whole --------------------------------------------------------------------*/
+
+/* Adds the whole as a unit, for a capture in which nothing repeats. */
+static int side_digest_add_whole(struct nsx_side *side, int64_t device, struct nsx_err *err)
+{
+	const struct nsx_totals *t = &side->totals;
+	struct nsx_seen *view = &side->seen[side->nseen];
+	struct nsx_unit *unit;
+
+	if (side->nseen == ARRAY_LEN(side->seen))
+		return 0;
+	*view = (struct nsx_seen){.method = NSX_WAY_WINDOW, .name = "", .nlanes = 1};
+	if (!nsx_new_array(view->lanes, side->arena, 1, "ranks", err) ||
+	    !nsx_new_array(unit, side->arena, 1, "steps", err))
+		return err->rc;
+	*unit = (struct nsx_unit){
+		.wall_ns = t->span_ns, .launches = (uint32_t)NSX_MIN(t->launches, UINT32_MAX),
+		.steady = true,
+		.ns = {[NSX_SHARE_COMPUTE] = t->ns[NSX_TOTAL_KERNELS],
+		       [NSX_SHARE_COPY] = t->ns[NSX_TOTAL_COPIES],
+		       [NSX_SHARE_IDLE] = t->ns[NSX_TOTAL_ONE_TIME] + t->ns[NSX_TOTAL_IDLE]}};
+	view->lanes[0] = (struct nsx_lane){.device_id = device, .rank = -1, .units = unit,
+					   .nunits = 1};
+	side->nseen++;
+	return 0;
+}
+
+/* Takes the totals if the ranks are those of a single trace. */
+static int take_totals(struct nsx_side *side, struct nsx_digest *const *v, size_t n,
+		       const struct nsx_side_opts *o, struct nsx_err *err)
+{
+	struct nsx_totals *t = &side->totals;
+	const struct nsx_digest *of = NULL;
+	size_t nwhole = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		nwhole += v[i]->nwhole;
+		of = v[i]->nwhole ? v[i] : of;
+	}
+	if (nwhole != 1 || o->last >= 0 || o->device >= 0 || o->rank >= 0)
+		return 0;
+	*t = *of->whole;
+	t->known = true;
+	t->span_ns = 0;
+	for (unsigned k = 0; k < NSX_NTOTALS; k++)
+		nsx_add_to(&t->span_ns, t->ns[k]);
+	t->one_time = nsx_arena_strdup(side->arena, t->one_time);
+	t->nblocks = of->nblocks == NSX_NBLOCKS ? NSX_NBLOCKS : 0;
+	t->ncalls = of->ncalls;
+	if (!nsx_new_array(t->blocks, side->arena, t->nblocks, "launches", err) ||
+	    !nsx_new_array(t->calls, side->arena, t->ncalls, "calls", err))
+		return err->rc;
+	memcpy(t->blocks, of->blocks, t->nblocks * sizeof(*t->blocks));
+	for (size_t i = 0; i < t->ncalls; i++) {
+		t->calls[i] = of->calls[i];
+		t->calls[i].name = nsx_arena_strdup(side->arena, of->calls[i].name);
+	}
+	return side_digest_add_whole(side, v[0]->device, err);
+}
+
 /* Description ------------------------------------------------------------------*/
 
 /* Lists the families of all ranks once. launches: per step, mean over the ranks. */
@@ -135,55 +195,6 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 
 NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
 
-/* Words for findings whose names do not explain them. */
-static const char *const finding_words[NSX_NFINDING_IDS] = {
-	[NSX_ID_nccl_straggler] = "A rank comes late to collectives",
-	[NSX_ID_mpi_staging] = "MPI copies GPU buffers through the host",
-	[NSX_ID_uneven_gpus] = "GPUs have uneven work",
-	[NSX_ID_paced] = "Requests or input from outside set the pace",
-	[NSX_ID_idle_by_os_wait] = "The host waits in the operating system",
-	[NSX_ID_profiler_overhead] = "The profiler takes time",
-	[NSX_ID_preempted_host] = "The host is off its CPU though it could run",
-	[NSX_ID_idle_by_module_load] = "Modules are loaded",
-	[NSX_ID_algorithm_trials] = "cuDNN tries algorithms",
-	[NSX_ID_idle_by_allocation] = "Memory is allocated and freed",
-	[NSX_ID_idle_by_slow_call] = "Time goes to calls of CUDA",
-	[NSX_ID_unified_memory] = "Unified memory moves",
-	[NSX_ID_exposed_copies] = "Copies run while nothing computes",
-	[NSX_ID_false_dependency] = "A stream waits for another without need",
-	[NSX_ID_idle_after_blocking_copy] = "The host waits for copies",
-	[NSX_ID_idle_after_sync] = "The host waits for the GPU",
-	[NSX_ID_idle_by_host_code] = "Host code between CUDA calls",
-	[NSX_ID_launch_bound] = "The GPU waits for launches",
-	[NSX_ID_nccl_exposed] = "Compute waits for communication",
-	[NSX_ID_falling_clocks] = "The GPU's clocks fall",
-	[NSX_ID_small_grids] = "Kernels with few blocks",
-	[NSX_ID_f32_matrix] = "Matrix products in f32",
-	[NSX_ID_elementwise] = "Elementwise kernels",
-	[NSX_ID_top_kernel] = "A kernel takes most of the time",
-};
-
-/* Words for a finding's key and its subject; a digest has nothing more of it. */
-static const char *say_key(struct nsx_arena *a, const char *key)
-{
-	enum nsx_finding_id id = nsx_finding_id_of(key);
-	size_t n = strcspn(key, ":");
-	struct nsx_buf b = {0};
-
-	if (id < NSX_NFINDING_IDS && finding_words[id]) {
-		nsx_buf_adds(&b, finding_words[id]);
-	} else {
-		nsx_buf_add_id(&b, key, n);
-		*b.p = (char)toupper((unsigned char)*b.p);
-	}
-	if (key[n]) {
-		nsx_buf_adds(&b, ": `");
-		nsx_md_add_code(&b, key + n + 1, strlen(key + n + 1));
-		nsx_buf_adds(&b, "`");
-	}
-	return nsx_buf_keep(&b, a);
-}
-
 /* Category of a finding's key. A key of another program version gets a category that costs no time.
  */
 static enum nsx_category category_of(const char *key)
@@ -208,10 +219,13 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v, si
 
 			f[at++] = (struct nsx_side_finding){
 				.key = nsx_arena_strdup(side->arena, x->key),
-				.title = say_key(side->arena, x->key),
+				.title = nsx_arena_strdup(side->arena, x->title),
 				.category = category_of(x->key),
 				.severity = x->severity,
-				.share = x->share_ppm < 0 ? NAN : (double)x->share_ppm / 1e6};
+				.is_minor = x->is_minor,
+				.share = x->share_ppm < 0 ? NAN : (double)x->share_ppm / 1e6,
+				.low = (double)x->low_ppm / 1e6,
+				.high = (double)x->high_ppm / 1e6};
 		}
 	nsx_sort(f, all, sizeof(*f), cmp_findings);
 	for (size_t i = 0; i < all; i++) {
@@ -371,7 +385,8 @@ static int fill_side(struct nsx_side *side, struct nsx_digest **v, size_t n,
 	side->details = nsx_try_alloc(1, sizeof(*side->details), "causes", err);
 	if (!rc && side->details) {
 		side->details[side->ndetails++] = "";
-		rc = side_digest_add_lanes(side, v, n, o, err) ?: list_families(side, v, n, err);
+		rc = side_digest_add_lanes(side, v, n, o, err) ?:
+		     take_totals(side, v, n, o, err) ?: list_families(side, v, n, err);
 	} else {
 		rc = err->rc;
 	}

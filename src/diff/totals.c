@@ -24,7 +24,7 @@
 #define SAME_SPEED 0.02	  /* of the host's calls */
 #define SURE 0.12	  /* of the whole: most that all floors may be for a verdict of no
 			     change */
-enum { FEW = 30, BLOCKS = 32 };
+enum { FEW = 30 };
 
 /* Comparing ----------------------------------------------------------------------*/
 
@@ -61,8 +61,8 @@ static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_t
 		ret->bytes[k] /= (int64_t)n;
 		ret->copy_ns[k] /= (int64_t)n;
 	}
-	ret->launches /= (double)n;
-	ret->threads /= (double)n;
+	ret->launches /= (int64_t)n;
+	ret->threads /= (int64_t)n;
 	ret->kernel_ns /= (int64_t)n;
 	ret->recorded_ns /= (int64_t)n;
 	return ret->known;
@@ -101,7 +101,7 @@ static bool is_same_work(const struct nsx_totals_change *c)
 {
 	return (c->same_threads && takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE)) ||
 	       (bytes_of(&c->side[0]) > 0 && c->same_bytes &&
-		(totals_is_alike(c->side[0].launches, c->side[1].launches) ||
+		(totals_is_alike((double)c->side[0].launches, (double)c->side[1].launches) ||
 		 takes_share(c, NSX_TOTAL_COPIES, 0.5)));
 }
 
@@ -113,12 +113,12 @@ static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
 		for (size_t k = 0; k < y->ncalls; k++) {
 			const struct nsx_call_speed *b = &x->calls[i];
 			const struct nsx_call_speed *a = &y->calls[k];
-			double w = (double)NSX_MIN(a->n, b->n) * b->median_ns;
+			double w = (double)(NSX_MIN(a->count, b->count) * b->median_ns);
 
 			if (strcmp(a->name, b->name) != 0 || w <= 0 ||
-			    NSX_MAX(a->n, b->n) > 2 * NSX_MIN(a->n, b->n))
+			    NSX_MAX(a->count, b->count) > 2 * NSX_MIN(a->count, b->count))
 				continue;
-			sum += w * a->median_ns / b->median_ns;
+			sum += w * (double)a->median_ns / (double)b->median_ns;
 			weight += w;
 		}
 	return weight > 0 ? sum / weight : NAN;
@@ -127,36 +127,27 @@ static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
 /* Compares equal launches one by one: the i-th before with the i-th after. */
 static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *c)
 {
-	const struct nsx_totals *b = &c->side[0], *a = &c->side[1];
-	double sum[2][BLOCKS] = {{0}}, all[2] = {0}, mean, error = 0;
-	size_t n = b->norder;
+	const struct nsx_launch_block *b = c->side[0].blocks, *a = c->side[1].blocks;
+	double all[2] = {0}, mean, error = 0;
+	size_t n = c->side[0].nblocks;
 
-	if (n < BLOCKS || n != a->norder || d->nsides[0] + d->nsides[1] > 2)
+	if (!n || n != c->side[1].nblocks || c->side[0].launches != c->side[1].launches ||
+	    c->side[0].sequence != c->side[1].sequence || d->nsides[0] + d->nsides[1] > 2)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_kernel *x = &d->sides[0][0]->kernels[b->order[i].kernel];
-		const struct nsx_kernel *y = &d->sides[1][0]->kernels[a->order[i].kernel];
-		size_t block = i * BLOCKS / n;
-
-		if (strcmp(x->base, y->base) != 0)
-			return;
-		sum[0][block] += (double)b->order[i].ns;
-		sum[1][block] += (double)a->order[i].ns;
-	}
-	for (unsigned k = 0; k < BLOCKS; k++) {
-		all[0] += sum[0][k];
-		all[1] += sum[1][k];
+	for (size_t k = 0; k < n; k++) {
+		all[0] += (double)b[k].ns;
+		all[1] += (double)a[k].ns;
 	}
 	if (all[0] <= 0)
 		return;
 	mean = all[1] / all[0] - 1;
-	for (unsigned k = 0; k < BLOCKS; k++) { /* jackknife */
-		double rest = all[0] - sum[0][k];
-		double x = rest > 0 ? (all[1] - sum[1][k]) / rest - 1 : mean;
+	for (size_t k = 0; k < n; k++) { /* jackknife */
+		double rest = all[0] - (double)b[k].ns;
+		double x = rest > 0 ? (all[1] - (double)a[k].ns) / rest - 1 : mean;
 
 		error += (x - mean) * (x - mean);
 	}
-	error = 2.04 * sqrt(error * (BLOCKS - 1) / BLOCKS); /* t for 31 degrees of freedom */
+	error = 2.04 * sqrt(error * (double)(n - 1) / (double)n); /* t for 31 degrees of freedom */
 	c->in_step = true;
 	c->in_step_rel = mean;
 	c->in_step_ci = (struct nsx_interval){mean - error, mean + error};
@@ -172,7 +163,7 @@ void nsx_totals_compare(struct nsx_diff *d)
 		return;
 	c->host_speed = host_speed(&c->side[0], &c->side[1]);
 	c->same_bytes = totals_is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
-	c->same_threads = totals_is_alike(c->side[0].threads, c->side[1].threads);
+	c->same_threads = totals_is_alike((double)c->side[0].threads, (double)c->side[1].threads);
 	c->same_work = is_same_work(c);
 	compare_in_step(d, c);
 }
@@ -313,9 +304,10 @@ static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c)
 {
 	const char *x = c->side[0].one_time, *y = c->side[1].one_time;
 
-	nsx_buf_printf(b, "mostly %s%s%s; paid once, not judged", x ? x : y,
-		       x && y && strcmp(x, y) != 0 ? " → " : "",
-		       x && y && strcmp(x, y) != 0 ? y : "");
+	bool both = *x && *y && strcmp(x, y) != 0;
+
+	nsx_buf_printf(b, "mostly %s%s%s; paid once, not judged", *x ? x : y, both ? " → " : "",
+		       both ? y : "");
 }
 
 static void add_host_speed(struct nsx_buf *b, double speed)
@@ -344,7 +336,8 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 		for (unsigned s = 0; s < 2; s++)
 			nsx_buf_printf(&b, "%s%s", s ? " → " : "",
 				c->side[s].launches < 1 ? "none" :
-				nsx_text_ns(a, (double)c->side[s].kernel_ns / c->side[s].launches));
+				nsx_text_ns(a, (double)c->side[s].kernel_ns /
+					       (double)c->side[s].launches));
 		nsx_buf_adds(&b, " a launch");
 	} else if (part == NSX_TOTAL_ONE_TIME) {
 		add_start_up(&b, c);
@@ -398,7 +391,8 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 	const struct nsx_budget *unit = &d->lanes[0].budget;
 	bool are_units_alike = !d->whole && !c->decides &&
 		totals_is_alike(unit->launches[0], unit->launches[1]) &&
-		totals_is_alike(x->threads * y->launches, y->threads * x->launches);
+		totals_is_alike((double)x->threads * (double)y->launches,
+				(double)y->threads * (double)x->launches);
 
 	nsx_buf_adds(b, c->same_work ? "same work: " : !are_units_alike ? "other work: " :
 			y->launches < x->launches ? "fewer steps were recorded: " :
@@ -406,11 +400,11 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 	if (bytes_of(x) + bytes_of(y) > 0)
 		add_both(b, nsx_text_bytes(a, bytes_of(x)),
 			 nsx_text_bytes(a, bytes_of(y)), c->same_bytes, "copied, ");
-	add_both(b, nsx_text_count(a, x->launches), nsx_text_count(a, y->launches),
+	add_both(b, nsx_text_count(a, (double)x->launches), nsx_text_count(a, (double)y->launches),
 		 x->launches == y->launches,
 		 x->launches == 1 && y->launches == 1 ? "kernel launch, " :
 							"kernel launches, ");
-	add_both(b, nsx_text_count(a, x->threads), nsx_text_count(a, y->threads),
+	add_both(b, nsx_text_count(a, (double)x->threads), nsx_text_count(a, (double)y->threads),
 		 c->same_threads, "threads in all");
 	if (!c->same_threads && c->same_work && y->threads < x->threads)
 		nsx_buf_adds(b, ": is a part no longer computed?");

@@ -15,9 +15,10 @@
 #include "emit/target.h"
 #include "facts/facts.h"
 #include "fleet/column.h"
+#include "fleet/totals.h"
 #include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 7, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum { NSX_DIGEST_VERSION = 8, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
 enum nsx_detail { /* how much of a rank a digest keeps */
 	NSX_DETAIL_STEPS, /* no times of single collectives */
@@ -73,6 +74,8 @@ struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first *
 	const char *key, *title; /* as in the rank's report; Markdown */
 	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence */
 	int64_t share_ppm; /* headroom as a share of the judged window; -1: not priced */
+	int64_t low_ppm, high_ppm; /* its range */
+	bool is_minor; /* not on the first page */
 };
 /* A channel's columns as they stand in a file: encoded integers (column.h), compressed. */
 struct nsx_dcolumns {
@@ -144,6 +147,12 @@ struct nsx_digest {
 	int64_t launches, launch_ns, syncs, sync_ns;
 	int64_t copies, copied_bytes, copy_ns, peak_bytes; /* peak_bytes -1: not known */
 	bool is_partial; /* rows were dropped or damaged */
+	struct nsx_totals *whole; /* of the trace; its first rank has them */
+	size_t nwhole;		  /* 0 or 1 */
+	struct nsx_launch_block *blocks; /* those of whole; a reader leaves them here */
+	size_t nblocks;
+	struct nsx_call_speed *calls;
+	size_t ncalls;
 	struct nsx_dstep *steps;
 	size_t nsteps;
 	struct nsx_didle *idle;

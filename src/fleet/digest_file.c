@@ -89,6 +89,36 @@ static const struct column rank_columns[] = {
 	RANK(peak_bytes, INT, "most GPU memory in use, -1 not recorded", LEAST(-1)),
 	RANK(is_partial, BOOL, "the capture lost rows", ),
 };
+static const char *const total_names[NSX_NTOTALS] = {
+	[NSX_TOTAL_KERNELS] = "kernels", [NSX_TOTAL_COPIES] = "copies",
+	[NSX_TOTAL_ONE_TIME] = "start_up", [NSX_TOTAL_IDLE] = "idle"};
+#define WHOLE(member, kind, ...) COLUMN(nsx_totals, member, kind, __VA_ARGS__)
+#define OF_WAY(member, way, help_)                                            \
+	{.name = #way "_" #member, .kind = INT, .help = help_,                \
+	 .offset = offsetof(struct nsx_totals, member[NSX_##way])}
+static const struct column whole_columns[] = {
+	WHOLE(ns, INT, "of the time from first to last GPU operation; they add up",
+	      NAMES(total_names)),
+	WHOLE(recorded_ns, INT, "length of the recording", ),
+	OF_WAY(bytes, TO_GPU, "copied"), OF_WAY(bytes, FROM_GPU, "copied"),
+	OF_WAY(bytes, OTHER_WAY, "copied"), OF_WAY(copy_ns, TO_GPU, "sum of the copies' lengths"),
+	OF_WAY(copy_ns, FROM_GPU, "same"), OF_WAY(copy_ns, OTHER_WAY, "same"),
+	WHOLE(launches, INT, "kernels", ),
+	WHOLE(threads, INT, "their blocks times threads", ),
+	WHOLE(kernel_ns, INT, "sum of their lengths", ),
+	WHOLE(migrates, BOOL, "unified memory moves pages", ),
+	WHOLE(one_time, TEXT, "longest call in the longest gap of start-up", ),
+	WHOLE(one_time_ns, INT, "length of that gap", ),
+	WHOLE(sequence, HASH, "hash of the kernels' names in order, 0 few", ),
+};
+static const struct column block_columns[] = {
+	COLUMN(nsx_launch_block, ns, INT, "sum of the lengths of as many kernels in order", ),
+};
+static const struct column call_columns[] = {
+	COLUMN(nsx_call_speed, name, TEXT, "a call that waits for nothing", ),
+	COLUMN(nsx_call_speed, count, INT, "how often", ),
+	COLUMN(nsx_call_speed, median_ns, INT, "median of its length", ),
+};
 #define STEP(member, ...) COLUMN(nsx_dstep, member, INT, __VA_ARGS__)
 static const struct column step_columns[] = {
 	STEP(start_ns, "where the iteration begins", LEAST(-NSX_TIME_MAX)),
@@ -131,6 +161,9 @@ static const struct column finding_columns[] = {
 	       WORDS(nsx_confidence_names, NSX_CONF_HIGH)),
 	COLUMN(nsx_dfinding, share_ppm, INT, "that can be won, of the judged "
 	       "window; -1 not priced", LEAST(-1)),
+	COLUMN(nsx_dfinding, low_ppm, INT, "at least", LEAST(-NSX_TIME_MAX)),
+	COLUMN(nsx_dfinding, high_ppm, INT, "at most", LEAST(-NSX_TIME_MAX)),
+	COLUMN(nsx_dfinding, is_minor, BOOL, "not on the first page", ),
 };
 #define CHANNEL(member, ...) COLUMN(nsx_dchannel, member, __VA_ARGS__)
 #define BYTES(member, help_)                                                  \
@@ -155,7 +188,7 @@ static const struct column op_columns[] = {
 	COLUMN(nsx_dop, bytes, INT, "size, to three bits; -1 not known", LEAST(-1)),
 };
 
-enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_KIND, T_FINDING, T_CHANNEL, T_OP,
+enum { T_RANK, T_WHOLE, T_BLOCK, T_CALL, T_STEP, T_IDLE, T_FAMILY, T_KIND, T_FINDING, T_CHANNEL, T_OP,
        NTABLES };
 #define TABLE(t, type, help, ...)                                             \
 	{#t, help, t##_columns, ARRAY_LEN(t##_columns), sizeof(struct type),  \
@@ -164,6 +197,11 @@ enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_KIND, T_FINDING, T_CHANNEL, T_OP,
 	offsetof(struct owner, member), offsetof(struct owner, n##member)
 static const struct table tables[NTABLES] = {
 	TABLE(rank, nsx_digest, "a process on a device; id counts from 1", 0, 0),
+	TABLE(whole, nsx_totals, "the trace of this rank and those after it",
+	      OF(nsx_digest, whole)),
+	TABLE(block, nsx_launch_block, "its kernels in order, in 32 parts",
+	      OF(nsx_digest, blocks)),
+	TABLE(call, nsx_call_speed, "how fast its host is", OF(nsx_digest, calls)),
 	TABLE(step, nsx_dstep, "an iteration", OF(nsx_digest, steps)),
 	TABLE(idle, nsx_didle, "idle time by cause, dearest first", OF(nsx_digest, idle)),
 	TABLE(family, nsx_dfamily, "kernels, dearest first", OF(nsx_digest, families)),
@@ -341,7 +379,7 @@ static int digest_file_put(struct nsx_digest_writer *w, const struct nsx_digest 
 {
 	int rc = put_row(w, T_RANK, d, err);
 
-	for (unsigned t = T_STEP; t < T_OP && !rc; t++)
+	for (unsigned t = T_WHOLE; t < T_OP && !rc; t++)
 		rc = put_list(w, t, d, err);
 	for (size_t i = 0; i < d->nchannels && !rc; i++)
 		rc = put_list(w, T_OP, &d->channels[i], err);

@@ -457,8 +457,24 @@ static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
 			cut_name(x->key, d->arena), cut_name(x->title, d->arena),
 			x->severity, x->confidence,
 			x->price == NSX_PRICE_NONE || window_ns <= 0 ? -1 :
-				nsx_to_i64(1e6 * x->headroom_ns / window_ns)};
+				nsx_to_i64(1e6 * x->headroom_ns / window_ns),
+			nsx_to_i64(1e6 * x->low_ns / NSX_MAX(window_ns, 1)),
+			nsx_to_i64(1e6 * x->high_ns / NSX_MAX(window_ns, 1)), x->is_minor};
 	}
+}
+
+/* Measures the trace as a whole. */
+static int fill_whole(const struct nsx_maker *m, struct nsx_digest *d, struct nsx_err *err)
+{
+	d->whole = nsx_arena_get(d->arena, sizeof(*d->whole));
+	if (nsx_totals_measure(m->t, m->f, d->arena, d->whole, err))
+		return err->rc;
+	d->nwhole = d->whole->known;
+	d->blocks = d->whole->blocks;
+	d->nblocks = d->whole->nblocks;
+	d->calls = d->whole->calls;
+	d->ncalls = d->whole->ncalls;
+	return 0;
 }
 
 static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
@@ -477,7 +493,8 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 		if (m->o->only_names)
 			continue;
 		copy_findings(m->r, v[i]);
-		rc = fill_digest(m, &x[i], v[i], err);
+		rc = fill_digest(m, &x[i], v[i], err) || (!i && fill_whole(m, v[i], err)) ?
+			     err->rc : 0;
 	}
 	if (!rc)
 		rc = nsx_maker_identify(m, x, v, n, err);

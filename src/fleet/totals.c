@@ -1,28 +1,34 @@
-/* sweep_totals.c - a trace as a whole: kernels, copies, gaps of start-up, the rest. */
+/* totals.c - a trace as a whole: kernels, copies, gaps of start-up, the rest. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/group.h"
 #include "base/stat.h"
-#include "diff/side.h"
+#include "fleet/totals.h"
 #include "report/words.h"
 
 enum {
-	MOST_LAUNCHES = 1 << 20,
 	MOST_OF_A_CALL = 1 << 14, /* timed calls per name, enough for a median */
 	LEAST_CALLS = 20,
 };
 #define ONE_TIME_GAP_NS 500000
 #define SLOW_LAUNCH_NS 1000000 /* a first launch that loads its kernel takes longer */
 
+struct measure {
+	const struct nsx_trace *t;
+	const struct nsx_facts *f;
+	struct nsx_arena *keep; /* of what is returned */
+};
+
 /* All GPUs together --------------------------------------------------------------*/
 
-static void sweep_totals_collect(const struct nsx_spans *s, struct nsx_spans *ret)
+static void totals_collect(const struct nsx_spans *s, struct nsx_spans *ret)
 {
 	for (size_t i = 0; i < s->n; i++)
 		ret->v[ret->n++] = nsx_span_at(s, i);
 }
 
 /* Unites the times in which any GPU works; copies: include copies. */
-static int unite(const struct nsx_sweep *s, bool copies, struct nsx_arena *a,
+static int unite(const struct measure *s, bool copies, struct nsx_arena *a,
 		 struct nsx_spans *ret, struct nsx_err *err)
 {
 	size_t n = 0;
@@ -33,10 +39,10 @@ static int unite(const struct nsx_sweep *s, bool copies, struct nsx_arena *a,
 	if (!nsx_new_array(ret->v, a, n, "spans", err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->t->ndevices; i++) {
-		sweep_totals_collect(&s->f->device[i].compute, ret);
-		sweep_totals_collect(&s->f->device[i].comm, ret);
+		totals_collect(&s->f->device[i].compute, ret);
+		totals_collect(&s->f->device[i].comm, ret);
 		if (copies)
-			sweep_totals_collect(&s->f->device[i].copy, ret);
+			totals_collect(&s->f->device[i].copy, ret);
 	}
 	nsx_spans_normalise(ret);
 	return 0;
@@ -70,7 +76,7 @@ static const char *const not_alike[] = {
 	"Create", "Destroy", "Load", "Register", "Alloc", "Free", "Memcpy",
 	"Graph", NULL};
 
-static bool sweep_totals_waits(const struct nsx_trace *t, size_t call, const char *name)
+static bool totals_waits(const struct nsx_trace *t, size_t call, const char *name)
 {
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
@@ -84,7 +90,7 @@ static bool sweep_totals_waits(const struct nsx_trace *t, size_t call, const cha
 	}
 }
 
-static struct named *sweep_totals_name_of(const struct nsx_sweep *s, size_t call,
+static struct named *totals_name_of(const struct measure *s, size_t call,
 					  struct names *names, struct nsx_err *err)
 {
 	nsx_str id = nsx_call_name(&s->t->calls, call);
@@ -95,7 +101,7 @@ static struct named *sweep_totals_name_of(const struct nsx_sweep *s, size_t call
 
 		x->name = id;
 		x->is_start_up = has_any(name, start_up);
-		x->waits = sweep_totals_waits(s->t, call, name);
+		x->waits = totals_waits(s->t, call, name);
 	}
 	return x;
 }
@@ -103,7 +109,7 @@ static struct named *sweep_totals_name_of(const struct nsx_sweep *s, size_t call
 /* Whether a call is the first launch of a kernel by a process, or the first allocation or
  * release of memory under its name.
  */
-static int sweep_totals_is_first(const struct nsx_sweep *s, struct nsx_groups *met, size_t call,
+static int totals_is_first(const struct measure *s, struct nsx_groups *met, size_t call,
 				 uint32_t process, bool *ret, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &s->t->calls;
@@ -124,7 +130,7 @@ static int sweep_totals_is_first(const struct nsx_sweep *s, struct nsx_groups *m
 }
 
 /* Collects start-up calls as spans; ret_calls: the calls. */
-static int find_start_up(const struct nsx_sweep *s, struct names *names,
+static int find_start_up(const struct measure *s, struct names *names,
 			 struct nsx_arena *a, struct nsx_spans *ret,
 			 uint32_t **ret_calls, struct nsx_err *err)
 {
@@ -139,13 +145,13 @@ static int find_start_up(const struct nsx_sweep *s, struct names *names,
 	for (uint32_t th = 0; !rc && th < t->nthreads; th++)
 		for (size_t k = 0; !rc && k < t->thread[th].ncalls; k++) {
 			size_t i = t->thread[th].calls_at + k;
-			struct named *x = sweep_totals_name_of(s, i, names, err);
+			struct named *x = totals_name_of(s, i, names, err);
 			bool is = x && x->is_start_up;
 			bool may = t->calls.cls[i] == NSX_CALL_LAUNCH ||
 				   t->calls.cls[i] == NSX_CALL_IMPLICIT_SYNC ||
 				   t->calls.flags[i] & NSX_CALL_MALLOC;
 
-			if (!x || (!is && may && sweep_totals_is_first(s, &met, i,
+			if (!x || (!is && may && totals_is_first(s, &met, i,
 						t->thread[th].process, &is, err))) {
 				rc = err->rc;
 			} else if (is) {
@@ -160,7 +166,7 @@ static int find_start_up(const struct nsx_sweep *s, struct names *names,
 }
 
 /* Name of the longest call in a gap. */
-static const char *longest_in(const struct nsx_sweep *s, const uint32_t *calls,
+static const char *longest_in(const struct measure *s, const uint32_t *calls,
 			      size_t n, const struct nsx_span *gap)
 {
 	const struct nsx_calls *c = &s->t->calls;
@@ -176,11 +182,11 @@ static const char *longest_in(const struct nsx_sweep *s, const uint32_t *calls,
 			name = nsx_text(s->t, nsx_call_name(c, calls[i]));
 		}
 	}
-	return nsx_text_api(s->side->arena, name);
+	return nsx_text_api(s->keep, name);
 }
 
 /* Adds gaps that are more than half start-up. */
-static int add_one_time(const struct nsx_sweep *s, const struct nsx_spans *busy,
+static int add_one_time(const struct measure *s, const struct nsx_spans *busy,
 			struct names *names, struct nsx_arena *a,
 			struct nsx_totals *ret, struct nsx_err *err)
 {
@@ -211,13 +217,13 @@ static int add_one_time(const struct nsx_sweep *s, const struct nsx_spans *busy,
 }
 
 /* Records the median time of calls that wait for nothing. */
-static int time_calls(const struct nsx_sweep *s, struct names *names,
+static int time_calls(const struct measure *s, struct names *names,
 		      struct nsx_arena *a, struct nsx_totals *ret, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &s->t->calls;
 
 	for (size_t i = 0; i < c->n; i++) {
-		struct named *x = sweep_totals_name_of(s, i, names, err);
+		struct named *x = totals_name_of(s, i, names, err);
 
 		if (!x)
 			return err->rc;
@@ -228,7 +234,7 @@ static int time_calls(const struct nsx_sweep *s, struct names *names,
 			return err->rc;
 		x->ns[x->n++] = nsx_call_ns(c, i);
 	}
-	if (!nsx_new_array(ret->calls, s->side->arena, names->groups.n, "calls", err))
+	if (!nsx_new_array(ret->calls, s->keep, names->groups.n, "calls", err))
 		return err->rc;
 	for (size_t i = 0; i < names->groups.n; i++) {
 		const struct named *x = &names->v[i];
@@ -236,15 +242,15 @@ static int time_calls(const struct nsx_sweep *s, struct names *names,
 
 		if (x->n >= LEAST_CALLS)
 			ret->calls[ret->ncalls++] = (struct nsx_call_speed){
-				nsx_text_api(s->side->arena, name),
-				x->n, nsx_quantile(x->ns, x->n, 0.5)};
+				nsx_text_api(s->keep, name),
+				(int64_t)x->n, nsx_to_i64(nsx_quantile(x->ns, x->n, 0.5))};
 	}
 	return 0;
 }
 
 /* Work ---------------------------------------------------------------------------*/
 
-static enum nsx_direction copy_direction(const struct nsx_copy *c)
+static enum nsx_direction direction_of(const struct nsx_copy *c)
 {
 	switch (c->copy_kind) {
 	case NSX_COPY_HTOD:
@@ -260,11 +266,24 @@ static enum nsx_direction copy_direction(const struct nsx_copy *c)
 	}
 }
 
-static void sweep_totals_add_kernel(const struct nsx_sweep *s, size_t op, struct nsx_totals *ret)
+/* Numbers each shape by its kernel's name, alike in all traces. */
+static uint64_t *hash_names(const struct measure *s, struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->t;
+	uint64_t *ret = nsx_arena_try_array(a, t->nshapes, sizeof(*ret), "kernels", err);
+
+	for (uint32_t i = 0; ret && i < t->nshapes; i++) {
+		const char *name = nsx_text(t, t->shape[i].base_name);
+
+		ret[i] = nsx_hash(name, strlen(name));
+	}
+	return ret;
+}
+
+static void totals_add_kernel(const struct measure *s, size_t op, struct nsx_totals *ret)
 {
 	const struct nsx_shape *shape = nsx_op_shape(s->t, op);
 	const struct nsx_launch *l = nsx_shape_launch(s->t, shape);
-	int64_t ns = nsx_op_ns(&s->t->ops, op);
 	double threads = 1;
 	uint32_t grid[3];
 
@@ -272,56 +291,74 @@ static void sweep_totals_add_kernel(const struct nsx_sweep *s, size_t op, struct
 	for (unsigned i = 0; l->known && i < 3; i++)
 		threads *= (double)grid[i] * l->block[i];
 	ret->launches++;
-	ret->threads += threads;
-	ret->kernel_ns += ns;
-	if (ret->order && ret->launches <= MOST_LAUNCHES)
-		ret->order[ret->norder++] = (struct nsx_launched_kernel){
-			s->kernel_of[nsx_op_detail(&s->t->ops, op)], ns};
+	nsx_add_to(&ret->threads, nsx_to_i64(threads));
+	nsx_add_to(&ret->kernel_ns, nsx_op_ns(&s->t->ops, op));
 }
 
-static int sweep_totals_add_work(const struct nsx_sweep *s, struct nsx_totals *ret,
-				 struct nsx_err *err)
+static void totals_add_copy(const struct measure *s, size_t op, struct nsx_totals *ret)
+{
+	const struct nsx_copy *c = nsx_op_copy(s->t, op);
+
+	nsx_add_to(&ret->bytes[direction_of(c)], c->bytes);
+	nsx_add_to(&ret->copy_ns[direction_of(c)], nsx_op_ns(&s->t->ops, op));
+	ret->migrates |= nsx_copy_is_migration(c->copy_kind);
+}
+
+/* Cuts the launches into blocks. */
+static int sum_blocks(const struct measure *s, struct nsx_arena *a, struct nsx_totals *ret,
+		      struct nsx_err *err)
 {
 	const struct nsx_ops *o = &s->t->ops;
+	const uint64_t *names = hash_names(s, a, err);
+	int64_t n = 0;
 
-	if (!nsx_new_array(ret->order, s->side->arena, NSX_MIN(o->n, MOST_LAUNCHES),
-			   "launches", err))
+	if (!names || !nsx_new_array(ret->blocks, s->keep, NSX_NBLOCKS, "launches", err))
 		return err->rc;
-	for (size_t i = 0; i < o->n; i++) {
-		if (o->kind[i] == NSX_OP_KERNEL) {
-			sweep_totals_add_kernel(s, i, ret);
-		} else if (o->kind[i] == NSX_OP_MEMCPY && !(o->flags[i] & NSX_OP_PEER)) {
-			const struct nsx_copy *c = nsx_op_copy(s->t, i);
-
-			nsx_add_to(&ret->bytes[copy_direction(c)], c->bytes);
-			nsx_add_to(&ret->copy_ns[copy_direction(c)], nsx_op_ns(o, i));
-			ret->migrates |= nsx_copy_is_migration(c->copy_kind);
-		}
+	for (size_t i = 0; i < o->n && ret->launches >= NSX_NBLOCKS; i++) {
+		if (o->kind[i] != NSX_OP_KERNEL)
+			continue;
+		ret->sequence = nsx_hash_u64(ret->sequence ^ names[nsx_op_detail(o, i)]);
+		nsx_add_to(&ret->blocks[n++ * NSX_NBLOCKS / ret->launches].ns, nsx_op_ns(o, i));
 	}
-	if (ret->launches > MOST_LAUNCHES)
-		ret->norder = 0;
+	ret->nblocks = n ? NSX_NBLOCKS : 0;
 	return 0;
 }
 
-int nsx_sweep_totals(const struct nsx_sweep *s, struct nsx_err *err)
+static int totals_add_work(const struct measure *s, struct nsx_arena *a, struct nsx_totals *ret,
+			   struct nsx_err *err)
 {
-	struct nsx_totals *ret = &s->side->totals;
+	const struct nsx_ops *o = &s->t->ops;
+
+	for (size_t i = 0; i < o->n; i++) {
+		if (o->kind[i] == NSX_OP_KERNEL)
+			totals_add_kernel(s, i, ret);
+		else if (o->kind[i] == NSX_OP_MEMCPY && !(o->flags[i] & NSX_OP_PEER))
+			totals_add_copy(s, i, ret);
+	}
+	return sum_blocks(s, a, ret, err);
+}
+
+int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
+		       struct nsx_arena *keep, struct nsx_totals *ret, struct nsx_err *err)
+{
+	const struct measure s = {t, f, keep};
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_spans kernels, busy;
 	struct names names = {0};
 	int rc = 0;
 
-	if (unite(s, false, a, &kernels, err) || unite(s, true, a, &busy, err) ||
-	    sweep_totals_add_work(s, ret, err)) {
+	*ret = (struct nsx_totals){.one_time = ""};
+	if (unite(&s, false, a, &kernels, err) || unite(&s, true, a, &busy, err) ||
+	    totals_add_work(&s, a, ret, err)) {
 		rc = err->rc;
 	} else if (busy.n) {
 		ret->known = true;
-		ret->recorded_ns = s->t->window.end_ns - s->t->window.start_ns;
+		ret->recorded_ns = t->window.end_ns - t->window.start_ns;
 		ret->span_ns = busy.v[busy.n - 1].end_ns - busy.v[0].start_ns;
 		ret->ns[NSX_TOTAL_KERNELS] = nsx_spans_total(&kernels);
 		ret->ns[NSX_TOTAL_COPIES] = nsx_spans_total(&busy) - ret->ns[NSX_TOTAL_KERNELS];
-		rc = add_one_time(s, &busy, &names, a, ret, err) ||
-		     time_calls(s, &names, a, ret, err) ? err->rc : 0;
+		rc = add_one_time(&s, &busy, &names, a, ret, err) ||
+		     time_calls(&s, &names, a, ret, err) ? err->rc : 0;
 		ret->ns[NSX_TOTAL_IDLE] = ret->span_ns - nsx_spans_total(&busy) -
 					  ret->ns[NSX_TOTAL_ONE_TIME];
 	}
