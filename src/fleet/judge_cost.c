@@ -175,10 +175,12 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 				     &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
-		/* A step saves no more than the rank has less to do. */
-		if (l.n == 1)
+		/* A step saves no more than a rank has less to do. Most ranks are late by waiting,
+		 * which they do at the same time.
+		 */
+		if (l.n == 1 || l.are_most)
 			l.recoverable_ns = NSX_MIN(l.recoverable_ns,
-				most_over_others(j, l.ranks, 1, scratch));
+				most_over_others(j, l.ranks, l.n, scratch));
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
 		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);

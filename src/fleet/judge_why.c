@@ -25,6 +25,8 @@ static double quantity(const struct nsx_dstep *s, unsigned q)
 		return (double)(s->part_ns[NSX_P_IDLE] - s->mpi_ns);
 	case Q_KERNELS:
 		return (double)s->kernels;
+	case Q_CAUSE + NSX_CAUSE_OSRT: /* MPI's calls wait in the operating system */
+		return (double)NSX_MAX(0, s->cause_ns[NSX_CAUSE_OSRT] - s->mpi_ns);
 	default:
 		return (double)s->cause_ns[q - Q_CAUSE];
 	}

@@ -7,7 +7,7 @@
 
 #include "fleet/fleet.h"
 
-#define NSX_CLOCK_BOUND_NS INT64_C(100000000) /* greatest distance of clocks not yet compared */
+#define NSX_CLOCK_BOUND_NS INT64_C(250000000) /* greatest distance of clocks not yet compared */
 #define NSX_TOGETHER_NS 200000.0 /* ends that spread more are not of one collective */
 #define NSX_END_NOISE_NS 1000.0	 /* ends of one collective agree to this */
 

@@ -12,6 +12,7 @@
 
 #define MOST_COMMON 0.9 /* least overlap of an alignment, relative to the overlap by the clocks */
 #define SAME_PACE 1.5 /* greatest ratio of frequencies of collectives of one family */
+#define MOST_DRIFT 1e-4 /* greatest drift between the crystals of two hosts */
 
 enum {
 	MOST_COUNTED = 4096, /* operations compared if the samples agree */
@@ -27,8 +28,9 @@ static const char *op_at(const struct nsx_mchannel *x, int64_t i)
 }
 
 /* Width of the middle three quarters of the differences around a line through their outer thirds.
+ * Its slope is at most most_slope: more is no drift of a clock.
  */
-static double match_place_spread_of(double *diff, size_t n)
+static double match_place_spread_of(double *diff, size_t n, double most_slope)
 {
 	double head[NSX_SAMPLES], tail[NSX_SAMPLES], slope;
 	size_t third = n / 3;
@@ -39,6 +41,7 @@ static double match_place_spread_of(double *diff, size_t n)
 	memcpy(tail, diff + n - third, third * sizeof(*tail));
 	slope = third ? (nsx_median_of(tail, third) -
 			 nsx_median_of(head, third)) / (double)(n - third) : 0;
+	slope = NSX_MAX(-most_slope, NSX_MIN(most_slope, slope));
 	for (size_t i = 0; i < n; i++)
 		diff[i] -= slope * (double)i;
 	nsx_median_of(diff, n); /* sorts */
@@ -99,9 +102,11 @@ static double change_of(const double *diff, size_t n)
 	return change[n - 4];
 }
 
-/* Fills diff with how much later x's ends are than y's. Returns how many. */
+/* Fills diff with how much later x's ends are than y's. Returns how many. *ret_ns: the time
+ * from the first to the last.
+ */
 static size_t ends_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
-		      int64_t shift, double *diff)
+		      int64_t shift, double *diff, int64_t *ret_ns)
 {
 	struct overlap o = overlap_of(x, y, shift);
 	size_t n = 0;
@@ -113,16 +118,19 @@ static size_t ends_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y
 			diff[n++] = (double)(nsx_coll_end(x->c, (size_t)i) -
 				nsx_coll_end(y->c, (size_t)(i - shift)));
 	}
+	*ret_ns = !n ? 0 : nsx_coll_end(x->c, (size_t)sample_at(&o, o.n - 1)) -
+			   nsx_coll_end(x->c, (size_t)o.from);
 	return n;
 }
 
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift)
 {
 	double diff[NSX_SAMPLES], change, spread;
-	size_t n = ends_at(x, y, shift, diff);
+	int64_t ns;
+	size_t n = ends_at(x, y, shift, diff, &ns);
 
 	change = change_of(diff, n);
-	spread = match_place_spread_of(diff, n);
+	spread = match_place_spread_of(diff, n, MOST_DRIFT * (double)ns / NSX_MAX(1, (double)n));
 	return spread > NSX_TOGETHER_NS && change <= NSX_END_NOISE_NS ? change : spread;
 }
 

@@ -50,6 +50,8 @@ planted mpi_link slow_link ranks=16 hosts=2 tp=2 pp=4 ends=25 skew=20 mpi=1 seed
 # their experts.
 planted pp_late cpu_late ranks=32 hosts=4 tp=8 pp=4 ends=25 seed=3005
 planted pp_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 seed=3017
+planted pp_clocks host_slow ranks=32 hosts=4 tp=2 pp=4 ends=25 skew=100 payload=1 seed=71007
+planted pp_most data_most ranks=16 hosts=2 pp=4 ends=25 colls=8 mpi=1 seed=71022
 planted pp_far cpu_late ranks=128 hosts=16 tp=4 pp=4 ends=25 skew=20 format=digest seed=2002
 planted ep_slow gpu_slow ranks=16 hosts=2 ep=8 ends=25 colls=8 payload=1 seed=3
 # One tensor-parallel group of many is late, and clocks that are known part it from them.
