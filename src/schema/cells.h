@@ -1,6 +1,6 @@
 /* cells.h - reads cell values, whatever their type in the file.
  *
- * A cell whose type does not match the column's counts as absent; the loader of the column
+ * A cell whose type does not match its column's counts as absent. The code that loads the column
  * counts it as a defect.
  */
 #ifndef NSX_CELLS_H

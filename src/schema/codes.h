@@ -1,16 +1,16 @@
 /* codes.h - numeric codes of the exporter, each defined once.
  *
- * The program decides by numbers, as labels (from the trace's ENUM_* tables) may be in any
- * words and are only shown. The numbers are the same in all known versions (2019 to 2026),
- * except for sync types, which are read from the sentinels.
+ * The program decides by these numbers. Labels, from the trace's ENUM_* tables, may be in any words
+ * and are only shown. The numbers are the same in all known versions (2019 to 2026), except for
+ * sync types: these follow from which ids of a wait are set.
  */
 #ifndef NSX_CODES_H
 #define NSX_CODES_H
 
 #include "base/base.h"
 
-/* Global ids hold machine and VM, then 24 bits each of process and thread; the thread bits
- * of a process key are 0.
+/* A global id holds machine and VM, then 24 bits of process id, then 24 bits of thread id. In a
+ * process key the thread bits are 0.
  */
 static inline uint64_t nsx_process_key(uint64_t global_id)
 {
@@ -80,7 +80,7 @@ static inline int nsx_copy_is_migration(unsigned kind)
 {
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
 }
-/* A page fault of the host: neither a prefetch nor an eviction. */
+/* Whether a page fault of the host caused the migration, not a prefetch or an eviction. */
 static inline int nsx_copy_is_fetched(unsigned kind, unsigned cause)
 {
 	return kind == NSX_COPY_UVM_DTOH && cause != NSX_MIGRATE_PREFETCH &&

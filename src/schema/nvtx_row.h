@@ -17,8 +17,8 @@
 enum { NSX_NVTX_ROW(NSX_NVTX_CELL) NSX_N_CELLS };
 static const enum nsx_field nsx_nvtx_row[NSX_N_CELLS] = {NSX_NVTX_ROW(NSX_NVTX_FIELD)};
 
-/* Kind by event type; -1: neither range nor mark. Exports without that column (reduced
- * ones) hold push/pop ranges.
+/* The row's enum nsx_nvtx_kind by its event type; -1: neither range nor mark. Reduced exports
+ * without that column hold push/pop ranges.
  */
 static inline int nsx_nvtx_row_kind(const struct nsx_val *row)
 {

@@ -10,11 +10,11 @@
 
 enum {
 	NEVER = 999999, /* no version has it yet                        */
-	UNKNOWN = 202401, /* version assumed if it is unknown               */
+	UNKNOWN = 202401, /* assumed if the trace's version is unknown       */
 };
 
-/* Sorted as in a command line. A row applies to any of its bits; adjacent rows with the
- * same bit are several options, or one option under its different names.
+/* Options in the order in which they are printed. A row applies if one of its bits is wanted.
+ * Adjacent rows with the same bit are several options, or one option under its different names.
  */
 static const struct option {
 	unsigned what;

@@ -10,7 +10,7 @@
 
 #include "schema/schema.h"
 
-enum nsx_record {		    /* bits: the purpose of a line           */
+enum nsx_record {		    /* bits: what a capture is to record, and how */
 	NSX_REC_BASIC = 1,	    /* CUDA, NVTX, operating system calls    */
 	NSX_REC_COUNTERS = 1 << 1,  /* GPU metrics                           */
 	NSX_REC_NCCL = 1 << 2,	    /* NCCL's own ranges                     */
@@ -21,25 +21,25 @@ enum nsx_record {		    /* bits: the purpose of a line           */
 	NSX_REC_ALL = (1 << 7) - 1, /* all that one capture can record       */
 	NSX_REC_TORCH = 1 << 7,	    /* ranges of PyTorch operators           */
 	NSX_REC_ALL_APIS = 1 << 8,  /* all API calls, cheap ones too         */
-	NSX_REC_RANGE = 1 << 9,	    /* between cudaProfilerStart and Stop    */
+	NSX_REC_RANGE = 1 << 9,	    /* only from cudaProfilerStart to cudaProfilerStop */
 	NSX_REC_SHORT = 1 << 10,    /* only half a minute                    */
-	NSX_REC_LATER = 1 << 11,    /* starts after ten seconds              */
+	NSX_REC_LATER = 1 << 11,    /* only 20 seconds, after a delay of ten */
 	NSX_REC_SOFTWARE = 1 << 12, /* CUDA without hardware tracing         */
 	NSX_REC_SLOWER = 1 << 13,   /* GPU metrics at a lower rate           */
 	NSX_REC_LIGHT = 1 << 14,    /* nothing about the CPU                 */
-	NSX_REC_SETS = 1 << 15,	    /* lists the metric sets                 */
-	NSX_REC_EXPORT = 1 << 16,   /* exports all of a trace                */
-	NSX_REC_PAYLOAD = 1 << 17,  /* with EXPORT: payloads of ranges, too  */
+	NSX_REC_SETS = 1 << 15,	    /* no capture: lists the metric sets     */
+	NSX_REC_EXPORT = 1 << 16,   /* no capture: exports all of a trace    */
+	NSX_REC_PAYLOAD = 1 << 17,  /* with EXPORT: the payloads of ranges, too */
 };
 
 /* 202304 for "NVIDIA Nsight Systems 2023.4.4.54"; 0: unknown. */
 unsigned nsx_nsys_version(const char *product);
 
-/* The command line for the nsys version of s; s may be NULL: unknown. NULL if that version
- * cannot record it. Owner: the arena, or static.
+/* The command line that records `what` (bits of enum nsx_record) with the nsys version of s; s may
+ * be NULL: unknown. NULL if that version cannot record it. Owner: the arena, or static.
  */
 const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, unsigned what);
-/* The first version that can record it; 0: any. */
+/* The first nsys version that can record `what`, as year * 100 + month; 0: any. */
 unsigned nsx_recapture_since(unsigned what);
 struct nsx_preset {
 	const char *name;
@@ -54,7 +54,9 @@ enum {
 };
 #undef NSX_PRESET
 extern const struct nsx_preset nsx_presets[NSX_NPRESETS];
-/* The least preset that records it; links: with links between GPUs, so counters are for NVLink. */
+/* The smallest preset that records `what`. links: whether GPUs are linked; without links the preset
+ * nvlink is not chosen.
+ */
 const char *nsx_recapture_preset(unsigned what, bool links);
 
 #endif

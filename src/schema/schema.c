@@ -63,8 +63,8 @@ unsigned nsx_view_nfields(enum nsx_view v)
 }
 
 /* Calls fn with each '|'-separated candidate until it returns non-NULL. */
-static const void *try_each(const char *candidates, const void *(*fn)(const void *, const char *),
-			    const void *ctx)
+static const void *try_candidates(const char *candidates,
+				  const void *(*fn)(const void *, const char *), const void *ctx)
 {
 	char name[128];
 	const void *found = NULL;
@@ -84,7 +84,7 @@ static const void *find_table(const void *db, const char *name)
 	return nsx_db_table(db, name);
 }
 
-/* Finds the newest "NVTX_EVENTS_V2" for NVTX_EVENTS, if that has no rows. */
+/* Finds the newest version of a table: NVTX_EVENTS_V9 down to NVTX_EVENTS_V2 for NVTX_EVENTS. */
 static const void *schema_find_version(const void *db, const char *name)
 {
 	enum { NEWEST = 9 };
@@ -126,8 +126,8 @@ static int64_t query_count(struct nsx_db *db, const char *head, const char *tabl
 	return nsx_i64_or(&v, -1);
 }
 
-/* Negative: only SQLite can count them. */
-static int64_t known_rows(struct nsx_db *db, const char *table)
+/* Number of rows in a source's table; negative: there is no source, and SQLite must count. */
+static int64_t count_source_rows(struct nsx_db *db, const char *table)
 {
 	const struct nsx_source *s = nsx_db_source(db);
 	const struct nsx_table_info *t = s ? nsx_db_table(db, table) : NULL;
@@ -137,13 +137,13 @@ static int64_t known_rows(struct nsx_db *db, const char *table)
 
 int64_t nsx_count_rows(struct nsx_db *db, const char *table)
 {
-	int64_t n = known_rows(db, table);
+	int64_t n = count_source_rows(db, table);
 
 	return n < 0 ? query_count(db, "SELECT count(*) FROM main.", table, "") : n;
 }
 
-/* Bytes of the file for each row id up to the greatest; with fewer, ids are sparse and an
- * array by id would be mostly empty.
+/* Ids are dense if the file has at least so many bytes for each id up to the greatest. Otherwise
+ * they are sparse, and an array by id would be mostly empty.
  */
 enum { DENSE_BYTES = 64 };
 
@@ -173,15 +173,15 @@ static const void *find_unread(const void *schema, const char *table)
 		"program does not know", (unsigned long long)n);
 }
 
-/* The table of a view, or a newer version of it if it has no rows. */
+/* The table of a view; if that has no rows, its newest version. */
 static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tables)
 {
-	const struct nsx_table_info *t = try_each(tables, find_table, db);
+	const struct nsx_table_info *t = try_candidates(tables, find_table, db);
 	const struct nsx_table_info *later;
 
 	if (t && (!nsx_is_readable(t) || probe_rows(db, t->name)))
 		return t;
-	later = try_each(tables, schema_find_version, db);
+	later = try_candidates(tables, schema_find_version, db);
 	return later && nsx_is_readable(later) ? later : t;
 }
 
@@ -196,14 +196,14 @@ static void schema_resolve(struct nsx_schema *s)
 				nsx_table_kinds[t->kind]);
 			t = NULL;
 		} else if (!t) {
-			s->refused[v] = try_each(nsx_view_defs[v].tables, find_unread, s);
+			s->refused[v] = try_candidates(nsx_view_defs[v].tables, find_unread, s);
 		}
 		s->table[v] = t;
 		s->rows[v] = t ? probe_rows(s->db, t->name) : 0;
 		for (unsigned i = 0; t && i < nsx_view_nfields(v); i++) {
 			unsigned f = nsx_view_defs[v].first + i;
 
-			s->column[f] = try_each(nsx_field_defs[f].columns, find_column, t);
+			s->column[f] = try_candidates(nsx_field_defs[f].columns, find_column, t);
 		}
 	}
 }
@@ -252,8 +252,8 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 			"--type sqlite REPORT.nsys-rep", path);
 }
 
-/* An export has StringIds and one sure sign. A reduced export without strings has an event
- * table with start and end, and no keys of nvprof.
+/* Whether the file is an nsys export: it has StringIds and one of the tables in `signs`. A reduced
+ * export without strings has an event table with start and end, and not nvprof's key column.
  */
 static bool is_export(const struct nsx_schema *s)
 {
@@ -306,7 +306,7 @@ static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
 	return rc == NSX_E_NOMEM ? rc : 0;
 }
 
-/* Fields of the GPU work views that tell owner and time of a row. */
+/* Fields of the GPU work views that give a row's owner and time. */
 static const struct gpu_fields {
 	enum nsx_field start_ns, end_ns, corr, device_id, global_pid, pid;
 } gpu_fields[] = {
@@ -353,8 +353,8 @@ static void schema_add_cells(const struct nsx_schema *s, const struct gpu_fields
 	nsx_buf_adds(b, ", 0))");
 }
 
-/* Adds the changed rows of a view, left out or cut, as " IN (VALUES ...)". False: there are
- * none, and nothing is added.
+/* Adds the condition that a row is one of the view's changed rows: those cut, or those left out.
+ * False: there are none, and nothing is added.
  */
 static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
 			const struct gpu_fields *g, struct nsx_buf *b)
@@ -500,7 +500,7 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 	}
 }
 
-/* Maps kinds of copies by the file's labels, else by their numbers. */
+/* Fills s->copy_kind from the labels in the file. A kind without a known label keeps its number. */
 static int read_copy_kinds(struct nsx_schema *s, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;

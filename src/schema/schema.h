@@ -58,7 +58,7 @@ struct nsx_field_def {
 extern const struct nsx_view_def nsx_view_defs[NSX_NVIEWS];
 extern const struct nsx_field_def nsx_field_defs[NSX_NFIELDS];
 
-/* Libraries whose calls are in tables of their own; and the library of a view. */
+/* Libraries whose calls are in tables of their own. nsx_library_of: the library of each view. */
 enum nsx_library {
 	NSX_LIBRARY_NONE, NSX_LIBRARY_CUBLAS, NSX_LIBRARY_CUDNN,
 	NSX_LIBRARY_MPI, NSX_LIBRARY_OPENACC, NSX_LIBRARY_OPENMP,
@@ -67,15 +67,15 @@ enum nsx_library {
 extern const char *const nsx_library_names[NSX_NLIBRARIES]; /* "cuBLAS", ... */
 extern const uint8_t nsx_library_of[NSX_NVIEWS];
 
-/* Corrections of GPU work by the loader, which the views of SQL scripts repeat: offsets
- * added to the times of a process on a device, and rows with impossible times, identified
- * by their cells in the file.
+/* The loader's corrections of GPU work, which the views of SQL scripts repeat. A shift is added to
+ * the times of a process on a device. A row change drops or cuts a row with impossible times, which
+ * is identified by its cells in the file.
  */
 struct nsx_shift {
 	uint64_t process_key;
 	int64_t device_id, ns;
 };
-#define NSX_LEFT_OUT INT64_MIN
+#define NSX_LEFT_OUT INT64_MIN /* the row is dropped */
 struct nsx_row_change {
 	enum nsx_view view;
 	uint32_t corr; /* 0: none                                            */
@@ -88,19 +88,19 @@ struct nsx_shifts {
 	size_t nrows;
 };
 
-/* Scans of tables in order of time may skip rows far from [from, to), if the user said how
- * far around a window matters.
+/* Scans of tables that are in order of time may skip rows far from [from, to). Only if the user
+ * said how far around the window rows matter.
  */
 struct nsx_reach {
 	bool is_on;
 	int64_t from_ns, to_ns;
 };
 
-struct nsx_losses { /* nsx_schema_lose */
+struct nsx_losses { /* what could not be read: see nsx_schema_lose */
 	pthread_mutex_t lock;
 	char **v; /* sorted by text */
 	size_t n, cap;
-	bool is_of[NSX_NVIEWS];
+	bool is_of[NSX_NVIEWS]; /* whether the view's table lost rows */
 };
 
 /* "Host-to-Device" for NSX_COPY_HTOD, as exporters label the kinds. */
@@ -110,9 +110,8 @@ struct nsx_schema {
 	struct nsx_db *db;
 	const struct nsx_table_info *table[NSX_NVIEWS]; /* NULL: absent      */
 	const char *column[NSX_NFIELDS]; /* column name in the file; NULL: absent */
-	int64_t rows[NSX_NVIEWS]; /* set by the loader; -1: not counted; 0: absent or
-				     empty, which are the same, as lazy exports leave
-				     empty tables out                        */
+	int64_t rows[NSX_NVIEWS]; /* set by the loader; -1: not counted; 0: empty or absent, because
+				     lazy exports leave empty tables out     */
 	const char *refused[NSX_NVIEWS]; /* why a table is not read: "it is a view where
 					    a table should be"               */
 	const char *product_version, *schema_version; /* "" if not recorded  */
@@ -151,8 +150,8 @@ void nsx_schema_done(struct nsx_schema *s);
 unsigned nsx_view_nfields(enum nsx_view v);
 /* The number of rows; negative: an enum nsx_rc, why they cannot be counted. */
 int64_t nsx_count_rows(struct nsx_db *db, const char *table);
-/* Size for an array by row id that few ids exceed: the greatest id if ids are dense, which
- * costs no scan, else the number of rows. Negative: as above.
+/* A size for arrays indexed by row id, which few ids exceed: the greatest id if ids are dense,
+ * which needs no scan, else the number of rows. Negative: an enum nsx_rc.
  */
 int64_t nsx_bound_ids(struct nsx_db *db, const char *table);
 

@@ -4,15 +4,15 @@
 
 struct reads {
 	bool view[NSX_NVIEWS], field[NSX_NFIELDS];
-	bool *query;	 /* private tables, by index of nsx_queries */
-	unsigned *order; /* the same, each after the tables it reads */
+	bool *query;	 /* private tables that are read, by index in nsx_queries */
+	unsigned *order; /* indices of these tables; each comes after the tables it reads */
 	unsigned norder;
 };
 
 struct nsx_scripts {
 	const struct nsx_schema *schema;
 	struct nsx_arena *arena;
-	struct reads *named; /* tables that the text of each query names */
+	struct reads *named; /* by query: what its text names */
 };
 
 static bool script_is_in_word(char c)
@@ -45,8 +45,8 @@ static bool script_is_word(const char *name, const char *word, size_t n)
 	return *name == *word && !strncmp(name, word, n) && !name[n];
 }
 
-/* Quick rejection, as most words are not our names: the lengths of our names as bits, by
- * first letter.
+/* Rejects most words that are no name of a view or field. By first letter: bit n is set if such a
+ * name has n letters, modulo 64.
  */
 struct names {
 	uint64_t lengths[256];
@@ -156,7 +156,7 @@ void nsx_scripts_add(const struct nsx_scripts *x, const struct nsx_query *const 
 			nsx_schema_view_sql(x->schema, v, all.field, b);
 			nsx_buf_adds(b, ";\n");
 		}
-	/* Private queries become tables: a view would be computed wherever it is used. */
+	/* Private queries become tables, because a view would be computed at each use. */
 	for (unsigned i = 0; i < all.norder; i++) {
 		const struct nsx_query *q = &nsx_queries[all.order[i]];
 

@@ -2,9 +2,9 @@
  *
  * A script creates the TEMP views that its queries read, with the columns that they name,
  * and TEMP tables for the private queries that they use; then come the queries. The words
- * of the SQL text decide what is needed. A query must therefore name each column that it
- * reads of a view of fields.def ("*" selects none), and a script may hold a column only
- * because some other name in the text is the same.
+ * of the SQL text decide what is needed. A query must therefore name each column that it reads of a
+ * view of fields.def; "*" selects none. A script may hold an unneeded column whose name also stands
+ * for something else in the text.
  */
 #ifndef NSX_SCRIPT_H
 #define NSX_SCRIPT_H

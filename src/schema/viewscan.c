@@ -48,7 +48,8 @@ struct job {
 	size_t ctx_size;
 };
 
-/* Damage ends a part of the scan, not the whole. */
+/* Notes damage and returns 0, because it ends only one part of the scan. Other codes are returned.
+ */
 static int note_damage(const struct job *job, int rc, const struct nsx_err *err)
 {
 	if (!nsx_is_damage(rc))

@@ -18,7 +18,7 @@
 #include "sqlite/source.h"
 
 struct nsx_db {
-	sqlite3 *handle; /* NULL: a clone not used yet */
+	sqlite3 *handle; /* NULL: not opened yet (open_handle_once) */
 	int fd; /* the file; -1: in memory, or closed */
 	bool is_clone; /* fd belongs to the original */
 	struct nsx_arena *arena;
@@ -35,8 +35,8 @@ struct nsx_db {
 	} guard;
 	struct nsx_pagefile *pages; /* opened by the first scan */
 	bool no_pages;
-	struct nsx_source own; /* of the database made from a source         */
-	const struct nsx_source *source;
+	struct nsx_source own; /* owned by a database made from a source     */
+	const struct nsx_source *source; /* own, or the own of the original; NULL: a file */
 	enum fill { EMPTY, WANTED, FILLED } *fill; /* by index of the table   */
 	bool is_filling;
 };
@@ -137,8 +137,10 @@ void nsx_sql_name(struct nsx_buf *b, const char *name)
 	nsx_buf_adds(b, "\"");
 }
 
-/* SQLite has no result codes of its own for unknown names and forbidden functions. */
-static enum nsx_rc rc_of(const char *message)
+/* The error code by the text of the message, because SQLite has no result codes of their own for
+ * unknown names and forbidden functions.
+ */
+static enum nsx_rc rc_of_message(const char *message)
 {
 	return !strncmp(message, "no such ", 8) ? NSX_E_NAME :
 	       !strncmp(message, "not authorized", 14) ? NSX_E_DENIED :
@@ -186,8 +188,8 @@ static void set_limits(sqlite3 *h)
 	sqlite3_limit(h, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-/* By default SQLite refuses files that are shorter than their header says, and files with
- * one unreadable table definition.
+/* Makes SQLite accept files that are shorter than their header says, and files with an unreadable
+ * table definition. By default it refuses both.
  */
 static void be_lenient(sqlite3 *h)
 {
@@ -195,7 +197,7 @@ static void be_lenient(sqlite3 *h)
 	sqlite3_db_config(h, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 }
 
-static void defend(sqlite3 *h)
+static void set_defences(sqlite3 *h)
 {
 	sqlite3_extended_result_codes(h, 1);
 	sqlite3_db_config(h, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -213,7 +215,7 @@ static void defend(sqlite3 *h)
 /* A file by its descriptor ---------------------------------------------------*/
 
 /* SQLite opens files by name. This VFS makes it use the descriptor that sniff.c has opened
- * and checked, whatever the path leads to now; the file name is the descriptor's number.
+ * and checked, even if the path leads elsewhere by now. The file name is the descriptor's number.
  * Nothing is written or locked.
  */
 struct file {
@@ -263,12 +265,13 @@ static int lock_nothing(sqlite3_file *f NSX_UNUSED, int how NSX_UNUSED)
 	return SQLITE_OK;
 }
 
-static int know_nothing(sqlite3_file *f NSX_UNUSED, int what NSX_UNUSED, void *arg NSX_UNUSED)
+static int refuse_file_control(sqlite3_file *f NSX_UNUSED, int what NSX_UNUSED,
+			       void *arg NSX_UNUSED)
 {
 	return SQLITE_NOTFOUND;
 }
 
-static int be_immutable(sqlite3_file *f NSX_UNUSED)
+static int report_immutable(sqlite3_file *f NSX_UNUSED)
 {
 	return SQLITE_IOCAP_IMMUTABLE;
 }
@@ -279,8 +282,8 @@ static int db_open_file(sqlite3_vfs *vfs NSX_UNUSED, const char *name, sqlite3_f
 	static const sqlite3_io_methods methods = {
 		.iVersion = 1, .xClose = do_nothing, .xRead = db_read_file,
 		.xFileSize = size_of_file, .xLock = lock_nothing,
-		.xUnlock = lock_nothing, .xFileControl = know_nothing,
-		.xDeviceCharacteristics = be_immutable};
+		.xUnlock = lock_nothing, .xFileControl = refuse_file_control,
+		.xDeviceCharacteristics = report_immutable};
 
 	f->pMethods = NULL;
 	if (!name || !(flags & SQLITE_OPEN_MAIN_DB))
@@ -291,7 +294,7 @@ static int db_open_file(sqlite3_vfs *vfs NSX_UNUSED, const char *name, sqlite3_f
 	return SQLITE_OK;
 }
 
-static int keep_name(sqlite3_vfs *vfs NSX_UNUSED, const char *name, int n, char *ret)
+static int copy_full_path(sqlite3_vfs *vfs NSX_UNUSED, const char *name, int n, char *ret)
 {
 	snprintf(ret, (size_t)n, "%s", name);
 	return SQLITE_OK;
@@ -299,7 +302,7 @@ static int keep_name(sqlite3_vfs *vfs NSX_UNUSED, const char *name, int n, char 
 
 #define VFS "nsx"
 
-/* Uses clocks and random bytes of the default VFS. */
+/* Registers the VFS. It takes clocks and random bytes from the default VFS. */
 static void add_vfs(void)
 {
 	static sqlite3_vfs vfs;
@@ -308,11 +311,11 @@ static void add_vfs(void)
 	vfs.zName = VFS;
 	vfs.szOsFile = sizeof(struct file);
 	vfs.xOpen = db_open_file;
-	vfs.xFullPathname = keep_name;
+	vfs.xFullPathname = copy_full_path;
 	sqlite3_vfs_register(&vfs, 0);
 }
 
-static const char *by_descriptor(void)
+static const char *vfs_name(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -327,13 +330,13 @@ static int open_handle(int fd, const char *path, sqlite3 **ret, struct nsx_err *
 	int rc;
 
 	snprintf(name, sizeof(name), "%d", fd);
-	rc = sqlite3_open_v2(name, &h, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, by_descriptor());
+	rc = sqlite3_open_v2(name, &h, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs_name());
 	if (rc) {
 		rc = fail_db(err, h, "cannot open", path);
 		sqlite3_close(h);
 		return rc;
 	}
-	defend(h);
+	set_defences(h);
 	*ret = h;
 	return 0;
 }
@@ -345,8 +348,8 @@ static const char *column_text(sqlite3_stmt *s, int col, struct nsx_arena *a)
 	return t ? nsx_arena_strdup(a, t) : "";
 }
 
-/* Whether the primary key of t has an index of its own, and is not the row id; INTEGER
- * PRIMARY KEY DESC has one.
+/* *ret: whether the primary key of t has an index, and thus is not the row id. INTEGER PRIMARY KEY
+ * DESC has an index.
  */
 static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
 			 bool *ret, struct nsx_err *err)
@@ -416,8 +419,8 @@ static enum nsx_table_kind db_kind_of(const char *type, uint32_t root_page, cons
 		return NSX_TK_VIEW;
 	if (!root_page)
 		return NSX_TK_VIRTUAL;
-	/* A name or comment may cause a false alarm. That is harmless, as SQLite then reads
-	 * the table; the page decoder cannot read tables without row ids.
+	/* The page decoder cannot read tables without row ids. A false alarm, by a name or a
+	 * comment, is harmless: SQLite then reads the table.
 	 */
 	return strcasestr(sql, "WITHOUT") && strcasestr(sql, "ROWID") ?
 		       NSX_TK_NO_ROWID : NSX_TK_PLAIN;
@@ -465,7 +468,7 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 }
 
 /* Lists the tables that can still be found in a damaged file. */
-static int read_remains(struct nsx_db *db, struct nsx_err *err)
+static int read_damaged_catalogue(struct nsx_db *db, struct nsx_err *err)
 {
 	struct nsx_err damage = *err;
 	int rc;
@@ -508,7 +511,7 @@ const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 
 /* Databases in memory -------------------------------------------------------*/
 
-/* image NULL: a new, writable database. */
+/* Opens an image, or with image NULL a new, writable database. */
 static int open_memory_handle(const void *image, size_t n, const char *name,
 			      sqlite3 **ret, struct nsx_err *err)
 {
@@ -531,7 +534,7 @@ static int open_memory_handle(const void *image, size_t n, const char *name,
 		sqlite3_close(h);
 		return rc;
 	}
-	defend(h);
+	set_defences(h);
 	*ret = h;
 	return 0;
 }
@@ -606,7 +609,7 @@ int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err)
 		db->warning = nsx_arena_strdup(db->arena, sniff.warning);
 	rc = open_handle(db->fd, path, &db->handle, err) ?: read_catalogue(db, err);
 	if (rc == NSX_E_DATA && (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CORRUPT)
-		rc = read_remains(db, err);
+		rc = read_damaged_catalogue(db, err);
 	if (rc) {
 		nsx_db_close(db);
 		return rc;
@@ -699,7 +702,7 @@ static int open_source(struct nsx_db *db, struct nsx_err *err)
 /* Opens SQLite on demand: most clones only read pages, and SQLite parses the catalogue for
  * every connection.
  */
-static int need_handle(struct nsx_db *db, struct nsx_err *err)
+static int open_handle_once(struct nsx_db *db, struct nsx_err *err)
 {
 	if (db->handle)
 		return 0;
@@ -765,7 +768,7 @@ static int copy_rows(struct nsx_db *db, size_t table, struct nsx_err *err)
 	return rc == NSX_E_DATA ? 0 : rc;
 }
 
-/* Fills the source tables that the statements prepared so far read. */
+/* Fills the source tables that statements prepared so far will read. */
 static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
 {
 	size_t n = db->source && !db->is_filling ? db->source->ntables : 0;
@@ -791,7 +794,7 @@ static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
 
 int nsx_db_fill(struct nsx_db *db, struct nsx_err *err)
 {
-	if (need_handle(db, err))
+	if (open_handle_once(db, err))
 		return err->rc;
 	for (size_t i = 0; i < db->source->ntables; i++)
 		if (db->fill[i] == EMPTY)
@@ -820,7 +823,7 @@ static int exec_each(struct nsx_db *db, const char *sql, struct nsx_err *err)
 
 int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 {
-	if (need_handle(db, err))
+	if (open_handle_once(db, err))
 		return err->rc;
 	if (db->source)
 		return exec_each(db, sql, err);
@@ -829,12 +832,14 @@ int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 	return 0;
 }
 
-/* Only guarded SQL is the user's own, and can have a wrong name. */
+/* Fails for a statement that cannot be prepared. Wrong names get an error code of their own only in
+ * guarded SQL, because only that is the user's own.
+ */
 static int fail_prepare(struct nsx_db *db, const char *sql, struct nsx_err *err)
 {
 	fail_db(err, db->handle, "cannot prepare", sql);
 	if (err->rc == NSX_E_DB && db->guard.may_read)
-		err->rc = rc_of(sqlite3_errmsg(db->handle));
+		err->rc = rc_of_message(sqlite3_errmsg(db->handle));
 	return err->rc;
 }
 
@@ -844,7 +849,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, st
 	const char *rest;
 	struct nsx_stmt *s;
 
-	if (need_handle(db, err))
+	if (open_handle_once(db, err))
 		return err->rc;
 	if (sqlite3_prepare_v2(db->handle, sql, -1, &h, &rest))
 		return fail_prepare(db, sql, err);
@@ -900,7 +905,7 @@ static bool is_harmless(const char *function)
 	return false;
 }
 
-static void want_table(struct nsx_db *db, const char *name)
+static void mark_table_wanted(struct nsx_db *db, const char *name)
 {
 	for (size_t i = 0; i < db->source->ntables; i++)
 		if (!strcasecmp(db->source->tables[i].name, name) && db->fill[i] == EMPTY)
@@ -918,7 +923,7 @@ static int authorise(void *arg, int action, const char *table, const char *what,
 		   (action == SQLITE_READ && g->may_read(g->ctx, table, what));
 
 	if (may && db->source && action == SQLITE_READ && schema && !strcmp(schema, "main"))
-		want_table(db, table);
+		mark_table_wanted(db, table);
 	return may ? SQLITE_OK : SQLITE_DENY;
 }
 

@@ -1,8 +1,7 @@
-/* db.h - a trace database, opened read-only and defensively; and databases in memory, which
- * are ours.
+/* db.h - a trace database, opened read-only and defensively; and our own databases in memory.
  *
- * The file is opened immutable: SQLite takes no lock, writes no journal and creates nothing
- * beside it, whatever its journal mode. Views, virtual tables and tables with generated
+ * The file is opened immutable: in any journal mode SQLite takes no lock, writes no journal and
+ * creates no file beside it. Views, virtual tables and tables with generated
  * columns are listed as such and never read as tables. Only db.c includes sqlite3.h.
  */
 #ifndef NSX_DB_H
@@ -67,10 +66,10 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *db);
 
 /* From now on scans of db use SQLite only, to compare backends. */
 void nsx_db_force_sqlite(struct nsx_db *db);
-void nsx_db_use_library(void); /* the same for all databases opened from now on */
+void nsx_db_use_library(void); /* does so for all databases opened from now on */
 
-/* The file as numbered pages (page_file.h), for the page backend of scan.h; NULL where
- * SQLite must read the file. Owner: db.
+/* The file as numbered pages (page_file.h), for the page backend of scan.h; NULL if SQLite must
+ * read the file. Owner: db.
  */
 struct nsx_pagefile;
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db);
@@ -118,10 +117,10 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err) NSX_CHECKED;
 int nsx_stmt_columns(struct nsx_stmt *s);
 const char *nsx_stmt_column_name(struct nsx_stmt *s, int col);
 
-/* Makes db safe for statements of others. From now on only SELECT is allowed, on tables and
- * columns that may_read allows, with functions that only compute, and the process may
- * allocate at most max_bytes more through SQLite. There is no time limit, and a single step
- * may take forever: run them in a child (base/child.h). Errors of nsx_step and
+/* Makes db safe for SQL that others wrote. From now on only SELECT is allowed, on tables and
+ * columns that may_read allows, with functions that only compute. The process may allocate at most
+ * max_bytes more through SQLite. There is no time limit, and a single step may take forever, so
+ * such SQL must run in a child process (base/child.h). Further errors of nsx_step and
  * nsx_db_prepare then: NSX_E_DENIED, NSX_E_NAME, NSX_E_NOMEM.
  */
 void nsx_db_guard(struct nsx_db *db, bool (*may_read)(void *ctx, const char *table,

@@ -15,12 +15,12 @@
 #include "sqlite/page_tree.h"
 
 #define BATCH_BYTES  ((size_t)256 * 1024)
-#define PART_BYTES   BATCH_BYTES /* a smaller part is not worth a thread */
+#define PART_BYTES   BATCH_BYTES /* least size of a part: less is not worth a thread */
 #define BLOCK_BYTES  ((size_t)64 * 1024)
 #define AHEAD_CHUNK  ((size_t)512 * 1024)
 #define AHEAD_CHUNKS 8
-#define ASK_GAP	     8 /* largest gap between pages of one request      */
-#define MAX_GAP	     2 /* reading two unneeded pages is cheaper than a call */
+#define ASK_GAP	     8 /* largest gap between the pages of one read-ahead request */
+#define MAX_GAP	     2 /* unneeded pages read to save a call */
 
 struct nsx_pagescan {
 	const struct nsx_pagefile *f;
@@ -38,10 +38,10 @@ struct nsx_pagescan {
 /* A batch of pages in memory. */
 struct batch {
 	uint8_t *bytes;
-	size_t room;	/* pages */
+	size_t room;	/* size of bytes, in pages */
 	uint32_t first; /* page number */
 	size_t n;	/* pages read */
-	bool is_cold;	/* the last read went to disk */
+	bool is_cold;	/* the last read was not served from the page cache */
 	size_t asked;	/* leaves before this one have been requested */
 };
 
@@ -288,8 +288,8 @@ static void keep_first(struct nsx_err *first, const struct nsx_err *err)
 		*first = *err;
 }
 
-/* The first leaf from i on (the start of a block, or the end) whose block is wanted; *ret
- * is the end of the wanted blocks that follow it without a gap.
+/* The first leaf, from i on, of a wanted block; `end` if there is none. i: the first leaf of a
+ * block, or `end`. *ret: the end of the wanted blocks that follow without a gap.
  */
 static size_t next_wanted(const struct nsx_pagescan *s,
 			  const struct nsx_choice *choice, void *ctx, size_t i,

@@ -11,7 +11,7 @@ void nsx_chain_start(struct nsx_chain *c, uint32_t first, uint64_t at)
 	c->begin = c->end = at;
 }
 
-static int step(struct nsx_chain *c, struct nsx_err *err)
+static int read_next_page(struct nsx_chain *c, struct nsx_err *err)
 {
 	int rc;
 
@@ -36,7 +36,7 @@ int nsx_chain_copy(struct nsx_chain *c, uint64_t from, void *dst, size_t n, stru
 		size_t some;
 
 		if (from >= c->end) {
-			int rc = step(c, err);
+			int rc = read_next_page(c, err);
 
 			if (rc)
 				return rc;

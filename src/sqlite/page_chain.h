@@ -8,8 +8,8 @@ struct nsx_chain {
 	const struct nsx_pagefile *f;
 	const char *table;
 	uint8_t *page;	     /* one page; lent by the user of the chain       */
-	uint32_t *left;	     /* pages that may still be read; shared by all chains,
-				which ends loops                              */
+	uint32_t *left;	     /* number of pages that may still be read, which ends loops; shared by
+				all chains                                    */
 	uint32_t next;	     /* page after the one in the buffer              */
 	uint64_t begin, end; /* bytes of the record in the buffer */
 };

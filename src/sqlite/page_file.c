@@ -29,8 +29,8 @@ enum {
 	MIN_USABLE = 480,
 };
 
-/* As in SQLite, the count in the header is valid if the change counter matches, else the
- * file size decides. Never more than the pages in the file.
+/* Number of pages. As in SQLite, the header's number is valid if its change counter matches;
+ * otherwise the file size decides. The result is never more than the pages in the file.
  */
 static uint32_t count_pages(const uint8_t *h, int64_t size, uint32_t page_size)
 {
@@ -83,7 +83,7 @@ void nsx_pagefile_close(struct nsx_pagefile *f)
 	free(f);
 }
 
-static off_t offset_of(const struct nsx_pagefile *f, uint32_t page)
+static off_t offset_of_page(const struct nsx_pagefile *f, uint32_t page)
 {
 	return (off_t)(page - 1) * f->page_size;
 }
@@ -91,7 +91,7 @@ static off_t offset_of(const struct nsx_pagefile *f, uint32_t page)
 int64_t nsx_pagefile_read(const struct nsx_pagefile *f, uint32_t page,
 			  uint32_t at, void *buf, size_t n)
 {
-	off_t from = offset_of(f, page) + at;
+	off_t from = offset_of_page(f, page) + at;
 	size_t done = 0;
 
 	while (done < n) {
@@ -112,12 +112,12 @@ bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page, void 
 {
 	struct iovec to = {buf, n};
 
-	return preadv2(f->fd, &to, 1, offset_of(f, page), RWF_NOWAIT) == (ssize_t)n;
+	return preadv2(f->fd, &to, 1, offset_of_page(f, page), RWF_NOWAIT) == (ssize_t)n;
 }
 
 void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n)
 {
-	posix_fadvise(f->fd, offset_of(f, page), (off_t)n * f->page_size, POSIX_FADV_WILLNEED);
+	posix_fadvise(f->fd, offset_of_page(f, page), (off_t)n * f->page_size, POSIX_FADV_WILLNEED);
 }
 
 const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page)

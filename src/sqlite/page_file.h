@@ -1,8 +1,8 @@
 /* page_file.h - a SQLite file as numbered pages, read with pread.
  *
- * The file is not mapped: mapped pages would count as resident memory, and a file cut while
- * it is read would raise SIGBUS. Nothing read is trusted: a caller gets a page only if the
- * file holds all of it, and checks its content.
+ * The file is not mapped: mapped pages would count as resident memory, and a file cut while it is
+ * read would raise SIGBUS. Nothing read is trusted: a caller gets a page only if the file holds all
+ * of it, and the caller checks its content.
  */
 #ifndef NSX_PAGE_FILE_H
 #define NSX_PAGE_FILE_H
@@ -22,9 +22,9 @@ struct nsx_pagefile {
 	uint32_t lock_page; /* page without data                */
 };
 
-/* Reads the open file fd by page. NULL where SQLite must read it: its size differs from
- * `size`, a log or journal lies beside path, it is not UTF-8, or its header is unusual. fd
- * is borrowed. Owner: nsx_pagefile_close.
+/* Prepares to read the open file fd by page. NULL if SQLite must read it, because its size differs
+ * from `size`, a log or journal lies beside path, its text is not UTF-8, or its header is unusual.
+ * fd is borrowed. Owner: the caller, nsx_pagefile_close.
  */
 struct nsx_pagefile *nsx_pagefile_open(int fd, const char *path, int64_t size);
 void nsx_pagefile_close(struct nsx_pagefile *f); /* NULL is fine */
@@ -47,11 +47,11 @@ const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page);
 /* Fails with "cannot read table 'T': page N is damaged: WHY". */
 int nsx_page_damaged(struct nsx_err *err, const char *table, uint32_t page, const char *why);
 
-/* Reads a whole page. Errors: NSX_E_DATA, or NSX_E_IO where the disk fails. */
+/* Reads a whole page. Errors: NSX_E_DATA, or NSX_E_IO if the disk fails. */
 int nsx_page_get(const struct nsx_pagefile *f, const char *table, uint32_t page,
 		 uint8_t *buf, struct nsx_err *err);
 
-/* The head of a b-tree page. */
+/* Values of the first byte of a b-tree page. */
 enum { NSX_PAGE_INTERIOR = 5, NSX_PAGE_LEAF = 13 };
 
 static inline unsigned nsx_be16(const uint8_t *p)

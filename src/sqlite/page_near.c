@@ -7,12 +7,13 @@
 
 enum {
 	FEWEST = 256, /* with fewer leaves, sampling costs more than it saves */
-	STEPS = 8,    /* if one step in so many goes back, rows are not in order */
+	STEPS = 8,    /* if one sample in STEPS begins before the previous sample, rows are not in
+			 order */
 };
 
-struct look {
+struct look { /* a sampled leaf */
 	size_t leaf;
-	int64_t least, most; /* over its rows                                */
+	int64_t least, most; /* of the times of its rows                     */
 };
 
 static int page_near_take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
@@ -27,8 +28,8 @@ static int page_near_take_row(void *ctx, int64_t rid NSX_UNUSED, const struct ns
 	return 0;
 }
 
-/* False if the times of these rows are not known. */
-static bool page_near_look_at(const struct nsx_pagefile *f, const char *table,
+/* Reads the times of the n sampled leaves. False if they cannot be read or are not in order. */
+static bool sample_leaves(const struct nsx_pagefile *f, const char *table,
 			      const struct nsx_leaves *leaves, struct nsx_decoder *d,
 			      uint8_t *page, struct look *v, size_t n)
 {
@@ -48,7 +49,7 @@ static bool page_near_look_at(const struct nsx_pagefile *f, const char *table,
 	return nback * STEPS < n;
 }
 
-/* Whether the leaves between a and b hold nothing of [from, to), if rows are in order. */
+/* Whether no row from leaf a up to leaf b lies in [from, to), given that rows are in order. */
 static bool is_far(const struct look *a, const struct look *b, int64_t from, int64_t to)
 {
 	return a->least <= b->least && (a->least >= to || NSX_MAX(a->most, b->most) < from);
@@ -71,8 +72,8 @@ static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
 	leaves->n = kept;
 }
 
-/* Keeps all leaves from the first to the last that may hold rows of [from, to); if none
- * may, only the last leaf.
+/* Keeps all leaves from the first to the last that may hold rows in [from, to). If there is none,
+ * keeps only the last leaf.
  */
 static void keep_run(struct nsx_leaves *leaves, const struct look *v, size_t n,
 		     int64_t from, int64_t to)
@@ -108,7 +109,7 @@ int nsx_leaves_near(const struct nsx_pagefile *f, const char *table,
 		v[n++].leaf = i;
 	if (!rc)
 		v[n++].leaf = leaves->n - 1;
-	if (!rc && page_near_look_at(f, table, leaves, d, page, v, n))
+	if (!rc && sample_leaves(f, table, leaves, d, page, v, n))
 		(is_run ? keep_run : keep_near)(leaves, v, n, from, to);
 	nsx_decoder_free(d);
 	free(v);

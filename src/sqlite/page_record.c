@@ -1,14 +1,14 @@
 /* page_record.c - decodes cells of a leaf page in place.
  *
- * The header of a record gives type and length of every column, so finding the tenth column
- * means adding up ten lengths. Records of a trace often repeat a recent header. The result
- * for a header is therefore cached with its bytes as a shape; the next record is compared
- * with the last shape, then with the shape in the hash slot of its header. NULL and all
- * integers are decoded without branches on the type, because types vary from row to row and
- * a mispredicted branch costs more than the load.
+ * The header of a record gives type and length of every column, so finding the tenth column means
+ * adding up ten lengths. Records of a trace often repeat a recent header. The result for a header
+ * is therefore cached, with the header's bytes, as a shape. The next record is compared with the
+ * last shape, then with the shape in the hash slot of its header. NULL and all integers are decoded
+ * without branches on the type, because types vary from row to row and a mispredicted branch costs
+ * more than the load.
  *
- * Loads of 8 bytes anywhere in a page, and of a varint at its end, are allowed
- * (NSX_PAGE_SLACK); a value is used only once it is known to lie in the cell.
+ * 8 bytes may be loaded from any place in a page, and a varint from its end (NSX_PAGE_SLACK). A
+ * value is used only once it is known to lie in the cell.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +44,8 @@ struct shape {
 	uint64_t last_mask; /* mask for the last word */
 	uint32_t nwords;
 	uint32_t head_len; /* UINT32_MAX: unused slot */
-	uint64_t total;	   /* the record is at least this long */
-	bool is_whole;	   /* the length is exact                  */
+		uint64_t total;	    /* length of the record, or its least length */
+	bool is_whole;	    /* total is the exact length         */
 	struct field fields[];
 };
 
@@ -56,7 +56,7 @@ struct nsx_decoder {
 	uint32_t page; /* current page */
 	uint32_t max_local, min_local;
 	uint64_t max_payload;
-	bool is_cut; /* skip rows by the first column */
+	bool is_cut; /* skip rows whose first wanted column is outside [from, to) */
 	uint16_t cut_column;
 	int64_t from, to;
 	struct shape *last; /* shape of the record before */
@@ -91,7 +91,7 @@ static inline uint64_t be64(const uint8_t *p)
 }
 
 /* Decodes a varint; returns its length in bytes, 1..9. */
-static inline unsigned varint(const uint8_t *p, uint64_t *ret)
+static inline unsigned read_varint(const uint8_t *p, uint64_t *ret)
 {
 	uint64_t x = 0;
 
@@ -121,7 +121,7 @@ static const uint8_t type_size[128] = {
 #undef TEXTS
 };
 
-static int damaged(const struct nsx_decoder *d, const char *why, struct nsx_err *err)
+static int fail_damaged(const struct nsx_decoder *d, const char *why, struct nsx_err *err)
 {
 	return nsx_page_damaged(err, d->table, d->page, why);
 }
@@ -206,7 +206,7 @@ static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
 				p++;
 				next += type_size[type];
 			} else {
-				p += varint(p, &type);
+				p += read_varint(p, &type);
 				type = NSX_MIN(type, UINT32_MAX);
 				next += (type - 12) / 2;
 			}
@@ -220,14 +220,14 @@ static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
 	return p;
 }
 
-/* Makes shape s from a header of which `avail` bytes are readable; if that is too little,
- * *ret_need is its length. Returns NULL, or what is wrong with it.
+/* Makes shape s from a header of which `avail` bytes are readable. *ret_need: the header's length;
+ * if it exceeds `avail`, s is not made. Returns NULL, or what is wrong with the header.
  */
 static const char *parse_head(const struct nsx_decoder *d, const uint8_t *head,
 			      uint64_t payload, uint64_t avail, struct shape *s, uint64_t *ret_need)
 {
 	uint64_t size, total;
-	unsigned n = varint(head, &size);
+	unsigned n = read_varint(head, &size);
 	const uint8_t *p;
 
 	if (size < n || size > payload || size > MAX_HEAD)
@@ -367,7 +367,7 @@ static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
 	if (rc)
 		return rc;
 	why = parse_head(d, d->big, c->payload, need, s, &need);
-	return why ? damaged(d, why, err) : 0;
+	return why ? fail_damaged(d, why, err) : 0;
 }
 
 /* Cells ------------------------------------------------------------------*/
@@ -376,7 +376,7 @@ static struct shape *shape_at(const struct nsx_decoder *d, size_t i)
 	return (struct shape *)(d->shapes + i * d->shape_size);
 }
 
-/* The hash slot of a header, by as many bytes as the last header has. */
+/* The hash slot of a header, hashed over as many bytes as the last header has. */
 static struct shape *page_record_place_of(const struct nsx_decoder *d, const struct cell *c)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -403,7 +403,7 @@ static int change_shape(struct nsx_decoder *d, const struct cell *c, struct nsx_
 		return 0;
 	why = parse_head(d, c->record, c->payload, c->local, d->last, &need);
 	if (why)
-		return damaged(d, why, err);
+		return fail_damaged(d, why, err);
 	return need > c->local ? parse_long_head(d, c, need, d->last, err) : 0;
 }
 
@@ -422,8 +422,8 @@ static inline const char *find_cell(const struct nsx_decoder *d, const uint8_t *
 	size_t need;
 	uint64_t rid;
 
-	p += varint(p, &ret->payload);
-	p += varint(p, &rid);
+	p += read_varint(p, &ret->payload);
+	p += read_varint(p, &rid);
 	ret->record = p;
 	ret->rid = (int64_t)rid;
 	if (ret->payload <= d->max_local) {
@@ -448,7 +448,7 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c, struc
 		return err->rc;
 	s = d->last;
 	if (c->payload != s->total && (c->payload < s->total || s->is_whole))
-		return damaged(d, "a column lies outside its record", err);
+		return fail_damaged(d, "a column lies outside its record", err);
 	for (unsigned i = 0; i < d->w->nrowid; i++)
 		d->v[d->w->rowid_slots[i]] = (struct nsx_val){.type = NSX_V_I64, .u.i = c->rid};
 	if (s->total > c->local)
@@ -461,7 +461,9 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c, struc
 	return 0;
 }
 
-/* Tests the first wanted column, if it and all columns before it are integers on the page. */
+/* Whether the first wanted column is outside [from, to). False if that column, or one before it, is
+ * no integer on this page.
+ */
 static inline bool is_outside(const struct nsx_decoder *d, const struct cell *c)
 {
 	unsigned head = c->record[0], at = head, type = 0;
@@ -488,9 +490,9 @@ int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 
 	d->page = number;
 	if (page[0] != NSX_PAGE_LEAF)
-		return damaged(d, "not a page of this kind of tree", err);
+		return fail_damaged(d, "not a page of this kind of tree", err);
 	if (first > d->f->usable || (!n && !is_root))
-		return damaged(d, "impossible number of cells", err);
+		return fail_damaged(d, "impossible number of cells", err);
 	for (size_t i = 0; i < n; i++) {
 		unsigned at = nsx_be16(page + LEAF_HEADER + 2 * i);
 		struct cell c;
@@ -498,10 +500,10 @@ int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 		int rc;
 
 		if (at < first || at > d->f->usable - MIN_LEAF_CELL)
-			return damaged(d, "a cell lies outside it", err);
+			return fail_damaged(d, "a cell lies outside it", err);
 		why = find_cell(d, page, at, &c);
 		if (why)
-			return damaged(d, why, err);
+			return fail_damaged(d, why, err);
 		if (d->is_cut && is_outside(d, &c))
 			continue;
 		rc = decode_cell(d, &c, err) ?: fn(ctx, c.rid, d->v, err);

@@ -26,7 +26,7 @@ struct walk {
 	struct nsx_err *err;
 };
 
-/* Ends this level at its present length, and notes why. */
+/* Ends this level at its present length because of damage, which is noted. Returns 1. */
 static int end_level(struct walk *w, uint32_t page, const char *why)
 {
 	nsx_page_damaged(w->damage, w->table, page, why);
@@ -68,7 +68,7 @@ static int add_children(struct walk *w, uint32_t number, struct nsx_leaves *to)
 	return rc ? rc : add_tree_page(w, to, nsx_be32(page + 8));
 }
 
-/* Requests the next pages from the kernel, as they are scattered. */
+/* Requests the next pages from the kernel, because they are scattered over the file. */
 static void page_tree_read_ahead(const struct walk *w, const struct nsx_leaves *l, size_t first)
 {
 	size_t end = NSX_MIN(l->n, first + READ_AHEAD);

@@ -12,7 +12,7 @@
 
 enum affinity { AFF_NONE, AFF_TEXT, AFF_NUMERIC, AFF_INTEGER, AFF_REAL };
 
-/* The rules of "Determination Of Column Affinity", in their order. */
+/* The rules of SQLite's documentation, "Determination Of Column Affinity", in their order. */
 static enum affinity affinity_of(const char *type)
 {
 	if (strcasestr(type, "INT"))
@@ -73,7 +73,7 @@ static bool plan_default(const char *text, enum affinity aff,
 	return integer_default(text, aff, ret) || text_default(text, aff, a, ret);
 }
 
-NSX_ORDER(by_column, struct nsx_wanted, UP(column), UP(slot));
+NSX_ORDER(cmp_wanted, struct nsx_wanted, UP(column), UP(slot));
 
 bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		    unsigned ncolumns, struct nsx_arena *a, struct nsx_wants *ret)
@@ -105,6 +105,6 @@ bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 			return false;
 		ret->n++;
 	}
-	nsx_sort(ret->v, ret->n, sizeof(*ret->v), by_column);
+	nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_wanted);
 	return true;
 }

@@ -18,8 +18,8 @@ struct nsx_wants {
 	unsigned nrowid;
 };
 
-/* Finds `columns` in t. False where SQLite must read the table: t lacks a name, or a
- * default is no plain literal. Owner: arena a.
+/* Finds `columns` in t. False if SQLite must read the table, because t lacks a column or a default
+ * is no plain literal. Owner: arena a.
  */
 bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		    unsigned ncolumns, struct nsx_arena *a, struct nsx_wants *ret);

@@ -4,8 +4,8 @@
  * is known, so that readers can fill preallocated columns side by side. Threads may read
  * different parts at the same time. There are three backends: the database's source, if it
  * has one (source.h), a decoder of table leaf pages (page.h), and SQLite for everything
- * else (nsx_scan_backend tells which). The last two give the same cells, except that a cell
- * over NSX_MAX_CELL is cut by pages and an error with SQLite.
+ * else (nsx_scan_backend names it). The last two give the same cells, except that a cell
+ * over NSX_MAX_CELL is cut by the page decoder and is an error with SQLite.
  */
 #ifndef NSX_SCAN_H
 #define NSX_SCAN_H
@@ -21,42 +21,43 @@ struct nsx_scan;
 typedef int (*nsx_row_fn)(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
 
 /* Plans a scan of ncolumns columns of table t in at most nparts parts; a NULL name reads as NULL.
- * Owner: nsx_scan_close. Errors: NSX_E_DATA where the table is too damaged to count its rows.
+ * Owner: the caller, nsx_scan_close. Errors: NSX_E_DATA if the table is too damaged to count its
+ * rows.
  */
 int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		  const char *const *columns, unsigned ncolumns,
 		  unsigned nparts, struct nsx_scan **ret, struct nsx_err *err);
 void nsx_scan_close(struct nsx_scan *s);
 
-/* Allows the scan to leave out rows outside [from, to) by the integers in `column`; call it
- * before asking for parts. If these grow nearly everywhere, only the rows inside and the
- * first and last of the table are read, else all. Only a sample of rows is checked, and an
- * inside row among outside rows is missed, so the caller widens [from, to) by how far rows
- * may be out of place. is_run: rows that are delivered one after the other are neighbours
- * in the table, too; its first and last row may be missing.
+/* Allows the scan to leave out rows whose integer in `column` is outside [from, to). Must be called
+ * before parts are asked for. If the integers grow nearly everywhere, only rows inside and the
+ * table's first and last rows are read; otherwise all are. Only a sample of rows is checked, and an
+ * inside row among outside rows is missed. The caller therefore widens [from, to) by how far rows
+ * may be out of place. is_run: rows that are delivered one after the other must be neighbours in
+ * the table; its first and last rows may then be missing.
  */
 int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
 		  const char *column, int64_t from, int64_t to, bool is_run,
 		  struct nsx_err *err) NSX_CHECKED;
 
 unsigned nsx_scan_parts(const struct nsx_scan *s);
-/* An upper bound of the rows of a part; exact if the table is sound. Once asked for,
- * nsx_scan_run never delivers more, even if the file changes. Cost: the first call reads
- * the head of every page, on threads; a scan that only sums up rows should not ask. Call it
- * from one thread, before parts are run.
+/* An upper bound of a part's rows; exact if the table is sound. After this call nsx_scan_run never
+ * delivers more, even if the file changes. The first call reads the head of every page, on several
+ * threads, so a scan that only sums up rows should not make it. To be called from one thread,
+ * before parts are run.
  */
 size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part);
 const char *nsx_scan_backend(const struct nsx_scan *s); /* "source", ... */
 
-/* Chooses what is read of a part, by blocks of neighbouring rows. A block is some hundred
- * rows with pages, a whole part with SQLite; blocks are counted over all parts.
+/* Chooses what is read of a part, by blocks of neighbouring rows. A block is a few hundred rows
+ * with the page backend, and a whole part with SQLite. Blocks are numbered across all parts.
  */
 struct nsx_choice {
 	/* Whether to read a block; NULL: all are read. */
 	bool (*wants)(void *ctx, size_t block);
 	size_t at; /* set to the block of the current row */
-	/* Rows whose first column is an integer outside [from, to) may be skipped, and are
-	 * where that is cheaper than reading them.
+	/* is_cut: rows whose first column is an integer outside [from, to) may be skipped. They are
+	 * if that is cheaper than reading them.
 	 */
 	bool is_cut;
 	int64_t from, to;

@@ -5,8 +5,9 @@
 #define ROWS_WORTH_A_PART 20000
 
 struct part {
-	size_t first, rows; /* first: a block; rows: rows of all blocks before it */
-	size_t kept;	    /* rows of kept blocks                            */
+	size_t first; /* first block of the part                             */
+	size_t rows;  /* number of rows in all blocks before it              */
+	size_t kept;  /* number of rows in the kept blocks before it         */
 };
 
 struct nsx_sourcescan {
@@ -14,7 +15,7 @@ struct nsx_sourcescan {
 	size_t table, nblocks;
 	unsigned ncolumns, nparts, most_parts;
 	size_t first, last; /* blocks with rows                               */
-	/* Outside of the blocks [near, end) only the first and last block are kept. Inside, all
+	/* Of the blocks outside [near, end), only `first` and `last` are kept. Of those inside, all
 	 * are kept if is_run, else those with rows in [from_ns, to_ns).
 	 */
 	size_t near, end;

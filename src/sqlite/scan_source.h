@@ -6,7 +6,7 @@
 
 struct nsx_sourcescan;
 
-/* *ret is NULL where db has no source. */
+/* *ret is NULL if db has no source. */
 int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 			const char *const *columns, unsigned ncolumns,
 			unsigned nparts, struct nsx_sourcescan **ret, struct nsx_err *err);

@@ -20,7 +20,7 @@ struct nsx_sqlscan {
 	struct part parts[NSX_MAX_THREADS];
 };
 
-/* The row id has three names, each of which a column may hide. */
+/* A name of the row id, or NULL. The row id has three names, and a column may hide each of them. */
 static const char *rowid_name(const struct nsx_table_info *t)
 {
 	static const char *const names[] = {"rowid", "_rowid_", "oid"};
@@ -69,7 +69,7 @@ static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
 	return 0;
 }
 
-/* Counts rows, and with a row id also finds its range. */
+/* Counts the rows, and finds the least and greatest row id if the table has row ids. */
 static int scan_sqlite_measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
@@ -103,7 +103,7 @@ static int scan_sqlite_count_part(struct nsx_sqlscan *s, struct part *p, struct 
 	return rc;
 }
 
-static int plan(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err *err)
+static int divide_row_ids(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err *err)
 {
 	int64_t m[3], span, step;
 	int rc = scan_sqlite_measure(s, m, err);
@@ -142,7 +142,7 @@ int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	s->table = t->name;
 	s->rowid = rowid_name(t);
 	s->select = make_select(t, columns, ncolumns, s->rowid);
-	rc = plan(s, nparts, err);
+	rc = divide_row_ids(s, nparts, err);
 	if (rc) {
 		nsx_sqlscan_close(s);
 		return rc;
@@ -169,7 +169,7 @@ size_t nsx_sqlscan_rows(const struct nsx_sqlscan *s, unsigned part)
 	return s->parts[part].rows;
 }
 
-/* Reads at most `left` rows: a damaged table may give more than it counts. */
+/* Reads at most `left` rows, because a damaged table may give more rows than it counts. */
 static int scan_sqlite_read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt, size_t left,
 				 nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {

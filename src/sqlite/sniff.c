@@ -48,7 +48,7 @@ static int refuse_format(const char *path, const char *what, const char *instead
 				   "--type sqlite REPORT.nsys-rep");
 }
 
-/* Refuses a folder: one that nsys filled with a file for each table, or any other. */
+/* Refuses a folder. The message says so if nsys filled it with one file for each table. */
 static int refuse_folder(const char *path, struct nsx_err *err)
 {
 	enum { MOST = 1000 }; /* names examined at most */
@@ -120,7 +120,7 @@ bool nsx_file_beside(const char *path, const char *suffix)
 	return yes;
 }
 
-/* The file size according to the header; 0 if it does not say. */
+/* The file size according to the header; 0 if the header does not give it. */
 static int64_t declared_size(const unsigned char *h)
 {
 	int64_t page = h[16] << 8 | h[17];
@@ -130,7 +130,8 @@ static int64_t declared_size(const unsigned char *h)
 	return valid ? (page == 1 ? 65536 : page) * pages : 0;
 }
 
-static void look_for_trouble(const char *path, const unsigned char *head, struct nsx_sniff *ret)
+static void check_size_and_journal(const char *path, const unsigned char *head,
+				   struct nsx_sniff *ret)
 {
 	int64_t want = declared_size(head), size = ret->file.st_size;
 
@@ -169,7 +170,7 @@ static int read_head(int fd, const char *path, struct nsx_sniff *ret, struct nsx
 		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path, strerror(errno));
 	if (n < HEADER || memcmp(head, "SQLite format 3", 16))
 		return sniff_refuse(path, head, (size_t)n, err);
-	look_for_trouble(path, head, ret);
+	check_size_and_journal(path, head, ret);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* sniff.h - finds out what kind of file it is before SQLite opens it. */
+/* sniff.h - finds out what kind of file the input is before SQLite opens it. */
 #ifndef NSX_SNIFF_H
 #define NSX_SNIFF_H
 

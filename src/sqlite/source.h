@@ -18,13 +18,13 @@ struct nsx_source {
 	size_t ntables;
 	/* The number of unreadable records of a table. */
 	uint64_t (*unread)(void *ctx, const char *table);
-	/* Rows of a table come in ordered blocks of known length, unless a block turns out
-	 * to be damaged.
+	/* Number of blocks of a table, and number of rows in a block. Blocks are in row order. A
+	 * damaged block delivers fewer rows.
 	 */
 	size_t (*blocks)(void *ctx, size_t table);
 	size_t (*rows)(void *ctx, size_t table, size_t block);
-	/* Bounds of the times at which a block's rows begin: [*least, *most]; if unknown,
-	 * earlier and later than any row.
+	/* Bounds [*least, *most] of the times at which a block's rows begin; if unknown, bounds
+	 * that no row exceeds.
 	 */
 	void (*when)(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most);
 	/* A reader of these columns (indices in the table; -1: NULL), which must

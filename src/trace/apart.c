@@ -10,8 +10,8 @@
 #include "trace/load.h"
 
 enum {
-	MEET_NS = 20000, /* ranks leave a collective together                */
-	LEAST = 4,	 /* required number of collectives of a process that meet others */
+	MEET_NS = 20000, /* ranks leave a collective within this time of each other */
+	LEAST = 4,	 /* collectives of a process that must end together with another's */
 };
 
 struct comm { /* a communication kernel */
@@ -22,13 +22,15 @@ struct apart {
 	struct nsx_loader *l;
 	struct comm *v;
 	size_t n, cap;
-	size_t *all, *met; /* by process: all collectives, those that meet others */
-	uint32_t *user;	   /* by device: 1 + its process; NSX_NONE: several  */
+	size_t *all, *met; /* by process: its collectives, and those that end with another's */
+	uint32_t *user;	   /* by device: 1 + the process that uses it; 0: none; NSX_NONE: several */
 };
 
 NSX_ORDER(cmp_comm, struct comm, UP(device), UP(end_ns), UP(process), UP(start_ns));
 
-/* Whether several processes share a device that is known only by its ordinal. */
+/* Notes each device's process. Returns whether several processes share a device that is known only
+ * by its ordinal.
+ */
 static bool find_users(struct apart *x)
 {
 	const struct nsx_trace *t = x->l->t;
@@ -46,7 +48,7 @@ static bool find_users(struct apart *x)
 	return any;
 }
 
-static int apart_list_comm(struct apart *x, struct nsx_err *err)
+static int list_comm_kernels(struct apart *x, struct nsx_err *err)
 {
 	const struct nsx_loader *l = x->l;
 	const struct nsx_trace *t = l->t;
@@ -68,7 +70,7 @@ static int apart_list_comm(struct apart *x, struct nsx_err *err)
 	return 0;
 }
 
-static bool meet(const struct comm *a, const struct comm *b)
+static bool end_together(const struct comm *a, const struct comm *b)
 {
 	return a->device == b->device && a->process != b->process &&
 	       b->end_ns - a->end_ns <= MEET_NS && b->start_ns < a->end_ns;
@@ -80,7 +82,7 @@ static bool has_own_gpu(const struct apart *x, uint32_t process)
 }
 
 /* Whether some of the device's processes have GPUs of their own. */
-static bool is_several(const struct apart *x, uint32_t device)
+static bool is_several_gpus(const struct apart *x, uint32_t device)
 {
 	const struct nsx_trace *t = x->l->t;
 
@@ -92,8 +94,8 @@ static bool is_several(const struct apart *x, uint32_t device)
 	return false;
 }
 
-/* Gives each process on such a device a GPU of its own. */
-static int apart_tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
+/* Gives each process a GPU of its own on devices that stand for several GPUs. */
+static int split_shared_devices(struct apart *x, bool *ret_any, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	const struct nsx_trace *t = l->t;
@@ -103,7 +105,7 @@ static int apart_tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
 		struct nsx_ordinal o = {.gpu_id = -1, .sm_count = -1};
 		char text[32];
 
-		if (stream->process == NSX_NONE || !is_several(x, stream->device))
+		if (stream->process == NSX_NONE || !is_several_gpus(x, stream->device))
 			continue;
 		o.pid = t->process[stream->process].pid;
 		o.device_id = t->device[stream->device].device_id;
@@ -116,7 +118,7 @@ static int apart_tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_tell_gpus_apart(struct nsx_loader *l, bool *ret_any, struct nsx_err *err)
+int nsx_separate_gpus(struct nsx_loader *l, bool *ret_any, struct nsx_err *err)
 {
 	struct apart x = {.l = l};
 	int rc = nsx_new_arrays(l->index_arena, l->t->nprocesses, "processes", err,
@@ -125,13 +127,13 @@ int nsx_tell_gpus_apart(struct nsx_loader *l, bool *ret_any, struct nsx_err *err
 
 	if (rc || !find_users(&x))
 		return rc;
-	rc = apart_list_comm(&x, err);
+	rc = list_comm_kernels(&x, err);
 	for (size_t i = 1; !rc && i < x.n; i++)
-		if (meet(&x.v[i - 1], &x.v[i])) {
+		if (end_together(&x.v[i - 1], &x.v[i])) {
 			x.met[x.v[i - 1].process]++;
 			x.met[x.v[i].process]++;
 		}
-	rc = rc ?: apart_tell_apart(&x, ret_any, err);
+	rc = rc ?: split_shared_devices(&x, ret_any, err);
 	free(x.v);
 	return rc;
 }

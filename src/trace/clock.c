@@ -16,11 +16,12 @@
 enum {
 	TOLERANCE_NS = 20000, /* clock conversion is exact to microseconds */
 	NARROW_NS = 100000,   /* if the bounds are this close, their middle is taken */
-	LEAST_ROWS = 3, SHARE = 16, /* one row in SHARE may be wrong           */
+	LEAST_ROWS = 3,       /* rows needed for a bound */
+	SHARE = 16,           /* one row in SHARE may contradict a bound */
 	COPY_DTOH = 2, MEM_PAGEABLE = 0, /* ENUM_CUDA_MEMCPY_OPER, _MEM_KIND  */
 };
 
-#define FARTHEST_NS 1000000000000 /* sums with it still fit */
+#define FARTHEST_NS 1000000000000 /* greater differences are ignored, so sums cannot overflow */
 
 /* One row's evidence about a clock. */
 struct bound {
@@ -32,18 +33,18 @@ struct bound {
 
 NSX_ORDER(cmp_bounds, struct bound, UP(clock), UP(is_late), UP(ns));
 
-/* The work that a thread has queued so far. */
+/* GPU work that a thread has queued so far. */
 struct queued {
-	uint32_t *thread; /* by stream: thread of end_ns, plus one           */
-	int64_t *end_ns;  /* by stream: last end                             */
-	int64_t last_ns;  /* last end on any stream                          */
+	uint32_t *thread; /* by stream: 1 + the thread that set end_ns       */
+	int64_t *end_ns;  /* by stream: latest end of the thread's operations */
+	int64_t last_ns;  /* latest end on any stream                        */
 	uint32_t first;	  /* stream of the first operation; NSX_NONE: none   */
-	bool is_mixed;	  /* streams have several clocks or contexts         */
+	bool is_mixed;	  /* the thread's streams have several clocks or contexts */
 };
 
 struct aligner {
 	struct nsx_loader *l;
-	uint32_t *clock; /* by stream */
+	uint32_t *clock; /* by stream: its clock's index */
 	struct bound *bounds;
 	size_t nbounds;
 	uint64_t *waits; /* call << 32 | row of syncs, ascending */
@@ -89,10 +90,11 @@ static int clock_list_waits(struct aligner *x, struct nsx_arena *a, struct nsx_e
 	return 0;
 }
 
-/* Copies to pageable memory, and those whose name says they block, return when done. Copies from
- * pageable memory may return as soon as the data is staged.
+/* Whether a device-to-host copy is done when its call returns: if it goes to pageable memory, or if
+ * the call blocks according to its name. Copies from pageable memory do not count, because their
+ * calls may return as soon as the data is staged.
  */
-static bool copy_returns_done(const struct nsx_loader *l, uint32_t op, uint32_t call)
+static bool is_copy_done_on_return(const struct nsx_loader *l, uint32_t op, uint32_t call)
 {
 	const struct nsx_copy *c = &l->copies[l->ops.detail[op]];
 
@@ -101,12 +103,12 @@ static bool copy_returns_done(const struct nsx_loader *l, uint32_t op, uint32_t 
 		l->calls.cls[call] == NSX_CALL_COPY);
 }
 
-static void note_bound(struct aligner *x, uint32_t stream, bool is_late, int64_t ns)
+static void add_bound(struct aligner *x, uint32_t stream, bool is_late, int64_t ns)
 {
 	x->bounds[x->nbounds++] = (struct bound){x->clock[stream], is_late, ns};
 }
 
-static void note_op(struct aligner *x, uint32_t thread, uint32_t call, uint32_t op)
+static void add_op_bounds(struct aligner *x, uint32_t thread, uint32_t call, uint32_t op)
 {
 	const struct nsx_loader *l = x->l;
 	uint32_t stream = l->ops.stream[op];
@@ -114,9 +116,9 @@ static void note_op(struct aligner *x, uint32_t thread, uint32_t call, uint32_t 
 	struct queued *q = &x->q;
 	int64_t end_ns = l->ops.end_ns[op];
 
-	note_bound(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
-	if (copy_returns_done(l, op, call))
-		note_bound(x, stream, true, l->calls.end_ns[call] - end_ns);
+	add_bound(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
+	if (is_copy_done_on_return(l, op, call))
+		add_bound(x, stream, true, l->calls.end_ns[call] - end_ns);
 	if (q->thread[stream] != thread + 1)
 		q->end_ns[stream] = INT64_MIN;
 	q->thread[stream] = thread + 1;
@@ -128,7 +130,7 @@ static void note_op(struct aligner *x, uint32_t thread, uint32_t call, uint32_t 
 	q->last_ns = NSX_MAX(q->last_ns, end_ns);
 }
 
-static void note_wait(struct aligner *x, uint32_t thread, uint32_t call, uint32_t row)
+static void add_wait_bound(struct aligner *x, uint32_t thread, uint32_t call, uint32_t row)
 {
 	const struct nsx_loader *l = x->l;
 	const struct queued *q = &x->q;
@@ -136,14 +138,14 @@ static void note_wait(struct aligner *x, uint32_t thread, uint32_t call, uint32_
 
 	if (l->syncs.type[row] == NSX_SYNC_CONTEXT) {
 		if (q->first != NSX_NONE && !q->is_mixed)
-			note_bound(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
+			add_bound(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
 	} else if (stream != NSX_NONE && q->thread[stream] == thread + 1) {
-		note_bound(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
+		add_bound(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
 	}
 }
 
-/* Walks calls by thread and time; first_op: by call. */
-static void walk_calls(struct aligner *x, const uint32_t *first_op)
+/* Collects bounds from the calls, thread by thread in order of time. first_op: by call. */
+static void collect_bounds(struct aligner *x, const uint32_t *first_op)
 {
 	const struct nsx_loader *l = x->l;
 	uint32_t thread = NSX_NONE;
@@ -157,14 +159,14 @@ static void walk_calls(struct aligner *x, const uint32_t *first_op)
 			x->q.is_mixed = false;
 		}
 		if (first_op[i] != NSX_NONE)
-			note_op(x, thread, i, first_op[i]);
+			add_op_bounds(x, thread, i, first_op[i]);
 		for (; wait < x->nwaits && x->waits[wait] >> 32 == i; wait++)
 			if (!(l->calls.flags[i] & NSX_CALL_FAILED))
-				note_wait(x, thread, i, (uint32_t)x->waits[wait]);
+				add_wait_bound(x, thread, i, (uint32_t)x->waits[wait]);
 	}
 }
 
-/* The operation of each call that starts first; of a graph, its first node. */
+/* Finds each call's operation that starts first; for a graph launch, the graph's first node. */
 static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 			  uint32_t **ret, struct nsx_err *err)
 {
@@ -177,7 +179,7 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 		uint32_t p = l->t->stream[l->ops.stream[i]].process;
 		uint32_t call = p != NSX_NONE &&
 				!(l->ops.flags[i] & NSX_OP_PEER) &&
-				nsx_tells_clock(l, l->ops.call[i]) ?
+				nsx_is_clock_sample(l, l->ops.call[i]) ?
 			nsx_host_call(l, p, l->ops.call[i], l->ops.start_ns[i]) : NSX_NONE;
 
 		if (call != NSX_NONE && v[call] == NSX_NONE)
@@ -187,8 +189,8 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 	return 0;
 }
 
-/* Takes the bound from the rows of this clock and kind at *at, and moves *at past them. False: too
- * few rows.
+/* Takes a clock's bound from its rows of one kind, which begin at *at, and moves *at past them.
+ * Returns false if there are too few rows.
  */
 static bool take_bound(const struct aligner *x, size_t *at, uint32_t clock,
 		       bool is_late, int64_t *ret)
@@ -205,8 +207,8 @@ static bool take_bound(const struct aligner *x, size_t *at, uint32_t clock,
 	return true;
 }
 
-/* Chooses the shift. If the clock drifts or jumps, no shift satisfies both bounds; one between
- * them is taken if it removes most of the error.
+/* Chooses the shift. If the clock drifts or jumps, no shift satisfies both bounds. A shift between
+ * the bounds is then taken if it removes most of the error.
  */
 static void find_shift(struct nsx_clock *c)
 {
@@ -266,7 +268,7 @@ static int clock_move_ops(struct aligner *x, struct nsx_err *err)
 	return 0;
 }
 
-static size_t count_known(const struct nsx_loader *l, const uint32_t *first_op)
+static size_t count_launching_calls(const struct nsx_loader *l, const uint32_t *first_op)
 {
 	size_t n = 0;
 
@@ -275,7 +277,7 @@ static size_t count_known(const struct nsx_loader *l, const uint32_t *first_op)
 	return n;
 }
 
-static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
+static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_trace *t = x->l->t;
 	uint32_t *first_op = NULL;
@@ -287,10 +289,10 @@ static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 	    clock_list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
 	/* An operation gives at most two bounds (its call, its copy), a wait one. */
-	if (!nsx_new_array(x->bounds, a, 2 * count_known(x->l, first_op) + x->nwaits,
+	if (!nsx_new_array(x->bounds, a, 2 * count_launching_calls(x->l, first_op) + x->nwaits,
 			   "GPU clocks", err))
 		return err->rc;
-	walk_calls(x, first_op);
+	collect_bounds(x, first_op);
 	nsx_sort(x->bounds, x->nbounds, sizeof(*x->bounds), cmp_bounds);
 	for (uint32_t i = 0; i < t->nclocks; i++) {
 		settle_clock(x, i, &at);
@@ -303,7 +305,7 @@ int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct aligner x = {.l = l};
-	int rc = align(&x, a, err);
+	int rc = align_ops(&x, a, err);
 
 	nsx_arena_free(a);
 	for (uint32_t i = 0; i < l->t->nclocks; i++)

@@ -51,8 +51,8 @@ static bool columns_is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 	return true;
 }
 
-/* Lists rows group by group, keeping their order within each. */
-static int columns_deal(uint32_t *order, size_t n, nsx_row_group group,
+/* Lists row indices group by group, in file order within a group. */
+static int list_rows_by_group(uint32_t *order, size_t n, nsx_row_group group,
 			size_t ngroups, const void *ctx, struct nsx_err *err)
 {
 	uint32_t *at = nsx_try_alloc(ngroups + 3, sizeof(*at), "a row order", err);
@@ -84,8 +84,8 @@ static int columns_find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
 	return 0;
 }
 
-/* Stable merge of the runs [a, mid) and [mid, end) of v. The shorter run is copied to spare and
- * merged from its end of the range.
+/* Stable merge of the runs [a, mid) and [mid, end) of v. The shorter run is copied to spare; the
+ * merge begins on the side where that run lay.
  */
 static void columns_merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare,
 			  nsx_row_cmp cmp, const void *ctx)
@@ -124,9 +124,9 @@ static void columns_merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, siz
 	}
 }
 
-/* Puts each column into the order `order`. It copies the values, because following the cycles in
- * place would jump about in memory: a copy reads at random but writes in order. It copies four
- * bytes of a value at a time, so that it needs no more memory than the merge before.
+/* Puts each column into the order `order`. Values are copied instead of moved in place along the
+ * cycles of the permutation: a copy reads at random but writes in order. Four bytes of each value
+ * are copied at a time, so that no more memory is needed than for the merge before.
  */
 static int columns_permute(struct nsx_colset *c, const uint32_t *order, struct nsx_err *err)
 {
@@ -168,7 +168,7 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 	if (!order)
 		return err->rc;
-	rc = columns_deal(order, c->n, group, ngroups, ctx, err) ?:
+	rc = list_rows_by_group(order, c->n, group, ngroups, ctx, err) ?:
 	     columns_find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
 	if (!rc && nruns > 1) {
 		spare = nsx_try_alloc(c->n / 2, sizeof(*spare), "a row order", err);

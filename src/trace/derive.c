@@ -7,10 +7,10 @@
 
 /* Order -------------------------------------------------------------------*/
 
-/* Orders operations of one kind that start together on one device by content, so that the file's
- * row order never shows.
+/* Compares operations that have the same kind, device and start by their content, so that results
+ * never depend on the file's row order.
  */
-static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
+static int cmp_op_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const struct nsx_ops_rw *o = &l->ops;
 	int c = NSX_CMP(o->stream[a], o->stream[b]);
@@ -26,7 +26,7 @@ static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 	return c;
 }
 
-/* The second entry of a peer copy belongs to the other device. */
+/* Device of an operation. The second entry of a peer copy belongs to the copy's other device. */
 static uint32_t device_of_op(const void *ctx, uint32_t i)
 {
 	const struct nsx_loader *l = ctx;
@@ -50,7 +50,7 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 	       NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
 	       NSX_CMP(o->end_ns[a], o->end_ns[b]) ?:
 	       NSX_CMP(o->kind[a], o->kind[b]) ?:
-	       cmp_content(l, a, b);
+	       cmp_op_content(l, a, b);
 }
 
 int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err)
@@ -111,7 +111,7 @@ static uint32_t thread_of_overhead(const void *ctx, uint32_t i)
 
 static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
 
-void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu, const struct nsx_window *host)
+void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu, const struct nsx_window *host)
 {
 	struct nsx_window all = *gpu;
 
@@ -136,7 +136,7 @@ static void find_hull(struct nsx_loader *l)
 			nsx_widen(&host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
 	for (size_t i = 0; i < l->op_set.n; i++)
 		nsx_widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
-	nsx_take_hull(l->t, &gpu, &host);
+	nsx_set_hull(l->t, &gpu, &host);
 }
 
 /* A range that was never closed lasts until the end of the trace. */
@@ -151,8 +151,8 @@ static void close_ranges(struct nsx_loader *l)
 		l->t->defects.open_ranges = l->portion.nopen;
 }
 
-/* Push/pop ranges of one thread and domain nest. One that ends after its enclosing range cannot be
- * on the stack, so it is treated as a start/end range. parent and top are scratch, by range and by
+/* Turns push/pop ranges that end after their enclosing range into start/end ranges, because ranges
+ * of one thread and domain must nest. Returns their number. Scratch: parent, by range; top, by
  * domain.
  */
 static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent, uint32_t *top)
@@ -204,7 +204,7 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 /* The window ------------------------------------------------------------------*/
 
 /* Reads "60.331s" on the trace's clock, exact to the nanosecond. */
-static bool clock_seconds(const char *s, size_t n, int64_t *ret)
+static bool parse_clock_seconds(const char *s, size_t n, int64_t *ret)
 {
 	int64_t ns = 0, unit = 0;
 
@@ -223,7 +223,8 @@ static bool clock_seconds(const char *s, size_t n, int64_t *ret)
 	return !__builtin_mul_overflow(ns, unit ? unit : 1000000000, ret);
 }
 
-/* "1.5": seconds after the first event. "1500ns", "60.331s": on the trace's clock, may be negative.
+/* Reads "1.5", seconds after the first event; or "1500ns" or "60.331s", a time on the trace's clock
+ * that may be negative.
  */
 static bool parse_instant(const char *s, const char **ret_end, int64_t first, int64_t *ret)
 {
@@ -247,7 +248,7 @@ static bool parse_instant(const char *s, const char **ret_end, int64_t first, in
 		return false;
 	if (s[n] == 's') {
 		*ret_end = s + n + 1;
-		if (!clock_seconds(s, n, ret))
+		if (!parse_clock_seconds(s, n, ret))
 			return false;
 		*ret = is_below ? -*ret : *ret;
 		return true;
@@ -287,8 +288,9 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	return 0;
 }
 
-/* Whether a starts before b; ties go by kind, then by correlation id. */
-static bool is_sooner(const struct nsx_ops_rw *o, size_t a, size_t b)
+/* Whether operation a starts before operation b. Ties are broken by kind, then by correlation id.
+ */
+static bool op_starts_before(const struct nsx_ops_rw *o, size_t a, size_t b)
 {
 	int c = NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
 		NSX_CMP(o->kind[a], o->kind[b]) ?:
@@ -297,10 +299,10 @@ static bool is_sooner(const struct nsx_ops_rw *o, size_t a, size_t b)
 	return c < 0;
 }
 
-/* Notes each device's last work before the window and its first after it, which bound the idle
- * time at the window's edges.
+/* Notes each device's last operation before the window and its first operation after it. They bound
+ * the idle time at the window's edges.
  */
-static int note_beyond(struct nsx_loader *l, const struct nsx_window *w, struct nsx_err *err)
+static int note_edge_ops(struct nsx_loader *l, const struct nsx_window *w, struct nsx_err *err)
 {
 	const struct nsx_ops_rw *o = &l->ops;
 	struct nsx_trace *t = l->t;
@@ -322,7 +324,7 @@ static int note_beyond(struct nsx_loader *l, const struct nsx_window *w, struct 
 		if (o->end_ns[i] <= w->start_ns)
 			*dry_ns = NSX_MAX(*dry_ns, o->end_ns[i]);
 		else if (o->start_ns[i] >= w->end_ns &&
-			 (next[d] == NSX_NONE || is_sooner(o, i, next[d])))
+			 (next[d] == NSX_NONE || op_starts_before(o, i, next[d])))
 			next[d] = i;
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -362,18 +364,18 @@ static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
 	l->op_set.n = n;
 }
 
-static const char by_range[] = "nvtx:";
+static const char range_prefix[] = "nvtx:";
 
 int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struct nsx_err *err)
 {
-	const char *name = text + sizeof(by_range) - 1;
+	const char *name = text + sizeof(range_prefix) - 1;
 
-	if (strncmp(text, by_range, sizeof(by_range) - 1))
+	if (strncmp(text, range_prefix, sizeof(range_prefix) - 1))
 		return 0;
 	return nsx_strings_add(l->strings, name, strlen(name), ret, err);
 }
 
-/* Finds the window from the first start to the last end of the ranges with that name. */
+/* The window from the first start to the last end of the ranges with this name. */
 static struct nsx_window derive_find_ranges(const struct nsx_loader *l, nsx_str name)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;
@@ -385,22 +387,24 @@ static struct nsx_window derive_find_ranges(const struct nsx_loader *l, nsx_str 
 	return ret;
 }
 
-static bool counts_seconds(const char *window)
+static bool is_in_seconds(const char *window)
 {
 	const char *dots = strstr(window, "..");
 
 	return dots && dots > window && (dots[-1] != 's' || !nsx_ends_with(dots, "s"));
 }
 
-/* When the window is resolved, OS calls earlier than the loaded events may exist. */
-static int derive_first_event(const struct nsx_loader *l, const char *window,
+/* Finds the time from which a window given in seconds counts. OS calls are not loaded yet, but may
+ * be earlier than everything that is.
+ */
+static int find_first_event(const struct nsx_loader *l, const char *window,
 			      int64_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	int64_t os_ns;
 
 	*ret = t->first_ns;
-	if (!counts_seconds(window) || !nsx_has_view(l->schema, NSX_VIEW_osrt))
+	if (!is_in_seconds(window) || !nsx_has_view(l->schema, NSX_VIEW_osrt))
 		return 0;
 	if (nsx_db_number(l->schema->db, "SELECT min(start_ns) FROM temp.osrt WHERE start_ns >= 0",
 			  INT64_MAX, &os_ns, err))
@@ -417,12 +421,12 @@ int nsx_find_window(struct nsx_loader *l, const char *text,
 
 	*ret = *range;
 	if (!l->window_range)
-		return derive_first_event(l, text, &first_ns, err) ?:
+		return find_first_event(l, text, &first_ns, err) ?:
 		       nsx_window_parse(text, first_ns, ret, err);
 	if (ret->start_ns < ret->end_ns)
 		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in the trace: tables/nvtx_ranges.csv "
-			"of a report lists them", text + sizeof(by_range) - 1);
+			"of a report lists them", text + sizeof(range_prefix) - 1);
 }
 
 /* Settles the window from the survey's results, or from the rows if there was no survey. */
@@ -455,11 +459,11 @@ int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err
 		return rc;
 	if (window) {
 		t->window = t->user;
-		if (note_beyond(l, &t->user, err))
+		if (note_edge_ops(l, &t->user, err))
 			return err->rc;
 		cut_ops(l, &t->user);
 	}
-	/* Operations whose times changed move among those that start together. */
+	/* Changed times change the order of operations. */
 	if (window || l->schema->shifts->n)
 		rc = nsx_sort_ops(l, err);
 	if (!rc && t->defects.open_ranges)
@@ -469,7 +473,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err
 
 /* Slices ------------------------------------------------------------------*/
 
-/* The thread of the first row of every block, and that of the last row. */
+/* Stores the thread of each block's first row, and the thread of the last row (nsx_thread_of). */
 static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 			 uint32_t **ret, struct nsx_err *err)
 {
@@ -484,7 +488,7 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 	return 0;
 }
 
-/* Number of rows of thread `of` from `at` on; the rows are ordered by thread. */
+/* Number of rows of thread `of`, which begin at `at`. Rows are ordered by thread. */
 static uint32_t derive_count_rows(const uint32_t *thread, size_t n, uint32_t at, uint32_t of)
 {
 	return (uint32_t)NSX_SEARCH((size_t)at, n, mid, thread[mid] <= of) - at;
@@ -570,7 +574,7 @@ static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* A call is nested if it lies inside the one open on its thread. */
+/* Flags the calls that were made while another call of their thread was open. */
 static void mark_nested(struct nsx_loader *l)
 {
 	struct nsx_calls_rw *c = &l->calls;
@@ -621,8 +625,8 @@ static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* The first of overlapping calls with one id encloses the others. */
-static void drop_inner(const struct nsx_calls_rw *c, struct nsx_call_index *x)
+/* Keeps only the first of overlapping calls with one id, because it encloses the others. */
+static void drop_enclosed_calls(const struct nsx_calls_rw *c, struct nsx_call_index *x)
 {
 	int64_t end_ns = INT64_MIN;
 	size_t n = 0;
@@ -651,12 +655,12 @@ static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 		if (l->calls.corr[i])
 			x->calls[x->n++] = (uint32_t)i;
 	nsx_sort_r(x->calls, x->n, sizeof(*x->calls), cmp_corr, (void *)&l->calls);
-	drop_inner(&l->calls, x);
+	drop_enclosed_calls(&l->calls, x);
 	x->least = x->n ? l->calls.corr[x->calls[0]] : 0;
 }
 
-/* Includes the smallest ids of calls that were not read. */
-static void note_least(struct nsx_loader *l)
+/* Notes each process's smallest correlation id, including calls that were not read. */
+static void note_least_corr(struct nsx_loader *l)
 {
 	for (size_t i = 0; i < l->callers_map.n; i++) {
 		uint64_t process = nsx_process_key(l->callers_map.keys[i].w[0]);
@@ -668,10 +672,10 @@ static void note_least(struct nsx_loader *l)
 	}
 }
 
-/* Correlation ids of a process only grow: an id below those of all recorded calls was launched
- * before the capture began.
+/* Whether work with this correlation id was launched before the capture began. Ids of a process
+ * only grow, so its id is then below those of all recorded calls.
  */
-static bool is_older(const struct nsx_call_index *calls, uint32_t corr)
+static bool is_before_capture(const struct nsx_call_index *calls, uint32_t corr)
 {
 	return corr && corr < calls->least;
 }
@@ -684,8 +688,8 @@ struct matcher {
 
 enum { MATCHED_AT_A_TIME = 1 << 16 };
 
-/* Replaces correlation ids by calls. */
-static int match_some(void *ctx, size_t part, struct nsx_err *err)
+/* Replaces the correlation ids of a part's operations by call indices. */
+static int match_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct matcher *m = ctx;
 	const struct nsx_loader *l = m->l;
@@ -710,7 +714,7 @@ static int match_some(void *ctx, size_t part, struct nsx_err *err)
 		found->matched += call != NSX_NONE;
 		if (call == NSX_NONE &&
 		    (l->ops.start_ns[i] < m->first_call_ns ||
-		     (p != NSX_NONE && is_older(&l->index[p], corr))))
+		     (p != NSX_NONE && is_before_capture(&l->index[p], corr))))
 			found->before_capture++;
 		else
 			found->no_call += call == NSX_NONE;
@@ -736,7 +740,7 @@ static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 		m.first_call_ns = l->portion.first_call_ns;
 	for (size_t i = 0; i < l->call_set.n; i++)
 		m.first_call_ns = NSX_MIN(m.first_call_ns, l->calls.start_ns[i]);
-	if (nsx_par(l->threads, nparts, match_some, &m, err))
+	if (nsx_par(l->threads, nparts, match_part, &m, err))
 		return err->rc;
 	for (size_t i = l->op_set.n; i-- > 0;)
 		if (l->ops.call[i] != NSX_NONE)
@@ -754,7 +758,9 @@ static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* at_ns: times of the rows; NULL: unknown. */
+/* Replaces the rows' correlation ids, in `call`, by call indices. at_ns: times of the rows; NULL:
+ * unknown.
+ */
 static void match_rows(const struct nsx_loader *l, const uint32_t *process,
 		       const int64_t *at_ns, uint32_t *call, size_t n)
 {
@@ -765,8 +771,10 @@ static void match_rows(const struct nsx_loader *l, const uint32_t *process,
 				  NSX_NONE;
 }
 
-/* Indexes the calls of each process by id, and classifies calls; the two are independent. */
-static int index_or_judge(void *ctx, size_t i, struct nsx_err *err)
+/* Task i indexes the calls of process i. The last task classifies all calls, because that is
+ * independent of the index.
+ */
+static int run_index_task(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_loader *l = ctx;
 
@@ -788,9 +796,9 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	derive_slice_calls(l);
 	rc = new_indices(l, err) ?:
-	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, index_or_judge, l, err);
+	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, run_index_task, l, err);
 	if (!rc)
-		note_least(l);
+		note_least_corr(l);
 	return rc;
 }
 
@@ -822,20 +830,20 @@ static int order_overheads(struct nsx_loader *l, struct nsx_err *err)
 			       l->t->nthreads, cmp_overheads, &l->overheads, err);
 }
 
-static int (*const orders[])(struct nsx_loader *l, struct nsx_err *err) = {
+static int (*const order_steps[])(struct nsx_loader *l, struct nsx_err *err) = {
 	nsx_sort_ops, derive_order_calls, order_ranges, nsx_order_libraries, order_overheads,
 };
 
-static int order_some(void *ctx, size_t i, struct nsx_err *err)
+static int run_order_step(void *ctx, size_t i, struct nsx_err *err)
 {
-	return orders[i](ctx, err);
+	return order_steps[i](ctx, err);
 }
 
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 
-	return nsx_par(l->threads, ARRAY_LEN(orders), order_some, l, err) ?:
+	return nsx_par(l->threads, ARRAY_LEN(order_steps), run_order_step, l, err) ?:
 	       index_threads(t, l->calls.thread, l->call_set.n,
 			     &t->calls_thread, err) ?:
 	       index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread, err);

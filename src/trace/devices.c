@@ -32,7 +32,7 @@ static void devices_add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 		*numbers[i] = nsx_i64_or(&v[4 + i], -1);
 }
 
-/* Reads further columns of the same rows in the same order, as one nsx_load_rows takes 16. */
+/* Reads further columns of the same rows, because nsx_load_rows takes at most 16. */
 static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
 {
 	nsx_str uuid = nsx_read_text(l, &v[1]);
@@ -92,7 +92,9 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 	return s;
 }
 
-/* Whether the ordinal's GPU is on machine vm. Needed because hosts in one report may share pids. */
+/* Whether the ordinal's GPU is on machine vm. Pids are no proof, because hosts in one report may
+ * share them.
+ */
 static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o, int64_t vm)
 {
 	for (uint32_t i = 0; o->uuid && i < t->ngpus; i++)
@@ -101,7 +103,9 @@ static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o
 	return false;
 }
 
-/* Finds the device that an ordinal means to a process: the last matching row, preferably of its own machine. */
+/* Finds what a process means by an ordinal: the last row with its pid and the ordinal, preferably
+ * one of the process's own machine.
+ */
 static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 					      uint32_t process, int64_t device_id)
 {
@@ -123,7 +127,7 @@ static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 	return ret;
 }
 
-/* The device an ordinal means to a process; added if new. */
+/* Index of the device that a process means by an ordinal; the device is added if new. */
 static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process, int64_t device_id)
 {
 	struct nsx_trace *t = l->t;
@@ -175,7 +179,7 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 }
 
 /* Assigns devices again, after more was learned about the ordinals of processes. */
-static int place_again(struct nsx_loader *l, struct nsx_err *err)
+static int reassign_devices(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	int64_t *ordinal;
@@ -210,8 +214,8 @@ static bool are_several_hosts(const struct nsx_trace *t)
 	return false;
 }
 
-/* Labels each device: by ordinal; where several share it, by GPU number; where that is ambiguous
- * too, by host or process as well.
+/* Labels devices by ordinal. If ordinals are shared, GPU numbers are used; if these are shared too,
+ * the host or process is added.
  */
 static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -243,7 +247,7 @@ static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 }
 
 /* Adds a MIG slice of a GPU. Only its properties per multiprocessor are known. */
-static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err *err)
+static int add_mig_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err *err)
 {
 	struct nsx_gpu_info *slice;
 	char text[128];
@@ -260,9 +264,9 @@ static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err 
 	return nsx_strings_add(l->strings, text, strlen(text), &slice->name, err);
 }
 
-/* Uses the process's own mapping. Where it was not exported, the ordinal must do: the profiler's
- * guess of it, or the row's number in the oldest exports. GPUs of other makers have no
- * multiprocessors in their rows.
+/* Whether a row of TARGET_INFO_GPU describes the device, by the process's mapping of ordinals. If
+ * that was not exported, the ordinals in the GPU rows are compared: the profiler's guess or, in the
+ * oldest exports, the row's number. GPUs of other makers have no multiprocessors in their rows.
  */
 static bool is_gpu_of(const struct nsx_gpu_info *g, const struct nsx_device *d)
 {
@@ -290,16 +294,16 @@ static int find_infos(struct nsx_loader *l, struct nsx_err *err)
 		}
 		d->info = by_uuid ?: d->info;
 		if (d->info && d->sm_count > 0 && d->sm_count < d->info->sm_count &&
-		    add_slice(l, d, err))
+		    add_mig_slice(l, d, err))
 			return err->rc;
 	}
 	return 0;
 }
 
-/* The only process that made API calls, if there is just one. It owns the kernels of exports
- * without a process column.
+/* Key of the only process that made API calls; 0: several did. That process owns the kernels of
+ * exports without a process column.
  */
-static uint64_t lone_process(const struct nsx_loader *l)
+static uint64_t find_only_process(const struct nsx_loader *l)
 {
 	uint64_t key = 0;
 
@@ -313,13 +317,14 @@ static uint64_t lone_process(const struct nsx_loader *l)
 	return key;
 }
 
-/* Wait rows name a stream without its device. It is the first stream of that process, context and
- * number on which GPU work ran. In key order, rows without a device come last in their process.
+/* Finds the device of streams that wait rows name without one: that of the first stream with the
+ * same process, context and number on which GPU work ran. In key order, streams without a device
+ * come last in their process.
  */
 struct alike {
 	struct nsx_keymap map; /* {process, context, stream} */
 	struct nsx_keycache cache;
-	uint32_t *stream; /* by id of map */
+	uint32_t *stream; /* by id of map: the first such stream with a device */
 };
 
 static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
@@ -354,7 +359,7 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id, struct nsx_err 
 {
 	bool has_process = nsx_has(l->schema, NSX_F_kernel_global_pid) ||
 			   nsx_has(l->schema, NSX_F_kernel_pid);
-	uint64_t lone = has_process ? 0 : lone_process(l);
+	uint64_t lone = has_process ? 0 : find_only_process(l);
 	struct alike alike = {.stream = NULL};
 	struct nsx_arena *a = l->t->arena;
 	struct nsx_renumber r;
@@ -373,8 +378,8 @@ int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
 {
 	bool any = false;
 
-	return nsx_tell_gpus_apart(l, &any, err) ?:
-	       (any ? place_again(l, err) : 0) ?:
+	return nsx_separate_gpus(l, &any, err) ?:
+	       (any ? reassign_devices(l, err) : 0) ?:
 	       find_infos(l, err) ?: name_devices(l, err);
 }
 
@@ -398,7 +403,7 @@ static void add_stream_type(struct nsx_loader *l, const struct nsx_val *v)
 		nsx_schema_lose(l->schema, err.msg);
 }
 
-static void type_streams(struct nsx_loader *l)
+static void set_stream_types(struct nsx_loader *l)
 {
 	struct nsx_stream_types *types = &l->stream_types;
 
@@ -429,7 +434,7 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 		      add_ordinal);
 	if (place_streams(l, new_id, err))
 		return err->rc;
-	type_streams(l);
+	set_stream_types(l);
 	nsx_remap(l->ops.stream, l->op_set.n, new_id);
 	nsx_remap(l->syncs.stream, l->sync_set.n, new_id);
 	nsx_remap(l->records.stream, l->record_set.n, new_id);
@@ -451,7 +456,7 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process, uint32_t ord
 	return d < n ? d : NSX_NONE;
 }
 
-/* Copies repeat, so a recent equal one is reused. */
+/* Copies repeat, so an equal recent entry is shared. */
 enum { RECENT_COPIES = 4096 };
 
 static bool devices_are_alike(const struct nsx_copy *a, const struct nsx_copy *b)

@@ -16,10 +16,10 @@ uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ? lo : NSX_NONE;
 }
 
-/* First entry with an id >= corr. Operations come nearly in the order of their calls, so the
- * search starts at *at, where the last one was found, with growing steps.
+/* First entry with an id >= corr. Operations come nearly in the order of their calls, so the search
+ * starts at *at, where the last call was found, and doubles its steps.
  */
-static size_t find_find_corr(const struct nsx_call_index *x, const uint32_t *of,
+static size_t find_corr(const struct nsx_call_index *x, const uint32_t *of,
 			     uint32_t corr, size_t *at)
 {
 	size_t lo = *at, hi = *at, step = 1;
@@ -43,7 +43,7 @@ uint32_t nsx_find_call(const struct nsx_loader *l, uint32_t process,
 {
 	const struct nsx_call_index *x = &l->index[process];
 	const struct nsx_calls_rw *c = &l->calls;
-	size_t first = find_find_corr(x, c->corr, corr, at), k = first + 1;
+	size_t first = find_corr(x, c->corr, corr, at), k = first + 1;
 
 	if (first == x->n || c->corr[x->calls[first]] != corr)
 		return NSX_NONE;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "trace/load.h"
 
-/* The columns that all four tables share; a table's own follow. */
+/* The columns that all four tables share; columns of one table begin at OWN. */
 enum { START, END, DEVICE, CONTEXT, GREEN, STREAM, CORR, GLOBAL_PID, PID, OWN };
 #define COMMON(v)                                                             \
 	NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id,       \
@@ -65,13 +65,13 @@ static const enum nsx_field kernel_fields[] = {
 	NSX_F_kernel_dynamic_shared_bytes, NSX_F_kernel_graph_node_id, NSX_F_kernel_graph_id,
 };
 
-static uint64_t gpu_pack(const struct nsx_val *high, const struct nsx_val *low)
+static uint64_t pack_u32_pair(const struct nsx_val *high, const struct nsx_val *low)
 {
 	return (uint64_t)nsx_u32_or(high, 0) << 32 | nsx_u32_or(low, 0);
 }
 
-/* Interns the part of a launch configuration that many share; nsx_order_ids unpacks the key: {grid
- * y, z}, {block x, y}, {block z, registers}, {static, dynamic shared}, {known, graph id}.
+/* Interns a launch configuration without names and grid x. The key holds {grid y, z}, {block x, y},
+ * {block z, registers}, {static, dynamic shared}, {known, graph id}; nsx_order_ids unpacks it.
  */
 static int read_launch(struct nsx_part *p, const struct nsx_val *v,
 		       uint32_t *ret, struct nsx_err *err)
@@ -79,7 +79,7 @@ static int read_launch(struct nsx_part *p, const struct nsx_val *v,
 	bool known = v[GRID_X].type == NSX_V_I64 && v[BLOCK_X].type == NSX_V_I64;
 	bool is_node = nsx_i64_or(&v[NODE], 0) != 0;
 	struct nsx_key key = {{
-		gpu_pack(&v[GRID_Y], &v[GRID_Z]), gpu_pack(&v[BLOCK_X], &v[BLOCK_Y]),
+		pack_u32_pair(&v[GRID_Y], &v[GRID_Z]), pack_u32_pair(&v[BLOCK_X], &v[BLOCK_Y]),
 		(uint64_t)nsx_u32_or(&v[BLOCK_Z], 0) << 32 | nsx_u32_or(&v[REGISTERS], NSX_NONE),
 		(uint64_t)nsx_u32_or(&v[STATIC_SHARED], NSX_NONE) << 32 |
 			nsx_u32_or(&v[DYNAMIC_SHARED], NSX_NONE),
@@ -203,7 +203,7 @@ static const enum nsx_field graph_fields[] = {
 
 static int read_graph(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
-	struct nsx_key key = {{gpu_pack(&v[GRAPH_ID], &v[EXEC_ID])}};
+	struct nsx_key key = {{pack_u32_pair(&v[GRAPH_ID], &v[EXEC_ID])}};
 	int rc = read_common(p, v, NSX_OP_GRAPH, err);
 
 	if (rc <= 0)
@@ -222,7 +222,7 @@ void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
 #define GPU_TABLE(v, ...)                                                     \
 	NSX_TABLE(v, v##_fields, read_##v, .set = &l->op_set,                 \
 		  .extent = nsx_extent_of, .corr = CORR,                      \
-		  .hull = NSX_HULL_GPU, .told = NSX_BIT(OWN) - 1,             \
+		  .hull = NSX_HULL_GPU, .survey_fields = NSX_BIT(OWN) - 1,             \
 		  .note = note_stream, __VA_ARGS__)
 		GPU_TABLE(memcpy, .beside = &l->copy_set),
 		GPU_TABLE(memset, .beside = &l->copy_set),

@@ -54,7 +54,9 @@ static int note_call(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-/* The choice of kept codes does not depend on row order. */
+/* Counts a failed call under its code. The smallest codes are kept, so that the choice does not
+ * depend on row order.
+ */
 static void note_failure(struct nsx_loader *l, int64_t code, int64_t start_ns)
 {
 	struct nsx_failures *f = &l->t->failures;
@@ -74,7 +76,7 @@ static void note_failure(struct nsx_loader *l, int64_t code, int64_t start_ns)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static int trace_host_read_call(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
+static int read_api_call(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_calls_rw *c = &p->l->calls;
 	size_t at = p->at + p->n;
@@ -136,7 +138,7 @@ static struct nsx_extent nvtx_extent(const struct nsx_val *v)
 }
 
 /* Extends the hull of the ranges that the window is named after. */
-static int note_named(struct nsx_part *p, const struct nsx_val *v,
+static int note_window_range(struct nsx_part *p, const struct nsx_val *v,
 		      const struct nsx_extent *x, struct nsx_err *err)
 {
 	struct nsx_surveyed *s = p->own;
@@ -176,10 +178,10 @@ static int note_range(struct nsx_part *p, const struct nsx_val *v,
 	return nsx_keymap_add(&p->l->callers_map, p->cache[2], &key, &caller,
 			      err) ?:
 	       read_range_domain(p, v, &domain, err) ?:
-	       (p->l->window_range ? note_named(p, v, x, err) : 0);
+	       (p->l->window_range ? note_window_range(p, v, x, err) : 0);
 }
 
-static int trace_host_read_nvtx(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
+static int read_nvtx_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_nvtx_rw *x = &p->l->nvtx;
 	size_t at = p->at + p->n;
@@ -316,7 +318,9 @@ static const enum nsx_field record_fields[] = {
 	NSX_F_cuda_event_event_sync_id,
 };
 
-/* A record with neither id cannot be tied to a wait and is dropped. */
+/* Reads an event record. A record without event id and sync id cannot be tied to a wait and is
+ * dropped.
+ */
 static int host_read_record(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_records_rw *r = &p->l->records;
@@ -338,7 +342,7 @@ static int host_read_record(struct nsx_part *p, const struct nsx_val *v, struct 
 	return 0;
 }
 
-static void bind_sets(struct nsx_loader *l)
+static void bind_host_sets(struct nsx_loader *l)
 {
 	struct nsx_calls_rw *c = &l->calls;
 	struct nsx_nvtx_rw *x = &l->nvtx;
@@ -372,21 +376,22 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 	const uint32_t names = NSX_BIT(NSX_N_TEXT) | NSX_BIT(NSX_N_TEXT_ID);
 	const uint32_t range_fields = (NSX_BIT(NSX_N_JSON) - 1) & ~(l->window_range ? 0 : names);
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
-		NSX_TABLE(runtime, call_fields, trace_host_read_call, .set = &l->call_set,
+		NSX_TABLE(runtime, call_fields, read_api_call, .set = &l->call_set,
 			  .extent = call_extent, .corr = C_CORR,
 			  .hull = NSX_HULL_HOST, .note = note_call,
-			  .told = (NSX_BIT(C_RETURN) - 1) | chain),
-		NSX_TABLE(nvtx, nsx_nvtx_row, trace_host_read_nvtx, .set = &l->nvtx_set,
+			  .survey_fields = (NSX_BIT(C_RETURN) - 1) | chain),
+		NSX_TABLE(nvtx, nsx_nvtx_row, read_nvtx_row, .set = &l->nvtx_set,
 			  .extent = nvtx_extent, .hull = NSX_HULL_HOST,
-			  .note = note_range, .told = range_fields),
+			  .note = note_range, .survey_fields = range_fields),
 		NSX_TABLE(overhead, overhead_fields, read_overhead,
 			  .set = &l->overhead_set, .extent = nsx_extent_of,
-			  .told = NSX_BIT(O_END + 1) - 1),
+			  .survey_fields = NSX_BIT(O_END + 1) - 1),
 		NSX_TABLE(sync, sync_fields, read_sync, .set = &l->sync_set,
-			  .extent = nsx_extent_of, .corr = S_CORR, .told = NSX_BIT(S_CORR + 1) - 1),
+			  .extent = nsx_extent_of, .corr = S_CORR,
+			  .survey_fields = NSX_BIT(S_CORR + 1) - 1),
 		NSX_TABLE(cuda_event, record_fields, host_read_record, .set = &l->record_set),
 	};
 
-	bind_sets(l);
+	bind_host_sets(l);
 	memcpy(list, tables, sizeof(tables));
 }

@@ -68,10 +68,10 @@ static void ids_name_thread(struct nsx_loader *l, const struct nsx_val *v)
 #define LAUNCHER "nsys-launcher"
 enum { SYSTEM_NAME = 20 }; /* priority of a name that the operating system gave */
 
-/* A program that the profiler starts may stand in PROCESSES under the name of what started it.
- * Its first thread that the operating system names is called like the program.
+/* Renames a process that PROCESSES lists under the profiler's launcher, after its first thread that
+ * the operating system named: that thread has the program's name.
  */
-static void name_launched(struct nsx_loader *l, const struct nsx_val *v)
+static void rename_launched_process(struct nsx_loader *l, const struct nsx_val *v)
 {
 	uint64_t tid = (uint64_t)nsx_i64_or(&v[0], 0), *by;
 	uint32_t p = nsx_process_find(l->t, nsx_process_key(tid));
@@ -127,7 +127,8 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, ids_name_thread);
 	if (!nsx_new_array(l->named_by, t->arena, t->nprocesses, "processes", err))
 		return err->rc;
-	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name, priority", 3, name_launched);
+	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name, priority", 3,
+		      rename_launched_process);
 	return 0;
 }
 
@@ -153,7 +154,7 @@ static int order_domains(struct nsx_loader *l, struct nsx_err *err)
 
 /* Shapes and replays -----------------------------------------------------------*/
 
-static struct nsx_launch ids_launch_of(const struct nsx_key *key, uint8_t op)
+static struct nsx_launch unpack_launch(const struct nsx_key *key, uint8_t op)
 {
 	const uint64_t *w = key->w;
 	uint32_t graph = w[4] & 0x7fffffff;
@@ -175,7 +176,7 @@ static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
-	uint32_t *place, n = 0; /* place + 1, by key and op */
+	uint32_t *place, n = 0; /* by key and op: 1 + index of the launch; 0: none yet */
 
 	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS, "launch configurations", err))
 		return err->rc;
@@ -191,7 +192,7 @@ static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx
 		uint32_t key = (uint32_t)nsx_group_key(&l->shapes, i).b;
 		uint32_t at = place[(size_t)key * NOPS + op[i]] - 1;
 
-		t->launch[at] = ids_launch_of(&l->shapes_map.keys[key], op[i]);
+		t->launch[at] = unpack_launch(&l->shapes_map.keys[key], op[i]);
 		t->shape[i].launch = at;
 	}
 	nsx_arena_drop(t->arena, place);
@@ -204,7 +205,7 @@ struct filling {
 };
 enum { SHAPES_A_TASK = 1 << 14 };
 
-static int fill_some(void *ctx, size_t task, struct nsx_err *err NSX_UNUSED)
+static int fill_shapes_task(void *ctx, size_t task, struct nsx_err *err NSX_UNUSED)
 {
 	const struct filling *f = ctx;
 	struct nsx_trace *t = f->l->t;
@@ -246,7 +247,7 @@ static int ids_fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	rc = nsx_par(l->threads, (n + SHAPES_A_TASK - 1) / SHAPES_A_TASK,
-		     fill_some, &f, err) ?: ids_fill_launches(l, f.op, err);
+		     fill_shapes_task, &f, err) ?: ids_fill_launches(l, f.op, err);
 	nsx_arena_drop(t->arena, f.op);
 	nsx_groups_done(&l->shapes); /* frees memory before rows are sorted */
 	nsx_keymap_clear(&l->shapes_map);
@@ -287,7 +288,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 
 /* NVTX domains -------------------------------------------------------------*/
 
-/* Domains are ordered by (process key, domain id). */
+/* The domain, or NULL. Domains are ordered by (process key, domain id). */
 static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t id)
 {
 	uint32_t lo = NSX_SEARCH(0, t->ndomains, mid,
@@ -301,8 +302,8 @@ static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t
 		       NULL;
 }
 
-/* Without a creation row (trimmed exports have none) a domain is NCCL's if all names in it belong
- * to NCCL's API.
+/* Attributes a domain without a creation row to NCCL if all names in it belong to NCCL's API.
+ * Trimmed exports have no creation rows.
  */
 static int guess_nccl(struct nsx_loader *l, struct nsx_err *err)
 {

@@ -10,28 +10,28 @@
 #include "trace/load.h"
 
 enum {
-	STRAY_NS = 1000000,    /* clocks that agree differ less              */
-	FAR_NS = 1000000000,   /* no clock drifts so far                     */
-	SWALLOWED_NS = 100000, /* programmatic dependent launches overlap less */
+	STRAY_NS = 1000000,    /* clocks that agree differ by less           */
+	FAR_NS = 1000000000,   /* no clock drifts by this much               */
+	SWALLOWED_NS = 100000, /* programmatic dependent launches overlap by less */
 	SHARE = 16,	       /* one record in SHARE of a stream may be wrong */
-	MOST = 10000,	       /* each is a line in a query's script         */
+	MOST = 10000,	       /* changed records: each is a line in a query's script */
 };
 
 enum verdict { KEPT, EARLY, LATE, CUT };
 
 /* State of a stream after the operations seen so far. */
 struct order {
-	int64_t least_end_ns; /* earliest call end of the operations that begin later */
-	int64_t from_ns, most_start_ns[3]; /* latest call starts of earlier operations: those
-					      more than STRAY_NS before from_ns, those closer
-					      before it, those since         */
-	uint32_t last; /* operation; NSX_NONE                                */
+	int64_t least_end_ns; /* earliest end among the calls of later operations */
+	int64_t from_ns, most_start_ns[3]; /* latest start among the calls of earlier operations:
+					      those more than STRAY_NS before from_ns, those up to
+					      STRAY_NS before it, those since */
+	uint32_t last; /* last operation seen; NSX_NONE: none                */
 	size_t n, nwrong;
 };
 struct finder {
 	struct nsx_loader *l;
 	struct order *order; /* by stream                                    */
-	uint8_t *verdict;    /* by operation                                 */
+	uint8_t *verdict;    /* by operation: enum verdict                   */
 	uint32_t *call;	     /* by operation                                 */
 	const struct nsx_clock **clock; /* by stream                         */
 	struct nsx_window host;		/* hull of calls and ranges          */
@@ -39,7 +39,7 @@ struct finder {
 	size_t n, cap;
 };
 
-static bool is_in_order(const struct nsx_loader *l, size_t op)
+static bool must_run_in_order(const struct nsx_loader *l, size_t op)
 {
 	const struct nsx_ops_rw *o = &l->ops;
 
@@ -59,7 +59,7 @@ static void impossible_find_calls(struct finder *x)
 
 		x->call[i] = p == NSX_NONE || !l->ops.call[i] ? NSX_NONE :
 			nsx_host_call(l, p, l->ops.call[i], l->ops.start_ns[i]);
-		x->order[l->ops.stream[i]].n += is_in_order(l, i);
+		x->order[l->ops.stream[i]].n += must_run_in_order(l, i);
 	}
 	for (size_t i = 0; i < l->call_set.n; i++)
 		nsx_widen(&x->host, l->calls.start_ns[i], l->calls.end_ns[i]);
@@ -67,8 +67,8 @@ static void impossible_find_calls(struct finder *x)
 		nsx_widen(&x->host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
 }
 
-/* Finds records before their own call, if work queued earlier on the stream comes after them or
- * the distance exceeds any clock drift.
+/* Finds records that begin before their own call. They are wrong if work queued earlier on the
+ * stream comes after them, or if the distance exceeds any clock drift.
  */
 static void find_early(struct finder *x)
 {
@@ -91,7 +91,7 @@ static void find_early(struct finder *x)
 	}
 }
 
-static void begin_spell(struct order *o, int64_t at_ns)
+static void begin_start_group(struct order *o, int64_t at_ns)
 {
 	o->from_ns = at_ns;
 	o->most_start_ns[0] = NSX_MAX(o->most_start_ns[0], o->most_start_ns[1]);
@@ -99,7 +99,9 @@ static void begin_spell(struct order *o, int64_t at_ns)
 	o->most_start_ns[2] = INT64_MIN;
 }
 
-/* Finds records long after work of their stream that was called after their own call returned. */
+/* Finds records that begin long after other work of their stream although their own call had
+ * returned before that work was called.
+ */
 static void impossible_find_late(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
@@ -108,10 +110,10 @@ static void impossible_find_late(struct finder *x)
 		struct order *o = &x->order[l->ops.stream[i]];
 		uint32_t call = x->call[i];
 
-		if (call == NSX_NONE || x->verdict[i] || !is_in_order(l, i))
+		if (call == NSX_NONE || x->verdict[i] || !must_run_in_order(l, i))
 			continue;
 		if (o->from_ns == INT64_MIN || l->ops.start_ns[i] - o->from_ns > STRAY_NS)
-			begin_spell(o, l->ops.start_ns[i]);
+			begin_start_group(o, l->ops.start_ns[i]);
 		if (o->most_start_ns[0] > l->calls.end_ns[call]) {
 			x->verdict[i] = LATE;
 			o->nwrong++;
@@ -120,8 +122,8 @@ static void impossible_find_late(struct finder *x)
 	}
 }
 
-/* Finds a last operation far after everything else recorded. */
-static void find_beyond(struct finder *x)
+/* Finds an operation that begins far after everything else recorded. */
+static void find_far_last_op(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
 	int64_t others_ns = x->host.end_ns;
@@ -149,7 +151,7 @@ static void find_swallowing(struct finder *x)
 		struct order *o = &x->order[p->stream[i]];
 		uint32_t before = o->last;
 
-		if (x->verdict[i] || !is_in_order(x->l, i) || p->start_ns[i] == p->end_ns[i])
+		if (x->verdict[i] || !must_run_in_order(x->l, i) || p->start_ns[i] == p->end_ns[i])
 			continue;
 		o->last = (uint32_t)i;
 		if (before == NSX_NONE ||
@@ -163,7 +165,7 @@ static void find_swallowing(struct finder *x)
 	}
 }
 
-static enum nsx_view view_of(uint8_t kind)
+static enum nsx_view view_of_kind(uint8_t kind)
 {
 	static const enum nsx_view of[] = {
 		[NSX_OP_KERNEL] = NSX_VIEW_kernel, [NSX_OP_MEMCPY] = NSX_VIEW_memcpy,
@@ -172,13 +174,13 @@ static enum nsx_view view_of(uint8_t kind)
 	return of[kind];
 }
 
-/* The row of an operation as the file has it. */
-static struct nsx_row_change row_of(const struct finder *x, size_t op)
+/* An operation's row with the times of the file, before clocks were corrected. */
+static struct nsx_row_change exported_row_of(const struct finder *x, size_t op)
 {
 	const struct nsx_ops_rw *o = &x->l->ops;
 	int64_t by_ns = x->clock[o->stream[op]]->shift_ns;
 
-	return (struct nsx_row_change){view_of(o->kind[op]), o->call[op],
+	return (struct nsx_row_change){view_of_kind(o->kind[op]), o->call[op],
 				       o->start_ns[op] - by_ns,
 				       o->end_ns[op] - by_ns, NSX_LEFT_OUT};
 }
@@ -199,7 +201,9 @@ static void count_impossible(struct finder *x, size_t op, int64_t end_ns)
 	m->call_ns = x->call[op] == NSX_NONE ? INT64_MIN : x->l->calls.start_ns[x->call[op]];
 }
 
-/* Goes backwards, because a record is cut where the next one of its stream begins. */
+/* Lists the dropped and cut records. The walk goes backwards, because a record is cut where the
+ * next record of its stream begins.
+ */
 static int list_changes(struct finder *x, struct nsx_err *err)
 {
 	const struct nsx_ops_rw *o = &x->l->ops;
@@ -210,7 +214,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 	for (size_t i = x->l->op_set.n; i-- > 0;) {
 		int64_t *next = &next_ns[o->stream[i]];
 		const struct order *order = &x->order[o->stream[i]];
-		struct nsx_row_change row = row_of(x, i);
+		struct nsx_row_change row = exported_row_of(x, i);
 
 		if (x->verdict[i] > EARLY && order->nwrong > order->n / SHARE + 1)
 			x->verdict[i] = KEPT;
@@ -222,7 +226,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 				return err->rc;
 		}
 		if ((x->verdict[i] == KEPT || x->verdict[i] == CUT) &&
-		    is_in_order(x->l, i) && o->start_ns[i] < o->end_ns[i])
+		    must_run_in_order(x->l, i) && o->start_ns[i] < o->end_ns[i])
 			*next = o->start_ns[i];
 	}
 	return 0;
@@ -230,16 +234,16 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 
 NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns), UP(end_ns));
 
-/* The second entry of a peer copy is treated as the first. */
+/* The change of an operation, or NULL. Both entries of a peer copy have the same change. */
 static const struct nsx_row_change *find_change(const struct finder *x, size_t op)
 {
-	const struct nsx_row_change row = row_of(x, op);
+	const struct nsx_row_change row = exported_row_of(x, op);
 	size_t at = NSX_SEARCH((size_t)0, x->n, mid, cmp_changes(&x->v[mid], &row) < 0);
 
 	return at < x->n && !cmp_changes(&x->v[at], &row) ? &x->v[at] : NULL;
 }
 
-static void impossible_apply(struct finder *x)
+static void apply_changes(struct finder *x)
 {
 	struct nsx_loader *l = x->l;
 	size_t n = 0;
@@ -258,8 +262,8 @@ static void impossible_apply(struct finder *x)
 	l->op_set.n = n;
 }
 
-/* Whether GPU work ends long after everything else; judging that takes all rows. */
-static bool impossible_is_beyond(const struct nsx_portion *p)
+/* Whether GPU work ends long after everything else. If so, all rows must be read to judge it. */
+static bool is_gpu_work_beyond(const struct nsx_portion *p)
 {
 	return p->host.start_ns <= p->host.end_ns && p->gpu.end_ns - FAR_NS > p->host.end_ns;
 }
@@ -275,10 +279,10 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	find_early(x);
 	impossible_find_late(x);
 	if (!l->portion.is_on)
-		find_beyond(x);
+		find_far_last_op(x);
 	find_swallowing(x);
 	rc = list_changes(x, err);
-	if (!rc && l->portion.is_on && (x->n || impossible_is_beyond(&l->portion)))
+	if (!rc && l->portion.is_on && (x->n || is_gpu_work_beyond(&l->portion)))
 		return NSX_PRESUMED_WRONG;
 	if (rc || !x->n)
 		return rc;
@@ -287,7 +291,7 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 		return 0;
 	}
 	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_changes);
-	impossible_apply(x);
+	apply_changes(x);
 	if (!nsx_new_array(s->row, l->schema->arena, x->n, "impossible records", err))
 		return err->rc;
 	memcpy(s->row, x->v, x->n * sizeof(*x->v));

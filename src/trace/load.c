@@ -12,7 +12,9 @@ static const char *load_pid_source(const struct nsx_schema *s, enum nsx_field gl
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
 
-/* Reads a table, and again if what was read shows that more of it is needed. */
+/* Reads a table. want() then decides from the rows whether more is needed, and if so the table is
+ * read again.
+ */
 static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table, const char *stage,
 		       int (*want)(struct nsx_loader *l,
 				   const struct nsx_tableload *table, bool *ret,
@@ -68,7 +70,7 @@ static int load_rows(struct nsx_loader *l, const char *window, struct nsx_err *e
 
 struct column {
 	void *v;
-	int64_t *end_ns; /* v: starts of the spans that end there; NULL: v is no start */
+	int64_t *end_ns; /* if v holds starts: the ends of these spans; else NULL */
 	const struct nsx_colset *set;
 	struct nsx_packed *ret, *length; /* length: only with end_ns         */
 	enum { PACK_I64, PACK_U32, PACK_INDEX } how;
@@ -107,8 +109,8 @@ static int pack_column(void *ctx, size_t i, struct nsx_err *err)
 	return rc;
 }
 
-/* Read-only columns are packed to a third: neighbours begin close together, most are short, and
- * correlation ids count up.
+/* Packs the read-only columns to a third of their size: neighbours begin close together, most spans
+ * are short, and correlation ids count up.
  */
 static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -147,7 +149,7 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 }
 
 /* Hands the loader's columns to the trace; they are read-only from now on. */
-static int publish(struct nsx_loader *l, struct nsx_err *err)
+static int publish_columns(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	const struct nsx_ops_rw *o = &l->ops;
@@ -221,7 +223,7 @@ static void publish_warnings(struct nsx_loader *l)
 			nsx_load_warn(l, "%s was not read: %s",
 				      nsx_view_defs[v].name, s->refused[v]);
 	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
-	for (size_t i = 0; i < l->nwarnings; i++) /* the survey may have added the same */
+	for (size_t i = 0; i < l->nwarnings; i++) /* the survey may have repeated a warning */
 		if (!n || strcmp(l->warnings[n - 1], l->warnings[i]))
 			l->warnings[n++] = l->warnings[i];
 	l->nwarnings = n;
@@ -280,8 +282,8 @@ int nsx_fail_beyond(const struct nsx_trace *t, const char *when, struct nsx_err 
 			"them", when, (double)t->first_ns / 1e9, (double)t->last_ns / 1e9);
 }
 
-/* Rejects a window outside everything recorded: it is a slip, and would show an idle GPU of no
- * program.
+/* Rejects a window outside everything recorded. It is a typing error, and the report would show an
+ * idle GPU.
  */
 static int check_window(const struct nsx_loader *l, struct nsx_err *err)
 {
@@ -298,8 +300,8 @@ static int check_window(const struct nsx_loader *l, struct nsx_err *err)
 	return nsx_fail_beyond(t, l->opts->window, err);
 }
 
-/* in_part: skip rows far from the window. */
-static int load_load(struct nsx_loader *l, const struct nsx_load_opts *opts,
+/* Loads everything into the trace. in_part: rows far from the window are skipped. */
+static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		     bool in_part, struct nsx_err *err)
 {
 	int rc;
@@ -326,7 +328,7 @@ static int load_load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	nsx_arena_free(l->index_arena);
 	l->index_arena = NULL;
 	if (!rc)
-		rc = publish(l, err) ?:
+		rc = publish_columns(l, err) ?:
 		     nsx_load_osrt(l, err) ?:
 		     nsx_load_samples(l, err) ?: nsx_publish_python(l, err) ?:
 		     check_window(l, err) ?:
@@ -418,7 +420,7 @@ static int load_once(const struct nsx_schema *schema,
 	l->progress = opts->progress;
 	l->index_arena = nsx_arena_new();
 	init_maps(l);
-	rc = load_load(l, opts, in_part, err);
+	rc = load_all(l, opts, in_part, err);
 	free_loader(l);
 	if (rc) {
 		nsx_trace_free(t);

@@ -21,7 +21,7 @@
 struct nsx_colset {
 	const char *what; /* for messages */
 	struct {
-		void **at; /* where the column's pointer is kept; NULL: end  */
+		void **at; /* points to the column's pointer; NULL: end of the list */
 		size_t size;
 	} cols[12];
 	size_t n;
@@ -34,9 +34,9 @@ int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
 		    struct nsx_err *err) NSX_CHECKED;
 /* Moves rows [from, from + n) to `to`. */
 void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n);
-/* Stable sort by cmp. Rows are first dealt into their groups (indices below ngroups; NULL: one
- * group), which are ordered as cmp orders them. Ascending runs of each group are then merged:
- * linear where a table is in time order, which most are, even if threads or devices interleave.
+/* Stable sort by cmp. Rows are first listed group by group; group returns an index below ngroups,
+ * in the order of cmp; NULL: one group. Ascending runs of rows are then merged. That is linear if
+ * the rows of each group are in time order, as in most tables.
  */
 typedef int (*nsx_row_cmp)(const void *ctx, uint32_t a, uint32_t b);
 typedef uint32_t (*nsx_row_group)(const void *ctx, uint32_t row);
@@ -92,22 +92,22 @@ struct nsx_portion {
 				 runs of 2^NSX_CLOCK_RUN ids                 */
 	uint32_t *corr; /* also read: the calls of the window's operations, wherever they are;
 			   ascending                                         */
-	int64_t *at_ns; /* also read: what is open at the starts of those calls and ranges that
-			   begin outside; ascending */
+	int64_t *at_ns; /* also read: rows that overlap one of these instants, which are starts of
+			   such calls, and of ranges, outside `read`; ascending */
 	size_t ncorr, nat, cap_at;
 	int64_t first_call_ns; /* earliest start of a call                   */
-	size_t nopen; /* ranges never closed                                 */
+	size_t nopen; /* number of ranges never closed                       */
 };
-/* Number of events that begin in each bin of 2^shift ns, counted from 0 ns. first, last: the bins
- * in use; n is a ring.
+/* Number of events that begin in each bin of 2^shift ns. Bin 0 begins at 0 ns. Bins first to last
+ * are in use; bin i is n[i modulo its size].
  */
 struct nsx_bins {
 	unsigned shift;
 	int64_t first, last;
 	uint32_t n[1 << 12];
 };
-struct nsx_surveyed { /* what the survey of a table's part found in all its rows */
-	struct nsx_window hull, ranges; /* ranges: hull of those with the window's name */
+struct nsx_surveyed { /* what the survey found in the rows of one part of a table */
+	struct nsx_window hull, ranges; /* ranges: hull of the ranges with the window's name */
 	int64_t first_ns;
 	size_t nevents, nopen, cap_least;
 	uint32_t *least_corr; /* smallest correlation id by callers_map id; 0: none */
@@ -135,7 +135,7 @@ struct nsx_loader {
 	nsx_str *by_id; /* StringIds with dense ids                          */
 	size_t nby_id;
 	uint64_t *named_by; /* by process: the thread whose name it took; 0: none */
-	struct nsx_sparse_id *sparse; /* the other ids, sorted               */
+	struct nsx_sparse_id *sparse; /* StringIds whose ids are not dense, sorted */
 	size_t nsparse, cap_sparse;
 
 	struct nsx_call_index *index; /* by process                          */
@@ -169,8 +169,8 @@ struct nsx_loader {
 		uint32_t *call, *stream, *detail;
 		uint8_t *kind, *cls, *flags;
 	} ops; /* call is the correlation id until it is resolved            */
-	struct nsx_next_work { /* by device: its first work after the user's window; corr 0: none, or
-			     no id                                           */
+	struct nsx_next_work { /* by device: its first operation after the user's window; corr 0:
+				  none, or without id                        */
 		uint32_t process, corr;
 	} *next; /* NULL: no window                                          */
 	struct nsx_copy *copies; /* of memcpy and memset rows, in load order */
@@ -219,7 +219,8 @@ struct nsx_loader {
 	size_t npython, cap_python;
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
 	size_t nbacktraces, cap_backtraces, nfrom_zero;
-	int64_t most_backtrace; /* greatest stack id; from all rows, as is nfrom_zero */
+	int64_t most_backtrace; /* greatest stack id that a call refers to. It and nfrom_zero, the
+				   number of references to id 0, cover all rows */
 	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
 		sync_set, record_set, library_set;
 };
@@ -241,7 +242,7 @@ struct nsx_part {
 	void *own; /* this part's element of table->own */
 	struct nsx_choice choice;
 };
-/* The time of a row: [MIN, MAX] if its cells do not tell, [MAX, MIN] if it is not part of the
+/* The time of a row: [MIN, MAX] if its cells are no times, [MAX, MIN] if the row is not part of the
  * trace. An open range ends at MAX.
  */
 struct nsx_extent {
@@ -263,12 +264,14 @@ struct nsx_tableload {
 	size_t own_size;
 	/* Keeps one row (p->n++, returns 0) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err);
-	/* Only for tables of which a window reads a part; NULL: always read whole. */
+	/* The row's time, for tables of which a window reads a part; NULL: always read whole. */
 	struct nsx_extent (*extent)(const struct nsx_val *v);
 	unsigned corr; /* field of the correlation id; 0: none               */
 	enum nsx_hull hull; /* the hull its rows extend                      */
-	uint32_t told; /* bits of the fields that the survey reads           */
-	/* Notes what must be known even of rows that are not read; or NULL. */
+	uint32_t survey_fields; /* bit i: the survey reads fields[i] */
+	/* Called by the survey for every row, to note what must be known even of rows that are not
+	 * read; or NULL.
+	 */
 	int (*note)(struct nsx_part *p, const struct nsx_val *v,
 		    const struct nsx_extent *x, struct nsx_err *err);
 	bool is_survey;
@@ -287,14 +290,16 @@ struct nsx_tableload {
 #define NSX_BIT(i) (UINT32_C(1) << (i))
 
 /* Finds where the rows of a file lie in time, so that most rows far from the window need not be
- * read. Settles the portion, and fills the zones of tables that may be read in part. Assumes no
- * order of rows. Errors: also NSX_E_USAGE, for the window.
+ * read. Sets the portion, and fills the zones of tables that may be read in part. Rows may be in
+ * any order.
+ * Errors: also NSX_E_USAGE, for the window.
  */
 int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	       const char *window, struct nsx_err *err);
 void nsx_survey_done(struct nsx_tableload *list, size_t n);
-/* Whether a block, or a row, belongs to the portion that is read (portion.c): it overlaps it, or
- * one of its correlation ids, least to most, is that of a launch in it or in the sample.
+/* Whether a block or a row belongs to the portion that is read (portion.c): it overlaps the portion
+ * in time (nsx_is_near), or one of the correlation ids least to most is wanted (nsx_is_launcher) or
+ * in the clock sample.
  */
 bool nsx_wants_block(void *part, size_t block);
 bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
@@ -303,27 +308,28 @@ bool nsx_is_launcher(const struct nsx_portion *x, uint32_t least, uint32_t most)
 /* Reads the thread (interned in threads_map) and the name of a call. */
 int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 		    uint32_t *thread, nsx_str *name, struct nsx_err *err);
-/* The three steps that extend the portion. After operations are read: the calls that launched
- * those of the window, and the next work. After calls are read: the start times of those outside;
- * and, for a launching thread without a call on one side of the window, its last launch before and
- * first launch after it (*ret: read calls again, with these). After ranges are read: what was open
- * where ranges begin outside, as it may cross them (*ret: read ranges again).
+/* Three steps extend the portion. nsx_want_calls, after operations are read: adds the calls that
+ * launched the window's operations and the first work after it. nsx_want_neighbours, after calls
+ * are read: adds the start times of calls outside. If a launching thread has no call on one side of
+ * the window, adds its last launch before the window and its first launch after it; *ret: calls
+ * must be read again. nsx_want_crossing, after ranges are read: adds the start times of ranges
+ * outside, because ranges open then may cross them; *ret: ranges must be read again.
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err);
 int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 			bool *ret, struct nsx_err *err);
 int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
 		      bool *ret, struct nsx_err *err);
-/* When clocks are judged: drops the calls and waits that were read only for that, and notes what
- * threads do in the whole trace.
+/* Called after clocks are judged. Drops the calls and waits that were read only for that, and notes
+ * for each thread what it does in the whole trace.
  */
 int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err);
 /* The extent of a row whose first two cells are start and end. */
 struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 
-/* Reads the listed tables, all parts of all tables in parallel. Tables that share a column set
- * must be adjacent in the list. A damaged table keeps what was read, with a warning. stage: for
- * progress.
+/* Reads the listed tables, all parts of all tables in parallel. Tables that share a column set must
+ * be adjacent in the list. A damaged table keeps what was read, with a warning. stage: the name of
+ * this step in progress messages.
  */
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 		    size_t n, const char *stage, struct nsx_err *err);
@@ -414,20 +420,23 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
  */
 void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
-/* Settles which GPUs there are, once launch configurations are known. Processes that prove to have
- * GPUs of their own are told apart (apart.c); each GPU gets a label.
+/* Decides which GPUs there are, once launch configurations are known. GPUs that share an ordinal
+ * are separated (apart.c); each GPU gets a label.
  */
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err);
-/* *ret_any: the ordinals of some streams were told apart. */
-int nsx_tell_gpus_apart(struct nsx_loader *l, bool *ret_any, struct nsx_err *err);
+/* Separates GPUs that share an ordinal. *ret_any: there were some, so devices must be assigned
+ * again.
+ */
+int nsx_separate_gpus(struct nsx_loader *l, bool *ret_any, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 /* Orders rows, sets the slices of threads, and indexes calls (nsx_index_calls). */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
 int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err);
 /* Sets classes and thread slices of calls, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
-/* Sets the hull of everything and the full window. */
-void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
+/* Sets the full window, has_gpu_work, first_ns and last_ns from the hulls of GPU and host events.
+ */
+void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 		   const struct nsx_window *host);
 /* Parses a window. range: extent of the ranges it names, if it names any (nsx_window_range).
  * Errors: NSX_E_USAGE.
@@ -435,9 +444,9 @@ void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 int nsx_find_window(struct nsx_loader *l, const char *text,
 		   const struct nsx_window *range, struct nsx_window *ret, struct nsx_err *err);
 int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struct nsx_err *err);
-/* The outermost call of the process with this correlation id (least start, then greatest end, then
- * first). Where an id was reused: the last call that began by at_ns, else the first. NSX_NONE:
- * none. *at: where the last one was found, as the next one is mostly near.
+/* The outermost call of the process with this correlation id: the one that starts first, among
+ * equals the longest. If the id was reused, it is the last call that began by at_ns, else the
+ * first. NSX_NONE: none. *at: where the previous search ended; the next call is mostly near.
  */
 uint32_t nsx_find_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, int64_t at_ns, size_t *at);
@@ -447,10 +456,10 @@ static inline uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t proces
 {
 	return nsx_find_call(l, process, corr, at_ns, &l->index[process].at);
 }
-/* Clocks are judged by all operations of a sample of about 2^20 calls. The sample is drawn by
- * correlation id, so it does not depend on the order of rows.
+/* Whether the calls with this correlation id are used to judge clocks. About 2^20 calls are. They
+ * are chosen by id, so that the choice does not depend on the order of rows.
  */
-static inline bool nsx_tells_clock(const struct nsx_loader *l, uint32_t corr)
+static inline bool nsx_is_clock_sample(const struct nsx_loader *l, uint32_t corr)
 {
 	size_t share = (l->op_set.n >> 20) + 1;
 
@@ -461,9 +470,9 @@ static inline bool nsx_tells_clock(const struct nsx_loader *l, uint32_t corr)
  */
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
 enum { NSX_PRESUMED_WRONG = 1 };
-/* Drops or shortens GPU records with impossible times, and tells the views of queries which
- * (impossible.c).
- * Errors: NSX_PRESUMED_WRONG where only a part was read and contains such records.
+/* Drops or shortens GPU records with impossible times, and lists them in the schema's shifts for
+ * the views of queries (impossible.c).
+ * Errors: NSX_PRESUMED_WRONG if only a part was read and contains such records.
  */
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err);
 /* Whether an operation overlaps a window. */
@@ -472,8 +481,8 @@ static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns, int
 	return start_ns < w->end_ns && (end_ns > w->start_ns || start_ns >= w->start_ns);
 }
 /* Sets the hull, the ends of open ranges and the user's window; restores the order of rows.
- * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where only a part was read but a clock is off or ranges
- * cross: load the trace again with all rows.
+ * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG if only a part was read but a clock is off or ranges
+ * cross: the trace must be loaded again with all rows.
  */
 int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);

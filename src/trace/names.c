@@ -11,7 +11,9 @@
 #include <strings.h>
 #include "trace/load.h"
 
-/* End of the value of ", key = " that begins at p; NULL: no such key there. */
+/* End of the instance part that begins at p; NULL: none begins there. An instance part is a part of
+ * a name that differs from one range to the next: ", seq = 12".
+ */
 static const char *skip_instance_part(const char *p, const char *end)
 {
 	static const char *const numbers[] = {", op_id = ", ", seq = "};
@@ -40,7 +42,6 @@ static const char *skip_instance_part(const char *p, const char *end)
 	return NULL;
 }
 
-/* Appends text without its instance parts; false: there were none. */
 bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b)
 {
 	const char *end = text + n, *from = text, *p = text, *rest;
@@ -83,8 +84,8 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 	return rc;
 }
 
-/* Interns a text that was stripped of its instance parts. */
-static int add_rest(struct nsx_loader *l, const struct nsx_buf *rest,
+/* Interns `rest`, the text without its instance parts, and remembers the text. */
+static int add_stripped(struct nsx_loader *l, const struct nsx_buf *rest,
 		    const char *text, size_t n, nsx_str *ret, struct nsx_err *err)
 {
 	return nsx_strings_add(l->strings, rest->p ? rest->p : "", rest->n, ret,
@@ -98,7 +99,7 @@ static int add_normalised(struct nsx_loader *l, const char *text, size_t n,
 {
 	struct nsx_buf b = {0};
 	int rc = nsx_normalise(text, n, &b) ?
-			 add_rest(l, &b, text, n, ret, err) :
+			 add_stripped(l, &b, text, n, ret, err) :
 			 nsx_strings_add(l->strings, text, n, ret, err);
 
 	nsx_buf_done(&b);
@@ -113,7 +114,7 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 	return at < t->nraw_names && v[at].id == id ? v[at].text : nsx_text(t, id);
 }
 
-/* Whether the text has a number that is a parameter: "bs=8", "context_1(512)". */
+/* Whether a number in the text is a parameter: "bs=8", "context_1(512)". */
 static bool has_parameter(const char *text)
 {
 	for (; (text = strpbrk(text, "=(")); text++)
@@ -129,7 +130,7 @@ struct alike { /* ranges whose names differ only in numbers */
 
 enum { MANY_NAMES = 8, FEW_RANGES = 2 };
 
-static bool names_are_one(const struct alike *a)
+static bool have_one_label(const struct alike *a)
 {
 	return a->nnames > 1 &&
 	       (a->has_parameter || (a->nnames >= MANY_NAMES &&
@@ -176,7 +177,7 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 		const char *raw;
 
 		t->range_label[s] = s;
-		if (!masked[s] || !names_are_one(&alike[masked[s]]))
+		if (!masked[s] || !have_one_label(&alike[masked[s]]))
 			continue;
 		raw = s < l->nraw && l->raw[s] ? l->raw[s] : nsx_text(t, s);
 		t->range_label[s] = masked[s];
@@ -208,8 +209,8 @@ const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 
 /* StringIds ------------------------------------------------------------*/
 
-/* Most are kept unchanged, and their ids count up. */
-static int trace_names_read_string(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
+/* Interns a row of StringIds. Most texts are kept unchanged, and most ids count up. */
+static int read_string_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
 	struct nsx_buf b = {0};
@@ -226,7 +227,7 @@ static int trace_names_read_string(struct nsx_part *p, const struct nsx_val *v, 
 	if (counted && !changed)
 		return nsx_strings_add_late(l->strings, p->own, v[1].u.p,
 					    v[1].len, &l->by_id[v[0].u.i], err);
-	rc = changed ? add_rest(l, &b, v[1].u.p, v[1].len, &str, err) :
+	rc = changed ? add_stripped(l, &b, v[1].u.p, v[1].len, &str, err) :
 		       nsx_strings_add(l->strings, v[1].u.p, v[1].len, &str, err);
 	nsx_buf_done(&b);
 	if (rc)
@@ -248,7 +249,7 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 {
 	static const enum nsx_field fields[] = {NSX_F_string_id, NSX_F_string_value};
 	struct nsx_late_strings *late;
-	struct nsx_tableload table = NSX_TABLE(string, fields, trace_names_read_string,
+	struct nsx_tableload table = NSX_TABLE(string, fields, read_string_row,
 					       .own_size = sizeof(*late));
 	int64_t n;
 	int rc;
@@ -355,7 +356,7 @@ const char *nsx_base_of(const char *full, size_t *ret_len)
 	return begin;
 }
 
-static bool starts(const char **p, const char *word)
+static bool skip_word(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -392,14 +393,14 @@ const char *nsx_comm_op_name(enum nsx_comm_op op)
 
 static enum nsx_comm_op classify_nccl(const char *p)
 {
-	if (!starts(&p, "Symk"))
-		starts(&p, "Sym");
-	starts(&p, "Dev");
-	if (!starts(&p, "Kernel"))
-		starts(&p, "k");
-	starts(&p, "_");
+	if (!skip_word(&p, "Symk"))
+		skip_word(&p, "Sym");
+	skip_word(&p, "Dev");
+	if (!skip_word(&p, "Kernel"))
+		skip_word(&p, "k");
+	skip_word(&p, "_");
 	for (unsigned i = 0; i < ARRAY_LEN(comm_ops); i++)
-		if (starts(&p, comm_ops[i].text))
+		if (skip_word(&p, comm_ops[i].text))
 			return comm_ops[i].op;
 	return NSX_COMM_OTHER;
 }
@@ -421,7 +422,9 @@ static const char *const comm_libraries[] = {
 	"nccl::", "rccl::", "nvshmem::", "mscclpp::", "msccl::", "deep_ep::",
 	"hybrid_ep::", "pplx::", "userbuffers::", "symm_mem::", "symmetric_memory::"};
 
-/* One pass with a bit set of first letters, as there may be a million names. */
+/* Whether the text contains one of the words. A bit set of first letters makes it one pass, because
+ * there may be a million names.
+ */
 static bool has_one_of(const char *text, const char *const *words, size_t n)
 {
 	uint32_t begins = 0;
@@ -443,7 +446,7 @@ enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 	char name[MOST_CHARS], scope[MOST_CHARS];
 	const char *p = base;
 
-	if (starts(&p, "nccl") || starts(&p, "rccl"))
+	if (skip_word(&p, "nccl") || skip_word(&p, "rccl"))
 		return classify_nccl(p);
 	snprintf(name, sizeof(name), "_%s", base);
 	snprintf(scope, sizeof(scope), "%.*s", (int)strcspn(full, "<("), full);
@@ -479,14 +482,14 @@ const char *nsx_api_base(const char *name, char *buf, size_t size)
 }
 
 /* The part after "cuda" or "cu" of an API name; NULL: neither prefix. */
-static const char *after_prefix(const char *api)
+static const char *skip_api_prefix(const char *api)
 {
 	if (!strncmp(api, "cuda", 4))
 		return api + 4;
 	return !strncmp(api, "cu", 2) ? api + 2 : NULL;
 }
 
-static bool names_is_launch(const char *s, uint8_t *flags)
+static bool is_launch_name(const char *s, uint8_t *flags)
 {
 	if (!strncmp(s, "GraphLaunch", 11)) {
 		*flags |= NSX_CALL_GRAPH;
@@ -511,11 +514,11 @@ enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags)
 					    "StreamQuery", "EventRecord",
 					    "EventRecordWithFlags"};
 	char buf[256];
-	const char *s = after_prefix(nsx_api_base(api, buf, sizeof(buf)));
+	const char *s = skip_api_prefix(nsx_api_base(api, buf, sizeof(buf)));
 
 	if (!s)
 		return NSX_CALL_OTHER;
-	if (names_is_launch(s, ret_flags))
+	if (is_launch_name(s, ret_flags))
 		return NSX_CALL_LAUNCH;
 	if (NSX_IS_ONE_OF(s, syncs) || !strncmp(s, "CtxSynchronize", 14))
 		return NSX_CALL_SYNC;
@@ -540,7 +543,7 @@ bool nsx_api_allocates(const char *base)
 		"HostRegister", "HostUnregister", "MemHostAlloc",
 		"MemHostRegister", "MemHostUnregister", "MemMap", "MemUnmap",
 		"MemCreate", "MemRelease"};
-	const char *s = after_prefix(base);
+	const char *s = skip_api_prefix(base);
 
 	for (size_t i = 0; s && i < ARRAY_LEN(begins); i++)
 		if (!strncmp(s, begins[i], strlen(begins[i])))
@@ -568,7 +571,7 @@ const char *nsx_copy_direction(unsigned copy_kind)
 	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];
 }
 
-/* Whether the name contains this namespace, not just one that ends alike. */
+/* Whether the name contains exactly this namespace: "at::" is not in "flat::". */
 static bool has_namespace(const char *name, const char *space)
 {
 	for (const char *p = name; (p = strstr(p, space)); p++)

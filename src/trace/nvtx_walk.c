@@ -1,7 +1,7 @@
 /* nvtx_walk.c - open ranges of a thread, and ranges by name.
  *
  * A range is pushed when it begins, and popped once it is on top and closed. Ranges of two domains
- * may cross, so ranges below the top may be closed already. The top never is: it is the open range
+ * may cross, so ranges below the top may already be closed. The top itself is always the open range
  * that began last.
  */
 #include <string.h>
@@ -44,8 +44,8 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
 	return w->top;
 }
 
-/* Ranges of a process are adjacent. So the group a name was last assigned is its group in this
- * process, or the name has none there yet.
+/* Assigns each range to the group of its name, or of its (process, name). Ranges of a process are
+ * adjacent, so only the last group and process of each name are remembered.
  */
 static void assign_groups(const struct nsx_trace *t, bool by_process,
 			  uint32_t *last, uint32_t *last_process, struct nsx_nvtx_groups *g)

@@ -15,11 +15,11 @@ static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, in
  */
 struct nsx_nvtx_walk {
 	const struct nsx_trace *t;
-	uint32_t *below; /* by range: the range under it on the stack; borrowed, may be shared
-			    between threads                                  */
-	uint32_t next, end; /* ranges that have not begun                    */
-	uint32_t top;
-	bool user, library; /* which domains count                           */
+	uint32_t *below; /* by range: the range under it on the stack; borrowed; walks of different
+			    threads may share it                             */
+	uint32_t next, end; /* [next, end): ranges that have not begun       */
+	uint32_t top;	    /* innermost open range; NSX_NONE: none          */
+	bool user, library; /* whether the user's and the libraries' domains count */
 };
 void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
 			 uint32_t thread, bool user, bool library, uint32_t *below);
@@ -34,21 +34,23 @@ struct nsx_nvtx_groups {
 };
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 		   struct nsx_arena *a, struct nsx_nvtx_groups *ret, struct nsx_err *err);
-struct nsx_nvtx_sum { /* of one group */
+struct nsx_nvtx_sum { /* totals of one group */
 	int64_t ns;
 	uint32_t count;
-	bool attributes; /* has ranges on a stack in the window              */
+	bool attributes; /* has push/pop ranges in the window                */
 };
-/* Sort key of groups. */
+/* What nsx_nvtx_cmp orders groups by. */
 struct nsx_nvtx_order {
 	const struct nsx_trace *t;
 	const struct nsx_nvtx_groups *g;
 	const void *sums; /* by group, each `size` bytes that begin with a struct nsx_nvtx_sum */
 	size_t size;
 };
-/* More time first, then more ranges, then the name. */
+/* Compares two groups: more time comes first, then more ranges, then the name. */
 int nsx_nvtx_cmp(const struct nsx_nvtx_order *order, uint32_t k, uint32_t l);
-/* v: n group indices. Only the first nfirst are sorted; the rest come after all of them. */
+/* Moves the first nfirst groups in the order of nsx_nvtx_cmp to the front of v, sorted; the rest is
+ * unordered. v: n group indices.
+ */
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst, const struct nsx_nvtx_order *order);
 
 #endif

@@ -18,10 +18,10 @@ struct row {
 	uint32_t thread, stack;
 };
 
-struct own { /* state of one part */
+struct own { /* what one part of the table has read */
 	struct row *rows;
 	size_t n, cap;
-	struct nsx_osrt_sum *sums; /* by keymap id */
+	struct nsx_osrt_sum *sums; /* by id in osrt_map */
 	size_t cap_sums;
 	int64_t first_ns, last_ns;
 };
@@ -44,7 +44,7 @@ static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v, struct nsx
 	}
 	if (row.start_ns >= t->read.end_ns || row.end_ns < t->read.start_ns)
 		return 0;
-	/* A row without a level, in a table with that column, is a notice of nsys. */
+	/* A row whose level is NULL is a message of nsys, if the table has levels at all. */
 	if (nsx_i64_or(&v[LEVEL], 0) > 0 ||
 	    (v[LEVEL].type == NSX_V_NULL &&
 	     nsx_has(p->l->schema, NSX_F_osrt_nesting_level)))
@@ -147,7 +147,7 @@ static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struc
 	return 0;
 }
 
-/* Without GPU work, calls and NVTX, only OSRT rows give the trace's extent. */
+/* Widens the trace's extent to the OSRT rows, because some traces have no other rows. */
 static void osrt_widen(struct nsx_trace *t, const struct own *own, size_t n)
 {
 	int64_t lo = INT64_MAX, hi = INT64_MIN;

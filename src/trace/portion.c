@@ -20,7 +20,9 @@ bool nsx_is_launcher(const struct nsx_portion *x, uint32_t least, uint32_t most)
 	return lo < x->ncorr && x->corr[lo] <= most;
 }
 
-/* Samples runs of ids, so that the rows of one run are adjacent. */
+/* Whether one of the ids least to most is in the clock sample. Runs of ids are sampled, so that
+ * sampled rows are adjacent.
+ */
 static bool is_sampled(const struct nsx_portion *x, uint32_t least, uint32_t most)
 {
 	uint32_t run = least >> NSX_CLOCK_RUN, last = most >> NSX_CLOCK_RUN;

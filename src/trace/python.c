@@ -14,7 +14,7 @@ struct text {
 	size_t n;
 };
 
-/* The value after a key, up to the quote or comma that ends it. */
+/* Finds the value after a key, up to the character that ends it, and moves json past the value. */
 static bool find_member(struct text *json, const char *key, char end, struct text *ret)
 {
 	const char *at = memmem(json->p, json->n, key, strlen(key));
@@ -135,17 +135,17 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 /* Functions ------------------------------------------------------------------------*/
 
 struct function {
-	size_t n; /* how often the most frequent line was seen               */
-	nsx_str site;
+	size_t n; /* how often its most frequent line was seen               */
+	nsx_str site; /* the site with that line                             */
 };
-struct functions { /* of sites, without line numbers                         */
+struct functions { /* the functions of sites, without line numbers           */
 	struct nsx_groups names, lines; /* lines: (function, site)           */
-	struct function *v;
-	size_t *seen; /* by line                                             */
-	uint32_t *of; /* by stack                                            */
+	struct function *v; /* by id in names                                */
+	size_t *seen; /* by id in lines: number of stacks                    */
+	uint32_t *of; /* by stack: its function                              */
 };
 
-static int group_stack(struct nsx_loader *l, struct functions *f, size_t i, struct nsx_err *err)
+static int count_site_line(struct nsx_loader *l, struct functions *f, size_t i, struct nsx_err *err)
 {
 	nsx_str site = l->python[i].site, name;
 	const char *text = nsx_strings_text(l->strings, site);
@@ -166,7 +166,9 @@ static int group_stack(struct nsx_loader *l, struct functions *f, size_t i, stru
 	return 0;
 }
 
-/* Makes one site per function, with its most frequent line; of equals the first. */
+/* Makes one site per function, with its most frequent line; among equally frequent lines, the
+ * first.
+ */
 static int name_sites(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_keycache cache = {0};
@@ -176,7 +178,7 @@ static int name_sites(struct nsx_loader *l, struct nsx_err *err)
 	if (!nsx_new_array(f.of, l->t->arena, l->npython, "stacks of Python", err))
 		return err->rc;
 	for (size_t i = 0; !rc && i < l->npython; i++)
-		rc = group_stack(l, &f, i, err);
+		rc = count_site_line(l, &f, i, err);
 	for (size_t i = 0; !rc && i < l->npython; i++) {
 		struct nsx_key key = {{f.v[f.of[i]].site, 0, NSX_ORIGIN_PROGRAM}};
 

@@ -1,6 +1,4 @@
-/* scan.c - reads a list of tables in parallel parts into column sets, small tables row by row, and
- * cells; warns.
- */
+/* scan.c - reads tables in parallel parts into column sets, small tables row by row, and cells. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +26,7 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t, struct nsx_
 	if (!nsx_has_view(s, t->view))
 		return 0;
 	for (unsigned i = 0; i < t->nfields; i++)
-		columns[i] = t->is_survey && !(t->told & NSX_BIT(i)) ?
+		columns[i] = t->is_survey && !(t->survey_fields & NSX_BIT(i)) ?
 				     NULL : s->column[t->fields[i]];
 	rc = nsx_view_open(s, s->db, t->view, columns, t->nfields, l->threads, &t->scan, err);
 	if (nsx_is_damage(rc)) {
@@ -54,8 +52,8 @@ static void close_table(struct nsx_tableload *t)
 	t->parts = NULL;
 }
 
-/* Upper bound of a part's rows. Counting them looks at every page, which is only worth it if
- * columns are filled.
+/* Upper bound of a part's rows; 0 if no columns are filled, because counting rows looks at every
+ * page.
  */
 static size_t scan_room_of(struct nsx_part *p)
 {
@@ -74,7 +72,8 @@ static size_t scan_room_of(struct nsx_part *p)
 }
 
 /* Settles where each part writes and how many rows each column set needs. */
-static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n, struct nsx_err *err)
+static int assign_room(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+		       struct nsx_err *err)
 {
 	for (size_t i = 0; i < n;) {
 		struct nsx_colset *set = list[i].set, *beside = list[i].beside;
@@ -109,7 +108,7 @@ static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n, s
 	return 0;
 }
 
-static int scan_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+static int keep_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_part *p = ctx;
@@ -136,7 +135,7 @@ static int scan_run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *
 		return err->rc;
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
-	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, scan_on_row, p, err);
+	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, keep_row, p, err);
 	if (rc && !nsx_is_damage(rc))
 		return rc;
 	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes, &late))
@@ -186,8 +185,8 @@ static int scan_run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t
 	return rc;
 }
 
-/* Closes the gaps of dropped rows and sums the defects. */
-static void compact(struct nsx_loader *l, struct nsx_tableload *list, size_t n)
+/* Closes the gaps between the parts' rows and sums the defects. */
+static void compact_parts(struct nsx_loader *l, struct nsx_tableload *list, size_t n)
 {
 	struct nsx_defects *d = &l->t->defects;
 
@@ -229,9 +228,9 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = open_table(l, &list[i], err);
 	if (!rc)
-		rc = lay_out(l, list, n, err) ?: scan_run_all(l, list, n, stage, err);
+		rc = assign_room(l, list, n, err) ?: scan_run_all(l, list, n, stage, err);
 	if (!rc)
-		compact(l, list, n);
+		compact_parts(l, list, n);
 	for (size_t i = 0; i < n; i++)
 		close_table(&list[i]);
 	return rc;

@@ -33,23 +33,24 @@ const char *const nsx_origin_names[NSX_NORIGINS] = {
 	[NSX_ORIGIN_PROFILER] = "profiler",
 };
 
-struct frame { /* a frame of the file and its result, cached */
+struct frame { /* a cached frame of the file, and what was learned about it */
 	nsx_str symbol, path;
 	bool unresolved, known;
 	uint32_t id;   /* id in the frames map                               */
-	uint32_t rank; /* as a site, without depth; NSX_NONE: cannot be a site */
+	uint32_t rank; /* preference as a site, without depth: the lowest wins; NSX_NONE: cannot be
+			  a site */
 };
 struct chain { /* a reduced stack */
 	int64_t id;
 	uint32_t leaf, leaf_depth;
 	uint32_t site, site_rank; /* NSX_NONE: none yet                      */
 };
-struct own { /* state of one part */
+struct own { /* what one part of the table has read */
 	struct chain *v;
 	size_t n, cap;
 	struct frame recent[1024];
 };
-/* Greater depths come from broken stacks. */
+/* Depths above MOST_DEPTH come from broken stacks. */
 enum { RANK_BITS = 24, MOST_DEPTH = (1 << RANK_BITS) - 1 };
 
 static enum nsx_origin sites_origin_of(const char *path)
@@ -66,15 +67,15 @@ static enum nsx_origin sites_origin_of(const char *path)
 }
 
 /* Recognises templates and static copies of CUDA functions inside the program. */
-static bool is_of_cuda(const char *function)
+static bool is_cuda_function(const char *function)
 {
 	return !strncmp(function, "cuda", 4) || strstr(function, "cudart") ||
 	       (!strncmp(function, "cu", 2) && function[2] >= 'A' &&
 		function[2] <= 'Z');
 }
 
-/* A site in the program's own code ranks before one in a library. A frame without name and module
- * is neither.
+/* Fills in a frame's origin and rank. A site in the program's own code ranks before one in a
+ * library. A frame without name and module cannot be a site.
  */
 static int learn_frame(struct nsx_part *p, struct frame *f, struct nsx_err *err)
 {
@@ -88,7 +89,7 @@ static int learn_frame(struct nsx_part *p, struct frame *f, struct nsx_err *err)
 
 	if (*file && nsx_strings_add(p->l->strings, file, strlen(file), &module, err))
 		return err->rc;
-	if (origin == NSX_ORIGIN_PROGRAM && has_name && is_of_cuda(symbol))
+	if (origin == NSX_ORIGIN_PROGRAM && has_name && is_cuda_function(symbol))
 		origin = NSX_ORIGIN_CUDA;
 	key.w[0] = has_name ? f->symbol : 0;
 	key.w[1] = module;
@@ -139,7 +140,7 @@ static int read_frame(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 		return rc;
 	rank = f->rank == NSX_NONE ? NSX_NONE : f->rank | (uint32_t)depth;
 	c = own->n ? &own->v[own->n - 1] : NULL;
-	/* Two frames share a depth: join_chains chooses between them. */
+	/* Also begins a new chain if two frames share a depth; join_chains chooses between them. */
 	if (!c || c->id != v[ID].u.i || c->leaf_depth == depth ||
 	    (c->site_rank == rank && rank != NSX_NONE)) {
 		if (nsx_push(own->v, own->n, own->cap, "stacks", err,
@@ -159,7 +160,7 @@ static int read_frame(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 	return 0;
 }
 
-/* Orders frames by content: distinct frames of the file may have become the same one. */
+/* Compares frames by content, because their ids depend on thread timing. */
 static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const uint64_t *x = l->frames_map.keys[a].w;
@@ -172,7 +173,7 @@ static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
 
 NSX_ORDER(cmp_chains, struct chain, UP(id));
 
-static void join_chain(const struct nsx_loader *l, struct chain *to, const struct chain *from)
+static void merge_chain(const struct nsx_loader *l, struct chain *to, const struct chain *from)
 {
 	if (from->leaf_depth < to->leaf_depth ||
 	    (from->leaf_depth == to->leaf_depth &&
@@ -188,8 +189,8 @@ static void join_chain(const struct nsx_loader *l, struct chain *to, const struc
 	}
 }
 
-/* Collects the stacks of a table, ordered by id, each once, with the number of its pair (innermost
- * frame, site).
+/* Collects the stacks of a table, each once, ordered by id. A stack is stored as the index of its
+ * pair (innermost frame, site).
  */
 static int join_chains(struct nsx_loader *l, const struct own *own,
 		       struct nsx_stacks *ret, struct nsx_err *err)
@@ -214,7 +215,7 @@ static int join_chains(struct nsx_loader *l, const struct own *own,
 	nsx_sort(all, n, sizeof(*all), cmp_chains);
 	for (size_t i = 0; i < n; i++)
 		if (kept && all[kept - 1].id == all[i].id)
-			join_chain(l, &all[kept - 1], &all[i]);
+			merge_chain(l, &all[kept - 1], &all[i]);
 		else
 			all[kept++] = all[i];
 	ret->id = nsx_try_alloc(kept, sizeof(*ret->id), "stacks", err);
@@ -400,17 +401,17 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	return rc;
 }
 
-/* Exports of 2022 number stacks from 1 but refer to them from 0. Then exactly one call has a 0
- * that is a real reference, and none refers to the last stack.
+/* Number to add to a call's stack id. It is 1 in exports of 2022, which number stacks from 1 but
+ * refer to them from 0. Exactly one call then refers to 0, and none to the last stack.
  */
-static int64_t counted_from(const struct nsx_loader *l)
+static int64_t stack_id_offset(const struct nsx_loader *l)
 {
 	const struct nsx_stacks *s = &l->cuda_stacks;
 
 	return l->nfrom_zero == 1 && s->id[0] == 1 && s->id[s->n - 1] - 1 == l->most_backtrace;
 }
 
-/* A call with several backtraces keeps the one whose site text sorts first. */
+/* Orders backtraces by call, then by the text of their site: a call keeps its first one. */
 static int cmp_backtraces(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_loader *l = ctx;
@@ -434,7 +435,7 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_backtrace *b = l->backtraces;
 	uint32_t *call, *stack, process;
 	size_t n = l->nbacktraces, kept = 0;
-	int64_t from = counted_from(l);
+	int64_t from = stack_id_offset(l);
 
 	for (size_t i = 0; i < n; i++) {
 		process = nsx_process_find(t, b[i].process_key);

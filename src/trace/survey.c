@@ -2,13 +2,14 @@
  *
  * The survey reads three or four cells of every row. They give the time span and the correlation
  * ids of each block of a table. All other work is proportional to the window. Tables are nearly in
- * time order, so few blocks overlap a short window; in an unordered table more blocks are read,
- * but none is missed.
+ * time order, so few blocks overlap a short window; in an unordered table more blocks are read, but
+ * none is missed.
  *
  * The portion that is read consists of the window with a margin on both sides, which shows what is
- * usual; what overlaps these; the calls that launched the window's operations, and the ranges
- * around them; and a sample of calls and their operations from the whole file. The sample shows
- * whether a clock is off; then the window itself moves, and everything is read.
+ * usual; all that overlaps window and margins; the calls that launched the window's operations, and
+ * the ranges around those calls; and a sample of calls and their operations from the whole file.
+ * The sample shows whether a clock is off. If one is, the window itself moves, and everything is
+ * read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 enum {
 	MARGIN_ROWS = 1 << 18, CLOCK_ROWS = 1 << 17, BINS = 1 << 12,
-	FINEST = 12,  /* bins of 4 us */
+	FINEST = 12,  /* smallest shift of nsx_bins: bins of 4 us */
 };
 
 static const struct nsx_window nowhere = {INT64_MAX, INT64_MIN};
@@ -25,8 +26,8 @@ static const struct nsx_window everywhere = {INT64_MIN, INT64_MAX};
 
 /* Number of events by start time ------------------------------------------------- */
 
-/* Bins begin at multiples of their width, which is the least at which all fit. They are therefore
- * the same for any row order.
+/* Widens the bins until all events from bin first to bin last fit. Bins begin at multiples of their
+ * width, which is the least possible one. They are therefore the same for any row order.
  */
 static void widen_bins(struct nsx_bins *b, int64_t first, int64_t last)
 {
@@ -60,7 +61,7 @@ static void count_at(struct nsx_bins *b, int64_t at_ns, uint32_t n)
 }
 
 /* The window with its margins; unbounded on a side with fewer rows than the margin should have. */
-static struct nsx_window with_margins(const struct nsx_bins *b,
+static struct nsx_window add_margins(const struct nsx_bins *b,
 				      const struct nsx_window *w, size_t rows)
 {
 	struct nsx_window ret = everywhere;
@@ -84,7 +85,7 @@ static struct nsx_window with_margins(const struct nsx_bins *b,
 
 /* Looking ------------------------------------------------------------------------*/
 
-static int look_at_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
+static int survey_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	const struct nsx_tableload *t = p->table;
 	struct nsx_surveyed *s = p->own;
@@ -113,7 +114,7 @@ static int look_at_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 		s->first_ns = NSX_MIN(s->first_ns, x.start_ns);
 	}
 	if (x.end_ns == INT64_MAX) {
-		x.end_ns = x.start_ns; /* its end is unknown */
+		x.end_ns = x.start_ns; /* an open range: its end is unknown */
 		s->nopen++;
 	}
 	if (t->hull == NSX_HULL_GPU || x.start_ns >= 0)
@@ -175,8 +176,8 @@ static int survey_add_up(struct nsx_loader *l, const struct nsx_tableload *list,
 	return 0;
 }
 
-/* Adds all threads, even those of which no row is read. */
-static int add_threads(struct nsx_loader *l, struct nsx_err *err)
+/* Adds all threads that the survey saw, because some may have no row in the portion. */
+static int add_surveyed_threads(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache), "a key cache", err);
 	int rc = cache ? 0 : err->rc;
@@ -198,12 +199,12 @@ static int set_portion(struct nsx_loader *l, const struct sums *sums,
 	struct nsx_trace *t = l->t;
 	size_t rows = l->opts->clock_rows ? l->opts->clock_rows : CLOCK_ROWS;
 
-	nsx_take_hull(t, &x->gpu, &x->host);
+	nsx_set_hull(t, &x->gpu, &x->host);
 	if (l->window_hull.end_ns == INT64_MAX)
 		l->window_hull.end_ns = NSX_MAX(t->last_ns, l->window_hull.start_ns);
 	if (nsx_find_window(l, window, &l->window_hull, &x->user, err))
 		return err->rc;
-	x->read = with_margins(&sums->bins, &x->user,
+	x->read = add_margins(&sums->bins, &x->user,
 			       l->opts->margin_rows ? l->opts->margin_rows :
 						      MARGIN_ROWS);
 	x->clock_share = (uint32_t)NSX_MIN(sums->nops / rows + 1, UINT32_MAX);
@@ -211,7 +212,7 @@ static int set_portion(struct nsx_loader *l, const struct sums *sums,
 	return 0;
 }
 
-static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		       const char *window, struct nsx_err *err)
 {
 	struct nsx_tableload *look = nsx_try_alloc(n, sizeof(*look), "tables", err);
@@ -231,13 +232,13 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 			continue;
 		look[nlook] = list[i];
 		look[nlook].set = look[nlook].beside = NULL;
-		look[nlook].row = look_at_row;
+		look[nlook].row = survey_row;
 		look[nlook].own = own + nlook * l->threads;
 		look[nlook].own_size = sizeof(*own);
 		look[nlook++].is_survey = true;
 	}
 	rc = rc ?: nsx_load_tables(l, look, nlook, "survey", err) ?:
-	     add_threads(l, err) ?:
+	     add_surveyed_threads(l, err) ?:
 	     survey_add_up(l, look, nlook, sums, err) ?:
 	     set_portion(l, sums, window, err);
 	/* Defective rows are read, and counted, again. */
@@ -255,8 +256,8 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	return rc;
 }
 
-/* Limits the survey to the rows within reach of the window. The ends of the tables are read first,
- * because they show where the trace, and so the window, lies.
+/* Limits the survey to the rows within opts->reach_ns of the window. The ends of the tables are
+ * read first, because they show where the trace, and thus the window, lies.
  */
 static int settle_reach(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 			const char *window, struct nsx_err *err)
@@ -265,7 +266,7 @@ static int settle_reach(struct nsx_loader *l, struct nsx_tableload *list, size_t
 	struct nsx_reach *r = l->schema->reach;
 
 	*r = (struct nsx_reach){true, INT64_MAX, INT64_MIN};
-	if (look_around(l, list, n, window, err))
+	if (survey_tables(l, list, n, window, err))
 		return err->rc;
 	nsx_survey_done(list, n);
 	free(l->least_corr);
@@ -284,7 +285,7 @@ int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	struct nsx_window *read = &l->portion.read;
 
 	if ((l->opts->reach_ns && settle_reach(l, list, n, window, err)) ||
-	    look_around(l, list, n, window, err))
+	    survey_tables(l, list, n, window, err))
 		return err->rc;
 	if (r->is_on) {
 		read->start_ns = NSX_MAX(read->start_ns, r->from_ns);
@@ -303,8 +304,8 @@ void nsx_survey_done(struct nsx_tableload *list, size_t n)
 
 /* The portion -----------------------------------------------------------------------*/
 
-/* Wants the calls of operations in the window, and of the first operation after it on each stream:
- * one of those ends the idle time at the window's end.
+/* Adds to the portion the calls of the window's operations, and of each stream's first operation
+ * after the window: one of these ends the idle time at the window's end.
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -390,15 +391,15 @@ int nsx_want_crossing(struct nsx_loader *l,
 
 /* Neighbours ---------------------------------------------------------------------------
  *
- * The time between two launches of a thread may overlap the window however far away they are.
+ * The time between two launches of a thread may overlap the window even if both are far away.
  */
 struct seeker {
 	struct nsx_loader *l;
 	uint8_t *is_launch; /* by name                                       */
 	size_t nnames;
-	struct side { /* a thread's launches, by provisional id              */
+	struct side { /* by provisional thread id: its launches nearest to the window */
 		int64_t before_ns, after_ns; /* INT64_MIN, INT64_MAX: none   */
-		bool launches, seeks;
+		bool launches, seeks; /* seeks: one of them is still to be found */
 	} *side;
 	size_t nsides;
 };
@@ -444,8 +445,8 @@ static int list_launchers(struct seeker *s, struct nsx_err *err)
 	return rc;
 }
 
-/* Whether some thread has no launch on a side that was only partly read. */
-static bool must_seek(struct seeker *s)
+/* Whether some launching thread has no launch on a side of the window that was only partly read. */
+static bool must_seek_launches(struct seeker *s)
 {
 	const struct nsx_loader *l = s->l;
 	const struct nsx_window *read = &l->portion.read;
@@ -469,7 +470,7 @@ static bool must_seek(struct seeker *s)
 	return any;
 }
 
-static int seek_in_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
+static int note_launch_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct seeker *s = *(struct seeker **)p->own;
 	struct nsx_extent x = p->table->extent(v);
@@ -489,7 +490,7 @@ static int seek_in_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 	return 0;
 }
 
-static int seek(struct seeker *s, const struct nsx_tableload *calls, struct nsx_err *err)
+static int seek_launches(struct seeker *s, const struct nsx_tableload *calls, struct nsx_err *err)
 {
 	struct nsx_portion *x = &s->l->portion;
 	struct nsx_tableload look = *calls;
@@ -498,7 +499,7 @@ static int seek(struct seeker *s, const struct nsx_tableload *calls, struct nsx_
 	look.set = NULL;
 	look.zones = NULL;
 	look.is_survey = true;
-	look.row = seek_in_row;
+	look.row = note_launch_row;
 	look.own = &s;
 	look.own_size = 0;
 	rc = nsx_load_tables(s->l, &look, 1, "launches", err);
@@ -528,9 +529,9 @@ int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 		s.side[i] = (struct side){.before_ns = INT64_MIN,
 					  .after_ns = INT64_MAX};
 	rc = rc ?: want_launches(l, err) ?: list_launchers(&s, err);
-	*ret = !rc && must_seek(&s);
+	*ret = !rc && must_seek_launches(&s);
 	if (*ret) {
-		rc = seek(&s, calls, err);
+		rc = seek_launches(&s, calls, err);
 		l->nbacktraces = l->nfrom_zero = 0;
 	}
 	nsx_arena_free(a);
@@ -539,7 +540,7 @@ int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 
 /* The sample -------------------------------------------------------------------------*/
 
-static size_t drop_calls(struct nsx_loader *l)
+static size_t drop_sampled_calls(struct nsx_loader *l)
 {
 	const struct nsx_portion *x = &l->portion;
 	size_t n = 0, was = l->call_set.n;
@@ -555,7 +556,7 @@ static size_t drop_calls(struct nsx_loader *l)
 	return was - n;
 }
 
-static void drop_waits(struct nsx_loader *l)
+static void drop_sampled_waits(struct nsx_loader *l)
 {
 	size_t n = 0;
 
@@ -565,7 +566,7 @@ static void drop_waits(struct nsx_loader *l)
 	l->sync_set.n = n;
 }
 
-static void note_threads(struct nsx_loader *l)
+static void note_thread_activity(struct nsx_loader *l)
 {
 	for (size_t i = 0; i < l->callers_map.n; i++) {
 		const struct nsx_key *k = &l->callers_map.keys[i];
@@ -584,7 +585,7 @@ int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err)
 {
 	if (!l->portion.is_on)
 		return 0;
-	drop_waits(l);
-	note_threads(l);
-	return drop_calls(l) ? nsx_index_calls(l, err) : 0;
+	drop_sampled_waits(l);
+	note_thread_activity(l);
+	return drop_sampled_calls(l) ? nsx_index_calls(l, err) : 0;
 }

@@ -35,8 +35,8 @@ struct nsx_thread { /* ordered by (process key, tid) */
 	uint32_t nvtx_at, nnvtx;   /* its slice of nvtx (stack ranges first) */
 	uint32_t osrt_at, nosrt;   /* its slice of osrt                      */
 	/* In the whole trace, including rows that were not read: */
-	bool has_calls, launches; /* launches: made a launch-class call       */
-	bool has_ranges, has_stack; /* has_stack: push/pop ranges            */
+	bool has_calls, launches; /* launches: has made a launch-class call  */
+	bool has_ranges, has_stack; /* has_stack: has push/pop ranges        */
 };
 struct nsx_device { /* ordered by (device_id, gpu key) */
 	int64_t device_id;    /* CUDA ordinal as exported                    */
@@ -119,10 +119,10 @@ struct nsx_ops {
 				     (graph replays)                         */
 	const uint8_t *kind, *cls, *flags;
 };
-struct nsx_launch { /* what shapes share that differ only in name and grid x */
+struct nsx_launch { /* the part of a shape without names and grid x; shapes share it */
 	uint32_t grid_yz[2], block[3];
 	uint32_t registers;	   /* per thread; NSX_NONE: unknown          */
-	uint32_t static_shared_bytes, dynamic_shared_bytes; /* the same      */
+	uint32_t static_shared_bytes, dynamic_shared_bytes; /* NSX_NONE: unknown */
 	uint32_t graph_id;	   /* NSX_NONE unless a graph node           */
 	bool known;		   /* grid and block are recorded            */
 	uint8_t op;		   /* enum nsx_comm_op of a communication kernel */
@@ -135,9 +135,9 @@ struct nsx_shape { /* distinct launch configurations, interned */
 struct nsx_copy { /* a copy or memset; equal ones may share an entry          */
 	int64_t bytes;
 	uint8_t copy_kind, src_kind, dst_kind, cause; /* a memset uses dst_kind only */
-	uint32_t src_id, dst_id; /* CUDA ordinals, NSX_NONE: may name a GPU that ran nothing and
-				    so is no device here                     */
-	uint32_t src_device, dst_device; /* device index; NSX_NONE           */
+	uint32_t src_id, dst_id; /* CUDA ordinals; NSX_NONE: unknown         */
+	uint32_t src_device, dst_device; /* device index; NSX_NONE: unknown, or a GPU that ran
+					    nothing and thus is no device here */
 };
 struct nsx_replay { /* distinct (graph, exec), interned */
 	uint32_t graph_id, graph_exec_id;
@@ -150,7 +150,7 @@ enum nsx_call_class { /* queries/README.md 4; the first match wins */
 	NSX_CALL_LAUNCH,	/* kernel, cooperative and graph launches    */
 	NSX_CALL_SYNC,		/* Stream/Device/Ctx/Event/ThreadSynchronize */
 	NSX_CALL_COPY,		/* a copy that blocks according to its name  */
-	NSX_CALL_COPY_ASYNC,	/* ...Async: blocks only if that is proved   */
+	NSX_CALL_COPY_ASYNC,	/* Memcpy...Async: counts as blocking only if that is proved */
 	NSX_CALL_IMPLICIT_SYNC, /* Free, FreeHost, HostAlloc, Malloc         */
 	NSX_CALL_MODULE,	/* module and library loading, JIT           */
 	NSX_CALL_NONE,		/* StreamWaitEvent, *Query, EventRecord      */
@@ -161,9 +161,9 @@ enum {
 	NSX_CALL_GRAPH = 8,  /* a graph launch                               */
 	NSX_CALL_MALLOC = 16, /* an allocation: an implicit sync only if long */
 };
-/* Calls that returned one code, other than success and "not ready". */
+/* The calls that returned one error code, which is neither success nor "not ready". */
 struct nsx_failure {
-	int64_t code, first_ns; /* first_ns: start of the first of them      */
+	int64_t code, first_ns; /* first_ns: start of the first such call    */
 	size_t n;
 };
 enum { NSX_MAX_FAILURES = 64 }; /* CUDA has some hundreds of codes; the smallest are kept */
@@ -337,7 +337,7 @@ struct nsx_overheads {
 	const uint32_t *thread;
 	const uint8_t *type; /* NSX_OVERHEAD_JIT ...                */
 };
-/* Waits in file order. Their type follows from the sentinel ids, never from syncType. */
+/* Waits in file order. Their type follows from which ids are set, never from syncType. */
 enum nsx_sync_type {
 	NSX_SYNC_CONTEXT, NSX_SYNC_EVENT, NSX_SYNC_STREAM,
 	NSX_SYNC_STREAM_WAIT, /* waits on the GPU: blocks no host thread */
@@ -370,16 +370,17 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t crossing_ranges; /* push/pop ranges that cross: treated as async */
 };
 struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
-	size_t nearly, nlate, ncut; /* dropped: earlier than their call, or out of their stream's
-				       order; shortened                      */
+	size_t nearly, nlate; /* dropped: earlier than their call; later than their stream's order
+				 allows                                      */
+	size_t ncut;  /* shortened                                           */
 	size_t nkept; /* left as they are, because there are too many to list one by one */
-	int64_t most_cut_ns;
-	/* The first of them: */
+	int64_t most_cut_ns; /* greatest time by which a record was shortened */
+	/* The first such record: */
 	nsx_str name; /* 0: not a kernel                                     */
 	int64_t start_ns, call_ns; /* call_ns: INT64_MIN: unknown            */
 };
-struct nsx_matching { /* kernels, by whether their call was found */
-	size_t matched, before_capture, no_call;
+struct nsx_matching { /* number of kernels by whether their call was found */
+	size_t matched, before_capture, no_call; /* before_capture: launched before it began */
 };
 
 struct nsx_window {
@@ -388,7 +389,8 @@ struct nsx_window {
 
 /* Number of equal parts of a window; a curve has one value in each. */
 enum { NSX_CURVE_BINS = 512 };
-/* The part that at_ns lies in; NSX_CURVE_BINS: beyond the window. at_ns is not before the window.
+/* Index of the part in which at_ns lies; NSX_CURVE_BINS: after the window. at_ns must not be before
+ * the window.
  */
 static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
 {
@@ -462,7 +464,7 @@ struct nsx_trace {
 	int64_t first_ns, last_ns; /* hull of everything loaded              */
 	const char **warnings;	/* refused views, too many GPUs, ...         */
 	size_t nwarnings;
-	bool damaged; /* damage seen while loading; for all of it see nsx_report_damage */
+	bool damaged; /* damage was seen while loading; nsx_report_damage tells all damage */
 	const char *pid_source_kernel, *pid_source_runtime, *pid_source_nvtx;
 	struct nsx_osrt_sum *osrt_sum;
 	size_t nosrt_sums;
@@ -482,12 +484,12 @@ struct nsx_load_opts {
 	const char *window; /* as typed; NULL: none                          */
 	const struct nsx_step_patterns *steps_from; /* needed for window step:KIND */
 	struct nsx_progress *progress;
-	size_t margin_rows; /* with a window: events to read on each side of it, at least as far
-			       as the window is long; 0: 2^18                 */
-	int64_t reach_ns; /* with a window: rows farther from it may be skipped in ordered
-			     tables; 0: skip none                           */
-	size_t clock_rows; /* about how many GPU operations are read elsewhere to judge clocks;
-			      0: 2^17                                         */
+	size_t margin_rows; /* events to read on each side of the window; the margin is never
+			       shorter than the window; 0: 2^18               */
+	int64_t reach_ns; /* rows farther from the window may be skipped in ordered tables; 0: skip
+			     none                                           */
+	size_t clock_rows; /* approximate number of GPU operations outside the window that are read
+			      to judge clocks; 0: 2^17                        */
 };
 
 /* Loads all that the analyses share; each table is scanned once. With a window, rows far from it
@@ -531,8 +533,8 @@ static inline bool nsx_has_window(const struct nsx_trace *t)
 {
 	return t->user.start_ns != t->user.end_ns;
 }
-/* The window in which calls and ranges are counted. Without a user's window it includes those
- * before and after all GPU work.
+/* The window in which calls and ranges are counted: the user's window, else everything recorded,
+ * including calls before and after all GPU work.
  */
 static inline struct nsx_window nsx_host_window(const struct nsx_trace *t)
 {
@@ -543,7 +545,7 @@ static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns, int64_t 
 	hull->start_ns = NSX_MIN(hull->start_ns, start_ns);
 	hull->end_ns = NSX_MAX(hull->end_ns, end_ns);
 }
-/* Nanoseconds of a host event [start, end) that count: all, unless the user asked for a window. */
+/* Nanoseconds of a host event [start, end) within the user's window; all of them without one. */
 static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start, int64_t end)
 {
 	if (!nsx_has_window(t))
@@ -553,7 +555,7 @@ static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start, in
 
 	return b > a ? b - a : 0;
 }
-/* Whether rows far from the window were not read. */
+/* Whether only a part of the rows was read, near the window. */
 static inline bool nsx_is_in_part(const struct nsx_trace *t)
 {
 	return t->read.start_ns > INT64_MIN || t->read.end_ns < INT64_MAX;
@@ -564,15 +566,15 @@ static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 	return (struct nsx_window){NSX_MAX(t->read.start_ns, t->first_ns),
 				   NSX_MIN(t->read.end_ns, t->last_ns)};
 }
-/* Whether an event is counted. All are, unless the user asked for a window. */
+/* Whether an event starts in the user's window and thus is counted. Without one, all are. */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 {
 	return !nsx_has_window(t) || (start >= t->window.start_ns && start < t->window.end_ns);
 }
 const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
 
-/* Possible offset between GPU times of the process on the device and those of others. INT64_MAX:
- * unknown; 0 where no clock of the trace was found to be off.
+/* How far GPU times of the process on the device may be off those of other processes; INT64_MAX:
+ * unknown. It is 0 if no clock of the trace was found to be off.
  */
 int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process, uint32_t device);
 
@@ -629,7 +631,9 @@ static inline const char *nsx_call_text(const struct nsx_trace *t, size_t call)
 	return nsx_text(t, nsx_call_name(&t->calls, call));
 }
 
-/* does(name of the call), evaluated once per name. memo: indexed by name, zeroed by the caller. */
+/* Returns does(name of the call), which is evaluated once per name. memo: indexed by name, zeroed
+ * by the caller.
+ */
 static inline bool nsx_call_does(const struct nsx_trace *t, size_t call,
 				 bool (*does)(const char *name), uint8_t *memo)
 {
@@ -641,9 +645,9 @@ static inline bool nsx_call_does(const struct nsx_trace *t, size_t call,
 	return memo[name] == YES;
 }
 
-/* The thread of a host row follows from the threads' slices. Rows of a block nearly always share
- * one thread, so only the first thread of each block, and that of the end, are stored; the threads
- * between two of them are searched.
+/* The thread of a host row. Rows of a block nearly always share one thread, so only the thread of
+ * each block's first row is stored, and that of the last row. If two neighbouring entries differ,
+ * the slices of the threads between them are searched.
  */
 enum { NSX_THREAD_BLOCK = 256 };
 static inline uint32_t nsx_thread_of(const struct nsx_trace *t,
@@ -682,8 +686,9 @@ static inline int64_t nsx_vm_of(uint64_t process_key)
 	return (int64_t)(process_key >> 48);
 }
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
-/* The Python samples of a thread in a span, and the first of them at the site that has more than
- * half of them; NULL: no site has. O(log n), and linear in the samples in the span.
+/* nsx_python_of returns the Python samples of a thread in a span; O(log n). nsx_python_most returns
+ * the first of these at the site that has more than half of them; NULL: no site has. It is linear
+ * in the samples of the span.
  */
 struct nsx_python_slice {
 	const struct nsx_python_stack *v;
