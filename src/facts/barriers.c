@@ -1,11 +1,12 @@
-/* barriers.c - where each host thread waited, and what its GPUs did meanwhile.
+/* barriers.c - finds where each host thread waited, and what its GPUs did meanwhile.
  *
- * Barriers are blocking API calls (a nested one counts once), outermost OSRT calls of launching
- * threads without the time inside API calls, and the uncovered time between two launches. Waiting
- * is not losing: the cost of a barrier comes from the gaps it causes (idle.c).
+ * Barriers are of three sorts: blocking API calls, of which nested ones count once; outermost OSRT
+ * calls of launching threads, without the time inside API calls; and the time between two launches
+ * that neither of these covers. A wait alone costs nothing: the cost of a barrier comes from the
+ * gaps it causes (idle.c).
  *
- * Each process is a task: its GPUs share one union of busy time, and gaps between launches of one
- * thread must not hide another thread's.
+ * Each process is a task, because its GPUs share one union of busy time. Gaps between launches are
+ * found thread by thread, so that one thread's gap does not hide another's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,9 @@ struct busy { /* busy time of all GPUs of a process */
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	uint32_t *first_thread; /* nprocesses + 1                            */
-	uint32_t *uses_at;	/* nprocesses + 1: slices of uses            */
-	uint32_t *uses;		/* devices                                   */
+	uint32_t *first_thread; /* by process; nprocesses + 1 entries        */
+	uint32_t *uses_at;	/* by process: slices of uses; nprocesses + 1 entries */
+	uint32_t *uses;		/* devices that the processes use            */
 	int64_t **device_sum;	/* by device: prefix sums of its busy spans  */
 	struct found {
 		struct nsx_barrier *v;
@@ -34,18 +35,18 @@ struct job {
 	} *found; /* by process */
 };
 
-struct work { /* on one process */
+struct work { /* state of the task of one process */
 	const struct job *job;
 	const struct nsx_trace *t;
 	struct busy busy;
 	struct nsx_arena *arena;
 	struct nsx_barrier *v;
 	size_t n, cap;
-	struct nsx_spans api, os; /* a thread's events so far                */
+	struct nsx_spans api, os; /* barriers of the current thread so far   */
 	size_t cap_api, cap_os;
 };
 
-/* Time of an event, summed over its pieces. */
+/* Time of a barrier, summed over its pieces. */
 struct sum {
 	int64_t whole_ns, wait_ns, busy_ns, inside_ns;
 };
@@ -91,8 +92,8 @@ static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
 
 /* API calls -----------------------------------------------------------------*/
 
-/* The kind of barrier, or -1. Unloading and linking modules do not wait for the GPU;
- * managed memory is mapped, not allocated, on it.
+/* The kind of barrier that a call is, or -1. Calls that unload or link modules are none, because
+ * they do not wait for the GPU; nor are allocations of managed memory, which is only mapped there.
  */
 static int barriers_kind_of_call(const struct work *w, size_t call)
 {
@@ -153,8 +154,8 @@ static int barriers_add_outside(struct work *w, struct sum *s, int64_t start_ns,
 	return keep_span(&w->os, &w->cap_os, start_ns, end_ns, err);
 }
 
-/* Adds the parts of span outside API calls. *cursor is the first call to check; outermost
- * calls are ordered by end.
+/* Adds the parts of a span that lie outside API calls. *cursor: the first call to check, which only
+ * advances because outermost calls are ordered by end.
  */
 static int barriers_add_pieces(struct work *w, const struct nsx_thread *th,
 			       size_t *cursor, struct nsx_span span, struct sum *s,
@@ -176,8 +177,8 @@ static int barriers_add_pieces(struct work *w, const struct nsx_thread *th,
 	return barriers_add_outside(w, s, at, span.end_ns, err);
 }
 
-/* The earlier of overlapping rows of a thread is outermost for the shared time, whatever
- * the level says. A row inside API calls is no event.
+/* Adds the OS calls of a thread. If rows overlap, the shared time counts for the earlier one, and
+ * recorded nesting levels are ignored. A row that lies entirely inside API calls is no barrier.
  */
 static int barriers_add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 {
@@ -230,8 +231,8 @@ static int barriers_add_gap(struct work *w, uint32_t thread, struct nsx_span gap
 	return barriers_add_event(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap, &s, err);
 }
 
-/* The threshold applies to the whole gap between two launches (queries/README.md 10); then
- * the time covered by other classes is subtracted.
+/* Adds the launcher gaps of a thread. The threshold applies to the whole gap between two launches
+ * (queries/README.md 10). After that, time that other barriers cover is subtracted.
  */
 static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 {
@@ -310,7 +311,7 @@ static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *
 
 /* Processes -----------------------------------------------------------------*/
 
-/* The union over the GPUs of a process. A single GPU's list is shared, not copied. */
+/* Finds the busy time of all GPUs of a process. The list of a single GPU is shared, not copied. */
 static int barriers_find_busy(struct work *w, uint32_t process, struct nsx_err *err)
 {
 	const struct job *job = w->job;
@@ -403,8 +404,8 @@ static int join_events(struct job *job, struct nsx_err *err)
 
 /* Preparation ----------------------------------------------------------------- */
 
-/* Async copies block the host if memory is pageable, as the host stages them, or if half of
- * their run time lies inside their call (queries/README.md 10).
+/* Marks the async copies that block the host: those of pageable memory, because the host stages it,
+ * and those with half of their run time inside their call (queries/README.md 10).
  */
 static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
 {
@@ -432,7 +433,9 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t, 
 	return 0;
 }
 
-/* Counts the devices that each process uses, or writes them to its slice. */
+/* Visits each device that a process uses, once: counts it, or with `put` writes it to the process's
+ * slice. seen is scratch, by process.
+ */
 static void visit_uses(struct job *job, uint32_t *seen, bool put)
 {
 	const struct nsx_trace *t = job->t;

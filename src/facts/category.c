@@ -19,8 +19,8 @@ static const struct {
 #undef NSX_KERNELS
 };
 
-/* The set of letter pairs in a text, ignoring case, as bits. It quickly excludes most
- * patterns by their first letters.
+/* The set of letter pairs in a text, ignoring case, as bits. Most patterns are quickly excluded
+ * because the text lacks their first two letters.
  */
 enum { PAIR_BITS = 1024 };
 struct pairs {

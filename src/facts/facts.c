@@ -99,7 +99,8 @@ static int build_profiler(const struct build *b, struct nsx_arena *a, struct nsx
 	return b->o->samples ? nsx_facts_profiler(b->f, b->t, a, err) : 0;
 }
 
-/* Longest first; with a million kernel names those take longest. */
+/* In order of duration, longest first. Naming kernels takes longest if there are a million names.
+ */
 static int (*const parts[])(const struct build *b, struct nsx_arena *a,
 			    struct nsx_err *err) = {
 	build_kernels, build_iterations, build_metrics, build_chain, build_meets,

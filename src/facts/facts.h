@@ -51,7 +51,8 @@ struct nsx_iteration {
 	int64_t start_ns, end_ns;
 	bool steady, slow;
 };
-/* How iterations are recognised, in order of trust: the first of two with equal scores wins. */
+/* How iterations are recognised, in order of trust: of two ways with equal scores the first wins.
+ */
 enum nsx_way_method {
 	NSX_WAY_NONE, NSX_WAY_NVTX, NSX_WAY_SEQUENCE, NSX_WAY_GRAPH,
 	NSX_WAY_COMM, NSX_WAY_GAPS,
@@ -59,7 +60,7 @@ enum nsx_way_method {
 	NSX_WAY_KERNEL, NSX_WAY_LAUNCH, NSX_WAY_WINDOW, NSX_NWAYS
 };
 extern const char *const nsx_way_methods[NSX_NWAYS]; /* "", "nvtx", ...      */
-/* A way to recognise iterations that was tried; sorted, best first. */
+/* A way to recognise iterations that was tried. */
 struct nsx_cadence {
 	enum nsx_way_method method;
 	nsx_str name;	    /* range or kernel at the start; 0: none         */
@@ -83,14 +84,14 @@ struct nsx_steady {
 	size_t nexcluded;
 };
 
-/* The phases of the run: NVTX ranges if they tell them apart, else start-up, warm-up, the
- * steady part, single long pauses, and the rest. In order of time and disjoint; together
- * they cover the window in use. One is judged: the steady window.
+/* The phases of the run: NVTX ranges if they mark phases, else start-up, warm-up, the steady part,
+ * single long pauses, and the rest. Phases are disjoint, in order of time, and together cover the
+ * window in use. One is judged: the steady window.
  */
 enum nsx_phase_kind {
 	NSX_PHASE_INIT,	   /* copies, before the first kernel                */
 	NSX_PHASE_WARM_UP, /* before the judged phase                        */
-	NSX_PHASE_SETTLING, /* the same, with more GPU work than the judged phase */
+	NSX_PHASE_SETTLING, /* a warm-up with more GPU work than the judged phase */
 	NSX_PHASE_STEADY,
 	NSX_PHASE_PAUSE,   /* no GPU work, and not recurring                 */
 	NSX_PHASE_TAIL,	   /* after the judged phase                         */
@@ -102,15 +103,15 @@ extern const char *const nsx_phase_names[NSX_NPHASE_KINDS]; /* "init", ... */
 struct nsx_run_phase {
 	enum nsx_phase_kind kind;
 	nsx_str range; /* its NVTX range; 0: none                            */
-	const char *name; /* from the range, else the kind; of phases with one name the
-			     second longest is "NAME #2", and so on           */
+	const char *name; /* the range's name, else the kind's. Of phases with the same name, the
+			     second longest is "NAME #2", and so on          */
 	struct nsx_window window;
 	bool judged;
 };
 /* Whether the run contains a loop. */
 enum nsx_run_kind {
 	NSX_RUN_STEADY,
-	NSX_RUN_ONCE,	  /* hardly a kernel runs more than three times      */
+	NSX_RUN_ONCE,	  /* hardly any kernel runs more than three times    */
 	NSX_RUN_START_UP, /* GPUs hardly work and nothing repeats            */
 	NSX_RUN_NO_GPU,
 };
@@ -134,19 +135,19 @@ extern const char *const nsx_cause_names[NSX_NCAUSES];
 struct nsx_idle_piece {
 	int64_t start_ns, end_ns;
 	uint32_t op;	/* ends the gap; NSX_NONE at the end edge            */
-	nsx_str detail; /* API, OSRT, MPI or range name, or the operation a stream waited
-			   for; 0: none                                      */
+	nsx_str detail; /* name of an API, OS or MPI call, of a range, or of the operation for which
+			   a stream waited; 0: none                          */
 	uint8_t cause;
 	bool first;	/* first piece of its gap                            */
 };
 struct nsx_idle { /* idle pieces of a device in order of time, packed */
 	const struct nsx_trace *trace;
 	size_t n;
-	struct nsx_packed start; /* nsx_idle_start; a piece ends at the next one or with
-				    the gap                                  */
-	struct nsx_packed op;	 /* ends the gap; or NSX_NONE                */
-	struct nsx_packed about; /* depends on the cause: call, text, or the operation
-				    waited for; or NSX_NONE                  */
+	struct nsx_packed start; /* nsx_idle_start; a piece ends where the next piece of its gap
+				    begins, or with the gap                  */
+	struct nsx_packed op;	 /* operation that ends the gap; or NSX_NONE */
+	struct nsx_packed about; /* by cause: a call, a text, or the awaited operation; or
+				    NSX_NONE                                 */
 	struct nsx_idle_tag {
 		uint8_t cause : 4, first : 1;
 	} *tag;
@@ -161,11 +162,11 @@ enum nsx_barrier_kind {
 extern const char *const nsx_barrier_names[NSX_NBARRIERS];
 struct nsx_barrier { /* sorted by thread, start */
 	int64_t start_ns, end_ns; /* not clipped to the window               */
-	int64_t wait_ns; /* its own time, inside a user's window: excludes what other
-			    classes cover for host waits and launcher gaps   */
-	int64_t gpu_busy_ns, gpu_idle_ns; /* parts of wait_ns inside the window in use,
-					     on the process's GPUs; -1: it has none */
-	int64_t cost_ns; /* idle time that it causes; disjoint               */
+	int64_t wait_ns; /* its time inside a user's window; host waits and launcher gaps without
+			    the time that barriers of other classes cover */
+	int64_t gpu_busy_ns, gpu_idle_ns; /* parts of wait_ns inside the window in use while the
+					     process's GPUs are busy or idle; -1: it has no GPU */
+	int64_t cost_ns; /* idle time charged to it; no time is charged to two barriers */
 	uint32_t thread;
 	nsx_str name; /* raw API or OSRT name; 0: cpu_launcher_gap           */
 	uint8_t kind;
@@ -189,33 +190,34 @@ enum {
 extern const char *const nsx_graph_modes[]; /* "none", ...               */
 struct nsx_graph_facts {
 	enum nsx_graph_mode mode;
-	int64_t launches; /* successful calls that began in the window       */
-	int64_t covered;  /* launches with a recorded replay or nodes        */
-	double coverage_pct; /* NAN: no launch, or a user's window, as replays may lie
-				outside                                      */
-	int64_t host_ns;  /* sum over launches                               */
+	int64_t launches; /* successful graph launches that began in the window */
+	int64_t covered;  /* launches with a recorded replay or recorded nodes */
+	double coverage_pct; /* NAN: no launch, or a user's window, because replays may lie outside
+				it */
+	int64_t host_ns;  /* time of the launch calls                        */
 	int64_t *missing; /* by process: launches not covered                */
 	size_t orphans;	  /* replays and nodes without a launch call         */
 	double hidden_pct; /* share of GPU busy time in whole replays without known nodes */
 };
 
-/* Launches, and those whose GPU work must have run but was not recorded. ---------- */
+/* Launches whose GPU work must have run but was not recorded. ---------- */
 struct nsx_lost {
-	size_t launches, lost; /* launches: without graphs                   */
+	size_t launches, lost; /* launches: all, except of graphs            */
 };
 /* Counts calls that begin in a window. */
 struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_window *w);
 /* Whether so many launches are lost that idle time may be lost work. */
 bool nsx_is_idle_unknown(const struct nsx_lost *lost);
 
-/* NVTX: the innermost range open when an operation's launch call began; a range of the
- * user's domains, else of a library's. ----------------------------------------------
+/* NVTX. An operation's range is the innermost range that was open when its launch call began: a
+ * range of the user's domains, else of a library's. ---------------------------------------
  */
 struct nsx_nvtx_facts {
 	struct nsx_packed op_range; /* nsx_op_range                          */
-	struct nsx_packed parent, around; /* distance back to it; 0: none    */
-	uint8_t *nested;    /* by range: it lies inside one with its own name on its
-			       thread and domain, and so adds no time        */
+	struct nsx_packed parent, around; /* nsx_range_parent, nsx_range_around, as the difference
+					     of indices; 0: none             */
+	uint8_t *nested;    /* by range: it lies inside a range with its own name on its thread and
+			       domain, and thus adds no time                 */
 };
 /* The range index of an operation (kernel, copy, memset or replay), or NSX_NONE. */
 static inline uint32_t nsx_op_range(const struct nsx_nvtx_facts *f, size_t op)
@@ -233,20 +235,20 @@ static inline uint32_t nsx_range_parent(const struct nsx_nvtx_facts *f, uint32_t
 {
 	return nsx_range_before(&f->parent, range);
 }
-/* The nearest range open at this one's start that is not nested, of all user domains (or
- * all library domains, for a library's range); or NSX_NONE.
+/* The nearest range that is open at this range's start and not nested; or NSX_NONE. It is of any
+ * user domain or, for a library's range, of any library's domain.
  */
 static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f, uint32_t range)
 {
 	return nsx_range_before(&f->around, range);
 }
 
-/* Kernel time by what is known about the launch. */
+/* Time and number of kernels by what is known about the launch. */
 struct nsx_coverage {
-	int64_t kernel_ns, nkernels; /* all                                  */
-	int64_t mapped_ns, nmapped;  /* launched in a range                  */
-	int64_t no_call_ns;	     /* without a call in the trace          */
-	int64_t no_range_ns;	     /* launched outside every range         */
+	int64_t kernel_ns, nkernels; /* all kernels                          */
+	int64_t mapped_ns, nmapped;  /* kernels launched in a range          */
+	int64_t no_call_ns;	     /* kernels without a call in the trace  */
+	int64_t no_range_ns;	     /* kernels launched outside every range */
 };
 
 struct nsx_metrics;
@@ -254,7 +256,7 @@ struct nsx_model;
 struct nsx_profiler;
 struct nsx_facts {
 	struct nsx_kernel_names kernels;
-	struct nsx_strings *strings; /* on top of the trace's: names made here */
+	struct nsx_strings *strings; /* the trace's strings, and names made here */
 	struct nsx_device_facts *device; /* by device                        */
 	struct nsx_spans *busy; /* by device: any GPU work. Freed once other facts are
 				   built: it is the inverse of idle          */
@@ -266,22 +268,22 @@ struct nsx_facts {
 	size_t niterations;
 	enum nsx_way_method iteration_method;
 	enum nsx_confidence iteration_confidence;
-	struct nsx_cadence *cadences;
+	struct nsx_cadence *cadences; /* best first                         */
 	size_t ncadences;
 	struct nsx_steady steady;
 	struct nsx_run_phase *run_phases;
 	size_t nrun_phases;
 	enum nsx_run_kind run_kind;
-	uint32_t limiting; /* device with least idle time and exposed communication in
-			      the steady window: the latest rank; NSX_NONE without
-			      devices                                        */
+	uint32_t limiting; /* the GPU that sets the pace: the device with least idle time and
+			      exposed communication in the steady window; NSX_NONE without devices
+			       */
 	struct nsx_idle *idle; /* by device                                  */
 	struct nsx_barrier *barriers;
 	size_t nbarriers;
 	struct nsx_thread_barriers *thread_barriers; /* by thread            */
-	uint32_t *barrier_by_end; /* for each thread: waits, then launcher gaps, both
-				     sorted by end                           */
-	uint8_t *copy_blocks; /* a bit for each call: an async copy that blocked */
+	uint32_t *barrier_by_end; /* indices of barriers: each thread's waits, then its launcher
+				     gaps, both sorted by end */
+	uint8_t *copy_blocks; /* a bit for each call: it is an async copy that blocked */
 	struct nsx_meets *meets; /* meet.h                                   */
 	struct nsx_teams *teams; /* teams.h                                  */
 	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not requested */
@@ -316,7 +318,9 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			 unsigned threads, struct nsx_arena *a, struct nsx_err *err);
 
-/* Text of a name made here or of the trace, for details of idle pieces and marks of iterations. */
+/* Text of a name, which may be one made by the facts. Details of idle pieces and names of
+ * iterations need this instead of nsx_text.
+ */
 static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
 {
 	return nsx_str_text(f->strings, s);
@@ -328,7 +332,7 @@ static inline int64_t nsx_kernel_busy(const struct nsx_device_facts *d)
 	return nsx_spans_total(&d->compute) + nsx_spans_minus_total(&d->comm, &d->compute);
 }
 
-/* Whether the file tells in which range a kernel was launched. */
+/* Whether the file records in which range a kernel was launched. */
 static inline bool nsx_maps_kernels(const struct nsx_schema *s)
 {
 	return nsx_has_view(s, NSX_VIEW_nvtx) &&
@@ -345,15 +349,15 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 	return f->steady.window;
 }
 
-/* Parses a window for nsx_window_parse, or a name from a report: "phase:NAME" (a run
- * phase), "iteration:N" of the GPU that sets the pace, or "step:KIND", a typical step of an
- * engine there. Errors: NSX_E_USAGE.
+/* Parses a window as nsx_window_parse does, or a name from a report: "phase:NAME" is a run phase;
+ * "iteration:N" is an iteration of the GPU that sets the pace; "step:KIND" is a typical engine step
+ * on that GPU. Errors: NSX_E_USAGE.
  */
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_step_patterns *own, const char *text,
 		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
-/* nsx_trace_load with a window that may be a name. Phases and iterations are known only for
- * the whole trace, so a name loads that first.
+/* Like nsx_trace_load, with a window that may be a name. Phases and iterations are known only for
+ * the whole trace, so that is loaded first for a name.
  */
 int nsx_load_named(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
@@ -363,8 +367,8 @@ int nsx_load_named(const struct nsx_schema *schema,
 uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d, int64_t at_ns);
 /* The number of a device's operations that start in [from_ns, to_ns). O(log n). */
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device, int64_t from_ns, int64_t to_ns);
-/* Iterates over a device's operations that run or begin in [start, end); *at begins at 0.
- * Skips what lies before in blocks.
+/* Iterates over a device's operations that run or begin in w; *at begins at 0. Skips earlier
+ * operations block by block.
  */
 bool nsx_next_op(const struct nsx_facts *f, const struct nsx_trace *t,
 		 uint32_t device, const struct nsx_window *w, size_t *at, size_t *ret_op);
@@ -376,9 +380,9 @@ int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a, struct nsx_err *err
 struct nsx_gap {
 	int64_t start_ns, end_ns;
 	const struct nsx_idle *idle;
-	size_t at, npieces; /* its pieces, which sum up to it                */
-	uint32_t op; /* ends it; NSX_NONE at the end edge                    */
-	bool is_edge; /* at an edge of the window in use                     */
+	size_t at, npieces; /* slice of its pieces, which sum up to the gap  */
+	uint32_t op; /* operation that ends it; NSX_NONE at the window's end */
+	bool is_edge; /* it lies at an edge of the window in use             */
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at, struct nsx_gap *ret);
 /* Index of the first piece of the first gap that ends after at_ns, as a start for nsx_next_gap. */

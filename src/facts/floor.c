@@ -5,16 +5,16 @@
 #include "facts/occupancy.h"
 #include "schema/codes.h"
 
-#define REACHED 0.9 /* quantile of pinned copies */
+#define REACHED 0.9 /* the rate of a link is this quantile of the rates of pinned copies */
 enum {
 	LARGE_BYTES = 1000000, /* smaller copies are partly bound by fixed costs */
-	SMALL_BLOCK = 128,     /* threads: one warp for each of four schedulers   */
-	USUAL_BLOCK = 256,     /* threads: blocks of this size fill a multiprocessor */
+	SMALL_BLOCK = 128,     /* threads of a block with one warp for each of four schedulers */
+	USUAL_BLOCK = 256,     /* threads of a block: blocks of this size fill a multiprocessor */
 	WARP = 32,
 };
 
-/* Usual rates of pinned copies for the PCIe generation of the GPU, or for NVLink-C2C
- * (bandwidthTest of the CUDA samples on such machines).
+/* The usual rate of pinned copies, in bytes per ns, for the GPU's PCIe generation or for
+ * NVLink-C2C; 0: unknown. Source: bandwidthTest of the CUDA samples on machines with these links.
  */
 static double known_rate(const struct nsx_trace *t, uint32_t device)
 {
@@ -62,8 +62,8 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
 	return 0;
 }
 
-/* Threads of the kernel per multiprocessor if its blocks had the usual size, with the same
- * shared memory each.
+/* Number of the kernel's threads that a multiprocessor would hold if blocks had the usual size,
+ * with the same shared memory per thread.
  */
 static double held_threads(const struct nsx_trace *t, const struct nsx_gpu_info *g,
 			   const struct nsx_shape *s, int64_t threads)

@@ -1,5 +1,5 @@
-/* floor.h - the least time that work can take, by hardware rates or by what this trace
- * shows. A price never promises more than the time above this floor.
+/* floor.h - the least time that work can take, by hardware rates or by rates that this trace shows.
+ * A predicted gain is never greater than the time above this floor.
  */
 #ifndef NSX_FLOOR_H
 #define NSX_FLOOR_H
@@ -17,13 +17,14 @@ struct nsx_rate {
 int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind,
 		  struct nsx_arena *scratch, struct nsx_rate *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* How many times faster a launch could be if its work used the whole GPU; 1: it does, or unknown.
+/* How many times faster a launch could be if its work used the whole GPU; 1: it already does, or
+ * unknown.
  */
 struct nsx_room {
-	double idle; /* by use of multiprocessors without blocks and idle lanes of warps */
-	double most; /* by that, and by filling each multiprocessor with threads */
+	double idle; /* if it used the multiprocessors without blocks and the idle lanes of warps */
+	double most; /* if it also filled each multiprocessor with threads */
 };
-/* beside: blocks of concurrent kernels, on average. */
+/* beside: average number of blocks of other kernels that run at the same time. */
 struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,
 				const struct nsx_shape *s, double beside);
 

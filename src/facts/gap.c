@@ -1,22 +1,24 @@
-/* gap.c - iterates over a device's gaps and their pieces, and finds the barrier behind
- * each.
+/* gap.c - iterates over a device's gaps and their pieces, and finds the barrier that caused each
+ * gap.
  *
- * A gap is charged to one barrier of the launching thread (queries/README.md 10). Where a
- * wait and a launcher gap both qualify, in this order:
+ * A gap is charged to one barrier of the launching thread (queries/README.md 10). If several
+ * barriers qualify, the first of these is charged:
  *
- *  1. The last wait that had begun when the device ran dry and was over when
- *     the launch began: had the host not waited, it would have run ahead and
- *     its own code would be hidden.  (Not one that still runs: an OS call that
- *     spans a thread's whole life delayed no launch.)
- *  2. A launcher gap.  As "the last barrier" it would take nearly every gap
- *     from the wait before it, for it ends where the next launch begins.
- *  3. The last wait inside the gap.  Before a launcher gap it would be charged
- *     with host code that was slow anyway: an allocation of 1 ms near the end
- *     of a gap of 700 ms is not what cost 700 ms.
+ *  1. The last wait that had begun when the device ran dry and had ended when the launch began.
+ *     Without that wait the host would have run ahead, and its own code would have been hidden. A
+ *     wait that has not ended does not count: an OS call that spans a thread's whole life delayed
+ * no
+ *     launch.
+ *  2. A launcher gap. It comes after these waits because it ends where the next launch begins, so
+ * it
+ *     would take nearly every gap from them.
+ *  3. The last wait inside the gap. It comes after launcher gaps because it would be charged with
+ *     host code that was slow anyway: an allocation of 1 ms near the end of a gap of 700 ms did not
+ *     cost 700 ms.
  */
 #include "facts/facts.h"
 
-enum { NEAR_NS = 5000 };
+enum { NEAR_NS = 5000 }; /* a barrier that ended up to this long before the gap still qualifies */
 
 static uint32_t gap_op_of(const struct nsx_idle *x, size_t i)
 {
@@ -121,7 +123,7 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
 		ns += gap_end_of(x, i, gap_op_of(x, i)) - nsx_idle_start(x, i);
-	/* Subtracts the part of the last piece that lies after at_ns. */
+	/* The last piece may reach beyond at_ns. */
 	return lo ? ns - NSX_MAX(0, gap_end_of(x, lo - 1, gap_op_of(x, lo - 1)) - at_ns) : ns;
 }
 
@@ -135,7 +137,7 @@ int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns, int64_t end_
 	return idle_before(x, end_ns) - idle_before(x, start_ns);
 }
 
-/* The next gap before piece `to` that overlaps w, clipped to w. */
+/* Finds the next gap, among pieces [*at, to), that overlaps w; clipped to w. */
 static bool gap_next_inside(const struct nsx_idle *x, const struct nsx_window *w,
 			    size_t to, size_t *at, struct nsx_span *ret)
 {
@@ -177,7 +179,7 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 	return 0;
 }
 
-/* The number of n barriers, sorted by end, that ended before a time. */
+/* The number of barriers in a list, sorted by end, that ended before a time. */
 static size_t count_ended(const struct nsx_facts *f, const uint32_t *list, size_t n, int64_t before)
 {
 	return NSX_SEARCH(0, n, mid, f->barriers[list[mid]].end_ns < before);
@@ -201,7 +203,7 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 	for (k = i; k && f->barriers[waits[k - 1]].end_ns > after; k--)
 		if (f->barriers[waits[k - 1]].start_ns <= gap->start_ns)
 			return waits[k - 1];
-	/* A launcher gap may continue beyond this one, if a copy was launched in it. */
+	/* A launcher gap may continue beyond the device's gap, if a copy was launched in it. */
 	gaps = waits + s->nwaits;
 	ngaps = s->n - s->nwaits;
 	k = count_ended(f, gaps, ngaps, gap->end_ns);

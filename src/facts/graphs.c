@@ -3,7 +3,7 @@
 #include "base/stat.h"
 #include "facts/facts.h"
 
-/* Marks the calls with a recorded replay or nodes. */
+/* Marks in `seen`, by call, the calls with a recorded replay or recorded nodes. */
 static void mark_recorded(const struct nsx_trace *t, uint8_t *seen, struct nsx_graph_facts *g)
 {
 	bool has_replays = false, has_nodes = false;

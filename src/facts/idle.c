@@ -1,14 +1,14 @@
-/* idle.c - why a device was idle, gap by gap.
+/* idle.c - finds why a device was idle, gap by gap.
  *
- * A gap is charged by what ended it (queries/README.md 11). If the call of that operation
- * returned before the gap, the device side is responsible. If the call came late, the time
- * until the call belongs to what its thread did. Pieces are adjacent and sum up to the gap.
+ * The cause of a gap depends on the operation that ended it (queries/README.md 11). If the call of
+ * that operation returned before the gap, the cause is on the device. If the call came late, the
+ * time until the call is charged to what its thread did. Pieces are adjacent and sum up to the gap.
  *
- * At the edges of a user's window a gap may continue outside, where work was cut away. The
- * whole gap decides the cause, and the part inside the window is kept.
+ * At the edges of a user's window a gap may continue outside. The whole gap then decides the cause,
+ * and the part inside the window is kept.
  *
- * One sweep over a device's operations has a cursor into the rows of each launching thread:
- * gaps come in order of time, so the pieces of one thread do, too.
+ * A sweep goes over a device's operations with one cursor into the rows of each launching thread.
+ * Gaps come in order of time, so cursors only advance.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,16 @@
 #include "trace/nvtx_walk.h"
 #include "base/par.h"
 
-enum { DISPATCH_NS = 20000 };
+enum { DISPATCH_NS = 20000 }; /* a shorter gap on the device is the time of dispatching work */
 
 struct cursor { /* into one thread's rows */
-	uint32_t sweep; /* the sweep it belongs to; else it is stale    */
+		uint32_t sweep; /* number of the sweep that set it; stale in other sweeps */
 	uint32_t call, osrt, nvtx;
 	size_t mpi;
-	uint32_t open;	/* last innermost user range begun; or NSX_NONE */
+	uint32_t open;	/* innermost user range among those that have begun; or NSX_NONE */
 };
 
-struct mpi_calls { /* outermost calls of launching threads, by thread */
+struct mpi_calls { /* outermost MPI calls of launching threads, sorted by thread */
 	struct mpi_call {
 		int64_t start_ns, end_ns;
 		uint32_t thread;
@@ -38,17 +38,17 @@ struct mpi_calls { /* outermost calls of launching threads, by thread */
 struct sweep { /* over one device */
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	const struct nsx_stream_waits *waits; /* NULL: no waits to follow   */
+	const struct nsx_stream_waits *waits; /* NULL: no stream waited     */
 	const struct mpi_calls *mpi;
 	struct cursor *cursors; /* by thread                                */
 	uint32_t number;
-	int64_t *start_ns; /* pieces, and the operations that end their gaps */
-	uint32_t *ops, *about;
+	int64_t *start_ns; /* the pieces found so far: columns of n entries  */
+	uint32_t *ops, *about; /* ops: the operations that end their gaps    */
 	struct nsx_idle_tag *tag;
 	size_t n, cap;
 	struct nsx_err *err;
-	int rc; /* error code of allocating these                           */
-	uint32_t op; /* ends the gap; NSX_NONE: outside the window          */
+	int rc; /* error code of allocating the columns                     */
+	uint32_t op; /* operation that ends the gap; NSX_NONE: it is outside the window */
 	uint32_t before; /* call of the operation before the gap            */
 	bool begins; /* the next piece begins a gap                         */
 };
@@ -128,8 +128,8 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns, i
 	return r;
 }
 
-/* Charges time outside API and MPI calls: OSRT calls, and the program's own code between
- * them. Own code stores the range, which name_paths replaces later.
+/* Charges time outside API and MPI calls to OSRT calls, and to the program's own code between them.
+ * A piece of own code stores its range, which name_paths later replaces by the range's path.
  */
 static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
@@ -196,7 +196,9 @@ static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
 	}
 }
 
-/* Relies on outermost calls of a thread being sorted by end. */
+/* Charges time of a thread to its API calls, and to what it did between them. Outermost calls of a
+ * thread are sorted by end.
+ */
 static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
@@ -222,7 +224,9 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns, int6
 
 /* Gaps ----------------------------------------------------------------------*/
 
-/* The operation was launched in time, so its stream waited or was held up. */
+/* Charges a gap whose operation was launched in time: the operation's stream waited for other work,
+ * or was held up.
+ */
 static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	uint32_t producer = s->waits && s->op != NSX_NONE ? nsx_stream_waited_for(
@@ -241,8 +245,8 @@ static bool is_migration(const struct nsx_trace *t, uint32_t op)
 	       nsx_copy_is_migration(nsx_op_copy(t, op)->copy_kind);
 }
 
-/* Charges a gap to the call that launched its end; NSX_NONE: that call was not recorded.
- * is_moved: a migration of unified memory ends the gap.
+/* Charges a gap. call: launched the operation that ends the gap; NSX_NONE: not recorded. is_moved:
+ * that operation is a migration of unified memory.
  */
 static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 		       uint32_t call, bool is_moved)
@@ -270,8 +274,8 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
 
-/* Which of two simultaneous operations ends the gap: by kind, then by earlier call, so that
- * row order does not matter.
+/* Whether of two simultaneous operations a ends the gap: by kind, then by earlier call, so that the
+ * result does not depend on row order.
  */
 static bool idle_is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
@@ -288,7 +292,7 @@ static bool idle_is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	return ca < cb;
 }
 
-/* The operation that ends a gap; first is the first of all that start then. */
+/* The operation that ends a gap. first: the first of all operations that start at that time. */
 static uint32_t idle_op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 {
 	uint32_t best = first;
@@ -302,7 +306,7 @@ static uint32_t idle_op_at(const struct nsx_trace *t, uint32_t first, uint32_t e
 	return best;
 }
 
-/* Charges the gap before an operation, the first of all that start then. */
+/* Charges the gap from at_ns to the start of op, the first of all operations that start then. */
 static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
 {
 	int64_t start_ns = nsx_op_start(&s->t->ops, op);
@@ -310,8 +314,8 @@ static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
 	charge_gap(s, at_ns, start_ns, nsx_op_call(&s->t->ops, op), is_migration(s->t, op));
 }
 
-/* Time before the run's first or after its last work has no known cause. In a user's window
- * the first work beyond the end is known, and is waited for.
+/* Charges the time after the last operation. It has no known cause, unless there is a user's
+ * window: the first operation after that is known, and the device waits for it.
  */
 static void charge_end(struct sweep *s, int64_t at_ns, const struct nsx_beyond *x)
 {
@@ -356,7 +360,9 @@ static void idle_sweep_device(struct sweep *s, uint32_t device)
 
 /* Cost ------------------------------------------------------------------------*/
 
-/* Adds costs from all devices: one barrier may cause gaps on several. */
+/* Adds a device's gaps to the costs of the barriers that caused them. One barrier may cause gaps on
+ * several devices.
+ */
 static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 			    const struct nsx_idle *idle)
 {
@@ -380,7 +386,7 @@ struct job {
 	uint32_t **about; /* by device; packed once paths have names */
 };
 
-/* *ret_about: malloc'd, also after a failure. */
+/* Sweeps a device and fills its facts. *ret_about: malloc'd, also after a failure. */
 static int idle_fill_device(struct sweep *s, uint32_t device, uint32_t **ret_about,
 			    struct nsx_err *err)
 {
@@ -434,7 +440,9 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 
 /* NVTX paths ------------------------------------------------------------------*/
 
-/* "outermost > ... > parent > name": enough to find the place, and of limited length. */
+/* Makes the path of a range, "outermost > ... > parent > name". It is enough to find the place, and
+ * its length is limited.
+ */
 static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 		   const uint32_t *root, uint32_t r, nsx_str *ret, struct nsx_err *err)
 {

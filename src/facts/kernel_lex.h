@@ -1,5 +1,5 @@
-/* kernel_lex.h - splits a demangled name into identifiers and numbers, without the casts
- * before numbers.
+/* kernel_lex.h - splits a demangled name into identifiers and numbers. Casts before numbers are
+ * skipped.
  */
 #ifndef NSX_KERNEL_LEX_H
 #define NSX_KERNEL_LEX_H
@@ -22,8 +22,8 @@ struct nsx_word {
 /* The next word of [*p, end); false at the end. */
 bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret);
 
-/* Names that share the first `same` bytes with this one share all words that end at least
- * two bytes before the result.
+/* A name that shares its first `same` bytes with `full` also shares all words that end at least two
+ * bytes before the returned offset.
  */
 size_t nsx_same_words(const char *full, size_t same);
 

@@ -40,13 +40,13 @@ struct nsx_kernel_words { /* words from the name alone, without other names */
 };
 /* The arena owns the texts. */
 void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_words *ret);
-/* The number of leading bytes (counting the NUL) that decide: names that share them say the
- * same, as parameters are not read.
+/* The number of leading bytes, counting the NUL, that decide: names that share them have the same
+ * words, because parameters are not read.
  */
 size_t nsx_kernel_words_length(const char *full);
 
 struct nsx_kernel_name {
-	const struct nsx_kernel_words *words; /* shared by names that say the same */
+	const struct nsx_kernel_words *words; /* names with the same words share them */
 };
 enum { NSX_MAX_TOLD = 4 };
 struct nsx_told { /* indices + 1 of the words of a name that distinguish it from names
@@ -59,9 +59,9 @@ struct nsx_kernel_names { /* sorted by text */
 	struct nsx_kernel_name *v;
 	struct nsx_told *told; /* parallel to v                              */
 	size_t n;
-	uint32_t *of_shape; /* index of v, by shape of the trace             */
-	struct nsx_kernel_ranks { /* by rank of the trace / 64               */
-		uint64_t has; /* bits of ranks that are kernels              */
+	uint32_t *of_shape; /* by shape of the trace: index in v             */
+	struct nsx_kernel_ranks { /* by nsx_trace.rank / 64                  */
+		uint64_t has; /* bit i: the name of this rank is a kernel's  */
 		size_t before; /* number of kernels with lower ranks         */
 	} *ranks;
 	struct nsx_kernel_labels *labels; /* labels made so far              */
@@ -85,8 +85,8 @@ nsx_kernel_of_shape(const struct nsx_kernel_names *k, uint32_t shape)
 /* Full names of all kernels, in the same order. Owner: the arena. */
 int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
 			  nsx_str **ret, struct nsx_err *err) NSX_CHECKED;
-/* A label unique in the trace. Labels are made on demand, as few of a million names are
- * shown; thread-safe. Owner: k.
+/* A label that is unique in the trace. Labels are made on demand, because few of a million names
+ * are shown. Thread-safe. Owner: k.
  */
 const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name);
 

@@ -1,11 +1,10 @@
-/* ledger.h - the time of what is judged, every nanosecond of every GPU once.
+/* ledger.h - accounts of the judged time: every nanosecond of every GPU stands in one account.
  *
- * An account is a class and a place: what a GPU did, and by which kernel,
- * collective, kind of copy or call of the host.  The accounts add up to the length
- * of the window times the GPUs that worked in it (queries/README.md 12 has the
- * classes of the GPU, 9 the causes of idle time).  Where several operations run at
- * once, compute hides communication, both hide copies, and of one class the one
- * that began first has the time.
+ * An account is a class and a place: what a GPU did, and by which kernel, collective, kind of copy
+ * or call of the host. The accounts add up to the length of the window times the number of GPUs
+ * that worked in it. queries/README.md 12 defines the classes, and 9 the causes of idle time. If
+ * several operations run at once, compute hides communication, and both hide copies; within a class
+ * the operation that began first has the time.
  */
 #ifndef NSX_FACTS_LEDGER_H
 #define NSX_FACTS_LEDGER_H
@@ -40,7 +39,7 @@ struct nsx_ledger {
 
 /* The scope of a ledger: windows that do not overlap, on all GPUs or one. */
 struct nsx_booked {
-	const struct nsx_window *w;
+	const struct nsx_window *w; /* n windows                             */
 	size_t n;
 	uint32_t device; /* NSX_NONE: all                                    */
 };
@@ -51,8 +50,9 @@ struct nsx_booked {
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
-/* The account that most exceeds `each` times its time in the ledger `usual`; its ns is that
- * excess, 0 if there is none. ret_class_ns, if not NULL: the excess of its class.
+/* Compares a ledger with `each` times the ledger `usual`. Returns the account whose time exceeds
+ * the usual time most; its ns is that excess, 0 if there is none. ret_class_ns, if not NULL: the
+ * excess of the account's class.
  */
 struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
 				     double each, double *ret_class_ns);

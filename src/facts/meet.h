@@ -1,8 +1,9 @@
 /* meet.h - MPI calls of several processes that wait for each other.
  *
- * A meeting is a set of calls, and the calls that cannot end before all of these have begun
- * (queries/README.md 14): a collective; the sends and the call that waits for the messages; or
- * waits that were seen to end together. A meeting must be consistent with the whole trace.
+ * A meeting consists of calls that come and of calls that wait: no waiting call can end before all
+ * coming calls have begun (queries/README.md 14). It is a collective; sends and the call that waits
+ * for their messages; or waits that were seen to end together. A meeting must be consistent with
+ * the whole trace.
  */
 #ifndef NSX_FACTS_MEET_H
 #define NSX_FACTS_MEET_H
@@ -14,8 +15,8 @@ struct nsx_mpi_call { /* a call that takes part in a meeting */
 	uint32_t thread; /* index of a launching thread                      */
 	nsx_str name;
 	uint32_t comes; /* the meeting that waits for this call; or NSX_NONE */
-	uint32_t waits; /* the meeting that this call waits for; or NSX_NONE */
-	bool is_seen; /* its waiting was observed; MPI does not guarantee it */
+	uint32_t waits; /* the meeting for which this call waits; or NSX_NONE */
+	bool is_seen; /* that it waits was observed; MPI does not guarantee it */
 };
 struct nsx_meets {
 	struct nsx_mpi_call *call; /* sorted by (thread, start)              */

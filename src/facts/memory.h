@@ -1,15 +1,15 @@
 /* memory.h - allocations and frees of memory, and how much is live when.
  *
- * A free ends the allocation at its address in its process, whatever size its row has. A free
- * without an allocation ended one from before the capture. An allocation at an address in use means
- * that a free was not recorded; it is assumed to have happened at the same time.
+ * A free ends the allocation at its address in its process; the size in its row is ignored. A free
+ * without an allocation ended one from before the capture. An allocation at an address in use shows
+ * that a free was not recorded; that free is assumed to have happened at the same time.
  */
 #ifndef NSX_FACTS_MEMORY_H
 #define NSX_FACTS_MEMORY_H
 
 #include "schema/schema.h"
 
-enum nsx_mem_class { /* as reports name them; from NSX_MEM_*                  */
+enum nsx_mem_class { /* kinds of memory (NSX_MEM_*) as reports group them     */
 	NSX_MC_DEVICE, NSX_MC_MANAGED, NSX_MC_HOST, NSX_MC_UNKNOWN, NSX_NMEM_CLASSES
 };
 extern const char *const nsx_mem_class_names[NSX_NMEM_CLASSES]; /* "device", ... */
@@ -28,19 +28,18 @@ struct nsx_mem_step { /* a change of live memory                             */
 	uint64_t process;
 	int64_t device_id;
 	uint8_t kind;
-	uint8_t turn;	/* order at equal times: frees of memory allocated again,
-			   allocations, other frees; so the peak does not depend on row
-			   order                                             */
-	uint8_t counts; /* NSX_STEP_*; an unrecorded free counts nothing     */
+	uint8_t turn;	/* order at equal times, so that the peak does not depend on row order:
+			   frees of memory allocated again, then allocations, then other frees */
+	uint8_t counts; /* NSX_STEP_*; 0 for an unrecorded free              */
 };
-struct nsx_mem_pool { /* pool columns of a row                               */
+struct nsx_mem_pool { /* the pool columns of a row                           */
 	uint64_t process, address;
 	int64_t device_id, bytes, used_bytes;
 };
 struct nsx_memory {
 	struct nsx_mem_event *events; /* sorted by process, address, time    */
 	struct nsx_mem_step *steps;   /* sorted by process, device, kind, time, turn */
-	uint32_t *kept;		      /* allocations never freed */
+	uint32_t *kept;		      /* indices of events: allocations never freed */
 	struct nsx_mem_pool *pools;   /* in row order                        */
 	size_t nevents, nsteps, nkept, npools;
 	size_t defects, missed; /* rows left out; unrecorded frees           */
@@ -56,7 +55,7 @@ void nsx_memory_done(struct nsx_memory *m);
 
 /* The end of the steps with the same (process, device, kind) as step `at`. */
 size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at);
-/* Memory that must have been live before, as unmatched frees among the steps show. */
+/* Bytes that must have been live before the first of these steps, as unmatched frees show. */
 int64_t nsx_mem_before(const struct nsx_mem_step *s, size_t n);
 
 #endif

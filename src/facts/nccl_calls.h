@@ -1,7 +1,7 @@
 /* nccl_calls.h - details of NCCL calls from the payloads of its NVTX ranges.
  *
- * Read on demand, as most exports lack payloads and reading them takes another scan of the
- * NVTX table.
+ * They are read on demand, because most exports lack payloads and reading them takes another scan
+ * of the NVTX table.
  */
 #ifndef NSX_FACTS_NCCL_CALLS_H
 #define NSX_FACTS_NCCL_CALLS_H
@@ -30,7 +30,7 @@ struct nsx_nccl_calls { /* unsorted */
 
 /* Whether the export says that it has payloads. */
 int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err) NSX_CHECKED;
-/* All calls with a payload, on a; none if no domain is NCCL's. */
+/* Reads all calls with a payload; none if no domain is NCCL's. Owner: arena a. */
 int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 		   struct nsx_arena *a, struct nsx_nccl_calls *ret,
 		   struct nsx_err *err) NSX_CHECKED;

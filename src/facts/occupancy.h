@@ -1,6 +1,6 @@
 /* occupancy.h - how many blocks of a launch fit on a multiprocessor.
  *
- * NVIDIA's rules as pure functions. Not considered: clusters, a carve-out with less shared
+ * Pure functions after NVIDIA's rules. They do not consider clusters, a carve-out with less shared
  * memory than the maximum, and other resident kernels.
  */
 #ifndef NSX_OCCUPANCY_H
@@ -16,13 +16,13 @@ struct nsx_sm { /* a multiprocessor; unknown values are 0 or negative */
 struct nsx_block_shape {
 	int64_t threads, registers, shared_bytes; /* static and dynamic      */
 };
-enum { /* what limits the blocks; several may tie */
+enum { /* bits: what limits the number of blocks; several may limit it equally */
 	NSX_LIMIT_WARPS = 1, NSX_LIMIT_BLOCKS = 2, NSX_LIMIT_REGISTERS = 4,
 	NSX_LIMIT_SHARED = 8,
 };
 struct nsx_occupancy {
 	int64_t blocks, warps; /* resident on a multiprocessor               */
-	int64_t by_warps, by_blocks, by_registers, by_shared; /* limits in blocks */
+	int64_t by_warps, by_blocks, by_registers, by_shared; /* blocks that each would allow */
 	double ratio;	       /* resident warps / possible warps            */
 	unsigned limits;
 };
@@ -33,16 +33,19 @@ bool nsx_occupancy(const struct nsx_sm *sm, const struct nsx_block_shape *b,
 struct nsx_gpu_info;
 struct nsx_trace;
 struct nsx_shape;
-/* The same for a block on a GPU of the trace, or for a launch configuration; g NULL: unknown. */
+/* The occupancy of a block on a GPU of the trace, and of a launch configuration; g NULL: unknown.
+ */
 bool nsx_gpu_occupancy(const struct nsx_gpu_info *g, const struct nsx_block_shape *b,
 		       struct nsx_occupancy *ret);
 bool nsx_shape_occupancy(const struct nsx_trace *t, const struct nsx_gpu_info *g,
 			 const struct nsx_shape *s, struct nsx_occupancy *ret);
 /* Shared memory of a block in bytes; -1: unknown. */
 int64_t nsx_shape_shared(const struct nsx_trace *t, const struct nsx_shape *s);
-/* Blocks of its grid. */
+/* Number of blocks of a shape's grid. */
 int64_t nsx_shape_blocks(const struct nsx_trace *t, const struct nsx_shape *s);
-/* Blocks of a grid or threads of a block; 0 if a dimension was not recorded. */
+/* Number of blocks of a grid, or of threads of a block, with the dimensions v; 0 if a dimension was
+ * not recorded.
+ */
 int64_t nsx_extent(const uint32_t v[3]);
 
 #endif

@@ -13,11 +13,11 @@ struct nsx_outside {
 	uint32_t stack; /* NSX_NONE: not recorded                            */
 	bool is_mpi;
 	int64_t start_ns, end_ns;
-	int32_t peer, tag; /* as in the trace, for MPI; or -1                */
+	int32_t peer, tag; /* of an MPI call, as in struct nsx_library_calls; else -1 */
 };
 
-/* Iterates over the OS calls of launching threads and then their MPI calls, which older
- * exports have as NVTX ranges. *at begins at 0; false at the end.
+/* Iterates over the OS calls of launching threads, then over their MPI calls, which older exports
+ * have as NVTX ranges. *at begins at 0; false at the end.
  */
 bool nsx_outside_next(const struct nsx_trace *t, size_t *at, struct nsx_outside *ret);
 
@@ -38,8 +38,8 @@ static inline size_t nsx_os_call_from(const struct nsx_trace *t,
 		++*at;
 	return *at;
 }
-/* The length of such a call inside the span. A call nested in another that overlaps the
- * span may lie before it.
+/* The length of an OS call inside the span. It is 0 for a call before the span: NSX_EACH_OS_CALL
+ * visits these if they are nested in a call that overlaps the span.
  */
 static inline int64_t nsx_os_call_ns(const struct nsx_trace *t, size_t i, struct nsx_span in)
 {

@@ -1,5 +1,5 @@
-/* profiler.h - the profiler's own overhead: its own rows, and those CUDA overhead rows that
- * tools cause (buffer flush, instrumentation, resources). There are few rows.
+/* profiler.h - the profiler's overhead: the rows it wrote about itself, and the CUDA overhead rows
+ * that tools cause (buffer flush, instrumentation, resources). There are few rows.
  */
 #ifndef NSX_FACTS_PROFILER_H
 #define NSX_FACTS_PROFILER_H
@@ -9,7 +9,7 @@
 struct nsx_profiler_row {
 	uint64_t thread; /* global id                                        */
 	int64_t start_ns, end_ns;
-	int64_t id; /* string id of its name; negative: -CUPTI type          */
+	int64_t id; /* string id of its name; negative: a CUPTI overhead type, negated */
 	const char *name;
 	int64_t in_window_ns; /* time in the window in use           */
 };

@@ -1,4 +1,4 @@
-/* streamwait.h - what a stream waited for; see streamwait.c. */
+/* streamwait.h - finds the operation for which a stream waited; see streamwait.c. */
 #ifndef NSX_FACTS_STREAMWAIT_H
 #define NSX_FACTS_STREAMWAIT_H
 
@@ -11,7 +11,7 @@ struct nsx_stream_waits {
 	size_t nrecords;
 	uint32_t *op;	  /* operations, by stream, then start               */
 	uint32_t *op_at;  /* nstreams + 1: slices by stream                  */
-	int64_t *called;  /* by index in op: latest call so far              */
+	int64_t *called;  /* by index in op: latest call start of the slice's operations so far */
 };
 
 /* Indexes streams' waits for work on another device; *ret stays NULL if there can be none.

@@ -1,5 +1,5 @@
-/* cadence.c - iterations by regular events on the GPU: replays of one graph, collectives of one
- * kind, or pauses between bursts of work. Pauses are a guess, which is reported (low confidence).
+/* cadence.c - finds iterations by regular events on the GPU: replays of one graph, collectives of
+ * one kind, or pauses between bursts of work. Pauses are a guess, so their confidence is low.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,9 @@
 
 enum { MIN_GAP_NS = 1000000 };
 
-/* Makes marks from start to next start; the last one ends at end_ns. */
+/* Makes marks that reach from one start to the next, and keeps them as a way; the last mark ends at
+ * end_ns.
+ */
 static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
 		       const int64_t *start_ns, size_t n, int64_t end_ns,
 		       double trust, double max_cv, struct nsx_err *err)
@@ -32,7 +34,7 @@ struct event {
 
 NSX_ORDER(cmp_event, struct event, UP(key), UP(start_ns));
 
-/* Lists the events of one kind, for a process on the device of its main stream. */
+/* Lists the process's events of one kind on the device of its main stream. Returns their number. */
 static size_t list_events(const struct nsx_finder *fd, uint32_t process,
 			  enum nsx_way_method method, struct event *v)
 {
@@ -91,7 +93,7 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 
 /* Pauses ------------------------------------------------------------------------*/
 
-/* False if some burst has less than a tenth of the work of the largest. */
+/* Whether bursts have similar work: none has less than a tenth of the work of the largest. */
 static bool cadence_are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
 			      size_t n, int64_t end_ns)
 {

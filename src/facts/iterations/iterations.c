@@ -17,9 +17,9 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 	[NSX_WAY_LAUNCH] = "launch", [NSX_WAY_WINDOW] = "window",
 };
 
-#define WHOLE 0.95 /* share of the work */
-#define ALIKE 0.25 /* CV */
-#define NEARLY 0.8 /* nearly as good as the best way */
+#define WHOLE 0.95 /* ranges with this share of the GPU work contain all of it */
+#define ALIKE 0.25 /* ranges whose lengths vary at most by this (CV) are alike */
+#define NEARLY 0.8 /* a way with this share of the best score is nearly as good */
 
 static const char candidates[] = "iteration candidates";
 
@@ -38,16 +38,17 @@ static int cmp_ways(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->marks->start_ns, y->marks->start_ns);
 }
 
-/* Ranges and replays in two processes are the same way if they share a name; the names of
- * other methods mean nothing to the user.
+/* Whether two ways, perhaps of two processes, are the same: by method and, for ranges, by name.
+ * Names of other methods mean nothing to the user.
  */
 static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
 {
 	return x->method == y->method && (x->method != NSX_WAY_NVTX || x->name == y->name);
 }
 
-/* Sum of a way's scores, weighted by the GPU time of its processes. Ways are sorted by
- * score, so a process counts with its first. stamp is scratch, by process.
+/* The score of a way over all processes: the sum of its scores, weighted by the GPU time of their
+ * processes. Ways are sorted by score, so each process counts with its best. stamp is scratch, by
+ * process.
  */
 static double iterations_weigh(const struct nsx_finder *fd, size_t way, double all_ns,
 			       size_t *stamp)
@@ -65,7 +66,7 @@ static double iterations_weigh(const struct nsx_finder *fd, size_t way, double a
 	return sum;
 }
 
-/* Total time of a way's marks; an enclosing range has more than those inside. */
+/* Total time of a way's marks. An enclosing range has more of it than the ranges inside. */
 static int64_t iterations_length(const struct nsx_way *w)
 {
 	int64_t sum = 0;
@@ -97,8 +98,9 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, 
 	return n;
 }
 
-/* Whether ranges are steps, several of which the other way takes for one iteration: they contain
- * all work, and most are alike. Extra work in some of them at equal distances causes that.
+/* Whether ranges are steps, and the other way takes several steps for one iteration: ranges contain
+ * all work, most are alike, and there are at least twice as many. The other way errs if some steps,
+ * at equal distances, have extra work.
  */
 static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
 {
@@ -108,7 +110,7 @@ static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
 }
 
 /* Whether ranges contain all work and each contains equally many of the other way's iterations.
- * Then those are parts, such as layers of a step, even if the ranges are uneven.
+ * Those iterations are then only parts, such as layers of a step, even if the ranges are uneven.
  */
 static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
 {
@@ -121,8 +123,8 @@ static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
 	       NSX_MAX(all, other->n) - NSX_MIN(all, other->n) <= each;
 }
 
-/* Chooses the best way; among NVTX ranges nearly as good, the outermost. NSX_NONE: none is
- * good enough.
+/* Index of the chosen way: the best one or, among NVTX ranges that are nearly as good, the
+ * outermost. NSX_NONE: none is good enough.
  */
 static size_t choose_way(const struct nsx_finder *fd, struct nsx_err *err)
 {
@@ -168,8 +170,9 @@ struct rows {
 	size_t n, cap;
 };
 
-struct hull { /* hulls of a mark's operations, and of the kernels and graphs among them */
-	struct nsx_span all, work;
+struct hull {
+	struct nsx_span all;  /* from the first start to the last end of a mark's operations */
+	struct nsx_span work; /* the same span of its kernels and graph replays */
 };
 
 static void iterations_widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
@@ -206,8 +209,8 @@ static void iterations_find_hulls(const struct nsx_finder *fd, const struct nsx_
 	}
 }
 
-/* Adds the iterations of a device. A copy that runs beside work of earlier iterations does
- * not begin one.
+/* Adds the iterations of a device. A copy that runs beside work of an earlier iteration does not
+ * begin a new one.
  */
 static int add_iterations(const struct nsx_way *w, const struct hull *hull,
 			  uint32_t process, uint32_t device, struct rows *rows, struct nsx_err *err)
@@ -258,8 +261,8 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 	return rc;
 }
 
-/* Slow iterations exceed the median by a quarter and by 3 MAD. The last one of a GPU has no
- * next start and is not judged.
+/* Marks slow iterations, which are longer than the median by a quarter and by 3 MAD (median
+ * absolute deviations). The last iteration of a GPU has no next start and is not judged.
  */
 static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 {
@@ -381,7 +384,7 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	return 0;
 }
 
-/* Part 0 finds ranges; each process has two further parts. */
+/* Task 0 finds ranges. Each process has two further tasks: sequences and cadences. */
 static int find_some(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_finder *part = (struct nsx_finder *)ctx + i;

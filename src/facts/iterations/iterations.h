@@ -5,16 +5,17 @@
 #include "facts/facts.h"
 
 
-/* A way to recognise the iterations of one process. Marks are half-open and ordered: host
- * ranges (NVTX), else spans of GPU time from start to next start.
+/* A way to recognise the iterations of one process. A mark is the half-open span of one iteration,
+ * in order of time: a host range (NVTX), else GPU time from one start to the next.
  */
 struct nsx_way {
 	enum nsx_way_method method;
 	uint32_t process; /* index; nprocesses: unknown                      */
-	nsx_str name;
+	nsx_str name;	  /* range or kernel at the start; 0: none           */
 	struct nsx_span *marks;
 	size_t n;
-	double coverage, cv, score;
+	double coverage;   /* share of the GPU work inside the marks         */
+	double cv, score;  /* cv: coefficient of variation of their lengths  */
 	double regularity; /* min(1, n/8) / (1 + cv) x evenness              */
 };
 
@@ -26,7 +27,7 @@ struct nsx_finder {
 	uint32_t *ops;	       /* operation indices by process, sorted       */
 	size_t *ops_at;	       /* by process: its first operation            */
 	int64_t *gpu_ns;       /* by process: sum of nsx_work_ns             */
-	int64_t *comm_ns;      /* by process: length of the median communication kernel */
+	int64_t *comm_ns;      /* by process: median length of its communication kernels */
 	uint32_t *main_stream; /* by process: the stream with most compute; or NSX_NONE */
 	struct nsx_way *v;
 	size_t n, cap;
@@ -37,18 +38,19 @@ int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err);
 int nsx_find_sequence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err);
 int nsx_find_cadence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err);
 
-/* Computes cv and regularity from the marks without long ones at the beginning (warm-up).
- * Evenness is the time that iterations of median length would take, as a share of the time
- * without the longest iteration: bursts with pauses between them are not the loop.
+/* Computes cv and regularity from the marks, without long marks at the beginning (warm-up).
+ * Evenness is the time that iterations of median length would take, as a share of the time without
+ * the longest iteration. It is low for bursts with pauses between them, which are not the loop.
  */
 int nsx_measure_way(struct nsx_way *w, struct nsx_err *err);
-/* Keeps a measured way with known coverage if it is regular enough; its score is coverage x
- * regularity x trust.
+/* Adds a measured way to fd->v if it is regular enough; its coverage must be set. Its score is
+ * coverage x regularity x trust.
  */
 int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err);
-/* The work in an operation's GPU time. A communication kernel also waits, even seconds for
- * ranks that start late, so it counts at most as its process's median one.
+/* The part of an operation's GPU time that counts as work. A communication kernel may wait seconds
+ * for ranks that start late, so it counts at most as much as its process's median communication
+ * kernel.
  */
 int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op);
 /* Share of the process's work inside [start, end). */
@@ -59,19 +61,19 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 struct nsx_segment {
 	struct nsx_window window;
 	nsx_str range;	 /* its range; 0: none                               */
-	bool is_whole;	 /* nothing repeats, so nothing is left out          */
-	bool computes;	 /* computes more than it copies in                  */
-	bool warms_up;	 /* named as warm-up by its range                    */
-	int64_t work_ns; /* compute over all devices                         */
+	bool is_whole;	 /* nothing repeats in it, so no part of it is left out */
+	bool computes;	 /* compute takes longer than copies to the GPU      */
+	bool warms_up;	 /* the name of its range says warm-up               */
+	int64_t work_ns; /* compute time, summed over devices                */
 };
 
-/* Finds the part of a segment that stands for all of it. Owner: a. */
+/* Finds the steady part of a segment, which represents all of it. Owner: a. */
 int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 		  const struct nsx_segment *seg, struct nsx_arena *a,
 		  struct nsx_steady *ret, struct nsx_err *err);
 
-/* The segments of the run by NVTX ranges (ranges.c), in order of time; none if ranges do
- * not tell phases apart. Owner: a.
+/* The segments of the run by NVTX ranges (ranges.c), in order of time; none if ranges do not mark
+ * phases. Owner: a.
  */
 int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
 		       size_t *ret_n, struct nsx_err *err);
@@ -84,13 +86,13 @@ int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err) NSX_CHECKED;
 /* Calls nsx_group_work and fills v with all ways, best first. Owner of v: the caller, free(). */
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err);
 
-/* The distinct ways: the best candidate of each, with its score over all processes. No way
- * is accepted below NSX_MIN_WAY_SCORE. err->rc is set on failure.
+/* Lists the distinct ways (method and name), each with its best candidate and its score over all
+ * processes. Ways with a score below NSX_MIN_WAY_SCORE are left out. err->rc is set on failure.
  */
 #define NSX_MIN_WAY_SCORE 0.4
 enum { NSX_MAX_DISTINCT_WAYS = 64 };
 struct nsx_weighed_way {
-	size_t way; /* index of v                                            */
+	size_t way; /* index in fd->v                                        */
 	double weight;
 };
 size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,

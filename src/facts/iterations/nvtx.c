@@ -1,11 +1,11 @@
-/* nvtx.c - iterations by the program's own ranges: a range that recurs on one thread
- * without overlapping itself.
+/* nvtx.c - finds iterations by the program's own ranges: a range that recurs on one thread without
+ * overlapping itself.
  *
- * Coverage is the share of the process's GPU time launched by any of its threads while such
- * a range was open, as the backward pass of a training step often has its own thread. Work
- * before the first range, such as loading a model, is left out, unless that is most of the
- * compute. Ranges numbered in their name ("step 12") count as one range. Library ranges
- * (NCCL, cuBLAS) are not the program's.
+ * Coverage is the share of the process's GPU time that any of its threads launched while such a
+ * range was open. All threads count because the backward pass of a training step often has its own
+ * thread. Work before the first range, such as loading a model, is left out, unless it is most of
+ * the compute. Ranges whose names differ only in a number ("step 12") count as one range. Ranges of
+ * libraries (NCCL, cuBLAS) are ignored.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +13,19 @@
 #include "base/stat.h"
 
 #define MIN_LISTED 0.1 /* a way with a lower score is not listed */
-#define WHOLE 0.95 /* coverage of all work                                  */
-#define NAMED 0.8 /* regularity granted to steps by name that contain all work */
+#define WHOLE 0.95 /* ranges with this coverage contain all work            */
+#define NAMED 0.8 /* least regularity of ranges that contain all work and are named as steps */
 
-/* Work launched by a process, sorted by call time, with a sentinel at the end. */
+/* Launches of a process, sorted by call time, with a sentinel at the end. */
 struct launch {
 	int64_t at_ns;
-	int64_t gpu_ns, compute_ns; /* sums over earlier launches, once listed */
+	int64_t gpu_ns, compute_ns; /* its work; in the finished list, sums over earlier launches */
 };
 struct launches {
 	struct launch *v;
 	size_t n;
 };
-/* Operations of a call after its first; sorted by call. */
+/* An operation that is not its call's first; sorted by call. */
 struct further {
 	uint32_t call, op;
 };
@@ -33,9 +33,9 @@ struct further {
 struct group { /* ranges of one name, thread and kind */
 	nsx_str name;
 	uint32_t n;
-	size_t at;
-	int64_t end_ns;
-	bool overlaps;
+	size_t at;	/* where its marks begin */
+	int64_t end_ns; /* end of its last range so far */
+	bool overlaps;	/* some of its ranges overlap */
 };
 
 struct nvtx_finder {
@@ -79,7 +79,7 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 			      "range names", err, nf->slot);
 }
 
-/* Words that programs use for iterations. */
+/* Whether a name contains a word that programs use for iterations. */
 static bool is_step_name(const char *s)
 {
 	static const char *const words[] = {"step", "iter", "batch", "epoch"};
@@ -128,8 +128,7 @@ static void nvtx_add_op(const struct nvtx_finder *nf, uint32_t op, struct launch
 		nsx_add_to(&x->compute_ns, nsx_work_ns(nf->fd, op));
 }
 
-/* The work launched by a call. *at: index of its entries in the list of further operations;
- * moved to the next call.
+/* The work that a call launched. *at: index of the call's entries in nf->further; moved past them.
  */
 static struct launch nvtx_launch_of(const struct nvtx_finder *nf, uint32_t call, size_t *at)
 {
@@ -144,7 +143,7 @@ static struct launch nvtx_launch_of(const struct nvtx_finder *nf, uint32_t call,
 
 NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
 
-/* Threads [from, to) belong to one process. */
+/* Lists the launches of a process with the threads [from, to). */
 static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to, struct nsx_err *err)
 {
 	const struct nsx_trace *t = nf->fd->t;
@@ -180,7 +179,9 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to, str
 	return 0;
 }
 
-/* Sums over launches before a time. *from: a lower bound of the result, usually close. */
+/* The entry with the sums over launches before a time. *from: a lower bound of its index, usually
+ * close; it is moved.
+ */
 static const struct launch *launched_before(const struct launches *l, size_t *from, int64_t at)
 {
 	size_t lo = *from, hi = lo, step = 1;
@@ -218,8 +219,8 @@ static int count_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 	return 0;
 }
 
-/* Two passes over ranges [from, to) of one kind: by full name, then by masked name if the
- * full name is unique.
+/* Counts ranges [from, to), which are of one kind, by full name. Those whose full name is unique
+ * are then counted by masked name.
  */
 static int count_names(struct nvtx_finder *nf, size_t from, size_t to, struct nsx_err *err)
 {
@@ -269,8 +270,8 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 		covered += launched_before(l, &at, marks[i].end_ns)->gpu_ns - before;
 	}
 	w.coverage = whole ? (double)covered / (double)whole : 0;
-	/* Ranges named as steps that contain all work are the steps, even if uneven: a
-	 * checkpoint in every tenth step must be found.
+	/* Ranges that are named as steps and contain all work are the steps, even if uneven:
+	 * steps with a checkpoint in every tenth must be found.
 	 */
 	if (trust > 1 && w.coverage >= WHOLE)
 		w.regularity = NSX_MAX(w.regularity, NAMED * NSX_MIN(1, (double)w.n / 8));

@@ -1,8 +1,8 @@
-/* phases.c - the phases of the run, and which one is judged.
+/* phases.c - finds the phases of the run, and chooses the one that is judged.
  *
- * Segments come from NVTX ranges. If these do not tell phases apart, single long pauses
- * divide the run, and so does the first kernel after a start that only copies in. Each
- * segment has a steady part; that of the segment with most compute is judged.
+ * Segments come from NVTX ranges. If these do not mark phases, the run is divided at single long
+ * pauses, and at the first kernel after a start that only copies data to the GPU. Each segment has
+ * a steady part. The steady part of the segment with most compute is judged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"
 
-#define PAUSE_SHARE 0.5	 /* a cut needs a pause of this share of its shorter side */
+#define PAUSE_SHARE 0.5	  /* a pause divides the run if it is this share of the shorter side */
 #define LEAST_SHARE 0.01 /* a phase takes at least this share of the window */
-#define IDLE_SHARE 0.98	 /* idle share of a start-up                      */
-#define IDLE_ENOUGH 0.5	 /* idle share of a start-up with hardly any work */
+#define IDLE_SHARE 0.98	  /* a start-up is idle for at least this share    */
+#define IDLE_ENOUGH 0.5	  /* the same limit if there is hardly any work    */
 enum {
-	RECURS = 3, /* pauses that recur: so many of at least half the longest are in the loop */
-	MIN_WORK_NS = 100000, /* a GPU with less has hardly any work         */
-	REPEATS = 4, /* executions of a kernel that make a loop              */
+	RECURS = 3, /* so many pauses of at least half the longest belong to the loop */
+	MIN_WORK_NS = 100000, /* a GPU with less busy time has hardly any work */
+	REPEATS = 4, /* a kernel that runs so often makes a loop             */
 	NSLICES = 16, /* slices of the window; work in a quarter of them is continuous */
 };
 
@@ -39,12 +39,12 @@ struct cutter {
 	struct nsx_arena *a;
 	struct nsx_segment *seg;
 	size_t n, cap;
-	int64_t least_ns; /* shortest phase */
+	int64_t least_ns; /* least length of a phase */
 };
 
 /* The run as a whole ----------------------------------------------------------*/
 
-/* The union of n lists; a single list is not copied. */
+/* Computes the union of n span lists; a single list is not copied. */
 static int phases_unite(struct cutter *c, const struct nsx_spans *const *lists,
 			size_t n, struct nsx_spans *ret, struct nsx_err *err)
 {
@@ -75,7 +75,8 @@ static int sum_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 	return 0;
 }
 
-/* A name for work: the kernel's, 0 for graphs, NSX_NONE for copies. */
+/* The name by which repeated work is recognised: the kernel's; 0 for graphs; NSX_NONE for copies.
+ */
 static uint32_t work_name(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.cls[op] == NSX_C_COPY ? NSX_NONE :
@@ -83,9 +84,9 @@ static uint32_t work_name(const struct nsx_trace *t, size_t op)
 		       nsx_op_shape(t, op)->base_name : 0;
 }
 
-struct repeats { /* statistics of the most frequent work */
-	uint32_t n;
-	unsigned slices; /* slices of the window with at least half of an even share */
+struct repeats { /* statistics of the most frequent kernel or graph */
+	uint32_t n;	 /* number of executions */
+	unsigned slices; /* slices of the window with at least half of their even share of these */
 };
 
 static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct nsx_err *err)
@@ -116,7 +117,9 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct n
 	return 0;
 }
 
-/* A start-up works little, and late. A program that works little all along is waiting for tasks. */
+/* Sets f->run_kind. A start-up has little work, and that late in the run. A program with little
+ * work throughout the run is no start-up: it waits for tasks.
+ */
 static int find_run_kind(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
@@ -144,8 +147,9 @@ static int add_segment(struct cutter *c, const struct nsx_segment *seg, struct n
 	return nsx_push(c->seg, c->n, c->cap, "phases", err, *seg);
 }
 
-/* Intersects the quiet parts with those of another list. Only gaps of at least half the
- * shortest phase count; gaps of all lists that last as long as a phase remain whole.
+/* Intersects `quiet` with the gaps of another list of busy spans. Only gaps of at least half the
+ * least length of a phase count; gaps that all lists share, and that last as long as a phase, stay
+ * whole.
  */
 static int add_quiet(struct cutter *c, const struct nsx_spans *busy,
 		     struct nsx_spans *quiet, struct nsx_err *err)
@@ -188,8 +192,8 @@ static int64_t phases_length(const struct nsx_span *s)
 	return s->end_ns - s->start_ns;
 }
 
-/* Time without kernels at the start of [from_ns, to_ns), unless that recurs in it, as when
- * copies precede the kernels of every iteration.
+/* Time without kernels at the start of [from_ns, to_ns). It is 0 if such time recurs there, because
+ * copies then precede the kernels of every iteration.
  */
 static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
 		       int64_t from_ns, int64_t to_ns)
@@ -205,7 +209,9 @@ static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
 	return lead_ns >= c->least_ns && n + 1 < RECURS ? lead_ns : 0;
 }
 
-/* Adds [from_ns, to_ns), cut at the first kernel if it starts with copies. */
+/* Adds the segment [from_ns, to_ns), or two that are cut at the first kernel if it starts with
+ * copies.
+ */
 static int phases_add_stretch(struct cutter *c, const struct nsx_spans *no_kernels,
 			      int64_t from_ns, int64_t to_ns, struct nsx_err *err)
 {
@@ -221,8 +227,8 @@ static int phases_add_stretch(struct cutter *c, const struct nsx_spans *no_kerne
 
 NSX_ORDER(cmp_starts, struct nsx_span, UP(start_ns));
 
-/* Finds the longest pauses in order of time: fewer than RECURS, and more than twice as long
- * as the RECURS-th.
+/* Finds the longest pauses, in order of time. There are fewer than RECURS of them, and each is more
+ * than twice as long as the pause after them in order of length.
  */
 static size_t phases_find_pauses(const struct cutter *c, const struct nsx_spans *idle,
 				 struct nsx_span *ret)
@@ -252,8 +258,8 @@ static size_t phases_find_pauses(const struct cutter *c, const struct nsx_spans 
 	return n;
 }
 
-/* Whether two pauses are one recurring event, such as a checkpoint: they have similar
- * lengths, and the run goes on for at least as long before, between and after them.
+/* Whether two pauses are occurrences of one recurring event, such as a checkpoint: they have
+ * similar lengths, and the run goes on for at least as long before, between and after them.
  */
 static bool phases_comes_again(const struct cutter *c, const struct nsx_span *p)
 {
@@ -347,7 +353,7 @@ static size_t pick_segment(struct cutter *c)
 	return best;
 }
 
-/* The GPU that sets the pace: it idles and waits for others the least. */
+/* The GPU that sets the pace: the one with the least idle time and exposed communication. */
 static uint32_t find_limiting(const struct nsx_facts *f)
 {
 	const struct nsx_window *w = &f->steady.window;
@@ -370,7 +376,7 @@ static uint32_t find_limiting(const struct nsx_facts *f)
 
 /* Rows --------------------------------------------------------------------------*/
 
-/* Extends the previous phase if it is of the same kind. */
+/* Adds a phase, or extends the previous one if that is of the same kind and neither has a range. */
 static void phases_add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 			     nsx_str range, int64_t start_ns, int64_t end_ns)
 {
@@ -386,7 +392,9 @@ static void phases_add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 			.window = {start_ns, end_ns}};
 }
 
-/* A phase with more work than the judged one is no mere warm-up. */
+/* The kind of a phase before the judged one. With more work than the judged phase it is no mere
+ * warm-up.
+ */
 static enum nsx_phase_kind before_judged(const struct nsx_facts *f,
 					 int64_t start_ns, int64_t end_ns)
 {
@@ -431,8 +439,8 @@ static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 	phases_add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
 }
 
-/* The kind of a segment that is not judged. It is steady if it has a tenth of the work of the
- * judged segment.
+/* The kind of a segment that is not judged. A segment with at least a tenth of the judged segment's
+ * work is steady.
  */
 static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i, size_t judged)
 {
@@ -469,7 +477,7 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	return 0;
 }
 
-/* The name of the NVTX ranges that together take most of a window, at least half; 0: none. */
+/* Finds the name whose NVTX ranges together take most of a window, and at least half; 0: none. */
 static int phases_find_name(const struct nsx_trace *t, const struct nsx_window *w,
 			    nsx_str *ret, struct nsx_err *err)
 {
@@ -501,7 +509,7 @@ static int phases_find_name(const struct nsx_trace *t, const struct nsx_window *
 	return rc;
 }
 
-/* Whether a range of a name runs in a window. */
+/* Whether a range with this name overlaps a window. */
 static bool runs_in(const struct nsx_trace *t, nsx_str name, const struct nsx_window *w)
 {
 	for (size_t i = 0; i < t->nvtx.n; i++)
@@ -568,7 +576,9 @@ static int find_phases(struct cutter *c, struct nsx_err *err)
 	       list_phases(c, judged, err) ?: name_tails(c, err);
 }
 
-/* Quadratic, but there are few phases, as each has a share of the window or of its work. */
+/* Gives each phase its name. Quadratic, but there are few phases, because each has a least share of
+ * the window or of its work.
+ */
 static void name_phases(struct cutter *c)
 {
 	const struct nsx_facts *f = c->f;

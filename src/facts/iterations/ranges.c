@@ -1,8 +1,8 @@
-/* ranges.c - phases by the program's own NVTX ranges, on the thread that launches most, at
- * the level with several distinct ranges.
+/* ranges.c - finds phases by the program's own NVTX ranges, on the thread that launches most work.
  *
- * The search begins with the outermost ranges. If one contains nearly all work, the ranges
- * inside it are examined. Recurring ranges, numbered or not, are iterations and no phases.
+ * The search begins with the outermost ranges. If one of them contains nearly all work, the ranges
+ * inside it are examined, until there is a level with several distinct ranges. Recurring ranges,
+ * numbered or not, are iterations and no phases.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,22 +12,21 @@
 
 enum {
 	MAX_LEVELS = 5,
-	MAX_RANGES = 1024, /* on a level; with more they are no phases       */
+	MAX_RANGES = 1024, /* with more ranges, a level has no phases        */
 	MAX_PHASES = 16,
-	MIN_OPS = 32, /* operations of a phase; fewer are a single library call */
-	RETURNS = 3, /* this many ranges of one name are iterations          */
+	MIN_OPS = 32, /* least operations of a phase; fewer are a single library call */
+	RETURNS = 3, /* so many ranges of one name are iterations            */
 };
-/* Shares of the work */
-#define LEAST_SHARE 0.01  /* a phase contains at least this much          */
-#define MOST_SHARE 0.9	  /* a range with more is split into its inner ranges */
-#define ENOUGH_SHARE 0.5  /* all phases together contain at least this much */
-#define COPIES_SHARE 0.95 /* a phase that only loads data consists of copies to this extent */
+#define LEAST_SHARE 0.01  /* a phase has at least this share of the work  */
+#define MOST_SHARE 0.9	  /* a range with more of the work is split into its inner ranges */
+#define ENOUGH_SHARE 0.5  /* all phases together have at least this share of the work */
+#define COPIES_SHARE 0.95 /* a phase only loads data if copies are this share of its work */
 
 struct level {
 	const struct nsx_trace *t;
-	struct phase { /* sorted by start, disjoint */
+	struct phase { /* a range that may be a phase; sorted by start, disjoint */
 		uint32_t range;
-		bool returns;
+		bool returns; /* RETURNS ranges or more have its name */
 		size_t nops;
 		int64_t work_ns, copy_ns;
 		struct nsx_window gpu; /* span of the work launched inside */
@@ -58,8 +57,8 @@ static int find_thread(const struct nsx_finder *fd, uint32_t *ret, struct nsx_er
 	return 0;
 }
 
-/* Lists the outermost user ranges inside range `outside`, on one thread in [from_ns,
- * to_ns). False: too many.
+/* Lists the thread's outermost user ranges inside range `outside`; NSX_NONE: all outermost ones.
+ * False: there are too many.
  */
 static bool list_level(struct level *l, uint32_t thread, uint32_t outside)
 {
@@ -123,7 +122,7 @@ static void mark_returning(struct level *l)
 	}
 }
 
-/* The range on this level in which a call began; NULL: none. */
+/* The range of this level in which a call that begins at at_ns lies; NULL: none. */
 static struct phase *ranges_range_at(struct level *l, int64_t at_ns)
 {
 	const struct nsx_nvtx *x = &l->t->nvtx;
@@ -174,7 +173,9 @@ static uint32_t keep_phases(struct level *l, int64_t all_ns)
 	return whole;
 }
 
-/* Work of a phase may run on into the next phase, whose start then ends it. */
+/* Makes segments from a level's phases. A phase ends at the latest where the next one starts, even
+ * if its work runs on.
+ */
 static int make_segments(const struct level *l, struct nsx_arena *a,
 			 struct nsx_segment **ret, size_t *ret_n, struct nsx_err *err)
 {

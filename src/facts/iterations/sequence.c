@@ -1,15 +1,16 @@
-/* sequence.c - iterations by repetition of kernels.
+/* sequence.c - finds iterations by the repetition of kernels.
  *
- * The kernels of a process's main stream form a sequence of symbols: base names, with a graph
- * replay as one symbol. A run of 1, 2, 4, 8 or 16 symbols that recurs at a steady distance is an
- * anchor. The iteration begins at the anchor with the longest rest before it. Runs are numbered by
- * doubling, as in suffix arrays, so everything is linear. A Z-function would not do, as real loops
- * have a kernel more or less in some iterations (logging, allocator, autotuning), which shifts
- * everything after it.
+ * The kernels of a process's main stream form a sequence of symbols. A symbol is a base name, or a
+ * graph replay. A run is 1, 2, 4, 8 or 16 neighbouring symbols. A run that recurs at a steady
+ * distance is an anchor. Iterations begin at the anchor with the longest pause before it. Runs are
+ * numbered by doubling, as in suffix arrays, so everything is linear. A Z-function would not do:
+ * some iterations of real loops have a kernel more or less (logging, allocator, autotuning), which
+ * shifts everything after it.
  *
- * No iteration begins inside a graph, as one call launches all of it. An anchor whose distances
- * break regularly belongs to an inner loop (layers in a step). A single repeating kernel is no
- * iteration. In long sequences the period is found from the middle MAX_SYMBOLS.
+ * No iteration begins inside a graph, because one call launches all of it. An anchor whose
+ * distances break off at regular intervals belongs to an inner loop (layers in a step). A single
+ * repeating kernel is no iteration. In long sequences the period is found from the middle
+ * MAX_SYMBOLS.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,12 @@ enum { MAX_SYMBOLS = 1 << 18, LEVELS = 5, MIN_COUNT = 4, BAD_COST = 10,
        MAX_TRIES = 8, LONG_ENOUGH = 512 };
 
 struct anchor {
-	uint32_t level, first; /* a run of 1 << level symbols, and its position */
-	uint32_t from, to;     /* occurrences in the regular stretch, as indices in the
-				  level's list                               */
-	uint32_t period;       /* median distance                            */
-	double gap_ns, coverage; /* gap_ns: mean rest before it; coverage: of the
-				    sequence */
+	uint32_t level, first; /* the run has 1 << level symbols; first: its first position */
+	uint32_t from, to;     /* its occurrences in the regular stretch: indices [from, to) in
+				  seq.at[level]                              */
+	uint32_t period;       /* median distance between occurrences, in symbols */
+	double gap_ns;	       /* mean pause before an occurrence            */
+	double coverage;       /* share of the sequence in the regular stretch */
 };
 
 struct seq {
@@ -35,11 +36,11 @@ struct seq {
 	struct nsx_arena *a;
 	uint32_t *op;  /* by position                                        */
 	uint32_t *sym; /* by position: number of the symbol                  */
-	bool *inside;  /* by position: no iteration may begin                */
+	bool *inside;  /* by position: inside a graph, so no iteration may begin there */
 	size_t n;
 	uint32_t *id[LEVELS]; /* by position: number of the run that begins there */
-	uint32_t *at[LEVELS]; /* occurrences of all runs, run by run         */
-	uint32_t *start[LEVELS]; /* by run: its first occurrence             */
+	uint32_t *at[LEVELS]; /* positions of all runs, run by run           */
+	uint32_t *start[LEVELS]; /* by run: index of its first position in at */
 	size_t nids[LEVELS];
 	int64_t *distance; /* scratch                                        */
 	struct anchor *anchors;
@@ -63,7 +64,7 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 	return rc;
 }
 
-/* Whether the same graph launch contains the operation before. */
+/* Whether an operation and the one before it belong to the same graph launch. */
 static bool sequence_is_inside(const struct seq *s, size_t pos)
 {
 	const struct nsx_trace *t = s->fd->t;
@@ -74,7 +75,7 @@ static bool sequence_is_inside(const struct seq *s, size_t pos)
 	       t->calls.flags[call] & NSX_CALL_GRAPH;
 }
 
-/* Lists occurrences by run, in order, where an iteration could begin. */
+/* Lists the positions of each run, in order, without those where no iteration may begin. */
 static int list_occurrences(struct seq *s, unsigned level, size_t n, struct nsx_err *err)
 {
 	if (nsx_new_arrays(s->a, s->nids[level] + 2, "kernel sequence", err,
@@ -103,7 +104,9 @@ static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 
 /* Anchors -----------------------------------------------------------------------*/
 
-/* Finds the stretch of distances [*from, *to) in which steady ones far outnumber others. */
+/* Finds the stretch [*from, *to) of distances in which distances near the period far outnumber
+ * others.
+ */
 static void find_stretch(const int64_t *d, size_t n, int64_t period, size_t *from, size_t *to)
 {
 	int64_t tolerance = period / 20, sum = 0, best = 0;
@@ -126,7 +129,9 @@ static void find_stretch(const int64_t *d, size_t n, int64_t period, size_t *fro
 	}
 }
 
-/* Whether the breaks in a stretch are evenly spaced: then the anchor belongs to an inner loop. */
+/* Whether the anchor belongs to an inner loop: distances in the stretch that differ from the period
+ * are evenly spaced.
+ */
 static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
 {
 	size_t last = from, nbad = 0;
@@ -198,14 +203,14 @@ static int sequence_consider(struct seq *s, unsigned level, uint32_t id, struct 
 	return nsx_push(s->anchors, s->nanchors, s->cap, "kernel sequence", err, a);
 }
 
-/* The longest period that counts as equal. */
+/* The longest period that counts as equal to this one. */
 static uint32_t longer(uint32_t period)
 {
 	return period < UINT32_MAX / 2 ? period + period / 5 : period;
 }
 
-/* Among anchors with (nearly) the best coverage and the shortest period above `above`,
- * chooses the one with the longest rest before it.
+/* Chooses the anchor with the longest pause before it among those with the best coverage, or
+ * nearly, and the shortest period above `above`.
  */
 static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
 {
@@ -232,7 +237,7 @@ static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
 
 /* Similarity ---------------------------------------------------------------------- */
 
-/* Mean over neighbouring iterations of common kernels / all kernels. */
+/* The share of kernels that neighbouring iterations have in common, as the mean over iterations. */
 static double likeness(const struct seq *s, const struct anchor *a, struct nsx_err *err)
 {
 	const uint32_t *at = s->at[a->level];
@@ -269,7 +274,7 @@ static int keep_sequence(struct seq *s, uint32_t process, const struct anchor *a
 	const struct nsx_trace *t = s->fd->t;
 	const uint32_t *at = s->at[a->level] + a->from;
 	size_t n = a->to - a->from, after;
-	/* Hundreds of kernels in equal order are no chance, even if seen only a few times. */
+	/* Hundreds of kernels in equal order are no coincidence, even if seen only a few times. */
 	double seen = NSX_MIN(1, (double)n / 8);
 	double sure = NSX_MAX(seen, NSX_MIN(1, (double)n * a->period / LONG_ENOUGH));
 	struct nsx_way w = {.method = NSX_WAY_SEQUENCE, .process = process,

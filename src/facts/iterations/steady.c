@@ -1,21 +1,24 @@
-/* steady.c - the part of a phase that represents it.
+/* steady.c - finds the steady part of a phase, which represents it.
  *
  * It is the first of these that exists: the longest run of similar iterations; the densest stretch
  * of activity, unless a range defines the phase; the phase without the time at its ends in which
- * all devices are idle. Activity is judged in 256 bins. The stretch is the one in which active bins
- * outnumber the others most (maximum-sum run). It must hold most of the work, as one burst of
- * random requests does not represent the others. With less work it may still be a loop after a long
- * start, if it continues almost to the end without pauses. A separate warm-up is left out, but
- * pauses inside the loop stay, as findings are about them. The longest run with holes of one bin
- * would cut mfu_2gpu_before, 10 % idle, at each of its gaps above 1.2 ms.
+ * all devices are idle.
  *
- * For the same reason some unusual iterations do not end a run: those within a quarter of the
- * median; those in its middle whose excess is less than half of the loop on either side; and those
- * farther off if they are a tenth of all, occur three times or more, or are two of a kind.
- * Checkpoints, garbage collections and repeated loading of code, as for new shapes, are part of the
- * loop. A run may end with three or more such iterations, and begin with shorter ones if they are a
- * quarter of all or more: a loop that slows down. Longer ones at the beginning are warm-up; a few
- * shorter ones use up work prepared before.
+ * Activity is judged in 256 bins. The densest stretch is the one in which active bins outnumber the
+ * others most (maximum-sum run). It must hold most of the work, because one burst of random
+ * requests does not represent the others. With less work it may still be a loop after a long start,
+ * if it continues almost to the end without pauses. A separate warm-up is left out. Pauses inside
+ * the loop stay, because findings are about them: the longest run with holes of at most one bin
+ * would cut the capture mfu_2gpu_before, which is 10 % idle, at each of its gaps above 1.2 ms.
+ *
+ * For the same reason some unusual iterations do not end a run. These are iterations within a
+ * quarter of the median; iterations in the middle of the run whose excess is less than half of the
+ * loop on either side; and iterations farther off if they are a tenth of all, occur three times or
+ * more, or are two of a kind. Checkpoints, garbage collections and repeated loading of code (for
+ * new shapes) are thus part of the loop. A run may end with three or more unusual iterations. It
+ * may begin with shorter ones if they are at least a quarter of all, because the loop then slows
+ * down. Longer ones at the beginning are warm-up. A few shorter ones use up work that was prepared
+ * before.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +44,7 @@ static void exclude(struct nsx_steady *s, const char *text)
 		s->excluded[MAX_EXCLUDED - 1] = "and more";
 }
 
-/* Computed without overflow for windows of any length. */
+/* The start of a bin; computed without overflow for windows of any length. */
 static int64_t bin_edge(const struct nsx_window *w, int bin)
 {
 	int64_t length = w->end_ns - w->start_ns;
@@ -55,10 +58,10 @@ static int64_t bin_edge(const struct nsx_window *w, int bin)
 struct group {
 	const struct nsx_iteration *v;
 	size_t n;
-	size_t at; /* index of v[0] among all of the (process, device) */
+	size_t at; /* index of v[0] among all iterations of the (process, device) */
 };
 
-/* Picks the (process, device) with most busy time in them. */
+/* Picks the (process, device) with most busy time in its iterations. */
 static struct group pick_group(const struct nsx_facts *f, const struct nsx_window *w)
 {
 	const struct nsx_iteration *v = f->iterations;
@@ -90,7 +93,9 @@ static struct group pick_group(const struct nsx_facts *f, const struct nsx_windo
 	return best;
 }
 
-/* Lists when a process loaded or compiled modules: calls and CUDA's overhead rows. */
+/* Lists the times at which a process loaded or compiled modules, from calls and CUDA's overhead
+ * rows.
+ */
 static int list_loads(const struct nsx_trace *t, uint32_t process,
 		      struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err)
 {
@@ -120,14 +125,17 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 
 struct judge {
 	double median, tolerance;
-	size_t first; /* first iteration near the median, after 0             */
-	bool uneven; /* many or recurring iterations are far off: they belong to the loop */
+	size_t first; /* first iteration near the median; at least 1         */
+	bool uneven; /* iterations far from the median are many or recur, so they belong to the
+			loop                                                 */
 	const struct nsx_spans *loads;
 	size_t cursor;
-	bool loads_on; /* code is loaded repeatedly, as part of the loop     */
+	bool loads_on; /* the loop itself loads code repeatedly              */
 };
 
-/* Loading time, if it matters; iterations come in order. */
+/* Time in which an iteration loads code; 0 if it is at most a hundredth. Calls must be in order of
+ * iterations.
+ */
 static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
 {
 	int64_t ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns, it->end_ns);
@@ -135,8 +143,8 @@ static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
 	return ns > (it->end_ns - it->start_ns) / 100 ? ns : 0;
 }
 
-/* Whether code is loaded in several places, also in the second half: then loading is more
- * than warm-up.
+/* Sets loads_on: code is loaded in several places, also in the second half, so loading is not only
+ * warm-up.
  */
 static void judge_loads(struct judge *j, const struct group *g)
 {
@@ -164,17 +172,17 @@ static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration 
 	return (double)(it->end_ns - it->start_ns) < j->median;
 }
 
-/* Whether n of `all` iterations at the beginning, shorter than those after them, belong to
- * a loop that slows down.
+/* Whether the first n of `all` iterations, which are shorter than the later ones, belong to a loop
+ * that slows down.
  */
 static bool slow_down(size_t n, size_t all)
 {
 	return n >= RECURS && 4 * n >= all;
 }
 
-/* Whether a far iteration's excess is less than half of the loop before it, and of that
- * after it. A longer pause ends the loop. With few iterations around it, a change cannot be
- * told from an exception.
+/* Whether a far iteration does not end the loop: its excess is less than half of the loop before it
+ * and less than half of the loop after it. With few iterations around it the answer is no, because
+ * a change of the loop could not be distinguished from an exception.
  */
 static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 {
@@ -185,10 +193,12 @@ static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 	return around >= LEAST_AROUND && excess > 0 && 2 * excess < j->median * (double)around;
 }
 
-/* LIKE the others; MILD: different, but does not end a run; UNLIKE: ends it. */
+/* An iteration is LIKE the others, or MILD (different, but does not end a run), or UNLIKE (ends
+ * it).
+ */
 enum likeness { LIKE, MILD, UNLIKE };
 
-/* Judges iteration i of g. */
+/* Judges iteration i of g. *ret_why: the reason if it is UNLIKE; on arena a. */
 static enum likeness steady_judge(struct judge *j, const struct group *g, size_t i,
 				  struct nsx_arena *a, const char **ret_why)
 {
@@ -214,8 +224,8 @@ static enum likeness steady_judge(struct judge *j, const struct group *g, size_t
 	return UNLIKE;
 }
 
-/* Whether the two far iterations at these indices are a recurring event: they have similar
- * lengths, and the loop goes on for at least as long before, between and after them.
+/* Whether the two far iterations at these indices are occurrences of one recurring event: they have
+ * similar lengths, and the loop goes on for at least as long before, between and after them.
  */
 static bool steady_comes_again(const struct judge *j, const struct nsx_iteration *v, size_t n,
 			       const size_t *at)
@@ -229,8 +239,8 @@ static bool steady_comes_again(const struct judge *j, const struct nsx_iteration
 	       j->median * (double)around >= NSX_MAX(x, y);
 }
 
-/* Sets first (the iterations before the loop is regular) and uneven (whether far ones after
- * them are part of the loop).
+/* Sets `first`, the iteration at which the loop becomes regular, and `uneven`, whether far
+ * iterations after it are part of the loop.
  */
 static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
@@ -275,9 +285,10 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 }
 
 struct run {
-	size_t from, to; /* similar ones, and a tail of RECURS or more others */
-	size_t nlike, nmild; /* nmild: since the last LIKE one                */
-	size_t nshort; /* shorter ones directly before the first LIKE one    */
+	size_t from, to; /* iterations of the run: LIKE and MILD ones. MILD ones at its end count
+			    if there are RECURS or more                      */
+	size_t nlike, nmild; /* nmild: MILD iterations since the last LIKE one */
+	size_t nshort; /* shorter iterations directly before the first LIKE one */
 };
 
 /* Finds the run with most iterations. */

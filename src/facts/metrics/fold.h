@@ -1,4 +1,4 @@
-/* fold.h - aggregates of one part of the sample table. */
+/* fold.h - aggregates counter samples while one part of the sample table is read. */
 #ifndef METRICS_FOLD_H
 #define METRICS_FOLD_H
 
@@ -10,9 +10,10 @@ enum { FOLD_MAX_SERIES = 4096 };
 
 struct fold_series {
 	int64_t type, metric;
-	uint32_t source, next; /* the series that followed last time */
-	int64_t lost; /* rows without a valid value */
-	unsigned __int128 comm_squares; /* squared time under communication */
+	uint32_t source; /* index in fold.sources */
+	uint32_t next; /* the series of the row that came after this series last time */
+	int64_t lost; /* number of rows without a valid value */
+	unsigned __int128 comm_squares; /* sum of squares: time of a sample under communication */
 	struct fold_values values;
 	struct fold_curve { /* samples over time; NULL: not requested        */
 		uint64_t sum[NSX_CURVE_BINS];
@@ -20,17 +21,19 @@ struct fold_series {
 	} *curve;
 };
 
-/* Cursor for |spans before x|, asked for mostly ascending x. */
+/* Spans of a device, for the total length of spans before a time. fold_cursor makes this cheap for
+ * times that mostly ascend.
+ */
 struct fold_reach {
 	const struct nsx_spans *spans;
-	int64_t *prefix; /* of nsx_spans_prefix */
+	int64_t *prefix; /* result of nsx_spans_prefix */
 };
 struct fold_cursor {
 	size_t at;
 	int64_t before_ns; /* total length of spans before `at` */
 };
 
-struct fold_row { /* waits until the period is known */
+struct fold_row { /* a row that waits until the period is known */
 	int64_t at_ns, value;
 	uint32_t series;
 };
@@ -38,18 +41,18 @@ struct fold_row { /* waits until the period is known */
 /* The samples of one type, which have common timestamps. */
 struct fold_source {
 	int64_t type;
-	const struct fold_reach *reach; /* compute, comm, copy, idle of its device; NULL:
-					   no device                        */
-	int64_t period_ns; /* 0: unknown, rows wait                         */
-	bool failed;	   /* folded with a wrong period, or not at all     */
+	const struct fold_reach *reach; /* its device's compute, communication, copies and idle
+					   time; NULL: no device */
+	int64_t period_ns; /* 0: unknown; rows wait until it is known       */
+	bool failed;	   /* rows were folded with a wrong period, or not at all */
 	struct fold_row *rows;
 	size_t nrows, cap_rows;
 	int64_t *ticks; /* timestamps as read, without repetitions           */
 	size_t nticks, cap_ticks;
 	int64_t at_ns; /* time of the current sample                         */
-	bool counts;   /* overlaps the chosen window                         */
-	struct fold_bin share; /* contribution to its value's bin */
-	unsigned at; /* index in the curve                                   */
+	bool counts;   /* the current sample overlaps the window             */
+	struct fold_bin share; /* what the current sample adds to its value's bin */
+	unsigned at; /* index of the current sample in the curve             */
 	struct fold_cursor cursor[4];
 };
 
@@ -68,16 +71,17 @@ struct fold {
 	size_t nsources, cap_sources, nseries, cap_series;
 	struct nsx_groups keys; /* series by (type, metric) */
 	uint32_t last;	 /* series of the last row            */
-	int64_t rows, seen, bad; /* rows read twice count once               */
-	bool only_failed; /* second pass                      */
-	bool too_many;
+	int64_t rows, seen, bad; /* rows, rows seen so far, rows without a valid value; a row
+				    that is read twice counts once           */
+	bool only_failed; /* second pass: only sources that failed */
+	bool too_many; /* more than FOLD_MAX_SERIES series */
 };
 
 /* Row function for nsx_scan_run, with columns timestamp, type, metric, value; ctx is a fold. */
 int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
-/* Folds the waiting rows, as the period is now known. */
+/* Folds the waiting rows, once the period is known. */
 int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err);
-/* Discards a source's aggregates, as its rows will be read again. */
+/* Discards a source's aggregates, because its rows will be read again. */
 void fold_forget(struct fold *f, uint32_t source, int64_t period_ns);
 /* Adds `from` to f and takes over its memory. Errors: NSX_E_NOMEM. */
 int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err);
@@ -86,12 +90,12 @@ void fold_done(struct fold *f);
 /* Statistics of a counter with known period and GPU; scope_ns: length of each scope. */
 int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 		struct nsx_metric *m, struct nsx_err *err);
-/* ret: NSX_CURVE_BINS means; a sample counts for its period. */
+/* Fills ret with NSX_CURVE_BINS means over time. Each sample counts for its whole period. */
 void fold_draw(const struct fold_curve *x, const struct nsx_window *w,
 	       int64_t period_ns, float *ret);
 
-/* Median of the differences of ticks, or a round figure within 0.3 % of it; 0: all ticks
- * are equal. Sorts ticks and removes repetitions. Errors: negative.
+/* The sampling period: the median difference between ticks, or a round figure within 0.3 % of it;
+ * 0: all ticks are equal. Sorts ticks and removes repetitions. Errors: negative.
  */
 int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err);
 

@@ -1,10 +1,11 @@
 /* metrics.h - statistics of sampled GPU counters, computed while reading.
  *
- * A sample at t stands for the period [t, t + period): on real captures of two GPU generations the
- * busy share of kernels agrees with SM Active there (correlation 0.99), but not in the period
- * before (0.3 to 0.5). A sample belongs to a scope by the share of its period that the scope
- * covers. Means are weighted by that share, and the maximum is over all samples in the mean. Counts
- * and quantiles use samples covered at least half (for the window: at all).
+ * A sample at t stands for the period [t, t + period). On real captures of two GPU generations the
+ * busy share of kernels in that period agrees with SM Active (correlation 0.99), but that of the
+ * period before does not (0.3 to 0.5). A sample belongs to a scope by the share of its period that
+ * the scope covers. Means are weighted by that share, and the maximum is over all samples in the
+ * mean. Counts and quantiles use samples of which the scope covers at least half, and for the
+ * window any part.
  */
 #ifndef NSX_METRICS_H
 #define NSX_METRICS_H
@@ -37,11 +38,11 @@ struct nsx_metric { /* one counter of one GPU */
 	size_t n; /* samples that overlap a user's window                    */
 	struct nsx_metric_scope scope[NSX_NSCOPES];
 	double mean_without_comm; /* weighted by time without communication; NAN */
-	double comm_correlation;  /* between value and share under communication; NAN:
-				     constant, or fewer than 20 samples */
-	bool exact; /* quantiles are exact, else within 2 %                  */
-	const float *curve; /* means by nsx_bin's parts of the window; NAN: no sample;
-			       NULL: not requested                           */
+	double comm_correlation;  /* between value and share of the period under communication;
+				     NAN: one is constant, or fewer than 20 samples */
+	bool exact; /* quantiles are exact; else they are within 2 %         */
+	const float *curve; /* means in the parts of the window that nsx_bin counts; NAN: no
+			       sample; NULL: not requested                   */
 };
 
 struct nsx_metric_loss { /* invalid samples of a counter */
@@ -54,16 +55,16 @@ struct nsx_metrics {
 	size_t n;
 	struct nsx_metric_loss *lost; /* sorted by GPU, metric, type         */
 	size_t nlost;
-	int64_t samples, bad; /* rows; rows without a valid value            */
+	int64_t samples, bad; /* number of rows; of rows without a valid value */
 	size_t gaps;	      /* gaps of more than one missing sample        */
-	int64_t missing_ns;   /* in these gaps, summed over GPUs             */
+	int64_t missing_ns;   /* time in these gaps, summed over GPUs        */
 	size_t without_period; /* counters with a single sample              */
-	bool by_number; /* device_id is gpu, as ordinals of sampled GPUs are ambiguous */
+	bool by_number; /* device_id is gpu, because ordinals of sampled GPUs are ambiguous */
 	bool too_many;	      /* too many counters to keep apart             */
 	const char *damage;   /* why the table was not read to its end       */
 };
 
-/* Counters known by any spelling of their names; only in percent of peak. */
+/* Counters that are recognised in any spelling of their names. All are in percent of the peak. */
 enum nsx_counter {
 	NSX_GR_ACTIVE, NSX_SM_ACTIVE, NSX_SM_ISSUE, NSX_TENSOR_ACTIVE,
 	NSX_WARPS_IN_FLIGHT, NSX_DRAM_READ, NSX_DRAM_WRITE, NSX_PCIE_RX,
@@ -76,13 +77,15 @@ const char *nsx_counter_name(enum nsx_counter k);
 void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m);
 /* The counters of a device. */
 struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device);
-/* Mean in a scope, and the mean of DRAM reads and writes together; NAN: not sampled. */
+/* The mean of a counter in a scope, and the mean of DRAM reads and writes together; NAN: not
+ * sampled.
+ */
 double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which, enum nsx_scope scope);
 double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope);
 
-/* The bottleneck of kernels by our thresholds: memory from 80 % of DRAM's peak; compute
- * from 60 % of issue slots or tensor cycles; latency if at least 60 % of the SMs are active
- * and less than 30 % of the slots issue; unfilled SMs below 60 %.
+/* The bottleneck of kernels, by our own thresholds. Memory: at least 80 % of DRAM's peak. Compute:
+ * at least 60 % of issue slots or tensor cycles. Latency: at least 60 % of SMs active, and less
+ * than 30 % of issue slots used. Unfilled: less than 60 % of SMs active.
  */
 enum nsx_bound {
 	NSX_BOUND_UNKNOWN, /* DRAM was not sampled */

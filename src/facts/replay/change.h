@@ -1,7 +1,7 @@
 /* change.h - one change to the recorded program, as a plain value.
  *
- * A change is a verb and its object. Every field that is set narrows the object; fields
- * left zero do not. So
+ * A change is a verb and its object. Every field that is set narrows the object; a field of 0 does
+ * not. For example,
  *
  *	{.verb = NSX_NO_WAIT, .name = "cudaStreamSynchronize"}
  *
@@ -9,8 +9,8 @@
  *
  *	{.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = "gemm", .amount = 2}
  *
- * halves every kernel of that name. A replay can combine several changes: their objects are
- * united, and the shortest of several durations, gaps or costs holds.
+ * halves the time of every kernel with that name. A replay can combine several changes. If several
+ * apply to one duration, gap or cost, the shortest result holds.
  */
 #ifndef NSX_REPLAY_CHANGE_H
 #define NSX_REPLAY_CHANGE_H
@@ -21,7 +21,7 @@ enum nsx_change_verb {
 	/* Calls, selected by name, range or rows of calls: */
 	NSX_NO_WAIT, /* remove waits; blocking copies return at once */
 	NSX_NO_COST, /* calls take no time; the work that they queued stays  */
-	NSX_UNTIE,   /* remove the calls, and the waits of streams that they requested */
+	NSX_UNTIE,   /* remove the calls, and the waits that they made streams do */
 	NSX_FASTER_LAUNCH, /* launch calls `amount` times as fast            */
 
 	/* Time of a calling thread between its calls, selected by range, rows (the call
@@ -32,42 +32,43 @@ enum nsx_change_verb {
 			      outside CUDA, and time off the CPU */
 	NSX_NO_PREEMPTION, /* remove time off the CPU while ready to run, also in
 			      launches and after waits                       */
-	NSX_NO_ABSENCE,	   /* remove such time off the CPU for unrecorded reasons */
+	NSX_NO_ABSENCE,	   /* remove time off the CPU for unrecorded reasons, also in launches and
+			      after waits                                    */
 	NSX_NO_PROFILER,   /* remove the profiler's own time                 */
-	NSX_INSTANT_HOST,  /* no waits, call costs or gaps: the bound for all changes on
-			      the host                                       */
+	NSX_INSTANT_HOST,  /* remove waits, call costs and gaps: the bound for all changes on the
+			      host                                           */
 
 	/* Operations, selected by op, name, copy kind, range or rows of ops: */
 	NSX_FASTER,	/* durations `amount` times as fast                  */
 	NSX_DROP,	/* remove them, and calls that launched nothing else */
 	NSX_ASYNC_COPY, /* blocking copies return at once                    */
-	NSX_OVERLAP,	/* the same, and they run one after another beside all other work
-			   of the device                                     */
-	NSX_CUT,	/* no other stream waits for them                    */
+	NSX_OVERLAP,	/* blocking copies return at once, and the operations run one after another
+			   beside all other work of the device               */
+	NSX_CUT,	/* no other stream waits for the operations          */
 	NSX_FUSE,	/* kernels continue the previous work of their stream: no launch,
 			   and a pause of only `least_ns`, as in a CUDA graph */
-	NSX_HOLD_CLOCK, /* kernels in `when` as fast as the same kernels before it */
+	NSX_HOLD_CLOCK, /* kernels in `when` are as fast as the same kernels before `when` */
 
 	/* Collectives matched between GPUs: */
-	NSX_HIDE_COMM,	  /* hidden behind compute, except waiting for the last rank: a
+	NSX_HIDE_COMM,	  /* compute hides communication, except waiting for the last rank: a
 			     bound                                           */
-	NSX_FASTER_COMM,  /* transfers, after the last arrival, `amount` times as fast;
+	NSX_FASTER_COMM,  /* transfers, after the last rank's arrival, are `amount` times as fast;
 			     of several changes the greatest amount holds    */
-	NSX_NO_PEER_WAIT, /* no rank waits for others. With an `amount` above 1, ranks
-			     that take turns exchange that many smaller pieces: waits
-			     shrink, but transfers start and kernels are dispatched more
-			     often; waits keep what exceeds `most_ns`        */
-	NSX_SHARE_WORK,	  /* between collectives of all ranks, kernels of each rank take
-			     their mean time; scales what other changes leave */
-	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: operations, calls and
-			     time between calls. Ranks made even by the same plan are no
-			     peers, unless there are no others               */
+	NSX_NO_PEER_WAIT, /* no rank waits for others. With an `amount` above 1, ranks that take
+			     turns exchange that many smaller pieces: waits shrink, but transfers
+			     start and kernels are dispatched more often; the part of a wait
+			     above `most_ns` stays                           */
+	NSX_SHARE_WORK,	  /* between collectives of all ranks, the kernels of each rank take the
+			     ranks' mean time; applied after the other changes */
+	NSX_EVEN_RANK,	  /* operations, calls and gaps of `process` on `device` take as long as
+			     those of its peers. Peers are the ranks that the plan does not make
+			     even, or all if it makes all even               */
 
 	NSX_DROP_RANGE, /* removes range `range`: its calls, gaps and operations */
 	NSX_NVERBS
 };
 
-/* Whether the verb's rows are calls; else operations. */
+/* Whether the verb's rows are calls. Otherwise they are operations. */
 static inline bool nsx_changes_calls(enum nsx_change_verb verb)
 {
 	return verb <= NSX_INSTANT_HOST;
@@ -82,7 +83,7 @@ enum nsx_change_by { /* which of the indices below are set */
 	NSX_BY_STREAM = 8,
 };
 
-struct nsx_rows { /* ascending; see NSX_EACH_ROW */
+struct nsx_rows { /* row indices, ascending; see NSX_EACH_ROW */
 	bool only; /* false: any row                                         */
 	size_t n, nruns; /* runs of consecutive rows                         */
 	struct nsx_packed first, length; /* by run                           */
@@ -108,8 +109,8 @@ struct nsx_change {
 	uint32_t process, device, thread, stream; /* indices of the trace    */
 	uint8_t copy_kind; /* ENUM_CUDA_MEMCPY_OPER; 0: any                  */
 	bool is_pattern;   /* name is a POSIX extended regular expression, unanchored */
-	bool fills;	   /* NSX_FASTER: by using more multiprocessors, which other
-			      kernels then lack                               */
+	bool fills;	   /* NSX_FASTER: the kernels get faster by using more multiprocessors,
+			      which other kernels then lack                  */
 	const char *name;  /* an API without its version, a kernel's full or base name,
 			      or an OS call; a whole name unless is_pattern  */
 	const char *family; /* kernel family, as in kernel_name.h            */
@@ -117,19 +118,19 @@ struct nsx_change {
 			      when the call begins, at any depth              */
 	struct nsx_rows rows; /* of trace.calls or trace.ops, for objects that no other
 				 field can describe                           */
-	int64_t least_ns; /* NSX_NO_OS_WAIT: shortest call; NSX_FASTER_HOST: what remains
-			     of each gap; NSX_FUSE: what remains of each pause (the least
-			     of several changes)                             */
-	int64_t most_ns;  /* NSX_NO_PEER_WAIT with pieces                    */
-	struct nsx_window when; /* only what begins in it; start == end: all  */
+	int64_t least_ns; /* NSX_NO_OS_WAIT: shorter calls stay; NSX_FASTER_HOST: least length of
+			     each gap; NSX_FUSE: length of each pause (of several changes, the
+			     least)                                          */
+	int64_t most_ns;  /* NSX_NO_PEER_WAIT with an amount above 1: see there */
+	struct nsx_window when; /* only rows that begin in it; start == end: all rows */
 };
 
-/* Processes that share nothing with others form sets; if there are more sets, they are not
- * distinguished.
+/* A set is a group of processes that share nothing with other processes. If there are more sets
+ * than this, sets are not distinguished.
  */
 enum { NSX_MAX_SETS = 32 };
 
-/* Changes that belong together, such as a finding's remedy. */
+/* Changes that are made together, such as a finding's remedy. */
 struct nsx_plan {
 	const struct nsx_change *v;
 	size_t n;

@@ -3,16 +3,15 @@
  * The time of an event is the latest time of a predecessor plus a weight:
  *
  *	call start	end of the thread's call before + time between them
- *	call end	start + own cost; end of each operation waited for +
- *			lambda; where the queue is full, the start of the
- *			operation that made room + lambda; of MPI that waits
- *			for other ranks, the last of their calls to begin +
- *			the transfer
+ *	call end	its start + own cost; end of each awaited operation +
+ *			lambda; if the queue is full, start of the operation
+ *			that made room + lambda; if MPI waits for other ranks,
+ *			start of their last call + the transfer
  *	op start	its call + latency of the launch; end of the stream's
- *			op before + dispatch; each dependency + its weight;
- *			then the first hole of its lane
- *	op end		start + duration; of a collective, the last member's
- *			start + the transfer
+ *			previous op + dispatch; each dependency + its weight;
+ *			then the first free time of its lane
+ *	op end		its start + duration; in a collective, start of the
+ *			last member + the transfer
  *
  * plus a residual: unexplained delay, which no change removes. Weights are chosen so that
  * replaying the unchanged model reproduces the recording.
@@ -34,8 +33,8 @@ enum {
 	OP_ACTIVE = 2,	 /* begins in the window: changes apply              */
 	OP_MEASURED = 4, /* ends in the window                               */
 	OP_STREAM = 8,	 /* ordered by its stream; else a migration          */
-	OP_NODE = 16,	 /* in a graph launch: group is the node before it, or the
-			    launch's first                                */
+	OP_NODE = 16,	 /* node of a graph launch: `group` is the node before it, or the
+			    launch's first node                           */
 	OP_MEMBER = 32,	 /* in a collective                                  */
 	OP_COMM = 64,	 /* a communication kernel                           */
 };
@@ -43,36 +42,37 @@ struct model_op { /* sorted by start */
 	int64_t start_ns, length_ns, residual_ns, launch_ns;
 	int32_t dispatch_ns;
 	uint32_t call;	 /* NSX_NONE: not recorded                           */
-	uint32_t dep;	 /* its first dependency; the list ends at the next operation's */
+	uint32_t dep;	 /* its first dependency; its list ends where that of the next operation
+			    begins                                           */
 	uint32_t stream; /* index in the model                               */
 	uint32_t group;	 /* see OP_NODE                                      */
-	uint32_t team;	 /* for OP_MEMBER                                    */
-	uint32_t lane;	 /* kernels, or copies of one direction, that run one at a time
-			    on a device; or NSX_NONE                         */
-	uint32_t engine; /* its queue when moved aside                       */
+	uint32_t team;	 /* with OP_MEMBER: its collective                   */
+	uint32_t lane;	 /* the lane that it occupies: kernels, or copies of one direction, that run
+			    one at a time on a device; or NSX_NONE           */
+	uint32_t engine; /* where it queues with EDIT_SIDE                   */
 	uint32_t row;	 /* index in trace.ops                               */
 	uint32_t before; /* previous on its stream; or NSX_NONE              */
 	uint8_t flags, kind, copy_kind;
 };
-struct model_dep {
+struct model_dep { /* a dependency on another operation */
 	uint32_t op;
 	int32_t weight_ns;
 	uint32_t call; /* the call that requested it; or NSX_NONE            */
 };
 
 enum call_kind {
-	CALL_API,	/* has a cost only                                   */
+	CALL_API,	/* only costs time                                   */
 	CALL_LAUNCH,	/* queues operations                                 */
 	CALL_BLOCK,	/* queues a copy or memset and waits for it          */
-	CALL_SYNC,	/* waits, by name or record                          */
-	CALL_IMPLICIT,	/* waits for everything, as frees do                 */
+	CALL_SYNC,	/* waits, according to its name or a wait row        */
+	CALL_IMPLICIT,	/* waits for everything, like a free                 */
 	CALL_POLL_END,	/* the last query of a polling loop                  */
 	CALL_QUERY, CALL_RECORD,
 	CALL_MPI,	/* takes part in a meeting of ranks                  */
 };
 enum {
-	CALL_FIXED_START = 1, CALL_FIXED_END = 2, /* never move              */
-	CALL_ACTIVE = 4,   /* its effects begin in the window                */
+	CALL_FIXED_START = 1, CALL_FIXED_END = 2, /* its start, its end never moves */
+	CALL_ACTIVE = 4,   /* its effects begin in the window: changes apply */
 	CALL_OUTSIDE = 8,  /* the gap before it holds a wait that ended for an unrecorded
 			      reason                                         */
 	CALL_INFERRED = 16, /* what it waits for is inferred                 */
@@ -82,25 +82,25 @@ enum {
 	CALL_LONG = 256,   /* MPI: ended long after the last arrival, for an unrecorded
 			      reason                                          */
 	CALL_PAUSE = 512,  /* the gap before it holds waits outside CUDA      */
-	CALL_AWAITS = 1024, /* the gap before it is a wait for an operation: await */
+	CALL_AWAITS = 1024, /* the gap before it is a wait for an operation: see model_await */
 };
 struct model_call { /* sorted by start */
 	int64_t start_ns, end_ns, own_ns, residual_ns;
 	int32_t lambda_ns;
-	uint32_t wait;	/* start of the list of operations for which it waits (MPI: its
-			   meeting), which ends where that of the next call starts */
-	uint32_t room;	/* operation whose start made room in the queue (MPI: the meeting
-			   that waits for it); or NSX_NONE                   */
+	uint32_t wait;	/* start of the list of operations (MPI: meetings) for which it waits; the
+			   list ends where that of the next call starts      */
+	uint32_t room;	/* operation whose start made room in the queue (MPI: the meeting that
+			   waits for this call); or NSX_NONE                 */
 	uint32_t before; /* the call before it; or NSX_NONE                  */
 	uint32_t op;	/* first operation queued; or NSX_NONE               */
-	uint32_t api;	/* index of apis                                     */
-	uint32_t row;	/* index in trace.calls; MPI: the thread's next      */
+	uint32_t api;	/* index in nsx_model.api                            */
+	uint32_t row;	/* index in trace.calls; MPI: that of the thread's next call */
 	uint16_t flags;
 	uint8_t kind;
 };
 
 struct model_pause { /* waits outside CUDA within a gap */
-	int64_t ns;
+	int64_t ns;    /* their total time                                   */
 	uint32_t call; /* the call after the gap                             */
 };
 
@@ -116,36 +116,36 @@ enum { /* properties of an API by its name */
 };
 struct model_api {
 	const char *name; /* without its version */
-	unsigned says;
-	int64_t median_ns, least_ns; /* of calls that wait for nothing; or -1 */
+	unsigned says;	  /* API_* bits */
+	int64_t median_ns, least_ns; /* length of its calls that wait for nothing; or -1 */
 };
 
 struct model_rank {
 	uint32_t process, device; /* indices of the trace; or NSX_NONE       */
 };
-struct model_alikes { /* comparable work of ranks */
+struct model_alikes { /* work of ranks that can be compared, as parallel columns */
 	struct nsx_packed ns; /* length of the operation or gap, or cost of the call */
-	struct nsx_packed at; /* the op, or the call                         */
+	struct nsx_packed at; /* index of the operation or call in the model */
 	struct nsx_packed of; /* (engine, or thread of the trace) << 1, plus 1 for the
 				 first entry of a kind */
 	uint32_t n;
 };
 
-struct model_team { /* a collective: its members and last arrival */
-	uint32_t at, n;
-	int64_t last_ns;
+struct model_team { /* a collective */
+	uint32_t at, n;	 /* slice of nsx_model.member                        */
+	int64_t last_ns; /* start of its last member                         */
 };
 
 struct model_meet { /* an MPI meeting of ranks */
-	int64_t last_ns;  /* last arrival                                    */
-	int64_t fixed_ns; /* last arrival that no replay moves; or NEVER     */
-	uint32_t last;	  /* the last call; NSX_NONE: not in the model       */
+	int64_t last_ns;  /* start of its last call                          */
+	int64_t fixed_ns; /* start of its last call among those that no replay moves; or NEVER */
+	uint32_t last;	  /* its last call; NSX_NONE: not in the model       */
 };
 
-struct lane { /* busy stretches in order; everything far back counts as busy */
+struct lane { /* the busy times of a lane, in order */
 	struct nsx_span *v;
 	size_t n, cap;
-	int64_t floor_ns;
+	int64_t floor_ns; /* all time before counts as busy                  */
 };
 
 struct nsx_model {
@@ -159,7 +159,7 @@ struct nsx_model {
 	struct model_dep *dep;
 	struct model_call *call; /* with a sentinel at the end               */
 	uint32_t ncalls;
-	uint32_t *wait; /* operations and meetings waited for */
+	uint32_t *wait; /* the calls' lists of awaited operations and meetings */
 	struct model_pause *pause; /* sorted by call */
 	size_t npauses;
 	struct model_await *await; /* sorted by call                         */
@@ -170,65 +170,70 @@ struct nsx_model {
 	uint32_t *member, nteams, nmembers;
 	struct model_meet *meet;
 	uint32_t nmeets;
-	int64_t launch_ns; /* usual time from a call's end to its kernel's start */
-	int64_t kernel_gap_ns; /* usual time from a kernel to the next on its stream */
-	/* With several ranks: work except communication, grouped by kind (kernels of one name,
-	 * copies of one direction, memsets, graphs); gaps between calls, grouped by the two APIs;
-	 * calls that wait for nothing, by API. Each group is sorted by length.
+	int64_t launch_ns; /* usual time from a launch call's end to its kernel's start */
+	int64_t kernel_gap_ns; /* usual time from a kernel's end to the next kernel on its stream */
+	/* Filled if there are several ranks. alike_ops: work except communication, grouped by kind
+	 * (kernels of one name, copies of one direction, memsets, graphs). alike_gaps: gaps between
+	 * calls, grouped by the two APIs. alike_calls: calls that wait for nothing, grouped by API.
+	 * Each group is sorted by length.
 	 */
 	struct model_alikes alike_ops, alike_gaps, alike_calls;
-	/* By index in alike_ops: the iteration within its rank; nsteps: 0 if ranks have
-	 * different numbers of iterations.
+	/* alike_step: by index in alike_ops, the iteration's number within its rank. nsteps: number
+	 * of iterations of each rank; 0 if ranks differ in it.
 	 */
 	uint32_t *alike_step, nsteps;
 	uint32_t *thread_device; /* by thread of the trace: device of the first operation
 				    it launches; or NSX_NONE                 */
 	uint32_t nstreams, nlanes, nengines;
 	struct model_rank *engine_rank; /* by engine                         */
-	uint32_t *order, norder; /* op << 2 | STEP_OP, call << 2 | ...       */
+	uint32_t *order, norder; /* events in replay order: op << 2 | STEP_OP, call << 2 |
+				    STEP_START or STEP_END */
 	uint32_t *measured, nmeasured; /* ops that end in the window         */
-	/* Sets of processes that share nothing with others (sets.c); 1: not distinguished. */
+	/* Number of sets of processes that share nothing with others (sets.c); 1: not
+	 * distinguished.
+	 */
 	uint32_t nsets;
-	uint8_t *measured_set; /* by measured: set, from 0                   */
+	uint8_t *measured_set; /* by index in measured: set, from 0          */
 	uint8_t *set_of;       /* by process of the trace: from 1; 0: none   */
 	uint32_t main_set;     /* the set of the limiting GPU, from 1        */
 	int64_t set_ns[NSX_MAX_SETS]; /* recorded length, from from_ns       */
-	/* Sets that keep in step with each other (sets.c): their common representative, and how long
-	 * each may wait for the others in its own code between calls.
+	/* By set (sets.c). tie: the common representative of the sets that keep in step with each
+	 * other. slack_ns: how long the set may wait for the others in its own code between calls.
 	 */
 	uint8_t tie[NSX_MAX_SETS];
 	int64_t slack_ns[NSX_MAX_SETS];
 	struct span_list waits, preempted, profiled;
-	struct span_list absent; /* off the CPU for an unknown reason        */
-	bool is_unexplained; /* for some of it, not even waiting is certain  */
+	struct span_list absent; /* times of threads off the CPU for an unknown reason */
+	bool is_unexplained; /* for some of these times it is not even certain that the thread
+				waited */
 	int64_t *stream_end; /* by stream: end of the work before the window; or NEVER */
-	int64_t *engine_end;
+	int64_t *engine_end; /* by engine: end of its work before the window; or NEVER */
 	struct lane *lane;
-	int64_t from_ns; /* start of recorded_ns                             */
+	int64_t from_ns; /* start of closure.recorded_ns                     */
 	bool is_shared; /* several processes use a GPU                       */
 	double uncalled; /* share of the window's operations without a call  */
 };
 enum { STEP_START, STEP_END, STEP_OP };
 
-/* Used while the model is built, not for replays. --------------------------------- */
+/* The rest is used while the model is built, not for replays. --------------------------------- */
 
 struct link { /* a dependency in its operation's list */
 	uint32_t op, next;
 	int64_t weight_ns;
 	uint32_t call; /* see struct model_dep                               */
 };
-struct model_slice { /* a thread's calls, rows [from, to), stand at `at`  */
+struct model_slice { /* a thread's calls: rows [from, to) of the trace, stored at `at` */
 	uint32_t from, to, at;
 };
 struct build {
 	struct nsx_model *m;
 	struct nsx_arena *a, *step; /* step: freed after each step           */
-	int64_t from_ns, to_ns; /* the model holds operations that begin here */
+	int64_t from_ns, to_ns; /* the model holds the operations that begin in this time */
 	struct nsx_groups api_groups;
 	size_t cap_apis;
 	struct model_slice *slice; /* by thread of the trace                 */
-	uint32_t *outer;	/* by row of the slices: the model's call    */
-	uint32_t *mpi;		/* by call (CALL_MPI): index of the facts    */
+	uint32_t *outer;	/* by index in the slices: the model's call  */
+	uint32_t *mpi;		/* by call (CALL_MPI): index in nsx_meets.call */
 	uint32_t *thread;	/* by call: thread of the trace              */
 	uint32_t *next;		/* by call: the thread's next call; or NSX_NONE */
 	uint32_t *last_op;	/* by call: its operation that ends last     */
@@ -242,7 +247,7 @@ struct build {
 	size_t cap_links;
 	size_t nwaits, cap_waits;
 	uint32_t *stream_row;	/* by stream of the model: stream of the trace */
-	uint32_t *stream_of;	/* by stream of the trace: of the model; or NSX_NONE */
+	uint32_t *stream_of;	/* by stream of the trace: stream of the model; or NSX_NONE */
 	int64_t *typical_launch;
 	int32_t *typical_dispatch, *typical_lambda;
 };
@@ -251,8 +256,8 @@ static inline int64_t model_op_end(const struct model_op *o)
 {
 	return o->start_ns + o->length_ns;
 }
-/* The call that queued a host function directly before the operation was queued; or
- * NSX_NONE. The function has no row, so its time is the operation's residual.
+/* The call that queued a host function directly before an operation with a residual; or NSX_NONE.
+ * The function has no row, so its time is that residual.
  */
 static inline uint32_t model_host_func(const struct nsx_model *m, uint32_t op)
 {
@@ -288,15 +293,15 @@ static inline uint32_t model_awaited(const struct nsx_model *m, uint32_t call)
 {
 	return m->await[NSX_SEARCH((size_t)0, m->nawaits, mid, m->await[mid].call < call)].op;
 }
-/* When a call is prolonged if its thread is off the CPU: always in a launch, in a wait only
- * after what it waited for.
+/* The part of a call that gets longer if its thread is off the CPU: all of a launch; of a wait,
+ * only the time after the awaited work ended.
  */
 static inline struct nsx_span model_lost_in(const struct model_call *c)
 {
 	return (struct nsx_span){c->kind == CALL_LAUNCH ? c->start_ns :
 					 c->end_ns - c->residual_ns, c->end_ns};
 }
-/* Adds the arrival of a call that no replay moves. */
+/* Notes that a call that no replay moves takes part in a meeting. */
 static inline void model_fix_meet(struct nsx_model *m, uint32_t meet, int64_t start_ns)
 {
 	m->meet[meet].fixed_ns = NSX_MAX(m->meet[meet].fixed_ns, start_ns);
@@ -308,14 +313,17 @@ static inline uint32_t model_device(const struct build *b, uint32_t op)
 }
 /* The model's call that contains a row of the trace; or NSX_NONE. */
 uint32_t model_call_of(const struct build *b, uint32_t row);
-/* call: see struct model_dep. */
+/* Adds operation `on` to the dependencies of op. call: see struct model_dep. */
 int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call, struct nsx_err *err);
 
 /* The thread's first call that begins at at_ns or later; the end of its slice if none. O(log n). */
 uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns);
 
-/* Work that begins in [from, to), as a number of operations; calls weigh less. */
+/* The amount of work that begins in [from_ns, to_ns), as a number of operations; a call counts as a
+ * part of one.
+ */
 size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns);
+/* The steps of building, in this order. */
 int model_pick(struct build *b, size_t max_ops, struct nsx_err *err);
 int model_load(struct build *b, struct nsx_err *err);
 int model_link(struct build *b, struct nsx_err *err);

@@ -5,31 +5,33 @@
 #include <math.h>
 #include "facts/replay/model.h"
 
-/* Compiled changes: how events differ from the recording. */
-enum { EDIT_DROP = 1, /* operation is not executed                           */
-       EDIT_SIDE = 2, /* queues on its engine instead of its stream          */
+/* Compiled changes: how events differ from the recording. First the flags of an operation: */
+enum { EDIT_DROP = 1, /* the operation is not executed                       */
+       EDIT_SIDE = 2, /* it queues on its engine instead of its stream       */
        EDIT_CUT = 4,  /* no other stream waits for it                       */
-       EDIT_HIDDEN = 8, /* collective ends when its last member starts       */
-       EDIT_SPED = 16, /* collective ends after `transfer` times the recorded rest */
-       EDIT_FUSED = 32, /* continues the previous work of its stream         */
-       EDIT_FULL = 64 }; /* faster by using more multiprocessors             */
-enum { EDIT_GONE = 1, /* call takes no time and waits for nothing            */
-       EDIT_ASYNC = 2, /* blocking copy returns at once                      */
-       EDIT_LIFTED = 4, /* no wait in the gap before it                      */
-       EDIT_IN_TIME = 8, /* ends as soon as what it waits for is done */
-       EDIT_UNTIED = 16 }; /* the stream waits it requested are gone         */
+       EDIT_HIDDEN = 8, /* the collective ends when its last member starts   */
+       EDIT_SPED = 16, /* after its last member starts, the collective takes `transfer` times the
+			  recorded time                                      */
+       EDIT_FUSED = 32, /* it continues the previous work of its stream      */
+       EDIT_FULL = 64 }; /* it is faster because it uses more multiprocessors */
+/* Flags of a call: */
+enum { EDIT_GONE = 1, /* the call takes no time and waits for nothing        */
+       EDIT_ASYNC = 2, /* the blocking copy returns at once                  */
+       EDIT_LIFTED = 4, /* there is no wait in the gap before the call       */
+       EDIT_IN_TIME = 8, /* the call ends as soon as the awaited work is done */
+       EDIT_UNTIED = 16 }; /* the waits that it made streams do are gone     */
 struct edit {
-	uint8_t *op, *call;
+	uint8_t *op, *call; /* flags by operation, by call                   */
 	int64_t *length_ns, *own_ns; /* by operation, by call; NULL: as recorded */
-	int64_t *gap_ns; /* own time before each call; NULL: as recorded */
-	int64_t *pause_ns; /* with gap_ns: waits in gaps, by pause           */
-	int64_t no_pause_ns; /* 0, for calls without a pause                 */
+	int64_t *gap_ns; /* by call: the thread's own time before it; NULL: as recorded */
+	int64_t *pause_ns; /* set with gap_ns: by pause, the waits in its gap */
+	int64_t no_pause_ns; /* 0; player_pause returns its address for calls without a pause */
 	bool has_side, has_full;
 	int64_t fused_gap_ns; /* gap before a fused operation                */
-	double transfer; /* length of transfers, relative to the recording   */
+	double transfer; /* length of transfers, as a multiple of the recorded length */
 	double pieces;	 /* number of pieces in which ranks take turns; INFINITY: no
 			    waiting; 0: as recorded                          */
-	int64_t turn_ns; /* the longest part of a wait that is a wait for its turn */
+	int64_t turn_ns; /* at most this part of a wait for other ranks is a wait for its turn */
 };
 
 static inline int64_t divided(int64_t ns, double by)
@@ -42,45 +44,46 @@ struct player {
 	const struct nsx_model *m;
 	struct nsx_arena *arena;
 	struct edit edit;
-	int64_t *room[3]; /* for the edit: memory taken from it is in use    */
+	int64_t *room[3]; /* memory for the edit's arrays; the first nused are in use */
 	unsigned nroom, nused;
 	struct { /* the edit saved by player_keep                            */
 		struct edit edit;
 		unsigned nused;
-		char *bytes; /* its arrays, concatenated                     */
+		char *bytes; /* the edit's arrays, concatenated              */
 		size_t touched;
 	} kept;
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
-	int64_t *filled_ns; /* by engine: least time of its kernels          */
-	int64_t *side_end; /* by process of the trace: end of work moved aside */
-	uint32_t *missing; /* by collective: members not started             */
+	int64_t *filled_ns; /* by engine: least time that its kernels need together */
+	int64_t *side_end; /* by process of the trace: end of its operations with EDIT_SIDE */
+	uint32_t *missing; /* by collective: number of members not started   */
 	int64_t *met_ns; /* by meeting: start of its last call               */
 	struct lane *lane;
 	int64_t set_ns[NSX_MAX_SETS]; /* length of each set in the last replay, from from_ns on */
-	/* About the last replay: a full lane delayed an operation; a call began earlier
-	 * than recorded though it waited for something outside. Only then do other ways to
-	 * play give another length.
+	/* About the last replay. was_crowded: a full lane delayed an operation. was_early: a call
+	 * that waited for something outside CUDA began earlier than recorded. If both are false,
+	 * PLAY_FREE and PLAY_FIXED would give the same length.
 	 */
 	bool was_crowded, was_early;
 };
 int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *err) NSX_CHECKED;
 void player_free(struct player *p);
 void player_reset(struct player *p); /* removes all changes */
-/* player_keep saves the edit, with its `touched`, once; player_revert restores it and
- * returns `touched`. A player that shares another's saved edit must be freed before it.
+/* player_keep saves the edit, once, together with `touched`. player_revert restores the edit and
+ * returns `touched`. player_share uses the edit that `keeper` has saved, so p must be freed before
+ * `keeper`.
  */
 int player_keep(struct player *p, size_t touched, struct nsx_err *err) NSX_CHECKED;
 int player_share(struct player *p, const struct player *keeper, struct nsx_err *err) NSX_CHECKED;
 size_t player_revert(struct player *p);
-/* Remaining waits before a call. */
+/* Points to the remaining time of waits in the gap before a call. */
 static inline int64_t *player_pause(struct player *p, uint32_t call)
 {
 	return p->m->call[call].flags & CALL_PAUSE ?
 		       &p->edit.pause_ns[model_pause_of(p->m, call)] :
 		       &p->edit.no_pause_ns;
 }
-/* Allocate durations, or costs and gaps, that differ from the recording. Errors: NSX_E_NOMEM. */
+/* Make room for durations, costs or gaps that differ from the recording. Errors: NSX_E_NOMEM. */
 int player_need_lengths(struct player *p, struct nsx_err *err) NSX_CHECKED;
 int player_need_costs(struct player *p, struct nsx_err *err) NSX_CHECKED;
 int player_need_gaps(struct player *p, struct nsx_err *err) NSX_CHECKED;
@@ -89,7 +92,8 @@ enum {
 	PLAY_FIXED = 1, /* waits outside CUDA end no earlier than recorded   */
 	PLAY_FREE = 2,	/* no limit on concurrent kernels                    */
 };
-struct typical { /* replaces weights, for closure; NULL: weights            */
+struct typical { /* typical latencies, which replace the model's weights to test it (closure.c);
+		    NULL: weights                                            */
 	const int64_t *launch_ns;
 	const int32_t *dispatch_ns, *lambda_ns;
 };
@@ -97,7 +101,9 @@ struct typical { /* replaces weights, for closure; NULL: weights            */
 int play(struct player *p, unsigned how, const struct typical *typical,
 	 int64_t *ret_ns, struct nsx_err *err) NSX_CHECKED;
 
-/* Fills the first hole of a lane at or after at_ns, and returns its time; NEVER: NSX_E_NOMEM. */
+/* Occupies a lane for length_ns from the first free time at or after at_ns, which is returned;
+ * NEVER: NSX_E_NOMEM.
+ */
 int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns,
 		   struct nsx_err *err) NSX_CHECKED;
 

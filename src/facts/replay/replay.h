@@ -1,9 +1,9 @@
-/* replay.h - how long the recorded program would have taken with a change.
+/* replay.h - computes how long the recorded program would have taken with a change.
  *
  * A model of dependencies (threads with their calls and the time between them, launch queues,
- * streams, events, copy engines, collectives) is built once from the trace. Replayed unchanged it
- * reproduces every recorded start; replayed with a change it gives that change's price. Unexplained
- * delay stays with its operation, so it is never promised as a gain.
+ * streams, events, copy engines, collectives) is built once from the trace. Replayed unchanged, the
+ * model reproduces every recorded start. Replayed with a change, it gives the time that the change
+ * wins: its price. Unexplained delay stays with its operation, so it is never promised as a gain.
  *
  * Durations of kernels and copies stay as recorded unless a change names them.
  */
@@ -21,15 +21,16 @@ extern const char *const nsx_closure_names[];
 struct nsx_closure {
 	enum nsx_confidence cls; /* NONE: the replay abstains                */
 	const char *reason; /* why there are no prices; NULL: there are      */
-	double drift;	    /* |replayed / recorded - 1|, replayed with typical latencies */
+	double drift;	    /* |replayed / recorded length - 1| in a replay with typical latencies
+			        */
 	double unexplained; /* share of the window's longest chain of causes whose cause
 			       is unknown                                     */
 	struct nsx_window window; /* the part replayed                       */
-	int64_t recorded_ns;	  /* its length, from the last end of work before it to
-				     the last end in it                       */
-	bool is_part; /* only whole iterations of the judged window, of average length,
-			 as all of it would be too much                       */
-	size_t nops, ncalls; /* numbers replayed                             */
+	int64_t recorded_ns;	  /* its length, from the last end of work before it to the last
+				     end of work in it                       */
+	bool is_part; /* only some whole iterations, of average length, are replayed, because the
+			 judged window has too much work                     */
+	size_t nops, ncalls; /* numbers of replayed operations and calls     */
 };
 
 /* Builds the model of the judged window. max_ops 0: default. A trace that cannot be
@@ -41,36 +42,38 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 void nsx_model_free(struct nsx_model *m);
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
 
-/* Usual time from the end of a launch call to the start of its kernel, if that waits for
- * nothing else. A default if too few such launches were replayed, 0 if nothing was.
+/* Usual time from the end of a launch call to the start of its kernel, over kernels that wait for
+ * nothing else. It is a default if there are too few of these, and 0 if nothing was replayed.
  */
 int64_t nsx_model_launch_ns(const struct nsx_model *m);
 
-/* Called when a replayed thread was off its CPU outside waits in calls, by start within
- * each thread; never if the model abstains. A non-zero result ends the iteration.
+/* Called for each time that a replayed thread was off its CPU, except in calls that wait; in order
+ * of start within each thread. Never called if the model abstains. A non-zero result ends the
+ * iteration.
  */
 typedef int (*nsx_lost_fn)(void *ctx, uint32_t thread, struct nsx_span lost, struct nsx_err *err);
-/* Times when the thread was ready to run. */
+/* Visits the times when the thread was ready to run. */
 int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			     struct nsx_err *err) NSX_CHECKED;
-/* Times without a recorded reason, from scheduler or calls. */
+/* Visits the times for which neither scheduler nor calls recorded a reason. */
 int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			  struct nsx_err *err) NSX_CHECKED;
-/* Whether the scheduler says for all of the latter that the thread waited, though not for what. */
+/* Whether the scheduler recorded, for all times without a reason, that the thread waited. */
 bool nsx_model_is_blocked(const struct nsx_model *m);
 
-/* How long a device waited in replayed collectives for later ranks. */
+/* How long, in ns, a device waited in replayed collectives for later ranks. */
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
-/* The longest wait of a device in a send or receive, as the median over iterations, if most
- * iterations wait like their neighbours do, as in pipeline stages; else 0. Errors: NSX_E_NOMEM.
+/* ret_most_ns: the median, over iterations, of the device's longest wait in a send or receive. It
+ * is 0 unless most iterations wait as long as their neighbours, as in pipeline stages. Errors:
+ * NSX_E_NOMEM.
  */
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 			  struct nsx_arena *scratch, int64_t *ret_most_ns,
 			  struct nsx_err *err) NSX_CHECKED;
 
-/* Walks back from a window's last work through what determined each step's time. The
- * classes sum up to the window if the chain reaches its start. It is an explanation, not a
- * price, as other work could take the place of what is on the chain.
+/* Walks back from a window's last work along the chain of causes that determined its time. The
+ * classes sum up to the window if the chain reaches the window's start. The chain is an
+ * explanation, not a price, because other work could take the place of work on the chain.
  */
 enum nsx_path_class {
 	NSX_PATH_COMPUTE, NSX_PATH_COMM, NSX_PATH_COPY,
@@ -79,46 +82,45 @@ enum nsx_path_class {
 	NSX_PATH_CALL,	   /* time in calls that do not wait                 */
 	NSX_PATH_WAKE,	   /* time from the end of awaited work to the call's end */
 	NSX_PATH_QUEUE,	   /* time in launches delayed by a full queue       */
-	NSX_PATH_HOST,	   /* between calls                                  */
-	NSX_PATH_OUTSIDE,  /* between calls, waiting for something outside CUDA */
+	NSX_PATH_HOST,	   /* time between calls                             */
+	NSX_PATH_OUTSIDE,  /* time between calls in waits for something outside CUDA */
 	NSX_PATH_UNEXPLAINED, NSX_NPATHS
 };
 void nsx_model_path(const struct nsx_model *m, struct nsx_window window, int64_t ns[NSX_NPATHS]);
 
 struct nsx_gain {
-	/* For the judged window, never negative. A wait for something outside CUDA may keep its
-	 * length (high), or end no earlier than recorded (low); gain_ns is the high gain.
+	/* Gains in the judged window, never negative. high_ns: if waits for something outside CUDA
+	 * keep their length. low_ns: if they end no earlier than recorded. gain_ns is high_ns.
 	 */
 	int64_t gain_ns, low_ns, high_ns;
 	double share;	/* gain_ns / judged window, 0..1                     */
 	size_t touched; /* calls, gaps and operations changed; 0: the change matches
 			   nothing in the window                             */
 	enum nsx_confidence confidence; /* NONE: not priced, all 0           */
-	bool is_bound;	/* the real gain will be smaller                     */
+	bool is_bound;	/* an upper bound: the real gain will be smaller     */
 	bool is_small;	/* below the resolution of this trace                */
-	const char *held; /* the fixed parts, as part of a sentence          */
-	uint32_t set; /* the set whose gain it is, from 1, if processes share nothing
-			 with others; 0: all                                 */
+	const char *held; /* what was kept as recorded, as part of a sentence */
+	uint32_t set; /* the set that gains, from 1; 0: sets are not distinguished */
 };
 
 /* The set of the limiting GPU; 0: not distinguished. */
 uint32_t nsx_main_set(const struct nsx_model *m);
-/* Whether other sets keep in step with it for an unrecorded reason. */
+/* Whether other sets keep in step with this set for an unrecorded reason. */
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
 bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process);
 
 /* Prices n changes together. Errors: NSX_E_NOMEM; NSX_E_USAGE for an invalid regular expression. */
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 		     size_t n, struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
-/* Prices n plans separately, in parallel; ret has n elements. sets: the set whose gain to
- * return, see struct nsx_gain; 0: the set that gains most, or the main set if it gains
+/* Prices n plans separately, in parallel; ret has n elements. sets: for each plan, the set whose
+ * gain is returned (struct nsx_gain); 0: the set that gains most, or the main set if that gains
  * nearly as much. sets may be NULL.
  */
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
 		      const uint32_t *sets, size_t n, unsigned threads, struct nsx_gain *ret,
 		      struct nsx_err *err) NSX_CHECKED;
-/* Like nsx_replay_prices with less than half of the work, but sets only gain_ns, share and
- * touched. All plans must begin with the same nshared changes.
+/* Like nsx_replay_prices, but sets only gain_ns, share and touched, which takes less than half the
+ * time. All plans must begin with the same nshared changes.
  */
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
 		     const uint32_t *sets, size_t n, size_t nshared, unsigned threads,

@@ -19,7 +19,7 @@
 
 struct nsx_spec {
 	struct nsx_change change; /* the arena owns its names               */
-	enum nsx_spec_kind { /* the kind of object that its name means      */
+	enum nsx_spec_kind { /* what the change's name is the name of       */
 		NSX_SPEC_PLAIN, /* no name                                   */
 		NSX_SPEC_API, NSX_SPEC_KERNEL, NSX_SPEC_FAMILY,
 		NSX_SPEC_RANGE, NSX_SPEC_RANK,
@@ -28,13 +28,13 @@ struct nsx_spec {
 	bool is_pid;   /* ... which is a process id                         */
 };
 
-/* Errors: NSX_E_USAGE: the part that is invalid, and what is allowed there. */
+/* Errors: NSX_E_USAGE, with the invalid part and what is allowed there. */
 int nsx_spec_parse(const char *text, struct nsx_arena *a,
 		   struct nsx_spec *ret, struct nsx_err *err) NSX_CHECKED;
 
 struct nsx_facts;
-/* Looks up its name in the trace and completes the change. NULL, or an error text with the
- * nearest existing names.
+/* Looks up the change's name in the trace and completes the change. Returns NULL, or an error text
+ * with the most similar names.
  */
 const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 			     const struct nsx_facts *f, struct nsx_arena *a);

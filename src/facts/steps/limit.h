@@ -1,4 +1,5 @@
-/* limit.h - the share of a GPU's peak that steps reach, from the user's description of the model.
+/* limit.h - the operations, bytes and peak rates of a language model's steps, from the user's
+ * description of the model.
  */
 #ifndef NSX_FACTS_STEPS_LIMIT_H
 #define NSX_FACTS_STEPS_LIMIT_H
@@ -7,20 +8,23 @@
 
 /* A language model; unspecified values are 0, gpus 1. */
 struct nsx_llm {
-	int64_t parameters;	/* used by each token                        */
-	int64_t weight_bytes;	/* read by a step; 0: that of parameters     */
+	int64_t parameters;	/* number of parameters that each token uses */
+	int64_t weight_bytes;	/* bytes of weights that a step reads; 0: size of the parameters */
 	int64_t layers, hidden, context; /* context: mean number of tokens   */
 	int64_t kv_bytes;	/* bytes of the KV cache per token           */
-	int64_t tokens;		/* per training step                         */
+	int64_t tokens;		/* number of tokens per training step        */
 	int64_t gpus;		/* GPUs that share one step                  */
 	unsigned type;		/* type of weights and products, as in peaks.def */
 };
-/* Reads a JSON object: parameters and dtype (f32, tf32, f16, bf16, fp8, fp4); optionally
- * the other members by their names here, as integers. Errors: NSX_E_USAGE naming the file.
+/* Reads a JSON object with the members parameters and dtype (f32, tf32, f16, bf16, fp8, fp4), and
+ * optionally the other members by their names here, as integers. Errors: NSX_E_USAGE naming the
+ * file.
  */
 int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Operations and bytes of one GPU for a number of steps and tokens in total. */
+/* Operations of one GPU for a total number of tokens, and bytes that it reads for a number of steps
+ * and decoded tokens.
+ */
 double nsx_llm_operations(const struct nsx_llm *m, int64_t tokens, bool trains);
 double nsx_llm_bytes(const struct nsx_llm *m, int64_t steps, int64_t decoded);
 /* Peak operations per second in the model's type; 0: unknown. */

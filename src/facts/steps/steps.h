@@ -1,8 +1,8 @@
-/* steps.h - steps of an inference engine or training loop, recognised by names of NVTX
- * ranges (steps.def), with the GPU work they launched.
+/* steps.h - steps of an inference engine or training loop, recognised by names of NVTX ranges
+ * (steps.def), with the GPU work they launched.
  *
- * A range inside a step of its thread belongs to that step. Names of training loops count
- * only if no engine names a step.
+ * A range inside a step of its thread belongs to that step. Names of training loops count only if
+ * no range has an engine's step name.
  */
 #ifndef NSX_FACTS_STEPS_H
 #define NSX_FACTS_STEPS_H
@@ -15,7 +15,7 @@ enum nsx_step_kind {
 };
 extern const char *const nsx_step_kinds[NSX_NSTEP_KINDS]; /* "decode", ...  */
 
-/* The contents of a name; -1: not in it. */
+/* What a step's name says; a number of -1 is not in the name. */
 struct nsx_step_name {
 	const char *engine;
 	enum nsx_step_kind kind;
@@ -33,11 +33,11 @@ void nsx_step_patterns_free(struct nsx_step_patterns *p); /* NULL is fine    */
 /* Whether a range's name is that of a step. The patterns `own` are tried first; it may be NULL. */
 bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
 		   struct nsx_step_name *ret);
-/* The number by which steps of a kind are classed, in powers of two; -1: none. */
+/* The number by which reports group steps of a kind, in powers of two; -1: none. */
 int64_t nsx_step_size(const struct nsx_step_name *name);
 
-/* A step on a device. Its GPU time lasts from its first work there to that of the next
- * step; the last step ends with its work.
+/* A step on a device. Its GPU time lasts from its first operation there to the next step's first;
+ * the last step ends with its last operation.
  */
 struct nsx_engine_step {
 	struct nsx_step_name name;
@@ -47,7 +47,7 @@ struct nsx_engine_step {
 	int64_t host_gap_ns;		/* time to the thread's next step; -1: the last */
 	int64_t gpu_start_ns, work_end_ns, gpu_end_ns; /* its last work may overlap the
 							  next step    */
-	int64_t launches, replays;	/* launch calls; those of graphs        */
+	int64_t launches, replays;	/* number of launch calls; of graph launches */
 	bool stalls; /* a prefill that delays decoding requests              */
 };
 struct nsx_engine_steps {
@@ -63,16 +63,16 @@ int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *o
 /* Compute time of steps by class of kernels: all compute of a device in a step's GPU time
  * belongs to the step, whoever launched it.
  */
-enum { NSX_STEP_REPLAYS = NSX_NKERNEL_CATEGORIES, /* whole graphs; ... */
-       NSX_STEP_CLASSES }; /* ... the caller's own classes follow            */
+enum { NSX_STEP_REPLAYS = NSX_NKERNEL_CATEGORIES, /* class of whole graph replays */
+       NSX_STEP_CLASSES }; /* first of the caller's own classes              */
 struct nsx_step_classes {
-	const uint32_t *group; /* by step: group for sums                    */
-	const uint32_t *of_name; /* by index of facts->kernels: class        */
+	const uint32_t *group; /* by step: the group to which its time is added */
+	const uint32_t *of_name; /* by index in facts->kernels: class        */
 	size_t ngroups, n; /* n: number of classes                           */
 };
 struct nsx_step_layers {
-	int64_t *ns;	  /* ngroups x n                                     */
-	int64_t *name_ns; /* by index of facts->kernels: time in steps       */
+	int64_t *ns;	  /* by group and class: group * n + class           */
+	int64_t *name_ns; /* by index in facts->kernels: time in steps       */
 };
 /* O(n log n) in steps and linear in GPU work, plus the classes at each step's ends. Owner:
  * the arena. Errors: NSX_E_NOMEM.
@@ -81,8 +81,8 @@ int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_engine_steps *steps,
 		     const struct nsx_step_classes *classes, struct nsx_arena *a,
 		     struct nsx_step_layers *ret, struct nsx_err *err) NSX_CHECKED;
-/* The GPU time of a typical step of this kind on the GPU that sets the pace: the one of
- * median length, or the next longer one. Errors: NSX_E_USAGE if there is none; NSX_E_NOMEM.
+/* The GPU time of a typical step of this kind on the GPU that sets the pace: the step of median
+ * length, or the next longer one. Errors: NSX_E_USAGE if there is none; NSX_E_NOMEM.
  */
 int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		    const struct nsx_step_patterns *own, const char *kind, struct nsx_window *ret,
