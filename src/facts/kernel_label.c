@@ -1,11 +1,11 @@
-/* kernel_label.c - a unique label for each kernel of the trace.
+/* kernel_label.c - makes a unique label for each kernel of the trace.
  *
- * A label is stored as the kernel's words, which many kernels may share, and the words of
- * its name that distinguish it among those. Such kernels are told apart by their full
- * names: by one word that no other has, if there is one, else by the words at which the
- * names branch, read from the function's own name on. Labels that are still equal (cut
- * texts) are numbered. Everything is sorting and one pass over the words: a trace may have
- * 100 000 names.
+ * A label consists of the kernel's words (kernel_words.c), which many kernels may share, and of
+ * words of its full name that distinguish it from kernels with the same words. It is one word that
+ * no other of these has, if there is one. Otherwise it is the words at which the names branch, read
+ * from the function's own name on. Labels that are still equal, because texts were cut, are
+ * numbered. All this is sorting and one pass over the words, because a trace may have 100 000
+ * names.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,18 +28,18 @@ struct nsx_kernel_labels {
 
 struct member { /* a kernel that shares its words with others */
 	struct nsx_told *told;
-	const uint32_t *word; /* words of its name, from list_words()         */
+	const uint32_t *word; /* numbers of the n words of its name, from list_words() */
 	uint8_t n, ntold;
-	bool is_told; /* by a unique word                                    */
+	bool is_told; /* a unique word distinguishes it                      */
 };
 
-/* The words of a name, from its own on and before it. Members are read in order of names,
- * and each reading reuses the prefix shared with the one before.
+/* The words of a name. Members are read in order of names, and each reading reuses the prefix
+ * shared with the previous name.
  */
 struct reading {
 	const char *full; /* NULL: nothing read yet                          */
-	struct nsx_buf text[2]; /* buffers for it and the one before         */
-	size_t length, own, head; /* own: start of its own name; head:
+	struct nsx_buf text[2]; /* buffers for this name and the previous one */
+	size_t length, own, head; /* own: where the function's own name begins; head:
 				     nsx_kernel_words_length(), 0: not computed yet */
 	struct part {
 		struct part_word {
@@ -48,10 +48,10 @@ struct reading {
 			enum nsx_word_kind kind;
 		} v[MAX_WORDS];
 		unsigned n;
-	} after[2], before[2]; /* [1]: scopes                                */
+	} after[2], before[2]; /* words from `own` on, and before it; [1]: scopes, [0]: others */
 };
 
-/* In a name without demangling, underscores separate parts. */
+/* Reads the next word. In a name that is not demangled, underscores also separate words. */
 static bool kernel_label_next_part(const char **p, const char *end, bool is_demangled,
 				   struct nsx_word *ret)
 {
@@ -89,7 +89,7 @@ static size_t kernel_label_end_of(const struct part *x)
 	return x->v[x->n - 1].at + (size_t)x->v[x->n - 1].n;
 }
 
-/* Keeps the words that end before `end`; returns the end of the last one. */
+/* Drops the words that end after `end`. Returns where the last kept word ends. */
 static size_t keep_words(struct part v[2], size_t begin, size_t end)
 {
 	for (unsigned scope = 0; scope < 2; scope++) {
@@ -136,8 +136,8 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 	kernel_label_read_part(r->after, full, full + from, full + length);
 }
 
-/* Lists the words read: from the function's own name on, then those before it; scopes last.
- * Returns their number.
+/* Lists the words read: first those from the function's own name on, then those before it, then the
+ * scopes in the same order. Returns their number.
  */
 static uint8_t list_words(const struct reading *r, const struct part_word *ret[MAX_WORDS])
 {
@@ -151,7 +151,8 @@ static uint8_t list_words(const struct reading *r, const struct part_word *ret[M
 	return n;
 }
 
-/* Words of the names of one label, numbered by hash, as there may be a million names. */
+/* Words of the names of one label. They are numbered by hash, because there may be a million names.
+ */
 struct words {
 	struct nsx_groups numbers;
 	struct nsx_near near;
@@ -184,7 +185,7 @@ static int kernel_label_cmp_words(const void *a, const void *b)
 	return NSX_CMP(x->n, y->n);
 }
 
-/* The number of leading words common to all of v, which share at least `at`. */
+/* The number of leading words that all members have in common; they share at least `at`. */
 static unsigned count_common(const struct member *v, size_t n, unsigned at)
 {
 	unsigned common = v[0].n;
@@ -204,7 +205,7 @@ static void tell_by(struct member *m, unsigned word)
 	m->told->word[m->ntold++] = (uint8_t)(word + 1);
 }
 
-/* v is sorted by words: each member gets the words at which it branches from the others. */
+/* Gives each member the words at which it branches from the others. v is sorted by words. */
 static void tell_by_branches(struct member *v, size_t n, unsigned at)
 {
 	size_t next;
@@ -225,8 +226,8 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 	}
 }
 
-/* Counts the members that have each word, by its number; NULL: no memory. The first
- * `common` words are the same in all members, so they are counted in two only.
+/* For each word, by number, counts the members that have it; NULL: no memory. The first `common`
+ * words are the same in all members, so it is enough to count them in two members.
  */
 static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
 			     size_t nwords, struct nsx_arena *a, struct nsx_err *err)
@@ -245,7 +246,9 @@ static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
 	return members;
 }
 
-/* *ret_n: the number of members told apart. */
+/* Gives each member a word that no other member has, if there is one. *ret_n: the number of members
+ * that got one.
+ */
 static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 			    struct nsx_arena *a, size_t *ret_n, struct nsx_err *err)
 {
@@ -264,7 +267,7 @@ static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 	return members ? 0 : err->rc;
 }
 
-/* PyTorch's elementwise kernels differ only in how they access memory. */
+/* Appends a word. Of PyTorch's elementwise kernels only the way they access memory is appended. */
 static void kernel_label_add_word(struct nsx_buf *b, const char *full, const struct part_word *w)
 {
 	const char *p = full + w->at;
@@ -313,20 +316,22 @@ static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str n
 		nsx_buf_adds(b, plain ? ">" : "]");
 }
 
-/* Kernels are handled in pieces; those with one label together, in order of their names. */
+/* State of naming all kernels, in parallel. First pieces of PIECE kernels get their words. Then
+ * kernels with the same label are handled together, in order of their names.
+ */
 enum { PIECE = 1 << 14 };
 struct dealt {
 	struct nsx_kernel_names *k;
 	nsx_str *name; /* nsx_kernel_full_names()                            */
 	unsigned threads;
-	size_t npieces, span; /* span: kernels of one task */
+	size_t npieces, span; /* span: number of kernels of one task */
 	struct nsx_arena **arenas; /* by piece, for words                    */
 	uint64_t *label; /* by kernel: hash of its label                     */
 	uint32_t *order, *at; /* order: kernels grouped by label % n; at: where groups
 				 begin                                       */
 };
 
-/* Tells n kernels of one label apart, in order of names. w: reuses its arrays. */
+/* Distinguishes n kernels with one label, given in order of names. w: its arrays are reused. */
 static int kernel_label_tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
 				   struct words *w, struct nsx_err *err)
 {
@@ -432,7 +437,7 @@ static bool begins_run(const struct dealt *d, size_t i)
 	return !i || d->label[d->order[i]] != d->label[d->order[i - 1]];
 }
 
-/* Handles the labels that begin in the span. */
+/* Distinguishes the kernels of each label whose run begins in the span. */
 static int tell_span(void *ctx, size_t span, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
@@ -452,12 +457,14 @@ static int tell_span(void *ctx, size_t span, struct nsx_err *err)
 	return rc ? rc : nsx_stopped(err);
 }
 
-/* Tells kernels with equal labels apart, and numbers those whose labels are equal even then. */
+/* Distinguishes kernels with equal labels, and numbers kernels whose labels are still equal. */
 static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t n = d->k->n;
 
-	/* Few large spans, as labels of one span share arrays, but enough for all threads. */
+	/* Large spans are faster because the labels of one span share arrays; but there must be
+	 * enough spans for all threads.
+	 */
 	d->span = NSX_MAX(n / (4 * (size_t)d->threads) + 1, (size_t)PIECE);
 	if (deal_labels(d, err) ||
 	    nsx_par(d->threads, (n + d->span - 1) / d->span, tell_span, d,
@@ -470,7 +477,9 @@ static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err
 	return 0;
 }
 
-/* Names with the same significant prefix are adjacent. */
+/* Makes the words of a piece of the kernels. Names with the same significant prefix are adjacent
+ * and share their words.
+ */
 static int kernel_label_read_names(void *ctx, size_t piece, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
@@ -603,7 +612,7 @@ const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k, 
 		       &k->v[kernel_label_index_of(k, rank)] : NULL;
 }
 
-/* The label made for a name before; NULL: none. */
+/* The label that was already made for a name; NULL: none. */
 static const char *made_label(struct nsx_kernel_labels *l, nsx_str name)
 {
 	uint32_t at;
@@ -636,7 +645,7 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
 	bool is_told = k->told[x - k->v].word[0];
 	const char *label = is_told ? made_label(k->labels, name) : x->words->label;
-	struct reading r; /* not zeroed, as it is large and mostly unused */
+	struct reading r; /* not zeroed, because it is large and mostly unused */
 	struct nsx_buf b = {0};
 
 	if (label)

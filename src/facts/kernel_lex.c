@@ -25,8 +25,8 @@ static bool kernel_lex_begins(const char *p, const char *end, const char *text)
 
 enum { MAX_CAST = 64 };
 
-/* Skips "<unnamed>", "(anonymous namespace)", or a cast before a number: "(unsigned int)".
- * Types are shorter than MAX_CAST, so the search stops there.
+/* Skips "<unnamed>", "(anonymous namespace)", or a cast before a number, as "(unsigned int)". Types
+ * are shorter than MAX_CAST, so the search for the end of a cast stops there.
  */
 static const char *skip_noise(const char *p, const char *end)
 {
@@ -82,7 +82,7 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	return true;
 }
 
-/* Words that skip_noise() may have read beyond `same` do not count. */
+/* Words after which skip_noise() may have read beyond `same` do not count. */
 size_t nsx_same_words(const char *full, size_t same)
 {
 	const size_t reach = MAX_CAST + 2, tag = strlen("<unnamed>");

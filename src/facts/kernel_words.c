@@ -1,8 +1,8 @@
-/* kernel_words.c - families of kernels in words.
+/* kernel_words.c - finds the family, type and details of a kernel in its name.
  *
- * Rules are tried in order, and the first that knows the function decides. They cover names
- * of PyTorch, cuBLAS, cuDNN, CUTLASS, TensorRT, Triton, FlashAttention, CUB and Thrust from
- * real traces; other functions keep their own names.
+ * Rules are tried in order, and the first that knows the function decides. They cover names from
+ * real traces of PyTorch, cuBLAS, cuDNN, CUTLASS, TensorRT, Triton, FlashAttention, CUB and Thrust.
+ * Other functions keep their own names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ size_t nsx_kernel_words_length(const char *full)
 	const char *end = nsx_parameters_of(full, &own);
 
 	for (const char *p = "(anonymous"; *end && *end == *p; p++)
-		end++; /* only as far as needed */
+		end++; /* only as far as nsx_parameters_of must read */
 	return (size_t)(NSX_MAX(args_end, end) - full) + 1;
 }
 
@@ -175,7 +175,7 @@ static enum nsx_dtype first_float(struct text args)
 	return NSX_D_NONE;
 }
 
-/* The type at the start of t, which may have two words. */
+/* The type with whose name t begins; the name may have two words ("unsigned int"). */
 static enum nsx_dtype type_at(struct text t)
 {
 	struct nsx_word w;
@@ -198,8 +198,8 @@ static enum nsx_dtype type_at(struct text t)
 		       (enum nsx_dtype)(type + NSX_D_U64 - NSX_D_I64) : type;
 }
 
-/* The parameter type of the first lambda that has one. Wrappers' own lambdas, with an
- * index, come after that of the operation.
+/* The parameter type of the first lambda that has a parameter. The operation's lambda comes before
+ * those of its wrappers, whose parameter is an index.
  */
 static enum nsx_dtype lambda_type(struct text t)
 {
@@ -230,7 +230,8 @@ static bool tell_comm(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* "triton_poi_fused_mul_sum_0": the number distinguishes kernels with the same operations. */
+/* Words of "triton_poi_fused_mul_sum_0". Its number distinguishes kernels with the same operations.
+ */
 static bool tell_triton(const struct parts *name, struct words *w)
 {
 	static const char *const starts[] = {
@@ -255,7 +256,7 @@ static bool tell_triton(const struct parts *name, struct words *w)
 
 /* Thrust and CUB ---------------------------------------------------------------*/
 
-/* "__merge_sort::BlockSortAgent": the algorithm, and the agent's part in it. */
+/* Words of "__merge_sort::BlockSortAgent": the algorithm, and the agent's part in it. */
 static bool tell_thrust(const struct parts *name, struct words *w)
 {
 	static const char *const agents[][2] = {
@@ -322,7 +323,7 @@ static bool tell_cub(const struct parts *name, struct words *w)
 
 /* PyTorch's elementwise kernels and reductions ------------------------------------*/
 
-/* The operation named by a wrapper's argument; empty: none. */
+/* The operation that an argument of a wrapper names; empty: none. */
 static struct text operation(struct text t)
 {
 	static const char *const wrappers[] = {
@@ -356,8 +357,8 @@ static struct text operation(struct text t)
 	return nothing;
 }
 
-/* The type of an operation: the first floating-point type, else the functor's, else its
- * lambda's parameter.
+/* The type of an operation: the first floating-point type among the arguments, else the functor's
+ * type, else that of its lambda's parameter.
  */
 static enum nsx_dtype operand(struct text args, struct text after_op)
 {
@@ -433,9 +434,9 @@ static bool tell_flash(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* FlashAttention-3: device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<...>>> is
- * flash_fwd. The arguments of its main loop are the stages, the cluster as a tuple, and the
- * tile as a tuple that ends with the head dimension.
+/* Words of FlashAttention-3: device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<...>>> is
+ * flash_fwd. The arguments of its main loop are the stages, the cluster as a tuple, and the tile as
+ * a tuple that ends with the head dimension.
  */
 static bool tell_flash_class(const struct parts *name, struct words *w)
 {
@@ -472,8 +473,8 @@ static bool tell_flash_class(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* The multiplied type by function name. The first match decides, as the input type precedes
- * the accumulator type ("s16816gemm_bf16"). A plain s1688 multiplies tf32.
+/* The type that is multiplied, by the function's name. The first match decides, because the input
+ * type stands before the accumulator type ("s16816gemm_bf16"). A plain s1688 multiplies tf32.
  */
 static enum nsx_dtype matrix_type(struct text name)
 {
@@ -504,7 +505,7 @@ static enum nsx_dtype matrix_type(struct text name)
 	return NSX_D_NONE;
 }
 
-/* Finds a tile such as "128x64" between other parts of the name. */
+/* Finds a tile such as "128x64" in a name. */
 static bool find_tile(struct text t, int ret[2])
 {
 	for (size_t i = 1; i < t.n; i++) {
@@ -561,7 +562,9 @@ static void add_matrix_detail(struct words *w, struct text t)
 	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n), part.n ? part.p : t.p);
 }
 
-/* A wrapper called "Kernel" is named after its first argument. */
+/* The part of a name that identifies the kernel: the base name, or the first argument of a wrapper
+ * that is called "Kernel".
+ */
 static struct text subject_of(const struct parts *name)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
@@ -604,8 +607,8 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 
 /* Kernels from lambdas, and all others -------------------------------------------- */
 
-/* "f(int, int)::[lambda(int) (instance 12)]" is named after the function that holds the
- * lambda: "f #12".
+/* Words of a kernel made from a lambda, named after the function that holds the lambda:
+ * "f(int, int)::[lambda(int) (instance 12)]" is "f #12".
  */
 static bool tell_lambda(const struct parts *name, struct words *w)
 {
@@ -638,7 +641,7 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* "kernel" alone tells nothing, so it keeps a scope: "gemvx::kernel". */
+/* Words of any other name. "kernel" alone says nothing, so it keeps a scope: "gemvx::kernel". */
 static bool tell_plain(const struct parts *name, struct words *w)
 {
 	struct text scope = name->before;
@@ -657,7 +660,7 @@ static bool tell_plain(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* Cuts to MAX_CHARS characters, with "…" at the cut. */
+/* Copies a text to the arena. It is cut to MAX_CHARS characters, with "…" at the cut. */
 static const char *kernel_words_keep(struct nsx_arena *a, const char *text)
 {
 	const char *p = text;

@@ -1,4 +1,4 @@
-/* ledger.c - adds up what is judged, by class and place. */
+/* ledger.c - adds up the judged time by class and place. */
 #include <stdlib.h>
 #include "base/group.h"
 #include "base/stat.h"
@@ -10,7 +10,7 @@ const char *const nsx_ledger_names[NSX_NLEDGER] = {
 	[NSX_L_COPY] = "copy", [NSX_L_IDLE] = "idle",
 };
 
-/* The place of copies is their kind; memsets have none. */
+/* Places of copies: the kind of copy, with PAGEABLE as a bit; MEMSET for all memsets. */
 enum { MEMSET = NSX_NCOPY_KINDS, PAGEABLE = 0x100 };
 
 struct books {
@@ -64,8 +64,8 @@ static uint32_t ledger_place_of(const struct books *b, size_t op)
 	}
 }
 
-/* Operations come in order of start.  One is booked from the end of those of its class that
- * began before it, without the time in which another class hides it.
+/* Books a device's operations, in order of start. An operation is booked from where earlier
+ * operations of its class end, without the time in which another class hides it.
  */
 static int book_ops(struct books *b, uint32_t device, const struct nsx_spans *kernels,
 		    struct nsx_err *err)
@@ -132,7 +132,7 @@ static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 	return rc;
 }
 
-/* Ids of texts differ from run to run; their order does not. */
+/* Places that are texts are compared as texts, because their ids differ from run to run. */
 static int cmp_accounts(const void *a, const void *b, void *facts)
 {
 	const struct nsx_facts *f = facts;
@@ -146,7 +146,7 @@ static int cmp_accounts(const void *a, const void *b, void *facts)
 			  NSX_CMP(x->place, y->place));
 }
 
-/* A GPU that does nothing in the windows is no part of the program, unless it is asked for. */
+/* Whether a GPU does anything in the windows. A ledger of all GPUs leaves out those that do not. */
 static bool works(const struct nsx_facts *f, uint32_t device, const struct nsx_booked *what)
 {
 	for (size_t i = 0; i < what->n; i++) {

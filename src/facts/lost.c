@@ -1,8 +1,10 @@
-/* lost.c - launches whose GPU work was not recorded: a GPU that looks idle may have been busy. */
+/* lost.c - counts launches whose GPU work was not recorded. With many of them, a GPU that looks
+ * idle may have been busy.
+ */
 #include <string.h>
 #include "facts/facts.h"
 
-enum { LOST_PCT = 5 }; /* share of launches from which idle time is unknown */
+enum { LOST_PCT = 5 }; /* if this share of launches is lost, idle time is unknown */
 
 static bool launches_work(const struct nsx_calls *c, size_t call)
 {
@@ -10,7 +12,9 @@ static bool launches_work(const struct nsx_calls *c, size_t call)
 	       !(c->flags[call] & (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH));
 }
 
-/* Calls between the begin and end of graph capture launch nothing. */
+/* Whether the thread captures a graph after this call, given whether it did before. Calls during a
+ * capture launch nothing.
+ */
 static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
 {
 	const char *name;
@@ -21,11 +25,11 @@ static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
 	return strstr(name, "BeginCapture") ? true : strstr(name, "EndCapture")   ? false : was;
 }
 
-/* Statistics of a thread's launches with recorded work; if there are none, its last wait
- * for the GPU.
+/* Statistics of a thread's launches with recorded work. If there are none, its last wait for the
+ * GPU is used.
  */
 struct answered {
-	size_t end;	   /* after the last one                             */
+	size_t end;	   /* 1 + the last such call                         */
 	int64_t most_ns;   /* longest time from a call's end to its work     */
 	int64_t latest_ns; /* latest start of work                           */
 };
@@ -51,8 +55,8 @@ static struct answered find_answered(const struct nsx_trace *t, const struct nsx
 	return ret;
 }
 
-/* Counts launches without recorded work as lost if a later launch of the thread has run,
- * and more time has passed than any launch was queued.
+/* Counts a thread's launches in w, and those that are lost. A launch without recorded work is lost
+ * if work of a later launch was recorded, and more time passed than any launch was queued.
  */
 static void count_lost(const struct nsx_trace *t, const struct nsx_thread *th,
 		       const struct nsx_window *w, struct nsx_lost *ret)

@@ -1,10 +1,10 @@
 /* meet.c - matches MPI calls by their order in each process.
  *
- * The k-th collective of a process is matched with the k-th of every other, if all make the
- * same ones in the same order. The k-th message with a tag from one process to another is
- * the k-th received. Communicators are not considered, as most exports lack them. A match
- * is refuted by a call that ends before what it waits for has begun. Times are of the host
- * clock, which processes of one host share.
+ * The k-th collective of a process is matched with the k-th collective of every other process, if
+ * all make the same collectives in the same order. The k-th message with a tag from one process to
+ * another is the k-th that is received. Communicators are ignored, because most exports lack them.
+ * A match is refuted by a call that ends before the calls for which it waits have begun. Times are
+ * of the host's clock, which all processes of a host share.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +13,23 @@
 #include "facts/outside.h"
 #include "schema/viewscan.h"
 
-#define LATE_NS 50000	  /* others wait for a call that is this late        */
-#define TOGETHER_NS 20000 /* waits for one event end within this time, or within a fifth
-			     of the lateness                                 */
+#define LATE_NS 50000	  /* a call that begins so much later makes the others wait */
+#define TOGETHER_NS 20000 /* waits end together if they end within this time, or within a fifth
+			     of the last call's lateness                     */
 enum {
-	LEAST_SEEN = 10,  /* least number of waits that must end together    */
-	STRAY = 10,	  /* one wait in this many may end alone */
-	CUT = 1,	  /* calls by which processes may differ where the capture ended */
+	LEAST_SEEN = 10,  /* so many waits at least must end together        */
+	STRAY = 10,	  /* one wait in STRAY may end alone                 */
+	CUT = 1,	  /* processes may differ by so many calls, because the capture ends */
 };
 
 enum kind {
 	OTHER,
-	ALL,	/* collective: all wait for all                              */
-	FROM_ROOT, TO_ROOT, /* from or to the root, by the call's name       */
-	IN_LINE, /* each waits for lower ranks                               */
+	ALL,	/* a collective in which all ranks wait for all              */
+	FROM_ROOT, TO_ROOT, /* a collective in which data goes from or to the root */
+	IN_LINE, /* a collective in which each rank waits for lower ranks    */
 	SEND, ISEND, RECV, IRECV,
-	WAIT,	/* completes isend or irecv                                  */
-	EXCHANGE, /* sends, and waits for its receive                         */
+	WAIT,	/* waits for an ISEND or IRECV                               */
+	EXCHANGE, /* sends a message, and waits for another one              */
 };
 static const struct {
 	const char *name;
@@ -48,20 +48,21 @@ static const struct {
 	{"MPI_Wait", WAIT}, {"MPI_Waitall", WAIT},
 	{"MPI_Sendrecv", EXCHANGE}, {"MPI_Sendrecv_replace", EXCHANGE}};
 #define UNKNOWN UINT8_MAX
-enum { COLLECTIVES = 17, ONE_WAIT = 25 }; /* indices of known, where these end */
+enum { COLLECTIVES = 17, /* known[0] to known[COLLECTIVES - 1] are collectives */
+       ONE_WAIT = 25 };  /* index of MPI_Wait in known */
 
 struct matching {
 	const struct nsx_trace *t;
 	struct nsx_arena *a; /* scratch                                      */
 	struct nsx_meets *r;
-	/* Columns with an entry for each call of r: */
-	uint8_t *what; /* index of known                                     */
+	/* Columns by call of r: */
+	uint8_t *what; /* index in known                                     */
 	bool *busy;    /* the call makes CUDA calls itself                   */
 	int32_t *peer, *tag; /* as in the trace                              */
-	/* The calls being matched: those of each process, in order. */
-	uint32_t *picked, *side_at;
-	uint32_t nsides, n; /* n: least over the processes                   */
-	const char *why; /* reason why they do not match                     */
+	/* The calls being matched: those of each process (a side), in order. */
+	uint32_t *picked, *side_at; /* side_at: where a side begins in picked */
+	uint32_t nsides, n; /* n: number of calls of the shortest side       */
+	const char *why; /* why they do not match                            */
 };
 
 /* Collecting ------------------------------------------------------------------*/
@@ -84,7 +85,7 @@ static bool next_call(const struct nsx_trace *t, size_t *at, struct nsx_outside 
 	return nsx_outside_next(t, at, ret);
 }
 
-/* Collects outermost calls that wait or are waited for. */
+/* Collects the outermost MPI calls that are in `known`. */
 static int meet_collect(struct matching *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
@@ -146,7 +147,7 @@ static int read_ranks(struct matching *x, struct nsx_arena *a, struct nsx_err *e
 	return nsx_view_each(x->t->schema, mpi_rank, on_rank, x, err, global_tid, rank);
 }
 
-/* Marks calls that contain CUDA calls, as their waiting is unknown. */
+/* Marks MPI calls that contain CUDA calls, because it is unknown for what they wait. */
 static void meet_find_busy(struct matching *x)
 {
 	const struct nsx_calls *c = &x->t->calls;
@@ -173,8 +174,8 @@ static enum kind meet_kind_of(const struct matching *x, uint32_t call)
 	return known[x->what[call]].kind;
 }
 
-/* Picks the calls of known[from] to known[to] in each process; false: their order does not
- * match them.
+/* Picks each process's calls of the functions known[from] to known[to]. False: they cannot be
+ * matched by their order.
  */
 static bool pick_calls(struct matching *x, uint8_t from, uint8_t to)
 {
@@ -211,8 +212,8 @@ static uint32_t member(const struct matching *x, uint32_t side, uint32_t k)
 	return x->picked[x->side_at[side] + k];
 }
 
-/* Whether a call takes part symmetrically, or as root of one kind of collective, or as
- * another rank of the other kind.
+/* Whether a call takes part: always in a symmetric operation; as the root in a collective of kind
+ * of_root; as another rank in one of kind of_others.
  */
 static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root, enum kind of_others)
 {
@@ -224,7 +225,7 @@ static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root, 
 	return rank >= 0 && x->peer[i] >= 0 && kind == (rank == x->peer[i] ? of_root : of_others);
 }
 
-/* Whether others wait for the call in a collective; and whether it waits for them. */
+/* Whether others wait for the call; meet_waits: whether the call waits for others. */
 static bool comes(const struct matching *x, uint32_t i)
 {
 	return takes_part(x, i, FROM_ROOT, TO_ROOT);
@@ -234,10 +235,11 @@ static bool meet_waits(const struct matching *x, uint32_t i)
 	return takes_part(x, i, TO_ROOT, FROM_ROOT);
 }
 
-struct instance { /* times of calls that come and calls that wait */
-	int64_t first_start_ns, last_start_ns, first_end_ns, last_end_ns;
-	bool is_alike; /* all call the same                                  */
-	bool is_busy;
+struct instance { /* the k-th calls of all sides */
+	int64_t first_start_ns, last_start_ns; /* of the calls that others wait for */
+	int64_t first_end_ns, last_end_ns; /* of the calls that wait */
+	bool is_alike; /* all are of the same function                       */
+	bool is_busy; /* one of them makes CUDA calls                        */
 };
 
 static struct instance see(const struct matching *x, uint32_t k)
@@ -291,7 +293,9 @@ static void add_meetings(struct matching *x, bool is_seen)
 	}
 }
 
-/* No collective may end before all calls have begun. */
+/* Whether the picked calls are collectives: the k-th calls of all sides are of the same function,
+ * and none that waits ends before all have begun.
+ */
 static bool are_collectives(struct matching *x)
 {
 	for (uint32_t k = 0; k < x->n; k++) {
@@ -308,7 +312,7 @@ static bool are_collectives(struct matching *x)
 	return true;
 }
 
-/* If all processes' waits end together whenever one is late, they wait for each other. */
+/* Whether the picked waits are for each other: whenever one begins late, all end together. */
 static bool meet_end_together(const struct matching *x)
 {
 	size_t seen = 0, stray = 0;
@@ -330,19 +334,19 @@ static bool meet_end_together(const struct matching *x)
 
 /* Messages ----------------------------------------------------------------------*/
 
-struct messages { /* a channel: one tag, from one process to another */
+struct messages {
 	struct nsx_groups keys;
-	struct channel {
+	struct channel { /* messages with one tag from one process to another */
 		uint32_t nsent, nreceived;
 		uint32_t from, to; /* threads; several threads have no common order */
 		bool is_refuted;
 	} *v;
-	uint32_t *out, *in; /* by call: the channel it sends to, and the one it receives
-			       from; or NSX_NONE                            */
-	uint32_t *waiter; /* by receiving call: the call that waits for it   */
-	uint32_t *sender; /* by place in the channels: the sending call      */
-	uint32_t *at;	  /* by channel: its first place                     */
-	bool *bad;	  /* by waiting call: not everything it waits for is known */
+	uint32_t *out, *in; /* by call: the channel to which it sends, and that from which it
+			       receives; or NSX_NONE                        */
+	uint32_t *waiter; /* by receiving call: the call that waits for the message */
+	uint32_t *sender; /* the sending calls, channel by channel           */
+	uint32_t *at;	  /* by channel: index of its first call in sender   */
+	bool *bad;	  /* by waiting call: some message for which it waits is unknown */
 };
 
 static uint32_t meet_process_of(const struct matching *x, uint32_t call)
@@ -358,7 +362,7 @@ static int cmp_ranks(const void *a, const void *b, void *ctx)
 	return NSX_CMP(rank[*p], rank[*q]) ?: NSX_CMP(*p, *q);
 }
 
-/* by_rank: processes sorted by rank; takes the first process of the rank. */
+/* The first process of a rank, or NSX_NONE. by_rank: processes sorted by rank. */
 static uint32_t process_of_rank(const struct matching *x, const uint32_t *by_rank, int32_t rank)
 {
 	size_t lo = 0, n = x->t->nprocesses, hi = n;
@@ -377,8 +381,8 @@ static bool receives(enum kind kind)
 	return kind == RECV || kind == IRECV || kind == EXCHANGE;
 }
 
-/* Adds one end of a message to its channel. Exchanges are matched with exchanges only, as
- * the trace has one of their two tags.
+/* Adds one end of a message to its channel. Exchanges are matched only with exchanges, because the
+ * trace has only one of their two tags.
  */
 static int meet_add_end(const struct matching *x, struct messages *m, uint32_t call,
 			uint32_t other, bool is_sender, uint32_t *ret, struct nsx_err *err)
@@ -403,7 +407,7 @@ static int meet_add_end(const struct matching *x, struct messages *m, uint32_t c
 	return 0;
 }
 
-/* The channels of each call that sends or receives. */
+/* Finds the channels of each call that sends or receives. */
 static int meet_list_channels(struct matching *x, struct messages *m, struct nsx_err *err)
 {
 	uint32_t n = x->t->nprocesses;
@@ -429,8 +433,8 @@ static int meet_list_channels(struct matching *x, struct messages *m, struct nsx
 	return 0;
 }
 
-/* The call that waits for a receive: MPI_Recv itself, else the next wait for all, or for
- * one if only one is pending.
+/* Finds the call that waits for each receive. It is MPI_Recv itself; otherwise the next
+ * MPI_Waitall, or the next MPI_Wait if only one request is pending.
  */
 static void find_waiters(const struct matching *x, struct messages *m)
 {
@@ -454,7 +458,7 @@ static void find_waiters(const struct matching *x, struct messages *m)
 		m->waiter[i] = kind == RECV || kind == EXCHANGE ? i :
 			       kind == IRECV ? waiter : NSX_NONE;
 		if (m->waiter[i] != NSX_NONE && m->in[i] == NSX_NONE)
-			m->bad[m->waiter[i]] = true; /* receives from any source */
+			m->bad[m->waiter[i]] = true; /* it receives from any source */
 	}
 }
 
@@ -488,12 +492,12 @@ static int match_messages(struct matching *x, struct messages *m, struct nsx_err
 		s = m->sender[m->at[2 * g + 1]++];
 		m->v[g].is_refuted = r->call[w].end_ns < r->call[s].start_ns;
 		m->bad[w] |= m->v[g].is_refuted || x->busy[s] || x->busy[w];
-		r->call[s].comes = w; /* a call, until meetings are numbered */
+		r->call[s].comes = w; /* index of a call, until meetings are numbered */
 	}
 	return nsx_stopped(err);
 }
 
-/* Makes a meeting for each waiting call if everything it waits for is known. */
+/* Makes a meeting for each waiting call of which all awaited messages are known. */
 static void number_meetings(struct matching *x, struct messages *m)
 {
 	struct nsx_meets *r = x->r;

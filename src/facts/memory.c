@@ -1,7 +1,7 @@
 /* memory.c - reads allocations and frees, and matches them.
  *
- * Rows sorted by (process, address, time) tell which free ends which allocation. Each row
- * becomes a step of live memory.
+ * Rows are sorted by (process, address, time), so that a free follows the allocation that it ends.
+ * Each row becomes a step of live memory.
  */
 #include <stdlib.h>
 #include "base/stat.h"
@@ -86,7 +86,7 @@ static bool same_address(const struct nsx_mem_event *x, const struct nsx_mem_eve
 	return x->process == y->process && x->address == y->address;
 }
 
-/* of: gives the device and kind of the step. */
+/* Adds a step. of: the event with its process, device and kind. */
 static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
 			    int64_t at_ns, int64_t delta, unsigned turn, unsigned counts)
 {
@@ -96,7 +96,8 @@ static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of
 		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
 }
 
-/* Handles row i by its neighbours at the same address: an allocation before it is what lives there.
+/* Makes the steps of row i, by its neighbours at the same address: if the row before it is an
+ * allocation, that memory is live.
  */
 static void match_row(struct nsx_memory *m, size_t i)
 {
@@ -105,7 +106,7 @@ static void match_row(struct nsx_memory *m, size_t i)
 	const struct nsx_mem_event *after =
 		i + 1 < m->nevents && same_address(e, e + 1) ? e + 1 : NULL;
 	const struct nsx_mem_event *live = before && !before->is_free ? before : NULL;
-	/* A free goes before other events of the same time. */
+	/* A free comes before an allocation at the same time and address. */
 	unsigned turn = after && after->at_ns == e->at_ns ? 0 : 2;
 
 	if (!e->is_free) {

@@ -1,9 +1,9 @@
-/* nccl_calls.c - message sizes and communicators, from payloads of NCCL's NVTX ranges.
+/* nccl_calls.c - reads message sizes and communicators from payloads of NCCL's NVTX ranges.
  *
- * A payload is JSON text or bytes. Bytes begin with four 64-bit little-endian words (domain,
- * schema, size, offset of the rest). All schemas of calls that move data then begin with
- * communicator and message size. A call that makes a communicator has communicator, ranks, rank and
- * device; before NCCL 2.26 rank comes first, without the communicator.
+ * A payload is JSON text or bytes. Bytes begin with four 64-bit little-endian words: domain,
+ * schema, size, and offset of the rest. The rest of a call that moves data begins with communicator
+ * and message size. The rest of a call that makes a communicator is communicator, number of ranks,
+ * rank and device; before NCCL 2.26 it begins with the rank and has no communicator.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -26,9 +26,9 @@ struct message {
 	struct nsx_nccl_call call;
 	struct nsx_nccl_init init; /* nranks 0: not an init                  */
 	int64_t name_id, json_id; /* ids to look up; -1: already known */
-	bool makes; /* its name makes a communicator */
+	bool makes; /* by its name, it makes a communicator */
 };
-struct domain { /* one of NCCL's */
+struct domain { /* an NVTX domain of NCCL */
 	uint64_t process_key;
 	int64_t id;
 };
@@ -66,7 +66,7 @@ static bool read_binary(const struct nsx_val *v, struct nsx_nccl_call *m)
 	return m->bytes >= 0;
 }
 
-/* The unsigned number of a key. */
+/* Reads the unsigned number that follows a key. */
 static bool nccl_calls_number_of(const char *json, size_t n, const char *key, uint64_t *ret)
 {
 	const char *p = memmem(json, n, key, strlen(key)), *end = json + n;

@@ -401,7 +401,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	for (int b = 0; b < NBINS; b++)
 		*(b < from ? &before : b < to ? &inside : &after) += share[b];
 	if (before + after > inside &&
-	    (after > before / FEW || /* best: active bins less others */
+	    	     (after > before / FEW || /* best: active bins minus the others */
 	     to - from - best > (to - from) / FEW))
 		return;
 	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};
@@ -414,8 +414,8 @@ static bool makes_graph(const char *api)
 	return strstr(api, "GraphInstantiate");
 }
 
-/* If graphs are created only in the first third of a window, they are for the loop after
- * that: the window then begins after the last one.
+/* Lets a window begin after its last creation of a graph, if all lie in its first third: the graphs
+ * are then created for the loop that follows.
  */
 static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 		       struct nsx_window *w, struct nsx_err *err)
@@ -435,7 +435,7 @@ static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 	return 0;
 }
 
-/* Shrinks a window to begin and end where some device is busy. */
+/* Shrinks a window to the time from the first to the last work of any device. */
 static struct nsx_window trim(const struct nsx_facts *f, const struct nsx_window *w)
 {
 	struct nsx_window ret = {w->end_ns, w->start_ns};

@@ -49,9 +49,9 @@ static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
 
 struct named {
 	struct nsx_finder *fd;
-	const char *shown;
+	const char *shown; /* the pattern as typed, which may be a name as reports show it */
 	struct nsx_regex *pattern;
-	uint8_t *matches; /* by text: 0 unknown, 1 no, 2 yes                 */
+	uint8_t *matches; /* by text: 0: unknown, 1: no, 2: yes              */
 };
 
 static bool is_match(struct named *m, nsx_str text)
@@ -68,7 +68,9 @@ static bool is_match(struct named *m, nsx_str text)
 
 NSX_ORDER(cmp_marks, struct nsx_span, UP(start_ns), UP(end_ns));
 
-/* Marks matching ranges on all threads of a process, except those inside another. */
+/* Marks the matching ranges on all threads of a process, except those inside another one. Returns
+ * their number.
+ */
 static size_t mark_ranges(struct named *m, uint32_t process, struct nsx_span *marks)
 {
 	const struct nsx_trace *t = m->fd->t;
@@ -92,8 +94,8 @@ static size_t mark_ranges(struct named *m, uint32_t process, struct nsx_span *ma
 	return kept;
 }
 
-/* Marks from start to next start of a process's matching kernels; the last ends with the
- * process's work.
+/* Makes marks that reach from one matching kernel of a process to the next. The last mark ends with
+ * the process's work.
  */
 static size_t mark_kernels(struct named *m, uint32_t process, struct nsx_span *marks)
 {
@@ -164,7 +166,7 @@ static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
 	return rc;
 }
 
-/* Rebuilds the busy unions, which were freed, as the inverse of idle time. */
+/* Rebuilds f->busy, which was freed, as the inverse of idle time. */
 static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 		     struct nsx_arena *a, struct nsx_err *err)
 {

@@ -7,8 +7,8 @@ static const char candidates[] = "iteration candidates";
 
 /* Shared by the finders -------------------------------------------------------- */
 
-/* CV without the longest quarter: slow iterations, or a pause after every fifth, do not
- * make a loop irregular.
+/* The coefficient of variation without the longest quarter, because slow iterations, or a pause
+ * after every fifth iteration, do not make a loop irregular.
  */
 static double trimmed_cv(int64_t *d, size_t n)
 {
@@ -25,7 +25,7 @@ static double trimmed_cv(int64_t *d, size_t n)
 	return nsx_stddev(d, used) / mean;
 }
 
-/* Lengths from start to next start of marks [from, to]; returns the longest. */
+/* Fills d with the lengths from start to next start of marks [from, to). Returns the longest. */
 static int64_t ways_list_lengths(const struct nsx_way *w, size_t from, size_t to, int64_t *d)
 {
 	int64_t longest = 0;
@@ -37,9 +37,9 @@ static int64_t ways_list_lengths(const struct nsx_way *w, size_t from, size_t to
 	return longest;
 }
 
-/* The number of warm-up iterations, at most a third of all: those at the beginning that are
- * longer than any iteration near the median. Compiling and loading makes them long, which
- * is no irregularity of the loop.
+/* The number of warm-up iterations: those at the beginning that are more than a quarter longer than
+ * the median; at most a third of all. Compiling and loading make them long, which does not make the
+ * loop irregular.
  */
 static size_t count_warm_up(const int64_t *d, size_t n, double median)
 {
@@ -113,7 +113,7 @@ int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op)
 		       NSX_MIN(ns, fd->comm_ns[ways_process_of(fd->t, op)]) : ns;
 }
 
-/* Computes comm_ns first, as gpu_ns depends on it. */
+/* Computes comm_ns and then gpu_ns, which depends on it. */
 static int ways_sum_work(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;

@@ -11,7 +11,7 @@ static double figures_divide(__int128 a, __int128 b)
 	return b ? (double)((long double)a / (long double)b) : NAN;
 }
 
-struct bins { /* of a counter, sorted by value */
+struct bins { /* the bins of a counter, sorted by value */
 	const struct fold_values *of;
 	struct fold_wide *v;
 	size_t n;
@@ -62,7 +62,8 @@ static void figures_add_up(const struct bins *bins, struct sums *s)
 	}
 }
 
-/* The value at a rank among a scope's samples, clamped to their bounds, as a step may exceed these.
+/* The value at a rank among a scope's samples. Steps are clamped to the bounds of the samples,
+ * which they may exceed.
  */
 static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
 {
@@ -82,7 +83,9 @@ static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
 	return NAN;
 }
 
-/* Linear interpolation at (n - 1) q, as everywhere. */
+/* The quantile q of a scope's n samples, by linear interpolation at rank (n - 1) q, like
+ * nsx_quantile.
+ */
 static double quantile(const struct bins *bins, unsigned scope, size_t n, double q)
 {
 	double at = (double)(n - 1) * q;

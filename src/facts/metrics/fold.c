@@ -1,11 +1,12 @@
 /* fold.c - aggregates samples of GPU counters row by row.
  *
- * All counters of a sample are in adjacent rows. What they share (their part in each scope) is
- * computed once, and the counter of a row is guessed from the row before. This takes 13 to 25 ns a
- * row, beside 150 ns for reading it through SQLite.
+ * All counters of a sample are in adjacent rows. The sample's part in each scope, which they share,
+ * is computed once, and the counter of a row is guessed from the row before. This takes 13 to 25 ns
+ * per row, compared with 150 ns for reading a row through SQLite.
  *
- * A sample's period is known only from all timestamps. The first rows of a type hold_row until a few
- * hundred timestamps give an estimate. If the whole table contradicts it, that part is read again.
+ * The period of samples is known only from all timestamps. The first rows of a type wait until a
+ * few hundred timestamps give an estimate. If the whole table contradicts the estimate of a part,
+ * that part is read again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 #include "facts/metrics/fold.h"
 
 enum {
-	WAITING_ROWS = 8192, /* until a period is estimated */
-	POLL_ROWS = 1 << 16,
-	FAR = 32, /* spans; a longer walk uses bisection */
+	WAITING_ROWS = 8192, /* so many rows wait until the period is estimated */
+	POLL_ROWS = 1 << 16, /* rows between checks for an interrupt */
+	FAR = 32, /* a cursor that must move over more spans uses bisection */
 };
 
 /* Scopes -------------------------------------------------------------------*/
@@ -43,7 +44,7 @@ static int64_t fold_before(const struct fold_reach *r, struct fold_cursor *c, in
 			      c->before_ns;
 }
 
-/* Computes the parts of each scope in the sample at at_ns. */
+/* Computes s->share, the part of the sample at at_ns that lies in each scope. */
 static void fold_weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 {
 	const struct nsx_trace *t = f->ctx->trace;
@@ -140,8 +141,8 @@ static int find_series(struct fold *f, int64_t type, int64_t metric,
 	return 0;
 }
 
-/* Like find_series, but faster: first tries the series that last followed the series of the
- * row before.
+/* Like find_series, but faster: first tries the series that came last time after the series of the
+ * previous row.
  */
 static int next_series(struct fold *f, int64_t type, int64_t metric,
 		       uint32_t *ret, struct nsx_err *err)
@@ -176,9 +177,9 @@ static double two_digits(double x)
 	return round(x / ten) * ten;
 }
 
-/* Removes jitter: returns a round period, or that of a round frequency, within 0.3 %,
- * unless half of the steps agree on another one (least to most). So an estimate from some
- * samples usually equals that from all.
+/* Removes jitter from a period: returns a round period, or the period of a round frequency, if one
+ * is within 0.3 % and between least and most, where half of the steps lie. An estimate from some
+ * samples thus usually equals that from all.
  */
 static int64_t snap(int64_t ns, double least, double most)
 {
@@ -242,8 +243,8 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	return period_ns;
 }
 
-/* Estimates the period once enough rows hold_row, and folds them. Unsorted rows give no
- * estimate and are folded in the second pass.
+/* Estimates the period once enough rows wait, and folds them. Unsorted rows give no estimate and
+ * are folded in the second pass.
  */
 static int begin_folding(struct fold *f, struct fold_source *s, struct nsx_err *err)
 {

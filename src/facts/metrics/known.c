@@ -3,7 +3,7 @@
 #include <string.h>
 #include "facts/metrics/metrics.h"
 
-/* Metric sets for graphics use other names. */
+/* The names of each counter. Metric sets for graphics use other names than those for computing. */
 static const char *const spellings[NSX_NCOUNTERS][3] = {
 	[NSX_GR_ACTIVE] = {"GR Active"},
 	[NSX_SM_ACTIVE] = {"SMs Active", "SM Active"},
@@ -23,8 +23,8 @@ const char *nsx_counter_name(enum nsx_counter k)
 	return spellings[k][0];
 }
 
-/* A quantity may be sampled in several units. Accepts percent of peak only, by a name that
- * says so or has no unit.
+/* Whether a counter is in percent of the peak: its name says so or has no unit, and no value
+ * exceeds 100. One quantity may be sampled in several units.
  */
 static bool is_percent(const struct nsx_metric *m)
 {
@@ -60,7 +60,7 @@ double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which, en
 	return c->of[which] ? c->of[which]->scope[scope].mean : NAN;
 }
 
-/* Reads and writes share one bus, so percentages are added, unless the sum shows that this
+/* Reads and writes share one bus, so their percentages are added. A sum above 100 shows that this
  * GPU is different.
  */
 double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope)

@@ -1,8 +1,8 @@
-/* metrics.c - sampled GPU counters: reads the table in parts, finds the sampling period of
- * each source, and computes statistics.
+/* metrics.c - sampled GPU counters: reads the table in parts, finds the sampling period of each
+ * source, and computes statistics.
  *
- * For 240 million rows it keeps only the timestamps of samples (8 bytes for each, not for
- * each row) and some kilobytes for each counter.
+ * Tables may have 240 million rows. Memory holds only 8 bytes for the timestamp of each sample,
+ * which has many rows, and some kilobytes for each counter.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int metrics_read_names(struct names *names, struct nsx_err *err)
 	return rc;
 }
 
-/* The first entry not before (type, metric). */
+/* The first entry of the type at or after (type, metric), or NULL. */
 static const struct info *find_info(const struct names *names, int64_t type, int64_t metric)
 {
 	size_t lo = NSX_SEARCH(0, names->n, mid, names->v[mid].type < type ||
@@ -67,7 +67,7 @@ static const struct info *find_info(const struct names *names, int64_t type, int
 	return lo < names->n && names->v[lo].type == type ? &names->v[lo] : NULL;
 }
 
-/* The number in "... GPU 3 ..."; -1: none. */
+/* The GPU number in a text like "... GPU 3 ..."; -1: none. */
 static int64_t metrics_number_in(const char *type_name)
 {
 	for (const char *p = type_name; (p = strcasestr(p, "gpu")); p += 3) {
@@ -153,7 +153,7 @@ struct reading {
 	struct nsx_arena *a;
 };
 
-/* Damage ends the part, not the whole. */
+/* Reads a part of the table. Damage ends only this part. */
 static int metrics_read_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
@@ -181,7 +181,8 @@ static int read_failed(void *ctx, size_t i, struct nsx_err *err)
 	return failed && !r->damage[i] ? metrics_read_part(ctx, i, err) : 0;
 }
 
-/* A source within one part; the pieces of one type form the source. */
+/* The samples of a source within one part of the table. All pieces with one type form the source.
+ */
 struct piece {
 	int64_t type, period_ns;
 	uint32_t part, source;
@@ -221,7 +222,7 @@ static struct fold_source *metrics_source_of(struct reading *r, const struct pie
 	return &r->parts[x->part].sources[x->source];
 }
 
-/* Finds its period from all timestamps, and where samples are missing. */
+/* Finds a source's period from all timestamps of its n pieces, and counts missing samples. */
 static int64_t metrics_measure(struct reading *r, const struct piece *v, size_t n,
 			       struct nsx_err *err)
 {
@@ -267,7 +268,7 @@ static int metrics_agree(struct reading *r, struct pieces *pieces, struct nsx_er
 	return 0;
 }
 
-/* Folds waiting rows, and discards what used another period. */
+/* Folds the waiting rows of a piece, or discards its aggregates if they used another period. */
 static int settle_piece(struct reading *r, const struct piece *x, struct nsx_err *err)
 {
 	struct fold_source *s = metrics_source_of(r, x);
@@ -365,8 +366,8 @@ static int list_losses(const struct names *names, const struct fold *sum,
 	return 0;
 }
 
-/* The CUDA ordinal of each GPU, else its own number; the own number for all if ordinals are
- * ambiguous.
+/* Sets device_id: the CUDA ordinal of each GPU, or its own number if it has none. All get their own
+ * number if ordinals are ambiguous.
  */
 static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 {

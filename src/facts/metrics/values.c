@@ -1,8 +1,9 @@
 /* values.c - bins of a counter's values.
  *
- * Most counters are whole percents and need 101 bins. Others (clocks in Hz, requests) have a few
- * hundred values, for which a hash table is used, or a million, for which steps of 1.6 % are. The
- * choice depends only on the number of values, as a full table moves into steps.
+ * Most counters are whole percents and need 101 bins. Others (clocks in Hz, requests) may have a
+ * few hundred distinct values, which a hash table holds, or a million, which are put into steps of
+ * 1.6 %. The choice depends only on the number of distinct values: a full hash table is moved into
+ * steps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx
 	return 0;
 }
 
-/* The lesser of two values; 0 means none, as counted values are never 0. */
+/* The lesser of two values. 0 means no value, because the values counted here are never 0. */
 static int64_t lesser(int64_t a, int64_t b)
 {
 	return a && b ? NSX_MIN(a, b) : NSX_MAX(a, b);
