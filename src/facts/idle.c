@@ -20,7 +20,7 @@
 enum { DISPATCH_NS = 20000 }; /* a shorter gap on the device is the time of dispatching work */
 
 struct cursor { /* into one thread's rows */
-		uint32_t sweep; /* number of the sweep that set it; stale in other sweeps */
+	uint32_t sweep; /* number of the sweep that set it; stale in other sweeps */
 	uint32_t call, osrt, nvtx;
 	size_t mpi;
 	uint32_t open;	/* innermost user range among those that have begun; or NSX_NONE */

@@ -180,8 +180,8 @@ static void set_operation(struct message *m, const char *name, size_t n)
 	m->makes = makes_communicator(name, n);
 }
 
-/* Reads the JSON text of a message. Its meaning depends on the name of the range, which may
- * not be known yet.
+/* Reads the JSON text of a message, both as a call that moves data and as one that makes a
+ * communicator: the name that decides may not be known yet.
  */
 static bool read_text(struct message *m, const char *json, size_t n)
 {

@@ -1,8 +1,9 @@
-/* nvtx.c - the range in which each operation was launched, and the nesting of ranges.
+/* nvtx.c - finds the range in which each operation was launched, and the nesting of ranges.
  *
  * Calls and push/pop ranges of a thread are both sorted by start. One sweep for each thread finds
- * the innermost range at each call, which is that of the operations it launches. A sweep over each
- * domain finds the nesting of its ranges. Start/end ranges have no stack and attribute nothing.
+ * the innermost range at each call; it is the range of the operations that the call launches. A
+ * sweep over each domain finds the nesting of its ranges. Start/end ranges have no stack, so no
+ * operation belongs to them.
  */
 #include <string.h>
 #include "facts/facts.h"
@@ -12,7 +13,7 @@
 
 /* Stacks: parent and nested ------------------------------------------------*/
 
-struct latest { /* outermost open range with a name on one stack */
+struct latest { /* by name: the outermost open range with that name on a stack */
 	uint32_t range, stack;
 };
 
@@ -140,7 +141,7 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err 
 	return nsx_stopped(err);
 }
 
-/* Packs ranges as distances back from each index; frees v. */
+/* Packs v, a range by range, as the distance back from each index; drops v. */
 static int pack_before(struct nsx_arena *a, uint32_t *v, size_t n,
 		       struct nsx_packed *ret, struct nsx_err *err)
 {

@@ -1,5 +1,5 @@
-/* occupancy.c - NVIDIA's allocation rules, as in its occupancy calculator (cuda_occupancy.h
- * of CUDA 12 and 13); each rule names the function there.
+/* occupancy.c - NVIDIA's allocation rules. Source: its occupancy calculator (cuda_occupancy.h of
+ * CUDA 12 and 13); each rule names its function there.
  */
 #include "facts/occupancy.h"
 #include "trace/trace.h"
@@ -9,12 +9,12 @@ static int64_t round_up(int64_t n, int64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* Far above the limits of any GPU for a block, a warp or a thread; products of accepted
- * values fit int64.
+/* Greater values are rejected, so that products fit int64. It is far above the limits of any GPU
+ * for a block, a warp or a thread.
  */
 enum { IMPLAUSIBLE = 1 << 20 };
 
-/* cudaOccRegAllocationGranularity: 256 registers a warp from 3.x on. */
+/* cudaOccRegAllocationGranularity: a warp gets registers in units of 256, from 3.x on. */
 enum { REGISTER_UNIT = 256 };
 
 /* cudaOccSubPartitionsPerMultiprocessor: the register file is divided, and a
@@ -39,8 +39,8 @@ static int64_t shared_reserved(const struct nsx_sm *sm)
 	return sm->major >= 8 ? 1024 : 0;
 }
 
-/* cudaOccMaxBlocksPerSMRegsLimit. The launch check rounds a block's warps up to a multiple
- * of the parts; the allocation itself does not.
+/* cudaOccMaxBlocksPerSMRegsLimit. The check of a launch rounds a block's warps up to a multiple of
+ * the number of parts; the allocation itself does not.
  */
 static int64_t by_registers(const struct nsx_sm *sm, int64_t registers,
 			    int64_t warps, int64_t unlimited)

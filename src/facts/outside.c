@@ -1,8 +1,9 @@
-/* outside.c - reads three tables as one. */
+/* outside.c - iterates over OS calls, MPI calls and MPI ranges as one list. */
 #include <string.h>
 #include "facts/outside.h"
 
-/* Without a table of MPI calls, ranges of the MPI domain are used. */
+/* Whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI calls.
+ */
 static bool is_mpi(const struct nsx_trace *t, uint32_t domain)
 {
 	return !strcmp(nsx_text(t, t->domain[domain].name), "MPI");

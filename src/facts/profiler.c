@@ -1,4 +1,6 @@
-/* profiler.c - reads and names the rows, and sums up what each thread lost. */
+/* profiler.c - reads and names the rows of the profiler's overhead, and sums up the time that each
+ * thread lost.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +157,7 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
 	rc = profiler_read_rows(t, &p, err);
-	if (rc) { /* names may be missing */
+	if (rc) { /* some rows may have no name yet */
 		free(p.v);
 		return rc;
 	}

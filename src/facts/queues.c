@@ -42,7 +42,7 @@ int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 	n = q->at[t->nstreams];
 	if (nsx_new_arrays(a, n, "launches", err, q->called_ns, q->op))
 		return err->rc;
-	/* Filling advances each start to its end, which is the next one's start. */
+	/* Filling a slice moves at[stream] to the end of the slice, where the next one begins. */
 	for (uint32_t i = first; i < end; i++) {
 		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
 

@@ -44,7 +44,7 @@ struct shape {
 	uint64_t last_mask; /* mask for the last word */
 	uint32_t nwords;
 	uint32_t head_len; /* UINT32_MAX: unused slot */
-		uint64_t total;	    /* length of the record, or its least length */
+	uint64_t total;	    /* length of the record, or its least length */
 	bool is_whole;	    /* total is the exact length         */
 	struct field fields[];
 };

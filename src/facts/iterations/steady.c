@@ -401,7 +401,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	for (int b = 0; b < NBINS; b++)
 		*(b < from ? &before : b < to ? &inside : &after) += share[b];
 	if (before + after > inside &&
-	    	     (after > before / FEW || /* best: active bins minus the others */
+	    (after > before / FEW || /* best: active bins minus the others */
 	     to - from - best > (to - from) / FEW))
 		return;
 	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};

@@ -1,5 +1,5 @@
-/* alike.c - comparable work of ranks, sorted for comparison: a rank that is made even takes
- * the distribution of its peers.
+/* alike.c - lists the work of ranks that can be compared, sorted by length. even.c needs it: a rank
+ * that is made even takes the distribution of its peers.
  */
 #include <string.h>
 #include "facts/replay/model.h"
@@ -19,7 +19,7 @@ static bool has_ranks(const struct build *b)
 	return false;
 }
 
-/* A thread belongs to the first device it launches to. */
+/* Finds each thread's device, which is the first one to which it launches work. */
 static int find_devices(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -75,7 +75,7 @@ struct alike {
 	uint32_t at, of;
 };
 
-/* v: indices into by_length, sorted by kind; the same amount of free memory follows. */
+/* Packs n entries. v: indices into by_length, sorted by kind. room: scratch of n 8-byte values. */
 static int pack_alike(struct build *b, const struct nsx_keyed *v, void *room,
 		      uint32_t n, const struct alike *by_length,
 		      struct model_alikes *ret, struct nsx_err *err)
@@ -98,7 +98,9 @@ static int pack_alike(struct build *b, const struct nsx_keyed *v, void *room,
 	return nsx_pack_u32(a, at, n, "ranks", &ret->of, err);
 }
 
-/* v: lengths, with room for n + 1 more. */
+/* Sorts n entries by kind, then length, and packs them. v: lengths and indices, with room for n + 1
+ * more entries.
+ */
 static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
 		      int64_t (*kind)(const struct nsx_model *m, uint32_t at),
 		      uint32_t (*of)(const struct nsx_model *m, uint32_t at),
@@ -136,8 +138,8 @@ static int order_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 	return list_alike(b, v, n, kind_of_work, engine_of, &m->alike_ops, err);
 }
 
-/* By device, finds the index of its first iteration; *ret_n: the number of each device's
- * iterations, 0 if these differ or processes share a device.
+/* (*ret_first)[device]: index of the device's first iteration. *ret_n: number of iterations of each
+ * device; 0 if devices differ in it, or processes share a device.
  */
 static int alike_find_steps(struct build *b, uint32_t **ret_first, uint32_t *ret_n,
 			    struct nsx_err *err)

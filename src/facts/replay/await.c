@@ -1,24 +1,24 @@
-/* await.c - finds waits for the GPU without a call.
+/* await.c - finds waits for the GPU that are made without a CUDA call.
  *
- * A thread may wait for its GPU through a helper thread, a callback or a polling loop. Its own row
- * then shows a gap between two calls, as for code. The end tells them apart: a gap waits for the
- * last work queued by the thread if it ends right after that, and the GPU was busy throughout. One
- * such gap may be a coincidence, so most of the thread's time between calls must be like that.
+ * A thread may wait for its GPU through a helper thread, a callback or a polling loop. Its calls
+ * then show a gap, as if it ran code of its own. A gap is a wait for the last work that the thread
+ * queued if it ends right after that work, and the GPU was busy throughout. One such gap may be a
+ * coincidence, so such gaps must fill most of the thread's time between calls.
  */
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-#define WAKES 0.1 /* a wait ends at most this share of the gap after the work */
+#define WAKES 0.1 /* a wait ends at most this share of the gap after the work ended */
 #define IDLES 0.1 /* the GPU is idle for at most this share of the gap */
-#define MOST 0.75 /* waits fill this share of the gaps of a thread that waits so */
+#define MOST 0.75 /* a thread waits like this if waits fill this share of its gaps */
 enum {
 	LEAST_NS = 50000, /* shorter gaps are ordinary code between calls */
-	OFTEN = 3,
+	OFTEN = 3, /* a thread waits like this if it has so many waits or more */
 };
 
-struct awaiting { /* one thread */
-	uint32_t op; /* the operation queued by it that ends last            */
-	uint32_t n;
+struct awaiting { /* statistics of one thread */
+	uint32_t op; /* of the operations that it queued, the one that ends last */
+	uint32_t n;  /* number of gaps that look like waits                  */
 	int64_t awaits_ns, gaps_ns;
 };
 

@@ -1,16 +1,17 @@
-/* closure.c - how reliable the model is on this trace.
+/* closure.c - measures how reliable the model is on this trace.
  *
- * Two measures: the error of the window's length with typical instead of recorded latencies, and
- * the unexplained share of the chain of causes that ends with the window's last operation.
+ * There are two measures. Drift is the error of the window's length in a replay with typical
+ * instead of recorded latencies. The other measure is the unexplained share of the chain of causes
+ * that ends with the window's last operation.
  */
 #include <math.h>
 #include "facts/replay/pass.h"
 
-enum { MAX_LOST_GRAPHS = 5 }; /* percentage of launches */
+enum { MAX_LOST_GRAPHS = 5 }; /* at most this percentage of graph launches may be lost */
 
 /* The chain -------------------------------------------------------------------*/
 
-struct place { /* end of an operation, end of a call, or start of a call */
+struct place { /* a point of the chain: end of an operation, end or start of a call */
 	enum { AT_OP, AT_CALL_END, AT_CALL_START, AT_NOTHING } at;
 	uint32_t i;
 	int64_t ns;
@@ -101,7 +102,8 @@ static void leave_op(struct walk *w, struct place *p)
 	*p = to;
 }
 
-/* To the start of the MPI call that arrived last, or to its own. */
+/* Walks from an MPI call's end to the start of the call for which it waited, or to its own start.
+ */
 static void cross_mpi(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
@@ -187,8 +189,8 @@ void nsx_model_path(const struct nsx_model *m, struct nsx_window window, int64_t
 		if (m->op[i].start_ns >= window.start_ns && end <= window.end_ns && end > p.ns)
 			p = (struct place){AT_OP, i, end};
 	}
-	/* Limits the steps to the number of events, as collectives cut at the edge of a
-	 * capture could form a cycle.
+	/* The number of steps is limited to that of events, because collectives that are cut at the
+	 * edge of a capture could form a cycle.
 	 */
 	for (size_t n = m->nops + 2 * (size_t)m->ncalls;
 	     n && p.at != AT_NOTHING && p.ns > w.from_ns; n--) {
@@ -219,7 +221,9 @@ static enum nsx_confidence classify(double drift, double unexplained)
 	return cls;
 }
 
-/* With a user's window, the work of a launch may lie outside. */
+/* Whether the work of too many graph launches was not recorded. With a user's window that cannot be
+ * counted, because the work of a launch may lie outside.
+ */
 static bool lost_graphs(const struct nsx_model *m)
 {
 	size_t n = 0, lost = 0;
@@ -263,7 +267,7 @@ int model_close(struct build *b, struct nsx_err *err)
 	player_free(p);
 	if (rc)
 		return rc;
-	/* Leaves out the pause before the window, as nothing in the window waited for it. */
+	/* The pause before the window is left out, because nothing in the window waited for it. */
 	nsx_model_path(m, (struct nsx_window){NSX_MAX(m->from_ns == NEVER ?
 						      m->op[0].start_ns :
 						      m->from_ns,

@@ -1,4 +1,4 @@
-/* compile.c - translates changes into differences, event by event. */
+/* compile.c - translates changes into an edit, event by event. */
 #include <math.h>
 #include <string.h>
 #include "base/regex.h"
@@ -6,21 +6,20 @@
 #include "facts/outside.h"
 #include "facts/replay/compile.h"
 
-/* Lower limit of amount: no change slows anything down more. */
-#define LEAST_AMOUNT 1e-3
+#define LEAST_AMOUNT 1e-3 /* least factor of speed: no change slows anything down more */
 #define SHORT_NS 1000 /* shorter gaps hold no wait                           */
-enum { MIN_BEFORE = 3 };
+enum { MIN_BEFORE = 3 }; /* kernels of a shape that NSX_HOLD_CLOCK needs before `when` */
 
-struct select { /* a change, with cached answers                            */
+struct select { /* a change, and which events it selects                    */
 	const struct nsx_change *c;
 	struct nsx_plan plan; /* the plan of the change                      */
 	struct player *p;
 	const struct nsx_model *m;
 	struct nsx_arena *a;
-	nsx_str name;		 /* the text of its name; 0: not in the trace */
-	struct span_list ranges; /* when its range is open                   */
-	uint8_t *shape, *api; /* cached by shape and API; 0: unknown         */
-	uint8_t *rows;	/* bits of its rows, from the first one on           */
+	nsx_str name;	  /* id of c->name; 0: not in the trace */
+	struct span_list ranges; /* times at which c->range is open          */
+	uint8_t *shape, *api; /* by shape, by API: ASKED_YES, ASKED_NO, or 0: unknown */
+	uint8_t *rows;	/* bit i: row first_row + i is selected              */
 	uint32_t first_row, last_row;
 	struct nsx_regex *regex; /* NULL: the name is no pattern             */
 	size_t *touched;
@@ -135,7 +134,7 @@ static bool fits_call(struct select *s, uint32_t i)
 	       fits_range(s, call);
 }
 
-/* The other thread that handed over to a call, and so works in its gap; NSX_NONE: none. */
+/* The other thread that handed over to a call, and thus works in the call's gap; NSX_NONE: none. */
 static uint32_t handed_by(const struct select *s, const struct model_call *call)
 {
 	uint32_t from = nsx_call_thread(s->m->t, s->m->call[call->before].row);
@@ -143,8 +142,8 @@ static uint32_t handed_by(const struct select *s, const struct model_call *call)
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
-/* Whether the change names the next call of the thread that handed over, as the work before
- * that call lies in this gap.
+/* Whether the change selects the next call of the thread that handed over: the work before that
+ * call lies in this gap.
  */
 static bool fits_handed(const struct select *s, const struct model_call *call)
 {
@@ -161,7 +160,9 @@ static bool fits_handed(const struct select *s, const struct model_call *call)
 	return row < th->calls_at + th->ncalls && fits_row(s, row);
 }
 
-/* Checks everything but the range, as only the part of a gap inside it counts. */
+/* Whether the change selects the gap before call i. Its range is not checked, because only the part
+ * of a gap inside the range counts.
+ */
 static bool fits_gap(const struct select *s, uint32_t i)
 {
 	const struct model_call *call = &s->m->call[i];
@@ -206,7 +207,7 @@ static bool fits_op(struct select *s, uint32_t i)
 	       fits_range(s, &s->m->call[o->call]);
 }
 
-/* Sets a flag and counts it once. */
+/* Sets a flag, and counts the event as changed if the flag was not set. */
 static void compile_mark(struct select *s, uint8_t *flags, unsigned flag)
 {
 	*s->touched += !(*flags & flag);
@@ -274,8 +275,9 @@ static int change_calls(struct select *s, struct nsx_err *err)
 
 /* Verbs on gaps --------------------------------------------------------------------*/
 
-/* The part of a gap inside its thread's spans; *ret_paused_ns: the part of that inside its waits.
- * If another thread handed over, waits are common to both, and the rest is the work of both.
+/* Time of a gap inside its thread's spans. *ret_paused_ns: how much of that time lies inside waits
+ * of the gap. If another thread handed over, both threads wait in the waits, and both work in the
+ * rest.
  */
 static int64_t within_gap(const struct select *s, const struct span_list *spans,
 			  bool are_waits, uint32_t call, int64_t *ret_paused_ns)
@@ -295,7 +297,7 @@ static int64_t within_gap(const struct select *s, const struct span_list *spans,
 	return from == NSX_NONE ? ns : ns + span_list_within(spans, from, in);
 }
 
-/* Removes the parts inside the spans from their threads' gaps, from waits and from own code. */
+/* Removes the time inside the spans from their threads' gaps: from waits and from own code. */
 static int cut_gaps(struct select *s, const struct span_list *spans,
 		    bool are_waits, struct nsx_err *err)
 {
@@ -320,7 +322,7 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 	return 0;
 }
 
-/* The own code of a gap inside the ranges. */
+/* Time of own code of a gap that lies inside the change's ranges. */
 static int64_t within_ranges(const struct select *s, uint32_t call)
 {
 	const struct model_call *c = &s->m->call[call];
@@ -334,8 +336,8 @@ static int64_t within_ranges(const struct select *s, uint32_t call)
 	return ns;
 }
 
-/* Shortens launches by their thread's time off the CPU; a wait whose end the thread missed
- * ends in time.
+/* Shortens launches by their thread's time off the CPU. A wait that ended late because the thread
+ * was off the CPU ends in time.
  */
 static int cut_calls(struct select *s, const struct span_list *spans, struct nsx_err *err)
 {
@@ -415,7 +417,8 @@ static void compile_drop_op(struct select *s, uint32_t i, bool with_call)
 		s->p->edit.call[o->call] |= EDIT_GONE;
 }
 
-/* Operations that also wait for other streams stay as they are. */
+/* Fuses an operation with the previous one of its stream, unless it also waits for other streams.
+ */
 static void fuse(struct select *s, uint32_t i)
 {
 	const struct model_op *o = &s->m->op[i];
@@ -483,8 +486,8 @@ static int change_ops(struct select *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Gives kernels of the slow stretch their speed before it: that of the same shape, as a
- * mean, since kernels of one shape may do different work.
+/* Gives kernels in `when` the mean length of kernels of the same shape before `when`. The mean is
+ * used because kernels of one shape may do different work.
  */
 static int hold_clock(struct select *s, struct nsx_err *err)
 {
@@ -547,7 +550,7 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 	const struct nsx_trace *t = s->m->t;
 	const struct nsx_nvtx *x = &t->nvtx;
 	nsx_str name = nsx_strings_find(t->strings, s->c->range);
-	bool any = strchr(s->c->range, '#'); /* stands for a number */
+	bool any = strchr(s->c->range, '#'); /* "#" stands for any number */
 	int rc = 0;
 
 	for (uint32_t h = 0; (name || any) && !rc && h < t->nthreads; h++) {

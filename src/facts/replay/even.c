@@ -1,13 +1,13 @@
-/* even.c - makes a rank even: its operations, calls and time between calls take the
- * distribution of its peers.
- */
+/* even.c - makes a rank even: its operations, calls and gaps take the distribution of its peers. */
 #include "base/keyed.h"
 #include "facts/replay/compile.h"
 
-/* APART: made even by the same plan, so not comparable. */
+/* OWN: the rank that is made even. APART: another rank that the same plan makes even, so it is no
+ * peer.
+ */
 enum role { OWN, PEER, APART };
 
-struct evening { /* the rank of a change */
+struct evening { /* state of making one rank even */
 	struct player *p;
 	const struct nsx_model *m;
 	struct nsx_plan plan; /* the plan of the change                       */
@@ -16,7 +16,7 @@ struct evening { /* the rank of a change */
 	size_t *touched;
 	uint8_t *engine_role, *thread_role; /* enum role                     */
 	struct measured *v; /* buffer for all entries of one kind             */
-	double *share;
+	double *share; /* buffer: share of each entry that remains           */
 };
 
 static enum role even_role_of(const struct evening *x, uint32_t process, uint32_t device)
@@ -54,8 +54,8 @@ static int find_roles(struct evening *x, struct nsx_err *err)
 	    nsx_new_arrays(x->a, nthreads, "ranks", err, x->thread_role))
 		return err->rc;
 	if (!find_engines(x)) {
-		x->plan.n = 0; /* all ranks are: each is compared with the recorded
-				  others                                      */
+		x->plan.n = 0; /* the plan makes all ranks even: each is compared with the
+				  others as recorded                          */
 		find_engines(x);
 	}
 	for (uint32_t h = 0; h < nthreads; h++)
@@ -69,15 +69,15 @@ struct measured { /* an entry of the rank or a peer */
 	uint32_t at;
 	bool begins; /* the first of its kind                                */
 	bool is_peer;
-	bool counts; /* between collectives, where all ranks are comparable */
+	bool counts; /* lies between collectives, where ranks are comparable */
 	uint32_t step; /* NSX_NONE: unknown                                  */
 };
 
 struct tally { /* number of entries of a kind in a step */
-	size_t own, theirs, kept;
+	size_t own, theirs, kept; /* theirs: of all peers; kept: own ones that remain */
 };
 
-/* The mean number in a peer, relative to the rank's; 1: not fewer, or unknown. */
+/* The mean number of a peer's entries, as a share of the rank's; 1: not fewer, or unknown. */
 static double fewer(const struct tally *x, size_t npeers)
 {
 	return x->theirs && x->own * npeers > x->theirs ?
@@ -105,15 +105,14 @@ static struct tally count_tallies(const struct measured *v, size_t n, struct tal
 
 struct leveling { /* buffers for all kinds */
 	struct tally *steps;
-	struct nsx_keyed *order; /* twice the number of the rank's entries with known
-				    step */
+	struct nsx_keyed *order; /* room for twice the rank's entries with a known step */
 	double *share;
 };
 
-/* Sets the share of each entry that remains if the rank has more entries of a kind than its
- * peers. If most steps have as many as the peers', the first extra ones of the others
- * remain: what one rank does occasionally, such as an evaluation, comes after what all
- * ranks do. Otherwise all shrink equally.
+/* Sets the share of each entry that remains if the rank has more entries of a kind than its peers.
+ * If most steps have as many entries as those of the peers, the surplus of the other steps is
+ * removed at their end: what only one rank does occasionally, such as an evaluation, comes after
+ * what all ranks do. Otherwise all entries shrink equally.
  */
 static void even_share_out(const struct measured *v, size_t n, size_t npeers, struct leveling *x)
 {
@@ -144,7 +143,7 @@ static void even_share_out(const struct measured *v, size_t n, size_t npeers, st
 }
 
 /* Gives the rank the distribution of its peers, kind by kind: its longest entry becomes as long as
- * their longest, and so on; surplus entries are removed. v is sorted by kind, then length.
+ * the peers' longest, and so on. Surplus entries are removed. s->v is sorted by kind, then length.
  */
 static int even_level(struct evening *s, size_t n, size_t nranks, int64_t *values,
 		      bool lifts, struct nsx_err *err)
@@ -188,8 +187,8 @@ static int even_level(struct evening *s, size_t n, size_t nranks, int64_t *value
 	return 0;
 }
 
-/* The time for which each GPU is compared, by engine of its kernels: from the first to the last
- * collective that begins in the window on all its ranks. *ret_peers: the number of other GPUs.
+/* The time in which each GPU is compared, by engine of its kernels. It lasts from the first to the
+ * last collective that begins in the window on all ranks. *ret_peers: number of other GPUs.
  */
 static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers, struct nsx_err *err)
 {
@@ -223,7 +222,7 @@ static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers, stru
 	return v;
 }
 
-/* Only parts of the first and last step may lie in the window. */
+/* Makes the first and the last step unknown, because only parts of them may lie in the window. */
 static void forget_cut_steps(struct measured *v, size_t n)
 {
 	uint32_t first = NSX_NONE, last = 0;

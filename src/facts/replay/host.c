@@ -1,8 +1,9 @@
-/* host.c - a thread's time between its calls.
+/* host.c - finds what threads did between their calls: hand-overs and waits.
  *
  * Threads of a process that launch alternately (PyTorch's forward and backward threads) hand over
- * to each other: one's call then follows the end of the other's. In a gap, blocking OS calls, MPI
- * calls and time off the CPU are waits. A long wait is for something unrecorded.
+ * to each other: a call of one thread then follows the end of a call of the other. In a gap,
+ * blocking OS calls, MPI calls and time off the CPU are waits. A long wait is for something
+ * unrecorded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +13,14 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-#define GAP_NS 50000	   /* shortest hand-over or wait                     */
+#define GAP_NS 50000	   /* shorter gaps hold no hand-over and no wait     */
 enum { MAX_LAUNCHERS = 16 }; /* threads of a process that may hand over to each other */
 
 /* Hand-overs ------------------------------------------------------------------*/
 
-struct threads { /* calls by thread, in order */
-	uint32_t *at, *call;
-	uint32_t (*launcher)[MAX_LAUNCHERS]; /* by process                   */
+struct threads { /* the calls of each thread, in order */
+	uint32_t *at, *call; /* at: by thread, its slice of call             */
+	uint32_t (*launcher)[MAX_LAUNCHERS]; /* by process: threads that launch */
 	uint8_t *nlaunchers;
 };
 
@@ -48,8 +49,8 @@ static int list_threads(struct build *b, struct threads *x, struct nsx_err *err)
 	return 0;
 }
 
-/* Index of the thread's last call that ended by at_ns; the thread's first index less one if
- * there is none.
+/* Index, in x->call, of the thread's last call that ended by at_ns; x->at[thread] - 1 if there is
+ * none.
  */
 static uint32_t ended_by(const struct build *b, const struct threads *x,
 			 uint32_t thread, int64_t at_ns)
@@ -60,8 +61,8 @@ static uint32_t ended_by(const struct build *b, const struct threads *x,
 	return lo - 1;
 }
 
-/* Whether the threads take turns: one waits until a call begins, and the other began to
- * wait at that time. Then the other's work since its last call is its own.
+/* Whether two threads take turns: `waiter` waits until its call begins, and at that time `other`
+ * begins to wait. What `other` did since its last call is then its own work.
  */
 static bool takes_turns(const struct build *b, const struct nsx_span gap,
 			uint32_t waiter, const struct model_call *y, uint32_t other)
@@ -81,9 +82,9 @@ static bool takes_turns(const struct build *b, const struct nsx_span gap,
 	       x.start_ns <= wait.end_ns + GAP_NS;
 }
 
-/* The other thread's call that ended in the gap before this one and handed over; or
- * NSX_NONE. That thread must then be silent for twice the time of the hand-over, or take
- * its turn to wait. Threads that wait for a lock hand nothing over, as without the lock
+/* The call of another thread that ended in the gap before this call and handed over to it; or
+ * NSX_NONE. After that call its thread must make no call for twice the time of the hand-over, or
+ * take its turn to wait. Threads that wait for a lock do not hand over, because without the lock
  * both would continue. *ret_any: whether any call of another thread ended in the gap.
  */
 static uint32_t handed_over(const struct build *b, const struct threads *x,
@@ -132,9 +133,9 @@ static bool host_launches(const struct build *b, const struct threads *x, uint32
 	return false;
 }
 
-/* With short calls, one call in three of two unrelated threads looks like a hand-over. So
- * hand-overs to a thread count only if at least half of its gaps with ended calls of others
- * look so.
+/* Links calls to the calls that handed over to them. With short calls, one call in three of two
+ * unrelated threads looks like a hand-over. Hand-overs to a thread therefore count only if at least
+ * half of its gaps in which calls of others ended look like hand-overs.
  */
 static int link_threads(struct build *b, struct threads *x,
 			const struct span_list *locks, struct nsx_err *err)
@@ -185,15 +186,16 @@ static bool is_lock(const char *name)
 	return strstr(name, "mutex") || strstr(name, "rwlock");
 }
 
-/* A wait for a child process, which ends sooner if the child's work does. */
+/* Whether an OS call waits for a child process. Such a wait ends sooner if the child's work does.
+ */
 static bool is_child(const char *name)
 {
 	return strstr(name, "waitpid") || strstr(name, "wait4");
 }
 
 struct kinds { /* waits by cause */
-	struct span_list inside; /* for the program's own parts: other ranks (all of MPI)
-				    and child processes                      */
+	struct span_list inside; /* waits for parts of the program: other ranks (all of MPI) and
+				    child processes                          */
 	struct span_list locks;
 };
 
@@ -220,16 +222,15 @@ static int host_add_waits(const struct build *b, const struct threads *x,
 
 /* Reading rows again -------------------------------------------------------------- */
 
-struct reader { /* one table; keeps what threads with calls did then */
+struct reader { /* state of reading one table; only rows of threads with calls are kept */
 	const struct nsx_trace *t;
 	const struct threads *x;
 	int64_t from_ns, to_ns;
 	struct thread_switch {
 		uint32_t thread;
-		bool in, ready; /* ready: switched out though it could run   */
-		bool is_blocked; /* its state is waiting                     */
-		bool is_told;	/* the reason of a switch out was recorded; "waiting"
-				   does not count */
+		bool in, ready; /* ready: switched out although it could run */
+		bool is_blocked; /* its state says that it waits             */
+		bool is_told;	/* a reason other than "waiting" was recorded for the switch out */
 		int64_t at_ns;
 	} *v;
 	size_t n, cap;
@@ -246,8 +247,8 @@ static uint32_t host_thread_of(const struct reader *r, const struct nsx_val *v)
 	return h == NSX_NONE || r->x->at[h] == r->x->at[h + 1] ? NSX_NONE : h;
 }
 
-/* "Ready" as a state; as reasons also preempted, quantum used up and the like
- * (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
+/* Whether a thread could run: by its state, or by the reason why it was switched out, such as
+ * preempted or quantum used up (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
  */
 static bool is_ready(int64_t state, int64_t reason)
 {
@@ -255,7 +256,9 @@ static bool is_ready(int64_t state, int64_t reason)
 	       reason == 49 || reason == 51;
 }
 
-/* States: interruptible, uninterruptible, stopped, waiting, in the operating system. */
+/* Whether the state is interruptible, uninterruptible, stopped, waiting, or in the operating
+ * system.
+ */
 static bool is_blocked(int64_t state)
 {
 	return (state >= 2 && state <= 4) || state == 7 || state == 8;
@@ -271,7 +274,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 
 	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
 		return 0;
-	/* Terminated (5) is recorded even without other states. */
+	/* The state terminated (5) is recorded even in traces without other states. */
 	r->knows_states |= !v[1].u.i && ((state && state != 5) || reason > 1);
 	if (v[0].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
@@ -299,7 +302,7 @@ static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
 		       0 : span_list_add(&r->spans, h, v[0].u.i, v[1].u.i, err);
 }
 
-/* A thread's time in OS calls inside a span; *at: a cursor. */
+/* A thread's time in OS calls inside a span. *at: see NSX_EACH_OS_CALL. */
 static int64_t os_within(const struct nsx_trace *t, uint32_t thread, struct nsx_span s, size_t *at)
 {
 	int64_t ns = 0;
@@ -309,8 +312,8 @@ static int64_t os_within(const struct nsx_trace *t, uint32_t thread, struct nsx_
 	return ns;
 }
 
-/* Adds time off the CPU as waits, unless the thread was ready. Without states it counts as
- * ready if it was in no call that could block.
+/* Adds time off the CPU as waits, unless the thread was ready. In traces without states a thread
+ * counts as ready if it was in no call that could block.
  */
 static int add_off_cpu(struct build *b, const struct reader *r,
 		       struct span_list *waits, struct nsx_err *err)
@@ -377,8 +380,9 @@ static int host_read_rows(struct build *b, const struct threads *x,
 	return rc;
 }
 
-/* Computes the waits within each gap; after a hand-over only while both threads wait. Waits
- * for other ranks or child processes are not counted, as the program itself ends them.
+/* Computes the time of waits within each gap; after a hand-over, only time in which both threads
+ * wait. Waits for other ranks or child processes do not count, because the program itself ends
+ * them.
  */
 static int charge_waits(struct nsx_model *m, const struct build *b,
 			struct span_list *inside, struct nsx_err *err)

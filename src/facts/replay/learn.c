@@ -1,11 +1,11 @@
-/* learn.c - learns typical latencies from events that only one latency can have delayed,
- * and from these the weight of every edge.
+/* learn.c - learns typical latencies, and sets the weight of every edge of the model.
  *
- * A typical latency is the median of the fast cluster, as much longer ones had other
- * reasons. Values beyond what hardware takes are not learned: if something else delays
- * every launch of a trace, there is no fast cluster. A weight never exceeds the recorded
- * time, so that replaying the unchanged model gives the recording. An excess below 20 us is
- * jitter of the edge that decided; a larger one stays with the event.
+ * Latencies are learned from events that only one latency can have delayed. A typical latency is
+ * the median of the fast cluster, because much longer ones had other reasons. Values above what
+ * hardware needs are not learned: if something else delays every launch of a trace, there is no
+ * fast cluster. A weight never exceeds the recorded time, so that replaying the unchanged model
+ * gives the recording. An excess below 20 us is jitter of the edge that decided. A greater excess
+ * stays with the event as its residual.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,18 +14,18 @@
 #include "facts/replay/model.h"
 
 #define CLUSTER_NS 20000  /* width of the fast cluster                       */
-#define JITTER_NS 20000
-#define SLACK_NS 5000	  /* predecessors this much earlier did not decide   */
+#define JITTER_NS 20000	  /* a greater excess is no jitter                   */
+#define SLACK_NS 5000	  /* a predecessor that was done so much earlier did not decide */
 #define LAUNCH_CAP_NS 60000
 #define BLOCK_CAP_NS 200000
 #define WAKE_CAP_NS 200000
-#define ALIKE_NS 500	  /* smaller differences of scatter mean nothing      */
+#define ALIKE_NS 500	  /* scatters that differ by less are equal           */
 #define FAR 0.95
 #define DEFAULT_GAP_NS 1200 /* between operations of a stream                */
 #define LAUNCH_NS 2500	    /* from the end of a launch call to the start of its kernel */
 #define DEP_NS 2000	    /* longest delay between dependent operations of two streams */
-#define NEAR_NS 15000	    /* starting this soon after another's end may mean waiting
-			       for it                                        */
+#define NEAR_NS 15000	    /* an operation that starts so soon after the end of another one
+			       may have waited for it                        */
 enum { MIN_SAMPLES = 3, MIN_ANY = 5, DEEP = 200, FIRST_LAUNCHES = 500,
        ROOM = 32, LOOK_BACK = 64 };
 #define ANY UINT32_MAX /* any API or kinds */
@@ -39,8 +39,8 @@ struct samples {
 		int64_t value;
 	} __attribute__((packed)) *v; /* until sorted                        */
 	size_t n, cap;
-	size_t *at; /* sorted: first index by key, and a sentinel            */
-	int64_t *values; /* until summarised                                 */
+	size_t *at; /* once sorted: by key, its slice of values              */
+	int64_t *values; /* sorted by key; dropped once typical is known     */
 	int64_t *typical; /* by key; NEVER: too few samples                  */
 };
 
@@ -121,8 +121,9 @@ static double learn_scatter(int64_t *v, size_t n, int64_t x)
 	return nsx_quantile(v, n, 0.5);
 }
 
-/* Whether launch latency counts from the start of calls rather than their end: the one with less
- * scatter. If equal, the far values decide, as a few long calls are far in one of them.
+/* Whether launch latency counts from the start of calls instead of their end: the point with less
+ * scatter is chosen. If scatters are equal, the far values decide, because a few long calls are far
+ * off with the wrong point.
  */
 static bool is_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
 			  int64_t end, size_t n)
@@ -177,24 +178,24 @@ struct latency {
 };
 struct learner {
 	struct build *b;
-	struct samples from_start, from_end; /* launch latencies since the call's start,
-						and since its end, with the same keys */
-	/* Since the call's start, for work that begins during the call, some time after its stream
-	 * became free. For kinds without launches to a free stream: a long call, such as the launch
-	 * of a large graph, starts its work long before its end, which other kinds of launches say
-	 * nothing about.
+	struct samples from_start, from_end; /* launch latencies, from the call's start and from
+						its end, with the same keys */
+	/* Launch latencies, from the call's start, of work that begins during its call, some time
+	 * after its stream became free. They are used for kinds without launches to a free stream:
+	 * a long call, such as the launch of a large graph, starts its work long before its end,
+	 * and other kinds of launches do not show that.
 	 */
 	struct samples during;
-	/* seen: gaps before work queued while its stream was busy; gap: those of them that
-	 * nothing else can have prolonged.
+	/* seen: gaps before work that was queued while its stream was busy. gap: those of these
+	 * gaps that nothing else can have prolonged.
 	 */
 	struct samples gap, seen, wake, own;
 	struct latency *launch; /* by key of from_start                      */
 	int64_t *least_seen; /* by key of seen                               */
 	int64_t launch_ns;  /* median launch call among the first            */
-	uint32_t *full;	    /* overhead rows: the queue was full             */
+	uint32_t *full;	     /* overhead rows that report a full queue        */
 	uint32_t nfull, depth; /* depth of a queue; 0: not observed          */
-	bool *is_full;	    /* by call: delayed by a full queue              */
+	bool *is_full;	     /* by call: a full queue delayed it              */
 };
 
 /* Whether all dependencies of an operation ended before a time. */
@@ -222,8 +223,8 @@ static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
 	       learn_add_sample(&l->from_end, any, ANY, e, err);
 }
 
-/* Work that begins during its call did not wait for the call's end, nor for its stream if
- * that was free some time before.
+/* Adds a sample to l->during if the operation begins during its call, and its stream was free some
+ * time before.
  */
 static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
 {
@@ -239,7 +240,7 @@ static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
 				o->start_ns - c->start_ns, err);
 }
 
-/* Whether an operation is usable to learn launch and dispatch latencies. */
+/* Whether launch and dispatch latencies can be learned from an operation. */
 static bool is_told_of(const struct model_op *o)
 {
 	return o->call != NSX_NONE && !(o->flags & OP_NODE);
@@ -273,7 +274,7 @@ static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 	return ns;
 }
 
-/* Time from the last arrival at an MPI call's meeting to the call's end. */
+/* Time from the start of the last call of an MPI call's meeting to the call's end. */
 static int64_t transfer_ns(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
@@ -360,13 +361,13 @@ static struct latency find_launch(const struct learner *l, const struct model_op
 	return k == NSX_NONE ? (struct latency){NEVER, false} : l->launch[k];
 }
 
-/* Time from the usual end of a call to the start of its operation, if nothing else decides. */
+/* Launch latency counted from the end of a call of usual length. */
 static int64_t from_usual_end(const struct learner *l, const struct latency *x)
 {
 	return NSX_MAX(x->ns - (x->from_start ? l->launch_ns : 0), 0);
 }
 
-/* The latency of the API that launches most of the usable kernels. */
+/* The launch latency of the API that launches most kernels from which latencies can be learned. */
 static int64_t usual_launch(const struct learner *l)
 {
 	int64_t ns = LAUNCH_NS;
@@ -389,7 +390,7 @@ int64_t nsx_model_launch_ns(const struct nsx_model *m)
 	return m->launch_ns;
 }
 
-/* When an operation could start by its call alone: after the call, and the launch latency later. */
+/* When an operation could start if only its call decided: the launch latency after the call. */
 static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 {
 	const struct model_call *c = &l->b->m->call[o->call];
@@ -400,7 +401,7 @@ static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 	return c->end_ns + (x.ns != NEVER ? from_usual_end(l, &x) : LAUNCH_NS);
 }
 
-/* Gaps count only if the stream decided, not the launch latency. */
+/* Adds the gap before an operation to l->seen, and to l->gap if nothing else prolonged it. */
 static int learn_gap(struct learner *l, uint32_t op, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
@@ -445,7 +446,7 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* NEVER: not learned, or too long to be only a gap. */
+/* The typical gap of a kind; NEVER: not learned, or too long to be only a gap. */
 static int64_t typical_gap(const struct learner *l, uint32_t kind)
 {
 	int64_t ns = typical_of(&l->gap, kind, 0);
@@ -453,8 +454,8 @@ static int64_t typical_gap(const struct learner *l, uint32_t kind)
 	return ns > gap_cap(kind) ? NEVER : ns;
 }
 
-/* Caps a gap that was not learned by the least gap seen, even if other causes may have
- * prolonged that.
+/* The typical gap between two operations of a stream. If it was not learned, it is at most the
+ * least gap seen, even if other causes may have prolonged that gap.
  */
 static int64_t find_gap(const struct learner *l, const struct model_op *p, const struct model_op *o)
 {
@@ -471,7 +472,7 @@ static int64_t find_gap(const struct learner *l, const struct model_op *p, const
 	return seen == NSX_NONE ? ns : NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
 }
 
-/* A default if there are too few consecutive kernels. */
+/* The typical gap between kernels; a default if there are too few consecutive kernels. */
 static int64_t usual_kernel_gap(const struct learner *l)
 {
 	int64_t ns = typical_gap(l, KERNELS);
@@ -545,7 +546,7 @@ static int list_full(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether a full queue is recorded for over half of the call. */
+/* Whether a full queue is recorded for more than half of the call's time. */
 static bool is_recorded_full(const struct learner *l, uint32_t call)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
@@ -563,7 +564,7 @@ static bool is_recorded_full(const struct learner *l, uint32_t call)
 							    c->end_ns - c->start_ns;
 }
 
-/* The index after the stream's operations that had started by a time. */
+/* Index, in stream_op, after the stream's operations that had started by at_ns. */
 static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	return NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1], mid,
@@ -630,14 +631,15 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 		seen = usual;
 	}
 	c->lambda_ns = (int32_t)NSX_MAX(seen, INT32_MIN);
-	/* A free's time after the GPU is done is its own work: 98 to 278 us of cudaFree on an H200.
+	/* After the GPU is done, a free has work of its own: cudaFree took 98 to 278 us on an H200.
 	 */
 	if (c->kind == CALL_IMPLICIT)
 		l->b->typical_lambda[call] = c->lambda_ns;
 }
 
-/* A launch delayed by a full queue ends when an operation far ahead of it starts; if the
- * queue was deeper than usual, the one that started last.
+/* Sets the operation whose start made room for a launch that a full queue delayed. It is the one
+ * that is ahead by the depth of the queue or, if the queue was deeper than usual, the one that
+ * started last.
  */
 static void weigh_full(struct learner *l, uint32_t call)
 {
@@ -662,8 +664,8 @@ static void weigh_full(struct learner *l, uint32_t call)
 							c->lambda_ns));
 }
 
-/* A launch not delayed by the queue may still be in another replay, by an operation
- * somewhat further ahead.
+/* Sets the operation that a launch without delay would have to wait for if the queue were full in a
+ * replay. It is somewhat further ahead than the queue is deep.
  */
 static void weigh_room(struct learner *l, uint32_t call)
 {
@@ -741,8 +743,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	return 0;
 }
 
-/* An operation without a known cause that starts right after another one of its device
- * ended has waited for that.
+/* The operation of the device for which an operation without a known cause waited: one that ended
+ * right before it starts; or NSX_NONE.
  */
 static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 			    uint32_t op, int64_t known_ns)
@@ -765,11 +767,11 @@ static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 	return NSX_NONE;
 }
 
-/* The predecessors of an operation: when each was done, and its weight. */
+/* The edges from the predecessors of an operation. */
 enum edge { EDGE_NONE, EDGE_LAUNCH, EDGE_STREAM, EDGE_DEP };
 struct edges {
-	int64_t best_ns; /* with typical weights                             */
-	enum edge bound;
+	int64_t best_ns; /* when the operation could start, with typical weights */
+	enum edge bound; /* the edge that decided it                         */
 };
 
 static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
@@ -783,7 +785,7 @@ static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
 	int64_t ns = x.ns != NEVER ? x.ns : blocks ? 9000 : LAUNCH_NS;
 	int64_t from = blocks ? c->start_ns : c->end_ns;
 
-	/* keeps the distance to this very call's end */
+	/* Count from the end of this very call. */
 	if (x.from_start && !blocks)
 		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) : c->end_ns - c->start_ns;
 	b->typical_launch[op] = ns;
@@ -806,7 +808,7 @@ static void weigh_links(struct build *b, uint32_t op, struct edges *e)
 	}
 }
 
-/* The dependency that was done last. */
+/* The dependency that allowed the operation to start last, or NULL. */
 static struct link *last_link(const struct build *b, uint32_t op)
 {
 	struct link *best = NULL;
@@ -824,8 +826,8 @@ static struct link *last_link(const struct build *b, uint32_t op)
 	return best;
 }
 
-/* Assigns unexplained delay: jitter goes to the deciding edge and disappears with it; more
- * stays with the operation.
+/* Assigns an operation's unexplained delay. Jitter is added to the edge that decided, and
+ * disappears with that edge. A greater delay stays with the operation.
  */
 static void assign_delay(struct build *b, uint32_t op, uint32_t before, enum edge bound)
 {

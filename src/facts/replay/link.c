@@ -1,24 +1,24 @@
-/* link.c - finds what each call waits for, and which work waits for other streams.
+/* link.c - finds the work for which each call waits, and work that waits for other streams.
  *
- * Calls are visited by start, each with the work queued before it. The scope of a wait is
- * everything queued on its stream, or on its whole context, before it began, no matter when
- * that ran. The device in a wait's row is unreliable in real exports; process, context and
- * stream are reliable.
+ * Calls are visited by start, each after the work queued before it. A wait is for everything that
+ * was queued on its stream, or on its whole context, before the wait began, no matter when that
+ * work ran. The device in a wait's row is unreliable in real exports; process, context and stream
+ * are reliable.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-#define TOLERANCE_NS 2000      /* usual error between clocks of host and device */
+#define TOLERANCE_NS 2000	    /* usual error between clocks of host and device */
 #define LONG_NS 100000
-#define SKEW_NS INT64_C(30000) /* their largest error                         */
-#define POLL_NS 50000	       /* shortest polling loop                       */
+#define SKEW_NS INT64_C(30000) /* greatest error between these clocks         */
+#define POLL_NS 50000		    /* a shorter series of queries is no polling loop */
 enum {
 	MOST_BRANCHES = 8, /* parallel branches of a graph that are examined  */
-	RECENT = 32,   /* streams examined by a wait for all, latest first */
-	NEAR = 40, FAR = 1000, /* earlier calls searched for a record that the export
-				  lacks                                      */
+	RECENT = 32,	 /* streams that a wait for everything examines, latest first */
+	NEAR = 40, FAR = 1000, /* number of earlier calls searched for an event record that the
+				  export lacks                               */
 	MANY_STREAMS = 16,     /* streams of one context, besides the null stream */
 	MANY_LINKS = 64,       /* links of one operation */
 	MIN_QUERIES = 4,
@@ -28,7 +28,7 @@ struct recent { /* streams of a process, most recently used first */
 	uint32_t v[RECENT];
 	unsigned n;
 };
-struct event { /* stream and time of its last record */
+struct event { /* stream and time of the last record of a CUDA event */
 	uint32_t stream;
 	int64_t at_ns;
 };
@@ -37,11 +37,11 @@ struct sweep {
 	struct nsx_keyed *queue; /* operations in order of queueing              */
 	uint32_t nqueue, done;
 	uint32_t *last;	     /* by stream: last queued operation; or NSX_NONE */
-	uint32_t *owner;     /* by process of the trace: own number          */
-	uint32_t *owner_of;  /* by stream: that of its process               */
+	uint32_t *owner;     /* by process of the trace: its number here; or NSX_NONE */
+	uint32_t *owner_of;  /* by stream: the number of its process         */
 	uint32_t nowners;
 	struct recent *recent;
-	uint32_t *sync_at, *sync, *record_at, *record; /* rows by call       */
+	uint32_t *sync_at, *sync, *record_at, *record; /* by call: its wait and record rows */
 	struct nsx_groups events;
 	struct event *event;
 	uint32_t *query; /* by call: first of consecutive queries            */
@@ -56,7 +56,9 @@ static uint32_t link_queued_before(const struct build *b, uint32_t stream, int64
 	return lo > b->stream_at[stream] ? b->stream_op[lo - 1] : NSX_NONE;
 }
 
-/* With many links, keeps only the later of two on one stream, as streams are ordered. */
+/* Moves a link of op to operation `on` if that is later on the same stream: streams are ordered, so
+ * only the later link matters. Used for operations with many links.
+ */
 static void link_later(struct build *b, uint32_t op, uint32_t on)
 {
 	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next) {
@@ -162,7 +164,7 @@ static void queue_until(struct sweep *s, int64_t at_ns)
 	}
 }
 
-/* The event of a row; *ret NSX_NONE: its record is missing. */
+/* Index of the event of a row; NSX_NONE: its record is missing. */
 static uint32_t find_event(const struct sweep *s, uint32_t process, int64_t sync_id, uint32_t id)
 {
 	uint32_t e = NSX_NONE;
@@ -270,8 +272,8 @@ static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known, struct 
 	return rc;
 }
 
-/* Without rows: everything that had ended when the call returned; for a stream or event
- * only what ended last.
+/* Adds the dependencies of a wait without rows: all work that had ended when the call returned; for
+ * a stream or event, only the work that ended last.
  */
 static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
@@ -303,7 +305,7 @@ static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return link_add_wait(b, best, err);
 }
 
-/* Removes work that ended well after the call. */
+/* Removes from a call's list the work that ended more than slack_ns after the call. */
 static void drop_later(struct build *b, uint32_t call, int64_t slack_ns)
 {
 	const struct nsx_model *m = b->m;
@@ -329,7 +331,7 @@ static int wait_for_named(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return 0;
 }
 
-/* A free waits for all work of its process that ended by the call's end. */
+/* Adds the dependencies of a free: all work of its process that ended by the call's end. */
 static int wait_for_all(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
@@ -398,8 +400,8 @@ static bool follows_sleep(const struct sweep *s, uint32_t call)
 	return 2 * ns > c->start_ns - from_ns;
 }
 
-/* The last of consecutive queries waited for an operation if it ends shortly after that, or
- * after a sleep in which that ended.
+/* Finds the operation for which consecutive queries waited: the last query ends shortly after that
+ * operation, or after a sleep in which the operation ended.
  */
 static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
@@ -433,8 +435,8 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return link_add_wait(b, best, err);
 }
 
-/* Guesses the record of an event that the export lacks: the thread's nearest earlier
- * record, on the stream it launched to last before that, other than the waiting one.
+/* Guesses the record of an event if the export lacks it: the thread's nearest earlier record, on
+ * the stream to which the thread had launched last, other than the waiting stream.
  */
 static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting, struct event *ret)
 {
@@ -459,7 +461,9 @@ static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting,
 	return false;
 }
 
-/* A stream's wait makes its next operation depend on what the event stood for when recorded. */
+/* Links stream waits of a call: the stream's next operation depends on the last work that was
+ * queued when the event was recorded.
+ */
 static int link_stream_waits(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
@@ -534,7 +538,7 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return record_events(s, call, err);
 }
 
-/* Calls are sorted by start, and so are the waits in a call's list. */
+/* Visits all calls by start, and fills their lists of awaited work. */
 static int sweep_calls(struct sweep *s, struct nsx_err *err)
 {
 	struct build *b = s->b;
@@ -551,7 +555,7 @@ static int sweep_calls(struct sweep *s, struct nsx_err *err)
 
 /* The legacy default stream ------------------------------------------------------*/
 
-struct turns { /* streams of one context */
+struct turns { /* the null streams and blocking streams of one context */
 	struct build *b;
 	uint32_t null[MANY_STREAMS], blocking[MANY_STREAMS];
 	unsigned nnull, nblocking;
@@ -559,7 +563,9 @@ struct turns { /* streams of one context */
 	bool adds;
 };
 
-/* Work queued on a stream follows all work queued earlier on the others. */
+/* Makes work on a stream depend on all work that was queued earlier on the other streams. Until
+ * t->adds is set, only counts how often the recording contradicts that.
+ */
 static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 		      unsigned n, struct nsx_err *err)
 {
@@ -573,7 +579,7 @@ static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 
 			if (on == NSX_NONE)
 				continue;
-			/* Calls of two threads may be processed in another order. */
+			/* Calls of two threads may be processed in another order than recorded. */
 			bad = b->m->op[op].start_ns < model_op_end(&b->m->op[on]) - TOLERANCE_NS;
 			t->ntests++;
 			t->nbad += bad;
@@ -594,8 +600,8 @@ static int take_all_turns(struct turns *t, struct nsx_err *err)
 	return 0;
 }
 
-/* The null stream takes turns with blocking streams, unless the recording contradicts it.
- * Streams of a context are adjacent.
+/* Makes the null stream of each context take turns with its blocking streams, unless the recording
+ * contradicts that. Streams of a context are adjacent.
  */
 static int link_null_streams(struct build *b, struct nsx_err *err)
 {
@@ -631,8 +637,8 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Among its launch's last nodes, the one that ended last before node i began; the launch's
- * first if none did.
+/* The node of the same launch that ended last before node i began, among the latest MOST_BRANCHES;
+ * the launch's first node if there is none.
  */
 static uint32_t node_before(const struct nsx_model *m, const uint32_t *before, uint32_t i)
 {
@@ -649,7 +655,7 @@ static uint32_t node_before(const struct nsx_model *m, const uint32_t *before, u
 	return best == NSX_NONE ? first : best;
 }
 
-/* Nodes of one graph launch keep their recorded order. */
+/* Groups the nodes of each graph launch, so that they keep their recorded order. */
 static int group_nodes(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -698,7 +704,7 @@ int model_link(struct build *b, struct nsx_err *err)
 	     link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
-	/* Frees what was only needed to find links. */
+	/* These arrays were only needed to find links. */
 	nsx_arena_drop(b->a, b->outer);
 	nsx_arena_drop(b->a, b->next);
 	nsx_arena_drop(b->a, b->queued);

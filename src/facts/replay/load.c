@@ -1,15 +1,14 @@
-/* load.c - loads the operations and calls of the part that is replayed.
- *
- * Nested calls are folded into the outermost one, which takes over their correlation ids. A
- * call that crosses the end of the one before begins there. MPI calls in which ranks wait
- * for each other are kept among the CUDA calls; other MPI calls are time between calls.
+/* load.c - loads the operations and calls of the part that is replayed. Nested calls are folded
+ * into the outermost call, which takes over their correlation ids. A call that begins before the
+ * end of the previous one is made to begin there. MPI calls in which ranks wait for each other are
+ * kept among the CUDA calls; other MPI calls are time between calls.
  */
 #include <string.h>
 #include "base/stat.h"
 #include "base/str.h"
 #include "facts/replay/model.h"
 
-/* A call that exceeds another by no more than this is nested in it. */
+/* A call that begins inside another call and ends at most this long after it is nested in it. */
 #define CROSSING_NS 1000
 
 /* Properties of names --------------------------------------------------------------- */
@@ -51,7 +50,7 @@ static unsigned read_api(const char *name)
 	return says;
 }
 
-/* Names that differ only in version are one API. */
+/* Finds or adds the API of a call's name. Names that differ only in version are one API. */
 static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
 		  uint32_t *ret, struct nsx_err *err)
 {
@@ -82,8 +81,8 @@ static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
 
 /* Calls -------------------------------------------------------------------------*/
 
-/* Calls are loaded from as far before the work as that lies before the window, as queues
- * are filled in advance.
+/* Finds the slice of each thread's calls to load; returns their number. Loading begins before the
+ * first operation, by as much as that lies before the window, because queues are filled in advance.
  */
 static uint32_t load_slice_calls(struct build *b)
 {
@@ -132,8 +131,8 @@ static uint32_t list_outermost(struct build *b, struct nsx_keyed *list)
 	return n;
 }
 
-/* MPI calls between CUDA calls of their thread get numbers after the trace's rows. Other
- * MPI calls, and those outside the replayed part, stay as recorded.
+/* Lists the MPI calls to load; returns their number. MPI calls between CUDA calls of their thread
+ * get numbers after the trace's rows. All others stay as recorded.
  */
 static uint32_t load_list_mpi(const struct build *b, struct nsx_keyed *list)
 {
