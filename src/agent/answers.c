@@ -45,10 +45,10 @@ static struct nsx_report *find_loaded(void *ctx, const char *path)
 	X(S_SHIFT, "shift_ms", F64, "median of all differences")                                   \
 	X(S_LOW, "shift_low_ms", F64, "lower end of its interval")                                 \
 	X(S_HIGH, "shift_high_ms", F64, "upper end of its interval")                               \
-	X(S_REL, "shift_pct_of_before", F64, "shift of the median before")                         \
-	X(S_P, "p", F64, "of an exact rank test")                                                  \
+	X(S_REL, "shift_pct_of_before", F64, "shift as a share of the median before")              \
+	X(S_P, "p", F64, "p of an exact rank test")                                                \
 	X(S_VERDICT, "verdict", STR, "regression, improvement, neutral or inconclusive")           \
-	X(S_WHY, "why", STR, "where the verdict is not obvious")
+	X(S_WHY, "why", STR, "reason, if the verdict is not obvious")
 NSX_COLUMNS(step_cols, STEP_COLUMNS);
 const struct nsx_layout nsx_step_layout = {.key = "steps", NSX_COLS(step_cols)};
 
@@ -73,14 +73,14 @@ static void answers_add_step(struct nsx_answer *a, struct nsx_table *t,
 static void lead_to_sides(struct nsx_answer *a)
 {
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
-	nsx_answer_next(a, NSX_Q_verdict, NULL, "what did before");
+	nsx_answer_next(a, NSX_Q_verdict, NULL, "what cost time before it");
 }
 
 /* Gives no figures for unrelated inputs, as they would be believed. */
 static void say_unrelated(struct nsx_answer *a, const char *wanted)
 {
 	nsx_put(a->out, "is_unrelated", nsx_bool(true));
-	nsx_note(a->out, "no figures are given: this tool takes %s", wanted);
+	nsx_note(a->out, "no figures are given, because this tool compares %s", wanted);
 	a->confidence = NSX_CONF_LOW;
 }
 
@@ -246,12 +246,12 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 
 /* capture -------------------------------------------------------------------------*/
 
-#define PRESET_COLUMNS(X)                                                      \
-	X(T_PRESET, "preset", STR, "as nsys-explain capture knows it")        \
+#define PRESET_COLUMNS(X)                                                         \
+	X(T_PRESET, "preset", STR, "name for nsys-explain capture --preset")      \
 	X(T_HAS, "trace_has_it", BOOL, "whether the trace has rows of all of it") \
-	X(T_SHOWS, "shows", STR, "what it would tell", .is_prose = true)      \
-	X(T_COMMAND, "command", STR, "with this program")                     \
-	X(T_NSYS, "nsys_command", STR,                                        \
+	X(T_SHOWS, "shows", STR, "what it would show", .is_prose = true)          \
+	X(T_COMMAND, "command", STR, "command for this program")                  \
+	X(T_NSYS, "nsys_command", STR,                                            \
 	  "with nsys itself, then nsys export --type sqlite", .is_prose = true)
 NSX_COLUMNS(preset_cols, PRESET_COLUMNS);
 const struct nsx_layout nsx_presets_layout = {.key = "captures",
@@ -259,7 +259,7 @@ const struct nsx_layout nsx_presets_layout = {.key = "captures",
 
 #define LACK_COLUMNS(X)                                                       \
 	X(L_SECTION, "section", STR, "an analysis of the report")             \
-	X(L_REASON, "reason", STR, "why this trace has no answer")
+	X(L_REASON, "reason", STR, "why this trace cannot answer")
 NSX_COLUMNS(lack_cols, LACK_COLUMNS);
 const struct nsx_layout nsx_lack_layout = {.key = "unanswered",
 					   NSX_COLS(lack_cols)};
@@ -307,7 +307,7 @@ int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 
 	if (r) {
 		add_lacks(a);
-		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most in all");
+		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most");
 	}
 	for (size_t i = 0; i < NSX_NPRESETS; i++) {
 		nsx_buf_printf(&names, "%s%s", i ? ", " : "", nsx_presets[i].name);
@@ -315,7 +315,8 @@ int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 			add_preset(a, t, &nsx_presets[i]);
 	}
 	if (!t->nrows)
-		rc = nsx_fail(err, NSX_E_USAGE, "no preset '%s'; there are: %s", preset, names.p);
+		rc = nsx_fail(err, NSX_E_USAGE, "no preset '%s'; the presets are: %s",
+						preset, names.p);
 	nsx_buf_done(&names);
 	return nsx_answer_end(a, rc, ret, err);
 }

@@ -209,8 +209,9 @@ static void tell_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
 		return;
 	nsx_put(a->out, "operations_meanwhile", nsx_int(e->all.n));
 	nsx_put(a->out, "gpu_meanwhile_ns", nsx_int(e->all.ns));
-	nsx_md_bullet(a->out, "while it was open, its process launched %s of %s besides, %sby "
-		      "thread %s", nsx_text_n(a->out->arena, (size_t)e->all.n, "operation", NULL),
+	nsx_md_bullet(a->out, "while it was open, its process launched %s of %s outside of it, "
+		      "%sby thread %s",
+		      nsx_text_n(a->out->arena, (size_t)e->all.n, "operation", NULL),
 		      nsx_say_time(a->out, e->all.ns), n > 1 ? "most " : "",
 		      t->thread[most].name ?
 			      nsx_md_name(a->out, nsx_text(t, t->thread[most].name)) :
@@ -252,8 +253,8 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		found = ask_names_find_name(a, names, n, is_asked);
 	}
 	if (!found)
-		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this trace; there are "
-				"%s", a->argument, ask_names_nearest(a, names, n));
+		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this trace; there are %s",
+				a->argument, ask_names_nearest(a, names, n));
 	a->window = nsx_host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
 	ask_names_sum_ranges(c, is_asked, inside, &s);
@@ -269,7 +270,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	tell_elsewhere(a, &others);
 	if (!s.count.n)
 		return 0;
-	nsx_md_bullet(a->out, "it was open %s; the longest time, %s, from %s",
+	nsx_md_bullet(a->out, "it was open %s; the longest time was %s, from %s",
 		      nsx_text_n(a->out->arena, (size_t)s.count.n, "time", NULL),
 		      nsx_say_time(a->out, s.longest_ns), nsx_answer_at(a, s.longest_at));
 	lead_to_longest(a, &s);
@@ -282,10 +283,10 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	X(K_NAME, "kernel", STR, "label")                                     \
 	X(K_GRID, "grid", STR, "blocks")                                      \
 	X(K_BLOCK, "block", STR, "threads of a block")                        \
-	X(K_REGISTERS, "registers", I64, "of a thread")                       \
-	X(K_SHARED, "shared_bytes", I64, "of a block")                        \
+	X(K_REGISTERS, "registers", I64, "registers per thread")              \
+	X(K_SHARED, "shared_bytes", I64, "shared memory per block")           \
 	X(K_CALLS, "calls", I64, "executions")                                \
-	X(K_TOTAL, "total_ns", I64, "time in all")                            \
+	X(K_TOTAL, "total_ns", I64, "total time")                             \
 	X(K_MEAN, "mean_ns", I64, "total / calls")
 NSX_COLUMNS(shape_cols, SHAPE_COLUMNS);
 const struct nsx_layout nsx_kernel_shape_layout = {.key = "shapes",
@@ -435,7 +436,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	if (!n)
 		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; %s%s",
 				a->argument, a->r->facts->kernels.n ?
-				"some that there are: " : "this trace has none",
+				"some of its kernels: " : "this trace has none",
 				some_labels(a, names));
 	a->window = t->window;
 	k.by_shape = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*k.by_shape));
@@ -449,7 +450,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 										k.longest)),
 				"what ran beside the longest one");
 	nsx_answer_next(a, NSX_Q_what_if, nsx_say(a->out, "kernel:/%s/:2x", a->argument),
-			"what twice as fast would win");
+			"what kernels twice as fast would save");
 	return show_launchers(a, c, &k, err);
 }
 
@@ -519,8 +520,8 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 		return nsx_tally_end(tally, "operations", t->window.end_ns - t->window.start_ns,
 				     NSX_OF_WINDOW, err);
 	nsx_tally_free(tally);
-	return nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some that "
-			"there are: %s", a->argument, some_streams(a));
+	return nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some streams with work: %s",
+			a->argument, some_streams(a));
 }
 
 /* thread --------------------------------------------------------------------------*/

@@ -12,12 +12,12 @@
 /* findings ------------------------------------------------------------------------*/
 
 #define COLUMNS(X)                                                            \
-	X(NUMBER, "n", I64, "what to ask 'finding' for")                      \
-	X(TITLE, "title", STR, "what it is", .is_prose = true)                \
+	X(NUMBER, "n", I64, "number to ask 'finding' for")                    \
+	X(TITLE, "title", STR, "short title", .is_prose = true)               \
 	X(SEVERITY, "severity", STR, "high, medium or low")                   \
-	X(GAIN, "headroom_ms", F64, "what its remedy would win")              \
+	X(GAIN, "headroom_ms", F64, "time that its remedy would save")        \
 	X(PRICE, "price", STR, "replayed, measured or assumed")               \
-	X(KEY, "key", STR, "what to ask it for, too: the same in other traces")
+	X(KEY, "key", STR, "key to ask 'finding' for, the same in other traces")
 NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout nsx_asked_findings_layout = {.key = "findings",
 						     NSX_COLS(cols)};
@@ -58,16 +58,16 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 /* verdict -------------------------------------------------------------------------*/
 
 #define VERDICT_COLUMNS(X)                                                                         \
-	X(V_NUMBER, "n", I64, "what to ask 'finding' for")                                         \
-	X(V_TITLE, "title", STR, "what it is", .is_prose = true)                                   \
+	X(V_NUMBER, "n", I64, "number to ask 'finding' for")                                       \
+	X(V_TITLE, "title", STR, "short title", .is_prose = true)                                  \
 	X(V_SEVERITY, "severity", STR, "high, medium or low")                                      \
-	X(V_GAIN, "headroom_ms", F64, "what its remedy would win of the judged window")            \
+	X(V_GAIN, "headroom_ms", F64, "time in the judged window that its remedy would save")      \
 	X(V_LOW, "headroom_low_ms", F64,                                                           \
-	  "if waits outside CUDA end when they did; null: nearly as much")                         \
+	  "gain if waits outside CUDA end no earlier; null: nearly the same")                      \
 	X(V_PRICE, "price", STR, "replayed, measured or assumed")                                  \
-	X(V_CONFIDENCE, "confidence", STR, "in cause and price")                                   \
-	X(V_EVIDENCE, "evidence", STR, "the first piece of it", .is_prose = true)                  \
-	X(V_REMEDY, "remedy", STR, "the first thing to try", .is_prose = true)
+	X(V_CONFIDENCE, "confidence", STR, "confidence in cause and price")                        \
+	X(V_EVIDENCE, "evidence", STR, "first piece of evidence", .is_prose = true)                \
+	X(V_REMEDY, "remedy", STR, "first remedy to try", .is_prose = true)
 NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
 const struct nsx_layout nsx_verdict_layout = {.key = "findings",
 					      NSX_COLS(verdict_cols)};
@@ -147,8 +147,8 @@ int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 /* finding -------------------------------------------------------------------------*/
 
 #define INSTANCE_COLUMNS(X)                                                   \
-	X(INSTANCE_WINDOW, "window", STR, "what to ask 'window' for")         \
-	X(INSTANCE_NS, "duration_ns", I64, "its length")
+	X(INSTANCE_WINDOW, "window", STR, "window to ask 'window' for")       \
+	X(INSTANCE_NS, "duration_ns", I64, "length")
 NSX_COLUMNS(instance_cols, INSTANCE_COLUMNS);
 const struct nsx_layout nsx_instances_layout = {.key = "instances",
 						NSX_COLS(instance_cols)};
@@ -186,7 +186,7 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 	}
 	nsx_answer_show(a, t);
 	nsx_answer_next(a, NSX_Q_window, nsx_table_text(t, 0, "window"),
-			"what ran in the longest of them");
+			"what ran in the longest of these places");
 	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, v->start_ns),
 			"what the GPU waited for there");
 }
@@ -231,7 +231,7 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_buf_done(&path);
 	}
 	if (pass)
-		nsx_answer_next(a, NSX_Q_section, pass->id, "all figures of it");
+		nsx_answer_next(a, NSX_Q_section, pass->id, "all its figures");
 }
 
 /* Whether a line of evidence ends with the text. */
@@ -254,7 +254,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_put(a->out, "headroom_low_ms", nsx_real(f->low_ns / 1e6));
 		nsx_put(a->out, "headroom_high_ms", nsx_real(f->high_ns / 1e6));
 		nsx_put(a->out, "price", nsx_string(nsx_price_names[f->price]));
-		nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)",
+		nsx_md_bullet(a->out, "would save %s%s of the judged window (%s)",
 			      f->is_bound ? "at most " : "",
 			      nsx_text_ns(a->out->arena, f->headroom_ns),
 			      nsx_price_names[f->price]);
@@ -312,8 +312,8 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 	if (!l->n)
 		return nsx_fail(err, NSX_E_USAGE, "no finding '%s': nothing was found",
 				a->argument);
-	return nsx_fail(err, NSX_E_USAGE, "no finding '%s'; there are 1 to %zu: "
-			"the question 'findings' lists them", a->argument, l->n);
+	return nsx_fail(err, NSX_E_USAGE, "no finding '%s'; their numbers are 1 to %zu: the "
+			"question 'findings' lists them", a->argument, l->n);
 }
 
 /* section -------------------------------------------------------------------------*/
@@ -332,9 +332,9 @@ static void add_unseen(struct nsx_answer *a, const struct nsx_section *s, const 
 	nsx_answer_show(a, t);
 }
 
-#define SECTION_COLUMNS(X)                                                    \
-	X(SECTION, "section", STR, "what to ask 'section' for")               \
-	X(TELLS, "tells", STR, "what it is about", .is_prose = true)
+#define SECTION_COLUMNS(X)                                                  \
+	X(SECTION, "section", STR, "id to ask 'section' for")               \
+	X(TELLS, "tells", STR, "subject of the section", .is_prose = true)
 NSX_COLUMNS(section_cols, SECTION_COLUMNS);
 const struct nsx_layout nsx_sections_layout = {.key = "sections",
 					       NSX_COLS(section_cols)};
@@ -379,7 +379,7 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 	if (!s)
 		return fail_section(a, err);
 	if (s->status != NSX_S_ANSWERED)
-		return nsx_cannot(a->out, "%s", s->reason ? s->reason : "it has nothing to say");
+		return nsx_cannot(a->out, "%s", s->reason ? s->reason : "it has no results");
 	a->window = a->r->trace->window;
 	for (size_t i = 0; i < s->nvalues; i++)
 		nsx_put(a->out, s->values[i].key, s->values[i].cell);
@@ -465,8 +465,8 @@ int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
 		add_of_kind(a, s, tables[i], a->argument);
 	if (!nsx_has_window(a->r->trace))
 		nsx_answer_next(a, NSX_Q_window, nsx_say(a->out, "step:%s", first),
-				"what ran in a typical one");
-	nsx_answer_next(a, NSX_Q_section, "steps", "all figures of them");
+				"what ran in a typical step");
+	nsx_answer_next(a, NSX_Q_section, "steps", "all figures of the steps");
 	return 0;
 }
 
@@ -475,9 +475,9 @@ int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
 enum { MOST_CHANGES = 16 };
 
 #define CHANGE_COLUMNS(X)                                                     \
-	X(CHANGE, "change", STR, "as asked for")                              \
-	X(CHANGE_GAIN, "gain_alone_ms", F64, "without the others")            \
-	X(CHANGE_EVENTS, "events", I64, "of the trace that it changes")
+	X(CHANGE, "change", STR, "the requested change")                      \
+	X(CHANGE_GAIN, "gain_alone_ms", F64, "gain of this change alone")     \
+	X(CHANGE_EVENTS, "events", I64, "events of the trace that it changes")
 NSX_COLUMNS(change_cols, CHANGE_COLUMNS);
 const struct nsx_layout nsx_changes_layout = {.key = "changes",
 					      NSX_COLS(change_cols)};
@@ -548,12 +548,12 @@ static void tell_gain(struct nsx_answer *a, const struct nsx_gain *g)
 	nsx_put(a->out, "gain_high_ms", nsx_ms(g->high_ns));
 	nsx_put(a->out, "gain_pct_of_window", nsx_pct((double)g->gain_ns, window_ns));
 	nsx_put(a->out, "is_bound", nsx_bool(g->is_bound));
-	nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)%s",
+	nsx_md_bullet(a->out, "would save %s%s of the judged window (%s)%s",
 		      g->is_bound ? "at most " : "", nsx_text_ns(arena, (double)g->gain_ns),
 		      nsx_text_share(arena, (double)g->gain_ns, window_ns),
 		      g->is_small ? ": less than this trace can resolve" : "");
 	if (g->low_ns < g->gain_ns)
-		nsx_md_bullet(a->out, "%s, if what the host waits for outside CUDA ends no earlier",
+		nsx_md_bullet(a->out, "%s, if the host's waits outside CUDA end no earlier",
 			      nsx_text_ns(arena, (double)g->low_ns));
 	if (g->held)
 		nsx_md_bullet(a->out, "held fixed: %s", g->held);
@@ -575,8 +575,7 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 	if (nsx_replay_price(f->model, x.v, x.n, &g, err))
 		return err->rc;
 	if (!g.touched)
-		return nsx_cannot(a->out, "nothing in the judged window is what "
-				  "'%s' changes", a->argument);
+		return nsx_cannot(a->out, "nothing in the judged window matches '%s'", a->argument);
 	tell_gain(a, &g);
 	return tell_each(a, &x, err);
 }

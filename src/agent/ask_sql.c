@@ -260,7 +260,7 @@ static int run_select(void *ctx, struct nsx_buf *out, struct nsx_err *err)
 			ask_sql_put_cell(out, &v);
 		}
 		if (out->n > MAX_OUT)
-			return nsx_fail(err, NSX_E_NOMEM, "too much to say");
+			return nsx_fail(err, NSX_E_NOMEM, "the result is too large");
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -351,8 +351,8 @@ static void take_rows(struct nsx_answer *a, const struct nsx_buf *said)
 			row[i] = ask_sql_take_cell(a, &p);
 	}
 	if (p < said->p + said->n)
-		nsx_note(a->out, "there are more than these %zu rows: ask for "
-			 "fewer, or for sums", t->nrows);
+		nsx_note(a->out, "there are more than these %zu rows: ask for fewer rows or for "
+			 "sums", t->nrows);
 	nsx_answer_show(a, t);
 }
 
@@ -412,8 +412,8 @@ static bool is_select(const char *sql)
 
 static int ask_sql_refuse(struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_DENIED, "only one SELECT on event tables may be run, with "
-			"functions that compute; text is in string, by id");
+	return nsx_fail(err, NSX_E_DENIED, "only one SELECT on event tables may be run, with pure "
+			"functions; text is in string, by id");
 }
 
 /* Turns an error into terms of the SELECT. */
@@ -429,8 +429,8 @@ static int ask_sql_explain(struct nsx_err *err, const char *sql)
 		return nsx_fail(err, NSX_E_SLOW, "the SELECT took more than %d s: sum "
 				"over fewer rows, or ask 'window' or 'kernel'", MAX_S);
 	case NSX_E_NOMEM:
-		return nsx_fail(err, NSX_E_NOMEM, "the SELECT took more than %d MB of "
-				"memory: ask for fewer rows, or for sums", MAX_MB);
+		return nsx_fail(err, NSX_E_NOMEM, "the SELECT took more than %d MB of memory: ask "
+				"for fewer rows or for sums", MAX_MB);
 	default:
 		return err->rc;
 	}

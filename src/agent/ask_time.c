@@ -42,8 +42,8 @@ static bool has_gpu_work(const struct nsx_answer *a)
 #define AT_COLUMNS(X)                                                         \
 	X(AT_WHERE, "where", STR, "GPU and stream, or thread")                \
 	X(AT_WHAT, "what", STR, "operation, range or call")                   \
-	X(AT_SINCE, "start_ns", I64, "on the trace's clock")                  \
-	X(AT_FOR, "duration_ns", I64, "whole length")
+	X(AT_SINCE, "start_ns", I64, "start on the trace's clock")            \
+	X(AT_FOR, "duration_ns", I64, "full duration")
 NSX_COLUMNS(at_cols, AT_COLUMNS);
 const struct nsx_layout nsx_at_layout = {.key = "running", NSX_COLS(at_cols)};
 
@@ -106,7 +106,7 @@ static void thread_at(struct nsx_answer *a, uint32_t thread, int64_t at, struct 
 						     nsx_text(t, t->nvtx.name[i])),
 			       nsx_range_start(&t->nvtx, i), nsx_range_ns(&t->nvtx, i));
 	if (call == NSX_NONE)
-		nsx_md_bullet(a->out, "%s is in no CUDA call", where);
+		nsx_md_bullet(a->out, "%s is not in a CUDA call", where);
 	else
 		add_at(table, where, nsx_text_api(a->out->arena, nsx_call_text(t, call)),
 		       nsx_call_start(&t->calls, call), nsx_call_ns(&t->calls, call));
@@ -279,14 +279,15 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 
 /* gaps ----------------------------------------------------------------------------*/
 
-#define GAP_COLUMNS(X)                                                        \
-	X(GAP_GPU, "gpu", STR, "GPU")                                         \
-	X(GAP_WINDOW, "window", STR, "as --window takes it")                  \
-	X(GAP_START, "start_ns", I64, "on the trace's clock")                 \
-	X(GAP_NS, "duration_ns", I64, "length")                               \
-	X(GAP_CAUSE, "cause", STR, "what most of it is charged to")           \
-	X(GAP_DETAIL, "detail", STR, "call, range or operation")              \
-	X(GAP_PYTHON, "python", STR, "most of the time of the thread that ends it; null: not known") \
+#define GAP_COLUMNS(X)                                                                     \
+	X(GAP_GPU, "gpu", STR, "GPU")                                                      \
+	X(GAP_WINDOW, "window", STR, "window as an argument for --window")                 \
+	X(GAP_START, "start_ns", I64, "start on the trace's clock")                        \
+	X(GAP_NS, "duration_ns", I64, "length")                                            \
+	X(GAP_CAUSE, "cause", STR, "cause of most of it")                                  \
+	X(GAP_DETAIL, "detail", STR, "call, range or operation")                           \
+	X(GAP_PYTHON, "python", STR,                                                       \
+	  "Python code in which the thread that ends it spent most time; null: not known") \
 	X(GAP_NEXT, "next_op", STR, "the operation that ends it")
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 const struct nsx_layout nsx_gap_layout = {.key = "gaps", NSX_COLS(gap_cols)};
@@ -471,10 +472,10 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 		nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
 			     GAP_CAUSE, GAP_DETAIL, GAP_NEXT);
 	if (all > l.n)
-		nsx_md_bullet(a->out, "listed are the longest %zu of %zu gaps", l.n, all);
+		nsx_md_bullet(a->out, "the longest %zu of %zu gaps are listed", l.n, all);
 	if (l.n)
 		nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, l.v[0].gap.start_ns),
-				"the events of the longest one");
+				"the events of the longest gap");
 	return 0;
 }
 
@@ -486,7 +487,7 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 	uint32_t call;
 
 	if (gap->op == NSX_NONE) {
-		nsx_md_bullet(a->out, "nothing follows: the run is over");
+		nsx_md_bullet(a->out, "no work follows: the run is over");
 		return;
 	}
 	nsx_md_bullet(a->out, "it ends at %s with %s", nsx_answer_at(a, gap->end_ns),
@@ -497,7 +498,7 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 		a->confidence = NSX_CONF_LOW;
 		return;
 	}
-	nsx_md_bullet(a->out, "that was launched by %s of thread %lld, from %s to %s",
+	nsx_md_bullet(a->out, "this was launched by %s of thread %lld, from %s to %s",
 		nsx_md_name(a->out, nsx_text_api(a->out->arena, nsx_call_text(t, call))),
 		(long long)t->thread[nsx_call_thread(t, call)].tid,
 		nsx_answer_at(a, nsx_call_start(&t->calls, call)),
@@ -553,7 +554,7 @@ static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 									 p.detail)) : "");
 	}
 	if (rest)
-		nsx_md_bullet(a->out, "%s in all: %s", nsx_say_time(a->out, rest_ns),
+		nsx_md_bullet(a->out, "%s in total: %s", nsx_say_time(a->out, rest_ns),
 			      nsx_text_n(a->out->arena, rest, "other piece", NULL));
 }
 
@@ -580,7 +581,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 		size_t i = nsx_idle_from(&a->r->facts->idle[d], at);
 
 		if (!nsx_next_gap(&a->r->facts->idle[d], &i, &gap) || gap.start_ns > at) {
-			nsx_md_bullet(a->out, "%s was at work", gpu_name(a, d));
+			nsx_md_bullet(a->out, "%s was working", gpu_name(a, d));
 			continue;
 		}
 		any = true;
@@ -595,7 +596,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 	}
 	nsx_answer_next(a, any ? NSX_Q_window : NSX_Q_at,
 			any ? window_text(a, &a->window) :
-			      nsx_answer_exactly(a, at), "all that happened meanwhile");
+			      nsx_answer_exactly(a, at), "all that happened at that time");
 	return nsx_stopped(err);
 }
 
@@ -637,7 +638,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 	median_ns = nsx_to_i64(nsx_quantile(ns, n, 0.5));
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
 		      nsx_say_time(a->out, length_ns), n, nsx_say_time(a->out, median_ns),
-		      it->slow ? "; it is a slow one" : "");
+		      it->slow ? "; it is slow" : "");
 	nsx_put(a->out, "duration_ns", nsx_int(length_ns));
 	nsx_put(a->out, "median_ns", nsx_int(median_ns));
 	return tell_window(a, err);

@@ -13,25 +13,25 @@ static const struct prompt {
 	const char *ask; /* with %s for each argument                        */
 } prompts[] = {
 	{"why-slow", "Why is this run slow?",
-	 "Find what costs most in a trace, with the proof",
+	 "Find what costs most time in a trace, with evidence",
 	 {{"trace", "path of the report or export"}},
-	 "Explain where the time of the trace `%s` goes. Call nsys_explain, then "
-	 "follow `next` until the dearest finding is proven or refuted. Give its "
-	 "cause, its cost with the window it is of, the evidence, and the change "
-	 "to make; say what the trace cannot tell."},
+	 "Explain where the time of the trace `%s` goes. Call nsys_explain, then follow `next` "
+	 "until the most costly finding is proven or refuted. Give its cause, its cost and the "
+	 "window of this cost, the evidence, and the change to make; say what the trace cannot "
+	 "tell."},
 	{"what-changed", "What changed between two captures?",
 	 "Compare captures before and after a change",
 	 {{"before", "path of the capture before"},
 	  {"after", "path of the capture after"}},
-	 "Compare `%s` (before) with `%s` (after) by nsys_diff. Say whether the "
-	 "change is proven, how large it is with its interval, and where it is; "
-	 "look into the traces with nsys_ask where the budget does not say why."},
+	 "Compare `%s` (before) with `%s` (after) by nsys_diff. Say whether the change is proven, "
+	 "how large it is with its interval, and where it is; look into the traces with nsys_ask "
+	 "if the budget does not show why."},
 	{"who-is-late", "Which rank is late?",
 	 "Find the rank that the others of a job wait for",
 	 {{"traces", "folder of the ranks' traces or digests"}},
-	 "Find which ranks of the job in `%s` come late, by nsys_fleet. Say what "
-	 "it costs a step, why they are late, and how sure that is; look into the "
-	 "late rank's own trace with nsys_explain if it is there."},
+	 "Find which ranks of the job in `%s` come late, by nsys_fleet. Say what this costs per "
+	 "step, why they are late, and how certain this is; look into the late rank's own trace "
+	 "with nsys_explain if it is there."},
 };
 
 void nsx_mcp_list_prompts(struct nsx_jsonw *w)
@@ -87,7 +87,7 @@ int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 	while (p < prompts + ARRAY_LEN(prompts) && strcmp(p->name, name) != 0)
 		p++;
 	if (p == prompts + ARRAY_LEN(prompts))
-		return nsx_fail(err, NSX_E_USAGE, "there is no prompt of this name");
+		return nsx_fail(err, NSX_E_USAGE, "there is no prompt with this name");
 	if (fill_in(p, arguments, &b, err)) {
 		nsx_buf_done(&b);
 		return err->rc;
@@ -157,7 +157,8 @@ int nsx_mcp_config(const char *client, const char *program,
 		nsx_buf_printf(b, "%s\n", clients[i].after);
 	}
 	if (rc > 0)
-		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; there are: %s", client, names.p);
+		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; the clients are: %s",
+						client, names.p);
 	nsx_buf_done(&names);
 	return rc;
 }

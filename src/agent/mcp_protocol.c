@@ -179,7 +179,7 @@ static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 		return;
 	}
 	nsx_jsonw_str(w, "outputSchema.type", "object");
-	nsx_jsonw_str(w, "outputSchema.description", "as of nsys_explain");
+	nsx_jsonw_str(w, "as for nsys_explain", "as of nsys_explain");
 }
 
 static void mcp_protocol_put_tool(const struct request *r, struct nsx_jsonw *w,
@@ -265,7 +265,7 @@ static int call_tool(struct request *r, struct nsx_buf *out, struct nsx_err *err
 	int tool = find_tool(r), rc;
 
 	if (tool < 0) {
-		mcp_protocol_fail(r, BAD_PARAMS, "there is no tool of this name", out);
+		mcp_protocol_fail(r, BAD_PARAMS, "there is no tool with this name", out);
 		return 0;
 	}
 	w = begin_result(r);
@@ -366,7 +366,7 @@ static bool settle_version(struct request *r, struct nsx_buf *out)
 	r->version = MODERN;
 	if (!asked) {
 		mcp_protocol_fail(r, BAD_PARAMS, "params._meta needs " META
-				  "protocolVersion, or the first request is initialize", out);
+				  "protocolVersion, or the first request must be initialize", out);
 		return false;
 	}
 	if (strcmp(asked, versions[MODERN]) != 0) {
@@ -429,8 +429,8 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 	if (!rpc || strcmp(rpc, "2.0") != 0 || !r.method ||
 	    (has_id && !r.id) ||
 	    (r.params && nsx_jsonr_type(r.params) != NSX_J_OBJECT)) {
-		mcp_protocol_fail(&r, NOT_A_REQUEST, "not a request of JSON-RPC 2.0 with an "
-				  "id that is a string or an integer", out);
+		mcp_protocol_fail(&r, NOT_A_REQUEST, "not a JSON-RPC 2.0 request with an id that "
+				  "is a string or an integer", out);
 		return NSX_MCP_ANSWERED;
 	}
 	if (!has_id)
@@ -439,12 +439,13 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 		return NSX_MCP_ANSWERED;
 	x = find_method(&r);
 	if (!x) {
-		mcp_protocol_fail(&r, NO_METHOD, "there is no such method in this revision "
-				  "of the protocol", out);
+		mcp_protocol_fail(&r, NO_METHOD, "there is no such method in this revision of the "
+				  "protocol", out);
 		return NSX_MCP_ANSWERED;
 	}
 	if (nsx_ends_with(x->name, "/list") && nsx_jsonr_get(r.params, "cursor")) {
-		mcp_protocol_fail(&r, BAD_PARAMS, "there is no such cursor: lists come whole", out);
+		mcp_protocol_fail(&r, BAD_PARAMS, "there is no such cursor: lists are complete",
+						  out);
 		return NSX_MCP_ANSWERED;
 	}
 	*ret_id = r.id;

@@ -13,8 +13,8 @@ static const struct {
 	const char *name, *type, *text;
 } files[] = {
 	{"report.md", "text/markdown", "the whole report"},
-	{"report.json", "application/json", "all figures of it"},
-	{"tables/{name}.csv", "text/csv", "all rows of a table; names are in report.json"},
+	{"report.json", "application/json", "all figures of the report"},
+	{"tables/{name}.csv", "text/csv", "all rows of a table; table names are in report.json"},
 	{"findings/{number}.md", "text/markdown", "a finding with its evidence and instances"},
 };
 enum { TABLE = 2, FINDING = 3 };
@@ -187,8 +187,8 @@ int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 		l = nsx_cache_find(c, name);
 	}
 	if (!l)
-		return nsx_fail(err, NSX_E_USAGE, "no trace of this address is "
-				"in memory: call nsys_explain first");
+		return nsx_fail(err, NSX_E_USAGE, "no trace with this address is in memory: call "
+				"nsys_explain first");
 	file = uri + skip + id + 1;
 	n = strcspn(file, "?");
 	query = file + n;

@@ -22,7 +22,7 @@ const struct nsx_question *nsx_question_find(const char *name)
 static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 {
 	if (q->ask != nsx_ask_verdict)
-		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most in all");
+		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most");
 	if (q->ask != nsx_ask_gaps && a->r->trace->ndevices)
 		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
 }
@@ -34,7 +34,8 @@ static void questions_doubt(struct nsx_answer *a)
 	const char *damage = nsx_report_damage(a->r);
 
 	if (damage) {
-		nsx_note(a->out, "this is of what could be read of the trace: %s", damage);
+		nsx_note(a->out, "the trace is damaged; this answer covers the readable part: %s",
+				 damage);
 		a->confidence = NSX_CONF_LOW;
 	}
 	if (a->out->status == NSX_S_CANNOT)
@@ -62,7 +63,7 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	a->argument = argument;
 	rc = q->ask(a, err);
 	if (rc == NSX_E_USAGE && nsx_report_damage(a->r))
-		rc = nsx_wrap(err, "of what could be read of a damaged trace");
+		rc = nsx_wrap(err, "in the readable part of a damaged trace");
 	questions_doubt(a);
 	if (!a->nnext)
 		lead_on(a, q);

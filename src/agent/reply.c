@@ -98,8 +98,9 @@ static int read_cursor(struct page *p, struct nsx_err *err)
 		unsigned long long n = strtoull(s, &end, 10);
 
 		if (end == s || n > p->part[i].t->nrows || *end != (i + 1 < p->nparts ? ',' : '\0'))
-			return nsx_fail(err, NSX_E_USAGE, "the cursor '%s' is not of this answer: "
-					"leave it out, or give that of the answer before",
+			return nsx_fail(err, NSX_E_USAGE, "the cursor '%s' does not belong to this "
+					"answer: leave it out, or give that of "
+					"the previous answer",
 					p->r->cursor);
 		p->part[i].from = (size_t)n;
 		s = end + 1;

@@ -8,16 +8,16 @@
 	X(KIND, "kind", STR, "what it is")                                    \
 	X(NAME, "name", STR, "its name")                                      \
 	X(COUNT, "count", I64, "how often")                                   \
-	X(TOTAL, "total_ns", I64, "time in all, inside what was asked for")   \
+	X(TOTAL, "total_ns", I64, "total time inside the requested part")     \
 	X(MEAN, "mean_ns", I64, "total / count")                              \
-	X(SHARE, "pct_of_window", F64, "total of what whole_ns is")
+	X(SHARE, "pct_of_window", F64, "total to which whole_ns belongs")
 NSX_COLUMNS(cols, COLUMNS);
 
 /* Variants of the last column. */
-#define SHARE_COLUMNS(X)                                                      \
-	X(OF_WINDOW, "pct_of_window", F64,                                    \
-	  "of the window's length, of all GPUs together where it is of several") \
-	X(OF_THEM, "pct_of_their_time", F64, "of the time of all of these")
+#define SHARE_COLUMNS(X)                                                         \
+	X(OF_WINDOW, "pct_of_window", F64,                                       \
+	  "share of the window's length, summed over GPUs if there are several") \
+	X(OF_THEM, "pct_of_their_time", F64, "share of the time of all these rows")
 NSX_COLUMNS(share_cols, SHARE_COLUMNS);
 const struct nsx_layout nsx_shares_layout = {NSX_COLS(share_cols)};
 const struct nsx_layout nsx_sums_layout = {NSX_COLS(cols)};

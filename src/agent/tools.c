@@ -46,15 +46,15 @@ static const struct arg {
 		      "traces, digests (.nsxd), or folders of them"},
 	[A_SQL] = {"sql", K_STR, OF(sql), OF(sql), "one SELECT"},
 	[A_PRESET] = {"preset", K_PRESET, OF(capture), 0,
-		      "what to record; left out: all presets"},
+		      "preset to record; if left out: all presets"},
 	[A_BUDGET] = {"budget", K_INT, OF_ALL, 0,
-		      "tokens that the answer may take (500 to 16000)"},
+		      "most tokens of the answer (500 to 16000)"},
 	[A_CURSOR] = {"cursor", K_STR, OF_ALL, 0,
-		      "of truncated.cursor: goes on where that answer ended"},
+		      "truncated.cursor of an answer: continues where it ended"},
 	[A_DETAIL] = {"detail", K_DETAIL, OF_ALL, 0,
 		      "full: all digits and longer names"},
 	[A_EXPECT] = {"expect_trace_id", K_STR, OF_TRACE, 0,
-		      "refuse if the trace is not the one with this id"},
+		      "refuse if the trace does not have this id"},
 };
 
 /* The verdict and SQL have tools of their own. */
@@ -253,7 +253,7 @@ static int load_trace(struct call *c, struct nsx_err *err)
 	if (c->str[A_EXPECT] && strcmp(c->str[A_EXPECT], l->id) != 0) {
 		c->code = NSX_TRACE_CHANGED;
 		return nsx_fail(err, NSX_E_USAGE, "'%.200s' is now another trace, with the id %s; "
-				"what was learned of the one before may not hold", c->str[A_TRACE],
+				"earlier results may not hold for it", c->str[A_TRACE],
 				l->id);
 	}
 	return 0;

@@ -166,7 +166,7 @@ static void note_losses(struct nsx_section *out, const struct nsx_schema *s)
 			continue;
 		v = need < 0 ? nsx_field_defs[-need - 1].view : (enum nsx_view)(need - 1);
 		if (nsx_has_lost_rows(s, v))
-			nsx_note(out, "part of %s could not be read: figures are of "
+			nsx_note(out, "part of %s could not be read: figures cover "
 				 "the rest", s->table[v]->name);
 	}
 }
@@ -424,8 +424,8 @@ int nsx_report_make(const struct nsx_schema *schema,
 	int rc;
 
 	if (opts->reach_s > 0 && (!opts->window || strchr(opts->window, ':')))
-		return nsx_fail(err, NSX_E_USAGE, "--reach is how far from a window rows are read: "
-				"give its times, too (--window A..B)");
+		return nsx_fail(err, NSX_E_USAGE, "--reach extends a window, so it needs one "
+				"given by times (--window A..B)");
 	rc = nsx_load_named(schema, &load, &trace, err);
 	if (rc)
 		return rc;

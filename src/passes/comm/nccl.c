@@ -234,7 +234,7 @@ static int nccl_fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			return err->rc;
 	}
 	if (alone)
-		nsx_note(c->out, "%s: nobody can be late, and the column straggler names the only "
+		nsx_note(c->out, "%s, so no rank can be late; the column straggler names this "
 			 "rank", nsx_text_n(c->out->arena, alone, "operation has one participant",
 					    "operations have one participant each"));
 	return 0;
@@ -249,8 +249,8 @@ static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables, stru
 		return err->rc;
 	if (!c->n) {
 		nsx_note(c->out, "no communication kernel ran%s",
-			 c->run->trace->nreplays ? "; what graphs that were "
-			 "traced as a whole hold is not known" : "");
+			 c->run->trace->nreplays ? "; the contents of graphs "
+			 "traced as a whole are not known" : "");
 		return 0;
 	}
 	if (nccl_find_circles(c, err) ||
@@ -306,8 +306,8 @@ static int nccl_run(const struct nsx_run *run, struct nsx_section *out, struct n
 	nsx_table_sort(tables[L_PIDS], NSX_DESC(NCCL_PID_TOTAL), NCCL_PID);
 	nccl_say_top(out, tables[L_OPS]);
 	if (!run->trace->ndevices)
-		nsx_md_text(out, "Only the host's ranges of communication are "
-			    "in the trace, not its kernels.");
+		nsx_md_text(out, "The trace has NCCL's ranges on the host, "
+			    "but not its kernels.");
 	if (tables[L_PIDS]->nrows > 1 || tables[L_DEVICES]->nrows > 1)
 		nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
 			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP,
@@ -324,34 +324,35 @@ NSX_DEFINE_PASS(nccl,
 	.summary = "communication: totals, overlap with compute, late ranks",
 	.doc = "Communication kernels (NCCL, RCCL, NVSHMEM, custom all-reduce, expert-parallel) by "
 	       "operation. Overlap is the part of the summed time during which a kernel that does "
-	       "not communicate, or a graph replay, runs on the same device; exposed time is the "
-	       "union without compute; it blocks where compute starts within 20 us of the end of a "
-	       "communication kernel.\n\n"
-	       "Lateness: kernels of one operation on all participants (process, device) that do "
-	       "it together are one instance when they all overlap and end within max(100 us, a "
-	       "fifth of the shortest) of each other; sends and receives of two participants need "
-	       "only overlap. Participants do it together where that holds for 19 of 20 kernels of "
-	       "one name on one of their streams, and half of them end within 20 us. The last to "
-	       "start is late; the others wait from their start to its start; it induces the "
-	       "median wait of the others. A persistent straggler is proved by at least 10 "
-	       "instances, a one-sided binomial p below 0.01 and induced waiting of at least 1 % "
-	       "of the judged window, and, where there are iterations, by p below 0.05 of being "
-	       "the one most waited for in as many of those whose waiting is a tenth or more of "
-	       "the dearest one's. Evidence are the instances inside that window, but for the "
-	       "first, in which the last rank comes 5 us or more after the median of the others; "
-	       "where GPU clocks had to be moved, twice what they may still be off by. The cause: "
-	       "from the end of the first to the end of the last all ranks take as long, so what "
-	       "the others wait more than the late one is what it computes, copies or idles more "
-	       "than they do; named is what explains 80 % of it. Message sizes are what NCCL's "
-	       "NVTX ranges say of each call, where payloads were exported. Peer copies are copies "
-	       "here. What a stream waits for by event is not followed.",
+	       "not communicate, or a graph replay, runs on the same device. Exposed time is the "
+	       "union of communication kernels without compute beside them. It blocks compute if "
+	       "compute starts within 20 us of the end of a communication kernel.\n\nLateness: "
+	       "kernels of one operation on all its participants (process, device) are one "
+	       "instance if they all overlap and end within max(100 us, a fifth of the shortest) "
+	       "of each other; a send and a receive need only overlap. Ranks count as participants "
+	       "of the same operation if this holds for 19 of 20 kernels of one name on one of "
+	       "their streams, and half of these end within 20 us. The last rank to start is late. "
+	       "The others wait from their start to its start; the median of their waits is the "
+	       "waiting it induces. A persistent straggler is proved by at least 10 instances, a "
+	       "one-sided binomial p below 0.01 and induced waiting of at least 1 % of the judged "
+	       "window. If there are iterations, it must also be the rank most waited for in more "
+	       "of them than chance allows (p below 0.05); iterations with less than a tenth of "
+	       "the longest waiting do not count. An instance is evidence if it lies in the judged "
+	       "window, is not the first, and its last rank starts at least 5 us after the median "
+	       "of the others (if GPU clocks were corrected, at least twice the remaining error). "
+	       "The cause of lateness: all ranks take equally long from the end of the first "
+	       "instance to the end of the last, so the others' additional waiting is the late "
+	       "rank's additional computing, copying or idling; a cause is named if it explains 80 "
+	       "% of the waiting. Message sizes come from the payloads of NCCL's NVTX ranges, if "
+	       "they were exported. Peer copies count as copies. Streams that wait for events are "
+	       "not followed.",
 	.derived_from = "communication kernels, by name; NCCL's NVTX ranges only "
 			"where the trace has no GPU work",
 	.limitations = "durations include waiting for late ranks; kernels inside CUDA graphs "
-		       "traced as a whole are not seen; which ranks are of one communicator is "
-		       "told by when their kernels end",
-	.caveat = "the column straggler names the rank that comes last; the "
-		   "largest NCCL time belongs to the one that waits",
+		       "traced as a whole are not seen; ranks are grouped into communicators by "
+		       "when their kernels end",
+	.caveat = "the column straggler names the rank that comes last; the rank that waits has "
+		  "the largest NCCL time",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.measures = true);

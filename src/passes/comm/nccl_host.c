@@ -114,8 +114,8 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 	nccl_host_fill_pids(t, by_process, pids);
 	if (!ops->nrows)
 		return nsx_cannot(out, "the trace has neither GPU work nor NVTX ranges of NCCL");
-	nsx_note(out, "the trace has no GPU work: these are the times in which "
-		 "the host enqueues, not those in which data moves; overlap, "
-		 "exposed time and lateness cannot be told from them");
+	nsx_note(out, "the trace has no GPU work: these times are how long the host takes to "
+		      "enqueue, not how long data moves; overlap, exposed time and lateness are "
+		      "not known");
 	return 0;
 }

@@ -75,7 +75,7 @@ void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g)
 		n += r[k].is_matched;
 	if (g->nranks > 1 && !n)
 		nsx_note(c->out, "%s: no instance could be matched among its %zu participants, so "
-			 "who comes late is not known", name, g->nranks);
+				 "the late rank is not known", name, g->nranks);
 	else if (g->nranks > 1 && n < g->nranks)
 		nsx_note(c->out, "%s: %zu of %zu participants have too few kernels to take part "
 			 "and are left out of the matching", name, g->nranks - n, g->nranks);
@@ -101,12 +101,12 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 	const char *ranks = nccl_late_say_ranks(c, m, is_one);
 
 	if (m->late == NSX_NONE) {
-		nsx_md_bullet(c->out, "%s: %zu matched instances of %s, "
-			      "all arrive together.", name, m->n, ranks);
+		nsx_md_bullet(c->out, "%s: %zu matched instances of %s; all ranks arrive "
+				      "together.", name, m->n, ranks);
 		return false;
 	}
 	late = &r[m->late];
-	nsx_md_bullet(c->out, "%s: %zu matched instances of %s; %s, on GPU %s, comes last in %zu "
+	nsx_md_bullet(c->out, "%s: %zu matched instances of %s; %s on GPU %s comes last in %zu "
 		"and induces %s of waiting; %s waits most, %s. Transfer after the last arrival: "
 		"%s.", name, m->n, ranks, late->label, nsx_gpu_label(c->run->trace, late->device),
 		late->times_last, nsx_text_ns(c->out->arena, late->induced_ns), r[m->waiting].label,
@@ -117,14 +117,14 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 			      "(last in %zu of %zu instances, p = %.2g): %s.",
 			      late->label, name, late->kept_last, m->nkept,
 			      m->p_value, m->cause ? m->cause : m->waits_too ?
-			      "it waits in other communication itself, as long as "
-			      "the others" : "no single cause explains it");
+			      "it waits in other communication as long as the "
+			      "others" : "no single cause explains it");
 	else if (m->njudged < NSX_LATE_LEAST)
-		nsx_note(c->out, "%s: %zu instances in the judged window are too few to tell a "
-			 "straggler from chance", name, m->njudged);
+		nsx_note(c->out, "%s: %zu instances in the judged window are too few to "
+				 "distinguish a straggler from chance", name, m->njudged);
 	else if (m->least_late_ns == INT64_MAX)
-		nsx_note(c->out, "%s: the GPU clocks of its participants are not "
-			 "known well enough to tell who comes late", name);
+		nsx_note(c->out, "%s: the GPU clocks of its participants are not known well enough "
+				 "to find the late rank", name);
 	else
 		return true;
 	return m->proved;

@@ -431,7 +431,7 @@ void nccl_find_cause(struct nccl_match *m)
 		return;
 	causes[0].text = fabs(ops - other_ops) * 50 <= other_ops ?
 		"it computes longer, in as many GPU operations as the others" :
-		"it computes longer, in another number of GPU operations than the others";
+		"it computes longer, in a different number of GPU operations than the others";
 	for (size_t i = 0; i < ARRAY_LEN(causes) && !m->cause; i++) {
 		if (causes[i].ns < CAUSE_SHARE * late_ns)
 			continue;

@@ -53,8 +53,8 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 	if (nsx_nccl_payloads(t, &exported, err))
 		return err->rc;
 	if (!exported) {
-		nsx_note(out, "message sizes are not in this export: one with "
-			 "payloads keeps what NCCL says of each call");
+		nsx_note(out, "message sizes are not in this export: export with payloads to get "
+			      "the sizes of NCCL calls");
 		return 0;
 	}
 	if (nsx_nccl_calls(t, run->opts->threads, run->scratch, &calls, err))

@@ -14,16 +14,17 @@
 #define COLUMNS(X)                                                                                 \
 	X(SOURCE, "metric_source_id", I64, "source of the counter")                                \
 	X(NAME, "metric_names", STR, "the counter")                                                \
-	X(SAMPLES, "samples", I64, "in the whole trace")                                           \
-	X(DURING_N, "samples_during_nccl", I64, "at least half under communication")               \
+	X(SAMPLES, "samples", I64, "samples in the whole trace")                                   \
+	X(DURING_N, "samples_during_nccl", I64, "samples with at least half of their period "      \
+						"under communication")                             \
 	X(DURING, "avg_metric_during_nccl", F64,                                                   \
-	  "mean, weighted by the share of a sample under communication")                           \
-	X(OUTSIDE, "avg_metric_outside_nccl", F64, "mean, weighted by the rest of it")             \
+	  "mean, weighted by the share of each sample under communication")                        \
+	X(OUTSIDE, "avg_metric_outside_nccl", F64, "mean, weighted by the rest of each sample")    \
 	X(MAX, "max_metric_during_nccl", F64, "greatest of samples_during_nccl")                   \
 	X(CORRELATION, "nccl_activity_correlation", F64,                                           \
-	  "Pearson's, of value and that share; null below 20 samples")                             \
-	X(DEVICE, "device_id", I64, "CUDA ordinal, else the number of the GPU")                    \
-	X(PERIOD, "sample_period_us", F64, "what a sample stands for")                             \
+	  "Pearson correlation of value and share under communication; null below 20 samples")     \
+	X(DEVICE, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown")           \
+	X(PERIOD, "sample_period_us", F64, "period that a sample stands for")                      \
 	X(COVERAGE, "coverage_pct", F64, "sampled share of the window")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -151,7 +152,7 @@ static void nvlink_during_nccl_judge(const struct nsx_run *run, struct nsx_secti
 			      "%% of its peak (95th percentile).", gpu, name, comm->p95);
 	else if (comm->mean < LOW && exposed >= LEAST_SHARE)
 		nsx_md_bullet(out, "GPU %lld: %s averages %.1f %% while %.1f %% of the window is "
-			      "exposed communication: it waits, for late ranks or for latency, not "
+			      "exposed communication: it waits for late ranks or for latency, not "
 			      "for the link.", gpu, name, comm->mean, 100 * exposed);
 	else
 		m->links[m->nlinks++] = (struct nsx_link){gpu, name, comm->mean,
@@ -191,7 +192,7 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct
 			return err->rc;
 		if (median_ns < 2 * (double)top->period_ns)
 			nsx_note(out, "GPU %lld: half of the collectives are shorter than two "
-				 "samples of %s; means mix them with what is around them",
+				 "samples of %s; means include what is around them",
 				 (long long)top->device_id, nsx_say_time(out, top->period_ns));
 		nvlink_during_nccl_judge(run, out, top);
 	}
@@ -238,7 +239,7 @@ static int nvlink_during_nccl_run(const struct nsx_run *run, struct nsx_section 
 	nsx_table_sort(rows, DEVICE, NAME, SOURCE);
 	nsx_put(out, "missing_counters", nsx_bool(false));
 	nsx_put(out, "capture_instructions", nsx_list(NULL));
-	nsx_md_text(out, "%s of NVLink, during communication and outside it.",
+	nsx_md_text(out, "%s of NVLink, during communication and outside of it.",
 		    nsx_text_n(out->arena, rows->nrows, "counter", NULL));
 	nsx_md_table(out, rows, 0, DEVICE, NAME, SAMPLES, DURING_N, DURING,
 		     OUTSIDE, MAX, CORRELATION, COVERAGE);
@@ -250,19 +251,19 @@ NSX_DEFINE_PASS(nvlink_during_nccl,
 	.title = "NVLink",
 	.subject = "NVLink",
 	.summary = "NVLink counters while communication kernels run",
-	.doc = "A sample at t stands for [t, t + period), the period being the median step between "
-	       "samples (where jitter hides a period or frequency of two digits within 0.3 %, "
-	       "that). With f the share of it under communication kernels of the same GPU: during "
-	       "is the mean weighted by f, outside that by 1 - f, the maximum is of samples with f "
-	       ">= 0.5, the correlation Pearson's of value and f, from 20 samples on. A gap is "
-	       "missing data, not zero. Link-bound is said from 80 % of the peak at the 95th "
-	       "percentile.",
+	.doc = "A sample at t stands for [t, t + period), where the period is the median step "
+	       "between samples (if jitter hides a period or frequency of two digits within 0.3 %, "
+	       "that value is used). With f the share of this interval under communication kernels "
+	       "of the same GPU: during is the mean weighted by f, outside is the mean weighted by "
+	       "1 - f, the maximum is over samples with f >= 0.5, and the correlation is Pearson's "
+	       "of value and f, from 20 samples on. A gap is missing data, not zero. A GPU is "
+	       "called link-bound from 80 % of the peak at the 95th percentile.",
 	.derived_from = "sampled NVLink counters of each GPU and its communication kernels",
-	.limitations = "device-wide counters; the peak of the link is not in the "
-		       "trace; collectives shorter than a sample blur",
-	.caveat = "counters are of the whole GPU, other processes included; "
-		   "inactive links can read as fully used; receive and "
-		   "transmit, requests and responses are never added up",
+	.limitations = "device-wide counters; the peak of the link is not in the trace; "
+		       "collectives shorter than a sample are blurred",
+	.caveat = "counters cover the whole GPU, including other processes; inactive links can "
+		  "read as fully used; receive and transmit, and requests and responses, are never "
+		  "added up",
 	.any_of = {NSX_NEED_VIEW(gpu_metric)},
 	.lacks = lacks_nvlink,
 	NSX_LAYOUTS(layouts),

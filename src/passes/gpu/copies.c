@@ -23,19 +23,22 @@
 	X(SMALL, "small_count", I64, "copies below 64 KiB")                                        \
 	X(EXPOSED, "exposed_ms", F64, "part of busy_ms in which no kernel ran on the device")
 NSX_COLUMNS(cols, COLUMNS);
-#define DEVICE_COLUMNS(X)                                                                          \
-	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                                             \
-	X(DEVICE_HOST_TO_DEVICE_COUNT, "host_to_device_count", I64, "HtoD copies")                 \
-	X(DEVICE_TO_HOST_COUNT, "device_to_host_count", I64, "DtoH copies")                        \
-	X(DEVICE_TRANSFERS_PER_S, "transfers_per_s", F64, "both, per second of the window")        \
-	X(DEVICE_HOST_TO_DEVICE_BYTES, "host_to_device_bytes", I64, "HtoD bytes")                  \
-	X(DEVICE_TO_HOST_BYTES, "device_to_host_bytes", I64, "DtoH bytes")                         \
-	X(DEVICE_COPY_BUSY_MS, "copy_busy_ms", F64, "union of copies and memsets")                 \
-	X(DEVICE_COPY_EXPOSED_MS, "copy_exposed_ms", F64, "part of it in which no kernel ran")     \
-	X(DEVICE_COPY_EXPOSED_PCT, "copy_exposed_pct", F64, "that, of the window")                 \
-	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")                               \
-	X(DEVICE_PAGEABLE_EXPOSED, "pageable_exposed_ms", F64,                                     \
-	  "of copies from or to pageable memory, the time in which no kernel ran")
+#define DEVICE_COLUMNS(X)                                                          \
+	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                             \
+	X(DEVICE_HOST_TO_DEVICE_COUNT, "host_to_device_count", I64, "HtoD copies") \
+	X(DEVICE_TO_HOST_COUNT, "device_to_host_count", I64, "DtoH copies")        \
+	X(DEVICE_TRANSFERS_PER_S, "transfers_per_s", F64,                          \
+	  "copies in both directions per second of the window")                    \
+	X(DEVICE_HOST_TO_DEVICE_BYTES, "host_to_device_bytes", I64, "HtoD bytes")  \
+	X(DEVICE_TO_HOST_BYTES, "device_to_host_bytes", I64, "DtoH bytes")         \
+	X(DEVICE_COPY_BUSY_MS, "copy_busy_ms", F64, "union of copies and memsets") \
+	X(DEVICE_COPY_EXPOSED_MS, "copy_exposed_ms", F64,                          \
+	  "part of copy_busy_ms in which no kernel ran")                           \
+	X(DEVICE_COPY_EXPOSED_PCT, "copy_exposed_pct", F64,                        \
+	  "copy_exposed_ms as a share of the window")                              \
+	X(DEVICE_GPU, "gpu", STR, "distinguishes GPUs with the same ordinal")      \
+	X(DEVICE_PAGEABLE_EXPOSED, "pageable_exposed_ms", F64,                     \
+	  "time in copies from or to pageable memory in which no kernel ran")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define SIZE_COLUMNS(X)                                                       \
 	X(SIZE_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
@@ -49,7 +52,7 @@ NSX_COLUMNS(size_cols, SIZE_COLUMNS);
 #define CAUSE_COLUMNS(X)                                                      \
 	X(CAUSE_DEVICE_ID, "device_id", I64, "CUDA ordinal")                  \
 	X(CAUSE_DIRECTION, "direction", STR, "UVM HtoD, UVM DtoH, UVM DtoD")  \
-	X(CAUSE, "cause", STR, "why unified memory moved")                    \
+	X(CAUSE, "cause", STR, "why unified memory migrated")                 \
 	X(CAUSE_COUNT, "count", I64, "migrations")                            \
 	X(CAUSE_BYTES, "bytes", I64, "bytes they moved")                      \
 	X(CAUSE_TOTAL_MS, "total_ms", F64, "sum of durations")
@@ -326,11 +329,11 @@ static bool say_busiest(const struct nsx_trace *t, struct nsx_section *out,
 	}
 	if (x && x[DEVICE_COPY_BUSY_MS].u.f > 0)
 		nsx_md_text(out, "Copies and memsets take %s of GPU %" PRId64
-			    "'s time, %s of it without a kernel beside (%s of the window)%s.",
+			    "'s time, %s of it with no kernel running (%s of the window)%s.",
 			    nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f), x[DEVICE_ID].u.i,
 			    nsx_say_ms(out, x[DEVICE_COPY_EXPOSED_MS].u.f),
 			    nsx_text_share(out->arena, x[DEVICE_COPY_EXPOSED_PCT].u.f, 100),
-			    dev->nrows > 1 ? "; of no other GPU more" : "");
+			    dev->nrows > 1 ? "; no other GPU spends more" : "");
 	return any;
 }
 
@@ -349,8 +352,8 @@ static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 		if (g->v[i].kind == NSX_COPY_DTOD && gbps > 0 && gpu &&
 		    !isnan(g->v[i].p50_gbps) &&
 		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
-			nsx_md_bullet(out, "GPU %s: device-to-device copies read and write, so "
-					   "%s/s take %s/s of the %s/s its memory has.",
+			nsx_md_bullet(out, "GPU %s: device-to-device copies both read and write, "
+					   "so %s/s use %s/s of the %s/s of its memory.",
 				nsx_gpu_label(t, g->v[i].device),
 				nsx_text_bytes(out->arena, 1e9 * gbps),
 				nsx_text_bytes(out->arena, 2e9 * gbps),
@@ -364,10 +367,10 @@ static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 	if (any && tables[4]->nrows)
 		nsx_md_whole(out, tables[4], 0);
 	if (unsized)
-		nsx_note(out, "%" PRId64 " copies have no size; groups that "
-			      "hold one have no rate", unsized);
+		nsx_note(out, "%" PRId64 " copies have no size; groups with "
+			      "such copies have no rate", unsized);
 	if (nsx_has_window(t))
-		nsx_note(out, "rates leave out copies that the window may cut");
+		nsx_note(out, "rates exclude copies that the window may cut");
 }
 
 static int copies_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
@@ -378,7 +381,7 @@ static int copies_run(const struct nsx_run *run, struct nsx_section *out, struct
 	int rc;
 
 	if (!t->ndevices && !nsx_has_view(t->schema, NSX_VIEW_memcpy))
-		return nsx_cannot(out, "the trace has no GPU work, so none of its copies: no rows "
+		return nsx_cannot(out, "the trace has no GPU work, so no copies: no rows "
 				       "of CUPTI_ACTIVITY_KIND_MEMCPY");
 	rc = read_labels(run, &g, out, err);
 	if (!rc)
@@ -401,13 +404,13 @@ NSX_DEFINE_PASS(copies,
 	.title = "Copies",
 	.subject = "copies",
 	.summary = "copies by device, direction and kind of memory",
-	.doc = "Copies grouped by (device, direction, kind of source, kind of destination), labels "
-	       "from the export's own tables. busy_ms is the union of a group, gbps = bytes / busy "
-	       "in units of 10^9 bytes, p50_gbps the least rate at which half of the bytes of "
-	       "copies of at least 1 MiB is reached, exposed_ms the part of busy_ms in which "
-	       "neither kernel nor graph replay ran on the device. A peer copy is one row of the "
-	       "device it was recorded on, but occupies both devices. Migrations of unified memory "
-	       "(UVM) are copies with a cause.",
+	.doc = "Copies grouped by (device, direction, kind of source, kind of destination), with "
+	       "labels from the export's own tables. busy_ms is the union of a group; gbps = bytes "
+	       "/ busy in units of 10^9 bytes per second; p50_gbps is the median rate of copies of "
+	       "at least 1 MiB, weighted by bytes; exposed_ms is the part of busy_ms in which "
+	       "neither a kernel nor a graph replay ran on the device. A peer copy is one row of "
+	       "the device on which it was recorded, but occupies both devices. Migrations of "
+	       "unified memory (UVM) are copies with a cause.",
 	.derived_from = "rows of copies and memsets; unions per device",
 	.limitations = "the link (PCIe generation, NVLink) is not in the trace, so a rate is not "
 		       "compared with its peak; copies inside CUDA graphs traced as a whole are "

@@ -10,7 +10,7 @@
 	X(DIRECTION, "direction", STR, "HtoD, DtoH ...")                      \
 	X(SIZE, "bytes_each", I64, "size of one copy")                        \
 	X(COUNT, "count", I64, "copies of this size; five or more")           \
-	X(DEVICES, "devices", I64, "GPUs they are of")                        \
+	X(DEVICES, "devices", I64, "GPUs that have such copies")              \
 	X(TOTAL, "total_ms", F64, "sum of durations")                         \
 	X(P50, "p50_us", F64, "median duration")                              \
 	X(P95, "p95_us", F64, "95th percentile")                              \
@@ -51,7 +51,7 @@ static int group_all(struct sweep *s, struct nsx_err *err)
 		if (c->bytes < 0 || nsx_copy_is_migration(c->copy_kind))
 			continue;
 		x = nsx_group_value(&s->keys, &s->v, c->copy_kind,
-				    (uint64_t)c->bytes, "copies of a size", err);
+				    (uint64_t)c->bytes, "copies of the same size", err);
 		if (!x || nsx_push(s->copy, s->n, s->cap, "copies", err,
 				   (struct member){(uint32_t)i,
 						   (uint32_t)(x - s->v)}))
@@ -132,17 +132,18 @@ static void copies_alike_say(const struct nsx_trace *t, struct nsx_section *out,
 
 	if (x[TOTAL].u.f * 1e6 * 100 < NOTED_PCT * (double)(t->window.end_ns - t->window.start_ns))
 		return;
-	nsx_md_bullet(out, "%" PRId64 " %s copies have one size, %s, and take %s in all: the "
-		"median is %s, the 99th percentile %s.%s%s", x[COUNT].u.i, x[DIRECTION].u.s,
+	nsx_md_bullet(out, "%" PRId64 " %s copies have the same size, %s, and take %s in total: the "
+		"median is %s, the 99th percentile "
+		"%s.%s%s", x[COUNT].u.i, x[DIRECTION].u.s,
 		nsx_say_bytes(out, x[SIZE].u.i), nsx_say_ms(out, x[TOTAL].u.f),
 		nsx_text_ns(out->arena, x[P50].u.f * 1e3),
 		nsx_text_ns(out->arena, x[P99].u.f * 1e3),
-		!is_again ? "" : " The trace does not tell whether it is the same data again: what "
-				  "does not change should be copied once and kept.",
+		!is_again ? "" : " The trace does not show whether the data is the same each time: "
+				  "data that does not change should be copied once and kept.",
 		!is_again || x[DEVICES].u.i < 2 ? "" :
 			nsx_say(out, " They go to %" PRId64 " GPUs: if all of them need the same "
-				"data, it may be faster to send it to one, and from there to the "
-				"others.", x[DEVICES].u.i));
+				"data, sending it to one GPU and from there to the others may be "
+				"faster.", x[DEVICES].u.i));
 }
 
 int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)

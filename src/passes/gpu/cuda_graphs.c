@@ -17,9 +17,9 @@
 	  "graph: whole replays; node: their nodes; opaque: nothing was recorded")                 \
 	X(LAUNCHES, "launches", I64, "launch calls", .adds = true)                                 \
 	X(REPLAYS, "replays", I64, "replays that were recorded", .adds = true)                     \
-	X(COVERAGE, "coverage_pct", F64, "launches of which a replay was recorded, of all")        \
-	X(TOTAL, "total_ms", F64, "sum of replays; in node mode each from the start of its first " \
-	  "to the end of its last node", .adds = true)                                             \
+	X(COVERAGE, "coverage_pct", F64, "share of launches whose replay was recorded")            \
+	X(TOTAL, "total_ms", F64, "sum of replays; in node mode a replay lasts from the start of " \
+				  "its first node to the end of its last node", .adds = true)      \
 	X(AVG, "avg_us", F64, "total over replays")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -201,15 +201,16 @@ static void cuda_graphs_say(const struct nsx_run *run, const struct graphs *repl
 			 g->launches - g->covered, g->launches);
 	if (g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT)
 		nsx_md_bullet(out, "%.1f %% of the GPUs' busy time is inside replays recorded as a "
-				   "whole: it counts as compute, and nothing is said of kernels, "
-				   "communication or ranges inside.", g->hidden_pct);
+				   "whole: it counts as compute, and the kernels, "
+				   "communication and ranges inside are not known.", g->hidden_pct);
 	if (table->nrows)
 		nsx_md_whole(out, table, 0);
 	if (isnan(g->coverage_pct) && g->launches)
-		nsx_note(out, "with a window the replay of a launch may lie outside: no coverage");
+		nsx_note(out, "with a window the replay of a launch may lie outside it, so there "
+			      "is no coverage");
 	if (g->orphans)
-		nsx_note(out, "%zu rows of graphs have no launch call (queued before the capture); "
-			      "nodes among them are in no row", g->orphans);
+		nsx_note(out, "%zu graph rows have no launch call (queued before the capture); "
+			      "nodes among them are in no row of the table", g->orphans);
 }
 
 static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
@@ -239,16 +240,17 @@ static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out, s
 NSX_DEFINE_PASS(cuda_graphs,
 	.title = "CUDA graphs",
 	.subject = "CUDA graphs",
-	.summary = "graph launches, replays, and what of them was recorded",
-	.doc = "mode: graph when whole replays were recorded and no node was, node when nodes "
-	       "were, mixed for both, opaque when there are launch calls and nothing of their "
+	.summary = "graph launches, their replays, and how much of these was recorded",
+	.doc = "mode: graph if whole replays were recorded and no nodes, node if nodes were "
+	       "recorded, mixed for both, opaque if there are launch calls but nothing of their "
 	       "work, none without launches. A launch call is counted and its host time charged "
-	       "once, however many nodes it starts; failed calls are no launches. Coverage is the "
-	       "share of launches of which anything was recorded. Launches that left nothing are "
-	       "rows of their own, without device. A replay recorded as a whole is compute in "
-	       "every other section; nodes belong to the range and the call that launched them.",
+	       "once, however many nodes it starts; failed calls are not launches. Coverage is the "
+	       "share of launches of which anything was recorded. Launches without recorded work "
+	       "have rows of their own, without a device. A replay recorded as a whole counts as "
+	       "compute in every other section; nodes belong to the range and the call that "
+	       "launched them.",
 	.derived_from = "whole-graph rows, operations with a graph node, and the launch calls",
-	.limitations = "a replay recorded as a whole says nothing of its "
-		       "inside; its stream is that of the launch",
+	.limitations = "a replay recorded as a whole does not show what ran inside; its stream is "
+		       "that of the launch",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

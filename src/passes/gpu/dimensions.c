@@ -11,19 +11,19 @@
 
 #define COLUMNS(X)                                                            \
 	X(MEASURE, "measure", STR, "what")                                    \
-	X(VALUE, "value", F64, "how much; null: not known")                   \
+	X(VALUE, "value", F64, "the figure; null: not known")                 \
 	X(UNIT, "unit", STR, "of the value")                                  \
-	X(FROM, "from", STR, "section that has more of it")
+	X(FROM, "from", STR, "section with the details")
 NSX_COLUMNS(cols, COLUMNS);
 #define SHOWN_COLUMNS(X)                                                      \
-	X(SHOWN_DIMENSION, "dimension", STR, "which of the four")             \
+	X(SHOWN_DIMENSION, "dimension", STR, "one of the four questions")     \
 	X(SHOWN_MEASURE, "measure", STR, "what")                              \
 	X(SHOWN_VALUE, "value", F64, "how much")                              \
 	X(SHOWN_UNIT, "unit", STR, "of the value")
 NSX_COLUMNS(shown_cols, SHOWN_COLUMNS);
 static const struct nsx_layout shown_layout = {NSX_COLS(shown_cols)};
-#define ANSWER_COLUMNS(X)                                                     \
-	X(QUESTION, "question", STR, "of the GPU that sets the pace")         \
+#define ANSWER_COLUMNS(X)                                                          \
+	X(QUESTION, "question", STR, "CUDA ordinal of the GPU that sets the pace") \
 	X(ANSWER, "answer", STR, "in words")
 NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
 static const struct nsx_layout answers_layout = {
@@ -154,7 +154,7 @@ static const char *const idle_words[NSX_NCAUSES] = {
 	[NSX_CAUSE_MODULE] = "while modules load",
 	[NSX_CAUSE_OSRT] = "while the host waits in the system or in MPI",
 	[NSX_CAUSE_OTHER_API] = "during other CUDA calls",
-	[NSX_CAUSE_HOST_CODE] = "while the host does other things than CUDA",
+	[NSX_CAUSE_HOST_CODE] = "while the host runs code other than CUDA calls",
 	[NSX_CAUSE_LAUNCH_CALL] = "inside launch calls",
 	[NSX_CAUSE_LAUNCH_TO_START] = "between launch and start",
 	[NSX_CAUSE_STREAM_WAIT] = "while streams wait for each other",
@@ -216,7 +216,7 @@ static const char *memory(struct dimensions *d)
 {
 	double peak = of_device(d, "memory_usage", "pct_of_memory");
 
-	dimensions_add(d, "copies without a kernel beside them", d->exposed_copy,
+	dimensions_add(d, "copies while no kernel runs", d->exposed_copy,
 		       nsx_say(d->out, "%% of the %s", d->window), "copies");
 	dimensions_add(d, "exposed pageable copies",
 		       of_device(d, "copies", "pageable_exposed_ms"), "ms", "copies");
@@ -229,7 +229,7 @@ static const char *memory(struct dimensions *d)
 	dimensions_add(d, "idle after cudaMalloc and cudaFree in the loop",
 		       dimensions_sum_of(d, "memory_usage", "churn", "cost_ms", NULL, NULL),
 		       "ms on all GPUs", "memory_usage");
-	dimensions_add(d, "peak of GPU memory seen", peak, "% of its size", "memory_usage");
+	dimensions_add(d, "peak of GPU memory", peak, "% of its size", "memory_usage");
 	if (d->exposed_copy >= 5)
 		return nsx_say(d->out, "copies hold up GPU %s: %.1f %% of the %s is copying and "
 			       "nothing else.", d->label, d->exposed_copy, d->window);
@@ -271,7 +271,7 @@ static const char *interconnect(struct dimensions *d)
 		     of_device(d, "copies", "device_to_host_bytes")) / 1e9;
 	double moved = dimensions_sum_of(d, "copies", "migrations", "bytes", NULL, NULL) / 1e9;
 
-	dimensions_add(d, "communication without compute beside it", d->exposed_comm,
+	dimensions_add(d, "communication while nothing computes", d->exposed_comm,
 		       nsx_say(d->out, "%% of the %s", d->window), "nccl");
 	dimensions_add(d, "transfers between CPU and GPU",
 		       of_device(d, "copies", "transfers_per_s"), "a second", "copies");
@@ -287,12 +287,12 @@ static const char *interconnect(struct dimensions *d)
 		    dimensions_cell_of(messages, 0, "p50_bytes") / 1e6 : NAN, "MB", "nccl");
 	if (comm)
 		return nsx_say(d->out, "communication %s GPU %s: %.1f %% of the %s is "
-			       "communication with no compute beside it%s.",
+			       "communication while nothing computes%s.",
 			       d->exposed_comm >= 5 ? "holds up" :
 						      "costs little on",
 			       d->label, d->exposed_comm, d->window,
 			       isnan(ratio) ? "" :
-			       nsx_say(d->out, "; %.2f of the time of compute", ratio));
+			       nsx_say(d->out, "; it takes %.2f times as long as compute", ratio));
 	if (gb > 0)
 		return nsx_say(d->out, "no communication between GPUs; %.2f GB "
 			       "cross the CPU-GPU link%s.", gb,
@@ -350,8 +350,8 @@ static const char *gpu_compute(struct dimensions *d)
 		dimensions_add(d, "multiprocessors active while computing",
 			       dimensions_counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
 	if (is_opaque)
-		return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; CUDA graphs whose "
-			       "inside was not recorded take %s of the trace.",
+		return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; CUDA graphs without "
+			       "recorded contents take %s of the trace.",
 			       d->label, d->compute, d->window, nsx_say_ms(d->out, hidden));
 	if (!categories || !categories->nrows || !kernels || !kernels->nrows)
 		return nsx_say(d->out, "GPU %s computes for %.1f %% of "
@@ -413,7 +413,7 @@ static const char *dimensions_say_full(const struct dimensions *d)
 		return nsx_say(d->out, "%s: %s of its multiprocessors are active while it computes",
 			       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no",
 			       dimensions_say_pct(d, sm));
-	return nsx_say(d->out, "not known, for no counter was sampled%s",
+	return nsx_say(d->out, "not known, because no counter was sampled%s",
 		       isnan(occupancy) ? "" :
 		       nsx_say(d->out, "; with enough blocks, its kernels could fill %s of the "
 			       "warps", dimensions_say_pct(d, occupancy)));
@@ -424,8 +424,8 @@ static const char *say_grid(const struct dimensions *d, double small)
 	if (isnan(small))
 		return dimensions_hides_kernels(d) ?
 			       "not known: CUDA graphs hide the kernels" :
-			       "not known: the trace does not tell the launch "
-			       "dimensions, or how large the GPU is";
+			       "not known: the trace lacks the launch "
+			       "dimensions or the size of the GPU";
 	return nsx_say(d->out, "%s: %s of compute kernels' time is in grids with fewer blocks than "
 		       "multiprocessors", small < 5 ? "yes" : small < 30 ? "mostly" : "no",
 		       small > 0 ? dimensions_say_pct(d, small) : "none");
@@ -459,7 +459,7 @@ static const char *dimensions_say_streams(const struct dimensions *d, double sma
 		       beside > 0 ? nsx_say(d->out, "overlap for %s of their time",
 					    dimensions_say_pct(d, beside)) :
 				    "never overlap",
-		       small < 5 ? "; few of them leave room for another" : "");
+		       small < 5 ? "; few of them leave room for another kernel" : "");
 }
 
 static const char *dimensions_say_bound(const struct dimensions *d)
@@ -483,7 +483,7 @@ static void answer_all(struct dimensions *d)
 	double small = dimensions_shape_of(d, "small_grid_pct");
 	const char *bound = dimensions_say_bound(d);
 	const char *text = d->run->trace->ndevices < 2 ? "" :
-		nsx_say(d->out, nsx_is_held_up(d->report) ? "Of GPU %s: " :
+		nsx_say(d->out, nsx_is_held_up(d->report) ? "GPU %s: " :
 			"GPU %s sets the pace. ", d->label);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
@@ -577,19 +577,17 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 NSX_DEFINE_SUMMARY(dimensions,
 	.title = "Where the time went",
 	.no_query = "figures of other sections",
-	.summary = "CPU overhead, memory overhead, interconnect, GPU compute: "
-		   "each with its verdict",
-	.doc = "For the GPU that sets the pace. Shares of time are its exact partition (compute, "
-	       "copies alone, communication alone, idle) in the steady window, or in the whole "
-	       "window where none was found; the other figures are those of the sections named in "
-	       "`from`, for the whole window. The answers: idle below 5 % is no, below 50 % "
-	       "partly; full from 90 % of active multiprocessors, mostly from 60 %; grids are big "
-	       "enough where below 5 % of the kernel time is in smaller ones, mostly below 30 %; "
-	       "streams are too few where there are small grids and kernels overlap for less than "
-	       "5 % of their time.",
+	.summary = "verdicts on CPU overhead, memory overhead, interconnect and GPU compute",
+	.doc = "Figures of the GPU that sets the pace. Shares of time are its exact partition "
+	       "(compute, copies alone, communication alone, idle) in the steady window, or in the "
+	       "whole window if there is no steady one; the other figures come from the sections "
+	       "named in `from` and cover the whole window. Idle: below 5 % is no, below 50 % "
+	       "partly. Full: from 90 % of active multiprocessors, mostly from 60 %. Grids are big "
+	       "enough if less than 5 % of the kernel time is in grids that are too small, mostly "
+	       "below 30 %. There are too few streams if grids are too small and kernels overlap "
+	       "for less than 5 % of their time.",
 	.derived_from = "the other sections, for the GPU that sets the pace",
-	.limitations = "figures marked all GPUs are sums; the rest of the "
-		       "report has the other GPUs",
+	.limitations = "figures marked all GPUs are sums; other sections show the other GPUs",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&answers_layout, NULL});

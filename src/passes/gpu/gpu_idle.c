@@ -6,36 +6,36 @@
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
 	X(WINDOW, "window_ms", F64, "length of the window")                                        \
 	X(BUSY, "busy_ms", F64, "union of kernels, copies, memsets and graph replays")             \
-	X(IDLE, "idle_ms", F64, "the rest of the window")                                          \
+	X(IDLE, "idle_ms", F64, "window_ms less busy_ms")                                          \
 	X(IDLE_PCT, "idle_pct_of_window", F64, "its share")                                        \
-	X(EDGE, "edge_idle_ms", F64, "of it before the first and after the last work")             \
+	X(EDGE, "edge_idle_ms", F64, "part of idle_ms before the first and after the last work")   \
 	X(K_BUSY, "kernel_busy_ms", F64, "union of kernels and graph replays")                     \
-	X(K_IDLE, "kernel_idle_ms", F64, "the rest of the window")                                 \
+	X(K_IDLE, "kernel_idle_ms", F64, "window_ms less kernel_busy_ms")                          \
 	X(K_PCT, "kernel_idle_pct_of_window", F64, "its share")                                    \
-	X(GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+	X(GPU, "gpu", STR, "distinguishes GPUs with the same ordinal")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define CAUSE_COLUMNS(X)                                                      \
 	X(C_DEVICE, "device_id", I64, "CUDA ordinal")                         \
-	X(C_CAUSE, "cause", STR, "what the idle time waited for")             \
+	X(C_CAUSE, "cause", STR, "reason for the idle time")                  \
 	X(C_DETAIL, "detail", STR, "API or OS call, or path of NVTX ranges")  \
 	X(C_COUNT, "count", I64, "pieces of gaps")                            \
 	X(C_MS, "total_ms", F64, "idle time")                                 \
 	X(C_PCT, "pct_of_window", F64, "share of the window")
 NSX_COLUMNS(cause_cols, CAUSE_COLUMNS);
-#define GAP_COLUMNS(X)                                                        \
-	X(GAP_DEVICE, "device_id", I64, "CUDA ordinal")                       \
-	X(GAP_START, "gap_start_ns", I64, "the device runs dry")              \
-	X(GAP_END, "gap_end_ns", I64, "the next work starts")                 \
-	X(GAP_MS, "gap_ms", F64, "its length")                                \
-	X(GAP_CAUSE, "cause", STR, "the cause of its greatest part")          \
-	X(GAP_DETAIL, "cause_detail", STR, "call or range of that part")      \
-	X(GAP_OP, "next_op", STR, "the work that ends it")                    \
+#define GAP_COLUMNS(X)                                                                   \
+	X(GAP_DEVICE, "device_id", I64, "CUDA ordinal")                                  \
+	X(GAP_START, "gap_start_ns", I64, "the device runs dry")                         \
+	X(GAP_END, "gap_end_ns", I64, "the next work starts")                            \
+	X(GAP_MS, "gap_ms", F64, "its length")                                           \
+	X(GAP_CAUSE, "cause", STR, "cause of the greatest part of the gap")              \
+	X(GAP_DETAIL, "cause_detail", STR, "call or range that this part is charged to") \
+	X(GAP_OP, "next_op", STR, "the work that ends the gap")                          \
 	X(GAP_PID, "pid", I64, "process of that work")
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
-#define GAP_LENGTH_COLUMNS(X)                                                 \
-	X(GAPS_DEVICE, "device_id", I64, "CUDA ordinal")                      \
-	X(GAPS_LENGTH, "length", STR, "of a gap; edges are left out")         \
-	X(GAPS_COUNT, "count", I64, "gaps")                                   \
+#define GAP_LENGTH_COLUMNS(X)                                                    \
+	X(GAPS_DEVICE, "device_id", I64, "CUDA ordinal")                         \
+	X(GAPS_LENGTH, "length", STR, "gaps of this length; edges are left out") \
+	X(GAPS_COUNT, "count", I64, "gaps")                                      \
 	X(GAPS_MS, "total_ms", F64, "their sum")
 NSX_COLUMNS(gap_length_cols, GAP_LENGTH_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -328,7 +328,7 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 	nsx_md_text(out, "GPU %s is idle for %s, %s of the whole window%s.%s",
 		    nsx_gpu_label(run->trace, d), nsx_say_ms(out, most[IDLE].u.f),
 		    nsx_text_share(out->arena, most[IDLE_PCT].u.f, 100),
-		    devices->nrows > 1 ? "; no other GPU for longer" : "", longest);
+		    devices->nrows > 1 ? "; no other GPU is idle for longer" : "", longest);
 }
 
 enum { MOST_SHOWN = 3 }; /* causes in Markdown, those with most time first */
@@ -362,21 +362,22 @@ NSX_DEFINE_PASS(gpu_idle,
 	.title = "Idle by cause",
 	.summary = "idle time of each GPU, gap by gap, with its causes",
 	.doc = "busy = union of kernels, copies, memsets and graph replays of any process in the "
-	       "window; idle = the rest; edge_idle = before the first and after the last work. "
-	       "kernel_busy leaves copies and memsets out. A gap [a,b) is charged by the call r of "
-	       "the work that ends it. No r: page_migration where that is one, else "
-	       "unknown_unmatched. r returned before a: stream_wait, dispatch (below 20 us) or "
-	       "dependency. Else [a, r.start) is charged to what r's thread did, piece by piece: "
-	       "sync, blocking_copy, implicit_sync, alloc, module_load, other_api, os_wait, or "
-	       "host_code under the innermost NVTX range around the piece; [r.start, r.end) is "
-	       "launch_call and the rest launch_to_start. Before the run's first work and after "
-	       "its last: edge; at the ends of a window that was asked for, a gap is charged by "
-	       "the work that ends it outside. Causes add up to the idle time exactly.",
+	       "window; idle = the rest; edge_idle = idle time before the first and after the last "
+	       "work. kernel_busy excludes copies and memsets. A gap [a,b) is charged through the "
+	       "call r that launched the work ending it. Without r: page_migration if a page "
+	       "moves, otherwise unknown_unmatched. If r returned before a: stream_wait, dispatch "
+	       "(below 20 us) or dependency. Otherwise [a, r.start) is charged to what r's thread "
+	       "did, piece by piece: sync, blocking_copy, implicit_sync, alloc, module_load, "
+	       "other_api, os_wait, or host_code under the innermost NVTX range around the piece; "
+	       "[r.start, r.end) is launch_call and the rest launch_to_start. Before the run's "
+	       "first work and after its last, idle time is edge. With a requested window, a gap "
+	       "at its ends is charged through the work that ends it outside the window. Causes "
+	       "add up to the idle time exactly.",
 	.derived_from = "all GPU work of each device, and the calls, OS calls "
 			"and NVTX ranges of the threads that launched it",
-	.limitations = "work of processes that were not profiled is not seen; "
-		       "a cause is what the launching thread did, not why",
-	.caveat = "idle_ms is time without any GPU work, edges included; nsys-llm-explain counts "
+	.limitations = "work of processes that were not profiled is not seen; a cause is what the "
+		       "launching thread did, not why it did it",
+	.caveat = "idle_ms is time without any GPU work, including edges; nsys-llm-explain counts "
 		   "kernels only: that is kernel_idle_ms",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));

@@ -6,45 +6,46 @@
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \
-	X(DEVICE, "device_id", I64, "CUDA ordinal, else the number of the GPU")                    \
-	X(METRIC, "metric_id", I64, "the counter, inside its source")                              \
+	X(DEVICE, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown")           \
+	X(METRIC, "metric_id", I64, "id of the counter in its source")                             \
 	X(NAME, "metric_name", STR, "its name")                                                    \
 	X(SCOPE, "scope", STR, "window, or when the GPU computes, communicates, copies or idles")  \
 	X(SAMPLES, "samples", I64,                                                                 \
-	  "in the scope for at least half of their period (window: at all)")                       \
-	X(MEAN, "mean", F64, "weighted by the time a sample has in the scope")                     \
+	  "samples with at least half of their period in the scope (window: any part)")            \
+	X(MEAN, "mean", F64, "mean, weighted by the time of each sample in the scope")             \
 	X(P50, "p50", F64, "median of the samples")                                                \
 	X(P95, "p95", F64, "their 95th percentile")                                                \
-	X(MAX, "max", F64, "greatest of all samples with any time in the scope")                   \
-	X(PERIOD, "sample_period_us", F64, "what a sample stands for")                             \
+	X(MAX, "max", F64, "maximum of samples with any time in the scope")                        \
+	X(PERIOD, "sample_period_us", F64, "period that a sample stands for")                      \
 	X(COVERAGE, "coverage_pct", F64, "sampled share of the scope's time")
 NSX_COLUMNS(cols, COLUMNS);
 #define ANSWER_COLUMNS(X)                                                                          \
-	X(ANSWER_DEVICE_ID, "device_id", I64, "CUDA ordinal, else the number of the GPU")          \
+	X(ANSWER_DEVICE_ID, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown") \
 	X(ANSWER_QUESTION, "question", STR, "what is asked")                                       \
 	X(ANSWER, "answer", STR, "in words")                                                       \
-	X(ANSWER_METRIC_NAME, "metric_name", STR, "the counter that tells")                        \
+	X(ANSWER_METRIC_NAME, "metric_name", STR, "the counter that answers")                      \
 	X(ANSWER_SCOPE, "scope", STR, "of that counter")                                           \
 	X(ANSWER_MEAN, "mean", F64, "of it")
 NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
 #define RATE_COLUMNS(X)                                                                            \
-	X(RATE_DEVICE_ID, "device_id", I64, "CUDA ordinal, else the number of the GPU")            \
+	X(RATE_DEVICE_ID, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown")   \
 	X(RATE_METRIC_NAME, "metric_name", STR, "the counter, percent of the peak")                \
 	X(RATE_SCOPE, "scope", STR, "when")                                                        \
 	X(RATE_MEAN_GBPS, "mean_gbps", F64, "mean times the peak, 10^9 bytes a second")            \
 	X(RATE_P95_GBPS, "p95_gbps", F64, "95th percentile times the peak")                        \
 	X(RATE_PEAK_GBPS, "peak_gbps", F64, "memory bandwidth of the GPU")
 NSX_COLUMNS(rate_cols, RATE_COLUMNS);
-#define COUNTER_COLUMNS(X)                                                                         \
-	X(COUNTER_DEVICE_ID, "device_id", I64, "CUDA ordinal, else the number of the GPU")         \
-	X(COUNTER_METRIC_ID, "metric_id", I64, "the counter, inside its source")                   \
-	X(COUNTER_METRIC_NAME, "metric_name", STR, "its name")                                     \
-	X(COUNTER_SAMPLES, "samples", I64, "that touch the window")                                \
-	X(COUNTER_MAX, "max", F64, "the greatest of them")                                         \
-	X(COUNTER_WINDOW, "window", F64, "mean over the window")                                   \
-	X(COUNTER_COMPUTE, "compute", F64, "mean while kernels compute")                           \
-	X(COUNTER_COMM, "comm", F64, "mean during communication")                                  \
-	X(COUNTER_COPY, "copy", F64, "mean during copies")                                         \
+#define COUNTER_COLUMNS(X)                                                        \
+	X(COUNTER_DEVICE_ID, "device_id", I64,                                    \
+	  "CUDA ordinal, or the number of the GPU if unknown")                    \
+	X(COUNTER_METRIC_ID, "metric_id", I64, "id of the counter in its source") \
+	X(COUNTER_METRIC_NAME, "metric_name", STR, "its name")                    \
+	X(COUNTER_SAMPLES, "samples", I64, "samples that touch the window")       \
+	X(COUNTER_MAX, "max", F64, "maximum of these samples")                    \
+	X(COUNTER_WINDOW, "window", F64, "mean over the window")                  \
+	X(COUNTER_COMPUTE, "compute", F64, "mean while kernels compute")          \
+	X(COUNTER_COMM, "comm", F64, "mean during communication")                 \
+	X(COUNTER_COPY, "copy", F64, "mean during copies")                        \
 	X(COUNTER_IDLE, "idle", F64, "mean without GPU work")
 NSX_COLUMNS(counter_cols, COUNTER_COLUMNS);
 enum { L_ROWS, L_COUNTERS, L_ANSWERS, L_RATES };
@@ -192,11 +193,12 @@ static void gpu_metrics_say_idle(struct answers *a)
 		       sampled < SPARSE ? "not known" :
 		       x >= 95 ? "no" : x >= 50 ? "partly" : "mostly",
 		       k == NSX_GR_ACTIVE ? "GR Active" : "SMs Active", x,
-		       sampled < WHOLE ? nsx_say(a->out, "the %s of the window that were sampled",
+		       sampled < WHOLE ? nsx_say(a->out, "the sampled %s of the window",
 						 nsx_text_share(a->out->arena, sampled, 1)) :
 					 "the window");
 	if (d != NSX_NONE)
-		text = nsx_say(a->out, "%s; by the trace %.1f %% of %s no GPU work.", text,
+		text = nsx_say(a->out, "%s; according to the trace %.1f %% of %s no GPU "
+				       "work.", text,
 			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
 				       (double)a->window_ns,
 			       sampled < WHOLE ? "the window has" : "it has");
@@ -248,10 +250,10 @@ static void gpu_metrics_say_bound(struct answers *a)
 {
 	static const char *const words[] = {
 		[NSX_BOUND_MEMORY] = "memory",
-		[NSX_BOUND_COMPUTE] = "compute: memory has room, the pipes have not",
+		[NSX_BOUND_COMPUTE] = "compute: memory has room, the execution pipes do not",
 		[NSX_BOUND_LATENCY] = ("latency or occupancy: the SMs hold work but issue little, "
 				       "and memory has room"),
-		[NSX_BOUND_UNFILLED] = "neither: the SMs are not filled",
+		[NSX_BOUND_UNFILLED] = "neither: the SMs are not full",
 		[NSX_BOUND_NEITHER] = "neither memory nor issue is near its limit",
 	};
 	double sm = gpu_metrics_mean_of(a, NSX_SM_ACTIVE, a->busy);
@@ -294,7 +296,7 @@ static void say_gpu(struct answers *a)
 	if (a->told)
 		nsx_md_bullet(a->out, "**GPU %lld**%s:", (long long)
 			      any->device_id, a->others ?
-			      " (the others are in `report.json`, "
+			      " (the other answers are in `report.json`, "
 			      "`metrics.gpu_metrics.answers`)" : "");
 	gpu_metrics_say_idle(a);
 	gpu_metrics_say_full(a);
@@ -347,18 +349,18 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 	for (size_t i = 0; i < m->n; i++)
 		exact &= m->v[i].exact;
 	if (m->by_number)
-		nsx_note(out, "device_id is the number of the GPU here: the CUDA "
-			 "ordinals of the trace do not tell these GPUs apart");
+		nsx_note(out, "device_id is the number of the GPU here, because the CUDA ordinals "
+			 "of the trace do not distinguish these GPUs");
 	if (m->gaps)
-		nsx_note(out, "samples are missing in %zu places, %s in all: that is no data, not "
-			"zero", m->gaps, nsx_say_time(out, m->missing_ns));
+		nsx_note(out, "samples are missing in %zu places, %s in total: this is missing "
+			"data, not zero", m->gaps, nsx_say_time(out, m->missing_ns));
 	if (!exact)
 		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
 			 "exact, its mean and maximum are exact", FOLD_KNOWN);
 	gpu_metrics_say_lost(m, out);
 	if (m->without_period)
-		nsx_note(out, "%s sampled once only: what such a sample stands for is not known",
+		nsx_note(out, "%s sampled only once, so the period of this sample is not known",
 			 nsx_text_n(out->arena, m->without_period, "counter was", "counters were"));
 }
 
@@ -420,9 +422,9 @@ static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out, s
 	fill_metrics(run, out, tables);
 	say_quality(m, out);
 	if (tables[L_COUNTERS]->nrows)
-		nsx_md_text(out, "Means of the counters as nsys names them (clocks in "
-			    "Hz, most others in percent), over the window and "
-			    "while the GPU does one thing:");
+		nsx_md_text(out, "Means of the counters as nsys names them (clocks in Hz, most "
+			    "others in percent), over the window and by what the GPU was "
+			    "doing:");
 	nsx_md_table(out, tables[L_COUNTERS], 10, COUNTER_DEVICE_ID,
 		     COUNTER_METRIC_NAME, COUNTER_SAMPLES, COUNTER_WINDOW,
 		     COUNTER_COMPUTE, COUNTER_COMM, COUNTER_COPY, COUNTER_IDLE, COUNTER_MAX);
@@ -435,22 +437,22 @@ NSX_DEFINE_PASS(gpu_metrics,
 	.title = "GPU metrics",
 	.subject = "GPU metrics",
 	.summary = "sampled counters: SMs, tensor cores, memory, PCIe",
-	.doc = "A sample at t stands for [t, t + period), the period being the median step between "
-	       "samples of its source (where jitter hides a period or frequency of two digits "
-	       "within 0.3 %, that). Means are weighted by the time that interval has in the "
-	       "scope: the window, or the unions of compute kernels, communication kernels, "
-	       "copies, or no work at all on that GPU; the maximum is of all samples that the mean "
-	       "is of, quantiles are of those with at least half of it there. A gap is missing "
-	       "data, not zero. Active SMs say that work is resident; issue and tensor activity "
-	       "say that it proceeds. Memory-bound is said from DRAM at 80 % of its peak, read and "
-	       "write together; compute-bound from 60 % of the issue slots or tensor cycles; "
-	       "latency-bound where at least 60 % of the SMs are active, less than 30 % of the "
-	       "slots issue and memory has room.",
+	.doc = "A sample at t stands for [t, t + period), where the period is the median step "
+	       "between samples of its source (if jitter hides a period or frequency of two digits "
+	       "within 0.3 %, that value is used). Means are weighted by the time of this interval "
+	       "in the scope: the window, or the union of compute kernels, communication kernels, "
+	       "copies, or no work at all on that GPU. The maximum is over all samples in the "
+	       "mean; quantiles are over those with at least half of their interval in the scope. "
+	       "A gap is missing data, not zero. Active SMs show that work is resident; issue and "
+	       "tensor activity show that it proceeds. Memory-bound: DRAM, read and write "
+	       "together, from 80 % of its peak. Compute-bound: from 60 % of the issue slots or "
+	       "tensor cycles. Latency-bound: at least 60 % of the SMs are active, less than 30 % "
+	       "of the slots issue and memory has room.",
 	.derived_from = "GPU_METRICS samples, with the unions of each GPU's work",
-	.limitations = "there only if they were sampled; device-wide; a sample says nothing of one "
-		       "kernel that is shorter",
-	.caveat = "counters are of the whole GPU, other processes included; "
-		   "percentages are stored whole, so a mean of small ones is "
-		   "too low; clocks are in Hz whatever their name says",
+	.limitations = "only for sampled counters; device-wide; a sample does not describe a "
+		       "single kernel that is shorter",
+	.caveat = "counters cover the whole GPU, including other processes; percentages are stored "
+		   "as whole numbers, so a mean of small ones is too low; clocks are in Hz despite "
+		   "their names",
 	.needs = {NSX_NEED_VIEW(gpu_metric)},
 	NSX_LAYOUTS(layouts));

@@ -11,15 +11,16 @@
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
 	X(INDEX, "index", I64, "number on this process and device, from 0")                        \
 	X(START, "start_ns", I64, "first GPU work launched in it begins")                          \
-	X(END, "end_ns", I64, "the next one begins; of the last, its work ends")                   \
+	X(END, "end_ns", I64, "start of the next iteration; for the last one, the end of its "     \
+			      "work")                                                              \
 	X(WALL, "wall_ms", F64, "from start to next start", .adds = true)                          \
-	X(STEADY, "steady", BOOL, "lies in the steady window")                                     \
-	X(SLOW, "slow", BOOL, "above 1.25 x the median and by more than 3 MAD")
+	X(STEADY, "steady", BOOL, "whether it lies in the steady window")                          \
+	X(SLOW, "slow", BOOL, "longer than 1.25 x the median and by more than 3 MAD")
 NSX_COLUMNS(cols, COLUMNS);
 #define GROUP_COLUMNS(X)                                                      \
 	X(G_PROCESS, "process", I64, "pid of the process")                    \
 	X(G_DEVICE, "device_id", I64, "CUDA ordinal")                         \
-	X(G_N, "count", I64, "iterations that a next start ends")             \
+	X(G_N, "count", I64, "iterations that end with the start of another") \
 	X(G_MEDIAN, "median_ms", F64, "median of their lengths")              \
 	X(G_P90, "p90_ms", F64, "90th percentile")                            \
 	X(G_CV, "cv", F64, "standard deviation over mean")                    \
@@ -31,12 +32,12 @@ NSX_COLUMNS(group_cols, GROUP_COLUMNS);
 	X(SLOW_INDEX, "index", I64, "which iteration")                                             \
 	X(SLOW_WALL_MS, "wall_ms", F64, "its length")                                              \
 	X(SLOW_EXCESS_MS, "excess_ms", F64, "above the median")                                    \
-	X(SLOW_COMPUTE_ONLY_MS, "compute_only_ms", F64, "against the median iteration")            \
-	X(SLOW_COMPUTE_COPY_MS, "compute_copy_ms", F64, "against the median iteration")            \
-	X(SLOW_COMPUTE_COMM_MS, "compute_comm_ms", F64, "against the median iteration")            \
-	X(SLOW_COMM_EXPOSED_MS, "comm_exposed_ms", F64, "against the median iteration")            \
-	X(SLOW_COPY_EXPOSED_MS, "copy_exposed_ms", F64, "against the median iteration")            \
-	X(SLOW_IDLE_MS, "idle_ms", F64, "against the median iteration")
+	X(SLOW_COMPUTE_ONLY_MS, "compute_only_ms", F64, "difference from the median iteration")    \
+	X(SLOW_COMPUTE_COPY_MS, "compute_copy_ms", F64, "difference from the median iteration")    \
+	X(SLOW_COMPUTE_COMM_MS, "compute_comm_ms", F64, "difference from the median iteration")    \
+	X(SLOW_COMM_EXPOSED_MS, "comm_exposed_ms", F64, "difference from the median iteration")    \
+	X(SLOW_COPY_EXPOSED_MS, "copy_exposed_ms", F64, "difference from the median iteration")    \
+	X(SLOW_IDLE_MS, "idle_ms", F64, "difference from the median iteration")
 NSX_COLUMNS(slow_cols, SLOW_COLUMNS);
 #define CANDIDATE_COLUMNS(X)                                                                       \
 	X(C_METHOD, "method", STR, "nvtx, sequence, graph_replay, collective or gaps")             \
@@ -44,9 +45,9 @@ NSX_COLUMNS(slow_cols, SLOW_COLUMNS);
 	X(C_PROCESS, "process", I64, "pid of the process")                                         \
 	X(C_COUNT, "count", I64, "times it was seen")                                              \
 	X(C_COVERAGE, "coverage_pct", F64, "share of the process's GPU time it explains")          \
-	X(C_CV, "cv", F64, "of start to start, without the longest tenth")                         \
+	X(C_CV, "cv", F64, "CV of start to start, without the longest tenth")                      \
 	X(C_SCORE, "score", F64, "coverage x min(1, count/8) / (1 + cv) x evenness x trust")       \
-	X(C_CHOSEN, "chosen", BOOL, "the iterations of the report")
+	X(C_CHOSEN, "chosen", BOOL, "whether the report uses these iterations")
 NSX_COLUMNS(candidate_cols, CANDIDATE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "iterations", NSX_COLS(cols)},
@@ -219,7 +220,7 @@ static const char *iterations_say_slow(struct work *w, int64_t nslow)
 		is_outside &= !f->iterations[i].slow || !f->iterations[i].steady;
 	return nsx_say(w->out, "%s%s%s", !nslow ? "none" : nsx_say(w->out, "%" PRId64, nslow),
 		       nslow > 1 ? " are slow" : " is slow",
-		       is_outside ? ", outside of what is judged" : "");
+		       is_outside ? ", outside of the judged window" : "");
 }
 
 static void iterations_say(struct work *w)
@@ -234,8 +235,8 @@ static void iterations_say(struct work *w)
 	if (w->table[1]->nrows == 1) {
 		const struct nsx_cell *row = nsx_row_at(w->table[1], 0);
 
-		nsx_md_bullet(w->out, "%s, told by their %s (confidence %s): the median takes %s, "
-			    "90 %% take %s or less, %s; CV %.3f.",
+		nsx_md_bullet(w->out, "%s, detected by their %s (confidence %s): the median takes "
+			    "%s, 90 %% take %s or less, %s; CV %.3f.",
 			    nsx_text_n(w->out->arena, (size_t)row[G_N].u.i, "repetition", NULL),
 			    method_words[f->iteration_method], confidence,
 			    nsx_say_ms(w->out, w->median_ms), nsx_say_ms(w->out, row[G_P90].u.f),
@@ -243,8 +244,8 @@ static void iterations_say(struct work *w)
 		say_drift(w);
 		return;
 	}
-	nsx_md_bullet(w->out, "Repetitions are told by their %s, confidence %s; median %s, CV "
-		      "%.3f", method_words[f->iteration_method], confidence,
+	nsx_md_bullet(w->out, "Repetitions are detected by their %s (confidence %s): the median "
+		      "takes %s, CV %.3f.", method_words[f->iteration_method], confidence,
 		      nsx_say_ms(w->out, w->median_ms), w->cv);
 	say_drift(w);
 	nsx_md_whole(w->out, w->table[1], 0);
@@ -262,7 +263,8 @@ static int iterations_run(const struct nsx_run *run, struct nsx_section *out, st
 		return nsx_cannot(out, "the trace has no GPU work");
 	if (!f->niterations)
 		return nsx_cannot(out, "nothing repeats steadily enough: no NVTX range, kernel "
-				  "sequence, graph replay, collective or pause scores 0.4 or more");
+				  "sequence, graph replay, collective or pause scores 0.4 or "
+				  "more");
 	NSX_EACH_RUN(i, next, f->niterations,
 		     v[next].process == v[i].process &&
 		     v[next].device == v[i].device) {
@@ -277,27 +279,28 @@ static int iterations_run(const struct nsx_run *run, struct nsx_section *out, st
 
 NSX_DEFINE_PASS(iterations,
 	.title = "Phases and iterations",
-	.no_query = "ways are scored against each other",
-	.summary = "the repetition the program consists of, and its slow ones",
-	.doc = "Ways to see iterations, scored by coverage x min(1, n/8) / (1 + CV of start to "
-	       "start, without the longest tenth) x evenness x trust, evenness being (n - 1) x "
-	       "median over all their time but the longest. Iterations above 1.25 x the median "
-	       "that come first, a third of all at most, warm up: they count in neither. A "
-	       "communication kernel may wait, and counts in coverage as its process's median one "
-	       "at most; the best above 0.4 wins. nvtx: a user range that returns at least 4 times "
-	       "on a thread without overlapping itself (trust 1, or 1.1 if its name holds step, "
-	       "iter, batch or epoch; of ranges that score alike the outermost); coverage is the "
-	       "share of GPU time launched inside. sequence: a run of kernel base names of the "
-	       "main stream that returns at a steady distance, iterations being at least 95 % "
-	       "alike (0.9; n/8 does not count where n iterations have 512 kernels or more). "
-	       "graph_replay: replays of one graph (0.8). collective: one kind of collective "
-	       "kernel with a CV below 0.15 (0.7). gaps: pauses of 1 ms or more and 5 x the median "
-	       "gap (0.6, confidence low). On each GPU an iteration begins with the first work "
-	       "launched in it and ends where the next begins; the last ends with its work and is "
-	       "in no statistic. slow: above 1.25 x the median and by more than 3 MAD. median_ms "
-	       "and cv are those of the GPU that sets the pace.",
+	.no_query = "ways of detection are scored against each other",
+	.summary = "iterations of the program, and the slow ones",
+	.doc = "Ways to detect iterations are scored by coverage x min(1, n/8) / (1 + CV of start "
+	       "to start, without the longest tenth) x evenness x trust, where evenness is (n - 1) "
+	       "x median over the total time without the longest. Iterations longer than 1.25 x "
+	       "the median at the beginning, at most a third of all, are warm-up and count in "
+	       "neither. A communication kernel may wait, so for coverage it counts at most as "
+	       "long as the median one of its process. The best way above 0.4 wins. nvtx: a user "
+	       "range that returns at least 4 times on a thread without overlapping itself (trust "
+	       "1, or 1.1 if its name contains step, iter, batch or epoch; of ranges with equal "
+	       "scores the outermost); coverage is the share of GPU time launched inside. "
+	       "sequence: a sequence of kernel base names of the main stream that returns at a "
+	       "steady distance, with iterations at least 95 % alike (0.9; n/8 does not count if n "
+	       "iterations have 512 kernels or more). graph_replay: replays of one graph (0.8). "
+	       "collective: one kind of collective kernel with a CV below 0.15 (0.7). gaps: pauses "
+	       "of at least 1 ms and 5 x the median gap (0.6, confidence low). On each GPU an "
+	       "iteration begins with the first work launched in it and ends where the next "
+	       "begins; the last ends with its work and is in no statistic. slow: longer than 1.25 "
+	       "x the median and by more than 3 MAD. median_ms and cv are those of the GPU that "
+	       "sets the pace.",
 	.derived_from = "NVTX ranges, kernel names in order, graph replays, collectives and pauses",
-	.limitations = "of a stream of more than 262144 kernels the middle is looked at for a "
-		       "sequence; a loop of one kernel alone is not told from a burst",
+	.limitations = "in a stream of more than 262144 kernels only the middle is searched for a "
+		       "sequence; a loop of a single kernel is not distinguished from a burst",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));

@@ -4,12 +4,13 @@
 
 #define COLUMNS(X)                                                                                 \
 	X(CLASS, "class", STR, "what the GPU did")                                                 \
-	X(CAUSE, "cause", STR, "why it idled; null: it did not")                                   \
+	X(CAUSE, "cause", STR, "cause of the idle time; null: not idle")                           \
 	X(PLACE, "place", STR,                                                                     \
-	  "kernel, collective, kind of copy, or what the host did meanwhile; null: not known")     \
+	  "kernel, collective, kind of copy, or what the host did during idle time; null: not "    \
+	  "known")                                                                                 \
 	X(COUNT, "count", I64, "operations, or pieces of idle time")                               \
-	X(TOTAL_NS, "total_ns", I64, "time, each moment of a GPU once")                            \
-	X(TOTAL_MS, "total_ms", F64, "time, each moment of a GPU once")                            \
+	X(TOTAL_NS, "total_ns", I64, "time; each moment of a GPU counts once")                     \
+	X(TOTAL_MS, "total_ms", F64, "time; each moment of a GPU counts once")                     \
 	X(PCT, "pct_of_judged", F64, "share of the judged time of the GPUs")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -70,8 +71,8 @@ static int judged_time_run(const struct nsx_run *run, struct nsx_section *out, s
 	}
 	nsx_put(out, "total_ns", nsx_int(l->total_ns));
 	nsx_put(out, "gpus", nsx_int(l->ngpus));
-	nsx_md_text(out, "Every moment that was judged, of every GPU that worked, once: "
-		    "rows add up to the window times the GPUs.");
+	nsx_md_text(out, "Every judged moment of every GPU that worked, counted once: "
+		    "rows add up to the window times the number of GPUs.");
 	nsx_md_table(out, table, SHOWN, CLASS, CAUSE, PLACE, COUNT, TOTAL_MS, PCT);
 	return 0;
 }
@@ -80,14 +81,14 @@ NSX_DEFINE_PASS(judged_time,
 	.title = "What the judged time is made of",
 	.measures = true,
 	.no_query = "unions of unions; its sums are tested against partition and idle time",
-	.summary = "every nanosecond that is judged, by class and place",
-	.doc = "Each moment of each GPU that worked in the judged window is booked "
-	       "once: as compute, exposed communication, copy or idle. Compute "
-	       "hides communication, both hide copies. Of operations of one class "
-	       "that run at once, the one that began first has the time. Idle time "
-	       "is booked by its cause and by what the launching thread did.",
+	.summary = "every nanosecond of the judged time, by class and place",
+	.doc = "Each moment of each GPU that worked in the judged window is booked once: as "
+	       "compute, exposed communication, copy or idle. Compute hides communication; both "
+	       "hide copies. If operations of one class run at once, the time belongs to the one "
+	       "that began first. Idle time is booked by its cause and by what the launching "
+	       "thread did.",
 	.derived_from = "kernels, copies, memsets, graph replays, and the calls that launched them",
-	.limitations = "work of processes that were not profiled looks idle; a graph "
+	.limitations = "work of processes that were not profiled looks like idle time; a graph "
 		       "traced as a whole is one place",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));

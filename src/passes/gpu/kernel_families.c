@@ -4,9 +4,9 @@
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \
-	X(FAMILY, "family", STR, "kernels that one would replace as a whole")                      \
-	X(CATEGORY, "category", STR, "what they are for, by their names")                          \
-	X(DTYPE, "dtype", STR, "what they compute in; null: their names do not say")               \
+	X(FAMILY, "family", STR, "kernels that would be replaced as a whole")                      \
+	X(CATEGORY, "category", STR, "purpose of the kernels, by their names")                     \
+	X(DTYPE, "dtype", STR, "data type of the computation; null: not in the names")             \
 	X(NAMES, "kernel_count", I64, "different kernels", .title = "kernels")                     \
 	X(CALLS, "call_count", I64, "executions that began in the window", .title = "calls")       \
 	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                                      \
@@ -191,14 +191,14 @@ static int kernel_families_run(const struct nsx_run *run, struct nsx_section *ou
 
 NSX_DEFINE_PASS(kernel_families,
 	.title = "Kernels",
-	.no_query = "names are taken apart by a parser",
-	.summary = "kernels added up by what one would replace as a whole",
-	.doc = "Kernels whose own function is the same but for tile sizes, layouts, vector widths "
+	.no_query = "names are analysed by a parser",
+	.summary = "kernels summed by families that would be replaced as a whole",
+	.doc = "Kernels whose function is the same except for tile sizes, layouts, vector widths "
 	       "and the like, over all devices: all matrix multiplies of one precision, one "
-	       "elementwise operation on one type, one function whose lambdas differ. The family "
+	       "elementwise operation on one type, one function with different lambdas. The family "
 	       "comes from the function's own name; time is the sum of durations.",
 	.derived_from = "kernel rows, grouped by family",
-	.limitations = "sums over concurrent streams; a library whose names "
-		       "are not known gives a family a function",
+	.limitations = "sums over concurrent streams; each function of an unknown library is a "
+		       "family of its own",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts));

@@ -10,24 +10,25 @@
 #include "passes/pass.h"
 #include "report/words.h"
 
-#define COLUMNS(X)                                                                                 \
-	X(NAME, "kernel_name", STR, "full name of the kernel")                                     \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
-	X(GRID, "grid", STR, "blocks, x by y by z")                                                \
-	X(BLOCK, "block", STR, "threads of a block, x by y by z")                                  \
-	X(REGISTERS, "registers", I64, "registers of a thread")                                    \
-	X(STATIC, "static_shared_bytes", I64, "static shared memory of a block")                   \
-	X(DYNAMIC, "dynamic_shared_bytes", I64, "dynamic shared memory of a block")                \
-	X(CALLS, "call_count", I64, "executions that began in the window", .adds = true)           \
-	X(TOTAL, "total_ms", F64, "sum of durations", .adds = true)                                \
-	X(PCT, "pct_total_kernel_time", F64,                                                       \
-	  "share of the summed kernel time of all devices", .adds = true)                          \
-	X(GRID_BLOCKS, "grid_blocks", I64, "blocks of the grid")                                   \
-	X(RESIDENT, "resident_blocks", I64, "blocks that fit on a multiprocessor")                 \
-	X(WARPS, "resident_warps", I64, "warps of those blocks")                                   \
-	X(OCCUPANCY, "occupancy_pct", F64, "of the warps a multiprocessor can hold: theoretical")  \
-	X(LIMIT, "limited_by", STR, "what lets no more blocks in")                                 \
-	X(WAVES, "waves", F64, "blocks of the grid over blocks the GPU holds at a time")           \
+#define COLUMNS(X)                                                                         \
+	X(NAME, "kernel_name", STR, "full name of the kernel")                             \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                        \
+	X(GRID, "grid", STR, "blocks, x by y by z")                                        \
+	X(BLOCK, "block", STR, "threads of a block, x by y by z")                          \
+	X(REGISTERS, "registers", I64, "registers of a thread")                            \
+	X(STATIC, "static_shared_bytes", I64, "static shared memory of a block")           \
+	X(DYNAMIC, "dynamic_shared_bytes", I64, "dynamic shared memory of a block")        \
+	X(CALLS, "call_count", I64, "executions that began in the window", .adds = true)   \
+	X(TOTAL, "total_ms", F64, "sum of durations", .adds = true)                        \
+	X(PCT, "pct_total_kernel_time", F64,                                               \
+	  "share of the summed kernel time of all devices", .adds = true)                  \
+	X(GRID_BLOCKS, "grid_blocks", I64, "blocks of the grid")                           \
+	X(RESIDENT, "resident_blocks", I64, "blocks that fit on a multiprocessor")         \
+	X(WARPS, "resident_warps", I64, "warps of those blocks")                           \
+	X(OCCUPANCY, "occupancy_pct", F64,                                                 \
+	  "theoretical: resident warps as a share of the warps a multiprocessor can hold") \
+	X(LIMIT, "limited_by", STR, "resource that limits the resident blocks")            \
+	X(WAVES, "waves", F64, "blocks of the grid over resident blocks of the whole GPU") \
 	X(SMALL, "is_small_grid", BOOL, "fewer blocks than the GPU has multiprocessors")
 NSX_COLUMNS(cols, COLUMNS);
 #define DEVICE_COLUMNS(X)                                                                          \
@@ -37,24 +38,24 @@ NSX_COLUMNS(cols, COLUMNS);
 	X(DEVICE_OCCUPANCY_PCT, "occupancy_pct", F64,                                              \
 	  "mean theoretical occupancy, weighted by duration", .title = "theoretical_occupancy")    \
 	X(DEVICE_SMALL_GRID_MS, "small_grid_ms", F64,                                              \
-	  "in kernels with fewer blocks than multiprocessors")                                     \
+	  "part of kernel_ms in grids with fewer blocks than multiprocessors")                     \
 	X(DEVICE_SMALL_GRID_PCT, "small_grid_pct", F64,                                            \
 	  "of kernel_ms", .title = "in_grids_smaller_than_that")                                   \
 	X(DEVICE_BELOW_ONE_WAVE_PCT, "below_one_wave_pct", F64,                                    \
-	  "kernel_ms in grids that the GPU holds at once with room left",                          \
+	  "part of kernel_ms in grids of less than one wave",                                      \
 	  .title = "in_grids_below_one_wave")                                                      \
-	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+	X(DEVICE_GPU, "gpu", STR, "distinguishes GPUs with the same ordinal")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define CATEGORY_COLUMNS(X)                                                                        \
-	X(CATEGORY, "category", STR, "what kernels are for, by their names")                       \
+	X(CATEGORY, "category", STR, "purpose of the kernels, by their names")                     \
 	X(CATEGORY_CALL_COUNT, "call_count", I64, "executions that began in the window")           \
 	X(CATEGORY_TOTAL_MS, "total_ms", F64, "sum of durations")                                  \
 	X(CATEGORY_PCT_TOTAL_KERNEL_TIME, "pct_total_kernel_time", F64,                            \
 	  "share of the summed kernel time of all devices")
 NSX_COLUMNS(category_cols, CATEGORY_COLUMNS);
 #define PATTERN_COLUMNS(X)                                                                         \
-	X(PATTERN_CATEGORY, "category", STR, "what kernels are for")                               \
-	X(PATTERN, "pattern", STR, "part of the name that told; null: none did")                   \
+	X(PATTERN_CATEGORY, "category", STR, "purpose of the kernels")                             \
+	X(PATTERN, "pattern", STR, "part of the name that matched; null: none did")                \
 	X(PATTERN_NAME_COUNT, "name_count", I64, "different kernels")                              \
 	X(PATTERN_CALL_COUNT, "call_count", I64, "executions that began in the window")            \
 	X(PATTERN_TOTAL_MS, "total_ms", F64, "sum of durations")
@@ -550,12 +551,12 @@ static void kernel_shape_show(const struct nsx_trace *t, const struct nsx_table 
 	else if (kernel_shape_is_known(dev))
 		say_device(out, nsx_row_at(dev, 0));
 	if (nshapes > NSX_MAX_JSON_ROWS)
-		nsx_md_bullet(out, "%zu launch shapes are told apart: report.json has the %d "
-				   "dearest, %zu more in `tables/kernel_shapes.csv`",
+		nsx_md_bullet(out, "%zu launch shapes: report.json has the %d that take most "
+				   "time, `tables/kernel_shapes.csv` has %zu more",
 			      nshapes, NSX_MAX_JSON_ROWS, nshapes - NSX_MAX_JSON_ROWS);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (!nsx_device_gpu(t, d)) {
-			nsx_note(out, "the trace does not say what GPU %s is (TARGET_INFO_GPU): no "
+			nsx_note(out, "the trace does not describe GPU %s (TARGET_INFO_GPU): no "
 				      "occupancy and no waves", nsx_gpu_label(t, d));
 			break;
 		}
@@ -592,17 +593,18 @@ NSX_DEFINE_PASS(kernel_shape,
 	.title = "Kernels",
 	.summary = "launch configurations: occupancy, waves, small grids; categories",
 	.doc = "Kernels by (full name, grid, block, registers, shared memory, device). Theoretical "
-	       "occupancy: with w the warps of a block, blocks by warps = warps of a "
-	       "multiprocessor / w; by blocks its limit; by registers = warps whose registers fit "
-	       "/ w, where a warp's registers are rounded up to 256 and lie in one of the "
-	       "multiprocessor's four parts; by shared memory = its largest carve-out / (static + "
-	       "dynamic + 1 KiB from compute capability 8.0 on, rounded up to 128 bytes, 256 "
-	       "before). The least of them are resident; occupancy is their warps over what the "
-	       "multiprocessor holds (rules of NVIDIA's cuda_occupancy.h). Waves: blocks of the "
-	       "grid over resident blocks of the whole GPU. A grid is too small to fill the GPU "
-	       "when it has fewer blocks than there are multiprocessors; communication kernels, "
-	       "small on purpose, are left out of these shares. Categories are a roll-up by the "
-	       "first pattern that occurs in the name; what matches none stays other.",
+	       "occupancy, with w the warps of a block: the limit by warps = warps of a "
+	       "multiprocessor / w; the limit by blocks is that of the GPU; the limit by registers "
+	       "= warps whose registers fit / w, where a warp's registers are rounded up to 256 "
+	       "and lie in one of the multiprocessor's four parts; the limit by shared memory = "
+	       "the largest carve-out / (static + dynamic + 1 KiB from compute capability 8.0 on, "
+	       "rounded up to 128 bytes, before that to 256). The smallest limit is the number of "
+	       "resident blocks; occupancy is their warps over those the multiprocessor can hold "
+	       "(rules of NVIDIA's cuda_occupancy.h). Waves: blocks of the grid over resident "
+	       "blocks of the whole GPU. A grid is too small to fill the GPU if it has fewer "
+	       "blocks than there are multiprocessors; communication kernels, which are small on "
+	       "purpose, are left out of these shares. Categories group kernels by the first "
+	       "pattern that occurs in the name; a kernel without a match is other.",
 	.derived_from = "kernel rows and the limits of the GPU in the trace",
 	.limitations = "theoretical: achieved occupancy needs GPU metrics; kernels that run side "
 		       "by side share the GPU; clusters and smaller shared-memory carve-outs are "

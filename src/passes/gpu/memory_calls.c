@@ -10,9 +10,9 @@
 	X(CHURN_PID, "pid", I64, "process")                                   \
 	X(CHURN_API_NAME, "api_name", STR, "function")                        \
 	X(CHURN_COUNT, "count", I64, "calls inside steady iterations")        \
-	X(CHURN_PER_ITERATION, "per_iteration", F64, "of them an iteration")  \
+	X(CHURN_PER_ITERATION, "per_iteration", F64, "calls per iteration")   \
 	X(CHURN_TOTAL_MS, "total_ms", F64, "time in them")                    \
-	X(CHURN_COST_MS, "cost_ms", F64, "GPU idle that follows from them")
+	X(CHURN_COST_MS, "cost_ms", F64, "GPU idle time that follows from these calls")
 NSX_COLUMNS(churn_cols, CHURN_COLUMNS);
 const struct nsx_layout mem_churn_layout = {.key = "churn",
 					    NSX_COLS(churn_cols)};
@@ -171,10 +171,11 @@ static void fill_churn(struct churns *c, struct nsx_table *table, struct nsx_sec
 		       NSX_DESC(CHURN_TOTAL_MS), NSX_DESC(CHURN_COUNT), CHURN_PID, CHURN_API_NAME);
 	if (!table->nrows)
 		return;
-	nsx_md_text(out, "Allocating inside steady iterations:");
+	nsx_md_text(out, "Calls that allocate or free inside steady iterations:");
 	nsx_md_whole(out, table, 5);
-	nsx_note(out, "%" PRId64 " calls that allocate or free in steady iterations, %.1f each; %s "
-		 "of GPU idle follow from them", count, most_calls(c), nsx_say_time(out, cost_ns));
+	nsx_note(out, "%" PRId64 " calls in steady iterations allocate or free, %.1f in each; %s "
+		 "of GPU idle time follow from "
+		 "them", count, most_calls(c), nsx_say_time(out, cost_ns));
 }
 
 int mem_churn(const struct mem_usage *m, struct nsx_err *err)

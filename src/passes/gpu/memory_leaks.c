@@ -2,18 +2,19 @@
 #include "passes/gpu/memory_usage.h"
 #include "trace/nvtx_walk.h"
 
-#define TREND_COLUMNS(X)                                                                           \
-	X(TREND_PID, "pid", I64, "process")                                                        \
-	X(TREND_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                       \
-	X(TREND_ITERATIONS, "iterations", I64, "steady iterations")                                \
-	X(TREND_FIRST_LIVE_BYTES, "first_live_bytes", I64,                                         \
-	  "least live device memory in the first")                                                 \
-	X(TREND_LAST_LIVE_BYTES, "last_live_bytes", I64, "and of the last")                        \
-	X(TREND_SLOPE_BYTES, "slope_bytes", F64, "Theil-Sen slope, bytes an iteration")            \
-	X(TREND_GROWS_PCT, "grows_pct", F64,                                                       \
-	  "iterations that ended with more than the one before")                                   \
-	X(TREND_IS_SUSPECTED, "is_suspected", BOOL,                                                \
-	  "grows steadily by at least 1 MiB an iteration")
+#define TREND_COLUMNS(X)                                                                 \
+	X(TREND_PID, "pid", I64, "process")                                              \
+	X(TREND_DEVICE_ID, "device_id", I64, "CUDA ordinal")                             \
+	X(TREND_ITERATIONS, "iterations", I64, "steady iterations")                      \
+	X(TREND_FIRST_LIVE_BYTES, "first_live_bytes", I64,                               \
+	  "least live device memory in the first iteration")                             \
+	X(TREND_LAST_LIVE_BYTES, "last_live_bytes", I64,                                 \
+	  "least live device memory in the last iteration")                              \
+	X(TREND_SLOPE_BYTES, "slope_bytes", F64, "Theil-Sen slope, bytes per iteration") \
+	X(TREND_GROWS_PCT, "grows_pct", F64,                                             \
+	  "share of iterations that ended with more live memory than the one before")    \
+	X(TREND_IS_SUSPECTED, "is_suspected", BOOL,                                      \
+	  "whether it grows steadily by at least 1 MiB per iteration")
 NSX_COLUMNS(trend_cols, TREND_COLUMNS);
 const struct nsx_layout mem_never_freed_layout = {.key = "never_freed",
 						  NSX_COLS(mem_kept_cols)};

@@ -12,15 +12,15 @@
 	X(ALLOCS, "alloc_count", I64, "allocations")                                               \
 	X(FREES, "free_count", I64, "frees")                                                       \
 	X(PEAK, "peak_bytes", I64,                                                                 \
-	  "most that was live, with what the unmatched frees show to have been there before")      \
-	X(PEAK_TIME, "peak_time_ns", I64, "when, on the trace's clock")                            \
+	  "peak of live memory, including memory freed without an allocation in the trace")        \
+	X(PEAK_TIME, "peak_time_ns", I64, "time of the peak, on the trace's clock")                \
 	X(END_LIVE, "end_live_bytes", I64, "live at the end")                                      \
 	X(UNMATCHED, "unmatched_free_bytes", I64,                                                  \
-	  "freed without an allocation in the trace: allocated before it")
+	  "freed without an allocation in the trace: allocated before the capture")
 NSX_COLUMNS(cols, COLUMNS);
 #define DEVICE_COLUMNS(X)                                                                          \
 	X(GPU_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                         \
-	X(GPU_PEAK_BYTES, "peak_bytes", I64, "most device memory of all processes at one time")    \
+	X(GPU_PEAK_BYTES, "peak_bytes", I64, "peak of device memory over all processes")           \
 	X(GPU_PEAK_TIME_NS, "peak_time_ns", I64, "when")                                           \
 	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of the GPU's memory")                       \
 	X(GPU_PCT_OF_MEMORY, "pct_of_memory", F64, "peak of size")
@@ -177,21 +177,23 @@ static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
 	if (!gpu || gpu->memory_bytes <= 0) {
-		nsx_md_bullet(out, "GPU %" PRId64 ": at most %s allocated at one time, by what the "
-				   "trace shows.", s->device_id, nsx_say_bytes(out, l.peak));
+		nsx_md_bullet(out, "GPU %" PRId64 ": at most %s allocated at one time, according "
+				   "to the "
+				   "trace.", s->device_id, nsx_say_bytes(out, l.peak));
 		return;
 	}
 	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
 	row[GPU_PCT_OF_MEMORY] = nsx_part_pct(l.peak, gpu->memory_bytes);
-	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one time (%s), by what "
-			   "the trace shows%s.", s->device_id, nsx_say_bytes(out, l.peak),
+	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one time (%s), "
+			   "according to the "
+			   "trace%s.", s->device_id, nsx_say_bytes(out, l.peak),
 		      nsx_say_bytes(out, gpu->memory_bytes),
 		      nsx_text_share(out->arena, row[GPU_PCT_OF_MEMORY].u.f,
 				     100), any_managed(m) ?
-			      "; managed memory is not in that" : "");
+			      "; managed memory is not included" : "");
 	if (row[GPU_PCT_OF_MEMORY].u.f >= 95)
-		nsx_note(out, "GPU %" PRId64 " came within 5 %% of its memory: "
-			      "running out is near", s->device_id);
+		nsx_note(out, "GPU %" PRId64 " used more than 95 %% of its memory: "
+			      "it may soon run out", s->device_id);
 }
 
 /* Sums device memory of all processes on each GPU. */
@@ -271,25 +273,25 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 		return err->rc;
 	put_rate(m);
 	if (!t[MEM_BY_DEVICE]->nrows && t[MEM_ROWS]->nrows)
-		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) allocated at one time, by "
-				   "what the trace shows.", nsx_row_at(t[MEM_ROWS], 0)[PID].u.i,
+		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) allocated at one time, "
+				   "according to the trace.", nsx_row_at(t[MEM_ROWS], 0)[PID].u.i,
 			      nsx_say_bytes(out, nsx_row_at(t[MEM_ROWS], 0)[PEAK].u.i),
 			      nsx_row_at(t[MEM_ROWS], 0)[KIND].u.s);
 	nsx_md_whole(out, t[MEM_ROWS], 0);
 	if (t[MEM_POOLS]->nrows)
 		nsx_md_whole(out, t[MEM_POOLS], 5);
 	if (t[MEM_KEPT]->nrows) {
-		nsx_md_text(out, "Allocated in the trace and not freed in it "
-				 "(which by itself is no leak):");
+		nsx_md_text(out, "Memory that was allocated in the trace but not freed "
+				 "in it (this alone is not a leak):");
 		nsx_md_whole(out, t[MEM_KEPT], 3);
 	}
 	if (m->of.missed)
-		nsx_note(out, "%zu allocations at an address that was still in "
-			      "use: the free before them was not recorded, and "
-			      "is taken to have come with them", m->of.missed);
+		nsx_note(out, "%zu allocations at an address that was still in use: the free "
+			      "before each was not recorded and is assumed to have happened "
+			      "then", m->of.missed);
 	if (m->of.defects)
-		nsx_note(out, "%zu rows hold no sound time, address, size or "
-			      "operation; left out", m->of.defects);
+		nsx_note(out, "%zu rows without a valid time, address, size or "
+			      "operation are left out", m->of.defects);
 	return 0;
 }
 
@@ -322,22 +324,23 @@ static int memory_usage_run(const struct nsx_run *run, struct nsx_section *out, 
 NSX_DEFINE_PASS(memory_usage,
 	.title = "Memory usage",
 	.subject = "peak memory",
-	.summary = "GPU memory over time: peak, what is left, growth, churn",
+	.summary = "GPU memory over time: peak, memory not freed, growth, churn",
 	.doc = "A free ends the allocation at its address in its process, whatever size the free's "
-	       "row gives. A free without an allocation ended one made before the capture: its "
-	       "bytes are taken to have been live from the start (a lower bound) and count in the "
-	       "peak. An allocation at an address still in use shows that a free was not recorded. "
-	       "Kinds: device (device, array, static), managed, host. Caching allocators and pools "
-	       "hide use: their segments are what is seen.\n\n"
-	       "A leak is suspected only where the least live memory of each of 5 steady "
-	       "iterations or more grows in a third of them (a host that is ahead allocates for "
-	       "several at once), falls in one of 20 at most, and its Theil-Sen slope is at least "
-	       "1 MiB an iteration. Churn is cudaMalloc and cudaFree inside steady iterations; its "
-	       "cost is the GPU idle that follows from them.",
+	       "row gives. A free without an allocation belongs to one made before the capture: "
+	       "its bytes are assumed to have been live from the start (a lower bound) and count "
+	       "in the peak. An allocation at an address still in use shows that a free was not "
+	       "recorded. Kinds: device (device, array, static), managed, host. Caching allocators "
+	       "and pools hide the actual use: only their segments are seen.\n\n"
+	       "A leak is suspected only if all of this holds: there are at least 5 steady "
+	       "iterations; the least live memory of an iteration grows in a third of them (a host "
+	       "that is ahead allocates for several at once) and falls in at most one of 20; its "
+	       "Theil-Sen slope is at least 1 MiB per iteration. Churn is cudaMalloc and cudaFree "
+	       "inside steady iterations; its cost is the GPU idle time that follows from these "
+	       "calls.",
 	.derived_from = "allocation and free rows; CUDA calls and NVTX ranges; "
 			"unified-memory page faults",
-	.limitations = "memory that was allocated before the capture and not freed in it, and what "
-		       "the driver takes itself, are not seen",
+	.limitations = "memory allocated before the capture and not freed in it, and the driver's "
+		       "own memory, are not seen",
 	.any_of = {NSX_NEED_VIEW(memory_event)},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){

@@ -18,15 +18,14 @@ struct mem_usage {
 /* memory_leaks.c: memory kept, by NVTX path and size; and its growth. */
 int mem_never_freed(const struct mem_usage *m, struct nsx_err *err);
 int mem_trend(const struct mem_usage *m, struct nsx_err *err);
-#define MEM_KEPT_COLUMNS(X)                                                   \
-	X(KEPT_PID, "pid", I64, "process")                                    \
-	X(KEPT_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
-	X(KEPT_KIND, "kind", STR, "device, managed, host or unknown")         \
-	X(KEPT_NVTX_PATH, "nvtx_path", STR,                                   \
-	  "ranges open where it was allocated, outermost first; null: its "   \
-	  "call is not in the trace")                                         \
-	X(KEPT_BYTES, "bytes", I64, "size of one allocation")                 \
-	X(KEPT_COUNT, "count", I64, "allocations of this size made there")    \
+#define MEM_KEPT_COLUMNS(X)                                                                     \
+	X(KEPT_PID, "pid", I64, "process")                                                      \
+	X(KEPT_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                     \
+	X(KEPT_KIND, "kind", STR, "device, managed, host or unknown")                           \
+	X(KEPT_NVTX_PATH, "nvtx_path", STR,                                                     \
+	  "ranges open at the allocation, outermost first; null: its call is not in the trace") \
+	X(KEPT_BYTES, "bytes", I64, "size of one allocation")                                   \
+	X(KEPT_COUNT, "count", I64, "allocations of this size made there")                      \
 	X(KEPT_TOTAL_BYTES, "total_bytes", I64, "all of them")
 NSX_COLUMNS(mem_kept_cols, MEM_KEPT_COLUMNS);
 extern const struct nsx_layout mem_never_freed_layout, mem_trend_layout;

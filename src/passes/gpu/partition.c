@@ -3,7 +3,7 @@
 
 #define COLUMNS(X)                                                            \
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
-	X(CLASS, "class", STR, "what the device did")                         \
+	X(CLASS, "class", STR, "class of what the device did")                \
 	X(TOTAL_NS, "total_ns", I64, "time in this class")                    \
 	X(TOTAL_MS, "total_ms", F64, "time in this class")                    \
 	X(PCT, "pct_of_window", F64, "share of the window")
@@ -17,7 +17,7 @@ NSX_COLUMNS(cols, COLUMNS);
 	X(DEVICE_COMM_EXPOSED_NS, "comm_exposed_ns", I64, "communication without compute")         \
 	X(DEVICE_COPY_EXPOSED_NS, "copy_exposed_ns", I64, "copies alone")                          \
 	X(DEVICE_IDLE_NS, "idle_ns", I64, "no GPU work at all")                                    \
-	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+	X(DEVICE_GPU, "gpu", STR, "distinguishes GPUs with the same ordinal")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.csv = "partition", NSX_COLS(cols)},
@@ -59,8 +59,8 @@ static int partition_run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "the trace has no GPU work");
 	for (uint32_t d = 0; d < run->trace->ndevices; d++)
 		partition_add_device(run, d, table, devices);
-	nsx_md_text(out, "What each GPU did in the whole window, every moment once: `copy exposed` "
-		    "and `comm exposed` are without any compute beside them.");
+	nsx_md_text(out, "What each GPU did in the whole window, every moment counted once: `copy "
+		    "exposed` and `comm exposed` are times in which nothing computes.");
 	nsx_md_table(out, devices, 0, DEVICE_ID, DEVICE_COMPUTE_ONLY_NS,
 		     DEVICE_COMPUTE_COPY_NS, DEVICE_COMPUTE_COMM_NS,
 		     DEVICE_COMM_EXPOSED_NS, DEVICE_COPY_EXPOSED_NS,
@@ -76,8 +76,8 @@ NSX_DEFINE_PASS(partition,
 	       "kernels, X that of copies and memsets, and W the window: compute_only = C - (N u "
 	       "X), compute_copy = (C n X) - N, compute_comm = C n N, comm_exposed = N - C, "
 	       "copy_exposed = X - (C u N), idle = W - (C u N u X). They add up to W exactly.",
-	.derived_from = "kernels, copies, memsets and graph replays of each "
-			"device, as unions in the window",
+	.derived_from = "kernels, copies, memsets and graph replays of each device, as unions in "
+			"the window",
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a graph traced as a whole counts as compute",
 	.any_of = {NSX_GPU_WORK},

@@ -3,15 +3,15 @@
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \
-	X(NAME, "name", STR, "the NVTX range it is, else its kind")                                \
+	X(NAME, "name", STR, "the NVTX range of the phase, or its kind")                           \
 	X(KIND, "kind", STR, "init, warm-up, settling, steady, pause, tail, whole or window")      \
-	X(JUDGED, "judged", BOOL, "findings are priced on it")                                     \
+	X(JUDGED, "judged", BOOL, "whether findings are priced on it")                             \
 	X(START, "start_ns", I64, "begins")                                                        \
 	X(END, "end_ns", I64, "ends")                                                              \
 	X(WALL, "wall_ms", F64, "length")                                                          \
 	X(PCT, "pct_of_window", F64, "share of the window")                                        \
 	X(DEVICE, "device_id", I64,                                                                \
-	  "CUDA ordinal of the GPU that sets the pace, of which the rest is")                      \
+	  "CUDA ordinal of the GPU that sets the pace, which the following columns describe")      \
 	X(COMPUTE_ONLY, "compute_only_ms", F64, "kernels, nothing else")                           \
 	X(COMPUTE_COPY, "compute_copy_ms", F64, "kernels while copies run")                        \
 	X(COMPUTE_COMM, "compute_comm_ms", F64, "kernels while communication runs")                \
@@ -81,10 +81,10 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 			  struct nsx_err *err NSX_UNUSED)
 {
 	static const char *const kinds[] = {
-		[NSX_RUN_ONCE] = "Hardly anything runs more than a few times: what is said of this "
-				 "run is said of its one pass, not of a loop.",
-		[NSX_RUN_START_UP] = "The GPUs hardly work and nothing "
-				     "repeats: this is a start-up, not a loop.",
+		[NSX_RUN_ONCE] = "Hardly anything runs more than a few times, so the report "
+				 "describes a single pass, not a loop.",
+		[NSX_RUN_START_UP] = "The GPUs hardly work and nothing repeats: this is a "
+				     "start-up, not a loop.",
 	};
 	const struct nsx_facts *f = run->facts;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -101,7 +101,7 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
 	else if (table->nrows)
-		nsx_md_text(out, "%s%s, by NVTX ranges or by what the GPUs did; findings are "
+		nsx_md_text(out, "%s%s, found by NVTX ranges or by GPU activity; findings are "
 			    "judged on %s, %s.",
 			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
 			    !shown || shown->nrows == table->nrows ? "" :
@@ -118,24 +118,24 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(run_phases,
 	.title = "Phases and iterations",
-	.no_query = "phases are told apart by scores",
-	.summary = "what the run did one after another, and what is judged",
-	.doc = "Phases are disjoint and add up to the window. Where NVTX ranges of the thread that "
-	       "launches most tell them apart they are the phases: the outermost ranges, or those "
-	       "inside a range that holds 90 % of the work, that do not return three times, "
-	       "numbered or not, hold 1 % of the work and 32 operations each and half of the work "
-	       "together; one called warm-up is. Else a pause of all GPUs cuts the run where it is "
-	       "longer than half of the shorter of what lies beside it, 1 % of the window, and "
-	       "twice the third longest pause: one that recurs belongs to the loop. What only "
-	       "copies before the first kernel is init. Of the segment with most compute the "
-	       "steady part (see the windows) is judged; what comes before is warm-up, or settling "
-	       "if it has more compute than the judged part: iterations that take longer at first. "
-	       "After it comes the tail; another segment with a tenth of its compute is steady, "
-	       "too.\n\n"
-	       "run: once where no kernel runs four times; start_up where GPUs are busy for less "
-	       "than 2 % of the window or 0.1 ms, and nothing repeats: no segment is cut from "
-	       "these; else steady.",
+	.no_query = "phases are distinguished by scores",
+	.summary = "phases of the run, and which of them is judged",
+	.doc = "Phases are disjoint and add up to the window. NVTX ranges of the thread that "
+	       "launches most are the phases if they qualify: the outermost ranges, or those "
+	       "inside a range that holds 90 % of the work, that do not return three times "
+	       "(numbered or not) and hold 1 % of the work and 32 operations each and half of the "
+	       "work together. A range called warm-up is one. Otherwise the run is cut at pauses "
+	       "of all GPUs. A pause cuts if it is longer than half of the shorter segment beside "
+	       "it, than 1 % of the window, and than twice the third longest pause, because a "
+	       "pause that recurs belongs to the loop. Time with only copies before the first "
+	       "kernel is init. The steady part (see the windows) of the segment with most compute "
+	       "is judged. The time before it is warm-up, or settling if it has more compute than "
+	       "the judged part, as iterations take longer at first. The time after it is the "
+	       "tail; another segment with at least a tenth of its compute is steady, too.\n\n"
+	       "run: once if no kernel runs four times; start_up if GPUs are busy for less than 2 "
+	       "% of the window or 0.1 ms and nothing repeats; these two are not cut into "
+	       "segments; otherwise steady.",
 	.derived_from = "NVTX ranges, and when GPUs work and pause",
-	.limitations = "ranges of other threads name no phase",
+	.limitations = "ranges of other threads do not name phases",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));

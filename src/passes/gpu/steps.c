@@ -14,23 +14,24 @@ NSX_COLUMN_ARRAY(unsure_cols, UNSURE_COLUMNS);
 	X(R_DEVICE, "device_id", I64, "CUDA ordinal")                                              \
 	X(R_NAME, "range_name", STR, "name of the range")                                          \
 	X(R_KIND, "kind", STR, "decode, prefill, mixed, idle or training")                         \
-	X(R_REQUESTS, "request_count", I64, "requests; null: not told")                            \
-	X(R_TOKENS, "token_count", I64, "tokens; null: not told")                                  \
+	X(R_REQUESTS, "request_count", I64, "requests; null: not known")                           \
+	X(R_TOKENS, "token_count", I64, "tokens; null: not known")                                 \
 	X(R_START, "start_ns", I64, "the range begins")                                            \
 	X(R_END, "end_ns", I64, "the range ends")                                                  \
-	X(R_GPU_START, "gpu_start_ns", I64, "its first GPU work begins")                           \
-	X(R_WORK_END, "work_end_ns", I64, "its last GPU work ends")                                \
+	X(R_GPU_START, "gpu_start_ns", I64, "start of the step's first GPU work")                  \
+	X(R_WORK_END, "work_end_ns", I64, "end of the step's last GPU work")                       \
 	X(R_GPU_END, "gpu_end_ns", I64,                                                            \
-	  "first GPU work of the next step begins; of the last: work_end_ns")                      \
+	  "start of the next step's first GPU work; for the last step: work_end_ns")               \
 	X(R_COMPUTE, "compute_ns", I64, "from gpu_start_ns to gpu_end_ns: a kernel computes")      \
 	X(R_COMM, "comm_exposed_ns", I64, "only communication runs")                               \
 	X(R_COPY, "copy_exposed_ns", I64, "only copies run")                                       \
-	X(R_IDLE, "idle_inside_ns", I64, "nothing runs, before work_end_ns")                       \
-	X(R_BETWEEN, "idle_between_ns", I64, "nothing runs, after it")                             \
-	X(R_GAP, "host_gap_ns", I64, "end_ns to the next step of the thread; null: the last")      \
+	X(R_IDLE, "idle_inside_ns", I64, "nothing runs before work_end_ns")                        \
+	X(R_BETWEEN, "idle_between_ns", I64, "nothing runs after work_end_ns")                     \
+	X(R_GAP, "host_gap_ns", I64, "from end_ns to the next step of the thread; null: the last " \
+				     "step")                                                       \
 	X(R_LAUNCHES, "launch_count", I64, "calls that launch")                                    \
-	X(R_REPLAYS, "replay_count", I64, "graph launches among them")                             \
-	X(R_STALLS, "stalls", BOOL, "a prefill for which requests that decode wait")
+	X(R_REPLAYS, "replay_count", I64, "graph launches among these calls")                      \
+	X(R_STALLS, "stalls", BOOL, "whether requests that decode wait for this prefill")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "kinds", .csv = "steps", NSX_COLS(group_cols),
@@ -183,8 +184,9 @@ static struct nsx_cell limit_cell(struct steps_work *w, const char *what, const 
 		return nsx_pct(part, whole);
 	if (!w->refused)
 		nsx_warn(w->out, "%s of %s steps would be %.0f %% of the GPU's peak, which is "
-			 "not shown: --model has another model than ran, another type, or "
-			 "fewer GPUs than share a step", what, kind, 100 * part / whole);
+			 "not shown: --model describes another model or data type than the one "
+			 "that ran, or fewer GPUs than those that share a step",
+			 what, kind, 100 * part / whole);
 	w->refused = true;
 	return nsx_null();
 }
@@ -303,19 +305,19 @@ static int steps_run(const struct nsx_run *run, struct nsx_section *out, struct 
 
 NSX_DEFINE_PASS(steps,
 	.title = "Steps",
-	.no_cannot = "null where no range has the name of a step",
+	.no_cannot = "null if no range has the name of a step",
 	.summary = "steps of an inference engine or a training loop, by kind and size",
 	.doc = "Steps are NVTX ranges named as vLLM, SGLang, TensorRT-LLM, PyTorch and training "
-	       "loops name theirs; one inside another of its thread is part of that. GPU work "
-	       "belongs to the step of the thread that launched it, else to that of its process "
-	       "which began last. The GPU time of a step goes from its first work to that of the "
-	       "next one on that device, and is computing, exposed communication, exposed copies, "
-	       "idle inside or idle between steps, to the nanosecond. Sizes are classes of powers "
-	       "of two. A prefill stalls where steps before and after it decode, the latter for "
-	       "more requests than it brought.",
+	       "loops name them; a range inside another one of its thread is part of that step. "
+	       "GPU work belongs to the step of the thread that launched it, otherwise to the step "
+	       "of its process that began last. The GPU time of a step goes from its first work to "
+	       "that of the next one on that device, and is divided to the nanosecond into "
+	       "computing, exposed communication, exposed copies, idle inside and idle between "
+	       "steps. Size classes are powers of two. A prefill stalls decoding if the steps "
+	       "before and after it decode, the latter for more requests than the prefill brought.",
 	.derived_from = "NVTX ranges by name, and the GPU work they launched",
-	.limitations = "a pause without requests counts as idle between steps; with several "
-		       "threads that step in one process, one step's time holds work of another's",
+	.limitations = "a pause without requests counts as idle between steps; if several threads "
+		       "run steps in one process, the time of a step contains work of others",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
 	.may_be_null = true);

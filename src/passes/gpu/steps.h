@@ -7,48 +7,49 @@
 
 /* Ids of tables, and of the columns of all but ROWS; SIZES has those of KINDS. */
 enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
-#define GROUP_COLUMNS(X)                                                                           \
-	X(ENGINE, "engine", STR, "whose names the ranges have")                                    \
-	X(KIND, "kind", STR, "decode, prefill, mixed, idle or training")                           \
-	X(SIZE, "size", STR, "requests that decode, or tokens of prompts; null: all sizes")        \
-	X(COUNT, "count", I64, "steps on a device")                                                \
-	X(REQUESTS, "request_count", I64, "requests in them; null: not told")                      \
-	X(TOKENS, "token_count", I64, "tokens in them; null: not told")                            \
-	X(P50, "p50_ms", F64, "median of their GPU time")                                          \
-	X(P95, "p95_ms", F64, "95th percentile of it")                                             \
-	X(TOTAL, "total_ns", I64, "their GPU time")                                                \
-	X(COMPUTE, "compute_ns", I64, "of it: a kernel computes")                                  \
-	X(HIDDEN, "comm_hidden_ns", I64, "of that: beside communication")                          \
-	X(COMM, "comm_exposed_ns", I64, "of it: only communication runs")                          \
-	X(COPY, "copy_exposed_ns", I64, "of it: only copies run")                                  \
-	X(IDLE, "idle_inside_ns", I64, "of it: nothing runs, before the step's last work ends")    \
-	X(BETWEEN, "idle_between_ns", I64, "of it: nothing runs, after that")                      \
-	X(BUSY, "busy_pct", F64, "share of it in which something runs")                            \
-	X(HOST, "host_p50_ms", F64, "median length of their ranges")                               \
-	X(GAP, "host_gap_p50_ms", F64,                                                             \
-	  "median time of the thread from a range to that of the next step")                       \
-	X(LAUNCHES, "launch_count", I64, "calls that launch")                                      \
-	X(MISSED, "graph_missed_count", I64,                                                       \
-	  "steps that replay no graph, of a kind that does; null: none does")                      \
-	X(MFU, "mfu_pct", F64,                                                                     \
-	  "share of the GPU's peak that the model's operations are; null: no --model, "            \
-	  "or it does not fit")                                                                    \
-	X(BANDWIDTH, "bandwidth_pct", F64,                                                         \
-	  "share of memory's peak that reading weights and KV cache once is; the same")            \
-	X(STALL, "stall_ns", I64, "GPU time of prefills for which requests that decode wait")
+#define GROUP_COLUMNS(X)                                                                      \
+	X(ENGINE, "engine", STR, "engine or framework that named the ranges")                 \
+	X(KIND, "kind", STR, "decode, prefill, mixed, idle or training")                      \
+	X(SIZE, "size", STR,                                                                  \
+	  "class of requests that decode, or of prompt tokens; null: all sizes")              \
+	X(COUNT, "count", I64, "steps on a device")                                           \
+	X(REQUESTS, "request_count", I64, "requests in these steps; null: not known")         \
+	X(TOKENS, "token_count", I64, "tokens in these steps; null: not known")               \
+	X(P50, "p50_ms", F64, "median GPU time of a step")                                    \
+	X(P95, "p95_ms", F64, "95th percentile of the GPU time of a step")                    \
+	X(TOTAL, "total_ns", I64, "GPU time of all these steps")                              \
+	X(COMPUTE, "compute_ns", I64, "part of total_ns in which a kernel computes")          \
+	X(HIDDEN, "comm_hidden_ns", I64, "part of compute_ns with communication beside it")   \
+	X(COMM, "comm_exposed_ns", I64, "part of total_ns in which only communication runs")  \
+	X(COPY, "copy_exposed_ns", I64, "part of total_ns in which only copies run")          \
+	X(IDLE, "idle_inside_ns", I64,                                                        \
+	  "idle part of total_ns before the end of a step's last work")                       \
+	X(BETWEEN, "idle_between_ns", I64, "idle part of total_ns after a step's last work")  \
+	X(BUSY, "busy_pct", F64, "share of total_ns in which something runs")                 \
+	X(HOST, "host_p50_ms", F64, "median length of the ranges on the host")                \
+	X(GAP, "host_gap_p50_ms", F64,                                                        \
+	  "median time on the thread from the end of a range to the next step's")             \
+	X(LAUNCHES, "launch_count", I64, "calls that launch")                                 \
+	X(MISSED, "graph_missed_count", I64,                                                  \
+	  "steps without a graph replay, if others of the kind have one; null: none has")     \
+	X(MFU, "mfu_pct", F64,                                                                \
+	  "model FLOPs as a share of the GPU's peak; null: no --model, or it does not fit")   \
+	X(BANDWIDTH, "bandwidth_pct", F64,                                                    \
+	  "one read of weights and KV cache as a share of the memory's peak; null: the same") \
+	X(STALL, "stall_ns", I64, "GPU time of prefills that requests in decode wait for")
 NSX_COLUMN_IDS(GROUP_COLUMNS);
-#define LAYER_COLUMNS(X)                                                                           \
-	X(L_ENGINE, "engine", STR, "whose names the ranges have")                                  \
-	X(L_KIND, "kind", STR, "of the steps")                                                     \
-	X(L_LAYER, "layer", STR, "what their kernels are for by their names, CUDA graphs: inside " \
-	  "those traced as a whole; or what else the time is")                                     \
-	X(L_NS, "total_ns", I64, "of their GPU time")                                              \
-	X(L_PCT, "pct_of_steps", F64, "share of it")
+#define LAYER_COLUMNS(X)                                                                         \
+	X(L_ENGINE, "engine", STR, "engine or framework that named the ranges")                  \
+	X(L_KIND, "kind", STR, "kind of the steps")                                              \
+	X(L_LAYER, "layer", STR, "purpose of kernels by their names; inside CUDA graphs traced " \
+				 "as a whole; or another use of the time")                       \
+	X(L_NS, "total_ns", I64, "GPU time of this layer in these steps")                        \
+	X(L_PCT, "pct_of_steps", F64, "share of the steps' GPU time")
 NSX_COLUMN_IDS(LAYER_COLUMNS);
-#define UNSURE_COLUMNS(X)                                                     \
-	X(U_NAME, "kernel_name", STR, "kernel whose name says nothing")       \
-	X(U_NS, "total_ns", I64, "computing time in steps")                   \
-	X(U_PCT, "pct_of_compute", F64, "share of that of all steps")
+#define UNSURE_COLUMNS(X)                                                                \
+	X(U_NAME, "kernel_name", STR, "kernel whose purpose is not clear from its name") \
+	X(U_NS, "total_ns", I64, "computing time in steps")                              \
+	X(U_PCT, "pct_of_compute", F64, "share of the computing time of all steps")
 NSX_COLUMN_IDS(UNSURE_COLUMNS);
 
 /* A step with its device's work during it. */

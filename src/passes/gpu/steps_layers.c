@@ -101,11 +101,11 @@ static int add_unsure(struct steps_work *w, const uint32_t *of_name, const int64
 		row[U_PCT] = nsx_part_pct(v[i].ns, all_ns);
 	}
 	if (n)
-		nsx_md_bullet(w->out, "Not sure: %s of the computing time is in %s, first "
-			      "of all %s; `--kernel-classes` tells what they are for.",
+		nsx_md_bullet(w->out, "Not classified: %s of the computing time is in %s, above "
+			      "all %s; `--kernel-classes` can state their purpose.",
 			      nsx_text_share(w->out->arena, (double)ns, (double)all_ns),
-			      nsx_text_n(w->out->arena, n, "kernel whose name says nothing",
-					 "kernels whose names say nothing"),
+			      nsx_text_n(w->out->arena, n, "kernel with an unclear name",
+					 "kernels with unclear names"),
 			      nsx_md_name(w->out, v[0].name));
 	return 0;
 }

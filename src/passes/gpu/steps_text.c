@@ -36,7 +36,7 @@ static const char *steps_text_say_lost(struct steps_work *w, const struct nsx_ce
 				       size_t from)
 {
 	if (row[STALL].u.i)
-		return nsx_say(w->out, "decoding waits for prefills for %s, %s of all steps",
+		return nsx_say(w->out, "decoding waits for prefills for %s (%s of all steps)",
 			       nsx_say_time(w->out, row[STALL].u.i),
 			       nsx_text_share(w->out->arena, (double)row[STALL].u.i,
 					      (double)w->total_ns));

@@ -25,10 +25,10 @@
 	X(BUSY, "busy_ms", F64, "union of its executions on the device")                           \
 	X(EXCLUSIVE, "exclusive_ms", F64,                                                          \
 	  "part of busy_ms in which nothing else ran on the device", .adds = true)                 \
-	X(CATEGORY, "category", STR, "what it is for, by its name")                                \
+	X(CATEGORY, "category", STR, "purpose of the kernel, by its name")                         \
 	X(LABEL, "label", STR,                                                                     \
-	  "the name in words, unlike that of any other kernel", .title = "kernel")                 \
-	X(FAMILY, "family", STR, "what one would replace as a whole")
+	  "short name in words, distinct from that of any other kernel", .title = "kernel")        \
+	X(FAMILY, "family", STR, "family of kernels that would be replaced as a whole")
 NSX_COLUMNS(cols, COLUMNS);
 #define SUM_COLUMNS(X)                                                                             \
 	X(SUM_TIME, "Time (%)", F64, "share of all kernel time", .adds = true)                     \
@@ -386,7 +386,7 @@ static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out, s
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
 	/* In a whole report the section of families begins with this sentence. */
 	if (kernels->nrows > 1 && !nsx_is_whole(run->opts))
-		nsx_md_bullet(out, "%s in all, of %s told apart by name and "
+		nsx_md_bullet(out, "%s in total, of %s distinguished by name and "
 			      "GPU.", nsx_say_time(out, g.total_ns),
 			      nsx_text_n(out->arena, nsx_table_total(kernels), "kernel", NULL));
 	nsx_md_table(out, kernels, run->opts->kernel_rows, LABEL, DEVICE,
@@ -405,9 +405,9 @@ NSX_DEFINE_PASS(top_kernels,
 	.title = "Kernels",
 	.subject = "kernels",
 	.summary = "kernels by total time, with percentiles",
-	.doc = "Kernels grouped by (full name, device). total is the sum of durations; on "
-	       "concurrent streams sums may exceed the wall, so busy_ms gives the union and "
-	       "exclusive_ms the part in which nothing else ran on the device. Percentiles "
+	.doc = "Kernels grouped by (full name, device). total is the sum of durations. On "
+	       "concurrent streams sums may exceed the wall-clock time, so busy_ms gives the union "
+	       "and exclusive_ms the part in which nothing else ran on the device. Percentiles "
 	       "interpolate linearly at (n-1)q. Kernels inside graphs traced as a whole are not "
 	       "visible.",
 	.derived_from = "kernel rows, grouped by name and device",

@@ -9,16 +9,19 @@
 	X(TOTAL_MS, "total_time_ms", F64, "time the host spent in them")                           \
 	X(AVG, "avg_duration_us", F64, "total over count")                                         \
 	X(MAX, "max_duration_us", F64, "longest")                                                  \
-	X(BUSY, "gpu_busy_ms", F64, "part of it in which a GPU of the process worked")             \
-	X(IDLE, "gpu_idle_ms", F64, "part of it, in the window, in which none did")                \
-	X(COST, "cost_ms", F64, "device idle time that follows from them", .title = "idle after")  \
-	X(PID, "pid", I64, "process; not in the table of all")
+	X(BUSY, "gpu_busy_ms", F64, "part of this time in which a GPU of the process worked")      \
+	X(IDLE, "gpu_idle_ms", F64, "part of this time, in the window, in which no GPU of the "    \
+				    "process worked")                                              \
+	X(COST, "cost_ms", F64, "device idle time that follows from these "                        \
+				"events", .title = "idle after")                                   \
+	X(PID, "pid", I64, "process; not in the table of all processes")
 NSX_COLUMNS(cols, COLUMNS);
 #define PROCESS_COLUMNS(X)                                                                         \
 	X(P_PID, "pid", I64, "process")                                                            \
 	X(P_TOTAL, "total_barrier_time_ms", F64, "time its threads spent in barriers")             \
 	X(P_COUNT, "barrier_event_count", I64, "events")                                           \
-	X(P_TOP, "top_barrier", STR, "the one that costs most, then takes most")                   \
+	X(P_TOP, "top_barrier", STR, "barrier with the highest cost, or of equal cost with the "   \
+				     "longest time")                                               \
 	X(P_KIND, "top_barrier_kind", STR, "its class")
 NSX_COLUMNS(process_cols, PROCESS_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -172,14 +175,13 @@ static void say_all(struct nsx_section *out, const struct nsx_table *all)
 		*(strcmp(row[KIND].u.s, pause) ? &waits_ms : &pauses_ms) += row[TOTAL_MS].u.f;
 		cost_ms += row[COST].u.f;
 	}
-	nsx_md_text(out, "%s take %s of the host's time in all%s; %s.",
+	nsx_md_text(out, "%s take %s of the host's time in total%s; %s.",
 		    waits_ms > 0 ? "Waits" : "Pauses between launches",
 		    nsx_say_ms(out, waits_ms > 0 ? waits_ms : pauses_ms),
 		    waits_ms > 0 && pauses_ms > 0 ?
 		    nsx_say(out, ", pauses between launches %s", nsx_say_ms(out, pauses_ms)) : "",
 		    cost_ms > 0 ?
-		    nsx_say(out, "%s of GPU idle time follow them, and what that time goes to is "
-			    "under Idle by cause",
+		    nsx_say(out, "%s of GPU idle time follow them (see Idle by cause)",
 			    nsx_say_ms(out, cost_ms)) :
 		    "no GPU idle time follows them");
 }
@@ -210,25 +212,27 @@ static int barriers_run(const struct nsx_run *run, struct nsx_section *out, stru
 
 NSX_DEFINE_PASS(barriers,
 	.title = "Waits and launches",
-	.summary = "where the host waits for the GPU, and what it costs",
+	.summary = "where the host waits for the GPU, and what the waits cost",
 	.doc = "Events of each host thread. sync_api: Stream-, Device-, Ctx-, Event-, "
 	       "ThreadSynchronize. blocking_memcpy: copies without Async in their name, and Async "
-	       "ones whose own copy overlaps the call and touches pageable memory or lies in it by "
-	       "half. implicit_sync: free, pinned allocation, module load, and device allocation "
-	       "of 100 us or more. host_wait: outermost OS runtime calls of threads that launch, "
-	       "less the time in API calls. cpu_launcher_gap: between two launches of a thread, "
-	       "where it is 50 us or more, less all of the former. A call inside another barrier "
-	       "counts once. gpu_busy: the part in which any GPU that the process uses works. "
-	       "cost: each gap of a device that is ended by an op whose launch began in it is "
-	       "charged once: to the last wait of the launching thread that had begun when the gap "
-	       "did, ended at most 5 us before it and was over when the launch began; else to the "
-	       "cpu_launcher_gap around its start or in it; else to the last wait in it.",
+	       "ones whose copy overlaps the call and touches pageable memory or lies at least "
+	       "half inside the call. implicit_sync: free, pinned allocation, module load, and "
+	       "device allocation of 100 us or more. host_wait: outermost OS runtime calls of "
+	       "threads that launch, without the time in API calls. cpu_launcher_gap: time between "
+	       "two launches of a thread, if at least 50 us, without all of the above. A call "
+	       "inside another barrier counts once. gpu_busy: the part in which any GPU used by "
+	       "the process works. cost: each gap of a device that is ended by an op whose launch "
+	       "began in the gap is charged once: to the last wait of the launching thread that "
+	       "began before the gap, ended at most 5 us before it and was over when the launch "
+	       "began; otherwise to the cpu_launcher_gap around its start or in it; otherwise to "
+	       "the last wait in it.",
 	.derived_from = "runtime and driver calls, OS runtime calls of "
 			"launching threads, gaps of the devices",
-	.limitations = "cost names the wait before a late launch, which need "
-		       "not be all of its cause",
+	.limitations = "cost names the wait before a late launch, which may be only a part of its "
+		       "cause",
 	.caveat = "rows are ranked by the idle time that follows, not by how long the host waited; "
-		   "unlike in nsys-llm-explain async copies from pageable memory block, stream "
-		   "waits on events do not, and launcher gaps are those of one thread",
+		   "unlike in nsys-llm-explain, async copies from pageable memory count as "
+		   "blocking, stream waits for events do not, and launcher gaps are those of one "
+		   "thread",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

@@ -8,23 +8,25 @@
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
-#define COLUMNS(X)                                                                                 \
-	X(PID, "pid", I64, "process")                                                              \
-	X(TID, "tid", I64, "thread that called")                                                   \
-	X(KIND, "kind", STR, "cuda or os: a call; kernel, copy or memset: what a call started")    \
-	X(API, "api_name", STR, "the call; the kernel; the copy's direction")                      \
-	X(SITE, "called_from", STR,                                                                \
-	  "innermost function of the program itself, else of a library; "                          \
-	  "null: its module has no symbols, or there is no backtrace")                             \
-	X(MODULE, "module", STR, "file that is in, without its folder")                            \
-	X(COUNT, "count", I64, "calls, or what they started", .adds = true)                        \
-	X(TOTAL, "total_time_ms", F64,                                                             \
-	  "sum of their durations; of kernels, copies and memsets on the GPU", .adds = true)       \
-	X(AVG, "avg_us", F64, "total over count")                                                  \
-	X(MAX, "max_us", F64, "longest")                                                           \
-	X(COST, "cost_ms", F64, "GPU idle time that follows from the waits among them",            \
-	  .title = "idle after", .adds = true)                                                     \
-	X(RANGE, "range_name", STR, "innermost NVTX range open where the call began, normalised")
+#define COLUMNS(X)                                                                               \
+	X(PID, "pid", I64, "process")                                                            \
+	X(TID, "tid", I64, "thread that called")                                                 \
+	X(KIND, "kind", STR, "cuda or os: a call; kernel, copy or memset: GPU work that a call " \
+			     "started")                                                          \
+	X(API, "api_name", STR, "name of the call or kernel, or direction of the copy")          \
+	X(SITE, "called_from", STR,                                                              \
+	  "innermost function of the program itself, otherwise of a library; null: its module "  \
+	  "has no symbols, or there is no backtrace")                                            \
+	X(MODULE, "module", STR, "file of that function, without its folder")                    \
+	X(COUNT, "count", I64, "number of calls, or of operations they started", .adds = true)   \
+	X(TOTAL, "total_time_ms", F64,                                                           \
+	  "sum of the durations; for kernels, copies and memsets on the GPU", .adds = true)      \
+	X(AVG, "avg_us", F64, "total over count")                                                \
+	X(MAX, "max_us", F64, "longest")                                                         \
+	X(COST, "cost_ms", F64, "GPU idle time that follows from waits in these calls",          \
+	  .title = "idle after", .adds = true)                                                   \
+	X(RANGE, "range_name", STR, "innermost NVTX range open at the begin of the call, "       \
+				    "normalised")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "call_sites", NSX_COLS(cols)},
@@ -483,13 +485,13 @@ static void call_sites_show(const struct sites *x, const struct nsx_table *table
 			       COUNT, TOTAL, MAX, COST};
 
 	if (first == NSX_NONE && has_backtraces(t->schema))
-		nsx_note(out, "the backtraces name no code of the program: its modules are "
+		nsx_note(out, "the backtraces contain no code of the program: its modules are "
 			      "unknown, or only the profiler and the system made the calls");
 	if (first == NSX_NONE)
 		return;
 	s = site_at(x, first);
 	costs = s.cost_ns > 0;
-	nsx_md_text(out, "Of what has a backtrace, %s from %s %s %s.",
+	nsx_md_text(out, "Of the calls with a backtrace, %s from %s %s %s.",
 		    nsx_md_name(out, nsx_api_base(name_text(x, &s, of_copy), call, sizeof(call))),
 		    s.function ? nsx_md_name(out, nsx_text(t, s.function)) :
 				 "a module without symbols",
@@ -542,19 +544,18 @@ static int call_sites_finish(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(call_sites,
 	.title = "CPU",
-	.summary = "where in the program CUDA and OS calls were made, and what "
-		   "GPUs did was started",
-	.doc = "Kernels, copies by direction and memory, and memsets, by the thread that started "
-	       "them, and where it did: the site of the call's backtrace and the innermost NVTX "
-	       "range open where the call began. In the same way CUDA calls that wait or allocate, "
-	       "and other CUDA calls and outermost OS calls if they have a backtrace. What has "
-	       "neither a site nor a range is left out. The site is the innermost function of the "
-	       "backtrace in the program's own code; where it has none, in a library; code of the "
-	       "system, of CUDA and of the profiler is passed over. The cost is the GPU's idle "
-	       "time that follows from waits made there (`barriers`).",
+	.summary = "where the program made CUDA and OS calls and started GPU work",
+	.doc = "Kernels, copies (by direction and memory) and memsets by the thread and the place "
+	       "that started them: the site of the call's backtrace and the innermost NVTX range "
+	       "open where the call began. CUDA calls that wait or allocate are listed in the same "
+	       "way; other CUDA calls and outermost OS calls only if they have a backtrace. Calls "
+	       "with neither a site nor a range are left out. The site is the innermost function "
+	       "of the backtrace in the program's own code, otherwise in a library; code of the "
+	       "system, of CUDA and of the profiler is skipped. The cost is the GPU's idle time "
+	       "that follows from waits made there (`barriers`).",
 	.derived_from = "backtraces of CUDA calls and of OS calls, NVTX ranges",
-	.limitations = "sites only of calls that the capture took backtraces of: by default OS "
-		       "calls of 80 us or more, and no CUDA calls",
+	.limitations = "only calls with a captured backtrace have sites: by default OS calls of at "
+		       "least 80 us, and no CUDA calls",
 	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame),
 		   NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),

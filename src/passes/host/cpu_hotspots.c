@@ -4,30 +4,31 @@
 #include <stdlib.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                                                 \
-	X(PID, "pid", I64, "process")                                                              \
-	X(TID, "tid", I64, "thread")                                                               \
-	X(FUNCTION, "function", STR, "innermost function; null: its module has no symbols")        \
-	X(MODULE, "module", STR, "file it is in, without its folder")                              \
-	X(ORIGIN, "origin", STR, "whose code it is: program, library, system, cuda, profiler")     \
-	X(SITE, "called_from", STR, "innermost function of the program itself, else of a library") \
-	X(SITE_MODULE, "called_from_module", STR,                                                  \
-	  "file that is in", .title = "called from module")                                        \
-	X(SAMPLES, "samples", I64, "how often it was seen there", .adds = true)                    \
-	X(PCT, "pct_of_samples", F64, "share of all samples", .adds = true)                        \
-	X(IDLE, "gpu_idle_samples", I64,                                                           \
-	  "of them, while the process had no work on a GPU, between its "                          \
-	  "first and its last; null: it has none", .adds = true)                                   \
+#define COLUMNS(X)                                                                                \
+	X(PID, "pid", I64, "process")                                                             \
+	X(TID, "tid", I64, "thread")                                                              \
+	X(FUNCTION, "function", STR, "innermost function; null: its module has no symbols")       \
+	X(MODULE, "module", STR, "file of the function, without its folder")                      \
+	X(ORIGIN, "origin", STR, "owner of the code: program, library, system, cuda, profiler")   \
+	X(SITE, "called_from", STR, "innermost function of the program itself, otherwise of a "   \
+				    "library")                                                    \
+	X(SITE_MODULE, "called_from_module", STR,                                                 \
+	  "file of that function", .title = "called from module")                                 \
+	X(SAMPLES, "samples", I64, "samples of this function at this site", .adds = true)         \
+	X(PCT, "pct_of_samples", F64, "share of all samples", .adds = true)                       \
+	X(IDLE, "gpu_idle_samples", I64,                                                          \
+	  "samples while the process had no work on a GPU, between its first and last GPU work; " \
+	  "null: it has none", .adds = true)                                                      \
 	X(ON_LAUNCH, "on_launch_thread", BOOL, "whether the thread launches GPU work")
 NSX_COLUMNS(cols, COLUMNS);
 #define THREAD_COLUMNS(X)                                                     \
 	X(T_PID, "pid", I64, "process")                                       \
 	X(T_TID, "tid", I64, "thread")                                        \
 	X(T_NAME, "thread_name", STR, "its name")                             \
-	X(T_SAMPLES, "samples", I64, "of this thread", .adds = true)          \
+	X(T_SAMPLES, "samples", I64, "samples of this thread", .adds = true)  \
 	X(T_PCT, "pct_of_samples", F64, "share of all samples", .adds = true) \
 	X(T_IDLE, "gpu_idle_samples", I64,                                    \
-	  "of them, while the process had no work on a GPU", .adds = true)
+	  "samples while the process had no work on a GPU", .adds = true)
 NSX_COLUMNS(thread_cols, THREAD_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "cpu_hotspots", NSX_COLS(cols)},
@@ -285,13 +286,13 @@ NSX_DEFINE_PASS(cpu_hotspots,
 	.title = "CPU",
 	.summary = "sampled functions of the CPU and where they were called",
 	.doc = "Samples of running threads by thread, innermost function and site. The site is the "
-	       "innermost function of the stack in the program's own code; where the stack has "
-	       "none, in a library; code of the system, of CUDA and of the profiler is passed "
-	       "over. A sample is of the GPU's idle time when its process has nothing on a GPU "
-	       "then, between its first and its last work there. A thread that waits is not "
-	       "sampled, so shares are of time on a CPU, not of the wall.",
+	       "innermost function of the stack in the program's own code, otherwise in a library; "
+	       "code of the system, of CUDA and of the profiler is skipped. A sample counts as GPU "
+	       "idle if its process has nothing on a GPU at that time, between its first and its "
+	       "last GPU work. A waiting thread is not sampled, so shares are of time on a CPU, "
+	       "not of wall-clock time.",
 	.derived_from = "CPU samples and their stacks",
-	.limitations = "a few samples prove little; functions that were inlined, and interpreted "
-		       "code (Python), are seen as what contains or runs them",
+	.limitations = "a few samples prove little; inlined functions appear as the functions that "
+		       "contain them, and interpreted code (Python) as its interpreter",
 	.needs = {NSX_NEED_VIEW(sample)},
 	NSX_LAYOUTS(layouts));

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include "passes/host/cpu_sched.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread")                                          \
-	X(NAME, "thread_name", STR, "its name")                               \
-	X(DEVICE, "device_id", I64, "CUDA ordinal that it launched work on")  \
-	X(GPU, "gpu", STR, "tells GPUs of one ordinal apart")                 \
-	X(PCI, "pci_address", STR, "of that GPU")                             \
-	X(NUMA, "numa_node", I64, "that the GPU is next to")                  \
-	X(OPS, "gpu_ops", I64, "GPU work that it launched")                   \
-	X(NCPUS, "cpus", I64, "CPUs that it ran on")                          \
+#define COLUMNS(X)                                                              \
+	X(PID, "pid", I64, "process")                                           \
+	X(TID, "tid", I64, "thread")                                            \
+	X(NAME, "thread_name", STR, "its name")                                 \
+	X(DEVICE, "device_id", I64, "CUDA ordinal of the device for this work") \
+	X(GPU, "gpu", STR, "distinguishes GPUs with the same ordinal")          \
+	X(PCI, "pci_address", STR, "of that GPU")                               \
+	X(NUMA, "numa_node", I64, "NUMA node nearest to the GPU")               \
+	X(OPS, "gpu_ops", I64, "GPU work that the thread launched")             \
+	X(NCPUS, "cpus", I64, "CPUs that the thread ran on")                    \
 	X(CPUS, "cpu_list", STR, "their numbers")
 NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout cpu_launching_layout = {.key = "launching",
@@ -134,7 +134,8 @@ static void cpu_launching_show(const struct nsx_table *table, struct nsx_section
 	if (!knows_nodes)
 		return;
 	nsx_md_text(out, "The CPUs of the threads that launched GPU work, and the NUMA node of the "
-			 "GPU; which node a CPU is of `nvidia-smi topo -m` on that machine tells.");
+			 "GPU. To see which node a CPU belongs to, run `nvidia-smi topo -m` on "
+			 "that machine.");
 	nsx_md_table(out, table, 3, PID, TID, NAME, DEVICE, PCI, NUMA, OPS, CPUS);
 }
 

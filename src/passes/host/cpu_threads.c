@@ -9,17 +9,20 @@
 	X(THREAD, "thread_name", STR, "its name")                                                  \
 	X(PROCESS, "process_name", STR, "its process's name")                                      \
 	X(ON_CPU, "on_cpu_ms", F64, "time on a CPU", .adds = true)                                 \
-	X(UTILISATION, "utilization_pct", F64, "of the time that scheduling was traced")           \
-	X(SWITCHES, "context_switches", I64, "times it went off a CPU", .adds = true)              \
-	X(MIGRATIONS, "migrations", I64, "times it came back on another CPU", .adds = true)        \
+	X(UTILISATION, "utilization_pct", F64, "share of the time in which scheduling was "        \
+					       "traced")                                           \
+	X(SWITCHES, "context_switches", I64, "times the thread left a CPU", .adds = true)          \
+	X(MIGRATIONS, "migrations", I64, "times the thread returned on another "                   \
+					 "CPU", .adds = true)                                      \
 	X(API, "cuda_api_ms", F64, "time inside CUDA calls", .adds = true)
 NSX_COLUMNS(cols, COLUMNS);
 #define WAIT_COLUMNS(X)                                                                            \
 	X(WAIT_PID, "pid", I64, "process")                                                         \
 	X(WAIT_TID, "tid", I64, "thread")                                                          \
 	X(WAIT_THREAD_NAME, "thread_name", STR, "its name")                                        \
-	X(WAIT_PREEMPTIONS, "preemptions", I64, "times it went off a CPU though it could run")     \
-	X(WAIT_RUNNABLE_MS, "runnable_ms", F64, "time it could run and had no CPU")
+	X(WAIT_PREEMPTIONS, "preemptions", I64, "times the thread left a CPU although it could "   \
+						"run")                                             \
+	X(WAIT_RUNNABLE_MS, "runnable_ms", F64, "time in which the thread could run but had no CPU")
 NSX_COLUMNS(wait_cols, WAIT_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "cpu_threads", NSX_COLS(cols)},
@@ -227,11 +230,11 @@ static void cpu_threads_summarise(const struct nsx_trace *t,
 	if (waiting->nrows)
 		nsx_md_whole(out, waiting, 0);
 	if (!all->knows_states)
-		nsx_note(out, "the trace does not say why threads went off a CPU: runnable but "
-			      "waiting cannot be told from blocked");
+		nsx_note(out, "the trace does not say why threads left a CPU: runnable but waiting "
+			      "cannot be distinguished from blocked");
 	if (all->defects)
-		nsx_note(out, "%zu scheduling rows hold no time, thread or "
-			      "direction; left out", all->defects);
+		nsx_note(out, "%zu scheduling rows without a time, thread or "
+			      "direction are left out", all->defects);
 	if (!nsx_has_view(t->schema, NSX_VIEW_runtime))
 		nsx_note(out, "no CUDA calls in the trace: cuda_api_ms is unknown");
 }
@@ -269,18 +272,18 @@ NSX_DEFINE_PASS(cpu_threads,
 	.title = "CPU",
 	.subject = "CPU scheduling",
 	.summary = "time on a CPU, switches and migrations by thread",
-	.doc = "A thread is on a CPU from a switch in to its next row; a thread still on a CPU at "
-	       "the end adds nothing after its last row, and one whose first row is a switch out "
-	       "adds nothing before it, since when it ran is not known. Utilisation is of the time "
-	       "from the first scheduling row to the end of the session. Context switches are "
-	       "switches out; a migration is a switch in on another CPU than the one before. "
-	       "Runnable but waiting is the time from a switch out in a state that could run to "
-	       "the next switch in, where the trace tells states. cuda_api_ms is time inside "
-	       "outermost CUDA calls. Of the threads that launched GPU work, the CPUs that their "
-	       "rows in the window name, and where the GPU is.",
+	.doc = "A thread is on a CPU from a switch in to its next row. A thread still on a CPU at "
+	       "the end adds nothing after its last row, and a thread whose first row is a switch "
+	       "out adds nothing before it, as its start on the CPU is not known. Utilisation is "
+	       "relative to the time from the first scheduling row to the end of the session. "
+	       "Context switches are switches out; a migration is a switch in on another CPU than "
+	       "before. Runnable but waiting is the time from a switch out in a runnable state to "
+	       "the next switch in, if the trace has states. cuda_api_ms is time inside outermost "
+	       "CUDA calls. For threads that launched GPU work: the CPUs in their rows in the "
+	       "window, and the location of the GPU.",
 	.derived_from = "scheduling rows by thread, in order of time; CUDA calls",
-	.limitations = "only threads of the traced process tree; what another process did on the "
-		       "CPU is not seen; which NUMA node a CPU is of is in no export",
+	.limitations = "only threads of the traced process tree; other processes on the CPU are "
+		       "not seen; exports do not contain the NUMA node of a CPU",
 	.any_of = {NSX_NEED_VIEW(sched)},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&cpu_launching_layout, NULL},

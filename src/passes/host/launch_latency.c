@@ -10,35 +10,38 @@
 
 enum { TOP_ROWS = 100 };
 
-#define COLUMNS(X)                                                                                 \
-	X(KERNEL, "kernel_name", STR, "full name")                                                 \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
-	X(PID, "pid", I64, "process")                                                              \
-	X(TID, "tid", I64, "thread that launched it")                                              \
-	X(API, "api_name", STR, "the call")                                                        \
-	X(CALLED, "launch_start_ns", I64, "the call begins")                                       \
-	X(RETURNED, "launch_end_ns", I64, "the call has returned")                                 \
-	X(BEGAN, "kernel_start_ns", I64, "the kernel begins")                                      \
-	X(DELAY, "queue_delay_us", F64, "from the call's begin to the kernel's")                   \
-	X(AFTER, "post_return_us", F64,                                                            \
-	  "from the call's return to the kernel's begin, negative if it began before")
+#define COLUMNS(X)                                                                                \
+	X(KERNEL, "kernel_name", STR, "full name")                                                \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                               \
+	X(PID, "pid", I64, "process")                                                             \
+	X(TID, "tid", I64, "thread that launched it")                                             \
+	X(API, "api_name", STR, "the call")                                                       \
+	X(CALLED, "launch_start_ns", I64, "the call begins")                                      \
+	X(RETURNED, "launch_end_ns", I64, "end of the call")                                      \
+	X(BEGAN, "kernel_start_ns", I64, "the kernel begins")                                     \
+	X(DELAY, "queue_delay_us", F64, "from the begin of the call to the begin of the kernel")  \
+	X(AFTER, "post_return_us", F64,                                                           \
+	  "from the return of the call to the begin of the kernel; negative if the kernel began " \
+	  "before the return")
 NSX_COLUMNS(cols, COLUMNS);
 #define BIN_COLUMNS(X)                                                                             \
-	X(B_START, "bin_start_us", F64, "queue delay from here on; empty: no bound")               \
-	X(B_END, "bin_end_us", F64, "to below this; empty: no bound")                              \
+	X(B_START, "bin_start_us", F64, "lower bound of the queue delay; empty: no bound")         \
+	X(B_END, "bin_end_us", F64, "upper bound of the queue delay; empty: no bound")             \
 	X(B_COUNT, "count", I64, "kernels")
 NSX_COLUMNS(bin_cols, BIN_COLUMNS);
 #define QUEUE_COLUMNS(X)                                                                           \
 	X(QUEUE_PID, "pid", I64, "process")                                                        \
 	X(QUEUE_DEVICE, "device_id", I64, "CUDA ordinal")                                          \
 	X(QUEUE_CONTEXT, "context_id", I64, "CUDA context")                                        \
-	X(QUEUE_STREAM, "stream_id", I64, "stream inside the context")                             \
-	X(QUEUE_LAUNCHES, "launches", I64, "calls whose work ran on it")                           \
-	X(QUEUE_MEDIAN, "median_depth", I64, "launched but not begun, median over time")           \
+	X(QUEUE_STREAM, "stream_id", I64, "stream id in the context")                              \
+	X(QUEUE_LAUNCHES, "launches", I64, "calls whose work ran on the stream")                   \
+	X(QUEUE_MEDIAN, "median_depth", I64, "launched but not yet begun operations, median over " \
+					     "time")                                               \
 	X(QUEUE_MOST, "max_depth", I64, "most at once")                                            \
 	X(QUEUE_EMPTY, "empty_pct", F64,                                                           \
-	  "share of the time, from the first launch to the last start, in which nothing waited")   \
-	X(QUEUE_STARVED, "starved_ms", F64, "part of that in which the device was idle")
+	  "share of the time, from the first launch to the last start, with an empty queue")       \
+	X(QUEUE_STARVED, "starved_ms", F64, "share of that time in which the queue was empty and " \
+					    "the device idle")
 NSX_COLUMNS(queue_cols, QUEUE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
@@ -381,12 +384,13 @@ static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out
 
 NSX_DEFINE_PASS(launch_latency,
 	.no_title = "shown under the launch storm",
-	.summary = "from launch call to kernel start; queue depth per stream",
+	.summary = "time from launch call to kernel start; queue depth per stream",
 	.doc = "For each kernel with an API call (of a graph launch the first kernel only): "
 	       "queue_delay = kernel start - call start, post_return = kernel start - call end, "
-	       "both signed. queue_depth: one more at each call's start, one less when its first "
-	       "work starts, weighted by time; empty while the device idles is starved, a long "
-	       "delay while it works is a healthy lead.",
+	       "both signed. queue_depth: increases by one at each call's start and decreases by "
+	       "one when its first work starts, weighted by time. An empty queue while the device "
+	       "idles means that the device is starved; a long delay while the device works is a "
+	       "healthy lead.",
 	.caveat = "measured from the begin of the call: nsys-llm-explain measures from its return "
 		   "and clips at 0. A long delay while the GPU works is a healthy lead of the host",
 	.needs = {NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(runtime)},

@@ -9,16 +9,16 @@ enum { TINY_US = 5, TINY_ROWS = 20, SHORT_GAP_NS = 1000000 };
 #define TINY_COLUMNS(X)                                                       \
 	X(TINY_KERNEL_NAME, "kernel_name", STR, "full name")                  \
 	X(TINY_CALL_COUNT, "call_count", I64, "executions")                   \
-	X(TINY_AVG_DURATION_US, "avg_duration_us", F64, "mean, at most 5")
+	X(TINY_AVG_DURATION_US, "avg_duration_us", F64, "mean duration, at most 5")
 NSX_COLUMNS(tiny_cols, TINY_COLUMNS);
 #define LAUNCHER_COLUMNS(X)                                                                        \
 	X(LAUNCHER_PID, "pid", I64, "process")                                                     \
 	X(LAUNCHER_TID, "tid", I64, "thread that launches")                                        \
 	X(LAUNCHER_DEVICE, "device_id", I64, "CUDA ordinal")                                       \
-	X(LAUNCHER_CALLS, "launch_calls", I64, "calls that caused GPU work there")                 \
-	X(LAUNCHER_OPS, "gpu_ops", I64, "kernels, copies and memsets they caused")                 \
+	X(LAUNCHER_CALLS, "launch_calls", I64, "calls that started GPU work on this device")       \
+	X(LAUNCHER_OPS, "gpu_ops", I64, "kernels, copies and memsets started by these calls")      \
 	X(LAUNCHER_BOUND, "launch_bound_ms", F64,                                                  \
-	  "device idle time below 1 ms a gap that ended when such a call returned")
+	  "device idle time in gaps below 1 ms that ended after such a call returned")
 NSX_COLUMNS(launcher_cols, LAUNCHER_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "tiny_kernels", NSX_COLS(tiny_cols), .json_rows = TINY_ROWS},
@@ -375,7 +375,7 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 		nsx_text_n(out->arena, (size_t)n, "kernel", NULL),
 		nsx_text_ns(out->arena, f[STORM_WINDOW].u.f * 1e9),
 		nsx_text_count(out->arena, per_s),
-		f[STORM_FLAG].u.b ? ", by their rate and size a launch storm" : "",
+		f[STORM_FLAG].u.b ? ": by rate and size a launch storm" : "",
 		nsx_text_ns(out->arena, f[STORM_P50].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P90].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P99].u.f * 1e3),
@@ -413,16 +413,16 @@ NSX_DEFINE_PASS(launch_storm,
 	.summary = "rate and size of kernels; time lost to late launches",
 	.doc = "rate = kernels / (last kernel end - first kernel start). is_launch_storm: rate >= "
 	       "50000/s and median <= 10 us, or rate >= 100000/s and median <= 20 us. pct_under_N: "
-	       "kernels shorter than N us. tiny_kernels: names whose mean is at most 5 us. "
-	       "launch_bound: over the gaps of each device below 1 ms, [a,b), that are ended by an "
-	       "op with a call r that returned after a: min(b, r.end) - a. launchers splits it by "
-	       "thread and device.",
-	.derived_from = "kernel rows; for launch-bound time the API calls "
-			"that launched what ends each gap",
-	.limitations = "kernels inside a graph launch are counted one by one "
-		       "though one call launched them",
+	       "share of kernels shorter than N us. tiny_kernels: kernel names with a mean "
+	       "duration of at most 5 us. launch_bound: for each gap [a,b) of a device below 1 ms "
+	       "that is ended by an op whose call r returned after a, min(b, r.end) - a is added. "
+	       "launchers splits this time by thread and device.",
+	.derived_from = "kernel rows; for launch-bound time also the API calls that launched the "
+			"work that ends each gap",
+	.limitations = "kernels inside a graph launch are counted one by one although one call "
+		       "launched them",
 	.caveat = "the flag is computed as in nsys-llm-explain, over all processes and devices; it "
-		   "does not say that anything was lost: launch_bound_ms does",
+		   "does not mean that time was lost: launch_bound_ms shows lost time",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
 	.measures = true);

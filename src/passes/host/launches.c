@@ -20,8 +20,9 @@ enum {
 	X(COUNT, "count", I64, "calls that began in the window", .adds = true)                     \
 	X(TOTAL_MS, "total_time_ms", F64, "time inside the call", .adds = true)                    \
 	X(BACKPRESSURE, "backpressure_ms", F64,                                                    \
-	  "of it, held because the GPU's queue was full", .adds = true)                            \
-	X(CPU, "launch_cpu_ms", F64, "the rest: the cost of launching", .adds = true)              \
+	  "part of total_ms held because the GPU's queue was full", .adds = true)                  \
+	X(CPU, "launch_cpu_ms", F64, "the rest of total_ms: the cost of "                          \
+				     "launching", .adds = true)                                    \
 	X(P50, "p50_us", F64, "median duration")                                                   \
 	X(P99, "p99_us", F64, "99th percentile")
 NSX_COLUMNS(cols, COLUMNS);
@@ -348,14 +349,14 @@ static int launches_run(const struct nsx_run *run, struct nsx_section *out, stru
 NSX_DEFINE_PASS(launches,
 	.subject = "CUDA calls",
 	.no_title = "shown under the launch storm",
-	.summary = "launch calls by thread, back-pressure apart",
+	.summary = "launch calls by thread, with back-pressure shown separately",
 	.doc = "Launch calls (kernels, cooperative and graph launches; a graph launch is one) by "
 	       "process, thread and raw name. backpressure is the part of a call inside rows of "
 	       "overhead type 8, command buffer full, of the same thread: the GPU's queue was "
-	       "full, so the host was ahead. launch_cpu is the rest. Without an overhead table a "
-	       "call of at least 1 ms and 50 medians, or of 20 us behind 200 queued operations, "
-	       "counts as held while the previous op of its stream ran; backpressure_source then "
-	       "says inferred.",
+	       "full, so the host was ahead. launch_cpu is the rest. Without an overhead table, a "
+	       "call of at least 1 ms and 50 medians, or of at least 20 us behind 200 queued "
+	       "operations, counts as held while the previous op of its stream ran; "
+	       "backpressure_source is then \"inferred\".",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts),
 	.measures = true);

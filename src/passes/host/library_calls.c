@@ -16,14 +16,14 @@
 	X(P95, "p95_us", F64, "95th percentile")                                                   \
 	X(MAX, "max_us", F64, "longest")
 NSX_COLUMNS(cols, COLUMNS);
-#define SPREAD_COLUMNS(X)                                                     \
-	X(S_LIBRARY, "library", STR, "the library")                           \
-	X(S_FUNCTION, "function", STR, "the function")                        \
-	X(S_PROCESSES, "processes", I64, "that call it")                      \
-	X(S_LEAST, "least_ms", F64, "the least time a process spends in it")  \
-	X(S_LEAST_PID, "least_pid", I64, "that process")                      \
-	X(S_MOST, "most_ms", F64, "the most")                                 \
-	X(S_MOST_PID, "most_pid", I64, "that process")                        \
+#define SPREAD_COLUMNS(X)                                                               \
+	X(S_LIBRARY, "library", STR, "the library")                                     \
+	X(S_FUNCTION, "function", STR, "the function")                                  \
+	X(S_PROCESSES, "processes", I64, "that call it")                                \
+	X(S_LEAST, "least_ms", F64, "least time that a process spends in the function") \
+	X(S_LEAST_PID, "least_pid", I64, "that process")                                \
+	X(S_MOST, "most_ms", F64, "the most")                                           \
+	X(S_MOST_PID, "most_pid", I64, "that process")                                  \
 	X(S_DIFFERENCE, "difference_ms", F64, "most less least")
 NSX_COLUMNS(spread_cols, SPREAD_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -163,7 +163,7 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 {
 	const struct nsx_cell *x = nsx_row_at(rows, 0);
 
-	nsx_md_bullet(out, "The library function that takes most time is %s in process "
+	nsx_md_bullet(out, "The library function that takes the most time is %s in process "
 		      "%" PRId64 ": %s in %s.", nsx_md_name(out, x[FUNCTION].u.s), x[PID].u.i,
 		      nsx_say_ms(out, x[TOTAL].u.f),
 		      nsx_text_n(out->arena, (size_t)x[COUNT].u.i, "call", NULL));
@@ -172,8 +172,8 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 		return;
 	x = nsx_row_at(spread, 0);
 	nsx_md_bullet(out, "Processes differ most in %s: %s in process %" PRId64
-		      ", %s in process %" PRId64 ". Where they wait for each "
-		      "other, the one with the least time is the one that "
+		      ", %s in process %" PRId64 ". If they wait for each "
+		      "other, the process with the least time "
 		      "comes last.", nsx_md_name(out, x[S_FUNCTION].u.s),
 		      nsx_say_ms(out, x[S_LEAST].u.f), x[S_LEAST_PID].u.i,
 		      nsx_say_ms(out, x[S_MOST].u.f), x[S_MOST_PID].u.i);
@@ -209,8 +209,9 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 		library_calls_fill_calls(&s, rows, spread);
 	}
 	if (run->facts->meets->unknown)
-		nsx_note(out, "which collectives of MPI in different processes are one, and so who "
-			 "comes late to them, is not known: %s", run->facts->meets->unknown);
+		nsx_note(out, "MPI collectives of different processes could not be matched, so the "
+			 "process that comes late is not known: "
+			 "%s", run->facts->meets->unknown);
 	if (!rc && rows->nrows)
 		library_calls_say(out, rows, spread);
 	nsx_groups_done(&groups);
@@ -220,10 +221,11 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(library_calls, .title = "CPU",
 	.summary = "calls of cuBLAS, cuDNN, MPI, OpenACC, OpenMP and UCX",
-	.doc = "Calls of libraries that the export has tables of, by process, library and "
-	       "function. A call with several rows (MPI_Sendrecv has one for each peer) is one. "
-	       "Calls nest: what is inside another is in the time of both. The second table has "
-	       "the functions that several processes call, with the least and the most time that "
-	       "one of them spends there.", .derived_from = "the libraries' own tables, by process",
-	.limitations = "what a library does on a GPU is under kernels, its NVTX ranges are under "
+	.doc = "Calls of libraries that have tables in the export, by process, library and "
+	       "function. A call with several rows (MPI_Sendrecv has one for each peer) counts "
+	       "once. Calls nest: the time of an inner call is also in that of the outer one. The "
+	       "second table has the functions that several processes call, with the least and the "
+	       "most time that one process spends in "
+	       "them.", .derived_from = "the libraries' own tables, by process",
+	.limitations = "GPU work of a library is listed under kernels, its NVTX ranges under "
 		       "NVTX", .lacks = lacks, NSX_LAYOUTS(layouts));

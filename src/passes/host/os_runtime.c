@@ -13,10 +13,10 @@
 	X(ON_LAUNCH, "on_launch_thread", BOOL, "whether the thread launches GPU work")
 NSX_COLUMNS(cols, COLUMNS);
 #define KIND_COLUMNS(X)                                                                            \
-	X(K_KIND, "kind", STR, "what the calls are for, by their names")                           \
+	X(K_KIND, "kind", STR, "purpose of the calls, by their names")                             \
 	X(K_COUNT, "count", I64, "outermost calls")                                                \
 	X(K_TOTAL, "total_time_ms", F64, "sum of their durations")                                 \
-	X(K_LAUNCH, "launch_thread_ms", F64, "part of it on threads that launch GPU work")         \
+	X(K_LAUNCH, "launch_thread_ms", F64, "part of the time on threads that launch GPU work")   \
 	X(K_MAX, "max_us", F64, "longest")
 NSX_COLUMNS(kind_cols, KIND_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -115,12 +115,12 @@ static void say_spent(struct nsx_section *out, int64_t launch_ns, const struct n
 		const struct nsx_cell *x = nsx_row_at(by_kind, i);
 
 		text = nsx_say(out, "%s%s%s %s", text, i ? ", " :
-			       " By what they are for, all threads together: ",
+			       " By purpose, all threads together: ",
 			       x[K_KIND].u.s, nsx_say_ms(out, x[K_TOTAL].u.f));
 	}
 	nsx_md_bullet(out, "%s%s%s", launch_ns ?
-		nsx_say(out, "Threads that launch GPU work spend %s in OS runtime calls; what of "
-			"it the GPU waits for is under Waits and launches.",
+		nsx_say(out, "Threads that launch GPU work spend %s in OS runtime calls; Waits and "
+			"launches shows how much of it the GPU waits for.",
 			nsx_say_time(out, launch_ns)) :
 		"No thread that launches GPU work spends time in OS runtime "
 		"calls.", text, *text ? "." : "");
@@ -176,10 +176,10 @@ NSX_DEFINE_PASS(os_runtime,
 	.subject = "OS runtime calls",
 	.summary = "OS runtime calls by thread and function",
 	.doc = "Outermost OS runtime calls (nesting level 0) by thread and function: count, sum, "
-	       "mean and longest. A call that waits is not a loss by itself: threads that launch "
-	       "no GPU work mostly wait. Rows without a nesting level are the profiler's own "
-	       "notices and no calls. The second table has what calls are for, as their names "
-	       "tell: files and network where these say so; read, write and close work on both.",
+	       "mean and longest. A waiting call is not a loss in itself: threads that launch no "
+	       "GPU work mostly wait. Rows without a nesting level are the profiler's own notices, "
+	       "not calls. The second table groups calls by purpose, as their names show it: files "
+	       "and network if the name is clear; read, write and close work on both.",
 	.derived_from = "OS runtime calls, outermost only, by thread",
 	.limitations = "calls shorter than the capture's threshold (1 us by "
 		       "default) were not recorded",

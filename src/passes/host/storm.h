@@ -13,7 +13,7 @@
 	X(STORM_WINDOW, prefix "window_s", F64,                               \
 	  "first kernel start to last kernel end")                            \
 	X(STORM_RATE, prefix "launches_per_s", F64,                           \
-	  "launches over that window")                                        \
+	  "launches per second of that window")                               \
 	X(STORM_MEDIAN, prefix "median_kernel_us", F64, "median duration")    \
 	X(STORM_P50, prefix "p50_kernel_us", F64, "the same")                 \
 	X(STORM_P90, prefix "p90_kernel_us", F64, "90th percentile")          \
@@ -25,7 +25,7 @@
 	X(STORM_UNDER_20, prefix "pct_under_20us", F64,                       \
 	  "share of kernels shorter than 20 us")                              \
 	X(STORM_FLAG, prefix "is_launch_storm", BOOL,                         \
-	  "rate and median are beyond a threshold", .title = "launch_storm")
+	  "whether rate and median exceed a threshold", .title = "launch_storm")
 
 #define NSX_STORM_COUNT(...) +1
 enum { NSX_STORM_NCOLUMNS = 0 NSX_STORM_COLUMNS(NSX_STORM_COUNT, "") };

@@ -60,8 +60,8 @@ static int sync_run(const struct nsx_run *run, struct nsx_section *out, struct n
 		return err->rc;
 	nsx_put(out, "table", nsx_string(t->schema->table[NSX_VIEW_runtime]->name));
 	if (nested)
-		nsx_note(out, "%zu of these calls lie inside another call: rows of different names "
-			 "overlap; the barriers count such time once", nested);
+		nsx_note(out, "%zu of these calls lie inside another call, so rows of different "
+			 "names overlap; the barriers count such time once", nested);
 	return 0;
 }
 
@@ -69,13 +69,13 @@ NSX_DEFINE_PASS(sync,
 	.title = "Waits and launches",
 	.summary = "calls that wait for the GPU, by API name",
 	.doc = "Runtime and driver calls named Stream-, Device-, Ctx-, Event- or ThreadSynchronize "
-	       "(suffixes like _v3020 and _ptsz aside), summed by raw name. The time is that of "
-	       "the call on the host; it says nothing about what the wait costs: that is in the "
-	       "barriers. Rows of the synchronization table are the same waits once more and are "
-	       "not added.",
+	       "(ignoring suffixes like _v3020 and _ptsz), summed by raw name. The time is that of "
+	       "the call on the host and does not show what the wait costs: that is in the "
+	       "barriers. Rows of the synchronization table describe the same waits and are not "
+	       "added.",
 	.derived_from = "runtime and driver API rows, by name",
-	.limitations = "waiting is not losing: a wait while the GPU works "
-		       "costs nothing (see the barriers)",
+	.limitations = "a wait is not a loss: while the GPU works it costs nothing (see the "
+		       "barriers)",
 	.caveat = "unlike nsys-llm-explain, calls that do not block the host "
 		   "(stream wait on an event, queries) are not listed",
 	.needs = {NSX_NEED_VIEW(runtime)},

@@ -11,32 +11,30 @@ static const struct {
 	enum nsx_severity severity;
 } messages[] = {
 	{NSX_MSG_LOST, NSX_REC_SHORT, "events were dropped or may be missing",
-	 "The profiler may have lost events of CUDA", NSX_SEV_MEDIUM},
+	 "The profiler may have lost CUDA events", NSX_SEV_MEDIUM},
 	{NSX_MSG_DROPPED, NSX_REC_SHORT, "records were dropped or lost",
-	 "The profiler says that records were dropped or lost", NSX_SEV_LOW},
+	 "The profiler reports dropped or lost records", NSX_SEV_LOW},
 	{NSX_MSG_PARTIAL, NSX_REC_BASIC,
-	 "CUDA events may not all have been collected (let the program end by "
-	 "itself, or synchronise and call cudaProfilerStop)",
-	 "The profiler may not have collected all events of CUDA", NSX_SEV_LOW},
+	 "CUDA events may not all have been collected (let the program end by itself, or "
+	 "synchronise and call cudaProfilerStop)",
+	 "The profiler may not have collected all CUDA events", NSX_SEV_LOW},
 	{NSX_MSG_OTHERS, NSX_REC_BASIC,
-	 "events of other kinds than CUDA calls and GPU work may not all have been "
-	 "collected", NULL, 0},
+	 "events other than CUDA calls and GPU work may not all have been collected", NULL, 0},
 	{NSX_MSG_LIMIT, NSX_REC_SHORT,
 	 "the recording of a process ended at a size limit",
 	 "The recording of a process ended at a size limit", NSX_SEV_MEDIUM},
 	{NSX_MSG_ORDER, NSX_REC_GRAPHS,
-	 "events came in a wrong order (an old driver)", NULL, 0},
+	 "events came in the wrong order (an old driver)", NULL, 0},
 	{NSX_MSG_DRIVER, NSX_REC_BASIC,
-	 "the driver is newer than this nsys: CUDA was traced the way of an older "
-	 "one (use a newer nsys)", NULL, 0},
+	 "the driver is newer than this nsys, so CUDA was traced in the way of an older driver "
+	 "(use a newer nsys)", NULL, 0},
 	{NSX_MSG_METRICS, NSX_REC_SLOWER,
 	 "samples of GPU counters are missing", NULL, 0},
 	{NSX_MSG_ERROR, 0,
-	 "errors that are not known here (their text may hold paths, so it is not "
-	 "shown)", "The profiler reports an error that is not known here", NSX_SEV_LOW},
+	 "unknown errors (their text may contain paths, so it is not "
+	 "shown)", "The profiler reports an unknown error", NSX_SEV_LOW},
 	{NSX_MSG_WARNING, 0,
-	 "warnings that are not known here (their text may hold paths, so it is not "
-	 "shown)", "", NSX_SEV_LOW},
+	 "unknown warnings (their text may contain paths, so it is not shown)", "", NSX_SEV_LOW},
 };
 
 /* CUPTI counts its own losses: CUDA calls and GPU work. */
@@ -45,12 +43,12 @@ static const char *say_message(struct nsx_quality *q, enum nsx_message kind, con
 	struct nsx_arena *a = q->out->arena;
 
 	if (kind == NSX_MSG_WARNING)
-		return nsx_say(q->out, "%s not known here", nsx_text_n(
+		return nsx_say(q->out, "%s unknown", nsx_text_n(
 			a, q->facts.messages[kind], "warning of the profiler is",
 			"warnings of the profiler are"));
 	if (kind == NSX_MSG_LOST && q->facts.lost)
-		return nsx_say(q->out, "The profiler lost %s of CUDA", nsx_text_n(
-			a, (size_t)q->facts.lost, "event", NULL));
+		return nsx_say(q->out, "The profiler lost %s", nsx_text_n(
+			a, (size_t)q->facts.lost, "CUDA event", NULL));
 	return title;
 }
 
@@ -67,7 +65,7 @@ static void check_messages(struct nsx_quality *q)
 		if (!n)
 			continue;
 		nsx_check(q, "diagnostics", WARN, "DIAGNOSTIC_EVENT", messages[i].line,
-			  "the profiler says in %zu message%s: %s%s", n,
+			  "the profiler reports in %zu message%s: %s%s", n,
 			  n == 1 ? "" : "s", messages[i].what,
 			  kind == NSX_MSG_LOST && f->lost ?
 			  nsx_say(q->out, " (%" PRId64 " events)", f->lost) : "");
@@ -79,10 +77,11 @@ static void check_messages(struct nsx_quality *q)
 	}
 	if (!f->has_messages) {
 		nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
-			  "the file has no messages of the profiler (kept from nsys 2024.2 on)");
+			  "the file has no messages of the profiler (nsys keeps them from 2024.2 "
+			  "on)");
 	} else if (!told) {
 		nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
-			  "no message of the profiler speaks of lost events");
+			  "no message of the profiler mentions lost events");
 	}
 }
 
@@ -93,25 +92,27 @@ static void check_export(struct nsx_quality *q)
 
 	if (!nsx_seen(q, NSX_VIEW_export_meta)) {
 		nsx_check(q, "export_options", OK, "export", 0,
-			  "the file does not tell its options (kept from nsys 2021.5 on)");
+			  "the file does not contain its export options (nsys keeps them from "
+			  "2021.5 on)");
 		return;
 	}
 	if (f->part_of_time)
 		nsx_check(q, "export_options", WARN, "export", line,
-			  "only a part of the capture's time was exported: "
-			  "events across its edges are left out");
+			  "only a part of the capture's time was exported, without events that "
+			  "cross its edges");
 	if (f->part_of_tables)
 		nsx_check(q, "export_options", WARN, "export", line,
-			  "only some tables were exported: what is absent may have been recorded");
+			  "only some tables were exported, so missing events may have been "
+			  "recorded");
 	if (nsx_seen(q, NSX_VIEW_payload_schema) && f->without_json && f->without_blobs)
 		nsx_check(q, "export_options", WARN, "NVTX_PAYLOAD_SCHEMAS",
 			  NSX_REC_EXPORT | NSX_REC_PAYLOAD,
-			  "ranges were exported without their payload: sizes, peers and "
-			  "communicators of NCCL calls among them are not known");
+			  "ranges were exported without payloads: sizes, peers and communicators "
+			  "of NCCL calls are not known");
 	if (f->shifted)
 		nsx_check(q, "export_options", WARN, "export", line,
-			  "instants were shifted or are given since 1970: they "
-			  "do not fit those of another export");
+			  "instants were shifted or count from 1970, so they do not match those of "
+			  "another export");
 	if (!f->part_of_time && !f->part_of_tables && !f->shifted)
 		nsx_check(q, "export_options", OK, "export", 0,
 			  "whole time, all tables, instants as captured");
@@ -125,26 +126,20 @@ static void check_defects(struct nsx_quality *q)
 		size_t n;
 		const char *what;
 	} list[] = {
-	    {"spans", d->negative, "end before they start; left out"},
+	    {"spans", d->negative, "end before they start and are left out"},
 	    {"cells", d->mistyped,
-	     "are NULL or text where a number is "
-	     "needed; their rows are left out"},
+	     "are NULL or text instead of a number; their rows are left out"},
 	    {"instants", d->out_of_range,
 	     "are beyond any clock; their rows "
 	     "are left out"},
 	    {"names", d->dangling,
-	     "refer to a string that is not there; "
-	     "shown as id:<n>"},
+	     "refer to a missing string and are shown as id:<n>"},
 	    {"backtrace rows", d->duplicate_calls,
-	     "repeat an API call to "
-	     "carry its backtrace; "
-	     "left out"},
+	     "repeat an API call to carry its backtrace and are left out"},
 	    {"ranges", d->open_ranges,
-	     "were never closed; taken as open "
-	     "to the end"},
+	     "were never closed and are assumed to be open to the end"},
 	    {"push/pop ranges", d->crossing_ranges,
-	     "end after the range they began in; treated as start/end "
-	     "ranges"},
+	     "end after the range they began in and are treated as start/end ranges"},
 	};
 	bool any = false;
 
@@ -175,8 +170,8 @@ static void check_damage(struct nsx_quality *q)
 	if (!q->t->damaged)
 		return;
 	nsx_check(q, "file", WARN, "database", NSX_REC_EXPORT,
-		  "the file is damaged or cut off: figures count what could be "
-		  "read (the report's warnings say which tables)");
+		  "the file is damaged or cut off, so figures cover only what could be read (the "
+		  "report's warnings name the tables)");
 	nsx_raise(q, NSX_ID_file, false, "The file is damaged", NSX_SEV_HIGH);
 }
 
@@ -198,12 +193,14 @@ static void warn_identity(struct nsx_quality *q)
 	uint32_t shared = capture_file_find_shared(q->t);
 
 	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
-		  "several processes used GPUs, which are told by their CUDA ordinal only: device "
-		  "0 of two processes is taken to be one GPU (exports from nsys 2025.1 on tell)");
+		  "several processes used GPUs and identify them by CUDA ordinal only, so device 0 "
+		  "of two processes is taken to be one GPU (exports from nsys 2025.1 on identify "
+		  "the GPU)");
 	if (shared != NSX_NONE)
 		nsx_raise(q, NSX_ID_gpu_identity, false,
-			  nsx_say(q->out, "GPU %s of several processes is taken to be one GPU; "
-				  "with CUDA_VISIBLE_DEVICES set for each it may be several",
+			  nsx_say(q->out, "GPU %s of several processes is taken to be one GPU; if "
+				  "each has its own CUDA_VISIBLE_DEVICES, there may be "
+				  "several",
 				  nsx_gpu_label(q->t, shared)), NSX_SEV_LOW);
 }
 
@@ -211,12 +208,12 @@ static void warn_identity(struct nsx_quality *q)
 static void warn_told_apart(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
-		  "several processes call their GPU by one CUDA ordinal, and the trace does not "
-		  "map it: as their collectives meet, each is taken to have a GPU of its own "
-		  "(exports from nsys 2025.1 on tell which)");
+		  "several processes use the same CUDA ordinal, and the trace does not map it to a "
+		  "GPU: as their collectives meet, each process is taken to have its own GPU "
+		  "(exports from nsys 2025.1 on identify the GPU)");
 	nsx_raise(q, NSX_ID_gpu_identity, false,
-		  "which GPU each process used is not recorded; as their "
-		  "collectives meet, each has one of its own", NSX_SEV_LOW);
+		  "the GPU of each process was not recorded; as their collectives meet, each "
+		  "process is taken to have its own", NSX_SEV_LOW);
 }
 
 /* Device 0 of two processes may be one GPU or two. */
@@ -241,11 +238,11 @@ static void check_identity(struct nsx_quality *q)
 		warn_identity(q);
 	else if (unknown)
 		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", 0,
-			  "GPUs are told by their CUDA ordinal only, which is "
-			  "enough for one process");
+			  "GPUs are identified by CUDA ordinal only, which is enough for one "
+			  "process");
 	else
 		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE",
-			  0, "GPUs are told by uuid or index");
+			  0, "GPUs are identified by uuid or index");
 }
 
 static void check_session(struct nsx_quality *q)
@@ -262,19 +259,20 @@ static void check_session(struct nsx_quality *q)
 			  "or operating-system call");
 	else if (ms < 100)
 		nsx_check(q, "session", WARN, "window", NSX_REC_LATER,
-			  "%s long: too short to tell a steady state from a "
+			  "%s long: too short to distinguish a steady state from a "
 			  "start", nsx_say_ms(q->out, ms));
 	else
 		nsx_check(q, "session", OK, "window", 0, "%s long", nsx_say_ms(q->out, ms));
 	if (q->t->schema->reach->is_on)
 		nsx_check(q, "session", WARN, "rows", 0,
-			  "of tables in order only rows that begin in %s are read (--reach): what "
-			  "began earlier and reaches into the window may be missed",
+			  "from tables sorted by time, only rows that begin in %s are read "
+			  "(--reach): events that begin earlier and reach into the window may be "
+			  "missed",
 			  nsx_text_window(q->out->arena, &read));
 	else if (nsx_is_in_part(q->t))
 		nsx_check(q, "session", OK, "rows", 0,
-			  "of the window asked for, what led to it and margins around it (%s) are "
-			  "read; of other rows only their times, threads and streams",
+			  "the requested window, what led to it and margins around it (%s) are "
+			  "read in full; of other rows only their times, threads and streams",
 			  nsx_text_window(q->out->arena, &read));
 	if (pct >= 5)
 		nsx_check(q, "profiler_overhead", WARN, "PROFILER_OVERHEAD", NSX_REC_LIGHT,

@@ -42,10 +42,10 @@ static void no_activity(struct nsx_quality *q, uint32_t p, const struct activity
 	const char *subject = nsx_process_label(q, p);
 
 	nsx_check(q, "gpu_activity", MISSING, subject, NSX_REC_SOFTWARE,
-		  "%zu kernel launches succeeded, but no kernel, copy or memset was recorded: the "
-		  "GPU's work is not known, which is not the same as an idle GPU. Usual causes: a "
-		  "driver newer than the profiler, another CUPTI client in the program, a killed "
-		  "process, WSL", x->launches);
+		  "%zu kernel launches succeeded, but no kernel, copy or memset was recorded, so "
+		  "the GPU's work is not known (this does not mean that the GPU was idle). Usual "
+		  "causes: a driver newer than the profiler, another CUPTI client in the program, "
+		  "a killed process, WSL", x->launches);
 	nsx_raise(q, NSX_ID_gpu_activity, true,
 		  nsx_say(q->out, "GPU activity was lost: %s of %s left no trace",
 			  nsx_text_n(q->out->arena, x->launches, "launch",
@@ -73,8 +73,8 @@ static bool uses_gpu(const struct nsx_trace *t)
 static void maybe_lost(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
-		  "the program used the GPU, but neither a launch nor any GPU work was recorded: "
-		  "whether there was none, or it was lost, the trace does not tell");
+		  "the program used the GPU, but neither a launch nor any GPU work was recorded; "
+		  "the trace does not show whether there was none or it was lost");
 	nsx_raise(q, NSX_ID_gpu_activity, false, "GPU activity may be lost", NSX_SEV_MEDIUM);
 }
 
@@ -82,10 +82,11 @@ static void maybe_lost(struct nsx_quality *q)
 static void doubt_all(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
-		  "none was recorded, and messages of the profiler say that not all of CUDA may "
-		  "have been: whether the program used the GPU the trace does not tell");
+		  "none was recorded, and messages of the profiler say that CUDA may not have been "
+		  "recorded completely, so the trace does not show whether the program used the "
+		  "GPU");
 	nsx_raise(q, NSX_ID_gpu_activity, false,
-		  "by the profiler's own messages GPU activity may be lost", NSX_SEV_LOW);
+		  "GPU activity may be lost, according to the profiler's messages", NSX_SEV_LOW);
 }
 
 static void check_activity(struct nsx_quality *q)
@@ -133,8 +134,8 @@ static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
 {
 	if (nsx_is_idle_unknown(lost))
 		nsx_raise(q, NSX_ID_launches_recorded, false,
-			  nsx_say(q->out, "%s of the kernel launches left no GPU row though their "
-				  "work has run: where it is missing, GPUs look idle",
+			  nsx_say(q->out, "%s of the kernel launches have no GPU record although "
+				  "their work ran: GPUs look idle where it is missing",
 				  nsx_text_share(q->out->arena, (double)lost->lost,
 						 (double)lost->launches)), NSX_SEV_MEDIUM);
 }
@@ -147,8 +148,8 @@ static void check_lost_inside(struct nsx_quality *q)
 	if (!nsx_is_idle_unknown(&lost))
 		return;
 	nsx_check(q, "launches_recorded", WARN, "kernel launches", NSX_REC_BASIC,
-		  "%zu of %zu launch calls in the window left no GPU row though "
-		  "their work has run", lost.lost, lost.launches);
+		  "%zu of %zu launch calls in the window have no GPU record although "
+		  "their work ran", lost.lost, lost.launches);
 	raise_lost(q, &lost);
 }
 
@@ -174,14 +175,15 @@ static void check_lost_launches(struct nsx_quality *q)
 		return;
 	if ((double)answered < 0.95 * (double)launches) {
 		nsx_check(q, "launches_recorded", WARN, "kernel launches", NSX_REC_BASIC,
-			  "%zu of %zu launch calls left no GPU row: work was lost, still queued at "
-			  "the end (synchronise and call cudaProfilerStop before the program "
-			  "ends), or captured into a graph", launches - answered, launches);
+			  "%zu of %zu launch calls have no GPU record: work was lost, was still "
+			  "queued at the end (synchronise and call cudaProfilerStop before the "
+			  "program ends), or was captured into a graph",
+			  launches - answered, launches);
 		lost = nsx_lost_launches(t, &t->window);
 		raise_lost(q, &lost);
 	} else {
 		nsx_check(q, "launches_recorded", OK, "kernel launches", 0,
-			  "%zu of %zu launch calls have their GPU row", answered, launches);
+			  "%zu of %zu launch calls have a GPU record", answered, launches);
 	}
 }
 
@@ -226,13 +228,13 @@ static void check_calls(struct nsx_quality *q)
 	pct = 100 * (double)none / (double)n;
 	if (!nsx_seen(q, NSX_VIEW_runtime)) {
 		nsx_check(q, "kernel_calls", MISSING, "API calls", NSX_REC_BASIC,
-			  "no API call was recorded: what launched %s, and what the CPU did, is "
-			  "not known", nsx_text_n(q->out->arena, n, "kernel", NULL));
+			  "no API call was recorded, so the launches of %s and the CPU's activity "
+			  "are not known", nsx_text_n(q->out->arena, n, "kernel", NULL));
 		return;
 	}
 	if (pct < 1) {
 		nsx_check(q, "kernel_calls", OK, "kernels", 0,
-			  "%zu of %s ha%s the launch call", m->matched,
+			  "%zu of %s ha%s a recorded launch call", m->matched,
 			  nsx_text_n(q->out->arena, n, "kernel", NULL), n == 1 ? "s" : "ve");
 		return;
 	}
@@ -240,7 +242,7 @@ static void check_calls(struct nsx_quality *q)
 		  "%zu of %zu kernels (%.1f %%) have no launch call: %zu were queued before the "
 		  "capture began (synchronise the device before it begins), %zu for another reason "
 		  "(calls that were not traced, launches from the device)%s. They count as GPU "
-		  "time, but belong to no NVTX range, and gaps before them have no "
+		  "time, but belong to no NVTX range, and gaps before them have no known "
 		  "cause", none, n, pct, m->before_capture, m->no_call, by_process(q));
 	if (pct >= 20)
 		nsx_raise(q, NSX_ID_kernel_calls, false,
@@ -257,12 +259,12 @@ static void check_graphs(struct nsx_quality *q)
 
 	if (mode == NSX_GRAPH_OPAQUE)
 		nsx_check(q, "cuda_graphs", MISSING, "CUDA graphs", NSX_REC_GRAPHS,
-			  "graphs were launched, but nothing of what they ran was recorded: busy "
-			  "time is a lower bound");
+			  "graphs were launched, but none of their work was recorded: busy time is "
+			  "a lower bound");
 	else if (mode == NSX_GRAPH_WHOLE)
 		nsx_check(q, "cuda_graphs", WARN, "CUDA graphs", NSX_REC_GRAPHS,
-			  "replays were recorded as a whole: no kernel, communication or range "
-			  "inside them is known (node mode shows them, and slows launches)");
+			  "replays were recorded as a whole: kernels, communication and ranges "
+			  "inside them are not known (node mode shows them, but slows launches)");
 	else if (mode != NSX_GRAPH_NONE)
 		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "recorded node by node, which slows launches");
@@ -279,17 +281,17 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 	if (c->shift_ns) {
 		nsx_check(q, "gpu_clocks", WARN, subject, 0,
 			"GPU times were recorded %s too %s: work began before its call or ended "
-			"after what waited for it. All of them are moved by that; what may be left "
-			"is %s", nsx_say_time(q->out, llabs(c->shift_ns)),
+			"after the call that waited for it. All of them are corrected; the "
+			"remaining error is %s", nsx_say_time(q->out, llabs(c->shift_ns)),
 				   c->shift_ns > 0 ? "early" : "late",
 				   c->within_ns == INT64_MAX ? "not known" :
 				   nsx_say_time(q->out, c->within_ns));
 		return;
 	}
 	nsx_check(q, "gpu_clocks", WARN, subject, NSX_REC_BASIC,
-		  "GPU times contradict the calls: work begins before its call or ends after what "
-		  "waited for it, and no one correction mends that. What compares them with the "
-		  "host or with other processes is wrong");
+		  "GPU times contradict the calls: work begins before its call or ends after the "
+		  "call that waited for it, and no single correction removes this. Comparisons "
+		  "with the host or with other processes are wrong");
 	nsx_raise(q, NSX_ID_gpu_clocks, true,
 		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM);
 }
@@ -313,8 +315,8 @@ static void check_clocks(struct nsx_quality *q)
 			  "the same holds for %zu more", off - SHOWN_PROCESSES);
 	if (!off && t->nclocks > 1 && most_ns < INT64_MAX)
 		nsx_check(q, "gpu_clocks", OK, "GPU times", 0,
-			  "no work begins before its call or ends after what waited for it: clocks "
-			  "agree to %s", nsx_say_time(q->out, most_ns));
+			  "no work begins before its call or ends after the call that waited for "
+			  "it: clocks agree to %s", nsx_say_time(q->out, most_ns));
 }
 
 /* Describes the first record with impossible times. */
@@ -338,27 +340,28 @@ static void check_impossible(struct nsx_quality *q)
 
 	if (m->nkept)
 		nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%zu records contradict "
-			  "their calls or their streams' order: too many to leave them out, so "
+			  "their calls or their streams' order, too many to leave them out, so "
 			  "that times of GPU work are doubtful", m->nkept);
 	if (!nout && !m->ncut)
 		return;
 	out = nsx_say(q->out, "%s of GPU work begin%s before %s own call or out of the "
-		      "order of %s stream, which cannot be: left out",
+		      "order of %s stream, which is impossible: left out",
 		      nsx_text_n(q->out->arena, nout, "record", NULL),
 		      nout == 1 ? "s" : "", nout == 1 ? "its" : "their",
 		      nout == 1 ? "its" : "their");
 	cut = nsx_say(q->out, "%s of GPU work last%s up to %s beyond the start of the "
-		      "next on %s stream, which cannot be: cut there",
+		      "next record on %s stream, which is impossible: cut there",
 		      nsx_text_n(q->out->arena, m->ncut, "record", NULL),
 		      m->ncut == 1 ? "s" : "", nsx_say_time(q->out, m->most_cut_ns),
 		      m->ncut == 1 ? "its" : "their");
 	nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%s%s%s (%s)",
 		  nout ? out : "", nout && m->ncut ? "; " : "", m->ncut ? cut : "", say_first(q));
 	nsx_raise(q, NSX_ID_impossible_records, false,
-		  nsx_say(q->out, "%s of GPU work cannot be as stamped: %s",
+		  nsx_say(q->out, "%s of GPU work ha%s impossible times: %s",
 			  nsx_text_n(q->out->arena, nout + m->ncut, "record", NULL),
-			  !m->ncut ? "left out" : nout ? "left out, or cut" :
-			  "cut where the next of the stream begins"), NSX_SEV_LOW);
+			  nout + m->ncut == 1 ? "s" : "ve",
+			  !m->ncut ? "left out" : nout ? "left out or cut" :
+			  "cut where the next record of the stream begins"), NSX_SEV_LOW);
 }
 
 /* Checks whether labels and numbers of copy kinds disagree. */
@@ -369,8 +372,8 @@ static void check_copy_kinds(struct nsx_quality *q)
 	for (unsigned i = 0; i < NSX_NCOPY_KINDS; i++)
 		if (kind[i] != i)
 			nsx_check(q, "copy_kinds", WARN, "copies", 0,
-				  "kind %u is %s by the file's own table, elsewhere %s: "
-				  "read as the table says", i, nsx_copy_labels[kind[i]],
+				  "kind %u is %s in the file's own table, but usually %s: "
+				  "the file's table is used", i, nsx_copy_labels[kind[i]],
 				  nsx_copy_labels[i]);
 }
 

@@ -11,17 +11,17 @@
 #include "passes/input/capture_quality.h"
 
 #define COLUMNS(X)                                                            \
-	X(CHECK, "check", STR, "what was looked at")                          \
-	X(STATUS, "status", STR, "ok, warn: limited, missing: not there")     \
+	X(CHECK, "check", STR, "name of the check")                           \
+	X(STATUS, "status", STR, "ok; warn: limited; missing: no data")       \
 	X(SUBJECT, "subject", STR, "process or table")                        \
 	X(DETAIL, "detail", STR, "what was found and what it limits")         \
-	X(RECAPTURE, "recapture", STR, "command that gets it")
+	X(RECAPTURE, "recapture", STR, "command that records the missing data")
 NSX_COLUMNS(cols, COLUMNS);
 #define CLOCK_COLUMNS(X)                                                      \
-	X(CLOCK_PID, "pid", I64, "process whose GPU times were off")          \
+	X(CLOCK_PID, "pid", I64, "process whose GPU times were wrong")        \
 	X(CLOCK_DEVICE, "device_id", I64, "CUDA device ordinal")              \
-	X(CLOCK_SHIFT, "shift_ns", I64, "what was added to them")             \
-	X(CLOCK_WITHIN, "within_ns", I64, "what they may still be off by")
+	X(CLOCK_SHIFT, "shift_ns", I64, "correction added to the GPU times")  \
+	X(CLOCK_WITHIN, "within_ns", I64, "remaining error of the GPU times")
 NSX_COLUMNS(clock_cols, CLOCK_COLUMNS);
 static const struct nsx_layout layouts[] = {
     {.key = "checks",
@@ -43,7 +43,7 @@ void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	q->detail = nsx_arena_vprintf(q->out->arena, fmt, ap);
 	va_end(ap);
 	if (what && !line)
-		q->detail = nsx_say(q->out, "%s; recording it takes nsys %u.%u or later",
+		q->detail = nsx_say(q->out, "%s; recording it requires nsys %u.%u or later",
 				    q->detail, nsx_recapture_since(what) / 100,
 				    nsx_recapture_since(what) % 100);
 	else if (!(what & ~NSX_REC_ALL))
@@ -148,7 +148,7 @@ static void capture_quality_print(struct nsx_quality *q)
 		nfine++;
 		nsx_buf_printf(&fine, "%s%s", fine.n ? ", " : "", check);
 	}
-	nsx_md_text(q->out, "%zu of %zu checks found something that is missing "
+	nsx_md_text(q->out, "%zu of %zu checks found something missing "
 		    "or limited%s%s.", nchecks - nfine, nchecks,
 		    fine.n ? "; fine: " : "", fine.n ? fine.p : "");
 	print_recapture(q);
@@ -217,16 +217,17 @@ static int capture_quality_run(const struct nsx_run *run, struct nsx_section *ou
 }
 
 NSX_DEFINE_PASS(capture_quality, .title = "Capture quality",
-    .no_query = "its checks ask many tables one thing each",
-    .no_cannot = "what is missing is what it tells",
-    .summary = "what the trace cannot tell, and how to capture it",
-    .doc = "Checks of what was recorded: GPU work behind successful launches, launch calls behind "
-	   "kernels, the inside of CUDA graphs, messages of the profiler, NVTX, NCCL, counters, "
-	   "memory usage, page faults, operating-system calls, scheduling, the identity of GPUs, "
-	   "export options, defects in rows, the length of the session. \"missing\" means that the "
-	   "data is not there, \"warn\" that conclusions from it are limited. The profiler's "
-	   "messages are counted by what they mean and never quoted, for they hold paths.",
-    .derived_from = "the tables that are there, the capture's and the export's settings, the "
-		    "profiler's messages",
-    .limitations = "an export leaves empty tables out: that something was not traced cannot always "
-		   "be told from that it did not happen", NSX_LAYOUTS(layouts), .measures = true);
+    .no_query = "its checks query many tables",
+    .no_cannot = "missing data is its subject",
+    .summary = "what the trace lacks, and how to capture it",
+    .doc = "Checks of what was recorded: GPU work of successful launches, launch calls of kernels, "
+	   "the contents of CUDA graphs, messages of the profiler, NVTX, NCCL, counters, memory "
+	   "usage, page faults, operating-system calls, scheduling, the identity of GPUs, export "
+	   "options, defects in rows, the length of the session. \"missing\" means that there is "
+	   "no such data, \"warn\" that conclusions from it are limited. The profiler's messages "
+	   "are counted by meaning and never quoted, because they contain paths.",
+    .derived_from = "the tables of the file, the settings of capture and export, the profiler's "
+		    "messages",
+    .limitations = "exports leave empty tables out, so events that were not traced cannot always "
+		   "be distinguished from events that did not "
+		   "happen", NSX_LAYOUTS(layouts), .measures = true);

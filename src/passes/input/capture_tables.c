@@ -106,22 +106,23 @@ static void check_nvtx(struct nsx_quality *q)
 		any |= q->t->thread[i].has_ranges;
 	if (!any && f->traced_nvtx && nsx_has_view(q->t->schema, NSX_VIEW_nvtx))
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", torch_ranges(q),
-			  "NVTX was traced, but the program has no range: GPU time cannot be told "
-			  "by its phases (add ranges%s)",
+			  "NVTX was traced, but the program has no ranges, so GPU time cannot be "
+			  "divided into its phases (add ranges%s)",
 			  torch_ranges(q) ? "; nsys's --pytorch adds those of PyTorch" : "");
 	else if (!any)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
-			  "no NVTX range was recorded%s: GPU time cannot be told by phases of the "
-			  "program", f->traced_nvtx ? " (the program has none, or this is no "
+			  "no NVTX range was recorded%s, so GPU time cannot be divided into phases "
+			  "of the "
+			  "program", f->traced_nvtx ? " (the program has none, or this is not an "
 						      "export of all tables)" :
 			  f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
 		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS", no_calls ? 0 : torch_ranges(q),
 			  "%.1f %% of the kernel time was launched inside NVTX ranges, less than "
-			  "%.0f %%: figures by range do not stand for the whole "
+			  "%.0f %%: figures by range do not represent the whole "
 			  "(%s)", pct, least, no_calls ?
 				  "mostly because launch calls are missing" :
-				  "most of the rest was launched outside any");
+				  "most of the rest was launched outside of ranges");
 	else if (pct >= least)
 		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
 			  "%.1f %% of the kernel time was launched inside NVTX ranges", pct);
@@ -148,21 +149,23 @@ static void check_host(struct nsx_quality *q)
 			  f->has_settings && !f->traced_osrt ?
 				  " (they were not traced)" : "");
 	if (nsx_seen(q, NSX_VIEW_sched) && !f->messages[NSX_MSG_SCHED])
-		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", 0, "when threads ran was recorded");
+		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", 0, "scheduling of threads was "
+								  "recorded");
 	else
 		nsx_check(q, "scheduling", nsx_seen(q, NSX_VIEW_sched) ? WARN : MISSING,
-			  "SCHED_EVENTS", NSX_REC_SCHED, "when threads ran was not%s recorded%s",
+			  "SCHED_EVENTS", NSX_REC_SCHED, "scheduling of threads was not%s "
+							 "recorded%s",
 			  nsx_seen(q, NSX_VIEW_sched) ? " completely" : "",
 			  !f->messages[NSX_MSG_PERF]	 ? "" :
 			  q->t->schema->on_windows	 ?
-			      "; the profiler was refused: run nsys as administrator" :
-			      "; the profiler was refused: it needs "
+			      "; the profiler lacked permission: run nsys as administrator" :
+			      "; the profiler lacked permission: it needs "
 			      "/proc/sys/kernel/perf_event_paranoid at 2 or less");
 	if (!nsx_seen(q, NSX_VIEW_overhead) && nsx_seen(q, NSX_VIEW_runtime) &&
 	    nsx_seen(q, NSX_VIEW_kernel))
 		nsx_check(q, "launch_queue", MISSING, "CUPTI_ACTIVITY_KIND_OVERHEAD", 0,
-			  "whether launches waited for a full queue is not recorded (nsys 2025.5 "
-			  "and later do): slow launch calls may be a CPU that is ahead");
+			  "overhead of a full launch queue was not recorded (nsys 2025.5 and later "
+			  "record it), so slow launch calls may mean that the CPU is ahead");
 }
 
 static void check_nccl(struct nsx_quality *q)
@@ -180,9 +183,9 @@ static void check_nccl(struct nsx_quality *q)
 		nsx_check(q, "nccl", MISSING, "NCCL", NSX_REC_NCCL,
 			  "communication kernels ran, but NCCL's own ranges were not recorded: "
 			  "sizes, peers and communicators are not known (nsys 2025.6 and later "
-			  "have a trace of their own for them; before, NVTX tracing records them)");
+			  "can trace them separately; earlier versions record them with NVTX)");
 	else
-		nsx_check(q, "nccl", OK, "NCCL", 0, "its ranges were recorded");
+		nsx_check(q, "nccl", OK, "NCCL", 0, "NCCL's ranges were recorded");
 }
 
 void nsx_check_tables(struct nsx_quality *q)

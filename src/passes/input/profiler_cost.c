@@ -56,8 +56,8 @@ static int profiler_cost_run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "most_lost_ms", nsx_ms(p->most_lost_ns));
 	nsx_put(out, "most_lost_pct", nsx_real(p->most_lost_pct));
 	if (p->defects)
-		nsx_note(out, "%zu rows of overhead have no sound start and "
-			      "end; left out", p->defects);
+		nsx_note(out, "%zu rows of overhead without a valid start and end are left "
+			      "out", p->defects);
 	return 0;
 }
 
@@ -65,11 +65,11 @@ NSX_DEFINE_PASS(profiler_cost,
 	.title = "CPU",
 	.summary = "time the profiler itself took",
 	.doc = "Rows of the profiler's own overhead, and CUDA's overheads of the types that tools "
-	       "cause (buffer flush, instrumentation, resources), by what was done. most_lost_ms "
-	       "is the union of both on the thread that lost most inside the window of GPU work. "
+	       "cause (buffer flush, instrumentation, resources), by kind of work. most_lost_ms is "
+	       "the union of both on the thread that lost most inside the window of GPU work. "
 	       "Module loading, lazy loading and a full command buffer are the program's own costs "
-	       "and not in it.",
+	       "and not included.",
 	.derived_from = "profiler overhead rows; CUDA overheads of types 3 to 5",
-	.limitations = "slower calls and launches under tracing leave no rows of their own",
+	.limitations = "calls and launches that are slower under tracing leave no rows",
 	.any_of = {NSX_NEED_VIEW(profiler_overhead), NSX_NEED_VIEW(overhead)},
 	NSX_LAYOUTS(layouts));

@@ -174,8 +174,8 @@ static void guess_unit(const struct nsx_trace *t, int64_t session_ns, struct nsx
 	nsx_put(out, "timestamp_unit_guess", nsx_string(guess));
 	nsx_put(out, "timestamp_unit_guess_basis", nsx_string(basis));
 	if (!strcmp(guess, "unknown"))
-		nsx_note(out, "instants are read as nanoseconds; nothing in the "
-			      "trace tells whether they are");
+		nsx_note(out, "instants are read as nanoseconds, but nothing in the trace confirms "
+			      "this unit");
 }
 
 static int schema_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
@@ -193,6 +193,6 @@ static int schema_run(const struct nsx_run *run, struct nsx_section *out, struct
 NSX_DEFINE_PASS(schema, .is_top = true, .no_title = "the schema command shows it",
 	.no_query = "it is the catalogue itself", .no_cannot = "every trace has a catalogue",
 	.summary = "tables and columns of the file",
-	.doc = "What the file's catalogue says: every table with its columns and declared types, "
-	       "which of them the analyses read, and from which column a process is told. The unit "
-	       "of time is checked against the recorded length of the session.");
+	.doc = "The file's catalogue: every table with its columns and declared types, which of "
+	       "them the analyses read, and which column identifies a process. The unit of time is "
+	       "checked against the recorded length of the session.");

@@ -39,24 +39,23 @@ static const char *say_part(struct nsx_section *out, const struct nsx_trace *t)
 	struct nsx_window w = nsx_read_window(t);
 
 	if (t->schema->reach->is_on)
-		return nsx_say(out, ". Of tables in order only rows that begin in %s are read "
-			       "(--reach)", nsx_text_window(out->arena, &w));
+		return nsx_say(out, ". From tables sorted by time, only rows that begin in %s are "
+			       "read (--reach)", nsx_text_window(out->arena, &w));
 	return nsx_is_in_part(t) ?
-		nsx_say(out, ". Read is what reaches into %s, the margins from which habits are "
-			"learned, and what else the window needs; all other rows are only looked "
-			"at", nsx_text_window(out->arena, &w)) : "";
+		nsx_say(out, ". Events that reach into %s are read, margins for learning typical "
+			"behaviour, and what else the window needs; other rows are only "
+			"scanned", nsx_text_window(out->arena, &w)) : "";
 }
 
 static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 {
 	static const char *const how[NSX_NSTEADY] = {
-		[NSX_STEADY_ITERATIONS] = "the longest run of like iterations",
-		[NSX_STEADY_ACTIVITY] = "the stretch in which active parts "
-					"outnumber the others most",
-		[NSX_STEADY_PHASE] = "the phase that an NVTX range names, but "
-				     "for what is idle at its ends",
-		[NSX_STEADY_TRIMMED] = "all of it, but for what is idle at its ends",
-		[NSX_STEADY_USER] = "the window that was asked for",
+		[NSX_STEADY_ITERATIONS] = "the longest run of similar iterations",
+		[NSX_STEADY_ACTIVITY] = "the stretch with the largest majority of active parts",
+		[NSX_STEADY_PHASE] = "a phase named by an NVTX range, without the idle time at its "
+				     "ends",
+		[NSX_STEADY_TRIMMED] = "all of it, without the idle time at its ends",
+		[NSX_STEADY_USER] = "the requested window",
 	};
 	struct nsx_buf b = {0};
 
@@ -92,10 +91,10 @@ static int windows_run(const struct nsx_run *run, struct nsx_section *out,
 			      windows_describe(out, &t->full),
 			      nsx_has_window(t) ||
 					      !t->ndevices ? "" :
-			      ". GPU times and shares are of it; calls and ranges of the host "
+			      ". GPU times and shares refer to it; calls and ranges of the host "
 			      "count over the whole trace");
 	if (nsx_has_window(t))
-		nsx_md_bullet(out, "**Window asked for**, on which all tables stand: "
+		nsx_md_bullet(out, "**Requested window**, which all tables cover: "
 			      "%s%s", windows_describe(out, &t->user), say_part(out, t));
 	say_steady(out, &run->facts->steady);
 	return 0;
@@ -104,7 +103,7 @@ static int windows_run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(windows, .is_top = true, .no_title = "the head of the report shows it",
 	.no_query = "the steady window is chosen by scores",
 	.no_cannot = "a trace without events has an empty window",
-	.summary = "the full, the steady and the user's window",
+	.summary = "the full, the steady and the requested window",
 	.caveat = "times are integer nanoseconds of the trace's own clock; spans are half-open; "
 		  "ms, us and s are decimal, GB is 10^9 bytes. An event that begins before a "
 		  "window counts with its part inside, and is not counted as an event. A device is "
@@ -114,14 +113,16 @@ NSX_DEFINE_PASS(windows, .is_top = true, .no_title = "the head of the report sho
 		  "linearly at (n - 1) q. Calls and GPU work are matched by (process, correlation "
 		  "id); the outermost call counts",
 	.doc = "full: from the first start to the last end of any GPU work; without GPU work, of "
-	       "any API, NVTX or OS event that starts at 0 or later. steady: what findings are "
-	       "judged on, the steady part of the run phase with most compute: the longest run "
-	       "with three or more like iterations (within 5 % of the median or 3 x 1.4826 x MAD), "
-	       "which the first, the last, one that loads modules for more than 1 % of its time, "
-	       "and one that is off by more than a quarter (unless a tenth of all are, or such "
-	       "return three times) end; three or more that are less alike may be the last of it; "
-	       "else all of a phase that an NVTX range names, but for what is idle on all devices "
-	       "at its ends; else, of 256 equal bins, the stretch in which bins at least half as "
-	       "busy as the 80th percentile outnumber the others most, if it is a fifth of the "
-	       "phase or more; else the phase without what is idle on all devices at its ends. "
-	       "user: as asked for with --window; it is then the steady window too.");
+	       "any API, NVTX or OS event that starts at 0 or later. steady: the window on which "
+	       "findings are judged, the steady part of the run phase with most compute. It is the "
+	       "longest run of three or more similar iterations (within 5 % of the median or 3 x "
+	       "1.4826 x MAD). Such a run ends at the first and the last iteration, at one that "
+	       "loads modules for more than 1 % of its time, and at one that differs by more than "
+	       "a quarter (unless a tenth of all do, or these return three times). The last part "
+	       "of the run may be three or more iterations that are less similar. Without such a "
+	       "run it is all of a phase that an NVTX range names, without the idle time of all "
+	       "devices at its ends. Otherwise the phase is divided into 256 equal bins, and the "
+	       "steady window is the stretch with the largest majority of bins at least half as "
+	       "busy as the 80th percentile, if it is a fifth of the phase or more. Otherwise it "
+	       "is the phase without the idle time of all devices at its ends. user: requested "
+	       "with --window; it is then the steady window too.");

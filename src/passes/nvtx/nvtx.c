@@ -9,26 +9,26 @@
 
 #define COLUMNS(X)                                                                                 \
 	X(NAME, "range_name", STR,                                                                 \
-	  "name without what differs from instance to instance (op_id, seq, sizes, input_op_ids)") \
+	  "name without the parts that differ between instances (op_id, seq, sizes, "              \
+	  "input_op_ids)")                                                                         \
 	X(COUNT, "count", I64, "ranges that began in the window", .adds = true)                    \
 	X(TOTAL, "total_time_ms", F64,                                                             \
-	  "host time in ranges of the name; of ranges inside one of their "                        \
-	  "own name the outer one only", .adds = true)                                             \
+	  "host time in ranges of this name; for ranges inside one of the same name only the "     \
+	  "outer one counts", .adds = true)                                                        \
 	X(AVG, "avg_duration_us", F64, "mean length of a range, inner ones included")              \
 	X(EXCLUSIVE, "exclusive_ms", F64, "host time outside ranges nested in it", .adds = true)   \
 	X(GPU_IN, "gpu_inclusive_ms", F64,                                                         \
-	  "sum of GPU operations launched inside, nested ranges included")                         \
+	  "sum of GPU operations launched inside, including nested ranges")                        \
 	X(GPU_EX, "gpu_exclusive_ms", F64,                                                         \
-	  "of these, those for which it is the innermost range", .adds = true)                     \
+	  "part of gpu_inclusive_ms for which the range is the innermost", .adds = true)           \
 	X(GPU_BUSY, "gpu_busy_ms", F64,                                                            \
-	  "time in which a device ran at least one of the operations "                             \
-	  "launched inside, added up over devices")                                                \
-	X(RAW, "raw_name_example", STR, "the least of the names as recorded")
+	  "time in which a device ran at least one of these operations, summed over devices")      \
+	X(RAW, "raw_name_example", STR, "first of the recorded names in text order")
 NSX_COLUMNS(cols, COLUMNS);
 #define INSTANCE_COLUMNS(X)                                                                        \
 	X(I_NAME, "range_name", STR, "name")                                                       \
 	X(I_START, "start_ns", I64, "begins")                                                      \
-	X(I_END, "end_ns", I64, "ends; of a range never closed the end of the trace")              \
+	X(I_END, "end_ns", I64, "end; for a range never closed the end of the trace")              \
 	X(I_DUR, "dur_ms", F64, "length inside the window")                                        \
 	X(I_PID, "pid", I64, "process")                                                            \
 	X(I_TID, "tid", I64, "thread")
@@ -328,8 +328,8 @@ static int tell_others(const struct work *w, struct nsx_section *out, struct nsx
 			most = h;
 	}
 	if (all_ns)
-		nsx_md_text(out, "Threads without a range launched %s of GPU work, which counts for "
-				 "no range, most of it by thread %s: `ask TRACE range NAME` tells "
+		nsx_md_text(out, "Threads without ranges launched %s of GPU work that belongs to "
+				 "no range, most of it by thread %s: `ask TRACE range NAME` shows "
 				 "what they launched while a range was open.",
 			    nsx_text_ns(out->arena, (double)all_ns), t->thread[most].name ?
 			    nsx_md_name(out, nsx_text(t, t->thread[most].name)) :
@@ -345,7 +345,7 @@ static void add_notes(const struct work *w, const char *reason, struct nsx_secti
 	if (!w->g.n && nsx_is_in_part(w->t))
 		return;
 	if (!w->g.n) {
-		nsx_note(out, "%s holds no ranges: marks and declarations only",
+		nsx_note(out, "%s has no ranges, only marks and declarations",
 			 w->t->schema->table[NSX_VIEW_nvtx]->name);
 		return;
 	}
@@ -359,13 +359,13 @@ static void add_notes(const struct work *w, const char *reason, struct nsx_secti
 			      "time, but they may overlap and end on another thread, so no GPU "
 			      "work is attributed to them", async);
 	if (d->crossing_ranges)
-		nsx_note(out, "Push/pop ranges that end after the range they began in (%zu) are on "
-			      "no stack: host time only", d->crossing_ranges);
+		nsx_note(out, "Push/pop ranges that end after the range they began in (%zu) are "
+			      "not on the stack: only their host time counts", d->crossing_ranges);
 	if (d->open_ranges)
-		nsx_note(out, "Ranges that were never closed (%zu) are taken to last to the end of "
-			      "the trace", d->open_ranges);
+		nsx_note(out, "Ranges that were never closed (%zu) are assumed to last to the end "
+			      "of the trace", d->open_ranges);
 	if (w->any_cut)
-		nsx_note(out, "Ranges nest more than %d deep; names outside of that have no "
+		nsx_note(out, "Ranges nest more than %d deep; the outer ones have no "
 			      "inclusive and busy GPU time", MAX_PATH);
 }
 
@@ -389,9 +389,9 @@ static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out, struc
 	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	add_notes(&w, reason, out);
 	if (ranges->nrows)
-		nsx_md_text(out, "%s by name; the times are of the host%s.",
+		nsx_md_text(out, "%s by name; times are host times%s.",
 			nsx_text_n(out->arena, nsx_table_total(ranges), "range", NULL),
-			reason ? "" : " but where a column says GPU");
+			reason ? "" : " unless a column says GPU");
 	if (reason)
 		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG, EXCLUSIVE);
 	else
@@ -405,23 +405,24 @@ NSX_DEFINE_PASS(nvtx,
 	.subject = "NVTX",
 	.summary = "NVTX ranges by name: host time and GPU work launched in them",
 	.doc = "Push/pop ranges nest in a stack per thread and domain; start/end ranges stand "
-	       "alone; marks are no ranges. By normalised name: total_time_ms sums ranges that are "
-	       "not inside one of the same name on their stack; exclusive_ms subtracts direct "
-	       "children. A GPU operation (kernel, copy, memset, graph replay) belongs to the "
-	       "ranges open on the launching thread at the start of its host call: over the "
-	       "domains of the user, or, where none of these is open, over those of libraries "
-	       "(NCCL, cuBLAS, cuDNN). gpu_exclusive_ms sums operations for which the name is the "
-	       "innermost, gpu_inclusive_ms those for which it is open at all, each once; "
-	       "gpu_busy_ms is the length of their union on each device, added up over devices.",
+	       "alone; marks are not ranges. Rows are by normalised name: total_time_ms sums "
+	       "ranges that are not inside one of the same name on their stack; exclusive_ms "
+	       "subtracts direct children. A GPU operation (kernel, copy, memset, graph replay) "
+	       "belongs to the ranges open on the launching thread at the start of its host call: "
+	       "ranges in the domains of the user, or, if none of these is open, in those of "
+	       "libraries (NCCL, cuBLAS, cuDNN). gpu_exclusive_ms sums operations for which the "
+	       "name is the innermost range, gpu_inclusive_ms all operations for which it is open, "
+	       "each counted once; gpu_busy_ms is the length of their union on each device, summed "
+	       "over devices.",
 	.derived_from = "push/pop and start/end ranges, grouped by normalised name; GPU operations "
 			"by the range open at the start of their host call",
 	.limitations = "host time unless a column says GPU; work that another thread launches on "
-		       "behalf of a range (autograd) is not in it (`ask TRACE range NAME` tells "
-		       "it); ranges seen while a graph was captured say nothing about its replays; "
-		       "exclusive_ms leaves out what nests in the same domain, not in another",
-	.caveat = "total_time_ms counts a range inside one of its own name once, and names that "
-		   "differ only in op_id, seq, sizes or input_op_ids are one; nsys-llm-explain "
-		   "adds up every range under its raw name",
+		       "behalf of a range (autograd) is not included (`ask TRACE range NAME` shows "
+		       "it); ranges seen while a graph was captured do not describe its replays; "
+		       "exclusive_ms subtracts nested ranges of the same domain only",
+	.caveat = "total_time_ms counts a range inside one of its own name once, and merges names "
+		   "that differ only in op_id, seq, sizes or input_op_ids; nsys-llm-explain adds "
+		   "up every range under its raw name",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.finish = nvtx_finish);

@@ -10,28 +10,29 @@
 	X(NAME, "range_name", STR, "normalised name")                                              \
 	X(COUNT, "nvtx_count", I64, "ranges that began in the window", .adds = true)               \
 	X(TOTAL, "nvtx_total_time_ms", F64,                                                        \
-	  "host time in ranges of the name; of ranges inside one of their "                        \
-	  "own name the outer one only")                                                           \
+	  "host time in ranges of this name; for ranges inside one of the same name only the "     \
+	  "outer one counts")                                                                      \
 	X(GPU, "attributed_kernel_time_ms", F64,                                                   \
-	  "kernels whose innermost range has the name", .adds = true)                              \
+	  "kernels whose innermost range has this name", .adds = true)                             \
 	X(KERNELS, "attributed_kernel_count", I64, "their number", .adds = true)                   \
 	X(COVERAGE, "pid_attribution_coverage_pct", F64,                                           \
 	  "share of the process's kernel time that was launched in any range")
 NSX_COLUMNS(cols, COLUMNS);
-#define PID_COLUMNS(X)                                                                             \
-	X(P_PID, "pid", I64, "process")                                                            \
-	X(P_TOTAL, "pid_total_kernel_time_ms", F64, "all its kernels")                             \
-	X(P_KERNELS, "pid_total_kernel_count", I64, "their number")                                \
-	X(P_MAPPED, "pid_attributed_kernel_time_ms", F64, "kernels launched in a range")           \
-	X(P_FRACTION, "pid_attribution_coverage_fraction", F64, "the second over the first")       \
+#define PID_COLUMNS(X)                                                                   \
+	X(P_PID, "pid", I64, "process")                                                  \
+	X(P_TOTAL, "pid_total_kernel_time_ms", F64, "all its kernels")                   \
+	X(P_KERNELS, "pid_total_kernel_count", I64, "their number")                      \
+	X(P_MAPPED, "pid_attributed_kernel_time_ms", F64, "kernels launched in a range") \
+	X(P_FRACTION, "pid_attribution_coverage_fraction", F64,                          \
+	  "pid_attributed_kernel_time_ms over pid_total_kernel_time_ms")                 \
 	X(P_PCT, "pid_attribution_coverage_pct", F64, "the same as a percentage")
 NSX_COLUMNS(pid_cols, PID_COLUMNS);
 #define RANGE_COLUMNS(X)                                                                           \
 	X(R_PID, "pid", I64, "process")                                                            \
 	X(R_NAME, "range_name", STR, "normalised name")                                            \
-	X(R_COUNT, "kernel_count", I64, "kernels whose innermost range has the name")              \
-	X(R_NS, "total_kernel_time_ns", I64, "sum of their durations")                             \
-	X(R_MS, "total_kernel_time_ms", F64, "sum of their durations")                             \
+	X(R_COUNT, "kernel_count", I64, "kernels whose innermost range has this name")             \
+	X(R_NS, "total_kernel_time_ns", I64, "sum of these kernels' durations")                    \
+	X(R_MS, "total_kernel_time_ms", F64, "sum of these kernels' durations")                    \
 	X(R_AVG, "avg_kernel_duration_us", F64, "mean")
 NSX_COLUMNS(range_cols, RANGE_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -318,9 +319,9 @@ NSX_DEFINE_PASS(nvtx_by_pid,
 	.json = "by_pid.nvtx",
 	.title = "NVTX by process",
 	.summary = "NVTX ranges and mapped kernel time by process",
-	.doc = "As nvtx and nvtx_kernel_time, by (process, name). A kernel and the range it was "
-	       "launched in are of one process, since calls and kernels are joined inside their "
-	       "process; so coverage cannot exceed 100 %.",
+	.doc = "Like nvtx and nvtx_kernel_time, by (process, name). A kernel and the range it was "
+	       "launched in belong to one process, because calls and kernels are joined within "
+	       "their process; so coverage cannot exceed 100 %.",
 	.derived_from = "ranges and the kernels launched in them, by the process of their thread",
 	.limitations = "host time of all threads of a process added up; kernel time by innermost "
 		       "range, as far as API calls were traced",

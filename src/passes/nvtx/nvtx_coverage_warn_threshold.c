@@ -12,5 +12,5 @@ static int nvtx_coverage_warn_threshold_run(const struct nsx_run *run, struct ns
 
 NSX_DEFINE_PASS(nvtx_coverage_warn_threshold, .no_title = "an option repeated",
 	.no_query = "an option repeated", .no_cannot = "an option repeated",
-	.summary = "the share below which NVTX coverage is warned of",
-	.doc = "What --nvtx-coverage-warn-threshold asked for, 0.7 unless given.");
+	.summary = "the share below which NVTX coverage raises a warning",
+	.doc = "The value of --nvtx-coverage-warn-threshold, by default 0.7.");

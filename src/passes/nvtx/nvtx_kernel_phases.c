@@ -2,10 +2,10 @@
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
-	X(PHASE_MS, "total_kernel_time_ms", F64, "sum of its kernels")        \
-	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                    \
+#define COLUMNS(X)                                                             \
+	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")       \
+	X(PHASE_MS, "total_kernel_time_ms", F64, "sum of the phase's kernels") \
+	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                     \
 	  "share of the time of kernels that were launched in a range")
 NSX_COLUMN_ARRAY(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -21,7 +21,7 @@ static int nvtx_kernel_phases_run(const struct nsx_run *run, struct nsx_section 
 	int64_t *ns, *sum, total_ns;
 
 	if (!run->opts->nvtx_kernel_map)
-		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
+		return nsx_cannot(out, "disabled by --no-nvtx-kernel-map");
 	table = nsx_add_table(out, &layouts[0]);
 	nplaces = nsx_phase_count(m) + (size_t)1;
 	sum = nsx_arena_get(run->scratch, nplaces * sizeof(*sum));
@@ -41,9 +41,9 @@ NSX_DEFINE_PASS(nvtx_kernel_phases,
 	.no_title = "shown under the NVTX ranges",
 	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "kernel time by the phases of --phase-map",
-	.doc = "A kernel is of the phase of the innermost range, of any domain, that is open where "
-	       "its host call begins; ranges have phases as in nvtx_phases. The total is the time "
-	       "of all kernels launched in a range, so that it equals mapped_kernel_time_ms of "
+	.doc = "A kernel belongs to the phase of the innermost range, of any domain, that is open "
+	       "when its host call begins; phases of ranges are those of nvtx_phases. The total is "
+	       "the time of all kernels launched in a range, so it equals mapped_kernel_time_ms of "
 	       "nvtx_kernel_time.",
 	.by_phase = true,
 	.needs = {NSX_KERNELS_BY_RANGE},

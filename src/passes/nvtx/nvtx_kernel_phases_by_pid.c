@@ -2,10 +2,10 @@
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 
-#define PHASE_COLUMNS(X)                                                      \
-	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
-	X(PHASE_MS, "total_kernel_time_ms", F64, "sum of its kernels")        \
-	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                    \
+#define PHASE_COLUMNS(X)                                                       \
+	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")       \
+	X(PHASE_MS, "total_kernel_time_ms", F64, "sum of the phase's kernels") \
+	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                     \
 	  "share of the process's kernels that were launched in a range")
 NSX_COLUMN_ARRAY(phase_cols, PHASE_COLUMNS);
 static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols), .json_rows = NSX_ALL_ROWS};
@@ -61,5 +61,5 @@ NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid, .json = "by_pid.nvtx_kernel_phases",
 	.no_title = "shown under NVTX per process",
 	.no_query = "patterns are regular expressions of the user's file",
 	.no_cannot = "null without a phase map", .summary = "kernel time by phase in each process",
-	.doc = "As nvtx_kernel_phases, for each process that has kernels launched in a range.",
+	.doc = "Like nvtx_kernel_phases, for each process with kernels launched in a range.",
 	.by_phase = true, NSX_LAYOUTS(layouts), .may_be_null = true);

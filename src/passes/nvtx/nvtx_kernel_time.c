@@ -9,8 +9,8 @@
 #define COLUMNS(X)                                                                                 \
 	X(NAME, "range_name", STR, "normalised name")                                              \
 	X(COUNT, "kernel_count", I64, "kernels whose innermost range has this name")               \
-	X(TOTAL_NS, "total_kernel_time_ns", I64, "sum of their durations")                         \
-	X(TOTAL_MS, "total_kernel_time_ms", F64, "sum of their durations")                         \
+	X(TOTAL_NS, "total_kernel_time_ns", I64, "sum of these kernels' durations")                \
+	X(TOTAL_MS, "total_kernel_time_ms", F64, "sum of these kernels' durations")                \
 	X(AVG, "avg_kernel_duration_us", F64, "mean")                                              \
 	X(PCT, "pct_of_total_kernel_time", F64, "share of the time of all kernels, mapped or not")
 NSX_COLUMNS(cols, COLUMNS);
@@ -141,7 +141,7 @@ static const char *say_unmapped(const struct sums *s, struct nsx_section *out)
 		no_range = nsx_say(out, "; %s were launched outside every range",
 			nsx_say_time(out, s->all.no_range_ns));
 	if (s->no_stack_ns)
-		no_stack = nsx_say(out, ", %s of it on threads without any",
+		no_stack = nsx_say(out, ", %s of it on threads without ranges",
 			nsx_say_time(out, s->no_stack_ns));
 	return nsx_say(out, "%s%s%s", no_call, no_range, no_stack);
 }
@@ -155,13 +155,14 @@ static void nvtx_kernel_time_judge(const struct nsx_run *run, const struct sums 
 	nsx_md_bullet(out, "Coverage: %s of kernel time, %s of %s, %s%s.",
 		nsx_text_share(out->arena, pct, 100), nsx_say_time(out, s->all.mapped_ns),
 		nsx_say_time(out, s->all.kernel_ns),
-		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL), say_unmapped(s, out));
+		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel",
+							       NULL), say_unmapped(s, out));
 	if (s->opaque_ns)
-		nsx_md_bullet(out, "%s of graph replays, whose kernels were not recorded, stand "
-			"beside it.", nsx_say_time(out, s->opaque_ns));
+		nsx_md_bullet(out, "%s of graph replays, whose kernels were not recorded, are not "
+			"included.", nsx_say_time(out, s->opaque_ns));
 	if (pct < least)
 		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below %.1f%%, so GPU time "
-			      "by range and phase is only a part.", pct, least);
+			      "by range and phase is incomplete.", pct, least);
 }
 
 static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *out,
@@ -172,7 +173,7 @@ static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *o
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 
 	if (!run->opts->nvtx_kernel_map)
-		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
+		return nsx_cannot(out, "disabled by --no-nvtx-kernel-map");
 	if (nvtx_kernel_time_sum_up(run, &g, &s, err) ||
 	    nvtx_kernel_time_fill_ranges(run, &g, &s, table, err))
 		return err->rc;
@@ -188,15 +189,15 @@ NSX_DEFINE_PASS(nvtx_kernel_time,
 	.no_title = "shown under the NVTX ranges",
 	.summary = "kernel time by innermost NVTX range, and its coverage",
 	.doc = "Each kernel belongs to the innermost range open on the launching thread at the "
-	       "start of its host call: of the user's domains, or, where none of these is open, of "
-	       "a library's. coverage = time of kernels that have one / time of all kernels. The "
-	       "rest is no_api_row (the kernel has no call in the trace) or no_range (no range was "
-	       "open); part of the latter is launch_thread_without_ranges, calls of threads that "
-	       "have no ranges at all. graph_opaque is the time of graph replays whose kernels "
-	       "were not recorded; it is in none of the other figures.",
-	.caveat = "a kernel is mapped when any push/pop range of any domain is open on the "
-		   "launching thread where its call begins; calls and kernels are joined inside "
-		   "their process, and coverage is over all kernels. nsys-llm-explain joins across "
-		   "processes and asks for the whole call to be enclosed",
+	       "start of its host call: a range in the user's domains, or, if none of these is "
+	       "open, in a library's. coverage = time of kernels that have such a range / time of "
+	       "all kernels. The rest is no_api_row (the kernel has no call in the trace) or "
+	       "no_range (no range was open); part of the latter is launch_thread_without_ranges, "
+	       "calls of threads that have no ranges at all. graph_opaque is the time of graph "
+	       "replays whose kernels were not recorded; no other figure includes it.",
+	.caveat = "a kernel is mapped if any push/pop range of any domain is open on the launching "
+		   "thread where its call begins; calls and kernels are joined within their "
+		   "process, and coverage is over all kernels. nsys-llm-explain joins across "
+		   "processes and requires the range to enclose the whole call",
 	.needs = {NSX_KERNELS_BY_RANGE},
 	NSX_LAYOUTS(layouts));

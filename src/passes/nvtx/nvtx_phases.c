@@ -8,7 +8,7 @@
 
 #define COLUMNS(X)                                                                                 \
 	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")                           \
-	X(PHASE_MS, "total_time_ms", F64, "host time in it, summed over threads")                  \
+	X(PHASE_MS, "total_time_ms", F64, "host time in the phase, summed over threads")           \
 	X(PHASE_PCT, "pct_of_nvtx_total", F64, "share of the time in any range")
 NSX_COLUMN_ARRAY(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -67,8 +67,8 @@ static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out, s
 	nsx_put(out, "nvtx_total_time_ms", nsx_ms(total_ns));
 	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, wall-time)");
-	nsx_md_bullet(out, "A range that matches no pattern is of the phase of the range around "
-			   "it; each instant of a thread counts once.");
+	nsx_md_bullet(out, "A range that matches no pattern belongs to the phase of the range "
+			   "around it; each instant of a thread counts once.");
 	nsx_md_whole(out, table, 0);
 	return 0;
 }
@@ -77,16 +77,16 @@ NSX_DEFINE_PASS(nvtx_phases,
 	.no_title = "shown under the NVTX ranges",
 	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "host time by the phases of --phase-map",
-	.doc = "A push/pop range is of the first phase in file order with a pattern that matches "
-	       "its name, recorded or normalised; without a match, of the phase of the nearest "
-	       "range around it on its thread. At each instant the innermost open range of a "
-	       "thread, of any domain, says the phase. Start/end ranges are of the phase their "
-	       "name matches and count in whole. unmapped is the rest; the total is the time in "
-	       "any range.",
+	.doc = "A push/pop range belongs to the first phase in file order with a pattern that "
+	       "matches its name, recorded or normalised; without a match, to the phase of the "
+	       "nearest range around it on its thread. At each instant the innermost open range of "
+	       "a thread, of any domain, decides the phase. Start/end ranges belong to the phase "
+	       "that matches their name and count in whole. unmapped is the rest; the total is the "
+	       "time in any range.",
 	.by_phase = true,
-	.caveat = "a range that matches no pattern is of the phase of the range around it, and "
-		   "each instant of a thread counts once; nsys-llm-explain adds up whole ranges, "
-		   "outer and inner, by their own names only",
+	.caveat = "a range that matches no pattern belongs to the phase of the range around it, "
+		   "and each instant of a thread counts once; nsys-llm-explain adds up whole "
+		   "ranges, outer and inner, by their own names only",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.may_be_null = true);

@@ -11,10 +11,10 @@
 #define COLUMNS(X)                                                                                 \
 	X(NAME, "range_name", STR, "normalised name")                                              \
 	X(COUNT, "count", I64, "ranges that began in the window")                                  \
-	X(TOTAL, "total_time_ms", F64, "sum of their lengths")                                     \
+	X(TOTAL, "total_time_ms", F64, "sum of the ranges' lengths")                               \
 	X(KERNELS, "kernel_count", I64,                                                            \
-	  "kernels whose call, on any thread of the process, began while one was open")            \
-	X(TIME, "kernel_time_ms", F64, "sum of their durations")
+	  "kernels whose call, on any thread of the process, began while such a range was open")   \
+	X(TIME, "kernel_time_ms", F64, "sum of these kernels' durations")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
@@ -190,15 +190,15 @@ static int nvtx_start_end_run(const struct nsx_run *run, struct nsx_section *out
 	nvtx_start_end_fill_groups(&w, v, table);
 	nsx_md_heading(out, "NVTX");
 	nsx_md_text(out, "Kernels launched by a process during its start/end ranges (association: "
-			 "such ranges overlap freely, so a kernel may stand in several rows and in "
-			 "none of the coverage):");
+			 "such ranges overlap freely, so a kernel may be in several rows and is "
+			 "not part of the coverage):");
 	nsx_md_whole(out, table, 0);
 	return 0;
 }
 
 NSX_DEFINE_PASS(nvtx_start_end, .json = "nvtx.start_end", .no_title = "shown under the NVTX ranges",
-	.no_cannot = "null where no range is of that kind",
+	.no_cannot = "null if there are no start/end ranges",
 	.summary = "kernels launched during start/end NVTX ranges",
 	.doc = "For each name: kernels whose host call, on any thread of the process, begins while "
-	       "at least one start/end range of the name is open in that process. No part of "
+	       "at least one start/end range of this name is open in that process. Not part of "
 	       "coverage.", NSX_LAYOUTS(layouts), .may_be_null = true);

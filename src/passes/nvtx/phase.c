@@ -30,7 +30,7 @@ static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
 {
 	if (!nsx_regex_new(regex, ret, err))
 		return 0;
-	return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is no POSIX extended "
+	return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is not a POSIX extended "
 			"regex: '%s'", m->path, at + 1, key, regex);
 }
 

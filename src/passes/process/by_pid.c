@@ -240,8 +240,8 @@ static int kernels_part(const struct nsx_pids *pids, struct groups *g,
 	}
 	nsx_put(out, "kernels.pid_source", nsx_string(t->pid_source_kernel));
 	if (!t->pid_source_kernel)
-		nsx_note(out, "kernel rows do not name their process; all are "
-			      "taken to be of the only one that made API calls");
+		nsx_note(out, "kernel rows do not name their process; all are assumed to belong to "
+			      "the only one that made API calls");
 	put_quality(t, pids, out);
 	return by_pid_add_kernels(pids, g, tables[KERNELS_CSV], tables[KERNELS_TOP],
 				  tables[KERNEL_PIDS], held_rows, err);
@@ -393,13 +393,14 @@ NSX_DEFINE_SUMMARY(by_pid,
 	.title = "Processes",
 	.summary = "kernels, waits and NVTX of each process",
 	.doc = "Kernels by (process, name, device), synchronising calls by (process, function), "
-	       "and a row on each process. Sums over concurrent kernels may exceed the wall; "
-	       "gpu_busy_ms is the union of all GPU work of the process, co_run_ms the part of it "
-	       "in which another process ran on the same device. A process is told by its "
-	       "serialised id, so equal pids of different machines stay apart. JSON shows the 10 "
-	       "kernels with the most time of the 10 processes with the most; the CSV has all.",
+	       "and one row for each process. Sums over concurrent kernels may exceed the "
+	       "wall-clock time; gpu_busy_ms is the union of all GPU work of the process, "
+	       "co_run_ms the part of it in which another process ran on the same device. A "
+	       "process is identified by its serialised id, so equal pids on different machines "
+	       "are distinct. JSON has the top 10 kernels of the top 10 processes by time; the CSV "
+	       "has all.",
 	.derived_from = "kernels by the process they name, API calls by the process of their "
-			"thread, communication and barriers as their own sections find them",
+			"thread, communication and barriers from their own sections",
 	.limitations = "only as good as the process column of the export; "
 		       "work of processes that were not profiled is not seen",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},

@@ -175,7 +175,7 @@ static int per_pid_summarise(const struct nsx_run *run, const struct nsx_report 
 	if (!by_pid || by_pid->status != NSX_S_ANSWERED)
 		return nsx_cannot(out, "%s", by_pid && by_pid->reason ?
 						     by_pid->reason :
-						     "by_pid was left out");
+						     "by_pid was not computed");
 	if (nsx_pids_build(t, run->scratch, &w.pids, err))
 		return err->rc;
 	nsx_put(out, "pid_source", nsx_string(t->pid_source_kernel));

@@ -97,8 +97,8 @@ static void pid_attribution_judge(const struct nsx_trace *t, const struct pids *
 		warn(out, nsx_say(out, "%.1f %% of the kernels name process 0 (%s)", 100 * zero,
 				  t->pid_source_kernel));
 	if (x->implausible)
-		warn(out, nsx_say(out, "%zu of %zu kernels name processes of %d or more, which no "
-				       "Linux gives", x->implausible, x->nkernels,
+		warn(out, nsx_say(out, "%zu of %zu kernels name processes of %d or more, which "
+				       "Linux never assigns", x->implausible, x->nkernels,
 				  IMPLAUSIBLE_PID));
 	if (n[KERNEL] == 1 && n[RUNTIME] > 1)
 		warn(out, nsx_say(out, "all kernels name one process, while "
@@ -131,11 +131,11 @@ static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *ou
 }
 
 NSX_DEFINE_PASS(pid_attribution, .no_title = "shown with the processes",
-	.no_query = "it tells which column names the process",
-	.no_cannot = "that nothing names a process is an answer",
-	.summary = "which processes the rows name, and how plausible that is",
-	.doc = "From which column kernels, API calls and NVTX ranges tell their process, and how "
-	       "many distinct processes each names. The serialised ids hold the process in bits 24 "
-	       "to 47. A warning is raised when all or 80 % of the kernels name process 0, when "
-	       "one is 10 000 000 or more, and when all kernels name one process while several "
+	.no_query = "it shows which column names the process",
+	.no_cannot = "no named process is an answer, too",
+	.summary = "which processes the rows name, and how plausible this is",
+	.doc = "The columns by which kernels, API calls and NVTX ranges name their process, and "
+	       "how many distinct processes each names. Serialised ids hold the process in bits 24 "
+	       "to 47. A warning is raised if at least 80 % of the kernels name process 0, if a "
+	       "process is 10 000 000 or more, and if all kernels name one process while several "
 	       "made API calls.", NSX_LAYOUTS(layouts));

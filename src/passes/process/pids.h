@@ -36,12 +36,13 @@ const char *nsx_pids_unknown(const struct nsx_trace *t);
 	X(P_NAME, "process_name", STR, "its program")                                              \
 	X(P_KERNEL_MS, "kernel_time_ms", F64, "sum of kernel durations")                           \
 	X(P_KERNELS, "kernel_count", I64, "kernels that began in the window")                      \
-	X(P_BUSY, "gpu_busy_ms", F64, "union of all its GPU work, summed over devices")            \
+	X(P_BUSY, "gpu_busy_ms", F64, "union of all GPU work of the process, summed over "         \
+				      "devices")                                                   \
 	X(P_CO_RUN, "co_run_ms", F64,                                                              \
 	  "part of gpu_busy_ms in which another process ran on the same device")                   \
-	X(P_DEVICES, "device_ids", LIST, "ordinals of the devices it ran work on")                 \
-	X(P_NCCL, "nccl_time_ms", F64, "sum of its communication operations")                      \
-	X(P_BARRIER, "barrier_time_ms", F64, "time in its CPU-GPU barriers")                       \
+	X(P_DEVICES, "device_ids", LIST, "ordinals of the devices that ran its work")              \
+	X(P_NCCL, "nccl_time_ms", F64, "sum of the process's communication operations")            \
+	X(P_BARRIER, "barrier_time_ms", F64, "time in the process's CPU-GPU barriers")             \
 	X(P_TOP_NCCL, "top_nccl_op", STR, "communication operation with the most time")            \
 	X(P_TOP_BARRIER, "top_barrier", STR, "barrier with the most time")
 NSX_COLUMNS(nsx_process_cols, NSX_PROCESS_COLUMNS);

@@ -20,9 +20,10 @@
 NSX_COLUMNS(cols, COLUMNS);
 #define WALK_COLUMNS(X)                                                                            \
 	X(WALK_CLASS, "class", STR, "compute, comm, copy; launch_to_start, dispatch (from one "    \
-	  "operation to the next); call (that waits for nothing), wake (from the end of what a "   \
-	  "call waited for), queue_full, host (between calls), outside (waiting for something "    \
-	  "else), unexplained")                                                                    \
+				    "operation to the next); call (that does not wait), wake "     \
+				    "(from the event that a call waited for), queue_full, host "   \
+				    "(between calls), outside (waiting for something else), "      \
+				    "unexplained")                                                 \
 	X(WALK_TOTAL_MS, "total_ms", F64, "time on the path")                                      \
 	X(WALK_PCT_OF_PATH, "pct_of_path", F64, "share of the path")
 NSX_COLUMNS(walk_cols, WALK_COLUMNS);
@@ -168,11 +169,10 @@ static int credit_idle(struct path *p, struct nsx_err *err)
 /* Rows ------------------------------------------------------------------------*/
 
 static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
-	[NSX_CAUSE_SYNC] = {"barrier", "the host waits for the GPU and has "
-				       "nothing queued after it"},
+	[NSX_CAUSE_SYNC] = {"barrier", "the host waits for the GPU and has no work queued after "
+				       "it"},
 	[NSX_CAUSE_BLOCKING_COPY] = {"barrier", "a copy blocks the host"},
-	[NSX_CAUSE_IMPLICIT_SYNC] = {"barrier", "a call that synchronises on "
-						"the side"},
+	[NSX_CAUSE_IMPLICIT_SYNC] = {"barrier", "a call that synchronises implicitly"},
 	[NSX_CAUSE_ALLOC] = {"gpu_idle", "the host allocates"},
 	[NSX_CAUSE_MODULE] = {"gpu_idle", "the host loads or compiles code"},
 	[NSX_CAUSE_OSRT] = {"gpu_idle", "the host waits for the system"},
@@ -183,11 +183,9 @@ static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
 						 "the start"},
 	[NSX_CAUSE_STREAM_WAIT] = {"gpu_idle", "a stream waits for another"},
 	[NSX_CAUSE_DISPATCH] = {"gpu_idle", "between queued operations"},
-	[NSX_CAUSE_DEPENDENCY] = {"gpu_idle", "queued and held up on the "
-					      "device"},
-	[NSX_CAUSE_MIGRATION] = {"gpu_idle", "before pages of unified memory "
-					     "move"},
-	[NSX_CAUSE_UNKNOWN] = {"gpu_idle", "no API row tells what was late"},
+	[NSX_CAUSE_DEPENDENCY] = {"gpu_idle", "queued and delayed on the device"},
+	[NSX_CAUSE_MIGRATION] = {"gpu_idle", "before pages of unified memory migrate"},
+	[NSX_CAUSE_UNKNOWN] = {"gpu_idle", "no API row shows what was late"},
 	[NSX_CAUSE_EDGE] = {"gpu_idle", "before the first or after the last "
 					"operation"},
 };
@@ -331,9 +329,9 @@ static void critical_path_say(struct path *p)
 	nsx_put(p->out, "window_ns", nsx_int(p->w.end_ns - p->w.start_ns));
 	nsx_put(p->out, "window_method", nsx_string(nsx_steady_methods[f->steady.method]));
 	if (p->run->trace->ndevices > 1)
-		nsx_note(p->out, "of several GPUs the one with the least idle time and exposed "
-			 "communication is shown; where the time of the others went is in the "
-			 "section \"Where the time went\"");
+		nsx_note(p->out, "the trace has several GPUs; the one with the least idle time and "
+			 "exposed communication is shown, the others are in the section "
+			 "\"Where the time went\"");
 }
 
 /* The walk --------------------------------------------------------------------*/
@@ -356,7 +354,7 @@ static void path_walk(const struct nsx_run *run, struct nsx_section *out, struct
 	int64_t ns[NSX_NPATHS], all_ns = 0;
 
 	if (c->cls == NSX_CONF_NONE) {
-		nsx_note(out, "nothing was walked backwards: %s", c->reason);
+		nsx_note(out, "the critical path was not walked: %s", c->reason);
 		return;
 	}
 	nsx_model_path(run->facts->model, c->window, ns);
@@ -401,27 +399,27 @@ static int critical_path_run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(critical_path,
 	.title = "Critical path",
-	.no_query = "a walk back through what held each operation up",
-	.summary = "where the time of the GPU that sets the pace went, in rows "
-		   "that add up to the window",
+	.no_query = "a walk back through the events that delayed each operation",
+	.summary = "where the time of the GPU that sets the pace went, in rows that add up to the "
+		   "window",
 	.doc = "The steady window of the limiting GPU (the one with the least idle time and "
-	       "exposed communication, so the one the others wait for), partitioned: compute "
-	       "kernels and graph replays, then communication without compute beside it, then "
-	       "copies and memsets without either, then idle pieces by cause. Within a class an "
-	       "instant belongs to the operation that began first. kind launch: the launch call "
-	       "and from its return to the start; barrier: waits, blocking copies and calls that "
-	       "synchronise on the side; gpu_idle: all other causes. The rows add up to the window "
-	       "to the nanosecond. walk: from the last work of the window that is replayed (see "
-	       "what_if) back to what held it up: the operation before it on its stream, the "
+	       "exposed communication, which the others wait for), partitioned: compute kernels "
+	       "and graph replays, then communication without compute beside it, then copies and "
+	       "memsets with neither beside them, then idle pieces by cause. Within a class an "
+	       "instant belongs to the operation that began first. kind launch: the launch call, "
+	       "and the time from its return to the start; barrier: waits, blocking copies and "
+	       "calls that synchronise implicitly; gpu_idle: all other causes. The rows add up to "
+	       "the window to the nanosecond. walk: from the last work of the replayed window (see "
+	       "what_if) back to what delayed it: the operation before it on its stream, the "
 	       "producer of a stream wait, or the launching call, and from there along the host "
-	       "thread, where a call that waits leads to the operation that ended last of those it "
-	       "waited for. Nothing is walked where the replay abstains.",
+	       "thread, where a call that waits leads to the last-ending operation it waited for. "
+	       "There is no walk if the replay abstains.",
 	.derived_from = "kernels, copies and idle pieces of the GPU that sets "
 			"the pace, each instant counted once",
-	.limitations = "a row says where time is, not how much of it can be "
-		       "won back: that is priced in Findings in full",
-	.caveat = "unlike nsys-llm-explain, whose rows are totals that overlap "
-		   "each other, these are parts of one GPU's time",
+	.limitations = "a row shows where time is spent, not how much of it can be saved: that is "
+		       "priced in Findings in full",
+	.caveat = "unlike in nsys-llm-explain, whose rows are overlapping totals, rows are parts "
+		   "of one GPU's time",
 	.any_of = {NSX_GPU_WORK},
 	.walks = true,
 	NSX_LAYOUTS(layouts));

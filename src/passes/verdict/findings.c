@@ -8,18 +8,18 @@
 	X(CSV_SEVERITY, "severity", STR, "high from 10 % of the window, medium from 3 %")          \
 	X(CSV_CATEGORY, "category", STR, "field of the remedy")                                    \
 	X(CSV_TITLE, "title", STR, "what costs time, in short, as plain text")                     \
-	X(CSV_HEADROOM_MS, "headroom_ms", F64, "recoverable time if this alone is mended")         \
+	X(CSV_HEADROOM_MS, "headroom_ms", F64, "time saved if only this remedy is applied")        \
 	X(CSV_HEADROOM_DISJOINT_MS, "headroom_disjoint_ms", F64,                                   \
-	  "what it adds to those applied before it, each time the one that "                       \
-	  "adds most; above headroom_ms where remedies help each other")                           \
-	X(CSV_CONFIDENCE, "confidence", STR, "in cause and price")                                 \
-	X(CSV_KEY, "key", STR, "id, with its subject where there may be several")                  \
+	  "time saved in addition to the remedies applied before, in the order of largest "        \
+	  "savings; above headroom_ms if remedies help each other")                                \
+	X(CSV_CONFIDENCE, "confidence", STR, "confidence in cause and price")                      \
+	X(CSV_KEY, "key", STR, "id, with its subject if there may be several")                     \
 	X(CSV_PRICE, "price", STR, "replayed, measured or assumed")                                \
-	X(CSV_HEADROOM_LOW_MS, "headroom_low_ms", F64, "least that headroom_ms may come to")       \
-	X(CSV_HEADROOM_HIGH_MS, "headroom_high_ms", F64, "most that headroom_ms may come to")      \
-	X(CSV_PLACE, "place", STR, "where in the user's code")                                     \
-	X(CSV_EVIDENCE, "evidence", STR, "the numbers, as plain text")                             \
-	X(CSV_RECOMMENDATION, "recommendation", STR, "what to change, as plain text")
+	X(CSV_HEADROOM_LOW_MS, "headroom_low_ms", F64, "lower end of headroom_ms")                 \
+	X(CSV_HEADROOM_HIGH_MS, "headroom_high_ms", F64, "upper end of headroom_ms")               \
+	X(CSV_PLACE, "place", STR, "place in the user's code")                                     \
+	X(CSV_EVIDENCE, "evidence", STR, "evidence in numbers, as plain text")                     \
+	X(CSV_RECOMMENDATION, "recommendation", STR, "remedy, as plain text")
 NSX_COLUMNS(csv_cols, CSV_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.csv = "findings", NSX_COLS(csv_cols)},
@@ -170,31 +170,32 @@ static int findings_summarise(const struct nsx_run *run, const struct nsx_report
 			say_finding(out, all, i);
 	}
 	if (run->facts->limiting != NSX_NONE && !all->nrows)
-		nsx_md_bullet(out, "Nothing that was checked costs a share of it worth telling.");
+		nsx_md_bullet(out, "None of the checked problems costs a noteworthy share of it.");
 	return 0;
 }
 
 NSX_DEFINE_SUMMARY(findings, .title = "Findings in full",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
-	.summary = "what costs time, ranked by what can be won back",
-	.doc = "Detectors name what could be otherwise: a wait, an allocation, a copy, a late "
-	       "rank, a kernel. The recorded program is replayed without it; what the judged "
-	       "window is shorter then is the headroom (price: replayed). Remedies are then "
-	       "applied one after the other, each time the one that adds most, which is "
-	       "headroom_disjoint; its sum is what all of them win together, and it is above "
-	       "headroom where remedies help each other. Remedies that win the same time are one "
-	       "finding, named by the cause furthest up, with the others as alternatives. price "
-	       "measured: by a stated rule, where the replay cannot see it; assumed: by a guess "
-	       "that the evidence states. severity: high from 10 % of the judged window, medium "
-	       "from 3 %, of headroom_disjoint; what is assumed is low, and so is all of a "
-	       "start-up; a kernel with 60 % of it is medium though it has no price. headroom_low: "
-	       "what is sure to be won, where waits outside CUDA end when they did or only a part "
-	       "of the remedy is had. At most ten; what is worth less than 0.5 % is among the "
-	       "minor ones, and what concerns the capture stands last.",
+	.summary = "problems that cost time, ranked by the time that remedies save",
+	.doc = "Detectors name what could be changed: a wait, an allocation, a copy, a late rank, "
+	       "a kernel. The recorded program is replayed without it; the time by which the "
+	       "judged window gets shorter is the headroom (price: replayed). The remedies are "
+	       "then applied one after the other, at each step the one that saves most; this "
+	       "saving is headroom_disjoint. Its sum is the saving of all remedies together; it is "
+	       "above headroom if remedies help each other. Remedies that save the same time are "
+	       "one finding, named after the first cause in the chain, with the others as "
+	       "alternatives. price measured: by a stated rule, where the replay cannot see it; "
+	       "assumed: an estimate explained in the evidence. severity: high from 10 % of the "
+	       "judged window, medium from 3 %, by headroom_disjoint. Assumed prices are low, and "
+	       "so is everything in a start-up; a kernel with 60 % of the window is medium "
+	       "although it has no price. headroom_low: the certain part of the saving, if waits "
+	       "outside CUDA end no earlier than they did or the remedy succeeds only in part. "
+	       "There are at most ten findings; those worth less than 0.5 % are among the minor "
+	       "ones, and those about the capture come last.",
 	.derived_from = "the trace and the facts, whatever sections are shown; priced by replay on "
 			"the judged window",
-	.limitations = "durations of kernels and copies stay as recorded; a wait that is taken out "
-		       "must not be needed", NSX_LAYOUTS(layouts),
+	.limitations = "durations of kernels and copies stay as recorded; a removed wait must not "
+		       "be needed", NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
 	.is_top = true, .is_verdict = true);

@@ -9,8 +9,8 @@ static int findings_minor_summarise(const struct nsx_run *run NSX_UNUSED,
 
 	if (t->nrows) {
 		nsx_md_heading(out, "Findings in full");
-		nsx_md_bullet(out, "%zu more, of little worth, %s in "
-			      "`report.json` (`metrics.findings_minor`).",
+		nsx_md_bullet(out, "%zu more, worth little, %s in `report.json` "
+			      "(`metrics.findings_minor`).",
 			      t->nrows, t->nrows == 1 ? "is" : "are");
 	}
 	return 0;
@@ -20,6 +20,6 @@ NSX_DEFINE_SUMMARY(findings_minor, .no_title = "shown under the findings",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
 	.summary = "findings beyond the first ten, or below 0.5 % of the window",
-	.doc = "Findings that are worth less than 0.5 % of the steady window, once those above "
-	       "them are taken out, and those beyond the first ten.",
+	.doc = "Findings that are worth less than 0.5 % of the steady window once the ones above "
+	       "them are applied, and those beyond the first ten.",
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL}, .is_verdict = true);

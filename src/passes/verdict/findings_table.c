@@ -3,9 +3,9 @@
 
 #define ROW_COLUMNS(X)                                                                             \
 	X(ROW_TABLE, "table", STR, "file in tables/")                                              \
-	X(ROW_KEY, "key", STR, "which of its rows: column=cell, ...")                              \
-	X(ROW_COLUMN, "column", STR, "which of its columns")                                       \
-	X(ROW_WINDOW_NS, "window_ns", I64, "length of the window the value is of")                 \
+	X(ROW_KEY, "key", STR, "rows of the table: column=cell, ...")                              \
+	X(ROW_COLUMN, "column", STR, "column of the table")                                        \
+	X(ROW_WINDOW_NS, "window_ns", I64, "length of the window that the value covers")           \
 	X(ROW_VALUES, "values", STR, "what stands there")                                          \
 	X(ROW_UNITS, "units", STR, "of the values")
 NSX_COLUMNS(row_cols, ROW_COLUMNS);

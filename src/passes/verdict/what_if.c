@@ -8,30 +8,32 @@
 #include "passes/pass.h"
 #include "report/text.h"
 
-#define FALL_COLUMNS(X)                                                       \
-	X(FALL_STEP, "step", I64, "place in the waterfall, from 1")           \
-	X(FALL_KEY, "finding", STR, "key of the finding whose remedy it is")  \
-	X(FALL_TITLE, "title", STR, "the finding", .is_prose = true)          \
-	X(FALL_ADDS_MS, "gain_ms", F64,                                       \
-	  "what the remedy wins beyond those before it", .title = "wins_ms")  \
-	X(FALL_ADDS_PCT, "gain_pct", F64,                                     \
-	  "the same, of the judged window", .title = "pct_of_window")         \
-	X(FALL_LEFT_MS, "left_ms", F64, "what the judged window then takes")
+#define FALL_COLUMNS(X)                                                           \
+	X(FALL_STEP, "step", I64, "place in the waterfall, from 1")               \
+	X(FALL_KEY, "finding", STR, "key of the finding with this remedy")        \
+	X(FALL_TITLE, "title", STR, "the finding", .is_prose = true)              \
+	X(FALL_ADDS_MS, "gain_ms", F64,                                           \
+	  "time saved in addition to the remedies before it", .title = "wins_ms") \
+	X(FALL_ADDS_PCT, "gain_pct", F64,                                         \
+	  "gain_ms as a share of the judged window", .title = "pct_of_window")    \
+	X(FALL_LEFT_MS, "left_ms", F64, "length of the judged window after this remedy")
 NSX_COLUMNS(fall_cols, FALL_COLUMNS);
 
 #define GAIN_COLUMNS(X)                                                                            \
 	X(GAIN_OF, "change", STR, "what is different", .title = "if")                              \
 	X(GAIN_MS, "gain_ms", F64,                                                                 \
-	  "by how much the judged window would be shorter; null: not priced")                      \
-	X(GAIN_PCT, "gain_pct", F64, "the same, of the judged window", .title = "pct_of_window")   \
-	X(GAIN_LOW_MS, "low_ms", F64, "if waits outside CUDA end no earlier than they did",        \
+	  "time by which the judged window would be shorter; null: not priced")                    \
+	X(GAIN_PCT, "gain_pct", F64, "gain_ms as a share of the judged "                           \
+				     "window", .title = "pct_of_window")                           \
+	X(GAIN_LOW_MS, "low_ms", F64, "gain if waits outside CUDA end no earlier than they did",   \
 	  .title = "if waits end no earlier")                                                      \
-	X(GAIN_HIGH_MS, "high_ms", F64, "if they last as long whenever they begin")                \
+	X(GAIN_HIGH_MS, "high_ms", F64, "gain if waits outside CUDA last as long whenever they "   \
+					"begin")                                                   \
 	X(GAIN_CONFIDENCE, "confidence", STR, "high, medium, low or abstain")                      \
-	X(GAIN_BOUND, "is_bound", BOOL, "what is really done will win less")                       \
-	X(GAIN_TOUCHED, "touched", I64, "calls, gaps and operations that differ")                  \
+	X(GAIN_BOUND, "is_bound", BOOL, "an upper bound: actual changes will save less")           \
+	X(GAIN_TOUCHED, "touched", I64, "calls, gaps and operations that the change affects")      \
 	X(GAIN_HELD, "held", STR, "what was held fixed")                                           \
-	X(GAIN_NOTE, "note", STR, "why there is no price; null: there is")
+	X(GAIN_NOTE, "note", STR, "why there is no price; null: there is one")
 NSX_COLUMNS(gain_cols, GAIN_COLUMNS);
 
 static const struct nsx_layout layouts[] = {
@@ -118,7 +120,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 		if (!note && g.confidence == NSX_CONF_NONE)
 			note = g.held;
 		else if (!note && !g.touched)
-			note = "nothing in the judged window is what it names";
+			note = "nothing in the judged window matches it";
 		add_gain(run, t, o->what_ifs[i], &g, note);
 		if (!note)
 			all[n++] = s.change;
@@ -220,8 +222,8 @@ static void say_waterfall(struct nsx_section *out, const struct nsx_table *t, do
 {
 	if (t->nrows < 2)
 		return;
-	nsx_md_text(out, "One remedy after the other, each time the one that adds most; now the "
-		    "window takes %s:", nsx_text_ns(out->arena, window_ns));
+	nsx_md_text(out, "Remedies applied one after the other, at each step the one that saves "
+		    "most; now the window takes %s:", nsx_text_ns(out->arena, window_ns));
 	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT, FALL_LEFT_MS);
 }
 
@@ -242,14 +244,14 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 	if (c->cls == NSX_CONF_NONE)
 		nsx_md_text(out, "Nothing is priced by replay: %s.", c->reason);
 	else
-		nsx_md_text(out, "Replayed with typical latencies the window is %.2f %% off, and "
-			    "%.2f %% of what it waited for has no known cause: the replay has "
-			    "**%s** confidence; that of a price stands with its "
+		nsx_md_text(out, "A replay with typical latencies differs by %.2f %% from the "
+			    "recorded window, and %.2f %% of its waiting has no known cause: "
+			    "the replay has **%s** confidence; each price has its own in its "
 			    "finding.", 100 * c->drift,
 			    100 * c->unexplained, nsx_closure_names[c->cls + 1]);
 	if (c->is_part && c->cls != NSX_CONF_NONE)
-		nsx_md_text(out, "Replayed were %zu operations of the judged window; what they win "
-			    "is scaled to all of it.", c->nops);
+		nsx_md_text(out, "%zu operations of the judged window were replayed; their gain "
+			    "is scaled to the whole window.", c->nops);
 }
 
 static int what_if_summarise(const struct nsx_run *run, const struct nsx_report *report,
@@ -275,15 +277,15 @@ static int what_if_summarise(const struct nsx_run *run, const struct nsx_report 
 	telling = nsx_first_rows(bound, NSX_MAX_MD_ROWS, GAIN_PCT, TELLING_PCT);
 	if (telling) {
 		if (fall->nrows > 1)
-			nsx_md_text(out, "At most, with all else as recorded:");
+			nsx_md_text(out, "Upper bounds, with everything else as recorded:");
 		nsx_md_table(out, bound, telling, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
 			     GAIN_CONFIDENCE);
 		if (nsx_row_at(bound, 0)[GAIN_LOW_MS].u.f < nsx_row_at(bound, 0)[GAIN_MS].u.f / 2)
-			nsx_md_text(out, "`if waits end no earlier` is what is won if what the "
-				    "program waits for outside CUDA comes no sooner.");
+			nsx_md_text(out, "`if waits end no earlier` is the gain if the events "
+				    "outside CUDA that the program waits for come no sooner.");
 	} else if (bound->nrows) {
-		nsx_md_text(out, "No ideal host, wait, copy or link by itself "
-			    "would win %d %% of the window.", TELLING_PCT);
+		nsx_md_text(out, "No single ideal (host, waits, copies or links) "
+			    "would save %d %% of the window.", TELLING_PCT);
 	}
 	if (asked->nrows) {
 		say_asked(out, asked);
@@ -296,27 +298,27 @@ NSX_DEFINE_SUMMARY(what_if,
 	.title = "What if",
 	.replays = true,
 	.no_query = "it replays the recorded program",
-	.summary = "what the run would take with something changed, by replay",
-	.doc = "The recorded program is replayed from a model of what waits for what: calls of a "
-	       "thread follow each other, an operation starts after its call, after the one before "
-	       "it on its stream, after what its stream was told to wait for; a wait ends after "
-	       "what was queued before it; a launch waits for room in its queue; a collective for "
-	       "its last member. Weights of these edges are learned from the trace, and what they "
-	       "leave unexplained stays where it was seen: played unchanged, every start is the "
-	       "recorded one. A gain is the recorded length of the judged window, from the last "
-	       "end of GPU work before it to the last in it, less the replayed one. low: a wait "
-	       "outside CUDA of 1 ms or more ends no earlier than it did; high: it lasts as long "
-	       "whenever it begins. class: high if typical latencies in place of the recorded ones "
-	       "move the end by no more than 1 % (closure_pct) and 2 % of the chain of causes that "
-	       "ends the window have none that is known (unexplained_pct); medium up to 3 and 10, "
-	       "low up to 5 and 25, else nothing is priced. waterfall: findings as they were "
-	       "applied, each time the one that adds most, with what its remedy adds to those "
-	       "before it. bounds: upper limits of whole kinds of remedies. asked: the changes of "
-	       "--what-if, alone and together.",
+	.summary = "how long the run would take with a change, by replay",
+	.doc = "The recorded program is replayed from a model of its dependencies: calls of a "
+	       "thread follow each other; an operation starts after its call, after the previous "
+	       "one on its stream, and after the events its stream waits for; a wait ends after "
+	       "the work queued before it; a launch waits for room in its queue; a collective "
+	       "waits for its last member. Weights of these edges are learned from the trace, and "
+	       "unexplained time stays where it was observed: replayed unchanged, every start is "
+	       "the recorded one. A gain is the recorded length of the judged window, from the "
+	       "last end of GPU work before it to the last in it, less the replayed one. low: "
+	       "waits outside CUDA of 1 ms or more end no earlier than they did; high: they last "
+	       "as long whenever they begin. class: high if typical latencies in place of the "
+	       "recorded ones move the end by no more than 1 % (closure_pct) and no more than 2 % "
+	       "of the causal chain that ends the window has no known cause (unexplained_pct); "
+	       "medium up to 3 and 10, low up to 5 and 25; otherwise nothing is priced. waterfall: "
+	       "findings in the order they were applied, at each step the one that saves most, "
+	       "with the gain of the remedy in addition to those before it. bounds: upper limits "
+	       "for whole kinds of remedies. asked: the changes of --what-if, alone and together.",
 	.derived_from = "API calls, GPU work, waits, event records, operating-system calls and "
 			"scheduling of the threads that make calls",
-	.limitations = "durations on the GPU stay as recorded, though they change with what runs "
-		       "beside; waits between threads outside CUDA are not followed",
+	.limitations = "durations on the GPU stay as recorded, although they depend on what runs "
+		       "beside them; waits between threads outside CUDA are not followed",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));
