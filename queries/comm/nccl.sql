@@ -2,7 +2,7 @@
 -- NVTX ranges on the host instead.
 -- @role check
 -- @table ops
--- @col op_name          the collective, or the base name of any other kernel
+-- @col op_name          collective, or the base name of another kernel
 -- @col source           kernel or nvtx
 -- @col count            executions
 -- @col total_time_ms    sum of durations

@@ -2,7 +2,7 @@
 -- @role check
 -- @table rows
 -- @col metric_names  the counter
--- @col samples       its samples in the whole trace
+-- @col samples       samples in the whole trace
 SELECT
   metric_name AS metric_names
 , count(*) AS samples

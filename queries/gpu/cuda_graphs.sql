@@ -8,10 +8,10 @@
 -- @col graph_exec_id  its executable instance; NULL in node mode
 -- @col mode           graph: replays recorded whole; node: node by node; opaque: not at all
 -- @col launches       launch calls
--- @col replays        recorded replays
--- @col coverage_pct   share of launches with a recorded replay
--- @col total_ms       sum of the durations of replays
--- @col avg_us         mean duration of a replay
+-- @col replays        replays that were recorded
+-- @col coverage_pct   share of launches whose replay was recorded
+-- @col total_ms       sum of replays
+-- @col avg_us         total over replays
 WITH
 work(process_key, device_id, graph_id, exec_id, corr, is_node, start_ns, end_ns)
 AS (

@@ -5,11 +5,11 @@
 -- @col window_ms           first start to last end of any GPU work
 -- @col busy_ms             union of all work of the device
 -- @col idle_ms             window_ms less busy_ms
--- @col idle_pct_of_window  share of idle_ms in the window
--- @col edge_idle_ms        part of idle_ms before the device's first and after its last work
+-- @col idle_pct_of_window  its share
+-- @col edge_idle_ms        part of idle_ms before the first and after the last work
 -- @col kernel_busy_ms      union of kernels and graph replays
 -- @col kernel_idle_ms      window_ms less kernel_busy_ms
--- @col kernel_idle_pct_of_window  share of kernel_idle_ms in the window
+-- @col kernel_idle_pct_of_window  its share
 WITH
 span(from_ns, to_ns) AS (SELECT min(start_ns), max(end_ns) FROM _gpu_work),
 -- added_ns is the part of each operation after the end of all that began before it. The sum

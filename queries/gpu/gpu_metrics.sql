@@ -3,10 +3,10 @@
 -- period and is left out.
 -- @role check
 -- @table counters
--- @col metric_id    number of the counter within its source
--- @col metric_name  name of the counter
--- @col samples      samples that overlap the window
--- @col max          greatest value of these samples
+-- @col metric_id    id of the counter in its source
+-- @col metric_name  its name
+-- @col samples      samples that touch the window
+-- @col max          maximum of these samples
 WITH
 step AS (
   SELECT type_id, lead(timestamp_ns) OVER (

@@ -3,13 +3,13 @@
 -- @role check
 -- @table rows
 -- @col pid            process
--- @col tid            thread that made the call
--- @col kind           cuda or os: a call; kernel, copy or memset: GPU work of a call
+-- @col tid            thread that called
+-- @col kind           cuda or os: a call; kernel, copy or memset: what it started
 -- @col api_name       name of the call or kernel, or direction of the copy
--- @col called_from    function of the program that made the call; NULL: not known
--- @col module         file of that function
--- @col range_name     innermost range open when the call began
--- @col count          number of calls or operations
+-- @col called_from    function of the program that called it; NULL: not known
+-- @col module         file that is in
+-- @col range_name     innermost range open where the call began
+-- @col count          number of calls, or of operations they started
 -- @col total_time_ms  sum of their durations
 -- @col avg_us         total over count
 -- @col max_us         longest

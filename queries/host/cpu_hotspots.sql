@@ -4,10 +4,10 @@
 -- @col pid                 process
 -- @col tid                 thread
 -- @col function            innermost function; NULL: its module has no symbols
--- @col module              file of the function
--- @col called_from         function of the program at the site of the stack
--- @col called_from_module  file of called_from
--- @col samples             number of samples
+-- @col module              file it is in
+-- @col called_from         function of the program that it was called from
+-- @col called_from_module  file of that function
+-- @col samples             samples of this function at this site
 -- @col pct_of_samples      share of all samples
 -- @col gpu_idle_samples    samples taken while the process had no work on a GPU, between
 --                          its first and its last GPU work

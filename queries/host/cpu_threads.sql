@@ -4,9 +4,9 @@
 -- @col pid               process
 -- @col tid               thread
 -- @col on_cpu_ms         time on a CPU
--- @col utilization_pct   on_cpu_ms as a share of the time in which scheduling was traced
--- @col context_switches  switches off a CPU
--- @col migrations        switches in on another CPU than the time before
+-- @col utilization_pct   share of the time in which scheduling was traced
+-- @col context_switches  times the thread left a CPU
+-- @col migrations        times the thread returned on another CPU
 WITH
 sound AS (
   SELECT

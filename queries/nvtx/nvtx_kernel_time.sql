@@ -3,7 +3,7 @@
 -- @table ranges
 -- @col range_name                normalised name
 -- @col kernel_count              kernels
--- @col total_kernel_time_ns      sum of their durations
+-- @col total_kernel_time_ns      sum of these kernels' durations
 -- @col pct_of_total_kernel_time  share of the time of all kernels
 SELECT
   label AS range_name

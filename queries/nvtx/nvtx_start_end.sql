@@ -4,7 +4,7 @@
 -- @col range_name      normalised name
 -- @col count           ranges
 -- @col kernel_count    kernels
--- @col kernel_time_ms  sum of their durations
+-- @col kernel_time_ms  sum of these kernels' durations
 WITH
 open_range AS (
   SELECT * FROM _range WHERE kind = 'async'
