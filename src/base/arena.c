@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 
-#define FIRST_SIZE ((size_t)2 * 1024) /* most arenas stay small             */
+#define FIRST_SIZE ((size_t)2 * 1024) /* bytes of an arena's first block: most arenas stay small */
 #define BLOCK_SIZE ((size_t)64 * 1024)
 #define LARGE ((size_t)1024 * 1024)
 #define ALIGNMENT 16
@@ -80,7 +80,7 @@ static bool injected_fault(void)
 	return at && n == atol(at);
 }
 
-__attribute__((destructor)) static void tell_count(void)
+__attribute__((destructor)) static void write_allocation_count(void)
 {
 	const char *to = getenv("NSX_FAULT_COUNT");
 	FILE *f = to ? fopen(to, "we") : NULL;
@@ -105,7 +105,7 @@ static void *fail_alloc(size_t n, size_t size, const char *what, struct nsx_err 
  * faults. The advice covers the whole mapping of the array; if a part differed, realloc
  * could not move the mapping and would copy.
  */
-static void want_huge_pages(char *p, size_t size)
+static void advise_huge_pages(char *p, size_t size)
 {
 #ifdef MADV_HUGEPAGE
 	const uintptr_t huge = (uintptr_t)2 << 20;
@@ -117,18 +117,18 @@ static void want_huge_pages(char *p, size_t size)
 #endif
 }
 
-static void *zeroed(size_t n, size_t size)
+static void *alloc_zeroed(size_t n, size_t size)
 {
 	void *p = calloc(n, size);
 
 	if (p)
-		want_huge_pages(p, n * size);
+		advise_huge_pages(p, n * size);
 	return p;
 }
 
 void *nsx_try_alloc(size_t n, size_t size, const char *what, struct nsx_err *err)
 {
-	void *p = injected_fault() ? NULL : zeroed(n ? n : 1, size);
+	void *p = injected_fault() ? NULL : alloc_zeroed(n ? n : 1, size);
 
 	return p ? p : fail_alloc(n, size, what, err);
 }
@@ -141,14 +141,14 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 
 	if (want <= *cap)
 		return 0;
-	while (n < want) /* large blocks are moved without copying */
+	while (n < want) /* the kernel moves large blocks without copying, so these grow slowly */
 		n += n < LARGE / size ? n / 2 : n / 8;
 	p = injected_fault() || n > SIZE_MAX / size ? NULL : realloc(*v, n * size);
 	if (!p) {
 		fail_alloc(n, size, what, err);
 		return NSX_E_NOMEM;
 	}
-	want_huge_pages(p, n * size);
+	advise_huge_pages(p, n * size);
 	memset(p + *cap * size, 0, (n - *cap) * size);
 	*v = p;
 	*cap = n;
@@ -280,7 +280,7 @@ void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 	struct block *b = NULL;
 
 	if (!injected_fault() && n <= (SIZE_MAX - sizeof(*b)) / size)
-		b = zeroed(1, sizeof(*b) + n * size);
+		b = alloc_zeroed(1, sizeof(*b) + n * size);
 	if (!b)
 		return fail_alloc(n, size, what, err);
 	b->next = a->arrays;

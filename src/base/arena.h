@@ -1,9 +1,8 @@
 /* arena.h - memory that is freed together.
  *
- * Small allocations die with a message when memory is out (there is nothing
- * sensible left to do); allocations whose size comes from the input may fail
- * and say how much was wanted and for what.  An arena is not thread-safe: one
- * owner at a time.
+ * Small allocations end the program with a message if memory runs out. Allocations whose size
+ * comes from the input may fail, and the error says how much was wanted and for what. An arena is
+ * not thread-safe: only one thread may use it at a time.
  */
 #ifndef NSX_ARENA_H
 #define NSX_ARENA_H
@@ -20,10 +19,10 @@ _Noreturn void nsx_die_of_memory(size_t size);
  */
 void nsx_at_death(void (*clean)(void *ctx), void *ctx);
 
-char *nsx_strdup(const char *s); /* or dies; free() */
-void *nsx_alloc(size_t n, size_t size); /* zeroed, or dies; free() */
-
-struct nsx_arena *nsx_arena_new(void); /* or dies */
+/* These three end the program if memory runs out. Owner: the caller; free() for the first two. */
+char *nsx_strdup(const char *s);
+void *nsx_alloc(size_t n, size_t size); /* zeroed */
+struct nsx_arena *nsx_arena_new(void);
 void nsx_arena_free(struct nsx_arena *a); /* NULL is fine */
 void nsx_arena_clear(struct nsx_arena *a);
 /* Moves everything in `from` into a; `from` is freed. */

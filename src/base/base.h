@@ -116,8 +116,8 @@ static inline int64_t nsx_real_key(double x)
 		lo_;                                                          \
 	})
 
-/* Loops over runs [i, next) of alike neighbours among n elements. `alike` is an expression
- * that tells whether element `next` belongs to the run that begins at i.
+/* Loops over runs [i, next) of equal neighbours among n elements. `alike` is an expression that
+ * is true if element `next` belongs to the run that begins at i.
  *
  *   NSX_EACH_RUN(i, next, n, v[next].name == v[i].name) { ... }
  */
@@ -128,9 +128,9 @@ static inline int64_t nsx_real_key(double x)
 		     true;                                                    \
 	     }); i = next)
 
-/* Sorts the indices of n things into groups: those of group g stand in v from at[g] to at[g
- * + 1], in ascending order. `group` is an expression of the index i; NSX_NONE leaves the
- * thing out. at must hold ngroups + 2 zeros.
+/* Sorts the indices of n elements by group: the indices of group g are v[at[g]] to
+ * v[at[g + 1] - 1], in ascending order. `group` is an expression of the index i; NSX_NONE leaves
+ * the element out. `at` must have ngroups + 2 entries, all zero.
  */
 #define NSX_DEAL(at, v, ngroups, n, i, group)                                 \
 	do {                                                                  \
@@ -144,10 +144,10 @@ static inline int64_t nsx_real_key(double x)
 				(v)[(at)[g_ + 1]++] = i;                      \
 	} while (0)
 
-/* "No such index" in every index column of the trace. */
+/* The index that means "none", in every index column of the trace. */
 #define NSX_NONE UINT32_MAX
 
-/* All limits. A message or note tells the user when one is reached. */
+/* General limits. A message or note tells the user when one is reached. */
 enum {
 	NSX_MAX_TEXT = 65536,	   /* bytes kept of one string           */
 	NSX_MAX_THREADS = 64,	   /* worker threads                     */

@@ -12,13 +12,14 @@
 
 enum { TICK_MS = 20, PIECE = 65536 };
 
-struct head { /* heads each part of a child's answer: n bytes follow */
+struct head { /* of a child's answer, which is n bytes of output or, if rc is not 0, an error */
 	int rc;
 	size_t n;
 };
 
-static _Noreturn void be_child(int to, pid_t parent,
-			       int (*work)(void *, struct nsx_buf *, struct nsx_err *), void *ctx)
+static _Noreturn void run_child_work(int to, pid_t parent,
+				     int (*work)(void *, struct nsx_buf *, struct nsx_err *),
+				     void *ctx)
 {
 	struct nsx_buf out = {0};
 	struct head head;
@@ -40,7 +41,7 @@ static _Noreturn void be_child(int to, pid_t parent,
 }
 
 /* Reads the child's answer until it ends or must be killed. */
-static int listen_to(int from, double end_s, struct nsx_buf *out, struct nsx_err *err)
+static int read_answer(int from, double end_s, struct nsx_buf *out, struct nsx_err *err)
 {
 	struct pollfd p = {.fd = from, .events = POLLIN};
 	ssize_t n = 1;
@@ -59,20 +60,20 @@ static int listen_to(int from, double end_s, struct nsx_buf *out, struct nsx_err
 	return 0;
 }
 
-/* Checks and sorts out the child's answer, which is cut if the child was killed. */
-static int understand(struct nsx_buf *said, struct nsx_err *err)
+/* Turns the child's answer into its output or error. It is incomplete if the child was killed. */
+static int decode_answer(struct nsx_buf *answer, struct nsx_err *err)
 {
 	struct head head = {0};
 
-	if (said->n >= sizeof(head))
-		memcpy(&head, said->p, sizeof(head));
-	if (said->n < sizeof(head) || said->n - sizeof(head) != head.n)
+	if (answer->n >= sizeof(head))
+		memcpy(&head, answer->p, sizeof(head));
+	if (answer->n < sizeof(head) || answer->n - sizeof(head) != head.n)
 		return nsx_fail(err, NSX_E_NOMEM, "its process was ended by the system, "
 				"probably for want of memory");
-	said->n = head.n;
-	memmove(said->p, said->p + sizeof(head), head.n);
+	answer->n = head.n;
+	memmove(answer->p, answer->p + sizeof(head), head.n);
 	if (head.rc)
-		memcpy(err, said->p, sizeof(*err));
+		memcpy(err, answer->p, sizeof(*err));
 	return head.rc;
 }
 
@@ -87,16 +88,16 @@ int nsx_in_child(int (*work)(void *ctx, struct nsx_buf *out, struct nsx_err *err
 		return nsx_fail(err, NSX_E_IO, "cannot open a pipe: %s", strerror(errno));
 	pid = fork();
 	if (!pid)
-		be_child(fd[1], self, work, ctx);
+		run_child_work(fd[1], self, work, ctx);
 	(void)close(fd[1]);
 	if (pid < 0) {
 		rc = nsx_fail(err, NSX_E_IO, "cannot start a process: %s", strerror(errno));
 	} else {
-		rc = listen_to(fd[0], end_s, out, err);
+		rc = read_answer(fd[0], end_s, out, err);
 		(void)kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		rc = rc ? rc : understand(out, err);
+		rc = rc ? rc : decode_answer(out, err);
 	}
 	(void)close(fd[0]);
 	return rc;

@@ -4,11 +4,11 @@
 
 #include "base/str.h"
 
-/* Runs work in a forked copy of this process, for at most max_s seconds, and returns what
- * it put into out; all its other changes are lost. work must not start threads or take a
- * lock that another thread could hold. Owner of out: the caller. Errors: those of the work;
- * NSX_E_SLOW; NSX_E_STOP as soon as nsx_stop_flag is set; NSX_E_IO where no process can be
- * started; NSX_E_NOMEM where the system killed it.
+/* Runs work(ctx) in a forked copy of this process, for at most max_s seconds, and returns the
+ * bytes that it appended to `out`. Everything else that work changes is lost. work must not start
+ * threads or take a lock that another thread could hold. Owner of out: the caller. Errors: those
+ * of work; NSX_E_SLOW; NSX_E_STOP as soon as nsx_stop_flag is set; NSX_E_IO if no process can be
+ * started; NSX_E_NOMEM if the system killed the process.
  */
 int nsx_in_child(int (*work)(void *ctx, struct nsx_buf *out, struct nsx_err *err),
 		 void *ctx, double max_s, struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;

@@ -1,9 +1,8 @@
-/* err.h - how a failure travels.
+/* err.h - error codes and messages.
  *
- * A function that can fail returns 0 or a negative nsx_rc and has then filled
- * the caller's struct nsx_err, its last argument.  The lowest function that
- * knows the subject writes the message; callers may prefix it.  Nobody below
- * main prints or exits.
+ * A function that can fail returns 0 on success. On failure it returns a negative nsx_rc and fills
+ * the caller's struct nsx_err, its last argument. The lowest function that knows the subject
+ * writes the message; callers may prefix it. Only code in cli/ prints or exits.
  *
  * Message grammar: lower case, what failed, subject in single quotes, why,
  * then what to do; no newline, no full stop.
@@ -15,17 +14,17 @@
 
 enum nsx_rc {
 	NSX_OK = 0,
-	NSX_E_IO = -1,	   /* a file would not open, read or write       */
-	NSX_E_DB = -2,	   /* SQLite refused; message names the subject  */
-	NSX_E_SCHEMA = -3, /* not an export, or one we cannot use at all */
+	NSX_E_IO = -1,	   /* a file cannot be opened, read or written   */
+	NSX_E_DB = -2,	   /* SQLite failed; the message names the subject */
+	NSX_E_SCHEMA = -3, /* not an export, or one without usable tables */
 	NSX_E_DATA = -4,   /* a table's content is damaged               */
-	NSX_E_NOMEM = -5,  /* a data-sized allocation; message says size */
+	NSX_E_NOMEM = -5,  /* out of memory; the message has the size    */
 	NSX_E_STOP = -6,   /* interrupted                                */
-	NSX_E_USAGE = -7,  /* an argument or an input file of the user's */
+	NSX_E_USAGE = -7,  /* an argument or file of the user is wrong   */
 	NSX_E_DENIED = -8, /* access to the data is refused               */
-	NSX_E_NAME = -9,   /* SQL names a table or column that is not there */
+	NSX_E_NAME = -9,   /* SQL names a table or column that does not exist */
 	NSX_E_SLOW = -10,  /* the time limit was reached                  */
-	NSX_E_CLOSED = -11, /* the reader of our output has gone          */
+	NSX_E_CLOSED = -11, /* the reader of our output closed the pipe   */
 };
 
 /* Whether rc means that a table ended early; the rows read before that are used. */
@@ -47,12 +46,12 @@ int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...) NSX_PRIN
  */
 int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...) NSX_PRINTF(3, 4);
 
-/* Writes all n bytes, also after interrupted or partial writes. False: failed, errno (not
- * 0) says why.
+/* Writes all n bytes; goes on after interrupted or partial writes. False: failed; errno, which is
+ * not 0, says why.
  */
 bool nsx_write_all(int fd, const void *bytes, size_t n) NSX_CHECKED;
 
-/* Prefixes the message, keeps and returns the code. */
+/* Prefixes the message of *err; returns its code unchanged. */
 int nsx_wrap(struct nsx_err *err, const char *fmt, ...) NSX_PRINTF(2, 3);
 
 /* Set to 1 by the signal handler of main; long loops poll it through nsx_stopped,

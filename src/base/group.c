@@ -1,5 +1,6 @@
 /* group.c - a hash table of pairs of numbers, with linear probing. With millions of keys only the
- * tags fit into the processor's cache; a tag nearly always tells whether the key must be compared.
+ * tags fit into the processor's cache. Two keys with equal tags are nearly always equal, so a key
+ * is seldom read for nothing.
  */
 #include <stdlib.h>
 #include "base/arena.h"
@@ -11,7 +12,7 @@ static uint64_t group_hash_of(uint64_t a, uint64_t b)
 	return nsx_hash_u64(nsx_hash_u64(a) ^ b);
 }
 
-/* Never 0; made of other bits than those that choose the slot. */
+/* A byte of the hash, never 0. It has other bits than those that choose the slot. */
 static uint8_t tag_of(uint64_t hash)
 {
 	return (uint8_t)(hash | 1);
@@ -28,7 +29,7 @@ static size_t group_next_slot(size_t i, size_t nslots)
 	return i + 1 < nslots ? i + 1 : 0;
 }
 
-static bool is_key(const struct nsx_groups *g, size_t i, uint64_t a, uint64_t b)
+static bool key_equals(const struct nsx_groups *g, size_t i, uint64_t a, uint64_t b)
 {
 	struct nsx_group_key key = nsx_group_key(g, i);
 
@@ -40,7 +41,7 @@ static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b
 {
 	size_t i = group_first_slot(hash, g->nslots);
 
-	while (g->tags[i] && (g->tags[i] != tag_of(hash) || !is_key(g, g->slots[i], a, b)))
+	while (g->tags[i] && (g->tags[i] != tag_of(hash) || !key_equals(g, g->slots[i], a, b)))
 		i = group_next_slot(i, g->nslots);
 	return i;
 }
@@ -77,7 +78,7 @@ static int group_grow_slots(struct nsx_groups *g, struct nsx_err *err)
 }
 
 /* Converts all keys to large ones when the first large key arrives. */
-static int enlarge(struct nsx_groups *g, struct nsx_err *err)
+static int switch_to_large_keys(struct nsx_groups *g, struct nsx_err *err)
 {
 	g->large = nsx_try_alloc(NSX_MAX(1, g->cap), sizeof(*g->large), "groups", err);
 	if (!g->large)
@@ -92,7 +93,7 @@ static int enlarge(struct nsx_groups *g, struct nsx_err *err)
 
 static int add_key(struct nsx_groups *g, uint64_t a, uint64_t b, struct nsx_err *err)
 {
-	if (!g->large && (a | b) > UINT32_MAX && enlarge(g, err))
+	if (!g->large && (a | b) > UINT32_MAX && switch_to_large_keys(g, err))
 		return err->rc;
 	if (g->large) {
 		if (nsx_grow(&g->large, &g->cap, g->n + 1, sizeof(*g->large), "groups", err))
@@ -111,7 +112,7 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret, struc
 	uint64_t hash;
 	size_t slot;
 
-	if (g->last < g->n && is_key(g, g->last, a, b)) {
+	if (g->last < g->n && key_equals(g, g->last, a, b)) {
 		*ret = g->last;
 		return 0;
 	}

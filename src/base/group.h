@@ -1,5 +1,5 @@
-/* group.h - grouping rows by a key: indices 0, 1, 2, ... for distinct keys, in
- * the order they are first seen.
+/* group.h - groups rows by a key: gives distinct keys the indices 0, 1, 2, ... in the order in
+ * which they are first seen.
  *
  *	struct nsx_groups g = {0};
  *	uint32_t i;
@@ -18,16 +18,15 @@ struct nsx_group_key {
 	uint64_t a, b;
 };
 struct nsx_groups {
-	/* The keys by index; small as long as all keys fit, which saves much memory for millions.
-	 */
+	/* The keys by index. They are kept as small keys as long as all fit, to save memory. */
 	struct nsx_small_key {
 		uint32_t a, b;
 	} *small;
 	struct nsx_group_key *large; /* NULL while the small keys are in use */
 	size_t n, cap;
-	uint32_t *slots; /* index, valid where the tag is not 0              */
-	uint8_t *tags;	 /* behind the slots: a byte of the key's hash, 0: free
-			    slot                                             */
+	uint32_t *slots; /* index of the slot's key; valid if the tag is not 0 */
+	uint8_t *tags;	 /* by slot, in the same block of memory: a byte of the key's hash; 0: the
+			    slot is free                                     */
 	size_t nslots;
 	uint32_t last; /* index of the last key: equal keys often follow each other */
 	size_t cap_values; /* capacity of the values of nsx_group_value      */
@@ -37,6 +36,7 @@ static inline struct nsx_group_key nsx_group_key(const struct nsx_groups *g, siz
 {
 	return g->large ? g->large[i] : (struct nsx_group_key){g->small[i].a, g->small[i].b};
 }
+/* Sets *ret to the index of the key (a, b), which is added if it is new. Errors: NSX_E_NOMEM. */
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err) NSX_CHECKED;
 /* Keeps a value for each group in an array of the caller's, which begins as NULL. Returns
@@ -92,9 +92,9 @@ static inline void *nsx_near_value_(struct nsx_groups *g, struct nsx_near *near,
 		return NULL;
 	return (char *)*values + i * size;
 }
-/* nsx_group_near for threads that share groups and whose keys seldom repeat. New keys are
- * collected, and the lock is taken once for many. late: one for each thread, begins as {0}.
- * *ret is set by nsx_groups_settle at the latest.
+/* Like nsx_group_near, for threads that share groups and whose keys seldom repeat. Keys that are
+ * not in the cache are collected in `late`, so that the lock is taken once for many. Each thread
+ * has its own `late`, which begins as {0}. *ret may stay unset until nsx_groups_settle.
  */
 enum { NSX_LATE_KEYS = 256 }; /* with 16, threads wait for the lock too often */
 struct nsx_late_keys {
@@ -110,9 +110,9 @@ int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
 int nsx_group_late(struct nsx_groups *g, pthread_mutex_t *lock,
 		   struct nsx_late_keys *late, uint64_t a, uint64_t b,
 		   uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
-/* Tells whether a thing, such as a group, has one user or several. Begins zeroed. */
+/* Whether something, such as a group, has one user or several. Begins zeroed. */
 struct nsx_users {
-	uint32_t last; /* + 1; 0: nobody */
+	uint32_t last; /* number of the last user + 1; 0: there was none */
 	bool several;
 };
 static inline void nsx_use(struct nsx_users *u, uint32_t who)

@@ -15,7 +15,9 @@ typedef int (*nsx_json_string_fn)(void *ctx, const char *key, const char *text,
 int nsx_json_each_string(const char *json, size_t n, const char *path,
 			 nsx_json_string_fn fn, void *ctx, struct nsx_err *err);
 
-/* Calls fn for each entry {path, size_bytes, crc32} of the document's "files". */
+/* Calls fn for each entry {path, size_bytes, crc32} of the document's "files". Returns whether the
+ * document has such a list.
+ */
 enum nsx_files { NSX_FILES_NONE, /* not JSON, or another program's document without
 				    "files" */
 		 NSX_FILES_UNLISTED, /* a document of this program (tool.name) without
@@ -37,8 +39,9 @@ struct nsx_jsonr;
 enum nsx_jsonr_type { NSX_J_ABSENT, NSX_J_NULL, NSX_J_BOOL, NSX_J_INT, NSX_J_REAL,
 		     NSX_J_STR, NSX_J_ARRAY, NSX_J_OBJECT };
 
-/* Integers beyond 64 bits become reals; a string with a NUL is not a text. Errors: NULL and
- * NSX_E_USAGE. Owner: the caller, nsx_jsonr_free.
+/* Parses a document of any JSON type. Integers beyond 64 bits become reals; a string that contains
+ * a NUL is no text for nsx_jsonr_str. Errors: NULL and NSX_E_USAGE. Owner: the caller,
+ * nsx_jsonr_free.
  */
 struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n, struct nsx_err *err) NSX_CHECKED;
 void nsx_jsonr_free(struct nsx_jsonr *j); /* NULL is fine */

@@ -35,16 +35,16 @@ void nsx_jsonw_free(struct nsx_jsonw *w)
 	free(w);
 }
 
-/* Containers take a few bytes; when these fail nothing sensible is left to do. */
-static json_t *must(json_t *v)
+/* Ends the program if a container could not be allocated: it needs only a few bytes. */
+static json_t *or_die(json_t *v)
 {
 	if (!v)
 		nsx_die_of_memory(sizeof(*v));
 	return v;
 }
 
-/* jansson frees a container that it cannot attach. */
-static void must_hold(int rc)
+/* Ends the program if a container could not be attached, because jansson frees it then. */
+static void die_on_failure(int rc)
 {
 	if (rc)
 		nsx_die_of_memory(sizeof(json_t));
@@ -71,8 +71,8 @@ static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path, struct
 	while (path && (path = take_part(path, name))) {
 		next = json_object_get(at, name->p);
 		if (!json_is_object(next)) {
-			next = must(json_object());
-			must_hold(json_object_set_new_nocheck(at, name->p, next));
+			next = or_die(json_object());
+			die_on_failure(json_object_set_new_nocheck(at, name->p, next));
 		}
 		at = next;
 		nsx_buf_clear(name);
@@ -80,7 +80,7 @@ static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path, struct
 	return at;
 }
 
-/* Attaches v, taking ownership. Returns non-zero, and notes it, when memory is out. */
+/* Attaches v and takes ownership. Returns non-zero and keeps the error if memory runs out. */
 static int jsonw_add(struct nsx_jsonw *w, const char *key, json_t *v)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
@@ -114,17 +114,17 @@ void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
 	json_t *v = key ? json_object_get(into, name.p) : NULL;
 
 	if (!json_is_object(v)) {
-		v = must(json_object());
-		must_hold(jsonw_add(w, key, v));
+		v = or_die(json_object());
+		die_on_failure(jsonw_add(w, key, v));
 	}
 	jsonw_open_container(w, v);
 }
 
 void nsx_jsonw_array(struct nsx_jsonw *w, const char *key)
 {
-	json_t *v = must(json_array());
+	json_t *v = or_die(json_array());
 
-	must_hold(jsonw_add(w, key, v));
+	die_on_failure(jsonw_add(w, key, v));
 	jsonw_open_container(w, v);
 }
 
@@ -325,8 +325,8 @@ enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn, v
 	return what;
 }
 
-static int each_number(const json_t *object, const char *list,
-		       nsx_json_number_fn fn, void *ctx, struct nsx_err *err)
+static int call_for_numbers(const json_t *object, const char *list,
+			    nsx_json_number_fn fn, void *ctx, struct nsx_err *err)
 {
 	const char *name = json_string_value(json_object_get(object, "name"));
 	const char *key;
@@ -353,7 +353,7 @@ int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx, str
 	json_object_foreach(root, key, list) {
 		json_array_foreach(list, i, object) {
 			if (!rc)
-				rc = each_number(object, key, fn, ctx, err);
+				rc = call_for_numbers(object, key, fn, ctx, err);
 		}
 	}
 	json_decref(root);
@@ -362,7 +362,7 @@ int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx, str
 
 /* struct nsx_jsonr is a json_t under our own name. */
 
-static const json_t *value(const struct nsx_jsonr *j)
+static const json_t *json_of(const struct nsx_jsonr *j)
 {
 	return (const json_t *)j;
 }
@@ -425,22 +425,22 @@ enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j)
 		[JSON_REAL] = NSX_J_REAL,     [JSON_TRUE] = NSX_J_BOOL,
 		[JSON_FALSE] = NSX_J_BOOL,    [JSON_NULL] = NSX_J_NULL};
 
-	return j ? types[json_typeof(value(j))] : NSX_J_ABSENT;
+	return j ? types[json_typeof(json_of(j))] : NSX_J_ABSENT;
 }
 
 const struct nsx_jsonr *nsx_jsonr_get(const struct nsx_jsonr *j, const char *key)
 {
-	return (struct nsx_jsonr *)json_object_get(value(j), key);
+	return (struct nsx_jsonr *)json_object_get(json_of(j), key);
 }
 
 size_t nsx_jsonr_count(const struct nsx_jsonr *j)
 {
-	return json_array_size(value(j)) + json_object_size(value(j));
+	return json_array_size(json_of(j)) + json_object_size(json_of(j));
 }
 
 const struct nsx_jsonr *nsx_jsonr_at(const struct nsx_jsonr *array, size_t i)
 {
-	return (struct nsx_jsonr *)json_array_get(value(array), i);
+	return (struct nsx_jsonr *)json_array_get(json_of(array), i);
 }
 
 const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
@@ -457,20 +457,20 @@ const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
 
 const char *nsx_jsonr_str(const struct nsx_jsonr *j)
 {
-	const char *s = json_string_value(value(j));
+	const char *s = json_string_value(json_of(j));
 
-	return s && strlen(s) == json_string_length(value(j)) ? s : NULL;
+	return s && strlen(s) == json_string_length(json_of(j)) ? s : NULL;
 }
 
 bool nsx_jsonr_int(const struct nsx_jsonr *j, int64_t *ret)
 {
-	if (!json_is_integer(value(j)))
+	if (!json_is_integer(json_of(j)))
 		return false;
-	*ret = json_integer_value(value(j));
+	*ret = json_integer_value(json_of(j));
 	return true;
 }
 
 bool nsx_jsonr_equal(const struct nsx_jsonr *a, const struct nsx_jsonr *b)
 {
-	return json_equal(value(a), value(b));
+	return json_equal(json_of(a), json_of(b));
 }

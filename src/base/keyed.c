@@ -1,4 +1,4 @@
-/* keyed.c - radix sort. Timestamps and durations of one trace lie close together, so three
+/* key_of_keyed.c - radix sort. Timestamps and durations of one trace lie close together, so three
  * digits are usually enough.
  */
 #include <string.h>
@@ -6,20 +6,22 @@
 
 enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
 
-struct keys { /* keys as an array of elements of a constant size, which compilers
-		 optimise                                                    */
-	size_t size;
+/* How to read the keys of an array. It is passed as a constant, so that the compiler makes a
+ * version of radix_sort for each kind of element.
+ */
+struct keys {
+	size_t size; /* of an element, in bytes */
 	uint64_t (*key)(const char *element);
 	uint64_t least, most;
 };
 
-static inline unsigned digit(const struct keys *k, const char *v, size_t i, unsigned shift)
+static inline unsigned key_digit(const struct keys *k, const char *v, size_t i, unsigned shift)
 {
 	return (k->key(v + i * k->size) - k->least) >> shift & (NDIGITS - 1);
 }
 
 static inline __attribute__((always_inline)) void
-sort(char *v, char *spare, size_t n, const struct keys k)
+radix_sort(char *v, char *spare, size_t n, const struct keys k)
 {
 	char *from = v, *to = spare;
 
@@ -27,13 +29,13 @@ sort(char *v, char *spare, size_t n, const struct keys k)
 		size_t at[NDIGITS + 1] = {0};
 
 		for (size_t i = 0; i < n; i++)
-			at[digit(&k, from, i, shift) + 1]++;
-		if (at[digit(&k, from, 0, shift) + 1] == n)
+			at[key_digit(&k, from, i, shift) + 1]++;
+		if (at[key_digit(&k, from, 0, shift) + 1] == n)
 			continue;
 		for (unsigned d = 0; d < NDIGITS; d++)
 			at[d + 1] += at[d];
 		for (size_t i = 0; i < n; i++)
-			memcpy(to + at[digit(&k, from, i, shift)]++ * k.size,
+			memcpy(to + at[key_digit(&k, from, i, shift)]++ * k.size,
 			       from + i * k.size, k.size);
 		from = to;
 		to = from == v ? spare : v;
@@ -42,7 +44,7 @@ sort(char *v, char *spare, size_t n, const struct keys k)
 		memcpy(v, from, n * k.size);
 }
 
-static inline uint64_t keyed(const char *element)
+static inline uint64_t key_of_keyed(const char *element)
 {
 	int64_t key;
 
@@ -61,12 +63,12 @@ void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n)
 		most = NSX_MAX(most, v[i].key);
 	}
 	if (!sorted)
-		sort((char *)v, (char *)spare, n,
-		     (struct keys){sizeof(*v), keyed, (uint64_t)least,
-				   (uint64_t)most});
+		radix_sort((char *)v, (char *)spare, n,
+			   (struct keys){sizeof(*v), key_of_keyed, (uint64_t)least,
+					 (uint64_t)most});
 }
 
-static inline uint64_t brief(const char *element)
+static inline uint64_t key_of_brief(const char *element)
 {
 	uint32_t key;
 
@@ -83,5 +85,6 @@ void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n)
 		most = NSX_MAX(most, v[i].key);
 	}
 	if (least < most)
-		sort((char *)v, (char *)spare, n, (struct keys){sizeof(*v), brief, least, most});
+		radix_sort((char *)v, (char *)spare, n,
+			   (struct keys){sizeof(*v), key_of_brief, least, most});
 }

@@ -78,8 +78,8 @@ static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
 	return 0;
 }
 
-/* The key's place in a cache. Nearly every lookup ends there, so this is fast: its
- * multiplications are independent, unlike the steps of a hash.
+/* The key's place in a cache. Nearly every lookup ends in the cache, so this function must be fast:
+ * its multiplications do not wait for each other, unlike the steps of a hash.
  */
 static size_t cache_place(const struct nsx_key *key)
 {

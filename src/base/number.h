@@ -22,6 +22,7 @@ static inline void nsx_put_number(struct nsx_buf *b, uint64_t x)
 	b->n = (size_t)(end - b->p);
 }
 
+/* Zigzag encoding: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... */
 static inline uint64_t nsx_fold(int64_t x)
 {
 	return (uint64_t)x << 1 ^ (x < 0 ? UINT64_MAX : 0);

@@ -30,8 +30,8 @@ int nsx_confine(const char *folder, struct nsx_err *err)
 					folder, strerror(errno));
 }
 
-/* The part of a real path behind the folder's own; NULL if it lies elsewhere. */
-static const char *behind(const struct folder *f, const char *real)
+/* The part of a real path after the folder's path; NULL if it lies outside the folder. */
+static const char *path_within(const struct folder *f, const char *real)
 {
 	size_t n = strlen(f->path);
 
@@ -43,12 +43,12 @@ static const char *behind(const struct folder *f, const char *real)
 bool nsx_is_confined(const char *real)
 {
 	for (size_t i = 0; i < nfolders; i++)
-		if (behind(&folders[i], real))
+		if (path_within(&folders[i], real))
 			return true;
 	return false;
 }
 
-/* Opens a real path; refuses anything that has become a link since it was resolved. */
+/* Opens a resolved path below the folder `from`. Fails if a part of it has become a link since. */
 static int open_walk(int from, const char *path)
 {
 	int dir = fcntl(from, F_DUPFD_CLOEXEC, 0), fd;
@@ -79,7 +79,7 @@ int nsx_open(const char *path)
 	if (!realpath(path, real))
 		return -1;
 	for (size_t i = 0; i < nfolders; i++) {
-		const char *rest = behind(&folders[i], real);
+		const char *rest = path_within(&folders[i], real);
 
 		if (rest)
 			return open_walk(folders[i].fd, rest);

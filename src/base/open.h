@@ -1,5 +1,5 @@
-/* open.h - opens files named by others. A server that is confined to folders reads nothing
- * outside them, even when names and links change meanwhile.
+/* open.h - opens input files. A server can be confined to folders: it then reads nothing outside
+ * of them, even if names and links change while it opens a file.
  */
 #ifndef NSX_OPEN_H
 #define NSX_OPEN_H
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include "base/err.h"
 
-/* Opens path for reading without ever waiting. Returns a descriptor, or -1 and errno. */
+/* Opens path for reading; never waits, not even for a pipe. Returns a descriptor; -1: errno. */
 int nsx_open(const char *path);
 FILE *nsx_open_stream(const char *path); /* NULL: errno */
 DIR *nsx_open_folder(const char *path);	 /* NULL: errno */
@@ -19,8 +19,8 @@ DIR *nsx_open_folder(const char *path);	 /* NULL: errno */
 int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 		   size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 
-/* From now on nsx_open opens only files inside this folder, a real path, or others given
- * before. No other thread may open files meanwhile.
+/* Confines nsx_open to this folder and those of earlier calls. The folder is a path without links.
+ * No other thread may open files during the call.
  */
 int nsx_confine(const char *folder, struct nsx_err *err) NSX_CHECKED;
 /* Whether a real path lies in one of these folders. */

@@ -12,11 +12,10 @@ const uint64_t nsx_pack_mask[9] = {
 	UINT64_MAX};
 
 struct source {
-	const int64_t *minus, *i64; /* values are i64 less minus (NULL: 0); i64
-				       NULL: u32                             */
-	const uint32_t *u32;
-	size_t step; /* distance of elements of i64 and minus                */
-	bool is_index; /* NSX_NONE is written as the mask of its width       */
+	const int64_t *minus, *i64; /* a value is i64 less minus; minus NULL: i64 alone */
+	const uint32_t *u32;	    /* the values if i64 is NULL             */
+	size_t step; /* distance between elements of i64 and minus           */
+	bool is_index; /* NSX_NONE is written with all bits of the width set */
 };
 
 /* Reads the values [at, at + n) of a block. */
@@ -45,7 +44,7 @@ static size_t drop_none(int64_t *v, size_t n)
 	return known;
 }
 
-static unsigned width_of(uint64_t x)
+static unsigned bytes_needed(uint64_t x)
 {
 	unsigned width = 0;
 
@@ -74,7 +73,7 @@ static size_t pack_measure(const struct source *s, size_t n, struct nsx_pack_blo
 			least = NSX_MIN(least, v[i]);
 			most = NSX_MAX(most, v[i]);
 		}
-		width = known ? width_of((uint64_t)most - (uint64_t)least + s->is_index) : 0;
+		width = known ? bytes_needed((uint64_t)most - (uint64_t)least + s->is_index) : 0;
 		*b = (struct nsx_pack_block){least, size << 8 | width};
 		size += m * width;
 	}
@@ -98,8 +97,8 @@ static void pack_write_block(const struct source *s, size_t at, size_t n,
 	}
 }
 
-static int pack_pack(struct nsx_arena *a, const struct source *s, size_t n,
-		     const char *what, struct nsx_packed *ret, struct nsx_err *err)
+static int pack_source(struct nsx_arena *a, const struct source *s, size_t n,
+		       const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
 	size_t nblocks = (n + NSX_PACK_BLOCK - 1) / NSX_PACK_BLOCK;
 	struct nsx_pack_block *blocks = nsx_arena_try_array(a, nblocks, sizeof(*blocks), what, err);
@@ -119,15 +118,15 @@ static int pack_pack(struct nsx_arena *a, const struct source *s, size_t n,
 int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack_pack(a, &(struct source){.i64 = v, .step = 1}, n, what, ret, err);
+	return pack_source(a, &(struct source){.i64 = v, .step = 1}, n, what, ret, err);
 }
 
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 		     const int64_t *end, size_t n, const char *what,
 		     struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack_pack(a, &(struct source){.minus = start, .i64 = end, .step = 1},
-			 n, what, ret, err);
+	return pack_source(a, &(struct source){.minus = start, .i64 = end, .step = 1},
+			   n, what, ret, err);
 }
 
 int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
@@ -137,21 +136,21 @@ int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
 	struct source starts = {.i64 = v, .step = 2};
 	struct source lengths = {.minus = v, .i64 = v + 1, .step = 2};
 
-	if (pack_pack(a, &starts, n, what, first, err))
+	if (pack_source(a, &starts, n, what, first, err))
 		return err->rc;
-	return pack_pack(a, &lengths, n, what, length, err);
+	return pack_source(a, &lengths, n, what, length, err);
 }
 
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack_pack(a, &(struct source){.u32 = v}, n, what, ret, err);
+	return pack_source(a, &(struct source){.u32 = v}, n, what, ret, err);
 }
 
 int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
 		   const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack_pack(a, &(struct source){.u32 = v, .is_index = true}, n, what, ret, err);
+	return pack_source(a, &(struct source){.u32 = v, .is_index = true}, n, what, ret, err);
 }
 
 void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p)

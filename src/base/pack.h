@@ -1,9 +1,9 @@
 /* pack.h - a column of integers in few bytes, for columns with millions of rows.
  *
- * Values are stored in blocks of 128, each as its distance from the least value of its
- * block, in as many bytes (0 to 8) as the greatest distance needs. Any value can be stored,
- * and random access takes a step or two. Starts and durations of kernels and calls take
- * about three bytes each. Longer blocks would have greater distances.
+ * Values are stored in blocks of 128. A value is stored as its distance from the least value of
+ * its block, in as many bytes (0 to 8) as the greatest distance of the block needs. Starts and
+ * durations of kernels and calls take about three bytes each. Longer blocks would have greater
+ * distances. Any value can be stored, and values can be read in any order.
  */
 #ifndef NSX_PACK_H
 #define NSX_PACK_H
@@ -17,7 +17,7 @@ enum { NSX_PACK_BLOCK = 128 };
 struct nsx_packed {
 	const struct nsx_pack_block {
 		int64_t least;
-		uint64_t at; /* offset of its first byte << 8 | bytes a value */
+		uint64_t at; /* offset of the block's first byte << 8 | bytes per value */
 	} *blocks;
 	const unsigned char *bytes;
 };
@@ -64,7 +64,7 @@ int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
 		   struct nsx_packed *length, struct nsx_err *err) NSX_CHECKED;
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
-/* Packs indices; NSX_NONE takes no more room than its neighbours. */
+/* Packs indices. NSX_NONE does not widen its block: it is stored as the greatest value. */
 int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
 		   const char *what, struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
 /* Frees a column before its arena is freed. */

@@ -1,4 +1,4 @@
-/* par.c - a crew of threads and its jobs. */
+/* par.c - a crew of threads works on a stack of jobs. */
 #include <pthread.h>
 #include "base/par.h"
 
@@ -21,7 +21,7 @@ struct crew {
 
 static _Thread_local struct crew *crew; /* the crew of this thread           */
 
-/* The caller holds the lock. */
+/* Runs the job's next task, without the lock. The caller holds the lock. */
 static void par_run_task(struct crew *c, struct job *job)
 {
 	struct nsx_err err;
@@ -46,7 +46,7 @@ static void par_run_task(struct crew *c, struct job *job)
  * waits. Older jobs may be longer, and would delay a thread that waits for the end of
  * `own`. The caller holds the lock.
  */
-static void do_any(struct crew *c, const struct job *own)
+static void run_or_wait(struct crew *c, const struct job *own)
 {
 	struct job *job = c->latest;
 
@@ -64,15 +64,15 @@ static void *par_work(void *arg)
 
 	pthread_mutex_lock(&c->lock);
 	while (!c->is_over)
-		do_any(c, NULL);
+		run_or_wait(c, NULL);
 	pthread_mutex_unlock(&c->lock);
 	return NULL;
 }
 
-/* Starts up to n more threads, within the limit. A thread that does not start is no
- * failure: the others do its work. The caller holds the lock.
+/* Starts up to n more threads, within the limit. If a thread cannot be started, the others do its
+ * work. The caller holds the lock.
  */
-static void hire(struct crew *c, size_t n)
+static void start_threads(struct crew *c, size_t n)
 {
 	for (; n && c->nhired < c->most; n--)
 		if (!pthread_create(&c->hired[c->nhired], NULL, par_work, c))
@@ -81,26 +81,26 @@ static void hire(struct crew *c, size_t n)
 			c->most = c->nhired;
 }
 
-static void par_share_out(struct crew *c, struct job *job)
+static void run_with_crew(struct crew *c, struct job *job)
 {
 	struct job **at = &c->latest;
 
 	pthread_mutex_lock(&c->lock);
 	job->before = c->latest;
 	c->latest = job;
-	hire(c, job->n - 1);
+	start_threads(c, job->n - 1);
 	pthread_cond_broadcast(&c->news);
 	while (job->next < job->n)
 		par_run_task(c, job);
 	while (job->running)
-		do_any(c, job);
+		run_or_wait(c, job);
 	while (*at != job)
 		at = &(*at)->before;
 	*at = job->before;
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void dismiss(struct crew *c)
+static void end_crew(struct crew *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->is_over = true;
@@ -113,7 +113,7 @@ static void dismiss(struct crew *c)
 }
 
 /* A task that succeeds may still leave a message in its err. */
-static int run_alone(size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
+static int run_in_order(size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
 {
 	struct nsx_err own;
 
@@ -131,18 +131,18 @@ int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx, struct nsx_er
 	struct crew own;
 
 	if (threads < 2 || n < 2)
-		return run_alone(n, fn, ctx, err);
+		return run_in_order(n, fn, ctx, err);
 	if (crew) {
-		par_share_out(crew, &job);
+		run_with_crew(crew, &job);
 	} else {
 		own = (struct crew){
 			.most = NSX_MIN(threads, NSX_MAX_THREADS) - 1};
 		pthread_mutex_init(&own.lock, NULL);
 		pthread_cond_init(&own.news, NULL);
 		crew = &own;
-		par_share_out(crew, &job);
+		run_with_crew(crew, &job);
 		crew = NULL;
-		dismiss(&own);
+		end_crew(&own);
 	}
 	if (job.failed == SIZE_MAX)
 		return 0;

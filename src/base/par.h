@@ -1,6 +1,6 @@
 /* par.h - runs independent tasks on a few threads.
  *
- * It is undefined which thread runs which task, so a task writes only to places of its own index.
+ * Any thread may run any task, so a task must write only to places that belong to its index.
  *
  * A task may start parallel work of its own, which idle threads of the same crew join. While a task
  * waits for that work, its thread may run tasks of other jobs, so a task must not hold a lock while
@@ -13,9 +13,9 @@
 
 typedef int (*nsx_task_fn)(void *ctx, size_t i, struct nsx_err *err);
 
-/* Runs fn(ctx, i) for i in [0,n) on at most `threads` threads, the caller's included.
- * Inside a task, at most as many threads take part as its own job has. Errors: that of the
- * lowest failing index; later indices may not have run.
+/* Runs fn(ctx, i) for i in [0, n) on at most `threads` threads, including the caller's. A call
+ * from inside a task uses the threads of the outer call, whatever `threads` is. Errors: that of
+ * the lowest failing index; later indices may not have run.
  */
 int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err) NSX_CHECKED;
 

@@ -1,4 +1,4 @@
-/* progress.c - stages and their duration. */
+/* progress.c - begins and ends stages, and reports their duration. */
 #include "base/clock.h"
 #include "base/progress.h"
 

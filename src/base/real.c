@@ -9,13 +9,13 @@
 #include "base/str.h"
 
 struct decimal {
-	uint64_t whole; /* as many digits as asked for                       */
+	uint64_t whole; /* the digits as a whole number                      */
 	int exponent;	/* decimal exponent of the first digit               */
-	enum { READS_BACK, READS_ELSE, MAY_READ_BACK } reads;
+	enum { READS_BACK, READS_ELSE, MAY_READ_BACK } reads; /* as the same double? */
 };
 
 /* Rounds x to `digits` digits. False: x is too near a rounding boundary, or too small or large. */
-static bool round_to(double x, int digits, struct decimal *ret)
+static bool round_to_digits(double x, int digits, struct decimal *ret)
 {
 	static const long double powers[] = {
 		1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
@@ -52,7 +52,7 @@ static bool round_to(double x, int digits, struct decimal *ret)
 }
 
 /* Formats like %g. */
-static void real_put(char *text, const struct decimal *d, int digits, bool minus)
+static void write_decimal(char *text, const struct decimal *d, int digits, bool minus)
 {
 	char digit[24] = "0";
 	uint64_t whole = d->whole;
@@ -92,12 +92,12 @@ void nsx_real_text(char text[NSX_REAL_SIZE], double x)
 {
 	for (int digits = 15;; digits++) {
 		struct decimal d = {.reads = MAY_READ_BACK};
-		bool known = round_to(x, digits, &d);
+		bool known = round_to_digits(x, digits, &d);
 
 		if (d.reads == READS_ELSE && digits < 17)
 			continue;
 		if (known)
-			real_put(text, &d, digits, x < 0);
+			write_decimal(text, &d, digits, x < 0);
 		else
 			snprintf(text, NSX_REAL_SIZE, "%.*g", digits, x);
 		if (digits == 17 || d.reads == READS_BACK || strtod(text, NULL) == x)

@@ -9,13 +9,13 @@
 
 enum {
 	MAX_LENGTH = 4096, /* characters after repeats are expanded */
-	MAX_WRITTEN = 512, /* characters that bounds in braces add */
+	MAX_WRITTEN = 512, /* characters that repeats in braces add when they are expanded */
 	MAX_GROUPS = 64,   /* nesting depth */
-	MAX_WAYS = 5000,   /* through an operand without reading */
+	MAX_WAYS = 5000,   /* ways through an operand that read no character */
 };
 
-/* The refused escape in a regex: "\d", which silently means the letter, or a
- * back-reference, which can take exponential time.
+/* The letter after the backslash of an escape that is refused; 0: none. "\d" is refused because
+ * it silently means the letter, and back-references because they can take exponential time.
  */
 static char refused_escape(const char *regex)
 {
@@ -45,10 +45,10 @@ static const char *end_of_set(const char *p)
 	return *p ? p : p - 1;
 }
 
-/* How many copies of its operand a repeat makes. A repeat that may match nothing makes
- * none, but doubles the paths through the operand.
+/* How many copies of its operand the C library makes for a repeat; at least 1. "*", "+" and "?"
+ * make no copies, but count as 2 because they double the ways through the operand.
  */
-static long copies(const char *repeat)
+static long copies_of_operand(const char *repeat)
 {
 	char *end;
 	long n, most;
@@ -60,22 +60,24 @@ static long copies(const char *repeat)
 	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_LENGTH));
 }
 
-/* Ways through a repeat that read nothing. 0: each way reads a character. */
-static double repeated(double ways, const char *repeat)
+/* The number of ways through a repeat that read no character, from that of its operand. */
+static double ways_of_repeat(double ways, const char *repeat)
 {
 	if (strchr("*?", *repeat))
 		return ways + 1;
-	return copies(repeat) > 1 ? ways * (ways + 1) : ways;
+	return copies_of_operand(repeat) > 1 ? ways * (ways + 1) : ways;
 }
 
-/* Ways through two operands in turn. */
-static double in_turn(double a, double b)
+/* The number of ways through two operands in sequence that read no character. */
+static double ways_of_sequence(double a, double b)
 {
 	return a > 0 && b > 0 ? a + b - 1 : 0;
 }
 
-/* Reads one character, set or escape; the ways through it. */
-static double skip_one(const char **p)
+/* Moves *p to the end of a character, set or escape. Returns 1 if it matches without reading a
+ * character (an anchor), otherwise 0.
+ */
+static double read_atom(const char **p)
 {
 	double ways = strchr("^$", **p) != NULL;
 
@@ -86,28 +88,29 @@ static double skip_one(const char **p)
 	return ways;
 }
 
-/* regcomp expands repeats and follows all ways through them: a few nested ones exhaust
- * memory, or time where what they repeat may match nothing.
+/* Whether a pattern would exhaust memory or time. regcomp expands repeats, so a few nested ones
+ * exhaust memory. It also follows all ways through them, which exhausts time if a repeated operand
+ * may match nothing.
  */
 static bool is_too_large(const char *p)
 {
 	struct group {
 		long size;
-		double ways, others; /* of this branch and those before it    */
+		double ways, others; /* ways through this branch; those through earlier ones */
 	} group[MAX_GROUPS] = {{.ways = 1}}, *g = group;
-	long size = 0, written = 0; /* of the last operand; of all bounds     */
+	long size = 0, written = 0; /* characters of the last operand; added by all braces */
 	double ways = 1;
 
 	for (; *p && g->size <= MAX_LENGTH && ways <= MAX_WAYS; p++) {
 		if (strchr("+*?{", *p)) {
-			g->size += size * (copies(p) - 1);
+			g->size += size * (copies_of_operand(p) - 1);
 			if (*p == '{')
-				written += size * (copies(p) - 1);
-			size *= copies(p);
-			ways = repeated(ways, p);
+				written += size * (copies_of_operand(p) - 1);
+			size *= copies_of_operand(p);
+			ways = ways_of_repeat(ways, p);
 			continue;
 		}
-		g->ways = in_turn(g->ways, ways);
+		g->ways = ways_of_sequence(g->ways, ways);
 		size = 1;
 		ways = 1;
 		if (*p == '(') {
@@ -124,17 +127,17 @@ static bool is_too_large(const char *p)
 			ways = g->others + g->ways;
 			g--;
 		} else {
-			ways = skip_one(&p);
+			ways = read_atom(&p);
 		}
 		g->size += size;
 	}
 	return g->size > MAX_LENGTH || written > MAX_WRITTEN || ways > MAX_WAYS;
 }
 
-/* The C library takes a parenthesis that closes none for a letter: within a larger pattern it would
- * close one of that pattern's.
+/* Whether a ')' has no '('. The C library takes such a ')' for a letter, but inside the larger
+ * pattern of nsx_regex_new it would close a group of that pattern.
  */
-static bool closes_none(const char *p)
+static bool has_unopened_parenthesis(const char *p)
 {
 	long depth = 0;
 
@@ -159,7 +162,7 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_e
 				"for ever; write out what it is to match", escape);
 	if (escape)
 		return nsx_fail(err, NSX_E_USAGE, "write [0-9] for \\d");
-	if (closes_none(pattern))
+	if (has_unopened_parenthesis(pattern))
 		return nsx_fail(err, NSX_E_USAGE, "a ')' has no '('; write \\) for the letter");
 	if (is_too_large(pattern))
 		return nsx_fail(err, NSX_E_USAGE, "it repeats too much");
@@ -190,12 +193,12 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
 	struct nsx_regex *r;
 	regex_t re;
 
-	/* The pattern is checked as it was written, because the parentheses below can hide a fault. */
+	/* The pattern is checked as written, because the parentheses below can hide a fault. */
 	if (nsx_regex_compile(&re, pattern, 0, err))
 		return err->rc;
 	regfree(&re);
-	/* An unanchored pattern is tried from each character with states of its own; a pattern with
-	 * any beginning is read once, with as many states as it has characters.
+	/* An unanchored pattern is tried from each character anew. With ".*" in front the text is
+	 * read once, with as many states as the pattern has characters.
 	 */
 	nsx_buf_printf(&b, "^.*(%s)", pattern);
 	r = nsx_alloc(1, sizeof(*r));
@@ -210,8 +213,8 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
 	return 0;
 }
 
-/* Compiles the pattern again, which forgets what was learnt about it. */
-static int forget(struct nsx_regex *r)
+/* Compiles the pattern again, which empties the C library's cache for it. */
+static int compile_again(struct nsx_regex *r)
 {
 	regex_t re;
 	int code = regcomp(&re, r->pattern, REG_EXTENDED | REG_NOSUB);
@@ -224,8 +227,8 @@ static int forget(struct nsx_regex *r)
 	return 0;
 }
 
-/* The C library takes a match that had no memory for no match; only errno tells them
- * apart. 0, or REG_NOMATCH or REG_ESPACE.
+/* Returns 0, REG_NOMATCH or REG_ESPACE. The C library also returns REG_NOMATCH if it runs out of
+ * memory; errno distinguishes the two.
  */
 static int try_match(const struct nsx_regex *r, const char *text)
 {
@@ -242,10 +245,10 @@ bool nsx_regex_matches(struct nsx_regex *r, const char *text)
 
 	pthread_mutex_lock(&r->lock);
 	if (r->learnt > MAX_LEARNT)
-		(void)forget(r);
+		(void)compile_again(r);
 	r->learnt += strlen(text);
 	code = try_match(r, text);
-	if (code == REG_ESPACE && !forget(r))
+	if (code == REG_ESPACE && !compile_again(r))
 		code = try_match(r, text);
 	pthread_mutex_unlock(&r->lock);
 	if (code == REG_ESPACE)

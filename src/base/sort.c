@@ -1,5 +1,6 @@
-/* sort.c - sorts almost sorted arrays by merging their runs, such as the rows of a few threads or
- * streams one after the other, each in order of time; and large arrays by radix sort of a key.
+/* sort.c - sorts almost sorted arrays by merging their runs: often an array holds the rows of a few
+ * threads or streams one after the other, each in order of time. Sorts large arrays by radix sort
+ * of a key.
  */
 #include <string.h>
 #include "base/keyed.h"
@@ -128,7 +129,7 @@ void nsx_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const voi
 /* Moves element v[order[i].at] to v[i] for all i. spare: room for one element. */
 static void sort_permute(char *v, size_t size, struct nsx_brief *order, size_t n, char *spare)
 {
-	if (size == sizeof(order->at)) { /* faster: no step depends on the one before */
+	if (size == sizeof(order->at)) { /* faster, because no step waits for the one before */
 		for (size_t i = 0; i < n; i++)
 			memcpy(&order[i].at, v + order[i].at * size, size);
 		for (size_t i = 0; i < n; i++)
@@ -155,8 +156,8 @@ struct by_key {
 	void *context;
 	size_t size; /* of an element, in bytes */
 	uint64_t least;
-	unsigned rest, shift; /* low bits that are not in the 32-bit key; low bits that
-				 do not choose the part */
+	unsigned rest; /* number of low bits that the 32-bit key leaves out */
+	unsigned shift; /* number of low bits that do not choose the part */
 };
 
 static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
@@ -194,8 +195,8 @@ static void count_parts(struct by_key *k, const char *v, size_t n, uint32_t at[N
 /* Moves the parts that hold the first `most` elements to the front and reduces `at` to
  * them. Returns their number of elements.
  */
-static size_t put_first(const struct by_key *k, char *v, size_t n, size_t most,
-			uint32_t at[NPARTS + 1])
+static size_t move_first_parts(const struct by_key *k, char *v, size_t n, size_t most,
+			       uint32_t at[NPARTS + 1])
 {
 	uint32_t last = NSX_SEARCH(0, NPARTS, mid, at[mid + 1] < most);
 	size_t kept = at[last + 1], i = 0, behind = kept;
@@ -219,8 +220,8 @@ static size_t put_first(const struct by_key *k, char *v, size_t n, size_t most,
 }
 
 /* Sorts the elements by 32 bits of their keys into order; false if memory is out. */
-static bool order_by(const struct by_key *k, const char *v, size_t n,
-		     uint32_t at[NPARTS + 1], struct nsx_brief *order)
+static bool order_by_key(const struct by_key *k, const char *v, size_t n,
+			 uint32_t at[NPARTS + 1], struct nsx_brief *order)
 {
 	size_t most = LEAST_PART, begin = 0;
 	struct nsx_brief *spare;
@@ -255,10 +256,10 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 	if (n > FEW && n < UINT32_MAX) {
 		count_parts(&by, v, n, at);
 		if (most < n)
-			n = put_first(&by, v, n, most, at);
+			n = move_first_parts(&by, v, n, most, at);
 		order = malloc(n * sizeof(*order) + size);
 	}
-	if (!order || !order_by(&by, v, n, at, order)) {
+	if (!order || !order_by_key(&by, v, n, at, order)) {
 		free(order);
 		nsx_sort_r(v, n, size, cmp, context);
 		return;

@@ -1,4 +1,4 @@
-/* span.c - interval arithmetic in sweeps over both lists. */
+/* span.c - interval arithmetic: each set operation sweeps once over both lists. */
 #include <string.h>
 #include "base/span.h"
 
@@ -69,50 +69,50 @@ static void span_emit(struct sink *k, int64_t a, int64_t b)
 
 typedef void (*set_op)(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k);
 
-static struct nsx_span at_or_none(const struct nsx_spans *s, size_t i)
+static struct nsx_span span_or_empty(const struct nsx_spans *s, size_t i)
 {
 	return i < s->n ? nsx_span_at(s, i) : (struct nsx_span){0, 0};
 }
 
 static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k)
 {
-	struct nsx_span p = at_or_none(x, 0), q = at_or_none(y, 0);
+	struct nsx_span p = span_or_empty(x, 0), q = span_or_empty(y, 0);
 
 	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
 		span_emit(k, NSX_MAX(p.start_ns, q.start_ns), NSX_MIN(p.end_ns, q.end_ns));
 		if (p.end_ns < q.end_ns)
-			p = at_or_none(x, ++i);
+			p = span_or_empty(x, ++i);
 		else
-			q = at_or_none(y, ++j);
+			q = span_or_empty(y, ++j);
 	}
 }
 
 static void op_union(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k)
 {
-	struct nsx_span p = at_or_none(x, 0), q = at_or_none(y, 0);
+	struct nsx_span p = span_or_empty(x, 0), q = span_or_empty(y, 0);
 
 	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
 		if (j == y->n || (i < x->n && p.start_ns <= q.start_ns)) {
 			span_emit(k, p.start_ns, p.end_ns);
-			p = at_or_none(x, ++i);
+			p = span_or_empty(x, ++i);
 		} else {
 			span_emit(k, q.start_ns, q.end_ns);
-			q = at_or_none(y, ++j);
+			q = span_or_empty(y, ++j);
 		}
 	}
 }
 
 static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k)
 {
-	struct nsx_span q = at_or_none(y, 0);
+	struct nsx_span q = span_or_empty(y, 0);
 
 	for (size_t i = 0, j = 0; i < x->n; i++) {
 		struct nsx_span p = nsx_span_at(x, i);
 		int64_t at = p.start_ns;
 
 		while (j < y->n && q.end_ns <= at)
-			q = at_or_none(y, ++j);
-		for (; j < y->n && q.start_ns < p.end_ns; q = at_or_none(y, ++j)) {
+			q = span_or_empty(y, ++j);
+		for (; j < y->n && q.start_ns < p.end_ns; q = span_or_empty(y, ++j)) {
 			span_emit(k, at, q.start_ns);
 			at = NSX_MAX(at, q.end_ns);
 			if (q.end_ns > p.end_ns)
@@ -122,8 +122,8 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y, struc
 	}
 }
 
-static int span_run(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
-		    const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
+static int run_set_op(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
+		      const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct sink count = {.last_end_ns = INT64_MIN}, fill = {.total_ns = 0};
 
@@ -151,19 +151,19 @@ int64_t nsx_spans_minus_total(const struct nsx_spans *a, const struct nsx_spans 
 int nsx_spans_union(struct nsx_arena *a, const struct nsx_spans *x,
 		    const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
-	return span_run(op_union, a, x, y, ret, err);
+	return run_set_op(op_union, a, x, y, ret, err);
 }
 
 int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
 			const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
-	return span_run(op_intersect, a, x, y, ret, err);
+	return run_set_op(op_intersect, a, x, y, ret, err);
 }
 
 int nsx_spans_minus(struct nsx_arena *a, const struct nsx_spans *x,
 		    const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
-	return span_run(op_minus, a, x, y, ret, err);
+	return run_set_op(op_minus, a, x, y, ret, err);
 }
 
 int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
@@ -253,7 +253,7 @@ int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t
 }
 
 /* Total length of s before time t. */
-static int64_t span_before(const struct nsx_spans *s, const int64_t *prefix, int64_t t)
+static int64_t length_before(const struct nsx_spans *s, const int64_t *prefix, int64_t t)
 {
 	size_t i = nsx_spans_find(s, t);
 	int64_t ns = nsx_spans_first(s, prefix, i);
@@ -274,7 +274,7 @@ int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 	first = nsx_span_at(s, i);
 	if (end_ns <= first.end_ns) /* most queries are short */
 		return NSX_MAX(0, end_ns - NSX_MAX(start_ns, first.start_ns));
-	return span_before(s, prefix, end_ns) - span_before(s, prefix, start_ns);
+	return length_before(s, prefix, end_ns) - length_before(s, prefix, start_ns);
 }
 
 void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)
@@ -292,7 +292,9 @@ void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)
 	}
 }
 
-/* No other running span ends later than the second of the two latest ends. */
+/* A group runs alone from the second of the two latest ends to the first, because no other span
+ * that has begun ends later than the second.
+ */
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
 		     size_t at, size_t n, struct nsx_group_time *by_group, int64_t *end_ns)

@@ -1,7 +1,7 @@
 /* span.h - interval arithmetic on half-open spans [start, end).
  *
- * A list is sorted, disjoint and without empty spans unless said otherwise. Functions are
- * pure, and linear in their input.
+ * A list is sorted and disjoint and has no empty spans, unless a function says otherwise. Functions
+ * are pure and take linear time.
  */
 #ifndef NSX_SPAN_H
 #define NSX_SPAN_H
@@ -71,11 +71,10 @@ size_t nsx_spans_find(const struct nsx_spans *s, int64_t t);
 int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 			  int64_t start_ns, int64_t end_ns);
 
-/* Prefix sums of every eighth span (a byte a span), for queries in any order in O(log n).
- * Owner: arena.
- */
+/* Prefix sums of the lengths, at every eighth span (one byte per span). Owner: the arena. */
 int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err) NSX_CHECKED;
+/* Length of s inside [start, end), for queries in any order. O(log n). */
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 			 int64_t start_ns, int64_t end_ns);
 /* Total of the first n spans. */

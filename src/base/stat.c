@@ -29,9 +29,9 @@ static void stat_swap(int64_t *a, int64_t *b)
 	*b = t;
 }
 
-/* Puts the k-th smallest of v[lo..hi] in place, less before it, greater after
- * it. Three-way partition: many equal durations are the rule in a trace. Falls
- * back to sorting when the pivots are bad, so it is never quadratic.
+/* Moves the k-th smallest of v[lo..hi] to v[k], smaller values before it and greater ones after
+ * it. The partition has three parts because a trace has many equal durations. After bad pivots it
+ * sorts instead, so it is never quadratic.
  */
 static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 {
@@ -77,6 +77,7 @@ static int64_t stat_least_of(const int64_t *v, size_t at, size_t n)
 	return least;
 }
 
+/* nsx_quantiles for few values: selects each quantile in turn. */
 static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret)
 {
 	size_t lo = 0;
@@ -129,7 +130,7 @@ static void stat_count(struct counts *c, const int64_t *v, size_t n)
 /* Moves the values of the step that holds the k-th smallest to the front and returns their
  * number. *k becomes its rank among them.
  */
-static size_t take_step(const struct counts *c, int64_t *v, size_t n, size_t *k)
+static size_t move_step_to_front(const struct counts *c, int64_t *v, size_t n, size_t *k)
 {
 	unsigned step = 0, shift;
 	size_t taken = 0, in;
@@ -147,8 +148,8 @@ static size_t take_step(const struct counts *c, int64_t *v, size_t n, size_t *k)
 	return taken;
 }
 
-/* Selects the k-th smallest of v among the first *n values, to which *n shrinks; the
- * smaller ones of these stand before it. Returns its index.
+/* Selects the k-th smallest of v[0..*n) and returns its index. *n shrinks to the values of that
+ * step, which are moved to the front; smaller ones among these stand before the k-th.
  */
 static size_t select_many(struct counts *c, int64_t *v, size_t *n, size_t k)
 {
@@ -156,7 +157,7 @@ static size_t select_many(struct counts *c, int64_t *v, size_t *n, size_t k)
 
 	do {
 		all = *n;
-		*n = take_step(c, v, all, &k);
+		*n = move_step_to_front(c, v, all, &k);
 		if (*n > FEW)
 			stat_count(c, v, *n);
 	} while (*n > FEW && *n < all);
@@ -233,7 +234,7 @@ double nsx_stddev(const int64_t *v, size_t n)
 	return sqrt(m2 / (double)(n - 1));
 }
 
-/* Sums the terms by their logarithms. */
+/* Computes each term from logarithms, because factorials overflow. */
 double nsx_binomial_tail(size_t n, size_t k, double q)
 {
 	double sum = 0, terms = (double)n, x;

@@ -6,7 +6,7 @@
 
 struct nsx_err;
 
-/* The one definition of a quantile (queries/README.md 2): linear interpolation at position
+/* A quantile as defined in queries/README.md 2: linear interpolation at position
  * (n - 1) * q. Reorders v (selection, not a full sort). n must be > 0. O(n).
  */
 double nsx_quantile(int64_t *v, size_t n, double q);

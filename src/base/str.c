@@ -22,7 +22,7 @@ struct shard {
 	uint32_t *at;	/* by index: place in texts                          */
 	uint32_t *hash; /* by index; NULL after close                        */
 	size_t n, cap, cap_hash;
-	unsigned char *slots; /* index + 1 in slot_bytes each, 0: free       */
+	unsigned char *slots; /* of slot_bytes each: index + 1; 0: free      */
 	size_t nslots, slot_bytes;
 	struct nsx_texts texts;
 };
@@ -134,7 +134,7 @@ static uint32_t find_text(const struct shard *sh, const char *text, size_t len, 
 	return sh->nslots ? slot_at(sh, str_find_slot(sh, text, len, hash)) : 0;
 }
 
-/* bytes: size of a slot. */
+/* Makes n slots of the given number of bytes and enters all strings. */
 static int set_slots(struct shard *sh, size_t n, size_t bytes, struct nsx_err *err)
 {
 	unsigned char *slots = nsx_try_alloc(n * bytes + sizeof(uint32_t), 1,
@@ -278,8 +278,8 @@ const char *nsx_skip_chars(const char *s, size_t n)
 	return s;
 }
 
-/* The text as it is kept: cut, and repaired if it is broken. */
-static const char *kept_text(const char *text, size_t *len, struct nsx_buf *repaired)
+/* The text as the table keeps it: cut to NSX_MAX_TEXT, and as valid UTF-8. */
+static const char *clean_text(const char *text, size_t *len, struct nsx_buf *repaired)
 {
 	if (*len > NSX_MAX_TEXT)
 		*len = nsx_cut_chars(text, NSX_MAX_TEXT);
@@ -309,7 +309,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	uint32_t index = 0, which;
 	int rc;
 
-	text = kept_text(text, &len, &repaired);
+	text = clean_text(text, &len, &repaired);
 	h = nsx_hash(text, len);
 	which = shard_of_hash(h);
 	sh = &s->shard[which];
@@ -379,7 +379,7 @@ int nsx_strings_add_late(struct nsx_strings *s, struct nsx_late_strings *late,
 {
 	struct nsx_buf repaired = {0};
 
-	text = kept_text(text, &len, &repaired);
+	text = clean_text(text, &len, &repaired);
 	late->v[late->n++] = (struct nsx_late_string){
 		.hash = nsx_hash(text, len), .ret = ret,
 		.at = (uint32_t)late->texts.n, .len = (uint32_t)len};
@@ -561,7 +561,9 @@ struct sorting {
 	struct nsx_buf first, other;
 };
 
-/* Texts sorted by their next letters; runs of equal keys remain, and are sorted in pieces. */
+/* Texts that were sorted by eight letters. Runs of equal keys still need sorting; the threads get
+ * them in pieces.
+ */
 enum { MANY = 1 << 14, PIECES = 32 };
 struct runs {
 	const struct sorting *x;
@@ -571,7 +573,7 @@ struct runs {
 };
 
 /* Sets keys to the letters from byte `from` on. */
-static void key_from(struct sorting *x, struct nsx_keyed *v, size_t n, size_t from)
+static void set_keys_from(struct sorting *x, struct nsx_keyed *v, size_t n, size_t from)
 {
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
@@ -597,17 +599,19 @@ static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v, siz
 		same = k;
 		v[i].key = letters_of(text + same);
 	}
-	key_from(x, v, nstale, same);
+	set_keys_from(x, v, nstale, same);
 	return same;
 }
 
-static void done_sorting(struct sorting *x)
+static void free_sort_buffers(struct sorting *x)
 {
 	nsx_buf_done(&x->first);
 	nsx_buf_done(&x->other);
 }
 
-/* set_keys for many texts in pieces: the byte at which they differ is known once all were read. */
+/* set_keys for many texts, in pieces for threads. The first byte at which all texts differ is known
+ * only when all pieces were read, so pieces may need new keys.
+ */
 struct keying {
 	const struct sorting *x;
 	struct nsx_keyed *v;
@@ -619,26 +623,26 @@ static size_t piece_at(const struct keying *k, size_t i)
 	return k->n / PIECES * i + NSX_MIN(i, k->n % PIECES);
 }
 
-static int key_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
+static int set_keys_of_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 {
 	struct keying *k = ctx;
 	struct sorting x = {.s = k->x->s};
 	size_t at = piece_at(k, i);
 
 	k->same[i] = set_keys(&x, k->v->at, k->v + at, piece_at(k, i + 1) - at, k->from);
-	done_sorting(&x);
+	free_sort_buffers(&x);
 	return 0;
 }
 
-static int key_again(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
+static int set_least_keys_of_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 {
 	const struct keying *k = ctx;
 	struct sorting x = {.s = k->x->s};
 	size_t at = piece_at(k, i);
 
 	if (k->same[i] != k->least)
-		key_from(&x, k->v + at, piece_at(k, i + 1) - at, k->least);
-	done_sorting(&x);
+		set_keys_from(&x, k->v + at, piece_at(k, i + 1) - at, k->least);
+	free_sort_buffers(&x);
 	return 0;
 }
 
@@ -648,10 +652,10 @@ static size_t set_many_keys(const struct sorting *x, struct nsx_keyed *v, size_t
 			   .least = SIZE_MAX};
 	struct nsx_err err;
 
-	(void)!nsx_par(x->threads, PIECES, key_piece, &k, &err); /* none fails */
+	(void)!nsx_par(x->threads, PIECES, set_keys_of_piece, &k, &err); /* none fails */
 	for (size_t i = 0; i < PIECES; i++)
 		k.least = NSX_MIN(k.least, k.same[i]);
-	(void)!nsx_par(x->threads, PIECES, key_again, &k, &err);
+	(void)!nsx_par(x->threads, PIECES, set_least_keys_of_piece, &k, &err);
 	return k.least;
 }
 
@@ -671,7 +675,7 @@ static int sort_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 	struct sorting x = {.s = r->x->s, .threads = r->x->threads};
 
 	sort_runs(&x, r->v + r->at[i], r->spare + r->at[i], r->at[i + 1] - r->at[i], r->from);
-	done_sorting(&x);
+	free_sort_buffers(&x);
 	return 0;
 }
 
@@ -691,7 +695,7 @@ static void sort_many_runs(struct sorting *x, struct nsx_keyed *v,
 	(void)!nsx_par(x->threads, PIECES, sort_piece, &r, &err); /* none fails */
 }
 
-/* Sorts distinct texts, by ids in `at`, that are equal up to `from`. */
+/* Sorts distinct texts, given by their ids in `at`, that are equal up to byte `from`. */
 static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 		       struct nsx_keyed *spare, size_t n, size_t from)
 {
@@ -722,7 +726,7 @@ int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		if (rank[id])
 			v[n++].at = (nsx_str)id;
 	sort_texts(&x, v, v + n, n, 0);
-	done_sorting(&x);
+	free_sort_buffers(&x);
 	for (uint32_t i = 0; i < n; i++)
 		rank[v[i].at] = i + 1;
 	free(v);

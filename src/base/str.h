@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 
-typedef uint32_t nsx_str; /* 0 = absent, distinct from the empty string */
+typedef uint32_t nsx_str; /* 0: absent, which is not the empty string */
 
 struct nsx_strings;
 
@@ -66,8 +66,8 @@ size_t nsx_strings_bound(const struct nsx_strings *s);
 /* Orders by text (strcmp), absent first. */
 int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b);
 
-/* Ranks many strings by text: entries of `rank` (by id) that are not 0 become the place of
- * their text in sorted order, from 1 on. Reads each text once.
+/* Ranks many strings by text. rank is by id; each entry that is not 0 becomes the place of its
+ * text in sorted order, from 1 on. Errors: NSX_E_NOMEM.
  */
 int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		     unsigned threads, struct nsx_err *err) NSX_CHECKED;
@@ -99,9 +99,9 @@ void nsx_buf_done(struct nsx_buf *b);
 /* Moves the text into an arena and frees the buffer; "" if it is empty. */
 char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a);
 
-/* nsx_strings_add for many strings, into a table that is not on top of another. Strings are
- * collected and added together, which saves locking and waiting for memory. *ret is set by
- * nsx_strings_settle at the latest. Begins as {0}; owner of the buffer: the caller.
+/* Like nsx_strings_add, for many strings and for a table that is not on top of another. Strings are
+ * collected and added together, which takes the lock less often. *ret may stay unset until
+ * nsx_strings_settle. `late` begins as {0}; owner of its buffer: the caller.
  */
 enum { NSX_LATE_STRINGS = 256 };
 struct nsx_late_strings {
@@ -138,11 +138,11 @@ size_t nsx_count_chars(const char *p, size_t n);
 /* The rest of s after its first n characters. */
 const char *nsx_skip_chars(const char *s, size_t n);
 
-const char *nsx_file_name(const char *path); /* the part after the last folder, of any
-						system's path ... */
-const char *nsx_base_name(const char *path); /* ... and of a path of this system */
-/* The file name if a thread is named by its program's path, else the whole name:
- * "kworker/0:1" is no path.
+/* The file name of a path; nsx_file_name also knows Windows' paths. */
+const char *nsx_file_name(const char *path);
+const char *nsx_base_name(const char *path);
+/* A short name of a thread: the file name if it is named after its program's path, otherwise the
+ * whole name. Only names that begin with a slash are paths: "kworker/0:1" is none.
  */
 const char *nsx_thread_label(const char *name);
 /* ASCII digits only, in any locale. */
@@ -155,13 +155,15 @@ static inline bool nsx_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool nsx_ends_with(const char *text, const char *end);
-/* Length of the number at s[i]; 0: there is none. A word of six or more digits of base 16 is one if
- * it has a digit below ten: "000bde2a" of "req-000bde2a".
+/* Length of the number at s[i]; 0: there is none. A word of six or more hexadecimal digits is a
+ * number if one of them is 0 to 9: "000bde2a" in "req-000bde2a".
  */
 size_t nsx_number_at(const char *s, size_t i);
-/* Adds a text with "#" for numbers and the "#" beside them: "step[bs=#]"; false: it has no digit. */
+/* Appends a text with one "#" for each number and the "#" next to it: "step[bs=#]". False: the text
+ * has no digit.
+ */
 bool nsx_buf_add_masked(struct nsx_buf *b, const char *s);
-/* Whether a name matches `shown`, in which "#" stands for numbers and "#" in a row. */
+/* Whether `shown` is the masked form of a name, in which each "#" stands for a run of numbers. */
 bool nsx_is_shown_as(const char *name, const char *shown);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 #define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))

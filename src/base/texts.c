@@ -1,9 +1,9 @@
 /* texts.c - packs texts by replacing the parts that earlier plain texts contain.
  *
- * A packed text is a list of pieces, ended by a zero byte. A piece begins with its length
- * byte. Up to MOST_NEW, that many new bytes follow. Beyond MOST_NEW it refers to a plain
- * text: the byte counts its length from WINDOW on, and its place follows. After LONG_SEEN
- * another byte adds to the length.
+ * A packed text is a list of pieces, ended by a zero byte. A piece begins with a length byte. If
+ * that is at most MOST_NEW, so many new bytes follow. Otherwise the piece refers to a part of a
+ * plain text: the byte is MOST_NEW + 1 + (length - WINDOW), and the place of the part follows.
+ * LONG_SEEN means that another byte is added to the length.
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -12,16 +12,15 @@
 #include "base/texts.h"
 
 enum {
-	PLAIN = 64 * 1024, /* bytes after which texts are packed             */
-	SLOTS = 1 << 15,
+	PLAIN = 64 * 1024, /* the first texts, up to so many bytes, stay plain */
+	SLOTS = 1 << 15, /* of the hash table of windows                     */
 	PLACE_BYTES = 3, /* bytes of a reference to a place                  */
 	END_OF_SEEN = 1 << 24, /* places from here on cannot be referenced   */
 	WINDOW = 8, /* least length of a referenced piece                    */
-	MOST_NEW = 127,
-	LONG_SEEN = UINT8_MAX, /* ... and the most that the length byte itself can
-				  tell:                                      */
-	LEAST_LONG = LONG_SEEN - MOST_NEW - 1 + WINDOW,
-	MOST_SEEN = LEAST_LONG + UINT8_MAX,
+	MOST_NEW = 127, /* most new bytes in a piece                         */
+	LONG_SEEN = UINT8_MAX,
+	LEAST_LONG = LONG_SEEN - MOST_NEW - 1 + WINDOW, /* least length with another byte */
+	MOST_SEEN = LEAST_LONG + UINT8_MAX, /* greatest length of a referenced piece */
 	LONGEST = 4096, /* longest text that is packed                       */
 	WORD = 8, /* bytes that unpacking copies at a time; it may read and write
 		     that many beyond a piece                                */
@@ -78,8 +77,8 @@ static uint32_t *texts_slot_of(const struct nsx_texts *x, const char *window)
 	return &x->seen[nsx_hash_u64(w) % SLOTS];
 }
 
-/* Makes n plain bytes findable as pieces. */
-static void texts_show(struct nsx_texts *x, uint32_t at, size_t n)
+/* Enters the windows of n plain bytes into the hash table, so that pieces can refer to them. */
+static void index_windows(struct nsx_texts *x, uint32_t at, size_t n)
 {
 	const char *text = bytes_at(x, at);
 
@@ -95,13 +94,13 @@ static int start_packing(struct nsx_texts *x, struct nsx_err *err)
 	if (!x->seen)
 		return err->rc;
 	for (uint32_t c = 0; c < x->nchunks; c++)
-		texts_show(x, c * NSX_CHUNK, c + 1 < x->nchunks ? NSX_CHUNK : x->used);
+		index_windows(x, c * NSX_CHUNK, c + 1 < x->nchunks ? NSX_CHUNK : x->used);
 	return 0;
 }
 
 /* Finds plain bytes equal to the beginning of [p, end); returns their number. */
-static size_t find_piece(const struct nsx_texts *x, const char *p,
-			 const char *end, uint32_t *ret_at)
+static size_t find_seen_piece(const struct nsx_texts *x, const char *p,
+			      const char *end, uint32_t *ret_at)
 {
 	const char *like;
 	size_t n, most = NSX_MIN((size_t)(end - p), MOST_SEEN);
@@ -126,7 +125,7 @@ static char *texts_put(char *to, const char *p, size_t n)
 	return to;
 }
 
-static char *put_new(char *to, const char *p, const char *end)
+static char *put_new_bytes(char *to, const char *p, const char *end)
 {
 	while (p < end) {
 		size_t n = NSX_MIN((size_t)(end - p), MOST_NEW);
@@ -138,7 +137,7 @@ static char *put_new(char *to, const char *p, const char *end)
 	return to;
 }
 
-static char *put_seen(char *to, size_t n, uint32_t at)
+static char *put_reference(char *to, size_t n, uint32_t at)
 {
 	if (n < LEAST_LONG) {
 		*to++ = (char)(MOST_NEW + 1 + n - WINDOW);
@@ -151,7 +150,7 @@ static char *put_seen(char *to, size_t n, uint32_t at)
 	return to + PLACE_BYTES;
 }
 
-/* Packs to at most half of the text's length; returns 0 where that fails. */
+/* Packs a text and returns the packed length; 0 if that exceeds half of the text's length. */
 static size_t texts_pack(const struct nsx_texts *x, const char *text, size_t len,
 			 char packed[2 * LONGEST])
 {
@@ -160,17 +159,17 @@ static size_t texts_pack(const struct nsx_texts *x, const char *text, size_t len
 
 	for (const char *p = text; p < end;) {
 		uint32_t at;
-		size_t n = find_piece(x, p, end, &at);
+		size_t n = find_seen_piece(x, p, end, &at);
 
 		if (!n) {
 			p++;
 			continue;
 		}
-		to = put_new(to, from, p);
-		to = put_seen(to, n, at);
+		to = put_new_bytes(to, from, p);
+		to = put_reference(to, n, at);
 		from = p += n;
 	}
-	to = put_new(to, from, end);
+	to = put_new_bytes(to, from, end);
 	return (size_t)(to - packed) <= len / 2 ? (size_t)(to - packed) : 0;
 }
 
@@ -197,7 +196,7 @@ int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 	if (!n) {
 		rc = nsx_texts_add_plain(x, text, len, ret, err);
 		if (!rc && x->seen)
-			texts_show(x, *ret / 2, len);
+			index_windows(x, *ret / 2, len);
 		return rc;
 	}
 	rc = texts_keep(x, packed, n, ret, err);

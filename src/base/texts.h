@@ -15,15 +15,15 @@ enum { NSX_MAX_CHUNKS = 2048, NSX_CHUNK = 1 << 20 };
 struct nsx_texts {
 	char *chunk[NSX_MAX_CHUNKS]; /* NSX_CHUNK bytes each, never moved */
 	uint32_t nchunks, used;	     /* used: bytes of the last chunk        */
-	uint32_t *seen; /* where eight bytes stand in a plain text, by their hash;
-			   NULL: nothing was packed yet                      */
+	uint32_t *seen; /* by hash of eight bytes: their place + 1 in a plain text; NULL: nothing
+			   was packed yet                                    */
 };
 
 void nsx_texts_done(struct nsx_texts *x);
-/* Frees what finds pieces; from now on only plain texts can be added. */
+/* Frees the table that finds pieces. Only plain texts can be added afterwards. */
 void nsx_texts_close(struct nsx_texts *x);
 
-/* Adds a text. *ret is where it is kept; its lowest bit tells whether it is packed. */
+/* Adds a text. *ret becomes its place; the lowest bit is 1 if the text is packed. */
 int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 		  uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 /* Adds a text that must be readable in place. */
@@ -41,6 +41,7 @@ static inline const char *nsx_texts_bytes(const struct nsx_texts *x, uint32_t at
 }
 /* Appends a packed text. */
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b);
+/* Whether the text at this place equals the given one. */
 bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text, size_t len);
 
 #endif

@@ -86,7 +86,7 @@ static int unpack_zstd(struct nsx_container *c, const char *path, struct nsx_err
 	if (container_load(c, 0, c->size, &packed, err))
 		return err->rc;
 	n = ZSTD_getFrameContentSize(packed.p, packed.n);
-	size = n < most ? (size_t)n : most; /* an unknown size is greater than any */
+	size = n < most ? (size_t)n : most; /* zstd gives a huge n if the size is unknown */
 	if (!nsx_new_array(to, c->arena, size, "bytes of a report", err))
 		return err->rc;
 	got = ZSTD_decompress(to, size, packed.p, packed.n);
@@ -129,7 +129,9 @@ static int container_open_file(const char *path, struct nsx_container *c, struct
 
 enum { SEARCHED = 64 * 1024, NOWHERE = 0 };
 
-/* The last mark counts, because some files end with a line break. */
+/* Finds the last end mark. It need not be the end of the file, because some files end with a line
+ * break.
+ */
 static uint64_t container_find_end(const struct nsx_container *c)
 {
 	uint64_t at = c->size > SEARCHED ? c->size - SEARCHED : 0;
@@ -238,9 +240,11 @@ static int take_message(struct nsx_container *c, uint64_t *at, uint64_t end,
 	return ret->n < n;
 }
 
-/* Reads a block's head. False: none, or implausible. */
-static bool take_block(const struct nsx_container *c, uint64_t *at, uint64_t end,
-		       struct nsx_rep_block *ret)
+/* Reads a block's head and moves *at to the end of the block. False: there is no block, or its
+ * sizes are implausible.
+ */
+static bool read_block_head(const struct nsx_container *c, uint64_t *at, uint64_t end,
+			    struct nsx_rep_block *ret)
 {
 	uint64_t packed, plain;
 
@@ -291,7 +295,7 @@ static bool keep_block(struct nsx_container *c, uint64_t *at, uint64_t end,
 	struct nsx_piece plain;
 	uint8_t *copy = NULL;
 
-	if (take_block(c, at, end, &b) &&
+	if (read_block_head(c, at, end, &b) &&
 	    !nsx_block_read(c, &b, &buf, &plain, err) &&
 	    nsx_new_array(copy, c->arena, plain.n, "strings of a report", err)) {
 		memcpy(copy, plain.p, plain.n);
@@ -302,8 +306,8 @@ static bool keep_block(struct nsx_container *c, uint64_t *at, uint64_t end,
 	return copy;
 }
 
-static void read_tail(struct nsx_container *c, uint64_t at, uint64_t end,
-		      const struct nsx_msg *header)
+static void read_messages_after_events(struct nsx_container *c, uint64_t at, uint64_t end,
+				       const struct nsx_msg *header)
 {
 	struct nsx_err err;
 
@@ -326,7 +330,7 @@ static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end, struc
 	size_t cap = 0;
 	int rc = 0;
 
-	while (!rc && at < end && take_block(c, &at, end, &b))
+	while (!rc && at < end && read_block_head(c, &at, end, &b))
 		rc = nsx_push(v, c->nblocks, cap, "blocks of events", err, b);
 	c->nlost = !rc && at < end;
 	if (!rc && nsx_new_array(c->blocks, c->arena, c->nblocks, "blocks of events", err) && v)
@@ -360,7 +364,7 @@ static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 	if (list_blocks(c, at, stop, err))
 		return err->rc;
 	if (!c->is_cut)
-		read_tail(c, stop, end, &header);
+		read_messages_after_events(c, stop, end, &header);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "nsysrep/wire.h"
 
-struct nsx_rep_block { /* of packed events                                       */
+struct nsx_rep_block { /* a block of compressed events                           */
 	uint64_t at; /* offset in the file                                   */
 	uint32_t packed, plain; /* sizes in bytes                            */
 };
@@ -22,7 +22,7 @@ struct nsx_container {
 	struct nsx_piece first, header;
 	struct nsx_rep_block *blocks;
 	size_t nblocks;
-	uint64_t nlost;		  /* 1 if the list of blocks breaks off, else 0 */
+	uint64_t nlost;		  /* 1 if the list of blocks breaks off, otherwise 0 */
 	bool is_cut;		  /* the end of the events is unknown: later data may be taken
 				     for blocks                              */
 	uint64_t nevents;	  /* as the header states                    */

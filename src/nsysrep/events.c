@@ -1,9 +1,9 @@
-/* events.c - which table an event belongs to, and values that take more than one field. */
+/* events.c - finds the table of an event, and computes values that need more than one field. */
 #include <stdlib.h>
 #include <string.h>
 #include "nsysrep/events.h"
 
-enum { /* event fields, which name the shape of its body                    */
+enum { /* an event's fields for bodies; each stands for one kind of body   */
 	NVTX = 102, SAMPLE = 104, SCHED = 106, ACTIVITY = 107, CALL = 108,
 	MODULE = 109, DIAGNOSTIC = 110, PROCESS = 113,
 };
@@ -68,7 +68,7 @@ static const struct {
 
 enum { /* fields of an activity and of its part                             */
 	KIND = 7, SYNC_TYPE = 2, SYNC_TYPE_BEFORE = 4,
-	PART_OF = 256, /* kinds of layouts: the part of a kind of activity   */
+	PART_OF = 256, /* added to an activity's kind: the kind of layout of its part */
 };
 
 static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
@@ -123,7 +123,7 @@ enum { /* classes of calls, ENUM_NSYS_EVENT_CLASS                           */
 	CLASS_OSRT_FINISH = 32, CLASS_OPENACC = 48, CLASS_JIT = 102,
 	CLASS_OVERHEAD = 103,
 };
-/* By class; no table is 0, that of strings. */
+/* The table of a call, by class; 0: no table (0 is the table of strings, which has no calls). */
 static const uint8_t calls[] = {
 	[0] = NSX_REP_RUNTIME, [1] = NSX_REP_RUNTIME,
 	[CLASS_PROFILER] = NSX_REP_PROFILER_OVERHEAD,
@@ -139,7 +139,7 @@ static const uint8_t calls[] = {
 	[95] = NSX_REP_GRAPH_EVENT, [96] = NSX_REP_GRAPH_EVENT,
 };
 _Static_assert(!NSX_REP_STRING, "no call has strings");
-/* Start and end of tracers, and kernel compilation: no table has them. */
+/* Classes that no table has: start and end of tracers, and compilation of kernels. */
 static const uint8_t untabled[] = {6, 7, 8, 9, 10, 11, 45, 46, CLASS_JIT};
 
 static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
@@ -159,7 +159,7 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body, struct 
 			    &(struct nsx_row_of){body, &part, &deep, NULL}, err);
 }
 
-static bool is_wanted(const struct nsx_walker *w, uint64_t class, enum nsx_rep_table table)
+static bool call_is_wanted(const struct nsx_walker *w, uint64_t class, enum nsx_rep_table table)
 {
 	return w->notes || class == CLASS_OPENACC || w->wanted == table ||
 	       (table == NSX_REP_OSRT && w->wanted == NSX_REP_OSRT_FRAME);
@@ -174,7 +174,7 @@ static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
 	struct nsx_msg part;
 
 	part.has[0] = part.has[1] = 0;
-	if (!is_wanted(w, class, table))
+	if (!call_is_wanted(w, class, table))
 		return 0;
 	if (class == CLASS_OPENACC)
 		return add_openacc(w, body, err);
@@ -276,22 +276,24 @@ static int events_add_event(struct nsx_walker *w, unsigned body_field, struct ns
 }
 
 /* Whether events of this type may have wanted rows. */
-static bool is_of_interest(const struct nsx_walker *w, uint64_t type)
+static bool type_is_wanted(const struct nsx_walker *w, uint64_t type)
 {
 	return w->notes || type >= NSX_SMALL_TYPES || w->rep->tables[type] >> w->wanted & 1;
 }
 
-/* Skips an event unread: most begin with their type, in one byte. */
-static bool is_passed_over(const struct nsx_walker *w, struct nsx_piece event)
+/* Whether an event can be skipped without reading it, because of its type. Most events begin with
+ * their type, in one byte.
+ */
+static bool can_skip_event(const struct nsx_walker *w, struct nsx_piece event)
 {
 	return event.n > 1 && event.p[0] == (1 << 3) && event.p[1] < 128 &&
-	       !is_of_interest(w, event.p[1]);
+	       !type_is_wanted(w, event.p[1]);
 }
 
-/* An event is {1 type, N body}; reads one that is just that, with a type and a field of the usual
- * lengths.
+/* Reads an event {1 type, N body} whose type takes one byte and whose N takes two. False: the event
+ * is different, and must be read field by field.
  */
-static bool is_usual(struct nsx_piece event, unsigned *ret_field, struct nsx_piece *ret)
+static bool read_usual_event(struct nsx_piece event, unsigned *ret_field, struct nsx_piece *ret)
 {
 	const uint8_t *p = event.p;
 	size_t head = event.n < 128 + 5 ? 5 : 6, n;
@@ -307,7 +309,7 @@ static bool is_usual(struct nsx_piece event, unsigned *ret_field, struct nsx_pie
 	return *ret_field >= 100;
 }
 
-/* A counter event is {1 type, 2 time, 3 values}. */
+/* Reads one event. A counter event is {1 type, 2 time, 3 values}. */
 static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(bytes);
@@ -316,14 +318,14 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 	uint64_t time = 0;
 
 	w->type = 0;
-	if (is_usual(bytes, &field, &body)) {
+	if (read_usual_event(bytes, &field, &body)) {
 		w->type = bytes.p[1];
 		return events_add_event(w, field, body, err);
 	}
 	while (nsx_wire_next(&at))
 		if (at.field == 1) {
 			w->type = at.n;
-			if (!is_of_interest(w, w->type))
+			if (!type_is_wanted(w, w->type))
 				return 0;
 		} else if (at.field == 2) {
 			time = at.n;
@@ -366,7 +368,7 @@ int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
 	if (rc)
 		return rc;
 	for (at = nsx_wire_of(message); !rc && nsx_wire_next(&at);)
-		if (at.field == 1 && at.bytes.p && !is_passed_over(w, at.bytes)) {
+		if (at.field == 1 && at.bytes.p && !can_skip_event(w, at.bytes)) {
 			if (w->notes)
 				w->notes->at.nevents++;
 			rc = read_event(w, at.bytes, err);

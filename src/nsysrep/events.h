@@ -19,9 +19,9 @@ struct nsx_rep_metric { /* one number in a counter event                       *
 	int64_t id; /* its index within the type                             */
 	size_t at, size;
 };
-/* Pseudo type: reads events only for their stacks. */
+/* A type of our own in nsx_unknown: stacks of CUDA calls, which are not read. */
 #define NSX_CUDA_STACK UINT64_MAX
-struct nsx_unknown { /* events that cannot be read here                         */
+struct nsx_unknown { /* n events of one kind that cannot be read                */
 	uint64_t type, body, kind, n;
 };
 struct nsx_rep_mpi { /* a process's NVTX domain in which MPI calls are ranges, or its rank */
@@ -41,8 +41,8 @@ struct nsx_rep_index {
 	bool is_lost;		   /* the whole block is damaged             */
 	uint32_t rows[NSX_REP_NTABLES];
 	uint32_t nstacks;
-	int64_t least_ns, most_ns; /* hull of the rows' start times; reversed: none */
-	int64_t stacks, samples; /* ids assigned in earlier blocks           */
+	int64_t least_ns, most_ns; /* first and last start of a row; least > most: no rows */
+	int64_t stacks, samples; /* numbers of them in earlier blocks: ids count on */
 };
 
 struct nsx_rep {
@@ -54,7 +54,7 @@ struct nsx_rep {
 	struct nsx_rep_metric *metrics; /* ordered by type                   */
 	size_t nmetrics, metrics_cap;
 	struct nsx_rep_index *index; /* by block                             */
-	/* By event type: bit set of the tables that its events have rows of. */
+	/* By event type: bit set of the tables in which its events have rows. */
 	uint64_t tables[NSX_SMALL_TYPES];
 	struct nsx_rep_mpi *mpi; /* sorted by nsx_rep_mpi_order              */
 	size_t nmpi;
@@ -62,7 +62,7 @@ struct nsx_rep {
 	size_t nprocesses, processes_cap;
 	struct nsx_unknown unknown[NSX_MOST_UNKNOWN];
 	unsigned nunknown;
-	enum nsx_rep_table table[NSX_REP_NTABLES]; /* those with rows        */
+	enum nsx_rep_table table[NSX_REP_NTABLES]; /* the tables with rows   */
 	size_t ntables;
 };
 
@@ -70,25 +70,26 @@ struct nsx_rep {
 struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
-	struct nsx_msg_layouts layouts; /* by the body's field                   */
+	struct nsx_msg_layouts layouts;
 	uint64_t type;	/* type of the current event                         */
-	int64_t stacks, samples;
-	struct nsx_buf text; /* of a payload                                 */
+	int64_t stacks, samples; /* ids used so far                          */
+	struct nsx_buf text; /* text of a payload                            */
 	/* Rows go to fn; with notes they are only counted. */
 	enum nsx_rep_table wanted;
 	int column[NSX_MAX_COLUMNS]; /* the wanted table's columns; -1: none */
 	unsigned ncolumns;
-	uint64_t fields, part_fields; /* of calls and activities: columns    */
+	uint64_t fields, part_fields; /* bit sets of the fields needed of calls, activities and
+					 their parts                         */
 	int64_t rid;
 	nsx_row_fn fn;
 	void *ctx;
 	struct nsx_notes *notes;
 };
 
-/* Results that only the first walk over the events collects. */
+/* What a walk over all events collects, before rows are made. */
 struct nsx_notes {
-	struct nsx_rep_index at; /* the block                                */
-	size_t block;
+	struct nsx_rep_index at; /* results for the current block            */
+	size_t block;		 /* its index                                */
 	uint64_t tables[NSX_SMALL_TYPES];
 	struct nsx_rep_mpi *mpi;
 	struct nsx_rep_process *processes;
@@ -98,7 +99,7 @@ struct nsx_notes {
 	struct nsx_arena *arena; /* owner of process names                   */
 };
 
-/* Prepares for the wanted columns, or the notes. */
+/* Prepares a walk that makes rows of the wanted columns, or that fills the notes. */
 void nsx_walker_begin(struct nsx_walker *w);
 /* Errors: NSX_E_DATA: the block is damaged; those of fn; NSX_E_NOMEM. */
 int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err) NSX_CHECKED;
@@ -118,8 +119,8 @@ void nsx_count_unknown(struct nsx_unknown *v, unsigned *n, const struct nsx_unkn
 int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* GPU counters: finds those the header describes, with a row for each name; and adds the values of
- * an event, a row each.
+/* GPU counters. nsx_metrics_find lists the counters that the header describes and adds a row for
+ * each name. nsx_metrics_add adds a row for each value of an event.
  */
 int nsx_metrics_find(struct nsx_rep *rep, struct nsx_err *err) NSX_CHECKED;
 int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece values,

@@ -1,17 +1,17 @@
-/* facts.c - strings, threads, GPUs, contexts, streams, properties, options. */
+/* facts.c - rows for thread names, GPUs, contexts, streams, machine properties and options. */
 #include <stdio.h>
 #include <string.h>
 #include "nsysrep/facts.h"
 
-static struct nsx_val text(const char *s)
+static struct nsx_val val_of_text(const char *s)
 {
 	return nsx_val_str(s);
 }
 
-/* Adds each message of a repeated field as a row. */
-static int add_each(struct nsx_rep_rows *rows, enum nsx_rep_table t,
-		    struct nsx_piece message, unsigned field,
-		    const struct nsx_val *code, struct nsx_err *err)
+/* Adds each message of a repeated field as a row; field 0: those of all fields. */
+static int add_message_rows(struct nsx_rep_rows *rows, enum nsx_rep_table t,
+			    struct nsx_piece message, unsigned field,
+			    const struct nsx_val *code, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(message);
 	struct nsx_msg m;
@@ -56,10 +56,10 @@ static int add_vm(struct nsx_piece bytes, struct nsx_rep_rows *rows, struct nsx_
 	if (!nsx_msg_read(&m, bytes))
 		return 0;
 	id = nsx_val_int(nsx_msg_int(&m, 1));
-	return add_each(rows, NSX_REP_GPU, nsx_msg_bytes(&m, VM_FACTS), VM_GPU,
-			&id, err) ?:
-	       add_each(rows, NSX_REP_CUDA_DEVICE, nsx_msg_bytes(&m, VM_FACTS),
-			VM_CUDA_DEVICE, NULL, err);
+	return add_message_rows(rows, NSX_REP_GPU, nsx_msg_bytes(&m, VM_FACTS), VM_GPU,
+				&id, err) ?:
+	       add_message_rows(rows, NSX_REP_CUDA_DEVICE, nsx_msg_bytes(&m, VM_FACTS),
+				VM_CUDA_DEVICE, NULL, err);
 }
 
 static int add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows,
@@ -72,11 +72,11 @@ static int add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		if (w.field == VM && w.bytes.p)
 			rc = add_vm(w.bytes, rows, err);
 	return rc ?:
-	       add_each(rows, NSX_REP_NVTX_CUDA_STREAM, c->machine, NAMED_STREAM,
-			NULL, err) ?:
-	       add_each(rows, NSX_REP_CUDA_CONTEXT, c->machine, CONTEXT, NULL,
-			err) ?:
-	       add_each(rows, NSX_REP_CUDA_STREAM, c->machine, STREAM, NULL, err);
+	       add_message_rows(rows, NSX_REP_NVTX_CUDA_STREAM, c->machine, NAMED_STREAM,
+				NULL, err) ?:
+	       add_message_rows(rows, NSX_REP_CUDA_CONTEXT, c->machine, CONTEXT, NULL,
+				err) ?:
+	       add_message_rows(rows, NSX_REP_CUDA_STREAM, c->machine, STREAM, NULL, err);
 }
 
 static const char *property_name(uint64_t n)
@@ -110,7 +110,8 @@ static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 	struct nsx_buf b = {0};
 	int rc;
 
-	if (n == NETWORK_CARDS && add_each(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0, &label, err))
+	if (n == NETWORK_CARDS &&
+	    add_message_rows(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0, &label, err))
 		return err->rc;
 
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
@@ -122,7 +123,7 @@ static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 	}
 	rc = nsx_rows_put(rows, NSX_REP_SYSTEM_ENV, (struct nsx_val[]){
 			  nsx_val_field(device, 3),
-			  label, text(name ? name : digits), nsx_val_int((int64_t)n),
+			  label, val_of_text(name ? name : digits), nsx_val_int((int64_t)n),
 			  value}, err);
 	nsx_buf_done(&b);
 	return rc;
@@ -162,24 +163,25 @@ struct nsx_piece nsx_rep_version(const struct nsx_container *c)
 	return dash ? (struct nsx_piece){b.p, (size_t)(dash - b.p)} : b;
 }
 
-/* Adds the keys readers look up: the version, which in an export is the exporter's, and that
- * payloads are included.
+/* Adds the export's properties that readers look up: that payloads are included, and the version.
+ * It is the version that captured; in an export it is that of the exporter.
  */
-static int add_meta(const struct nsx_container *c, struct nsx_rep_rows *rows, struct nsx_err *err)
+static int add_export_meta(const struct nsx_container *c, struct nsx_rep_rows *rows,
+			   struct nsx_err *err)
 {
 	struct nsx_piece version = nsx_rep_version(c);
 	const struct {
 		const char *name;
 		struct nsx_val value;
-	} v[] = {{"EXPORT_PRODUCT_NAME", text("NVIDIA Nsight Systems")},
-		 {"EXPORT_PARAM_INCLUDE_JSON", text("true")},
+	} v[] = {{"EXPORT_PRODUCT_NAME", val_of_text("NVIDIA Nsight Systems")},
+		 {"EXPORT_PARAM_INCLUDE_JSON", val_of_text("true")},
 		 {"EXPORT_PRODUCT_VERSION", nsx_val_bytes(version)}};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(v); i++)
 		if (v[i].value.len)
 			rc = nsx_rows_put(rows, NSX_REP_EXPORT_META,
-					  (struct nsx_val[]){text(v[i].name),
+					  (struct nsx_val[]){val_of_text(v[i].name),
 							     v[i].value}, err);
 	return rc;
 }
@@ -198,8 +200,8 @@ static int add_labels(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 
 		snprintf(name, sizeof(name), "%s%s", prefix, v[i].name);
 		rc = nsx_rows_put(rows, t, (struct nsx_val[]){
-				  nsx_val_int((int64_t)i), text(name),
-				  text(v[i].label)}, err);
+				  nsx_val_int((int64_t)i), val_of_text(name),
+				  val_of_text(v[i].label)}, err);
 	}
 	return rc;
 }
@@ -231,9 +233,9 @@ int nsx_rep_facts(const struct nsx_container *c, const struct nsx_rep_strings *s
 		  struct nsx_rep_rows *rows, struct nsx_err *err)
 {
 	return facts_add_files(c, strings, rows, err) ?:
-	       add_each(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL, err) ?:
-	       add_each(rows, NSX_REP_THREAD_NAME, c->threads, 0, NULL, err) ?:
+	       add_message_rows(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL, err) ?:
+	       add_message_rows(rows, NSX_REP_THREAD_NAME, c->threads, 0, NULL, err) ?:
 	       add_machine(c, rows, err) ?: add_properties(c, rows, err) ?:
-	       add_enums(rows, err) ?: add_meta(c, rows, err) ?:
+	       add_enums(rows, err) ?: add_export_meta(c, rows, err) ?:
 	       nsx_rep_session(c, rows, err) ?: nsx_rep_options(c, rows, err);
 }

@@ -1,4 +1,4 @@
-/* facts.h - what a report says outside its events, as rows. */
+/* facts.h - rows for what a report holds outside its events, such as GPUs and options. */
 #ifndef NSX_REP_FACTS_H
 #define NSX_REP_FACTS_H
 

@@ -18,7 +18,7 @@ struct job {
 	struct nsx_rep *rep;
 	size_t nparts;
 	pthread_mutex_t lock; /* guards rep, except the index of a thread's own blocks */
-	struct nsx_rep_mpi *mpi; /* rep's after the first walk; walkers read only rep's */
+	struct nsx_rep_mpi *mpi; /* replaces rep->mpi after the walk, which reads rep->mpi */
 	size_t nmpi, mpi_cap;
 };
 
@@ -79,8 +79,8 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	return rc ?: joined;
 }
 
-/* Drops blocks behind the last event. If the end of the events is unknown, other data behind them
- * may look like blocks.
+/* Drops blocks after the last event. If the end of the events is unknown, other data after them may
+ * look like blocks.
  */
 static void drop_false_blocks(struct nsx_rep *rep)
 {
@@ -120,9 +120,9 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	return rc;
 }
 
-NSX_ORDER(in_file, struct nsx_rep_process, UP(block), UP(place));
+NSX_ORDER(by_file_order, struct nsx_rep_process, UP(block), UP(place));
 
-/* A pair of process and name is repeated often but gets one row. */
+/* Adds one row for each pair of process and name; reports repeat these pairs. */
 static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 {
 	struct nsx_keycache recent = {0};
@@ -131,7 +131,7 @@ static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 	int rc = 0;
 
 	nsx_keymap_init(&seen, "processes");
-	nsx_sort(rep->processes, rep->nprocesses, sizeof(*rep->processes), in_file);
+	nsx_sort(rep->processes, rep->nprocesses, sizeof(*rep->processes), by_file_order);
 	for (size_t i = 0; !rc && i < rep->nprocesses; i++) {
 		const struct nsx_rep_process *p = &rep->processes[i];
 		size_t n = strlen(p->name);
@@ -190,7 +190,9 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 	if (!nsx_new_array(rep->index, rep->file.arena, rep->file.nblocks, "blocks of events", err))
 		return err->rc;
 	rc = walk_all(rep, err);
-	/* The first walk found which ranges are MPI's: walk again. */
+	/* MPI calls are ranges of certain NVTX domains. The first walk found these domains; the
+	 * second one assigns their ranges to the MPI tables.
+	 */
 	if (!rc && rep->nmpi) {
 		memset(rep->tables, 0, sizeof(rep->tables));
 		rep->nunknown = 0;

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "nsysrep/layout.h"
 
-/* Misses after which a layout that was found often makes room for another. */
+/* Consecutive misses after which a layout that often matched makes room for another. */
 enum { MOST_WORTH = 16 };
 
 static inline uint64_t layout_word_at(const uint8_t *p)
@@ -13,8 +13,11 @@ static inline uint64_t layout_word_at(const uint8_t *p)
 	return le64toh(x);
 }
 
-/* Numbers of up to eight bytes and fields of bytes are learnt, else nothing is. */
-static bool learn(struct nsx_msg_layout *l, uint32_t kind, uint64_t fields, struct nsx_piece b)
+/* Learns the layout of a message. False: it has a number of more than eight bytes, or fields that
+ * do not fit the layout.
+ */
+static bool learn_layout(struct nsx_msg_layout *l, uint32_t kind, uint64_t fields,
+			 struct nsx_piece b)
 {
 	struct nsx_wire at = nsx_wire_of(b);
 	const uint8_t *key = b.p, *p;
@@ -51,8 +54,10 @@ static bool learn(struct nsx_msg_layout *l, uint32_t kind, uint64_t fields, stru
 	return true;
 }
 
-/* Compares words. The mask is 0 behind the message. */
-static inline bool is_like(const struct nsx_msg_layout *l, uint32_t kind, struct nsx_piece b)
+/* Whether a message has this layout. Compares eight bytes at a time; the mask is 0 after the end of
+ * the message.
+ */
+static inline bool matches_layout(const struct nsx_msg_layout *l, uint32_t kind, struct nsx_piece b)
 {
 	uint64_t differs = 0;
 
@@ -71,13 +76,13 @@ bool nsx_layout_read(struct nsx_msg_layouts *all, uint32_t kind, uint64_t fields
 
 	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
 		return nsx_msg_read(m, b);
-	if (!is_like(l, kind, b)) {
+	if (!matches_layout(l, kind, b)) {
 		bool is_whole = nsx_msg_read(m, b);
 
 		if (l->worth)
 			l->worth--;
 		else
-			l->n = is_whole && learn(l, kind, fields, b) ? (uint32_t)b.n : 0;
+			l->n = is_whole && learn_layout(l, kind, fields, b) ? (uint32_t)b.n : 0;
 		return is_whole;
 	}
 	l->worth += l->worth < MOST_WORTH;

@@ -1,6 +1,6 @@
-/* metrics.c - GPU counters: their layout in the header, and their values.
+/* metrics.c - GPU counters: their layout, from the header, and their values.
  *
- * An event type belongs to one GPU; its number begins with that of its source.
+ * An event type belongs to one GPU. The upper half of its number is the number of its source.
  */
 #include <string.h>
 #include "nsysrep/events.h"
@@ -29,7 +29,7 @@ static struct sources find_sources(struct nsx_piece header, const struct nsx_rep
 	return s;
 }
 
-static bool is_of(const struct sources *s, uint64_t type)
+static bool type_has_source(const struct sources *s, uint64_t type)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (type >> 32 == s->id[i] >> 32)
@@ -53,7 +53,8 @@ static int add_metric(struct nsx_rep *rep, uint64_t type, int64_t id,
 				(size_t)nsx_msg_uint(m, SIZE)});
 }
 
-static int add_type(struct nsx_rep *rep, uint64_t type, struct nsx_piece bytes, struct nsx_err *err)
+static int add_metrics_of_type(struct nsx_rep *rep, uint64_t type, struct nsx_piece bytes,
+			       struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
 	struct nsx_msg m;
@@ -75,8 +76,8 @@ int nsx_metrics_find(struct nsx_rep *rep, struct nsx_err *err)
 
 	while (!rc && nsx_wire_next(&w))
 		if (w.field == TYPE && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
-		    is_of(&sources, nsx_msg_uint(&m, 1)))
-			rc = add_type(rep, nsx_msg_uint(&m, 1), w.bytes, err);
+		    type_has_source(&sources, nsx_msg_uint(&m, 1)))
+			rc = add_metrics_of_type(rep, nsx_msg_uint(&m, 1), w.bytes, err);
 	return rc;
 }
 

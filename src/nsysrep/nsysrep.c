@@ -1,4 +1,4 @@
-/* nsysrep.c - a report as a source of tables, and what could not be read of it. */
+/* nsysrep.c - presents a report as a source of tables, and describes what could not be read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { NEWEST_YEAR = 2026, NEWEST_MINOR = 2 };
 
 /* Missing parts -------------------------------------------------------------------*/
 
-static void say_damage(const struct nsx_rep *rep, struct nsx_buf *b)
+static void describe_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 {
 	const struct nsx_container *c = &rep->file;
 	uint64_t nlost = c->nlost, nevents = 0, nbroken = 0;
@@ -51,7 +51,7 @@ static bool is_newer(struct nsx_piece version)
 	return year > NEWEST_YEAR || (year == NEWEST_YEAR && minor > NEWEST_MINOR);
 }
 
-static void say_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
+static void describe_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 {
 	struct nsx_piece version = nsx_rep_version(&rep->file);
 
@@ -77,7 +77,9 @@ static void say_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 
 /* The source -----------------------------------------------------------------------*/
 
-/* Event rows are spread over the file's blocks; facts are one block. */
+/* Whether the rows of a table are in memory, as one block. Rows of events are spread over the
+ * file's blocks.
+ */
 static bool is_fact(const struct nsx_rep *rep, enum nsx_rep_table t)
 {
 	return t == NSX_REP_STRING || rep->facts.of[t].n;
@@ -100,7 +102,7 @@ static size_t count_rows(void *ctx, size_t table, size_t block)
 				 rep->index[block].rows[t];
 }
 
-static void when(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most)
+static void block_times(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most)
 {
 	const struct nsx_rep *rep = ctx;
 	bool is_known = !is_fact(rep, rep->table[table]);
@@ -109,7 +111,9 @@ static void when(void *ctx, size_t table, size_t block, int64_t *least, int64_t 
 	*most = is_known ? rep->index[block].most_ns : INT64_MAX;
 }
 
-/* Event types known only by name (ENUM_NSYS_EVENT_TYPE). */
+/* The number of events that would be rows of a table but cannot be read. Their types are known only
+ * by name (ENUM_NSYS_EVENT_TYPE).
+ */
 static uint64_t count_unread(void *ctx, const char *table)
 {
 	static const struct {
@@ -173,7 +177,7 @@ static int read_facts(struct nsx_walker *w, struct nsx_err *err)
 	return rc;
 }
 
-/* A string's id is its index. */
+/* Reads the table of strings; a string's id is its index. */
 static int read_strings(struct nsx_walker *w, struct nsx_err *err)
 {
 	const struct nsx_rep_strings *s = &w->rep->strings;
@@ -255,7 +259,7 @@ static struct nsx_table_info *make_catalogue(struct nsx_rep *rep)
 	return v;
 }
 
-static int read_rep(struct nsx_rep *rep, struct nsx_err *err)
+static int parse_report(struct nsx_rep *rep, struct nsx_err *err)
 {
 	nsx_rep_define(rep->def);
 	rep->facts = (struct nsx_rep_rows){.arena = rep->file.arena,
@@ -271,7 +275,7 @@ int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 {
 	struct nsx_source source = {
 		.unread = count_unread, .blocks = count_blocks, .rows = count_rows,
-		.when = when, .reader = new_reader,
+		.when = block_times, .reader = new_reader,
 		.read = nsysrep_read_rows, .done = reader_done, .close = close_rep};
 	struct nsx_rep *rep = nsx_alloc(1, sizeof(*rep));
 	struct nsx_buf damage = {0}, note = {0};
@@ -281,13 +285,13 @@ int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 		free(rep);
 		return rc;
 	}
-	rc = read_rep(rep, err);
+	rc = parse_report(rep, err);
 	if (rc) {
 		close_rep(rep);
 		return rc;
 	}
-	say_damage(rep, &damage);
-	say_unknown(rep, &note);
+	describe_damage(rep, &damage);
+	describe_unknown(rep, &note);
 	source.ctx = rep;
 	source.tables = make_catalogue(rep);
 	source.ntables = rep->ntables;

@@ -16,7 +16,7 @@ int nsx_rep_mpi_order(const void *a, const void *b)
 	return NSX_CMP(x->is_rank, y->is_rank) ?: NSX_CMP(x->pid, y->pid) ?: NSX_CMP(x->n, y->n);
 }
 
-static struct nsx_val real_64(const struct nsx_msg *m, unsigned field)
+static struct nsx_val val_of_double(const struct nsx_msg *m, unsigned field)
 {
 	double x;
 	uint64_t bits = nsx_msg_uint(m, field);
@@ -25,7 +25,7 @@ static struct nsx_val real_64(const struct nsx_msg *m, unsigned field)
 	return nsx_msg_has(m, field) ? (struct nsx_val){NSX_V_F64, 0, {.f = x}} : nsx_val_none();
 }
 
-static struct nsx_val real_32(const struct nsx_msg *m, unsigned field)
+static struct nsx_val val_of_float(const struct nsx_msg *m, unsigned field)
 {
 	float x;
 	uint32_t bits = (uint32_t)nsx_msg_uint(m, field);
@@ -48,15 +48,18 @@ static bool is_of_mpi(const struct nsx_rep *rep, const struct nsx_msg *body)
 	return rep->nmpi && bsearch(&x, rep->mpi, rep->nmpi, sizeof(x), nsx_rep_mpi_order);
 }
 
-static struct nsx_val meaning(const struct nsx_rep_meanings *m, enum nsx_rep_meaning k,
-			      enum nsx_rep_meaning otherwise)
+/* The number with meaning k of a payload or, without it, the number with meaning `otherwise` (0:
+ * there is no substitute).
+ */
+static struct nsx_val val_with_meaning(const struct nsx_rep_meanings *m, enum nsx_rep_meaning k,
+				       enum nsx_rep_meaning otherwise)
 {
 	return m->has >> k & 1 ? nsx_val_int(m->v[k]) :
 	       otherwise && m->has >> otherwise & 1 ? nsx_val_int(m->v[otherwise]) :
 						      nsx_val_none();
 }
 
-static struct nsx_val not_zero(struct nsx_val v)
+static struct nsx_val null_if_zero(struct nsx_val v)
 {
 	return v.type == NSX_V_I64 && !v.u.i ? nsx_val_none() : v;
 }
@@ -68,7 +71,7 @@ static int add_requests(struct nsx_walker *w, const struct nsx_msg *body,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct nsx_val v = meaning(m, NSX_MEANS_REQUEST, 0);
+		struct nsx_val v = val_with_meaning(m, NSX_MEANS_REQUEST, 0);
 
 		if (m->has_list)
 			v = nsx_val_int(nsx_payload_int((struct nsx_piece){
@@ -79,7 +82,7 @@ static int add_requests(struct nsx_walker *w, const struct nsx_msg *body,
 	return rc;
 }
 
-/* Adds an MPI call that has a table of its own; false: it is none. */
+/* Adds a range of the MPI domain as a row of an MPI table. False: it is no MPI call. */
 static bool nvtx_add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool has_payload,
 			 const struct nsx_rep_payload *p, int *rc, struct nsx_err *err)
 {
@@ -104,17 +107,17 @@ static bool nvtx_add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool 
 		return *rc = add_requests(w, body, &m, err), true;
 	else
 		return false;
-	v[0] = meaning(&m, NSX_MEANS_COMM, 0);
+	v[0] = val_with_meaning(&m, NSX_MEANS_COMM, 0);
 	v[1] = t == NSX_REP_MPI_P2P ?
-		       meaning(&m, NSX_MEANS_SEND_TAG, NSX_MEANS_TAG) :
-		       meaning(&m, NSX_MEANS_ROOT, 0);
-	v[2] = meaning(&m, NSX_MEANS_TARGET, NSX_MEANS_SOURCE);
-	v[3] = meaning(&m, NSX_MEANS_SENT, NSX_MEANS_RECEIVED);
+		       val_with_meaning(&m, NSX_MEANS_SEND_TAG, NSX_MEANS_TAG) :
+		       val_with_meaning(&m, NSX_MEANS_ROOT, 0);
+	v[2] = val_with_meaning(&m, NSX_MEANS_TARGET, NSX_MEANS_SOURCE);
+	v[3] = val_with_meaning(&m, NSX_MEANS_SENT, NSX_MEANS_RECEIVED);
 	if (t == NSX_REP_MPI_COLLECTIVE) {
-		v[2] = not_zero(meaning(&m, NSX_MEANS_RECEIVED, 0));
-		v[3] = not_zero(meaning(&m, NSX_MEANS_SENT, 0));
+		v[2] = null_if_zero(val_with_meaning(&m, NSX_MEANS_RECEIVED, 0));
+		v[3] = null_if_zero(val_with_meaning(&m, NSX_MEANS_SENT, 0));
 	}
-	v[4] = meaning(&m, NSX_MEANS_REQUEST, 0);
+	v[4] = val_with_meaning(&m, NSX_MEANS_REQUEST, 0);
 	of.code = v;
 	return *rc = nsx_walk_row(w, t, &of, err), true;
 }
@@ -180,8 +183,8 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_e
 	if (w->type == RANGE && is_of_mpi(w->rep, body) &&
 	    nvtx_add_mpi(w, body, has_payload, &p, &rc, err))
 		return rc;
-	v[1] = real_64(&m, 3);
-	v[2] = real_32(&m, 6);
+	v[1] = val_of_double(&m, 3);
+	v[2] = val_of_float(&m, 6);
 	v[3] = nsx_val_none();
 	nsx_buf_clear(&w->text);
 	if (has_payload && !w->notes && w->wanted == NSX_REP_NVTX &&

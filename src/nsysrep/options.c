@@ -1,6 +1,5 @@
-/* options.c - the options of the capture, without those that are off, 0 or empty.
- *
- * The section identifies options by number.
+/* options.c - the options of the capture, which the report identifies by number. Options that are
+ * off, 0 or empty are not in the report.
  */
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +50,7 @@ static int put_options(struct nsx_rep_rows *rows, const char *prefix,
 	return rc;
 }
 
-/* Adds words[n]; without such a word, no row. */
+/* Adds an option whose value is words[n]; adds nothing if there is no such word. */
 static int put_word(struct nsx_rep_rows *rows, const char *prefix, const char *name,
 		    uint64_t n, const char *const *words, size_t nwords, struct nsx_err *err)
 {

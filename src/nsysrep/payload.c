@@ -1,6 +1,7 @@
-/* payload.c - schemas of NVTX payloads, and values laid out by them.
+/* payload.c - schemas of NVTX payloads, and values that are stored according to them.
  *
- * A type is basic, an enumeration or a structure. The latter two have ids per process.
+ * A type is basic, an enumeration or a structure. Each process has its own ids for enumerations and
+ * structures.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -121,13 +122,13 @@ void nsx_rep_schemas_done(struct nsx_rep_schemas *s)
 
 /* Values ---------------------------------------------------------------------------*/
 
-static bool is_signed(uint64_t type)
+static bool type_is_signed(uint64_t type)
 {
 	return type < FLOAT && type & 1;
 }
 
 /* Size of a type in bytes; 0: unknown. */
-static uint64_t width(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type)
+static uint64_t type_width(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type)
 {
 	const struct nsx_rep_layout *l = payload_find(s, pid, type);
 
@@ -135,33 +136,34 @@ static uint64_t width(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t ty
 	       type == STRING_ID ? 8 : type < s->nbasic ? s->basic[type] : 0;
 }
 
-int64_t nsx_payload_int(struct nsx_piece b, bool is_negative)
+int64_t nsx_payload_int(struct nsx_piece b, bool is_signed)
 {
 	size_t n = NSX_MIN(b.n, 8);
-	uint64_t x = is_negative && n && b.p[n - 1] & 0x80 && n < 8 ? UINT64_MAX << 8 * n : 0;
+	uint64_t x = is_signed && n && b.p[n - 1] & 0x80 && n < 8 ? UINT64_MAX << 8 * n : 0;
 
 	for (size_t i = 0; i < n; i++)
 		x |= (uint64_t)b.p[i] << 8 * i;
 	return (int64_t)x;
 }
 
-/* The bytes of an entry: n values of its type; n 1: not a list. */
+/* An entry of a payload with its bytes: n values of `width` bytes; n is 1 unless it is a list. */
 struct part {
 	const struct entry *e;
 	struct nsx_piece bytes;
 	uint64_t width, n;
 };
 
-static bool take_entry(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
-		       struct nsx_piece data, unsigned i, struct part *ret)
+/* Finds the bytes of entry i in a payload. False: they are not inside the payload. */
+static bool locate_entry(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
+			 struct nsx_piece data, unsigned i, struct part *ret)
 {
 	const struct entry *e = &l->v[i];
 	struct part length;
 
-	*ret = (struct part){e, {NULL, 0}, width(s, l->pid, e->type), 1};
+	*ret = (struct part){e, {NULL, 0}, type_width(s, l->pid, e->type), 1};
 	if (e->flags == LIST) {
 		if (e->length_entry >= i || l->v[e->length_entry].flags == LIST ||
-		    !take_entry(s, l, data, (unsigned)e->length_entry, &length) ||
+		    !locate_entry(s, l, data, (unsigned)e->length_entry, &length) ||
 		    length.width > 8)
 			return false;
 		ret->n = (uint64_t)nsx_payload_int(length.bytes, false);
@@ -205,8 +207,8 @@ static void add_real(struct nsx_buf *b, struct nsx_piece bytes)
 		nsx_buf_adds(b, "null");
 }
 
-/* Appends the enumeration's name of a value, or the number if it has none. */
-static void add_named(struct nsx_buf *b, const struct nsx_rep_layout *l, int64_t value)
+/* Appends the name that an enumeration gives to a value, or the number if it has no name. */
+static void add_enum_name(struct nsx_buf *b, const struct nsx_rep_layout *l, int64_t value)
 {
 	struct nsx_wire w = nsx_wire_of(l->values);
 	struct nsx_msg m;
@@ -227,19 +229,19 @@ static bool add_value(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t ty
 		      struct nsx_piece bytes, unsigned depth, struct nsx_buf *b)
 {
 	const struct nsx_rep_layout *l = payload_find(s, pid, type);
-	int64_t x = nsx_payload_int(bytes, is_signed(type));
+	int64_t x = nsx_payload_int(bytes, type_is_signed(type));
 
 	if (l && l->v)
 		return add_object(s, l, bytes, depth + 1, b);
 	if (l)
-		add_named(b, l, x);
+		add_enum_name(b, l, x);
 	else if (type == FLOAT || type == DOUBLE)
 		add_real(b, bytes);
 	else if (bytes.n > 8)
 		return false;
 	else if (type == STRING_ID && (uint64_t)x < s->strings->n)
 		payload_add_text(b, nsx_rep_string(s->strings, (uint64_t)x));
-	else if (is_signed(type))
+	else if (type_is_signed(type))
 		nsx_buf_printf(b, "%lld", (long long)x);
 	else
 		nsx_buf_printf(b, "%llu", (unsigned long long)x);
@@ -255,7 +257,7 @@ static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_lay
 	for (unsigned i = 0; is_whole && i < l->n; i++) {
 		struct part p;
 
-		if (!take_entry(s, l, data, i, &p) || b->n > NSX_MAX_TEXT)
+		if (!locate_entry(s, l, data, i, &p) || b->n > NSX_MAX_TEXT)
 			return false;
 		nsx_buf_adds(b, i ? ", " : "");
 		payload_add_text(b, p.e->name);
@@ -291,7 +293,7 @@ bool nsx_payload_meanings(const struct nsx_rep_schemas *s, const struct nsx_rep_
 		uint64_t meaning = l->v[i].meaning;
 		struct part part;
 
-		if (!take_entry(s, l, p->bytes, i, &part))
+		if (!locate_entry(s, l, p->bytes, i, &part))
 			return false;
 		if (part.e->flags == LIST && meaning == NSX_MEANS_REQUEST) {
 			ret->has_list = true;
@@ -299,7 +301,7 @@ bool nsx_payload_meanings(const struct nsx_rep_schemas *s, const struct nsx_rep_
 			ret->width = (size_t)part.width;
 		} else if (meaning && meaning < NSX_NMEANINGS) {
 			ret->has |= UINT64_C(1) << meaning;
-			ret->v[meaning] = nsx_payload_int(part.bytes, is_signed(part.e->type));
+			ret->v[meaning] = nsx_payload_int(part.bytes, type_is_signed(part.e->type));
 		}
 	}
 	return l && l->v;
@@ -312,8 +314,8 @@ bool nsx_payload_named(const struct nsx_rep_schemas *s, const struct nsx_rep_pay
 	struct part part;
 
 	for (unsigned i = 0; l && l->v && i < l->n; i++)
-		if (nsx_piece_is(l->v[i].name, name) && take_entry(s, l, p->bytes, i, &part)) {
-			*ret = nsx_payload_int(part.bytes, is_signed(part.e->type));
+		if (nsx_piece_is(l->v[i].name, name) && locate_entry(s, l, p->bytes, i, &part)) {
+			*ret = nsx_payload_int(part.bytes, type_is_signed(part.e->type));
 			return true;
 		}
 	return false;

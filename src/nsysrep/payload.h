@@ -1,4 +1,6 @@
-/* payload.h - NVTX payloads with schemas of their own: NCCL messages, MPI calls, Python stacks. */
+/* payload.h - NVTX payloads whose layout a schema describes: NCCL messages, MPI calls, Python
+ * stacks.
+ */
 #ifndef NSX_PAYLOAD_H
 #define NSX_PAYLOAD_H
 
@@ -28,7 +30,7 @@ struct nsx_rep_schemas {
 	const struct nsx_rep_strings *strings;
 };
 
-/* block: holds the schemas; it and the strings must outlive *ret. Owner: the caller,
+/* Reads the schemas in a block. The block and the strings must outlive *ret. Owner: the caller,
  * nsx_rep_schemas_done, even after a failure.
  */
 int nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
@@ -39,7 +41,7 @@ void nsx_rep_schemas_done(struct nsx_rep_schemas *s);
 bool nsx_payload_json(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
 		      struct nsx_buf *b);
 
-/* Meanings that schemas give to numbers. */
+/* Meanings that schemas give to the numbers of a payload. */
 enum nsx_rep_meaning {
 	NSX_MEANS_COMM = 1, NSX_MEANS_ROOT = 3, NSX_MEANS_TAG = 5,
 	NSX_MEANS_SEND_TAG, NSX_MEANS_RECV_TAG, NSX_MEANS_SOURCE = 9,
@@ -47,15 +49,16 @@ enum nsx_rep_meaning {
 	NSX_MEANS_REQUEST = 48, NSX_NMEANINGS = 64
 };
 struct nsx_rep_meanings {
-	uint64_t has; /* bit per meaning                                     */
-	int64_t v[NSX_NMEANINGS];
+	uint64_t has; /* bit set of the meanings that the payload has        */
+	int64_t v[NSX_NMEANINGS]; /* numbers by meaning                      */
 	bool has_list; /* a list of requests, each `width` bytes             */
 	struct nsx_piece list;
 	size_t width;
 };
+/* Collects a payload's numbers by meaning. False: the payload is unreadable. */
 bool nsx_payload_meanings(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
 			  struct nsx_rep_meanings *ret);
-/* The number with that name; false: none. */
+/* The number with that name; false: there is none. */
 bool nsx_payload_named(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
 		       const char *name, int64_t *ret);
 /* An integer of the traced machine: up to 8 bytes, little-endian. */

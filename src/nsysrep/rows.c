@@ -1,4 +1,4 @@
-/* rows.c - turns message fields into column values, as tables.def says. */
+/* rows.c - makes rows from message fields, as tables.def describes. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@ enum { NSX_REP_MOST_COLUMNS = 48 };
 struct nsx_rep_column {
 	const char *name; /* followed by a space and the type unless that is INTEGER */
 	enum nsx_rep_from { BODY, BODY0, PART, PART0, DEEP, TEXT, TEXT0, CODE, END } from;
-	unsigned field;
+	unsigned field; /* number of the field, or index of the value if from is CODE */
 };
 struct nsx_rep_def {
 	const char *name;
@@ -29,13 +29,15 @@ struct nsx_rep_def {
 };
 void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES]);
 
-/* The sources of a row; those its table does not use may be NULL. */
+/* The sources of a row's values (enum nsx_rep_from); NULL if the table does not use them. */
 struct nsx_row_of {
 	const struct nsx_msg *body, *part, *deep;
 	const struct nsx_val *code;
 };
 
-/* Few rows, kept in memory. Initialise arena and defs. Owner: the caller, nsx_rows_done. */
+/* Rows of tables that have few, kept in memory. The user sets arena and defs. Owner: the caller,
+ * nsx_rows_done.
+ */
 struct nsx_rep_rows {
 	struct nsx_arena *arena; /* owner of texts                           */
 	const struct nsx_rep_def *defs;
@@ -51,6 +53,7 @@ int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
 void nsx_rows_done(struct nsx_rep_rows *r);
 
+/* Values: NULL; text; a field's number, or NULL if the field is absent. */
 static inline struct nsx_val nsx_val_none(void)
 {
 	return (struct nsx_val){NSX_V_NULL, 0, {0}};
@@ -64,6 +67,7 @@ static inline struct nsx_val nsx_val_field(const struct nsx_msg *m, unsigned f)
 {
 	return nsx_msg_has(m, f) ? nsx_val_int(nsx_msg_int(m, f)) : nsx_val_none();
 }
+/* The value of a column in the row with these sources. */
 static inline struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
 			     const struct nsx_row_of *of)
 {

@@ -1,7 +1,8 @@
-/* session.c - when the session began, on its own clock and as time of day.
+/* session.c - the start of the session, on the session's clock and as time of day.
  *
  * Event times count from the start of the session. Up to 2025.6 the first message lists offsets
- * between pairs of clocks; later a separate section gives points of one clock on another.
+ * between pairs of clocks. Later versions have a section with points: what one clock showed when
+ * another showed a given time.
  */
 #include <string.h>
 #include <time.h>
@@ -17,12 +18,12 @@ struct session {
 	bool has_start, has_stop, has_utc, has_local;
 };
 
-/* Clock values may be anything, so sums must wrap. */
-static int64_t sum(int64_t a, int64_t b)
+/* A damaged report may hold any clock value, so sums must wrap instead of overflowing. */
+static int64_t add_wrapping(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
-static int64_t less(int64_t a, int64_t b)
+static int64_t subtract_wrapping(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
@@ -41,7 +42,7 @@ static bool session_parse(struct nsx_piece b, int64_t *ret)
 	return b.n > is_negative;
 }
 
-/* Finds {1 from, 2 to, 5 the number as text, 6 "Offset"}. */
+/* Finds the offset between two clocks: {1 from, 2 to, 5 the number as text, 6 "Offset"}. */
 static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to, int64_t *ret)
 {
 	struct nsx_wire w = nsx_wire_of(first), in;
@@ -66,28 +67,30 @@ static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to, int6
 	return is_found;
 }
 
-static void by_offsets(struct nsx_piece first, struct session *s)
+static void set_from_offsets(struct nsx_piece first, struct session *s)
 {
 	int64_t n, ticks;
 
 	if (find_offset(first, SESSION, EVENTS, &n)) {
-		s->start_ns = less(0, n);
+		s->start_ns = subtract_wrapping(0, n);
 		s->has_start = true;
 	}
 	if (!s->has_start || !find_offset(first, TICKS, UTC, &n))
 		return;
-	s->utc_ns = less(s->start_ns, n);
+	s->utc_ns = subtract_wrapping(s->start_ns, n);
 	if (find_offset(first, EVENTS, TICKS, &ticks))
-		s->utc_ns = less(s->utc_ns, ticks);
+		s->utc_ns = subtract_wrapping(s->utc_ns, ticks);
 	s->has_utc = true;
 	s->local_ns = s->utc_ns;
 	if (find_offset(first, UTC, LOCAL, &n))
-		s->local_ns = less(s->utc_ns, n);
+		s->local_ns = subtract_wrapping(s->utc_ns, n);
 	s->has_local = true;
 }
 
-/* The kind of a clock. The section is {1 kinds of clocks, 2 relations}, each a list of messages. */
-static uint64_t session_kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
+/* The kind of the clock with this uuid. The section is {1 clocks with their kinds, 2 relations},
+ * each a list of messages.
+ */
+static uint64_t clock_kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
 {
 	struct nsx_wire w = nsx_wire_of(nsx_msg_bytes(section, 1));
 	struct nsx_msg m;
@@ -102,7 +105,7 @@ static uint64_t session_kind_of(const struct nsx_msg *section, struct nsx_piece 
 	return 0;
 }
 
-/* Finds a point {1 x, 2 y}: the one clock showed x when the other showed y. */
+/* Finds a point {1 x, 2 y}: clock `from` showed x when clock `to` showed y. */
 static bool find_point(const struct nsx_msg *section, uint64_t from, uint64_t to,
 		       int64_t *x, int64_t *y)
 {
@@ -111,8 +114,8 @@ static bool find_point(const struct nsx_msg *section, uint64_t from, uint64_t to
 
 	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_next(&w); n++)
 		if (w.bytes.p && nsx_msg_read(&m, w.bytes) &&
-		    session_kind_of(section, nsx_msg_bytes(&m, 1)) == from &&
-		    session_kind_of(section, nsx_msg_bytes(&m, 2)) == to &&
+		    clock_kind_of(section, nsx_msg_bytes(&m, 1)) == from &&
+		    clock_kind_of(section, nsx_msg_bytes(&m, 2)) == to &&
 		    nsx_msg_read(&line, nsx_msg_bytes(&m, 3)) &&
 		    nsx_msg_read(&point, nsx_msg_bytes(&line, 1))) {
 			*x = nsx_msg_int(&point, 1);
@@ -122,7 +125,7 @@ static bool find_point(const struct nsx_msg *section, uint64_t from, uint64_t to
 	return false;
 }
 
-static void by_points(struct nsx_piece bytes, struct session *s)
+static void set_from_points(struct nsx_piece bytes, struct session *s)
 {
 	struct nsx_msg clocks, *section = &clocks;
 	int64_t x, y;
@@ -134,17 +137,17 @@ static void by_points(struct nsx_piece bytes, struct session *s)
 		s->has_start = true;
 	}
 	if (s->has_start && find_point(section, KIND_UTC, KIND_COUNTER, &x, &y)) {
-		s->utc_ns = less(sum(x, s->start_ns), y);
+		s->utc_ns = subtract_wrapping(add_wrapping(x, s->start_ns), y);
 		s->has_utc = true;
 	}
 	if (s->has_utc && find_point(section, KIND_LOCAL, KIND_UTC, &x, &y)) {
-		s->local_ns = less(sum(s->utc_ns, x), y);
+		s->local_ns = subtract_wrapping(add_wrapping(s->utc_ns, x), y);
 		s->has_local = true;
 	}
 }
 
-/* If the start was rounded down to a coarser step, rounds the stop alike. */
-static void cut_stop(struct session *s, int64_t exact_start)
+/* If the start was rounded down to a coarser step, rounds the stop to the same step. */
+static void round_stop(struct session *s, int64_t exact_start)
 {
 	static const int64_t steps[] = {100000, 1000000};
 
@@ -178,9 +181,9 @@ int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows, st
 	s.start_ns = nsx_msg_int(&first, FIRST_START);
 	s.has_stop = nsx_msg_has(&first, FIRST_STOP);
 	s.stop_ns = nsx_msg_int(&first, FIRST_STOP);
-	by_offsets(c->first, &s);
+	set_from_offsets(c->first, &s);
 	if (!s.has_utc && c->clocks.n)
-		by_points(c->clocks, &s);
+		set_from_points(c->clocks, &s);
 	if (s.has_utc &&
 	    nsx_rows_put(rows, NSX_REP_SESSION, (struct nsx_val[]){
 			 nsx_val_int(s.utc_ns),
@@ -190,10 +193,10 @@ int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows, st
 		return err->rc;
 	if (!s.has_start || !s.has_stop)
 		return 0;
-	cut_stop(&s, nsx_msg_int(&first, FIRST_START));
+	round_stop(&s, nsx_msg_int(&first, FIRST_START));
 	return nsx_rows_put(rows, NSX_REP_ANALYSIS, (struct nsx_val[]){
 			    nsx_val_field(&device, 3),
-			    nsx_val_int(less(s.stop_ns, s.start_ns)),
+			    nsx_val_int(subtract_wrapping(s.stop_ns, s.start_ns)),
 			    nsx_val_int(s.start_ns), nsx_val_int(s.stop_ns)},
 			    err);
 }

@@ -10,14 +10,14 @@ struct nsx_rep_strings {
 	size_t n, cap;
 };
 
-/* message: the block of strings; must outlive *ret. Owner: the caller, nsx_rep_strings_done, even
- * after a failure.
+/* Reads the block of strings, which must outlive *ret. Owner: the caller, nsx_rep_strings_done,
+ * even after a failure.
  */
 int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret,
 			 struct nsx_err *err) NSX_CHECKED;
 void nsx_rep_strings_done(struct nsx_rep_strings *s);
 
-/* Empty if there is no such string. */
+/* The string with this id; empty if there is none. */
 static inline struct nsx_piece nsx_rep_string(const struct nsx_rep_strings *s, uint64_t id)
 {
 	return id < s->n ? s->v[id] : (struct nsx_piece){(const uint8_t *)"", 0};

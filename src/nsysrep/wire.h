@@ -23,7 +23,7 @@ struct nsx_wire {
 	const uint8_t *p, *end;
 	bool is_bad;
 	uint32_t field; /* field number                                      */
-	uint64_t n;	/* a varint or fixed number; else the length of bytes */
+	uint64_t n;	/* the number, if the field is one                   */
 	struct nsx_piece bytes; /* p NULL: the field is a number             */
 };
 
@@ -34,10 +34,10 @@ static inline struct nsx_wire nsx_wire_of(struct nsx_piece b)
 
 enum { NSX_VARINT = 0, NSX_FIXED_64 = 1, NSX_BYTES = 2, NSX_FIXED_32 = 5 };
 
-/* Reads a varint byte by byte; returns what follows it. */
+/* Reads a varint byte by byte; returns the position after it; NULL: truncated, or too long. */
 const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end, uint64_t *ret);
 
-/* The number whose bits stand in the low seven of each byte. */
+/* Joins the low seven bits of each byte of x into one number. */
 static inline uint64_t nsx_varint_packed(uint64_t x)
 {
 	x = (x & UINT64_C(0x7f007f007f007f00)) >> 1 | (x & UINT64_C(0x007f007f007f007f));
@@ -45,9 +45,9 @@ static inline uint64_t nsx_varint_packed(uint64_t x)
 	return (x & UINT64_C(0x0fffffff00000000)) >> 4 | (x & UINT64_C(0x0fffffff));
 }
 
-/* Reads a varint and returns what follows it; NULL: truncated, or more than 64 bits. Most take one
- * byte. For others eight bytes are searched for the end at once, because reading a report spends
- * most of its time here.
+/* Reads a varint and returns the position after it; NULL: truncated, or more than 64 bits. Most
+ * varints take one byte. For longer ones eight bytes are searched for the end at once, because
+ * reading a report spends most of its time here.
  */
 static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
@@ -69,7 +69,7 @@ static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end, ui
 	return p + (__builtin_ctzll(ends) >> 3) + 1;
 }
 
-/* Reads a number of `size` bytes and returns what follows it; NULL: truncated. */
+/* Reads a number of `size` bytes and returns the position after it; NULL: truncated. */
 static inline const uint8_t *nsx_wire_fixed(const uint8_t *p, const uint8_t *end, size_t size,
 				 uint64_t *ret)
 {
@@ -81,8 +81,8 @@ static inline const uint8_t *nsx_wire_fixed(const uint8_t *p, const uint8_t *end
 	return p + size;
 }
 
-/* Reads a field's value of the given kind and returns what follows it; NULL: damaged. *n is the
- * number, or the length of *bytes.
+/* Reads a field's value of the given kind and returns the position after it; NULL: damaged. *n is
+ * the number, or the length of *bytes.
  */
 static inline const uint8_t *nsx_wire_value(const uint8_t *p, const uint8_t *end,
 					unsigned kind, uint64_t *n, const uint8_t **bytes)
@@ -114,7 +114,7 @@ static inline bool nsx_wire_varint(struct nsx_wire *w, uint64_t *ret)
 /* Reads a length as varint, then that many bytes. */
 bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret);
 
-/* Advances to the next field; false: end, or w->is_bad. */
+/* Advances to the next field. False: the message ends, or is damaged (w->is_bad). */
 static inline bool nsx_wire_next(struct nsx_wire *w)
 {
 	const uint8_t *p = w->p, *bytes;
