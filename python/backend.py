@@ -1,8 +1,8 @@
-"""Builds the wheel: the package of this folder with libnsx, which make builds.
+"""Builds the wheel: the Python package of this folder and libnsx, which make builds.
 
-It is a build backend of its own because it needs nothing but Python and make, so
-that `pip install ./python` works without an index.  NSX_BUILD names a build folder
-to use; the default is the source's own.
+This is a build backend of our own because it needs only Python and make, so that
+`pip install ./python` works without a package index. NSX_BUILD names the build folder;
+the default is build/ in the source.
 """
 import base64
 import hashlib

@@ -3,13 +3,13 @@
     import nsx
     run = nsx.open("run.nsys-rep")
     run.verdict                        # "Compute-bound: 47 % compute, ..."
-    run.findings                       # a table, dearest first
+    run.findings                       # a table, costliest first
     run.tables["top_kernels.kernels"].pandas()
     nsx.diff("before.nsys-rep", "after.nsys-rep").verdict
     nsx.fleet(["rank0.nsys-rep", "rank1.nsys-rep"]).tables["findings"]
 
-All work is done by libnsx, which the package has inside; nothing else is needed.
-pandas, polars and pyarrow are used where they are installed.
+All work is done by the C library libnsx, which is part of the package; nothing else is needed.
+pandas, polars and pyarrow are used if they are installed.
 """
 import ctypes as C
 import html
@@ -70,7 +70,7 @@ version = _lib.nsx_version().decode()
 
 
 class Error(Exception):
-    """Says what failed, on what, why, and what to do; `code` is one of nsx/error.h."""
+    """An error of libnsx: what failed, on what, why, and what to do. `code` is from nsx/error.h."""
 
     def __init__(self, problem):
         super().__init__(problem.text.decode(errors="replace"))
@@ -94,7 +94,7 @@ def _texts(function, *arguments):
 
 
 class Table(Sequence):
-    """Rows as dicts; `columns` maps a name to its meaning, which holds the unit's end."""
+    """The rows of a table, as dicts. `columns` maps each column's name to its meaning."""
 
     def __init__(self, report, name, rows):
         self.name = name
@@ -183,8 +183,8 @@ def _paths(paths):
     return _list([os.fsencode(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)])
 
 
-class _Told:
-    """What Report and Several share: documents and tables."""
+class _Documents:
+    """The base of Report and Several: texts, JSON and tables."""
 
     def _document(self, which):
         text = C.c_char_p()
@@ -193,7 +193,7 @@ class _Told:
 
     @property
     def verdict(self):
-        """One sentence, as plain text; of the ranks of a job the first page."""
+        """One sentence as plain text; for the ranks of a job, the first page."""
         return self._document(0).replace("**", "").replace("`", "").strip()
 
     @property
@@ -215,7 +215,7 @@ class _Told:
                 pyarrow.parquet.write_table(table.arrow(), os.path.join(folder, name + ".parquet"))
 
 
-class Several(_Told):
+class Several(_Documents):
     """What changed between captures, or which ranks of a job come late."""
 
     _read = _lib.nsx_several_document
@@ -237,7 +237,7 @@ class Several(_Told):
         return f"<pre>{html.escape(self.verdict)}</pre>"
 
 
-class Report(_Told):
+class Report(_Documents):
     """What was found in one trace."""
 
     _read = _lib.nsx_result_document
@@ -275,16 +275,16 @@ class Report(_Told):
 
     @property
     def findings(self):
-        """What costs time, dearest first: a table."""
+        """The table of findings (what costs time), costliest first."""
         return self.tables["findings.findings"]
 
     @property
     def warnings(self):
-        """What makes numbers doubtful."""
+        """Warnings about what makes numbers uncertain."""
         return list(_texts(_lib.nsx_result_warning, self._handle))
 
     def reason(self, section):
-        """Why a section could not be computed; None where it was."""
+        """Why a section could not be computed; None if it was."""
         text = _lib.nsx_result_reason(self._handle, section.encode())
         return None if text is None else text.decode(errors="replace")
 
@@ -302,16 +302,17 @@ class Report(_Told):
 def open(path, *, threads=os.cpu_count() or 1, window=None, only=(), what_if=()):
     """Reads a report (.nsys-rep) or an export and explains it.
 
-    window: a part of it, as "2..5" in seconds; only: ids of analyses, without the
-    first page then; what_if: changes to price, as --what-if takes them.
+    window: the part to explain, as "2..5" in seconds. only: ids of the sections to
+    compute; there is no first page then. what_if: changes to price, in the syntax of
+    --what-if.
     """
     return Report(path, threads, window, only, what_if)
 
 
 def diff(before, after, *, threads=os.cpu_count() or 1, unit=None):
-    """Compares captures before and after a change: a path or several a side.
+    """Compares captures before and after a change; a side is a path or a list of paths.
 
-    unit: what is compared, as "nvtx:REGEX", "kernel:REGEX", "launch" or "window".
+    unit: the repeated unit to compare, as "nvtx:REGEX", "kernel:REGEX", "launch" or "window".
     """
     return Several(_lib.nsx_several_diff, _paths(before), _paths(after), unit and unit.encode(), threads)
 

@@ -1,4 +1,4 @@
-/* capture.c - a capture's warnings, its nsys, and its end. */
+/* capture.c - a capture's warnings, the choice of nsys and its command line, and cleaning up. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ int nsx_capture_clean(const struct nsx_capture *c)
 {
 	int rc = c->work ? nsx_file_remove_tree(c->work) : 0;
 
-	if (c->dir && !c->is_told)
+	if (c->dir && !c->needs_record)
 		nsx_unmake_dirs(c->dir, c->had);
 	return rc;
 }
@@ -33,8 +33,8 @@ void nsx_capture_done(struct nsx_capture *c)
 	nsx_arena_free(c->arena);
 }
 
-/* nsys treats "%" in a path as the start of a pattern. */
-static const char *escape(struct nsx_capture *c, const char *path)
+/* The path with "%" doubled, because nsys treats "%" as the start of a pattern. */
+static const char *escape_percent(struct nsx_capture *c, const char *path)
 {
 	char *to = nsx_arena_get(c->arena, 2 * strlen(path) + 1), *p = to;
 
@@ -46,6 +46,7 @@ static const char *escape(struct nsx_capture *c, const char *path)
 	return to;
 }
 
+/* Whether a word of the command sets CUDA_VISIBLE_DEVICES, as in "env CUDA_VISIBLE_DEVICES=0". */
 static bool sets_devices(const char *const *command)
 {
 	static const char name[] = "CUDA_VISIBLE_DEVICES=";
@@ -56,7 +57,8 @@ static bool sets_devices(const char *const *command)
 	return false;
 }
 
-/* Warns of other users of a GPU: their work slows ours down, and is not recorded. */
+/* Warns if other programs use a GPU, because their work slows the command down and is not recorded.
+ */
 static void warn_of_others(struct nsx_capture *c)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = {0};
@@ -71,7 +73,7 @@ static void warn_of_others(struct nsx_capture *c)
 				 names.p, n > 1 ? "they do" : "it does");
 }
 
-/* The options of the recording were given to nsys launch. */
+/* Composes "nsys start", without the preset's options: those were given to "nsys launch". */
 static void start_session(struct nsx_capture *c, const char *output)
 {
 	nsx_args_add(&c->argv, c->nsys->path);
@@ -90,12 +92,12 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 		.preset = c->opts->preset,
 		.extra = &c->extra,
 		.gpu_id = gpu,
-		.output = escape(c, nsx_arena_printf(c->arena, "%s/trace", c->work)),
+		.output = escape_percent(c, nsx_arena_printf(c->arena, "%s/trace", c->work)),
 		.command = c->command,
 	};
 	size_t n;
 
-	c->is_told = true;
+	c->needs_record = true;
 	c->nsys = nsx_nsys_list(c->arena, c->opts->nsys, &n);
 	if (!n) {
 		const char *path = getenv("NSYS_PATH");

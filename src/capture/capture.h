@@ -29,30 +29,30 @@ enum nsx_ended {		     /* why the recording ended */
 struct nsx_product { /* one report; nsys writes several for repeated ranges */
 	const char *rep, *sqlite; /* paths; NULL: none, or removed; one of them exists */
 	int64_t rep_bytes, sqlite_bytes;
-	const char *number; /* "" or ".2": part of the file names     */
+	const char *number; /* part of the file names: "", or as ".2" */
 };
 
 struct nsx_capture {
 	const struct nsx_capture_opts *opts;
-	const char *const *command; /* NULL-terminated; empty: a session     */
+	const char *const *command; /* NULL-terminated; empty: records a session */
 	struct nsx_arena *arena;    /* owns every string and array here     */
 	struct nsx_buf warnings;    /* one per line                         */
 
-	const char *dir, *work; /* folders of results and of unfinished files; NULL: not yet */
-	size_t had;		/* length of the part of the path dir that existed before */
-	const char *rank;	/* ".rank3" or ""                           */
+	const char *dir, *work; /* folders of results and of unfinished files; NULL: not made yet */
+	size_t had;		/* how many bytes of the path dir existed before */
+	const char *rank;	/* the rank's part of file names: ".rank3" or "" */
 	struct nsx_nsys *nsys;	/* NULL: not found                          */
 	struct nsx_args extra, argv; /* extra: the user's options; argv: nsys's command line */
 
 	time_t began;
 	const char *captured_at; /* began as text, UTC                      */
-	bool is_told; /* nsys was looked for, so a record must be written    */
+	bool needs_record; /* nsys_capture.json must be written, even after a failure */
 	struct nsx_proc_end end; /* how nsys ended                          */
 	enum nsx_ended ended;
-	double target_s; /* how long the command ran; includes the start of nsys if the command
-			    was not seen (below 50 ms)                   */
+	double target_s; /* how long the command ran; with nsys's own start if the command was
+			    too short to be seen (50 ms)                 */
 	const char *full_tmp; /* nsys's temporary folder, if it became full; else NULL */
-	const char *raw; /* raw data, as nsys printed it or had it open; NULL: unknown */
+	const char *raw; /* file of raw data, as printed or opened by nsys; NULL: unknown */
 
 	struct nsx_product *products;
 	size_t nproducts;
@@ -65,11 +65,11 @@ void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...) NSX_PRINTF(2,
 /* Makes dir and work, and checks for free space. Errors: USAGE, IO. */
 int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Finds nsys and settles argv; from here on a record must be written. Errors: IO, USAGE. */
+/* Finds nsys and composes argv; from here on a record must be written. Errors: IO, USAGE. */
 int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Runs the command under nsys, however it ends; or records a session until the duration has
- * elapsed or a signal comes. Errors: IO.
+/* Runs the command under nsys to its end; or records a session until the duration has elapsed or a
+ * signal comes. A failure of the command is no error. Errors: IO.
  */
 int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
@@ -78,26 +78,28 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
  */
 int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Exports what this program cannot fully read, or everything if asked to; moves everything to dir;
- * compresses or deletes the report, but keeps one that cannot be exported. Errors: IO, STOP.
+/* Exports reports that this program cannot fully read, or all if the user asked for it. Moves the
+ * files to dir. Compresses or deletes reports as asked, but keeps a report that cannot be exported.
+ * Errors: IO, STOP.
  */
 int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Exports a report to the SQLite file `to` with the nsys at nsys_path (NULL: searched for), using
- * only options that it knows. Errors: IO (without nsys it gives the command to export with), STOP.
+/* Exports a report to the SQLite file `to` with the nsys at nsys_path (NULL: searches for one),
+ * using only options that it knows. Errors: IO (without nsys the message has the command to run),
+ * STOP.
  */
 int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
-/* Writes nsys_capture.json, if a record is due. failed: the cause; NULL: success. Errors: IO. */
+/* Writes nsys_capture.json. failed: the cause of failure; NULL: success. Errors: IO. */
 int nsx_capture_write_record(const struct nsx_capture *c, const struct nsx_err *failed,
 			     struct nsx_err *err) NSX_CHECKED;
 
 /* Exit code of the command under nsys; -1: we ended it. */
 int nsx_capture_target_code(const struct nsx_capture *c);
 
-/* Removes work and, if no record is due, what was created of dir. Errors: as errno; c->work names
- * what remains.
+/* Removes the work folder and, if no record is needed, the folders of dir that were created.
+ * Returns 0, or non-zero if something remains in c->work.
  */
 int nsx_capture_clean(const struct nsx_capture *c);
 void nsx_capture_done(struct nsx_capture *c);
@@ -111,7 +113,7 @@ int64_t nsx_file_room_mb(const char *path); /* free space; -1: unknown */
 /* The folder of nsys's raw data: NSYS_TMPDIR, else TMPDIR, else /tmp. */
 const char *nsx_capture_tmp(void);
 
-/* Free space that a capture needs to begin. */
+/* Least free space with which a capture begins. */
 enum { NSX_MIN_ROOM_MB = 512 };
 
 /* Moves a file, if necessary to another file system. Errors: IO. */

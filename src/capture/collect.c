@@ -1,8 +1,9 @@
-/* collect.c - what nsys produced, and if nothing, why.
+/* collect.c - finds the reports that nsys wrote, or the reason why there are none.
  *
- * nsys may exit with 0 without a report (a range that never opened, an importer that cannot
- * start), and exits with the command's code on success. So only the files count. The folder was
- * empty before, so its files are new. Versions before 2021.4 name a report .qdrep.
+ * The exit code of nsys does not show whether there is a report: it may be 0 without one (a range
+ * that never opened, an importer that cannot start), and on success it is the command's code. So
+ * only the files count. The folder was empty before, so its files are new. Versions before 2021.4
+ * name a report .qdrep.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -16,7 +17,9 @@ enum { SMALL_BYTES = 1 << 20 };
 
 static const char *const suffixes[] = { ".nsys-rep", ".qdrep" };
 
-/* Files of dir with the suffix, 2 before 10. Owner: the arena. */
+/* Lists the files of dir with the suffix, in the order of the numbers in their names. Owner: the
+ * arena.
+ */
 static const char *const *collect_find_files(struct nsx_arena *a, const char *dir,
 					     const char *suffix, size_t *ret_n)
 {
@@ -67,7 +70,7 @@ static void find_reports(struct nsx_capture *c)
 
 /* Raw data ---------------------------------------------------------------*/
 
-/* Finds the raw data, moving it to work if it is elsewhere; NULL: none. */
+/* Finds the raw data, and moves it to the work folder if necessary; NULL: there is none. */
 static const char *collect_find_raw(struct nsx_capture *c)
 {
 	struct nsx_err err;
@@ -83,7 +86,7 @@ static const char *collect_find_raw(struct nsx_capture *c)
 	return nsx_file_move(c->raw, to, &err) ? NULL : to;
 }
 
-static int import(struct nsx_capture *c, const char *raw, struct nsx_err *err)
+static int import_raw_data(struct nsx_capture *c, const char *raw, struct nsx_err *err)
 {
 	const char *const *argv = nsx_nsys_importer(c->nsys, c->arena, raw);
 	const struct nsx_proc p = {
@@ -112,14 +115,14 @@ static int import(struct nsx_capture *c, const char *raw, struct nsx_err *err)
 
 /* Why there is no report ---------------------------------------------------- */
 
-static bool said(const struct nsx_capture *c, const char *words)
+static bool nsys_printed(const struct nsx_capture *c, const char *words)
 {
 	return nsx_proc_find(&c->end.out, words, NULL) || nsx_proc_find(&c->end.err, words, NULL);
 }
 
 static int fail_missing(const struct nsx_capture *c, struct nsx_err *err)
 {
-	if (said(c, "No space left on device"))
+	if (nsys_printed(c, "No space left on device"))
 		return nsx_fail(err, NSX_E_IO, "the disk became full during the capture; make room "
 				"in '%s' and in '%s' (NSYS_TMPDIR), or record "
 				"less", c->dir, nsx_capture_tmp());
@@ -132,7 +135,7 @@ static int fail_missing(const struct nsx_capture *c, struct nsx_err *err)
 				"a report");
 	if (c->ended == NSX_ENDED_SIGNAL)
 		return nsx_fail(err, NSX_E_STOP, "interrupted before there was a report");
-	if (said(c, "Generated:") && nsx_args_have(&c->extra, "capture-range", 'c'))
+	if (nsys_printed(c, "Generated:") && nsx_args_have(&c->extra, "capture-range", 'c'))
 		return nsx_fail(err, NSX_E_DATA,
 			"the capture range never opened: the command did not call "
 			"cudaProfilerStart or push the NVTX range (names that are not registered "
@@ -185,18 +188,18 @@ static const char *lost_agent(const struct nsx_capture *c)
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
-		if (said(c, words[i]))
+		if (nsys_printed(c, words[i]))
 			return words[i];
 	return NULL;
 }
 
-/* Why another recording is worthwhile: nsys failed, the user does not want to stop, and the disk
- * is not full. NULL: it is not.
+/* The reason to record once more: nsys itself failed, the user did not stop it, and the disk is not
+ * full. NULL: there is no such reason.
  */
 static const char *fault_of_nsys(const struct nsx_capture *c)
 {
 	if (c->is_again || c->ended == NSX_ENDED_SIGNAL ||
-	    c->ended == NSX_ENDED_HUNG || said(c, "No space left on device"))
+	    c->ended == NSX_ENDED_HUNG || nsys_printed(c, "No space left on device"))
 		return NULL;
 	for (size_t i = 0; i < c->nproducts; i++)
 		if (!c->products[i].rep_bytes)
@@ -240,7 +243,7 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err)
 		bool given_up = c->ended == NSX_ENDED_SIGNAL && nsx_proc_signals() > 1;
 
 		raw = given_up ? NULL : collect_find_raw(c);
-		rc = raw ? import(c, raw, err) : fail_missing(c, err);
+		rc = raw ? import_raw_data(c, raw, err) : fail_missing(c, err);
 	}
 	if (c->raw) /* left behind if nsys was ended early */
 		unlink(c->raw);

@@ -1,15 +1,15 @@
 /* export.c - turns nsys's report into the files to keep.
  *
- * A report that this program cannot fully read is exported at once, because only this version of
- * nsys is sure to read it. The database gets its name when it is complete.
+ * A report that this program cannot fully read is exported at once, because only the nsys that
+ * wrote it is sure to read it. The database gets its final name when it is complete.
  */
 #include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
 #include "nsysrep/nsysrep.h"
 
-/* Used if this nsys knows them. JSON and blobs contain NVTX payloads; empty tables show that
- * nothing happened.
+/* Options of the export that are used if this nsys knows them. JSON and blobs contain NVTX
+ * payloads. Without "lazy" the export has empty tables, which show that nothing of a kind happened.
  */
 static const struct {
 	const char *name, *value;
@@ -29,7 +29,9 @@ static const char *suffix_of(const char *path)
 	return strrchr(path, '.');
 }
 
-/* The caller must call nsx_proc_end_done on *ret_end, also after an error. */
+/* Exports a report with this nsys. Owner of *ret_end: the caller, nsx_proc_end_done, even after an
+ * error.
+ */
 static int export_with(const struct nsx_nsys *n, const char *rep, const char *to,
 		      struct nsx_arena *a, struct nsx_proc_end *ret_end, struct nsx_err *err)
 {
@@ -89,7 +91,8 @@ static int run_export(struct nsx_capture *c, const struct nsx_product *p,
 	return rc;
 }
 
-/* Moves the report up, compressed if asked for. A failure is only a warning if the database exists.
+/* Moves the report to the result folder, compressed or deleted if the user asked for it. A failure
+ * is only a warning if the report was exported.
  */
 static int settle_report(struct nsx_capture *c, struct nsx_product *p, struct nsx_err *ret)
 {

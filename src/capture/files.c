@@ -66,8 +66,8 @@ int nsx_file_move(const char *from, const char *to, struct nsx_err *err)
 		  : 0;
 }
 
-/* Compresses in to out; returns NULL, or the error. */
-static const char *files_squeeze(ZSTD_CCtx *z, FILE *in, FILE *out)
+/* Compresses all of `in` to `out`; returns NULL, or the error's text. */
+static const char *compress_stream(ZSTD_CCtx *z, FILE *in, FILE *out)
 {
 	static char from[1 << 17], to[1 << 17];
 	ZSTD_EndDirective end = ZSTD_e_continue;
@@ -104,7 +104,7 @@ int nsx_file_compress(const char *from, const char *to, struct nsx_err *err)
 	ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setPledgedSrcSize(z, (unsigned long long)nsx_file_size(from));
 	if (out)
-		why = files_squeeze(z, in, out);
+		why = compress_stream(z, in, out);
 	ZSTD_freeCCtx(z);
 	if (in)
 		(void)fclose(in);

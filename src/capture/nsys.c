@@ -1,8 +1,8 @@
 /* nsys.c - finds nsys and reads its help.
  *
- * A machine often has several: in PATH, in each CUDA toolkit, in /opt. All are asked for their
- * version; links to one file count once. CUDA's bin/nsys is a script that starts another
- * installation, so the importer is looked for not only beside the file but also by version.
+ * A machine often has several installations: in PATH, in each CUDA toolkit, in /opt. Each is asked
+ * for its version; links to one file count once. CUDA's bin/nsys is a script that starts another
+ * installation, so the importer is looked for beside the file and also by version.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -64,7 +64,9 @@ static bool is_program(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* The last word of "NVIDIA Nsight Systems version 2023.4.4.54-...". */
+/* The version that a program prints, as in "NVIDIA Nsight Systems version 2023.4.4.54-..."; "": it
+ * prints none. Owner: the arena.
+ */
 static const char *ask_version(struct nsx_arena *a, const char *path)
 {
 	const char *const argv[] = { path, "--version", NULL };
@@ -102,7 +104,7 @@ static void add_installation(struct list *l, const char *path)
 	l->n++;
 }
 
-/* path: a file, or the folder that holds it. */
+/* Adds the installation that the user named; path is the file or its folder. */
 static void add_given(struct list *l, const char *path)
 {
 	struct stat st;
@@ -122,19 +124,20 @@ static void add_matches(struct list *l, const char *pattern)
 	globfree(&g);
 }
 
-static void nsys_add_path(struct list *l)
+static void add_programs_in_path(struct list *l)
 {
 	const char *s = getenv("PATH");
 
 	while (s && *s) {
 		size_t n = strcspn(s, ":");
 
-		add_installation(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1, n ? s : "."));
+		add_installation(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1,
+						     n ? s : "."));
 		s += n + (s[n] == ':');
 	}
 }
 
-/* Adds those of a CUDA toolkit named by an environment variable. */
+/* Adds the installations in a CUDA toolkit's folder; home is NULL or "" if there is none. */
 static void add_toolkit(struct list *l, const char *home)
 {
 	if (!home || !*home)
@@ -155,7 +158,7 @@ struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given, size_t *r
 	if (given) {
 		add_given(&l, given);
 	} else {
-		nsys_add_path(&l);
+		add_programs_in_path(&l);
 		add_toolkit(&l, getenv("CUDA_HOME"));
 		add_toolkit(&l, getenv("CUDA_PATH"));
 		for (unsigned i = 0; i < ARRAY_LEN(usual); i++)
@@ -178,8 +181,8 @@ struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given, size_t *r
 
 /* Asking -----------------------------------------------------------------*/
 
-static int ask(const struct nsx_nsys *n, struct nsx_arena *a,
-	       const char *command, const char **ret, struct nsx_err *err)
+static int read_help(const struct nsx_nsys *n, struct nsx_arena *a,
+		     const char *command, const char **ret, struct nsx_err *err)
 {
 	const char *const argv[] = { n->path, command ? command : "--help",
 				     command ? "--help" : NULL, NULL };
@@ -201,9 +204,9 @@ static int ask(const struct nsx_nsys *n, struct nsx_arena *a,
 
 int nsx_nsys_ask(struct nsx_nsys *n, struct nsx_arena *a, struct nsx_err *err)
 {
-	if (ask(n, a, NULL, &n->help, err) ||
-	    ask(n, a, "profile", &n->profile_help, err) ||
-	    ask(n, a, "export", &n->export_help, err))
+	if (read_help(n, a, NULL, &n->help, err) ||
+	    read_help(n, a, "profile", &n->profile_help, err) ||
+	    read_help(n, a, "export", &n->export_help, err))
 		return err->rc;
 	return 0;
 }
@@ -214,7 +217,7 @@ static bool is_word_char(char c)
 	       (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Whether the n bytes at s contain the word, delimited. */
+/* Whether the n bytes at s contain the word, with no word character before or after it. */
 static bool has_word(const char *s, size_t n, const char *word)
 {
 	size_t k = strlen(word);
@@ -284,14 +287,14 @@ const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option, s
 	return NULL;
 }
 
-/* Counter sets by compute capability, where all its GPUs share one. */
+/* Counter sets by compute capability, for capabilities whose GPUs all have the same set. */
 static const struct {
 	const char *capability, *set;
 } metric_sets[] = { { "8.0", "ga100" }, { "8.6", "ga10x" }, { "8.7", "ga10b" },
 		    { "8.9", "ad10x" }, { "9.0", "gh100" } };
 
-/* Output of a program; NULL: none, or it failed. */
-static const char *ask_lines(const char *const *argv, struct nsx_arena *a)
+/* Runs a program and returns its output; NULL: it printed nothing or failed. */
+static const char *run_for_output(const char *const *argv, struct nsx_arena *a)
 {
 	const struct nsx_proc p = { .argv = argv,
 				    .limit_s = 30,
@@ -309,7 +312,7 @@ unsigned nsx_nsys_gpu_users(struct nsx_arena *a, struct nsx_buf *names)
 	static const char *const smi[] = { "nvidia-smi",
 					   "--query-compute-apps=pid,process_name",
 					   "--format=csv,noheader", NULL };
-	const char *s = ask_lines(smi, a);
+	const char *s = run_for_output(smi, a);
 	unsigned count = 0;
 
 	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
@@ -329,7 +332,7 @@ const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
 					   "--query-gpu=compute_cap",
 					   "--format=csv,noheader", NULL };
 	const char *const help[] = {n->path, "profile", "--gpu-metrics-set=help", NULL};
-	const char *kind = NULL, *s = ask_lines(smi, a);
+	const char *kind = NULL, *s = run_for_output(smi, a);
 
 	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
 		const char *of = NULL;
@@ -341,7 +344,7 @@ const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
 			return NULL;
 		kind = of;
 	}
-	s = kind ? ask_lines(help, a) : NULL;
+	s = kind ? run_for_output(help, a) : NULL;
 	return s && has_word(s, strlen(s), kind) ? kind : NULL;
 }
 

@@ -1,7 +1,7 @@
-/* nsys.h - finds nsys and what it supports.
+/* nsys.h - finds nsys, and the options that it supports.
  *
- * Option names and values differ between versions. Nothing is concluded from the version number;
- * the program's own help text decides.
+ * Option names and values differ between versions of nsys. Its help text decides which are used,
+ * not its version number.
  */
 #ifndef NSX_CAPTURE_NSYS_H
 #define NSX_CAPTURE_NSYS_H
@@ -14,9 +14,9 @@ struct nsx_nsys {
 	const char *help, *profile_help, *export_help; /* set by nsx_nsys_ask */
 };
 
-/* All installations of nsys: only `given` if not NULL (a file, or its folder), else that of
- * NSYS_PATH, else those of PATH and of the usual folders. Order: newest first, then as found.
- * Owner: the arena.
+/* Lists installations of nsys: `given` (a file or its folder) if it is not NULL, otherwise that of
+ * NSYS_PATH if it is set, otherwise those in PATH and in the usual folders. Order: newest first,
+ * then as found. Owner: the arena.
  */
 struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given, size_t *ret_n);
 
@@ -28,8 +28,8 @@ int nsx_nsys_ask(struct nsx_nsys *n, struct nsx_arena *a, struct nsx_err *err);
  */
 bool nsx_nsys_knows(const char *help, const char *option, const char *value);
 
-/* Why GPU counters are not available, in nsys's words; NULL: they are, as far as nsys says. The
- * option is --gpu-metrics-device or -devices. Owner: the arena.
+/* Why GPU counters are not available, as nsys prints it; NULL: nsys reports no obstacle. option is
+ * "gpu-metrics-device" or "gpu-metrics-devices", whichever this nsys has. Owner: the arena.
  */
 const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option, struct nsx_arena *a);
 
@@ -38,17 +38,17 @@ const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option, s
  */
 const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a);
 
-/* Programs that compute on a GPU, like nsx_proc_gpu_users but according to the driver's
- * nvidia-smi; 0 if it is missing.
+/* Like nsx_proc_gpu_users, but asks the driver's nvidia-smi, which also sees programs of other
+ * users. 0 if nvidia-smi is missing.
  */
 unsigned nsx_nsys_gpu_users(struct nsx_arena *a, struct nsx_buf *names);
 
 /* Compares dotted versions numerically, like strcmp. */
 int nsx_version_cmp(const char *a, const char *b);
 
-/* The command (argv) that imports the raw data `raw`, with the importer of this very version, as
- * others may not read it; NULL: none. The report appears beside raw with the same name. Owner: the
- * arena.
+/* The command (argv) that imports the raw data `raw`; NULL: there is none. It uses the importer of
+ * the same version, because others may not read the data. The report appears beside raw with the
+ * same name. Owner: the arena.
  */
 const char *const *nsx_nsys_importer(const struct nsx_nsys *n,
 				     struct nsx_arena *a, const char *raw);
@@ -79,12 +79,14 @@ struct nsx_want {
 	const char *const *command;
 };
 
-/* Errors: NSX_E_USAGE for an unknown preset, or an extra option reserved for us. */
+/* Checks a request. Errors: NSX_E_USAGE for an unknown preset, or for an extra option that we set
+ * ourselves.
+ */
 int nsx_want_check(const char *preset, const struct nsx_args *extra,
 		   struct nsx_err *err) NSX_CHECKED;
 
-/* Appends "nsys profile OPTIONS COMMAND" to args. What this nsys does not support is added to
- * warnings, a line each. User options replace ours. Strings belong to the arena or the caller.
+/* Appends "nsys profile OPTIONS COMMAND" to args. Adds a line to warnings for each option that this
+ * nsys does not support. User options replace ours. Strings belong to the arena or the caller.
  */
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
 		      struct nsx_arena *a, struct nsx_args *args, struct nsx_buf *warnings);

@@ -1,14 +1,14 @@
 /* options.c - composes nsys's command line.
  *
- * One table lists what each preset asks for, and the spellings of the options over the years. nsys
- * rejects repeated options, so a user's option replaces ours.
+ * One table lists the options of each preset, with the names that they have in different versions.
+ * nsys rejects repeated options, so a user's option replaces ours.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "capture/nsys.h"
 #include "schema/recapture.h"
 
-enum { /* bits of presets */
+enum { /* sets of presets, as bits */
 	NCCL = 1 << NSX_PRESET_nccl,
 	NVLINK = 1 << NSX_PRESET_nvlink,
 	MEMORY = 1 << NSX_PRESET_memory,
@@ -17,7 +17,7 @@ enum { /* bits of presets */
 	ALWAYS = (1 << NSX_NPRESETS) - 1,
 };
 
-/* Placeholders for computed values. */
+/* Values of options in the table that are computed; compared by address. */
 static const char TRACE[] = "trace", COUNTERS[] = "counters";
 
 static const struct option {
@@ -25,7 +25,7 @@ static const struct option {
 	char letter;
 	const char *names[2]; /* newest spelling first                     */
 	const char *value;
-	const char *missing; /* data that is lost if nsys lacks the option; NULL: none */
+	const char *missing; /* the warning if nsys lacks the option; NULL: no warning */
 } options[] = {
 	{ ALWAYS, 't', { "trace" }, TRACE, NULL },
 	{ ALWAYS, 's', { "sample" }, "none", NULL },
@@ -55,7 +55,7 @@ static const struct option {
 	  "no GPU counters" },
 };
 
-/* Options reserved for us, because we must find the result. */
+/* Options that the user may not give, because we must find the result. */
 static const struct {
 	const char *name;
 	char letter;
@@ -76,7 +76,7 @@ void nsx_args_done(struct nsx_args *args)
 }
 
 /* Takes the next character of a word; false: its end. quote: the open quote. */
-static bool word_char(const char **s, char *quote, char *ret)
+static bool next_word_char(const char **s, char *quote, char *ret)
 {
 	for (;; ++*s) {
 		char c = **s;
@@ -110,7 +110,7 @@ int nsx_args_split(struct nsx_args *args, const char *text, struct nsx_arena *a,
 		if (!*s)
 			return 0;
 		word = nsx_arena_get(a, strlen(s) + 1);
-		while (word_char(&s, &quote, &c))
+		while (next_word_char(&s, &quote, &c))
 			word[n++] = c;
 		if (quote)
 			return nsx_fail(err, NSX_E_USAGE, "a quote is not closed in '%s'", text);
@@ -146,7 +146,7 @@ struct builder {
 	struct nsx_buf *warnings;
 };
 
-/* 0: no such preset. */
+/* The bit of a preset; name NULL: basic. 0: there is no such preset. */
 static unsigned preset_bit(const char *name)
 {
 	for (unsigned i = 0; i < NSX_NPRESETS; i++)
@@ -167,10 +167,11 @@ int nsx_want_check(const char *preset, const struct nsx_args *extra, struct nsx_
 	return 0;
 }
 
-/* nsys has its own GPU numbers; newer versions accept those CUDA sees. NULL, with a warning, if
- * counters are refused, because nsys would then not start the command.
+/* The value of the option that selects GPUs for counters. nsys has its own GPU numbers; newer
+ * versions also accept "cuda-visible". Returns NULL and adds a warning if nsys refuses counters,
+ * because it would then not start the command.
  */
-static const char *counters(const struct builder *b, const char *name, const char *missing)
+static const char *counter_gpus(const struct builder *b, const char *name, const char *missing)
 {
 	const char *why = nsx_nsys_no_counters(b->nsys, name, b->arena);
 
@@ -183,7 +184,7 @@ static const char *counters(const struct builder *b, const char *name, const cha
 	return b->want->gpu_id ? b->want->gpu_id : "all";
 }
 
-static const char *options_traced(const struct builder *b, const char *name)
+static const char *trace_value(const struct builder *b, const char *name)
 {
 	bool nccl = b->preset & (NCCL | NVLINK | FULL);
 
@@ -199,7 +200,7 @@ static void add_option(const struct builder *b, const char *name, const char *va
 }
 
 /* Adds a counter option, unless the user gave it. */
-static void options_add_rate(const struct builder *b, const char *name, const char *value)
+static void add_counter_option(const struct builder *b, const char *name, const char *value)
 {
 	if (!nsx_args_have(b->want->extra, name, 0) &&
 	    nsx_nsys_knows(b->nsys->profile_help, name, NULL))
@@ -208,16 +209,16 @@ static void options_add_rate(const struct builder *b, const char *name, const ch
 
 static void add_counters(const struct builder *b, const char *name, const char *missing)
 {
-	const char *gpus = counters(b, name, missing);
+	const char *gpus = counter_gpus(b, name, missing);
 
 	if (!gpus)
 		return;
 	add_option(b, name, gpus);
-	options_add_rate(b, "gpu-metrics-set", nsx_nsys_metric_set(b->nsys, b->arena));
-	options_add_rate(b, "gpu-metrics-frequency", "10000");
+	add_counter_option(b, "gpu-metrics-set", nsx_nsys_metric_set(b->nsys, b->arena));
+	add_counter_option(b, "gpu-metrics-frequency", "10000");
 }
 
-static void add_wanted(const struct builder *b, const struct option *o)
+static void add_preset_option(const struct builder *b, const struct option *o)
 {
 	const char *known = NULL;
 
@@ -233,7 +234,7 @@ static void add_wanted(const struct builder *b, const struct option *o)
 	if (known && o->value == COUNTERS)
 		add_counters(b, known, o->missing);
 	else if (known)
-		add_option(b, known, o->value == TRACE ? options_traced(b, known) : o->value);
+		add_option(b, known, o->value == TRACE ? trace_value(b, known) : o->value);
 }
 
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
@@ -245,7 +246,7 @@ void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
 	nsx_args_add(args, "profile");
 	for (unsigned i = 0; i < ARRAY_LEN(options); i++)
 		if (options[i].presets & b.preset)
-			add_wanted(&b, &options[i]);
+			add_preset_option(&b, &options[i]);
 	add_option(&b, "force-overwrite", "true");
 	add_option(&b, "output", want->output);
 	for (size_t i = 0; i < want->extra->n; i++)

@@ -1,7 +1,8 @@
 /* place.c - chooses a capture's folder and file names, and checks for space.
  *
- * --out may contain nsys's patterns, so that many ranks can share one command line. If a launcher
- * numbers its ranks, file names contain the number, so that ranks can share a folder.
+ * --out may contain the patterns of nsys's own --output (%h, %p, %q{VAR}), so that many ranks can
+ * share one command line. If a launcher numbers its ranks, file names contain the rank's number, so
+ * that ranks can share a folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,9 @@
 #include "capture/capture.h"
 #include "emit/folder.h"
 
-/* Innermost launcher first: under srun all ranks of one torchrun share a SLURM_PROCID. */
+/* Variables with a rank's number. The innermost launcher comes first, because under srun all ranks
+ * of one torchrun have the same SLURM_PROCID.
+ */
 static const char *const rank_names[] = {
 	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
 };
@@ -48,7 +51,8 @@ static int expand_variable(struct nsx_buf *b, const char **s,
 	return 0;
 }
 
-static int expand(struct nsx_buf *b, const char *s, struct nsx_arena *a, struct nsx_err *err)
+static int expand_pattern(struct nsx_buf *b, const char *s, struct nsx_arena *a,
+			  struct nsx_err *err)
 {
 	char host[256] = "";
 
@@ -125,7 +129,9 @@ static bool is_of_failure(const struct nsx_capture *c, const char *name)
 	return is;
 }
 
-/* Fails if a result exists: recordings cannot be repeated, so none is replaced. */
+/* Fails if the folder has a result already. A recording is never replaced, because it cannot be
+ * repeated.
+ */
 static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 {
 	DIR *d = opendir(c->dir);
@@ -142,10 +148,10 @@ static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
-/* Creates the work folder, which marks a capture as running: of two concurrent captures one fails
- * before it records.
+/* Creates the work folder, which marks the result folder as in use: of two concurrent captures into
+ * it, one fails here, before it records.
  */
-static int reserve(struct nsx_capture *c, struct nsx_err *err)
+static int make_work_folder(struct nsx_capture *c, struct nsx_err *err)
 {
 	const char *work = nsx_arena_printf(c->arena, "%s/.capture-work%s", c->dir, c->rank);
 
@@ -179,7 +185,7 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 
 	note_time(c);
 	if (c->opts->out) {
-		if (expand(&b, c->opts->out, c->arena, err))
+		if (expand_pattern(&b, c->opts->out, c->arena, err))
 			return err->rc;
 		c->dir = nsx_arena_strdup(c->arena, b.n ? b.p : ".");
 	} else {
@@ -190,7 +196,7 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 		c->dir = NULL;
 		return err->rc;
 	}
-	if (reserve(c, err) || check_names(c, err))
+	if (make_work_folder(c, err) || check_names(c, err))
 		return err->rc;
 	return place_check_room(c->dir, err) ?: place_check_room(nsx_capture_tmp(), err);
 }

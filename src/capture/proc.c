@@ -1,8 +1,8 @@
 /* proc.c - posix_spawn, two pipes, one loop.
  *
  * A program runs in its own process group, so that Ctrl-C at the terminal reaches only us and we
- * choose what to forward. Its descendants may keep the pipes open, so the loop ends when the
- * program ends and the pipes are empty, not at end of output.
+ * choose which signals to forward. The loop ends when the program has ended and the pipes are
+ * empty. It does not wait for the end of output, because descendants may keep the pipes open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ const char *nsx_proc_words(const struct nsx_proc_end *e, struct nsx_arena *a)
 /* Starting ---------------------------------------------------------------*/
 
 /* The environment with one variable replaced; strings are borrowed. */
-static char **environment(const char *set)
+static char **environment_with(const char *set)
 {
 	size_t n = 0, k = 0, len = strcspn(set, "=") + 1;
 	char **env;
@@ -61,16 +61,17 @@ static char **environment(const char *set)
 	return env;
 }
 
-static int spawn(const struct nsx_proc *p, const int out[2], const int err[2], pid_t *ret_pid)
+static int spawn_program(const struct nsx_proc *p, const int out[2], const int err[2],
+			 pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t none, ignored;
-	char **env = p->env ? environment(p->env) : environ;
+	char **env = p->env ? environment_with(p->env) : environ;
 	int rc;
 
 	sigemptyset(&none);
-	sigemptyset(&ignored); /* ignored by us, so reset in the child */
+	sigemptyset(&ignored); /* signals that we ignore; the child gets the default */
 	sigaddset(&ignored, SIGPIPE);
 	sigaddset(&ignored, SIGXFSZ);
 	posix_spawn_file_actions_init(&fa);
@@ -113,7 +114,7 @@ static bool proc_drain(const struct nsx_proc *p, int from, int to,
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
 	e->last_s = nsx_now_s();
 	if (p->passthrough)
-		/* Continue if our reader is gone. */
+		/* If nobody reads our output any more, the program still runs on. */
 		(void)!nsx_write_all(to, chunk, (size_t)n);
 	nsx_buf_add(tail, chunk, (size_t)n);
 	if (tail->n > 2 * keep) {
@@ -123,8 +124,9 @@ static bool proc_drain(const struct nsx_proc *p, int from, int to,
 	return true;
 }
 
-/* Waits once for output; returns whether any came. */
-static bool turn(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e, int timeout_ms)
+/* Waits once for output and reads it; returns whether there was any. */
+static bool read_output_once(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e,
+			     int timeout_ms)
 {
 	struct pollfd pfd[2] = { { .fd = fds[0], .events = POLLIN },
 				 { .fd = fds[1], .events = POLLIN } };
@@ -153,8 +155,8 @@ static int proc_exit_code(int status)
 				   : WEXITSTATUS(status);
 }
 
-/* The signal to send now; 0: none. */
-static int due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
+/* The signal to send to the program now; 0: none. signals: number of signals to us at its start. */
+static int signal_due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
 {
 	double over_s = nsx_now_s() - e->began_s - p->limit_s;
 
@@ -168,24 +170,24 @@ static int due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
 	return over_s < 2 ? SIGTERM : SIGKILL;
 }
 
-/* Runs until the program has ended and its pipes are empty. A process left behind may write for
- * ever, hence the limit of one second.
+/* Reads output until the program has ended and its pipes are empty. It stops one second after the
+ * end, because a process left behind may write for ever.
  */
-static void loop(const struct nsx_proc *p, pid_t pid, int fds[2], struct nsx_proc_end *e)
+static void run_until_ended(const struct nsx_proc *p, pid_t pid, int fds[2], struct nsx_proc_end *e)
 {
 	int status = 0, signals = nsx_proc_signals(), last = 0;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		int sig = due(p, e, signals);
+		int sig = signal_due(p, e, signals);
 
 		if (sig && sig != last)
 			kill(-pid, sig);
 		last = sig;
-		turn(p, fds, e, fds[0] < 0 && fds[1] < 0 ? 5 : TICK_MS);
+		read_output_once(p, fds, e, fds[0] < 0 && fds[1] < 0 ? 5 : TICK_MS);
 	}
 	e->code = proc_exit_code(status);
 	e->seconds = nsx_now_s() - e->began_s;
-	while (turn(p, fds, e, 0) && nsx_now_s() < e->began_s + e->seconds + 1)
+	while (read_output_once(p, fds, e, 0) && nsx_now_s() < e->began_s + e->seconds + 1)
 		;
 }
 
@@ -201,7 +203,7 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret, struct nsx_
 	if (pipe2(out, O_CLOEXEC) || pipe2(errs, O_CLOEXEC))
 		rc = errno;
 	else
-		rc = spawn(p, out, errs, &pid);
+		rc = spawn_program(p, out, errs, &pid);
 	if (rc) {
 		close_pipe(out);
 		close_pipe(errs);
@@ -213,7 +215,7 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret, struct nsx_
 	fds[1] = errs[0];
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	fcntl(fds[1], F_SETFL, O_NONBLOCK);
-	loop(p, pid, fds, ret);
+	run_until_ended(p, pid, fds, ret);
 	close_pipe(fds);
 	if (!p->watch && nsx_proc_signals() > signals)
 		return nsx_fail(err, NSX_E_STOP, "interrupted while '%s' ran", p->argv[0]);

@@ -1,7 +1,7 @@
-/* proc.h - runs other programs: without a shell, in a process group of their own, with limits.
+/* proc.h - runs other programs without a shell, in their own process groups, with time limits.
  *
- * Processes that a program leaves behind are handled, too: nsx_proc_guard makes this process their
- * parent, nsx_proc_sweep ends them.
+ * A program may leave processes behind. nsx_proc_guard makes this process their parent, and
+ * nsx_proc_sweep ends them.
  */
 #ifndef NSX_CAPTURE_PROC_H
 #define NSX_CAPTURE_PROC_H
@@ -15,8 +15,8 @@ struct nsx_proc_end {	    /* result of a program; progress while it runs */
 	double began_s;	    /* start, by nsx_now_s                         */
 	double seconds;	    /* from start to end                         */
 	double last_s;	    /* time of the last output, by nsx_now_s       */
-	struct nsx_buf out; /* last part of stdout: at least `keep` bytes, or all if shorter */
-	struct nsx_buf err; /* the same of stderr                        */
+	struct nsx_buf out; /* end of stdout: at least `keep` bytes, or all of it if shorter */
+	struct nsx_buf err; /* end of stderr, likewise                   */
 };
 
 struct nsx_proc {
@@ -27,7 +27,7 @@ struct nsx_proc {
 	double limit_s;	  /* ends the program after this time; 0: no limit */
 	bool passthrough; /* shares our stdin, and its output is copied to ours */
 	/* Called about 20 times a second; returns a signal for the group, or 0. */
-	int (*watch)(void *ctx, const struct nsx_proc_end *sofar);
+	int (*watch)(void *ctx, const struct nsx_proc_end *progress);
 	void *ctx;
 };
 
@@ -39,7 +39,9 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 		 struct nsx_err *err) NSX_CHECKED;
 void nsx_proc_end_done(struct nsx_proc_end *e); /* for NSX_AT_EXIT */
 
-/* Finds words in output, which may contain any byte; from: NULL, or where to begin. */
+/* The first place of the words in the output, at `from` or later (NULL: from its start); NULL: they
+ * are not there. The output may contain any byte.
+ */
 const char *nsx_proc_find(const struct nsx_buf *kept, const char *words, const char *from);
 
 /* First line of output, preferably of stderr. Owner: the arena. */
@@ -52,12 +54,12 @@ void nsx_proc_guard(void);
 void nsx_proc_unguard(void);
 int nsx_proc_signals(void); /* signals since guard */
 
-/* Ends every descendant of this process: waits grace_s, then sends SIGTERM, then SIGKILL. Names of
- * those it had to end go to *names, "a (12), b (13)".
+/* Ends every descendant of this process: waits grace_s, then sends SIGTERM, then SIGKILL. Appends
+ * the names of those that had to be ended to *names (may be NULL), as "a (12), b (13)".
  */
 void nsx_proc_sweep(double grace_s, struct nsx_buf *names);
 
-/* The descendant that runs a program of this file name; 0: none. */
+/* The descendant that runs a program with this file name; 0: there is none. */
 pid_t nsx_proc_descendant(const char *program);
 
 /* The raw data of nsys (PATH.qdstrm) that a descendant has open; NULL: none. Owner: the arena. */
@@ -66,8 +68,8 @@ const char *nsx_proc_raw_data(struct nsx_arena *a);
 /* Number of processes with that name, in the /proc at proc_root. */
 unsigned nsx_proc_count(const char *proc_root, const char *name);
 
-/* Number of other processes that have a GPU's device file open; names: "a (12), b (13)", at most
- * eight. Does not see those of other users.
+/* Number of other processes that have a GPU's device file open. Appends the names of at most eight
+ * to *names, as "a (12), b (13)". Does not see processes of other users.
  */
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names);
 

@@ -1,10 +1,10 @@
 /* record.c - runs the command under nsys, until nsys ends.
  *
- * SIGINT makes nsys end the command and write its report. A second SIGINT makes real versions
- * discard the report, so it is sent only after a long wait, or if the user insists. While the
- * importer shows progress the limits below apply to silence only. When the duration has elapsed,
- * the command itself first gets SIGTERM and time to end in its own way. For tests,
- * NSX_CAPTURE_WAIT="60,90,300,30" (seconds) sets the limits.
+ * SIGINT makes nsys end the command and write its report. A second SIGINT makes nsys discard the
+ * report, so it is sent only after a long wait, or if the user presses Ctrl-C again. While nsys
+ * writes its result, only a long silence counts as hanging. When the duration has elapsed, the
+ * command first gets SIGTERM and time to end by itself. NSX_CAPTURE_WAIT="60,90,300,30" sets the
+ * limits first_s, again_s, silence_s and grace_s, for tests.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -14,22 +14,24 @@
 #include "base/clock.h"
 #include "capture/capture.h"
 
+/* LEAVING: the command got SIGTERM; ASKED: nsys got SIGINT; ASKED_AGAIN: a second one. */
 enum stage { RUNNING, LEAVING, ASKED, ASKED_AGAIN, KILLED };
 
 struct recording {
 	struct nsx_capture *c;
 	enum stage stage;
-	double first_s, again_s, silence_s, grace_s; /* limits              */
+	/* Time limits: after the first SIGINT, after the second, without output, after SIGTERM. */
+	double first_s, again_s, silence_s, grace_s;
 	double since_s;			    /* start of this stage          */
 	double looked_s; /* last check of the space for raw data            */
-	pid_t target;	    /* the command; 0: not seen                     */
-	double seen_s, gone_s; /* when it was first seen, and first missing; 0: not yet */
-	double collected_s; /* when nsys began to write its result; then c->raw is set */
-	const char *recorded_to; /* raw data that nsys had open; NULL: unknown */
-	int signals;	    /* seen so far                                  */
+	pid_t target;	    /* the command's process; 0: not seen yet       */
+	double seen_s, gone_s; /* when target was first seen, and first missing; 0: not yet */
+	double collected_s; /* when nsys began to write its result; valid if c->raw is set */
+	const char *recorded_to; /* raw data file that nsys has open; NULL: unknown */
+	int signals;	    /* number of signals to us so far               */
 };
 
-/* nsys prints "Generating 'PATH.qdstrm'" when the recording is over. */
+/* Notes the end of the recording, when nsys prints "Generating 'PATH.qdstrm'". */
 static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 {
 	static const char mark[] = "Generating '", suffix[] = ".qdstrm'";
@@ -47,8 +49,8 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 	}
 }
 
-/* Watches the command itself, as nsys takes seconds to start it and seconds after its end. nsys
- * names its raw data only when recording is over, so the open file is looked up.
+/* Notes start and end of the command's process: nsys needs seconds before and after it. Also notes
+ * the raw data file that nsys has open, because nsys prints its name only at the end.
  */
 static void note_target(struct recording *r, const struct nsx_proc_end *e)
 {
@@ -96,7 +98,7 @@ static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 	return false;
 }
 
-/* Whether space for raw data is exhausted: then nsys may hang, or write an empty report. */
+/* Whether the space for raw data is exhausted. nsys may then hang, so the limits are shortened. */
 static bool record_is_full(struct recording *r)
 {
 	enum { FULL_MB = 8, EVERY_S = 1, HURRIED_S = 10 };
@@ -118,14 +120,14 @@ static bool record_is_full(struct recording *r)
 }
 
 /* Sends SIGTERM to the command, or to the group it leads. False: the command was not seen. */
-static bool ask_target(const struct recording *r)
+static bool terminate_target(const struct recording *r)
 {
 	if (!r->target || r->gone_s > 0)
 		return false;
 	return !kill(getpgid(r->target) == r->target ? -r->target : r->target, SIGTERM);
 }
 
-static int watch(void *ctx, const struct nsx_proc_end *e)
+static int watch_recording(void *ctx, const struct nsx_proc_end *e)
 {
 	struct recording *r = ctx;
 	bool asked = nsx_proc_signals() > r->signals, full;
@@ -144,7 +146,7 @@ static int watch(void *ctx, const struct nsx_proc_end *e)
 						  : NSX_ENDED_DURATION;
 		r->stage = LEAVING;
 		r->since_s = nsx_now_s();
-		if (r->c->ended == NSX_ENDED_DURATION && ask_target(r))
+		if (r->c->ended == NSX_ENDED_DURATION && terminate_target(r))
 			return 0;
 	}
 	r->stage++;
@@ -168,7 +170,7 @@ int nsx_capture_target_code(const struct nsx_capture *c)
 
 /* Sessions -------------------------------------------------------------------*/
 
-static int watch_stop(void *ctx, const struct nsx_proc_end *e)
+static int watch_session_stop(void *ctx, const struct nsx_proc_end *e)
 {
 	struct recording *r = ctx;
 
@@ -178,7 +180,7 @@ static int watch_stop(void *ctx, const struct nsx_proc_end *e)
 	return r->c->ended == NSX_ENDED_HUNG || nsx_proc_signals() > r->signals + 1 ? SIGKILL : 0;
 }
 
-static int record_start(struct nsx_capture *c, struct nsx_err *err)
+static int start_session_recording(struct nsx_capture *c, struct nsx_err *err)
 {
 	const struct nsx_proc p = {.argv = c->argv.argv, .limit_s = 60};
 	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = {0};
@@ -193,7 +195,7 @@ static int record_start(struct nsx_capture *c, struct nsx_err *err)
 			c->opts->session);
 }
 
-/* The service runs before, during and after the recording. */
+/* Records a session. Its service runs before, during and after the recording. */
 static int record_session(struct nsx_capture *c, struct recording *r, struct nsx_err *err)
 {
 	const char *const argv[] = {
@@ -201,11 +203,11 @@ static int record_session(struct nsx_capture *c, struct recording *r, struct nsx
 		nsx_arena_printf(c->arena, "--session=%s", c->opts->session),
 		NULL};
 	const struct nsx_proc p = {.argv = argv, .passthrough = true,
-				   .watch = watch_stop, .ctx = r};
+				   .watch = watch_session_stop, .ctx = r};
 	double began;
 	int rc;
 
-	if (record_start(c, err))
+	if (start_session_recording(c, err))
 		return err->rc;
 	began = nsx_now_s();
 	while (nsx_proc_signals() == r->signals &&
@@ -236,7 +238,7 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 						  c->opts->gpu_id)
 			       : NULL,
 		.passthrough = true,
-		.watch = watch,
+		.watch = watch_recording,
 		.ctx = &r,
 	};
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = { 0 };

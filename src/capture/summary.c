@@ -1,4 +1,4 @@
-/* summary.c - writes nsys_capture.json, for scripts and for later. */
+/* summary.c - writes nsys_capture.json, the record of a capture. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* sweep.c - handles signals during a capture, and ends what it left running.
  *
- * The profiler's agent and the target have their own sessions, so no process group covers them. As
- * a "child subreaper" this process becomes the parent of every descendant whose parent died. One
- * pass over /proc finds them, and none is left when wait() says so.
+ * The profiler's agent and the command have sessions of their own, so no process group covers
+ * them. As a "child subreaper" this process becomes the parent of every descendant whose parent
+ * died. A pass over /proc finds descendants, and wait() fails when none is left.
  */
 #include <errno.h>
 #include <dirent.h>
@@ -19,7 +19,7 @@
 
 static volatile sig_atomic_t signals;
 static struct sigaction saved[3], saved_pipe;
-static const int counted[] = { SIGINT, SIGTERM, SIGHUP };
+static const int counted[] = { SIGINT, SIGTERM, SIGHUP }; /* counted instead of ending us */
 
 static void sweep_on_signal(int sig NSX_UNUSED)
 {
@@ -84,7 +84,7 @@ static bool read_stat(const char *root, const char *pid, struct process *ret)
 }
 
 /* Lists all processes. Owner: the caller. */
-static struct process *processes(const char *root, size_t *ret_n)
+static struct process *list_processes(const char *root, size_t *ret_n)
 {
 	struct process *v = NULL;
 	size_t n = 0, cap = 0;
@@ -106,7 +106,7 @@ static struct process *processes(const char *root, size_t *ret_n)
 unsigned nsx_proc_count(const char *proc_root, const char *name)
 {
 	size_t n;
-	struct process *v = processes(proc_root, &n);
+	struct process *v = list_processes(proc_root, &n);
 	unsigned count = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -137,7 +137,9 @@ static bool has_open(const char *proc_root, pid_t pid,
 	return found;
 }
 
-/* /dev/nvidia0 and the like; not nvidiactl, which mere queries open. */
+/* Whether a file is a GPU's device, such as /dev/nvidia0. /dev/nvidiactl is none, because mere
+ * queries open it.
+ */
 static bool is_gpu(const char *file)
 {
 	return !strncmp(file, "/dev/nvidia", 11) && file[11] >= '0' && file[11] <= '9';
@@ -151,7 +153,7 @@ static bool is_raw_data(const char *file)
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
 {
 	size_t n;
-	struct process *v = processes(proc_root, &n);
+	struct process *v = list_processes(proc_root, &n);
 	unsigned count = 0;
 	char file[PATH_MAX];
 
@@ -166,7 +168,7 @@ unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
 	return count;
 }
 
-static bool descends(const struct process *v, size_t n, pid_t pid, pid_t from)
+static bool is_descendant(const struct process *v, size_t n, pid_t pid, pid_t from)
 {
 	for (unsigned depth = 0; depth < 64 && pid > 1; depth++) {
 		size_t i = 0;
@@ -186,12 +188,12 @@ pid_t nsx_proc_descendant(const char *program)
 {
 	const char *name = nsx_base_name(program);
 	size_t n;
-	struct process *v = processes("/proc", &n);
+	struct process *v = list_processes("/proc", &n);
 	pid_t pid = 0;
 
 	for (size_t i = 0; i < n && !pid; i++)
 		if (v[i].state != 'Z' && !strncmp(v[i].name, name, 15) &&
-		    descends(v, n, v[i].pid, getpid()))
+		    is_descendant(v, n, v[i].pid, getpid()))
 			pid = v[i].pid;
 	free(v);
 	return pid;
@@ -200,12 +202,12 @@ pid_t nsx_proc_descendant(const char *program)
 const char *nsx_proc_raw_data(struct nsx_arena *a)
 {
 	size_t n;
-	struct process *v = processes("/proc", &n);
+	struct process *v = list_processes("/proc", &n);
 	bool found = false;
 	char file[PATH_MAX];
 
 	for (size_t i = 0; i < n && !found; i++)
-		found = descends(v, n, v[i].pid, getpid()) &&
+		found = is_descendant(v, n, v[i].pid, getpid()) &&
 			has_open("/proc", v[i].pid, is_raw_data, file);
 	free(v);
 	return found ? nsx_arena_strdup(a, file) : NULL;
@@ -214,10 +216,10 @@ const char *nsx_proc_raw_data(struct nsx_arena *a)
 static void signal_descendants(int sig, struct nsx_buf *names)
 {
 	size_t n;
-	struct process *v = processes("/proc", &n);
+	struct process *v = list_processes("/proc", &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].state == 'Z' || !descends(v, n, v[i].pid, getpid()))
+		if (v[i].state == 'Z' || !is_descendant(v, n, v[i].pid, getpid()))
 			continue;
 		kill(v[i].pid, sig);
 		if (names)
@@ -227,8 +229,8 @@ static void signal_descendants(int sig, struct nsx_buf *names)
 	free(v);
 }
 
-/* Whether all children ended within the time. */
-static bool reaped(double seconds)
+/* Waits for all children to end; false if some still run after so many seconds. */
+static bool wait_for_children(double seconds)
 {
 	double until = nsx_now_s() + seconds;
 
@@ -247,9 +249,9 @@ static bool reaped(double seconds)
 
 void nsx_proc_sweep(double grace_s, struct nsx_buf *names)
 {
-	if (reaped(grace_s))
+	if (wait_for_children(grace_s))
 		return;
 	signal_descendants(SIGTERM, names);
-	for (int i = 0; i < 10 && !reaped(i ? 0.5 : 2); i++)
+	for (int i = 0; i < 10 && !wait_for_children(i ? 0.5 : 2); i++)
 		signal_descendants(SIGKILL, NULL);
 }

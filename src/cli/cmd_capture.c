@@ -128,7 +128,7 @@ static int cmd_capture_take_steps(struct nsx_capture *c, struct nsx_err *err)
 	int rc = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(steps) && !rc; i++) {
-		if (!c->is_told && nsx_proc_signals())
+		if (!c->needs_record && nsx_proc_signals())
 			return nsx_fail(err, NSX_E_STOP, "interrupted");
 		rc = steps[i](c, err);
 		print_warnings(c, &told);
@@ -224,7 +224,7 @@ static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *faile
 		window = steady_window(c);
 	else if (!failed && !c->opts->no_explain)
 		note_steady(c);
-	if (c->is_told && nsx_capture_write_record(c, failed, &err))
+	if (c->needs_record && nsx_capture_write_record(c, failed, &err))
 		return cmd_capture_say(failed ? failed : &err);
 	if (failed)
 		return cmd_capture_say(failed);

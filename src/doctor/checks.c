@@ -1,4 +1,4 @@
-/* checks.c - the machine checks, in order. */
+/* checks.c - the list of checks, in the order in which they run. */
 #include "doctor/doctor.h"
 
 nsx_check_fn *const nsx_doctor_checks[] = {

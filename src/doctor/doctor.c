@@ -1,4 +1,4 @@
-/* doctor.c - shared by checks: adding lines, reading files. */
+/* doctor.c - functions that several checks use: adding lines, reading files. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "doctor/doctor.h"

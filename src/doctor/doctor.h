@@ -1,4 +1,4 @@
-/* doctor.h - checks of the machine; each is a function that adds one or more lines.
+/* doctor.h - checks what this machine can record; each check is a function that adds lines.
  *
  * Checks run in the order of nsx_doctor_checks; later ones may use the results of earlier ones.
  * They read files below root ("" normally; tests set NSX_DOCTOR_ROOT) and run programs in PATH.
@@ -31,20 +31,20 @@ struct nsx_doctor {
 	/* Results of checks, for later ones: */
 	struct nsx_nsys *nsys;
 	size_t nnsys;
-	const char *driver; /* of the kernel module; NULL: none             */
+	const char *driver; /* version of the loaded driver; NULL: none     */
 	struct nsx_gpu *gpus;
 	size_t ngpus;
 	bool in_container, in_wsl;
 	uint64_t caps;	     /* effective capabilities                      */
 	int paranoid;	     /* perf_event_paranoid; INT_MAX: unknown       */
-	int status_sampling; /* `nsys status -e`: 1 yes, 0 no, -1 unknown */
-	bool may_count;	     /* read GPU counters                           */
+	int status_sampling; /* CPU sampling by `nsys status -e`: 1 yes, 0 no, -1 unknown */
+	bool may_count;	     /* this user may read GPU counters             */
 };
 
 typedef void nsx_check_fn(struct nsx_doctor *d);
 extern nsx_check_fn *const nsx_doctor_checks[]; /* NULL-terminated */
 
-/* Adds a finding; mend may be NULL. */
+/* Adds a line; mend is a command or advice, or NULL. */
 void nsx_doctor_add(struct nsx_doctor *d, const char *id,
 		    enum nsx_doctor_verdict verdict, const char *mend,
 		    const char *fmt, ...) NSX_PRINTF(5, 6);

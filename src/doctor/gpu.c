@@ -1,7 +1,7 @@
-/* gpu.c - doctor: driver, GPUs, and who may read their counters.
+/* gpu.c - checks of the driver and the GPUs, and of who may read their counters.
  *
- * /proc has the kernel module's information, even inside a container; nvidia-smi, if present, adds
- * the compute capability.
+ * /proc has the driver's information, even inside a container. nvidia-smi, if there is one, also
+ * has the compute capability.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ static void gpu_add_gpu(struct nsx_doctor *d, const char *name, int compute)
 		d->gpus[d->ngpus++] = (struct nsx_gpu){ name, compute };
 }
 
-/* Reads lines like "NVIDIA H200, 9.0". */
-static void ask_smi(struct nsx_doctor *d)
+/* Adds the GPUs that nvidia-smi lists, in lines like "NVIDIA H200, 9.0". */
+static void list_gpus_of_smi(struct nsx_doctor *d)
 {
 	static const char *const argv[] = { "nvidia-smi",
 					    "--query-gpu=name,compute_cap",
@@ -52,7 +52,7 @@ static void ask_smi(struct nsx_doctor *d)
 	}
 }
 
-/* The value after "Key: "; NULL: none. */
+/* The rest of the line after a key; NULL: the text has no such key. Owner: the arena. */
 static const char *gpu_value_of(struct nsx_arena *a, const char *text, const char *key)
 {
 	const char *s = text ? strstr(text, key) : NULL;
@@ -64,7 +64,7 @@ static const char *gpu_value_of(struct nsx_arena *a, const char *text, const cha
 	return nsx_arena_strndup(a, s, strcspn(s, "\n"));
 }
 
-static void ask_proc(struct nsx_doctor *d)
+static void list_gpus_of_proc(struct nsx_doctor *d)
 {
 	const char *dir = nsx_arena_printf(d->arena, "%s/proc/driver/nvidia/gpus", d->root);
 	DIR *dp = opendir(dir);
@@ -90,7 +90,9 @@ static void ask_proc(struct nsx_doctor *d)
 		closedir(dp);
 }
 
-/* Parses "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu ...". */
+/* The version of the loaded driver, from a line such as "NVRM version: NVIDIA UNIX x86_64 Kernel
+ * Module  550.54.14  Thu ..."; NULL: no driver is loaded.
+ */
 static const char *driver_version(const struct nsx_doctor *d)
 {
 	const char *s = nsx_doctor_read(d, "/proc/driver/nvidia/version");
@@ -105,9 +107,9 @@ static const char *driver_version(const struct nsx_doctor *d)
 void nsx_check_gpus(struct nsx_doctor *d)
 {
 	d->driver = driver_version(d);
-	ask_smi(d);
+	list_gpus_of_smi(d);
 	if (!d->ngpus)
-		ask_proc(d);
+		list_gpus_of_proc(d);
 	if (d->driver)
 		nsx_doctor_add(d, "driver", NSX_FINE, NULL, "NVIDIA driver %s", d->driver);
 	else if (!d->ngpus) /* under WSL only nvidia-smi knows */
@@ -125,7 +127,9 @@ void nsx_check_gpus(struct nsx_doctor *d)
 		nsx_doctor_add(d, "gpu", NSX_FAULT, "nvidia-smi -L", "the driver sees no GPU");
 }
 
-/* An nsys much older than the driver writes traces without GPU rows. */
+/* Warns if nsys is much older than the driver, because its traces may then have no GPU rows; and if
+ * it is too new for the GPUs.
+ */
 void nsx_check_age(struct nsx_doctor *d)
 {
 	int nsys_year, branch, year = 0;

@@ -1,4 +1,4 @@
-/* machine.c - doctor: kernel, container, permissions and disk space. */
+/* machine.c - checks of the kernel, the container, permissions and disk space. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 
 enum { ROOMY_MB = 5120 };
 
-static bool exists(const struct nsx_doctor *d, const char *path)
+static bool path_exists(const struct nsx_doctor *d, const char *path)
 {
 	return !access(nsx_arena_printf(d->arena, "%s%s", d->root, path), F_OK);
 }
 
-static bool mentions(const char *text, const char *word)
+static bool contains_word(const char *text, const char *word)
 {
 	return text && strcasestr(text, word);
 }
@@ -35,11 +35,11 @@ void nsx_check_place(struct nsx_doctor *d)
 	int major = 0, minor = 0;
 
 	d->caps = status_number(d, "CapEff:", 16);
-	d->in_wsl = mentions(release, "microsoft");
+	d->in_wsl = contains_word(release, "microsoft");
 	d->in_container =
-		exists(d, "/.dockerenv") || exists(d, "/run/.containerenv") ||
-		mentions(cgroup, "docker") || mentions(cgroup, "kubepods") ||
-		mentions(cgroup, "lxc");
+		path_exists(d, "/.dockerenv") || path_exists(d, "/run/.containerenv") ||
+		contains_word(cgroup, "docker") || contains_word(cgroup, "kubepods") ||
+		contains_word(cgroup, "lxc");
 	if (release && sscanf(release, "%d.%d", &major, &minor) == 2)
 		nsx_doctor_add(d, "kernel", major * 100 + minor < 403 ? NSX_DOUBT : NSX_FINE, NULL,
 			 "Linux %d.%d%s", major, minor,

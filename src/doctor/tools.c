@@ -1,4 +1,4 @@
-/* tools.c - doctor: nsys itself, and what it says about this machine. */
+/* tools.c - checks of nsys, and what nsys reports about this machine. */
 #include <stdlib.h>
 #include <string.h>
 #include "capture/proc.h"
@@ -29,7 +29,9 @@ void nsx_check_nsys(struct nsx_doctor *d)
 			 "another nsys is running: captures may disturb each other");
 }
 
-/* The text after "Some words: " or "Some words = "; NULL: absent. */
+/* The rest of the line after the words and a ":" or "="; NULL: the words are absent. Owner: the
+ * arena.
+ */
 static const char *tools_value_of(struct nsx_arena *a, const char *text, const char *words)
 {
 	const char *s = strstr(text, words);
@@ -41,7 +43,9 @@ static const char *tools_value_of(struct nsx_arena *a, const char *text, const c
 	return nsx_arena_strndup(a, s, strcspn(s, "\r\n"));
 }
 
-/* Reads the text of nsys status, which always exits with 0 and says nothing about GPUs. */
+/* Adds what `nsys status -e` prints about CPU sampling and clocks. Its exit code is always 0, and
+ * it prints nothing about GPUs.
+ */
 void nsx_check_status(struct nsx_doctor *d)
 {
 	const char *argv[] = { NULL, "status", "-e", NULL };
