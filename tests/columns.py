@@ -1,4 +1,4 @@
-"""columns.py SRC: a row is indexed by the ids of one list of columns.
+"""columns.py SRC: checks that a row is indexed by the ids of one list of columns only.
 
 Ids are enumerators, and C takes any of them as an index.  In each function the
 ids that index a row, from where it is taken on, must have a list in common; so
@@ -14,7 +14,7 @@ CALL = re.compile(r"\bnsx_(?:md_table|table_sort)\(([^;]*)\);")
 
 
 def lists_of(text):
-    """Every list with its ids; one that takes up another has its ids, too."""
+    """Every list of columns with its ids. A list that includes another has its ids, too."""
     found = {name: (set(re.findall(r"\bX\((\w+),", body)), body)
              for name, body in LIST.findall(text) if "X(" in body}
     return {name: ids.union(*(found[n][0] for n in re.findall(r"\b(\w+)\(X", body)

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Which lines and branches of the library (src without main.c) a run of the
-# tests has reached, over all objects that were made of a file: table by file
-# in BUILD_DIR/coverage.csv, least reached first, the sum in the last line.
+# Lists which lines and branches of the library (src without main.c) a run of the tests reached. A
+# file that was compiled several times counts once. BUILD_DIR/coverage.csv has a row per file, the
+# least covered first, and the sum in the last line.
 # usage: coverage.sh BUILD_DIR
 set -u
 b=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.." || exit 1
 csv=$b/coverage.csv
-# Runs that count at once may garble a count: such a line is left out. A file of
-# counts that a killed run left half written stops gcovr.
+# Programs that run at the same time may garble a count; such a line is left out. A file of counts
+# that a killed program left incomplete would stop gcovr.
 gcovr --gcov-ignore-parse-errors --root . --filter src/ --exclude 'src/main\.c' --csv "$csv" \
 	--json-summary "$b/coverage.json" "$b/src" "$b"/faults*/src || exit 1
 find src -name '*.c' ! -path src/main.c | while read -r f; do

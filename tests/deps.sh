@@ -1,18 +1,18 @@
 #!/bin/sh
 # shellcheck disable=SC2016  # the single-quoted tests are expanded by eval
-# Installs what is missing to build (deps.sh build), for unit tests (unit), for all
-# tests (test), to see what they reach (coverage) or to make a Debian package (deb).
-# Says before that what it installs and how much; where it may not (no root, no
-# sudo), it names what an administrator has to install.
-# What the tests can do without (a browser, node, MPI) is tried after that: what
-# cannot be had is named, and stops nothing.
-# Does nothing, and needs no network or root, when all of it is there.
+# Installs missing packages: those to build (deps.sh build), for unit tests (unit), for all tests
+# (test), for coverage (coverage) or to make a Debian package (deb). First it says what it will
+# install and how large that is. Without root or sudo it names the packages that an administrator
+# has to install.
+# After that it tries to install optional packages (a browser, node, MPI). It names those that it
+# cannot install, and goes on.
+# If nothing is missing, it does nothing and needs neither network nor root.
 set -u
 what=${1:-build}
 missing=
 # The names for dnf (RHEL, Fedora) and pacman are untried.
 has_header() { printf '#include <stdio.h>\n#include <%s>\n' "$1" | ${CC:-cc} -E -x c - >/dev/null 2>&1; }
-need() { # test, then the package's name for apt, dnf, pacman
+need() { # TEST APT DNF PACMAN: if the test fails, the package with this name is needed
 	eval "$1" >/dev/null 2>&1 && return
 	case $pm in dnf) p=$3 ;; pacman) p=$4 ;; *) p=$2 ;; esac
 	missing="$missing $p"
@@ -44,7 +44,7 @@ if [ "$what" = test ]; then
 	need 'command -v shellcheck' shellcheck ShellCheck shellcheck
 fi
 optional=
-may() { # what it is for, test, then the package's name for apt, dnf, pacman
+may() { # PURPOSE TEST APT DNF PACMAN: like need, for an optional package
 	eval "$2" >/dev/null 2>&1 && return
 	case $pm in dnf) p=$4 ;; pacman) p=$5 ;; *) p=$3 ;; esac
 	optional="$optional
@@ -79,7 +79,7 @@ if [ -n "$root" ] && ! command -v sudo >/dev/null; then
 	echo "not installed, for want of root and sudo (tests that use them are skipped): $packages"
 	exit 0
 fi
-# What apt would fetch with those that it knows: how many packages, and their size.
+# Prints how many packages apt would fetch for those that it knows, and their size.
 weigh() {
 	[ $pm = apt ] || return 0
 	# shellcheck disable=SC2046

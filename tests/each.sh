@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs a command on every fixture and every real trace, each in the place of its
-# argument @ or else as its last one; exit codes 0, 3 and 4 are answers, anything
-# else is a failure.
+# Runs a command on every fixture and every real trace. The trace replaces the argument @ or, if
+# there is none, is the last argument. Exit codes 0, 3 and 4 are valid; any other is a failure.
 # usage: each.sh "COMMAND ..." FIXTURE_DIR
 set -u
 cmd=$1; fix=$2

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Golden cases: tests/golden/ID/CASE.cmd holds one line of arguments; beside it
-# lie .out (stdout), .err (stderr, absent when empty) and .rc (absent when 0), and
-# a .TABLE.csv for each table looked at of a report in the folder o.
+# Golden cases. tests/golden/ID/CASE.cmd has one line of arguments. CASE.out is the expected stdout,
+# CASE.err the expected stderr (no file: empty), CASE.rc the exit code (no file: 0). If the command
+# writes a report to the folder o, CASE.TABLE.csv is the expected o/tables/TABLE.csv.
 # The word @NAME stands for the built fixture NAME.sqlite.
 # usage: golden.sh PROGRAM FIXTURE_DIR [--update] [PATTERN]   (ID/CASE, globs)
 set -u
@@ -17,7 +17,7 @@ LC_ALL=C TZ=Asia/Kathmandu NO_COLOR=1; export LC_ALL TZ NO_COLOR
 for cmd in "$here"/golden/$pattern.cmd; do
 	[ -f "$cmd" ] || { echo "no golden case matches '$pattern'"; exit 1; }
 	base=${cmd%.cmd}; name=${base#"$here"/golden/}
-	# Only the fixture is there, under a relative name: no path in the output.
+	# The fixture is given by a relative name, so that the output has no path of this machine.
 	line=$(sed "s/@\([A-Za-z0-9_]*\)/\1.sqlite/g" "$cmd")
 	for f in $(grep -o '@[A-Za-z0-9_]*' "$cmd" | tr -d @); do
 		ln -sf "$fix/$f.sqlite" "$f.sqlite"
@@ -25,7 +25,8 @@ for cmd in "$here"/golden/$pattern.cmd; do
 	eval "set -- $line"
 	rm -rf o
 	"$prog" "$@" >out 2>err; rc=$?
-	# A record is of any version.  prop_sql tests the queries; here they would repeat in every case.
+	# The version is left out, because it changes. So are the queries: they would repeat in every
+	# case, and prop_sql tests them.
 	sed -i -e 's/"generated_at": "[^"]*"/"generated_at": "-"/' \
 		-e 's/"sqlite_version": "[^"]*"/"sqlite_version": "-"/' \
 		-e 's/^\(    "version": "\)[0-9.]*"/\10.1.0"/' \

@@ -1,7 +1,7 @@
-# The order of the folders of src/: each may include what stands left of it, and
-# itself; a file names the folder of all that it includes; no header includes
-# itself through others; no function has more than 60 lines; and only base sorts
-# with qsort(), for NULL is nothing to it.
+# Checks the code's structure. The folders of src/ have an order: a file may include headers of its
+# own folder and of folders left of it. An #include names the folder. No header includes itself
+# through others. No function has more than 60 lines. Only base/ may call qsort(), which must not
+# get NULL; nsx_sort() may.
 # usage: find src -name '*.[ch]' | xargs awk -f layers.awk
 BEGIN {
 	n = split("base sqlite nsysrep schema trace facts report detect passes emit " \
@@ -40,8 +40,8 @@ function complain(what) {
 	printf "%s:%d: %s\n", FILENAME, FNR, what
 	bad = 1
 }
-# Headers that include none of those left go, until no more do: a circle stays,
-# and what includes it.
+# Removes headers that include no remaining header, until nothing changes. The headers that remain
+# are those of a circle, and those that include one.
 END {
 	do {
 		gone = 0

@@ -1,17 +1,17 @@
-/*
- * mkfixture IN.sql OUT.sqlite: run the SQL text of a fixture into a fresh
- * SQLite file, so that no binary is committed.
+/* mkfixture.c - makes an SQLite file from the SQL text of a fixture, so that no binary is
+ * committed.
+ *
+ * usage: mkfixture IN.sql OUT.sqlite
  *
  * A line that starts with one of these is a directive:
  *
- *   -- @include PATH   run that file here; PATH is relative to the folder of
- *                      IN.sql, also where an included file includes another
- *   -- @lazy           at the end drop every table without rows, as an export
- *                      with --lazy=true leaves them out
+ *   -- @include PATH   runs that file here; PATH is always relative to the folder of IN.sql
+ *   -- @lazy           drops every table without rows at the end, as nsys export does with
+ *                      --lazy=true
  *
- * The same text gives the same bytes. The file is written under another name
- * and renamed, so OUT.sqlite is whole or not there. Exit: 0 written, 1 failed
- * (one line names file, line, reason and statement), 2 misuse.
+ * The same text gives the same bytes. The file is written under another name and renamed, so
+ * OUT.sqlite is either complete or absent. Exit code: 0 written, 1 failed (one line names file,
+ * line, reason and statement), 2 misuse.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ static int fail(const char *subject, const char *reason)
 	return -1;
 }
 
-/* Whole file, NUL-terminated; the caller frees. NULL after a message. */
+/* The contents of a file, NUL-terminated; NULL after a message. Owner: the caller, free(). */
 static char *read_text(const char *path)
 {
 	size_t n = 0, cap = 0, got;
@@ -68,7 +68,7 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* The first word of the next statement: past blanks and comments. */
+/* Skips blanks and comments up to the first word of the next statement. */
 static const char *next_word(const char *s)
 {
 	for (;;) {
@@ -79,7 +79,7 @@ static const char *next_word(const char *s)
 	}
 }
 
-/* Run the statements of one stretch of text, which begins on that line. */
+/* Runs the statements of a part of the text that begins on the given line. */
 static int run_sql(struct build *b, const char *path, int line, const char *sql)
 {
 	for (;;) {
@@ -154,7 +154,7 @@ static int run_file(struct build *b, const char *path, int depth)
 	return rc;
 }
 
-/* Drop the tables that hold no row. */
+/* Drops the tables without rows. */
 static int drop_empty(struct build *b)
 {
 	static const char list[] = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND "

@@ -1,15 +1,14 @@
 #!/bin/sh
 # Runs all suites. The number of suites that run at once is one more than the processors, because
-# some suites wait. The output of a suite is printed in one piece at its end. Each ends with
-# "NAME: N passed, N failed [, N skipped]", and the last line is the sum; before it
-# stand the five that took longest.
+# some suites wait. The output of a suite is printed in one piece at its end, and its last line is
+# "NAME: N passed, N failed [, N skipped]". At the end come the five slowest suites and the sum.
 # usage: run.sh BUILD_DIR
 set -u
 b=$1 one=${2:-}
 here=$(dirname "$0")
 out=$b/suites
 
-# The counts of a suite's last line that has them; none: it did not finish.
+# Prints the counts from a suite's last line with counts. If there is none, it did not finish.
 count() { grep -E '^([a-z_]+: )?[0-9]+ passed, [0-9]+ failed' "$1" | tail -n1 | sed 's/^[a-z_]*: //; s/[a-z,]//g'; }
 
 if [ -n "$one" ]; then
@@ -17,7 +16,7 @@ if [ -n "$one" ]; then
 	set -- "$b"
 	case $one in
 	*/golden.sh) set -- "$b/nsys-explain" "$b/fixtures" ;;
-	# What is killed, or may not write, would spoil gcov's counts of the others.
+	# Programs that are killed or cannot write would spoil gcov's counts of the other programs.
 	*/signals.sh | */damage.sh | */replay.sh | */io_faults.sh) GCOV_PREFIX=$(realpath "$b")/killed; export GCOV_PREFIX ;;
 	esac
 	begun=$(date +%s)
@@ -30,12 +29,12 @@ if [ -n "$one" ]; then
 fi
 
 rm -rf "$out" && mkdir -p "$out" || exit 1
-# A python3 that only looks for one (pyenv's) takes five times as long to start.
+# pyenv's python3 is a script that searches for the real one, and takes five times as long to start.
 if python=$(python3 -c 'import sys; print(sys.executable)'); then
 	PATH=$(dirname "$python"):$PATH
 	export PATH
 fi
-# Those that take minutes begin first.
+# Suites that take minutes begin first.
 slow="sql convert faults lint diff traces damage html hostile"
 for s in $slow; do
 	[ -f "$here/suite/$s.sh" ] && echo "$here/suite/$s.sh" || echo "$here/$s.sh"

@@ -16,12 +16,12 @@ cd "$work" || exit 1
 pass=0 fail=0 skip=0
 ok() { pass=$((pass + 1)); }
 bad() { fail=$((fail + 1)); echo "FAIL $suite: $*"; }
-holds() { # WHAT COMMAND...: it succeeds, or what it says is shown
+holds() { # WHAT COMMAND...: the command must succeed; if it fails, its output is shown
 	what=$1; shift
 	if "$@" >"$work/log" 2>&1; then ok; else bad "$what"; head -n 20 "$work/log"; fi
 }
 not() { ! "$@"; }
-part_skipped() { echo "skipped: $*"; skip=$((skip + 1)); } # WHY: the rest goes on
-# The last line of a suite; of one that cannot run here: skipped WHY; exit.
+part_skipped() { echo "skipped: $*"; skip=$((skip + 1)); } # WHY: counts it; the suite goes on
+# finish prints the last line of a suite. A suite that cannot run here calls `skipped WHY` and exits.
 finish() { echo "$suite: $pass passed, $fail failed, $skip skipped"; [ "$fail" -eq 0 ]; }
 skipped() { echo "skipped: $*"; skip=1; finish; }

@@ -1,4 +1,4 @@
-/* testlib.h - the one include of a unit test: cmocka's headers in the order it
+/* testlib.h - the header that every unit test includes: cmocka's headers in the order that it
  * needs, and main().
  *
  *	TEST(union_ignores_order)
@@ -6,8 +6,8 @@
  *		...
  *	}
  *
- * is a test of its program, which runs them in the order in which they stand;
- * NSX_TEST=PATTERN picks some of them, by names that begin with test_.
+ * defines a test. The program runs its tests in the order of the file. NSX_TEST=PATTERN selects
+ * tests by name; the name of this one is test_union_ignores_order.
  */
 #ifndef NSX_TESTLIB_H
 #define NSX_TESTLIB_H
@@ -23,7 +23,7 @@
 static struct CMUnitTest tests[64];
 static size_t ntests;
 static CMFixtureFunction before_all, after_all;
-static const char *fixtures; /* the folder of them */
+static const char *fixtures; /* folder of the fixtures */
 
 /* Before main(). */
 #define AT_START(name) __attribute__((constructor)) static void name(void)

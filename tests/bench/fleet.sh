@@ -1,7 +1,7 @@
 #!/bin/sh
-# A job of 1 024 ranks, 200 steps and 300 collectives a step, as digests, of which
-# 16 are cut from traces: whether they agree with those made directly, what merging
-# and the report cost, and whether the planted fault is found.
+# Measures a job of 1 024 ranks, 200 steps and 300 collectives a step, in digests. 16 digests are made
+# from traces and must agree with those written directly. Prints the cost of merging and of the report;
+# the planted fault must be found.
 # usage: fleet.sh BUILD_DIR [RANKS STEPS COLLECTIVES]
 set -u
 b=$(realpath "$1")

@@ -1,8 +1,8 @@
-/* floor.c - the least time in which SQLite can hand out a trace.
+/* floor.c - measures the least time in which SQLite can read a trace.
  *
- * A plain scan: one thread, default settings, a SELECT of the columns that a
- * full report needs from every table that has them, each value read once and
- * put in a checksum. What the program takes longer than this is its own doing.
+ * A plain scan with one thread and default settings: a SELECT of the columns that a full report
+ * needs, from every table that has them. Each value is read once and added to a checksum. Time
+ * beyond this is that of the program itself.
  */
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Absent tables and columns are passed over. "*" is every column. */
+/* The tables and columns to read; those that do not exist are skipped. "*" is every column. */
 static const struct {
 	const char *name, *cols;
 } tables[] = {
@@ -72,7 +72,7 @@ static bool wanted(const char *cols, const char *name)
 	return false;
 }
 
-/* The SELECT of the wanted columns that are there; NULL if none is. */
+/* The SELECT of the wanted columns that exist; NULL: none does. */
 static char *build_select(sqlite3 *db, const char *table, const char *cols)
 {
 	sqlite3_str *sql = sqlite3_str_new(db);
@@ -142,7 +142,7 @@ static int64_t scan(sqlite3 *db, const char *table, const char *cols, uint64_t *
 	return rows;
 }
 
-/* One line a table, then the rows of events: of all tables but StringIds. */
+/* Prints a line per table, and then the number of rows in all tables except StringIds. */
 int main(int argc, char **argv)
 {
 	int64_t events = 0;

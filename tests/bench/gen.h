@@ -1,4 +1,4 @@
-/* gen.h - what the parts of the trace generator share.
+/* gen.h - the common header of the parts of the trace generator.
  *
  * gen.c        options and the main loop
  * gen_names.c  the kernels and NVTX names of the workload
@@ -72,13 +72,13 @@ static inline uint64_t rng_next(struct rng *r)
 	return z ^ (z >> 31);
 }
 
-/* One of lo .. hi, both included. */
+/* A random number from lo to hi, both included. */
 static inline int64_t rng_in(struct rng *r, int64_t lo, int64_t hi)
 {
 	return lo + (int64_t)(rng_next(r) % (uint64_t)(hi - lo + 1));
 }
 
-/* True once in n times. */
+/* True with probability 1 / n. */
 static inline bool rng_one_in(struct rng *r, uint64_t n)
 {
 	return rng_next(r) % n == 0;
@@ -124,8 +124,8 @@ struct out {
 	bool shuffled;
 };
 
-#define NONE INT64_MIN	     /* bind NULL */
-#define KEEP (INT64_MIN + 1) /* leave what out_text() bound */
+#define NONE INT64_MIN	     /* a value that is written as NULL */
+#define KEEP (INT64_MIN + 1) /* the column keeps the text of out_text() */
 
 void out_open(struct out *o, const char *path);
 void out_close(struct out *o);
@@ -279,7 +279,7 @@ enum os_call {
 	OS_COUNT
 };
 
-/* Every row begins with the time it is sorted by. rank says which process. */
+/* Every row begins with the time by which it is sorted. rank is the number of the process. */
 struct kernel_row {
 	int64_t start, end;
 	int rank, stream, type;
@@ -446,7 +446,7 @@ struct meter {
 
 void meter_init(struct meter *m, struct out *o, const struct opts *opts);
 void meter_use(struct meter *m, int gpu, enum use use, int64_t start, int64_t end);
-/* Writes the samples up to a time, from which on nothing changes. */
+/* Writes the samples up to a time before which nothing changes any more. */
 void meter_flush(struct meter *m, int64_t until);
 void meter_done(struct meter *m);
 
@@ -457,7 +457,7 @@ struct sim;
 struct sim *sim_new(const struct opts *opts, struct model *m, struct rows *r, struct meter *meter);
 /* Plays one step of every rank; false once all kernels are out. */
 bool sim_step(struct sim *s);
-/* The time up to which every rank has come. */
+/* The time that every rank has reached. */
 int64_t sim_horizon(const struct sim *s);
 int64_t sim_last(const struct sim *s);
 /* Closes all ranges that are open: for the case of nested ones. */

@@ -1,15 +1,15 @@
-/* gen_acts.c - the acts of a training step, and the steps.
+/* gen_acts.c - plays the acts of a training step, and the steps.
  *
- * All ranks play an act before any plays the next, so that a collective can
- * end when its last rank has come. When all kernels are out the capture stops
- * where it is: open ranges stay open, as in a real one.
+ * All ranks play an act before any rank plays the next one, so that a collective can end after its
+ * last rank has started. When all kernels have been written the capture stops at once: open ranges
+ * stay open, as in a real capture.
  */
 #include "gen_sim.h"
 
 #include <stdlib.h>
 
 enum {
-	QUEUE_DEPTH = 1024, /* launches a stream takes before they block */
+	QUEUE_DEPTH = 1024, /* launches that a stream queues before the next one blocks */
 	SMALL_QUEUE = 64,   /* the same with very many processes */
 	FEW_PROCESSES = 256
 };
@@ -49,7 +49,7 @@ static void begin_step(struct sim *s, struct rank *r, int name)
 	push(s, r, name);
 }
 
-static void load(struct sim *s, struct rank *r)
+static void play_load(struct sim *s, struct rank *r)
 {
 	if (s->step % 8 == 7)
 		block(s, r, OS_SEM_WAIT, rng_in(&r->rng, 5 * MS, 9 * MS));
@@ -69,7 +69,7 @@ static void load(struct sim *s, struct rank *r)
 }
 
 /* The loader thread brings a batch while the device computes. */
-static void prefetch(struct sim *s, struct rank *r, int64_t bytes)
+static void play_prefetch(struct sim *s, struct rank *r, int64_t bytes)
 {
 	enum thread acting = r->thread;
 	int64_t now = r->now, end;
@@ -86,7 +86,7 @@ static void prefetch(struct sim *s, struct rank *r, int64_t bytes)
 	r->now = now;
 }
 
-static void collective(struct sim *s, struct rank *r, int type)
+static void play_collective(struct sim *s, struct rank *r, int type)
 {
 	struct pending *p = &s->pending[s->npending++];
 
@@ -96,7 +96,9 @@ static void collective(struct sim *s, struct rank *r, int type)
 	add_kernel(s, r, type, S_COMM, p->arrival);
 }
 
-/* All ranks are there: the transfer begins, and ends nearly together. */
+/* All ranks have started the collective: the transfer begins, and ends on all ranks at nearly the
+ * same time.
+ */
 static void meet(struct sim *s, int type)
 {
 	int64_t last = 0, ns = s->model->kernels[type].ns;
@@ -131,13 +133,10 @@ static void hand_over(struct sim *s, struct rank *r, bool to_autograd)
 	r->now += 8 * US;
 }
 
-/* The host reads a number: in one step by a blocking copy, in the next by
- * an asynchronous one and a call that waits for the stream.
- */
 /* The host reads a number: in one step by a blocking copy, in the next by an
  * asynchronous one. Then it waits for the stream.
  */
-static void loss(struct sim *s, struct rank *r)
+static void play_loss(struct sim *s, struct rank *r)
 {
 	struct lane *l = &r->lanes[S_COMPUTE];
 
@@ -150,7 +149,7 @@ static void loss(struct sim *s, struct rank *r)
 }
 
 /* Writes the calls of the other threads during the step. */
-static void others(struct sim *s, struct rank *r)
+static void play_other_threads(struct sim *s, struct rank *r)
 {
 	int64_t t = r->step_start + rng_in(&r->rng, 10 * US, 300 * US);
 	enum thread acting = r->thread;
@@ -188,18 +187,18 @@ static void end_step(struct sim *s, struct rank *r)
 		mark->thread = TH_LOADER;
 	}
 	pop(s, r);
-	others(s, r);
+	play_other_threads(s, r);
 	r->now += rng_in(&r->rng, 20 * US, 120 * US);
 }
 
-static void play(struct sim *s, struct rank *r, const struct act *a)
+static void play_act(struct sim *s, struct rank *r, const struct act *a)
 {
 	switch (a->op) {
 	case A_STEP:
 		begin_step(s, r, a->arg);
 		break;
 	case A_LOAD:
-		load(s, r);
+		play_load(s, r);
 		break;
 	case A_PUSH:
 		push(s, r, a->arg);
@@ -217,13 +216,13 @@ static void play(struct sim *s, struct rank *r, const struct act *a)
 		copy_async(s, r, S_COMPUTE, DTOD, DEVICE, DEVICE, (int64_t)a->arg << 10);
 		break;
 	case A_PREFETCH:
-		prefetch(s, r, (int64_t)a->arg << 10);
+		play_prefetch(s, r, (int64_t)a->arg << 10);
 		break;
 	case A_MEMSET:
 		clear(s, r, rng_in(&r->rng, 1, 256) * 1024);
 		break;
 	case A_COLL:
-		collective(s, r, a->arg);
+		play_collective(s, r, a->arg);
 		break;
 	case A_WAIT_COMM:
 		wait_for(s, r, S_COMM, S_COMPUTE);
@@ -233,7 +232,7 @@ static void play(struct sim *s, struct rank *r, const struct act *a)
 		hand_over(s, r, a->op == A_BACKWARD);
 		break;
 	case A_LOSS:
-		loss(s, r);
+		play_loss(s, r);
 		break;
 	case A_END:
 		end_step(s, r);
@@ -247,7 +246,7 @@ bool sim_step(struct sim *s)
 		const struct act *a = &s->model->acts[i];
 
 		for (int r = 0; r < s->opts->procs && s->left > 0; r++)
-			play(s, &s->ranks[r], a);
+			play_act(s, &s->ranks[r], a);
 		if (s->npending)
 			meet(s, a->arg);
 	}
@@ -288,7 +287,7 @@ struct sim *sim_new(const struct opts *opts, struct model *m, struct rows *rows,
 	return s;
 }
 
-/* With nested ranges: the unwinding of the whole stack. */
+/* Closes the whole stack of ranges, for the case of nested ones. */
 void sim_unwind(struct sim *s)
 {
 	for (int i = 0; i < s->opts->procs; i++) {

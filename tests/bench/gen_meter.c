@@ -1,4 +1,4 @@
-/* gen_meter.c - sampled GPU metrics, from the busy time of each GPU.
+/* gen_meter.c - makes samples of GPU metrics from the busy time of each GPU.
  *
  * Busy time is added up in bins of one sampling period. A bin becomes one
  * sample of every metric once all ranks are past it.

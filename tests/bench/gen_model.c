@@ -1,4 +1,4 @@
-/* gen_model.c - what one step is made of, of training above all.
+/* gen_model.c - the contents of one step, mostly of training.
  *
  * A step is a list of acts that every rank plays in the same order: load a
  * batch, forward through the layers with gathered weights, backward on the
@@ -60,7 +60,7 @@ static void collective(struct builder *b, enum name op_name, enum name api_name,
 	act(b, A_POP, 0);
 }
 
-/* 21 kernels, of them one collective; 4 copies. */
+/* 21 kernels, one of which is a collective, and 4 copies. */
 static void forward_layer(struct builder *b, int layer)
 {
 	act(b, A_WAIT_COMM, 0);
@@ -84,7 +84,7 @@ static void forward_layer(struct builder *b, int layer)
 	copy_op(b, 8192);
 }
 
-/* 34 kernels, of them one collective; 5 copies, 2 memsets. */
+/* 34 kernels, one of which is a collective, 5 copies and 2 memsets. */
 static void backward_layer(struct builder *b, int layer)
 {
 	nested_op(b, NM_BW_ADD, NM_MUL, K_BIG, 2);
@@ -128,7 +128,8 @@ static void optimizer(struct builder *b, int layers)
 	op(b, NM_ZERO, K_TINY, 2);
 }
 
-/* A server that generates tokens for a batch: every step ends with a wait for the sampled tokens. */
+/* A server that generates tokens for a batch: every step ends with a wait for the sampled tokens.
+ */
 static void serving_step(struct builder *b, int layers)
 {
 	act(b, A_STEP, NM_STEP);

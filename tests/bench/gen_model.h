@@ -1,5 +1,5 @@
-/* gen_model.h - between the two halves of building the workload: names and
- * kernel types (gen_names.c), and the acts that use them (gen_model.c).
+/* gen_model.h - the interface between the two parts that build the workload: names and kernel types
+ * (gen_names.c), and the acts that use them (gen_model.c).
  */
 #ifndef BENCH_GEN_MODEL_H
 #define BENCH_GEN_MODEL_H

@@ -137,7 +137,7 @@ static char *text(const char *fmt, ...)
 	return s;
 }
 
-/* Ids are given later; both names become the kernel's own. */
+/* Adds a kernel type, which takes ownership of both names. Their ids are assigned later. */
 static void add_kernel(struct builder *b, char *short_name, char *name,
 		       int64_t lo_ns, int64_t hi_ns)
 {

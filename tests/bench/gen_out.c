@@ -1,8 +1,8 @@
 /* gen_out.c - the database file of the generator.
  *
- * One transaction, no journal, no synchronisation: a generated trace that is
- * not complete is thrown away. The tables have the full width of schema 3.25,
- * because the width of a row is part of what reading it costs.
+ * It is written in one transaction without journal and synchronisation, because an incomplete trace
+ * is deleted anyway. The tables have all columns of schema 3.25, because the width of a row is part
+ * of the cost of reading it.
  */
 #include "gen.h"
 
@@ -234,7 +234,7 @@ void out_sql(struct out *o, const char *fmt, ...)
 	sqlite3_free(sql);
 }
 
-/* SQL function scramble(n): an order that has nothing to do with n. */
+/* The SQL function scramble(n), a sort key for a random order. */
 static void scramble(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct rng r = {(uint64_t)sqlite3_value_int64(argv[0])};
@@ -243,7 +243,7 @@ static void scramble(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int64(ctx, (sqlite3_int64)(rng_next(&r) >> 1));
 }
 
-/* Each table is emptied into a copy and refilled in a scrambled order. */
+/* Moves the rows of each table to a copy and inserts them again in a scrambled order. */
 void out_shuffle(struct out *o)
 {
 	if (sqlite3_create_function(o->db, "scramble", 1, SQLITE_UTF8, NULL,

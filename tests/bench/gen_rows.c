@@ -1,9 +1,9 @@
-/* gen_rows.c - the rows of the current step: buffered, sorted, inserted.
+/* gen_rows.c - buffers, sorts and inserts the rows of the current step.
  *
- * The ranks are played one after another, a real export holds their events
- * mingled. So the rows of a step are gathered for each table and inserted in
- * the order of their starts. Steps of different ranks overlap a little, and
- * some neighbours are swapped, so tables are nearly in order, as real ones.
+ * The ranks are played one after another, but in a real export their events alternate. So the rows
+ * of a step are collected for each table and inserted in the order of their starts. Steps of
+ * different ranks overlap a little, and some neighbours are swapped, so that tables are nearly in
+ * order, as in real exports.
  */
 #include "gen.h"
 

@@ -1,10 +1,9 @@
 /* gen_sim.c - plays the acts of a step on the timelines of all ranks.
  *
- * Each rank has a host clock that moves with every call and range, and a few
- * streams that know when they are free. A kernel starts when its launch has
- * got through, its stream is free and what the stream waits for has ended.
- * All ranks play an act before any plays the next, so that a collective can
- * end when its last rank has come.
+ * Each rank has a host clock, which advances with every call and range, and a few streams, each
+ * with the time at which it becomes free. A kernel starts after its launch call, when its stream is
+ * free and the work for which the stream waits has ended. All ranks play an act before any rank
+ * plays the next one, so that a collective can end after its last rank has started.
  */
 #include "gen_sim.h"
 
@@ -17,7 +16,7 @@ int sim_streams(const struct opts *opts)
 
 /* ---- the host ---------------------------------------------------------- */
 
-/* A call of the acting thread that begins now; moves the clock past it. */
+/* Adds a call of the acting thread that begins now; moves the clock to its end. */
 int64_t api_call(struct sim *s, struct rank *r, enum api api, int64_t dur)
 {
 	struct api_row *row = rows_add(s->rows, T_RUNTIME);
@@ -147,8 +146,8 @@ void occupy(struct sim *s, struct rank *r, int stream, enum use use, int64_t sta
 	meter_use(s->meter, rank_gpu(r->id), use, start, end);
 }
 
-/* How long a launch waits for room. The driver does not go on when one launch
- * has begun, only when a good part of the queue has.
+/* How long a launch waits for space in the queue. The driver waits until a large part of the queue
+ * has started, not only one launch.
  */
 static int64_t queue_wait(const struct rank *r, int64_t now)
 {
@@ -159,8 +158,8 @@ static int64_t queue_wait(const struct rank *r, int64_t now)
 	return r->queue[(r->launches + depth / 8) % depth] - now;
 }
 
-/* The call that launches a kernel; returns when the device has it. A full
- * queue and the first use of a kernel make it long, and leave their trace.
+/* Adds the call that launches a kernel; returns the time at which the device has it. A full queue
+ * and the first use of a kernel make the call long and add rows of their own.
  */
 int64_t launch_call(struct sim *s, struct rank *r, enum api api, int type)
 {
@@ -205,8 +204,7 @@ struct kernel_row *add_kernel(struct sim *s, struct rank *r, int type, int strea
 	return k;
 }
 
-/* The case of gaps: the host lets the device run dry, for one of four reasons.
- */
+/* For traces with gaps: the host lets the device run dry, for one of four reasons. */
 static void make_gap(struct sim *s, struct rank *r)
 {
 	int64_t idle = r->last_end + rng_in(&r->rng, 20 * US, 60 * US);

@@ -1,5 +1,5 @@
-/* gen_sim.h - between the halves of the simulation: what hosts and devices
- * can do (gen_sim.c), and the acts made of it (gen_acts.c).
+/* gen_sim.h - the interface between the two parts of the simulation: the actions of hosts and
+ * devices (gen_sim.c), and the acts composed of them (gen_acts.c).
  */
 #ifndef BENCH_GEN_SIM_H
 #define BENCH_GEN_SIM_H
@@ -19,7 +19,7 @@ struct lane { /* a stream */
 struct rank {
 	int id;
 	struct rng rng;
-	int64_t now; /* of the host thread that acts */
+	int64_t now; /* the time of the host thread that acts */
 	enum thread thread;
 	int64_t step_start, handed_over, last_end;
 	struct lane *lanes;
@@ -89,7 +89,7 @@ void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst, in
 void clear(struct sim *s, struct rank *r, int64_t bytes);
 /* Makes one stream wait for the work that another has been given so far. */
 void wait_for(struct sim *s, struct rank *r, int from, int to);
-/* The host waits for everything it has given. */
+/* The host waits for all work that it has queued. */
 void wait_stream(struct sim *s, struct rank *r);
 
 #endif

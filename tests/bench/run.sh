@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh - how fast nsys-explain is, against the least time that SQLite needs.
+# run.sh - measures the speed of nsys-explain, compared with the least time that SQLite needs.
 #
 # usage: run.sh [--worst] BUILD_DIR
 #
@@ -10,14 +10,14 @@
 #   THREADS     the larger number of threads (that of the processors)
 #   BENCH_DIR   traces, reports and raw figures (BUILD_DIR/bench)
 #   GEN_FLAGS   more options for the generator, such as --procs 8
-#   NSYS        a real nsys, to be timed on the smallest size
+#   NSYS        a real nsys, which is timed on the smallest size
 #   NLE         an nsys-llm-explain, likewise
 #   PEER_ALL=1  time these on all sizes
 #   WORST_KERNELS, WORST_KINDS   size and kinds for --worst (1000000, all)
 # A benchmark, not a test: it prints, and judges nothing.
 set -eu
 LC_ALL=C
-SOURCE_DATE_EPOCH=1 # reports tell when they were made
+SOURCE_DATE_EPOCH=1 # otherwise reports have the time of day
 export LC_ALL SOURCE_DATE_EPOCH
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -57,8 +57,8 @@ compile() {
 	(cd "$here" && "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -o "$out" "$@")
 }
 
-# trace NAME OPTION...: the path of a trace, generated if there is none that
-# was made with these options by this generator
+# trace NAME OPTION...: prints the path of a trace. Generates it unless there is one that this generator
+# made with the same options.
 trace() {
 	file=$dir/$1.sqlite
 	shift
@@ -75,7 +75,7 @@ trace() {
 	echo "$file"
 }
 
-# events TRACE: rows of all tables the floor reads, but StringIds
+# events TRACE: number of rows in all tables that the floor reads, except StringIds
 events() {
 	awk '$1 == "events" { print $2 }' "$1.rows"
 }
@@ -87,8 +87,8 @@ samples() {
 
 # ---- measuring ---------------------------------------------------------------
 
-# measure KEY COMMAND...: one line "KEY wall user sys rss" in the raw figures;
-# a command that fails is named and has no figures
+# measure KEY COMMAND...: adds a line "KEY wall user sys rss" to the raw figures. A command that fails is
+# named and gets no figures.
 measure() {
 	key=$1
 	shift
@@ -128,7 +128,7 @@ rounds_of() {
 	done
 }
 
-# median KEY WHAT FIELD: of the raw figures; field 3 is wall, 6 is memory
+# median KEY WHAT FIELD: the median of a field of the raw figures; 3 is wall time, 6 is memory
 median() {
 	awk -v key="$1" -v what="$2" -v f="$3" \
 		'$1 == key && $2 == what { print $f }' "$dir/figures" |
@@ -229,7 +229,7 @@ growth() {
 	{ n = $1; rows = $2; t = $3; mem = $4; f = $5 }'
 }
 
-# peers: programs of others, once
+# peers: measures programs of others, once
 peers() {
 	for n in $sizes; do
 		if [ -n "${NSYS:-}" ]; then

@@ -1,4 +1,6 @@
-/* scan_bench FILE TABLE ROUNDS COLUMN... - what reading a table costs.
+/* scan_bench.c - measures the cost of reading a table.
+ *
+ * usage: scan_bench FILE TABLE ROUNDS COLUMN...
  *
  * Times, in turn and ROUNDS times: a bare sqlite3_step loop (the floor of any
  * reader that uses SQLite), both backends of scan.h on one thread, the page

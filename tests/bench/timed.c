@@ -1,4 +1,4 @@
-/* timed.c - runs a command and says what it took.
+/* timed.c - runs a command and records its time and memory.
  *
  * timed FILE COMMAND [ARG...] appends one line to FILE: wall, user and system
  * seconds and the peak resident memory in KiB. The exit status is that of the

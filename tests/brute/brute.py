@@ -81,7 +81,7 @@ def oracle(where, make):
     return SimpleNamespace(group="oracle", where=where, make=make, run=None)
 
 
-# ---- figures the generic comparison does not reach -------------------------
+# ---- figures that need a comparison of their own ---------------------------
 
 def kernel_order(report, rows):
     got = report.table("kernels.csv")
@@ -99,7 +99,7 @@ def costs(report, total):
 
 
 def causes(report, figure):
-    """Causes per device must add up to its idle time; coarse ones where the names agree."""
+    """The causes of a device must add up to its idle time. Causes with known names are compared, too."""
     got = report.typed("gpu_idle_by_cause.csv")
     if got is None:
         return
@@ -135,7 +135,7 @@ def storms(report, figure):
 
 
 def step_sums(report, figure):
-    """Layers of a kind of step add up to its time."""
+    """The layers of each kind of step must add up to its time."""
     got = report.typed("steps_layers.csv")
     for kind, ns in figure.items() if got is not None else ():
         report.value("steps_layers.csv", kind, "sum of total_ns",

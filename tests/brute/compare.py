@@ -11,7 +11,7 @@ csv.field_size_limit(1 << 30)
 
 
 def cell(text):
-    """A CSV cell as a value: empty is None; True, False; whole and broken numbers."""
+    """A CSV cell as a value: None if empty, a bool, an integer, a float, or a Text."""
     if text == "":
         return None
     if text in ("True", "False"):
@@ -25,7 +25,7 @@ def cell(text):
 
 
 class Text(str):
-    """A CSV cell not yet read as a value: a name may look like a number."""
+    """A CSV cell that is not converted, because a name may look like a number."""
 
 
 def same(program, brute, tolerance=None):
@@ -47,7 +47,7 @@ def cut(text, width=90):
 
 
 class Report:
-    """A report folder, and the tally of what was compared in it."""
+    """A report folder, with the numbers of figures that were equal and different."""
 
     def __init__(self, folder, per_column=None):
         self.folder, self.per_column = folder, per_column
@@ -75,7 +75,7 @@ class Report:
                 for (w, c), n in self.shown.items() if n > self.per_column]
 
     def value(self, where, key, column, program, brute):
-        """One figure; brute may be a Choice."""
+        """Compares one figure; brute may be a Choice."""
         choice = brute if isinstance(brute, Choice) else Choice(brute)
         if isinstance(program, Text):
             program = str(program) if isinstance(choice.value, str) else cell(program)
@@ -90,7 +90,7 @@ class Report:
     # ---- finding things -------------------------------------------------
 
     def table(self, name):
-        """Rows of tables/name as dicts, or None (told once)."""
+        """Rows of tables/name as dicts. None if the file is missing, which is reported once."""
         try:
             with open(os.path.join(self.folder, "tables", name), newline="", encoding="utf-8") as f:
                 rows = list(csv.reader(f))
@@ -105,7 +105,7 @@ class Report:
         return [dict(zip(rows[0], map(Text, r))) for r in rows[1:]]
 
     def typed(self, name):
-        """Rows of tables/name with their cells read as values."""
+        """Rows of tables/name with their cells as values."""
         rows = self.table(name)
         return None if rows is None else [{k: cell(v) for k, v in r.items()} for r in rows]
 
@@ -166,7 +166,7 @@ class Report:
                         self.value(where, k, column, a[column], figure)
 
     def scalars(self, path, brute, optional=()):
-        """A dict of figures below a JSON path; a dotted key goes deeper."""
+        """Compares a dict of figures below a JSON path; a dot in a key goes one level deeper."""
         for key, figure in brute.items():
             full = path.rstrip(".") + "." + key if path not in ("/", "") else path + key
             got = self.at(full)
@@ -176,7 +176,7 @@ class Report:
 
 
 def rank_of(v):
-    """Something to sort cells of any kind by, the same for a report and for us."""
+    """A sort key for cells of any type, the same for cells of the report and of brute force."""
     v = v.value if isinstance(v, Choice) else v
     v = cell(v) if isinstance(v, Text) else v
     return (0, float(v), "") if isinstance(v, (int, float)) else (1, 0.0, str(v or ""))

@@ -22,7 +22,7 @@ NEAR_NS, LAUNCHER_NS, ALLOC_NS = 5_000, 50_000, 100_000
 
 
 def waits_for_copy(a):
-    """Does an Async copy call block on its own copy?"""
+    """Whether an Async copy call waits for its own copy."""
     for x in a.ops:
         if x.kind == "memcpy":
             both = min(a.e, x.e) - max(a.s, x.s)
@@ -77,7 +77,8 @@ def events(t):
 
 
 def behind(near, a, launch):
-    """READING 25: the wait that let the GPU run dry, else the launcher gap, else the last wait."""
+    """The event that pays for a gap (READING.md 25): the wait in which the GPU ran dry; without one the
+    launcher gap; without that the last wait."""
     waits = [x for x in near if x.kind != "cpu_launcher_gap" and x.e <= launch]
     dry = [x for x in waits if x.s <= a]
     gaps = [x for x in near if x.kind == "cpu_launcher_gap"]
@@ -86,7 +87,7 @@ def behind(near, a, launch):
 
 
 def charge(t, all_events):
-    """Adds .cost (ns): each device gap whose launch came late goes to one event."""
+    """Sets .cost (ns) of the events: each device gap whose launch came late is charged to one event."""
     for x in all_events:
         x.cost = 0
     by_thread = {g: sorted(v, key=lambda x: x.e)
@@ -152,7 +153,7 @@ def barrier_pids(t):
 
 
 def barrier_costs(t):
-    """Cost per row hangs on which of several events is the last; the sum does not."""
+    """Costs per row. They depend on which of several events is the last one; the sum does not."""
     return [{"barrier_kind": k, "api_name": n, "cost_ms": ms(sum(x.cost for x in v))}
             for (k, n), v in group_by(barrier_events(t), lambda x: (x.kind, x.name)).items()]
 

@@ -46,7 +46,7 @@ def compute_cover(t):
 
 
 def host_ranges(t):
-    """(op, pid, ns) of NCCL's own ranges, used only where no GPU work was recorded."""
+    """(op, pid, ns) of NCCL's own ranges, which are used only if the trace has no GPU work."""
     for x in t.nvtx:
         flat = x.name.lower().replace("_", "")
         op = next((o for o in OPS if o in flat), None)
@@ -129,7 +129,8 @@ def per_device(t):
 # ---- who is late ----------------------------------------------------------
 
 def overlapping_pairs(lists):
-    """Send/receive: the next of either list pair when they overlap, else the earlier goes."""
+    """Pairs of sends and receives: the next two of both lists if they overlap; otherwise the one that
+    ends first is skipped."""
     a, b = lists
     i = j = 0
     while i < len(a) and j < len(b):
@@ -143,7 +144,7 @@ def overlapping_pairs(lists):
 
 
 def collectives(lists):
-    """k-th occurrences, after each list lost what ends before all others begin."""
+    """Matches the k-th of each list, after those that end before all others begin are dropped."""
     first = max(l[0].s for l in lists)
     last = min(l[-1].e for l in lists)
     cut = [[k for k in l if k.e > first and k.s < last] for l in lists]

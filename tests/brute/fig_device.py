@@ -94,7 +94,7 @@ def partition_json(t):
 
 
 def idle_by_cause(t):
-    """{device ordinal: {coarse cause: ns}}; what ends a gap decides.
+    """{device ordinal: {coarse cause: ns}}. The operation that ends a gap determines the cause.
 
     edge: before the first and after the last op. The parts of a host-late gap
     follow the launch call.

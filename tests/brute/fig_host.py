@@ -37,7 +37,7 @@ def backpressure_by_name(t):
 
 
 def launched(t):
-    """Kernels with a launch call; of one graph launch only the first node."""
+    """Kernels that have a launch call; for a graph launch only the first node."""
     out, seen = [], set()
     for k in sorted(t.kernels, key=lambda k: (k.s, k.row)):
         if k.launch:
@@ -79,7 +79,7 @@ def os_runtime(t):
 
 
 def alternating(events):
-    """Rows of one instant, off before on; but one that is off a CPU comes on first."""
+    """The order of rows at one instant: off before on, unless the thread is off already."""
     out = []
     for _, rows in groupby(sorted(events, key=lambda v: (v[0], v[2])), lambda v: v[0]):
         rows = list(rows)

@@ -31,7 +31,7 @@ def kernels(t):
 
 
 def kern_sum(t):
-    """As cuda_gpu_kern_sum: per name over all devices, one decimal in the averages."""
+    """The table cuda_gpu_kern_sum: per name over all devices, averages with one decimal."""
     total = sum(k.e - k.s for k in t.kernels)
     rows = []
     for name, ks in group_by(t.kernels, lambda k: k.name).items():
@@ -62,7 +62,7 @@ def gap_list(t, d):
 
 
 def launch_bound(t):
-    """Idle below 1 ms per gap that waited for its op's launch call to return.
+    """Time of gaps below 1 ms in which the GPU waited for the launch call of the op that ends the gap.
 
     Of a graph only for the node that begins first: the host does nothing for the others.
     """

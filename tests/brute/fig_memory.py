@@ -13,7 +13,7 @@ MIB, SMALL = 1 << 20, 64 << 10
 
 
 def weighted_median(pairs):
-    """The least value at which half the weight is reached; pairs of (value, weight)."""
+    """The median of (value, weight) pairs: the least value at which half of the weight is reached."""
     half, seen = sum(w for _, w in pairs) / 2, 0
     for v, w in sorted(pairs):
         seen += w
@@ -23,7 +23,7 @@ def weighted_median(pairs):
 
 
 def memcpy_summary(t):
-    """Keyed by the three numbers as the export gives them; the report's labels differ."""
+    """Copies by GPU and the export's numbers of three kinds, because the report has labels instead."""
     rows = []
     copies = [x for x in t.ops if x.kind == "memcpy"]
     running = {d: union(sum(layers(t, d)[:2], [])) for d in t.devices}
@@ -49,14 +49,14 @@ def memcpy_summary(t):
 
 def memset(t):
     if not t.ops:
-        return {}  # no GPU work was traced: not known
+        return {}  # without traced GPU work nothing is known
     xs = [x for x in t.ops if x.kind == "memset"]
     return {"count": len(xs), "bytes": sum(x.bytes or 0 for x in xs),
             "total_time_ns": sum(x.e - x.s for x in xs)}
 
 
 def memory_usage(t):
-    """Allocations alive per (process, device, kind); an unmatched free was there before."""
+    """Live bytes per (process, device, kind). The bytes of an unmatched free were live at the start."""
     events = [e for e in t.read("CUDA_GPU_MEMORY_USAGE_EVENTS", "start", "globalPid", "deviceId",
                                 "address", "bytes", "memKind", "memoryOperationType")
               if all(isinstance(v, int) for v in (e[0], e[3], e[4], e[6]))]
@@ -112,7 +112,7 @@ def memory_usage(t):
 
 
 def node_replays(t):
-    """(pid, device, graph) -> the hulls of the nodes of each launch on that device."""
+    """(pid, device, graph) -> for each launch, the span from its first to its last node there."""
     nodes = [x for x in t.ops if x.kind != "graph" and x.graphNodeId and x.host]
     out = {}
     for (_, d), xs in group_by(nodes, lambda x: (id(x.host), x.D)).items():

@@ -38,7 +38,7 @@ def series(t):
 
 
 def scopes_of(t, number):
-    """The spans of each scope; without a device of that number only the window."""
+    """The spans of each scope; only the window if there is no device with that number."""
     homes = [d for d in t.devices if t.ordinal[d] == number]
     out = {"window": [t.window]}
     if homes:

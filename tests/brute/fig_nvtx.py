@@ -9,7 +9,7 @@ LIBRARY_RE = re.compile(r"^(nccl|cublas(lt)?|cudnn)\b", re.I)
 
 
 def normal(name):
-    """Without `, op_id = N`, `, seq = N`, `, sizes = [...]`, `, input_op_ids = [...]`."""
+    """The name without `, op_id = N`, `, seq = N`, `, sizes = [...]`, `, input_op_ids = [...]`."""
     name = re.sub(r", (op_id|seq) = -?\d+", "", name)
     while True:
         m = re.search(r", (sizes|input_op_ids) = \[", name)
@@ -43,14 +43,15 @@ def ranges_of(t):
                 continue
             if stack:
                 stack[-1].own -= x.ns
-                x.outermost = all(y.told != x.told for y in stack)
+                x.outermost = all(y.table_name != x.table_name for y in stack)
             stack.append(x)
     t._ranges = out
     return out
 
 
 def merge(ranges):
-    """Sets .told: ranges whose names differ in parameters, or in a number that few share."""
+    """Sets .table_name, the name in tables: names that differ in parameters, or in a number that few ranges
+    share, are merged."""
     by_name = group_by(ranges, lambda x: x.label)
     number = r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{6,}(?![0-9A-Za-z])|[0-9]+"
     masks = {n: re.sub("#+", "#", re.sub(number, "#", n)) if re.search("[0-9]", n) else n
@@ -63,7 +64,7 @@ def merge(ranges):
             for n in names:
                 masks[n] = n
     for x in ranges:
-        x.told = masks[x.label]
+        x.table_name = masks[x.label]
 
 
 def library_domains(t):
@@ -107,11 +108,11 @@ def nvtx_ranges(t):
     for op in t.ops:
         path = paths.get(id(op))
         if path:
-            inner.setdefault(path[-1].told, []).append(op)
-            for label in {x.told for x in path}:
+            inner.setdefault(path[-1].table_name, []).append(op)
+            for label in {x.table_name for x in path}:
                 under.setdefault(label, []).append(op)
     rows = []
-    for label, xs in group_by(ranges_of(t), lambda x: x.told).items():
+    for label, xs in group_by(ranges_of(t), lambda x: x.table_name).items():
         total = sum(x.ns for x in xs if x.outermost)
         everything = sum(x.ns for x in xs)
         mine, all_mine = inner.get(label, []), under.get(label, [])
@@ -148,7 +149,7 @@ def nvtx_kernel_time(t):
     total = sum(k.e - k.s for k in t.kernels)
     for k in t.kernels:
         if id(k) in paths:
-            by_label.setdefault(paths[id(k)][-1].told, []).append(k)
+            by_label.setdefault(paths[id(k)][-1].table_name, []).append(k)
     rows = []
     for label, ks in by_label.items():
         ns = sum(k.e - k.s for k in ks)
@@ -183,10 +184,10 @@ def nvtx_by_pid(t):
         total[k.pid] = total.get(k.pid, 0) + k.e - k.s
         if id(k) in paths:
             x = paths[id(k)][-1]
-            attributed.setdefault((x.pid, x.told), []).append(k)
+            attributed.setdefault((x.pid, x.table_name), []).append(k)
             covered[k.pid] = covered.get(k.pid, 0) + k.e - k.s
     rows = []
-    for (pid, label), xs in group_by(ranges_of(t), lambda x: (x.pid, x.told)).items():
+    for (pid, label), xs in group_by(ranges_of(t), lambda x: (x.pid, x.table_name)).items():
         ks = attributed.get((pid, label), [])
         known = t.kernels and t.api and any(x.stacked and not x.crossing for x in xs)
         unknown = [] if known else [None]
@@ -208,6 +209,6 @@ def nvtx_names(t):
     """Oracle figure only."""
     xs = ranges_of(t)
     return {"rows": len(xs), "raw": len({x.name for x in xs}),
-            "normalised": len({x.told for x in xs}),
+            "normalised": len({x.table_name for x in xs}),
             "crossing": sum(x.crossing for x in xs),
             "recursive": sum(not x.outermost for x in xs)}

@@ -1,4 +1,4 @@
-"""Steps of engines and training loops: which work is theirs, and what the GPU did meanwhile."""
+"""Steps of engines and training loops: the work of each step, and what the GPU did during the step."""
 
 import re
 
@@ -27,7 +27,7 @@ def kind_of(name):
 
 
 def host_steps(t):
-    """Ranges that are steps, not inside another of their thread, with .kind and .gap."""
+    """Ranges that are steps and not inside another step of their thread, with .kind and .gap set."""
     found = [x for x in ranges_of(t) if kind_of(x.name)]
     found = found or [x for x in ranges_of(t)
                       if TRAINING.match(x.name) and x.name != "iteration "]
@@ -86,7 +86,7 @@ def steps_each(t):
 
 
 def step_layers(t):
-    """What all layers of a kind must add up to: the GPU time of its steps."""
+    """The GPU time of the steps of each kind, to which the kind's layers must add up."""
     sums = {}
     for row in steps_each(t):
         sums[row["kind"]] = sums.get(row["kind"], 0) + row["gpu_end_ns"] - row["gpu_start_ns"]

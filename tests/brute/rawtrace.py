@@ -19,7 +19,7 @@ def strip_suffix(name):
 
 
 def base_of(demangled):
-    """A kernel's base name from its demangled one: no type, template, arguments."""
+    """A kernel's base name: the demangled name without return type, template and arguments."""
     depth, flat = 0, []
     for c in demangled.replace("(anonymous namespace)", "anon"):
         if c == "<":
@@ -46,7 +46,7 @@ class Trace:
         self.db.text_factory = lambda b: b.decode("utf-8", "replace")
         self.tables = {r[0].lower(): r[0] for r in self.db.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table','view')")}
-        for name in sorted(self.tables):  # a name with a version, where none without has rows
+        for name in sorted(self.tables):  # "NAME_Vn" stands in for NAME if NAME has no rows
             plain = re.sub(r"_v\d+$", "", name)
             if plain != name and not self.read(plain, "rowid"):
                 self.tables[plain] = self.tables[name]
@@ -83,7 +83,7 @@ class Trace:
         return not self.has(table) or column.lower() in self.columns(table)
 
     def read(self, table, *wanted):
-        """Rows of a table as tuples; a column that is not there reads None."""
+        """Rows of a table as tuples, with None for columns that do not exist."""
         have = self.columns(table)
         if not have:
             return []
@@ -113,7 +113,7 @@ class Trace:
     # ---- identity ------------------------------------------------------
 
     def who(self, x, global_id, *plain):
-        """Sets x.P (process key) and x.pid from the first source that is there."""
+        """Sets x.P (process key) and x.pid from the first source that exists."""
         x.P = x.pid = None
         if is_int(global_id):
             x.pid = (global_id >> 24) & LOW24
@@ -125,7 +125,7 @@ class Trace:
                 return
 
     def load_devices(self):
-        """(pid, ordinal) -> physical GPU, where the export tells."""
+        """(pid, ordinal) -> physical GPU, if the export has this mapping."""
         self.gpu_of, by_ordinal = {}, {}
         vm_of = {u: vm >> 48 for u, vm in self.read("TARGET_INFO_GPU", "uuid", "vmId") if is_int(vm)}
         for pid, cuda, gpu, uuid in self.read("TARGET_INFO_CUDA_DEVICE",
@@ -171,7 +171,7 @@ class Trace:
         labels = ["Unknown"] + [f"{ends[x[0]]}-to-{ends[x[1]]}" for x in (
             "HD DH HA AH AA AD DA DD HH PP".split())]
         labels += ["Unified " + labels[i] for i in (1, 2, 8)]
-        # The file's own table says which number is which.
+        # The numbers of copy kinds are those of the file's own table.
         kind_of = {i: labels.index(label) for i, label in self.read(
             "ENUM_CUDA_MEMCPY_OPER", "id", "label") if label in labels}
         more = {"KERNEL": ("demangledName", "shortName", "graphId"),
@@ -212,7 +212,7 @@ class Trace:
                     self.ordinal.setdefault(d)
                 elif x.D == d:
                     self.ordinal[d] = min(self.ordinal.get(d, x.deviceId), x.deviceId)
-        for x in self.ops:           # a peer that ran nothing itself is another capture's
+        for x in self.ops:           # a peer without work of its own belongs to another capture
             x.on = [d for d in x.on if d in self.ordinal]
         self.devices = sorted(self.ordinal, key=lambda d: (
             self.ordinal[d] is None, self.ordinal[d] or 0, str(d)))
@@ -303,7 +303,7 @@ class Trace:
         return faults + [f"clock of {key}: no such work" for key in moved]
 
     def drop_impossible(self):
-        """READING.md 7b: strays are left out; ends beyond the next of the stream are cut."""
+        """Leaves out impossible work, and cuts work that lasts into the next (READING.md 7b)."""
         gone, ordered = set(), lambda x: not x.graphNodeId and x.kind != "graph" and not (
             x.kind == "memcpy" and x.copyKind in (11, 12, 13))
         by_clock = group_by((x for x in self.ops if x.host), lambda x: (x.P, x.deviceId))
@@ -321,7 +321,7 @@ class Trace:
                     least = h.e if least is None else min(least, h.e)
             line = [x for x in ops if ordered(x) and id(x) not in gone]
             late, greatest, at = set(), None, 0
-            for x in (x for x in line if x.host):    # calls of all that began long before
+            for x in (x for x in line if x.host):    # calls of work that begins long before them
                 while line[at].s < x.s - 2 * 10**6:
                     y = line[at]
                     if y.host and id(y) not in late:
@@ -342,7 +342,7 @@ class Trace:
 
     def full_window(self):
         spans = [(x.s, x.e) for x in self.ops]
-        # Names and declarations of threads and domains are no events.
+        # Rows that only name threads or declare domains are left out.
         ranges = [x for x in self.nvtx if x.stacked or x.loose or x.type in (34, 65)]
         if not spans:
             spans = [(x.s, x.e if x.e is not None else x.s)
@@ -354,7 +354,7 @@ class Trace:
     # ---- what runs on a device ----------------------------------------
 
     def graph_inside(self):
-        """(process, correlation) of replays whose nodes were recorded -> their union."""
+        """(process, correlation) of each replay with recorded nodes -> the union of the nodes."""
         nodes = [x for x in self.ops if x.kind != "graph" and x.graphNodeId and x.corr]
         return group_by(nodes, lambda x: (x.P, x.corr))
 
@@ -385,7 +385,7 @@ class Trace:
 
 
 def overlapping(calls):
-    """Runs of calls that overlap, of calls in order of start."""
+    """Splits calls, which are in order of start, into runs that overlap."""
     runs, end = [], None
     for a in calls:
         if not runs or a.s >= end:

@@ -1,4 +1,4 @@
-"""Interval algebra and statistics, written to be obvious rather than quick.
+"""Interval algebra and statistics, written to be obvious and not to be fast.
 
 A span list is a list of (start, end) pairs of integers, half open. A list
 called a union is sorted, disjoint and holds no empty span.
@@ -25,7 +25,7 @@ def length(spans):
 
 
 def intersect(a, b):
-    """A and B, both unions."""
+    """The intersection of two unions."""
     out, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         s, e = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
@@ -39,7 +39,7 @@ def intersect(a, b):
 
 
 def subtract(a, b):
-    """A without B, both unions."""
+    """Union a without union b."""
     out, j = [], 0
     for s, e in a:
         while j < len(b) and b[j][1] <= s:
@@ -61,7 +61,7 @@ def clip(spans, w):
 
 
 class Cover:
-    """A union which answers how much of it lies in [a, b)."""
+    """A union that can be asked how much of it lies in [a, b)."""
 
     def __init__(self, spans):
         self.spans = union(spans)
@@ -76,7 +76,7 @@ class Cover:
         return total
 
     def near(self, a, b):
-        """The spans that meet [a, b), uncut."""
+        """The spans that overlap [a, b), not cut to it."""
         i = max(bisect.bisect_right(self.starts, a) - 1, 0)
         out = []
         while i < len(self.spans) and self.spans[i][0] < b:
@@ -87,7 +87,7 @@ class Cover:
 
 
 def percentile(values, q):
-    """Linear interpolation at position (n-1)q; None of nothing."""
+    """Linear interpolation at position (n-1)q; None if there are no values."""
     v = sorted(values)
     if not v:
         return None
@@ -98,7 +98,7 @@ def percentile(values, q):
 
 
 def sample_stddev(values):
-    """Over n-1, from exact integer sums; None of fewer than two values."""
+    """The deviation over n-1, from exact integer sums; None for fewer than two values."""
     n = len(values)
     if n < 2:
         return None

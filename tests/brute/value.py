@@ -1,8 +1,9 @@
-"""A figure that may be read in more than one way."""
+"""A figure whose definition allows more than one interpretation."""
 
 
 class Choice:
-    """value is our reading; also: equally right; other: {label: wrong reading worth naming}."""
+    """value: by our interpretation; also: values that are equally right; other: {label: value of an
+    interpretation that is wrong but worth naming}."""
 
     def __init__(self, value, also=(), other=None, tolerance=None):
         self.value, self.also, self.other = value, list(also), other or {}
@@ -10,7 +11,7 @@ class Choice:
 
 
 def plain(figure):
-    """A figure as JSON can hold it: the value alone."""
+    """A figure's plain value, for JSON."""
     if isinstance(figure, Choice):
         return plain(figure.value)
     if isinstance(figure, dict):

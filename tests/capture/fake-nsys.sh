@@ -1,8 +1,7 @@
 #!/bin/bash
-# A stand-in for nsys that fails on demand, which a real nsys does not. FAKE names its
-# behaviour (see `profile` below), FAKE_VERSION its version, FAKE_HELP the age
-# of its options (old or new), FAKE_SQLITE the database its export gives,
-# FAKE_LOG a file that gets the arguments of `profile`, one a line.
+# A stand-in for nsys that fails on demand. FAKE is its behaviour (see `profile` below), FAKE_VERSION
+# its version, FAKE_HELP the age of its options (old or new), FAKE_SQLITE the database that its export
+# gives, FAKE_LOG a file for the arguments of `profile`, one per line.
 set -u
 fake=${FAKE:-ok}
 
@@ -32,13 +31,13 @@ help_export() {
 		printf '\t--include-json=\n\n\t--include-blobs=\n\n'
 }
 
-# Two megabytes, so that nobody calls it small.
+# Makes a report of two megabytes, so that there is no warning about its size.
 write_report() {
 	head -c 2000000 /dev/zero | tr '\0' 'r' >"$1"
 }
 
-# Starts the command as nsys does, in a session of its own, and waits for it
-# however often a trap comes between.
+# Starts the command in a session of its own, as nsys does, and waits for it, even if signals interrupt
+# the wait.
 run_target() {
 	setsid "$@" &
 	target=$!
@@ -71,7 +70,7 @@ profile() {
 	done
 	out=${out//%%/%}
 	raw=$(mktemp -u "${TMPDIR:-/tmp}/nsys-report-XXXX").qdstrm
-	# Faults that the next recording has not.
+	# Faults that only the first recording has.
 	if [ "${fake%_once}" != "$fake" ]; then
 		[ -e once ] && fake=ok || fake=${fake%_once}
 		: >once
@@ -91,25 +90,25 @@ profile() {
 		code=$?
 		echo "Generated:"
 		return $code ;;
-	deaf) # does not hear the first SIGINT
+	deaf) # ignores the first SIGINT
 		trap "trap 'kill \$target' INT" INT ;;
 	slow) # takes its time before it starts the command
 		sleep 3 ;;
-	hung) # hears none
+	hung) # ignores every SIGINT
 		trap '' INT TERM ;;
 	abrupt) # kills the command at once
 		trap 'kill -KILL $target' INT ;;
-	twice) # throws the report away when asked twice, as the real one does
+	twice) # discards the report after a second SIGINT, as the real nsys does
 		trap 'kill $target; trap "exit 0" INT; sleep 5' INT ;;
 	*)
 		trap 'kill $target' INT ;;
 	esac
 	[ "$fake" != daemon ] || setsid sleep 1000 &
 	[ "$fake" != stubborn ] || setsid bash -c 'trap "" TERM; sleep 1000; :' &
-	exec 9>"$raw" # open all the time, as the real one has it
+	exec 9>"$raw" # keeps the raw data open, as the real nsys does
 	run_target "$@"
 	echo raw >"$raw"
-	if [ "$fake" = lost ]; then # as the real one where the machine is busy
+	if [ "$fake" = lost ]; then # as the real nsys does on a busy machine
 		echo "Connection to Agent lost. This is most likely a bug." >&2
 		return 1
 	fi
@@ -148,8 +147,8 @@ export_report() {
 	cp "$FAKE_SQLITE" "$out"
 }
 
-# A session of `nsys launch` is the file session.NAME, which says where the report
-# goes once it is being recorded.
+# A session of `nsys launch` is represented by the file session.NAME. While it is recorded, the file
+# holds the path of the report.
 session_of() {
 	local out=''
 	for a; do

@@ -1,8 +1,7 @@
 #!/bin/bash
-# Tests of `nsys-explain capture` and `doctor`, most with a stand-in for nsys, and one with
-# the real program where it can be had: NSX_NSYS_DIR names the folder that it
-# is, or will be, unpacked to. A case is a function; after each, no process of
-# it may live and no unfinished file may lie about.
+# Tests of `nsys-explain capture` and `doctor`. Most use a stand-in for nsys; some use the real program
+# if it can be installed: NSX_NSYS_DIR is the folder to which it is unpacked. A case is a function.
+# After each case no process of it may still run, and no unfinished file may be left.
 # usage: run.sh PROGRAM FIXTURE.sqlite [PATTERN]
 # shellcheck disable=SC2317,SC2329 # cases are called by name
 # shellcheck disable=SC2016 # no $ in single quotes is meant for this shell
@@ -18,7 +17,7 @@ export FAKE_SQLITE LC_ALL=C NO_COLOR=1
 unset NSYS_PATH CUDA_VISIBLE_DEVICES RANK SLURM_PROCID FAKE FAKE_HELP \
 	OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK
 
-# --- words that cases use; each notes the first thing that is wrong ---------
+# --- functions that cases use; each notes the first thing that is wrong -----
 wrong() { [ -n "$why" ] || why=$*; }
 
 # capture ARGS...: runs `nsys-explain capture` with the stand-in into the folder `out`. A command
@@ -34,14 +33,14 @@ json() {
 	grep -qF -- "$1" "${2:-out/nsys_capture.json}" ||
 		wrong "the record has no '$1'"
 }
-# files NAME...: what lies in `out`, in order of name
+# files NAME...: the files in `out` must be these, in order of name
 files() {
 	local have
 	have=$(cd out 2>/dev/null && find . -mindepth 1 -maxdepth 1 -printf '%f\n' |
 		sort | paste -sd' ')
 	[ "$have" = "$*" ] || wrong "out holds '$have', not '$*'"
 }
-# args LINE...: these are among the arguments nsys profile got
+# args LINE...: these must be among the arguments of nsys profile
 args() {
 	for a; do
 		grep -qxF -- "$a" log || wrong "nsys was not given '$a'"
@@ -82,7 +81,7 @@ case_nsys_not_found() {
 	json '"ok": false'
 	json '"error": "no nsys was found in /none/nsys'
 	json '"nsys_binary": null'
-	capture --no-explain -- true # which the record of a failure does not hinder
+	capture --no-explain -- true # the record of a failed capture does not prevent another
 	code 0
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
@@ -122,7 +121,7 @@ case_basic_asks_for_little() {
 	args --trace=cuda,nvtx,osrt --sample=none --cuda-graph-trace=node
 	no_args gpu-metrics page-faults
 }
-# gpus LINE...: what nvidia-smi says of each
+# gpus LINE...: makes a stand-in for nvidia-smi that prints a line for each GPU
 gpus() {
 	mkdir -p bin
 	printf '#!/bin/sh\nprintf "%%s\\n" %s\n' "$*" >bin/nvidia-smi
@@ -139,7 +138,7 @@ case_counters_of_this_gpu() {
 	args --gpu-metrics-set=x --gpu-metrics-frequency=50
 	no_args gh100 10000
 	rm -r out
-	gpus 9.0 8.0 # of two kinds: nsys finds the set for each
+	gpus 9.0 8.0 # two kinds of GPU, so nsys must choose the set for each
 	PATH=$PWD/bin:$PATH FAKE_LOG=$PWD/log capture --no-explain --preset full -- true
 	args --gpu-metrics-frequency=10000
 	no_args metrics-set
@@ -364,7 +363,7 @@ case_where_the_steady_part_begins() {
 	json "\"steady_state_start_ns\": $steady"
 	[ "$steady" != null ] || wrong 'the fixture has no steady part'
 }
-# A report of nsys given to explain.
+# A report of nsys is given to explain.
 case_explain_exports_first() {
 	local write=run.nsys-rep
 	head -c 2000000 /dev/zero >$write
@@ -374,7 +373,7 @@ case_explain_exports_first() {
 	code 0
 	json '"path": "run.nsys-rep"' stdout
 	[ -z "$(ls -A tmp)" ] || wrong "left in TMPDIR: $(ls -A tmp)"
-	# The export is gone: what can be asked is one that is kept.
+	# The export was temporary, so the suggested questions name one that is kept.
 	TMPDIR=$PWD/tmp "$prog" $write --nsys "$fake" --out o >stdout
 	grep -q '^Where the time went: run.nsys-rep$' stdout || wrong "the title: $(head -1 stdout)"
 	grep -q 'ask TRACE .*--keep-export TRACE' stdout || wrong "what to ask: $(grep Ask stdout)"
@@ -487,7 +486,7 @@ case_nsys_refuses() {
 	says 'nsys ended with code 1 and wrote no report'
 	json "unrecognised option '--what'"
 	files nsys_capture.json
-	# That record keeps nobody from trying again.
+	# The record of the failure does not prevent another capture.
 	capture --no-explain -- true
 	code 0
 	json '"ok": true'
@@ -610,7 +609,7 @@ case_hung_importer() {
 	says 'raw data only'
 	files nsys_capture.json trace.qdstrm
 }
-# interrupt TIMES ARGS...: Ctrl-C after half a second, so often
+# interrupt TIMES ARGS...: captures, and presses Ctrl-C so often, first after half a second
 interrupt() {
 	local times=$1 pid
 	shift
@@ -638,7 +637,7 @@ case_ctrl_c_twice_gives_up() {
 	json '"ok": false'
 	files nsys_capture.json
 }
-case_given_up_beside_another_nsys() { # whose raw data is not ours
+case_given_up_beside_another_nsys() { # the raw data of the other nsys is not ours
 	local other
 	cp "$(command -v sleep)" nsys
 	./nsys 60 &
@@ -688,7 +687,7 @@ case_folders_of_one_second_differ() {
 	[ "$(find . -maxdepth 1 -name 'capture-true-*' | wc -l)" = 3 ] || wrong "folders: $(ls)"
 }
 
-# What was recorded before stays, and so does what only bears such a name.
+# Earlier recordings stay, and so do other files with such names.
 case_nothing_is_replaced() {
 	mkdir out
 	echo mine >out/trace.sqlite
@@ -771,7 +770,7 @@ case_words_with_broken_text() {
 }
 
 # --- doctor ------------------------------------------------------------------
-# machine: a root folder on which all is well, for doctor to look at
+# machine: makes a root folder in which doctor finds nothing wrong
 machine() {
 	local p=root/proc
 	mkdir -p $p/driver/nvidia/gpus/0000:01:00.0 $p/sys/kernel $p/self $p/1 \
@@ -787,7 +786,7 @@ machine() {
 	echo 0::/ >$p/1/cgroup
 	echo '77 (python3 (x)) S 1 77 77 0' >$p/77/stat
 }
-# doctor ARGS...: how the machine is
+# doctor ARGS...: runs doctor on that root folder
 doctor() {
 	NSX_DOCTOR_ROOT=$PWD/root NSYS_PATH=${NSYS_PATH:-$fake} \
 		PATH=$PWD/bin:$PATH "$prog" doctor "$@" >stdout 2>stderr
@@ -906,8 +905,8 @@ case_doctor_injection() {
 }
 
 # --- the real thing ----------------------------------------------------------
-# real_nsys: its path is in $real, or the case is skipped: it may be unpacked and
-# yet not run here (another processor, a system without what it needs).
+# real_nsys: sets $real to the path of the real nsys. Skips the case if that is missing or does not run
+# here (another processor, or libraries that this system lacks).
 real_nsys() {
 	local get=$here/../../../shared/tools/get-nsys
 	real=$nsys_dir/target-linux-x64/nsys
@@ -968,11 +967,11 @@ case_real_nsys_session() {
 	json '"ended_by": "duration"'
 	files nsys_capture.json report trace.nsys-rep
 	HOME=$PWD "$real" shutdown --session=serve$$ --kill sigkill >>launch.log 2>&1
-	# What nsys leaves of a session that was shut down is not ours to judge.
+	# Files that nsys leaves after a session was shut down are not checked.
 	(
 		case=NSX_CASE=$NSX_CASE
-		unset NSX_CASE # else those that look would be among those that are found
-		none=0 # times in a row: on a busy machine more of it starts late
+		unset NSX_CASE # otherwise the search would find its own processes
+		none=0 # how often in a row none was found: on a busy machine some start late
 		for _ in $(seq 50); do
 			pids=$(grep -lzxF "$case" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)
 			# shellcheck disable=SC2086
@@ -1023,7 +1022,7 @@ no_half_file_is_left() {
 	[ -z "$left" ] || wrong "left lying about: $left"
 }
 
-# try NAME FOLDER: one case, in a folder of its own; `why` says what is wrong
+# try NAME FOLDER: runs one case in a folder of its own; $why is set if it fails
 try() {
 	why='' skip='' rc=''
 	mkdir -p "$top/$2" "$top/$2.tmp"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Conversions: figures against SQL over the raw tables, what Perfetto's own
-# trace processor says of them where it can be had, options, and failures,
-# which leave nothing. ALL=1 takes every real trace, not eight.
+# Tests of conversions. Figures equal those of SQL over the raw tables; Perfetto's own trace processor,
+# if available, finds the same; options work; failures leave no file. ALL=1 takes every real trace
+# instead of eight.
 # usage: run.sh BUILD_DIR
 set -u
 b=$(cd "$1" && pwd); here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +22,7 @@ engine=
 if command -v node >/dev/null && command -v npm >/dev/null && [ -x "$shared/tools/get-trace-processor" ]; then
 	engine=$("$shared/tools/get-trace-processor" "$b/trace-processor" 2>/dev/null) || engine=
 fi
-# Each run compiles the engine anew: quickly, where node can, as traces are small.
+# Each run compiles Perfetto's engine. Traces are small, so node is told to compile quickly if it can.
 node=(node --liftoff-only)
 "${node[@]}" -e 0 2>/dev/null || node=(node)
 query() { # OUT SQL...
@@ -39,9 +39,9 @@ perfetto() { # OUT -> perfetto.txt
 		"select count(*), sum(int_value) from gpu_slice join args using (arg_set_id) where key = 'registers_per_thread' or key glob 'shared_mem_*'" \
 		>perfetto.txt
 }
-# The same trace as packets: what the reader finds there are the figures of the
-# JSON, which were held against the tables; GPU work, too, is of its typed kind.
-rows=kernels,copies,graphs,nvtx,api,libraries,osrt,sched,counters # all that tables have
+# The same trace as packets (.pftrace). The reader must find the figures of the JSON, which were
+# compared with the tables. GPU work must have its own type of event.
+rows=kernels,copies,graphs,nvtx,api,libraries,osrt,sched,counters # all kinds that tables have
 check_packets() { # TRACE
 	"$prog" convert "$1" -q -o check.pftrace --only $rows --force || return
 	perfetto check.pftrace || return
@@ -61,7 +61,7 @@ check() { # TRACE [with]
 		python3 "$here/check.py" "$1" check.json
 	fi
 }
-check_moved() { # TRACE whose GPU times the loader moves
+check_moved() { # TRACE: one whose GPU times are moved when it is loaded
 	"$prog" convert "$1" -q -o check.json --only "${rows%counters}gpu-metrics,memory" || return
 	python3 "$here/check.py" "$1" check.json moved
 }
@@ -143,14 +143,14 @@ ok "a window begins with the memory that is there by then" events part.json "[(f
 	(450, 'device memory of process 111', 100 << 20), (450, 'live device allocations of process 111', 1),
 	(500, 'device memory of process 222', 10 << 20), (500, 'live device allocations of process 222', 1),
 	(500, 'device memory of process 333', 4 << 20), (500, 'live device allocations of process 333', 1)]"
-# Seconds count from the first event, as those of a report do: a domain is none.
+# Seconds count from the first event, as in a report; the declaration of a domain is no event.
 cp "$fix/one_kernel.sqlite" early.sqlite
 sqlite3 early.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = start + 5000000000, end = end + 5000000000; UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = start + 5000000000, end = end + 5000000000'
 "$prog" convert early.sqlite -q -o whole.json --window 0..1
 sqlite3 early.sqlite "CREATE TABLE IF NOT EXISTS NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER); INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, domainId) VALUES (1, 75, 'NCCL', 1, 1)"
 "$prog" convert early.sqlite -q -o part.json --window 0..1
 ok "seconds count from the first event" events part.json "len([x for x in e if x['ph'] == 'X']) == len([x for x in json.load(open('whole.json'))['traceEvents'] if x['ph'] == 'X']) > 0"
-# Names and numbers of a report, as windows of their own instants.
+# Windows by the names and numbers of a report equal windows by the times of these.
 "$prog" "$fix/iterations_nvtx.sqlite" -q -o windows --no-html
 same_window() { # A..B OPTION...
 	at=$1; shift
@@ -210,8 +210,8 @@ assert open('odd.names').read() == ''.join(f'{n}|{names[n]}\\n' for n in sorted(
 fi
 
 # Size ----------------------------------------------------------------------------
-# launch_bound with OS calls, a CUDA call that caused nothing, and a mark: each
-# goes in its turn.
+# launch_bound with OS calls, a CUDA call without GPU work, and a mark, which are left out in this
+# order.
 f=all_sorts.sqlite
 cp "$fix/launch_bound.sqlite" $f
 sqlite3 $f "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);
@@ -275,7 +275,7 @@ if [ -n "$engine" ]; then
 	query twice.pftrace "select count(distinct t.id) from slice s join track t on s.track_id = t.id where t.name = 'run phases'" | tail -n1 >apart
 	ok "two traces of a host have tracks of their own" test "$(cat apart)" = 2
 fi
-for f in "$fix"/*.sqlite; do # one without a rank
+for f in "$fix"/*.sqlite; do # finds a fixture without a rank
 	"$prog" digest "$f" -q -o none.nsxd 2>&1 | grep -q 'neither GPU work' && break
 done
 ok "a trace without GPU work is placed beside others ($(basename "$f"))" "$prog" convert job_rank0.sqlite "$f" -q -o mixed.pftrace
@@ -337,9 +337,9 @@ rm -f same.sqlite linked.json same.pftrace run.nsys-rep
 ok "a small disk" not sh -c 'ulimit -f 8; exec "$0" convert "$1" -q -o a.json' "$prog" "$fix/launch_bound.sqlite"
 PATH=/nowhere NSYS_PATH=/nowhere "$prog" convert x.nsys-rep -o a.json 2>../told
 ok "a report that is not there" grep -q "cannot read 'x.nsys-rep'" ../told
-# Each is one line (3), and no file; the same file, where it was done without; or a
-# file and what its findings lack (4).
-lacking() { # STEP OPTION...: some of the allocations that a conversion makes fail
+# A failure gives one line (exit code 3) and no file; or the complete file, if the memory was not
+# essential; or a file and a message about missing findings (exit code 4).
+lacking() { # STEP OPTION...: makes every STEP-th allocation of a conversion fail
 	step=$1; shift
 	NSX_FAULT_COUNT=../count "$prog-faults" convert "$t" -q -o ../whole.pftrace --force "$@" || return
 	for n in $(seq 11 "$step" "$(cat ../count)"); do

@@ -33,7 +33,7 @@ def load(path):
 
 
 def sums(doc):
-    """Complaints; none where all rows add up."""
+    """Yields a message for each row that does not add up."""
     children = collections.defaultdict(lambda: [0, 0, 0])
     rows = {}
     gpus = collections.Counter(r["gpu"] for r in doc["budget"] if r["class"] == "total")

@@ -1,4 +1,4 @@
-"""Whether the statistics of a comparison are scipy's. usage: scipy_check.py DIFF_REPORT"""
+"""Checks the statistics of a comparison against scipy's. usage: scipy_check.py DIFF_REPORT"""
 import csv, json, sys
 import numpy as np
 from scipy import stats

@@ -30,8 +30,9 @@ OLD = b'{"otherData":{"producer":"nsys-explain 0"}}'  # an earlier conversion
 
 
 class Case:
-    """A command, run in a folder that holds t.sqlite and perhaps an old output: True,
-    or "mixed", an old report beside the user's files.
+    """A command that is run in a folder with t.sqlite and perhaps an old output.
+
+    old: whether there is an old output; "mixed": an old report beside the user's files.
     out: "o" for a report folder, "stdout", or "c.*" for a conversion."""
 
     def __init__(self, work, trace, name, argv, out, old=False):
@@ -84,7 +85,7 @@ class Case:
             return False
 
     def judge(self, where, code, errors, may_stay=False):
-        """What is wrong, or None."""
+        """A description of what is wrong, or None."""
         got = self.output(where)
         left = set(os.listdir(where)) - {"t.sqlite", "stdout", "log", self.out}
         if read(where + "/t.sqlite") != read(self.trace):
@@ -105,7 +106,7 @@ class Case:
         return None
 
     def run(self, argv, how, may_stay=False, limit=None):
-        """What is wrong with a run of argv, or None. limit: see Popen's preexec_fn."""
+        """Runs argv; a description of what is wrong, or None. limit: see Popen's preexec_fn."""
         where = self.start()
         try:
             p = subprocess.run(argv, cwd=where, stdout=open(where + "/stdout", "wb"), stderr=subprocess.PIPE,
@@ -118,7 +119,7 @@ class Case:
 
 
 def finish(suite, results):
-    """Prints the failures and the sum; the exit code."""
+    """Prints the failures and the sum; returns the exit code."""
     bad = [why for why in results if why]
     for why in bad:
         print(why)

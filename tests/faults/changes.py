@@ -30,7 +30,7 @@ def replace(path):
 
 
 def write_over(path):
-    """Another trace in the same place, or a stretch of nothing."""
+    """Replaces the trace by another, or overwrites a part of it with zeros."""
     with open(path, "r+b") as f:
         if rng.random() < 0.5:
             f.write(read(OTHER))
@@ -44,7 +44,7 @@ def delete(path):
 
 
 def spoil_folder(path):
-    """The output, finished or not, is taken away."""
+    """Removes the output folder, finished or not."""
     del path
     for name in os.listdir("."):
         if name.startswith(("o", ".nsys-explain-")):
@@ -128,7 +128,7 @@ def converted(change, normal):
 
 
 def two_at_once(sound, old):
-    """Two runs into one folder: one report, whole; nothing else."""
+    """Two runs into one folder must leave one complete report and nothing else."""
     if old:
         shutil.copytree("sound", "o")
     runs = [start(), start()]

@@ -27,7 +27,7 @@ def explain(trace, out, threads):
 
 
 def doubtful(folder):
-    """A figure of a report that no trace can have, or None."""
+    """A figure of a report that is impossible for any trace, or None."""
     for name in sorted(os.listdir(folder + "/tables")):
         with open(f"{folder}/tables/{name}", newline="") as f:
             for row in csv.DictReader(f):
@@ -47,7 +47,7 @@ def doubtful(folder):
 
 
 def judge(trace, allowed=(0, 4), says=None):
-    """What is wrong with the answers on a trace, or None."""
+    """A description of what is wrong with the answers on a trace, or None."""
     before, folders = read(trace), []
     for threads in (1, 4):
         out = f"{os.path.dirname(trace)}/o{threads}"
@@ -69,7 +69,7 @@ def judge(trace, allowed=(0, 4), says=None):
 
 
 class Trace:
-    """A copy of a fixture, in a folder of its own, to be changed."""
+    """A copy of a fixture, in a folder of its own, which a test changes."""
 
     def __init__(self, fixture):
         self.dir = tempfile.mkdtemp(dir=WORK)
@@ -145,7 +145,7 @@ def spoil(job):
     return t.result(f"{fixture}: {table}.{column} = {value}{where}", allowed=(0, 3, 4))
 
 
-# Tables that are none ------------------------------------------------------------
+# Views, virtual tables and other things in place of tables ----------------------
 
 KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
 

@@ -18,7 +18,7 @@ def limited(what, value):
 
 
 def starts(what, value):
-    """Whether the program gets as far as main: not the loader's failures."""
+    """Whether the program reaches main(); before that the loader fails by itself."""
     return not subprocess.run([PROGRAM, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               preexec_fn=limited(what, value)).returncode
 
@@ -58,7 +58,7 @@ def full_disk(cases, sizes):
 
 
 class OnDisk(Case):
-    """The output lies on another disk than the input."""
+    """Runs with the output on another disk than the input."""
 
     def run_on(self, disk, how):
         where = self.start()

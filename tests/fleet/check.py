@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares a report of `fleet` with what gen.c planted.
+"""Compares a report of `fleet` with the fault that gen.c planted.
 usage: check.py DIR REPORT.json [steps]  prints what is wrong; exit 1 if anything is;
 steps: of digests without times of collectives
 """

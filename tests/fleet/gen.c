@@ -1,28 +1,28 @@
-/* gen.c - jobs of many ranks with a known answer, as traces or as digests.
+/* gen.c - makes jobs of many ranks with a known fault, as traces or as digests.
  *
- * A step of every rank: the host waits for data and launches; the forward pass
- * (with --tp, a collective of the pair after each kernel); the backward pass,
- * each of whose kernels starts an allreduce beside it; a reducescatter, the
- * optimizer, an allgather; the host waits for it.  A collective ends on all its
- * ranks at one instant, or within so many microseconds (ends).  With ep each
- * forward kernel is followed by an alltoall of so many ranks, a kernel and another
- * one.  With pp four microbatches pass through the stages and back, all
- * collectives are waited for, and the last one is of all ranks.  With mpi they are
- * calls of MPI.
+ * A step of every rank: the host waits for data and launches; the forward pass (with tp, each
+ * kernel is followed by a collective of the tensor-parallel group); the backward pass, in which
+ * each kernel starts an allreduce beside it; a reducescatter; the optimizer; an allgather; the host
+ * waits for that. A collective ends on all its ranks at the same time, or within `ends`
+ * microseconds. With ep each forward kernel is followed by an alltoall of so many ranks, a kernel
+ * and a second alltoall. With pp four microbatches pass through the stages and back, the compute
+ * stream waits for all collectives, and the last collective is of all ranks. With mpi the
+ * collectives are MPI calls.
  *
  *   compute  |fwd fwd ..|bwd bwd bwd ...|        |opt|
  *   comm                   |allreduce ...|...|rs|    |ag|
  *
- * Clocks of hosts are off by up to 5 ms (skew) and drift by up to 20 ppm, captures of
- * ranks begin at other instants, stamps have an error of up to 15 us.  The same
- * job is simulated without its fault, with the same dice: truth.json says what
- * the fault costs.
+ * Clocks of hosts are off by up to 5 ms (skew) and drift by up to 20 ppm, captures of ranks begin
+ * at different times, and time stamps have an error of up to 15 us. The same job is also simulated
+ * without the fault and with the same random numbers; truth.json has the cost of the fault, which
+ * is the difference.
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
  *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0]
- * traces: of a job in digests so many ranks, evenly spread, are traces instead, and
- * their digests lie in DIR/direct
+ *
+ * traces=N: N ranks of a job in digests, evenly distributed, are written as traces instead; their
+ * digests are in DIR/direct
  */
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@
 
 enum fault { NONE, GPU_SLOW, HOST_SLOW, CPU_LATE, DATA_LATE, ROTATING,
 	     IMBALANCE, SLOW_LINK, DESYNC, TRANSIENT, JITTER, DATA_MOST,
-	     NFAULTS }; /* DATA_MOST: all are late but one */
+	     NFAULTS }; /* DATA_MOST: all ranks are late except one */
 static const char *const faults[NFAULTS] = {
 	"none", "gpu_slow", "host_slow", "cpu_late", "data_late", "rotating",
 	"imbalance", "slow_link", "desync", "transient", "jitter", "data_most"};
@@ -67,23 +67,23 @@ enum { MICROBATCHES = 4 };
 
 static struct {
 	int ranks, hosts, steps, colls, tp, lost, traces, one_file, culprit;
-	int pp, ep;   /* ranks of a stage follow each other                   */
-	int mpi;      /* collectives are calls of MPI: traces                 */
+	int pp, ep;   /* stages, whose ranks have consecutive numbers; ranks of an alltoall */
+	int mpi;      /* collectives are MPI calls; only in traces            */
 	int strength; /* strength of the fault in percent */
 	int speeds;   /* the slowest GPU takes this much longer, in 0.1 % */
 	int root;     /* a step begins with a broadcast                      */
-	int payload;  /* NCCL says communicator and bytes of its calls; 2: ranks */
+	int payload;  /* NCCL's ranges have communicator and bytes; 2: and ranks */
 	int ends;     /* the ends of one collective are at most this far apart, us; most of
 			 the difference is the same for every collective */
-	int apart;    /* each operation of all ranks has a stream: traces    */
-	int skew;     /* of the clocks of hosts: at most, ms                 */
+	int apart;    /* each collective has a stream of its own; only in traces */
+	int skew;     /* greatest offset of a host's clock, ms               */
 	uint64_t seed;
 	enum fault fault;
 	int is_digest;
 } job = {.ranks = 32, .hosts = 4, .steps = 20, .colls = 30, .tp = 1,
 	 .pp = 1, .ep = 1, .strength = 100, .skew = 5, .seed = 1};
 
-struct event { /* true time */
+struct event { /* in true time, not that of a host's clock */
 	int64_t start, end;
 	uint8_t name, stream;
 	uint8_t exposed;
@@ -98,10 +98,10 @@ struct rank {
 	struct event *v;
 	size_t n, cap;
 	struct step *step;
-	int64_t free_at; /* host */
+	int64_t free_at; /* time at which the host is free */
 	int64_t compute, comm;
-	int64_t from; /* capture begins */
-	int is_traced; /* kernels that compute are wanted, too */
+	int64_t from; /* start of the capture */
+	int is_traced; /* the rank is written as a trace, which needs compute kernels, too */
 	struct span { int64_t start, end; } *busy; /* kernels of the step */
 	size_t nbusy;
 };
@@ -149,8 +149,8 @@ static int is_traced(int rank)
 	return !job.is_digest || (job.traces && rank % (job.ranks / job.traces) == 0);
 }
 
-static void emit(struct rank *r, int64_t start, int64_t end, int name,
-		 int stream, int first, int by)
+static void add_event(struct rank *r, int64_t start, int64_t end, int name,
+		      int stream, int first, int by)
 {
 	if (!r->is_traced && stream == STREAM_COMPUTE)
 		return;
@@ -166,12 +166,12 @@ static void emit(struct rank *r, int64_t start, int64_t end, int name,
 
 /* Job -----------------------------------------------------------------------------*/
 
-static int64_t of_fault(double ns)
+static int64_t scaled_fault_ns(double ns)
 {
 	return (int64_t)(ns * job.strength / 100);
 }
 
-static double factor(int r, int s, int i, int with_fault)
+static double kernel_slowdown(int r, int s, int i, int with_fault)
 {
 	double f = 1 + 0.004 * normal(r, s, 100 + 2 * i);
 
@@ -184,16 +184,16 @@ static double factor(int r, int s, int i, int with_fault)
 	return f;
 }
 
-static int64_t extra_host(int r, int s, int with_fault)
+static int64_t late_host_ns(int r, int s, int with_fault)
 {
 	if (!with_fault)
 		return 0;
 	if (job.fault == CPU_LATE && r == job.culprit)
-		return of_fault(1.5e6);
+		return scaled_fault_ns(1.5e6);
 	if (job.fault == ROTATING && r == (int)(uniform(-1, s, 3) * job.ranks))
-		return of_fault(1.5e6);
+		return scaled_fault_ns(1.5e6);
 	if (job.fault == TRANSIENT && r == job.culprit && s % 7 >= 5)
-		return of_fault(3e6);
+		return scaled_fault_ns(3e6);
 	return 0;
 }
 
@@ -202,14 +202,14 @@ static void compute(struct rank *v, int r, int s, int i, int64_t ns, int name, i
 	struct rank *x = &v[r];
 	int64_t start = x->compute + 1000;
 
-	x->compute = start + (int64_t)((double)ns * factor(r, s, i, with_fault));
-	emit(x, start, x->compute, name, STREAM_COMPUTE, 0, 0);
+	x->compute = start + (int64_t)((double)ns * kernel_slowdown(r, s, i, with_fault));
+	add_event(x, start, x->compute, name, STREAM_COMPUTE, 0, 0);
 	x->busy[x->nbusy++] = (struct span){start, x->compute};
 	x->step[s].kernels++;
 	x->step[s].kernel_ns += x->compute - start;
 }
 
-/* A collective of ranks first, first + by, ...; async: beside the compute. */
+/* A collective of n ranks: first, first + by, first + 2 by, ... async: it runs beside compute. */
 static void collective(struct rank *v, int s, int first, int by, int end, int op,
 		       int stream, int64_t transfer, int async)
 {
@@ -227,10 +227,10 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 
 		if (start < v[r].comm + 1100)
 			start = v[r].comm + 1100;
-		/* The backward pass runs on beside it: see hide(). */
+		/* The backward pass runs on beside it: see set_exposed(). */
 		v[r].comm = last + transfer + (int64_t)(700 * job.ends * uniform(r, -5, stream)) +
 			(int64_t)(300 * job.ends * uniform(r, s, 2000 + (int)v[r].n));
-		emit(&v[r], start, v[r].comm, op, stream, first, by);
+		add_event(&v[r], start, v[r].comm, op, stream, first, by);
 		if (!async) {
 			v[r].compute = v[r].comm;
 			v[r].step[s].exposed_ns += v[r].comm - start;
@@ -250,7 +250,7 @@ static void broadcast(struct rank *v, int s)
 		else
 			data = root->comm > start ? root->comm : start;
 		data += 30000;
-		emit(x, start, data, BROADCAST, STREAM_DP, r % job.tp, job.tp);
+		add_event(x, start, data, BROADCAST, STREAM_DP, r % job.tp, job.tp);
 		x->step[s].exposed_ns += data - start;
 		x->compute = x->comm = data;
 	}
@@ -259,7 +259,7 @@ static void broadcast(struct rank *v, int s)
 /* Sets the exposed part of collectives beside the backward pass: the time in which none of its
  * kernels runs.
  */
-static void hide(struct rank *x, size_t from, struct step *step)
+static void set_exposed(struct rank *x, size_t from, struct step *step)
 {
 	size_t first = 0;
 
@@ -289,13 +289,13 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 	st->host = x->free_at + 100000;
 	st->data = st->host + 60000 + (int64_t)(20000 * uniform(r, s, 1));
 	if (with_fault && is_culprit(r) && (job.fault == DATA_LATE || job.fault == DATA_MOST))
-		st->data += of_fault(1.5e6);
-	st->launch = st->data + 5000 + extra_host(r, s, with_fault);
+		st->data += scaled_fault_ns(1.5e6);
+	st->launch = st->data + 5000 + late_host_ns(r, s, with_fault);
 	st->gpu = x->compute = x->comm = st->launch + 10000;
 	x->nbusy = 0;
 }
 
-static int of_stage(void)
+static int ranks_per_stage(void)
 {
 	return job.ranks / job.pp;
 }
@@ -307,7 +307,7 @@ static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
 		int is_slow = with_fault && job.fault == SLOW_LINK && is_culprit(g);
 
 		collective(v, s, g, 1, g + job.tp, ALLREDUCE, STREAM_TP,
-			   80000 + (is_slow ? of_fault(180e3) : 0), 0);
+			   80000 + (is_slow ? scaled_fault_ns(180e3) : 0), 0);
 	}
 }
 
@@ -316,12 +316,12 @@ static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
  */
 static void collective_dp(struct rank *v, int s, int op, int stream, int64_t transfer, int async)
 {
-	for (int p = 0; p < job.ranks; p += of_stage())
+	for (int p = 0; p < job.ranks; p += ranks_per_stage())
 		for (int g = p; g < p + job.tp; g++)
-			collective(v, s, g, job.tp, p + of_stage(), op, stream, transfer, async);
+			collective(v, s, g, job.tp, p + ranks_per_stage(), op, stream, transfer, async);
 }
 
-/* Tokens go to their experts and come back. */
+/* Two alltoalls with a kernel between them: tokens go to their experts and come back. */
 static void run_experts(struct rank *v, int s, int i, int first, int end, int with_fault)
 {
 	int n = job.ep * job.tp;
@@ -337,7 +337,7 @@ static void run_experts(struct rank *v, int s, int i, int first, int end, int wi
 
 static void run_stage(struct rank *v, int s, int i, int p, int is_back, int with_fault)
 {
-	int n = of_stage(), first = p * n, before = is_back ? p + 1 : p - 1;
+	int n = ranks_per_stage(), first = p * n, before = is_back ? p + 1 : p - 1;
 	int stream = is_back ? STREAM_PP_BACK : STREAM_PP;
 
 	for (int r = first; before >= 0 && before < job.pp && r < first + n; r++) {
@@ -392,9 +392,9 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 		run_backward(v, s, with_fault, mark);
 	if (with_fault && job.fault == IMBALANCE)
 		for (int i = 0; i < 2; i++)
-			compute(v, job.culprit, s, 900 + i, of_fault(7e5), BWD, 1);
+			compute(v, job.culprit, s, 900 + i, scaled_fault_ns(7e5), BWD, 1);
 	for (int r = 0; job.pp == 1 && r < job.ranks; r++)
-		hide(&v[r], mark[r], &v[r].step[s]);
+		set_exposed(&v[r], mark[r], &v[r].step[s]);
 	for (int op = REDUCESCATTER; op <= ALLGATHER; op++) {
 		collective_dp(v, s, op, STREAM_DP + (job.apart ? op : 0), 400000, 0);
 		for (int r = 0; op == REDUCESCATTER && r < job.ranks; r++)
@@ -460,7 +460,7 @@ static double drift(int host)
 }
 
 /* The time that the clock of the rank's host shows. */
-static int64_t reading(int rank, int64_t t)
+static int64_t clock_reading(int rank, int64_t t)
 {
 	int h = host_of(rank);
 
@@ -468,20 +468,20 @@ static int64_t reading(int rank, int64_t t)
 }
 
 /* Time since the start of the capture. */
-static int64_t local(const struct rank *v, int r, int64_t t)
+static int64_t capture_time(const struct rank *v, int r, int64_t t)
 {
-	return reading(r, t) - reading(r, v[job.one_file ? 0 : r].from);
+	return clock_reading(r, t) - clock_reading(r, v[job.one_file ? 0 : r].from);
 }
 
-static int64_t stamp(const struct rank *v, int r)
+static int64_t utc_of_start(const struct rank *v, int r)
 {
-	return UTC + reading(r, v[job.one_file ? 0 : r].from) +
+	return UTC + clock_reading(r, v[job.one_file ? 0 : r].from) +
 	       (int64_t)(30000 * (uniform(r, -3, 1) - 0.5));
 }
 
-static int64_t steady(const struct rank *v, int r)
+static int64_t system_clock_of_start(const struct rank *v, int r)
 {
-	return SYSTEM + 1000 * MS * host_of(r) + reading(r, v[job.one_file ? 0 : r].from);
+	return SYSTEM + 1000 * MS * host_of(r) + clock_reading(r, v[job.one_file ? 0 : r].from);
 }
 
 /* Traces ---------------------------------------------------------------------------*/
@@ -558,10 +558,10 @@ static void add_call(sqlite3_stmt *st, const struct rank *v, int r,
 	sqlite3_bind_text(st, 3, names[e->name], -1, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 4, gtid);
 	sqlite3_bind_text(st, 5, json, -1, SQLITE_STATIC);
-	insert(st, 2, (int64_t[]){local(v, r, t - 200), local(v, r, t + 3200)});
+	insert(st, 2, (int64_t[]){capture_time(v, r, t - 200), capture_time(v, r, t + 3200)});
 }
 
-/* A call of MPI; p2p: of two ranks one sends and one receives. */
+/* Adds an MPI call; p2p: one of two ranks sends and the other receives. */
 static void add_mpi(sqlite3_stmt *coll, sqlite3_stmt *p2p, const struct rank *v,
 		    int r, const struct event *e, int64_t gtid)
 {
@@ -569,7 +569,7 @@ static void add_mpi(sqlite3_stmt *coll, sqlite3_stmt *p2p, const struct rank *v,
 	int receives = is_low == (e->stream == STREAM_PP_BACK);
 
 	insert(is_pair ? p2p : coll, is_pair ? 7 : 6, (int64_t[]){
-		local(v, r, e->start), local(v, r, e->end), gtid,
+		capture_time(v, r, e->start), capture_time(v, r, e->end), gtid,
 		S_MPI + e->name + (is_pair ? 1 + receives : 0), e->by * 1000 + e->stream,
 		4 << 20, is_low ? e->first + e->by : e->first});
 }
@@ -604,14 +604,14 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 			continue;
 		}
 		if (launch >= x->from)
-			insert(call, 5, (int64_t[]){local(v, r, launch),
-				local(v, r, launch + 3000), gtid, corr,
+			insert(call, 5, (int64_t[]){capture_time(v, r, launch),
+				capture_time(v, r, launch + 3000), gtid, corr,
 				S_LAUNCH});
 		if (job.payload && launch >= x->from && e->name < NOPS)
 			add_call(nccl, v, r, e, launch, gtid);
 		launch += 3500;
-		insert(kernel, 8, (int64_t[]){local(v, r, e->start),
-			local(v, r, e->end), dev, e->stream, corr, gpid,
+		insert(kernel, 8, (int64_t[]){capture_time(v, r, e->start),
+			capture_time(v, r, e->end), dev, e->stream, corr, gpid,
 			1 + e->name, 1 + e->name});
 	}
 	for (s = 0; s < job.steps; s++) {
@@ -619,12 +619,12 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 
 		if (st->host < x->from)
 			continue;
-		insert(nvtx, 3, (int64_t[]){local(v, r, st->host),
-			local(v, r, st->end + 50000), gtid});
-		insert(osrt, 4, (int64_t[]){local(v, r, st->host + 1000),
-			local(v, r, st->data), gtid, S_WAIT});
-		insert(call, 5, (int64_t[]){local(v, r, st->end - 1000),
-			local(v, r, st->end + 8000), gtid, ++corr, S_SYNC});
+		insert(nvtx, 3, (int64_t[]){capture_time(v, r, st->host),
+			capture_time(v, r, st->end + 50000), gtid});
+		insert(osrt, 4, (int64_t[]){capture_time(v, r, st->host + 1000),
+			capture_time(v, r, st->data), gtid, S_WAIT});
+		insert(call, 5, (int64_t[]){capture_time(v, r, st->end - 1000),
+			capture_time(v, r, st->end + 8000), gtid, ++corr, S_SYNC});
 	}
 	sqlite3_finalize(kernel);
 	sqlite3_finalize(call);
@@ -692,7 +692,7 @@ static void write_trace(const char *path, const struct rank *v, int first, int e
 		"INTO META_DATA_CAPTURE VALUES ('ENVIRONMENT_VARIABLE',"
 		"'WORLD_SIZE=%d'),('ENVIRONMENT_VARIABLE','RANK=%d'),"
 		"('ENVIRONMENT_VARIABLE','TOKEN=never-print-me')",
-		(long long)stamp(v, first), (long long)steady(v, first),
+		(long long)utc_of_start(v, first), (long long)system_clock_of_start(v, first),
 		host_of(first), job.ranks, first);
 	run_sql(db, sql);
 	sqlite3_free(sql);
@@ -707,7 +707,7 @@ static void write_trace(const char *path, const struct rank *v, int first, int e
 /* A step begins with its first kernel. */
 static int64_t begin(const struct rank *v, int r, int s)
 {
-	return local(v, r, v[r].step[s].gpu + (job.root ? 1200 : 1000));
+	return capture_time(v, r, v[r].step[s].gpu + (job.root ? 1200 : 1000));
 }
 
 static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
@@ -721,7 +721,7 @@ static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 			continue;
 		x->start_ns = begin(v, r, s);
 		x->wall_ns = (s + 1 < job.steps ? begin(v, r, s + 1) :
-			local(v, r, st->end + 100000)) - x->start_ns;
+			capture_time(v, r, st->end + 100000)) - x->start_ns;
 		x->part_ns[NSX_P_COMPUTE_ONLY] = st->kernel_ns;
 		x->part_ns[NSX_P_COMM_EXPOSED] = st->exposed_ns;
 		x->part_ns[NSX_P_IDLE] = x->wall_ns - st->kernel_ns - st->exposed_ns;
@@ -751,8 +751,8 @@ static void fill_channel(struct nsx_digest *d, const struct rank *v, int r, int 
 
 		if (e->stream != stream || e->start < v[r].from)
 			continue;
-		start[c->n] = local(v, r, e->start);
-		length[c->n] = local(v, r, e->end) - start[c->n];
+		start[c->n] = capture_time(v, r, e->start);
+		length[c->n] = capture_time(v, r, e->end) - start[c->n];
 		if (!code[e->name]) {
 			c->ops[c->nops++] = (struct nsx_dop){
 				.name = op_names[e->name], .bytes = -1};
@@ -803,8 +803,8 @@ static void write_digest(const char *path, const struct rank *v, int r)
 		.who = mix((uint64_t)r + 1), .host = nsx_hash(host, strlen(host)),
 		.gpu_model = "", .product = "", .schema = "", .method = NSX_WAY_NVTX,
 		.unit = "step", .peak_bytes = -1,
-		.pid = pid_of(r), .utc_ns = stamp(v, r), .system_ns = steady(v, r),
-		.first_ns = 0, .last_ns = local(v, r, v[r].comm)};
+		.pid = pid_of(r), .utc_ns = utc_of_start(v, r), .system_ns = system_clock_of_start(v, r),
+		.first_ns = 0, .last_ns = capture_time(v, r, v[r].comm)};
 	d->channels = nsx_arena_get(a, 6 * sizeof(*d->channels));
 	fill_steps(d, v, r);
 	fill_family(d, v, r);
@@ -824,7 +824,7 @@ static void write_truth(const char *dir, const struct rank *with, const struct r
 {
 	char path[4096];
 	double loss = 1 - mean_step(without) / mean_step(with);
-	/* Others may wait anyway, for other stages or communication: then it costs nothing. */
+	/* A fault costs nothing if the others wait anyway, for other stages or communication. */
 	int is_hidden = job.fault != DESYNC && loss < 0.01;
 	const char *sep = "";
 	FILE *f;
@@ -928,7 +928,7 @@ int main(int argc, char **argv)
 	write_truth(argv[1], with, without);
 	free_job(without);
 	for (int r = 0; r < job.ranks; r += job.one_file ? job.ranks : 1) {
-		/* Lost are the first ones that are not at fault. */
+		/* The first ranks without a fault are lost. */
 		if (job.lost && !is_culprit(r)) {
 			job.lost--;
 			continue;

@@ -1,13 +1,12 @@
-/* same.c - whether two digests of a rank agree: one that was cut from its trace,
- * and the one that gen.c made of the same job.
+/* same.c - checks that two digests of a rank agree: the one made from its trace, and the one that
+ * gen.c wrote for the same job.
  *
- * Who and where the rank is, its steps and every collective agree to the nanosecond.
- * What was exposed of a collective is kept in 255ths of its length: it may differ
- * by one of them.  Sums over a step are of true time in gen.c: clocks drift by up
- * to 20 ppm, and each event is rounded.  The last step is left out, which no next
- * one ends.
+ * The identity of the rank, its steps and every collective must agree to the nanosecond. The
+ * exposed part of a collective is stored in 255ths of its length, and may differ by one of these.
+ * gen.c sums true times over a step, so sums may differ by the drift of clocks (20 ppm) and the
+ * rounding of each event. The last step is left out, because no next step ends it.
  *
- * usage: same CUT.nsxd DIRECT.nsxd  prints what differs; exit 1 if anything does
+ * usage: same CUT.nsxd DIRECT.nsxd    prints differences; exit code 1 if there are any
  */
 #include <inttypes.h>
 #include <stdio.h>

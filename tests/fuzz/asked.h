@@ -1,4 +1,4 @@
-/* asked.h - what is asked of a trace that stays in memory, for several targets. */
+/* asked.h - asks questions about traces that stay in memory, for several targets. */
 #ifndef NSX_FUZZ_ASKED_H
 #define NSX_FUZZ_ASKED_H
 
@@ -23,7 +23,9 @@ static inline struct nsx_subject *fuzz_subject(unsigned i)
 	return &v[i];
 }
 
-/* Ends in an answer that is JSON and holds no secret, or in one line. */
+/* Asks a question. It must end with an answer that is JSON without secrets, or with a message of
+ * one line.
+ */
 static inline void fuzz_ask(uint8_t base, enum nsx_question_id question, const uint8_t *p, size_t n)
 {
 	struct nsx_subject *s = fuzz_subject(base % ARRAY_LEN(bases));

@@ -1,5 +1,6 @@
-/* bases.h - the fixtures that fuzz_rows edits and that are asked, each with data for
- * analyses that others have none for.  Stored inputs name them by place: append only.
+/* bases.h - the fixtures that fuzz_rows edits and about which questions are asked. Each has data
+ * for analyses for which the others have none. Stored inputs refer to them by index, so new ones
+ * must be appended.
  */
 #ifndef NSX_FUZZ_BASES_H
 #define NSX_FUZZ_BASES_H

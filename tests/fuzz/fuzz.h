@@ -1,4 +1,5 @@
-/* fuzz.h - what the targets share: a whole run over a database file. */
+/* fuzz.h - functions for several targets: above all a run of the whole program on a database file.
+ */
 #ifndef NSX_FUZZ_H
 #define NSX_FUZZ_H
 
@@ -23,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                             \
 	} while (0)
 
-/* A file name of this process in memory, for targets that need a path. */
+/* The path of a file in memory that belongs to this process, for targets that need a path. */
 static inline const char *fuzz_path(void)
 {
 	static char path[64];
@@ -33,7 +34,8 @@ static inline const char *fuzz_path(void)
 	return path;
 }
 
-/* A seed of fuzz_open, made beside the program's folder; "": their folder. */
+/* The path of a seed of fuzz_open, next to the program's folder; name "": the folder of the seeds.
+ */
 enum { FUZZ_SEED_PATH = 4096 };
 static inline void fuzz_seed_path(const char *name, char ret[FUZZ_SEED_PATH])
 {
@@ -44,7 +46,9 @@ static inline void fuzz_seed_path(const char *name, char ret[FUZZ_SEED_PATH])
 	sprintf(strrchr(ret, '/'), "/../seeds/fuzz_open/%s", name);
 }
 
-/* Texts of the base "secrets" begin so: no answer may hold one, unless who asked said it. */
+/* Whether bytes contain a secret: a text of the fixture "secrets". An answer may contain one only
+ * if the question did.
+ */
 static inline bool fuzz_has_secret(const void *p, size_t n)
 {
 	return memmem(p, n, "SECRET", 6) && memmem(p, n, "MARKER_", 7);
@@ -60,8 +64,8 @@ static inline void fuzz_write(const char *path, const void *p, size_t n)
 
 struct fuzz_run {
 	unsigned threads;
-	bool by_sqlite;	 /* no table is read by pages                        */
-	bool whole_json; /* with the queries: most of a run's time           */
+	bool by_sqlite;	 /* SQLite reads all tables, not the page decoder    */
+	bool whole_json; /* JSON has the queries, which take most of a run's time */
 	const char *window;
 	size_t kernel_limit;
 	const struct nsx_phase_map *phases;
@@ -75,7 +79,7 @@ static inline void fuzz_check_json(const char *text, size_t n)
 	json_decref(root);
 }
 
-/* Prints every format; JSON must be JSON.  Values and tables go to out too. */
+/* Prints every format and checks that JSON is valid. Also prints values and tables to `out`. */
 static inline void fuzz_print(const struct nsx_report *r, bool whole_json, FILE *out)
 {
 	FILE *null = fopen("/dev/null", "w");
@@ -152,9 +156,9 @@ static inline int fuzz_convert(const struct nsx_schema *schema,
 	return rc;
 }
 
-/* Opens, loads, runs every pass, prints every format, converts.  Whatever the
- * input, this must end in a report or in one message.  Returns what was found,
- * or the message. Owner: the caller, free().
+/* Opens and loads a file, runs every pass, prints every format and converts. Whatever the input,
+ * this must end with a report or with one message. Returns the printed values, or the message.
+ * Owner: the caller, free().
  */
 static inline char *fuzz_whole(const char *path, const struct fuzz_run *run)
 {

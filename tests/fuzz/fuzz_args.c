@@ -1,5 +1,5 @@
-/* fuzz_args.c - bytes become arguments (split at newlines) of each command's
- * parser.
+/* fuzz_args.c - splits bytes at newlines into arguments, and gives them to the option parser of
+ * each command.
  */
 #include "fuzz.h"
 #include "cli/opt.h"

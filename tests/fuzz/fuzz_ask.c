@@ -1,5 +1,5 @@
-/* fuzz_ask.c - byte 0 chooses one of bases.h, byte 1 a question, the rest is what it is
- * asked about.
+/* fuzz_ask.c - asks a question about a trace. Byte 0 chooses the trace (bases.h), byte 1 the
+ * question; the rest is its argument.
  */
 #include "asked.h"
 

@@ -1,7 +1,7 @@
 /* fuzz_digest.c - reads bytes as a file of digests, or makes digests of ranks from them.
  *
- * Bit 0 of the first byte chooses a file of digests, and bits 1 and 2 the number of ranks. Ranks are
- * made of the numbers that follow. They are sealed, written and read, and must be unchanged.
+ * Bit 0 of the first byte chooses a file of digests, and bits 1 and 2 the number of ranks. Ranks
+ * are made of the numbers that follow. They are sealed, written and read, and must be unchanged.
  * Every file that can be read must give a report.
  */
 #include "fuzz.h"
@@ -9,7 +9,7 @@
 
 enum { MOST_STEPS = 12, MOST_COLLS = 40 };
 
-static int64_t next(struct nsx_bytes *b, int64_t below)
+static int64_t next_number(struct nsx_bytes *b, int64_t below)
 {
 	uint64_t x;
 
@@ -18,20 +18,20 @@ static int64_t next(struct nsx_bytes *b, int64_t below)
 
 static void add_steps(struct nsx_digest *d, struct nsx_bytes *b)
 {
-	int64_t at = next(b, NSX_TIME_MAX / 8), colls = 0;
+	int64_t at = next_number(b, NSX_TIME_MAX / 8), colls = 0;
 
-	d->nsteps = (size_t)next(b, MOST_STEPS);
+	d->nsteps = (size_t)next_number(b, MOST_STEPS);
 	d->steps = nsx_arena_get(d->arena, (d->nsteps + 1) * sizeof(*d->steps));
 	for (size_t i = 0; i < d->nsteps; i++) {
 		struct nsx_dstep *s = &d->steps[i];
 
 		s->start_ns = at;
 		for (unsigned p = 0; p < NSX_NPARTS; p++)
-			s->wall_ns += s->part_ns[p] = next(b, NSX_TIME_MAX / 512);
-		s->cause_ns[next(b, NSX_NCAUSES)] = s->part_ns[NSX_P_IDLE];
-		s->kernels = next(b, NSX_TIME_MAX);
-		s->colls = colls += next(b, 5);
-		at += s->wall_ns + next(b, 3);
+			s->wall_ns += s->part_ns[p] = next_number(b, NSX_TIME_MAX / 512);
+		s->cause_ns[next_number(b, NSX_NCAUSES)] = s->part_ns[NSX_P_IDLE];
+		s->kernels = next_number(b, NSX_TIME_MAX);
+		s->colls = colls += next_number(b, 5);
+		at += s->wall_ns + next_number(b, 3);
 	}
 }
 
@@ -43,26 +43,26 @@ static void add_channel(struct nsx_digest *d, struct nsx_bytes *b)
 	struct nsx_err err;
 
 	*c = (struct nsx_dchannel){
-		.is_mpi = next(b, 2), .comm = (uint64_t)next(b, 3),
-		.stream = next(b, 3), .n = (size_t)next(b, MOST_COLLS),
-		.nops = ARRAY_LEN(names), .has_times = next(b, 8)};
+		.is_mpi = next_number(b, 2), .comm = (uint64_t)next_number(b, 3),
+		.stream = next_number(b, 3), .n = (size_t)next_number(b, MOST_COLLS),
+		.nops = ARRAY_LEN(names), .has_times = next_number(b, 8)};
 	c->ops = nsx_arena_get(d->arena, c->nops * sizeof(*c->ops));
 	for (size_t i = 0; i < c->nops; i++)
-		c->ops[i] = (struct nsx_dop){.name = names[i], .bytes = next(b, 9)};
+		c->ops[i] = (struct nsx_dop){.name = names[i], .bytes = next_number(b, 9)};
 	c->code = nsx_arena_get(d->arena, c->n * sizeof(*c->code) + 1);
 	c->exposed = nsx_arena_get(d->arena, c->n + 1);
 	c->has_times = c->has_times && c->n;
 	for (size_t i = 0; i < c->n; i++) {
-		c->code[i] = (uint16_t)next(b, 3);
-		c->exposed[i] = (uint8_t)next(b, 256);
-		start[i] = at += next(b, NSX_TIME_MAX / 512);
-		length[i] = next(b, NSX_TIME_MAX / 512);
+		c->code[i] = (uint16_t)next_number(b, 3);
+		c->exposed[i] = (uint8_t)next_number(b, 256);
+		start[i] = at += next_number(b, NSX_TIME_MAX / 512);
+		length[i] = next_number(b, NSX_TIME_MAX / 512);
 	}
 	CHECK(!nsx_pack_i64(d->arena, start, c->n, "", &c->start, &err) &&
 	      !nsx_pack_i64(d->arena, length, c->n, "", &c->length, &err));
 }
 
-static struct nsx_digest *make(int64_t rank, struct nsx_bytes *b)
+static struct nsx_digest *make_digest(int64_t rank, struct nsx_bytes *b)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
@@ -70,15 +70,15 @@ static struct nsx_digest *make(int64_t rank, struct nsx_bytes *b)
 	int64_t n;
 
 	*d = (struct nsx_digest){
-		.arena = a, .rank = rank - next(b, 2), .world = next(b, 6) - 1,
-		.detail = (unsigned)next(b, NSX_NDETAILS),
-		.who = (uint64_t)next(b, 4) + 8 * (uint64_t)rank,
-		.host = (uint64_t)next(b, 3), .gpu_model = "", .product = "",
-		.schema = "", .unit = "", .peak_bytes = next(b, NSX_TIME_MAX) - 1,
-		.utc_ns = next(b, NSX_TIME_MAX) - 1,
-		.system_ns = next(b, NSX_TIME_MAX) - 1,
-		.last_ns = next(b, NSX_TIME_MAX), .is_partial = next(b, 2)};
-	n = next(b, 3);
+		.arena = a, .rank = rank - next_number(b, 2), .world = next_number(b, 6) - 1,
+		.detail = (unsigned)next_number(b, NSX_NDETAILS),
+		.who = (uint64_t)next_number(b, 4) + 8 * (uint64_t)rank,
+		.host = (uint64_t)next_number(b, 3), .gpu_model = "", .product = "",
+		.schema = "", .unit = "", .peak_bytes = next_number(b, NSX_TIME_MAX) - 1,
+		.utc_ns = next_number(b, NSX_TIME_MAX) - 1,
+		.system_ns = next_number(b, NSX_TIME_MAX) - 1,
+		.last_ns = next_number(b, NSX_TIME_MAX), .is_partial = next_number(b, 2)};
+	n = next_number(b, 3);
 	d->channels = nsx_arena_get(a, 3 * sizeof(*d->channels));
 	add_steps(d, b);
 	for (int64_t i = 0; i < n; i++)
@@ -87,8 +87,8 @@ static struct nsx_digest *make(int64_t rank, struct nsx_bytes *b)
 	return d;
 }
 
-/* Takes the digests over. */
-static void report(struct nsx_digest **v, size_t n)
+/* Makes a report of the digests, which it takes ownership of. */
+static void make_report(struct nsx_digest **v, size_t n)
 {
 	static const struct nsx_left_out nothing;
 	FILE *null = fopen("/dev/null", "w"), *json;
@@ -126,7 +126,7 @@ static void round_trip(unsigned nranks, struct nsx_bytes *b)
 
 	CHECK(!nsx_digest_writer_new(&w, &err));
 	for (unsigned i = 0; i < nranks; i++) {
-		struct nsx_digest *d = make(i, b);
+		struct nsx_digest *d = make_digest(i, b);
 
 		content[i] = d->content;
 		CHECK(!nsx_digest_add(w, d, &err));
@@ -138,7 +138,7 @@ static void round_trip(unsigned nranks, struct nsx_bytes *b)
 	CHECK(n == nranks);
 	for (size_t i = 0; i < n; i++)
 		CHECK(v[i]->content == content[i]);
-	report(v, n);
+	make_report(v, n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!(data[0] & 1))
 		round_trip(1 + (data[0] >> 1 & 3), &b);
 	else if (!nsx_digest_parse(data + 1, size - 1, "fuzz", NSX_KEEP_COLUMNS, &v, &n, &err))
-		report(v, n);
+		make_report(v, n);
 	else
 		CHECK(err.msg[0] && !strpbrk(err.msg, "\n\r"));
 	return 0;

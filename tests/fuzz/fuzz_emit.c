@@ -1,9 +1,8 @@
-/* fuzz_emit.c - bytes become cell text; each format is read back.
+/* fuzz_emit.c - writes a table whose cells are the input's bytes, and reads each format back.
  *
- * JSON by jansson and CSV by libcsv must give the text again (repaired UTF-8;
- * CSV after taking the leading apostrophe off). Markdown must keep the table's
- * shape: every row of it has as many cells as the header, and no control
- * character gets through.
+ * jansson must read the text from the JSON and libcsv from the CSV (as valid UTF-8, and without the
+ * leading apostrophe in CSV). The Markdown table must keep its shape: every row has as many cells
+ * as the header, and there is no control character.
  */
 #include <csv.h>
 #include "fuzz.h"
@@ -137,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct nsx_table *t = nsx_add_table(&s, &layout);
 	struct nsx_err err;
 
-	/* Lines of the input are the names; their bytes also make a number. */
+	/* The lines of the input are names; their bytes are also used as a number. */
 	while (size && t->nrows < 60) {
 		const uint8_t *end = memchr(data, 0x1e, size);
 		size_t n = end ? (size_t)(end - data) : size;

@@ -1,4 +1,4 @@
-/* fuzz_open.c - bytes as a file. */
+/* fuzz_open.c - opens bytes as the file of a trace. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

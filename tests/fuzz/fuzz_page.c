@@ -1,10 +1,9 @@
-/* fuzz_page.c - any bytes as the pages of a table.
+/* fuzz_page.c - reads bytes as the pages of a table.
  *
- * The first byte chooses page size (bits 0, 1), whether SQLite reads the same
- * (bit 2) and the reserved tail (bits 3 to 7); the rest are the pages from the
- * second on, which is the root.  Page 1 is made valid, so that the bytes test the
- * tree and the records, and not the check of the header.  If both readers accept the pages, they
- * must give the same rows.
+ * Bits 0 and 1 of the first byte choose the page size, bit 2 whether SQLite reads the same pages,
+ * and bits 3 to 7 the reserved bytes at the end of a page. The other bytes are the pages from the
+ * second on, which is the root. Page 1 is valid, so that the bytes test the tree and the records
+ * and not the check of the header. If both readers accept the pages, they must give the same rows.
  */
 #include <sqlite3.h>
 #include <sys/mman.h>
@@ -23,7 +22,7 @@ struct rows {
 	size_t n;
 };
 
-static void add(struct rows *r, const void *p, size_t n)
+static void append_bytes(struct rows *r, const void *p, size_t n)
 {
 	const uint8_t *b = p;
 
@@ -40,18 +39,18 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_er
 	for (unsigned i = 0; i < NSLOTS; i++) {
 		uint8_t type = (uint8_t)v[i].type;
 
-		add(r, &type, 1);
+		append_bytes(r, &type, 1);
 		if (type == NSX_V_TEXT || type == NSX_V_BLOB) {
-			add(r, &v[i].len, sizeof(v[i].len));
-			add(r, v[i].u.p, v[i].len);
+			append_bytes(r, &v[i].len, sizeof(v[i].len));
+			append_bytes(r, v[i].u.p, v[i].len);
 		} else if (type != NSX_V_NULL) {
-			add(r, &v[i].u, sizeof(v[i].u));
+			append_bytes(r, &v[i].u, sizeof(v[i].u));
 		}
 	}
 	return ++r->n > MAX_ROWS;
 }
 
-static struct nsx_wants wants(void)
+static struct nsx_wants wanted_columns(void)
 {
 	static struct nsx_wanted w[NWANTED] = {
 	    {0, 0, false}, {1, 1, true}, {2, 2, false},	 {2, 3, false},
@@ -68,10 +67,10 @@ static struct nsx_wants wants(void)
 	return (struct nsx_wants){w, NWANTED, absent, rowid, 1};
 }
 
-/* Whether all of it is sound. */
+/* Reads the table with our reader; returns whether it accepted all pages. */
 static bool read_tree(const struct nsx_pagefile *f, struct rows *ret)
 {
-	struct nsx_wants w = wants();
+	struct nsx_wants w = wanted_columns();
 	struct nsx_leaves leaves;
 	struct nsx_decoder *d;
 	struct nsx_err err;
@@ -134,7 +133,7 @@ static bool read_sqlite(uint8_t *file, size_t n, struct rows *ret)
 	return rc == SQLITE_DONE;
 }
 
-/* Page 1 of a database with the table, as the chooser wants it. */
+/* Page 1 of a database with the table, for the choices in the first byte. */
 static const uint8_t *first_page(uint8_t chooser)
 {
 	static uint8_t *pages[256];
@@ -152,7 +151,7 @@ static const uint8_t *first_page(uint8_t chooser)
 	sqlite3_free(sql);
 	pages[chooser] = sqlite3_serialize(db, "main", &n, 0);
 	CHECK(pages[chooser]);
-	memset(pages[chooser] + 28, 0, 4); /* the file's size counts */
+	memset(pages[chooser] + 28, 0, 4); /* no number of pages: the file's size is used */
 	sqlite3_close(db);
 	return pages[chooser];
 }

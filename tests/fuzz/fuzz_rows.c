@@ -17,7 +17,7 @@ struct input {
 	size_t n;
 };
 
-static uint8_t next(struct input *in)
+static uint8_t next_byte(struct input *in)
 {
 	if (!in->n)
 		return 0;
@@ -27,12 +27,12 @@ static uint8_t next(struct input *in)
 
 static void exec(sqlite3 *db, char *sql)
 {
-	sqlite3_exec(db, sql, NULL, NULL, NULL); /* a refused edit is no edit */
+	sqlite3_exec(db, sql, NULL, NULL, NULL); /* an edit that SQLite refuses has no effect */
 	sqlite3_free(sql);
 }
 
-/* The k-th of the names that sql lists, around; NULL: there are none. */
-static char *pick(sqlite3 *db, char *sql, unsigned k)
+/* Name number k, modulo their number, of those that sql lists; NULL: there are none. */
+static char *pick_name(sqlite3 *db, char *sql, unsigned k)
 {
 	char **v = NULL, *name = NULL;
 	int n = 0, ncolumns;
@@ -46,26 +46,24 @@ static char *pick(sqlite3 *db, char *sql, unsigned k)
 
 static char *pick_table(sqlite3 *db, unsigned k)
 {
-	return pick(db, sqlite3_mprintf("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER "
-					"BY rowid"), k);
+	return pick_name(db, sqlite3_mprintf("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER "
+					     "BY rowid"), k);
 }
 
 static char *pick_column(sqlite3 *db, const char *table, unsigned k)
 {
-	return pick(db, sqlite3_mprintf("SELECT name FROM pragma_table_info(%Q)", table), k);
+	return pick_name(db, sqlite3_mprintf("SELECT name FROM pragma_table_info(%Q)", table), k);
 }
 
-/* Bytes of the input as a literal; control characters and what is no UTF-8
- * included.
- */
-static char *text_of_input(struct input *in)
+/* An SQL literal of the input's bytes, which may include control characters and invalid UTF-8. */
+static char *literal_of_input(struct input *in)
 {
 	static const char hex[] = "0123456789abcdef";
-	size_t n = NSX_MIN(next(in) % MAX_TEXT, in->n);
+	size_t n = NSX_MIN(next_byte(in) % MAX_TEXT, in->n);
 	char digits[2 * MAX_TEXT + 1];
 
 	for (size_t i = 0; i < n; i++) {
-		uint8_t b = next(in);
+		uint8_t b = next_byte(in);
 
 		digits[2 * i] = hex[b >> 4];
 		digits[2 * i + 1] = hex[b & 15];
@@ -74,7 +72,7 @@ static char *text_of_input(struct input *in)
 	return sqlite3_mprintf("CAST(x'%s' AS TEXT)", digits);
 }
 
-static char *edge(struct input *in)
+static char *edge_value(struct input *in)
 {
 	static const char *const edges[] = {
 		"9223372036854775807", "-9223372036854775808", "-1", "0", "1",
@@ -84,10 +82,10 @@ static char *edge(struct input *in)
 		"1e300", "-0.0", "0.5", "9.3e18", "'12'", "' 7 '", "''", "NULL",
 		"x'00ff00'", "zeroblob(70000)", "1700000000000000000"};
 
-	return sqlite3_mprintf("%s", edges[next(in) % ARRAY_LEN(edges)]);
+	return sqlite3_mprintf("%s", edges[next_byte(in) % ARRAY_LEN(edges)]);
 }
 
-/* Names that analyses know, and such as could break a page or a parser. */
+/* Names that analyses recognise, and names that could break a page or a parser. */
 static char *known_text(struct input *in)
 {
 	static const char *const texts[] = {
@@ -106,13 +104,13 @@ static char *known_text(struct input *in)
 		"GR Active", "EXPORT_SCHEMA_VERSION", "=1+1", "a|b`c\n<script>",
 		"{\"Message size [bytes]\":4096,\"Communicator ID\":77}"};
 
-	return sqlite3_mprintf("%Q", texts[next(in) % ARRAY_LEN(texts)]);
+	return sqlite3_mprintf("%Q", texts[next_byte(in) % ARRAY_LEN(texts)]);
 }
 
 /* An SQL expression for the new value of a cell of table's column. */
-static char *value(struct input *in, sqlite3 *db, const char *table, const char *column)
+static char *new_value(struct input *in, sqlite3 *db, const char *table, const char *column)
 {
-	uint8_t kind = next(in) % 16, a = next(in);
+	uint8_t kind = next_byte(in) % 16, a = next_byte(in);
 	char *other, *sql;
 
 	switch (kind) {
@@ -120,10 +118,10 @@ static char *value(struct input *in, sqlite3 *db, const char *table, const char 
 	case 1:
 		return sqlite3_mprintf("(SELECT \"%w\" FROM \"%w\" LIMIT 1 "
 				       "OFFSET %u)", column, table, a);
-	case 2: /* the value of a column of that name in another table */
+	case 2: /* the value of a column with the same name in another table */
 		other = pick_table(db, a);
 		sql = sqlite3_mprintf("(SELECT \"%w\" FROM \"%w\" LIMIT 1 "
-				      "OFFSET %u)", column, other, next(in));
+				      "OFFSET %u)", column, other, next_byte(in));
 		sqlite3_free(other);
 		return sql;
 	case 3: /* another column of the row */
@@ -131,13 +129,13 @@ static char *value(struct input *in, sqlite3 *db, const char *table, const char 
 		sql = sqlite3_mprintf("\"%w\"", other);
 		sqlite3_free(other);
 		return sql;
-	case 4: /* a little more or less, by any unit */
+	case 4: /* the old value, increased or decreased by some power of ten */
 	case 5:
-		return sqlite3_mprintf("\"%w\" + (%d << %u)", column, (int8_t)a, next(in) % 62);
+		return sqlite3_mprintf("\"%w\" + (%d << %u)", column, (int8_t)a, next_byte(in) % 62);
 	case 6:
 		return sqlite3_mprintf("\"%w\" * %u / 16", column, a);
 	case 7: /* different in each row */
-		return sqlite3_mprintf("(rowid * %u) << %u", a, next(in) % 56);
+		return sqlite3_mprintf("(rowid * %u) << %u", a, next_byte(in) % 56);
 	case 8:
 		return sqlite3_mprintf("(rowid %% %u)", 1 + a % 8);
 	case 9:
@@ -145,30 +143,30 @@ static char *value(struct input *in, sqlite3 *db, const char *table, const char 
 	case 10:
 		return known_text(in);
 	case 11:
-		return text_of_input(in);
-	case 12: /* longer than a page, or than any kept text */
+		return literal_of_input(in);
+	case 12: /* a text longer than a page, or longer than the limit of kept texts */
 		return sqlite3_mprintf("replace(hex(zeroblob(%u)), '00', 'a'"
-				       " || char(%u))", a * 256, next(in));
+				       " || char(%u))", a * 256, next_byte(in));
 	case 13:
 		return sqlite3_mprintf("-\"%w\"", column);
 	default:
-		return edge(in);
+		return edge_value(in);
 	}
 }
 
-/* One row, every n-th row, or all. */
-static char *rows(struct input *in)
+/* An SQL condition that selects one row, every n-th row, or all. */
+static char *row_condition(struct input *in)
 {
 	static const uint16_t every[] = {1, 2, 3, 5, 16, 997, 997, 997};
-	unsigned n = every[next(in) % ARRAY_LEN(every)];
+	unsigned n = every[next_byte(in) % ARRAY_LEN(every)];
 
-	return sqlite3_mprintf("rowid %% %u = %u", n, (next(in) + 1) % n);
+	return sqlite3_mprintf("rowid %% %u = %u", n, (next_byte(in) + 1) % n);
 }
 
-/* The column under the other names it has had. */
+/* Renames a column to a name that it has in another version of nsys. */
 static void rename_column(struct input *in, sqlite3 *db, const char *table, const char *column)
 {
-	const struct nsx_field_def *f = nsx_field_defs + next(in) % NSX_NFIELDS;
+	const struct nsx_field_def *f = nsx_field_defs + next_byte(in) % NSX_NFIELDS;
 	size_t n = strcspn(f->columns, "|");
 
 	exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" RENAME COLUMN \"%w\" TO "
@@ -179,9 +177,9 @@ static void copy_rows(struct input *in, sqlite3 *db, const char *table, const ch
 {
 	static const char *const times[] = {"start", "end", "timestamp"};
 	int64_t last;
-	int8_t by = (int8_t)next(in);
-	uint8_t unit = next(in) % 62;
-	char *most = pick(db, sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"", table), 0);
+	int8_t by = (int8_t)next_byte(in);
+	uint8_t unit = next_byte(in) % 62;
+	char *most = pick_name(db, sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"", table), 0);
 
 	last = most ? strtoll(most, NULL, 10) : 0;
 	sqlite3_free(most);
@@ -193,40 +191,40 @@ static void copy_rows(struct input *in, sqlite3 *db, const char *table, const ch
 					 (long long)last));
 }
 
-static void reshape(struct input *in, sqlite3 *db, const char *table, const char *column)
+static void change_table(struct input *in, sqlite3 *db, const char *table, const char *column)
 {
-	switch (next(in) % 6) {
+	switch (next_byte(in) % 6) {
 	case 0:
 		exec(db, sqlite3_mprintf("DROP TABLE \"%w\"", table));
 		break;
 	case 1:
 		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" RENAME TO moved; CREATE VIEW \"%w\" "
-					 "AS SELECT * FROM moved", table, table));
+					      "AS SELECT * FROM moved", table, table));
 		break;
 	case 2:
 		rename_column(in, db, table, column);
 		break;
 	case 3:
 		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN "
-					 "\"%w2\" DEFAULT 7", table, column));
+					      "\"%w2\" DEFAULT 7", table, column));
 		break;
 	default:
 		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" DROP COLUMN \"%w\"", table, column));
 	}
 }
 
-static void edit(struct input *in, sqlite3 *db)
+static void edit_trace(struct input *in, sqlite3 *db)
 {
-	uint8_t kind = next(in);
-	char *table = kind % 8 == 7 ? sqlite3_mprintf("StringIds") : pick_table(db, next(in));
+	uint8_t kind = next_byte(in);
+	char *table = kind % 8 == 7 ? sqlite3_mprintf("StringIds") : pick_table(db, next_byte(in));
 	char *column, *which, *to;
 
 	if (!table)
 		return;
-	column = pick_column(db, table, next(in));
-	which = rows(in);
+	column = pick_column(db, table, next_byte(in));
+	which = row_condition(in);
 	if (column && kind < 200) {
-		to = value(in, db, table, column);
+		to = new_value(in, db, table, column);
 		exec(db, sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = %s WHERE "
 					 "%s", table, column, to, which));
 		sqlite3_free(to);
@@ -235,7 +233,7 @@ static void edit(struct input *in, sqlite3 *db)
 	} else if (kind < 235) {
 		copy_rows(in, db, table, which);
 	} else if (column) {
-		reshape(in, db, table, column);
+		change_table(in, db, table, column);
 	}
 	sqlite3_free(which);
 	sqlite3_free(column);
@@ -247,7 +245,7 @@ struct base {
 	int64_t n;
 };
 
-static const struct base *base(unsigned i)
+static const struct base *base_of(unsigned i)
 {
 	static struct base v[ARRAY_LEN(bases)];
 	char path[FUZZ_SEED_PATH];
@@ -266,7 +264,7 @@ static const struct base *base(unsigned i)
 	return &v[i];
 }
 
-static void make(const struct base *from, struct input *in, const char *path)
+static void make_edited_trace(const struct base *from, struct input *in, const char *path)
 {
 	unsigned char *copy = sqlite3_malloc64((sqlite3_uint64)from->n);
 	sqlite3_int64 n;
@@ -278,7 +276,7 @@ static void make(const struct base *from, struct input *in, const char *path)
 				   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE));
 	sqlite3_exec(db, "PRAGMA journal_mode = off; BEGIN", NULL, NULL, NULL);
 	for (unsigned i = 0; i < MAX_EDITS && in->n; i++)
-		edit(in, db);
+		edit_trace(in, db);
 	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	copy = sqlite3_serialize(db, "main", &n, 0);
 	CHECK(copy);
@@ -287,7 +285,7 @@ static void make(const struct base *from, struct input *in, const char *path)
 	sqlite3_close(db);
 }
 
-static struct fuzz_run how(uint8_t b)
+static struct fuzz_run run_options_of(uint8_t b)
 {
 	static const char *const windows[] = {NULL, NULL, NULL, NULL,
 					      "0.0001..0.001", "1..2",
@@ -306,21 +304,21 @@ static struct fuzz_run how(uint8_t b)
 				 .whole_json = (b & 0xfc) == 0x20};
 }
 
-/* The database is sound, so SQLite and the page decoder, one thread and two,
- * must find the same.
+/* The edited database is valid, so SQLite and the page decoder, with one thread and two, must give
+ * the same results.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
-	unsigned which = next(&in);
+	unsigned which = next_byte(&in);
 	const char *path = fuzz_path();
-	uint8_t options = next(&in);
-	struct fuzz_run run = how(options);
+	uint8_t options = next_byte(&in);
+	struct fuzz_run run = run_options_of(options);
 	char *found, *again;
 
 	if (which >= ARRAY_LEN(bases))
 		return 0;
-	make(base(which), &in, path);
+	make_edited_trace(base_of(which), &in, path);
 	found = fuzz_whole(path, &run);
 	if ((options & 0xe0) == 0x40) {
 		run.by_sqlite = true;

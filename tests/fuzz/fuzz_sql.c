@@ -1,4 +1,6 @@
-/* fuzz_sql.c - byte 0 chooses one of bases.h, the rest is a SELECT of somebody else. */
+/* fuzz_sql.c - runs a SELECT on a trace. Byte 0 chooses the trace (bases.h); the rest is the
+ * SELECT.
+ */
 #include "asked.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

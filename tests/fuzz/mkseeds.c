@@ -1,4 +1,4 @@
-/* mkseeds.c - makes the inputs from which the fuzz targets start, when these are built.
+/* mkseeds.c - makes the seeds, the inputs from which the fuzz targets start.
  *
  * usage: mkseeds OUT_DIR FIXTURE.sqlite...
  *
@@ -18,7 +18,7 @@
 enum { MAX_SEED = 64 << 10 };
 static const char *out_dir;
 
-/* Words for libFuzzer, a line each. */
+/* The dictionary of libFuzzer, one word per line. */
 #define SQL_WORDS "\"SELECT \"\n\" FROM \"\n\" WHERE \"\n\" GROUP BY \"\n\" ORDER BY \"\n"  \
 	"\" UNION ALL \"\n\"WITH RECURSIVE \"\n\" OVER (\"\n\"kernel\"\n\"string\"\n\"memcpy\"\n" \
 	"\"runtime\"\n\"nvtx\"\n\"process\"\n\"_names\"\n\"sqlite_master\"\n\"printf(\"\n"       \
@@ -42,7 +42,7 @@ static FILE *create(const char *target, const char *name)
 	return f;
 }
 
-static void seed(const char *target, const char *name, const void *p, size_t n)
+static void write_seed(const char *target, const char *name, const void *p, size_t n)
 {
 	FILE *f = create(target, name);
 
@@ -83,7 +83,7 @@ static bool has_rows(sqlite3 *db, const char *table)
 	return any;
 }
 
-static void lean(const char *fixture)
+static void write_small_fixture(const char *fixture)
 {
 	char *path = strdup(fixture), *name = basename(path), **v = NULL;
 	char to[4096];
@@ -111,10 +111,10 @@ static void lean(const char *fixture)
 	free(path);
 }
 
-/* A table of that shape in pages of 512 << size bytes, from page 2 on, after
- * the byte that says so to fuzz_page.
+/* Writes a seed for fuzz_page: the byte with its choices, and the pages of a table from page 2 on.
+ * Pages have 512 << size bytes; shape chooses the contents.
  */
-static void pages(unsigned size, int reserved, unsigned shape)
+static void seed_pages(unsigned size, int reserved, unsigned shape)
 {
 	static const char *const value[] = {
 		/* every width of integer, and leaves below interior pages */
@@ -128,7 +128,7 @@ static void pages(unsigned size, int reserved, unsigned shape)
 	};
 	static const int rows[] = {60, 50, 5};
 	uint8_t chooser = (uint8_t)(size | 4 | (unsigned)reserved << 3);
-	int tail = reserved; /* SQLite puts the old value there */
+	int tail = reserved; /* SQLite overwrites it with the old value */
 	unsigned char *p;
 	char name[32];
 	sqlite3_int64 n;
@@ -155,7 +155,7 @@ static void pages(unsigned size, int reserved, unsigned shape)
 /* Writes seeds for fuzz_digest of two kinds, which the first byte distinguishes: digests of the
  * ranks of a fixture, and numbers from which the fuzzer makes ranks.
  */
-static void digests(const char *fixture)
+static void seed_digests(const char *fixture)
 {
 	const struct nsx_digest_opts o = {.rank = -1, .threads = 1};
 	struct nsx_digest_writer *w;
@@ -180,12 +180,12 @@ static void digests(const char *fixture)
 	nsx_digest_writer_free(w);
 	for (unsigned i = 0; i < sizeof(numbers); i++)
 		numbers[i] = i ? (unsigned char)(i * 37 % 128) : 6;
-	seed("fuzz_digest", "four", numbers, sizeof(numbers));
+	write_seed("fuzz_digest", "four", numbers, sizeof(numbers));
 }
 
 /* Texts ---------------------------------------------------------------------*/
 
-static void arguments(void)
+static void seed_arguments(void)
 {
 	FILE *dict = create("fuzz_args", ".dict");
 
@@ -209,18 +209,18 @@ static void arguments(void)
 	CHECK(!fclose(dict));
 }
 
-static void texts(const char *target, const char *const *v, size_t n)
+static void seed_texts(const char *target, const char *const *v, size_t n)
 {
 	char name[8];
 
 	for (size_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%zu", i);
-		seed(target, name, v[i], strlen(v[i]));
+		write_seed(target, name, v[i], strlen(v[i]));
 	}
 }
 
-/* A question about the first base each, with an argument that names something. */
-static void questions(void)
+/* Writes one seed for each question: about the first trace of bases.h, with a suitable argument. */
+static void seed_questions(void)
 {
 	static const char *const arguments[NSX_NQUESTIONS] = {
 		[NSX_Q_finding] = "1", [NSX_Q_at] = "0.001",
@@ -241,7 +241,7 @@ static void questions(void)
 	}
 }
 
-static void selects(void)
+static void seed_selects(void)
 {
 	static const char *const v[] = {
 		"\1SELECT s.value, count(*), sum(k.end_ns - k.start_ns) FROM kernel k JOIN "
@@ -253,12 +253,12 @@ static void selects(void)
 		"\x20SELECT name, sql FROM sqlite_master; PRAGMA page_size",
 	};
 
-	texts("fuzz_sql", v, ARRAY_LEN(v));
-	seed("fuzz_sql", ".dict", SQL_WORDS, sizeof(SQL_WORDS) - 1);
+	seed_texts("fuzz_sql", v, ARRAY_LEN(v));
+	write_seed("fuzz_sql", ".dict", SQL_WORDS, sizeof(SQL_WORDS) - 1);
 }
 
 /* Writes the messages of a client, one session for each revision of the protocol. */
-static void sessions(void)
+static void seed_sessions(void)
 {
 #define CALL(id, tool, arguments)                                             \
 	"{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"tools/call\",\"params\":{"  \
@@ -285,8 +285,8 @@ static void sessions(void)
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/get\"}\n[]\n{\"a\":",
 	};
 
-	texts("fuzz_mcp", v, ARRAY_LEN(v));
-	seed("fuzz_mcp", ".dict", MCP_WORDS, sizeof(MCP_WORDS) - 1);
+	seed_texts("fuzz_mcp", v, ARRAY_LEN(v));
+	write_seed("fuzz_mcp", ".dict", MCP_WORDS, sizeof(MCP_WORDS) - 1);
 }
 
 int main(int argc, char **argv)
@@ -308,22 +308,22 @@ int main(int argc, char **argv)
 	out_dir = argv[1];
 	mkdir(out_dir, 0777);
 	for (int i = 2; i < argc; i++) {
-		lean(argv[i]);
+		write_small_fixture(argv[i]);
 		if (strstr(argv[i], "two_rank_straggler"))
-			digests(argv[i]);
+			seed_digests(argv[i]);
 	}
 	for (unsigned size = 0; size < 4; size++)
 		for (unsigned shape = 0; shape < 3; shape++)
-			pages(size, size == 1 ? 16 : 0, shape);
+			seed_pages(size, size == 1 ? 16 : 0, shape);
 	for (uint8_t i = 0; i < ARRAY_LEN(bases); i++)
-		seed("fuzz_rows", bases[i], (uint8_t[]){i, 0x40}, 2);
-	arguments();
-	texts("fuzz_phase_map", maps, ARRAY_LEN(maps));
-	seed("fuzz_phase_map", ".dict", "\"re:\"\n\"[[:alpha:]]\"\n\"\\\\u\"\n"
-	     "\"{2,3}\"\n\"\\\\\\\\d\"\n\"null\"\n\"true\"\n\"\\\"\"\n", 56);
-	texts("fuzz_emit", cells, ARRAY_LEN(cells));
-	questions();
-	selects();
-	sessions();
+		write_seed("fuzz_rows", bases[i], (uint8_t[]){i, 0x40}, 2);
+	seed_arguments();
+	seed_texts("fuzz_phase_map", maps, ARRAY_LEN(maps));
+	write_seed("fuzz_phase_map", ".dict", "\"re:\"\n\"[[:alpha:]]\"\n\"\\\\u\"\n"
+		   "\"{2,3}\"\n\"\\\\\\\\d\"\n\"null\"\n\"true\"\n\"\\\"\"\n", 56);
+	seed_texts("fuzz_emit", cells, ARRAY_LEN(cells));
+	seed_questions();
+	seed_selects();
+	seed_sessions();
 	return 0;
 }

@@ -1,11 +1,10 @@
-/* replay.c - a main for the fuzz targets under any compiler.
+/* replay.c - a main() for the fuzz targets that needs no fuzzer.
  *
  * usage: fuzz_TARGET COUNT KEEP PATH...
  *
- * Runs each file, and each file of a folder, once; then COUNT inputs made from
- * them by a few random changes, the same ones every time.  The input being run
- * is in the file KEEP, which goes when all is well.  One that takes two minutes
- * is a failure.
+ * Runs each file, and each file of a folder, once. Then runs COUNT inputs that are made from these
+ * files by a few random changes, the same ones every time. The file KEEP holds the current input;
+ * it is removed at the end if there was no failure. An input that takes two minutes is a failure.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -61,7 +60,7 @@ static void read_path(const char *path)
 
 static uint64_t random_state = 1;
 
-static size_t below(size_t n)
+static size_t random_below(size_t n)
 {
 	random_state ^= random_state << 13;
 	random_state ^= random_state >> 7;
@@ -69,30 +68,30 @@ static size_t below(size_t n)
 	return n ? (size_t)(random_state % n) : 0;
 }
 
-/* One change; b has room for MAX_BYTES. */
-static void change(struct bytes *b)
+/* Makes one random change; b has room for MAX_BYTES. */
+static void change_randomly(struct bytes *b)
 {
 	static const uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff, '"', '\n', '|'};
-	const struct bytes *other = &inputs[below(ninputs)];
-	size_t at = below(b->n), n = below(NSX_MIN(b->n - at, 64) + 1), from;
+	const struct bytes *other = &inputs[random_below(ninputs)];
+	size_t at = random_below(b->n), n = random_below(NSX_MIN(b->n - at, 64) + 1), from;
 
-	switch (b->n ? below(6) : 4) {
+	switch (b->n ? random_below(6) : 4) {
 	case 0:
-		b->p[at] ^= (uint8_t)(1 << below(8));
+		b->p[at] ^= (uint8_t)(1 << random_below(8));
 		break;
 	case 1:
-		b->p[at] = (uint8_t)below(256);
+		b->p[at] = (uint8_t)random_below(256);
 		break;
 	case 2:
-		memset(b->p + at, edges[below(sizeof(edges))], n);
+		memset(b->p + at, edges[random_below(sizeof(edges))], n);
 		break;
 	case 3:
 		memmove(b->p + at, b->p + at + n, b->n - at - n);
 		b->n -= n;
 		break;
-	case 4: /* a piece of another, put in */
-		from = below(other->n);
-		n = NSX_MIN(below(other->n - from + 1), MAX_BYTES - b->n);
+	case 4: /* inserts a part of another input */
+		from = random_below(other->n);
+		n = NSX_MIN(random_below(other->n - from + 1), MAX_BYTES - b->n);
 		memmove(b->p + at + n, b->p + at, b->n - at);
 		memcpy(b->p + at, other->p + from, n);
 		b->n += n;
@@ -102,14 +101,14 @@ static void change(struct bytes *b)
 	}
 }
 
-static void run(const struct bytes *b, const char *keep)
+static void run_input(const struct bytes *b, const char *keep)
 {
-	uint8_t *exact = malloc(b->n); /* so that a byte too far is seen */
+	uint8_t *exact = malloc(b->n); /* of the exact size, so that ASan sees reads beyond it */
 
 	CHECK(exact || !b->n);
 	memcpy(exact, b->p, b->n);
 	fuzz_write(keep, b->p, b->n);
-	alarm(MAX_SECONDS); /* ends the program */
+	alarm(MAX_SECONDS); /* ends the program if the input takes too long */
 	LLVMFuzzerTestOneInput(exact, b->n);
 	free(exact);
 }
@@ -124,15 +123,15 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++)
 		read_path(argv[i]);
 	for (size_t i = 0; i < ninputs; i++)
-		run(&inputs[i], argv[2]);
+		run_input(&inputs[i], argv[2]);
 	for (size_t i = 0; ninputs && i < count; i++) {
 		const struct bytes *from = &inputs[i % ninputs];
 
 		b.n = from->n;
 		memcpy(b.p, from->p, b.n);
-		for (size_t k = below(MOST_CHANGES) + 1; k; k--)
-			change(&b);
-		run(&b, argv[2]);
+		for (size_t k = random_below(MOST_CHANGES) + 1; k; k--)
+			change_randomly(&b);
+		run_input(&b, argv[2]);
 	}
 	unlink(argv[2]);
 	free(b.p);

@@ -13,7 +13,7 @@ fuzz() {
 	mkdir -p "$b/corpus/$t" "$here/corpus/$t"
 	dict=; [ -f "$b/seeds/$t.dict" ] && dict=-dict=$b/seeds/$t.dict
 	seeds=; [ -d "$b/seeds/$t" ] && seeds=$b/seeds/$t
-	# Whole runs are too slow to grow into length.
+	# Targets that run the whole program are too slow to grow inputs from short ones.
 	len=; [ "$t" = fuzz_rows ] && len="-max_len=400 -len_control=0"
 	# shellcheck disable=SC2086
 	( "$b/fuzz/$t" -max_total_time="${FUZZTIME:-60}" -timeout=60 -report_slow_units=60 -rss_limit_mb=2048 $dict $len \

@@ -1,4 +1,4 @@
-"""What an agent's client sees of `nsys-explain mcp`.
+"""Tests `nsys-explain mcp` with our own client.
 usage: check.py BUILD SHARED WORK [MUTATIONS]"""
 import collections
 import ctypes

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damages a report file of nsys, each time in another place and the same every time.
+"""Damages a report file of nsys in one place after another, the same ones in every run.
 
 usage: damage.py REPORT FOLDER [COUNT [SEED]]
 Writes FOLDER/KIND-N.nsys-rep, COUNT of them (60) of these kinds, in turns:

@@ -1,13 +1,14 @@
-/*
- * mkrep IN.sqlite OUT.nsys-rep: write an export of nsys back as a report file.
+/* mkrep.c - writes an SQLite export of nsys as a report file.
  *
- * mkrep.def says where a column stands in the report. Rows of a table keep
- * their order; the tables take turns, a row each, as their events do in real
- * reports. The same export gives the same bytes.
+ * usage: mkrep IN.sqlite OUT.nsys-rep
  *
- * What the format has no known place for is left out and named on stderr, one
- * line for each table and column: a report without such a line holds all that
- * the export says. Exit: 0 written, 1 failed, 2 misuse.
+ * mkrep.def lists the place of each column in the report. Rows of a table keep their order. The
+ * tables alternate, one row at a time, as events of different kinds do in real reports. The same
+ * export gives the same bytes.
+ *
+ * Tables and columns without a known place in the format are left out and named on stderr, one line
+ * for each. If there is no such line, the report holds everything that the export has. Exit code: 0
+ * written, 1 failed, 2 misuse.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -25,7 +26,7 @@ enum {
 	MAX_COLUMNS = 128,
 	MAX_CURSORS = 48,
 	EVENTS_PER_BLOCK = 7000, /* as in every report seen */
-	VERSION_SYNC = 2025 * 100 + 1, /* first with numbers of its own for kinds of synchronization */
+	VERSION_SYNC = 2025 * 100 + 1, /* since then kinds of waits have other numbers */
 	VERSION_CLOCKS = 2026 * 100 + 2, /* first with clocks in a section of their own */
 	CLOCK_ID = 16, /* bytes */
 	FIRST_SCHEMA = 4096,
@@ -42,13 +43,13 @@ enum place { THREADS, STRINGS, GPUS, MACHINE, NPLACES };
 /* The place in a report file for the rows of a table. */
 struct table {
 	const char *name;
-	int type;	     /* of the event; 0: that of the row */
-	uint32_t body;	     /* field of the event's, or of the place's message */
+	int type;	     /* type of the event; 0: the row has it */
+	uint32_t body;	     /* the event's field for its body, or a field of the place's message */
 	const char *fields;
 	const char *chains;  /* table of call chains; NULL: none */
 	const char *chain;   /* column with a chain's id */
 	uint32_t chain_field;
-	const char *payload; /* as fields, the path being the meaning of an entry */
+	const char *payload; /* columns that form a payload; a path is the meaning of an entry */
 	const char *json;    /* column with a payload as JSON text */
 	enum place place;
 };
@@ -108,11 +109,11 @@ struct field {
 	uint32_t path[PATH_MAX_DEPTH];
 	int n;
 	char column[40];
-	char kind; /* i number, s text, d double, f float */
+	char kind; /* i integer, s text, d double, f float */
 	bool preset;
-	int64_t value; /* where there is no column, or NULL */
-	int64_t class; /* of the rows that have it; 0: all */
-	int at;	       /* column of the statement; -1: none */
+	int64_t value; /* the value if the column is missing or NULL */
+	int64_t class; /* class of the rows that have the field; 0: all rows */
+	int at;	       /* index of the statement's column; -1: none */
 };
 
 struct fields {
@@ -140,7 +141,7 @@ struct rep {
 	int version;	  /* year * 100 + minor */
 	char product[64]; /* EXPORT_PRODUCT_VERSION */
 	struct message m;
-	struct buf block, blocks; /* the events of one; all, packed */
+	struct buf block, blocks; /* events of the current block; all packed blocks */
 	int in_block;
 	int64_t nevents, nmetrics, nthreads;
 	struct buf strings;	/* field 1 of the string block */
@@ -149,7 +150,7 @@ struct rep {
 	struct buf place[NPLACES];
 	struct schema *schemas;
 	int nschemas;
-	char **said; /* complaints, each once */
+	char **said; /* the lines printed on stderr, each once */
 	int nsaid;
 };
 
@@ -183,7 +184,7 @@ static void complain(struct rep *r, const char *table, const char *column,
 	r->said[r->nsaid++] = s;
 }
 
-/* NULL if that table or column is missing. The format's own words only. */
+/* Prepares a statement; NULL: a table or column is missing. */
 static sqlite3_stmt *query(struct rep *r, const char *format, ...)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -217,7 +218,9 @@ static const char *text_of(sqlite3_stmt *stmt, int at)
 
 /* ---- fields -------------------------------------------------------------- */
 
-/* "101.1 name:s=0" with PREFIX before the path; whether it is for this version. */
+/* Parses a field as "101.1 name:s=0", with a prefix before the path; returns whether it applies to
+ * this version.
+ */
 static bool field_parse(struct field *f, const char *s, uint32_t prefix,
 			int version)
 {
@@ -284,7 +287,7 @@ static void fields_bind(struct cursor *c, struct fields *fs, sqlite3_stmt *rows)
 	}
 }
 
-/* The type of a cell that its field can hold, or NULL that says nothing. */
+/* The type with which a cell can be written to its field; SQLITE_NULL: it is left out. */
 static bool fits(const struct field *f, int type)
 {
 	if (f->kind == 's')
@@ -328,7 +331,7 @@ static void field_put(struct rep *r, const char *table, const struct field *f,
 
 /* ---- events -------------------------------------------------------------- */
 
-/* A message, packed: its length, then itself, as one LZ4 block. */
+/* Writes a block: a message after its length, packed with LZ4. */
 static void pack(struct buf *out, const struct buf *message)
 {
 	struct buf plain = {0};
@@ -365,7 +368,7 @@ static void event_put(struct rep *r, struct buf *event)
 		block_end(r);
 }
 
-/* The number of the schema with these entries in that process. */
+/* The id of the process's schema with these entries. */
 static int64_t schema_of(struct rep *r, int64_t pid, const struct buf *entries)
 {
 	struct schema *s;
@@ -583,7 +586,7 @@ static bool cursor_open(struct rep *r, const struct table *t, struct cursor *c)
 	return true;
 }
 
-/* All rows of the tables of that kind, in turns. */
+/* Writes all rows of the tables of this kind, alternately. */
 static void rows_put(struct rep *r, bool events)
 {
 	struct cursor *open = grow(NULL, MAX_CURSORS, sizeof(*open));
@@ -709,7 +712,7 @@ static void metric_event(struct rep *r, int64_t type, int64_t time,
 	free(e.p);
 }
 
-/* One event for the values of one type at one time, all of its layout. */
+/* Writes one event with all values that one type has at one time. */
 static void metrics_put(struct rep *r)
 {
 	sqlite3_stmt *rows = query(r,
@@ -907,7 +910,7 @@ static void device_put(struct rep *r, struct buf *first)
 	free(e.p);
 }
 
-/* The row of META_DATA_CAPTURE that an option is for, or any that none is for. */
+/* Finds a row of META_DATA_CAPTURE for an option, or a row for which there is no option. */
 static sqlite3_stmt *option_rows(struct rep *r, const char *option)
 {
 	const char *value = strchr(option, '=');
@@ -958,7 +961,7 @@ static void options_put(struct rep *r, struct buf *out)
 	r->m.level[0].n = 0;
 }
 
-/* The block of NVTX schemas; the number of processes that have some. */
+/* Writes the block of NVTX schemas; returns the number of processes that have schemas. */
 static int schemas_put(struct rep *r, struct buf *out)
 {
 	static const int size[] = {1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 1, 1,
@@ -1005,7 +1008,9 @@ static void with_length(struct buf *out, const struct buf *message)
 	put_raw(out, message->p, message->n);
 }
 
-/* Section 'Raw Sampling Data'; where its events end, from behind 'QDTEXT00'. */
+/* Writes section 'Raw Sampling Data'; returns the end of its events, counted from the end of
+ * 'QDTEXT00'.
+ */
 static size_t raw_put(struct rep *r, struct buf *first, struct buf *out)
 {
 	struct buf header = {0}, schemas = {0}, vm = {0};
@@ -1103,7 +1108,7 @@ static void file_put(struct rep *r, struct buf *file)
 
 /* ---- what is not written ------------------------------------------------- */
 
-/* Tables with rows that nothing above writes. */
+/* Names the tables with rows that were not written. */
 static void tables_check(struct rep *r)
 {
 	sqlite3_stmt *names = query(r, "SELECT name, type FROM sqlite_schema WHERE"

@@ -1,4 +1,4 @@
-/* wire.c - bytes that grow, and protobuf messages written into them. */
+/* wire.c - growing buffers, and protobuf messages that are written into them. */
 #include "wire.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* wire.h - bytes that grow, and protobuf messages written into them.
+/* wire.h - growing buffers, and protobuf messages that are written into them.
  *
  * Running out of memory ends the program. */
 #ifndef TESTS_NSYSREP_WIRE_H
@@ -34,7 +34,9 @@ struct message {
 
 /* The message that field path[n - 1] belongs to; others are closed. */
 struct buf *message_at(struct message *m, const uint32_t *path, int n);
-/* The whole, all closed; the next message_at() begins anew once n is 0. */
+/* Closes all messages and returns the whole message. After n is set to 0, message_at() begins a new
+ * one.
+ */
 struct buf *message_end(struct message *m);
 
 #endif

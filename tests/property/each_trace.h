@@ -13,7 +13,7 @@
 #include <string.h>
 
 static int failures, traces;
-static char subject[512]; /* what is checked, for messages */
+static char subject[512]; /* name of the trace, for messages */
 static void check_trace(const char *path); /* sets subject, counts traces */
 
 static void check(bool holds, const char *what, double a, double b)

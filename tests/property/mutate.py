@@ -31,7 +31,7 @@ def columns(db, table):
 
 
 def gpu_middle(db):
-    """Half way between the first and the last instant of GPU work, or of any table."""
+    """The middle between the first and the last time of GPU work, or of any table without GPU work."""
     found = [db.execute(f'SELECT min("start"), max("end") FROM {quote(n)}').fetchone()
              for n, _ in tables(db) if {"start", "end"} <= {c.lower() for c in columns(db, n)}
              and n.startswith("CUPTI_ACTIVITY_KIND_")]
@@ -40,7 +40,7 @@ def gpu_middle(db):
 
 
 def shift(table, names, rows, by):
-    # A session begins at 0, so its duration is an instant, its end.
+    # A session begins at 0, so its duration is also the time of its end, and is shifted.
     times = TIMES + ("duration",) if table == "ANALYSIS_DETAILS" else TIMES
     at = [i for i, n in enumerate(names) if n.lower() in times]
     for row in rows:

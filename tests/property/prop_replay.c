@@ -6,7 +6,8 @@
  * - No price is negative.
  * - The price of removing a wait or a call is at most the time spent in such calls.
  * - No remedy of the host wins more than an infinitely fast host.
- * - Removing more is never slower, except for a thousandth that lanes may cost.
+ * - Removing more never makes the replay slower by more than a thousandth. (The order of work on
+ *   the GPU may cost so much.)
  * - Two threads find the same prices as one.
  * - Changes with which several plans begin can be applied once for all of them.
  */
@@ -121,7 +122,9 @@ static void check_model(const struct nsx_model *m)
 	check_apis(m, most);
 }
 
-/* Plans that begin with the same changes, some of which ask what else is in the plan. */
+/* Plans that begin with the same changes. The effect of some changes depends on the rest of the
+ * plan.
+ */
 static void check_shared(const struct nsx_model *m)
 {
 	enum { SHARED = 3, PLANS = 6 };

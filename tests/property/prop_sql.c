@@ -2,11 +2,10 @@
  *
  * usage: prop_sql TRACE...
  *
- * Each trace is explained, then each query whose head names a table
- * ("-- @table KEY") is run on a connection whose only tables of ours are those that
- * one script of all queries makes.  The rows of the query and of the table must be
- * the same multiset in the columns that both have: integers and text exactly, reals
- * to 1e-9.  Queries of analyses that could not be computed must still prepare.
+ * Each trace is explained. Then each query whose head names a table ("-- @table KEY") is run on a
+ * connection that has only the tables made by the script of all queries. The rows of the query and
+ * of the table must be the same multiset in the columns that both have: integers and text exactly,
+ * reals to 1e-9. Queries of analyses that could not be computed must still prepare.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,7 +69,7 @@ static struct nsx_cell *new_row(struct rows *r)
 	return r->cells + r->n++ * r->ncols;
 }
 
-/* Text as the tables keep it: valid UTF-8, cut where names are cut. */
+/* Text in the form of the tables: valid UTF-8, cut at the limit for names. */
 static struct nsx_cell text_cell(const struct nsx_val *v, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
@@ -354,7 +353,9 @@ static void check_section(struct nsx_db *db, const struct nsx_section *s)
 	}
 }
 
-/* GPUs that their processes' collectives tell apart: plain SQL sees one. */
+/* Whether the trace has GPUs that only their processes' collectives distinguish; SQL sees them as
+ * one.
+ */
 static bool is_told_apart(const struct nsx_trace *t)
 {
 	for (uint32_t d = 0; d < t->ndevices; d++)

@@ -3,7 +3,7 @@
  * usage: prop_verdict FOLDER|TRACE...
  *
  * - The six classes of a device add up to the window.
- * - Its idle pieces touch within a gap and add up to its idle time.
+ * - The idle pieces of a device touch within a gap and add up to its idle time.
  * - The rows of the critical path add up to the window of the limiting GPU.
  * - There are at most ten findings, and their disjoint headrooms do not exceed that window.
  * - Iterations of one device do not overlap.
@@ -61,7 +61,7 @@ static void check_device(const struct nsx_trace *t, const struct nsx_facts *f, u
 	      (double)ns, (double)nsx_idle_total(idle));
 }
 
-/* Every moment of the judged window is booked once, and in the partition's class. */
+/* Checks that the ledger has every moment of the judged window once, in the partition's class. */
 static void check_ledger(const struct nsx_trace *t, const struct nsx_facts *f)
 {
 	struct nsx_window w = nsx_judged(f);
@@ -121,7 +121,8 @@ static void check_path(const struct nsx_report *r, int64_t length)
 		return;
 	for (size_t i = 0; i < t->nrows; i++)
 		sum += llround(nsx_table_number(t, i, "total_ms") * 1e6);
-	/* Above 2^53 ns, 104 days, milliseconds no longer hold nanoseconds. */
+	/* Above 2^53 ns (104 days) a double in milliseconds is no longer exact to the nanosecond.
+	 */
 	check(sum == length || length > INT64_C(1) << 52,
 	      "rows of the path and window", (double)sum, (double)length);
 }

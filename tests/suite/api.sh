@@ -1,12 +1,12 @@
 #!/bin/sh
-# The library as its users get it. It is installed and found by pkg-config, and the example links
-# it shared and static. It exports the functions that the headers declare, and no others. Each
-# header compiles alone in C and C++. `make uninstall` removes every file.
+# The library as its users get it. After installation pkg-config finds it, and the example links it
+# shared and static. It exports exactly the functions that the headers declare. Each header compiles
+# alone in C and C++. `make uninstall` removes every file.
 # usage: api.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 cc=${CC:-cc}
 cd "$root" || exit 1
-# Sanitizers and counters would have to be linked, too: then a build of its own.
+# A build with sanitizers or coverage needs further libraries, so the library is then built anew.
 own=$b flags=
 if nm "$b/nsys-explain" | grep -qE '__([at]san|ubsan|gcov)_'; then own=$b/api flags='CFLAGS=-O1 SAN='; fi
 # shellcheck disable=SC2086
@@ -52,7 +52,7 @@ for h in usr/include/nsx/*.h; do
 done
 holds 'the script runs' sh -c "python3 $root/examples/findings.py report >script.out && tail -n 3 script.out | diff want -"
 holds 'the script shows findings' grep -q '^\[' script.out
-# For a scrape: what the report says, and nothing of the user's replaced.
+# --metrics writes the report's figures, and replaces no file of the user.
 holds 'metrics' "$prog" "$trace" --brief --metrics run.prom
 holds '... again' "$prog" "$trace" --brief --metrics run.prom
 cat >check.py <<'P'

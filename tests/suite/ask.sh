@@ -1,14 +1,14 @@
 #!/bin/bash
-# Questions: every one is answered on every fixture and trace, or refused in one
-# line; figures are those of SQL on the same rows; JSON parses.
+# Every question is answered on every fixture and trace, or refused in one line. Figures equal those
+# of SQL on the same rows. JSON parses.
 # usage: ask.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
-says() { # PATTERN TRACE QUESTION...: a line of the answer matches
+says() { # PATTERN TRACE QUESTION...: a line of the answer must match
 	local pattern=$1; shift
 	if "$prog" ask "$@" >"$work/out" 2>&1 && grep -qE -- "$pattern" "$work/out"; then ok
 	else bad "$* does not say '$pattern'"; head -n 12 "$work/out"; fi
 }
-refuses() { # PATTERN TRACE QUESTION...: one line, exit 2
+refuses() { # PATTERN TRACE QUESTION...: one line that matches on stderr, exit code 2
 	local pattern=$1 rc; shift
 	"$prog" ask "$@" >"$work/out" 2>"$work/err"; rc=$?
 	if [ $rc -eq 2 ] && [ ! -s "$work/out" ] && grep -qE -- "$pattern" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ]; then ok
@@ -18,19 +18,19 @@ t=$fix/synthetic.sqlite
 says '^[0-9]+ .* (high|medium|low) .* [a-z_]+(:[A-Za-z]+)?$' "$t" findings
 says '^gpu +window +duration +cause' "$t" gaps
 says 'computeKernel' "$t" kernel compute
-says '0.0802s, confidence low' "$fix/start_up.sqlite" findings # no surer than the window they are of
+says '0.0802s, confidence low' "$fix/start_up.sqlite" findings # no finding is surer than its window
 says '^Nothing was found' "$fix/empty_tables.sqlite" findings
 says '^kernels|launched by +cudaLaunchKernel' "$t" kernel compute
 refuses "no kernel matches 'nothing'; some that there are: '" "$t" kernel nothing
 refuses "cannot read the expression '\('" "$t" kernel '('
 refuses "no finding 'x'; there are 1 to [0-9]+: the question 'findings'" "$t" finding x
 says 'cannot tell|idle|bound' "$t" verdict
-says 'not in the trace' "$t" finding top_kern # the beginning of one key
+says 'not in the trace' "$t" finding top_kern # the beginning of a key
 says '^medium|^high|^low|recommendation|would win' "$t" finding 1
 twice=$(for f in "$fix"/*.sqlite; do "$prog" ask "$f" finding 1 2>/dev/null | sed -n 's/.*[Ff]rom //p' | sort | uniq -d; done)
 if [ -z "$twice" ]; then ok; else bad "a place is said twice: $twice"; fi
 says '^ *[0-9]+$' "$t" sql 'SELECT count(*) FROM kernel'
-says '^2 +low +2.4 ms +0 +replayed' "$fix/replay_outside.sqlite" verdict # nothing, if poll ends when it did
+says '^2 +low +2.4 ms +0 +replayed' "$fix/replay_outside.sqlite" verdict # at the low end poll ends as recorded, so nothing is won
 refuses "only one SELECT" "$t" sql 'DELETE FROM kernel'
 refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
 refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
@@ -39,7 +39,7 @@ refuses "no column or table 'strt'; kernel has rid, start_ns" "$t" sql 'SELECT s
 refuses "no section 'x'" "$t" section x
 refuses "cannot read the instant 'soon'" "$t" at soon
 refuses "cannot read the window '5'" "$t" window 5
-for question in 'at 60s' 'why 60s' 'window 60s..61s' 'gaps 60s..61s'; do # beyond all that was recorded
+for question in 'at 60s' 'why 60s' 'window 60s..61s' 'gaps 60s..61s'; do # times after the end of the recording
 	# shellcheck disable=SC2086 # a question and its argument
 	refuses "nothing was recorded at '60s" "$t" $question
 done
@@ -50,13 +50,13 @@ for id in x 7x 111x ''; do
 	refuses "no work on a stream '$id'|needs" "$t" stream "$id"
 	refuses "no thread '$id'|needs" "$t" thread "$id"
 done
-# Processes are kept as threads without an id.
+# A process is stored like a thread without a thread id.
 refuses "no thread '0'" "$fix/ahead_of_launches.sqlite" thread 0
 refuses "cannot price|cannot read" "$t" what-if nonsense
 says 'of the judged window|cannot tell' "$t" what-if host:2x
-says 'it changes 18 events' "$fix/f32_half.sqlite" what-if 'kernel:/^gemm/:2x' # by their labels
+says 'it changes 18 events' "$fix/f32_half.sqlite" what-if 'kernel:/^gemm/:2x' # the pattern matches labels, too
 says 'cannot tell: nothing in the judged window' "$fix/f32_half.sqlite" what-if kernel:/nosuch/:2x
-says '^host:2x +[0-9.]+ ' "$fix/launch_bound.sqlite" what-if 'host:2x; launch:2x' # each alone, too
+says '^host:2x +[0-9.]+ ' "$fix/launch_bound.sqlite" what-if 'host:2x; launch:2x' # the answer also prices each change alone
 refuses "cannot read the what-if 'nonsense'" "$t" what-if 'host:2x;nonsense'
 refuses "at most 16 changes" "$t" what-if "$(printf 'host:2x;%.0s' {1..17})"
 says '^input +the file' "$t" section
@@ -65,7 +65,7 @@ says 'it was open 8 times' "$fix/iterations_nvtx.sqlite" range '/^step/'
 refuses "no NVTX range '/x/'" "$fix/iterations_nvtx.sqlite" range /x/
 refuses "cannot read the expression" "$fix/iterations_nvtx.sqlite" range '/(/'
 refuses "exclude each other" "$t" findings --md --csv
-lines() { # COUNT TRACE QUESTION...: of its CSV, the heading among them
+lines() { # COUNT TRACE QUESTION...: the number of lines of the CSV answer, with the heading
 	local want=$1 got; shift
 	got=$("$prog" ask "$@" --csv 2>&1 | wc -l)
 	if [ "$got" = "$want" ]; then ok; else bad "$* --csv: $got lines, not $want"; fi
@@ -75,7 +75,7 @@ lines 2 "$fix/overlap_partition.sqlite" stream 14 --limit 1
 lines 2 "$t" section gpu_idle --limit 1
 lines 2 "$fix/iterations_nvtx.sqlite" section iterations --limit 1
 
-# A sum by SQL: kernel time launched, and what the answer has.
+# Kernel time launched by a thread or in a range, by SQL and by the answer.
 want=$(sqlite3 "$t" "SELECT sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName WHERE s.value LIKE '%computeKernel%'")
 got=$("$prog" ask "$t" kernel computeKernel --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["total_ns"])')
 if [ "$want" = "$got" ]; then ok; else bad "kernel time $want in SQL, $got in the answer"; fi
@@ -83,14 +83,14 @@ want=$(sqlite3 "$t" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start
 got=$("$prog" ask "$t" at 1000000ns --json | python3 -c 'import json, sys; print(sum(r["where"].startswith("GPU") for r in json.load(sys.stdin)["running"]))')
 if [ "$want" = "$got" ]; then ok; else bad "$want kernels run at 1 ms in SQL, $got in the answer"; fi
 
-# Copies of a stream are told apart by direction.
+# The copies of a stream are listed by direction.
 f=$fix/overlap_partition.sqlite
 want=$(sqlite3 "$f" "SELECT group_concat(n || ' ' || ns) FROM (SELECT count(*) AS n, sum(end - start) AS ns FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE streamId = 14 GROUP BY copyKind ORDER BY ns DESC)")
 got=$("$prog" ask "$f" stream 14 --json | python3 -c 'import json, sys; print(",".join("%d %d" % (r["count"], r["total_ns"]) for r in json.load(sys.stdin)["operations"] if r["name"].startswith("copy")))')
 if [ "$want" = "$got" ]; then ok; else bad "copies of a stream: $want in SQL, $got in the answer"; fi
 
-# Of a thread and a range only what lies in the window counts; with no window calls
-# before and after all GPU work, too.
+# For a thread and a range only the part inside the window counts. Without a window, calls before and
+# after all GPU work count as well.
 f=$fix/run_phases.sqlite part=60000000ns..70000000ns
 got=$("$prog" ask "$f" thread 111 --window $part --json | python3 -c 'import json, sys; print(*[(r["count"], r["total_ns"], r["pct_of_window"]) for r in json.load(sys.stdin)["calls"]])')
 if [ "$got" = "(5, 50000, 0.5)" ]; then ok; else bad "calls of a thread in a window: $got"; fi
@@ -99,14 +99,14 @@ for want in "warm-up 1 10000000 6" "measure 0 0 0"; do
 	got=$("$prog" ask "$f" range "$name" --window $part --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["count"], a["host_ns"], a["operations_launched"])')
 	if [ "$want" = "$name $got" ]; then ok; else bad "range $name in a window: $got"; fi
 done
-# Beside its calls a thread's ranges count, and what it asked of the operating system.
+# The answer on a thread has its API calls, its ranges and its OS calls.
 f=$fix/iterations_nvtx.sqlite
 want=$(sqlite3 "$f" "SELECT count(*), sum(end - start) FROM NVTX_EVENTS WHERE eventType = 59 AND globalTid & 0xffffff = 111; SELECT count(*), sum(end - start) FROM OSRT_API WHERE globalTid & 0xffffff = 111" | tr '\n' ' ')
 got=$("$prog" ask "$f" thread 111 --json | python3 -c 'import json, sys
 a = json.load(sys.stdin)
 print(*["%d|%d" % (sum(r["count"] for r in a[k]), sum(r["total_ns"] for r in a[k])) for k in ("ranges", "os_calls")])')
 if [ "$want" = "$got " ]; then ok; else bad "ranges and OS calls of a thread: $want in SQL, $got in the answer"; fi
-# Two kernels of 2 ms, of which it cuts off 0.5 ms each; and none.
+# A window that cuts 0.5 ms off each of two kernels of 2 ms; and a window without kernels.
 f=$fix/run_phases.sqlite cut=51500000ns..54500000ns
 got=$("$prog" ask "$f" kernel gemm --window $cut --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["total_ns"], a["shapes"][0]["calls"])')
 if [ "$got" = "3000000 2" ]; then ok; else bad "a kernel in a window: $got"; fi
@@ -120,8 +120,8 @@ got=$("$prog" ask "$fix/call_sites.sqlite" thread 111 --json | python3 -c 'impor
 want="True $(sqlite3 "$fix/call_sites.sqlite" 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME')"
 if [ "$got" = "$want" ]; then ok; else bad "calls of a thread before GPU work: $got, not $want"; fi
 
-# Shares of a window are of all GPUs in it; a question that follows keeps the window
-# that was asked about, and is one word a shell can take.
+# Shares of a window are for all its GPUs. The suggested next questions keep the window, and are
+# quoted for a shell.
 f=$fix/two_rank_straggler.sqlite
 "$prog" ask "$f" window 0..1000 --json >"$work/out"
 if python3 - "$work/out" <<'P'; then ok; else bad "shares of a window of two GPUs"; fi
@@ -141,20 +141,21 @@ says "cannot tell: the trace has no GPU work" "$fix/case02_runtime_only.sqlite" 
 refuses "no work on a stream '987'; some that there are: [0-9]" "$t" stream 987
 refuses "no thread '5'.*; some that did: [0-9]" "$t" thread 5
 
-# Of two ranks iterations count as for --iteration: those of the GPU that sets the pace.
-says "the median of 15 is" "$fix/two_rank_straggler.sqlite" iteration 15 # which the recording cuts
+# With two ranks, iterations are numbered as for --iteration: by the GPU that sets the pace.
+says "the median of 15 is" "$fix/two_rank_straggler.sqlite" iteration 15 # cut by the end of the recording
 refuses "no iteration 16: the trace has 0 to 15" "$fix/two_rank_straggler.sqlite" iteration 16
 refuses "cannot read the iteration '-1'" "$fix/two_rank_straggler.sqlite" iteration -- -1
 
-# Of many gaps the longest are listed, and that is said.
+# Only the longest of many gaps are listed, and the answer says so.
 says 'listed are the longest 20 of 199 gaps' "$fix/case07_launch_storm.sqlite" gaps
-# Ranges that are numbered are asked about as reports show them, or one of them.
+# Numbered ranges can be named as reports show them ("step #"), or one of them by its number.
 for want in "step # 6 5400000 6" "step 3 1 900000 1"; do
 	name=$(echo "$want" | cut -d' ' -f1,2)
 	got=$("$prog" ask "$fix/steps_numbered.sqlite" range "$name" --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["count"], a["host_ns"], a["operations_launched"])')
 	if [ "$want" = "$name $got" ]; then ok; else bad "range $name: $got"; fi
 done
-# What other threads of its process launched while a range was open stands beside its own.
+# The answer on a range also has the work that other threads of the process launched while the range
+# was open.
 for want in "loss 8 None" "backward 0 24 16800000" "epoch 0 32 18400000"; do
 	name=${want%% *}
 	got=$("$prog" ask "$fix/backward_by_other.sqlite" range "$name" --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["operations_launched"], a.get("operations_meanwhile"), a.get("gpu_meanwhile_ns", ""))')
@@ -163,12 +164,12 @@ done
 says 'launched 24 operations of 16.8 ms besides, most by thread autograd$' "$fix/backward_by_other.sqlite" range backward
 refuses "no NVTX range 'stop #'" "$fix/steps_numbered.sqlite" range 'stop #'
 
-# A name is listed once, however often its range occurs.
+# A range's name is listed once, however often the range occurs.
 cp "$fix/iterations_nvtx.sqlite" "$work/many.sqlite"; chmod u+w "$work/many.sqlite"
 for _ in 1 2 3 4 5 6; do sqlite3 "$work/many.sqlite" 'INSERT INTO NVTX_EVENTS SELECT * FROM NVTX_EVENTS'; done
 refuses "there are 'step', 'forward', 'backward'\$" "$work/many.sqlite" range nothing
 
-# Lengths that add up to more than 2^63 - 1 ns are cut there, never wrapped.
+# A sum of lengths above 2^63 - 1 ns stays at that limit instead of wrapping.
 cp "$fix/synthetic.sqlite" "$work/long.sqlite"; chmod u+w "$work/long.sqlite"
 sqlite3 "$work/long.sqlite" 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 1 << 61; INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL'
 says ' 9223372037 s ' "$work/long.sqlite" kernel .

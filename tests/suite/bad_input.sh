@@ -58,7 +58,7 @@ want 'pipe, compared' 3 'not a regular file' diff pipe.sqlite "$good"
 want 'pipe, of a fleet' 3 'not a regular file' digest pipe.sqlite --out o
 # shellcheck disable=SC2016 # sh expands them
 holds 'a pipe is left out of a fleet' sh -c 'timeout 60 "$0" fleet pipe.sqlite "$1" -q --out fleet 2>err; test $? -eq 4 && grep -q "not a regular file" err && rm -r fleet err' "$prog" "$good"
-# What is printed does not go into a file that takes the place of a closed stdout.
+# If stdout is closed, no file that the program opens may receive its output.
 # shellcheck disable=SC2016 # sh expands them
 holds 'stdout is closed' sh -c '"$0" convert "$1" -o c.json >&- 2>err; test $? -eq 3 && python3 -m json.tool c.json >/dev/null && rm c.json err' "$prog" "$good"
 want header 3 '' header.sqlite --out o
@@ -88,7 +88,7 @@ echo x >file
 want out_is_file 3 'not a folder' "$good" --out file
 want out_leads_nowhere 3 'not a folder' "$good" --out dangling.sqlite
 want out_below_file 3 '' "$good" --out file/o
-# Root reads and writes anything: then as nobody, on copies that nobody can see.
+# Root can read and write anything, so root runs these cases as the user nobody, on copies.
 run='' user=$prog sound=$good
 if [ "$(id -u)" -eq 0 ]; then
 	run='setpriv --reuid=65534 --regid=65534 --clear-groups' user=$work/user sound=$work/sound.sqlite
@@ -105,7 +105,7 @@ else
 	skip=$((skip + 2))
 fi
 prog=$b/nsys-explain
-# A full device: everything that prints fails with one line.
+# If the output device is full, every command that prints fails with one line.
 for args in --version --man help 'help explain' 'convert --help' passes doctor 'doctor --json' \
 	"schema $good" "$good --json" "$good --md" "$good --explain gpu_idle"; do
 	# shellcheck disable=SC2086
@@ -113,7 +113,7 @@ for args in --version --man help 'help explain' 'convert --help' passes doctor '
 	if [ $rc -eq 3 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No space' err; then ok
 	else bad "full stdout: $args: exit $rc"; head -n 3 err; fi
 done
-# Nobody reads on: the end, and no word.
+# If the reader of the output is gone, the program ends without a message.
 for args in --man 'help explain' passes "schema $good" "$good --json" "$good --md" "$good --out piped" "ask $good findings --csv" \
 	"diff $good $good --md" "convert $good -o -"; do
 	# shellcheck disable=SC2086
@@ -140,8 +140,8 @@ printf '\002\002' | dd of=wal/t.sqlite bs=1 seek=18 conv=notrunc 2>/dev/null
 chmod a-w wal/t.sqlite; sum=$(cksum <wal/t.sqlite)
 "$prog" wal/t.sqlite --out o -q 2>err; rc=$?
 if [ $rc -eq 0 ] && [ "$(ls wal)" = t.sqlite ] && [ "$sum" = "$(cksum <wal/t.sqlite)" ]; then ok; else bad "wal: exit $rc"; cat err; fi
-# A cut file, and one whose list of tables is damaged: what is left is reported,
-# and what is not is said.
+# A file that was cut, and one whose list of tables is damaged: the program reports on the rest and
+# says what is missing.
 partial() { # NAME FILE WORDS
 	"$prog" "$2" --out part -q 2>err; rc=$?
 	if [ $rc -eq 4 ] && grep -q -- "$3" part/report.json; then ok; else bad "$1: exit $rc"; cat err; fi
@@ -152,7 +152,7 @@ partial half half.sqlite "the file is cut: $((size / 2)) of $size bytes"
 sed 's/CREATE TABLE ThreadNames/CREATE TABEL ThreadNames/' "$good" >spelling.sqlite
 partial spelling spelling.sqlite 'list of tables is damaged.*ThreadNames'
 if cmp -s part/tables/kernels.csv o/tables/kernels.csv; then ok; else bad "spelling: other kernels"; fi
-# A trace of nothing is a valid trace.
+# A trace without any event is valid.
 "$prog" "$b/fixtures/no_tables_2021.sqlite" --out n -q; rc=$?
 if [ $rc -eq 0 ] && [ -s n/report.md ]; then ok; else bad "nothing: exit $rc"; fi
 finish

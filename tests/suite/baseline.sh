@@ -3,11 +3,11 @@
 # summed up.
 # usage: baseline.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
-says() { # PATTERN COMMAND...: it succeeds, and says so
+says() { # PATTERN COMMAND...: it must succeed, and its output must match
 	pattern=$1; shift
 	if "$@" >out 2>err && grep -q -- "$pattern" out; then ok; else bad "$*: exit $?: $(cat out err)"; fi
 }
-refuses() { # PATTERN COMMAND...: as misuse, in one line
+refuses() { # PATTERN COMMAND...: it must end with exit code 2 and one line that matches
 	pattern=$1; shift
 	"$@" >out 2>err; rc=$?
 	if [ $rc = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q -- "$pattern" err; then ok; else bad "$*: exit $rc: $(cat out err)"; fi
@@ -25,7 +25,7 @@ says '^main: 3 runs, median step 80[0-9] µs to 80[0-9] µs; set 20.*Z: the firs
 says '^main: 3 runs' "$prog" baseline list
 says '^  run3.nsxd: 19 steps of embed, median 80' "$prog" baseline show main
 refuses 'already: nsys-explain baseline accept' "$prog" baseline set main b1.sqlite
-# Against it as against its digests, whatever became of the traces.
+# --against gives the same as its digests, even if the traces were deleted.
 for i in 1 2 3; do "$prog" digest "a$i.sqlite" -o "a$i.nsxd" -q; done
 "$prog" diff a1.nsxd,a2.nsxd,a3.nsxd b1.sqlite,b2.sqlite,b3.sqlite --json >p.json
 rm a?.sqlite
@@ -57,14 +57,15 @@ refuses 'set, list, show or accept first' "$prog" baseline keep main
 refuses 'give a name and 1 to' "$prog" baseline set main
 refuses 'nothing repeats in it' "$prog" baseline set short "$fix/overlap_partition.sqlite"
 if [ ! -e nsys-explain-baselines/short ]; then ok; else bad 'a baseline of nothing'; fi
-echo mine >nsys-explain-baselines/main/run1.nsxd # what somebody changed is not replaced
+echo mine >nsys-explain-baselines/main/run1.nsxd # a file that the user changed is not replaced
 "$prog" baseline accept main b2.sqlite >out 2>err; rc=$?
 if [ $rc = 3 ] && grep -q mine nsys-explain-baselines/main/run1.nsxd; then ok; else bad "what is the user's was replaced: exit $rc: $(cat err)"; fi
 echo '{"baseline": {"runs": [{"file": "../x", "steps": 1, "median_ns": 1}]}}' >s/other/baseline.json
 "$prog" baseline show other --store s >out 2>err; rc=$?
 if [ $rc = 3 ] && grep -q 'set the baseline anew' err; then ok; else bad "a damaged record: exit $rc: $(cat err)"; fi
 
-# A line a promise, as verify says it; a file that is none is not appended to.
+# The ledger gets one line per promise, in the words of verify. A file that is no ledger is left
+# unchanged.
 "$prog" verify "$fix/diff_sync.sqlite" "$fix/diff_before.sqlite" --ledger won.tsv >out; rc=$?
 lines=$(grep -c '^Promise ' out)
 "$prog" diff "$fix/diff_sync.sqlite" "$fix/diff_before.sqlite" --ledger won.tsv -o d -q

@@ -1,10 +1,9 @@
 #!/bin/sh
-# The shell lines of examples/ci do what they say: they are run as they stand, with
-# stand-ins for gh, curl and jq.
+# Runs the shell lines of examples/ci unchanged, with stand-ins for gh, curl and jq.
 # usage: ci_examples.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
-# A block of a YAML file: what stands deeper than the line that ends in "|" after
-# the line that names it.
+# Prints a block of a YAML file: the lines that are indented more than the line ending in "|" that
+# follows the line with NAME.
 block() { # FILE NAME
 	awk -v name="$2" '
 	index($0, name) { found = 1 }
@@ -14,7 +13,7 @@ block() { # FILE NAME
 	' "$1"
 }
 mkdir bin; ln -s "$b/nsys-explain" bin/nsys-explain
-# What is there already answers a listing; other calls are written down.
+# The stand-ins answer a listing with what exists already, and record all other calls.
 cat >bin/gh <<'X'
 #!/bin/sh
 case "$*" in *--jq*) cat existing ;; *) echo "$@" >>calls ;; esac
@@ -28,7 +27,7 @@ chmod +x bin/*
 PATH=$work/bin:$PATH GITHUB_OUTPUT=$work/output GITHUB_STEP_SUMMARY=$work/summary; export PATH GITHUB_OUTPUT GITHUB_STEP_SUMMARY
 REPO=o/r PR=7 CI_API_V4_URL=u CI_PROJECT_ID=1 CI_MERGE_REQUEST_IID=2 NOTE_TOKEN=t
 export REPO PR CI_API_V4_URL CI_PROJECT_ID CI_MERGE_REQUEST_IID NOTE_TOKEN
-sides() { # AFTER: fixtures as the artifacts of the jobs before
+sides() { # AFTER: copies fixtures as the artifacts of the job `traces`
 	rm -rf before*.nsys-rep after*.nsys-rep diff-report comment.md output calls
 	for i in 1 2 3; do
 		cp "$b/fixtures/diff_before.sqlite" before$i.nsys-rep

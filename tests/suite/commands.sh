@@ -4,7 +4,7 @@
 # usage: commands.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 out=$work/out
-says() { # TEXT COMMAND...: its output has the line
+says() { # TEXT COMMAND...: a line of its output must be TEXT
 	text=$1; shift
 	if "$@" 2>/dev/null | grep -qxF -- "$text"; then ok; else bad "'$text' is not a line of: $*"; fi
 }
@@ -26,12 +26,12 @@ says '  Kernel table: None' "$prog" "$fix/case02_runtime_only.sqlite" --print-sc
 says '3 rows have no valid times: left out' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
 says '1 slice overlaps others of its track: moved to further lanes' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
 }
-# What is piped in is explained like the file, and nothing of it stays; so is what
-# SQLite itself reads.
+# A trace on stdin is explained like a file, and leaves no file behind. So is a trace that SQLite
+# itself reads (--sqlite-library).
 export SOURCE_DATE_EPOCH=1 TMPDIR="$work"
 t=$fix/synthetic.sqlite
 "$prog" "$t" --json | sed "s|\"path\": .*||" >"$work/file.json"
-same() { # WHAT: its JSON on stdin
+same() { # WHAT: the JSON on stdin must equal that of the file
 	if sed "s|\"path\": .*||" | cmp -s - "$work/file.json"; then ok; else bad "$1: another report"; fi
 }
 # shellcheck disable=SC2002 # a pipe, not a file

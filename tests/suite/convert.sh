@@ -1,4 +1,4 @@
 #!/bin/sh
-# Conversions, checked against raw tables and by Perfetto where it can be had
+# Conversions are checked against the raw tables, and by Perfetto's own reader if it is available.
 # usage: convert.sh BUILD_DIR
 exec "$(dirname "$0")/../convert/run.sh" "$1"

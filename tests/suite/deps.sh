@@ -1,6 +1,6 @@
 #!/bin/bash
-# The messages of tests/deps.sh before it installs, and where it may not install. The machine is
-# imitated by stubs, without a compiler.
+# The messages of tests/deps.sh before it installs packages, and if it may not install any. Stubs
+# imitate the machine.
 # usage: deps.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 mkdir bin
@@ -14,7 +14,7 @@ case "$*" in
 *--assume-no*) echo 'Need to get 5 MB of archives.'; exit 1 ;;
 esac
 P
-# One of the packages is none of this system: it is not to hide the others.
+# One of the packages does not exist on this system; the others must still be named.
 cat >bin/apt-cache <<'P'
 #!/bin/sh
 [ "$2" = libcsv-dev ] || echo Package

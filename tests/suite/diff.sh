@@ -23,7 +23,7 @@ for way in 'diff_ranks diff_unequal' 'diff_unequal diff_ranks'; do
 	holds "sums of $way" $check sums p.json
 done
 
-# A capture against itself; next to it against the one before in the list.
+# Each capture is compared with itself, and with the one before it in the list.
 last=
 for t in "$fix"/iterations_*.sqlite "$fix"/graphs_*.sqlite "$fix"/two_rank_straggler.sqlite \
 	"$fix"/overlap_partition.sqlite "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite "$traces"/*.sqlite; do
@@ -45,7 +45,7 @@ for t in "$fix"/iterations_*.sqlite "$fix"/graphs_*.sqlite "$fix"/two_rank_strag
 	last=$t
 done
 
-# Two halves of one capture ran the same code: that one is slower is no regression.
+# Two halves of one capture ran the same code, so a slower half is no regression.
 halves=0 alarms=0
 for t in "$fix"/iterations_*.sqlite "$fix"/diff_*.sqlite "$traces"/*.sqlite; do
 	[ -f "$t" ] || continue
@@ -57,7 +57,8 @@ for t in "$fix"/iterations_*.sqlite "$fix"/diff_*.sqlite "$traces"/*.sqlite; do
 done
 if [ $alarms = 0 ]; then ok; else bad "$alarms of $halves captures change against themselves"; fi
 
-# One kernel launched in many sizes is one piece of code: that all of them change alike is not the clock.
+# One kernel in many launch sizes is one piece of code. If all sizes change by the same factor, the
+# reason is not the clock.
 ln -s "$tests"/fixtures/_* .
 for len in len 'len * 6 / 5'; do
 	sed "s|^-- @include _diff/loop.sql|UPDATE op SET name = 'solve', grid = k, len = $len WHERE k > 1;\n&|" "$tests/fixtures/diff_before.sql" >sizes.sql
@@ -72,8 +73,8 @@ assert not d["gpus"][0]["clock"]["used"], d["gpus"][0]["clock"]
 assert sum(r["own_ns"] for r in d["kernels"]) == sum(r["delta_ns"] for r in d["kernels"]) > 100000
 P
 
-# Captures that drift, all alike: 3 a side tell a change.  That one side drifts and the other does not is none.
-drifting() { # NAME NS LEN: each unit NS longer than the one before
+# With 3 captures a side that all drift alike, a change is proven. If only one side drifts, it is not.
+drifting() { # NAME NS LEN: a capture in which each unit takes NS longer than the one before
 	sed "s|8000 + 1000|8000 + $2 * i + 1000|" "$tests/fixtures/_diff/loop.sql" >"$1_loop.sql"
 	sed "s|^-- @include _diff/loop.sql|UPDATE op SET len = $3;\n-- @include $1_loop.sql|" "$tests/fixtures/diff_before.sql" >"$1.sql"
 	"$b/mkfixture" "$1.sql" "$1.sqlite"
@@ -97,15 +98,15 @@ for parts in "1..$((n / 2)) $((n / 2 + 1))..$n" "$((n / 2 + 1))..$n 1..$((n / 2)
 	if [ "$v" = inconclusive ]; then ok; else bad "parts $parts of a run that drifts: $v"; fi
 done
 
-# The same in files of their own, of which nothing says that they are one run.
+# The same, with the halves as separate files, which do not say that they are of one run.
 cp b15900.sqlite c15900.sqlite
 for parts in "1..$((n / 2)) $((n / 2 + 1))..$n" "$((n / 2 + 1))..$n 1..$((n / 2))"; do
 	v=$(verdict "b15900.sqlite@${parts% *}" "c15900.sqlite@${parts#* }")
 	if [ "$v" = inconclusive ]; then ok; else bad "parts $parts of runs that drift alike: $v"; fi
 done
 
-# A step within one session is no change of the code; between two sessions it is.  A few bytes alone do not
-# make it the same work.  GPUs are paired by what they run.
+# A sudden change within one session is no change of the code; between two sessions it is. A few
+# equal bytes are no proof of equal work. GPUs are paired by their work.
 python3 - "$fix" <<'P'
 import shutil, sqlite3, sys
 def copy(name, to, session, by):
@@ -155,7 +156,8 @@ assert [g["name"] for g in d["gpus"]] == ["GPU 0 (1 after)", "GPU 1 (0 after)"],
 assert all(r["delta_ns"] == 0 for r in d["budget"] if r["class"] == "compute"), d["budget"]
 P
 
-# Another model of GPU: no verdict where its peaks explain the change, else one.
+# With another model of GPU there is no verdict if its peak rates explain the change; otherwise there
+# is one.
 python3 - "$fix" <<'P'
 import shutil, sqlite3, sys
 T4, A100 = ("Tesla T4", 40, 1590000000, 320064000000, 7, 5), ("NVIDIA A100", 108, 1410000000, 2039040000000, 8, 0)
@@ -184,7 +186,7 @@ for name in late_rank split_k sync; do
 	rm -rf plain changed
 done
 
-# The pair that others call neutral: +12.2 % on GPU 0, inconclusive on GPU 1.
+# The public pair that another tool calls neutral: +12.2 % on GPU 0, inconclusive on GPU 1.
 if [ -f "$traces/mfu_2gpu_before.sqlite" ]; then
 	"$prog" diff "$traces/mfu_2gpu_before.sqlite" "$traces/mfu_2gpu_after.sqlite" -o real >real.out
 	cp real/diff.json p.json
@@ -211,7 +213,8 @@ else
 	part_skipped "the real pair is not here"
 fi
 
-# What three runs differ by, metric by metric and kernel by kernel: a change as small is not proven.
+# --calibrate measures how much three runs differ, for each metric and kernel. A change within that is
+# not proven.
 "$prog" diff --calibrate "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" "$fix/diff_template.sqlite" -o noise.json -q
 for gate in 'compute:+0%' 'kernel:/attn/:+0%' 'step.mean:+0%'; do
 	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" --gate "$gate" -o g -q 2>err; rc=$?
@@ -219,7 +222,8 @@ for gate in 'compute:+0%' 'kernel:/attn/:+0%' 'step.mean:+0%'; do
 	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" --gate "$gate" --noise noise.json -o g >out; rc=$?
 	if [ $rc = 0 ] && grep -q 'not larger than noise: runs of the same code' out; then ok; else bad "$gate, with noise: exit $rc, not 0"; fi
 done
-# Without a file: below 2 %, or what captures of one side differ by, nothing is proven.
+# Without a calibration file nothing is proven below 2 %, or below the difference between captures of
+# one side.
 "$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --gate 'kernel:/attn/:+0%' --gate 'compute:+0%' -o g >out; rc=$?
 if [ $rc = 1 ] && grep -q 'compute.*undecided.*not larger than noise: below 2 %' out; then ok; else bad "noise of a part: exit $rc: $(cat out)"; fi
 "$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --gate launches:-1 --gate compute:-5% -o g >out; rc=$?
@@ -231,7 +235,7 @@ else
 	bad "noise of a side: exit $rc: $(cat out)"
 fi
 
-# Through digests: the same steps, the same shift; a trace beside a digest is one too.
+# Digests give the same steps and the same shift as traces. A trace can be compared with a digest.
 for name in ranks late_rank; do "$prog" digest "$fix/diff_$name.sqlite" -o "$name.nsxd" -q; done
 "$prog" diff "$fix/diff_ranks.sqlite" "$fix/diff_late_rank.sqlite" --json >traces.json
 for pair in "ranks.nsxd late_rank.nsxd" "ranks.nsxd $fix/diff_late_rank.sqlite" "$fix/diff_ranks.sqlite late_rank.nsxd"; do
@@ -251,7 +255,7 @@ holds "a digest of the same capture" $check zero p.json
 for name in before sync; do "$prog" digest "$fix/diff_$name.sqlite" -o "$name.nsxd" -q; done
 "$prog" diff before.nsxd sync.nsxd -o words >out
 if grep -q '^New finding: The host waits for the GPU: .cudaStreamSynchronize. (50' out && ! grep -q idle_after_sync out words/diff.md; then ok; else bad "findings of digests: $(cat out)"; fi
-for t in "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite; do # a digest that is made can be read
+for t in "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite; do # every digest that the program writes can be read
 	"$prog" digest "$t" -o hostile.nsxd -q 2>/dev/null || continue
 	"$prog" diff hostile.nsxd "$t" -o h >out 2>&1; rc=$?
 	if [ $rc = 0 ] || grep -q 'nothing repeats' out; then ok; else bad "digest of $t: exit $rc: $(cat out)"; fi
@@ -264,7 +268,8 @@ for wrong in "ranks.nsxd late_rank.nsxd --unit window" "ranks.nsxd@1s..2s late_r
 	if [ $rc = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'cannot compare' err; then ok; else bad "$wrong: exit $rc: $(cat err)"; fi
 done
 
-# Jobs: ranks by number, the one that changes by itself first; one is lost: no job.
+# Jobs are compared rank by rank; the rank that changed by itself comes first. If a rank is missing,
+# the sides are no longer compared as jobs.
 for job in 'calm none' 'slow gpu_slow' 'lost gpu_slow lost=1'; do
 	"$b/fleet-gen" $job ranks=3 hosts=2 steps=12 colls=6 format=digest
 	"$prog" fleet "${job%% *}/traces" --partial "${job%% *}.nsxd" -q
@@ -277,7 +282,8 @@ if grep -q '^Regression: a range' out && grep -q '^On average .* longer: compute
 "$prog" diff calm.nsxd lost.nsxd -o job >out
 if grep -q '^Inconclusive.*different numbers of ranks' out && [ "$(grep -c '^| rank ' job/diff.md)" = 4 ] && ! grep -q '^| job' job/diff.md; then ok; else bad "a lost rank: $(cat out)"; fi
 
-# A capture that is cut: no verdict on what is left, and the reason; nothing left: one line.
+# For a capture that was cut there is no verdict, and the reason is given. If nothing is left of it,
+# the program prints one line.
 whole=$fix/diff_before.sqlite
 for eighths in 2 7; do
 	head -c $(($(wc -c <"$whole") * eighths / 8)) "$whole" >cut.sqlite
@@ -289,7 +295,8 @@ for eighths in 2 7; do
 	esac
 done
 
-# The comment fits, whatever is compared, and its first line is the bot's.
+# The comment for a pull request never exceeds its limit, and begins with the line by which the
+# workflow finds it.
 cp "$tests/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
 for pair in "$fix/diff_before.sqlite $fix/diff_clocks.sqlite" "many.sqlite many.sqlite"; do
 	"$prog" diff $pair --md >c.md

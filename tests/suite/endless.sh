@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every request ends: a SELECT of which a single step would take for ever, a SELECT that takes all
+# Every request ends, even a SELECT whose single step would take for ever, a SELECT that takes all
 # memory, and expressions that never match. A signal ends the program at any moment.
 # usage: endless.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
@@ -10,7 +10,7 @@ sys.path.insert(0, client)
 from client import Client, content_of
 trace = os.path.join(fixtures, 'synthetic.sqlite')
 passed = failed = 0
-signal.signal(signal.SIGINT, signal.default_int_handler)  # of a job in the background it is ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it otherwise
 
 
 def ok(what, holds, seen=''):
@@ -52,7 +52,7 @@ def ask(*question, kill=None):
     return error.strip(), time.time() - began
 
 
-slack = 20 * ask('verdict')[1]  # seconds, on a machine that others use
+slack = 20 * ask('verdict')[1]  # seconds; generous, because others may use the machine
 for sql, says in SQL:
     error, s = ask('sql', sql)
     ok(sql[:90], s < 9 + slack and re.search(says, error), '%.1f s, %s' % (s, error[:200]))
@@ -101,7 +101,7 @@ for sig in (signal.SIGINT, signal.SIGTERM):
     c.p.send_signal(sig)
     ok('a signal to a server at work', ended(c, 3))
     c = server()
-    for i in range(100): # answers of which nobody reads a byte
+    for i in range(100): # asks without ever reading the answers
         c.post('tools/list')
     time.sleep(0.5)
     c.p.send_signal(sig)

@@ -8,7 +8,7 @@ other=$b/fixtures/one_kernel.sqlite
 run() { "$prog" "$@" -q >out 2>err; }
 exits() { want=$1; shift; run "$@"; rc=$?; [ $rc -eq "$want" ] || { echo "exit $rc, wanted $want"; cat err; return 1; }; }
 refused() { name=$1; shift; exits 3 "$@" && [ "$(wc -l <err)" -eq 1 ] && grep -q -- "$name" err; }
-# Every file but the record, with its sum, as the record lists it.
+# Prints every file except the record, with its checksum, in the form of the record.
 listed() {
 	python3 - "$1" <<'P'
 import json, os, sys, zlib
@@ -24,7 +24,7 @@ P
 tidy() { [ -z "$(find "$1" -name '.nsys-explain-*')" ]; }
 is_of() { grep -q "$(basename "$2")" "$1/report.json" && grep -q "$(basename "$2")" "$1/report.md"; }
 
-# The list, and a report that replaces another.
+# The list of files in report.json, and a report that replaces another.
 holds 'first report' exits 0 "$trace" --out o
 holds 'files are listed' listed o
 rm -f o/tables/sync_by_pid.csv
@@ -33,7 +33,7 @@ holds '... whole' is_of o "$other"
 holds '... and listed' listed o
 holds '... nothing is left' tidy .
 
-# Files of the user's beside ours stay; with --force, too.
+# Files of the user in the same folder stay, even with --force.
 mkdir run1; cp "$trace" run1/profile.sqlite; echo mine >run1/notes.txt; mkdir run1/sub; echo deep >run1/sub/x
 before=$(cksum <run1/profile.sqlite)
 for force in '' --force; do
@@ -53,7 +53,7 @@ holds 'a link to a folder' exits 0 "$trace" --out link
 holds '... the report is in the folder' is_of theirs "$trace"
 holds '... the link stays one' [ "$(readlink link)" = theirs ]
 
-# What is the user's, where ours would go.
+# Files of the user that have the names of ours.
 mkdir u; echo words >u/report.md
 holds 'a report.md of the user' refused "'u/report.md'" "$trace" --out u --force
 holds '... stays alone' [ "$(ls -A u)$(cat u/report.md)" = report.mdwords ]
@@ -72,7 +72,7 @@ holds 'a pipe named report.md' refused "'f/report.md'" "$trace" --out f
 mkdir d; mkdir d/report.json
 holds 'a folder named report.json' refused "'d/report.json'" "$trace" --out d
 
-# The input, whatever names, links and lists say.
+# The input stays, even if names, links or the list of files point to it.
 mkdir in; cp "$trace" in/report.json
 holds 'the input named report.json' refused "'in/report.json'" in/report.json --out in
 mkdir h; cp "$trace" h.sqlite; ln h.sqlite h/report.md
@@ -92,7 +92,7 @@ holds 'the input in the list' exits 0 c/t.sqlite --out c
 holds '... stays' cmp c/t.sqlite "$trace"
 holds '... and what lies outside' cmp h.sqlite "$trace"
 
-# Places.
+# Output folders in different places.
 holds 'parents are made' exits 0 "$trace" --out a/b/c/
 holds '... and the report' listed a/b/c
 mkdir here; cd here || exit 1
@@ -112,7 +112,7 @@ holds 'the same bytes for one epoch' sh -c "SOURCE_DATE_EPOCH=1000000000 $prog $
 	SOURCE_DATE_EPOCH=1000000000 $prog $trace -q --out e2 && diff -r e1 e2 &&
 	grep -q 2001-09-09T01:46:40Z e1/report.json"
 
-# A report of 0.1.0 lists nothing: its fixed names are ours.
+# A report of 0.1.0 has no list of files; its fixed file names are taken for ours.
 run "$trace" --out v
 python3 - <<'P'
 import json
@@ -125,8 +125,8 @@ holds 'a report of 0.1.0' exits 0 "$other" --out v
 holds '... is replaced' is_of v "$other"
 holds '... the user'\''s table stays' grep -qx mine v/tables/mydata.csv
 
-# One file, named with -o: what is there and is not ours stays, and so do inputs.
-stays() { # FILE COMMAND...: refused, and the file as it was
+# Output to one file, named with -o: an existing file that is not ours stays, and so do inputs.
+stays() { # FILE COMMAND...: the command must refuse, and the file must be unchanged
 	kept=$1; shift
 	before=$(cksum <"$kept") && refused "'$kept'" "$@" && [ "$(cksum <"$kept")" = "$before" ] && tidy_file
 }
@@ -140,8 +140,8 @@ holds 'digest over a compressed one' stays mine.nsxd.zst digest in1.sqlite -o mi
 holds 'digest over a link to nothing' refused "'dangling.nsxd'" digest in1.sqlite -o dangling.nsxd
 holds '... which stays' [ -L dangling.nsxd ]
 holds 'conversion over a link to nothing' refused "'dangling.json'" convert in1.sqlite -o dangling.json
-# What a killed run left beside its file goes, but nothing of the user's and of
-# nobody who still works; in a container the next run has the same number.
+# Temporary files of a killed run are removed, but no file of the user, and none of a run that still
+# works. In a container the next run may have the same process number.
 same_number() { sh -c 'echo mine >l.json.unfinished-$$; exec "$@"' sh "$prog" convert "$trace" -q -o l.json; }
 holds 'conversion' exits 0 convert "$trace" -o l.json
 for n in 1 2-0; do head -c 300 l.json >l.json.unfinished-$n; done
@@ -203,8 +203,8 @@ else
 	skip=$((skip + 2))
 fi
 
-# Killed at each change of names and at some other calls: what the user had is
-# there, the next run works and tidies up.
+# The program is killed at each rename and at some other calls. The user's files must be intact, and
+# the next run must work and tidy up.
 if strace -o /dev/null -e inject=write:error=EIO:when=9 true 2>/dev/null; then
 	for kind in whole mixed; do
 		for call in renameat2 rename mkdir unlinkat openat; do

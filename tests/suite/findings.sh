@@ -1,9 +1,12 @@
 #!/bin/sh
-# What must hold of findings, on every fixture and real trace: keys are unique,
-# each evidence row, of minor findings too, names a cell (its table has one row of that
-# key, whose column holds the value, to the digit) and a cell of the page, disjoint headrooms do not exceed
-# the judged window, the waterfall's first remedy wins what it wins alone, what is not replayed has none and no ceiling, and the gate of
-# --fail-on does not depend on the sections shown.
+# Rules for findings, on every fixture and real trace:
+# - keys are unique;
+# - each evidence row, of minor findings as well, names a cell: its table has one row with that key,
+#   and the cell has the value to the digit; the HTML page has that cell, too;
+# - disjoint headrooms do not exceed the judged window;
+# - the first remedy of the waterfall wins as much as it wins alone;
+# - a finding that is not replayed has no disjoint headroom and no ceiling;
+# - the gate of --fail-on does not depend on the sections shown.
 # usage: findings.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 # shellcheck source=../inputs.sh

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Many ranks: jobs with a planted fault (tests/fleet/gen.c), read as traces, as
-# digests, as merged digests and over MPI.
+# Jobs of many ranks with a planted fault (tests/fleet/gen.c), read as traces, as digests, as merged
+# digests and over MPI.
 # usage: fleet.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 SOURCE_DATE_EPOCH=1757000000; export SOURCE_DATE_EPOCH
-planted() { # NAME FAULT [OPTION...]: the report says what was planted
+planted() { # NAME FAULT [OPTION...]: the report must name the planted fault
 	name=$1; shift
 	"$b/fleet-gen" "$name" "$@" || { bad "gen $*"; return; }
 	"$prog" fleet "$name/traces" --json >"$name/report.json" 2>err
@@ -34,11 +34,11 @@ planted skewed none ranks=16 hosts=4 tp=2 skew=3000 seed=22
 planted far gpu_slow ranks=6 hosts=3 skew=7000 ends=6 seed=5
 planted by_others gpu_slow ranks=12 hosts=3 tp=4 ends=6 apart=1 colls=4 skew=60 seed=8
 planted by_others_loss gpu_slow ranks=24 hosts=3 tp=8 ends=6 apart=1 colls=4 skew=80 seed=5
-# Ends up to 25 us apart, most of that always the same.
+# Collectives whose ends are up to 25 us apart, mostly by a constant offset.
 planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=106
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
-# Of MPI alone, ranks by the names of threads.
+# A job with MPI only, whose ranks are known from the names of threads.
 keep=1; planted mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 mpi=1 seed=11; keep=
 holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi/report.json
 rm -rf mpi
@@ -46,28 +46,28 @@ planted mpi_tp cpu_late ranks=32 hosts=4 tp=4 ends=25 colls=8 mpi=1 seed=12
 # Messages of MPI name the rank on the other side.
 planted mpi_hidden data_late ranks=32 hosts=4 tp=2 pp=4 ends=25 mpi=1 seed=4007
 planted mpi_link slow_link ranks=16 hosts=2 tp=2 pp=4 ends=25 skew=20 mpi=1 seed=4003
-# Stages of a pipeline, without payloads: ends tell who sends to whom. Tokens that go to
-# their experts.
+# Stages of a pipeline without payloads: the ends of transfers show who sends to whom. Also a mixture
+# of experts, whose tokens are sent to their experts.
 planted pp_late cpu_late ranks=32 hosts=4 tp=8 pp=4 ends=25 seed=3005
 planted pp_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 seed=3017
 planted pp_clocks host_slow ranks=32 hosts=4 tp=2 pp=4 ends=25 skew=100 payload=1 seed=71007
 planted pp_most data_most ranks=16 hosts=2 pp=4 ends=25 colls=8 mpi=1 seed=71022
 planted pp_far cpu_late ranks=128 hosts=16 tp=4 pp=4 ends=25 skew=20 format=digest seed=2002
 planted ep_slow gpu_slow ranks=16 hosts=2 ep=8 ends=25 colls=8 payload=1 seed=3
-# One tensor-parallel group of many is late, and clocks that are known part it from them.
+# One tensor-parallel group of many is late; known clocks distinguish it from the others.
 planted tp8_far data_late ranks=256 hosts=32 tp=8 ends=25 colls=30 skew=20 format=digest seed=2009
-# Clocks that are more than a step apart: the ranks of a host have one.
+# Clocks of hosts that are more than a step apart. The ranks of a host share a clock.
 planted tp2_clocks none ranks=16 hosts=4 tp=2 ends=25 colls=30 skew=20 seed=1
 planted tp8_clocks none ranks=32 hosts=4 tp=8 ends=25 colls=30 skew=20 seed=5
 planted tp4_clocks data_late ranks=64 hosts=8 tp=4 ends=25 colls=8 skew=20 seed=1041
-# Tensor parallelism that spans hosts: no communicator has ranks of all hosts.
+# Tensor parallelism across hosts: no communicator has ranks of all hosts.
 keep=1; planted tp16_clocks gpu_slow ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=448411
 keep=
 holds 'axes as found' grep -q '"axes": "dp 4, tp 16"' tp16_clocks/report.json
 rm -rf tp16_clocks
 planted tp8_two_hosts none ranks=64 hosts=16 tp=8 ends=25 colls=10 steps=24 skew=20 seed=44844
 planted tp16_link slow_link ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=44842
-# Two stalls of one rank, all that there are.
+# One rank stalls twice; there is no other fault.
 planted stalls transient ranks=32 hosts=4 tp=4 steps=12 ends=25 seed=4
 planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
 keep=1; planted mixed data_late ranks=8 hosts=2 format=digest traces=2 colls=100; keep=
@@ -78,14 +78,14 @@ done
 rm -rf mixed
 planted tp_calm gpu_slow ranks=64 hosts=8 tp=2 steps=30 seed=3
 
-# Clocks that are 20 ms apart do not contradict each other, one that is set during the capture
-# does; that is one warning, however many pairs there are.
+# Clocks that are 20 ms apart do not contradict each other. A clock that is set during the capture
+# does, which gives one warning, however many pairs of ranks it concerns.
 "$b/fleet-gen" close none ranks=12 hosts=3 tp=4 skew=20 ends=6 seed=5
 "$prog" fleet close/traces --md >close.md 2>err
 holds 'clocks that collectives tell do not contradict each other' not grep -q contradict close.md
 rm -rf close
 "$b/fleet-gen" clocks none ranks=12 hosts=3 payload=1 seed=7
-for r in 4 5 6 7; do # a clock is set in the middle
+for r in 4 5 6 7; do # the clock of these ranks is set in the middle of the capture
 	sqlite3 clocks/traces/rank000$r.sqlite "$(for t in CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_RUNTIME NVTX_EVENTS; do
 		echo "UPDATE $t SET start = start + 5000000, end = end + 5000000 WHERE start > 200000000;"; done)"
 done
@@ -96,7 +96,7 @@ rm -rf clocks
 # A pipeline: a slow rank, a slow rank that nobody waits for, a slow stage, and a fault that cannot
 # be recognised without the names of communicators.
 printf 'tp 2\ndp 2\npp 4\n' >mesh
-piped() { # FAULT...: reads it into pipe.json
+piped() { # FAULT...: makes a pipeline with this fault; its report is pipe.json
 	rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe "$@"
 	"$prog" fleet pipe/traces --mesh mesh --json >pipe.json 2>err
 	holds "pipeline: $*" python3 "$tests/fleet/check.py" pipe pipe.json
@@ -113,8 +113,9 @@ piped late 9 payload
 holds 'late, not waited for' is "[(x['rank'], x['why']) for x in f['not_named']] == [(9, 'not_waited_for')]"
 piped none
 piped gpu_slow 5
-# What a stage does before its n-th collective others do not: the members of that one tell.
-costs() { # FAULT... MOST: at most so many times what it costs, and nothing of anybody else
+# The own work of a stage before its n-th collective differs from that of other stages; it is
+# estimated from the members of that collective.
+costs() { # FAULT... MOST: the price is at most MOST times the true cost, and no other rank is named
 	rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe "$1" "$2"
 	"$prog" fleet pipe/traces --json >pipe.json 2>err
 	holds "without names: $1 $2" is "(t := json.load(open('pipe/truth.json'))) and sum(s['recoverable_ms'] for s in f['stragglers']) <= $3 * t['loss_share'] * t['step_ms'] and {r for s in f['stragglers'] for r in s['ranks']} <= set(t['culprits'])"
@@ -122,7 +123,7 @@ costs() { # FAULT... MOST: at most so many times what it costs, and nothing of a
 costs gpu_slow 0 1.1
 costs stage 3 1.2
 # Without names of communicators, stages are compared by the kernels that they run.
-alone() { # FAULT... and what must be so
+alone() { # FAULT... CONDITION: the condition must hold for the report
 	rm -rf pipe
 	# shellcheck disable=SC2086 # words
 	python3 "$tests/fleet/pipe.py" pipe $1 alone
@@ -145,20 +146,20 @@ print([(s['ranks'], s['cause'], round(s['recoverable_ms'], 1)) for s in f['strag
 holds 'ranks by payloads' [ "$(of one/report.json) payload" = "$(of named/report.json) $(python3 -c "import json; print(*{r['rank_from'] for r in json.load(open('named/report.json'))['metrics']['fleet']['ranks']})")" ]
 holds 'one file as many' [ "$(of one/report.json)" = "$(of many/report.json)" ]
 
-# What tensor parallelism exposes: no kernel runs beside these collectives.
+# Exposed communication of tensor parallelism: no kernel runs beside these collectives.
 planted tp none tp=2 ranks=8 hosts=1
 "$prog" fleet tp/traces -q -o tp/report
 told=$(sed -n 's/^Of the first part, \([0-9.]*\) µs a step .*/\1/p' tp/report/report.md)
 true=$(sqlite3 "$(find tp/traces -name '*.sqlite' | head -1)" "SELECT sum(end - start) / 20e3 FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE streamId = 24")
 holds 'communication of some ranks' awk -v a="$told" -v b="$true" 'BEGIN { exit !(a > .95 * b && a < 1.05 * b) }'
 
-# Steps of an engine by names of the user's.
+# Steps of an engine with names that the user gives (--steps-from).
 echo '{"counted": "worker %n: ctx=%p/%P gen=%d*"}' >own.json
 "$prog" digest "$fix/steps_own.sqlite" -q -o named.nsxd --steps-from own.json
 "$prog" digest "$fix/steps_own.sqlite" -q -o unnamed.nsxd
 holds 'steps by names of the user' [ "$(for f in named unnamed; do sqlite3 $f.nsxd 'SELECT count(*) FROM kind'; done | tr '\n' ' ')" = '3 0 ' ]
 
-# The same bytes from shuffled inputs, digests, and two trees of merges.
+# Shuffled inputs, digests, and two orders of merging give the same bytes.
 planted job data_late ranks=12 hosts=3 steps=12 colls=8
 cmp_json() { "$prog" fleet "$@" --json 2>/dev/null | cmp -s - job/report.json; }
 # shellcheck disable=SC2046
@@ -179,21 +180,21 @@ holds 'no secrets' [ -z "$(cat all.nsxd job/report.json | grep -aoE 'never-print
 holds 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
 holds 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
 
-# Rows of operations that return to a channel whose list was full.
+# Operations of a channel whose list of operations was full already.
 cp d0.nsxd back.nsxd
 sqlite3 back.nsxd "CREATE TEMP TABLE c AS SELECT * FROM channel; UPDATE c SET number = 1; INSERT INTO channel SELECT * FROM c;
 	WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
 	INSERT INTO op SELECT 1, i % 2, 'x', 1 FROM n"
 "$prog" fleet back.nsxd -q -o back 2>err
 holds 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest is damaged" err)" = '3 1' ]
-# Columns of few bytes that say that they hold much.
+# Damaged columns that claim more values than their few bytes can hold.
 cp d0.nsxd bomb.nsxd
 sqlite3 bomb.nsxd 'UPDATE channel SET n = 200000000'
 # shellcheck disable=SC3045 # a shell without it sets no limit
 (ulimit -v 1000000; exec "$prog" fleet bomb.nsxd -q -o bomb) 2>err
 holds 'more collectives than bytes' [ "$? $(grep -c "'bomb.nsxd': the digest is damaged at channel.n;" err)" = '3 1' ]
 
-# The axes of the job, by name.
+# The parallel axes of the job by name (--mesh).
 printf '# %0300d\ntp 3 # neighbours\n\ndp 4\n' 8 >mesh
 "$prog" fleet d*.nsxd --mesh mesh -q -o meshed
 holds 'place on the mesh' grep -q '^5,.,"tp 2, dp 1",' meshed/tables/ranks.csv
@@ -211,7 +212,7 @@ holds 'no mesh' [ $? = 2 ]
 "$prog" fleet d*.nsxd --mesh . -q -o meshed 2>out
 holds 'a folder is no mesh' [ "$? $(grep -c "cannot read the mesh '.': Is a directory" out)" = '3 1' ]
 
-# Without times of collectives iterations tell the same.
+# Without times of collectives, iterations give the same result.
 i=0
 for f in job/traces/*.sqlite; do
 	"$prog" digest "$f" -q --detail steps -o "s$i.nsxd" || fail=$((fail + 1)); i=$((i + 1))
@@ -219,7 +220,7 @@ done
 "$prog" fleet s*.nsxd --json >steps.json
 holds 'digests of steps' python3 "$tests/fleet/check.py" job steps.json steps
 
-# Of four iterations the last alone communicates: there are more of them than collectives.
+# Only the last of four iterations communicates, so there are more iterations than collectives.
 "$b/fleet-gen" few none ranks=4 hosts=2 steps=40 colls=3 || exit 1
 python3 - few/traces/*.sqlite <<'P'
 import sqlite3, sys
@@ -236,7 +237,7 @@ for r in 0 1 2 3; do "$prog" digest few/traces/rank000$r.sqlite -q --detail step
 "$prog" fleet a?.nsxd --json 2>err | grep -q '"steps": 39,'
 holds 'more iterations than collectives' [ $? = 0 ]
 
-# Of one rank's trace that is there twice the whole one counts.
+# If a rank has two traces, the complete one counts.
 size=$(stat -c %s few/traces/rank0001.sqlite); head -c $((size / 2)) few/traces/rank0001.sqlite >cut.sqlite
 "$prog" fleet few/traces/rank000[0-3].sqlite --json >whole.json 2>err
 "$prog" fleet few/traces/rank000[0-3].sqlite cut.sqlite --json >bad.json 2>err
@@ -246,8 +247,8 @@ cp few/traces/rank0001.sqlite again.sqlite
 holds 'one capture twice' grep -qE 'there twice count once; without (again|rank0001).sqlite nothing would change' bad.json
 rm -rf few cut.sqlite again.sqlite
 
-# Of nine steps nobody is named, and that they wait for him is not denied; of two ranks that
-# call different collectives neither is called wrong.
+# With nine steps no rank is named as late, but the report does not deny that others wait for it. If
+# two ranks call different collectives, neither is called wrong.
 "$b/fleet-gen" few cpu_late ranks=3 hosts=3 seed=404 steps=11 payload=1
 "$prog" fleet few/traces --json >few.json 2>err
 holds 'nine steps are too few' grep -q '"why": "few_steps"' few.json
@@ -266,7 +267,7 @@ done
 "$prog" fleet moved/traces --json >moved.json 2>err
 holds 'steps by what all do' python3 "$tests/fleet/check.py" moved moved.json
 rm -rf moved
-# Of a late rank whose capture is shorter what a step costs is that of the steps that it has.
+# If a late rank's capture is shorter, its cost per step is computed from the steps that it has.
 "$b/fleet-gen" short cpu_late ranks=8 hosts=2 seed=1
 f=short/traces/rank000$(python3 -c "import json; print(json.load(open('short/truth.json'))['culprits'][0])").sqlite
 sqlite3 "$f" "CREATE TEMP TABLE cut AS SELECT (2 * min(start) + max(end)) / 3 AS t FROM CUPTI_ACTIVITY_KIND_KERNEL;
@@ -282,7 +283,7 @@ for strength in 100 200; do
 done
 holds 'work that is uneven' [ "$(grep -c 'now this rank, now that' even100.md even200.md | tr '\n' ' ')" = 'even100.md:0 even200.md:1 ' ]
 rm -rf even
-# More bytes are no slow link.
+# A collective with more bytes must not be taken for a slow link.
 "$b/fleet-gen" dump cpu_late ranks=4 hosts=2 seed=1
 for f in dump/traces/*.sqlite; do
 	sqlite3 "$f" "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
@@ -295,7 +296,7 @@ done
 "$prog" fleet dump/traces --md >dump.md 2>err
 holds 'more bytes' grep -qE 'comes late: it copies [12][0-9.]* MB a step more than the others' dump.md
 rm -rf dump
-# A GPU of another model is named.
+# A rank with another GPU model is named.
 "$b/fleet-gen" models gpu_slow ranks=4 hosts=2 seed=1
 for f in models/traces/*.sqlite; do
 	sqlite3 "$f" "INSERT INTO TARGET_INFO_GPU VALUES (0, '$(case $f in *1.sqlite) echo A;; *) echo H;; esac)100', 'GPU-0');
@@ -304,7 +305,7 @@ done
 "$prog" fleet models/traces --md >models.md 2>err
 holds 'another model' grep -q 'on its GPU, another model: A100' models.md
 rm -rf models
-# A rank between others that is not here may be the one that they wait for.
+# If a rank is missing between others, it may be the one for which they wait.
 "$b/fleet-gen" gap none ranks=4 hosts=2 seed=1
 for f in gap/traces/*; do sqlite3 "$f" "DELETE FROM META_DATA_CAPTURE WHERE name LIKE 'ENVIRONMENT%'"; done
 rm gap/traces/rank0002.sqlite
@@ -320,7 +321,8 @@ sqlite3 three/traces/rank0001.sqlite 'UPDATE TARGET_INFO_SESSION_START_TIME SET 
 holds 'traces an hour apart' grep -q 'one trace ends 36[0-9]* s before another begins' mixed.md
 rm -rf three nine
 
-# Two captures of one rank: which one was used. Captures that have nothing in common.
+# If one rank has two captures, the report says which one was used. It also recognises captures that
+# have nothing in common.
 "$b/fleet-gen" one none ranks=2 hosts=1 seed=1 && "$b/fleet-gen" two none ranks=2 hosts=1 seed=2
 cp two/traces/rank0001.sqlite one/traces/again1.sqlite
 "$prog" fleet one/traces --md >twice.md 2>err
@@ -329,7 +331,8 @@ holds 'which of two captures counts' grep -qE 'rank 1 is there more than once, f
 holds 'no job' grep -q 'These captures are no job' no_job.md
 rm -rf one two
 
-# So does the exit code tell of a trace that has a damaged page; a whole one beside it heals that.
+# The exit code also shows that a trace has a damaged page, unless there is an undamaged capture of
+# the same rank.
 cp "$b/fixtures/two_rank_straggler.sqlite" torn.sqlite; chmod u+w torn.sqlite
 page=$(sqlite3 torn.sqlite "SELECT rootpage FROM sqlite_master WHERE name = 'NVTX_EVENTS'")
 head -c 4096 /dev/zero | dd of=torn.sqlite bs=4096 seek=$((page - 1)) conv=notrunc 2>/dev/null
@@ -339,11 +342,11 @@ holds 'a damaged trace is told by the exit code' [ $rc = 4 ]
 holds '... and not where the whole one counts' [ $rc = 0 ]
 rm torn.sqlite
 
-# A digest is no trace, and says who reads it.
+# A command for traces that gets a digest names the commands that read digests.
 "$prog" explain d0.nsxd --json >bad.json 2>err; rc=$?
 holds 'a digest is refused as a trace' [ "$rc $(grep -c 'a digest of a trace.*nsys-explain fleet' err)" = '3 1' ]
 
-# What cannot be read is named and left out: exit code 4.
+# Inputs that cannot be read are named and left out; the exit code is 4.
 head -c 20000 d3.nsxd >d3cut.nsxd
 { head -c 12000 d4.nsxd; head -c 12000 /dev/zero; tail -c +24001 d4.nsxd; } >d4bad.nsxd
 printf text >text.nsxd
@@ -359,7 +362,7 @@ holds 'no input' [ $? = 2 ]
 "$prog" fleet d0.nsxd --min-ranks 2 -q -o few-report 2>err
 holds 'too few ranks' [ "$? $(cat err)" = '1 nsys-explain: 1 rank is here, fewer than the 2 of --min-ranks' ]
 
-# Over MPI: byte for byte the same.
+# Over MPI the report is the same, byte for byte.
 if [ -x "$prog-mpi" ] && command -v mpirun >/dev/null; then
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=/bin/false
 	export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_plm_rsh_agent

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Pages of reports: small and constant script and style, nothing in them that
-# could run a name, the same bytes each time; in Chromium, where it can be had,
-# no fault of the console, the policy, axe or a reader's keys.
+# HTML pages of reports. Script and style are small and constant, no name from a trace can run as
+# code, and the bytes are the same each time. If Chromium is available: no errors in the console, no
+# violations of the content policy, no complaints of axe (accessibility), and the keyboard works.
 # usage: html.sh BUILD_DIR [TRACE...]
 . "$(dirname "$0")/../suite.sh"
 shift
@@ -32,8 +32,8 @@ for f in $traces; do
 	holds "8 MiB or less: $f" at_most 8388608 "$page"
 	holds "no line begins with a separator: $f" not grep -q '<p class="soft"> ·' "$page"
 done
-# Curves, by hand from the drawings of the fixtures: microseconds after the first
-# event and the byte there (1 is nothing, 255 the whole bar, 0 not sampled).
+# Points of curves, worked out by hand from the fixtures: microseconds after the first event, and the
+# byte there (0: not sampled, 1: zero, 255: the full bar).
 curve() { # FIXTURE LABEL GPU US:BYTE...
 	"$b/nsys-explain" "$b/fixtures/$1.sqlite" --html - | python3 -c '
 import base64, json, re, sys
@@ -47,8 +47,8 @@ sys.exit(" ".join(got) if got != want else 0)' "$2" "$3" "$4"
 holds "a counter over time" curve gpu_metrics "SMs Active" 0 "0:204 990:204 1020:0 1390:0 1410:1 1990:1"
 holds "the same of another GPU" curve gpu_metrics "SMs Active" 1 "490:1 510:153 1990:153"
 holds "memory over time" curve alloc_stall memory 0 "0:1 580:1 610:255 850:255 870:1 7620:255"
-# Rows of events: without GPU work the threads have their ranges, a lane for each
-# depth; iterations have a row for each process and GPU.
+# Rows of events. Without GPU work each thread has its ranges, with a lane for each depth. Iterations
+# have a row for each process and GPU.
 drawn() { # FIXTURE lanes|iterations|findings LABEL=EVENTS...
 	"$b/nsys-explain" "$b/fixtures/$1.sqlite" --html - | python3 -c '
 import json, re, sys
@@ -76,7 +76,7 @@ d.commit()
 P
 holds "streams of one GPU leave room for another's" sh -c "'$b/nsys-explain' '$work/many.sqlite' --html - |
 	grep -q '\"label\":\"stream 7\",\"gpu\":1,'"
-# Pages of several captures need no script, and none may run.
+# Pages of several captures have no script, and none may run.
 holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/hostile_names.sqlite" --unit window --html
 mv "$work/log" "$work/diff.html"
 holds "page of ranks" "$b/nsys-explain" fleet "$b/fixtures/two_rank_straggler.sqlite" "$b/fixtures/hostile_names.sqlite" --html

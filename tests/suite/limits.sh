@@ -6,5 +6,5 @@
 # usage: limits.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 own=
-unshare -rm true 2>/dev/null && own='unshare -rm' # may mount a small disk
+unshare -rm true 2>/dev/null && own='unshare -rm' # a namespace in which a small disk can be mounted
 $own python3 "$tests/faults/limits.py" "$b" "$work" "${STEP:-5}"

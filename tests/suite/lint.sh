@@ -15,16 +15,16 @@ if [ -n "${CI:-}" ] && readelf -p .comment "$b/nsys-explain" 2>/dev/null | grep 
 	! nm "$b/nsys-explain" | grep -qE '__([at]san|ubsan|gcov)_'; then gcc_dir=$b; fi
 dir() { if [ "$1" = gcc ]; then echo "$gcc_dir"; else echo "$b/lint-$1"; fi; }
 release() { # COMPILER TARGET
-	case $1 in gcc) flags='-O3 -g' ;; *) flags=-O1 ;; esac # the others say the same with less
+	case $1 in gcc) flags='-O3 -g' ;; *) flags=-O1 ;; esac # others give the same warnings with -O1
 	make -s -j2 B="$(dir "$1")" CC="$1" CI=1 SAN= CFLAGS="$flags" "$2"
 }
-fortified() { # COMPILER LEVEL: with the flags that the Makefile gives a file
+fortified() { # COMPILER LEVEL: the Makefile's flags give this level of _FORTIFY_SOURCE
 	cc=$(make -n -B B="$b/lint-$1" CC="$1" SAN= CFLAGS=-O2 V=1 "$b/lint-$1/src/base/err.o" | grep -e ' -c -o ')
 	flags=$(echo "$cc" | grep -oE -e '-[UD]_FORTIFY_SOURCE[=0-9]*|-D_GNU_SOURCE' | tr '\n' ' ')
 	# shellcheck disable=SC2086
 	echo '#include <stdio.h>' | "$1" -O2 $flags -dM -E - | grep -qx "#define __USE_FORTIFY_LEVEL $2"
 }
-shows() { # PATTERN TOOL ARG...: the tool's output has a line like it
+shows() { # PATTERN TOOL ARG...: a line of the tool's output must match
 	pattern=$1; shift; "$@" | grep -qE -- "$pattern"
 }
 for cc in gcc clang; do
@@ -49,13 +49,12 @@ have cppcheck && holds cppcheck cppcheck -q -j2 --error-exitcode=1 \
 # shellcheck disable=SC2046
 have shellcheck && holds shellcheck shellcheck $(git ls-files '*.sh') .ci/run
 
-only_user() { # HEADER: one file of the program includes it
+only_user() { # HEADER: exactly one file of the program includes it
 	grep -rl "include <$1>" src; [ "$(grep -rl "include <$1>" src | wc -l)" -eq 1 ]
 }
 for lib in sqlite3.h jansson.h csv.h; do holds "one user of $lib" only_user $lib; done
 
-# The folders and their order stand in layers.awk; a folder's functions link with
-# nothing but the folders left of it.
+# layers.awk has the folders and their order. Each folder must link with only the folders left of it.
 layers() { find src -name '*.[ch]' -print0 | xargs -0 awk -f tests/layers.awk; }
 holds 'includes go down' layers
 links() { # ARCHIVE LEFT_OF_IT...
@@ -80,8 +79,8 @@ for folder in $order; do
 	holds "calls of $folder/ go down" links "$b/layer/$folder.a" $left
 	left="$b/layer/$folder.a $left"
 done
-# Definitions are cited by their number in queries/README.md, and each exists;
-# nothing cites a document outside.
+# Citations of queries/README.md by number name sections that exist, and no comment cites a document
+# outside the project.
 cited() {
 	git grep -hoE 'queries/README\.md [0-9]+(, [0-9]+)*' -- src queries tests |
 		sed 's/.*md //; s/, /\n/g' | sort -un | while read -r n; do
@@ -91,7 +90,7 @@ cited() {
 }
 holds 'definitions that are cited exist' cited
 have python3 && holds 'ids of one list index a row' python3 tests/columns.py src
-# A grep for a name finds one function.
+# Names are unique, so that a search for a name finds one function.
 names() {
 	! git grep -E --untracked '^static [^=;]*\(' -- 'src/*.c' | sed -E 's/\(.*//; s/^([^:]*):.*[ *]/\1 /' |
 		sort -u | awk '{print $2}' | sort | uniq -d | grep .

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The server tested with clients of others: fixed versions of the protocol's SDK and inspector from
+# The server, tested with clients by others: fixed versions of the protocol's SDK and inspector from
 # npm, with the version of node that they need. A client that npm cannot deliver is skipped.
 # usage: mcp_clients.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"

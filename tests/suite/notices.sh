@@ -44,14 +44,14 @@ for t, q, r in zip(titles, quality, run["results"]):
 assert [told, errors, len(cases), count("skipped")] == [int(x) if x != "-" else y for x, y in
     zip(sys.argv[1:], (told, errors, len(cases), count("skipped")))], (told, errors, len(cases), count("skipped"))
 P
-tell() { # WANTED EXIT CODE, ARGUMENTS
+tell() { # EXIT_CODE ARGUMENT...: runs the program; its exit code must be EXIT_CODE
 	want=$1; shift
 	rm -f lines r.xml r.sarif gl-code-quality-report.json
 	"$prog" "$@" -q --annotations github --junit r.xml --sarif r.sarif >lines 2>err; rc=$?
 	"$prog" "$@" -q --annotations gitlab >out 2>&1
 	if [ $rc = "$want" ]; then ok; else bad "$*: exit $rc: $(cat err)"; fi
 }
-# Told, errors, test cases, skipped ones.
+# Columns: findings reported, errors, test cases, skipped test cases.
 tell 1 "$fix/launch_bound.sqlite" --out r --no-html --fail-on medium; holds 'findings that fail' python3 check.py - 1 - 0
 tell 0 "$fix/launch_bound.sqlite" --out r --no-html; holds 'findings' python3 check.py - 0 - 0
 tell 1 diff "$fix/diff_before.sqlite" "$fix/diff_one_more.sqlite" -o d --gate step:+3% --gate launches:+9; holds 'a gate that fails' python3 check.py 2 1 3 0

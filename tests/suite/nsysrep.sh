@@ -1,7 +1,7 @@
 #!/bin/sh
-# Reading .nsys-rep files without nsys. A small file gives the rows worked out by hand. Damage of
-# every kind is handled. Where real reports and their exports by NVIDIA are at hand, both give the
-# same rows in the same order.
+# Reads .nsys-rep files without nsys. A small file gives the rows worked out by hand. Damage of every
+# kind is handled. Real reports give the same rows in the same order as their exports by NVIDIA, if
+# both are available.
 # usage: nsysrep.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 reports=${NSX_REPORTS:-$root/../shared/reports}
@@ -25,7 +25,7 @@ row line_end.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row block.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row cut.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY' 1
 
-says() { # EXIT WORDS REPORT: in its report or on stderr
+says() { # EXIT_CODE WORDS REPORT: the program's report or stderr must contain the words
 	"$prog" "$3" -q --out o >out 2>err; rc=$?
 	cat o/report.md >>err 2>/dev/null
 	if [ $rc -eq "$1" ] && grep -q -- "$2" err; then ok; else bad "$3: exit $rc, wanted $1 and '$2'"; fi

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Damaged report files of nsys: each is read as far as it can be (0, 4), or refused in
-# one line (3), within 10 seconds of processor time and without a crash.
+# Damaged report files of nsys. The program reads as much of each as it can (exit code 0 or 4), or
+# refuses it with one line (exit code 3), within 10 seconds of processor time and without a crash.
 # usage: nsysrep_damage.sh BUILD_DIR      DAMAGES=10000 for the long version
 . "$(dirname "$0")/../suite.sh"
 for name in synthetic osrt nvtx_domains gpu_metrics mpi_halo nccl_payload; do

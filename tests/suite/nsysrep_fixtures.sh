@@ -1,13 +1,13 @@
 #!/bin/sh
-# Fixtures as report files give the reports that their exports give: byte for byte in
-# report.md and the tables, and value by value in report.json.
+# A fixture written as a report file gives the same report as its export: report.md and the tables
+# are equal byte for byte, report.json value by value.
 # usage: nsysrep_fixtures.sh BUILD_DIR     FIXTURES=all: of all fixtures, not every fourth
 #
 # mkrep writes the files. It names the contents of a fixture for which no place in the format is
 # known, and such a fixture is not compared. tests/nsysrep/not_whole.txt lists these fixtures and
 # the contents that are left out; any difference from the list fails (UPDATE=1 writes a new list).
-# tests/nsysrep/differs.txt lists fixtures whose reports differ for a reason, which
-# stands beside the name: FIXTURE<tab>REASON.
+# tests/nsysrep/differs.txt lists fixtures whose reports may differ, with the reason:
+# FIXTURE<tab>REASON.
 . "$(dirname "$0")/../suite.sh"
 mkdir files
 for f in "$fix"/*.sqlite; do
@@ -29,8 +29,8 @@ holds 'fixtures that no report file can hold are those of not_whole.txt' \
 "$b/mkrep" "$fix/synthetic.sqlite" again
 holds 'the same export gives the same file' cmp again files/synthetic.nsys-rep
 
-# Without what the two files rightly differ in: their size, tables and columns, the SQL
-# and sums that follow from these, and the numbers of counters, which are only names.
+# Removes what may differ between the two files: their size, tables and columns, the SQL and
+# checksums that depend on these, and the numbers of counters, which are arbitrary.
 cat >narrow.py <<'EOF'
 import csv, glob, json, sys
 GONE = ("crc32", "size_bytes", "schema_version", "schema", "sql", "metric_id")
@@ -49,7 +49,7 @@ for name in glob.glob(sys.argv[1] + "/tables/gpu_metrics*.csv"):
     with open(name, "w") as f:
         csv.writer(f).writerows(r[:gone] + r[gone + 1:] for r in rows)
 EOF
-# The outputs of both, each into a folder named alike.
+# Writes the outputs of both files, each to a folder with the same name.
 cat >both.sh <<'EOF'
 name=$1
 for kind in sqlite nsys-rep; do

@@ -61,15 +61,15 @@ topics = re.findall(r'nsys profile [^"\\`]*(?=[`"])', topics)
 check(f"a capture for each preset: {len(topics)}", len(topics) == 7)
 lines.update(x.strip() for x in topics)
 
-# One line for all that is missing where there is no tracing by node yet, and on
-# Windows, whose nsys refuses to trace OS calls and NCCL.
+# One command line for everything that is missing, for an nsys that cannot trace graphs by node, and
+# on Windows, where nsys refuses to trace OS calls and NCCL.
 made_by(gaps, "2021.5.2.53")
 check("a line of 2021.5", (json.loads(explain("--json").stdout)["metrics"]["capture_quality"].get("recapture") or "").startswith(
     "nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-device=all"))
 made_by(gaps, "2026.2.1.210", "Windows")
 page = explain("--md").stdout + explain("--json").stdout
 check("lines of Windows", "--trace=cuda,nvtx " in page and "as administrator" in page and not re.search(r"--trace=\S*(osrt|nccl)|capture --preset|/proc/", page))
-seen = set() # each option is tried once: a run takes seconds
+seen = set() # each option is tried once only, because a run takes seconds
 for line in sorted(lines, key=lambda x: (-len(x), x)):
     check(f"no comment where the version is known: {line}", "#" not in line)
     new = set(line.split()) - seen
@@ -78,7 +78,7 @@ for line in sorted(lines, key=lambda x: (-len(x), x)):
         skipped += 1
     if not real or not new:
         continue
-    # No GPU here: nothing is asked of one, nor of its sets of counters.
+    # This machine may have no GPU, so options that need one or its counter sets are left out.
     line = line.replace("device=all", "device=none").replace("=<supported-set>", "=help")
     argv = [real] + line.replace("COMMAND", "true").split()[1:]
     p = subprocess.run(argv, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)

@@ -1,14 +1,14 @@
 #!/bin/sh
-# The fuzz targets without a fuzzer: seeds, inputs that once broke a target, and
-# a number of random changes to both, the same ones every time. In CI the first two
-# under AddressSanitizer and UBSan as well.
+# Runs the fuzz targets without a fuzzer, on seeds, on inputs that once broke a target, and on a fixed
+# number of random changes to both, the same ones every time. CI also runs the first two kinds under
+# AddressSanitizer and UBSan.
 # usage: [CHANGES=n] replay.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 for t in "$b"/replay/fuzz_*; do
-	case $t in *.*) continue ;; esac # what a compiler left beside a target
+	case $t in *.*) continue ;; esac # files that a compiler left beside a target
 	name=$(basename "$t")
 	input=$b/$name.input log=$b/$name.log
-	case $name in # whole runs are slow
+	case $name in # targets that run the whole program are slow
 	fuzz_open | fuzz_rows) n=${CHANGES:-200} ;;
 	fuzz_ask | fuzz_mcp | fuzz_sql) n=${CHANGES:-1000} ;;
 	*) n=${CHANGES:-5000} ;;

@@ -1,8 +1,8 @@
 #!/bin/sh
-# A rule that concludes something speaks on a capture that was measured on a GPU, or on two
-# real ones; else rules.tsv says why it stands. Each id of finding.def has its line there,
-# and speaks on the captures that the line names: of measured/, and of ../shared where
-# that is.
+# Each rule that concludes something has findings on a capture that was measured on a GPU, or on two
+# real captures; otherwise rules.tsv says why the rule stays. Each id of finding.def has a line there,
+# and has findings on the captures that the line names: those of measured/, and of ../shared if that
+# exists.
 # usage: rules.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 ln -s "$tests/fixtures/_schema" _schema
@@ -10,14 +10,14 @@ shared=$(dirname "$traces")
 sed -nE 's/^NSX_(FINDING\(|CAUSE\(\w+, )(\w+),.*/\2/p' "$root/src/report/finding.def" | sort -u >ids
 sed 1d "$tests/rules.tsv" | cut -f 1 | sort >lines
 holds 'each id of finding.def has one line in rules.tsv' diff ids lines
-# ID CAPTURES WHY: enough captures, or why not; not both
+# ID CAPTURES WHY: a line has either enough captures or a reason, not both
 few() {
 	awk -F '\t' 'NR > 1 { n = split($2, v, " "); real = 0
 		for (i = 1; i <= n; i++) real += v[i] ~ /^measured/ ? 2 : v[i] ~ /^(traces|reports)/
 		if ((real >= 2) != ($3 == "")) print $1 ": " $2 ": " $3 }' "$tests/rules.tsv" | grep .
 }
 holds 'a rule has enough captures, or says why it has not' not few
-told() { # CAPTURE: the ids of its findings, in the file ids.CAPTURE
+told() { # CAPTURE: writes the ids of its findings to the file ids.CAPTURE
 	out=ids.$(echo "$1" | tr / .) name=${1#measured/} file=$shared/$1
 	case $1 in measured/*)
 		file=$name.sqlite

@@ -12,11 +12,11 @@ program, files = sys.argv[1], sys.argv[2:]
 ROWS = re.compile(
     "nothing repeats|no kernel began in the window|no kernel in the window has an API call"
     "|is a usable sample inside|has no GPU work, or no API calls|NVTX ranges of NCCL")
-# Their tables hold rows, and none of them is sound.
+# The tables of these analyses have rows, but no valid one.
 ALL_DEFECTS = {"edges_2_63", "edges_full_span", "hostile_types"}
 NESTED = {"nvtx_by_pid": "by_pid.nvtx", "nvtx_start_end": "nvtx.start_end",
           "nvtx_kernel_phases_by_pid": "by_pid.nvtx_kernel_phases"}
-# Null where no range is of that kind.
+# These values are null if there is no range of that kind.
 NULL = {"steps", "nvtx_start_end"}
 ELSEWHERE = {"input", "schema", "windows", "findings"}
 passed = failed = 0

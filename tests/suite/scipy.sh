@@ -9,12 +9,12 @@ for p in python3 /usr/bin/python3; do
 done
 [ -n "$python" ] || { skipped 'no python3 with scipy (python3-scipy)'; exit; }
 ln -s "$tests"/fixtures/_* .
-units() { # NAME UNITS SEED LEN: of no two of one length
+units() { # NAME UNITS SEED LEN: a trace with so many units, no two of the same length
 	sed "s|8000 + 1000 \* (7 \* i % 5)|8000 + 89 * (7919 * (i + $3) % 997)|; s|i < 19|i < $2|" "$tests/fixtures/_diff/loop.sql" >"$1_loop.sql"
 	sed "s|^-- @include _diff/loop.sql|UPDATE op SET len = $4;\n-- @include $1_loop.sql|" "$tests/fixtures/diff_before.sql" >"$1.sql"
 	"$b/mkfixture" "$1.sql" "$1.sqlite"
 }
-both() { # WANTED BEFORE AFTER: at least one test of either kind
+both() { # WANTED BEFORE AFTER: compares diff and scipy; both kinds of test must occur
 	rm -rf d
 	"$prog" diff "$2" "$3" -o d -q >log 2>&1 || { bad "$2 $3: $(cat log)"; return; }
 	if "$python" "$tests/diff/scipy_check.py" d >out 2>&1 && grep -qx "$1" out; then ok; else bad "$(basename "$2") and $(basename "$3"): $(tail -n 1 out)"; fi

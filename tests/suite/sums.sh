@@ -1,8 +1,8 @@
 #!/bin/sh
-# What must add up, on every fixture and real trace, whole and in windows: the
-# causes of idle time and the gaps by length give the idle time of the partition;
-# barriers cost no more than it, and are busy and idle no longer than they last;
-# no mean or quantile of a counter exceeds its maximum.
+# Sums that must hold on every fixture and real trace, as a whole and in windows. The causes of idle
+# time add up to the partition's idle time, and so do the gaps by length. Barriers cost no more than
+# the idle time, and the GPU is busy and idle during a barrier no longer than it lasts. No mean or
+# quantile of a counter exceeds its maximum.
 # usage: sums.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 # shellcheck source=../inputs.sh

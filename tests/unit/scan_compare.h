@@ -1,5 +1,5 @@
-/* scan_compare.h - reads tables through both backends of scan.h and compares
- * cell by cell; and makes databases to read.
+/* scan_compare.h - makes databases, reads their tables through both backends of scan.h, and
+ * compares the cells.
  */
 #ifndef SCAN_COMPARE_H
 #define SCAN_COMPARE_H
@@ -17,9 +17,9 @@
 
 /* The result of one scan: its rows as text, in order. */
 struct outcome {
-	struct nsx_buf text[NSX_MAX_THREADS]; /* a part each */
+	struct nsx_buf text[NSX_MAX_THREADS]; /* by part */
 	size_t rows[NSX_MAX_THREADS];
-	size_t bound[NSX_MAX_THREADS]; /* what nsx_scan_rows said */
+	size_t bound[NSX_MAX_THREADS]; /* number of rows according to nsx_scan_rows */
 	unsigned nparts, ncolumns;
 	struct nsx_scan *scan;
 	bool is_page;
@@ -63,7 +63,7 @@ NSX_UNUSED static int read_part(void *arg, size_t part, struct nsx_err *err)
 	return nsx_scan_run(o->scan, (unsigned)part, NULL, note_row, &ctx, err);
 }
 
-/* Reads `columns` of t in parts on as many threads. */
+/* Reads `columns` of t in parts, each on a thread of its own. */
 NSX_UNUSED static void read_columns_of(struct nsx_db *db, const struct nsx_table_info *t,
 				       const char *const *columns, unsigned n,
 				       unsigned nparts, struct outcome *o)
@@ -98,7 +98,7 @@ NSX_UNUSED static void outcome_done(struct outcome *o)
 		nsx_buf_done(&o->text[i]);
 }
 
-/* All parts one after the other. */
+/* The rows of all parts, one after the other. */
 NSX_UNUSED static struct nsx_buf joined(const struct outcome *o)
 {
 	struct nsx_buf all = {0};
@@ -109,7 +109,7 @@ NSX_UNUSED static struct nsx_buf joined(const struct outcome *o)
 	return all;
 }
 
-/* Whether both gave the same cells in the same order. */
+/* Whether both scans gave the same cells in the same order. */
 NSX_UNUSED static bool same_rows(const struct outcome *a, const struct outcome *b)
 {
 	struct nsx_buf x = joined(a), y = joined(b);
@@ -132,7 +132,7 @@ NSX_UNUSED static struct nsx_db *open_or_fail(const char *path, bool sqlite)
 	return db;
 }
 
-/* Every table of a sound file; returns how many the page backend took. */
+/* Compares every table of a valid file; returns the number of tables that the page backend read. */
 NSX_UNUSED static unsigned compare_file(const char *path, unsigned nparts)
 {
 	struct nsx_db *sql = open_or_fail(path, true);
@@ -205,7 +205,7 @@ NSX_UNUSED static void make_db(const char *path, const char *sql)
 	assert_int_equal(sqlite3_close(h), SQLITE_OK);
 }
 
-/* Every real trace in turn; where there are none, the test is skipped. */
+/* Calls a function for every real trace. If there are none, the test is skipped. */
 NSX_UNUSED static void each_trace(void (*fn)(const char *path, void *ctx), void *ctx)
 {
 	const char *dir = getenv("NSX_TRACES");

@@ -1,4 +1,4 @@
-/* test_capture.c - the pieces of capture that need no nsys. */
+/* test_capture.c - the parts of capture that work without nsys. */
 #include "../testlib.h"
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ TEST(help_is_understood)
 	assert_false(nsx_nsys_knows(help, "trace", "sw"));
 	assert_false(nsx_nsys_knows(help, "trace", "lbr"));
 	assert_false(nsx_nsys_knows(help, "backtrace", "cuda"));
-	assert_false(nsx_nsys_knows(help, "sample", NULL)); /* only in prose */
+	assert_false(nsx_nsys_knows(help, "sample", NULL)); /* only the prose mentions it */
 	assert_false(nsx_nsys_knows(help, "ib", NULL));
 	assert_false(nsx_nsys_knows("", "trace", NULL));
 }

@@ -1,5 +1,5 @@
-/* test_census.c - sums and longest gaps of a window, computed by blocks, against the same
- * computed row by row. The device has more operations and gaps than several blocks hold.
+/* test_census.c - sums and longest gaps of a window, computed by blocks, equal those computed row
+ * by row. The device has so many operations and gaps that they fill several blocks.
  */
 #include "../testlib.h"
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct fixture {
 	uint64_t seed;
 };
 
-static void draw(struct fixture *x)
+static void draw_operations(struct fixture *x)
 {
 	int64_t at = 100, until = 0;
 
@@ -60,7 +60,7 @@ static int set_up(void **state)
 
 	x->seed = 17;
 	x->f.arena = nsx_arena_new();
-	draw(x);
+	draw_operations(x);
 	for (uint8_t i = 0; i < KINDS; i++)
 		x->copies[i].copy_kind = i + 1;
 	x->device.nops = OPS;
@@ -181,7 +181,7 @@ static int64_t gap_ns(const struct fixture *x, size_t i)
 	return x->start[x->gap_op[i]] - x->gap_at[i];
 }
 
-/* How many gaps of the window come before the one that begins at `at`. */
+/* The number of gaps of the window before the gap that begins at `at`. */
 static size_t rank(const struct fixture *x, const struct nsx_window *w,
 		   int64_t at, int64_t ns, size_t *all)
 {

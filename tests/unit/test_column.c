@@ -1,4 +1,4 @@
-/* test_column.c - what digests are made of: numbers, columns and sketches. */
+/* test_column.c - the parts of digests: numbers, columns and sketches. */
 #include <zstd.h>
 #include "../testlib.h"
 #include "fleet/column.h"
@@ -49,7 +49,7 @@ TEST(columns_come_back)
 	assert_int_equal(large.n, sizeof(bytes));
 	assert_memory_equal(large.p, bytes, sizeof(bytes));
 	nsx_buf_done(&large);
-	/* Longer than may be, cut short, and no column at all. */
+	/* A column longer than permitted, one that is cut, and bytes that are no column. */
 	assert_true(nsx_expand(small.p, small.n, sizeof(bytes) - 1, &large, &err) < 0);
 	assert_true(nsx_expand(small.p, small.n - 3, sizeof(bytes), &large, &err) < 0);
 	assert_true(nsx_expand("text", 4, sizeof(bytes), &large, &err) < 0);
@@ -76,7 +76,7 @@ TEST(columns_without_a_size)
 	assert_non_null(strstr(err.msg, "expands to more than 4999 bytes"));
 }
 
-/* Any quantile of lengths from 1 us on is right to 1 %. */
+/* Every quantile of lengths of 1 us or more is right to 1 %. */
 TEST(quantiles_of_a_sketch)
 {
 	static int64_t v[999];
@@ -97,7 +97,7 @@ TEST(quantiles_of_a_sketch)
 	free(s);
 }
 
-/* Sketches of two parts, read one after the other, are that of the whole. */
+/* The sketches of two parts, read one after the other, give the sketch of the whole. */
 TEST(sketches_add_up)
 {
 	struct nsx_sketch *s = calloc(3, sizeof(*s));
@@ -113,7 +113,7 @@ TEST(sketches_add_up)
 	nsx_sketch_put(&s[0], &b);
 	assert_true(nsx_sketch_take(&s[1], b.p, b.n));
 	assert_memory_equal(&s[1], &s[2], sizeof(*s));
-	/* Beyond the last bucket, and a pair of which a half is there. */
+	/* A bucket after the last one, and a pair of which only half is there. */
 	assert_false(nsx_sketch_take(&s[1], "\xa4\x07\x01", 3));
 	assert_false(nsx_sketch_take(&s[1], "\x01", 1));
 	nsx_buf_done(&b);

@@ -1,4 +1,4 @@
-/* test_columns.c - rows that lie in columns end in order, whatever runs they came in. */
+/* test_columns.c - sorting of rows that are stored as columns, from runs of any kind. */
 #include "../testlib.h"
 #include "trace/load.h"
 
@@ -22,7 +22,7 @@ static int cmp_rows(const void *ctx, uint32_t a, uint32_t b)
 	return NSX_CMP(r->group[a], r->group[b]) ?: NSX_CMP(r->start_ns[a], r->start_ns[b]);
 }
 
-/* Runs of starts below `most`, of one row to a hundred; few starts: many ties. */
+/* Makes runs of 1 to 100 rows with starts below `most`. A small `most` gives many equal starts. */
 static void fill(uint64_t *seed, struct rows *r, size_t n, uint64_t most)
 {
 	size_t left = 0;

@@ -1,6 +1,4 @@
-/* test_counters.c - counters of GPUs under the names that sets of counters give
- * them.
- */
+/* test_counters.c - GPU counters are recognised by the names that they have in different sets. */
 #include "../testlib.h"
 #include "facts/metrics/metrics.h"
 
@@ -44,7 +42,7 @@ TEST(counter_spellings)
 		assert_true(is_known(names[i].name, 100, names[i].k));
 }
 
-/* A counter is not recognised as a percentage when it has another unit. */
+/* A counter with another unit is not taken for a percentage. */
 TEST(counter_units)
 {
 	assert_false(is_known("SMs Active [Avg]", 60, NSX_SM_ACTIVE));

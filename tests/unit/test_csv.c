@@ -7,7 +7,7 @@
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "t", .csv = "t", NSX_COLS(cols)};
 
-/* What the header of csv.c promises, by trying. */
+/* Checks the promise of csv.c's header on random numbers. */
 static void shortest(double x, char *text, size_t size)
 {
 	for (int digits = 15; digits <= 17; digits++) {
@@ -19,7 +19,7 @@ static void shortest(double x, char *text, size_t size)
 		strcat(text, ".0");
 }
 
-static double number(uint64_t *seed)
+static double random_number(uint64_t *seed)
 {
 	static const double odd[] = {0, -0.0, 1e-4, 9.99999e-5, 1e9, 999999999.999999,
 				     1e-6, 0.1, -0.000123, 1e300, 5e-324};
@@ -29,7 +29,7 @@ static double number(uint64_t *seed)
 	switch (r % 4) {
 	case 0: /* nanoseconds as milliseconds */
 		return (double)(int64_t)(bits >> (r >> 8) % 64) / 1e6;
-	case 1: /* ... as microseconds */
+	case 1: /* nanoseconds as microseconds */
 		return -(double)(int64_t)(bits >> (r >> 8) % 64) / 1e3;
 	case 2:
 		return odd[bits % ARRAY_LEN(odd)];
@@ -50,7 +50,7 @@ TEST(reals_are_shortest)
 	FILE *f = open_memstream(&text, &n);
 
 	for (int i = 0; i < N; i++)
-		nsx_add_row(&t)[0] = nsx_real(number(&seed));
+		nsx_add_row(&t)[0] = nsx_real(random_number(&seed));
 	assert_int_equal(nsx_emit_csv(&layout, &t, NULL, f, &err), 0);
 	fclose(f);
 	line = text + strcspn(text, "\n") + 1;
@@ -91,7 +91,7 @@ static void assert_csv(const struct nsx_table *t, size_t max_rows, size_t keep, 
 	free(text);
 }
 
-/* Five rows; the dearest are d and b. */
+/* Five rows, of which d and b have the greatest costs. */
 static void add_rows(struct nsx_table *t, const char *names)
 {
 	static const double cost[] = {1, 8, 2, 16, 4};

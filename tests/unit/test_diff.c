@@ -1,11 +1,13 @@
-/* The statistics of `diff` against hand-worked values and slow, obvious forms. */
+/* test_diff.c - the statistics of `diff` equal values worked out by hand, and those of slow but
+ * obvious code.
+ */
 #include "../testlib.h"
 #include "base/stat.h"
 #include "diff/apportion.h"
 #include "diff/match.h"
 #include "diff/stats.h"
 
-static size_t draw(uint64_t *seed, int64_t *v, size_t most, uint64_t range)
+static size_t draw_sorted(uint64_t *seed, int64_t *v, size_t most, uint64_t range)
 {
 	size_t n = 1 + rnd(seed) % most;
 
@@ -21,8 +23,8 @@ TEST(kth_difference_matches_all_pairs)
 	int64_t a[30], b[30], all[900];
 
 	for (int round = 0; round < 300; round++) {
-		size_t na = draw(&seed, a, 30, 1 + rnd(&seed) % 200), n = 0;
-		size_t nb = draw(&seed, b, 30, 1 + rnd(&seed) % 200);
+		size_t na = draw_sorted(&seed, a, 30, 1 + rnd(&seed) % 200), n = 0;
+		size_t nb = draw_sorted(&seed, b, 30, 1 + rnd(&seed) % 200);
 		double median;
 
 		for (size_t i = 0; i < na; i++)
@@ -36,8 +38,8 @@ TEST(kth_difference_matches_all_pairs)
 	}
 }
 
-/* 3 against 3, all apart: 1 of 20 arrangements on each side. 4 against 4: 1 of
- * 70, 0.0286, the first that can be below 0.05.
+/* 3 values against 3, completely separated: 1 of 20 arrangements on each side. 4 against 4: 1 of 70
+ * on each side, so p is 0.0286. These are the smallest samples for which p can be below 0.05.
  */
 TEST(rank_test_of_samples_apart)
 {
@@ -50,9 +52,9 @@ TEST(rank_test_of_samples_apart)
 	assert_true(t.u == 0 && t.a12 == 0 && t.p == 2.0 / 70);
 }
 
-/* 1 1 2 against 1 2 3: doubled ranks 4 4 9 | 4 9 12 (three ties of 1, two of 2,
- * one 3), sum 17 of a mean of 21; of the 20 choices of three of 4 4 4 9 9 12
- * those as far off are 12 (1), 17 (6) below and 25 (6), 30 (1) above: 14 of 20.
+/* 1 1 2 against 1 2 3. The doubled ranks are 4 4 9 | 4 9 12 (1 occurs three times, 2 twice, 3
+ * once). The sum is 17, its mean is 21. Of the 20 choices of three of 4 4 4 9 9 12, those at least
+ * as far from the mean have the sums 12 (1 choice), 17 (6), 25 (6) and 30 (1): 14 of 20.
  */
 TEST(rank_test_counts_ties)
 {
@@ -63,7 +65,7 @@ TEST(rank_test_counts_ties)
 	assert_true(t.p > 0.6999 && t.p < 0.7001);
 }
 
-/* Every choice of na of all values, as often as it comes out that far. */
+/* The share of all choices of na values whose sum is at least as far from the mean. */
 static double p_of_all_choices(const int64_t *v, size_t n, size_t na, double u)
 {
 	double far = 0, all = 0;
@@ -91,7 +93,7 @@ TEST(rank_test_matches_all_choices)
 	int64_t a[6], b[6], v[12];
 
 	for (int round = 0; round < 60; round++) {
-		size_t na = draw(&seed, a, 6, 6), nb = draw(&seed, b, 6, 6);
+		size_t na = draw_sorted(&seed, a, 6, 6), nb = draw_sorted(&seed, b, 6, 6);
 		struct nsx_rank_test t = nsx_rank_test(a, na, b, nb);
 		double p;
 
@@ -102,8 +104,8 @@ TEST(rank_test_matches_all_choices)
 	}
 }
 
-/* Beyond 400 pairs the normal distribution takes over: at the border both agree
- * to the second digit.
+/* Beyond 400 pairs the normal distribution is used. At that limit it agrees with the exact test to
+ * the second digit.
  */
 TEST(rank_test_is_continuous)
 {
@@ -121,8 +123,8 @@ TEST(rank_test_is_continuous)
 	assert_true(normal.p > exact.p / 2 && normal.p < exact.p * 2);
 }
 
-/* 5 against 5: P(U <= 2) = 4 / 252, P(U <= 3) = 7 / 252 = 0.028 > 0.025, so the
- * third least and third greatest difference.
+/* 5 against 5: P(U <= 2) = 4 / 252, P(U <= 3) = 7 / 252 = 0.028 > 0.025. So the interval goes from
+ * the third smallest to the third greatest difference.
  */
 TEST(interval_of_five_and_five)
 {
@@ -152,8 +154,9 @@ TEST(bootstrap_repeats_itself)
 	assert_true(one.hi > 200 && one.hi < 250);
 }
 
-/* Of 17 units 4 or 6 are slow, of 17 others none: dealt out at random all are on one
- * side in 2 C(17, 4) / C(34, 4) = 10.3 %, 2 C(17, 6) / C(34, 6) = 1.84 %.
+/* 4 or 6 of 17 units are slow, and none of 17 others. If 4 slow units are distributed at random,
+ * all are on one side with probability 2 C(17, 4) / C(34, 4) = 10.3 %; with 6 slow units this is 2
+ * C(17, 6) / C(34, 6) = 1.84 %.
  */
 TEST(mean_test_counts_slow_units)
 {
@@ -186,7 +189,9 @@ TEST(bootstrap_of_equal_units_is_a_point)
 	assert_true(x.lo == 0 && x.hi == 0);
 }
 
-/* Alternating: the next one is unlike. Fours: half alike at lag 1, not at 2. */
+/* Alternating values are never equal to the next one. Values in runs of four correlate with 1/2 at
+ * lag 1 and not at lag 2.
+ */
 TEST(block_length_is_where_likeness_ends)
 {
 	const int64_t alternating[] = {1, 9, 1, 9, 1, 9, 1, 9};
@@ -210,10 +215,10 @@ TEST(slope_ignores_one_slow_unit)
 
 TEST(apportion_gives_to_the_largest_remainders)
 {
-	const nsx_wide v[] = {10, 11, -7}; /* thirds: 3.33 3.67 -2.33        */
+	const nsx_wide v[] = {10, 11, -7}; /* divided by 3: 3.33 3.67 -2.33  */
 	int64_t ret[3];
 
-	nsx_apportion(v, 3, 3, 5, ret); /* rounded down 3 3 -3, 2 missing    */
+	nsx_apportion(v, 3, 3, 5, ret); /* rounded down 3 3 -3: 2 are missing to the sum 5 */
 	assert_int_equal(ret[0], 3);
 	assert_int_equal(ret[1], 4);
 	assert_int_equal(ret[2], -2);
@@ -245,7 +250,7 @@ TEST(apportioned_rows_add_up)
 	}
 }
 
-/* By a table of all prefixes. */
+/* The edit distance, from a table of all prefixes. */
 static size_t common_length(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny)
 {
 	size_t t[41][41] = {{0}};

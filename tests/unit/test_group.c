@@ -1,4 +1,4 @@
-/* Groups: distinct keys, in the order they are first seen. */
+/* test_group.c - distinct keys get indices in the order in which they are first seen. */
 #include "../testlib.h"
 #include "base/group.h"
 
@@ -22,7 +22,7 @@ TEST(equal_keys_share_an_index)
 	assert_int_equal(nsx_group_find(&g, 1, 2), NSX_NONE);
 }
 
-/* Many keys, each met twice, among them the extreme ones. */
+/* Many keys, each twice, including the extreme ones. */
 TEST(indices_survive_growth)
 {
 	struct nsx_groups g = {0};

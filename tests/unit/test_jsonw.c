@@ -1,9 +1,9 @@
-/* test_jsonw.c - what comes out of the JSON writer, byte by byte. */
+/* test_jsonw.c - the output of the JSON writer, byte by byte. */
 #include "../testlib.h"
 #include <math.h>
 #include "base/jsonw.h"
 
-/* Text of w, which is freed, or NULL with err. Owner: the caller. */
+/* Frees w and returns its text; NULL: err has the error. Owner: the caller. */
 static char *text_of(struct nsx_jsonw *w, struct nsx_err *err)
 {
 	char *text = NULL;

@@ -1,5 +1,4 @@
-/* What kernels are called in words: families, labels, and that no two labels of
- * a trace read the same.
+/* test_kernel_name.c - families and labels of kernels; no two kernels of a trace have equal labels.
  */
 #include "../testlib.h"
 #include "facts/kernel_name.h"
@@ -125,7 +124,7 @@ TEST(words_of_known_kernels)
 	nsx_arena_free(a);
 }
 
-/* Labels of these kernels of one trace, in their order. */
+/* The labels of these kernels of one trace, in the same order. */
 static void label(const char *const *full, size_t n, struct nsx_arena *a, const char **ret)
 {
 	nsx_str *name = nsx_arena_get(a, n * sizeof(*name));
@@ -194,7 +193,7 @@ static int cmp_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names made of few pieces, so that most of a name is that of others, too. */
+/* Names composed of few parts, so that names have most parts in common. */
 TEST(no_two_labels_read_the_same)
 {
 	static const char *const pieces[] = {

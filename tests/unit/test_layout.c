@@ -1,4 +1,4 @@
-/* Messages read by their layout are what reading them field by field gives. */
+/* test_layout.c - reading messages by layout gives the same as reading them field by field. */
 #include "../testlib.h"
 #include <string.h>
 #include "nsysrep/layout.h"
@@ -10,7 +10,7 @@ struct draft {
 	size_t n;
 };
 
-static uint32_t chance(uint32_t below)
+static uint32_t random_below(uint32_t below)
 {
 	static uint32_t x = 1;
 
@@ -18,7 +18,7 @@ static uint32_t chance(uint32_t below)
 	return (x >> 8) % below;
 }
 
-/* length: bytes, of which the last may say nothing. */
+/* Writes a varint of `length` bytes; the last bytes may be zero. */
 static void put_varint(struct draft *d, uint64_t n, unsigned length)
 {
 	for (; --length; n >>= 7)
@@ -26,7 +26,7 @@ static void put_varint(struct draft *d, uint64_t n, unsigned length)
 	d->b[d->n++] = n & 127;
 }
 
-/* A message of this form, of which only the values of numbers depend on chance. */
+/* A message of this form. Only the values of its numbers are random. */
 static void draft_message(struct draft *d, unsigned form)
 {
 	*d = (struct draft){.n = 0};
@@ -34,7 +34,7 @@ static void draft_message(struct draft *d, unsigned form)
 		unsigned field = (f * (3 + form) + form / 7) % 140;
 
 		put_varint(d, field << 3, field < 16 ? 1 : 2 + form / 30);
-		put_varint(d, (uint64_t)chance(1 << 24) << 24 | chance(1 << 24),
+		put_varint(d, (uint64_t)random_below(1 << 24) << 24 | random_below(1 << 24),
 			   1 + (f + form) * 7 % (form < 20 ? 8 : 10));
 	}
 	if (form % 8 == 7) {
@@ -68,12 +68,12 @@ TEST(layouts_change_nothing)
 	unsigned nlearnt = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
-		unsigned kind = chance(KINDS); /* times 4: they share places */
+		unsigned kind = random_below(KINDS); /* times 4: they share places */
 		struct nsx_msg x, y;
 		struct draft d;
 		bool is_whole;
 
-		draft_message(&d, chance(FORMS));
+		draft_message(&d, random_below(FORMS));
 		is_whole = nsx_layout_read(&layouts, 4 * kind, fields[kind], &x,
 					   (struct nsx_piece){d.b, d.n});
 		assert_int_equal(is_whole, nsx_msg_read(&y, (struct nsx_piece){d.b, d.n}));
@@ -85,7 +85,9 @@ TEST(layouts_change_nothing)
 	assert_true(nlearnt > KINDS);
 }
 
-/* Keys stand where those of the first message do, yet other bytes are keys. */
+/* The second message has bytes like the keys of the first at the same places, but other bytes are
+ * its keys.
+ */
 TEST(numbers_of_other_lengths)
 {
 	static const uint8_t first[7 + NSX_LAYOUT_SLACK] = "\x08\x01\x08\x02\x08\x83\x04",

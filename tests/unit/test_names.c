@@ -1,4 +1,4 @@
-/* Names: classes of calls and kernels, base names, interning. */
+/* test_names.c - classes of calls and kernels, base names, interning. */
 #include "../testlib.h"
 #include "trace/trace.h"
 #include "trace/load.h"
@@ -129,7 +129,7 @@ TEST(equal_strings_have_equal_ids)
 	nsx_strings_free(s);
 }
 
-/* Text is looked at in words of eight bytes: a bad byte at each place. */
+/* Text is checked eight bytes at a time, so a bad byte is tried at each place. */
 TEST(repair_at_every_place)
 {
 	static const struct {

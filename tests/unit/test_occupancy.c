@@ -1,6 +1,6 @@
-/* test_occupancy.c - occupancy of ten launch shapes on a multiprocessor of an H100, worked out by
- * hand with NVIDIA's rules (fixture occupancy.sql has the same shapes), and of shapes on
- * multiprocessors with other limits.
+/* test_occupancy.c - the occupancy of ten launch shapes on a multiprocessor of an H100, and of
+ * shapes on multiprocessors with other limits, equals figures worked out by hand with NVIDIA's
+ * rules. The fixture occupancy.sql has the same shapes.
  */
 #include "../testlib.h"
 #include "facts/occupancy.h"

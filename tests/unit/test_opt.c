@@ -1,5 +1,4 @@
-/* test_opt.c - the option parser, and that help and manual leave nothing out.
- */
+/* test_opt.c - the option parser; help and manual mention every option. */
 #include "../testlib.h"
 #include "cli/opt.h"
 
@@ -212,7 +211,7 @@ static void check_lines(const char *text, size_t longest)
 		assert_in_range(strcspn(text, "\n"), 0, longest);
 }
 
-/* "--a-b" as roff has it. */
+/* An option's name with its dashes escaped for roff. */
 static void roff_name(char *to, const char *name)
 {
 	to += sprintf(to, "\\-\\-");

@@ -1,4 +1,4 @@
-/* Time in calls of the operating system inside spans. */
+/* test_outside.c - time in OS calls inside spans. */
 #include "../testlib.h"
 #include "facts/outside.h"
 
@@ -9,7 +9,7 @@ TEST(calls_that_lie_in_another)
 		.osrt = {.n = 3, .start_ns = start_ns, .end_ns = end_ns}};
 	const struct nsx_thread h = {.osrt_at = 0, .nosrt = 3};
 	const struct nsx_span in[] = {{50, 80}, {95, 120}};
-	const int64_t want_ns[] = {30 + 10, 5}; /* the second is over before */
+	const int64_t want_ns[] = {30 + 10, 5}; /* the second span ends before the second call */
 	size_t at = 0;
 
 	for (size_t k = 0; k < ARRAY_LEN(in); k++, ns = 0) {

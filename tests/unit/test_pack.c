@@ -1,10 +1,10 @@
-/* test_pack.c - packed columns: what goes in comes out, at every width. */
+/* test_pack.c - packed columns give back their values, at every width. */
 #include "../testlib.h"
 #include "base/pack.h"
 
 enum { MOST = 300 };
 
-/* Lengths of up to 2^62 ns, mixed inside a block and of one size in others. */
+/* Lengths of up to 2^62 ns. Some blocks have lengths of all sizes, others of one size. */
 TEST(lengths_come_back)
 {
 	struct nsx_arena *a = nsx_arena_new();
@@ -67,7 +67,7 @@ TEST(what_does_not_change_takes_no_bytes)
 	nsx_arena_free(a);
 }
 
-/* The longest span that instants within +-2^61 permit, beside an empty one. */
+/* The longest span between times within +-2^61, next to an empty span. */
 TEST(extremes)
 {
 	struct nsx_arena *a = nsx_arena_new();

@@ -1,8 +1,8 @@
 /* test_page.c - the page decoder gives the cells that SQLite gives. */
 #include "scan_compare.h"
 
-/* Makes a database from sql and compares all its tables; `taken` tables are
- * expected to be read by pages.
+/* Makes a database from sql and compares all its tables. The page decoder must accept `taken` of
+ * them.
  */
 static void check(const char *sql, unsigned taken)
 {
@@ -14,7 +14,7 @@ static void check(const char *sql, unsigned taken)
 	unlink(path);
 }
 
-/* A table of all kinds of cells, n rows of it. */
+/* A table with n rows and cells of all kinds. */
 #define MIXED                                                                  \
 	"CREATE TABLE t(a INTEGER, b REAL, c TEXT, d BLOB, e, f INT);"         \
 	"WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM r "        \
@@ -79,7 +79,7 @@ TEST(added_columns)
 	      "VALUES(4,5);", 1);
 }
 
-/* Our reader leaves tables with rare forms of defaults to SQLite. */
+/* Tables with rare forms of default values are left to SQLite. */
 TEST(other_defaults_go_to_sqlite)
 {
 	static const char *const defaults[] = {
@@ -120,7 +120,7 @@ TEST(overflow)
 	}
 }
 
-/* Heads longer than the part of a record that stays on the page. */
+/* Records whose head is longer than the part that stays on the page. */
 TEST(wide_tables)
 {
 	for (int n = 20; n <= 240; n += 44) {
@@ -285,7 +285,7 @@ static void overwrite(const char *path, const void *old, const void *new, size_t
 	close(fd);
 }
 
-/* Values SQLite does not write but reads. */
+/* Values that SQLite reads but never writes. */
 TEST(odd_cells)
 {
 	char *path = scratch("odd.sqlite");
@@ -384,7 +384,7 @@ TEST(callee_and_signal_end_a_scan)
 /* A choice -----------------------------------------------------------------*/
 struct chosen {
 	struct nsx_choice choice;
-	size_t block, blocks; /* wanted: all that are block modulo blocks */
+	size_t block, blocks; /* wanted: blocks whose number is `block` modulo `blocks` */
 	int64_t last, sum;    /* last id, and sum of the ids */
 	size_t n;
 };
@@ -420,7 +420,7 @@ static struct nsx_scan *open_scan(struct nsx_db *db, const char *column, unsigne
 	return scan;
 }
 
-/* Every block by itself, every second and every third: together all rows, once. */
+/* Reads all blocks one by one, in two parts and in three parts: each time every row comes once. */
 static void read_in_blocks(const char *path, bool force_sqlite, size_t every)
 {
 	struct nsx_db *db = open_or_fail(path, force_sqlite);
@@ -466,8 +466,8 @@ TEST(blocks)
 	}
 }
 
-/* Rows [100, 200) of 1000, and those whose cell is no integer, lies behind text, or is
- * 0 or 1, which take no bytes.
+/* Rows [100, 200) of 1000, and rows that cannot be excluded cheaply: their cell is no integer, lies
+ * after text, or is 0 or 1, which take no bytes.
  */
 TEST(rows_passed_over)
 {
@@ -513,8 +513,8 @@ TEST(rows_passed_over)
 /* Near a time ------------------------------------------------------------------*/
 
 struct near_rows {
-	unsigned n, inside; /* inside: [1000, 1100)                          */
-	int64_t least, most; /* row ids                                      */
+	unsigned n, inside; /* rows read; those with a time in [1000, 1100)  */
+	int64_t least, most; /* least and greatest row id                    */
 };
 
 static int count_near(void *ctx, int64_t rid, const struct nsx_val *v,
@@ -529,18 +529,18 @@ static int count_near(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-/* 20 000 rows in some 2000 leaves, of which one in 44 is looked at; none is farther than
- * 50 from its place.
+/* 20 000 rows in some 2000 leaves; one leaf in 44 is looked at. No row is more than 50 away from
+ * its place in the order of time.
  */
 TEST(rows_near_a_time)
 {
 	static const struct {
-		const char *instant; /* expression for the instant of row i  */
-		unsigned inside, most; /* rows inside, and read ...          */
-		unsigned between; /* ... and where none may be missing, more */
+		const char *instant; /* expression for the time of row i     */
+		unsigned inside, most; /* rows inside; most rows that may be read */
+		unsigned between; /* the same limit if no row may be missed  */
 	} cases[] = {
 		{"i", 100, 6000, 0},
-		{"i / 50 * 50 + 49 - i % 50", 100, 6000, 0}, /* backwards in groups */
+		{"i / 50 * 50 + 49 - i % 50", 100, 6000, 0}, /* groups of 50, each backwards */
 		{"i % 10000", 200, 9000, 9000}, /* one thread, then another  */
 		{"i * 7919 % 20000", 100, 20000, 0},
 		{"-i", 0, 20000, 0},

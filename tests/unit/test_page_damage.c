@@ -1,6 +1,6 @@
-/* test_page_damage.c - the page decoder on damaged files. It ends, stays in bounds, and
- * delivers the rows before the damage. Where both backends find nothing wrong, they give the same
- * rows.  SEED and ROUNDS come from the environment.
+/* test_page_damage.c - the page decoder on damaged files ends, stays in bounds, and delivers the
+ * rows before the damage. If neither the decoder nor SQLite finds an error, both give the same
+ * rows. SEED and ROUNDS come from the environment.
  */
 #include "scan_compare.h"
 #include "sqlite/page_tree.h"
@@ -16,7 +16,7 @@ static int set_up(void **state NSX_UNUSED)
 }
 SET_UP(set_up, NULL);
 
-static uint32_t dice(uint32_t n)
+static uint32_t random_below(uint32_t n)
 {
 	return n ? (uint32_t)(rnd(&seed) >> 33) % n : 0;
 }
@@ -52,44 +52,44 @@ static void save(const char *path, const struct image *m, size_t n)
 	close(fd);
 }
 
-/* One more thing wrong with the file, mostly behind the first page: without
- * a schema there is nothing to read.
+/* Damages the file in one more place. This is mostly after the first page, because without the
+ * schema there is nothing to read.
  */
 static void damage(struct image *m)
 {
 	uint32_t npages = (uint32_t)(m->n / m->page_size);
-	uint32_t page = dice(20) ? 1 + dice(npages - 1) : 0;
+	uint32_t page = random_below(20) ? 1 + random_below(npages - 1) : 0;
 	uint8_t *p = m->p + (size_t)page * m->page_size;
-	uint32_t at = dice(3) ? dice(m->page_size) : dice(64);
-	uint32_t n = 1 + dice(40);
+	uint32_t at = random_below(3) ? random_below(m->page_size) : random_below(64);
+	uint32_t n = 1 + random_below(40);
 
 	n = NSX_MIN(n, m->page_size - at);
-	switch (dice(8)) {
+	switch (random_below(8)) {
 	case 0:
-		memset(p + at, dice(2) ? 0xff : 0, n);
+		memset(p + at, random_below(2) ? 0xff : 0, n);
 		break;
 	case 1:
-		memcpy(p, m->p + (size_t)(1 + dice(npages - 1)) * m->page_size, m->page_size);
+		memcpy(p, m->p + (size_t)(1 + random_below(npages - 1)) * m->page_size, m->page_size);
 		break;
 	case 2: /* a page number */
 		at = NSX_MIN(at, m->page_size - 4) & ~3U;
 		p[at] = p[at + 1] = 0;
 		p[at + 2] = (uint8_t)(npages >> 8);
-		p[at + 3] = (uint8_t)dice(256);
+		p[at + 3] = (uint8_t)random_below(256);
 		break;
 	case 3:
 		for (uint32_t i = 0; i < n; i++)
-			p[at + i] = (uint8_t)dice(256);
+			p[at + i] = (uint8_t)random_below(256);
 		break;
 	case 4:
-		p[at] = (uint8_t)(p[at] + dice(5) - 2);
+		p[at] = (uint8_t)(p[at] + random_below(5) - 2);
 		break;
 	default:
-		p[at] ^= (uint8_t)(1 << dice(8));
+		p[at] ^= (uint8_t)(1 << random_below(8));
 	}
 }
 
-/* Returns whether all tables could be read by both. */
+/* Reads all tables with both readers; returns whether both could read all. */
 static bool compare_damaged(const char *path, uint64_t from)
 {
 	struct nsx_db *sql = NULL, *page = NULL;
@@ -109,7 +109,7 @@ static bool compare_damaged(const char *path, uint64_t from)
 		if (!nsx_is_readable(t))
 			continue;
 		read_table(sql, t, 1, &a);
-		read_table(page, t, 1 + dice(4), &b);
+		read_table(page, t, 1 + random_below(4), &b);
 		if (!a.rc && !b.rc && !same_rows(&a, &b))
 			fail_msg("SEED=%llu: table %s differs in %s",
 				 (unsigned long long)from, t->name, path);
@@ -122,7 +122,7 @@ static bool compare_damaged(const char *path, uint64_t from)
 	return all;
 }
 
-static void shake(const char *source, unsigned rounds)
+static void damage_and_compare(const char *source, unsigned rounds)
 {
 	struct image sound = load(source), m = sound;
 	char *path = scratch("damaged.sqlite");
@@ -133,9 +133,9 @@ static void shake(const char *source, unsigned rounds)
 		uint64_t from = seed;
 
 		memcpy(m.p, sound.p, m.n);
-		for (uint32_t i = 0, n = 1 + dice(8); i < n; i++)
+		for (uint32_t i = 0, n = 1 + random_below(8); i < n; i++)
 			damage(&m);
-		save(path, &m, dice(10) ? m.n : dice((uint32_t)m.n));
+		save(path, &m, random_below(10) ? m.n : random_below((uint32_t)m.n));
 		nsound += compare_damaged(path, from);
 	}
 	print_message("%s: %u of %u still readable\n", strrchr(source, '/') + 1, nsound, rounds);
@@ -167,22 +167,22 @@ TEST(random_damage)
 		char *path = strdup(scratch("sound.sqlite"));
 
 		make_mixed("sound.sqlite", size, 400);
-		shake(path, rounds_or(150));
+		damage_and_compare(path, rounds_or(150));
 		free(path);
 	}
 }
 
-static void shake_small(const char *path, void *ctx NSX_UNUSED)
+static void damage_small_trace(const char *path, void *ctx NSX_UNUSED)
 {
 	struct stat st;
 
 	if (!stat(path, &st) && st.st_size < 700000)
-		shake(path, rounds_or(100) / 10);
+		damage_and_compare(path, rounds_or(100) / 10);
 }
 
 TEST(random_damage_to_traces)
 {
-	each_trace(shake_small, NULL);
+	each_trace(damage_small_trace, NULL);
 }
 
 /* Damage in a known place ------------------------------------------------*/
@@ -194,7 +194,7 @@ struct file {
 	const struct nsx_table_info *t;
 };
 
-/* A file with table t in many leaves, and which these are. */
+/* A file whose table t has many leaves, and the page numbers of these. */
 static struct file open_file(void)
 {
 	struct file f = {.path = scratch("placed.sqlite")};
@@ -274,7 +274,7 @@ TEST(a_loop_in_the_tree_ends)
 	file_done(&f);
 }
 
-/* Overflow pages that lead to each other. */
+/* Overflow pages that form a circle. */
 TEST(a_loop_of_overflow_pages_ends)
 {
 	char *path = strdup(scratch("chain.sqlite"));

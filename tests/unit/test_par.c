@@ -5,7 +5,7 @@
 
 enum { OUTER = 40, INNER = 30, DEPTH = 3 };
 
-struct tree { /* each task shares out more, down to the leaves */
+struct tree { /* each task starts further tasks, down to the leaves */
 	unsigned threads, depth;
 	atomic_size_t *leaves;
 };
@@ -36,7 +36,7 @@ TEST(jobs_in_jobs_run_each_task_once)
 	}
 }
 
-struct meeting { /* of two tasks */
+struct meeting { /* a point at which two tasks wait for each other */
 	atomic_int here;
 };
 
@@ -55,9 +55,7 @@ static int idle_or_share(void *ctx, size_t i, struct nsx_err *err)
 	return i ? 0 : nsx_par(2, 2, meet, ctx, err);
 }
 
-/* Ends only if the thread that has run out of the tasks around takes one of those
- * inside.
- */
+/* Ends only if a thread that finds no more tasks of the outer job takes one of the inner job. */
 TEST(who_is_idle_helps_inside_a_task)
 {
 	struct meeting m = {0};

@@ -1,4 +1,4 @@
-/* Phase maps: order, matching, and errors that name the place. */
+/* test_phase.c - phase maps: order, matching, and errors that name the place. */
 #include "../testlib.h"
 #include "passes/nvtx/phase.h"
 

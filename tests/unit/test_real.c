@@ -1,4 +1,4 @@
-/* Reals as text: what printf gives. */
+/* test_real.c - the text of reals equals that of printf. */
 #include "../testlib.h"
 #include <math.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include "base/base.h"
 #include "base/real.h"
 
-/* Fractions, near powers of ten and of two, and what is too small or too large. */
-static double number(size_t i)
+/* Fractions, numbers near powers of ten and of two, and numbers out of range. */
+static double random_number(size_t i)
 {
 	static const double v[] = {0, -0.0, 0.1, 0.3, 1.0 / 3, 100.0 / 7, 1e-9,
 				   1e15, 0.099999999999999992,
@@ -43,11 +43,11 @@ TEST(reals_have_the_fewest_digits)
 
 	for (size_t i = 0; i < NUMBERS; i++) {
 		for (int digits = 15; digits <= 17; digits++) {
-			snprintf(want, sizeof(want), "%.*g", digits, number(i));
-			if (strtod(want, NULL) == number(i))
+			snprintf(want, sizeof(want), "%.*g", digits, random_number(i));
+			if (strtod(want, NULL) == random_number(i))
 				break;
 		}
-		nsx_real_text(text, number(i));
+		nsx_real_text(text, random_number(i));
 		assert_string_equal(text, want);
 	}
 }

@@ -1,4 +1,4 @@
-/* test_recapture.c - lines for nsys, by version. */
+/* test_recapture.c - command lines for nsys that record what a trace lacks, by version of nsys. */
 #include "../testlib.h"
 #include "schema/recapture.h"
 
@@ -59,7 +59,7 @@ TEST(recapture_spelling)
 	is_line("2020.3", NSX_REC_EXPORT, "nsys export --type sqlite -o run.sqlite run.nsys-rep");
 }
 
-/* What a version cannot record gets no line, rather than one that it refuses. */
+/* For data that a version cannot record there is no command line. */
 TEST(recapture_too_old)
 {
 	is_line("2020.3", NSX_REC_COUNTERS, NULL);
@@ -72,7 +72,7 @@ TEST(recapture_too_old)
 	assert_int_equal(nsx_recapture_since(NSX_REC_SCHED), 0);
 }
 
-/* There nsys refuses osrt and nccl: "Illegal --trace argument". */
+/* On Windows nsys refuses osrt and nccl: "Illegal --trace argument". */
 TEST(recapture_windows)
 {
 	const struct nsx_schema made_by = {.product_version = "2026.2.1.210",

@@ -1,4 +1,4 @@
-/* Users' regular expressions: what is refused, and what memory has to do with it. */
+/* test_regex.c - users' regular expressions: refused patterns, and bounded memory. */
 #include "../testlib.h"
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,7 @@ TEST(found_anywhere)
 	}
 }
 
-/* ASan's allocator ends the program where memory ends. */
+/* ASan's allocator ends the program if memory runs out. */
 #ifndef __SANITIZE_ADDRESS__
 TEST(no_memory_is_not_the_users_fault)
 {
@@ -129,8 +129,8 @@ TEST(no_memory_is_no_mismatch)
 	nsx_regex_free(re);
 }
 
-/* Names of which a search begun at each character takes 414 MB and seconds for one,
- * and one that forgets nothing 18 MB for each.
+/* Long names. A search that begins at each character takes 414 MB and seconds for one name; a
+ * search that keeps what it learnt takes 18 MB for each name.
  */
 TEST(many_states_take_little)
 {

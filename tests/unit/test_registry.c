@@ -1,4 +1,4 @@
-/* Each analysis has what an analysis has, or says why not. */
+/* test_registry.c - each analysis has a heading, a query and golden cases, or gives the reason. */
 #include "../testlib.h"
 #include <glob.h>
 #include <stdio.h>
@@ -16,8 +16,10 @@ static char *read_all(const char *path)
 	return text;
 }
 
-/* Whether a case shows an answer, or none: null, or not present. */
-static void look(const struct nsx_pass *p, const char *text, bool *answered, bool *cannot)
+/* Whether a golden case of the analysis shows an answer; or whether one shows none (null, or not
+ * present).
+ */
+static void note_answer(const struct nsx_pass *p, const char *text, bool *answered, bool *cannot)
 {
 	const char *id = p->json ? strrchr(p->json, '.') + 1 : p->id;
 	char null[128], key[128];
@@ -49,7 +51,7 @@ TEST(analysis_is_whole_or_says_why)
 			for (size_t k = 0; k < g.gl_pathc; k++) {
 				char *text = read_all(g.gl_pathv[k]);
 
-				look(p, text, &answered, &cannot);
+				note_answer(p, text, &answered, &cannot);
 				free(text);
 			}
 		globfree(&g);
@@ -66,8 +68,7 @@ TEST(analysis_is_whole_or_says_why)
 	assert_int_equal(bad, 0);
 }
 
-/* The id in each name is that of an analysis; names that begin with "_" are no
- * analyses.
+/* The number of files whose name has no id of an analysis. Names that begin with "_" are left out.
  */
 static int count_strays(const char *pattern, const char *suffix)
 {

@@ -1,5 +1,5 @@
-/* test_replay.c - prices against figures worked out by hand in the fixtures
- * replay_*.sql; reading a user's changes.
+/* test_replay.c - prices equal the figures that the fixtures replay_*.sql work out by hand; parsing
+ * of a user's changes.
  *
  * usage: test_replay FIXTURES
  */
@@ -9,7 +9,7 @@
 #include "facts/replay/replay.h"
 #include "facts/replay/spec.h"
 
-/* A trace with its facts and a model of all of it. */
+/* A trace with its facts, and a replay model of the whole trace. */
 struct opened {
 	struct nsx_schema schema;
 	struct nsx_trace *trace;
@@ -83,7 +83,7 @@ static const struct expected expected[] = {
 	 160, 160, .15},
 	{"clock",
 	 {.verb = NSX_FASTER, .amount = 2, .rows = {
-	   true, 2, 1, /* a run: from 0, of two                              */
+	   true, 2, 1, /* a run that begins at 0 and has two operations      */
 	   {(const struct nsx_pack_block[]){{0, 0}}, (const unsigned char[8]){0}},
 	   {(const struct nsx_pack_block[]){{2, 0}}, (const unsigned char[8]){0}}}},
 	 974, 100, 100, .15},
@@ -112,7 +112,7 @@ TEST(prices_are_those_worked_out_by_hand)
 	}
 }
 
-/* A player that has been used before gives the same result as a new one. */
+/* A player that was used before gives the same result as a new one. */
 TEST(more_processes_than_sets)
 {
 	static const struct nsx_change v[] = {
@@ -132,7 +132,7 @@ TEST(more_processes_than_sets)
 	close_fixture(&o);
 }
 
-/* A model of a few operations is of whole iterations, and says so. */
+/* A model with a limit on operations has whole iterations, and says how many. */
 TEST(a_part_is_replayed)
 {
 	static const struct nsx_change fast = {.verb = NSX_FASTER, .amount = 2};

@@ -11,8 +11,8 @@ NSX_ORDER(cmp_all, struct row, UP(key), UP(at));
 
 enum { MOST = 600 };
 
-/* `runs` runs, each in order, of keys below `keys`. */
-static size_t make(uint64_t *seed, struct row *v, size_t runs, uint32_t keys)
+/* Makes an array of so many sorted runs, with keys below `keys`. */
+static size_t make_runs(uint64_t *seed, struct row *v, size_t runs, uint32_t keys)
 {
 	size_t n = 0;
 
@@ -28,8 +28,8 @@ static size_t make(uint64_t *seed, struct row *v, size_t runs, uint32_t keys)
 	return n;
 }
 
-/* Of one run, of two, of as many as are merged, and of more, where libc sorts and
- * promises nothing for equal keys.
+/* Arrays of one run, of two, of as many as are merged, and of more. The last are sorted by libc,
+ * which does not keep the order of equal keys.
  */
 TEST(rows_end_in_order)
 {
@@ -38,7 +38,7 @@ TEST(rows_end_in_order)
 	for (size_t runs = 0; runs < 50; runs++)
 		for (uint32_t keys = 1; keys < 2000; keys *= 7) {
 			struct row v[MOST] = {{0, 0}}, want[MOST];
-			size_t n = make(&seed, v, runs, keys);
+			size_t n = make_runs(&seed, v, runs, keys);
 
 			memcpy(want, v, sizeof(v));
 			qsort(want, n, sizeof(*v), cmp_all);
@@ -51,7 +51,7 @@ TEST(rows_end_in_order)
 		}
 }
 
-/* A key that says less than the order, as it may. */
+/* A key that is equal for elements that the order distinguishes; this is permitted. */
 static int64_t half_of(const void *row)
 {
 	return -(int64_t)(((const struct row *)row)->key / 2);
@@ -59,7 +59,7 @@ static int64_t half_of(const void *row)
 
 NSX_ORDER(cmp_down, struct row, DOWN(key), UP(at));
 
-/* Fewer than digits are counted of, and more; equal rows stay as they were. */
+/* Arrays below and above the size from which radix sort is used. Equal rows keep their order. */
 TEST(rows_end_in_order_of_a_key)
 {
 	uint64_t seed = 7;
@@ -67,7 +67,7 @@ TEST(rows_end_in_order_of_a_key)
 	for (size_t runs = 0; runs < 50; runs++)
 		for (uint32_t keys = 1; keys < 2000; keys *= 7) {
 			struct row v[MOST] = {{0, 0}}, want[MOST];
-			size_t n = make(&seed, v, runs, keys);
+			size_t n = make_runs(&seed, v, runs, keys);
 
 			memcpy(want, v, sizeof(v));
 			qsort(want, n, sizeof(*v), cmp_down);
@@ -86,7 +86,9 @@ static int cmp_numbers(const void *a, const void *b)
 	return NSX_CMP(itself(a), itself(b));
 }
 
-/* Many lie close together, far from others: more than the first 32 bits tell them. */
+/* Many keys lie close together and far from others, so that 32 bits of the key do not distinguish
+ * them.
+ */
 TEST(keys_may_differ_in_any_bit)
 {
 	enum { N = 2400 };
@@ -114,7 +116,7 @@ static int cmp_indices(const void *a, const void *b, void *keys)
 	       NSX_CMP(*(const uint32_t *)b, *(const uint32_t *)a);
 }
 
-/* Many parts of a few elements each, one of nearly all, and few keys. */
+/* Many parts with few elements each, one part with nearly all elements, and few distinct keys. */
 TEST(a_great_many_indices_end_in_order)
 {
 	enum { N = 100000 };
@@ -149,14 +151,14 @@ static int cmp_down_r(const void *a, const void *b, void *context NSX_UNUSED)
 	return cmp_down(a, b);
 }
 
-/* The sorted first elements are right, and all others are still there behind them. */
+/* The first elements are sorted, and all others still follow them. */
 TEST(the_first_end_in_order)
 {
 	uint64_t seed = 11;
 
 	for (size_t runs = 0; runs < 50; runs++) {
 		struct row v[MOST] = {{0, 0}}, want[MOST];
-		size_t n = make(&seed, v, runs, 40), most = n * runs / 49;
+		size_t n = make_runs(&seed, v, runs, 40), most = n * runs / 49;
 
 		memcpy(want, v, sizeof(v));
 		qsort(want, n, sizeof(*v), cmp_down);

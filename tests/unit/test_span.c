@@ -1,4 +1,6 @@
-/* Spans against a slow oracle: a bit per nanosecond of a short line. */
+/* test_span.c - interval arithmetic equals that of a slow oracle, which has a bit for each
+ * nanosecond.
+ */
 #include "../testlib.h"
 #include "base/span.h"
 
@@ -31,8 +33,8 @@ static void assert_is_list(const struct nsx_spans *s)
 	}
 }
 
-/* A list from random spans that favour ties and touching ends; *bits is the
- * oracle's union of them.  Every other one is packed.
+/* A list of random spans, many with equal or touching ends. *bits is the oracle's union of them.
+ * Every other list is packed.
  */
 static struct nsx_spans random_list(struct fixture *f, uint64_t *bits)
 {
@@ -135,7 +137,7 @@ TEST(splitting_a_span_changes_no_union)
 	assert_int_equal(nsx_spans_total(&a), nsx_spans_total(&b));
 }
 
-/* Spans of up to 3 groups and of nobody's, in order of start. */
+/* Spans of up to 3 groups, and spans of no group, in order of start. */
 TEST(group_times_match_bits)
 {
 	struct fixture *f = *state;

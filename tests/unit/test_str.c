@@ -1,4 +1,4 @@
-/* Interned strings: a table over another one. */
+/* test_str.c - interned strings: tables, tables on top of another, packed texts. */
 #include "../testlib.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ TEST(table_over_another_keeps_its_ids)
 	nsx_strings_free(under);
 }
 
-/* Names as templates and tuners make them: long parts that many share. */
+/* Names like those of templates and of generated kernels, with long parts in common. */
 static void make_name(char *text, size_t size, unsigned i)
 {
 	unsigned long long noise = i * 0x9e3779b97f4a7c15ull;
@@ -61,17 +61,17 @@ static void make_name(char *text, size_t size, unsigned i)
 	case 1:
 		snprintf(text, size, "triton_poi_fused_%s_%u", i % 3 ? "größe_add" : "mul", i);
 		break;
-	case 2: /* more that is new than one piece holds */
+	case 2: /* more new bytes than one piece holds */
 		while (n < 400)
 			n += snprintf(text + n, size - (size_t)n, "%llx",
 				      noise *= 0x9e3779b97f4a7c15ull);
 		break;
-	default: /* longer than what is packed */
+	default: /* too long to be packed */
 		memset(text, 'x', 5000);
 		snprintf(text + 5000, size - 5000, "%u", i);
 	}
 	if (i % 1000 == 5)
-		text[5] = '\0'; /* short ones, again and again */
+		text[5] = '\0'; /* short texts, which repeat often */
 }
 
 TEST(texts_are_the_same_packed_and_unpacked)
@@ -143,7 +143,7 @@ TEST(texts_added_late_are_the_same_and_a_closed_table_finds_them)
 	char text[6000];
 
 	assert_int_equal(nsx_strings_settle(s, &late, &err), 0);
-	for (unsigned i = 0; i < 2 * N; i++) { /* each of them twice */
+	for (unsigned i = 0; i < 2 * N; i++) { /* each text twice */
 		make_name(text, sizeof(text), i % N);
 		assert_int_equal(nsx_strings_add_late(s, &late, text, strlen(text), &ids[i],
 						      &err), 0);

@@ -1,4 +1,6 @@
-/* Tables: columns are described, orders hold, and a wrong id passes in no build. */
+/* test_table.c - tables: columns have descriptions, rows are in order, and a wrong column id fails
+ * in every build.
+ */
 #include "../testlib.h"
 #include <signal.h>
 #include <stdio.h>
@@ -88,7 +90,7 @@ static double any_real(uint64_t *seed)
 		       odd[r / 3 % ARRAY_LEN(odd)];
 }
 
-/* Half of the cells are null, most others what no other row has. */
+/* Half of the cells are null; most of the others have a value that no other row has. */
 static void fill_any(struct nsx_cell *row, char own[80], uint64_t *seed)
 {
 	static const char *const texts[] = {"", "a", "a longer text"};
@@ -114,12 +116,12 @@ static void assert_same_row(const struct nsx_cell *row, const struct nsx_cell *w
 		assert_int_equal(row[c].type, want[c].type);
 		if (row[c].type == NSX_T_STR)
 			assert_string_equal(row[c].u.s, want[c].u.s);
-		else /* of reals the bits */
+		else /* reals are compared by their bits */
 			assert_int_equal(row[c].u.i, want[c].u.i);
 	}
 }
 
-/* Rows from 0 on, and the row that was read `late` before each, which still lives. */
+/* Reads rows from 0 on. The row that was read `late` reads before must still be valid. */
 static void assert_rows(const struct nsx_table *t, size_t late)
 {
 	struct nsx_row_reader reader = nsx_read_rows(t);

@@ -1,4 +1,4 @@
-/* test_unions.c - the partition of a window and the work in it, against sums over all operations.
+/* test_unions.c - the partition of a window, and the work in it, equal sums over all operations.
  * The device has more operations than a mark or a block holds.
  */
 #include "../testlib.h"
@@ -63,7 +63,7 @@ static struct nsx_window random_window(struct fixture *x)
 	return (struct nsx_window){a, b};
 }
 
-/* Instant by instant. */
+/* The partition, computed for each nanosecond. */
 static void partition_slowly(const struct fixture *x, struct nsx_window w,
 			     struct nsx_partition *ret)
 {

@@ -1,5 +1,5 @@
-/* test_window.c - with a window, rows far from it are not read. The loaded part, and the
- * figures of the whole file, must equal those of the whole trace cut to the window.
+/* test_window.c - with a window, rows far from it are not read. The loaded part must equal the same
+ * part of the whole trace, and figures that describe the whole file must not change.
  *
  * usage: test_window FIXTURES
  */
@@ -10,10 +10,10 @@
 
 enum { THIRDS = 3 };
 
-static size_t margin_rows; /* 0: more than a fixture has */
-static int64_t reach_ns;   /* 0: whatever reaches into a window is read */
+static size_t margin_rows; /* least number of rows in the margin; 0: more than a fixture has */
+static int64_t reach_ns;   /* --reach; 0: all rows that reach into the window are read */
 
-/* A path, or the name of a fixture. */
+/* The path of a trace: `name` itself if it is a path, otherwise that of a fixture. */
 static struct nsx_trace *load(const char *name, const char *window,
 			      unsigned threads, struct nsx_schema *schema)
 {
@@ -42,7 +42,7 @@ static void unload(struct nsx_trace *t, struct nsx_schema *schema)
 
 /* Rows --------------------------------------------------------------------*/
 
-struct row { /* no padding: compared as bytes */
+struct row { /* without padding, because rows are compared as bytes */
 	int64_t start_ns, end_ns, call_ns;
 	uint32_t at, kind, flags, launches;
 	char name[64];
@@ -83,7 +83,7 @@ static int64_t start_of_call(const struct nsx_trace *t, uint32_t call)
 	return call == NSX_NONE ? -1 : nsx_call_start(&t->calls, call);
 }
 
-/* Operations as a cut to w leaves them, each with the start of its call. */
+/* The operations of a trace cut to w, each with the start of its call. */
 static struct rows cut_ops(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	struct rows r = make_rows(t->ops.n);
@@ -225,7 +225,7 @@ static void assert_same_defects(const struct nsx_defects *part, const struct nsx
 	assert_true(part->duplicate_calls <= whole->duplicate_calls);
 }
 
-/* The time between two launches of a thread reaches into a window between them. */
+/* A window between two launches of a thread contains time between launches, so both are read. */
 static void assert_same_neighbours(const struct nsx_trace *part, const struct nsx_trace *whole,
 				   const struct nsx_window *w)
 {
@@ -349,7 +349,7 @@ static struct nsx_facts *find_facts(const struct nsx_trace *t)
 /* Maps causes that a window cannot distinguish to one: near its ends it may not show the stream
  * for which another stream waits.
  */
-static unsigned told_cause(const struct nsx_idle_piece *p)
+static unsigned merged_cause(const struct nsx_idle_piece *p)
 {
 	return p->cause == NSX_CAUSE_STREAM_WAIT || p->cause == NSX_CAUSE_DISPATCH ?
 		       NSX_CAUSE_DEPENDENCY : p->cause;
@@ -363,11 +363,11 @@ static void sum_causes(const struct nsx_idle *x, const struct nsx_window *w,
 		struct nsx_idle_piece p = nsx_idle_at(x, i);
 		int64_t in_ns = NSX_MIN(p.end_ns, w->end_ns) - NSX_MAX(p.start_ns, w->start_ns);
 
-		ns[told_cause(&p)] += NSX_MAX(0, in_ns);
+		ns[merged_cause(&p)] += NSX_MAX(0, in_ns);
 	}
 }
 
-/* Returns how many devices idle at an end of the window for a cause. */
+/* Returns the number of devices with idle time at an end of the window. */
 static size_t compare_idle(const struct nsx_trace *whole,
 			   const struct nsx_facts *f, const char *name, const char *window)
 {
@@ -385,7 +385,7 @@ static size_t compare_idle(const struct nsx_trace *whole,
 		sum_causes(&g->idle[d], &t->user, in);
 		while (nsx_next_gap(&g->idle[d], &at, &gap))
 			n += gap.is_edge && nsx_idle_at(gap.idle, gap.at).cause != NSX_CAUSE_EDGE;
-		if (all[NSX_CAUSE_EDGE]) /* the run's first work is waited for */
+		if (all[NSX_CAUSE_EDGE]) /* the window begins before the run's first work */
 			continue;
 		assert_memory_equal(all, in, sizeof(all));
 	}
@@ -394,8 +394,8 @@ static size_t compare_idle(const struct nsx_trace *whole,
 	return n;
 }
 
-/* The ends of a window are not those of the run: what the GPU waits for there is what it
- * waits for in the whole trace.
+/* The ends of a window are not the ends of the run: idle time there has the same cause as in the
+ * whole trace.
  */
 TEST(idle_time_of_a_window_is_that_of_the_whole)
 {
@@ -432,14 +432,14 @@ TEST(margins_hold_that_many_rows)
 	assert_int_equal(compare_windows("iterations_nvtx"), 0);
 }
 
-/* If a clock is wrong, the window may lie anywhere, so every row is read. */
+/* If a clock is wrong, rows of the window may lie anywhere, so every row is read. */
 TEST(clocks_are_judged_by_all_of_the_file)
 {
 	margin_rows = 1;
 	assert_int_equal(compare_windows("clock_skew"), 0);
 }
 
-/* A range names the window wherever it is. */
+/* A range that names the window is found anywhere in the trace. */
 TEST(a_named_window)
 {
 	struct nsx_schema schema;
@@ -470,8 +470,8 @@ static const char tables[] = "BEGIN;CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (sta
 	"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, streamId, globalPid);CREATE TABLE "
 	"NVTX_EVENTS (start, end, eventType, text, globalTid);";
 
-/* On each thread other kinds; of those of thread 2 there are none late. Ranges cross
- * only if they may: else a long one begins where a multiple of its length does.
+/* Ranges of different kinds on each thread; thread 2 has none late in the trace. Unless ranges may
+ * cross, a long range begins only at multiples of its length.
  */
 static void add_range(struct nsx_buf *sql, uint64_t *state, int at_ns,
 		      bool may_cross, long long thread)
@@ -489,9 +489,9 @@ static void add_range(struct nsx_buf *sql, uint64_t *state, int at_ns,
 		       (int)(rnd(state) % 4), thread);
 }
 
-/* A process's calls, what they launch, each on a stream of its own (work of one stream
- * is in order), its waits and its ranges.  Correlation ids are those of other processes,
- * too.
+/* The calls of a process, the work that they launch, its waits and its ranges. Each call launches
+ * on a stream of its own, because work of one stream is in order. Other processes use the same
+ * correlation ids.
  */
 static void add_process(struct nsx_buf *sql, uint64_t *state, int process, bool may_cross)
 {
@@ -558,7 +558,7 @@ TEST(a_launch_far_before_its_kernel)
 	assert_true(compare_windows_of(&rows) > 0);
 }
 
-/* The third range is on the stack, as the second is not, which crosses the first. */
+/* The second range crosses the first, so it is not on the stack, but the third is. */
 TEST(ranges_that_crossed_long_before)
 {
 	static const int start[] = {0, 10, 30, 990}, end[] = {20, 60, 1000, 999};
@@ -590,7 +590,9 @@ TEST(random_windows)
 
 static const char reached[] = "2000000000ns..2100000000ns";
 
-/* Windows of a trace where nothing is longer than the reach, or stored farther away. */
+/* Windows of a trace in which no event is longer than the reach, and none is stored farther from
+ * its place.
+ */
 TEST(what_is_within_reach_is_read)
 {
 	struct nsx_schema schema;
@@ -606,7 +608,7 @@ TEST(what_is_within_reach_is_read)
 	unload(t, &schema);
 }
 
-/* The range, the wait and the kernel that began long before the window. */
+/* A range, a wait and a kernel that began long before the window are missed with a reach. */
 TEST(what_is_beyond_reach_is_not_looked_at)
 {
 	struct nsx_schema schema, near_schema;

@@ -1,5 +1,5 @@
-/* test_words.c - figures as text: three digits in a suitable unit, and windows that are never
- * shorter than the spans that they name.
+/* test_words.c - numbers as text: three digits in a suitable unit; and printed windows, which are
+ * never shorter than the spans that they stand for.
  */
 #include "../testlib.h"
 #include <stdio.h>
