@@ -79,8 +79,8 @@ told AS (
   , CASE WHEN at < 1e9 THEN substr(name, 1, at - 1) ELSE name END AS range_name
   FROM cut
 ),
--- Walks through each name word by word. mask holds what is done, with hexadecimal words as
--- "#"; rest is what is left, and its first len characters are the next word.
+-- Walks through each name word by word. mask is the part before the current word, with
+-- hexadecimal words as "#"; rest is the part from the current word on, which has len characters.
 word AS (
   SELECT range_name, count(*) AS n, range_name AS rest
   , max(1, length(range_name) - length(ltrim(range_name

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every real trace gives exit code 0, the same bytes with 1 and 4 threads, the figures of a brute
 # force computation, and as first finding the one that leaders.tsv names. The input is not changed,
-# and nothing is created beside it. Every file that is no export gives exit code 3, one line, and
+# and no file is created beside it. Every file that is no export gives exit code 3, one line, and
 # no output folder.
 # usage: traces.sh BUILD_DIR
 set -u

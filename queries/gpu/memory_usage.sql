@@ -1,4 +1,4 @@
--- Allocated memory by (process, device, kind): its peak and what is live at the end.
+-- Allocated memory by (process, device, kind): the peak, and the bytes live at the end.
 -- @role check
 -- @table rows
 -- @col pid                   process

@@ -1,5 +1,5 @@
--- NVTX coverage: the share of kernel time that was launched in any range, and the rest by
--- what it lacks.
+-- NVTX coverage: the share of kernel time that was launched in any range. The rest has no launch
+-- call in the trace, or one outside all ranges.
 -- @role check
 -- @col total_kernel_time_ns   time of all kernels
 -- @col mapped_kernel_time_ns  time of kernels launched in a range

@@ -67,8 +67,8 @@ char *nsx_strdup(const char *s)
 }
 
 #ifdef NSX_FAULTS
-/* Counts data-sized allocations and fails the one whose number is in the environment. At
- * exit the count goes to the file that the environment names.
+/* Counts allocations whose size depends on the input. The one with the number NSX_FAULT_ALLOC
+ * fails. At exit the count is written to the file NSX_FAULT_COUNT.
  */
 static long allocations;
 

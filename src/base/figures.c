@@ -22,8 +22,8 @@ struct unit {
 	const char *name;
 };
 
-/* Uses the largest unit in which x is at least 1, or else the first; a value that rounds up
- * to a thousand takes the next unit.
+/* Formats x in the largest unit in which it is at least 1; below 1 in the first unit. A value that
+ * would be rounded up to a thousand gets the next unit.
  */
 static const char *in_units(struct nsx_arena *a, double x, const struct unit *units, size_t n)
 {

@@ -367,7 +367,7 @@ static const json_t *json_of(const struct nsx_jsonr *j)
 	return (const json_t *)j;
 }
 
-/* Turns integers that were read as reals back into integers where that is exact. Only
+/* Turns integers that were read as reals back into integers if that is exact. Only
  * members of objects are converted, as all parameters that take integers are members.
  */
 static void restore_integers(json_t *j)

@@ -90,8 +90,9 @@ struct nsx_latest {
 void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns);
 
 /* How long each group of spans ran, and how long it ran alone. Spans are the rows [at, at + n) of
- * the columns, in order of start. Group NSX_NONE gets no time, but a span beside it is not alone.
- * Adds to by_group, so that several lists (devices) can be summed. end_ns: scratch, one a group.
+ * the columns, in order of start. Spans of group NSX_NONE add no time, but others beside them do
+ * not run alone. Adds to by_group, so that several lists (devices) can be summed. end_ns: scratch,
+ * one a group.
  */
 struct nsx_group_time {
 	int64_t busy_ns, exclusive_ns;

@@ -29,7 +29,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 
 /* The id of a text; 0 if the table does not have it. */
 nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
-/* Frees what only adding needs; nothing can be added afterwards. */
+/* Frees the memory that only adding needs. No string can be added afterwards. */
 void nsx_strings_close(struct nsx_strings *s);
 
 /* NUL-terminated text; "" for id 0. Owner: the table. */
@@ -130,8 +130,8 @@ size_t nsx_same_bytes(const char *a, const char *b, size_t n);
  */
 char *nsx_digits_before(char *end, uint64_t n);
 
-/* For valid UTF-8: n, or less where a cut at n would split a character; and the number of
- * characters in n bytes.
+/* For valid UTF-8. nsx_cut_chars: the greatest length up to n that splits no character.
+ * nsx_count_chars: the number of characters in n bytes.
  */
 size_t nsx_cut_chars(const char *p, size_t n);
 size_t nsx_count_chars(const char *p, size_t n);

@@ -115,7 +115,8 @@ static size_t find_seen_piece(const struct nsx_texts *x, const char *p,
 	return n < WINDOW ? 0 : n;
 }
 
-/* Copies byte by byte: for such a small n compilers turn memcpy into a slow instruction. */
+/* Copies n bytes without memcpy, which compilers turn into a slow instruction for such a small n.
+ */
 static char *texts_put(char *to, const char *p, size_t n)
 {
 	for (; n >= 8; n -= 8, p += 8, to += 8)

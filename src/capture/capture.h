@@ -51,7 +51,7 @@ struct nsx_capture {
 	enum nsx_ended ended;
 	double target_s; /* how long the command ran; with nsys's own start if the command was
 			    too short to be seen (50 ms)                 */
-	const char *full_tmp; /* nsys's temporary folder, if it became full; else NULL */
+	const char *full_tmp; /* nsys's temporary folder if it became full; otherwise NULL */
 	const char *raw; /* file of raw data, as printed or opened by nsys; NULL: unknown */
 
 	struct nsx_product *products;
@@ -110,7 +110,7 @@ int64_t nsx_file_size(const char *path); /* -1: no such file */
 
 int64_t nsx_file_room_mb(const char *path); /* free space; -1: unknown */
 
-/* The folder of nsys's raw data: NSYS_TMPDIR, else TMPDIR, else /tmp. */
+/* The folder of nsys's raw data: NSYS_TMPDIR if it is set, otherwise TMPDIR, otherwise /tmp. */
 const char *nsx_capture_tmp(void);
 
 /* Least free space with which a capture begins. */

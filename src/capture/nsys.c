@@ -230,7 +230,7 @@ static bool has_word(const char *s, size_t n, const char *word)
 	return false;
 }
 
-/* An option's line begins with a dash, possibly after "(Experimental) ". */
+/* Whether a line of the help begins an option: with a dash, possibly after "(Experimental) ". */
 static bool is_option_line(const char *line)
 {
 	line += strspn(line, " \t");

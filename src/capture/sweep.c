@@ -1,4 +1,4 @@
-/* sweep.c - handles signals during a capture, and ends what it left running.
+/* sweep.c - counts signals during a capture, and ends the processes that it left running.
  *
  * The profiler's agent and the command have sessions of their own, so no process group covers
  * them. As a "child subreaper" this process becomes the parent of every descendant whose parent

@@ -1,5 +1,5 @@
-/* index.c - walks all events once: counts rows per table and block, and collects what needs all
- * events.
+/* index.c - walks all events, to count the rows of each table in each block and to collect facts
+ * that lie in events.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -50,7 +50,7 @@ static int put_options(struct nsx_rep_rows *rows, const char *prefix,
 	return rc;
 }
 
-/* Adds an option whose value is words[n]; adds nothing if there is no such word. */
+/* Adds an option with the value words[n]; adds nothing if there is no such word. */
 static int put_word(struct nsx_rep_rows *rows, const char *prefix, const char *name,
 		    uint64_t n, const char *const *words, size_t nwords, struct nsx_err *err)
 {

@@ -2,8 +2,8 @@
  *
  * gen.c        options and the main loop
  * gen_names.c  the kernels and NVTX names of the workload
- * gen_model.c  what a training step is made of: a list of acts
- * gen_sim.c    what hosts, streams and devices can do
+ * gen_model.c  the contents of a training step: a list of acts
+ * gen_sim.c    the actions of hosts, streams and devices
  * gen_acts.c   plays the acts on the timelines of all ranks
  * gen_rows.c   rows of the current step: buffered, sorted, inserted
  * gen_meter.c  sampled GPU metrics, from the busy time of each GPU
@@ -39,7 +39,7 @@ enum worst {
 	W_COUNT
 };
 
-enum shape { /* what the processes do, and so the proportions of the tables */
+enum shape { /* the kind of program, which determines the proportions of the tables */
 	SH_TRAINING,
 	SH_SERVING,
 	SH_HPC,

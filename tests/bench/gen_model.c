@@ -115,7 +115,7 @@ static void backward_layer(struct builder *b, int layer)
 	collective(b, NM_OP_REDUCE, NM_NCCL_REDUCE, 0);
 }
 
-/* 6 kernels a layer, most of them shorter than their launch. */
+/* 6 kernels per layer, most of them shorter than their launch call. */
 static void optimizer(struct builder *b, int layers)
 {
 	act(b, A_PUSH, NM_OPTIMIZER);

@@ -237,7 +237,7 @@ def print_figures(t, wanted):
 
 
 def clocks_of(folder):
-    """GPU clocks that the report says it moved."""
+    """The GPU clocks that the program moved, according to the report."""
     try:
         with open(os.path.join(folder, "report.json"), encoding="utf-8") as f:
             return json.load(f)["metrics"]["capture_quality"].get("clocks", [])

@@ -1,4 +1,4 @@
-"""Barriers: host time by kind, how busy the GPU was meanwhile, and what idle follows.
+"""Barriers: host time by kind, GPU busy time during barriers, and the idle time that follows.
 
 An event is {kind, name, P, pid, gtid, s, e, pieces}: s and e are what happened
 on the thread, pieces the time left after time that belongs to another kind.

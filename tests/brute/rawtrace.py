@@ -279,7 +279,7 @@ class Trace:
                     a.ops.append(x)
 
     def move_clocks(self, clocks):
-        """Moves GPU times of (pid, ordinal) by what a report says it moved them.
+        """Moves GPU times of (pid, ordinal) by the amount that the report states.
 
         Nothing is taken on trust: work must begin before its own call as recorded, or
         end after the blocking call that waited for it, and no longer do so when moved.
@@ -351,7 +351,7 @@ class Trace:
             return None
         return min(s for s, _ in spans), max(e for _, e in spans)
 
-    # ---- what runs on a device ----------------------------------------
+    # ---- work on a device ---------------------------------------------
 
     def graph_inside(self):
         """(process, correlation) of each replay with recorded nodes -> the union of the nodes."""

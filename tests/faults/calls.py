@@ -12,7 +12,7 @@ BUILD, WORK, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PROGRAM, TRACE = BUILD + "/nsys-explain", BUILD + "/fixtures/synthetic.sqlite"
 READS = ["pread64", "preadv2", "read", "openat", "newfstatat", "lseek"]
 WRITES = ["write", "mkdir", "close", "chmod", "fchmod", "renameat2", "rename", "getdents64", "ftruncate"]
-# Where only these fail, what could not be removed may be left.
+# If only these fail, files that could not be removed may be left.
 REMOVALS = ["unlink", "unlinkat", "rmdir"]
 
 

@@ -76,7 +76,7 @@ class Case:
         return got == (report(self.before) if self.out == "o" else OLD)
 
     def warned(self, where, errors):
-        if self.out.startswith("c."):  # convert says it on stderr
+        if self.out.startswith("c."):  # convert prints its warning on stderr
             return bool(errors)
         try:
             text = read(where + ("/o/report.json" if self.out == "o" else "/stdout"))
@@ -91,7 +91,7 @@ class Case:
         if read(where + "/t.sqlite") != read(self.trace):
             return "the input is changed"
         if all(name in errors for name in left):
-            left = None  # it is said
+            left = None  # a message names the file
         if left and not may_stay:
             return f"exit {code}, left: {left}"
         if code == 0:

@@ -64,7 +64,7 @@ def pause(p, normal, is_writing):
     else:
         time.sleep(rng.random() * normal)
     p.send_signal(signal.SIGSTOP)
-    # Until it stands still: what we change must be between two of its steps.
+    # Waits until the process is stopped: the change must happen between two of its steps.
     while p.poll() is None and open(f"/proc/{p.pid}/stat").read().split()[2] not in "TZ":
         time.sleep(0.001)
 

@@ -202,7 +202,7 @@ ASKED = [["verdict"], ["findings"], ["finding", "1"], ["gaps"], ["section", "cap
 
 
 def name_all(db):
-    """Every text of the trace begins with EVIL: the strings, and what rows hold themselves."""
+    """Makes every text of the trace begin with EVIL: the strings, and texts in rows."""
     for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'ENUM%' "
                              "AND name NOT LIKE 'META%' AND name NOT LIKE 'sqlite%'").fetchall():
         for _, column, *_ in db.execute(f'PRAGMA table_info("{table}")').fetchall():
@@ -211,7 +211,7 @@ def name_all(db):
 
 
 def texts(path):
-    """What is printed and written about a trace: (of what, text)"""
+    """Yields (name, text) for everything that is printed and written about a trace."""
     out = os.path.dirname(path) + "/o"
     yield "stdout", subprocess.run([PROGRAM, path, "--out", out], capture_output=True).stdout
     yield "report.md", read(out + "/report.md")

@@ -318,7 +318,8 @@ static void collective_dp(struct rank *v, int s, int op, int stream, int64_t tra
 {
 	for (int p = 0; p < job.ranks; p += ranks_per_stage())
 		for (int g = p; g < p + job.tp; g++)
-			collective(v, s, g, job.tp, p + ranks_per_stage(), op, stream, transfer, async);
+			collective(v, s, g, job.tp, p + ranks_per_stage(), op, stream, transfer,
+				   async);
 }
 
 /* Two alltoalls with a kernel between them: tokens go to their experts and come back. */
@@ -803,7 +804,8 @@ static void write_digest(const char *path, const struct rank *v, int r)
 		.who = mix((uint64_t)r + 1), .host = nsx_hash(host, strlen(host)),
 		.gpu_model = "", .product = "", .schema = "", .method = NSX_WAY_NVTX,
 		.unit = "step", .peak_bytes = -1,
-		.pid = pid_of(r), .utc_ns = utc_of_start(v, r), .system_ns = system_clock_of_start(v, r),
+		.pid = pid_of(r), .utc_ns = utc_of_start(v, r),
+		.system_ns = system_clock_of_start(v, r),
 		.first_ns = 0, .last_ns = capture_time(v, r, v[r].comm)};
 	d->channels = nsx_arena_get(a, 6 * sizeof(*d->channels));
 	fill_steps(d, v, r);

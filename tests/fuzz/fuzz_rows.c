@@ -46,8 +46,8 @@ static char *pick_name(sqlite3 *db, char *sql, unsigned k)
 
 static char *pick_table(sqlite3 *db, unsigned k)
 {
-	return pick_name(db, sqlite3_mprintf("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER "
-					     "BY rowid"), k);
+	return pick_name(db, sqlite3_mprintf("SELECT name FROM sqlite_schema WHERE type = 'table' "
+					     "ORDER BY rowid"), k);
 }
 
 static char *pick_column(sqlite3 *db, const char *table, unsigned k)
@@ -131,7 +131,8 @@ static char *new_value(struct input *in, sqlite3 *db, const char *table, const c
 		return sql;
 	case 4: /* the old value, increased or decreased by some power of ten */
 	case 5:
-		return sqlite3_mprintf("\"%w\" + (%d << %u)", column, (int8_t)a, next_byte(in) % 62);
+		return sqlite3_mprintf("\"%w\" + (%d << %u)", column, (int8_t)a,
+				       next_byte(in) % 62);
 	case 6:
 		return sqlite3_mprintf("\"%w\" * %u / 16", column, a);
 	case 7: /* different in each row */

@@ -1106,7 +1106,7 @@ static void file_put(struct rep *r, struct buf *file)
 	free(directory.p);
 }
 
-/* ---- what is not written ------------------------------------------------- */
+/* ---- tables that are not written ----------------------------------------- */
 
 /* Names the tables with rows that were not written. */
 static void tables_check(struct rep *r)

@@ -8,7 +8,7 @@
  * - There are at most ten findings, and their disjoint headrooms do not exceed that window.
  * - Iterations of one device do not overlap.
  *
- * All is checked for the whole trace and for its middle third.
+ * These are checked for the whole trace and for its middle third.
  */
 #include <inttypes.h>
 #include "facts/ledger.h"

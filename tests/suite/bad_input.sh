@@ -134,7 +134,8 @@ prog=$b/nsys-explain
 # With --json the failure is JSON on stdout, too.
 "$prog" missing.sqlite --json >out 2>err
 if python3 -c 'import json,sys; d=json.load(open("out")); sys.exit(0 if d["error"]["message"] and d["error"]["code"] else 1)'; then ok; else bad "JSON error"; fi
-# WAL-flagged, read-only, in a folder that cannot be written: read, unchanged, nothing beside it.
+# A file in WAL mode, read-only, in a read-only folder: it is read and unchanged, and no file is made
+# beside it.
 mkdir wal; cp "$good" wal/t.sqlite
 printf '\002\002' | dd of=wal/t.sqlite bs=1 seek=18 conv=notrunc 2>/dev/null
 chmod a-w wal/t.sqlite; sum=$(cksum <wal/t.sqlite)

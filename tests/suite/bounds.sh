@@ -23,7 +23,7 @@ for i in range(120000):  # each takes longer than the one before
     rows.append(tuple(row.values()))
 db.executemany(f"INSERT INTO {t} ({','.join(row)}) VALUES ({','.join('?' * len(row))})", rows)
 db.commit()
-few = sqlite3.connect("names.sqlite")  # 2000 of them, each with a long name of its own
+few = sqlite3.connect("names.sqlite")  # 2000 kernels, each with a long name of its own
 db.backup(few)
 few.execute(f"DELETE FROM {t} WHERE gridX > 2000")
 few.executemany("INSERT INTO StringIds (id, value) VALUES (?, ?)", [(10**6 + i, f"{i}" + "k" * 100) for i in range(2001)])

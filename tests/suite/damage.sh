@@ -34,7 +34,7 @@ def sums_of_report():
     return ret
 
 def sums_of_sqlite(path):
-    """None where SQLite finds the file damaged."""
+    """The sums by SQLite; None if SQLite finds the file damaged."""
     ret = []
     db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
     try:
@@ -49,7 +49,7 @@ def sums_of_sqlite(path):
         db.close()
 
 def said():
-    """Warnings, and what the section on the capture's quality says."""
+    """The warnings, and the text of the section on the capture's quality."""
     with open("o/report.json") as f:
         d = json.load(f)
     checks = d["metrics"]["capture_quality"].get("checks", [])

@@ -134,7 +134,7 @@ alone 'gpu_slow 1' "[s['ranks'] for s in f['stragglers']] == [[1]] and abs(f['st
 alone 'gpu_slow 1 norm' "[s['ranks'] for s in f['stragglers']] == [[1]] and -.002 < f['stragglers'][0]['recoverable_ms'] / f['step_ms'] - json.load(open('pipe/truth.json'))['loss_share'] < .03"
 alone 'late 1' "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(1, 'pairs_unknown')]"
 
-# One file with eight ranks says the same as eight files.
+# One file with eight ranks gives the same report as eight files.
 keep=1
 planted one gpu_slow one_file=1 ranks=8 hosts=1
 planted many gpu_slow ranks=8 hosts=1

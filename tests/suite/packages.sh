@@ -2,7 +2,7 @@
 # Packages. The static program runs in an empty root folder. With DEB=1, which takes minutes and
 # needs root, the Debian package is installed into a system made by debootstrap, if that is
 # available, and removed again. With CONTAINER=1, under the same conditions, buildah makes the
-# container image, on a base made by debootstrap where none can be fetched.
+# container image, on a base that debootstrap makes if none can be fetched.
 # usage: packages.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 cd "$root" || exit 1

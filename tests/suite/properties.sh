@@ -1,7 +1,7 @@
 #!/bin/sh
 # Changed copies of a trace that must give the same answers: rows in another order (the same bytes),
 # all clocks shifted up, below 0 and across 0 (the same durations), and kernels split into touching
-# halves (the same unions). The traces are fixtures and the real traces that are at hand.
+# halves (the same unions). The traces are fixtures and the available real traces.
 # usage: properties.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace are the same bytes

@@ -11,7 +11,7 @@ PATH=$work/bin:$PATH; export PATH
 for name in run before; do ln -s "$traces/mfu_2gpu_before.sqlite" $name.sqlite; done
 ln -s "$traces/mfu_2gpu_after.sqlite" after.sqlite
 
-# The Nth block of the README that begins with a command, as it stands.
+# Prints the Nth block of the README that begins with a command, unchanged.
 block() {
 	awk -v n="$1" '
 	/^```$/ { inside = !inside; first = inside; next }

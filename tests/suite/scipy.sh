@@ -1,6 +1,6 @@
 #!/bin/sh
 # `diff` computes the same shift, rank test, effect size, quantiles and drift as scipy: on few units
-# without ties, where the test is exact, on many units, and on the traces that are at hand.
+# without ties, for which the test is exact, on many units, and on the available real traces.
 # usage: scipy.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python=

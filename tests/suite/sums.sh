@@ -18,7 +18,7 @@ def rows(name):
         return list(csv.DictReader(f))
 
 def checks(m):
-    """(what, left, right): left must equal right, or not exceed it."""
+    """Yields (name, left, right): left must equal right, or not exceed it."""
     idle = sum(d["idle_ns"] for d in m["partition"]["devices"]) / 1e6
     g = m["gpu_idle"]
     yield "causes = idle", sum(float(r["total_ms"]) for r in rows("gpu_idle_by_cause")), idle

@@ -69,7 +69,8 @@ static void damage(struct image *m)
 		memset(p + at, random_below(2) ? 0xff : 0, n);
 		break;
 	case 1:
-		memcpy(p, m->p + (size_t)(1 + random_below(npages - 1)) * m->page_size, m->page_size);
+		memcpy(p, m->p + (size_t)(1 + random_below(npages - 1)) * m->page_size,
+		       m->page_size);
 		break;
 	case 2: /* a page number */
 		at = NSX_MIN(at, m->page_size - 4) & ~3U;
@@ -291,7 +292,7 @@ TEST(a_loop_of_overflow_pages_ends)
 	db = open_or_fail(path, false);
 	read_table(db, nsx_db_table(db, "t"), 1, &o);
 	assert_true(o.is_page);
-	/* The record still ends where its length says. */
+	/* The record still has the length that its head states. */
 	assert_int_equal(o.rc, 0);
 	outcome_done(&o);
 	nsx_db_close(db);

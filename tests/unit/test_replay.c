@@ -132,7 +132,7 @@ TEST(more_processes_than_sets)
 	close_fixture(&o);
 }
 
-/* A model with a limit on operations has whole iterations, and says how many. */
+/* A model with a limit on operations has whole iterations, and gives their number. */
 TEST(a_part_is_replayed)
 {
 	static const struct nsx_change fast = {.verb = NSX_FASTER, .amount = 2};
