@@ -1,4 +1,4 @@
-/* key_of_keyed.c - radix sort. Timestamps and durations of one trace lie close together, so three
+/* keyed.c - radix sort. Timestamps and durations of one trace lie close together, so three
  * digits are usually enough.
  */
 #include <string.h>

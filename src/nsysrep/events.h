@@ -86,7 +86,7 @@ struct nsx_walker {
 	struct nsx_notes *notes;
 };
 
-/* What a walk over all events collects, before rows are made. */
+/* The facts that a walk over all events collects, before rows are made. */
 struct nsx_notes {
 	struct nsx_rep_index at; /* results for the current block            */
 	size_t block;		 /* its index                                */
