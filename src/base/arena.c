@@ -210,7 +210,7 @@ void nsx_arena_free(struct nsx_arena *a)
 	free(a);
 }
 
-/* alignment: a power of 2 */
+/* Returns size zeroed bytes; their alignment must be a power of 2. */
 static void *arena_take(struct nsx_arena *a, size_t size, size_t alignment)
 {
 	struct block *b = a->blocks;

@@ -12,7 +12,7 @@
 
 struct nsx_arena;
 
-/* Ends the program: one line, exit code 3. */
+/* Ends the program with exit code 3, after one line that names the size in bytes. */
 _Noreturn void nsx_die_of_memory(size_t size);
 /* Registers clean(ctx), which nsx_die_of_memory calls to remove unfinished files. It must
  * not allocate. Only one is registered at a time; NULL removes it.
@@ -23,12 +23,12 @@ void nsx_at_death(void (*clean)(void *ctx), void *ctx);
 char *nsx_strdup(const char *s);
 void *nsx_alloc(size_t n, size_t size); /* zeroed */
 struct nsx_arena *nsx_arena_new(void);
-void nsx_arena_free(struct nsx_arena *a); /* NULL is fine */
-void nsx_arena_clear(struct nsx_arena *a);
+void nsx_arena_free(struct nsx_arena *a); /* a may be NULL */
+void nsx_arena_clear(struct nsx_arena *a); /* frees its memory; it can be used again */
 /* Moves everything in `from` into a; `from` is freed. */
 void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from);
 
-/* Zeroed, aligned for any type. Owner: the arena. */
+/* Returns size bytes, zeroed and aligned for any type. Owner: the arena. */
 void *nsx_arena_get(struct nsx_arena *a, size_t size);
 char *nsx_arena_strndup(struct nsx_arena *a, const char *s, size_t n);
 char *nsx_arena_strdup(struct nsx_arena *a, const char *s);
@@ -99,10 +99,9 @@ void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);
 	(nsx_grow_or_die(&(v), &(cap), (size_t)(n) + 1, sizeof(*(v))),        \
 	 (void)((v)[(n)++] = (__VA_ARGS__)))
 
-/* All data-sized allocations end in these two. Errors: NULL and err. In a build with
- * -DNSX_FAULTS the allocation number NSX_FAULT_ALLOC fails.
+/* Allocates n zeroed elements, for sizes that depend on the input. Errors: NULL and err. Owner: the
+ * caller, free(). In a build with -DNSX_FAULTS the allocation number NSX_FAULT_ALLOC fails.
  */
-void *nsx_try_alloc(size_t n, size_t size, const char *what,
-		    struct nsx_err *err) NSX_CHECKED; /* zeroed; free() */
+void *nsx_try_alloc(size_t n, size_t size, const char *what, struct nsx_err *err) NSX_CHECKED;
 
 #endif

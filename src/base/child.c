@@ -1,4 +1,4 @@
-/* child.c - fork, one pipe, one loop. */
+/* child.c - forks, and reads the child's answer from a pipe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

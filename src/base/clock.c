@@ -1,4 +1,4 @@
-/* clock.c - SOURCE_DATE_EPOCH, and the clocks of the system. */
+/* clock.c - reads the system's clocks, and SOURCE_DATE_EPOCH. */
 #include <stdlib.h>
 #include <time.h>
 #include "base/clock.h"

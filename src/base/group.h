@@ -57,7 +57,7 @@ void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 struct nsx_near {
 	struct nsx_near_key {
 		uint64_t a, b;
-		uint32_t place; /* index + 1, 0 free                         */
+		uint32_t place; /* the key's index + 1; 0: the entry is free */
 	} v[256];
 };
 static inline struct nsx_near_key *nsx_near_place(struct nsx_near *near, uint64_t a, uint64_t b)
@@ -77,7 +77,7 @@ static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
 	*ret = x->place - 1;
 	return 0;
 }
-/* nsx_group_value with the cache of nsx_group_near. */
+/* Like nsx_group_value, with the cache of nsx_group_near. */
 #define nsx_near_value(g, near, values, a, b, what, err)                      \
 	((__typeof__(*(values)))nsx_near_value_(                              \
 		g, near, a, b, (void **)(values), sizeof(**(values)), what, err))

@@ -44,10 +44,10 @@ enum nsx_jsonr_type { NSX_J_ABSENT, NSX_J_NULL, NSX_J_BOOL, NSX_J_INT, NSX_J_REA
  * nsx_jsonr_free.
  */
 struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n, struct nsx_err *err) NSX_CHECKED;
-void nsx_jsonr_free(struct nsx_jsonr *j); /* NULL is fine */
+void nsx_jsonr_free(struct nsx_jsonr *j); /* j may be NULL */
 /* Keeps a value alive after its document. Owner: the caller, nsx_jsonr_free. */
 struct nsx_jsonr *nsx_jsonr_keep(const struct nsx_jsonr *value);
-enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j); /* ABSENT for NULL */
+enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j); /* NSX_J_ABSENT if j is NULL */
 /* A member of an object; NULL if there is none or j is no object. */
 const struct nsx_jsonr *nsx_jsonr_get(const struct nsx_jsonr *j, const char *key);
 /* The length of an array or object; 0 for other values. */
@@ -56,7 +56,7 @@ const struct nsx_jsonr *nsx_jsonr_at(const struct nsx_jsonr *array, size_t i);
 /* The first key of an object that is_wanted refuses; NULL if there is none. */
 const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
 			      bool (*is_wanted)(void *ctx, const char *key), void *ctx);
-const char *nsx_jsonr_str(const struct nsx_jsonr *j); /* NULL: not a text */
+const char *nsx_jsonr_str(const struct nsx_jsonr *j); /* NULL: j is no text */
 bool nsx_jsonr_int(const struct nsx_jsonr *j, int64_t *ret);
 bool nsx_jsonr_equal(const struct nsx_jsonr *a, const struct nsx_jsonr *b);
 

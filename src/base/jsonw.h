@@ -20,7 +20,7 @@
 struct nsx_jsonw;
 
 struct nsx_jsonw *nsx_jsonw_new(void);
-void nsx_jsonw_free(struct nsx_jsonw *w); /* NULL is fine */
+void nsx_jsonw_free(struct nsx_jsonw *w); /* w may be NULL */
 
 void nsx_jsonw_object(struct nsx_jsonw *w, const char *key);
 void nsx_jsonw_array(struct nsx_jsonw *w, const char *key);

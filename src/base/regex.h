@@ -21,6 +21,6 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
  * Thread-safe.
  */
 bool nsx_regex_matches(struct nsx_regex *r, const char *text);
-void nsx_regex_free(struct nsx_regex *r); /* NULL is fine */
+void nsx_regex_free(struct nsx_regex *r); /* r may be NULL */
 
 #endif

@@ -36,7 +36,7 @@ struct nsx_capture {
 	const struct nsx_capture_opts *opts;
 	const char *const *command; /* NULL-terminated; empty: records a session */
 	struct nsx_arena *arena;    /* owns every string and array here     */
-	struct nsx_buf warnings;    /* one per line                         */
+	struct nsx_buf warnings;    /* text of the warnings, one per line   */
 
 	const char *dir, *work; /* folders of results and of unfinished files; NULL: not made yet */
 	size_t had;		/* how many bytes of the path dir existed before */
@@ -106,9 +106,9 @@ void nsx_capture_done(struct nsx_capture *c);
 
 /* Files ------------------------------------------------------------------*/
 
-int64_t nsx_file_size(const char *path); /* -1: no such file */
+int64_t nsx_file_size(const char *path); /* in bytes; -1: there is no such file */
 
-int64_t nsx_file_room_mb(const char *path); /* free space; -1: unknown */
+int64_t nsx_file_room_mb(const char *path); /* free space of the file system; -1: unknown */
 
 /* The folder of nsys's raw data: NSYS_TMPDIR if it is set, otherwise TMPDIR, otherwise /tmp. */
 const char *nsx_capture_tmp(void);

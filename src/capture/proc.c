@@ -1,4 +1,4 @@
-/* proc.c - posix_spawn, two pipes, one loop.
+/* proc.c - runs a program and reads its output from two pipes.
  *
  * A program runs in its own process group, so that Ctrl-C at the terminal reaches only us and we
  * choose which signals to forward. The loop ends when the program has ended and the pipes are

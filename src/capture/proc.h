@@ -44,7 +44,7 @@ void nsx_proc_end_done(struct nsx_proc_end *e); /* for NSX_AT_EXIT */
  */
 const char *nsx_proc_find(const struct nsx_buf *kept, const char *words, const char *from);
 
-/* First line of output, preferably of stderr. Owner: the arena. */
+/* The first line of stderr, or of stdout if stderr is empty. Owner: the arena. */
 const char *nsx_proc_words(const struct nsx_proc_end *e, struct nsx_arena *a);
 
 /* Between guard and unguard this process adopts orphans, and SIGINT, SIGTERM and SIGHUP are

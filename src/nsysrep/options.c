@@ -93,7 +93,7 @@ static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message, struc
 enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
        PROCESS_VARIABLE = 30 };
 
-/* Adds arguments or environment variables, each a row. */
+/* Adds a row for each argument or environment variable of a process. */
 static int add_words(struct nsx_rep_rows *rows, const char *prefix,
 		     struct nsx_piece process, unsigned field, struct nsx_err *err)
 {
@@ -197,7 +197,7 @@ static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m, struct
 		return err->rc;
 	if (!nsx_msg_has(m, CUDA) || !nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)))
 		return 0;
-	/* Since 2025.6 these are here and no longer with each process. */
+	/* Since 2025.6 these options are here; before, each process had its own. */
 	if (put_options(rows, "", &in, cuda, ARRAY_LEN(cuda), err))
 		return err->rc;
 	if (nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) && nsx_msg_has(&graphs, 1))

@@ -24,7 +24,7 @@ struct nsx_rep_schemas {
 	struct nsx_rep_loose { /* a payload without an event                 */
 		int64_t at_ns;
 		struct nsx_rep_payload payload;
-	} *loose; /* in file order                                           */
+	} *loose; /* in the order of the file                                */
 	size_t nloose, loose_cap;
 	struct nsx_arena *arena;
 	const struct nsx_rep_strings *strings;

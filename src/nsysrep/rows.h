@@ -42,7 +42,7 @@ struct nsx_rep_rows {
 	struct nsx_arena *arena; /* owner of texts                           */
 	const struct nsx_rep_def *defs;
 	struct nsx_rep_list {
-		struct nsx_val *v; /* row by row                             */
+		struct nsx_val *v; /* the values of all rows, one row after the other */
 		size_t n, cap;	   /* counted in values, not in rows         */
 	} of[NSX_REP_NTABLES];
 };
