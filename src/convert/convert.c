@@ -5,6 +5,7 @@
 #include <string.h>
 #include "convert/convert.h"
 #include "facts/facts.h"
+#include "report/corrections.h"
 #include "schema/viewscan.h"
 
 static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
@@ -136,64 +137,50 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Time of the first event, from which windows in seconds count; the same as in nsx_trace. */
-static int convert_first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
+/* Corrections -----------------------------------------------------------------*/
+
+enum { GPU_WORK = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY | 1U << NSX_A_MEMSET | 1U << NSX_A_GRAPH };
+
+void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t)
 {
-	static const enum nsx_view views[] = {
-		NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset,
-		NSX_VIEW_graph, NSX_VIEW_runtime, NSX_VIEW_nvtx, NSX_VIEW_osrt};
-	int64_t first = INT64_MAX, x;
+	bool is_one = c->opts->place.ntraces < 2;
+	const char *whose = is_one ? "" : nsx_base_name(c->opts->path), *colon = is_one ? "" : ": ";
+	struct nsx_arena *a = nsx_arena_new();
+	const char *left_out = nsx_say_impossible(t, a);
 
-	for (unsigned i = 0; i < ARRAY_LEN(views); i++) {
-		bool host = i >= 4;
-		struct nsx_buf b = {0};
-		int rc;
-
-		nsx_buf_printf(&b, "SELECT min(start_ns) FROM temp.%s WHERE start_ns BETWEEN %lld "
-				   "AND %lld", nsx_view_defs[views[i]].name,
-			       host ? 0 : -(long long)NSX_TIME_MAX, (long long)NSX_TIME_MAX);
-		if (views[i] == NSX_VIEW_nvtx) /* excludes domains and the like */
-			nsx_buf_printf(&b, " AND coalesce(event_type, %d) IN (%d, %d, %d, %d, %d, "
-					   "%d)", NSX_EVENT_PUSH_POP, NSX_EVENT_PUSH_POP,
-				       NSX_EVENT_START_END, NSX_EVENT_MARK,
-				       NSX_EVENT_PUSH_POP_IMPORTED, NSX_EVENT_START_END_IMPORTED,
-				       NSX_EVENT_MARK_IMPORTED);
-		rc = nsx_db_number(c->schema->db, b.p, INT64_MAX, &x, err);
-		nsx_buf_done(&b);
-		if (rc)
-			return rc;
-		first = NSX_MIN(first, x);
-	}
-	*ret = first == INT64_MAX ? 0 : first;
-	return 0;
+	if (left_out && !c->has_listed)
+		nsx_buf_printf(c->notes, "%s%s%s\n", whose, colon, left_out);
+	for (uint32_t i = 0; i < t->nclocks; i++)
+		if (t->clock[i].shift_ns && !c->has_listed)
+			nsx_buf_printf(c->notes, "%s%sGPU %s: %s\n", whose, colon,
+				       nsx_gpu_label(t, t->clock[i].device),
+				       nsx_say_shift(&t->clock[i], a));
+	c->has_listed = true;
+	nsx_arena_free(a);
 }
 
-/* Named windows need the loaded trace. */
-static int named_window(struct nsx_conv *c, struct nsx_err *err)
+int nsx_convert_load(struct nsx_conv *c, const char *window, struct nsx_trace **ret,
+		     struct nsx_err *err)
 {
-	const struct nsx_load_opts o = {.threads = c->opts->threads,
-					.window = c->opts->window};
+	const struct nsx_load_opts o = {.threads = c->opts->threads, .window = window};
+
+	int rc = nsx_load_named(c->schema, &o, ret, err);
+
+	if (!rc)
+		nsx_convert_list_corrections(c, *ret);
+	return rc;
+}
+
+/* Loads the trace for the corrections, which the loader puts into the schema, and the window. */
+static int load_corrections(struct nsx_conv *c, struct nsx_err *err)
+{
 	struct nsx_trace *t;
 
-	if (nsx_load_named(c->schema, &o, &t, err))
+	if (nsx_convert_load(c, c->opts->window, &t, err))
 		return err->rc;
 	c->window = t->user;
 	nsx_trace_free(t);
 	return 0;
-}
-
-static int find_window(struct nsx_conv *c, struct nsx_err *err)
-{
-	int64_t first;
-
-	if (!c->opts->window)
-		return 0;
-	if (strchr(c->opts->window, ':'))
-		return named_window(c, err);
-	return convert_first_event(c, &first, err) ||
-			       nsx_window_parse(c->opts->window, first,
-						&c->window, err) ?
-		       err->rc : 0;
 }
 
 int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
@@ -239,7 +226,8 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 		.writer = first->writer, .opts = first->opts,
 		.out = first->opts->pftrace ? &part->out : first->out,
 		.counts = &part->counts, .warnings = &part->warnings,
-		.names = &part->names, .window = first->window,
+		.names = &part->names, .window = first->window, .notes = first->notes,
+		.shifts = *first->schema->shifts, .has_listed = first->has_listed,
 		.utc_epoch_ns = first->utc_epoch_ns,
 		.first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	if (p->n > 1)
@@ -254,12 +242,44 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 
 static int convert_survey(void *parts, size_t i, struct nsx_err *err)
 {
-	struct nsx_conv *c = &((struct parts *)parts)->part[i].c;
-	int rc = scan_all(c, err);
+	struct parts *p = parts;
+	struct nsx_conv *c = &p->part[i].c;
+	int rc;
+
+	if (i == p->n) { /* a damaged trace is corrected as far as it can be read */
+		rc = load_corrections(&p->part[0].c, err);
+		return nsx_is_damage(rc) ? 0 : rc;
+	}
+	rc = scan_all(c, err);
 
 	if (!rc && !i && !c->opts->no_metadata)
 		rc = nsx_convert_use_names(c, err);
 	return rc;
+}
+
+/* Surveys GPU work again with the corrections that were found meanwhile. */
+static int survey_corrected(struct parts *p, struct nsx_err *err)
+{
+	const struct nsx_shifts *s = p->part[0].c.schema->shifts;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct nsx_conv *c = &p->part[i].c;
+		bool is_known = c->shifts.n || c->shifts.nrows;
+
+		c->shifts = is_known ? c->shifts : *s;
+		if (is_known || !(s->n || s->nrows) || !(c->activities & GPU_WORK))
+			continue;
+		nsx_flows_done(&c->flows);
+		nsx_tracks_done(&c->tracks);
+		c->flows = (struct nsx_flows){0};
+		c->tracks = (struct nsx_tracks){0};
+		c->late = c->far = 0;
+		c->first_ns = INT64_MAX;
+		c->last_ns = INT64_MIN;
+		if (nsx_tracks_open(&c->tracks, err) || convert_survey(p, i, err))
+			return err->rc;
+	}
+	return 0;
 }
 
 /* Gives a part's processes the numbers they have in the first part, adding missing ones there. */
@@ -339,7 +359,10 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 {
 	struct nsx_conv *first = &p->part[0].c;
 	const struct nsx_convert_opts *o = first->opts;
-	int rc = find_window(first, err);
+	bool loads = o->activities & GPU_WORK && !o->window &&
+		     !(o->activities & (1U << NSX_A_FINDING | 1U << NSX_A_QUEUE |
+					1U << NSX_A_NVTX_GPU)); /* they load it anyway */
+	int rc = o->window ? load_corrections(first, err) : 0;
 
 	first->utc_epoch_ns = INT64_MIN;
 	if (!rc && !o->no_metadata)
@@ -347,7 +370,9 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_part(p, (enum nsx_part)i, err);
 	if (!rc)
-		rc = nsx_par(o->threads, p->n, convert_survey, p, err);
+		rc = nsx_par(o->threads, p->n + loads, convert_survey, p, err);
+	if (!rc)
+		rc = survey_corrected(p, err);
 	if (!rc)
 		rc = join_surveys(p, err);
 	if (rc)
@@ -393,7 +418,8 @@ static void close_part(struct part *p, struct nsx_out *out,
 
 int nsx_convert(const struct nsx_schema *schema,
 		const struct nsx_convert_opts *opts, struct nsx_out *out,
-		struct nsx_convert_counts *ret, struct nsx_buf *warnings, struct nsx_err *err)
+		struct nsx_convert_counts *ret, struct nsx_buf *warnings, struct nsx_buf *notes,
+		struct nsx_err *err)
 {
 	const struct nsx_writer *w = !opts->pftrace ? &nsx_writer_json :
 				     opts->gpu_tracks ? &nsx_writer_pftracks :
@@ -406,7 +432,7 @@ int nsx_convert(const struct nsx_schema *schema,
 	*ret = (struct nsx_convert_counts){0};
 	p->n = w->is_typed ? NSX_CONVERT_PARTS : 1;
 	p->part[0].c = (struct nsx_conv){.schema = schema, .opts = opts, .out = out,
-				    .writer = w};
+				    .writer = w, .notes = notes};
 	rc = convert_convert(p, out, err);
 	for (size_t i = 0; i < p->n; i++)
 		close_part(&p->part[i], out, ret, warnings);

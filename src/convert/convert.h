@@ -1,10 +1,11 @@
 /* convert.h - writes a trace for viewers: Chrome trace events or Perfetto packets.
  *
- * Each table is read twice and never held in memory. (For the findings the trace is loaded,
- * explained and freed before anything is written.) The first reading, the survey, finds what
+ * Each table is read twice and never held in memory. The first reading, the survey, finds what
  * writing must know beforehand: the shift of times, which strings are used, which (process,
  * correlation id) have both a call and GPU work, and whether the rows of each track are in time
- * order. A table that is out of order is written through a sort by SQLite.
+ * order. A table that is out of order is written through a sort by SQLite. Meanwhile the trace is
+ * loaded, explained if findings are wanted, and freed, so that GPU work has the times of the
+ * report; if any of them had to be corrected, GPU work is surveyed again.
  *
  * Viewers drop slices of a track that overlap without nesting (those of a stream may not even
  * nest). A slice that does not fit goes to a further lane, which is a track of its own.
@@ -77,13 +78,14 @@ void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_con
 /* The start of the trace's session; INT64_MIN: unknown. Errors: NSX_E_NOMEM. */
 int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Converts to out; the caller calls nsx_out_commit. Warnings go to *warnings, a line each. Errors:
+/* Converts to out; the caller calls nsx_out_commit. Warnings go to *warnings, and what of the GPU
+ * times was corrected to *notes, a line each. Errors:
  * those of reading, NSX_E_USAGE (window), NSX_E_STOP; write errors are left to nsx_out_commit.
  */
 int nsx_convert(const struct nsx_schema *schema,
 		const struct nsx_convert_opts *opts, struct nsx_out *out,
 		struct nsx_convert_counts *ret, struct nsx_buf *warnings,
-		struct nsx_err *err) NSX_CHECKED;
+		struct nsx_buf *notes, struct nsx_err *err) NSX_CHECKED;
 
 /* Strings (names.c) ----------------------------------------------------------*/
 
@@ -238,7 +240,9 @@ struct nsx_conv { /* state of one part */
 	const struct nsx_convert_opts *opts;
 	struct nsx_out *out;
 	struct nsx_convert_counts *counts;
-	struct nsx_buf *warnings;
+	struct nsx_buf *warnings, *notes;
+	struct nsx_shifts shifts; /* corrections of GPU work; empty until they are known */
+	bool has_listed; /* the corrections are in notes                     */
 	bool writing; /* false: survey */
 	struct nsx_window window; /* start == end: no window                 */
 	int64_t utc_epoch_ns; /* when the session began; INT64_MIN: unknown or not wanted */
@@ -368,6 +372,11 @@ int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t,
 			    struct nsx_err *err) NSX_CHECKED;
 void nsx_queues_view_free(struct nsx_queues_view *v); /* NULL is allowed */
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+/* Loads the trace and lists its corrections. Owner of *ret: the caller, nsx_trace_free. */
+int nsx_convert_load(struct nsx_conv *c, const char *window, struct nsx_trace **ret,
+		     struct nsx_err *err) NSX_CHECKED;
+/* Notes what the loader corrected of GPU times, a line each; only the first call does. */
+void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t);
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 /* The name of the n-th track of the findings. */
 const char *nsx_findings_track(const struct nsx_conv *c, uint64_t n);

@@ -210,14 +210,13 @@ static int put_queue(struct nsx_conv *c, const struct queue *q, struct nsx_err *
 
 int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)
 {
-	const struct nsx_load_opts load = {.threads = c->opts->threads};
 	struct nsx_trace *t = c->trace;
 	int rc = 0;
 
 	/* The survey loads the trace if nothing else has. */
 	if (!c->queues) {
 		if (!t)
-			rc = nsx_trace_load(c->schema, &load, &t, err);
+			rc = nsx_convert_load(c, NULL, &t, err);
 		if (!rc)
 			rc = nsx_convert_keep_queues(c, t, err);
 		if (!c->trace)

@@ -1,8 +1,5 @@
 /* findings.c - shows the report on the timeline: run phases, iterations, and a track per finding
  * with a slice wherever it costs time. A finding without times has no track.
- *
- * Times are those of the report. It shifts GPU times that contradict cause and effect
- * (queries/README.md 3), while the GPU work in the same file is not shifted.
  */
 #include <stdlib.h>
 #include "convert/convert.h"
@@ -183,6 +180,7 @@ static int findings_explain(struct nsx_conv *c, struct nsx_err *err)
 	if (rc)
 		return rc;
 	tell_losses(c, r);
+	nsx_convert_list_corrections(c, r->trace);
 	rc = findings_collect(v, r, err);
 	if (!rc && c->activities >> NSX_A_QUEUE & 1 && !c->opts->window)
 		rc = nsx_convert_keep_queues(c, r->trace, err);

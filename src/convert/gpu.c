@@ -8,15 +8,48 @@ enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
 		NSX_F_##v##_context_id, NSX_F_##v##_stream_id,                 \
 		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
 
+static const enum nsx_view views[NSX_NACTIVITIES] = {
+	[NSX_A_KERNEL] = NSX_VIEW_kernel, [NSX_A_MEMCPY] = NSX_VIEW_memcpy,
+	[NSX_A_MEMSET] = NSX_VIEW_memset, [NSX_A_GRAPH] = NSX_VIEW_graph,
+};
+
+/* Corrects a span as the loader does. False: the row is left out. */
+static bool gpu_correct(const struct nsx_conv *c, const struct nsx_val *v, uint64_t process,
+			struct nsx_val *start, struct nsx_val *end)
+{
+	const struct nsx_shifts *s = &c->shifts;
+	const struct nsx_row_change key = {views[c->activity], nsx_u32_or(&v[CORR], 0),
+					   start->u.i, end->u.i, 0};
+	const struct nsx_row_change *change;
+
+	if (start->type != NSX_V_I64 || end->type != NSX_V_I64)
+		return true;
+	change = nsx_find_change(s->row, s->nrows, &key);
+	if (change && change->new_end_ns == NSX_LEFT_OUT)
+		return false;
+	if (change)
+		end->u.i = change->new_end_ns;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].process_key == process &&
+		    s->v[i].device_id == nsx_i64_or(&v[DEVICE], s->v[i].device_id)) {
+			start->u.i += s->v[i].ns;
+			end->u.i += s->v[i].ns;
+			break;
+		}
+	return true;
+}
+
 /* Reads the columns all four share. 1: continue, 0: not converted. */
 static int gpu_begin(struct nsx_conv *c, const struct nsx_val *v,
 		     struct nsx_slice *s, struct nsx_err *err)
 {
-	if (!nsx_conv_span(c, &v[START], &v[END], s))
+	uint64_t process = nsx_read_process_key(&v[GLOBAL_PID], &v[PID]);
+	struct nsx_val start = v[START], end = v[END];
+
+	if (!gpu_correct(c, v, process, &start, &end) || !nsx_conv_span(c, &start, &end, s))
 		return nsx_stopped(err);
 	s->corr = nsx_u32_or(&v[CORR], 0);
-	if (nsx_tracks_stream(&c->tracks, c->activity,
-			      nsx_read_process_key(&v[GLOBAL_PID], &v[PID]),
+	if (nsx_tracks_stream(&c->tracks, c->activity, process,
 			      nsx_i64_or(&v[DEVICE], 0), nsx_i64_or(&v[CONTEXT], 0),
 			      nsx_i64_or(&v[STREAM], 0), &s->track, err))
 		return err->rc;

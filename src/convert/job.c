@@ -44,7 +44,7 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 
 	if (rc)
 		return rc;
-	rc = nsx_convert(&s, o, out, &counts, &ret->warnings, err);
+	rc = nsx_convert(&s, o, out, &counts, &ret->warnings, &ret->notes, err);
 	for (size_t i = 0; !rc && nsx_schema_loss(&s, i); i++)
 		nsx_buf_printf(&ret->warnings, "%s\n", nsx_schema_loss(&s, i));
 	if (nsx_db_has_changed(s.db) && (!rc || nsx_is_damage(rc)))
@@ -163,6 +163,7 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 		    struct nsx_converted *ret, struct nsx_err *err)
 {
 	struct nsx_trace_place *places = nsx_try_alloc(job->n, sizeof(*places), "traces", err);
+	size_t had;
 	int rc = 0;
 
 	*ret = (struct nsx_converted){.shed = 0};
@@ -171,10 +172,13 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 	if (job->n > 1)
 		rc = nsx_place_traces(job->traces, job->n, job->opts.threads, places,
 			       &ret->notes, err);
+	had = ret->notes.n;
 	if (!rc)
 		rc = attempt(job, places, ret, err);
 	for (unsigned i = 0; i < NSX_NSHEDS && rc == 1; i++) {
 		ret->shed |= 1U << i;
+		if (had < ret->notes.n)
+			ret->notes.p[ret->notes.n = had] = '\0';
 		rc = attempt(job, places, ret, err);
 	}
 	free(places);

@@ -88,15 +88,14 @@ static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f, struc
 
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 {
-	const struct nsx_load_opts load = {.threads = c->opts->threads};
 	struct nsx_facts f = {.arena = nsx_arena_new()};
 	int rc = 0;
 
 	/* Loaded by the survey and reused for writing. */
 	if (!c->trace)
-		rc = nsx_trace_load(c->schema, &load, &c->trace, err);
+		rc = nsx_convert_load(c, NULL, &c->trace, err);
 	if (!rc)
-		rc = nsx_facts_nvtx(&f, c->trace, load.threads, err);
+		rc = nsx_facts_nvtx(&f, c->trace, c->opts->threads, err);
 	if (!rc)
 		rc = nvtx_gpu_project(c, &f, err);
 	nsx_arena_free(f.arena);

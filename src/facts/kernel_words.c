@@ -562,17 +562,21 @@ static void add_matrix_detail(struct words *w, struct text t)
 	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n), part.n ? part.p : t.p);
 }
 
-/* The part of a name that identifies the kernel: the base name, or the first argument of a wrapper
- * that is called "Kernel".
+/* The part of a name that identifies the kernel: the base name, or for a wrapper called "Kernel"
+ * its first argument, or for Kokkos' launchers the body of their loop.
  */
 static struct text subject_of(const struct parts *name)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
+	bool launches = kernel_words_begins(name->base, "cuda_parallel_launch");
 	struct text args = name->args, first = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
-		if (is(name->base, wrappers[i]))
-			first = next_of(&args, NSX_W_NAME);
+		launches |= is(name->base, wrappers[i]);
+	do
+		first = launches ? next_of(&args, NSX_W_NAME) : first;
+	while (is(first, "ParallelFor") || is(first, "ParallelReduce") ||
+	       is(first, "ParallelScan"));
 	return first.n ? first : name->base;
 }
 
@@ -612,22 +616,21 @@ static bool tell_matrix(const struct parts *name, struct words *w)
  */
 static bool tell_lambda(const struct parts *name, struct words *w)
 {
-	const char *open = memmem(name->args.p, name->args.n, "::[lambda", 9);
-	struct text owner, rest;
+	struct text in = is(name->base, "operator()") ? name->before : name->args, owner, rest;
+	const char *open = memmem(in.p, in.n, "::[lambda", 9);
 	struct nsx_word word;
 	int depth = 0;
 
 	if (!open)
-		open = memmem(name->args.p, name->args.n, "::{lambda", 9);
+		open = memmem(in.p, in.n, "::{lambda", 9);
 	if (!open || has(name->before, "at::native") || has(name->before, "cuda_cub"))
 		return false;
-	rest = (struct text){open,
-			     (size_t)(name->args.p + name->args.n - open)};
-	while (open > name->args.p && (depth || open[-1] == ')')) {
+	rest = (struct text){open, (size_t)(in.p + in.n - open)};
+	while (open > in.p && (depth || open[-1] == ')')) {
 		open--; /* back over the parameters */
 		depth += (*open == ')') - (*open == '(');
 	}
-	owner = (struct text){name->args.p, (size_t)(open - name->args.p)};
+	owner = (struct text){in.p, (size_t)(open - in.p)};
 	do {
 		if (!kernel_words_next_word(&owner, &word))
 			return false;
@@ -641,19 +644,86 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* Words of any other name. "kernel" alone says nothing, so it keeps a scope: "gemvx::kernel". */
+/* The last identifier of a mangled name ("_ZN5mylib4stepEPf"), before template arguments; empty:
+ * not mangled.
+ */
+static struct text mangled_of(struct text t)
+{
+	struct text ret = {0};
+
+	if (!drop_start(&t, "_Z"))
+		return ret;
+	if (drop_start(&t, "N"))
+		drop_start(&t, "K");
+	while (t.n && nsx_is_digit(*t.p)) {
+		size_t n = 0;
+
+		for (; t.n && n < 1 << 20 && nsx_is_digit(*t.p); t.p++, t.n--)
+			n = 10 * n + (size_t)(*t.p - '0');
+		if (n > t.n)
+			break;
+		ret = (struct text){t.p, n};
+		t.p += n;
+		t.n -= n;
+	}
+	return ret;
+}
+
+/* OpenMP regions, named after their function and line: "__omp_offloading_10303_5a2b_solve_l42" by
+ * LLVM, whose numbers are those of the source file on the machine, "nvkernel_solve_F1L42_2" by
+ * NVHPC.
+ */
+static bool tell_region(const struct parts *name, struct words *w)
+{
+	struct text t = name->base, mangled;
+	size_t at = t.n;
+
+	if (drop_start(&t, "__omp_offloading_"))
+		for (int i = 0; i < 2; i++) {
+			const char *end = memchr(t.p, '_', t.n);
+			size_t n = end ? (size_t)(end + 1 - t.p) : 0;
+
+			t.p += n;
+			t.n -= n;
+		}
+	else if (!drop_start(&t, "nvkernel_"))
+		return false;
+	for (at = t.n; at && t.p[at - 1] != 'l' && t.p[at - 1] != 'L'; at--)
+		;
+	if (!at || at == t.n || !nsx_is_digit(t.p[at]))
+		return false;
+	nsx_buf_printf(&w->detail, " line %ld", strtol(t.p + at, NULL, 10));
+	for (t.n = at - 1; t.n && t.p[t.n] != '_'; t.n--)
+		;
+	mangled = mangled_of(t);
+	kernel_words_add(&w->family, mangled.n ? mangled : t);
+	return t.n > 0;
+}
+
+/* "kernel" alone tells nothing, so it keeps a scope: "gemvx::kernel". A wrapper gives way to the
+ * class that it runs.
+ */
 static bool tell_plain(const struct parts *name, struct words *w)
 {
-	struct text scope = name->before;
+	struct text scope = name->before, mangled = mangled_of(name->base);
+	struct text subject = subject_of(name);
 	struct nsx_word word = {0};
 
+	if (mangled.n || type_of(subject) != NSX_D_NONE || subject.p == name->base.p ||
+	    is(name->base, "kernel")) {
+		subject = mangled.n ? mangled : name->base;
+	} else {
+		kernel_words_add(&w->family, subject);
+		w->dtype = first_float(name->args);
+		return true;
+	}
 	if (is(name->base, "kernel") || is(name->base, "Kernel")) {
 		while (scope.n && kernel_words_next_word(&scope, &word))
 			;
 		if (word.n && word.kind == NSX_W_SCOPE)
 			nsx_buf_printf(&w->family, "%.*s::", (int)word.n, word.p);
 	}
-	kernel_words_add(&w->family, name->base);
+	kernel_words_add(&w->family, subject);
 	if (!name->base.n)
 		nsx_buf_adds(&w->family, "kernel without a name");
 	w->dtype = first_float(name->args);
@@ -678,7 +748,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_w
 {
 	static bool (*const rules[])(const struct parts *, struct words *) = {
 		tell_comm, tell_triton, tell_thrust, tell_cub, tell_torch,
-		tell_flash, tell_flash_class, tell_matrix, tell_lambda, tell_plain};
+		tell_flash, tell_flash_class, tell_matrix, tell_lambda, tell_region, tell_plain};
 	struct parts name = kernel_words_split(full);
 	struct words w = {0};
 

@@ -319,6 +319,21 @@ static const struct gpu_fields {
 #undef GPU_FIELDS
 };
 
+NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns), UP(end_ns));
+
+void nsx_sort_changes(struct nsx_row_change *v, size_t n)
+{
+	nsx_sort(v, n, sizeof(*v), cmp_changes);
+}
+
+const struct nsx_row_change *nsx_find_change(const struct nsx_row_change *v, size_t n,
+					     const struct nsx_row_change *key)
+{
+	size_t at = NSX_SEARCH((size_t)0, n, mid, cmp_changes(&v[mid], key) < 0);
+
+	return at < n && !cmp_changes(&v[at], key) ? &v[at] : NULL;
+}
+
 /* Adds the condition that a row belongs to the process and device of x. */
 static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
 		      const struct nsx_shift *x, struct nsx_buf *b)

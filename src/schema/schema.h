@@ -84,9 +84,13 @@ struct nsx_row_change {
 struct nsx_shifts {
 	struct nsx_shift *v;
 	size_t n;
-	struct nsx_row_change *row; /* sorted by view                        */
+	struct nsx_row_change *row; /* sorted by nsx_sort_changes            */
 	size_t nrows;
 };
+void nsx_sort_changes(struct nsx_row_change *v, size_t n);
+/* The change of the row that `key` identifies; NULL: none. */
+const struct nsx_row_change *nsx_find_change(const struct nsx_row_change *v, size_t n,
+					     const struct nsx_row_change *key);
 
 /* Scans of tables that are in order of time may skip rows far from [from, to). Only if the user
  * said how far around the window rows matter.

@@ -232,15 +232,12 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 	return 0;
 }
 
-NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns), UP(end_ns));
-
-/* The change of an operation, or NULL. Both entries of a peer copy have the same change. */
+/* The second entry of a peer copy is treated as the first. */
 static const struct nsx_row_change *find_change(const struct finder *x, size_t op)
 {
 	const struct nsx_row_change row = exported_row_of(x, op);
-	size_t at = NSX_SEARCH((size_t)0, x->n, mid, cmp_changes(&x->v[mid], &row) < 0);
 
-	return at < x->n && !cmp_changes(&x->v[at], &row) ? &x->v[at] : NULL;
+	return nsx_find_change(x->v, x->n, &row);
 }
 
 static void apply_changes(struct finder *x)
@@ -290,7 +287,7 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 		t->impossible = (struct nsx_impossible){.nkept = x->n};
 		return 0;
 	}
-	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_changes);
+	nsx_sort_changes(x->v, x->n);
 	apply_changes(x);
 	if (!nsx_new_array(s->row, l->schema->arena, x->n, "impossible records", err))
 		return err->rc;

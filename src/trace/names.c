@@ -329,11 +329,12 @@ const char *nsx_parameters_of(const char *full, const char **ret_own)
 
 	*ret_own = full;
 	for (p = full; *p; p++) {
-		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10))
+		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10) &&
+		    strncmp(p, "()(", 3)) /* of "operator()(int)" */
 			break;
-		if (*p == '<' || *p == '(')
+		if (*p == '<' || *p == '(' || *p == '{')
 			depth++;
-		else if ((*p == '>' || *p == ')') && depth)
+		else if ((*p == '>' || *p == ')' || *p == '}') && depth)
 			depth--;
 		else if (!depth && (*p == ' ' || *p == ':'))
 			*ret_own = p + 1;

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """Checks one conversion against the tables it was made from.
 
-usage: check.py TRACE.sqlite OUT.json [moved | PERFETTO_OUTPUT [packets]]
+usage: check.py TRACE.sqlite OUT.json [PERFETTO_OUTPUT [packets]]
        check.py --gpu TRACE.sqlite PERFETTO_OUTPUT
 
 The JSON must parse, its slices must nest on their tracks (those of a stream
 not even that), and counts, sums of durations and arrows must be those of SQL
 over the raw tables. PERFETTO_OUTPUT is what tpquery.mjs printed for the
 queries of run.sh: it must have met no error and hold the same figures.
-Depths of queues are those of the loaded trace: OUT.json has none where GPU times
-are moved then.
 With --gpu: Perfetto's typed GPU slices are all the GPU work of the tables, and
 its kernels have all their registers and shared memory.
 Prints one line for each difference; exit status 1 if there is one.
@@ -133,7 +131,7 @@ def queues(calls, work):
     return [v for x in steps.values() for v in levels(x, 0, MAX)]
 
 
-def expect(t, shift_ns=0, are_moved=False):
+def expect(t, shift_ns=0):
     """Figures of the tables: (count, ns) by category, arrows, and so on."""
     e = {}
     last, first = [0], [MAX]
@@ -179,7 +177,7 @@ def expect(t, shift_ns=0, are_moved=False):
         rows = [r for r in ranges if r[2] in kinds]
         e[cat] = [len(rows), sum(end(r) - r[0] for r in rows)]
     e["marks"] = len(marks)
-    metrics += memory(t, min(first)) + ([] if are_moved else queues(calls, work))
+    metrics += memory(t, min(first)) + queues(calls, work)
     e["samples"] = [len(metrics), sum(r[1] for r in metrics)]
     e["samples when"] = sum((r[1] + 1) * ((r[0] + shift_ns) % 1009) for r in metrics)
     e["arrows"] = arrows
@@ -305,11 +303,11 @@ def main(argv):
         return failed
     text = open(argv[2], encoding="utf-8").read()
     out = json.loads(text, parse_float=str, parse_int=lambda s: s)
-    want = expect(Tables(argv[1]), int(out["otherData"]["time_shift_ns"]), "moved" in argv[3:])
+    want = expect(Tables(argv[1]), int(out["otherData"]["time_shift_ns"]))
     got = measure(out["traceEvents"])
     for key in (*GPU, *HOST, "libraries", "nvtx", "async", "sched", "samples", "samples when", "marks", "arrows"):
         same(key, want[key], got[key])
-    if argv[3:] not in ([], ["moved"]):
+    if argv[3:]:
         check_perfetto(argv[3], got, "packets" in argv[4:])
     return failed
 

@@ -134,7 +134,7 @@ static inline int fuzz_convert(const struct nsx_schema *schema,
 		.window = run->window, .threads = run->threads,
 		.path = "fuzz"};
 	struct nsx_convert_counts counts;
-	struct nsx_buf warnings = {0};
+	struct nsx_buf warnings = {0}, notes = {0};
 	char path[80];
 	json_t *root;
 	struct nsx_out out;
@@ -143,7 +143,7 @@ static inline int fuzz_convert(const struct nsx_schema *schema,
 	snprintf(path, sizeof(path), "%s.json", fuzz_path());
 	unlink(path);
 	CHECK(!nsx_out_open(&(struct nsx_target){.path = path}, 2, &out, err));
-	rc = nsx_convert(schema, &opts, &out, &counts, &warnings, err);
+	rc = nsx_convert(schema, &opts, &out, &counts, &warnings, &notes, err);
 	if (!rc) {
 		CHECK(!nsx_out_commit(&out, err));
 		root = json_load_file(path, JSON_ALLOW_NUL, NULL);
@@ -151,6 +151,7 @@ static inline int fuzz_convert(const struct nsx_schema *schema,
 		json_decref(root);
 	}
 	nsx_out_done(&out);
+	nsx_buf_done(&notes);
 	nsx_buf_done(&warnings);
 	unlink(path);
 	return rc;

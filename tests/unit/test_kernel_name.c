@@ -95,6 +95,22 @@ static const struct {
 	 NSX_D_NONE},
 	{"void run<step()::{lambda(int)#3}>(int)", "step", "step #3",
 	 NSX_K_OTHER, NSX_D_NONE},
+	{"main::{lambda(int)#2}::operator()(int) const", "main", "main #2", NSX_K_OTHER,
+	 NSX_D_NONE},
+	{"void Kokkos::Impl::cuda_parallel_launch_local_memory<Kokkos::Impl::ParallelFor<"
+	 "md::PairLJCut<Kokkos::Cuda>, Kokkos::RangePolicy<Kokkos::Cuda>>>(T1)", "PairLJCut",
+	 "PairLJCut", NSX_K_OTHER, NSX_D_NONE},
+	{"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int>, "
+	 "cutlass::half_t>>(T1::Params)", "GemmUniversal", "GemmUniversal", NSX_K_GEMM,
+	 NSX_D_F16},
+	{"_ZN5mylib4stepEPfi", "step", "step", NSX_K_OTHER, NSX_D_NONE},
+	{"_ZN5mylib99stepEPfi", "mylib", "mylib", NSX_K_OTHER, NSX_D_NONE}, /* cut */
+	{"__omp_offloading_10303_5a2b_solve_l42", "solve", "solve line 42", NSX_K_OTHER,
+	 NSX_D_NONE},
+	{"__omp_offloading_10303_5a2b__ZN3cfd5solveEPd_l7", "solve", "solve line 7", NSX_K_OTHER,
+	 NSX_D_NONE},
+	{"nvkernel_main_loop_F1L12_2", "main_loop", "main_loop line 12", NSX_K_OTHER, NSX_D_NONE},
+	{"nvkernel_of_mine", "nvkernel_of_mine", "nvkernel_of_mine", NSX_K_OTHER, NSX_D_NONE},
 	{"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)",
 	 "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
 	 "ncclDevKernel_AllReduce_Sum_f32_RING_LL", NSX_K_COMM, NSX_D_NONE},

@@ -1,6 +1,7 @@
 /* capture_gpu.c - checks whether GPU work was recorded, and its launch calls. */
 #include <stdlib.h>
 #include "passes/input/capture_quality.h"
+#include "report/corrections.h"
 #include "report/failures.h"
 
 struct activity {		   /* of one process */
@@ -279,13 +280,7 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 	    nsx_gpu_label(q->t, c->device));
 
 	if (c->shift_ns) {
-		nsx_check(q, "gpu_clocks", WARN, subject, 0,
-			"GPU times were recorded %s too %s: work began before its call or ended "
-			"after the call that waited for it. All of them are corrected; the "
-			"remaining error is %s", nsx_say_time(q->out, llabs(c->shift_ns)),
-				   c->shift_ns > 0 ? "early" : "late",
-				   c->within_ns == INT64_MAX ? "not known" :
-				   nsx_say_time(q->out, c->within_ns));
+		nsx_check(q, "gpu_clocks", WARN, subject, 0, "%s", nsx_say_shift(c, q->out->arena));
 		return;
 	}
 	nsx_check(q, "gpu_clocks", WARN, subject, NSX_REC_BASIC,
@@ -319,24 +314,10 @@ static void check_clocks(struct nsx_quality *q)
 			  "it: clocks agree to %s", nsx_say_time(q->out, most_ns));
 }
 
-/* Describes the first record with impossible times. */
-static const char *say_first(struct nsx_quality *q)
-{
-	const struct nsx_impossible *m = &q->t->impossible;
-	int64_t by_ns = m->call_ns == INT64_MIN ? 0 : m->start_ns - m->call_ns;
-
-	return nsx_say(q->out, "the first: %s at %.6fs%s%s%s",
-		       m->name ? nsx_text(q->t, m->name) : "a copy or memset",
-		       (double)m->start_ns / 1e9, by_ns ? ", " : "",
-		       by_ns ? nsx_say_time(q->out, llabs(by_ns)) : "",
-		       !by_ns ? "" : by_ns < 0 ? " before its call" : " after its call");
-}
-
 static void check_impossible(struct nsx_quality *q)
 {
 	const struct nsx_impossible *m = &q->t->impossible;
 	size_t nout = m->nearly + m->nlate;
-	const char *out, *cut;
 
 	if (m->nkept)
 		nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%zu records contradict "
@@ -344,18 +325,8 @@ static void check_impossible(struct nsx_quality *q)
 			  "that times of GPU work are doubtful", m->nkept);
 	if (!nout && !m->ncut)
 		return;
-	out = nsx_say(q->out, "%s of GPU work begin%s before %s own call or out of the "
-		      "order of %s stream, which is impossible: left out",
-		      nsx_text_n(q->out->arena, nout, "record", NULL),
-		      nout == 1 ? "s" : "", nout == 1 ? "its" : "their",
-		      nout == 1 ? "its" : "their");
-	cut = nsx_say(q->out, "%s of GPU work last%s up to %s beyond the start of the "
-		      "next record on %s stream, which is impossible: cut there",
-		      nsx_text_n(q->out->arena, m->ncut, "record", NULL),
-		      m->ncut == 1 ? "s" : "", nsx_say_time(q->out, m->most_cut_ns),
-		      m->ncut == 1 ? "its" : "their");
-	nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%s%s%s (%s)",
-		  nout ? out : "", nout && m->ncut ? "; " : "", m->ncut ? cut : "", say_first(q));
+	nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%s",
+		  nsx_say_impossible(q->t, q->out->arena));
 	nsx_raise(q, NSX_ID_impossible_records, false,
 		  nsx_say(q->out, "%s of GPU work ha%s impossible times: %s",
 			  nsx_text_n(q->out->arena, nout + m->ncut, "record", NULL),
