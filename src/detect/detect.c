@@ -2,6 +2,7 @@
 #include <string.h>
 #include "base/par.h"
 #include "detect/detect.h"
+#include "facts/outside.h"
 
 enum when {
 	NSX_GPU_WINDOW,	 /* if a window of GPU work is judged                */
@@ -122,9 +123,12 @@ static int prepare(struct nsx_detect *d, struct nsx_err *err)
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct search s = {.d = d};
+	size_t at = d->trace->osrt.n;
+	struct nsx_outside mpi;
 	int rc;
 
 	d->w = nsx_judged(d->facts);
+	d->has_mpi = nsx_outside_next(d->trace, &at, &mpi);
 	d->is_pytorch = nsx_sees_pytorch(d->trace);
 	d->scratch = nsx_arena_new();
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)

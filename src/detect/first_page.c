@@ -4,6 +4,7 @@
 #include "detect/detect.h"
 #include "detect/verdict.h"
 #include "facts/replay/replay.h"
+#include "report/failures.h"
 #include "report/text.h"
 #include "report/words.h"
 #include "schema/recapture.h"
@@ -447,13 +448,14 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 		int64_t ns;
 	} areas[] = {
 		{"launches", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
-		 1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP, idle.ns[NSX_V_LAUNCH]},
+		 1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP,
+		 idle.ns[NSX_V_LAUNCH] - l->short_host_ns},
 		{"waits for the GPU", sees_idle && has_calls(t, 1u << NSX_CALL_SYNC),
 		 1u << NSX_CAT_SYNC, idle.ns[NSX_V_SYNC]},
 		{"host code", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
-		 1u << NSX_CAT_HOST, idle.ns[NSX_V_HOST]},
+		 1u << NSX_CAT_HOST, idle.ns[NSX_V_HOST] + l->short_host_ns},
 		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY,
-		 l->ns[NSX_L_COPY] + idle.ns[NSX_V_COPY]},
+		 l->ns[NSX_L_COPY] + idle.ns[NSX_V_PAGES]},
 		{"communication", sees_gpu && has_ops(t, NSX_C_COMM),
 		 1u << NSX_CAT_COMMUNICATION, l->ns[NSX_L_COMM]},
 		{"balance between GPUs",
@@ -575,6 +577,18 @@ static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page
 	}
 }
 
+/* Adds failures that the program survived to the verdict, as they come before its speed. */
+static void tell_failures(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	const struct nsx_failures *f = &r->trace->failures;
+
+	for (unsigned i = 0; i < f->n && p->verdict != NSX_V_FAILED; i++)
+		if (nsx_advise_failure(&f->v[i]))
+			p->because = nsx_arena_printf(
+				r->arena, "%s%s%s", p->because ?: "", p->because ? "; " : "",
+				nsx_say_failure(r->trace, &f->v[i], r->arena));
+}
+
 int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m, struct nsx_err *err)
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
@@ -596,6 +610,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m, str
 				(double)p->recorded_ns));
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
 		p->because = "what runs inside its CUDA graphs is not in the trace";
+	tell_failures(r, p);
 	r->page = p;
 	return nsx_list_unjudged(r, m, &p->unjudged, err);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
-#include "facts/outside.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 
@@ -42,15 +41,12 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 {
 	const struct nsx_trace *t = d->trace;
 	uint32_t own = NSX_NONE, other = NSX_NONE;
-	struct nsx_outside o;
-	size_t at = t->osrt.n;
 	const struct nsx_comm_cost *comm = d->measured->comm;
-	bool has_mpi = nsx_outside_next(t, &at, &o);
 
 	for (uint32_t i = 0; process < t->nprocesses && i < t->nstreams; i++) {
 		const struct nsx_stream *s = &t->stream[i];
 
-		if (!has_mpi && (!comm || !comm[s->device].comm_ns))
+		if (!d->has_mpi && (!comm || !comm[s->device].comm_ns))
 			continue;
 		if (s->process != process)
 			other = s->device;

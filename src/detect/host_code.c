@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
+#include "facts/ledger.h"
 #include "facts/outside.h"
 #include "trace/nvtx_walk.h"
 
@@ -19,7 +20,6 @@ enum {
 	LONG_PART = 10,	   /* or this part of an iteration, if that is shorter */
 	HELD_GRAPH_NS = 100000, /* the replay of a graph is held up if its call is this long */
 	HELD_NS = 20000, /* any other call is held up from here; launches take a few microseconds */
-	SHORT_NS = 100000, /* no shorter stretch is named because of its length alone */
 	CODE_NS = 250000,  /* launches never take this long on average       */
 	RESULT_NS = 20000, /* the way from a wait to the next launch never takes this long */
 	RESULT_TIMES = 4,  /* multiple of the thread's mean stretch between two launches */
@@ -52,7 +52,7 @@ struct launcher {
 		int64_t least_ns; /* length of the shortest stretch          */
 	} *code;
 	struct nsx_groups kinds; /* ranges by nsx_range_kind                 */
-	struct kind { /* stretches between SHORT_NS and long_ns in ranges of one kind */
+	struct kind { /* stretches between NSX_SHORT_HOST_NS and long_ns in ranges of one kind */
 		int64_t ns, in_ns; /* in_ns: time of these ranges            */
 		size_t n;
 		uint32_t last; /* the last range seen                        */
@@ -327,7 +327,7 @@ static int64_t least_after_wait(const struct launcher *x, const struct thread_wa
 static int learn_stretch(struct launcher *x, struct thread_walk *w,
 			 const struct stretch *s, struct nsx_err *err)
 {
-	if (x->has_kinds && s->ns >= SHORT_NS && s->ns < x->long_ns &&
+	if (x->has_kinds && s->ns >= NSX_SHORT_HOST_NS && s->ns < x->long_ns &&
 	    host_code_add_kind(x, host_code_range_at(x, w, s->from_ns, s->to_ns), s->ns, err))
 		return err->rc;
 	return add_usual(x, w, s, err);
@@ -366,10 +366,10 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 	if (x->learns)
 		return learn_stretch(x, w, s, err);
 	least_ns = NSX_MIN(x->long_ns, least_after_wait(x, w, s));
-	if (s->ns >= NSX_MIN(least_ns, x->kinds.n ? (int64_t)SHORT_NS : INT64_MAX))
+	if (s->ns >= NSX_MIN(least_ns, x->kinds.n ? (int64_t)NSX_SHORT_HOST_NS : INT64_MAX))
 		range = host_code_range_at(x, w, s->from_ns, s->to_ns);
-	if (s->ns >= SHORT_NS && w->helper == NSX_NONE && is_code(x, range))
-		least_ns = NSX_MIN(least_ns, (int64_t)SHORT_NS);
+	if (s->ns >= NSX_SHORT_HOST_NS && w->helper == NSX_NONE && is_code(x, range))
+		least_ns = NSX_MIN(least_ns, (int64_t)NSX_SHORT_HOST_NS);
 	if (s->ns >= least_ns) {
 		if (add_named_stretch(x, w, s, range, &code, err))
 			return err->rc;
@@ -660,7 +660,7 @@ static int64_t find_long_ns(const struct nsx_detect *d)
 	if (!n)
 		return LONG_NS;
 	part_ns = (d->w.end_ns - d->w.start_ns) / n / LONG_PART;
-	return NSX_MIN(NSX_MAX(part_ns, SHORT_NS), LONG_NS);
+	return NSX_MIN(NSX_MAX(part_ns, NSX_SHORT_HOST_NS), LONG_NS);
 }
 
 static int find_code(struct launcher *x, struct nsx_err *err)

@@ -95,6 +95,7 @@ struct nsx_measured {
 		/* of_ms: length of the time that the other two are parts of; 0: unknown */
 		double on_ms, others_ms, of_ms;
 	} busiest;
+	struct nsx_window scheduled; /* when scheduling was traced; empty: it was not */
 	struct nsx_comm_cost *comm; /* by device; NULL: no device communicates */
 	const struct nsx_comm_cost *worst_comm; /* the most exposed one; NULL: none */
 	struct nsx_arrivals *arrivals; /* list; NULL: none were judged       */
@@ -106,11 +107,9 @@ struct nsx_measured {
 	size_t nlinks;
 };
 
-/* From the first recorded event to the last, including library calls and samples. */
-struct nsx_window nsx_recorded(const struct nsx_trace *t);
-/* The length of nsx_recorded, or of the threads' scheduling records if that is longer. Without
- * events the session's length.
- */
+/* From the first recorded event to the last, including library calls, samples and scheduling. */
+struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measured *m);
+/* The length of nsx_recorded, or of the session if there are no events. */
 int64_t nsx_recorded_ns(const struct nsx_trace *t, const struct nsx_measured *m);
 
 #endif

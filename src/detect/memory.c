@@ -267,6 +267,9 @@ static void tell_whole(struct unified *u, struct nsx_finding *f)
 		return;
 	f->severity = NSX_SEV_MEDIUM;
 	f->alarm = NSX_ALARM_SET;
+	f->most_ns = u->all_ns; /* what is judged would win next to nothing  */
+	f->guess_ns = f->measured_ns = 0;
+	f->spans.n = 0;
 	f->title = "unified memory moves while kernels run, mostly outside of what is judged";
 }
 
@@ -379,7 +382,7 @@ static int memory_propose(struct unified *u, double least_ns, struct nsx_err *er
 		return err->rc;
 	tell_whole(u, &f);
 	tell_stalls(u, stalled, &f);
-	if (u->rows.n)
+	if (u->rows.n && f.alarm != NSX_ALARM_SET)
 		f.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_DROP, .op = NSX_ON_COPIES,
 			.rows = nsx_keep_rows(d, u->rows.v, u->rows.n)});

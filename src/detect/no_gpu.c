@@ -144,7 +144,7 @@ static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, c
 	const char *name = nsx_tell_name(l, nsx_text_api(l->arena, raw));
 	struct nsx_finding f = {
 		.id = x->id, .device = NSX_NONE, .host = top->name,
-		.confidence = NSX_CONF_HIGH,
+		.confidence = NSX_CONF_HIGH, .most_ns = (double)top->ns,
 		.title = nsx_tell(l, "%s%s take%s %s of the %s", x->what,
 				  name, x->id == NSX_ID_host_calls ? "" : "s",
 				  nsx_text_share(l->arena, (double)top->ns, length),
@@ -287,7 +287,7 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v, size_t 
 	unsigned nsaid = 1;
 	struct nsx_finding f = {
 		.id = NSX_ID_host_mpi, .device = NSX_NONE,
-		.confidence = NSX_CONF_HIGH,
+		.confidence = NSX_CONF_HIGH, .most_ns = (double)v->ns,
 		.title = nsx_tell(l, "process %" PRId64 " is in %s for %s of the time", pid,
 				  nsx_tell_name(l, nsx_text(t, v->name)),
 				  nsx_text_share(l->arena, (double)v->ns, length_ns)),
@@ -449,7 +449,7 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_host_threads, .device = NSX_NONE,
-		.confidence = NSX_CONF_HIGH,
+		.confidence = NSX_CONF_HIGH, .most_ns = m->busiest.on_ms * 1e6,
 		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of the time: %s",
 				  100 * m->busiest.on_ms / m->busiest.of_ms,
 				  nsx_tell_name(l, m->busiest.name)),

@@ -125,10 +125,14 @@ bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process)
 	return gpus.several;
 }
 
-struct nsx_window nsx_recorded(const struct nsx_trace *t)
+struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measured *m)
 {
 	struct nsx_window all = {t->first_ns, t->last_ns};
 
+	if (m->scheduled.start_ns < m->scheduled.end_ns)
+		all = all.start_ns == all.end_ns ? m->scheduled : (struct nsx_window){
+			NSX_MIN(all.start_ns, m->scheduled.start_ns),
+			NSX_MAX(all.end_ns, m->scheduled.end_ns)};
 	if (all.start_ns == all.end_ns)
 		return all;
 	for (size_t i = 0; i < t->library.n; i++) {
@@ -146,10 +150,9 @@ struct nsx_window nsx_recorded(const struct nsx_trace *t)
 
 int64_t nsx_recorded_ns(const struct nsx_trace *t, const struct nsx_measured *m)
 {
-	struct nsx_window all = nsx_recorded(t);
+	struct nsx_window all = nsx_recorded(t, m);
 
-	return NSX_MAX(all.end_ns - all.start_ns, (int64_t)(m->busiest.of_ms * 1e6)) ?:
-		       m->session_ns;
+	return all.end_ns - all.start_ns ?: m->session_ns;
 }
 
 bool nsx_is_shared(const struct nsx_trace *t, uint32_t device)

@@ -92,10 +92,9 @@ static void tell_price(const struct pauses *p, struct nsx_finding *f)
 	struct nsx_findings *l = p->d->found;
 	bool pytorch = p->d->is_pytorch;
 
-	f->is_bound = p->in_graphs;
+	f->is_bound = f->is_assumed = p->in_graphs; /* tracing by node is part of it */
 	f->evidence[1] = p->in_graphs ?
-		"an upper bound: as if kernels that follow each other were one, which takes as "
-		"long as they did together" :
+		"priced as one kernel instead; tracing by node lengthens these pauses itself" :
 		nsx_tell(l, "priced as a CUDA graph, in which kernels follow each other within %s "
 			 "(V100, H200)", nsx_text_ns(l->arena, IN_GRAPH_NS));
 	if (!p->in_graphs)

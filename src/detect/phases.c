@@ -105,7 +105,55 @@ static bool phases_is_same(const struct nsx_account *x, const struct nsx_ledger 
 	return judged->n && x->cls == y->cls && x->cause == y->cause && x->place == y->place;
 }
 
-int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
+/* Proposes the time before the first GPU work or after the last if it is most of the recording and
+ * it is known what the program does then, other than to start CUDA. It is paid once.
+ */
+static int propose_end(struct nsx_detect *d, const char *subject, const char *where,
+		       struct nsx_window w, int64_t recorded_ns, struct nsx_err *err)
+{
+	struct nsx_findings *found = d->found;
+	double ns = (double)(w.end_ns - w.start_ns);
+	const char *doing;
+	bool is_own;
+
+	if (ns < MOST_SHARE * (double)recorded_ns)
+		return 0;
+	if (nsx_say_doing(d->trace, &w, found->arena, &doing, &is_own, err))
+		return err->rc;
+	if (!is_own)
+		return 0;
+	struct nsx_finding f = {
+		.id = NSX_ID_other_phase, .subject = subject, .device = NSX_NONE,
+		.confidence = NSX_CONF_HIGH, .alarm = NSX_ALARM_NONE, .most_ns = ns,
+		.title = nsx_tell(found, "no GPU works for %s %s, %s of the recording%s",
+				  nsx_text_ns(found->arena, ns), where,
+				  nsx_text_share(found->arena, ns, (double)recorded_ns), doing),
+		.evidence = {nsx_tell(found, "what is judged is %s of %s",
+				      nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
+				      nsx_tell_ns(found, recorded_ns))},
+		.recommendation = {nsx_tell(found, "look at what the host does then, if a run is "
+			"to end sooner: --window %s", nsx_text_window(found->arena, &w))}};
+
+	nsx_found(found, &f);
+	return 0;
+}
+
+static int propose_ends(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_facts *f = d->facts;
+	struct nsx_window all = nsx_recorded(d->trace, d->measured);
+	int64_t ns = all.end_ns - all.start_ns;
+
+	if (!f->nrun_phases || nsx_has_window(d->trace))
+		return 0;
+	return propose_end(d, NSX_BEFORE_WORK, "before the first GPU work",
+			   (struct nsx_window){all.start_ns, f->run_phases[0].window.start_ns},
+			   ns, err) ?:
+	       propose_end(d, NSX_AFTER_WORK, "after the last GPU work", (struct nsx_window){
+			f->run_phases[f->nrun_phases - 1].window.end_ns, all.end_ns}, ns, err);
+}
+
+int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
 	double whole_ns = (double)(d->trace->window.end_ns - d->trace->window.start_ns);
@@ -125,5 +173,5 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 		if ((double)l->v[0].ns / l->ngpus >= least_ns)
 			phases_propose(d, x, l, (double)l->v[0].ns / l->ngpus, whole_ns);
 	}
-	return 0;
+	return propose_ends(d, err);
 }

@@ -33,22 +33,27 @@ static int64_t unjudged_overlap(const struct nsx_window *w, int64_t start_ns, in
 
 struct spent { /* time in CUDA calls or OS calls */
 	struct nsx_groups keys; /* (thread, name)                            */
-	int64_t *sums, most;
-	nsx_str name; /* the name with most time                             */
+	struct spent_sum {
+		int64_t ns, longest_ns;
+		bool is_cuda;
+	} *sums, most; /* the name with most time                            */
+	nsx_str name;
 };
 
-static int unjudged_add_call(struct spent *s, uint32_t thread, nsx_str name, int64_t ns,
-			     struct nsx_err *err)
+static int unjudged_add_call(struct spent *s, uint32_t thread, nsx_str name, bool is_cuda,
+			     int64_t ns, struct nsx_err *err)
 {
-	int64_t *sum;
+	struct spent_sum *sum;
 
 	if (ns <= 0)
 		return 0;
 	sum = nsx_group_value(&s->keys, &s->sums, thread, name, "calls outside of GPU work", err);
 	if (!sum)
 		return err->rc;
-	nsx_add_to(sum, ns);
-	if (*sum > s->most) {
+	sum->is_cuda = is_cuda;
+	nsx_add_to(&sum->ns, ns);
+	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
+	if (sum->ns > s->most.ns) {
 		s->most = *sum;
 		s->name = name;
 	}
@@ -63,7 +68,7 @@ static int add_cuda(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 	for (size_t i = t->thread[thread].calls_at, n = i + t->thread[thread].ncalls;
 	     i < n && nsx_call_start(c, i) < w->end_ns; i++)
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
-		    unjudged_add_call(s, thread, nsx_call_name(c, i),
+		    unjudged_add_call(s, thread, nsx_call_name(c, i), true,
 				      unjudged_overlap(w, nsx_call_start(c, i), nsx_call_end(c, i)),
 				      err))
 			return err->rc;
@@ -86,7 +91,7 @@ static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 			call++;
 		if (call < end && nsx_call_start(&t->calls, call) <= start_ns)
 			continue;
-		if (unjudged_add_call(s, thread, t->osrt.name[i],
+		if (unjudged_add_call(s, thread, t->osrt.name[i], false,
 				      unjudged_overlap(w, start_ns, t->osrt.end_ns[i]), err))
 			return err->rc;
 	}
@@ -94,28 +99,30 @@ static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 }
 
 /* The call in which one thread spends most of a stretch; NULL: no call takes much of it. */
-static int unjudged_say_calls(const struct nsx_report *r, const struct nsx_window *w,
-			      const char **ret, struct nsx_err *err)
+static int unjudged_say_calls(const struct nsx_trace *t, const struct nsx_window *w,
+			      struct nsx_arena *a, const char **ret, bool *ret_own,
+			      struct nsx_err *err)
 {
 	struct spent s = {.name = 0};
 	int rc = 0;
 
-	for (uint32_t h = 0; h < r->trace->nthreads && !rc; h++)
-		rc = add_cuda(&s, r->trace, h, w, err) ?: add_os(&s, r->trace, h, w, err);
-	*ret = (double)s.most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ?
+	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
+		rc = add_cuda(&s, t, h, w, err) ?: add_os(&s, t, h, w, err);
+	*ret_own = s.most.is_cuda && 2 * s.most.longest_ns < s.most.ns;
+	*ret = (double)s.most.ns < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ?
 		NULL :
-		nsx_arena_printf(r->arena, " (%s %s)",
-				 nsx_text_api(r->arena, nsx_text(r->trace, s.name)),
-				 nsx_text_ns(r->arena, (double)s.most));
+		nsx_arena_printf(a, " (%s %s)", nsx_text_api(a, nsx_text(t, s.name)),
+				 nsx_text_ns(a, (double)s.most.ns));
 	nsx_groups_done(&s.keys);
 	free(s.sums);
 	return rc;
 }
 
 /* The shortest range that covers most of a stretch; NULL: none does. */
-static const char *say_range(const struct nsx_report *r, const struct nsx_window *w)
+static const char *say_range(const struct nsx_trace *t, const struct nsx_window *w,
+			     struct nsx_arena *a)
 {
-	const struct nsx_nvtx *x = &r->trace->nvtx;
+	const struct nsx_nvtx *x = &t->nvtx;
 	double least_ns = RANGE_SHARE * (double)(w->end_ns - w->start_ns);
 	size_t best = x->n;
 
@@ -125,9 +132,8 @@ static const char *say_range(const struct nsx_report *r, const struct nsx_window
 		    (best == x->n || nsx_range_ns(x, i) <= nsx_range_ns(x, best)))
 			best = i;
 	return best == x->n ? NULL :
-	       nsx_arena_printf(r->arena, " (in %s)",
-				nsx_text_name(r->arena, nsx_text_range(
-					r->arena, nsx_text(r->trace, x->name[best]))));
+	       nsx_arena_printf(a, " (in %s)", nsx_text_name(a, nsx_text_range(
+				a, nsx_text(t, x->name[best]))));
 }
 
 /* Launches whose work must have run but is not in the trace; NULL: there are none, and the GPU
@@ -143,13 +149,16 @@ static const char *say_lost(const struct nsx_report *r, const struct nsx_window 
 		NULL;
 }
 
-/* Says what the host does for much of a stretch without GPU work. */
-static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
-		     const char **ret, struct nsx_err *err)
+int nsx_say_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
+		  const char **ret, bool *ret_own, struct nsx_err *err)
 {
-	if (unjudged_say_calls(r, w, ret, err))
+	if (unjudged_say_calls(t, w, a, ret, ret_own, err))
 		return err->rc;
-	*ret = *ret ?: say_range(r, w) ?: "";
+	if (!*ret) {
+		*ret = say_range(t, w, a);
+		*ret_own = *ret;
+	}
+	*ret = *ret ?: "";
 	return 0;
 }
 
@@ -175,9 +184,10 @@ static bool is_long(const struct nsx_report *r, int64_t ns)
 static void add_outside(const struct nsx_report *r, const char *name,
 			int64_t start_ns, int64_t end_ns, struct parts *p)
 {
-	if (start_ns >= end_ns)
-		return;
-	if (is_long(r, end_ns - start_ns))
+	for (size_t i = 0; i < r->found.n; i++)
+		if (r->found.v[i].id == NSX_ID_other_phase && !strcmp(r->found.v[i].subject, name))
+			return; /* it is a finding                            */
+	if (start_ns < end_ns && is_long(r, end_ns - start_ns))
 		p->v[p->n++] = (struct part){NULL, name, true, {start_ns, end_ns}};
 }
 
@@ -258,11 +268,10 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	for (size_t i = 0; i < f->nrun_phases; i++)
 		add_phase(r, &f->run_phases[i], m->phases ? &m->phases[i] : &none, &p);
 	if (f->nrun_phases && !nsx_has_window(t)) {
-		struct nsx_window all = nsx_recorded(t);
+		struct nsx_window all = nsx_recorded(t, m);
 
-		add_outside(r, "before the first GPU operation", all.start_ns,
-			    f->run_phases[0].window.start_ns, &p);
-		add_outside(r, "after the last GPU operation",
+		add_outside(r, NSX_BEFORE_WORK, all.start_ns, f->run_phases[0].window.start_ns, &p);
+		add_outside(r, NSX_AFTER_WORK,
 			    f->run_phases[f->nrun_phases - 1].window.end_ns, all.end_ns, &p);
 	}
 	n = NSX_MIN(p.n, TOLD);
@@ -273,9 +282,10 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	list = nsx_arena_get(r->arena, (n + 2) * sizeof(*list));
 	for (size_t k = 0; k < n; k++) {
 		const struct part *x = &p.v[k];
+		bool is_own;
 		const char *doing = x->is_ours ? NULL : say_verdict(r, x);
 
-		if (!doing && say_doing(r, &x->window, &doing, err))
+		if (!doing && nsx_say_doing(t, &x->window, r->arena, &doing, &is_own, err))
 			return err->rc;
 		list[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			x->is_ours ? x->name : nsx_text_name(r->arena, x->name),

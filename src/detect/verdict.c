@@ -9,7 +9,7 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_HOST] = "host-bound", [NSX_V_SYNC] = "sync-bound",
 	[NSX_V_COMMUNICATION] = "communication-bound",
 	[NSX_V_COMPUTE] = "compute-bound",
-	[NSX_V_ALLOCATION] = "memory-allocation-bound",
+	[NSX_V_ALLOCATION] = "memory-allocation-bound", [NSX_V_PAGES] = "page-migration-bound",
 	[NSX_V_NODES] = "idle between graph nodes",
 	[NSX_V_STARTUP] = "start-up only", [NSX_V_PACED] = "externally paced",
 	[NSX_V_MIXED] = "mixed", [NSX_V_NO_GPU] = "no GPU work",
@@ -34,7 +34,7 @@ static enum nsx_page_verdict word_of_cause(enum nsx_cause cause)
 		[NSX_CAUSE_LAUNCH_TO_START] = NSX_V_LAUNCH,
 		[NSX_CAUSE_DISPATCH] = NSX_V_LAUNCH,
 		[NSX_CAUSE_DEPENDENCY] = NSX_V_LAUNCH,
-		[NSX_CAUSE_MIGRATION] = NSX_V_COPY,
+		[NSX_CAUSE_MIGRATION] = NSX_V_PAGES,
 	};
 
 	return words[cause];
@@ -46,7 +46,8 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l)
 
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		ret.ns[word_of_cause(c)] += l->idle_ns[c];
-	ret.ns[NSX_V_LAUNCH] -= l->between_nodes_ns;
+	ret.ns[NSX_V_HOST] -= l->short_host_ns;
+	ret.ns[NSX_V_LAUNCH] += l->short_host_ns - l->between_nodes_ns;
 	ret.ns[NSX_V_NODES] += l->between_nodes_ns;
 	return ret;
 }
@@ -119,7 +120,8 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 	place = place ? nsx_text_name(a, nsx_text_range(a, place)) : NULL;
 	if (x->cls != NSX_L_IDLE)
 		return place;
-	return nsx_arena_printf(a, "%s%s%s", idle[x->cause].what,
+	return nsx_arena_printf(a, "%s%s%s%s", idle[x->cause].what,
+				!place && 2 * x->short_ns > x->ns ? " between launches" : "",
 				place ? idle[x->cause].before : "", place ?: "");
 }
 

@@ -36,6 +36,10 @@ static int ledger_book(struct books *b, enum nsx_ledger_class cls, enum nsx_caus
 	x->place = place;
 	x->count++;
 	x->ns += ns;
+	if (cls == NSX_L_IDLE && cause == NSX_CAUSE_HOST_CODE && ns < NSX_SHORT_HOST_NS) {
+		x->short_ns += ns;
+		b->ledger->short_host_ns += ns;
+	}
 	b->ledger->ns[cls] += ns;
 	b->ledger->total_ns += ns;
 	if (cls == NSX_L_IDLE)

@@ -17,6 +17,8 @@ enum nsx_ledger_class {
 	NSX_L_COPY,    /* copies and memsets without kernels beside them     */
 	NSX_L_IDLE, NSX_NLEDGER
 };
+/* Host code that is shorter is part of launching one by one; longer code has its own remedy. */
+enum { NSX_SHORT_HOST_NS = 100000 };
 extern const char *const nsx_ledger_names[NSX_NLEDGER]; /* "compute", ...    */
 
 struct nsx_account {
@@ -26,11 +28,13 @@ struct nsx_account {
 			   kind of a copy, or a text of the facts            */
 	size_t count;	/* operations, or pieces of idle time                */
 	int64_t ns;
+	int64_t short_ns; /* of host code: in pieces below NSX_SHORT_HOST_NS */
 };
 struct nsx_ledger {
 	struct nsx_account *v; /* sorted by time, then class, cause, place   */
 	size_t n;
 	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
+	int64_t short_host_ns; /* sum of short_ns: the way to the next launch    */
 	int64_t between_nodes_ns; /* idle time by DISPATCH and DEPENDENCY inside graph
 				     replays, which node tracing prolongs     */
 	int64_t total_ns; /* sum of all accounts: window x GPUs              */

@@ -133,23 +133,23 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread, uint32_t *curs
 	return ns;
 }
 
-/* The time during which scheduling was traced, inside the window: from its first row to the
- * end of the session, as a sleeping thread has no row until it ends.
+/* When scheduling was traced: from its first row to the end of the session, as a sleeping thread
+ * has no row until it ends.
  */
-static int traced_ns(const struct nsx_trace *t, const struct cpu_threads *all,
-		     int64_t *ret, struct nsx_err *err)
+static int find_traced(const struct nsx_trace *t, const struct cpu_threads *all,
+		       struct nsx_window *ret, struct nsx_err *err)
 {
-	int64_t first_ns = INT64_MAX, end_ns = INT64_MIN;
-
+	*ret = (struct nsx_window){INT64_MAX, INT64_MIN};
 	if (nsx_has_view(t->schema, NSX_VIEW_analysis) &&
 	    nsx_db_number(t->schema->db, "SELECT max(duration_ns) FROM "
-			  "temp.analysis", INT64_MIN, &end_ns, err))
+			  "temp.analysis", INT64_MIN, &ret->end_ns, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
-		first_ns = NSX_MIN(first_ns, all->v[i].first.at_ns);
-		end_ns = NSX_MAX(end_ns, all->v[i].last.at_ns);
+		ret->start_ns = NSX_MIN(ret->start_ns, all->v[i].first.at_ns);
+		ret->end_ns = NSX_MAX(ret->end_ns, all->v[i].last.at_ns);
 	}
-	*ret = first_ns < end_ns ? nsx_in_window(t, first_ns, end_ns) : 0;
+	if (ret->start_ns >= ret->end_ns)
+		*ret = (struct nsx_window){0, 0};
 	return 0;
 }
 
@@ -255,8 +255,10 @@ static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out, s
 	if (!rc)
 		rc = find_names(run, &all, &names, out->arena, err);
 	if (!rc)
-		rc = traced_ns(run->trace, &all, &of_ns, err);
+		rc = find_traced(run->trace, &all, &run->measured->scheduled, err);
 	if (!rc) {
+		of_ns = nsx_in_window(run->trace, run->measured->scheduled.start_ns,
+				      run->measured->scheduled.end_ns);
 		cpu_threads_fill_rows(run, &all, &names, of_ns, rows);
 		fill_waiting(&all, &names, waiting);
 		cpu_threads_summarise(run->trace, &all, of_ns, rows, waiting, out);

@@ -76,7 +76,9 @@ static void maybe_lost(struct nsx_quality *q)
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
 		  "the program used the GPU, but neither a launch nor any GPU work was recorded; "
 		  "the trace does not show whether there was none or it was lost");
-	nsx_raise(q, NSX_ID_gpu_activity, false, "GPU activity may be lost", NSX_SEV_MEDIUM);
+	nsx_raise(q, NSX_ID_gpu_activity, false,
+		  "no launch and no GPU work was recorded of a program that calls CUDA",
+		  NSX_SEV_MEDIUM);
 }
 
 /* Without CUDA calls: warns if the profiler says that some may be missing. */

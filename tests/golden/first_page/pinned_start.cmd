@@ -1,0 +1,1 @@
+explain @pinned_start --out o
