@@ -19,7 +19,7 @@
 #define SURE 0.1	   /* part of a price that must be certain           */
 #define SAME 0.05	   /* an alternative adds at most this part of the other's gain */
 #define OWN 0.3		   /* and at most this part of its own gain          */
-#define LEADS 0.5	   /* a leader wins at least this part of the best's certain gain */
+#define LEADS 0.5	   /* a leader wins at least this part of the certain gain of the best */
 #define MUCH_MORE 2.0	   /* a gain beyond this multiple of the remedy's own time is doubtful */
 enum {
 	/* findings on the capture that are shown; alternatives that are named */
@@ -302,7 +302,7 @@ static struct item *best_of(struct pricing *p)
 }
 
 /* Chooses the leading finding: the cause furthest upstream, by the order of finding.def, among
- * `best` and the findings that win nearly as much of the same time as `best` certainly wins. after:
+ * `best` and the findings that win much of the time that `best` certainly wins. after:
  * gain that the others add once `best` is applied.
  */
 static struct item *choose_leader(struct pricing *p, struct item *best, const double *after)
@@ -314,8 +314,7 @@ static struct item *choose_leader(struct pricing *p, struct item *best, const do
 		struct item *x = &p->v[i];
 
 		if (x->left && x != best && x->f->id < lead->f->id &&
-		    after[i] <= SAME * best->adds_ns &&
-		    x->adds_ns >= LEADS * sure_ns)
+		    x->adds_ns - after[i] >= LEADS * sure_ns)
 			lead = x;
 	}
 	return lead;
