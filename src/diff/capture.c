@@ -176,6 +176,34 @@ static int capture_on_session(void *ctx, int64_t rid NSX_UNUSED, const struct ns
 	return 0;
 }
 
+/* Notes by what parts of a run know each other if no clock was recorded: a process that calls
+ * CUDA, and its correlation ids, which rise as long as it runs.
+ */
+static void note_process(struct nsx_side *s, const struct nsx_trace *t)
+{
+	const struct nsx_process *of = NULL;
+
+	for (uint32_t k = 0; k < t->nthreads; k++) {
+		const struct nsx_thread *th = &t->thread[k];
+		const struct nsx_process *p = &t->process[th->process];
+
+		if (!th->ncalls || (of && p->pid > of->pid))
+			continue;
+		if (p != of) {
+			of = p;
+			s->first_id = INT64_MAX;
+			s->last_id = 0;
+			s->session = nsx_hash_u64((uint64_t)p->pid + 1);
+		}
+		for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+			int64_t id = nsx_unpack(&t->calls.corr, i);
+
+			s->first_id = id ? NSX_MIN(s->first_id, id) : s->first_id;
+			s->last_id = NSX_MAX(s->last_id, id);
+		}
+	}
+}
+
 /* Highest peak memory of any GPU; -1: not recorded. */
 static int64_t peak_of(const struct nsx_report *r)
 {
@@ -236,8 +264,12 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r, struct nsx
 	keep_findings(s, r);
 	s->first_ns = t->window.start_ns;
 	s->last_ns = t->window.end_ns;
-	return nsx_side_keep_kinds(s, r, err) ?:
-	       nsx_view_each(schema, session, capture_on_session, s, err, utc_epoch_ns,
-			     system_clock_ns) ?:
-	       nsx_view_each(schema, system_env, capture_on_system, s, err, name, value);
+	if (nsx_side_keep_kinds(s, r, err) ||
+	    nsx_view_each(schema, session, capture_on_session, s, err, utc_epoch_ns,
+			  system_clock_ns) ||
+	    nsx_view_each(schema, system_env, capture_on_system, s, err, name, value))
+		return err->rc;
+	if (!s->session)
+		note_process(s, t);
+	return 0;
 }

@@ -571,11 +571,17 @@ bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b)
 	return same;
 }
 
+/* Whether two ranges have less than half of the shorter one in common. */
+static bool are_apart(int64_t from, int64_t to, int64_t other_from, int64_t other_to)
+{
+	return NSX_MIN(to, other_to) - NSX_MAX(from, other_from) <
+	       NSX_MAX(NSX_MIN(to - from, other_to - other_from) / 2, 1);
+}
+
 bool nsx_side_is_of_run(const struct nsx_side *a, const struct nsx_side *b)
 {
-	int64_t both_ns = NSX_MIN(a->last_ns, b->last_ns) - NSX_MAX(a->first_ns, b->first_ns);
-
 	return !strcmp(a->path, b->path) ||
 	       (a->session && a->session == b->session &&
-		both_ns < NSX_MIN(a->last_ns - a->first_ns, b->last_ns - b->first_ns) / 2);
+		are_apart(a->first_ns, a->last_ns, b->first_ns, b->last_ns) &&
+		are_apart(a->first_id, a->last_id, b->first_id, b->last_id));
 }

@@ -114,7 +114,8 @@ struct nsx_side {
 	const char *path, *part, *label; /* part: "" if whole */
 	bool digested;	   /* lanes have no uses, and splits of idle time only */
 	uint64_t content;  /* of a digest: hash of its ranks and what they did */
-	uint64_t session;  /* hash of the clocks at its start; 0: not known */
+	uint64_t session;  /* hash of the clocks at its start, else of a process; 0: not known */
+	int64_t first_id, last_id; /* correlation ids of that process; 0: the clocks are known */
 	int64_t first_ns, last_ns; /* of that session, in the capture */
 	int64_t size_bytes;
 	const char *gpu_names; /* such as "2 × NVIDIA H100, 1 × Tesla T4"; "": none */

@@ -305,6 +305,8 @@ static uint64_t hash_of(struct nsx_digest *const *v, size_t n)
 			h = nsx_hash_u64(h ^ (uint64_t)x->wall_ns);
 			h = nsx_hash_u64(h ^ (uint64_t)x->kernel_ns);
 		}
+		for (unsigned k = 0; v[i]->nwhole && k < NSX_NTOTALS; k++)
+			h = nsx_hash_u64(h ^ (uint64_t)v[i]->whole->ns[k]);
 	}
 	return h;
 }

@@ -61,7 +61,7 @@ static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_t
 		ret->bytes[k] /= (int64_t)n;
 		ret->copy_ns[k] /= (int64_t)n;
 	}
-	ret->launches /= (int64_t)n;
+	ret->launches = (ret->launches + (int64_t)n / 2) / (int64_t)n;
 	ret->threads /= (int64_t)n;
 	ret->kernel_ns /= (int64_t)n;
 	ret->recorded_ns /= (int64_t)n;

@@ -105,16 +105,20 @@ for parts in "1..$((n / 2)) $((n / 2 + 1))..$n" "$((n / 2 + 1))..$n 1..$((n / 2)
 	if [ "$v" = inconclusive ]; then ok; else bad "parts $parts of runs that drift alike: $v"; fi
 done
 
-# A sudden change within one session is no change of the code; between two sessions it is. A few
-# equal bytes are no proof of equal work. GPUs are paired by their work.
+# A sudden change within one session is no change of the code; between two sessions it is. Where no
+# clock was recorded, a process whose correlation ids continue is of the same run. A few equal bytes
+# are no proof of equal work. GPUs are paired by their work.
 python3 - "$fix" <<'P'
 import shutil, sqlite3, sys
-def copy(name, to, session, by):
+def copy(name, to, session, by, more=0):
     shutil.copy(f"{sys.argv[1]}/{name}.sqlite", to)
     db = sqlite3.connect(to)
+    for table in ("KERNEL", "RUNTIME"):
+        db.execute(f"UPDATE CUPTI_ACTIVITY_KIND_{table} SET correlationId = correlationId + {more}")
     db.execute("CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, systemClockNs INTEGER)")
     db.execute("DELETE FROM TARGET_INFO_SESSION_START_TIME")
-    db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs, systemClockNs) VALUES (?, 7)", (session,))
+    if session:
+        db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs, systemClockNs) VALUES (?, 7)", (session,))
     for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         if {"start", "end"} <= {c[1] for c in db.execute(f"PRAGMA table_info({table})")}:
             db.execute(f'UPDATE {table} SET start = start + {by}, "end" = "end" + {by}')
@@ -122,6 +126,9 @@ def copy(name, to, session, by):
 copy("diff_before", "part1.sqlite", 1757000000000000000, 0)
 copy("diff_heavy", "part2.sqlite", 1757000000000000000, 10**9)
 copy("diff_heavy", "later.sqlite", 1757000000000000001, 10**9)
+copy("diff_before", "unclocked1.sqlite", None, 0)
+copy("diff_heavy", "unclocked2.sqlite", None, 10**9, 10**6)
+copy("diff_heavy", "rerun.sqlite", None, 10**9)
 def rows(to, kernels):
     db = sqlite3.connect(to)
     db.executescript("""CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
@@ -143,7 +150,8 @@ for to, edge in (("role0.sqlite", 0), ("role1.sqlite", 1)):
     rows(to, [(name, 2000000 + 1000000 * i + at, 2000000 + 1000000 * i + at + 300000, gpu) for i in range(20)
               for name, at, gpu in (("inner", 0, 0), ("inner", 0, 1), ("edge", 400000, edge))])
 P
-for pair in 'part1 part2 inconclusive' 'part1 later regression' 'copies kernels inconclusive'; do
+for pair in 'part1 part2 inconclusive' 'part1 later regression' 'unclocked1 unclocked2 inconclusive' \
+	'unclocked2 unclocked1 inconclusive' 'unclocked1 rerun regression' 'copies kernels inconclusive'; do
 	set -- $pair
 	v=$(verdict $1.sqlite $2.sqlite)
 	if [ "$v" = $3 ]; then ok; else bad "$pair: $v"; fi
@@ -254,7 +262,7 @@ done
 holds "a digest of the same capture" $check zero p.json
 for name in before sync; do "$prog" digest "$fix/diff_$name.sqlite" -o "$name.nsxd" -q; done
 "$prog" diff before.nsxd sync.nsxd -o words >out
-if grep -q '^New finding: The host waits for the GPU: .cudaStreamSynchronize. (50' out && ! grep -q idle_after_sync out words/diff.md; then ok; else bad "findings of digests: $(cat out)"; fi
+if grep -q '^New finding: The host waits for the GPU in cudaStreamSynchronize (50' out && ! grep -q idle_after_sync out words/diff.md; then ok; else bad "findings of digests: $(cat out)"; fi
 for t in "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite; do # every digest that the program writes can be read
 	"$prog" digest "$t" -o hostile.nsxd -q 2>/dev/null || continue
 	"$prog" diff hostile.nsxd "$t" -o h >out 2>&1; rc=$?
