@@ -239,10 +239,14 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double who
 		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
 	if (!sign && gpu_floor + idle_floor < SURE * whole && fabs(delta) < NO_CHANGE * whole)
 		return NSX_V_NEUTRAL;
-	*why = sign || of_gpu || of_idle ?
-		       "what one part gained another lost: the whole takes about as long" :
-		       "one run a side, and runs of the same code may differ as much; 3 runs a "
-		       "side would tell";
+	if (of_gpu * of_idle < 0) {
+		*why = of_gpu < 0 ? "kernels and copies take less time, the host and idle more" :
+				    "kernels and copies take more time, the host and idle less";
+		return NSX_V_BOTH_WAYS;
+	}
+	*why = sign ? "what one part gained another lost: the whole takes about as long" :
+		      "one run a side, and runs of the same code may differ as much; 3 runs a "
+		      "side would tell";
 	return NSX_V_INCONCLUSIVE;
 }
 
@@ -328,10 +332,12 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 		add_rate(&b, c, NSX_FROM_GPU, "back", a);
 		add_rate(&b, c, NSX_OTHER_WAY, "within or between GPUs", a);
 	} else if (part == NSX_TOTAL_KERNELS && c->in_step) {
-		nsx_buf_printf(&b, "compared one by one %s (95 %% %s to %s)",
-			       nsx_text_ratio(a, c->in_step_rel),
-			       nsx_text_ratio(a, c->in_step_ci.lo),
-			       nsx_text_ratio(a, c->in_step_ci.hi));
+		const char *lo = nsx_text_ratio(a, c->in_step_ci.lo);
+		const char *hi = nsx_text_ratio(a, c->in_step_ci.hi);
+
+		nsx_buf_printf(&b, "compared one by one %s", nsx_text_ratio(a, c->in_step_rel));
+		if (strcmp(lo, hi) != 0)
+			nsx_buf_printf(&b, " (95 %% %s to %s)", lo, hi);
 	} else if (part == NSX_TOTAL_KERNELS) {
 		for (unsigned s = 0; s < 2; s++)
 			nsx_buf_printf(&b, "%s%s", s ? " → " : "",

@@ -107,7 +107,8 @@ done
 
 # A sudden change within one session is no change of the code; between two sessions it is. Where no
 # clock was recorded, a process whose correlation ids continue is of the same run. A few equal bytes
-# are no proof of equal work. GPUs are paired by their work.
+# are no proof of equal work. Faster kernels beside a slower host are a mixed change. GPUs are
+# paired by their work.
 python3 - "$fix" <<'P'
 import shutil, sqlite3, sys
 def copy(name, to, session, by, more=0):
@@ -145,13 +146,15 @@ def rows(to, kernels):
                    (start, end, gpu, 2 + i, ids[name], ids[name]))
     db.commit()
 rows("copies.sqlite", [("k0", 1100000, 1200000, 0)])
+for to, ns in (("long.sqlite", 900000), ("short.sqlite", 400000)):
+    rows(to, [(f"k{i}", 1100000 + 1000000 * i, 1100000 + 1000000 * i + (ns if i < 8 else 900000), 0) for i in range(9)])
 rows("kernels.sqlite", [(f"k{i}", 1100000 + 1000000 * i, 1100000 + 1000000 * i + 900000, 0) for i in range(9)])
 for to, edge in (("role0.sqlite", 0), ("role1.sqlite", 1)):
     rows(to, [(name, 2000000 + 1000000 * i + at, 2000000 + 1000000 * i + at + 300000, gpu) for i in range(20)
               for name, at, gpu in (("inner", 0, 0), ("inner", 0, 1), ("edge", 400000, edge))])
 P
 for pair in 'part1 part2 inconclusive' 'part1 later regression' 'unclocked1 unclocked2 inconclusive' \
-	'unclocked2 unclocked1 inconclusive' 'unclocked1 rerun regression' 'copies kernels inconclusive'; do
+	'unclocked2 unclocked1 inconclusive' 'unclocked1 rerun regression' 'copies kernels inconclusive' 'long short mixed' 'short long mixed'; do
 	set -- $pair
 	v=$(verdict $1.sqlite $2.sqlite)
 	if [ "$v" = $3 ]; then ok; else bad "$pair: $v"; fi
