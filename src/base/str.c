@@ -861,7 +861,9 @@ const char *nsx_file_name(const char *path)
 
 const char *nsx_thread_label(const char *name)
 {
-	return *name == '/' ? nsx_base_name(name) : name;
+	bool on_windows = (*name && name[1] == ':' && name[2] == '\\') || !strncmp(name, "\\\\", 2);
+
+	return *name == '/' || on_windows ? nsx_file_name(name) : name;
 }
 
 bool nsx_ends_with(const char *text, const char *end)

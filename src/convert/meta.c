@@ -177,19 +177,19 @@ static const char *meta_thread_label(struct meta *m, const struct nsx_key *key)
 	struct nsx_tracks *t = &m->c->tracks;
 	struct nsx_key tid = {{key->w[1] | key->w[4]}};
 	struct nsx_err ignored;
-	const char *name = NULL, *slash;
+	const char *name = NULL, *label;
 	uint32_t at;
-	size_t n = 0, id;
+	size_t n = 0, id, begin = m->b.n;
 
 	if (!nsx_keymap_add(&t->tids, t->cache[3], &tid, &at, &ignored) &&
 	    at < m->nthreads && m->thread[at].type == NSX_V_I64)
 		name = nsx_names_get(m->c->names, m->thread[at].u.i, &n, &id);
-	slash = name && n && *name == '/' ? memrchr(name, '/', n) : NULL;
-	if (slash) { /* the thread is named after its program's path */
-		n -= (size_t)(slash + 1 - name);
-		name = slash + 1;
-	}
 	nsx_buf_add(&m->b, name ? name : "thread", name ? n : 6);
+	if (m->b.n > begin) {
+		label = nsx_thread_label(m->b.p + begin);
+		m->b.n = begin + strlen(label);
+		memmove(m->b.p + begin, label, strlen(label) + 1);
+	}
 	nsx_buf_printf(&m->b, " %llu", (unsigned long long)key->w[4]);
 	return what[key->w[0]];
 }

@@ -106,6 +106,8 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, 
 	if (!is_export && what != NSX_REC_SETS)
 		nsx_buf_printf(&line, " --trace=%s", 
 			       recapture_traced(as, s && s->on_windows, what));
+	if (strstr(line.p, ",nccl"))
+		nsx_buf_adds(&line, " --nccl-trace=all"); /* not only calls, groups and GPU work */
 	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
 		const struct option *o = &options[i];
 

@@ -42,7 +42,7 @@ TEST(recapture_spelling)
 {
 	const unsigned nvlink = NSX_REC_COUNTERS | NSX_REC_GRAPHS | NSX_REC_NCCL;
 
-	is_line("2026.2", nvlink, "nsys profile --trace=cuda,nvtx,osrt,nccl "
+	is_line("2026.2", nvlink, "nsys profile --trace=cuda,nvtx,osrt,nccl --nccl-trace=all "
 		"--gpu-metrics-devices=all --gpu-metrics-set=<supported-set> "
 		"--gpu-metrics-frequency=10000 --cuda-graph-trace=node -o run COMMAND");
 	is_line("2024.6", nvlink, "nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-device=all "

@@ -128,6 +128,9 @@ static void print_recapture(struct nsx_quality *q)
 										 NSX_REC_EXPORT),
 		      preset ? nsx_say(q->out, "; or `nsys-explain capture --preset %s -- "
 				       "COMMAND`", preset) : "");
+	nsx_md_bullet(q->out, "NVIDIA's pages: [options of nsys](https://docs.nvidia.com/"
+		      "nsight-systems/UserGuide/index.html)%s", !(what & NSX_REC_COUNTERS) ? "" :
+		      ", [counters without root](https://developer.nvidia.com/ERR_NVGPUCTRPERM)");
 }
 
 static void capture_quality_print(struct nsx_quality *q)
