@@ -139,7 +139,8 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 
 /* Corrections -----------------------------------------------------------------*/
 
-enum { GPU_WORK = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY | 1U << NSX_A_MEMSET | 1U << NSX_A_GRAPH };
+enum { GPU_WORK = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY | 1U << NSX_A_MEMSET |
+		  1U << NSX_A_GRAPH };
 
 void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t)
 {
