@@ -38,7 +38,7 @@ int nsx_mcp_config(const char *client, const char *program,
 
 struct nsx_mcp { /* the server's state for its client */
 	struct nsx_toolbox box;
-	int version; /* index of the revision; -1: not chosen yet            */
+	_Atomic int version; /* index of the revision; -1: not chosen yet    */
 };
 enum nsx_mcp_kind {
 	NSX_MCP_NOTHING, /* no answer is due                                 */

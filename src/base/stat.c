@@ -234,6 +234,14 @@ double nsx_stddev(const int64_t *v, size_t n)
 	return sqrt(m2 / (double)(n - 1));
 }
 
+/* The logarithm of n!, without the global variable that lgamma() writes. */
+static double log_factorial(double n)
+{
+	int sign;
+
+	return lgamma_r(n + 1, &sign);
+}
+
 /* Computes each term from logarithms, because factorials overflow. */
 double nsx_binomial_tail(size_t n, size_t k, double q)
 {
@@ -241,8 +249,8 @@ double nsx_binomial_tail(size_t n, size_t k, double q)
 
 	for (size_t i = k; i <= n; i++) {
 		x = (double)i;
-		sum += exp(lgamma(terms + 1) - lgamma(x + 1) - lgamma(terms - x + 1) + x * log(q) +
-			   (terms - x) * log1p(-q));
+		sum += exp(log_factorial(terms) - log_factorial(x) - log_factorial(terms - x) +
+			   x * log(q) + (terms - x) * log1p(-q));
 	}
 	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
 }
