@@ -254,7 +254,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_put(a->out, "headroom_low_ms", nsx_real(f->low_ns / 1e6));
 		nsx_put(a->out, "headroom_high_ms", nsx_real(f->high_ns / 1e6));
 		nsx_put(a->out, "price", nsx_string(nsx_price_names[f->price]));
-		nsx_md_bullet(a->out, "would save %s%s of the judged window (%s)",
+		nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)",
 			      f->is_bound ? "at most " : "",
 			      nsx_text_ns(a->out->arena, f->headroom_ns),
 			      nsx_price_names[f->price]);
@@ -548,7 +548,7 @@ static void tell_gain(struct nsx_answer *a, const struct nsx_gain *g)
 	nsx_put(a->out, "gain_high_ms", nsx_ms(g->high_ns));
 	nsx_put(a->out, "gain_pct_of_window", nsx_pct((double)g->gain_ns, window_ns));
 	nsx_put(a->out, "is_bound", nsx_bool(g->is_bound));
-	nsx_md_bullet(a->out, "would save %s%s of the judged window (%s)%s",
+	nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)%s",
 		      g->is_bound ? "at most " : "", nsx_text_ns(arena, (double)g->gain_ns),
 		      nsx_text_share(arena, (double)g->gain_ns, window_ns),
 		      g->is_small ? ": less than this trace can resolve" : "");
