@@ -21,9 +21,9 @@ says 'computeKernel' "$t" kernel compute
 says '0.0802s, confidence low' "$fix/start_up.sqlite" findings # no finding is surer than its window
 says '^Nothing was found' "$fix/empty_tables.sqlite" findings
 says '^kernels|launched by +cudaLaunchKernel' "$t" kernel compute
-refuses "no kernel matches 'nothing'; some that there are: '" "$t" kernel nothing
+refuses "no kernel matches 'nothing'; some of its kernels: '" "$t" kernel nothing
 refuses "cannot read the expression '\('" "$t" kernel '('
-refuses "no finding 'x'; there are 1 to [0-9]+: the question 'findings'" "$t" finding x
+refuses "no finding 'x'; their numbers are 1 to [0-9]+: the question 'findings'" "$t" finding x
 says 'cannot tell|idle|bound' "$t" verdict
 says 'not in the trace' "$t" finding top_kern # the beginning of a key
 says '^medium|^high|^low|recommendation|would win' "$t" finding 1
@@ -138,7 +138,7 @@ says 'detail  python +next op' "$fix/python_stacks.sqlite" gaps
 says 'host code  –  +collate_fn \(data.py:88\) < load' "$fix/python_stacks.sqlite" gaps
 says 'detail +next op' "$t" gaps
 says "cannot tell: the trace has no GPU work" "$fix/case02_runtime_only.sqlite" gaps
-refuses "no work on a stream '987'; some that there are: [0-9]" "$t" stream 987
+refuses "no work on a stream '987'; some streams with work: [0-9]" "$t" stream 987
 refuses "no thread '5'.*; some that did: [0-9]" "$t" thread 5
 
 # With two ranks, iterations are numbered as for --iteration: by the GPU that sets the pace.
@@ -147,7 +147,7 @@ refuses "no iteration 16: the trace has 0 to 15" "$fix/two_rank_straggler.sqlite
 refuses "cannot read the iteration '-1'" "$fix/two_rank_straggler.sqlite" iteration -- -1
 
 # Only the longest of many gaps are listed, and the answer says so.
-says 'listed are the longest 20 of 199 gaps' "$fix/case07_launch_storm.sqlite" gaps
+says 'the longest 20 of 199 gaps are listed' "$fix/case07_launch_storm.sqlite" gaps
 # Numbered ranges can be named as reports show them ("step #"), or one of them by its number.
 for want in "step # 6 5400000 6" "step 3 1 900000 1"; do
 	name=$(echo "$want" | cut -d' ' -f1,2)
@@ -161,7 +161,7 @@ for want in "loss 8 None" "backward 0 24 16800000" "epoch 0 32 18400000"; do
 	got=$("$prog" ask "$fix/backward_by_other.sqlite" range "$name" --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["operations_launched"], a.get("operations_meanwhile"), a.get("gpu_meanwhile_ns", ""))')
 	if [ "$want" = "$name ${got% }" ]; then ok; else bad "what others launched during $name: $got"; fi
 done
-says 'launched 24 operations of 16.8 ms besides, most by thread autograd$' "$fix/backward_by_other.sqlite" range backward
+says 'launched 24 operations of 16.8 ms outside of it, most by thread autograd$' "$fix/backward_by_other.sqlite" range backward
 refuses "no NVTX range 'stop #'" "$fix/steps_numbered.sqlite" range 'stop #'
 
 # A range's name is listed once, however often the range occurs.

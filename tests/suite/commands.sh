@@ -38,7 +38,7 @@ same() { # WHAT: the JSON on stdin must equal that of the file
 cat "$t" | "$prog" - --json | same 'a pipe'
 "$prog" - --json <"$t" | same 'a file as standard input'
 "$prog" "$t" --json --sqlite-library | same '--sqlite-library'
-says 'next: nsys-explain ask - section barriers  # all figures of it' "$prog" ask - finding 1 <"$t"
+says 'next: nsys-explain ask - section barriers  # all its figures' "$prog" ask - finding 1 <"$t"
 if echo x | "$prog" - 2>/dev/null; then bad 'a text is explained'; else ok; fi
 if "$prog" diff - - <"$t" 2>/dev/null; then bad 'standard input is read twice'; else ok; fi
 { cat "$t"; exec sleep 9; } | "$prog" - >/dev/null 2>&1 &
