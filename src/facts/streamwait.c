@@ -1,9 +1,9 @@
-/* streamwait.c - from a stream's wait to the work it waited for.
+/* streamwait.c - finds the operation for which a stream waited.
  *
- * A wait names the record of an event, and the record names a stream. The producer is what
- * was launched last on that stream before the record. A device that is idle while its
- * stream waits can only wait for another device, so there is nothing to index unless a
- * process uses two. Waits between processes (IPC events) leave no record here.
+ * A wait names the record of an event, and the record names a stream. The operation that was
+ * launched last on that stream before the record is the producer. A device that is idle while its
+ * stream waits can only wait for another device, so nothing is indexed unless a process uses two
+ * devices. Waits between processes (IPC events) have no record in the trace.
  */
 #include "facts/streamwait.h"
 
@@ -41,7 +41,7 @@ static int by_event(const void *a, const void *b, void *ctx)
 		       streamwait_call_of(t, t->records.call[y]));
 }
 
-/* Whether a stream's wait can be followed to work of its process. */
+/* Whether a stream's wait names an event whose record can be looked up. */
 static bool is_followed(const struct nsx_trace *t, size_t wait)
 {
 	return t->syncs.type[wait] == NSX_SYNC_STREAM_WAIT &&
@@ -127,7 +127,7 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* The operation launched last on the event's stream before the record. */
+/* The producer of a wait: the operation launched last on the event's stream before the record. */
 static uint32_t producer_of(const struct nsx_stream_waits *w,
 			    const struct nsx_trace *t, uint32_t wait)
 {

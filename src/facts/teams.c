@@ -1,30 +1,30 @@
 /* teams.c - finds communication kernels of several ranks that form one collective.
  *
- * Most exports lack communicators. Kernels of one name on one stream form a queue. Queues
- * of several ranks belong to one communicator if hardly a kernel of one ends without a
- * kernel of the other: independent pairs of ranks do not end together for long. Remaining
- * queues may belong to several communicators.
+ * Most exports lack communicators. Kernels of one name on one stream form a queue. Queues of
+ * several ranks belong to one communicator if hardly a kernel of one queue ends without a kernel of
+ * the other: ranks that are independent do not end together for long. The remaining queues may
+ * belong to several communicators.
  *
- * Within a communicator the heads of all queues are compared. The head that ends first
- * finds its partners among the others, or has none. Sends and receives involve only some
- * ranks: their partners are those that end nearest.
+ * Within a communicator, the heads of all queues are compared. Partners of the head that ends first
+ * are looked for among the other heads; it may have none. Sends and receives involve only some
+ * ranks: their partners are the heads that end nearest.
  */
 #include <stdlib.h>
 #include "base/group.h"
 #include "facts/teams.h"
 
-enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one kernel in this many may be alone,
-					   and always one                    */
+enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one kernel in STRAY may be alone, and one in
+					   any case                          */
 /* All kernels of a collective end within TOGETHER_NS, or within a fifth of the shortest of them,
  * and half of them within MOSTLY_NS.
  */
 #define TOGETHER_NS INT64_C(100000)
 #define MOSTLY_NS INT64_C(20000)
-#define SAME_NS 5000 /* ends of one transfer between two ranks               */
+#define SAME_NS 5000 /* the two ends of a transfer between ranks differ by less */
 
 struct queue { /* kernels of one name on a stream */
 	uint32_t *op;
-	uint32_t n, head, group; /* group: NSX_NONE if left over             */
+	uint32_t n, head, group; /* head: first kernel not matched; group: NSX_NONE: none */
 	uint32_t process, device;
 	nsx_str name;
 };
@@ -139,7 +139,7 @@ static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b,
 
 /* Communicators --------------------------------------------------------------------*/
 
-/* Whether two queues have most kernels in common, and hardly a kernel between the first and
+/* Whether most kernels of two queues end together, and hardly a kernel between the first and the
  * last of these is alone.
  */
 static bool is_common(const struct matching *x, const struct queue *p, const struct queue *q)
@@ -167,7 +167,7 @@ static bool is_common(const struct matching *x, const struct queue *p, const str
 	return n * 2 >= NSX_MAX(p->n, q->n) && alone <= 1 + n / STRAY && close * 2 >= n;
 }
 
-/* The group that a queue belongs to; others: queues of the same name. */
+/* The group to which a queue belongs; NSX_NONE: none. others: earlier queues of the same name. */
 static uint32_t teams_find_group(const struct matching *x, const struct queue *q,
 				 const uint32_t *others, uint32_t nothers)
 {
@@ -268,7 +268,7 @@ static uint32_t teams_place_of(struct queue *const *found, uint32_t n, const str
 	return i;
 }
 
-/* For each rank, finds the head that ends nearest to the first. */
+/* Finds, for each rank, the head that ends nearest to the head of `first`. Returns their number. */
 static uint32_t find_partners(const struct matching *x, const struct group *g,
 			      struct queue *first, struct queue **found)
 {
@@ -309,8 +309,8 @@ static void facts_teams_add_team(struct matching *x, const struct group *g, stru
 	x->r->v[x->r->n++] = team;
 }
 
-/* Counts the ranks of a group, except those with less than half as many kernels as the
- * busiest: these do not belong.
+/* Counts the ranks of a group, except those with less than half as many kernels as the busiest
+ * rank: these do not belong to it.
  */
 static uint32_t teams_count_ranks(const struct group *g)
 {
@@ -332,7 +332,7 @@ static uint32_t teams_count_ranks(const struct group *g)
 	return n;
 }
 
-/* Matches the queues of a name in one group; NSX_NONE: those left over. */
+/* Matches the queues of a name in one group; group NSX_NONE: the queues without a group. */
 static void teams_match_group(struct matching *x, const uint32_t *v, uint32_t n, uint32_t group)
 {
 	struct group g = {0};

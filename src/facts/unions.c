@@ -1,4 +1,4 @@
-/* unions.c - the busy time of each device: four unions, and the partition.
+/* unions.c - computes the busy time of each device: four unions, and the partition.
  *
  * Operations of a device are sorted by start, so each union takes one sweep. A graph replay
  * counts as recorded; if its nodes were traced as well, the union counts their time once.
@@ -9,13 +9,14 @@
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	struct nsx_arena **arenas; /* one for each device, as arenas are not shared */
+	struct nsx_arena **arenas; /* by device, because tasks cannot share an arena */
 };
 
 /* One list for each class, and one for all. */
 enum { ALL = 3, NLISTS };
 
-/* Counts the spans of the unions, as memory depends on gaps, not operations. */
+/* Counts the spans of the unions, so that memory depends on the number of gaps, not of operations.
+ */
 static void count_spans(const struct nsx_trace *t, const struct nsx_device *d, size_t *n)
 {
 	int64_t end_ns[NLISTS] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
@@ -46,7 +47,7 @@ static void unions_advance(struct cursor *c)
 	c->next++;
 }
 
-/* Whether a list covers a time; lowers *until to the next change. */
+/* Whether a list covers a time. Lowers *until to the time at which that changes. */
 static bool covers(struct cursor *c, int64_t at, int64_t *until)
 {
 	bool inside;

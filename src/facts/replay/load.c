@@ -154,7 +154,7 @@ static uint32_t load_list_mpi(const struct build *b, struct nsx_keyed *list)
 	return n;
 }
 
-/* Assigns every row the model's call into which it was folded. */
+/* Sets, for every nested row, the model's call into which it was folded. */
 static void fold_nested(struct build *b)
 {
 	for (uint32_t h = 0; h < b->m->t->nthreads; h++) {
@@ -321,8 +321,8 @@ static struct model_op read_op(const struct build *b, uint32_t row)
 	return o;
 }
 
-/* Numbers the streams in use, and the engines on which copies queue when moved aside: one
- * for each kind and direction, device and process.
+/* Numbers the streams in use, and the engines on which copies with EDIT_SIDE queue. There is one
+ * engine for each kind and direction, device and process.
  */
 static int number_streams(struct build *b, struct nsx_err *err)
 {
@@ -358,7 +358,7 @@ static int number_streams(struct build *b, struct nsx_err *err)
 	return rc;
 }
 
-/* Finds the operations queued by each call, by start. */
+/* Finds the first and last operation that each call queued. */
 static int load_match_ops(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -382,7 +382,7 @@ static int load_match_ops(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Lists operations by stream, with the time each was queued. */
+/* Lists operations by stream, with the time at which each was queued. */
 static int list_streams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;

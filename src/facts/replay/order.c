@@ -1,8 +1,8 @@
-/* order.c - the order in which a replay evaluates events, and the part of the recording
- * that is equal in all replays.
+/* order.c - finds the order in which replays evaluate events, and the part of the recording that is
+ * the same in all replays.
  *
- * The key of an event is its recorded time, raised until it follows the keys of all its
- * predecessors. Sorted once by key, every edge leads forward under any change, and a replay
+ * The key of an event is its recorded time, raised until it is above the keys of all predecessors.
+ * Events are sorted once by key. Every edge then leads forward, whatever a change does, so a replay
  * is one pass.
  */
 #include <stdlib.h>
@@ -17,10 +17,11 @@ enum {
 };
 
 struct keys {
-	int64_t *start, *end, *op, *meet; /* of calls, operations, last arrivals */
+	int64_t *start, *end, *op, *meet; /* of starts and ends of calls, of operations, of meetings
+					      */
 };
 
-/* Whether a call's end has other predecessors than its start. */
+/* Whether a call's end has predecessors besides the call's start. */
 static bool has_end(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
@@ -116,7 +117,8 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled, struct 
 
 /* Parts equal in all replays ------------------------------------------------------ */
 
-/* The effect of a call: the start of the first work that it, or a later call of its thread, queued.
+/* Finds the effect of each call: the start of the first work that the call, or a later call of its
+ * thread, queued.
  */
 static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 {
@@ -153,9 +155,9 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 	return 0;
 }
 
-/* The launch call of the window's first work, if earlier calls must not move; or NEVER.
- * They must not if there is no work before the window, or a pause that is longer than any
- * at its end: that belongs to the time before the loop.
+/* The start of the launch call of the window's first work, if earlier calls must not move; or
+ * NEVER. Earlier calls must not move if there is no work before the window, or if the pause before
+ * it is longer than any at its end: that pause belongs to the time before the loop.
  */
 static int64_t first_launch(const struct nsx_model *m)
 {
@@ -228,7 +230,7 @@ struct steps { /* steps of one kind, for sorting                               *
 };
 enum { STARTS, ENDS, OPS, NKINDS };
 
-/* Lists what a replay has to evaluate. */
+/* Lists the steps that a replay has to evaluate. */
 static int order_list_steps(struct build *b, const struct keys *k,
 			    struct steps ret[NKINDS], struct nsx_err *err)
 {
@@ -273,14 +275,14 @@ static size_t count_steps(const struct nsx_model *m, const struct steps of[NKIND
 		NSX_SEARCH(0, of[ENDS].n, mid, of[ENDS].v[mid].key <= v[n - 1].key);
 }
 
-/* Whether step i of x precedes step k of y; either may not exist. */
+/* Whether step i of x precedes step k of y. An index may be beyond the end of its list. */
 static bool order_comes_before(const struct steps *x, size_t i, const struct steps *y, size_t k)
 {
 	return i < x->n && (k == y->n || x->v[i].key < y->v[k].key);
 }
 
-/* Kinds are mostly sorted already, so each is sorted separately, then all are merged. Frees
- * the keys.
+/* Sorts the steps into m->order. Each kind is sorted separately, because it mostly is sorted
+ * already; then all are merged. Drops the keys.
  */
 static int sort_steps(struct build *b, const struct keys *k, struct nsx_err *err)
 {
@@ -313,18 +315,18 @@ static int sort_steps(struct build *b, const struct keys *k, struct nsx_err *err
 	return 0;
 }
 
-#define ROOM 1.1 /* kernels that need up to this many times the multiprocessors fit beside each
-		    other: about one block on each */
-#define FEW 0.5	 /* a kernel on this share of the multiprocessors leaves room for another */
+#define ROOM 1.1 /* kernels that together need up to this many times the multiprocessors, with about
+		    one block on each, fit beside each other */
+#define FEW 0.5	 /* a kernel on at most this share of the multiprocessors leaves room for another */
 
 /* Lanes ------------------------------------------------------------------------*/
 
-struct lane_use { /* last streams on a lane while it is built */
+struct lane_use { /* the last streams that used a lane, while lanes are built */
 	struct nsx_latest last;
 	bool shared;
 };
 
-/* Whether the lane was still busy with another stream, or with its own stream that allows overlap.
+/* Adds an operation to a lane. Returns whether the lane was still busy when the operation started.
  */
 static bool use_lane(struct lane_use *u, const struct model_op *o)
 {
@@ -335,7 +337,7 @@ static bool use_lane(struct lane_use *u, const struct model_op *o)
 	return end > o->start_ns + 1000;
 }
 
-/* 0: none; 2 and 3: one direction of copies. */
+/* Kinds of lanes: KERNELS; 2 and 3: one direction of copies each; 0: no lane. */
 enum { KERNELS = 1 };
 static unsigned lane_kind(const struct model_op *o)
 {
@@ -361,8 +363,8 @@ static double order_need_of(const struct build *b, uint32_t op)
 		       NSX_MIN(1, blocks / (double)gpu->sm_count);
 }
 
-/* By engine: the multiprocessors needed by small kernels of all its streams together, each
- * as a mean over time.
+/* Sets, by engine, the share of the multiprocessors that small kernels of all its streams need
+ * together. Each stream counts with its mean over time.
  */
 static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 {
@@ -388,9 +390,9 @@ static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 	return 0;
 }
 
-/* Work of several streams that shares a lane, even of several processes, does not overlap,
- * unless it did when recorded or leaves room. Small kernels leave room if those of all
- * streams together have about one block per multiprocessor.
+/* Assigns operations to lanes. Work on a lane does not overlap, even if it is of several streams or
+ * processes. Work that did overlap in the recording, or leaves room, gets no lane. Small kernels
+ * leave room if those of all streams together have about one block per multiprocessor.
  */
 static int make_lanes(struct build *b, struct nsx_err *err)
 {
@@ -452,7 +454,7 @@ static int pack_deps(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* The state before the window: meetings, streams, engines, lanes. */
+/* Sets the state of meetings, streams, engines and lanes at the start of the window. */
 static int fix_state(struct nsx_model *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->arena;
@@ -489,8 +491,8 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 	return 0;
 }
 
-/* Measures from the last end of work before the window (without any, from the first start)
- * to the last end in it.
+/* Measures the recorded length: from the last end of work before the window, or the first start if
+ * there is no such work, to the last end in the window.
  */
 static int measure_recorded(struct nsx_model *m, struct nsx_err *err)
 {

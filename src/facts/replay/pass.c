@@ -1,13 +1,13 @@
-/* pass.c - one forward pass. */
+/* pass.c - plays an edit in one forward pass over the model's events. */
 #include <stdlib.h>
 #include <string.h>
 #include "facts/occupancy.h"
 #include "facts/replay/pass.h"
 
-#define TOUCH_NS 1000	  /* closer busy stretches are merged                */
-#define ASYNC_CALL_NS 5000 /* call of a copy that no longer blocks           */
+#define TOUCH_NS 1000	   /* busy times of a lane with smaller gaps are merged */
+#define ASYNC_CALL_NS 5000 /* longest call of a copy that no longer blocks   */
 #define ASYNC_GAP_NS 1500
-#define SIDE_GAP_NS 1000  /* between copies that queue aside                 */
+#define SIDE_GAP_NS 1000   /* gap between copies with EDIT_SIDE on one engine    */
 #define DEP_NS 2000
 #define START_NS 20000 /* upper limit of a transfer's fixed cost           */
 enum { MAX_STRETCHES = 1024 };
@@ -143,8 +143,8 @@ void player_reset(struct player *p)
 	e->pieces = 0;
 }
 
-/* A number for each operation or call, in use until player_reset or player_revert; kept for
- * later edits, as few edits need all. NULL: no memory.
+/* An array with a number for each operation or call, in use until player_reset or player_revert.
+ * Its memory is kept for later edits. NULL: no memory.
  */
 static int64_t *take_room(struct player *p, struct nsx_err *err)
 {
@@ -283,14 +283,16 @@ static uint32_t pass_process_of(const struct nsx_model *m, const struct model_ca
 	return NSX_MIN(m->t->thread[h].process, m->t->nprocesses);
 }
 
-/* A wait for something outside may end no earlier than recorded. */
+/* The end of a wait for something outside CUDA. With PLAY_FIXED it is no earlier than recorded. */
 static int64_t hold(struct player *p, unsigned how, int64_t ns, int64_t recorded_ns)
 {
 	p->was_early |= ns < recorded_ns;
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 
-/* The recorded delay after the work waited for; later if the thread arrives later. */
+/* When a call starts whose gap is a wait for an operation: the recorded delay after that
+ * operation's end, or later if the thread arrives later.
+ */
 static int64_t awaited_until(const struct player *p, uint32_t i)
 {
 	const struct model_call *c = &p->m->call[i];
@@ -323,7 +325,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		p->met_ns[c->room] = NSX_MAX(p->met_ns[c->room], start);
 }
 
-/* The end of an MPI call: all arrivals, and the rest of its work. */
+/* The end of an MPI call: the call's own time after all calls for which it waits have begun. */
 static int64_t end_mpi(struct player *p, unsigned how, uint32_t i)
 {
 	const struct model_call *c = &p->m->call[i];
@@ -376,7 +378,9 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 	p->call_end[i] = end;
 }
 
-/* The end of the work that a fused operation continues; NEVER: it is not fused. */
+/* The start of a fused operation, right after the previous work of its stream; NEVER: it is not
+ * fused.
+ */
 static int64_t fused_to(const struct player *p, uint32_t i)
 {
 	const struct model_op *o = &p->m->op[i];
@@ -410,7 +414,7 @@ static int64_t dispatch_of(const struct player *p, uint32_t i)
 		       o->dispatch_ns;
 }
 
-/* The end of a dependency; NEVER: the dependency was dropped, or nothing waits for it any more. */
+/* When a dependency ends; NEVER: its operation is dropped, or the edit removed the wait for it. */
 static int64_t end_of_dep(const struct player *p, const struct model_op *o,
 			  const struct model_dep *x)
 {
@@ -425,7 +429,7 @@ static int64_t end_of_dep(const struct player *p, const struct model_op *o,
 	return p->op_end[x->op];
 }
 
-/* A dropped operation's dependencies also delay what follows on its stream. */
+/* Makes a dropped operation's dependencies delay the next work of its stream. */
 static void pass_on_waits(struct player *p, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
@@ -461,8 +465,8 @@ static int64_t ready_op(const struct player *p, const struct typical *typical, u
 	}
 	if (side && p->engine_end[o->engine] != NEVER)
 		ready = NSX_MAX(ready, p->engine_end[o->engine] + SIDE_GAP_NS);
-	/* Copies from the GPU wait for the kernels that compute the data. Copies to the GPU wait
-	 * for kernels only until their buffer is free, so with another buffer they need not.
+	/* A copy from the GPU waits for the kernels that compute the data. A copy to the GPU waits
+	 * for kernels only until its buffer is free, so with another buffer it need not wait.
 	 */
 	if (!ahead && (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
 		ns = typical ? typical->dispatch_ns[i] : dispatch_of(p, i);
@@ -486,9 +490,9 @@ static int64_t ready_op(const struct player *p, const struct typical *typical, u
 	return ready + o->residual_ns;
 }
 
-/* The time at which a rank whose work is cut into pieces has met the others. It waits for its
- * turn for a part of the recorded time, and for a rank that paused until that rank arrives, but
- * no longer than recorded.
+/* The time at which a rank whose work is cut into pieces has met the others. The wait for its turn
+ * takes a part of the recorded time. A wait for a rank that paused lasts until that rank arrives,
+ * but no longer than recorded.
  */
 static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t waited, int64_t last)
 {
@@ -498,8 +502,8 @@ static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t wai
 	return met + NSX_MIN(NSX_MAX(0, last - met), waited - turn);
 }
 
-/* When the last member has started, all ends are known. If only members from before the
- * window remain, they stay as recorded.
+/* Sets the ends of a collective's members, once its last member has started. Members stay as
+ * recorded if all are from before the window.
  */
 static void end_team(struct player *p, uint32_t team, bool active)
 {
@@ -545,9 +549,9 @@ static void pass_drop_op(struct player *p, const struct model_op *o, uint32_t i)
 	const struct nsx_model *m = p->m;
 	int64_t *end;
 
-	/* The stream continues without it, but unexplained delay stays for what follows;
-	 * without a stream it takes no time. The call of a blocking copy does the staging,
-	 * so that delay goes.
+	/* The stream continues without the operation, but unexplained delay stays and delays the
+	 * next work. That of a blocking copy goes, because it is the staging by the copy's call.
+	 * An operation without a stream takes no time.
 	 */
 	if (o->flags & OP_STREAM) {
 		end = &p->stream_end[o->stream];
@@ -591,8 +595,8 @@ static void end_op(struct player *p, uint32_t i, int64_t length)
 	}
 }
 
-/* A node keeps its delay after the end of the node it followed, or after the start of the
- * launch's first.
+/* The start of a node: its recorded delay after the end of the node that it followed, or after the
+ * start of the launch's first node.
  */
 static int64_t start_node(const struct player *p, uint32_t i)
 {
@@ -673,7 +677,7 @@ static int rewind_all(struct player *p, struct nsx_err *err)
 	return copy_lanes(p, err);
 }
 
-/* Measures each set, and all together. */
+/* Measures the new length of each set, and returns that of all together. */
 static int64_t pass_measure(struct player *p)
 {
 	const struct nsx_model *m = p->m;
@@ -697,9 +701,9 @@ static int64_t pass_measure(struct player *p)
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
 }
 
-/* A kernel's use of the GPU: its length times its share of the multiprocessors. A kernel
- * made faster by filling more of the GPU uses no more than before, nor more than the whole
- * GPU while it runs.
+/* A kernel's use of the GPU, in ns of the whole GPU: its length times its share of the
+ * multiprocessors. A kernel that is faster because it fills more of the GPU uses as much as before,
+ * but at most the whole GPU while it runs.
  */
 static double blocks_take_ns(const struct player *p, uint32_t i)
 {
@@ -716,8 +720,8 @@ static double blocks_take_ns(const struct player *p, uint32_t i)
 		       NSX_MIN((double)o->length_ns * part, length_ns) : length_ns * part;
 }
 
-/* All blocks must run, no matter how kernels overlap: what fills the GPU can be faster or
- * overlap, not both.
+/* Raises the new length to the time that all blocks need on their GPU, however kernels overlap:
+ * kernels that fill the GPU can be faster or overlap, but not both.
  */
 static int64_t fill_gpus(struct player *p, int64_t ns)
 {

@@ -1,19 +1,19 @@
 /* pick.c - picks the part of the trace to replay.
  *
- * Small traces are replayed whole. Otherwise the part is the judged window with some time
- * around it, as earlier work reaches into it and latencies are learned from it. If the
- * window itself is too large, some whole iterations are picked: from the middle, or others
- * with the average length of all. So an occasional event (a pause in every fiftieth step)
- * has its usual share, and its cost in the whole window can be estimated.
+ * Small traces are replayed whole. Otherwise the part is the judged window with some time around
+ * it, because earlier work reaches into the window, and latencies are learned from the time around
+ * it. If the window itself is too large, some whole iterations are picked: from its middle, or
+ * others whose average length is that of all. An occasional event (a pause in every fiftieth step)
+ * then has its usual share, and its cost in the whole window can be estimated.
  */
 #include <math.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-/* Calls weigh less than operations, as their replay is cheaper. */
+/* CALLS_AN_OP: so many calls count as one operation, because their replay is cheaper. */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
 
-#define ALIKE 0.01 /* averages that differ by less of an iteration are equal */
+#define ALIKE 0.01 /* averages that differ by less than this share are equal */
 enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* limits of the lengths and places that
 						  find_alike tries */
 
@@ -37,8 +37,8 @@ size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 	return NSX_MAX(nops, ncalls / CALLS_AN_OP);
 }
 
-/* Widens the window by the same share of the room on each side, while it holds no more than
- * `most` operations.
+/* Widens a window towards `outer`, by the same share of the room on each side, as far as it holds
+ * no more than `most` operations.
  */
 static struct nsx_window pick_widen(const struct nsx_trace *t, struct nsx_window inner,
 				    struct nsx_window outer, size_t most)
@@ -60,7 +60,7 @@ static struct nsx_window pick_widen(const struct nsx_trace *t, struct nsx_window
 				   inner.end_ns + right / (1 << 20) * lo};
 }
 
-/* Picks the limiting device's iterations, of the process with most. */
+/* Picks the iterations of the limiting device; of several processes, those of the one with most. */
 static void pick_iterations(const struct nsx_facts *f, size_t *ret_from, size_t *ret_to)
 {
 	const struct nsx_iteration *v = f->iterations;
@@ -80,7 +80,7 @@ static double average_ns(const struct nsx_iteration *v, size_t n)
 	return (double)(v[n - 1].end_ns - v->start_ns) / (double)n;
 }
 
-/* The k-th nearest place to the middle of 0..room; above room: none. */
+/* The k-th place of 0..room, from the middle outwards; a result above room: there is none. */
 static size_t pick_place(size_t room, size_t k)
 {
 	size_t off = (k + 1) / 2 * (room / MOST_PLACES + 1);
@@ -88,9 +88,9 @@ static size_t pick_place(size_t room, size_t k)
 	return k % 2 ? room / 2 + off : room / 2 - off;
 }
 
-/* Finds a run [*lo, *hi) of n iterations whose average is that of all: the given run; else
- * runs of the same length and not above `most`, from the middle outwards; else shorter
- * runs, down to half. If none is, takes the closest.
+/* Finds a run [*lo, *hi) of the n iterations whose average length is that of all. The given run is
+ * tried first; then runs of the same length with at most `most` operations, from the middle
+ * outwards; then shorter runs, down to half. If none has this average, the closest is taken.
  */
 static void find_alike(const struct nsx_trace *t, const struct nsx_iteration *v,
 		       size_t n, size_t most, size_t *lo, size_t *hi)

@@ -8,11 +8,11 @@
 
 enum {
 	LEAST_OPS = 1 << 14, USUAL_OPS = 1 << 17, MOST_OPS = 1 << 27,
-	PART = 8, /* 1 / PART of the trace is replayed, within limits        */
+	PART = 8, /* 1 / PART of the trace's operations is replayed, within these limits */
 };
 #define NEARLY 0.8 /* the main set is chosen if it gains this share of the largest gain */
 #define WORTH 0.003	 /* a gain below this share of the window is not reported */
-#define MOST_TIME_NS (INT64_C(1) << 52) /* sum over all events              */
+#define MOST_TIME_NS (INT64_C(1) << 52) /* greatest sum of the times of all events */
 
 const char *const nsx_closure_names[] = {
 	[NSX_CONF_NONE + 1] = "abstain", [NSX_CONF_LOW + 1] = "low",
@@ -73,7 +73,7 @@ static int load_model(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Builds until a step finds a reason to abstain. */
+/* Builds the model step by step, until a step finds a reason to abstain. */
 static int replay_build(struct build *b, size_t max_ops, struct nsx_err *err)
 {
 	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
@@ -91,8 +91,9 @@ static int replay_build(struct build *b, size_t max_ops, struct nsx_err *err)
 	return rc;
 }
 
-/* About forty replays should take a fraction of the time it took to read the trace. In a
- * short window, a part would misrepresent rare events.
+/* The default of max_ops. About forty replays should take a fraction of the time that reading the
+ * trace took. A short window is replayed whole, because a part of it would misrepresent rare
+ * events.
  */
 static size_t usual_ops(const struct nsx_trace *t, const struct nsx_facts *f)
 {
@@ -215,7 +216,7 @@ static enum nsx_confidence replay_doubt(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
-/* The gain of a set, as far as the sets in step with it can follow. */
+/* The gain of a set, in ns, limited to what the sets that keep in step with it can follow. */
 static int64_t set_won(const struct player *p, uint32_t set)
 {
 	const struct nsx_model *m = p->m;
@@ -227,9 +228,9 @@ static int64_t set_won(const struct player *p, uint32_t set)
 	return won;
 }
 
-/* The gain relative to what was measured; 0 if the changed length ns is not shorter. If
- * processes share nothing with others it is the gain of one set: *set; if that is 0, the
- * set that gains most, or the main set if it gains nearly as much. *set becomes that set.
+/* The gain as a share of the recorded length; 0 if the new length ns is not shorter. If sets are
+ * distinguished, it is the gain of *set. If *set is 0, it is that of the set that gains most, or of
+ * the main set if that gains nearly as much; *set then becomes this set.
  */
 static double share_won(const struct player *p, int64_t ns, uint32_t *set)
 {
@@ -292,8 +293,8 @@ static bool evens(const struct nsx_plan *plan, size_t from, size_t to)
 	return from < to;
 }
 
-/* Computes the gain. The player has kept the first nkept changes; these are valid for this
- * plan unless it evens further ranks.
+/* Computes the gain of a plan. The player has kept an edit with the first nkept changes. That edit
+ * cannot be used if both these changes and later ones even ranks.
  */
 static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkept,
 		      uint32_t set, struct nsx_gain *ret, struct nsx_err *err)
@@ -385,7 +386,9 @@ static int new_player(const struct prices *x, struct player **ret, struct nsx_er
 	return player_new(x->m, ret, err) ?: (x->first ? player_share(*ret, x->first, err) : 0);
 }
 
-/* Players are expensive: each thread has one for all its plans. */
+/* Prices plans until none is left. Players are expensive, so each thread uses one for all its
+ * plans.
+ */
 static int price_some(void *ctx, size_t thread, struct nsx_err *err)
 {
 	struct prices *x = ctx;
@@ -412,7 +415,7 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 		return 0;
 	}
 	if (x->n <= threads)
-		x->nshared = 0; /* each thread compiles them itself         */
+		x->nshared = 0; /* each thread compiles the shared changes itself */
 	rc = x->nshared ? keep_shared(x, err) : 0;
 	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some, x, err);
 	player_free(x->first);

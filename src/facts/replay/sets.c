@@ -1,15 +1,15 @@
-/* sets.c - sets of processes that share nothing, and so end independently.
+/* sets.c - finds the sets of processes that share nothing with others, and thus end independently.
  *
- * Replicas of a server, or jobs beside each other, do not wait for each other: a gain in
- * one shortens no other, and the last to end does not show what any costs. Processes belong
- * together if their work waits for each other's, if they share collectives, or if they
- * share a GPU. Some evidence is not specific. Unmatched communication, MPI or UCX calls,
- * and graphs that were recorded whole and replayed equally often, may connect all processes
- * that have them; copies between GPUs and work of unknown processes may connect any.
+ * Replicas of a server, or jobs beside each other, do not wait for each other. A gain in one
+ * shortens no other, so the end of the last one does not show a gain in the others. Processes
+ * belong together if their work waits for each other's work, if they share collectives, or if they
+ * share a GPU. Some evidence is not specific. Unmatched communication, MPI or UCX calls, and graphs
+ * that were recorded whole and replayed equally often, may connect all processes that have them.
+ * Copies between GPUs and work of unknown processes may connect any processes.
  *
- * Sets whose iterations keep in step are tied by something unrecorded (untraced MPI), as
- * independent ones drift apart. Which set waits for which is unknown: the others share
- * one's gain as far as they may have waited for it.
+ * Sets whose iterations keep in step are tied by something unrecorded (untraced MPI), because
+ * independent sets drift apart. Which set waits for which is unknown. The gain of one set therefore
+ * counts as far as the tied sets may have waited for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +17,21 @@
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
-#define AS_OFTEN 0.9 /* least ratio of two processes' replays of graphs that may contain
-			communication */
-#define DRIFT 2	      /* limit of the offset's change over half of the iterations,
-			 relative to its change between neighbours */
+#define AS_OFTEN 0.9 /* two processes replay graphs equally often if the ratio is at least this */
+#define DRIFT 2	       /* sets keep in step if the offset changes over half of the iterations by at
+			  most so many times its change between neighbours */
 #define SLACK_NS 50000 /* shorter gaps are no wait for another process */
 #define STILL 0.001   /* a change below this share of an iteration is noise */
 enum {
 	LEAST_PART = 4, /* sets with less work join the set with most */
 	STEPS = 24,	/* iterations needed to judge whether sets keep in step   */
-	NEAR = 8,	/* earlier runs of iterations with which one is compared */
+	NEAR = 8,	 /* earlier runs of iterations with which each run is compared */
 };
 
 struct sets {
 	const struct build *b;
-	uint32_t *joined; /* by process (and for none): another one of its set */
-	uint32_t none;
+	uint32_t *joined; /* by process, and for none: another process of its set */
+	uint32_t none;	  /* stands for unknown processes */
 };
 
 static uint32_t root_of(const struct sets *s, uint32_t process)
@@ -42,7 +41,7 @@ static uint32_t root_of(const struct sets *s, uint32_t process)
 	return process;
 }
 
-/* Joins a process to *first, which becomes it if it is NSX_NONE. */
+/* Joins a process to the set of *first. If *first is NSX_NONE, it becomes the process. */
 static void join_process(const struct sets *s, uint32_t *first, uint32_t process)
 {
 	uint32_t a, b;
@@ -93,13 +92,13 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 		sets_join_all(s);
 }
 
-struct replays { /* of one process, in the replayed part */
+struct replays { /* number of graph replays of a process in the replayed part */
 	uint32_t n, process;
 };
 NSX_ORDER(cmp_replays, struct replays, UP(n), UP(process));
 
-/* Graphs may contain communication. Its participants replay equally often, except at the
- * ends of the part.
+/* Joins processes that replay graphs equally often, because graphs may contain communication. Small
+ * differences at the ends of the replayed part are allowed.
  */
 static int join_graphs(const struct sets *s, struct nsx_err *err)
 {
@@ -120,8 +119,8 @@ static int join_graphs(const struct sets *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Uses the whole trace: processes that communicate outside the replayed part belong
- * together in it, too.
+/* Joins processes that communicate anywhere in the trace, because processes that communicate
+ * outside the replayed part belong together in it, too.
  */
 static int join_communication(const struct sets *s, struct nsx_err *err)
 {
@@ -198,7 +197,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 
 		if (!number[p] && n == NSX_MAX_SETS) {
 			memset(m->measured_set, 0, m->nmeasured);
-			return; /* too many to distinguish */
+			return; /* there are too many sets to distinguish */
 		}
 		if (!number[p])
 			number[p] = ++n;
@@ -209,13 +208,15 @@ static void number_sets(const struct sets *s, uint32_t *number)
 			model_op_end(&m->op[m->measured[k]]) - from_ns);
 	}
 	m->nsets = NSX_MAX(n, 1);
-	m->main_set = NSX_MAX(m->main_set, 1); /* may have no work in the part */
+	m->main_set = NSX_MAX(m->main_set, 1); /* the limiting GPU may have no work in the part */
 	for (uint32_t p = 0; p < s->none; p++)
 		if (number[root_of(s, p)])
 			m->set_of[p] = (uint8_t)number[root_of(s, p)];
 }
 
-/* The delay of the second process at each iteration of the first; false: their numbers differ. */
+/* Lists the delay of process b at each iteration of process a. False: their numbers of iterations
+ * differ.
+ */
 static bool list_offsets(const struct nsx_iteration *a, size_t na,
 			   const struct nsx_iteration *b, size_t nb, int64_t *offset)
 {
@@ -263,7 +264,7 @@ static void merge_ties(struct nsx_model *m, uint32_t a, uint32_t b)
 			m->tie[k] = to;
 }
 
-/* Own code between calls that is long enough to hold a wait. */
+/* Sums up each set's own code between calls that is long enough to hold a wait. */
 static void measure_slack(const struct sets *s)
 {
 	struct nsx_model *m = s->b->m;

@@ -1,8 +1,8 @@
-/* share.c - evens the work between collectives: kernels of all ranks from one collective of
- * all ranks to the next take the mean time.
+/* share.c - evens the work between collectives: from one collective of all ranks to the next, the
+ * kernels of each rank take the ranks' mean time.
  *
- * Launch order, which is the program's order, tells what lies between two collectives: a
- * kernel may run beside a collective that was launched before it.
+ * A kernel lies between two collectives if it was launched between them, because a kernel may run
+ * beside a collective that was launched before it.
  */
 #include <string.h>
 #include "base/stat.h"
@@ -15,18 +15,18 @@ struct stretch { /* a rank's kernels from one collective of all ranks to the nex
 	double share;  /* new length / recorded length                        */
 };
 
-/* Stretches: first one after each member of the model's collectives, then one by engine,
+/* v holds the stretch after each member of the model's collectives, then by engine the stretch
  * before the first collective.
  */
 struct sharing {
 	const struct nsx_model *m;
 	struct stretch *v;
-	uint32_t *of; /* by operation: its stretch, or the one that a member begins; or
-			 NSX_NONE                                             */
+	uint32_t *of; /* by operation: its stretch; for a member of a collective, the stretch after
+			 it; or NSX_NONE                                      */
 	uint32_t *rank, nranks; /* engines that take part in collectives      */
 };
 
-/* Whether the collective includes all ranks and begins in the window on each. */
+/* Whether a collective includes all ranks and begins in the window on each of them. */
 static bool is_of_all(const struct sharing *s, uint32_t team)
 {
 	const struct model_team *x = &s->m->team[team];
@@ -63,7 +63,7 @@ static int find_collectives(struct sharing *s, struct nsx_arena *a, struct nsx_e
 	return 0;
 }
 
-/* The window's kernels in order of launch. */
+/* Lists the window's kernels in order of launch; NULL: no memory. */
 static struct nsx_keyed *launch_order(const struct nsx_model *m, struct nsx_arena *a,
 				      size_t *ret_n, struct nsx_err *err)
 {
@@ -112,9 +112,9 @@ static int share_add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err
 	return 0;
 }
 
-/* Evens the stretches at v + at[k] of all ranks k. All must lead to the same collective and
- * contain work. At the ends of the window they must also have equally many kernels, else
- * they may be different parts of the program.
+/* Evens the stretches v[at[k]] of all ranks k, if all lead to the same collective and contain work.
+ * At the ends of the window they must also have equally many kernels, because they may otherwise be
+ * different parts of the program.
  */
 static void share_even_out(const struct sharing *s, const uint32_t *at, bool is_end)
 {

@@ -1,4 +1,4 @@
-/* spec.c - changes in the user's syntax. */
+/* spec.c - reads changes in the user's syntax. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct reader {
 	struct nsx_err *err;
 };
 
-/* The next part, up to a colon; a pattern between slashes may contain colons. NULL: end.
- * ret_pattern NULL: patterns are not allowed here.
+/* The next part, up to a colon; NULL: the end. A pattern between slashes may contain colons.
+ * *ret_pattern: the part is a pattern; NULL: patterns are not allowed here.
  */
 static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 {
@@ -45,7 +45,9 @@ static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 	return nsx_arena_strndup(r->a, from, (size_t)(end - from));
 }
 
-/* A name may contain colons ("at::native"), so it ends before a last part that is an amount. */
+/* The next part as a name, which may contain colons ("at::native"). It ends at the end of the text,
+ * or with has_amount before the last part.
+ */
 static const char *name_part(struct reader *r, bool *ret_pattern, bool has_amount)
 {
 	const char *from = r->at, *end;
@@ -104,7 +106,7 @@ static int read_end(struct reader *r)
 
 /* Verbs ---------------------------------------------------------------------------*/
 
-/* NSX_NO_WAIT for calls that wait, by name; others only have a cost. */
+/* The verb that removes an API's effect: NSX_NO_WAIT if its calls wait, according to the name. */
 static enum nsx_change_verb without(const char *api)
 {
 	uint8_t flags = 0;
@@ -319,7 +321,7 @@ int nsx_spec_parse(const char *text, struct nsx_arena *a, struct nsx_spec *ret, 
 
 enum { NEAREST = 3 };
 
-struct nearest { /* the names most similar to the one asked for */
+struct nearest { /* the names of the trace that are most similar to `asked` */
 	const char *asked;
 	const char *name[NEAREST];
 	size_t edits[NEAREST];

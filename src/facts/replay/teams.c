@@ -1,10 +1,10 @@
-/* teams.c - collectives of the replayed part. */
+/* teams.c - takes the collectives of the replayed part into the model. */
 #include <stdlib.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
-enum { AGAIN = 4 }; /* waits recur if they differ by less than 1 / AGAIN */
+enum { AGAIN = 4 }; /* waits recur if they differ by less than 1 / AGAIN of their sum */
 
 /* The model's operation for a row of the trace; or NSX_NONE. O(log n). */
 static uint32_t find_op(const struct nsx_model *m, uint32_t row)
@@ -17,7 +17,7 @@ static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 	return i < m->nops && m->op[i].row == row ? i : NSX_NONE;
 }
 
-/* Adds a team. It has only the members that are in the model. */
+/* Adds a collective, with those of its members that are in the model. */
 static void teams_add_team(struct nsx_model *m, const struct nsx_team *from)
 {
 	const uint32_t *row = m->f->teams->member + from->at;
@@ -61,7 +61,7 @@ int model_teams(struct build *b, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-/* How long a device waited in a team; -1: not a member, or outside the window. */
+/* How long, in ns, a device waited in a collective; -1: it is no member, or outside the window. */
 static int64_t waited(const struct nsx_model *m, const struct model_team *team, uint32_t device)
 {
 	for (uint32_t i = team->at; i < team->at + team->n; i++) {
@@ -89,7 +89,7 @@ static bool is_sendrecv(const struct nsx_model *m, const struct model_team *team
 	return nsx_op_launch(m->t, row)->op == NSX_COMM_SENDRECV;
 }
 
-/* The number of n things in the window per iteration. */
+/* Divides n, a number of events in the window, by the number of the device's iterations in it. */
 static size_t each_iteration(const struct nsx_model *m, uint32_t device, size_t n)
 {
 	struct nsx_window w = m->closure.window;
@@ -123,7 +123,9 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 		n += v[n] >= 0 && is_sendrecv(m, &m->team[k]);
 	}
 	period = each_iteration(m, device, n);
-	/* Uses the median iteration, as an extra transfer makes one iteration differ completely. */
+	/* The median iteration is used, because an extra transfer makes an iteration differ
+	 * completely.
+	 */
 	for (size_t i = period; period && i < n; i++) {
 		size_t at = i / period - 1;
 

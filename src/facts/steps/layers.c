@@ -1,4 +1,4 @@
-/* layers.c - compute time of steps, by the purpose of kernels.
+/* layers.c - sums up the compute time of steps by class of kernels.
  *
  * Times are summed by class in one pass over the device. A step's time is the difference of
  * the sums at its end and at its start.
@@ -15,14 +15,14 @@ struct sweep {
 	const struct nsx_trace *t;
 	const struct nsx_step_classes *classes;
 	struct nsx_step_layers *ret;
-	struct edge *edge, *end; /* of the current device; edge: the next    */
-	int64_t *sum_ns;	 /* by class                                 */
-	size_t nopen;		 /* open steps                               */
+	struct edge *edge, *end; /* edges of the current device; edge: the next one */
+	int64_t *sum_ns;	 /* by class: time so far                    */
+	size_t nopen;		 /* number of open steps                     */
 };
 
 NSX_ORDER(cmp_edges, struct edge, UP(device), UP(at), UP(step), UP(ends));
 
-/* Handles the edges up to a time. */
+/* Handles the edges up to to_ns: a start subtracts the sums from its step, an end adds them. */
 static void pass_edges(struct sweep *s, int64_t to_ns)
 {
 	size_t n = s->classes->n;
@@ -55,7 +55,8 @@ static void layers_add_piece(struct sweep *s, size_t op, int64_t from_ns, int64_
 	}
 }
 
-/* As in the ledger, overlapping time belongs to the kernel that began first. */
+/* Sweeps over a device. As in the ledger, overlapping time belongs to the kernel that began first.
+ */
 static void layers_sweep_device(struct sweep *s, uint32_t device)
 {
 	struct nsx_window w = {s->edge->at, s->end[-1].at};

@@ -1,4 +1,4 @@
-/* limit.c - the model's work compared with the GPU's peak. */
+/* limit.c - computes a language model's work, and the GPU's peak. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonread.h"
@@ -75,8 +75,9 @@ int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err)
 	return rc;
 }
 
-/* One multiply-add for each parameter and token, and for its keys and values with all
- * earlier tokens; a backward pass takes twice the forward pass.
+/* A token takes one multiply-add (two operations) for each parameter, and more for its keys and
+ * values with all earlier tokens. A backward pass takes twice as many operations as the forward
+ * pass.
  */
 double nsx_llm_operations(const struct nsx_llm *m, int64_t tokens, bool trains)
 {

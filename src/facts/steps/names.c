@@ -23,7 +23,7 @@ static const struct pattern patterns[] = {
 #undef NSX_STEP
 };
 
-#define MOST_COUNTED INT32_MAX /* larger numbers are no counts */
+#define MOST_COUNTED INT32_MAX /* greater numbers in a name are no counts */
 
 static const char *read_number(const char *s, int64_t *ret)
 {
@@ -39,7 +39,7 @@ static void add_count(int64_t *count, int64_t n)
 	*count = *count < 0 ? n : *count + n;
 }
 
-/* Stores a number; false: too large. */
+/* Stores a number of a name by its field ('p' for %p); false: it is too large. */
 static bool take_field(struct nsx_step_name *x, char field, int64_t n)
 {
 	if (field == 'n')

@@ -1,7 +1,7 @@
 /* steps.c - finds the ranges that are steps, and the GPU work they launched.
  *
- * Work belongs to the open step of the thread that launched it. If that thread has none,
- * such as that of the backward pass, it belongs to the process's open step that began last.
+ * Work belongs to the open step of the thread that launched it. If that thread has no steps, such
+ * as that of the backward pass, the work belongs to the process's open step that began last.
  */
 #include <stdlib.h>
 #include "facts/steps/steps.h"
@@ -20,7 +20,7 @@ struct build {
 	const struct nsx_step_patterns *own;
 	struct nsx_arena *scratch;
 	struct host_step *host; /* sorted by thread, start                   */
-	uint32_t *by_process;	/* the same, sorted by process, start        */
+	uint32_t *by_process;	/* indices of host, sorted by process, start */
 	size_t n;
 	size_t cap;		/* capacity of the list in the result        */
 };
@@ -40,7 +40,7 @@ static int cmp_in_process(const void *a, const void *b, void *ctx)
 
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
-/* Classifies each range name; returns the class that counts as steps. */
+/* Sets the class of each range name. Returns the class whose ranges are steps. */
 static enum name_class steps_read_names(const struct build *b, uint8_t *classes)
 {
 	const struct nsx_trace *t = b->t;
@@ -66,7 +66,7 @@ static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
 	return classes[t->nvtx.name[i]] == step && t->nvtx.kind[i] != NSX_NVTX_MARK;
 }
 
-/* Removes steps that begin inside another of their thread. */
+/* Removes steps that begin inside another step of their thread. */
 static void drop_nested(struct build *b)
 {
 	size_t n = 0;
@@ -89,8 +89,8 @@ static bool decodes(const struct host_step *x)
 	return x->name.kind == NSX_STEP_DECODE || x->name.kind == NSX_STEP_MIXED;
 }
 
-/* Marks prefills between two decode steps if the second has more requests than these
- * prefills brought: the others waited.
+/* Marks the prefills between two decode steps as stalls if the second decode step has more requests
+ * than these prefills brought: the other requests waited.
  */
 static void mark_stalls(struct build *b)
 {

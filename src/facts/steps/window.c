@@ -1,4 +1,4 @@
-/* window.c - the window of a typical step. */
+/* window.c - finds the window of a typical step. */
 #include <string.h>
 #include "facts/steps/steps.h"
 
@@ -16,7 +16,7 @@ static int window_cmp_length(const void *a, const void *b)
 	       NSX_CMP(x->process, y->process);
 }
 
-/* Keeps the steps of that kind and device. */
+/* Keeps only the steps of a kind on a device. */
 static void keep_steps_of(struct nsx_engine_steps *steps, uint32_t device, const char *kind)
 {
 	size_t n = 0;
@@ -45,7 +45,7 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		return nsx_fail(err, NSX_E_USAGE, "no step '%s' in the trace: tables/steps.csv of "
 				"a report lists the kinds there are", kind);
 	}
-	/* The first step of median length. */
+	/* Of several steps of median length, the first is taken. */
 	median = length_ns(&steps.v[steps.n / 2]);
 	i = NSX_SEARCH((size_t)0, steps.n, k, length_ns(&steps.v[k]) < median);
 	*ret = (struct nsx_window){steps.v[i].gpu_start_ns, steps.v[i].gpu_end_ns};
