@@ -69,14 +69,14 @@ static void answers_add_step(struct nsx_answer *a, struct nsx_table *t,
 	row[S_WHY] = nsx_string(s->why ? nsx_say(a->out, "%s", s->why) : NULL);
 }
 
-/* Leads to both sides, the one after first: that one can still be changed. */
+/* Suggests questions about both sides, the one after first because it can still be changed. */
 static void lead_to_sides(struct nsx_answer *a)
 {
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what cost time before it");
 }
 
-/* Gives no figures for unrelated inputs, as they would be believed. */
+/* Refuses figures for unrelated inputs, because readers would believe them. */
 static void say_unrelated(struct nsx_answer *a, const char *wanted)
 {
 	nsx_put(a->out, "is_unrelated", nsx_bool(true));
@@ -151,7 +151,7 @@ int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 
 enum { MOST_WHY = 600 }; /* characters of the reasons why inputs could not be read */
 
-/* Tells the first page line by line. */
+/* Adds the first page line by line. */
 static void tell_page(struct nsx_answer *a, const struct nsx_freport *r)
 {
 	struct nsx_buf b = {0};

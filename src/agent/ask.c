@@ -1,4 +1,4 @@
-/* ask.c - what all answers share. */
+/* ask.c - shared by all answers. */
 #include "agent/ask.h"
 #include "report/words.h"
 

@@ -21,7 +21,7 @@ enum nsx_question_id {
 };
 #undef NSX_QUESTION
 
-struct nsx_next { /* a question that leads on */
+struct nsx_next { /* a question to ask next */
 	enum nsx_question_id question;
 	const char *argument; /* NULL: none                                  */
 	const char *why;
@@ -31,7 +31,7 @@ struct nsx_next { /* a question that leads on */
 struct nsx_sql; /* a connection for a user's SQL (ask_sql.c)                 */
 void nsx_sql_free(struct nsx_sql *s); /* NULL is fine */
 
-struct nsx_subject { /* what is asked */
+struct nsx_subject { /* what questions are asked about */
 	const struct nsx_report *r;
 	struct nsx_sql *sql; /* NULL until SQL is asked; owner: the caller   */
 	struct nsx_census *census; /* NULL until sums are needed; owner: the caller */
@@ -39,7 +39,7 @@ struct nsx_subject { /* what is asked */
 };
 struct nsx_answer {
 	const struct nsx_report *r; /* NULL: several traces, or none         */
-	struct nsx_subject *subject; /* NULL where r is                      */
+	struct nsx_subject *subject; /* NULL if r is NULL                    */
 	const char *argument;	  /* as asked; NULL: none                    */
 	size_t limit;		  /* most rows of a table                    */
 	struct nsx_section *out;  /* the content                             */
@@ -61,8 +61,8 @@ extern const struct nsx_question nsx_questions[NSX_NQUESTIONS];
 const struct nsx_question *nsx_question_find(const char *name); /* NULL: none */
 
 /* Answers one question about a finished report. Owner of *ret: the caller, nsx_answer_free; it
- * borrows s and the strings. Errors: NSX_E_USAGE, if the argument names nothing in the trace;
- * the message says what to ask instead.
+ * borrows s and the strings. Errors: NSX_E_USAGE if the argument names nothing in the trace; the
+ * message suggests another argument.
  */
 int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret,

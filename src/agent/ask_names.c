@@ -8,7 +8,7 @@
 
 enum { NEAREST = 5 };
 
-/* Names that contain the argument, else any, to suggest if there is none like it. */
+/* Names that contain the argument, or else any names, as a suggestion. */
 static const char *ask_names_nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -63,7 +63,7 @@ static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
 	return rc;
 }
 
-/* Marks the name, or else all that are shown like it: "step #". */
+/* Marks the name, or else all names that are shown alike: "step #". */
 static bool ask_names_find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
 				uint8_t *is_asked)
 {
@@ -81,8 +81,8 @@ static bool ask_names_find_name(const struct nsx_answer *a, const nsx_str *names
 	return found;
 }
 
-/* Sums ranges of these names. One inside another of them is part of that one. inside: by path,
- * whether it is one of them or leads through one.
+/* Sums ranges of the marked names. A range inside another marked range counts with that one.
+ * inside: by path, whether the path is marked or leads through a marked one.
  */
 static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
 				 uint8_t *inside, struct nsx_path *s)
@@ -91,7 +91,7 @@ static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_a
 		const struct nsx_path *p = &c->path[i];
 		uint64_t around = nsx_group_key(&c->paths, i).a;
 
-		/* Paths come after the path around them. */
+		/* a path comes after the path around it */
 		inside[i] = around && inside[around - 1];
 		if (!is_asked[nsx_group_key(&c->paths, i).b] || inside[i])
 			continue;
@@ -107,7 +107,7 @@ static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_a
 	}
 }
 
-/* Sums GPU work launched in them. */
+/* Sums GPU work launched in the marked ranges. */
 static int ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
 			      const uint8_t *inside, struct nsx_count *ret, struct nsx_err *err)
 {
@@ -128,8 +128,8 @@ static int ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
  * by a thread without a range of its own, and a start/end range is on no stack.
  */
 struct elsewhere {
-	uint8_t *in; /* by range: it is asked for, or inside one that is     */
-	struct nsx_spans *open; /* by process: when a range asked for was open */
+	uint8_t *in; /* by range: it is marked, or inside a marked one       */
+	struct nsx_spans *open; /* by process: when a marked range was open */
 	struct nsx_count *by_thread, all;
 };
 
@@ -139,7 +139,7 @@ static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_nvtx *x = &t->nvtx;
 	struct nsx_arena *arena = a->out->arena;
-	uint32_t *at, *of; /* ranges asked for, by process                   */
+	uint32_t *at, *of; /* marked ranges, by process                      */
 
 	if (nsx_new_arrays(arena, x->n + 1, "ranges", err, e->in, of) ||
 	    nsx_new_arrays(arena, t->nprocesses + 2, "ranges", err, at, e->open) ||
@@ -167,7 +167,7 @@ static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
 	return 0;
 }
 
-/* Sums what was launched while such a range was open, but not inside one. */
+/* Sums the work launched while a marked range was open, but not inside one. */
 static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
 			 struct elsewhere *e, struct nsx_err *err)
 {
@@ -218,7 +218,7 @@ static void tell_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
 			      nsx_say(a->out, "%lld", (long long)t->thread[most].tid));
 }
 
-/* A mark has an instant and no length. */
+/* a mark has an instant and no length */
 static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
 {
 	struct nsx_window w = {s->longest_at, s->longest_at + s->longest_ns};
@@ -366,7 +366,7 @@ struct kernels { /* the kernels that were asked for                          */
 	size_t longest; /* operation                                         */
 };
 
-/* Whether an operation is longer; of equals the first wins. */
+/* Whether an operation is longer than another; of equals the first wins. */
 static bool ask_names_is_longer(const struct nsx_trace *t, size_t op, size_t other)
 {
 	int64_t a = nsx_op_ns(&t->ops, op), b = nsx_op_ns(&t->ops, other);
@@ -376,7 +376,7 @@ static bool ask_names_is_longer(const struct nsx_trace *t, size_t op, size_t oth
 
 enum { WANTED = 1, MET };
 
-/* Sums wanted kernels and marks their names as met. */
+/* Sums the wanted kernels and marks their names as found. */
 static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 			uint8_t *names, struct kernels *k)
 {
@@ -472,7 +472,7 @@ static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
-/* Reads a whole number; false: it is none. */
+/* Reads a whole number. Returns false if the text is none. */
 static bool read_id(const char *text, long long *ret)
 {
 	char *end;
@@ -540,7 +540,7 @@ static const char *some_threads(struct nsx_answer *a)
 	return first_few(a, ids, n);
 }
 
-/* Sums a thread's ranges, which show what it does besides CUDA calls. */
+/* Sums a thread's ranges, which show its work besides CUDA calls. */
 static int tally_ranges(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;

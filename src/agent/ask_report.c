@@ -200,7 +200,7 @@ static const struct nsx_pass *proof_of(const struct nsx_report *r, const struct 
 	return s && !s->sql_differs ? s->pass : NULL;
 }
 
-/* Adds the SQL of the proof. Scripts are long; people get the command that prints them. */
+/* Adds the SQL of the proof. Scripts are long, so people get the command that prints them. */
 static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 {
 	const struct nsx_pass *pass = proof_of(a->r, f);
@@ -279,7 +279,9 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 	tell_sql(a, f);
 }
 
-/* Finds a finding by number, key, or a prefix of just one key; l->n: none, or several. */
+/* Finds a finding by number, key, or the prefix of exactly one key. Returns l->n if none or several
+ * match.
+ */
 static size_t find_finding(const struct nsx_findings *l, const char *argument)
 {
 	char *end;
@@ -436,7 +438,7 @@ static const char *list_kinds(struct nsx_answer *a, const struct nsx_table *kind
 	return text;
 }
 
-/* Shows the section's bullets, the first of which are the kinds, and the tables behind them. */
+/* Shows the section's bullets, the first of which list the kinds, and the tables behind them. */
 int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
 {
 	static const char *const tables[] = {"kinds", "sizes", "layers"};
@@ -511,7 +513,7 @@ static int read_changes(struct nsx_answer *a, struct changes *x, struct nsx_err 
 			     MOST_CHANGES) : 0;
 }
 
-/* Shows what each change wins alone, if there are several. */
+/* Shows the gain of each change alone, if there are several. */
 static int tell_each(struct nsx_answer *a, const struct changes *x, struct nsx_err *err)
 {
 	struct nsx_gain g[MOST_CHANGES];

@@ -1,7 +1,7 @@
 /* ask_sql.c - runs a SELECT that a user wrote.
  *
- * It runs on a connection of its own, with the views of fields.def and the private queries.
- * Left out is what may hold secrets: environment, commands, hosts, users, messages of the
+ * The SELECT runs on a connection of its own, with the views of fields.def and the private queries.
+ * Data that may hold secrets is hidden: environment, commands, hosts, users, messages of the
  * profiler, and strings that no event refers to.
  */
 #include <stdio.h>
@@ -46,13 +46,13 @@ static bool is_private_view(const char *name)
 	return false;
 }
 
-/* Process names are hidden, as they are paths. */
+/* Process names are hidden because they are paths. */
 static bool may_read(void *ctx, const char *table, const char *column)
 {
 	const struct nsx_schema *s = ctx;
 	const char *process_name = s->column[NSX_F_process_name];
 
-	if (!*column) /* counts rows, perhaps of a WITH */
+	if (!*column) /* a query that counts rows, perhaps of a WITH */
 		return true;
 	if (!strcmp(table, "string") || !strcmp(table, "_names") || is_private_view(table))
 		return true;
@@ -215,8 +215,8 @@ static int connect(struct nsx_subject *subject, struct nsx_err *err)
 
 /* In the child -----------------------------------------------------------------------*/
 
-/* The child's output: column names, each with its NUL, and an empty one after the last; then
- * the cells of each row. The text of a cell follows it, len bytes.
+/* The child's output: column names, each with its NUL, and an empty name after the last; then the
+ * cells of each row. The text of a cell follows the cell and has len bytes.
  */
 struct select {
 	struct nsx_db *db;
@@ -290,7 +290,7 @@ static struct nsx_cell ask_sql_take_cell(struct nsx_answer *a, const char **p)
 	}
 }
 
-/* A column whose name another has already gets its number appended. */
+/* A column's title; its number is appended if another column has the same name. */
 static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols, unsigned i,
 				    struct nsx_arena *arena)
 {
@@ -305,7 +305,7 @@ static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols
 	return title;
 }
 
-/* In a key, a dot would begin an inner key. */
+/* a dot in a key would begin an inner key */
 static const char *ask_sql_key_of(const char *title, struct nsx_arena *arena)
 {
 	struct nsx_buf b = {0};
@@ -369,8 +369,8 @@ static bool ask_sql_is_named(const char *sql, const char *name)
 	return false;
 }
 
-/* Adds to an error the columns of the tables that the SELECT names, or if none the names of all
- * tables.
+/* Adds to an error the columns of the tables that the SELECT names, or the names of all tables if
+ * it names none.
  */
 static void mend(const char *sql, struct nsx_err *err)
 {
@@ -416,7 +416,7 @@ static int ask_sql_refuse(struct nsx_err *err)
 			"functions; text is in string, by id");
 }
 
-/* Turns an error into terms of the SELECT. */
+/* Rewords an error in terms of the SELECT. */
 static int ask_sql_explain(struct nsx_err *err, const char *sql)
 {
 	switch (err->rc) {

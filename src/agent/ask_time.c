@@ -23,7 +23,7 @@ static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
 	return nsx_text_window(a->out->arena, w);
 }
 
-/* For a question about a time without GPU work. */
+/* Says when GPU work ran, for a question about a time without any. */
 static void tell_when(struct nsx_answer *a)
 {
 	const struct nsx_window *w = &a->r->trace->window;
@@ -82,7 +82,7 @@ static uint32_t outer_call_at(const struct nsx_trace *t, const struct nsx_thread
 {
 	size_t lo = th->calls_at, hi = lo + th->ncalls;
 
-	/* the first that begins later */
+	/* the first call that begins later */
 	NSX_BISECT(lo, hi, mid, nsx_call_start(&t->calls, mid) <= at);
 	while (lo > th->calls_at && t->calls.flags[lo - 1] & NSX_CALL_NESTED)
 		lo--;
@@ -512,7 +512,7 @@ static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
 	return p.end_ns - p.start_ns;
 }
 
-/* The length of the shortest piece among the `shown` longest. */
+/* The length of the shortest of the `shown` longest pieces. */
 static int64_t least_told(const struct nsx_gap *gap, size_t shown)
 {
 	int64_t least = INT64_MAX;
@@ -634,7 +634,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 		if (x->device == it->device && x->process == it->process)
 			ns[n++] = x->end_ns - x->start_ns;
 	}
-	n -= n > 1; /* the recording cuts the last one */
+	n -= n > 1; /* the recording cuts the last iteration */
 	median_ns = nsx_to_i64(nsx_quantile(ns, n, 0.5));
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
 		      nsx_say_time(a->out, length_ns), n, nsx_say_time(a->out, median_ns),

@@ -71,7 +71,7 @@ struct nsx_evidence {
 
 struct nsx_finding {
 	enum nsx_finding_id id;
-	const char *subject; /* tells findings with the same id apart; NULL: only one */
+	const char *subject; /* distinguishes findings with the same id; NULL: there is only one */
 	const char *title;
 	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
 	const char *place; /* line in the user's code; NULL: unknown         */
@@ -79,40 +79,41 @@ struct nsx_finding {
 	struct nsx_evidence proof[4];	/* ends at the first without a csv   */
 
 	uint32_t device; /* index; NSX_NONE: none or several                 */
-	struct nsx_spans spans; /* when it costs time; empty: unknown        */
-	nsx_str host; /* the NVTX range or call that takes the host's time (the id says
-			 which); 0: none */
+	struct nsx_spans spans; /* when the finding costs time; empty: unknown */
+	/* the NVTX range or call (which of them depends on the id) that takes the host's time; 0:
+	 * none
+	 */
+	nsx_str host;
 	struct nsx_plan remedy; /* the change to replay; n == 0: none        */
-	struct nsx_plan surely; /* the part of the remedy that the trace proves possible;
-				   n == 0: all of it                         */
-	const char *if_least;	/* "if only ...": the case in which only that part is won */
+	/* the part of the remedy that the trace proves possible; n == 0: all of it */
+	struct nsx_plan surely;
+	const char *if_least;	/* "if only ...": the case in which only the part `surely` is won */
 	double guess_ns;    /* price without a replay; 0: the length of spans */
 	bool is_rule;	    /* guess_ns follows a stated rule                 */
-	double most_ns;	    /* upper limit of the price: the time of the calls that would
-			       go; 0: no limit                               */
-	double measured_ns; /* price by a stated rule, used where the replay finds less;
-			       0: none                                       */
-	double weight;	    /* share of the judged window that its single kernel takes;
-			       0: does not apply                             */
+	/* upper limit of the price: the time of the calls that the remedy removes; 0: no limit */
+	double most_ns;
+	double measured_ns; /* price by a stated rule, used if the replay finds less; 0: none */
+	/* share of the judged window that the finding's single kernel takes; 0: not one kernel */
+	double weight;
 	bool is_assumed;    /* the size of the change is a guess, stated in evidence[1] */
 	bool is_bound;	    /* evidence says that the price is an upper bound  */
 	bool is_least;	    /* evidence says that measured_ns is a lower bound */
 	enum nsx_alarm alarm;
-	unsigned also; /* further categories, as bits */
-	const char *harmless; /* for the note that it costs next to nothing: "The host
-				 waits 2 ms in f"; NULL: no note             */
+	unsigned also; /* further categories, as bits by enum nsx_category */
+	/* beginning of the note that the finding costs next to nothing, "The host waits 2 ms in f";
+	 * NULL: no note
+	 */
+	const char *harmless;
 
-	/* Filled by pricing: */
-	const char *key; /* "id" or "id:subject": unique, and independent of other
-			    findings                                         */
+	/* Pricing fills these fields: */
+	const char *key; /* "id" or "id:subject": unique, and independent of other findings */
 	enum nsx_severity severity;
 	enum nsx_price_kind price;
-	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its
-						range                        */
-	uint32_t set; /* the processes whose time it is, see struct nsx_gain */
+	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its range */
+	uint32_t set; /* the processes whose time the finding costs, see struct nsx_gain */
 	double disjoint_ns; /* gain in addition to the remedies applied before it */
 	bool has_disjoint;  /* disjoint_ns is known                          */
-	unsigned applied;   /* its rank among the applied ones, from 1; 0: adds nothing */
+	unsigned applied; /* order among the applied remedies, from 1; 0: the remedy adds nothing */
 	bool is_minor;	    /* not among the first ten, or wins next to nothing */
 };
 
@@ -120,7 +121,7 @@ struct nsx_finding {
 #define NSX_EACH_PROOF(f, k)                                                  \
 	for (size_t k = 0; k < ARRAY_LEN((f)->proof) && (f)->proof[k].csv; k++)
 
-/* Whether the trace leaves open how much of the price is won. */
+/* Whether the trace leaves open which part of the price is won. */
 static inline bool nsx_is_open(const struct nsx_finding *f)
 {
 	return f->is_bound || f->low_ns < 0.9 * f->headroom_ns;
@@ -139,7 +140,7 @@ struct nsx_findings {
 struct nsx_won {
 	double ns[NSX_MAX_SETS + 1];
 };
-/* Adds a gain. Returns the total: that of set 0 and of the set that wins most. */
+/* Adds a gain. Returns the total: the gain of set 0 and of the set that wins most. */
 static inline double nsx_win(struct nsx_won *w, uint32_t set, double ns)
 {
 	double most = 0;
@@ -156,7 +157,7 @@ static inline double nsx_win(struct nsx_won *w, uint32_t set, double ns)
 void nsx_found(struct nsx_findings *l, const struct nsx_finding *f);
 #define nsx_fine(l, ...) nsx_fine_(l, nsx_tell(l, __VA_ARGS__))
 void nsx_fine_(struct nsx_findings *l, const char *text);
-/* printf into the list's memory. */
+/* Formats a text into the list's memory, as printf does. */
 #define nsx_tell(l, ...)                                                      \
 	((const char *)nsx_arena_printf((l)->arena, __VA_ARGS__))
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
@@ -169,16 +170,16 @@ void nsx_findings_done(struct nsx_findings *l); /* keeps the arena */
 /* The first finding with that id; NULL if there is none. */
 const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l, enum nsx_finding_id id);
 
-/* Appends a line of evidence; NULL is ignored. */
+/* Appends a line of evidence; ignores NULL. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
 
-/* Puts advice first; drops the last advice if there is too much. */
+/* Puts advice first; drops the last one if there is no room. */
 void nsx_advise_first(struct nsx_finding *f, const char *advice);
 
-/* A finding's title for use inside a sentence. */
+/* A finding's title, worded for use inside a sentence. */
 const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f);
 
-/* The unit of the figure, such as "ms", by its column's suffix; NULL: none. */
+/* The unit of the cited figure, such as "ms", from its column's suffix; NULL: none. */
 const char *nsx_evidence_units(const struct nsx_evidence *e);
 
 /* The finding id in a key "name:subject"; NSX_NFINDING_IDS if this version has no such id. */

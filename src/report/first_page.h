@@ -13,8 +13,8 @@
 enum nsx_page_verdict {
 	NSX_V_COPY, NSX_V_LAUNCH, NSX_V_HOST, NSX_V_SYNC, NSX_V_COMMUNICATION,
 	NSX_V_COMPUTE, NSX_V_ALLOCATION, NSX_V_PAGES,
-	NSX_V_NODES,   /* idle inside graph replays traced by node           */
-	NSX_V_STARTUP, /* all of it is start-up                              */
+	NSX_V_NODES,   /* idle between nodes of graphs traced by node        */
+	NSX_V_STARTUP, /* the whole window is start-up                       */
 	NSX_V_PACED,   /* something outside the program sets the pace        */
 	NSX_V_MIXED,   /* both `first` and `second`                          */
 	NSX_V_NO_GPU, NSX_V_LOST, /* GPU activity was lost                   */
@@ -23,7 +23,9 @@ enum nsx_page_verdict {
 };
 extern const char *const nsx_verdict_words[NSX_NVERDICTS]; /* "copy-bound"   */
 
-/* How a moment of GPU time is used, as shown to people. Compute hides what runs beside it. */
+/* How a moment of GPU time is used, as shown to people. Compute hides everything that runs beside
+ * it.
+ */
 enum nsx_use { NSX_USE_COMPUTE, NSX_USE_COPY, NSX_USE_COMM, NSX_USE_IDLE,
 	       NSX_NUSES };
 extern const char nsx_use_marks[NSX_NUSES];	   /* '#', '=', '~', '.'     */
@@ -35,22 +37,24 @@ struct nsx_strip { /* one GPU, or several that look the same */
 	const char *gpus; /* "GPU 0", "GPUs 0, 1"                            */
 	uint8_t cell[NSX_STRIP_CELLS]; /* the enum nsx_use with the largest part */
 };
-#define NSX_ALIKE 0.05 /* GPUs look the same if their shares differ by less */
+#define NSX_ALIKE 0.05 /* greatest difference of shares between GPUs that look the same */
 struct nsx_first_page {
 	const char *file;      /* file name without folders                  */
 	int64_t recorded_ns;   /* first to last event                        */
 	const char *gpus;      /* "2 × H100 80GB HBM3"; NULL: none           */
 	const char *processes; /* "2 processes (python3)"; NULL: none        */
 	const char *product;   /* "nsys 2025.3"; NULL: not recorded          */
-	struct nsx_window judged; /* start == end: nothing is judged         */
+	struct nsx_window judged; /* start == end: no part is judged         */
 	const char *unit;      /* "22 blocks of 29.3 ms"; NULL               */
 
 	enum nsx_page_verdict verdict, first, second; /* first, second: for MIXED */
 	const char *because;   /* one clause, Markdown; NULL: shares explain it */
-	const char **dearest; /* what takes most of the judged time, with shares:
-				 Markdown, NULL-terminated; NULL: nothing is judged */
+	/* rows with most of the judged time, with shares: Markdown, NULL-terminated; NULL: no part
+	 * is judged
+	 */
+	const char **dearest;
 	const char *damage; /* nsx_report_damage                             */
-	double share[NSX_NUSES]; /* of the judged window, mean over GPUs     */
+	double share[NSX_NUSES]; /* of the judged window, as a mean over GPUs */
 	double spread; /* greatest difference between GPUs, 0..1             */
 	uint32_t ngpus; /* GPUs with work in the judged window               */
 	struct nsx_strip strip[NSX_MAX_STRIPS];
@@ -59,10 +63,12 @@ struct nsx_first_page {
 	const struct nsx_finding *finding[NSX_PAGE_FINDINGS]; /* sorted by cost */
 	unsigned nfindings;
 	size_t nsmaller;       /* other findings shown in full              */
-	bool counted[NSX_PAGE_FINDINGS]; /* included in then_ns, as its price is measured */
-	double now_ns, then_ns; /* then: with these remedies applied; < 0: none */
+	/* the finding's price is in then_ns, because it is not assumed */
+	bool counted[NSX_PAGE_FINDINGS];
+	/* then_ns: length of the window with these remedies applied; negative: none */
+	double now_ns, then_ns;
 	double then_most_ns; /* then_ns if each remedy wins only its low_ns     */
-	/* NULL-terminated; NULL: nothing was asked, or everything that matters is judged. */
+	/* answers to --what-if, and parts that are not judged. NULL-terminated; NULL: none. */
 	const char **asked, **unjudged;
 	const char **steps; /* steps of an inference engine, by kind; as above */
 	const char **fine, **trust, **missing;

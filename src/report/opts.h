@@ -9,7 +9,7 @@ struct nsx_llm;	      /* facts/steps/limit.h */
 struct nsx_step_patterns; /* facts/steps/steps.h */
 struct nsx_phase_map; /* phase.h */
 
-/* The purpose of a report; only what it needs is computed. */
+/* The purpose of a report. Only what the purpose needs is computed. */
 enum nsx_purpose {
 	NSX_FOR_FILES,
 	NSX_FOR_FINDINGS, /* findings, and the sections of `only`            */
@@ -25,24 +25,23 @@ struct nsx_opts {
 	const char *path; /* the trace as typed, or an export of it          */
 	const char *shown; /* the trace as typed; NULL: path                 */
 	const char *ask_as; /* path for later questions; NULL: path          */
-	bool is_gone; /* path is deleted after this report, so `ask` cannot use it */
+	bool is_gone; /* path is deleted after this report, so that `ask` cannot use it */
 	const char *window; /* analyse only this part, as typed; NULL: all   */
-	double reach_s; /* with a window: how far before and after it to read; 0:
-			   everything                                        */
+	/* with a window: how many seconds before and after it to read; 0: everything */
+	double reach_s;
 	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON and in Markdown */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool is_classic; /* adds the sections of nsys-llm-explain to report.md */
 	bool all_rows; /* tables/ has no row limit                           */
-	size_t held_rows; /* rows to hold of a possibly huge table that is only written;
-			     0: all                                          */
+	/* rows kept of a possibly huge table that is only written to files; 0: all */
+	size_t held_rows;
 	bool draws; /* keep curves for the HTML page                         */
 	size_t html_bytes; /* size limit of report.html; 0: NSX_HTML_BYTES   */
 	enum nsx_html_events html_events;
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const struct nsx_step_patterns *steps_from; /* the user's step names; NULL: none */
-	const struct nsx_llm *model; /* the language model that the steps compute; NULL:
-					none                                 */
+	const struct nsx_llm *model; /* the language model that the steps compute; NULL: none */
 	const struct nsx_phase_map *kernel_classes; /* the user's classes; NULL: none */
 	const char *only, *skip; /* "id,id" or NULL                          */
 	const char *const *what_ifs; /* changes to price, as typed           */

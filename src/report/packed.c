@@ -16,7 +16,7 @@ struct nsx_chunk {
 	unsigned char bytes[CHUNK_SIZE];
 };
 
-/* A row is packed when the next one is added, as the caller fills it until then. */
+/* A row is packed when the next one is added, because the caller fills it until then. */
 struct nsx_packed_rows {
 	unsigned ncols;
 	size_t n, most;
@@ -142,7 +142,7 @@ static unsigned char *packed_put_cell(const struct nsx_packed_rows *p,
 	}
 }
 
-/* A row's own texts are where those of the row before were. */
+/* Whether a cell's own text equals that of the row before. */
 static bool is_as_before(const struct nsx_packed_rows *p,
 			 const struct nsx_cell *c, const struct nsx_cell *before)
 {

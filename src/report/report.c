@@ -248,8 +248,8 @@ static size_t report_count_alike(const struct nsx_table *t, const struct nsx_evi
 	return n;
 }
 
-/* Adds cells that tell the row from others like it, from the first columns that do; these
- * come before the counts. False: no column does.
+/* Adds cells that distinguish the row from others like it, of the first columns that do; they come
+ * before the counts. Returns false if no column distinguishes it.
  */
 static bool report_tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 {
@@ -270,7 +270,9 @@ static bool report_tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 	return true;
 }
 
-/* Returns the table if the row may be among those not kept; else NULL. */
+/* Finds the table row of the evidence. Returns the table if the row may be among those not kept,
+ * else NULL.
+ */
 static const struct nsx_table *report_prove(const struct nsx_report *r, struct nsx_evidence *e)
 {
 	const struct nsx_table *t = nsx_report_table(r, e->csv, strlen(e->csv));

@@ -32,24 +32,24 @@ struct nsx_pass {
 	const char *json;    /* path in metrics ("by_pid.nvtx"); NULL: id */
 	const char *title;   /* its "## " heading in report.md; NULL: none   */
 	const char *summary; /* one line, for `nsys-explain passes`          */
-	const char *subject; /* "NCCL": what a trace lacks if this cannot be computed;
-				NULL: obvious */
+	/* "NCCL": what a trace lacks if this section cannot be computed; NULL: obvious */
+	const char *subject;
 	const char *doc;     /* definition, formula, blind spots             */
-	const char *derived_from; /* the sources of its figures ...          */
-	const char *limitations;  /* ... and what these do not show          */
+	const char *derived_from; /* the sources of its figures              */
+	const char *limitations;  /* what these sources do not show          */
 	const char *caveat; /* first note of every result; NULL: none        */
-	/* The views and fields required, as NSX_NEED_VIEW(kernel) and
+	/* Views and fields that the pass requires, as NSX_NEED_VIEW(kernel) and
 	 * NSX_NEED(kernel_corr). If one is missing the runner reports CANNOT.
 	 */
 	int needs[NSX_MAX_NEEDS];
-	/* It needs at least one of these views. If all are missing, the pass itself says so. */
+	/* The pass needs at least one of these views. If all are missing, it says so itself. */
 	int any_of[NSX_MAX_NEEDS];
 	bool by_phase; /* by the phases of --phase-map (opts->phases); null without them */
-	/* Why it has no heading, no query, or an answer for every trace. The registry test
+	/* Reasons for having no heading, no query, or an answer for every trace. The registry test
 	 * demands the thing or the reason.
 	 */
 	const char *no_title, *no_query, *no_cannot;
-	/* Checks a small table in advance; returns what is missing, or NULL. */
+	/* Checks a small table before the pass runs. Returns what is missing, or NULL. */
 	const char *(*lacks)(const struct nsx_schema *s, struct nsx_arena *a);
 	const struct nsx_layout *layouts; /* layouts of its tables           */
 	unsigned nlayouts;
@@ -58,9 +58,9 @@ struct nsx_pass {
 	bool may_be_null;    /* may return NSX_S_NULL                        */
 	bool is_top; /* stands at the top level of JSON, not in metrics */
 	bool is_verdict; /* a result: shown at the beginning of the HTML page */
-	bool measures;	 /* the basis of a finding: detect/measured.h        */
+	bool measures;	 /* the basis of a finding: fills a member of detect/measured.h */
 	bool replays;	 /* a summary that replays changes                   */
-	bool walks;	 /* an analysis of the replay's model, so it runs after that */
+	bool walks; /* an analysis of the replay's model, which runs after the model is built */
 	/* An analysis (run) reads the trace and the facts. A summary (summarise, no run)
 	 * also reads the complete report. No section depends on what another one shows.
 	 */
@@ -118,8 +118,8 @@ struct nsx_section {
 			       NULL-terminated; NULL: nothing was asked      */
 	const char **page; /* lines for the first page: plain text, NULL-terminated;
 			      NULL: none                                     */
-	bool sql_differs; /* its queries give other figures on this trace, so they are
-			     not offered                                     */
+	/* the section's queries give other figures on this trace, so they are not offered */
+	bool sql_differs;
 	struct nsx_arena *arena;
 };
 
@@ -139,7 +139,7 @@ struct nsx_report {
 	double reach_s; /* see nsx_opts                                      */
 	const struct nsx_step_patterns *steps_from; /* see nsx_opts          */
 	bool has_changed; /* the trace changed while it was read             */
-	const char *unpriced; /* why there was no replay; NULL: there was one */
+	const char *unpriced; /* reason why nothing was replayed; NULL: the replay ran */
 	bool is_classic;  /* see nsx_opts                                    */
 	bool all_rows;	  /* tables/ has no row limit                        */
 	size_t html_bytes; /* see nsx_opts                                   */
@@ -154,7 +154,7 @@ struct nsx_report {
  */
 const char *nsx_report_damage(const struct nsx_report *r);
 
-/* A cache of reports on unchanged whole traces; find returns NULL if it has none. For one
+/* A cache of reports on unchanged whole traces. find returns NULL if the cache lacks it. For one
  * thread at a time.
  */
 struct nsx_at_hand {
@@ -186,7 +186,7 @@ void nsx_warn_(struct nsx_section *s, const char *text);
 #define nsx_headline(s, ...) ((s)->headline = nsx_say(s, __VA_ARGS__))
 /* Copies c and its NSX_CURVE_BINS values. */
 void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c);
-/* printf into the section's arena. */
+/* Formats a text into the section's arena, as printf does. */
 #define nsx_say(s, ...)                                                       \
 	((const char *)nsx_arena_printf((s)->arena, __VA_ARGS__))
 
@@ -203,7 +203,7 @@ const char *nsx_say_ms(struct nsx_section *s, double ms);
 	nsx_md_add(s, NSX_B_BULLET, nsx_say(s, __VA_ARGS__))
 #define nsx_md_text(s, ...) nsx_md_add(s, NSX_B_TEXT, nsx_say(s, __VA_ARGS__))
 void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind, const char *text);
-/* The number of leading rows with at least `least` in a column; at most `most`. */
+/* The number of leading rows whose value in a column is at least `least`; at most `most`. */
 size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column, double least);
 /* A Markdown table of the columns whose ids follow, with at most max_rows rows; 0: default. */
 #define nsx_md_table(s, t, max_rows, ...)                                     \
@@ -215,8 +215,8 @@ void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t, size_t max_r
 /* A name from the trace, shortened in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
 
-/* Finds the cells that the findings cite. Returns a table whose missing rows may contain
- * one of them; NULL: none.
+/* Finds the cells that the findings cite. Returns a table whose missing rows may contain one of
+ * them, or NULL.
  */
 const struct nsx_table *nsx_prove_findings(struct nsx_report *r);
 
