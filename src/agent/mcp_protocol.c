@@ -136,7 +136,8 @@ static void initialize(struct request *r, struct nsx_buf *out)
 		mcp_protocol_fail(r, BAD_PARAMS, "initialize needs protocolVersion", out);
 		return;
 	}
-	r->version = r->m->version = version < 0 || version == MODERN ? V_2025_11_25 : version;
+	r->version = version < 0 || version == MODERN ? V_2025_11_25 : version;
+	r->m->version = r->version;
 	w = begin_result(r);
 	nsx_jsonw_str(w, "protocolVersion", versions[r->version]);
 	nsx_jsonw_str(w, "serverInfo.name", "nsys-explain");

@@ -25,7 +25,7 @@ enum { MANY_NEEDED = 8 }; /* an iteration with more collectives does not send bu
 enum { MOST_PIECES = 3 };
 enum { PART = 10 }; /* waiting is mentioned from 1/10 of communication */
 
-static double share_of(int64_t part_ns, int64_t whole_ns)
+static double part_by_whole(int64_t part_ns, int64_t whole_ns)
 {
 	return whole_ns ? 100 * (double)part_ns / (double)whole_ns : 0;
 }
@@ -326,7 +326,7 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, struct 
 	if (!beside && find_why(c, device, err))
 		return err->rc;
 	if (!beside && c->why == TAIL &&
-	    share_of(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) < MUCH_PCT)
+	    part_by_whole(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) < MUCH_PCT)
 		f.alarm = NSX_ALARM_NONE;
 	f.is_bound = c->on[1].n || (c->why != LATE && c->why != GATHERS);
 	f.remedy = nsx_plan_of(c->d, hide);
@@ -466,7 +466,7 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 {
 	const struct nsx_comm_cost *x = d->measured->worst_comm;
 
-	if (x && share_of(x->exposed_ns, window_ns) < LEAST_PCT)
+	if (x && part_by_whole(x->exposed_ns, window_ns) < LEAST_PCT)
 		nsx_fine(d->found,
 			 "Communication is hidden or short: of %s on GPU %s "
 			 "compute covers %.1f %%, and what is exposed is %.2f "
@@ -474,8 +474,8 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 			 nsx_tell_ns(d->found, x->comm_ns),
 			 nsx_gpu_label(d->trace,
 				       (uint32_t)(x - d->measured->comm)),
-			 100 - share_of(x->exposed_ns, x->comm_ns),
-			 share_of(x->exposed_ns, window_ns));
+			 100 - part_by_whole(x->exposed_ns, x->comm_ns),
+			 part_by_whole(x->exposed_ns, window_ns));
 }
 
 /* Ranks that come late ------------------------------------------------------*/
@@ -630,9 +630,9 @@ static int judge_device(struct comm *c, uint32_t device, int64_t window_ns, stru
 
 	c->cost = c->d->measured->comm[device];
 	c->cost.waited_ns = waited_ns(c->d, device);
-	if (share_of(x->waited_ns, window_ns) >= LEAST_PCT && propose_peers(c, device, err))
+	if (part_by_whole(x->waited_ns, window_ns) >= LEAST_PCT && propose_peers(c, device, err))
 		return err->rc;
-	if (share_of(x->blocking_ns, window_ns) < LEAST_PCT || !is_transfer(x))
+	if (part_by_whole(x->blocking_ns, window_ns) < LEAST_PCT || !is_transfer(x))
 		return 0;
 	if (find_habits(c, device, err))
 		return err->rc;

@@ -64,7 +64,7 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
-/* What all detectors need to know about calls and idle time, computed in parallel. */
+/* Facts about calls and idle time that all detectors need, computed in parallel. */
 struct preparation {
 	const struct nsx_detect *d;
 	uint8_t *bits; /* by call; becomes nsx_detect.library                */

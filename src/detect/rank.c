@@ -209,7 +209,7 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 	return 0;
 }
 
-static struct item *find_finding(const struct pricing *p, enum nsx_finding_id id)
+static struct item *finding_of_id(const struct pricing *p, enum nsx_finding_id id)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->v[i].gone && p->v[i].f->id == id)
@@ -229,7 +229,7 @@ static const char *say_little(const struct pricing *p, double gain_ns)
  */
 static void drop_harmless(struct pricing *p)
 {
-	bool paced = find_finding(p, NSX_ID_paced);
+	bool paced = finding_of_id(p, NSX_ID_paced);
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
@@ -643,8 +643,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	drop_harmless(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
-	paced = find_finding(p, NSX_ID_paced);
-	shared = find_finding(p, NSX_ID_gpu_shared);
+	paced = finding_of_id(p, NSX_ID_paced);
+	shared = finding_of_id(p, NSX_ID_gpu_shared);
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;

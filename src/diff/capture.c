@@ -179,7 +179,7 @@ static int capture_on_session(void *ctx, int64_t rid NSX_UNUSED, const struct ns
 /* Notes by what parts of a run know each other if no clock was recorded: a process that calls
  * CUDA, and its correlation ids, which rise as long as it runs.
  */
-static void note_process(struct nsx_side *s, const struct nsx_trace *t)
+static void note_used_process(struct nsx_side *s, const struct nsx_trace *t)
 {
 	const struct nsx_process *of = NULL;
 
@@ -270,6 +270,6 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r, struct nsx
 	    nsx_view_each(schema, system_env, capture_on_system, s, err, name, value))
 		return err->rc;
 	if (!s->session)
-		note_process(s, t);
+		note_used_process(s, t);
 	return 0;
 }

@@ -435,7 +435,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 			  "step.mean is the gate on it";
 }
 
-/* Of two equal results the one with the higher upper end is worse. */
+/* The worse of two equal results is the one with the higher upper end. */
 static bool is_worse(const struct nsx_gate_row *x, const struct nsx_gate_row *y)
 {
 	if (x->result != y->result)

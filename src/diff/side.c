@@ -572,7 +572,7 @@ bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b)
 }
 
 /* Whether two ranges have less than half of the shorter one in common. */
-static bool are_apart(int64_t from, int64_t to, int64_t other_from, int64_t other_to)
+static bool do_not_overlap(int64_t from, int64_t to, int64_t other_from, int64_t other_to)
 {
 	return NSX_MIN(to, other_to) - NSX_MAX(from, other_from) <
 	       NSX_MAX(NSX_MIN(to - from, other_to - other_from) / 2, 1);
@@ -582,6 +582,6 @@ bool nsx_side_is_of_run(const struct nsx_side *a, const struct nsx_side *b)
 {
 	return !strcmp(a->path, b->path) ||
 	       (a->session && a->session == b->session &&
-		are_apart(a->first_ns, a->last_ns, b->first_ns, b->last_ns) &&
-		are_apart(a->first_id, a->last_id, b->first_id, b->last_id));
+		do_not_overlap(a->first_ns, a->last_ns, b->first_ns, b->last_ns) &&
+		do_not_overlap(a->first_id, a->last_id, b->first_id, b->last_id));
 }

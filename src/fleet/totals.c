@@ -324,7 +324,7 @@ static int sum_blocks(const struct measure *s, struct nsx_arena *a, struct nsx_t
 	return 0;
 }
 
-static int totals_add_work(const struct measure *s, struct nsx_arena *a, struct nsx_totals *ret,
+static int totals_sum_work(const struct measure *s, struct nsx_arena *a, struct nsx_totals *ret,
 			   struct nsx_err *err)
 {
 	const struct nsx_ops *o = &s->t->ops;
@@ -349,7 +349,7 @@ int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
 
 	*ret = (struct nsx_totals){.one_time = ""};
 	if (unite(&s, false, a, &kernels, err) || unite(&s, true, a, &busy, err) ||
-	    totals_add_work(&s, a, ret, err)) {
+	    totals_sum_work(&s, a, ret, err)) {
 		rc = err->rc;
 	} else if (busy.n) {
 		ret->known = true;

@@ -603,8 +603,8 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v)
 	return s->losses->is_of[v];
 }
 
-/* Of one table's rows only the first loss is told, as the number of threads decides which others
- * are noted.
+/* Whether a loss is reported: only the first of one table, because the number of threads decides
+ * which others are noted.
  */
 static bool is_loss_told(const struct nsx_losses *l, size_t i)
 {

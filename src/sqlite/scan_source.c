@@ -15,8 +15,8 @@ struct nsx_sourcescan {
 	size_t table, nblocks;
 	unsigned ncolumns, nparts, most_parts;
 	size_t first, last; /* blocks with rows                               */
-	/* Of the blocks outside [near, end), only `first` and `last` are kept. Of those inside, all
-	 * are kept if is_run, else those with rows in [from_ns, to_ns).
+	/* Only `first` and `last` are kept of the blocks outside [near, end). Inside, all are kept
+	 * if is_run, or else those with rows in [from_ns, to_ns).
 	 */
 	size_t near, end;
 	bool is_run;

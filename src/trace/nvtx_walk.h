@@ -39,7 +39,7 @@ struct nsx_nvtx_sum { /* totals of one group */
 	uint32_t count;
 	bool attributes; /* has push/pop ranges in the window                */
 };
-/* What nsx_nvtx_cmp orders groups by. */
+/* the key by which nsx_nvtx_cmp orders groups */
 struct nsx_nvtx_order {
 	const struct nsx_trace *t;
 	const struct nsx_nvtx_groups *g;

@@ -15,7 +15,7 @@ enum nsx_step_kind {
 };
 extern const char *const nsx_step_kinds[NSX_NSTEP_KINDS]; /* "decode", ...  */
 
-/* What a step's name says; a number of -1 is not in the name. */
+/* fields of a step's name; a number of -1 is not in the name */
 struct nsx_step_name {
 	const char *engine;
 	enum nsx_step_kind kind;

@@ -45,7 +45,7 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		return nsx_fail(err, NSX_E_USAGE, "no step '%s' in the trace: tables/steps.csv of "
 				"a report lists the kinds there are", kind);
 	}
-	/* Of several steps of median length, the first is taken. */
+	/* The first of several steps of median length is taken. */
 	median = length_ns(&steps.v[steps.n / 2]);
 	i = NSX_SEARCH((size_t)0, steps.n, k, length_ns(&steps.v[k]) < median);
 	*ret = (struct nsx_window){steps.v[i].gpu_start_ns, steps.v[i].gpu_end_ns};
