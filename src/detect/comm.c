@@ -204,8 +204,8 @@ static void say_beside(const struct habit *h, const char **evidence, const char 
 		*evidence = "All of it runs on streams that compute as well: it cannot overlap. "
 			"The price is an upper bound, because what follows may need the result.";
 		*recommendation = "If what follows needs the result (tensor parallelism): reduce "
-			"one half of the batch while the other computes; otherwise give "
-			"collectives a stream of their own.";
+			"one half of the batch while the other computes; otherwise use a separate "
+			"stream.";
 	}
 }
 

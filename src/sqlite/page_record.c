@@ -401,6 +401,7 @@ static int change_shape(struct nsx_decoder *d, const struct cell *c, struct nsx_
 	d->last = page_record_place_of(d, c);
 	if (has_head(d->last, c))
 		return 0;
+	d->last->head_len = UINT32_MAX; /* a head that fails leaves its fields half filled */
 	why = parse_head(d, c->record, c->payload, c->local, d->last, &need);
 	if (why)
 		return fail_damaged(d, why, err);
