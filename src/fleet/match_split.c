@@ -60,7 +60,9 @@ struct ends {
 	double constant;
 };
 
-/* Subtracts from the values the line through their outer thirds; n >= 3. Returns the constant. */
+/* Subtracts from the values the line through their outer thirds; n >= 3. Returns the constant at
+ * the middle, where set_clock knows the offset of a drifting clock.
+ */
 static double level(double *v, size_t n)
 {
 	double sorted[NSX_SAMPLES], slope, middle;
@@ -71,7 +73,7 @@ static double level(double *v, size_t n)
 	memcpy(sorted, v + n - third, third * sizeof(*v));
 	slope = (nsx_median_of(sorted, third) - slope) / (double)(n - third);
 	for (size_t i = 0; i < n; i++)
-		sorted[i] = v[i] -= slope * (double)i;
+		sorted[i] = v[i] -= slope * ((double)i - (double)(n - 1) / 2);
 	middle = nsx_median_of(sorted, n);
 	for (size_t i = 0; i < n; i++)
 		v[i] -= middle;

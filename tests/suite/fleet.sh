@@ -43,6 +43,8 @@ keep=1; planted mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 mpi=1 seed=11; kee
 holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi/report.json
 rm -rf mpi
 planted mpi_tp cpu_late ranks=32 hosts=4 tp=4 ends=25 colls=8 mpi=1 seed=12
+# Clocks that drift over seconds still show which ranks are one group.
+planted drift gpu_slow ranks=64 hosts=8 steps=200 colls=8 format=digest seed=1
 # Messages of MPI name the rank on the other side.
 planted mpi_hidden data_late ranks=32 hosts=4 tp=2 pp=4 ends=25 mpi=1 seed=4007
 planted mpi_link slow_link ranks=16 hosts=2 tp=2 pp=4 ends=25 skew=20 mpi=1 seed=4003
