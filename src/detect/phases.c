@@ -108,8 +108,8 @@ static bool phases_is_same(const struct nsx_account *x, const struct nsx_ledger 
 /* Proposes the time before the first GPU work or after the last if it is most of the recording and
  * it is known what the program does then, other than to start CUDA. It is paid once.
  */
-static int propose_end(struct nsx_detect *d, const char *subject, const char *where,
-		       struct nsx_window w, int64_t recorded_ns, struct nsx_err *err)
+static int propose_end(struct nsx_detect *d, const char *where, struct nsx_window w,
+		       int64_t recorded_ns, struct nsx_err *err)
 {
 	struct nsx_findings *found = d->found;
 	double ns = (double)(w.end_ns - w.start_ns);
@@ -123,7 +123,7 @@ static int propose_end(struct nsx_detect *d, const char *subject, const char *wh
 	if (!is_own)
 		return 0;
 	struct nsx_finding f = {
-		.id = NSX_ID_other_phase, .subject = subject, .device = NSX_NONE,
+		.id = NSX_ID_other_phase, .subject = where, .device = NSX_NONE,
 		.confidence = NSX_CONF_HIGH, .alarm = NSX_ALARM_NONE, .most_ns = ns,
 		.title = nsx_tell(found, "no GPU works for %s %s, %s of the recording%s",
 				  nsx_text_ns(found->arena, ns), where,
@@ -146,10 +146,9 @@ static int propose_ends(struct nsx_detect *d, struct nsx_err *err)
 
 	if (!f->nrun_phases || nsx_has_window(d->trace))
 		return 0;
-	return propose_end(d, NSX_BEFORE_WORK, "before the first GPU work",
-			   (struct nsx_window){all.start_ns, f->run_phases[0].window.start_ns},
-			   ns, err) ?:
-	       propose_end(d, NSX_AFTER_WORK, "after the last GPU work", (struct nsx_window){
+	return propose_end(d, NSX_BEFORE_WORK, (struct nsx_window){
+			all.start_ns, f->run_phases[0].window.start_ns}, ns, err) ?:
+	       propose_end(d, NSX_AFTER_WORK, (struct nsx_window){
 			f->run_phases[f->nrun_phases - 1].window.end_ns, all.end_ns}, ns, err);
 }
 

@@ -111,12 +111,16 @@ static uint32_t thread_of_overhead(const void *ctx, uint32_t i)
 
 static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
 
-void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu, const struct nsx_window *host)
+void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
+		  const struct nsx_window *host, const struct nsx_window *early)
 {
 	struct nsx_window all = *gpu;
 
 	t->has_gpu_work = gpu->start_ns <= gpu->end_ns;
+	t->session_start_ns = gpu->start_ns < 0 ? INT64_MIN : 0;
 	nsx_widen(&all, host->start_ns, host->end_ns);
+	if (t->session_start_ns < 0)
+		nsx_widen(&all, early->start_ns, early->end_ns);
 	if (all.start_ns <= all.end_ns) {
 		t->first_ns = all.start_ns;
 		t->last_ns = all.end_ns;
@@ -126,17 +130,17 @@ void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu, const struc
 
 static void find_hull(struct nsx_loader *l)
 {
-	struct nsx_window gpu = no_hull, host = no_hull;
+	struct nsx_window gpu = no_hull, host[2] = {no_hull, no_hull}; /* [1]: before 0 */
 
 	for (size_t i = 0; i < l->call_set.n; i++)
-		if (l->calls.start_ns[i] >= 0)
-			nsx_widen(&host, l->calls.start_ns[i], l->calls.end_ns[i]);
+		nsx_widen(&host[l->calls.start_ns[i] < 0], l->calls.start_ns[i],
+			  l->calls.end_ns[i]);
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
-		if (l->nvtx.start_ns[i] >= 0)
-			nsx_widen(&host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
+		nsx_widen(&host[l->nvtx.start_ns[i] < 0], l->nvtx.start_ns[i],
+			  l->nvtx.end_ns[i]);
 	for (size_t i = 0; i < l->op_set.n; i++)
 		nsx_widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
-	nsx_set_hull(l->t, &gpu, &host);
+	nsx_set_hull(l->t, &gpu, &host[0], &host[1]);
 }
 
 /* A range that was never closed lasts until the end of the trace. */
@@ -406,7 +410,9 @@ static int find_first_event(const struct nsx_loader *l, const char *window,
 	*ret = t->first_ns;
 	if (!is_in_seconds(window) || !nsx_has_view(l->schema, NSX_VIEW_osrt))
 		return 0;
-	if (nsx_db_number(l->schema->db, "SELECT min(start_ns) FROM temp.osrt WHERE start_ns >= 0",
+	if (nsx_db_number(l->schema->db, t->session_start_ns < 0 ?
+			  "SELECT min(start_ns) FROM temp.osrt" :
+			  "SELECT min(start_ns) FROM temp.osrt WHERE start_ns >= 0",
 			  INT64_MAX, &os_ns, err))
 		return err->rc;
 	if (os_ns < t->first_ns || t->first_ns == t->last_ns)

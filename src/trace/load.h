@@ -86,7 +86,8 @@ struct nsx_backtrace { /* stack of the call with this correlation id         */
 /* The part of the file that is read for the user's window (survey.c). */
 struct nsx_portion {
 	bool is_on;
-	struct nsx_window user, gpu, host; /* user: as asked for; gpu, host: hulls of all rows */
+	/* user: as asked for; the others: hulls of all rows, early those of host events before 0 */
+	struct nsx_window user, gpu, host, early;
 	struct nsx_window read; /* rows that overlap it are read */
 	uint32_t clock_share; /* also read: one in clock_share calls with their operations, in
 				 runs of 2^NSX_CLOCK_RUN ids                 */
@@ -107,7 +108,8 @@ struct nsx_bins {
 	uint32_t n[1 << 12];
 };
 struct nsx_surveyed { /* what the survey found in the rows of one part of a table */
-	struct nsx_window hull, ranges; /* ranges: hull of the ranges with the window's name */
+	/* early: hull of host events before 0; ranges: of the ranges with the window's name */
+	struct nsx_window hull, early, ranges;
 	int64_t first_ns;
 	size_t nevents, nopen, cap_least;
 	uint32_t *least_corr; /* smallest correlation id by callers_map id; 0: none */
@@ -434,10 +436,11 @@ int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
 int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err);
 /* Sets classes and thread slices of calls, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
-/* Sets the full window, has_gpu_work, first_ns and last_ns from the hulls of GPU and host events.
+/* Sets the full window, session_start_ns, has_gpu_work, first_ns and last_ns from the hulls of GPU
+ * work, of host events, and of host events before 0.
  */
 void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
-		   const struct nsx_window *host);
+		  const struct nsx_window *host, const struct nsx_window *early);
 /* Parses a window. range: extent of the ranges it names, if it names any (nsx_window_range).
  * Errors: NSX_E_USAGE.
  */

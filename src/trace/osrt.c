@@ -38,7 +38,7 @@ static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v, struct nsx
 
 	if (!nsx_read_span(p, &v[START], &v[END], &row.start_ns, &row.end_ns))
 		return 0;
-	if (row.start_ns >= 0) {
+	if (row.start_ns >= t->session_start_ns) {
 		own->first_ns = NSX_MIN(own->first_ns, row.start_ns);
 		own->last_ns = NSX_MAX(own->last_ns, row.end_ns);
 	}

@@ -117,8 +117,8 @@ static int survey_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 		x.end_ns = x.start_ns; /* an open range: its end is unknown */
 		s->nopen++;
 	}
-	if (t->hull == NSX_HULL_GPU || x.start_ns >= 0)
-		nsx_widen(&s->hull, x.start_ns, x.end_ns);
+	nsx_widen(t->hull == NSX_HULL_GPU || x.start_ns >= 0 ? &s->hull : &s->early,
+		  x.start_ns, x.end_ns);
 	return 0;
 }
 
@@ -140,6 +140,7 @@ static void survey_add_part(struct nsx_loader *l, const struct nsx_tableload *t,
 	if (t->hull == NSX_HULL_NONE)
 		return;
 	nsx_widen(hull, s->hull.start_ns, s->hull.end_ns);
+	nsx_widen(&x->early, s->early.start_ns, s->early.end_ns);
 	for (int64_t i = s->bins.first; i <= s->bins.last; i++)
 		if (s->bins.n[i & (BINS - 1)])
 			count_at(&sums->bins, i * (INT64_C(1) << s->bins.shift),
@@ -162,7 +163,7 @@ static int survey_add_up(struct nsx_loader *l, const struct nsx_tableload *list,
 {
 	struct nsx_portion *x = &l->portion;
 
-	x->gpu = x->host = l->window_hull = nowhere;
+	x->gpu = x->host = x->early = l->window_hull = nowhere;
 	x->first_call_ns = INT64_MAX;
 	x->nopen = 0;
 	sums->bins = no_bins;
@@ -199,7 +200,7 @@ static int set_portion(struct nsx_loader *l, const struct sums *sums,
 	struct nsx_trace *t = l->t;
 	size_t rows = l->opts->clock_rows ? l->opts->clock_rows : CLOCK_ROWS;
 
-	nsx_set_hull(t, &x->gpu, &x->host);
+	nsx_set_hull(t, &x->gpu, &x->host, &x->early);
 	if (l->window_hull.end_ns == INT64_MAX)
 		l->window_hull.end_ns = NSX_MAX(t->last_ns, l->window_hull.start_ns);
 	if (nsx_find_window(l, window, &l->window_hull, &x->user, err))
@@ -223,7 +224,7 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 	int rc = look && own && sums ? 0 : err->rc;
 
 	for (size_t i = 0; !rc && i < n * l->threads; i++) {
-		own[i].hull = own[i].ranges = nowhere;
+		own[i].hull = own[i].early = own[i].ranges = nowhere;
 		own[i].first_ns = INT64_MAX;
 		own[i].bins = no_bins;
 	}

@@ -456,7 +456,11 @@ struct nsx_trace {
 	struct nsx_defects defects;
 	struct nsx_impossible impossible;
 	struct nsx_matching matching;
-	struct nsx_window full; /* hull of GPU work, else of the events that start at 0 or later */
+	struct nsx_window full; /* hull of GPU work, else of the session's events */
+	/* When the session begins: at 0, since calls may begin before it. INT64_MIN if GPU work
+	 * lies before 0, because none is recorded outside the session.
+	 */
+	int64_t session_start_ns;
 	struct nsx_window user; /* as asked for; start == end: none          */
 	struct nsx_window window; /* in force: user, else full               */
 	struct nsx_window read; /* rows that overlap it were read; INT64_MIN to INT64_MAX if

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 
 TIMES = ("start", "end", "timestamp")
+GPU_WORK = {"CUPTI_ACTIVITY_KIND_" + n for n in ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")}
 SHIFT = 1_750_000_007_000_000_123  # as with --ts-normalize: a double does not hold it to the nanosecond
 
 
@@ -34,7 +35,7 @@ def gpu_middle(db):
     """The middle between the first and the last time of GPU work, or of any table without GPU work."""
     found = [db.execute(f'SELECT min("start"), max("end") FROM {quote(n)}').fetchone()
              for n, _ in tables(db) if {"start", "end"} <= {c.lower() for c in columns(db, n)}
-             and n.startswith("CUPTI_ACTIVITY_KIND_")]
+             and n in GPU_WORK]
     found = [x for pair in found for x in pair if isinstance(x, int)]
     return (min(found) + max(found)) // 2 if found else 0
 
