@@ -180,7 +180,7 @@ static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 		return;
 	}
 	nsx_jsonw_str(w, "outputSchema.type", "object");
-	nsx_jsonw_str(w, "as for nsys_explain", "as of nsys_explain");
+	nsx_jsonw_str(w, "outputSchema.description", "as for nsys_explain");
 }
 
 static void mcp_protocol_put_tool(const struct request *r, struct nsx_jsonw *w,

@@ -642,7 +642,7 @@ static const struct {
 /* "cudaMalloc and cudaFree", "cudaMalloc, cudaFree and 2 more": APIs of joined groups, the longest
  * first, as many as fit a line of the first page.
  */
-static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
+static const char *say_names(struct calls *c, const uint32_t *list, size_t n, bool *ret_all)
 {
 	const char *names = c->v[list[0]].api;
 	size_t i = 1;
@@ -654,7 +654,8 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 			break;
 		names = nsx_tell(c->d->found, "%s%s%s", names, i + 1 == n ? " and " : ", ", api);
 	}
-	return i < n ? nsx_tell(c->d->found, "%s and %zu more", names, n - i) : names;
+	*ret_all = i >= n;
+	return *ret_all ? names : nsx_tell(c->d->found, "%s and %zu more", names, n - i);
 }
 
 /* Whether the rows of this kind are calls that follow another call of the group. */
@@ -911,7 +912,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	enum kind kind = is_wait(x->kind) ? x->kind : c->v[x->lead].kind;
 	const struct words *say = words_of_kind(c, kind);
 	struct nsx_findings *l = c->d->found;
-	const char *names = say_names(c, list, n);
+	bool has_all;
+	const char *names = say_names(c, list, n, &has_all);
 	uint32_t process = calls_process_of(c, list, n);
 	struct total all = calls_total_of(c, list, n);
 	enum way way = direction_of_most(&all);
@@ -948,7 +950,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 		nsx_places_tell(c->d, &c->costs, list[0], &x->dear, &f);
 	else
 		nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
-	calls_advise(c, x, say, names, way, empties,
+	calls_advise(c, x, say, has_all ? names : "these functions", way, empties,
 		     way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
 	if (is_wait(kind) && process != NSX_SEVERAL)
 		tell_turns(c, process, &f);

@@ -568,34 +568,37 @@ static int schema_create_views(struct nsx_schema *s, struct nsx_err *err)
 
 /* Losses ----------------------------------------------------------------------*/
 
-void nsx_schema_lose(const struct nsx_schema *s, const char *what)
+static void add_loss(struct nsx_losses *l, const char *text, const struct nsx_table_info *rows_of)
 {
-	struct nsx_losses *l = s->losses;
 	size_t at = 0;
 
-	pthread_mutex_lock(&l->lock);
-	while (at < l->n && strverscmp(l->v[at], what) < 0)
+	while (at < l->n && strverscmp(l->v[at].text, text) < 0)
 		at++;
-	if (at == l->n || strcmp(l->v[at], what) != 0) {
-		nsx_push_or_die(l->v, l->n, l->cap, NULL);
-		memmove(&l->v[at + 1], &l->v[at], (l->n - 1 - at) * sizeof(*l->v));
-		l->v[at] = nsx_strdup(what);
-	}
-	pthread_mutex_unlock(&l->lock);
+	if (at < l->n && !strcmp(l->v[at].text, text))
+		return;
+	nsx_push_or_die(l->v, l->n, l->cap, ((struct nsx_loss){0}));
+	memmove(&l->v[at + 1], &l->v[at], (l->n - 1 - at) * sizeof(*l->v));
+	l->v[at] = (struct nsx_loss){nsx_strdup(text), rows_of};
 }
 
-#define LOST_ROWS " is damaged: part of its rows could not be read ("
+void nsx_schema_lose(const struct nsx_schema *s, const char *what)
+{
+	pthread_mutex_lock(&s->losses->lock);
+	add_loss(s->losses, what, NULL);
+	pthread_mutex_unlock(&s->losses->lock);
+}
 
 void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v, const struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
-	nsx_buf_printf(&b, "table %s" LOST_ROWS "%s)", s->table[v]->name, err->msg);
-	nsx_schema_lose(s, b.p);
-	nsx_buf_done(&b);
+	nsx_buf_printf(&b, "table %s is damaged: part of its rows could not be read (%s)",
+		       s->table[v]->name, err->msg);
 	pthread_mutex_lock(&s->losses->lock);
+	add_loss(s->losses, b.p, s->table[v]);
 	s->losses->is_of[v] = true;
 	pthread_mutex_unlock(&s->losses->lock);
+	nsx_buf_done(&b);
 }
 
 bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v)
@@ -603,28 +606,23 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v)
 	return s->losses->is_of[v];
 }
 
-/* Whether a loss is reported: only the first of one table, because the number of threads decides
- * which others are noted.
+/* Lost rows of one table count as one loss, the first, because the number of threads decides which
+ * others are noted.
  */
-static bool is_loss_told(const struct nsx_losses *l, size_t i)
-{
-	const char *end = strstr(l->v[i], LOST_ROWS);
-
-	return !i || !end || strncmp(l->v[i - 1], l->v[i],
-				     (size_t)(end - l->v[i]) + strlen(LOST_ROWS)) != 0;
-}
-
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i)
 {
 	const char *of_file = nsx_db_warning(s->db), *ret = NULL;
+	const struct nsx_table_info *rows_of = NULL;
 	struct nsx_losses *l = s->losses;
 
 	if (of_file && !i--)
 		return of_file;
 	pthread_mutex_lock(&l->lock);
-	for (size_t at = 0; at < l->n && !ret; at++)
-		if (is_loss_told(l, at) && !i--)
-			ret = l->v[at];
+	for (size_t at = 0; at < l->n && !ret; at++) {
+		if ((!l->v[at].rows_of || l->v[at].rows_of != rows_of) && !i--)
+			ret = l->v[at].text;
+		rows_of = l->v[at].rows_of;
+	}
 	pthread_mutex_unlock(&l->lock);
 	return ret;
 }
@@ -659,7 +657,7 @@ void nsx_schema_done(struct nsx_schema *s)
 	struct nsx_losses *l = s->losses;
 
 	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i]);
+		free(l->v[i].text);
 	free(l->v);
 	(void)pthread_mutex_destroy(&l->lock);
 	nsx_arena_free(s->arena);

@@ -102,7 +102,10 @@ struct nsx_reach {
 
 struct nsx_losses { /* what could not be read: see nsx_schema_lose */
 	pthread_mutex_t lock;
-	char **v; /* sorted by text */
+	struct nsx_loss {
+		char *text;
+		const struct nsx_table_info *rows_of; /* the table that lost rows; NULL: other */
+	} *v; /* sorted by text */
 	size_t n, cap;
 	bool is_of[NSX_NVIEWS]; /* whether the view's table lost rows */
 };

@@ -66,6 +66,9 @@ def check_revision(revision):
     names = c.learn_tools()
     ok(revision + ': tools in order', names == [
         'nsys_explain', 'nsys_ask', 'nsys_diff', 'nsys_fleet', 'nsys_sql', 'nsys_capture'], names)
+    unknown = {k for tool in c.tools.values() for k in tool} - {
+        'name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations', '_meta'}
+    ok(revision + ': tools have keys of the protocol only', not unknown, unknown)
     if revision == MODERN:
         found = c.ask('server/discover')['result']
         ok('discover names the revision', MODERN in found['supportedVersions'])
