@@ -21,7 +21,8 @@
  */
 #define LITTLE 1.5
 #define AGAIN 0.5   /* correlation from which lengths repeat after some iterations */
-enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* as many look like that by chance in 1 of 200 cases */,
+/* FEWEST_MADE_UP: with fewer iterations more than 1 in 200 looks like that by chance */
+enum { FEWEST = 8, FEWEST_MADE_UP = 48,
        QUARTER = 4, CYCLE = 8 /* longest cycle of lengths, in iterations */ };
 
 /* rhythm of the limiting GPU's iterations in the judged window */

@@ -19,8 +19,9 @@
 #define SURE 0.1	   /* part of a price that must be certain           */
 #define SAME 0.05	   /* an alternative adds at most this part of the other's gain */
 #define OWN 0.3		   /* and at most this part of its own gain          */
-#define LEADS 0.5	   /* a leader wins at least this part of the certain gain of the best */
-#define MUCH_MORE 2.0	   /* a gain beyond this multiple of the remedy's own time is doubtful */
+#define LEADS 0.5 /* a leader wins at least this part of the time that the best certainly wins */
+/* if a remedy's own time exceeds its price by this factor, the evidence says so */
+#define MUCH_MORE 2.0
 enum {
 	/* findings on the capture that are shown; alternatives that are named */
 	MAX_QUALITY = 3, MAX_WAYS = 4,
