@@ -369,8 +369,8 @@ static bool ask_sql_is_named(const char *sql, const char *name)
 	return false;
 }
 
-/* Adds to an error the columns of the tables that the SELECT names, or the names of all tables if
- * it names none.
+/* Adds to an error of an unknown name the columns of the tables that the SELECT names, or the names
+ * of all tables if it names none.
  */
 static void mend(const char *sql, struct nsx_err *err)
 {
@@ -379,6 +379,12 @@ static void mend(const char *sql, struct nsx_err *err)
 	struct nsx_buf b = {0};
 	char word[60];
 
+	snprintf(word, sizeof(word), "%s", colon ? colon + 2 : "");
+	if (strstr(err->msg, ": no such function: ")) {
+		(void)nsx_fail(err, NSX_E_NAME, "no function '%s'; text is compared with LIKE or "
+				"GLOB", word);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(open_views); i++) {
 		enum nsx_view v = open_views[i];
 
@@ -394,7 +400,6 @@ static void mend(const char *sql, struct nsx_err *err)
 		for (size_t i = 0; i < ARRAY_LEN(open_views); i++)
 			nsx_buf_printf(&b, ", %s", nsx_view_defs[open_views[i]].name);
 	}
-	snprintf(word, sizeof(word), "%s", colon ? colon + 2 : "");
 	(void)nsx_fail(err, NSX_E_NAME, "no column or table '%s'%s", word, b.p);
 	nsx_buf_done(&b);
 }

@@ -147,7 +147,7 @@ static enum nsx_rc rc_of_message(const char *message)
 							NSX_E_DB;
 }
 
-/* Translates SQLite's result code. */
+/* Translates SQLite's result code. A long statement is cut so that the reason has room. */
 static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what, const char *subject)
 {
 	int code = handle ? sqlite3_errcode(handle) : SQLITE_NOMEM;
@@ -156,17 +156,17 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what, const
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 	case SQLITE_IOERR:
-		return nsx_fail(err, NSX_E_DATA, "%s '%s': damaged: %s", what,
+		return nsx_fail(err, NSX_E_DATA, "%s '%.500s': damaged: %s", what,
 				subject, sqlite3_errmsg(handle));
 	case SQLITE_INTERRUPT:
 		return nsx_fail(err, NSX_E_STOP, "interrupted; nothing was written");
 	case SQLITE_NOMEM:
-		return nsx_fail(err, NSX_E_NOMEM, "%s '%s': out of memory", what, subject);
+		return nsx_fail(err, NSX_E_NOMEM, "%s '%.500s': out of memory", what, subject);
 	case SQLITE_AUTH:
-		return nsx_fail(err, NSX_E_DENIED, "%s '%s': %s", what, subject,
+		return nsx_fail(err, NSX_E_DENIED, "%s '%.500s': %s", what, subject,
 				sqlite3_errmsg(handle));
 	default:
-		return nsx_fail(err, NSX_E_DB, "%s '%s': %s", what, subject,
+		return nsx_fail(err, NSX_E_DB, "%s '%.500s': %s", what, subject,
 				sqlite3_errmsg(handle));
 	}
 }

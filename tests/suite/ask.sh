@@ -36,6 +36,8 @@ refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
 refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
 refuses "only one SELECT" "$t" sql "ATTACH 'x' AS y"
 refuses "no column or table 'strt'; kernel has rid, start_ns" "$t" sql 'SELECT strt FROM kernel'
+refuses "no function 'REGEXP'; text is compared with LIKE" "$t" sql "SELECT count(*) FROM kernel WHERE name REGEXP 'a'"
+refuses "no column or table 'strt'; kernel has rid" "$t" sql "SELECT strt FROM kernel WHERE name = '$(printf '%2000s' x)'"
 refuses "no section 'x'" "$t" section x
 refuses "cannot read the instant 'soon'" "$t" at soon
 refuses "cannot read the window '5'" "$t" window 5
