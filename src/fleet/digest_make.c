@@ -13,6 +13,10 @@
 
 enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_FINDINGS = 24,
        MOST_NAME = 160 };
+/* Ranks of one trace. Each rank is one more sweep over the work of its device, so their number has
+ * to be bounded; a host runs a few hundred at most.
+ */
+enum { MOST_RANKS = 1024 };
 
 /* Members ---------------------------------------------------------------------*/
 
@@ -94,6 +98,10 @@ static int digest_make_list_members(struct nsx_maker *m, struct nsx_member **ret
 	for (size_t i = 0; i < g.n; i++)
 		if (ncolls ? v[i].ncolls > 0 : v[i].gpu_ns >= most_ns / 100)
 			v[n++] = v[i];
+	if (!rc && n > MOST_RANKS)
+		rc = nsx_fail(err, NSX_E_DATA, "cannot digest '%s': %zu of its processes may be "
+			      "ranks, at most %d are read; capture fewer processes", m->path, n,
+			      MOST_RANKS);
 	nsx_groups_done(&g);
 	nsx_sort(v, n, sizeof(*v), cmp_member);
 	*ret = v;

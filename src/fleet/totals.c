@@ -53,8 +53,8 @@ static int unite(const struct measure *s, bool copies, struct nsx_arena *a,
 struct named { /* calls of one name */
 	nsx_str name;
 	bool is_start_up, waits;
-	size_t n;
-	int64_t *ns;
+	size_t n, cap;
+	int64_t *ns; /* owner: struct names */
 };
 struct names {
 	struct nsx_groups groups;
@@ -217,8 +217,8 @@ static int add_one_time(const struct measure *s, const struct nsx_spans *busy,
 }
 
 /* Records the median time of calls that wait for nothing. */
-static int time_calls(const struct measure *s, struct names *names,
-		      struct nsx_arena *a, struct nsx_totals *ret, struct nsx_err *err)
+static int time_calls(const struct measure *s, struct names *names, struct nsx_totals *ret,
+		      struct nsx_err *err)
 {
 	const struct nsx_calls *c = &s->t->calls;
 
@@ -230,9 +230,8 @@ static int time_calls(const struct measure *s, struct names *names,
 		if (x->waits || x->n == MOST_OF_A_CALL ||
 		    c->flags[i] & (NSX_CALL_FAILED | NSX_CALL_NESTED))
 			continue;
-		if (!x->ns && !nsx_new_array(x->ns, a, MOST_OF_A_CALL, "calls", err))
+		if (nsx_push(x->ns, x->n, x->cap, "calls", err, nsx_call_ns(c, i)))
 			return err->rc;
-		x->ns[x->n++] = nsx_call_ns(c, i);
 	}
 	if (!nsx_new_array(ret->calls, s->keep, names->groups.n, "calls", err))
 		return err->rc;
@@ -358,10 +357,12 @@ int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
 		ret->ns[NSX_TOTAL_KERNELS] = nsx_spans_total(&kernels);
 		ret->ns[NSX_TOTAL_COPIES] = nsx_spans_total(&busy) - ret->ns[NSX_TOTAL_KERNELS];
 		rc = add_one_time(&s, &busy, &names, a, ret, err) ||
-		     time_calls(&s, &names, a, ret, err) ? err->rc : 0;
+		     time_calls(&s, &names, ret, err) ? err->rc : 0;
 		ret->ns[NSX_TOTAL_IDLE] = ret->span_ns - nsx_spans_total(&busy) -
 					  ret->ns[NSX_TOTAL_ONE_TIME];
 	}
+	for (size_t i = 0; i < names.groups.n; i++)
+		free(names.v[i].ns);
 	free(names.v);
 	nsx_groups_done(&names.groups);
 	nsx_arena_free(a);

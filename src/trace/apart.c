@@ -24,6 +24,7 @@ struct apart {
 	size_t n, cap;
 	size_t *all, *met; /* by process: its collectives, and those that end with another's */
 	uint32_t *user;	   /* by device: 1 + the process that uses it; 0: none; NSX_NONE: several */
+	bool *is_several;  /* by device: some of its processes have GPUs of their own */
 };
 
 NSX_ORDER(cmp_comm, struct comm, UP(device), UP(end_ns), UP(process), UP(start_ns));
@@ -81,31 +82,21 @@ static bool has_own_gpu(const struct apart *x, uint32_t process)
 	return x->met[process] >= LEAST && 2 * x->met[process] >= x->all[process];
 }
 
-/* Whether some of the device's processes have GPUs of their own. */
-static bool is_several_gpus(const struct apart *x, uint32_t device)
-{
-	const struct nsx_trace *t = x->l->t;
-
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		if (t->stream[s].device == device &&
-		    t->stream[s].process != NSX_NONE &&
-		    has_own_gpu(x, t->stream[s].process))
-			return true;
-	return false;
-}
-
 /* Gives each process a GPU of its own on devices that stand for several GPUs. */
 static int split_shared_devices(struct apart *x, bool *ret_any, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	const struct nsx_trace *t = l->t;
 
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		x->is_several[t->stream[s].device] |= t->stream[s].process != NSX_NONE &&
+						      has_own_gpu(x, t->stream[s].process);
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *stream = &t->stream[s];
 		struct nsx_ordinal o = {.gpu_id = -1, .sm_count = -1};
 		char text[32];
 
-		if (stream->process == NSX_NONE || !is_several_gpus(x, stream->device))
+		if (stream->process == NSX_NONE || !x->is_several[stream->device])
 			continue;
 		o.pid = t->process[stream->process].pid;
 		o.device_id = t->device[stream->device].device_id;
@@ -123,7 +114,7 @@ int nsx_separate_gpus(struct nsx_loader *l, bool *ret_any, struct nsx_err *err)
 	struct apart x = {.l = l};
 	int rc = nsx_new_arrays(l->index_arena, l->t->nprocesses, "processes", err,
 				x.all, x.met) ?:
-		 nsx_new_arrays(l->index_arena, l->t->ndevices, "devices", err, x.user);
+		 nsx_new_arrays(l->index_arena, l->t->ndevices, "devices", err, x.user, x.is_several);
 
 	if (rc || !find_users(&x))
 		return rc;
