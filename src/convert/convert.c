@@ -172,11 +172,19 @@ int nsx_convert_load(struct nsx_conv *c, const char *window, struct nsx_trace **
 	return rc;
 }
 
-/* Loads the trace for the corrections, which the loader puts into the schema, and the window. */
+/* Loads the trace, if that is needed, for the corrections, which the loader puts into the schema,
+ * and for the window.
+ */
 static int load_corrections(struct nsx_conv *c, struct nsx_err *err)
 {
 	struct nsx_trace *t;
+	bool is_good = false;
 
+	if (!c->opts->window &&
+	    nsx_trace_are_times_good(c->schema, c->opts->threads, &is_good, err))
+		return err->rc;
+	if (is_good)
+		return 0;
 	if (nsx_convert_load(c, c->opts->window, &t, err))
 		return err->rc;
 	c->window = t->user;
@@ -245,13 +253,7 @@ static int convert_survey(void *parts, size_t i, struct nsx_err *err)
 {
 	struct parts *p = parts;
 	struct nsx_conv *c = &p->part[i].c;
-	int rc;
-
-	if (i == p->n) { /* a damaged trace is corrected as far as it can be read */
-		rc = load_corrections(&p->part[0].c, err);
-		return nsx_is_damage(rc) ? 0 : rc;
-	}
-	rc = scan_all(c, err);
+	int rc = scan_all(c, err);
 
 	if (!rc && !i && !c->opts->no_metadata)
 		rc = nsx_convert_use_names(c, err);
@@ -360,18 +362,20 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 {
 	struct nsx_conv *first = &p->part[0].c;
 	const struct nsx_convert_opts *o = first->opts;
-	bool loads = o->activities & GPU_WORK && !o->window &&
-		     !(o->activities & (1U << NSX_A_FINDING | 1U << NSX_A_QUEUE |
-					1U << NSX_A_NVTX_GPU)); /* they load it anyway */
-	int rc = o->window ? load_corrections(first, err) : 0;
+	bool is_loaded_later = o->activities & (1U << NSX_A_FINDING | 1U << NSX_A_QUEUE |
+						1U << NSX_A_NVTX_GPU);
+	int rc = o->window || (o->activities & GPU_WORK && !is_loaded_later) ?
+			 load_corrections(first, err) : 0;
 
+	if (nsx_is_damage(rc) && !o->window) /* what can be read is converted */
+		rc = 0;
 	first->utc_epoch_ns = INT64_MIN;
 	if (!rc && !o->no_metadata)
 		rc = nsx_session_start(first->schema->db, &first->utc_epoch_ns, err);
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_part(p, (enum nsx_part)i, err);
 	if (!rc)
-		rc = nsx_par(o->threads, p->n + loads, convert_survey, p, err);
+		rc = nsx_par(o->threads, p->n, convert_survey, p, err);
 	if (!rc)
 		rc = survey_corrected(p, err);
 	if (!rc)

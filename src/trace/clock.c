@@ -288,9 +288,9 @@ static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err
 			   x->q.end_ns) || number_clocks(x, a, err) ||
 	    clock_list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
-	/* An operation gives at most two bounds (its call, its copy), a wait one. */
-	if (!nsx_new_array(x->bounds, a, 2 * count_launching_calls(x->l, first_op) + x->nwaits,
-			   "GPU clocks", err))
+	/* A launching call and a wait give a bound each, a copy possibly another. */
+	if (!nsx_new_array(x->bounds, a, count_launching_calls(x->l, first_op) +
+			   x->l->copy_set.n + x->nwaits, "GPU clocks", err))
 		return err->rc;
 	collect_bounds(x, first_op);
 	nsx_sort(x->bounds, x->nbounds, sizeof(*x->bounds), cmp_bounds);

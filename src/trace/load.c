@@ -68,6 +68,21 @@ static int load_rows(struct nsx_loader *l, const char *window, struct nsx_err *e
 			nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
 }
 
+/* Reads only what decides whether GPU times are corrected. */
+static int load_gpu_times(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_tableload list[NSX_NGPU_TABLES + NSX_NHOST_TABLES];
+	struct nsx_tableload *host = list + NSX_NGPU_TABLES;
+	size_t n = NSX_NGPU_TABLES + 1;
+
+	nsx_bind_gpu(l, list);
+	nsx_bind_host(l, host);
+	for (size_t i = n; i < ARRAY_LEN(list); i++)
+		if (list[i].view == NSX_VIEW_sync)
+			list[n++] = list[i];
+	return nsx_load_tables(l, list, n, "GPU times", err);
+}
+
 struct column {
 	void *v;
 	int64_t *end_ns; /* if v holds starts: the ends of these spans; else NULL */
@@ -343,6 +358,18 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	return rc ? rc : nsx_stopped(err);
 }
 
+/* Loads what judges GPU times, and nothing of it is published. Without ranges the recording may end
+ * earlier, so that more records are far beyond its end, never fewer.
+ */
+static int judge_gpu_times(struct nsx_loader *l, struct nsx_err *err)
+{
+	return nsx_load_strings(l, err) ?:
+	       load_gpu_times(l, err) ?:
+	       nsx_order_ids(l, err) ?:
+	       nsx_order_rows(l, err) ?:
+	       nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
+}
+
 static void init_maps(struct nsx_loader *l)
 {
 	pthread_mutex_init(&l->lock, NULL);
@@ -395,17 +422,16 @@ static void free_loader(struct nsx_loader *l)
 	free(l);
 }
 
-static int load_once(const struct nsx_schema *schema,
-		     const struct nsx_load_opts *opts, bool in_part,
-		     struct nsx_trace **ret, struct nsx_err *err)
+/* Opens a loader with an empty trace. NULL: no memory. */
+static struct nsx_loader *new_loader(const struct nsx_schema *schema,
+				     const struct nsx_load_opts *opts, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_trace *t = nsx_arena_get(a, sizeof(*t));
 	struct nsx_loader *l = nsx_try_alloc(1, sizeof(*l), "the loader", err);
-	int rc;
 
 	if (!l)
-		return nsx_arena_free(a), err->rc;
+		return nsx_arena_free(a), NULL;
 	t->arena = a;
 	t->schema = schema;
 	t->strings = l->strings = nsx_strings_new();
@@ -420,6 +446,20 @@ static int load_once(const struct nsx_schema *schema,
 	l->progress = opts->progress;
 	l->index_arena = nsx_arena_new();
 	init_maps(l);
+	return l;
+}
+
+static int load_once(const struct nsx_schema *schema,
+		     const struct nsx_load_opts *opts, bool in_part,
+		     struct nsx_trace **ret, struct nsx_err *err)
+{
+	struct nsx_loader *l = new_loader(schema, opts, err);
+	struct nsx_trace *t;
+	int rc;
+
+	if (!l)
+		return err->rc;
+	t = l->t;
 	rc = load_all(l, opts, in_part, err);
 	free_loader(l);
 	if (rc) {
@@ -428,6 +468,25 @@ static int load_once(const struct nsx_schema *schema,
 	}
 	*ret = t;
 	return 0;
+}
+
+int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, bool *ret,
+			     struct nsx_err *err)
+{
+	const struct nsx_load_opts opts = {.threads = threads};
+	struct nsx_loader *l = new_loader(schema, &opts, err);
+	struct nsx_trace *t;
+	int rc;
+
+	if (!l)
+		return err->rc;
+	t = l->t;
+	rc = judge_gpu_times(l, err);
+	*ret = !schema->shifts->n && !schema->shifts->nrows && !t->impossible.nkept;
+	nsx_strings_close(l->strings);
+	free_loader(l);
+	nsx_trace_free(t);
+	return rc;
 }
 
 int nsx_trace_load(const struct nsx_schema *schema,

@@ -507,6 +507,11 @@ struct nsx_load_opts {
  */
 int nsx_trace_load(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
+/* Whether the loader would correct no GPU times: faster than loading, and with less memory. False
+ * may be an error in doubt. Errors: those of loading.
+ */
+int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, bool *ret,
+			     struct nsx_err *err) NSX_CHECKED;
 void nsx_trace_free(struct nsx_trace *t);
 /* Fails for a time or window that lies outside everything recorded.
  * Errors: NSX_E_USAGE.
