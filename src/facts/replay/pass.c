@@ -290,16 +290,25 @@ static int64_t hold(struct player *p, unsigned how, int64_t ns, int64_t recorded
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 
-/* When a call starts whose gap is a wait for an operation: the recorded delay after that
- * operation's end, or later if the thread arrives later.
+/* When a call starts whose gap holds a wait for an operation: the recorded delay after that
+ * operation's end, or later if the thread arrives later. If the wait was traced, the rest of the
+ * gap is code, which a change may have shortened.
  */
 static int64_t awaited_until(const struct player *p, uint32_t i)
 {
-	const struct model_call *c = &p->m->call[i];
-	uint32_t op = model_awaited(p->m, i);
-	int64_t wake_ns = c->start_ns - model_op_end(&p->m->op[op]);
+	const struct nsx_model *m = p->m;
+	const struct model_call *c = &m->call[i];
+	uint32_t op = model_awaited(m, i);
+	int64_t delay_ns = c->start_ns - model_op_end(&m->op[op]), code_ns = 0;
 
-	return NSX_MAX(p->call_end[c->before], p->op_end[op] + wake_ns);
+	if (c->flags & CALL_PAUSE) {
+		int64_t recorded_ns = model_gap(m, i) - model_pause_ns(m, i);
+
+		code_ns = p->edit.gap_ns && (c->flags & CALL_ACTIVE) ? p->edit.gap_ns[i] :
+								      recorded_ns;
+		delay_ns = NSX_MAX(0, delay_ns - (recorded_ns - code_ns));
+	}
+	return NSX_MAX(p->call_end[c->before] + code_ns, p->op_end[op] + delay_ns);
 }
 
 static void start_call(struct player *p, unsigned how, uint32_t i)
