@@ -36,6 +36,14 @@ static int note_broken(struct nsx_walker *w)
 	return 0;
 }
 
+static int count_row(struct nsx_walker *w, enum nsx_rep_table t)
+{
+	w->notes->at.rows[t]++;
+	if (w->type < NSX_SMALL_TYPES)
+		w->notes->tables[w->type] |= UINT64_C(1) << t;
+	return 0;
+}
+
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 		 const struct nsx_row_of *of, struct nsx_err *err)
 {
@@ -44,10 +52,7 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 	if (w->notes) {
 		if (w->rep->def[t].instant)
 			nsx_note_instant(w->notes, nsx_rep_value(w->rep->def[t].instant, of).u.i);
-		w->notes->at.rows[t]++;
-		if (w->type < NSX_SMALL_TYPES)
-			w->notes->tables[w->type] |= UINT64_C(1) << t;
-		return 0;
+		return count_row(w, t);
 	}
 	if (t != w->wanted)
 		return 0;
@@ -81,7 +86,7 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct
 		note_unknown(w, ACTIVITY, kind);
 		return 0;
 	}
-	if (!nsx_layout_read(&w->layouts, PART_OF + (uint32_t)kind, w->part_fields, &part,
+	if (!nsx_layout_read(&w->layouts, PART_OF + (uint32_t)kind, w->part_fields, 0, &part,
 			     nsx_msg_bytes(body, activities[kind].part)))
 		return note_broken(w);
 	/* Both the field and its numbering changed with 2025.1. */
@@ -203,6 +208,55 @@ static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
 			    .body = body, .part = &part, .code = &stack}, err);
 }
 
+/* Finds out whether the messages of a layout become rows of one table with nothing but numbers of
+ * the body, and which numbers. Notes need one number: the instant.
+ */
+static void plan_cells(const struct nsx_walker *w, unsigned body_field, struct nsx_msg_layout *l,
+		       const struct nsx_msg *body)
+{
+	uint64_t class = nsx_msg_uint(body, CLASS);
+	unsigned table = body_field == SCHED ? NSX_REP_SCHED :
+			 class < ARRAY_LEN(calls) ? calls[class] : 0;
+	const struct nsx_rep_def *def = &w->rep->def[table];
+
+	l->row = NSX_ROW_NONE;
+	l->table = table;
+	l->ncells = w->notes ? 1 : table == w->wanted ? w->ncolumns : 0;
+	if (!table || table == NSX_REP_GRAPH_EVENT || nsx_msg_has(body, STACK) ||
+	    l->ncells > NSX_LAYOUT_CELLS)
+		return;
+	for (unsigned i = 0; i < l->ncells; i++) {
+		const struct nsx_rep_column *c = w->notes ? def->instant :
+				w->column[i] < 0 ? NULL : &def->columns[w->column[i]];
+
+		l->cell[i] = (struct nsx_layout_cell){.is_null = true};
+		if (c && c->from == CODE)
+			l->cell[i].is_null = table == NSX_REP_RUNTIME;
+		else if (c)
+			l->cell[i] = nsx_layout_cell(l, c->field);
+		l->cell[i].is_null &= !(c && c->from == BODY0);
+	}
+	l->row = NSX_ROW_OF_CELLS;
+}
+
+/* The row of a message whose layout is planned. */
+static int add_cells(struct nsx_walker *w, const struct nsx_msg_layout *l, const uint8_t *message,
+		     struct nsx_err *err)
+{
+	struct nsx_val v[NSX_LAYOUT_CELLS];
+
+	if (w->notes) {
+		nsx_note_instant(w->notes, nsx_cell_number(l->cell[0], message));
+		return count_row(w, l->table);
+	}
+	if (l->table != w->wanted)
+		return 0;
+	for (unsigned i = 0; i < l->ncells; i++)
+		v[i] = l->cell[i].is_null ? nsx_val_none() :
+					    nsx_val_int(nsx_cell_number(l->cell[i], message));
+	return w->fn(w->ctx, w->rid++, v, err);
+}
+
 static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
 		      const struct nsx_msg *body, struct nsx_err *err)
 {
@@ -246,13 +300,21 @@ static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, stru
 static int events_add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
 			    struct nsx_err *err)
 {
+	bool is_plain = body_field == CALL || body_field == SCHED;
+	struct nsx_msg_layout *l;
 	struct nsx_msg body;
 
 	if (body_field == MODULE)
 		return 0; /* a mapped module has no table */
-	if (!nsx_layout_read(&w->layouts, body_field, body_field == CALL || body_field == ACTIVITY ?
-			     w->fields : UINT64_MAX, &body, bytes))
+	l = is_plain ? nsx_layout_find(&w->layouts, body_field, bytes) : NULL;
+	if (l && l->row == NSX_ROW_OF_CELLS)
+		return add_cells(w, l, bytes.p, err);
+	if (!nsx_layout_read(&w->layouts, body_field, is_plain || body_field == ACTIVITY ?
+			     w->fields : UINT64_MAX, body_field == CALL ? UINT64_C(1) << CLASS : 0,
+			     &body, bytes))
 		return note_broken(w);
+	if (l && l->row == NSX_ROW_UNTRIED)
+		plan_cells(w, body_field, l, &body);
 	switch (body_field) {
 	case CALL:
 		return events_add_call(w, bytes, &body, err);

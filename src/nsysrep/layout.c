@@ -17,13 +17,14 @@ static inline uint64_t layout_word_at(const uint8_t *p)
  * do not fit the layout.
  */
 static bool learn_layout(struct nsx_msg_layout *l, uint32_t kind, uint64_t fields,
-			 struct nsx_piece b)
+			 uint64_t fixed, struct nsx_piece b)
 {
 	struct nsx_wire at = nsx_wire_of(b);
 	const uint8_t *key = b.p, *p;
 
 	l->kind = kind;
 	l->nfields = 0;
+	l->row = NSX_ROW_UNTRIED;
 	memset(l->has, 0, sizeof(l->has));
 	memset(l->mask, 0, b.n + NSX_LAYOUT_SLACK - 1);
 	memset(l->is + b.n, 0, NSX_LAYOUT_SLACK - 1);
@@ -47,7 +48,7 @@ static bool learn_layout(struct nsx_msg_layout *l, uint32_t kind, uint64_t field
 			UINT64_C(0x7f7f7f7f7f7f7f7f) >> (64 - 8 * (at.p - p));
 		l->has[at.field / 64] |= UINT64_C(1) << at.field % 64;
 		for (; is_number && p < at.p; p++)
-			l->mask[p - b.p] = 0x80;
+			l->mask[p - b.p] = at.field < 64 && fixed >> at.field & 1 ? 0xff : 0x80;
 	}
 	for (size_t i = 0; i < b.n; i++)
 		l->is[i] = b.p[i] & l->mask[i];
@@ -69,23 +70,51 @@ static inline bool matches_layout(const struct nsx_msg_layout *l, uint32_t kind,
 	return !differs;
 }
 
-bool nsx_layout_read(struct nsx_msg_layouts *all, uint32_t kind, uint64_t fields,
-		     struct nsx_msg *m, struct nsx_piece b)
+static inline struct nsx_msg_layout *layout_slot(struct nsx_msg_layouts *all, uint32_t kind,
+						 struct nsx_piece b)
 {
-	struct nsx_msg_layout *l = &all->of[(b.n + 16 * kind) % NSX_LAYOUTS];
+	return &all->of[(b.n + 16 * kind) % NSX_LAYOUTS];
+}
 
-	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
-		return nsx_msg_read(m, b);
-	if (!matches_layout(l, kind, b)) {
+struct nsx_msg_layout *nsx_layout_find(struct nsx_msg_layouts *all, uint32_t kind,
+				       struct nsx_piece b)
+{
+	struct nsx_msg_layout *l = layout_slot(all, kind, b);
+
+	if (!b.n || !matches_layout(l, kind, b))
+		return NULL;
+	l->worth += l->worth < MOST_WORTH;
+	return l;
+}
+
+struct nsx_layout_cell nsx_layout_cell(const struct nsx_msg_layout *l, unsigned field)
+{
+	struct nsx_layout_cell ret = {.is_null = true};
+
+	for (uint32_t i = 0; i < l->nfields; i++)
+		if (l->field[i] == field)
+			ret = (struct nsx_layout_cell){l->own[i], l->at[i], false};
+	return ret;
+}
+
+bool nsx_layout_read(struct nsx_msg_layouts *all, uint32_t kind, uint64_t fields,
+		     uint64_t fixed, struct nsx_msg *m, struct nsx_piece b)
+{
+	struct nsx_msg_layout *l = nsx_layout_find(all, kind, b);
+
+	if (!l) {
 		bool is_whole = nsx_msg_read(m, b);
 
+		l = layout_slot(all, kind, b);
+		if (!b.n || b.n > NSX_LAYOUT_LONGEST)
+			return is_whole;
 		if (l->worth)
 			l->worth--;
 		else
-			l->n = is_whole && learn_layout(l, kind, fields, b) ? (uint32_t)b.n : 0;
+			l->n = is_whole && learn_layout(l, kind, fields, fixed, b) ?
+				       (uint32_t)b.n : 0;
 		return is_whole;
 	}
-	l->worth += l->worth < MOST_WORTH;
 	memcpy(m->has, l->has, sizeof(m->has));
 	for (uint32_t i = 0; i < l->nfields; i++) {
 		const uint8_t *p = b.p + l->at[i];
