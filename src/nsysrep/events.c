@@ -74,6 +74,7 @@ static const struct {
 enum { /* fields of an activity and of its part                             */
 	KIND = 7, SYNC_TYPE = 2, SYNC_TYPE_BEFORE = 4,
 	PART_OF = 256, /* added to an activity's kind: the kind of layout of its part */
+	FRAME = 512, /* the kind of layout of a frame                        */
 };
 
 static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
@@ -113,7 +114,7 @@ static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
 
 		if (at.field != field || !at.bytes.p)
 			continue;
-		if (!nsx_msg_read(&frame, at.bytes))
+		if (!nsx_layout_read(&w->layouts, FRAME, w->part_fields, 0, &frame, at.bytes))
 			return note_broken(w);
 		depth++;
 		rc = nsx_walk_row(w, t, &(struct nsx_row_of){
@@ -252,8 +253,8 @@ static int add_cells(struct nsx_walker *w, const struct nsx_msg_layout *l, const
 	if (l->table != w->wanted)
 		return 0;
 	for (unsigned i = 0; i < l->ncells; i++)
-		v[i] = l->cell[i].is_null ? nsx_val_none() :
-					    nsx_val_int(nsx_cell_number(l->cell[i], message));
+		v[i] = (struct nsx_val){l->cell[i].is_null ? NSX_V_NULL : NSX_V_I64, 0,
+					{nsx_cell_number(l->cell[i], message)}};
 	return w->fn(w->ctx, w->rid++, v, err);
 }
 
@@ -337,19 +338,19 @@ static int events_add_event(struct nsx_walker *w, unsigned body_field, struct ns
 	}
 }
 
+/* Whether an event may have stacks of OS calls, if these are what is wanted: only then it has a byte
+ * like the key of a stack.
+ */
+static bool may_have_stack(const struct nsx_walker *w, struct nsx_piece event)
+{
+	return w->notes || w->wanted != NSX_REP_OSRT_FRAME ||
+	       memchr(event.p, STACK << 3 | NSX_BYTES, event.n);
+}
+
 /* Whether events of this type may have wanted rows. */
 static bool type_is_wanted(const struct nsx_walker *w, uint64_t type)
 {
 	return w->notes || type >= NSX_SMALL_TYPES || w->rep->tables[type] >> w->wanted & 1;
-}
-
-/* Whether an event can be skipped without reading it, because of its type. Most events begin with
- * their type, in one byte.
- */
-static bool can_skip_event(const struct nsx_walker *w, struct nsx_piece event)
-{
-	return event.n > 1 && event.p[0] == (1 << 3) && event.p[1] < 128 &&
-	       !type_is_wanted(w, event.p[1]);
 }
 
 /* Reads an event {1 type, N body} whose type takes one byte and whose N takes two. False: the event
@@ -382,7 +383,8 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 	w->type = 0;
 	if (read_usual_event(bytes, &field, &body)) {
 		w->type = bytes.p[1];
-		return events_add_event(w, field, body, err);
+		return type_is_wanted(w, w->type) && may_have_stack(w, body) ?
+			       events_add_event(w, field, body, err) : 0;
 	}
 	while (nsx_wire_next(&at))
 		if (at.field == 1) {
@@ -421,6 +423,24 @@ void nsx_walker_begin(struct nsx_walker *w)
 	}
 }
 
+/* Advances to the next event of a block. The usual one has a length of one or two bytes. */
+static inline bool next_event(struct nsx_wire *at)
+{
+	const uint8_t *p = at->p;
+	size_t n, left = (size_t)(at->end - p);
+
+	if (left < 3 || p[0] != (1 << 3 | NSX_BYTES) || (p[1] >= 128 && p[2] >= 128))
+		return nsx_wire_next(at);
+	n = p[1] < 128 ? p[1] : (p[1] & 127u) | (size_t)p[2] << 7;
+	p += p[1] < 128 ? 2 : 3;
+	if (n > (size_t)(at->end - p))
+		return nsx_wire_next(at);
+	at->field = 1;
+	at->bytes = (struct nsx_piece){p, n};
+	at->p = p + n;
+	return true;
+}
+
 int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
 {
 	struct nsx_piece message;
@@ -429,8 +449,8 @@ int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
 
 	if (rc)
 		return rc;
-	for (at = nsx_wire_of(message); !rc && nsx_wire_next(&at);)
-		if (at.field == 1 && at.bytes.p && !can_skip_event(w, at.bytes)) {
+	for (at = nsx_wire_of(message); !rc && next_event(&at);)
+		if (at.field == 1 && at.bytes.p) {
 			if (w->notes)
 				w->notes->at.nevents++;
 			rc = read_event(w, at.bytes, err);

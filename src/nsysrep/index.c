@@ -51,31 +51,34 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	struct job *job = ctx;
 	struct nsx_rep *rep = job->rep;
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
-	struct nsx_walker w = {.rep = rep};
+	struct nsx_walker *w = nsx_alloc(1, sizeof(*w));
+	struct nsx_notes *notes = nsx_alloc(1, sizeof(*notes));
 	struct nsx_err later;
 	int rc = 0, joined;
 
-	w.notes = nsx_alloc(1, sizeof(*w.notes));
-	w.notes->arena = nsx_arena_new();
-	nsx_walker_begin(&w);
+	notes->arena = nsx_arena_new();
+	w->rep = rep;
+	w->notes = notes;
+	nsx_walker_begin(w);
 	for (size_t b = rep->file.nblocks * part / job->nparts; !rc && b < end; b++) {
-		w.notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
+		notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};
-		w.notes->block = b;
-		w.stacks = 0;
-		rc = nsx_stopped(err) ?: nsx_walk_block(&w, b, err);
+		notes->block = b;
+		w->stacks = 0;
+		rc = nsx_stopped(err) ?: nsx_walk_block(w, b, err);
 		if (rc == NSX_E_DATA) {
-			w.notes->at = (struct nsx_rep_index){.is_lost = true};
+			notes->at = (struct nsx_rep_index){.is_lost = true};
 			rc = 0;
 		}
-		w.notes->at.nstacks = (uint32_t)w.stacks;
-		rep->index[b] = w.notes->at;
+		notes->at.nstacks = (uint32_t)w->stacks;
+		rep->index[b] = notes->at;
 	}
-	joined = merge_notes(job, w.notes, &later);
+	joined = merge_notes(job, notes, &later);
 	if (!rc && joined)
 		*err = later;
-	free(w.notes);
-	nsx_walker_done(&w);
+	free(notes);
+	nsx_walker_done(w);
+	free(w);
 	return rc ?: joined;
 }
 

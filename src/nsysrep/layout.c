@@ -26,8 +26,8 @@ static bool learn_layout(struct nsx_msg_layout *l, uint32_t kind, uint64_t field
 	l->nfields = 0;
 	l->row = NSX_ROW_UNTRIED;
 	memset(l->has, 0, sizeof(l->has));
-	memset(l->mask, 0, b.n + NSX_LAYOUT_SLACK - 1);
-	memset(l->is + b.n, 0, NSX_LAYOUT_SLACK - 1);
+	memset(l->mask, 0, sizeof(l->mask));
+	memset(l->is, 0, sizeof(l->is));
 	for (; nsx_wire_next(&at); key = at.p) {
 		bool is_number = !at.bytes.p;
 
@@ -55,25 +55,43 @@ static bool learn_layout(struct nsx_msg_layout *l, uint32_t kind, uint64_t field
 	return true;
 }
 
-/* Whether a message has this layout. Compares eight bytes at a time; the mask is 0 after the end of
- * the message.
+typedef uint64_t nsx_words __attribute__((vector_size(16)));
+
+/* The bits in which NSX_LAYOUT_SLACK bytes differ from the layout. */
+static inline nsx_words layout_difference(const struct nsx_msg_layout *l, const uint8_t *p,
+					  size_t from)
+{
+	nsx_words differs = {0}, x, mask, is;
+
+#pragma GCC unroll 4
+	for (size_t i = from; i < from + NSX_LAYOUT_SLACK; i += sizeof(x)) {
+		memcpy(&x, p + i, sizeof(x));
+		memcpy(&mask, l->mask + i, sizeof(x));
+		memcpy(&is, l->is + i, sizeof(x));
+		differs |= (x & mask) ^ is;
+	}
+	return differs;
+}
+
+/* Whether a message has this layout. Compares more bytes than the message has, so that how many
+ * need not be predicted; the mask is 0 there.
  */
 static inline bool matches_layout(const struct nsx_msg_layout *l, uint32_t kind, struct nsx_piece b)
 {
-	uint64_t differs = 0;
+	nsx_words differs;
 
 	if (l->n != b.n || l->kind != kind)
 		return false;
-	for (size_t i = 0; i < b.n; i += 8)
-		differs |= (layout_word_at(b.p + i) & layout_word_at(l->mask + i)) ^
-			   layout_word_at(l->is + i);
-	return !differs;
+	differs = layout_difference(l, b.p, 0);
+	if (b.n > NSX_LAYOUT_SLACK)
+		differs |= layout_difference(l, b.p, NSX_LAYOUT_SLACK);
+	return !(differs[0] | differs[1]);
 }
 
 static inline struct nsx_msg_layout *layout_slot(struct nsx_msg_layouts *all, uint32_t kind,
 						 struct nsx_piece b)
 {
-	return &all->of[(b.n + 16 * kind) % NSX_LAYOUTS];
+	return &all->of[(b.n + NSX_LAYOUTS / 2 * kind) % NSX_LAYOUTS];
 }
 
 struct nsx_msg_layout *nsx_layout_find(struct nsx_msg_layouts *all, uint32_t kind,

@@ -12,8 +12,8 @@
 enum {
 	NSX_LAYOUT_LONGEST = 128, /* bytes of the longest message that is learnt */
 	NSX_LAYOUT_FIELDS = 28,	  /* most fields of a layout                 */
-	NSX_LAYOUT_SLACK = 8,	  /* bytes that must be readable after a message */
-	NSX_LAYOUTS = 32,	  /* layouts kept at a time                  */
+	NSX_LAYOUT_SLACK = 64,	  /* bytes that must be readable after a message */
+	NSX_LAYOUTS = 64,	  /* layouts kept at a time                  */
 	NSX_LAYOUT_CELLS = 16,	  /* most columns of a row that is made from a layout */
 };
 
@@ -32,8 +32,8 @@ struct nsx_msg_layout {
 		uint8_t at;
 		bool is_null;
 	} cell[NSX_LAYOUT_CELLS];
-	uint8_t mask[NSX_LAYOUT_LONGEST + NSX_LAYOUT_SLACK]; /* bits that determine the layout */
-	uint8_t is[NSX_LAYOUT_LONGEST + NSX_LAYOUT_SLACK];   /* their values         */
+	uint8_t mask[NSX_LAYOUT_LONGEST]; /* bits that determine the layout; 0 after the message */
+	uint8_t is[NSX_LAYOUT_LONGEST];	  /* their values                    */
 };
 
 /* Begins zeroed. One reader at a time. */

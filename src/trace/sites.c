@@ -232,8 +232,11 @@ static int join_chains(struct nsx_loader *l, const struct own *own,
 
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id)
 {
-	size_t lo = NSX_SEARCH(0, s->n, mid, s->id[mid] < id);
+	size_t lo;
 
+	if (!s->n || id < s->id[0])
+		return NSX_NONE; /* most calls have no stack, and id 0 */
+	lo = NSX_SEARCH(0, s->n, mid, s->id[mid] < id);
 	return lo < s->n && s->id[lo] == id ? s->stack[lo] : NSX_NONE;
 }
 
