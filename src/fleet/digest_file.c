@@ -15,6 +15,7 @@
 #include "emit/emit.h"
 #include "facts/steps/steps.h"
 #include "fleet/digest.h"
+#include "nsysrep/nsysrep.h"
 #include "schema/viewscan.h"
 #include "sqlite/db.h"
 
@@ -860,7 +861,7 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 
 bool nsx_digest_is(const char *path)
 {
-	return digest_file_look_at(path) != LOOKS_OTHER;
+	return digest_file_look_at(path) != LOOKS_OTHER && !nsx_is_report(path);
 }
 
 void nsx_digest_free(struct nsx_digest *d)

@@ -46,10 +46,17 @@ zstd=$(command -v zstd) && {
 	head -c 9999999 /dev/zero | "$zstd" -q >zeros.nsys-rep.zst
 	says 3 'it expands to more than' zeros.nsys-rep.zst
 }
-for command in 'ask PATH findings' 'ask PATH gaps' 'schema PATH' 'PATH --explain top_kernels' 'digest PATH -q --out d.nsxd' 'convert PATH -q -o c.json' \
-	'diff PATH PATH -q --out d' 'fleet PATH PATH -q --out f' 'PATH -q --out r --keep-export kept.sqlite'; do
-	# shellcheck disable=SC2046,SC2086 # words are meant
-	holds "$command" "$prog" $(echo "$command" | sed 's/PATH/sound.nsys-rep/g')
+cp sound.nsys-rep old.qdrep
+for trace in sound.nsys-rep old.qdrep packed.nsys-rep.zst; do
+	if [ ! -f "$trace" ]; then part_skipped 'no zstd'; continue; fi
+	rm -f kept.sqlite
+	for command in 'ask PATH findings' 'ask PATH gaps' 'ask PATH verdict --window 0..0.00001' 'schema PATH' 'PATH --explain top_kernels' \
+		'digest PATH -q --out d.nsxd' 'convert PATH -q -o c.json' 'diff PATH PATH -q --out d' 'fleet PATH PATH -q --out f' \
+		'export PATH -q -o e.sqlite' 'PATH -q --window 0..0.00001 --out r' 'PATH -q --out r --keep-export kept.sqlite'; do
+		# shellcheck disable=SC2046,SC2086 # words are meant
+		holds "$command of $trace" "$prog" $(echo "$command" | sed "s/PATH/$trace/g")
+		rm -rf d d.nsxd c.json e.sqlite f r
+	done
 done
 sql='SELECT s.value, r.start_ns FROM kernel AS k JOIN string AS s ON s.id = k.name JOIN runtime AS r USING (corr)'
 for trace in sound.nsys-rep kept.sqlite; do
