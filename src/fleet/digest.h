@@ -102,6 +102,8 @@ struct nsx_dchannel {
 	uint8_t *exposed; /* part of the length without a computing kernel of the rank, in 1/255 */
 	struct nsx_dop *ops;
 	size_t nops;
+	bool is_exchange; /* set by the fleet: MPI calls that also wait for other ranks, or return before
+			     the other side comes */
 	bool is_rest; /* set by the fleet: sends and receives whose other side was not recorded */
 	unsigned ncodes; /* set by the reader: greatest code + 1 */
 	struct nsx_dcolumns bytes; /* what is written; filled by nsx_digest_seal */
@@ -110,6 +112,7 @@ struct nsx_dchannel {
  * shows who sends these messages, or when.
  */
 enum { NSX_OF_MESSAGES = -2 };
+#define NSX_SENDRECV_OF_TWO "MPI_Sendrecv with two ranks"
 static inline bool nsx_is_of_messages(const struct nsx_dchannel *c)
 {
 	return c->stream == NSX_OF_MESSAGES;

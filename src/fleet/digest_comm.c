@@ -15,9 +15,10 @@
 
 /* MPI ------------------------------------------------------------------------------*/
 
-NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), TEXT(name));
+NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), TEXT(name),
+	  UP(is_again), UP(comm));
 
-/* Whether a call other than a collective waits for messages. MPI_Isend and the like and
+/* Whether a call waits for the messages that it names, or for any. MPI_Isend and the like and
  * MPI_Test return at once.
  */
 static bool waits_for_messages(const char *name)
@@ -25,7 +26,7 @@ static bool waits_for_messages(const char *name)
 	static const char *const names[] = {
 		"MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Recv", "MPI_Mrecv",
 		"MPI_Probe", "MPI_Mprobe", "MPI_Sendrecv", "MPI_Sendrecv_replace",
-		"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"};
+		"MPI_Waitany", "MPI_Waitsome"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcasecmp(name, names[i]))
@@ -33,27 +34,120 @@ static bool waits_for_messages(const char *name)
 	return false;
 }
 
+/* A message that a thread began to send or receive and has not yet waited for. */
+struct begun {
+	int64_t request, sent_ns; /* INT64_MAX: it receives */
+	uint64_t with;
+};
+struct waits {
+	struct nsx_maker *m;
+	struct begun begun[64]; /* the latest; older ones are forgotten */
+	size_t n;
+	struct nsx_mpi_wait now; /* the call being read */
+};
+
+static int add_wait(struct waits *w, uint64_t with, int64_t sent_ns, struct nsx_err *err)
+{
+	struct nsx_maker *m = w->m;
+
+	w->now.comm = with;
+	w->now.sent_ns = NSX_MIN(sent_ns, w->now.start_ns);
+	if (nsx_push(m->mpi, m->nmpi, m->cap_mpi, "MPI calls", err, w->now))
+		return err->rc;
+	w->now.is_again = true;
+	return 0;
+}
+
+static void begin_message(struct waits *w, int64_t request, bool sends, uint64_t with)
+{
+	if (w->n == ARRAY_LEN(w->begun))
+		memmove(w->begun, w->begun + 1, --w->n * sizeof(*w->begun));
+	w->begun[w->n++] = (struct begun){request, sends ? w->now.start_ns : INT64_MAX, with};
+}
+
+/* Ends all sends to a rank and one receive from it. Returns the start of the first send; INT64_MAX:
+ * none.
+ */
+static int64_t end_messages(struct waits *w, uint64_t with)
+{
+	int64_t sent_ns = INT64_MAX;
+	bool is_received = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		const struct begun *b = &w->begun[i];
+		bool receives = b->sent_ns == INT64_MAX;
+
+		if (b->with != with || (receives && is_received)) {
+			w->begun[kept++] = *b;
+			continue;
+		}
+		is_received = is_received || receives;
+		sent_ns = NSX_MIN(sent_ns, b->sent_ns);
+	}
+	w->n = kept;
+	return sent_ns;
+}
+
+/* Reads a wait for one request or for all. A wait for an unknown request has an unknown other side. */
+static int wait_for(struct waits *w, int64_t request, bool is_for_all, struct nsx_err *err)
+{
+	for (size_t i = w->n; i-- > 0;) {
+		uint64_t with = w->begun[i].with;
+
+		if (!is_for_all && (!request || w->begun[i].request != request))
+			continue;
+		if (add_wait(w, with, end_messages(w, with), err))
+			return err->rc;
+		if (!is_for_all)
+			return 0;
+		i = w->n;
+	}
+	return w->now.is_again ? 0 : add_wait(w, 0, INT64_MAX, err);
+}
+
+/* Reads an MPI call other than a collective. */
+static int read_message(struct waits *w, size_t i, struct nsx_err *err)
+{
+	const struct nsx_library_calls *x = &w->m->t->library;
+	const char *name = w->now.name;
+	int64_t request = nsx_unpack(&x->comm, i);
+	uint64_t with = nsx_messages_with(x->peer[i], x->tag[i]);
+
+	if (!strncasecmp(name, "MPI_I", 5) && with && request)
+		begin_message(w, request, strcasestr(name, "send"), with);
+	else if (!strcasecmp(name, "MPI_Wait") || !strcasecmp(name, "MPI_Waitall"))
+		return wait_for(w, request, name[8], err);
+	else if (x->second_peer[i] >= 0)
+		w->now.name = NSX_SENDRECV_OF_TWO;
+	if (waits_for_messages(name))
+		return add_wait(w, with, INT64_MAX, err) ||
+		       (x->second_peer[i] >= 0 &&
+			add_wait(w, nsx_messages_with(x->second_peer[i], x->tag[i]),
+				 INT64_MAX, err)) ? err->rc : 0;
+	return 0;
+}
+
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 {
 	const struct nsx_library_calls *x = &m->t->library;
+	struct waits w = {.m = m};
 
 	for (size_t i = 0; i < x->n; i++) {
-		const char *name = nsx_text(m->t, x->name[i]);
 		int64_t start_ns = nsx_unpack(&x->start, i);
 
-		/* MPI_Ibarrier and the like return at once and do not wait. */
-		if (x->is_coll[i] ? !strncasecmp(name, "MPI_I", 5) : !waits_for_messages(name))
+		if (x->library[i] != NSX_LIBRARY_MPI)
 			continue;
-		if (nsx_push(m->mpi, m->nmpi, m->cap_mpi, "MPI calls", err,
-			     (struct nsx_mpi_wait){
-				     .start_ns = start_ns,
-				     .end_ns = start_ns + nsx_unpack(&x->length, i),
-				     .comm = x->is_coll[i] ?
-					(uint64_t)nsx_unpack(&x->comm, i) :
-					nsx_messages_with(x->peer[i], x->tag[i]),
-				     .bytes = nsx_unpack(&x->bytes, i),
-				     .process = m->t->thread[x->thread[i]].process,
-				     .is_coll = x->is_coll[i], .name = name}))
+		w.n = i && x->thread[i] == x->thread[i - 1] ? w.n : 0;
+		w.now = (struct nsx_mpi_wait){
+			.start_ns = start_ns, .end_ns = start_ns + nsx_unpack(&x->length, i),
+			.bytes = nsx_unpack(&x->bytes, i),
+			.process = m->t->thread[x->thread[i]].process,
+			.is_coll = x->is_coll[i], .name = nsx_text(m->t, x->name[i])};
+		/* MPI_Ibarrier and the like return at once and do not wait. */
+		if (x->is_coll[i] ? strncasecmp(w.now.name, "MPI_I", 5) &&
+				    add_wait(&w, (uint64_t)nsx_unpack(&x->comm, i), INT64_MAX, err) :
+				    read_message(&w, i, err))
 			return err->rc;
 	}
 	nsx_sort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
@@ -198,16 +292,18 @@ static int digest_comm_add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 {
 	for (size_t i = 0; i < m->nmpi; i++) {
 		const struct nsx_mpi_wait *c = &m->mpi[i];
-		struct event e = {c->start_ns, c->end_ns - c->start_ns,
+		struct event e = {c->sent_ns, c->end_ns - c->sent_ns,
 				  round_bytes(c->bytes), 0,
 				  c->comm,
 				  c->is_coll ? -1 : NSX_OF_MESSAGES, c->name, 0};
 
 		if (c->process != x->process)
 			continue;
-		e.idle_ns = x->device == NSX_NONE ? e.length_ns :
+		e.idle_ns = x->device == NSX_NONE ? c->end_ns - c->start_ns :
 			nsx_idle_within(&m->f->idle[x->device], c->start_ns, c->end_ns);
 		e.exposed = share_of(e.idle_ns, e.length_ns);
+		if (c->is_again)
+			e.idle_ns = 0;
 		if (digest_comm_add_event(l, &e, err))
 			return err->rc;
 	}

@@ -23,10 +23,12 @@ struct nsx_member {
 	int64_t gpu_ns;
 };
 struct nsx_mpi_wait { /* an MPI call that blocks: a collective, or a wait for messages */
+	int64_t sent_ns; /* start of the MPI_Isend to the same rank; without one start_ns */
 	int64_t start_ns, end_ns, bytes;
 	uint64_t comm; /* handle of the communicator; nsx_messages_with for messages */
 	uint32_t process;
 	bool is_coll;
+	bool is_again; /* another message of the same call */
 	const char *name;
 };
 

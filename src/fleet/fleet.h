@@ -318,6 +318,12 @@ enum { NSX_LENGTHS = 16 };
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret);
 
+/* Whether a communicator holds MPI messages between two ranks. */
+static inline bool nsx_is_of_mpi_pairs(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	return c->n == 2 && f->family[c->family].is_mpi && nsx_is_of_pairs(nsx_channel_of(f, c->m));
+}
+
 /* Whether a communicator holds sends and receives of which it is uncertain who waits for whom. */
 static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {

@@ -600,6 +600,11 @@ static bool has_channels(const struct nsx_fleet *f, bool (*are_these)(const stru
 	return false;
 }
 
+static bool is_exchange(const struct nsx_dchannel *c)
+{
+	return c->is_exchange;
+}
+
 static bool has_unknown_clocks(const struct nsx_fleet *f)
 {
 	for (uint32_t i = 0; i < f->nclocks; i++)
@@ -620,6 +625,6 @@ int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 		f->has_one_sides = f->has_one_sides ||
 				   (f->comm[i].n == 1 &&
 				    nsx_is_of_unknown_pairs(f, &f->comm[i]));
-	f->has_messages = f->has_messages || f->has_one_sides;
+	f->has_messages = f->has_messages || f->has_one_sides || has_channels(f, is_exchange);
 	return has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
 }

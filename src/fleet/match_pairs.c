@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 
@@ -308,9 +309,20 @@ static struct nsx_dchannel *messages_of(const struct nsx_frank *r, uint64_t with
 	return NULL;
 }
 
+/* Whether some calls may also wait for other ranks. */
+static bool waits_for_several(const struct nsx_dchannel *c)
+{
+	for (size_t i = 0; i < c->nops; i++)
+		if (!strncasecmp(c->ops[i].name, "MPI_Wait", 8) ||
+		    !strcasecmp(c->ops[i].name, NSX_SENDRECV_OF_TWO))
+			return true;
+	return false;
+}
+
 /* Makes messages an operation of two: what one rank sends the other receives, in order. */
 static void make_pair(struct nsx_dchannel *c, uint64_t comm)
 {
+	c->is_exchange = waits_for_several(c);
 	c->stream = -1;
 	c->comm = comm;
 	c->nops = 1;

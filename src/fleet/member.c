@@ -5,6 +5,8 @@
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
+#define CLOCK_NOISE_NS 50000 /* clocks that were compared agree better than this */
+
 size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c, size_t k)
 {
 	unsigned p = m->npieces;
@@ -51,6 +53,26 @@ static void by_starts(const struct nsx_fleet *f, const struct nsx_fcomm *c, size
 			ns[m] = least + last - start_of(f, &c->m[m], k);
 }
 
+/* Shortens the length of a member that waited longer than for the other side of a message: its call
+ * also waited for another rank.
+ */
+static void trim_message(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k, int64_t *ns)
+{
+	double start[2];
+	int64_t least = NSX_MIN(ns[0], ns[1]);
+
+	if (least < 0)
+		return;
+	for (uint32_t m = 0; m < 2; m++)
+		start[m] = nsx_common_ns(f, c->m[m].rank, start_of(f, &c->m[m], k));
+	for (uint32_t m = 0; m < 2; m++) {
+		int64_t most = (int64_t)NSX_MAX(0, start[!m] - start[m]) + least;
+
+		if (ns[m] > most + CLOCK_NOISE_NS)
+			ns[m] = most;
+	}
+}
+
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret)
 {
@@ -66,6 +88,8 @@ void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 
 	for (size_t j = 0; j < n && c->is_of_one; j++)
 		by_starts(f, c, k + j, ret + j * c->n);
+	for (size_t j = 0; j < n && nsx_is_of_mpi_pairs(f, c); j++)
+		trim_message(f, c, k + j, ret + j * c->n);
 }
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)

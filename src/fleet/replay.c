@@ -15,7 +15,8 @@
  * If members of a communicator are missing, nobody knows whether the others waited for them. Its
  * time beyond the family's shortest transfer may then shrink by as much as the family's other
  * communicators end earlier. The senders of MPI messages are not known either: waiting for messages
- * may shrink by as much as the late ranks come earlier.
+ * may shrink by as much as the late ranks come earlier. The same holds for MPI exchanges between several
+ * ranks, in which each side sends before it waits.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -157,7 +158,8 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
  */
 static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return f->has_one_sides && nsx_is_of_unknown_pairs(f, c);
+	return (f->has_one_sides && nsx_is_of_unknown_pairs(f, c)) ||
+	       nsx_channel_of(f, c->m)->is_exchange;
 }
 
 /* Whether another rank is there to wait for. */
@@ -598,8 +600,8 @@ static void replay_list_waits(struct replay *p, struct nsx_arena *a)
 		for (uint32_t m = 0; m < c->n; m++)
 			if (is_of_messages(f, c) && nsx_channel_of(f, &c->m[m])->has_times)
 				p->messages[p->nmessages++] = (struct messages){
-					nsx_channel_of(f, &c->m[m]),
-					c->m[m].rank, i + 1, 0};
+					nsx_channel_of(f, &c->m[m]), c->m[m].rank,
+					f->family[c->family].is_mpi ? 0 : i + 1, 0};
 	}
 }
 

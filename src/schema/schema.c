@@ -49,6 +49,7 @@ const char *const nsx_library_names[NSX_NLIBRARIES] = {
 const uint8_t nsx_library_of[NSX_NVIEWS] = {
 	[NSX_VIEW_mpi_coll] = NSX_LIBRARY_MPI,
 	[NSX_VIEW_mpi_p2p] = NSX_LIBRARY_MPI,
+	[NSX_VIEW_mpi_wait] = NSX_LIBRARY_MPI,
 #define NSX_LIBRARY(v, library, table, name, help)                            \
 	[NSX_VIEW_##v] = NSX_LIBRARY_##library,
 #include "schema/libraries.def"

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "trace/load.h"
 
-enum { START, END, TID, NAME, PEER, TAG_OR_COMM, BYTES };
+enum { START, END, TID, NAME, PEER, TAG_OR_COMM, BYTES, REQUEST = BYTES, REQUEST_OF_WAIT = PEER };
 
 static int32_t rank_or_none(const struct nsx_val *v)
 {
@@ -16,6 +16,7 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct
 	struct nsx_library_rw *c = &p->l->library;
 	bool is_coll = p->table->view == NSX_VIEW_mpi_coll;
 	bool is_p2p = p->table->view == NSX_VIEW_mpi_p2p;
+	bool is_wait = p->table->view == NSX_VIEW_mpi_wait;
 	size_t at = p->at + p->n;
 
 	if (!nsx_read_span(p, &v[START], &v[END], &c->start_ns[at], &c->end_ns[at]))
@@ -27,8 +28,11 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct
 	c->library[at] = nsx_library_of[p->table->view];
 	c->is_coll[at] = is_coll;
 	c->peer[at] = is_coll || is_p2p ? rank_or_none(&v[PEER]) : -1;
+	c->second_peer[at] = -1;
 	c->tag[at] = is_p2p ? rank_or_none(&v[TAG_OR_COMM]) : -1;
-	c->comm[at] = is_coll ? nsx_i64_or(&v[TAG_OR_COMM], 0) : 0;
+	c->comm[at] = is_coll ? nsx_i64_or(&v[TAG_OR_COMM], 0) :
+		      is_p2p ? nsx_i64_or(&v[REQUEST], 0) :
+		      is_wait ? nsx_i64_or(&v[REQUEST_OF_WAIT], 0) : 0;
 	c->bytes[at] = is_coll ? NSX_MAX(-1, nsx_i64_or(&v[BYTES], -1)) : -1;
 	p->n++;
 	return 0;
@@ -42,7 +46,8 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct
 #define NSX_LIBRARY(v, library, table, name, help) TABLE(v, PEER, 0),
 static const struct nsx_tableload tables[NSX_NLIBRARY_TABLES] = {
 	TABLE(mpi_coll, 7, NSX_F_mpi_coll_root, NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes),
-	TABLE(mpi_p2p, 6, NSX_F_mpi_p2p_peer, NSX_F_mpi_p2p_tag),
+	TABLE(mpi_p2p, 7, NSX_F_mpi_p2p_peer, NSX_F_mpi_p2p_tag, NSX_F_mpi_p2p_request),
+	TABLE(mpi_wait, 5, NSX_F_mpi_wait_request),
 #include "schema/libraries.def"
 };
 #undef NSX_LIBRARY
@@ -55,8 +60,8 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 	l->library_set = (struct nsx_colset){"library calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->comm),
 		NSX_COL(c->bytes), NSX_COL(c->thread), NSX_COL(c->name),
-		NSX_COL(c->peer), NSX_COL(c->tag), NSX_COL(c->library),
-		NSX_COL(c->is_coll)}, 0};
+		NSX_COL(c->peer), NSX_COL(c->second_peer), NSX_COL(c->tag),
+		NSX_COL(c->library), NSX_COL(c->is_coll)}, 0};
 	memcpy(list, tables, sizeof(tables));
 	for (unsigned i = 0; i < NSX_NLIBRARY_TABLES; i++)
 		list[i].set = &l->library_set;
@@ -82,12 +87,25 @@ static int library_cmp_rows(const void *ctx, uint32_t a, uint32_t b)
 	return library_cmp_calls(l, a, b) ?:
 	       NSX_CMP(c->is_coll[b], c->is_coll[a]) ?:
 	       NSX_CMP(c->comm[a], c->comm[b]) ?:
+	       NSX_CMP(c->peer[a], c->peer[b]) ?:
 	       NSX_CMP(c->bytes[a], c->bytes[b]);
 }
 
 static uint32_t thread_of_row(const void *ctx, uint32_t i)
 {
 	return ((const struct nsx_loader *)ctx)->library.thread[i];
+}
+
+/* Adds another row of a call: MPI_Waitall has one for each request, MPI_Sendrecv one for each peer. */
+static void add_row(struct nsx_library_rw *c, size_t to, size_t from)
+{
+	if (c->peer[to] != c->peer[from])
+		*(c->is_coll[to] ? &c->peer[to] : &c->second_peer[to]) =
+			c->is_coll[to] ? -1 : c->peer[from];
+	if (c->tag[to] != c->tag[from])
+		c->tag[to] = -1;
+	if (c->comm[to] != c->comm[from] && !c->is_coll[to])
+		c->comm[to] = 0;
 }
 
 int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
@@ -100,9 +118,8 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; i < set->n; i++)
 		if (!n || library_cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))
 			nsx_colset_move(set, n++, i, 1);
-		else if (l->library.peer[n - 1] != l->library.peer[i] ||
-			 l->library.tag[n - 1] != l->library.tag[i])
-			l->library.peer[n - 1] = l->library.tag[n - 1] = -1;
+		else
+			add_row(&l->library, n - 1, i);
 	set->n = n;
 	return 0;
 }

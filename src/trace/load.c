@@ -189,6 +189,7 @@ static int publish_columns(struct nsx_loader *l, struct nsx_err *err)
 	t->library.thread = l->library.thread;
 	t->library.name = l->library.name;
 	t->library.peer = l->library.peer;
+	t->library.second_peer = l->library.second_peer;
 	t->library.tag = l->library.tag;
 	t->library.library = l->library.library;
 	t->library.is_coll = l->library.is_coll;

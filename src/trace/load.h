@@ -197,7 +197,7 @@ struct nsx_loader {
 		int64_t *start_ns, *end_ns, *comm, *bytes;
 		uint32_t *thread;
 		nsx_str *name;
-		int32_t *peer, *tag;
+		int32_t *peer, *second_peer, *tag;
 		uint8_t *library, *is_coll;
 	} library;
 	struct nsx_syncs_rw {
@@ -386,7 +386,7 @@ int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 /* Set up the column sets and describe the tables that fill them. */
 enum {
 	NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5,
-	NSX_NLIBRARY_TABLES = 2 /* MPI collectives and messages */
+	NSX_NLIBRARY_TABLES = 3 /* MPI collectives, messages and waits */
 #define NSX_LIBRARY(v, library, table, name, help) + 1
 #include "schema/libraries.def"
 #undef NSX_LIBRARY

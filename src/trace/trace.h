@@ -320,12 +320,14 @@ struct nsx_backtraces { /* calls that have a backtrace, ascending            */
 struct nsx_library_calls {
 	size_t n;
 	struct nsx_packed start, length;
-	struct nsx_packed comm, bytes; /* MPI collectives: comm is the communicator, 0: none;
-					  bytes sent, -1: unknown            */
+	struct nsx_packed comm; /* MPI: communicator of a collective, request of another call;
+				   0: none, or several                       */
+	struct nsx_packed bytes; /* sent by an MPI collective; -1: unknown   */
 	const uint32_t *thread;
 	const nsx_str *name;
 	const int32_t *peer; /* MPI: rank of the root, or of the other side of a message; -1:
-				unknown, any or several                       */
+				unknown or any                               */
+	const int32_t *second_peer; /* of MPI_Sendrecv with two peers; -1: none */
 	const int32_t *tag;  /* tags of MPI messages; -1: none               */
 	const uint8_t *library; /* enum nsx_library                          */
 	const uint8_t *is_coll; /* is an MPI collective                      */

@@ -7,7 +7,9 @@
  * microseconds. With ep each forward kernel is followed by an alltoall of so many ranks, a kernel
  * and a second alltoall. With pp four microbatches pass through the stages and back, the compute
  * stream waits for all collectives, and the last collective is of all ranks. With mpi the
- * collectives are MPI calls.
+ * collectives are MPI calls; with mpi=2 and more a kernel of each forward pass is followed by an
+ * exchange with the ranks before and after: 2 MPI_Isend, MPI_Irecv, another kernel, MPI_Wait;
+ * 3 two MPI_Sendrecv; 4 as 2, but one MPI_Waitall.
  *
  *   compute  |fwd fwd ..|bwd bwd bwd ...|        |opt|
  *   comm                   |allreduce ...|...|rs|    |ag|
@@ -49,26 +51,26 @@ static const char *const causes[NFAULTS] = {
 	"", "gpu_slow", "gpu_slow", "idle", "idle", "", "more_kernels",
 	"slow_link", "", "idle", "", "idle"};
 
-enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, SENDRECV, NOPS };
+enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, SENDRECV, HALO, NOPS };
 static const char *const op_names[NOPS] = {"allreduce", "reducescatter",
 					   "allgather", "broadcast",
-					   "sendrecv"};
+					   "sendrecv", "halo"};
 static const char *const kernel_names[] = {
 	"ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
 	"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
 	"ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_Broadcast_RING_LL",
-	"ncclDevKernel_SendRecv",
+	"ncclDevKernel_SendRecv", "halo",
 	"gemm_forward", "gemm_backward",
 	"adam_step"};
 enum { FWD = NOPS, BWD, OPT };
 enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24, STREAM_EP = 26,
-       STREAM_ALL = 28, STREAM_PP = 30, STREAM_PP_BACK };
+       STREAM_ALL = 28, STREAM_PP = 30, STREAM_PP_BACK, STREAM_HALO };
 enum { MICROBATCHES = 4 };
 
 static struct {
 	int ranks, hosts, steps, colls, tp, lost, traces, one_file, culprit;
 	int pp, ep;   /* stages, whose ranks have consecutive numbers; ranks of an alltoall */
-	int mpi;      /* collectives are MPI calls; only in traces            */
+	int mpi;      /* collectives are MPI calls, in traces only; 2 to 4: exchanges, too */
 	int strength; /* strength of the fault in percent */
 	int speeds;   /* the slowest GPU takes this much longer, in 0.1 % */
 	int root;     /* a step begins with a broadcast                      */
@@ -87,7 +89,9 @@ struct event { /* in true time, not that of a host's clock */
 	int64_t start, end;
 	uint8_t name, stream;
 	uint8_t exposed;
-	int first, by; /* its first rank, and the distance from each to the next */
+	int first, by; /* its first rank, and the distance from each to the next; of an exchange
+			  the distance to the sender (0: both), and how long before the wait
+			  it sent, ns */
 };
 struct step {
 	int64_t host, data, launch, gpu, end; /* instants */
@@ -295,6 +299,45 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 	x->nbusy = 0;
 }
 
+/* A rank's wait, from start on, for what the ranks at these distances have sent. */
+static void wait_for(struct rank *v, int s, int r, int first, int end, int by, int64_t start,
+		     const int64_t *sent)
+{
+	int64_t until = start + 2000;
+
+	for (int side = -1; side <= 1; side += 2) {
+		int from = r + side;
+
+		if ((!by || side == by) && from >= first && from < end &&
+		    sent[from] + 30000 > until)
+			until = sent[from] + 30000;
+	}
+	until += (int64_t)(1000 * job.ends * uniform(r, s, 3000 + (int)v[r].n));
+	add_event(&v[r], start, until, HALO, STREAM_HALO, by, (int)(start - sent[r]));
+	v[r].step[s].exposed_ns += until - start;
+	v[r].compute = v[r].comm = until;
+}
+
+/* Ranks [first, end) exchange their borders. */
+static void exchange(struct rank *v, int s, int i, int first, int end, int with_fault)
+{
+	int64_t *sent = calloc((size_t)job.ranks, sizeof(*sent));
+
+	if (!sent)
+		abort();
+	for (int way = -1; way <= 1; way += 2) {
+		for (int r = first; r < end && (way < 0 || job.mpi == 3); r++)
+			sent[r] = v[r].compute + 1200;
+		for (int r = first; r < end && way < 0 && job.mpi != 3; r++)
+			compute(v, r, s, 700 + i, MS / 2, FWD, with_fault);
+		for (int r = first; r < end; r++)
+			if (job.mpi != 4 || way < 0)
+				wait_for(v, s, r, first, end, job.mpi == 4 ? 0 : way,
+					 job.mpi == 3 ? sent[r] : v[r].compute + 1200, sent);
+	}
+	free(sent);
+}
+
 static int ranks_per_stage(void)
 {
 	return job.ranks / job.pp;
@@ -348,6 +391,8 @@ static void run_stage(struct rank *v, int s, int i, int p, int is_back, int with
 	}
 	for (int r = first; r < first + n; r++)
 		compute(v, r, s, i, is_back ? 2 * MS : MS, is_back ? BWD : FWD, with_fault);
+	if (job.mpi > 1 && !is_back)
+		exchange(v, s, i, first, first + n, with_fault);
 	reduce_tp(v, s, first, first + n, with_fault);
 	if (!is_back)
 		run_experts(v, s, i, first, first + n, with_fault);
@@ -503,12 +548,15 @@ static const char schema_sql[] =
 	"INTEGER, pid INTEGER, uuid TEXT);CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end "
 	"INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, size INTEGER);CREATE "
 	"TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, "
-	"commHandle INTEGER, size INTEGER, tag INTEGER, remoteRank INTEGER);CREATE TABLE "
+	"commHandle INTEGER, size INTEGER, tag INTEGER, remoteRank INTEGER, requestHandle "
+	"INTEGER);CREATE TABLE MPI_START_WAIT_EVENTS (start INTEGER, end INTEGER, globalTid "
+	"INTEGER, textId INTEGER, requestHandle INTEGER);CREATE TABLE "
 	"META_DATA_CAPTURE (name TEXT, value TEXT);CREATE TABLE META_DATA_EXPORT (name TEXT, value "
 	"TEXT);INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'NVIDIA Nsight "
 	"Systems'), ('EXPORT_PRODUCT_VERSION', '2025.6.3.343'), ('EXPORT_SCHEMA_VERSION', "
 	"'3.24.8');";
-enum { S_LAUNCH = 11, S_SYNC, S_WAIT, S_MPI = 20 };
+enum { S_LAUNCH = 11, S_SYNC, S_WAIT, S_MPI = 20, S_MPI_ISEND = 27, S_MPI_IRECV, S_MPI_WAIT,
+       S_MPI_WAITALL, S_MPI_SENDRECV };
 
 static void run_sql(sqlite3 *db, const char *sql)
 {
@@ -575,6 +623,36 @@ static void add_mpi(sqlite3_stmt *coll, sqlite3_stmt *p2p, const struct rank *v,
 		4 << 20, is_low ? e->first + e->by : e->first});
 }
 
+/* Adds the calls of an exchange. Requests have numbers that are used again. */
+static void add_halo(sqlite3_stmt *p2p, sqlite3_stmt *wait, const struct rank *v, int r,
+		     const struct event *e, int64_t gtid)
+{
+	int first = r / ranks_per_stage() * ranks_per_stage(), end = first + ranks_per_stage();
+	int64_t from = capture_time(v, r, e->start), to = capture_time(v, r, e->end);
+
+	for (int side = -1; side <= 1; side += 2) {
+		int with = r + side;
+		int64_t sent = from - e->by + 1000 * side, req = 7 + side;
+
+		if (with < first || with >= end)
+			continue;
+		if (job.mpi == 3) {
+			insert(p2p, 8, (int64_t[]){from, to, gtid, S_MPI_SENDRECV, 1, 4 << 20, with, 0});
+			continue;
+		}
+		if (e->first <= 0) {
+			insert(p2p, 8, (int64_t[]){sent - 300, sent - 200, gtid, S_MPI_IRECV, 1, 4 << 20,
+				with, req});
+			insert(p2p, 8, (int64_t[]){sent, sent + 100, gtid, S_MPI_ISEND, 1, 4 << 20, with,
+				req + 10});
+		}
+		if (job.mpi == 2 && side == e->first)
+			insert(wait, 5, (int64_t[]){from, to, gtid, S_MPI_WAIT, req});
+	}
+	if (job.mpi == 4)
+		insert(wait, 4, (int64_t[]){from, to, gtid, S_MPI_WAITALL});
+}
+
 static void add_rank(sqlite3 *db, const struct rank *v, int r)
 {
 	const struct rank *x = &v[r];
@@ -587,7 +665,8 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 	sqlite3_stmt *osrt = prepare(db, "INSERT INTO OSRT_API VALUES (?,?,27,?,?,0,0)");
 	sqlite3_stmt *nvtx = prepare(db, "INSERT INTO NVTX_EVENTS VALUES (?,?,59,'step',?,0,NULL)");
 	sqlite3_stmt *mpi = prepare(db, "INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (?,?,?,?,?,?)");
-	sqlite3_stmt *p2p = prepare(db, "INSERT INTO MPI_P2P_EVENTS VALUES (?,?,?,?,?,?,0,?)");
+	sqlite3_stmt *p2p = prepare(db, "INSERT INTO MPI_P2P_EVENTS VALUES (?,?,?,?,?,?,0,?,?)");
+	sqlite3_stmt *wait = prepare(db, "INSERT INTO MPI_START_WAIT_EVENTS VALUES (?,?,?,?,?)");
 	sqlite3_stmt *nccl = prepare(db, "INSERT INTO NVTX_EVENTS VALUES (?,?,59,?,?,1,?)");
 	int64_t launch = 0;
 	int s = -1;
@@ -601,7 +680,10 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 			continue;
 		corr++;
 		if (job.mpi && e->name < NOPS) {
-			add_mpi(mpi, p2p, v, r, e, gtid);
+			if (e->name == HALO)
+				add_halo(p2p, wait, v, r, e, gtid);
+			else
+				add_mpi(mpi, p2p, v, r, e, gtid);
 			continue;
 		}
 		if (launch >= x->from)
@@ -634,6 +716,7 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 	sqlite3_finalize(nccl);
 	sqlite3_finalize(mpi);
 	sqlite3_finalize(p2p);
+	sqlite3_finalize(wait);
 	if (job.payload) {
 		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
 			"(0,NULL,75,'NCCL',%lld,1,NULL)", (long long)gtid);
@@ -687,7 +770,9 @@ static void write_trace(const char *path, const struct rank *v, int first, int e
 		    "(12,'cudaStreamSynchronize_v3020'),"
 		    "(13,'pthread_cond_timedwait'),(20,'MPI_Allreduce'),"
 		    "(21,'MPI_Reduce_scatter'),(22,'MPI_Allgather'),"
-		    "(23,'MPI_Bcast'),(24,'MPI_Alltoall'),(25,'MPI_Send'),(26,'MPI_Recv')");
+		    "(23,'MPI_Bcast'),(24,'MPI_Alltoall'),(25,'MPI_Send'),(26,'MPI_Recv'),"
+		    "(27,'MPI_Isend'),(28,'MPI_Irecv'),(29,'MPI_Wait'),(30,'MPI_Waitall'),"
+		    "(31,'MPI_Sendrecv')");
 	sql = sqlite3_mprintf("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld,%lld);"
 		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname','" HOST_NAME "');INSERT "
 		"INTO META_DATA_CAPTURE VALUES ('ENVIRONMENT_VARIABLE',"

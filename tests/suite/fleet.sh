@@ -48,6 +48,14 @@ planted drift gpu_slow ranks=64 hosts=8 steps=200 colls=8 format=digest seed=1
 # Messages of MPI name the rank on the other side.
 planted mpi_hidden data_late ranks=32 hosts=4 tp=2 pp=4 ends=25 mpi=1 seed=4007
 planted mpi_link slow_link ranks=16 hosts=2 tp=2 pp=4 ends=25 skew=20 mpi=1 seed=4003
+# Exchanges of borders: pairs show who waits for whom, whatever the calls.
+for calls in 2 3 4; do
+	keep=1; planted halo data_late ranks=16 hosts=2 tp=2 ends=25 colls=8 mpi=$calls seed=5; keep=
+	"$prog" fleet halo/traces -q -o halo/report 2>err
+	grep ,mpi_message, halo/report/tables/collectives.csv | sort -t, -k13,13nr >pairs
+	holds "messages by pair, $calls" [ "$(wc -l <pairs) $(head -3 pairs | grep -c '"11, 12"\|"12, 13"')" = '15 2' ]
+	rm -rf halo
+done
 # Stages of a pipeline without payloads: the ends of transfers show who sends to whom. Also a mixture
 # of experts, whose tokens are sent to their experts.
 planted pp_late cpu_late ranks=32 hosts=4 tp=8 pp=4 ends=25 seed=3005
