@@ -46,7 +46,7 @@ struct waits {
 	struct nsx_mpi_wait now; /* the call being read */
 };
 
-static int add_wait(struct waits *w, uint64_t with, int64_t sent_ns, struct nsx_err *err)
+static int push_wait(struct waits *w, uint64_t with, int64_t sent_ns, struct nsx_err *err)
 {
 	struct nsx_maker *m = w->m;
 
@@ -97,13 +97,13 @@ static int wait_for(struct waits *w, int64_t request, bool is_for_all, struct ns
 
 		if (!is_for_all && (!request || w->begun[i].request != request))
 			continue;
-		if (add_wait(w, with, end_messages(w, with), err))
+		if (push_wait(w, with, end_messages(w, with), err))
 			return err->rc;
 		if (!is_for_all)
 			return 0;
 		i = w->n;
 	}
-	return w->now.is_again ? 0 : add_wait(w, 0, INT64_MAX, err);
+	return w->now.is_again ? 0 : push_wait(w, 0, INT64_MAX, err);
 }
 
 /* Reads an MPI call other than a collective. */
@@ -121,9 +121,9 @@ static int read_message(struct waits *w, size_t i, struct nsx_err *err)
 	else if (x->second_peer[i] >= 0)
 		w->now.name = NSX_SENDRECV_OF_TWO;
 	if (waits_for_messages(name))
-		return add_wait(w, with, INT64_MAX, err) ||
+		return push_wait(w, with, INT64_MAX, err) ||
 		       (x->second_peer[i] >= 0 &&
-			add_wait(w, nsx_messages_with(x->second_peer[i], x->tag[i]),
+			push_wait(w, nsx_messages_with(x->second_peer[i], x->tag[i]),
 				 INT64_MAX, err)) ? err->rc : 0;
 	return 0;
 }
@@ -146,7 +146,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 			.is_coll = x->is_coll[i], .name = nsx_text(m->t, x->name[i])};
 		/* MPI_Ibarrier and the like return at once and do not wait. */
 		if (x->is_coll[i] ? strncasecmp(w.now.name, "MPI_I", 5) &&
-				    add_wait(&w, (uint64_t)nsx_unpack(&x->comm, i), INT64_MAX, err) :
+				    push_wait(&w, (uint64_t)nsx_unpack(&x->comm, i), INT64_MAX, err) :
 				    read_message(&w, i, err))
 			return err->rc;
 	}

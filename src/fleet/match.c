@@ -360,12 +360,18 @@ static bool tells_clocks(const struct nsx_mchannel *x, uint32_t rank)
 	return x->rank == rank && x->c->has_times && !nsx_is_of_pairs(x->c);
 }
 
-/* Sets the clocks of hosts whose ends agree with those of a rank's channels to near_ns. Appends
- * these hosts' first ranks to the list; returns its new length.
+/* Sets the clocks of hosts whose ends agree with those of a rank's channels to near_ns, by the
+ * channel that agrees best: stages that end alike step by step agree nearly as well. Appends these
+ * hosts' first ranks to the list; returns its new length.
  */
 static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t *place,
 			    double near_ns, uint32_t *list, uint32_t n)
 {
+	struct nearest {
+		const struct nsx_mchannel *x;
+		struct nsx_mchannel y;
+	} *best = nsx_arena_get(m->a, m->f->nhosts * sizeof(*best));
+
 	for (size_t i = 0; i < m->n; i++) {
 		const struct nsx_mchannel *x = &m->v[i];
 		struct nsx_mchannel **of_host;
@@ -373,13 +379,17 @@ static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t
 		if (!tells_clocks(x, rank))
 			continue;
 		of_host = lay_hosts(m, x, place, false);
-		for (uint32_t h = 0; h < m->f->nhosts; h++) {
-			if (!are_one(x, of_host[h]) || of_host[h]->spread > near_ns)
-				continue;
-			set_clock(m, x, of_host[h]);
-			if (m->has_clock[h])
-				list[n++] = of_host[h]->rank;
-		}
+		for (uint32_t h = 0; h < m->f->nhosts; h++)
+			if (are_one(x, of_host[h]) && of_host[h]->spread <= near_ns &&
+			    (!best[h].x || of_host[h]->spread < best[h].y.spread))
+				best[h] = (struct nearest){x, *of_host[h]};
+	}
+	for (uint32_t h = 0; h < m->f->nhosts; h++) {
+		if (!best[h].x)
+			continue;
+		set_clock(m, best[h].x, &best[h].y);
+		if (m->has_clock[h])
+			list[n++] = best[h].y.rank;
 	}
 	return n;
 }

@@ -71,9 +71,9 @@ struct visit { /* a member at a collective */
 	int64_t start_ns, end_ns, exposed_ns; /* start_ns INT64_MIN: takes no part */
 	double own_ns, held_ns;		      /* of the rank at that start */
 };
-struct messages { /* messages that a rank waits for, from unknown senders */
+struct messages { /* messages that a rank waits for */
 	const struct nsx_dchannel *c;
-	uint32_t rank;
+	uint32_t rank, with; /* with: the sender; NSX_NONE: unknown */
 	uint64_t alike; /* ranks of equal numbers need the same work before */
 	size_t at;	/* index of the next one */
 };
@@ -92,6 +92,7 @@ struct replay {
 	struct messages *messages;
 	size_t nmessages;
 	double most_more_ns; /* greatest excess of a mended rank in this step */
+	double most_ahead_ns; /* greatest lead of a rank in this step */
 	uint32_t *holder; /* by comm: the member waited for last */
 	double *ahead_ns;	      /* by family: how much earlier its last collective ends */
 	const struct nsx_passed *passed; /* NULL: not asked for */
@@ -262,6 +263,7 @@ static void begin_step(struct replay *p, size_t s)
 {
 	const struct nsx_fleet *f = p->f;
 
+	p->most_ahead_ns = p->saved_ns;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		p->rank[r] = (struct rank_now){
 			.since_ns = *nsx_bounds_of(f, r, s), .cut = p->rank[r].cut,
@@ -462,6 +464,7 @@ static void go_on(struct replay *p, const struct place *x, uint32_t m, double ah
 	double less = ahead - r->ahead_ns;
 
 	r->ahead_ns = ahead;
+	p->most_ahead_ns = NSX_MAX(p->most_ahead_ns, ahead);
 	if (!p->passed || less <= 0 || r->is_mended)
 		return;
 	p->passed->wait_ns[x->comm][m] += less;
@@ -513,9 +516,19 @@ static double step_over(struct replay *p, const struct place *x)
 	return ahead;
 }
 
-/* Second walk for a wait for messages. A late rank has less to do before it; any other rank
- * waits less, up to what the late ranks gain in the step. Clocks known to some ten
- * microseconds do not tell which message came before which.
+/* How much earlier messages may come. Clocks known to some ten microseconds do not tell which message
+ * came before which, so a late rank may have sent after all that it gains in the step.
+ */
+static double most_ahead(const struct replay *p, const struct messages *m)
+{
+	const struct rank_now *with = &p->rank[m->with == NSX_NONE ? m->rank : m->with];
+
+	return m->with == NSX_NONE ? NSX_MAX(p->saved_ns + p->most_more_ns, p->most_ahead_ns) :
+	       with->ahead_ns + (with->is_mended ? p->most_more_ns : 0);
+}
+
+/* Second walk for a wait for messages. A late rank has less to do before it; any other rank waits
+ * less, up to what the senders gain.
  */
 static void step_over_messages(struct replay *p, const struct place *x)
 {
@@ -529,7 +542,7 @@ static void step_over_messages(struct replay *p, const struct place *x)
 		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)), !need->n);
 		return;
 	}
-	r->ahead_ns = NSX_MAX(r->ahead_ns, NSX_MIN(p->saved_ns + p->most_more_ns,
+	r->ahead_ns = NSX_MAX(r->ahead_ns, NSX_MIN(most_ahead(p, &p->messages[x->of]),
 						   r->ahead_ns + waited));
 }
 
@@ -592,7 +605,8 @@ static void replay_list_waits(struct replay *p, struct nsx_arena *a)
 			const struct nsx_dchannel *x = &f->rank[r].d->channels[c];
 
 			if (nsx_is_of_messages(x) && x->has_times)
-				p->messages[p->nmessages++] = (struct messages){x, r, 0, 0};
+				p->messages[p->nmessages++] = (struct messages){
+					x, r, NSX_NONE, 0, 0};
 		}
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
@@ -601,6 +615,7 @@ static void replay_list_waits(struct replay *p, struct nsx_arena *a)
 			if (is_of_messages(f, c) && nsx_channel_of(f, &c->m[m])->has_times)
 				p->messages[p->nmessages++] = (struct messages){
 					nsx_channel_of(f, &c->m[m]), c->m[m].rank,
+					c->n == 2 && c->is_sure ? c->m[!m].rank : NSX_NONE,
 					f->family[c->family].is_mpi ? 0 : i + 1, 0};
 	}
 }

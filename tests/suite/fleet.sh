@@ -56,6 +56,9 @@ for calls in 2 3 4; do
 	holds "messages by pair, $calls" [ "$(wc -l <pairs) $(head -3 pairs | grep -c '"11, 12"\|"12, 13"')" = '15 2' ]
 	rm -rf halo
 done
+# Stages on hosts of their own, whose clocks only the collective of all ranks compares.
+planted pp_halo none ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=2 seed=73007
+planted pp_halo_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=3 seed=73011
 # Stages of a pipeline without payloads: the ends of transfers show who sends to whom. Also a mixture
 # of experts, whose tokens are sent to their experts.
 planted pp_late cpu_late ranks=32 hosts=4 tp=8 pp=4 ends=25 seed=3005
