@@ -129,6 +129,28 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 	return rc;
 }
 
+NSX_POINTER_ORDER(cmp_comm, struct nsx_mchannel, UP(c->comm), UP(rank));
+
+/* Finds the other sides of MPI messages. */
+static int find_sides(struct nsx_matcher *m, struct nsx_err *err)
+{
+	struct nsx_mchannel **v;
+	size_t n = 0;
+
+	if (!nsx_new_array(v, m->a, m->n, "channels", err))
+		return err->rc;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->v[i].c->is_mpi && nsx_is_of_pairs(m->v[i].c))
+			v[n++] = &m->v[i];
+	nsx_sort(v, n, sizeof(*v), cmp_comm);
+	for (size_t i = 1; i < n; i++)
+		if (v[i]->c->comm == v[i - 1]->c->comm) {
+			v[i]->other = v[i - 1];
+			v[i - 1]->other = v[i];
+		}
+	return 0;
+}
+
 /* How much earlier y's ends are than x's by the clocks as set; 0: unknown. */
 static int64_t behind_ns(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
 {
@@ -467,6 +489,24 @@ static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	return rc;
 }
 
+/* Adds a channel and its other side to a family, unless their ranks are in it. The two are aligned
+ * by their ends, the channel with the family's first only roughly.
+ */
+static void add_sides(struct nsx_matcher *m, const struct nsx_mchannel *x, struct nsx_mchannel *y,
+		      struct nsx_mchannel **best)
+{
+	struct nsx_mchannel *other = y->other;
+
+	if (!other || y->is_taken || best[y->rank] || best[other->rank] ||
+	    (y != x && !nsx_lay(x, y, 0, m->fits)))
+		return;
+	if (!nsx_lay(y, other, bound_ns(m, y, other), m->fits))
+		other->shift = 0;
+	other->shift += y->shift;
+	best[y->rank] = y;
+	best[other->rank] = other;
+}
+
 /* Starts a family with a free channel and, for every other rank, the channel that fits it best. */
 static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx_err *err)
 {
@@ -474,11 +514,17 @@ static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct ns
 
 	x->shift = 0;
 	x->spread = 0;
-	best[x->rank] = x;
-	lay_all(m, x, best);
-	settle_clocks(m, x, best);
-	if (keep_whole(m, x, best, err))
-		return err->rc;
+	if (x->other) {
+		add_sides(m, x, x, best);
+		for (size_t i = 0; i < m->n; i++)
+			add_sides(m, x, &m->v[i], best);
+	} else {
+		best[x->rank] = x;
+		lay_all(m, x, best);
+		settle_clocks(m, x, best);
+		if (keep_whole(m, x, best, err))
+			return err->rc;
+	}
 	m->nin = 0;
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r]) {
@@ -583,6 +629,7 @@ static int match_channels(struct nsx_fleet *f, bool of_pairs, struct nsx_err *er
 				.scratch = nsx_arena_new()};
 	int rc = list_channels(&m, of_pairs, err);
 
+	rc = rc ?: find_sides(&m, err);
 	m.has_clock = nsx_arena_get(m.a, f->nhosts);
 	if (of_pairs)
 		take_clocks(&m);

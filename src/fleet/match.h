@@ -24,6 +24,7 @@ struct nsx_mchannel {
 	double differs; /* share of sampled operations that differ */
 	double spread;
 	uint64_t group; /* equal for channels of one communicator */
+	struct nsx_mchannel *other; /* other side of MPI messages; NULL: these are not */
 	bool is_taken;
 };
 struct nsx_fit { /* how well one channel fits another at one shift */

@@ -320,9 +320,9 @@ static bool waits_for_several(const struct nsx_dchannel *c)
 }
 
 /* Makes messages an operation of two: what one rank sends the other receives, in order. */
-static void make_pair(struct nsx_dchannel *c, uint64_t comm)
+static void make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange)
 {
-	c->is_exchange = waits_for_several(c);
+	c->is_exchange = is_exchange;
 	c->stream = -1;
 	c->comm = comm;
 	c->nops = 1;
@@ -342,6 +342,7 @@ void nsx_join_messages(struct nsx_fleet *f)
 			const struct nsx_frank *x;
 			int64_t tag = (int64_t)(c->comm >> 32) - 1;
 			uint64_t comm;
+			bool is_exchange;
 
 			if (!nsx_is_of_messages(c) || !c->comm || !c->has_times ||
 			    key.number <= f->rank[r].number)
@@ -355,8 +356,9 @@ void nsx_join_messages(struct nsx_fleet *f)
 				continue;
 			comm = nsx_hash_u64(comm_of(f, r, (uint32_t)(x - f->rank)) +
 					    (uint64_t)tag) | 1;
-			make_pair(c, comm);
-			make_pair(other, comm);
+			is_exchange = waits_for_several(c) || waits_for_several(other);
+			make_pair(c, comm, is_exchange);
+			make_pair(other, comm, is_exchange);
 		}
 }
 

@@ -56,6 +56,7 @@ for calls in 2 3 4; do
 	holds "messages by pair, $calls" [ "$(wc -l <pairs) $(head -3 pairs | grep -c '"11, 12"\|"12, 13"')" = '15 2' ]
 	rm -rf halo
 done
+planted halo_stalls transient ranks=16 hosts=2 tp=4 ends=10 skew=60 mpi=3 seed=806380324
 # Stages on hosts of their own, whose clocks only the collective of all ranks compares.
 planted pp_halo none ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=2 seed=73007
 planted pp_halo_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=3 seed=73011
