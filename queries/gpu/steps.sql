@@ -14,11 +14,14 @@ named AS (
   SELECT
     *
   , range_name GLOB 'execute_context_*(*)_generation_*(*)'
-    OR range_name GLOB 'step[[]*'
+    OR range_name GLOB 'execute_new_*_cached_*'
+    OR range_name GLOB 'step[[]*bs=*'
     OR range_name GLOB '[[]Executor] _forward_step*ctx reqs*gen reqs'
       AS is_engine
-  , range_name GLOB 'ProfilerStep#*' OR range_name GLOB 'iteration*'
-    OR range_name GLOB 'train_step*' OR range_name GLOB 'step [0-9]*'
+  , range_name GLOB 'ProfilerStep#*' OR range_name = '[pl][profile]run_training_batch'
+    OR range_name IN ('iteration', 'step', 'train_step', 'training_step')
+    OR range_name GLOB '*[0-9]' AND rtrim(range_name, '0123456789') IN ('iteration'
+      , 'iteration ', 'iteration_', 'Iteration ', 'step ', 'step_', 'Step ')
       AS is_training
   FROM _range
 ),

@@ -134,14 +134,24 @@ def storms(report, figure):
                                  row["launch_storm"][key], value)
 
 
-def step_sums(report, figure):
-    """The layers of each kind of step must add up to its time."""
-    got = report.typed("steps_layers.csv")
-    for kind, ns in figure.items() if got is not None else ():
-        report.value("steps_layers.csv", kind, "sum of total_ns",
-                     sum(r.get("total_ns") or 0 for r in got if r.get("kind") == kind), ns)
+def step_layers(report, figure):
+    """The layers of each kind of step: the program says which class a kernel is of."""
+    got, known = report.typed("steps_layers.csv"), report.typed("kernels.csv")
+    if not got or known is None:
+        return
+    class_of = {r.get("kernel_name"): r.get("category") for r in known} | {None: "CUDA graphs"}
+    for (engine, kind), by_name in figure.items():
+        sums = {}
+        for name, ns in by_name.items():
+            sums[class_of.get(name)] = sums.get(class_of.get(name), 0) + ns
+        for r in got:
+            if (r.get("engine"), r.get("kind")) == (engine, kind) and r.get("layer") not in ALSO:
+                report.value("steps_layers.csv", kind, r.get("layer"), r.get("total_ns"),
+                             sums.pop(r.get("layer"), 0))
+        report.value("steps_layers.csv", kind, "layers left out", sorted(map(str, sums)), [])
 
 
+ALSO = "exposed communication", "exposed copies", "idle inside steps", "idle between steps"
 NEEDS_GPU = {"idle", "partition", "causes", "gaps"}
 
 CHECKS = [
@@ -202,9 +212,11 @@ CHECKS = [
     special("latency", "launch_latency_histogram.csv", host.launch_latency, histogram),
     table("osrt", "os_runtime.csv", host.os_runtime, "pid", "tid", "api_name"),
     table("cpu", "cpu_threads.csv", host.cpu_threads, "pid", "tid"),
-    table("steps", "steps_each.csv", steps.steps_each, "process", "device_id", "start_ns",
-          "range_name"),
-    special("steps", "steps_layers.csv", steps.step_layers, step_sums),
+    table("steps", "steps_each.csv", lambda t: steps.named(steps.steps_each(t)), "process",
+          "device_id", "start_ns", "range_name"),
+    table("steps", "steps.csv", lambda t: steps.groups_of(t, False), "engine", "kind"),
+    table("steps", "steps_by_size.csv", lambda t: steps.groups_of(t, True), "engine", "kind", "size"),
+    special("steps", "steps_layers.csv", steps.kernel_times, step_layers),
     oracle("per device", comm.per_device),
     oracle("idle, own window", device.own_window_idle),
     oracle("gap histogram", device.gap_histogram),

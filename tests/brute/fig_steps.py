@@ -2,46 +2,89 @@
 
 import re
 
+from fig_comm import is_comm
 from fig_device import layers
 from fig_nvtx import ranges_of
-from spans import clip, group_by, length, subtract, union
+from spans import clip, group_by, intersect, length, ms, pct, percentile, subtract, union
 
-ENGINE = ((re.compile(r"execute_context_(\d+)\(\d+\)_generation_(\d+)\(\d+\)$"), None),
-          (re.compile(r"\[Executor\] _forward_step(?: \d+)?: (\d+) ctx reqs(?:, \d+ ctx tokens)?, "
-                      r"(\d+) gen reqs$"), None),
-          (re.compile(r"step\[DECODE bs=\d"), "decode"), (re.compile(r"step\[EXTEND bs=\d+ toks=\d"),
-                                                         "prefill"),
-          (re.compile(r"step\[MIXED bs=\d"), "mixed"), (re.compile(r"step\[IDLE"), "idle"))
-TRAINING = re.compile(r"ProfilerStep#\d+$|iteration ?\d*$|step \d+$")
+# p, d, r: prompts, decodes, requests; P, D, t: their tokens.
+ENGINE = [(engine, kind, re.compile(pattern + "$")) for engine, kind, pattern in (
+    ("vLLM", None, r"execute_context_(?P<p>\d+)\((?P<P>\d+)\)_generation_(?P<d>\d+)\((?P<D>\d+)\)"),
+    ("vLLM", None, r"execute_new_(?P<p>\d+)_cached_(?P<d>\d+)"),
+    ("SGLang", "decode", r"step\[(?:DECODE bs=(?P<d>\d+)|TARGET_VERIFY bs=(?P<r>\d+)).*"),
+    ("SGLang", "prefill", r"step\[EXTEND bs=(?P<p>\d+)(?: toks=(?P<P>\d+))?.*"),
+    ("SGLang", "prefill", r"step\[SPLIT_PREFILL bs=(?P<p>\d+).*"),
+    ("SGLang", "mixed", r"step\[MIXED bs=(?P<r>\d+)(?: toks=(?P<t>\d+))?.*"),
+    ("SGLang", "idle", r"step\[IDLE.*"),
+    ("TensorRT-LLM", None, r"\[Executor\] _forward_step(?: \d+)?: (?P<p>\d+) ctx reqs"
+                           r"(?:, (?P<P>\d+) ctx tokens)?, (?P<d>\d+) gen reqs"))]
+TRAINING = [("PyTorch", re.compile(r"ProfilerStep#\d+$")),
+            ("Lightning", re.compile(r"\[pl\]\[profile\]run_training_batch$")),
+            ("loop", re.compile(r"(iteration|step)([ _]\d+)?$|iteration\d+$|(Iteration|Step) \d+$"
+                                r"|train(ing)?_step$"))]
+KINDS = "decode", "prefill", "mixed", "idle", "training"
 
 
-def kind_of(name):
-    for pattern, kind in ENGINE:
+def total(*parts):
+    """The sum of what is known; None if nothing is."""
+    known = [x for x in parts if x is not None]
+    return sum(known) if known else None
+
+
+def fields_of(name):
+    """Engine, kind, requests, tokens and size of an engine's step, from its name; None: it is no step."""
+    for engine, kind, pattern in ENGINE:
         m = pattern.match(name)
-        if m and kind:
-            return kind
-        if m:
-            prompts, decodes = int(m[1]) > 0, int(m[2]) > 0
-            return ("mixed" if decodes else "prefill") if prompts else "decode" if decodes else "idle"
+        if not m:
+            continue
+        p, d, r, P, D, t = ((lambda x: x and int(x))(m.groupdict().get(k)) for k in "pdrPDt")
+        kind = kind or (("mixed" if d else "prefill") if p else "decode" if d else "idle")
+        if D is None and t is None and d is not None and (P is not None or not p):
+            D = d                   # a decode makes a token
+        requests, tokens = total(p, d, r), total(P, D, t)
+        size = ((requests if d is None else d) if kind == "decode" else
+                None if kind == "idle" else requests if tokens is None else tokens)
+        return engine, kind, requests, tokens, size
     return None
 
 
+def training_of(name):
+    return next(((engine, "training", None, None, None) for engine, pattern in TRAINING
+                 if pattern.match(name)), None)
+
+
 def host_steps(t):
-    """Ranges that are steps and not inside another step of their thread, with .kind and .gap set."""
-    found = [x for x in ranges_of(t) if kind_of(x.name)]
-    found = found or [x for x in ranges_of(t)
-                      if TRAINING.match(x.name) and x.name != "iteration "]
+    """Ranges that are steps and not inside another step of their thread, with .fields and .gap set."""
+    read = fields_of if any(fields_of(x.name) for x in ranges_of(t)) else training_of
     out = []
-    for rows in group_by(found, lambda x: x.gtid).values():
+    for rows in group_by((x for x in ranges_of(t) if read(x.name)), lambda x: x.gtid).values():
         last = None
         for x in sorted(rows, key=lambda x: (x.s, -x.end, x.name)):
             if last and x.s < last.end:
                 continue
             if last:
                 last.gap = x.s - last.end
-            x.kind, x.gap, last = kind_of(x.name) or "training", None, x
+            x.fields, x.gap, x.stalls, last = read(x.name), None, False, x
+            x.calls = x.replays = 0
             out.append(x)
+    for rows in group_by(out, lambda x: x.gtid).values():
+        mark_stalls(rows)
     return out
+
+
+def mark_stalls(steps):
+    """A prefill stalls if the nearest other step on both sides decodes, the later one for more requests
+    than the prefills between them brought."""
+    kind = [x.fields[1] for x in steps]
+    for i in range(len(steps)):
+        if kind[i] != "prefill":
+            continue
+        lo = next((k for k in range(i, -1, -1) if kind[k] != "prefill"), None)
+        hi = next((k for k in range(i, len(steps)) if kind[k] != "prefill"), None)
+        if lo is None or hi is None or not {kind[lo], kind[hi]} <= {"decode", "mixed"}:
+            continue
+        brought = sum(x.fields[2] or 0 for x in steps[lo + 1:hi])
+        steps[i].stalls = steps[hi].fields[2] > brought
 
 
 def step_of(call, steps):
@@ -54,8 +97,23 @@ def step_of(call, steps):
     return last if last and call.s < last.end else None
 
 
+def count_launches(t, steps):
+    """Adds each launch call, unless it is made inside another call, to its step."""
+    for calls in group_by(t.api, lambda a: a.gtid).values():
+        end = None
+        for a in sorted(calls, key=lambda a: (a.s, -a.e)):
+            inside, end = end is not None and a.e <= end, a.e if end is None else max(end, a.e)
+            x = a.is_launch and not inside and step_of(a, steps)
+            if x:
+                x.calls += 1
+                x.replays += a.is_graph_launch
+
+
 def steps_each(t):
+    if hasattr(t, "_steps"):
+        return t._steps
     steps, rows = host_steps(t), []
+    count_launches(t, steps)
     mine = group_by((x for x in t.ops if x.host and step_of(x.host, steps)),
                     lambda x: (x.P, x.D, id(step_of(x.host, steps))))
     by_device = group_by(mine.items(), lambda item: item[0][:2])
@@ -73,21 +131,90 @@ def steps_each(t):
             inside = (start, min(work_end, end))
             idle = end - start - length(clip(busy, (start, end)))
             idle_inside = inside[1] - start - length(clip(busy, inside))
+            after = max(inside[1], x.end), min(end, x.end + x.gap) if x.gap is not None else 0
+            scheduler = max(0, after[1] - after[0]) - length(clip(busy, after))
             rows.append({
                 "process": x.pid, "device_id": t.ordinal[device], "range_name": x.name,
-                "kind": x.kind, "start_ns": x.s, "end_ns": x.end, "gpu_start_ns": start,
+                "kind": x.fields[1], "request_count": x.fields[2], "token_count": x.fields[3],
+                "start_ns": x.s, "end_ns": x.end, "gpu_start_ns": start,
                 "work_end_ns": work_end, "gpu_end_ns": end,
                 "compute_ns": length(clip(compute, (start, end))),
                 "comm_exposed_ns": length(clip(exposed, (start, end))),
                 "copy_exposed_ns": length(clip(alone, (start, end))),
                 "idle_inside_ns": idle_inside, "idle_between_ns": idle - idle_inside,
-                "host_gap_ns": x.gap})
+                "scheduler_ns": scheduler, "host_gap_ns": x.gap, "launch_count": x.calls, "replay_count": x.replays,
+                "stalls": x.stalls, "_engine": x.fields[0], "_size": x.fields[4], "_D": device,
+                "_hidden": length(clip(intersect(compute, comm), (start, end)))})
+    t._steps = rows
     return rows
 
 
-def step_layers(t):
-    """The GPU time of the steps of each kind, to which the kind's layers must add up."""
-    sums = {}
-    for row in steps_each(t):
-        sums[row["kind"]] = sums.get(row["kind"], 0) + row["gpu_end_ns"] - row["gpu_start_ns"]
-    return sums
+def named(rows):
+    """The rows without what is only used here."""
+    return [{k: v for k, v in r.items() if not k.startswith("_")} for r in rows]
+
+
+def group_row(rows, size, has_graphs):
+    add = lambda key: sum(r[key] for r in rows)
+    ns = [r["gpu_end_ns"] - r["gpu_start_ns"] for r in rows]
+    gaps = [r["host_gap_ns"] for r in rows if r["host_gap_ns"] is not None]
+    replayed = [n for n, r in zip(ns, rows) if r["replay_count"]]
+    missed = [n for n, r in zip(ns, rows) if not r["replay_count"]]
+    busy = add("compute_ns") + add("comm_exposed_ns") + add("copy_exposed_ns")
+    return {
+        "engine": rows[0]["_engine"], "kind": rows[0]["kind"], "size": size, "count": len(rows),
+        "gpu_count": len({r["_D"] for r in rows}),
+        "request_count": total(*(r["request_count"] for r in rows)),
+        "token_count": total(*(r["token_count"] for r in rows)),
+        "p50_ms": ms(percentile(ns, 0.5)), "p95_ms": ms(percentile(ns, 0.95)), "total_ns": sum(ns),
+        "compute_ns": add("compute_ns"), "comm_hidden_ns": add("_hidden"),
+        "comm_exposed_ns": add("comm_exposed_ns"), "copy_exposed_ns": add("copy_exposed_ns"),
+        "idle_inside_ns": add("idle_inside_ns"), "idle_between_ns": add("idle_between_ns"),
+        "scheduler_ns": add("scheduler_ns"),
+        "busy_pct": pct(busy, sum(ns)),
+        "host_p50_ms": ms(percentile([r["end_ns"] - r["start_ns"] for r in rows], 0.5)),
+        "host_gap_p50_ms": ms(percentile(gaps, 0.5)), "launch_count": add("launch_count"),
+        "graph_missed_count": len(missed) if has_graphs else None,
+        "graph_missed_p50_ms": ms(percentile(missed, 0.5)) if has_graphs else None,
+        "graph_replayed_p50_ms": ms(percentile(replayed, 0.5)) if has_graphs else None,
+        "stall_ns": sum(n for n, r in zip(ns, rows) if r["stalls"])}
+
+
+def size_class(n):
+    if n is None or n < 1:
+        return None
+    least = 1
+    while 2 * least <= n:
+        least *= 2
+    return "1" if least == 1 else f"{least}-{2 * least - 1}"
+
+
+def groups_of(t, by_size):
+    out = []
+    for rows in group_by(steps_each(t), lambda r: (r["kind"], r["_engine"])).values():
+        has_graphs = any(r["replay_count"] for r in rows)
+        sizes = group_by(rows, lambda r: size_class(r["_size"]) if by_size else None)
+        out.extend(group_row(v, size, has_graphs) for size, v in sizes.items())
+    return out
+
+
+def kernel_times(t):
+    """{(engine, kind): {kernel name, or None for graph replays: ns}}: each device's computing time in steps.
+    Time that kernels share belongs to the one that began first."""
+    out = {}
+    for device, rows in group_by(steps_each(t), lambda r: r["_D"]).items():
+        mine, edge = [], None
+        work = [(s, e, x) for x, d, spans in t.pieces() if d == device and not is_comm(x)
+                and x.kind in ("kernel", "graph") for s, e in spans]
+        for s, e, x in sorted(work, key=lambda w: (w[0], w[2].kind == "graph", w[2].row)):
+            s = s if edge is None else max(s, edge)
+            if s < e:
+                mine.append((s, e, x.name if x.kind == "kernel" else None))
+                edge = e
+        for r in rows:
+            sums = out.setdefault((r["_engine"], r["kind"]), {})
+            for s, e, name in mine:
+                ns = min(e, r["gpu_end_ns"]) - max(s, r["gpu_start_ns"])
+                if ns > 0:
+                    sums[name] = sums.get(name, 0) + ns
+    return out

@@ -175,5 +175,7 @@ int64_t nsx_step_size(const struct nsx_step_name *name)
 {
 	if (name->kind == NSX_STEP_PREFILL || name->kind == NSX_STEP_MIXED)
 		return name->tokens >= 0 ? name->tokens : name->requests;
-	return name->kind == NSX_STEP_DECODE ? name->decodes : -1;
+	if (name->kind != NSX_STEP_DECODE)
+		return -1;
+	return name->decodes >= 0 ? name->decodes : name->requests;
 }

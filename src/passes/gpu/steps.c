@@ -27,6 +27,7 @@ NSX_COLUMN_ARRAY(unsure_cols, UNSURE_COLUMNS);
 	X(R_COPY, "copy_exposed_ns", I64, "only copies run")                                       \
 	X(R_IDLE, "idle_inside_ns", I64, "nothing runs before work_end_ns")                        \
 	X(R_BETWEEN, "idle_between_ns", I64, "nothing runs after work_end_ns")                     \
+	X(R_SCHEDULER, "scheduler_ns", I64, "the part of idle_between_ns during host_gap_ns")      \
 	X(R_GAP, "host_gap_ns", I64, "from end_ns to the next step of the thread; null: the last " \
 				     "step")                                                       \
 	X(R_LAUNCHES, "launch_count", I64, "calls that launch")                                    \
@@ -62,10 +63,14 @@ static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_
 {
 	const struct nsx_device_facts *d = &f->device[s->device];
 	int64_t end = NSX_MIN(s->work_end_ns, s->gpu_end_ns);
-	struct nsx_partition all, inside;
+	struct nsx_window scheduler = {NSX_MAX(end, s->end_ns),
+				       NSX_MIN(s->gpu_end_ns, s->end_ns + s->host_gap_ns)};
+	struct nsx_partition all, inside, outside = {{0}};
 
 	nsx_partition(d, s->gpu_start_ns, s->gpu_end_ns, &all);
 	nsx_partition(d, s->gpu_start_ns, end, &inside);
+	if (scheduler.start_ns < scheduler.end_ns)
+		nsx_partition(d, scheduler.start_ns, scheduler.end_ns, &outside);
 	return (struct steps_timed){
 		.step = s, .size = steps_size_class(nsx_step_size(&s->name)),
 		.ns = s->gpu_end_ns - s->gpu_start_ns,
@@ -74,7 +79,8 @@ static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_
 		.comm_ns = all.ns[NSX_P_COMM_EXPOSED],
 		.copy_ns = all.ns[NSX_P_COPY_EXPOSED],
 		.inside_ns = inside.ns[NSX_P_IDLE],
-		.between_ns = all.ns[NSX_P_IDLE] - inside.ns[NSX_P_IDLE]};
+		.between_ns = all.ns[NSX_P_IDLE] - inside.ns[NSX_P_IDLE],
+		.scheduler_ns = outside.ns[NSX_P_IDLE]};
 }
 
 static struct nsx_cell steps_told(int64_t n)
@@ -104,6 +110,7 @@ static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 	row[R_COPY] = nsx_int(x->copy_ns);
 	row[R_IDLE] = nsx_int(x->inside_ns);
 	row[R_BETWEEN] = nsx_int(x->between_ns);
+	row[R_SCHEDULER] = nsx_int(x->scheduler_ns);
 	row[R_GAP] = steps_told(s->host_gap_ns);
 	row[R_LAUNCHES] = nsx_int(s->launches);
 	row[R_REPLAYS] = nsx_int(s->replays);
@@ -111,7 +118,7 @@ static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 }
 
 struct sums {
-	int64_t requests, tokens, total, compute, hidden, comm, copy, inside, between,
+	int64_t requests, tokens, total, compute, hidden, comm, copy, inside, between, scheduler,
 		launches, replays, missed, stall;
 };
 
@@ -133,12 +140,25 @@ static struct sums steps_add_up(const struct steps_timed *v, size_t n)
 		a.copy += v[i].copy_ns;
 		a.inside += v[i].inside_ns;
 		a.between += v[i].between_ns;
+		a.scheduler += v[i].scheduler_ns;
 		a.launches += s->launches;
 		a.replays += s->replays;
 		a.missed += !s->replays;
 		a.stall += s->stalls ? v[i].ns : 0;
 	}
 	return a;
+}
+
+/* Median GPU time of the steps that do, or do not, replay a graph. */
+static struct nsx_cell median_by_graph(struct steps_work *w, const struct steps_timed *v, size_t n,
+				       bool replays)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].step->replays != replays)
+			w->scratch[k++] = v[i].ns;
+	return k ? nsx_real(nsx_quantile(w->scratch, k, 0.5) / 1e6) : nsx_null();
 }
 
 /* Medians of GPU time, range lengths, and times between ranges. */
@@ -150,6 +170,10 @@ static void put_medians(struct steps_work *w, const struct steps_timed *v, size_
 	size_t ngaps = 0;
 	double q[2];
 
+	if (row[MISSED].type != NSX_T_NULL) {
+		row[MISSED_P50] = median_by_graph(w, v, n, false);
+		row[REPLAYED_P50] = median_by_graph(w, v, n, true);
+	}
 	for (size_t i = 0; i < n; i++)
 		ns[i] = v[i].ns;
 	nsx_quantiles(ns, n, qs, 2, q);
@@ -163,6 +187,18 @@ static void put_medians(struct steps_work *w, const struct steps_timed *v, size_
 			ns[ngaps++] = v[i].step->host_gap_ns;
 	if (ngaps)
 		row[GAP] = nsx_real(nsx_quantile(ns, ngaps, 0.5) / 1e6);
+}
+
+static int64_t count_gpus(struct steps_work *w, const struct steps_timed *v, size_t n)
+{
+	int64_t gpus = 0;
+
+	memset(w->has_steps, 0, w->run->trace->ndevices * sizeof(*w->has_steps));
+	for (size_t i = 0; i < n; i++) {
+		gpus += !w->has_steps[v[i].step->device];
+		w->has_steps[v[i].step->device] = true;
+	}
+	return gpus;
 }
 
 static const char *steps_say_size(struct steps_work *w, int size)
@@ -222,6 +258,7 @@ static void steps_add_group(struct steps_work *w, struct nsx_table *table,
 	row[KIND] = nsx_string(nsx_step_kinds[v->step->name.kind]);
 	row[SIZE] = nsx_string(by_size ? steps_say_size(w, v->size) : NULL);
 	row[COUNT] = nsx_int((int64_t)n);
+	row[GPUS] = nsx_int(count_gpus(w, v, n));
 	row[REQUESTS] = steps_told(a.requests);
 	row[TOKENS] = steps_told(a.tokens);
 	row[TOTAL] = nsx_int(a.total);
@@ -231,6 +268,7 @@ static void steps_add_group(struct steps_work *w, struct nsx_table *table,
 	row[COPY] = nsx_int(a.copy);
 	row[IDLE] = nsx_int(a.inside);
 	row[BETWEEN] = nsx_int(a.between);
+	row[SCHEDULER] = nsx_int(a.scheduler);
 	row[BUSY] = nsx_part_pct(a.compute + a.comm + a.copy, a.total);
 	row[LAUNCHES] = nsx_int(a.launches);
 	row[MISSED] = has_graphs ? nsx_int(a.missed) : nsx_null();
@@ -268,7 +306,8 @@ static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 	const struct nsx_engine_steps *steps = w->steps;
 	struct nsx_arena *a = w->run->scratch;
 
-	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group, w->sizes_at))
+	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group, w->sizes_at) ||
+	    !nsx_new_array(w->has_steps, a, w->run->trace->ndevices, "devices", err))
 		return err->rc;
 	nsx_table_expect(w->table[ROWS], steps->n, w->run->opts->held_rows);
 	for (size_t i = 0; i < steps->n; i++) {

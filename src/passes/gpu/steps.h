@@ -13,6 +13,7 @@ enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 	X(SIZE, "size", STR,                                                                  \
 	  "class of requests that decode, or of prompt tokens; null: all sizes")              \
 	X(COUNT, "count", I64, "steps on a device")                                           \
+	X(GPUS, "gpu_count", I64, "GPUs with such steps")                                     \
 	X(REQUESTS, "request_count", I64, "requests in these steps; null: not known")         \
 	X(TOKENS, "token_count", I64, "tokens in these steps; null: not known")               \
 	X(P50, "p50_ms", F64, "median GPU time of a step")                                    \
@@ -25,6 +26,8 @@ enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 	X(IDLE, "idle_inside_ns", I64,                                                        \
 	  "idle part of total_ns before the end of a step's last work")                       \
 	X(BETWEEN, "idle_between_ns", I64, "idle part of total_ns after a step's last work")  \
+	X(SCHEDULER, "scheduler_ns", I64,                                                     \
+	  "part of idle_between_ns in which the thread is between two steps' ranges")         \
 	X(BUSY, "busy_pct", F64, "share of total_ns in which something runs")                 \
 	X(HOST, "host_p50_ms", F64, "median length of the ranges on the host")                \
 	X(GAP, "host_gap_p50_ms", F64,                                                        \
@@ -32,6 +35,8 @@ enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 	X(LAUNCHES, "launch_count", I64, "calls that launch")                                 \
 	X(MISSED, "graph_missed_count", I64,                                                  \
 	  "steps without a graph replay, if others of the kind have one; null: none has")     \
+	X(MISSED_P50, "graph_missed_p50_ms", F64, "median GPU time of these steps")           \
+	X(REPLAYED_P50, "graph_replayed_p50_ms", F64, "median GPU time of the others")        \
 	X(MFU, "mfu_pct", F64,                                                                \
 	  "model FLOPs as a share of the GPU's peak; null: no --model, or it does not fit")   \
 	X(BANDWIDTH, "bandwidth_pct", F64,                                                    \
@@ -56,7 +61,8 @@ NSX_COLUMN_IDS(UNSURE_COLUMNS);
 struct steps_timed {
 	const struct nsx_engine_step *step;
 	int size; /* size class n holds 2^n to 2^(n+1) - 1; -1: none         */
-	int64_t ns, compute_ns, hidden_ns, comm_ns, copy_ns, inside_ns, between_ns;
+	int64_t ns, compute_ns, hidden_ns, comm_ns, copy_ns, inside_ns, between_ns,
+		scheduler_ns;
 };
 struct steps_work {
 	const struct nsx_run *run;
@@ -67,6 +73,7 @@ struct steps_work {
 	int64_t *scratch, total_ns; /* total: GPU time of all steps          */
 	uint32_t *group; /* by step: its row of KINDS                        */
 	size_t *sizes_at; /* by row of KINDS: its first row of SIZES         */
+	bool *has_steps;  /* by device                                       */
 	const char **page;
 	size_t n, npage;
 	bool refused; /* refused a share above the GPU's peak            */
@@ -78,8 +85,9 @@ struct steps_layer {
 
 /* Adds the tables of layers and of unknown kernels, and a bullet for each kind. */
 int steps_add_layers(struct steps_work *w, struct nsx_err *err);
-/* Adds a bullet, and two or three lines of the first page, for a row of KINDS. Its rows of
- * SIZES begin at sizes_at; its n layers at v.
+enum { STEPS_LINES = 4 }; /* most lines of the first page for a kind         */
+/* Adds a bullet, and for engines lines of the first page, for a row of KINDS. Its rows of SIZES
+ * begin at sizes_at; its n layers at v.
  */
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n);

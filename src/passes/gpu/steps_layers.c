@@ -129,9 +129,10 @@ int steps_add_layers(struct steps_work *w, struct nsx_err *err)
 	classes.of_name = of_name;
 	if (nsx_steps_layers(w->run->facts, w->run->trace, w->steps, &classes, a, &layers, err))
 		return err->rc;
-	w->out->page = w->page = nsx_arena_get(
-		w->out->arena, (3 * classes.ngroups + 1) * sizeof(*w->page));
+	w->page = nsx_arena_get(w->out->arena,
+				(STEPS_LINES * classes.ngroups + 1) * sizeof(*w->page));
 	for (size_t g = 0; g < classes.ngroups; g++)
 		add_layers(w, g, layers.ns + g * classes.n, classes.n, v);
+	w->out->page = w->npage ? w->page : NULL;
 	return add_unsure(w, of_name, layers.name_ns, err);
 }

@@ -1,5 +1,6 @@
 /* steps_text.c - describes a kind of steps in words. */
 #include <inttypes.h>
+#include <string.h>
 #include "passes/gpu/steps.h"
 
 static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
@@ -10,7 +11,21 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 		nsx_say(w->out, "; %.0f tokens a second", (double)row[TOKENS].u.i / s);
 }
 
-/* "10 % missed the graph, of sizes 4-7 (1 of 10)"; the sizes' rows begin at `from`. */
+/* "1.2 ms instead of 1 ms" if steps without a replay take longer, else "". */
+static const char *say_missed(struct steps_work *w, const struct nsx_cell *row)
+{
+	enum { LONGER = 102 }; /* percent */
+
+	if (row[MISSED_P50].type == NSX_T_NULL || row[REPLAYED_P50].type == NSX_T_NULL ||
+	    100 * row[MISSED_P50].u.f < LONGER * row[REPLAYED_P50].u.f)
+		return "";
+	return nsx_say(w->out, ": %s instead of %s", nsx_say_ms(w->out, row[MISSED_P50].u.f),
+		       nsx_say_ms(w->out, row[REPLAYED_P50].u.f));
+}
+
+/* "10 % missed the graph, of sizes 4-7 (1 of 10: 1.2 ms instead of 1 ms)"; the sizes' rows begin at
+ * `from`.
+ */
 static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, size_t from)
 {
 	enum { MOST = 3 };
@@ -22,9 +37,9 @@ static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, 
 		const struct nsx_cell *x = nsx_row_at(sizes, i);
 
 		if (x[MISSED].u.i && x[SIZE].type == NSX_T_STR && n++ < MOST)
-			of = nsx_say(w->out, "%s%s %s (%" PRId64 " of %" PRId64 ")", of,
+			of = nsx_say(w->out, "%s%s %s (%" PRId64 " of %" PRId64 "%s)", of,
 				     *of ? "," : ", of sizes", x[SIZE].u.s,
-				     x[MISSED].u.i, x[COUNT].u.i);
+				     x[MISSED].u.i, x[COUNT].u.i, say_missed(w, x));
 	}
 	return nsx_say(w->out, "%.0f %% missed the graph%s%s",
 		       100 * (double)row[MISSED].u.i / (double)row[COUNT].u.i, of,
@@ -43,29 +58,55 @@ static const char *steps_text_say_lost(struct steps_work *w, const struct nsx_ce
 	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ? say_graphs(w, row, from) : NULL;
 }
 
+/* Returns NULL if no share of the GPU's peak is known. */
 static const char *say_limits(struct steps_work *w, const struct nsx_cell *row)
 {
-	const char *text = "";
+	bool has_both = row[MFU].type != NSX_T_NULL && row[BANDWIDTH].type != NSX_T_NULL;
+	const char *mfu = row[MFU].type == NSX_T_NULL ? "" :
+		nsx_say(w->out, "%s MFU", nsx_text_share(w->out->arena, row[MFU].u.f, 100));
 
-	if (row[MFU].type != NSX_T_NULL)
-		text = nsx_say(w->out, "; %s MFU", nsx_text_share(w->out->arena,
-							     row[MFU].u.f, 100));
-	if (row[BANDWIDTH].type != NSX_T_NULL)
-		text = nsx_say(w->out, "%s; %s of memory bandwidth", text,
-			       nsx_text_share(w->out->arena, row[BANDWIDTH].u.f, 100));
-	return text;
+	return row[BANDWIDTH].type == NSX_T_NULL ? (*mfu ? mfu : NULL) :
+		nsx_say(w->out, "%s%s%s of memory bandwidth", mfu, has_both ? " and " : "",
+			nsx_text_share(w->out->arena, row[BANDWIDTH].u.f, 100));
+}
+
+/* Whether these are the steps of a loop that no engine or framework named. */
+static bool is_of_loop(const struct nsx_cell *row)
+{
+	return !strcmp(row[ENGINE].u.s, "loop");
+}
+
+static const char *say_step(struct steps_work *w, const struct nsx_cell *row)
+{
+	return is_of_loop(row) ? "step" : nsx_say(w->out, "%s step", row[KIND].u.s);
+}
+
+/* "10 decode steps", "10 decode steps on each of 2 GPUs" or "21 decode steps on 2 GPUs" */
+static const char *say_count(struct steps_work *w, const struct nsx_cell *row)
+{
+	int64_t n = row[COUNT].u.i, gpus = row[GPUS].u.i;
+	bool is_even = n % gpus == 0;
+	const char *what = nsx_text_n(w->out->arena, (size_t)(is_even ? n / gpus : n),
+				      say_step(w, row), NULL);
+
+	return gpus == 1 ? what : nsx_say(w->out, "%s on %s%" PRId64 " GPUs", what,
+					  is_even ? "each of " : "", gpus);
 }
 
 static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_cell *row)
 {
-	double between = (double)row[BETWEEN].u.i / 1e6 / (double)row[COUNT].u.i;
+	double ms = 1e6 * (double)row[COUNT].u.i, scheduler = (double)row[SCHEDULER].u.i / ms;
+	bool is_engine = row[KIND].u.s != nsx_step_kinds[NSX_STEP_TRAINING];
+	const char *p50 = nsx_say_ms(w->out, row[P50].u.f), *p95 = nsx_say_ms(w->out, row[P95].u.f);
 
-	return nsx_say(w->out, "%s, p50 %s, p95 %s, %.0f %% GPU busy; %s idle between steps%s%s",
-		       nsx_text_n(w->out->arena, (size_t)row[COUNT].u.i,
-				  nsx_say(w->out, "%s step", row[KIND].u.s), NULL),
-		       nsx_say_ms(w->out, row[P50].u.f),
-		       nsx_say_ms(w->out, row[P95].u.f), row[BUSY].u.f,
-		       nsx_say_ms(w->out, between), say_tokens(w, row), say_limits(w, row));
+	return nsx_say(w->out, "%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
+		       say_count(w, row), p50, strcmp(p50, p95) ? ", p95 " : "",
+		       strcmp(p50, p95) ? p95 : "", row[BUSY].u.f,
+		       nsx_say_ms(w->out, (double)row[BETWEEN].u.i / ms),
+		       !is_engine || !(scheduler > 0) ? "" :
+		       nsx_say(w->out, ", %s of it in the scheduler",
+			       nsx_say_ms(w->out, scheduler)),
+		       say_tokens(w, row));
 }
 
 /* "of decode steps 55 % gemm, 18 % idle between steps, ...", for one kind. */
@@ -73,7 +114,7 @@ static const char *say_layers(struct steps_work *w, const struct steps_layer *v,
 			      const struct nsx_cell *kind)
 {
 	enum { MOST = 6 };
-	const char *text = nsx_say(w->out, "of %s steps", kind[KIND].u.s);
+	const char *text = nsx_say(w->out, "of %ss", say_step(w, kind));
 
 	for (size_t i = 0; i < n && i < MOST && v[i].ns; i++)
 		text = nsx_say(w->out, "%s%s %s %s", text, i ? "," : "",
@@ -85,14 +126,16 @@ static const char *say_layers(struct steps_work *w, const struct steps_layer *v,
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n)
 {
-	const char *what = steps_text_say_kind(w, kind), *lost = steps_text_say_lost(w, kind,
-										     sizes_at);
-	const char *layers = say_layers(w, v, n, kind);
+	const char *told[] = {steps_text_say_kind(w, kind), say_limits(w, kind),
+			      steps_text_say_lost(w, kind, sizes_at), say_layers(w, v, n, kind)};
+	const char *text = "";
 
-	nsx_md_bullet(w->out, "%s: %s%s%s; %s.", kind[ENGINE].u.s, what, lost ? "; " : "",
-		      lost ?: "", layers);
-	w->page[w->npage++] = what;
-	if (lost)
-		w->page[w->npage++] = lost;
-	w->page[w->npage++] = layers;
+	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+		if (!told[i])
+			continue;
+		text = nsx_say(w->out, "%s%s%s", text, i ? "; " : "", told[i]);
+		if (!is_of_loop(kind)) /* the first page describes loops by their iterations */
+			w->page[w->npage++] = told[i];
+	}
+	nsx_md_bullet(w->out, "%s: %s.", kind[ENGINE].u.s, text);
 }
