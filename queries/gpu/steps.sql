@@ -1,6 +1,6 @@
 -- Steps of inference engines and training loops: ranges whose name marks a step. One row for
--- each device that was given work in the step. A range that begins inside another such range
--- of its thread is left out.
+-- each device that was given work in the step. A range inside another such range of its
+-- thread is left out.
 -- @role check
 -- @table rows
 -- @col process       pid of the process
@@ -38,10 +38,10 @@ chosen AS MATERIALIZED (
 step AS MATERIALIZED (
   SELECT
     *
-  , lead(start_ns) OVER (PARTITION BY thread_key ORDER BY start_ns) - end_ns
+  , max(0, lead(start_ns) OVER (PARTITION BY thread_key ORDER BY start_ns) - end_ns)
       AS host_gap_ns
   FROM chosen
-  WHERE before_ns IS NULL OR start_ns >= before_ns
+  WHERE before_ns IS NULL OR end_ns > before_ns
 ),
 work(process_key, device_id, corr, start_ns) AS (
   SELECT process_key, device_id, corr, start_ns FROM _kernel
@@ -62,7 +62,8 @@ met AS (
     device_id
   , COALESCE(
       (SELECT s.rid FROM step AS s
-       WHERE s.thread_key = l.thread_key AND s.start_ns <= at AND at < s.end_ns)
+       WHERE s.thread_key = l.thread_key AND s.start_ns <= at AND at < s.end_ns
+       ORDER BY s.start_ns DESC LIMIT 1)
     , (SELECT iif(at < end_ns, rid, NULL)
        FROM (SELECT s.rid, s.end_ns FROM step AS s
              WHERE s.process_key = l.process_key AND s.start_ns <= at

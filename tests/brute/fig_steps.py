@@ -60,10 +60,10 @@ def host_steps(t):
     for rows in group_by((x for x in ranges_of(t) if read(x.name)), lambda x: x.gtid).values():
         last = None
         for x in sorted(rows, key=lambda x: (x.s, -x.end, x.name)):
-            if last and x.s < last.end:
+            if last and x.end <= last.end:
                 continue
             if last:
-                last.gap = x.s - last.end
+                last.gap = max(0, x.s - last.end)
             x.fields, x.gap, x.stalls, last = read(x.name), None, False, x
             x.calls = x.replays = 0
             out.append(x)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The section Steps has the figures of a brute force computation, to the nanosecond, on made-up
-# engines, on the fixtures with steps, and on captures of a real GPU (measured/README.md).
+# engines, on the fixtures with steps, and on captures of a real GPU (measured/README.md). The query
+# of each section agrees on the made-up engines too.
 # usage: steps.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 ln -s "$tests/fixtures/_schema" _schema
@@ -11,6 +12,7 @@ check() { # TRACE
 for seed in $(seq 1 20); do
 	python3 "$tests/brute/engines.py" "$seed" >engine.sql && "$b/mkfixture" engine.sql engine.sqlite
 	holds "the engine of seed $seed" check "$work/engine.sqlite"
+	holds "the query of seed $seed" "$b/tests/property/prop_sql" engine.sqlite
 done
 for name in steps_vllm steps_sglang steps_trtllm steps_layers steps_numbered kinds_before; do
 	holds "$name" check "$fix/$name.sqlite"

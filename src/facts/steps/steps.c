@@ -66,7 +66,9 @@ static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
 	return classes[t->nvtx.name[i]] == step && t->nvtx.kind[i] != NSX_NVTX_MARK;
 }
 
-/* Removes steps that begin inside another step of their thread. */
+/* Removes steps that lie inside another step of their thread. Then both starts and ends of a thread's
+ * steps ascend.
+ */
 static void drop_nested(struct build *b)
 {
 	size_t n = 0;
@@ -75,9 +77,9 @@ static void drop_nested(struct build *b)
 		struct host_step *before = n ? &b->host[n - 1] : NULL;
 
 		if (before && before->thread == b->host[i].thread) {
-			if (b->host[i].start_ns < before->end_ns)
+			if (b->host[i].end_ns <= before->end_ns)
 				continue;
-			before->gap_ns = b->host[i].start_ns - before->end_ns;
+			before->gap_ns = NSX_MAX(0, b->host[i].start_ns - before->end_ns);
 		}
 		b->host[n++] = b->host[i];
 	}
@@ -150,7 +152,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* The step of a call; NULL: none. */
+/* The step of a call: the open one that its thread began last; NULL: none. */
 static struct host_step *steps_step_of(const struct build *b, uint32_t call)
 {
 	uint32_t thread = nsx_call_thread(b->t, call);

@@ -44,7 +44,8 @@ struct nsx_engine_step {
 	nsx_str text;
 	uint32_t process, device;
 	int64_t start_ns, end_ns;	/* its range on the host                */
-	int64_t host_gap_ns;		/* time to the thread's next step; -1: the last */
+	int64_t host_gap_ns;		/* time to the thread's next step, 0 if they
+					   overlap; -1: the last                */
 	int64_t gpu_start_ns, work_end_ns, gpu_end_ns; /* its last work may overlap the
 							  next step    */
 	int64_t launches, replays;	/* number of launch calls; of graph launches */
