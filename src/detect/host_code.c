@@ -448,9 +448,11 @@ static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 }
 
 static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper,
-			struct nsx_finding *f)
+			bool is_between, struct nsx_finding *f)
 {
-	f->recommendation[0] =
+	f->recommendation[0] = is_between ?
+		"schedule the next step while the GPU works on this one (asynchronous, or "
+		"overlapped, scheduling), and detokenise on another thread" :
 		d->facts->run_kind == NSX_RUN_START_UP ?
 		"this is start-up, which is paid once: keep what is compiled or read (a cache on "
 		"disk), or leave it out of what is measured" :
@@ -514,18 +516,35 @@ static void tell_thread(struct launcher *x, const struct code *c,
 			most->weight == most->all ? "all" : ns));
 }
 
+/* Whether the code runs on a thread that runs an engine's steps. If none of their ranges has most of
+ * it, it lies between steps.
+ */
+static bool is_between_steps(const struct nsx_detect *d, const struct code *c)
+{
+	uint32_t thread = c->rows.calls.n ? nsx_call_thread(d->trace, c->rows.calls.v[0]) :
+					    NSX_NONE;
+
+	for (size_t i = 0; i < d->steps->n; i++)
+		if (d->steps->v[i].thread == thread &&
+		    d->steps->v[i].name.kind != NSX_STEP_TRAINING)
+			return true;
+	return false;
+}
+
 /* "host code between CUDA calls: step", or the preceding wait if no code is known. */
 static const char *say_title(struct launcher *x, const struct code *c, const char *code,
-			     const char *helper, const char *after)
+			     const char *helper, bool is_between, const char *after)
 {
 	struct nsx_detect *d = x->d;
 	struct nsx_winner most = host_code_most_of(x, c);
-	const char *where = code ?: d->trace->nvtx.n ? "outside NVTX ranges" : after;
+	const char *where = code ?: is_between ? NULL :
+			    d->trace->nvtx.n ? "outside NVTX ranges" : after;
 
 	return nsx_tell(d->found, helper ? "the launching thread waits for host code of "
 					   "thread %s%s%s%s" :
-					   "%shost code between CUDA calls%s%s%s",
-			helper ? nsx_tell_name(d->found, helper) : "",
+					   "host code between %s%s%s%s",
+			helper ? nsx_tell_name(d->found, helper) :
+			is_between ? "steps" : "CUDA calls",
 			code ? ": " : where ? ", " : "", where ?: "",
 			host_code_say_whose(x, c, &most));
 }
@@ -564,11 +583,12 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *after = !c->waited ? NULL : nsx_tell(d->found, "after %s",
 		nsx_text_api(d->found->arena, nsx_text(d->trace, c->waited)));
 	bool is_placed = code || d->trace->nvtx.n || helper;
+	bool is_between = !code && !helper && is_between_steps(d, c);
 	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
 	struct nsx_finding f = {
 		.id = is_waited ? NSX_ID_idle_by_os_wait : NSX_ID_idle_by_host_code,
 		.subject = helper ? helper : path,
-		.title = say_title(x, c, code, helper, is_placed ? NULL : after),
+		.title = say_title(x, c, code, helper, is_between, is_placed ? NULL : after),
 		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
@@ -586,7 +606,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 
 	nsx_add_evidence(&f, say_hot(d, &hot));
 	tell_thread(x, c, &most, &f);
-	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
+	advise_code(d, code || hot.frame != NSX_NONE, helper, is_between, &f);
 	nsx_found(d->found, &f);
 }
 

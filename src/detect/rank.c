@@ -133,10 +133,9 @@ static void take_least(struct pricing *p, struct nsx_finding *f, const struct ns
 	if (f->price != NSX_PRICE_REPLAYED || g->confidence == NSX_CONF_NONE || ns >= f->low_ns)
 		return;
 	f->low_ns = ns;
-	memmove(f->evidence + 2, f->evidence + 1,
-		(ARRAY_LEN(f->evidence) - 3) * sizeof(*f->evidence));
-	f->evidence[1] = nsx_tell(p->l, "It wins %s %s",
-				  ns > 0 ? nsx_text_ns(p->l->arena, ns) : "nothing", f->if_least);
+	nsx_insert_evidence(f, 1, nsx_tell(p->l, "It wins %s %s", ns > 0 ?
+					   nsx_text_ns(p->l->arena, ns) : "nothing",
+					   f->if_least));
 }
 
 static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *g)

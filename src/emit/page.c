@@ -258,8 +258,10 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 {
 	if (f->price == NSX_PRICE_NONE)
 		return;
-	nsx_buf_printf(p->b, "−%s (%s, %s%s", nsx_text_ns(p->a, f->headroom_ns),
-		       nsx_text_share(p->a, f->headroom_ns, x->now_ns), nsx_price_names[f->price],
+	nsx_buf_printf(p->b, "−%s (%s%s, %s%s", nsx_text_ns(p->a, f->headroom_ns),
+		       nsx_text_share(p->a, f->headroom_ns, x->now_ns), f->step_ns > 0 ?
+		       nsx_arena_printf(p->a, ", %s a step", nsx_text_ns(p->a, f->step_ns)) : "",
+		       nsx_price_names[f->price],
 		       nsx_is_open(f) ? ", at most" :
 		       f->is_least && f->price == NSX_PRICE_MEASURED ?
 				     ", at least" : "");

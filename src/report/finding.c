@@ -92,6 +92,13 @@ void nsx_add_evidence(struct nsx_finding *f, const char *line)
 		}
 }
 
+void nsx_insert_evidence(struct nsx_finding *f, size_t at, const char *line)
+{
+	memmove(f->evidence + at + 1, f->evidence + at,
+		(ARRAY_LEN(f->evidence) - 2 - at) * sizeof(*f->evidence));
+	f->evidence[at] = line;
+}
+
 void nsx_advise_first(struct nsx_finding *f, const char *advice)
 {
 	memmove(f->recommendation + 1, f->recommendation,

@@ -110,6 +110,7 @@ struct nsx_finding {
 	enum nsx_severity severity;
 	enum nsx_price_kind price;
 	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its range */
+	double step_ns; /* mean part of headroom_ns in a step of an engine; 0: none, or not known */
 	uint32_t set; /* the processes whose time the finding costs, see struct nsx_gain */
 	double disjoint_ns; /* gain in addition to the remedies applied before it */
 	bool has_disjoint;  /* disjoint_ns is known                          */
@@ -172,6 +173,11 @@ const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l, enum ns
 
 /* Appends a line of evidence; ignores NULL. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
+
+/* Inserts a line of evidence before line `at`, which must exist or be the next; drops the last one if
+ * there is no room.
+ */
+void nsx_insert_evidence(struct nsx_finding *f, size_t at, const char *line);
 
 /* Puts advice first; drops the last one if there is no room. */
 void nsx_advise_first(struct nsx_finding *f, const char *advice);

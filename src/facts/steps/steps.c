@@ -221,7 +221,7 @@ static int steps_keep_steps(struct build *b, uint32_t device, struct nsx_engine_
 			continue;
 		if (nsx_push(ret->v, ret->n, b->cap, "steps", err, (struct nsx_engine_step){
 			.name = x->name, .text = x->text, .process = x->process,
-			.device = device, .start_ns = x->start_ns,
+			.thread = x->thread, .device = device, .start_ns = x->start_ns,
 			.end_ns = x->end_ns, .host_gap_ns = x->gap_ns,
 			.gpu_start_ns = x->gpu_start_ns,
 			.work_end_ns = x->work_end_ns, .gpu_end_ns = x->work_end_ns,

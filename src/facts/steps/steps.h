@@ -42,7 +42,7 @@ int64_t nsx_step_size(const struct nsx_step_name *name);
 struct nsx_engine_step {
 	struct nsx_step_name name;
 	nsx_str text;
-	uint32_t process, device;
+	uint32_t process, thread, device;
 	int64_t start_ns, end_ns;	/* its range on the host                */
 	int64_t host_gap_ns;		/* time to the thread's next step, 0 if they
 					   overlap; -1: the last                */
