@@ -99,7 +99,6 @@ struct calls {
 	uint32_t emptied; /* group of the last wait until a pool allocation follows; NSX_NONE */
 	size_t nserved;	  /* pool allocations of all threads that follow no wait */
 	int64_t served_ns;
-	size_t launch; /* the thread's last launch; 0: none */
 	size_t overhead; /* the thread's first overhead row that may matter  */
 	size_t barrier, barriers_end; /* the thread's range of barriers that may matter */
 	int64_t *later_ns; /* by barrier, see find_later; NULL: the replay makes it superfluous */
@@ -154,20 +153,6 @@ static bool may_start(const struct nsx_detect *d)
 	       (nsx_has_window(d->trace) && !d->facts->niterations);
 }
 
-/* Whether the GPU is mostly idle during a call and its thread launches work later. */
-static bool is_before_work(const struct calls *c, size_t call)
-{
-	const struct nsx_detect *d = c->d;
-	const struct nsx_trace *t = d->trace;
-	int64_t start_ns = NSX_MAX(nsx_call_start(&t->calls, call), d->w.start_ns);
-	int64_t end_ns = NSX_MIN(nsx_call_end(&t->calls, call), d->w.end_ns);
-
-	return call < c->launch &&
-	       (d->facts->limiting == NSX_NONE ||
-		2 * nsx_idle_within(&d->facts->idle[d->facts->limiting], start_ns,
-				    end_ns) >= end_ns - start_ns);
-}
-
 /* Whether an allocation or free starts CUDA or a library: on an idle GPU it would not take so long
  * by itself.
  */
@@ -176,9 +161,7 @@ static bool is_start(const struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 
 	return may_start(c->d) && is_starved(c, call) &&
-	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host") &&
-	       (c->d->facts->run_kind == NSX_RUN_START_UP ||
-		is_before_work(c, call));
+	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host");
 }
 
 static bool is_small_copy(const struct nsx_trace *t, uint32_t op)
@@ -475,10 +458,6 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below, str
 	c->barrier = c->d->facts->thread_barriers[thread].at;
 	c->barriers_end = c->barrier + c->d->facts->thread_barriers[thread].n;
 	c->copied = c->emptied = c->asked = NSX_NONE;
-	c->launch = 0;
-	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
-		if (t->calls.cls[i] == NSX_CALL_LAUNCH)
-			c->launch = i;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
@@ -894,18 +873,6 @@ static void calls_prove(const struct calls *c, uint32_t group, const char *barri
 				   .at = {{"detail", api}}};
 }
 
-/* Reports GPUs that take turns because a wait for one delays the launches on another. */
-static void tell_turns(struct calls *c, uint32_t process, struct nsx_finding *f)
-{
-	uint32_t n = nsx_turns(c->d, process);
-
-	if (!n)
-		return;
-	f->title = nsx_tell(c->d->found, "%s, so that %u GPUs take turns", f->title, n);
-	nsx_advise_first(f, "launch on all GPUs before waiting for the first; one that needs "
-			    "what another computes can work on another part of the batch");
-}
-
 static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
@@ -952,8 +919,6 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 		nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	calls_advise(c, x, say, has_all ? names : "these functions", way, empties,
 		     way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
-	if (is_wait(kind) && process != NSX_SEVERAL)
-		tell_turns(c, process, &f);
 	calls_prove(c, list[0], say->barrier, &f);
 	f.harmless = !is_wait(kind) ? NULL : nsx_tell(
 		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);

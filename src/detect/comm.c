@@ -1,5 +1,4 @@
-/* comm.c - communication: compute that waits for it, ranks that come late to it, links that are
- * not its limit.
+/* comm.c - communication: compute that waits for it, and ranks that come late to it.
  *
  * Overlap hides transfers but not waiting for a late rank. That waiting has a price of its own,
  * or is the straggler's if one is proved.
@@ -7,20 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
-#include "facts/metrics/metrics.h"
-#include "facts/occupancy.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* percent of the window from which exposed communication is reported */
 /* percent of the window that is reported even if most communication overlaps */
 #define MUCH_PCT 10.0
-/* percent of the peak below which a link is unused during communication */
-#define LINK_IDLE_PCT 2.0
-#define LINK_BUSY_PCT 10.0
 #define BY_WORK 0.5 /* least share of the gain of ranks at their own pace that even work must win */
 /* as many collectives, each shorter than this, are bound by latency */
 enum { MANY = 100, TINY_NS = 50000 };
-enum { MANY_NEEDED = 8 }; /* an iteration with more collectives does not send buckets */
 /* replays: each rank at its own pace, twice and four times as many micro batches */
 enum { MOST_PIECES = 3 };
 enum { PART = 10 }; /* waiting is mentioned from 1/10 of communication */
@@ -40,18 +33,8 @@ struct comm {
 	struct habit {
 		size_t n;
 		int64_t ns, pairs_ns; /* of all collectives; of sends and receives */
-		int64_t one_block_ns; /* of kernels with a grid of one block */
-		double median_ns;
+			double median_ns;
 	} on[2];
-	enum why { /* why communication on streams of its own is exposed     */
-		LATE,	/* it starts late                                    */
-		TAIL,	/* most of it overlaps and little is left            */
-		BEHIND, /* its stream is always busy                         */
-		NEEDED, /* it stands between kernels of which each needs the one before */
-		GATHERS, /* as NEEDED, but it gathers data that may have existed long before */
-	} why;
-	bool by_pairs; /* most exposed time is in sends and receives         */
-	bool gathers;  /* most exposed time is in all-gathers            */
 };
 
 static bool is_comm(const struct comm *c, size_t op)
@@ -92,8 +75,6 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 				nsx_add_to(&h.ns, v[h.n]);
 				if (op == NSX_COMM_SENDRECV || op == NSX_COMM_ALLTOALL)
 					nsx_add_to(&h.pairs_ns, v[h.n]);
-				if (nsx_shape_blocks(t, nsx_op_shape(t, i)) == 1)
-					nsx_add_to(&h.one_block_ns, v[h.n]);
 				h.n++;
 			}
 		if (h.n)
@@ -102,44 +83,6 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 	}
 	nsx_arena_drop(c->d->scratch, v);
 	return 0;
-}
-
-/* The mean percentage of a device's busiest link counter during communication; negative without a
- * counter.
- */
-static double link_pct(const struct nsx_detect *d, uint32_t device, const char *const *names)
-{
-	const struct nsx_metrics *m = d->facts->metrics;
-	double most = -1;
-
-	for (size_t i = 0; m && i < m->n; i++) {
-		const struct nsx_metric_scope *s = &m->v[i].scope[NSX_SCOPE_COMM];
-
-		for (size_t k = 0; names[k]; k++)
-			if (m->v[i].device == device && m->v[i].name &&
-			    s->weight_ns && s->mean <= 100 &&
-			    strcasestr(m->v[i].name, names[k]) &&
-			    strcasestr(m->v[i].name, "throughput"))
-				most = NSX_MAX(most, s->mean);
-	}
-	return most;
-}
-
-/* Writes to *ret that communication goes over PCIe although the GPU has NVLink. Returns false if it
- * does not.
- */
-static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
-{
-	static const char *const pcie[] = {"PCIe", NULL};
-	static const char *const nvlink[] = {"NVLink", "NVLRX", "NVLTX", NULL};
-	double slow = link_pct(d, device, pcie);
-	double fast = link_pct(d, device, nvlink);
-
-	if (fast < 0 || fast >= LINK_IDLE_PCT || slow < LINK_BUSY_PCT)
-		return false;
-	*ret = nsx_tell(d->found, "While it communicates PCIe is at %.0f %% and NVLink at %.1f %%: "
-		       "the ranks do not reach each other over NVLink.", slow, fast);
-	return true;
 }
 
 /* Whether most communication is sends and receives, whose two sides may start at different times.
@@ -163,35 +106,6 @@ static bool is_tail(const struct nsx_comm_cost *x)
 	return x->blocking_ns * 3 <= x->comm_ns && x->exposed_ns * 2 <= x->comm_ns;
 }
 
-static size_t count_iterations(const struct nsx_detect *d, uint32_t device)
-{
-	const struct nsx_facts *f = d->facts;
-	size_t n = 0;
-
-	for (size_t i = 0; i < f->niterations; i++)
-		n += f->iterations[i].device == device &&
-		     nsx_is_judged(d, f->iterations[i].start_ns);
-	return n;
-}
-
-static int find_why(struct comm *c, uint32_t device, struct nsx_err *err)
-{
-	struct nsx_comm_starts s;
-	int64_t half_ns;
-
-	if (nsx_comm_starts(c->d, device, c->computes, &s, err))
-		return err->rc;
-	half_ns = (s.behind_ns + s.needed_ns + s.late_ns) / 2;
-	c->why = is_tail(&c->cost) ? TAIL : s.behind_ns > half_ns ? BEHIND :
-		 s.needed_ns <= half_ns ||
-		 s.nneeded < MANY_NEEDED *
-				NSX_MAX(1, count_iterations(c->d, device)) ?
-			LATE : s.gathers_ns > half_ns ? GATHERS : NEEDED;
-	c->by_pairs = s.pairs_ns > half_ns;
-	c->gathers = s.gathers_ns > half_ns;
-	return 0;
-}
-
 /* Evidence and advice for communication on streams that compute. */
 static void say_beside(const struct habit *h, const char **evidence, const char **recommendation)
 {
@@ -210,51 +124,23 @@ static void say_beside(const struct habit *h, const char **evidence, const char 
 }
 
 /* Evidence and advice for communication on streams of its own. */
-static void say_own(const struct comm *c, const char **evidence, const char **recommendation)
+static void say_own(const struct comm *c, const struct habit *h, const char **evidence,
+		    const char **recommendation)
 {
-	static const char sooner[] = "Compute first what other ranks need, send it at once, and "
-				     "compute the rest while it is under way.";
-	switch (c->why) {
-	case TAIL:
+	if (is_tail(&c->cost)) {
 		*evidence = "The rest overlaps: this part comes first or last, when there is "
 			    "nothing to compute beside it.";
 		*recommendation = "Make the first and the last bucket smaller.";
-		break;
-	case BEHIND:
-		*evidence = "Its stream is never free: each collective starts when the one before "
-			    "it ends, so starting sooner wins nothing. The price is an upper "
-			    "bound.";
-		*recommendation = c->by_pairs ? "Send fewer bytes: a narrower type." :
-			c->gathers ?
-			"Communicate less, or in fewer pieces: a narrower type, larger buckets; "
-			"keep the weights gathered where memory allows (FSDP: "
-			"reshard_after_forward=False)." :
-			"Communicate less, or in fewer pieces: a narrower type, larger buckets, "
-			"gradients once an iteration and not for each micro batch (no_sync()).";
-		break;
-	case NEEDED:
-		*evidence = "Each starts when its input is there, and what follows "
-			    "waits for its result: the price is an upper bound.";
-		*recommendation = c->by_pairs ?
-			"Compute something else meanwhile: shared experts, or the other half of "
-			"the batch." :
-			"If it is tensor parallelism: reduce one half of the batch while the other "
-			"computes, or use a one-shot or fused all-reduce.";
-		break;
-	case GATHERS:
-		*evidence = "Each gather starts when the kernel before it has ended, and the next "
-			    "kernel waits for it.";
-		*recommendation = "If it gathers weights: gather the next ones ahead "
-				  "(FSDP: backward_prefetch, forward_prefetch).";
-		break;
-	case LATE:
-		if (is_started_late(&c->cost))
-			*evidence = "It has a stream of its own, but is started only "
-				    "when its result is needed.";
-		*recommendation = c->by_pairs ? sooner :
-			"Start collectives as soon as their input is there, in "
-			"buckets, while the rest is still computed.";
+		return;
 	}
+	if (is_started_late(&c->cost))
+		*evidence = "It has a stream of its own, but is started only "
+			    "when its result is needed.";
+	*recommendation = is_by_pairs(h) ?
+		"Compute first what other ranks need, send it at once, and compute the rest while "
+		"it is under way." :
+		"Start collectives as soon as their input is there, in buckets, while the rest is "
+		"still computed; gather weights ahead (FSDP: backward_prefetch, forward_prefetch).";
 }
 
 /* Adds the reasons why communication is exposed, as far as the trace shows them, with advice on
@@ -265,19 +151,6 @@ static void say_why(struct comm *c, const struct habit *h, bool beside, struct n
 	unsigned n = 1, k = 0; /* the first line of evidence is the total */
 	struct nsx_detect *d = c->d;
 
-	if (say_link(d, f->device, &f->evidence[n])) {
-		n++;
-		f->recommendation[k++] = "Let NCCL use NVLink: nvidia-smi topo -m shows the links, "
-			"NCCL_DEBUG=INFO why they are not taken (NCCL_P2P_DISABLE, peer access, "
-			"containers).";
-	}
-	if (h->one_block_ns * 2 > h->ns && h->median_ns >= TINY_NS) {
-		f->evidence[n++] = nsx_tell(
-			d->found, "%s of it is in grids of one block: NCCL uses one "
-			"channel.", nsx_tell_ns(d->found, h->one_block_ns));
-		f->recommendation[k++] = "Let NCCL use more channels: NCCL_DEBUG=INFO shows them, "
-			"NCCL_MAX_NCHANNELS and NCCL_MAX_CTAS limit them.";
-	}
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
 		f->evidence[n++] = nsx_tell(d->found,
 			"They are many and tiny: %zu collectives, the median takes %s, so their "
@@ -293,7 +166,7 @@ static void say_why(struct comm *c, const struct habit *h, bool beside, struct n
 	if (beside)
 		say_beside(h, &f->evidence[n], &f->recommendation[k]);
 	else
-		say_own(c, &f->evidence[n], &f->recommendation[k]);
+		say_own(c, h, &f->evidence[n], &f->recommendation[k]);
 }
 
 static const char *say_exposed(struct nsx_detect *d, const struct nsx_comm_cost *x)
@@ -308,28 +181,23 @@ static const char *say_exposed(struct nsx_detect *d, const struct nsx_comm_cost 
 }
 
 /* beside: for communication on streams that compute too. */
-static int propose_overlap(struct comm *c, uint32_t device, bool beside, struct nsx_err *err)
+static void propose_overlap(struct comm *c, uint32_t device, bool beside)
 {
 	struct nsx_findings *l = c->d->found;
 	const struct nsx_comm_cost *x = &c->cost;
 	const struct habit *h = &c->on[beside];
-	struct nsx_change hide = {.verb = NSX_HIDE_COMM};
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed, .device = device,
 		.confidence = NSX_CONF_MEDIUM,
 		.proof = {{.csv = "nccl_ops", .column = "exposed_ms"}},
 	};
 
-	if ((beside || is_started_late(x)) && nsx_list_hideable(c->d, &hide.rows, err))
-		return err->rc;
 	f.spans = x->blocking;
-	if (!beside && find_why(c, device, err))
-		return err->rc;
-	if (!beside && c->why == TAIL &&
+	if (!beside && is_tail(x) &&
 	    part_by_whole(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) < MUCH_PCT)
 		f.alarm = NSX_ALARM_NONE;
-	f.is_bound = c->on[1].n || (c->why != LATE && c->why != GATHERS);
-	f.remedy = nsx_plan_of(c->d, hide);
+	f.is_bound = c->on[1].n || is_tail(x);
+	f.remedy = nsx_plan_of(c->d, (struct nsx_change){.verb = NSX_HIDE_COMM});
 	f.title = nsx_tell(l, "Compute waits for communication on GPU %s",
 			   nsx_gpu_label(c->d->trace, device));
 	f.evidence[0] = nsx_tell(l, "%s; compute waits for %s of it and begins right after.%s",
@@ -337,11 +205,7 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, struct 
 		x->waited_ns * PART <= x->comm_ns ? "" :
 		nsx_tell(l, " %s of it is waiting for late ranks.", nsx_tell_ns(l, x->waited_ns)));
 	say_why(c, h, beside, &f);
-	if (hide.rows.only)
-		nsx_add_evidence(&f, "Priced without what an iteration gathers first and reduces "
-				 "last: nothing can be computed beside it");
 	nsx_found(l, &f);
-	return 0;
 }
 
 /* Whether enough of communication is transfer rather than waiting to be worth hiding. */
@@ -636,7 +500,8 @@ static int judge_device(struct comm *c, uint32_t device, int64_t window_ns, stru
 		return 0;
 	if (find_habits(c, device, err))
 		return err->rc;
-	return propose_overlap(c, device, c->on[1].n && !c->on[0].n, err);
+	propose_overlap(c, device, c->on[1].n && !c->on[0].n);
+	return 0;
 }
 
 int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
@@ -654,10 +519,5 @@ int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 		if (judge_device(&c, i, window_ns, err))
 			return err->rc;
 	say_hidden(d, window_ns);
-	for (size_t i = 0; i < m->nlinks; i++)
-		nsx_fine(d->found, "NVLink of GPU %lld is not the limit: %s averages %.1f %% "
-			 "during communication, 95th percentile %.0f "
-			 "%%.", (long long)m->links[i].device_id,
-			 m->links[i].name, m->links[i].mean, m->links[i].p95);
 	return 0;
 }

@@ -18,7 +18,6 @@ enum {
 	NKINDS = NSX_COPY_UVM_HTOD, /* first of the kinds that migrate unified memory */
 	SMALL_BYTES = 64 << 10, /* a smaller copy takes a fixed time         */
 	MANY = 100,
-	BEHIND_NS = 20000, /* a copy that starts sooner after the one before waited for it */
 };
 
 enum trouble { PLAIN, FROM_PAGEABLE, SMALL, NTROUBLES };
@@ -215,38 +214,6 @@ static bool copies_waits(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* The opposite direction, if such copies are next to at least half of the copies of `kind` on their
- * stream; else 0.
- */
-static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind)
-{
-	const struct nsx_trace *t = c->d->trace;
-	const struct nsx_device *dev = &t->device[t->stream[stream].device];
-	unsigned last = 0, other = 0;
-	int64_t last_ns = INT64_MIN, npairs = 0, n = 0;
-
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-		int64_t start_ns = nsx_op_start(&t->ops, i);
-		unsigned now;
-
-		if (nsx_op_stream(&t->ops, i) != stream ||
-		    t->ops.kind[i] != NSX_OP_MEMCPY || !nsx_is_judged(c->d, start_ns))
-			continue;
-		now = nsx_op_copy(t, i)->copy_kind;
-		if (now >= NKINDS)
-			continue;
-		n += now == kind;
-		if (last && now != last && (now == kind || last == kind) &&
-		    start_ns - last_ns <= BEHIND_NS) {
-			other = now == kind ? last : now;
-			npairs++;
-		}
-		last = now;
-		last_ns = nsx_op_end(&t->ops, i);
-	}
-	return n > 1 && npairs * 2 >= n ? other : 0;
-}
-
 /* Whether copies take longer than all compute on their device, so that no schedule hides them. */
 static bool outlast_compute(const struct copies *c, const struct group *g)
 {
@@ -274,28 +241,14 @@ static void advise_stream(unsigned kind, struct nsx_finding *f)
  */
 static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind, struct nsx_finding *f)
 {
-	struct nsx_findings *l = c->d->found;
-	unsigned other = other_way(c, stream, kind);
-
-	if (other) {
-		add_evidence(f, nsx_tell(l, "their stream, %lld, also carries copies %s: one waits "
-			"for the other", (long long)c->d->trace->stream[stream].stream_id,
-			direction(other)));
-		f->recommendation[0] = "give each direction a stream of its own: "
-				       "the GPU copies both ways at once";
-		return;
-	}
 	if (kind == NSX_COPY_HTOD && copies_waits(c, stream))
 		add_evidence(f, "their stream waits for events: if only for kernels that use the "
 				"same buffer, a second one frees them");
 	f->recommendation[0] =
 		kind == NSX_COPY_DTOH ?
 		"let only what needs the results wait for them, a step later; or copy less" :
-		c->d->trace->stream[stream].type == NSX_STREAM_NULL ?
-		"queue them one batch earlier, into a second buffer, on a stream of their own; or "
-		"move less (copy once, in a narrower type)" :
-		"queue them one batch earlier, into a second buffer: they have a stream of their "
-		"own; or move less (copy once, in a narrower type)";
+		"queue them one batch earlier, into a second buffer, on a stream that does nothing "
+		"else; or move less (copy once, in a narrower type)";
 }
 
 /* Explains copies that exceed all compute: most of their time would stay exposed under any

@@ -22,7 +22,6 @@ enum {
 	/* fewer slow iterations are no regular ones; if more than 1/3 are slow, there are two kinds
 	 */
 	RECURS = 3,
-	LASTS = 10, /* slow iterations to the end are a lasting change if they are 1/10 of all */
 };
 
 struct slow {
@@ -141,11 +140,13 @@ static const char *say_row(const struct slow *s)
 		       nsx_account_words(s->d->facts, &s->row, s->d->found->arena);
 }
 
-/* The operating-system call in which slow iterations wait longer; NULL: none. */
-static const char *departures_waits_in(const struct slow *s)
+/* Whether slow iterations wait for requests, which reach a server whenever they come. */
+static bool waits_for_input(const struct slow *s)
 {
-	return s->row.cls == NSX_L_IDLE && s->row.cause == NSX_CAUSE_OSRT ?
-		       nsx_account_place(s->d->facts, &s->row, s->d->found->arena) : NULL;
+	const char *wait = s->row.cls == NSX_L_IDLE && s->row.cause == NSX_CAUSE_OSRT ?
+		nsx_account_place(s->d->facts, &s->row, s->d->scratch) : NULL;
+
+	return wait && host_is_outside(s->d, host_waits_for(wait));
 }
 
 /* Pauses -----------------------------------------------------------------------------*/
@@ -266,13 +267,10 @@ static bool departures_is_even(const struct slow *s)
 	return s->nslow >= RECURS && s->every > 1 && 4 * s->nslow * s->every >= 3 * s->njudged;
 }
 
-/* Whether all iterations from one on to the end are slow. Then the cause is no exception, and
- * another finding may name it.
- */
+/* Whether all iterations from one on to the end are slow: no exception, but a lasting change. */
 static bool lasts_to_end(const struct slow *s)
 {
-	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS &&
-	       LASTS * s->nslow >= s->njudged;
+	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS;
 }
 
 /* "one block in 20 is slow: host code in `save`" */
@@ -294,12 +292,9 @@ static const char *say_slow(const struct slow *s)
 static const char *departures_advise(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
-	const char *wait = departures_waits_in(s), *in = s->nslow == 1 ? "in it" : "in them";
+	const char *in = s->nslow == 1 ? "in it" : "in them";
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
-	enum awaited what = wait ? host_waits_for(wait) : UNKNOWN_WAIT;
 
-	if (what != UNKNOWN_WAIT)
-		return host_advise_wait(s->d, what, nsx_tell_name(l, wait));
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
 		return nsx_tell(l, "see what the host does %s: checkpoints, logging, data loading, "
 				"garbage collection; do it on another thread, or less often", in);
@@ -385,7 +380,6 @@ static bool are_fine(struct slow *s)
 static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0};
-	const char *wait;
 	int rc;
 
 	if (find_median(&s, err))
@@ -394,13 +388,8 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	if (!s.n || are_fine(&s))
 		return 0;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
-	wait = departures_waits_in(&s);
-	/* Requests reach a server whenever they come; no change of the program shortens the wait.
-	 */
-	if (!rc && wait && host_is_outside(d, host_waits_for(wait)))
-		nsx_fine(d->found, "%s, in which the launching thread waits for input",
-			 say_slow(&s));
-	else if (!rc && s.row.cls != NSX_L_COPY) /* copies have their own findings */
+	/* copies have their own findings */
+	if (!rc && s.row.cls != NSX_L_COPY && !waits_for_input(&s))
 		propose_slow(&s);
 	free(s.pauses.v);
 	return rc;

@@ -111,11 +111,6 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
  */
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n);
 
-/* How many GPUs, driven by one thread of the process, compute in turns, one at a time, for most of
- * the judged window; 0: no thread does that. Linear in their kernels.
- */
-uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process);
-
 /* Whether several processes have streams on a device. */
 bool nsx_is_shared(const struct nsx_trace *t, uint32_t device);
 
@@ -218,26 +213,6 @@ struct nsx_row_list {
 int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err) NSX_CHECKED;
 /* Packs ascending rows for a change. Owner: the list's arena. */
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n);
-/* The reason why exposed communication of a device started late: the collective before it, its
- * input, or the host. Communication counts as behind the collective before it as long as the stream
- * has had no pause since a collective that overlaps with compute. Only streams that do not compute
- * are considered (`computes`, by stream). A chain of collectives without gaps counts as its first
- * collective.
- */
-struct nsx_comm_starts {
-	int64_t behind_ns, needed_ns, late_ns; /* exposed time               */
-	int64_t pairs_ns, gathers_ns; /* of that, in sends and receives; in gathers */
-	size_t nneeded; /* collectives that wait for their input and overlap little */
-};
-/* Errors: NSX_E_NOMEM. */
-int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
-		    const uint8_t *computes, struct nsx_comm_starts *ret,
-		    struct nsx_err *err) NSX_CHECKED;
-/* Lists communication in the judged window, without what iterations gather first and reduce last.
- * If no iteration has many collectives, names no rows, which stands for all communication. Errors:
- * NSX_E_NOMEM.
- */
-int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret, struct nsx_err *err) NSX_CHECKED;
 /* Marks a call; several threads may mark calls in the same bits. */
 static inline void nsx_mark(uint8_t *bits, size_t call)
 {

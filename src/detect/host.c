@@ -9,11 +9,8 @@
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
-#define PACED 0.5	  /* waits for input set the pace if they fill this share of the window */
-#define PACED_LEAST 0.2	  /* the share that suffices if they are nearly all of the idle time */
-#define NEARLY_ALL 0.8
+#define PACED 0.2 /* waits for input set the pace from this share of the window */
 #define CLOCK 0.005 /* most periods of a clock differ by at most this part of the period */
-#define MOST 0.9
 #define STEADIER 2  /* a clock's period is this many times as steady as the lengths of its waits */
 enum {
 	FEWEST_BEATS = 8,
@@ -25,7 +22,6 @@ enum {
 struct outside { /* calls of one name */
 	int64_t ns, max_ns;
 	size_t count;
-	double period_ns; /* median time from end to end of successive calls; 0: irregular */
 	bool is_mpi;
 	enum awaited what;
 	nsx_str name;
@@ -85,7 +81,6 @@ const char *host_advise_wait(struct nsx_detect *d, enum awaited what, const char
 			"under load" :
 			"if it waits for requests that had not come there is nothing to win: "
 			"capture under load; else see who sends what it waits for, and why so late";
-	case A_DEVICE:
 	case A_CLOCK:
 		return "if a camera, another device or a timer sets the pace there is nothing to "
 		       "win, and room for more work in each period; else see what it waits for";
@@ -119,7 +114,6 @@ static const char *host_title_of(const struct outside *x)
 {
 	return x->is_mpi ? "waits for other ranks" :
 	       host_is_message(x->what) ? "waits for input" :
-	       x->what == A_DEVICE ? "waits for a device" :
 	       x->what == A_CLOCK  ? "waits for a clock" :
 	       x->what == A_LOCK   ? "waits for a lock" :
 	       x->what == A_CHILD  ? "waits for a child process" :
@@ -128,7 +122,7 @@ static const char *host_title_of(const struct outside *x)
 
 static bool is_from_outside(enum awaited what)
 {
-	return host_is_message(what) || what == A_DEVICE || what == A_CLOCK;
+	return host_is_message(what) || what == A_CLOCK;
 }
 
 bool host_is_outside(const struct nsx_detect *d, enum awaited what)
@@ -139,36 +133,31 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 	return !is_rank && is_from_outside(what) && (what != INPUT || !d->is_pytorch);
 }
 
-/* Removes the price of waits that something outside the program may end at any time. If such waits
- * fill most of the time, they set the pace.
+/* Prices waits, unless something outside the program may end them at any time. If such waits are
+ * most of much idle time, they set the pace.
  */
 static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct outside *x)
 {
-	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
-	int64_t ns = NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]);
+	int64_t ns = NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]), all_ns = 0;
 	bool is_seen = x->meanwhile.range != NSX_NONE;
 
-	if (is_seen || !host_is_outside(d, x->what)) {
-		f->guess_ns = (double)ns;
-		f->remedy = nsx_plan_of(d,
-			(struct nsx_change){.verb = NSX_NO_OS_WAIT,
-					    .name = f->subject,
-					    .least_ns = WAIT_NS});
-		f->is_bound = !is_seen && is_from_outside(x->what);
-		if (f->is_bound)
-			f->alarm = NSX_ALARM_MEDIUM;
+	for (unsigned i = 0; i < NSX_NCAUSES; i++)
+		nsx_add_to(&all_ns, d->idle_ns[i]);
+	if (!is_seen && host_is_outside(d, x->what)) {
+		if (2 * ns > all_ns && (double)ns >= PACED * (double)(d->w.end_ns - d->w.start_ns)) {
+			f->id = NSX_ID_paced;
+			f->host = x->name;
+			f->subject = NULL;
+			f->confidence = NSX_CONF_MEDIUM;
+		}
 		return;
 	}
-	for (unsigned i = 0; i < NSX_NCAUSES; i++)
-		all_ns += (double)d->idle_ns[i];
-	if ((double)ns < PACED * length_ns &&
-	    (x->what != A_REQUEST || (double)ns < PACED_LEAST * length_ns ||
-	     (double)ns < NEARLY_ALL * all_ns))
-		return;
-	f->id = NSX_ID_paced;
-	f->host = x->name;
-	f->subject = NULL;
-	f->confidence = NSX_CONF_MEDIUM;
+	f->guess_ns = (double)ns;
+	f->remedy = nsx_plan_of(d, (struct nsx_change){
+		.verb = NSX_NO_OS_WAIT, .name = f->subject, .least_ns = WAIT_NS});
+	f->is_bound = !is_seen && is_from_outside(x->what);
+	if (f->is_bound)
+		f->alarm = NSX_ALARM_MEDIUM;
 }
 
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
@@ -190,10 +179,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				 nsx_tell_ns(l, x->ns), nsx_tell_ns(l, x->max_ns))}};
 
 	take_price(d, &f, x);
-	if (x->what == A_CLOCK)
-		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long they "
-					      "last", nsx_text_ns(l->arena, x->period_ns)));
-	else if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
+	if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
 		nsx_add_evidence(&f, "whether that could come sooner is not in the trace");
 	if (x->is_mpi)
 		advise_mpi(&f, name);
@@ -287,14 +273,14 @@ static bool others_end(const struct outside *x)
 	return x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME);
 }
 
-/* Finds whether the waits end at even intervals although their lengths differ. If so, something
- * outside the program ends them.
+/* Finds whether the waits end at even intervals although their lengths differ. If so, a clock or a
+ * device ends them.
  */
 static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 		      struct outside *x, struct nsx_err *err)
 {
 	int64_t *ns, *period_ns;
-	double apart, farthest, median;
+	double apart, median, period;
 	size_t n = waits->n;
 
 	if (n < FEWEST_BEATS)
@@ -305,40 +291,32 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 		ns[i] = waits->v[i].end_ns - waits->v[i].start_ns;
 		period_ns[i] = waits->v[i].end_ns - waits->v[i ? i - 1 : 0].end_ns;
 	}
-	apart = nsx_median_distance(period_ns + 1, n - 1, &x->period_ns);
-	farthest = nsx_quantile(period_ns + 1, n - 1, MOST);
-	if (farthest <= CLOCK * x->period_ns &&
+	apart = nsx_median_distance(period_ns + 1, n - 1, &period);
+	if (nsx_quantile(period_ns + 1, n - 1, 0.9) <= CLOCK * period &&
 	    STEADIER * apart < nsx_median_distance(ns, n, &median))
 		x->what = A_CLOCK;
-	nsx_arena_drop(d->scratch, ns);
 	return 0;
 }
 
-/* Finds what ends the waits of this name, on the thread with the longest wait: another thread's
- * work, a device or a clock.
+/* Finds what ends the waits of this name on the thread with the longest wait: another thread's
+ * work, or a clock.
  */
 static int host_find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
-	double length_ns = (double)(d->w.end_ns - d->w.start_ns);
 	struct nsx_spans waits = {0};
 	struct nsx_outside o;
 	int rc;
 
 	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	x->what = x->is_mpi ? UNKNOWN_WAIT : host_waits_for(nsx_text(d->trace, x->name));
-	/* A smaller share of ioctl calls may be the GPU's driver at work. */
-	if (strstr(nsx_text(d->trace, x->name), "ioctl") && !x->is_mpi &&
-	    (double)NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]) >= PACED * length_ns)
-		x->what = A_DEVICE;
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
 		if (o.thread == x->thread && o.name == x->name && is_looked_at(d, &o))
 			nsx_spans_push(&waits, o.start_ns, o.end_ns);
-	rc = others_end(x) ?
-		     host_meanwhile(d, x->thread, &waits, host_is_message(x->what),
-				    &x->meanwhile, err) :
-		     find_clock(d, &waits, x, err);
+	rc = others_end(x) ? host_meanwhile(d, x->thread, &waits, host_is_message(x->what),
+					    &x->meanwhile, err) :
+			     find_clock(d, &waits, x, err);
 	nsx_arena_drop(d->scratch, waits.v);
 	return rc;
 }

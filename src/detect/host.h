@@ -12,9 +12,7 @@ enum awaited {
 	A_TIME,
 	A_REQUEST, /* of a client, from outside the program                  */
 	INPUT,	   /* from outside, or from another process of the program   */
-	/* the following are found otherwise than by the name: */
-	A_DEVICE, /* its driver reports an event, such as a camera's next picture */
-	A_CLOCK,  /* the calls end at even intervals                         */
+	A_CLOCK,   /* found by even intervals between the ends               */
 	A_LOCK,
 	A_CHILD,
 	A_THREAD,

@@ -2,9 +2,8 @@
  * and the launches themselves.
  *
  * A stretch of such time gets the name of the NVTX range around its middle that covers half of it.
- * Without a name it belongs to the cost of launching one by one. Three sorts of stretches are
- * named: long ones; shorter ones that add up to much in ranges that hold little else; and shorter
- * ones after a wait that take longer than a launch does.
+ * Without a name it belongs to the cost of launching one by one. Long stretches are named, and
+ * shorter ones after a wait that take longer than a launch does.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@ enum {
 	LONG_PART = 10,	   /* or this part of an iteration, if that is shorter */
 	HELD_GRAPH_NS = 100000, /* the replay of a graph is held up if its call is this long */
 	HELD_NS = 20000, /* any other call is held up from here; launches take a few microseconds */
-	CODE_NS = 250000,  /* launches never take this long on average       */
 	RESULT_NS = 20000, /* the way from a wait to the next launch never takes this long */
 	RESULT_TIMES = 4,  /* multiple of the thread's mean stretch between two launches */
 };
@@ -51,12 +49,6 @@ struct launcher {
 		nsx_str waited;	  /* the waiting call before all stretches; 0: none, or several */
 		int64_t least_ns; /* length of the shortest stretch          */
 	} *code;
-	struct nsx_groups kinds; /* ranges by nsx_range_kind                 */
-	struct kind { /* stretches between NSX_SHORT_HOST_NS and long_ns in ranges of one kind */
-		int64_t ns, in_ns; /* in_ns: time of these ranges            */
-		size_t n;
-		uint32_t last; /* the last range seen                        */
-	} *kind;
 	struct nsx_groups sites; /* (thread, wait before and call after) */
 	struct usual *after; /* stretches after waits, by site               */
 	struct usual *between; /* stretches between launches, by thread      */
@@ -65,9 +57,7 @@ struct launcher {
 	struct nsx_votes hot; /* samples, by index of a code or SHORT        */
 	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: single kernels */
 	int64_t launch_ns, long_ns;
-	/* the first pass, which learns usual lengths, and kinds of range if has_kinds */
-	bool learns;
-	bool has_kinds;
+	bool learns; /* the first pass, which learns usual lengths           */
 	struct nsx_edge edge[2]; /* ends of the window that the user asked for */
 	uint8_t *awaited; /* by name of an OS call: enum awaited; 0: not looked up yet */
 	struct nsx_outside mpi; /* the MPI call before mpi_at; thread NSX_NONE: no call is left */
@@ -240,42 +230,6 @@ static uint32_t host_code_range_at(struct launcher *x, struct thread_walk *w, in
 				from_ns, to_ns);
 }
 
-/* Adds a shorter stretch to its kind of range, to learn which kinds hold code. */
-static int host_code_add_kind(struct launcher *x, uint32_t range, int64_t ns, struct nsx_err *err)
-{
-	const struct nsx_trace *t = x->d->trace;
-	size_t known = x->kinds.n;
-	struct kind *k;
-
-	if (range == NSX_NONE)
-		return 0;
-	k = nsx_group_value(&x->kinds, &x->kind, nsx_range_kind(t, range), 0, "host code", err);
-	if (!k)
-		return err->rc;
-	if (x->kinds.n > known || k->last != range)
-		nsx_add_to(&k->in_ns, nsx_range_ns(&t->nvtx, range));
-	k->last = range;
-	nsx_add_to(&k->ns, ns);
-	k->n++;
-	return 0;
-}
-
-/* Whether shorter stretches in a range get its name: in all they take as much as one long stretch
- * an iteration, and half of the time of ranges of this kind.
- */
-static bool is_code(const struct launcher *x, uint32_t range)
-{
-	uint32_t at = range == NSX_NONE ? NSX_NONE :
-		      nsx_group_find(&x->kinds, nsx_range_kind(x->d->trace, range), 0);
-	const struct kind *k;
-
-	if (at == NSX_NONE)
-		return false;
-	k = &x->kind[at];
-	return k->ns / CODE_NS >= (int64_t)k->n && k->ns >= k->in_ns / 2 &&
-	       k->ns >= (x->d->w.end_ns - x->d->w.start_ns) / LONG_PART;
-}
-
 static uint64_t site_of(nsx_str waited, const struct nsx_calls *c, size_t call)
 {
 	return (uint64_t)waited << 32 | nsx_call_name(c, call);
@@ -324,15 +278,6 @@ static int64_t least_after_wait(const struct launcher *x, const struct thread_wa
 	return x->after[at].ns / least_ns >= (int64_t)x->after[at].n ? least_ns / 2 : INT64_MAX;
 }
 
-static int learn_stretch(struct launcher *x, struct thread_walk *w,
-			 const struct stretch *s, struct nsx_err *err)
-{
-	if (x->has_kinds && s->ns >= NSX_SHORT_HOST_NS && s->ns < x->long_ns &&
-	    host_code_add_kind(x, host_code_range_at(x, w, s->from_ns, s->to_ns), s->ns, err))
-		return err->rc;
-	return add_usual(x, w, s, err);
-}
-
 static int add_named_stretch(struct launcher *x, const struct thread_walk *w,
 			const struct stretch *s, uint32_t range, uint32_t *code,
 			struct nsx_err *err)
@@ -364,13 +309,10 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 	if (s->ns <= 0)
 		return 0;
 	if (x->learns)
-		return learn_stretch(x, w, s, err);
+		return add_usual(x, w, s, err);
 	least_ns = NSX_MIN(x->long_ns, least_after_wait(x, w, s));
-	if (s->ns >= NSX_MIN(least_ns, x->kinds.n ? (int64_t)NSX_SHORT_HOST_NS : INT64_MAX))
-		range = host_code_range_at(x, w, s->from_ns, s->to_ns);
-	if (s->ns >= NSX_SHORT_HOST_NS && w->helper == NSX_NONE && is_code(x, range))
-		least_ns = NSX_MIN(least_ns, (int64_t)NSX_SHORT_HOST_NS);
 	if (s->ns >= least_ns) {
+		range = host_code_range_at(x, w, s->from_ns, s->to_ns);
 		if (add_named_stretch(x, w, s, range, &code, err))
 			return err->rc;
 	} else if (w->helper == NSX_NONE &&
@@ -699,7 +641,6 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	x->learns = true;
 	x->mpi_at = t->osrt.n;
 	next_mpi(x);
-	x->has_kinds = t->nvtx.n && x->d->facts->niterations;
 	for (uint32_t i = 0; x->learns && i < t->nthreads; i++)
 		if (t->thread[i].launches && host_code_walk_thread(x, i, below, err))
 			return err->rc;
@@ -726,10 +667,8 @@ int nsx_detect_host_code(struct nsx_detect *d, struct nsx_err *err)
 	for (size_t g = 0; g < x.names.n; g++)
 		free(x.code[g].rows.calls.v);
 	nsx_groups_done(&x.names);
-	nsx_groups_done(&x.kinds);
 	nsx_groups_done(&x.sites);
 	free(x.after);
-	free(x.kind);
 	nsx_votes_done(&x.whose);
 	nsx_votes_done(&x.hot);
 	free(x.code);

@@ -15,7 +15,6 @@
 /* share of kernel time from which device-wide counters describe one kernel */
 #define MOST_COMPUTED 0.8
 enum { FEWEST_SAMPLES = 10 };
-#define FEW_WARPS 0.125	  /* few warps are below this share of those that a multiprocessor holds */
 
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
@@ -350,43 +349,6 @@ const char *kernels_full_name(const struct kernels *k, nsx_str name)
 		       NULL;
 }
 
-/* Adds evidence if few warps fit on a multiprocessor, because few may not hide the latency of
- * memory. Excluded are kernels made for tensor cores, which need few warps, and grids that do not
- * fill the GPU. Returns advice that fits more warps; NULL if there are enough or the number is
- * unknown.
- */
-static const char *tell_occupancy(const struct kernels *k, const struct kernel *x,
-				  struct nsx_finding *f)
-{
-	const struct nsx_trace *t = k->d->trace;
-	enum nsx_kernel_category category = words_of(k, x->id)->category;
-	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, k->d->facts->limiting);
-	const struct nsx_shape *s = nsx_op_shape(t, x->first);
-	struct nsx_findings *l = k->d->found;
-	struct nsx_occupancy o;
-	const char *by;
-
-	if (category == NSX_K_GEMM || category == NSX_K_ATTENTION ||
-	    category == NSX_K_MOE || !nsx_shape_occupancy(t, gpu, s, &o) ||
-	    !o.blocks || o.ratio >= FEW_WARPS ||
-	    nsx_shape_blocks(t, s) < o.blocks * gpu->sm_count)
-		return NULL;
-	by = o.limits & NSX_LIMIT_SHARED    ? "shared memory" :
-	     o.limits & NSX_LIMIT_REGISTERS ? "registers" : "small size";
-	nsx_add_evidence(f, nsx_tell(
-		l, "a multiprocessor holds only %s of it, %lld of %.0f warps, because of their "
-		   "%s", nsx_text_n(l->arena, (size_t)o.blocks, "block", NULL),
-		(long long)o.warps, (double)o.warps / o.ratio, by));
-	return o.limits & NSX_LIMIT_SHARED ?
-		       "use less shared memory a block, or more threads with it: few warps "
-		       "hide little of how long memory takes" :
-	       o.limits & NSX_LIMIT_REGISTERS ?
-		       "use fewer registers a thread (__launch_bounds__, smaller tiles): "
-		       "few warps hide little of how long memory takes" :
-		       "launch it with more threads a block: few warps hide little of how "
-		       "long memory takes";
-}
-
 /* Proposes the kernel with most time, unless another finding covers it. */
 static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_err *err)
 {
@@ -396,7 +358,6 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 	const char *advice = advice_for(k, top->id);
 	const char *name = nsx_tell_name(l, label_of(k, top->id));
 	double share = time_of(k, top->ns) / k->length_ns;
-	const char *more_warps;
 	unsigned n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
@@ -423,12 +384,9 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
 	f.evidence[1] = say_bound(k, top->ns, top->count);
-	more_warps = tell_occupancy(k, top, &f);
 	if (kernels_tell_place(k, false, top, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, top->id));
-	if (more_warps)
-		f.recommendation[n++] = more_warps;
 	if (advice)
 		f.recommendation[n++] = advice;
 	f.recommendation[n] = profile_advice(k, top, "it");

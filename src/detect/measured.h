@@ -99,12 +99,6 @@ struct nsx_measured {
 	struct nsx_comm_cost *comm; /* by device; NULL: no device communicates */
 	const struct nsx_comm_cost *worst_comm; /* the most exposed one; NULL: none */
 	struct nsx_arrivals *arrivals; /* list; NULL: none were judged       */
-	struct nsx_link { /* NVLink of a GPU that is neither saturated nor waited for */
-		int64_t device_id;
-		const char *name;
-		double mean, p95; /* percent of the link's peak              */
-	} *links;
-	size_t nlinks;
 };
 
 /* From the first recorded event to the last, including library calls, samples and scheduling. */

@@ -384,52 +384,6 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 	return rc;
 }
 
-static size_t count_samples(const struct nsx_trace *t, const struct nsx_sampled *s)
-{
-	size_t n = 0;
-
-	for (size_t k = s->at; k < s->at + s->n; k++)
-		n += nsx_starts_inside(t, nsx_unpack(&t->samples.start, k));
-	return n;
-}
-
-/* Without scheduling records, samples show which thread runs most. */
-static int propose_sampled(struct nsx_detect *d, struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-	struct nsx_findings *l = d->found;
-	const struct nsx_sampled *most = NULL;
-	size_t all = 0, n = 0;
-
-	for (uint32_t i = 0; i < t->nsampled; i++) {
-		size_t own = count_samples(t, &t->sampled[i]);
-
-		all += own;
-		if (own > n) {
-			n = own;
-			most = &t->sampled[i];
-		}
-	}
-	if (!most || (double)n < BUSY_SHARE * (double)all)
-		return 0;
-	struct nsx_finding f = {
-		.id = NSX_ID_host_threads, .device = NSX_NONE,
-		.confidence = NSX_CONF_MEDIUM,
-		.title = nsx_tell(l, "%s of what runs on CPUs is one thread: %s",
-				  nsx_text_share(l->arena, (double)n, (double)all),
-				  nsx_tell_name(l, nsx_text(t, most->name))),
-		.evidence = {nsx_tell(l, "by %s of %s of the CPU; how long it waits was not "
-				      "recorded", nsx_text_count(l->arena, (double)n),
-				      nsx_text_n(l->arena, all, "sample", NULL))},
-		.recommendation = {"look at the functions it runs (under CPU): make them faster, "
-				   "or spread them over other cores or the GPU"}};
-
-	if (add_hottest(d, nsx_tid_of(most->global_tid), &f, err))
-		return err->rc;
-	nsx_found(l, &f);
-	return 0;
-}
-
 /* Proposes the thread that is on a CPU most, unless it mostly spins in MPI. */
 int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 {
@@ -441,9 +395,7 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_ns(l->arena, m->busiest.others_ms * 1e6)) :
 		"no other thread was on one";
 
-	if (m->busiest.of_ms <= 0)
-		return propose_sampled(d, err);
-	if (!m->busiest.name ||
+	if (m->busiest.of_ms <= 0 || !m->busiest.name ||
 	    m->busiest.on_ms < BUSY_SHARE * m->busiest.of_ms ||
 	    spun_ms(d, &spinning) * 2 > m->busiest.on_ms)
 		return 0;

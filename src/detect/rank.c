@@ -97,34 +97,6 @@ static double limit_by_most(const struct nsx_finding *f, double ns)
 	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;
 }
 
-/* Names the processes whose time the finding is, if they do not include the limiting GPU: the
- * others finish no sooner.
- */
-static void add_whose_time(struct pricing *p, struct nsx_finding *f)
-{
-	const struct nsx_trace *t = p->trace;
-	const char *who = NULL;
-	bool is_tied;
-	size_t n = 0;
-
-	if (f->set == nsx_main_set(p->facts->model))
-		return;
-	for (uint32_t i = 0; i < t->nprocesses; i++)
-		if (nsx_set_has(p->facts->model, f->set, i) && n++ < MAX_WAYS)
-			who = nsx_tell(p->l, "%s%s%lld", who ? who : "",
-				       who ? ", " : "", (long long)t->process[i].pid);
-	is_tied = n && nsx_set_is_tied(p->facts->model, f->set);
-	f->is_bound |= is_tied;
-	if (n)
-		nsx_add_evidence(f, nsx_tell(
-			p->l, "It is time of process%s %s%s%s %s%s", n > 1 ? "es" : "",
-			who, n > MAX_WAYS ? " ..." : "", is_tied ?
-			": others keep step with" :
-			" alone: nothing ties the other processes to",
-			n > 1 ? "them" : "it", is_tied ?
-			", and may wait that long for it" : ""));
-}
-
 /* Sets the lower end of the price if part of the remedy is certain. */
 static void take_least(struct pricing *p, struct nsx_finding *f, const struct nsx_gain *g)
 {
@@ -156,7 +128,6 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 		nsx_add_evidence(f, nsx_tell(
 			p->l, "%s of its time would go, and most of that would become waiting for "
 			"something else", nsx_text_ns(p->l->arena, f->guess_ns)));
-	add_whose_time(p, f);
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
@@ -224,20 +195,14 @@ static const char *say_little(const struct pricing *p, double gain_ns)
 				      nsx_text_share(p->l->arena, gain_ns, p->length_ns)) : "no";
 }
 
-/* Drops findings that win nothing, or reports them as harmless. If something outside paces the
- * program, waits are dropped too: they end when the awaited event comes.
- */
+/* Drops findings that win nothing, or reports them as harmless. */
 static void drop_harmless(struct pricing *p)
 {
-	bool paced = finding_of_id(p, NSX_ID_paced);
-
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 
 		if (x->f->price < NSX_PRICE_MEASURED)
 			continue;
-		if (paced && x->f->id == NSX_ID_idle_by_os_wait)
-			x->gone = true;
 		if (x->f->headroom_ns < LEAST_SHARE * p->length_ns)
 			x->gone = true;
 		if (x->f->harmless && x->f->headroom_ns < MINOR_SHARE * p->length_ns)
@@ -348,11 +313,6 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 							 "Another way to win this time", v, n));
 }
 
-static bool is_default_stream(const struct nsx_finding *f)
-{
-	return f->subject && !strcmp(f->subject, "default_stream");
-}
-
 /* Moves to v the findings that add next to nothing beside the lead: alternatives that win the same
  * time. before, after: the gain that each adds without and with the lead. Returns the number moved.
  */
@@ -369,9 +329,6 @@ static size_t rank_join(struct pricing *p, const struct item *lead, double won_n
 		if (x->f->headroom_ns >= MEDIUM_SHARE * p->length_ns)
 			lead->f->also |= 1u << nsx_finding_category(x->f) | x->f->also;
 		v[n++] = x;
-		if (is_default_stream(x->f) && lead->f->id == NSX_ID_exposed_copies)
-			/* otherwise the lead's advice wins nothing */
-			nsx_advise_first(lead->f, x->f->recommendation[0]);
 	}
 	return n;
 }
@@ -486,8 +443,6 @@ static void merge_kin(struct pricing *p)
 			continue;
 		}
 		p->v[i].gone = true;
-		if (is_capture(f))
-			nsx_add_evidence(f, p->v[i].f->evidence[0]);
 	}
 }
 

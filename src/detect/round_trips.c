@@ -13,7 +13,6 @@ enum {
 	FEWEST = 3,	/* least number of round trips                       */
 	LEAST_BYTES = 65536, /* least bytes out in one trip; fewer are a result to inspect */
 	ALIKE = 2,	/* greatest ratio of bytes in the two directions within an iteration */
-	PIECES = 3,	/* least number of pieces alike in both directions that is no coincidence */
 	IN_A_ROW = 8,	/* most consecutive trips in one request or step     */
 	FEW_BYTES = 4096, /* excess of one direction that may be single values beside the data */
 };
@@ -90,30 +89,6 @@ static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
 	       f->iterations[i].start_ns <= at_ns ? i : NSX_NONE;
 }
 
-/* Whether data goes out in pieces and each piece comes back twice as large, or each half as large,
- * as with a narrower type in one direction.
- */
-static bool is_in_pieces(const struct trips *x)
-{
-	const struct nsx_trace *t = x->d->trace;
-	const uint32_t *out = x->rows[COPIES].v + x->kept[COPIES];
-	size_t n = (x->rows[COPIES].n - x->kept[COPIES]) / 2, nhalf = 0, ntwice = 0;
-	const uint32_t *back = x->rows[COPIES].v + x->rows[COPIES].n - n;
-
-	if (n < PIECES || out + n != back)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_copy *from = nsx_op_copy(t, out[i]);
-		const struct nsx_copy *to = nsx_op_copy(t, back[i]);
-
-		if (from->copy_kind != NSX_COPY_DTOH || to->copy_kind != NSX_COPY_HTOD)
-			return false;
-		nhalf += from->bytes == nsx_add_sat(to->bytes, to->bytes);
-		ntwice += to->bytes == nsx_add_sat(from->bytes, from->bytes);
-	}
-	return nhalf == n || ntwice == n;
-}
-
 /* Classifies the current trip. Equal bytes in both directions may still be a reply and the next
  * request: if one iteration ends with the copy out and the next begins with the copy in; or,
  * without ranges, if each trip stands between other work and the thread neither waits nor copies
@@ -135,7 +110,7 @@ static enum sort sort_of(const struct trips *x)
 		return is_same ? SURE_TRIP : TRIP;
 	if (is_same)
 		return first == last && x->nrow < IN_A_ROW ? SURE_TRIP : MAYBE_TRIP;
-	return first == last && is_in_pieces(x) ? MAYBE_TRIP : NO_TRIP;
+	return NO_TRIP;
 }
 
 /* Ends the current trip and keeps its rows if it is one. */

@@ -142,7 +142,6 @@ static void nvlink_during_nccl_judge(const struct nsx_run *run, struct nsx_secti
 	const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
 	const struct nsx_window *w = &run->trace->window;
 	const char *name = nsx_md_name(out, x->name);
-	struct nsx_measured *m = run->measured;
 	long long gpu = x->device_id;
 	double exposed = (double)nsx_spans_minus_total(&f->comm, &f->compute) /
 			 (double)(w->end_ns - w->start_ns);
@@ -155,8 +154,9 @@ static void nvlink_during_nccl_judge(const struct nsx_run *run, struct nsx_secti
 			      "exposed communication: it waits for late ranks or for latency, not "
 			      "for the link.", gpu, name, comm->mean, 100 * exposed);
 	else
-		m->links[m->nlinks++] = (struct nsx_link){gpu, name, comm->mean,
-							  comm->p95};
+		nsx_md_bullet(out, "NVLink of GPU %lld is not the limit: %s averages %.1f %% "
+			      "during communication, 95th percentile %.0f %%.", gpu, name,
+			      comm->mean, comm->p95);
 }
 
 /* The counter of [i, end) with the highest value during communication; NULL: none. */
@@ -180,7 +180,6 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 
-	run->measured->links = nsx_arena_get(out->arena, m->n * sizeof(*run->measured->links));
 	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
 		const struct nsx_metric *top;
 		double median_ns = 0;

@@ -1,1 +1,0 @@
-explain @both_ways --pass findings --md

@@ -1,1 +1,0 @@
-explain @nccl_over_pcie --pass findings --md

@@ -1,1 +1,0 @@
-explain @comm_behind --pass findings --md

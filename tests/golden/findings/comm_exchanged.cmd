@@ -1,1 +1,0 @@
-explain @comm_exchanged --pass findings --md

@@ -1,1 +1,0 @@
-explain @comm_gathered --pass findings --md

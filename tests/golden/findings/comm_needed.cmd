@@ -1,1 +1,0 @@
-explain @comm_needed --pass findings --md

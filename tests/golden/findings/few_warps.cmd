@@ -1,1 +1,0 @@
-explain @few_warps --pass findings --md

@@ -1,1 +1,0 @@
-explain @half_slow_gpus --pass findings --md

@@ -1,1 +1,0 @@
-explain @host_unseen --pass findings --md

@@ -1,1 +1,0 @@
-explain @one_evaluates --pass findings --md

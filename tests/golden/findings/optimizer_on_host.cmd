@@ -1,1 +1,0 @@
-explain @optimizer_on_host --pass findings --md

@@ -1,1 +1,0 @@
-explain @paced_unseen --pass findings --md

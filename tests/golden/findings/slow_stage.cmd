@@ -1,1 +1,0 @@
-explain @slow_stage --pass findings --md

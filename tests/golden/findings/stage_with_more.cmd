@@ -1,1 +1,0 @@
-explain @stage_with_more --pass findings --md

@@ -1,1 +1,0 @@
-explain @two_slow_gpus --pass findings --md

@@ -1,1 +1,0 @@
-explain @clock_unseen --out o

@@ -1,1 +1,0 @@
-explain @keep_step --out o

@@ -1,1 +1,0 @@
-explain @no_clock_unseen --out o

@@ -1,1 +1,0 @@
-explain @samples_alone --out o
