@@ -3,6 +3,7 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
+#include "detect/words.h"
 
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
@@ -99,9 +100,8 @@ int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
 
 const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x, uint32_t device)
 {
-	return nsx_tell(d->found, "%zu kernels take %.2f times as long on GPU %s as "
-			"the same launches on others: it is slow", x->nkernels, x->times,
-			nsx_gpu_label(d->trace, device));
+	return nsx_tell(d->found, say_kernels_take_times_as_long, x->nkernels, x->times,
+		nsx_gpu_label(d->trace, device));
 }
 
 int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret, struct nsx_err *err)
@@ -118,9 +118,9 @@ int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret, struct
 		return 0;
 	row = nsx_ledger_beyond(&own, all, 1.0 / all->ngpus, NULL);
 	if (row.ns > 0)
-		*ret = nsx_tell(d->found, "most of the extra time of GPU %s is %s: %s more than "
-				"the mean of all", nsx_gpu_label(d->trace, device),
-				nsx_account_words(d->facts, &row, d->found->arena),
-				nsx_tell_ns(d->found, row.ns));
+		*ret = nsx_tell(d->found, say_most_extra_time_gpu_more,
+			nsx_gpu_label(d->trace, device),
+			nsx_account_words(d->facts, &row, d->found->arena),
+			nsx_tell_ns(d->found, row.ns));
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
@@ -533,66 +534,29 @@ static const struct words {
 	/* further advice, and further advice for PyTorch; NULL: none */
 	const char *advice, *pytorch;
 } words[] = {
-	[WAIT] = {
-		NSX_ID_idle_after_sync, NSX_NO_WAIT,
-		"the host waits for the GPU in ", "sync_api",
-		"launch the next work before ",
-		", or wait on an event only where the host first reads a result",
-		NULL,
-		"look for .item(), .cpu(), print of a tensor and "
-		"torch.cuda.synchronize()"},
-	[POLL] = {
-		NSX_ID_idle_after_sync, NSX_NO_COST,
-		"the host waits for the GPU in a loop around ", NULL,
-		"launch the next work before asking with ",
-		", and ask where the host first reads a result",
-		NULL, NULL},
-	[SMALL_COPY] = {
-		NSX_ID_idle_after_blocking_copy, NSX_NO_WAIT,
-		"the host waits for small copies in ", "blocking_memcpy",
-		"do not read back single values with ",
-		": collect them on the GPU and copy them once, asynchronously",
-		NULL,
-		"look for .item(), .cpu(), and tensors made from Python "
-		"numbers"},
-	[ALLOCATE] = {
-		NSX_ID_idle_by_allocation, NSX_NO_COST,
-		"memory is allocated or freed in the loop: ", "implicit_sync",
-		"take ", " out of the loop: allocate before it", NULL, NULL},
-	[LOAD] = {
-		NSX_ID_idle_by_module_load, NSX_NO_COST,
-		"code is loaded or compiled in ", NULL,
-		"warm up before the part that matters, so that nothing is "
-		"loaded in it; or load eagerly with CUDA_MODULE_LOADING=EAGER",
-		NULL,
-		"build for this GPU's architecture, so that nothing is "
-		"compiled at run time", NULL},
-	[START] = {
-		NSX_ID_idle_by_module_load, NSX_NO_COST,
-		"CUDA or one of its libraries is initialised in ", NULL,
-		"this is paid once: create the context and the handles of libraries "
-		"before what is measured, and keep them", NULL, NULL, NULL},
-	[SLOW] = {
-		NSX_ID_idle_by_slow_call, NSX_NO_COST,
-		"time goes to calls of ", NULL, "call ",
-		" less often, or before the loop", NULL, NULL},
-	[HOST_FUNC] = {
-		NSX_ID_idle_by_host_code, NSX_NO_COST,
-		"the GPU waits for functions of the host in its streams: ", NULL,
-		"give ", " a stream of its own, where nothing that it does is "
-		"needed by what follows",
-		"let a thread wait for an event and do that work, while the "
-		"stream goes on", NULL},
+	[WAIT] = {NSX_ID_idle_after_sync, NSX_NO_WAIT, say_host_waits_gpu, "sync_api",
+		say_launch_next_work_before, say_or_wait_on_an_event, NULL,
+		say_look_item_cpu_print_tensor},
+	[POLL] = {NSX_ID_idle_after_sync, NSX_NO_COST, say_host_waits_gpu_loop_around, NULL,
+		say_launch_next_work_before_2, say_ask_where_host_first_reads, NULL, NULL},
+	[SMALL_COPY] = {NSX_ID_idle_after_blocking_copy, NSX_NO_WAIT, say_host_waits_small_copies,
+		"blocking_memcpy", say_do_not_read_back_single, say_collect_on_gpu_copy_once, NULL,
+		say_look_item_cpu_tensors_made},
+	[ALLOCATE] = {NSX_ID_idle_by_allocation, NSX_NO_COST, say_memory_allocated_or_freed,
+		"implicit_sync", "take ", say_out_loop_allocate_before, NULL, NULL},
+	[LOAD] = {NSX_ID_idle_by_module_load, NSX_NO_COST, say_code_loaded_or_compiled, NULL,
+		say_warm_up_before_part, NULL, say_build_gpu_architecture_so, NULL},
+	[START] = {NSX_ID_idle_by_module_load, NSX_NO_COST, say_cuda_or_one_libraries, NULL,
+		say_paid_once_create_context, NULL, NULL, NULL},
+	[SLOW] = {NSX_ID_idle_by_slow_call, NSX_NO_COST, say_time_goes_calls, NULL, "call ",
+		say_less_often_or_before_loop, NULL, NULL},
+	[HOST_FUNC] = {NSX_ID_idle_by_host_code, NSX_NO_COST, say_gpu_waits_functions_host, NULL,
+		"give ", say_stream_own_where_nothing, say_let_thread_wait_an_event, NULL},
 }, once[] = { /* wording for windows in which nothing repeats */
-	[ALLOCATE] = {
-		NSX_ID_idle_by_allocation, NSX_NO_COST,
-		"memory is allocated or freed: ", "implicit_sync",
-		"call ", " less often: take what is needed in one piece",
-		NULL, NULL},
-	[SLOW] = {
-		NSX_ID_idle_by_slow_call, NSX_NO_COST,
-		"time goes to calls of ", NULL, "call ", " less often",
-		NULL, NULL},
+	[ALLOCATE] = {NSX_ID_idle_by_allocation, NSX_NO_COST, say_memory_allocated_or_freed_2,
+		"implicit_sync", "call ", say_less_often_take_what, NULL, NULL},
+	[SLOW] = {NSX_ID_idle_by_slow_call, NSX_NO_COST, say_time_goes_calls, NULL, "call ",
+		" less often", NULL, NULL},
 };
 
 static const struct words *words_of_kind(const struct calls *c, enum kind kind)
@@ -606,16 +570,9 @@ static const struct words *words_of_kind(const struct calls *c, enum kind kind)
 static const struct {
 	const char *copies, *act, *rest, *pytorch;
 } of_copies[NWAYS] = {
-	[TO_GPU] = {
-		"to the GPU",
-		"create small values on the GPU, or copy them from pinned "
-		"memory and do not wait for that in ", "",
-		"non_blocking=True on a pinned tensor does not wait: look for "
-		".to(), .cuda() and torch.tensor() of Python numbers"},
-	[TO_HOST] = {
-		"to the host", "do not read back single values with ",
-		": collect them on the GPU and copy them once, asynchronously",
-		"look for .item(), .cpu(), .nonzero() and print of a tensor"},
+	[TO_GPU] = {"to the GPU", say_create_small_values_on_gpu, "", say_non_blocking_true_on},
+	[TO_HOST] = {"to the host", say_do_not_read_back_single, say_collect_on_gpu_copy_once,
+		say_look_item_cpu_nonzero},
 };
 
 /* "cudaMalloc and cudaFree", "cudaMalloc, cudaFree and 2 more": APIs of joined groups, the longest
@@ -739,13 +696,9 @@ static void calls_advise(const struct calls *c, const struct group *x,
 	}
 
 	if (is_result)
-		f->recommendation[k++] =
-			"launch the next work before waiting for these results, and "
-			"keep on the GPU what it needs of them";
+		f->recommendation[k++] = say_launch_next_work_before_3;
 	if (x->is_pool || empties)
-		f->recommendation[k++] = "raise the pool's release threshold "
-			"(cudaMemPoolAttrReleaseThreshold): without it each synchronisation gives "
-			"the pool's memory back";
+		f->recommendation[k++] = say_raise_pool_release;
 	if (!is_result)
 		f->recommendation[k++] = rest ?
 			nsx_tell(c->d->found, "%s%s%s%s", act, names, rest,
@@ -770,10 +723,10 @@ static uint32_t calls_process_of(const struct calls *c, const uint32_t *list, si
 /* "the GPUs idle for 3 ms in all right after them" */
 static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns, size_t count)
 {
-	return nsx_tell(c->d->found, nsx_on_several_gpus(c->d->trace, process) ?
-				"the GPUs idle for %s in all right after %s" :
-				"the GPU idles for %s right after %s",
-			nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
+	return nsx_tell(c->d->found,
+		nsx_on_several_gpus(c->d->trace, process) ? say_gpus_idle_all_right_after :
+							    say_gpu_idles_right_after,
+		nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
 }
 
 /* sums over joined groups */
@@ -835,10 +788,12 @@ static const char *calls_say_calls(struct nsx_findings *l, const struct total *x
 		nsx_tell_ns(l, x->ns), x->between_ns * 10 < x->ns ? "" :
 		nsx_tell(l, ", and %s between them", nsx_tell_ns(l, x->between_ns)));
 
-	return way == NWAYS ? text : nsx_tell(l, "%s, %s for a copy of at most %s %s", text,
-		x->copies[way] == x->count ? "each" :
-			nsx_tell(l, "%zu of them", x->copies[way]),
-		nsx_tell_bytes(l, x->bytes[way]), of_copies[way].copies);
+	return way == NWAYS ? text :
+			      nsx_tell(l, say_copy_at_most, text,
+				      x->copies[way] == x->count ?
+					      "each" :
+					      nsx_tell(l, "%zu of them", x->copies[way]),
+				      nsx_tell_bytes(l, x->bytes[way]), of_copies[way].copies);
 }
 
 /* Evidence that most of these waits empty a memory pool; NULL: none. */
@@ -850,10 +805,8 @@ static const char *say_refills(const struct calls *c, const struct total *x)
 
 	if (x->nrefills * 2 < x->count || ns < REFILL_NS || ns < REFILLS * usual_ns)
 		return NULL;
-	return nsx_tell(l, "each time the memory pool gives its memory back: the next "
-			   "allocation from it takes %s%s", nsx_text_ns(l->arena, ns),
-			!c->nserved ? "" : nsx_tell(l, ", others %s",
-				nsx_text_ns(l->arena, usual_ns)));
+	return nsx_tell(l, say_each_time_memory_pool, nsx_text_ns(l->arena, ns),
+		!c->nserved ? "" : nsx_tell(l, ", others %s", nsx_text_ns(l->arena, usual_ns)));
 }
 
 /* Adds the most expensive call as evidence: its barrier and the idle time after it. */
@@ -887,13 +840,13 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* and the GPU waits for that */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
-	struct nsx_finding f = {
-		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
+	struct nsx_finding f = {.id = say->id,
+		.subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
 		.title = nsx_tell(l, "%s%s%s%s", say->title, names,
-				  empties ? ", which empties the memory pool" : "",
-				  nsx_say_alone(c->d, process)),
+			empties ? say_which_empties_memory_pool : "", nsx_say_alone(c->d, process)),
 		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM : NSX_CONF_HIGH,
-		.device = NSX_NONE, .remedy = calls_plan_of(c, list, n)};
+		.device = NSX_NONE,
+		.remedy = calls_plan_of(c, list, n)};
 	size_t k = 0;
 
 	f.guess_ns = (double)(is_wait(kind) ?
@@ -906,8 +859,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
 	f.evidence[k++] = calls_say_calls(l, &all, direction_reported(&all));
 	if (kind == HOST_FUNC)
-		f.evidence[k++] = "the functions leave no row in the trace: what is queued right "
-			"after them starts late";
+		f.evidence[k++] = say_functions_leave_no_row;
 	f.is_bound = direction_reported(&all) == TO_HOST; /* the host may need the result at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
@@ -920,8 +872,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	calls_advise(c, x, say, has_all ? names : "these functions", way, empties,
 		     way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
 	calls_prove(c, list[0], say->barrier, &f);
-	f.harmless = !is_wait(kind) ? NULL : nsx_tell(
-		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);
+	f.harmless =
+		!is_wait(kind) ? NULL : nsx_tell(l, say_host_waits, nsx_tell_ns(l, all.ns), names);
 	nsx_found(l, &f);
 }
 

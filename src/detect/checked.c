@@ -2,6 +2,7 @@
  * investigates them again.
  */
 #include "detect/detect.h"
+#include "detect/words.h"
 
 #define SMALL_GRIDS_PCT 10
 #define BOUND_SHARE 0.05
@@ -13,11 +14,9 @@ int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	double pct = ns ? 100 * (double)small_ns / (double)ns : 100;
 
 	if (pct < SMALL_GRIDS_PCT)
-		nsx_fine(d->found, "Grids with fewer blocks than GPU %s has multiprocessors take "
-			 "%s of its kernel time",
-			 nsx_gpu_label(d->trace, d->measured->grids.device),
-			 small_ns ? nsx_text_share(d->found->arena, pct, 100) :
-				    "none");
+		nsx_fine(d->found, say_grids_with_fewer_blocks,
+			nsx_gpu_label(d->trace, d->measured->grids.device),
+			small_ns ? nsx_text_share(d->found->arena, pct, 100) : "none");
 	return 0;
 }
 
@@ -28,17 +27,13 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	double share = (double)m->storm.bound_ns / (double)(w->end_ns - w->start_ns);
 
 	if (m->storm.is_storm && share >= 0 && share < BOUND_SHARE)
-		nsx_fine(d->found, "%.0f kernels a second of %s each, and launches keep up: late "
-			 "ones cost %.1f %% of the window", m->storm.per_s,
-			 nsx_text_ns(d->found->arena, m->storm.median_ns), 100 * share);
+		nsx_fine(d->found, say_kernels_second_each, m->storm.per_s,
+			nsx_text_ns(d->found->arena, m->storm.median_ns), 100 * share);
 	if (m->launches.held_ns > m->launches.ns / 2)
-		nsx_fine(d->found, "Launch calls take %s of host time, but %s of it is "
-			 "back-pressure%s: the queue was full, so the host is ahead of the GPU and "
-			 "launch cost is not a problem", nsx_tell_ns(d->found, m->launches.ns),
-			 nsx_tell_ns(d->found, m->launches.held_ns),
-			 m->launches.is_inferred ?
-				 " (inferred from calls far longer than the median while the "
-				 "stream still worked)" : "");
+		nsx_fine(d->found, say_launch_calls_take_host,
+			nsx_tell_ns(d->found, m->launches.ns),
+			nsx_tell_ns(d->found, m->launches.held_ns),
+			m->launches.is_inferred ? say_inferred_from_calls_far : "");
 	return 0;
 }
 
@@ -63,9 +58,8 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 		no_kernel = 100 * (all - (double)nsx_kernel_busy(f)) / all;
 	}
 	if (no_kernel - most > 1)
-		nsx_fine(d->found, "GPU %s runs no kernel for %s of the whole window, but is idle "
-			 "for only %s: the rest is copies", nsx_gpu_label(d->trace, device),
-			 nsx_text_share(d->found->arena, no_kernel, 100),
-			 nsx_text_share(d->found->arena, most, 100));
+		nsx_fine(d->found, say_gpu_runs_no_kernel_whole, nsx_gpu_label(d->trace, device),
+			nsx_text_share(d->found->arena, no_kernel, 100),
+			nsx_text_share(d->found->arena, most, 100));
 	return 0;
 }

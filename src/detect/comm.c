@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* percent of the window from which exposed communication is reported */
@@ -110,16 +111,11 @@ static bool is_tail(const struct nsx_comm_cost *x)
 static void say_beside(const struct habit *h, const char **evidence, const char **recommendation)
 {
 	if (is_by_pairs(h)) {
-		*evidence = "All of it runs on streams that compute as well: it "
-			    "cannot overlap, and the price is an upper bound.";
-		*recommendation = "Compute first what other ranks need, send it at once on a "
-			"stream of its own, and compute the rest while it is under way.";
+		*evidence = say_all_runs_on_streams;
+		*recommendation = say_compute_first_what_other;
 	} else {
-		*evidence = "All of it runs on streams that compute as well: it cannot overlap. "
-			"The price is an upper bound, because what follows may need the result.";
-		*recommendation = "If what follows needs the result (tensor parallelism): reduce "
-			"one half of the batch while the other computes; otherwise use a separate "
-			"stream.";
+		*evidence = say_all_runs_on_streams_2;
+		*recommendation = say_if_what_follows_needs;
 	}
 }
 
@@ -128,19 +124,14 @@ static void say_own(const struct comm *c, const struct habit *h, const char **ev
 		    const char **recommendation)
 {
 	if (is_tail(&c->cost)) {
-		*evidence = "The rest overlaps: this part comes first or last, when there is "
-			    "nothing to compute beside it.";
-		*recommendation = "Make the first and the last bucket smaller.";
+		*evidence = say_rest_overlaps_part_comes;
+		*recommendation = say_make_first_last_bucket;
 		return;
 	}
 	if (is_started_late(&c->cost))
-		*evidence = "It has a stream of its own, but is started only "
-			    "when its result is needed.";
-	*recommendation = is_by_pairs(h) ?
-		"Compute first what other ranks need, send it at once, and compute the rest while "
-		"it is under way." :
-		"Start collectives as soon as their input is there, in buckets, while the rest is "
-		"still computed; gather weights ahead (FSDP: backward_prefetch, forward_prefetch).";
+		*evidence = say_has_stream_own_but_started;
+	*recommendation =
+		is_by_pairs(h) ? say_compute_first_what_other_2 : say_start_collectives_as_soon;
 }
 
 /* Adds the reasons why communication is exposed, as far as the trace shows them, with advice on
@@ -152,16 +143,11 @@ static void say_why(struct comm *c, const struct habit *h, bool beside, struct n
 	struct nsx_detect *d = c->d;
 
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
-		f->evidence[n++] = nsx_tell(d->found,
-			"They are many and tiny: %zu collectives, the median takes %s, so their "
-			"start costs more than their bytes.",
-			h->n, nsx_text_ns(d->found->arena, h->median_ns));
-		f->recommendation[k++] = beside && !is_by_pairs(h) ?
-			"If each needs the one before it (tensor parallelism): a one-shot or fused "
-			"all-reduce; else join them: larger buckets, one call for many tensors." :
-			is_by_pairs(h) ?
-			"If several go at a time, send them in one group." :
-			"Join small messages: larger buckets, one call for many tensors.";
+		f->evidence[n++] = nsx_tell(d->found, say_they_many_tiny_collectives, h->n,
+			nsx_text_ns(d->found->arena, h->median_ns));
+		f->recommendation[k++] = beside && !is_by_pairs(h) ? say_if_each_needs_one_before :
+					 is_by_pairs(h)		   ? say_if_several_go_at_time :
+								     say_join_small_messages_larger;
 	}
 	if (beside)
 		say_beside(h, &f->evidence[n], &f->recommendation[k]);
@@ -174,10 +160,8 @@ static const char *say_exposed(struct nsx_detect *d, const struct nsx_comm_cost 
 	const char *all = nsx_tell_ns(d->found, x->comm_ns);
 	const char *part = nsx_tell_ns(d->found, x->exposed_ns);
 
-	return strcmp(all, part) ?
-		       nsx_tell(d->found, "%s of %s of communication is exposed", part,
-				all) :
-		       nsx_tell(d->found, "All %s of communication is exposed", all);
+	return strcmp(all, part) ? nsx_tell(d->found, say_communication_exposed, part, all) :
+				   nsx_tell(d->found, say_all_communication_exposed, all);
 }
 
 /* beside: for communication on streams that compute too. */
@@ -198,12 +182,12 @@ static void propose_overlap(struct comm *c, uint32_t device, bool beside)
 		f.alarm = NSX_ALARM_NONE;
 	f.is_bound = c->on[1].n || is_tail(x);
 	f.remedy = nsx_plan_of(c->d, (struct nsx_change){.verb = NSX_HIDE_COMM});
-	f.title = nsx_tell(l, "Compute waits for communication on GPU %s",
-			   nsx_gpu_label(c->d->trace, device));
-	f.evidence[0] = nsx_tell(l, "%s; compute waits for %s of it and begins right after.%s",
-		say_exposed(c->d, x), nsx_tell_ns(l, x->blocking_ns),
-		x->waited_ns * PART <= x->comm_ns ? "" :
-		nsx_tell(l, " %s of it is waiting for late ranks.", nsx_tell_ns(l, x->waited_ns)));
+	f.title = nsx_tell(l, say_compute_waits, nsx_gpu_label(c->d->trace, device));
+	f.evidence[0] = nsx_tell(l, say_compute_waits_begins_right, say_exposed(c->d, x),
+		nsx_tell_ns(l, x->blocking_ns),
+		x->waited_ns * PART <= x->comm_ns ?
+			"" :
+			nsx_tell(l, say_waiting_late_ranks, nsx_tell_ns(l, x->waited_ns)));
 	say_why(c, h, beside, &f);
 	nsx_found(l, &f);
 }
@@ -247,16 +231,13 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 	more = v[best - gains].amount;
 	f->most_ns = most_ns[best - gains];
 	f->remedy = nsx_plan_of(c->d, v[best - gains]);
-	f->title = "the stages of a pipeline wait for each other";
+	f->title = say_stages_pipeline_wait_each;
 	f->is_bound = false;
-	f->evidence[1] = nsx_tell(l, "priced as with %.0f times as many micro batches", more);
-	f->evidence[2] = nsx_tell(l, "the stages wait alike in most iterations: 1/%.0f of the wait "
-		"would remain, while transfers and kernels start %.0f times as often", more, more);
+	f->evidence[1] = nsx_tell(l, say_priced_as_with_times_as, more);
+	f->evidence[2] = nsx_tell(l, say_stages_wait_alike_most, more, more);
 	f->evidence[3] = nsx_tell(
-		l, "no schedule can win more than %s: as much as each rank at its own pace",
-		nsx_text_ns(l->arena, (double)own->gain_ns));
-	f->recommendation[0] = "cut the batch into more and smaller micro batches, "
-			       "or interleave the stages";
+		l, say_no_schedule_can_win_more, nsx_text_ns(l->arena, (double)own->gain_ns));
+	f->recommendation[0] = say_cut_batch_into_more;
 	return 0;
 }
 
@@ -274,12 +255,10 @@ static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	if ((double)gains[1].gain_ns < BY_WORK * (double)gains[0].gain_ns)
 		return 0;
 	f->remedy = nsx_plan_of(c->d, share);
-	f->title = "ranks wait for each other, as their work is uneven";
+	f->title = say_ranks_wait_each_other_as;
 	f->is_bound = false;
-	f->evidence[1] = "priced as if the kernels between two collectives took "
-			 "each rank as long as the mean of all";
-	f->recommendation[0] = "give all ranks as much to do between two collectives: batches of "
-		"equal token count, experts of equal load, parts of a sequence that cost the same";
+	f->evidence[1] = say_priced_as_if_kernels;
+	f->recommendation[0] = say_give_all_ranks_as_much;
 	return 0;
 }
 
@@ -291,26 +270,19 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed, .subject = "waiting",
 		.guess_ns = is_transfer(x) ? 0 : (double)x->blocking_ns,
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-						 .verb = NSX_NO_PEER_WAIT}),
-		.title = "ranks wait for each other in communication",
-		.device = device, .confidence = NSX_CONF_MEDIUM,
-		.evidence = {
-			nsx_tell(d->found, "%s of %s of communication on GPU %s is not transfer "
-				 "but waiting for ranks that come later",
-				 nsx_tell_ns(d->found, x->waited_ns),
-				 nsx_tell_ns(d->found, x->comm_ns),
-				 nsx_gpu_label(d->trace, device)),
-			"an upper bound: as if each rank went at its own pace"},
+		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_NO_PEER_WAIT}),
+		.title = say_ranks_wait_each_other, .device = device, .confidence = NSX_CONF_MEDIUM,
+		.evidence = {nsx_tell(d->found, say_communication_on_gpu_not,
+				     nsx_tell_ns(d->found, x->waited_ns),
+				     nsx_tell_ns(d->found, x->comm_ns),
+				     nsx_gpu_label(d->trace, device)),
+			say_an_upper_bound_as_if},
 		.is_bound = true,
-		.recommendation = {
-			"even out when they arrive: batches of equal token "
-			"count, pauses in the same step on all ranks; between "
-			"stages of a pipeline more and smaller micro batches"},
+		.recommendation = {say_even_out_when_they_arrive},
 		.proof = {{.csv = "nccl_rank_skew",
-			   .column = "judged_waited_ms",
-			   .at = {{"op_name", nsx_string(x->waits_in)},
-				  {"rank_label", nsx_string(x->waits_most)}}}},
+			.column = "judged_waited_ms",
+			.at = {{"op_name", nsx_string(x->waits_in)},
+				{"rank_label", nsx_string(x->waits_most)}}}},
 	};
 	int64_t turn_ns = 0;
 
@@ -331,15 +303,10 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 	const struct nsx_comm_cost *x = d->measured->worst_comm;
 
 	if (x && part_by_whole(x->exposed_ns, window_ns) < LEAST_PCT)
-		nsx_fine(d->found,
-			 "Communication is hidden or short: of %s on GPU %s "
-			 "compute covers %.1f %%, and what is exposed is %.2f "
-			 "%% of the window.",
-			 nsx_tell_ns(d->found, x->comm_ns),
-			 nsx_gpu_label(d->trace,
-				       (uint32_t)(x - d->measured->comm)),
-			 100 - part_by_whole(x->exposed_ns, x->comm_ns),
-			 part_by_whole(x->exposed_ns, window_ns));
+		nsx_fine(d->found, say_communication_hidden_or, nsx_tell_ns(d->found, x->comm_ns),
+			nsx_gpu_label(d->trace, (uint32_t)(x - d->measured->comm)),
+			100 - part_by_whole(x->exposed_ns, x->comm_ns),
+			part_by_whole(x->exposed_ns, window_ns));
 }
 
 /* Ranks that come late ------------------------------------------------------*/
@@ -382,18 +349,12 @@ static const char *advise_on_lateness(struct nsx_detect *d, const struct nsx_arr
 {
 	static const struct {
 		const char *what, *why;
-	} by[] = {
-		[NSX_LATE_BY_NONE] = {"what", "uneven work, a slower GPU, or its "
-					      "input pipeline"},
-		[NSX_LATE_BY_WORK] = {"what the GPU of", "uneven work, or a slower "
-							 "GPU"},
-		[NSX_LATE_BY_COPIES] = {"what the GPU of", "it copies more, or more "
-							   "slowly"},
-		[NSX_LATE_BY_HOST] = {"what the host of", "code, input, waits, other "
-							  "work on its CPUs"}};
+	} by[] = {[NSX_LATE_BY_NONE] = {"what", say_uneven_work_slower_gpu_or},
+		[NSX_LATE_BY_WORK] = {say_what_gpu, say_uneven_work_or_slower_gpu},
+		[NSX_LATE_BY_COPIES] = {say_what_gpu, say_copies_more_or_more_slowly},
+		[NSX_LATE_BY_HOST] = {say_what_host, say_code_input_waits_other}};
 
-	return nsx_tell(d->found, "Look at %s %s does before its collectives, not at the network: "
-			"%s.", by[x->by].what, x->late, by[x->by].why);
+	return nsx_tell(d->found, say_look_at_does_before, by[x->by].what, x->late, by[x->by].why);
 }
 
 /* "VLLM::Worker_TP2 (pid:113)", or "pid:113" if another process has the same title. */
@@ -414,32 +375,28 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x, stru
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_straggler,
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_EVEN_RANK,
-			.by = NSX_BY_PROCESS | NSX_BY_DEVICE,
-			.process = x->process, .device = x->device}),
+		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_EVEN_RANK,
+						 .by = NSX_BY_PROCESS | NSX_BY_DEVICE,
+						 .process = x->process,
+						 .device = x->device}),
 		.confidence = NSX_CONF_HIGH,
 		.also = x->by == NSX_LATE_BY_COPIES ? 1u << NSX_CAT_MEMORY : 0,
 		.subject = nsx_tell(l, "%s/%s", x->op, x->late),
-		.title = nsx_tell(l, "%s comes late to %s, and the others wait",
-				  say_rank(d, x), nsx_tell_name(l, x->op)),
-		.proof = {{.csv = "nccl_rank_skew", .column = "induced_ms",
-			   .at = {{"op_name", nsx_string(x->op)},
-				  {"rank_label", nsx_string(x->late)}}}},
+		.title = nsx_tell(
+			l, say_comes_late_others_wait, say_rank(d, x), nsx_tell_name(l, x->op)),
+		.proof = {{.csv = "nccl_rank_skew",
+			.column = "induced_ms",
+			.at = {{"op_name", nsx_string(x->op)},
+				{"rank_label", nsx_string(x->late)}}}},
 	};
 
-	f.evidence[0] = x->cause ?
-		nsx_tell(l, "%s (%.0f %% of the lateness)", x->cause,
-			 100 * x->cause_share) :
-		"no single cause explains 80 % of the lateness";
-	f.evidence[1] = nsx_tell(l, "Last to arrive in %zu of the %zu collectives in which a rank "
-				    "is %s late or more; the median of the others waits %s for "
-				    "it.", x->nlast, x->nlate, nsx_tell_ns(l, x->least_late_ns),
-		nsx_text_ns(l->arena, x->wait_ns));
-	f.evidence[2] = nsx_tell(l, "In the whole trace they wait %s, and the transfers themselves "
-				    "take %s; chance alone would make it last so often with p = "
-				    "%.2g.", nsx_text_ns(l->arena, x->all_wait_ns),
-		nsx_tell_ns(l, x->transfer_ns), x->p_value);
+	f.evidence[0] = x->cause ? nsx_tell(l, "%s (%.0f %% of the lateness)", x->cause,
+					   100 * x->cause_share) :
+				   say_no_single_cause_explains;
+	f.evidence[1] = nsx_tell(l, say_last_arrive_collectives, x->nlast, x->nlate,
+		nsx_tell_ns(l, x->least_late_ns), nsx_text_ns(l->arena, x->wait_ns));
+	f.evidence[2] = nsx_tell(l, say_whole_trace_they_wait,
+		nsx_text_ns(l->arena, x->all_wait_ns), nsx_tell_ns(l, x->transfer_ns), x->p_value);
 	f.recommendation[0] = advise_on_lateness(d, x);
 	if (x->by == NSX_LATE_BY_WORK && price_work(d, x, &f, err))
 		return err->rc;
@@ -459,9 +416,8 @@ static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x, st
 	if (x->is_proved)
 		return propose_even(d, x, err);
 	if (!x->nlate)
-		nsx_fine(l, "No straggler in %s: its ranks arrive within %s of "
-			    "each other in all %zu instances judged.", name,
-			 nsx_tell_ns(l, x->least_late_ns), x->njudged);
+		nsx_fine(l, say_no_straggler_ranks_arrive, name, nsx_tell_ns(l, x->least_late_ns),
+			x->njudged);
 	else
 		nsx_fine(l, "No persistent straggler in %s: %s comes last in "
 			    "%zu of %zu instances (p = %.2g) and induces %s of "

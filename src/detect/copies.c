@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/keyed.h"
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "facts/floor.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
@@ -98,10 +99,11 @@ static struct nsx_rows keep_rows(struct copies *c, const struct group *g)
 
 static const char *const directions[NKINDS] = {
 	[NSX_COPY_UNKNOWN] = "of unknown direction",
-	[NSX_COPY_HTOD] = "from host to device",
-	[NSX_COPY_DTOH] = "from device to host",
-	[NSX_COPY_DTOD] = "on the device", [NSX_COPY_HTOH] = "on the host",
-	[NSX_COPY_PTOP] = "from device to device (peer to peer)",
+	[NSX_COPY_HTOD] = say_from_host_device,
+	[NSX_COPY_DTOH] = say_from_device_host,
+	[NSX_COPY_DTOD] = "on the device",
+	[NSX_COPY_HTOH] = "on the host",
+	[NSX_COPY_PTOP] = say_from_device_device_peer,
 };
 
 static const char *direction(unsigned kind)
@@ -226,14 +228,10 @@ static bool outlast_compute(const struct copies *c, const struct group *g)
 
 static void advise_stream(unsigned kind, struct nsx_finding *f)
 {
-	f->recommendation[0] = kind == NSX_COPY_DTOD ?
-		"avoid them: write results where they are used, keep layouts "
-		"that need no copy, or fuse them into the kernels around" :
-		"copy on a stream of its own, from pinned memory, one batch "
-		"ahead of the kernels that use it";
-	f->recommendation[1] = kind == NSX_COPY_DTOD ?
-		"copy on a stream of its own, beside kernels that do not wait for it" :
-		"move less: keep data where it is used, copy it once, or in a narrower type";
+	f->recommendation[0] =
+		kind == NSX_COPY_DTOD ? say_avoid_write_results_where : say_copy_on_stream_own_from;
+	f->recommendation[1] = kind == NSX_COPY_DTOD ? say_copy_on_stream_own_beside :
+						       say_move_less_keep_data_where;
 }
 
 /* Explains copies on a stream that computes nothing: other work of the stream delays them, or they
@@ -242,13 +240,9 @@ static void advise_stream(unsigned kind, struct nsx_finding *f)
 static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind, struct nsx_finding *f)
 {
 	if (kind == NSX_COPY_HTOD && copies_waits(c, stream))
-		add_evidence(f, "their stream waits for events: if only for kernels that use the "
-				"same buffer, a second one frees them");
+		add_evidence(f, say_their_stream_waits_events);
 	f->recommendation[0] =
-		kind == NSX_COPY_DTOH ?
-		"let only what needs the results wait for them, a step later; or copy less" :
-		"queue them one batch earlier, into a second buffer, on a stream that does nothing "
-		"else; or move less (copy once, in a narrower type)";
+		kind == NSX_COPY_DTOH ? say_let_only_what_needs : say_queue_one_batch_earlier;
 }
 
 /* Explains copies that exceed all compute: most of their time would stay exposed under any
@@ -258,14 +252,11 @@ static void tell_more(struct copies *c, const struct group *g, struct nsx_findin
 {
 	f->remedy = change_rows(c, g, NSX_DROP);
 	f->surely = change_rows(c, g, NSX_OVERLAP);
-	f->if_least = "if they are only hidden behind what is computed";
+	f->if_least = say_if_they_only_hidden_behind;
 	f->is_bound = true;
-	add_evidence(f, "they take longer than all that is computed; whether they bring the "
-			"same data again is not in the trace");
-	f->recommendation[0] = "move less: keep on the GPU what is copied again and again "
-			       "(weights, adapters), copy it once, or in a narrower type";
-	f->recommendation[1] = "copy the rest on a stream of its own, from pinned memory, "
-			       "ahead of the kernels that use it";
+	add_evidence(f, say_they_take_longer_than_all);
+	f->recommendation[0] = say_move_less_keep_on_gpu;
+	f->recommendation[1] = say_copy_rest_on_stream_own;
 }
 
 static void propose_plain(struct copies *c, unsigned kind)
@@ -275,14 +266,13 @@ static void propose_plain(struct copies *c, unsigned kind)
 	struct nsx_finding f = copies_start(c, g, NSX_ID_exposed_copies, kind);
 	uint32_t stream = nsx_op_stream(&c->d->trace->ops, g->rows[0]);
 
-	f.title = nsx_tell(l, "copies %s run while nothing computes", direction(kind));
+	f.title = nsx_tell(l, say_copies_run_while_nothing, direction(kind));
 	/* the remedy matches the advice: copies on the device are avoided, others overlap */
 	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD ? NSX_DROP : NSX_OVERLAP);
 	if (kind != NSX_COPY_DTOD && outlast_compute(c, g)) {
 		tell_more(c, g, &f);
 	} else if (computes(c, stream)) {
-		add_evidence(&f, "they are on the stream that computes: "
-				 "nothing on it can run beside them");
+		add_evidence(&f, say_they_on_stream_computes);
 		advise_stream(kind, &f);
 	} else if (kind == NSX_COPY_DTOD) {
 		advise_stream(kind, &f);
@@ -331,21 +321,10 @@ static bool blocks_host(const struct copies *c, const struct group *g)
 static const char *advise_pinned(const struct copies *c, unsigned kind)
 {
 	if (kind == NSX_COPY_DTOH)
-		return c->d->is_pytorch ?
-			"copy into a pinned tensor (torch.empty(..., "
-			"pin_memory=True)) with non_blocking=True on a side "
-			"stream, and wait for an event before reading it" :
-			"copy into pinned memory (cudaHostAlloc, "
-			"cudaHostRegister) with cudaMemcpyAsync on a stream of "
-			"its own, and wait for an event before reading it";
+		return c->d->is_pytorch ? say_copy_into_pinned_tensor : say_copy_into_pinned_memory;
 	if (!c->d->is_pytorch)
-		return "allocate host buffers pinned (cudaHostAlloc, cudaHostRegister) and copy "
-		       "asynchronously, ahead of their use";
-	return nsx_repeats(c->d) ?
-		"allocate host buffers pinned (of a data loader: DataLoader(pin_memory=True)) and "
-		"copy them with non_blocking=True, ahead of their use" :
-		"copy from pinned tensors (Tensor.pin_memory()) with non_blocking=True; what is "
-		"uploaded once, as weights are, costs this once";
+		return say_allocate_host_buffers;
+	return nsx_repeats(c->d) ? say_allocate_host_buffers_2 : say_copy_from_pinned_tensors;
 }
 
 /* Lists waits right after such copies, because they wait for the copied data. */
@@ -394,7 +373,7 @@ static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *li
 	free(waits.v);
 	f->remedy = (struct nsx_plan){v, n};
 	f->surely = (struct nsx_plan){v, 2};
-	f->if_least = "if they become pinned, and are not hidden behind other work";
+	f->if_least = say_if_they_become_pinned_not;
 	return 0;
 }
 
@@ -411,16 +390,14 @@ static int propose_pageable(struct copies *c, unsigned kind, struct nsx_err *err
 			  err) ||
 	    set_remedy(c, kind, &link, &f, err))
 		return err->rc;
-	f.title = nsx_tell(l, "copies %s use pageable memory, which %s",
-			   direction(kind), blocks_host(c, g) ? "blocks the host" :
-			   "the host stages first");
+	f.title = nsx_tell(l, say_copies_use_pageable_memory, direction(kind),
+		blocks_host(c, g) ? "blocks the host" : say_host_stages_first);
 	if (in_calls_ns > g->ns + g->ns / 10)
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s", f.evidence[0],
 					 nsx_tell_ns(l, in_calls_ns));
 	if (link.bytes_per_ns > 0)
-		f.evidence[0] = nsx_tell(
-			l, link.is_seen ? "%s; pinned copies here reach %s/s" :
-			"%s; pinned about %s/s by the link",
+		f.evidence[0] = nsx_tell(l,
+			link.is_seen ? say_pinned_copies_here_reach : say_pinned_about_by_link,
 			f.evidence[0], nsx_text_bytes(l->arena, 1e9 * link.bytes_per_ns));
 	f.recommendation[0] = advise_pinned(c, kind);
 	nsx_found(l, &f);
@@ -610,10 +587,8 @@ static bool add_rows_remedy(struct copies *c, const struct group *g, struct nsx_
 	f->remedy = (struct nsx_plan){v, n};
 	f->title = nsx_tell(c->d->found, "%" PRId64 " rows are allocated and "
 			    "copied one by one", g->count);
-	add_evidence(f, "there are as many allocations as small copies; with one array for all "
-			"rows neither they nor what is done for each row would be there");
-	f->recommendation[0] = "use one contiguous array instead of one "
-			       "allocation a row (`float**`), and copy it once";
+	add_evidence(f, say_there_as_many_allocations);
+	f->recommendation[0] = say_use_one_contiguous_array;
 	f->recommendation[1] = NULL;
 	return true;
 }
@@ -623,13 +598,11 @@ static void propose_runs(struct copies *c, const struct group *g, const struct g
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = copies_start(c, g, NSX_ID_small_copies, 0);
 
-	f.title = nsx_tell(l, "%s below 64 KiB, one by one",
+	f.title = nsx_tell(l, say_below_64_kib_one_by,
 		nsx_text_n(l->arena, (size_t)g->count, "copy", "copies"));
 	f.remedy = change_rows(c, spare, NSX_DROP);
-	f.recommendation[0] = "gather small pieces into one buffer and copy "
-			      "that once, or use cudaMemcpyBatchAsync";
-	f.recommendation[1] = "where each is a row of its own allocation "
-			      "(`float**`): one contiguous array";
+	f.recommendation[0] = say_gather_small_pieces_into;
+	f.recommendation[1] = say_where_each_row_own;
 	nsx_found(l, &f);
 }
 
@@ -671,8 +644,7 @@ static void propose_memsets(struct copies *c)
 					   (size_t)c->memset.count)); /* the title has the bytes */
 	f.proof[0] = (struct nsx_evidence){.csv = NULL};
 	f.remedy = change_rows(c, &c->memset, NSX_DROP);
-	f.recommendation[0] = "do not zero what is overwritten anyway; let "
-			      "the kernel that writes first write all";
+	f.recommendation[0] = say_do_not_zero_what;
 	nsx_found(l, &f);
 }
 
@@ -686,13 +658,11 @@ static void propose_cut(struct copies *c, unsigned kind)
 	struct nsx_finding f = copies_start(c, &all, NSX_ID_false_dependency, kind);
 
 	f.guess_ns = 0; /* only a replay can price it */
-	f.title = nsx_tell(l, "a stream waits for an event after copies %s", direction(kind));
+	f.title = nsx_tell(l, say_stream_waits_an_event, direction(kind));
 	f.confidence = NSX_CONF_MEDIUM;
 	f.remedy = change_rows(c, &all, NSX_CUT);
-	add_evidence(&f, "meanwhile nothing else runs: whether the work that "
-			 "waits needs the copy is not in the trace");
-	f.recommendation[0] = "if what waits does not read what is copied, leave the stream wait "
-			      "(cudaStreamWaitEvent) out, or wait on an earlier event";
+	add_evidence(&f, say_meanwhile_nothing_else);
+	f.recommendation[0] = say_if_what_waits_does_not;
 	nsx_found(l, &f);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "detect/host.h"
 #include "detect/verdict.h"
+#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 /* excess of slow iterations from which they are reported, as a share of the window */
@@ -280,13 +281,12 @@ static const char *say_slow(const struct slow *s)
 	const char *what = say_row(s);
 
 	return lasts_to_end(s) ?
-		       nsx_tell(l, "iterations are slow from %s on: %s",
-				nsx_text_instant(l->arena, s->first->start_ns, 3), what) :
+		       nsx_tell(l, say_iterations_slow_from_on,
+			       nsx_text_instant(l->arena, s->first->start_ns, 3), what) :
 	       departures_is_even(s) ?
-		       nsx_tell(l, "one %s in %zu is slow: %s",
-				nsx_iteration_word(s->d->facts), s->every, what) :
-		       nsx_tell(l, "%s: %s", nsx_text_n(l->arena, s->nslow, "slow iteration",
-							 NULL), what);
+		       nsx_tell(l, say_one_slow, nsx_iteration_word(s->d->facts), s->every, what) :
+		       nsx_tell(l, "%s: %s", nsx_text_n(l->arena, s->nslow, "slow iteration", NULL),
+			       what);
 }
 
 static const char *departures_advise(struct slow *s)
@@ -296,39 +296,34 @@ static const char *departures_advise(struct slow *s)
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
-		return nsx_tell(l, "see what the host does %s: checkpoints, logging, data loading, "
-				"garbage collection; do it on another thread, or less often", in);
-	return s->row.cls == NSX_L_COMM ?
-		"look at when the ranks arrive (tables/nccl_rank_skew.csv): another came "
-		"late, or they send more" :
-		nsx_tell(l, "compare the first (--window %s) with a usual one: other shapes, other "
-			 "work or lower clocks; do less often what is not needed each time",
-			 nsx_text_window(l->arena, &first));
+		return nsx_tell(l, say_see_what_host_does, in);
+	return s->row.cls == NSX_L_COMM ? say_look_at_when_ranks_arrive :
+					  nsx_tell(l, say_compare_first_window_with,
+						  nsx_text_window(l->arena, &first));
 }
 
 static void add_excess_evidence(struct slow *s, struct nsx_finding *f)
 {
 	struct nsx_findings *l = s->d->found;
 
-	nsx_add_evidence(f, nsx_tell(
-		l, "the median iteration takes %s; %s more than 1.25 times that, %s more in all, "
-		"%s of it %s", nsx_text_ns(l->arena, s->median_ns),
-		s->nslow == 1 ? "this one takes" : "these take", nsx_tell_ns(l, s->excess_ns),
-		s->row.ns >= s->excess_ns ? "all" : nsx_tell_ns(l, s->row.ns),
-		nsx_account_words(s->d->facts, &s->row, l->arena)));
+	nsx_add_evidence(
+		f, nsx_tell(l, say_median_iteration_takes, nsx_text_ns(l->arena, s->median_ns),
+			   s->nslow == 1 ? "this one takes" : "these take",
+			   nsx_tell_ns(l, s->excess_ns),
+			   s->row.ns >= s->excess_ns ? "all" : nsx_tell_ns(l, s->row.ns),
+			   nsx_account_words(s->d->facts, &s->row, l->arena)));
 	if (s->pauses.n)
-		nsx_add_evidence(f, nsx_tell(
-			l, "launching threads pause %s between two CUDA calls for longer than "
-			"in the others, %s in all",
-			s->pauses.n == 1 ? "once" :
-			nsx_text_n(l->arena, s->pauses.n, "time", "times"),
-			nsx_tell_ns(l, s->paused_ns)));
+		nsx_add_evidence(f, nsx_tell(l, say_launching_threads_pause,
+					    s->pauses.n == 1 ? "once" :
+							       nsx_text_n(l->arena, s->pauses.n,
+								       "time", "times"),
+					    nsx_tell_ns(l, s->paused_ns)));
 	if (s->ntimes == 1 && !lasts_to_end(s))
-		nsx_add_evidence(f, s->noutside ?
-			nsx_tell(l, "it happens once in the judged window; outside of it %s",
-				 nsx_text_n(l->arena, s->noutside, "iteration is slow, too",
-					    "iterations are slow, too")) :
-			"it happens once: whether it comes again the trace does not tell");
+		nsx_add_evidence(f, s->noutside ? nsx_tell(l, say_happens_once_judged_window,
+							  nsx_text_n(l->arena, s->noutside,
+								  say_iteration_slow_too,
+								  say_iterations_slow_too)) :
+						  say_happens_once_whether_comes);
 }
 
 static void propose_slow(struct slow *s)
@@ -366,11 +361,9 @@ static bool are_fine(struct slow *s)
 	const char *median = nsx_text_ns(l->arena, s->median_ns);
 
 	if (!s->nslow)
-		nsx_fine(l, "Iterations are even: in the judged window none is "
-			 "above 1.25 times the median of %s", median);
+		nsx_fine(l, say_iterations_even_judged, median);
 	else if (s->ntimes >= RECURS && s->nslow * RECURS > s->njudged)
-		nsx_fine(l, "%zu of %zu iterations are above 1.25 times the median of %s: they are "
-			 "of two kinds, none is an exception", s->nslow, s->njudged, median);
+		nsx_fine(l, say_iterations_above_1_25, s->nslow, s->njudged, median);
 	else
 		return (double)s->excess_ns <
 		       LEAST_SLOW * (double)(s->d->w.end_ns - s->d->w.start_ns);
@@ -543,23 +536,17 @@ static void propose_clocks(struct drift *x, double times)
 	const struct nsx_window *w = &x->d->w;
 	struct nsx_window when = {
 		w->start_ns + (w->end_ns - w->start_ns) / PARTS * x->from, w->end_ns};
-	struct nsx_finding f = {
-		.id = NSX_ID_falling_clocks, .device = x->d->facts->limiting,
-		.title = nsx_tell(l, "the same kernels take %.2f times as long at the end as "
-				  "at the beginning: the GPU's clocks fall", times),
+	struct nsx_finding f = {.id = NSX_ID_falling_clocks,
+		.device = x->d->facts->limiting,
+		.title = nsx_tell(l, say_same_kernels_take_times_as, times),
 		.confidence = NSX_CONF_MEDIUM,
-		.evidence = {
-			nsx_tell(l, "from %s on; launches of one kernel with one grid are "
-				 "compared, and kernels of different work slow down alike",
-				 nsx_text_instant(l->arena, when.start_ns, 3)),
-			"more work in all of them would look the same"},
-		.recommendation = {
-			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
-			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",
-			"for a comparison of runs lock the clocks (nvidia-smi "
-			"--lock-gpu-clocks)"},
-		.remedy = nsx_plan_of(x->d, (struct nsx_change){
-			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS, .when = when})};
+		.evidence = {nsx_tell(l, say_from_on_launches_one,
+				     nsx_text_instant(l->arena, when.start_ns, 3)),
+			say_more_work_all_would_look},
+		.recommendation = {say_look_at_heat_power_nvidia, say_comparison_runs_lock},
+		.remedy = nsx_plan_of(
+			x->d, (struct nsx_change){
+				      .verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS, .when = when})};
 
 	nsx_found(l, &f);
 }

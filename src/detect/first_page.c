@@ -3,6 +3,7 @@
 #include "base/stat.h"
 #include "detect/detect.h"
 #include "detect/verdict.h"
+#include "detect/words.h"
 #include "facts/replay/replay.h"
 #include "report/failures.h"
 #include "report/text.h"
@@ -354,12 +355,12 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 		nsx_buf_printf(&opts, " --reach %g", r->reach_s);
 	part = nsx_buf_keep(&opts, r->arena);
 	if (p->nfindings)
-		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s%s finding 1`%s",
-					     typed, part, p->nfindings > 1 ? " (or 2)" : "");
+		p->ask[0] = nsx_arena_printf(r->arena, say_nsys_explain_ask_finding_1, typed, part,
+			p->nfindings > 1 ? " (or 2)" : "");
 	else if (r->trace->ops.n)
-		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s%s gaps`", typed, part);
+		p->ask[0] = nsx_arena_printf(r->arena, say_nsys_explain_ask_gaps, typed, part);
 	if (p->ask[0] && !r->ask)
-		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
+		p->ask[1] = say_with_export_keep_export;
 }
 
 /* The categories of a finding and of its alternatives, with memory added if copies belong to it. */
@@ -448,22 +449,20 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 		int64_t ns;
 	} areas[] = {
 		{"launches", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
-		 1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP,
-		 idle.ns[NSX_V_LAUNCH] - l->short_host_ns},
-		{"waits for the GPU", sees_idle && has_calls(t, 1u << NSX_CALL_SYNC),
-		 1u << NSX_CAT_SYNC, idle.ns[NSX_V_SYNC]},
-		{"host code", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
-		 1u << NSX_CAT_HOST, idle.ns[NSX_V_HOST] + l->short_host_ns},
+			1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP,
+			idle.ns[NSX_V_LAUNCH] - l->short_host_ns},
+		{say_waits_gpu, sees_idle && has_calls(t, 1u << NSX_CALL_SYNC), 1u << NSX_CAT_SYNC,
+			idle.ns[NSX_V_SYNC]},
+		{"host code", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH), 1u << NSX_CAT_HOST,
+			idle.ns[NSX_V_HOST] + l->short_host_ns},
 		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY,
-		 l->ns[NSX_L_COPY] + idle.ns[NSX_V_PAGES]},
-		{"communication", sees_gpu && has_ops(t, NSX_C_COMM),
-		 1u << NSX_CAT_COMMUNICATION, l->ns[NSX_L_COMM]},
-		{"balance between GPUs",
-		 sees_idle && p->ngpus > 1 && p->spread < NSX_ALIKE,
-		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, 0},
-		{"even iterations", sees_idle && are_even(r->facts) &&
-				    !nsx_say_slow_unjudged(r),
-		 1u << NSX_CAT_ITERATIONS, 0},
+			l->ns[NSX_L_COPY] + idle.ns[NSX_V_PAGES]},
+		{"communication", sees_gpu && has_ops(t, NSX_C_COMM), 1u << NSX_CAT_COMMUNICATION,
+			l->ns[NSX_L_COMM]},
+		{"balance between GPUs", sees_idle && p->ngpus > 1 && p->spread < NSX_ALIKE,
+			1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, 0},
+		{"even iterations", sees_idle && are_even(r->facts) && !nsx_say_slow_unjudged(r),
+			1u << NSX_CAT_ITERATIONS, 0},
 	};
 	size_t n = 0;
 
@@ -488,31 +487,25 @@ static const char *say_capture(const struct nsx_report *r, const struct nsx_find
 		const char *without, *shows; /* without: NULL if the title already says it */
 	} list[] = {
 		{NSX_ID_top_kernel, NSX_VIEW_gpu_metric, NSX_REC_COUNTERS,
-		 "no GPU counter was sampled", "what binds the kernels"},
-		{NSX_ID_idle_by_host_code, NSX_VIEW_osrt, NSX_REC_BASIC,
-		 no_osrt, host_waits},
-		{NSX_ID_slow_iterations, NSX_VIEW_osrt, NSX_REC_BASIC,
-		 no_osrt, host_waits},
-		{NSX_ID_gpu_idle, NSX_VIEW_osrt, NSX_REC_BASIC,
-		 no_osrt, host_waits},
+			say_no_gpu_counter_was_sampled, say_what_binds_kernels},
+		{NSX_ID_idle_by_host_code, NSX_VIEW_osrt, NSX_REC_BASIC, no_osrt, host_waits},
+		{NSX_ID_slow_iterations, NSX_VIEW_osrt, NSX_REC_BASIC, no_osrt, host_waits},
+		{NSX_ID_gpu_idle, NSX_VIEW_osrt, NSX_REC_BASIC, no_osrt, host_waits},
 		{NSX_ID_unified_memory, NSX_VIEW_um_gpu_fault, NSX_REC_FAULTS,
-		 "page faults were not traced", "which of them move pages"},
-		{NSX_ID_gpu_activity, NSX_VIEW_kernel, NSX_REC_BASIC,
-		 NULL, "the GPU's work"},
-		{NSX_ID_graph_coverage, NSX_NVIEWS, NSX_REC_GRAPHS,
-		 NULL, "its kernels"},
-		{NSX_ID_graph_inside, NSX_NVIEWS, NSX_REC_GRAPHS,
-		 NULL, "the kernels inside"},
+			say_page_faults_were_not, say_which_move_pages},
+		{NSX_ID_gpu_activity, NSX_VIEW_kernel, NSX_REC_BASIC, NULL, "the GPU's work"},
+		{NSX_ID_graph_coverage, NSX_NVIEWS, NSX_REC_GRAPHS, NULL, "its kernels"},
+		{NSX_ID_graph_inside, NSX_NVIEWS, NSX_REC_GRAPHS, NULL, "the kernels inside"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
 		if (list[i].id == f->id && !r->trace->schema->on_windows &&
 		    (list[i].lacks == NSX_NVIEWS ||
 		     !nsx_has_view(r->trace->schema, list[i].lacks)))
-			return nsx_arena_printf(r->arena, "%s%s`nsys-explain capture --preset %s "
-				"-- COMMAND` shows %s", list[i].without ? list[i].without : "",
-				list[i].without ? "; " : "", nsx_recapture_preset(
-				list[i].record, r->trace->ndevices > 1), list[i].shows);
+			return nsx_arena_printf(r->arena, say_nsys_explain_capture,
+				list[i].without ? list[i].without : "", list[i].without ? "; " : "",
+				nsx_recapture_preset(list[i].record, r->trace->ndevices > 1),
+				list[i].shows);
 	return NULL;
 }
 
@@ -544,18 +537,15 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 	}
 	if (l->between_nodes_ns > l->ns[NSX_L_IDLE] / 2 &&
 	    !nsx_holds_little(l, l->between_nodes_ns))
-		p->trust[n++] = nsx_arena_printf(
-			r->arena, "%s of the time is idle between nodes of CUDA graphs, and "
-			"tracing by node lengthens that itself: compare with "
-			"--cuda-graph-trace=graph", nsx_text_share(
-				r->arena, (double)l->between_nodes_ns, (double)l->total_ns));
+		p->trust[n++] = nsx_arena_printf(r->arena, say_time_idle_between_nodes,
+			nsx_text_share(r->arena, (double)l->between_nodes_ns, (double)l->total_ns));
 	if (r->unpriced && r->trace->ops.n && is_priced(p))
-		p->trust[n++] = nsx_arena_printf(
-			r->arena, "nothing could be replayed to price findings: %s", r->unpriced);
+		p->trust[n++] =
+			nsx_arena_printf(r->arena, say_nothing_could_be_replayed, r->unpriced);
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
 	if (!line && !r->found.n && !r->trace->has_gpu_work && !r->trace->schema->on_windows)
-		line = "`nsys-explain capture --preset basic -- COMMAND` records the GPU's work";
+		line = say_nsys_explain_capture_2;
 	p->trust[n] = line;
 }
 
@@ -604,12 +594,11 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m, str
 	fill_from_sections(r, p);
 	if (!p->because && !nsx_has_window(r->trace) && p->ngpus &&
 	    (double)(p->judged.end_ns - p->judged.start_ns) < LITTLE * (double)p->recorded_ns)
-		p->because = nsx_arena_printf(
-			r->arena, "judged on %s of the recording", nsx_text_share(
-				r->arena, (double)(p->judged.end_ns - p->judged.start_ns),
+		p->because = nsx_arena_printf(r->arena, say_judged_on_recording,
+			nsx_text_share(r->arena, (double)(p->judged.end_ns - p->judged.start_ns),
 				(double)p->recorded_ns));
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
-		p->because = "what runs inside its CUDA graphs is not in the trace";
+		p->because = say_what_runs_inside_cuda;
 	tell_failures(r, p);
 	r->page = p;
 	return nsx_list_unjudged(r, m, &p->unjudged, err);

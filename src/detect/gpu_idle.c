@@ -1,6 +1,7 @@
 /* gpu_idle.c - idle time of a GPU in general; GPUs in words. */
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "facts/kernel_name.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
@@ -113,13 +114,9 @@ static const char *advise_on_pauses(const struct nsx_detect *d)
 		if (call != NSX_NONE && nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
 			nsx_add_to(&late_ns, x.end_ns - x.start_ns);
 	}
-	return late_ns > all_ns / 2 ?
-		nsx_tell(d->found, "launch sooner, in a CUDA graph: work reaches the GPU %s after "
-			 "its call returns, and for most of it the GPU has nothing left to do by "
-			 "then",
-			 nsx_text_ns(d->found->arena, (double)launch_ns)) :
-		"fuse small kernels, or give each more work: between two of them the GPU pauses "
-		"for about a microsecond, however early they are queued";
+	return late_ns > all_ns / 2 ? nsx_tell(d->found, say_launch_sooner_cuda_graph,
+					      nsx_text_ns(d->found->arena, (double)launch_ns)) :
+				      say_fuse_small_kernels_or_give;
 }
 
 /* The first advice on idle time whose greatest cause is `top`. */
@@ -130,10 +127,8 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
 	if ((top == NSX_CAUSE_DISPATCH || top == NSX_CAUSE_DEPENDENCY) &&
 	    l->between_nodes_ns > (l->idle_ns[NSX_CAUSE_DISPATCH] +
 				   l->idle_ns[NSX_CAUSE_DEPENDENCY]) / 2)
-		return "capture with --cuda-graph-trace=graph and compare the replays: "
-		       "tracing by node lengthens these pauses, by how much cannot be told here";
-	return top == NSX_CAUSE_DISPATCH ? advise_on_pauses(d) :
-	       "look at the longest gaps, under Idle by cause";
+		return say_capture_with_cuda_graph;
+	return top == NSX_CAUSE_DISPATCH ? advise_on_pauses(d) : say_look_at_longest_gaps_under;
 }
 
 /* Adds as evidence "mostly host code (12 ms), the host waits (3 ms)" for the judged window, with
@@ -161,13 +156,11 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 			break;
 		fetches |= !i && top == FETCHING;
 		if (!i)
-			f->recommendation[0] = fetches ?
-				"prefetch to the host what it reads next (cudaMemPrefetchAsync), "
-				"or copy it in one piece" : advise_on_idle(d, top);
+			f->recommendation[0] =
+				fetches ? say_prefetch_host_what_reads : advise_on_idle(d, top);
 		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
-				top == FETCHING ?
-					"the host fetches pages one by one" :
-					nsx_cause_words[top], nsx_tell_ns(d->found, ns[top]));
+			top == FETCHING ? say_host_fetches_pages_one_by : nsx_cause_words[top],
+			nsx_tell_ns(d->found, ns[top]));
 		ns[top] = 0;
 	}
 	f->evidence[0] = nsx_tell(d->found, "%s in %s, %s",
@@ -175,12 +168,12 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				  nsx_text_n(d->found->arena, f->spans.n, "gap", NULL), text);
 	if (!fetches || pages < MANY_PAGES)
 		return;
-	f->title = nsx_tell(d->found, "the host fetches pages of unified memory one by one, while "
-			    "GPU %s idles", nsx_gpu_label(d->trace, f->device));
+	f->title = nsx_tell(
+		d->found, say_host_fetches_pages_unified, nsx_gpu_label(d->trace, f->device));
 	f->id = NSX_ID_page_fetches;
 	f->guess_ns = (double)fetched_ns;
 	f->is_bound = true;
-	f->evidence[1] = "an upper bound: the host's own work on each page is in it";
+	f->evidence[1] = say_an_upper_bound_host_own;
 }
 
 int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)
@@ -204,12 +197,11 @@ int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)
 	f.guess_ns = (double)nsx_spans_total(&f.spans);
 	share = f.guess_ns / (double)(d->w.end_ns - d->w.start_ns);
 	if (share < IDLE_SHARE) {
-		nsx_fine(l, "GPU %s is idle for %s of the judged window", label,
-			 nsx_text_share(l->arena, share, 1));
+		nsx_fine(l, say_gpu_idle_judged_window, label, nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
-	f.title = nsx_tell(l, "GPU %s is idle for %s of the judged window", label,
-			   nsx_text_share(l->arena, share, 1));
+	f.title =
+		nsx_tell(l, say_gpu_idle_judged_window, label, nsx_text_share(l->arena, share, 1));
 	tell_causes(d, &f);
 	nsx_found(l, &f);
 	return 0;

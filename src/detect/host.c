@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
+#include "detect/words.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
@@ -55,10 +56,8 @@ enum awaited host_waits_for(const char *name)
 
 static void advise_mpi(struct nsx_finding *f, const char *name)
 {
-	f->recommendation[0] = "post receives early, compute what needs no neighbour first, and "
-		"wait where the data is needed";
-	f->recommendation[1] = "exchange from GPU memory (CUDA-aware MPI, NCCL), so that the host "
-		"need not wait for the GPU before it sends";
+	f->recommendation[0] = say_post_receives_early;
+	f->recommendation[1] = say_exchange_from_gpu_memory;
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "library_calls", .column = "total_time_ms",
 		.at = {{"library", nsx_string("MPI")},
@@ -67,37 +66,27 @@ static void advise_mpi(struct nsx_finding *f, const char *name)
 
 const char *host_advise_wait(struct nsx_detect *d, enum awaited what, const char *name)
 {
-	const char *loader = d->is_pytorch ? " (DataLoader: num_workers, prefetch_factor)" : "";
+	const char *loader = d->is_pytorch ? say_dataloader_num_workers : "";
 
 	switch (what) {
 	case A_TIME:
-		return nsx_tell(d->found, "wait for the event that %s is there "
-				"for, not for a fixed time", name);
+		return nsx_tell(d->found, say_wait_event_there_not_fixed, name);
 	case A_REQUEST:
 	case INPUT:
-		return what == INPUT && d->is_pytorch ?
-			"have input ready sooner (DataLoader: num_workers, prefetch_factor); if it "
-			"waits for requests that had not come, there is nothing to win: capture "
-			"under load" :
-			"if it waits for requests that had not come there is nothing to win: "
-			"capture under load; else see who sends what it waits for, and why so late";
+		return what == INPUT && d->is_pytorch ? say_have_input_ready_sooner :
+							say_if_waits_requests_had_not;
 	case A_CLOCK:
-		return "if a camera, another device or a timer sets the pace there is nothing to "
-		       "win, and room for more work in each period; else see what it waits for";
+		return say_if_camera_another_device;
 	case A_LOCK:
-		return "see which thread holds the lock meanwhile: hold it for less time, or give "
-		       "what the launching thread needs a lock of its own";
+		return say_see_which_thread_holds;
 	case A_CHILD:
-		return "keep what the child process makes (a cache), start it before "
-		       "it is needed, or wait for it on another thread";
+		return say_keep_what_child_process;
 	case A_THREAD:
-		return nsx_tell(d->found, "see which thread %s waits for, and have its results "
-				"ready before they are needed%s", name, loader);
+		return nsx_tell(d->found, say_see_which_thread_waits, name, loader);
 	case UNKNOWN_WAIT:
 		break;
 	}
-	return nsx_tell(d->found, "move %s off the thread that launches: hand "
-			"the work to another through a queue", name);
+	return nsx_tell(d->found, say_move_off_thread_launches, name);
 }
 
 static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
@@ -112,12 +101,12 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 
 static const char *host_title_of(const struct outside *x)
 {
-	return x->is_mpi ? "waits for other ranks" :
+	return x->is_mpi		? say_waits_other_ranks :
 	       host_is_message(x->what) ? "waits for input" :
-	       x->what == A_CLOCK  ? "waits for a clock" :
-	       x->what == A_LOCK   ? "waits for a lock" :
-	       x->what == A_CHILD  ? "waits for a child process" :
-				     "waits in the operating system";
+	       x->what == A_CLOCK	? "waits for a clock" :
+	       x->what == A_LOCK	? "waits for a lock" :
+	       x->what == A_CHILD	? say_waits_child_process :
+					  say_waits_operating_system;
 }
 
 static bool is_from_outside(enum awaited what)
@@ -165,31 +154,28 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_text(d->trace, x->name);
-	struct nsx_finding f = {
-		.id = NSX_ID_idle_by_os_wait, .subject = name,
-		.title = nsx_tell(l, "the launching thread %s: %s%s",
-				  host_title_of(x), nsx_tell_name(l, name),
-				  nsx_say_alone(d, x->process)),
+	struct nsx_finding f = {.id = NSX_ID_idle_by_os_wait,
+		.subject = name,
+		.title = nsx_tell(l, "the launching thread %s: %s%s", host_title_of(x),
+			nsx_tell_name(l, name), nsx_say_alone(d, x->process)),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.evidence = {x->count == 1 ?
-			nsx_tell(l, "1 wait of %s",
-				 nsx_tell_ns(l, x->ns)) :
-			nsx_tell(l, "%s of %s in all, the longest %s",
-				 nsx_text_n(l->arena, x->count, "wait", NULL),
-				 nsx_tell_ns(l, x->ns), nsx_tell_ns(l, x->max_ns))}};
+				     nsx_tell(l, "1 wait of %s", nsx_tell_ns(l, x->ns)) :
+				     nsx_tell(l, say_all_longest,
+					     nsx_text_n(l->arena, x->count, "wait", NULL),
+					     nsx_tell_ns(l, x->ns), nsx_tell_ns(l, x->max_ns))}};
 
 	take_price(d, &f, x);
 	if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
-		nsx_add_evidence(&f, "whether that could come sooner is not in the trace");
+		nsx_add_evidence(&f, say_whether_could_come_sooner);
 	if (x->is_mpi)
 		advise_mpi(&f, name);
 	else
 		advise_os(d, &f, x->what, name);
 	if (x->meanwhile.range != NSX_NONE) {
-		f.title = nsx_tell(l, "the launching thread waits in %s for %s%s",
-				   nsx_tell_name(l, name),
-				   host_say_meanwhile(d, x->thread, &x->meanwhile),
-				   nsx_say_alone(d, x->process));
+		f.title = nsx_tell(l, say_launching_thread_waits, nsx_tell_name(l, name),
+			host_say_meanwhile(d, x->thread, &x->meanwhile),
+			nsx_say_alone(d, x->process));
 		host_tell_meanwhile(d, &x->meanwhile, &f);
 	}
 	nsx_places_tell(d, places, thing, &x->place, &f);
@@ -406,12 +392,13 @@ static const char *host_say_whose(struct nsx_detect *d, const struct lost *x)
 {
 	struct nsx_findings *l = d->found;
 
-	return nsx_tell(
-		l, "%s%s", nsx_model_closure(d->facts->model)->is_part ?
-			", in the part of the window that was replayed" : "",
-		!x->nothers ? "" :
-		nsx_tell(l, " (thread %lld; %s for less)", (long long)x->t->thread[x->thread].tid,
-			 nsx_text_n(l->arena, x->nothers, "other launching thread", NULL)));
+	return nsx_tell(l, "%s%s",
+		nsx_model_closure(d->facts->model)->is_part ? say_part_window_was_replayed : "",
+		!x->nothers ?
+			"" :
+			nsx_tell(l, " (thread %lld; %s for less)",
+				(long long)x->t->thread[x->thread].tid,
+				nsx_text_n(l->arena, x->nothers, "other launching thread", NULL)));
 }
 
 /* Adds the range in which most of the time lies. */
@@ -449,23 +436,19 @@ static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
 	int rc = find_lost(d, nsx_model_each_preempted, &x, err);
 
 	if (!rc && x.thread != NSX_NONE)
-		nsx_found(l, &(struct nsx_finding){
-			.id = NSX_ID_preempted_host,
-			.title = "the launching thread is off its CPU though it could run",
-			.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-			.evidence = {nsx_tell(
-				l, "it lost its CPU %s outside of waits, for %s in all%s",
-				nsx_text_n(l->arena, x.count, "time", NULL),
-				nsx_tell_ns(l, x.ns[x.thread]), host_say_whose(d, &x))},
-			.recommendation = {
-				"give it a core of its own: pin it (taskset, "
-				"numactl), and leave cores free of workers "
-				"(fewer data loader processes, OMP_NUM_THREADS)"},
-			.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-				   .at = {{"tid", nsx_int(
-					   x.t->thread[x.thread].tid)}}}},
-			.remedy = nsx_plan_of(d, (struct nsx_change){
-				.verb = NSX_NO_PREEMPTION})});
+		nsx_found(
+			l, &(struct nsx_finding){.id = NSX_ID_preempted_host,
+				   .title = say_launching_thread_off_cpu,
+				   .confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+				   .evidence = {nsx_tell(l, say_lost_cpu_outside_waits_all,
+					   nsx_text_n(l->arena, x.count, "time", NULL),
+					   nsx_tell_ns(l, x.ns[x.thread]), host_say_whose(d, &x))},
+				   .recommendation = {say_give_core_own_pin_taskset},
+				   .proof = {{.csv = "cpu_threads",
+					   .column = "on_cpu_ms",
+					   .at = {{"tid", nsx_int(x.t->thread[x.thread].tid)}}}},
+				   .remedy = nsx_plan_of(
+					   d, (struct nsx_change){.verb = NSX_NO_PREEMPTION})});
 	free(x.v);
 	return rc;
 }
@@ -476,23 +459,20 @@ static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
 static int propose_absence(struct nsx_detect *d, const struct lost *x, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
-	struct nsx_finding f = {
-		.id = NSX_ID_preempted_host, .subject = "unknown",
-		.title = nsx_tell(l, "the launching thread is off its CPU for %s, for a reason not "
-				     "recorded", nsx_tell_ns(l, x->ns[x->thread])),
-		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE,
-		.is_bound = true, .alarm = NSX_ALARM_SET,
-		.evidence = {nsx_tell(
-			l, "%s outside of waits for the GPU%s: it waited for something%s",
+	struct nsx_finding f = {.id = NSX_ID_preempted_host,
+		.subject = "unknown",
+		.title = nsx_tell(
+			l, say_launching_thread_off_cpu_2, nsx_tell_ns(l, x->ns[x->thread])),
+		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE, .is_bound = true,
+		.alarm = NSX_ALARM_SET,
+		.evidence = {nsx_tell(l, say_outside_waits_gpu_waited,
 			nsx_text_n(l->arena, x->count, "time", NULL), host_say_whose(d, x),
 			nsx_model_is_blocked(d->facts->model) ? "" :
-				", or something else had its CPU")},
-		.recommendation = {
-			"to see why: capture calls of the operating system as well "
-			"(--trace=cuda,nvtx,osrt), with a newer nsys, whose scheduling "
-			"rows have a reason"},
-		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-			   .at = {{"tid", nsx_int(x->t->thread[x->thread].tid)}}}},
+								say_or_something_else_had_cpu)},
+		.recommendation = {say_see_why_capture_calls},
+		.proof = {{.csv = "cpu_threads",
+			.column = "on_cpu_ms",
+			.at = {{"tid", nsx_int(x->t->thread[x->thread].tid)}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_NO_ABSENCE})};
 
 	if (tell_lost_place(d, x, &f, err))
@@ -515,24 +495,14 @@ static int find_absence(struct nsx_detect *d, struct nsx_err *err)
 
 static void find_profiler(struct nsx_detect *d)
 {
-	struct nsx_finding f = {
-		.id = NSX_ID_profiler_overhead,
-		.title = "the profiler itself holds the launching thread up",
-		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.evidence = {"its own records lie between the calls of that "
-			     "thread; without the profiler this time is not "
-			     "lost",
-			     "they are PROFILER_OVERHEAD, and buffers flushed "
-			     "in CUPTI_ACTIVITY_KIND_OVERHEAD"},
-		.recommendation = {
-			"trace less: leave out CPU sampling (--sample=none), "
-			"context switches (--cpuctxsw=none), backtraces and "
-			"OS runtime calls, or capture a shorter stretch"},
-		.proof = {{.csv = "capture_quality", .column = "detail",
-			   .at = {{"check",
-				   nsx_string("profiler_overhead")}}}},
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_NO_PROFILER})};
+	struct nsx_finding f = {.id = NSX_ID_profiler_overhead,
+		.title = say_profiler_itself_holds, .confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.evidence = {say_own_records_lie_between, say_they_profiler_overhead},
+		.recommendation = {say_trace_less_leave_out_cpu},
+		.proof = {{.csv = "capture_quality",
+			.column = "detail",
+			.at = {{"check", nsx_string("profiler_overhead")}}}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_NO_PROFILER})};
 
 	if (nsx_has_view(d->trace->schema, NSX_VIEW_profiler_overhead) || d->trace->overheads.n)
 		nsx_found(d->found, &f);

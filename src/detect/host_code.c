@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
+#include "detect/words.h"
 #include "facts/ledger.h"
 #include "facts/outside.h"
 #include "trace/nvtx_walk.h"
@@ -383,28 +384,23 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 /* The frame with most samples in words; NULL without samples. */
 static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 {
-	return hot->frame == NSX_NONE ? NULL :
-		nsx_tell(d->found, "%lld of the %lld %ssamples then are in "
-			 "%s", (long long)hot->weight, (long long)hot->all,
-			 d->trace->npython ? "" : "CPU ", nsx_frame_words(d, hot->frame));
+	return hot->frame == NSX_NONE ?
+		       NULL :
+		       nsx_tell(d->found, say_samples_then, (long long)hot->weight,
+			       (long long)hot->all, d->trace->npython ? "" : "CPU ",
+			       nsx_frame_words(d, hot->frame));
 }
 
 static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper,
 			bool is_between, struct nsx_finding *f)
 {
-	f->recommendation[0] = is_between ?
-		"schedule the next step while the GPU works on this one (asynchronous, or "
-		"overlapped, scheduling), and detokenise on another thread" :
-		d->facts->run_kind == NSX_RUN_START_UP ?
-		"this is start-up, which is paid once: keep what is compiled or read (a cache on "
-		"disk), or leave it out of what is measured" :
-		of_helper ?
-		"prepare more than one step ahead, on several such threads, or make it faster" :
-		"take this code off the launching thread, or prepare the next step while the GPU "
-		"works on this one";
+	f->recommendation[0] = is_between ? say_schedule_next_step_while_gpu :
+			       d->facts->run_kind == NSX_RUN_START_UP ?
+				       say_start_up_which_paid_once :
+			       of_helper ? say_prepare_more_than_one_step :
+					   say_take_code_off_launching;
 	if (!is_seen)
-		f->recommendation[1] = "to see what it is: capture with NVTX "
-				       "ranges, or sample the CPU";
+		f->recommendation[1] = say_see_what_capture_with_nvtx;
 }
 
 /* A frame of the program's own code or of its libraries, in words; NULL for any other frame. */
@@ -434,10 +430,12 @@ static struct nsx_winner host_code_most_of(const struct launcher *x, const struc
 static const char *host_code_say_whose(struct launcher *x, const struct code *c,
 				       const struct nsx_winner *most)
 {
-	return c->process != NSX_SEVERAL ? nsx_say_alone(x->d, c->process) :
-	       most->frame == NSX_NONE || most->weight < most->all / 2 ? "" :
-		       nsx_say_own_gpu(x->d, x->d->trace->thread[most->frame].process,
-				       ", most of it on GPU ", "");
+	return c->process != NSX_SEVERAL ?
+		       nsx_say_alone(x->d, c->process) :
+	       most->frame == NSX_NONE || most->weight < most->all / 2 ?
+		       "" :
+		       nsx_say_own_gpu(
+			       x->d, x->d->trace->thread[most->frame].process, say_most_on_gpu, "");
 }
 
 static void tell_thread(struct launcher *x, const struct code *c,
@@ -450,12 +448,13 @@ static void tell_thread(struct launcher *x, const struct code *c,
 	if (most->frame == NSX_NONE)
 		return;
 	if (c->process == NSX_SEVERAL)
-		nsx_add_evidence(f, nsx_tell(l, "process %lld has %s of it",
-			(long long)t->process[t->thread[most->frame].process].pid, ns));
+		nsx_add_evidence(
+			f, nsx_tell(l, say_process_has,
+				   (long long)t->process[t->thread[most->frame].process].pid, ns));
 	else if (t->nprocesses < 2)
-		nsx_add_evidence(f, nsx_tell(l, "thread %s has %s of it", nsx_tell_name(
-						     l, nsx_thread_text(x->d, most->frame)),
-			most->weight == most->all ? "all" : ns));
+		nsx_add_evidence(f, nsx_tell(l, say_thread_has,
+					    nsx_tell_name(l, nsx_thread_text(x->d, most->frame)),
+					    most->weight == most->all ? "all" : ns));
 }
 
 /* Whether the code runs on a thread that runs an engine's steps. If none of their ranges has most of
@@ -482,9 +481,8 @@ static const char *say_title(struct launcher *x, const struct code *c, const cha
 	const char *where = code ?: is_between ? NULL :
 			    d->trace->nvtx.n ? "outside NVTX ranges" : after;
 
-	return nsx_tell(d->found, helper ? "the launching thread waits for host code of "
-					   "thread %s%s%s%s" :
-					   "host code between %s%s%s%s",
+	return nsx_tell(d->found,
+			helper ? say_launching_thread_waits_2 : say_host_code_between,
 			helper ? nsx_tell_name(d->found, helper) :
 			is_between ? "steps" : "CUDA calls",
 			code ? ": " : where ? ", " : "", where ?: "",
@@ -496,19 +494,18 @@ static const char *say_stretches(struct nsx_detect *d, const struct code *c,
 {
 	struct nsx_findings *l = d->found;
 	const char *who = of_helper ? "that thread" :
-		c->process == NSX_SEVERAL || d->trace->nprocesses < 2 ?
-		"the launching thread" :
-		nsx_tell(l, "the launching thread of process %lld",
-			 (long long)d->trace->process[c->process].pid);
+			  c->process == NSX_SEVERAL || d->trace->nprocesses < 2 ?
+				      "the launching thread" :
+				      nsx_tell(l, say_launching_thread_process,
+					      (long long)d->trace->process[c->process].pid);
 
 	if (c->rows.calls.n == 1)
-		return nsx_tell(l, "one stretch of %s in which %s makes no CUDA call%s",
-				nsx_tell_ns(l, c->rows.ns), who,
-				after ? nsx_tell(l, ", right %s", after) : "");
-	return nsx_tell(l, "%s of %s or more in which %s makes no CUDA call, %s in all%s",
-			nsx_text_n(l->arena, c->rows.calls.n, "stretch", "stretches"),
-			nsx_tell_ns(l, c->least_ns), who, nsx_tell_ns(l, c->rows.ns),
-			after ? nsx_tell(l, ", each right %s", after) : "");
+		return nsx_tell(l, say_one_stretch_which_makes_no, nsx_tell_ns(l, c->rows.ns), who,
+			after ? nsx_tell(l, ", right %s", after) : "");
+	return nsx_tell(l, say_or_more_which_makes_no,
+		nsx_text_n(l->arena, c->rows.calls.n, "stretch", "stretches"),
+		nsx_tell_ns(l, c->least_ns), who, nsx_tell_ns(l, c->rows.ns),
+		after ? nsx_tell(l, ", each right %s", after) : "");
 }
 
 static void propose_code(struct launcher *x, const struct code *c)
@@ -558,12 +555,11 @@ static const char *say_launches(const struct launcher *x)
 	size_t n = x->nlaunches;
 	const char *each = nsx_text_ns(l->arena, (double)x->launch_ns / (double)n);
 
-	return nsx_tell(l, "%s %s to queue%s", nsx_text_n(l->arena, n, "launch or copy takes",
-							  "launches and copies take"),
-			n == 1 ? each : nsx_tell(l, "%s each", each),
-			!x->gaps.ns ? "" :
-			nsx_tell(l, ", and %s go by between the calls",
-				 nsx_tell_ns(l, x->gaps.ns)));
+	return nsx_tell(l, "%s %s to queue%s",
+		nsx_text_n(l->arena, n, say_launch_or_copy_takes, say_launches_copies_take),
+		n == 1 ? each : nsx_tell(l, "%s each", each),
+		!x->gaps.ns ? "" :
+			      nsx_tell(l, say_go_by_between_calls, nsx_tell_ns(l, x->gaps.ns)));
 }
 
 static void advise_launches(const struct launcher *x, struct nsx_finding *f)
@@ -571,20 +567,14 @@ static void advise_launches(const struct launcher *x, struct nsx_finding *f)
 	const struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
 
-	f->recommendation[0] = x->nreplays && !x->nkernels ?
-		"put more into each CUDA graph: copies and memsets, and several "
-		"steps where nothing of the host comes between" :
-		x->nreplays ?
-		"put more into each CUDA graph: it replays graphs already, and "
-		"launches beside them" :
-		nsx_tell(l, "capture %s in a CUDA graph%s; waits in %s must go first",
-			 nsx_repeats(d) ? "the loop" : "what repeats",
-			 d->is_pytorch ? " (torch.cuda.graphs, or torch.compile "
-					 "with mode=\"reduce-overhead\")" : "",
-			 nsx_repeats(d) ? "the loop" : "it");
+	f->recommendation[0] = x->nreplays && !x->nkernels ? say_put_more_into_each_cuda :
+		x->nreplays		    ? say_put_more_into_each_cuda_2 :
+					      nsx_tell(l, say_capture_cuda_graph_waits,
+				      nsx_repeats(d) ? "the loop" : "what repeats",
+				      d->is_pytorch ? say_torch_cuda_graphs_or_torch : "",
+				      nsx_repeats(d) ? "the loop" : "it");
 	if (x->nkernels || !x->nreplays)
-		f->recommendation[1] = "fuse small kernels, or give each launch "
-				       "more work (larger batches)";
+		f->recommendation[1] = say_fuse_small_kernels_or_give_2;
 }
 
 static void propose_launches(struct launcher *x)
@@ -593,13 +583,11 @@ static void propose_launches(struct launcher *x)
 	struct nsx_findings *l = d->found;
 	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)SHORT);
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
-	struct nsx_finding f = {
-		.id = NSX_ID_launch_bound,
-		.title = "the GPU waits for launches, which come one by one",
-		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+	struct nsx_finding f = {.id = NSX_ID_launch_bound,
+		.title = say_gpu_waits_launches_which, .confidence = NSX_CONF_HIGH,
+		.device = NSX_NONE,
 		.guess_ns = (double)x->d->idle_ns[NSX_CAUSE_LAUNCH_CALL],
-		.evidence = {say_launches(x),
-			     say_hot(d, &hot)},
+		.evidence = {say_launches(x), say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms"}},
 		.remedy = {v, 2}};
 

@@ -2,6 +2,7 @@
  * blocks of less than a warp.
  */
 #include "detect/kernels.h"
+#include "detect/words.h"
 #include "facts/floor.h"
 #include "report/text.h"
 
@@ -146,19 +147,12 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 	if (nstreams > 1) {
 		size_t nwaits = count_waits(k, seen);
 
-		return !nwaits ?
-			nsx_tell(k->d->found, "its calls are spread over %zu streams, yet they "
-				 "never run side by side",
-				 nstreams) :
-			nsx_tell(k->d->found, "its %zu streams wait for each other's events (%s), "
-				 "so they never run side by side", nstreams,
-				 nsx_text_n(k->d->found->arena, nwaits, "wait", NULL));
+		return !nwaits ? nsx_tell(k->d->found, say_calls_spread_over_streams, nstreams) :
+				 nsx_tell(k->d->found, say_streams_wait_each_other, nstreams,
+					 nsx_text_n(k->d->found->arena, nwaits, "wait", NULL));
 	}
-	return nsx_tell(k->d->found, "all its calls are on one stream, so they run one after the "
-		"other%s; whether one needs another's result is not in the trace",
-		2 * queued < n ? "" :
-		nsx_tell(k->d->found, "; %zu of %zu stand right behind one of the same size, as "
-			 "parts of a batch do", queued, n));
+	return nsx_tell(k->d->found, say_all_calls_on_one_stream,
+		2 * queued < n ? "" : nsx_tell(k->d->found, say_stand_right_behind_one, queued, n));
 }
 
 struct grid {
@@ -269,9 +263,9 @@ static const char *say_paged(const struct kernels *k, const struct grids *s)
 {
 	struct nsx_findings *l = k->d->found;
 
-	return !s->paged_ns ? "" :
-		nsx_tell(l, ", of which %s may be waits for pages of unified memory, and "
-			 "are not counted", nsx_tell_ns(l, s->paged_ns));
+	return !s->paged_ns ?
+		       "" :
+		       nsx_tell(l, say_which_may_be_waits_pages, nsx_tell_ns(l, s->paged_ns));
 }
 
 /* Says whether the first shape has too few blocks, too few threads in them, or both. */
@@ -282,7 +276,8 @@ static const char *say_few(const struct kernels *k, const struct grid *g)
 	bool few = blocks < sm_count_of(t, device_of(k, &g->shape));
 
 	return g->room.most <= g->room.idle ? "few blocks" :
-	       few ? "few and small blocks" : "small blocks";
+	       few			    ? say_few_small_blocks :
+					      "small blocks";
 }
 
 /* "10 blocks of 16 threads on 28 multiprocessors, 1 call of 1.31 s" */
@@ -292,10 +287,11 @@ static const char *say_launch(const struct kernels *k, const struct kernel *x)
 	const struct nsx_shape *s = &t->shape[x->id];
 	struct nsx_findings *l = k->d->found;
 
-	return nsx_tell(l, "%s of %s on %lld multiprocessors, %s of %s",
+	return nsx_tell(l, say_on_multiprocessors,
 		nsx_text_n(l->arena, (size_t)nsx_shape_blocks(t, s), "block", NULL),
-		nsx_text_n(l->arena, (size_t)nsx_extent(nsx_shape_launch(t, s)->block),
-			   "thread", NULL), (long long)nsx_device_gpu(t, device_of(k, x))->sm_count,
+		nsx_text_n(l->arena, (size_t)nsx_extent(nsx_shape_launch(t, s)->block), "thread",
+			NULL),
+		(long long)nsx_device_gpu(t, device_of(k, x))->sm_count,
 		nsx_text_n(l->arena, (size_t)x->count, "call", NULL),
 		nsx_text_ns(l->arena, (double)x->ns / (double)x->count));
 }
@@ -306,38 +302,32 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 	const struct grid *top = &small->top[0];
 	nsx_str name = k->d->trace->shape_name[top->shape.id];
 	const char *most = say_launch(k, &top->shape);
-	struct nsx_finding f = {
-		.id = NSX_ID_small_grids,
-		.title = nsx_tell(l, "kernels with %s leave %s of the GPU empty: %s",
-				  say_few(k, top), top->room.most >= 2 ? "most" : "part",
-				  nsx_tell_name(l, label_of(k, name))),
+	struct nsx_finding f = {.id = NSX_ID_small_grids,
+		.title = nsx_tell(l, say_kernels_with_leave_gpu, say_few(k, top),
+			top->room.most >= 2 ? "most" : "part", nsx_tell_name(l, label_of(k, name))),
 		.confidence = NSX_CONF_MEDIUM, .device = device_of(k, &top->shape),
 		.guess_ns = small->won_ns, .is_rule = true,
 		.weight = (double)(top->shape.ns - top->paged_ns) / k->length_ns,
-		.evidence = {nsx_tell(
-			l, "%s%s", small->n == 1 ? most :
-			nsx_tell(l, "%zu launch shapes, %s in all", small->n,
-				 nsx_tell_ns(l, small->ns)), say_paged(k, small))},
-		.recommendation = {
-			"give each launch more work: larger batches, fused or "
-			"batched kernels, a split of the reduced dimension",
-			"or run those that do not need each other's results "
-			"side by side on several streams"},
-		.proof = {{.csv = "kernel_shapes", .column = "total_ms",
-			   .at = {{"kernel_name",
-				   nsx_string(nsx_text(k->d->trace, name))},
-				  {"is_small_grid", nsx_bool(true)}}}},
+		.evidence = {nsx_tell(l, "%s%s",
+			small->n == 1 ? most :
+					nsx_tell(l, say_launch_shapes_all, small->n,
+						nsx_tell_ns(l, small->ns)),
+			say_paged(k, small))},
+		.recommendation = {say_give_each_launch_more_work, say_or_run_those_do_not},
+		.proof = {{.csv = "kernel_shapes",
+			.column = "total_ms",
+			.at = {{"kernel_name", nsx_string(nsx_text(k->d->trace, name))},
+				{"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {small->v, small->n}};
 
 	if (small->n > 1)
 		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
 	f.surely = (struct nsx_plan){small->least, small->n};
-	f.if_least = "if twice as many threads run at once";
+	f.if_least = say_if_twice_as_many_threads;
 	if (top->room.most <= top->room.idle)
 		return f;
 	f.proof[0].at[1].column = NULL; /* the grid itself need not be small */
-	nsx_advise_first(&f, "launch blocks of 128 to 512 threads, and as many as the "
-			     "multiprocessors hold");
+	nsx_advise_first(&f, say_launch_blocks_128_512);
 	return f;
 }
 
@@ -362,8 +352,7 @@ int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	f = small_finding(k, &small);
 	name = k->d->trace->shape_name[top->id];
 	nsx_add_evidence(&f, say_streams(k, &small.v[0]));
-	nsx_add_evidence(&f, "priced as if each filled all multiprocessors and were faster by "
-			     "as much");
+	nsx_add_evidence(&f, say_priced_as_if_each_filled);
 	if (kernels_tell_place(k, true, top, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, name));

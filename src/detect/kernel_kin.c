@@ -3,6 +3,7 @@
  */
 #include <string.h>
 #include "detect/kernels.h"
+#include "detect/words.h"
 #include "facts/steps/limit.h"
 #include "report/text.h"
 
@@ -121,15 +122,8 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 static const char *narrower_type(const struct kernels *k, struct arch gpu)
 {
 	if (gpu.major < 8)
-		return k->d->is_pytorch ?
-			"use FP16 (torch.autocast with dtype=torch.float16): this GPU has no TF32 "
-			"and no BF16" :
-			"use FP16 (CUBLAS_COMPUTE_32F_FAST_16F): this GPU has no TF32 and no BF16";
-	return k->d->is_pytorch ?
-		"allow TF32 (torch.set_float32_matmul_precision(\"high\")), or "
-		"use BF16 (torch.autocast)" :
-		"allow TF32 (CUBLAS_COMPUTE_32F_FAST_TF32, "
-		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
+		return k->d->is_pytorch ? say_use_fp16_torch_autocast : say_use_fp16_cublas_compute;
+	return k->d->is_pytorch ? say_allow_tf32_torch_set : say_allow_tf32_cublas_compute;
 }
 
 /* Adds the names of the group's kernels as evidence. */
@@ -167,14 +161,13 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return err->rc;
 	f.weight = kernels_unified_memory(l) ? 0 : share; /* they may wait for pages */
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
-	f.title = nsx_tell(l, "matrix products in f32 take %s and use no tensor "
-			   "core", kernels_tell_share(k, kin.ns));
+	f.title = nsx_tell(l, say_matrix_products_f32_take, kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
-	f.evidence[1] = nsx_tell(l, "taken as %.3g times as fast on tensor cores", amount);
-	f.evidence[2] = nsx_tell(l, "those of %s (%lld.%lld%s) have %s%.0f times the peak of f32 "
-		"without them", gpu.is_least ? "a GPU that runs its kernels" : "this GPU",
-		(long long)gpu.major, (long long)gpu.minor,
-		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "", ratio);
+	f.evidence[1] = nsx_tell(l, say_taken_as_times_as_fast, amount);
+	f.evidence[2] = nsx_tell(l, say_those_have_times_peak_f32,
+		gpu.is_least ? say_gpu_runs_kernels : "this GPU", (long long)gpu.major,
+		(long long)gpu.minor, gpu.is_least ? " or newer" : "",
+		gpu.is_least ? "at least " : "", ratio);
 	if (kernels_tell_place(k, false, kin.first, &f, err))
 		return err->rc;
 	f.recommendation[0] = narrower_type(k, gpu);
@@ -256,24 +249,19 @@ int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *e
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
-	f.title = nsx_tell(l, "kernels that %swork element by element take %s",
-			   moves.n ? "move data or " : "", kernels_tell_share(k, kin.ns));
+	f.title = nsx_tell(l, say_kernels_work_element_by, moves.n ? "move data or " : "",
+		kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
 	f.is_bound = chains > FUSED;
-	f.evidence[1] = f.is_bound ?
-		"an upper bound: as if all that follow one another directly, with as many threads "
-		"each, up to 64 of them, were one kernel that takes as long as the longest; "
-		"whether one needs another's result is not in the trace" :
-		nsx_tell(l, "priced as if fusion made them %.0f times as fast", FUSED);
+	f.evidence[1] = f.is_bound ? say_an_upper_bound_as_if_2 :
+				     nsx_tell(l, say_priced_as_if_fusion_made, FUSED);
 	if (moves.n)
-		nsx_add_evidence(&f, nsx_tell(l, "%s of it only moves, converts or fills data",
-			nsx_tell_ns(l, moves.ns)));
+		nsx_add_evidence(
+			&f, nsx_tell(l, say_only_moves_converts_or, nsx_tell_ns(l, moves.ns)));
 	if (kernels_tell_place(k, false, kin.first, &f, err))
 		return err->rc;
-	f.recommendation[0] = k->d->is_pytorch ?
-		"fuse them: torch.compile, fused optimisers and norms; keep "
-		"one type and one layout instead of casting back and forth" :
-		"fuse them into what produces or consumes their data";
+	f.recommendation[0] =
+		k->d->is_pytorch ? say_fuse_torch_compile_fused : say_fuse_into_what_produces_or;
 	nsx_found(l, &f);
 	*told |= kin.n == 1 && kin.first == &k->names.v[0];
 	return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "detect/kernels.h"
 #include "detect/verdict.h"
+#include "detect/words.h"
 #include "facts/floor.h"
 #include "facts/metrics/metrics.h"
 #include "report/text.h"
@@ -181,45 +182,35 @@ static const char *advice_for_fused(const struct kernels *k, const char *full)
 	struct arch gpu = kernels_arch(k);
 
 	if (gpu.major != 9 || strcasestr(full, "sm90"))
-		return "it is fused already: pack sequences instead of padding "
-		       "them, use a causal or a window mask";
-	return gpu.is_least ?
-		       "it is fused, but written for older GPUs than this one, whose other kernels "
-		       "need Hopper or newer: FlashAttention-3 or cuDNN use what Hopper has" :
-		       "it is fused, but not written for this GPU: FlashAttention-3 or cuDNN use "
-		       "what Hopper has";
+		return say_fused_already_pack;
+	return gpu.is_least ? say_fused_but_written_older : say_fused_but_not_written_gpu;
 }
 
 static const char *advice_for(const struct kernels *k, nsx_str name)
 {
 	static const char *const advice[NSX_NKERNEL_CATEGORIES] = {
-		[NSX_K_GEMM] = "check its shapes (dimensions that are multiples of 16) and its "
-			       "precision (the narrowest type that program and GPU allow)",
-		[NSX_K_ATTENTION] = "use a fused attention kernel "
-				    "(FlashAttention, cuDNN) for these shapes",
-		[NSX_K_NORM] = "fuse it with its neighbours",
-		[NSX_K_ELEMENTWISE] = "fuse it with its neighbours: it is bound by memory traffic",
-		[NSX_K_REDUCE] = "fuse it with what produces its input",
-		[NSX_K_MOE] = "check the balance of tokens over experts; use grouped GEMM",
-		[NSX_K_MEMORY] = "avoid the copies or fills it makes: see to "
-				 "layouts, and to what zeroes buffers",
+		[NSX_K_GEMM] = say_check_shapes_dimensions,
+		[NSX_K_ATTENTION] = say_use_fused_attention_kernel,
+		[NSX_K_NORM] = say_fuse_with_neighbours,
+		[NSX_K_ELEMENTWISE] = say_fuse_with_neighbours_bound,
+		[NSX_K_REDUCE] = say_fuse_with_what_produces,
+		[NSX_K_MOE] = say_check_balance_tokens_over,
+		[NSX_K_MEMORY] = say_avoid_copies_or_fills,
 	};
 	const struct nsx_kernel_words *words = words_of(k, name);
 	const char *full = nsx_text(k->d->trace, name);
 
 	if (words->category == NSX_K_GEMM &&
 	    (words->dtype == NSX_D_F16 || words->dtype == NSX_D_BF16))
-		return nsx_tell(k->d->found, "check its shapes (dimensions that are multiples of "
-				"16): it multiplies in %s already", nsx_dtype_names[words->dtype]);
+		return nsx_tell(
+			k->d->found, say_check_shapes_dimensions_2, nsx_dtype_names[words->dtype]);
 	if (words->category == NSX_K_MEMORY && goes_by_index(full))
-		return "sort or group its indices, so that neighbours reach "
-		       "neighbouring rows and few add to the same one at once";
+		return say_sort_or_group_indices_so;
 	if (kernels_fused_by(words) && words->category != NSX_K_GEMM)
-		return nsx_tell(k->d->found, "%s fused it already, and it is bound by memory "
-				"traffic: narrower types move less", kernels_fused_by(words));
+		return nsx_tell(k->d->found, say_fused_already_bound_by, kernels_fused_by(words));
 	if (words->category == NSX_K_MOE &&
 	    (strcasestr(full, "grouped") || strcasestr(full, "fused")))
-		return "check the balance of tokens over experts";
+		return say_check_balance_tokens_over_2;
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
 		return advice_for_fused(k, full);
 	return advice[words->category];
@@ -249,18 +240,16 @@ static const char *profile_advice(const struct kernels *k, const struct kernel *
 	const char *base = nsx_text(t, nsx_op_shape(t, x->first)->base_name);
 
 	if (!strcmp(nsx_text(t, x->id), nsx_unnamed))
-		return "see which it is, for no name of it was recorded: capture again, "
-		       "with NVTX ranges around what launches it";
+		return say_see_which_no_name_was;
 	if (is_identifier(family) && strcmp(family, base) && strstr(nsx_text(t, x->id), family))
-		filter = nsx_tell(k->d->found, "--kernel-name-base demangled -k regex:%s", family);
+		filter = nsx_tell(k->d->found, say_kernel_name_base_demangled, family);
 	else if (is_identifier(base) || identifier_bytes(base) >= LEAST)
 		filter = nsx_tell(k->d->found, "-k %s%.*s",
 				  strlen(base) > MOST || !is_identifier(base) ? "regex:" : "",
 				  (int)NSX_MIN(identifier_bytes(base), (size_t)MOST), base);
 	else
 		filter = "-k regex:NAME";
-	return nsx_tell(k->d->found, "profile %s with ncu --set full %s -c 5: it tells whether "
-			"memory, compute or latency binds %s", what, filter, what);
+	return nsx_tell(k->d->found, say_profile_with_ncu_set_full, what, filter, what);
 }
 
 /* Says what counters show of kernels that are most of all compute, or else that their possible
@@ -275,15 +264,14 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 	    bound == NSX_BOUND_UNKNOWN ||
 	    c.of[NSX_SM_ISSUE]->scope[NSX_SCOPE_COMPUTE].n < FEWEST_SAMPLES)
 		return time_of(k, ns) > LONG_CALL * (double)count * k->length_ns ?
-			"what happens inside its launches is not in the trace" :
-			"how fast it could be is not in the trace";
-	return nsx_tell(k->d->found, "while kernels compute, DRAM runs at %.0f %% of its peak and "
-			"%.0f %% of the issue slots are used: %s",
-			nsx_dram_mean(&c, NSX_SCOPE_COMPUTE),
-			nsx_counter_mean(&c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE),
-			bound == NSX_BOUND_MEMORY ? "memory is what limits it" :
-			bound == NSX_BOUND_COMPUTE ? "arithmetic is what limits it" :
-						     "neither is near its limit");
+			       say_what_happens_inside :
+			       say_how_fast_could_be_not;
+	return nsx_tell(k->d->found, say_while_kernels_compute_dram,
+		nsx_dram_mean(&c, NSX_SCOPE_COMPUTE),
+		nsx_counter_mean(&c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE),
+		bound == NSX_BOUND_MEMORY  ? say_memory_what_limits :
+		bound == NSX_BOUND_COMPUTE ? say_arithmetic_what_limits :
+					     say_neither_near_limit);
 }
 
 /* Proposes the family with most time if no single kernel takes much, searching the few hundred
@@ -320,18 +308,16 @@ static bool propose_family(struct kernels *k)
 	if (!first || time_of(k, best_ns) < KERNEL_SHARE * k->length_ns)
 		return false;
 	const char *name = nsx_tell_name(l, best);
-	struct nsx_finding f = {
-		.id = NSX_ID_top_kernel, .subject = best,
-		.confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
-		.title = nsx_tell(l, "the kernels of %s take %s", name,
-				  kernels_tell_share(k, best_ns)),
-		.evidence = {
-			nsx_tell(l, "%zu kernels of one family, %s in %lld "
-				 "calls", best_n, nsx_tell_ns(l, best_ns), (long long)best_count),
+	struct nsx_finding f = {.id = NSX_ID_top_kernel,
+		.subject = best, .confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
+		.title = nsx_tell(l, say_kernels_take, name, kernels_tell_share(k, best_ns)),
+		.evidence = {nsx_tell(l, say_kernels_one_family_calls, best_n,
+				     nsx_tell_ns(l, best_ns), (long long)best_count),
 			say_bound(k, best_ns, best_count)},
 		.recommendation = {profile_advice(k, first, "them")},
-		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
-			   .at = {{"family", nsx_string(best)}}}}};
+		.proof = {{.csv = "kernel_families",
+			.column = "total_time_ms",
+			.at = {{"family", nsx_string(best)}}}}};
 
 	nsx_found(l, &f);
 	return true;
@@ -373,8 +359,8 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k) || nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;
-		nsx_fine(l, "No compute kernel dominates: the first on GPU %s, %s, takes %s of the "
-			 "judged window", k->gpu, name, nsx_text_share(l->arena, share, 1));
+		nsx_fine(
+			l, say_no_compute_kernel, k->gpu, name, nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
 	f.title = nsx_tell(l, "kernel %s takes %s", name, kernels_tell_share(k, top->ns));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
+#include "detect/words.h"
 
 #define MOSTLY 0.75  /* least share of the waits' time in waits that end with a range */
 #define COVERED 0.5  /* least share of the waits' time during which a range must be open */
@@ -136,11 +137,8 @@ void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m, st
 {
 	const char *path = nsx_range_path(d, m->range);
 
-	nsx_add_evidence(f, nsx_tell(
-		d->found, "meanwhile %s runs for %s, and most of these waits end "
-		"with it", path, nsx_tell_ns(d->found, m->ns)));
+	nsx_add_evidence(f, nsx_tell(d->found, say_meanwhile_runs_most_these, path,
+				    nsx_tell_ns(d->found, m->ns)));
 	f->place = path;
-	f->recommendation[0] = nsx_tell(
-		d->found, "make %s shorter, or let it prepare the next step while "
-		"the GPU works on this one", path);
+	f->recommendation[0] = nsx_tell(d->found, say_make_shorter_or_let, path);
 }

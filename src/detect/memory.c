@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "schema/codes.h"
 #include "schema/cells.h"
 #include "schema/viewscan.h"
@@ -270,7 +271,7 @@ static void tell_whole(struct unified *u, struct nsx_finding *f)
 	f->most_ns = u->all_ns; /* what is judged would win next to nothing  */
 	f->guess_ns = f->measured_ns = 0;
 	f->spans.n = 0;
-	f->title = "unified memory moves while kernels run, mostly outside of what is judged";
+	f->title = say_unified_memory_moves_while;
 }
 
 static const char *say_whole(const struct unified *u)
@@ -278,9 +279,8 @@ static const char *say_whole(const struct unified *u)
 	const struct nsx_window *full = &u->d->trace->window;
 	struct nsx_arena *a = u->d->found->arena;
 
-	return nsx_tell(u->d->found, "kernels run for %s while pages are moved or faults handled, "
-			"%s of the time between first and last GPU work", nsx_text_ns(a, u->all_ns),
-			nsx_text_share(a, u->all_ns, (double)(full->end_ns - full->start_ns)));
+	return nsx_tell(u->d->found, say_kernels_run_while_pages, nsx_text_ns(a, u->all_ns),
+		nsx_text_share(a, u->all_ns, (double)(full->end_ns - full->start_ns)));
 }
 
 static const char *say_size(struct unified *u, int64_t managed)
@@ -290,9 +290,9 @@ static const char *say_size(struct unified *u, int64_t managed)
 
 	if (!gpu || gpu->memory_bytes <= 0 || managed <= gpu->memory_bytes)
 		return NULL;
-	return nsx_tell(u->d->found, "%s of managed memory on a GPU with %s: what does not fit "
-			"moves back and forth", nsx_tell_bytes(u->d->found, managed),
-			nsx_tell_bytes(u->d->found, gpu->memory_bytes));
+	return nsx_tell(u->d->found, say_managed_memory_on_gpu_with,
+		nsx_tell_bytes(u->d->found, managed),
+		nsx_tell_bytes(u->d->found, gpu->memory_bytes));
 }
 
 /* Says how many groups of faults were recorded, in the judged window or in all. */
@@ -301,9 +301,9 @@ static const char *say_faults(const struct unified *u, bool in_all)
 	struct nsx_findings *l = u->d->found;
 	int64_t n = in_all ? u->faults : u->judged_faults;
 
-	return nsx_tell(l, "%s of page faults of the GPU %s recorded%s",
-			nsx_text_n(l->arena, (size_t)n, "group", NULL),
-			n == 1 ? "was" : "were", in_all ? " in all" : "");
+	return nsx_tell(l, say_page_faults_gpu_recorded,
+		nsx_text_n(l->arena, (size_t)n, "group", NULL), n == 1 ? "was" : "were",
+		in_all ? " in all" : "");
 }
 
 /* Appends to the evidence, which has the line of say_size or none. */
@@ -314,29 +314,25 @@ static void tell_stalls(struct unified *u, double stalled, struct nsx_finding *f
 
 	if (n) {
 		f->recommendation[1] = f->recommendation[0];
-		f->recommendation[0] = "use less managed memory at a time than the GPU has";
+		f->recommendation[0] = say_use_less_managed_memory_at;
 	}
 	if (f->alarm == NSX_ALARM_SET) {
 		f->evidence[n++] = f->evidence[0];
 		f->evidence[0] = say_whole(u);
 	}
 	if (stalled > 0)
-		f->evidence[n++] = nsx_tell(l, "kernels run for %s of the judged window while "
-			"pages are moved or faults handled, beyond what the bytes take at the "
-			"memory's own rate", nsx_text_ns(l->arena, stalled));
+		f->evidence[n++] =
+			nsx_tell(l, say_kernels_run_judged_window, nsx_text_ns(l->arena, stalled));
 	if ((double)u->read_back_ns >= LEAST_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
-		f->evidence[n++] = nsx_tell(l, "the host fetches %s back page by page, for %s "
-			"while the GPU idles; how much of that is its own work the trace does not "
-			"tell", nsx_tell_bytes(l, u->read_back_bytes),
-			nsx_tell_ns(l, u->read_back_ns));
+		f->evidence[n++] = nsx_tell(l, say_host_fetches_back_page_by,
+			nsx_tell_bytes(l, u->read_back_bytes), nsx_tell_ns(l, u->read_back_ns));
 	if (u->ns > 0)
-		f->evidence[n++] = nsx_tell(
-			l, "migrations take %s; between two of them kernels may wait as well%s",
-			nsx_tell_ns(l, u->ns), (double)u->paged_ns <= stalled ? "" :
-			nsx_tell(l, ": for %s in all at most, each until its last page "
-				 "has come", nsx_tell_ns(l, u->paged_ns)));
-	f->evidence[n] = u->faults ? say_faults(u, f->alarm == NSX_ALARM_SET) :
-		"page faults were not traced: the line that records them is under Capture quality";
+		f->evidence[n++] = nsx_tell(l, say_migrations_take_between, nsx_tell_ns(l, u->ns),
+			(double)u->paged_ns <= stalled ? "" :
+							 nsx_tell(l, say_all_at_most_each_until,
+								 nsx_tell_ns(l, u->paged_ns)));
+	f->evidence[n] =
+		u->faults ? say_faults(u, f->alarm == NSX_ALARM_SET) : say_page_faults_were_not_2;
 }
 
 static int memory_propose(struct unified *u, double least_ns, struct nsx_err *err)
@@ -354,25 +350,21 @@ static int memory_propose(struct unified *u, double least_ns, struct nsx_err *er
 		return 0;
 	if (find_managed(u, &managed, err))
 		return err->rc;
-	struct nsx_finding f = {
-		.id = NSX_ID_unified_memory, .device = device,
+	struct nsx_finding f = {.id = NSX_ID_unified_memory,
+		.device = device,
 		.also = 1u << NSX_CAT_COMPUTE, /* because kernels wait for pages */
-		.title = !u->rows.n ?
-			"kernels wait for the GPU's page faults of unified memory" :
-			nsx_tell(l, "unified memory moves to and from the GPU while it is used: "
-				 "%s, %s", nsx_text_n(l->arena, u->rows.n, "migration", NULL),
-				 nsx_tell_bytes(l, u->bytes)),
+		.title = !u->rows.n ? say_kernels_wait_gpu_page :
+				      nsx_tell(l, say_unified_memory_moves_from,
+					      nsx_text_n(l->arena, u->rows.n, "migration", NULL),
+					      nsx_tell_bytes(l, u->bytes)),
 		.confidence = NSX_CONF_MEDIUM,
 		.guess_ns = (double)u->ns, .measured_ns = stalled,
 		.is_least = true,
-		.recommendation = {
-			"prefetch before use (cudaMemPrefetchAsync) and "
-			"advise (cudaMemAdvise), or copy explicitly",
-			"if more is managed than the GPU has memory: use less "
-			"at a time"},
+		.recommendation = {say_prefetch_before_use, say_if_more_managed_than_gpu},
 		.evidence = {say_size(u, managed)},
-		.proof = {{.csv = "memcpy_summary", .column = "busy_ms",
-			   .at = {{"direction", nsx_string("UVM HtoD")}}}}};
+		.proof = {{.csv = "memcpy_summary",
+			.column = "busy_ms",
+			.at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
 	if (u->device != NSX_NONE &&
 	    (nsx_spans_intersect(l->arena, &u->busy[u->device],

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 
 #define MUCH 0.1      /* share of the recording, or of the user's window, that is reported */
 #define BUSY_SHARE 0.25 /* a thread is named from this share of the time on a CPU */
@@ -107,29 +108,22 @@ static const char *say_thread(const struct nsx_detect *d, const struct sums *s)
 		if (s->v[i].thread != top->thread)
 			return nsx_tell(d->found, " on the main thread of process %"
 					PRIu64, nsx_pid_of(top->thread));
-	return " on the main thread";
+	return say_on_main_thread;
 }
 
 static const struct source {
 	int (*sum)(const struct nsx_detect *d, struct sums *s, struct nsx_err *err);
 	enum nsx_finding_id id;
 	const char *what, *unit, *own, *advice, *sampled, *csv, *column, *key;
-} sources[] = { /* sampled: the advice if OS calls have backtraces */
-	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ", "range",
-	 ", not counting ranges inside",
-	 "look inside this range first: more ranges, or samples of the CPU "
-	 "(nsys's --sample), tell what it does",
-	 NULL, "nvtx_ranges", "exclusive_ms", "range_name"},
-	{no_gpu_sum_calls, NSX_ID_host_calls, "calls of ", "call", "",
-	 "see whether it is the start of CUDA itself, which every program "
-	 "pays once", NULL, NULL, NULL, NULL},
-	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ", "call",
-	 NULL,
-	 "find out what it waits for: with nsys's --trace=osrt and "
-	 "--osrt-backtrace-threshold=100000 calls of 0.1 ms and more "
-	 "have a backtrace",
-	 "find out what it waits for: where it is called from stands under CPU",
-	 "os_runtime", "total_time_ms", "api_name"},
+} sources[] = {
+	/* sampled: the advice if OS calls have backtraces */
+	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ", "range", say_not_counting_ranges_inside,
+		say_look_inside_range_first, NULL, "nvtx_ranges", "exclusive_ms", "range_name"},
+	{no_gpu_sum_calls, NSX_ID_host_calls, "calls of ", "call", "", say_see_whether_start_cuda,
+		NULL, NULL, NULL, NULL},
+	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ", "call", NULL,
+		say_find_out_what_waits_with, say_find_out_what_waits_where, "os_runtime",
+		"total_time_ms", "api_name"},
 };
 
 static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, const struct sums *s)
@@ -285,39 +279,30 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v, size_t 
 	uint32_t spinning;
 	double spun = spun_ms(d, &spinning);
 	unsigned nsaid = 1;
-	struct nsx_finding f = {
-		.id = NSX_ID_host_mpi, .device = NSX_NONE,
-		.confidence = NSX_CONF_HIGH, .most_ns = (double)v->ns,
+	struct nsx_finding f = {.id = NSX_ID_host_mpi,
+		.device = NSX_NONE, .confidence = NSX_CONF_HIGH, .most_ns = (double)v->ns,
 		.title = nsx_tell(l, "process %" PRId64 " is in %s for %s of the time", pid,
-				  nsx_tell_name(l, nsx_text(t, v->name)),
-				  nsx_text_share(l->arena, (double)v->ns, length_ns)),
-		.evidence = {nsx_tell(l, nsx_has_window(t) ?
-				      "%s in %s, of a window of %s" :
-				      "%s in %s, of %s from the first call of "
-				      "MPI to the end of the last",
-				      nsx_tell_ns(l, v->ns),
-				      nsx_text_n(l->arena, (size_t)v->count, "call", NULL),
-				      nsx_text_ns(l->arena, length_ns))},
-		.recommendation = {
-			"see what the other side does meanwhile: a message waits "
-			"for the rank that receives or sends it, a collective "
-			"for the rank that comes last"},
-		.proof = {{.csv = "library_calls", .column = "total_time_ms",
-			   .at = {{"pid", nsx_int(pid)},
-				  {"function",
-				   nsx_string(nsx_text(t, v->name))}}}}};
+			nsx_tell_name(l, nsx_text(t, v->name)),
+			nsx_text_share(l->arena, (double)v->ns, length_ns)),
+		.evidence = {nsx_tell(l,
+			nsx_has_window(t) ? say_window : say_from_first_call_mpi_end,
+			nsx_tell_ns(l, v->ns), nsx_text_n(l->arena, (size_t)v->count, "call", NULL),
+			nsx_text_ns(l->arena, length_ns))},
+		.recommendation = {say_see_what_other_side_does},
+		.proof = {{.csv = "library_calls",
+			.column = "total_time_ms",
+			.at = {{"pid", nsx_int(pid)},
+				{"function", nsx_string(nsx_text(t, v->name))}}}}};
 
 	if (spun >= MUCH * d->measured->busiest.of_ms && spinning == v->process)
-		f.evidence[nsaid++] = nsx_tell(
-			l, "of its time in MPI it is on a CPU for %s or more: it "
-			"spins, or copies", nsx_text_ns(l->arena, spun * 1e6));
+		f.evidence[nsaid++] =
+			nsx_tell(l, say_time_mpi_on_cpu_or, nsx_text_ns(l->arena, spun * 1e6));
 	for (size_t i = 1; i < n && nsaid <= FEW_NEXT; i++)
 		if ((double)v[i].ns >= MUCH * length_ns)
 			f.evidence[nsaid++] = nsx_tell(l, "process %" PRId64 " is in %s for %s%s",
 				t->process[v[i].process].pid,
 				nsx_tell_name(l, nsx_text(t, v[i].name)), nsx_tell_ns(l, v[i].ns),
-				v[i].is_coll ? ", where it waits for who comes last" :
-					       "");
+				v[i].is_coll ? say_where_waits_who_comes_last : "");
 	nsx_found(l, &f);
 }
 
@@ -377,10 +362,10 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		hot = nsx_votes_won(&votes, 0);
 	nsx_votes_done(&votes);
 	if (!rc && hot.frame != NSX_NONE)
-		nsx_add_evidence(f, nsx_tell(d->found, "%lld of its %lld %s samples are in %s, "
-			"more than in any other function",
-			(long long)hot.weight, (long long)hot.all, is_python ? "Python" : "CPU",
-			nsx_frame_words(d, hot.frame)));
+		nsx_add_evidence(
+			f, nsx_tell(d->found, say_samples_more_than_any, (long long)hot.weight,
+				   (long long)hot.all, is_python ? "Python" : "CPU",
+				   nsx_frame_words(d, hot.frame)));
 	return rc;
 }
 
@@ -391,39 +376,33 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_measured *m = d->measured;
 	uint32_t spinning;
 	const char *others = m->busiest.others_ms > 0 ?
-		nsx_tell(l, "all other threads together %s",
-			 nsx_text_ns(l->arena, m->busiest.others_ms * 1e6)) :
-		"no other thread was on one";
+				     nsx_tell(l, say_all_other_threads_together,
+					     nsx_text_ns(l->arena, m->busiest.others_ms * 1e6)) :
+				     say_no_other_thread_was_on;
 
 	if (m->busiest.of_ms <= 0 || !m->busiest.name ||
 	    m->busiest.on_ms < BUSY_SHARE * m->busiest.of_ms ||
 	    spun_ms(d, &spinning) * 2 > m->busiest.on_ms)
 		return 0;
-	struct nsx_finding f = {
-		.id = NSX_ID_host_threads, .device = NSX_NONE,
-		.confidence = NSX_CONF_HIGH, .most_ns = m->busiest.on_ms * 1e6,
-		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of the time: %s",
-				  100 * m->busiest.on_ms / m->busiest.of_ms,
-				  nsx_tell_name(l, m->busiest.name)),
+	struct nsx_finding f = {.id = NSX_ID_host_threads,
+		.device = NSX_NONE, .confidence = NSX_CONF_HIGH, .most_ns = m->busiest.on_ms * 1e6,
+		.title = nsx_tell(l, say_one_thread_on_cpu_time,
+			100 * m->busiest.on_ms / m->busiest.of_ms,
+			nsx_tell_name(l, m->busiest.name)),
 		.evidence = {nsx_tell(l, "%s of %s; %s",
-				      nsx_text_ns(l->arena, m->busiest.on_ms * 1e6),
-				      nsx_text_ns(l->arena, m->busiest.of_ms * 1e6),
-				      others)},
-		.recommendation = {
-			d->trace->samples.n ?
-			"look at the functions it runs (under CPU): make them "
-			"faster, or spread them over other cores or the GPU" :
-			"see which functions it runs (samples of the CPU, nsys's "
-			"--sample, tell): make them faster, or spread them over "
-			"other cores or the GPU"},
-		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-			   .at = {{"tid", nsx_int(m->busiest.tid)}}}}};
+			nsx_text_ns(l->arena, m->busiest.on_ms * 1e6),
+			nsx_text_ns(l->arena, m->busiest.of_ms * 1e6), others)},
+		.recommendation = {d->trace->samples.n ? say_look_at_functions_runs :
+							 say_see_which_functions_runs},
+		.proof = {{.csv = "cpu_threads",
+			.column = "on_cpu_ms",
+			.at = {{"tid", nsx_int(m->busiest.tid)}}}}};
 
 	if (add_hottest(d, m->busiest.tid, &f, err))
 		return err->rc;
 	if (d->trace->ngpus)
-		nsx_add_evidence(&f, nsx_tell(l, "%s of the machine did nothing that was recorded",
-					 nsx_text_n(l->arena, d->trace->ngpus, "GPU", NULL)));
+		nsx_add_evidence(&f, nsx_tell(l, say_machine_did_nothing_was,
+					     nsx_text_n(l->arena, d->trace->ngpus, "GPU", NULL)));
 	nsx_found(l, &f);
 	return 0;
 }

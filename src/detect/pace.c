@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
+#include "detect/words.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
 
@@ -120,23 +121,17 @@ static void pace_propose(struct nsx_detect *d, double period_ns, int64_t least_n
 {
 	struct nsx_findings *l = d->found;
 	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
-	struct nsx_finding f = {
-		.id = NSX_ID_paced, .device = d->facts->limiting,
-		.title = nsx_tell(l, "the program is paced from outside, every %s: there is little "
-			"to win", nsx_text_ns(l->arena, period_ns)),
+	struct nsx_finding f = {.id = NSX_ID_paced,
+		.device = d->facts->limiting,
+		.title = nsx_tell(
+			l, say_program_paced_from_outside, nsx_text_ns(l->arena, period_ns)),
 		.confidence = NSX_CONF_MEDIUM,
-		.evidence = {
-			nsx_tell(l, "its threads wait outside CUDA in each period; as long as they "
-				 "do, even an infinitely fast host wins only %s of the judged "
-				 "window", nsx_tell_ns(l, least_ns)),
-			sees_calls ? NULL :
-			"whether another thread of the program is what it waits for, calls of "
-			"the operating system would tell"},
-		.recommendation = {"look at what it waits for (a camera, a "
-				   "network, a timer); on this machine there "
-				   "is room for more work in each period"},
-		.proof = {{.csv = "iterations", .column = "wall_ms",
-			   .at = {{"steady", nsx_bool(true)}}}}};
+		.evidence = {nsx_tell(l, say_threads_wait_outside_cuda, nsx_tell_ns(l, least_ns)),
+			sees_calls ? NULL : say_whether_another_thread},
+		.recommendation = {say_look_at_what_waits_camera},
+		.proof = {{.csv = "iterations",
+			.column = "wall_ms",
+			.at = {{"steady", nsx_bool(true)}}}}};
 
 	nsx_found(l, &f);
 }

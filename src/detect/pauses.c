@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 enum {
@@ -93,42 +94,37 @@ static void tell_price(const struct pauses *p, struct nsx_finding *f)
 	bool pytorch = p->d->is_pytorch;
 
 	f->is_bound = f->is_assumed = p->in_graphs; /* tracing by node is part of it */
-	f->evidence[1] = p->in_graphs ?
-		"priced as one kernel instead; tracing by node lengthens these pauses itself" :
-		nsx_tell(l, "priced as a CUDA graph, in which kernels follow each other within %s "
-			 "(V100, H200)", nsx_text_ns(l->arena, IN_GRAPH_NS));
+	f->evidence[1] = p->in_graphs ? say_priced_as_one_kernel :
+					nsx_tell(l, say_priced_as_cuda_graph_which,
+						nsx_text_ns(l->arena, IN_GRAPH_NS));
 	if (!p->in_graphs)
-		f->recommendation[0] = pytorch ?
-			"capture them in a CUDA graph (torch.compile with "
-			"mode=\"reduce-overhead\", torch.cuda.graphs)" :
-			"capture them in a CUDA graph";
-	f->recommendation[!p->in_graphs] = pytorch ?
-		"fuse them (torch.compile), or give each more work (larger "
-		"batches)" : "fuse them, or give each more work";
+		f->recommendation[0] =
+			pytorch ? say_capture_cuda_graph_torch : say_capture_cuda_graph;
+	f->recommendation[!p->in_graphs] =
+		pytorch ? say_fuse_torch_compile_or_give : say_fuse_or_give_each_more;
 }
 
 static void pauses_propose(struct pauses *p)
 {
 	struct nsx_findings *l = p->d->found;
 	double n = (double)p->after.n;
-	struct nsx_finding f = {
-		.id = NSX_ID_launch_bound, .subject = "pauses",
-		.device = p->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
+	struct nsx_finding f = {.id = NSX_ID_launch_bound,
+		.subject = "pauses", .device = p->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
 		/* time lost to late launches is no pause between queued kernels */
 		.most_ns = (double)p->ns,
-		.title = "the GPU pauses between short kernels, however early they are queued",
-		.evidence = {
-			nsx_tell(l, "%zu pauses of %s, %s in all%s, between kernels of "
-				 "%s", p->after.n, nsx_text_ns(l->arena, (double)p->ns / n),
-				 nsx_tell_ns(l, p->ns),
-				 nsx_say_over_gpus(p->d, p->after.v, p->after.n),
-				 nsx_text_ns(l->arena, (double)p->kernels_ns / n))},
-		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
-			   .at = {{"cause", nsx_string("dispatch")}}}},
-		.remedy = nsx_plan_of(p->d, (struct nsx_change){
-			.verb = NSX_FUSE, .op = NSX_ON_KERNELS,
-			.least_ns = p->in_graphs ? 0 : IN_GRAPH_NS,
-			.rows = nsx_keep_rows(p->d, p->after.v, p->after.n)})};
+		.title = say_gpu_pauses_between_short,
+		.evidence = {nsx_tell(l, say_pauses_all_between_kernels, p->after.n,
+			nsx_text_ns(l->arena, (double)p->ns / n), nsx_tell_ns(l, p->ns),
+			nsx_say_over_gpus(p->d, p->after.v, p->after.n),
+			nsx_text_ns(l->arena, (double)p->kernels_ns / n))},
+		.proof = {{.csv = "gpu_idle_by_cause",
+			.column = "total_ms",
+			.at = {{"cause", nsx_string("dispatch")}}}},
+		.remedy = nsx_plan_of(
+			p->d, (struct nsx_change){.verb = NSX_FUSE,
+				      .op = NSX_ON_KERNELS,
+				      .least_ns = p->in_graphs ? 0 : IN_GRAPH_NS,
+				      .rows = nsx_keep_rows(p->d, p->after.v, p->after.n)})};
 
 	tell_price(p, &f);
 	nsx_places_tell(p->d, &p->places, 0, &p->most, &f);

@@ -3,6 +3,7 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
+#include "detect/words.h"
 #include "report/words.h"
 
 /* share of the whole window from which the first row of a named phase is reported */
@@ -40,11 +41,11 @@ static const char *say_silent(const struct nsx_detect *d, const struct nsx_windo
 				busy_ns = NSX_MAX(busy_ns, nsx_op_end(&t->ops, op));
 		}
 	}
-	return (double)(most.end_ns - most.start_ns) < MUCH * lost_ns ? NULL :
-		nsx_tell(d->found, "GPU %s has no work from %s to %s: the others may wait for it",
-			 nsx_gpu_label(t, silent),
-			 nsx_text_instant(d->found->arena, most.start_ns, 4),
-			 nsx_text_instant(d->found->arena, most.end_ns, 4));
+	return (double)(most.end_ns - most.start_ns) < MUCH * lost_ns ?
+		       NULL :
+		       nsx_tell(d->found, say_gpu_has_no_work_from, nsx_gpu_label(t, silent),
+			       nsx_text_instant(d->found->arena, most.start_ns, 4),
+			       nsx_text_instant(d->found->arena, most.end_ns, 4));
 }
 
 static bool is_pause(const struct nsx_run_phase *x)
@@ -64,35 +65,38 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	nsx_judge_ledger(l, &j);
 	if (j.verdict == NSX_V_COMPUTE)
 		return;
-	struct nsx_finding f = {
-		.id = NSX_ID_other_phase, .subject = x->name, .device = NSX_NONE,
-		.confidence = NSX_CONF_MEDIUM, .alarm = NSX_ALARM_SET,
+	struct nsx_finding f = {.id = NSX_ID_other_phase,
+		.subject = x->name, .device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
+		.alarm = NSX_ALARM_SET,
 		.most_ns = l->v[0].cls == NSX_L_IDLE ? lost_ns : 0, /* copies may be needed */
 		/* Code is loaded once, however long the program runs. */
-		.severity = is_pause(x)	 ? l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
-								       NSX_SEV_MEDIUM :
+		.severity = is_pause(x)		 ? l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
+										       NSX_SEV_MEDIUM :
 			    share >= MOST_SHARE	 ? NSX_SEV_HIGH :
-			    share >= LARGE_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW,
+			    share >= LARGE_SHARE ? NSX_SEV_MEDIUM :
+						   NSX_SEV_LOW,
 		.title = is_pause(x) ?
-			nsx_tell(found, "no GPU works for %s in phase %s, which is not judged: %s",
-				 nsx_tell_ns(found, phase_ns), name,
-				 nsx_account_words(d->facts, &l->v[0], found->arena)) :
-			nsx_tell(found, "phase %s, which is not judged, is %s: %s", name,
-				 nsx_verdict_words[j.verdict],
-				 nsx_say_account(d->facts, l, &l->v[0], found->arena)),
-		.evidence = {
-			nsx_tell(found, "%s%s of %s", is_pause(x) ? "" :
-				 nsx_tell(found, "%s of its %s go there, ",
-					  nsx_text_ns(found->arena, lost_ns),
-					  nsx_tell_ns(found, phase_ns)),
+				 nsx_tell(found, say_no_gpu_works_phase_which,
+					 nsx_tell_ns(found, phase_ns), name,
+					 nsx_account_words(d->facts, &l->v[0], found->arena)) :
+				 nsx_tell(found, say_phase_which_not_judged, name,
+					 nsx_verdict_words[j.verdict],
+					 nsx_say_account(d->facts, l, &l->v[0], found->arena)),
+		.evidence =
+			{nsx_tell(found, "%s%s of %s",
+				 is_pause(x) ? "" :
+					       nsx_tell(found, say_go_there,
+						       nsx_text_ns(found->arena, lost_ns),
+						       nsx_tell_ns(found, phase_ns)),
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
-				 "the time between first and last GPU work"),
-			l->v[0].cls == NSX_L_COMM ? say_silent(d, &x->window, lost_ns) : NULL},
-		.recommendation = {
-			nsx_tell(found, "judge it by itself: --window 'phase:%s'", x->name)},
-		.proof = {{.csv = "run_phases", .column = "wall_ms",
-			   .at = {{"name", nsx_string(x->name)}}}}};
+							    say_time_between_first_last),
+				l->v[0].cls == NSX_L_COMM ? say_silent(d, &x->window, lost_ns) :
+							    NULL},
+		.recommendation = {nsx_tell(found, say_judge_by_itself_window, x->name)},
+		.proof = {{.csv = "run_phases",
+			.column = "wall_ms",
+			.at = {{"name", nsx_string(x->name)}}}}};
 
 	nsx_found(found, &f);
 }
@@ -122,17 +126,16 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 		return err->rc;
 	if (!is_own)
 		return 0;
-	struct nsx_finding f = {
-		.id = NSX_ID_other_phase, .subject = where, .device = NSX_NONE,
-		.confidence = NSX_CONF_HIGH, .alarm = NSX_ALARM_NONE, .most_ns = ns,
-		.title = nsx_tell(found, "no GPU works for %s %s, %s of the recording%s",
-				  nsx_text_ns(found->arena, ns), where,
-				  nsx_text_share(found->arena, ns, (double)recorded_ns), doing),
-		.evidence = {nsx_tell(found, "what is judged is %s of %s",
-				      nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
-				      nsx_tell_ns(found, recorded_ns))},
-		.recommendation = {nsx_tell(found, "look at what the host does then, if a run is "
-			"to end sooner: --window %s", nsx_text_window(found->arena, &w))}};
+	struct nsx_finding f = {.id = NSX_ID_other_phase,
+		.subject = where, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
+		.alarm = NSX_ALARM_NONE, .most_ns = ns,
+		.title = nsx_tell(found, say_no_gpu_works_recording, nsx_text_ns(found->arena, ns),
+			where, nsx_text_share(found->arena, ns, (double)recorded_ns), doing),
+		.evidence = {nsx_tell(found, say_what_judged,
+			nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
+			nsx_tell_ns(found, recorded_ns))},
+		.recommendation = {nsx_tell(
+			found, say_look_at_what_host_does, nsx_text_window(found->arena, &w))}};
 
 	nsx_found(found, &f);
 	return 0;

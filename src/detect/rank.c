@@ -8,6 +8,7 @@
  */
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_SHARE 0.001  /* share of the window; a finding that wins less is not reported */
@@ -125,18 +126,16 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	f->set = g->set;
 	x->is_doubted = (double)g->low_ns < SURE * (double)g->gain_ns;
 	if (f->is_assumed && f->guess_ns > MUCH_MORE * f->headroom_ns && g->gain_ns > 0)
-		nsx_add_evidence(f, nsx_tell(
-			p->l, "%s of its time would go, and most of that would become waiting for "
-			"something else", nsx_text_ns(p->l->arena, f->guess_ns)));
+		nsx_add_evidence(f, nsx_tell(p->l, say_time_would_go_most_would,
+					    nsx_text_ns(p->l->arena, f->guess_ns)));
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
-		nsx_add_evidence(f, nsx_tell(p->l, "It wins %s if waits outside CUDA last as long "
-			"as they did, and %s if they end when they did",
-			nsx_text_ns(p->l->arena, (double)g->gain_ns),
-			g->low_ns ? nsx_text_ns(p->l->arena,
-						(double)g->low_ns) :
-				    "nothing"));
+		nsx_add_evidence(
+			f, nsx_tell(p->l, say_wins_if_waits_outside_cuda,
+				   nsx_text_ns(p->l->arena, (double)g->gain_ns),
+				   g->low_ns ? nsx_text_ns(p->l->arena, (double)g->low_ns) :
+					       "nothing"));
 }
 
 /* Prices each remedy and its certain part in one round, so that no thread waits for another in
@@ -206,8 +205,8 @@ static void drop_harmless(struct pricing *p)
 		if (x->f->headroom_ns < LEAST_SHARE * p->length_ns)
 			x->gone = true;
 		if (x->f->harmless && x->f->headroom_ns < MINOR_SHARE * p->length_ns)
-			nsx_fine(p->l, "%s, but without that the window would be %s "
-				 "shorter", x->f->harmless, say_little(p, x->f->headroom_ns));
+			nsx_fine(p->l, say_but_without_window_would, x->f->harmless,
+				say_little(p, x->f->headroom_ns));
 		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
 			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
 	}
@@ -309,8 +308,9 @@ static int cmp_headroom(const void *a, const void *b)
 static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct item **v, size_t n)
 {
 	if (n)
-		nsx_add_evidence(f, list_ways(p, n > 1 ? "Other ways to win this time" :
-							 "Another way to win this time", v, n));
+		nsx_add_evidence(
+			f, list_ways(p, n > 1 ? say_other_ways_win_time : say_another_way_win_time,
+				   v, n));
 }
 
 /* Moves to v the findings that add next to nothing beside the lead: alternatives that win the same

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 
 enum {
 	FEWEST = 3,	/* least number of round trips                       */
@@ -230,12 +231,9 @@ static bool has_mpi(const struct nsx_library_calls *c)
 static const char *round_trips_title_of(bool computes, bool may_be_reply)
 {
 	if (computes)
-		return may_be_reply ?
-		       "the host works on data that is copied out and back, or on a reply" :
-		       "the host works on data that is copied out and back";
-	return may_be_reply ?
-	       "data is copied to the host and back between kernels, or a reply and a request" :
-	       "data is copied to the host and back between kernels";
+		return may_be_reply ? say_host_works_on_data_copied :
+				      say_host_works_on_data_copied_2;
+	return may_be_reply ? say_data_copied_host_back : say_data_copied_host_back_2;
 }
 
 static void round_trips_propose(struct trips *x)
@@ -244,33 +242,24 @@ static void round_trips_propose(struct trips *x)
 	bool computes = x->all_host_ns > x->copies_ns;
 	bool may_be_reply = x->nmaybe * 2 > x->n && /* MPI ranks serve no requests */
 			    !has_mpi(&x->d->trace->library);
-	struct nsx_finding f = {
-		.id = computes ? NSX_ID_host_round_trips : NSX_ID_round_trips,
+	struct nsx_finding f = {.id = computes ? NSX_ID_host_round_trips : NSX_ID_round_trips,
 		.subject = "round_trips", .device = NSX_NONE,
 		.title = round_trips_title_of(computes, may_be_reply),
 		.confidence = NSX_CONF_MEDIUM,
-		.evidence = {
-			nsx_tell(l, "%s%s of %s in %s; the host takes %s beside that",
-				 nsx_text_n(l->arena, x->n, "round trip", NULL),
-				 may_be_reply ? ", or replies and the next requests," : "",
-				 nsx_tell_bytes(l, x->bytes), nsx_tell_ns(l, x->copies_ns),
-				 nsx_tell_ns(l, x->all_host_ns)),
-			"an upper bound: as if neither the copies nor what the "
-			"host does between them were there; whether what comes "
-			"back is what went out is not in the trace"},
+		.evidence = {nsx_tell(l, say_host_takes_beside,
+				     nsx_text_n(l->arena, x->n, "round trip", NULL),
+				     may_be_reply ? say_or_replies_next_requests : "",
+				     nsx_tell_bytes(l, x->bytes), nsx_tell_ns(l, x->copies_ns),
+				     nsx_tell_ns(l, x->all_host_ns)),
+			say_an_upper_bound_as_if_3},
 		.is_bound = true,
-		.recommendation = {
-			nsx_on_several_gpus(x->d->trace, NSX_SEVERAL) ?
-			"do on the GPU what the host does with the data; what "
-			"goes to another GPU can go there directly (NCCL, "
-			"CUDA-aware MPI, peer copies)" :
-			"keep the data on the GPU between kernels (OpenMP and OpenACC: one "
-			"data region around the loop), and do there what the host does with it",
-			"else do it in parts, with asynchronous copies from and "
-			"to pinned memory, while the GPU works on another part"},
-		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
-			   .at = {{"direction", nsx_string(nsx_copy_direction(
-							NSX_COPY_DTOH))}}}},
+		.recommendation = {nsx_on_several_gpus(x->d->trace, NSX_SEVERAL) ?
+					   say_do_on_gpu_what_host :
+					   say_keep_data_on_gpu_between,
+			say_else_do_parts_with},
+		.proof = {{.csv = "memcpy_summary",
+			.column = "exposed_ms",
+			.at = {{"direction", nsx_string(nsx_copy_direction(NSX_COPY_DTOH))}}}},
 		.remedy = round_trips_plan_of(x)};
 
 	nsx_places_tell(x->d, &x->places, 0, &x->most, &f);

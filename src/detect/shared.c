@@ -3,6 +3,7 @@
  */
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "detect/words.h"
 
 enum { FEWEST = 20, /* least number of slices                                */
        SOON = 4, /* the operation that ends a gap is launched in the gap's first 1/SOON */
@@ -79,22 +80,16 @@ static bool are_at_one_kernel(const struct nsx_detect *d, const struct slices *x
 static void propose_slices(struct nsx_detect *d, const struct slices *x)
 {
 	struct nsx_findings *l = d->found;
-	struct nsx_finding f = {
-		.id = NSX_ID_gpu_shared, .device = x->device,
-		.subject = "time_slices", .confidence = NSX_CONF_MEDIUM,
+	struct nsx_finding f = {.id = NSX_ID_gpu_shared,
+		.device = x->device, .subject = "time_slices", .confidence = NSX_CONF_MEDIUM,
 		.guess_ns = (double)x->sum_ns, .is_rule = true,
-		.title = nsx_tell(l, "another program uses GPU %s in time slices",
-				  nsx_gpu_label(d->trace, x->device)),
-		.evidence = {
-			nsx_tell(l, "%zu gaps of %s between stretches of work of %s, nearly all "
-				    "equal, while launched work waits: time slices",
-				 x->n, nsx_text_ns(l->arena, nsx_quantile(x->gap_ns, x->n, 0.5)),
-				 nsx_text_ns(l->arena, nsx_quantile(x->busy_ns, x->n, 0.5))),
-			"the price is the length of these gaps: what a GPU of its own would "
-			"give"},
-		.recommendation = {
-			"see who else uses it (nvidia-smi), and run alone, or give each "
-			"program a part of its own (MIG)"}};
+		.title = nsx_tell(
+			l, say_another_program_uses_gpu, nsx_gpu_label(d->trace, x->device)),
+		.evidence = {nsx_tell(l, say_gaps_between_stretches, x->n,
+				     nsx_text_ns(l->arena, nsx_quantile(x->gap_ns, x->n, 0.5)),
+				     nsx_text_ns(l->arena, nsx_quantile(x->busy_ns, x->n, 0.5))),
+			say_price_length_these_gaps},
+		.recommendation = {say_see_who_else_uses_nvidia}};
 
 	nsx_found(l, &f);
 }

@@ -1,6 +1,7 @@
 /* sites.c - the place in the program where most of a time comes from. */
 #include <stdlib.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 
 const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 {
@@ -146,11 +147,12 @@ void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 
 	f->place = d->trace->npython ? from ?: path : path ?: from;
 	if (path)
-		nsx_add_evidence(f, nsx_tell(l, "the largest part comes from %s", path));
+		nsx_add_evidence(f, nsx_tell(l, say_largest_part_comes_from, path));
 	if (from)
-		nsx_add_evidence(f, nsx_tell(l, "%s of it is called from %s",
-			site.weight == site.all ? "all" :
-			nsx_tell_ns(l, site.weight), from));
+		nsx_add_evidence(
+			f, nsx_tell(l, say_called_from,
+				   site.weight == site.all ? "all" : nsx_tell_ns(l, site.weight),
+				   from));
 }
 
 void nsx_places_done(struct nsx_places *p)

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 #include "facts/outside.h"
 
 struct function { /* an MPI function that copies through the host */
@@ -193,13 +194,11 @@ static const char *staging_say_calls(const struct staging *s, const struct total
 	struct nsx_findings *l = s->d->found;
 	const char *who = x->nranks == 1 ? "" : nsx_tell(l, " of %zu ranks", x->nranks);
 
-	return nsx_tell(l, "%s%s, %s%s, make %s, %s in all; %s of their time is in "
-			"CUDA", nsx_text_n(l->arena, x->count, "call", NULL),
-			who, nsx_tell_ns(l, x->most.ns),
-			x->nranks == 1 ? " in all" : " of one at most",
-			nsx_text_n(l->arena, s->copies.n, "copy", "copies"),
-			nsx_tell_bytes(l, s->bytes),
-			nsx_text_share(l->arena, (double)x->all.cuda_ns, (double)x->all.ns));
+	return nsx_tell(l, say_make_all_their_time_cuda,
+		nsx_text_n(l->arena, x->count, "call", NULL), who, nsx_tell_ns(l, x->most.ns),
+		x->nranks == 1 ? " in all" : say_one_at_most,
+		nsx_text_n(l->arena, s->copies.n, "copy", "copies"), nsx_tell_bytes(l, s->bytes),
+		nsx_text_share(l->arena, (double)x->all.cuda_ns, (double)x->all.ns));
 }
 
 static void staging_propose(struct staging *s, const struct total *x)
@@ -210,26 +209,18 @@ static void staging_propose(struct staging *s, const struct total *x)
 		l, " and %s", nsx_text_n(l->arena, x->nfunctions - 1, "other function", NULL));
 	bool is_most = x->all.cuda_ns * 2 > x->all.ns;
 	double most_ns = (double)(is_most ? x->most.ns : x->most.cuda_ns);
-	struct nsx_finding f = {
-		.id = NSX_ID_mpi_staging, .subject = function,
-		.title = nsx_tell(l, "%s%s %s GPU buffers through the host",
-				  nsx_tell_name(l, function), others,
-				  x->nfunctions == 1 ? "copies" : "copy"),
-		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = most_ns, .most_ns = most_ns, .is_bound = true,
-		.evidence = {
-			staging_say_calls(s, x),
-			"an upper bound: what the messages themselves take "
-			"stays"},
-		.recommendation = {
-			"let MPI move them from GPU to GPU: CUDA IPC on a node "
-			"(UCX: cuda_ipc in UCX_TLS), GPUDirect RDMA between "
-			"nodes; or use NCCL",
-			"send fewer, larger messages: each is copied and waited "
-			"for by itself"},
-		.proof = {{.csv = "library_calls", .column = "total_time_ms",
-			   .at = {{"library", nsx_string("MPI")},
-				  {"function", nsx_string(function)}}}},
+	struct nsx_finding f = {.id = NSX_ID_mpi_staging,
+		.subject = function,
+		.title = nsx_tell(l, say_gpu_buffers_through_host, nsx_tell_name(l, function),
+			others, x->nfunctions == 1 ? "copies" : "copy"),
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE, .guess_ns = most_ns,
+		.most_ns = most_ns, .is_bound = true,
+		.evidence = {staging_say_calls(s, x), say_an_upper_bound_what},
+		.recommendation = {say_let_mpi_move_from_gpu, say_send_fewer_larger_messages},
+		.proof = {{.csv = "library_calls",
+			.column = "total_time_ms",
+			.at = {{"library", nsx_string("MPI")},
+				{"function", nsx_string(function)}}}},
 		.remedy = staging_plan_of(s, is_most)};
 
 	nsx_found(l, &f);

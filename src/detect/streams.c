@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 
 #define BESIDE 0.1 /* streams that overlap for more than this share of their work take no turns */
 /* share of work in kernels that run on several streams, from which these are pieces of one task */
@@ -34,25 +35,19 @@ static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n, size_
 {
 	struct nsx_findings *l = d->found;
 	const struct nsx_stream *s = &d->trace->stream[stream];
-	struct nsx_finding f = {
-		.id = NSX_ID_false_dependency, .subject = "default_stream",
-		.device = s->device, .confidence = NSX_CONF_MEDIUM,
-		.title = "the default stream makes the other streams wait",
-		.evidence = {
-			nsx_tell(l, "%s on stream %lld, which takes turns with %s",
-				 nsx_text_n(l->arena, n, "operation", NULL),
-				 (long long)s->stream_id,
-				 nsx_text_n(l->arena, nothers, "blocking stream", NULL)),
-			"an upper bound: as if nothing on them needed what it "
-			"does"},
+	struct nsx_finding f = {.id = NSX_ID_false_dependency,
+		.subject = "default_stream", .device = s->device, .confidence = NSX_CONF_MEDIUM,
+		.title = say_default_stream_makes_other,
+		.evidence = {nsx_tell(l, say_on_stream_which_takes,
+				     nsx_text_n(l->arena, n, "operation", NULL),
+				     (long long)s->stream_id,
+				     nsx_text_n(l->arena, nothers, "blocking stream", NULL)),
+			say_an_upper_bound_as_if_4},
 		.is_bound = true,
-		.recommendation = {
-			"create the streams with cudaStreamNonBlocking, or "
-			"compile with --default-stream per-thread, and wait "
-			"for an event where a result is needed"},
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_CUT, .by = NSX_BY_STREAM,
-			.stream = stream})};
+		.recommendation = {say_create_streams_with},
+		.remedy = nsx_plan_of(
+			d, (struct nsx_change){
+				   .verb = NSX_CUT, .by = NSX_BY_STREAM, .stream = stream})};
 
 	nsx_found(l, &f);
 }
@@ -161,31 +156,22 @@ static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 	struct nsx_detect *d = s->d;
 	struct nsx_findings *l = d->found;
 	struct nsx_change *v = nsx_arena_get(l->arena, sizeof(*v));
-	struct nsx_finding f = {
-		.id = NSX_ID_false_dependency, .subject = "events",
-		.device = d->trace->stream[from].device, .confidence = NSX_CONF_MEDIUM,
-		.title = "streams wait for each other's events, and take turns",
+	struct nsx_finding f = {.id = NSX_ID_false_dependency,
+		.subject = "events", .device = d->trace->stream[from].device,
+		.confidence = NSX_CONF_MEDIUM, .title = say_streams_wait_each_other_2,
 		.is_bound = true,
-		.recommendation = {
-			"leave out the waits (cudaStreamWaitEvent) that no result needs, or "
-			"wait for an earlier event"},
+		.recommendation = {say_leave_out_waits},
 		.remedy = {v, 0}};
 	bool same = (double)x->same_ns >= SAME * (double)x->ns;
 	struct nsx_row_list waits = {.v = s->wait + s->wait_at[from],
 				     .n = s->wait_at[to] - s->wait_at[from]};
 
 	nsx_add_change(d, v, &f.remedy.n, &waits, (struct nsx_change){.verb = NSX_UNTIE});
-	f.evidence[0] = nsx_tell(l, "%s of %zu streams, whose kernels take %s and %s",
-				 nsx_text_n(l->arena, waits.n, "wait", NULL), x->nturns,
-				 nsx_tell_ns(l, x->ns), !x->beside_ns ?
-				 "never run side by side" :
-				 nsx_tell(l, "run side by side for %s of it",
-					  nsx_tell_ns(l, x->beside_ns)));
-	f.evidence[1] = same ?
-		"an upper bound: whether a stream needs the result that it waits for is not in "
-		"the trace" :
-		"an upper bound: each stream does work of its own, which may be a step that needs "
-		"the one before";
+	f.evidence[0] = nsx_tell(l, say_streams_whose_kernels_take,
+		nsx_text_n(l->arena, waits.n, "wait", NULL), x->nturns, nsx_tell_ns(l, x->ns),
+		!x->beside_ns ? say_never_run_side_by_side :
+				nsx_tell(l, say_run_side_by_side, nsx_tell_ns(l, x->beside_ns)));
+	f.evidence[1] = same ? say_an_upper_bound_whether : say_an_upper_bound_each_stream;
 	f.alarm = same ? NSX_ALARM_BY_PRICE : NSX_ALARM_NONE;
 	nsx_found(l, &f);
 }

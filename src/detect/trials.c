@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/words.h"
 
 enum {
 	LEAST_TRIALS = 3,
@@ -225,28 +226,19 @@ static void trials_propose(struct search *s)
 	const struct nsx_trace *t = s->d->trace;
 	/* name of the call that ends each trial */
 	nsx_str wait = nsx_call_name(&t->calls, s->calls.v[s->calls.n - 1]);
-	struct nsx_finding f = {
-		.id = NSX_ID_algorithm_trials,
-		.title = "cuDNN tries out its algorithms, and waits for each",
-		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = (double)s->ns, .most_ns = (double)s->ns,
-		.evidence = {nsx_tell(l, "%s, each between two events, %s in "
-				      "all, %s of it in waits",
-				      nsx_text_n(l->arena, s->ntrials, "trial", NULL),
-				      nsx_tell_ns(l, s->ns),
-				      nsx_tell_ns(l, s->wait_ns))},
-		.recommendation = {
-			s->d->is_pytorch ?
-			"keep the shapes of the inputs fixed, for each is tried "
-			"once; or set torch.backends.cudnn.benchmark = False" :
-			"keep the shapes of the inputs fixed, for each is tried "
-			"once; or take the algorithm that cuDNN's heuristics "
-			"name (cudnnGet..., not cudnnFind...)",
-			"if no new shape comes later it is paid once: run each "
-			"before what is measured"},
-		.proof = {{.csv = "barriers", .column = "total_time_ms",
-			   .at = {{"barrier_kind", nsx_string("sync_api")},
-				  {"api_name", nsx_string(nsx_text(t, wait))}}}}};
+	struct nsx_finding f = {.id = NSX_ID_algorithm_trials,
+		.title = say_cudnn_tries_out_algorithms, .confidence = NSX_CONF_HIGH,
+		.device = NSX_NONE, .guess_ns = (double)s->ns, .most_ns = (double)s->ns,
+		.evidence = {nsx_tell(l, say_each_between_two_events,
+			nsx_text_n(l->arena, s->ntrials, "trial", NULL), nsx_tell_ns(l, s->ns),
+			nsx_tell_ns(l, s->wait_ns))},
+		.recommendation = {s->d->is_pytorch ? say_keep_shapes_inputs_fixed :
+						      say_keep_shapes_inputs_fixed_2,
+			say_if_no_new_shape_comes},
+		.proof = {{.csv = "barriers",
+			.column = "total_time_ms",
+			.at = {{"barrier_kind", nsx_string("sync_api")},
+				{"api_name", nsx_string(nsx_text(t, wait))}}}}};
 
 	nsx_places_tell(s->d, &s->places, 0, &s->place, &f);
 	nsx_add_change(s->d, v, &f.remedy.n, &s->kernels,

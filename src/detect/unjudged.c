@@ -6,6 +6,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "detect/verdict.h"
+#include "detect/words.h"
 #include "report/text.h"
 #include "report/words.h"
 
@@ -47,7 +48,7 @@ static int unjudged_add_call(struct spent *s, uint32_t thread, nsx_str name, boo
 
 	if (ns <= 0)
 		return 0;
-	sum = nsx_group_value(&s->keys, &s->sums, thread, name, "calls outside of GPU work", err);
+	sum = nsx_group_value(&s->keys, &s->sums, thread, name, say_calls_outside_gpu_work, err);
 	if (!sum)
 		return err->rc;
 	sum->is_cuda = is_cuda;
@@ -144,9 +145,9 @@ static const char *say_lost(const struct nsx_report *r, const struct nsx_window 
 	struct nsx_lost lost = nsx_lost_launches(r->trace, w);
 
 	return nsx_is_idle_unknown(&lost) ?
-		nsx_arena_printf(r->arena, " (the work of %s in it was lost)",
-				 nsx_text_n(r->arena, lost.lost, "launch", "launches")) :
-		NULL;
+		       nsx_arena_printf(r->arena, say_work_was_lost,
+			       nsx_text_n(r->arena, lost.lost, "launch", "launches")) :
+		       NULL;
 }
 
 int nsx_say_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
@@ -243,13 +244,12 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 	    !nusual ||
 	    slow - (double)nslow * usual / (double)nusual < TOLD_SHARE * (slow + usual))
 		return NULL;
-	return nsx_arena_printf(
-		r->arena, "%s of %s instead of %s (`--window %s`)",
+	return nsx_arena_printf(r->arena, say_instead_window,
 		nsx_text_n(r->arena, nslow, "iteration", "iterations"),
 		nsx_text_ns(r->arena, slow / (double)nslow),
 		nsx_text_ns(r->arena, usual / (double)nusual),
-		nsx_text_window(r->arena, &(struct nsx_window){longest->start_ns,
-							       longest->end_ns}));
+		nsx_text_window(
+			r->arena, &(struct nsx_window){longest->start_ns, longest->end_ns}));
 }
 
 int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
@@ -278,7 +278,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	if (!n && !slow)
 		return 0;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
-	how = p.has_phases ? " (`--window phase:NAME` judges one)" : "";
+	how = p.has_phases ? say_window_phase_name_judges : "";
 	list = nsx_arena_get(r->arena, (n + 2) * sizeof(*list));
 	for (size_t k = 0; k < n; k++) {
 		const struct part *x = &p.v[k];

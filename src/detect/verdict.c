@@ -1,19 +1,26 @@
 /* verdict.c - what binds the program, in one word, read from the ledger. */
 #include "detect/verdict.h"
+#include "detect/words.h"
 #include "report/failures.h"
 #include "report/text.h"
 #include "report/words.h"
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
-	[NSX_V_COPY] = "copy-bound", [NSX_V_LAUNCH] = "launch-bound",
-	[NSX_V_HOST] = "host-bound", [NSX_V_SYNC] = "sync-bound",
+	[NSX_V_COPY] = "copy-bound",
+	[NSX_V_LAUNCH] = "launch-bound",
+	[NSX_V_HOST] = "host-bound",
+	[NSX_V_SYNC] = "sync-bound",
 	[NSX_V_COMMUNICATION] = "communication-bound",
 	[NSX_V_COMPUTE] = "compute-bound",
-	[NSX_V_ALLOCATION] = "memory-allocation-bound", [NSX_V_PAGES] = "page-migration-bound",
-	[NSX_V_NODES] = "idle between graph nodes",
-	[NSX_V_STARTUP] = "start-up only", [NSX_V_PACED] = "externally paced",
-	[NSX_V_MIXED] = "mixed", [NSX_V_NO_GPU] = "no GPU work",
-	[NSX_V_LOST] = "GPU activity lost", [NSX_V_FAILED] = "the program failed",
+	[NSX_V_ALLOCATION] = "memory-allocation-bound",
+	[NSX_V_PAGES] = "page-migration-bound",
+	[NSX_V_NODES] = say_idle_between_graph_nodes,
+	[NSX_V_STARTUP] = "start-up only",
+	[NSX_V_PACED] = "externally paced",
+	[NSX_V_MIXED] = "mixed",
+	[NSX_V_NO_GPU] = "no GPU work",
+	[NSX_V_LOST] = "GPU activity lost",
+	[NSX_V_FAILED] = "the program failed",
 };
 
 #define RIVAL 0.1   /* share of the judged time; if two classes differ by less, both are named */
@@ -107,12 +114,12 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 		[NSX_CAUSE_OTHER_API] = {"the host", " in "},
 		[NSX_CAUSE_HOST_CODE] = {"host code", " in "},
 		[NSX_CAUSE_LAUNCH_CALL] = {"launch calls", " of "},
-		[NSX_CAUSE_LAUNCH_TO_START] = {"from launch to start", " by "},
+		[NSX_CAUSE_LAUNCH_TO_START] = {say_from_launch_start, " by "},
 		[NSX_CAUSE_STREAM_WAIT] = {"waits of a stream", " for "},
 		[NSX_CAUSE_DISPATCH] = {"between queued operations", " of "},
-		[NSX_CAUSE_DEPENDENCY] = {"queued work that is held up", " in "},
+		[NSX_CAUSE_DEPENDENCY] = {say_queued_work_held_up, " in "},
 		[NSX_CAUSE_MIGRATION] = {"moving pages", ": "},
-		[NSX_CAUSE_UNKNOWN] = {"before work whose launch was not recorded", ": "},
+		[NSX_CAUSE_UNKNOWN] = {say_before_work_whose_launch, ": "},
 		[NSX_CAUSE_EDGE] = {"without any launch", ": "},
 	};
 	const char *place = nsx_account_place(f, x, a);
@@ -153,7 +160,7 @@ static void judge_idle(const struct nsx_report *r, double length, struct nsx_fir
 
 	p->verdict = NSX_V_NO_GPU;
 	if (r->trace->has_gpu_work) {
-		p->because = "the GPU is idle throughout the window asked for";
+		p->because = say_gpu_idle_throughout_window;
 		if (f && f->id != NSX_ID_gpu_idle && f->headroom_ns >= MOSTLY * length)
 			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
 						      nsx_title_within(r->arena, f));
@@ -170,9 +177,8 @@ static const char *say_awaited(const struct nsx_report *r, const struct nsx_find
 	const char *name = nsx_text(r->trace, paced->host);
 
 	return !paced->host	     ? NULL :
-	       nsx_osrt_sleeps(name) ?
-		       nsx_arena_printf(r->arena, "it waits in %s", name) :
-		       nsx_arena_printf(r->arena, "it waits for input in %s", name);
+	       nsx_osrt_sleeps(name) ? nsx_arena_printf(r->arena, "it waits in %s", name) :
+				       nsx_arena_printf(r->arena, say_waits_input, name);
 }
 
 void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct nsx_first_page *p)
@@ -190,9 +196,8 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 	}
 	if (nsx_is_idle_unknown(&r->facts->lost)) {
 		p->verdict = NSX_V_LOST;
-		p->because = nsx_arena_printf(
-			r->arena, "%s of its launches left no GPU row, so what looks idle may be "
-			"their work", nsx_text_share(r->arena, (double)r->facts->lost.lost,
+		p->because = nsx_arena_printf(r->arena, say_launches_left_no_gpu_row,
+			nsx_text_share(r->arena, (double)r->facts->lost.lost,
 				(double)r->facts->lost.launches));
 		return;
 	}
@@ -213,6 +218,6 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 	/* later work may be missing from a damaged file */
 	if (r->facts->run_kind == NSX_RUN_START_UP && !nsx_report_damage(r)) {
 		p->verdict = NSX_V_STARTUP;
-		p->because = "it is paid once, so nothing is rated above low";
+		p->because = say_paid_once_so_nothing_rated;
 	}
 }
