@@ -10,7 +10,7 @@
 #include "fleet/report.h"
 #include "schema/recapture.h"
 
-/* Copies a table whose texts are freed with its maker. */
+/* Copies a table whose texts would be freed with its maker. */
 static void copy_table(struct nsx_answer *a, const struct nsx_table *t)
 {
 	struct nsx_table *copy = nsx_add_table(a->out, t->layout);
@@ -76,7 +76,7 @@ static void lead_to_sides(struct nsx_answer *a)
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what cost time before it");
 }
 
-/* Refuses figures for unrelated inputs, because readers would believe them. */
+/* Refuses figures about unrelated inputs, because readers would believe them. */
 static void say_unrelated(struct nsx_answer *a, const char *wanted)
 {
 	nsx_put(a->out, "is_unrelated", nsx_bool(true));
@@ -189,7 +189,7 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 		nsx_freport_free(r);
 		return 0;
 	}
-	/* Most important first: findings, then each rank's cost to a step. */
+	/* findings are most important; each rank's cost to a step comes after them */
 	copy_table(a, &r->t[NSX_FT_FINDINGS]);
 	copy_table(a, &r->t[NSX_FT_RANKS]);
 	copy_table(a, &r->t[NSX_FT_FRONTIER]);

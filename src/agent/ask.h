@@ -23,27 +23,27 @@ enum nsx_question_id {
 
 struct nsx_next { /* a question to ask next */
 	enum nsx_question_id question;
-	const char *argument; /* NULL: none                                  */
+	const char *argument; /* argument of that question; NULL: none       */
 	const char *why;
-	const char *trace; /* NULL: the trace that was asked                 */
+	const char *trace; /* trace to ask about; NULL: the trace of this answer */
 };
 
 struct nsx_sql; /* a connection for a user's SQL (ask_sql.c)                 */
 void nsx_sql_free(struct nsx_sql *s); /* NULL is fine */
 
-struct nsx_subject { /* what questions are asked about */
+struct nsx_subject { /* the report that questions are about, and data that several answers share */
 	const struct nsx_report *r;
-	struct nsx_sql *sql; /* NULL until SQL is asked; owner: the caller   */
-	struct nsx_census *census; /* NULL until sums are needed; owner: the caller */
+	struct nsx_sql *sql; /* NULL until SQL is asked; the caller frees it */
+	struct nsx_census *census; /* NULL until sums are needed; the caller frees it */
 	bool is_agents; /* the asker has tools but no shell                  */
 };
 struct nsx_answer {
 	const struct nsx_report *r; /* NULL: several traces, or none         */
 	struct nsx_subject *subject; /* NULL if r is NULL                    */
-	const char *argument;	  /* as asked; NULL: none                    */
+	const char *argument;	  /* argument as typed; NULL: none           */
 	size_t limit;		  /* most rows of a table                    */
 	struct nsx_section *out;  /* the content                             */
-	struct nsx_window window; /* of the content; start == end: none      */
+	struct nsx_window window; /* window of the content; start == end: none */
 	enum nsx_confidence confidence;
 	struct nsx_next next[NSX_MAX_NEXT];
 	unsigned nnext;
@@ -51,7 +51,7 @@ struct nsx_answer {
 
 struct nsx_question {
 	const char *name;
-	const char *argument; /* as help shows it; NULL: takes none          */
+	const char *argument; /* the argument as help shows it; NULL: the question takes none */
 	bool is_optional;     /* the argument may be left out                */
 	enum nsx_purpose purpose; /* the smallest report that answers it     */
 	const char *help;     /* one line                                    */
@@ -69,8 +69,8 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    struct nsx_err *err) NSX_CHECKED;
 /* Makes an answer without content; r may be NULL. Owner: as of nsx_ask. */
 struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit);
-/* Sets *ret to the answer if rc is 0 and its tables are complete, else frees it. Returns rc or
- * the error.
+/* Finishes an answer: sets *ret if rc is 0 and the answer's tables are complete, otherwise frees
+ * the answer. Returns rc or the error.
  */
 int nsx_answer_end(struct nsx_answer *a, int rc, struct nsx_answer **ret,
 		   struct nsx_err *err) NSX_CHECKED;
@@ -94,16 +94,16 @@ int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
 /* An instant as text to the nanosecond, for use in another question. */
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
-/* The name of an operation: a kernel's label, "copy HtoD", ... */
+/* The name of an operation: a kernel's label, "copy HtoD", ... Owner: the answer. */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
 /* The time that an answer is about: "of A..B", "at A"; NULL: none. */
 const char *nsx_answer_when(const struct nsx_answer *a);
 
-/* Tables of answers. The layout of sums is used under several keys. */
+/* Layouts of tables in answers. The layout of sums is used under several keys. */
 extern const struct nsx_layout nsx_verdict_layout, nsx_asked_findings_layout,
 	nsx_instances_layout, nsx_changes_layout, nsx_sections_layout,
 	nsx_at_layout, nsx_gap_layout, nsx_kernel_shape_layout, nsx_sums_layout,
-	nsx_shares_layout, /* variants of its last column                    */
+	nsx_shares_layout, /* layouts that differ in the last column         */
 	nsx_step_layout, nsx_presets_layout, nsx_lack_layout;
 
 /* Shows a table in the answer's Markdown: all columns, `limit` rows. */
@@ -117,16 +117,16 @@ const struct nsx_census *nsx_answer_census(struct nsx_answer *a, struct nsx_err 
  */
 struct nsx_tally;
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
-/* a, b: key of the row. text is borrowed. */
+/* Adds a count and a time to the row with the key (a, b). text is borrowed. */
 void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, const char *kind, const char *text,
 		   const struct nsx_count *count);
-/* Adds an operation. The tally has one row for each kernel and each direction of copies, within
- * each `of`, such as a device.
+/* Adds an operation. The tally has one row for each kernel and each direction of copies, separately
+ * for each value of `of`, such as a device.
  */
 void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 		  const char *kind, const struct nsx_count *count);
-/* Makes the table `key` of the answer: kind, name, count, total, mean and share of whole_ns,
- * which is the length of the window or the time of kernels or of a range. Frees the tally.
+/* Makes the table `key` of the answer: kind, name, count, total, mean and share of whole_ns.
+ * whole_ns is the length of the window, or the time of all kernels or of a range. Frees the tally.
  */
 enum nsx_sum_share { NSX_OF_WINDOW, NSX_OF_THEM };
 int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,

@@ -8,7 +8,7 @@
 
 enum { NEAREST = 5 };
 
-/* Names that contain the argument, or else any names, as a suggestion. */
+/* Suggests names that contain the argument or, if there are none, any names. */
 static const char *ask_names_nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -44,7 +44,7 @@ static size_t range_names(struct nsx_answer *a, const struct nsx_census *c, cons
 	return n;
 }
 
-/* Marks all names that match the pattern: "/^step/". */
+/* Marks all names that match a pattern, such as "/^step/". */
 static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
 			uint8_t *is_asked, bool *ret, struct nsx_err *err)
 {
@@ -63,7 +63,7 @@ static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
 	return rc;
 }
 
-/* Marks the name, or else all names that are shown alike: "step #". */
+/* Marks a name. If no range has it, marks all names that are shown as it: "step #". */
 static bool ask_names_find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
 				uint8_t *is_asked)
 {
@@ -91,7 +91,7 @@ static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_a
 		const struct nsx_path *p = &c->path[i];
 		uint64_t around = nsx_group_key(&c->paths, i).a;
 
-		/* a path comes after the path around it */
+		/* paths come after the path around them */
 		inside[i] = around && inside[around - 1];
 		if (!is_asked[nsx_group_key(&c->paths, i).b] || inside[i])
 			continue;
@@ -124,11 +124,11 @@ static int ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
 	return nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM, err);
 }
 
-/* GPU work launched by others while a range was open. A backward pass, for example, is launched
- * by a thread without a range of its own, and a start/end range is on no stack.
+/* GPU work launched by other threads while a range was open. For example, PyTorch's backward pass
+ * is launched by a thread without ranges of its own, and start/end ranges are on no thread's stack.
  */
 struct elsewhere {
-	uint8_t *in; /* by range: it is marked, or inside a marked one       */
+	uint8_t *in; /* by range: 1 if it is marked or inside a marked range */
 	struct nsx_spans *open; /* by process: when a marked range was open */
 	struct nsx_count *by_thread, all;
 };
@@ -139,7 +139,8 @@ static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_nvtx *x = &t->nvtx;
 	struct nsx_arena *arena = a->out->arena;
-	uint32_t *at, *of; /* marked ranges, by process                      */
+	/* of: the marked ranges, process by process; at: where each process begins */
+	uint32_t *at, *of;
 
 	if (nsx_new_arrays(arena, x->n + 1, "ranges", err, e->in, of) ||
 	    nsx_new_arrays(arena, t->nprocesses + 2, "ranges", err, at, e->open) ||
@@ -218,7 +219,7 @@ static void tell_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
 			      nsx_say(a->out, "%lld", (long long)t->thread[most].tid));
 }
 
-/* a mark has an instant and no length */
+/* a mark has a time but no length, so it is no window to ask about */
 static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
 {
 	struct nsx_window w = {s->longest_at, s->longest_at + s->longest_ns};
@@ -360,10 +361,10 @@ static const char *some_labels(struct nsx_answer *a, const nsx_str *names)
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
-struct kernels { /* the kernels that were asked for                          */
+struct kernels { /* the kernels that the question names                      */
 	struct nsx_count *by_shape, *by_launcher, all;
 	int64_t nnames;
-	size_t longest; /* operation                                         */
+	size_t longest; /* index of their longest operation                  */
 };
 
 /* Whether an operation is longer than another; of equals the first wins. */
@@ -454,7 +455,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	return show_launchers(a, c, &k, err);
 }
 
-/* The first few distinct ids, as a suggestion when the requested id does not exist. */
+/* Lists the first distinct ids, as a suggestion if the requested id does not exist. */
 static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 {
 	struct nsx_buf b = {0};
@@ -472,7 +473,7 @@ static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
-/* Reads a whole number. Returns false if the text is none. */
+/* Reads a whole number. Returns false if the text is not a number. */
 static bool read_id(const char *text, long long *ret)
 {
 	char *end;
@@ -526,7 +527,7 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 
 /* thread --------------------------------------------------------------------------*/
 
-/* Some threads; those that launch come first. */
+/* Lists some threads as a suggestion; threads that launch come first. */
 static const char *some_threads(struct nsx_answer *a)
 {
 	const struct nsx_trace *t = a->r->trace;

@@ -200,7 +200,9 @@ static const struct nsx_pass *proof_of(const struct nsx_report *r, const struct 
 	return s && !s->sql_differs ? s->pass : NULL;
 }
 
-/* Adds the SQL of the proof. Scripts are long, so people get the command that prints them. */
+/* Adds the SQL that proves a finding. Scripts are long, so people get the command that prints the
+ * script.
+ */
 static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 {
 	const struct nsx_pass *pass = proof_of(a->r, f);
@@ -234,7 +236,7 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_answer_next(a, NSX_Q_section, pass->id, "all its figures");
 }
 
-/* Whether a line of evidence ends with the text. */
+/* Whether a line of the evidence already ends with the text. */
 static bool ask_report_is_told(const struct nsx_finding *f, const char *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
@@ -371,7 +373,7 @@ static int fail_section(const struct nsx_answer *a, struct nsx_err *err)
 			nearest ? "'?" : "");
 }
 
-/* Blocks and figures are borrowed from the report. */
+/* Answers with a section. Its blocks and figures are borrowed from the report. */
 int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_section *s = a->argument ? nsx_report_section(a->r, a->argument) : NULL;
@@ -409,7 +411,7 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 
 /* steps ---------------------------------------------------------------------------*/
 
-/* Adds rows of one kind from a table of the section; NULL: all rows. */
+/* Adds the rows of one kind from a table of the section; kind NULL: all rows. */
 static void add_of_kind(struct nsx_answer *a, const struct nsx_section *s,
 			const char *key, const char *kind)
 {
@@ -427,7 +429,7 @@ static void add_of_kind(struct nsx_answer *a, const struct nsx_section *s,
 	nsx_put(a->out, nsx_say(a->out, "tables.%s", key), nsx_rows(copy));
 }
 
-/* "decode, prefill": names of the kinds. */
+/* Lists the names of the kinds: "decode, prefill". */
 static const char *list_kinds(struct nsx_answer *a, const struct nsx_table *kinds)
 {
 	const char *text = "";
@@ -490,7 +492,7 @@ struct changes { /* changes applied together                                 */
 	size_t n;
 };
 
-/* "no:cudaFree; host:2x". */
+/* Parses changes that apply together, such as "no:cudaFree; host:2x". */
 static int read_changes(struct nsx_answer *a, struct changes *x, struct nsx_err *err)
 {
 	struct nsx_arena *arena = a->out->arena;

@@ -46,7 +46,7 @@ static bool is_private_view(const char *name)
 	return false;
 }
 
-/* Process names are hidden because they are paths. */
+/* Whether a SELECT may read a column. Process names are hidden because they are paths. */
 static bool may_read(void *ctx, const char *table, const char *column)
 {
 	const struct nsx_schema *s = ctx;
@@ -117,7 +117,7 @@ static void note_used(const struct nsx_trace *t, uint8_t *used)
 		note_name(used, t, t->thread[i].name);
 }
 
-/* Whether the text, or its normalised form, is used. */
+/* Whether a text, or its normalised form, is used in the trace. */
 static int is_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
 		   const struct nsx_val *v, bool *ret, struct nsx_err *err)
 {
@@ -222,7 +222,7 @@ struct select {
 	struct nsx_db *db;
 	const struct nsx_schema *schema;
 	const char *sql;
-	size_t limit; /* most rows; one more is sent if there are more       */
+	size_t limit; /* limit of rows; one more row is sent if there are more */
 };
 
 static void ask_sql_put_cell(struct nsx_buf *out, struct nsx_val *v)
@@ -290,7 +290,7 @@ static struct nsx_cell ask_sql_take_cell(struct nsx_answer *a, const char **p)
 	}
 }
 
-/* A column's title; its number is appended if another column has the same name. */
+/* The title of a column. If another column has the same name, its number is appended. */
 static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols, unsigned i,
 				    struct nsx_arena *arena)
 {
@@ -421,7 +421,7 @@ static int ask_sql_refuse(struct nsx_err *err)
 			"functions; text is in string, by id");
 }
 
-/* Rewords an error in terms of the SELECT. */
+/* Rewords an error of SQLite in terms of the user's SELECT. */
 static int ask_sql_explain(struct nsx_err *err, const char *sql)
 {
 	switch (err->rc) {

@@ -4,7 +4,7 @@
 #include "agent/ask.h"
 #include "report/words.h"
 
-enum { MAX_THREADS = 16 }; /* launching threads that are named */
+enum { MAX_THREADS = 16 }; /* greatest number of launching threads that an answer names */
 
 static int64_t ask_time_overlap(const struct nsx_window *w, int64_t start, int64_t end)
 {
@@ -23,7 +23,7 @@ static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
 	return nsx_text_window(a->out->arena, w);
 }
 
-/* Says when GPU work ran, for a question about a time without any. */
+/* Says when GPU work ran, in an answer about a time without GPU work. */
 static void tell_when(struct nsx_answer *a)
 {
 	const struct nsx_window *w = &a->r->trace->window;
@@ -82,7 +82,7 @@ static uint32_t outer_call_at(const struct nsx_trace *t, const struct nsx_thread
 {
 	size_t lo = th->calls_at, hi = lo + th->ncalls;
 
-	/* the first call that begins later */
+	/* finds the first call that begins after the instant */
 	NSX_BISECT(lo, hi, mid, nsx_call_start(&t->calls, mid) <= at);
 	while (lo > th->calls_at && t->calls.flags[lo - 1] & NSX_CALL_NESTED)
 		lo--;
@@ -176,7 +176,7 @@ static void tell_classes(struct nsx_answer *a)
 	}
 }
 
-/* The length of the window, times the number of GPUs. */
+/* The GPU time in the window: its length times the number of GPUs. */
 static int64_t gpu_time(const struct nsx_answer *a)
 {
 	int64_t sum_ns = 0;
@@ -253,7 +253,7 @@ static int tell_window(struct nsx_answer *a, struct nsx_err *err)
 	return tally_ops(a, c, err) || tally_idle(a, c, err) ? err->rc : 0;
 }
 
-/* Cuts the window to the recording, which shares refer to. */
+/* Cuts the window to the recording, because shares refer to it. */
 static void cut_to_recording(struct nsx_answer *a)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -349,7 +349,7 @@ static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
 	row[GAP_NEXT] = nsx_string(g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 }
 
-/* v[0 .. n) is a heap with the shortest gap on top. */
+/* Moves v[i] down, so that v[0 .. n) is a heap with the shortest gap on top. */
 static void sift(struct found_gap *v, size_t n, size_t i)
 {
 	for (size_t k; (k = 2 * i + 1) < n; i = k) {
@@ -512,7 +512,7 @@ static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
 	return p.end_ns - p.start_ns;
 }
 
-/* The length of the shortest of the `shown` longest pieces. */
+/* The length of the shortest piece that is shown, if the `shown` longest are. */
 static int64_t least_told(const struct nsx_gap *gap, size_t shown)
 {
 	int64_t least = INT64_MAX;
@@ -634,7 +634,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 		if (x->device == it->device && x->process == it->process)
 			ns[n++] = x->end_ns - x->start_ns;
 	}
-	n -= n > 1; /* the recording cuts the last iteration */
+	n -= n > 1; /* the last iteration is cut by the end of the recording */
 	median_ns = nsx_to_i64(nsx_quantile(ns, n, 0.5));
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
 		      nsx_say_time(a->out, length_ns), n, nsx_say_time(a->out, median_ns),

@@ -10,7 +10,7 @@ struct builder {
 	const struct nsx_facts *f;
 	struct nsx_near launchers, works, causes, calls, paths, places;
 	uint32_t *path_of; /* by range                                       */
-	uint32_t *last;	   /* by group: 1 + its last block row               */
+	uint32_t *last;	   /* by group: 1 + index of its row in the last block */
 	size_t last_cap;
 };
 
@@ -36,7 +36,7 @@ static int count_row(struct builder *b, struct nsx_blocks *x, size_t from,
 	return 0;
 }
 
-/* Makes room for n rows in blocks of `block`. */
+/* Starts new blocks of `block` entries each, with room for n rows. */
 static int begin_blocks(struct builder *b, struct nsx_blocks *x, size_t n,
 			size_t block, struct nsx_err *err)
 {
@@ -54,7 +54,7 @@ static void census_add_block(const struct nsx_blocks *x, size_t block, struct ns
 
 /* GPU work ------------------------------------------------------------------------*/
 
-/* The shape of a kernel, or the kind of a copy. */
+/* The shape of a kernel, or the kind of a copy, as part of a key. */
 static uint64_t census_shape_of(const struct nsx_trace *t, size_t op)
 {
 	switch (t->ops.kind[op]) {
@@ -156,7 +156,7 @@ static int64_t latest_end(const struct nsx_facts *f, const struct nsx_device *d,
 	return last;
 }
 
-/* Adds operations of a block that the window cuts or ends in. */
+/* Adds the operations of a block that the window cuts. */
 static void census_add_ops(const struct nsx_census *c, const struct nsx_trace *t,
 			   size_t from, size_t to, const struct nsx_window *w,
 			   struct nsx_count *by_work)
@@ -282,7 +282,7 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 
 /* Host ----------------------------------------------------------------------------*/
 
-/* Cuts a span to the user's window; false: no part of it lies inside. */
+/* Cuts a span to the user's window. False: the span lies outside. */
 static bool cut_to_window(const struct nsx_trace *t, struct nsx_span *span)
 {
 	bool is_inside = nsx_starts_inside(t, span->start_ns);
@@ -316,7 +316,7 @@ static int census_count_calls(struct builder *b, uint32_t thread, struct nsx_err
 	return nsx_stopped(err);
 }
 
-/* Ranges come before those inside them. */
+/* Counts ranges by path. Ranges come before the ranges inside them. */
 static int count_ranges(struct builder *b, struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &b->t->nvtx;

@@ -15,7 +15,9 @@
 struct nsx_count {
 	int64_t n, ns;
 };
-/* In a damaged file, lengths may add up to more than int64_t holds. */
+/* Adds a count and a time. Times are saturated, because lengths in a damaged file may add up to
+ * more than int64_t holds.
+ */
 static inline void nsx_count_add(struct nsx_count *sum, int64_t n, int64_t ns)
 {
 	sum->n += n;
@@ -24,14 +26,15 @@ static inline void nsx_count_add(struct nsx_count *sum, int64_t n, int64_t ns)
 struct nsx_work { /* operations of one stream, kind and shape, launched alike */
 	struct nsx_count count;
 	uint32_t launcher;
-	uint32_t op; /* the longest; of several the first                    */
+	uint32_t op; /* the longest operation; of equal ones the first       */
 };
-struct nsx_path { /* ranges of one name inside the same ranges */
+struct nsx_path { /* ranges of one name that lie inside the same ranges */
 	struct nsx_count count;
-	int64_t longest_ns, longest_at; /* start of the first longest one    */
+	/* length and start of the longest range; of equal ones the first */
+	int64_t longest_ns, longest_at;
 };
 struct nsx_blocks {
-	size_t *at; /* by block, and one more at the end: its first row      */
+	size_t *at; /* by block: its first row; one more entry at the end    */
 	struct nsx_block_row {
 		uint32_t group, n;
 		int64_t ns;
@@ -41,33 +44,34 @@ struct nsx_blocks {
 struct nsx_census { /* groups, and counts by group */
 	struct nsx_groups launchers; /* thread + 1, name of the call; (0, 0): not recorded */
 	struct nsx_groups works;
-	struct nsx_work *work;	/* all, except second entries of peer copies */
+	struct nsx_work *work;	/* all operations, except second entries of peer copies */
 	struct nsx_groups causes; /* cause and detail of idle time           */
-	struct nsx_groups calls; /* outermost calls: thread and whether it waits, name */
+	struct nsx_groups calls; /* outermost calls by {thread and whether the call waits, name} */
 	struct nsx_count *call;
-	struct nsx_groups paths; /* 1 + path of the range around (0: none), name */
+	struct nsx_groups paths; /* {1 + path of the range around (0: none), name} */
 	struct nsx_path *path;
-	struct nsx_groups places; /* path; kind and shape of the operation   */
+	struct nsx_groups places; /* {path; kind and shape of the operation} */
 	struct nsx_launched {
 		struct nsx_count count;
-		uint32_t op; /* one of them                                  */
+		uint32_t op; /* one operation of the group                   */
 	} *place;
 	struct nsx_census_device {
 		struct nsx_blocks ops, idle;
 		struct nsx_block_gaps { /* gaps that begin in a block        */
-			uint32_t n, longest; /* longest: its first piece; of several the first */
+			/* longest: first piece of the longest gap; of equal gaps the first */
+			uint32_t n, longest;
 		} *gaps;
 	} *device;
 	uint32_t ndevices;
 };
-enum { NSX_IDLE_BLOCK = 512 }; /* pieces in a block                          */
+enum { NSX_IDLE_BLOCK = 512 }; /* number of pieces of idle time in a block   */
 
-/* Owner of *ret: the caller, nsx_census_free. Errors: NSX_E_NOMEM, NSX_E_STOP. */
+/* Builds a census. Owner of *ret: the caller, nsx_census_free. Errors: NSX_E_NOMEM, NSX_E_STOP. */
 int nsx_census_new(const struct nsx_trace *t, const struct nsx_facts *f,
 		   struct nsx_census **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_census_free(struct nsx_census *c); /* NULL is fine */
 
-/* Add what lies in a window, cut to it, to sums by group of works or causes. */
+/* Add the parts of work or idle time inside a window to sums, by group. */
 void nsx_census_work(const struct nsx_census *c, const struct nsx_trace *t,
 		     const struct nsx_facts *f, const struct nsx_window *w,
 		     struct nsx_count *by_work);

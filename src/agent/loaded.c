@@ -78,7 +78,7 @@ static void drop_report(struct nsx_cache *c, size_t i)
 	memmove(&c->v[i], &c->v[i + 1], (--c->n - i) * sizeof(*c->v));
 }
 
-/* Bytes of the heap in use; a trace takes the difference. */
+/* Bytes of the heap in use. The size of a trace is the difference before and after loading. */
 static size_t loaded_held(void)
 {
 	struct mallinfo2 m = mallinfo2();
@@ -119,7 +119,7 @@ static int load_report(const struct nsx_cache *c, const char *path,
 	return 0;
 }
 
-/* Drops traces not asked for longest until the rest fits; `keep` stays. */
+/* Drops the traces that were not used for longest until the rest fits. `keep` is not dropped. */
 static void loaded_make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
 {
 	size_t sum = 0;

@@ -11,27 +11,27 @@
 #include "agent/ask.h"
 #include "passes/pass.h"
 
-enum { NSX_TRACE_ID = 17 }; /* characters of an id, and NUL                  */
+enum { NSX_TRACE_ID = 17 }; /* characters of an id, with its NUL             */
 
 struct nsx_loaded {
 	char *path; /* real path                                             */
 	char id[NSX_TRACE_ID]; /* hash of the content                        */
 	struct nsx_report *report;
-	struct nsx_subject subject; /* parts of the report                   */
+	struct nsx_subject subject; /* the report, and data that several answers share */
 	struct stat file;
 	size_t bytes;
-	uint64_t asked; /* when it was last asked for, as a count            */
+	uint64_t asked; /* count of requests at its last use                 */
 };
 struct nsx_cache {
 	struct nsx_loaded **v;
 	size_t n, cap, most_bytes;
 	uint64_t count;
 	unsigned threads;
-	struct nsx_opts like; /* options that each is read with              */
+	struct nsx_opts like; /* options with which each trace is read       */
 };
 
-/* Returns the trace, loaded if it is not. *ret is borrowed until the next call. Errors: those
- * of nsx_report_open.
+/* Returns the trace at a path, and loads it if necessary. *ret is borrowed until the next call.
+ * Errors: those of nsx_report_open.
  */
 int nsx_cache_get(struct nsx_cache *c, const char *path,
 		  struct nsx_progress *progress, struct nsx_loaded **ret,

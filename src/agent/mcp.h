@@ -13,11 +13,11 @@
 #include "agent/tools.h"
 
 struct nsx_mcp_opts {
-	const char *const *roots; /* folders; none: the working folder       */
+	const char *const *roots; /* folders that may be read; none: the working folder */
 	size_t nroots;
-	int64_t budget; /* tokens of an answer                               */
+	int64_t budget; /* limit of an answer, in tokens                     */
 	size_t cache_bytes;
-	struct nsx_opts like; /* options that each trace is read with        */
+	struct nsx_opts like; /* options with which each trace is read       */
 	bool text_is_json;
 	unsigned threads;
 	int in, out; /* file descriptors                                     */
@@ -41,24 +41,24 @@ struct nsx_mcp { /* the server's state for its client */
 	_Atomic int version; /* index of the revision; -1: not chosen yet    */
 };
 enum nsx_mcp_kind {
-	NSX_MCP_NOTHING, /* no answer is due                                 */
+	NSX_MCP_NOTHING, /* no answer is needed                              */
 	NSX_MCP_ANSWERED,
 	NSX_MCP_CALL,	 /* for the second thread: nsx_mcp_do                */
 	NSX_MCP_CANCEL,	 /* cancels the request *ret_id                      */
 };
 
-/* Whether a message is a batch. Only 2025-03-26 has these and requires support. Each message in
- * it is answered by itself when it is done.
+/* Whether a message is a batch. Only revision 2025-03-26 has batches, and requires support for
+ * them. Each message of a batch is answered separately, when its answer is ready.
  */
 bool nsx_mcp_is_batch(const struct nsx_mcp *m, const struct nsx_jsonr *message);
-/* Classifies a message and appends its answer to out as a line if there is one already. *ret_id
- * is borrowed from the message.
+/* Classifies a message. If the answer is known at once, appends it to out as a line. *ret_id is
+ * borrowed from the message.
  */
 enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *message,
 			       struct nsx_buf *out, const struct nsx_jsonr **ret_id);
 /* Appends the answer to a line that is not JSON. */
 void nsx_mcp_not_json(const struct nsx_mcp *m, const char *why, struct nsx_buf *out);
-/* Does a call. Errors: only NSX_E_STOP, with no answer. */
+/* Executes a call. Errors: only NSX_E_STOP, with no answer. */
 int nsx_mcp_do(struct nsx_mcp *m, const struct nsx_jsonr *message,
 	       struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;
 /* The token for progress messages of a request; NULL: none. */
@@ -69,7 +69,7 @@ void nsx_mcp_progress(const struct nsx_mcp *m, const struct nsx_jsonr *token,
 /* Resources (mcp_resources.c): reports of loaded traces. -------------------------*/
 void nsx_mcp_list_resources(const struct nsx_cache *c, struct nsx_jsonw *w);
 void nsx_mcp_list_templates(struct nsx_jsonw *w);
-/* Adds "contents". Errors: NSX_E_USAGE, an unknown address. */
+/* Adds the member "contents". Errors: NSX_E_USAGE for an unknown address. */
 int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 			  struct nsx_jsonw *w, struct nsx_err *err) NSX_CHECKED;
 /* Prompts (mcp_prompts.c). Errors: NSX_E_USAGE. */

@@ -10,7 +10,7 @@ static const struct prompt {
 	struct {
 		const char *name, *help;
 	} arg[MAX_ARGUMENTS];
-	const char *ask; /* with %s for each argument                        */
+	const char *ask; /* text of the message, with %s for each argument   */
 } prompts[] = {
 	{"why-slow", "Why is this run slow?",
 	 "Find what costs most time in a trace, with evidence",
@@ -126,7 +126,7 @@ static const struct {
 	 ", \"args\": [\"mcp\"", ".", "]}}}"},
 };
 
-/* A JSON string is also a TOML string. */
+/* Adds a string for JSON or TOML: a JSON string is also a TOML string. */
 static int add_string(struct nsx_buf *b, const char *before, const char *text, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();

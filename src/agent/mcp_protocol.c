@@ -26,7 +26,7 @@ struct request {
 	struct nsx_mcp *m;
 	const struct nsx_jsonr *id, *params;
 	const char *method;
-	int version; /* revision whose rules hold                            */
+	int version; /* index of the revision whose rules apply              */
 };
 
 /* Envelopes -----------------------------------------------------------------------*/
@@ -38,7 +38,7 @@ static void mcp_protocol_finish(struct nsx_jsonw *w, struct nsx_buf *out)
 
 	nsx_jsonw_end(w);
 	if (nsx_jsonw_add_to(w, out, &err))
-		out->n = before; /* no answer is better than half of one */
+		out->n = before; /* removes a partial answer, because no answer is better */
 	else
 		nsx_buf_adds(out, "\n");
 	nsx_jsonw_free(w);
@@ -91,7 +91,7 @@ static struct nsx_jsonw *begin_result(const struct request *r)
 	return w;
 }
 
-/* ttl_ms < 0: a result that is never cached. */
+/* Ends a result. ttl_ms < 0: the result must not be cached. */
 static void end_result(const struct request *r, struct nsx_jsonw *w,
 		       int ttl_ms, struct nsx_buf *out)
 {
@@ -172,7 +172,9 @@ static void ping(struct request *r, struct nsx_buf *out)
 	end_result(r, begin_result(r), -1, out);
 }
 
-/* All answers have one shape; only the first tool describes it. */
+/* Adds the schema of answers. All tools' answers have one shape, so only the first tool describes
+ * it.
+ */
 static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 {
 	if (!tool) {
@@ -186,7 +188,8 @@ static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 static void mcp_protocol_put_tool(const struct request *r, struct nsx_jsonw *w,
 				  enum nsx_tool_id tool)
 {
-	enum { SHOWN_WHOLE = 100000 }; /* characters shown in full by clients that read this */
+	/* limit of characters that clients show in full if they read this key */
+	enum { SHOWN_WHOLE = 100000 };
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "name", nsx_tools[tool].name);
@@ -313,7 +316,7 @@ enum { LEGACY_ONLY = 1, MODERN_ONLY };
 
 static const struct method {
 	const char *name;
-	int rules; /* 0: in all revisions                                    */
+	int rules; /* flags of the revisions that have the method; 0: all    */
 	void (*at_once)(struct request *r, struct nsx_buf *out);
 	int (*call)(struct request *r, struct nsx_buf *out, struct nsx_err *err);
 } methods[] = {
@@ -353,7 +356,7 @@ static void fail_version(const struct request *r, const char *asked, struct nsx_
 	mcp_protocol_finish(w, out);
 }
 
-/* Finds the revision whose rules hold; false: the request was refused. */
+/* Chooses the revision whose rules apply. False: the request was refused. */
 static bool settle_version(struct request *r, struct nsx_buf *out)
 {
 	const struct nsx_jsonr *meta = nsx_jsonr_get(r->params, "_meta");
@@ -426,7 +429,7 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 	if (!is_id(r.id))
 		r.id = NULL;
 	if (rpc && !strcmp(rpc, "2.0") && !r.method && is_response(message))
-		return NSX_MCP_NOTHING; /* it asks nothing */
+		return NSX_MCP_NOTHING; /* notifications need no answer */
 	if (!rpc || strcmp(rpc, "2.0") != 0 || !r.method ||
 	    (has_id && !r.id) ||
 	    (r.params && nsx_jsonr_type(r.params) != NSX_J_OBJECT)) {

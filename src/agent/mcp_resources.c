@@ -5,7 +5,7 @@
 #include "agent/reply.h"
 #include "emit/emit.h"
 
-enum { PIECE = 1 << 20 }; /* most bytes of a resource in one read            */
+enum { PIECE = 1 << 20 }; /* limit of a resource's bytes in one read         */
 
 static const char scheme[] = "nsys://";
 
@@ -73,7 +73,9 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* The part of a name, n long, between `before` and `after`; NULL: the name has not both. */
+/* The part of a name between `before` and `after`; NULL: the name lacks one of these. n: length of
+ * the name.
+ */
 static const char *between(const char *file, size_t n, const char *before,
 			   const char *after, size_t *ret_n)
 {
@@ -85,8 +87,8 @@ static const char *between(const char *file, size_t n, const char *before,
 	return file + b;
 }
 
-/* The kind of the file at an address, and its table or the number of its finding; -1: there is
- * none.
+/* The kind of file at an address; also its table, or the number of its finding. -1: there is no
+ * such file.
  */
 static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 		     const struct nsx_table **ret_table, size_t *ret_finding)
@@ -108,7 +110,7 @@ static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 	return *ret_table ? TABLE : -1;
 }
 
-/* Puts a piece from offset on, which ends with a whole character. */
+/* Writes the piece from an offset on, cut at the end of a character. */
 static void put_piece(struct nsx_jsonw *w, const char *text, size_t n, size_t offset)
 {
 	size_t end = NSX_MIN(n, offset + PIECE);

@@ -26,19 +26,19 @@ struct server {
 	struct nsx_mcp m;
 	int in, out;
 	struct nsx_buf line;
-	bool is_too_long; /* the rest of the line is skipped                 */
+	bool is_too_long; /* a line is too long, and the rest of it is skipped */
 	pthread_mutex_t lock; /* guards the members below                    */
 	pthread_cond_t change;
 	struct job *first, **last, *running;
 	size_t nwaiting;
-	bool is_cancelled; /* the running job is                             */
+	bool is_cancelled; /* the running job was cancelled                  */
 	bool is_over;	   /* no more jobs will come                         */
-	_Atomic bool is_gone; /* nobody reads the output                     */
+	_Atomic bool is_gone; /* the client has closed the output            */
 	struct timespec began; /* when the running job began                 */
 	pthread_mutex_t writing;
 };
 
-/* Value of nsx_stop_flag when a call was cancelled: only that call stops. */
+/* Value of nsx_stop_flag if only the running call is to stop, because it was cancelled. */
 enum { CANCELLED = 2 };
 
 static void set_stop(int from, int to)
@@ -49,7 +49,7 @@ static void set_stop(int from, int to)
 
 static bool is_stopped(const struct server *s)
 {
-	/* Read once: a call that ends meanwhile takes CANCELLED back. */
+	/* The flag is read only once, because a call that ends meanwhile resets CANCELLED. */
 	int flag = __atomic_load_n(&nsx_stop_flag, __ATOMIC_RELAXED);
 
 	return (flag && flag != CANCELLED) || s->is_gone;
@@ -57,8 +57,8 @@ static bool is_stopped(const struct server *s)
 
 /* Out -----------------------------------------------------------------------------*/
 
-/* Writes only as much at a time as surely fits, so that a client that does not read blocks no
- * signal.
+/* Writes buffered output. It writes at a time only as much as fits without blocking, so that a
+ * client that does not read blocks no signal.
  */
 static void mcp_server_write_all(struct server *s, struct nsx_buf *b)
 {
@@ -92,7 +92,7 @@ static void free_job(struct job *j)
 	free(j);
 }
 
-/* Takes the next job, which counts as running from now on; NULL: there will be none. */
+/* Takes the next job, which counts as running from now on; NULL: no more jobs will come. */
 static struct job *take_job(struct server *s)
 {
 	struct job *j;
@@ -281,7 +281,7 @@ static bool mcp_server_is_full(struct server *s)
 	return full;
 }
 
-/* Reads until the end of input. A client that sends too much has to wait. */
+/* Reads messages until the end of input. If a client sends too much, reading pauses. */
 static int mcp_server_read_all(struct server *s, struct nsx_err *err)
 {
 	enum { PIECE = 65536 };

@@ -18,7 +18,7 @@ const struct nsx_question *nsx_question_find(const char *name)
 	return NULL;
 }
 
-/* Adds questions to an answer that leads nowhere by itself. */
+/* Adds next questions to an answer that suggests none. */
 static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 {
 	if (q->ask != nsx_ask_verdict)
@@ -27,7 +27,7 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
 }
 
-/* No answer is surer than the data it is about. */
+/* Limits the confidence of an answer to that of its data. */
 static void questions_doubt(struct nsx_answer *a)
 {
 	const struct nsx_steady *steady = &a->r->facts->steady;

@@ -18,14 +18,14 @@ const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
 };
 
 enum { MAX_PARTS = 16, NESTED_ROWS = 5, BYTES_A_TOKEN = 3,
-       LEAST_ROW = 20 }; /* bytes */
+       LEAST_ROW = 20 }; /* least bytes of a row */
 
 const char *const nsx_window_kinds[NSX_NWINDOW_KINDS] = {
 	[NSX_WINDOW_FULL] = "full", [NSX_WINDOW_STEADY] = "steady",
 	[NSX_WINDOW_ASKED] = "asked",
 };
 
-struct part { /* a table of the answer: rows [from, from + shown) */
+struct part { /* rows [from, from + shown) of a table of the answer */
 	const char *key;
 	const struct nsx_table *t;
 	size_t from, shown;
@@ -88,7 +88,7 @@ static void reply_find_parts(struct page *p)
 		}
 }
 
-/* "12,0,3": for each table, the row to begin with. */
+/* Reads a cursor such as "12,0,3": for each table, the first row to show. */
 static int read_cursor(struct page *p, struct nsx_err *err)
 {
 	const char *s = p->r->cursor;
@@ -108,7 +108,7 @@ static int read_cursor(struct page *p, struct nsx_err *err)
 	return 0;
 }
 
-/* Shows k rows, from all tables in turn. */
+/* Sets the shown rows to k rows in total, taken from all tables in turn. */
 static void show_rows(struct page *p, size_t k)
 {
 	for (unsigned i = 0; i < p->nparts; i++)
@@ -218,7 +218,7 @@ static void reply_put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 			reply_put_row(p, w, c->u.table, i);
 		nsx_jsonw_end(w);
 		break;
-	default: /* not known: left out */
+	default: /* unknown values are left out */
 		break;
 	}
 }
@@ -294,7 +294,7 @@ static void reply_put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
 	nsx_jsonw_int(w, "window.length_ns", a->window.end_ns - a->window.start_ns);
 }
 
-/* Puts a question to ask next; the verdict is a tool of its own. */
+/* Writes a question to ask next. The verdict is a tool of its own. */
 static void put_next(const struct page *p, struct nsx_jsonw *w, const struct nsx_next *n)
 {
 	enum nsx_tool_id tool = n->question == NSX_Q_verdict ? NSX_TOOL_explain : NSX_TOOL_ask;
@@ -340,7 +340,7 @@ static void put_truncated(const struct page *p, struct nsx_jsonw *w)
 			      (int64_t)(p->bytes_left / BYTES_A_TOKEN));
 }
 
-/* Whether the value lists what the trace cannot tell. */
+/* Whether a value lists what the trace cannot show. */
 static bool is_gap(const struct nsx_value *v)
 {
 	return v->cell.type == NSX_T_LIST && !strcmp(v->key, "cannot_tell");
@@ -461,7 +461,7 @@ static int fill_page(struct page *p, struct nsx_err *err)
 
 	p->lines = SIZE_MAX;
 	show_rows(p, 0);
-	p->bytes_left = room; /* so that it has as many digits as it may get */
+	p->bytes_left = room; /* a large number, so that the final one has no more digits */
 	if (reply_measure(p, &base, err))
 		return err->rc;
 	if (base > (p->nparts ? room / 2 : room) &&
@@ -537,7 +537,7 @@ static void reply_add_cell(const struct page *p, struct nsx_buf *b,
 	}
 }
 
-/* A bit for each column that has a value in a shown row; other columns are left out. */
+/* The columns that have a value in some shown row, as bits; other columns are left out. */
 static uint64_t columns_of(const struct part *x)
 {
 	uint64_t bits = 0;
@@ -576,7 +576,7 @@ static void reply_add_table(const struct page *p, struct nsx_buf *b, const struc
 	}
 }
 
-/* The text is the program's own Markdown, with names quoted already. */
+/* Adds a line of text, which is the program's own Markdown with names already quoted. */
 static void reply_add_line(struct page *p, struct nsx_buf *b, const char *mark, const char *text)
 {
 	if (!has_line(p))

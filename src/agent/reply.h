@@ -25,14 +25,16 @@ enum nsx_window_kind { NSX_WINDOW_FULL, NSX_WINDOW_STEADY, NSX_WINDOW_ASKED,
 extern const char *const nsx_window_kinds[NSX_NWINDOW_KINDS]; /* "full", ... */
 
 struct nsx_reply {
-	const char *question; /* as nsys_ask names it; NULL: about no trace  */
-	const char *trace, *trace_id; /* as asked for; NULL: several traces, or none */
-	int64_t budget;	      /* tokens                                      */
-	bool is_full;	      /* all digits, longer names                    */
-	const char *cursor;   /* from the previous reply; NULL: none         */
+	/* name of the question in nsys_ask; NULL: the answer is about no trace */
+	const char *question;
+	/* the trace as the caller named it; NULL: several traces, or none */
+	const char *trace, *trace_id;
+	int64_t budget;	      /* limit of the reply, in tokens               */
+	bool is_full;	      /* figures have all digits, and names are longer */
+	const char *cursor;   /* cursor of the previous reply; NULL: none    */
 };
 
-/* Appends text to b: valid UTF-8, at most n characters, none unsafe. */
+/* Appends a text to b: valid UTF-8, cut to n characters, without unsafe characters. */
 void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n);
 
 /* Makes the structure (owner: the caller, nsx_jsonw_free) and appends the text to b. Errors:

@@ -12,12 +12,12 @@
 #include "report/first_page.h"
 
 struct key {
-	const char *of; /* `of` in keys.def, or a table's key                */
+	const char *of; /* name of the rows in keys.def, or a table's key    */
 	const char *path;
 	enum nsx_type type;
 	const char *help;
-	const char *rows; /* TABLE: `of` of its rows in keys.def; NULL: a layout */
-	const struct nsx_layout *layout; /* both NULL: rows not described    */
+	const char *rows; /* TABLE: name of its rows in keys.def; NULL: see layout */
+	const struct nsx_layout *layout; /* layout of the rows; both NULL: rows are not described */
 };
 static const struct listed {
 	const char *of;
@@ -33,8 +33,8 @@ static const struct listed {
 struct shape {
 	struct key *v;
 	size_t n, cap;
-	bool is_reply; /* a reply to an agent, which leaves out what is not known */
-	bool is_several; /* about several traces: any may lack a figure      */
+	bool is_reply; /* the document is a reply to an agent, which leaves out unknown values */
+	bool is_several; /* the document is about several traces, each of which may lack a figure */
 	struct nsx_arena *arena;
 };
 
@@ -58,9 +58,9 @@ static const char *const tools[] = {
 };
 #undef NSX_TOOL
 
-/* Texts from a fixed set of words, by their key. */
+/* Sets of words for keys whose texts come from a fixed set. */
 static const struct closed {
-	const char *of; /* NULL: everywhere                                  */
+	const char *of; /* object that has the key; NULL: all objects        */
 	const char *key;
 	const char *const *words;
 	unsigned n;
@@ -90,7 +90,7 @@ static const struct closed {
 	{"call", "tool", tools, ARRAY_LEN(tools)},
 };
 
-/* Keys that a trace may have nothing for. */
+/* Keys whose value may be null, because a trace may lack it. */
 static const char nullable[] =
 #define NSX_NULLABLE(why, names) " " names " "
 #include "agent/nullable.def"
@@ -124,7 +124,7 @@ static const struct closed *closed_of(const struct key *k)
 	return NULL;
 }
 
-/* Shares, rates and means may have nothing to divide by; times always exist. */
+/* Whether a key is a share, rate or mean, which is null if its divisor is 0. Times always exist. */
 static bool is_share(const struct key *k)
 {
 	size_t n;
@@ -204,8 +204,8 @@ static void add_columns(struct shape *s, const struct nsx_layout *l)
 	}
 }
 
-/* Adds a section: an object, or just a value or a table. Its keys are required if it says that
- * it is present, or never says so.
+/* Adds a section: an object, a value or a table. Its keys are required if the section says that it
+ * is present, or never says so.
  */
 static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in, bool is_whole)
 {
@@ -240,7 +240,7 @@ static void add_report(struct shape *s)
 	for (unsigned i = 0; i < 2 * nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i % nsx_npasses];
 
-		/* Sections inside others come after those. */
+		/* sections inside others come after them */
 		if ((p->json != NULL) == (i >= nsx_npasses))
 			add_pass(s, p, p->is_top ? "" : "metrics", !p->is_top);
 	}
@@ -290,7 +290,7 @@ static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 
 static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct key *k, bool or_null);
 
-/* Puts the schema of a row. of: the shape that the key is in. */
+/* Writes the schema of a row. of: shape of the document that has the key. */
 static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const struct key *k)
 {
 	struct shape s = {.is_reply = of->is_reply,
@@ -301,7 +301,7 @@ static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const str
 		shape_add_listed(&s, k->rows, "");
 	else
 		add_columns(&s, k->layout);
-	/* In a reply, several tables may share a key. */
+	/* several tables of a reply may share a key */
 	for (size_t i = 0; of->is_reply && i < of->n; i++)
 		if (&of->v[i] != k && of->v[i].layout && !strcmp(of->v[i].path, k->path))
 			add_columns(&s, of->v[i].layout);
@@ -347,8 +347,8 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct ke
 		shape_put_row(w, s, k);
 }
 
-/* The part of a path after `in`; *n: its length without a mark. NULL: the path does not begin
- * with `in`.
+/* The part of a path after the prefix `in`; NULL: the path has another prefix. *n: length of the
+ * part without its mark.
  */
 static const char *shape_part_of(const char *path, const char *in, size_t *n)
 {
@@ -373,7 +373,7 @@ static bool shape_is_first(const struct shape *s, const char *in, size_t i)
 	return part;
 }
 
-/* Puts the schema of the value at v[i].path, up to the end of `part`, n long. */
+/* Writes the schema of the value at v[i].path, up to the end of `part`, whose length is n. */
 static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 		     const char *part, size_t n)
 {
@@ -412,7 +412,7 @@ static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 	}
 }
 
-/* Lists required parts: those with this mark; '.' for parts without one. */
+/* Lists the required parts, which have a given mark; '.' stands for parts without a mark. */
 static void put_required(struct nsx_jsonw *w, const struct shape *s, const char *in, char mark)
 {
 	nsx_jsonw_array(w, "required");
@@ -447,7 +447,8 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s, const cha
 	nsx_jsonw_str(w, NULL, "present");
 	nsx_jsonw_end(w);
 	nsx_jsonw_object(w, "then");
-	nsx_jsonw_object(w, "properties"); /* ajv demands that required keys are defined */
+	/* the validator ajv demands that required keys are defined */
+	nsx_jsonw_object(w, "properties");
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
 		const char *part = shape_part_of(s->v[i].path, in, &n);
@@ -460,7 +461,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s, const cha
 	nsx_jsonw_end(w);
 }
 
-/* Puts the schema of the object of all paths that begin with `in`. */
+/* Writes the schema of an object: all paths that begin with `in`. */
 static void put_object(struct nsx_jsonw *w, const struct shape *s, const char *in, bool or_null)
 {
 	size_t n = 0;
@@ -512,7 +513,7 @@ static void add_brief(struct shape *s)
 
 static const struct {
 	const char *name, *title;
-	void (*add)(struct shape *s); /* NULL: rows of the findings          */
+	void (*add)(struct shape *s); /* adds the keys; NULL: the rows of findings */
 } documents[] = {
 	{"report", "A report (report.json)", add_report},
 	{"brief", "The first page of a report (--brief)", add_brief},
@@ -556,7 +557,9 @@ static void add_reply_table(struct shape *s, const char *in, const char *key,
 	add_layout(s, marked(s, marked(s, "tables?", in, '?'), has_key ? key : "rows", '?'), l);
 }
 
-/* in: the section that holds it, if it is asked for with that. */
+/* Adds a section to the answers of `ask section`. in: the section that holds it, if both are asked
+ * for together.
+ */
 static void shape_add_section(struct shape *s, const struct nsx_pass *p, const char *in)
 {
 	const struct nsx_layout *l;
@@ -576,7 +579,7 @@ static void shape_add_section(struct shape *s, const struct nsx_pass *p, const c
 			add_reply_table(s, in, l->key, l);
 }
 
-/* Adds figures and tables of sections, asked for alone or with the section that holds them. */
+/* Adds figures and tables of all sections, asked for alone or with the section that holds them. */
 static void shape_add_sections(struct shape *s)
 {
 	for (unsigned i = 0; i < nsx_npasses; i++) {
@@ -589,7 +592,9 @@ static void shape_add_sections(struct shape *s)
 	}
 }
 
-/* Adds tables and values of a tool's answers. Only rows of a SELECT may have any columns. */
+/* Adds tables and values of a tool's answers. Only the rows of a SELECT may have arbitrary
+ * columns.
+ */
 static void add_reply(struct shape *s, enum nsx_tool_id tool)
 {
 	static const struct {
@@ -634,7 +639,7 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 		shape_add_listed(s, "answer of SQL", "");
 }
 
-/* Puts the schema of a call: arguments and result. */
+/* Writes the schema of a call: its arguments and its result. */
 static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 {
 	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};

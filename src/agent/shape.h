@@ -11,12 +11,12 @@
 
 #include "agent/tools.h"
 
-/* The i-th name of a schema: report, brief, ..., tool:NAME; NULL: no more. */
+/* The name of the i-th schema: report, brief, ..., tool:NAME; NULL: no more. */
 const char *nsx_shape_name(unsigned i, struct nsx_arena *a);
-/* Errors: NSX_E_USAGE, no such name. Owner of *ret: the caller. */
+/* Makes a schema. Owner of *ret: the caller. Errors: NSX_E_USAGE for an unknown name. */
 int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *err) NSX_CHECKED;
-/* Puts the schema of an answer into an open object, short enough for a list of tools: keys as
- * in keys.def, any tables and values.
+/* Writes the schema of an answer into an open object. It is short enough for a list of tools: keys
+ * as in keys.def, and any tables and values.
  */
 void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of);
 

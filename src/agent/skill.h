@@ -1,5 +1,5 @@
-/* skill.h - what an agent should know about this program, as files: skill/, embedded by
- * base/embed.awk. The first is SKILL.md.
+/* skill.h - files that tell an agent how to use this program: skill/, embedded by base/embed.awk.
+ * The first is SKILL.md.
  */
 #ifndef NSX_SKILL_H
 #define NSX_SKILL_H

@@ -13,7 +13,7 @@
 	X(SHARE, "pct_of_window", F64, "total to which whole_ns belongs")
 NSX_COLUMNS(cols, COLUMNS);
 
-/* Variants of the last column. */
+/* Columns; the variants differ in the last one. */
 #define SHARE_COLUMNS(X)                                                         \
 	X(OF_WINDOW, "pct_of_window", F64,                                       \
 	  "share of the window's length, summed over GPUs if there are several") \
@@ -30,7 +30,7 @@ struct nsx_tally {
 	struct nsx_answer *a;
 	struct nsx_groups groups;
 	struct tally_row *rows; /* by group                                  */
-	struct nsx_err err; /* the first failure; rc 0: none                 */
+	struct nsx_err err; /* first failure; rc 0: none                     */
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)

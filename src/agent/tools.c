@@ -20,7 +20,8 @@ enum arg_kind { K_STR, K_LIST, K_INT, K_QUESTION, K_DETAIL, K_PRESET };
 static const struct arg {
 	const char *name;
 	enum arg_kind kind;
-	unsigned tools, needed_by; /* bits of OF()                           */
+	/* tools that take the argument, and tools that require it: bits of OF() */
+	unsigned tools, needed_by;
 	const char *help;
 } args[NARGS] = {
 	[A_TRACE] = {"trace", K_STR, OF_TRACE | OF(capture), OF_TRACE,
@@ -57,7 +58,7 @@ static const struct arg {
 		      "refuse if the trace does not have this id"},
 };
 
-/* The verdict and SQL have tools of their own. */
+/* Whether a question has a tool of its own: the verdict and SQL. */
 static bool is_asked_elsewhere(const struct nsx_question *q)
 {
 	return q == &nsx_questions[NSX_Q_verdict] || q == &nsx_questions[NSX_Q_sql];
@@ -113,7 +114,7 @@ void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key, enum nsx_tool_i
 
 /* Calls ---------------------------------------------------------------------------*/
 
-struct list { /* value of an argument; owner of v: the call's arena */
+struct list { /* list of strings; v belongs to the call's arena */
 	const char **v;
 	size_t n;
 };
@@ -122,12 +123,12 @@ struct call {
 	enum nsx_tool_id tool;
 	const struct nsx_jsonr *in;
 	const char *str[NARGS];
-	bool is_full; /* A_DETAIL */
+	bool is_full; /* value of argument A_DETAIL */
 	struct list list[NARGS];
 	int64_t budget;
 	struct nsx_arena *arena;
 	struct nsx_loaded *trace;
-	enum nsx_tool_code code; /* reason to refuse; NSX_NTOOL_CODES: that of the error */
+	enum nsx_tool_code code; /* reason for a refusal; NSX_NTOOL_CODES: derived from the error */
 };
 
 static bool tools_is_known(void *ctx, const char *key)
@@ -401,7 +402,7 @@ static enum nsx_tool_code code_of(const struct nsx_err *err)
 	return codes[-err->rc];
 }
 
-/* Suggests traces under the roots if the call named none of them. */
+/* Suggests traces under the roots if the call named no file below them. */
 static void put_tries(const struct call *c, struct nsx_jsonw *w)
 {
 	enum { MOST = 5 };
@@ -420,8 +421,8 @@ static void put_tries(const struct call *c, struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* Appends an error text with the commands, options and files of a report that it names replaced
- * by tools, arguments and resources of the trace.
+/* Appends an error text for agents. Commands, options and files of a report that the text names are
+ * replaced by tools, arguments and resources of the trace.
  */
 static void add_as_tools(const struct call *c, struct nsx_buf *b, const char *s)
 {

@@ -26,7 +26,7 @@ struct nsx_toolbox { /* shared by all calls of a server */
 	struct nsx_roots roots;
 	struct nsx_cache cache;
 	struct nsx_progress progress;
-	int64_t budget; /* tokens of an answer if the call names no budget   */
+	int64_t budget; /* limit of an answer in tokens, unless the call gives one */
 	bool text_is_json; /* the text is a copy of the structure            */
 };
 
@@ -43,8 +43,8 @@ extern const char *const nsx_tool_codes[NSX_NTOOL_CODES];
 /* Puts the JSON Schema (2020-12) of a tool's arguments into an open object. */
 void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key, enum nsx_tool_id tool);
 
-/* Adds content, structuredContent and isError to the open object of w. arguments NULL: none.
- * Errors: only NSX_E_STOP.
+/* Answers a call: adds content, structuredContent and isError to the open object of w. arguments
+ * NULL: none. Errors: only NSX_E_STOP.
  */
 int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 		  const struct nsx_jsonr *arguments, struct nsx_jsonw *w,
@@ -53,17 +53,19 @@ int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 /* For tools.c, in other files -------------------------------------------------------- */
 
 struct nsx_answer;
-/* Answers that come from no single report; paths are real. */
+/* Make answers from several captures, or from none. Paths are real. */
 struct nsx_captures; /* captures of one side (diff/diff.h) */
 int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 		    const struct nsx_cache *loaded, struct nsx_answer **ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* is_allowed: asked for each file in a folder. Errors: NSX_E_DENIED, none is allowed. */
+/* Compares ranks. is_allowed: called for each file in a folder. Errors: NSX_E_DENIED if no file is
+ * allowed.
+ */
 int nsx_answer_fleet(char *const *paths, size_t n,
 		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
 		     const struct nsx_cache *loaded, struct nsx_answer **ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* preset NULL: all presets; r NULL: without a trace. */
+/* Says what to record next. preset NULL: all presets; r NULL: without a trace. */
 int nsx_answer_capture(const char *preset, const struct nsx_report *r, struct nsx_answer **ret,
 		       struct nsx_err *err) NSX_CHECKED;
 

@@ -39,7 +39,7 @@ struct nsx_capture {
 	struct nsx_buf warnings;    /* text of the warnings, one per line   */
 
 	const char *dir, *work; /* folders of results and of unfinished files; NULL: not made yet */
-	size_t had;		/* how many bytes of the path dir existed before */
+	size_t had;		/* bytes of the path dir that existed before */
 	const char *rank;	/* the rank's part of file names: ".rank3" or "" */
 	struct nsx_nsys *nsys;	/* NULL: not found                          */
 	struct nsx_args extra, argv; /* extra: the user's options; argv: nsys's command line */
@@ -57,7 +57,7 @@ struct nsx_capture {
 	struct nsx_product *products;
 	size_t nproducts;
 	int64_t steady_ns; /* start of the steady part; -1: unknown          */
-	bool is_again;	   /* the first recording was lost                   */
+	bool is_again;	   /* this is the second recording, because the first was lost */
 };
 
 void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...) NSX_PRINTF(2, 3);
@@ -73,8 +73,8 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
  */
 int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Finds the reports, or says why there are none. Records once more if nsys itself failed: it lost
- * its agent, or left an empty report. Errors: IO, DATA.
+/* Finds the reports, or the reason why there are none. Records once more if nsys itself failed: it
+ * lost its agent, or left an empty report. Errors: IO, DATA.
  */
 int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 

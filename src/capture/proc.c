@@ -197,7 +197,7 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret, struct nsx_
 	int signals = nsx_proc_signals();
 	pid_t pid = 0;
 
-	signal(SIGCHLD, SIG_DFL); /* if it were ignored, wait would not work */
+	signal(SIGCHLD, SIG_DFL); /* wait would not work if SIGCHLD were ignored */
 	memset(ret, 0, sizeof(*ret));
 	ret->began_s = ret->last_s = nsx_now_s();
 	if (pipe2(out, O_CLOEXEC) || pipe2(errs, O_CLOEXEC))

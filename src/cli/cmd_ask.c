@@ -32,7 +32,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT_THREADS(struct args),
 };
 
-/* The next questions, as a table of the answer. */
+/* Columns of the table of next questions. */
 #define NEXT_COLUMNS(X)                                                       \
 	X(NEXT_QUESTION, "question", STR, "of this command")                  \
 	X(NEXT_ARGUMENT, "argument", STR, "what it needs")                    \
@@ -91,7 +91,9 @@ static void cmd_ask_print_text(const struct nsx_answer *a, const struct args *ar
 	nsx_buf_done(&b);
 }
 
-/* The section's own first table, or the first one it shows of the report's; NULL: none. */
+/* The section's first table or, if it has none, the first table of the report that it shows; NULL:
+ * none.
+ */
 static const struct nsx_table *first_table(const struct nsx_section *s)
 {
 	for (size_t i = 0; !s->ntables && i < s->nblocks; i++)
@@ -104,7 +106,7 @@ static int print_csv(const struct nsx_table *table, int64_t limit, struct nsx_er
 {
 	struct nsx_table t = *table;
 
-	if (limit && (size_t)limit < t.nrows) { /* without a row for the rest */
+	if (limit && (size_t)limit < t.nrows) { /* there is no row for the rest */
 		t.nrows = (size_t)limit;
 		t.packed = NULL;
 		t.nrest = 0;
@@ -164,7 +166,7 @@ static struct nsx_operand question(unsigned i)
 	return (struct nsx_operand){q->name, q->argument, q->is_optional, q->help};
 }
 
-/* The most similar question; NULL: none is similar. */
+/* The question with the most similar name; NULL: none is similar. */
 static const char *cmd_ask_nearest(const char *typed)
 {
 	const char *found = NULL;
@@ -178,7 +180,7 @@ static const char *cmd_ask_nearest(const char *typed)
 
 static int cmd_ask_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {.limit = 0}; /* the question's default */
+	struct args a = {.limit = 0}; /* 0: the question's own default */
 	const char *meant;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);

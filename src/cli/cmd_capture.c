@@ -76,13 +76,15 @@ static void print_warnings(const struct nsx_capture *c, size_t *at)
 	}
 }
 
-/* The file of a capture to read. */
+/* The file of a capture that the report is made from. */
 static const char *trace_of(const struct nsx_product *p)
 {
 	return p->sqlite ? p->sqlite : p->rep;
 }
 
-/* Whether anything was recorded. True for an unreadable trace, as explain will report that. */
+/* Whether anything was recorded. Also true for an unreadable trace, because explain then reports
+ * the fault.
+ */
 static bool has_events(const char *path)
 {
 	static const enum nsx_view views[] = {
@@ -136,8 +138,8 @@ static int cmd_capture_take_steps(struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
-/* The window without the warm-up share of the capture; NULL for an unreadable trace, as explain
- * will report that.
+/* The window without the warm-up share of the capture. NULL for an unreadable trace, because
+ * explain then reports the fault.
  */
 static const char *steady_window(struct nsx_capture *c)
 {
@@ -162,7 +164,7 @@ static const char *steady_window(struct nsx_capture *c)
 	return window;
 }
 
-/* Notes where the run's steady part begins, according to its phases. */
+/* Notes where the steady part of the run begins, according to the run's phases. */
 static void note_steady(struct nsx_capture *c)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT,
@@ -213,7 +215,7 @@ static int cmd_capture_say(const struct nsx_err *err)
 	return err->rc == NSX_E_USAGE  ? 2 : err->rc == NSX_E_STOP ? 128 + SIGINT : 3;
 }
 
-/* Processes the recording; from here on only our own files are read. */
+/* Processes the recording. From here on only our own files are read. */
 static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *failed)
 {
 	const char *window = NULL;
@@ -246,7 +248,7 @@ static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *faile
 	return NSX_MAX(code, 0);
 }
 
-/* Whether the command is one word that is a shell line rather than a program. */
+/* Whether the command is one word that is a shell command line and not a program's name. */
 static bool is_shell_line(const char *const *command)
 {
 	return command[0] && !command[1] && strpbrk(command[0], " \t\n;&|<>$`") &&
@@ -284,7 +286,7 @@ static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 	return 0;
 }
 
-/* "0,1", "GPU-8f3a", "MIG-...": as in CUDA_VISIBLE_DEVICES. */
+/* Whether a text lists GPUs as CUDA_VISIBLE_DEVICES does: "0,1", "GPU-8f3a", "MIG-...". */
 static bool is_gpu_list(const char *list)
 {
 	do {

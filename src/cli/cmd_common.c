@@ -8,7 +8,7 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 {
 	struct nsx_err ignored;
 
-	/* the reader is gone, as with `| head`: no error to report */
+	/* the reader is gone, as with `| head`, so there is no error to report */
 	if (err->rc == NSX_E_CLOSED)
 		return 3;
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);

@@ -1,4 +1,4 @@
-/* cmd_common.h - what commands share: printing, failing. */
+/* cmd_common.h - functions that several commands use: printing, failing. */
 #ifndef NSX_CMD_COMMON_H
 #define NSX_CMD_COMMON_H
 
@@ -9,21 +9,21 @@
  * gone. Returns err's exit code.
  */
 int nsx_cmd_fail(const struct nsx_err *err, bool json);
-/* Errors: NSX_E_IO, NSX_E_CLOSED if stdout cannot be written. */
+/* Flushes stdout. Errors: NSX_E_IO, or NSX_E_CLOSED if the reader is gone. */
 int nsx_flush_stdout(struct nsx_err *err);
-/* Flushes a command's output. Returns code, or that of a failed write. */
+/* Flushes a command's output. Returns code, or the code of a failed write. */
 int nsx_cmd_printed(int code);
 
-/* Number of threads to use: as asked for, or one per processor. */
+/* Number of threads: `asked`, or one per processor if 0. */
 unsigned nsx_threads(int64_t asked);
 
 /* Prints a line of text that may contain names from the trace. Control characters are replaced,
  * because a terminal would obey them.
  */
 void nsx_print_line(const char *s);
-/* Prints on stderr, even if quiet, why the exit code is 1. */
+/* Prints on stderr, even if quiet, the reason for exit code 1. */
 void nsx_say_failed_gate(const char *why);
-/* Prints on stderr why the exit code is 4 (nsx_report_damage). Returns 4, or 0 if why is NULL. */
+/* Prints on stderr the reason for exit code 4 (nsx_report_damage). Returns 4; 0 if why is NULL. */
 int nsx_cmd_partial(const char *why);
 
 /* Default folder of baselines. */
@@ -37,7 +37,7 @@ int nsx_cmd_partial(const char *why);
 		"append a line a finding: key, promised and won in percent, "  \
 		"kept; 'ledger' sums them up")
 
-/* Prints the block of --print-schema: the tables in use, then all. */
+/* Prints the block of --print-schema: the tables in use, then all tables. */
 void nsx_print_tables(const struct nsx_schema *s);
 /* Prints what an analysis means, and the SQL that reproduces it on this file. */
 int nsx_print_definition(const struct nsx_pass *pass,

@@ -55,7 +55,7 @@ static bool has_values(const struct nsx_opt *o)
 	return o->words || !strcmp(o->name, "pass") || !strcmp(o->name, "skip");
 }
 
-/* Prints the possible values of an option: "auto, always or never" as words. */
+/* Prints the possible values of an option as words: "auto, always or never". */
 static void print_values(const struct nsx_opt *o)
 {
 	const char *s = o->words;
@@ -83,8 +83,8 @@ static void print_bash_values(const struct nsx_cmd *c)
 	}
 }
 
-/* Prints a case per command and preceding word. Those of explain come last, because its name may
- * be omitted.
+/* Prints a case for each command and preceding word. The options of explain come last, because the
+ * name of that command may be omitted.
  */
 static void print_bash_words(void)
 {
@@ -201,7 +201,9 @@ static void print_zsh(void)
 	fputs(" \\\n\t\t\t'*:file:_files' ;;\n\tesac\n}\n_nsys_explain \"$@\"\n", stdout);
 }
 
-/* Prints where a command's options are valid: those of explain, if no other command is given. */
+/* Prints where a command's options are valid. Those of explain are valid if no other command is
+ * given.
+ */
 static void print_fish_place(const struct nsx_cmd *c)
 {
 	bool is_default = c == nsx_cmd_find("explain");

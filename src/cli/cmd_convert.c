@@ -11,7 +11,7 @@
 struct args {
 	const char *input, *output, *activity, *nvtx_prefix, *window, *iteration,
 		*nsys, *keep_export;
-	int64_t max_size; /* 0: no limit                                     */
+	int64_t max_size; /* limit of the file's bytes; 0: none              */
 	enum { GPU_NATIVE, GPU_TRACKS, GPU_UNSAID } gpu;
 	enum { STEP_SQLITE, STEP_CHROME, STEP_ALL, STEP_UNSAID } step;
 	bool no_metadata, no_compress, force, no_force, quiet;
@@ -64,7 +64,7 @@ static const struct nsx_opt opts[] = {
 /* Arguments ---------------------------------------------------------------------*/
 
 #define BIT(a) (1U << NSX_A_##a)
-/* Words that select several activities, or are shorter. */
+/* Words that select activities: a group of activities, or a short name for one. */
 static const struct {
 	const char *word;
 	unsigned activities;
@@ -169,7 +169,7 @@ static int cmd_convert_read_args(const struct args *a, struct nsx_convert_job *j
 
 /* Names -------------------------------------------------------------------------*/
 
-/* A name without a suffix gets that of the format. */
+/* The name of the output. A name without a suffix gets the suffix of the format. */
 static const char *output_name(const struct args *a, const char *input, struct nsx_arena *arena)
 {
 	const char *suffix = a->step == STEP_SQLITE ? ".sqlite" :
@@ -240,7 +240,7 @@ static const char *const shed_words[NSX_NSHEDS] = {
 	[NSX_SHED_MARKS] = "NVTX marks",
 };
 
-/* Reports what was written; on stderr if the result is on stdout. */
+/* Prints a summary of what was written, on stderr if the result is on stdout. */
 static void cmd_convert_say(const struct args *a, const struct nsx_convert_job *job,
 			    const struct nsx_converted *c, struct nsx_arena *arena)
 {
@@ -295,7 +295,7 @@ static int cmd_convert_convert(const struct args *a, const struct nsx_convert_jo
 	return rc;
 }
 
-/* Converts the traces; reports are exported temporarily. */
+/* Converts the traces. Reports that need it are exported temporarily. */
 static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 			  struct nsx_arena *arena, struct nsx_err *err)
 {

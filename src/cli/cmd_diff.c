@@ -71,7 +71,9 @@ struct specs {
 	size_t n;
 };
 
-/* Adds captures from a comma-separated list; an existing file whose name has commas is one. */
+/* Adds captures from a comma-separated list. If the list itself is the name of an existing file, it
+ * is that file.
+ */
 static int add_specs(struct specs *s, const char *list, struct nsx_arena *a, struct nsx_err *err)
 {
 	bool whole = !access(list, F_OK);
@@ -98,7 +100,9 @@ static int add_operands(struct specs *s, int n, char **argv, struct nsx_arena *a
 	return 0;
 }
 
-/* The baseline is the side before; everything given is the side after. */
+/* Collects the sides of --against: the baseline is the side before, and all operands are the side
+ * after.
+ */
 static int collect_against(const struct args *a, int noperands, char **argv,
 			   struct nsx_arena *arena, struct specs side[2], struct nsx_err *err)
 {

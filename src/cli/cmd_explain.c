@@ -147,7 +147,7 @@ static void cmd_explain_draw(double since)
 	(void)fflush(stderr);
 }
 
-/* Silent for the first second, then redraws one line. */
+/* Thread that shows progress: nothing in the first second, then one line that is redrawn. */
 static void *tick(void *arg)
 {
 	struct ticker *t = arg;
@@ -208,7 +208,7 @@ static int check_id(const char *id, struct nsx_err *err)
 			"'nsys-explain passes' for the list", id);
 }
 
-/* Checks that each id of a comma-separated list is a pass; at least one. */
+/* Checks a comma-separated list of section ids. Errors: an unknown id, or an empty list. */
 static int cmd_explain_check_ids(const char *list, struct nsx_err *err)
 {
 	int rc;
@@ -355,8 +355,8 @@ static bool is_terminal(void)
 	return isatty(1) && !(no && *no);
 }
 
-/* Prints the first page; its last line names the report. With -v, and always under the name of the
- * tool that first had them, it adds a line on each common suspect.
+/* Prints the first page, whose last line names the report. With -v, and under the name
+ * nsys-llm-explain, adds a line about each common suspect.
  */
 static void cmd_explain_print_summary(const struct nsx_report *r, const char *dir, bool with_lines)
 {
@@ -394,13 +394,13 @@ static int open_page(const char *dir, struct nsx_err *err)
 		    0;
 }
 
-/* The lowest severity that --fail-on names. */
+/* The lowest severity with which --fail-on fails. */
 static enum nsx_severity cmd_explain_least_of(const struct args *a)
 {
 	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 }
 
-/* Says on stderr, and below the report as Markdown, why the exit code is 1. */
+/* Gives the reason for exit code 1, on stderr and as Markdown below the report. */
 static void say_failed(const struct args *a, const char *why)
 {
 	nsx_say_failed_gate(why);
@@ -410,7 +410,7 @@ static void say_failed(const struct args *a, const char *why)
 	}
 }
 
-/* Whether a finding is as severe as --fail-on demands; prints those. */
+/* Whether some finding is as severe as --fail-on says. Prints these findings. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
 	enum nsx_severity least = cmd_explain_least_of(a);
@@ -431,7 +431,7 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 	return has_failed;
 }
 
-/* Prints the outcome of each expectation; failed ones as failed gates. */
+/* Prints the result of each expectation. Failed ones are printed as failed gates. */
 static bool has_failed_expectation(const struct nsx_report *r, const struct args *a)
 {
 	bool has_failed = false;
@@ -476,7 +476,7 @@ static int cmd_explain_tell_pipeline(const struct nsx_report *r, const struct ar
 	return rc;
 }
 
-/* Writes the report where it was asked for: stdout, a page, or a folder. */
+/* Writes the report to where the user wants it: stdout, a page, or a folder. */
 static int write_report(const struct nsx_report *r, const struct args *a, struct nsx_err *err)
 {
 	char dir[4096];
@@ -502,7 +502,7 @@ static int write_report(const struct nsx_report *r, const struct args *a, struct
 	return rc || !a->open ? rc : open_page(dir, err);
 }
 
-/* shown: the trace's name in the report. */
+/* Makes and writes a report. shown: name of the trace in the report. */
 static int cmd_explain_explain(const struct args *a, const char *path, const char *shown,
 			       struct nsx_err *err)
 {
@@ -559,7 +559,9 @@ static int cmd_explain_explain(const struct args *a, const char *path, const cha
 	return rc;
 }
 
-/* Loads the trace as well, because a script's views must shift GPU times as the loader does. */
+/* Prints a definition. Loads the trace as well, because the views of a script must shift GPU times
+ * as the loader does.
+ */
 static int define(const struct args *a, const char *path, struct nsx_err *err)
 {
 	struct nsx_load_opts load = {.threads = (unsigned)a->threads,

@@ -61,7 +61,7 @@ static bool is_read(const struct nsx_schema *s, enum nsx_view v, const char *col
 	return false;
 }
 
-/* Plain process and thread ids are only needed in exports without global ones. */
+/* Whether a field is not needed: plain process and thread ids, in exports with global ids. */
 static bool is_spare(const struct nsx_schema *s, enum nsx_view v, unsigned field)
 {
 	const struct nsx_field_def *d = &nsx_field_defs[nsx_view_defs[v].first + field];

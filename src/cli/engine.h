@@ -9,7 +9,8 @@
 #include "report/opts.h"
 
 struct nsx_engine {
-	const char *classes_path, *model_path, *steps_path; /* NULL: not given */
+	/* paths of the three files; NULL: not given */
+	const char *classes_path, *model_path, *steps_path;
 	struct nsx_phase_map *classes;
 	struct nsx_step_patterns *steps;
 	struct nsx_llm model;
@@ -24,7 +25,7 @@ struct nsx_engine {
 	    "runs: what share of the GPU's peak its steps reach"),            \
 	NSX_OPT_STEPS_FROM(T, engine.steps_path)
 
-/* The last of them alone, for commands that tell no layers. */
+/* Only the option for steps, for commands that show no layers. */
 #define NSX_OPT_STEPS_FROM(T, field)                                          \
 	NSX_OPT(T, 0, "steps-from", NULL, "FILE", STR, field,                 \
 	    "JSON object that maps kinds of steps (decode, prefill, mixed, idle, " \
@@ -36,7 +37,7 @@ struct nsx_engine {
  * nsx_engine_done, even after a failure.
  */
 int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts, struct nsx_err *err) NSX_CHECKED;
-/* Appends the options as command line words. */
+/* Appends the options as words of a command line. */
 void nsx_engine_say(const struct nsx_engine *e, struct nsx_buf *b);
 void nsx_engine_done(struct nsx_engine *e);
 

@@ -18,11 +18,12 @@ static const char kernels[] = "kernel:/";
 struct expectation {
 	char pattern[256]; /* pattern of kernel names; "": use a class        */
 	enum nsx_use use;
-	bool is_least, is_open; /* is_least: at least, else at most; is_open: excludes the bound */
+	/* is_least: "at least", otherwise "at most"; is_open: the bound itself does not count */
+	bool is_least, is_open;
 	double share;
 };
 
-/* Returns the end of the subject; NULL: not a subject. */
+/* Reads the subject of an expectation. Returns its end; NULL: not a subject. */
 static const char *read_subject(const char *s, struct expectation *ret)
 {
 	size_t n = strlen(kernels);

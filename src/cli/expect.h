@@ -4,7 +4,7 @@
 
 #include "passes/pass.h"
 
-/* Errors: NSX_E_USAGE, naming the mistake in the text. */
+/* Checks the syntax of an expectation. Errors: NSX_E_USAGE, naming the mistake. */
 int nsx_expect_check(const char *text, struct nsx_err *err) NSX_CHECKED;
 /* Whether the report meets an expectation that passed nsx_expect_check. *ret_share: share of its
  * subject in the judged time of all GPUs that worked then, 0..1; NAN (not met) if nothing was

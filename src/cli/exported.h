@@ -8,8 +8,8 @@
 
 struct nsx_export_opts {
 	const char *nsys;   /* the nsys to export with; NULL: read reports directly */
-	const char *beside; /* export into this file's folder; NULL or "-": into TMPDIR, else
-			       /tmp                                         */
+	/* export into this file's folder; NULL or "-": into TMPDIR or, if that is not set, /tmp */
+	const char *beside;
 	const char *keep;   /* path to keep the export at; NULL: remove it  */
 	bool replace;	    /* replace a file at keep                       */
 };
@@ -18,8 +18,9 @@ struct nsx_exported {
 	char *dir;  /* folder to remove as well; NULL: none                  */
 };
 
-/* Writes the tables of a report as nsys export would, replacing `to`. 1: the readable part was
- * written, and *err says what is missing. Errors: those of nsx_report_read and of writing.
+/* Writes the tables of a report as nsys export would, replacing `to`. Returns 1 if only the
+ * readable part was written; *err then says what is missing. Errors: those of nsx_report_read and
+ * of writing.
  */
 int nsx_export(const char *input, const char *to, struct nsx_err *err) NSX_CHECKED;
 

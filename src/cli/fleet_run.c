@@ -112,7 +112,7 @@ static int fleet_run_write_folder(const struct nsx_fleet_run *run,
 			     err);
 }
 
-/* Only traces have host names; digests have none. */
+/* Prints the hosts of the ranks. Only traces have host names; digests have none. */
 static void print_hosts(const struct nsx_freport *r)
 {
 	const struct nsx_fleet *f = r->f;
@@ -169,7 +169,7 @@ static int report_fleet(struct nsx_fleet_run *run, const struct nsx_fleet *f, st
 	return rc;
 }
 
-/* Merged ranks stay in order, so that any merge tree gives the same bytes. */
+/* Merges digests. Ranks stay in order, so that any order of merging gives the same bytes. */
 static int fleet_run_merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
 			   size_t n, struct nsx_err *err)
 {
@@ -191,7 +191,7 @@ static void say_too_few(size_t have, int64_t want)
 		"--min-ranks\n", have, have == 1 ? " is" : "s are", (long long)want);
 }
 
-/* Ranks of traces that could not be read whole are told even if quiet. */
+/* Reports, even if quiet, ranks whose traces could not be read whole. */
 static int tell_partial(const struct nsx_fleet *f, bool has_left_out)
 {
 	char why[120];

@@ -1,5 +1,5 @@
-/* fleet_run.h - what the two programs with a fleet command share: options, and everything after
- * the digests are made.
+/* fleet_run.h - shared by the two programs with a fleet command: options, and all steps after the
+ * digests are made.
  */
 #ifndef NSX_FLEET_RUN_H
 #define NSX_FLEET_RUN_H
@@ -13,7 +13,7 @@ struct nsx_fleet_run {
 	int64_t asked_jobs, min_ranks;
 	bool json, md, html, quiet, show_hosts, all_rows;
 	struct nsx_fleet_inputs inputs;
-	struct nsx_mesh axes; /* for mesh */
+	struct nsx_mesh axes; /* mesh of ranks, for --mesh */
 	struct nsx_digest_opts digest;
 	unsigned jobs;
 	struct nsx_left_out left_out; /* inputs that could not be read       */

@@ -19,14 +19,16 @@ struct nsx_notice_opts {
 	NSX_OPT(T, 0, "sarif", NULL, "FILE", STR, notices.sarif,              \
 		"findings and gates as SARIF 2.1.0")
 
-/* Call before any work; is_taken: stdout is used for a document. Errors: USAGE, IO. */
+/* Checks the options, before any work. is_taken: stdout is used for a document. Errors: USAGE,
+ * IO.
+ */
 int nsx_notices_check(const struct nsx_notice_opts *o, bool is_taken,
 		      struct nsx_err *err) NSX_CHECKED;
 static inline bool nsx_wants_notices(const struct nsx_notice_opts *o)
 {
 	return o->annotations || o->junit || o->sarif;
 }
-/* Writes the notices where they were asked for. Errors: IO. */
+/* Writes the notices to the files that the options name. Errors: IO. */
 int nsx_notices_deliver(const struct nsx_notice_opts *o, const struct nsx_notices *l,
 			struct nsx_err *err) NSX_CHECKED;
 

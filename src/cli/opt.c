@@ -94,7 +94,7 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to, stru
 	return nsx_fail(err, NSX_E_USAGE, "--%s must be %.0f to %.0f", o->name, o->least, o->most);
 }
 
-/* "500k", "400M": powers of 1000; a B may follow. */
+/* Stores a size such as "500k" or "400M": powers of 1000, optionally followed by B. */
 static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to, struct nsx_err *err)
 {
 	static const char units[] = "KMGT";
@@ -170,7 +170,7 @@ static int store(const struct nsx_opt *o, const char *arg, void *target, struct 
 	return store_number(o, arg, to, err);
 }
 
-/* Stores option o with its attached argument, else the next one. */
+/* Stores option o with its argument, which is attached or follows. */
 static int opt_take(struct reader *r, const struct nsx_opt *o, const char *attached,
 		    void *target, struct nsx_err *err)
 {
@@ -194,7 +194,7 @@ static int take_long(struct reader *r, void *target, struct nsx_err *err)
 		return opt_fail_unknown(r->cmd, s, n, err);
 	if (equals && !takes_arg(o))
 		return nsx_fail(err, NSX_E_USAGE, "option '--%s' takes no argument", o->name);
-	as_typed = *o; /* errors name the option as it was given */
+	as_typed = *o; /* a copy, so that errors name the option as typed */
 	if (is_name(o->alias, s, n))
 		as_typed.name = o->alias;
 	return opt_take(r, &as_typed, equals ? equals + 1 : NULL, target, err);
@@ -218,7 +218,9 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 	return 0;
 }
 
-/* "-1.5s" is a time, because no option letter is a digit. */
+/* Whether an argument holds option letters. "-1.5s" is a time, because no option letter is a
+ * digit.
+ */
 static bool has_letters(const char *s)
 {
 	return s[0] == '-' && s[1] && !isdigit((unsigned char)s[1]);
@@ -273,7 +275,7 @@ bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv)
 		else if (s[0] == '-' && s[1] && !s[2])
 			o = by_letter(cmd, s[1]);
 		if (o && takes_arg(o))
-			i++; /* its argument may look like an option */
+			i++; /* skips the option's argument, which may look like an option */
 	}
 	return false;
 }

@@ -54,14 +54,14 @@ struct nsx_opt {
 		.most = NSX_MAX_THREADS)
 
 struct nsx_operand { /* a possible operand, as listed in help */
-	const char *word, *arg; /* arg: follows the word; NULL: nothing does */
-	bool is_optional; /* whether arg is                                  */
+	const char *word, *arg; /* arg: its argument, which follows the word; NULL: none */
+	bool is_optional; /* the argument may be left out                    */
 	const char *help;
 };
 
 struct nsx_cmd {
 	const char *name;
-	const char *usage;    /* after "nsys-explain NAME "                  */
+	const char *usage;    /* the text after "nsys-explain NAME "         */
 	const char *summary;  /* one line, lower case                        */
 	const char *doc;      /* paragraphs, separated by blank lines        */
 	const char *examples; /* lines "command  # what it does"             */
@@ -70,14 +70,15 @@ struct nsx_cmd {
 	const char *operands_title; /* "questions"; NULL: no operands        */
 	struct nsx_operand (*operand)(unsigned i);
 	unsigned noperands;
-	bool rest_is_command; /* capture: what follows -- or the first operand is not parsed */
-	/* argv[0] is the command's name. Prints results to stdout and, on failure, one line to
-	 * stderr. Returns the exit code.
+	/* capture: words after -- or after the first operand are not parsed */
+	bool rest_is_command;
+	/* Runs the command. argv[0] is its name. Prints results to stdout and, on failure, one line
+	 * to stderr. Returns the exit code.
 	 */
 	int (*run)(const struct nsx_cmd *cmd, int argc, char **argv);
 };
 
-/* The registry, in the order of help; lookup by name (NULL: none). */
+/* The registry of commands in the order of help, and lookup by name (NULL: none). */
 extern const struct nsx_cmd *const nsx_commands[];
 extern const unsigned nsx_ncommands;
 const struct nsx_cmd *nsx_cmd_find(const char *name);
@@ -99,9 +100,9 @@ int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
  */
 bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
 
-/* Lists the command's possible operands, a line each. */
+/* Lists the possible operands of a command, a line each. */
 void nsx_opt_operands(const struct nsx_cmd *cmd, FILE *out);
-/* Help and manual page (roff) of one command; overview and manual of several. */
+/* Print help and manual page (roff) of one command, or overview and manual of several. */
 void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out);
 void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out);
 void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *out);

@@ -201,7 +201,7 @@ void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *o
 
 /* roff -------------------------------------------------------------------*/
 
-/* Prints escaped text; start: at the beginning of an input line. */
+/* Prints escaped text. start: it stands at the beginning of an input line. */
 static void roff_text(FILE *out, const char *s, size_t n, bool start)
 {
 	if (start && n && (*s == '.' || *s == '\''))
@@ -271,7 +271,9 @@ static void roff_synopsis(FILE *out, const struct nsx_cmd *cmd)
 	roff_flow(out, cmd->usage, strlen(cmd->usage));
 }
 
-/* follows: not directly after a heading, which already separates paragraphs. */
+/* Prints a command's description. follows: it does not stand directly after a heading, which
+ * already separates paragraphs.
+ */
 static void roff_doc(FILE *out, const struct nsx_cmd *cmd, bool follows)
 {
 	const char *doc = cmd->doc ? cmd->doc : "", *p;
@@ -330,7 +332,7 @@ static void roff_exit_codes(FILE *out)
 	}
 }
 
-/* Prints the day of SOURCE_DATE_EPOCH if it is set, as packages do. */
+/* Prints the date of the manual: the day of SOURCE_DATE_EPOCH if that is set, as in packages. */
 static void roff_date(FILE *out)
 {
 	char now[NSX_UTC_SIZE];

@@ -14,7 +14,9 @@
 static char piped_path[] = "/dev/stdin";
 static bool is_read;
 
-/* Waits for input in steps: a signal just before read() would not interrupt it. */
+/* Copies the input to a file. Waits for input in steps, because a signal just before read() would
+ * not interrupt it.
+ */
 static int copy_to(int fd, struct nsx_err *err)
 {
 	enum { STEP_MS = 100 };
@@ -63,7 +65,7 @@ int nsx_piped(char **ret, struct nsx_err *err)
 				"standard input is a terminal");
 	is_read = true;
 	*ret = piped_path;
-	/* A regular file needs no copy. */
+	/* a regular file needs no copy */
 	return !fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode) && !access(piped_path, R_OK) ?
 		       0 : piped_copy(err);
 }

@@ -203,10 +203,10 @@ int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
 
 struct part {
 	struct nsx_conv c;
-	struct nsx_names names; /* names marked by its own survey            */
+	struct nsx_names names; /* names of this part, marked by its own survey */
 	struct nsx_convert_counts counts;
 	struct nsx_buf warnings;
-	struct nsx_out out; /* only its error is used; bytes go to rings */
+	struct nsx_out out; /* only its error is used; bytes go to the rings */
 };
 struct parts {
 	size_t n;
@@ -242,7 +242,7 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 	if (p->n > 1)
 		c->activities &= activities_of[i];
 	c->names->is_plain = c->opts->pftrace;
-	/* Only the first part matches names by number. */
+	/* Only the first part matches range names by number. */
 	if (nsx_names_open(c->names, c->schema, i ? NULL : c->opts->nvtx_prefix, err))
 		return err->rc;
 	c->names->prefix = c->opts->nvtx_prefix;

@@ -25,17 +25,17 @@ enum nsx_activity { /* in output order: calls before GPU work */
 	NSX_A_KERNEL, NSX_A_MEMCPY, NSX_A_MEMSET, NSX_A_GRAPH, NSX_A_NVTX_GPU, NSX_A_METRIC,
 	NSX_A_MEMORY,
 	NSX_A_FINDING, /* from the report: findings, iterations, phases       */
-	NSX_A_QUEUE,   /* launched but not begun; from the loaded trace      */
+	NSX_A_QUEUE,   /* work launched but not begun; from the loaded trace */
 	NSX_NACTIVITIES
 };
 extern const char *const nsx_activity_names[NSX_NACTIVITIES];
 
-/* The place of a trace among several in one output. Zeroed: the only one. */
+/* The place of a trace among several in one output. All zero: the only trace. */
 struct nsx_trace_place {
 	uint32_t ntraces;
 	uint32_t trace;	    /* from 0, below NSX_MAX_TRACES                 */
 	uint32_t machine;   /* from 1; 0: there is only one                 */
-	bool names_no_gpus; /* another trace of the machine names them      */
+	bool names_no_gpus; /* another trace of the same machine names its GPUs */
 	int64_t offset_ns;  /* added to its clock to get that of the output */
 };
 enum { NSX_MAX_TRACES = 127 };
@@ -50,10 +50,10 @@ enum nsx_shed {
 
 struct nsx_convert_opts {
 	unsigned activities;	 /* bit set of enum nsx_activity            */
-	unsigned shed;		 /* bit set of enum nsx_shed: left out      */
+	unsigned shed;		 /* content that is left out, as bits of enum nsx_shed */
 	struct nsx_trace_place place;
-	const char *path;	 /* of the trace; shown in the report       */
-	const char *nvtx_prefix; /* NULL: all ranges                        */
+	const char *path;	 /* path of the trace, shown in the report  */
+	const char *nvtx_prefix; /* only ranges with this prefix; NULL: all ranges */
 	const char *window;	 /* as typed; NULL: none                    */
 	unsigned threads;
 	bool no_metadata;	 /* omit names of processes and threads     */
@@ -66,7 +66,7 @@ struct nsx_convert_opts {
 struct nsx_convert_counts {
 	int64_t slices, asyncs, marks, samples; /* samples: counter rows */
 	int64_t flow_starts, flow_ends;
-	int64_t in_lanes;   /* slices outside the first lane                */
+	int64_t in_lanes;   /* slices outside the first lane of their track */
 	int64_t left_out;   /* rows without a valid span                    */
 	int64_t unsupported; /* NVTX rows that are neither range nor mark    */
 	int64_t shift_ns;   /* added to every time                          */
@@ -75,12 +75,12 @@ struct nsx_convert_counts {
 /* Adds n to sum, except shift_ns, which is replaced. */
 void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_convert_counts *n);
 
-/* The start of the trace's session; INT64_MIN: unknown. Errors: NSX_E_NOMEM. */
+/* The start of the trace's session in UTC, in ns; INT64_MIN: unknown. Errors: NSX_E_NOMEM. */
 int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Converts to out; the caller calls nsx_out_commit. Warnings go to *warnings, and what of the GPU
- * times was corrected to *notes, a line each. Errors:
- * those of reading, NSX_E_USAGE (window), NSX_E_STOP; write errors are left to nsx_out_commit.
+/* Converts to out; the caller then calls nsx_out_commit. Warnings go to *warnings, and corrections
+ * of GPU times to *notes, a line each. Errors: those of reading, NSX_E_USAGE (window), NSX_E_STOP;
+ * write errors are reported by nsx_out_commit.
  */
 int nsx_convert(const struct nsx_schema *schema,
 		const struct nsx_convert_opts *opts, struct nsx_out *out,
@@ -89,13 +89,13 @@ int nsx_convert(const struct nsx_schema *schema,
 
 /* Strings (names.c) ----------------------------------------------------------*/
 
-/* The StringIds in use, escaped for JSON strings. */
+/* The StringIds that events use, escaped for JSON strings. */
 struct nsx_names {
 	struct nsx_arena *arena;
 	const char *prefix; /* see nsx_names_open                            */
-	size_t bound;	    /* smaller ids are dense                         */
-	uint8_t *flags;	    /* by id, then by sparse id: whether used, whether matching */
-	const char **text;  /* same index: length as uint32_t, then the bytes */
+	size_t bound;	    /* ids below this are dense: their index is the id */
+	uint8_t *flags;	    /* two bits by id, then by sparse id: used, matches the prefix */
+	const char **text;  /* same index as flags: length as uint32_t, then the bytes */
 	struct nsx_keymap sparse; /* {id} of the sparse ids                  */
 	struct nsx_keycache *cache;
 	pthread_mutex_t lock; /* guards sparse and cache when threads share them */
@@ -104,7 +104,7 @@ struct nsx_names {
 };
 /* Appends text for the writer: repaired, cut and, for JSON, escaped. */
 void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b, const char *text, size_t n);
-/* If prefix is not NULL, nsx_names_matches may be called from now on. */
+/* Opens the names of a trace. prefix: if not NULL, nsx_names_matches may be called from now on. */
 int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 		   const char *prefix, struct nsx_err *err) NSX_CHECKED;
 void nsx_names_done(struct nsx_names *x);
@@ -115,8 +115,8 @@ int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
 int nsx_names_use(struct nsx_names *x, const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err) NSX_CHECKED;
-/* nsx_names_get returns the string with an id, or NULL; *ret_at: the string's own number, from 0.
- * After nsx_names_load, both functions are thread-safe.
+/* Returns the string with an id, or NULL. *ret_at: the string's own number, from 0. Thread-safe
+ * after nsx_names_load, as is nsx_names_matches.
  */
 const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n, size_t *ret_at);
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);
@@ -135,22 +135,22 @@ struct nsx_flows {
 void nsx_flows_done(struct nsx_flows *f);
 int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 		   enum nsx_flow_side side, struct nsx_err *err) NSX_CHECKED;
-/* Adds the calls and work that `other` has noted. Its process i is process[i] of f. */
+/* Adds the calls and work that `other` has noted. Process i of `other` is process[i] of f. */
 int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 		    const uint32_t *process, struct nsx_err *err) NSX_CHECKED;
 /* Makes `to` share the content of f, dropping its own. It may look into f while another thread
  * starts arrows there.
  */
 void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to);
-/* Returns the process of the first correlation id; *ret_bits: size of the largest id. */
+/* Returns the process of the first correlation id. *ret_bits: bits of the largest id. */
 uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits);
-/* Keeps only entries that have both sides. */
+/* Keeps only entries that have both a call and GPU work. */
 void nsx_flows_settle(struct nsx_flows *f);
-/* Whether an arrow starts here: true only for the first call per entry. */
+/* Whether an arrow starts at this call: true only for the first call of an entry. */
 bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr);
-/* Whether the arrow has started. */
+/* Whether the arrow of an entry has started. */
 bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr);
-/* Whether both sides exist; valid after nsx_flows_settle. */
+/* Whether both the call and its GPU work exist; valid after nsx_flows_settle. */
 bool nsx_flows_has(struct nsx_flows *f, uint32_t process, uint32_t corr);
 
 /* Tracks (tracks.c) ------------------------------------------------------------*/
@@ -169,7 +169,7 @@ struct nsx_track_lane {
 	int64_t *ends;	/* ends of its open slices, outermost first          */
 	uint8_t nhead;
 	char head[55];	/* "pid":1,"tid":2,"ts":                             */
-	struct nsx_pf_stream *stream; /* for packets only; NULL: none yet */
+	struct nsx_pf_stream *stream; /* used for packets only; NULL: none yet */
 };
 /* Slices that fit into none of these lanes become asynchronous events, which may overlap. More
  * lanes would make the search quadratic, and would be unreadable.
@@ -180,8 +180,9 @@ struct nsx_track {
 	bool nests;
 	struct nsx_track_lane *lanes;
 	size_t nlanes, cap_lanes;
-	int64_t last_start_ns, last_end_ns; /* used by the survey */
-	int64_t cpu, on_ns; /* sched: CPU the thread is on, or -1, and since when */
+	/* start and end of the last slice, used by the survey */
+	int64_t last_start_ns, last_end_ns;
+	int64_t cpu, on_ns; /* scheduling: CPU on which the thread runs, or -1, and since when */
 };
 struct nsx_tracks {
 	struct nsx_keymap group_keys;	/* {kind, process key, device}       */
@@ -223,17 +224,17 @@ struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 struct nsx_pf; /* pftrace.c */
 struct nsx_rings;
 
-/* The parts that are converted in parallel, each on its own thread: with typed GPU work, packets
- * have a sequence per part. Otherwise there is one part.
+/* The parts that are converted in parallel, each on its own thread. Typed GPU work has several
+ * parts, because packets have a sequence per part. Otherwise there is one part.
  */
 enum nsx_part { NSX_PART_HOST, NSX_PART_GPU, NSX_PART_REST, NSX_CONVERT_PARTS };
 
 struct nsx_conv { /* state of one part */
 	enum nsx_part part;
-	unsigned activities; /* its activities, as bits                      */
+	unsigned activities; /* activities of this part, as bits             */
 	struct nsx_rings **rings; /* destination of packets                  */
-	uint32_t main_process; /* the first with CUDA calls                  */
-	unsigned corr_bits;    /* enough for every correlation id            */
+	uint32_t main_process; /* index of the first process with CUDA calls */
+	unsigned corr_bits;    /* bits that hold every correlation id        */
 	const struct nsx_schema *schema;
 	const struct nsx_writer *writer;
 	struct nsx_pf *pf;
@@ -247,30 +248,30 @@ struct nsx_conv { /* state of one part */
 	struct nsx_window window; /* start == end: no window                 */
 	int64_t utc_epoch_ns; /* when the session began; INT64_MIN: unknown or not wanted */
 	int64_t first_ns, last_ns; /* span of the converted events; first > last: none */
-	enum nsx_activity activity; /* the one being read                    */
-	unsigned damaged; /* activities, as bits, whose damage was reported */
-	unsigned late, far; /* activities, as bits, in which a track is out of time order; far:
-			       by too much                                   */
+	enum nsx_activity activity; /* the activity being read               */
+	unsigned damaged; /* activities whose damage was reported, as bits */
+	/* activities with tracks out of time order, as bits; far: rows are too late for the ring */
+	unsigned late, far;
 	struct nsx_lateness lateness; /* lateness in the current activity    */
 	uint64_t next_async;
-	uint32_t ncounters; /* number of counters that have a number         */
+	uint32_t ncounters; /* number of counters that got a number          */
 	bool has_events;
-	bool has_args, async; /* of the current event */
+	bool has_args, async; /* state of the current event: it has arguments, it is asynchronous */
 	struct nsx_track_lane *lane;
 	struct nsx_names *names; /* shared once loaded                       */
 	struct nsx_flows flows;
 	struct nsx_tracks tracks;
-	struct nsx_trace *trace; /* for projections only; else NULL */
-	struct nsx_findings_view *findings; /* findings.c; NULL: not wanted  */
-	struct nsx_queues_view *queues; /* counters.c; the same              */
+	struct nsx_trace *trace; /* loaded for projections only; otherwise NULL */
+	struct nsx_findings_view *findings; /* findings.c; NULL: not requested */
+	struct nsx_queues_view *queues; /* counters.c; NULL: not requested   */
 };
 
 enum nsx_slice_kind { NSX_SLICE, NSX_ASYNC, NSX_MARK };
 struct nsx_slice {
 	int64_t start_ns, end_ns;
-	uint32_t track, corr; /* corr 0: no arrow                            */
+	uint32_t track, corr; /* corr: correlation id; 0: no arrow           */
 	uint8_t kind;	      /* enum nsx_slice_kind                         */
-	bool open;	      /* never closed                                */
+	bool open;	      /* the range was never closed                  */
 	struct nsx_val name;  /* a StringIds id or text                      */
 };
 
@@ -279,12 +280,12 @@ static inline struct nsx_val nsx_text_val(const char *s)
 	return (struct nsx_val){.type = NSX_V_TEXT, .len = (uint32_t)strlen(s),
 				.u.p = s};
 }
-/* Reads a span. Returns whether it is converted; counts it if it is a defect. */
+/* Reads a span. Returns whether the row is converted. Counts rows without a valid span. */
 bool nsx_conv_span(struct nsx_conv *c, const struct nsx_val *start,
 		   const struct nsx_val *end, struct nsx_slice *ret);
 bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
-/* 1: begun: arguments may follow, then nsx_slice_end; 0: nothing to write (survey); negative: a
- * failure.
+/* Begins a slice. Returns 1 if it was begun: arguments may follow, then nsx_slice_end. Returns 0 if
+ * there is nothing to write (survey), negative on failure.
  */
 int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err) NSX_CHECKED;
 void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s);
@@ -299,33 +300,36 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
 
 struct nsx_counter_sample { /* values of counters that hold from at_ns on */
 	int64_t at_ns;
-	uint32_t group;	  /* their owner: NSX_G_METRIC or NSX_G_GPU          */
-	const char *name; /* of the sample, for formats that write it as one event */
+	uint32_t group;	  /* group that owns the counters: NSX_G_METRIC or NSX_G_GPU */
+	const char *name; /* name of the sample, for formats that write it as one event */
 };
 struct nsx_counter {
-	uint32_t number; /* unique                                           */
+	uint32_t number; /* unique number of the counter                     */
 	const char *name;
-	const char *unit; /* NULL: given by the name; a counter with a unit is alone in its event */
+	/* unit; NULL: the name gives it. A counter with a unit is alone in its event */
+	const char *unit;
 };
-struct nsx_writer { /* a format; c->lane and c->async are set while a slice is written */
+struct nsx_writer { /* An output format. c->lane and c->async are set while a slice is written. */
 	bool is_typed; /* writes GPU work with all its details, and allows overlap on a stream */
 	int (*open)(struct nsx_conv *c, struct nsx_err *err);
 	void (*begin)(struct nsx_conv *c, const struct nsx_slice *s);
 	void (*arg_int)(struct nsx_conv *c, const char *key, int64_t value);
 	void (*arg_name)(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 	void (*arg_dims)(struct nsx_conv *c, const char *key, const struct nsx_val *v);
-	/* Details of typed GPU work, before its other arguments: the name, NULL if it is the
-	 * slice's, and three constants: registers, static and dynamic shared memory.
+	/* Writes details of typed GPU work before its other arguments: the name (NULL if it is the
+	 * slice's), and three constants: registers, static and dynamic shared memory.
 	 */
 	void (*kernel)(struct nsx_conv *c, const struct nsx_slice *s, const struct nsx_val *name,
 		       const struct nsx_val *constant);
 	void (*end)(struct nsx_conv *c, const struct nsx_slice *s);
-	/* A sample is opened, given values, and closed. Samples of a counter come in time order. */
+	/* Opens a sample, gives it values, and closes it. Samples of a counter come in time
+	 * order.
+	 */
 	void (*sample)(struct nsx_conv *c, const struct nsx_counter_sample *s);
 	void (*counter)(struct nsx_conv *c, const struct nsx_counter *counter,
 			const struct nsx_val *v, bool is_first);
 	void (*sample_end)(struct nsx_conv *c);
-	/* Names, in the viewer's display order; `what` may be NULL. */
+	/* Write names, in the viewer's display order; `what` may be NULL. */
 	void (*name_group)(struct nsx_conv *c, uint32_t group, const char *name, size_t order);
 	void (*name_lane)(struct nsx_conv *c, uint32_t track, size_t lane,
 			  const char *owner, const char *what, size_t order);
@@ -334,8 +338,8 @@ struct nsx_writer { /* a format; c->lane and c->async are set while a slice is w
 };
 extern const struct nsx_writer nsx_writer_json, nsx_writer_pftrace,
 	nsx_writer_pftracks;
-/* Runs produce(ctx, part) for each part and writes the packets they put into *ret_rings. Errors:
- * theirs, NSX_E_NOMEM.
+/* Runs produce(ctx, part) for each part and writes the packets that parts put into *ret_rings.
+ * Errors: those of the parts, NSX_E_NOMEM.
  */
 int nsx_pf_run(const struct nsx_convert_opts *opts, struct nsx_out *out,
 	       size_t nparts, nsx_task_fn produce, void *ctx,
@@ -350,7 +354,8 @@ struct nsx_activity_def {
 	unsigned nsurveyed; /* number of leading fields that the survey reads */
 	int ends; /* order of slices that start together: > 0 by end, < 0 longest first, 0 any */
 	nsx_row_fn row; /* ctx: struct nsx_conv; columns: start, end, ...    */
-	int (*finish)(struct nsx_conv *c, struct nsx_err *err); /* or NULL   */
+	/* called after the last row; or NULL */
+	int (*finish)(struct nsx_conv *c, struct nsx_err *err);
 };
 extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api,
 	nsx_def_library, nsx_def_osrt,
@@ -375,7 +380,9 @@ int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 /* Loads the trace and lists its corrections. Owner of *ret: the caller, nsx_trace_free. */
 int nsx_convert_load(struct nsx_conv *c, const char *window, struct nsx_trace **ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* Notes what the loader corrected of GPU times, a line each; only the first call does. */
+/* Adds a line to c->notes for each correction of GPU times by the loader. Only the first call has
+ * an effect.
+ */
 void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t);
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 /* The name of the n-th track of the findings. */

@@ -18,7 +18,8 @@ struct series { /* a counter being written                                   */
 	struct nsx_conv *c;
 	uint32_t group;
 	struct nsx_counter counter;
-	int64_t at_ns, now, told; /* at_ns, now: after the last step; told: last value written */
+	/* at_ns, now: time and value after the last step; told: last value written */
+	int64_t at_ns, now, told;
 };
 
 /* Begins a series where the converted part begins. The caller owns name, which must live as long
@@ -27,7 +28,7 @@ struct series { /* a counter being written                                   */
 static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
 		       const char *name, const char *unit, struct series *ret, struct nsx_err *err)
 {
-	uint32_t number; /* only processes that were added get a name */
+	uint32_t number; /* not used: the process is added so that it gets a name */
 
 	*ret = (struct series){.c = c, .counter = {c->ncounters++, name, unit},
 			       .at_ns = c->window.start_ns};
@@ -58,7 +59,8 @@ static int write_value(struct series *s, struct nsx_err *err)
 	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") : nsx_stopped(err);
 }
 
-/* Adds a step; steps come in time order. Those before the converted part make up its first value.
+/* Adds a step; steps come in time order. Steps before the converted part make up the first
+ * value.
  */
 static int add_counter_step(struct series *s, int64_t at_ns, int64_t by, struct nsx_err *err)
 {
@@ -121,7 +123,7 @@ struct queue { /* of a stream: start times of its calls and of the first operati
 };
 struct nsx_queues_view {
 	struct nsx_arena *arena;
-	struct queue *v; /* by stream; n 0: none                             */
+	struct queue *v; /* by stream; n 0: no work is queued                */
 	size_t n;
 };
 
@@ -132,7 +134,7 @@ void nsx_queues_view_free(struct nsx_queues_view *v)
 	free(v);
 }
 
-/* began: scratch for n times. */
+/* Keeps the queue of one stream. began: scratch for n times. */
 static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
 		      const struct nsx_queues *of, uint32_t stream,
 		      int64_t *began, struct nsx_err *err)
@@ -213,7 +215,7 @@ int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)
 	struct nsx_trace *t = c->trace;
 	int rc = 0;
 
-	/* The survey loads the trace if nothing else has. */
+	/* The survey loads the trace unless another activity already did. */
 	if (!c->queues) {
 		if (!t)
 			rc = nsx_convert_load(c, NULL, &t, err);

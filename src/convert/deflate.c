@@ -21,7 +21,7 @@ struct nsx_deflate {
 	struct block block[NBLOCKS]; /* indexed by block number              */
 	uint64_t nput, ntaken, nhanded;
 	bool is_ending;
-	pthread_mutex_t lock; /* guards the above, except the bytes of blocks */
+	pthread_mutex_t lock; /* guards the members above, except the bytes of blocks */
 	pthread_cond_t is_put, is_packed;
 	pthread_t worker[MAX_WORKERS];
 	unsigned nworkers;
@@ -38,8 +38,8 @@ static bool deflate_pack(enum nsx_deflate_kind kind, struct block *b)
 	if (!z)
 		return false;
 	nsx_buf_clear(&b->packed);
-	most = libdeflate_gzip_compress_bound(z, b->plain.n); /* the format with the larger
-								 overhead */
+	/* gzip is the format with the larger overhead */
+	most = libdeflate_gzip_compress_bound(z, b->plain.n);
 	b->packed.n = (kind == NSX_DEFLATE_ZLIB ? libdeflate_zlib_compress :
 						  libdeflate_gzip_compress)(
 		z, b->plain.p, b->plain.n, nsx_buf_room(&b->packed, most), most);
@@ -89,7 +89,7 @@ struct nsx_deflate *nsx_deflate_open(enum nsx_deflate_kind kind,
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->is_put, NULL);
 	pthread_cond_init(&d->is_packed, NULL);
-	/* Fewer threads than wanted will do. */
+	/* Works with fewer threads than requested if some cannot be started. */
 	while (d->nworkers + 1 < threads && d->nworkers < MAX_WORKERS &&
 	       !pthread_create(&d->worker[d->nworkers], NULL, deflate_work, d))
 		d->nworkers++;

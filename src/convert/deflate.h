@@ -15,8 +15,8 @@ enum nsx_deflate_kind { /* format of a compressed block */
 typedef void (*nsx_deflated_fn)(void *ctx, const char *p, size_t n);
 
 struct nsx_deflate;
-/* With one thread (the caller's) the work is done in nsx_deflate_put and _drain. Owner:
- * nsx_deflate_free. Errors: NULL with NSX_E_NOMEM.
+/* Opens a compressor. With one thread (the caller's) the work is done in nsx_deflate_put and
+ * nsx_deflate_drain. Owner: nsx_deflate_free. Errors: NULL with NSX_E_NOMEM.
  */
 struct nsx_deflate *nsx_deflate_open(enum nsx_deflate_kind kind,
 				     unsigned threads, nsx_deflated_fn fn,

@@ -104,7 +104,7 @@ static int collect_iterations(struct nsx_findings_view *v, const struct nsx_repo
 	return t ? 0 : err->rc;
 }
 
-/* Copies what is written of a finding, because the report is freed. */
+/* Copies the parts of a finding that are written, because the report is freed. */
 static const struct nsx_finding *keep_finding(struct nsx_arena *a, const struct nsx_finding *f)
 {
 	struct nsx_finding *kept = nsx_arena_get(a, sizeof(*kept));
@@ -152,7 +152,7 @@ static int findings_collect(struct nsx_findings_view *v, const struct nsx_report
 	return 0;
 }
 
-/* Warns of what could not be read or computed, so that findings may be missing. */
+/* Warns of data that could not be read or computed, because findings may be missing. */
 static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 {
 	for (size_t i = 0; i < r->nsections; i++)
@@ -233,7 +233,7 @@ static int put_track(struct nsx_conv *c, size_t n, struct nsx_err *err)
 
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err)
 {
-	/* Done in the survey; the result is reused for writing. */
+	/* Explained in the survey; the result is reused for writing. */
 	if (!c->findings && findings_explain(c, err))
 		return err->rc;
 	for (size_t i = 0; i < c->findings->n; i++)

@@ -1,5 +1,5 @@
-/* flows.c - which (process, correlation id) have a call and GPU work. Ids of a process count up,
- * so they are stored in pages of 64 bits.
+/* flows.c - notes which (process, correlation id) have a call and GPU work. Ids of a process count
+ * up, so they are stored in pages of 64 bits.
  */
 #include <stdlib.h>
 #include "convert/convert.h"
@@ -123,7 +123,9 @@ uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits)
 	return f->n ? (uint32_t)(f->pages[0].key >> 32) : 0;
 }
 
-/* From now on `call` means both sides exist, and `gpu` that the arrow has started. */
+/* After this call, bit `call` means that both call and work exist, and bit `gpu` that the arrow has
+ * started.
+ */
 void nsx_flows_settle(struct nsx_flows *f)
 {
 	for (size_t i = 0; i < f->n; i++) {

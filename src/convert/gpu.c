@@ -39,7 +39,9 @@ static bool gpu_correct(const struct nsx_conv *c, const struct nsx_val *v, uint6
 	return true;
 }
 
-/* Reads the columns all four share. 1: continue, 0: not converted. */
+/* Reads the columns that all four tables share. Returns 1 to continue, 0 if the row is not
+ * converted.
+ */
 static int gpu_begin(struct nsx_conv *c, const struct nsx_val *v,
 		     struct nsx_slice *s, struct nsx_err *err)
 {

@@ -64,7 +64,9 @@ static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 		return nsx_stopped(err);
 	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE : kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
 	s.open = kind != NSX_NVTX_MARK && end.type == NSX_V_NULL;
-	/* Open ranges last to the end of what is converted, which the survey finds. */
+	/* Ranges that were never closed last to the end of the converted time, which the survey
+	 * finds.
+	 */
 	if (s.open)
 		end = (struct nsx_val){.type = NSX_V_I64,
 				       .u.i = c->writing ? c->last_ns : NSX_TIME_MAX};
@@ -160,7 +162,8 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 	struct nsx_track *t;
 	bool ok;
 
-	c->window = (struct nsx_window){0, 0}; /* the slices are cut to the window later */
+	/* all rows are read, because the slices are cut to the window later */
+	c->window = (struct nsx_window){0, 0};
 	ok = nsx_conv_span(c, &v[S_START], &v[S_START], &s);
 	c->window = whole;
 	if (!ok)
@@ -178,7 +181,7 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-/* Threads still on a CPU stay there to the end of what is converted. */
+/* Ends the slices of threads that are still on a CPU at the end of the converted time. */
 static int end_sched(struct nsx_conv *c, struct nsx_err *err)
 {
 	for (uint32_t i = 0; i < c->tracks.track_keys.n; i++)

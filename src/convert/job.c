@@ -22,7 +22,9 @@ bool nsx_convert_is(const char *path, const char *suffix)
 	return n >= m && !strncmp(path + n - m, suffix, m);
 }
 
-/* The warning of a changed file replaces the file's others, which describe it as it was. */
+/* Warns that a file changed while it was read. This warning replaces the file's others, which
+ * describe the earlier content.
+ */
 static int tell_changed(struct nsx_buf *warnings, size_t had, const char *path, int rc,
 			struct nsx_err *err)
 {
@@ -117,7 +119,7 @@ static int convert_all(const struct nsx_convert_job *job, const struct nsx_trace
 		o->path = job->traces[i];
 		o->place = places[i];
 		if (is_tar) {
-			o->place.machine = 0; /* given in the manifest */
+			o->place.machine = 0; /* the manifest gives the machine */
 			o->place.names_no_gpus = false;
 			at = nsx_tar_begin(out);
 		}

@@ -6,7 +6,7 @@
 
 struct nsx_convert_job {
 	const char *const *traces;
-	size_t n; /* if several, `to` must be a .pftrace or a .tar          */
+	size_t n; /* several traces need a `to` that ends in .pftrace or .tar */
 	const char *to; /* .tar: an archive with a member per trace, and a manifest that places
 			   them                                              */
 	struct nsx_convert_opts opts; /* place and path are ignored          */
@@ -20,8 +20,9 @@ struct nsx_converted {
 	struct nsx_buf warnings; /* damage, a line each                      */
 };
 
-/* Owner of *ret: the caller, nsx_converted_done, even after a failure. Errors: those of reading,
- * of nsx_convert, NSX_E_IO (cannot be written, or too large whatever is dropped).
+/* Converts the job. Owner of *ret: the caller, nsx_converted_done, even after a failure. Errors:
+ * those of reading, of nsx_convert, NSX_E_IO (cannot be written, or too large whatever is left
+ * out).
  */
 int nsx_convert_run(const struct nsx_convert_job *job,
 		    struct nsx_converted *ret, struct nsx_err *err) NSX_CHECKED;

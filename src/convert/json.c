@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include "convert/convert.h"
 
-/* Bound on the fixed parts of an event, including keys and numbers. */
+/* Limit of the bytes of an event's fixed parts, including keys and numbers. */
 enum { ROOM = 512 };
 
 static char *json_put(char *p, const char *s, size_t n)
@@ -127,7 +127,7 @@ static void json_end(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_out_add(c->out, "}}", c->has_args ? 2 : 1);
 	if (c->async) {
 		put_async_end(c, s);
-		return; /* arrows cannot be tied to asynchronous events */
+		return; /* arrows cannot be attached to asynchronous events */
 	}
 	if (!s->corr)
 		return;
@@ -179,7 +179,7 @@ static void arg_dims(struct nsx_conv *c, const char *key, const struct nsx_val *
 	}
 	nsx_out_take(c->out, PUT(p, "\""));
 }
-/* Counters: one event per sample, with all its values. */
+/* Writes a counter sample: one event with all its values. */
 static void json_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 {
 	char head[96], *p;
@@ -279,7 +279,7 @@ static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
 {
 	char text[96];
 
-	/* Written as text, because readers that store doubles would change it. */
+	/* Written as text, because readers that store numbers as doubles would change it. */
 	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key, (long long)value);
 	nsx_out_adds(c->out, text);
 }

@@ -9,7 +9,7 @@ struct meta {
 	size_t nprocesses;
 	struct nsx_val *thread; /* by real thread id: its name cell          */
 	size_t nthreads;
-	const char *gpu; /* escaped model if all GPUs are alike, else "" */
+	const char *gpu; /* escaped model if all GPUs have the same one, otherwise "" */
 	struct nsx_buf b;
 };
 
@@ -101,7 +101,9 @@ static int meta_read_names(struct meta *m, struct nsx_err *err)
 
 /* Writing ----------------------------------------------------------------------*/
 
-/* Orders by process, then CPU, GPU, counters; tracks also by stream or thread, then activity. */
+/* Orders groups by process, then CPU, GPU, counters; orders tracks also by stream or thread, then
+ * activity.
+ */
 static int meta_cmp_words(const uint64_t *a, const uint64_t *b, const unsigned *order, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -166,7 +168,7 @@ static int meta_name_group(struct meta *m, uint32_t g, size_t order, struct nsx_
 	return 0;
 }
 
-/* Fills m->b with the track's owner; returns the kind of content. */
+/* Fills m->b with the owner of the track. Returns the kind of its content. */
 static const char *meta_thread_label(struct meta *m, const struct nsx_key *key)
 {
 	static const char *const what[] = {
@@ -236,7 +238,7 @@ static void name_track(struct meta *m, uint32_t at, size_t *order)
 
 static int put_names(struct meta *m, struct nsx_err *err)
 {
-	/* Fixed now, because looking names up may add tracks. */
+	/* The number is read now, because looking names up may add groups. */
 	size_t ngroups = m->c->tracks.group_keys.n;
 	size_t ntracks = m->c->tracks.track_keys.n, order = 0;
 	uint32_t *groups = sorted(m, ngroups, meta_cmp_groups, err);

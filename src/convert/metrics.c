@@ -14,9 +14,9 @@ struct metrics {
 	struct nsx_keymap keys; /* {source, counter} */
 	struct nsx_keycache *cache;
 	struct counter {
-		const char *name; /* as prepared for the writer */
-		uint64_t event;	  /* the last event that contained it */
-		int64_t last_ns;  /* used by the survey, per source */
+		const char *name; /* name, prepared for the writer */
+		uint64_t event;	  /* number of the last event that contained the counter */
+		int64_t last_ns;  /* time of the source's last sample; used by the survey */
 	} *counters; /* by key */
 	size_t cap;
 	uint64_t nevents;
@@ -142,7 +142,7 @@ static int metrics_read_all(struct metrics *m, struct nsx_err *err)
 	return nsx_conv_sorted(c, &b, ARRAY_LEN(fields), metrics_read_sample, m, err);
 }
 
-/* Surveys a sample: only the hull matters, and whether each source is in time order. */
+/* Surveys a sample: extends the time span, and notes whether each source is in time order. */
 static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
 			 const struct nsx_val *v, struct nsx_err *err)
 {

@@ -5,7 +5,7 @@
 
 enum { USED = 1, MATCHES = 2 };
 
-/* No viewer shows more of a name. */
+/* Limit of a name's bytes; no viewer shows more. */
 #define NSX_MAX_PLAIN 4096
 
 /* Index of an id in flags and text, added if absent. */
@@ -141,7 +141,7 @@ int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s, struct nsx_e
 	return nsx_view_each(s, string, names_read_string, x, err, id, value);
 }
 
-/* Looks an id up without adding it; false: none below cap. */
+/* Looks an id up without adding it. False: there is no such id below cap. */
 static bool find_id(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
 {
 	struct nsx_key key = {{(uint64_t)id}};

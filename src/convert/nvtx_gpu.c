@@ -13,8 +13,8 @@ struct projection {
 	uint32_t range, thread;
 };
 
-/* Orders by thread, then as slices must come: by start, longest first. On ties parents precede
- * what they enclose.
+/* Orders projections by thread, then as slices must come: by start, longest first. Equal spans:
+ * parents before the ranges they enclose.
  */
 NSX_ORDER(cmp_projections, struct projection, UP(thread), UP(start_ns), DOWN(end_ns), UP(range));
 
@@ -91,7 +91,7 @@ int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 	struct nsx_facts f = {.arena = nsx_arena_new()};
 	int rc = 0;
 
-	/* Loaded by the survey and reused for writing. */
+	/* The survey loads the trace, and writing reuses it. */
 	if (!c->trace)
 		rc = nsx_convert_load(c, NULL, &c->trace, err);
 	if (!rc)

@@ -5,7 +5,7 @@
 struct nsx_order_slot {
 	int64_t start, end, rid;
 	struct nsx_val v[NSX_ORDER_COLUMNS];
-	struct nsx_buf text; /* storage of v's texts */
+	struct nsx_buf text; /* storage of the texts in v */
 };
 
 void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start)
@@ -16,7 +16,7 @@ void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start)
 	if (start->type != NSX_V_I64)
 		return;
 	greatest = l->n ? l->greatest[(l->n - 1) % NSX_ORDER_WINDOW] : INT64_MIN;
-	/* A start this great was passed on a window ago. */
+	/* Rows up to this start have already been passed on. */
 	if (l->n >= NSX_ORDER_WINDOW && l->greatest[at] >= start->u.i)
 		l->is_far = true;
 	l->greatest[at] = NSX_MAX(greatest, start->u.i);
@@ -60,7 +60,7 @@ static void order_keep(struct nsx_order_slot *s, int64_t rid, const struct nsx_v
 		}
 }
 
-/* Ties keep their order. */
+/* Whether row a precedes row b. Equal rows keep the order of the table. */
 static bool order_is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
 			    const struct nsx_order_slot *b)
 {
@@ -69,13 +69,13 @@ static bool order_is_before(const struct nsx_order *o, const struct nsx_order_sl
 	return o->ends < 0 ? a->end > b->end : a->end < b->end;
 }
 
-/* The n-th of the held rows, in order. */
+/* The slot of the n-th held row, in order. */
 static uint8_t *order_place(struct nsx_order *o, unsigned n)
 {
 	return &o->sorted[(o->first + n) % NSX_ORDER_WINDOW];
 }
 
-/* Passes the first row on and frees its slot. */
+/* Passes on the first row and frees its slot. */
 static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
 {
 	const struct nsx_order_slot *s;

@@ -14,8 +14,8 @@ static void out_write_block(struct nsx_out *o, const char *p, size_t n)
 		o->error = EFBIG;
 }
 
-/* Gzip: each block is a file of its own; readers treat concatenated ones as one. The first has a
- * header comment that names this program.
+/* Writes a gzip block, which is a gzip file of its own; readers treat concatenated files as one.
+ * The first has a header comment that names this program.
  */
 static void write_packed(void *ctx, const char *p, size_t n)
 {
@@ -28,7 +28,7 @@ static void write_packed(void *ctx, const char *p, size_t n)
 		return;
 	}
 	if (!o->bytes) {
-		out_write_block(o, head, sizeof(head)); /* includes the terminating NUL */
+		out_write_block(o, head, sizeof(head)); /* with the terminating NUL */
 		p += PLAIN_HEAD, n -= PLAIN_HEAD;
 	}
 	out_write_block(o, p, n);
@@ -150,7 +150,7 @@ void nsx_tar_end(struct nsx_out *o, size_t at, const char *name)
 	out_pad(o, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
 	nsx_out_flush(o);
 	if (size >> 33)
-		o->error = EFBIG; /* needs more than eleven digits */
+		o->error = EFBIG; /* the size needs more than eleven octal digits */
 	out_fill_header(header, name, size);
 	if (!o->error && pwrite(o->to.fd, header, TAR_BLOCK, (off_t)at) != TAR_BLOCK)
 		o->error = errno ? errno : EIO;

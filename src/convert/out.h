@@ -22,14 +22,14 @@ struct nsx_out {
 	struct nsx_deflate *gz; /* NULL: uncompressed */
 };
 
-/* The path "-" is stdout; a name that ends in .gz is compressed on `threads` threads. *ret must
- * not move. Errors: those of nsx_target_open.
+/* Opens an output. Path "-" is stdout; a name that ends in .gz is compressed on `threads` threads.
+ * *ret must not move. Errors: those of nsx_target_open.
  */
 int nsx_out_open(const struct nsx_target *to, unsigned threads,
 		 struct nsx_out *ret, struct nsx_err *err) NSX_CHECKED;
 /* Writes the rest and moves the file into place. Errors: NSX_E_IO, NSX_E_CLOSED. */
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err) NSX_CHECKED;
-/* Frees everything; an uncommitted file is removed. Zeroed is allowed. */
+/* Frees everything; removes a file that was not committed. A zeroed *o is allowed. */
 void nsx_out_done(struct nsx_out *o);
 
 void nsx_out_flush(struct nsx_out *o);
@@ -60,14 +60,14 @@ static inline void nsx_out_adds(struct nsx_out *o, const char *s)
 	nsx_out_add(o, s, strlen(s));
 }
 
-/* A tar archive in an uncompressed plain file. A member is what is written between begin, which
- * returns its position, and end.
+/* Writes a tar archive into an uncompressed file. The bytes written between begin, which returns
+ * the member's position, and end are one member.
  */
 size_t nsx_tar_begin(struct nsx_out *o);
 void nsx_tar_end(struct nsx_out *o, size_t at, const char *name);
 void nsx_tar_close(struct nsx_out *o);
 
-/* Pieces of JSON. Each writes at p and returns the end of its text. */
+/* Write pieces of JSON at p. Each returns the end of its text. */
 char *nsx_json_int(char *p, int64_t i);
 char *nsx_json_hex(char *p, uint64_t u);
 /* Non-negative nanoseconds as microseconds with three decimals. */

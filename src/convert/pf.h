@@ -5,7 +5,7 @@
 #include "convert/convert.h"
 #include "convert/proto.h"
 
-enum { NSX_PF_PACKET = 1 }; /* field of a file */
+enum { NSX_PF_PACKET = 1 }; /* field number of a packet in the file */
 enum { /* fields of a packet, and of messages that several files write     */
 	NSX_PF_CLOCKS = 6, NSX_PF_TRACK_EVENT = 11, NSX_PF_GPU_COUNTERS = 52,
 	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_MACHINE = 98,
@@ -15,18 +15,20 @@ enum { /* fields of a packet, and of messages that several files write     */
 	NSX_PF_CLOCKS_CLOCK = 1, NSX_PF_CLOCK_TIME = 2,
 	NSX_PF_INTERNED_CATEGORY = 1, NSX_PF_INTERNED_CONTEXT = 23,
 };
-enum { NSX_PF_BOOT_CLOCK = 6 }; /* the clock of absolute times            */
-enum { NSX_PF_CONSTANTS = 3 }; /* registers, static and dynamic shared memory */
-enum { NSX_PF_MAX_KEYS = 32 }; /* our argument names are few */
+enum { NSX_PF_BOOT_CLOCK = 6 }; /* id of the clock of absolute times      */
+/* number of constants of a launch: registers, static and dynamic shared memory */
+enum { NSX_PF_CONSTANTS = 3 };
+enum { NSX_PF_MAX_KEYS = 32 }; /* limit of argument names; the program uses few */
 
 /* A sequence of packets. Each has its own interned names and its own time base. */
 struct nsx_pf_stream {
 	uint32_t number; /* its number within its part                       */
-	struct nsx_buf packets; /* those of the current block                */
-	bool is_begun;	 /* its first packet was written                     */
-	unsigned clock;	 /* its own clock, for time steps; 0: none yet */
+	struct nsx_buf packets; /* packets of the current block              */
+	bool is_begun;	 /* the first packet of the sequence was written     */
+	unsigned clock;	 /* id of the sequence's own clock, for time steps; 0: none yet */
 	int64_t last_ns; /* current time of that clock                       */
-	unsigned categories, keys[2]; /* already interned, as bits           */
+	/* categories and argument names that are already interned, as bits */
+	unsigned categories, keys[2];
 	int64_t *ends;	 /* ends of its open slices, outermost first         */
 	size_t nends, cap_ends;
 };
@@ -43,14 +45,14 @@ struct nsx_pf {
 	struct nsx_buf specs;	 /* descriptions of counters that first occur in the open sample */
 	size_t packet, field, inner; /* positions from nsx_pb_begin; inner: the launch */
 	int64_t at_ns; /* time of the open packet on the file's clock        */
-	bool is_step;  /* written as a step                                  */
+	bool is_step;  /* its time is written as a step                      */
 	struct nsx_pf_source { /* by GPU track; context 0: not set yet       */
-		uint64_t context, queue, stage; /* stage: for kernels        */
+		uint64_t context, queue, stage; /* stage: used for kernels   */
 		uint32_t gpu;
 	} *source;
 	size_t cap_source;
-	struct nsx_val *last; /* by counter: the value to write with the next one; null: not
-				 described yet                                */
+	/* by counter: value to write with its next sample; null: not described yet */
+	struct nsx_val *last;
 	size_t nlast, cap_last;
 	struct nsx_keymap told; /* already written: {sequence, number, enum nsx_pf_told} */
 	uint64_t last_thread; /* the last thread named                       */
@@ -60,7 +62,7 @@ struct nsx_pf {
 	struct nsx_keymap kernels; /* {name, constants, which constants are known, track} */
 	struct nsx_keymap contexts; /* {process, context}                    */
 	struct nsx_keymap gpus; /* {pid, ordinal} with a known physical index */
-	int64_t *gpu;		/* that index                                */
+	int64_t *gpu;		/* that index, by entry of gpus              */
 	size_t cap_gpu;
 	struct nsx_strings *texts; /* stages, and names without a string id  */
 	uint32_t met_once[1 << 16]; /* hash marks of text names that occurred once */
@@ -68,7 +70,7 @@ struct nsx_pf {
 	uint64_t unnumbered; /* number of GPU operations without a correlation id */
 };
 
-/* Selects the sequence of the next packets (pf_streams.c), which begin at at_ns. */
+/* Select the sequence of the next packets (pf_streams.c), which begin at at_ns. */
 void nsx_pf_to_names(struct nsx_conv *c);
 void nsx_pf_to_counters(struct nsx_conv *c, int64_t at_ns);
 void nsx_pf_to_lane(struct nsx_conv *c, uint32_t track, int64_t at_ns); /* c->lane */
@@ -79,14 +81,14 @@ void nsx_pf_streams_done(struct nsx_pf *pf);
  */
 void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns, unsigned field);
 void nsx_pf_close_packet(struct nsx_conv *c);
-/* Passes on the complete packets. */
+/* Passes on the complete packets of the block. */
 void nsx_pf_flush(struct nsx_conv *c);
 /* Writes the reading of a clock; is_steps: the clock counts steps. */
 void nsx_pf_put_clock(struct nsx_buf *b, unsigned clock, int64_t ns, bool is_steps);
 
 /* Interns {iid, name} in the open packet. The entry may be extended until nsx_pb_end. */
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid, const char *name, size_t n);
-/* The text of a name cell, and the text's number. */
+/* Returns the number of a name cell's text, and the text. */
 uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 			const char **ret, size_t *ret_n);
 /* Puts a name into the open packet: its number in field iid or, if the text may be unique, the
@@ -98,15 +100,15 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, 
  */
 void nsx_pf_put_constants(struct nsx_conv *c, struct nsx_buf *b, unsigned field,
 			  uint32_t track, const struct nsx_val *v);
-/* The number of a kernel; 0: none, as its name is a text that may be unique. *ret_told: its
- * constants are interned with its number.
+/* The number of a kernel; 0: none, because its name is a text that may be unique. *ret_told: the
+ * kernel's constants are interned with its number.
  */
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 			      const struct nsx_val *other,
 			      const struct nsx_val *constant, bool *ret_told);
-/* A number for a text of ours. */
+/* A number for a text that this program made. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n);
-/* Whether the entry is new to the sequence. */
+/* Kinds of entries. The function returns whether an entry is new to the sequence. */
 enum nsx_pf_told { NSX_PF_TOLD_NAME, NSX_PF_TOLD_SPEC, NSX_PF_TOLD_CONTEXT };
 bool nsx_pf_is_untold(struct nsx_conv *c, enum nsx_pf_told what, uint64_t iid);
 /* Interns a stage or queue of GPU work. */
@@ -135,7 +137,7 @@ uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 /* Parts of the writer (pf_events.c, pf_counters.c). */
 void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 		   const struct nsx_val *other, const struct nsx_val *constant);
-void nsx_pf_end_all(struct nsx_conv *c); /* ends open slices                 */
+void nsx_pf_end_all(struct nsx_conv *c); /* ends all open slices             */
 void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);

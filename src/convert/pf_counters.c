@@ -75,7 +75,7 @@ void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 	pf->nlast = NSX_MAX(pf->nlast, counter->number + (size_t)1);
 	if (last->type == NSX_V_NULL) {
 		pf_counters_describe(c, counter);
-		*last = *v; /* there is no previous value, so any will do */
+		*last = *v; /* any value will do, because there is no previous one */
 	}
 	put_value(c, counter->number, last);
 	*last = *v;

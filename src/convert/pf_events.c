@@ -63,7 +63,7 @@ static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n, boo
 	return nsx_pf_intern_spec(c, &key, stage, is_compute);
 }
 
-/* Where the work of a track runs. */
+/* The context, queue and stage in which the work of a track runs. */
 static const struct nsx_pf_source *pf_events_source_of(struct nsx_conv *c, uint32_t track)
 {
 	static const struct nsx_pf_source none;
@@ -151,7 +151,7 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 		    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
 	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
 	nsx_pf_close_packet(c);
-	/* All surveyed calls are written, though perhaps later. */
+	/* All surveyed calls are written, though some only later. */
 	if (s->corr && nsx_flows_has(&c->flows, process, s->corr))
 		c->counts->flow_ends++;
 }
@@ -217,10 +217,9 @@ static void pf_events_put_title(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pf_put_name(c, &s->name, EVENT_NAME_IID, EVENT_NAME);
 }
 
-/* Ties a call to its GPU work. Packets have a field for that; where GPU work is a slice, an arrow
- * connects the two instead. Packets could also tie a call to the work it waited for. But rows only
- * name a stream or an event, and the work behind it follows from all calls and work together,
- * which are not held here.
+/* Connects a call with its GPU work. Packets have a field for this; if GPU work is a plain slice,
+ * an arrow connects the two instead. Packets could also connect a call with the work for which it
+ * waited. That needs all calls and work in memory, because rows name only a stream or an event.
  */
 static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 {
@@ -266,7 +265,7 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pf_close_packet(c);
 	if (c->async) {
 		pf_events_open_event(c, s->end_ns, 0);
-		c->pf->is_step = false; /* others begin earlier */
+		c->pf->is_step = false; /* slices of other lanes may begin earlier */
 		pf_events_put_title(c, s);
 		put_async(c, 'e');
 		nsx_pf_close_packet(c);
@@ -304,7 +303,7 @@ static size_t open_arg(struct nsx_conv *c, const char *key)
 	bool gpu = on_gpu(c);
 	size_t at = nsx_pb_begin(&c->pf->to->packets, gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 
-	/* Both kinds have the name's number in the first field. */
+	/* Both kinds of entries have the number of the name in the first field. */
 	nsx_pb_uint(&c->pf->to->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
 	return at;
 }

@@ -9,7 +9,8 @@ enum {
 	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3, KERNEL_ARG = 5,
 };
 enum { CATEGORY_COMPUTE = 2 };
-enum { MAX_TOLD = 1 << 16 }; /* beyond this entries are repeated, which few traces need */
+/* limit of remembered entries; later ones are written again, which few traces need */
+enum { MAX_TOLD = 1 << 16 };
 enum { MAX_KERNELS = 1 << 14 }; /* limit for kernels with constants; only hostile traces reach it */
 
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid, const char *name, size_t n)
@@ -51,7 +52,7 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 	else
 		*ret = "(unnamed)", *ret_n = 9;
 	iid = nsx_pf_text_iid(c, *ret, *ret_n);
-	*ret = nsx_str_text(c->pf->texts, (nsx_str)iid); /* in repaired form */
+	*ret = nsx_str_text(c->pf->texts, (nsx_str)iid); /* the repaired form of the text */
 	*ret_n = strlen(*ret);
 	return iid;
 }
@@ -71,7 +72,7 @@ bool nsx_pf_is_untold(struct nsx_conv *c, enum nsx_pf_told what, uint64_t iid)
 	return is_new;
 }
 
-/* Whether a text occurred before, and none with the same slot since. */
+/* Whether a text occurred before, unless another text has taken its slot since. */
 static bool was_met(struct nsx_pf *pf, const struct nsx_val *v)
 {
 	uint64_t hash = nsx_hash(v->u.p, v->len);
@@ -90,7 +91,9 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, 
 	uint64_t number;
 	size_t n;
 
-	/* Many texts are unique; numbering them would fill our tables and the reader's. */
+	/* Unique texts get no number, because there may be many and they would fill our tables and
+	 * the reader's.
+	 */
 	if (v->type == NSX_V_TEXT && !was_met(pf, v)) {
 		n = nsx_pb_begin(&pf->to->packets, name);
 		nsx_buf_add_utf8(&pf->to->packets, v->u.p, NSX_MIN(v->len, 4096u));
@@ -154,7 +157,7 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 	iid = 1 + nsx_pf_number(c, &pf->kernels, pf->cache[3], &key, &is_new);
 	if (!is_new)
 		return iid;
-	if (*ret_told) /* interns the names of constants */
+	if (*ret_told) /* interns the names of the constants */
 		nsx_pf_put_constants(c, &args, KERNEL_ARG, s->track, constant);
 	at = nsx_pf_intern(pf, INTERNED_KERNEL, iid, NULL, 0);
 	if (other)
@@ -189,7 +192,7 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 
 	while (i < NSX_PF_MAX_KEYS && keys[i] != key)
 		i++;
-	/* Equal string constants may have several addresses. */
+	/* Compares by text, because equal string constants may have several addresses. */
 	if (i == NSX_PF_MAX_KEYS)
 		for (i = 0; i < NSX_PF_MAX_KEYS - 1 && keys[i] && strcmp(keys[i], key);)
 			i++;

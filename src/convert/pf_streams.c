@@ -78,7 +78,7 @@ void nsx_pf_to_names(struct nsx_conv *c)
 	c->pf->to = &c->pf->names;
 }
 
-/* Each table restarts the clock. */
+/* Starts a clock for each table of counters. */
 void nsx_pf_to_counters(struct nsx_conv *c, int64_t at_ns)
 {
 	unsigned clock = OWN_CLOCK + c->activity;
@@ -122,8 +122,8 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns, unsigned field)
 	pf->field = nsx_pb_begin(&pf->to->packets, field);
 }
 
-/* Writes the time after all but names, so that what varies between packets is adjacent, also to
- * the next packet's, which compresses better.
+/* Writes the time after all fields except names. Fields that vary between packets are then
+ * adjacent, which compresses better.
  */
 static void put_time(struct nsx_pf *pf)
 {
@@ -155,7 +155,9 @@ void nsx_pf_close_packet(struct nsx_conv *c)
 		nsx_pf_flush(c);
 }
 
-/* Sequences keep their buffers while these are small in total: there may be many. */
+/* Passes on a sequence's packets. Buffers are kept while they are small in total, because there may
+ * be many sequences.
+ */
 static void take_packets(struct nsx_pf *pf, struct nsx_pf_stream *s, size_t *room)
 {
 	if (s->packets.n)

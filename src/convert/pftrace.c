@@ -49,7 +49,7 @@ static void pftrace_name_group(struct nsx_conv *c, uint32_t group, const char *n
 
 	if (key->w[0] == NSX_G_METRIC || key->w[0] == NSX_G_REPORT ||
 	    (key->w[0] == NSX_G_GPU && c->writer->is_typed))
-		return; /* the reader names GPUs and their counters itself */
+		return; /* the reader itself names GPUs and their counters */
 	open_track(c, process_uuid(c, group), 0, NULL, order);
 	at = nsx_pb_begin(b, TRACK_PROCESS);
 	nsx_pb_uint(b, PROCESS_PID, c->tracks.groups[group].pid);
@@ -58,7 +58,7 @@ static void pftrace_name_group(struct nsx_conv *c, uint32_t group, const char *n
 	nsx_pf_close_packet(c);
 }
 
-/* Writes the thread of a track before the first of its tracks. */
+/* Writes the description of a thread before the first of its tracks. */
 static uint64_t pftrace_name_thread(struct nsx_conv *c, const struct nsx_track *t,
 				    uint64_t tid, const char *name, size_t order)
 {
@@ -90,7 +90,7 @@ static void pftrace_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	struct nsx_buf name = {0};
 
 	if (on_gpu && c->writer->is_typed)
-		return; /* shown as a GPU queue */
+		return; /* the track is shown as a GPU queue */
 	if (key->w[0] == NSX_A_FINDING)
 		parent = nsx_pf_own(c, OUR_TRACK);
 	else if (on_gpu)
@@ -220,7 +220,8 @@ static int pftrace_open_file(struct nsx_conv *c, struct nsx_err *err)
 		return err->rc;
 	if (c->part != NSX_PART_HOST)
 		return 0;
-	/* Written alone and uncompressed, so that our files can be recognised by their first bytes.
+	/* Written alone and uncompressed, so that our files can be recognised by their first
+	 * bytes.
 	 */
 	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
 	nsx_pf_close_packet(c);

@@ -11,7 +11,7 @@
 
 enum { NSX_PB_VARINT = 0, NSX_PB_FIXED64 = 1, NSX_PB_BYTES = 2 };
 
-/* Writes a field at p, which must have room: callers reserve room for several at once. */
+/* Limit of the bytes of a number field. Callers reserve room for several fields at once. */
 enum { NSX_PB_MAX_UINT = 15 };
 static inline char *nsx_pb_put_uint(char *p, unsigned field, uint64_t u)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "convert/rings.h"
 
-enum { NHELD = 2 }; /* blocks per producer                                   */
+enum { NHELD = 2 }; /* blocks held for each producer                         */
 
 struct ring {
 	struct nsx_rings *all;
@@ -12,7 +12,7 @@ struct ring {
 	struct nsx_buf block[NHELD];
 	uint64_t nput, ntaken;
 	bool has_ended;
-	struct nsx_err err; /* its result: rc                                */
+	struct nsx_err err; /* error of the producer, if rc is negative      */
 	pthread_t thread;
 };
 

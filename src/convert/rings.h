@@ -10,7 +10,7 @@
 enum { NSX_MAX_PRODUCERS = 4 };
 struct nsx_rings;
 
-/* Returns whether more is wanted. */
+/* Takes a block. Returns whether the consumer wants more. */
 typedef bool (*nsx_take_fn)(void *ctx, const char *p, size_t n);
 
 struct nsx_production {
@@ -20,8 +20,8 @@ struct nsx_production {
 			     each producer, then the second of each, and so on */
 	void *ctx, *take_ctx;
 };
-/* *ret_rings is set before the first producer runs. Errors: that of the first failing producer;
- * NSX_E_NOMEM if a thread cannot be started.
+/* Runs the production. *ret_rings is set before the first producer runs. Errors: that of the first
+ * failing producer; NSX_E_NOMEM if a thread cannot be started.
  */
 int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings,
 		  struct nsx_err *err) NSX_CHECKED;

@@ -6,7 +6,7 @@
 #include "fleet/fleet.h"
 
 struct trace { /* one input */
-	uint64_t who; /* nsx_digest.who of its first rank                    */
+	uint64_t who; /* hash of its first rank's host, session and process (nsx_digest.who) */
 	bool has_rank, has_clock;
 	int64_t utc_ns; /* wall time of its zero; 0: unknown                 */
 	double zero_ns;	/* zero of its clock on the common clock             */
@@ -46,7 +46,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads, struct nsx_
 	int rc = nsx_digest_read_trace(a->paths[i], &o, &v, &n, err);
 
 	if (rc && rc != NSX_E_STOP && rc != NSX_E_NOMEM)
-		rc = 0, n = 0; /* no ranks, or it cannot be opened again */
+		rc = 0, n = 0; /* no ranks, or the file cannot be opened again */
 	if (!rc)
 		rc = n ? nsx_grow(&a->ranks, &a->cap_ranks, a->nranks + n,
 				  sizeof(*a->ranks), "ranks", err) :
@@ -65,7 +65,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads, struct nsx_
 	return rc;
 }
 
-/* Takes over how the ranks' clocks were tied together. */
+/* Copies how the clocks of the ranks were related to each other. */
 static void several_take_clocks(struct several *a, const struct nsx_fleet *f)
 {
 	for (uint32_t r = 0; r < f->nranks; r++) {
@@ -100,7 +100,7 @@ static int align_clocks(struct several *a, struct nsx_err *err)
 
 	if (a->nranks) {
 		rc = nsx_fleet_new(a->ranks, a->nranks, &f, err);
-		a->nranks = 0; /* now owned by the fleet */
+		a->nranks = 0; /* the fleet now owns the ranks */
 		if (!rc && !(rc = nsx_fleet_match(f, err)) &&
 		    !(rc = nsx_fleet_steps(f, err)) &&
 		    !(rc = nsx_fleet_clocks(f, err))) {

@@ -50,7 +50,7 @@ int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret, struct
 	return nsx_keymap_add(&t->process_keys, t->cache[2], &k, ret, err);
 }
 
-/* Claims a real id; *ret: nobody had it. */
+/* Claims a real id. *ret: no other track has it. */
 static int claim(struct nsx_keymap *m, struct nsx_keycache *c, uint64_t id,
 		 bool *ret, struct nsx_err *err)
 {
@@ -82,7 +82,9 @@ int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
 	return 0;
 }
 
-/* Most tracks have one lane, so the capacity starts at one and doubles. */
+/* Grows the lanes of a track. Most tracks have one lane, so the capacity starts at one and
+ * doubles.
+ */
 static int grow_lanes(struct nsx_track *track, struct nsx_err *err)
 {
 	size_t cap = track->cap_lanes ? 2 * track->cap_lanes : 1;

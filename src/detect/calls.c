@@ -15,9 +15,11 @@
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.003 /* a group of calls is reported from this share of the window */
-/* waits form one group if removing all wins this many times the sum of each alone */
+/* waits form one group if removing all of them wins at least this many times the sum of the single
+ * gains
+ */
 #define TOGETHER 1.1
-/* share of the window: calls that free memory and win more are judged apart */
+/* calls that free memory and win more than this share of the window are judged on their own */
 #define OWN_SHARE 0.01
 #define REFILLS 10.0 /* an allocation from an empty pool takes this many times as long */
 enum {
@@ -26,11 +28,11 @@ enum {
 	VALUE_BYTES = 64,    /* a larger copy holds a step's results, not a few values */
 	ASKS_AGAIN_NS = 20000, /* longest time between two queries of one loop */
 	LOAD_NS = 50000000, /* a launch this long with the GPU idle loads or compiles code */
-	FIRST_NS = 1000000, /* the same for the thread's first launch of a kernel */
+	FIRST_NS = 1000000, /* the same length for the thread's first launch of a kernel */
 	QUICK_NS = 10000,   /* greatest mean length of calls that only ask   */
-	FEW = 20,	    /* a case is mentioned if one call in 20 shows it */
+	FEW = 20,	    /* a case is mentioned if at least one call in 20 shows it */
 	MOST_NAMES = 4,	    /* API names in a title                          */
-	NAMES_LENGTH = 44,  /* characters of these names                     */
+	NAMES_LENGTH = 44,  /* limit of the bytes of these names             */
 	/* Allocating from a pool that has memory is faster: 500 ns on an H200, and 217000 ns once
 	 * the pool has given its memory back (tests/measured).
 	 */
@@ -57,7 +59,7 @@ struct group { /* calls of one API with one effect */
 	enum kind kind;
 	uint32_t process;    /* of all its calls, or NSX_SEVERAL if they differ */
 	/* after: calls directly after a wait of group `behind`, or after a query of that group if
-	 * they ask as well
+	 * these calls are queries, too
 	 */
 	size_t count, after;
 	uint32_t behind;     /* index of that group                          */
@@ -68,7 +70,8 @@ struct group { /* calls of one API with one effect */
 	int64_t refill_ns;
 	int64_t idle_ns;     /* the GPU's idle time during the calls         */
 	int64_t ns, cost_ns;
-	int64_t edge_ns;     /* unless a wait: how long GPU work at the window's ends waits */
+	/* how long GPU work at the window's ends waits for the calls; 0 for waits */
+	int64_t edge_ns;
 	int64_t between_ns;  /* POLL, SLOW: time between consecutive calls */
 	size_t copies[NWAYS]; /* small copies that the calls wait for        */
 	int64_t bytes[NWAYS]; /* size of the largest such copy               */
@@ -94,7 +97,7 @@ struct calls {
 	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that launched it */
 	bool is_first; /* the current call is its thread's first launch of the kernel */
 	int64_t ended_ns;  /* end of the thread's last call                  */
-	/* last small copy, unless another operation or a wait came since; NSX_NONE */
+	/* the last small copy, unless another operation or a wait came since; otherwise NSX_NONE */
 	uint32_t copied;
 	uint32_t asked;	  /* group of the previous call if it was a query; NSX_NONE */
 	uint32_t emptied; /* group of the last wait until a pool allocation follows; NSX_NONE */
@@ -202,7 +205,7 @@ static enum kind calls_kind_of(struct calls *c, size_t call)
 	case NSX_CALL_IMPLICIT_SYNC:
 		return ALLOCATE;
 	default:
-		return op == NSX_NONE ? SLOW : NONE; /* else it queues work */
+		return op == NSX_NONE ? SLOW : NONE; /* other calls queue work */
 	}
 }
 
@@ -227,7 +230,7 @@ static bool is_pool(const char *api)
 	       strstr(api, "FromPoolAsync");
 }
 
-/* Errors: NULL, NSX_E_NOMEM. */
+/* Finds or adds a group. Errors: NULL, NSX_E_NOMEM. */
 static struct group *calls_group_of(struct calls *c, enum kind kind, nsx_str raw,
 				    struct nsx_err *err)
 {
@@ -531,7 +534,7 @@ static const struct words {
 	const char *barrier; /* barrier_kind in tables/barriers.csv; NULL: none */
 	/* advice before and after the names; rest NULL: advice without names */
 	const char *act, *rest;
-	/* further advice, and further advice for PyTorch; NULL: none */
+	/* advice for all programs, and advice for PyTorch; NULL: none */
 	const char *advice, *pytorch;
 } words[] = {
 	[WAIT] = {NSX_ID_idle_after_sync, NSX_NO_WAIT, say_host_waits_gpu, "sync_api",
@@ -729,7 +732,7 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns, 
 		nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
 }
 
-/* sums over joined groups */
+/* sums over the groups that were joined */
 struct total {
 	size_t count, nrefills, copies[NWAYS];
 	int64_t ns, between_ns, cost_ns, edge_ns, refill_ns, idle_ns, bytes[NWAYS];
@@ -838,7 +841,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	struct total all = calls_total_of(c, list, n);
 	enum way way = direction_of_most(&all);
 	const char *refills = say_refills(c, &all);
-	bool empties = refills && /* and the GPU waits for that */
+	bool empties = refills && /* the GPU waits because the pool is refilled */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
 	struct nsx_finding f = {.id = say->id,
 		.subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
@@ -852,7 +855,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(is_wait(kind) ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
-	if (kind != HOST_FUNC) /* a host function takes its time in a stream */
+	/* a host function takes its time in a stream, so it gets no such price */
+	if (kind != HOST_FUNC)
 		f.most_ns = (double)all.ns + (double)all.between_ns;
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);

@@ -17,7 +17,7 @@
 enum { MANY = 100, TINY_NS = 50000 };
 /* replays: each rank at its own pace, twice and four times as many micro batches */
 enum { MOST_PIECES = 3 };
-enum { PART = 10 }; /* waiting is mentioned from 1/10 of communication */
+enum { PART = 10 }; /* waiting is mentioned if it is at least 1/10 of communication */
 
 static double part_by_whole(int64_t part_ns, int64_t whole_ns)
 {
@@ -219,8 +219,8 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 	}
 	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1, gains, err))
 		return err->rc;
-	/* 1 / amount of the waiting stays. The gain is even smaller if compute hides the waiting
-	 * that is removed first.
+	/* 1 / amount of the waiting stays. The gain is smaller if the waiting that is removed first
+	 * is hidden by compute.
 	 */
 	for (unsigned i = 1; i < MOST_PIECES; i++) {
 		most_ns[i] = (double)own->gain_ns * (1 - 1 / v[i].amount);

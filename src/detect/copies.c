@@ -158,7 +158,10 @@ static struct nsx_finding copies_start(struct copies *c, const struct group *g,
 		.evidence = {nsx_tell(
 			l, "%s%s in %s%s, %s/s", kind ? nsx_tell(l, "%s, ",
 				nsx_text_n(l->arena, (size_t)g->count, "copy",
-					   "copies")) : "", /* for other kinds the title has it */
+					   /* for copies of other kinds, the title already
+					    * gives it
+					    */
+					   "copies")) : "",
 			nsx_tell_bytes(l, g->bytes), nsx_tell_ns(l, g->ns),
 			nsx_say_over_gpus(c->d, g->rows, (size_t)g->count),
 			nsx_text_bytes(l->arena, 1e9 * (double)g->bytes /

@@ -20,7 +20,8 @@
 enum {
 	BOOKED = 64, /* most iterations of a kind, slow or usual, in a ledger */
 	LEAST_PAUSE_NS = 100000, /* a shorter pause is no exception          */
-	/* fewer slow iterations are no regular ones; if more than 1/3 are slow, there are two kinds
+	/* with fewer slow iterations there is no regular pattern; if more than 1/3 are slow, there
+	 * are two kinds
 	 */
 	RECURS = 3,
 };
@@ -354,7 +355,7 @@ static void propose_slow(struct slow *s)
 	nsx_found(l, &f);
 }
 
-/* Whether no iteration is an exception. If so, reports that under "checked and fine". */
+/* Whether no iteration is slow. If so, reports that under "checked and fine". */
 static bool are_fine(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -400,7 +401,7 @@ enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end
 #define ALIKE 0.5	/* share of the common slow-down that a kernel must reach */
 #define NEARLY_ALL 0.8	/* share of the kernel time in kernels that must reach it */
 #define ALL 0.99	/* the same share if the ratio is FAR                */
-#define FAR 1.5		/* so large a ratio slows down all kernels, even those bound by memory */
+#define FAR 1.5		/* from this ratio on, all kernels are slower, even those bound by memory */
 
 struct drift {
 	struct nsx_detect *d;

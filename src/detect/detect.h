@@ -25,7 +25,7 @@ struct nsx_detect {
 	const struct nsx_measured *measured;
 	const struct nsx_engine_steps *steps;
 	struct nsx_findings *found;
-	/* nsx_detect fills these fields: */
+	/* Set by nsx_detect: */
 	struct nsx_window w;	   /* the judged window                      */
 	bool is_pytorch;	   /* the trace shows PyTorch                */
 	const uint8_t *library; /* one bit per call, see nsx_is_librarys     */
@@ -80,7 +80,7 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 
 /* used as an index when several processes or threads are meant */
 #define NSX_SEVERAL (NSX_NONE - 1)
-/* Whether a process has streams on several GPUs; with NSX_SEVERAL whether any process has. */
+/* Whether a process has streams on several GPUs. NSX_SEVERAL: whether any process has. */
 bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process);
 
 /* idle time of the limiting GPU at one end of the window that the user asked for */

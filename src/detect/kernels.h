@@ -30,7 +30,7 @@ struct kernels {
 	struct nsx_detect *d;
 	struct table names; /* of the limiting GPU; `at` is freed early */
 	uint64_t *has_name; /* a bit per string: whether it is in `names`    */
-	double length_ns, kernels_ns; /* length of the window; time of its kernels */
+	double length_ns, kernels_ns; /* length of the window, and of its kernels */
 	double beside; /* mean number of concurrent kernels if they filled the window; at least 1 */
 	const char *gpu; /* label of the limiting GPU */
 };

@@ -11,7 +11,7 @@
 #define COVERED 0.5  /* least share of the waits' time during which a range must be open */
 /* an inner range is preferred if it covers this part of its outer one's time or more */
 #define ALIKE 0.95
-/* of a wait; its end and the range's may be so far apart */
+/* greatest distance of a wait's end from the range's end: in ns, and as a part of the wait */
 enum { LATE_NS = 50000, LATE_PART = 5 };
 
 /* Ranges ------------------------------------------------------------------------*/

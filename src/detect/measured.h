@@ -44,7 +44,7 @@ struct nsx_arrivals {
 	size_t nlate;	/* judged instances with any late rank               */
 	size_t nlast;	/* judged instances in which `late` comes last       */
 	double p_value; /* probability that chance alone explains nlast      */
-	int64_t least_late_ns; /* a rank is late from here                   */
+	int64_t least_late_ns; /* least delay with which a rank counts as late */
 	double wait_ns;	    /* median wait of the other ranks in these nlast instances */
 	double all_wait_ns; /* waiting in the whole trace                    */
 	int64_t transfer_ns;

@@ -14,7 +14,7 @@
 #include "schema/viewscan.h"
 
 #define LEAST_SHARE 0.003 /* share of the window from which unified memory is reported */
-/* share of the recording from which it is reported although outside the window */
+/* share of the recording from which unified memory is reported even if it is quiet in the window */
 #define LOUD_SHARE 0.1
 enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations at most this far apart belong together */
 

@@ -9,7 +9,7 @@
 #include "facts/replay/replay.h"
 
 #define SPREAD 0.05 /* greatest median distance from the median period, relative to it */
-#define MUCH 0.1    /* share of the window that the host's code must seem to cost */
+#define MUCH 0.1    /* least share of the window that the host's code must seem to cost */
 /* share of that gain that is won in any case: more means the program is not paced */
 #define SURE 0.1
 #define EVEN 1.1    /* nine of ten periods take at most this many times the median */

@@ -8,10 +8,13 @@
 
 /* share of the whole window from which the first row of a named phase is reported */
 #define TOLD_SHARE 0.05
-/* share that is of medium severity, and least share of the unnamed end of a run */
+/* share of the window from which a phase has medium severity; also the least share of a run's
+ * unnamed end
+ */
 #define LARGE_SHARE 0.1
 #define PAUSE_SHARE 0.2	 /* share from which a pause, which is paid once, is of medium severity */
-#define MOST_SHARE 0.5	 /* share of high severity: the run hangs there      */
+/* share of the window from which a pause has high severity, because the run hangs there */
+#define MOST_SHARE 0.5
 #define MUCH 0.5 /* share of the lost time for which a GPU named as idle must have no work */
 
 /* "GPU 1 has no work from 1.020s to 6.020s": the longest such time of a GPU in the phase, if it is

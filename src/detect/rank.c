@@ -18,9 +18,10 @@
 /* a kernel with this share of the time is important even without a price */
 #define KERNEL_SHARE 0.6
 #define SURE 0.1	   /* part of a price that must be certain           */
-#define SAME 0.05	   /* an alternative adds at most this part of the other's gain */
+#define SAME 0.05 /* findings are alternatives if each adds at most this part of the other's gain */
 #define OWN 0.3		   /* and at most this part of its own gain          */
-#define LEADS 0.5 /* a leader wins at least this part of the time that the best certainly wins */
+/* a leader wins at least this part of the time that the best finding certainly wins */
+#define LEADS 0.5
 /* if a remedy's own time exceeds its price by this factor, the evidence says so */
 #define MUCH_MORE 2.0
 enum {
@@ -33,7 +34,7 @@ struct item {
 	size_t order; /* order of appearance                                 */
 	double adds_ns; /* time won beyond the remedies applied so far       */
 	bool gone;    /* removed from the list                               */
-	bool left;    /* still to be applied                                 */
+	bool left;    /* not yet applied                                     */
 	bool is_doubted; /* the gain may vanish if waits outside CUDA end when they did */
 };
 
@@ -82,7 +83,7 @@ static int price_without_replay(struct pricing *p, struct item *x, struct nsx_er
 	f->price = f->guess_ns <= 0 ? NSX_PRICE_NONE :
 		   f->is_rule || !(p->works || f->is_assumed) ?
 				     NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
-	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* nothing shows that it costs anything */
+	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* the finding costs nothing */
 	return 0;
 }
 
@@ -116,7 +117,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	struct nsx_finding *f = x->f;
 
 	if (g->confidence == NSX_CONF_NONE || (!g->touched && f->is_rule))
-		return; /* nothing was replayed, or only a part without the remedy */
+		return; /* nothing was replayed, or the replayed part lacks the remedy */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
 	f->headroom_ns = limit_by_most(f, (double)g->gain_ns);

@@ -12,10 +12,13 @@
 struct nsx_baseline_run {
 	const char *file; /* name of the digest in the folder */
 	const char *unit; /* "step", ...: the unit of the median */
-	int64_t steps, median_ns; /* over all ranks of the run; without steps, of the whole */
+	/* median length of a step over all ranks of the run; without steps, length of the whole
+	 * run
+	 */
+	int64_t steps, median_ns;
 };
 struct nsx_baseline { /* a baseline, or a former one, whose runs have no files */
-	const char *set_at, *why; /* why: "" if not given */
+	const char *set_at, *why; /* why: the user's reason; "" if not given */
 	struct nsx_baseline_run *runs;
 	size_t nruns;
 	struct nsx_baseline *past; /* latest first */
@@ -34,7 +37,7 @@ int nsx_baseline_list(const char *store, struct nsx_arena *a, const char *const 
  * reading and writing.
  */
 struct nsx_baseline_opts {
-	const char *store, *name, *why; /* why: NULL if not given */
+	const char *store, *name, *why; /* why: the user's reason; NULL if not given */
 	bool accepts;
 	unsigned threads;
 };

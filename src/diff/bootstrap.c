@@ -33,9 +33,9 @@ enum { MOST_DRAWN = 200 };
 struct drawn {
 	int64_t *v;		/* ascending, n of them */
 	uint32_t *place;	/* by unit in order of time: its place in v */
-	uint32_t *times;	/* how often each of v was drawn */
+	uint32_t *times;	/* how often the draw has each value of v */
 	size_t total;		/* sum of times */
-	size_t *end, *block;	/* by capture */
+	size_t *end, *block;	/* by capture: end of its units; block length */
 	size_t n, ncaptures;
 };
 
@@ -77,8 +77,8 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	for (size_t c = 0; c < k; at = s->end[c++]) {
 		size_t n = s->end[c] - at, kept = NSX_MIN(n, most);
 
-		/* Takes a random unit of each stretch. A fixed position would always or never keep
-		 * what recurs in every fifth unit.
+		/* Keeps a random unit of each stretch. With a fixed position, a unit that recurs in
+		 * every fifth place would always or never be kept.
 		 */
 		for (size_t i = 0; i < kept; i++) {
 			size_t from = i * n / kept, to = (i + 1) * n / kept;
@@ -92,8 +92,8 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	return sort_units(ret, a, err);
 }
 
-/* Draws captures with replacement, and from each as many units as it has. Captures differ in
- * length, so the draw ends at n units.
+/* Draws captures with replacement, and from each capture as many units as it has. Captures differ
+ * in length, so the draw stops at n units.
  */
 static void draw_once(struct drawn *d, uint64_t *state)
 {
@@ -144,7 +144,7 @@ static double p95_of(const struct drawn *d)
 	return (double)low + (at - (double)k) * (double)(high - low);
 }
 
-struct difference { /* x[i] - y[j] */
+struct difference { /* sorted differences x[i] - y[j] */
 	int64_t ns;
 	uint32_t i, j;
 };

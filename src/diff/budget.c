@@ -99,7 +99,7 @@ static int cmp_split_rows(const void *a, const void *b)
 	return NSX_CMP(dy, dx) ?: NSX_CMP(x->cause, y->cause) ?: strcmp(x->detail, y->detail);
 }
 
-/* Lists a row for each use of both sides, then merges rows that are equal. */
+/* Lists a row for each use that units of either side make of a part, then merges equal rows. */
 static int budget_list_parts(const struct nsx_diff *d, uint32_t lane,
 			     enum nsx_split split, struct nsx_arena *a,
 			     struct part **ret, size_t *ret_n, struct nsx_err *err)
@@ -195,7 +195,7 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-/* the uses of a lane, grouped by row */
+/* uses of a lane, grouped by row */
 struct by_row {
 	const struct nsx_kernel_use *of;
 	uint32_t *use; /* indices */
@@ -230,7 +230,7 @@ static int cmp_names(const void *a, const void *b)
 	return strcmp(x->base, y->base) ?: cmp_ratios(a, b);
 }
 
-/* Median over the units of the duration of the row's launches; 0 if none began. */
+/* Median over the units of the duration of one launch of the row; 0 if no launch began. */
 static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 {
 	size_t n = 0;
@@ -255,7 +255,7 @@ enum { MIN_EQUAL = 10, MIN_NAMES = 5 };
 #define ALIKE 0.01
 #define UNLIKE_SHARE 0.1
 
-/* Keeps the median ratio of each name. Leaves r ordered by ratio. */
+/* Keeps the median ratio of each kernel name. Leaves r ordered by ratio. */
 static size_t keep_names(struct ratio *r, size_t n)
 {
 	size_t kept = 0;
@@ -267,7 +267,7 @@ static size_t keep_names(struct ratio *r, size_t n)
 	return kept;
 }
 
-/* r: ascending; overwritten. */
+/* Sets the clock ratio. r: kernel ratios in ascending order; overwritten. */
 static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 {
 	size_t n = ret->nequal, names;
@@ -325,9 +325,9 @@ static int measure_clock(const struct nsx_diff *d,
 	return 0;
 }
 
-/* Splits a row's change into (n2 - n1) e1 by count, n2 e1 (rho - 1) by clock, and the rest, its
- * own; n: launches per unit, e: credit per launch. Overlap is the part of the rest that comes from
- * more or fewer kernels beside it, at equal duration.
+/* Splits a row's change into three parts: (n2 - n1) e1 by count, n2 e1 (rho - 1) by clock, and the
+ * rest as its own. n: launches per unit, e: credit per launch. Overlap is the part of the rest that
+ * comes from more or fewer kernels running beside it while its own duration stays equal.
  */
 static void split_row(const struct scale *s, const struct kernel_sums *x,
 		      double rho, enum nsx_match kind, struct nsx_kernel_row *r)
@@ -338,7 +338,7 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 		r->launches[i] = x->launches[i] / (double)s->div[i];
 		r->each_ns[i] = x->launches[i] > 0 ? (double)x->credit.ns[i] / x->launches[i] : 0;
 	}
-	/* a launch of another kernel does other work, so counts of variants are not compared */
+	/* variants are different kernels, so their counts are not compared */
 	n = r->launches[kind != NSX_M_VARIANT];
 	if (x->launches[0] > 0 && x->launches[1] > 0) {
 		r->count_ns = llround((n - r->launches[0]) * r->each_ns[0]);

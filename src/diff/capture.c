@@ -150,7 +150,7 @@ static double mean_mhz(const struct nsx_metrics *m)
 	return n ? sum / n : NAN;
 }
 
-/* Reads these keys of TARGET_INFO_SYSTEM_ENV and no others. */
+/* Reads the listed keys of TARGET_INFO_SYSTEM_ENV and no others. */
 static int capture_on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 			     struct nsx_err *err NSX_UNUSED)
 {
@@ -176,8 +176,8 @@ static int capture_on_session(void *ctx, int64_t rid NSX_UNUSED, const struct ns
 	return 0;
 }
 
-/* Notes by what parts of a run know each other if no clock was recorded: a process that calls
- * CUDA, and its correlation ids, which rise as long as it runs.
+/* Notes what shows that two captures are parts of one run if no clock was recorded: a process that
+ * calls CUDA, and its correlation ids, which rise as long as it runs.
  */
 static void note_used_process(struct nsx_side *s, const struct nsx_trace *t)
 {

@@ -27,11 +27,16 @@ const char *const nsx_check_ids[NSX_NCHECKS] = {
 	[NSX_CHECK_CLOCKS] = "clocks",
 	[NSX_CHECK_MEASURED_CLOCK] = "measured_clock",
 };
-#define ALIKE 0.9      /* least share of launches in common without a warning */
-#define PROFILER 0.02  /* time of the profiler relative to the capture */
+#define ALIKE 0.9      /* least share of common launches without a warning    */
+/* least difference between the sides in the share of time spent in the profiler that is a
+ * warning
+ */
+#define PROFILER 0.02
 #define CLOCKS 0.02
-#define LOST 0.01      /* share of launches whose work was lost */
-#define PERIODS 1.25   /* ratio of the launches per unit from which units differ in kind */
+/* least difference between the sides in the share of lost launches that is a warning */
+#define LOST 0.01
+/* launches per unit may differ by this ratio before units count as different kinds */
+#define PERIODS 1.25
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
@@ -80,7 +85,7 @@ static void compare_repeats(struct nsx_diff *d)
 			}
 }
 
-/* The text that all captures of a side share, or else all their texts. */
+/* The text that all captures of a side share; otherwise all their texts. */
 static const char *compare_text_of(struct nsx_diff *d, unsigned side, size_t offset)
 {
 	struct nsx_buf b = {0};
@@ -106,9 +111,9 @@ static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset
 		mark(c, differs, text);
 }
 
-/* Sets the factors on time that the peaks of two GPU models allow: from the factor for time bound
- * by the peak that grows most to the factor for time bound by none. Returns false if a side has
- * several models or peaks are unknown.
+/* Sets the range of factors on time that the peaks of two GPU models allow. The ends are the factor
+ * for time bound by the peak that grows most, and the factor 1 for time bound by no peak. Returns
+ * false if a side has several models or if peaks are unknown.
  */
 static bool compare_peaks(struct nsx_diff *d)
 {
@@ -175,8 +180,8 @@ static bool hides_kernels(const struct nsx_diff *d, unsigned side)
 	return false;
 }
 
-/* The least share of a side's launches that left GPU work; NaN if a capture of the side does not
- * show it.
+/* Finds the least share of a side's launches that left GPU work. NaN if some capture of the side
+ * does not show the share.
  */
 static void compare_find_answered(const struct nsx_diff *d, double share[2])
 {
@@ -215,8 +220,8 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	return 0;
 }
 
-/* Ratio by which all kernels are launched more often per unit; 1 if they are launched equally
- * often, or some are not.
+/* Ratio by which all kernels are launched more often per unit. 1 if launches are equal, or if some
+ * kernels are launched equally often.
  */
 static double count_periods(const struct nsx_budget *b)
 {
@@ -332,7 +337,7 @@ static void compare_clocks(struct nsx_diff *d)
 		     "time: other clocks, or another GPU; lock the clocks");
 }
 
-/* The clock that counters showed while kernels ran, as a mean over the captures. */
+/* Mean over the captures of the SM clock that counters showed while kernels ran. */
 static double mhz_of(const struct nsx_diff *d, unsigned side)
 {
 	double sum = 0;

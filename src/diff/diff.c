@@ -158,11 +158,11 @@ static double lanes_alike(const struct nsx_side *x, const double *nx,
 }
 
 enum { MOST_PAIRED = 64 }; /* most lanes that are paired, because all are compared with all */
-/* by so much more of its launches must a lane of another number be in common */
+/* least gain in common launches for which a lane is paired with a lane of another number */
 #define MUCH_MORE 0.1
 
-/* Orders the lanes of a capture so that each stands where the first capture has the lane with the
- * same work: the ranks of a job may divide its roles otherwise, and GPUs may be numbered otherwise.
+/* Reorders the lanes of a capture to match the first capture's lanes by their work. Ranks of a job
+ * may divide their roles differently, and GPUs may be numbered differently.
  */
 static void pair_lanes(const struct nsx_side *x, const struct nsx_seen *like,
 		       const struct nsx_side *y, struct nsx_seen *seen)
@@ -208,10 +208,10 @@ static void pair_gpus(const struct nsx_diff *d, const struct nsx_seen **seen[2])
 					   (struct nsx_seen *)seen[s][i]);
 }
 
-/* share of common kernels from which launches are comparable */
+/* least share of common kernels for which launches are comparable */
 #define SAME_KERNELS 0.9
 
-/* Whether launches in a loop become units without being asked for: only if both sides have equally
+/* Whether launches in a loop become units without being requested: only if both sides have equally
  * many.
  */
 static bool pairs_launches(const struct nsx_diff *d)
@@ -242,7 +242,7 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 		if (nsx_pool_build((const struct nsx_side *const *)d->sides[s],
 				   d->nsides[s], seen[s], d->arena, &pool[s], err))
 			return err->rc;
-	/* The name of a range proves that it is the same unit, even if its kernels have changed. */
+	/* Equal names of ranges prove that the unit is the same, even if its kernels changed. */
 	if (way[0]->method != NSX_WAY_NVTX && nsx_likeness(&pool[0], &pool[1], &like, err))
 		return err->rc;
 	if (score * like <= *best || (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
@@ -296,7 +296,7 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side, str
 			gpu, is_part ? " in the part that was asked for" : "");
 }
 
-/* If something repeats on one side only, tries launches as units, or else the window. */
+/* If only one side has a repeating unit, tries launches as units and then the window. */
 static int try_launches(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 {
 	return load_sides(d, NSX_SIDE_LAUNCH, NULL, err) ||
@@ -338,8 +338,8 @@ static bool diff_is_same(const struct nsx_diff *d)
 	return true;
 }
 
-/* Whether the sides have other numbers of ranks. A job of another size does other work: its ranks
- * can be shown beside each other but prove nothing.
+/* Whether the sides have different numbers of ranks. Jobs of different sizes do different work:
+ * their ranks can be shown side by side but prove nothing.
  */
 static bool lacks_ranks(const struct nsx_diff *d)
 {
@@ -347,7 +347,7 @@ static bool lacks_ranks(const struct nsx_diff *d)
 	       d->sides[0][0]->nranks != d->sides[1][0]->nranks;
 }
 
-/* Whether the units are windows, or launches that were not asked for. */
+/* Whether the units are windows, or launches that were not requested. */
 static bool is_no_unit(const struct nsx_diff *d)
 {
 	return d->whole || (d->method == NSX_WAY_LAUNCH && d->opts->side.unit == NSX_SIDE_AUTO);
@@ -445,7 +445,7 @@ double nsx_change_of(const struct nsx_diff *d)
 	return t[0].span_ns > 0 ? (double)t[1].span_ns / (double)t[0].span_ns - 1 : 0;
 }
 
-/* Whether another GPU model explains the change, or the lack of one. */
+/* Whether a different GPU model explains the change, or the lack of a change. */
 static bool is_of_gpu(const struct nsx_diff *d)
 {
 	double times = 1 + nsx_change_of(d);

@@ -15,9 +15,11 @@
 
 enum nsx_verdict {
 	NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
-	NSX_V_BOTH_WAYS, /* "mixed": the typical unit changes one way, the mean or another
-			    GPU the other way */
-	NSX_V_INCONCLUSIVE, /* comes with a reason, as "mixed" does */
+	/* "mixed": the typical unit changes one way, but the mean or another GPU changes the other
+	 * way
+	 */
+	NSX_V_BOTH_WAYS,
+	NSX_V_INCONCLUSIVE, /* has a reason in `why`, as "mixed" does */
 	NSX_NDIFF_VERDICTS
 };
 extern const char *const nsx_verdict_names[];
@@ -29,7 +31,7 @@ enum nsx_noise_metric { /* figures of a unit; explained in gates.c */
 	NSX_NMETRICS
 };
 extern const char *const nsx_metric_names[NSX_NMETRICS]; /* "step", ... */
-struct nsx_noise { /* a change must exceed both; 0: not calibrated */
+struct nsx_noise { /* a change must exceed both rel and abs; 0: not calibrated */
 	double rel, abs; /* abs: ns or a count */
 };
 struct nsx_kernel_noise {
@@ -64,7 +66,7 @@ static inline void nsx_raise_floor(struct nsx_floor *f, double at, const char *i
 		*f = (struct nsx_floor){at, is};
 }
 
-/* Names of the floors by calibrated and by assumed noise. */
+/* Names of floors from calibrated noise and from assumed noise. */
 extern const char nsx_calibrated[], nsx_unmeasured[];
 
 /* The length of a unit on both sides. Ratios are relative to the median before. ----*/
@@ -73,34 +75,37 @@ struct nsx_step {
 		size_t n, ncaptures;
 		double median_ns, mean_ns, p95_ns, cv;
 		double drift;  /* within a capture, by Theil-Sen; a ratio */
-		double halves; /* second half against first half, in the capture where they
-				  differ most */
-		/* the same between the halves of all captures of the side */
+		/* second half against first half of the units, in the capture where the halves
+		 * differ most
+		 */
+		double halves;
+		/* range of that ratio over all captures of the side */
 		struct nsx_interval all_halves;
-		double captures; /* slowest capture against fastest */
+		double captures; /* slowest capture relative to the fastest */
 		bool drifting; /* drift above 1 % */
 	} side[2];
 	double shift_ns, rel;
-	struct nsx_interval ci_ns, blocks_ns; /* blocks_ns: by bootstrap */
+	struct nsx_interval ci_ns, blocks_ns; /* intervals of the shift; blocks_ns: by bootstrap */
 	struct nsx_rank_test test;
-	double noise;		/* difference expected from the same code */
-	/* a smaller ratio proves nothing: noise, drift of a capture, or difference between captures
-	 * of one side
+	double noise;		/* difference expected between runs of the same code */
+	/* a change below this ratio proves nothing: the greatest of noise, drift of a capture, and
+	 * difference between captures of one side
 	 */
 	struct nsx_floor floor;
-	double floor_ns;	/* the same for a change in ns */
+	double floor_ns;	/* the floor in ns, for a change in ns */
 	bool has_steady;
 	double steady_rel; /* shift of the steady units alone */
 	double mean_rel;   /* change of the mean, including its tail */
 	struct nsx_interval mean_ci_ns; /* interval of the change of the mean, by bootstrap */
 	struct nsx_floor mean_floor;	/* ns; a smaller change of the mean proves nothing */
-	double mean_p;	  /* chance that units dealt out at random differ as much */
+	double mean_p;	  /* probability that units assigned to sides at random differ as much */
 	bool mean_recurs; /* the mean changes beyond noise even without the slowest units */
 	bool mean_alone; /* only the mean is proven to change: slow units came or went */
 	bool mean_opposes; /* mean and shift are both beyond noise, with opposite signs */
 	enum nsx_verdict verdict;
 	const char *why; /* reason for a verdict that is not obvious, and what would settle it */
-	double settle;	 /* units or captures per side that would settle it; 0: no number would */
+	/* units or captures per side that would settle it; 0: no number of them would */
+	double settle;
 };
 
 /* A row: mean per unit before, and its change. ---------------------------------*/
@@ -119,9 +124,10 @@ struct nsx_split_rows { /* add up to their share; largest change first */
 struct nsx_kernel_row {
 	uint32_t row; /* index in nsx_kernel_rows */
 	struct nsx_delta d;
-	int64_t count_ns, clock_ns, own_ns; /* add up to d.delta_ns */
+	/* parts of d.delta_ns by count, clock and the kernel's own speed; sum is d.delta_ns */
+	int64_t count_ns, clock_ns, own_ns;
 	int64_t overlap_ns; /* part of own_ns: more or fewer kernels run beside it */
-	double launches[2], each_ns[2]; /* per unit; credit of one launch */
+	double launches[2], each_ns[2]; /* launches per unit, and credit of one launch */
 	double p; /* after Holm's correction; NAN: not tested */
 	bool significant; /* p is below alpha and the change exceeds the kernel's noise */
 };
@@ -136,7 +142,8 @@ struct nsx_budget {
 	/* why rho shows nothing about clocks (rho is 1 then); NULL if it does */
 	const char *no_rho;
 	double launches[2];
-	double collectives[2], comm_ns[2]; /* communication kernels per unit; their whole time */
+	/* communication kernels per unit, and their whole time */
+	double collectives[2], comm_ns[2];
 };
 struct nsx_diff_lane {
 	int64_t device_id, rank; /* as in struct nsx_lane */
@@ -178,7 +185,7 @@ enum { NSX_MOST_CAUSES = 2 };
 enum nsx_gate_result { NSX_GATE_PASS, NSX_GATE_UNDECIDED, NSX_GATE_FAIL };
 extern const char *const nsx_gate_names[]; /* "pass", "undecided", "fail" */
 struct nsx_gate_row { /* the worst result of a gate over all lanes */
-	const char *expr, *subject; /* subject: "GPU 0", or "" */
+	const char *expr, *subject; /* subject: "GPU 0"; "" if there is only one */
 	const char *figure; /* "typical step", ... */
 	double change, lo, hi, limit; /* in `unit`; NAN: none */
 	double mean; /* for gates on the typical step: change of the mean; else NAN */
@@ -208,7 +215,7 @@ struct nsx_diff {
 	enum nsx_way_method method;
 	const char *name;
 	bool same; /* both sides are the same capture */
-	bool digested; /* both sides are read as digests */
+	bool digested; /* both sides are reduced to digests before they are compared */
 	bool whole; /* no units: the whole window is the only unit */
 	struct nsx_totals_change totals;
 	struct nsx_kernel_rows rows;
@@ -219,13 +226,15 @@ struct nsx_diff {
 	bool splits_comm; /* communication is split into transfer and waiting */
 	enum nsx_verdict verdict;
 	const char *why;
-	/* for another GPU model: factors on time that its peaks allow; hi 0: same model, or unknown
-	 * peaks
+	/* range of factors on time that the peaks of a different GPU model allow; hi 0: same model,
+	 * or unknown peaks
 	 */
 	struct nsx_interval by_peaks;
 	struct nsx_check *checks;
 	size_t nchecks;
-	/* findings of the first captures that appeared, are gone or changed; each group by rank */
+	/* findings of the first captures that appeared, disappeared or changed; each group by
+	 * rank
+	 */
 	struct nsx_finding_row *findings;
 	size_t nfindings;
 	struct nsx_gate_row *gates;
@@ -248,18 +257,19 @@ void nsx_diff_free(struct nsx_diff *d);
  */
 int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 		       struct nsx_err *err) NSX_CHECKED;
-struct nsx_out_file; /* the subject is a nsx_noises, the detail the options */
+/* The subject of the file is a struct nsx_noises; its detail is the options. */
+struct nsx_out_file;
 int nsx_noise_write(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Whether a file was written by nsx_noise_write. */
 bool nsx_noise_is(const char *path);
-/* Parses "1.5%", which applies to every time, or reads a file of nsx_noise_write. Owner: the
- * caller, nsx_noises_done. Errors: NSX_E_USAGE.
+/* Parses "1.5%", which applies to every time, or reads a file written by nsx_noise_write. Owner:
+ * the caller, nsx_noises_done. Errors: NSX_E_USAGE.
  */
 int nsx_noise_read(const char *text, struct nsx_noises *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Relative change of the subject of the verdict: the run or a unit. */
+/* Relative change of the whole run or of a unit, whichever the verdict is about. */
 double nsx_change_of(const struct nsx_diff *d);
-/* The step that the verdict is about; *lane: NSX_NONE for a job. */
+/* The step that the verdict is about; *lane: NSX_NONE for a whole job. */
 const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d, uint32_t *lane);
 
 /* The first kernel of a row; from the side before if there is one. */
@@ -309,12 +319,12 @@ bool nsx_is_comparable(const struct nsx_diff *d);
 size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_cause_row ret[NSX_MOST_CAUSES]);
 
-/* a finding of the side before that is gone or halved after, and its promise */
+/* a finding of the side before that disappeared or halved, and the gain it promised */
 struct nsx_promise {
 	const struct nsx_side_finding *finding; /* the promise is its share */
-	double won;    /* relative to the time before, by all gone findings together */
-	bool is_joint; /* several findings are gone */
-	bool kept; /* 0.8 to 1.25 of the promise, or within its range */
+	double won;    /* gain by all disappeared findings together, relative to the time before */
+	bool is_joint; /* several findings disappeared, so the gain is not known for each */
+	bool kept; /* the gain is 0.8 to 1.25 of the promise, or within its range */
 };
 enum { NSX_MOST_PROMISES = 16 };
 /* Returns the number of promises, which are in the order of the first report. */

@@ -32,8 +32,8 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err 
 int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 			 unsigned threads, struct nsx_err *err) NSX_CHECKED;
 
-/* The verdict in a sentence, findings that name causes, the place of the change of the mean
- * ("" if none), and a line about a gate. The first three are Markdown. Owner: arena a.
+/* Parts of the page: the verdict in a sentence, findings that name causes, the place of the change
+ * of the mean ("" if none), and a line about a gate. The first three are Markdown. Owner: arena a.
  */
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a);
@@ -52,14 +52,16 @@ const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a);
  */
 void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *a,
 		      struct nsx_notices *ret);
-/* Chooses lanes to show: all in order, or the `most` that change most by themselves.
- * Returns how many.
+/* Chooses lanes to show, in order: all of them, or the `most` lanes with the largest changes of
+ * their own. Returns how many.
  */
 size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most, struct nsx_arena *a, uint32_t **ret);
-/* The lane whose rows are shown: the verdict's, or in a job the one that changes most by itself. */
+/* The lane whose rows are shown: the verdict's lane or, in a job, the lane with the largest change
+ * of its own.
+ */
 uint32_t nsx_shown_lane(const struct nsx_diff *d);
 
-/* Adds a name as a code span, which makes no mention, link or markup. */
+/* Adds a name as a code span, so that it makes no mention, link or markup. */
 void nsx_add_name(struct nsx_buf *b, const char *name);
 /* Adds the label of a row of kernels, and the label after if it differs. */
 void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row, struct nsx_arena *a);

@@ -17,7 +17,7 @@ enum {
 	ROW = 24,
 };
 
-/* How a kernel relates to the other side. */
+/* Whether and how a kernel was matched with the other side. */
 enum standing { ALIKE, MATCHED, ALONE, NSTANDINGS };
 static const char *const colours[] = {"k0", "k2", "k5", "k7"};
 static const char *const standings[] = {
@@ -33,7 +33,7 @@ static enum standing standing_of(const struct nsx_diff *d, unsigned side, uint32
 	return d->rows.kind[row] <= NSX_M_TEMPLATE ? ALIKE : MATCHED;
 }
 
-/* Draws a unit; each column shows what takes most of it. */
+/* Draws a typical unit. Each column shows the kernel with most time in it. */
 static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d,
 		      unsigned side, const struct nsx_lane *l, double ns_a_column, double y)
 {

@@ -21,7 +21,8 @@ struct page {
 	struct nsx_buf b;
 	bool for_comment;
 	size_t rows, kernel_rows;
-	uint32_t *lanes; /* in order; if there are too many, those that change most */
+	/* lanes shown, in order; if there are too many, the lanes that change most */
+	uint32_t *lanes;
 	size_t nlanes;
 	struct nsx_kind_rows kinds;
 };
@@ -124,7 +125,7 @@ static void add_step_row(struct page *p, const char *what, const struct nsx_step
 		       c->test.a12, 100 * c->floor.at, nsx_verdict_names[c->verdict]);
 }
 
-/* The reason for the verdict of a lane or, NSX_NONE, of the job. */
+/* The reason for the verdict of a lane or, for NSX_NONE, of the job. */
 static const char *why_of(const struct page *p, uint32_t lane)
 {
 	return lane == NSX_NONE ? (p->d->has_job ? p->d->job.why : NULL) :
@@ -302,7 +303,7 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 	nsx_buf_printf(&p->b, "%s on both sides (%.0f %% of the compute time before)",
 		       nsx_text_n(p->a, x->nequal, "kernel is equal",
 				  "kernels are equal"), 100 * x->rho_share);
-	if (x->no_rho) /* the checks give the reason */
+	if (x->no_rho) /* the section on checks gives the reason */
 		nsx_buf_adds(&p->b, ".\n\n");
 	else
 		nsx_buf_printf(&p->b, "; they take %.4f times as long.\n\n", x->rho);
@@ -317,7 +318,7 @@ static bool any_overlap(const struct nsx_budget *x, size_t n)
 	return false;
 }
 
-/* overlaps: overlap has its own column; without one it is part of `own`. */
+/* Adds a row. overlaps: overlap has its own column; otherwise it is part of `own`. */
 static void emit_md_add_kernel_row(struct page *p, const struct nsx_kernel_row *k, bool overlaps)
 {
 	const struct nsx_diff *d = p->d;

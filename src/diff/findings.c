@@ -73,9 +73,9 @@ static double in_direction_ns(const struct nsx_budget *x, enum nsx_share share)
 	return NSX_MAX(x->total.delta_ns > 0 ? ns : -ns, 0);
 }
 
-/* How much of the change a finding can explain at most, by the shares in which it would show: a
- * kernel's in compute, a late host's wherever the GPU or another rank waits. For other findings the
- * limit is unknown.
+/* The most of the change that a finding can explain, by the shares of time it affects: compute for
+ * a kernel; for a late host, the shares in which the GPU or another rank waits. For other findings
+ * the limit is unknown.
  */
 static double findings_most_of(const struct nsx_diff *d, const struct nsx_budget *x,
 			       enum nsx_category category)
@@ -97,8 +97,8 @@ static double findings_most_of(const struct nsx_diff *d, const struct nsx_budget
 	}
 }
 
-/* How much of the longer mean a finding explains; 0 if nothing, or if the finding is too minor for
- * the first page.
+/* The part of the longer mean that a finding explains; 0 if it explains nothing, or if it is too
+ * minor for the first page.
  */
 static double explain(const struct nsx_diff *d, const struct nsx_budget *x,
 		      const struct nsx_finding_row *f, struct nsx_cause_row *ret)

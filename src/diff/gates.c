@@ -42,7 +42,7 @@ static enum measure measure_of(enum metric m)
 	return m == LAUNCHES ? COUNT : m == MEM_PEAK ? BYTES : TIME;
 }
 
-/* Name of the limited figure in a gate's line. */
+/* Names of the limited figure in a gate's line. */
 static const char *const figures[NMETRICS] = {
 	[STEP] = "typical step", [STEP_P95] = "95th percentile",
 	[STEP_MEAN] = "mean step", [COMPUTE] = "mean compute time",
@@ -67,7 +67,7 @@ static const struct {
 struct gate {
 	enum metric metric;
 	char regex[512]; /* for KERNEL */
-	bool proven;	 /* "<" */
+	bool proven;	 /* "<": the change must be proven to stay below the limit */
 	bool relative;
 	double limit; /* a ratio, ns, bytes or a count */
 };
@@ -163,7 +163,7 @@ struct measured {
 	double before, change;
 	struct nsx_floor floor; /* a smaller change proves nothing */
 	struct nsx_interval ci;
-	size_t n; /* units of the shorter side; SIZE_MAX: a single figure */
+	size_t n; /* units on the side with fewer units; SIZE_MAX: a single figure */
 	double mean_rel, mean; /* for gates on the typical step: change of the mean, as a
 				  ratio and in ns; else NAN */
 };
@@ -331,7 +331,7 @@ static void gates_measure_mean(const struct nsx_step *c, struct measured *ret)
 		NSX_MIN(c->side[0].n, c->side[1].n), NAN, NAN};
 }
 
-/* Takes the peak of the capture with the highest one on each side. */
+/* Takes the highest peak of memory among the captures of each side. */
 static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 {
 	int64_t peak[2] = {-1, -1};

@@ -5,7 +5,7 @@
 #include "diff/emit.h"
 #include "diff/side.h"
 
-/* Copies them from a capture's report. Errors: NSX_E_NOMEM. */
+/* Copies the rows of section Steps from a capture's report. Errors: NSX_E_NOMEM. */
 int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
 			struct nsx_err *err) NSX_CHECKED;
 
@@ -14,11 +14,11 @@ struct nsx_kind_row { /* [0] before, [1] after */
 	int64_t count[2];
 	double p50_ms[2]; /* of the steps' GPU time */
 };
-struct nsx_kind_rows { /* ordered by kind and size; rows of the side after alone come last */
+struct nsx_kind_rows { /* ordered by kind and size; rows that only the side after has come last */
 	struct nsx_kind_row *v;
 	size_t n;
 };
-/* Collects the rows. There are none if all steps are alike, because then the unit shows them.
+/* Collects the rows. If all steps are alike there are none, because the unit then shows them.
  * Owner: arena a.
  */
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a);

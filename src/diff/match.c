@@ -10,9 +10,7 @@ const char *const nsx_match_names[NSX_NMATCHES] = {
 struct work {
 	const struct nsx_pool *pool[2];
 	uint32_t n[2], all;
-	/* by kernel: the next kernel on the way to the one that represents its row, which is its
-	 * own leader
-	 */
+	/* by kernel: next kernel on the way to the leader of its row; a leader points to itself */
 	uint32_t *leader;
 	enum nsx_match *kind; /* by leader */
 	uint32_t *partner; /* by kernel: its exact match; NSX_NONE */
@@ -33,7 +31,9 @@ static uint32_t lead(const struct work *w, uint32_t i)
 	return i;
 }
 
-/* Joins two rows. The lesser number leads, so a row is named after its first kernel before. */
+/* Joins two rows. The lesser number becomes the leader, so a row is named after its first kernel
+ * before.
+ */
 static void match_join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
 {
 	uint32_t x = lead(w, i), y = lead(w, k);
@@ -158,8 +158,8 @@ static void mark_alone(const struct work *w, size_t lane, bool *is_on, bool *is_
 		is_alone[i] = is_on[i] && (w->partner[i] == NSX_NONE || !is_on[w->partner[i]]);
 }
 
-/* Joins kernels of one name of which a GPU runs one before and another after. This also holds if
- * other GPUs run one of them on both sides, as when a rank gets more work.
+/* Joins kernels of the same name if a GPU runs one of them before and the other after. Other GPUs
+ * may run one of them on both sides, as when a rank gets more work.
  */
 static void join_on(struct work *w, const bool *is_alone)
 {
@@ -201,7 +201,7 @@ static int join_by_gpu(struct work *w, struct nsx_err *err)
 
 enum { MOST_IN_BLOCK = 8 };
 
-struct sequence { /* a typical unit; kernels are numbers in struct work */
+struct sequence { /* a typical unit as a sequence of kernels, which are indices in struct work */
 	uint32_t *all, *anchor; /* anchor: rows of matched kernels; at: their positions in `all` */
 	uint32_t *at;
 	size_t n, nanchors;
@@ -265,7 +265,7 @@ static int join_blocks(struct work *w, const struct sequence *x,
 
 	if (!nsx_new_array(blocks, w->a, npairs + 1, "kernel sequence", err))
 		return err->rc;
-	/* Lists all stretches first, as joining marks kernels as matched. */
+	/* Lists all stretches before joining any, because joining marks kernels as matched. */
 	for (size_t i = 0; i <= npairs; i++) {
 		size_t to_x = i < npairs ? x->at[pairs[i].i] : x->n;
 		size_t to_y = i < npairs ? y->at[pairs[i].j] : y->n;

@@ -230,7 +230,7 @@ int nsx_noise_read(const char *text, struct nsx_noises *ret, struct nsx_err *err
 
 	*ret = (struct nsx_noises){.kernels_rel = percent / 100};
 	for (unsigned k = 0; k < NSX_NMETRICS; k++)
-		if (k != NSX_METRIC_LAUNCHES) /* these are counts */
+		if (k != NSX_METRIC_LAUNCHES) /* launches are counts and have no time */
 			ret->of[k].rel = percent / 100;
 	if (end != text && !strcmp(end, "%"))
 		return percent >= 0 && percent < 100 ? 0 :

@@ -10,12 +10,13 @@
 struct nsx_pool {
 	const struct nsx_side *const *sides;
 	size_t nsides;
-	const struct nsx_seen *const *seen; /* by side: the chosen way of seeing it */
+	const struct nsx_seen *const *seen; /* by side: the way chosen to find its units */
 	struct nsx_kernel *kernels;	    /* ordered by name, then shape */
 	uint32_t nkernels;
 	const char **details; /* ordered by text; [0] is "" */
 	uint32_t ndetails;
-	struct nsx_lane *lanes; /* lanes that every capture has; idle detail: index in details */
+	/* lanes that every capture has; idle details are indices in `details` */
+	struct nsx_lane *lanes;
 	size_t nlanes;
 	size_t *end; /* by lane and capture: end of its units; nsides per lane */
 	bool one_job, splits_comm;

@@ -1,9 +1,9 @@
-/* promised.c - what findings of the first report promised that are gone now, and what was won. */
+/* promised.c - compares the gain that findings promised with the gain after they disappeared. */
 #include <math.h>
 #include "diff/emit.h"
 #include "diff/words.h"
 
-#define KEPT_LEAST 0.8 /* relative to the promise */
+#define KEPT_LEAST 0.8 /* the least gain, relative to the promise, that counts as kept */
 #define KEPT_MOST 1.25
 
 /* Share of the whole time that was won; for units, of their mean. */
@@ -14,7 +14,7 @@ static double won_of(const struct nsx_diff *d)
 	return d->totals.decides ? -nsx_change_of(d) : -nsx_decisive_step(d, &lane)->mean_rel;
 }
 
-/* Whether fixing it would now win less than half as much time as before. */
+/* Whether fixing the finding would now win less than half as much time as before. */
 static bool is_gone(const struct nsx_finding_row *f, double won)
 {
 	return f->before && f->before->share > 0 && !f->before->is_minor &&

@@ -7,12 +7,15 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define ANOTHER 0.5 /* collectives per unit */
-#define LONGER 0.05 /* least change of their time, as a ratio */
-#define APART 0.01 /* of the median: visible to a reader */
-#define UNEQUAL 0.03 /* of the shift: two figures that look inconsistent */
-#define ODD 0.1	   /* of what findings can explain */
-#define SEEN 0.0005 /* of the median: less is shown as 0.0 % */
+#define ANOTHER 0.5 /* a difference of this many collectives per unit is mentioned */
+#define LONGER 0.05 /* least change of the collectives' time that is mentioned, as a ratio */
+/* a shift and a difference of medians this far apart, relative to the median, look different to a
+ * reader
+ */
+#define APART 0.01
+#define UNEQUAL 0.03 /* difference relative to the shift from which two figures look inconsistent */
+#define ODD 0.1	   /* share of the change that findings must leave open to be mentioned */
+#define SEEN 0.0005 /* least ratio shown as other than 0.0 % */
 
 /* Pieces ------------------------------------------------------------------------*/
 
@@ -45,9 +48,9 @@ double nsx_level_of(const struct nsx_diff *d)
 	return 100 * (1 - d->opts->alpha);
 }
 
-/* Says "takes 11.1 ms instead of 9.18 ms". The shift is the median of the differences
- * between all units after and all before. It may differ from the difference of the medians,
- * and the median after would then look like an error.
+/* Says "takes 11.1 ms instead of 9.18 ms". The shift is the median of all differences between units
+ * after and before, and may differ from the difference of the two medians. In that case the median
+ * after is not shown, because it would look like an error.
  */
 static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 		       const struct nsx_step *c, struct nsx_arena *a)
@@ -161,7 +164,7 @@ static int64_t own_change(const struct nsx_diff *d, uint32_t lane)
 	const struct nsx_budget *x = &d->lanes[lane].budget;
 	int64_t waits_ns = x->part[NSX_SHARE_WAIT].delta_ns;
 
-	if (d->digested) /* digests do not split transfer and waiting */
+	if (d->digested) /* digests do not separate transfer and waiting */
 		waits_ns = x->part[NSX_SHARE_TRANSFER].delta_ns;
 	return llabs(x->total.delta_ns - waits_ns);
 }
@@ -219,7 +222,9 @@ const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a)
 	for (size_t i = 0; i < n; i++) {
 		double ns = fabs(v[i].after_ns - v[i].before_ns);
 
-		/* each is priced alone; together they may explain more than there is */
+		/* findings are priced one by one; together they may explain more than the whole
+		 * change
+		 */
 		nsx_buf_adds(&b, i ? " " : "");
 		add_cause(&b, d, &v[i], i && ns > (1 + ODD) * left_ns, a);
 		left_ns -= ns;
@@ -229,8 +234,8 @@ const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a)
 
 /* Where the mean changes --------------------------------------------------------*/
 
-/* Words that introduce a part of a change; NULL: not worth telling. A part may exceed the
- * whole if other parts go the other way.
+/* Words that introduce a part of a change; NULL: too small to mention. A part may exceed the whole
+ * if other parts go the other way.
  */
 static const char *intro_by_share(double part_ns, double of_ns)
 {
@@ -254,7 +259,7 @@ static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns
 	s->before_ns += k->d.before_ns;
 }
 
-/* Call it once all changes are added. */
+/* Updates the largest change. Call it once all changes are added. */
 static void note_largest(struct sum *s, int64_t ns)
 {
 	if (!ns || (ns > 0) != (s->ns > 0))
@@ -281,7 +286,9 @@ static struct sum sum_counted(const struct nsx_budget *x)
 	return s;
 }
 
-/* Kernels matched by another name or shape are told one by one. */
+/* Whether a kernel counts for a kind. Kernels matched by another name or shape are listed one by
+ * one instead.
+ */
 static bool is_of_kind(const struct nsx_diff *d, const struct nsx_kernel_row *k,
 		       enum nsx_kernel_category category)
 {
@@ -312,7 +319,8 @@ static const char *const kind_words[NSX_NKERNEL_CATEGORIES] = {
 	[NSX_K_KV_CACHE] = "kernels of the KV cache",
 	[NSX_K_SAMPLING] = "sampling kernels"};
 
-#define KIND_ALONE 0.15 /* of the change, beyond its share of the time */
+/* least share of the change, above its share of the time, for which a kind is named alone */
+#define KIND_ALONE 0.15
 
 /* Names the kind of kernels that makes most of the change if no single kernel makes half of
  * that, and a kind that goes the other way at least half as far. False: there is none.
@@ -339,7 +347,7 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	if (!word || most.n < 2 || 2 * llabs(most.most_ns) > llabs(most.ns) ||
 	    fabs((double)most.ns) < 0.5 * fabs(of_ns))
 		return false;
-	/* if all kernels change alike, the kind just has most of the time */
+	/* if all kernels change alike, the kind only stands out by its share of the time */
 	if (fabs((double)most.ns / of_ns) < KIND_ALONE + (double)most.before_ns /
 		    NSX_MAX(1, (double)x->part[NSX_SHARE_COMPUTE].before_ns))
 		return false;
@@ -375,7 +383,7 @@ static void sentences_add_kernel(struct nsx_buf *b, const struct nsx_diff *d,
 		       nsx_text_change(a, (double)k->d.delta_ns));
 }
 
-#define LARGE 0.02 /* of a unit: beyond what runs of the same code differ */
+#define LARGE 0.02 /* least ratio of a unit: more than runs of the same code differ */
 
 /* Names the kernels that grew and shrank most if their changes cancel in the compute time.
  * False: there are none.
@@ -500,7 +508,10 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 		add_idle_part(b, &x->split[NSX_SPLIT_IDLE], ns, a);
 }
 
-#define MULTIPLIED 0.75 /* of the compute time; work done once per step is small */
+/* least share of compute time in kernels launched k times as often; work done once per step is the
+ * rest
+ */
+#define MULTIPLIED 0.75
 
 /* Adds what equal kernels show of the clock, and how much it explains. */
 static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, struct nsx_arena *a)
@@ -558,8 +569,10 @@ static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
 		       nsx_text_ns(a, total[0] * NSX_MIN(1, k)));
 }
 
-#define WORTH_A_WORD 0.1 /* of the largest share; if the mean opposes the typical unit, of
-			    its change */
+/* least part that is mentioned, relative to the largest share or, if the mean opposes the typical
+ * unit, to the change of the mean
+ */
+#define WORTH_A_WORD 0.1
 
 /* Adds "On average a range takes 1.88 ms less". */
 static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
@@ -609,7 +622,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
 		if (d->whole && d->totals.known && k == NSX_SHARE_COPY)
-			continue; /* the lines about the whole tell more of copies */
+			continue; /* the lines about the whole run say more about copies */
 		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least) {
 			if (k == NSX_SHARE_COMPUTE && add_cancelling(&b, ": in compute, ", d, x, a))
 				sep = "; ";

@@ -14,7 +14,8 @@
 #include "fleet/digest.h"
 #include "passes/pass.h"
 
-enum { MOST_LAUNCHES = 1 << 12 }; /* a capture has as many as kernels */
+/* launches are units only in captures with at most this many kernels */
+enum { MOST_LAUNCHES = 1 << 12 };
 
 /* Specs ---------------------------------------------------------------------------*/
 
@@ -58,8 +59,8 @@ static void parse_spec(const char *text, struct nsx_arena *a, struct spec *ret)
 /* Kernels -------------------------------------------------------------------------*/
 
 struct listed {
-	struct nsx_kernel k; /* first, as it is the sort key */
-	uint32_t at; /* shape */
+	struct nsx_kernel k; /* first member, because it is the sort key */
+	uint32_t at; /* index of its launch shape in the trace */
 };
 
 static int cmp_dims(const uint32_t x[3], const uint32_t y[3])
@@ -271,7 +272,7 @@ static bool side_overlap(const struct nsx_lane *a, const struct nsx_lane *b, siz
 	return ahead_ns < b->units[u].wall_ns && -ahead_ns < a->units[u].wall_ns;
 }
 
-/* Lanes are one job if they have equally many units, and these overlap. */
+/* Whether lanes are ranks of one job: they have equally many units, and these overlap. */
 bool nsx_is_one_job(const struct nsx_seen *view)
 {
 	const struct nsx_lane *a = view->lanes;
@@ -376,8 +377,8 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	}
 	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
 		rc = add_window(s, o, err);
-	/* Launches stand in only if there are no units. If there are, --steps asks for others
-	 * by mistake.
+	/* Launches are units only if there are no others. If others exist, --steps was meant for
+	 * them.
 	 */
 	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen && (!n || o->last < 0)) {
 		struct nsx_side_opts launches = *o;
@@ -390,7 +391,7 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 
 /* The side ------------------------------------------------------------------------*/
 
-/* Whether the whole capture is asked for. */
+/* Whether the options request the whole capture. */
 static bool is_all(const struct nsx_side_opts *o)
 {
 	return o->last < 0 && o->device < 0 && o->pid < 0;

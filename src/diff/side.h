@@ -30,7 +30,7 @@ struct nsx_unit {
 	int64_t ns[NSX_NSHARES];
 	int64_t comm_ns;   /* whole time of communication kernels, hidden or not */
 	uint32_t launches; /* kernels and replays that began in it */
-	uint32_t collectives; /* those of them that communicate */
+	uint32_t collectives; /* communication kernels among the launches */
 	bool steady;
 };
 
@@ -44,27 +44,29 @@ struct nsx_kernel {
 	const char *variant; /* what the label adds to the family: tile, layout, number */
 	uint32_t grid[3], block[3];
 	uint32_t registers, shared_bytes; /* NSX_NONE: not known */
-	bool known;	   /* the shape is known */
+	bool known;	   /* the launch shape is known */
 	const char *range; /* NVTX path of its first launch; "": none */
 	double occupancy;  /* theoretical, 0..1; negative: not known */
 	double launches;   /* per unit, if lanes have no uses (digests) */
 };
 struct nsx_kernel_use { /* use of a kernel in a unit; ordered by unit, kernel */
-	uint32_t unit, kernel, launches; /* launches: begun in the unit */
-	int64_t ns; /* credit: while m kernels run, each gets 1/m of the time; credits of a
-		       unit add up to its compute time */
+	uint32_t unit, kernel, launches; /* launches: launches that began in the unit */
+	/* credit: each of m concurrent kernels gets 1/m of the time, so credits of a unit add up to
+	 * its compute time
+	 */
+	int64_t ns;
 	int64_t own_ns; /* whole durations of the launches */
 };
 /* Parts of a share of a unit's time; ordered by unit, cause, detail. */
 enum nsx_split {
 	NSX_SPLIT_IDLE,	  /* by cause; detail: call or range */
-	NSX_SPLIT_RANGES, /* compute time, by the ranges around the launch */
+	NSX_SPLIT_RANGES, /* compute time, by the NVTX ranges around the launch */
 	NSX_NSPLITS
 };
 struct nsx_split_use {
 	uint32_t unit, cause; /* enum nsx_cause; 0 for RANGES */
 	uint32_t detail;      /* index in side->details */
-	int64_t ns; /* those of a unit add up to the share */
+	int64_t ns; /* times of a unit add up to its share */
 };
 struct nsx_split_uses {
 	struct nsx_split_use *v;
@@ -72,28 +74,30 @@ struct nsx_split_uses {
 };
 struct nsx_lane {
 	int64_t device_id;
-	int64_t rank;	   /* in its job; -1: not known, or not asked for */
-	int64_t zero_ns;   /* its clock's zero on the lanes' common clock */
+	int64_t rank;	   /* rank in its job; -1: unknown, or not requested */
+	int64_t zero_ns;   /* zero of the rank's clock on the common clock of all lanes */
 	uint32_t nth; /* number among the lanes of this GPU */
 	struct nsx_unit *units; /* complete ones, in order of time */
 	size_t nunits;
 	struct nsx_kernel_use *uses;
 	size_t nuses;
 	struct nsx_split_uses split[NSX_NSPLITS];
-	struct nsx_placed { /* kernels of a typical unit, by stream and time */
+	struct nsx_placed { /* kernels of a typical unit, ordered by stream and time */
 		uint32_t kernel;
 		int64_t at_ns, ns; /* at_ns: from the unit's start */
 	} *order;
 	size_t norder;
-	int64_t typical_ns; /* length of that unit */
+	int64_t typical_ns; /* length of the typical unit */
 };
 struct nsx_seen {
 	enum nsx_way_method method; /* NSX_WAY_WINDOW: a single unit, the whole window */
 	const char *name;
 	double score;
 	bool one_job; /* lanes run the same steps at the same time, so communication is split */
-	size_t ncomm, nsplit; /* communication kernels in the units; those for which it is
-				 known when all ranks had come */
+	/* communication kernels in the units, and those for which it is known when all ranks had
+	 * come
+	 */
+	size_t ncomm, nsplit;
 	struct nsx_lane *lanes;
 	size_t nlanes;
 };
@@ -107,27 +111,29 @@ struct nsx_side_finding {
 	enum nsx_category category;
 	enum nsx_severity severity;
 	bool is_minor; /* not on the first page */
-	double share; /* headroom as a share of the judged window; NAN: not priced */
+	double share; /* gain as a share of the judged window; NAN: not priced */
 	double low, high; /* range of the share */
 };
 struct nsx_side {
-	const char *path, *part, *label; /* part: "" if whole */
+	const char *path, *part, *label; /* part: the selected steps or window; "": all */
 	bool digested;	   /* lanes have no uses, and splits of idle time only */
-	uint64_t content;  /* of a digest: hash of its ranks and what they did */
-	uint64_t session;  /* hash of the clocks at its start, else of a process; 0: not known */
-	int64_t first_id, last_id; /* correlation ids of that process; 0: the clocks are known */
-	int64_t first_ns, last_ns; /* of that session, in the capture */
+	uint64_t content;  /* hash of a digest's ranks and their work */
+	/* hash of the clocks at the session's start or, without them, of a process; 0: unknown */
+	uint64_t session;
+	/* range of correlation ids of that process; 0: the clocks are known */
+	int64_t first_id, last_id;
+	int64_t first_ns, last_ns; /* span of the capture on the clock of its session */
 	int64_t size_bytes;
 	const char *gpu_names; /* such as "2 × NVIDIA H100, 1 × Tesla T4"; "": none */
 	const char *gpu_models; /* without counts */
-	double peaks[NSX_NPEAKS]; /* of its first GPU; 0: not known */
+	double peaks[NSX_NPEAKS]; /* peak rates of the capture's first GPU; 0: unknown */
 	const char *product_version, *driver_version, *cuda_version;
 	const char *graph_mode, *traced;
-	bool hides_kernels; /* in graphs recorded as a whole */
-	const char *ranks; /* of a digest: "rank 3", "8 ranks, 0 to 7" */
-	double sm_mhz; /* mean of GPUs while kernels ran; NAN: not sampled */
+	bool hides_kernels; /* some graphs are recorded as a whole, which hides their kernels */
+	const char *ranks; /* ranks of a digest: "rank 3", "8 ranks, 0 to 7" */
+	double sm_mhz; /* mean SM clock while kernels ran; NAN: not sampled */
 	int64_t ngpus, nranks; /* GPUs and processes with work */
-	int64_t overhead_ns, window_ns; /* time of the profiler; length of the capture */
+	int64_t overhead_ns, window_ns; /* time spent in the profiler, and length of the capture */
 	double answered; /* share of launch calls whose GPU work is recorded;
 			    NAN: not known */
 	struct nsx_totals totals;
@@ -144,8 +150,7 @@ struct nsx_side {
 	size_t ndetails;
 	struct nsx_seen seen[NSX_MAX_UNITS + 1];
 	size_t nseen;
-	bool launches_nothing; /* the ranges asked for exist, but no GPU work is launched in
-				  them */
+	bool launches_nothing; /* the requested ranges exist, but no GPU work is launched in them */
 	struct nsx_side_finding *findings; /* ordered by rank */
 	size_t nfindings;
 	const char *damage; /* what could not be read; NULL: nothing */
@@ -168,13 +173,13 @@ struct nsx_side_opts {
 	enum nsx_side_unit unit;
 	const char *pattern;   /* for NVTX and KERNEL */
 	int64_t first, last;   /* --steps, both included; last -1: all */
-	int64_t device, pid;   /* --gpu; the process of a rank; -1: all */
+	int64_t device, pid;   /* --gpu, and the process of a rank; -1: all */
 	int64_t rank;	       /* --rank; -1: all */
 	bool digested;	       /* reduce traces to digests first */
 	unsigned threads;
-	const struct nsx_step_patterns *steps_from; /* NULL: names that are known */
+	const struct nsx_step_patterns *steps_from; /* step names; NULL: built-in names */
 	struct nsx_progress *progress;
-	const struct nsx_at_hand *at_hand; /* NULL: none */
+	const struct nsx_at_hand *at_hand; /* cache of reports; NULL: none */
 };
 
 /* Parses "auto", "nvtx:REGEX", "kernel:REGEX", "launch" or "window"; NULL changes nothing.
@@ -203,13 +208,14 @@ bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y);
 /* Whether the spec of a side names a digest. */
 bool nsx_side_is_digest(const char *text);
 
-/* A longer lane keeps its middle units; more add nothing. */
+/* Limit of a lane's units. Longer lanes keep their middle units, because more would add nothing. */
 enum { NSX_MOST_UNITS = 1 << 16 };
-/* Chooses which of a lane's n units to compare: [*from, *from + result). These are complete units,
- * ended by the next start, without the first, which warms up; or the steps asked for.
+/* Chooses the units of a lane to compare, [*from, *from + result), from its n units: the requested
+ * steps, or all complete units, which are ended by the next start, except the first, which warms
+ * up.
  */
 size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from);
-/* Fills the shares of a unit from the parts of facts.h. */
+/* Computes the shares of a unit from the device's time by class (facts.h). */
 void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS], int64_t ret[NSX_NSHARES]);
 /* Whether the lanes run the same steps at the same time. */
 bool nsx_is_one_job(const struct nsx_seen *view);
@@ -222,12 +228,13 @@ int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o,
 			 struct nsx_err *err) NSX_CHECKED;
 int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
 		    const struct nsx_side_opts *o, struct nsx_err *err) NSX_CHECKED;
-/* Sets device and process of o->rank in a trace. Errors: NSX_E_USAGE if the trace lacks that rank.
+/* Sets device and process of the rank o->rank in a trace. Errors: NSX_E_USAGE if the trace lacks
+ * the rank.
  */
 int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 		       struct nsx_err *err) NSX_CHECKED;
 
-/* Fills what was captured: versions, machine, findings. */
+/* Fills the description of a capture: versions, machine, findings. */
 int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 		      struct nsx_err *err) NSX_CHECKED;
 /* Sorts the names of the GPUs used and fills gpu_names and gpu_models. */
@@ -239,11 +246,10 @@ struct nsx_sweep {
 	const struct nsx_facts *f;
 	struct nsx_side *side;
 	uint32_t *kernel_of; /* by shape, and one more for replays: index in side->kernels */
-	uint32_t *detail_of; /* by text of the trace: index in side->details; 0: not asked
-				for yet */
+	uint32_t *detail_of; /* by text of the trace: index in side->details; 0: not numbered yet */
 	uint32_t *range_of; /* by NVTX range: index of its path in side->details */
-	struct nsx_strings *texts; /* texts of side->details ... */
-	struct nsx_groups numbers; /* ... and their indices */
+	struct nsx_strings *texts; /* the texts of side->details */
+	struct nsx_groups numbers; /* indices of these texts */
 };
 int nsx_sweep_kernels(const struct nsx_sweep *s, uint32_t device,
 		      struct nsx_lane *lane, struct nsx_err *err) NSX_CHECKED;

@@ -101,7 +101,7 @@ static int side_digest_add_lanes(struct nsx_side *side, struct nsx_digest *const
 
 /* The whole --------------------------------------------------------------------*/
 
-/* Adds the whole as a unit, for a capture in which nothing repeats. */
+/* Adds the whole run as a unit of a capture in which nothing repeats. */
 static int side_digest_add_whole(struct nsx_side *side, int64_t device, struct nsx_err *err)
 {
 	const struct nsx_totals *t = &side->totals;
@@ -126,7 +126,7 @@ static int side_digest_add_whole(struct nsx_side *side, int64_t device, struct n
 	return 0;
 }
 
-/* Takes the totals if the ranks are those of a single trace. */
+/* Takes over the totals if all ranks come from one trace. */
 static int take_totals(struct nsx_side *side, struct nsx_digest *const *v, size_t n,
 		       const struct nsx_side_opts *o, struct nsx_err *err)
 {
@@ -195,7 +195,8 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 
 NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
 
-/* Category of a finding's key. A key of another program version gets a category that costs no time.
+/* Category of a finding's key. A key of another program version gets a category that costs no
+ * time.
  */
 static enum nsx_category category_of(const char *key)
 {

@@ -55,9 +55,9 @@ double nsx_shift_of(const int64_t *a, size_t na, const int64_t *b, size_t nb)
 
 /* Rank test -------------------------------------------------------------------*/
 
-/* [k][s]: in how many ways k <= m of n numbers sum to s. The numbers are doubled ranks, at
- * most 2 n. Sums stay below SUMS because m is the smaller part and m (n - m) at most
- * NSX_EXACT_PAIRS. Owner: the caller, free().
+/* Table [k][s]: the number of ways in which k <= m of n numbers have the sum s. The numbers are
+ * doubled ranks, at most 2 n. Sums stay below SUMS because m is the smaller part and m (n - m) is
+ * at most NSX_EXACT_PAIRS. Owner: the caller, free().
  */
 enum { SUMS = 2048 };
 
@@ -75,8 +75,8 @@ static double (*count_ways(const unsigned *rank, size_t n, size_t m))[SUMS]
 	return ways;
 }
 
-/* Ranks both samples together; ranks are doubled, and ties share theirs. ret_sum: of a;
- * ret_ties: sum of t^3 - t. rank may be NULL.
+/* Ranks both samples together. Ranks are doubled, and tied values share their mean rank. ret_sum:
+ * sum of a's ranks; ret_ties: sum of t^3 - t over groups of t ties. rank may be NULL.
  */
 static void rank_both(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 		      unsigned *rank, double *ret_sum, double *ret_ties)
@@ -100,7 +100,7 @@ static void rank_both(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 	}
 }
 
-/* Share of arrangements whose sum is at least as far from the middle. */
+/* Share of all arrangements whose rank sum is at least as far from the middle. */
 static double exact_p(const unsigned *rank, size_t n, size_t m, double sum)
 {
 	double middle = (double)m * (double)(n + 1); /* doubled, as ranks are */
@@ -129,7 +129,7 @@ struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na, const int64_t *b
 	unsigned rank[NSX_EXACT_PAIRS + 1];
 	double sum, ties;
 
-	/* With few pairs the samples are short: 1 and 400 are the longest. */
+	/* Exact with few pairs, because the samples are then short: at most 1 and 400 values. */
 	ret.exact = (uint64_t)na * nb <= NSX_EXACT_PAIRS;
 	rank_both(a, na, b, nb, ret.exact ? rank : NULL, &sum, &ties);
 	ret.u = (sum - (double)na * (double)(na + 1)) / 2;
@@ -164,8 +164,8 @@ static double normal_above(double q)
 	return lo;
 }
 
-/* How many differences lie below the interval: the least u with P(U <= u) at least alpha /
- * 2, without ties.
+/* The number of differences below the interval: the least u with P(U <= u) of at least alpha / 2,
+ * without ties.
  */
 static uint64_t below(size_t na, size_t nb, double alpha)
 {

@@ -34,8 +34,8 @@ const char nsx_unmeasured[] = "below 2 % runs of the same code may differ; "
 
 /* One side ----------------------------------------------------------------------*/
 
-/* Range over the captures of how much the second half of a capture's units exceeds the
- * first half, by medians.
+/* Range over all captures of the ratio by which the median of a capture's second half of units
+ * exceeds that of its first half.
  */
 static struct nsx_interval halves_of(const struct nsx_sample *s, int64_t *scratch)
 {
@@ -59,7 +59,7 @@ static struct nsx_interval halves_of(const struct nsx_sample *s, int64_t *scratc
 	return ret.lo <= ret.hi ? ret : (struct nsx_interval){0, 0};
 }
 
-/* How much the longest capture exceeds the shortest, by medians. */
+/* Ratio by which the median of the slowest capture exceeds that of the fastest. */
 static double captures_of(const struct nsx_sample *s, int64_t *scratch)
 {
 	double least = INFINITY, most = 0;
@@ -77,7 +77,7 @@ static double captures_of(const struct nsx_sample *s, int64_t *scratch)
 	return least > 0 && most > 0 ? most / least - 1 : 0;
 }
 
-/* sorted: room for the sample; receives it in ascending order. */
+/* Measures the spread of a sample. sorted: receives the sample in ascending order. */
 static int step_spread_of(const struct nsx_sample *s, int64_t *sorted,
 			  struct nsx_spread *ret, struct nsx_err *err)
 {
@@ -149,7 +149,7 @@ static double settle_with(const struct nsx_step *c, bool captures)
 	return want > (double)n && want <= MOST_TIMES * (double)n ? want : 0;
 }
 
-/* Sets why nothing can be said, and what would settle it. */
+/* Leaves the verdict open: sets why nothing can be concluded, and what would settle it. */
 static void leave_open(struct nsx_step *c, bool captures, const char *why, struct nsx_arena *a)
 {
 	c->settle = settle_with(c, captures);
@@ -173,7 +173,7 @@ static void set_proven_verdict(struct nsx_step *c, struct nsx_arena *a)
 				  ", perhaps by chance");
 }
 
-/* Whether a change that only the mean shows is proven: slow units came or went. */
+/* Whether a change is proven that only the mean shows: slow units came or went. */
 static bool proves_mean(const struct nsx_step *c, double alpha)
 {
 	double change_ns = c->side[1].mean_ns - c->side[0].mean_ns;
@@ -247,17 +247,18 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-/* By how much units change from the first of a capture to the last, if that explains a quarter of
- * what they vary by (values on a line of length 1 have a deviation of 1/sqrt(12)); else 0.
+/* The drift of units from the first to the last of a capture, in ns. 0 unless the drift explains a
+ * quarter of the units' variation (values on a line of length 1 have a deviation of 1/sqrt(12)).
  */
 static double course_ns(const struct nsx_spread *s)
 {
 	return s->drift * s->drift / 12 < s->cv * s->cv / 4 ? 0 : s->drift * s->median_ns;
 }
 
-/* Raises the floor by the drift of captures and, if captures are too few for the interval
- * to include it, by the difference between captures. A drift that all captures share is
- * equal on both sides; with enough captures only its differences count.
+/* Raises the floor by the drift of the captures. If captures are too few for the interval to
+ * include the difference between captures, raises it by that difference, too. A drift that all
+ * captures share is equal on both sides, so with enough captures only differences between drifts
+ * count.
  */
 static void raise_floors(struct nsx_step *c)
 {
@@ -282,13 +283,13 @@ static void raise_floors(struct nsx_step *c)
 				"captures of one side differ as much; 3 or more a side would tell");
 }
 
-/* Mean without the longest values; v ascending. */
+/* Mean without the `longest` longest values; v ascending. */
 static double mean_without(const int64_t *v, size_t n, size_t longest)
 {
 	return nsx_mean(v, n > longest ? n - longest : n);
 }
 
-/* Whether the mean changes beyond noise in the direction of `way`. */
+/* Whether the mean changes by more than noise in the direction of `way`. */
 static bool is_beyond(const struct nsx_noise *noise, double before_ns, double after_ns, double way)
 {
 	double mean_ns = after_ns - before_ns;
@@ -298,11 +299,11 @@ static bool is_beyond(const struct nsx_noise *noise, double before_ns, double af
 	       fabs(mean_ns) >= noise->abs;
 }
 
-/* A unit that is slow once or twice may be chance; three times is part of the loop. */
+/* A unit that is slow once or twice may be chance; three slow units are part of the loop. */
 enum { CHANCE = 2 };
 
-/* Whether the mean changes, and against the typical unit. v: the samples, ascending. Needs
- * the shift and the floors.
+/* Decides whether the mean changes, and whether it opposes the typical unit. v: the samples in
+ * ascending order. Requires the shift and the floors.
  */
 static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2], struct nsx_step *c)
 {

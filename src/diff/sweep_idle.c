@@ -140,7 +140,7 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane, 
 /* Communication kernels that begin in a lane's units, in order. */
 struct comm {
 	uint32_t *op;
-	size_t n, *at; /* at: by unit, start of its kernels; one more */
+	size_t n, *at; /* at: by unit, index of its first kernel; one more entry than units */
 };
 
 static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
@@ -169,8 +169,8 @@ static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
 	return 0;
 }
 
-/* When all ranks have entered the k-th communication of unit u: its latest start.
- * INT64_MIN: the ranks do not all run it, or not at the same time.
+/* The time at which all ranks have entered the k-th communication of unit u: its latest start.
+ * INT64_MIN: some rank does not run it, or ranks do not run it at the same time.
  */
 static int64_t all_there(const struct nsx_trace *t, const struct comm *c,
 			 size_t nlanes, size_t u, size_t k)

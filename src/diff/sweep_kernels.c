@@ -12,16 +12,16 @@
 #include "diff/side.h"
 
 enum {
-	FRACTION = 20,	      /* bits of a nanosecond */
-	MOST_TOGETHER = 1024, /* kernels at once; GPUs run up to 128 */
+	FRACTION = 20,	      /* fractional bits of a nanosecond in credits */
+	MOST_TOGETHER = 1024, /* limit of concurrent kernels; GPUs run at most 128 */
 };
 
-struct running { /* a heap; the first to end is on top */
+struct running { /* heap of the running kernels; the first to end is on top */
 	int64_t end_ns;
 	uint32_t kernel;
 };
 struct tally { /* a kernel in the current unit */
-	nsx_wide credit, since_v; /* since_v: credit is counted up to this v */
+	nsx_wide credit, since_v; /* since_v: value of v up to which credit is counted */
 	int64_t own_ns;
 	uint32_t running, launches;
 	bool listed;
@@ -30,7 +30,7 @@ struct sweep {
 	const struct nsx_sweep *in;
 	const struct nsx_lane *lane;
 	uint32_t (*key)(const struct nsx_sweep *in, size_t op);
-	struct nsx_kernel_use *uses; /* kernel: a key */
+	struct nsx_kernel_use *uses; /* uses found so far; `kernel` is a key */
 	size_t nuses, cap;
 	struct running heap[MOST_TOGETHER];
 	size_t nrunning;
@@ -108,7 +108,7 @@ static void advance_to(struct sweep *s, int64_t to_ns)
 
 /* Units -----------------------------------------------------------------------*/
 
-/* Resets what was counted; kernels that still run stay listed for the next unit. */
+/* Resets the counts; kernels that still run stay listed for the next unit. */
 static void sweep_kernels_forget(struct sweep *s)
 {
 	size_t kept = 0;
@@ -290,7 +290,7 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 	return rc;
 }
 
-/* Counts all launches, and those that communicate. */
+/* Counts all launches, and launches of communication kernels, by unit. */
 static void sweep_kernels_count_launches(const struct nsx_trace *t, const struct nsx_device *d,
 					 struct nsx_lane *lane)
 {

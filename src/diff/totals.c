@@ -10,25 +10,26 @@
 #include "diff/emit.h"
 #include "diff/words.h"
 
-#define ALIKE 0.02	  /* bytes and threads of the same work */
-#define OF_KERNELS 0.05	  /* floors, relative to a part ... */
+#define ALIKE 0.02 /* greatest difference, as a ratio, of bytes and threads of the same work */
+#define OF_KERNELS 0.05	  /* floor of a part relative to its time: kernels, */
 #define OF_FEW_KERNELS 0.15
-#define MIGRATING 0.25	  /* ... with few kernels and page migration */
+#define MIGRATING 0.25	  /* with few kernels and page migration */
 #define OF_COPIES 0.06
 #define OF_HOST 0.10
 #define OF_HOST_NS 2e6
 #define OF_GPU_NS 2e4
 #define OF_MIGRATION_NS 2e5
-#define OF_WHOLE 0.02	  /* of the whole; smaller changes of a part decide nothing */
-#define NO_CHANGE 0.05	  /* of the whole; see judge_pair */
-#define SAME_SPEED 0.02	  /* of the host's calls */
-#define SURE 0.12	  /* of the whole: most that all floors may be for a verdict of no
-			     change */
+/* least change, relative to the whole run, of a part that decides something */
+#define OF_WHOLE 0.02
+#define NO_CHANGE 0.05	  /* a change of the whole run below this is none; see judge_pair */
+#define SAME_SPEED 0.02	  /* greatest ratio by which the host's calls differ at equal speed */
+/* greatest sum of all floors, relative to the whole run, for a verdict of no change */
+#define SURE 0.12
 enum { FEW = 30 };
 
 /* Comparing ----------------------------------------------------------------------*/
 
-/* Means over the captures of a side. Lists, such as calls, are the first capture's. Returns
+/* Averages the captures of a side. Lists, such as calls, are those of the first capture. Returns
  * whether the whole is known.
  */
 static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_totals *ret)
@@ -87,15 +88,15 @@ static double judged_ns(const struct nsx_totals *t)
 	return (double)(t->span_ns - t->ns[NSX_TOTAL_ONE_TIME]);
 }
 
-/* Whether a part takes more than this share of the time on both sides. */
+/* Whether a part takes more than a given share of the time on both sides. */
 static bool takes_share(const struct nsx_totals_change *c, enum nsx_total_part part, double share)
 {
 	return (double)c->side[0].ns[part] > share * judged_ns(&c->side[0]) &&
 	       (double)c->side[1].ns[part] > share * judged_ns(&c->side[1]);
 }
 
-/* Threads tell where kernels take some time. Bytes do where copies take most of it, or as
- * many kernels are launched.
+/* Whether both sides do the same work. Thread counts decide if kernels take some of the time. Bytes
+ * decide if copies take most of it, or if equally many kernels are launched.
  */
 static bool is_same_work(const struct nsx_totals_change *c)
 {
@@ -124,7 +125,7 @@ static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
 	return weight > 0 ? sum / weight : NAN;
 }
 
-/* Compares equal launches one by one: the i-th before with the i-th after. */
+/* Compares launches of the same kernels one by one: the i-th before with the i-th after. */
 static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *c)
 {
 	const struct nsx_launch_block *b = c->side[0].blocks, *a = c->side[1].blocks;
@@ -141,13 +142,14 @@ static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *
 	if (all[0] <= 0)
 		return;
 	mean = all[1] / all[0] - 1;
-	for (size_t k = 0; k < n; k++) { /* jackknife */
+	for (size_t k = 0; k < n; k++) { /* jackknife estimate of the error */
 		double rest = all[0] - (double)b[k].ns;
 		double x = rest > 0 ? (all[1] - (double)a[k].ns) / rest - 1 : mean;
 
 		error += (x - mean) * (x - mean);
 	}
-	error = 2.04 * sqrt(error * (double)(n - 1) / (double)n); /* t for 31 degrees of freedom */
+	/* t distribution with 31 degrees of freedom */
+	error = 2.04 * sqrt(error * (double)(n - 1) / (double)n);
 	c->in_step = true;
 	c->in_step_rel = mean;
 	c->in_step_ci = (struct nsx_interval){mean - error, mean + error};
@@ -178,7 +180,7 @@ static double floor_of_kernels(const struct nsx_totals_change *c)
 		(c->side[0].migrates || c->side[1].migrates ? MIGRATING : 0);
 }
 
-/* The time to which a part's floor applies: of a part that grows, the longer side. */
+/* The time to which a part's floor applies: for a part that grows, the longer side. */
 static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part part, bool grows)
 {
 	double before = (double)c->side[0].ns[part];
@@ -191,7 +193,9 @@ static int sign_beyond(double change, double floor)
 	return (change > floor) - (change < -floor);
 }
 
-/* Three runs per side: a change is proven if all runs of one side are below all of the other. */
+/* Judges with three runs per side: a change is proven if all runs of one side are below all runs of
+ * the other.
+ */
 static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel, const char **why)
 {
 	double least[2] = {INFINITY, INFINITY}, most[2] = {0, 0};
@@ -214,7 +218,7 @@ static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel, cons
 	return NSX_V_INCONCLUSIVE;
 }
 
-/* One run per side: judged by floors. */
+/* Judges with one run per side, by floors. */
 static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double whole,
 				   double delta, const char **why)
 {

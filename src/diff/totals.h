@@ -12,13 +12,15 @@ struct nsx_totals_change {
 	bool known;
 	struct nsx_totals side[2];
 	double host_speed; /* duration of equal calls, after / before; NAN: not known */
-	bool same_bytes, same_threads; /* within 2 % */
-	bool same_work; /* threads or bytes, whichever tell, are the same: a shorter run is
-			   not a smaller one */
+	bool same_bytes, same_threads; /* bytes, or threads, are within 2 % of each other */
+	/* whichever of threads and bytes is decisive is the same, so a shorter run did not just do
+	 * less work
+	 */
+	bool same_work;
 	bool in_step; /* both sides launch the same kernels in the same order */
-	double in_step_rel; /* change of their time, launch by launch */
-	struct nsx_interval in_step_ci; /* its interval */
-	bool decides; /* the comparison's verdict is about the wholes */
+	double in_step_rel; /* change of the launches' time, paired one by one */
+	struct nsx_interval in_step_ci; /* interval of in_step_rel */
+	bool decides; /* the comparison's verdict is about the whole runs */
 };
 
 #endif

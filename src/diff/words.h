@@ -13,8 +13,8 @@ const char *nsx_text_change(struct nsx_arena *a, double ns);
 const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
 
 struct nsx_diff;
-/* A lane's name: "rank 3", or "GPU 0", with the process if the GPU has several, and with the
- * GPU that does the same after if that has another number.
+/* A lane's name: "rank 3" or "GPU 0". If the GPU has several processes, with the process. If the
+ * GPU with the same work has another number after, with that number.
  */
 const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a);
 /* Says why digests do not tell which kernels changed. */

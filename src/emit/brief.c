@@ -48,7 +48,7 @@ static void brief_add_plain(struct brief *b, const char *key, const char *text)
 	nsx_buf_done(&out);
 }
 
-/* Adds a text of ours as plain text. */
+/* Adds a text of the program, converted from Markdown to plain text. */
 static void add_said(struct brief *b, const char *key, const char *markdown)
 {
 	struct nsx_buf plain = {0};

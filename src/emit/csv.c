@@ -120,7 +120,7 @@ static void csv_put_cell(struct line *line, const struct nsx_cell *c)
 	}
 }
 
-/* row NULL: writes the header. */
+/* Writes a row; row NULL: the header. */
 static void csv_put_row(FILE *out, struct line *line,
 			const struct nsx_layout *layout, const struct nsx_cell *row)
 {
@@ -145,7 +145,7 @@ static void csv_put_row(FILE *out, struct line *line,
 	fwrite(b->p, 1, b->n, out);
 }
 
-/* Prefetches a later row and where its texts are, as these are scattered in memory. */
+/* Prefetches a later row and its texts, because rows and texts are scattered in memory. */
 static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
 {
 	const struct nsx_cell *row = nsx_next_row(reader);
@@ -185,7 +185,7 @@ static int cmp_dear(const void *a, const void *b, void *table)
 	return px != py ? (px < py) - (px > py) : (x > y) - (x < y);
 }
 
-/* kept[i]: row i is written. Owner: the caller, free(). */
+/* Chooses the rows to write. kept[i]: row i is written. Owner: the caller, free(). */
 static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, struct nsx_err *err)
 {
 	bool *kept = nsx_try_alloc(t->nrows, sizeof(*kept), t->layout->csv, err);
@@ -222,7 +222,7 @@ static void put_rest(FILE *out, struct line *line,
 	csv_put_row(out, line, l, rest);
 }
 
-/* kept NULL: writes all rows. Rows that are not kept are summed up in rest. */
+/* Writes rows. kept NULL: all rows. Rows that are not kept are summed up in rest. */
 static int put_rows(FILE *out, struct line *line, const struct nsx_table *t,
 		    const bool *kept, struct nsx_cell *rest, size_t *nrest, struct nsx_err *err)
 {
@@ -255,7 +255,7 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 	size_t nrest = 0;
 	int rc = 0;
 
-	/* A table with packed rows already holds no more than the limit. */
+	/* A table with packed rows already holds no more rows than the limit. */
 	if (t && bound && bound->max_rows && t->nrows > bound->max_rows) {
 		kept = choose_rows(t, bound, err);
 		if (!kept)

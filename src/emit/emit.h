@@ -9,35 +9,35 @@
 #include "emit/folder.h"
 #include "report/report.h"
 
-/* Writers of a report, which is f->subject. f->detail of JSON is the folder whose other
- * files it lists; NULL: none are written.
+/* Writers of a report, which is f->subject. f->detail of JSON is the folder whose other files are
+ * listed; NULL: there are no other files.
  */
 int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
-/* Headings of a report in their order; some have no content. */
+/* Headings of a report in their order; some have no content below them. */
 size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a, const char *const **ret);
 /* Writes a self-contained HTML page of at most r->html_bytes, with the events that the
  * report asks for.
  */
 enum { NSX_HTML_BYTES = 8 << 20 };
 int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
-bool nsx_html_is(const char *path); /* whether a file is such a page */
+bool nsx_html_is(const char *path); /* whether a file is a page that this program wrote */
 enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
 		     NSX_PAGE_HTML };
 /* Writes OpenMetrics text of a whole report. */
 int nsx_write_metrics(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
-bool nsx_metrics_is(const char *path); /* whether a file is such a text */
+bool nsx_metrics_is(const char *path); /* whether a file is a text that nsx_write_metrics wrote */
 /* Writes the first page as Markdown, or as lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form, struct nsx_buf *b);
-/* Writes only its verdict, a sentence of Markdown; a: scratch. */
+/* Writes only the verdict of the first page, a sentence of Markdown; a: scratch. */
 void nsx_emit_verdict(const struct nsx_first_page *page, struct nsx_arena *a, struct nsx_buf *b);
 /* Writes the first page (f->subject) as JSON of at most NSX_BRIEF_BYTES; `schema-json
  * brief` describes its keys. Texts are plain, and cut to fit.
  */
 enum { NSX_BRIEF_BYTES = 5 << 10 };
 int nsx_write_brief(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
-/* Writes one table, always with a header; t NULL: only the layout's header. Of more than
- * max_rows rows (0: no limit) it writes the dearest, the rows in keep, and one row for the
+/* Writes one table, always with a header; t NULL: only the layout's header. A table with more than
+ * max_rows rows (0: no limit) is cut to the dearest rows, the rows in keep, and one row for the
  * rest, with sums where they are meaningful.
  */
 struct nsx_bound {
@@ -46,7 +46,7 @@ struct nsx_bound {
 };
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err);
-/* The same for the table f->subject with the limit f->detail. */
+/* Like nsx_emit_table, for the table f->subject with the limit f->detail. */
 int nsx_write_table(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 /* Adds tables/NAME.csv of a table to the files, which must have room. */
 void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
@@ -65,7 +65,7 @@ struct nsx_jsonw *nsx_json_document(int version, const char *generated_at);
 /* Writes a single section as lines for a terminal, or as Markdown. */
 void nsx_emit_plain_section(const struct nsx_section *s, struct nsx_buf *b);
 void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b);
-/* {"error":{"code","message"}} */
+/* Writes {"error":{"code","message"}}. */
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out, struct nsx_err *err);
 
 /* A report in several forms, and its tables (tables/). The JSON lists the other files, as

@@ -31,7 +31,7 @@ static void write_cell(struct nsx_jsonw *w, const char *key, const struct nsx_ce
 		nsx_jsonw_int(w, key, c->u.i);
 		break;
 	case NSX_T_F64:
-		/* Near the limit of double, 15 digits may round to infinity. */
+		/* 15 digits of a number near the limit of double may round to infinity */
 		if (fabs(c->u.f) < 1e308)
 			nsx_jsonw_real(w, key, c->u.f);
 		else
@@ -78,8 +78,8 @@ void nsx_json_add_table(struct nsx_jsonw *w, const char *key, const struct nsx_t
 	nsx_jsonw_end(w);
 }
 
-/* Adds the section's queries. None if it was not computed, or for a part of the trace
- * (scripts NULL), as queries read all of it.
+/* Adds the section's queries. None are added if the section was not computed, or for a part of a
+ * trace (scripts NULL), because queries read the whole trace.
  */
 static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
 			  const struct nsx_scripts *scripts)
@@ -154,7 +154,7 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 	}
 }
 
-/* Nested sections come after their parents. */
+/* Writes sections. Sections inside others come after those. */
 static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
 			   const struct nsx_scripts *scripts, bool top)
 {

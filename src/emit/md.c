@@ -105,7 +105,9 @@ static void md_add_block(struct nsx_buf *b, const struct nsx_block *block,
 	}
 }
 
-/* Adds the blocks of s under this heading. A whole report leaves out sections that show nothing. */
+/* Adds the blocks of s under a heading. In a whole report, sections without findings are left
+ * out.
+ */
 static void md_add_blocks(struct md *m, struct nsx_buf *b,
 			  const struct nsx_section *s, const char *heading)
 {

@@ -60,7 +60,7 @@ static enum holds md_table_holds(const struct nsx_col *col)
 	return PLAIN;
 }
 
-/* Units are left out, as the cells show them. */
+/* Whether a word is a unit. Units are left out of headings, because cells show them. */
 static bool is_unit(enum holds h, const char *word, size_t n)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "bytes"};
@@ -81,7 +81,7 @@ static void md_table_add_word(struct nsx_buf *b, const char *word, size_t n)
 		nsx_buf_add(b, word, n);
 }
 
-/* "total_time_ms" is "total time", "pct_of_window" is "% of window". */
+/* Adds a column's title: "total time" for "total_time_ms", "% of window" for "pct_of_window". */
 void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 {
 	const char *title = nsx_col_title(col);
@@ -163,7 +163,7 @@ static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
 {
 	char buf[256];
 
-	/* Time between two calls belongs to no API. */
+	/* time between two calls belongs to no API */
 	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
 		nsx_buf_adds(b, strcmp(col->key, "api_name") ? barrier_words(s) : "–");
 		return;
@@ -201,7 +201,7 @@ void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
 /* Joined rows ----------------------------------------------------------------- */
 
 struct row {
-	size_t first, n; /* index of the first of n rows                     */
+	size_t first, n; /* n rows that are joined into one; first: index of the first of them */
 	size_t member[MAX_NAMED];
 };
 
@@ -270,7 +270,7 @@ static void sort_members(const struct nsx_block *block, struct row *row)
 	}
 }
 
-/* Joins equal rows among the first ones. Returns the number of joined rows. */
+/* Joins equal rows among the first rows. Returns the number of joined rows. */
 static size_t md_table_join_rows(const struct nsx_block *block, struct row *ret,
 				 size_t most, size_t *ret_covered)
 {
@@ -307,8 +307,8 @@ static bool is_used_by(const struct nsx_trace *t, uint32_t device, int64_t pid)
 	return false;
 }
 
-/* The label of a row's GPU, by its ordinal and by what tells GPUs with the same ordinal
- * apart; NULL: the column is no GPU.
+/* The label of a row's GPU, from its ordinal and whatever distinguishes GPUs with the same ordinal;
+ * NULL: the column is not a GPU.
  */
 static const char *gpu_label(const struct nsx_report *report,
 			     const struct nsx_table *t, size_t row, int c)
@@ -392,8 +392,8 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
 
 	n = md_table_join_rows(block, rows, most, &covered);
-	if (n && covered + 1 == nsx_table_total(t)) /* a row is no longer than a line
-						       that says one is missing */
+	/* writing the row takes no more space than saying that one row is missing */
+	if (n && covered + 1 == nsx_table_total(t))
 		n = md_table_join_rows(block, rows, most + 1, &covered);
 	nsx_buf_adds(b, n ? "\n|" : "");
 	for (size_t i = 0; n && i < block->ncolumns; i++) {
@@ -406,7 +406,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ? "---|" : "---:|");
 	nsx_buf_adds(b, n ? "\n" : "");
 	for (size_t r = 0; r < n; r++) {
-		unsigned told = 0; /* figures are those of each              */
+		unsigned told = 0; /* joined rows whose figures apply to each */
 
 		nsx_buf_adds(b, "|");
 		for (size_t i = 0; i < block->ncolumns; i++) {

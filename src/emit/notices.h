@@ -8,14 +8,14 @@
 #include "report/report.h"
 
 enum nsx_outcome {
-	NSX_PASSED,    /* a passed gate: a JUnit test case, and not in other formats */
+	NSX_PASSED,    /* a gate that passed: a test case in JUnit; left out of other formats */
 	NSX_NOTED,     /* a finding without a gate                           */
-	NSX_TOLERATED, /* an undecided gate that may be so                   */
+	NSX_TOLERATED, /* an undecided gate that the user tolerates          */
 	NSX_FAILED
 };
 struct nsx_notice {
-	const char *id;	 /* its kind: "launch_bound", "gate"                 */
-	const char *key; /* unique in a list, and equal in the next run      */
+	const char *id;	 /* kind of the notice: "launch_bound", "gate"       */
+	const char *key; /* unique in its list, and the same in the next run */
 	const char *title, *text; /* Markdown                                */
 	enum nsx_severity severity;
 	enum nsx_outcome outcome;
@@ -27,8 +27,8 @@ struct nsx_notices {
 	size_t n;
 };
 
-/* The findings of a report, except minor ones; those from severity `least` on count as
- * failed. Owner: arena a, and the report.
+/* Lists the findings of a report, except minor ones. Findings with severity `least` or higher count
+ * as failed. Owner: arena a, and the report.
  */
 void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *least,
 			   struct nsx_arena *a, struct nsx_notices *ret);

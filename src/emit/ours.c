@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "emit/ours.h"
 
-/* Our own records are far smaller; larger files are no records. */
+/* Limit of a record's bytes. Our own records are far smaller. */
 enum { MAX_RECORD = 256 << 20 };
 
 struct listed {
@@ -24,7 +24,7 @@ struct nsx_ours {
 	const struct nsx_folder *folder;
 	struct listed *v;
 	size_t n, cap;
-	bool by_name; /* record of 0.1.0: names of this version are ours */
+	bool by_name; /* the record was written by 0.1.0: names of this version are ours */
 };
 
 /* Files in folders --------------------------------------------------------------*/
@@ -62,7 +62,7 @@ bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st)
 	return false;
 }
 
-/* Opens a plain file that is no input; -1: other or unreadable. */
+/* Opens a plain file that is not an input of this run; -1: another kind of file, or unreadable. */
 static int open_plain(const struct nsx_ours *o, int dir, const char *name, int64_t *ret_size)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -159,7 +159,7 @@ static char *ours_list_of(char *text)
 	return at;
 }
 
-/* Parses only the list of a sealed record, as if there was nothing else. */
+/* Parses only the list of a sealed record, ignoring the rest. */
 static void add_record(struct nsx_ours *o, char *text, size_t n, bool *ret_by_name)
 {
 	bool sealed = is_sealed(text, n);
@@ -300,7 +300,7 @@ static bool is_folder(int dir, const char *name)
 	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
 }
 
-/* False if the path is too long to be one of ours. */
+/* Sets the path of an entry. False: the path is too long for one of our files. */
 static bool set_path(struct walk *w, const char *name)
 {
 	int room = (int)(sizeof(w->path) - w->n) - 2;
@@ -308,7 +308,9 @@ static bool set_path(struct walk *w, const char *name)
 	return snprintf(w->path + w->n, sizeof(w->path) - w->n, "%s", name) < room;
 }
 
-/* Which collision to report: the record, else the first by name. */
+/* Whether a collision is the one to report: the record or, if it does not collide, the first by
+ * name.
+ */
 static bool is_to_be_named(const struct walk *w)
 {
 	const char *record = record_of(w->ours->folder)->name;
@@ -393,7 +395,7 @@ int nsx_remove_entry(int dir, const char *name, void *ctx NSX_UNUSED)
 struct leftovers {
 	const struct nsx_folder *folder;
 	const char *dir;
-	struct nsx_ours *read_into; /* NULL: leftovers are removed */
+	struct nsx_ours *read_into; /* records are read into it; NULL: leftovers are removed */
 	const struct nsx_ours *known;
 };
 
@@ -417,8 +419,8 @@ static void remove_leftover(const struct leftovers *l, const char *path)
 	nsx_ours_free(own);
 }
 
-/* Reads the records of a folder that a killed run left, or removes it. A running process holds a
- * lock on its folder.
+/* Reads the records of a folder that a killed run left, or removes the folder. A running process
+ * holds a lock on its folder, which is skipped.
  */
 static int visit_leftover(int dir, const char *name, void *ctx)
 {

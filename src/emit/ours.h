@@ -16,18 +16,19 @@
 
 struct nsx_ours;
 
-/* Begins with no file of ours. Owner: the caller. */
-struct nsx_ours *nsx_ours_new(const struct nsx_folder *f); /* or dies */
+/* Begins with an empty list of our files. Owner: the caller. */
+struct nsx_ours *nsx_ours_new(const struct nsx_folder *f); /* ends the program if memory runs out */
 void nsx_ours_free(struct nsx_ours *o); /* NULL is fine */
 /* Reads the records of f->dir and of killed runs in it. */
 void nsx_ours_read(struct nsx_ours *o);
 
-/* The contents of the folder at dir. */
+/* The contents of a folder. */
 struct nsx_survey {
-	size_t ours, others; /* files; others include links and folders      */
-	char collision[512]; /* a file of the user where a file of f goes; or "" */
+	/* numbers of our files and of other files, which include links and folders */
+	size_t ours, others;
+	char collision[512]; /* a user's file that has the name of a file of f; or "" */
 };
-/* Errors: IO. */
+/* Surveys the folder at dir. Errors: IO. */
 int nsx_ours_survey(const struct nsx_ours *o, const char *dir,
 		    struct nsx_survey *ret, struct nsx_err *err) NSX_CHECKED;
 
@@ -51,7 +52,9 @@ bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st);
 enum { NSX_SEAL_SIZE = 40 };
 size_t nsx_seal(const char *text, size_t n, char *ret, size_t size);
 
-/* Size and CRC-32 (as gzip) of the rest of an open file. -1: errno. */
+/* Computes size and CRC-32 (as gzip) of the rest of an open file. Returns -1 on failure, with
+ * errno.
+ */
 int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32);
 
 /* Calls fn(fd of the folder, name, ctx) for each entry until it returns non-zero. Returns
@@ -59,7 +62,7 @@ int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32);
  */
 int nsx_each_entry(int at, const char *path,
 		   int (*fn)(int dir, const char *name, void *ctx), void *ctx);
-/* Removes an entry and its contents. 0, or -1 (errno). Does not allocate. */
+/* Removes an entry and its contents. Returns 0, or -1 (errno). Does not allocate. */
 int nsx_remove_entry(int dir, const char *name, void *unused);
 
 #endif

@@ -14,8 +14,9 @@
 
 enum { PLAIN_CHARS = 160 };
 
-#define OPEN 0.1 /* least part of a gain that may be lost, to be told         */
-#define REST 0.5 /* most of its price that a finding adds to others, to be told */
+#define OPEN 0.1 /* least share of a gain that must be open before the page says so */
+/* a finding that adds at most this share of its price to other findings gets a note */
+#define REST 0.5
 
 struct page {
 	struct nsx_buf *b;
@@ -56,7 +57,7 @@ static void page_put_name(struct page *p, const char *name)
 	nsx_buf_done(&b);
 }
 
-/* Adds a text of ours, in Markdown. */
+/* Adds a text of the program, which is Markdown. */
 static void put_said(struct page *p, const char *markdown)
 {
 	if (p->form == NSX_PAGE_HTML)
@@ -268,7 +269,9 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 	page_put(p, ")  ");
 }
 
-/* The gain of a finding once those applied before it are done, if that is much less; else NULL. */
+/* The gain of a finding in addition to those applied before it, if that is much less than its
+ * price; else NULL.
+ */
 static const char *say_rest(struct page *p, const struct nsx_finding *f)
 {
 	if (!f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
@@ -299,11 +302,11 @@ static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 	}
 	for (unsigned k = 0, told = 0; told < 2 && f->evidence[k]; k++) {
 		if (f->place && nsx_ends_with(f->evidence[k], f->place))
-			continue; /* already shown */
+			continue; /* the finding's first line already shows it */
 		n = strlen("; ") + plain_chars(f->evidence[k]);
 		if (told && n > left)
 			continue;
-		/* Figures continue the place's sentence; a sentence stands alone. */
+		/* Figures continue the sentence about the place; a sentence stands alone. */
 		page_put(p, !told && !any ? "" :
 		       told || !isdigit((unsigned char)*f->evidence[k]) ? ". " :
 									  "; ");
@@ -395,7 +398,7 @@ static const char *say_counted(struct page *p, const struct nsx_first_page *x)
 	return nsx_arena_printf(p->a, "%s were", text);
 }
 
-/* The words after the length that remains, if the trace leaves open how much is won. */
+/* The words after the remaining length, if the trace leaves open how much is won. */
 static const char *say_sure(struct page *p, const struct nsx_first_page *x)
 {
 	const char *sure = nsx_text_ns(p->a, x->then_most_ns);
@@ -417,7 +420,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 		page_put(p, ".");
 		end_line(p, true);
 	}
-	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* HTML shows all of them */
+	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* the HTML page shows all findings */
 		begin_line(p, "told");
 		nsx_buf_printf(p->b, "Under Findings in full: %s.",
 			       nsx_text_n(p->a, x->nsmaller, "smaller one", "smaller ones"));

@@ -17,7 +17,7 @@ static void plain_pad(struct nsx_buf *b, const char *text, size_t width, bool ri
 		nsx_buf_adds(b, " ");
 }
 
-/* Formats row r of the block's table for people; r == SIZE_MAX: headings. */
+/* Formats row r of a block's table for people. r == SIZE_MAX: headings. */
 static void cell_text(const struct nsx_block *block, size_t r, size_t i,
 		      struct nsx_arena *a, struct nsx_buf *text)
 {

@@ -11,7 +11,7 @@ struct table_file {
 	const struct nsx_report *report;
 };
 
-/* Rows cited by findings are always written. */
+/* Writes a table as CSV. Rows that findings cite are always written. */
 static int write_csv(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct table_file *x = f->subject;
@@ -33,7 +33,9 @@ static int write_csv(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 	return rc;
 }
 
-/* Every table of every pass gets a file, empty if it was not computed. */
+/* Lists a file for every table of every pass; files of tables that were not computed have only a
+ * header.
+ */
 static void list_tables(const struct nsx_report *r,
 			const struct nsx_section *s, struct nsx_arena *a, struct nsx_folder *f)
 {

@@ -57,14 +57,14 @@ static int create_locked(const char *path)
 	return -1;
 }
 
-/* The process id in a temporary name may be that of a killed run: in a container every run
- * may be process 1.
+/* Opens the temporary file beside its final path. The process id in its name may be that of a
+ * killed run: in a container every run may be process 1.
  */
 static int open_beside(struct nsx_target *t, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
-	t->place = realpath(t->path, NULL); /* keeps a symbolic link */
+	t->place = realpath(t->path, NULL); /* follows a symbolic link, so that the link stays */
 	if (!t->place)
 		t->place = nsx_strdup(t->path);
 	for (unsigned i = 0; t->fd < 0; i++) {
@@ -83,7 +83,7 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 	return t->lock < 0 ? target_refuse(t, err) : 0;
 }
 
-/* Removes a killed run's file: not locked, and with this file's prefix. */
+/* Removes a killed run's file, which is not locked and has this file's prefix. */
 static int drop_leftover(int dir, const char *name, void *ctx)
 {
 	const struct nsx_target *t = ctx;
@@ -97,7 +97,7 @@ static int drop_leftover(int dir, const char *name, void *ctx)
 		return 0;
 	number = name + strlen(base) + strlen(UNFINISHED);
 	if (!*number || number[strspn(number, "0123456789-")])
-		return 0; /* not one of our names */
+		return 0; /* the name is not of a temporary file */
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
@@ -134,7 +134,9 @@ int nsx_target_open(struct nsx_target *t, struct nsx_err *err)
 	return t->fd < 0 ? target_refuse(t, err) : 0;
 }
 
-/* A file that has appeared there meanwhile is checked like an older one. */
+/* Moves the file to its place. A file that has appeared there meanwhile is checked like an older
+ * one.
+ */
 static int put_in_place(struct nsx_target *t, struct nsx_err *err)
 {
 	if (!nsx_file_appear(t->unfinished, t->place))

@@ -92,8 +92,9 @@ static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
 
 /* API calls -----------------------------------------------------------------*/
 
-/* The kind of barrier that a call is, or -1. Calls that unload or link modules are none, because
- * they do not wait for the GPU; nor are allocations of managed memory, which is only mapped there.
+/* The kind of barrier that a call is, or -1. Calls that unload or link modules are no barriers,
+ * because they do not wait for the GPU. Allocations of managed memory only map it and are no
+ * barriers either.
  */
 static int barriers_kind_of_call(const struct work *w, size_t call)
 {

@@ -99,8 +99,7 @@ static int build_profiler(const struct build *b, struct nsx_arena *a, struct nsx
 	return b->o->samples ? nsx_facts_profiler(b->f, b->t, a, err) : 0;
 }
 
-/* In order of duration, longest first. Naming kernels takes longest if there are a million names.
- */
+/* The independent parts, longest first. The names of a million kernels take longest. */
 static int (*const parts[])(const struct build *b, struct nsx_arena *a,
 			    struct nsx_err *err) = {
 	build_kernels, build_iterations, build_metrics, build_chain, build_meets,

@@ -10,7 +10,7 @@
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
 
-/* How reliable a result is; NONE: not at all, or there is no result. */
+/* How reliable a result is. NONE: not reliable at all, or there is no result. */
 enum nsx_confidence {
 	NSX_CONF_NONE = -1, NSX_CONF_LOW, NSX_CONF_MEDIUM, NSX_CONF_HIGH
 };
@@ -51,12 +51,13 @@ struct nsx_iteration {
 	int64_t start_ns, end_ns;
 	bool steady, slow;
 };
-/* How iterations are recognised, in order of trust: of two ways with equal scores the first wins.
+/* How iterations are recognised, in order of trust: of two ways with equal scores the first
+ * wins.
  */
 enum nsx_way_method {
 	NSX_WAY_NONE, NSX_WAY_NVTX, NSX_WAY_SEQUENCE, NSX_WAY_GRAPH,
 	NSX_WAY_COMM, NSX_WAY_GAPS,
-	/* Only for comparisons, on request. */
+	/* Ways that only comparisons of traces use, on request. */
 	NSX_WAY_KERNEL, NSX_WAY_LAUNCH, NSX_WAY_WINDOW, NSX_NWAYS
 };
 extern const char *const nsx_way_methods[NSX_NWAYS]; /* "", "nvtx", ...      */
@@ -202,7 +203,8 @@ struct nsx_graph_facts {
 
 /* Launches whose GPU work must have run but was not recorded. ---------- */
 struct nsx_lost {
-	size_t launches, lost; /* launches: all, except of graphs            */
+	/* launches: all but those of graphs; lost: those without recorded work */
+	size_t launches, lost;
 };
 /* Counts calls that begin in a window. */
 struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_window *w);
@@ -362,7 +364,8 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_load_named(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
 
-/* A device's first operation that starts at at_ns or later; the end of its slice if none. O(log n).
+/* A device's first operation that starts at at_ns or later; the end of its slice if none. O(log
+ * n).
  */
 uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d, int64_t at_ns);
 /* The number of a device's operations that start in [from_ns, to_ns). O(log n). */

@@ -9,7 +9,7 @@
 enum {
 	LARGE_BYTES = 1000000, /* smaller copies are partly bound by fixed costs */
 	SMALL_BLOCK = 128,     /* threads of a block with one warp for each of four schedulers */
-	USUAL_BLOCK = 256,     /* threads of a block: blocks of this size fill a multiprocessor */
+	USUAL_BLOCK = 256,     /* threads of a block; blocks of this size fill a multiprocessor */
 	WARP = 32,
 };
 

@@ -29,7 +29,7 @@ static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
  * GPU is used.
  */
 struct answered {
-	size_t end;	   /* 1 + the last such call                         */
+	size_t end;	   /* 1 + index of the last such call                */
 	int64_t most_ns;   /* longest time from a call's end to its work     */
 	int64_t latest_ns; /* latest start of work                           */
 };

@@ -47,7 +47,7 @@ static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested, st
 {
 	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_nvtx *x = &t->nvtx;
-	uint32_t *at, *order; /* push/pop ranges by domain */
+	uint32_t *at, *order; /* push/pop ranges sorted by domain, and where each domain begins */
 	struct latest *latest;
 	int rc = nsx_new_arrays(a, t->ndomains + 2, "domains", err, at) ?:
 		 nsx_new_arrays(a, x->n, "range order", err, order) ?:

@@ -14,7 +14,7 @@ struct nsx_sm { /* a multiprocessor; unknown values are 0 or negative */
 	int64_t major, minor;	  /* compute capability                      */
 };
 struct nsx_block_shape {
-	int64_t threads, registers, shared_bytes; /* static and dynamic      */
+	int64_t threads, registers, shared_bytes; /* shared_bytes: static and dynamic */
 };
 enum { /* bits: what limits the number of blocks; several may limit it equally */
 	NSX_LIMIT_WARPS = 1, NSX_LIMIT_BLOCKS = 2, NSX_LIMIT_REGISTERS = 4,
@@ -27,13 +27,14 @@ struct nsx_occupancy {
 	unsigned limits;
 };
 
-/* False: too little is known of the multiprocessor or the block. */
+/* Computes the occupancy. False: too little is known of the multiprocessor or the block. */
 bool nsx_occupancy(const struct nsx_sm *sm, const struct nsx_block_shape *b,
 		   struct nsx_occupancy *ret);
 struct nsx_gpu_info;
 struct nsx_trace;
 struct nsx_shape;
-/* The occupancy of a block on a GPU of the trace, and of a launch configuration; g NULL: unknown.
+/* The occupancy of a block on a GPU of the trace, and of a launch configuration; g NULL:
+ * unknown.
  */
 bool nsx_gpu_occupancy(const struct nsx_gpu_info *g, const struct nsx_block_shape *b,
 		       struct nsx_occupancy *ret);

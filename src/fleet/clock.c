@@ -17,14 +17,14 @@
 
 enum {
 	MOST_COMPARED = 512,   /* collectives per communicator */
-	MOST_PATHS = 512,      /* clocks; with more of them, paths over third clocks are left out */
+	MOST_PATHS = 512, /* with more clocks than this, paths over third clocks are left out */
 	LEAST_FOR_DRIFT = 12,
 };
 
 struct clocks {
 	struct nsx_fleet *f;
 	double *bound;	 /* [q * n + r]: greatest lead of clock r over clock q */
-	struct pair {	 /* a clock's ends minus those of the reference clock */
+	struct pair { /* ends of collectives on a clock minus their ends on the reference clock */
 		double *v;
 		size_t n, cap;
 	} *diff;	 /* by clock */
@@ -96,7 +96,7 @@ static void find_zeros(const struct clocks *c)
 
 /* Comparing ------------------------------------------------------------------------------*/
 
-/* of a clock's ranks in one collective: last arrival and first end */
+/* last arrival and first end of a clock's ranks in one collective */
 struct seen {
 	double start, end;
 	bool is_there;

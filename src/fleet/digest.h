@@ -43,8 +43,8 @@ extern const char *const nsx_rank_from_names[NSX_NRANK_FROM];
 
 struct nsx_dstep { /* an iteration; in order of time */
 	int64_t start_ns, wall_ns;
-	int64_t part_ns[NSX_NPARTS];	/* sums to wall_ns */
-	int64_t cause_ns[NSX_NCAUSES];	/* sums to the idle part */
+	int64_t part_ns[NSX_NPARTS];	/* by class: sum is wall_ns */
+	int64_t cause_ns[NSX_NCAUSES];	/* by cause: sum is the idle part */
 	int64_t kernels;		/* kernels that do not communicate */
 	int64_t kernel_ns;		/* sum of their durations */
 	int64_t mpi_ns;			/* idle time inside MPI calls that wait */
@@ -74,7 +74,7 @@ struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first *
 	const char *key, *title; /* as in the rank's report; Markdown */
 	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence */
 	int64_t share_ppm; /* headroom as a share of the judged window; -1: not priced */
-	int64_t low_ppm, high_ppm; /* its range */
+	int64_t low_ppm, high_ppm; /* range of share_ppm */
 	bool is_minor; /* not on the first page */
 };
 /* A channel's columns as they stand in a file: encoded integers (column.h), compressed. */
@@ -88,7 +88,7 @@ struct nsx_dop {
 	int64_t channel;  /* number of its channel */
 	const char *name; /* "allreduce", "mpi_barrier", ... */
 	int64_t bytes;	  /* rounded to three significant bits; -1: not known */
-	uint32_t holds;	  /* set by the fleet: the number of members that can hold each other up */
+	uint32_t holds;	  /* set by the fleet: the number of members that can delay each other */
 };
 struct nsx_dchannel {
 	int64_t number;	/* index among the rank's channels, from 0 */
@@ -106,7 +106,7 @@ struct nsx_dchannel {
 			     the other side comes */
 	bool is_rest; /* set by the fleet: sends and receives whose other side was not recorded */
 	unsigned ncodes; /* set by the reader: greatest code + 1 */
-	struct nsx_dcolumns bytes; /* what is written; filled by nsx_digest_seal */
+	struct nsx_dcolumns bytes; /* the encoded columns, filled by nsx_digest_seal */
 };
 /* Stream of a channel of MPI calls that wait for messages instead of collectives. No rank's trace
  * shows who sends these messages, or when.
@@ -141,7 +141,7 @@ struct nsx_digest {
 	const char *host_name; /* set for a trace just read, NULL for a file; never written */
 	const char *gpu_model, *product, *schema; /* "": not known */
 	unsigned method; /* enum nsx_way_method: how steps were found */
-	const char *unit; /* range or kernel that begins a step; "": none */
+	const char *unit; /* name of the range or kernel that begins a step; "": none */
 	int64_t pid, device;
 	int64_t utc_ns;	   /* UTC at the clock's zero; -1: not known */
 	int64_t system_ns; /* the host's steady clock at that zero; -1: not known */
@@ -150,9 +150,9 @@ struct nsx_digest {
 	int64_t launches, launch_ns, syncs, sync_ns;
 	int64_t copies, copied_bytes, copy_ns, peak_bytes; /* peak_bytes -1: not known */
 	bool is_partial; /* rows were dropped or damaged */
-	struct nsx_totals *whole; /* of the trace; its first rank has them */
+	struct nsx_totals *whole; /* totals of the trace; only its first rank has them */
 	size_t nwhole;		  /* 0 or 1 */
-	struct nsx_launch_block *blocks; /* those of whole; a reader leaves them here */
+	struct nsx_launch_block *blocks; /* launch blocks of `whole`; a reader stores them here */
 	size_t nblocks;
 	struct nsx_call_speed *calls;
 	size_t ncalls;
@@ -225,13 +225,13 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice);
 
 struct nsx_digest_opts {
 	enum nsx_detail detail;
-	int64_t rank;		/* as the user says; -1: not said */
+	int64_t rank;		/* rank given by the user; -1: not given */
 	const char *rank_regex; /* NULL: the default */
 	bool only_names; /* reads only which ranks there are, not their work */
 	unsigned threads;
 	const struct nsx_step_patterns *steps_from; /* NULL: names that are known */
 	unsigned keep; /* NSX_KEEP_*, for inputs that are digests */
-	const struct nsx_at_hand *at_hand; /* NULL: none */
+	const struct nsx_at_hand *at_hand; /* cache of reports; NULL: none */
 };
 #define NSX_RANK_REGEX "rank[_-]?0*([0-9]+)"
 
@@ -240,7 +240,7 @@ struct nsx_digest_opts {
  */
 int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 		    struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
-/* The same for a file, which it opens and loads. */
+/* Like nsx_digest_make for a trace file, which it opens and loads. */
 int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 			  struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 

@@ -316,8 +316,8 @@ static int64_t digest_comm_kind_of(const struct event *x)
 	return NSX_MIN(0, x->stream);
 }
 
-/* Orders by ends, which members of a collective share. Starts would not do: with several
- * streams of a communicator, one rank may reach the second collective first.
+/* Orders events by their ends, which the members of a collective share. Starts differ: if a
+ * communicator uses several streams, one rank may reach the second collective first.
  */
 static int cmp_event(const void *a, const void *b)
 {

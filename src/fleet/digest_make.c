@@ -20,7 +20,7 @@ enum { MOST_RANKS = 1024 };
 
 /* Members ---------------------------------------------------------------------*/
 
-/* Returns NULL without memory. */
+/* Finds or adds a member; NULL without memory. */
 static struct nsx_member *add_member(struct nsx_groups *g, struct nsx_member **v, uint32_t process,
 				     uint32_t device, struct nsx_err *err)
 {

@@ -40,7 +40,7 @@ static int64_t number_in(const char *p, const char *end)
 	return x;
 }
 
-/* The value in `text`, NAME=VALUE, if its name is one of these; -1: not. */
+/* The number in `text`, NAME=VALUE, if its name is one of the given ones; otherwise -1. */
 static int64_t value_of(const struct nsx_val *text, const char *const *names,
 			size_t n, unsigned *ret_trust)
 {
@@ -222,7 +222,9 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-/* Recorders give the thread that initialised MPI a name like "MPI Rank 3". */
+/* Takes the rank from the name of the thread that initialised MPI, which recorders call "MPI Rank
+ * 3".
+ */
 static void rank_in_names(const struct nsx_trace *t, uint32_t process, struct nsx_digest *d)
 {
 	for (uint32_t k = 0; k < t->nthreads && d->rank < 0; k++) {

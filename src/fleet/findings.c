@@ -11,7 +11,8 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define ALL_ALIKE 0.9 /* share of kernel time: only a slower GPU slows all kernels */
+/* share of kernel time in slower kernels: only a slower GPU slows all of them */
+#define ALL_ALIKE 0.9
 
 enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512 };
 
@@ -57,7 +58,7 @@ static void findings_prove(struct nsx_freport *r, struct nsx_ffinding *x, const 
 
 /* Late ranks -------------------------------------------------------------------------*/
 
-/* The place of late ranks on their axis: "pp 3". */
+/* The place of the late ranks on their axis of the mesh, such as "pp 3". */
 static const char *place_on_axis(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const struct nsx_axis *x = &r->f->mesh.axis[l->axis];
@@ -273,7 +274,9 @@ static const char *advice_on(struct nsx_arena *a, const struct nsx_late *l)
 	}
 }
 
-/* "ranks 4, 5 wait for rank 5 (tp), then ranks 0, 2, 4 for rank 4 (dp)" */
+/* Describes the path of waiting: "ranks 4, 5 wait for rank 5 (tp), then ranks 0, 2, 4 for rank 4
+ * (dp)".
+ */
 static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const struct nsx_fleet *f = r->f;

@@ -19,14 +19,15 @@
 
 struct nsx_frank { /* a rank; in order of number */
 	struct nsx_digest *d;
-	int64_t number;	 /* in the job */
+	int64_t number;	 /* rank number in the job */
 	uint32_t host;	 /* index */
 	uint32_t clock;	 /* index */
 	double zero_ns;	 /* UTC at the trace's zero by its clock, minus the fleet's utc_ns */
 	/* Summed over matched collectives: */
 	int64_t waited_ns, came_last, ncolls;
-	double induced_ns; /* time the median rank waited when this one came last */
-	double own_ns, excess_ns; /* mean per step; part of it above the other ranks' median */
+	double induced_ns; /* the median rank's waiting time when this rank came last, summed */
+	/* own time, and own time above the other ranks' median: means per step */
+	double own_ns, excess_ns;
 	int64_t nsteps;		  /* the fleet's steps in which it took part */
 };
 struct nsx_fhost { /* a host; in order of hash */
@@ -54,7 +55,7 @@ struct nsx_fcomm { /* a communicator */
 	uint32_t n;
 	size_t first, end; /* collectives [first, end) that at least two members have */
 	bool is_sure; /* members are known, not inferred */
-	/* of one session, so that the ranks share a clock and begin and end together */
+	/* members are ranks of one session, so they share a clock and begin and end together */
 	bool is_of_one;
 };
 /* Communicators that run the same sequence of operations. */
@@ -82,7 +83,7 @@ struct nsx_desync { /* a rank that calls other collectives than the other member
 	uint32_t comm, rank; /* indices */
 	size_t k;
 	const char *expected, *got;
-	bool is_even; /* equally many members do either, so either may be wrong */
+	bool is_even; /* as many members do one thing as the other, so either may be wrong */
 };
 
 /* Steps ------------------------------------------------------------------------------*/
@@ -126,16 +127,18 @@ struct nsx_late { /* ranks that hold up the others */
 	double more;	  /* kernels per step beyond the others' */
 	double more_bytes; /* bytes copied per step beyond the others' */
 	double gbps[2];	 /* copy speed of the late ranks, of the others; set for NSX_WHY_COPY */
-	unsigned idle_cause; /* set for NSX_WHY_IDLE; NSX_NCAUSES: several */
+	/* cause of the idle time, set for NSX_WHY_IDLE; NSX_NCAUSES: several */
+	unsigned idle_cause;
 	const char *detail;  /* call or range; NULL */
-	/* a finding of the rank's own report that explains as much and that the others lack; NULL
+	/* a finding of the rank's own report that explains as much and that the others lack;
+	 * NULL
 	 */
 	const struct nsx_dfinding *told;
 	/* Waiting of all other ranks, per step: direct, where this rank came last; passed on, where
 	 * another rank came last that had waited for this one.
 	 */
 	double direct_ns, passed_on_ns;
-	/* the path, beginning at the late rank, on which most waiting is passed on */
+	/* path, beginning at the late rank, on which most waiting is passed on */
 	struct nsx_hop *hop;
 	unsigned nhops;
 };
@@ -193,7 +196,7 @@ struct nsx_fleet {
 	double all_recoverable_ns; /* per step, if no rank came late */
 	bool is_rotating;
 	struct nsx_suspect suspect;
-	double jitter_ns;	/* per step: delay by whoever came last, without the late ranks */
+	double jitter_ns;	/* delay per step by whoever came last, without the late ranks */
 	int64_t nevents;	/* steps in which one rank stood out */
 	double uneven_ns; /* per step: own time of the slowest rank above that of the median
 			     rank */
@@ -220,13 +223,14 @@ int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-/* Matches sends and receives, which needs the clocks. Then compares clocks that only these connect.
+/* Matches sends and receives, which needs the clocks. Then compares clocks that only these
+ * connect.
  */
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-/* Runs all of the above. */
+/* Calls all functions above. */
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 void nsx_fleet_free(struct nsx_fleet *f); /* NULL is fine */
 
@@ -287,7 +291,7 @@ static inline int64_t nsx_fleet_world(const struct nsx_fleet *f)
 	return NSX_MAX(f->nranks ? f->rank[f->nranks - 1].number + 1 : 0, f->expected);
 }
 
-/* Whether no two ranks share a collective or a kernel name. */
+/* Whether no two ranks have a collective or a kernel name in common. */
 bool nsx_fleet_is_unrelated(const struct nsx_fleet *f);
 
 /* Number of the job's ranks that are missing, as far as the traces show. */

@@ -8,10 +8,12 @@
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-/* so many median deviations from the ranks' median make a rank stand out in a step */
+/* a rank stands out in a step if it is at least this many median deviations from the ranks'
+ * median
+ */
 #define STANDS_OUT 5
 
-enum { FEW = 4 }; /* so few ranks have no spread of their own */
+enum { FEW = 4 }; /* fewer ranks have no spread of their own */
 
 /* Median of sorted v without one value x that is in it; x if v has no other. */
 static double median_without(const double *v, size_t n, double x)

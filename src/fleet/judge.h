@@ -15,8 +15,8 @@ enum { NSX_LEAST_STEPS = 10 };
 struct nsx_judge {
 	struct nsx_fleet *f;
 	double *excess; /* by step and rank; 0 if not recorded */
-	double *p;	/* by rank: chance of so much excess */
-	double *p_early; /* by rank: chance of so little */
+	double *p;	/* by rank: probability of so much excess by chance */
+	double *p_early; /* by rank: probability of so little excess by chance */
 	struct nsx_arena *a;
 };
 

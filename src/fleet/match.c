@@ -12,10 +12,15 @@
 #include "base/stat.h"
 #include "fleet/match.h"
 
-/* greatest remaining difference of clocks that were compared */
+/* greatest difference that may remain between clocks that were compared */
 #define KNOWN_BOUND_NS INT64_C(500000)
-#define NEARLY 2.0 /* ends that spread less than this many times the least agree equally well */
-/* ends that spread less than this part of others' are of the same communicator */
+/* placements agree equally well if their ends spread by less than this many times the least
+ * spread
+ */
+#define NEARLY 2.0
+/* a channel is of the same communicator if its ends spread by less than this part of the others'
+ * spread
+ */
 #define MUCH_NEARER 0.25
 
 /* Orders the most informative channels first: more kinds of operations match at fewer places, and

@@ -18,7 +18,7 @@ enum {
 	MOST_COUNTED = 4096, /* operations compared if the samples agree */
 	FEW = 2,	     /* operations that may differ beyond the fewest */
 	LEAST_COMMON = 4,    /* collectives that two ranks must share */
-	LEAST_SURE = 32,     /* the same, for a reliable spread of ends */
+	LEAST_SURE = 32,     /* samples needed for a reliable spread of ends */
 };
 
 /* Equal operations have equal pointers: see name_ops in match.c. */

@@ -4,7 +4,7 @@
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define LEAST_NS 4000.0 /* ends closer than this agree as well as any */
+#define LEAST_NS 4000.0 /* ends closer together than this agree equally well */
 #define MUCH_WORSE 2.0 /* relative spread that rules out one group */
 #define BEFORE_NS 50000.0 /* greatest error of the time stamps of two ranks */
 
@@ -106,7 +106,8 @@ static void match_split_find_ends(const struct nsx_mchannel *x, const struct nsx
 		ret->at[at[i]] = by[i];
 }
 
-/* How well a shape fits: pairs of ranks that share a group in it but not in its next smaller shape.
+/* How well a shape fits: pairs of ranks that share a group in it but not in its next smaller
+ * shape.
  */
 struct fit {
 	struct shape s;

@@ -36,11 +36,12 @@ struct place { /* a collective of a step */
 	uint32_t comm;	  /* NSX_NONE: one rank's wait for messages */
 	uint32_t rank;	  /* set for such waits, with the index in messages */
 	uint32_t of;
-	uint32_t need[2]; /* indices for even and odd members */
+	uint32_t need[2]; /* index of its need, for even and for odd members */
 	size_t k, nth; /* index in the family; index within the step in its communicator or,
 			  for waits, its rank */
 	size_t of_n;   /* number of the rank's such waits in the step */
-	/* own work before the collective, summed over equal members that waited only for their data
+	/* own work before the collective, summed over the members that waited only for their
+	 * data
 	 */
 	double peers_ns;
 	size_t npeers; /* number of these members */
@@ -56,7 +57,7 @@ struct rank_now {
 	double held_ns;	 /* time held by collectives since it last did own work */
 	double more_ns;	 /* a mended rank's part of own_ns beyond what was needed */
 	double ahead_ns; /* lead over the rank's recorded self */
-	/* The two values above when more_ns turned from a measure into a bound. */
+	/* ahead_ns and more_ns at the time when more_ns turned from a measure into a bound */
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
 	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
@@ -96,7 +97,7 @@ struct replay {
 	uint32_t *holder; /* by comm: the member waited for last */
 	double *ahead_ns;	      /* by family: how much earlier its last collective ends */
 	const struct nsx_passed *passed; /* NULL: not asked for */
-	double saved_ns; /* at the main family's last collective */
+	double saved_ns; /* time saved at the main family's last collective */
 };
 
 NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(of));
@@ -280,7 +281,7 @@ static bool is_held_by_channel(const struct visit *v, const struct channel_now *
 	return now->end_ns != INT64_MIN && v->start_ns - now->end_ns <= AT_ONCE_NS;
 }
 
-/* The rank does own work up to t, on its own clock. */
+/* Advances a rank that does its own work up to time t of its own clock. */
 static void work(struct rank_now *r, int64_t t)
 {
 	if (t <= r->since_ns)
@@ -291,7 +292,9 @@ static void work(struct rank_now *r, int64_t t)
 	r->since_ns = t;
 }
 
-/* Own work goes on while the collective is hidden; then the rank waits for its end. */
+/* Advances a rank over a collective: own work continues while the collective is hidden, then the
+ * rank waits for the end.
+ */
 static void pass_over(const struct visit *v, struct rank_now *r)
 {
 	work(r, v->end_ns - v->exposed_ns);
@@ -301,7 +304,9 @@ static void pass_over(const struct visit *v, struct rank_now *r)
 	}
 }
 
-/* The need before the nth of equals; NULL without memory. */
+/* The need before the nth operation of equal members; `what` identifies the operation. NULL without
+ * memory.
+ */
 static struct need *need_of(struct replay *p, uint64_t what, size_t nth, struct nsx_err *err)
 {
 	struct need *need = nsx_group_value(&p->needs, &p->need, what, nth, "collectives", err);
@@ -396,7 +401,7 @@ static double needed(const struct replay *p, const struct place *x, uint32_t m)
 	       n->n ? n->sum / (double)n->n : n->least;
 }
 
-/* How much less the communicator's transfer takes. */
+/* The part by which the communicator's transfers become shorter. */
 static double faster(const struct replay *p, uint32_t comm)
 {
 	return p->link && p->link->comm == comm ? p->link->excess_ns : 0;
@@ -506,7 +511,7 @@ static double step_over(struct replay *p, const struct place *x)
 
 		if (v->start_ns == INT64_MIN)
 			continue;
-		/* In a broadcast, a rank that did not wait had nobody to wait for. */
+		/* in a broadcast, a rank that did not wait had nobody to wait for */
 		if (!holds_all && (double)(v->end_ns - v->start_ns) - was < AT_ONCE_NS)
 			mine = r->ahead_ns;
 		if (v->exposed_ns > LEAST_EXPOSED_NS)

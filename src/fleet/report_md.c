@@ -7,7 +7,7 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define LEAST_UNEVEN 0.03 /* of a step */
+#define LEAST_UNEVEN 0.03 /* least uneven work that is mentioned, relative to a step */
 
 enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
 

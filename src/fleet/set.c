@@ -45,7 +45,7 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice)
 NSX_POINTER_ORDER(cmp_place, struct nsx_digest, UP(host), UP(utc_ns), UP(pid),
 	  UP(device), BY(nsx_digest_cmp));
 
-/* Numbers the ranks of v, in which those without a number come first. */
+/* Gives numbers to the ranks of v that have none; these ranks come first in v. */
 static void set_number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 {
 	size_t nunknown = 0, at, next = 0;
@@ -55,7 +55,7 @@ static void set_number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 	nsx_sort(v, nunknown, sizeof(*v), cmp_place);
 	at = nunknown;
 	for (size_t i = 0; i < nunknown; i++) {
-		/* Skips numbers that are taken. */
+		/* skips numbers that are taken */
 		while (at < n && v[at]->rank <= (int64_t)next)
 			next += v[at++]->rank == (int64_t)next;
 		f->rank[f->nranks++] = (struct nsx_frank){

@@ -16,7 +16,7 @@
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
-#define LONG 3 /* relative to the median step */
+#define LONG 3 /* a first or last step longer than this many medians is start-up or shutdown */
 
 /* The main family ------------------------------------------------------------------*/
 
@@ -237,7 +237,7 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 		for (size_t k = 0; period && k < length && !rc; k += period)
 			rc = steps_add_step(f, k, err);
 	}
-	/* The last step has no known end. */
+	/* the last step has no known end */
 	f->nsteps -= f->nsteps > 0;
 	return rc;
 }

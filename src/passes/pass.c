@@ -19,7 +19,7 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 		enum nsx_field f = (enum nsx_field)(-need - 1);
 		enum nsx_view v = need < 0 ? nsx_field_defs[f].view : (enum nsx_view)(need - 1);
 
-		/* If the table is missing its columns are not named. */
+		/* if the table is missing, its columns are not named */
 		if (need < 0 ? nsx_has(s, f) || !nsx_has_view(s, v) : nsx_has_view(s, v))
 			continue;
 		lack = need < 0 ? nsx_field_exporter_name(f, a) :

@@ -81,7 +81,7 @@ static inline int64_t nsx_range_inside(const struct nsx_trace *t, size_t range)
 	return nsx_in_window(t, nsx_range_start(&t->nvtx, range), nsx_range_end(&t->nvtx, range));
 }
 
-/* Cells used by many tables: null for an unknown process or device, and for the mean or
+/* Cells that many tables use. They are null for an unknown process or device, and for the mean or
  * share of nothing.
  */
 static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t, uint32_t process)
@@ -138,7 +138,7 @@ static inline struct nsx_cell nsx_part_pct(int64_t part, int64_t whole)
  */
 int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* The same with an open schema, which must outlive the report. */
+/* Like nsx_report_open, but of an open schema, which must outlive the report. */
 int nsx_report_make(const struct nsx_schema *schema,
 		    const struct nsx_opts *opts, struct nsx_report **ret,
 		    struct nsx_err *err) NSX_CHECKED;

@@ -82,7 +82,7 @@ static struct nsx_run begin_pass(const struct run *run, const struct nsx_section
 				nsx_arena_new()};
 }
 
-/* A failure ends the section, not the report. */
+/* Ends a pass. A failure ends its section, not the report. */
 static int end_pass(struct nsx_run *r, struct nsx_section *out, int rc, struct nsx_err *err)
 {
 	nsx_arena_free(r->scratch);
@@ -135,8 +135,8 @@ static int run_analysis(const struct run *run, size_t i, bool walks, struct nsx_
 	return out->pass->run && run_is_wanted(run->opts, out->pass) ? run_pass(run, out, err) : 0;
 }
 
-/* Building the model is one of the tasks, and the longest. It starts late, after the tasks that
- * need most memory, but leaves others to run beside it. None of these reads facts->model.
+/* Runs a task. Building the model is the longest task. It starts late, after the tasks that need
+ * most memory, but early enough that others run beside it. No task reads facts->model.
  */
 static int run_run_task(void *ctx, size_t task, struct nsx_err *err)
 {
@@ -232,8 +232,8 @@ static struct nsx_report *new_report(const struct nsx_trace *trace, const struct
 	return r;
 }
 
-/* Gives the section all rows of a table of which only the most expensive were kept. A finding
- * seldom cites another row; if one does, the analysis runs again.
+/* Keeps all rows of a table of which only the most expensive were kept. Findings seldom cite
+ * another row; if one does, its analysis runs again.
  */
 static int run_hold_all(const struct run *run, const struct nsx_table *cut, struct nsx_err *err)
 {
@@ -250,8 +250,8 @@ static int run_hold_all(const struct run *run, const struct nsx_table *cut, stru
 	return run_pass(&again, s, err) ?: finish_pass(&again, s, err);
 }
 
-/* Looks up the cells that findings cite: before the model is freed, as an analysis may walk
- * it again, and when all are finished.
+/* Looks up the cells that findings cite. This is done before the model is freed, because an
+ * analysis may walk it again, and once more when all analyses are finished.
  */
 static int run_prove(const struct run *run, struct nsx_err *err)
 {
@@ -284,8 +284,8 @@ static int run_find(const struct run *run, struct nsx_err *err)
 	return rc ?: run_prove(run, err);
 }
 
-/* Hides a section but keeps its tables, as findings cite them. A failed section is shown,
- * as its measurements are missing.
+/* Hides a section but keeps its tables, because findings cite them. A failed section stays visible,
+ * because its measurements are missing.
  */
 static void hide(struct nsx_section *s)
 {
@@ -296,7 +296,9 @@ static void hide(struct nsx_section *s)
 	s->nvalues = s->nnotes = s->nblocks = s->nwarnings = 0;
 }
 
-/* Summaries run in this order, as findings are shown with the rows that prove them. */
+/* Stages of the summaries, in order. Findings come after figures, because they are shown with the
+ * rows that prove them.
+ */
 enum stage { REPLAYS, FIGURES, VERDICTS };
 
 static enum stage run_stage_of(const struct nsx_pass *pass)
@@ -318,7 +320,7 @@ static int run_summaries(const struct run *run, enum stage stage, struct nsx_err
 	return rc;
 }
 
-/* Runs what replays, then frees the model. */
+/* Runs the summaries that replay, then frees the model. */
 static int replay(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_facts *f = run->facts;
@@ -329,13 +331,13 @@ static int replay(const struct run *run, struct nsx_err *err)
 	if (run->opts->purpose != NSX_FOR_QUESTIONS) {
 		nsx_model_free(f->model);
 		f->model = NULL;
-		nsx_give_back(); /* the rest of the analyses needs the memory */
+		nsx_give_back(); /* the remaining analyses need the memory    */
 	}
 	return rc;
 }
 
-/* The rest of each analysis is a task, and all summaries are one. The longest tasks start
- * first: call_sites (many names or ranges), kernel_shape (many shapes), and the summaries.
+/* The second part of each analysis is a task, and all summaries together are one. The longest tasks
+ * start first: call_sites (many names or ranges), kernel_shape (many shapes), and the summaries.
  */
 enum { NFIRST = 2, NCONCLUDED = NFIRST + 1 + ARRAY_LEN(nsx_passes) };
 
@@ -352,7 +354,7 @@ static int conclude(void *ctx, size_t task, struct nsx_err *err)
 	return finish_pass(run, &run->report->sections[i], err);
 }
 
-/* Computes all sections, even if few are shown: findings cite tables of all. */
+/* Computes all sections, even if few are shown, because findings cite tables of all sections. */
 static int run_run_all(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
@@ -397,7 +399,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	struct nsx_measured measured = {0};
 	const struct nsx_facts_opts wanted = {
 		.threads = opts->threads, .progress = opts->progress,
-		/* needed by findings, whatever is shown */
+		/* findings need these facts, whichever sections are shown */
 		.samples = opts->purpose != NSX_FOR_WHAT_IFS && opts->purpose != NSX_FOR_EVENTS,
 		.draws = opts->draws};
 	int rc = nsx_facts_build(trace, &wanted, &facts, err);

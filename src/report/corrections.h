@@ -8,7 +8,9 @@
  * is left out or cut.
  */
 const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a);
-/* "GPU times were recorded 2 ms too early: ..." of a clock whose shift_ns is not 0. */
+/* Describes the shift of a clock whose shift_ns is not 0: "GPU times were recorded 2 ms too early:
+ * ...".
+ */
 const char *nsx_say_shift(const struct nsx_clock *c, struct nsx_arena *a);
 
 #endif

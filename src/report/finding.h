@@ -21,18 +21,19 @@ enum nsx_finding_id {
 #undef NSX_FINDING
 #undef NSX_CAUSE
 
-enum nsx_category { /* the field of the remedy */
+enum nsx_category { /* fields of the program in which the remedy lies */
 	NSX_CAT_BALANCE, NSX_CAT_COMMUNICATION, NSX_CAT_COMPUTE, NSX_CAT_HOST,
 	NSX_CAT_IDLE, NSX_CAT_ITERATIONS, NSX_CAT_LAUNCH, NSX_CAT_MEMORY,
 	NSX_CAT_STARTUP, NSX_CAT_SYNC,
 	NSX_CAT_CAPTURE, /* about the trace, not the program                 */
 };
 enum nsx_severity { NSX_SEV_LOW, NSX_SEV_MEDIUM, NSX_SEV_HIGH };
-enum nsx_alarm { /* how a price becomes a severity */
+enum nsx_alarm { /* how the severity is derived from the price */
 	NSX_ALARM_BY_PRICE,
-	NSX_ALARM_MEDIUM, /* medium at most: the cause may lie outside what was traced */
-	NSX_ALARM_NONE,	  /* always low                                      */
-	NSX_ALARM_SET,	  /* set by the detector                             */
+	/* medium at most, because the cause may lie outside the recorded activities */
+	NSX_ALARM_MEDIUM,
+	NSX_ALARM_NONE,	  /* severity is always low                          */
+	NSX_ALARM_SET,	  /* severity is set by the detector                 */
 };
 enum nsx_price_kind { /* how a headroom was found */
 	NSX_PRICE_NONE,	    /* no price                                      */
@@ -50,20 +51,20 @@ struct nsx_finding_def {
 };
 extern const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS];
 
-/* The table cell that shows a figure. The detector names it and its row; both are looked up
- * when all tables are filled, and cells that tell the row from similar ones are added. A
- * cell is not shown if it is not found, or if no cells tell its row apart.
+/* The table cell that shows a figure. The detector names the cell and its row. Both are looked up
+ * once all tables are filled, and cells that distinguish the row from similar rows are added. The
+ * evidence is not shown if the cell is not found, or if no cells distinguish its row.
  */
 struct nsx_evidence {
 	const char *csv;    /* the table's file, without ".csv"; NULL: none  */
 	const char *column; /* column of the figure                          */
-	struct nsx_at {	    /* the row: the first with these cells and a figure other
-			       than 0                                        */
+	/* names the row: the first one with these cells and a figure other than 0 */
+	struct nsx_at {
 		const char *column; /* NULL: end                             */
 		struct nsx_cell is;
 	} at[8];
 	bool is_only; /* not shown if several rows have these cells           */
-	const struct nsx_table *table; /* NULL: not found                    */
+	const struct nsx_table *table; /* table that holds the row; NULL: not found */
 	size_t row;
 	const struct nsx_cell *cells; /* copy of the row                     */
 	unsigned col;
@@ -76,16 +77,16 @@ struct nsx_finding {
 	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
 	const char *place; /* line in the user's code; NULL: unknown         */
 	enum nsx_confidence confidence; /* confidence in cause and price     */
-	struct nsx_evidence proof[4];	/* ends at the first without a csv   */
+	struct nsx_evidence proof[4]; /* up to four cells; the first without a csv ends the list */
 
 	uint32_t device; /* index; NSX_NONE: none or several                 */
 	struct nsx_spans spans; /* when the finding costs time; empty: unknown */
-	/* the NVTX range or call (which of them depends on the id) that takes the host's time; 0:
-	 * none
+	/* name of the NVTX range or call that takes the host's time; the finding's id determines
+	 * which; 0: none
 	 */
 	nsx_str host;
 	struct nsx_plan remedy; /* the change to replay; n == 0: none        */
-	/* the part of the remedy that the trace proves possible; n == 0: all of it */
+	/* the part of the remedy that the trace proves possible; n == 0: the whole remedy */
 	struct nsx_plan surely;
 	const char *if_least;	/* "if only ...": the case in which only the part `surely` is won */
 	double guess_ns;    /* price without a replay; 0: the length of spans */
@@ -93,14 +94,16 @@ struct nsx_finding {
 	/* upper limit of the price: the time of the calls that the remedy removes; 0: no limit */
 	double most_ns;
 	double measured_ns; /* price by a stated rule, used if the replay finds less; 0: none */
-	/* share of the judged window that the finding's single kernel takes; 0: not one kernel */
+	/* share of the judged window that the finding's kernel takes; 0: the finding is not about
+	 * one kernel
+	 */
 	double weight;
 	bool is_assumed;    /* the size of the change is a guess, stated in evidence[1] */
 	bool is_bound;	    /* evidence says that the price is an upper bound  */
 	bool is_least;	    /* evidence says that measured_ns is a lower bound */
 	enum nsx_alarm alarm;
 	unsigned also; /* further categories, as bits by enum nsx_category */
-	/* beginning of the note that the finding costs next to nothing, "The host waits 2 ms in f";
+	/* beginning of a note, "The host waits 2 ms in f", that the finding costs next to nothing;
 	 * NULL: no note
 	 */
 	const char *harmless;
@@ -112,17 +115,18 @@ struct nsx_finding {
 	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its range */
 	double step_ns; /* mean part of headroom_ns in a step of an engine; 0: none, or not known */
 	uint32_t set; /* the processes whose time the finding costs, see struct nsx_gain */
-	double disjoint_ns; /* gain in addition to the remedies applied before it */
+	double disjoint_ns; /* gain in addition to the remedies with lower `applied` */
 	bool has_disjoint;  /* disjoint_ns is known                          */
-	unsigned applied; /* order among the applied remedies, from 1; 0: the remedy adds nothing */
-	bool is_minor;	    /* not among the first ten, or wins next to nothing */
+	/* position among the applied remedies, from 1; 0: the remedy adds nothing */
+	unsigned applied;
+	bool is_minor;	    /* the finding is not among the first ten, or wins next to nothing */
 };
 
 /* Loops over the indices of a finding's proofs. */
 #define NSX_EACH_PROOF(f, k)                                                  \
 	for (size_t k = 0; k < ARRAY_LEN((f)->proof) && (f)->proof[k].csv; k++)
 
-/* Whether the trace leaves open which part of the price is won. */
+/* Whether the trace leaves open how much of the price is won. */
 static inline bool nsx_is_open(const struct nsx_finding *f)
 {
 	return f->is_bound || f->low_ns < 0.9 * f->headroom_ns;
@@ -137,7 +141,7 @@ struct nsx_findings {
 	struct nsx_arena *arena;
 };
 
-/* Time won together, by set: gains of one set add up; set 0 is shared by all. */
+/* Time won by several remedies, by set: gains of one set add up; set 0 is shared by all. */
 struct nsx_won {
 	double ns[NSX_MAX_SETS + 1];
 };
@@ -152,13 +156,13 @@ static inline double nsx_win(struct nsx_won *w, uint32_t set, double ns)
 	return w->ns[0] + most;
 }
 
-/* Copies *f. Its strings must be static or the list's own (nsx_tell), its spans on the
- * list's arena.
+/* Adds a copy of *f to the list. Its strings must be static or the list's own (nsx_tell), its spans
+ * on the list's arena.
  */
 void nsx_found(struct nsx_findings *l, const struct nsx_finding *f);
 #define nsx_fine(l, ...) nsx_fine_(l, nsx_tell(l, __VA_ARGS__))
 void nsx_fine_(struct nsx_findings *l, const char *text);
-/* Formats a text into the list's memory, as printf does. */
+/* Formats a text into the list's arena, as printf does. */
 #define nsx_tell(l, ...)                                                      \
 	((const char *)nsx_arena_printf((l)->arena, __VA_ARGS__))
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
@@ -188,7 +192,9 @@ const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f);
 /* The unit of the cited figure, such as "ms", from its column's suffix; NULL: none. */
 const char *nsx_evidence_units(const struct nsx_evidence *e);
 
-/* The finding id in a key "name:subject"; NSX_NFINDING_IDS if this version has no such id. */
+/* The id of the finding in a key "name:subject"; NSX_NFINDING_IDS if this version has no such
+ * id.
+ */
 enum nsx_finding_id nsx_finding_id_of(const char *key);
 
 static inline const char *nsx_finding_name(const struct nsx_finding *f)

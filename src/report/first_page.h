@@ -13,19 +13,17 @@
 enum nsx_page_verdict {
 	NSX_V_COPY, NSX_V_LAUNCH, NSX_V_HOST, NSX_V_SYNC, NSX_V_COMMUNICATION,
 	NSX_V_COMPUTE, NSX_V_ALLOCATION, NSX_V_PAGES,
-	NSX_V_NODES,   /* idle between nodes of graphs traced by node        */
+	NSX_V_NODES,   /* idle time between nodes of graphs that were traced node by node */
 	NSX_V_STARTUP, /* the whole window is start-up                       */
 	NSX_V_PACED,   /* something outside the program sets the pace        */
-	NSX_V_MIXED,   /* both `first` and `second`                          */
-	NSX_V_NO_GPU, NSX_V_LOST, /* GPU activity was lost                   */
-	NSX_V_FAILED, /* the program failed, which comes before its speed     */
+	NSX_V_MIXED,   /* both verdicts `first` and `second`                 */
+	NSX_V_NO_GPU, NSX_V_LOST, /* LOST: GPU activity was lost             */
+	NSX_V_FAILED, /* the program failed, which matters more than its speed */
 	NSX_NVERDICTS
 };
 extern const char *const nsx_verdict_words[NSX_NVERDICTS]; /* "copy-bound"   */
 
-/* How a moment of GPU time is used, as shown to people. Compute hides everything that runs beside
- * it.
- */
+/* Uses of GPU time, as shown to people. Compute hides everything that runs beside it. */
 enum nsx_use { NSX_USE_COMPUTE, NSX_USE_COPY, NSX_USE_COMM, NSX_USE_IDLE,
 	       NSX_NUSES };
 extern const char nsx_use_marks[NSX_NUSES];	   /* '#', '=', '~', '.'     */
@@ -37,7 +35,7 @@ struct nsx_strip { /* one GPU, or several that look the same */
 	const char *gpus; /* "GPU 0", "GPUs 0, 1"                            */
 	uint8_t cell[NSX_STRIP_CELLS]; /* the enum nsx_use with the largest part */
 };
-#define NSX_ALIKE 0.05 /* greatest difference of shares between GPUs that look the same */
+#define NSX_ALIKE 0.05 /* greatest difference between the shares of GPUs that are shown as one */
 struct nsx_first_page {
 	const char *file;      /* file name without folders                  */
 	int64_t recorded_ns;   /* first to last event                        */
@@ -48,29 +46,32 @@ struct nsx_first_page {
 	const char *unit;      /* "22 blocks of 29.3 ms"; NULL               */
 
 	enum nsx_page_verdict verdict, first, second; /* first, second: for MIXED */
-	const char *because;   /* one clause, Markdown; NULL: shares explain it */
-	/* rows with most of the judged time, with shares: Markdown, NULL-terminated; NULL: no part
-	 * is judged
+	/* the reason in one clause of Markdown; NULL: the shares explain the verdict */
+	const char *because;
+	/* rows with most of the judged time, and their shares: Markdown, NULL-terminated; NULL: no
+	 * part is judged
 	 */
 	const char **dearest;
-	const char *damage; /* nsx_report_damage                             */
-	double share[NSX_NUSES]; /* of the judged window, as a mean over GPUs */
-	double spread; /* greatest difference between GPUs, 0..1             */
+	const char *damage; /* see nsx_report_damage                         */
+	double share[NSX_NUSES]; /* shares of the judged window, as a mean over GPUs */
+	double spread; /* greatest difference between the shares of GPUs, 0..1 */
 	uint32_t ngpus; /* GPUs with work in the judged window               */
 	struct nsx_strip strip[NSX_MAX_STRIPS];
 	unsigned nstrips, nstrips_more;
 
 	const struct nsx_finding *finding[NSX_PAGE_FINDINGS]; /* sorted by cost */
 	unsigned nfindings;
-	size_t nsmaller;       /* other findings shown in full              */
-	/* the finding's price is in then_ns, because it is not assumed */
+	size_t nsmaller;       /* number of other findings that the report shows in full */
+	/* by finding: its price is part of then_ns, because it is not assumed */
 	bool counted[NSX_PAGE_FINDINGS];
-	/* then_ns: length of the window with these remedies applied; negative: none */
+	/* length of the judged window now, and with these remedies applied; then_ns negative:
+	 * none
+	 */
 	double now_ns, then_ns;
 	double then_most_ns; /* then_ns if each remedy wins only its low_ns     */
-	/* answers to --what-if, and parts that are not judged. NULL-terminated; NULL: none. */
+	/* answers to --what-if, and phases that are not judged. NULL-terminated; NULL: none. */
 	const char **asked, **unjudged;
-	const char **steps; /* steps of an inference engine, by kind; as above */
+	const char **steps; /* steps of an inference engine, by kind; NULL-terminated; NULL: none */
 	const char **fine, **trust, **missing;
 	const char *ask[3]; /* next questions, as Markdown; NULL-terminated */
 };

@@ -24,17 +24,17 @@ enum nsx_html_events { NSX_EVENTS_AUTO, NSX_EVENTS_NONE, NSX_EVENTS_ALL };
 struct nsx_opts {
 	const char *path; /* the trace as typed, or an export of it          */
 	const char *shown; /* the trace as typed; NULL: path                 */
-	const char *ask_as; /* path for later questions; NULL: path          */
+	const char *ask_as; /* path to show in commands for later questions; NULL: path */
 	bool is_gone; /* path is deleted after this report, so that `ask` cannot use it */
 	const char *window; /* analyse only this part, as typed; NULL: all   */
-	/* with a window: how many seconds before and after it to read; 0: everything */
+	/* with a window: seconds before and after it that are read; 0: everything */
 	double reach_s;
 	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON and in Markdown */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool is_classic; /* adds the sections of nsys-llm-explain to report.md */
 	bool all_rows; /* tables/ has no row limit                           */
-	/* rows kept of a possibly huge table that is only written to files; 0: all */
+	/* limit of rows for a huge table that is only written to files; 0: all */
 	size_t held_rows;
 	bool draws; /* keep curves for the HTML page                         */
 	size_t html_bytes; /* size limit of report.html; 0: NSX_HTML_BYTES   */
@@ -43,22 +43,22 @@ struct nsx_opts {
 	const struct nsx_step_patterns *steps_from; /* the user's step names; NULL: none */
 	const struct nsx_llm *model; /* the language model that the steps compute; NULL: none */
 	const struct nsx_phase_map *kernel_classes; /* the user's classes; NULL: none */
-	const char *only, *skip; /* "id,id" or NULL                          */
+	const char *only, *skip; /* ids of sections, "id,id"; NULL: not given */
 	const char *const *what_ifs; /* changes to price, as typed           */
 	size_t nwhat_ifs;
-	size_t replay_ops; /* limit of operations to replay; 0: default       */
+	size_t replay_ops; /* greatest number of operations that are replayed; 0: default */
 	enum nsx_purpose purpose;
 	unsigned threads;
 	struct nsx_progress *progress;
 };
 
-/* Whether all sections are shown. */
+/* Whether the report has all sections. */
 static inline bool nsx_is_whole(const struct nsx_opts *o)
 {
 	return !o->only && !o->skip;
 }
 
-/* Defaults as in `explain`. */
+/* Options with the defaults of `explain`. */
 #define NSX_OPTS_DEFAULT                                                      \
 	.kernel_limit = 30, .kernel_rows = 5, .nvtx_kernel_map = true,        \
 	.nvtx_coverage_warn = 0.7

@@ -32,10 +32,10 @@ struct nsx_packed_rows {
 enum kind {
 	ABSENT,
 	INTEGER,    /* zigzag-encoded                                        */
-	REAL,	    /* its bit pattern                                       */
+	REAL,	    /* bit pattern of the real                               */
 	MILLIONTHS, /* a real as a zigzag-encoded integer                    */
-	TEXT,	    /* its address                                           */
-	OWN_TEXT,   /* its length, followed by its bytes                     */
+	TEXT,	    /* address of the text                                   */
+	OWN_TEXT,   /* length of the text, followed by its bytes             */
 	TRUTH,
 	ID, /* id of a text                                                  */
 };
@@ -101,7 +101,7 @@ static unsigned char *packed_put(unsigned char *at, enum kind kind, uint64_t x)
 
 	*at++ = (unsigned char)(kind << 4 | n);
 	x = htole64(x);
-	memcpy(at, &x, 8); /* the next number overwrites the excess */
+	memcpy(at, &x, 8); /* writes up to 7 bytes too many, which the next number overwrites */
 	return at + n;
 }
 
@@ -138,11 +138,11 @@ static unsigned char *packed_put_cell(const struct nsx_packed_rows *p,
 	case NSX_T_NULL:
 		return packed_put(at, ABSENT, 0);
 	default:
-		abort(); /* lists and tables are never packed */
+		abort(); /* lists and tables are never packed, so this is a bug */
 	}
 }
 
-/* Whether a cell's own text equals that of the row before. */
+/* Whether a cell has the same text as the cell of the row before. */
 static bool is_as_before(const struct nsx_packed_rows *p,
 			 const struct nsx_cell *c, const struct nsx_cell *before)
 {

@@ -1,4 +1,4 @@
-/* places.c - when a finding costs time: what its remedy would change. */
+/* places.c - finds when a finding costs time: the spans that its remedy would change. */
 #include <stdlib.h>
 #include <string.h>
 #include "report/timeline.h"
@@ -6,7 +6,7 @@
 struct places {
 	const struct nsx_trace *t;
 	const struct nsx_window *w;
-	struct nsx_span *v; /* the longest spans so far, a heap with the shortest on top */
+	struct nsx_span *v; /* the longest spans so far, as a heap with the shortest on top */
 	size_t n;
 };
 
@@ -110,7 +110,7 @@ static int places_add_named(struct places *p, const struct nsx_change *c, struct
 	return 0;
 }
 
-/* Adds what takes the host's time while the GPU is idle. */
+/* Adds the spans in which the finding's host call or range runs while the GPU is idle. */
 static void add_host(struct places *p, const struct nsx_finding *f)
 {
 	const struct nsx_nvtx *x = &p->t->nvtx;

@@ -162,7 +162,7 @@ const struct nsx_cell *nsx_section_value(const struct nsx_section *s, const char
 
 /* Cells that findings cite -------------------------------------------------------- */
 
-/* id: the text of y as an id of the table. */
+/* Whether a cell equals y. id: the text of y as a string id of the table. */
 static bool report_same_cell(const struct nsx_cell *x, const struct nsx_cell *y, nsx_str id)
 {
 	if (x->type == NSX_T_ID)
@@ -222,7 +222,9 @@ static void find_cells(const struct nsx_table *t, const struct nsx_evidence *e,
 	}
 }
 
-/* Counts the rows that match the named cells, and those that match each further cell. */
+/* Counts the rows that match the named cells and, of these, the rows that match each further
+ * cell.
+ */
 static size_t report_count_alike(const struct nsx_table *t, const struct nsx_evidence *e,
 				 size_t *ret_with)
 {
@@ -248,8 +250,8 @@ static size_t report_count_alike(const struct nsx_table *t, const struct nsx_evi
 	return n;
 }
 
-/* Adds cells that distinguish the row from others like it, of the first columns that do; they come
- * before the counts. Returns false if no column distinguishes it.
+/* Adds the cells of the first columns that distinguish the row from similar rows, before the
+ * counts. Returns false if no column distinguishes it.
  */
 static bool report_tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 {
@@ -270,8 +272,8 @@ static bool report_tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 	return true;
 }
 
-/* Finds the table row of the evidence. Returns the table if the row may be among those not kept,
- * else NULL.
+/* Finds the table row of the evidence. Returns the table if the row may be among the rows that were
+ * not kept, otherwise NULL.
  */
 static const struct nsx_table *report_prove(const struct nsx_report *r, struct nsx_evidence *e)
 {

@@ -15,7 +15,7 @@ enum nsx_status {
 	NSX_S_ANSWERED,
 	NSX_S_CANNOT, /* present:false, with a reason                        */
 	NSX_S_FAILED, /* an error: exit code 4, other sections are kept      */
-	NSX_S_NULL,   /* nothing was asked: JSON null, no Markdown           */
+	NSX_S_NULL,   /* not requested: JSON null, no Markdown               */
 	NSX_S_SKIPPED, /* left out by --pass or --skip                       */
 };
 
@@ -32,11 +32,13 @@ struct nsx_pass {
 	const char *json;    /* path in metrics ("by_pid.nvtx"); NULL: id */
 	const char *title;   /* its "## " heading in report.md; NULL: none   */
 	const char *summary; /* one line, for `nsys-explain passes`          */
-	/* "NCCL": what a trace lacks if this section cannot be computed; NULL: obvious */
+	/* noun for "Not in this trace" if the section cannot be computed, such as "NCCL"; NULL:
+	 * obvious
+	 */
 	const char *subject;
 	const char *doc;     /* definition, formula, blind spots             */
 	const char *derived_from; /* the sources of its figures              */
-	const char *limitations;  /* what these sources do not show          */
+	const char *limitations;  /* limits of these sources                 */
 	const char *caveat; /* first note of every result; NULL: none        */
 	/* Views and fields that the pass requires, as NSX_NEED_VIEW(kernel) and
 	 * NSX_NEED(kernel_corr). If one is missing the runner reports CANNOT.
@@ -46,7 +48,7 @@ struct nsx_pass {
 	int any_of[NSX_MAX_NEEDS];
 	bool by_phase; /* by the phases of --phase-map (opts->phases); null without them */
 	/* Reasons for having no heading, no query, or an answer for every trace. The registry test
-	 * demands the thing or the reason.
+	 * demands either the heading, the query and a "cannot" case, or the reason.
 	 */
 	const char *no_title, *no_query, *no_cannot;
 	/* Checks a small table before the pass runs. Returns what is missing, or NULL. */
@@ -58,15 +60,15 @@ struct nsx_pass {
 	bool may_be_null;    /* may return NSX_S_NULL                        */
 	bool is_top; /* stands at the top level of JSON, not in metrics */
 	bool is_verdict; /* a result: shown at the beginning of the HTML page */
-	bool measures;	 /* the basis of a finding: fills a member of detect/measured.h */
+	bool measures;	 /* fills a member of detect/measured.h, on which a finding is based */
 	bool replays;	 /* a summary that replays changes                   */
 	bool walks; /* an analysis of the replay's model, which runs after the model is built */
-	/* An analysis (run) reads the trace and the facts. A summary (summarise, no run)
-	 * also reads the complete report. No section depends on what another one shows.
+	/* An analysis (`run`) reads the trace and the facts. A summary (`summarise`, without `run`)
+	 * also reads the complete report. No section depends on another section's tables.
 	 */
 	int (*run)(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
-	/* The rest of an analysis, or NULL: makes the longest tables once the replay's
-	 * model is freed, as both are large. Summaries cannot use them.
+	/* The second part of an analysis, or NULL. It makes the longest tables after the replay's
+	 * model is freed, because both are large. Summaries cannot use these tables.
 	 */
 	int (*finish)(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
 	int (*summarise)(const struct nsx_run *run, const struct nsx_report *report,
@@ -91,9 +93,9 @@ struct nsx_block { /* a Markdown block */
 };
 
 struct nsx_curve { /* a quantity over the window, for drawing */
-	const char *label, *unit; /* "%"; "B" is shown in bytes              */
+	const char *label, *unit; /* unit: "%", or "B" for bytes             */
 	int64_t device_id;
-	double full;	 /* value of a full bar                              */
+	double full;	 /* value that fills the height of the drawing       */
 	const float *at; /* NSX_CURVE_BINS values; NAN: unknown              */
 };
 
@@ -109,7 +111,7 @@ struct nsx_section {
 	size_t nnotes, cap_notes;
 	struct nsx_block *blocks;
 	size_t nblocks, cap_blocks;
-	const char **warnings; /* about the whole report                     */
+	const char **warnings; /* warnings about the whole report            */
 	size_t nwarnings, cap_warnings;
 	struct nsx_curve *curves;
 	size_t ncurves, cap_curves;
@@ -118,7 +120,9 @@ struct nsx_section {
 			       NULL-terminated; NULL: nothing was asked      */
 	const char **page; /* lines for the first page: plain text, NULL-terminated;
 			      NULL: none                                     */
-	/* the section's queries give other figures on this trace, so they are not offered */
+	/* the section's queries give other figures on this trace, so the report does not offer
+	 * them
+	 */
 	bool sql_differs;
 	struct nsx_arena *arena;
 };
@@ -144,8 +148,8 @@ struct nsx_report {
 	bool all_rows;	  /* tables/ has no row limit                        */
 	size_t html_bytes; /* see nsx_opts                                   */
 	enum nsx_html_events html_events;
-	struct nsx_trace *own_trace;   /* NULL: borrowed                     */
-	struct nsx_schema *own_schema; /* NULL: borrowed                     */
+	struct nsx_trace *own_trace;   /* set if the report owns its trace; NULL: borrowed */
+	struct nsx_schema *own_schema; /* set if the report owns its schema; NULL: borrowed */
 	struct nsx_arena *arena;
 };
 
@@ -168,8 +172,8 @@ struct nsx_at_hand {
 #define nsx_cannot(s, ...) nsx_cannot_(s, nsx_say(s, __VA_ARGS__))
 int nsx_cannot_(struct nsx_section *s, const char *reason);
 void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell);
-/* A layout without a key makes a table for nsx_rows cells only: it is not written as CSV,
- * nor to JSON on its own.
+/* Adds a table. A layout without a key makes a table for nsx_rows cells only: it is not written as
+ * CSV, nor to JSON on its own.
  */
 struct nsx_table *nsx_add_table(struct nsx_section *s, const struct nsx_layout *layout);
 /* Calls nsx_table_whole on all tables of a finished section. */
@@ -180,7 +184,7 @@ int nsx_section_whole(const struct nsx_section *s, struct nsx_err *err) NSX_CHEC
 struct nsx_table **nsx_add_tables(struct nsx_section *s);
 #define nsx_note(s, ...) nsx_note_(s, nsx_say(s, __VA_ARGS__))
 void nsx_note_(struct nsx_section *s, const char *text);
-/* A warning about the whole report, when its numbers are doubtful. */
+/* Adds a warning about the whole report, used if its numbers are doubtful. */
 #define nsx_warn(s, ...) nsx_warn_(s, nsx_say(s, __VA_ARGS__))
 void nsx_warn_(struct nsx_section *s, const char *text);
 #define nsx_headline(s, ...) ((s)->headline = nsx_say(s, __VA_ARGS__))
@@ -190,7 +194,7 @@ void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c);
 #define nsx_say(s, ...)                                                       \
 	((const char *)nsx_arena_printf((s)->arena, __VA_ARGS__))
 
-/* "25.5 GB": decimal units; "421 ms". */
+/* Formats bytes in decimal units, "25.5 GB", and times, "421 ms". */
 const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
 const char *nsx_say_time(struct nsx_section *s, int64_t ns);
 const char *nsx_say_ms(struct nsx_section *s, double ms);
@@ -205,12 +209,12 @@ const char *nsx_say_ms(struct nsx_section *s, double ms);
 void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind, const char *text);
 /* The number of leading rows whose value in a column is at least `least`; at most `most`. */
 size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column, double least);
-/* A Markdown table of the columns whose ids follow, with at most max_rows rows; 0: default. */
+/* Adds a Markdown table of the columns whose ids follow, with at most max_rows rows; 0: default. */
 #define nsx_md_table(s, t, max_rows, ...)                                     \
 	nsx_md_table_of(s, t, max_rows, NSX_IDS(__VA_ARGS__))
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 		     size_t max_rows, const int *columns, size_t ncolumns);
-/* A Markdown table of all columns. */
+/* Adds a Markdown table of all columns. */
 void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t, size_t max_rows);
 /* A name from the trace, shortened in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
@@ -227,9 +231,9 @@ const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char 
 /* The section that holds the table. */
 const struct nsx_section *nsx_section_of(const struct nsx_report *r, const struct nsx_table *t);
 const struct nsx_table *nsx_section_table(const struct nsx_section *s,
-					  const char *key); /* NULL: none */
+					  const char *key); /* NULL: there is no such section */
 const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
-					 const char *key); /* NULL: none */
+					 const char *key); /* NULL: there is no such table */
 
 void nsx_section_done(struct nsx_section *s);
 

@@ -33,7 +33,7 @@ void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows)
 		packed = nsx_packed_new(max_rows - read, t->layout->ncols);
 	if (!cells || (n > read && !packed)) {
 		free(cells);
-		return; /* rows are then added one by one while there is room */
+		return; /* without this memory, rows are added one by one while there is room */
 	}
 	free(t->cells);
 	t->cells = cells;
@@ -69,7 +69,8 @@ void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row, struc
 	}
 }
 
-/* Two rows follow the kept ones: the sums, and the row returned last, which is not in the sums yet.
+/* Two rows follow the kept ones: the sums, and the row returned last, which is not in the sums
+ * yet.
  */
 static struct nsx_cell *next_of_rest(struct nsx_table *t)
 {
@@ -101,7 +102,7 @@ struct nsx_cell *nsx_add_row(struct nsx_table *t)
 		      t->layout->key, &err))
 		return t->cells + t->nrows++ * n;
 	t->is_short = true;
-	t->nrows = NSX_MAX(t->nrows, 1); /* nsx_table_begin reserved it */
+	t->nrows = NSX_MAX(t->nrows, 1); /* nsx_table_begin reserved the row */
 	row = t->cells + (t->nrows - 1) * n;
 	memset(row, 0, n * sizeof(*row));
 	return row;
@@ -223,7 +224,7 @@ static int table_cmp_rows(const void *pa, const void *pb, void *ctx)
 	return 0;
 }
 
-/* The sort key from the first column, nulls last. All texts have the same key. */
+/* The sort key of a row's first column; nulls come last. All texts have the same key. */
 static int64_t table_key_of(const void *row, void *ctx)
 {
 	int id = *((const struct order *)ctx)->key;

@@ -50,12 +50,12 @@ struct nsx_col {
 	const char *key; /* a dot makes a nested object in JSON: "a.b"; "*", as the only
 			    column: rows are plain values */
 	enum nsx_type type;
-	const char *help; /* one sentence: what is counted                   */
+	const char *help; /* one sentence that says what is counted          */
 	const char *title; /* in Markdown; NULL: the part of key after its last dot */
-	bool is_prose; /* our Markdown, with quoted names                    */
+	bool is_prose; /* our own Markdown, in which names are quoted        */
 	bool adds; /* the sum over rows is meaningful, and is shown for the cut rows */
-	bool is_exact; /* shown exactly and without a unit in each row */
-	bool is_judged; /* always of the judged window                       */
+	bool is_exact; /* each row shows it exactly and without a unit */
+	bool is_judged; /* always about the judged window                    */
 	const struct nsx_layout *rows; /* layout of a TABLE cell             */
 };
 
@@ -95,16 +95,18 @@ enum { NSX_READ_ROWS = 1024, NSX_PACKED_COLUMNS = 64 };
 
 struct nsx_table {
 	const struct nsx_layout *layout;
-	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
+	struct nsx_cell *cells; /* array of nrows x ncols cells, row by row  */
 	size_t nrows, cap;
-	struct nsx_packed_rows *packed; /* the rows after these; NULL: none */
+	struct nsx_packed_rows *packed; /* rows after those in cells, packed; NULL: none */
 	size_t max_rows; /* 0: keep all; see nsx_table_expect                */
 	size_t nrest;	 /* rows beyond max_rows, which are only summed      */
 	bool is_short; /* rows were lost as memory was out: nsx_add_row      */
 	const struct nsx_strings *strings; /* for cells with string ids      */
 	int json_rows; /* the user's limit; 0: the layout's                  */
-	int price; /* id + 1 of the first column sorted in descending order, which ranks
-		      the rows; 0: row order ranks them                      */
+	/* id + 1 of the first column sorted in descending order, which gives the rank of rows; 0:
+	 * the rows are not ranked
+	 */
+	int price;
 };
 
 /* Makes an empty table. Owner: the caller, nsx_table_done. */
@@ -115,7 +117,7 @@ void nsx_table_done(struct nsx_table *t);
  * nsx_table_whole reports it at the end.
  */
 struct nsx_cell *nsx_add_row(struct nsx_table *t);
-/* Errors: NSX_E_NOMEM if rows were lost. */
+/* Checks that no row was lost. Errors: NSX_E_NOMEM. */
 int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
 
 /* Announces at most n rows, which will be added in final order to an empty table. With
@@ -130,11 +132,11 @@ size_t nsx_table_packed(const struct nsx_table *t);
  * else the arena.
  */
 const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a, const char *text);
-/* A cell of the row added last with a text of s; a table uses one s. A packed row stores
- * the id, so a text that is only written stays packed.
+/* A cell for the row added last, with a text of s. A table uses one s. A packed row stores the id,
+ * so texts that are only written to files stay packed.
  */
 struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s, nsx_str id);
-/* Whether the row added last is kept; of other rows only the columns that add are used. */
+/* Whether the row added last is kept. Rows that are not kept only add to the sums. */
 static inline bool nsx_table_holds(const struct nsx_table *t)
 {
 	return !t->nrest;
@@ -151,8 +153,8 @@ static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t, size_
 	return t->cells + row * t->layout->ncols;
 }
 
-/* Reads the kept rows in sequence; NULL at the end. A row is valid until NSX_LIVE_ROWS more
- * were read. Its texts live as long as the table, except those given by id.
+/* Reads the kept rows in sequence; NULL at the end. A row is valid until NSX_LIVE_ROWS more rows
+ * were read. Its texts live as long as the table, except texts given by id.
  */
 enum { NSX_LIVE_ROWS = 8 };
 struct nsx_row_reader {
@@ -175,9 +177,9 @@ int nsx_table_col(const struct nsx_table *t, const char *key);
 /* A cell as a number; 0 for null. The table must have the key. */
 double nsx_table_number(const struct nsx_table *t, size_t row, const char *key);
 const char *nsx_table_text(const struct nsx_table *t, size_t row,
-			   const char *key); /* "" for null */
+			   const char *key); /* "" for a null cell */
 
-/* Index of a column that must exist; else aborts. */
+/* Index of a column that must exist. Aborts if it does not. */
 unsigned nsx_table_need(const struct nsx_table *t, const char *key);
 
 /* The cell as a number; 0 if it is none. */

@@ -78,8 +78,8 @@ static bool text_is_plain(const char *s)
 			 "0123456789_ .:/%+-") == n;
 }
 
-/* Looks like an HTML tag, which no kernel or range is called; it is escaped even for
- * readers that ignore code spans.
+/* Whether a text looks like an HTML tag. No kernel or range has such a name, so it is escaped even
+ * for readers that ignore code spans.
  */
 static bool is_tag(const char *s)
 {
@@ -91,7 +91,9 @@ static bool is_tag(const char *s)
 	return false;
 }
 
-/* Replaces only what would end the span, the table cell or the line. */
+/* Adds the inside of a code span. Replaces only characters that would end the span, the table cell
+ * or the line.
+ */
 void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len)
 {
 	size_t n;
@@ -120,7 +122,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 		{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}, {"**", ""},
 		{"`", ""}};
 	const char *p = markdown;
-	bool is_code = false; /* inside a code span "**" belongs to a name   */
+	bool is_code = false; /* inside a code span, "**" belongs to a name  */
 
 	while (*p) {
 		size_t i = 0;
@@ -174,7 +176,7 @@ static void add_gist(struct nsx_buf *b, const char *name)
 	n = first ? (size_t)(first - name) : arguments_at(name);
 	if (first != last)
 		nsx_buf_printf(b, "%.*s > …%s", (int)n, name, last);
-	else if (first) /* the inner one of two parts */
+	else if (first) /* keeps the inner one of two parts */
 		nsx_buf_printf(b, "…%s", last);
 	else if (n)
 		nsx_buf_printf(b, "%.*s(…)", (int)n, name);

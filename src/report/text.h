@@ -6,19 +6,19 @@
 
 #include "base/str.h"
 
-/* The character at s, which must not be the end, and its length in bytes. */
+/* The code point at s, which must not be the end of the text. *n: its length in bytes. */
 uint32_t nsx_code_point(const char *s, size_t *n);
-/* Characters that move the cursor, hide text or change its direction. */
+/* Whether a character moves the cursor, hides text or changes its direction. */
 bool nsx_is_unsafe(uint32_t c);
 
 /* Escapes every character that has a meaning in Markdown or HTML running text. */
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
-/* Escapes for the inside of a code span. */
+/* Adds a text for the inside of a code span. */
 void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len);
 /* Strips marks and escapes from our own Markdown. */
 void nsx_md_add_plain(struct nsx_buf *b, const char *markdown);
-/* The parts of PyProf's range name of a call, "{'mod': 'torch', 'op': 'add', 'args': ...}";
- * false for other names.
+/* The parts of PyProf's range name for a call, "{'mod': 'torch', 'op': 'add', 'args': ...}".
+ * Returns false for other names.
  */
 struct nsx_pyprof_call {
 	const char *mod, *op, *args;

@@ -19,9 +19,8 @@ struct build {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	struct nsx_timeline *tl;
-	uint32_t *kernels, *ranges, *calls; /* index + 1 of names, by nsx_str */
-	uint32_t copies[256], others[4]; /* index + 1 of names, by kind of copy or
-					    operation */
+	uint32_t *kernels, *ranges, *calls; /* by nsx_str: index + 1 in names */
+	uint32_t copies[256], others[4]; /* by kind of copy or of operation: index + 1 in names */
 };
 
 /* Overview --------------------------------------------------------------------*/
@@ -58,7 +57,7 @@ static int fill_overview(struct build *b, struct nsx_err *err)
 
 /* Names -----------------------------------------------------------------------*/
 
-/* The index of a name, cached in *index; the text is used the first time only. */
+/* The index of a name. *index caches it, so the text is used only the first time. */
 static int name_index(struct build *b, uint32_t *index, const char *text,
 		      enum nsx_event_class cls, uint32_t *ret, struct nsx_err *err)
 {
@@ -124,8 +123,8 @@ static struct nsx_lane_events *timeline_add_lane(struct build *b, uint32_t devic
 	return &tl->lanes[tl->nlanes++];
 }
 
-/* Lanes that each GPU may have, so that none pushes another out: a stream at least, and
- * one of ranges.
+/* Number of lanes that each GPU may have, so that no GPU pushes another out: at least a stream and
+ * a lane of ranges.
  */
 static size_t share_of_gpu(const struct build *b)
 {
@@ -163,7 +162,7 @@ static void timeline_add_event(struct nsx_timeline *tl, struct nsx_lane_events *
 
 struct busy_stream {
 	uint32_t stream, nops;
-	uint32_t place; /* among those of its GPU, the busiest 0             */
+	uint32_t place; /* position among the streams of its GPU; the busiest has 0 */
 };
 
 NSX_ORDER(cmp_busy, struct busy_stream, DOWN(nops), UP(stream));
@@ -172,8 +171,8 @@ NSX_ORDER(cmp_place, struct busy_stream, UP(place), DOWN(nops), UP(stream));
 
 NSX_ORDER(cmp_stream, struct busy_stream, UP(stream));
 
-/* The streams with most operations, of each GPU first its busiest, in the order of the
- * trace: by device.
+/* Picks the streams with most operations, the busiest of each GPU first. Orders them by device, as
+ * in the trace.
  */
 static size_t pick_streams(struct build *b, struct busy_stream *v)
 {
@@ -207,7 +206,7 @@ static const char *timeline_stream_label(struct build *b, uint32_t stream)
 	return nsx_arena_printf(b->tl->arena, "stream %lld", (long long)s->stream_id);
 }
 
-/* Streams with nothing in what is drawn. */
+/* Drops streams without events in the drawn windows. */
 static void drop_empty(struct nsx_timeline *tl, size_t from)
 {
 	size_t n = from;
@@ -226,7 +225,7 @@ static int fill_streams(struct build *b, uint32_t device, const struct busy_stre
 	size_t cursor = 0, first = b->tl->nlanes, most = first + share_of_gpu(b);
 
 	for (size_t i = first; i && b->tl->lanes[i - 1].device == device; i--)
-		most--; /* its ranges */
+		most--; /* leaves a lane for its ranges */
 	for (size_t i = 0; i < n; i++) {
 		if (t->stream[v[i].stream].device != device)
 			continue;
@@ -254,24 +253,24 @@ static int fill_streams(struct build *b, uint32_t device, const struct busy_stre
  * ------
  */
 
-struct reach { /* a range's first operation, and the one that ends last       */
-	uint32_t first, last; /* first NSX_NONE: none on this device         */
+struct reach { /* first operation launched in a range, and the operation that ends last */
+	uint32_t first, last; /* indices of operations; first NSX_NONE: none on this device */
 };
 struct projection { /* a range as it is drawn                                 */
 	int64_t start_ns, end_ns;
 	uint32_t range, depth;
 };
 struct projections {
-	struct reach *reach; /* by range */
-	uint8_t *depth;	     /* by range, at most MAX_DEPTH                  */
+	struct reach *reach; /* by range: its operations on the device */
+	uint8_t *depth;	     /* by range: its depth, at most MAX_DEPTH       */
 	struct projection *v;
 	size_t n, cap;
-	bool has[MAX_DEPTH]; /* whether a depth occurs, drawn or not */
+	bool has[MAX_DEPTH]; /* by depth: whether a range has it, drawn or not */
 };
 
 NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns), UP(range));
 
-/* Relies on the order by start of a device's operations. */
+/* Extends a reach by an operation. Relies on the order by start of a device's operations. */
 static void timeline_widen(const struct nsx_ops *o, struct reach *r, struct reach by)
 {
 	if (r->first == NSX_NONE) {
@@ -390,7 +389,7 @@ static int timeline_fill_ranges(struct build *b, const struct nsx_thread *th, st
 		size_t k = 0;
 
 		if (i > th->nvtx_at && x->kind[i] != x->kind[i - 1])
-			cursor = n = 0; /* then the ranges that are on no stack */
+			cursor = n = 0; /* continues with the ranges that are on no stack */
 		while (k < n && end_ns[k] > start)
 			k++;
 		if (k == MAX_DEPTH || x->kind[i] == NSX_NVTX_MARK ||
@@ -490,7 +489,7 @@ static size_t ops_within(const struct nsx_trace *t, const struct nsx_window *w)
 	return n;
 }
 
-/* Takes a window if its events fit; assumes as many calls and as many ranges as operations. */
+/* Takes a window if its events fit. Assumes as many calls and as many ranges as operations. */
 static void want(struct build *b, int64_t start, int64_t end, size_t *room)
 {
 	struct nsx_timeline *tl = b->tl;
@@ -515,7 +514,7 @@ static int timeline_cmp_length(const void *a, const void *b)
 	return n != m ? (n < m ? -1 : 1) : x < y ? -1 : x > y;
 }
 
-/* The first, median and slowest steady iteration. */
+/* Takes the first, the median and the slowest steady iteration. */
 static void want_iterations(struct build *b, size_t *room)
 {
 	const struct nsx_facts *f = b->f;
@@ -537,7 +536,7 @@ static void want_iterations(struct build *b, size_t *room)
 		want(b, pick[i]->start_ns, pick[i]->end_ns, room);
 }
 
-/* The time around the longest span of each finding. */
+/* Takes the time around the longest span of each finding. */
 static void want_findings(struct build *b, size_t *room)
 {
 	for (size_t i = 0; i < b->r->found.n; i++) {
@@ -564,14 +563,14 @@ static void choose_detail(struct build *b, size_t max_events)
 		return;
 	want_iterations(b, &room);
 	want_findings(b, &room);
-	if (!b->t->ops.n) { /* takes as much from the beginning as fits */
+	if (!b->t->ops.n) { /* without GPU work, takes as much from the beginning as fits */
 		double share = (double)max_events / (double)(events + 1);
 
 		tl->detail[tl->ndetail++] = (struct nsx_window){
 			tl->origin_ns, tl->origin_ns + nsx_to_i64(
 				share * (double)(tl->end_ns - tl->origin_ns))};
 	}
-	if (!tl->ndetail) /* nothing fits, so no event is drawn */
+	if (!tl->ndetail) /* no window fits, so no event is drawn */
 		tl->detail[tl->ndetail++] = (struct nsx_window){
 			tl->origin_ns, tl->origin_ns};
 	nsx_sort(tl->detail, tl->ndetail, sizeof(*tl->detail), cmp_windows);

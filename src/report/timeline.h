@@ -23,8 +23,8 @@ struct nsx_lane_events {
 	const char *label;
 	size_t n;	 /* number of events                                 */
 	int64_t last_ns; /* start of the last event                          */
-	/* Number columns, by event: start after that of the event before it (the first:
-	 * after origin_ns), length, index of the name.
+	/* Columns of numbers by event: start, as the distance from the event before it (the first:
+	 * from origin_ns); length; index of the name.
 	 */
 	struct nsx_buf start, length, name;
 };
@@ -35,13 +35,16 @@ struct nsx_event_name {
 };
 struct nsx_timeline {
 	int64_t origin_ns, end_ns; /* the window in use                      */
-	uint8_t *overview; /* by device, bin and class of nsx_partition: share of the bin
-			      in 255ths, rounded up to 1                     */
+	/* by device, bin and class of nsx_partition: the share of the bin in 1/255, rounded up
+	 * to 1
+	 */
+	uint8_t *overview;
 	struct nsx_lane_events *lanes;
 	size_t nlanes, hidden; /* hidden: streams and threads above the limit */
 	struct nsx_event_name *names;
 	size_t nnames, cap_names;
-	struct nsx_window *detail; /* ndetail 0: events of the whole window  */
+	/* the windows whose events are drawn; ndetail 0: the whole window */
+	struct nsx_window *detail;
 	size_t ndetail;
 	size_t nevents;
 	struct nsx_spans *places; /* by finding of the report                */
@@ -50,8 +53,8 @@ struct nsx_timeline {
 /* The text to show for names[i]. */
 const char *nsx_event_text(const struct nsx_report *r, const struct nsx_timeline *t, size_t i);
 
-/* When a finding costs time, or else what its remedy would change: the longest spans inside
- * w, longest first. Errors: NSX_E_NOMEM.
+/* The spans in which a finding costs time or, without these, the spans that its remedy would
+ * change: the longest ones inside w, longest first. Errors: NSX_E_NOMEM.
  */
 enum { NSX_MAX_PLACES = 200 };
 int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,

@@ -29,7 +29,7 @@ const char *const nsx_barrier_words[NSX_NBARRIERS] = {
 	[NSX_BARRIER_LAUNCHER_GAP] = "between launches",
 };
 
-/* ns rounded down to units of 10^-digits seconds. */
+/* Rounds ns down to units of 10^-digits seconds. */
 static int64_t units_below(int64_t ns, unsigned digits, int64_t *ret_unit)
 {
 	int64_t unit = 1;

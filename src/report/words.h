@@ -7,8 +7,8 @@
 
 /* "60.331s" on the trace's own clock, as in the Nsight GUI; digits: decimals, at least 3. */
 const char *nsx_text_instant(struct nsx_arena *a, int64_t ns, unsigned digits);
-/* "60.058s..60.703s" for --window, with the decimals that its length needs; it covers the
- * whole window.
+/* "60.058s..60.703s" for --window, which covers the whole window, with as many decimals as its
+ * length needs.
  */
 const char *nsx_text_window(struct nsx_arena *a, const struct nsx_window *w);
 

@@ -9,7 +9,7 @@
 #include "schema/recapture.h"
 
 enum {
-	NEVER = 999999, /* no version has it yet                        */
+	NEVER = 999999, /* a version that does not exist yet            */
 	UNKNOWN = 202401, /* assumed if the trace's version is unknown       */
 };
 
@@ -66,7 +66,7 @@ unsigned nsx_recapture_since(unsigned what)
 {
 	unsigned since = 0;
 
-	what &= ~NSX_REC_EXPORT; /* exports everything without an option, too */
+	what &= ~NSX_REC_EXPORT; /* without an option, nsys exports everything */
 	for (unsigned bit = 1; bit <= NSX_REC_PAYLOAD; bit <<= 1) {
 		unsigned first = NEVER;
 
@@ -107,7 +107,8 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, 
 		nsx_buf_printf(&line, " --trace=%s", 
 			       recapture_traced(as, s && s->on_windows, what));
 	if (strstr(line.p, ",nccl"))
-		nsx_buf_adds(&line, " --nccl-trace=all"); /* not only calls, groups and GPU work */
+		/* records more than calls, groups and GPU work */
+		nsx_buf_adds(&line, " --nccl-trace=all");
 	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
 		const struct option *o = &options[i];
 

@@ -20,7 +20,7 @@ enum nsx_record {		    /* bits: what a capture is to record, and how */
 	NSX_REC_SCHED = 1 << 6,	    /* thread scheduling                     */
 	NSX_REC_ALL = (1 << 7) - 1, /* all that one capture can record       */
 	NSX_REC_TORCH = 1 << 7,	    /* ranges of PyTorch operators           */
-	NSX_REC_ALL_APIS = 1 << 8,  /* all API calls, cheap ones too         */
+	NSX_REC_ALL_APIS = 1 << 8,  /* all API calls, including cheap ones   */
 	NSX_REC_RANGE = 1 << 9,	    /* only from cudaProfilerStart to cudaProfilerStop */
 	NSX_REC_SHORT = 1 << 10,    /* only half a minute                    */
 	NSX_REC_LATER = 1 << 11,    /* only 20 seconds, after a delay of ten */

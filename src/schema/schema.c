@@ -156,13 +156,13 @@ int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ? n : nsx_count_rows(db, table);
 }
 
-/* 0 for an empty table, -1 for one with rows or damage. */
+/* Whether a table has rows: 0 if it is empty, -1 if it has rows or is damaged. */
 static int64_t probe_rows(struct nsx_db *db, const char *table)
 {
 	return nsx_db_source(db) ? -1 : query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
 
-/* Why a table of a source is missing although the source has records for it. */
+/* The reason why a table is missing from a source that has records for it. */
 static const void *find_unread(const void *schema, const char *table)
 {
 	const struct nsx_schema *s = schema;
@@ -369,8 +369,8 @@ static void schema_add_cells(const struct nsx_schema *s, const struct gpu_fields
 	nsx_buf_adds(b, ", 0))");
 }
 
-/* Adds the condition that a row is one of the view's changed rows: those cut, or those left out.
- * False: there are none, and nothing is added.
+/* Adds the condition that a row is one of the view's changed rows, either those cut or those left
+ * out. Returns false, and adds nothing, if there are no such rows.
  */
 static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
 			const struct gpu_fields *g, struct nsx_buf *b)
@@ -607,8 +607,8 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v)
 	return s->losses->is_of[v];
 }
 
-/* Lost rows of one table count as one loss, the first, because the number of threads decides which
- * others are noted.
+/* Lost rows of one table count as one loss, represented by the first text: the number of threads
+ * determines which others are noted.
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i)
 {

@@ -46,7 +46,7 @@ enum nsx_field {
 	NSX_FIELDS_N(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)   \
 	(v, __VA_ARGS__)
 
-/* Definitions from the dictionary. */
+/* Tables and columns as fields.def defines them. */
 struct nsx_view_def {
 	const char *name, *tables, *help;
 	enum nsx_field first; /* its fields are consecutive */
@@ -78,7 +78,7 @@ struct nsx_shift {
 #define NSX_LEFT_OUT INT64_MIN /* the row is dropped */
 struct nsx_row_change {
 	enum nsx_view view;
-	uint32_t corr; /* 0: none                                            */
+	uint32_t corr; /* correlation id; 0: none                            */
 	int64_t start_ns, end_ns, new_end_ns; /* new_end_ns may be NSX_LEFT_OUT */
 };
 struct nsx_shifts {
@@ -92,8 +92,8 @@ void nsx_sort_changes(struct nsx_row_change *v, size_t n);
 const struct nsx_row_change *nsx_find_change(const struct nsx_row_change *v, size_t n,
 					     const struct nsx_row_change *key);
 
-/* Scans of tables that are in order of time may skip rows far from [from, to). Only if the user
- * said how far around the window rows matter.
+/* Limit of scans. Scans of tables that are in order of time may skip rows far from [from, to). Set
+ * only if the user said how far around the window rows matter.
  */
 struct nsx_reach {
 	bool is_on;
@@ -110,7 +110,7 @@ struct nsx_losses { /* what could not be read: see nsx_schema_lose */
 	bool is_of[NSX_NVIEWS]; /* whether the view's table lost rows */
 };
 
-/* "Host-to-Device" for NSX_COPY_HTOD, as exporters label the kinds. */
+/* Labels that exporters use for kinds of copies: "Host-to-Device" for NSX_COPY_HTOD. */
 extern const char *const nsx_copy_labels[NSX_NCOPY_KINDS];
 
 struct nsx_schema {
@@ -137,10 +137,11 @@ struct nsx_schema {
 int nsx_schema_open(const char *path, struct nsx_schema *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_schema_close(struct nsx_schema *s);
 
-/* Notes that something could not be read, so that every answer says it is incomplete. Thread-safe.
+/* Notes that something could not be read, so that every answer says it is incomplete.
+ * Thread-safe.
  */
 void nsx_schema_lose(const struct nsx_schema *s, const char *what);
-/* The same for rows of a view's table; err is the reason. */
+/* Notes that rows of a view's table could not be read; err is the reason. */
 void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v, const struct nsx_err *err);
 bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
 /* The i-th loss: the warning of nsx_db_warning first, then sorted by text; NULL at the end.
@@ -155,7 +156,7 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *
 void nsx_schema_done(struct nsx_schema *s);
 
 unsigned nsx_view_nfields(enum nsx_view v);
-/* The number of rows; negative: an enum nsx_rc, why they cannot be counted. */
+/* The number of rows of a table. Negative: the error that prevents counting (enum nsx_rc). */
 int64_t nsx_count_rows(struct nsx_db *db, const char *table);
 /* A size for arrays indexed by row id, which few ids exceed: the greatest id if ids are dense,
  * which needs no scan, else the number of rows. Negative: an enum nsx_rc.
@@ -177,7 +178,7 @@ static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 			 const bool *fields, struct nsx_buf *b);
 
-/* "CUPTI_ACTIVITY_KIND_KERNEL.globalPid", for messages about what is missing. */
+/* A field's name for messages about what is missing: "CUPTI_ACTIVITY_KIND_KERNEL.globalPid". */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);
 
 #endif

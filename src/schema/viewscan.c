@@ -29,7 +29,7 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 
 	if (rc || !instant || !s->reach->is_on)
 		return rc;
-	/* A scheduling interval lies between two rows of a thread. */
+	/* a scheduling interval lies between two rows of its thread, so rows outside are needed */
 	rc = nsx_scan_near(*ret, s->table[v], instant, s->reach->from_ns,
 			   s->reach->to_ns, v == NSX_VIEW_sched, err);
 	if (rc) {
@@ -48,7 +48,8 @@ struct job {
 	size_t ctx_size;
 };
 
-/* Notes damage and returns 0, because it ends only one part of the scan. Other codes are returned.
+/* Notes damage and returns 0, because it ends only one part of the scan. Other codes are
+ * returned.
  */
 static int note_damage(const struct job *job, int rc, const struct nsx_err *err)
 {

@@ -66,7 +66,7 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *db);
 
 /* From now on scans of db use SQLite only, to compare backends. */
 void nsx_db_force_sqlite(struct nsx_db *db);
-void nsx_db_use_library(void); /* does so for all databases opened from now on */
+void nsx_db_use_library(void); /* forces SQLite for all databases opened from now on */
 
 /* The file as numbered pages (page_file.h), for the page backend of scan.h; NULL if SQLite must
  * read the file. Owner: db.
@@ -139,7 +139,7 @@ struct nsx_val { /* a cell as stored; text is borrowed until the next row */
 	} u;
 };
 void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
-/* The number in the first cell of a statement's first row; `absent` if there is no row. */
+/* The number in the first cell of a statement's first row. `absent` if there is no row. */
 int nsx_db_number(struct nsx_db *db, const char *sql, int64_t absent,
 		  int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 

@@ -31,7 +31,7 @@ struct nsx_pagescan {
 	unsigned most_parts, nparts;
 	pthread_mutex_t lock; /* guards the rest */
 	bool is_counted;
-	struct nsx_err count_err; /* why counting failed */
+	struct nsx_err count_err; /* the error that ended counting */
 	size_t rows[NSX_MAX_THREADS];
 };
 
@@ -40,7 +40,7 @@ struct batch {
 	uint8_t *bytes;
 	size_t room;	/* size of bytes, in pages */
 	uint32_t first; /* page number */
-	size_t n;	/* pages read */
+	size_t n;	/* number of pages read */
 	bool is_cold;	/* the last read was not served from the page cache */
 	size_t asked;	/* leaves before this one have been requested */
 };

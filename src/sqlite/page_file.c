@@ -17,7 +17,7 @@ enum {
 	AT_PAGE_SIZE = 16,
 	AT_READ_VERSION = 19,
 	AT_RESERVED = 20,
-	AT_FRACTIONS = 21, /* must be 64, 32, 32 */
+	AT_FRACTIONS = 21, /* the three payload fractions, which must be 64, 32 and 32 */
 	AT_CHANGES = 24,
 	AT_NPAGES = 28,
 	AT_FORMAT = 44,

@@ -10,8 +10,9 @@
 #include "trace/load.h"
 
 enum {
-	MEET_NS = 20000, /* ranks leave a collective within this time of each other */
-	LEAST = 4,	 /* collectives of a process that must end together with another's */
+	MEET_NS = 20000, /* ranks leave a collective within this time of each other, in ns */
+	/* least number of a process's collectives that must end together with another process's */
+	LEAST = 4,
 };
 
 struct comm { /* a communication kernel */

@@ -15,7 +15,7 @@
 
 enum {
 	TOLERANCE_NS = 20000, /* clock conversion is exact to microseconds */
-	NARROW_NS = 100000,   /* if the bounds are this close, their middle is taken */
+	NARROW_NS = 100000,   /* if the bounds are this close, the shift is their middle */
 	LEAST_ROWS = 3,       /* rows needed for a bound */
 	SHARE = 16,           /* one row in SHARE may contradict a bound */
 	COPY_DTOH = 2, MEM_PAGEABLE = 0, /* ENUM_CUDA_MEMCPY_OPER, _MEM_KIND  */
@@ -39,7 +39,7 @@ struct queued {
 	int64_t *end_ns;  /* by stream: latest end of the thread's operations */
 	int64_t last_ns;  /* latest end on any stream                        */
 	uint32_t first;	  /* stream of the first operation; NSX_NONE: none   */
-	bool is_mixed;	  /* the thread's streams have several clocks or contexts */
+	bool is_mixed;	  /* the thread's streams belong to several clocks or contexts */
 };
 
 struct aligner {
@@ -256,7 +256,7 @@ static int clock_move_ops(struct aligner *x, struct nsx_err *err)
 	}
 	if (!nsx_new_array(s->v, l->schema->arena, l->t->nclocks, "GPU clocks", err))
 		return err->rc;
-	s->n = 0; /* forget those of an earlier load */
+	s->n = 0; /* forgets the shifts of an earlier load */
 	for (uint32_t i = 0; i < l->t->nclocks; i++) {
 		const struct nsx_clock *c = &l->t->clock[i];
 

@@ -19,14 +19,14 @@ static int cmp_op_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 		c = nsx_str_cmp(l->t->strings, l->t->shape_name[o->detail[a]],
 				l->t->shape_name[o->detail[b]]);
 	if (!c)
-		c = NSX_CMP(o->call[a], o->call[b]); /* still correlation ids */
+		c = NSX_CMP(o->call[a], o->call[b]); /* `call` still holds correlation ids */
 	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
 		c = memcmp(&l->copies[o->detail[a]], &l->copies[o->detail[b]],
 			   offsetof(struct nsx_copy, src_device));
 	return c;
 }
 
-/* Device of an operation. The second entry of a peer copy belongs to the copy's other device. */
+/* Device of an operation. The second entry of a peer copy belongs to the other device. */
 static uint32_t device_of_op(const void *ctx, uint32_t i)
 {
 	const struct nsx_loader *l = ctx;
@@ -130,7 +130,8 @@ void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 
 static void find_hull(struct nsx_loader *l)
 {
-	struct nsx_window gpu = no_hull, host[2] = {no_hull, no_hull}; /* [1]: before 0 */
+	/* host[1]: host events before 0 */
+	struct nsx_window gpu = no_hull, host[2] = {no_hull, no_hull};
 
 	for (size_t i = 0; i < l->call_set.n; i++)
 		nsx_widen(&host[l->calls.start_ns[i] < 0], l->calls.start_ns[i],
@@ -201,7 +202,9 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 	nsx_arena_free(a);
 	if (rc || !l->t->defects.crossing_ranges)
 		return rc;
-	/* Ranges that cross a crossing range may not have been read. */
+	/* In a partial read, ranges may be missing that cross the crossing range, so all rows must
+	 * be read.
+	 */
 	return l->portion.is_on ? NSX_PRESUMED_WRONG : sort_ranges(l, err);
 }
 
@@ -216,7 +219,7 @@ static bool parse_clock_seconds(const char *s, size_t n, int64_t *ret)
 		if (s[i] == '.') {
 			unit = 1000000000;
 		} else if (unit == 1) {
-			continue; /* beyond nanoseconds */
+			continue; /* ignores digits beyond nanoseconds */
 		} else {
 			if (ns > NSX_TIME_MAX / 10)
 				return false;
@@ -292,7 +295,8 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	return 0;
 }
 
-/* Whether operation a starts before operation b. Ties are broken by kind, then by correlation id.
+/* Whether operation a starts before operation b. Ties are broken by kind, then by correlation
+ * id.
  */
 static bool op_starts_before(const struct nsx_ops_rw *o, size_t a, size_t b)
 {
@@ -469,7 +473,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err
 			return err->rc;
 		cut_ops(l, &t->user);
 	}
-	/* Changed times change the order of operations. */
+	/* Corrected times change the order of operations. */
 	if (window || l->schema->shifts->n)
 		rc = nsx_sort_ops(l, err);
 	if (!rc && t->defects.open_ranges)
@@ -494,7 +498,7 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 	return 0;
 }
 
-/* Number of rows of thread `of`, which begin at `at`. Rows are ordered by thread. */
+/* Number of rows of thread `of`, the first of which is at `at`. Rows are ordered by thread. */
 static uint32_t derive_count_rows(const uint32_t *thread, size_t n, uint32_t at, uint32_t of)
 {
 	return (uint32_t)NSX_SEARCH((size_t)at, n, mid, thread[mid] <= of) - at;
@@ -529,7 +533,7 @@ static void slice_ranges(struct nsx_loader *l)
 	}
 }
 
-/* Operations are ordered by device. */
+/* Sets each device's slice of the operations, which are ordered by device. */
 static void slice_devices(struct nsx_loader *l)
 {
 	size_t at = 0;
@@ -553,7 +557,7 @@ static uint8_t class_of_op(const struct nsx_loader *l, size_t i)
 	return l->ops.kind[i] == NSX_OP_GRAPH ? NSX_C_COMPUTE : NSX_C_COPY;
 }
 
-/* Names repeat, so each distinct name is classified once. */
+/* Sets the class of each call. Names repeat, so each distinct name is classified once. */
 static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_calls_rw *c = &l->calls;
@@ -651,7 +655,7 @@ static void drop_enclosed_calls(const struct nsx_calls_rw *c, struct nsx_call_in
 	x->n = n;
 }
 
-/* The calls of a process are adjacent, as its threads are. */
+/* Fills a process's index of calls. Calls of a process are adjacent, because its threads are. */
 static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 {
 	size_t end = x->calls_at + x->n;
@@ -689,7 +693,7 @@ static bool is_before_capture(const struct nsx_call_index *calls, uint32_t corr)
 struct matcher {
 	struct nsx_loader *l;
 	int64_t first_call_ns;
-	struct nsx_matching *found; /* by part                               */
+	struct nsx_matching *found; /* matched operations, by part           */
 };
 
 enum { MATCHED_AT_A_TIME = 1 << 16 };
@@ -764,7 +768,7 @@ static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Replaces the rows' correlation ids, in `call`, by call indices. at_ns: times of the rows; NULL:
+/* Replaces the correlation ids in `call` by call indices. at_ns: times of the rows; NULL:
  * unknown.
  */
 static void match_rows(const struct nsx_loader *l, const uint32_t *process,

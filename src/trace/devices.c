@@ -92,8 +92,8 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 	return s;
 }
 
-/* Whether the ordinal's GPU is on machine vm. Pids are no proof, because hosts in one report may
- * share them.
+/* Whether the GPU of an ordinal is on machine vm. Pids do not decide this, because hosts in one
+ * report may share them.
  */
 static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o, int64_t vm)
 {
@@ -127,7 +127,7 @@ static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 	return ret;
 }
 
-/* Index of the device that a process means by an ordinal; the device is added if new. */
+/* Index of the device that a process means by an ordinal. Adds the device if it is new. */
 static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process, int64_t device_id)
 {
 	struct nsx_trace *t = l->t;
@@ -214,8 +214,8 @@ static bool are_several_hosts(const struct nsx_trace *t)
 	return false;
 }
 
-/* Labels devices by ordinal. If ordinals are shared, GPU numbers are used; if these are shared too,
- * the host or process is added.
+/* Labels devices by ordinal. If devices share an ordinal, labels are GPU numbers; if devices share
+ * these too, the host or process is added.
  */
 static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -452,7 +452,7 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process, uint32_t ord
 	if (ordinal == NSX_NONE)
 		return NSX_NONE;
 	d = devices_device_of(l, process, ordinal);
-	l->t->ndevices = n; /* only devices with work of their own count */
+	l->t->ndevices = n; /* devices without work of their own do not count */
 	return d < n ? d : NSX_NONE;
 }
 

@@ -34,8 +34,8 @@ static int note_stream(struct nsx_part *p, const struct nsx_val *v,
 	return x->is_event ? read_stream(p, v, &stream, err) : 0;
 }
 
-/* Reads the columns that all kinds share. Returns 1: kept, 0: a defect, negative: a failure. The
- * caller completes the row and counts it with p->n++.
+/* Reads the columns that all kinds share. Returns 1 if the row is kept, 0 if it is defective,
+ * negative on failure. The caller completes the row and counts it with p->n++.
  */
 static int read_common(struct nsx_part *p, const struct nsx_val *v,
 		       enum nsx_op_kind kind, struct nsx_err *err)
@@ -141,7 +141,7 @@ static const enum nsx_field memcpy_fields[] = {
 	NSX_F_memcpy_migration_cause, NSX_F_memcpy_graph_node_id,
 };
 
-/* Real exports have no negative sizes; -1 means unknown. */
+/* Reads a size in bytes. Real exports have no negative sizes; -1 means unknown. */
 static int64_t read_bytes(const struct nsx_val *v)
 {
 	int64_t n = nsx_i64_or(v, -1);

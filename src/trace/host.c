@@ -28,7 +28,7 @@ int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 	       nsx_read_name(p, &v[C_NAME], name, err);
 }
 
-/* Notes the caller of a row and its smallest correlation id. */
+/* Notes the calling thread and function of a row, and their smallest correlation id. */
 static int note_call(struct nsx_part *p, const struct nsx_val *v,
 		     const struct nsx_extent *x, struct nsx_err *err)
 {
@@ -137,7 +137,7 @@ static struct nsx_extent nvtx_extent(const struct nsx_val *v)
 	return x;
 }
 
-/* Extends the hull of the ranges that the window is named after. */
+/* Extends the window by a range with the name that the user's window has. */
 static int note_window_range(struct nsx_part *p, const struct nsx_val *v,
 		      const struct nsx_extent *x, struct nsx_err *err)
 {
@@ -276,7 +276,7 @@ static const enum nsx_field sync_fields[] = {
 	NSX_F_sync_event_id, NSX_F_sync_event_sync_id,
 };
 
-/* False for "no stream", "no event": -1, possibly as an unsigned 32-bit number. */
+/* Whether a stream or event id is set. Unset ids are -1, possibly as an unsigned 32-bit number. */
 static bool is_set(const struct nsx_val *v)
 {
 	int64_t i = nsx_i64_or(v, -1);

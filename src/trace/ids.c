@@ -46,7 +46,7 @@ static void name_process(struct nsx_loader *l, const struct nsx_val *v)
 		l->t->process[p].name = nsx_read_text(l, &v[2]);
 }
 
-/* A thread may have several rows: the last one wins. */
+/* Names a thread. If it has several rows, the last one wins. */
 static void ids_name_thread(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_part p = {.l = l};
@@ -176,7 +176,7 @@ static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
-	uint32_t *place, n = 0; /* by key and op: 1 + index of the launch; 0: none yet */
+	uint32_t *place, n = 0; /* place: by key and op, 1 + index of the launch; 0: none yet */
 
 	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS, "launch configurations", err))
 		return err->rc;
@@ -201,7 +201,7 @@ static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx
 
 struct filling {
 	struct nsx_loader *l;
-	uint8_t *op; /* by shape, from its name                              */
+	uint8_t *op; /* by shape: enum nsx_comm_op, from its name            */
 };
 enum { SHAPES_A_TASK = 1 << 14 };
 

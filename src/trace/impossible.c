@@ -10,11 +10,12 @@
 #include "trace/load.h"
 
 enum {
-	STRAY_NS = 1000000,    /* clocks that agree differ by less           */
-	FAR_NS = 1000000000,   /* no clock drifts by this much               */
-	SWALLOWED_NS = 100000, /* programmatic dependent launches overlap by less */
+	STRAY_NS = 1000000,    /* clocks that agree differ by less than this */
+	FAR_NS = 1000000000,   /* no clock drifts by as much as this         */
+	SWALLOWED_NS = 100000, /* overlaps by programmatic dependent launch are shorter */
 	SHARE = 16,	       /* one record in SHARE of a stream may be wrong */
-	MOST = 10000,	       /* changed records: each is a line in a query's script */
+	/* limit of changed records, because each becomes a line in a query's script */
+	MOST = 10000,
 };
 
 enum verdict { KEPT, EARLY, LATE, CUT };
@@ -22,9 +23,10 @@ enum verdict { KEPT, EARLY, LATE, CUT };
 /* State of a stream after the operations seen so far. */
 struct order {
 	int64_t least_end_ns; /* earliest end among the calls of later operations */
-	int64_t from_ns, most_start_ns[3]; /* latest start among the calls of earlier operations:
-					      those more than STRAY_NS before from_ns, those up to
-					      STRAY_NS before it, those since */
+	/* latest start among the calls of earlier operations, in three groups: operations that
+	 * began more than STRAY_NS before from_ns, up to STRAY_NS before it, and since
+	 */
+	int64_t from_ns, most_start_ns[3];
 	uint32_t last; /* last operation seen; NSX_NONE: none                */
 	size_t n, nwrong;
 };
@@ -232,7 +234,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 	return 0;
 }
 
-/* The second entry of a peer copy is treated as the first. */
+/* Finds the change of an operation. The second entry of a peer copy is treated like the first. */
 static const struct nsx_row_change *find_change(const struct finder *x, size_t op)
 {
 	const struct nsx_row_change row = exported_row_of(x, op);
@@ -304,7 +306,7 @@ int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 	int rc = nsx_new_arrays(a, t->nstreams, "streams", err, x.order, x.clock) ?:
 		 nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict, x.call);
 
-	l->schema->shifts->nrows = 0; /* forget those of an earlier load */
+	l->schema->shifts->nrows = 0; /* forgets the changes of an earlier load */
 	for (uint32_t s = 0, c = 0; !rc && s < t->nstreams; s++) {
 		c += s && (t->stream[s - 1].device != t->stream[s].device ||
 			   t->stream[s - 1].process != t->stream[s].process);

@@ -67,7 +67,7 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 		list[i].set = &l->library_set;
 }
 
-/* Rows that compare equal belong to one call. */
+/* Compares rows of calls. Equal rows belong to one call. */
 static int library_cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const struct nsx_library_rw *c = &l->library;

@@ -12,8 +12,8 @@ static const char *load_pid_source(const struct nsx_schema *s, enum nsx_field gl
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
 
-/* Reads a table. want() then decides from the rows whether more is needed, and if so the table is
- * read again.
+/* Reads a table. Then want() decides from the rows whether more rows are needed; if so, the table
+ * is read again.
  */
 static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table, const char *stage,
 		       int (*want)(struct nsx_loader *l,
@@ -85,9 +85,9 @@ static int load_gpu_times(struct nsx_loader *l, struct nsx_err *err)
 
 struct column {
 	void *v;
-	int64_t *end_ns; /* if v holds starts: the ends of these spans; else NULL */
+	int64_t *end_ns; /* ends of the spans whose starts are in v; NULL if v holds no starts */
 	const struct nsx_colset *set;
-	struct nsx_packed *ret, *length; /* length: only with end_ns         */
+	struct nsx_packed *ret, *length; /* packed columns; length is made only with end_ns */
 	enum { PACK_I64, PACK_U32, PACK_INDEX } how;
 	struct nsx_arena *arena; /* owner of the packed column               */
 };
@@ -239,7 +239,7 @@ static void publish_warnings(struct nsx_loader *l)
 			nsx_load_warn(l, "%s was not read: %s",
 				      nsx_view_defs[v].name, s->refused[v]);
 	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
-	for (size_t i = 0; i < l->nwarnings; i++) /* the survey may have repeated a warning */
+	for (size_t i = 0; i < l->nwarnings; i++) /* skips a warning that the survey repeated */
 		if (!n || strcmp(l->warnings[n - 1], l->warnings[i]))
 			l->warnings[n++] = l->warnings[i];
 	l->nwarnings = n;
@@ -322,7 +322,8 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 {
 	int rc;
 
-	if (l->schema->reach->is_on) /* others may be reading it, so write only if needed */
+	/* writes only if needed, because other threads may be reading the schema */
+	if (l->schema->reach->is_on)
 		*l->schema->reach = (struct nsx_reach){0};
 	rc = nsx_load_strings(l, err) ?:
 	     nsx_load_stacks(l, err) ?:

@@ -19,7 +19,7 @@
 /* A set of columns of equal length ---------------------------------------------- */
 
 struct nsx_colset {
-	const char *what; /* for messages */
+	const char *what; /* name of the column set, for messages */
 	struct {
 		void **at; /* points to the column's pointer; NULL: end of the list */
 		size_t size;
@@ -65,8 +65,8 @@ struct nsx_created { /* an NVTX domain's creation row */
  * by id would be larger: real programs use eight to twelve ids per recorded call.
  */
 struct nsx_call_index {
-	uint32_t *calls; /* of nested calls with one id, only the outermost  */
-	size_t n, at;	/* at: where nsx_host_call found the last one        */
+	uint32_t *calls; /* calls with an id; of nested calls with one id, only the outermost */
+	size_t n, at;	/* at: where nsx_host_call found the last call       */
 	uint32_t calls_at; /* first call of the process                      */
 	uint32_t least; /* smallest id of all calls, read or not; 0: none    */
 };
@@ -80,24 +80,28 @@ struct nsx_stacks {
 struct nsx_backtrace { /* stack of the call with this correlation id         */
 	uint64_t process_key;
 	int64_t id; /* the stack's id in the file                            */
-	uint32_t corr, call, stack; /* call and stack are filled in when everything is read */
+	uint32_t corr, call, stack; /* call and stack are set once all rows are read */
 };
 
 /* The part of the file that is read for the user's window (survey.c). */
 struct nsx_portion {
 	bool is_on;
-	/* user: as asked for; the others: hulls of all rows, early those of host events before 0 */
+	/* user: the window as requested; gpu, host: hulls of all GPU work and host events; early:
+	 * hull of host events before 0
+	 */
 	struct nsx_window user, gpu, host, early;
 	struct nsx_window read; /* rows that overlap it are read */
-	uint32_t clock_share; /* also read: one in clock_share calls with their operations, in
-				 runs of 2^NSX_CLOCK_RUN ids                 */
+	/* also read: one in clock_share calls and its operations, in runs of 2^NSX_CLOCK_RUN ids */
+	uint32_t clock_share;
 	uint32_t *corr; /* also read: the calls of the window's operations, wherever they are;
 			   ascending                                         */
-	int64_t *at_ns; /* also read: rows that overlap one of these instants, which are starts of
-			   such calls, and of ranges, outside `read`; ascending */
+	/* also read: rows that overlap one of these instants, in ascending order: starts of such
+	 * calls and of ranges outside `read`
+	 */
+	int64_t *at_ns;
 	size_t ncorr, nat, cap_at;
 	int64_t first_call_ns; /* earliest start of a call                   */
-	size_t nopen; /* number of ranges never closed                       */
+	size_t nopen; /* number of ranges that were never closed             */
 };
 /* Number of events that begin in each bin of 2^shift ns. Bin 0 begins at 0 ns. Bins first to last
  * are in use; bin i is n[i modulo its size].
@@ -108,18 +112,21 @@ struct nsx_bins {
 	uint32_t n[1 << 12];
 };
 struct nsx_surveyed { /* what the survey found in the rows of one part of a table */
-	/* early: hull of host events before 0; ranges: of the ranges with the window's name */
+	/* hull: all rows; early: host events before 0; ranges: ranges with the name of the
+	 * window
+	 */
 	struct nsx_window hull, early, ranges;
 	int64_t first_ns;
 	size_t nevents, nopen, cap_least;
-	uint32_t *least_corr; /* smallest correlation id by callers_map id; 0: none */
+	/* smallest correlation id of a caller, by id in callers_map; 0: none */
+	uint32_t *least_corr;
 	struct nsx_bins bins;
 };
 enum { NSX_CLOCK_RUN = 12 /* bits */ };
 
 struct nsx_loader {
 	struct nsx_trace *t;
-	struct nsx_strings *strings; /* the trace's, while they are being added */
+	struct nsx_strings *strings; /* strings of the trace, while they are being added */
 	const struct nsx_schema *schema;
 	unsigned threads;
 	struct nsx_progress *progress;
@@ -128,13 +135,13 @@ struct nsx_loader {
 	struct nsx_keymap streams_map; /* {process key, device ordinal, context, stream, 1 if the
 					  ordinal is unknown}                */
 	struct nsx_keymap domains_map; /* {process key, domain id}           */
-	struct nsx_keymap shapes_map;  /* without names and grid x: gpu.c    */
+	struct nsx_keymap shapes_map;  /* shapes without names and grid x: gpu.c */
 	struct nsx_groups shapes;      /* {name, base name}, {grid x, id in shapes_map}; guarded
 					  by lock                            */
 	struct nsx_keymap replays_map; /* {graph, exec}                      */
 	struct nsx_keymap osrt_map;    /* {global tid, name}                 */
 
-	nsx_str *by_id; /* StringIds with dense ids                          */
+	nsx_str *by_id; /* by StringIds id, for dense ids                    */
 	size_t nby_id;
 	uint64_t *named_by; /* by process: the thread whose name it took; 0: none */
 	struct nsx_sparse_id *sparse; /* StringIds whose ids are not dense, sorted */
@@ -150,11 +157,12 @@ struct nsx_loader {
 	struct nsx_portion portion;
 	struct nsx_keymap callers_map; /* from all rows: {global tid, API name}, and {global tid,
 					  kind, 1} for ranges */
-	uint32_t *least_corr; /* smallest correlation id by callers_map id; 0: none */
+	/* smallest correlation id of a caller, by id in callers_map; 0: none */
+	uint32_t *least_corr;
 	nsx_str window_range; /* the range whose extent is the window; 0: none */
-	struct nsx_window window_hull; /* of the ranges of that name          */
+	struct nsx_window window_hull; /* hull of the ranges with that name   */
 
-	pthread_mutex_t lock; /* guards what follows, up to the columns      */
+	pthread_mutex_t lock; /* guards the members that follow, up to the columns */
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is being read */
 		struct nsx_groups streams;
 		uint8_t *type;
@@ -175,7 +183,7 @@ struct nsx_loader {
 				  none, or without id                        */
 		uint32_t process, corr;
 	} *next; /* NULL: no window                                          */
-	struct nsx_copy *copies; /* of memcpy and memset rows, in load order */
+	struct nsx_copy *copies; /* copies of memcpy and memset rows, in load order */
 	struct nsx_calls_rw {
 		int64_t *start_ns, *end_ns;
 		nsx_str *name;
@@ -204,7 +212,7 @@ struct nsx_loader {
 		int64_t *start_ns, *end_ns, *event_sync_id;
 		uint32_t *process, *call, *stream, *context, *event;
 		uint8_t *type;
-	} syncs; /* process and stream: ids of the keymaps until ordered     */
+	} syncs; /* process and stream are ids of the keymaps until rows are ordered */
 	struct nsx_records_rw {
 		int64_t *event_sync_id;
 		uint32_t *process, *call, *stream, *event;
@@ -217,7 +225,8 @@ struct nsx_loader {
 		uint64_t *global_tid;
 		uint32_t *stack;
 	} samples;
-	struct nsx_python_stack *python; /* guarded by lock; site is a name for now */
+	/* guarded by lock; site holds a name until all stacks are read */
+	struct nsx_python_stack *python;
 	size_t npython, cap_python;
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
 	size_t nbacktraces, cap_backtraces, nfrom_zero;
@@ -266,13 +275,15 @@ struct nsx_tableload {
 	size_t own_size;
 	/* Keeps one row (p->n++, returns 0) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err);
-	/* The row's time, for tables of which a window reads a part; NULL: always read whole. */
+	/* Returns the time of a row. Set for tables that may be read in part; NULL: always read
+	 * whole.
+	 */
 	struct nsx_extent (*extent)(const struct nsx_val *v);
 	unsigned corr; /* field of the correlation id; 0: none               */
 	enum nsx_hull hull; /* the hull its rows extend                      */
 	uint32_t survey_fields; /* bit i: the survey reads fields[i] */
-	/* Called by the survey for every row, to note what must be known even of rows that are not
-	 * read; or NULL.
+	/* The survey calls it for every row, to note facts that are needed even from rows that are
+	 * not read. May be NULL.
 	 */
 	int (*note)(struct nsx_part *p, const struct nsx_val *v,
 		    const struct nsx_extent *x, struct nsx_err *err);
@@ -322,42 +333,42 @@ int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 			bool *ret, struct nsx_err *err);
 int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
 		      bool *ret, struct nsx_err *err);
-/* Called after clocks are judged. Drops the calls and waits that were read only for that, and notes
- * for each thread what it does in the whole trace.
+/* Drops the calls and waits that were read only to judge clocks. Before that, notes for each thread
+ * whether it has calls, launches and ranges in the whole trace.
  */
 int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err);
 /* The extent of a row whose first two cells are start and end. */
 struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 
-/* Reads the listed tables, all parts of all tables in parallel. Tables that share a column set must
- * be adjacent in the list. A damaged table keeps what was read, with a warning. stage: the name of
- * this step in progress messages.
+/* Reads the listed tables, with all their parts in parallel. Tables that share a column set must be
+ * adjacent in the list. Of a damaged table, rows up to the damage are kept, with a warning. stage:
+ * name of this step in progress messages.
  */
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 		    size_t n, const char *stage, struct nsx_err *err);
 
-/* Reads a small table: passes every row of the columns (16 at most) to fn. Damage only warns. */
+/* Passes every row of a small table to fn, with at most 16 columns. Damage only gives a warning. */
 void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns, unsigned n,
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
 
 /* Cells -------------------------------------------------------------------*/
 
-/* Interned text; 0: the cell is empty or not text. */
+/* Interns a text. 0: the cell is empty or no text. */
 nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v);
-/* A time or a span. False: the row is a defect, and is counted. */
+/* Read a time or a span. False: the row is defective, and is counted. */
 bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v, int64_t *ret);
 bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 		   const struct nsx_val *end, int64_t *ret_start, int64_t *ret_end);
 static const struct nsx_val nsx_no_cell = {.type = NSX_V_NULL};
-/* Thread of a row: as a global id, and interned in threads_map. */
+/* Returns the thread of a row as a global id; interns it in threads_map. */
 uint64_t nsx_read_thread_key(const struct nsx_val *global_tid, const struct nsx_val *pid,
 			     const struct nsx_val *tid);
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
 		    uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Context as a part of a stream's key. The streams of a green context, which owns some of the
- * multiprocessors, do not belong to the context it was made from.
+/* Flag in the context of a stream's key: a green context, which owns some of the multiprocessors.
+ * Its streams do not belong to the context from which it was made.
  */
 #define NSX_GREEN (UINT64_C(1) << 62)
 static inline uint64_t nsx_read_context(const struct nsx_val *context, const struct nsx_val *green)
@@ -371,10 +382,12 @@ static inline uint64_t nsx_read_context(const struct nsx_val *context, const str
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
 int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err);
 int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err);
-/* Reads a name cell (id or text); 0 when NULL or dangling (counted). */
+/* Interns the text of a name cell (id or text); 0 if NULL or if the id is not in StringIds, which
+ * is counted.
+ */
 int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Like nsx_find_name, but a dangling id becomes the name "id:<n>". */
+/* Like nsx_find_name, but an id that is not in StringIds becomes the name "id:<n>". */
 int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
 /* Like nsx_read_name, for a thread's name as nsx_thread_label() shows it. */
@@ -407,12 +420,12 @@ void nsx_count_backtrace(struct nsx_loader *l, const struct nsx_val *id);
 int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		       const struct nsx_val *corr, const struct nsx_val *id, struct nsx_err *err);
 int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err);
-/* Takes the JSON of an NVTX mark, which need not be a stack. Thread-safe. */
+/* Takes over the JSON of an NVTX mark, which may or may not be a stack. Thread-safe. */
 int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 		    uint64_t global_tid, int64_t at_ns, struct nsx_err *err);
 int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err);
 int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err);
-/* Stack with that id in its table; NSX_NONE: none. O(log n). */
+/* Index of the stack with an id in its table; NSX_NONE: none. O(log n). */
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id);
 
 /* Order (ids.c) and derivation (derive.c) ---------*/
@@ -422,11 +435,11 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
  */
 void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
-/* Decides which GPUs there are, once launch configurations are known. GPUs that share an ordinal
- * are separated (apart.c); each GPU gets a label.
+/* Decides which devices are GPUs of their own, once launch configurations are known: separates GPUs
+ * that share an ordinal (apart.c), and gives each GPU a label.
  */
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err);
-/* Separates GPUs that share an ordinal. *ret_any: there were some, so devices must be assigned
+/* Separates GPUs that share an ordinal. *ret_any: some were separated, so devices must be assigned
  * again.
  */
 int nsx_separate_gpus(struct nsx_loader *l, bool *ret_any, struct nsx_err *err);
@@ -441,7 +454,7 @@ int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
  */
 void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 		  const struct nsx_window *host, const struct nsx_window *early);
-/* Parses a window. range: extent of the ranges it names, if it names any (nsx_window_range).
+/* Parses a window. range: the extent of the ranges that the text names, if any (nsx_window_range).
  * Errors: NSX_E_USAGE.
  */
 int nsx_find_window(struct nsx_loader *l, const char *text,
@@ -453,7 +466,7 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struc
  */
 uint32_t nsx_find_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, int64_t at_ns, size_t *at);
-/* The same; not thread-safe, because the index remembers the position. */
+/* Like nsx_find_call. Not thread-safe, because the index remembers the position. */
 static inline uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 				     uint32_t corr, int64_t at_ns)
 {

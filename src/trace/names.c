@@ -84,7 +84,7 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 	return rc;
 }
 
-/* Interns `rest`, the text without its instance parts, and remembers the text. */
+/* Interns a name without its instance parts, `rest`, and remembers the raw text. */
 static int add_stripped(struct nsx_loader *l, const struct nsx_buf *rest,
 		    const char *text, size_t n, nsx_str *ret, struct nsx_err *err)
 {
@@ -330,7 +330,7 @@ const char *nsx_parameters_of(const char *full, const char **ret_own)
 	*ret_own = full;
 	for (p = full; *p; p++) {
 		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10) &&
-		    strncmp(p, "()(", 3)) /* of "operator()(int)" */
+		    strncmp(p, "()(", 3)) /* the parentheses belong to the name "operator()(int)" */
 			break;
 		if (*p == '<' || *p == '(' || *p == '{')
 			depth++;
@@ -361,7 +361,7 @@ static bool skip_word(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
-	/* Most words differ in the first letter. */
+	/* Compares first letters first, because most words differ there. */
 	if (((**p ^ *word) & ~0x20) || strncasecmp(*p, word, n))
 		return false;
 	*p += n;

@@ -4,7 +4,7 @@
 
 #include "trace/trace.h"
 
-/* A range that was never closed is open for ever. */
+/* Whether a range was never closed and thus stays open. */
 static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, int64_t at)
 {
 	return nsx_range_end(x, range) > at || (x->flags[range] & NSX_NVTX_OPEN);
@@ -15,15 +15,18 @@ static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, in
  */
 struct nsx_nvtx_walk {
 	const struct nsx_trace *t;
-	uint32_t *below; /* by range: the range under it on the stack; borrowed; walks of different
-			    threads may share it                             */
+	/* by range: the range below it on the stack; borrowed; walks of different threads may share
+	 * the array
+	 */
+	uint32_t *below;
 	uint32_t next, end; /* [next, end): ranges that have not begun       */
 	uint32_t top;	    /* innermost open range; NSX_NONE: none          */
 	bool user, library; /* whether the user's and the libraries' domains count */
 };
 void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
 			 uint32_t thread, bool user, bool library, uint32_t *below);
-uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at); /* NSX_NONE */
+/* returns NSX_NONE if no range is open */
+uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at);
 
 /* Ranges grouped by name, or by (process, name), in order of first range. */
 struct nsx_nvtx_groups {
@@ -37,9 +40,9 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 struct nsx_nvtx_sum { /* totals of one group */
 	int64_t ns;
 	uint32_t count;
-	bool attributes; /* has push/pop ranges in the window                */
+	bool attributes; /* some push/pop range of the group lies in the window */
 };
-/* the key by which nsx_nvtx_cmp orders groups */
+/* The values by which nsx_nvtx_cmp orders groups. */
 struct nsx_nvtx_order {
 	const struct nsx_trace *t;
 	const struct nsx_nvtx_groups *g;
@@ -48,8 +51,8 @@ struct nsx_nvtx_order {
 };
 /* Compares two groups: more time comes first, then more ranges, then the name. */
 int nsx_nvtx_cmp(const struct nsx_nvtx_order *order, uint32_t k, uint32_t l);
-/* Moves the first nfirst groups in the order of nsx_nvtx_cmp to the front of v, sorted; the rest is
- * unordered. v: n group indices.
+/* Moves the first nfirst groups in the order of nsx_nvtx_cmp to the front of v and sorts them; the
+ * others stay unordered. v: n group indices.
  */
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst, const struct nsx_nvtx_order *order);
 

@@ -18,7 +18,7 @@ struct row {
 	uint32_t thread, stack;
 };
 
-struct own { /* what one part of the table has read */
+struct own { /* results of one part of the table */
 	struct row *rows;
 	size_t n, cap;
 	struct nsx_osrt_sum *sums; /* by id in osrt_map */
@@ -44,7 +44,7 @@ static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v, struct nsx
 	}
 	if (row.start_ns >= t->read.end_ns || row.end_ns < t->read.start_ns)
 		return 0;
-	/* A row whose level is NULL is a message of nsys, if the table has levels at all. */
+	/* In tables with levels, a row whose level is NULL is a message of nsys. */
 	if (nsx_i64_or(&v[LEVEL], 0) > 0 ||
 	    (v[LEVEL].type == NSX_V_NULL &&
 	     nsx_has(p->l->schema, NSX_F_osrt_nesting_level)))

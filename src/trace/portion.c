@@ -1,7 +1,7 @@
 /* portion.c - which blocks and rows of a table belong to the portion that is read. */
 #include "trace/load.h"
 
-enum { MOST_RUNS = 256 }; /* a block that spans more runs is read */
+enum { MOST_RUNS = 256 }; /* limit of the runs that are checked; a block that spans more is read */
 
 bool nsx_is_near(const struct nsx_portion *x, int64_t start_ns, int64_t end_ns)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "trace/load.h"
 
-enum { MOST_SHOWN = 8 }; /* frames of a stack to show */
+enum { MOST_SHOWN = 8 }; /* most frames of a stack that are shown */
 
 struct text {
 	const char *p;
@@ -135,7 +135,7 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 /* Functions ------------------------------------------------------------------------*/
 
 struct function {
-	size_t n; /* how often its most frequent line was seen               */
+	size_t n; /* occurrences of its most frequent line                   */
 	nsx_str site; /* the site with that line                             */
 };
 struct functions { /* the functions of sites, without line numbers           */

@@ -52,7 +52,7 @@ static void close_table(struct nsx_tableload *t)
 	t->parts = NULL;
 }
 
-/* Upper bound of a part's rows; 0 if no columns are filled, because counting rows looks at every
+/* Upper bound of a part's rows. 0 if no columns are filled: counting the rows would read every
  * page.
  */
 static size_t scan_room_of(struct nsx_part *p)

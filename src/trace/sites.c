@@ -8,7 +8,7 @@
 #include <strings.h>
 #include "trace/load.h"
 
-/* Whose code a module is, by a prefix of its file name. All others are the program's. */
+/* Origins of modules, by a prefix of their file names. All other modules are the program's. */
 static const struct {
 	enum nsx_origin origin;
 	const char *prefixes[23]; /* NULL: end */
@@ -43,9 +43,9 @@ struct frame { /* a cached frame of the file, and what was learned about it */
 struct chain { /* a reduced stack */
 	int64_t id;
 	uint32_t leaf, leaf_depth;
-	uint32_t site, site_rank; /* NSX_NONE: none yet                      */
+	uint32_t site, site_rank; /* site: index of a frame; NSX_NONE: none yet */
 };
-struct own { /* what one part of the table has read */
+struct own { /* results of one part of the table */
 	struct chain *v;
 	size_t n, cap;
 	struct frame recent[1024];
@@ -334,7 +334,7 @@ static int slice_samples(struct nsx_loader *l, size_t n, struct nsx_err *err)
 
 NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
 
-/* A thread may have several rows: the last one wins. */
+/* Names a sampled thread. If it has several rows, the last one wins. */
 static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_sampled want = {.global_tid =
@@ -396,7 +396,7 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	b.id = id->u.i;
 	pthread_mutex_lock(&l->lock);
 	l->most_backtrace = NSX_MAX(l->most_backtrace, b.id);
-	/* A zero means "none", unless it is the only one. */
+	/* a reference to id 0 means "no stack", unless it is the only one */
 	is_none = !b.id && l->nfrom_zero++;
 	rc = is_none ? 0 : nsx_push(l->backtraces, l->nbacktraces,
 				    l->cap_backtraces, "backtraces", err, b);
@@ -414,7 +414,9 @@ static int64_t stack_id_offset(const struct nsx_loader *l)
 	return l->nfrom_zero == 1 && s->id[0] == 1 && s->id[s->n - 1] - 1 == l->most_backtrace;
 }
 
-/* Orders backtraces by call, then by the text of their site: a call keeps its first one. */
+/* Orders backtraces by call, then by the text of their site, because a call keeps its first
+ * backtrace.
+ */
 static int cmp_backtraces(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_loader *l = ctx;

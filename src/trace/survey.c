@@ -114,7 +114,7 @@ static int survey_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 		s->first_ns = NSX_MIN(s->first_ns, x.start_ns);
 	}
 	if (x.end_ns == INT64_MAX) {
-		x.end_ns = x.start_ns; /* an open range: its end is unknown */
+		x.end_ns = x.start_ns; /* the end of an open range is unknown */
 		s->nopen++;
 	}
 	nsx_widen(t->hull == NSX_HULL_GPU || x.start_ns >= 0 ? &s->hull : &s->early,
@@ -242,7 +242,7 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 	     add_surveyed_threads(l, err) ?:
 	     survey_add_up(l, look, nlook, sums, err) ?:
 	     set_portion(l, sums, window, err);
-	/* Defective rows are read, and counted, again. */
+	/* Resets the count, because defective rows are read and counted again. */
 	l->t->defects = before;
 	for (size_t i = 0, at = 0; i < n && at < nlook; i++)
 		if (list[i].extent) {
@@ -399,8 +399,11 @@ struct seeker {
 	uint8_t *is_launch; /* by name                                       */
 	size_t nnames;
 	struct side { /* by provisional thread id: its launches nearest to the window */
-		int64_t before_ns, after_ns; /* INT64_MIN, INT64_MAX: none   */
-		bool launches, seeks; /* seeks: one of them is still to be found */
+		/* last launch before and first launch after the window; INT64_MIN, INT64_MAX:
+		 * none
+		 */
+		int64_t before_ns, after_ns;
+		bool launches, seeks; /* seeks: one of these launches is still to be found */
 	} *side;
 	size_t nsides;
 };

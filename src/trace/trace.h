@@ -34,27 +34,31 @@ struct nsx_thread { /* ordered by (process key, tid) */
 	uint32_t calls_at, ncalls; /* its slice of calls                     */
 	uint32_t nvtx_at, nnvtx;   /* its slice of nvtx (stack ranges first) */
 	uint32_t osrt_at, nosrt;   /* its slice of osrt                      */
-	/* In the whole trace, including rows that were not read: */
-	bool has_calls, launches; /* launches: has made a launch-class call  */
-	bool has_ranges, has_stack; /* has_stack: has push/pop ranges        */
+	/* Flags for the whole trace, including rows that were not read: */
+	bool has_calls, launches; /* launches: some call launches GPU work   */
+	bool has_ranges, has_stack; /* has_ranges: has any range; has_stack: has push/pop ranges */
 };
 struct nsx_device { /* ordered by (device_id, gpu key) */
 	int64_t device_id;    /* CUDA ordinal as exported                    */
 	nsx_str gpu;	      /* uuid, else "gpu<id>", else "": distinguishes GPUs with the same
 				 ordinal                                     */
-	int64_t gpu_id;	      /* TARGET_INFO_GPU.id; -1: unknown             */
-	int64_t sm_count;     /* as the process sees it: a MIG slice has fewer than its GPU; -1:
-				 unknown                                     */
+	int64_t gpu_id;	      /* id of its row in TARGET_INFO_GPU; -1: unknown */
+	/* multiprocessors that the process can use: a MIG slice has fewer than its GPU; -1:
+	 * unknown
+	 */
+	int64_t sm_count;
 	const struct nsx_gpu_info *info; /* see nsx_device_gpu               */
-	nsx_str label;	      /* "0"; where GPUs share an ordinal: gpu_id, or "0 (pid 111)" */
+	nsx_str label;	      /* ordinal, "0"; if GPUs share an ordinal, gpu_id, or "0 (pid 111)" */
 	uint32_t ops_at, nops; /* its slice of ops                           */
 	struct nsx_beyond {
 		int64_t dry_ns;	 /* end of its last work before the user's window; INT64_MIN:
 				    none was read                            */
-		int64_t next_ns; /* start of its first work after the window, else the end of
-				    what was read; INT64_MAX: none           */
+		/* start of its first work after the window or, without it, the end of the rows
+		 * read; INT64_MAX: neither
+		 */
+		int64_t next_ns;
 		uint32_t next_call; /* the call that launched that work; NSX_NONE: not recorded */
-		bool is_migration;  /* whether that work is a migration      */
+		bool is_migration;  /* the first work after the window is a migration */
 	} beyond; /* the device's work outside the user's window             */
 };
 enum nsx_stream_type { /* ENUM_CUPTI_STREAM_TYPE                      */
@@ -76,11 +80,12 @@ static inline bool nsx_same_context(const struct nsx_stream *a, const struct nsx
 struct nsx_clock { /* ordered by (device, process) */
 	uint32_t process, device; /* process: NSX_NONE: unknown              */
 	bool is_off; /* the recorded GPU times contradict cause and effect   */
-	int64_t shift_ns; /* was added to GPU times to correct them; 0 where is_off, as no single
-			     shift is right                                  */
-	int64_t least_ns, most_ns; /* bounds of the shift: at least_ns no operation begins before
-				      its call, at most_ns none ends after what waited for it;
-				      INT64_MIN, INT64_MAX: unknown          */
+	/* shift that was added to GPU times; 0 if is_off, because no single shift is right */
+	int64_t shift_ns;
+	/* bounds of the shift. At least_ns no operation begins before its call; at most_ns no
+	 * operation ends after a call that waited for it. INT64_MIN, INT64_MAX: unknown
+	 */
+	int64_t least_ns, most_ns;
 	int64_t within_ns; /* remaining error of the times; INT64_MAX: unknown */
 };
 struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1: unknown */
@@ -114,9 +119,8 @@ struct nsx_ops {
 	struct nsx_packed start, length; /* see nsx_op_start, nsx_op_ns      */
 	struct nsx_packed call; /* outermost host call: nsx_op_call          */
 	struct nsx_packed stream; /* nsx_op_stream                           */
-	struct nsx_packed detail; /* nsx_op_detail: index of shape (kernels),
-				     copy (copies and memsets) or replay
-				     (graph replays)                         */
+	/* index of a shape (kernels), a copy (copies and memsets) or a replay (graph replays) */
+	struct nsx_packed detail;
 	const uint8_t *kind, *cls, *flags;
 };
 struct nsx_launch { /* the part of a shape without names and grid x; shapes share it */
@@ -166,7 +170,7 @@ struct nsx_failure {
 	int64_t code, first_ns; /* first_ns: start of the first such call    */
 	size_t n;
 };
-enum { NSX_MAX_FAILURES = 64 }; /* CUDA has some hundreds of codes; the smallest are kept */
+enum { NSX_MAX_FAILURES = 64 }; /* only the smallest codes are kept; CUDA has some hundreds */
 
 /* Ordered by (thread, start, end descending, row id). */
 struct nsx_calls {
@@ -203,7 +207,7 @@ static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
 {
 	return nsx_op_start(o, i) + nsx_op_ns(o, i);
 }
-/* NSX_NONE: not recorded. */
+/* The call that launched an operation; NSX_NONE: not recorded. */
 static inline uint32_t nsx_op_call(const struct nsx_ops *o, size_t i)
 {
 	return nsx_unpack_index(&o->call, i);
@@ -228,7 +232,7 @@ static inline int64_t nsx_call_end(const struct nsx_calls *c, size_t i)
 {
 	return nsx_call_start(c, i) + nsx_call_ns(c, i);
 }
-static inline uint32_t nsx_call_op(const struct nsx_calls *c, size_t i) /* NSX_NONE */
+static inline uint32_t nsx_call_op(const struct nsx_calls *c, size_t i) /* NSX_NONE: none */
 {
 	return nsx_unpack_index(&c->op, i);
 }
@@ -255,8 +259,11 @@ static inline uint32_t nsx_range_domain(const struct nsx_nvtx *x, size_t i)
 struct nsx_domain { /* ordered by (process, domain id) */
 	uint32_t process;
 	int64_t domain_id;
-	nsx_str name;	 /* 0 unknown                                        */
-	bool is_library; /* NCCL, cuBLAS, cuDNN ...: its ranges are labels, not the user's */
+	nsx_str name;	 /* 0: unknown                                       */
+	/* domain of a library (NCCL, cuBLAS, cuDNN ...), whose ranges are labels and not the
+	 * user's
+	 */
+	bool is_library;
 	bool is_nccl;
 };
 /* Outermost OSRT calls of threads that launch work, ordered by (thread, start, ...). */
@@ -284,7 +291,7 @@ enum nsx_origin { /* whose code a frame is; a site is program or library code  *
 };
 extern const char *const nsx_origin_names[NSX_NORIGINS]; /* "program", ...      */
 struct nsx_frame { /* distinct, unordered                                    */
-	nsx_str function; /* 0: no symbol                                    */
+	nsx_str function; /* 0: the module has no symbols                    */
 	nsx_str module;	  /* file name without folder; 0: unknown            */
 	enum nsx_origin origin;
 };
@@ -350,7 +357,7 @@ struct nsx_syncs {
 	const uint32_t *process;
 	const uint32_t *call;	/* call index; NSX_NONE                      */
 	const uint32_t *stream; /* stream index; NSX_NONE                    */
-	const int64_t *event_sync_id; /* -1: none                            */
+	const int64_t *event_sync_id; /* -1: no such id                      */
 	const uint32_t *context, *event; /* ids as exported; NSX_NONE        */
 	const uint8_t *type;
 };
@@ -369,20 +376,23 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t dangling;    /* string ids without a string                   */
 	size_t duplicate_calls; /* eventClass 67                             */
 	size_t open_ranges; /* NVTX ranges never closed                      */
-	size_t crossing_ranges; /* push/pop ranges that cross: treated as async */
+	size_t crossing_ranges; /* push/pop ranges that cross, and are treated as async */
 };
 struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
-	size_t nearly, nlate; /* dropped: earlier than their call; later than their stream's order
-				 allows                                      */
+	/* nearly, nlate: records dropped because they lie before their call, or later than the
+	 * order of their stream allows
+	 */
+	size_t nearly, nlate;
 	size_t ncut;  /* shortened                                           */
-	size_t nkept; /* left as they are, because there are too many to list one by one */
+	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
-	/* The first such record: */
-	nsx_str name; /* 0: not a kernel                                     */
-	int64_t start_ns, call_ns; /* call_ns: INT64_MIN: unknown            */
+	/* The first impossible record: */
+	nsx_str name; /* name of its kernel; 0: not a kernel                 */
+	int64_t start_ns, call_ns; /* call_ns: start of its call; INT64_MIN: unknown */
 };
 struct nsx_matching { /* number of kernels by whether their call was found */
-	size_t matched, before_capture, no_call; /* before_capture: launched before it began */
+	/* before_capture: kernels launched before the capture began */
+	size_t matched, before_capture, no_call;
 };
 
 struct nsx_window {
@@ -407,7 +417,7 @@ static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
  */
 int nsx_window_parse(const char *text, int64_t first_ns,
 		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
-/* Reads one time in the same notation; false: not a time. */
+/* Parses one time in the notation of windows. False: the text is not a time. */
 bool nsx_instant_parse(const char *text, int64_t first_ns, int64_t *ret);
 
 struct nsx_raw_name { /* a name that was normalised                          */
@@ -417,14 +427,14 @@ struct nsx_raw_name { /* a name that was normalised                          */
 
 struct nsx_trace {
 	const struct nsx_schema *schema;
-	const struct nsx_strings *strings; /* complete: no more are added   */
+	const struct nsx_strings *strings; /* complete: no text is added any more */
 	struct nsx_process *process;
 	struct nsx_thread *thread;
 	struct nsx_device *device;
 	struct nsx_stream *stream;
 	struct nsx_clock *clock;
 	bool has_clock_off; /* some GPU times contradict cause and effect    */
-	bool has_gpu_work; /* in the whole trace: the user's window may hold none */
+	bool has_gpu_work; /* in the whole trace, even if the user's window has none */
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
@@ -440,7 +450,7 @@ struct nsx_trace {
 	struct nsx_failures {
 		struct nsx_failure v[NSX_MAX_FAILURES];
 		unsigned n;
-	} failures; /* failed calls, by code                                */
+	} failures; /* by error code: failed calls                          */
 	struct nsx_nvtx nvtx;
 	struct nsx_osrt osrt;
 	struct nsx_frame *frame;
@@ -458,19 +468,19 @@ struct nsx_trace {
 	struct nsx_defects defects;
 	struct nsx_impossible impossible;
 	struct nsx_matching matching;
-	struct nsx_window full; /* hull of GPU work, else of the session's events */
-	/* When the session begins: at 0, since calls may begin before it. INT64_MIN if GPU work
-	 * lies before 0, because none is recorded outside the session.
+	struct nsx_window full; /* hull of GPU work or, without any, of the session's events */
+	/* When the session begins: 0, because calls may begin before it. INT64_MIN if GPU work lies
+	 * before 0, because nothing is recorded outside the session.
 	 */
 	int64_t session_start_ns;
-	struct nsx_window user; /* as asked for; start == end: none          */
-	struct nsx_window window; /* in force: user, else full               */
+	struct nsx_window user; /* the window as requested; start == end: none */
+	struct nsx_window window; /* the window in use: user or, without one, full */
 	struct nsx_window read; /* rows that overlap it were read; INT64_MIN to INT64_MAX if
 				   (nearly) all were                         */
 	int64_t first_ns, last_ns; /* hull of everything loaded              */
-	const char **warnings;	/* refused views, too many GPUs, ...         */
+	const char **warnings;	/* warnings about refused views, too many GPUs, ... */
 	size_t nwarnings;
-	bool damaged; /* damage was seen while loading; nsx_report_damage tells all damage */
+	bool damaged; /* damage was seen while loading; nsx_report_damage reports all damage */
 	const char *pid_source_kernel, *pid_source_runtime, *pid_source_nvtx;
 	struct nsx_osrt_sum *osrt_sum;
 	size_t nosrt_sums;
@@ -490,8 +500,10 @@ struct nsx_load_opts {
 	const char *window; /* as typed; NULL: none                          */
 	const struct nsx_step_patterns *steps_from; /* needed for window step:KIND */
 	struct nsx_progress *progress;
-	size_t margin_rows; /* events to read on each side of the window; the margin is never
-			       shorter than the window; 0: 2^18               */
+	/* number of events to read on each side of the window; the margin is never shorter than the
+	 * window; 0: 2^18
+	 */
+	size_t margin_rows;
 	int64_t reach_ns; /* rows farther from the window may be skipped in ordered tables; 0: skip
 			     none                                           */
 	size_t clock_rows; /* approximate number of GPU operations outside the window that are read
@@ -515,9 +527,7 @@ int nsx_trace_load(const struct nsx_schema *schema,
 int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, bool *ret,
 			     struct nsx_err *err) NSX_CHECKED;
 void nsx_trace_free(struct nsx_trace *t);
-/* Fails for a time or window that lies outside everything recorded.
- * Errors: NSX_E_USAGE.
- */
+/* Fails for a time or window outside everything recorded. Errors: NSX_E_USAGE. */
 int nsx_fail_beyond(const struct nsx_trace *t, const char *when, struct nsx_err *err);
 
 static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
@@ -536,7 +546,7 @@ static inline nsx_str nsx_range_label(const struct nsx_trace *t, nsx_str name)
 {
 	return name < t->nrange_labels ? t->range_label[name] : name;
 }
-/* The smallest (bytewise) raw name that was normalised to id, else id's own text. */
+/* The smallest (bytewise) raw name that was normalised to id; id's own text if none was. */
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);
 
 /* Whether the user asked for a window, so that its ends are not those of the run. */
@@ -577,7 +587,9 @@ static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 	return (struct nsx_window){NSX_MAX(t->read.start_ns, t->first_ns),
 				   NSX_MIN(t->read.end_ns, t->last_ns)};
 }
-/* Whether an event starts in the user's window and thus is counted. Without one, all are. */
+/* Whether an event starts in the user's window and thus is counted. Without a window all events are
+ * counted.
+ */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 {
 	return !nsx_has_window(t) || (start >= t->window.start_ns && start < t->window.end_ns);
@@ -697,8 +709,8 @@ static inline int64_t nsx_vm_of(uint64_t process_key)
 	return (int64_t)(process_key >> 48);
 }
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
-/* nsx_python_of returns the Python samples of a thread in a span; O(log n). nsx_python_most returns
- * the first of these at the site that has more than half of them; NULL: no site has. It is linear
+/* nsx_python_of: the Python samples of a thread in a span; O(log n). nsx_python_most: the first of
+ * these samples at the site that more than half of them have; NULL: there is no such site. Linear
  * in the samples of the span.
  */
 struct nsx_python_slice {
@@ -748,17 +760,17 @@ bool nsx_sees_pytorch(const struct nsx_trace *t);
  * *ret_own: "gemm<int>(float*)". Both point into full.
  */
 const char *nsx_parameters_of(const char *full, const char **ret_own);
-/* "gemm" of the same, into full. */
+/* The base name of a kernel, "gemm" of "void ns::gemm<int>(float*)". Points into full. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 
-/* Recognises communication kernels by the words of their base name and of the namespaces before it
- * (queries/README.md 13); NSX_COMM_NONE: not one.
+/* Operations of communication kernels, recognised by the words of their base name and of the
+ * namespaces before it (queries/README.md 13). NSX_COMM_NONE: not a communication kernel.
  */
 enum nsx_comm_op {
 	NSX_COMM_NONE, NSX_COMM_ALLREDUCE, NSX_COMM_ALLGATHER,
 	NSX_COMM_REDUCESCATTER, NSX_COMM_BROADCAST, NSX_COMM_REDUCE,
 	NSX_COMM_SENDRECV, NSX_COMM_ALLTOALL, NSX_COMM_GATHER,
-	NSX_COMM_SCATTER, NSX_COMM_OTHER, /* the base name then serves as op_name */
+	NSX_COMM_SCATTER, NSX_COMM_OTHER, /* OTHER: the base name serves as the operation's name */
 };
 enum nsx_comm_op nsx_classify_comm(const char *base, const char *full);
 const char *nsx_comm_op_name(enum nsx_comm_op op); /* "allreduce", ... */

@@ -86,7 +86,8 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		else
 			nsx_jsonw_null(w, "headroom_ms");
 		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
-		nsx_jsonw_array(w, "windows"); /* the button "show" goes to the first */
+		/* the first window is where the button "show" leads */
+		nsx_jsonw_array(w, "windows");
 		for (size_t k = 0; k < t->places[i].n; k++) {
 			put_span(w, t, t->places[i].v[k].start_ns, t->places[i].v[k].end_ns);
 			nsx_jsonw_end(w);
@@ -97,7 +98,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 }
 
-/* Adds the iterations of a process and device from the i-th on; returns the next index. */
+/* Adds the iterations of a process and device, beginning with the i-th. Returns the next index. */
 static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 			     const struct nsx_timeline *t, size_t i)
 {
@@ -124,7 +125,9 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 	return i;
 }
 
-/* Hundreds of GPUs would fill the page: above a limit only those with lanes are drawn. */
+/* Whether a GPU is drawn. Hundreds of GPUs would fill the page, so above a limit only GPUs with
+ * lanes are drawn.
+ */
 static bool has_strip(const struct nsx_timeline *t, uint32_t device)
 {
 	for (size_t i = 0; device >= MOST_STRIPS && i < t->nlanes; i++)
@@ -154,7 +157,7 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 }
 
-/* Values as bytes: 0 is unknown, 1 is zero, 255 a full bar. */
+/* Adds a curve as bytes: 0 is unknown, 1 is zero, 255 a full bar. */
 static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t, const struct nsx_curve *c)
 {
 	uint8_t at[NSX_CURVE_BINS];
@@ -236,7 +239,8 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 
 	nsx_jsonw_object(w, NULL);
 	nsx_buf_printf(&b, "%lld", (long long)t->origin_ns);
-	nsx_jsonw_str(w, "origin", b.p); /* as text: may exceed a double's precision */
+	/* written as text, because the number may exceed a double's precision */
+	nsx_jsonw_str(w, "origin", b.p);
 	nsx_jsonw_int(w, "length", t->end_ns - t->origin_ns);
 	if (judged.start_ns == judged.end_ns)
 		judged = (struct nsx_window){t->origin_ns, t->end_ns};

@@ -11,14 +11,14 @@
 #include "base/str.h"
 #include "report/timeline.h"
 
-/* page.css and page.js, and their SHA-256 in base64. */
+/* Contents of page.css and page.js, and their SHA-256 in base64. */
 extern const char nsx_page_css[], nsx_page_js[];
 extern const char nsx_page_css_sha256[], nsx_page_js_sha256[];
 
-/* Begins the page up to <body>; without a script the policy forbids all scripts. */
+/* Begins the page, up to <body>. If the page has no script, its policy forbids all scripts. */
 void nsx_html_head(struct nsx_buf *b, const char *title, bool has_script);
-/* Writes a whole page of our own Markdown; pictures (HTML) go before its first second-level
- * heading. Frees both buffers.
+/* Writes a whole page from the program's own Markdown. pictures (HTML) go before its first
+ * second-level heading. Frees both buffers.
  */
 void nsx_html_document(const char *title, struct nsx_buf *pictures,
 		       struct nsx_buf *markdown, FILE *out);

@@ -209,7 +209,7 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 }
 
 /* Builds the page with about `events` events at most; *drawn: how many it has. *fits is false if
- * the page is longer than `most`; the events are then left out if that is certain beforehand.
+ * the page is longer than `most`; if that is certain beforehand, the events are left out.
  */
 static int page_add_page(struct nsx_buf *b, const struct nsx_report *r,
 			 size_t events, size_t most, size_t *drawn, bool *fits, struct nsx_err *err)

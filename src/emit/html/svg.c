@@ -8,7 +8,7 @@
 
 enum { WIDTH = NSX_SVG_WIDTH, LEFT = NSX_SVG_LEFT };
 
-static const struct part { /* classes of a partition in drawing order */
+static const struct part { /* classes of a partition, in the order in which they are drawn */
 	const char *colour, *title;
 } parts[NSX_NPARTS] = {
 	[NSX_P_COMPUTE_ONLY] = {"k0", "compute"},
@@ -133,7 +133,9 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r, const struc
 
 /* Waterfall -----------------------------------------------------------------------*/
 
-/* The finding of the first page that was applied next after rank `after`; UINT_MAX: none. */
+/* The finding of the first page with the next position after `after` among the applied remedies;
+ * UINT_MAX: none.
+ */
 static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
 {
 	unsigned best = UINT_MAX;
@@ -191,7 +193,7 @@ static double most(const struct nsx_curve *c)
 	double x = 0;
 
 	for (unsigned i = 0; i < NSX_CURVE_BINS; i++)
-		x = c->at[i] > x ? (double)c->at[i] : x; /* false for NAN, too */
+		x = c->at[i] > x ? (double)c->at[i] : x; /* the comparison is false for NAN */
 	return x;
 }
 
@@ -205,7 +207,7 @@ static void draw_curve(struct nsx_buf *b, const struct nsx_curve *c, double y, d
 
 		for (next = i + 1; next < NSX_CURVE_BINS && c->at[next] == c->at[i]; next++)
 			;
-		if (h >= 0.05) /* false for NAN, too */
+		if (h >= 0.05) /* the comparison is false for NAN */
 			nsx_buf_printf(b, "M%.1f %.1fv%.1fh%.1fv%.1fz",
 				       CURVE_LEFT + i * w, y + height, -h, (next - i) * w, h);
 	}
@@ -243,7 +245,7 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_ar
 
 /* Idle time by length of its gap, weighted by time --------------------------------*/
 
-enum { DECADES = 8 }; /* below 1 us, ... 1 s and more */
+enum { DECADES = 8 }; /* bins of gap lengths: below 1 us, ... 1 s and more */
 static const char *const decade_names[DECADES] = {
 	"< 1 µs", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "≥ 1 s"};
 

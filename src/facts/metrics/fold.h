@@ -12,7 +12,7 @@ struct fold_series {
 	int64_t type, metric;
 	uint32_t source; /* index in fold.sources */
 	uint32_t next; /* the series of the row that came after this series last time */
-	int64_t lost; /* number of rows without a valid value */
+	int64_t lost; /* rows without a valid value */
 	unsigned __int128 comm_squares; /* sum of squares: time of a sample under communication */
 	struct fold_values values;
 	struct fold_curve { /* samples over time; NULL: not requested        */

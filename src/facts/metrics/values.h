@@ -12,12 +12,12 @@ enum {
 	FOLD_FIRST_OCTAVE = 7,	/* values 128..255                           */
 	FOLD_OCTAVES = 34,	/* values up to FOLD_MAX_VALUE               */
 	FOLD_STEPS = 64,	/* bins per octave                           */
-	FOLD_KNOWN = 16384,	/* at most so many larger values are kept exactly */
+	FOLD_KNOWN = 16384,	/* limit of the larger values that are kept exactly */
 };
 #define FOLD_MAX_VALUE (INT64_C(1) << 40) /* larger values are no samples */
 
 struct fold_bin { /* the samples of some values; fits a cache line */
-	uint64_t w_ns[NSX_NSCOPES]; /* their time in each scope */
+	uint64_t w_ns[NSX_NSCOPES]; /* by scope: time of the samples */
 	uint32_t n[NSX_NSCOPES];    /* number of samples that count in each scope */
 	uint32_t all;		    /* number of all samples */
 };
@@ -36,8 +36,8 @@ struct fold_values {
 	struct fold_wide *octave[FOLD_OCTAVES];
 	bool many;
 	__int128 sum, squares, weighted[NSX_NSCOPES];
-	/* max: over samples with any time in the scope. lo, hi: exact bounds of the samples in n,
-	 * because the bounds of a step may be wider.
+	/* max: over samples with any time in the scope. lo, hi: exact bounds of the samples that n
+	 * counts; the bounds of a step may be wider.
 	 */
 	int64_t max[NSX_NSCOPES], lo[NSX_NSCOPES], hi[NSX_NSCOPES];
 };

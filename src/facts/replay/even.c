@@ -2,8 +2,8 @@
 #include "base/keyed.h"
 #include "facts/replay/compile.h"
 
-/* OWN: the rank that is made even. APART: another rank that the same plan makes even, so it is no
- * peer.
+/* Roles of an entry. OWN: of the rank that is made even. PEER: of a rank with which it is compared.
+ * APART: of another rank that the same plan makes even, so it is no peer.
  */
 enum role { OWN, PEER, APART };
 

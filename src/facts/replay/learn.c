@@ -187,7 +187,7 @@ struct learner {
 	 */
 	struct samples during;
 	/* seen: gaps before work that was queued while its stream was busy. gap: those of these
-	 * gaps that nothing else can have prolonged.
+	 * gaps that nothing else can have prolonged. wake, own: wake-ups and own costs of calls.
 	 */
 	struct samples gap, seen, wake, own;
 	struct latency *launch; /* by key of from_start                      */
@@ -631,7 +631,8 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 		seen = usual;
 	}
 	c->lambda_ns = (int32_t)NSX_MAX(seen, INT32_MIN);
-	/* After the GPU is done, a free has work of its own: cudaFree took 98 to 278 us on an H200.
+	/* After the GPU is done, a free has work of its own: cudaFree took 98 to 278 us on an
+	 * H200.
 	 */
 	if (c->kind == CALL_IMPLICIT)
 		l->b->typical_lambda[call] = c->lambda_ns;

@@ -197,8 +197,8 @@ struct nsx_model {
 	uint8_t *set_of;       /* by process of the trace: from 1; 0: none   */
 	uint32_t main_set;     /* the set of the limiting GPU, from 1        */
 	int64_t set_ns[NSX_MAX_SETS]; /* recorded length, from from_ns       */
-	/* By set (sets.c). tie: the common representative of the sets that keep in step with each
-	 * other. slack_ns: how long the set may wait for the others in its own code between calls.
+	/* By set (sets.c): tie is the common representative of sets that keep in step with each
+	 * other; slack_ns is how long the set may wait for others in its own code between calls.
 	 */
 	uint8_t tie[NSX_MAX_SETS];
 	int64_t slack_ns[NSX_MAX_SETS];

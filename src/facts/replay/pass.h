@@ -60,9 +60,9 @@ struct player {
 	int64_t *met_ns; /* by meeting: start of its last call               */
 	struct lane *lane;
 	int64_t set_ns[NSX_MAX_SETS]; /* length of each set in the last replay, from from_ns on */
-	/* About the last replay. was_crowded: a full lane delayed an operation. was_early: a call
-	 * that waited for something outside CUDA began earlier than recorded. If both are false,
-	 * PLAY_FREE and PLAY_FIXED would give the same length.
+	/* State after the last replay. was_crowded: a full lane delayed an operation. was_early: a
+	 * call that waited for something outside CUDA began earlier than recorded. If both are
+	 * false, PLAY_FREE and PLAY_FIXED would give the same length.
 	 */
 	bool was_crowded, was_early;
 };

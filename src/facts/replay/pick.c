@@ -10,7 +10,7 @@
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-/* CALLS_AN_OP: so many calls count as one operation, because their replay is cheaper. */
+/* CALLS_AN_OP: number of calls that count as one operation, because replaying a call is cheaper */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
 
 #define ALIKE 0.01 /* averages that differ by less than this share are equal */

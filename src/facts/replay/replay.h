@@ -15,7 +15,7 @@
 
 struct nsx_model; /* const once built; threads may replay it at the same time */
 
-/* By confidence + 1: "abstain", "low", ... */
+/* Names of confidences, by confidence + 1: "abstain", "low", ... */
 extern const char *const nsx_closure_names[];
 
 struct nsx_closure {

@@ -11,7 +11,7 @@
 	"; give VERB:OBJECT[:AMOUNT][@nvtx:RANGE], as no:cudaMalloc, "        \
 	"kernel:/gemm/:2x, host:inf or comm:hidden"
 
-/* The rest of the text, which is read part by part. */
+/* the rest of the text, which is read part by part */
 struct reader {
 	const char *text, *at;
 	struct nsx_arena *a;

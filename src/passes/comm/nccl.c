@@ -6,7 +6,7 @@
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-#define MAX_TOLD 5 /* operations listed in Markdown */
+#define MAX_TOLD 5 /* greatest number of operations in Markdown */
 
 enum { L_OPS, L_RANKS, L_PIDS, L_WINDOWS, L_DEVICES, L_MATCHES,
        L_MESSAGES };
@@ -141,13 +141,13 @@ static void add_waited(struct nccl_cost *x, const char *op, const struct nccl_ra
 	}
 }
 
-/* The rank that the others wait for most. */
+/* The rank for which the others wait most. */
 static const struct nccl_rank *late_of(const struct nccl_match *m)
 {
 	return m->late == NSX_NONE ? NULL : &m->ranks[m->late];
 }
 
-/* Whether a has more waiting than b, or else more instances. */
+/* Whether a has more waiting time than b or, with equal times, more instances. */
 static bool is_dearer(const struct nccl_match *a, const struct nccl_match *b)
 {
 	const struct nccl_rank *x = late_of(a), *y = late_of(b);
@@ -185,7 +185,7 @@ static int nccl_match_group(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-/* Fills the row of ranks whose collectives include no other ranks. */
+/* Fills the table of matches for a circle: ranks whose collectives include no other ranks. */
 static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
 			const struct nccl_match *v, size_t n, bool is_told,
 			struct nccl_costs *costs, struct nsx_table *table, struct nsx_err *err)

@@ -7,7 +7,7 @@
 #include "passes/pass.h"
 
 enum {
-	NCCL_LEAST_LATE_NS = 5000, /* normal delay between kernels launched together */
+	NCCL_LEAST_LATE_NS = 5000, /* kernels launched together start within this time */
 	NCCL_MAX_WINDOWS = 1000,
 };
 
@@ -20,7 +20,7 @@ struct nccl_event { /* a communication kernel, clipped to the window */
 
 struct nccl_group { /* events with one operation name */
 	const char *name;
-	nsx_str raw; /* the first full name in text order */
+	nsx_str raw; /* its first full name in text order */
 	enum nsx_comm_op op;
 	uint32_t kind; /* index of nccl_comm.kinds */
 	size_t count, nranks, rank_at;
@@ -32,18 +32,18 @@ struct nccl_group { /* events with one operation name */
 /* A rank: a process on a device, in one group. */
 struct nccl_rank {
 	uint32_t process, device;
-	size_t at, n; /* its slice of events, by start             */
+	size_t at, n; /* slice of the rank's events, ordered by start */
 	size_t count; /* events that begin in the window           */
 	int64_t total_ns, max_ns;
 	const char *label; /* "pid:<n>", with several devices
 			      "pid:<n> gpu:<d>"                    */
 	bool is_matched; /* takes part in matched instances         */
-	/* Over all matched instances: */
+	/* Sums over all matched instances: in how many it came last, and times. */
 	size_t times_last;
 	int64_t waited_ns; /* waiting for the last rank            */
-	double induced_ns; /* others' median wait when it came last */
+	double induced_ns; /* median wait of the other ranks when this rank came last, summed */
 	int64_t judged_waited_ns; /* part of waited_ns in the judged window */
-	/* Over the instances that count for the verdict: */
+	/* Sums over the instances that count for the verdict: */
 	size_t kept_last;
 	double kept_induced_ns;
 };
@@ -52,13 +52,13 @@ struct nccl_comm { /* all communication kernels */
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nccl_event *events; /* sorted by group, process, device, start */
-	struct nccl_group *groups; /* free() */
+	struct nccl_group *groups; /* owner: nccl_comm, free() */
 	struct nccl_rank *ranks;   /* sorted by group, process, device */
 	struct nsx_groups kinds;   /* group keys, in order of discovery */
 	struct nsx_groups circle_keys;
-	struct nccl_circle *circles; /* free() */
+	struct nccl_circle *circles; /* owner: nccl_comm, free() */
 	size_t n, ngroups, nranks, ncircles;
-	int64_t same_stream_ns; /* on streams that also compute        */
+	int64_t same_stream_ns; /* time on streams that also run compute kernels */
 };
 struct nccl_circle { /* ranks that share collectives of one operation */
 	uint32_t kind, n;
@@ -72,10 +72,10 @@ int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err);
 
 struct nccl_instance {
 	int64_t last_ns;  /* the last arrival                      */
-	double late_ns; /* its delay after the median of the others */
-	uint32_t last;	  /* index of nccl_match.rank              */
-	bool judged;	  /* in the judged window, and not the first */
-	bool kept;	  /* counts for the verdict, as some rank is late */
+	double late_ns; /* delay of the last arrival after the median of the others */
+	uint32_t last;	  /* the last rank: index in nccl_match.rank */
+	bool judged;	  /* in the judged window, and not the first instance there */
+	bool kept;	  /* counts for the verdict: some rank is late */
 };
 
 struct nccl_match { /* instances of one circle of a group */
@@ -85,15 +85,16 @@ struct nccl_match { /* instances of one circle of a group */
 	uint32_t *rank; /* matched ranks, as indices of ranks */
 	size_t nranks;
 	struct nccl_instance *v;
-	size_t *member; /* n x nranks, indices of events           */
+	size_t *member; /* event of each rank in each instance: n x nranks indices */
 	size_t n, njudged, nkept;
-	int64_t least_late_ns; /* a smaller lateness may come from clocks or chance;
-				  INT64_MAX: clocks are unknown */
-	int64_t transfer_ns; /* time after the last arrival         */
-	int64_t min_ns;	     /* sum of the shortest kernel of each  */
+	/* least delay that is not explained by clocks or chance; INT64_MAX: clocks are unknown */
+	int64_t least_late_ns;
+	int64_t transfer_ns; /* time after the last arrival, summed */
+	int64_t min_ns;	     /* sum over instances of their shortest kernel */
 	double end_spread_ns; /* median distance of kernel ends     */
-	double start_skew_ns; /* induced wait outside the judged window */
-	uint32_t late, waiting; /* indices of ranks, or NSX_NONE    */
+	double start_skew_ns; /* sum of waits that were induced outside the judged window */
+	/* the latest rank and the rank that waits most, as indices of ranks; or NSX_NONE */
+	uint32_t late, waiting;
 	double p_value; /* probability that a rank is last this often by chance, counted
 			   over steps if these show no lateness */
 	bool proved;
@@ -110,7 +111,7 @@ struct nccl_match { /* instances of one circle of a group */
 int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 	       const struct nccl_circle *x, struct nccl_match *ret, struct nsx_err *err);
 
-/* Finds why the late rank of a proved straggler is late. */
+/* Finds the cause of the late rank's delay, if the delay is proved. */
 void nccl_find_cause(struct nccl_match *m);
 
 /* The rank that comes last most, and the rank that waits most; NULL: none. */
@@ -119,25 +120,28 @@ const struct nccl_rank *nccl_waits_most(const struct nccl_rank *v, size_t n);
 /* Adds a circle's sums to the ranks of its group. */
 void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g, const struct nccl_match *m);
 
-/* Ranks and matched instances, as tables and in words. */
+/* Adds ranks and matched instances, as table rows and in words. */
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		    struct nsx_table *table, struct nsx_err *err);
 void nccl_fill_match(const struct nccl_group *g, const struct nccl_match *m,
 		     struct nsx_table *table);
-/* Notes the ranks without matched kernels. */
+/* Adds a note about ranks without matched kernels. */
 void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g);
-/* Returns whether late ranks can be judged. is_one: it is one of several circles. */
+/* Describes a match. Returns whether late ranks can be judged. is_one: the match is one of several
+ * circles.
+ */
 bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		    const struct nccl_match *m, bool is_one);
 
-/* Cost of communication for each device. */
+/* The cost of communication on one device. */
 struct nccl_cost {
 	int64_t comm_ns, exposed_ns, blocking_ns; /* over the whole trace   */
-	int64_t judged_waited_ns; /* waiting for later ranks, exposed or not */
-	const struct nccl_rank *waits_most; /* on this device; NULL: none waits */
-	const char *waits_in; /* the operation it waits in                   */
+	int64_t judged_waited_ns; /* time waiting for later ranks, exposed or not */
+	/* the rank on this device that waits most; NULL: none waits */
+	const struct nccl_rank *waits_most;
+	const char *waits_in; /* the operation in which that rank waits      */
 	struct nsx_spans exposed, blocking; /* on run->scratch */
-	struct nsx_spans waits; /* waits for a proved straggler */
+	struct nsx_spans waits; /* waits for a straggler that is proved */
 };
 struct nccl_costs {
 	const struct nsx_run *run;
@@ -147,16 +151,16 @@ struct nccl_costs {
 };
 int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 		    struct nsx_table *windows, struct nsx_err *err);
-/* Records for the detectors how ranks arrive and how devices wait. */
+/* Records for detectors when ranks arrive and how devices wait. */
 int nccl_tell_arrivals(struct nccl_costs *c, const struct nccl_group *g,
 		       const struct nccl_match *m, struct nsx_err *err);
 int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err);
 
-/* Uses NCCL's own ranges on the host, for traces without GPU work. */
+/* Fills totals from NCCL's own ranges on the host, for traces without GPU work. */
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 		   struct nsx_table *ops, struct nsx_table *pids, struct nsx_err *err);
 
-/* Message sizes, if NCCL's payloads were exported. */
+/* Fills message sizes, if NCCL's payloads were exported. */
 int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 		       struct nsx_table *table, struct nsx_err *err);
 

@@ -1,13 +1,13 @@
-/* nccl_cost.c - what communication costs: exposed and blocking time of each device.
- *
- * Waiting for a proved straggler has a price of its own. It is subtracted from blocking
- * time, as more overlap would not win it back.
+/* nccl_cost.c - what communication costs: exposed and blocking time of each device. Waiting for a
+ * proved straggler is priced separately. It is subtracted from blocking time, because more overlap
+ * would not remove it.
  */
 #include <string.h>
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-#define BLOCKING_NS 20000 /* longest gap from the end of communication to compute */
+/* greatest gap from the end of communication to compute that waited for it */
+#define BLOCKING_NS 20000
 
 /* Lists the ends of a device's communication kernels in order. */
 static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
@@ -89,7 +89,7 @@ static int nccl_cost_fill_device(struct nccl_costs *c, uint32_t device,
 	return 0;
 }
 
-/* Finds when any device communicates. */
+/* Finds the spans in which any device communicates. */
 static int fill_windows(struct nccl_costs *c, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->run->facts;
@@ -139,7 +139,7 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 
 /* Measurements for detectors -------------------------------------------------- */
 
-/* Finds when a rank waits for the late rank without computing. */
+/* Finds the spans in which a rank waits for the late rank and does not compute. */
 static int nccl_cost_find_waits(struct nccl_costs *c, const struct nccl_match *m,
 				size_t rank, struct nsx_spans *ret, struct nsx_err *err)
 {

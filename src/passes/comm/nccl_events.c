@@ -5,7 +5,7 @@
  */
 #include "passes/comm/nccl.h"
 
-/* The kind of a known collective, else its base name. */
+/* The key of a known collective's kind or, for other operations, of the base name. */
 static struct nsx_group_key nccl_events_kind_of(const struct nsx_trace *t, size_t op)
 {
 	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;
@@ -22,7 +22,7 @@ uint32_t nccl_kind(const struct nccl_comm *c, size_t op)
 	return nsx_group_find(&c->kinds, key.a, key.b);
 }
 
-/* NULL: no memory. */
+/* The group of an operation; NULL: no memory. */
 static struct nccl_group *nccl_events_find_group(struct nccl_comm *c, size_t op,
 						 struct nsx_err *err)
 {

@@ -23,7 +23,7 @@ static enum nsx_comm_op nccl_host_op_of(const struct nsx_trace *t, size_t range)
 	if (t->nvtx.kind[range] == NSX_NVTX_MARK || (t->nvtx.flags[range] & NSX_NVTX_OPEN))
 		return NSX_COMM_NONE;
 	if (strncasecmp(name, "nccl", 4) && strncasecmp(name, "rccl", 4)) {
-		/* NCCL's ranges in advanced mode lack the prefix. */
+		/* in advanced mode, NCCL's ranges lack the prefix */
 		if (!t->domain[nsx_range_domain(&t->nvtx, range)].is_nccl)
 			return NSX_COMM_NONE;
 		snprintf(with_prefix, sizeof(with_prefix), "nccl%s", name);
@@ -59,7 +59,7 @@ static void fill_ops(const struct nsx_trace *t, const struct sum *sums, struct n
 	}
 }
 
-/* sums: sorted by process, then operation. */
+/* Adds rows by process. sums: sorted by process, then operation. */
 static void nccl_host_fill_pids(const struct nsx_trace *t, const struct sum *sums,
 				struct nsx_table *pids)
 {

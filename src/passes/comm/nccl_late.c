@@ -2,7 +2,7 @@
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-enum { MAX_NAMED = 4 }; /* ranks of a circle named in a sentence */
+enum { MAX_NAMED = 4 }; /* greatest number of ranks that a sentence names */
 
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		    struct nsx_table *table, struct nsx_err *err)

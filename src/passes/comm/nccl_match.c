@@ -10,11 +10,11 @@
 
 #define CAUSE_SHARE 0.8
 #define STEP_P 0.05
-#define STEP_COUNTS 0.1 /* a step counts if it waits this share of the longest */
+#define STEP_COUNTS 0.1 /* a step counts if its wait is at least this share of the longest step's */
 
 /* Ranks that share collectives ----------------------------------------------- */
 
-/* A hash of the ranks in any order. */
+/* A hash of a set of ranks that does not depend on their order. */
 static uint64_t nccl_match_who(const struct nsx_run *run, const struct nsx_team *team)
 {
 	const uint32_t *op = run->facts->teams->member + team->at;
@@ -28,7 +28,7 @@ static uint64_t nccl_match_who(const struct nsx_run *run, const struct nsx_team 
 	return sum;
 }
 
-/* Sets the circle of each complete collective; NSX_NONE for others. */
+/* Assigns each complete collective to its circle; NSX_NONE for others. */
 static int group_teams(struct nccl_comm *c, uint32_t *of, struct nsx_err *err)
 {
 	const struct nsx_teams *teams = c->run->facts->teams;
@@ -123,9 +123,9 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 
 /* Lateness -------------------------------------------------------------*/
 
-/* Fills instance i and adds it to the sums; scratch holds nranks values. An instance is
- * evidence if a rank is late and it lies in the judged window, except the first, as ranks
- * start one after another.
+/* Fills instance i and adds it to the sums; scratch holds nranks values. An instance is evidence if
+ * a rank is late and the instance lies in the judged window. The first instance there does not
+ * count, because ranks start one after another.
  */
 static void nccl_match_weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
 			     int64_t *scratch)
@@ -157,7 +157,9 @@ static void nccl_match_weigh(struct nccl_match *m, size_t i, const struct nsx_wi
 		if (k != x->last)
 			scratch[n++] = x->last_ns - e->start_ns;
 	}
-	/* A quantile of lengths, as a double cannot hold today's timestamps to the nanosecond. */
+	/* subtracts before converting, because a double cannot hold today's timestamps to the
+	 * nanosecond
+	 */
 	x->late_ns = nsx_quantile(scratch, n, 0.5);
 	x->kept = x->judged && x->late_ns >= (double)m->least_late_ns;
 	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
@@ -243,7 +245,7 @@ static void nccl_match_judge(struct nccl_match *m, size_t nranks, const struct n
 		    late->kept_induced_ns >= NSX_LATE_SHARE * (double)(w->end_ns - w->start_ns);
 }
 
-/* The rank that a step waits for most, and how long. */
+/* The rank for which a step waits most, and its delay. */
 struct late_step {
 	uint32_t who; /* index of nccl_match.rank                    */
 	double ns;
@@ -270,8 +272,8 @@ static struct late_step weigh_step(const struct nccl_match *m, size_t *at,
 	return ret;
 }
 
-/* Collectives of one step are late together, so a straggler must also be last in more steps
- * than by chance, counting only steps with much waiting.
+/* Checks lateness by steps. Collectives of one step are late together, so a straggler must also be
+ * last in more steps than by chance. Only steps with much waiting count.
  */
 static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *err)
 {
@@ -304,7 +306,9 @@ static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *er
 	return 0;
 }
 
-/* Clocks that are right to within d may differ by 2 d. */
+/* The least lateness that clocks cannot explain: clocks that are right to within d may differ by 2
+ * d.
+ */
 static int64_t least_late(const struct nccl_match *m)
 {
 	int64_t doubt_ns = 0;

@@ -7,9 +7,9 @@
 #include "schema/recapture.h"
 #include "schema/viewscan.h"
 
-#define SATURATED 80   /* % of peak, at the 95th percentile */
-#define LOW 20	       /* % of peak, mean */
-#define LEAST_SHARE 0.05 /* exposed communication, share of the window */
+#define SATURATED 80   /* a link is saturated from this 95th percentile on, in % of its peak */
+#define LOW 20	       /* a link is hardly used up to this mean, in % of its peak */
+#define LEAST_SHARE 0.05 /* least share of the window in exposed communication for a judgement */
 
 #define COLUMNS(X)                                                                                 \
 	X(SOURCE, "metric_source_id", I64, "source of the counter")                                \

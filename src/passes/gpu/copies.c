@@ -88,7 +88,7 @@ static const char *const mem_labels[] = {
 /* Labels -------------------------------------------------------------------*/
 
 struct labels {
-	const uint8_t *kind; /* index of the label by id; NULL: the id       */
+	const uint8_t *kind; /* label index by kind id; NULL: the id itself  */
 	const char **label;
 	struct nsx_arena *a;
 };
@@ -188,7 +188,7 @@ static void copies_fill_devices(const struct nsx_run *run, const struct copy_gro
 	}
 }
 
-/* Null if the window may have cut the time but not the bytes. */
+/* The rate of copies; null if the window may have cut their time but not their bytes. */
 static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes, int64_t ns)
 {
 	return !nsx_has_window(t) ? nsx_real((double)bytes / (double)ns) : nsx_null();
@@ -261,7 +261,7 @@ static void copies_fill_causes(const struct nsx_trace *t, const struct copy_grou
 
 NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst), UP(src_id), UP(dst_id));
 
-/* The device's number in all tables, else its ordinal. */
+/* The number that tables show for a peer device; its ordinal if it is not in the trace. */
 static struct nsx_cell peer_cell(const struct nsx_trace *t, uint32_t device, uint32_t id)
 {
 	return device == NSX_NONE ? nsx_known_cell(id) : nsx_device_cell(t, device);
@@ -308,7 +308,7 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 /* Markdown -----------------------------------------------------------------*/
 
 enum { SHOWN_DEVICES = 8 };
-#define WORTH_A_TABLE 0.01 /* share of the window */
+#define WORTH_A_TABLE 0.01 /* least share of the window in copies for a table in Markdown */
 
 /* Describes the GPU whose compute is delayed most by copies. Returns whether any GPU copies
  * long enough for a table.

@@ -16,11 +16,11 @@ struct copy_group { /* copies with the same device, kind, source and destination
 	uint8_t kind, src, dst;
 	int64_t count, bytes, total_ns, busy_ns, exposed_ns, small;
 	int64_t unsized; /* copies of unknown size */
-	/* Copies known to be complete; a window may cut others, whose bytes and time then
-	 * do not match.
+	/* Sums over copies that are known to be complete. A window may cut the time of others but
+	 * not their bytes.
 	 */
 	int64_t whole_bytes, whole_ns;
-	double p50_gbps; /* NAN: no copy of LARGE_BYTES */
+	double p50_gbps; /* median rate; NAN: no copy has LARGE_BYTES */
 	int64_t busy_end_ns, whole_end_ns;
 	struct copy_size {
 		int64_t count, bytes, total_ns;
@@ -52,7 +52,7 @@ static inline double copy_gbps(const struct copy_group *g)
 /* Fills everything except labels. Owner: the caller, copies_done. */
 int copies_measure(const struct nsx_run *run, struct copy_groups *g, struct nsx_err *err);
 void copies_done(struct copy_groups *g);
-/* Adds the table of copies with equal size, and notes about them. */
+/* Adds the table of copies of one size, and notes about them. */
 extern const struct nsx_layout copies_alike_layout;
 int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
 #endif

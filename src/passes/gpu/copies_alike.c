@@ -18,12 +18,13 @@
 NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout copies_alike_layout = {.key = "alike", NSX_COLS(cols),
 					       .json_rows = 100};
-enum { FEW = 5, NOTED_PCT = 1 /* NOTED_PCT: of the window's length */ };
+enum { FEW = 5, NOTED_PCT = 1 /* limits of notes: number of copies, and share of the window's length */ };
 
 struct alike {
 	size_t n, at;
 	int64_t total_ns;
-	uint32_t device, ndevices; /* the last device seen; operations come by device */
+	/* the last device seen, and how many; operations come device by device */
+	uint32_t device, ndevices;
 };
 struct sweep {
 	const struct nsx_trace *t;
@@ -31,7 +32,7 @@ struct sweep {
 	struct alike *v;
 	struct member {
 		uint32_t op, group;
-	} *copy; /* one for each key, in order of operations */
+	} *copy; /* by key, in order of first operation */
 	size_t n, cap;
 	int64_t *ns;
 };
@@ -105,7 +106,7 @@ static void fill_alike(struct sweep *s, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION, SIZE);
 }
 
-/* Whether at least as many copies of that size go to the host: then data is exchanged, not
+/* Whether at least as many copies of this size go to the host. If so, data is exchanged and not
  * sent again.
  */
 static bool come_back(const struct nsx_table *table, const struct nsx_cell *x)

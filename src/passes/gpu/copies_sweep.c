@@ -76,7 +76,7 @@ static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32
 	return x->kind == NSX_COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
 }
 
-/* False if the user's window may have cut the copy. */
+/* Whether a copy is complete. False: the user's window may have cut it. */
 static bool is_whole(const struct nsx_trace *t, size_t op)
 {
 	return !nsx_has_window(t) ||

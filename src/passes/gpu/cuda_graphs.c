@@ -81,8 +81,8 @@ static void cuda_graphs_collect(struct graphs *g)
 
 NSX_ORDER(cmp_nodes, struct node, UP(device), UP(call));
 
-/* Nodes of one launch on one device are one replay. Copies and memsets have no graph id;
- * they get that of the launch's kernels.
+/* Joins the nodes of one launch on one device into one replay. Copies and memsets have no graph id;
+ * they get the id of the launch's kernels.
  */
 static void fold_nodes(struct graphs *g)
 {
@@ -153,8 +153,8 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 	}
 }
 
-/* Counts a process's launches without recorded work. With a user's window, these cannot be
- * told from launches whose replay lies outside.
+/* Counts a process's launches without recorded work. With a user's window, some of these launches
+ * may have a replay outside the window.
  */
 static void fill_opaque(const struct nsx_run *run, struct nsx_table *table)
 {

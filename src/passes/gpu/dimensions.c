@@ -47,10 +47,10 @@ struct dimensions {
 	const struct nsx_run *run;
 	const struct nsx_report *report;
 	struct nsx_section *out;
-	struct nsx_table *table; /* the current table                        */
+	struct nsx_table *table; /* the table being filled                   */
 	uint32_t device;	 /* the GPU that sets the pace               */
 	int64_t device_id;
-	const char *label; /* its name                                        */
+	const char *label; /* name of that GPU                                */
 	const char *window; /* "steady window" or "window"                   */
 	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
 };
@@ -87,8 +87,8 @@ static double dimensions_cell_of(const struct nsx_table *t, size_t row, const ch
 	return col < 0 ? NAN : dimensions_number_of(&nsx_row_at(t, row)[col]);
 }
 
-/* Sum of a column over the rows whose `where` column has this text (NULL: all rows, or
- * those of this device); NAN if the section was not computed.
+/* Sums a column over the rows whose `where` column has this text (NULL: all rows, or this device's
+ * rows). NAN if the section was not computed.
  */
 static double dimensions_sum_of(const struct dimensions *d, const char *pass,
 				const char *key, const char *column, const char *where,
@@ -118,7 +118,7 @@ static const char *dimensions_gpu_of(const struct nsx_table *t, size_t row)
 	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");
 }
 
-/* The cell in this device's row; NAN if there is none. */
+/* The figure of a column in this device's row; NAN if there is none. */
 static double of_device(const struct dimensions *d, const char *pass, const char *column)
 {
 	const struct nsx_table *t = dimensions_table_of(d, pass, "devices");
@@ -237,7 +237,7 @@ static const char *memory(struct dimensions *d)
 		       "nothing else.", d->label, d->exposed_copy, d->window);
 }
 
-/* The rate of the host-device direction that moves most bytes. */
+/* The rate of the direction between host and GPU that moves most bytes. */
 static double link_rate(const struct dimensions *d, const char **ret)
 {
 	const struct nsx_table *t = dimensions_table_of(d, "copies", "rows");
@@ -305,7 +305,9 @@ static const char *interconnect(struct dimensions *d)
 			   "no communication kernel and no copy between CPU and GPU.";
 }
 
-/* Mean of a counter while kernels compute, else over the window; or NAN. */
+/* Mean of a counter while kernels compute or, if not sampled there, over the window; NAN:
+ * neither.
+ */
 static double dimensions_counter(const struct dimensions *d, enum nsx_counter which)
 {
 	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics, d->device);

@@ -47,7 +47,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "histogram", NSX_COLS(gap_length_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-/* Table for people: causes without details. */
+/* by_cause without details, for Markdown */
 static const struct nsx_layout by_cause_layout = {NSX_COLS(cause_cols)};
 
 /* Devices ---------------------------------------------------------------------*/
@@ -203,7 +203,7 @@ struct total {
 	int64_t n, ns;
 };
 
-/* Sums by (cause, detail) of one device. */
+/* Sums the idle pieces of one device by (cause, detail). */
 static int group_causes(const struct nsx_run *run, uint32_t d,
 			struct nsx_groups *groups, struct total **v, struct nsx_err *err)
 {
@@ -235,7 +235,7 @@ static void gpu_idle_add_cause(const struct nsx_run *run, uint32_t d, uint64_t c
 	row[C_PCT] = nsx_part_pct(x->ns, t->window.end_ns - t->window.start_ns);
 }
 
-/* Adds causes with details, and without them for people. */
+/* Adds a device's causes to two tables: with details, and without details for Markdown. */
 static void gpu_idle_add_causes(const struct nsx_run *run, uint32_t d,
 				const struct nsx_groups *groups, const struct total *v,
 				struct nsx_table *table, struct nsx_table *by_cause)
@@ -309,7 +309,7 @@ static const char *gpu_idle_label_of(const struct nsx_run *run, const struct nsx
 	return nsx_gpu_label(run->trace, d);
 }
 
-/* "GPU 0 is idle for 12 ms, 3 % of the window". */
+/* Adds a bullet such as "GPU 0 is idle for 12 ms, 3 % of the window". */
 static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out,
 			      const struct nsx_table *devices, const struct nsx_table *gaps)
 {
@@ -331,8 +331,8 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 		    devices->nrows > 1 ? "; no other GPU is idle for longer" : "", longest);
 }
 
-enum { MOST_SHOWN = 3 }; /* causes in Markdown, those with most time first */
-#define TELLING_PCT 1.0	 /* a cause below this share of the window is not shown */
+enum { MOST_SHOWN = 3 }; /* greatest number of causes in Markdown */
+#define TELLING_PCT 1.0	 /* causes below this share of the window, in %, are not in Markdown */
 
 static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {

@@ -59,9 +59,8 @@ static const struct nsx_layout layouts[] = {
 	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
 };
 
-#define WHOLE 0.95  /* coverage of the window; below it, the answer says how much was
-		       sampled */
-#define SPARSE 0.5 /* with less coverage, a mean says nothing about the rest */
+#define WHOLE 0.95  /* below this coverage of the window, answers state the coverage */
+#define SPARSE 0.5 /* below this coverage, a mean is not representative */
 
 struct gpu {
 	struct nsx_counters known;
@@ -153,10 +152,10 @@ struct answers {
 	const struct nsx_facts *facts;
 	int64_t window_ns;
 	const struct gpu *gpu;
-	enum nsx_scope busy; /* scope of work: compute, if sampled            */
+	enum nsx_scope busy; /* scope of the GPU's work: compute if it was sampled */
 	const char *when;
-	bool others; /* there are several GPUs */
-	bool told; /* shown in Markdown: the GPU that sets the pace */
+	bool others; /* the trace has several GPUs */
+	bool told; /* the GPU that sets the pace, which Markdown describes */
 };
 
 static double gpu_metrics_mean_of(const struct answers *a, enum nsx_counter k, enum nsx_scope scope)
@@ -222,10 +221,10 @@ static void gpu_metrics_say_full(struct answers *a)
 
 /* A question about one counter; each word is the answer from its percentage on. */
 static const struct question {
-	const char *text, *before, *after; /* before, after: around the mean */
+	const char *text, *before, *after; /* before, after: text around the mean */
 	enum nsx_counter counter;
 	double from[2];
-	const char *word[4]; /* the last one is for 0 %                      */
+	const char *word[4]; /* answers in descending order of percentage; the last is for 0 % */
 } questions[] = {
 	{"Do the tensor cores run?", "active ", "", NSX_TENSOR_ACTIVE,
 	 {40, 5}, {"yes", "in part", "hardly", "no"}},

@@ -60,7 +60,7 @@ struct work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_table **table;
-	double median_ms, cv, drift; /* figures of the limiting GPU, else of the first */
+	double median_ms, cv, drift; /* figures of the limiting GPU or, without one, of the first */
 	bool from_limiting;
 };
 
@@ -210,7 +210,7 @@ static void say_drift(struct work *w)
 		      100 * fabs(w->drift));
 }
 
-/* Tells how many are slow, and whether all of them lie outside the judged part. */
+/* Says how many iterations are slow, and whether all of them lie outside the judged part. */
 static const char *iterations_say_slow(struct work *w, int64_t nslow)
 {
 	const struct nsx_facts *f = w->run->facts;

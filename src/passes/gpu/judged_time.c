@@ -18,10 +18,10 @@ static const struct nsx_layout layouts[] = {
 };
 enum { SHOWN = 10 };
 
-#define LEAST_SHARE 0.05 /* a phase that takes less of the window gets no ledger */
+#define LEAST_SHARE 0.05 /* least share of the window for which a phase gets a ledger */
 
-/* Phases that are not judged. In a pause no GPU works, so the GPU that sets the pace stands for
- * all.
+/* Builds ledgers of phases that are not judged. In a pause no GPU works, so the GPU that sets the
+ * pace represents all.
  */
 static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct nsx_err *err)
 {

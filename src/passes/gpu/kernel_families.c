@@ -27,12 +27,12 @@ struct families {
 	struct nsx_groups keys;
 	struct nsx_near near; /* cache of words, which many names share      */
 	struct family *v;
-	uint32_t *of_shape, *of_name; /* index + 1; 0: not seen; of_name: by kernel name
-					 of the facts                        */
+	/* index + 1 of the family; 0: not seen; of_name: by the facts' kernel name */
+	uint32_t *of_shape, *of_name;
 	int64_t total_ns;
 };
 
-/* A family is a text and a purpose, which also fixes its dtype. */
+/* Finds or adds a family, which is a text and a purpose. Both determine its dtype. */
 static int kernel_families_find_family(struct families *f, const struct nsx_kernel_words *k,
 				       uint32_t *ret, struct nsx_err *err)
 {
@@ -66,7 +66,7 @@ static int kernel_families_add_shape(struct families *f, uint32_t shape, struct 
 	return 0;
 }
 
-/* Kernels that neither begin nor run in the window are skipped. */
+/* Adds kernels to families. Kernels that neither begin nor run in the window are skipped. */
 static int kernel_families_add_kernels(struct families *f, struct nsx_err *err)
 {
 	const struct nsx_trace *t = f->run->trace;
@@ -113,7 +113,7 @@ static int cmp_families(const void *a, const void *b, void *families)
 	       strcmp(category[x->words->category], category[y->words->category]);
 }
 
-/* Sorts by time, calls, name, category. */
+/* Fills rows, sorted by time, calls, name, category. */
 static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 			 int64_t total_ns, struct nsx_table *t, struct nsx_err *err)
 {
@@ -143,7 +143,7 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 	return 0;
 }
 
-/* is_more: the table contains more than the table of kernels. */
+/* Adds the Markdown. is_more: the table contains more than the table of kernels. */
 static void kernel_families_show(const struct nsx_table *t, int64_t total_ns, bool is_more,
 				 struct nsx_section *out)
 {

@@ -75,7 +75,7 @@ struct shapes {
 	const struct nsx_run *run;
 	uint32_t *same; /* by shape: the first shape that differs only in graph; NULL:
 			   all are distinct                                  */
-	uint32_t *slot; /* by shape: group + 1 on the current device; 0: none yet */
+	uint32_t *slot; /* by shape: 1 + index of its group on the current device; 0: none yet */
 	struct group *v; /* in order of device */
 	size_t n;
 	uint32_t *first; /* by device: its first group */
@@ -199,11 +199,11 @@ static uint32_t kernel_shape_device_of(const struct shapes *s, const struct grou
 
 /* Occupancy ----------------------------------------------------------------*/
 
-struct fit { /* a group on its GPU; unknown values are NAN or -1 */
+struct fit { /* occupancy of a group on its GPU; unknown values are NAN or -1 */
 	struct nsx_occupancy o;
 	int64_t blocks, sms;
 	double waves;
-	bool known; /* o and waves are set */
+	bool known; /* occupancy o and waves are computed */
 };
 
 static struct fit fit_of(const struct shapes *all, const struct group *x)
@@ -261,7 +261,7 @@ static int cmp_extents(const uint32_t x[3], const uint32_t y[3])
 	return memcmp(x, y, 3 * sizeof(*x)) ? strcmp(extent_text(a, x), extent_text(b, y)) : 0;
 }
 
-/* Sorts by these texts, unknown ones last. */
+/* Compares launches by the texts of their configurations; unknown ones come last. */
 static int cmp_launches(const struct nsx_trace *t, const struct nsx_shape *x,
 			const struct nsx_shape *y)
 {
@@ -401,7 +401,7 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 	for (size_t i = 0; i < s->n; i++) {
 		struct fit f = fit_of(s, &s->v[i]);
 
-		/* Communication kernels are skipped, as they are small on purpose. */
+		/* communication kernels are skipped, because they are small on purpose */
 		if (!nsx_shape_launch(t, &t->shape[s->v[i].shape])->op)
 			add_load(&loads[kernel_shape_device_of(s, &s->v[i])], &f, s->v[i].total_ns);
 	}
@@ -451,12 +451,12 @@ static void fill_pattern(const struct told *x, struct nsx_cell *row)
 	row[PATTERN_TOTAL_MS] = nsx_ms(x->ns);
 }
 
-/* *ret: owner: the caller, free(). */
+/* Lists the patterns that assigned kernels. Owner of *ret: the caller, free(). */
 static int list_told(const struct shapes *s, struct nsx_groups *told,
 		     struct told **ret, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *names = &s->run->facts->kernels;
-	uint32_t *by_name; /* index + 1; 0: not seen */
+	uint32_t *by_name; /* index + 1 in told, by kernel name; 0: not seen */
 
 	if (!nsx_new_array(by_name, s->run->scratch, names->n, "kernel names", err))
 		return err->rc;
@@ -532,7 +532,7 @@ static void say_device(struct nsx_section *out, const struct nsx_cell *row)
 				     row[DEVICE_BELOW_ONE_WAVE_PCT].u.f, 100));
 }
 
-/* Whether at least one GPU is known. */
+/* Whether the properties of at least one GPU are known. */
 static bool kernel_shape_is_known(const struct nsx_table *dev)
 {
 	for (size_t i = 0; i < dev->nrows; i++)

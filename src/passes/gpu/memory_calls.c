@@ -32,7 +32,7 @@ struct churns {
 	size_t *iterations;	  /* by process */
 };
 
-/* cudaMalloc, cudaFree and similar calls, without the asynchronous calls of pools. */
+/* Whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not count. */
 static bool allocates(const struct nsx_trace *t, nsx_str name)
 {
 	char buf[256];
@@ -63,7 +63,7 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 		s = &c->steady[p];
 		if (!nsx_new_array(s->v, c->run->scratch, next - i, "iterations", err))
 			return err->rc;
-		/* The first device stands for the process. */
+		/* only iterations of the first device count for the process */
 		for (size_t k = i; k < next && f->iterations[k].device == d; k++)
 			if (f->iterations[k].steady) {
 				nsx_spans_push(s, f->iterations[k].start_ns,
@@ -130,7 +130,7 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Calls per iteration, of all names, in the process with most of them. */
+/* Calls per iteration, over all names, of the process with most calls. */
 static double most_calls(const struct churns *c)
 {
 	double most = 0;
@@ -199,7 +199,7 @@ struct faults {
 		int64_t groups, faults, ns;
 	} *v;
 };
-#define OF_CPU UINT64_MAX /* instead of a device */
+#define OF_CPU UINT64_MAX /* replaces the device for page faults of the CPU */
 
 static int add_fault(struct faults *f, const struct nsx_val *pid,
 		     uint64_t device, int64_t start, int64_t end, int64_t n, struct nsx_err *err)

@@ -27,7 +27,7 @@ enum { PATH_DEPTH = 8 };
 
 struct kept {
 	const struct nsx_mem_event *e;
-	uint32_t process, call; /* index, or NSX_NONE */
+	uint32_t process, call; /* indices, or NSX_NONE */
 	nsx_str path;		/* NVTX path in `paths`; 0: the call is unknown */
 };
 struct leaks {
@@ -39,7 +39,7 @@ struct leaks {
 
 NSX_ORDER(cmp_by_corr, struct kept, UP(process), UP(e->corr));
 
-/* Index of the first element not before (process, correlation id). */
+/* Index of the first element that is not before (process, correlation id). */
 static size_t memory_leaks_find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
 {
 	size_t lo = 0, hi = l->n;
@@ -97,7 +97,9 @@ static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret, 
 
 NSX_ORDER(cmp_by_call, struct kept, UP(call));
 
-/* Calls are sorted by (thread, start): one walk per thread. */
+/* Finds the NVTX path of each call, with one walk per thread, because calls are sorted by (thread,
+ * start).
+ */
 static int find_paths(struct leaks *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->run->trace;
@@ -195,7 +197,9 @@ struct series {
 	size_t n;
 };
 
-/* Theil-Sen slope: the median over all pairs of at most MOST_POINTS evenly chosen points. */
+/* Computes the Theil-Sen slope: the median over all pairs of at most MOST_POINTS evenly spaced
+ * points.
+ */
 static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret, struct nsx_err *err)
 {
 	size_t n = NSX_MIN(s->n, MOST_POINTS), k = 0;

@@ -70,7 +70,7 @@ static void memory_usage_sweep(const struct nsx_trace *t, struct level *l,
 	l->frees += s->counts & NSX_STEP_FREE ? 1 : 0;
 }
 
-/* Adds what was live before the window; that is the peak if nothing changes inside. */
+/* Sets the level at the beginning of the window, which is the peak if nothing changes inside. */
 static void memory_usage_settle(const struct nsx_trace *t, struct level *l, int64_t before)
 {
 	if (!l->begun) {
@@ -242,7 +242,7 @@ static void fill_pools(struct mem_usage *m)
 
 /* The section --------------------------------------------------------------*/
 
-/* Allocations per second between the first and last row. */
+/* Adds allocations per second between the first and the last row. */
 static void put_rate(const struct mem_usage *m)
 {
 	const struct nsx_table *rows = m->table[MEM_ROWS];

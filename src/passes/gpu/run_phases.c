@@ -24,7 +24,7 @@ static const struct nsx_layout layouts[] = {
 };
 static const struct nsx_layout shown_layout = {NSX_COLS(cols)};
 
-#define TELLING_PCT 1.0 /* a phase below this share of the window is not shown */
+#define TELLING_PCT 1.0 /* phases below this share of the window, in %, are not shown */
 
 static void run_phases_add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 			       struct nsx_table *table)

@@ -210,7 +210,9 @@ static const char *steps_say_size(struct steps_work *w, int size)
 	return nsx_say(w->out, "%" PRId64 "-%" PRId64, from, 2 * from - 1);
 }
 
-/* A share above 100 % is refused: the model or data type must be another one. */
+/* A share of the GPU's peak. Refuses a share above 100 %, because the model or data type must be
+ * wrong.
+ */
 static struct nsx_cell limit_cell(struct steps_work *w, const char *what, const char *kind,
 				  double part, double whole)
 {
@@ -283,7 +285,9 @@ static bool steps_is_alike(const struct steps_timed *a, const struct steps_timed
 	       !strcmp(a->step->name.engine, b->step->name.engine);
 }
 
-/* Steps are sorted by kind, engine and size; each kind and engine is a group. */
+/* Fills groups of steps with the same kind and engine. Steps are sorted by kind, engine and
+ * size.
+ */
 static void steps_add_groups(struct steps_work *w)
 {
 	const struct steps_timed *v = w->v;

@@ -57,7 +57,7 @@ NSX_COLUMN_IDS(LAYER_COLUMNS);
 	X(U_PCT, "pct_of_compute", F64, "share of the computing time of all steps")
 NSX_COLUMN_IDS(UNSURE_COLUMNS);
 
-/* A step with its device's work during it. */
+/* A step, and the work of its device during the step. */
 struct steps_timed {
 	const struct nsx_engine_step *step;
 	int size; /* size class n holds 2^n to 2^(n+1) - 1; -1: none         */
@@ -70,13 +70,13 @@ struct steps_work {
 	struct nsx_table **table;
 	const struct nsx_engine_steps *steps;
 	struct steps_timed *v; /* sorted by kind, engine, size                     */
-	int64_t *scratch, total_ns; /* total: GPU time of all steps          */
+	int64_t *scratch, total_ns; /* total_ns: GPU time of all steps       */
 	uint32_t *group; /* by step: its row of KINDS                        */
 	size_t *sizes_at; /* by row of KINDS: its first row of SIZES         */
 	bool *has_steps;  /* by device                                       */
 	const char **page;
 	size_t n, npage;
-	bool refused; /* refused a share above the GPU's peak            */
+	bool refused; /* some share was refused because it exceeds the GPU's peak */
 };
 struct steps_layer {
 	const char *name;

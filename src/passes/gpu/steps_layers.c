@@ -11,7 +11,9 @@ static const char *layer_name(const struct steps_work *w, size_t c)
 				       (unsigned)(c - NSX_STEP_CLASSES));
 }
 
-/* Sets the class of each kernel: the user's, which joins our class of the same name, else ours. */
+/* Sets the class of each kernel. A user's class has priority, and joins the built-in class of the
+ * same name.
+ */
 static int class_kernels(struct steps_work *w, uint32_t *of_name, struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = w->run->opts->kernel_classes;
@@ -45,7 +47,7 @@ static int cmp_layers(const void *a, const void *b)
 	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
 }
 
-/* Adds rows that sum up to the GPU time of the kind. */
+/* Adds rows by layer that sum up to the GPU time of a kind. */
 static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, size_t n,
 		       struct steps_layer *v)
 {
@@ -71,7 +73,7 @@ static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, si
 	steps_tell_kind(w, kind, w->sizes_at[group], v, k);
 }
 
-/* Lists unknown kernels by their time in steps. */
+/* Lists kernels of unknown class by their time in steps. */
 static int add_unsure(struct steps_work *w, const uint32_t *of_name, const int64_t *name_ns,
 		      struct nsx_err *err)
 {

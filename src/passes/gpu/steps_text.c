@@ -109,7 +109,7 @@ static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_ce
 		       say_tokens(w, row));
 }
 
-/* "of decode steps 55 % gemm, 18 % idle between steps, ...", for one kind. */
+/* Says "of decode steps 55 % gemm, 18 % idle between steps, ...", for one kind. */
 static const char *say_layers(struct steps_work *w, const struct steps_layer *v, size_t n,
 			      const struct nsx_cell *kind)
 {

@@ -49,22 +49,22 @@ static const struct nsx_layout layouts[] = {
 
 struct group {
 	int64_t total_ns;
-	uint32_t shape; /* any of its shapes */
+	uint32_t shape; /* one of its shapes, no matter which */
 	uint32_t n; /* counted executions */
 };
 struct groups {
 	const struct nsx_trace *t;
-	const struct nsx_kernel_names *kernels; /* sorted by name */
-	struct group *v; /* in order of device */
+	const struct nsx_kernel_names *kernels; /* kernel names, sorted */
+	struct group *v; /* groups in order of device */
 	size_t n;
 	uint32_t *first;	     /* by device: its first group */
 	uint32_t *at;		     /* by group: its first duration */
-	uint32_t *named;	     /* sorted by name, device */
-	uint32_t *order;	     /* sorted by time */
+	uint32_t *named;	     /* groups sorted by name, then device */
+	uint32_t *order;	     /* groups sorted by time */
 	struct nsx_group_time *time; /* by group */
-	uint32_t *by_kernel; /* index + 1, for the current device */
-	uint32_t *of_op;   /* by operation; NSX_NONE: no kernel */
-	int64_t *durations; /* sorted by name, device */
+	uint32_t *by_kernel; /* by kernel name: index + 1 of its group on the current device */
+	uint32_t *of_op;   /* by operation: its group; NSX_NONE: no kernel */
+	int64_t *durations; /* durations group by group, sorted by name, then device */
 	int64_t total_ns;
 };
 
@@ -117,7 +117,9 @@ static const struct group *group_at(const struct groups *g, const void *index)
 	return &g->v[*(const uint32_t *)index];
 }
 
-/* Counting sort: the facts have names in order, groups have devices in order. */
+/* Sorts groups by name. A counting sort is enough: names are ordered in the facts, and groups are
+ * ordered by device.
+ */
 static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t *at; /* by name: its first group */
@@ -130,7 +132,7 @@ static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *
 	return 0;
 }
 
-/* Collects the durations of counted kernels group by group, those of a name together. */
+/* Collects the durations of counted kernels group by group; groups of one name are adjacent. */
 static int spread_durations(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
@@ -261,11 +263,11 @@ static int top_kernels_cmp_groups(const void *a, const void *b, void *groups)
 		       t->device[top_kernels_device_of(g, y)].device_id);
 }
 
-/* Sorts by time, calls, name, device. */
+/* Fills the table of kernels, sorted by time, calls, name, device. */
 static int top_kernels_order_kernels(const struct nsx_run *run, struct groups *g,
 				     struct nsx_table *table, struct nsx_err *err)
 {
-	/* Rows of JSON and Markdown, as many as the user asked for, must be readable by index. */
+	/* rows for JSON and Markdown, as many as requested, must be readable by index */
 	bool is_read = run->opts->kernel_limit <= NSX_READ_ROWS;
 
 	if (!nsx_new_array(g->order, run->scratch, g->n, "kernel groups", err))
@@ -343,7 +345,7 @@ static size_t join_devices(struct groups *g)
 	return n;
 }
 
-/* Kernels with equal time are sorted by name. */
+/* Compares sums by time; kernels with equal time by name. */
 static int top_kernels_cmp_sums(const void *a, const void *b, void *groups)
 {
 	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
@@ -372,7 +374,7 @@ static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out, s
 	struct groups g = {.t = run->trace, .kernels = &run->facts->kernels};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
-	/* Sorted before durations are collected, while memory use is low. */
+	/* Groups are sorted before durations are collected, because memory use is lower then. */
 	int rc = top_kernels_group_kernels(run, &g, err) ?:
 		 top_kernels_order_kernels(run, &g, kernels, err) ?:
 		 top_kernels_measure(run, &g, err);
@@ -384,7 +386,7 @@ static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out, s
 	top_kernels_fill_sums(run, &g, sums);
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[ NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	/* In a whole report the section of families begins with this sentence. */
+	/* in a whole report, the section of families begins with this sentence */
 	if (kernels->nrows > 1 && !nsx_is_whole(run->opts))
 		nsx_md_bullet(out, "%s in total, of %s distinguished by name and "
 			      "GPU.", nsx_say_time(out, g.total_ns),

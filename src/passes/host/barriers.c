@@ -31,10 +31,10 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct total {
-	uint32_t process; /* NSX_NONE: all */
+	uint32_t process; /* NSX_NONE: all processes */
 	nsx_str name;
 	uint8_t kind;
-	bool known; /* whether the GPU's work is known */
+	bool known; /* whether the GPU's work was recorded */
 	int64_t n, ns, max_ns, busy_ns, idle_ns, cost_ns;
 };
 struct totals {
@@ -49,7 +49,7 @@ static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
 	struct total *s;
 
 	if (!starts && !b->wait_ns && !b->cost_ns)
-		return 0; /* outside the window */
+		return 0; /* the barrier lies outside the window */
 	s = nsx_group_value(&x->groups, &x->v, (uint64_t)process << 8 | b->kind, b->name,
 			    "barriers", err);
 	if (!s)
@@ -74,7 +74,7 @@ static const char *barriers_name_of(const struct nsx_trace *t, const struct tota
 	return s->kind == NSX_BARRIER_LAUNCHER_GAP ? "cpu_launcher_gap" : nsx_text(t, s->name);
 }
 
-/* Fills rows for all processes together, or for each. */
+/* Fills rows by kind of barrier, for all processes together or for each process. */
 static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 			  struct nsx_table *table)
 {
@@ -98,7 +98,7 @@ static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 	}
 }
 
-/* Barriers are sorted by thread, so the groups of a process are adjacent. */
+/* Adds rows by process. Barriers are sorted by thread, so groups of a process are adjacent. */
 static void fill_processes(const struct nsx_trace *t, const struct totals *x,
 			   struct nsx_table *table)
 {
@@ -159,10 +159,10 @@ static int barriers_fill_tables(const struct nsx_run *run, struct nsx_section *o
 	return rc;
 }
 
-enum { MOST_SHOWN = 3 }; /* rows in Markdown */
+enum { MOST_SHOWN = 3 }; /* greatest number of rows in Markdown */
 
-/* Tells how long all waits take, and how long GPUs idle after them. That is not the gain of
- * removing the waits, as the host may do much else before the next launch.
+/* Says how long all waits take, and how long GPUs are idle after them. Removing the waits may win
+ * less, because the host may do much else before the next launch.
  */
 static void say_all(struct nsx_section *out, const struct nsx_table *all)
 {

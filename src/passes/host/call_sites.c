@@ -34,12 +34,14 @@ static const struct nsx_layout layouts[] = {
 
 enum kind { CUDA, OS, KERNEL, COPY, MEMSET };
 static const char *const kinds[] = {"cuda", "os", "kernel", "copy", "memset"};
-enum { PAGEABLE = 256 }; /* flag beside the kind of a copy                   */
+enum { PAGEABLE = 256 }; /* flag added to the kind of a copy                 */
 
-struct sum { /* with a million kernel names, most have one launch              */
+/* Time and number of calls. With a million kernel names, most names have one launch. */
+struct sum {
 	int64_t total_ns;
 	uint32_t count;
-	uint32_t longest; /* index + 1 in longest_ns; 0: the total is one call */
+	/* index + 1 in longest_ns; 0: there is one call, so the longest is the total */
+	uint32_t longest;
 };
 struct sites {
 	const struct nsx_trace *t;
@@ -47,12 +49,12 @@ struct sites {
 	struct nsx_groups callers; /* (global tid, kind)                     */
 	struct nsx_groups places;  /* (site and range, caller)               */
 	struct nsx_groups keys;	   /* (name, place); there may be a million  */
-	struct nsx_near near[3];   /* caches of these three                  */
-	uint8_t *does;		   /* by raw name; 0: unknown yet            */
+	struct nsx_near near[3];   /* caches for callers, places and keys    */
+	uint8_t *does;		   /* by raw name: what the call does; 0: not known yet */
 	struct sum *v;
 	int64_t *longest_ns;
 	size_t nlongest, cap_longest;
-	int64_t *cost_ns; /* costs of the first groups, which are calls      */
+	int64_t *cost_ns; /* costs of the first groups; only calls have costs */
 	size_t ncosts, cap_costs;
 };
 
@@ -76,7 +78,7 @@ static int call_sites_add_cost(struct sites *x, const struct sum *of, int64_t ns
 	return 0;
 }
 
-/* The idle time that follows the wait of a thread that began at start_ns. */
+/* The idle time after the wait of a thread that began at start_ns. */
 static int64_t call_sites_cost_of(const struct sites *x, uint32_t thread, unsigned kind,
 				  int64_t start_ns)
 {
@@ -93,7 +95,7 @@ static int64_t call_sites_cost_of(const struct sites *x, uint32_t thread, unsign
 	return ns;
 }
 
-/* NULL: no memory. */
+/* Finds or adds the sum of a name at a place; NULL: no memory. */
 static struct sum *call_sites_sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
 				     uint32_t name, uint32_t site, nsx_str range,
 				     struct nsx_err *err)
@@ -133,7 +135,7 @@ static int call_sites_add(struct sites *x, struct sum *s, int64_t count, int64_t
 
 /* CUDA calls ----------------------------------------------------------------------*/
 
-/* Whether a call waits or allocates, and so gets a row. */
+/* Whether a call gets a row, because it waits or allocates. */
 static bool call_sites_is_told(struct sites *x, size_t call)
 {
 	nsx_str name = nsx_call_name(&x->t->calls, call);
@@ -147,7 +149,9 @@ static bool call_sites_is_told(struct sites *x, size_t call)
 	return x->does[name] == ALLOCATES || x->t->calls.cls[call] == NSX_CALL_SYNC;
 }
 
-/* Kernels, copies and memsets have rows of their own, so their launch calls get none. */
+/* Whether a call launches kernels, copies or memsets. These have rows of their own, so the call
+ * gets none.
+ */
 static bool starts_work(const struct nsx_trace *t, size_t call)
 {
 	uint32_t op = nsx_call_op(&t->calls, call);
@@ -261,7 +265,9 @@ static int call_sites_add_work(struct sites *x, struct nsx_err *err)
 
 /* OS calls ----------------------------------------------------------------------------*/
 
-/* Sums cover all threads; the cost of a wait is known for threads that launch. */
+/* Adds OS calls. Sums cover all threads; the cost of a wait is known only for threads that
+ * launch.
+ */
 static int call_sites_add_os_calls(struct sites *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
@@ -323,7 +329,9 @@ static struct site site_at(const struct sites *x, uint32_t g)
 
 enum { COPY_SIZE = 64 };
 
-/* A fixed name; NULL: the name is a text of the trace. of_copy: buffer for a composed name. */
+/* The fixed name of a site; NULL: its name is a text of the trace. of_copy: buffer for a composed
+ * name.
+ */
 static const char *own_name(const struct site *s, char of_copy[COPY_SIZE])
 {
 	if (s->kind != COPY)
@@ -350,7 +358,7 @@ static int call_sites_cmp_names(const struct sites *all, const struct site *x, c
 	return strcmp(name_text(all, x, a), name_text(all, y, b));
 }
 
-/* Unknown texts come last. */
+/* Compares texts of the trace; unknown texts come last. */
 static int cmp_texts(const struct sites *x, nsx_str a, nsx_str b)
 {
 	return a && b ? nsx_str_cmp(x->t->strings, a, b) : !a - !b;
@@ -374,8 +382,8 @@ static double ms(int64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* A sort key made of half of the cost and half of the time. Sites with a cost come before
- * those without. cmp_sites compares the rest.
+/* A sort key from the upper halves of cost and time. Sites with a cost come before sites without.
+ * cmp_sites compares the rest.
  */
 static int64_t call_sites_key_of(const void *site, void *sites)
 {
@@ -409,7 +417,7 @@ static void call_sites_fill_sums(const struct sites *all, const struct sum *x,
 	row[COST] = nsx_ms(cost_ns);
 }
 
-/* Fills the row added last. */
+/* Fills the columns of the place in the row added last. */
 static void fill_place(const struct sites *x, uint32_t group,
 		       struct nsx_section *out, struct nsx_table *table, struct nsx_cell *row)
 {
@@ -428,8 +436,8 @@ static void fill_place(const struct sites *x, uint32_t group,
 	row[RANGE] = nsx_text_cell(x->t, s.range);
 }
 
-/* Sorts by cost, time, count, thread, name and place. *first: the first row with a site, or
- * NSX_NONE.
+/* Fills rows, sorted by cost, time, count, thread, name and place. *first: the first row with a
+ * site, or NSX_NONE.
  */
 static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		      struct nsx_section *out, struct nsx_table *table,
@@ -444,7 +452,7 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		struct site s = site_at(x, g);
 
 		if (!s.sum->count && !s.sum->total_ns)
-			continue; /* all outside the window */
+			continue; /* all its calls are outside the window */
 		order[n++] = g;
 		if ((s.function || s.module) &&
 		    (*first == NSX_NONE || cmp_sites(&g, first, (void *)x) < 0))
@@ -480,7 +488,7 @@ static void call_sites_show(const struct sites *x, const struct nsx_table *table
 	char of_copy[COPY_SIZE], call[128];
 	struct site s;
 	bool costs;
-	/* Without sites, ranges tell calls apart. */
+	/* without sites, the columns of ranges distinguish calls */
 	const int columns[] = {TID, KIND, API, SITE, t->nvtx.n ? RANGE : MODULE,
 			       COUNT, TOTAL, MAX, COST};
 
@@ -523,7 +531,7 @@ static int call_sites_finish(const struct nsx_run *run, struct nsx_section *out,
 	uint32_t first = NSX_NONE;
 	int rc;
 
-	/* Calls come first, as only they have costs. */
+	/* Calls are added first, because only calls have costs. */
 	rc = call_sites_add_calls(&x, err) || call_sites_add_os_calls(&x, err) ||
 	     call_sites_add_work(&x, err) ?
 		     err->rc : 0;

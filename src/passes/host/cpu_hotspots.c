@@ -37,7 +37,7 @@ static const struct nsx_layout layouts[] = {
 
 /* When a process has no GPU work ------------------------------------------------- */
 
-struct work { /* of the current threads' process */
+struct work { /* state for the process of the current threads */
 	uint32_t process;
 	struct nsx_spans busy;
 	int64_t first_ns, last_ns;
@@ -88,7 +88,7 @@ struct count {
 struct tally {
 	struct nsx_groups keys; /* (sampled thread, stack)                    */
 	struct count *v;
-	struct count *thread; /* by sampled thread                            */
+	struct count *thread; /* samples by sampled thread                    */
 	int64_t samples, by_origin[NSX_NORIGINS];
 	bool has_work;
 };
@@ -221,7 +221,7 @@ static const char *say_origins(const struct tally *y, struct nsx_section *out)
 	return text;
 }
 
-/* Rows without a site name differ only in the module. */
+/* Whether some row has no site name. Such rows differ only in the module. */
 static bool has_bare_site(const struct nsx_table *rows)
 {
 	for (size_t i = 0; i < NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS); i++) {

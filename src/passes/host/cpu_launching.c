@@ -1,4 +1,5 @@
-/* cpu_launching.c - the CPUs on which launching threads ran, compared with the place of their GPU.
+/* cpu_launching.c - the CPUs on which launching threads ran, compared with the place of their
+ * GPU.
  */
 #include <stdlib.h>
 #include "passes/host/cpu_sched.h"
@@ -18,7 +19,7 @@ NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout cpu_launching_layout = {.key = "launching",
 						NSX_COLS(cols)};
 
-enum { MAX_RUNS = 32 }; /* runs of numbers in a list */
+enum { MAX_RUNS = 32 }; /* greatest number of runs in a list of numbers */
 
 static int cmp_pairs(const void *a, const void *b)
 {

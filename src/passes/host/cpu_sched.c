@@ -19,10 +19,10 @@ struct part {
 	const struct nsx_trace *t;
 	struct nsx_groups threads, cpus;
 	struct nsx_near near;
-	size_t *current; /* by thread of this part: its current stretch      */
+	size_t *current; /* by thread of this part: its current stretch of rows */
 	struct cpu_stretch *v;
 	size_t n, cap, defects;
-	bool knows_states; /* some row gives the reason of a switch out      */
+	bool knows_states; /* some row gives a reason for a switch out       */
 	const uint64_t *again; /* second pass: only these threads            */
 	size_t nagain;
 	struct row {
@@ -34,7 +34,9 @@ struct part {
 
 /* Rows ---------------------------------------------------------------------*/
 
-/* Runnable are the state "running", and reasons such as ready, preempted, or quantum used up. */
+/* Whether a thread that is off the CPU could run: its state is "running", or the reason is ready,
+ * preempted, or quantum used up.
+ */
 static bool is_runnable(int64_t state, int64_t block)
 {
 	return state == NSX_THREAD_RUNNING ||
@@ -42,7 +44,7 @@ static bool is_runnable(int64_t state, int64_t block)
 	       block == NSX_BLOCK_READY || block == NSX_BLOCK_DEFERRED_PREEMPT;
 }
 
-/* False: the row is defective. */
+/* Reads a scheduling row. False: the row is defective. */
 static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v, struct cpu_event *ret)
 {
 	int64_t state = nsx_i64_or(&v[STATE], 0);
@@ -60,7 +62,7 @@ static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v, struct
 		.cpu = cpu == (int32_t)cpu ? (int32_t)cpu : NO_CPU,
 		.in = v[IN].u.i != 0};
 	ret->runnable = !ret->in && is_runnable(state, block);
-	/* The end of a thread is recorded even without other states. */
+	/* the end of a thread is recorded even without other states */
 	p->knows_states |= !ret->in &&
 			   ((state && state != NSX_THREAD_TERMINATED) ||
 			    block > NSX_BLOCK_UNKNOWN);
@@ -122,7 +124,7 @@ static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_
 				  (uint64_t)v[TID_FIELD].u.i, 0, "threads", err);
 	if (!current)
 		return err->rc;
-	/* The order of rows with equal time is unknown: such threads are read again. */
+	/* Rows of a thread with equal times have an unknown order, so the thread is read again. */
 	s = p->threads.n == known ? &p->v[*current] : NULL;
 	if (s && e.at_ns > s->last.at_ns) {
 		cpu_sched_add_step(p->t, &s->sums, &s->last, &e);
@@ -140,7 +142,7 @@ static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_
 
 NSX_ORDER(cmp_stretches, struct cpu_stretch, UP(thread), UP(first.at_ns), UP(last.at_ns));
 
-/* Appends stretch b, which is later, to a. */
+/* Appends stretch b to a; b is later. */
 static void cpu_sched_join(const struct nsx_trace *t, struct cpu_stretch *a,
 			   const struct cpu_stretch *b)
 {
@@ -202,8 +204,8 @@ static int on_row_again(void *ctx, int64_t rid NSX_UNUSED,
 
 NSX_ORDER(cmp_rows, struct row, UP(thread), UP(e.at_ns), UP(e.in), UP(e.cpu), UP(e.runnable));
 
-/* Orders rows with equal time, which begin with the switches out. If the thread was off a
- * CPU, one switch in must come first.
+/* Orders rows of one thread with equal time: switches out come first. If the thread was off a CPU
+ * before them, one switch in must come first.
  */
 static void turn_instant(struct row *v, size_t n, bool is_on)
 {
@@ -296,8 +298,8 @@ static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts,
 	return all->nagain ? read_again(run, all, err) : 0;
 }
 
-/* With a limited reach, a thread's first row tells its state before, and its last row the
- * state after.
+/* Extends a thread's time beyond its rows. With a limited reach, the first row shows the state
+ * before, and the last row the state after.
  */
 static void cpu_sched_widen(const struct nsx_trace *t, struct cpu_threads *all)
 {

@@ -31,15 +31,15 @@ static const struct nsx_layout layouts[] = {
 
 /* Names --------------------------------------------------------------------*/
 
-struct names { /* by thread of all */
+struct names { /* names of threads and processes, by thread of `all` */
 	const struct cpu_threads *all;
 	int64_t *id;	      /* string id of its name; -1: none */
 	const char **text;
-	const char **process; /* of the first thread of each process */
+	const char **process; /* name of the process, at the first thread of each process */
 	struct nsx_arena *a;
 };
 
-/* A thread may have several rows; the last one counts. */
+/* Names a thread. If it has several rows, the last one wins. */
 static int on_thread_name(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 			  struct nsx_err *err NSX_UNUSED)
 {
@@ -133,8 +133,8 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread, uint32_t *curs
 	return ns;
 }
 
-/* When scheduling was traced: from its first row to the end of the session, as a sleeping thread
- * has no row until it ends.
+/* Finds the time in which scheduling was traced: from its first row to the end of the session,
+ * because a sleeping thread has no row until it wakes or ends.
  */
 static int find_traced(const struct nsx_trace *t, const struct cpu_threads *all,
 		       struct nsx_window *ret, struct nsx_err *err)
@@ -209,9 +209,8 @@ static void measure_busiest(const struct nsx_table *rows, int64_t of_ns, struct 
 	m->busiest.of_ms = (double)of_ns / 1e6;
 }
 
-enum { MOST_SHOWN = 3 }; /* rows in Markdown                                */
-#define SLIGHT 0.05	 /* a thread that ran less than this share of the busiest is not
-			    shown */
+enum { MOST_SHOWN = 3 }; /* greatest number of rows in Markdown             */
+#define SLIGHT 0.05	 /* threads that ran less than this share of the busiest are not shown */
 
 static void cpu_threads_summarise(const struct nsx_trace *t,
 				  const struct cpu_threads *all, int64_t of_ns,

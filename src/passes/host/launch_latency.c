@@ -53,7 +53,7 @@ static const struct nsx_layout layouts[] = {
 struct launched { /* kernels with a call, one per graph launch */
 	const struct nsx_trace *t;
 	uint32_t *first; /* see first_of_graphs; NULL: no graph launch       */
-	int64_t *ns;	 /* by kernel: delay, or time after the return       */
+	int64_t *ns;	 /* by kernel: delay from the call's start, or from its return */
 	size_t n;
 	struct delay {
 		int64_t ns;
@@ -163,7 +163,7 @@ static void launch_latency_fill_rows(const struct launched *l, struct nsx_table 
 
 /* Summary of all -------------------------------------------------------------- */
 
-/* Fills ns with delays, which quantiles reorder, and top. */
+/* Fills ns with delays, and collects the longest. Quantiles reorder ns. */
 static void collect_delays(struct launched *l)
 {
 	for (uint32_t i = 0; i < l->t->ops.n; i++)
@@ -173,7 +173,7 @@ static void collect_delays(struct launched *l)
 		}
 }
 
-/* Fills ns with times after the return. */
+/* Fills ns with delays after the call's return. */
 static void collect_after(struct launched *l)
 {
 	const struct nsx_trace *t = l->t;
@@ -186,7 +186,7 @@ static void collect_after(struct launched *l)
 						     nsx_op_call(&t->ops, i));
 }
 
-/* Afterwards ns holds the times after the return. */
+/* Adds the summary. Afterwards ns holds the delays after the return. */
 static void put_summary(struct nsx_section *out, struct launched *l)
 {
 	static const double qs[] = {0.5, 0.95, 0.99};
@@ -224,13 +224,13 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 				(long long)early) : "");
 }
 
-/* Bins from 1, 2, 5, 10, ... us; one below 0, and one from 0 to 1 us. */
+/* Fills bins that begin at 1, 2, 5, 10, ... us, a bin below 0, and a bin from 0 to 1 us. */
 static void fill_histogram(const struct launched *l, struct nsx_table *table)
 {
 	static const int64_t bounds[] = {
 		0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000,
 		20000, 50000, 100000, 200000, 500000, 1000000, 2000000, 5000000,
-		10000000}; /* us */
+		10000000}; /* upper bounds in us */
 	int64_t count[ARRAY_LEN(bounds) + 1] = {0};
 	size_t first = ARRAY_LEN(bounds), last = 0;
 
@@ -263,8 +263,8 @@ static void fill_histogram(const struct launched *l, struct nsx_table *table)
 
 struct depths {
 	struct nsx_queues of;
-	/* For the current stream: */
-	int64_t *time_at; /* by depth: [0..most]                             */
+	/* State of the current stream: */
+	int64_t *time_at; /* time at each depth, [0..most]                   */
 	size_t cap, most;
 	int64_t starved_ns; /* queue empty and device idle                   */
 };

@@ -1,4 +1,5 @@
-/* launch_storm.c - the rate of kernels, how short they are, and whether the GPU waits for launches.
+/* launch_storm.c - the rate of kernels, how short they are, and whether the GPU waits for
+ * launches.
  */
 #include <stdlib.h>
 #include "passes/pass.h"
@@ -28,7 +29,7 @@ static const struct nsx_layout layouts[] = {
 /* Kernels ---------------------------------------------------------------------*/
 
 struct kernels {
-	int64_t *ns; /* durations of counted kernels */
+	int64_t *ns; /* durations of the counted kernels */
 	size_t n;
 	int64_t first_ns, last_ns;
 	struct nsx_cell figure[NSX_STORM_NCOLUMNS];
@@ -75,7 +76,7 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 	nsx_put(out, "tiny_kernel_us", nsx_int(TINY_US));
 }
 
-struct sum { /* by kernel; many occur once or twice                          */
+struct sum { /* Sum of a kernel name. There may be many names, most with one or two launches. */
 	int64_t ns;
 	uint32_t n;
 	nsx_str name;
@@ -123,7 +124,7 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table, struct 
 		struct nsx_cell *row = nsx_add_row(table);
 
 		if (!nsx_table_holds(table))
-			continue; /* no column is summed */
+			continue; /* rows beyond the limit have no sums */
 		row[TINY_KERNEL_NAME] = nsx_name_cell(t, table, v[i].name);
 		row[TINY_CALL_COUNT] = nsx_int(v[i].n);
 		row[TINY_AVG_DURATION_US] = nsx_mean_us(v[i].ns, v[i].n);
@@ -151,8 +152,8 @@ static struct launcher *launch_storm_launcher_of(const struct nsx_trace *t,
 	return x;
 }
 
-/* Whether the call launched earlier work on the device of op: then op is a later node of a
- * graph, which costs the host nothing.
+/* Whether the call launched earlier work on the device of op. If so, op is a later node of a graph
+ * and costs the host nothing.
  */
 static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 {
@@ -161,8 +162,8 @@ static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 	return first != op && nsx_stream_of(t, first)->device == nsx_stream_of(t, op)->device;
 }
 
-/* Idle time in gaps below 1 ms until the return of the call that launched the next
- * operation: queries/README.md 9.
+/* Time in gaps below 1 ms until the return of the call that launched the next operation:
+ * queries/README.md 9.
  */
 static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
@@ -237,7 +238,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 
 /* By iteration ------------------------------------------------------------------*/
 
-/* The iterations of the device that sets the pace, for the process that has most of them there. */
+/* Iterations on the device that sets the pace, of the process that has most of them there. */
 static const struct nsx_iteration *find_run(const struct nsx_facts *f, size_t *ret_n)
 {
 	const struct nsx_iteration *best = NULL;
@@ -322,8 +323,8 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-/* Puts launch_calls, launch_bound_ms, per_iteration, and rows of launchers. *ret_bound_ns:
- * -1 if unknown, as no call has a correlation id that matches.
+/* Adds launch_calls, launch_bound_ms, per_iteration, and rows of launchers. *ret_bound_ns: -1 if
+ * unknown, because no call has a correlation id that matches.
  */
 static int put_launching(const struct nsx_run *run, struct nsx_section *out,
 			 struct nsx_table *table, int64_t *ret_bound_ns, struct nsx_err *err)

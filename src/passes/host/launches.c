@@ -10,7 +10,8 @@
 
 enum {
 	LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50,
-	MANY_QUEUED = 200, HELD_NS = 20000, /* MANY_QUEUED: operations queued before it */
+	/* MANY_QUEUED: operations that are queued before a held call */
+	MANY_QUEUED = 200, HELD_NS = 20000,
 };
 
 #define COLUMNS(X)                                                                                 \
@@ -32,10 +33,11 @@ static const struct nsx_layout layouts[] = {
 
 enum { P50_AT, P99_AT, QUANTILES };
 struct launcher {
-	size_t n, next; /* next: index for its next duration                 */
+	size_t n, next; /* next: where its next duration is stored           */
 	double quantile_ns[QUANTILES];
 	int64_t ns, held_ns;
-	int64_t long_ns; /* inferred: held from this length on               */
+	/* calls from this length on count as held, if there is no overhead table */
+	int64_t long_ns;
 	size_t inferred;
 };
 struct work {
@@ -54,7 +56,7 @@ static struct launcher *launches_launcher_of(struct work *w, size_t call, struct
 	return x;
 }
 
-/* Collects the times when each thread was held. */
+/* Collects the spans in which each thread was held. */
 static int held_spans(struct work *w, struct nsx_spans **ret, struct nsx_err *err)
 {
 	const struct nsx_overheads *o = &w->t->overheads;
@@ -119,7 +121,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* Handles one thread's launchers [from, to); ns has room for all counts. */
+/* Measures one thread's launchers [from, to). ns has room for all durations. */
 static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns, struct nsx_err *err)
 {
 	static const double qs[QUANTILES] = {0.5, 0.99};
@@ -157,7 +159,7 @@ static size_t launches_count_launches(const struct work *w, size_t from, size_t 
 	return n;
 }
 
-/* Launchers are sorted by thread. */
+/* Measures the durations of launch calls. Launchers are sorted by thread. */
 static int measure_durations(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_groups *keys = &w->groups;
@@ -179,8 +181,8 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 struct queue {
 	int64_t *start_ns;
 	size_t *at;   /* by stream: its first operation                      */
-	size_t *next; /* by stream: after the current operation              */
-	size_t *begun; /* by stream: the first that had not started          */
+	size_t *next; /* by stream: the operation after the current one      */
+	size_t *begun; /* by stream: the first operation that had not started */
 };
 
 static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
@@ -203,7 +205,7 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	return 0;
 }
 
-/* The number of a stream's operations up to the current one that had not started. */
+/* The number of operations queued on a stream before the current one that had not started. */
 static size_t launches_queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
 {
 	size_t *begun = &q->begun[stream], own = q->next[stream];

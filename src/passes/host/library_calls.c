@@ -36,7 +36,7 @@ struct sum { /* a function in a process */
 	nsx_str name;
 	uint32_t process;
 	int64_t total_ns;
-	size_t n, at; /* calls counted; index of their durations             */
+	size_t n, at; /* number of calls; at: index of their first duration  */
 };
 struct sums {
 	const struct nsx_trace *t;
@@ -53,7 +53,9 @@ static int64_t ns_inside(const struct nsx_trace *t, size_t i, bool *counts)
 	return nsx_in_window(t, start_ns, start_ns + nsx_unpack(&t->library.length, i));
 }
 
-/* Sums first, so that each sum's durations can be adjacent. */
+/* Sums calls by function. The sums come first, so that the durations of each sum can be
+ * adjacent.
+ */
 static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
 				struct nsx_err *err)
 {
@@ -102,7 +104,7 @@ static void library_calls_list_durations(struct sums *s, const uint32_t *of_call
 	}
 }
 
-/* Orders by function, then by the time of the process, least first. */
+/* Orders sums by function, then by the time of the process, least first. */
 NSX_ORDER(cmp_sums, struct sum, UP(library), UP(name), UP(total_ns), UP(process));
 
 static void fill_row(const struct sums *s, const struct sum *x, struct nsx_table *table)

@@ -58,8 +58,8 @@ static unsigned os_runtime_kind_of(const char *name)
 	return NKINDS - 1;
 }
 
-enum { MOST_SHOWN = 3 }; /* rows in Markdown                                */
-#define SLIGHT 0.01	 /* a row below this share of the first is not shown */
+enum { MOST_SHOWN = 3 }; /* greatest number of rows in Markdown             */
+#define SLIGHT 0.01	 /* rows below this share of the first row are not shown */
 
 struct spent {
 	int64_t count, total_ns, launch_ns, max_ns;
@@ -82,7 +82,9 @@ static void fill_kinds(const struct spent *v, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_KIND);
 }
 
-/* Sums and threads are both sorted by global thread id. */
+/* Whether a thread launches. Sums and threads are both sorted by global thread id, so *at only
+ * advances.
+ */
 static bool os_runtime_launches(const struct nsx_trace *t, uint64_t global_tid, uint32_t *cursor)
 {
 	while (*cursor < t->nthreads && t->thread[*cursor].global_tid < global_tid)
@@ -92,7 +94,7 @@ static bool os_runtime_launches(const struct nsx_trace *t, uint64_t global_tid, 
 	       t->thread[*cursor].launches;
 }
 
-/* Joins the calls from all sites; returns the index after them. */
+/* Joins the calls of one function from all its sites. Returns the index after the last of them. */
 static size_t all_sites(const struct nsx_trace *t, size_t i, struct nsx_osrt_sum *ret)
 {
 	const struct nsx_osrt_sum *s = &t->osrt_sum[i];
@@ -144,7 +146,7 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		i = all_sites(t, i, s);
 		on_launch = os_runtime_launches(t, s->global_tid, &cursor);
 		if (!s->count && !s->total_ns)
-			continue; /* all of it outside the window */
+			continue; /* all its calls are outside the window */
 		row = nsx_add_row(table);
 		row[PID] = nsx_global_pid(s->global_tid);
 		row[TID] = nsx_global_tid(s->global_tid);

@@ -36,7 +36,7 @@ struct nsx_storm_threshold {
 };
 extern const struct nsx_storm_threshold nsx_storm_thresholds[2];
 
-/* Cells for n kernels; reorders their durations. Null where the divisor is 0. */
+/* Makes the cells for n kernels; reorders their durations. A cell is null if its divisor is 0. */
 void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns, struct nsx_cell *ret);
 
 #endif

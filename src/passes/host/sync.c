@@ -23,7 +23,7 @@ static void fill_syncs(const struct nsx_trace *t, const struct nsx_groups *names
 		struct nsx_cell *row;
 
 		if (!v[g].n && !v[g].ns)
-			continue; /* all outside the window */
+			continue; /* all its calls are outside the window */
 		row = nsx_add_row(table);
 		row[API] = nsx_string(nsx_text(t, (nsx_str)nsx_group_key(names, g).a));
 		row[CALLS] = nsx_int(v[g].n);

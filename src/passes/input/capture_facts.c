@@ -96,7 +96,7 @@ static const struct {
 	{"Could not parse", NSX_MSG_DROPPED},
 };
 
-/* The number at the end of "... dropped: 12". */
+/* The number at the end of a message such as "... dropped: 12". */
 static int64_t number_at_end(const char *s)
 {
 	size_t n = strlen(s);
@@ -115,12 +115,12 @@ struct reader {
 	const struct nsx_trace *t;
 };
 
-/* False for messages about a process without events, which do not matter. */
+/* Whether a message matters. False for messages about a process without events. */
 static bool concerns(const struct nsx_trace *t, const struct nsx_val *pid)
 {
 	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));
 
-	return !nsx_pid_of(key) || /* about the session */
+	return !nsx_pid_of(key) || /* the message is about the session */
 	       nsx_process_find(t, key) != NSX_NONE;
 }
 

@@ -11,9 +11,9 @@
 
 enum nsx_message { /* the profiler's messages by meaning */
 	NSX_MSG_LOST,	  /* events were dropped or incomplete               */
-	NSX_MSG_DROPPED,  /* data was lost, of CUDA or other events          */
-	NSX_MSG_PARTIAL,  /* CUDA events may be incomplete                   */
-	NSX_MSG_OTHERS,	  /* other events may be incomplete                  */
+	NSX_MSG_DROPPED,  /* CUDA or other data was lost                     */
+	NSX_MSG_PARTIAL,  /* some CUDA events may be missing                 */
+	NSX_MSG_OTHERS,	  /* some other events may be missing                */
 	NSX_MSG_LIMIT,	  /* a size limit ended a process's recording        */
 	NSX_MSG_ORDER,	  /* events were out of order                        */
 	NSX_MSG_DRIVER,	  /* the driver is newer than the profiler           */
@@ -28,12 +28,13 @@ enum nsx_message { /* the profiler's messages by meaning */
 
 struct nsx_capture_facts {
 	bool has_messages;
-	size_t messages[NSX_NMESSAGES]; /* about processes with events       */
+	/* by meaning: number of messages about processes with events */
+	size_t messages[NSX_NMESSAGES];
 	int64_t lost; /* events reported lost; 0: not reported               */
-	/* Capture settings; known if their table exists. */
+	/* Settings of the capture; known if their table exists. */
 	bool has_settings, traced_cuda, traced_nvtx, traced_osrt,
 		memory_usage_off;
-	/* Export options. */
+	/* Options of the export. */
 	bool part_of_time, part_of_tables, shifted, without_json,
 		without_blobs;
 	int64_t session_ns; /* 0: unknown */

@@ -7,7 +7,7 @@
 static const struct {
 	enum nsx_message kind;
 	unsigned line;
-	const char *what, *title; /* title: of the finding made from it; NULL: none */
+	const char *what, *title; /* title of the finding made from the message; NULL: none */
 	enum nsx_severity severity;
 } messages[] = {
 	{NSX_MSG_LOST, NSX_REC_SHORT, "events were dropped or may be missing",
@@ -37,7 +37,7 @@ static const struct {
 	 "unknown warnings (their text may contain paths, so it is not shown)", "", NSX_SEV_LOW},
 };
 
-/* CUPTI counts its own losses: CUDA calls and GPU work. */
+/* CUPTI counts its own losses, of CUDA calls and of GPU work. */
 static const char *say_message(struct nsx_quality *q, enum nsx_message kind, const char *title)
 {
 	struct nsx_arena *a = q->out->arena;
@@ -69,7 +69,7 @@ static void check_messages(struct nsx_quality *q)
 			  n == 1 ? "" : "s", messages[i].what,
 			  kind == NSX_MSG_LOST && f->lost ?
 			  nsx_say(q->out, " (%" PRId64 " events)", f->lost) : "");
-		/* Without GPU work, gpu_activity reports this reason. */
+		/* without GPU work, the check gpu_activity reports this reason */
 		if (messages[i].title && (kind != NSX_MSG_PARTIAL || q->t->has_gpu_work))
 			nsx_raise(q, kind == NSX_MSG_ERROR || kind == NSX_MSG_WARNING ?
 					     NSX_ID_profiler_messages : NSX_ID_lost_events, false,
@@ -144,7 +144,7 @@ static void check_defects(struct nsx_quality *q)
 	bool any = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-		/* Rows with backtraces repeat calls by design. */
+		/* rows with backtraces repeat calls by design */
 		bool normal = list[i].n == d->duplicate_calls &&
 			      !strcmp(list[i].subject, "backtrace rows");
 
@@ -175,7 +175,8 @@ static void check_damage(struct nsx_quality *q)
 	nsx_raise(q, NSX_ID_file, false, "The file is damaged", NSX_SEV_HIGH);
 }
 
-/* The first device that several processes use and that only its ordinal identifies; NSX_NONE: none.
+/* The first device that several processes use and that only its ordinal identifies; NSX_NONE:
+ * none.
  */
 static uint32_t capture_file_find_shared(const struct nsx_trace *t)
 {
@@ -216,7 +217,7 @@ static void warn_told_apart(struct nsx_quality *q)
 		  "process is taken to have its own", NSX_SEV_LOW);
 }
 
-/* Device 0 of two processes may be one GPU or two. */
+/* Warns that device 0 of two processes may be one GPU or two. */
 static void check_identity(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;

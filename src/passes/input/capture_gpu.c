@@ -4,8 +4,8 @@
 #include "report/corrections.h"
 #include "report/failures.h"
 
-struct activity {		   /* of one process */
-	size_t launches, answered; /* launch calls; those with GPU work      */
+struct activity {		   /* calls of one process */
+	size_t launches, answered; /* launch calls, and launch calls with recorded GPU work */
 	size_t ops;
 };
 
@@ -53,7 +53,7 @@ static void no_activity(struct nsx_quality *q, uint32_t p, const struct activity
 				     "launches"), subject), NSX_SEV_HIGH);
 }
 
-/* Calls that only query CUDA cause no GPU work. */
+/* Whether the program uses the GPU. Calls that only query CUDA do not count. */
 static bool uses_gpu(const struct nsx_trace *t)
 {
 	for (size_t i = 0; i < t->calls.n; i++)
@@ -81,7 +81,7 @@ static void maybe_lost(struct nsx_quality *q)
 		  NSX_SEV_MEDIUM);
 }
 
-/* Without CUDA calls: warns if the profiler says that some may be missing. */
+/* Warns if there are no CUDA calls and the profiler says that some may be missing. */
 static void doubt_all(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
@@ -98,7 +98,7 @@ static void check_activity(struct nsx_quality *q)
 	size_t silent = 0, active = 0;
 	struct activity *v;
 
-	/* With a window, a call may lie inside and its work outside. */
+	/* With a window, a call may lie inside and its work outside, so nothing is counted. */
 	if (nsx_has_window(t) || count_activity(q, &v))
 		return;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
@@ -132,7 +132,9 @@ static void check_activity(struct nsx_quality *q)
 			  "recorded for %zu process%s", active, active == 1 ? "" : "es");
 }
 
-/* Reports launches without work that must have run, as a later one of their thread shows. */
+/* Reports launches without recorded work that must have run, because later launches of their thread
+ * did.
+ */
 static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
 {
 	if (nsx_is_idle_unknown(lost))
@@ -143,7 +145,7 @@ static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
 						 (double)lost->launches)), NSX_SEV_MEDIUM);
 }
 
-/* With a user's window, the work of a launch may lie outside. */
+/* Checks for lost launches with a user's window, where the work of a launch may lie outside. */
 static void check_lost_inside(struct nsx_quality *q)
 {
 	struct nsx_lost lost = nsx_lost_launches(q->t, &q->t->window);
@@ -156,7 +158,7 @@ static void check_lost_inside(struct nsx_quality *q)
 	raise_lost(q, &lost);
 }
 
-/* Checks launches without GPU work; launches that are captured into a graph have none. */
+/* Checks launches without GPU work. Launches that are captured into a graph have none. */
 static void check_lost_launches(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
@@ -275,7 +277,7 @@ static void check_graphs(struct nsx_quality *q)
 		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0, "no graph was launched");
 }
 
-/* Warns of a clock that was shifted, or that cannot be. */
+/* Warns of a clock that was shifted, or that cannot be corrected. */
 static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 {
 	const char *subject = nsx_say(q->out, "%s on GPU %s", nsx_process_label(q, c->process),
@@ -293,7 +295,7 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM);
 }
 
-/* With a single process, no clocks are compared. */
+/* Checks clocks. With a single process there is nothing to compare. */
 static void check_clocks(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
@@ -350,7 +352,9 @@ static void check_copy_kinds(struct nsx_quality *q)
 				  nsx_copy_labels[i]);
 }
 
-/* A program that continues after a failure may expect it, such as an allocation that is tried. */
+/* Reports failed calls. A program that continues after a failure may expect it, for example when it
+ * tries an allocation.
+ */
 static void check_failures(struct nsx_quality *q)
 {
 	const struct nsx_failures *f = &q->t->failures;

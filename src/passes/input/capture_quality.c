@@ -114,7 +114,7 @@ static void print_recapture(struct nsx_quality *q)
 		return;
 	line = nsx_recapture_line(a, q->t->schema, what);
 	if (what & NSX_REC_COUNTERS) {
-		const char *nodes = /* else NVLink use cannot be related to kernels */
+		const char *nodes = /* without nodes, NVLink use cannot be related to kernels */
 			nsx_recapture_line(a, q->t->schema, what | NSX_REC_GRAPHS);
 
 		line = nodes ? nodes : line;
@@ -178,7 +178,7 @@ static void capture_quality_print(struct nsx_quality *q)
 	nsx_buf_done(&fine);
 }
 
-/* Lists shifted clocks exactly. */
+/* Adds the exact shifts of the clocks. */
 static void capture_quality_list_clocks(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[1]);

@@ -7,8 +7,8 @@
 #include "schema/recapture.h"
 
 #define OK "ok"
-#define WARN "warn"	  /* present, but it limits conclusions */
-#define MISSING "missing" /* absent */
+#define WARN "warn"	  /* data is present, but limits conclusions */
+#define MISSING "missing" /* data is absent */
 
 enum { SHOWN_PROCESSES = 5 };
 
@@ -19,8 +19,8 @@ struct nsx_quality {
 	struct nsx_section *out;
 	struct nsx_table *table;
 	struct nsx_err *err;
-	unsigned lacking; /* bits of NSX_REC_ALL that the rows lack          */
-	unsigned *what;	  /* by row, from nsx_check                          */
+	unsigned lacking; /* data that the rows report as missing, as bits of NSX_REC_ALL */
+	unsigned *what;	  /* by row: what to record, from nsx_check          */
 	size_t cap_what;
 	const char *subject, *detail; /* texts of the last check             */
 	struct nsx_capture_check **end; /* end of the detector's list        */
@@ -33,8 +33,8 @@ struct nsx_quality {
 void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	       const char *subject, unsigned what, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
-/* Turns the last check into a finding, as it limits the report's conclusions; of_subject:
- * one finding for each subject.
+/* Turns the last check into a finding, because it limits the report's conclusions. of_subject: one
+ * finding for each subject.
  */
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id, bool of_subject,
 	       const char *title, enum nsx_severity severity);
@@ -47,7 +47,7 @@ static inline bool nsx_seen(const struct nsx_quality *q, enum nsx_view v)
 /* "pid 111 (python3)" */
 const char *nsx_process_label(struct nsx_quality *q, uint32_t process);
 
-/* The checks, by subject. */
+/* The checks, grouped by subject. */
 void nsx_check_gpu(struct nsx_quality *q);
 void nsx_check_tables(struct nsx_quality *q);
 void nsx_check_file(struct nsx_quality *q);

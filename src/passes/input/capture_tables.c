@@ -50,9 +50,6 @@ static int cmp_coverage(const void *a, const void *b, void *ctx)
 	       NSX_CMP(y->nkernels, x->nkernels) ?: NSX_CMP(i, j);
 }
 
-/* Finds processes whose kernels are mostly outside ranges while others' are inside; most
- * kernel time first.
- */
 /* The recording that adds PyTorch's own ranges; 0 without PyTorch. */
 static unsigned torch_ranges(const struct nsx_quality *q)
 {

@@ -24,7 +24,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "processes", NSX_COLS(process_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-static struct nsx_cell known(int64_t n) /* -1: unknown */
+static struct nsx_cell known(int64_t n) /* negative: unknown */
 {
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
@@ -59,7 +59,7 @@ static void input_add_processes(const struct nsx_trace *t, struct nsx_section *o
 	for (uint32_t i = 0; i < t->nprocesses; i++) {
 		struct nsx_cell *row;
 
-		/* Key 0 also means an unknown process. */
+		/* key 0 is either a process or the mark of an unknown process */
 		if (!t->process[i].key && !t->pid_source_kernel)
 			continue;
 		row = nsx_add_row(table);

@@ -64,7 +64,7 @@ static void put_tables_in_use(const struct nsx_schema *s, struct nsx_section *ou
 		schema_pid_source(s, NSX_F_nvtx_global_tid, NSX_F_nvtx_pid));
 }
 
-/* Answers questions about raw columns; column NULL: about the table. */
+/* Adds what the file can answer about raw columns. column NULL: about the table. */
 static void put_capabilities(const struct nsx_schema *s, struct nsx_section *out)
 {
 	static const struct {
@@ -152,8 +152,8 @@ void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out)
 
 /* The unit of time -----------------------------------------------------------*/
 
-/* Finds the unit of time, as exports have nanoseconds but do not say so: they must match
- * the recorded session length, or else give work that spans at least a millisecond.
+/* Finds the unit of time. Exports have nanoseconds but do not say so: times must match the recorded
+ * session length or, without that, GPU work must span at least a millisecond.
  */
 static void guess_unit(const struct nsx_trace *t, int64_t session_ns, struct nsx_section *out)
 {

@@ -46,9 +46,11 @@ struct group { /* host time */
 };
 struct gpu { /* sums of a row that is shown */
 	int64_t in_ns, busy_ns, busy_end_ns;
-	uint32_t op, device;	/* last operation: counts once               */
-	bool cut;		/* incomplete: a walk of more than MAX_PATH ranges did
-				   not reach it                              */
+	uint32_t op, device;	/* last operation that was counted; each counts once */
+	/* figures are incomplete, because a walk ended after MAX_PATH ranges before it reached this
+	 * name
+	 */
+	bool cut;
 };
 
 struct work {
@@ -59,9 +61,9 @@ struct work {
 	uint32_t *order; /* groups in the order of rows                      */
 	uint32_t nrows, nheld;
 	uint32_t *row; /* by range, after sorting; NSX_NONE: no row          */
-	int64_t *ex_ns; /* by row: GPU work with it as innermost range       */
+	int64_t *ex_ns; /* by row: GPU work that has a range of the row as innermost one */
 	struct gpu *gpu; /* by kept row                                      */
-	bool *cut; /* by range: walks stopped here */
+	bool *cut; /* by range: some walk ended here */
 	bool any_cut;
 };
 
@@ -104,7 +106,9 @@ static void add_to_row(struct gpu *g, uint32_t device, int64_t start, int64_t en
 	}
 }
 
-/* Adds one operation of a device; operations ascend by start. */
+/* Adds one operation of a device to the names that were open at its launch. Operations ascend by
+ * start.
+ */
 static void nvtx_nvtx_add_op(struct work *w, uint32_t op, uint32_t device)
 {
 	const struct nsx_ops *o = &w->t->ops;
@@ -181,7 +185,7 @@ static int nvtx_put_in_order(struct work *w, const struct nsx_run *run,
 		const struct group *g = &w->v[k];
 
 		row[k] = NSX_NONE;
-		if (g->sum.count || g->all_ns) /* otherwise outside the window */
+		if (g->sum.count || g->all_ns) /* ranges outside the window get no row */
 			w->order[w->nrows++] = k;
 	}
 	nsx_table_expect(table, w->nrows, run->opts->held_rows);
@@ -243,7 +247,7 @@ static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 	return 0;
 }
 
-/* Longest first; ties are broken by visible fields. */
+/* Whether range a comes before b: longest first; ties are broken by visible fields. */
 static bool nvtx_comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
 	int64_t x = nsx_range_inside(t, a), y = nsx_range_inside(t, b);
@@ -252,7 +256,7 @@ static bool nvtx_comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 		return x > y;
 	if (nsx_range_start(&t->nvtx, a) != nsx_range_start(&t->nvtx, b))
 		return nsx_range_start(&t->nvtx, a) < nsx_range_start(&t->nvtx, b);
-	return a < b; /* thread, kind, domain, name */
+	return a < b; /* rows are in order of thread, kind, domain, name */
 }
 
 static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
@@ -283,7 +287,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 	}
 }
 
-/* The reason why there are no GPU figures; NULL: there are. */
+/* The reason why there are no GPU figures; NULL: there are figures. */
 static const char *no_gpu_reason(const struct nsx_run *run)
 {
 	if (!run->opts->nvtx_kernel_map)
@@ -297,8 +301,8 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 	return NULL;
 }
 
-/* Tells GPU work of processes with ranges that a thread without any launches: the backward pass
- * of PyTorch is launched by threads of autograd.
+/* Describes GPU work that threads without ranges launched in processes with ranges: PyTorch's
+ * autograd threads launch the backward pass.
  */
 static int tell_others(const struct work *w, struct nsx_section *out, struct nsx_err *err)
 {

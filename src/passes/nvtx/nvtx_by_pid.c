@@ -40,7 +40,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "kernel_time_by_pid.pids", NSX_COLS(pid_cols)},
 	{.key = "kernel_time_by_pid.ranges", NSX_COLS(range_cols)},
 };
-/* First rows of each process among those not kept, for per_pid. */
+/* The first rows of each process, among rows that the table does not keep; for per_pid. */
 static const struct nsx_layout first_layout = {
 	.key = "first_ranges", NSX_COLS(cols), .json_rows = NSX_NOT_IN_JSON};
 
@@ -59,7 +59,7 @@ struct work {
 	uint32_t *at; /* by place: its first row, and the end                */
 	int64_t *range_ns; /* by process: sum over its rows                  */
 	const struct nsx_coverage *p; /* by process                          */
-	bool gpu; /* kernels could be attributed */
+	bool gpu; /* kernels could be attributed to ranges */
 };
 
 static void nvtx_by_pid_add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
@@ -107,7 +107,7 @@ static int nvtx_by_pid_cmp_processes(const void *a, const void *b, void *range_n
 	return NSX_CMP(ns[q], ns[p]) ?: NSX_CMP(p, q);
 }
 
-static bool is_row(const struct row *x) /* otherwise outside the window */
+static bool is_row(const struct row *x) /* false: outside the window */
 {
 	return x->sum.count || x->sum.ns || x->kernel_ns;
 }
@@ -192,7 +192,7 @@ static void nvtx_by_pid_fill_range(const struct work *w, uint32_t group, struct 
 static void nvtx_by_pid_fill_ranges(const struct work *w, struct nsx_table *table,
 				    struct nsx_table *first)
 {
-	uint32_t n = 0; /* rows of this process                              */
+	uint32_t n = 0; /* number of this process's rows                     */
 
 	for (uint32_t i = 0; i < w->n; i++) {
 		uint32_t group = w->order[i];
@@ -205,7 +205,7 @@ static void nvtx_by_pid_fill_ranges(const struct work *w, struct nsx_table *tabl
 	}
 }
 
-/* Ties keep the order of the ranges. */
+/* Whether group g has more kernel time. Ties keep the order of the ranges. */
 static bool has_more_kernels(const struct work *w, uint32_t g, uint32_t h)
 {
 	const struct row *x = &w->v[g], *y = &w->v[h];
@@ -216,7 +216,7 @@ static bool has_more_kernels(const struct work *w, uint32_t g, uint32_t h)
 		nsx_nvtx_cmp(&w->by, g, h)) < 0;
 }
 
-/* Makes only the rows shown, as the table has no CSV. */
+/* Fills only the rows that are shown, because the table has no CSV. */
 static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 {
 	uint32_t top[NSX_MAX_JSON_ROWS + 1], n = 0;
@@ -264,7 +264,9 @@ static void nvtx_by_pid_fill_pids(const struct work *w, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), NSX_DESC(P_KERNELS), P_PID);
 }
 
-/* One process may lack ranges while the total coverage is good. */
+/* Judges coverage by process, because one process may lack ranges while the total coverage is
+ * good.
+ */
 static void nvtx_by_pid_judge(const struct nsx_run *run, const struct work *w,
 			      struct nsx_section *out)
 {
@@ -306,7 +308,7 @@ static int nvtx_by_pid_run(const struct nsx_run *run, struct nsx_section *out, s
 		fill_kernel_ranges(&w, kernels);
 		nvtx_by_pid_judge(run, &w, out);
 	}
-	/* The query cannot distinguish missing values from zero. */
+	/* the query cannot distinguish missing values from zero */
 	out->sql_differs = w.t->defects.crossing_ranges > 0 || (!w.gpu && w.t->ndevices);
 	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));
 	nsx_put(out, "kernel_time_by_pid.present", nsx_bool(w.gpu));

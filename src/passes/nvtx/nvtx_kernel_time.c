@@ -76,7 +76,7 @@ static int nvtx_kernel_time_sum_up(const struct nsx_run *run, struct nsx_nvtx_gr
 	return add_opaque(run, s, err);
 }
 
-/* Sorts by time, count, name. */
+/* Fills rows, sorted by time, count, name. */
 static int nvtx_kernel_time_fill_ranges(const struct nsx_run *run,
 					const struct nsx_nvtx_groups *g, const struct sums *s,
 					struct nsx_table *table, struct nsx_err *err)

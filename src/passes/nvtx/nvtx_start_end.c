@@ -121,7 +121,9 @@ static void nvtx_start_end_add_kernels(struct work *w)
 	}
 }
 
-/* Sums a name's ranges in order of start; each adds what earlier ones do not cover. */
+/* Sums the ranges of one name in order of start. Each adds the part that earlier ranges do not
+ * cover.
+ */
 static void nvtx_start_end_sum_ranges(const struct work *w, struct group *v)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;
@@ -157,7 +159,7 @@ static void nvtx_start_end_fill_groups(const struct work *w, const struct group 
 		struct nsx_cell *row;
 
 		if (!v[k].count && !v[k].total_ns)
-			continue; /* none, or outside the window */
+			continue; /* the name has no range in the window */
 		row = nsx_add_row(table);
 		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[k]));
 		row[COUNT] = nsx_int(v[k].count);

@@ -18,7 +18,7 @@ struct pattern {
 };
 struct nsx_phase_map {
 	struct nsx_arena *arena;
-	const char *path; /* only while reading */
+	const char *path; /* set while the file is read */
 	const char **names;
 	size_t nnames, cap_names;
 	struct pattern *v;

@@ -10,7 +10,7 @@ struct nsx_phase_map;
  * (queries/README.md 24). Owner: the caller. Errors: NSX_E_USAGE naming the place.
  */
 int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret, struct nsx_err *err);
-/* The same from memory; path is used in messages. */
+/* Reads a phase map from memory; path is used in messages. */
 int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 			struct nsx_phase_map **ret, struct nsx_err *err);
 void nsx_phase_map_free(struct nsx_phase_map *m);

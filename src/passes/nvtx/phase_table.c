@@ -55,7 +55,7 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 	return 0;
 }
 
-/* The phase of each call; NSX_NONE outside ranges. */
+/* Finds the phase of each call; NSX_NONE outside ranges. */
 static void phase_calls(const struct nsx_trace *t, const struct nsx_nvtx_phases *p, uint32_t *of)
 {
 	struct nsx_nvtx_walk w;

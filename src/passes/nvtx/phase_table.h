@@ -6,14 +6,14 @@
 #include "report/table.h"
 #include "trace/nvtx_walk.h"
 
-/* The phase of each range. It is that of its name, else that of the nearest enclosing range
- * of any domain; for start/end ranges only the name counts. Phases are indices;
+/* The phase of each range: that of its name or, if none matches, that of the nearest enclosing
+ * range of any domain. For start/end ranges only the name counts. Phases are indices;
  * nsx_phase_count(m) means "unmapped".
  */
 struct nsx_nvtx_phases {
 	const struct nsx_phase_map *map;
 	uint32_t *of; /* by range                                            */
-	uint32_t *below; /* stack for a walk over all domains                */
+	uint32_t *below; /* by range: the range below it on the stack; for walks over all domains */
 };
 int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 			  const struct nsx_phase_map *m, struct nsx_arena *a,

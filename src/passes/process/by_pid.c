@@ -52,8 +52,8 @@ struct group {
 struct groups {
 	struct group *v;
 	uint32_t *order;
-	size_t n, cap, cap_order, first; /* first: of the current device */
-	uint32_t *by_name;		 /* index + 1, by nsx_str        */
+	size_t n, cap, cap_order, first; /* first: index of the first group on the current device */
+	uint32_t *by_name;		 /* by nsx_str: index + 1 of the name's group */
 	const struct nsx_trace *t;
 };
 
@@ -73,7 +73,7 @@ static struct group *by_pid_group_of(struct groups *g, uint32_t device, nsx_str 
 	return &g->v[*slot - 1];
 }
 
-/* Another device or process follows, so names start again. */
+/* Ends the groups of a device and process, so that the next one starts with no names. */
 static void close_groups(struct groups *g)
 {
 	for (size_t i = g->first; i < g->n; i++)
@@ -160,7 +160,7 @@ static void by_pid_fill_kernel(const struct nsx_trace *t, const struct nsx_pids 
 	row[K_PCT_PID] = nsx_pct(total, own);
 }
 
-/* The number of the next process's rows that are kept or shown. */
+/* The number of rows of the next process that are kept or shown. */
 static size_t rows_that_tell(const struct nsx_table *all)
 {
 	size_t held = all->max_rows ?: SIZE_MAX;
@@ -202,7 +202,7 @@ static int by_pid_add_kernels(const struct nsx_pids *pids, struct groups *g,
 	return 0;
 }
 
-/* Puts how kernel rows got their process. */
+/* Adds how kernel rows got their process. */
 static void put_quality(const struct nsx_trace *t, const struct nsx_pids *pids,
 			struct nsx_section *out)
 {
@@ -286,7 +286,7 @@ static void add_sync(const struct nsx_trace *t, uint32_t p,
 		struct nsx_cell *row;
 
 		if (!x->n && !x->total_ns)
-			continue; /* all outside the user's window */
+			continue; /* all its calls are outside the user's window */
 		row = nsx_add_row(calls);
 		row[S_PID] = nsx_int(t->process[p].pid);
 		row[S_NAME] = nsx_string(nsx_text(t, x->name));
@@ -329,7 +329,7 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 	return 0;
 }
 
-/* Adds what the NVTX sections by process found. */
+/* Adds figures from the NVTX sections by process. */
 static void nvtx_part(const struct nsx_report *report, struct nsx_section *out)
 {
 	static const char *const tables[] = {"ranges", "kernel_time_by_pid.pids",

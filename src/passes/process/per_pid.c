@@ -117,10 +117,11 @@ static int storm_of(const struct nsx_trace *t, const struct nsx_pids *pids,
 struct work {
 	const struct nsx_trace *t;
 	struct nsx_pids pids;
-	/* Tables of other sections: */
+	/* Tables of other sections that are shown by process: */
 	const struct nsx_table *kernels, *sync;
-	const struct nsx_table *nvtx[2]; /* kept rows, and some of the others */
-	/* Output: */
+	/* nvtx[0]: rows that the table keeps; nvtx[1]: the first rows that it does not keep */
+	const struct nsx_table *nvtx[2];
+	/* Tables of this section: */
 	struct nsx_section *out;
 	struct nsx_table *top, *table;
 };

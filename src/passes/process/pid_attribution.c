@@ -4,7 +4,8 @@
 #include "passes/pass.h"
 
 enum { SAMPLE = 20 };
-#define IMPLAUSIBLE_PID 10000000 /* the limit of Linux is 2^22 */
+/* pids from here on are implausible, because Linux has at most 2^22 */
+#define IMPLAUSIBLE_PID 10000000
 #define MOSTLY 0.8
 
 #define PID_COLUMNS(X)                                                        \

@@ -2,7 +2,9 @@
 #include <string.h>
 #include "passes/process/pids.h"
 
-/* If kernels name no process, they belong to the only process, or to key 0. */
+/* Why kernels are not known by process. If kernels name no process, they belong to the only
+ * process, or to key 0.
+ */
 const char *nsx_pids_unknown(const struct nsx_trace *t)
 {
 	bool known = t->pid_source_kernel;
@@ -54,8 +56,8 @@ static void pids_add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 	}
 }
 
-/* Counting sort that keeps the order of operations in a process. Calls need none: they are
- * sorted by thread, and threads by process.
+/* Lists kernels process by process, with a counting sort that keeps their order. Calls need no
+ * sort, because threads are sorted by process and calls by thread.
  */
 static void spread_kernels(const struct nsx_trace *t, struct nsx_pids *ret)
 {

@@ -6,7 +6,7 @@
 
 enum {
 	NSX_PIDS_SHOWN = 10,	     /* processes shown in detail, by kernel time */
-	NSX_KERNELS_PER_PID = 10,    /* their kernels in Markdown and JSON    */
+	NSX_KERNELS_PER_PID = 10,    /* kernels of each such process in Markdown and JSON */
 };
 
 /* Work of each process, by its index. */
@@ -25,7 +25,7 @@ struct nsx_pids {
 int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 		   struct nsx_pids *ret, struct nsx_err *err);
 
-/* Why kernels are not known by process; NULL: they are. */
+/* Why kernels are not known by process; NULL: they are known. */
 const char *nsx_pids_unknown(const struct nsx_trace *t);
 
 /* Columns with one row for each process: what it ran, on which devices, and its

@@ -33,7 +33,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "walk", NSX_COLS(walk_cols)},
 };
 
-/* Kind of a row, which is the first half of its group key. */
+/* Kinds of rows; the kind is the first half of a row's group key. */
 enum tag { T_KERNEL, T_REPLAY, T_COMM, T_COMM_OTHER, T_COPY, T_MEMSET, T_REST,
 	   T_CAUSE /* + cause */ };
 
@@ -93,10 +93,10 @@ static uint64_t critical_path_key_of(const struct nsx_trace *t, uint32_t op, uin
 	return comm == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
 }
 
-struct level { /* the state of one class */
-	struct nsx_spans above; /* union of the classes before it            */
-	size_t cursor;		/* into above                                */
-	int64_t end_ns;		/* end of its operations so far              */
+struct level { /* state of one class, in order of priority */
+	struct nsx_spans above; /* union of the classes with higher priority */
+	size_t cursor;		/* index in `above`                          */
+	int64_t end_ns;		/* end of the class's operations so far      */
 };
 
 /* The part of op not covered by earlier operations of its class or by other classes. */
@@ -307,7 +307,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table, struct nsx_err
 		struct nsx_cell *cells = nsx_add_row(table);
 
 		if (!nsx_table_holds(table))
-			continue; /* no column is summed */
+			continue; /* rows beyond the limit have no sums */
 		cells[KIND] = nsx_string(critical_path_kind_of(tag));
 		cells[NAME] = v[i].name ? nsx_string(v[i].name) :
 			nsx_name_cell(p->run->trace, table, critical_path_kernel_of(p, &v[i]));
@@ -345,8 +345,8 @@ static const char *const class_names[NSX_NPATHS] = {
 	[NSX_PATH_UNEXPLAINED] = "unexplained",
 };
 
-/* Walks back from the last work of the judged window along the edges of the replay's model
- * (facts/replay/replay.h): what each step waited for.
+/* Walks back from the last work of the judged window, along the edges of the replay's model
+ * (facts/replay/replay.h): each step leads to the step for which it waited.
  */
 static void path_walk(const struct nsx_run *run, struct nsx_section *out, struct nsx_table *table)
 {

@@ -57,7 +57,7 @@ static void add_csv_row(struct nsx_section *out, const struct nsx_table *from,
 	row[CSV_RECOMMENDATION] = plain_cell(out, finding[F_RECOMMENDATION].u.list);
 }
 
-/* Joins the lines of evidence. */
+/* Adds the lines of evidence, joined as sentences. */
 static void findings_add_evidence(struct nsx_buf *b, const struct nsx_cell *row)
 {
 	const char *const *line = row[F_EVIDENCE].u.list;
@@ -78,7 +78,7 @@ static bool is_advised_before(const struct nsx_table *t, size_t row, const char 
 	return false;
 }
 
-/* Adds the advice that no finding above gives. */
+/* Adds a finding's advice, unless a finding above gave the same. */
 static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 {
 	const char *const *line = nsx_row_at(t, row)[F_RECOMMENDATION].u.list;
@@ -94,7 +94,7 @@ static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 		nsx_buf_adds(b, " → As above");
 }
 
-/* Whether the section Capture quality shows the same. */
+/* Whether the section Capture quality already shows the finding. */
 static bool findings_is_of_capture(const struct nsx_report *report, const struct nsx_cell *row)
 {
 	const struct nsx_finding *f = report->found.v;
@@ -129,7 +129,7 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 	nsx_buf_done(&b);
 }
 
-/* Names the window, which a whole report shows elsewhere. */
+/* Says which window is judged, if the report does not show it elsewhere. */
 static void say_window(const struct nsx_run *run, const struct nsx_report *report,
 		       struct nsx_section *out)
 {

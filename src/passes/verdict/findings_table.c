@@ -29,7 +29,7 @@ static const char *const *findings_table_list_of(struct work *k, const char *con
 	return list;
 }
 
-/* "device_id=0, cause=sync" */
+/* Describes a row by its cells: "device_id=0, cause=sync". */
 static const char *findings_table_say_row(struct work *k, const struct nsx_evidence *e)
 {
 	const char *text = "";

@@ -29,7 +29,7 @@ extern const struct nsx_layout nsx_findings_layout, nsx_evidence_layout;
 	X(F_PLACE, "place", STR, "place in the user's code")
 NSX_COLUMNS(nsx_finding_cols, NSX_FINDING_COLUMNS);
 
-/* Adds a table of the report's minor findings, or of the others. */
+/* Adds a table of the minor findings, or of all others. */
 struct nsx_table *nsx_findings_table(const struct nsx_report *report,
 				     struct nsx_section *out, bool minor);
 

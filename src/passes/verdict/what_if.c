@@ -45,7 +45,7 @@ static const struct nsx_layout layouts[] = {
 	 .is_judged = true},
 };
 
-enum { TELLING_PCT = 1 }; /* a bound below this share of the window is not listed */
+enum { TELLING_PCT = 1 }; /* bounds below this share of the window, in %, are not listed */
 
 /* Bounds and questions -------------------------------------------------------------*/
 
@@ -81,7 +81,7 @@ static void add_gain(const struct nsx_run *run, struct nsx_table *t,
 	row[GAIN_HELD] = nsx_string(g->held);
 }
 
-/* Leaves out bounds that would win nothing in this trace. */
+/* Adds upper bounds. Bounds that would win nothing in this trace are left out. */
 static int put_bounds(const struct nsx_run *run, struct nsx_table *t, struct nsx_err *err)
 {
 	struct nsx_plan plans[ARRAY_LEN(bounds)];
@@ -184,7 +184,7 @@ static int cmp_applied(const void *a, const void *b)
 	return NSX_CMP((*x)->applied, (*y)->applied);
 }
 
-/* Keeps the order in which the remedies were applied, as their shares depend on it. */
+/* Adds the remedies in the order in which they were applied, because their gains depend on it. */
 static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 			   struct nsx_table *t, double window_ns)
 {
@@ -195,8 +195,8 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
 
-		/* If the program is paced from outside all findings are minor, as its
-		 * period would not change.
+		/* if the program is paced from outside, all findings are minor, because its period
+		 * would not change
 		 */
 		if (f->price == NSX_PRICE_REPLAYED && f->has_disjoint &&
 		    f->disjoint_ns > 0 && !f->is_minor)
@@ -217,7 +217,7 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 	}
 }
 
-/* A single row would repeat the first page's sum. */
+/* Describes the waterfall, unless a single row would repeat the first page's sum. */
 static void say_waterfall(struct nsx_section *out, const struct nsx_table *t, double window_ns)
 {
 	if (t->nrows < 2)
