@@ -293,7 +293,7 @@ NSX_COLUMNS(shape_cols, SHAPE_COLUMNS);
 const struct nsx_layout nsx_kernel_shape_layout = {.key = "shapes",
 						   NSX_COLS(shape_cols)};
 
-static const char *dims(struct nsx_answer *a, const uint32_t *v)
+static const char *dimensions_text(struct nsx_answer *a, const uint32_t *v)
 {
 	return nsx_say(a->out, "%u×%u×%u", v[0], v[1], v[2]);
 }
@@ -319,8 +319,8 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 		if (!l->known)
 			continue;
 		nsx_shape_grid(t, s, grid);
-		row[K_GRID] = nsx_string(dims(a, grid));
-		row[K_BLOCK] = nsx_string(dims(a, l->block));
+		row[K_GRID] = nsx_string(dimensions_text(a, grid));
+		row[K_BLOCK] = nsx_string(dimensions_text(a, l->block));
 		if (l->registers != NSX_NONE)
 			row[K_REGISTERS] = nsx_int(l->registers);
 		if (nsx_shape_shared(t, s) >= 0)

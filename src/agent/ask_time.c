@@ -6,7 +6,7 @@
 
 enum { MAX_THREADS = 16 }; /* greatest number of launching threads that an answer names */
 
-static int64_t ask_time_overlap(const struct nsx_window *w, int64_t start, int64_t end)
+static int64_t overlap_of_window(const struct nsx_window *w, int64_t start, int64_t end)
 {
 	int64_t a = NSX_MAX(start, w->start_ns), b = NSX_MIN(end, w->end_ns);
 
@@ -319,7 +319,7 @@ static int cmp_gaps(const void *a, const void *b)
 }
 
 /* The longest piece of a gap. */
-static struct nsx_idle_piece ask_time_main_piece(const struct nsx_gap *gap)
+static struct nsx_idle_piece longest_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
 
@@ -336,7 +336,7 @@ static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
 			     const struct found_gap *g)
 {
 	struct nsx_window w = {g->gap.start_ns, g->gap.end_ns};
-	struct nsx_idle_piece p = ask_time_main_piece(&g->gap);
+	struct nsx_idle_piece p = longest_piece(&g->gap);
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[GAP_GPU] = nsx_string(gpu_name(a, g->device));
@@ -369,7 +369,7 @@ struct longest { /* the longest gaps, up to `limit`; a heap once it is full  */
 	size_t n, limit;
 };
 
-static void ask_time_offer(struct longest *l, const struct found_gap *g)
+static void offer_gap(struct longest *l, const struct found_gap *g)
 {
 	if (l->n < l->limit) {
 		l->v[l->n++] = *g;
@@ -393,9 +393,9 @@ static size_t offer_block(const struct nsx_answer *a, uint32_t device,
 	while (i < end && !idle->tag[i].first)
 		i++;
 	while (i < end && nsx_next_gap(idle, &i, &g.gap))
-		if (ask_time_overlap(&a->window, g.gap.start_ns, g.gap.end_ns)) {
+		if (overlap_of_window(&a->window, g.gap.start_ns, g.gap.end_ns)) {
 			n++;
-			ask_time_offer(l, &g);
+			offer_gap(l, &g);
 		}
 	return n;
 }
@@ -420,7 +420,7 @@ static size_t offer_longest(const struct nsx_answer *a, const struct nsx_census 
 			all += offer_block(a, device, k, gaps);
 		} else if (b->n && nsx_next_gap(idle, &at, &g.gap)) {
 			all += b->n;
-			ask_time_offer(blocks, &g);
+			offer_gap(blocks, &g);
 		}
 	}
 	return all;

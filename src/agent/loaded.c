@@ -79,7 +79,7 @@ static void drop_report(struct nsx_cache *c, size_t i)
 }
 
 /* Bytes of the heap in use. The size of a trace is the difference before and after loading. */
-static size_t loaded_held(void)
+static size_t heap_bytes(void)
 {
 	struct mallinfo2 m = mallinfo2();
 
@@ -91,7 +91,7 @@ static int load_report(const struct nsx_cache *c, const char *path,
 {
 	struct nsx_loaded *l = nsx_alloc(1, sizeof(*l));
 	struct nsx_opts o = c->like;
-	size_t before = loaded_held();
+	size_t before = heap_bytes();
 	int rc;
 
 	l->path = nsx_strdup(path);
@@ -114,13 +114,13 @@ static int load_report(const struct nsx_cache *c, const char *path,
 		free_loaded(l);
 		return rc;
 	}
-	l->bytes = loaded_held() > before ? loaded_held() - before : 0;
+	l->bytes = heap_bytes() > before ? heap_bytes() - before : 0;
 	*ret = l;
 	return 0;
 }
 
 /* Drops the traces that were not used for longest until the rest fits. `keep` is not dropped. */
-static void loaded_make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
+static void drop_least_used(struct nsx_cache *c, const struct nsx_loaded *keep)
 {
 	size_t sum = 0;
 
@@ -162,7 +162,7 @@ int nsx_cache_get(struct nsx_cache *c, const char *path,
 		nsx_push_or_die(c->v, c->n, c->cap, l);
 	}
 	l->asked = ++c->count;
-	loaded_make_room(c, l);
+	drop_least_used(c, l);
 	*ret = l;
 	return 0;
 }

@@ -28,7 +28,7 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 }
 
 /* Limits the confidence of an answer to that of its data. */
-static void questions_doubt(struct nsx_answer *a)
+static void limit_confidence(struct nsx_answer *a)
 {
 	const struct nsx_steady *steady = &a->r->facts->steady;
 	const char *damage = nsx_report_damage(a->r);
@@ -64,7 +64,7 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	rc = q->ask(a, err);
 	if (rc == NSX_E_USAGE && nsx_report_damage(a->r))
 		rc = nsx_wrap(err, "in the readable part of a damaged trace");
-	questions_doubt(a);
+	limit_confidence(a);
 	if (!a->nnext)
 		lead_on(a, q);
 	return nsx_answer_end(a, rc, ret, err);

@@ -138,7 +138,7 @@ static size_t rows_left(const struct page *p)
 
 /* Structure -----------------------------------------------------------------------*/
 
-static double rounded(const struct page *p, double x)
+static double round_for_reply(const struct page *p, double x)
 {
 	char text[40];
 
@@ -197,7 +197,7 @@ static void reply_put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 		nsx_jsonw_int(w, key, c->u.i);
 		break;
 	case NSX_T_F64:
-		nsx_jsonw_real(w, key, rounded(p, c->u.f));
+		nsx_jsonw_real(w, key, round_for_reply(p, c->u.f));
 		break;
 	case NSX_T_STR:
 		reply_put_text(p, w, key, c->u.s, col && col->is_prose ?
@@ -238,7 +238,7 @@ static void reply_put_row(struct page *p, struct nsx_jsonw *w,
 	nsx_jsonw_end(w);
 }
 
-static bool is_said(const struct nsx_block *b)
+static bool is_text_block(const struct nsx_block *b)
 {
 	return (b->kind == NSX_B_BULLET || b->kind == NSX_B_TEXT) && b->text && *b->text;
 }
@@ -249,7 +249,7 @@ static void put_says(struct page *p, struct nsx_jsonw *w)
 	bool is_open = false;
 
 	for (size_t i = 0; i < s->nblocks; i++)
-		if (is_said(&s->blocks[i]))
+		if (is_text_block(&s->blocks[i]))
 			reply_put_line(p, w, "says", &is_open, s->blocks[i].text);
 	if (is_open)
 		nsx_jsonw_end(w);
@@ -266,7 +266,7 @@ static void put_notes(struct page *p, struct nsx_jsonw *w)
 		nsx_jsonw_end(w);
 }
 
-static bool reply_is_same(const struct nsx_window *a, const struct nsx_window *b)
+static bool is_same_window(const struct nsx_window *a, const struct nsx_window *b)
 {
 	return a->start_ns == b->start_ns && a->end_ns == b->end_ns;
 }
@@ -276,8 +276,8 @@ static const char *window_kind(const struct nsx_answer *a)
 	struct nsx_window judged = nsx_judged(a->r->facts);
 
 	return nsx_window_kinds[
-		reply_is_same(&a->window, &a->r->trace->full) ? NSX_WINDOW_FULL :
-		reply_is_same(&a->window, &judged) ? NSX_WINDOW_STEADY : NSX_WINDOW_ASKED];
+		is_same_window(&a->window, &a->r->trace->full) ? NSX_WINDOW_FULL :
+		is_same_window(&a->window, &judged) ? NSX_WINDOW_STEADY : NSX_WINDOW_ASKED];
 }
 
 static bool has_window(const struct nsx_answer *a)
@@ -512,7 +512,7 @@ static void reply_add_cell(const struct page *p, struct nsx_buf *b,
 		nsx_buf_printf(b, "%" PRId64, c->u.i);
 		break;
 	case NSX_T_F64:
-		nsx_buf_printf(b, "%.15g", rounded(p, c->u.f));
+		nsx_buf_printf(b, "%.15g", round_for_reply(p, c->u.f));
 		break;
 	case NSX_T_STR:
 		if (col && col->is_prose)
@@ -626,7 +626,7 @@ static int reply_add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err
 
 	p->line = 0;
 	for (size_t i = 0; i < a->out->nblocks; i++)
-		if (is_said(&a->out->blocks[i]))
+		if (is_text_block(&a->out->blocks[i]))
 			reply_add_line(p, b, "- ", a->out->blocks[i].text);
 	add_values(p, b);
 	for (unsigned i = 0; i < p->nparts; i++)

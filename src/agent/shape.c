@@ -98,7 +98,7 @@ static const char nullable[] =
 	;
 
 /* The last part of a path, without its mark ("?" or "&"). */
-static const char *shape_name_of(const struct key *k, size_t *n)
+static const char *last_part(const struct key *k, size_t *n)
 {
 	const char *dot = strrchr(k->path, '.');
 	const char *name = dot ? dot + 1 : k->path;
@@ -107,18 +107,18 @@ static const char *shape_name_of(const struct key *k, size_t *n)
 	return name;
 }
 
-static bool shape_is_named(const struct key *k, const char *name)
+static bool has_last_part(const struct key *k, const char *name)
 {
 	size_t n;
-	const char *text = shape_name_of(k, &n);
+	const char *text = last_part(k, &n);
 
 	return n == strlen(name) && !memcmp(text, name, n);
 }
 
-static const struct closed *closed_of(const struct key *k)
+static const struct closed *word_set_of(const struct key *k)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(closed) && k->type == NSX_T_STR; i++)
-		if (shape_is_named(k, closed[i].key) &&
+		if (has_last_part(k, closed[i].key) &&
 		    (!closed[i].of || (k->of && !strcmp(k->of, closed[i].of))))
 			return &closed[i];
 	return NULL;
@@ -128,7 +128,7 @@ static const struct closed *closed_of(const struct key *k)
 static bool is_share(const struct key *k)
 {
 	size_t n;
-	const char *name = shape_name_of(k, &n);
+	const char *name = last_part(k, &n);
 
 	return k->type == NSX_T_F64 &&
 	       (n < 3 || (memcmp(name + n - 3, "_ms", 3) != 0 &&
@@ -139,7 +139,7 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 {
 	char word[64], scoped[128];
 	size_t n;
-	const char *name = shape_name_of(k, &n);
+	const char *name = last_part(k, &n);
 
 	snprintf(word, sizeof(word), " %.*s ", (int)n, name);
 	snprintf(scoped, sizeof(scoped), " %s.%.*s ", k->of ? k->of : "", (int)n, name);
@@ -150,7 +150,7 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 
 /* Lists of paths ------------------------------------------------------------------*/
 
-static void shape_add(struct shape *s, const char *path, const struct key *k)
+static void append_key(struct shape *s, const char *path, const struct key *k)
 {
 	nsx_push_or_die(s->v, s->n, s->cap, *k);
 	s->v[s->n - 1].path = path;
@@ -180,7 +180,7 @@ static void shape_add_listed(struct shape *s, const char *of, const char *base)
 		if (strcmp(listed[i].of, of) != 0)
 			continue;
 		if (*k->path)
-			shape_add(s, nsx_arena_printf(s->arena, "%s%s", base, k->path), k);
+			append_key(s, nsx_arena_printf(s->arena, "%s%s", base, k->path), k);
 		else
 			shape_add_listed(s, k->rows, base);
 	}
@@ -188,7 +188,7 @@ static void shape_add_listed(struct shape *s, const char *of, const char *base)
 
 static void add_layout(struct shape *s, const char *path, const struct nsx_layout *l)
 {
-	shape_add(s, path, &(struct key){.type = NSX_T_TABLE, .layout = l});
+	append_key(s, path, &(struct key){.type = NSX_T_TABLE, .layout = l});
 }
 
 static void add_columns(struct shape *s, const struct nsx_layout *l)
@@ -196,7 +196,7 @@ static void add_columns(struct shape *s, const struct nsx_layout *l)
 	for (unsigned i = 0; i < l->ncols; i++) {
 		const struct nsx_col *c = &l->cols[i];
 
-		shape_add(s, s->is_reply && *c->key != '*' ?
+		append_key(s, s->is_reply && *c->key != '*' ?
 			       marked(s, "", c->key, '?') : c->key,
 			  &(struct key){.of = l->key, .type = c->type,
 					     .help = c->help,
@@ -220,7 +220,7 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in, 
 		base = marked(s, base, inner + 1, '&');
 	for (size_t i = 0; i < ARRAY_LEN(listed); i++)
 		if (!strcmp(listed[i].of, p->id)) {
-			shape_add(s, marked(s, base, listed[i].key.path, '&'), &listed[i].key);
+			append_key(s, marked(s, base, listed[i].key.path, '&'), &listed[i].key);
 			is_bare |= *listed[i].key.path == '*';
 		}
 	for (unsigned i = 0; (l = nsx_pass_layout(p, i)); i++)
@@ -231,7 +231,7 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in, 
 	if (is_whole && !is_bare)
 		shape_add_listed(s, "section", nsx_arena_printf(s->arena, "%s.", base));
 	if (is_whole && p->may_be_null)
-		shape_add(s, base, &(struct key){.type = NSX_T_NULL});
+		append_key(s, base, &(struct key){.type = NSX_T_NULL});
 }
 
 static void add_report(struct shape *s)
@@ -332,7 +332,7 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct ke
 		[NSX_T_I64] = "integer", [NSX_T_F64] = "number",
 		[NSX_T_STR] = "string", [NSX_T_BOOL] = "boolean",
 		[NSX_T_LIST] = "array", [NSX_T_TABLE] = "array"};
-	const struct closed *c = closed_of(k);
+	const struct closed *c = word_set_of(k);
 
 	or_null |= may_be_null(s, k);
 	if (k->type != NSX_T_NULL)
@@ -350,7 +350,7 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct ke
 /* The part of a path after the prefix `in`; NULL: the path has another prefix. *n: length of the
  * part without its mark.
  */
-static const char *shape_part_of(const char *path, const char *in, size_t *n)
+static const char *part_after(const char *path, const char *in, size_t *n)
 {
 	size_t k = strlen(in);
 
@@ -360,13 +360,13 @@ static const char *shape_part_of(const char *path, const char *in, size_t *n)
 	return path + k;
 }
 
-static bool shape_is_first(const struct shape *s, const char *in, size_t i)
+static bool is_first_with_part(const struct shape *s, const char *in, size_t i)
 {
 	size_t n, m;
-	const char *part = shape_part_of(s->v[i].path, in, &n), *other;
+	const char *part = part_after(s->v[i].path, in, &n), *other;
 
 	for (size_t k = 0; part && k < i; k++) {
-		other = shape_part_of(s->v[k].path, in, &m);
+		other = part_after(s->v[k].path, in, &m);
 		if (other && n == m && !memcmp(part, other, n))
 			return false;
 	}
@@ -418,9 +418,9 @@ static void put_required(struct nsx_jsonw *w, const struct shape *s, const char 
 	nsx_jsonw_array(w, "required");
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
-		const char *part = shape_part_of(s->v[i].path, in, &n);
+		const char *part = part_after(s->v[i].path, in, &n);
 
-		if (!shape_is_first(s, in, i) || *part == '*')
+		if (!is_first_with_part(s, in, i) || *part == '*')
 			continue;
 		if ((part[n] == '?' || part[n] == '&' ? part[n] : '.') == mark)
 			nsx_jsonw_strn(w, NULL, part, n);
@@ -435,7 +435,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s, const cha
 
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
-		const char *part = shape_part_of(s->v[i].path, in, &n);
+		const char *part = part_after(s->v[i].path, in, &n);
 
 		has_parts |= part && part[n] == '&';
 		has_present |= part && n == 7 && !memcmp(part, "present", n);
@@ -451,9 +451,9 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s, const cha
 	nsx_jsonw_object(w, "properties");
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
-		const char *part = shape_part_of(s->v[i].path, in, &n);
+		const char *part = part_after(s->v[i].path, in, &n);
 
-		if (part && part[n] == '&' && shape_is_first(s, in, i))
+		if (part && part[n] == '&' && is_first_with_part(s, in, i))
 			nsx_jsonw_bool(w, nsx_arena_printf(s->arena, "%.*s", (int)n, part), true);
 	}
 	nsx_jsonw_end(w);
@@ -469,9 +469,9 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s, const char *i
 	put_type(w, "object", or_null);
 	nsx_jsonw_object(w, "properties");
 	for (size_t i = 0; i < s->n; i++) {
-		const char *part = shape_part_of(s->v[i].path, in, &n);
+		const char *part = part_after(s->v[i].path, in, &n);
 
-		if (!shape_is_first(s, in, i) || *part == '*')
+		if (!is_first_with_part(s, in, i) || *part == '*')
 			continue;
 		nsx_jsonw_object(w, nsx_arena_printf(s->arena, "%.*s", (int)n, part));
 		put_part(w, s, i, part, n);
@@ -481,9 +481,9 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s, const char *i
 	put_required(w, s, in, '.');
 	put_if_present(w, s, in);
 	for (size_t i = 0; i < s->n; i++) {
-		const char *part = shape_part_of(s->v[i].path, in, &n);
+		const char *part = part_after(s->v[i].path, in, &n);
 
-		if (!shape_is_first(s, in, i) || *part != '*')
+		if (!is_first_with_part(s, in, i) || *part != '*')
 			continue;
 		nsx_jsonw_object(w, "additionalProperties");
 		put_part(w, s, i, part, n);
@@ -570,7 +570,7 @@ static void shape_add_section(struct shape *s, const struct nsx_pass *p, const c
 		if (!strcmp(listed[k].of, p->id) &&
 		    (strchr(path, '*') || listed[k].key.type) &&
 		    nsx_is_scalar(listed[k].key.type))
-			shape_add(s, marked(s, marked(s, "values?", in, '?'),
+			append_key(s, marked(s, marked(s, "values?", in, '?'),
 					    strcmp(path, "*") ? path : "value", '?'),
 				  &listed[k].key);
 	}

@@ -260,7 +260,7 @@ static int load_trace(struct call *c, struct nsx_err *err)
 	return 0;
 }
 
-static const struct nsx_question *question_of(const struct call *c)
+static const struct nsx_question *asked_question(const struct call *c)
 {
 	return c->tool == NSX_TOOL_explain ? &nsx_questions[NSX_Q_verdict] :
 	       c->tool == NSX_TOOL_sql	   ? &nsx_questions[NSX_Q_sql] :
@@ -326,7 +326,7 @@ static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err 
 		return nsx_answer_capture(c->str[A_PRESET], c->trace ? c->trace->report : NULL,
 					  ret, err);
 	default:
-		q = question_of(c);
+		q = asked_question(c);
 		if (!q || (c->tool == NSX_TOOL_ask && is_asked_elsewhere(q)))
 			return nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; see the list of "
 					"'question'", c->str[A_QUESTION]);
@@ -372,7 +372,7 @@ static int write_reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 	int rc = tools_answer(c, &a, err);
 
 	if (!rc && (OF_TRACE >> c->tool & 1))
-		r.question = question_of(c)->name;
+		r.question = asked_question(c)->name;
 	r.trace_id = c->trace ? c->trace->id : NULL;
 	if (!rc)
 		rc = nsx_reply_write(a, &r, &doc, &text, err);
@@ -388,7 +388,7 @@ static int write_reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 const char *const nsx_tool_codes[NSX_NTOOL_CODES] = {NSX_TOOL_CODES(CODE)};
 #undef CODE
 
-static enum nsx_tool_code code_of(const struct nsx_err *err)
+static enum nsx_tool_code refusal_code(const struct nsx_err *err)
 {
 	static const enum nsx_tool_code codes[] = {
 		[-NSX_E_IO] = NSX_CANNOT_READ, [-NSX_E_DB] = NSX_BAD_SQL,
@@ -458,7 +458,7 @@ static void tools_refuse(const struct call *c, const struct nsx_err *why, struct
 	struct nsx_buf said = {0};
 	struct nsx_jsonw *doc = nsx_jsonw_new();
 	struct nsx_buf message = {0}, text = {0};
-	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ? c->code : code_of(why)];
+	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ? c->code : refusal_code(why)];
 
 	add_as_tools(c, &said, why->msg);
 	nsx_reply_text(&message, said.p, MESSAGE);

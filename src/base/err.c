@@ -8,7 +8,7 @@
 
 volatile int nsx_stop_flag;
 
-static void err_tidy(char *s)
+static void replace_control_chars(char *s)
 {
 	for (; *s; s++)
 		if ((unsigned char)*s < 0x20 || *s == 0x7f)
@@ -22,7 +22,7 @@ int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);
-	err_tidy(err->msg);
+	replace_control_chars(err->msg);
 	err->rc = rc;
 	return rc;
 }
@@ -70,7 +70,7 @@ int nsx_wrap(struct nsx_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);
-	err_tidy(err->msg);
+	replace_control_chars(err->msg);
 	n = strlen(err->msg);
 	snprintf(err->msg + n, sizeof(err->msg) - n, ": %.*s", (int)sizeof(old) - 1, old);
 	return err->rc;

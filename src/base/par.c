@@ -58,7 +58,7 @@ static void run_or_wait(struct crew *c, const struct job *own)
 		pthread_cond_wait(&c->news, &c->lock);
 }
 
-static void *par_work(void *arg)
+static void *run_worker(void *arg)
 {
 	struct crew *c = crew = arg;
 
@@ -75,7 +75,7 @@ static void *par_work(void *arg)
 static void start_threads(struct crew *c, size_t n)
 {
 	for (; n && c->nhired < c->most; n--)
-		if (!pthread_create(&c->hired[c->nhired], NULL, par_work, c))
+		if (!pthread_create(&c->hired[c->nhired], NULL, run_worker, c))
 			c->nhired++;
 		else
 			c->most = c->nhired;

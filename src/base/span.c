@@ -54,7 +54,7 @@ struct sink {
 	int64_t total_ns;
 };
 
-static void span_emit(struct sink *k, int64_t a, int64_t b)
+static void emit_piece(struct sink *k, int64_t a, int64_t b)
 {
 	if (a >= b)
 		return;
@@ -79,7 +79,7 @@ static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y, s
 	struct nsx_span p = span_or_empty(x, 0), q = span_or_empty(y, 0);
 
 	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
-		span_emit(k, NSX_MAX(p.start_ns, q.start_ns), NSX_MIN(p.end_ns, q.end_ns));
+		emit_piece(k, NSX_MAX(p.start_ns, q.start_ns), NSX_MIN(p.end_ns, q.end_ns));
 		if (p.end_ns < q.end_ns)
 			p = span_or_empty(x, ++i);
 		else
@@ -93,10 +93,10 @@ static void op_union(const struct nsx_spans *x, const struct nsx_spans *y, struc
 
 	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
 		if (j == y->n || (i < x->n && p.start_ns <= q.start_ns)) {
-			span_emit(k, p.start_ns, p.end_ns);
+			emit_piece(k, p.start_ns, p.end_ns);
 			p = span_or_empty(x, ++i);
 		} else {
-			span_emit(k, q.start_ns, q.end_ns);
+			emit_piece(k, q.start_ns, q.end_ns);
 			q = span_or_empty(y, ++j);
 		}
 	}
@@ -113,12 +113,12 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y, struc
 		while (j < y->n && q.end_ns <= at)
 			q = span_or_empty(y, ++j);
 		for (; j < y->n && q.start_ns < p.end_ns; q = span_or_empty(y, ++j)) {
-			span_emit(k, at, q.start_ns);
+			emit_piece(k, at, q.start_ns);
 			at = NSX_MAX(at, q.end_ns);
 			if (q.end_ns > p.end_ns)
 				break; /* it may overlap the next span of x */
 		}
-		span_emit(k, at, p.end_ns);
+		emit_piece(k, at, p.end_ns);
 	}
 }
 

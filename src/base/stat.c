@@ -68,7 +68,7 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 }
 
 /* The smallest of v[at..n). */
-static int64_t stat_least_of(const int64_t *v, size_t at, size_t n)
+static int64_t least_value(const int64_t *v, size_t at, size_t n)
 {
 	int64_t least = v[at];
 
@@ -91,7 +91,7 @@ static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs, doubl
 		lo = k;
 		if (pos > (double)k && k + 1 < n)
 			ret[j] += (pos - (double)k) *
-				  ((double)stat_least_of(v, k + 1, n) - (double)v[k]);
+				  ((double)least_value(v, k + 1, n) - (double)v[k]);
 	}
 }
 
@@ -119,7 +119,7 @@ static unsigned stat_step_of(const struct counts *c, int64_t x)
 
 static void stat_count(struct counts *c, const int64_t *v, size_t n)
 {
-	*c = (struct counts){.least = stat_least_of(v, 0, n)};
+	*c = (struct counts){.least = least_value(v, 0, n)};
 	for (size_t i = 0; i + 1 < n; i += 2) {
 		c->n[0][stat_step_of(c, v[i])]++;
 		c->n[1][stat_step_of(c, v[i + 1])]++;
@@ -175,7 +175,7 @@ static double quantile_of_many(const struct counts *all, int64_t *v, size_t n, d
 	if (pos <= (double)(size_t)pos || (size_t)pos + 1 >= n)
 		return (double)x;
 	if (k + 1 < few)
-		next = stat_least_of(v, k + 1, few);
+		next = least_value(v, k + 1, few);
 	for (size_t i = few; k + 1 == few && i < n; i++)
 		next = NSX_MIN(next, v[i] > x ? v[i] : INT64_MAX);
 	return (double)x + (pos - (double)(size_t)pos) * ((double)next - (double)x);

@@ -295,7 +295,7 @@ static uint32_t shard_of_hash(uint64_t hash)
 	return (uint32_t)(hash >> 60);
 }
 
-static nsx_str str_id_of(const struct nsx_strings *s, uint32_t index, uint32_t shard)
+static nsx_str string_id_of(const struct nsx_strings *s, uint32_t index, uint32_t shard)
 {
 	return (nsx_str)s->first + (index + 1) * SHARDS + shard;
 }
@@ -325,7 +325,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	nsx_buf_done(&repaired);
 	if (rc)
 		return rc;
-	*ret = str_id_of(s, index, which);
+	*ret = string_id_of(s, index, which);
 	return 0;
 }
 
@@ -353,7 +353,7 @@ static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 		struct nsx_late_string *x = &late->v[list[i]];
 
 		rc = shard_add(sh, late->texts.p + x->at, x->len, (uint32_t)x->hash, &index, err);
-		x->id = str_id_of(s, index, which);
+		x->id = string_id_of(s, index, which);
 	}
 	pthread_mutex_unlock(&sh->lock);
 	return rc;
@@ -419,7 +419,7 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 	if (under)
 		return under;
 	found = find_text(&s->shard[which], text, len, (uint32_t)h);
-	return found ? str_id_of(s, found - 1, which) : 0;
+	return found ? string_id_of(s, found - 1, which) : 0;
 }
 
 /* The shard of an id other than 0; *ret points to the place of its text. */

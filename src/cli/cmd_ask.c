@@ -159,7 +159,7 @@ static int cmd_ask_answer(struct args *args, char **argv, int n, struct nsx_err 
 	return rc;
 }
 
-static struct nsx_operand question(unsigned i)
+static struct nsx_operand question_operand(unsigned i)
 {
 	const struct nsx_question *q = &nsx_questions[i];
 
@@ -223,7 +223,7 @@ const struct nsx_cmd nsx_cmd_ask = {
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.operands_title = "questions",
-	.operand = question,
+	.operand = question_operand,
 	.noperands = NSX_NQUESTIONS,
 	.run = cmd_ask_run,
 };

@@ -26,7 +26,7 @@ static const struct nsx_operand verbs[] = {
 		    "put these runs in the place of those that were kept"},
 };
 
-static struct nsx_operand verb(unsigned i)
+static struct nsx_operand baseline_operand(unsigned i)
 {
 	return verbs[i];
 }
@@ -48,7 +48,7 @@ static const char *cmd_baseline_sum_up(const struct nsx_baseline *b, struct nsx_
 				*b->why ? ": " : "", b->why);
 }
 
-static int list(const struct args *o, struct nsx_arena *a, struct nsx_err *err)
+static int list_baselines(const struct args *o, struct nsx_arena *a, struct nsx_err *err)
 {
 	const char *const *names;
 	struct nsx_baseline b;
@@ -86,8 +86,8 @@ static int cmd_baseline_show(const struct args *o, const char *name, struct nsx_
 	return 0;
 }
 
-static int set(const struct args *o, bool accepts, int n, char **argv,
-	       struct nsx_arena *a, struct nsx_err *err)
+static int set_baseline(const struct args *o, bool accepts, int n, char **argv,
+			struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_baseline_opts b = {o->store, argv[0], o->why, accepts,
 					    nsx_threads(o->threads)};
@@ -101,19 +101,20 @@ static int set(const struct args *o, bool accepts, int n, char **argv,
 	return rc ? rc : cmd_baseline_show(o, argv[0], a, err);
 }
 
-static int do_verb(const struct args *o, int n, char **argv, struct nsx_arena *a,
-		   struct nsx_err *err)
+static int run_baseline_verb(const struct args *o, int n, char **argv, struct nsx_arena *a,
+			     struct nsx_err *err)
 {
 	for (unsigned i = 0; n && i < ARRAY_LEN(verbs); i++) {
 		if (strcmp(argv[0], verbs[i].word) != 0)
 			continue;
 		if (i == SET || i == ACCEPT)
-			return set(o, i == ACCEPT, n - 1, argv + 1, a, err);
+			return set_baseline(o, i == ACCEPT, n - 1, argv + 1, a, err);
 		if (n - 1 != (i == SHOW))
 			return nsx_fail(err, NSX_E_USAGE, i == SHOW ?
 					"give one name: nsys-explain baseline show NAME" :
 					"baseline list takes no operand");
-		return i == SHOW ? cmd_baseline_show(o, argv[1], a, err) : list(o, a, err);
+		return i == SHOW ? cmd_baseline_show(o, argv[1], a, err) :
+				   list_baselines(o, a, err);
 	}
 	return nsx_fail(err, NSX_E_USAGE, "baseline needs set, list, show or accept first%s%s"
 			"%s", n ? ", not '" : "", n ? argv[0] : "", n ? "'" : "");
@@ -127,7 +128,7 @@ static int cmd_baseline_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &o, &n, &err);
 
 	if (!rc)
-		rc = do_verb(&o, n, argv + 1, a, &err);
+		rc = run_baseline_verb(&o, n, argv + 1, a, &err);
 	nsx_arena_free(a);
 	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
 }
@@ -142,7 +143,7 @@ const struct nsx_cmd nsx_cmd_baseline = {
 	       "Three runs or more tell how much runs of the same code differ.\n\n"
 	       "A program in which nothing repeats has no baseline: keep its trace.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
-	.operands_title = "actions", .operand = verb,
+	.operands_title = "actions", .operand = baseline_operand,
 	.noperands = ARRAY_LEN(verbs),
 	.examples = "nsys-explain baseline set main run1.nsys-rep run2.nsys-rep "
 		    "run3.nsys-rep  # three runs of what is good\n"

@@ -24,7 +24,7 @@ static bool takes_arg(const struct nsx_opt *o)
 	return o->kind != NSX_O_FLAG && o->kind != NSX_O_COUNT;
 }
 
-static const struct nsx_opt *by_letter(const struct nsx_cmd *cmd, char letter)
+static const struct nsx_opt *find_option_by_letter(const struct nsx_cmd *cmd, char letter)
 {
 	for (unsigned i = 0; i < cmd->nopts; i++)
 		if (cmd->opts[i].letter == letter)
@@ -143,7 +143,7 @@ static int add_to_list(const struct nsx_opt *o, const char *arg,
 	return 0;
 }
 
-static int store(const struct nsx_opt *o, const char *arg, void *target, struct nsx_err *err)
+static int store_value(const struct nsx_opt *o, const char *arg, void *target, struct nsx_err *err)
 {
 	void *to = (char *)target + o->offset;
 
@@ -171,8 +171,8 @@ static int store(const struct nsx_opt *o, const char *arg, void *target, struct 
 }
 
 /* Stores option o with its argument, which is attached or follows. */
-static int opt_take(struct reader *r, const struct nsx_opt *o, const char *attached,
-		    void *target, struct nsx_err *err)
+static int store_option(struct reader *r, const struct nsx_opt *o, const char *attached,
+			void *target, struct nsx_err *err)
 {
 	if (takes_arg(o) && !attached) {
 		if (r->at + 1 >= r->argc)
@@ -180,7 +180,7 @@ static int opt_take(struct reader *r, const struct nsx_opt *o, const char *attac
 					o->name, o->arg);
 		attached = r->argv[++r->at];
 	}
-	return store(o, attached, target, err);
+	return store_value(o, attached, target, err);
 }
 
 static int take_long(struct reader *r, void *target, struct nsx_err *err)
@@ -197,7 +197,7 @@ static int take_long(struct reader *r, void *target, struct nsx_err *err)
 	as_typed = *o; /* a copy, so that errors name the option as typed */
 	if (is_name(o->alias, s, n))
 		as_typed.name = o->alias;
-	return opt_take(r, &as_typed, equals ? equals + 1 : NULL, target, err);
+	return store_option(r, &as_typed, equals ? equals + 1 : NULL, target, err);
 }
 
 static int take_letters(struct reader *r, void *target, struct nsx_err *err)
@@ -205,14 +205,14 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 	const char *s = r->argv[r->at];
 
 	while (*++s) {
-		const struct nsx_opt *o = by_letter(r->cmd, *s);
+		const struct nsx_opt *o = find_option_by_letter(r->cmd, *s);
 
 		if (!o)
 			return nsx_fail(err, NSX_E_USAGE, "unknown option '-%c'; see nsys-explain "
 					"help %s", *s, r->cmd->name);
 		if (takes_arg(o))
-			return opt_take(r, o, s[1] ? s + 1 : NULL, target, err);
-		if (opt_take(r, o, NULL, target, err))
+			return store_option(r, o, s[1] ? s + 1 : NULL, target, err);
+		if (store_option(r, o, NULL, target, err))
 			return err->rc;
 	}
 	return 0;
@@ -266,14 +266,14 @@ bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv)
 		const char *s = argv[i];
 		const struct nsx_opt *o = NULL;
 
-		if (!strcmp(s, "--help") || (!strcmp(s, "-h") && !by_letter(cmd, 'h')))
+		if (!strcmp(s, "--help") || (!strcmp(s, "-h") && !find_option_by_letter(cmd, 'h')))
 			return true;
 		if (s[0] != '-' && cmd->rest_is_command)
 			return false;
 		if (s[0] == '-' && s[1] == '-')
 			o = by_name(cmd, s + 2, strlen(s + 2));
 		else if (s[0] == '-' && s[1] && !s[2])
-			o = by_letter(cmd, s[1]);
+			o = find_option_by_letter(cmd, s[1]);
 		if (o && takes_arg(o))
 			i++; /* skips the option's argument, which may look like an option */
 	}

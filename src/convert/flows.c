@@ -26,7 +26,7 @@ void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to)
 }
 
 /* Rows of several processes alternate, but each uses few pages at a time. */
-static uint32_t *flows_recent_of(struct nsx_flows *f, uint64_t key)
+static uint32_t *recent_page(struct nsx_flows *f, uint64_t key)
 {
 	return &f->recent[(key ^ key >> 29) % ARRAY_LEN(f->recent)];
 }
@@ -59,7 +59,7 @@ static int flows_grow_slots(struct nsx_flows *f, struct nsx_err *err)
 static struct nsx_flow_page *flows_find(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
 	uint64_t key = (uint64_t)process << 32 | corr / PAGE_BITS;
-	uint32_t *recent = flows_recent_of(f, key), slot;
+	uint32_t *recent = recent_page(f, key), slot;
 
 	if (*recent < f->n && f->pages[*recent].key == key)
 		return &f->pages[*recent];
@@ -83,7 +83,7 @@ static struct nsx_flow_page *flows_add(struct nsx_flows *f, uint32_t process,
 	page = &f->pages[f->n];
 	page->key = (uint64_t)process << 32 | corr / PAGE_BITS;
 	f->slots[flows_find_slot(f, page->key)] = (uint32_t)++f->n;
-	*flows_recent_of(f, page->key) = (uint32_t)f->n - 1;
+	*recent_page(f, page->key) = (uint32_t)f->n - 1;
 	return page;
 }
 

@@ -5,16 +5,16 @@
 /* Limit of the bytes of an event's fixed parts, including keys and numbers. */
 enum { ROOM = 512 };
 
-static char *json_put(char *p, const char *s, size_t n)
+static char *put_bytes(char *p, const char *s, size_t n)
 {
 	memcpy(p, s, n);
 	return p + n;
 }
-#define PUT(p, literal) json_put(p, literal, sizeof(literal) - 1)
+#define PUT(p, literal) put_bytes(p, literal, sizeof(literal) - 1)
 
-static char *puts_at(char *p, const char *s)
+static char *put_string(char *p, const char *s)
 {
-	return json_put(p, s, strlen(s));
+	return put_bytes(p, s, strlen(s));
 }
 
 /* Writes the separator between events. */
@@ -49,7 +49,7 @@ static void json_put_name(struct nsx_conv *c, const struct nsx_val *v)
 	nsx_out_add(c->out, unknown, (size_t)(p - unknown));
 }
 
-static int64_t shifted(const struct nsx_conv *c, int64_t ns)
+static int64_t shift_time(const struct nsx_conv *c, int64_t ns)
 {
 	return ns + c->counts->shift_ns;
 }
@@ -61,8 +61,8 @@ static char *json_put_head(struct nsx_conv *c, char *p, int phase,
 	p = PUT(p, "{\"ph\":\"");
 	*p++ = (char)phase;
 	p = PUT(p, "\",");
-	p = json_put(p, lane->head, lane->nhead);
-	return nsx_json_us(p, shifted(c, at_ns));
+	p = put_bytes(p, lane->head, lane->nhead);
+	return nsx_json_us(p, shift_time(c, at_ns));
 }
 
 static char *put_id(char *p, uint64_t id)
@@ -75,7 +75,7 @@ static char *put_id(char *p, uint64_t id)
 static void json_put_title(struct nsx_conv *c, char *p, const struct nsx_val *name)
 {
 	p = PUT(p, ",\"cat\":\"");
-	p = puts_at(p, nsx_activity_names[c->activity]);
+	p = put_string(p, nsx_activity_names[c->activity]);
 	nsx_out_take(c->out, PUT(p, "\",\"name\":\""));
 	json_put_name(c, name);
 	nsx_out_add(c->out, "\"", 1);
@@ -151,7 +151,7 @@ static char *put_key(struct nsx_conv *c, const char *key)
 		p = PUT(p, ",\"args\":{");
 	c->has_args = true;
 	*p++ = '"';
-	p = puts_at(p, key);
+	p = put_string(p, key);
 	return PUT(p, "\":");
 }
 
@@ -187,7 +187,7 @@ static void json_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 	separate(c);
 	p = head + snprintf(head, sizeof(head), "{\"ph\":\"C\",\"pid\":%u,"
 			    "\"ts\":", c->tracks.groups[s->group].pid);
-	p = nsx_json_us(p, shifted(c, s->at_ns));
+	p = nsx_json_us(p, shift_time(c, s->at_ns));
 	nsx_out_add(c->out, head, (size_t)(p - head));
 	nsx_out_adds(c->out, ",\"name\":\"");
 	nsx_out_adds(c->out, s->name);

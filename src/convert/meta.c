@@ -28,7 +28,7 @@ int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err)
 
 /* Reading ----------------------------------------------------------------------*/
 
-static const char *escaped(struct meta *m, const struct nsx_val *v)
+static const char *escape_name(struct meta *m, const struct nsx_val *v)
 {
 	struct nsx_buf b = {0};
 	const char *s;
@@ -66,7 +66,7 @@ static int meta_read_process(void *ctx, int64_t rid NSX_UNUSED,
 		return err->rc;
 	if (at >= m->nprocesses)
 		return 0;
-	m->process[at] = escaped(m, &v[2]);
+	m->process[at] = escape_name(m, &v[2]);
 	slash = strrchr(m->process[at], '/');
 	if (slash && slash[1])
 		m->process[at] = slash + 1;
@@ -77,7 +77,7 @@ static int read_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		    struct nsx_err *err NSX_UNUSED)
 {
 	struct meta *m = ctx;
-	const char *name = escaped(m, &v[0]);
+	const char *name = escape_name(m, &v[0]);
 
 	m->gpu = !m->gpu || !strcmp(m->gpu, name) ? name : "";
 	return 0;
@@ -130,8 +130,9 @@ static int cmp_tracks(const void *a, const void *b, void *ctx)
 			      t->track_keys.keys[*(const uint32_t *)b].w, order, 5);
 }
 
-static uint32_t *sorted(struct meta *m, size_t n, int (*cmp)(const void *, const void *, void *),
-			struct nsx_err *err)
+static uint32_t *sort_track_indices(struct meta *m, size_t n,
+				    int (*cmp)(const void *, const void *, void *),
+				    struct nsx_err *err)
 {
 	uint32_t *v = nsx_arena_try_array(m->arena, n, sizeof(*v), "tracks", err);
 
@@ -241,8 +242,8 @@ static int put_names(struct meta *m, struct nsx_err *err)
 	/* The number is read now, because looking names up may add groups. */
 	size_t ngroups = m->c->tracks.group_keys.n;
 	size_t ntracks = m->c->tracks.track_keys.n, order = 0;
-	uint32_t *groups = sorted(m, ngroups, meta_cmp_groups, err);
-	uint32_t *tracks = sorted(m, ntracks, cmp_tracks, err);
+	uint32_t *groups = sort_track_indices(m, ngroups, meta_cmp_groups, err);
+	uint32_t *tracks = sort_track_indices(m, ntracks, cmp_tracks, err);
 
 	if (!groups || !tracks)
 		return err->rc;

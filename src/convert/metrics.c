@@ -24,8 +24,8 @@ struct metrics {
 	bool is_open;
 };
 
-static int metrics_key_of(struct metrics *m, int64_t type, int64_t metric,
-			  uint32_t *ret, struct nsx_err *err)
+static int find_counter_index(struct metrics *m, int64_t type, int64_t metric,
+			      uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{(uint64_t)type, (uint64_t)metric}};
 
@@ -44,7 +44,7 @@ static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[2].type != NSX_V_TEXT)
 		return 0;
-	if (metrics_key_of(m, v[0].u.i, v[1].u.i, &at, err))
+	if (find_counter_index(m, v[0].u.i, v[1].u.i, &at, err))
 		return err->rc;
 	nsx_names_text(m->c->names, &b, v[2].u.p, v[2].len);
 	m->counters[at].name = nsx_buf_keep(&b, m->arena);
@@ -57,7 +57,7 @@ static struct counter *find_counter(struct metrics *m, int64_t type, int64_t met
 	struct counter *c;
 	uint32_t at;
 
-	if (metrics_key_of(m, type, metric, &at, err))
+	if (find_counter_index(m, type, metric, &at, err))
 		return NULL;
 	c = &m->counters[at];
 	if (!c->name)
@@ -156,7 +156,7 @@ static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
 		return nsx_stopped(err);
 	if (m->is_open && s.start_ns == m->at_ns && type == m->type)
 		return 0;
-	if (metrics_key_of(m, type, 0, &at, err))
+	if (find_counter_index(m, type, 0, &at, err))
 		return err->rc;
 	source = &m->counters[at];
 	if (source->event && s.start_ns < source->last_ns)

@@ -9,7 +9,7 @@ enum { USED = 1, MATCHES = 2 };
 #define NSX_MAX_PLAIN 4096
 
 /* Index of an id in flags and text, added if absent. */
-static int names_place_of(struct nsx_names *x, int64_t id, size_t *ret, struct nsx_err *err)
+static int name_index_of(struct nsx_names *x, int64_t id, size_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{(uint64_t)id}};
 	uint32_t at;
@@ -35,7 +35,7 @@ static int note_match(void *ctx, int64_t rid NSX_UNUSED,
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_TEXT ||
 	    v[1].len < n || memcmp(v[1].u.p, x->prefix, n))
 		return nsx_stopped(err);
-	if (names_place_of(x, v[0].u.i, &at, err))
+	if (name_index_of(x, v[0].u.i, &at, err))
 		return err->rc;
 	x->flags[at] |= MATCHES;
 	return 0;
@@ -82,7 +82,7 @@ int nsx_names_use(struct nsx_names *x, const struct nsx_val *v, struct nsx_err *
 
 	if (v->type != NSX_V_I64)
 		return 0;
-	if (names_place_of(x, v->u.i, &at, err))
+	if (name_index_of(x, v->u.i, &at, err))
 		return err->rc;
 	x->flags[at] |= USED;
 	return 0;
@@ -121,7 +121,7 @@ static int names_read_string(void *ctx, int64_t rid NSX_UNUSED,
 
 	if (v[0].type != NSX_V_I64 || (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB))
 		return 0;
-	if (names_place_of(x, v[0].u.i, &at, err))
+	if (name_index_of(x, v[0].u.i, &at, err))
 		return err->rc;
 	if (!(x->flags[at] & USED))
 		return nsx_stopped(err);

@@ -70,7 +70,7 @@ static bool order_is_before(const struct nsx_order *o, const struct nsx_order_sl
 }
 
 /* The slot of the n-th held row, in order. */
-static uint8_t *order_place(struct nsx_order *o, unsigned n)
+static uint8_t *held_row(struct nsx_order *o, unsigned n)
 {
 	return &o->sorted[(o->first + n) % NSX_ORDER_WINDOW];
 }
@@ -80,7 +80,7 @@ static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
 {
 	const struct nsx_order_slot *s;
 
-	*ret_slot = *order_place(o, 0);
+	*ret_slot = *held_row(o, 0);
 	s = &o->slots[*ret_slot];
 	o->first++;
 	o->n--;
@@ -102,9 +102,9 @@ int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v, struct nsx_
 	order_keep(s, rid, v, o->ncolumns);
 	s->start = v[0].u.i;
 	s->end = v[1].type == NSX_V_I64 ? v[1].u.i : INT64_MAX;
-	for (at = o->n; at && order_is_before(o, s, &o->slots[*order_place(o, at - 1)]); at--)
-		*order_place(o, at) = *order_place(o, at - 1);
-	*order_place(o, at) = slot;
+	for (at = o->n; at && order_is_before(o, s, &o->slots[*held_row(o, at - 1)]); at--)
+		*held_row(o, at) = *held_row(o, at - 1);
+	*held_row(o, at) = slot;
 	o->n++;
 	return 0;
 }

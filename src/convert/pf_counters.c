@@ -11,7 +11,7 @@ enum { COUNTERS_SPECS = 1, COUNTERS_VALUE = 2, COUNTERS_GPU = 3,
        SPECS_SPEC = 1, SPEC_UNIT = 7, UNIT_BYTE = 7,
        VALUE_INT = 2, VALUE_REAL = 3 };
 
-static uint32_t pf_counters_gpu_of(struct nsx_conv *c, uint32_t group)
+static uint32_t gpu_of_counter_group(struct nsx_conv *c, uint32_t group)
 {
 	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
 
@@ -24,7 +24,7 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 
 	nsx_pf_to_counters(c, s->at_ns);
 	nsx_pf_open_packet(c, s->at_ns, NSX_PF_GPU_COUNTERS);
-	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, pf_counters_gpu_of(c, s->group));
+	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of_counter_group(c, s->group));
 }
 
 /* Counter ids are unique over all GPUs and traces, and begin at 1. */

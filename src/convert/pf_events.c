@@ -64,7 +64,7 @@ static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n, boo
 }
 
 /* The context, queue and stage in which the work of a track runs. */
-static const struct nsx_pf_source *pf_events_source_of(struct nsx_conv *c, uint32_t track)
+static const struct nsx_pf_source *gpu_source_of_track(struct nsx_conv *c, uint32_t track)
 {
 	static const struct nsx_pf_source none;
 	const struct nsx_key *key = &c->tracks.track_keys.keys[track];
@@ -108,7 +108,7 @@ static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pf_to_lane(c, s->track, s->start_ns);
 	nsx_pf_open_packet(c, s->start_ns, NSX_PF_GPU_WORK);
 	b = &pf->to->packets;
-	from = pf_events_source_of(c, s->track);
+	from = gpu_source_of_track(c, s->track);
 	stage = is_kernel ? from->stage :
 			    intern_stage(c, s->name.u.p, s->name.len, c->activity == NSX_A_GRAPH);
 	if (is_kernel)

@@ -45,7 +45,7 @@ bool nsx_rings_put(struct nsx_rings *r, size_t i, struct nsx_buf *block)
 	return is_wanted;
 }
 
-static void *produce(void *ctx)
+static void *run_producer(void *ctx)
 {
 	struct ring *ring = ctx;
 	struct nsx_rings *r = ring->all;
@@ -108,7 +108,7 @@ static size_t start_producers(struct nsx_rings *r, struct nsx_err *err)
 
 		ring->all = r;
 		ring->number = n;
-		failed = pthread_create(&ring->thread, NULL, produce, ring);
+		failed = pthread_create(&ring->thread, NULL, run_producer, ring);
 		if (!failed)
 			continue;
 		nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s", strerror(failed));

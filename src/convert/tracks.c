@@ -202,7 +202,7 @@ static bool tracks_fits(struct nsx_track_lane *l, bool nests, int64_t start, int
 	return !l->nends || (nests && l->ends[l->nends - 1] >= end);
 }
 
-static int push(struct nsx_track_lane *l, int64_t end, struct nsx_err *err)
+static int push_open_slice(struct nsx_track_lane *l, int64_t end, struct nsx_err *err)
 {
 	size_t cap = l->cap_ends;
 
@@ -225,5 +225,5 @@ struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 	err->rc = NSX_OK;
 	if (!lane && tr->nlanes < NSX_MAX_TRACK_LANES)
 		lane = tracks_add_lane(t, tr, 0, err);
-	return lane && !push(lane, end_ns, err) ? lane : NULL;
+	return lane && !push_open_slice(lane, end_ns, err) ? lane : NULL;
 }

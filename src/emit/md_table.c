@@ -16,7 +16,7 @@ enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
 /* Labels ------------------------------------------------------------------*/
 
 /* Replaces a kernel's full name by its label. */
-static const char *md_table_label_of(const struct nsx_report *report, const char *name)
+static const char *kernel_label_for(const struct nsx_report *report, const char *name)
 {
 	const struct nsx_kernel_names *k;
 	nsx_str id;
@@ -34,7 +34,7 @@ static const char *md_table_label_of(const struct nsx_report *report, const char
 enum holds { PLAIN, EXACT, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE,
 	     BARRIER };
 
-static enum holds md_table_holds(const struct nsx_col *col)
+static enum holds column_content(const struct nsx_col *col)
 {
 	static const struct {
 		const char *end;
@@ -85,7 +85,7 @@ static void md_table_add_word(struct nsx_buf *b, const char *word, size_t n)
 void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 {
 	const char *title = nsx_col_title(col);
-	enum holds h = md_table_holds(col);
+	enum holds h = column_content(col);
 
 	if (h == EXACT) {
 		nsx_md_escape(b, title, strlen(title));
@@ -107,9 +107,9 @@ static const char *md_table_say_number(struct nsx_arena *a, const struct nsx_col
 {
 	double x = nsx_cell_number(c);
 
-	if (x == 0 && md_table_holds(col) >= NS && md_table_holds(col) <= BYTES)
+	if (x == 0 && column_content(col) >= NS && column_content(col) <= BYTES)
 		return "0";
-	switch (md_table_holds(col)) {
+	switch (column_content(col)) {
 	case EXACT:
 		return c->type == NSX_T_I64 ?
 			       nsx_arena_printf(a, "%" PRId64, c->u.i) :
@@ -173,9 +173,9 @@ static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
 		return;
 	}
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_api_base(s, buf, sizeof(buf)) :
-			   md_table_holds(col) == CAUSE	 ? cause_words(s) :
-			   md_table_holds(col) == BARRIER ? barrier_words(s) :
-				   nsx_text_range(a, md_table_label_of(report, s)));
+			   column_content(col) == CAUSE	 ? cause_words(s) :
+			   column_content(col) == BARRIER ? barrier_words(s) :
+				   nsx_text_range(a, kernel_label_for(report, s)));
 }
 
 void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
@@ -208,7 +208,7 @@ struct row {
 static bool md_table_same_cell(const struct nsx_col *col, const struct nsx_cell *x,
 			       const struct nsx_cell *y)
 {
-	if (md_table_holds(col) == ID)
+	if (column_content(col) == ID)
 		return true;
 	if (x->type != y->type)
 		return false;
@@ -219,7 +219,7 @@ static bool md_table_same_cell(const struct nsx_col *col, const struct nsx_cell 
 		return x->u.b == y->u.b;
 	case NSX_T_I64:
 	case NSX_T_F64:
-		return md_table_holds(col) != INSTANT &&
+		return column_content(col) != INSTANT &&
 		       fabs(nsx_cell_number(x) - nsx_cell_number(y)) <=
 			       ALIKE * NSX_MAX(fabs(nsx_cell_number(x)), fabs(nsx_cell_number(y)));
 	default:
@@ -238,7 +238,7 @@ static bool md_table_are_alike(const struct nsx_block *block, size_t x, size_t y
 		if (!md_table_same_cell(&cols[c], &nsx_row_at(block->table, x)[c],
 					&nsx_row_at(block->table, y)[c]))
 			return false;
-		any_id |= md_table_holds(&cols[c]) == ID;
+		any_id |= column_content(&cols[c]) == ID;
 	}
 	return any_id;
 }
@@ -252,7 +252,7 @@ static int cmp_ids(const struct nsx_block *block, size_t x, size_t y)
 	for (size_t i = 0; i < block->ncolumns && !order; i++) {
 		int c = block->columns[i];
 
-		if (md_table_holds(&cols[c]) == ID && cols[c].type == NSX_T_I64)
+		if (column_content(&cols[c]) == ID && cols[c].type == NSX_T_I64)
 			order = NSX_CMP(nsx_row_at(block->table, x)[c].u.i,
 					nsx_row_at(block->table, y)[c].u.i);
 	}
@@ -414,7 +414,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 			struct nsx_cell cell = md_table_mean_of(t, &rows[r], c);
 
 			nsx_buf_adds(b, " ");
-			if (md_table_holds(&cols[c]) != ID)
+			if (column_content(&cols[c]) != ID)
 				nsx_md_add_cell(b, a, &cols[c], &cell, report);
 			else if (add_ids(b, a, t, &rows[r], c, report) && !told++)
 				nsx_buf_adds(b, " (each)");

@@ -12,7 +12,7 @@ static const char tool[] = "nsys-explain";
 
 /* Notices of a report --------------------------------------------------------------- */
 
-static const char *notices_text_of(const struct nsx_finding *f, struct nsx_arena *a)
+static const char *notice_text(const struct nsx_finding *f, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
@@ -34,7 +34,7 @@ void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *
 		if (!f->is_minor)
 			ret->v[ret->n++] = (struct nsx_notice){
 				nsx_finding_name(f), f->key, f->title,
-				notices_text_of(f, a), f->severity,
+				notice_text(f, a), f->severity,
 				least && f->severity >= *least ? NSX_FAILED : NSX_NOTED};
 	}
 }
@@ -47,14 +47,14 @@ static const char *const github[] = {"error", "warning", "notice"};
 static const char *const gitlab[] = {"major", "minor", "info"};
 static const char *const sarif[] = {"error", "warning", "note"};
 
-static enum level level_of(const struct nsx_notice *x)
+static enum level notice_level(const struct nsx_notice *x)
 {
 	return x->outcome == NSX_FAILED				   ? ERROR :
 	       x->outcome == NSX_TOLERATED || x->severity == NSX_SEV_HIGH ? WARNING :
 									    NOTE;
 }
 
-static struct nsx_buf plain(const char *markdown)
+static struct nsx_buf plain_from_markdown(const char *markdown)
 {
 	struct nsx_buf b = {0};
 
@@ -66,12 +66,12 @@ static struct nsx_buf plain(const char *markdown)
 /* Owner: arena a. */
 static const char *notices_plain_text(const char *markdown, struct nsx_arena *a)
 {
-	struct nsx_buf b = plain(markdown);
+	struct nsx_buf b = plain_from_markdown(markdown);
 
 	return nsx_buf_keep(&b, a);
 }
 
-static const char *fingerprint(const struct nsx_notices *l, const struct nsx_notice *x,
+static const char *notice_hash(const struct nsx_notices *l, const struct nsx_notice *x,
 			       struct nsx_arena *a)
 {
 	const char *s = nsx_arena_printf(a, "%s %s", l->suite, x->key);
@@ -95,10 +95,11 @@ int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 	const struct nsx_notices *l = f->subject;
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct nsx_buf title = plain(l->v[i].title), text = plain(l->v[i].text);
+		struct nsx_buf title = plain_from_markdown(l->v[i].title);
+		struct nsx_buf text = plain_from_markdown(l->v[i].text);
 
 		if (l->v[i].outcome != NSX_PASSED) {
-			fprintf(out, "::%s title=", github[level_of(&l->v[i])]);
+			fprintf(out, "::%s title=", github[notice_level(&l->v[i])]);
 			put_escaped(out, title.p, "%:,");
 			fputs("::", out);
 			put_escaped(out, text.n ? text.p : title.p, "%");
@@ -128,8 +129,8 @@ int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 		nsx_jsonw_str(w, "check_name", nsx_arena_printf(a, "%s/%s", tool, x->id));
 		nsx_jsonw_str(w, "description", notices_plain_text(x->title, a));
 		nsx_jsonw_str(w, "content.body", notices_plain_text(x->text, a));
-		nsx_jsonw_str(w, "fingerprint", fingerprint(l, x, a));
-		nsx_jsonw_str(w, "severity", gitlab[level_of(x)]);
+		nsx_jsonw_str(w, "fingerprint", notice_hash(l, x, a));
+		nsx_jsonw_str(w, "severity", gitlab[notice_level(x)]);
 		nsx_jsonw_str(w, "location.path", l->path);
 		nsx_jsonw_int(w, "location.lines.begin", 1);
 		nsx_jsonw_end(w);
@@ -177,7 +178,7 @@ static void put_case(const struct nsx_notice *x, FILE *out)
 	static const char *const open[] = {
 		[NSX_PASSED] = "<system-out>", [NSX_NOTED] = "<system-out>",
 		[NSX_TOLERATED] = "<skipped>", [NSX_FAILED] = "<failure>"};
-	struct nsx_buf text = plain(x->title);
+	struct nsx_buf text = plain_from_markdown(x->title);
 
 	nsx_buf_adds(&text, *x->text ? "\n" : "");
 	nsx_md_add_plain(&text, x->text);
@@ -240,7 +241,7 @@ static void add_result(struct nsx_jsonw *w, const struct nsx_notices *l,
 {
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "ruleId", x->id);
-	nsx_jsonw_str(w, "level", sarif[level_of(x)]);
+	nsx_jsonw_str(w, "level", sarif[notice_level(x)]);
 	nsx_jsonw_str(w, "message.text",
 		      nsx_arena_printf(a, "%s%s%s", notices_plain_text(x->title, a),
 				       *x->text ? "\n" : "", notices_plain_text(x->text, a)));
@@ -250,7 +251,7 @@ static void add_result(struct nsx_jsonw *w, const struct nsx_notices *l,
 	nsx_jsonw_int(w, "physicalLocation.region.startLine", 1);
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
-	nsx_jsonw_str(w, "partialFingerprints.key/v1", fingerprint(l, x, a));
+	nsx_jsonw_str(w, "partialFingerprints.key/v1", notice_hash(l, x, a));
 	nsx_jsonw_end(w);
 }
 

@@ -150,7 +150,7 @@ static bool is_sealed(const char *text, size_t n)
 /* The start of a record's list, its last member before the seal; NULL: none. JSON strings
  * hold no line feed, so the search cannot hit one.
  */
-static char *ours_list_of(char *text)
+static char *record_list(char *text)
 {
 	char *at = NULL;
 
@@ -164,7 +164,7 @@ static void add_record(struct nsx_ours *o, char *text, size_t n, bool *ret_by_na
 {
 	bool sealed = is_sealed(text, n);
 	uint32_t sum = libdeflate_crc32(0, text, n);
-	char *list = sealed ? ours_list_of(text) : NULL;
+	char *list = sealed ? record_list(text) : NULL;
 	size_t before = o->n;
 
 	if (list)

@@ -94,7 +94,7 @@ static void begin_line(struct page *p, const char *class)
 		nsx_buf_printf(p->b, "<p class=\"%s\">", class);
 }
 
-static void gap(struct page *p)
+static void end_paragraph(struct page *p)
 {
 	page_put(p, "\n");
 	p->line = p->b->n;
@@ -118,7 +118,7 @@ static void add_title(struct page *p, const struct nsx_first_page *x)
 	if (p->form == NSX_PAGE_BOLD)
 		page_mark(p, false);
 	end_line(p, false);
-	gap(p);
+	end_paragraph(p);
 }
 
 static void page_add_header(struct page *p, const struct nsx_first_page *x)
@@ -143,7 +143,7 @@ static void page_add_header(struct page *p, const struct nsx_first_page *x)
 		page_put_name(p, x->unit ? x->unit : "");
 	}
 	end_line(p, false);
-	gap(p);
+	end_paragraph(p);
 }
 
 static void add_shares(struct page *p, const struct nsx_first_page *x)
@@ -225,7 +225,7 @@ static void add_strips(struct page *p, const struct nsx_first_page *x)
 		return;
 	for (unsigned i = 0; i < x->nstrips; i++)
 		widest = NSX_MAX(widest, NSX_MIN(strlen(x->strip[i].gpus), 40));
-	gap(p);
+	end_paragraph(p);
 	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
 	p->line = p->b->n;
 	for (unsigned i = 0; i < x->nstrips; i++) {
@@ -446,10 +446,10 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, stru
 	add_strips(&p, x);
 	for (unsigned i = 0; i < x->nfindings; i++) {
 		if (!i || form != NSX_PAGE_MD)
-			gap(&p);
+			end_paragraph(&p);
 		emit_page_add_finding(&p, x, i);
 	}
-	gap(&p);
+	end_paragraph(&p);
 	add_sum(&p, x);
 	nsx_arena_free(p.a);
 }

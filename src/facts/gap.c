@@ -20,13 +20,13 @@
 
 enum { NEAR_NS = 5000 }; /* a barrier that ended up to this long before the gap still qualifies */
 
-static uint32_t gap_op_of(const struct nsx_idle *x, size_t i)
+static uint32_t ending_op(const struct nsx_idle *x, size_t i)
 {
 	return nsx_unpack_index(&x->op, i);
 }
 
 /* The end of a piece: the next piece of its gap, or the operation that ends the gap. */
-static int64_t gap_end_of(const struct nsx_idle *x, size_t i, uint32_t op)
+static int64_t piece_end_ns(const struct nsx_idle *x, size_t i, uint32_t op)
 {
 	if (i + 1 < x->n && !x->tag[i + 1].first)
 		return nsx_idle_start(x, i + 1);
@@ -36,9 +36,9 @@ static int64_t gap_end_of(const struct nsx_idle *x, size_t i, uint32_t op)
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 {
 	const struct nsx_trace *t = x->trace;
-	uint32_t op = gap_op_of(x, i), about = nsx_unpack_index(&x->about, i);
+	uint32_t op = ending_op(x, i), about = nsx_unpack_index(&x->about, i);
 	struct nsx_idle_piece p = {
-		nsx_idle_start(x, i), gap_end_of(x, i, op), op, 0,
+		nsx_idle_start(x, i), piece_end_ns(x, i, op), op, 0,
 		x->tag[i].cause, x->tag[i].first};
 
 	switch (p.cause) {
@@ -68,13 +68,13 @@ bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 
 	if (first >= x->n)
 		return false;
-	op = gap_op_of(x, first);
+	op = ending_op(x, first);
 	while (first + n < x->n && !x->tag[first + n].first)
 		n++;
 	*at += n;
 	*ret = (struct nsx_gap){
 		.start_ns = nsx_idle_start(x, first),
-		.end_ns = gap_end_of(x, *at - 1, op),
+		.end_ns = piece_end_ns(x, *at - 1, op),
 		.idle = x, .at = first, .npieces = n, .op = op,
 		.is_edge = op == NSX_NONE || nsx_idle_start(x, first) == x->trace->window.start_ns};
 	return true;
@@ -91,7 +91,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 	for (size_t i = 0; i < x->n; i++) {
 		if (i % SUM_STEP == 0)
 			x->before_ns[i / SUM_STEP] = ns;
-		ns += gap_end_of(x, i, gap_op_of(x, i)) - nsx_idle_start(x, i);
+		ns += piece_end_ns(x, i, ending_op(x, i)) - nsx_idle_start(x, i);
 	}
 	if (x->n % SUM_STEP == 0)
 		x->before_ns[x->n / SUM_STEP] = ns;
@@ -108,7 +108,7 @@ size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
 {
 	size_t i = piece_from(x, at_ns);
 
-	if (i && gap_end_of(x, i - 1, gap_op_of(x, i - 1)) > at_ns)
+	if (i && piece_end_ns(x, i - 1, ending_op(x, i - 1)) > at_ns)
 		i--;
 	while (i && i < x->n && !x->tag[i].first)
 		i--;
@@ -122,9 +122,9 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 	int64_t ns = x->before_ns[lo / SUM_STEP];
 
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
-		ns += gap_end_of(x, i, gap_op_of(x, i)) - nsx_idle_start(x, i);
+		ns += piece_end_ns(x, i, ending_op(x, i)) - nsx_idle_start(x, i);
 	/* The last piece may reach beyond at_ns. */
-	return lo ? ns - NSX_MAX(0, gap_end_of(x, lo - 1, gap_op_of(x, lo - 1)) - at_ns) : ns;
+	return lo ? ns - NSX_MAX(0, piece_end_ns(x, lo - 1, ending_op(x, lo - 1)) - at_ns) : ns;
 }
 
 int64_t nsx_idle_total(const struct nsx_idle *x)

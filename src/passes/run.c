@@ -63,7 +63,7 @@ static bool run_listed(const char *list, const char *id)
 	return false;
 }
 
-static bool chosen(const struct nsx_opts *o, const char *id)
+static bool is_section_chosen(const struct nsx_opts *o, const char *id)
 {
 	if (o->only && !run_listed(o->only, id))
 		return false;
@@ -72,7 +72,7 @@ static bool chosen(const struct nsx_opts *o, const char *id)
 
 static bool run_is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
 {
-	return o->purpose != NSX_FOR_FINDINGS || pass->measures || chosen(o, pass->id);
+	return o->purpose != NSX_FOR_FINDINGS || pass->measures || is_section_chosen(o, pass->id);
 }
 
 static struct nsx_run begin_pass(const struct run *run, const struct nsx_section *out)
@@ -341,7 +341,7 @@ static int replay(const struct run *run, struct nsx_err *err)
  */
 enum { NFIRST = 2, NCONCLUDED = NFIRST + 1 + ARRAY_LEN(nsx_passes) };
 
-static int conclude(void *ctx, size_t task, struct nsx_err *err)
+static int conclude_task(void *ctx, size_t task, struct nsx_err *err)
 {
 	static const size_t first[NFIRST] = {AT_call_sites, AT_kernel_shape};
 	const struct run *run = ctx;
@@ -365,11 +365,12 @@ static int run_run_all(const struct run *run, struct nsx_err *err)
 	rc = nsx_par(o->threads, nsx_npasses + 1, run_run_task, (void *)run, err) ?:
 	     run_find(run, err) ?:
 	     replay(run, err) ?:
-	     nsx_par(o->threads, NCONCLUDED, conclude, (void *)run, err) ?:
+	     nsx_par(o->threads, NCONCLUDED, conclude_task, (void *)run, err) ?:
 	     run_prove(run, err) ?:
 	     run_summaries(run, VERDICTS, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
-		if (!chosen(run->opts, nsx_passes[i]->id) && r->sections[i].status != NSX_S_FAILED)
+		if (!is_section_chosen(run->opts, nsx_passes[i]->id) &&
+		    r->sections[i].status != NSX_S_FAILED)
 			hide(&r->sections[i]);
 	return rc;
 }

@@ -79,7 +79,7 @@ unsigned nsx_recapture_since(unsigned what)
 	return since;
 }
 
-static const char *recapture_traced(unsigned version, bool on_windows, unsigned what)
+static const char *trace_option_value(unsigned version, bool on_windows, unsigned what)
 {
 	if (on_windows) /* Windows has neither POSIX calls nor NCCL */
 		return what & NSX_REC_SOFTWARE && version >= TRACES_SOFTWARE ?
@@ -105,7 +105,7 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, 
 	nsx_buf_adds(&line, is_export ? "nsys export --type sqlite" : "nsys profile");
 	if (!is_export && what != NSX_REC_SETS)
 		nsx_buf_printf(&line, " --trace=%s", 
-			       recapture_traced(as, s && s->on_windows, what));
+			       trace_option_value(as, s && s->on_windows, what));
 	if (strstr(line.p, ",nccl"))
 		/* records more than calls, groups and GPU work */
 		nsx_buf_adds(&line, " --nccl-trace=all");

@@ -186,7 +186,7 @@ static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tab
 	return later && nsx_is_readable(later) ? later : t;
 }
 
-static void schema_resolve(struct nsx_schema *s)
+static void resolve_views(struct nsx_schema *s)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
 		const struct nsx_table_info *t = find_view(s->db, nsx_view_defs[v].tables);
@@ -638,7 +638,7 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *
 	ret->reach = nsx_arena_get(ret->arena, sizeof(*ret->reach));
 	ret->losses = nsx_arena_get(ret->arena, sizeof(*ret->losses));
 	(void)pthread_mutex_init(&ret->losses->lock, NULL);
-	schema_resolve(ret);
+	resolve_views(ret);
 	rc = is_export(ret) ? read_copy_kinds(ret, err) ?: schema_create_views(ret, err) :
 			      refuse_foreign(ret, err);
 	rc = rc ?: read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",

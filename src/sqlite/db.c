@@ -255,12 +255,12 @@ static int size_of_file(sqlite3_file *f, sqlite3_int64 *ret)
 	return SQLITE_OK;
 }
 
-static int do_nothing(sqlite3_file *f NSX_UNUSED)
+static int vfs_do_nothing(sqlite3_file *f NSX_UNUSED)
 {
 	return SQLITE_OK;
 }
 
-static int lock_nothing(sqlite3_file *f NSX_UNUSED, int how NSX_UNUSED)
+static int vfs_lock_nothing(sqlite3_file *f NSX_UNUSED, int how NSX_UNUSED)
 {
 	return SQLITE_OK;
 }
@@ -280,9 +280,9 @@ static int db_open_file(sqlite3_vfs *vfs NSX_UNUSED, const char *name, sqlite3_f
 			int flags, int *ret_flags)
 {
 	static const sqlite3_io_methods methods = {
-		.iVersion = 1, .xClose = do_nothing, .xRead = db_read_file,
-		.xFileSize = size_of_file, .xLock = lock_nothing,
-		.xUnlock = lock_nothing, .xFileControl = refuse_file_control,
+		.iVersion = 1, .xClose = vfs_do_nothing, .xRead = db_read_file,
+		.xFileSize = size_of_file, .xLock = vfs_lock_nothing,
+		.xUnlock = vfs_lock_nothing, .xFileControl = refuse_file_control,
 		.xDeviceCharacteristics = report_immutable};
 
 	f->pMethods = NULL;
@@ -413,7 +413,7 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t, struct nsx_
 	return 0;
 }
 
-static enum nsx_table_kind db_kind_of(const char *type, uint32_t root_page, const char *sql)
+static enum nsx_table_kind table_kind_of(const char *type, uint32_t root_page, const char *sql)
 {
 	if (!strcmp(type, "view"))
 		return NSX_TK_VIEW;
@@ -443,7 +443,7 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 			      (struct nsx_table_info){
 				      .name = column_text(s->handle, 1, db->arena),
 				      .root_page = root,
-				      .kind = db_kind_of(
+				      .kind = table_kind_of(
 					      column_text(s->handle, 0, db->arena),
 					      root,
 					      column_text(s->handle, 3,

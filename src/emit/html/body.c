@@ -130,7 +130,7 @@ static void body_add_table(struct body *x, const struct nsx_table *t,
 }
 
 /* The block that shows a table; NULL if none does. */
-static const struct nsx_block *body_block_of(const struct nsx_section *s, const struct nsx_table *t)
+static const struct nsx_block *block_showing(const struct nsx_section *s, const struct nsx_table *t)
 {
 	for (size_t i = 0; i < s->nblocks && !s->pass->is_verdict; i++)
 		if (s->blocks[i].kind == NSX_B_TABLE && s->blocks[i].table == t)
@@ -249,7 +249,7 @@ static void add_others(struct body *x)
 		for (size_t k = 0; k < s->ntables && !s->pass->is_verdict; k++) {
 			const struct nsx_table *t = s->tables[k];
 
-			if (!t->layout->csv || !t->nrows || body_block_of(s, t))
+			if (!t->layout->csv || !t->nrows || block_showing(s, t))
 				continue;
 			nsx_buf_printf(x->b, "<details><summary>tables/%s.csv"
 					     "</summary>\n", t->layout->csv);

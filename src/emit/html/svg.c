@@ -188,7 +188,7 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r, struct nsx
 
 enum { CURVE_LEFT = 160 };
 
-static double most(const struct nsx_curve *c)
+static double curve_maximum(const struct nsx_curve *c)
 {
 	double x = 0;
 
@@ -222,7 +222,7 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_ar
 
 	for (size_t i = 0; i < r->nsections; i++)
 		for (size_t k = 0; k < r->sections[i].ncurves; k++)
-			if (n < MAX_CURVES && most(&r->sections[i].curves[k]) > 0)
+			if (n < MAX_CURVES && curve_maximum(&r->sections[i].curves[k]) > 0)
 				v[n++] = &r->sections[i].curves[k];
 	if (n) {
 		nsx_buf_adds(b, "<h2 id=\"curves\">Over time</h2>");
@@ -235,7 +235,7 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_ar
 		nsx_svg_label(b, 0, y + 16, v[i]->label);
 		nsx_svg_label(b, 0, y + 30, nsx_arena_printf(
 			a, "GPU %lld, at most %s", (long long)v[i]->device_id,
-			say_value(a, v[i], most(v[i]))));
+			say_value(a, v[i], curve_maximum(v[i]))));
 		nsx_svg_rect(b, "k7", CURVE_LEFT, y + 2, WIDTH - CURVE_LEFT, ROW - 4);
 		draw_curve(b, v[i], y + 2, ROW - 4);
 	}
@@ -249,7 +249,7 @@ enum { DECADES = 8 }; /* bins of gap lengths: below 1 us, ... 1 s and more */
 static const char *const decade_names[DECADES] = {
 	"< 1 µs", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "≥ 1 s"};
 
-static unsigned decade(int64_t ns)
+static unsigned gap_decade(int64_t ns)
 {
 	unsigned d = 0;
 
@@ -275,7 +275,7 @@ void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r, struct nsx_aren
 
 			if (gap.is_edge || length <= 0)
 				continue;
-			k = decade(length);
+			k = gap_decade(length);
 			ns[k] += length;
 			count[k]++;
 			most = NSX_MAX(most, ns[k]);

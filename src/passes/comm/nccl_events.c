@@ -6,7 +6,7 @@
 #include "passes/comm/nccl.h"
 
 /* The key of a known collective's kind or, for other operations, of the base name. */
-static struct nsx_group_key nccl_events_kind_of(const struct nsx_trace *t, size_t op)
+static struct nsx_group_key operation_key(const struct nsx_trace *t, size_t op)
 {
 	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;
 	bool other = kind == NSX_COMM_OTHER;
@@ -17,7 +17,7 @@ static struct nsx_group_key nccl_events_kind_of(const struct nsx_trace *t, size_
 
 uint32_t nccl_kind(const struct nccl_comm *c, size_t op)
 {
-	struct nsx_group_key key = nccl_events_kind_of(c->run->trace, op);
+	struct nsx_group_key key = operation_key(c->run->trace, op);
 
 	return nsx_group_find(&c->kinds, key.a, key.b);
 }
@@ -27,7 +27,7 @@ static struct nccl_group *nccl_events_find_group(struct nccl_comm *c, size_t op,
 						 struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
-	struct nsx_group_key key = nccl_events_kind_of(t, op);
+	struct nsx_group_key key = operation_key(t, op);
 	nsx_str raw = nsx_op_name(t, op);
 	struct nccl_group *g = nsx_group_value(&c->kinds, &c->groups, key.a, key.b,
 					       "communication kinds", err);

@@ -14,7 +14,7 @@ struct sum {
 	nsx_str raw;
 };
 
-static enum nsx_comm_op nccl_host_op_of(const struct nsx_trace *t, size_t range)
+static enum nsx_comm_op range_operation(const struct nsx_trace *t, size_t range)
 {
 	const char *name = nsx_text(t, t->nvtx.name[range]);
 	enum nsx_comm_op op;
@@ -98,7 +98,7 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 			   (size_t)t->nprocesses * NSX_COMM_OTHER, "processes", err))
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
-		enum nsx_comm_op op = nccl_host_op_of(t, i);
+		enum nsx_comm_op op = range_operation(t, i);
 		int64_t ns = nsx_range_inside(t, i);
 		bool counts = nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
 		uint32_t p = t->thread[nsx_nvtx_thread(t, i)].process;

@@ -15,7 +15,7 @@
 /* Ranks that share collectives ----------------------------------------------- */
 
 /* A hash of a set of ranks that does not depend on their order. */
-static uint64_t nccl_match_who(const struct nsx_run *run, const struct nsx_team *team)
+static uint64_t ranks_hash(const struct nsx_run *run, const struct nsx_team *team)
 {
 	const uint32_t *op = run->facts->teams->member + team->at;
 	uint64_t sum = team->n;
@@ -42,7 +42,7 @@ static int group_teams(struct nccl_comm *c, uint32_t *of, struct nsx_err *err)
 			continue;
 		circle = nsx_group_value(&c->circle_keys, &c->circles,
 					 nccl_kind(c, teams->member[x->at]),
-					 nccl_match_who(c->run, x), "collectives", err);
+					 ranks_hash(c->run, x), "collectives", err);
 		if (!circle)
 			return err->rc;
 		if (!circle->n++)
@@ -127,8 +127,8 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
  * a rank is late and the instance lies in the judged window. The first instance there does not
  * count, because ranks start one after another.
  */
-static void nccl_match_weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
-			     int64_t *scratch)
+static void weigh_instance(struct nccl_match *m, size_t i, const struct nsx_window *w,
+			   int64_t *scratch)
 {
 	const size_t *member = m->member + i * m->nranks;
 	struct nccl_instance *x = &m->v[i];
@@ -166,7 +166,7 @@ static void nccl_match_weigh(struct nccl_match *m, size_t i, const struct nsx_wi
 	nsx_add_to(&m->min_ns, min_ns);
 }
 
-static void charge(struct nccl_match *m, size_t i)
+static void add_late_instance(struct nccl_match *m, size_t i)
 {
 	const struct nccl_instance *x = &m->v[i];
 	struct nccl_rank *r = &m->ranks[m->rank[x->last]];
@@ -227,7 +227,7 @@ void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g, const st
 	}
 }
 
-static uint32_t nccl_match_index_of(const struct nccl_match *m, const struct nccl_rank *r)
+static uint32_t match_index_of_rank(const struct nccl_match *m, const struct nccl_rank *r)
 {
 	return r ? (uint32_t)(r - m->ranks) : NSX_NONE;
 }
@@ -236,8 +236,8 @@ static void nccl_match_judge(struct nccl_match *m, size_t nranks, const struct n
 {
 	const struct nccl_rank *late = nccl_latest(m->ranks, nranks);
 
-	m->late = nccl_match_index_of(m, late);
-	m->waiting = nccl_match_index_of(m, nccl_waits_most(m->ranks, nranks));
+	m->late = match_index_of_rank(m, late);
+	m->waiting = match_index_of_rank(m, nccl_waits_most(m->ranks, nranks));
 	if (!late || !m->nkept)
 		return;
 	m->p_value = nsx_binomial_tail(m->nkept, late->kept_last, 1.0 / (double)m->nranks);
@@ -369,8 +369,8 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 		return err->rc;
 	ret->least_late_ns = least_late(ret);
 	for (size_t i = 0; i < ret->n; i++) {
-		nccl_match_weigh(ret, i, &w, scratch);
-		charge(ret, i);
+		weigh_instance(ret, i, &w, scratch);
+		add_late_instance(ret, i);
 	}
 	nccl_match_judge(ret, g->nranks, &w);
 	return (ret->proved ? check_steps(ret, induced, err) : 0) ?: find_spread(ret, err);

@@ -19,8 +19,8 @@ struct sweep {
 	size_t nlarge, cap_large;
 };
 
-static struct copy_group *copies_sweep_group_of(struct sweep *s, uint32_t device,
-						const struct nsx_copy *c, struct nsx_err *err)
+static struct copy_group *find_copy_group(struct sweep *s, uint32_t device,
+					  const struct nsx_copy *c, struct nsx_err *err)
 {
 	struct copy_group *x = nsx_group_value(&s->groups, &s->g->v, device,
 		(uint64_t)c->copy_kind << 16 | (uint64_t)c->src_kind << 8 |
@@ -36,7 +36,7 @@ static struct copy_group *copies_sweep_group_of(struct sweep *s, uint32_t device
 	return x;
 }
 
-static unsigned copies_sweep_size_class(int64_t bytes)
+static unsigned copy_size_class(int64_t bytes)
 {
 	return bytes < 4 << 10 ? 0 : bytes < SMALL_BYTES ? 1 :
 	       bytes < LARGE_BYTES ? 2 : bytes < 16 << 20 ? 3 : 4;
@@ -61,7 +61,7 @@ static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32
 	}
 	nsx_add_to(&x->bytes, c->bytes);
 	x->small += c->bytes < SMALL_BYTES;
-	struct copy_size *z = &x->size[copies_sweep_size_class(c->bytes)];
+	struct copy_size *z = &x->size[copy_size_class(c->bytes)];
 	z->count++;
 	nsx_add_to(&z->bytes, c->bytes);
 	nsx_add_to(&z->total_ns, ns);
@@ -90,7 +90,7 @@ static int copies_sweep_add_copy(struct sweep *s, uint32_t device, size_t op,
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_copy *c = nsx_op_copy(t, op);
 	int64_t a = nsx_op_start(&t->ops, op), b = nsx_op_end(&t->ops, op);
-	struct copy_group *x = copies_sweep_group_of(s, device, c, err);
+	struct copy_group *x = find_copy_group(s, device, c, err);
 
 	if (!x)
 		return err->rc;

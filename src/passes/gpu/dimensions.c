@@ -57,8 +57,8 @@ struct dimensions {
 
 /* Other sections -----------------------------------------------------------*/
 
-static const struct nsx_table *dimensions_table_of(const struct dimensions *d,
-						   const char *pass, const char *key)
+static const struct nsx_table *find_report_table(const struct dimensions *d,
+						 const char *pass, const char *key)
 {
 	const struct nsx_section *s = nsx_report_section(d->report, pass);
 
@@ -66,54 +66,54 @@ static const struct nsx_table *dimensions_table_of(const struct dimensions *d,
 		       nsx_section_table(s, key) : NULL;
 }
 
-static double dimensions_number_of(const struct nsx_cell *c)
+static double number_of_cell(const struct nsx_cell *c)
 {
 	return !c ? NAN : c->type == NSX_T_I64 ? (double)c->u.i :
 	       c->type == NSX_T_F64 ? c->u.f : NAN;
 }
 
-static double dimensions_value_of(const struct dimensions *d, const char *pass, const char *key)
+static double section_figure(const struct dimensions *d, const char *pass, const char *key)
 {
 	const struct nsx_section *s = nsx_report_section(d->report, pass);
 
 	return s && s->status == NSX_S_ANSWERED ?
-		       dimensions_number_of(nsx_section_value(s, key)) : NAN;
+		       number_of_cell(nsx_section_value(s, key)) : NAN;
 }
 
-static double dimensions_cell_of(const struct nsx_table *t, size_t row, const char *key)
+static double cell_figure(const struct nsx_table *t, size_t row, const char *key)
 {
 	int col = nsx_table_col(t, key);
 
-	return col < 0 ? NAN : dimensions_number_of(&nsx_row_at(t, row)[col]);
+	return col < 0 ? NAN : number_of_cell(&nsx_row_at(t, row)[col]);
 }
 
 /* Sums a column over the rows whose `where` column has this text (NULL: all rows, or this device's
  * rows). NAN if the section was not computed.
  */
-static double dimensions_sum_of(const struct dimensions *d, const char *pass,
-				const char *key, const char *column, const char *where,
-				const char *text)
+static double sum_device_rows(const struct dimensions *d, const char *pass,
+			      const char *key, const char *column, const char *where,
+			      const char *text)
 {
-	const struct nsx_table *t = dimensions_table_of(d, pass, key);
+	const struct nsx_table *t = find_report_table(d, pass, key);
 	double sum = 0;
 
 	if (!t)
 		return NAN;
 	for (size_t i = 0; i < t->nrows; i++) {
-		double id = dimensions_cell_of(t, i, "device_id");
+		double id = cell_figure(t, i, "device_id");
 
 		if (!isnan(id) && id != (double)d->device_id)
 			continue;
 		if (text && strcmp(nsx_table_text(t, i, where), text))
 			continue;
-		if (!isnan(dimensions_cell_of(t, i, column)))
-			sum += dimensions_cell_of(t, i, column);
+		if (!isnan(cell_figure(t, i, column)))
+			sum += cell_figure(t, i, column);
 	}
 	return sum;
 }
 
 /* A suffix that distinguishes GPUs with the same ordinal; "" if none is needed. */
-static const char *dimensions_gpu_of(const struct nsx_table *t, size_t row)
+static const char *gpu_suffix(const struct nsx_table *t, size_t row)
 {
 	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");
 }
@@ -121,19 +121,19 @@ static const char *dimensions_gpu_of(const struct nsx_table *t, size_t row)
 /* The figure of a column in this device's row; NAN if there is none. */
 static double of_device(const struct dimensions *d, const char *pass, const char *column)
 {
-	const struct nsx_table *t = dimensions_table_of(d, pass, "devices");
+	const struct nsx_table *t = find_report_table(d, pass, "devices");
 
 	for (size_t i = 0; t && i < t->nrows; i++)
-		if (dimensions_cell_of(t, i, "device_id") == (double)d->device_id &&
-		    !strcmp(dimensions_gpu_of(t, i),
+		if (cell_figure(t, i, "device_id") == (double)d->device_id &&
+		    !strcmp(gpu_suffix(t, i),
 			    nsx_text(d->run->trace,
 				     d->run->trace->device[d->device].gpu)))
-			return dimensions_cell_of(t, i, column);
+			return cell_figure(t, i, column);
 	return NAN;
 }
 
-static void dimensions_add(struct dimensions *d, const char *measure, double value,
-			   const char *unit, const char *from)
+static void add_measure(struct dimensions *d, const char *measure, double value,
+			const char *unit, const char *from)
 {
 	struct nsx_cell *row = nsx_add_row(d->table);
 
@@ -168,13 +168,13 @@ static const char *const idle_words[NSX_NCAUSES] = {
 /* The cause of most of this device's idle time, in words; NULL: none. */
 static const char *main_cause(const struct dimensions *d)
 {
-	const struct nsx_table *t = dimensions_table_of(d, "gpu_idle", "causes");
+	const struct nsx_table *t = find_report_table(d, "gpu_idle", "causes");
 	const char *cause = NULL;
 	double most = 0;
 
 	for (unsigned c = 0; t && c < NSX_NCAUSES; c++) {
-		double ms = dimensions_sum_of(d, "gpu_idle", "causes", "total_ms",
-					      "cause", nsx_cause_names[c]);
+		double ms = sum_device_rows(d, "gpu_idle", "causes", "total_ms",
+					    "cause", nsx_cause_names[c]);
 
 		if (ms > most) {
 			most = ms;
@@ -184,26 +184,26 @@ static const char *main_cause(const struct dimensions *d)
 	return cause;
 }
 
-static const char *cpu(struct dimensions *d)
+static const char *add_cpu_dimension(struct dimensions *d)
 {
 	const char *cause = main_cause(d);
 
-	dimensions_add(d, "GPU idle", d->idle,
-		       nsx_say(d->out, "%% of the %s", d->window), "gpu_idle");
-	dimensions_add(d, "idle because launches came late",
-		       dimensions_value_of(d, "launch_storm", "launch_bound_ms"), "ms on all GPUs",
-		       "launch_storm");
-	dimensions_add(d, "idle after CPU-GPU barriers",
-		       dimensions_sum_of(d, "barriers", "barriers", "cost_ms", NULL, NULL),
-		       "ms on all GPUs", "barriers");
-	dimensions_add(d, "launches", dimensions_value_of(d, "launch_storm", "launches_per_s"),
-		       "a second", "launch_storm");
-	dimensions_add(d, "median launch call to kernel start",
-		       dimensions_value_of(d, "launch_latency", "summary.p50_us"), "us",
-		       "launch_latency");
-	dimensions_add(d, "OS calls on launching threads",
-		       dimensions_value_of(d, "os_runtime",
-					   "launch_thread_ms"), "ms", "os_runtime");
+	add_measure(d, "GPU idle", d->idle,
+		    nsx_say(d->out, "%% of the %s", d->window), "gpu_idle");
+	add_measure(d, "idle because launches came late",
+		    section_figure(d, "launch_storm", "launch_bound_ms"), "ms on all GPUs",
+		    "launch_storm");
+	add_measure(d, "idle after CPU-GPU barriers",
+		    sum_device_rows(d, "barriers", "barriers", "cost_ms", NULL, NULL),
+		    "ms on all GPUs", "barriers");
+	add_measure(d, "launches", section_figure(d, "launch_storm", "launches_per_s"),
+		    "a second", "launch_storm");
+	add_measure(d, "median launch call to kernel start",
+		    section_figure(d, "launch_latency", "summary.p50_us"), "us",
+		    "launch_latency");
+	add_measure(d, "OS calls on launching threads",
+		    section_figure(d, "os_runtime",
+				      "launch_thread_ms"), "ms", "os_runtime");
 	if (d->idle < 5)
 		return nsx_say(d->out, "the CPU keeps up: GPU %s is idle for %.1f %% of the "
 			       "%s.", d->label, d->idle, d->window);
@@ -212,24 +212,24 @@ static const char *cpu(struct dimensions *d)
 		       cause ? ", mostly " : "", cause ? cause : "");
 }
 
-static const char *memory(struct dimensions *d)
+static const char *add_memory_dimension(struct dimensions *d)
 {
 	double peak = of_device(d, "memory_usage", "pct_of_memory");
 
-	dimensions_add(d, "copies while no kernel runs", d->exposed_copy,
-		       nsx_say(d->out, "%% of the %s", d->window), "copies");
-	dimensions_add(d, "exposed pageable copies",
-		       of_device(d, "copies", "pageable_exposed_ms"), "ms", "copies");
-	dimensions_add(d, "copies below 64 KiB",
-		       dimensions_sum_of(d, "copies", "rows", "small_count", NULL, NULL), "copies",
-		       "copies");
-	dimensions_add(d, "unified-memory migrations",
-		       dimensions_sum_of(d, "copies", "migrations", "count", NULL, NULL),
-		       "migrations", "copies");
-	dimensions_add(d, "idle after cudaMalloc and cudaFree in the loop",
-		       dimensions_sum_of(d, "memory_usage", "churn", "cost_ms", NULL, NULL),
-		       "ms on all GPUs", "memory_usage");
-	dimensions_add(d, "peak of GPU memory", peak, "% of its size", "memory_usage");
+	add_measure(d, "copies while no kernel runs", d->exposed_copy,
+		    nsx_say(d->out, "%% of the %s", d->window), "copies");
+	add_measure(d, "exposed pageable copies",
+		    of_device(d, "copies", "pageable_exposed_ms"), "ms", "copies");
+	add_measure(d, "copies below 64 KiB",
+		    sum_device_rows(d, "copies", "rows", "small_count", NULL, NULL), "copies",
+		    "copies");
+	add_measure(d, "unified-memory migrations",
+		    sum_device_rows(d, "copies", "migrations", "count", NULL, NULL),
+		    "migrations", "copies");
+	add_measure(d, "idle after cudaMalloc and cudaFree in the loop",
+		    sum_device_rows(d, "memory_usage", "churn", "cost_ms", NULL, NULL),
+		    "ms on all GPUs", "memory_usage");
+	add_measure(d, "peak of GPU memory", peak, "% of its size", "memory_usage");
 	if (d->exposed_copy >= 5)
 		return nsx_say(d->out, "copies hold up GPU %s: %.1f %% of the %s is copying and "
 			       "nothing else.", d->label, d->exposed_copy, d->window);
@@ -240,51 +240,51 @@ static const char *memory(struct dimensions *d)
 /* The rate of the direction between host and GPU that moves most bytes. */
 static double link_rate(const struct dimensions *d, const char **ret)
 {
-	const struct nsx_table *t = dimensions_table_of(d, "copies", "rows");
+	const struct nsx_table *t = find_report_table(d, "copies", "rows");
 	double most = 0, rate = NAN;
 
 	*ret = "rate of CPU-GPU copies";
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *dir = nsx_table_text(t, i, "direction");
 
-		if (dimensions_cell_of(t, i, "device_id") != (double)d->device_id ||
+		if (cell_figure(t, i, "device_id") != (double)d->device_id ||
 		    (strcmp(dir, "HtoD") && strcmp(dir, "DtoH")) ||
-		    dimensions_cell_of(t, i, "bytes") <= most)
+		    cell_figure(t, i, "bytes") <= most)
 			continue;
-		most = dimensions_cell_of(t, i, "bytes");
-		rate = dimensions_cell_of(t, i, "gbps");
+		most = cell_figure(t, i, "bytes");
+		rate = cell_figure(t, i, "gbps");
 		*ret = !strcmp(dir, "HtoD") ? "rate host to device" : "rate device to host";
 	}
 	return rate;
 }
 
-static const char *interconnect(struct dimensions *d)
+static const char *add_link_dimension(struct dimensions *d)
 {
 	const struct nsx_device_facts *f = &d->run->facts->device[d->device];
 	int64_t comm = nsx_spans_total(&f->comm);
 	int64_t compute = nsx_spans_total(&f->compute);
-	const struct nsx_table *messages = dimensions_table_of(d, "nccl", "messages");
+	const struct nsx_table *messages = find_report_table(d, "nccl", "messages");
 	const char *direction;
 	double rate = link_rate(d, &direction);
 	double ratio = compute ? (double)comm / (double)compute : NAN;
 	double gb = (of_device(d, "copies", "host_to_device_bytes") +
 		     of_device(d, "copies", "device_to_host_bytes")) / 1e9;
-	double moved = dimensions_sum_of(d, "copies", "migrations", "bytes", NULL, NULL) / 1e9;
+	double moved = sum_device_rows(d, "copies", "migrations", "bytes", NULL, NULL) / 1e9;
 
-	dimensions_add(d, "communication while nothing computes", d->exposed_comm,
-		       nsx_say(d->out, "%% of the %s", d->window), "nccl");
-	dimensions_add(d, "transfers between CPU and GPU",
-		       of_device(d, "copies", "transfers_per_s"), "a second", "copies");
-	dimensions_add(d, "moved between CPU and GPU", gb, "GB", "copies");
-	dimensions_add(d, direction, rate, "GB/s", "copies");
-	dimensions_add(d, "peer copies",
-		       dimensions_sum_of(d, "copies", "rows", "bytes", "direction", "PtoP") / 1e9,
-		       "GB", "copies");
-	dimensions_add(d, "communication kernels", (double)comm / 1e6, "ms", "nccl");
-	dimensions_add(d, "communication to computation", ratio, "ratio", "nccl");
-	dimensions_add(d, "median message of the main collective",
-		       messages && messages->nrows ?
-		    dimensions_cell_of(messages, 0, "p50_bytes") / 1e6 : NAN, "MB", "nccl");
+	add_measure(d, "communication while nothing computes", d->exposed_comm,
+		    nsx_say(d->out, "%% of the %s", d->window), "nccl");
+	add_measure(d, "transfers between CPU and GPU",
+		    of_device(d, "copies", "transfers_per_s"), "a second", "copies");
+	add_measure(d, "moved between CPU and GPU", gb, "GB", "copies");
+	add_measure(d, direction, rate, "GB/s", "copies");
+	add_measure(d, "peer copies",
+		    sum_device_rows(d, "copies", "rows", "bytes", "direction", "PtoP") / 1e9,
+		    "GB", "copies");
+	add_measure(d, "communication kernels", (double)comm / 1e6, "ms", "nccl");
+	add_measure(d, "communication to computation", ratio, "ratio", "nccl");
+	add_measure(d, "median message of the main collective",
+		    messages && messages->nrows ?
+		    cell_figure(messages, 0, "p50_bytes") / 1e6 : NAN, "MB", "nccl");
 	if (comm)
 		return nsx_say(d->out, "communication %s GPU %s: %.1f %% of the %s is "
 			       "communication while nothing computes%s.",
@@ -308,7 +308,7 @@ static const char *interconnect(struct dimensions *d)
 /* Mean of a counter while kernels compute or, if not sampled there, over the window; NAN:
  * neither.
  */
-static double dimensions_counter(const struct dimensions *d, enum nsx_counter which)
+static double counter_while_busy(const struct dimensions *d, enum nsx_counter which)
 {
 	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics, d->device);
 	double mean = nsx_counter_mean(&c, which, NSX_SCOPE_COMPUTE);
@@ -323,34 +323,34 @@ static bool dimensions_hides_kernels(const struct dimensions *d)
 
 static void dimensions_add_shape(struct dimensions *d)
 {
-	dimensions_add(d, "mean theoretical occupancy",
-		       of_device(d, "kernel_shape", "occupancy_pct"), "% of warps", "kernel_shape");
-	dimensions_add(d, "grids too small for the GPU",
-		       of_device(d, "kernel_shape", "small_grid_pct"),
-		       "% of kernel time", "kernel_shape");
+	add_measure(d, "mean theoretical occupancy",
+		    of_device(d, "kernel_shape", "occupancy_pct"), "% of warps", "kernel_shape");
+	add_measure(d, "grids too small for the GPU",
+		    of_device(d, "kernel_shape", "small_grid_pct"),
+		    "% of kernel time", "kernel_shape");
 }
 
 static const char *gpu_compute(struct dimensions *d)
 {
-	const struct nsx_table *categories = dimensions_table_of(d, "kernel_shape", "categories");
-	const struct nsx_table *kernels = dimensions_table_of(d, "top_kernels", "kernels");
-	double hidden = dimensions_value_of(d, "cuda_graphs", "replay_ms");
-	double tensor = dimensions_counter(d, NSX_TENSOR_ACTIVE);
+	const struct nsx_table *categories = find_report_table(d, "kernel_shape", "categories");
+	const struct nsx_table *kernels = find_report_table(d, "top_kernels", "kernels");
+	double hidden = section_figure(d, "cuda_graphs", "replay_ms");
+	double tensor = counter_while_busy(d, NSX_TENSOR_ACTIVE);
 	bool is_opaque = dimensions_hides_kernels(d);
 
-	dimensions_add(d, "compute", d->compute,
-		       nsx_say(d->out, "%% of the %s", d->window), "partition");
-	dimensions_add(d, "median kernel",
-		       dimensions_value_of(d, "launch_storm", "median_kernel_us"),
-		       "us", "launch_storm");
+	add_measure(d, "compute", d->compute,
+		    nsx_say(d->out, "%% of the %s", d->window), "partition");
+	add_measure(d, "median kernel",
+		    section_figure(d, "launch_storm", "median_kernel_us"),
+		    "us", "launch_storm");
 	if (!is_opaque)
 		dimensions_add_shape(d);
 	if (!isnan(tensor))
-		dimensions_add(d, "tensor cores active while computing", tensor, "%",
-			       "gpu_metrics");
-	if (!isnan(dimensions_counter(d, NSX_SM_ACTIVE)))
-		dimensions_add(d, "multiprocessors active while computing",
-			       dimensions_counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
+		add_measure(d, "tensor cores active while computing", tensor, "%",
+			    "gpu_metrics");
+	if (!isnan(counter_while_busy(d, NSX_SM_ACTIVE)))
+		add_measure(d, "multiprocessors active while computing",
+			    counter_while_busy(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
 	if (is_opaque)
 		return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; CUDA graphs without "
 			       "recorded contents take %s of the trace.",
@@ -361,8 +361,8 @@ static const char *gpu_compute(struct dimensions *d)
 	return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; most kernel time is %s "
 		       "(%.1f %%), the top kernel takes %.1f %%.", d->label, d->compute, d->window,
 		       nsx_table_text(categories, 0, "category"),
-		       dimensions_cell_of(categories, 0, "pct_total_kernel_time"),
-		       dimensions_cell_of(kernels, 0, "pct_total_kernel_time"));
+		       cell_figure(categories, 0, "pct_total_kernel_time"),
+		       cell_figure(kernels, 0, "pct_total_kernel_time"));
 }
 
 /* Names the class that takes most of the time. */
@@ -387,7 +387,7 @@ static const char *leading(const struct dimensions *d)
 
 /* Questions --------------------------------------------------------------------*/
 
-static void dimensions_answer(struct dimensions *d, const char *question, const char *text)
+static void add_dimension(struct dimensions *d, const char *question, const char *text)
 {
 	struct nsx_cell *row = nsx_add_row(d->table);
 
@@ -401,15 +401,15 @@ static const char *dimensions_say_pct(const struct dimensions *d, double pct)
 }
 
 /* A figure of kernel_shape; NAN if CUDA graphs hide most kernels. */
-static double dimensions_shape_of(const struct dimensions *d, const char *column)
+static double kernel_shape_figure(const struct dimensions *d, const char *column)
 {
 	return dimensions_hides_kernels(d) ? NAN : of_device(d, "kernel_shape", column);
 }
 
 static const char *dimensions_say_full(const struct dimensions *d)
 {
-	double sm = dimensions_counter(d, NSX_SM_ACTIVE);
-	double occupancy = dimensions_shape_of(d, "occupancy_pct");
+	double sm = counter_while_busy(d, NSX_SM_ACTIVE);
+	double occupancy = kernel_shape_figure(d, "occupancy_pct");
 
 	if (!isnan(sm))
 		return nsx_say(d->out, "%s: %s of its multiprocessors are active while it computes",
@@ -482,22 +482,22 @@ static const char *dimensions_say_bound(const struct dimensions *d)
 
 static void answer_all(struct dimensions *d)
 {
-	double small = dimensions_shape_of(d, "small_grid_pct");
+	double small = kernel_shape_figure(d, "small_grid_pct");
 	const char *bound = dimensions_say_bound(d);
 	const char *text = d->run->trace->ndevices < 2 ? "" :
 		nsx_say(d->out, nsx_is_held_up(d->report) ? "GPU %s: " :
 			"GPU %s sets the pace. ", d->label);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
-	dimensions_answer(d, "Is it idle?",
-			  nsx_say(d->out, "%s: for %s of the %s",
+	add_dimension(d, "Is it idle?",
+		      nsx_say(d->out, "%s: for %s of the %s",
 				  d->idle < 5 ? "no" : d->idle < 50 ? "partly" : "mostly",
 				  dimensions_say_pct(d, d->idle), d->window));
-	dimensions_answer(d, "Is it full?", dimensions_say_full(d));
-	dimensions_answer(d, "Is the grid big enough?", say_grid(d, small));
-	dimensions_answer(d, "Are there enough streams?", dimensions_say_streams(d, small));
+	add_dimension(d, "Is it full?", dimensions_say_full(d));
+	add_dimension(d, "Is the grid big enough?", say_grid(d, small));
+	add_dimension(d, "Are there enough streams?", dimensions_say_streams(d, small));
 	if (bound)
-		dimensions_answer(d, "What bounds its kernels?", bound);
+		add_dimension(d, "What bounds its kernels?", bound);
 	for (size_t i = 0; i < d->table->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(d->table, i);
 
@@ -554,7 +554,7 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 				struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
 {
 	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
-		cpu, memory, interconnect, gpu_compute};
+		add_cpu_dimension, add_memory_dimension, add_link_dimension, gpu_compute};
 	struct dimensions d = {.run = run, .report = report, .out = out};
 
 	nsx_add_tables(out);

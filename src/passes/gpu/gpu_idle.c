@@ -124,7 +124,7 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 }
 
 /* The (cause, detail) of the largest part of a gap. */
-static struct nsx_idle_piece gpu_idle_main_piece(const struct nsx_gap *gap)
+static struct nsx_idle_piece largest_cause_in_gap(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
 
@@ -141,7 +141,7 @@ static void gpu_idle_add_gap(const struct nsx_run *run, const struct long_gap *g
 			     struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_idle_piece p = gpu_idle_main_piece(&g->gap);
+	struct nsx_idle_piece p = largest_cause_in_gap(&g->gap);
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[GAP_DEVICE] = nsx_int(t->device[g->device].device_id);
@@ -298,7 +298,7 @@ static void say_devices(struct nsx_section *out, const struct nsx_cell *most)
 }
 
 /* The label of a GPU that is idle throughout a gap. */
-static const char *gpu_idle_label_of(const struct nsx_run *run, const struct nsx_window *gap)
+static const char *idle_gpu_label(const struct nsx_run *run, const struct nsx_window *gap)
 {
 	uint32_t d = 0;
 
@@ -323,7 +323,7 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 
 		longest = nsx_say(out, " The longest gap: %s on GPU %s, `--window %s`.",
 				  nsx_say_time(out, w.end_ns - w.start_ns),
-				  gpu_idle_label_of(run, &w), nsx_text_window(out->arena, &w));
+				  idle_gpu_label(run, &w), nsx_text_window(out->arena, &w));
 	}
 	nsx_md_text(out, "GPU %s is idle for %s, %s of the whole window%s.%s",
 		    nsx_gpu_label(run->trace, d), nsx_say_ms(out, most[IDLE].u.f),

@@ -68,7 +68,7 @@ struct gpu {
 	const struct nsx_metric *any;
 };
 
-static void recognise(struct gpu *g, const struct nsx_metric *m, const char *name)
+static void note_known_counter(struct gpu *g, const struct nsx_metric *m, const char *name)
 {
 	g->any = m;
 	nsx_counters_add(&g->known, m);
@@ -163,7 +163,7 @@ static double gpu_metrics_mean_of(const struct answers *a, enum nsx_counter k, e
 	return nsx_counter_mean(&a->gpu->known, k, scope);
 }
 
-static void gpu_metrics_answer(struct answers *a, const char *question, enum nsx_counter k,
+static void add_counter_answer(struct answers *a, const char *question, enum nsx_counter k,
 			       enum nsx_scope scope, const char *text)
 {
 	struct nsx_cell *row = nsx_add_row(a->table);
@@ -201,7 +201,7 @@ static void gpu_metrics_say_idle(struct answers *a)
 			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
 				       (double)a->window_ns,
 			       sampled < WHOLE ? "the window has" : "it has");
-	gpu_metrics_answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
+	add_counter_answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
 }
 
 static void gpu_metrics_say_full(struct answers *a)
@@ -216,7 +216,7 @@ static void gpu_metrics_say_full(struct answers *a)
 		       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no", sm, a->when);
 	text = isnan(warps) ? nsx_say(a->out, "%s.", text) :
 	       nsx_say(a->out, "%s, with %.1f %% of the warp slots in use.", text, warps);
-	gpu_metrics_answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
+	add_counter_answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
 }
 
 /* A question about one counter; each word is the answer from its percentage on. */
@@ -238,7 +238,7 @@ static void say_question(struct answers *a, const struct question *q)
 
 	if (isnan(x))
 		return;
-	gpu_metrics_answer(a, q->text, q->counter, a->busy,
+	add_counter_answer(a, q->text, q->counter, a->busy,
 			   nsx_say(a->out, "%s: %s%.1f %%%s %s.",
 				   q->word[x >= q->from[0] ? 0 : x >= q->from[1] ? 1 :
 					   x > 0 ? 2 : 3],
@@ -261,7 +261,7 @@ static void gpu_metrics_say_bound(struct answers *a)
 
 	if (bound == NSX_BOUND_UNKNOWN)
 		return;
-	gpu_metrics_answer(a, "Memory-bound or latency-bound?", NSX_DRAM_READ, a->busy,
+	add_counter_answer(a, "Memory-bound or latency-bound?", NSX_DRAM_READ, a->busy,
 			   nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).",
 				   words[bound], nsx_dram_mean(&a->gpu->known, a->busy),
 				   isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%", issue),
@@ -277,7 +277,7 @@ static void say_pcie(struct answers *a)
 
 		if (!s || !s->n)
 			continue;
-		gpu_metrics_answer(a, k == NSX_PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
+		add_counter_answer(a, k == NSX_PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
 				  "Do copies fill PCIe from the GPU?", k, NSX_SCOPE_COPY,
 				   nsx_say(a->out, "%s: %.1f %% of the peak during copies, 95th "
 					   "percentile %.0f %%.",
@@ -305,7 +305,7 @@ static void say_gpu(struct answers *a)
 	say_pcie(a);
 }
 
-static void gpu_metrics_draw(const struct gpu *g, struct nsx_section *out)
+static void draw_counters(const struct gpu *g, struct nsx_section *out)
 {
 	for (unsigned k = 0; k < NSX_NCOUNTERS; k++) {
 		const struct nsx_metric *m = g->known.of[k];
@@ -391,11 +391,11 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 			const struct nsx_metric *x = &m->v[k];
 			const char *name = x->name ? nsx_say(out, "%s", x->name) : NULL;
 
-			recognise(&g, x, name);
+			note_known_counter(&g, x, name);
 			fill_metric(x, name, tables[L_ROWS]);
 			fill_counter(x, name, tables[L_COUNTERS]);
 		}
-		gpu_metrics_draw(&g, out);
+		draw_counters(&g, out);
 		a.gpu = &g;
 		a.told = g.any->gpu == shown;
 		a.others = next - i < m->n;

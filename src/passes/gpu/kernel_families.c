@@ -96,7 +96,7 @@ static int kernel_families_add_kernels(struct families *f, struct nsx_err *err)
 	return 0;
 }
 
-static int64_t kernel_families_key_of(const void *index, void *families)
+static int64_t family_sort_key(const void *index, void *families)
 {
 	return -((struct family *)families)[*(const uint32_t *)index].ns;
 }
@@ -124,7 +124,7 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	nsx_table_expect(t, n, run->opts->held_rows);
-	nsx_sort_by_key_r(order, n, t->max_rows ?: n, sizeof(*order), kernel_families_key_of,
+	nsx_sort_by_key_r(order, n, t->max_rows ?: n, sizeof(*order), family_sort_key,
 			  cmp_families, v);
 	for (size_t i = 0; i < n; i++) {
 		const struct family *x = &v[order[i]];

@@ -192,7 +192,7 @@ static int kernel_shape_make_groups(struct shapes *s, struct nsx_err *err)
 	return 0;
 }
 
-static uint32_t kernel_shape_device_of(const struct shapes *s, const struct group *x)
+static uint32_t device_of_shape_group(const struct shapes *s, const struct group *x)
 {
 	return NSX_SEARCH(0, s->run->trace->ndevices, mid, s->first[mid] <= (size_t)(x - s->v)) - 1;
 }
@@ -208,7 +208,7 @@ struct fit { /* occupancy of a group on its GPU; unknown values are NAN or -1 */
 
 static struct fit fit_of(const struct shapes *all, const struct group *x)
 {
-	const struct nsx_gpu_info *g = all->gpu[kernel_shape_device_of(all, x)];
+	const struct nsx_gpu_info *g = all->gpu[device_of_shape_group(all, x)];
 	const struct nsx_trace *t = all->run->trace;
 	const struct nsx_shape *s = &t->shape[x->shape];
 	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
@@ -278,7 +278,7 @@ static int cmp_launches(const struct nsx_trace *t, const struct nsx_shape *x,
 	       NSX_CMP(l->dynamic_shared_bytes, m->dynamic_shared_bytes);
 }
 
-static int64_t kernel_shape_key_of(const void *at, void *shapes)
+static int64_t time_sort_key(const void *at, void *shapes)
 {
 	const struct shapes *s = shapes;
 
@@ -295,14 +295,14 @@ static int kernel_shape_cmp_groups(const void *a, const void *b, void *shapes)
 	int64_t p = 0, q = 0;
 
 	if (x->total_ns != y->total_ns) {
-		p = kernel_shape_key_of(a, shapes);
-		q = kernel_shape_key_of(b, shapes);
+		p = time_sort_key(a, shapes);
+		q = time_sort_key(b, shapes);
 	}
 	return NSX_CMP(p, q) ?: NSX_CMP(y->n, x->n) ?:
 	       NSX_CMP(t->rank[t->shape_name[x->shape]],
 		       t->rank[t->shape_name[y->shape]]) ?:
-	       NSX_CMP(t->device[kernel_shape_device_of(s, x)].device_id,
-		       t->device[kernel_shape_device_of(s, y)].device_id) ?:
+	       NSX_CMP(t->device[device_of_shape_group(s, x)].device_id,
+		       t->device[device_of_shape_group(s, y)].device_id) ?:
 	       cmp_launches(t, &t->shape[x->shape], &t->shape[y->shape]);
 }
 
@@ -323,7 +323,7 @@ static void fill_shape(const struct shapes *s, const struct group *x, const char
 	if (!nsx_table_holds(table))
 		return;
 	row[NAME] = nsx_name_cell(t, table, t->shape_name[x->shape]);
-	row[DEVICE] = nsx_int(t->device[kernel_shape_device_of(s, x)].device_id);
+	row[DEVICE] = nsx_int(t->device[device_of_shape_group(s, x)].device_id);
 	if (!h->known)
 		return;
 	f = fit_of(s, x);
@@ -357,7 +357,7 @@ static int kernel_shape_fill_shapes(struct shapes *s, struct nsx_table *table,
 		order[i] = i;
 	nsx_table_expect(table, s->n, s->run->opts->held_rows);
 	nsx_sort_by_key_r(order, s->n, table->max_rows ?: s->n,
-			  sizeof(*order), kernel_shape_key_of, kernel_shape_cmp_groups, s);
+			  sizeof(*order), time_sort_key, kernel_shape_cmp_groups, s);
 	name_limits(out, limits);
 	for (size_t i = 0; i < s->n; i++) {
 		NSX_FETCH_AHEAD(s->v, order, i, s->n);
@@ -403,7 +403,7 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 
 		/* communication kernels are skipped, because they are small on purpose */
 		if (!nsx_shape_launch(t, &t->shape[s->v[i].shape])->op)
-			add_load(&loads[kernel_shape_device_of(s, &s->v[i])], &f, s->v[i].total_ns);
+			add_load(&loads[device_of_shape_group(s, &s->v[i])], &f, s->v[i].total_ns);
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct load *l = &loads[d];

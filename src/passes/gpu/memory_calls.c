@@ -82,7 +82,8 @@ static bool memory_calls_is_steady(const struct churns *c, uint32_t process, int
 	return i < s->n && s->v[i].start_ns <= at;
 }
 
-static struct churn *churn_of(struct churns *c, uint32_t process, nsx_str name, struct nsx_err *err)
+static struct churn *find_churn(struct churns *c, uint32_t process, nsx_str name,
+				struct nsx_err *err)
 {
 	struct churn *x = nsx_group_value(&c->keys, &c->v, process, name, "allocation calls", err);
 
@@ -108,7 +109,7 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 		    (t->calls.flags[i] & NSX_CALL_NESTED) ||
 		    !memory_calls_is_steady(c, p, nsx_call_start(&t->calls, i)))
 			continue;
-		x = churn_of(c, p, name, err);
+		x = find_churn(c, p, name, err);
 		if (!x)
 			return err->rc;
 		x->count++;
@@ -122,7 +123,7 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 		if (b->kind != NSX_BARRIER_IMPLICIT_SYNC || p == NSX_NONE ||
 		    known[b->name] != 2 || !memory_calls_is_steady(c, p, b->start_ns))
 			continue;
-		x = churn_of(c, p, b->name, err);
+		x = find_churn(c, p, b->name, err);
 		if (!x)
 			return err->rc;
 		nsx_add_to(&x->cost_ns, b->cost_ns);

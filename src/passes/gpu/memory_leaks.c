@@ -40,7 +40,7 @@ struct leaks {
 NSX_ORDER(cmp_by_corr, struct kept, UP(process), UP(e->corr));
 
 /* Index of the first element that is not before (process, correlation id). */
-static size_t memory_leaks_find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
+static size_t first_allocation_of(const struct leaks *l, uint32_t process, uint32_t corr)
 {
 	size_t lo = 0, hi = l->n;
 
@@ -60,7 +60,7 @@ static void memory_leaks_find_calls(struct leaks *l)
 
 		if (!corr || process == NSX_NONE)
 			continue;
-		for (size_t k = memory_leaks_find_corr(l, process, corr);
+		for (size_t k = first_allocation_of(l, process, corr);
 		     k < l->n && l->v[k].process == process &&
 		     l->v[k].e->corr == corr;
 		     k++) {
@@ -137,7 +137,7 @@ static int cmp_kept(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->e->bytes, y->e->bytes);
 }
 
-static void fold(struct leaks *l, struct nsx_table *table, struct nsx_section *out)
+static void add_kept_rows(struct leaks *l, struct nsx_table *table, struct nsx_section *out)
 {
 	nsx_sort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
 	NSX_EACH_RUN(i, next, l->n, !cmp_kept(&l->v[i], &l->v[next], l)) {
@@ -182,7 +182,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_err *err)
 	memory_leaks_find_calls(&l);
 	rc = find_paths(&l, err);
 	if (!rc)
-		fold(&l, m->table[MEM_KEPT], m->out);
+		add_kept_rows(&l, m->table[MEM_KEPT], m->out);
 	nsx_strings_free(l.paths);
 	return rc;
 }

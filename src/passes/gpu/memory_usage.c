@@ -46,8 +46,8 @@ struct level {
 };
 
 /* Adds a step; steps before a user's window only set the level. */
-static void memory_usage_sweep(const struct nsx_trace *t, struct level *l,
-			       const struct nsx_mem_step *s)
+static void apply_memory_step(const struct nsx_trace *t, struct level *l,
+			      const struct nsx_mem_step *s)
 {
 	bool asked = nsx_has_window(t);
 	int64_t before = l->live;
@@ -71,7 +71,7 @@ static void memory_usage_sweep(const struct nsx_trace *t, struct level *l,
 }
 
 /* Sets the level at the beginning of the window, which is the peak if nothing changes inside. */
-static void memory_usage_settle(const struct nsx_trace *t, struct level *l, int64_t before)
+static void add_memory_before(const struct nsx_trace *t, struct level *l, int64_t before)
 {
 	if (!l->begun) {
 		l->peak = l->live;
@@ -95,8 +95,8 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 		end = nsx_mem_group_end(&m->of, i);
 		before = nsx_mem_before(s, end - i);
 		for (size_t k = i; k < end; k++)
-			memory_usage_sweep(m->run->trace, &l, &m->of.steps[k]);
-		memory_usage_settle(m->run->trace, &l, before);
+			apply_memory_step(m->run->trace, &l, &m->of.steps[k]);
+		add_memory_before(m->run->trace, &l, before);
 		row[PID] = nsx_global_pid(s->process);
 		row[DEVICE] = nsx_int(s->device_id);
 		row[KIND] = nsx_string(nsx_mem_class_names[s->kind]);
@@ -113,7 +113,7 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
 
 /* The GPU with this ordinal, if all processes agree on it. */
-static const struct nsx_gpu_info *memory_usage_gpu_of(const struct nsx_trace *t, int64_t device_id)
+static const struct nsx_gpu_info *gpu_of_ordinal(const struct nsx_trace *t, int64_t device_id)
 {
 	const struct nsx_gpu_info *gpu = NULL;
 
@@ -128,8 +128,8 @@ static const struct nsx_gpu_info *memory_usage_gpu_of(const struct nsx_trace *t,
 }
 
 /* Draws the most that is live in each part of the window, from ordered steps. */
-static void memory_usage_draw(const struct mem_usage *m, const struct nsx_mem_step *s, size_t n,
-			      int64_t live, double peak)
+static void draw_live_memory(const struct mem_usage *m, const struct nsx_mem_step *s, size_t n,
+			     int64_t live, double peak)
 {
 	const struct nsx_window *w = &m->run->trace->window;
 	float at[NSX_CURVE_BINS];
@@ -163,16 +163,16 @@ static bool any_managed(const struct mem_usage *m)
 static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 				    size_t n)
 {
-	const struct nsx_gpu_info *gpu = memory_usage_gpu_of(m->run->trace, s->device_id);
+	const struct nsx_gpu_info *gpu = gpu_of_ordinal(m->run->trace, s->device_id);
 	struct nsx_cell *row = nsx_add_row(m->table[MEM_BY_DEVICE]);
 	struct nsx_section *out = m->out;
 	struct level l = {0};
 	int64_t before = nsx_mem_before(s, n);
 
 	for (size_t i = 0; i < n; i++)
-		memory_usage_sweep(m->run->trace, &l, &s[i]);
-	memory_usage_settle(m->run->trace, &l, before);
-	memory_usage_draw(m, s, n, before, (double)l.peak);
+		apply_memory_step(m->run->trace, &l, &s[i]);
+	add_memory_before(m->run->trace, &l, before);
+	draw_live_memory(m, s, n, before, (double)l.peak);
 	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);

@@ -68,7 +68,7 @@ struct groups {
 	int64_t total_ns;
 };
 
-static uint32_t top_kernels_kernel_of(const struct groups *g, const struct group *x)
+static uint32_t kernel_of_group(const struct groups *g, const struct group *x)
 {
 	return g->kernels->of_shape[x->shape];
 }
@@ -104,10 +104,10 @@ static void group_device(uint32_t device, struct groups *g)
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t k = first; k < g->n; k++)
-		g->by_kernel[top_kernels_kernel_of(g, &g->v[k])] = 0;
+		g->by_kernel[kernel_of_group(g, &g->v[k])] = 0;
 }
 
-static uint32_t top_kernels_device_of(const struct groups *g, const struct group *x)
+static uint32_t device_of_kernel_group(const struct groups *g, const struct group *x)
 {
 	return NSX_SEARCH(0, g->t->ndevices, mid, g->first[mid] <= (size_t)(x - g->v)) - 1;
 }
@@ -127,7 +127,7 @@ static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
 	    !nsx_new_array(at, a, g->kernels->n + 2, "kernel names", err))
 		return err->rc;
-	NSX_DEAL(at, g->named, g->kernels->n, g->n, i, top_kernels_kernel_of(g, &g->v[i]));
+	NSX_DEAL(at, g->named, g->kernels->n, g->n, i, kernel_of_group(g, &g->v[i]));
 	nsx_arena_drop(a, at);
 	return 0;
 }
@@ -179,7 +179,7 @@ static int top_kernels_group_kernels(const struct nsx_run *run, struct groups *g
 	return order_by_name(g, run->scratch, err);
 }
 
-static int top_kernels_measure(const struct nsx_run *run, struct groups *g, struct nsx_err *err)
+static int measure_kernel_groups(const struct nsx_run *run, struct groups *g, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	int64_t *end_ns;
@@ -196,7 +196,7 @@ static int top_kernels_measure(const struct nsx_run *run, struct groups *g, stru
 	return spread_durations(g, run->scratch, err);
 }
 
-static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
+static void fill_duration_cells(struct nsx_cell *row, int64_t *v, size_t n)
 {
 	static const double qs[] = {0.5, 0.9, 0.99};
 	int64_t lo = INT64_MAX, hi = INT64_MIN;
@@ -236,14 +236,14 @@ static void top_kernels_fill_kernel(const struct nsx_run *run, const struct grou
 	words = nsx_kernel_of_shape(g->kernels, x->shape)->words;
 	name = top_kernels_name_of(g, x);
 	row[NAME] = nsx_name_cell(t, table, name);
-	row[DEVICE] = nsx_int(t->device[top_kernels_device_of(g, x)].device_id);
+	row[DEVICE] = nsx_int(t->device[device_of_kernel_group(g, x)].device_id);
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 	row[BUSY] = nsx_ms(time->busy_ns);
 	row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
 	row[LABEL] = nsx_string(nsx_kernel_label(g->kernels, name));
 	row[FAMILY] = nsx_string(words->family);
-	quantile_cells(row, g->durations + g->at[x - g->v], x->n);
+	fill_duration_cells(row, g->durations + g->at[x - g->v], x->n);
 }
 
 static int64_t key_of_group(const void *index, void *groups)
@@ -258,9 +258,9 @@ static int top_kernels_cmp_groups(const void *a, const void *b, void *groups)
 	const struct nsx_trace *t = g->t;
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(top_kernels_kernel_of(g, x), top_kernels_kernel_of(g, y)) ?:
-	       NSX_CMP(t->device[top_kernels_device_of(g, x)].device_id,
-		       t->device[top_kernels_device_of(g, y)].device_id);
+	       NSX_CMP(kernel_of_group(g, x), kernel_of_group(g, y)) ?:
+	       NSX_CMP(t->device[device_of_kernel_group(g, x)].device_id,
+		       t->device[device_of_kernel_group(g, y)].device_id);
 }
 
 /* Fills the table of kernels, sorted by time, calls, name, device. */
@@ -292,7 +292,7 @@ static void top_kernels_fill_kernels(const struct nsx_run *run, struct groups *g
 	nsx_arena_drop(run->scratch, g->time);
 }
 
-static double tenths(double x)
+static double round_to_tenths(double x)
 {
 	return round(x * 10) / 10;
 }
@@ -304,7 +304,7 @@ static void fill_sum(const struct groups *g, uint32_t group, struct nsx_table *t
 	int64_t *v = g->durations + g->at[group], lo = INT64_MAX, hi = 0;
 	double dev;
 
-	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns / (double)g->total_ns));
+	row[SUM_TIME] = nsx_real(round_to_tenths(100 * (double)x->total_ns / (double)g->total_ns));
 	row[SUM_TOTAL_TIME_NS] = nsx_int(x->total_ns);
 	row[SUM_INSTANCES] = nsx_int((int64_t)x->n);
 	if (!nsx_table_holds(table))
@@ -314,11 +314,11 @@ static void fill_sum(const struct groups *g, uint32_t group, struct nsx_table *t
 		lo = NSX_MIN(lo, v[i]);
 		hi = NSX_MAX(hi, v[i]);
 	}
-	row[SUM_AVG_NS] = nsx_real(tenths((double)x->total_ns / (double)x->n));
-	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(v, x->n, 0.5)));
+	row[SUM_AVG_NS] = nsx_real(round_to_tenths((double)x->total_ns / (double)x->n));
+	row[SUM_MED_NS] = nsx_real(round_to_tenths(nsx_quantile(v, x->n, 0.5)));
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
-	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
+	row[SUM_STDDEV_NS] = nsx_real(round_to_tenths(isnan(dev) ? 0 : dev));
 	row[SUM_NAME] = nsx_name_cell(g->t, table, top_kernels_name_of(g, x));
 }
 
@@ -329,8 +329,8 @@ static size_t join_devices(struct groups *g)
 {
 	size_t n = 0;
 
-	NSX_EACH_RUN(k, next, g->n, top_kernels_kernel_of(g, group_at(g, &g->named[next])) ==
-				    top_kernels_kernel_of(g, group_at(g, &g->named[k]))) {
+	NSX_EACH_RUN(k, next, g->n, kernel_of_group(g, group_at(g, &g->named[next])) ==
+				    kernel_of_group(g, group_at(g, &g->named[k]))) {
 		uint32_t first = g->named[k];
 		struct group *x = &g->v[first];
 
@@ -351,7 +351,7 @@ static int top_kernels_cmp_sums(const void *a, const void *b, void *groups)
 	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?:
-	       NSX_CMP(top_kernels_kernel_of(groups, x), top_kernels_kernel_of(groups, y));
+	       NSX_CMP(kernel_of_group(groups, x), kernel_of_group(groups, y));
 }
 
 /* Sums by name over all devices, as nsys stats prints them. */
@@ -377,7 +377,7 @@ static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out, s
 	/* Groups are sorted before durations are collected, because memory use is lower then. */
 	int rc = top_kernels_group_kernels(run, &g, err) ?:
 		 top_kernels_order_kernels(run, &g, kernels, err) ?:
-		 top_kernels_measure(run, &g, err);
+		 measure_kernel_groups(run, &g, err);
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
 	if (rc)

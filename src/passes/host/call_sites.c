@@ -79,7 +79,7 @@ static int call_sites_add_cost(struct sites *x, const struct sum *of, int64_t ns
 }
 
 /* The idle time after the wait of a thread that began at start_ns. */
-static int64_t call_sites_cost_of(const struct sites *x, uint32_t thread, unsigned kind,
+static int64_t idle_after_wait_ns(const struct sites *x, uint32_t thread, unsigned kind,
 				  int64_t start_ns)
 {
 	const struct nsx_barrier *b = x->f->barriers;
@@ -96,9 +96,9 @@ static int64_t call_sites_cost_of(const struct sites *x, uint32_t thread, unsign
 }
 
 /* Finds or adds the sum of a name at a place; NULL: no memory. */
-static struct sum *call_sites_sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
-				     uint32_t name, uint32_t site, nsx_str range,
-				     struct nsx_err *err)
+static struct sum *find_site_sum(struct sites *x, enum kind kind, uint64_t global_tid,
+				 uint32_t name, uint32_t site, nsx_str range,
+				 struct nsx_err *err)
 {
 	struct sum *sum = NULL;
 	uint32_t caller, place;
@@ -116,8 +116,8 @@ static int64_t longest_of(const struct sites *x, const struct sum *s)
 	return s->longest ? x->longest_ns[s->longest - 1] : s->total_ns;
 }
 
-static int call_sites_add(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
-			  int64_t longest_ns, struct nsx_err *err)
+static int add_to_site(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
+		       int64_t longest_ns, struct nsx_err *err)
 {
 	longest_ns = NSX_MAX(longest_ns, longest_of(x, s));
 	nsx_add_to(&s->total_ns, total_ns);
@@ -136,7 +136,7 @@ static int call_sites_add(struct sites *x, struct sum *s, int64_t count, int64_t
 /* CUDA calls ----------------------------------------------------------------------*/
 
 /* Whether a call gets a row, because it waits or allocates. */
-static bool call_sites_is_told(struct sites *x, size_t call)
+static bool gets_own_row(struct sites *x, size_t call)
 {
 	nsx_str name = nsx_call_name(&x->t->calls, call);
 	enum { OTHER = 1, ALLOCATES };
@@ -170,11 +170,11 @@ static int call_sites_add_call(struct sites *x, uint32_t thread, size_t call,
 
 	if ((site == NSX_NONE && range == NSX_NONE) || (!ns && !counts))
 		return 0;
-	s = call_sites_sum_of(x, CUDA, t->thread[thread].global_tid, nsx_call_name(&t->calls, call),
-			      site, range == NSX_NONE ? 0 : t->nvtx.name[range], err);
-	if (!s || call_sites_add(x, s, counts, ns, ns, err))
+	s = find_site_sum(x, CUDA, t->thread[thread].global_tid, nsx_call_name(&t->calls, call),
+			  site, range == NSX_NONE ? 0 : t->nvtx.name[range], err);
+	if (!s || add_to_site(x, s, counts, ns, ns, err))
 		return err->rc;
-	return call_sites_add_cost(x, s, call_sites_cost_of(x, thread, CUDA, start_ns), err);
+	return call_sites_add_cost(x, s, idle_after_wait_ns(x, thread, CUDA, start_ns), err);
 }
 
 static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *below,
@@ -188,7 +188,7 @@ static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *bel
 	nsx_nvtx_walk_begin(&library, t, thread, false, true, below);
 	for (uint32_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		uint32_t site = nsx_call_site(t, i);
-		bool told = call_sites_is_told(x, i);
+		bool told = gets_own_row(x, i);
 		uint32_t range = NSX_NONE;
 		int64_t at_ns;
 
@@ -224,7 +224,7 @@ static int call_sites_add_calls(struct sites *x, struct nsx_err *err)
 
 /* GPU work ------------------------------------------------------------------------- */
 
-static uint32_t call_sites_name_of(const struct nsx_trace *t, size_t op, enum kind kind)
+static uint32_t work_name_id(const struct nsx_trace *t, size_t op, enum kind kind)
 {
 	const struct nsx_copy *c = nsx_op_copy(t, op);
 
@@ -252,12 +252,12 @@ static int call_sites_add_work(struct sites *x, struct nsx_err *err)
 		site = nsx_call_site(t, call);
 		if (site == NSX_NONE && range == NSX_NONE)
 			continue;
-		s = call_sites_sum_of(x, of[t->ops.kind[i]],
-				      t->thread[nsx_call_thread(t, call)].global_tid,
-				      call_sites_name_of(t, i, of[t->ops.kind[i]]), site,
-				      range == NSX_NONE ? 0 : t->nvtx.name[range], err);
-		if (!s || call_sites_add(x, s, nsx_op_counts(t, i), nsx_op_ns(&t->ops, i),
-					 nsx_op_ns(&t->ops, i), err))
+		s = find_site_sum(x, of[t->ops.kind[i]],
+				  t->thread[nsx_call_thread(t, call)].global_tid,
+				  work_name_id(t, i, of[t->ops.kind[i]]), site,
+				  range == NSX_NONE ? 0 : t->nvtx.name[range], err);
+		if (!s || add_to_site(x, s, nsx_op_counts(t, i), nsx_op_ns(&t->ops, i),
+				      nsx_op_ns(&t->ops, i), err))
 			return err->rc;
 	}
 	return 0;
@@ -278,8 +278,8 @@ static int call_sites_add_os_calls(struct sites *x, struct nsx_err *err)
 
 		if (o->site == NSX_NONE || (!o->count && !o->total_ns))
 			continue;
-		s = call_sites_sum_of(x, OS, o->global_tid, o->name, o->site, 0, err);
-		if (!s || call_sites_add(x, s, o->count, o->total_ns, o->max_ns, err))
+		s = find_site_sum(x, OS, o->global_tid, o->name, o->site, 0, err);
+		if (!s || add_to_site(x, s, o->count, o->total_ns, o->max_ns, err))
 			return err->rc;
 	}
 	for (size_t i = 0; i < t->osrt.n; i++) {
@@ -288,9 +288,9 @@ static int call_sites_add_os_calls(struct sites *x, struct nsx_err *err)
 
 		if (site == NSX_NONE)
 			continue;
-		s = call_sites_sum_of(x, OS, t->thread[thread].global_tid,
-				      t->osrt.name[i], site, 0, err);
-		if (!s || call_sites_add_cost(x, s, call_sites_cost_of(x, thread, OS,
+		s = find_site_sum(x, OS, t->thread[thread].global_tid,
+				  t->osrt.name[i], site, 0, err);
+		if (!s || call_sites_add_cost(x, s, idle_after_wait_ns(x, thread, OS,
 								       t->osrt.start_ns[i]), err))
 			return err->rc;
 	}
@@ -377,7 +377,7 @@ static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
 	       NSX_CMP(all->t->rank[x.range], all->t->rank[y.range]);
 }
 
-static double ms(int64_t ns)
+static double ms_of_ns(int64_t ns)
 {
 	return (double)ns / 1e6;
 }
@@ -385,14 +385,14 @@ static double ms(int64_t ns)
 /* A sort key from the upper halves of cost and time. Sites with a cost come before sites without.
  * cmp_sites compares the rest.
  */
-static int64_t call_sites_key_of(const void *site, void *sites)
+static int64_t site_sort_key(const void *site, void *sites)
 {
 	const struct sites *x = sites;
 	uint32_t g = *(const uint32_t *)site;
 	int64_t cost_ns = cost_at(x, g);
 
-	return cost_ns > 0 ? -(nsx_real_key(ms(cost_ns)) / 2) - INT64_MAX / 2 :
-			     -(nsx_real_key(ms(x->v[g].total_ns)) / 2);
+	return cost_ns > 0 ? -(nsx_real_key(ms_of_ns(cost_ns)) / 2) - INT64_MAX / 2 :
+			     -(nsx_real_key(ms_of_ns(x->v[g].total_ns)) / 2);
 }
 
 static int cmp_sites(const void *a, const void *b, void *sites)
@@ -401,8 +401,8 @@ static int cmp_sites(const void *a, const void *b, void *sites)
 	const struct sites *all = sites;
 	const struct sum *x = &all->v[g], *y = &all->v[h];
 
-	return NSX_CMP(ms(cost_at(all, h)), ms(cost_at(all, g))) ?:
-	       NSX_CMP(ms(y->total_ns), ms(x->total_ns)) ?:
+	return NSX_CMP(ms_of_ns(cost_at(all, h)), ms_of_ns(cost_at(all, g))) ?:
+	       NSX_CMP(ms_of_ns(y->total_ns), ms_of_ns(x->total_ns)) ?:
 	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
 }
 
@@ -460,7 +460,7 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 	}
 	nsx_table_expect(table, n, run->opts->held_rows);
 	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
-			  call_sites_key_of, cmp_sites, (void *)x);
+			  site_sort_key, cmp_sites, (void *)x);
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_AHEAD(x->v, order, i, n);
 		NSX_FETCH_AHEAD(x->keys.small, order, i, n);
@@ -505,7 +505,7 @@ static void call_sites_show(const struct sites *x, const struct nsx_table *table
 				 "a module without symbols",
 		    costs ? "is followed by most GPU idle time," :
 			    "takes longest,",
-		    nsx_say_ms(out, ms(costs ? s.cost_ns : s.sum->total_ns)));
+		    nsx_say_ms(out, ms_of_ns(costs ? s.cost_ns : s.sum->total_ns)));
 	nsx_md_table_of(out, table, 3, columns, ARRAY_LEN(columns) -
 			!(nsx_row_at(table, 0)[COST].u.f > 0));
 }

@@ -106,9 +106,10 @@ static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread
 	row[CPUS] = nsx_string(cpu_launching_list_of(cpus + from, to - from, a));
 }
 
-static void fill(const struct nsx_trace *t, const struct cpu_threads *all,
-		 const struct nsx_group_key *cpus, const char *const *names,
-		 const struct launched *l, struct nsx_arena *a, struct nsx_table *table)
+static void fill_launching_rows(const struct nsx_trace *t, const struct cpu_threads *all,
+				const struct nsx_group_key *cpus, const char *const *names,
+				const struct launched *l, struct nsx_arena *a,
+				struct nsx_table *table)
 {
 	for (size_t g = 0; g < l->groups.n; g++) {
 		const struct nsx_thread *th = &t->thread[nsx_group_key(&l->groups, g).a];
@@ -154,7 +155,7 @@ int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 		for (size_t i = 0; i < all->cpus.n; i++)
 			cpus[i] = nsx_group_key(&all->cpus, i);
 		nsx_sort(cpus, all->cpus.n, sizeof(*cpus), cmp_pairs);
-		fill(run->trace, all, cpus, names, &l, out->arena, table);
+		fill_launching_rows(run->trace, all, cpus, names, &l, out->arena, table);
 		cpu_launching_show(table, out);
 	}
 	nsx_groups_done(&l.groups);

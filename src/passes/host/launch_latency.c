@@ -62,7 +62,7 @@ struct launched { /* kernels with a call, one per graph launch */
 	size_t ntop;
 };
 
-static int64_t delay_of(const struct nsx_trace *t, uint32_t op)
+static int64_t queue_delay_ns(const struct nsx_trace *t, uint32_t op)
 {
 	return nsx_op_start(&t->ops, op) - nsx_call_start(&t->calls, nsx_op_call(&t->ops, op));
 }
@@ -120,7 +120,7 @@ static bool launch_latency_is_longer(const struct nsx_trace *t, const struct del
 	return c ? c < 0 : nsx_op_call(&t->ops, a) < nsx_op_call(&t->ops, b);
 }
 
-static void launch_latency_offer(struct launched *l, uint32_t op, int64_t ns)
+static void offer_delay(struct launched *l, uint32_t op, int64_t ns)
 {
 	struct delay x = {ns, op};
 	size_t i;
@@ -148,7 +148,7 @@ static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, uint3
 	row[CALLED] = nsx_int(nsx_call_start(&t->calls, call));
 	row[RETURNED] = nsx_int(nsx_call_end(&t->calls, call));
 	row[BEGAN] = nsx_int(nsx_op_start(&t->ops, op));
-	row[DELAY] = nsx_us((double)delay_of(t, op));
+	row[DELAY] = nsx_us((double)queue_delay_ns(t, op));
 	row[AFTER] = nsx_us((double)(nsx_op_start(&t->ops, op) - nsx_call_end(&t->calls, call)));
 }
 
@@ -168,8 +168,8 @@ static void collect_delays(struct launched *l)
 {
 	for (uint32_t i = 0; i < l->t->ops.n; i++)
 		if (is_launched(l, i)) {
-			l->ns[l->n] = delay_of(l->t, i);
-			launch_latency_offer(l, i, l->ns[l->n++]);
+			l->ns[l->n] = queue_delay_ns(l->t, i);
+			offer_delay(l, i, l->ns[l->n++]);
 		}
 }
 

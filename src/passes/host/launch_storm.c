@@ -82,7 +82,7 @@ struct sum { /* Sum of a kernel name. There may be many names, most with one or 
 	nsx_str name;
 };
 
-static int64_t launch_storm_key_of(const void *sum, void *trace NSX_UNUSED)
+static int64_t launch_count_key(const void *sum, void *trace NSX_UNUSED)
 {
 	return -(int64_t)((const struct sum *)sum)->n;
 }
@@ -118,7 +118,7 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table, struct 
 		if (v[i].n && v[i].ns <= (int64_t)v[i].n * TINY_US * 1000)
 			v[n++] = v[i];
 	nsx_table_expect(table, n, run->opts->held_rows);
-	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), launch_storm_key_of,
+	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), launch_count_key,
 			  launch_storm_cmp_sums, (void *)t);
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);

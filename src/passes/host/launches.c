@@ -48,7 +48,7 @@ struct work {
 	bool is_measured;
 };
 
-static struct launcher *launches_launcher_of(struct work *w, size_t call, struct nsx_err *err)
+static struct launcher *find_launcher(struct work *w, size_t call, struct nsx_err *err)
 {
 	struct launcher *x = nsx_group_value(&w->groups, &w->v, nsx_call_thread(w->t, call),
 		nsx_call_name(&w->t->calls, call), "launchers", err);
@@ -102,7 +102,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 
 		if (c->cls[i] != NSX_CALL_LAUNCH)
 			continue;
-		x = launches_launcher_of(w, i, err);
+		x = find_launcher(w, i, err);
 		if (!x)
 			return err->rc;
 		if (h != &held[nsx_call_thread(w->t, i)]) {
@@ -138,7 +138,7 @@ static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns, s
 
 		if (c->cls[i] != NSX_CALL_LAUNCH || !nsx_starts_inside(w->t, nsx_call_start(c, i)))
 			continue;
-		x = launches_launcher_of(w, i, err);
+		x = find_launcher(w, i, err);
 		if (!x)
 			return err->rc;
 		ns[x->next++] = nsx_call_ns(c, i);
@@ -243,7 +243,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		held = (struct nsx_span){
 		    nsx_call_start(&t->calls, call),
 		    NSX_MIN(nsx_call_end(&t->calls, call), before)};
-		x = launches_launcher_of(w, call, err);
+		x = find_launcher(w, call, err);
 		if (!x)
 			return err->rc;
 		length = nsx_call_ns(&t->calls, call);

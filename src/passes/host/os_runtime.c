@@ -49,7 +49,7 @@ static const struct kind {
 };
 enum { NKINDS = ARRAY_LEN(kinds) };
 
-static unsigned os_runtime_kind_of(const char *name)
+static unsigned os_call_kind(const char *name)
 {
 	for (unsigned k = 0; k < NKINDS - 1; k++)
 		for (unsigned i = 0; i < ARRAY_LEN(kinds[k].words) && kinds[k].words[i]; i++)
@@ -157,7 +157,7 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		row[MAX] = nsx_us((double)s->max_ns);
 		row[ON_LAUNCH] = nsx_bool(on_launch);
 		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
-		x = &spent[os_runtime_kind_of(nsx_text(t, s->name))];
+		x = &spent[os_call_kind(nsx_text(t, s->name))];
 		x->count += s->count;
 		nsx_add_to(&x->total_ns, s->total_ns);
 		nsx_add_to(&x->launch_ns, on_launch ? s->total_ns : 0);

@@ -109,7 +109,7 @@ static void add_to_row(struct gpu *g, uint32_t device, int64_t start, int64_t en
 /* Adds one operation of a device to the names that were open at its launch. Operations ascend by
  * start.
  */
-static void nvtx_nvtx_add_op(struct work *w, uint32_t op, uint32_t device)
+static void add_op_to_open_ranges(struct work *w, uint32_t op, uint32_t device)
 {
 	const struct nsx_ops *o = &w->t->ops;
 	const struct nsx_nvtx_facts *f = w->f;
@@ -147,7 +147,7 @@ static void nvtx_add_ops(struct work *w)
 		uint32_t at = w->t->device[d].ops_at;
 
 		for (uint32_t i = at; i < at + w->t->device[d].nops; i++)
-			nvtx_nvtx_add_op(w, i, d);
+			add_op_to_open_ranges(w, i, d);
 	}
 	for (uint32_t i = w->any_cut ? (uint32_t)w->t->nvtx.n : 0; i-- > 0;) {
 		uint32_t out = nsx_range_around(w->f, i);

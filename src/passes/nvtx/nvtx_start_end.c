@@ -40,7 +40,7 @@ static bool is_start_end(const struct nsx_nvtx *x, size_t range)
 	return x->kind[range] == NSX_NVTX_ASYNC && !(x->flags[range] & NSX_NVTX_CROSSING);
 }
 
-static uint32_t nvtx_start_end_process_of(const struct nsx_trace *t, uint32_t range)
+static uint32_t process_of_range(const struct nsx_trace *t, uint32_t range)
 {
 	return t->thread[nsx_nvtx_thread(t, range)].process;
 }
@@ -51,7 +51,7 @@ static int cmp_ranges(const void *a, const void *b, void *ctx)
 {
 	const struct work *w = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t p = nvtx_start_end_process_of(w->t, x), q = nvtx_start_end_process_of(w->t, y);
+	uint32_t p = process_of_range(w->t, x), q = process_of_range(w->t, y);
 	int64_t start_x = nsx_range_start(&w->t->nvtx, x);
 	int64_t start_y = nsx_range_start(&w->t->nvtx, y);
 
@@ -69,7 +69,7 @@ static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a, struc
 		return err->rc;
 	w->nranges = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
-		uint32_t process = nvtx_start_end_process_of(w->t, i);
+		uint32_t process = process_of_range(w->t, i);
 
 		if (!is_start_end(x, i))
 			continue;
@@ -131,12 +131,12 @@ static void nvtx_start_end_sum_ranges(const struct work *w, struct group *v)
 
 	for (size_t k = 0; k < w->nranges; k++) {
 		uint32_t i = w->ranges[k], before = k ? w->ranges[k - 1] : i;
-		uint32_t process = nvtx_start_end_process_of(w->t, i);
+		uint32_t process = process_of_range(w->t, i);
 		struct group *g = &v[w->g.of[i]];
 		int64_t to = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX : nsx_range_end(x, i);
 
 		if (w->g.of[before] != w->g.of[i] ||
-		    nvtx_start_end_process_of(w->t, before) != process)
+		    process_of_range(w->t, before) != process)
 			covered = INT64_MIN;
 		g->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
 		nsx_add_to(&g->total_ns, nsx_range_inside(w->t, i));

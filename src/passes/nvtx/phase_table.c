@@ -16,7 +16,7 @@ static uint32_t phase_of_name(const struct nsx_trace *t,
 	return NSX_MIN(shown, raw);
 }
 
-static void inherit(const struct nsx_trace *t, uint32_t *by_name, struct nsx_nvtx_phases *p)
+static void inherit_phases(const struct nsx_trace *t, uint32_t *by_name, struct nsx_nvtx_phases *p)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 
@@ -50,7 +50,7 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 		nsx_nvtx_walk_begin(&w, t, i, true, true, ret->below);
 		nsx_nvtx_walk_to(&w, INT64_MAX);
 	}
-	inherit(t, by_name, ret);
+	inherit_phases(t, by_name, ret);
 	nsx_arena_drop(a, by_name);
 	return 0;
 }

@@ -57,7 +57,7 @@ struct groups {
 	const struct nsx_trace *t;
 };
 
-static struct group *by_pid_group_of(struct groups *g, uint32_t device, nsx_str name,
+static struct group *find_pid_kernel(struct groups *g, uint32_t device, nsx_str name,
 				     bool is_kernel, struct nsx_err *err)
 {
 	uint32_t *slot = &g->by_name[name];
@@ -81,7 +81,7 @@ static void close_groups(struct groups *g)
 	g->first = g->n;
 }
 
-static int64_t by_pid_key_of(const void *index, void *groups)
+static int64_t pid_kernel_sort_key(const void *index, void *groups)
 {
 	const struct groups *g = groups;
 
@@ -108,7 +108,7 @@ static int sort_groups(struct groups *g, size_t most, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < g->n; i++)
 		g->order[i] = i;
-	nsx_sort_by_key_r(g->order, g->n, most, sizeof(*g->order), by_pid_key_of,
+	nsx_sort_by_key_r(g->order, g->n, most, sizeof(*g->order), pid_kernel_sort_key,
 			  by_pid_cmp_groups, g);
 	return 0;
 }
@@ -130,7 +130,7 @@ static int by_pid_group_kernels(const struct nsx_pids *pids, uint32_t p,
 		if (d != device)
 			close_groups(g);
 		device = d;
-		if (!(x = by_pid_group_of(g, d, nsx_op_name(t, i), true, err)))
+		if (!(x = find_pid_kernel(g, d, nsx_op_name(t, i), true, err)))
 			return err->rc;
 		x->n += nsx_op_counts(t, i);
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
@@ -269,7 +269,7 @@ static int group_sync(const struct nsx_pids *pids, uint32_t p,
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = by_pid_group_of(g, 0, nsx_call_name(&t->calls, i), false, err);
+		x = find_pid_kernel(g, 0, nsx_call_name(&t->calls, i), false, err);
 		if (!x)
 			return err->rc;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
