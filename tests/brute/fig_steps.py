@@ -175,9 +175,18 @@ def group_row(rows, size, has_graphs):
         "host_p50_ms": ms(percentile([r["end_ns"] - r["start_ns"] for r in rows], 0.5)),
         "host_gap_p50_ms": ms(percentile(gaps, 0.5)), "launch_count": add("launch_count"),
         "graph_missed_count": len(missed) if has_graphs else None,
-        "graph_missed_p50_ms": ms(percentile(missed, 0.5)) if has_graphs else None,
+        **missed_sizes(rows, has_graphs), "graph_missed_p50_ms": ms(percentile(missed, 0.5)) if has_graphs else None,
         "graph_replayed_p50_ms": ms(percentile(replayed, 0.5)) if has_graphs else None,
         "stall_ns": sum(n for n, r in zip(ns, rows) if r["stalls"])}
+
+
+def missed_sizes(rows, has_graphs):
+    """Least and greatest size of steps that missed the graph, and all steps from one to the other."""
+    sizes = [r["_size"] for r in rows if not r["replay_count"] and (r["_size"] or 0) > 0]
+    if not sizes or not has_graphs:
+        return dict.fromkeys(("graph_missed_least", "graph_missed_most", "graph_missed_of"))
+    return {"graph_missed_least": min(sizes), "graph_missed_most": max(sizes), "graph_missed_of": sum(
+        min(sizes) <= (r["_size"] or 0) <= max(sizes) for r in rows)}
 
 
 def size_class(n):

@@ -161,6 +161,29 @@ static struct nsx_cell median_by_graph(struct steps_work *w, const struct steps_
 	return k ? nsx_real(nsx_quantile(w->scratch, k, 0.5) / 1e6) : nsx_null();
 }
 
+/* Steps that missed the graph: their sizes, and their time next to that of the others. */
+static void put_missed(struct steps_work *w, const struct steps_timed *v, size_t n,
+		       struct nsx_cell *row)
+{
+	int64_t least = INT64_MAX, most = -1, of = 0;
+
+	row[MISSED_P50] = median_by_graph(w, v, n, false);
+	row[REPLAYED_P50] = median_by_graph(w, v, n, true);
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].step->replays && v[i].size >= 0) {
+			least = NSX_MIN(least, nsx_step_size(&v[i].step->name));
+			most = NSX_MAX(most, nsx_step_size(&v[i].step->name));
+		}
+	if (most < least)
+		return;
+	for (size_t i = 0; i < n; i++)
+		of += nsx_step_size(&v[i].step->name) >= least &&
+		      nsx_step_size(&v[i].step->name) <= most;
+	row[MISSED_LEAST] = nsx_int(least);
+	row[MISSED_MOST] = nsx_int(most);
+	row[MISSED_OF] = nsx_int(of);
+}
+
 /* Medians of GPU time, range lengths, and times between ranges. */
 static void put_medians(struct steps_work *w, const struct steps_timed *v, size_t n,
 			struct nsx_cell *row)
@@ -170,10 +193,8 @@ static void put_medians(struct steps_work *w, const struct steps_timed *v, size_
 	size_t ngaps = 0;
 	double q[2];
 
-	if (row[MISSED].type != NSX_T_NULL) {
-		row[MISSED_P50] = median_by_graph(w, v, n, false);
-		row[REPLAYED_P50] = median_by_graph(w, v, n, true);
-	}
+	if (row[MISSED].type != NSX_T_NULL)
+		put_missed(w, v, n, row);
 	for (size_t i = 0; i < n; i++)
 		ns[i] = v[i].ns;
 	nsx_quantiles(ns, n, qs, 2, q);

@@ -35,6 +35,9 @@ enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 	X(LAUNCHES, "launch_count", I64, "calls that launch")                                 \
 	X(MISSED, "graph_missed_count", I64,                                                  \
 	  "steps without a graph replay, if others of the kind have one; null: none has")     \
+	X(MISSED_LEAST, "graph_missed_least", I64, "least size of these steps; null: no size")\
+	X(MISSED_MOST, "graph_missed_most", I64, "greatest size of these steps")              \
+	X(MISSED_OF, "graph_missed_of", I64, "steps of these two sizes and those between")    \
 	X(MISSED_P50, "graph_missed_p50_ms", F64, "median GPU time of these steps")           \
 	X(REPLAYED_P50, "graph_replayed_p50_ms", F64, "median GPU time of the others")        \
 	X(MFU, "mfu_pct", F64,                                                                \

@@ -132,9 +132,11 @@ int steps_add_layers(struct steps_work *w, struct nsx_err *err)
 	if (nsx_steps_layers(w->run->facts, w->run->trace, w->steps, &classes, a, &layers, err))
 		return err->rc;
 	w->page = nsx_arena_get(w->out->arena,
-				(STEPS_LINES * classes.ngroups + 1) * sizeof(*w->page));
+				(STEPS_LINES * classes.ngroups + 2) * sizeof(*w->page));
 	for (size_t g = 0; g < classes.ngroups; g++)
 		add_layers(w, g, layers.ns + g * classes.n, classes.n, v);
+	if (w->npage && !o->model)
+		w->page[w->npage++] = "--model FILE tells how far from the GPU's peak";
 	w->out->page = w->npage ? w->page : NULL;
 	return add_unsure(w, of_name, layers.name_ns, err);
 }

@@ -8,10 +8,10 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 	double s = (double)row[TOTAL].u.i / 1e9;
 
 	return row[TOKENS].type == NSX_T_NULL || !(s > 0) ? "" :
-		nsx_say(w->out, "; %.0f tokens a second", (double)row[TOKENS].u.i / s);
+		nsx_say(w->out, "; %.0f tokens a second in them", (double)row[TOKENS].u.i / s);
 }
 
-/* "1.2 ms instead of 1 ms" if steps without a replay take longer, else "". */
+/* " (1.2 ms instead of 1 ms)" if steps without a replay take longer, else "". */
 static const char *say_missed(struct steps_work *w, const struct nsx_cell *row)
 {
 	enum { LONGER = 102 }; /* percent */
@@ -19,27 +19,30 @@ static const char *say_missed(struct steps_work *w, const struct nsx_cell *row)
 	if (row[MISSED_P50].type == NSX_T_NULL || row[REPLAYED_P50].type == NSX_T_NULL ||
 	    100 * row[MISSED_P50].u.f < LONGER * row[REPLAYED_P50].u.f)
 		return "";
-	return nsx_say(w->out, ": %s instead of %s", nsx_say_ms(w->out, row[MISSED_P50].u.f),
+	return nsx_say(w->out, " (%s instead of %s)", nsx_say_ms(w->out, row[MISSED_P50].u.f),
 		       nsx_say_ms(w->out, row[REPLAYED_P50].u.f));
 }
 
-/* "10 % missed the graph, of sizes 4-7 (1 of 10: 1.2 ms instead of 1 ms)"; the sizes' rows begin at
- * `from`.
+/* "10 % missed the graph: 2 of 3 of size 17-18 (1.2 ms instead of 1 ms)"; the sizes' rows begin
+ * at `from`.
  */
 static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, size_t from)
 {
 	enum { MOST = 3 };
 	const struct nsx_table *sizes = w->table[SIZES];
-	const char *of = "";
+	const char *of = "", *most;
 	unsigned n = 0;
 
 	for (size_t i = from; i < sizes->nrows; i++) {
 		const struct nsx_cell *x = nsx_row_at(sizes, i);
 
-		if (x[MISSED].u.i && x[SIZE].type == NSX_T_STR && n++ < MOST)
-			of = nsx_say(w->out, "%s%s %s (%" PRId64 " of %" PRId64 "%s)", of,
-				     *of ? "," : ", of sizes", x[SIZE].u.s,
-				     x[MISSED].u.i, x[COUNT].u.i, say_missed(w, x));
+		if (x[MISSED_LEAST].type == NSX_T_NULL || n++ >= MOST)
+			continue;
+		most = x[MISSED_MOST].u.i == x[MISSED_LEAST].u.i ? "" :
+			nsx_say(w->out, "-%" PRId64, x[MISSED_MOST].u.i);
+		of = nsx_say(w->out, "%s%s %" PRId64 " of %" PRId64 " of size %" PRId64 "%s%s", of,
+			     *of ? "," : ":", x[MISSED].u.i, x[MISSED_OF].u.i,
+			     x[MISSED_LEAST].u.i, most, say_missed(w, x));
 	}
 	return nsx_say(w->out, "%.0f %% missed the graph%s%s",
 		       100 * (double)row[MISSED].u.i / (double)row[COUNT].u.i, of,
