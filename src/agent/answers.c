@@ -6,6 +6,7 @@
 #include "agent/ask.h"
 #include "agent/tools.h"
 #include "diff/emit.h"
+#include "diff/kinds.h"
 #include "fleet/input.h"
 #include "fleet/report.h"
 #include "schema/recapture.h"
@@ -95,6 +96,7 @@ static bool is_unrelated(const struct nsx_diff *d)
 static void tell_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx_diff_tables *t)
 {
 	struct nsx_arena *arena = a->out->arena;
+	const char *kinds = nsx_kinds_line(d, arena);
 	struct nsx_table *steps;
 
 	if (d->verdict == NSX_V_INCONCLUSIVE)
@@ -109,6 +111,8 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx
 		say_unrelated(a, "captures of one program, before and after a change");
 		return;
 	}
+	if (*kinds)
+		nsx_md_bullet(a->out, "%s", kinds);
 	steps = nsx_add_table(a->out, &nsx_step_layout);
 	if (d->has_job)
 		answers_add_step(a, steps, "job", &d->job);

@@ -9,6 +9,7 @@
 #include "cli/opt.h"
 #include "diff/baseline.h"
 #include "diff/emit.h"
+#include "diff/kinds.h"
 #include "diff/ledger.h"
 #include "emit/emit.h"
 #include "emit/target.h"
@@ -211,8 +212,11 @@ static void cmd_diff_print_summary(const struct nsx_diff *d, const char *dir)
 	struct nsx_arena *a = nsx_arena_new();
 	const char *causes = nsx_diff_causes(d, a);
 	const char *place = nsx_diff_place(d, a);
+	const char *kinds = nsx_kinds_line(d, a);
 
 	nsx_print_line(nsx_diff_headline(d, a));
+	if (*kinds)
+		nsx_print_line(kinds);
 	print_lines(nsx_arena_strdup(a, nsx_totals_lines(d, a)));
 	if (*causes)
 		nsx_print_line(causes);

@@ -48,11 +48,11 @@ static void add_answer(struct page *p)
 	const char *causes = nsx_diff_causes(p->d, p->a);
 	const char *place = nsx_diff_place(p->d, p->a);
 	const char *lines = nsx_totals_lines(p->d, p->a);
-	const char *kinds = nsx_kinds_text(&p->kinds, p->a);
+	const char *kinds = nsx_kinds_line(p->d, p->a);
 
 	nsx_buf_printf(&p->b, "**%s**\n\n", nsx_diff_headline(p->d, p->a));
 	if (*kinds)
-		nsx_buf_printf(&p->b, "Steps by kind, p50: %s\n\n", kinds);
+		nsx_buf_printf(&p->b, "%s\n\n", kinds);
 	if (*lines)
 		nsx_buf_printf(&p->b, "```\n%s```\n\n", lines);
 	nsx_buf_printf(&p->b, "%s%s%s%s", causes,

@@ -98,11 +98,14 @@ static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n)
 		nsx_buf_printf(b, "%s%s the same", before ? "; " : "", v->kind);
 }
 
-const char *nsx_kinds_text(const struct nsx_kind_rows *r, struct nsx_arena *a)
+const char *nsx_kinds_line(const struct nsx_diff *d, struct nsx_arena *a)
 {
+	struct nsx_kind_rows r = nsx_diff_kinds(d, a);
 	struct nsx_buf b = {0};
+	const char *text;
 
-	NSX_EACH_RUN(i, next, r->n, !strcmp(r->v[next].kind, r->v[i].kind))
-		say_kind(&b, r->v + i, next - i);
-	return nsx_buf_keep(&b, a);
+	NSX_EACH_RUN(i, next, r.n, !strcmp(r.v[next].kind, r.v[i].kind))
+		say_kind(&b, r.v + i, next - i);
+	text = nsx_buf_keep(&b, a);
+	return *text ? nsx_arena_printf(a, "Steps by kind, p50: %s", text) : "";
 }

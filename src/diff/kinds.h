@@ -24,7 +24,9 @@ struct nsx_kind_rows { /* ordered by kind and size; rows that only the side afte
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a);
 /* Change of the median as a ratio; NAN if a side has too few steps. */
 double nsx_kind_change(const struct nsx_kind_row *r);
-/* "decode +4 % at 32-63; prefill the same"; "" if nothing is certain. Owner: arena a. */
-const char *nsx_kinds_text(const struct nsx_kind_rows *r, struct nsx_arena *a);
+/* "Steps by kind, p50: decode +4 % at 32-63; prefill the same"; "" if nothing is certain. Owner:
+ * arena a.
+ */
+const char *nsx_kinds_line(const struct nsx_diff *d, struct nsx_arena *a);
 
 #endif
