@@ -1,8 +1,6 @@
-/* engine.c - says what a finding costs each step of an inference engine, and how many tokens a second.
+/* engine.c - says what a finding costs each step of an inference engine, and in tokens a second.
  */
-#include <string.h>
 #include "detect/detect.h"
-#include "facts/steps/steps.h"
 
 enum { FEWEST = 2 }; /* steps; the mean of fewer says nothing                 */
 

@@ -61,16 +61,31 @@ static const char *steps_text_say_lost(struct steps_work *w, const struct nsx_ce
 	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ? say_graphs(w, row, from) : NULL;
 }
 
-/* Returns NULL if no share of the GPU's peak is known. */
+/* "0.1 % MFU, 6.1 % of memory bandwidth, so a step takes 60 µs at least"; NULL if no share of the
+ * GPU's peak is known.
+ */
 static const char *say_limits(struct steps_work *w, const struct nsx_cell *row)
 {
-	bool has_both = row[MFU].type != NSX_T_NULL && row[BANDWIDTH].type != NSX_T_NULL;
-	const char *mfu = row[MFU].type == NSX_T_NULL ? "" :
-		nsx_say(w->out, "%s MFU", nsx_text_share(w->out->arena, row[MFU].u.f, 100));
+	static const struct {
+		unsigned col;
+		const char *of;
+	} shares[] = {{MFU, "MFU"}, {BANDWIDTH, "of memory bandwidth"}};
+	const char *text = "";
+	double most = 0;
 
-	return row[BANDWIDTH].type == NSX_T_NULL ? (*mfu ? mfu : NULL) :
-		nsx_say(w->out, "%s%s%s of memory bandwidth", mfu, has_both ? " and " : "",
-			nsx_text_share(w->out->arena, row[BANDWIDTH].u.f, 100));
+	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
+		const struct nsx_cell *x = &row[shares[i].col];
+
+		if (x->type == NSX_T_NULL)
+			continue;
+		text = nsx_say(w->out, "%s%s%s %s", text, *text ? ", " : "",
+			       nsx_text_share(w->out->arena, x->u.f, 100), shares[i].of);
+		most = NSX_MAX(most, x->u.f);
+	}
+	return !*text ? NULL :
+		nsx_say(w->out, "%s, so a step takes %s at least", text,
+			nsx_say_ms(w->out, most / 100 * (double)row[TOTAL].u.i / 1e6 /
+						   (double)row[COUNT].u.i));
 }
 
 /* Whether these are the steps of a loop that no engine or framework named. */
