@@ -7,7 +7,7 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 {
 	double s = (double)row[TOTAL].u.i / 1e9;
 
-	return row[TOKENS].type == NSX_T_NULL || !(s > 0) ? "" :
+	return row[TOKENS].type == NSX_T_NULL || !row[TOKENS].u.i || !(s > 0) ? "" :
 		nsx_say(w->out, "; %.0f tokens a second in them", (double)row[TOKENS].u.i / s);
 }
 
