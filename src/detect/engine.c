@@ -10,8 +10,8 @@ struct judged_steps {
 	double tokens; /* decoded: one by each request; negative: not known  */
 };
 
-static struct judged_steps count_steps(const struct nsx_engine_steps *steps, uint32_t device,
-				       struct nsx_window w)
+static struct judged_steps engine_count_steps(const struct nsx_engine_steps *steps,
+					      uint32_t device, struct nsx_window w)
 {
 	struct judged_steps a = {0};
 
@@ -51,7 +51,7 @@ void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_steps *s
 		     struct nsx_findings *l)
 {
 	struct nsx_window w = nsx_judged(f);
-	struct judged_steps a = count_steps(steps, f->limiting, w);
+	struct judged_steps a = engine_count_steps(steps, f->limiting, w);
 
 	if (a.n < FEWEST)
 		return;

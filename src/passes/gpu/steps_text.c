@@ -100,7 +100,7 @@ static const char *say_step(struct steps_work *w, const struct nsx_cell *row)
 }
 
 /* "10 decode steps", "10 decode steps on each of 2 GPUs" or "21 decode steps on 2 GPUs" */
-static const char *say_count(struct steps_work *w, const struct nsx_cell *row)
+static const char *steps_text_say_count(struct steps_work *w, const struct nsx_cell *row)
 {
 	int64_t n = row[COUNT].u.i, gpus = row[GPUS].u.i;
 	bool is_even = n % gpus == 0;
@@ -118,7 +118,7 @@ static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_ce
 	const char *p50 = nsx_say_ms(w->out, row[P50].u.f), *p95 = nsx_say_ms(w->out, row[P95].u.f);
 
 	return nsx_say(w->out, "%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
-		       say_count(w, row), p50, strcmp(p50, p95) ? ", p95 " : "",
+		       steps_text_say_count(w, row), p50, strcmp(p50, p95) ? ", p95 " : "",
 		       strcmp(p50, p95) ? p95 : "", row[BUSY].u.f,
 		       nsx_say_ms(w->out, (double)row[BETWEEN].u.i / ms),
 		       !is_engine || !(scheduler > 0) ? "" :
