@@ -1,14 +1,52 @@
 /* library.c - rows of library calls. */
+#include <stdlib.h>
 #include <string.h>
 #include "trace/load.h"
 
-enum { START, END, TID, NAME, PEER, TAG_OR_COMM, BYTES, REQUEST = BYTES, REQUEST_OF_WAIT = PEER };
+enum {
+	START, END, TID, NAME, PEER, TAG_OR_COMM, BYTES, REQUEST = BYTES, COMM_OF_P2P,
+	REQUEST_OF_WAIT = PEER
+};
 
 static int32_t rank_or_none(const struct nsx_val *v)
 {
 	int64_t i = nsx_i64_or(v, -1);
 
 	return i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
+}
+
+/* Keeps a communicator in which ranks have other numbers than in the job's greatest. */
+static void add_subset(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_err err;
+
+	if (v[1].type == NSX_V_I64 && !v[1].u.i &&
+	    nsx_push(l->subset, l->nsubsets, l->cap_subsets, "communicators", &err,
+		     nsx_i64_or(&v[0], 0)))
+		nsx_schema_lose(l->schema, err.msg);
+}
+
+static int cmp_handle(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return NSX_CMP(*x, *y);
+}
+
+static void find_subsets(struct nsx_loader *l)
+{
+	nsx_load_rows(l, NSX_VIEW_mpi_comm, "comm, rank IS local_rank AND "
+		      "size IS (SELECT max(size) FROM mpi_comm)", 2, add_subset);
+	nsx_sort(l->subset, l->nsubsets, sizeof(*l->subset), cmp_handle);
+}
+
+/* The other side of a message as a rank of the job; -1: unknown. */
+static int32_t peer_of(const struct nsx_loader *l, const struct nsx_val *v)
+{
+	int64_t comm = nsx_i64_or(&v[COMM_OF_P2P], 0);
+
+	return l->nsubsets && bsearch(&comm, l->subset, l->nsubsets, sizeof(comm), cmp_handle) ?
+		       -1 : rank_or_none(&v[PEER]);
 }
 
 static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
@@ -27,7 +65,7 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct
 		return err->rc;
 	c->library[at] = nsx_library_of[p->table->view];
 	c->is_coll[at] = is_coll;
-	c->peer[at] = is_coll || is_p2p ? rank_or_none(&v[PEER]) : -1;
+	c->peer[at] = is_p2p ? peer_of(p->l, v) : is_coll ? rank_or_none(&v[PEER]) : -1;
 	c->second_peer[at] = -1;
 	c->tag[at] = is_p2p ? rank_or_none(&v[TAG_OR_COMM]) : -1;
 	c->comm[at] = is_coll ? nsx_i64_or(&v[TAG_OR_COMM], 0) :
@@ -46,7 +84,8 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct
 #define NSX_LIBRARY(v, library, table, name, help) TABLE(v, PEER, 0),
 static const struct nsx_tableload tables[NSX_NLIBRARY_TABLES] = {
 	TABLE(mpi_coll, 7, NSX_F_mpi_coll_root, NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes),
-	TABLE(mpi_p2p, 7, NSX_F_mpi_p2p_peer, NSX_F_mpi_p2p_tag, NSX_F_mpi_p2p_request),
+	TABLE(mpi_p2p, 8, NSX_F_mpi_p2p_peer, NSX_F_mpi_p2p_tag, NSX_F_mpi_p2p_request,
+	      NSX_F_mpi_p2p_comm),
 	TABLE(mpi_wait, 5, NSX_F_mpi_wait_request),
 #include "schema/libraries.def"
 };
@@ -57,6 +96,7 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	struct nsx_library_rw *c = &l->library;
 
+	find_subsets(l);
 	l->library_set = (struct nsx_colset){"library calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->comm),
 		NSX_COL(c->bytes), NSX_COL(c->thread), NSX_COL(c->name),

@@ -418,6 +418,7 @@ static void free_loader(struct nsx_loader *l)
 	nsx_arena_free(l->index_arena);
 	free(l->by_id);
 	free(l->sparse);
+	free(l->subset);
 	free(l->ordinals);
 	free(l->created);
 	free(l->warnings);

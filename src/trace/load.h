@@ -201,6 +201,8 @@ struct nsx_loader {
 		uint32_t *thread;
 		uint8_t *type;
 	} overheads;
+	int64_t *subset; /* MPI communicators in which ranks have other numbers, ascending */
+	size_t nsubsets, cap_subsets;
 	struct nsx_library_rw {
 		int64_t *start_ns, *end_ns, *comm, *bytes;
 		uint32_t *thread;

@@ -54,8 +54,18 @@ for calls in 2 3 4; do
 	"$prog" fleet halo/traces -q -o halo/report 2>err
 	grep ,mpi_message, halo/report/tables/collectives.csv | sort -t, -k13,13nr >pairs
 	holds "messages by pair, $calls" [ "$(wc -l <pairs) $(head -3 pairs | grep -c '"11, 12"\|"12, 13"')" = '15 2' ]
-	rm -rf halo
+	[ $calls = 4 ] || rm -rf halo
 done
+# A message names its other side by the number in its communicator, which may be another rank of the job.
+for local in rank 15-rank; do
+	for f in halo/traces/*.sqlite; do
+		sqlite3 "$f" "DROP TABLE IF EXISTS MPI_COMMUNICATORS; CREATE TABLE MPI_COMMUNICATORS (rank, commHandle, localRank, size);
+			WITH r AS (SELECT CAST(substr('$f', -11, 4) AS INTEGER) AS rank) INSERT INTO MPI_COMMUNICATORS SELECT rank, 1, $local, 16 FROM r"
+	done
+	"$prog" fleet halo/traces -q -o halo/report 2>err
+	holds "messages in a communicator of $local" [ "$(grep -c ,mpi_message, halo/report/tables/collectives.csv)" = "$([ $local = rank ] && echo 15 || echo 0)" ]
+done
+rm -rf halo
 planted halo_stalls transient ranks=16 hosts=2 tp=4 ends=10 skew=60 mpi=3 seed=806380324
 # Stages on hosts of their own, whose clocks only the collective of all ranks compares.
 planted pp_halo none ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=2 seed=73007
