@@ -24,8 +24,10 @@ enum {
 struct clocks {
 	struct nsx_fleet *f;
 	double *bound;	 /* [q * n + r]: greatest lead of clock r over clock q */
-	struct pair { /* ends of collectives on a clock minus their ends on the reference clock */
-		double *v;
+	struct pair {	 /* a clock's ends compared with those of the reference clock */
+		struct lead {
+			double at_ns, by_ns; /* by the reference clock; how much later the end is */
+		} *v; /* communicator by communicator */
 		size_t n, cap;
 	} *diff;	 /* by clock */
 	struct nsx_arena *a;
@@ -121,7 +123,8 @@ static int note_ends(struct clocks *c, const struct seen *v,
 	for (size_t i = 0; i < n && v[0].is_there; i++) {
 		struct pair *p = &c->diff[there[i]];
 
-		if (nsx_push(p->v, p->n, p->cap, "ends", err, v[there[i]].end - v[0].end))
+		if (nsx_push(p->v, p->n, p->cap, "ends", err,
+			     (struct lead){v[0].end, v[there[i]].end - v[0].end}))
 			return err->rc;
 	}
 	return 0;
@@ -249,25 +252,32 @@ static void shorten(struct clocks *c)
 		}
 }
 
+NSX_ORDER(cmp_lead, struct lead, UP(at_ns), UP(by_ns));
+
+/* Median of the leads v[from], ...; *ret_at: median of their instants. */
+static double median_lead(const struct lead *v, size_t n, double *scratch, double *ret_at)
+{
+	*ret_at = v[n / 2].at_ns;
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = v[i].by_ns;
+	return nsx_median_of(scratch, n);
+}
+
 /* Drift as a ratio, from the outer thirds of the differences; the reference clock has none. */
-static void clock_find_drift(struct clocks *c, double *drift, double length_ns)
+static void clock_find_drift(struct clocks *c, double *drift)
 {
 	for (uint32_t i = 1; i < c->f->nclocks; i++) {
 		struct pair *p = &c->diff[i];
 		size_t third = p->n / 3;
-		double *head, *tail, slope;
+		double *scratch, head, head_at, tail, tail_at, slope;
 
-		if (p->n < LEAST_FOR_DRIFT || length_ns <= 0)
+		if (p->n < LEAST_FOR_DRIFT)
 			continue;
-		head = nsx_arena_get(c->a, third * sizeof(*head));
-		tail = nsx_arena_get(c->a, third * sizeof(*tail));
-		for (size_t k = 0; k < third; k++) {
-			head[k] = p->v[k];
-			tail[k] = p->v[p->n - third + k];
-		}
-		/* the middles of the outer thirds are two thirds of the length apart */
-		slope = (nsx_median_of(tail, third) - nsx_median_of(head, third)) /
-			(length_ns * 2 / 3);
+		nsx_sort(p->v, p->n, sizeof(*p->v), cmp_lead);
+		scratch = nsx_arena_get(c->a, third * sizeof(*scratch));
+		head = median_lead(p->v, third, scratch, &head_at);
+		tail = median_lead(p->v + p->n - third, third, scratch, &tail_at);
+		slope = tail_at > head_at ? (tail - head) / (tail_at - head_at) : 0;
 		if (fabs(slope) > LEAST_DRIFT)
 			drift[i] = slope;
 	}
@@ -281,6 +291,7 @@ static void settle(struct clocks *c, const double *drift)
 	for (uint32_t i = 0; i < n; i++) {
 		struct nsx_fclock *k = &f->clock[i];
 		struct pair *p = &c->diff[i];
+		double *by_ns = nsx_arena_get(c->a, p->n * sizeof(*by_ns));
 
 		k->n = p->n;
 		k->drift_ppm = drift[i] * 1e6;
@@ -291,16 +302,17 @@ static void settle(struct clocks *c, const double *drift)
 		k->component = isinf(k->hi_ns) || isinf(k->lo_ns) ? i : 0;
 		if (k->component)
 			continue;
-		k->offset_ns = p->n ? nsx_median_of(p->v, p->n) : (k->lo_ns + k->hi_ns) / 2;
 		for (size_t j = 0; j < p->n; j++)
-			p->v[j] = fabs(p->v[j] - k->offset_ns);
-		k->residual_ns = nsx_median_of(p->v, p->n);
+			by_ns[j] = p->v[j].by_ns;
+		k->residual_ns = nsx_spread_of(by_ns, p->n, &k->offset_ns);
+		if (!p->n)
+			k->offset_ns = (k->lo_ns + k->hi_ns) / 2;
 		k->offset_ns = NSX_MAX(k->lo_ns, NSX_MIN(k->hi_ns, k->offset_ns));
 	}
 }
 
-/* Middle and length of the time that all ranks share. */
-static double middle_of(const struct nsx_fleet *f, double *ret_length)
+/* Middle of the time that all ranks share. */
+static double middle_of(const struct nsx_fleet *f)
 {
 	double from = -INFINITY, to = INFINITY;
 
@@ -310,14 +322,13 @@ static double middle_of(const struct nsx_fleet *f, double *ret_length)
 		from = NSX_MAX(from, f->rank[r].zero_ns + (double)d->first_ns);
 		to = NSX_MIN(to, f->rank[r].zero_ns + (double)d->last_ns);
 	}
-	*ret_length = NSX_MAX(0, to - from);
 	return (from + to) / 2;
 }
 
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct clocks c = {.f = f, .a = nsx_arena_new()};
-	double *drift, middle, length;
+	double *drift, middle;
 	bool failed;
 
 	f->nclocks = 0;
@@ -326,13 +337,13 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 	if (!failed)
 		find_zeros(&c);
 	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
-	middle = f->middle_ns = middle_of(f, &length);
+	middle = f->middle_ns = middle_of(f);
 	failed = failed ||
 		 !nsx_new_array(c.bound, c.a, (size_t)f->nclocks * f->nclocks,
 				"pairs of clocks", err) ||
 		 compare_all(&c, drift, middle, err);
 	if (!failed) {
-		clock_find_drift(&c, drift, length);
+		clock_find_drift(&c, drift);
 		failed = compare_all(&c, drift, middle, err);
 	}
 	if (!failed) {

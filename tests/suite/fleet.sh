@@ -45,6 +45,12 @@ rm -rf mpi
 planted mpi_tp cpu_late ranks=32 hosts=4 tp=4 ends=25 colls=8 mpi=1 seed=12
 # Clocks that drift over seconds still show which ranks are one group.
 planted drift gpu_slow ranks=64 hosts=8 steps=200 colls=8 format=digest seed=1
+# Several communicators of the same hosts tell one drift.
+keep=1; planted drifts cpu_late ranks=64 hosts=8 tp=2 pp=4 ends=10 skew=20 steps=200 format=digest seed=52; keep=
+holds 'drift by all communicators' python3 -c "
+import json
+assert max(c['residual_us'] for c in json.load(open('drifts/report.json'))['metrics']['fleet']['clocks']) < 2"
+rm -rf drifts
 # Messages of MPI name the rank on the other side.
 planted mpi_hidden data_late ranks=32 hosts=4 tp=2 pp=4 ends=25 mpi=1 seed=4007
 planted mpi_link slow_link ranks=16 hosts=2 tp=2 pp=4 ends=25 skew=20 mpi=1 seed=4003
