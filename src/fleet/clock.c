@@ -254,7 +254,7 @@ static void shorten(struct clocks *c)
 
 NSX_ORDER(cmp_lead, struct lead, UP(at_ns), UP(by_ns));
 
-/* Median of the leads v[from], ...; *ret_at: median of their instants. */
+/* Median of n leads in order of time; *ret_at: their middle instant. */
 static double median_lead(const struct lead *v, size_t n, double *scratch, double *ret_at)
 {
 	*ret_at = v[n / 2].at_ns;

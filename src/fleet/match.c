@@ -134,7 +134,7 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 	return rc;
 }
 
-NSX_POINTER_ORDER(cmp_comm, struct nsx_mchannel, UP(c->comm), UP(rank));
+NSX_POINTER_ORDER(cmp_sides, struct nsx_mchannel, UP(c->comm), UP(rank));
 
 /* Finds the other sides of MPI messages. */
 static int find_sides(struct nsx_matcher *m, struct nsx_err *err)
@@ -147,7 +147,7 @@ static int find_sides(struct nsx_matcher *m, struct nsx_err *err)
 	for (size_t i = 0; i < m->n; i++)
 		if (m->v[i].c->is_mpi && nsx_is_of_pairs(m->v[i].c))
 			v[n++] = &m->v[i];
-	nsx_sort(v, n, sizeof(*v), cmp_comm);
+	nsx_sort(v, n, sizeof(*v), cmp_sides);
 	for (size_t i = 1; i < n; i++)
 		if (v[i]->c->comm == v[i - 1]->c->comm) {
 			v[i]->other = v[i - 1];
