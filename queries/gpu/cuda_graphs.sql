@@ -55,7 +55,7 @@ replay AS (
   GROUP BY process_key, device_id, call_rid
 ),
 launch AS ( -- a call inside another one is the same launch
-  SELECT rid, pid, start_ns, end_ns
+  SELECT rid, process_key, pid, start_ns, end_ns
   FROM (
     SELECT
       *
@@ -86,5 +86,5 @@ UNION ALL
 SELECT pid, NULL, NULL, NULL, 'opaque', count(*), 0, 0.0, NULL, NULL
 FROM launch
 WHERE rid NOT IN (SELECT call_rid FROM called WHERE call_rid IS NOT NULL)
-GROUP BY pid
+GROUP BY process_key
 ORDER BY total_ms DESC, launches DESC, pid, device_id, graph_id, graph_exec_id

@@ -149,8 +149,8 @@ static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
 	*q = (struct queue){
 		.process = p->key, .device_id = t->device[s->device].device_id,
 		.name = nsx_arena_printf(view->arena, "queue of context %" PRId64 " stream %"
-			PRId64 " of process %" PRId64, s->context_id,
-			s->stream_id, p->pid), .n = n};
+			PRId64 " of process %s", s->context_id,
+			s->stream_id, nsx_pid_label(t, s->process)), .n = n};
 	return nsx_pack_i64(view->arena, of->called_ns + first, n, "launches",
 			    &q->called, err) ?:
 	       nsx_pack_i64(view->arena, began, n, "launches", &q->began, err);

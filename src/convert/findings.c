@@ -91,7 +91,7 @@ static int collect_iterations(struct nsx_findings_view *v, const struct nsx_repo
 	if (x->device != NSX_NONE)
 		nsx_buf_printf(&name, " on GPU %s", nsx_gpu_label(tr, x->device));
 	if (x->process != NSX_NONE)
-		nsx_buf_printf(&name, " of process %lld", (long long)tr->process[x->process].pid);
+		nsx_buf_printf(&name, " of process %s", nsx_pid_label(tr, x->process));
 	t = findings_add_track(v, nsx_arena_strdup(v->arena, name.p), n, err);
 	nsx_buf_done(&name);
 	for (size_t k = 0; t && k < n; k++)

@@ -9,6 +9,7 @@ struct meta {
 	size_t nprocesses;
 	struct nsx_val *thread; /* by real thread id: its name cell          */
 	size_t nthreads;
+	bool has_hosts; /* processes of several hosts, whose pids may be equal */
 	const char *gpu; /* escaped model if all GPUs have the same one, otherwise "" */
 	struct nsx_buf b;
 };
@@ -86,9 +87,17 @@ static int read_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 static int meta_read_names(struct meta *m, struct nsx_err *err)
 {
 	const struct nsx_schema *s = m->c->schema;
+	const struct nsx_key *keys = m->c->tracks.process_keys.keys;
+	int64_t host = 0;
 
 	m->nthreads = m->c->tracks.tids.n;
 	m->nprocesses = m->c->tracks.process_keys.n;
+	for (size_t i = 0; i < m->nprocesses; i++) {
+		int64_t of = nsx_vm_of(keys[i].w[0]);
+
+		m->has_hosts |= of && host && of != host;
+		host = of ?: host;
+	}
 	if (!nsx_new_array(m->thread, m->arena, m->nthreads, "threads", err) ||
 	    !nsx_new_array(m->process, m->arena, m->nprocesses, "processes", err))
 		return err->rc;
@@ -164,6 +173,8 @@ static int meta_name_group(struct meta *m, uint32_t g, size_t order, struct nsx_
 			nsx_buf_printf(&m->b, "GPU %lld%s%s of ", (long long)key->w[2],
 				       m->gpu && *m->gpu ? " " : "", m->gpu ? m->gpu : "");
 		nsx_buf_printf(&m->b, "%s %u", process, pid);
+		if (m->has_hosts)
+			nsx_buf_printf(&m->b, " (host %lld)", (long long)nsx_vm_of(key->w[1]));
 	}
 	m->c->writer->name_group(m->c, g, m->b.p, order);
 	return 0;

@@ -448,9 +448,8 @@ static void tell_thread(struct launcher *x, const struct code *c,
 	if (most->frame == NSX_NONE)
 		return;
 	if (c->process == NSX_SEVERAL)
-		nsx_add_evidence(
-			f, nsx_tell(l, say_process_has,
-				   (long long)t->process[t->thread[most->frame].process].pid, ns));
+		nsx_add_evidence(f, nsx_tell(
+			l, say_process_has, nsx_pid_label(t, t->thread[most->frame].process), ns));
 	else if (t->nprocesses < 2)
 		nsx_add_evidence(f, nsx_tell(l, say_thread_has,
 					    nsx_tell_name(l, nsx_thread_text(x->d, most->frame)),
@@ -497,7 +496,7 @@ static const char *say_stretches(struct nsx_detect *d, const struct code *c,
 			  c->process == NSX_SEVERAL || d->trace->nprocesses < 2 ?
 				      "the launching thread" :
 				      nsx_tell(l, say_launching_thread_process,
-					      (long long)d->trace->process[c->process].pid);
+					       nsx_pid_label(d->trace, c->process));
 
 	if (c->rows.calls.n == 1)
 		return nsx_tell(l, say_one_stretch_which_makes_no, nsx_tell_ns(l, c->rows.ns), who,

@@ -130,7 +130,7 @@ const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread, const stru
 	p = &t->process[h->process];
 	return nsx_tell(d->found, "%s in process %s", nsx_range_path(d, m->range),
 			p->name ? nsx_tell_name(d->found, nsx_text(t, p->name)) :
-				  nsx_tell(d->found, "%lld", (long long)p->pid));
+				  nsx_pid_label(t, h->process));
 }
 
 void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m, struct nsx_finding *f)

@@ -281,7 +281,8 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v, size_t 
 	unsigned nsaid = 1;
 	struct nsx_finding f = {.id = NSX_ID_host_mpi,
 		.device = NSX_NONE, .confidence = NSX_CONF_HIGH, .most_ns = (double)v->ns,
-		.title = nsx_tell(l, "process %" PRId64 " is in %s for %s of the time", pid,
+		.title = nsx_tell(l, "process %s is in %s for %s of the time",
+			nsx_pid_label(t, v->process),
 			nsx_tell_name(l, nsx_text(t, v->name)),
 			nsx_text_share(l->arena, (double)v->ns, length_ns)),
 		.evidence = {nsx_tell(l,
@@ -299,8 +300,8 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v, size_t 
 			nsx_tell(l, say_time_mpi_on_cpu_or, nsx_text_ns(l->arena, spun * 1e6));
 	for (size_t i = 1; i < n && nsaid <= FEW_NEXT; i++)
 		if ((double)v[i].ns >= MUCH * length_ns)
-			f.evidence[nsaid++] = nsx_tell(l, "process %" PRId64 " is in %s for %s%s",
-				t->process[v[i].process].pid,
+			f.evidence[nsaid++] = nsx_tell(l, "process %s is in %s for %s%s",
+				nsx_pid_label(t, v[i].process),
 				nsx_tell_name(l, nsx_text(t, v[i].name)), nsx_tell_ns(l, v[i].ns),
 				v[i].is_coll ? say_where_waits_who_comes_last : "");
 	nsx_found(l, &f);

@@ -277,7 +277,8 @@ static void identify(const struct nsx_maker *m, const struct facts_of_capture *c
 {
 	uint64_t who = nsx_hash_u64(c->host);
 
-	d->host = c->host;
+	d->host = nsx_has_several_hosts(m->t) ?
+		nsx_hash_u64(c->host ^ (uint64_t)nsx_vm_of(m->t->process[x->process].key)) : c->host;
 	d->host_name = c->host_name ? nsx_arena_strdup(d->arena, c->host_name) : NULL;
 	d->world = c->world;
 	d->utc_ns = c->utc_ns;

@@ -201,8 +201,8 @@ static const char *timeline_stream_label(struct build *b, uint32_t stream)
 	const struct nsx_stream *s = &b->t->stream[stream];
 
 	if (b->t->nprocesses > b->t->ndevices)
-		return nsx_arena_printf(b->tl->arena, "stream %lld of %lld",
-			(long long)s->stream_id, (long long)b->t->process[s->process].pid);
+		return nsx_arena_printf(b->tl->arena, "stream %lld of %s",
+			(long long)s->stream_id, nsx_pid_label(b->t, s->process));
 	return nsx_arena_printf(b->tl->arena, "stream %lld", (long long)s->stream_id);
 }
 

@@ -206,21 +206,13 @@ static bool are_ids_distinct(const struct nsx_trace *t)
 	return true;
 }
 
-static bool are_several_hosts(const struct nsx_trace *t)
-{
-	for (uint32_t p = 1; p < t->nprocesses; p++)
-		if (nsx_vm_of(t->process[p].key) != nsx_vm_of(t->process[0].key))
-			return true;
-	return false;
-}
-
-/* Labels devices by ordinal. If devices share an ordinal, labels are GPU numbers; if devices share
- * these too, the host or process is added.
+/* Labels devices by ordinal. If ordinals are shared, GPU numbers are used; if these are shared too,
+ * the host or process is added.
  */
 static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	bool by_ordinal = true, by_id, hosts = are_several_hosts(t);
+	bool by_ordinal = true, by_id, hosts = nsx_has_several_hosts(t);
 
 	for (uint32_t d = 1; d < t->ndevices; d++)
 		by_ordinal &= t->device[d].device_id != t->device[d - 1].device_id;

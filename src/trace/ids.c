@@ -3,6 +3,7 @@
  * While rows were read, ids were assigned in the order in which threads met them. Here they are
  * sorted by meaning and every column is renumbered, so that no output depends on timing.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/par.h"
@@ -35,6 +36,39 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 			};
 	free(keys);
 	return t->process ? 0 : err->rc;
+}
+
+static int cmp_pids(const void *a, const void *b, void *trace)
+{
+	const struct nsx_process *all = ((const struct nsx_trace *)trace)->process;
+	const uint32_t *x = a, *y = b;
+
+	return NSX_CMP(all[*x].pid, all[*y].pid) ?: NSX_CMP(*x, *y);
+}
+
+static int label_processes(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	uint32_t n = t->nprocesses, *order = nsx_try_alloc(n, sizeof(*order), "processes", err);
+	int rc = order ? 0 : err->rc;
+
+	for (uint32_t i = 0; !rc && i < n; i++)
+		order[i] = i;
+	if (!rc)
+		nsx_sort_r(order, n, sizeof(*order), cmp_pids, t);
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		struct nsx_process *p = &t->process[order[i]];
+		char text[64];
+		int len = snprintf(text, sizeof(text), "%lld", (long long)p->pid);
+
+		if ((i && t->process[order[i - 1]].pid == p->pid) ||
+		    (i + 1 < n && t->process[order[i + 1]].pid == p->pid))
+			len += snprintf(text + len, sizeof(text) - (size_t)len, " (host %lld)",
+					(long long)nsx_vm_of(p->key));
+		rc = nsx_strings_add(l->strings, text, (size_t)len, &p->label, err);
+	}
+	free(order);
+	return rc;
 }
 
 static void name_process(struct nsx_loader *l, const struct nsx_val *v)
@@ -272,7 +306,7 @@ static int fill_replays(struct nsx_loader *l, struct nsx_err *err)
 
 int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 {
-	int rc = make_processes(l, err);
+	int rc = make_processes(l, err) ?: label_processes(l, err);
 
 	nsx_load_gpus(l);
 	if (!rc)

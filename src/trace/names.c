@@ -322,6 +322,25 @@ int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 
 /* Kernels ------------------------------------------------------------------*/
 
+/* Length of a name such as "operator<<" at p, whose brackets open nothing, with the space before
+ * its template arguments; 0: none.
+ */
+static size_t operator_length(const char *p)
+{
+	static const char *const symbols[] = {"<<=", ">>=", "<=>", "->*", "<<", ">>",
+					      "<=",  ">=",  "->",  "<",	  ">"};
+
+	if (strncmp(p, "operator", 8))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(symbols); i++) {
+		size_t n = strlen(symbols[i]);
+
+		if (!strncmp(p + 8, symbols[i], n))
+			return 8 + n + !strncmp(p + 8 + n, " <", 2);
+	}
+	return 0;
+}
+
 const char *nsx_parameters_of(const char *full, const char **ret_own)
 {
 	const char *p;
@@ -329,6 +348,10 @@ const char *nsx_parameters_of(const char *full, const char **ret_own)
 
 	*ret_own = full;
 	for (p = full; *p; p++) {
+		if (p == *ret_own && !depth)
+			p += operator_length(p);
+		if (!*p)
+			break;
 		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10) &&
 		    strncmp(p, "()(", 3)) /* the parentheses belong to the name "operator()(int)" */
 			break;
@@ -347,9 +370,9 @@ const char *nsx_base_of(const char *full, size_t *ret_len)
 	const char *begin, *end = nsx_parameters_of(full, &begin);
 
 	*ret_len = (size_t)(end - begin);
-	for (size_t i = 0; i < *ret_len; i++)
+	for (size_t i = operator_length(begin); i < *ret_len; i++)
 		if (begin[i] == '<')
-			*ret_len = i;
+			*ret_len = i - (i && begin[i - 1] == ' ');
 	if (!*ret_len) {
 		begin = full;
 		*ret_len = strlen(full);

@@ -25,6 +25,7 @@ struct nsx_process { /* ordered by key */
 			 with plain pids: pid << 24 */
 	int64_t pid;
 	nsx_str name; /* 0: unknown */
+	nsx_str label; /* the pid, with the host if a process of another host has the same */
 };
 struct nsx_thread { /* ordered by (process key, tid) */
 	uint64_t global_tid;
@@ -649,6 +650,12 @@ static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t devi
 	return nsx_text(t, t->device[device].label);
 }
 
+/* The text to print after the word process or pid. */
+static inline const char *nsx_pid_label(const struct nsx_trace *t, uint32_t process)
+{
+	return nsx_text(t, t->process[process].label);
+}
+
 static inline const char *nsx_call_text(const struct nsx_trace *t, size_t call)
 {
 	return nsx_text(t, nsx_call_name(&t->calls, call));
@@ -707,6 +714,14 @@ uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
 static inline int64_t nsx_vm_of(uint64_t process_key)
 {
 	return (int64_t)(process_key >> 48);
+}
+static inline bool nsx_has_several_hosts(const struct nsx_trace *t)
+{
+	uint32_t i = 0, n = t->nprocesses;
+
+	while (i < n && !nsx_vm_of(t->process[i].key))
+		i++;
+	return i < n && nsx_vm_of(t->process[i].key) != nsx_vm_of(t->process[n - 1].key);
 }
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
 /* nsx_python_of: the Python samples of a thread in a span; O(log n). nsx_python_most: the first of

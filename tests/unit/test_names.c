@@ -95,6 +95,12 @@ TEST(base_names)
 		{"foo(int)", "foo"},
 		{"void (anonymous namespace)::k<int>(T)", "k"},
 		{"void ns::k<(int)4, g<(bool)1>>(int, T2)", "k"},
+		{"ns::V<int> ns::operator<<(int, A<B>)", "operator<<"},
+		{"void ns::operator<< <int>(A<int> &, int)", "operator<<"},
+		{"bool operator<(A const &, A const &)", "operator<"},
+		{"A::operator->() const", "operator->"},
+		{"operator<<", "operator<<"},
+		{"ns::my_operator<int>(int)", "my_operator"},
 		{"", ""},
 	};
 	size_t n;

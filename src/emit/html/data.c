@@ -108,7 +108,7 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 
 	nsx_buf_adds(&label, "iterations");
 	if (x->process != NSX_NONE && r->trace->nprocesses > r->trace->ndevices)
-		nsx_buf_printf(&label, " of %lld", (long long)r->trace->process[x->process].pid);
+		nsx_buf_printf(&label, " of %s", nsx_pid_label(r->trace, x->process));
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "label", label.p);
 	nsx_buf_done(&label);

@@ -134,12 +134,14 @@ static void name_ranks(struct nccl_comm *c, const struct nccl_group *g)
 		bool several =
 			(i && r[i - 1].process == r[i].process) ||
 			(i + 1 < g->nranks && r[i + 1].process == r[i].process);
-		long long pid = t->process[r[i].process].pid;
+		const struct nsx_process *p = &t->process[r[i].process];
+		const char *host = strchr(nsx_pid_label(t, r[i].process), '(') ?
+			nsx_say(c->out, " host:%lld", (long long)nsx_vm_of(p->key)) : "";
 
 		r[i].label = several ?
-			nsx_say(c->out, "pid:%lld gpu:%lld", pid,
+			nsx_say(c->out, "pid:%lld%s gpu:%lld", (long long)p->pid, host,
 				(long long)t->device[r[i].device].device_id) :
-			nsx_say(c->out, "pid:%lld", pid);
+			nsx_say(c->out, "pid:%lld%s", (long long)p->pid, host);
 	}
 }
 

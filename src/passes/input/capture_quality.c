@@ -82,7 +82,7 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 {
 	const char *name = nsx_process_name(q->t, p);
 
-	return nsx_say(q->out, "pid %" PRId64 "%s%s%s", q->t->process[p].pid,
+	return nsx_say(q->out, "pid %s%s%s%s", nsx_pid_label(q->t, p),
 		       name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 

@@ -79,8 +79,8 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 
 		if (pct >= least || low++ >= SHOWN_PROCESSES)
 			continue;
-		nsx_check(q, "nvtx", WARN, nsx_say(q->out, "pid %" PRId64,
-				  q->t->process[order[i]].pid), torch_ranges(q),
+		nsx_check(q, "nvtx", WARN, nsx_say(q->out, "pid %s",
+				  nsx_pid_label(q->t, order[i])), torch_ranges(q),
 			  "%.1f %% of the process's kernel time was launched "
 			  "inside NVTX ranges", pct);
 	}

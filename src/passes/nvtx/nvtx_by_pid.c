@@ -271,7 +271,8 @@ static void nvtx_by_pid_judge(const struct nsx_run *run, const struct work *w,
 			      struct nsx_section *out)
 {
 	double least = run->opts->nvtx_coverage_warn, worst = least;
-	int64_t total_ns = 0, mapped_ns = 0, pid = 0;
+	int64_t total_ns = 0, mapped_ns = 0;
+	uint32_t process = 0;
 
 	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
 		const struct nsx_coverage *p = &w->p[i];
@@ -281,12 +282,12 @@ static void nvtx_by_pid_judge(const struct nsx_run *run, const struct work *w,
 		nsx_add_to(&mapped_ns, p->mapped_ns);
 		if (share < worst) {
 			worst = share;
-			pid = w->t->process[i].pid;
+			process = i;
 		}
 	}
 	if (worst < least && (double)mapped_ns >= least * (double)total_ns)
-		nsx_warn(out, "NVTX coverage of PID %lld is %.1f%% of its kernel time, below "
-			      "%.1f%%.", (long long)pid, 100 * worst, 100 * least);
+		nsx_warn(out, "NVTX coverage of PID %s is %.1f%% of its kernel time, below "
+			      "%.1f%%.", nsx_pid_label(w->t, process), 100 * worst, 100 * least);
 }
 
 static int nvtx_by_pid_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)

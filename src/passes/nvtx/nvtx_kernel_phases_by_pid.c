@@ -20,7 +20,7 @@ static const struct nsx_layout layouts[] = {
 static void nvtx_kernel_phases_by_pid_add_process(const struct nsx_run *run, uint32_t process,
 						  const int64_t *ns, struct nsx_section *out)
 {
-	int64_t pid = run->trace->process[process].pid, total_ns;
+	int64_t total_ns;
 	struct nsx_table *phases = nsx_add_table(out, &phase_layout);
 	struct nsx_cell *row;
 
@@ -28,9 +28,9 @@ static void nvtx_kernel_phases_by_pid_add_process(const struct nsx_run *run, uin
 	if (!total_ns)
 		return;
 	row = nsx_add_row(out->tables[0]);
-	row[PID] = nsx_int(pid);
+	row[PID] = nsx_pid_cell(run->trace, process);
 	row[PHASES] = nsx_rows(phases);
-	nsx_md_subsubheading(out, nsx_say(out, "PID `%lld`", (long long)pid));
+	nsx_md_subsubheading(out, nsx_say(out, "PID `%s`", nsx_pid_label(run->trace, process)));
 	nsx_md_whole(out, phases, 0);
 }
 

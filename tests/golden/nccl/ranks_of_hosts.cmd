@@ -1,0 +1,1 @@
+explain @ranks_of_hosts --pass nccl --md
