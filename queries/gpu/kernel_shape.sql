@@ -24,6 +24,10 @@ launch AS (
   , k.gpu
   , k.pid
   , k.end_ns - k.start_ns AS ns
+  , CASE WHEN r.green_context_id > 0 THEN
+      (SELECT max(c.sm_count) FROM cuda_context AS c
+       WHERE c.process_id = k.pid AND c.context_id = r.green_context_id) END
+      AS green_sm
   , typeof(r.grid_x) = 'integer' AND typeof(r.block_x) = 'integer' AS known
   , CASE WHEN r.grid_x BETWEEN 0 AND 4294967294
           AND typeof(r.grid_x) = 'integer' THEN r.grid_x ELSE 0 END AS gx
@@ -54,6 +58,8 @@ shape AS (
   , min(pid) AS a_pid
   , count(*) AS n
   , sum(ns) AS total_ns
+  -- multiprocessors of the green contexts where it ran, if it ran in no others
+  , max(COALESCE(nullif(green_sm, 0), 4294967295)) AS most_sm
   FROM launch
   GROUP BY kernel_name, device_id, gpu, known, gx, gy, gz, bx, by, bz, reg, ss
   , ds
@@ -86,7 +92,7 @@ placed AS (
 sized AS (
   SELECT
     p.*
-  , min(g.sm_count, COALESCE(p.slice_sm, g.sm_count)) AS sm_count
+  , min(g.sm_count, COALESCE(p.slice_sm, g.sm_count), p.most_sm) AS sm_count
   , g.max_warps_per_sm AS sm_warps
   , g.max_blocks_per_sm AS sm_blocks
   , g.max_registers_per_sm AS sm_registers

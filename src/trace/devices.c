@@ -395,22 +395,40 @@ static void add_stream_type(struct nsx_loader *l, const struct nsx_val *v)
 		nsx_schema_lose(l->schema, err.msg);
 }
 
+static void add_context(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_stream_types *s = &l->stream_types;
+	struct nsx_err err;
+	uint32_t *sm_count = nsx_group_value(&s->contexts, &s->sm_count,
+		context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)), 0, "contexts", &err);
+
+	if (sm_count)
+		*sm_count = NSX_MAX(*sm_count, nsx_u32_or(&v[2], 0));
+	else
+		nsx_schema_lose(l->schema, err.msg);
+}
+
 static void set_stream_types(struct nsx_loader *l)
 {
 	struct nsx_stream_types *types = &l->stream_types;
 
 	nsx_load_rows(l, NSX_VIEW_cuda_stream, "process_id, context_id, stream_id, type", 4,
 		      add_stream_type);
+	nsx_load_rows(l, NSX_VIEW_cuda_context, "process_id, context_id, sm_count", 3, add_context);
 	for (uint32_t i = 0; i < l->t->nstreams; i++) {
 		struct nsx_stream *s = &l->t->stream[i];
 		int64_t pid = s->process == NSX_NONE ? -1 : l->t->process[s->process].pid;
-		uint32_t k = nsx_group_find(&types->streams, context_key(pid, s->context_id),
-					    (uint64_t)s->stream_id);
+		uint64_t context = context_key(pid, s->context_id);
+		uint32_t k = nsx_group_find(&types->streams, context, (uint64_t)s->stream_id);
 
 		s->type = k == NSX_NONE ? NSX_STREAM_UNKNOWN : types->type[k];
+		k = s->is_green ? nsx_group_find(&types->contexts, context, 0) : NSX_NONE;
+		s->sm_count = k == NSX_NONE ? 0 : types->sm_count[k];
 	}
 	nsx_groups_done(&types->streams);
+	nsx_groups_done(&types->contexts);
 	free(types->type);
+	free(types->sm_count);
 }
 
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)

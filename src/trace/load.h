@@ -164,8 +164,9 @@ struct nsx_loader {
 
 	pthread_mutex_t lock; /* guards the members that follow, up to the columns */
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is being read */
-		struct nsx_groups streams;
+		struct nsx_groups streams, contexts;
 		uint8_t *type;
+		uint32_t *sm_count; /* by context, from TARGET_INFO_CUDA_CONTEXT_INFO */
 	} stream_types;
 	struct nsx_created *created;
 	size_t ncreated, cap_created;

@@ -45,6 +45,8 @@ sqlite3 rocpd.sqlite 'CREATE TABLE rocpd_kernel_dispatch_0a (id, start, end); CR
 sqlite3 nvprof.sqlite 'CREATE TABLE StringTable (_id_, value); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_, start, end)'
 want lfs 3 'pointer of Git LFS.*git lfs pull' lfs.sqlite --out o
 want lfs_report 3 'pointer of Git LFS.*git lfs pull' lfs.nsys-rep --out o
+printf '\050\265\057\375____' >packed.sqlite.zst
+want zst 3 'zstd -d' packed.sqlite.zst --out o
 want hdf 3 'HDF5; give the .nsys-rep, or export it' run.h5 --out o
 want parquet 3 'Parquet; give' KERNEL.parquet --out o
 want jsonlines 3 'jsonlines.*; give' run.jsonl --out o

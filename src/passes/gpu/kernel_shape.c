@@ -70,6 +70,7 @@ static const struct nsx_layout layouts[] = {
 struct group { /* executions of a kernel in one configuration */
 	int64_t total_ns;
 	uint32_t shape, n;
+	uint32_t most_sms; /* of the green contexts where it ran; UINT32_MAX: anywhere */
 };
 struct shapes {
 	const struct nsx_run *run;
@@ -160,6 +161,7 @@ static void kernel_shape_add_kernel(struct shapes *s, size_t op)
 	}
 	x = &s->v[*slot - 1];
 	x->n += nsx_op_counts(t, op);
+	x->most_sms = NSX_MAX(x->most_sms, nsx_stream_of(t, op)->sm_count ?: UINT32_MAX);
 	nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, op));
 }
 
@@ -218,7 +220,7 @@ static struct fit fit_of(const struct shapes *all, const struct group *x)
 	f.blocks = nsx_shape_blocks(t, s);
 	if (!g || g->sm_count <= 0)
 		return f;
-	f.sms = g->sm_count;
+	f.sms = NSX_MIN(g->sm_count, (int64_t)x->most_sms);
 	f.known = nsx_shape_occupancy(t, g, s, &f.o);
 	if (f.known && f.o.blocks)
 		f.waves = (double)f.blocks / ((double)f.o.blocks * (double)f.sms);
@@ -370,7 +372,7 @@ static int kernel_shape_fill_shapes(struct shapes *s, struct nsx_table *table,
 /* Devices ------------------------------------------------------------------*/
 
 struct load { /* compute kernels of a device */
-	int64_t total_ns, known_ns, small_ns, below_ns, sized_ns, sms;
+	int64_t total_ns, known_ns, small_ns, below_ns, sized_ns;
 	double occupancy; /* sum of occupancy times duration */
 };
 
@@ -378,7 +380,6 @@ static void add_load(struct load *l, const struct fit *f, int64_t ns)
 {
 	nsx_add_to(&l->total_ns, ns);
 	if (f->sms > 0) {
-		l->sms = f->sms;
 		nsx_add_to(&l->sized_ns, ns);
 		nsx_add_to(&l->small_ns, f->blocks < f->sms ? ns : 0);
 	}
@@ -413,7 +414,7 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 		row[DEVICE_KERNEL_MS] = nsx_ms(l->total_ns);
 		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 		if (l->sized_ns) {
-			row[DEVICE_SM_COUNT] = nsx_int(l->sms);
+			row[DEVICE_SM_COUNT] = nsx_int(s->gpu[d]->sm_count);
 			row[DEVICE_SMALL_GRID_MS] = nsx_ms(l->small_ns);
 			row[DEVICE_SMALL_GRID_PCT] = nsx_part_pct(l->small_ns, l->sized_ns);
 		}

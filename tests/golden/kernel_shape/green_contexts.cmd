@@ -1,0 +1,1 @@
+explain @green_contexts --pass kernel_shape --md
