@@ -306,21 +306,16 @@ int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 {
 	struct nsx_answer *a = nsx_answer_new(r, 0);
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_presets_layout);
-	struct nsx_buf names = {0};
 	int rc = 0;
 
 	if (r) {
 		add_lacks(a);
 		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most");
 	}
-	for (size_t i = 0; i < NSX_NPRESETS; i++) {
-		nsx_buf_printf(&names, "%s%s", i ? ", " : "", nsx_presets[i].name);
+	for (size_t i = 0; i < NSX_NPRESETS; i++)
 		if (!preset || !strcmp(preset, nsx_presets[i].name))
 			add_preset(a, t, &nsx_presets[i]);
-	}
 	if (!t->nrows)
-		rc = nsx_fail(err, NSX_E_USAGE, "no preset '%s'; the presets are: %s",
-						preset, names.p);
-	nsx_buf_done(&names);
+		rc = nsx_refuse_preset(preset, err);
 	return nsx_answer_end(a, rc, ret, err);
 }

@@ -59,6 +59,7 @@ struct nsx_question {
 };
 extern const struct nsx_question nsx_questions[NSX_NQUESTIONS];
 const struct nsx_question *nsx_question_find(const char *name); /* NULL: none */
+const char *nsx_question_nearest(const char *name); /* the most similar name; NULL: none */
 
 /* Answers one question about a finished report. Owner of *ret: the caller, nsx_answer_free; it
  * borrows s and the strings. Errors: NSX_E_USAGE if the argument names nothing in the trace; the

@@ -375,8 +375,9 @@ static bool ask_sql_is_named(const char *sql, const char *name)
 static void mend(const char *sql, struct nsx_err *err)
 {
 	enum { MOST = 500 };
-	const char *colon = strrchr(err->msg, ':');
+	const char *colon = strrchr(err->msg, ':'), *nearest = NULL, *dot;
 	struct nsx_buf b = {0};
+	size_t best = SIZE_MAX;
 	char word[60];
 
 	snprintf(word, sizeof(word), "%s", colon ? colon + 2 : "");
@@ -385,22 +386,32 @@ static void mend(const char *sql, struct nsx_err *err)
 				"GLOB", word);
 		return;
 	}
+	dot = strrchr(word, '.') ? strrchr(word, '.') + 1 : word;
 	for (size_t i = 0; i < ARRAY_LEN(open_views); i++) {
 		enum nsx_view v = open_views[i];
 
+		if (nsx_is_nearer(dot, strlen(dot), nsx_view_defs[v].name, &best))
+			nearest = nsx_view_defs[v].name;
 		if (!ask_sql_is_named(sql, nsx_view_defs[v].name) || b.n > MOST)
 			continue;
 		nsx_buf_printf(&b, "; %s has rid", nsx_view_defs[v].name);
-		for (unsigned k = 0; k < nsx_view_nfields(v) && b.n < MOST; k++)
-			nsx_buf_printf(&b, ", %s", nsx_field_defs[
-				nsx_view_defs[v].first + k].name);
+		for (unsigned k = 0; k < nsx_view_nfields(v); k++) {
+			const char *name = nsx_field_defs[nsx_view_defs[v].first + k].name;
+
+			if (nsx_is_nearer(dot, strlen(dot), name, &best))
+				nearest = name;
+			if (b.n < MOST)
+				nsx_buf_printf(&b, ", %s", name);
+		}
 	}
 	if (!b.n) {
 		nsx_buf_adds(&b, "; the tables are string");
 		for (size_t i = 0; i < ARRAY_LEN(open_views); i++)
 			nsx_buf_printf(&b, ", %s", nsx_view_defs[open_views[i]].name);
 	}
-	(void)nsx_fail(err, NSX_E_NAME, "no column or table '%s'%s", word, b.p);
+	(void)nsx_fail(err, NSX_E_NAME, "no column or table '%s'%s%s%s%s", word,
+		       nearest ? "; did you mean '" : "", nearest ? nearest : "",
+		       nearest ? "'?" : "", nearest ? b.p + 1 : b.p);
 	nsx_buf_done(&b);
 }
 

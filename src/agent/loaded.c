@@ -69,6 +69,7 @@ static void free_loaded(struct nsx_loaded *l)
 	nsx_census_free(l->subject.census);
 	nsx_report_free(l->report);
 	free(l->path);
+	free(l->window);
 	free(l);
 }
 
@@ -86,7 +87,7 @@ static size_t heap_bytes(void)
 	return m.uordblks + m.hblkhd;
 }
 
-static int load_report(const struct nsx_cache *c, const char *path,
+static int load_report(const struct nsx_cache *c, const char *path, const char *window,
 		       struct nsx_progress *progress, struct nsx_loaded **ret, struct nsx_err *err)
 {
 	struct nsx_loaded *l = nsx_alloc(1, sizeof(*l));
@@ -95,11 +96,13 @@ static int load_report(const struct nsx_cache *c, const char *path,
 	int rc;
 
 	l->path = nsx_strdup(path);
+	l->window = window ? nsx_strdup(window) : NULL;
 	rc = stat(path, &l->file) ?
 		     nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
 			      strerror(errno)) :
 		     trace_id(path, l->id, err);
 	o.path = l->path;
+	o.window = l->window;
 	o.purpose = NSX_FOR_QUESTIONS;
 	o.threads = c->threads;
 	o.progress = progress;
@@ -137,27 +140,37 @@ static void drop_least_used(struct nsx_cache *c, const struct nsx_loaded *keep)
 	}
 }
 
-struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path)
+static bool is_unchanged(const struct nsx_loaded *l)
 {
 	struct stat now;
 
+	return !stat(l->path, &now) && is_same_file(&l->file, &now);
+}
+
+static struct nsx_loaded *find_part(const struct nsx_cache *c, const char *path, const char *window)
+{
 	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->v[i]->path, path) && !stat(path, &now) &&
-		    is_same_file(&c->v[i]->file, &now))
+		if (!strcmp(c->v[i]->path, path) && is_unchanged(c->v[i]) &&
+		    !strcmp(c->v[i]->window ?: "", window ?: ""))
 			return c->v[i];
 	return NULL;
 }
 
-int nsx_cache_get(struct nsx_cache *c, const char *path,
+struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path)
+{
+	return find_part(c, path, NULL);
+}
+
+int nsx_cache_get(struct nsx_cache *c, const char *path, const char *window,
 		  struct nsx_progress *progress, struct nsx_loaded **ret, struct nsx_err *err)
 {
-	struct nsx_loaded *l = nsx_cache_at(c, path);
+	struct nsx_loaded *l = find_part(c, path, window);
 
 	for (size_t i = 0; i < c->n && !l; i++)
-		if (!strcmp(c->v[i]->path, path))
+		if (!strcmp(c->v[i]->path, path) && !is_unchanged(c->v[i]))
 			drop_report(c, i--);
 	if (!l) {
-		if (load_report(c, path, progress, &l, err))
+		if (load_report(c, path, window, progress, &l, err))
 			return err->rc;
 		nsx_push_or_die(c->v, c->n, c->cap, l);
 	}
@@ -170,7 +183,7 @@ int nsx_cache_get(struct nsx_cache *c, const char *path,
 struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->v[i]->id, id))
+		if (!c->v[i]->window && !strcmp(c->v[i]->id, id))
 			return c->v[i];
 	return NULL;
 }

@@ -18,6 +18,17 @@ const struct nsx_question *nsx_question_find(const char *name)
 	return NULL;
 }
 
+const char *nsx_question_nearest(const char *name)
+{
+	const char *nearest = NULL;
+	size_t best = SIZE_MAX;
+
+	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
+		if (nsx_is_nearer(name, strlen(name), nsx_questions[i].name, &best))
+			nearest = nsx_questions[i].name;
+	return nearest;
+}
+
 /* Adds next questions to an answer that suggests none. */
 static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 {

@@ -62,6 +62,51 @@ void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
 	nsx_buf_done(&whole);
 }
 
+/* The number of characters with which s begins like a tool's command; 0: it does not. */
+static size_t command_length(const char *s)
+{
+	static const char command[] = "nsys-explain ";
+
+	for (unsigned i = 0; i < NSX_NTOOLS && !strncmp(s, command, strlen(command)); i++) {
+		const char *name = nsx_tools[i].name + strlen("nsys_");
+
+		if (!strncmp(s + strlen(command), name, strlen(name)))
+			return strlen(command);
+	}
+	return 0;
+}
+
+/* The length of what s begins with and agents have another word for, which is *ret; 0: nothing. */
+static size_t shell_word(const char *s, const char **ret)
+{
+	static const char *const words[][2] = {
+		{" -- COMMAND", ""}, {" -- PROGRAM", ""}, {"--preset ", "preset "},
+		{"--window ", "window "}, {"--unit ", "unit "}};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strncmp(s, words[i][0], strlen(words[i][0])))
+			return *ret = words[i][1], strlen(words[i][0]);
+	return *ret = "nsys_", command_length(s);
+}
+
+void nsx_reply_as_tools(struct nsx_buf *b, const char *s, const char *trace_id)
+{
+	static const char tables[] = "tables/";
+
+	while (*s) {
+		const char *word;
+		size_t n = shell_word(s, &word);
+
+		if (n)
+			nsx_buf_adds(b, word);
+		else if (trace_id && !strncmp(s, tables, strlen(tables)))
+			nsx_buf_printf(b, "nsys://%s/", trace_id);
+		if (!n)
+			nsx_buf_add(b, s, n = 1);
+		s += n;
+	}
+}
+
 /* Which rows ----------------------------------------------------------------------*/
 
 static void reply_add_part(struct page *p, const char *key, const struct nsx_table *t)
@@ -158,6 +203,26 @@ static void reply_put_text(const struct page *p, struct nsx_jsonw *w, const char
 	nsx_buf_done(&b);
 }
 
+/* Appends the program's own Markdown, in which names are quoted already. */
+static void reply_add_own(const struct page *p, struct nsx_buf *b, const char *text, size_t n)
+{
+	struct nsx_buf said = {0};
+
+	nsx_reply_as_tools(&said, text, p->r->window ? NULL : p->r->trace_id);
+	nsx_reply_text(b, said.p ?: "", n);
+	nsx_buf_done(&said);
+}
+
+static void reply_put_own(const struct page *p, struct nsx_jsonw *w, const char *key,
+			  const char *text, size_t n)
+{
+	struct nsx_buf b = {0};
+
+	reply_add_own(p, &b, text, n);
+	nsx_jsonw_strn(w, key, b.p, b.n);
+	nsx_buf_done(&b);
+}
+
 static bool has_line(struct page *p)
 {
 	return p->line++ < p->lines;
@@ -172,7 +237,7 @@ static void reply_put_line(struct page *p, struct nsx_jsonw *w, const char *key,
 	if (!*is_open)
 		nsx_jsonw_array(w, key);
 	*is_open = true;
-	reply_put_text(p, w, NULL, text, NSX_REPLY_FULL_CELL);
+	reply_put_own(p, w, NULL, text, NSX_REPLY_FULL_CELL);
 }
 
 static void reply_put_list(struct page *p, struct nsx_jsonw *w, const char *key,
@@ -200,9 +265,10 @@ static void reply_put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 		nsx_jsonw_real(w, key, round_for_reply(p, c->u.f));
 		break;
 	case NSX_T_STR:
-		reply_put_text(p, w, key, c->u.s, col && col->is_prose ?
-						    NSX_REPLY_PROSE :
-						    NSX_REPLY_CELL);
+		if (col && col->is_prose)
+			reply_put_own(p, w, key, c->u.s, NSX_REPLY_PROSE);
+		else
+			reply_put_text(p, w, key, c->u.s, NSX_REPLY_CELL);
 		break;
 	case NSX_T_BOOL:
 		nsx_jsonw_bool(w, key, c->u.b);
@@ -303,6 +369,8 @@ static void put_next(const struct page *p, struct nsx_jsonw *w, const struct nsx
 	nsx_jsonw_str(w, "tool", nsx_tools[tool].name);
 	if (n->trace || p->r->trace)
 		nsx_jsonw_str(w, "arguments.trace", n->trace ? n->trace : p->r->trace);
+	if (p->r->window && !n->trace)
+		nsx_jsonw_str(w, "arguments.window", p->r->window);
 	if (tool == NSX_TOOL_ask)
 		nsx_jsonw_str(w, "arguments.question", nsx_questions[n->question].name);
 	if (n->argument)
@@ -516,7 +584,7 @@ static void reply_add_cell(const struct page *p, struct nsx_buf *b,
 		break;
 	case NSX_T_STR:
 		if (col && col->is_prose)
-			nsx_reply_text(b, c->u.s, NSX_REPLY_PROSE);
+			reply_add_own(p, b, c->u.s, NSX_REPLY_PROSE);
 		else
 			add_quoted(b, c->u.s, chars);
 		break;
@@ -576,13 +644,12 @@ static void reply_add_table(const struct page *p, struct nsx_buf *b, const struc
 	}
 }
 
-/* Adds a line of text, which is the program's own Markdown with names already quoted. */
 static void reply_add_line(struct page *p, struct nsx_buf *b, const char *mark, const char *text)
 {
 	if (!has_line(p))
 		return;
 	nsx_buf_adds(b, mark);
-	nsx_reply_text(b, text, NSX_REPLY_FULL_CELL);
+	reply_add_own(p, b, text, NSX_REPLY_FULL_CELL);
 	nsx_buf_adds(b, "\n");
 }
 

@@ -29,6 +29,7 @@ struct nsx_reply {
 	const char *question;
 	/* the trace as the caller named it; NULL: several traces, or none */
 	const char *trace, *trace_id;
+	const char *window;   /* the part that was asked for; NULL: all      */
 	int64_t budget;	      /* limit of the reply, in tokens               */
 	bool is_full;	      /* figures have all digits, and names are longer */
 	const char *cursor;   /* cursor of the previous reply; NULL: none    */
@@ -36,6 +37,11 @@ struct nsx_reply {
 
 /* Appends a text to b: valid UTF-8, cut to n characters, without unsafe characters. */
 void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n);
+
+/* Appends the program's own text with the commands, options and files that it names replaced by
+ * tools, arguments and resources; trace_id NULL: files stay.
+ */
+void nsx_reply_as_tools(struct nsx_buf *b, const char *text, const char *trace_id);
 
 /* Makes the structure (owner: the caller, nsx_jsonw_free) and appends the text to b. Errors:
  * NSX_E_USAGE, a cursor of another answer.

@@ -10,7 +10,7 @@
 /* Arguments -----------------------------------------------------------------------*/
 
 enum arg_id { A_TRACE, A_QUESTION, A_ARGUMENT, A_BEFORE, A_AFTER, A_UNIT,
-	      A_TRACES, A_SQL, A_PRESET, A_BUDGET, A_CURSOR, A_DETAIL, A_EXPECT,
+	      A_TRACES, A_SQL, A_PRESET, A_WINDOW, A_BUDGET, A_CURSOR, A_DETAIL, A_EXPECT,
 	      NARGS };
 enum arg_kind { K_STR, K_LIST, K_INT, K_QUESTION, K_DETAIL, K_PRESET };
 #define OF(tool) (1u << NSX_TOOL_##tool)
@@ -48,6 +48,9 @@ static const struct arg {
 	[A_SQL] = {"sql", K_STR, OF(sql), OF(sql), "one SELECT"},
 	[A_PRESET] = {"preset", K_PRESET, OF(capture), 0,
 		      "preset to record; if left out: all presets"},
+	[A_WINDOW] = {"window", K_STR, OF(explain) | OF(ask), 0,
+		      "judge this part only: A..B as reports print it (60.1s..60.2s), "
+		      "phase:NAME or nvtx:NAME; if left out: the whole trace"},
 	[A_BUDGET] = {"budget", K_INT, OF_ALL, 0,
 		      "most tokens of the answer (500 to 16000)"},
 	[A_CURSOR] = {"cursor", K_STR, OF_ALL, 0,
@@ -248,7 +251,7 @@ static int load_trace(struct call *c, struct nsx_err *err)
 	struct nsx_loaded *l;
 
 	if (find_file(c, c->str[A_TRACE], &path, err) ||
-	    nsx_cache_get(&c->box->cache, path, &c->box->progress, &l, err))
+	    nsx_cache_get(&c->box->cache, path, c->str[A_WINDOW], &c->box->progress, &l, err))
 		return err->rc;
 	c->trace = l;
 	if (c->str[A_EXPECT] && strcmp(c->str[A_EXPECT], l->id) != 0) {
@@ -311,6 +314,16 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret, struct nsx_err
 	return rc;
 }
 
+static int refuse_question(const char *name, struct nsx_err *err)
+{
+	const char *nearest = nsx_question_nearest(name);
+
+	return nearest ? nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; did you mean '%s'?",
+				  name, nearest) :
+			 nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; see the list of "
+				  "'question'", name);
+}
+
 static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct nsx_question *q;
@@ -328,8 +341,7 @@ static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err 
 	default:
 		q = asked_question(c);
 		if (!q || (c->tool == NSX_TOOL_ask && is_asked_elsewhere(q)))
-			return nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; see the list of "
-					"'question'", c->str[A_QUESTION]);
+			return refuse_question(c->str[A_QUESTION], err);
 		if (load_trace(c, err))
 			return err->rc;
 		return nsx_ask(&c->trace->subject, q,
@@ -364,7 +376,7 @@ static void put_content(const struct call *c, const struct nsx_jsonw *doc,
 static int write_reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	struct nsx_reply r = {
-		.trace = c->str[A_TRACE], .budget = c->budget,
+		.trace = c->str[A_TRACE], .window = c->str[A_WINDOW], .budget = c->budget,
 		.is_full = c->is_full, .cursor = c->str[A_CURSOR]};
 	struct nsx_answer *a = NULL;
 	struct nsx_jsonw *doc = NULL;
@@ -421,37 +433,6 @@ static void put_tries(const struct call *c, struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* Appends an error text for agents. Commands, options and files of a report that the text names are
- * replaced by tools, arguments and resources of the trace.
- */
-static void add_as_tools(const struct call *c, struct nsx_buf *b, const char *s)
-{
-	static const char command[] = "nsys-explain ", tables[] = "tables/";
-
-	while (*s) {
-		bool is_tool = false;
-
-		for (unsigned i = 0; i < NSX_NTOOLS && !is_tool; i++) {
-			size_t n = strlen(nsx_tools[i].name) - strlen("nsys_");
-
-			is_tool = !strncmp(s, command, strlen(command)) &&
-				  !strncmp(s + strlen(command),
-					   nsx_tools[i].name + strlen("nsys_"), n);
-		}
-		if (is_tool) {
-			nsx_buf_adds(b, "nsys_");
-			s += strlen(command);
-			continue;
-		}
-		for (unsigned i = 0; i < NARGS && !strncmp(s, "--", 2); i++)
-			if (!strncmp(s + 2, args[i].name, strlen(args[i].name)))
-				s += 2;
-		if (c->trace && !strncmp(s, tables, strlen(tables)))
-			nsx_buf_printf(b, "nsys://%s/", c->trace->id);
-		nsx_buf_add(b, s++, 1);
-	}
-}
-
 static void tools_refuse(const struct call *c, const struct nsx_err *why, struct nsx_jsonw *w)
 {
 	enum { MESSAGE = 600 };
@@ -460,7 +441,7 @@ static void tools_refuse(const struct call *c, const struct nsx_err *why, struct
 	struct nsx_buf message = {0}, text = {0};
 	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ? c->code : refusal_code(why)];
 
-	add_as_tools(c, &said, why->msg);
+	nsx_reply_as_tools(&said, why->msg, c->trace ? c->trace->id : NULL);
 	nsx_reply_text(&message, said.p, MESSAGE);
 	nsx_buf_printf(&text, "%s: %s", code, message.p);
 	nsx_jsonw_object(doc, NULL);

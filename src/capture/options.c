@@ -158,8 +158,7 @@ static unsigned preset_bit(const char *name)
 int nsx_want_check(const char *preset, const struct nsx_args *extra, struct nsx_err *err)
 {
 	if (!preset_bit(preset))
-		return nsx_fail(err, NSX_E_USAGE, "there is no preset '%s'; there are basic, nccl, "
-				"nvlink, graphs, memory, full and counters", preset);
+		return nsx_refuse_preset(preset, err);
 	for (unsigned i = 0; i < ARRAY_LEN(ours); i++)
 		if (nsx_args_have(extra, ours[i].name, ours[i].letter))
 			return nsx_fail(err, NSX_E_USAGE, "--extra-nsys may not hold '--%s'; the "

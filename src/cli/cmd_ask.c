@@ -166,18 +166,6 @@ static struct nsx_operand question_operand(unsigned i)
 	return (struct nsx_operand){q->name, q->argument, q->is_optional, q->help};
 }
 
-/* The question with the most similar name; NULL: none is similar. */
-static const char *cmd_ask_nearest(const char *typed)
-{
-	const char *found = NULL;
-	size_t best = SIZE_MAX;
-
-	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
-		if (nsx_is_nearer(typed, strlen(typed), nsx_questions[i].name, &best))
-			found = nsx_questions[i].name;
-	return found;
-}
-
 static int cmd_ask_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.limit = 0}; /* 0: the question's own default */
@@ -190,7 +178,7 @@ static int cmd_ask_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc && n > 3)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question and its argument: "
 			      "put quotes around '%s %s'", argv[3], argv[4]);
-	meant = !rc && n >= 2 && !nsx_question_find(argv[2]) ? cmd_ask_nearest(argv[2]) : NULL;
+	meant = !rc && n >= 2 && !nsx_question_find(argv[2]) ? nsx_question_nearest(argv[2]) : NULL;
 	if (meant)
 		rc = nsx_fail(&err, NSX_E_USAGE, "no question '%s'; did you mean "
 			      "'%s'? 'nsys-explain help ask' lists them", argv[2], meant);

@@ -136,6 +136,25 @@ const struct nsx_preset nsx_presets[NSX_NPRESETS] = {
 #undef NSX_PRESET
 };
 
+int nsx_refuse_preset(const char *name, struct nsx_err *err)
+{
+	const char *nearest = NULL;
+	struct nsx_buf all = {0};
+	size_t best = SIZE_MAX;
+
+	for (unsigned i = 0; i < NSX_NPRESETS; i++) {
+		if (nsx_is_nearer(name, strlen(name), nsx_presets[i].name, &best))
+			nearest = nsx_presets[i].name;
+		nsx_buf_printf(&all, "%s%s", !i ? "" : i + 1 < NSX_NPRESETS ? ", " : " and ",
+			       nsx_presets[i].name);
+	}
+	(void)nsx_fail(err, NSX_E_USAGE, "there is no preset '%.80s'; %s%s%sthere are %s", name,
+		       nearest ? "did you mean '" : "", nearest ? nearest : "",
+		       nearest ? "'? " : "", all.p);
+	nsx_buf_done(&all);
+	return err->rc;
+}
+
 const char *nsx_recapture_preset(unsigned what, bool links)
 {
 	unsigned i = 0;

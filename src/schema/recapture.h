@@ -54,6 +54,8 @@ enum {
 };
 #undef NSX_PRESET
 extern const struct nsx_preset nsx_presets[NSX_NPRESETS];
+/* "there is no preset 'X'; ...", with the most similar name, or all. Returns NSX_E_USAGE. */
+int nsx_refuse_preset(const char *name, struct nsx_err *err);
 /* The smallest preset that records `what`. links: whether GPUs are linked; without links the preset
  * nvlink is not chosen.
  */

@@ -178,6 +178,9 @@ def check_errors():
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', budget=10)
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', detail='some')
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='nonsense')
+    e = refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='gapz')
+    ok('the nearest question', "did you mean 'gaps'?" in e['message'], e)
+    refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', window='99s..100s')
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='range', argument='x')
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='gaps', cursor='9999999')
     refused('BAD_ARGUMENT', 'nsys_diff', before=[], after=['synthetic.sqlite'])
@@ -258,6 +261,29 @@ def check_files():
     c = client(options=['--cache-mb', '0'])
     seen = [text_of(c.call('nsys_explain', trace=t + '.sqlite')) for t in ('synthetic', 'ties') * 3]
     ok('traces that were let go', len(set(seen)) == 2)
+    c.close()
+
+
+def check_windows():
+    """A part of a trace is judged as the command line judges it, beside the whole trace."""
+    c = client()
+    whole = content_of(c.call('nsys_explain', trace='synthetic.sqlite'))
+    part = content_of(c.call('nsys_explain', trace='synthetic.sqlite', window='0.001..0.002'))
+    ok('the window is judged', part['values']['judged_ms'] == 1, part)
+    ok('what is asked next is about the window',
+       [n['arguments'].get('window') for n in part['next']] == ['0.001..0.002'] * len(part['next']), part)
+    r = content_of(c.call('nsys_ask', trace='synthetic.sqlite', window='0.001..0.002', question='gaps'))
+    ok('a question about a window', r['window']['length_ns'] == 10 ** 6, r)
+    ok('the whole trace is as before', content_of(c.call('nsys_explain', trace='synthetic.sqlite')) == whole)
+    c.close()
+
+
+def check_words():
+    """Sentences name tools and arguments, not commands and options."""
+    c = client()
+    said = [text_of(c.call('nsys_explain', trace=t)) for t in ('backpressure.sqlite', 'run_phases.sqlite', 'osrt.sqlite')]
+    ok('no command line', not any(w in s for s in said for w in ('nsys-explain ', '--preset', '--window')), said)
+    ok('tools are named', any('nsys_capture preset ' in s for s in said), said)
     c.close()
 
 
@@ -632,7 +658,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_batches, check_unrelated, check_files, check_swapped, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
+for check in (check_errors, check_batches, check_unrelated, check_windows, check_words, check_files, check_swapped, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()

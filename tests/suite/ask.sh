@@ -35,9 +35,10 @@ refuses "only one SELECT" "$t" sql 'DELETE FROM kernel'
 refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
 refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
 refuses "only one SELECT" "$t" sql "ATTACH 'x' AS y"
-refuses "no column or table 'strt'; kernel has rid, start_ns" "$t" sql 'SELECT strt FROM kernel'
 refuses "no function 'REGEXP'; text is compared with LIKE" "$t" sql "SELECT count(*) FROM kernel WHERE name REGEXP 'a'"
-refuses "no column or table 'strt'; kernel has rid" "$t" sql "SELECT strt FROM kernel WHERE name = '$(printf '%2000s' x)'"
+refuses "no column or table 'strt'" "$t" sql "SELECT strt FROM kernel WHERE name = '$(printf '%2000s' x)'"
+refuses "no column or table 'strat_ns'; did you mean 'start_ns'? kernel has rid, start_ns" "$t" sql 'SELECT strat_ns FROM kernel'
+refuses "no column or table 'k.star_ns'; did you mean 'start_ns'" "$t" sql 'SELECT k.star_ns FROM kernel AS k'
 refuses "no section 'x'" "$t" section x
 refuses "cannot read the instant 'soon'" "$t" at soon
 refuses "cannot read the window '5'" "$t" window 5
