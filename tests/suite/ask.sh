@@ -37,7 +37,7 @@ refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
 refuses "only one SELECT" "$t" sql "ATTACH 'x' AS y"
 refuses "no function 'REGEXP'; text is compared with LIKE" "$t" sql "SELECT count(*) FROM kernel WHERE name REGEXP 'a'"
 refuses "no column or table 'strt'" "$t" sql "SELECT strt FROM kernel WHERE name = '$(printf '%2000s' x)'"
-refuses "no column or table 'strat_ns'; did you mean 'start_ns'? kernel has rid, start_ns" "$t" sql 'SELECT strat_ns FROM kernel'
+refuses "no column or table 'strat_ns'; did you mean 'start_ns'. kernel has rid, start_ns" "$t" sql 'SELECT strat_ns FROM kernel'
 refuses "no column or table 'k.star_ns'; did you mean 'start_ns'" "$t" sql 'SELECT k.star_ns FROM kernel AS k'
 refuses "no section 'x'" "$t" section x
 refuses "cannot read the instant 'soon'" "$t" at soon
