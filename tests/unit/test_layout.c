@@ -61,6 +61,22 @@ static void must_agree(const struct nsx_msg *x, const struct nsx_msg *y, uint64_
 	}
 }
 
+/* Cells of the message's layout, if it has one, hold the numbers of its fields. */
+static void must_have_cells(struct nsx_msg_layouts *layouts, uint32_t kind, struct nsx_piece b,
+			    const struct nsx_msg *m, uint64_t fields)
+{
+	const struct nsx_msg_layout *l = nsx_layout_find(layouts, kind, b);
+
+	for (unsigned f = 0; l && f < NSX_MSG_FIELDS; f++) {
+		struct nsx_layout_cell c = nsx_layout_cell(l, f);
+
+		if (!nsx_msg_has(m, f))
+			assert_true(c.is_null && !c.own);
+		else if (!m->v[f].bytes && (f >= 64 || fields >> f & 1))
+			assert_true(!c.is_null && nsx_cell_number(c, b.p) == nsx_msg_int(m, f));
+	}
+}
+
 TEST(layouts_change_nothing)
 {
 	static const uint64_t fields[KINDS] = {UINT64_MAX, 1 << 3 | 1 << 6, 0},
@@ -80,6 +96,9 @@ TEST(layouts_change_nothing)
 		assert_int_equal(is_whole, nsx_msg_read(&y, (struct nsx_piece){d.b, d.n}));
 		if (is_whole)
 			must_agree(&x, &y, fields[kind]);
+		if (is_whole)
+			must_have_cells(&layouts, 4 * kind, (struct nsx_piece){d.b, d.n}, &y,
+					fields[kind]);
 	}
 	for (unsigned i = 0; i < NSX_LAYOUTS; i++)
 		nlearnt += layouts.of[i].n != 0;
