@@ -104,8 +104,6 @@ static inline const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
 {
 	return nsx_say_own_gpu(d, process, " on GPU ", " alone");
 }
-/* "1, 2 and 3": ids of devices, at most eight of them. */
-const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n);
 /* " on 2 GPUs" if the operations run on several GPUs, so that their times may add up to more than
  * the window; else "".
  */

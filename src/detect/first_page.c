@@ -461,7 +461,7 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 			l->ns[NSX_L_COMM]},
 		{"balance between GPUs", sees_idle && p->ngpus > 1 && p->spread < NSX_ALIKE,
 			1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, 0},
-		{"even iterations", sees_idle && are_even(r->facts) && !nsx_say_slow_unjudged(r),
+		{"even iterations", sees_idle && are_even(r->facts),
 			1u << NSX_CAT_ITERATIONS, 0},
 	};
 	size_t n = 0;

@@ -8,19 +8,9 @@
 
 #define IDLE_SHARE 0.05
 enum {
-	MOST_CAUSES = 3, MOST_NAMED = 8,
+	MOST_CAUSES = 3,
 	MANY_PAGES = 10, /* with fewer pages the time may be mostly other work of the host */
 };
-
-const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n)
-{
-	const char *text = "";
-
-	for (uint32_t i = 0; i < n && i < MOST_NAMED; i++)
-		text = nsx_tell(d->found, "%s%s%s", text, !i ? "" : i + 1 == n ? " and " : ", ",
-				nsx_gpu_label(d->trace, device[i]));
-	return n <= MOST_NAMED ? text : nsx_tell(d->found, "%s and %u more", text, n - MOST_NAMED);
-}
 
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n)
 {

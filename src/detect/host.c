@@ -28,7 +28,6 @@ struct outside { /* calls of one name */
 	nsx_str name;
 	uint32_t process; /* of all calls, or NSX_SEVERAL if they differ     */
 	uint32_t thread;  /* of the longest call                             */
-	struct nsx_meanwhile meanwhile; /* while that thread waits           */
 	struct nsx_place place; /* of most of their time                     */
 };
 
@@ -128,11 +127,10 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct outside *x)
 {
 	int64_t ns = NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]), all_ns = 0;
-	bool is_seen = x->meanwhile.range != NSX_NONE;
 
 	for (unsigned i = 0; i < NSX_NCAUSES; i++)
 		nsx_add_to(&all_ns, d->idle_ns[i]);
-	if (!is_seen && host_is_outside(d, x->what)) {
+	if (host_is_outside(d, x->what)) {
 		if (2 * ns > all_ns && (double)ns >= PACED * (double)(d->w.end_ns - d->w.start_ns)) {
 			f->id = NSX_ID_paced;
 			f->host = x->name;
@@ -144,7 +142,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct
 	f->guess_ns = (double)ns;
 	f->remedy = nsx_plan_of(d, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = f->subject, .least_ns = WAIT_NS});
-	f->is_bound = !is_seen && is_from_outside(x->what);
+	f->is_bound = is_from_outside(x->what);
 	if (f->is_bound)
 		f->alarm = NSX_ALARM_MEDIUM;
 }
@@ -166,18 +164,12 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 					     nsx_tell_ns(l, x->ns), nsx_tell_ns(l, x->max_ns))}};
 
 	take_price(d, &f, x);
-	if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
+	if (is_from_outside(x->what))
 		nsx_add_evidence(&f, say_whether_could_come_sooner);
 	if (x->is_mpi)
 		advise_mpi(&f, name);
 	else
 		advise_os(d, &f, x->what, name);
-	if (x->meanwhile.range != NSX_NONE) {
-		f.title = nsx_tell(l, say_launching_thread_waits, nsx_tell_name(l, name),
-			host_say_meanwhile(d, x->thread, &x->meanwhile),
-			nsx_say_alone(d, x->process));
-		host_tell_meanwhile(d, &x->meanwhile, &f);
-	}
 	nsx_places_tell(d, places, thing, &x->place, &f);
 	nsx_found(l, &f);
 }
@@ -251,14 +243,6 @@ static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o
 	       o->end_ns > d->w.start_ns;
 }
 
-/* Whether another thread can end such a wait. No thread can end a sleep, nor a call that does work
- * of its own, such as a write.
- */
-static bool others_end(const struct outside *x)
-{
-	return x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME);
-}
-
 /* Finds whether the waits end at even intervals although their lengths differ. If so, a clock or a
  * device ends them.
  */
@@ -284,8 +268,8 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 	return 0;
 }
 
-/* Finds what ends the waits of this name on the thread with the longest wait: another thread's
- * work, or a clock.
+/* Finds what the waits of this name are for, and whether a clock ends those of the thread with the
+ * longest one.
  */
 static int host_find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
@@ -293,16 +277,15 @@ static int host_find_end(struct nsx_detect *d, struct outside *x, struct nsx_err
 	struct nsx_outside o;
 	int rc;
 
-	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	x->what = x->is_mpi ? UNKNOWN_WAIT : host_waits_for(nsx_text(d->trace, x->name));
+	if (x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME))
+		return 0; /* another thread ends it                          */
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
 		if (o.thread == x->thread && o.name == x->name && is_looked_at(d, &o))
 			nsx_spans_push(&waits, o.start_ns, o.end_ns);
-	rc = others_end(x) ? host_meanwhile(d, x->thread, &waits, host_is_message(x->what),
-					    &x->meanwhile, err) :
-			     find_clock(d, &waits, x, err);
+	rc = find_clock(d, &waits, x, err);
 	nsx_arena_drop(d->scratch, waits.v);
 	return rc;
 }

@@ -12,8 +12,8 @@
  * unnamed end
  */
 #define LARGE_SHARE 0.1
-#define PAUSE_SHARE 0.2	 /* share from which a pause, which is paid once, is of medium severity */
-/* share of the window from which a pause has high severity, because the run hangs there */
+#define PAUSE_SHARE 0.2	 /* least share of a pause, which is paid once */
+/* share of the window from which a phase has high severity, because the run hangs there */
 #define MOST_SHARE 0.5
 #define MUCH 0.5 /* share of the lost time for which a GPU named as idle must have no work */
 
@@ -73,8 +73,7 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 		.alarm = NSX_ALARM_SET,
 		.most_ns = l->v[0].cls == NSX_L_IDLE ? lost_ns : 0, /* copies may be needed */
 		/* Code is loaded once, however long the program runs. */
-		.severity = is_pause(x)		 ? l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
-										       NSX_SEV_MEDIUM :
+		.severity = l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
 			    share >= MOST_SHARE	 ? NSX_SEV_HIGH :
 			    share >= LARGE_SHARE ? NSX_SEV_MEDIUM :
 						   NSX_SEV_LOW,

@@ -13,7 +13,7 @@
 #define CALLS_SHARE 0.25 /* a call is named from this share of a stretch     */
 #define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
 #define TOLD_SHARE 0.05	 /* a stretch is reported from this share of the recording */
-enum { TOLD = 4, RECUR = 2 };
+enum { TOLD = 4 };
 
 struct part { /* a phase, or the time at one end of the run */
 	const struct nsx_ledger *ledger; /* of a phase; otherwise NULL       */
@@ -212,52 +212,12 @@ static int cmp_parts(const void *a, const void *b)
 	       NSX_CMP(x->window.start_ns, y->window.start_ns);
 }
 
-const char *nsx_say_slow_unjudged(const struct nsx_report *r)
-{
-	const struct nsx_facts *f = r->facts;
-	const struct nsx_iteration *first = NULL, *longest = NULL;
-	double usual = 0, slow = 0;
-	/* nlate: iterations after the judged window's start */
-	size_t nusual = 0, nslow = 0, nlate = 0;
-
-	for (size_t i = 0; i < f->niterations; i++) {
-		const struct nsx_iteration *x = &f->iterations[i];
-		double ns = (double)(x->end_ns - x->start_ns);
-
-		if (x->device != f->limiting || (first && x->process != first->process))
-			continue;
-		if (!first) {
-			first = x; /* the first iteration may load code */
-		} else if (!x->slow) {
-			nusual++;
-			usual += ns;
-		} else if (x->start_ns < f->steady.window.start_ns ||
-			   x->end_ns > f->steady.window.end_ns) {
-			nslow++;
-			nlate += x->start_ns >= f->steady.window.start_ns;
-			slow += ns;
-			if (!longest || ns > (double)(longest->end_ns - longest->start_ns))
-				longest = x;
-		}
-	}
-	if (nsx_find_finding(&r->found, NSX_ID_slow_iterations) || nslow < RECUR || !nlate ||
-	    !nusual ||
-	    slow - (double)nslow * usual / (double)nusual < TOLD_SHARE * (slow + usual))
-		return NULL;
-	return nsx_arena_printf(r->arena, say_instead_window,
-		nsx_text_n(r->arena, nslow, "iteration", "iterations"),
-		nsx_text_ns(r->arena, slow / (double)nslow),
-		nsx_text_ns(r->arena, usual / (double)nusual),
-		nsx_text_window(
-			r->arena, &(struct nsx_window){longest->start_ns, longest->end_ns}));
-}
-
 int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		      const char ***ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->trace;
 	const struct nsx_facts *f = r->facts;
-	const char **list, *slow = nsx_say_slow_unjudged(r);
+	const char **list;
 	static const struct nsx_ledger none = {.n = 0};
 	struct parts p = {.v = nsx_arena_get(r->arena, (f->nrun_phases + 2) *
 							     sizeof(*p.v))};
@@ -275,7 +235,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 			    f->run_phases[f->nrun_phases - 1].window.end_ns, all.end_ns, &p);
 	}
 	n = NSX_MIN(p.n, TOLD);
-	if (!n && !slow)
+	if (!n)
 		return 0;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
 	how = p.has_phases ? say_window_phase_name_judges : "";
@@ -290,11 +250,8 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		list[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			x->is_ours ? x->name : nsx_text_name(r->arena, x->name),
 			nsx_text_ns(r->arena, (double)(x->window.end_ns - x->window.start_ns)),
-			doing, k + 1 < n || slow ? "" : how);
+			doing, k + 1 < n ? "" : how);
 	}
-	if (slow)
-		list[n] = nsx_arena_printf(r->arena, "%s%s%s", n ? "among them " : "",
-					   slow, n ? how : "");
 	*ret = list;
 	return 0;
 }

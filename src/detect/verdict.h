@@ -61,9 +61,4 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 int nsx_say_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
 		  const char **ret, bool *ret_own, struct nsx_err *err) NSX_CHECKED;
 
-/* Describes slow iterations outside the judged window, except the first iteration. NULL if there
- * are few, they cost little, or all belong to a warm-up. Owner: the report.
- */
-const char *nsx_say_slow_unjudged(const struct nsx_report *r);
-
 #endif

@@ -1,1 +1,0 @@
-explain @stalls_apart --out o
