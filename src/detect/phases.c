@@ -63,6 +63,10 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	double share = lost_ns / whole_ns;
 	struct nsx_findings *found = d->found;
 	const char *name = nsx_tell_name(found, x->name);
+	static const unsigned names[NSX_NVERDICTS] = { /* what is then not called fine */
+		[NSX_V_COPY] = 1u << NSX_CAT_MEMORY, [NSX_V_LAUNCH] = 1u << NSX_CAT_LAUNCH,
+		[NSX_V_HOST] = 1u << NSX_CAT_HOST, [NSX_V_SYNC] = 1u << NSX_CAT_SYNC,
+		[NSX_V_COMMUNICATION] = 1u << NSX_CAT_COMMUNICATION};
 	struct nsx_judgement j;
 
 	nsx_judge_ledger(l, &j);
@@ -70,7 +74,7 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 		return;
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = x->name, .device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
-		.alarm = NSX_ALARM_SET,
+		.alarm = NSX_ALARM_SET, .also = names[j.verdict],
 		.most_ns = l->v[0].cls == NSX_L_IDLE ? lost_ns : 0, /* copies may be needed */
 		/* Code is loaded once, however long the program runs. */
 		.severity = l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :

@@ -547,8 +547,9 @@ static void drop_rest(struct pricing *p, bool paced)
 	double told_ns = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->v[i].gone && p->v[i].f->price >= NSX_PRICE_MEASURED &&
-		    p->v[i].f->id != NSX_ID_gpu_idle)
+		if (!p->v[i].gone && p->v[i].f->id != NSX_ID_gpu_idle &&
+		    (p->v[i].f->price >= NSX_PRICE_MEASURED ||
+		     nsx_finding_category(p->v[i].f) == NSX_CAT_LAUNCH))
 			told_ns += worth(p->v[i].f);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;

@@ -215,6 +215,9 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 	p->verdict = j.verdict;
 	p->first = j.first;
 	p->second = j.second;
+	/* Time in kernels that wait for pages is no computing. */
+	if (j.verdict == NSX_V_COMPUTE && r->found.n && r->found.v[0].id == NSX_ID_unified_memory)
+		p->because = nsx_title_within(r->arena, &r->found.v[0]);
 	/* later work may be missing from a damaged file */
 	if (r->facts->run_kind == NSX_RUN_START_UP && !nsx_report_damage(r)) {
 		p->verdict = NSX_V_STARTUP;
