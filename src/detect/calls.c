@@ -26,10 +26,8 @@ enum {
 	SMALL_BYTES = 64 << 10, /* a smaller copy costs its wait, not its bytes */
 	LATER_NS = 100000,   /* the longest time from a launch to the start of its work */
 	VALUE_BYTES = 64,    /* a larger copy holds a step's results, not a few values */
-	ASKS_AGAIN_NS = 20000, /* longest time between two queries of one loop */
 	LOAD_NS = 50000000, /* a launch this long with the GPU idle loads or compiles code */
 	FIRST_NS = 1000000, /* the same length for the thread's first launch of a kernel */
-	QUICK_NS = 10000,   /* greatest mean length of calls that only ask   */
 	FEW = 20,	    /* a case is mentioned if at least one call in 20 shows it */
 	MOST_NAMES = 4,	    /* API names in a title                          */
 	NAMES_LENGTH = 44,  /* limit of the bytes of these names             */
@@ -58,9 +56,7 @@ struct group { /* calls of one API with one effect */
 	const char *api;
 	enum kind kind;
 	uint32_t process;    /* of all its calls, or NSX_SEVERAL if they differ */
-	/* after: calls directly after a wait of group `behind`, or after a query of that group if
-	 * these calls are queries, too
-	 */
+	/* after: calls directly after a wait of group `behind`               */
 	size_t count, after;
 	uint32_t behind;     /* index of that group                          */
 	uint32_t lead;	     /* the group that represents all joined with it */
@@ -72,12 +68,12 @@ struct group { /* calls of one API with one effect */
 	int64_t ns, cost_ns;
 	/* how long GPU work at the window's ends waits for the calls; 0 for waits */
 	int64_t edge_ns;
-	int64_t between_ns;  /* POLL, SLOW: time between consecutive calls */
+	int64_t between_ns;  /* POLL: time between consecutive calls         */
 	size_t copies[NWAYS]; /* small copies that the calls wait for        */
 	int64_t bytes[NWAYS]; /* size of the largest such copy               */
 	struct nsx_place place; /* where most of the time is spent           */
 	struct nsx_place dear; /* where most of the cost arises              */
-	/* POLL, SLOW: calls that follow another call of the group. Other kinds: all calls, if the
+	/* POLL: calls that follow another call of the group. Other kinds: all calls, if the
 	 * API has calls of several kinds
 	 */
 	uint32_t *rows;
@@ -99,7 +95,6 @@ struct calls {
 	int64_t ended_ns;  /* end of the thread's last call                  */
 	/* the last small copy, unless another operation or a wait came since; otherwise NSX_NONE */
 	uint32_t copied;
-	uint32_t asked;	  /* group of the previous call if it was a query; NSX_NONE */
 	uint32_t emptied; /* group of the last wait until a pool allocation follows; NSX_NONE */
 	size_t nserved;	  /* pool allocations of all threads that follow no wait */
 	int64_t served_ns;
@@ -342,26 +337,6 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 				      (uint32_t)call, all_ns, &x->dear, err) : 0;
 }
 
-/* Adds a call that neither queues work nor waits, and the time between it and a directly preceding
- * call of the group.
- */
-static int add_question(struct calls *c, struct group *x, size_t call, struct nsx_err *err)
-{
-	const struct nsx_calls *calls = &c->d->trace->calls;
-	uint32_t before = c->asked;
-	int64_t ns = nsx_call_start(calls, call) - c->ended_ns;
-
-	c->asked = x->kind == SLOW && calls->cls[call] == NSX_CALL_OTHER ?
-			   (uint32_t)(x - c->v) : NSX_NONE;
-	if (before == NSX_NONE || c->asked == NSX_NONE || ns > ASKS_AGAIN_NS)
-		return 0;
-	if (x->behind == NSX_NONE)
-		x->behind = before;
-	x->after += x->behind == before;
-	nsx_add_to(&x->between_ns, NSX_MAX(0, ns));
-	return nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err, (uint32_t)call);
-}
-
 /* How long the GPU idles at the window's ends during this call. */
 static int64_t at_edges(const struct calls *c, size_t call)
 {
@@ -392,7 +367,7 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	kind = calls_kind_of(c, call);
 	if (kind == NONE) {
 		count_copy(c, NULL, call);
-		*last_wait = c->asked = NSX_NONE;
+		*last_wait = NSX_NONE;
 		return 0;
 	}
 	x = calls_group_of(c, kind, raw, err);
@@ -425,9 +400,8 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 		return err->rc;
 	if (!is_wait(kind)) {
 		*last_wait = NSX_NONE;
-		return add_question(c, x, call, err);
+		return 0;
 	}
-	c->asked = NSX_NONE;
 	if (*last_wait != NSX_NONE && *last_wait != g) {
 		if (x->behind == NSX_NONE)
 			x->behind = *last_wait;
@@ -461,7 +435,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below, str
 
 	c->barrier = c->d->facts->thread_barriers[thread].at;
 	c->barriers_end = c->barrier + c->d->facts->thread_barriers[thread].n;
-	c->copied = c->emptied = c->asked = NSX_NONE;
+	c->copied = c->emptied = NSX_NONE;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
@@ -480,24 +454,14 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below, str
 	return 0;
 }
 
-static bool is_quick(const struct group *x)
-{
-	return x->kind == SLOW && x->ns / QUICK_NS < (int64_t)x->count;
-}
-
-/* Joins a group of waits that mostly come right after those of another group with that one. Quick
- * queries right after another query are joined alike.
- */
+/* Joins a group of waits that mostly come right after those of another group with that one. */
 static void join_waits(struct calls *c)
 {
 	for (uint32_t g = 0; g < c->keys.n; g++) {
 		struct group *x = &c->v[g];
 
-		if (x->behind == NSX_NONE || x->after * 2 < x->count ||
-		    (!is_wait(x->kind) &&
-		     (!is_quick(x) || !is_quick(&c->v[x->behind]))))
-			continue;
-		x->lead = c->v[x->behind].lead;
+		if (x->behind != NSX_NONE && x->after * 2 >= x->count)
+			x->lead = c->v[x->behind].lead;
 	}
 }
 
@@ -597,12 +561,6 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n, bo
 	return *ret_all ? names : nsx_tell(c->d->found, "%s and %zu more", names, n - i);
 }
 
-/* Whether the rows of this kind are calls that follow another call of the group. */
-static bool rows_follow_calls(enum kind kind)
-{
-	return kind == POLL || kind == SLOW;
-}
-
 /* The remedy of these groups. A loop of queries loses the time between its calls as well. */
 static struct nsx_plan calls_plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
@@ -614,10 +572,10 @@ static struct nsx_plan calls_plan_of(struct calls *c, const uint32_t *list, size
 
 		v[k] = (struct nsx_change){.verb = words[x->kind].verb,
 					   .name = x->api};
-		if (!rows_follow_calls(x->kind) && x->nrows)
+		if (x->kind != POLL && x->nrows)
 			v[k].rows = nsx_keep_rows(c->d, x->rows, x->nrows);
 		k++;
-		if (!rows_follow_calls(x->kind) || !x->nrows)
+		if (x->kind != POLL || !x->nrows)
 			continue;
 		v[k++] = (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,

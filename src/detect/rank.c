@@ -145,20 +145,16 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 static int price_alone(struct pricing *p, struct nsx_plan *plans,
 		       struct nsx_gain *gains, struct nsx_err *err)
 {
-	uint32_t *sets = nsx_arena_get(p->scratch, 2 * p->n * sizeof(*sets));
 	size_t n = p->n;
 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct nsx_finding *f = p->v[i].f;
 
 		plans[i] = f->remedy;
-		/* Iterations are found on the limiting GPU. */
-		if (f->id == NSX_ID_slow_iterations)
-			sets[i] = nsx_main_set(p->facts->model);
 		if (f->surely.n)
 			plans[n++] = f->surely;
 	}
-	if (nsx_replay_prices(p->facts->model, plans, sets, n, p->threads, gains, err))
+	if (nsx_replay_prices(p->facts->model, plans, NULL, n, p->threads, gains, err))
 		return err->rc;
 	n = p->n;
 	for (size_t i = 0; i < p->n; i++) {
