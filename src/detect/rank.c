@@ -125,6 +125,9 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	f->high_ns = limit_by_most(f, (double)g->high_ns);
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	f->set = g->set;
+	/* The others keep step and may wait that long for it. */
+	f->is_bound |= g->set != nsx_main_set(p->facts->model) &&
+		       nsx_set_is_tied(p->facts->model, g->set);
 	x->is_doubted = (double)g->low_ns < SURE * (double)g->gain_ns;
 	if (f->is_assumed && f->guess_ns > MUCH_MORE * f->headroom_ns && g->gain_ns > 0)
 		nsx_add_evidence(f, nsx_tell(p->l, say_time_would_go_most_would,

@@ -271,11 +271,6 @@ bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set)
 	return false;
 }
 
-bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process)
-{
-	return set && m->set_of[process] == set;
-}
-
 static int64_t of_judged(const struct nsx_model *m, double share)
 {
 	return (int64_t)(share *

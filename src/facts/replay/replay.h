@@ -107,7 +107,6 @@ struct nsx_gain {
 uint32_t nsx_main_set(const struct nsx_model *m);
 /* Whether other sets keep in step with this set for an unrecorded reason. */
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
-bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process);
 
 /* Prices n changes together. Errors: NSX_E_NOMEM; NSX_E_USAGE for an invalid regular expression. */
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
