@@ -16,7 +16,7 @@ enum nsx_code {
 	NSX_CODE_NO_EXPORT = -3, /* it is not an export of Nsight Systems       */
 	NSX_CODE_DAMAGED = -4,	 /* a table's content is damaged                */
 	NSX_CODE_MEMORY = -5,	 /* not enough memory; the text says for what   */
-	NSX_CODE_STOPPED = -6,	 /* interrupted                                 */
+	NSX_CODE_STOPPED = -6,	 /* the caller or a signal interrupted the work */
 	NSX_CODE_USAGE = -7,	 /* an argument is wrong                        */
 };
 

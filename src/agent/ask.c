@@ -67,7 +67,7 @@ const char *nsx_answer_when(const struct nsx_answer *a)
 	return w->end_ns - w->start_ns == 1 ?
 		       nsx_say(a->out, "at %s",
 			       nsx_text_instant(a->out->arena, w->start_ns, 9)) :
-		       nsx_say(a->out, "of %s", nsx_text_window(a->out->arena, w));
+		       nsx_say(a->out, "window %s", nsx_text_window(a->out->arena, w));
 }
 
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns)

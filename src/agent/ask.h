@@ -42,7 +42,7 @@ struct nsx_answer {
 	struct nsx_subject *subject; /* NULL if r is NULL                    */
 	const char *argument;	  /* argument as typed; NULL: none           */
 	size_t limit;		  /* most rows of a table                    */
-	struct nsx_section *out;  /* the content                             */
+	struct nsx_section *out;  /* section that holds figures, tables and notes */
 	struct nsx_window window; /* window of the content; start == end: none */
 	enum nsx_confidence confidence;
 	struct nsx_next next[NSX_MAX_NEXT];
@@ -54,7 +54,7 @@ struct nsx_question {
 	const char *argument; /* the argument as help shows it; NULL: the question takes none */
 	bool is_optional;     /* the argument may be left out                */
 	enum nsx_purpose purpose; /* the smallest report that answers it     */
-	const char *help;     /* one line                                    */
+	const char *help;     /* what help says about it, in one line        */
 	int (*ask)(struct nsx_answer *a, struct nsx_err *err);
 };
 extern const struct nsx_question nsx_questions[NSX_NQUESTIONS];
@@ -97,7 +97,7 @@ const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
 /* The name of an operation: a kernel's label, "copy HtoD", ... Owner: the answer. */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
-/* The time that an answer is about: "of A..B", "at A"; NULL: none. */
+/* The time that an answer is about: "window A..B", "at A"; NULL: none. */
 const char *nsx_answer_when(const struct nsx_answer *a);
 
 /* Layouts of tables in answers. The layout of sums is used under several keys. */

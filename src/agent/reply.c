@@ -420,7 +420,7 @@ static bool is_figure(const struct nsx_value *v)
 	return v->cell.type != NSX_T_NULL && nsx_is_scalar(v->cell.type);
 }
 
-/* A section may itself be a value. */
+/* The key of a value in the reply; a section that is a bare value has the section's name. */
 static const char *value_key(const struct nsx_value *v)
 {
 	return strcmp(v->key, "*") ? v->key : "value";

@@ -107,7 +107,7 @@ static inline int64_t nsx_real_key(double x)
 			hi = mid;                                             \
 	}
 
-/* The same as an expression: the first such index of [from, to), or `to`. */
+/* Expression form of NSX_BISECT: the first such index of [from, to), or `to`. */
 #define NSX_SEARCH(from, to, mid, comes_before)                               \
 	__extension__({                                                       \
 		__typeof__((to) + 0) lo_ = (from), hi_ = (to);                \
@@ -152,7 +152,7 @@ enum {
 	NSX_MAX_TEXT = 65536,	   /* bytes kept of one string           */
 	NSX_MAX_THREADS = 64,	   /* worker threads                     */
 	NSX_MAX_JSON_ROWS = 50,	   /* default rows of a table in JSON    */
-	NSX_MAX_CSV_ROWS = 100000, /* the same in CSV; --all-rows lifts it */
+	NSX_MAX_CSV_ROWS = 100000, /* default rows of a table in CSV; --all-rows lifts the limit */
 	NSX_MAX_MD_ROWS = 5,	   /* default rows of a table in Markdown */
 	NSX_MAX_FINDINGS = 10,	   /* findings in a report               */
 	NSX_MAX_COLUMNS = 256,	   /* columns of one table               */

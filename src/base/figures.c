@@ -73,7 +73,7 @@ const char *nsx_text_share(struct nsx_arena *a, double part, double whole)
 	if (pct > 0 && pct < 0.05)
 		return "under 0.1 %";
 	if (pct < 0 && pct > -0.05)
-		return "0.0 %"; /* not -0.0 */
+		return "0.0 %"; /* a tiny negative share must not print as -0.0 */
 	if (pct < 100 && pct >= 99.95)
 		return "over 99.9 %";
 	if (pct >= 99.5 && pct < 100)

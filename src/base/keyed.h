@@ -11,7 +11,7 @@ struct nsx_keyed { /* packed to save memory, because millions are sorted */
 /* Stable sort by key. spare: room for n elements. */
 void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n);
 
-struct nsx_brief { /* the same with 32 bits of the key, which takes less memory */
+struct nsx_brief { /* nsx_keyed with only 32 bits of the key, which takes less memory */
 	uint32_t key, at;
 };
 void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n);

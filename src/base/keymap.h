@@ -10,7 +10,7 @@ struct nsx_key {
 	uint64_t w[NSX_KEY_WORDS];
 };
 struct nsx_keymap {
-	const char *what; /* for messages */
+	const char *what; /* name of the keys in error messages */
 	pthread_mutex_t lock;
 	struct nsx_key *keys; /* by id */
 	size_t n, cap;

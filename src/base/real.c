@@ -64,7 +64,7 @@ static void write_decimal(char *text, const struct decimal *d, int digits, bool 
 		n--;
 	if (minus)
 		*text++ = '-';
-	if (d->exponent < -4) { /* at least -9 */
+	if (d->exponent < -4) { /* the exponent is at least -9 */
 		text[0] = digit[0];
 		text[1] = '.';
 		memcpy(text + 2, digit + 1, (size_t)n - 1);

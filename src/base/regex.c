@@ -10,7 +10,7 @@
 enum {
 	MAX_LENGTH = 4096, /* characters after repeats are expanded */
 	MAX_WRITTEN = 512, /* characters that repeats in braces add when they are expanded */
-	MAX_GROUPS = 64,   /* nesting depth */
+	MAX_GROUPS = 64,   /* greatest nesting depth of parentheses */
 	MAX_WAYS = 5000,   /* ways through an operand that read no character */
 };
 

@@ -116,7 +116,7 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y, struc
 			emit_piece(k, at, q.start_ns);
 			at = NSX_MAX(at, q.end_ns);
 			if (q.end_ns > p.end_ns)
-				break; /* it may overlap the next span of x */
+				break; /* this span may overlap the next span of x */
 		}
 		emit_piece(k, at, p.end_ns);
 	}

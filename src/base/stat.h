@@ -36,7 +36,7 @@ int nsx_cmp_i64(const void *a, const void *b);
 int nsx_cmp_u32(const void *a, const void *b);
 int nsx_cmp_u64(const void *a, const void *b);
 int nsx_cmp_double(const void *a, const void *b);
-int nsx_cmp_text(const void *a, const void *b); /* of char pointers */
+int nsx_cmp_text(const void *a, const void *b); /* compares elements of an array of char pointers */
 
 /* Saturating addition. */
 static inline int64_t nsx_add_sat(int64_t a, int64_t b)

@@ -400,7 +400,7 @@ void nsx_strings_close(struct nsx_strings *s)
 		while (bytes < sizeof(uint32_t) && sh->n >> 8 * bytes)
 			bytes++;
 		if (!sh->n || set_slots(sh, sh->n + sh->n / 4 + 1, bytes, &err))
-			continue; /* it stays packed */
+			continue; /* the block stays packed */
 		free(sh->hash);
 		sh->hash = NULL;
 		at = realloc(sh->at, sh->n * sizeof(*at));
@@ -595,7 +595,7 @@ static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v, siz
 		k = from + nsx_same_bytes(first + from, text + from,
 					  strnlen(text + from, same - from));
 		if (k < same)
-			nstale = i; /* these need keys from a later byte */
+			nstale = i; /* the texts from here on need keys from a later byte */
 		same = k;
 		v[i].key = letters_of(text + same);
 	}
@@ -652,7 +652,7 @@ static size_t set_many_keys(const struct sorting *x, struct nsx_keyed *v, size_t
 			   .least = SIZE_MAX};
 	struct nsx_err err;
 
-	(void)!nsx_par(x->threads, PIECES, set_keys_of_piece, &k, &err); /* none fails */
+	(void)!nsx_par(x->threads, PIECES, set_keys_of_piece, &k, &err); /* the task never fails */
 	for (size_t i = 0; i < PIECES; i++)
 		k.least = NSX_MIN(k.least, k.same[i]);
 	(void)!nsx_par(x->threads, PIECES, set_least_keys_of_piece, &k, &err);
@@ -692,7 +692,7 @@ static void sort_many_runs(struct sorting *x, struct nsx_keyed *v,
 			at++;
 		r.at[i] = i < PIECES ? at : n;
 	}
-	(void)!nsx_par(x->threads, PIECES, sort_piece, &r, &err); /* none fails */
+	(void)!nsx_par(x->threads, PIECES, sort_piece, &r, &err); /* the task never fails */
 }
 
 /* Sorts distinct texts, given by their ids in `at`, that are equal up to byte `from`. */

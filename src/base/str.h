@@ -109,7 +109,7 @@ struct nsx_late_strings {
 	struct nsx_late_string {
 		uint64_t hash;
 		nsx_str *ret, id;
-		uint32_t at, len; /* place in texts                          */
+		uint32_t at, len; /* offset and length in `texts`            */
 	} v[NSX_LATE_STRINGS];
 	size_t n;
 };

@@ -9,7 +9,7 @@
 #include "base/str.h"
 
 struct nsx_nsys {
-	const char *path;    /* as found                                    */
+	const char *path;    /* path of the nsys program as it was found    */
 	const char *version; /* "2023.4.4.54-234433681190v0"; "": unknown   */
 	const char *help, *profile_help, *export_help; /* set by nsx_nsys_ask */
 };
@@ -74,7 +74,7 @@ bool nsx_args_have(const struct nsx_args *args, const char *name, char letter);
 struct nsx_want {
 	const char *preset; /* checked name; NULL: basic                   */
 	const struct nsx_args *extra; /* the user's own options             */
-	const char *gpu_id; /* as given; NULL: all                          */
+	const char *gpu_id; /* GPUs as the user named them; NULL: all       */
 	const char *output; /* report path without suffix                   */
 	const char *const *command;
 };

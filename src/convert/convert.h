@@ -190,7 +190,7 @@ struct nsx_tracks {
 					   context, stream or tid}           */
 	struct nsx_keymap process_keys; /* {process key}                     */
 	struct nsx_keymap tids, pids;	/* real ids in use                   */
-	struct nsx_keycache *cache[5];	/* one per keymap                    */
+	struct nsx_keycache *cache[5];	/* one cache per keymap              */
 	struct nsx_group *groups;
 	struct nsx_track *tracks;
 	size_t cap_groups, cap_tracks;
@@ -244,7 +244,7 @@ struct nsx_conv { /* state of one part */
 	struct nsx_buf *warnings, *notes;
 	struct nsx_shifts shifts; /* corrections of GPU work; empty until they are known */
 	bool has_listed; /* the corrections are in notes                     */
-	bool writing; /* false: survey */
+	bool writing; /* true: second reading, which writes; false: survey */
 	struct nsx_window window; /* start == end: no window                 */
 	int64_t utc_epoch_ns; /* when the session began; INT64_MIN: unknown or not wanted */
 	int64_t first_ns, last_ns; /* span of the converted events; first > last: none */

@@ -7,7 +7,7 @@
 #include "passes/pass.h"
 #include "report/text.h"
 
-struct told { /* a slice */
+struct told { /* a slice of a track, with its name */
 	int64_t start_ns, end_ns;
 	const char *name;
 };

@@ -5,12 +5,12 @@
 #include "convert/several.h"
 #include "fleet/fleet.h"
 
-struct trace { /* one input */
+struct trace { /* one input file */
 	uint64_t who; /* hash of its first rank's host, session and process (nsx_digest.who) */
 	bool has_rank, has_clock;
 	int64_t utc_ns; /* wall time of its zero; 0: unknown                 */
 	double zero_ns;	/* zero of its clock on the common clock             */
-	uint32_t machine; /* from 0                                          */
+	uint32_t machine; /* number of the host, from 0                      */
 };
 struct several {
 	const char *const *paths;

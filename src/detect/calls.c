@@ -62,7 +62,7 @@ struct group { /* calls of one API with one effect */
 	uint32_t lead;	     /* the group that represents all joined with it */
 	bool frees;	     /* calls that free memory, and so first wait for the GPU */
 	bool is_pool;	     /* ALLOCATE: from a memory pool                 */
-	size_t nrefills;     /* such allocations right after a wait of this group */
+	size_t nrefills;     /* pool allocations right after a wait of this group */
 	int64_t refill_ns;
 	int64_t idle_ns;     /* the GPU's idle time during the calls         */
 	int64_t ns, cost_ns;

@@ -400,7 +400,7 @@ enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end
 #define SLOWER 1.05	/* least ratio of the last parts to the first        */
 #define ALIKE 0.5	/* share of the common slow-down that a kernel must reach */
 #define NEARLY_ALL 0.8	/* share of the kernel time in kernels that must reach it */
-#define ALL 0.99	/* the same share if the ratio is FAR                */
+#define ALL 0.99	/* that share of kernel time if the ratio is FAR     */
 #define FAR 1.5		/* from this ratio on, all kernels are slower, even those bound by memory */
 
 struct drift {

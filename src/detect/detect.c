@@ -6,8 +6,12 @@
 
 enum when {
 	NSX_GPU_WINDOW,	 /* if a window of GPU work is judged                */
-	NSX_GPU_WINDOW_NEXT, /* the same, after the detector above, whose findings it reads */
-	NSX_IDLE_KNOWN,	 /* the same, if the causes of idle time are known   */
+	/* if a window of GPU work is judged; runs after the detector above, whose findings it
+	 * reads
+	 */
+	NSX_GPU_WINDOW_NEXT,
+	/* if a window of GPU work is judged and the causes of idle time are known */
+	NSX_IDLE_KNOWN,
 	NSX_NO_GPU_WORK, /* if the trace has no GPU work                     */
 	NSX_ALWAYS,
 };

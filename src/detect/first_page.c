@@ -13,7 +13,7 @@
 #define EVEN_CV 0.1
 #define LITTLE 0.25 /* a judged window below this share of the recording is noted */
 #define MOSTLY 0.75 /* least share of the judged window that iterations cover */
-enum { MAX_TRUST = 4 }; /* lines */
+enum { MAX_TRUST = 4 }; /* greatest number of lines */
 
 const char nsx_use_marks[NSX_NUSES] = {
 	[NSX_USE_COMPUTE] = '#', [NSX_USE_COPY] = '=', [NSX_USE_COMM] = '~',

@@ -42,7 +42,7 @@ struct launcher {
 		struct rows rows;
 		int64_t own_ns; /* in ranges without any CUDA call           */
 		int64_t edge_ns; /* time that GPU work at the window's ends waits for */
-		uint32_t range; /* the first range                           */
+		uint32_t range; /* first range with this name                */
 		nsx_str name;	/* of all ranges; 0 if they differ           */
 		/* a thread that only copies; NSX_NONE: the launching thread itself */
 		uint32_t helper;
@@ -151,7 +151,8 @@ static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 	return false;
 }
 
-/* How long the GPU idles at the window's ends because of a stretch. Stretches must come in order.
+/* How long the GPU idles at the window's ends because of a stretch. Stretches must come in
+ * order.
  */
 static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_ns, int64_t to_ns)
 {

@@ -161,7 +161,7 @@ struct grid {
 	double won_ns;	      /* most time that this can win                 */
 	int64_t paged_ns; /* time in which the shape's kernels may wait for pages */
 };
-struct grids { /* of all GPUs                                                */
+struct grids { /* small grids of all GPUs                                    */
 	struct grid top[MOST_SHAPES]; /* sorted by gain, descending          */
 	/* the change of each shape, by all of its room; the same by TWICE at most */
 	struct nsx_change *v, *least;

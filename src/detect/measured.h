@@ -25,10 +25,10 @@ struct nsx_comm_cost {
  */
 #define NSX_LATE_P 0.01
 #define NSX_LATE_SHARE 0.01 /* least waiting caused by a rank, as a share of the window */
-enum { NSX_LATE_LEAST = 10 }; /* instances                                  */
+enum { NSX_LATE_LEAST = 10 }; /* least number of judged instances           */
 #define NSX_LATE_RULE \
 	"one is named where p < 0.01 in 10 instances or more, and it costs 1 %% of the " \
-	"window" /* a format string */
+	"window" /* printf format of the result */
 
 enum nsx_late_by { /* where the late rank spends more time than the others   */
 	NSX_LATE_BY_NONE, NSX_LATE_BY_WORK, NSX_LATE_BY_COPIES, NSX_LATE_BY_HOST,

@@ -11,7 +11,7 @@ enum { FEW_NEXT = 2 };
 
 struct spent { /* time by name; for OS calls also by process */
 	int64_t ns, count;
-	nsx_str name;	/* raw */
+	nsx_str name;	/* name as recorded */
 	uint64_t thread; /* global id of a process's main thread; 0: all threads */
 };
 struct sums {
@@ -253,7 +253,7 @@ static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
 
 	*ret_process = NSX_NONE;
 	if (d->measured->busiest.of_ms <= 0)
-		return 0; /* not recorded */
+		return 0; /* scheduling was not recorded */
 	for (size_t i = 0; i < c->n; i++) {
 		int64_t start_ns = nsx_unpack(&c->start, i);
 		int64_t end_ns = start_ns + nsx_unpack(&c->length, i);

@@ -408,7 +408,7 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 		n += p->v[i].f->remedy.n;
 	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
 	for (size_t i = 0; i < p->n; i++)
-		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* as priced alone */
+		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* price of the remedy alone */
 	while ((best = best_of(p)) && best->adds_ns >= LEAST_SHARE * p->length_ns)
 		if (apply_next(p, best, plans, gains, err))
 			return err->rc;

@@ -187,7 +187,7 @@ static void add_outside(const struct nsx_report *r, const char *name,
 {
 	for (size_t i = 0; i < r->found.n; i++)
 		if (r->found.v[i].id == NSX_ID_other_phase && !strcmp(r->found.v[i].subject, name))
-			return; /* it is a finding                            */
+			return; /* the end of the run already has a finding   */
 	if (start_ns < end_ns && is_long(r, end_ns - start_ns))
 		p->v[p->n++] = (struct part){NULL, name, true, {start_ns, end_ns}};
 }

@@ -24,7 +24,7 @@ void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret);
 /* A row of the ledger as Markdown: "gemm f32 128×64", "host code in `step`". */
 const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_account *x,
 			      struct nsx_arena *a);
-/* The same with its share: "88 % gemm f32 128×64", "20 % host code in `step`". */
+/* The name of an account with its share: "88 % gemm f32 128×64", "20 % host code in `step`". */
 const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
 			    const struct nsx_account *x, struct nsx_arena *a);
 /* words for idle time, by the verdict that its cause leads to */
@@ -35,7 +35,8 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l);
 /* Whether a class has so little time that it is fine. */
 bool nsx_holds_little(const struct nsx_ledger *l, int64_t ns);
 
-/* Whether much of the work of graphs is missing from the trace, so that nothing can be called fine.
+/* Whether much of the work of graphs is missing from the trace, so that nothing can be called
+ * fine.
  */
 static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)
 {

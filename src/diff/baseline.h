@@ -21,7 +21,7 @@ struct nsx_baseline { /* a baseline, or a former one, whose runs have no files *
 	const char *set_at, *why; /* why: the user's reason; "" if not given */
 	struct nsx_baseline_run *runs;
 	size_t nruns;
-	struct nsx_baseline *past; /* latest first */
+	struct nsx_baseline *past; /* former baselines, latest first */
 	size_t npast;
 };
 enum { NSX_MOST_PAST = 100, NSX_MOST_RUNS = 64 };

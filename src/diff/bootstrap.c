@@ -34,7 +34,7 @@ struct drawn {
 	int64_t *v;		/* ascending, n of them */
 	uint32_t *place;	/* by unit in order of time: its place in v */
 	uint32_t *times;	/* how often the draw has each value of v */
-	size_t total;		/* sum of times */
+	size_t total;		/* sum of `times` */
 	size_t *end, *block;	/* by capture: end of its units; block length */
 	size_t n, ncaptures;
 };
@@ -150,7 +150,7 @@ struct difference { /* sorted differences x[i] - y[j] */
 };
 struct drawing {
 	struct drawn x, y;
-	struct difference *d; /* ascending */
+	struct difference *d; /* all differences, in ascending order */
 	size_t nd, middle; /* middle: index of the first difference equal to the median */
 };
 

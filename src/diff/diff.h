@@ -71,7 +71,7 @@ extern const char nsx_calibrated[], nsx_unmeasured[];
 
 /* The length of a unit on both sides. Ratios are relative to the median before. ----*/
 struct nsx_step {
-	struct nsx_spread { /* of one side */
+	struct nsx_spread { /* spread of one side's units */
 		size_t n, ncaptures;
 		double median_ns, mean_ns, p95_ns, cv;
 		double drift;  /* within a capture, by Theil-Sen; a ratio */
@@ -146,7 +146,7 @@ struct nsx_budget {
 	double collectives[2], comm_ns[2];
 };
 struct nsx_diff_lane {
-	int64_t device_id, rank; /* as in struct nsx_lane */
+	int64_t device_id, rank; /* GPU and rank of the lane, as in struct nsx_lane */
 	uint32_t nth;
 	struct nsx_step change;
 	struct nsx_budget budget;

@@ -66,7 +66,7 @@ static const struct {
 
 struct gate {
 	enum metric metric;
-	char regex[512]; /* for KERNEL */
+	char regex[512]; /* pattern of kernel names, for KERNEL */
 	bool proven;	 /* "<": the change must be proven to stay below the limit */
 	bool relative;
 	double limit; /* a ratio, ns, bytes or a count */

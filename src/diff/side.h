@@ -21,7 +21,7 @@ enum nsx_share {
 	NSX_SHARE_COMPUTE, /* a kernel or replay runs, whatever else happens */
 	NSX_SHARE_TRANSFER, /* only communication, after all ranks have come */
 	NSX_SHARE_WAIT,    /* only communication, before the last rank has come */
-	NSX_SHARE_COPY,    /* only copies */
+	NSX_SHARE_COPY,    /* time in which only copies run */
 	NSX_SHARE_IDLE,
 	NSX_NSHARES
 };

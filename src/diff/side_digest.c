@@ -242,7 +242,7 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v, si
 
 static const char *say_ranks(struct nsx_digest *const *v, size_t n, struct nsx_arena *a)
 {
-	int64_t first = v[0]->rank, last = v[n - 1]->rank; /* v is in order */
+	int64_t first = v[0]->rank, last = v[n - 1]->rank; /* v is in order of rank */
 
 	return first < 0 ? nsx_arena_printf(a, "%zu without a number", n) :
 	       n == 1	 ? nsx_arena_printf(a, "rank %lld", (long long)first) :

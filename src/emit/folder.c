@@ -66,7 +66,7 @@ int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err)
 struct stage {
 	const struct nsx_folder *folder;
 	char path[4096];
-	int fd; /* keeps the lock */
+	int fd; /* file descriptor that keeps the folder locked */
 	char *record; /* without its list and seal                           */
 	size_t nrecord;
 };
@@ -324,7 +324,8 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 
 /* Renaming ----------------------------------------------------------------------- */
 
-/* Exchanges a and b, which both exist; takes several steps on file systems without RENAME_EXCHANGE.
+/* Exchanges a and b, which both exist; takes several steps on file systems without
+ * RENAME_EXCHANGE.
  */
 static int folder_swap(const char *a, const char *b)
 {

@@ -15,7 +15,7 @@
 struct nsx_out_file {
 	char name[128]; /* in the folder; may include one subfolder */
 	int (*write)(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
-	const void *subject, *detail; /* for the writer */
+	const void *subject, *detail; /* data for the writer of the file */
 	int64_t size_bytes; /* set when it was written */
 	uint32_t crc32;	    /* of the whole file, as in gzip */
 };

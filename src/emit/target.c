@@ -24,7 +24,7 @@ int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 
 	if (lstat(t->path, &there))
 		return 0;
-	if (stat(t->path, &there)) /* a dangling link */
+	if (stat(t->path, &there)) /* the path is a dangling link */
 		return target_refuse(t, err);
 	if (nsx_is_input(t->inputs, t->ninputs, &there))
 		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "

@@ -306,7 +306,7 @@ int nsx_facts_build(const struct nsx_trace *t, const struct nsx_facts_opts *o,
 		    struct nsx_facts **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_facts_free(struct nsx_facts *f);
 
-/* These depend on each other and run in order; each may read what earlier ones filled. */
+/* These facts depend on each other and run in order; each may read the earlier ones. */
 int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 		     unsigned threads, struct nsx_err *err);
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,

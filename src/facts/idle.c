@@ -35,7 +35,7 @@ struct mpi_calls { /* outermost MPI calls of launching threads, sorted by thread
 	size_t n, cap;
 };
 
-struct sweep { /* over one device */
+struct sweep { /* state of the sweep over one device */
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	const struct nsx_stream_waits *waits; /* NULL: no stream waited     */
@@ -342,7 +342,7 @@ static void idle_sweep_device(struct sweep *s, uint32_t device)
 		if (nsx_op_start(o, i) != nsx_op_start(o, first))
 			first = i;
 		if (nsx_op_end(o, i) <= NSX_MAX(at, nsx_op_start(o, i)))
-			continue; /* empty or covered */
+			continue; /* the operation is empty or covered by earlier ones */
 		if (nsx_op_start(o, i) > NSX_MAX(at, t->window.start_ns)) {
 			s->op = idle_op_at(t, first, end);
 			s->begins = true;

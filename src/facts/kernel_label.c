@@ -20,7 +20,7 @@ enum { MAX_WORDS = 128, MAX_WORD_CHARS = 32 };
 _Static_assert(MAX_WORDS <= UINT8_MAX, "nsx_told holds any word, + 1");
 
 struct nsx_kernel_labels {
-	pthread_mutex_t lock; /* guards the rest                             */
+	pthread_mutex_t lock; /* guards the members below                    */
 	struct nsx_arena *a;
 	struct nsx_groups made; /* by name: labels made so far               */
 	const char **v;
@@ -151,7 +151,8 @@ static uint8_t list_words(const struct reading *r, const struct part_word *ret[M
 	return n;
 }
 
-/* Words of the names of one label. They are numbered by hash, because there may be a million names.
+/* Words of the names of one label. They are numbered by hash, because there may be a million
+ * names.
  */
 struct words {
 	struct nsx_groups numbers;

@@ -230,7 +230,8 @@ static bool tell_comm(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* Words of "triton_poi_fused_mul_sum_0". Its number distinguishes kernels with the same operations.
+/* Words of "triton_poi_fused_mul_sum_0". Its number distinguishes kernels with the same
+ * operations.
  */
 static bool tell_triton(const struct parts *name, struct words *w)
 {
@@ -593,7 +594,7 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 		return false;
 	w->dtype = matrix_type(t);
 	if ((!w->dtype && (kernel_words_begins(t, "gemm") || kernel_words_begins(t, "gemv"))) ||
-	    has(t, "_convolve_sgemm")) /* also with half inputs */
+	    has(t, "_convolve_sgemm")) /* kernels with this word may also have half inputs */
 		w->dtype = first_float(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
 		return false;

@@ -58,7 +58,7 @@ struct matching {
 	/* Columns by call of r: */
 	uint8_t *what; /* index in known                                     */
 	bool *busy;    /* the call makes CUDA calls itself                   */
-	int32_t *peer, *tag; /* as in the trace                              */
+	int32_t *peer, *tag; /* rank and tag, as in the trace                */
 	/* The calls being matched: those of each process (a side), in order. */
 	uint32_t *picked, *side_at; /* side_at: where a side begins in picked */
 	uint32_t nsides, n; /* n: number of calls of the shortest side       */
@@ -458,7 +458,7 @@ static void find_waiters(const struct matching *x, struct messages *m)
 		m->waiter[i] = kind == RECV || kind == EXCHANGE ? i :
 			       kind == IRECV ? waiter : NSX_NONE;
 		if (m->waiter[i] != NSX_NONE && m->in[i] == NSX_NONE)
-			m->bad[m->waiter[i]] = true; /* it receives from any source */
+			m->bad[m->waiter[i]] = true; /* the call receives from any source */
 	}
 }
 

@@ -40,7 +40,7 @@ struct nsx_memory {
 	struct nsx_mem_event *events; /* sorted by process, address, time    */
 	struct nsx_mem_step *steps;   /* sorted by process, device, kind, time, turn */
 	uint32_t *kept;		      /* indices of events: allocations never freed */
-	struct nsx_mem_pool *pools;   /* in row order                        */
+	struct nsx_mem_pool *pools;   /* pool columns, in row order          */
 	size_t nevents, nsteps, nkept, npools;
 	size_t defects, missed; /* rows left out; unrecorded frees           */
 	size_t cap_events, cap_pools;

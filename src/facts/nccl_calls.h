@@ -21,7 +21,7 @@ struct nsx_nccl_init { /* a process joins a communicator                    */
 	uint64_t global_tid; /* 0: unknown                                   */
 	int64_t rank, nranks, device; /* in the communicator; device: CUDA ordinal */
 };
-struct nsx_nccl_calls { /* unsorted */
+struct nsx_nccl_calls { /* calls and inits, unsorted */
 	struct nsx_nccl_call *v;
 	size_t n;
 	struct nsx_nccl_init *init;

@@ -17,7 +17,7 @@ struct nsx_profiler {
 	struct nsx_profiler_row *v; /* the profiler's rows, then CUPTI's; by name */
 	size_t n, defects;   /* defects: rows without valid start and end    */
 	int64_t most_lost_ns; /* the longest time that one thread lost in the window in use */
-	double most_lost_pct; /* of the window                               */
+	double most_lost_pct; /* most_lost_ns in percent of the window       */
 };
 
 /* Whether x and y have the same name and kind. */

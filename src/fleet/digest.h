@@ -134,7 +134,7 @@ struct nsx_digest {
 	int64_t rank;	  /* -1: not known */
 	unsigned rank_from; /* enum nsx_rank_from */
 	int64_t world;	  /* ranks of the job; -1: not known */
-	unsigned detail;  /* enum nsx_detail */
+	unsigned detail;  /* enum nsx_detail: how much is kept */
 	uint64_t host, gpu; /* hashes of names; 0: not known */
 	const char *input; /* name of the file it was just read from, without folders; never
 			      written */
@@ -151,7 +151,7 @@ struct nsx_digest {
 	int64_t copies, copied_bytes, copy_ns, peak_bytes; /* peak_bytes -1: not known */
 	bool is_partial; /* rows were dropped or damaged */
 	struct nsx_totals *whole; /* totals of the trace; only its first rank has them */
-	size_t nwhole;		  /* 0 or 1 */
+	size_t nwhole;		  /* number of elements of `whole`: 0 or 1 */
 	struct nsx_launch_block *blocks; /* launch blocks of `whole`; a reader stores them here */
 	size_t nblocks;
 	struct nsx_call_speed *calls;

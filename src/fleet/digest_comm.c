@@ -201,7 +201,7 @@ static bool is_call_of(const struct nsx_nccl_call *c, enum nsx_comm_op op)
  */
 static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 {
-	enum { MOST_BACK = 256 }; /* calls in a group */
+	enum { MOST_BACK = 256 }; /* greatest number of calls in a group that are searched */
 	const struct nsx_trace *t = m->t;
 	const struct nsx_nccl_calls *calls = &m->nccl;
 	size_t lo = 0, hi = calls->n, call = nsx_op_call(&t->ops, op);

@@ -337,7 +337,7 @@ static bool take_cell(const struct column *c, const struct nsx_val *v,
 struct nsx_digest_writer {
 	struct nsx_db *db;
 	struct nsx_stmt *insert[NTABLES];
-	int64_t n; /* ranks so far */
+	int64_t n; /* ranks written so far */
 	uint64_t hash;
 };
 

@@ -69,7 +69,7 @@ struct nsx_family {
 
 /* Index of the family's k-th collective in the member's channel; SIZE_MAX: none. */
 size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c, size_t k);
-/* The same, but SIZE_MAX also if the channel has no times. */
+/* Like nsx_member_at, but SIZE_MAX also if the channel has no times. */
 static inline size_t nsx_timed_at(const struct nsx_fmember *m,
 				  const struct nsx_dchannel *c, size_t k)
 {
@@ -100,10 +100,10 @@ enum nsx_late_cause {
 	NSX_WHY_UNKNOWN, /* no cause explains four fifths of the excess */
 	NSX_WHY_SLOWER,	 /* as many kernels, all of them slower: GPU or clock */
 	NSX_WHY_KERNELS, /* as many kernels, some of them longer */
-	NSX_WHY_MORE,	 /* more kernels */
-	NSX_WHY_COPY,	 /* copies */
+	NSX_WHY_MORE,	 /* it runs more kernels */
+	NSX_WHY_COPY,	 /* it copies more, or more slowly */
 	NSX_WHY_IDLE,	 /* idle time; detail says in what */
-	NSX_WHY_LINK,	 /* slow transfers */
+	NSX_WHY_LINK,	 /* its transfers are slow */
 };
 struct nsx_hop { /* members of a communicator wait for one member */
 	uint32_t comm, rank; /* indices */
@@ -153,7 +153,7 @@ struct nsx_suspect { /* the rank with the greatest excess among those not named 
 };
 struct nsx_fslow_link { /* a communicator with slow transfers */
 	uint32_t comm;
-	double excess_ns, typical_ns; /* per collective */
+	double excess_ns, typical_ns; /* means per collective */
 };
 struct nsx_fclock {
 	uint32_t host; /* index; NSX_NONE: the clock of one rank */
@@ -185,7 +185,7 @@ struct nsx_fleet {
 			      is only a bound */
 	bool has_one_sides; /* NCCL sends and receives of some rank fit those of no other */
 	bool steps_are_colls; /* no iterations known: steps are the period of the operations */
-	double step_ns;	 /* mean */
+	double step_ns;	 /* mean length of a step */
 	double *own_ns;	 /* by step and rank: own time; NAN: not recorded */
 	int64_t *bound_ns; /* by rank and step, one more than steps: nsx_bounds_of */
 	struct nsx_dstep **part; /* by step and rank: the rank's iteration; NULL */

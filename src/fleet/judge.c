@@ -38,7 +38,7 @@ static void find_excess(struct nsx_judge *j, double *scratch)
 			if (!isnan(own[r]))
 				scratch[n++] = own[r];
 		if (n)
-			f->uneven_ns -= nsx_median_of(scratch, n) /* sorts */ /
+			f->uneven_ns -= nsx_median_of(scratch, n) /* the call sorts scratch */ /
 					(double)f->nsteps;
 		if (n)
 			f->uneven_ns += scratch[n - 1] / (double)f->nsteps;

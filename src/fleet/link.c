@@ -52,7 +52,7 @@ static size_t link_compare(const struct nsx_fleet *f, const struct nsx_family *f
 		}
 		if (there < NSX_MIN(fam->n, 3))
 			continue;
-		median = nsx_median_of(scratch, there); /* sorts */
+		median = nsx_median_of(scratch, there); /* the call sorts scratch */
 		if (fam->n == 2)
 			median = scratch[0];
 		compared++;

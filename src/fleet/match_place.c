@@ -44,7 +44,7 @@ static double match_place_spread_of(double *diff, size_t n, double most_slope)
 	slope = NSX_MAX(-most_slope, NSX_MIN(most_slope, slope));
 	for (size_t i = 0; i < n; i++)
 		diff[i] -= slope * (double)i;
-	nsx_median_of(diff, n); /* sorts */
+	nsx_median_of(diff, n); /* the call sorts diff */
 	return diff[n - 1 - n / 8] - diff[n / 8];
 }
 
@@ -98,7 +98,7 @@ static double change_of(const double *diff, size_t n)
 		return INFINITY;
 	for (size_t i = 1; i < n; i++)
 		change[i - 1] = fabs(diff[i] - diff[i - 1]);
-	nsx_median_of(change, n - 1); /* sorts */
+	nsx_median_of(change, n - 1); /* the call sorts change */
 	return change[n - 4];
 }
 

@@ -56,7 +56,7 @@ static int64_t match_split_group_of(const struct nsx_matcher *m, const struct ns
  * constant and the drift between their clocks.
  */
 struct ends {
-	double at[NSX_SAMPLES], length[NSX_SAMPLES]; /* NAN: not there */
+	double at[NSX_SAMPLES], length[NSX_SAMPLES]; /* NAN: the sample is missing */
 	double constant;
 };
 

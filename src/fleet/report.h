@@ -13,7 +13,8 @@ struct nsx_stage { /* the part of all steps in which one rank was the last to ar
 	uint32_t rank;	/* index */
 	int64_t times;
 	int64_t work_ns, transfer_ns; /* time that the median rank needed, too */
-	int64_t compute_ns, copy_ns, idle_ns, other_ns; /* time beyond that */
+	/* time beyond what the median rank needed */
+	int64_t compute_ns, copy_ns, idle_ns, other_ns;
 };
 struct nsx_frontier {
 	struct nsx_stage *v; /* in order of stage and rank */
@@ -38,7 +39,7 @@ struct nsx_ffinding {
 	enum nsx_severity severity;
 	enum nsx_confidence confidence;
 	const char *evidence[8], *recommendation[4]; /* NULL-terminated */
-	double headroom_ns; /* per step */
+	double headroom_ns; /* gain per step */
 	enum nsx_price_kind price;
 	const uint32_t *ranks;
 	uint32_t n;
@@ -83,7 +84,7 @@ void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b
 /* A list such as "0-3, 7, 16-40 by 8" for ascending indices of ranks. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a);
-/* The same for the members of a communicator. */
+/* Like nsx_rank_list, for the members of a communicator. */
 const char *nsx_members_list(const struct nsx_fleet *f,
 			     const struct nsx_fcomm *c, struct nsx_arena *a);
 /* The axes of the mesh along which a communicator lies: "tp", "dp, pp". Without a mesh the

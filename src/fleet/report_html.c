@@ -9,7 +9,7 @@
 enum {
 	MOST_ROWS = 24,	    /* ranks drawn: those with the greatest excess */
 	MOST_COLUMNS = 445, /* two units wide; a column of several steps shows the worst */
-	HEIGHT = 14,	    /* of a row */
+	HEIGHT = 14,	    /* height of a row */
 	NLEVELS = 5,
 };
 /* Least excess of each level, relative to the step. */

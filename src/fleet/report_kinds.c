@@ -8,9 +8,9 @@
 
 enum { MOST_ROWS = 64 };
 
-struct kind { /* of one rank */
+struct kind { /* steps of one kind and size on one rank */
 	const struct nsx_dkind *k;
-	int64_t rank; /* its number */
+	int64_t rank; /* number of that rank */
 };
 
 static int report_kinds_cmp_kind(const void *a, const void *b)

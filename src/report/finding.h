@@ -60,7 +60,7 @@ struct nsx_evidence {
 	const char *column; /* column of the figure                          */
 	/* names the row: the first one with these cells and a figure other than 0 */
 	struct nsx_at {
-		const char *column; /* NULL: end                             */
+		const char *column; /* column that names the row; NULL: end of the list */
 		struct nsx_cell is;
 	} at[8];
 	bool is_only; /* not shown if several rows have these cells           */
@@ -136,7 +136,7 @@ static inline bool nsx_is_open(const struct nsx_finding *f)
 struct nsx_findings {
 	struct nsx_finding *v;
 	size_t n, cap;
-	const char **fine; /* Markdown                                       */
+	const char **fine; /* texts in Markdown                              */
 	size_t nfine, cap_fine;
 	struct nsx_arena *arena;
 };
@@ -170,7 +170,7 @@ const char *nsx_tell_ns(struct nsx_findings *l, int64_t ns);
 const char *nsx_tell_name(struct nsx_findings *l, const char *name);
 /* Moves the findings of `from` to the end of l; frees `from`. */
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
-void nsx_findings_done(struct nsx_findings *l); /* keeps the arena */
+void nsx_findings_done(struct nsx_findings *l); /* frees the list, but not its arena */
 
 /* The first finding with that id; NULL if there is none. */
 const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l, enum nsx_finding_id id);

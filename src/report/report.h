@@ -133,7 +133,7 @@ struct nsx_report {
 				    analyses                                 */
 	struct nsx_section *sections; /* in registry order                   */
 	size_t nsections;
-	struct nsx_findings found; /* ranked                                 */
+	struct nsx_findings found; /* all findings, ranked                   */
 	struct nsx_first_page *page; /* NULL with --pass or --skip           */
 	const char **warnings;
 	size_t nwarnings;

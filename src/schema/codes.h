@@ -25,7 +25,7 @@ static inline int64_t nsx_tid_of(uint64_t global_id)
 	return (int64_t)(global_id & 0xffffff);
 }
 
-enum { /* copyKind */
+enum { /* values of copyKind */
 	NSX_COPY_UNKNOWN, NSX_COPY_HTOD, NSX_COPY_DTOH, NSX_COPY_HTOA,
 	NSX_COPY_ATOH, NSX_COPY_ATOA, NSX_COPY_ATOD, NSX_COPY_DTOA,
 	NSX_COPY_DTOD, NSX_COPY_HTOH, NSX_COPY_PTOP, NSX_COPY_UVM_HTOD,
@@ -37,7 +37,7 @@ enum { /* srcKind, dstKind, memKind: CUPTI's value - 1 */
 	NSX_MEM_UNKNOWN, NSX_NMEM_KINDS
 };
 enum { NSX_MEM_ALLOCATE, NSX_MEM_FREE }; /* memoryOperationType */
-enum { /* migrationCause */
+enum { /* values of migrationCause */
 	NSX_MIGRATE_UNKNOWN, NSX_MIGRATE_PREFETCH, NSX_MIGRATE_PAGE_FAULT,
 	NSX_MIGRATE_SPECULATIVE, NSX_MIGRATE_EVICTION, NSX_MIGRATE_COUNTERS,
 	NSX_NMIGRATE_CAUSES
@@ -56,7 +56,7 @@ enum { /* NVTX_EVENTS.eventType; _IMPORTED: NVTXT text files */
 enum { NSX_CLASS_BACKTRACE = 67 };
 /* RUNTIME.returnValue of a query for unfinished work, which is no failure. */
 enum { NSX_RETURN_NOT_READY = 600 };
-enum { NSX_THREAD_RUNNING = 1, NSX_THREAD_TERMINATED = 5 }; /* threadState */
+enum { NSX_THREAD_RUNNING = 1, NSX_THREAD_TERMINATED = 5 }; /* values of threadState */
 enum { /* threadBlock: a runnable thread was preempted */
 	NSX_BLOCK_UNKNOWN = 1, NSX_BLOCK_QUANTUM_END = 42,
 	NSX_BLOCK_DISPATCH, NSX_BLOCK_PREEMPTED, NSX_BLOCK_YIELD,

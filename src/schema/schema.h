@@ -126,7 +126,7 @@ struct nsx_schema {
 	struct nsx_reach *reach; /* set by the loader                          */
 	struct nsx_losses *losses; /* unreadable tables and rows               */
 	bool on_windows; /* recorded on Windows                              */
-	bool has_own_kinds; /* use copy_kind                                 */
+	bool has_own_kinds; /* the file numbers copy kinds in its own way, see copy_kind */
 	uint8_t copy_kind[256]; /* NSX_COPY_... by the file's copyKind, from the labels
 				   in ENUM_CUDA_MEMCPY_OPER                  */
 	struct nsx_shifts *shifts; /* empty until the trace is loaded        */

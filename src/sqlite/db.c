@@ -50,7 +50,7 @@ const char *const nsx_table_kinds[] = {
 
 struct nsx_stmt {
 	sqlite3_stmt *handle;
-	char sql[]; /* for messages */
+	char sql[]; /* text of the statement, for error messages */
 };
 
 static struct nsx_db *new_db(const char *path, int64_t size)

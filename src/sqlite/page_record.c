@@ -30,7 +30,7 @@ enum op { OP_INTEGER, OP_DOUBLE, OP_INTEGER_AS_DOUBLE, OP_BYTES, OP_ABSENT };
 
 struct field {
 	uint32_t at;  /* offset in the record */
-	uint32_t len; /* bytes stored         */
+	uint32_t len; /* bytes of the value as stored */
 	uint16_t slot;
 	uint8_t op;
 	uint8_t type;	  /* enum nsx_val_type                  */

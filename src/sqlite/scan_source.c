@@ -14,7 +14,7 @@ struct nsx_sourcescan {
 	const struct nsx_source *source;
 	size_t table, nblocks;
 	unsigned ncolumns, nparts, most_parts;
-	size_t first, last; /* blocks with rows                               */
+	size_t first, last; /* first and last block that has rows of the table */
 	/* Only `first` and `last` are kept of the blocks outside [near, end). Inside, all are kept
 	 * if is_run, or else those with rows in [from_ns, to_ns).
 	 */

@@ -122,7 +122,7 @@ struct nsx_surveyed { /* what the survey found in the rows of one part of a tabl
 	uint32_t *least_corr;
 	struct nsx_bins bins;
 };
-enum { NSX_CLOCK_RUN = 12 /* bits */ };
+enum { NSX_CLOCK_RUN = 12 /* bits of the correlation ids in a run */ };
 
 struct nsx_loader {
 	struct nsx_trace *t;
@@ -183,7 +183,7 @@ struct nsx_loader {
 	struct nsx_next_work { /* by device: its first operation after the user's window; corr 0:
 				  none, or without id                        */
 		uint32_t process, corr;
-	} *next; /* NULL: no window                                          */
+	} *next; /* NULL: the user gave no window                            */
 	struct nsx_copy *copies; /* copies of memcpy and memset rows, in load order */
 	struct nsx_calls_rw {
 		int64_t *start_ns, *end_ns;

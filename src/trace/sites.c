@@ -140,7 +140,9 @@ static int read_frame(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 		return rc;
 	rank = f->rank == NSX_NONE ? NSX_NONE : f->rank | (uint32_t)depth;
 	c = own->n ? &own->v[own->n - 1] : NULL;
-	/* Also begins a new chain if two frames share a depth; join_chains chooses between them. */
+	/* A new chain also begins if two frames share a depth; join_chains chooses between the two
+	 * chains.
+	 */
 	if (!c || c->id != v[ID].u.i || c->leaf_depth == depth ||
 	    (c->site_rank == rank && rank != NSX_NONE)) {
 		if (nsx_push(own->v, own->n, own->cap, "stacks", err,

@@ -164,7 +164,7 @@ enum nsx_call_class { /* queries/README.md 4; the first match wins */
 enum {
 	NSX_CALL_FAILED = 2, /* returnValue other than 0 (and NotReady)      */
 	NSX_CALL_NESTED = 4, /* made inside another call of its thread       */
-	NSX_CALL_GRAPH = 8,  /* a graph launch                               */
+	NSX_CALL_GRAPH = 8,  /* launches a graph                             */
 	NSX_CALL_MALLOC = 16, /* an allocation: an implicit sync only if long */
 };
 /* The calls that returned one error code, which is neither success nor "not ready". */
@@ -367,16 +367,16 @@ struct nsx_syncs {
 struct nsx_records {
 	size_t n;
 	const uint32_t *process, *call, *stream;
-	const int64_t *event_sync_id; /* -1: none                            */
+	const int64_t *event_sync_id; /* -1: no such id                      */
 	const uint32_t *event; /* id as exported; NSX_NONE                   */
 };
 
 struct nsx_defects { /* rows dropped or values ignored, by reason */
-	size_t negative;    /* end before start                              */
+	size_t negative;    /* rows whose end is before their start          */
 	size_t mistyped;    /* NULL or text where a number is needed         */
 	size_t out_of_range; /* times beyond +-2^61                          */
 	size_t dangling;    /* string ids without a string                   */
-	size_t duplicate_calls; /* eventClass 67                             */
+	size_t duplicate_calls; /* rows of eventClass 67, which repeat a call */
 	size_t open_ranges; /* NVTX ranges never closed                      */
 	size_t crossing_ranges; /* push/pop ranges that cross, and are treated as async */
 };
@@ -385,7 +385,7 @@ struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
 	 * order of their stream allows
 	 */
 	size_t nearly, nlate;
-	size_t ncut;  /* shortened                                           */
+	size_t ncut;  /* number of shortened records                         */
 	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
 	/* The first impossible record: */

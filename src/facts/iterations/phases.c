@@ -13,7 +13,7 @@
 #define PAUSE_SHARE 0.5	  /* a pause divides the run if it is this share of the shorter side */
 #define LEAST_SHARE 0.01 /* a phase takes at least this share of the window */
 #define IDLE_SHARE 0.98	  /* a start-up is idle for at least this share    */
-#define IDLE_ENOUGH 0.5	  /* the same limit if there is hardly any work    */
+#define IDLE_ENOUGH 0.5	  /* the share that is enough if there is hardly any work */
 enum {
 	RECURS = 3, /* so many pauses of at least half the longest belong to the loop */
 	MIN_WORK_NS = 100000, /* a GPU with less busy time has hardly any work */
@@ -75,7 +75,8 @@ static int sum_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 	return 0;
 }
 
-/* The name by which repeated work is recognised: the kernel's; 0 for graphs; NSX_NONE for copies.
+/* The name by which repeated work is recognised: the kernel's; 0 for graphs; NSX_NONE for
+ * copies.
  */
 static uint32_t work_name(const struct nsx_trace *t, size_t op)
 {

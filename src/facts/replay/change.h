@@ -84,7 +84,7 @@ enum nsx_change_by { /* which of the indices below are set */
 };
 
 struct nsx_rows { /* row indices, ascending; see NSX_EACH_ROW */
-	bool only; /* false: any row                                         */
+	bool only; /* only the listed rows; false: any row                   */
 	size_t n, nruns; /* runs of consecutive rows                         */
 	struct nsx_packed first, length; /* by run                           */
 };

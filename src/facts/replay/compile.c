@@ -417,7 +417,8 @@ static void compile_drop_op(struct select *s, uint32_t i, bool with_call)
 		s->p->edit.call[o->call] |= EDIT_GONE;
 }
 
-/* Fuses an operation with the previous one of its stream, unless it also waits for other streams.
+/* Fuses an operation with the previous one of its stream, unless it also waits for other
+ * streams.
  */
 static void fuse(struct select *s, uint32_t i)
 {
@@ -439,7 +440,7 @@ static void free_copy(struct select *s, uint32_t i)
 	const struct model_op *o = &s->m->op[i];
 
 	if (o->call == NSX_NONE)
-		return; /* it is unknown how early it could be queued */
+		return; /* nothing shows how early the operation could be queued */
 	if (s->m->call[o->call].kind == CALL_BLOCK)
 		compile_mark(s, &s->p->edit.call[o->call], EDIT_ASYNC);
 	if (s->c->verb != NSX_OVERLAP)

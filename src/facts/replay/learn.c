@@ -28,7 +28,7 @@
 			       may have waited for it                        */
 enum { MIN_SAMPLES = 3, MIN_ANY = 5, DEEP = 200, FIRST_LAUNCHES = 500,
        ROOM = 32, LOOK_BACK = 64 };
-#define ANY UINT32_MAX /* any API or kinds */
+#define ANY UINT32_MAX /* stands for any API or kind */
 
 /* Samples by key --------------------------------------------------------------*/
 
@@ -37,7 +37,8 @@ struct samples {
 	struct sample {
 		uint32_t key;
 		int64_t value;
-	} __attribute__((packed)) *v; /* until sorted                        */
+	/* samples in the order in which they were added, until sorted */
+	} __attribute__((packed)) *v;
 	size_t n, cap;
 	size_t *at; /* once sorted: by key, its slice of values              */
 	int64_t *values; /* sorted by key; dropped once typical is known     */

@@ -704,7 +704,7 @@ int model_link(struct build *b, struct nsx_err *err)
 	     link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
-	/* These arrays were only needed to find links. */
+	/* these arrays were needed only to find links */
 	nsx_arena_drop(b->a, b->outer);
 	nsx_arena_drop(b->a, b->next);
 	nsx_arena_drop(b->a, b->queued);

@@ -35,7 +35,7 @@ enum {
 	OP_STREAM = 8,	 /* ordered by its stream; else a migration          */
 	OP_NODE = 16,	 /* node of a graph launch: `group` is the node before it, or the
 			    launch's first node                           */
-	OP_MEMBER = 32,	 /* in a collective                                  */
+	OP_MEMBER = 32,	 /* takes part in a collective                       */
 	OP_COMM = 64,	 /* a communication kernel                           */
 };
 struct model_op { /* sorted by start */
@@ -61,7 +61,7 @@ struct model_dep { /* a dependency on another operation */
 };
 
 enum call_kind {
-	CALL_API,	/* only costs time                                   */
+	CALL_API,	/* waits for nothing and queues nothing              */
 	CALL_LAUNCH,	/* queues operations                                 */
 	CALL_BLOCK,	/* queues a copy or memset and waits for it          */
 	CALL_SYNC,	/* waits, according to its name or a wait row        */
@@ -116,7 +116,7 @@ enum { /* properties of an API by its name */
 };
 struct model_api {
 	const char *name; /* without its version */
-	unsigned says;	  /* API_* bits */
+	unsigned says;	  /* properties of the name, as API_* bits */
 	int64_t median_ns, least_ns; /* length of its calls that wait for nothing; or -1 */
 };
 
@@ -131,7 +131,7 @@ struct model_alikes { /* work of ranks that can be compared, as parallel columns
 	uint32_t n;
 };
 
-struct model_team { /* a collective */
+struct model_team { /* a collective of the replayed part */
 	uint32_t at, n;	 /* slice of nsx_model.member                        */
 	int64_t last_ns; /* start of its last member                         */
 };

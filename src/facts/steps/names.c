@@ -106,7 +106,7 @@ enum { MOST_BYTES = 1 << 20 };
 struct nsx_step_patterns {
 	struct pattern *v;
 	size_t n, cap;
-	struct nsx_arena *arena; /* owns the texts                           */
+	struct nsx_arena *arena; /* owner of the texts                       */
 	const char *path;
 };
 

@@ -346,8 +346,8 @@ NSX_DEFINE_PASS(nccl,
 	       "% of the waiting. Message sizes come from the payloads of NCCL's NVTX ranges, if "
 	       "they were exported. Peer copies count as copies. Streams that wait for events are "
 	       "not followed.",
-	.derived_from = "communication kernels, by name; NCCL's NVTX ranges only "
-			"where the trace has no GPU work",
+	.derived_from = "communication kernels, by name; NCCL's NVTX ranges only if the trace has "
+			"no GPU work",
 	.limitations = "durations include waiting for late ranks; kernels inside CUDA graphs "
 		       "traced as a whole are not seen; ranks are grouped into communicators by "
 		       "when their kernels end",

@@ -71,7 +71,7 @@ uint32_t nccl_kind(const struct nccl_comm *c, size_t op);
 int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err);
 
 struct nccl_instance {
-	int64_t last_ns;  /* the last arrival                      */
+	int64_t last_ns;  /* time of the last arrival              */
 	double late_ns; /* delay of the last arrival after the median of the others */
 	uint32_t last;	  /* the last rank: index in nccl_match.rank */
 	bool judged;	  /* in the judged window, and not the first instance there */
@@ -140,7 +140,7 @@ struct nccl_cost {
 	/* the rank on this device that waits most; NULL: none waits */
 	const struct nccl_rank *waits_most;
 	const char *waits_in; /* the operation in which that rank waits      */
-	struct nsx_spans exposed, blocking; /* on run->scratch */
+	struct nsx_spans exposed, blocking; /* owner: run->scratch */
 	struct nsx_spans waits; /* waits for a straggler that is proved */
 };
 struct nccl_costs {

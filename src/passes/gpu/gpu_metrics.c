@@ -448,8 +448,8 @@ NSX_DEFINE_PASS(gpu_metrics,
 	       "tensor cycles. Latency-bound: at least 60 % of the SMs are active, less than 30 % "
 	       "of the slots issue and memory has room.",
 	.derived_from = "GPU_METRICS samples, with the unions of each GPU's work",
-	.limitations = "only for sampled counters; device-wide; a sample does not describe a "
-		       "single kernel that is shorter",
+	.limitations = "counters are sampled over the whole device, so a sample does not describe "
+		       "a kernel that is shorter than its period",
 	.caveat = "counters cover the whole GPU, including other processes; percentages are stored "
 		   "as whole numbers, so a mean of small ones is too low; clocks are in Hz despite "
 		   "their names",

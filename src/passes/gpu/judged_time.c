@@ -88,7 +88,7 @@ NSX_DEFINE_PASS(judged_time,
 	       "that began first. Idle time is booked by its cause and by what the launching "
 	       "thread did.",
 	.derived_from = "kernels, copies, memsets, graph replays, and the calls that launched them",
-	.limitations = "work of processes that were not profiled looks like idle time; a graph "
-		       "traced as a whole is one place",
+	.limitations = "work of processes that were not profiled looks like idle time; a CUDA "
+		       "graph that was traced as a whole is one row",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));

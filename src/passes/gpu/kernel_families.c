@@ -198,7 +198,7 @@ NSX_DEFINE_PASS(kernel_families,
 	       "elementwise operation on one type, one function with different lambdas. The family "
 	       "comes from the function's own name; time is the sum of durations.",
 	.derived_from = "kernel rows, grouped by family",
-	.limitations = "sums over concurrent streams; each function of an unknown library is a "
-		       "family of its own",
+	.limitations = "times of concurrent streams are added up; each function of an unknown "
+		       "library is a family of its own",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts));

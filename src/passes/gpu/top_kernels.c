@@ -413,7 +413,7 @@ NSX_DEFINE_PASS(top_kernels,
 	       "interpolate linearly at (n-1)q. Kernels inside graphs traced as a whole are not "
 	       "visible.",
 	.derived_from = "kernel rows, grouped by name and device",
-	.limitations = "sums over concurrent streams; kernels inside CUDA "
-		       "graphs traced as a whole are not listed",
+	.limitations = "times of concurrent streams are added up; kernels inside CUDA graphs "
+		       "traced as a whole are not listed",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts));

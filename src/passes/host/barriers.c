@@ -228,8 +228,8 @@ NSX_DEFINE_PASS(barriers,
 	       "the last wait in it.",
 	.derived_from = "runtime and driver calls, OS runtime calls of "
 			"launching threads, gaps of the devices",
-	.limitations = "cost names the wait before a late launch, which may be only a part of its "
-		       "cause",
+	.limitations = "the cost is charged to the wait before a late launch, which may be only "
+		       "one of its causes",
 	.caveat = "rows are ranked by the idle time that follows, not by how long the host waited; "
 		   "unlike in nsys-llm-explain, async copies from pageable memory count as "
 		   "blocking, stream waits for events do not, and launcher gaps are those of one "

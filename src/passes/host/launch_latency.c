@@ -19,7 +19,7 @@ enum { TOP_ROWS = 100 };
 	X(CALLED, "launch_start_ns", I64, "the call begins")                                      \
 	X(RETURNED, "launch_end_ns", I64, "end of the call")                                      \
 	X(BEGAN, "kernel_start_ns", I64, "the kernel begins")                                     \
-	X(DELAY, "queue_delay_us", F64, "from the begin of the call to the begin of the kernel")  \
+	X(DELAY, "queue_delay_us", F64, "from the start of the call to the begin of the kernel")  \
 	X(AFTER, "post_return_us", F64,                                                           \
 	  "from the return of the call to the begin of the kernel; negative if the kernel began " \
 	  "before the return")
@@ -391,7 +391,7 @@ NSX_DEFINE_PASS(launch_latency,
 	       "one when its first work starts, weighted by time. An empty queue while the device "
 	       "idles means that the device is starved; a long delay while the device works is a "
 	       "healthy lead.",
-	.caveat = "measured from the begin of the call: nsys-llm-explain measures from its return "
-		   "and clips at 0. A long delay while the GPU works is a healthy lead of the host",
+	.caveat = "measured from the start of the call; nsys-llm-explain measures from its return "
+		  "and clips at 0. A long delay while the GPU works is a healthy lead of the host",
 	.needs = {NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

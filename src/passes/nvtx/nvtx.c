@@ -40,7 +40,7 @@ static const struct nsx_layout layouts[] = {
 
 enum { MAX_PATH = 256, MAX_INSTANCES = 30 };
 
-struct group { /* host time */
+struct group { /* host time of a group of ranges */
 	struct nsx_nvtx_sum sum; /* first member: the sort key               */
 	int64_t all_ns, own_ns;
 };

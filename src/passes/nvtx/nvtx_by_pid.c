@@ -44,7 +44,7 @@ static const struct nsx_layout layouts[] = {
 static const struct nsx_layout first_layout = {
 	.key = "first_ranges", NSX_COLS(cols), .json_rows = NSX_NOT_IN_JSON};
 
-struct row { /* (process, name) */
+struct row { /* a name in a process */
 	struct nsx_nvtx_sum sum; /* first member: the sort key */
 	int64_t kernel_ns;
 	uint32_t kernels;

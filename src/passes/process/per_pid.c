@@ -211,8 +211,8 @@ NSX_DEFINE_SUMMARY(per_pid,
 	       "sections by_pid and nvtx_by_pid.",
 	.derived_from = "the kernels of each process, from its first kernel "
 			"start to its last kernel end",
-	.limitations = "a dense launch rate costs nothing while the queue "
-		       "never runs empty: see the global section; kernels "
-		       "inside CUDA graphs traced as a whole are not counted",
+	.limitations = "many launches a second cost nothing as long as the queue never runs empty "
+		       "(see the section on launches); kernels inside CUDA graphs traced as a "
+		       "whole are not counted",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

@@ -20,7 +20,8 @@ enum { KERNEL, RUNTIME, NVTX, NSOURCES };
 
 struct pids {
 	bool *seen[NSOURCES]; /* by process */
-	size_t nkernels, zero, implausible; /* kernel rows */
+	/* numbers of kernel rows: all, with pid 0, with an implausible pid */
+	size_t nkernels, zero, implausible;
 };
 
 static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,

@@ -35,7 +35,7 @@ static const struct nsx_layout layouts[] = {
 
 /* Kinds of rows; the kind is the first half of a row's group key. */
 enum tag { T_KERNEL, T_REPLAY, T_COMM, T_COMM_OTHER, T_COPY, T_MEMSET, T_REST,
-	   T_CAUSE /* + cause */ };
+	   T_CAUSE /* T_CAUSE + cause: idle time */ };
 
 struct row {
 	int64_t ns, count;
@@ -168,7 +168,7 @@ static int credit_idle(struct path *p, struct nsx_err *err)
 
 /* Rows ------------------------------------------------------------------------*/
 
-static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
+static const char *const causes[NSX_NCAUSES][2] = { /* by cause: kind and meaning of the row */
 	[NSX_CAUSE_SYNC] = {"barrier", "the host waits for the GPU and has no work queued after "
 				       "it"},
 	[NSX_CAUSE_BLOCKING_COPY] = {"barrier", "a copy blocks the host"},
