@@ -25,7 +25,7 @@
 	X(MAX, "max_us", F64, "longest")                                                         \
 	X(COST, "cost_ms", F64, "GPU idle time that follows from waits in these calls",          \
 	  .title = "idle after", .adds = true)                                                   \
-	X(RANGE, "range_name", STR, "innermost NVTX range open at the begin of the call, "       \
+	X(RANGE, "range_name", STR, "innermost NVTX range open at the start of the call, "       \
 				    "normalised")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {

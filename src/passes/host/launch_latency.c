@@ -19,9 +19,9 @@ enum { TOP_ROWS = 100 };
 	X(CALLED, "launch_start_ns", I64, "the call begins")                                      \
 	X(RETURNED, "launch_end_ns", I64, "end of the call")                                      \
 	X(BEGAN, "kernel_start_ns", I64, "the kernel begins")                                     \
-	X(DELAY, "queue_delay_us", F64, "from the start of the call to the begin of the kernel")  \
+	X(DELAY, "queue_delay_us", F64, "from the start of the call to the start of the kernel")  \
 	X(AFTER, "post_return_us", F64,                                                           \
-	  "from the return of the call to the begin of the kernel; negative if the kernel began " \
+	  "from the return of the call to the start of the kernel; negative if the kernel began " \
 	  "before the return")
 NSX_COLUMNS(cols, COLUMNS);
 #define BIN_COLUMNS(X)                                                                             \
