@@ -114,7 +114,7 @@ static enum sort sort_of(const struct trips *x)
 	return NO_TRIP;
 }
 
-/* Ends the current trip and keeps its rows if it is one. */
+/* Ends the current trip. Its rows are kept if it proves to be a round trip. */
 static int end_trip(struct trips *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;

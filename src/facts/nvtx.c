@@ -165,6 +165,7 @@ static int find_parents(struct nsx_facts *f, const struct nsx_trace *t, struct n
 	       pack_before(f->arena, parent, n, &f->nvtx.parent, err);
 }
 
+/* Finds the range in which each operation was launched, and the range around each range. */
 static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 		     unsigned threads, struct nsx_err *err)
 {

@@ -12,6 +12,7 @@ static int64_t streamwait_call_of(const struct nsx_trace *t, uint32_t call)
 	return call == NSX_NONE ? INT64_MIN : nsx_call_start(&t->calls, call);
 }
 
+/* Orders waits, which are rows of syncs, by stream and then by the start of their call. */
 static int by_stream(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_trace *t = ctx;

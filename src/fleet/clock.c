@@ -283,6 +283,7 @@ static void clock_find_drift(struct clocks *c, double *drift)
 	}
 }
 
+/* Sets offset, drift and remaining error of each clock, from its bounds and differences. */
 static void settle(struct clocks *c, const double *drift)
 {
 	struct nsx_fleet *f = c->f;
