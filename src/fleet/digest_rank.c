@@ -275,16 +275,16 @@ static bool is_alone(const struct nsx_member *x, size_t n, size_t i)
 static void identify(const struct nsx_maker *m, const struct facts_of_capture *c,
 		     const struct nsx_member *x, struct nsx_digest *d)
 {
-	uint64_t who = nsx_hash_u64(c->host);
+	uint64_t who = nsx_hash_u64(c->host), key = m->t->process[x->process].key;
 
 	d->host = nsx_has_several_hosts(m->t) ?
-		nsx_hash_u64(c->host ^ (uint64_t)nsx_vm_of(m->t->process[x->process].key)) : c->host;
+			  nsx_hash_u64(c->host ^ (uint64_t)nsx_vm_of(key)) : c->host;
 	d->host_name = c->host_name ? nsx_arena_strdup(d->arena, c->host_name) : NULL;
 	d->world = c->world;
 	d->utc_ns = c->utc_ns;
 	d->system_ns = c->system_ns;
 	who = nsx_hash_u64(who ^ (uint64_t)c->utc_ns);
-	who = nsx_hash_u64(who ^ m->t->process[x->process].key);
+	who = nsx_hash_u64(who ^ key);
 	d->who = nsx_hash_u64(who ^ (uint64_t)d->device);
 }
 

@@ -100,7 +100,6 @@ int model_await(struct build *b, struct nsx_err *err)
 	}
 	for (size_t k = 0; k < n; k++) {
 		struct model_await x = m->await[k];
-
 		const struct awaiting *y = &of[b->thread[x.call]];
 
 		if (!is_sure(model_pause_ns(m, x.call) >= LEAST_NS ? &y->traced : &y->gaps))
