@@ -338,7 +338,7 @@ static int events_add_event(struct nsx_walker *w, unsigned body_field, struct ns
 	}
 }
 
-/* Whether an event may have stacks of OS calls, if these are what is wanted: only then it has a byte
+/* Whether an event may have stacks of OS calls, if these are what is wanted: then it has a byte
  * like the key of a stack.
  */
 static bool may_have_stack(const struct nsx_walker *w, struct nsx_piece event)
