@@ -5,7 +5,6 @@
 #include <string.h>
 #include "convert/convert.h"
 #include "facts/facts.h"
-#include "report/corrections.h"
 #include "schema/viewscan.h"
 
 static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
@@ -137,60 +136,8 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Corrections -----------------------------------------------------------------*/
-
 enum { GPU_WORK = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY | 1U << NSX_A_MEMSET |
 		  1U << NSX_A_GRAPH };
-
-void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t)
-{
-	bool is_one = c->opts->place.ntraces < 2;
-	const char *whose = is_one ? "" : nsx_base_name(c->opts->path), *colon = is_one ? "" : ": ";
-	struct nsx_arena *a = nsx_arena_new();
-	const char *left_out = nsx_say_impossible(t, a);
-
-	if (left_out && !c->has_listed)
-		nsx_buf_printf(c->notes, "%s%s%s\n", whose, colon, left_out);
-	for (uint32_t i = 0; i < t->nclocks; i++)
-		if (t->clock[i].shift_ns && !c->has_listed)
-			nsx_buf_printf(c->notes, "%s%sGPU %s: %s\n", whose, colon,
-				       nsx_gpu_label(t, t->clock[i].device),
-				       nsx_say_shift(&t->clock[i], a));
-	c->has_listed = true;
-	nsx_arena_free(a);
-}
-
-int nsx_convert_load(struct nsx_conv *c, const char *window, struct nsx_trace **ret,
-		     struct nsx_err *err)
-{
-	const struct nsx_load_opts o = {.threads = c->opts->threads, .window = window};
-
-	int rc = nsx_load_named(c->schema, &o, ret, err);
-
-	if (!rc)
-		nsx_convert_list_corrections(c, *ret);
-	return rc;
-}
-
-/* Loads the trace, if that is needed, for the corrections, which the loader puts into the schema,
- * and for the window.
- */
-static int load_corrections(struct nsx_conv *c, struct nsx_err *err)
-{
-	struct nsx_trace *t;
-	bool is_good = false;
-
-	if (!c->opts->window &&
-	    nsx_trace_are_times_good(c->schema, c->opts->threads, &is_good, err))
-		return err->rc;
-	if (is_good)
-		return 0;
-	if (nsx_convert_load(c, c->opts->window, &t, err))
-		return err->rc;
-	c->window = t->user;
-	nsx_trace_free(t);
-	return 0;
-}
 
 int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
 {
@@ -365,7 +312,7 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 	bool is_loaded_later = o->activities & (1U << NSX_A_FINDING | 1U << NSX_A_QUEUE |
 						1U << NSX_A_NVTX_GPU);
 	int rc = o->window || (o->activities & GPU_WORK && !is_loaded_later) ?
-			 load_corrections(first, err) : 0;
+			 nsx_convert_load_corrections(first, err) : 0;
 
 	if (nsx_is_damage(rc) && !o->window) /* what can be read is converted */
 		rc = 0;

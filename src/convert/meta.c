@@ -96,7 +96,8 @@ static int meta_read_names(struct meta *m, struct nsx_err *err)
 		int64_t of = nsx_vm_of(keys[i].w[0]);
 
 		m->has_hosts |= of && host && of != host;
-		host = of ?: host;
+		if (of)
+			host = of;
 	}
 	if (!nsx_new_array(m->thread, m->arena, m->nthreads, "threads", err) ||
 	    !nsx_new_array(m->process, m->arena, m->nprocesses, "processes", err))

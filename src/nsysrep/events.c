@@ -36,7 +36,7 @@ static int note_broken(struct nsx_walker *w)
 	return 0;
 }
 
-static int count_row(struct nsx_walker *w, enum nsx_rep_table t)
+static int count_table_row(struct nsx_walker *w, enum nsx_rep_table t)
 {
 	w->notes->at.rows[t]++;
 	if (w->type < NSX_SMALL_TYPES)
@@ -52,7 +52,7 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 	if (w->notes) {
 		if (w->rep->def[t].instant)
 			nsx_note_instant(w->notes, nsx_rep_value(w->rep->def[t].instant, of).u.i);
-		return count_row(w, t);
+		return count_table_row(w, t);
 	}
 	if (t != w->wanted)
 		return 0;
@@ -248,7 +248,7 @@ static int add_cells(struct nsx_walker *w, const struct nsx_msg_layout *l, const
 
 	if (w->notes) {
 		nsx_note_instant(w->notes, nsx_cell_number(l->cell[0], message));
-		return count_row(w, l->table);
+		return count_table_row(w, l->table);
 	}
 	if (l->table != w->wanted)
 		return 0;
