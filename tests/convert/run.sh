@@ -182,7 +182,7 @@ python3 - "$prog" "$fix" <<'PY' >"$work/say" 2>&1
 import json, subprocess, sys
 prog, fix = sys.argv[1:]
 seen = set()
-for name in ("synthetic", "launch_bound"):
+for name in ("synthetic", "launch_bound", "two_rank_straggler"):
     trace = f"{fix}/{name}.sqlite"
     subprocess.run([prog, "convert", trace, "-q", "--force", "-o", "f.json", "--only", "findings"], check=True)
     events = json.load(open("f.json"))["traceEvents"]
