@@ -526,7 +526,7 @@ static int tell_each(struct nsx_answer *a, const struct changes *x, struct nsx_e
 		return 0;
 	for (size_t i = 0; i < x->n; i++)
 		plan[i] = (struct nsx_plan){&x->v[i], 1};
-	if (nsx_replay_prices(a->r->facts->model, plan, NULL, x->n, 1, g, err))
+	if (nsx_replay_prices(a->r->facts->model, plan, x->n, 1, g, err))
 		return err->rc;
 	t = nsx_add_table(a->out, &nsx_changes_layout);
 	for (size_t i = 0; i < x->n; i++) {

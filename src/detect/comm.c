@@ -217,7 +217,7 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 					   .most_ns = turn_ns};
 		plans[i] = (struct nsx_plan){&v[i], 1};
 	}
-	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1, gains, err))
+	if (nsx_replay_prices(c->d->facts->model, plans, MOST_PIECES, 1, gains, err))
 		return err->rc;
 	/* 1 / amount of the waiting stays. The gain is smaller if the waiting that is removed first
 	 * is hidden by compute.
@@ -250,7 +250,7 @@ static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	struct nsx_plan plans[] = {f->remedy, {&share, 1}};
 	struct nsx_gain gains[ARRAY_LEN(plans)];
 
-	if (nsx_replay_prices(c->d->facts->model, plans, NULL, ARRAY_LEN(plans), 1, gains, err))
+	if (nsx_replay_prices(c->d->facts->model, plans, ARRAY_LEN(plans), 1, gains, err))
 		return err->rc;
 	if ((double)gains[1].gain_ns < BY_WORK * (double)gains[0].gain_ns)
 		return 0;

@@ -13,7 +13,6 @@
 #include "base/stat.h"
 #include "detect/measured.h"
 #include "facts/facts.h"
-#include "facts/steps/steps.h"
 #include "report/finding.h"
 #include "report/opts.h"
 #include "report/words.h"
@@ -23,7 +22,6 @@ struct nsx_detect {
 	const struct nsx_facts *facts;
 	const struct nsx_opts *opts;
 	const struct nsx_measured *measured;
-	const struct nsx_engine_steps *steps;
 	struct nsx_findings *found;
 	/* Set by nsx_detect: */
 	struct nsx_window w;	   /* the judged window                      */
@@ -53,8 +51,8 @@ struct nsx_detect {
 /* Adds what all detectors find to d->found.  Errors: NSX_E_NOMEM, NSX_E_STOP. */
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err) NSX_CHECKED;
 
-/* Adds to each priced finding what it costs an engine's step. Linear in steps and findings. */
-void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_steps *steps,
+/* Adds to each priced finding what it costs a step of an engine. */
+void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_work *work,
 		     struct nsx_findings *l);
 
 /* Prices the findings on the judged window by replaying their remedies, merges those that win the

@@ -393,10 +393,9 @@ static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 }
 
 static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper,
-			bool is_between, struct nsx_finding *f)
+			struct nsx_finding *f)
 {
-	f->recommendation[0] = is_between ? say_schedule_next_step_while_gpu :
-			       d->facts->run_kind == NSX_RUN_START_UP ?
+	f->recommendation[0] = d->facts->run_kind == NSX_RUN_START_UP ?
 				       say_start_up_which_paid_once :
 			       of_helper ? say_prepare_more_than_one_step :
 					   say_take_code_off_launching;
@@ -457,36 +456,18 @@ static void tell_thread(struct launcher *x, const struct code *c,
 					    most->weight == most->all ? "all" : ns));
 }
 
-/* Whether the code runs on a thread that runs an engine's steps. If none of their ranges has most of
- * it, it lies between steps.
- */
-static bool is_between_steps(const struct nsx_detect *d, const struct code *c)
-{
-	uint32_t thread = c->rows.calls.n ? nsx_call_thread(d->trace, c->rows.calls.v[0]) :
-					    NSX_NONE;
-
-	for (size_t i = 0; i < d->steps->n; i++)
-		if (d->steps->v[i].thread == thread &&
-		    d->steps->v[i].name.kind != NSX_STEP_TRAINING)
-			return true;
-	return false;
-}
-
 /* "host code between CUDA calls: step", or the preceding wait if no code is known. */
 static const char *say_title(struct launcher *x, const struct code *c, const char *code,
-			     const char *helper, bool is_between, const char *after)
+			     const char *helper, const char *after)
 {
-	struct nsx_detect *d = x->d;
+	struct nsx_findings *l = x->d->found;
 	struct nsx_winner most = host_code_most_of(x, c);
-	const char *where = code ?: is_between ? NULL :
-			    d->trace->nvtx.n ? "outside NVTX ranges" : after;
+	const char *where = code ?: x->d->trace->nvtx.n ? "outside NVTX ranges" : after;
+	const char *place = nsx_tell(l, "%s%s%s", code ? ": " : where ? ", " : "", where ?: "",
+				     host_code_say_whose(x, c, &most));
 
-	return nsx_tell(d->found,
-			helper ? say_launching_thread_waits_2 : say_host_code_between,
-			helper ? nsx_tell_name(d->found, helper) :
-			is_between ? "steps" : "CUDA calls",
-			code ? ": " : where ? ", " : "", where ?: "",
-			host_code_say_whose(x, c, &most));
+	return helper ? nsx_tell(l, say_waits_for_host_code, nsx_tell_name(l, helper), place) :
+			nsx_tell(l, say_host_code_between_calls, place);
 }
 
 static const char *say_stretches(struct nsx_detect *d, const struct code *c,
@@ -522,12 +503,11 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *after = !c->waited ? NULL : nsx_tell(d->found, "after %s",
 		nsx_text_api(d->found->arena, nsx_text(d->trace, c->waited)));
 	bool is_placed = code || d->trace->nvtx.n || helper;
-	bool is_between = !code && !helper && is_between_steps(d, c);
 	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
 	struct nsx_finding f = {
 		.id = is_waited ? NSX_ID_idle_by_os_wait : NSX_ID_idle_by_host_code,
 		.subject = helper ? helper : path,
-		.title = say_title(x, c, code, helper, is_between, is_placed ? NULL : after),
+		.title = say_title(x, c, code, helper, is_placed ? NULL : after),
 		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
@@ -545,7 +525,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 
 	nsx_add_evidence(&f, say_hot(d, &hot));
 	tell_thread(x, c, &most, &f);
-	advise_code(d, code || hot.frame != NSX_NONE, helper, is_between, &f);
+	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
 	nsx_found(d->found, &f);
 }
 

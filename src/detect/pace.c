@@ -110,7 +110,7 @@ static int pace_judge(const struct nsx_detect *d, struct nsx_gain g[NPLANS], boo
 		[HOST] = {v, 1}, [BOTH] = {v, 2}};
 
 	*ret = false;
-	if (nsx_replay_prices(d->facts->model, plans, NULL, NPLANS, 1, g, err))
+	if (nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
 		return err->rc;
 	*ret = g[HOST].confidence != NSX_CONF_NONE && g[BOTH].share >= MUCH &&
 	       (double)g[HOST].low_ns < SURE * (double)g[BOTH].gain_ns;

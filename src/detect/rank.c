@@ -157,7 +157,7 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 		if (f->surely.n)
 			plans[n++] = f->surely;
 	}
-	if (nsx_replay_prices(p->facts->model, plans, NULL, n, p->threads, gains, err))
+	if (nsx_replay_prices(p->facts->model, plans, n, p->threads, gains, err))
 		return err->rc;
 	n = p->n;
 	for (size_t i = 0; i < p->n; i++) {

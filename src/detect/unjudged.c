@@ -48,7 +48,7 @@ static int unjudged_add_call(struct spent *s, uint32_t thread, nsx_str name, boo
 
 	if (ns <= 0)
 		return 0;
-	sum = nsx_group_value(&s->keys, &s->sums, thread, name, say_calls_outside_gpu_work, err);
+	sum = nsx_group_value(&s->keys, &s->sums, thread, name, "calls outside of GPU work", err);
 	if (!sum)
 		return err->rc;
 	sum->is_cuda = is_cuda;

@@ -267,21 +267,18 @@ static int run_prove(const struct run *run, struct nsx_err *err)
 static int run_find(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
-	struct nsx_engine_steps steps;
 	struct nsx_detect d = {.trace = run->trace, .facts = run->facts,
 			       .opts = run->opts, .measured = run->measured,
-			       .steps = &steps, .found = &r->found};
-	int rc = nsx_steps_build(run->trace, run->opts->steps_from, &steps, err);
+			       .found = &r->found};
+	int rc;
 
-	if (rc)
-		return rc;
 	r->found.arena = r->arena;
 	rc = nsx_detect(&d, err) ?:
 	     nsx_rank_findings(run->trace, run->facts, run->opts->threads, &r->found, err);
-	if (!rc)
-		nsx_price_steps(run->facts, &steps, &r->found);
-	nsx_steps_done(&steps);
-	return rc ?: run_prove(run, err);
+	if (rc)
+		return rc;
+	nsx_price_steps(run->facts, &run->measured->engine, &r->found);
+	return run_prove(run, err);
 }
 
 /* Hides a section but keeps its tables, because findings cite them. A failed section stays visible,

@@ -105,8 +105,8 @@ static void check_model(const struct nsx_model *m)
 
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
 		plans[i] = (struct nsx_plan){&v[i], 1};
-	check(!nsx_replay_prices(m, plans, NULL, ARRAY_LEN(v), 1, one, &err) &&
-		      !nsx_replay_prices(m, plans, NULL, ARRAY_LEN(v), 2, two, &err),
+	check(!nsx_replay_prices(m, plans, ARRAY_LEN(v), 1, one, &err) &&
+		      !nsx_replay_prices(m, plans, ARRAY_LEN(v), 2, two, &err),
 	      "prices", 0, 0);
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		check(one[i].gain_ns == two[i].gain_ns &&

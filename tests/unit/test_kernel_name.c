@@ -89,6 +89,8 @@ static const struct {
 	 "(bool, int*)", "sort", "sort merge", NSX_K_SORT, NSX_D_NONE},
 	{"void cub::DeviceScanKernel<cub::Policy, int*>(int*)", "scan", "scan",
 	 NSX_K_REDUCE, NSX_D_NONE},
+	{"void selective_scan_fwd_kernel<Selective_Scan_fwd_kernel_traits<128, 16>>(SSMParamsBase)",
+	 "selective_scan_fwd_kernel", "selective_scan_fwd_kernel", NSX_K_OTHER, NSX_D_NONE},
 	{"void clover::par_ranged2d_kernel<advec_mom_kernel(int, int, "
 	 "clover::Buffer2D<double> &)::[lambda(int, int) (instance 12)]>"
 	 "(clover::Range2d, T1)", "advec_mom", "advec_mom #12", NSX_K_OTHER,

@@ -125,7 +125,7 @@ TEST(more_processes_than_sets)
 
 	open_fixture(&o, "many_sets");
 	assert_int_equal(nsx_main_set(o.model), 0);
-	assert_int_equal(nsx_replay_prices(o.model, plans, NULL, 2, 1, both, &err), 0);
+	assert_int_equal(nsx_replay_prices(o.model, plans, 2, 1, both, &err), 0);
 	assert_int_equal(nsx_replay_price(o.model, &v[1], 1, &alone, &err), 0);
 	assert_true(alone.gain_ns > 2 * both[0].gain_ns);
 	assert_int_equal(both[1].gain_ns, alone.gain_ns);

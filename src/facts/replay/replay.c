@@ -417,12 +417,10 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
-		      const uint32_t *sets, size_t n, unsigned threads, struct nsx_gain *ret,
-		      struct nsx_err *err)
+int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans, size_t n,
+		      unsigned threads, struct nsx_gain *ret, struct nsx_err *err)
 {
-	struct prices x = {.m = m, .plans = plans, .sets = sets, .n = n,
-			   .gain = ret};
+	struct prices x = {.m = m, .plans = plans, .n = n, .gain = ret};
 
 	return price_all(&x, threads, err);
 }
@@ -442,5 +440,5 @@ int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 {
 	struct nsx_plan plan = {v, n};
 
-	return nsx_replay_prices(m, &plan, NULL, 1, 1, ret, err);
+	return nsx_replay_prices(m, &plan, 1, 1, ret, err);
 }

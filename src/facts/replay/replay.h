@@ -111,15 +111,14 @@ bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
 /* Prices n changes together. Errors: NSX_E_NOMEM; NSX_E_USAGE for an invalid regular expression. */
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 		     size_t n, struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
-/* Prices n plans separately, in parallel; ret has n elements. sets: for each plan, the set whose
- * gain is returned (struct nsx_gain); 0: the set that gains most, or the main set if that gains
- * nearly as much. sets may be NULL.
+/* Prices n plans separately, in parallel; ret has n elements. A gain is that of the set that gains
+ * most, or of the main set if that gains nearly as much.
  */
-int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
-		      const uint32_t *sets, size_t n, unsigned threads, struct nsx_gain *ret,
-		      struct nsx_err *err) NSX_CHECKED;
-/* Like nsx_replay_prices, but sets only gain_ns, share and touched, which takes less than half the
- * time. All plans must begin with the same nshared changes.
+int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans, size_t n,
+		      unsigned threads, struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
+/* Like nsx_replay_prices, but fills only gain_ns, share and touched, which takes less than half the
+ * time. sets: for each plan, the set whose gain is returned; 0: as in nsx_replay_prices. All plans
+ * must begin with the same nshared changes.
  */
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
 		     const uint32_t *sets, size_t n, size_t nshared, unsigned threads,

@@ -14,13 +14,15 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 /* " (1.2 ms instead of 1 ms)" if steps without a replay take longer, else "". */
 static const char *say_missed(struct steps_work *w, const struct nsx_cell *row)
 {
-	enum { LONGER = 102 }; /* percent */
+	const char *missed, *replayed;
 
 	if (row[MISSED_P50].type == NSX_T_NULL || row[REPLAYED_P50].type == NSX_T_NULL ||
-	    100 * row[MISSED_P50].u.f < LONGER * row[REPLAYED_P50].u.f)
+	    row[MISSED_P50].u.f <= row[REPLAYED_P50].u.f)
 		return "";
-	return nsx_say(w->out, " (%s instead of %s)", nsx_say_ms(w->out, row[MISSED_P50].u.f),
-		       nsx_say_ms(w->out, row[REPLAYED_P50].u.f));
+	missed = nsx_say_ms(w->out, row[MISSED_P50].u.f);
+	replayed = nsx_say_ms(w->out, row[REPLAYED_P50].u.f);
+	return strcmp(missed, replayed) ?
+		       nsx_say(w->out, " (%s instead of %s)", missed, replayed) : "";
 }
 
 /* "10 % missed the graph: 2 of 3 of size 17-18 (1.2 ms instead of 1 ms)"; the sizes' rows begin

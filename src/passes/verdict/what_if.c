@@ -89,7 +89,7 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t, struct nsx
 
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
 		plans[i] = (struct nsx_plan){&bounds[i].change, 1};
-	if (nsx_replay_prices(run->facts->model, plans, NULL, ARRAY_LEN(bounds),
+	if (nsx_replay_prices(run->facts->model, plans, ARRAY_LEN(bounds),
 			      run->opts->threads, gains, err))
 		return err->rc;
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
