@@ -14,7 +14,6 @@
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
-#define LEAST_SHARE 0.003 /* a group of calls is reported from this share of the window */
 /* waits form one group if removing all of them wins at least this many times the sum of the single
  * gains
  */
@@ -71,22 +70,18 @@ struct group { /* calls of one API with one effect */
 	int64_t between_ns;  /* POLL: time between consecutive calls         */
 	size_t copies[NWAYS]; /* small copies that the calls wait for        */
 	int64_t bytes[NWAYS]; /* size of the largest such copy               */
-	struct nsx_place place; /* where most of the time is spent           */
-	struct nsx_place dear; /* where most of the cost arises              */
 	/* POLL: calls that follow another call of the group. Other kinds: all calls, if the
 	 * API has calls of several kinds
 	 */
-	uint32_t *rows;
-	size_t nrows;
-	size_t cap_rows;
+	struct nsx_row_list rows;
 };
 
 struct calls {
 	struct nsx_detect *d;
 	struct nsx_groups keys; /* (kind, name of the API without version)   */
 	struct group *v;
-	struct nsx_places places; /* of the calls' time, by group             */
-	struct nsx_places costs; /* of the idle time right after the calls, by group */
+	struct nsx_places *places; /* of the calls' time, by group            */
+	struct nsx_places *costs; /* of the idle time right after the calls, by group */
 	nsx_str *base;	/* by raw name: first raw name of the same API       */
 	uint8_t *does;	/* by raw name: effects of the API; 0: not looked up yet */
 	uint32_t thread; /* the thread whose calls are read                  */
@@ -235,9 +230,7 @@ static struct group *calls_group_of(struct calls *c, enum kind kind, nsx_str raw
 	if (x && !x->api)
 		*x = (struct group){
 			.api = nsx_text_api(c->d->found->arena, nsx_text(c->d->trace, raw)),
-			.kind = kind, .place = {0, NSX_NONE},
-			.dear = {0, NSX_NONE}, .behind = NSX_NONE,
-			.lead = (uint32_t)(x - c->v),
+			.kind = kind, .behind = NSX_NONE, .lead = (uint32_t)(x - c->v),
 			.is_pool = is_pool(nsx_text(c->d->trace, raw))};
 	return x;
 }
@@ -332,23 +325,8 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 			nsx_add_to(&x->idle_ns, NSX_MAX(0, b[i].gpu_idle_ns));
 		}
 	nsx_add_to(&x->cost_ns, all_ns);
-	return all_ns > 0 ?
-		       nsx_places_add(&c->costs, c->d->trace, (uint32_t)(x - c->v), range,
-				      (uint32_t)call, all_ns, &x->dear, err) : 0;
-}
-
-/* How long the GPU idles at the window's ends during this call. */
-static int64_t at_edges(const struct calls *c, size_t call)
-{
-	const struct nsx_calls *v = &c->d->trace->calls;
-	int64_t ns = 0;
-
-	for (unsigned i = 0; i < ARRAY_LEN(c->edge); i++)
-		if (c->edge[i].thread == c->thread)
-			ns += NSX_MAX(0, NSX_MIN(nsx_call_end(v, call), c->edge[i].gap.end_ns) -
-						 NSX_MAX(nsx_call_start(v, call),
-							 c->edge[i].gap.start_ns));
-	return ns;
+	return all_ns > 0 ? nsx_places_add(c->costs, (uint32_t)(x - c->v), range, (uint32_t)call,
+					   all_ns, err) : 0;
 }
 
 static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
@@ -376,7 +354,7 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	count_copy(c, x, call);
 	g = (uint32_t)(x - c->v);
 	range = nsx_nvtx_walk_to(ranges, nsx_call_start(&t->calls, call));
-	if (nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns, &x->place, err))
+	if (nsx_places_add(c->places, g, range, (uint32_t)call, ns, err))
 		return err->rc;
 	x->process = !x->count ||
 		     x->process == t->thread[c->thread].process ?
@@ -389,14 +367,16 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	if (x->is_pool)
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
-	nsx_add_to(&x->edge_ns, is_wait(kind) ? 0 : at_edges(c, call));
+	if (!is_wait(kind))
+		nsx_add_to(&x->edge_ns, nsx_at_edges(c->edge, c->thread, (struct nsx_span){
+			nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call)}));
 	if (idles_gpu(kind) && add_cost(c, x, call, range, err))
 		return err->rc;
 	if (kind == POLL && *last_wait == g)
 		nsx_add_to(&x->between_ns, NSX_MAX(0, nsx_call_start(&t->calls, call) -
 							      c->ended_ns));
 	if ((is_told_by_rows(c, kind) || (kind == POLL && *last_wait == g)) &&
-	    nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err, (uint32_t)call))
+	    nsx_list_row(c->d, &x->rows, call, err))
 		return err->rc;
 	if (!is_wait(kind)) {
 		*last_wait = NSX_NONE;
@@ -472,9 +452,7 @@ static int calls_collect(struct calls *c, struct nsx_err *err)
 	uint32_t *below;
 
 	if (!nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
-	    !nsx_new_array(c->launcher, c->d->scratch, n, "kernel names", err) ||
-	    !nsx_new_array(c->base, c->d->scratch, n, "API names", err) ||
-	    !nsx_new_array(c->does, c->d->scratch, n, "API names", err))
+	    nsx_new_arrays(c->d->scratch, n, "names", err, c->launcher, c->base, c->does))
 		return err->rc;
 	nsx_find_edges(c->d, c->edge);
 	for (c->thread = 0; c->thread < t->nthreads; c->thread++)
@@ -564,24 +542,20 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n, bo
 /* The remedy of these groups. A loop of queries loses the time between its calls as well. */
 static struct nsx_plan calls_plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
-	struct nsx_change *v = nsx_arena_get(c->d->found->arena, 2 * n * sizeof(*v));
-	size_t k = 0;
+	struct nsx_plan p = {NULL, 0};
 
 	for (size_t i = 0; i < n; i++) {
-		const struct group *x = &c->v[list[i]];
+		struct group *x = &c->v[list[i]];
+		struct nsx_change change = {.verb = words[x->kind].verb, .name = x->api};
 
-		v[k] = (struct nsx_change){.verb = words[x->kind].verb,
-					   .name = x->api};
-		if (x->kind != POLL && x->nrows)
-			v[k].rows = nsx_keep_rows(c->d, x->rows, x->nrows);
-		k++;
-		if (x->kind != POLL || !x->nrows)
-			continue;
-		v[k++] = (struct nsx_change){
-			.verb = NSX_FASTER_HOST, .amount = INFINITY,
-			.rows = nsx_keep_rows(c->d, x->rows, x->nrows)};
+		if (x->kind != POLL && x->rows.n)
+			change.rows = nsx_keep_rows(c->d, x->rows.v, x->rows.n);
+		nsx_plan_add(c->d, &p, change);
+		if (x->kind == POLL)
+			nsx_plan_rows(c->d, &p, &x->rows, (struct nsx_change){
+				.verb = NSX_FASTER_HOST, .amount = INFINITY});
 	}
-	return (struct nsx_plan){v, k};
+	return p;
 }
 
 /* Lists groups of waits and of calls that free memory whose lead is `lead`, or NSX_NONE for any. */
@@ -605,7 +579,7 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 	const struct nsx_model *m = c->d->facts->model;
 	uint32_t n = (uint32_t)c->keys.n;
 	uint32_t *list;
-	double sum = 0, length_ns = (double)(c->d->w.end_ns - c->d->w.start_ns);
+	double sum = 0;
 	uint32_t first = NSX_NONE;
 	struct nsx_gain g;
 	size_t leads = 0;
@@ -622,7 +596,7 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 			return err->rc;
 		if (is_wait(c->v[lead].kind)) {
 			first = lead;
-		} else if ((double)g.gain_ns >= OWN_SHARE * length_ns) {
+		} else if ((double)g.gain_ns >= OWN_SHARE * c->d->length_ns) {
 			c->v[lead].frees = false;
 			continue;
 		}
@@ -636,7 +610,7 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 
 	if (nsx_replay_price(m, all.v, all.n, &g, err))
 		return err->rc;
-	if ((double)g.gain_ns < NSX_MAX(TOGETHER * sum, LEAST_SHARE * length_ns))
+	if ((double)g.gain_ns < NSX_MAX(TOGETHER * sum, NSX_LEAST_SHARE * c->d->length_ns))
 		return 0;
 	for (size_t i = 0; i < nall; i++)
 		c->v[list[i]].lead = first;
@@ -672,15 +646,6 @@ static void calls_advise(const struct calls *c, const struct group *x,
 			nsx_repeats(c->d) ? " in the loop" : "");
 }
 
-/* The process of all calls of the groups, or NSX_SEVERAL. */
-static uint32_t calls_process_of(const struct calls *c, const uint32_t *list, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (c->v[list[i]].process != c->v[list[0]].process)
-			return NSX_SEVERAL;
-	return c->v[list[0]].process;
-}
-
 /* "the GPUs idle for 3 ms in all right after them" */
 static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns, size_t count)
 {
@@ -690,18 +655,16 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns, 
 		nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
 }
 
-/* sums over the groups that were joined */
-struct total {
-	size_t count, nrefills, copies[NWAYS];
-	int64_t ns, between_ns, cost_ns, edge_ns, refill_ns, idle_ns, bytes[NWAYS];
-};
-static struct total calls_total_of(const struct calls *c, const uint32_t *list, size_t n)
+/* The sums over groups that were joined. */
+static struct group calls_total_of(const struct calls *c, const uint32_t *list, size_t n)
 {
-	struct total ret = {0};
+	struct group ret = {.process = c->v[list[0]].process};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct group *x = &c->v[list[i]];
 
+		if (x->process != ret.process)
+			ret.process = NSX_SEVERAL;
 		ret.count += x->count;
 		for (unsigned way = 0; way < NWAYS; way++) {
 			ret.copies[way] += x->copies[way];
@@ -721,7 +684,7 @@ static struct total calls_total_of(const struct calls *c, const uint32_t *list, 
 /* The direction of the small copies that most calls wait for; NWAYS if most wait for something
  * else.
  */
-static enum way direction_of_most(const struct total *x)
+static enum way direction_of_most(const struct group *x)
 {
 	for (unsigned way = 0; way < NWAYS; way++)
 		if (x->copies[way] * 2 > x->count)
@@ -732,7 +695,7 @@ static enum way direction_of_most(const struct total *x)
 /* The direction to report. Copies of results are reported even if few calls wait for them, because
  * the host may need exactly these.
  */
-static enum way direction_reported(const struct total *x)
+static enum way direction_reported(const struct group *x)
 {
 	enum way most = direction_of_most(x);
 
@@ -742,7 +705,7 @@ static enum way direction_reported(const struct total *x)
 /* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU". For a loop of queries
  * also the time between its calls.
  */
-static const char *calls_say_calls(struct nsx_findings *l, const struct total *x, enum way way)
+static const char *calls_say_calls(struct nsx_findings *l, const struct group *x, enum way way)
 {
 	const char *text = nsx_tell(l, "%s, %s in all%s",
 		nsx_text_n(l->arena, x->count, "call", NULL),
@@ -758,7 +721,7 @@ static const char *calls_say_calls(struct nsx_findings *l, const struct total *x
 }
 
 /* Evidence that most of these waits empty a memory pool; NULL: none. */
-static const char *say_refills(const struct calls *c, const struct total *x)
+static const char *say_refills(const struct calls *c, const struct group *x)
 {
 	struct nsx_findings *l = c->d->found;
 	double ns = (double)x->refill_ns / (double)NSX_MAX(x->nrefills, 1);
@@ -795,8 +758,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	struct nsx_findings *l = c->d->found;
 	bool has_all;
 	const char *names = say_names(c, list, n, &has_all);
-	uint32_t process = calls_process_of(c, list, n);
-	struct total all = calls_total_of(c, list, n);
+	struct group all = calls_total_of(c, list, n);
 	enum way way = direction_of_most(&all);
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* the GPU waits because the pool is refilled */
@@ -804,7 +766,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	struct nsx_finding f = {.id = say->id,
 		.subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
 		.title = nsx_tell(l, "%s%s%s%s", say->title, names,
-			empties ? say_which_empties_memory_pool : "", nsx_say_alone(c->d, process)),
+			empties ? say_which_empties_memory_pool : "", nsx_say_alone(c->d, all.process)),
 		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM : NSX_CONF_HIGH,
 		.device = NSX_NONE,
 		.remedy = calls_plan_of(c, list, n)};
@@ -824,13 +786,10 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 		f.evidence[k++] = say_functions_leave_no_row;
 	f.is_bound = direction_reported(&all) == TO_HOST; /* the host may need the result at once */
 	if (all.cost_ns)
-		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
+		f.evidence[k++] = say_idle(c, all.process, all.cost_ns, all.count);
 	f.evidence[k] = refills;
 	/* Long waits may cost little: report the place with most cost. */
-	if (is_wait(kind) && x->cost_ns)
-		nsx_places_tell(c->d, &c->costs, list[0], &x->dear, &f);
-	else
-		nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
+	nsx_places_tell(is_wait(kind) && x->cost_ns ? c->costs : c->places, list[0], &f);
 	calls_advise(c, x, say, has_all ? names : "these functions", way, empties,
 		     way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
 	calls_prove(c, list[0], say->barrier, &f);
@@ -860,18 +819,13 @@ static bool calls_belong_together(const struct calls *c, uint32_t g, uint32_t h)
 
 static int calls_propose_all(struct calls *c, struct nsx_err *err)
 {
-	double length_ns = (double)(c->d->w.end_ns - c->d->w.start_ns);
 	uint32_t n = (uint32_t)c->keys.n;
 	uint32_t *order, *list;
 	bool *done;
 
-	if (!nsx_new_array(order, c->d->scratch, n, "kinds of call", err) ||
-	    !nsx_new_array(list, c->d->scratch, n, "kinds of call", err) ||
-	    !nsx_new_array(done, c->d->scratch, n, "kinds of call", err))
+	if (nsx_new_arrays(c->d->scratch, n, "kinds of call", err, order, list, done))
 		return err->rc;
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = i;
-	nsx_sort_r(order, n, sizeof(*order), cmp_groups, c->v);
+	nsx_sort_indices(order, n, cmp_groups, c->v);
 	for (uint32_t i = 0; i < n; i++) {
 		size_t k = 0;
 		int64_t ns = 0;
@@ -883,7 +837,7 @@ static int calls_propose_all(struct calls *c, struct nsx_err *err)
 			}
 		for (size_t j = 0; j < k; j++)
 			done[list[j]] = true;
-		if (k && ((double)ns >= LEAST_SHARE * length_ns ||
+		if (k && ((double)ns >= NSX_LEAST_SHARE * c->d->length_ns ||
 			  c->v[order[i]].kind == HOST_FUNC))
 			calls_propose(c, list, k);
 	}
@@ -892,16 +846,10 @@ static int calls_propose_all(struct calls *c, struct nsx_err *err)
 
 int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct calls c = {.d = d};
-	int rc = find_later(&c, err) || calls_collect(&c, err) || join_by_price(&c, err) ||
-				 calls_propose_all(&c, err) ?
-			 err->rc : 0;
+	struct calls *c = nsx_arena_get(d->scratch, sizeof(*c));
 
-	for (size_t g = 0; g < c.keys.n; g++)
-		free(c.v[g].rows);
-	nsx_groups_done(&c.keys);
-	nsx_places_done(&c.places);
-	nsx_places_done(&c.costs);
-	free(c.v);
-	return rc;
+	*c = (struct calls){.d = d, .places = nsx_new_places(d), .costs = nsx_new_places(d)};
+	nsx_keep_groups(d, &c->keys, &c->v);
+	return find_later(c, err) ?: calls_collect(c, err) ?: join_by_price(c, err) ?:
+	       calls_propose_all(c, err);
 }

@@ -236,7 +236,7 @@ static int find_pauses(struct slow *s, uint32_t thread, struct nsx_err *err)
 
 		if (ns < LEAST_PAUSE_NS || ns / 2 < usual_ns || !holds_up(s, &at, &x))
 			continue;
-		if (nsx_list_row(&s->pauses, w.call, err))
+		if (nsx_list_row(s->d, &s->pauses, w.call, err))
 			return err->rc;
 		nsx_add_to(&s->paused_ns, ns);
 		s->usual_ns = s->pauses.n > 1 ? NSX_MIN(s->usual_ns, usual_ns) : usual_ns;
@@ -336,14 +336,12 @@ static void propose_slow(struct slow *s)
 		.title = say_slow(s), .recommendation = {departures_advise(s)},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};
-	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 
 	add_excess_evidence(s, &f);
-	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
+	nsx_plan_rows(s->d, &f.remedy, &s->pauses, (struct nsx_change){
 		.verb = NSX_FASTER_HOST, .amount = INFINITY, .least_ns = s->usual_ns});
-	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
+	nsx_plan_rows(s->d, &f.remedy, &s->pauses, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
-	f.remedy.v = v;
 	f.is_rule = f.remedy.n; /* the cause is known                        */
 	/* the replayed part of the window may have more than its share of slow iterations */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
@@ -385,7 +383,6 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	/* copies have their own findings */
 	if (!rc && s.row.cls != NSX_L_COPY && !waits_for_input(&s))
 		propose_slow(&s);
-	free(s.pauses.v);
 	return rc;
 }
 

@@ -62,7 +62,7 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 		d.scratch = nsx_arena_new();
 		if (applies_to_trace(&d, detectors[k].when))
 			rc = detectors[k].run(&d, err);
-		nsx_arena_free(d.scratch);
+		nsx_free_kept(&d);
 		k++;
 	} while (!rc && k < ARRAY_LEN(detectors) && detectors[k].when == NSX_GPU_WINDOW_NEXT);
 	return rc;
@@ -105,7 +105,7 @@ static int prepare_some(void *ctx, size_t task, struct nsx_err *err)
 	}
 	d.scratch = nsx_arena_new();
 	rc = marks[task](&d, p->bits, err);
-	nsx_arena_free(d.scratch);
+	nsx_free_kept(&d);
 	if (d.has_trials)
 		p->has_trials = true;
 	return rc;
@@ -132,6 +132,7 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 	int rc;
 
 	d->w = nsx_judged(d->facts);
+	d->length_ns = (double)(d->w.end_ns - d->w.start_ns);
 	d->has_mpi = nsx_outside_next(d->trace, &at, &mpi);
 	d->is_pytorch = nsx_sees_pytorch(d->trace);
 	d->scratch = nsx_arena_new();

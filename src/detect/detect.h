@@ -25,6 +25,7 @@ struct nsx_detect {
 	struct nsx_findings *found;
 	/* Set by nsx_detect: */
 	struct nsx_window w;	   /* the judged window                      */
+	double length_ns;	   /* its length                             */
 	bool is_pytorch;	   /* the trace shows PyTorch                */
 	const uint8_t *library; /* one bit per call, see nsx_is_librarys     */
 	bool has_mpi;	   /* launching threads call MPI                */
@@ -32,6 +33,7 @@ struct nsx_detect {
 	/* idle time of the limiting GPU in the judged window, by cause */
 	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_arena *scratch; /* freed after this detector              */
+	struct nsx_kept *kept; /* groups that are freed after this detector  */
 	/* Judged kernels during which pages of unified memory arrive on their GPU, from
 	 * nsx_detect_memory for nsx_detect_kernels. ns: from the kernel's start to its last page,
 	 * the longest time that the kernel may wait for pages.
@@ -63,6 +65,8 @@ int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
 
 /* Shared by detectors -------------------------------------------------------*/
 
+#define NSX_LEAST_SHARE 0.003 /* what takes less of the judged window is not reported */
+
 /* "outer > inner": the range and the ranges around it, three at most. Counters in names become "#"
  * ("step #"). Of nested ranges of one library only the outermost and the innermost are named. NULL
  * for NSX_NONE.
@@ -86,10 +90,11 @@ struct nsx_edge {
 	struct nsx_gap gap;
 	/* launches the operation that ends the idle time; NSX_NONE: no thread, or unknown */
 	uint32_t thread;
-	size_t at;	 /* index of the first idle piece                    */
 };
 /* Finds the idle time at the window's start and at its end. */
 void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2]);
+/* The part of a thread's span in the idle time at the window's ends. */
+int64_t nsx_at_edges(const struct nsx_edge edge[2], uint32_t thread, struct nsx_span in);
 /* The thread's name, or its id if it has none. */
 const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread);
 /* Names the GPU of one process, written between `before` and `after`, if several processes
@@ -133,10 +138,8 @@ const char *nsx_iteration_word(const struct nsx_facts *f);
 const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame);
 
 /* votes of samples or of time for frames, in groups; the winner of a group has most votes */
-struct nsx_votes {
-	struct nsx_groups keys; /* (group, frame)                            */
-	int64_t *weight;
-};
+struct nsx_votes;
+struct nsx_votes *nsx_new_votes(struct nsx_detect *d);
 struct nsx_winner {
 	uint32_t frame; /* NSX_NONE: no vote                                 */
 	int64_t weight, all;
@@ -145,41 +148,28 @@ struct nsx_winner {
 int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	     int64_t weight, struct nsx_err *err) NSX_CHECKED;
 struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group);
-void nsx_votes_done(struct nsx_votes *v);
 
 /* Where time is spent, for several things at once: by thing, the kind of range with most of the
- * time and the frame that called for most of it. Begins zeroed; nsx_places_done frees it.
+ * time and the frame that called for most of it.
  */
-enum { NSX_RECENT_KINDS = 64 };
-struct nsx_places {
-	struct nsx_groups keys; /* (thing, kind of range)                    */
-	struct nsx_place {
-		int64_t ns;
-		uint32_t range; /* the first range of its kind, or NSX_NONE  */
-	} *v;
-	struct nsx_votes sites; /* by thing, weighted by time                */
-	struct {
-		nsx_str name;
-		uint64_t kind; /* nsx_range_kind; 0: the slot is free        */
-	} recent[NSX_RECENT_KINDS]; /* cache by name, because names repeat and hashing is slow */
-};
+struct nsx_places;
+struct nsx_places *nsx_new_places(struct nsx_detect *d);
 /* Adds time to a thing. range: where the time was spent, or NSX_NONE. call: the call that started
- * or took it; NSX_NONE: unknown. *most becomes the thing's place with most time; it begins as {0,
- * NSX_NONE}.
+ * or took it; NSX_NONE: unknown.
  */
-int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
-		   uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
-		   struct nsx_place *most, struct nsx_err *err) NSX_CHECKED;
+int nsx_places_add(struct nsx_places *p, uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
+		   struct nsx_err *err) NSX_CHECKED;
+/* Adds the time of an operation, which may be longer or shorter than the operation itself. */
+int nsx_places_add_op(struct nsx_places *p, uint32_t thing, size_t op, int64_t ns,
+		      struct nsx_err *err) NSX_CHECKED;
+/* Adds time of a thread in a stack. */
+int nsx_places_add_stack(struct nsx_places *p, uint32_t thing, uint32_t thread, struct nsx_span in,
+			 uint32_t stack, struct nsx_err *err) NSX_CHECKED;
 /* Sets f->place to the path of the range with most time, or else to the calling frame; in traces
  * with Python samples the frame comes first. Appends both as evidence.
  */
-void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
-		     uint32_t thing, const struct nsx_place *most, struct nsx_finding *f);
-void nsx_places_done(struct nsx_places *p);
+void nsx_places_tell(const struct nsx_places *p, uint32_t thing, struct nsx_finding *f);
 
-/* The site at which Python mostly was in a span of a thread, or `frame` without Python samples. */
-uint32_t nsx_python_or(const struct nsx_trace *t, uint32_t thread, struct nsx_span in,
-		       uint32_t frame);
 /* The site of a sample, or else its innermost frame; NSX_NONE if neither was recorded. */
 uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample);
 /* Each sample of the thread in the span votes for its frame. *cursor begins at 0; spans must come
@@ -201,12 +191,16 @@ static inline bool nsx_is_judged(const struct nsx_detect *d, int64_t at_ns)
 	return at_ns >= d->w.start_ns && at_ns < d->w.end_ns;
 }
 
-/* Rows of calls or operations that a change is about. Begins zeroed; free(v). */
+/* Rows of calls or operations that a change is about, on d->scratch. Begins zeroed. */
 struct nsx_row_list {
 	uint32_t *v;
 	size_t n, cap;
 };
-int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err) NSX_CHECKED;
+int nsx_list_row(struct nsx_detect *d, struct nsx_row_list *l, size_t row,
+		 struct nsx_err *err) NSX_CHECKED;
+/* Frees groups and the array of their values after this detector. Both are on d->scratch. */
+void nsx_keep_groups(struct nsx_detect *d, struct nsx_groups *g, void *values);
+void nsx_free_kept(struct nsx_detect *d);
 /* Packs ascending rows for a change. Owner: the list's arena. */
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n);
 /* Marks a call; several threads may mark calls in the same bits. */
@@ -238,10 +232,16 @@ static inline bool nsx_queues_work(const struct nsx_detect *d, size_t call)
 }
 /* Makes a plan of one change. Owner: the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
-/* Sorts the rows and appends a change of them to v, which must have room. Without rows appends
- * nothing.
- */
-void nsx_add_change(struct nsx_detect *d, struct nsx_change *v, size_t *n,
-		    struct nsx_row_list *rows, struct nsx_change change);
+/* Appends a change to a plan. */
+void nsx_plan_add(struct nsx_detect *d, struct nsx_plan *p, struct nsx_change change);
+/* Sorts the rows and appends a change of them. Without rows appends nothing. */
+void nsx_plan_rows(struct nsx_detect *d, struct nsx_plan *p, struct nsx_row_list *rows,
+		   struct nsx_change change);
+
+/* Loops over the operations of a device that begin in the judged window. */
+#define NSX_EACH_JUDGED(d, device_, i)                                        \
+	for (size_t i = nsx_first_op((d)->trace, &(d)->trace->device[device_], (d)->w.start_ns), \
+		    i##_end = nsx_first_op((d)->trace, &(d)->trace->device[device_],             \
+					   (d)->w.end_ns); i < i##_end; i++)
 
 #endif

@@ -1,7 +1,6 @@
 /* host.c - time of launching and copying threads outside CUDA: waits in the operating system and
  * for other ranks, a CPU that was taken away, the profiler's own work.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
@@ -27,8 +26,6 @@ struct outside { /* calls of one name */
 	enum awaited what;
 	nsx_str name;
 	uint32_t process; /* of all calls, or NSX_SEVERAL if they differ     */
-	uint32_t thread;  /* of the longest call                             */
-	struct nsx_place place; /* of most of their time                     */
 };
 
 enum awaited host_waits_for(const char *name)
@@ -53,49 +50,31 @@ enum awaited host_waits_for(const char *name)
 	return UNKNOWN_WAIT;
 }
 
-static void advise_mpi(struct nsx_finding *f, const char *name)
+static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struct outside *x)
 {
-	f->recommendation[0] = say_post_receives_early;
-	f->recommendation[1] = say_exchange_from_gpu_memory;
-	f->proof[0] = (struct nsx_evidence){
-		.csv = "library_calls", .column = "total_time_ms",
-		.at = {{"library", nsx_string("MPI")},
-		       {"function", nsx_string(name)}}};
-}
+	const char *raw = nsx_text(d->trace, x->name), *name = nsx_tell_name(d->found, raw);
 
-const char *host_advise_wait(struct nsx_detect *d, enum awaited what, const char *name)
-{
-	const char *loader = d->is_pytorch ? say_dataloader_num_workers : "";
-
-	switch (what) {
-	case A_TIME:
-		return nsx_tell(d->found, say_wait_event_there_not_fixed, name);
-	case A_REQUEST:
-	case INPUT:
-		return what == INPUT && d->is_pytorch ? say_have_input_ready_sooner :
-							say_if_waits_requests_had_not;
-	case A_CLOCK:
-		return say_if_camera_another_device;
-	case A_LOCK:
-		return say_see_which_thread_holds;
-	case A_CHILD:
-		return say_keep_what_child_process;
-	case A_THREAD:
-		return nsx_tell(d->found, say_see_which_thread_waits, name, loader);
-	case UNKNOWN_WAIT:
-		break;
+	if (x->is_mpi) {
+		f->recommendation[0] = say_post_receives_early;
+		f->recommendation[1] = say_exchange_from_gpu_memory;
+		f->proof[0] = (struct nsx_evidence){
+			.csv = "library_calls", .column = "total_time_ms",
+			.at = {{"library", nsx_string("MPI")}, {"function", nsx_string(raw)}}};
+		return;
 	}
-	return nsx_tell(d->found, say_move_off_thread_launches, name);
-}
-
-static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
-		      enum awaited what, const char *name)
-{
-	f->recommendation[0] = host_advise_wait(d, what, nsx_tell_name(d->found, name));
+	f->recommendation[0] =
+		x->what == A_TIME ? nsx_tell(d->found, say_wait_event_there_not_fixed, name) :
+		x->what == INPUT && d->is_pytorch ? say_have_input_ready_sooner :
+		host_is_message(x->what) ? say_if_waits_requests_had_not :
+		x->what == A_CLOCK ? say_if_camera_another_device :
+		x->what == A_LOCK ? say_see_which_thread_holds :
+		x->what == A_CHILD ? say_keep_what_child_process :
+		x->what == A_THREAD ? nsx_tell(d->found, say_see_which_thread_waits, name,
+					       d->is_pytorch ? say_dataloader_num_workers : "") :
+				      nsx_tell(d->found, say_move_off_thread_launches, name);
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "os_runtime", .column = "total_time_ms",
-		.at = {{"api_name", nsx_string(name)},
-		       {"on_launch_thread", nsx_bool(true)}}};
+		.at = {{"api_name", nsx_string(raw)}, {"on_launch_thread", nsx_bool(true)}}};
 }
 
 static const char *host_title_of(const struct outside *x)
@@ -131,7 +110,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct
 	for (unsigned i = 0; i < NSX_NCAUSES; i++)
 		nsx_add_to(&all_ns, d->idle_ns[i]);
 	if (host_is_outside(d, x->what)) {
-		if (2 * ns > all_ns && (double)ns >= PACED * (double)(d->w.end_ns - d->w.start_ns)) {
+		if (2 * ns > all_ns && (double)ns >= PACED * d->length_ns) {
 			f->id = NSX_ID_paced;
 			f->host = x->name;
 			f->subject = NULL;
@@ -166,11 +145,8 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 	take_price(d, &f, x);
 	if (is_from_outside(x->what))
 		nsx_add_evidence(&f, say_whether_could_come_sooner);
-	if (x->is_mpi)
-		advise_mpi(&f, name);
-	else
-		advise_os(d, &f, x->what, name);
-	nsx_places_tell(d, places, thing, &x->place, &f);
+	host_advise(d, &f, x);
+	nsx_places_tell(places, thing, &f);
 	nsx_found(l, &f);
 }
 
@@ -180,7 +156,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 struct waits {
 	struct nsx_groups names;
 	struct outside *v;
-	struct nsx_places places;
+	struct nsx_places *places;
 	struct nsx_nvtx_walk walk;
 	uint32_t *below, thread;
 	int64_t last_ns;
@@ -205,39 +181,25 @@ static uint32_t host_range_at(struct waits *s, const struct nsx_detect *d,
 static int add_wait(struct waits *s, const struct nsx_detect *d,
 		    const struct nsx_outside *o, struct nsx_err *err)
 {
-	const struct nsx_trace *t = d->trace;
-	uint32_t process = t->thread[o->thread].process;
+	uint32_t process = d->trace->thread[o->thread].process, thing;
 	int64_t ns = o->end_ns - o->start_ns;
-	size_t known = s->names.n;
 	struct outside *x = nsx_group_value(&s->names, &s->v, o->is_mpi, o->name, "OS calls", err);
-	uint32_t thing;
 
 	if (!x)
 		return err->rc;
-	if (s->names.n > known)
-		*x = (struct outside){.is_mpi = o->is_mpi, .name = o->name,
-				      .process = process,
-				      .place = {0, NSX_NONE}};
 	thing = (uint32_t)(x - s->v);
-	if (nsx_vote(&s->places.sites, thing,
-		     nsx_python_or(t, o->thread,
-				   (struct nsx_span){o->start_ns, o->end_ns},
-				   nsx_site(t, o->stack)), ns, err) ||
-	    nsx_places_add(&s->places, t, thing, host_range_at(s, d, o), NSX_NONE, ns,
-			   &x->place, err))
-		return err->rc;
-	if (x->process != process)
-		x->process = NSX_SEVERAL;
+	x->is_mpi = o->is_mpi;
+	x->name = o->name;
+	x->what = o->is_mpi ? UNKNOWN_WAIT : host_waits_for(nsx_text(d->trace, o->name));
+	x->process = !x->count++ || x->process == process ? process : NSX_SEVERAL;
 	nsx_add_to(&x->ns, ns);
-	if (ns > x->max_ns) {
-		x->max_ns = ns;
-		x->thread = o->thread;
-	}
-	x->count++;
-	return 0;
+	x->max_ns = NSX_MAX(x->max_ns, ns);
+	return nsx_places_add_stack(s->places, thing, o->thread,
+				    (struct nsx_span){o->start_ns, o->end_ns}, o->stack, err) ?:
+	       nsx_places_add(s->places, thing, host_range_at(s, d, o), NSX_NONE, ns, err);
 }
 
-static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o)
+static bool is_long_wait(const struct nsx_detect *d, const struct nsx_outside *o)
 {
 	return o->end_ns - o->start_ns >= WAIT_NS && o->start_ns < d->w.end_ns &&
 	       o->end_ns > d->w.start_ns;
@@ -246,21 +208,23 @@ static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o
 /* Finds whether the waits end at even intervals although their lengths differ. If so, a clock or a
  * device ends them.
  */
-static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
-		      struct outside *x, struct nsx_err *err)
+static int find_clock(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
-	int64_t *ns, *period_ns;
+	int64_t *ns, *period_ns, end_ns = 0;
+	struct nsx_outside o;
 	double apart, median, period;
-	size_t n = waits->n;
+	size_t n = 0;
 
-	if (n < FEWEST_BEATS)
-		return 0;
-	if (nsx_new_arrays(d->scratch, n, "waits", err, ns, period_ns))
+	if (x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME) || x->count < FEWEST_BEATS)
+		return 0; /* another thread ends it, or there are too few    */
+	if (nsx_new_arrays(d->scratch, x->count, "waits", err, ns, period_ns))
 		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		ns[i] = waits->v[i].end_ns - waits->v[i].start_ns;
-		period_ns[i] = waits->v[i].end_ns - waits->v[i ? i - 1 : 0].end_ns;
-	}
+	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
+		if (!o.is_mpi && o.name == x->name && is_long_wait(d, &o)) {
+			ns[n] = o.end_ns - o.start_ns;
+			period_ns[n++] = o.end_ns - end_ns;
+			end_ns = o.end_ns;
+		}
 	apart = nsx_median_distance(period_ns + 1, n - 1, &period);
 	if (nsx_quantile(period_ns + 1, n - 1, 0.9) <= CLOCK * period &&
 	    STEADIER * apart < nsx_median_distance(ns, n, &median))
@@ -268,50 +232,27 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 	return 0;
 }
 
-/* Finds what the waits of this name are for, and whether a clock ends those of the thread with the
- * longest one.
- */
-static int host_find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
-{
-	struct nsx_spans waits = {0};
-	struct nsx_outside o;
-	int rc;
-
-	x->what = x->is_mpi ? UNKNOWN_WAIT : host_waits_for(nsx_text(d->trace, x->name));
-	if (x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME))
-		return 0; /* another thread ends it                          */
-	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
-		return err->rc;
-	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
-		if (o.thread == x->thread && o.name == x->name && is_looked_at(d, &o))
-			nsx_spans_push(&waits, o.start_ns, o.end_ns);
-	rc = find_clock(d, &waits, x, err);
-	nsx_arena_drop(d->scratch, waits.v);
-	return rc;
-}
-
 static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
-	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
-	struct waits s = {.thread = NSX_NONE};
+	struct waits *s = nsx_arena_get(d->scratch, sizeof(*s));
 	struct nsx_outside o;
 	int rc = 0;
 
-	if (!nsx_new_array(s.below, d->scratch, d->trace->nvtx.n, "ranges", err))
+	s->thread = NSX_NONE;
+	s->places = nsx_new_places(d);
+	nsx_keep_groups(d, &s->names, &s->v);
+	if (!nsx_new_array(s->below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
 	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);)
-		if (is_looked_at(d, &o))
-			rc = add_wait(&s, d, &o, err);
-	for (uint32_t i = 0; !rc && i < s.names.n; i++) {
-		if ((double)s.v[i].ns < least_ns)
+		if (is_long_wait(d, &o))
+			rc = add_wait(s, d, &o, err);
+	for (uint32_t i = 0; !rc && i < s->names.n; i++) {
+		if ((double)s->v[i].ns < NSX_LEAST_SHARE * d->length_ns)
 			continue;
-		rc = host_find_end(d, &s.v[i], err);
+		rc = find_clock(d, &s->v[i], err);
 		if (!rc)
-			propose_outside(d, &s.v[i], &s.places, i);
+			propose_outside(d, &s->v[i], s->places, i);
 	}
-	nsx_places_done(&s.places);
-	nsx_groups_done(&s.names);
-	free(s.v);
 	return rc;
 }
 
@@ -340,31 +281,25 @@ static int add_lost(void *ctx, uint32_t thread, struct nsx_span span, struct nsx
 	return nsx_push(x->v, x->n, x->cap, "scheduling", err, (struct lost_span){span, thread});
 }
 
-static void choose_loser(struct lost *x)
-{
-	uint32_t n = 0;
-
-	x->thread = NSX_NONE;
-	for (uint32_t i = 0; i < x->t->nthreads; i++) {
-		n += x->ns[i] > 0;
-		if (x->ns[i] > 0 && (x->thread == NSX_NONE || x->ns[i] > x->ns[x->thread]))
-			x->thread = i;
-	}
-	x->nothers = n ? n - 1 : 0;
-	for (size_t i = 0; i < x->n; i++)
-		x->count += x->v[i].thread == x->thread;
-}
-
 /* Owner of ret->v: the caller, free(). */
 static int find_lost(struct nsx_detect *d,
 		     int (*each)(const struct nsx_model *, nsx_lost_fn, void *, struct nsx_err *),
-		     struct lost *ret, struct nsx_err *err)
+		     struct lost *x, struct nsx_err *err)
 {
-	ret->t = d->trace;
-	if (!nsx_new_array(ret->ns, d->scratch, d->trace->nthreads, "threads", err) ||
-	    each(d->facts->model, add_lost, ret, err))
+	x->t = d->trace;
+	x->thread = NSX_NONE;
+	x->ns = nsx_arena_get(d->scratch, (x->t->nthreads + 1) * sizeof(*x->ns));
+	if (each(d->facts->model, add_lost, x, err))
 		return err->rc;
-	choose_loser(ret);
+	for (uint32_t i = 0; i < x->t->nthreads; i++) {
+		if (x->ns[i] <= 0)
+			continue;
+		x->nothers += x->thread != NSX_NONE;
+		if (x->thread == NSX_NONE || x->ns[i] > x->ns[x->thread])
+			x->thread = i;
+	}
+	for (size_t i = 0; i < x->n; i++)
+		x->count += x->v[i].thread == x->thread;
 	return 0;
 }
 
@@ -388,113 +323,84 @@ static const char *host_say_whose(struct nsx_detect *d, const struct lost *x)
 static int tell_lost_place(struct nsx_detect *d, const struct lost *x,
 			   struct nsx_finding *f, struct nsx_err *err)
 {
-	struct nsx_place most = {0, NSX_NONE};
-	struct nsx_places places = {0};
+	struct nsx_places *places = nsx_new_places(d);
 	struct nsx_nvtx_walk walk;
 	uint32_t *below;
-	int rc = 0;
 
 	if (!nsx_new_array(below, d->scratch, x->t->nvtx.n, "ranges", err))
 		return err->rc;
 	nsx_nvtx_walk_begin(&walk, x->t, x->thread, true, false, below);
-	for (size_t i = 0; !rc && i < x->n; i++) {
+	for (size_t i = 0; i < x->n; i++) {
 		const struct nsx_span *s = &x->v[i].span;
 
-		if (x->v[i].thread != x->thread)
-			continue;
-		rc = nsx_places_add(&places, x->t, 0,
-				    nsx_nvtx_walk_to(&walk, s->start_ns), NSX_NONE,
-				    s->end_ns - s->start_ns, &most, err);
+		if (x->v[i].thread == x->thread &&
+		    nsx_places_add(places, 0, nsx_nvtx_walk_to(&walk, s->start_ns), NSX_NONE,
+				   s->end_ns - s->start_ns, err))
+			return err->rc;
 	}
-	if (!rc)
-		nsx_places_tell(d, &places, 0, &most, f);
-	nsx_places_done(&places);
-	return rc;
+	nsx_places_tell(places, 0, f);
+	return 0;
 }
 
-static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
-{
-	struct nsx_findings *l = d->found;
-	struct lost x = {0};
-	int rc = find_lost(d, nsx_model_each_preempted, &x, err);
-
-	if (!rc && x.thread != NSX_NONE)
-		nsx_found(
-			l, &(struct nsx_finding){.id = NSX_ID_preempted_host,
-				   .title = say_launching_thread_off_cpu,
-				   .confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-				   .evidence = {nsx_tell(l, say_lost_cpu_outside_waits_all,
-					   nsx_text_n(l->arena, x.count, "time", NULL),
-					   nsx_tell_ns(l, x.ns[x.thread]), host_say_whose(d, &x))},
-				   .recommendation = {say_give_core_own_pin_taskset},
-				   .proof = {{.csv = "cpu_threads",
-					   .column = "on_cpu_ms",
-					   .at = {{"tid", nsx_int(x.t->thread[x.thread].tid)}}}},
-				   .remedy = nsx_plan_of(
-					   d, (struct nsx_change){.verb = NSX_NO_PREEMPTION})});
-	free(x.v);
-	return rc;
-}
-
-/* Proposes a finding if neither the scheduler's reasons nor OS calls were recorded. The thread may
- * have waited or, unless its state contradicts, been kept from its CPU.
+/* Proposes a finding on a thread that was off its CPU though it could run or, if neither the
+ * scheduler's reasons nor OS calls were recorded, for an unknown reason: it may have waited or,
+ * unless its state contradicts, been kept from its CPU.
  */
-static int propose_absence(struct nsx_detect *d, const struct lost *x, struct nsx_err *err)
+static int propose_lost(struct nsx_detect *d, const struct lost *x, bool is_known,
+			struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
+	const char *count = nsx_text_n(l->arena, x->count, "time", NULL);
+	const char *ns = nsx_tell_ns(l, x->ns[x->thread]), *whose = host_say_whose(d, x);
 	struct nsx_finding f = {.id = NSX_ID_preempted_host,
-		.subject = "unknown",
-		.title = nsx_tell(
-			l, say_launching_thread_off_cpu_2, nsx_tell_ns(l, x->ns[x->thread])),
-		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE, .is_bound = true,
-		.alarm = NSX_ALARM_SET,
-		.evidence = {nsx_tell(l, say_outside_waits_gpu_waited,
-			nsx_text_n(l->arena, x->count, "time", NULL), host_say_whose(d, x),
-			nsx_model_is_blocked(d->facts->model) ? "" :
-								say_or_something_else_had_cpu)},
-		.recommendation = {say_see_why_capture_calls},
-		.proof = {{.csv = "cpu_threads",
-			.column = "on_cpu_ms",
+		.subject = is_known ? NULL : "unknown",
+		.title = is_known ? say_launching_thread_off_cpu :
+				    nsx_tell(l, say_launching_thread_off_cpu_2, ns),
+		.confidence = is_known ? NSX_CONF_HIGH : NSX_CONF_MEDIUM, .device = NSX_NONE,
+		.is_bound = !is_known, .alarm = is_known ? NSX_ALARM_BY_PRICE : NSX_ALARM_SET,
+		.evidence = {is_known ?
+			nsx_tell(l, say_lost_cpu_outside_waits_all, count, ns, whose) :
+			nsx_tell(l, say_outside_waits_gpu_waited, count, whose,
+				 nsx_model_is_blocked(d->facts->model) ?
+					 "" : say_or_something_else_had_cpu)},
+		.recommendation = {is_known ? say_give_core_own_pin_taskset :
+					      say_see_why_capture_calls},
+		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
 			.at = {{"tid", nsx_int(x->t->thread[x->thread].tid)}}}},
-		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_NO_ABSENCE})};
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = is_known ? NSX_NO_PREEMPTION : NSX_NO_ABSENCE})};
 
-	if (tell_lost_place(d, x, &f, err))
+	if (!is_known && tell_lost_place(d, x, &f, err))
 		return err->rc;
 	nsx_found(l, &f);
 	return 0;
 }
 
-static int find_absence(struct nsx_detect *d, struct nsx_err *err)
+static int find_off_cpu(struct nsx_detect *d, bool is_known, struct nsx_err *err)
 {
-	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
 	struct lost x = {0};
-	int rc = find_lost(d, nsx_model_each_absent, &x, err);
+	int rc = find_lost(d, is_known ? nsx_model_each_preempted : nsx_model_each_absent, &x, err);
 
-	if (!rc && x.thread != NSX_NONE && (double)x.ns[x.thread] >= least_ns)
-		rc = propose_absence(d, &x, err);
+	if (!rc && x.thread != NSX_NONE &&
+	    (is_known || (double)x.ns[x.thread] >= NSX_LEAST_SHARE * d->length_ns))
+		rc = propose_lost(d, &x, is_known, err);
 	free(x.v);
 	return rc;
 }
 
-static void find_profiler(struct nsx_detect *d)
+int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_finding f = {.id = NSX_ID_profiler_overhead,
 		.title = say_profiler_itself_holds, .confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.evidence = {say_own_records_lie_between, say_they_profiler_overhead},
 		.recommendation = {say_trace_less_leave_out_cpu},
-		.proof = {{.csv = "capture_quality",
-			.column = "detail",
+		.proof = {{.csv = "capture_quality", .column = "detail",
 			.at = {{"check", nsx_string("profiler_overhead")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_NO_PROFILER})};
 
+	if (find_outside(d, err) || find_off_cpu(d, true, err) || find_off_cpu(d, false, err))
+		return err->rc;
 	if (nsx_has_view(d->trace->schema, NSX_VIEW_profiler_overhead) || d->trace->overheads.n)
 		nsx_found(d->found, &f);
-}
-
-int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
-{
-	if (find_outside(d, err) || find_preemption(d, err) || find_absence(d, err))
-		return err->rc;
-	find_profiler(d);
 	return 0;
 }

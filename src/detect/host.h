@@ -4,8 +4,6 @@
 
 #include "detect/detect.h"
 
-#define LEAST_SHARE 0.003 /* nothing below this share of the window is reported */
-
 /* what a wait is for, by the name of the operating-system call */
 enum awaited {
 	UNKNOWN_WAIT = 1,
@@ -28,7 +26,5 @@ static inline bool host_is_message(enum awaited what)
  * from a loader's processes.
  */
 bool host_is_outside(const struct nsx_detect *d, enum awaited what);
-/* Advice on waits in a call of that name. */
-const char *host_advise_wait(struct nsx_detect *d, enum awaited what, const char *name);
 
 #endif

@@ -54,8 +54,8 @@ struct launcher {
 	struct usual *after; /* stretches after waits, by site               */
 	struct usual *between; /* stretches between launches, by thread      */
 	struct rows gaps; /* short stretches                                 */
-	struct nsx_votes whose; /* for each code (by its index), time by thread */
-	struct nsx_votes hot; /* samples, by index of a code or SHORT        */
+	struct nsx_votes *whose; /* for each code (by its index), time by thread */
+	struct nsx_votes *hot; /* samples, by index of a code or SHORT       */
 	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: single kernels */
 	int64_t launch_ns, long_ns;
 	bool learns; /* the first pass, which learns usual lengths           */
@@ -67,10 +67,11 @@ struct launcher {
 
 enum { SHORT = -2 };
 
-static int host_code_add_row(struct rows *r, size_t call, int64_t ns, struct nsx_err *err)
+static int host_code_add_row(struct launcher *x, struct rows *r, size_t call, int64_t ns,
+			     struct nsx_err *err)
 {
 	nsx_add_to(&r->ns, ns);
-	return nsx_list_row(&r->calls, call, err);
+	return nsx_list_row(x->d, &r->calls, call, err);
 }
 
 /* a stretch of host time that ends with a call */
@@ -84,7 +85,8 @@ struct stretch {
 static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 		    const struct stretch *s, uint32_t *ret, struct nsx_err *err)
 {
-	uint32_t process = x->d->trace->thread[nsx_call_thread(x->d->trace, s->call)].process;
+	uint32_t thread = nsx_call_thread(x->d->trace, s->call);
+	uint32_t process = x->d->trace->thread[thread].process;
 	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE : UINT64_C(2) + helper;
 	nsx_str name = range == NSX_NONE ? 0 : x->d->trace->nvtx.name[range];
 	size_t known = x->names.n;
@@ -105,9 +107,8 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (c->process != process)
 		c->process = NSX_SEVERAL;
 	*ret = (uint32_t)(c - x->code);
-	return nsx_vote(&x->whose, *ret, nsx_call_thread(x->d->trace, s->call), s->ns,
-			err) ||
-			       host_code_add_row(&c->rows, s->call, s->ns, err) ? err->rc : 0;
+	return nsx_vote(x->whose, *ret, thread, s->ns, err) ?:
+	       host_code_add_row(x, &c->rows, s->call, s->ns, err);
 }
 
 /* The name of a call that waits for the GPU; 0 for other calls. */
@@ -149,29 +150,6 @@ static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 		if (nsx_call_op(&t->calls, i) != NSX_NONE)
 			return !th->launches;
 	return false;
-}
-
-/* How long the GPU idles at the window's ends because of a stretch. Stretches must come in
- * order.
- */
-static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_ns, int64_t to_ns)
-{
-	int64_t ns = 0;
-
-	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
-		struct nsx_edge *e = &x->edge[i];
-
-		for (; e->thread == thread && e->at < e->gap.at + e->gap.npieces; e->at++) {
-			struct nsx_idle_piece p = nsx_idle_at(e->gap.idle, e->at);
-
-			if (p.cause == NSX_CAUSE_HOST_CODE)
-				ns += NSX_MAX(0, NSX_MIN(p.end_ns, to_ns) -
-						 NSX_MAX(p.start_ns, from_ns));
-			if (p.end_ns > to_ns)
-				break;
-		}
-	}
-	return ns;
 }
 
 /* Time of a stretch spent waiting for input, which is not the program's code. */
@@ -290,7 +268,8 @@ static int add_named_stretch(struct launcher *x, const struct thread_walk *w,
 	if (add_code(x, range, w->helper, s, code, err))
 		return err->rc;
 	c = &x->code[*code];
-	nsx_add_to(&c->edge_ns, idle_at_edges(x, w->thread, s->from_ns, s->to_ns));
+	nsx_add_to(&c->edge_ns, nsx_at_edges(x->edge, w->thread,
+					     (struct nsx_span){s->from_ns, s->to_ns}));
 	if (range != NSX_NONE && nsx_range_start(&t->nvtx, range) >= s->from_ns &&
 	    nsx_range_end(&t->nvtx, range) <= s->to_ns)
 		nsx_add_to(&c->own_ns, nsx_range_end(&t->nvtx, range) -
@@ -318,10 +297,10 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 		if (add_named_stretch(x, w, s, range, &code, err))
 			return err->rc;
 	} else if (w->helper == NSX_NONE &&
-		   host_code_add_row(&x->gaps, s->call, s->ns, err)) {
+		   host_code_add_row(x, &x->gaps, s->call, s->ns, err)) {
 		return err->rc;
 	}
-	return nsx_vote_samples(x->d, &x->hot, code, w->thread, &w->sample,
+	return nsx_vote_samples(x->d, x->hot, code, w->thread, &w->sample,
 				(struct nsx_span){s->from_ns, s->to_ns}, err);
 }
 
@@ -417,7 +396,7 @@ static const char *own_site(struct nsx_detect *d, uint32_t frame)
 static struct nsx_winner host_code_most_of(const struct launcher *x, const struct code *c)
 {
 	const struct nsx_trace *t = x->d->trace;
-	struct nsx_winner most = nsx_votes_won(&x->whose, (uint32_t)(c - x->code));
+	struct nsx_winner most = nsx_votes_won(x->whose, (uint32_t)(c - x->code));
 	int64_t others = 0;
 
 	for (uint32_t i = 0; i < t->nthreads; i++)
@@ -493,13 +472,13 @@ static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
 	const char *path = nsx_range_path(d, c->range);
-	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)(c - x->code));
+	struct nsx_winner hot = nsx_votes_won(x->hot, (uint32_t)(c - x->code));
 	struct nsx_winner most = host_code_most_of(x, c);
 	const char *site = own_site(d, hot.frame);
 	const char *code = d->trace->npython ? site ?: path : path ?: site;
 	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
 	/* The launching thread waits for the helper's code, not only for its copies. */
-	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
+	bool is_waited = helper && (double)c->rows.ns > d->length_ns / 2;
 	const char *after = !c->waited ? NULL : nsx_tell(d->found, "after %s",
 		nsx_text_api(d->found->arena, nsx_text(d->trace, c->waited)));
 	bool is_placed = code || d->trace->nvtx.n || helper;
@@ -561,7 +540,7 @@ static void propose_launches(struct launcher *x)
 {
 	struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
-	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)SHORT);
+	struct nsx_winner hot = nsx_votes_won(x->hot, (uint32_t)SHORT);
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 	struct nsx_finding f = {.id = NSX_ID_launch_bound,
 		.title = say_gpu_waits_launches_which, .confidence = NSX_CONF_HIGH,
@@ -596,31 +575,27 @@ static int64_t find_long_ns(const struct nsx_detect *d)
 static int find_code(struct launcher *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
-	double least_ns = LEAST_SHARE * (double)(x->d->w.end_ns - x->d->w.start_ns);
 	uint32_t *below;
 
 	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err) ||
 	    !nsx_new_array(x->awaited, x->d->scratch,
-			   nsx_strings_bound(t->strings), "OS calls", err) ||
-	    !nsx_new_array(x->between, x->d->scratch, t->nthreads, "threads", err))
+			   nsx_strings_bound(t->strings), "OS calls", err))
 		return err->rc;
+	x->between = nsx_arena_get(x->d->scratch, (t->nthreads + 1) * sizeof(*x->between));
 	nsx_find_edges(x->d, x->edge);
 	x->long_ns = find_long_ns(x->d);
-	x->learns = true;
-	x->mpi_at = t->osrt.n;
-	next_mpi(x);
-	for (uint32_t i = 0; x->learns && i < t->nthreads; i++)
-		if (t->thread[i].launches && host_code_walk_thread(x, i, below, err))
-			return err->rc;
-	x->learns = false;
-	x->mpi_at = t->osrt.n;
-	next_mpi(x);
-	for (uint32_t i = 0; i < t->nthreads; i++)
-		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
-		    host_code_walk_thread(x, i, below, err))
-			return err->rc;
+	for (unsigned pass = 0; pass < 2; pass++) {
+		x->learns = !pass;
+		x->mpi_at = t->osrt.n;
+		next_mpi(x);
+		for (uint32_t i = 0; i < t->nthreads; i++)
+			if ((t->thread[i].launches ||
+			     (!x->learns && only_copies(t, &t->thread[i]))) &&
+			    host_code_walk_thread(x, i, below, err))
+				return err->rc;
+	}
 	for (size_t g = 0; g < x->names.n; g++)
-		if ((double)x->code[g].rows.ns >= least_ns)
+		if ((double)x->code[g].rows.ns >= NSX_LEAST_SHARE * x->d->length_ns)
 			propose_code(x, &x->code[g]);
 	if (x->nlaunches && t->ops.n && x->d->facts->run_kind != NSX_RUN_START_UP)
 		propose_launches(x);
@@ -629,17 +604,12 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 
 int nsx_detect_host_code(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct launcher x = {.d = d};
-	int rc = find_code(&x, err);
+	struct launcher *x = nsx_arena_get(d->scratch, sizeof(*x));
 
-	for (size_t g = 0; g < x.names.n; g++)
-		free(x.code[g].rows.calls.v);
-	nsx_groups_done(&x.names);
-	nsx_groups_done(&x.sites);
-	free(x.after);
-	nsx_votes_done(&x.whose);
-	nsx_votes_done(&x.hot);
-	free(x.code);
-	free(x.gaps.calls.v);
-	return rc;
+	x->d = d;
+	x->whose = nsx_new_votes(d);
+	x->hot = nsx_new_votes(d);
+	nsx_keep_groups(d, &x->names, &x->code);
+	nsx_keep_groups(d, &x->sites, &x->after);
+	return find_code(x, err);
 }

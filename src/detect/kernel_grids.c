@@ -42,12 +42,11 @@ static void kernel_grids_add_beside(const struct kernels *k, uint32_t device,
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_ops *o = &t->ops;
-	const struct nsx_device *dev = &t->device[device];
 	double sm_count = sm_count_of(t, device);
 	uint32_t open[MOST_BESIDE]; /* kernels that may still run when the next one starts */
 	size_t n = 0;
 
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+	NSX_EACH_JUDGED(k->d, device, i) {
 		size_t left = 0;
 
 		if (!is_looked_at(k, i))
@@ -86,19 +85,14 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 		    struct nsx_change *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
-	const struct nsx_device *dev = &t->device[device_of(k, x)];
-	uint32_t *rows;
-	size_t n = 0;
+	struct nsx_row_list rows = {0};
 
-	if (!nsx_new_array(rows, k->d->scratch, (size_t)x->count, "kernels", err))
-		return err->rc;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
-		if (t->ops.kind[i] == NSX_OP_KERNEL &&
-		    nsx_op_detail(&t->ops, i) == x->id &&
-		    nsx_is_judged(k->d, nsx_op_start(&t->ops, i)))
-			rows[n++] = (uint32_t)i;
-	ret->rows = nsx_keep_rows(k->d, rows, n);
-	nsx_arena_drop(k->d->scratch, rows);
+	NSX_EACH_JUDGED(k->d, device_of(k, x), i)
+		if (is_looked_at(k, i) && nsx_op_detail(&t->ops, i) == x->id &&
+		    nsx_list_row(k->d, &rows, i, err))
+			return err->rc;
+	ret->rows = nsx_keep_rows(k->d, rows.v, rows.n);
+	nsx_arena_drop(k->d->scratch, rows.v);
 	return 0;
 }
 

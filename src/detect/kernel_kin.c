@@ -83,37 +83,22 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 		      struct nsx_plan *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
-	uint8_t *fits = nsx_arena_try_array(k->d->scratch, t->nshapes, 1, "kernels", err);
-	uint32_t *rows = NULL;
-	size_t n = 0;
+	struct nsx_row_list rows = {0};
+	bool *fits;
 
-	for (uint32_t i = 0; fits && i < t->nshapes; i++)
+	if (!nsx_new_array(fits, k->d->scratch, t->nshapes, "kernels", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++)
 		fits[i] = has_name(k, t->shape_name[i]) &&
 			  kin->belongs(words_of(k, t->shape_name[i]));
-	for (int fill = 0; fits && fill < 2; fill++) {
-		if (fill)
-			nsx_new_array(rows, k->d->scratch, n, "kernels", err);
-		if (fill && !rows)
-			break;
-		n = 0;
-		for (size_t i = 0; i < t->ops.n; i++) {
-			int64_t at_ns = nsx_op_start(&t->ops, i);
-
-			if (t->ops.kind[i] != NSX_OP_KERNEL ||
-			    !fits[nsx_op_detail(&t->ops, i)] ||
-			    !nsx_is_judged(k->d, at_ns))
-				continue;
-			if (fill)
-				rows[n] = (uint32_t)i;
-			n++;
-		}
-	}
-	if (!rows)
-		return err->rc;
-	*ret = nsx_plan_of(k->d, (struct nsx_change){
-		.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .amount = amount,
-		.rows = nsx_keep_rows(k->d, rows, n)});
-	nsx_arena_drop(k->d->scratch, rows);
+	for (uint32_t dev = 0; dev < t->ndevices; dev++)
+		NSX_EACH_JUDGED(k->d, dev, i)
+			if (t->ops.kind[i] == NSX_OP_KERNEL && fits[nsx_op_detail(&t->ops, i)] &&
+			    nsx_list_row(k->d, &rows, i, err))
+				return err->rc;
+	nsx_plan_rows(k->d, ret, &rows, (struct nsx_change){
+		.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .amount = amount});
+	nsx_arena_drop(k->d->scratch, rows.v);
 	return 0;
 }
 
@@ -159,7 +144,7 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.weight = kernels_unified_memory(l) ? 0 : share; /* they may wait for pages */
+	f.weight = nsx_find_finding(l, NSX_ID_unified_memory) ? 0 : share; /* they may wait for pages */
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, say_matrix_products_f32_take, kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
@@ -192,20 +177,18 @@ enum { AHEAD = 16 };
 static int find_chains(struct kernels *k, belongs_fn belongs, double *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
-	const struct nsx_device *dev = &t->device[k->d->facts->limiting];
-	const size_t end = dev->ops_at + dev->nops;
 	int64_t now_ns = 0, saved_ns = 0;
 	struct chain *of_stream;
 
 	if (!nsx_new_array(of_stream, k->d->scratch, t->nstreams, "streams", err))
 		return err->rc;
-	for (size_t i = dev->ops_at; i < end; i++) {
+	NSX_EACH_JUDGED(k->d, k->d->facts->limiting, i) {
 		struct chain *c = &of_stream[nsx_op_stream(&t->ops, i)];
 		struct chain x = {.longest_ns = nsx_op_ns(&t->ops, i), .n = 1};
 		const struct nsx_shape *s;
 		const struct nsx_launch *l;
 
-		if (i + AHEAD < end && t->ops.kind[i + AHEAD] == NSX_OP_KERNEL)
+		if (i + AHEAD < i_end && t->ops.kind[i + AHEAD] == NSX_OP_KERNEL)
 			__builtin_prefetch(nsx_op_shape(t, i + AHEAD));
 		if (is_looked_at(k, i) && belongs(words_of(k, nsx_op_name(t, i)))) {
 			nsx_add_to(&now_ns, x.longest_ns);

@@ -38,7 +38,6 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 		      struct table *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
-	const struct nsx_device *dev = &t->device[device];
 
 	ret->n = 0;
 	if (!nsx_new_array(ret->v, k->d->scratch, by_shape ? t->nshapes : k->d->facts->kernels.n,
@@ -46,7 +45,7 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 	    !nsx_new_array(ret->at, k->d->scratch, by_shape ? t->nshapes : k->d->facts->kernels.n,
 			   "kernels", err))
 		return err->rc;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+	NSX_EACH_JUDGED(k->d, device, i) {
 		uint32_t shape, name, *at;
 		struct kernel *x;
 
@@ -91,54 +90,27 @@ static int sum_names(struct kernels *k, struct nsx_err *err)
 	return 0;
 }
 
-/* Sorts the MOST_NAMES entries with most time to the front. The rest, which may be a million, stays
- * unsorted.
- */
-static void sort_first(struct table *t)
+static int64_t longest_first(const void *x, void *context NSX_UNUSED)
 {
-	size_t n = NSX_MIN(t->n, (size_t)MOST_NAMES);
-
-	nsx_sort(t->v, n, sizeof(*t->v), cmp_kernels);
-	for (size_t i = n; i < t->n; i++) {
-		struct kernel x = t->v[i];
-
-		if (cmp_kernels(&x, &t->v[MOST_NAMES - 1]) > 0)
-			continue;
-		t->v[i] = t->v[n];
-		t->v[n++] = x;
-		if (n == 2 * MOST_NAMES) {
-			nsx_sort(t->v, n, sizeof(*t->v), cmp_kernels);
-			n = MOST_NAMES;
-		}
-	}
-	nsx_sort(t->v, n, sizeof(*t->v), cmp_kernels);
+	return -((const struct kernel *)x)->ns;
 }
 
-const struct nsx_finding *kernels_unified_memory(const struct nsx_findings *l)
+static int cmp_names(const void *x, const void *y, void *context NSX_UNUSED)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].id == NSX_ID_unified_memory)
-			return &l->v[i];
-	return NULL;
+	return cmp_kernels(x, y);
 }
 
 int kernels_tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
 		      struct nsx_finding *f, struct nsx_err *err)
 {
-	const struct nsx_trace *t = k->d->trace;
-	const struct nsx_device *dev = &t->device[device_of(k, x)];
-	struct nsx_place most = {0, NSX_NONE};
-	struct nsx_places places = {0};
-	int rc = 0;
+	struct nsx_places *places = nsx_new_places(k->d);
 
-	for (size_t i = x->first; !rc && i < dev->ops_at + dev->nops; i++)
-		if (is_looked_at(k, i) && id_of(k, by_shape, i) == x->id)
-			rc = nsx_places_add(&places, t, 0, nsx_op_range(&k->d->facts->nvtx, i),
-				nsx_op_call(&t->ops, i), nsx_op_ns(&t->ops, i), &most, err);
-	if (!rc)
-		nsx_places_tell(k->d, &places, 0, &most, f);
-	nsx_places_done(&places);
-	return rc;
+	NSX_EACH_JUDGED(k->d, device_of(k, x), i)
+		if (is_looked_at(k, i) && id_of(k, by_shape, i) == x->id &&
+		    nsx_places_add_op(places, 0, i, nsx_op_ns(&k->d->trace->ops, i), err))
+			return err->rc;
+	nsx_places_tell(places, 0, f);
+	return 0;
 }
 
 /* The kernel with most time ------------------------------------------------------ */
@@ -340,7 +312,7 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 {
 	struct nsx_findings *l = k->d->found;
 	const char *full = nsx_text(k->d->trace, top->id);
-	const struct nsx_finding *um = kernels_unified_memory(l);
+	const struct nsx_finding *um = nsx_find_finding(l, NSX_ID_unified_memory);
 	const char *advice = advice_for(k, top->id);
 	const char *name = nsx_tell_name(l, label_of(k, top->id));
 	double share = time_of(k, top->ns) / k->length_ns;
@@ -382,7 +354,7 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 
 int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct kernels k = {.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
+	struct kernels k = {.d = d, .length_ns = d->length_ns};
 	bool told = false;
 	int rc;
 
@@ -395,7 +367,8 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	for (size_t i = 0; i < k.names.n; i++)
 		k.kernels_ns += (double)k.names.v[i].ns;
 	k.beside = NSX_MAX(1, k.kernels_ns / k.length_ns);
-	sort_first(&k.names);
+	nsx_sort_by_key_r(k.names.v, k.names.n, MOST_NAMES, sizeof(*k.names.v), longest_first,
+			  cmp_names, NULL);
 	if (kernels_propose_f32(&k, &told, err) || kernels_propose_grids(&k, &told, err) ||
 	    kernels_propose_elementwise(&k, &told, err))
 		return err->rc;

@@ -51,12 +51,12 @@ static inline const char *label_of(const struct kernels *k, nsx_str name)
 	return nsx_kernel_label(&k->d->facts->kernels, name);
 }
 
+/* Whether an operation of the judged window is a kernel that computes. */
 static inline bool is_looked_at(const struct kernels *k, size_t op)
 {
 	const struct nsx_ops *o = &k->d->trace->ops;
 
-	return o->kind[op] == NSX_OP_KERNEL && o->cls[op] == NSX_C_COMPUTE &&
-	       nsx_is_judged(k->d, nsx_op_start(o, op));
+	return o->kind[op] == NSX_OP_KERNEL && o->cls[op] == NSX_C_COMPUTE;
 }
 
 static inline uint32_t device_of(const struct kernels *k, const struct kernel *x)
@@ -115,8 +115,6 @@ const char *kernels_full_name(const struct kernels *k, nsx_str name);
  */
 int kernels_tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
 		       struct nsx_finding *f, struct nsx_err *err) NSX_CHECKED;
-/* The finding on unified memory; NULL if there is none yet. */
-const struct nsx_finding *kernels_unified_memory(const struct nsx_findings *l);
 
 /* Propose groups of kernels (kernel_kin.c) and small grids (kernel_grids.c). *told is set when a
  * finding covers the kernel with most time.

@@ -13,7 +13,6 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-#define LEAST_SHARE 0.003 /* share of the window from which unified memory is reported */
 /* share of the recording from which unified memory is reported even if it is quiet in the window */
 #define LOUD_SHARE 0.1
 enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations at most this far apart belong together */
@@ -93,7 +92,7 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 			return err->rc;
 		if (!nsx_is_judged(u->d, at_ns) || !nsx_op_counts(t, i))
 			continue;
-		if (nsx_list_row(&u->rows, i, err))
+		if (nsx_list_row(u->d, &u->rows, i, err))
 			return err->rc;
 		if (nsx_copy_is_fetched(x->copy_kind, x->cause))
 			add_read_back(u, i, &read_at);
@@ -264,7 +263,7 @@ static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
 	if (!is_loud(u) ||
 	    NSX_MAX(f->measured_ns, (double)u->ns) >=
-		    LOUD_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
+		    LOUD_SHARE * u->d->length_ns)
 		return;
 	f->severity = NSX_SEV_MEDIUM;
 	f->alarm = NSX_ALARM_SET;
@@ -323,7 +322,7 @@ static void tell_stalls(struct unified *u, double stalled, struct nsx_finding *f
 	if (stalled > 0)
 		f->evidence[n++] =
 			nsx_tell(l, say_kernels_run_judged_window, nsx_text_ns(l->arena, stalled));
-	if ((double)u->read_back_ns >= LEAST_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
+	if ((double)u->read_back_ns >= NSX_LEAST_SHARE * u->d->length_ns)
 		f->evidence[n++] = nsx_tell(l, say_host_fetches_back_page_by,
 			nsx_tell_bytes(l, u->read_back_bytes), nsx_tell_ns(l, u->read_back_ns));
 	if (u->ns > 0)
@@ -384,7 +383,7 @@ static int memory_propose(struct unified *u, double least_ns, struct nsx_err *er
 
 static int find_unified(struct unified *u, struct nsx_err *err)
 {
-	double least_ns = LEAST_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns);
+	double least_ns = NSX_LEAST_SHARE * u->d->length_ns;
 
 	size_t n = u->d->trace->ndevices;
 
@@ -414,6 +413,5 @@ int nsx_detect_memory(struct nsx_detect *d, struct nsx_err *err)
 	}
 	free(u.managed);
 	free(u.paged);
-	free(u.rows.v);
 	return rc;
 }

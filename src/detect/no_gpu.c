@@ -341,7 +341,7 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
-	struct nsx_votes votes = {0};
+	struct nsx_votes *votes = nsx_new_votes(d);
 	struct nsx_winner hot;
 	bool is_python;
 	int rc = 0;
@@ -351,17 +351,16 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 
 		for (size_t k = 0; !rc && k < s->n && nsx_tid_of(s->global_tid) == tid; k++)
 			if (nsx_starts_inside(t, nsx_unpack(&t->samples.start, s->at + k)))
-				rc = vote_function(t, &votes, s->at + k, err);
+				rc = vote_function(t, votes, s->at + k, err);
 	}
 	for (size_t i = 0; !rc && i < t->npython; i++)
 		if (nsx_tid_of(t->python[i].global_tid) == tid &&
 		    nsx_starts_inside(t, t->python[i].at_ns))
-			rc = nsx_vote(&votes, 1, t->python[i].site, 1, err);
-	hot = nsx_votes_won(&votes, 1);
+			rc = nsx_vote(votes, 1, t->python[i].site, 1, err);
+	hot = nsx_votes_won(votes, 1);
 	is_python = hot.frame != NSX_NONE;
 	if (!is_python)
-		hot = nsx_votes_won(&votes, 0);
-	nsx_votes_done(&votes);
+		hot = nsx_votes_won(votes, 0);
 	if (!rc && hot.frame != NSX_NONE)
 		nsx_add_evidence(
 			f, nsx_tell(d->found, say_samples_more_than_any, (long long)hot.weight,

@@ -181,7 +181,6 @@ void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2])
 
 		if (i)
 			n = nsx_idle_from(idle, t->window.end_ns - 1);
-		e->at = n;
 		if (!nsx_next_gap(idle, &n, &e->gap) || !e->gap.is_edge)
 			continue;
 		call = e->gap.op == NSX_NONE ? t->device[dev].beyond.next_call :
@@ -191,6 +190,17 @@ void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2])
 		if (e->gap.op == NSX_NONE)
 			break; /* there may be only one gap                  */
 	}
+}
+
+int64_t nsx_at_edges(const struct nsx_edge edge[2], uint32_t thread, struct nsx_span in)
+{
+	int64_t ns = 0;
+
+	for (unsigned i = 0; i < 2; i++)
+		if (edge[i].thread == thread)
+			ns += NSX_MAX(0, NSX_MIN(in.end_ns, edge[i].gap.end_ns) -
+					 NSX_MAX(in.start_ns, edge[i].gap.start_ns));
+	return ns;
 }
 
 const char *nsx_iteration_word(const struct nsx_facts *f)
@@ -241,25 +251,73 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n)
 	return r;
 }
 
-struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
+void nsx_plan_add(struct nsx_detect *d, struct nsx_plan *p, struct nsx_change change)
 {
-	struct nsx_change *v = nsx_arena_get(d->found->arena, sizeof(*v));
+	struct nsx_change *v = nsx_arena_get(d->found->arena, (p->n + 1) * sizeof(*v));
 
-	*v = change;
-	return (struct nsx_plan){v, 1};
+	if (p->n)
+		memcpy(v, p->v, p->n * sizeof(*v));
+	v[p->n] = change;
+	*p = (struct nsx_plan){v, p->n + 1};
 }
 
-void nsx_add_change(struct nsx_detect *d, struct nsx_change *v, size_t *n,
-		    struct nsx_row_list *rows, struct nsx_change change)
+struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
+{
+	struct nsx_plan p = {NULL, 0};
+
+	nsx_plan_add(d, &p, change);
+	return p;
+}
+
+void nsx_plan_rows(struct nsx_detect *d, struct nsx_plan *p, struct nsx_row_list *rows,
+		   struct nsx_change change)
 {
 	if (!rows->n)
 		return;
 	nsx_sort(rows->v, rows->n, sizeof(*rows->v), nsx_cmp_u32);
 	change.rows = nsx_keep_rows(d, rows->v, rows->n);
-	v[(*n)++] = change;
+	nsx_plan_add(d, p, change);
 }
 
-int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err)
+int nsx_list_row(struct nsx_detect *d, struct nsx_row_list *l, size_t row, struct nsx_err *err)
 {
-	return nsx_push(l->v, l->n, l->cap, "rows", err, (uint32_t)row);
+	enum { FIRST = 64 };
+	uint32_t *v;
+
+	if (l->n == l->cap) {
+		if (!nsx_new_array(v, d->scratch, l->cap * 2 + FIRST, "rows", err))
+			return err->rc;
+		if (l->n)
+			memcpy(v, l->v, l->n * sizeof(*v));
+		nsx_arena_drop(d->scratch, l->v);
+		l->v = v;
+		l->cap = l->cap * 2 + FIRST;
+	}
+	l->v[l->n++] = (uint32_t)row;
+	return 0;
+}
+
+/* Groups that are freed after a detector, with their values. */
+struct nsx_kept {
+	struct nsx_groups *groups;
+	void **values;
+	struct nsx_kept *next;
+};
+
+void nsx_keep_groups(struct nsx_detect *d, struct nsx_groups *g, void *values)
+{
+	struct nsx_kept *x = nsx_arena_get(d->scratch, sizeof(*x));
+
+	*x = (struct nsx_kept){g, values, d->kept};
+	d->kept = x;
+}
+
+void nsx_free_kept(struct nsx_detect *d)
+{
+	for (const struct nsx_kept *x = d->kept; x; x = x->next) {
+		nsx_groups_done(x->groups);
+		free(*x->values);
+	}
+	nsx_arena_free(d->scratch);
+	d->kept = NULL;
 }

@@ -5,7 +5,6 @@
  * takes two microseconds or more from the end of its call, so a pause before a later kernel is due
  * to its launch.
  */
-#include <stdlib.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/replay/replay.h"
@@ -25,8 +24,7 @@ struct pauses {
 	int64_t ns, kernels_ns;
 	int64_t launch_ns; /* from the end of a launch call to the start of its kernel */
 	bool in_graphs;
-	struct nsx_places places;
-	struct nsx_place most;
+	struct nsx_places *places;
 };
 
 static bool is_short(const struct nsx_trace *t, uint32_t op)
@@ -56,9 +54,8 @@ static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *
 	nsx_add_to(&p->ns, ns);
 	nsx_add_to(&p->kernels_ns, nsx_op_ns(&t->ops, op));
 	p->in_graphs |= call != NSX_NONE && (t->calls.flags[call] & NSX_CALL_GRAPH);
-	return nsx_list_row(&p->after, op, err) ?:
-	       nsx_places_add(&p->places, t, 0, nsx_op_range(&p->d->facts->nvtx, op), call, ns,
-			      &p->most, err);
+	return nsx_list_row(p->d, &p->after, op, err) ?:
+	       nsx_places_add_op(p->places, 0, op, ns, err);
 }
 
 /* last: by stream, its last operation. */
@@ -127,27 +124,23 @@ static void pauses_propose(struct pauses *p)
 				      .rows = nsx_keep_rows(p->d, p->after.v, p->after.n)})};
 
 	tell_price(p, &f);
-	nsx_places_tell(p->d, &p->places, 0, &p->most, &f);
+	nsx_places_tell(p->places, 0, &f);
 	nsx_found(l, &f);
 }
 
 int nsx_detect_pauses(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
-	struct pauses p = {.d = d, .most = {0, NSX_NONE},
+	struct pauses p = {.d = d, .places = nsx_new_places(d),
 			   .launch_ns = nsx_model_launch_ns(d->facts->model)};
-	uint32_t *last;
-	int rc = 0;
+	uint32_t *last = nsx_arena_get(d->scratch, (t->nstreams + 1) * sizeof(*last));
 
-	if (!nsx_new_array(last, d->scratch, t->nstreams, "streams", err))
-		return err->rc;
 	for (uint32_t i = 0; i < t->nstreams; i++)
 		last[i] = NSX_NONE;
-	for (uint32_t i = 0; !rc && i < t->ndevices; i++)
-		rc = pauses_collect(&p, &t->device[i], last, err);
-	if (!rc && (double)p.ns >= LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns))
+	for (uint32_t i = 0; i < t->ndevices; i++)
+		if (pauses_collect(&p, &t->device[i], last, err))
+			return err->rc;
+	if ((double)p.ns >= LEAST_SHARE * d->length_ns)
 		pauses_propose(&p);
-	free(p.after.v);
-	nsx_places_done(&p.places);
-	return rc;
+	return 0;
 }

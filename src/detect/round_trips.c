@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 
@@ -41,8 +40,7 @@ struct trips {
 	int64_t bytes, copies_ns, all_host_ns;
 	int64_t last_ns; /* end of the thread's last call                    */
 	size_t n, nsure, nmaybe;
-	struct nsx_places places;
-	struct nsx_place most;
+	struct nsx_places *places;
 };
 
 static enum step step_of(const struct trips *x, size_t call)
@@ -143,8 +141,7 @@ static int end_trip(struct trips *x, struct nsx_err *err)
 		uint32_t op = x->rows[COPIES].v[i];
 
 		nsx_add_to(&x->copies_ns, nsx_op_ns(&t->ops, op));
-		if (nsx_places_add(&x->places, t, 0, nsx_op_range(&x->d->facts->nvtx, op),
-				   nsx_op_call(&t->ops, op), nsx_op_ns(&t->ops, op), &x->most, err))
+		if (nsx_places_add_op(x->places, 0, op, nsx_op_ns(&t->ops, op), err))
 			return err->rc;
 	}
 	return 0;
@@ -160,7 +157,7 @@ static int round_trips_add_copy(struct trips *x, size_t call, enum step step, st
 	if (step == OUT && 2 * bytes >= x->out_bytes)
 		x->out_op = op;
 	x->has_waited |= step == OUT && nsx_call_blocks(x->d->facts, t, call);
-	return nsx_list_row(&x->rows[COPIES], op, err);
+	return nsx_list_row(x->d, &x->rows[COPIES], op, err);
 }
 
 static int round_trips_add_call(struct trips *x, size_t call, struct nsx_err *err)
@@ -178,13 +175,13 @@ static int round_trips_add_call(struct trips *x, size_t call, struct nsx_err *er
 	}
 	if (!rc && is_open(x)) {
 		nsx_add_to(&x->host_ns, nsx_call_start(c, call) - x->last_ns);
-		rc = nsx_list_row(&x->rows[GAPS], call, err);
+		rc = nsx_list_row(x->d, &x->rows[GAPS], call, err);
 	} else if (step == WAIT || step == BACK) {
 		x->nrow = 0;
 	}
 	if (!rc && is_open(x) && step == WAIT) {
 		x->has_waited = true;
-		rc = nsx_list_row(&x->rows[WAITS], call, err);
+		rc = nsx_list_row(x->d, &x->rows[WAITS], call, err);
 	}
 	if (!rc && (step == OUT || (step == BACK && is_open(x))))
 		rc = round_trips_add_copy(x, call, step, err);
@@ -208,16 +205,14 @@ static int round_trips_walk_thread(struct trips *x, const struct nsx_thread *th,
 
 static struct nsx_plan round_trips_plan_of(struct trips *x)
 {
-	struct nsx_change *v = nsx_arena_get(x->d->found->arena, 3 * sizeof(*v));
-	size_t n = 0;
+	struct nsx_plan p = {NULL, 0};
 
-	nsx_add_change(x->d, v, &n, &x->rows[COPIES], (struct nsx_change){
+	nsx_plan_rows(x->d, &p, &x->rows[COPIES], (struct nsx_change){
 		.verb = NSX_DROP, .op = NSX_ON_COPIES});
-	nsx_add_change(x->d, v, &n, &x->rows[WAITS], (struct nsx_change){
-		.verb = NSX_NO_WAIT});
-	nsx_add_change(x->d, v, &n, &x->rows[GAPS], (struct nsx_change){
+	nsx_plan_rows(x->d, &p, &x->rows[WAITS], (struct nsx_change){.verb = NSX_NO_WAIT});
+	nsx_plan_rows(x->d, &p, &x->rows[GAPS], (struct nsx_change){
 		.verb = NSX_FASTER_HOST, .amount = INFINITY});
-	return (struct nsx_plan){v, n};
+	return p;
 }
 
 static bool has_mpi(const struct nsx_library_calls *c)
@@ -262,7 +257,7 @@ static void round_trips_propose(struct trips *x)
 			.at = {{"direction", nsx_string(nsx_copy_direction(NSX_COPY_DTOH))}}}},
 		.remedy = round_trips_plan_of(x)};
 
-	nsx_places_tell(x->d, &x->places, 0, &x->most, &f);
+	nsx_places_tell(x->places, 0, &f);
 	if (f.place)
 		f.title = nsx_tell(l, "%s: %s", f.title, f.place);
 	nsx_found(l, &f);
@@ -271,16 +266,12 @@ static void round_trips_propose(struct trips *x)
 int nsx_detect_round_trips(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
-	struct trips x = {.d = d, .most = {0, NSX_NONE}};
-	int rc = 0;
+	struct trips x = {.d = d, .places = nsx_new_places(d)};
 
-	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
-		if (t->thread[i].launches)
-			rc = round_trips_walk_thread(&x, &t->thread[i], err);
-	if (!rc && x.n >= FEWEST)
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		if (t->thread[i].launches && round_trips_walk_thread(&x, &t->thread[i], err))
+			return err->rc;
+	if (x.n >= FEWEST)
 		round_trips_propose(&x);
-	nsx_places_done(&x.places);
-	for (unsigned k = 0; k < NLISTS; k++)
-		free(x.rows[k].v);
-	return rc;
+	return 0;
 }

@@ -16,6 +16,19 @@ const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 	return function ? function : module;
 }
 
+struct nsx_votes {
+	struct nsx_groups keys; /* (group, frame)                            */
+	int64_t *weight;
+};
+
+struct nsx_votes *nsx_new_votes(struct nsx_detect *d)
+{
+	struct nsx_votes *v = nsx_arena_get(d->scratch, sizeof(*v));
+
+	nsx_keep_groups(d, &v->keys, &v->weight);
+	return v;
+}
+
 int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	     int64_t weight, struct nsx_err *err)
 {
@@ -42,12 +55,6 @@ struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group)
 		w.weight = v->weight[i];
 	}
 	return w;
-}
-
-void nsx_votes_done(struct nsx_votes *v)
-{
-	nsx_groups_done(&v->keys);
-	free(v->weight);
 }
 
 NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
@@ -90,18 +97,35 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 
 /* Places ------------------------------------------------------------------------*/
 
-uint32_t nsx_python_or(const struct nsx_trace *t, uint32_t thread, struct nsx_span in,
-		       uint32_t frame)
-{
-	const struct nsx_python_stack *most = t->npython ? nsx_python_most(t, thread, in) : NULL;
+enum { RECENT_KINDS = 64 };
+struct nsx_places {
+	struct nsx_detect *d;
+	struct nsx_groups keys; /* (thing, kind of range)                    */
+	struct place {
+		int64_t ns;
+		uint32_t range; /* 1 + the first range of its kind           */
+	} *v;
+	struct nsx_votes *sites; /* by thing, weighted by time               */
+	struct {
+		nsx_str name;
+		uint64_t kind; /* nsx_range_kind; 0: the slot is free        */
+	} recent[RECENT_KINDS]; /* cache by name, because names repeat and hashing is slow */
+};
 
-	return most ? most->site : frame;
+struct nsx_places *nsx_new_places(struct nsx_detect *d)
+{
+	struct nsx_places *p = nsx_arena_get(d->scratch, sizeof(*p));
+
+	p->d = d;
+	p->sites = nsx_new_votes(d);
+	nsx_keep_groups(d, &p->keys, &p->v);
+	return p;
 }
 
 static uint64_t sites_kind_of(struct nsx_places *p, const struct nsx_trace *t, uint32_t range)
 {
 	nsx_str name = t->nvtx.name[range];
-	size_t i = name % NSX_RECENT_KINDS;
+	size_t i = name % RECENT_KINDS;
 
 	if (p->recent[i].name != name || !p->recent[i].kind) {
 		p->recent[i].name = name;
@@ -110,41 +134,65 @@ static uint64_t sites_kind_of(struct nsx_places *p, const struct nsx_trace *t, u
 	return p->recent[i].kind;
 }
 
-int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
-		   uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
-		   struct nsx_place *most, struct nsx_err *err)
+/* Votes for the site at which Python mostly was, or for `frame` without Python samples. */
+static int vote_site(struct nsx_places *p, uint32_t thing, uint32_t thread, struct nsx_span in,
+		     uint32_t frame, int64_t ns, struct nsx_err *err)
 {
-	size_t known = p->keys.n;
-	struct nsx_place *x;
+	const struct nsx_trace *t = p->d->trace;
+	const struct nsx_python_stack *most = t->npython ? nsx_python_most(t, thread, in) : NULL;
+
+	return nsx_vote(p->sites, thing, most ? most->site : frame, ns, err);
+}
+
+int nsx_places_add_stack(struct nsx_places *p, uint32_t thing, uint32_t thread, struct nsx_span in,
+			 uint32_t stack, struct nsx_err *err)
+{
+	return vote_site(p, thing, thread, in, nsx_site(p->d->trace, stack),
+			 in.end_ns - in.start_ns, err);
+}
+
+int nsx_places_add(struct nsx_places *p, uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = p->d->trace;
+	struct place *x;
 
 	if ((t->backtraces.n || t->npython) && call != NSX_NONE &&
-	    nsx_vote(&p->sites, thing,
-		     nsx_python_or(t, nsx_call_thread(t, call),
-				   (struct nsx_span){nsx_call_start(&t->calls, call),
-						     nsx_call_end(&t->calls, call)},
-				   nsx_call_site(t, call)), ns, err))
+	    vote_site(p, thing, nsx_call_thread(t, call),
+		      (struct nsx_span){nsx_call_start(&t->calls, call),
+					nsx_call_end(&t->calls, call)},
+		      nsx_call_site(t, call), ns, err))
 		return err->rc;
 	if (range == NSX_NONE)
 		return 0;
 	x = nsx_group_value(&p->keys, &p->v, thing, sites_kind_of(p, t, range), "places", err);
 	if (!x)
 		return err->rc;
-	if (p->keys.n > known)
-		*x = (struct nsx_place){0, range};
+	x->range = x->range ?: range + 1;
 	nsx_add_to(&x->ns, ns);
-	if (x->ns > most->ns)
-		*most = *x;
 	return 0;
 }
 
-void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
-		     uint32_t thing, const struct nsx_place *most, struct nsx_finding *f)
+int nsx_places_add_op(struct nsx_places *p, uint32_t thing, size_t op, int64_t ns,
+		      struct nsx_err *err)
 {
-	struct nsx_winner site = nsx_votes_won(&p->sites, thing);
+	return nsx_places_add(p, thing, nsx_op_range(&p->d->facts->nvtx, op),
+			      nsx_op_call(&p->d->trace->ops, op), ns, err);
+}
+
+void nsx_places_tell(const struct nsx_places *p, uint32_t thing, struct nsx_finding *f)
+{
+	struct nsx_detect *d = p->d;
+	struct nsx_winner site = nsx_votes_won(p->sites, thing);
 	const char *from = site.frame == NSX_NONE ? NULL : nsx_frame_words(d, site.frame);
 	struct nsx_findings *l = d->found;
-	const char *path = nsx_range_path(d, most->range);
+	struct place most = {0, 0};
+	const char *path;
 
+	for (size_t i = 0; i < p->keys.n; i++)
+		if (nsx_group_key(&p->keys, i).a == thing && p->v[i].ns > most.ns)
+			most = p->v[i];
+	path = nsx_range_path(d, most.range - 1);
 	f->place = d->trace->npython ? from ?: path : path ?: from;
 	if (path)
 		nsx_add_evidence(f, nsx_tell(l, say_largest_part_comes_from, path));
@@ -153,11 +201,4 @@ void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 			f, nsx_tell(l, say_called_from,
 				   site.weight == site.all ? "all" : nsx_tell_ns(l, site.weight),
 				   from));
-}
-
-void nsx_places_done(struct nsx_places *p)
-{
-	nsx_groups_done(&p->keys);
-	nsx_votes_done(&p->sites);
-	free(p->v);
 }

@@ -5,7 +5,6 @@
  * not make them, so no advice on copies, waits or launches applies. They form one finding, by the
  * MPI function that makes them.
  */
-#include <stdlib.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/outside.h"
@@ -96,14 +95,14 @@ static int add_inside(struct staging *s, const struct inside *x, struct nsx_err 
 	for (size_t i = x->first; i < x->end; i++) {
 		uint32_t op = nsx_call_op(&t->calls, i);
 
-		if (nsx_list_row(&s->calls, i, err))
+		if (nsx_list_row(s->d, &s->calls, i, err))
 			return err->rc;
 		if (!(t->calls.flags[i] & NSX_CALL_NESTED))
 			nsx_add_to(&r->cuda_ns, nsx_call_ns(&t->calls, i));
 		if (!is_staged_copy(t, i))
 			continue;
 		nsx_add_to(&s->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
-		if (nsx_list_row(&s->copies, op, err))
+		if (nsx_list_row(s->d, &s->copies, op, err))
 			return err->rc;
 	}
 	return 0;
@@ -114,8 +113,7 @@ static int staging_collect(struct staging *s, struct nsx_err *err)
 	const struct nsx_trace *t = s->d->trace;
 	struct inside x = {0};
 
-	if (!nsx_new_array(s->rank, s->d->scratch, t->nprocesses, "ranks", err))
-		return err->rc;
+	s->rank = nsx_arena_get(s->d->scratch, (t->nprocesses + 1) * sizeof(*s->rank));
 	while (next_inside(t, &x)) {
 		struct function *f;
 
@@ -143,19 +141,17 @@ static int staging_collect(struct staging *s, struct nsx_err *err)
  */
 static struct nsx_plan staging_plan_of(struct staging *s, bool is_most)
 {
-	struct nsx_change *v = nsx_arena_get(s->d->found->arena, (2 + s->names.n) * sizeof(*v));
-	size_t n = 0;
+	struct nsx_plan p = {NULL, 0};
 
-	nsx_add_change(s->d, v, &n, &s->copies,
-		       (struct nsx_change){.verb = NSX_DROP,
-					   .op = NSX_ON_COPIES});
-	nsx_add_change(s->d, v, &n, &s->calls, (struct nsx_change){.verb = NSX_NO_COST});
+	nsx_plan_rows(s->d, &p, &s->copies, (struct nsx_change){
+		.verb = NSX_DROP, .op = NSX_ON_COPIES});
+	nsx_plan_rows(s->d, &p, &s->calls, (struct nsx_change){.verb = NSX_NO_COST});
 	for (size_t i = 0; is_most && i < s->names.n; i++)
 		if (s->v[i].count * 2 > s->v[i].nall)
-			v[n++] = (struct nsx_change){
+			nsx_plan_add(s->d, &p, (struct nsx_change){
 				.verb = NSX_NO_OS_WAIT,
-				.name = nsx_text(s->d->trace, s->v[i].name)};
-	return (struct nsx_plan){v, n};
+				.name = nsx_text(s->d->trace, s->v[i].name)});
+	return p;
 }
 
 /* sums over functions and ranks */
@@ -228,18 +224,15 @@ static void staging_propose(struct staging *s, const struct total *x)
 
 int nsx_detect_staging(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct staging s = {.d = d};
-	int rc = staging_collect(&s, err);
+	struct staging *s = nsx_arena_get(d->scratch, sizeof(*s));
+	struct total all;
 
-	if (!rc) {
-		struct total all = staging_total_of(&s);
-
-		if (all.top)
-			staging_propose(&s, &all);
-	}
-	free(s.calls.v);
-	free(s.copies.v);
-	nsx_groups_done(&s.names);
-	free(s.v);
-	return rc;
+	s->d = d;
+	nsx_keep_groups(d, &s->names, &s->v);
+	if (staging_collect(s, err))
+		return err->rc;
+	all = staging_total_of(s);
+	if (all.top)
+		staging_propose(s, &all);
+	return 0;
 }

@@ -66,12 +66,11 @@ static void streams_add_beside(struct work *context, uint32_t stream, int64_t st
 	nsx_latest_add(last, stream, end_ns);
 }
 
-static int streams_add_work(struct streams *s, struct nsx_err *err)
+static void streams_add_work(struct streams *s)
 {
 	const struct nsx_trace *t = s->d->trace;
 
-	if (!nsx_new_array(s->work, s->d->scratch, t->nstreams, "streams", err))
-		return err->rc;
+	s->work = nsx_arena_get(s->d->scratch, (t->nstreams + 1) * sizeof(*s->work));
 	NSX_EACH_RUN(i, next, t->nstreams, nsx_same_context(&t->stream[i], &t->stream[next])) {
 		s->work[i].last = (struct nsx_latest)NSX_LATEST;
 		for (size_t k = i; k < next; k++)
@@ -91,7 +90,6 @@ static int streams_add_work(struct streams *s, struct nsx_err *err)
 		streams_add_beside(&s->work[x->context], stream, nsx_op_start(&t->ops, i),
 				   nsx_op_end(&t->ops, i));
 	}
-	return 0;
 }
 
 /* The stream that waits for an event; NSX_NONE if the row is no wait in the judged window. */
@@ -155,18 +153,16 @@ static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 	const struct work *x = &s->work[from];
 	struct nsx_detect *d = s->d;
 	struct nsx_findings *l = d->found;
-	struct nsx_change *v = nsx_arena_get(l->arena, sizeof(*v));
 	struct nsx_finding f = {.id = NSX_ID_false_dependency,
 		.subject = "events", .device = d->trace->stream[from].device,
 		.confidence = NSX_CONF_MEDIUM, .title = say_streams_wait_each_other_2,
 		.is_bound = true,
-		.recommendation = {say_leave_out_waits},
-		.remedy = {v, 0}};
+		.recommendation = {say_leave_out_waits}};
 	bool same = (double)x->same_ns >= SAME * (double)x->ns;
 	struct nsx_row_list waits = {.v = s->wait + s->wait_at[from],
 				     .n = s->wait_at[to] - s->wait_at[from]};
 
-	nsx_add_change(d, v, &f.remedy.n, &waits, (struct nsx_change){.verb = NSX_UNTIE});
+	nsx_plan_rows(d, &f.remedy, &waits, (struct nsx_change){.verb = NSX_UNTIE});
 	f.evidence[0] = nsx_tell(l, say_streams_whose_kernels_take,
 		nsx_text_n(l->arena, waits.n, "wait", NULL), x->nturns, nsx_tell_ns(l, x->ns),
 		!x->beside_ns ? say_never_run_side_by_side :
@@ -209,7 +205,8 @@ int nsx_detect_streams(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_trace *t = d->trace;
 	struct streams s = {.d = d};
 
-	if (streams_add_work(&s, err) || streams_list_waits(&s, err))
+	streams_add_work(&s);
+	if (streams_list_waits(&s, err))
 		return err->rc;
 	NSX_EACH_RUN(i, next, t->nstreams, nsx_same_context(&t->stream[i], &t->stream[next]))
 		judge_context(&s, (uint32_t)i, (uint32_t)next);

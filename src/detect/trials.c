@@ -39,8 +39,7 @@ struct search {
 	struct nsx_row_list calls, kernels, gaps; /* gaps: calls that end a gap */
 	size_t ntrials;
 	int64_t ns, wait_ns; /* of the trials, including the time between them */
-	struct nsx_place place;
-	struct nsx_places places;
+	struct nsx_places *places;
 };
 
 static enum role role_of(struct search *s, size_t call)
@@ -100,16 +99,16 @@ static int add_trial(struct search *s, const struct trial *x,
 	for (size_t i = x->first; i < x->end; i++) {
 		uint32_t op = nsx_call_op(&t->calls, i);
 
-		if (nsx_list_row(&s->calls, i, err) ||
+		if (nsx_list_row(s->d, &s->calls, i, err) ||
 		    ((after || i > x->first) &&
-		     nsx_list_row(&s->gaps, i, err)) ||
-		    (op != NSX_NONE && nsx_list_row(&s->kernels, op, err)))
+		     nsx_list_row(s->d, &s->gaps, i, err)) ||
+		    (op != NSX_NONE && nsx_list_row(s->d, &s->kernels, op, err)))
 			return err->rc;
 		if (op != NSX_NONE)
 			range = nsx_op_range(&s->d->facts->nvtx, op);
 	}
-	return nsx_places_add(&s->places, t, 0, range, (uint32_t)wait,
-			      nsx_call_ns(&t->calls, wait), &s->place, err);
+	return nsx_places_add(s->places, 0, range, (uint32_t)wait, nsx_call_ns(&t->calls, wait),
+			      err);
 }
 
 /* Ends the current search, and keeps it if its trials make a search. */
@@ -222,7 +221,6 @@ int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 static void trials_propose(struct search *s)
 {
 	struct nsx_findings *l = s->d->found;
-	struct nsx_change *v = nsx_arena_get(l->arena, 3 * sizeof(*v));
 	const struct nsx_trace *t = s->d->trace;
 	/* name of the call that ends each trial */
 	nsx_str wait = nsx_call_name(&t->calls, s->calls.v[s->calls.n - 1]);
@@ -240,28 +238,22 @@ static void trials_propose(struct search *s)
 			.at = {{"barrier_kind", nsx_string("sync_api")},
 				{"api_name", nsx_string(nsx_text(t, wait))}}}}};
 
-	nsx_places_tell(s->d, &s->places, 0, &s->place, &f);
-	nsx_add_change(s->d, v, &f.remedy.n, &s->kernels,
-		       (struct nsx_change){.verb = NSX_DROP,
-					   .op = NSX_ON_KERNELS});
-	nsx_add_change(s->d, v, &f.remedy.n, &s->calls, (struct nsx_change){.verb = NSX_NO_COST});
-	nsx_add_change(s->d, v, &f.remedy.n, &s->gaps,
-		       (struct nsx_change){.verb = NSX_FASTER_HOST,
-					   .amount = INFINITY});
-	f.remedy.v = v;
+	nsx_places_tell(s->places, 0, &f);
+	nsx_plan_rows(s->d, &f.remedy, &s->kernels, (struct nsx_change){
+		.verb = NSX_DROP, .op = NSX_ON_KERNELS});
+	nsx_plan_rows(s->d, &f.remedy, &s->calls, (struct nsx_change){.verb = NSX_NO_COST});
+	nsx_plan_rows(s->d, &f.remedy, &s->gaps, (struct nsx_change){
+		.verb = NSX_FASTER_HOST, .amount = INFINITY});
 	nsx_found(l, &f);
 }
 
 int nsx_detect_trials(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct search s = {.d = d, .place = {0, NSX_NONE}};
-	int rc = d->has_trials ? walk_threads(&s, err) : 0;
+	struct search s = {.d = d, .places = nsx_new_places(d)};
 
-	if (!rc && s.ntrials)
+	if (d->has_trials && walk_threads(&s, err))
+		return err->rc;
+	if (s.ntrials)
 		trials_propose(&s);
-	free(s.calls.v);
-	free(s.kernels.v);
-	free(s.gaps.v);
-	nsx_places_done(&s.places);
-	return rc;
+	return 0;
 }
