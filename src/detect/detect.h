@@ -36,7 +36,7 @@ struct nsx_detect {
 	struct nsx_kept *kept; /* groups that are freed after this detector  */
 	/* Judged kernels during which pages of unified memory arrive on their GPU, from
 	 * nsx_detect_memory for nsx_detect_kernels. ns: from the kernel's start to its last page,
-	 * the longest time that the kernel may wait for pages.
+	 * the longest time that the kernel may wait for pages. Freed after the latter.
 	 */
 	struct nsx_paged {
 		uint32_t op;

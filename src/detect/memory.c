@@ -5,12 +5,11 @@
  * duration includes them: there the price is the time of kernels during which pages move or faults
  * are handled, less the time that the moved bytes take at the memory's own rate.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
-#include "schema/codes.h"
+#include "facts/memory.h"
 #include "schema/cells.h"
+#include "schema/codes.h"
 #include "schema/viewscan.h"
 
 /* share of the recording from which unified memory is reported even if it is quiet in the window */
@@ -26,35 +25,19 @@ struct unified {
 	/* host reads page by page: idle time of the GPU, and bytes */
 	int64_t read_back_ns, read_back_bytes;
 	int64_t paged_ns; /* from each kernel's start to its last page       */
-	struct nsx_paged *paged;
-	size_t npaged, cap_paged;
-	struct managed {
-		int64_t at_ns, bytes; /* bytes: negative for a free          */
-	} *managed;
-	size_t nmanaged, cap_managed;
-	struct nsx_spans *busy; /* by device: spans of migrations and faults */
-	/* by device: spans in which pages arrive that a kernel touched */
-	struct nsx_spans *fetched;
+	size_t cap_paged;
+	struct moves { /* by device */
+		struct nsx_spans busy; /* migrations and faults              */
+		struct nsx_spans fetched; /* when pages arrive that a kernel touched */
+		size_t cap, cap_fetched;
+	} *moves;
 	uint32_t device; /* the device with most of all_ns; NSX_NONE */
-	size_t *cap, *cap_fetched;
 };
 
-static int add_span(struct unified *u, uint32_t device, int64_t start_ns,
-		    int64_t end_ns, struct nsx_err *err)
+static int add_span(struct nsx_spans *s, size_t *cap, int64_t start_ns, int64_t end_ns,
+		    struct nsx_err *err)
 {
-	struct nsx_spans *s = &u->busy[device];
-
-	return nsx_push(s->v, s->n, u->cap[device], "migrations", err,
-			(struct nsx_span){start_ns, end_ns});
-}
-
-static int add_fetched(struct unified *u, uint32_t device, const struct nsx_copy *x,
-		       struct nsx_span when, struct nsx_err *err)
-{
-	struct nsx_spans *s = &u->fetched[device];
-
-	return x->copy_kind != NSX_COPY_UVM_HTOD || x->cause == NSX_MIGRATE_PREFETCH ?
-		       0 : nsx_push(s->v, s->n, u->cap_fetched[device], "migrations", err, when);
+	return nsx_push(s->v, s->n, *cap, "migrations", err, (struct nsx_span){start_ns, end_ns});
 }
 
 /* Adds a migration that the host caused soon after another one: the GPU's idle time between the
@@ -82,13 +65,14 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 	for (size_t i = 0; i < t->ops.n; i++) {
 		const struct nsx_copy *x = nsx_op_copy(t, i);
 		int64_t at_ns = nsx_op_start(&t->ops, i);
+		struct moves *m;
 
 		if (t->ops.kind[i] != NSX_OP_MEMCPY || !nsx_copy_is_migration(x->copy_kind))
 			continue;
-		if (add_span(u, nsx_stream_of(t, i)->device, at_ns,
-			     nsx_op_end(&t->ops, i), err) ||
-		    add_fetched(u, nsx_stream_of(t, i)->device, x,
-				(struct nsx_span){at_ns, nsx_op_end(&t->ops, i)}, err))
+		m = &u->moves[nsx_stream_of(t, i)->device];
+		if (add_span(&m->busy, &m->cap, at_ns, nsx_op_end(&t->ops, i), err) ||
+		    (x->copy_kind == NSX_COPY_UVM_HTOD && x->cause != NSX_MIGRATE_PREFETCH &&
+		     add_span(&m->fetched, &m->cap_fetched, at_ns, nsx_op_end(&t->ops, i), err)))
 			return err->rc;
 		if (!nsx_is_judged(u->d, at_ns) || !nsx_op_counts(t, i))
 			continue;
@@ -112,7 +96,8 @@ static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v, 
 		if (v[2].type == NSX_V_I64 && u->d->trace->device[i].device_id == v[2].u.i) {
 			u->faults++;
 			u->judged_faults += nsx_is_judged(u->d, v[0].u.i);
-			return add_span(u, i, v[0].u.i, v[1].u.i, err);
+			return add_span(&u->moves[i].busy, &u->moves[i].cap, v[0].u.i, v[1].u.i,
+					err);
 		}
 	return 0;
 }
@@ -132,10 +117,10 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret, stru
 		struct nsx_spans inside;
 		double ns, all_ns;
 
-		nsx_spans_normalise(&u->busy[i]);
-		if (nsx_spans_intersect(u->d->scratch, &u->busy[i], &window, &inside, err))
+		nsx_spans_normalise(&u->moves[i].busy);
+		if (nsx_spans_intersect(u->d->scratch, &u->moves[i].busy, &window, &inside, err))
 			return err->rc;
-		all_ns = (double)nsx_spans_overlap(&u->busy[i], compute);
+		all_ns = (double)nsx_spans_overlap(&u->moves[i].busy, compute);
 		if (all_ns > u->all_ns) {
 			u->all_ns = all_ns;
 			u->device = i;
@@ -166,25 +151,23 @@ static int list_paged(struct unified *u, uint32_t device, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
 	const struct nsx_ops *o = &d->trace->ops;
-	const struct nsx_device *dev = &d->trace->device[device];
-	struct nsx_spans *fetched = &u->fetched[device], waits = {0};
+	struct nsx_spans *fetched = &u->moves[device].fetched, waits = {0};
 
 	nsx_spans_normalise(fetched);
 	if (!fetched->n)
 		return 0;
-	if (!nsx_new_array(waits.v, d->scratch, dev->nops, "kernels", err))
+	if (!nsx_new_array(waits.v, d->scratch, d->trace->device[device].nops, "kernels", err))
 		return err->rc;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+	NSX_EACH_JUDGED(d, device, i) {
 		int64_t start_ns = nsx_op_start(o, i), ns;
 
-		if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE ||
-		    !nsx_is_judged(d, start_ns))
+		if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE)
 			continue;
 		ns = paged_ns(fetched, (struct nsx_span){start_ns, nsx_op_end(o, i)});
 		if (!ns)
 			continue;
 		nsx_spans_push(&waits, start_ns, start_ns + ns);
-		if (nsx_push(u->paged, u->npaged, u->cap_paged, "kernels", err,
+		if (nsx_push(d->paged, d->npaged, u->cap_paged, "kernels", err,
 			     (struct nsx_paged){(uint32_t)i, ns}))
 			return err->rc;
 	}
@@ -192,57 +175,27 @@ static int list_paged(struct unified *u, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* Passes the list on to nsx_detect_kernels. */
-static int keep_paged(struct unified *u, struct nsx_err *err)
-{
-	struct nsx_detect *d = u->d;
-
-	for (uint32_t i = 0; i < d->trace->ndevices; i++)
-		if (list_paged(u, i, err))
-			return err->rc;
-	if (!nsx_new_array(d->paged, d->found->arena, u->npaged, "kernels", err))
-		return err->rc;
-	for (size_t i = 0; i < u->npaged; i++)
-		d->paged[i] = u->paged[i];
-	d->npaged = u->npaged;
-	return 0;
-}
-
-/* Managed memory ----------------------------------------------------------------*/
-
-static int on_allocation(void *ctx, int64_t rid NSX_UNUSED,
-			 const struct nsx_val *v, struct nsx_err *err)
-{
-	struct unified *u = ctx;
-
-	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
-	    v[1].u.i > NSX_TIME_MAX || v[2].type != NSX_V_I64 ||
-	    v[2].u.i != NSX_MEM_MANAGED || v[3].type != NSX_V_I64)
-		return 0;
-	if (nsx_grow(&u->managed, &u->cap_managed, u->nmanaged + 1,
-		     sizeof(*u->managed), "managed memory", err))
-		return err->rc;
-	u->managed[u->nmanaged++] = (struct managed){
-		v[0].u.i, v[3].u.i ? -v[1].u.i : v[1].u.i};
-	return 0;
-}
-
-NSX_ORDER(cmp_managed, struct managed, UP(at_ns), UP(bytes));
-
 /* Finds the peak of managed memory in use; 0: unknown. */
-static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
+static int find_managed(const struct unified *u, int64_t *ret, struct nsx_err *err)
 {
+	struct nsx_memory m;
 	int64_t now = 0;
 
 	*ret = 0;
-	if (nsx_view_each(u->d->trace->schema, memory_event, on_allocation, u,
-			  err, start_ns, bytes, mem_kind, operation))
+	if (nsx_memory_read(u->d->trace->schema, &m, err)) {
+		nsx_memory_done(&m);
 		return err->rc;
-	nsx_sort(u->managed, u->nmanaged, sizeof(*u->managed), cmp_managed);
-	for (size_t i = 0; i < u->nmanaged; i++) {
-		nsx_add_to(&now, u->managed[i].bytes);
+	}
+	for (size_t i = 0, end = 0; i < m.nsteps; i++) {
+		if (i == end) {
+			end = nsx_mem_group_end(&m, i);
+			now = 0;
+		}
+		if (m.steps[i].kind == NSX_MC_MANAGED)
+			nsx_add_to(&now, m.steps[i].delta);
 		*ret = NSX_MAX(*ret, now);
 	}
+	nsx_memory_done(&m);
 	return 0;
 }
 
@@ -256,23 +209,6 @@ static bool is_loud(const struct unified *u)
 	return u->all_ns >= LOUD_SHARE * (double)(full->end_ns - full->start_ns);
 }
 
-/* Reports figures of the whole recording if most faults lie outside the judged window. Faults end
- * once memory has settled, and the judged window is the loop after that.
- */
-static void tell_whole(struct unified *u, struct nsx_finding *f)
-{
-	if (!is_loud(u) ||
-	    NSX_MAX(f->measured_ns, (double)u->ns) >=
-		    LOUD_SHARE * u->d->length_ns)
-		return;
-	f->severity = NSX_SEV_MEDIUM;
-	f->alarm = NSX_ALARM_SET;
-	f->most_ns = u->all_ns; /* what is judged would win next to nothing  */
-	f->guess_ns = f->measured_ns = 0;
-	f->spans.n = 0;
-	f->title = say_unified_memory_moves_while;
-}
-
 static const char *say_whole(const struct unified *u)
 {
 	const struct nsx_window *full = &u->d->trace->window;
@@ -282,7 +218,7 @@ static const char *say_whole(const struct unified *u)
 		nsx_text_share(a, u->all_ns, (double)(full->end_ns - full->start_ns)));
 }
 
-static const char *say_size(struct unified *u, int64_t managed)
+static const char *say_size(const struct unified *u, int64_t managed)
 {
 	const struct nsx_gpu_info *gpu = u->d->trace->ndevices ?
 		nsx_device_gpu(u->d->trace, 0) : NULL;
@@ -305,113 +241,108 @@ static const char *say_faults(const struct unified *u, bool in_all)
 		in_all ? " in all" : "");
 }
 
-/* Appends to the evidence, which has the line of say_size or none. */
-static void tell_stalls(struct unified *u, double stalled, struct nsx_finding *f)
+/* Adds what was seen. is_whole: of the whole recording. */
+static void tell_unified(const struct unified *u, double stalled, bool is_whole,
+			 struct nsx_finding *f)
 {
 	struct nsx_findings *l = u->d->found;
-	size_t n = f->evidence[0] != NULL;
 
-	if (n) {
-		f->recommendation[1] = f->recommendation[0];
-		f->recommendation[0] = say_use_less_managed_memory_at;
-	}
-	if (f->alarm == NSX_ALARM_SET) {
-		f->evidence[n++] = f->evidence[0];
-		f->evidence[0] = say_whole(u);
-	}
 	if (stalled > 0)
-		f->evidence[n++] =
-			nsx_tell(l, say_kernels_run_judged_window, nsx_text_ns(l->arena, stalled));
+		nsx_add_evidence(f, nsx_tell(l, say_kernels_run_judged_window,
+					     nsx_text_ns(l->arena, stalled)));
 	if ((double)u->read_back_ns >= NSX_LEAST_SHARE * u->d->length_ns)
-		f->evidence[n++] = nsx_tell(l, say_host_fetches_back_page_by,
-			nsx_tell_bytes(l, u->read_back_bytes), nsx_tell_ns(l, u->read_back_ns));
+		nsx_add_evidence(f, nsx_tell(l, say_host_fetches_back_page_by,
+			nsx_tell_bytes(l, u->read_back_bytes), nsx_tell_ns(l, u->read_back_ns)));
 	if (u->ns > 0)
-		f->evidence[n++] = nsx_tell(l, say_migrations_take_between, nsx_tell_ns(l, u->ns),
+		nsx_add_evidence(f, nsx_tell(l, say_migrations_take_between, nsx_tell_ns(l, u->ns),
 			(double)u->paged_ns <= stalled ? "" :
-							 nsx_tell(l, say_all_at_most_each_until,
-								 nsx_tell_ns(l, u->paged_ns)));
-	f->evidence[n] =
-		u->faults ? say_faults(u, f->alarm == NSX_ALARM_SET) : say_page_faults_were_not_2;
+				nsx_tell(l, say_all_at_most_each_until,
+					 nsx_tell_ns(l, u->paged_ns))));
+	nsx_add_evidence(f, u->faults ? say_faults(u, is_whole) : say_page_faults_were_not_2);
 }
 
-static int memory_propose(struct unified *u, double least_ns, struct nsx_err *err)
+static int memory_propose(struct unified *u, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
 	struct nsx_findings *l = d->found;
 	uint32_t device = NSX_NONE;
 	double stalled = 0;
 	int64_t managed;
+	bool is_whole;
+	const char *size;
 
-	if (stalled_ns(u, &device, &stalled, err) || keep_paged(u, err))
+	if (stalled_ns(u, &device, &stalled, err))
 		return err->rc;
+	for (uint32_t i = 0; i < d->trace->ndevices; i++)
+		if (list_paged(u, i, err))
+			return err->rc;
 	if (!is_loud(u) && ((stalled <= 0 && !u->rows.n) ||
-			    ((double)u->ns < least_ns && !u->faults)))
+			    ((double)u->ns < NSX_LEAST_SHARE * d->length_ns && !u->faults)))
 		return 0;
 	if (find_managed(u, &managed, err))
 		return err->rc;
-	struct nsx_finding f = {.id = NSX_ID_unified_memory,
-		.device = device,
+	size = say_size(u, managed);
+	/* Faults end once memory has settled, and the judged window is the loop after that: if most
+	 * lie outside of it, what is judged would win next to nothing.
+	 */
+	is_whole = is_loud(u) && NSX_MAX(stalled, (double)u->ns) < LOUD_SHARE * d->length_ns;
+	struct nsx_finding f = {.id = NSX_ID_unified_memory, .device = device,
 		.also = 1u << NSX_CAT_COMPUTE, /* because kernels wait for pages */
-		.title = !u->rows.n ? say_kernels_wait_gpu_page :
+		.title = is_whole   ? say_unified_memory_moves_while :
+			 !u->rows.n ? say_kernels_wait_gpu_page :
 				      nsx_tell(l, say_unified_memory_moves_from,
 					      nsx_text_n(l->arena, u->rows.n, "migration", NULL),
 					      nsx_tell_bytes(l, u->bytes)),
-		.confidence = NSX_CONF_MEDIUM,
-		.guess_ns = (double)u->ns, .measured_ns = stalled,
-		.is_least = true,
+		.confidence = NSX_CONF_MEDIUM, .severity = NSX_SEV_MEDIUM,
+		.alarm = is_whole ? NSX_ALARM_SET : NSX_ALARM_BY_PRICE,
+		.most_ns = is_whole ? u->all_ns : 0, .is_least = true,
 		.recommendation = {say_prefetch_before_use, say_if_more_managed_than_gpu},
-		.evidence = {say_size(u, managed)},
-		.proof = {{.csv = "memcpy_summary",
-			.column = "busy_ms",
+		.evidence = {is_whole ? say_whole(u) : size, is_whole ? size : NULL},
+		.proof = {{.csv = "memcpy_summary", .column = "busy_ms",
 			.at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
-	if (u->device != NSX_NONE &&
-	    (nsx_spans_intersect(l->arena, &u->busy[u->device],
-				 &d->facts->device[u->device].compute, &f.spans,
-				 err) ||
+	if (size) {
+		f.recommendation[0] = say_use_less_managed_memory_at;
+		f.recommendation[1] = say_prefetch_before_use;
+	}
+	tell_unified(u, stalled, is_whole, &f);
+	if (!is_whole) {
+		f.guess_ns = (double)u->ns;
+		f.measured_ns = stalled;
+		nsx_plan_rows(d, &f.remedy, &u->rows, (struct nsx_change){
+			.verb = NSX_DROP, .op = NSX_ON_COPIES});
+	}
+	if (!is_whole && u->device != NSX_NONE &&
+	    (nsx_spans_intersect(l->arena, &u->moves[u->device].busy,
+				 &d->facts->device[u->device].compute, &f.spans, err) ||
 	     nsx_spans_pack(l->arena, &f.spans, err)))
 		return err->rc;
-	tell_whole(u, &f);
-	tell_stalls(u, stalled, &f);
-	if (u->rows.n && f.alarm != NSX_ALARM_SET)
-		f.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_DROP, .op = NSX_ON_COPIES,
-			.rows = nsx_keep_rows(d, u->rows.v, u->rows.n)});
 	nsx_found(l, &f);
 	return 0;
 }
 
 static int find_unified(struct unified *u, struct nsx_err *err)
 {
-	double least_ns = NSX_LEAST_SHARE * u->d->length_ns;
-
-	size_t n = u->d->trace->ndevices;
-
-	if (!nsx_new_array(u->busy, u->d->scratch, n, "GPUs", err) ||
-	    !nsx_new_array(u->fetched, u->d->scratch, n, "GPUs", err) ||
-	    !nsx_new_array(u->cap, u->d->scratch, n, "GPUs", err) ||
-	    !nsx_new_array(u->cap_fetched, u->d->scratch, n, "GPUs", err))
-		return err->rc;
 	if (collect_moves(u, err) ||
 	    nsx_view_each(u->d->trace->schema, um_gpu_fault, on_fault, u, err,
 			  start_ns, end_ns, device_id))
 		return err->rc;
 	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
-		if (u->busy[i].n)
-			return memory_propose(u, least_ns, err);
+		if (u->moves[i].busy.n)
+			return memory_propose(u, err);
 	return 0;
 }
 
 int nsx_detect_memory(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct unified u = {.d = d};
-	int rc = find_unified(&u, err);
+	int rc;
 
-	for (uint32_t i = 0; u.cap_fetched && i < d->trace->ndevices; i++) {
-		free(u.busy[i].v);
-		free(u.fetched[i].v);
+	u.moves = nsx_arena_get(d->scratch, (d->trace->ndevices + 1) * sizeof(*u.moves));
+	rc = find_unified(&u, err);
+	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
+		free(u.moves[i].busy.v);
+		free(u.moves[i].fetched.v);
 	}
-	free(u.managed);
-	free(u.paged);
 	return rc;
 }

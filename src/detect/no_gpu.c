@@ -1,7 +1,5 @@
 /* no_gpu.c - traces without GPU work: where the host's time goes. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 
@@ -9,24 +7,26 @@
 #define BUSY_SHARE 0.25 /* a thread is named from this share of the time on a CPU */
 enum { FEW_NEXT = 2 };
 
-struct spent { /* time by name; for OS calls also by process */
+struct spent { /* time by name; for OS calls and MPI also by process */
 	int64_t ns, count;
 	nsx_str name;	/* name as recorded */
-	uint64_t thread; /* global id of a process's main thread; 0: all threads */
+	uint64_t who; /* OS: global id of a process's main thread; MPI: process; else 0 */
+	bool is_coll; /* MPI: ranks wait in it for the last one              */
 };
 struct sums {
 	struct nsx_groups keys;
 	struct spent *v;
+	struct nsx_window mpi; /* from the first call of MPI to the end of the last */
 };
 
-static int no_gpu_add(struct sums *s, uint64_t thread, nsx_str name, int64_t count,
+static int no_gpu_add(struct sums *s, uint64_t who, nsx_str name, int64_t count,
 		      int64_t ns, struct nsx_err *err)
 {
-	struct spent *x = nsx_group_value(&s->keys, &s->v, thread, name, "host time", err);
+	struct spent *x = nsx_group_value(&s->keys, &s->v, who, name, "host time", err);
 
 	if (!x)
 		return err->rc;
-	x->thread = thread;
+	x->who = who;
 	x->name = name;
 	x->count += NSX_MAX(count, ns > 0 ? 1 : 0);
 	nsx_add_to(&x->ns, ns);
@@ -90,13 +90,38 @@ static int sum_os_calls(const struct nsx_detect *d, struct sums *s, struct nsx_e
 	return 0;
 }
 
+/* Sums calls of MPI by process and function. */
+static int sum_mpi(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_library_calls *c = &t->library;
+
+	s->mpi = (struct nsx_window){INT64_MAX, INT64_MIN};
+	for (size_t i = 0; i < c->n; i++) {
+		int64_t start_ns = nsx_unpack(&c->start, i);
+		int64_t end_ns = start_ns + nsx_unpack(&c->length, i);
+		int64_t ns = nsx_in_window(t, start_ns, end_ns);
+		bool is_in = nsx_starts_inside(t, start_ns);
+
+		if (c->library[i] != NSX_LIBRARY_MPI || (ns <= 0 && !is_in))
+			continue;
+		if (no_gpu_add(s, t->thread[c->thread[i]].process, c->name[i], 1, ns, err))
+			return err->rc;
+		s->v[s->keys.last].is_coll = c->is_coll[i];
+		nsx_widen(&s->mpi, start_ns, end_ns);
+	}
+	if (nsx_has_window(t))
+		s->mpi = t->user;
+	return 0;
+}
+
+/* In a collective ranks wait for the last one, so the last rank's own work is reported first. */
 static int cmp_spent(const void *a, const void *b, void *ctx)
 {
 	const struct spent *x = a, *y = b;
 
-	return NSX_CMP(y->ns, x->ns) ?:
-	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name)) ?:
-	       NSX_CMP(x->thread, y->thread);
+	return x->is_coll - y->is_coll ?: NSX_CMP(y->ns, x->ns) ?:
+	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name)) ?: NSX_CMP(x->who, y->who);
 }
 
 /* " on the main thread", with the process if there are several. */
@@ -105,9 +130,9 @@ static const char *say_thread(const struct nsx_detect *d, const struct sums *s)
 	const struct spent *top = &s->v[0];
 
 	for (size_t i = 1; i < s->keys.n; i++)
-		if (s->v[i].thread != top->thread)
+		if (s->v[i].who != top->who)
 			return nsx_tell(d->found, " on the main thread of process %"
-					PRIu64, nsx_pid_of(top->thread));
+					PRIu64, nsx_pid_of(top->who));
 	return say_on_main_thread;
 }
 
@@ -153,7 +178,7 @@ static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, c
 					   x->sampled : x->advice}};
 
 	for (size_t i = 1; i < s->keys.n && i <= FEW_NEXT; i++)
-		if ((double)s->v[i].ns >= MUCH * length && s->v[i].thread == top->thread)
+		if ((double)s->v[i].ns >= MUCH * length && s->v[i].who == top->who)
 			f.evidence[i] = nsx_tell(l, "then %s: %s",
 				nsx_tell_name(l, nsx_text_api(l->arena, nsx_text(t, s->v[i].name))),
 				nsx_tell_ns(l, s->v[i].ns));
@@ -161,85 +186,10 @@ static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, c
 		f.proof[0] = (struct nsx_evidence){
 			.csv = x->csv, .column = x->column,
 			.at = {{x->key, nsx_string(raw)}}};
-	if (top->thread)
+	if (top->who)
 		f.proof[0].at[1] = (struct nsx_at){
-			"tid", nsx_int((int64_t)nsx_tid_of(top->thread))};
+			"tid", nsx_int((int64_t)nsx_tid_of(top->who))};
 	nsx_found(l, &f);
-}
-
-int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
-{
-	struct nsx_window told = nsx_host_window(d->trace);
-	double least = MUCH * (double)(told.end_ns - told.start_ns);
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < ARRAY_LEN(sources); i++) {
-		struct sums s = {0};
-
-		rc = sources[i].sum(d, &s, err);
-		if (!rc && s.keys.n) {
-			nsx_sort_r(s.v, s.keys.n, sizeof(*s.v), cmp_spent, (void *)d->trace);
-			if ((double)s.v[0].ns >= least && s.v[0].ns > 0)
-				no_gpu_propose(d, &sources[i], &s);
-		}
-		nsx_groups_done(&s.keys);
-		free(s.v);
-	}
-	return rc;
-}
-
-/* Time in MPI by process and function. In a collective ranks wait for the last one, so the last
- * rank's own work is reported first.
- */
-struct mpi_spent {
-	uint32_t process;
-	bool is_coll;
-	nsx_str name;
-	int64_t ns, count;
-};
-
-static int cmp_mpi(const void *a, const void *b, void *ctx)
-{
-	const struct mpi_spent *x = a, *y = b;
-
-	return x->is_coll - y->is_coll ?: NSX_CMP(y->ns, x->ns) ?:
-	       NSX_CMP(x->process, y->process) ?:
-	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
-}
-
-/* Sums calls by process and function. *span: the user's window, or else from the first call to the
- * end of the last.
- */
-static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
-		   struct mpi_spent **v, struct nsx_window *span, struct nsx_err *err)
-{
-	const struct nsx_library_calls *c = &t->library;
-
-	*span = (struct nsx_window){INT64_MAX, INT64_MIN};
-	for (size_t i = 0; i < c->n; i++) {
-		uint32_t process = t->thread[c->thread[i]].process;
-		int64_t start_ns = nsx_unpack(&c->start, i);
-		int64_t end_ns = start_ns + nsx_unpack(&c->length, i);
-		int64_t ns = nsx_in_window(t, start_ns, end_ns);
-		struct mpi_spent *x;
-
-		if (c->library[i] != NSX_LIBRARY_MPI ||
-		    (ns <= 0 && !nsx_starts_inside(t, start_ns)))
-			continue;
-		x = nsx_group_value(keys, v, process, c->name[i], "MPI", err);
-		if (!x)
-			return err->rc;
-		x->process = process;
-		x->is_coll = c->is_coll[i];
-		x->name = c->name[i];
-		x->count++;
-		nsx_add_to(&x->ns, ns);
-		span->start_ns = NSX_MIN(span->start_ns, start_ns);
-		span->end_ns = NSX_MAX(span->end_ns, end_ns);
-	}
-	if (nsx_has_window(t))
-		*span = t->user;
-	return 0;
 }
 
 /* The least time that the busiest thread is on a CPU during MPI calls, because the two times
@@ -271,60 +221,64 @@ static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
 				  d->measured->busiest.of_ms);
 }
 
-static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v, size_t n, double length_ns)
+static void propose_mpi(struct nsx_detect *d, const struct sums *s)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
-	int64_t pid = t->process[v->process].pid;
-	uint32_t spinning;
-	double spun = spun_ms(d, &spinning);
+	const struct spent *v = s->v;
+	double length_ns = (double)(s->mpi.end_ns - s->mpi.start_ns), spun;
+	uint32_t spinning, process = (uint32_t)v->who;
 	unsigned nsaid = 1;
 	struct nsx_finding f = {.id = NSX_ID_host_mpi,
 		.device = NSX_NONE, .confidence = NSX_CONF_HIGH, .most_ns = (double)v->ns,
 		.title = nsx_tell(l, "process %s is in %s for %s of the time",
-			nsx_pid_label(t, v->process),
-			nsx_tell_name(l, nsx_text(t, v->name)),
+			nsx_pid_label(t, process), nsx_tell_name(l, nsx_text(t, v->name)),
 			nsx_text_share(l->arena, (double)v->ns, length_ns)),
 		.evidence = {nsx_tell(l,
 			nsx_has_window(t) ? say_window : say_from_first_call_mpi_end,
 			nsx_tell_ns(l, v->ns), nsx_text_n(l->arena, (size_t)v->count, "call", NULL),
 			nsx_text_ns(l->arena, length_ns))},
 		.recommendation = {say_see_what_other_side_does},
-		.proof = {{.csv = "library_calls",
-			.column = "total_time_ms",
-			.at = {{"pid", nsx_int(pid)},
+		.proof = {{.csv = "library_calls", .column = "total_time_ms",
+			.at = {{"pid", nsx_int(t->process[process].pid)},
 				{"function", nsx_string(nsx_text(t, v->name))}}}}};
 
-	if (spun >= MUCH * d->measured->busiest.of_ms && spinning == v->process)
+	if ((double)v->ns < MUCH * length_ns)
+		return;
+	spun = spun_ms(d, &spinning);
+	if (spun >= MUCH * d->measured->busiest.of_ms && spinning == process)
 		f.evidence[nsaid++] =
 			nsx_tell(l, say_time_mpi_on_cpu_or, nsx_text_ns(l->arena, spun * 1e6));
-	for (size_t i = 1; i < n && nsaid <= FEW_NEXT; i++)
+	for (size_t i = 1; i < s->keys.n && nsaid <= FEW_NEXT; i++)
 		if ((double)v[i].ns >= MUCH * length_ns)
 			f.evidence[nsaid++] = nsx_tell(l, "process %s is in %s for %s%s",
-				nsx_pid_label(t, v[i].process),
+				nsx_pid_label(t, (uint32_t)v[i].who),
 				nsx_tell_name(l, nsx_text(t, v[i].name)), nsx_tell_ns(l, v[i].ns),
 				v[i].is_coll ? say_where_waits_who_comes_last : "");
 	nsx_found(l, &f);
 }
 
-/* MPI calls may be the only record of a program. */
-int nsx_detect_host_mpi(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct nsx_groups keys = {0};
-	struct mpi_spent *v = NULL;
-	struct nsx_window span;
-	int rc = sum_mpi(d->trace, &keys, &v, &span, err);
+	struct nsx_window told = nsx_host_window(d->trace);
+	double least = MUCH * (double)(told.end_ns - told.start_ns);
 
-	if (!rc && keys.n) {
-		double length_ns = (double)(span.end_ns - span.start_ns);
+	for (size_t i = 0; i <= ARRAY_LEN(sources); i++) {
+		bool is_mpi = i == ARRAY_LEN(sources);
+		struct sums *s = nsx_arena_get(d->scratch, sizeof(*s));
 
-		nsx_sort_r(v, keys.n, sizeof(*v), cmp_mpi, (void *)d->trace);
-		if (v->ns > 0 && (double)v->ns >= MUCH * length_ns)
-			propose_mpi(d, v, keys.n, length_ns);
+		nsx_keep_groups(d, &s->keys, &s->v);
+		if ((is_mpi ? sum_mpi : sources[i].sum)(d, s, err))
+			return err->rc;
+		nsx_sort_r(s->v, s->keys.n, sizeof(*s->v), cmp_spent, (void *)d->trace);
+		if (!s->keys.n || s->v->ns <= 0)
+			continue;
+		if (is_mpi)
+			propose_mpi(d, s);
+		else if ((double)s->v->ns >= least)
+			no_gpu_propose(d, &sources[i], s);
 	}
-	nsx_groups_done(&keys);
-	free(v);
-	return rc;
+	return 0;
 }
 
 static int vote_function(const struct nsx_trace *t, struct nsx_votes *votes,

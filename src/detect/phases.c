@@ -1,13 +1,19 @@
-/* phases.c - phases of the run that are not judged but keep GPUs waiting for much of the whole
- * window: a second solve, the loading of a model, the copies at the end.
+/* phases.c - what is not judged: phases of the run, and the time before the first GPU work and after
+ * the last. Those that keep GPUs waiting for much of the whole window (a second solve, the loading
+ * of a model, the copies at the end) are findings. The first page lists the longest, lest a reader
+ * who looks for a pause, a slow start or a slow end takes the judged window for the whole.
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
 #include "detect/words.h"
+#include "facts/outside.h"
+#include "report/text.h"
 #include "report/words.h"
 
+#define CALLS_SHARE 0.25 /* a call is named from this share of a stretch     */
+#define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
 /* share of the whole window from which the first row of a named phase is reported */
-#define TOLD_SHARE 0.05
+#define TOLD_SHARE 0.05 /* and part of the recording from which a stretch is listed */
 /* share of the window from which a phase has medium severity; also the least share of a run's
  * unnamed end
  */
@@ -16,6 +22,128 @@
 /* share of the window from which a phase has high severity, because the run hangs there */
 #define MOST_SHARE 0.5
 #define MUCH 0.5 /* share of the lost time for which a GPU named as idle must have no work */
+
+enum { TOLD = 4 };
+
+/* What the host does ------------------------------------------------------------------ */
+
+struct spent { /* time of a stretch in CUDA calls or OS calls */
+	struct nsx_groups keys; /* (thread, name)                            */
+	struct spent_sum {
+		nsx_str name;
+		int64_t ns, longest_ns;
+		bool is_cuda;
+	} *sums, most; /* the name with most time                            */
+};
+
+static int phases_add_call(struct spent *s, uint32_t thread, nsx_str name, bool is_cuda,
+			   int64_t ns, struct nsx_err *err)
+{
+	struct spent_sum *sum;
+
+	if (ns <= 0)
+		return 0;
+	sum = nsx_group_value(&s->keys, &s->sums, thread, name, "calls outside of GPU work", err);
+	if (!sum)
+		return err->rc;
+	sum->name = name;
+	sum->is_cuda = is_cuda;
+	nsx_add_to(&sum->ns, ns);
+	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
+	if (sum->ns > s->most.ns)
+		s->most = *sum;
+	return 0;
+}
+
+/* Adds CUDA calls, and the OS calls outside of these. */
+static int phases_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t thread,
+			     struct nsx_span in, struct nsx_err *err)
+{
+	const struct nsx_thread *th = &t->thread[thread];
+	const struct nsx_calls *c = &t->calls;
+	size_t call = th->calls_at, end = call + th->ncalls, at = 0;
+
+	for (size_t i = call; i < end && nsx_call_start(c, i) < in.end_ns; i++)
+		if (!(c->flags[i] & NSX_CALL_NESTED) &&
+		    phases_add_call(s, thread, nsx_call_name(c, i), true,
+				    NSX_MIN(nsx_call_end(c, i), in.end_ns) -
+					    NSX_MAX(nsx_call_start(c, i), in.start_ns), err))
+			return err->rc;
+	NSX_EACH_OS_CALL(t, th, &at, in, i) {
+		while (call < end && nsx_call_end(c, call) <= t->osrt.start_ns[i])
+			call++;
+		if ((call == end || nsx_call_start(c, call) > t->osrt.start_ns[i]) &&
+		    phases_add_call(s, thread, t->osrt.name[i], false, nsx_os_call_ns(t, i, in), err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* The shortest range that covers most of a stretch; NSX_NONE: none does. */
+static uint32_t range_of_most(const struct nsx_trace *t, const struct nsx_window *w)
+{
+	const struct nsx_nvtx *x = &t->nvtx;
+	double least_ns = RANGE_SHARE * (double)(w->end_ns - w->start_ns);
+	uint32_t best = NSX_NONE;
+
+	for (uint32_t i = 0; i < x->n; i++)
+		if ((double)(NSX_MIN(nsx_range_end(x, i), w->end_ns) -
+			     NSX_MAX(nsx_range_start(x, i), w->start_ns)) >= least_ns &&
+		    (best == NSX_NONE || nsx_range_ns(x, i) <= nsx_range_ns(x, best)))
+			best = i;
+	return best;
+}
+
+/* Says what the host does for much of a stretch without GPU work: the call in which one thread
+ * spends most of it, " (cudaMalloc 1.2 s)", or the range, " (in load)"; "" if neither is known.
+ * *ret_own: whether it is a range or several CUDA calls rather than one that starts CUDA.
+ */
+static int say_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
+		     const char **ret, bool *ret_own, struct nsx_err *err)
+{
+	struct spent s = {.sums = NULL};
+	uint32_t range;
+	int rc = 0;
+
+	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
+		rc = phases_add_thread(&s, t, h, (struct nsx_span){w->start_ns, w->end_ns}, err);
+	nsx_groups_done(&s.keys);
+	free(s.sums);
+	*ret = "";
+	*ret_own = s.most.is_cuda && 2 * s.most.longest_ns < s.most.ns;
+	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
+		*ret = nsx_arena_printf(a, " (%s %s)", nsx_text_api(a, nsx_text(t, s.most.name)),
+					nsx_text_ns(a, (double)s.most.ns));
+		return rc;
+	}
+	range = range_of_most(t, w);
+	*ret_own = range != NSX_NONE;
+	if (*ret_own)
+		*ret = nsx_arena_printf(a, " (in %s)", nsx_text_name(a, nsx_text_range(
+			a, nsx_text(t, t->nvtx.name[range]))));
+	return rc;
+}
+
+/* The time before the first GPU work and after the last; none in a user's window. Returns the length
+ * of the recording.
+ */
+static int64_t find_ends(const struct nsx_trace *t, const struct nsx_facts *f,
+			 const struct nsx_measured *m, struct nsx_window ret[2])
+{
+	struct nsx_window all = nsx_recorded(t, m);
+
+	ret[0] = ret[1] = (struct nsx_window){0, 0};
+	if (f->nrun_phases && !nsx_has_window(t)) {
+		ret[0] = (struct nsx_window){all.start_ns, f->run_phases[0].window.start_ns};
+		ret[1] = (struct nsx_window){
+			f->run_phases[f->nrun_phases - 1].window.end_ns, all.end_ns};
+	}
+	return all.end_ns - all.start_ns;
+}
+
+static const char *const ends[] = {NSX_BEFORE_WORK, NSX_AFTER_WORK};
+
+/* Findings --------------------------------------------------------------------------- */
 
 /* "GPU 1 has no work from 1.020s to 6.020s": the longest such time of a GPU in the phase, if it is
  * MUCH of the lost time; NULL: all GPUs work throughout.
@@ -26,24 +154,19 @@ static const char *say_silent(const struct nsx_detect *d, const struct nsx_windo
 	const struct nsx_trace *t = d->trace;
 	struct nsx_window most = {0, 0};
 	uint32_t silent = 0;
+	struct nsx_gap gap;
 
-	for (uint32_t i = 0; i < t->ndevices; i++) {
-		const struct nsx_device *dev = &t->device[i];
-		int64_t busy_ns = w->start_ns;
+	for (uint32_t i = 0; i < t->ndevices; i++)
+		for (size_t at = nsx_idle_from(&d->facts->idle[i], w->start_ns);
+		     nsx_next_gap(&d->facts->idle[i], &at, &gap) && gap.start_ns < w->end_ns;) {
+			struct nsx_window x = {NSX_MAX(gap.start_ns, w->start_ns),
+					       NSX_MIN(gap.end_ns, w->end_ns)};
 
-		for (size_t k = 0; dev->nops && k <= dev->nops; k++) {
-			size_t op = dev->ops_at + k;
-			int64_t next_ns = k == dev->nops ? w->end_ns :
-				NSX_MIN(nsx_op_start(&t->ops, op), w->end_ns);
-
-			if (next_ns - busy_ns > most.end_ns - most.start_ns) {
-				most = (struct nsx_window){busy_ns, next_ns};
+			if (x.end_ns - x.start_ns > most.end_ns - most.start_ns) {
+				most = x;
 				silent = i;
 			}
-			if (k < dev->nops)
-				busy_ns = NSX_MAX(busy_ns, nsx_op_end(&t->ops, op));
 		}
-	}
 	return (double)(most.end_ns - most.start_ns) < MUCH * lost_ns ?
 		       NULL :
 		       nsx_tell(d->found, say_gpu_has_no_work_from, nsx_gpu_label(t, silent),
@@ -126,9 +249,9 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 	const char *doing;
 	bool is_own;
 
-	if (ns < MOST_SHARE * (double)recorded_ns)
+	if (ns <= 0 || ns < MOST_SHARE * (double)recorded_ns)
 		return 0;
-	if (nsx_say_doing(d->trace, &w, found->arena, &doing, &is_own, err))
+	if (say_doing(d->trace, &w, found->arena, &doing, &is_own, err))
 		return err->rc;
 	if (!is_own)
 		return 0;
@@ -147,24 +270,12 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 	return 0;
 }
 
-static int propose_ends(struct nsx_detect *d, struct nsx_err *err)
-{
-	const struct nsx_facts *f = d->facts;
-	struct nsx_window all = nsx_recorded(d->trace, d->measured);
-	int64_t ns = all.end_ns - all.start_ns;
-
-	if (!f->nrun_phases || nsx_has_window(d->trace))
-		return 0;
-	return propose_end(d, NSX_BEFORE_WORK, (struct nsx_window){
-			all.start_ns, f->run_phases[0].window.start_ns}, ns, err) ?:
-	       propose_end(d, NSX_AFTER_WORK, (struct nsx_window){
-			f->run_phases[f->nrun_phases - 1].window.end_ns, all.end_ns}, ns, err);
-}
-
 int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
 	double whole_ns = (double)(d->trace->window.end_ns - d->trace->window.start_ns);
+	struct nsx_window end[2];
+	int64_t recorded_ns;
 
 	for (size_t i = 0; d->measured->phases && i < f->nrun_phases; i++) {
 		const struct nsx_run_phase *x = &f->run_phases[i];
@@ -181,5 +292,93 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 		if ((double)l->v[0].ns / l->ngpus >= least_ns)
 			phases_propose(d, x, l, (double)l->v[0].ns / l->ngpus, whole_ns);
 	}
-	return propose_ends(d, err);
+	recorded_ns = find_ends(d->trace, f, d->measured, end);
+	return propose_end(d, ends[0], end[0], recorded_ns, err) ?:
+	       propose_end(d, ends[1], end[1], recorded_ns, err);
+}
+
+/* The first page --------------------------------------------------------------------- */
+
+struct part { /* a phase, or the time at one end of the run */
+	const struct nsx_ledger *ledger; /* of a phase; otherwise NULL       */
+	const char *name; /* a name in the trace or, without a ledger, a fixed text */
+	struct nsx_window window;
+};
+
+/* The verdict on a phase in words; NULL if no GPU worked in it. Launches whose work must have run
+ * but is not in the trace come first.
+ */
+static const char *say_verdict(const struct nsx_report *r, const struct part *x)
+{
+	struct nsx_lost lost = nsx_lost_launches(r->trace, &x->window);
+	const struct nsx_ledger *l = x->ledger;
+	struct nsx_judgement j;
+
+	if (nsx_is_idle_unknown(&lost))
+		return nsx_arena_printf(r->arena, say_work_was_lost,
+					nsx_text_n(r->arena, lost.lost, "launch", "launches"));
+	if (!l->total_ns || l->ns[NSX_L_IDLE] == l->total_ns)
+		return NULL;
+	nsx_judge_ledger(l, &j);
+	return nsx_arena_printf(r->arena, " (%s: %s)", nsx_verdict_words[j.verdict],
+				nsx_say_account(r->facts, l, &l->v[0], r->arena));
+}
+
+static int64_t part_ns(const struct part *x)
+{
+	return x->window.end_ns - x->window.start_ns;
+}
+
+static int cmp_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return NSX_CMP(part_ns(y), part_ns(x)) ?: NSX_CMP(x->window.start_ns, y->window.start_ns);
+}
+
+static bool has_end(const struct nsx_report *r, const char *name)
+{
+	for (size_t i = 0; i < r->found.n; i++)
+		if (r->found.v[i].id == NSX_ID_other_phase && !strcmp(r->found.v[i].subject, name))
+			return true;
+	return false;
+}
+
+int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
+		      const char ***ret, struct nsx_err *err)
+{
+	static const struct nsx_ledger none = {.n = 0};
+	const struct nsx_facts *f = r->facts;
+	double least_ns = TOLD_SHARE * (double)(r->trace->last_ns - r->trace->first_ns);
+	struct part *v = nsx_arena_get(r->arena, (f->nrun_phases + 2) * sizeof(*v));
+	struct nsx_window end[2];
+	bool has_phases = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->nrun_phases; i++) {
+		v[n] = (struct part){m->phases ? &m->phases[i] : &none, f->run_phases[i].name,
+				     f->run_phases[i].window};
+		n += !f->run_phases[i].judged && (double)part_ns(&v[n]) >= least_ns;
+	}
+	has_phases = n;
+	find_ends(r->trace, f, m, end);
+	for (unsigned i = 0; i < ARRAY_LEN(ends); i++) {
+		v[n] = (struct part){NULL, ends[i], end[i]};
+		n += part_ns(&v[n]) > 0 && (double)part_ns(&v[n]) >= least_ns && !has_end(r, ends[i]);
+	}
+	nsx_sort(v, n, sizeof(*v), cmp_parts);
+	n = NSX_MIN(n, TOLD);
+	*ret = n ? nsx_arena_get(r->arena, (n + 2) * sizeof(**ret)) : NULL;
+	for (size_t k = 0; k < n; k++) {
+		const char *doing = v[k].ledger ? say_verdict(r, &v[k]) : NULL;
+		bool is_own;
+
+		if (!doing && say_doing(r->trace, &v[k].window, r->arena, &doing, &is_own, err))
+			return err->rc;
+		(*ret)[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
+			v[k].ledger ? nsx_text_name(r->arena, v[k].name) : v[k].name,
+			nsx_text_ns(r->arena, (double)part_ns(&v[k])), doing,
+			k + 1 < n || !has_phases ? "" : say_window_phase_name_judges);
+	}
+	return 0;
 }

@@ -6,8 +6,8 @@
  *
  * A trial is an event record, a few kernels, an event record, and directly after that a wait for an
  * event. A search is three or more trials with no work between them, most of which run kernels that
- * none before them ran; the steps of a loop that times itself all run the same. A range around the
- * search or the name of a kernel shows that it is cuDNN's.
+ * none before them ran; the steps of a loop that times itself all run the same. The name of a kernel
+ * shows that it is cuDNN's.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +21,7 @@ enum {
 	MOST_KERNELS = 32, /* most kernels of one algorithm                  */
 };
 
-enum role { OTHER = 1, RECORDS, WAITS_FOR_EVENT };
-enum { NO = 1, YES };
+enum { LOOKED_UP = 1, RECORDS = 2, WAITS_FOR_EVENT = 4, CUDNN = 8 };
 
 struct trial { /* calls [first, end) of one thread */
 	size_t first, end;
@@ -30,8 +29,7 @@ struct trial { /* calls [first, end) of one thread */
 };
 struct search {
 	struct nsx_detect *d;
-	/* role: by API name; says_cudnn: by name of a kernel or range. 0: not looked up yet. */
-	uint8_t *role, *says_cudnn;
+	uint8_t *says; /* by name of a call or kernel: what it says; 0: not looked up yet */
 	struct trial *v; /* trials of the current search                     */
 	size_t n, cap, ndistinct;
 	bool is_cudnn; /* whether one of its trials names cuDNN              */
@@ -42,43 +40,16 @@ struct search {
 	struct nsx_places *places;
 };
 
-static enum role role_of(struct search *s, size_t call)
+static unsigned says(struct search *s, nsx_str name)
 {
-	const struct nsx_trace *t = s->d->trace;
-	nsx_str name = nsx_call_name(&t->calls, call);
-	uint8_t *role = &s->role[name];
+	uint8_t *x = &s->says[name];
+	const char *text = nsx_text(s->d->trace, name);
 
-	if (!*role) {
-		const char *api = nsx_text(t, name);
-
-		*role = strstr(api, "EventRecord")	? RECORDS :
-			strstr(api, "EventSynchronize") ? WAITS_FOR_EVENT :
-							  OTHER;
-	}
-	return (enum role)*role;
-}
-
-static bool says_cudnn(struct search *s, nsx_str name)
-{
-	uint8_t *says = &s->says_cudnn[name];
-
-	if (!*says)
-		*says = strcasestr(nsx_text(s->d->trace, name), "cudnn") ? YES : NO;
-	return *says == YES;
-}
-
-/* Whether the kernel's name, or that of a range around its launch, names cuDNN. */
-static bool is_of_cudnn(struct search *s, uint32_t op)
-{
-	const struct nsx_trace *t = s->d->trace;
-	const struct nsx_nvtx_facts *f = &s->d->facts->nvtx;
-
-	if (says_cudnn(s, nsx_op_name(t, op)))
-		return true;
-	for (uint32_t r = nsx_op_range(f, op); r != NSX_NONE; r = nsx_range_parent(f, r))
-		if (says_cudnn(s, t->nvtx.name[r]))
-			return true;
-	return false;
+	if (!*x)
+		*x = LOOKED_UP | (strcasestr(text, "cudnn") ? CUDNN : 0) |
+		     (strstr(text, "EventRecord")      ? RECORDS :
+		      strstr(text, "EventSynchronize") ? WAITS_FOR_EVENT : 0);
+	return *x;
 }
 
 /* Adds a trial in the judged window. after: the previous trial of the search, or NULL. */
@@ -143,7 +114,7 @@ static int end_trial(struct search *s, size_t first, size_t wait, struct nsx_err
 		if (op == NSX_NONE)
 			continue;
 		x.kernels = (x.kernels ^ nsx_op_name(t, op)) * UINT64_C(1099511628211);
-		s->is_cudnn = s->is_cudnn || is_of_cudnn(s, op);
+		s->is_cudnn |= !!(says(s, nsx_op_name(t, op)) & CUDNN);
 	}
 	for (size_t k = 0; k < s->n; k++)
 		is_known |= s->v[k].kernels == x.kernels;
@@ -162,34 +133,26 @@ static int trials_walk_thread(struct search *s, const struct nsx_thread *h, stru
 
 	for (size_t i = h->calls_at; i < h->calls_at + h->ncalls; i++) {
 		uint32_t op = nsx_call_op(&t->calls, i);
-		enum role role = role_of(s, i);
+		unsigned role = says(s, nsx_call_name(&t->calls, i));
 		bool computes = op != NSX_NONE && t->ops.kind[op] == NSX_OP_KERNEL;
 
 		if (t->calls.flags[i] & NSX_CALL_NESTED)
 			continue;
-		if (role == WAITS_FOR_EVENT && is_recorded && nkernels) {
+		nkernels += computes;
+		if (role & WAITS_FOR_EVENT && is_recorded && nkernels && first != SIZE_MAX) {
 			if (end_trial(s, first, i, err))
 				return err->rc;
 			first = SIZE_MAX;
-		} else if (role == WAITS_FOR_EVENT || (op != NSX_NONE && !computes) ||
-			   t->calls.cls[i] == NSX_CALL_SYNC ||
-			   (computes && first == SIZE_MAX)) {
+		} else if (t->calls.cls[i] == NSX_CALL_SYNC || (op != NSX_NONE && !computes) ||
+			   (computes && (first == SIZE_MAX || nkernels > MOST_KERNELS))) {
 			if (end_search(s, err))
 				return err->rc;
 			first = SIZE_MAX;
-		} else if (role == RECORDS && first == SIZE_MAX) {
+		} else if (role & RECORDS && first == SIZE_MAX) {
 			first = i;
 			nkernels = 0;
 		}
-		nkernels += computes;
-		/* too many for a trial; wait for the next event record */
-		if (nkernels > MOST_KERNELS) {
-			first = SIZE_MAX;
-			nkernels = 0;
-			if (end_search(s, err))
-				return err->rc;
-		}
-		is_recorded = role == RECORDS;
+		is_recorded = role & RECORDS;
 	}
 	return end_search(s, err);
 }
@@ -197,18 +160,14 @@ static int trials_walk_thread(struct search *s, const struct nsx_thread *h, stru
 static int walk_threads(struct search *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
-	size_t n = nsx_strings_bound(t->strings);
 	int rc = 0;
 
-	if (!nsx_new_array(s->role, s->d->scratch, n, "API names", err) ||
-	    !nsx_new_array(s->says_cudnn, s->d->scratch, n, "names", err))
+	if (!nsx_new_array(s->says, s->d->scratch, nsx_strings_bound(t->strings), "names", err))
 		return err->rc;
 	for (uint32_t h = 0; !rc && h < t->nthreads; h++)
 		rc = trials_walk_thread(s, &t->thread[h], err);
-	nsx_arena_drop(s->d->scratch, s->role);
-	nsx_arena_drop(s->d->scratch, s->says_cudnn);
 	free(s->v);
-	return rc ? rc : nsx_stopped(err);
+	return rc ?: nsx_stopped(err);
 }
 
 int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)

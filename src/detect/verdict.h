@@ -54,12 +54,5 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 /* The ends of a recording, as subjects of findings and names on the first page. */
 #define NSX_BEFORE_WORK "before the first GPU operation"
 #define NSX_AFTER_WORK "after the last GPU operation"
-/* The host's activity for much of a stretch without GPU work: the call in which one thread spends
- * most of it, " (cudaMalloc 1.2 s)", or the range, " (in load)"; "" if neither is known. *ret_own:
- * whether it is a range or several CUDA calls rather than one that starts CUDA. Owner: the arena.
- * Errors: NSX_E_NOMEM.
- */
-int nsx_say_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
-		  const char **ret, bool *ret_own, struct nsx_err *err) NSX_CHECKED;
 
 #endif
