@@ -7,8 +7,6 @@
  * because the trace does not show whether the work is necessary.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "detect/host.h"
 #include "detect/verdict.h"
 #include "detect/words.h"
@@ -153,90 +151,62 @@ static bool waits_for_input(const struct slow *s)
 
 /* Pauses -----------------------------------------------------------------------------*/
 
-struct walk { /* state while the pauses of a thread are walked */
-	const struct nsx_calls *c;
-	size_t at, end; /* range of calls                                    */
-	int64_t last_ns;
-	size_t call; /* the call that ends the pause                         */
-};
-
-static struct walk begin_walk(const struct slow *s, uint32_t thread)
+/* Time of a thread from its last outermost call to this one; 0: there is none. */
+static int64_t pause_before(const struct nsx_calls *c, const struct nsx_thread *th, size_t call)
 {
-	const struct nsx_thread *th = &s->d->trace->thread[thread];
+	size_t i = call;
 
-	return (struct walk){&s->d->trace->calls, th->calls_at,
-			     th->calls_at + th->ncalls, INT64_MAX, 0};
-}
-
-static bool next_pause(struct walk *w, struct nsx_span *ret)
-{
-	while (w->at < w->end) {
-		int64_t last_ns = w->last_ns;
-
-		w->call = w->at++;
-		if (w->c->flags[w->call] & NSX_CALL_NESTED)
-			continue;
-		w->last_ns = nsx_call_end(w->c, w->call);
-		*ret = (struct nsx_span){last_ns, nsx_call_start(w->c, w->call)};
-		if (ret->start_ns < ret->end_ns)
-			return true;
-	}
-	return false;
-}
-
-/* The median over usual iterations of the longest pause that begins in each of them. */
-static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret, struct nsx_err *err)
-{
-	struct walk w = begin_walk(s, thread);
-	struct nsx_span x;
-	size_t k = 0, n = 0;
-	int64_t *longest;
-
-	if (!nsx_new_array(longest, s->d->scratch, s->n, "pauses", err))
-		return err->rc;
-	while (next_pause(&w, &x)) {
-		while (k < s->n && s->v[k].end_ns <= x.start_ns)
-			k++;
-		if (k < s->n && x.start_ns >= s->v[k].start_ns)
-			longest[k] = NSX_MAX(longest[k], x.end_ns - x.start_ns);
-	}
-	for (size_t i = 0; i < s->n; i++)
-		if (is_judged(s, i) && !s->v[i].slow)
-			longest[n++] = longest[i];
-	*ret = n ? nsx_to_i64(nsx_quantile(longest, n, 0.5)) : 0;
-	nsx_arena_drop(s->d->scratch, longest);
-	return 0;
+	while (i > th->calls_at && c->flags[i - 1] & NSX_CALL_NESTED)
+		i--;
+	return c->flags[call] & NSX_CALL_NESTED || i == th->calls_at ? 0 :
+	       nsx_call_start(c, call) - nsx_call_end(c, i - 1);
 }
 
 /* Whether a pause delays a slow iteration. The host runs ahead: the GPU still has work when a pause
- * begins, so the pause ends in that iteration or before it. *at: a cursor.
+ * begins, so the pause ends in that iteration or before it. at: the iteration in which it begins.
  */
-static bool holds_up(const struct slow *s, size_t *at, const struct nsx_span *pause)
+static bool holds_up(const struct slow *s, size_t at, int64_t end_ns)
 {
-	while (*at < s->n && s->v[*at].end_ns <= pause->start_ns)
-		++*at;
-	for (size_t i = NSX_MAX(*at, (size_t)1);
-	     i < s->n && (double)s->v[i].start_ns - s->median_ns < (double)pause->end_ns; i++)
+	for (size_t i = NSX_MAX(at, (size_t)1);
+	     i < s->n && (double)s->v[i].start_ns - s->median_ns < (double)end_ns; i++)
 		if (s->v[i].slow && is_judged(s, i))
 			return true;
 	return false;
 }
 
-static int find_pauses(struct slow *s, uint32_t thread, struct nsx_err *err)
+/* Finds the pauses of a thread that hold up slow iterations and exceed the median, over usual
+ * iterations, of the longest pause that begins in each of them.
+ */
+static int find_pauses(struct slow *s, const struct nsx_thread *th, struct nsx_err *err)
 {
-	struct walk w = begin_walk(s, thread);
-	struct nsx_span x;
-	int64_t usual_ns = 0;
-	size_t at = 0;
+	const struct nsx_calls *c = &s->d->trace->calls;
+	struct nsx_row_list long_ones = {0};
+	int64_t *longest, usual_ns;
+	size_t k = 0, n = 0;
 
-	if (usual_pause(s, thread, &usual_ns, err))
+	if (!nsx_new_array(longest, s->d->scratch, s->n, "pauses", err))
 		return err->rc;
-	while (next_pause(&w, &x)) {
-		int64_t ns = x.end_ns - x.start_ns;
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		int64_t ns = pause_before(c, th, i), end_ns = nsx_call_start(c, i);
 
-		if (ns < LEAST_PAUSE_NS || ns / 2 < usual_ns || !holds_up(s, &at, &x))
+		while (ns > 0 && k < s->n && s->v[k].end_ns <= end_ns - ns)
+			k++;
+		if (ns > 0 && k < s->n && end_ns - ns >= s->v[k].start_ns)
+			longest[k] = NSX_MAX(longest[k], ns);
+		if (ns >= LEAST_PAUSE_NS && holds_up(s, k, end_ns) &&
+		    nsx_list_row(s->d, &long_ones, i, err))
+			return err->rc;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (is_judged(s, i) && !s->v[i].slow)
+			longest[n++] = longest[i];
+	usual_ns = n ? nsx_to_i64(nsx_quantile(longest, n, 0.5)) : 0;
+	for (size_t i = 0; i < long_ones.n; i++) {
+		int64_t ns = pause_before(c, th, long_ones.v[i]);
+
+		if (ns / 2 < usual_ns)
 			continue;
-		if (nsx_list_row(s->d, &s->pauses, w.call, err))
+		if (nsx_list_row(s->d, &s->pauses, long_ones.v[i], err))
 			return err->rc;
 		nsx_add_to(&s->paused_ns, ns);
 		s->usual_ns = s->pauses.n > 1 ? NSX_MIN(s->usual_ns, usual_ns) : usual_ns;
@@ -254,7 +224,7 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if (t->thread[i].launches &&
 		    (s->v->process == NSX_NONE || s->meets || t->thread[i].process == s->v->process) &&
-		    find_pauses(s, i, err))
+		    find_pauses(s, &t->thread[i], err))
 			return err->rc;
 	if ((double)s->paused_ns < LITTLE * (double)s->excess_ns)
 		s->pauses.n = 0;
@@ -365,7 +335,7 @@ static bool are_fine(struct slow *s)
 		nsx_fine(l, say_iterations_above_1_25, s->nslow, s->njudged, median);
 	else
 		return (double)s->excess_ns <
-		       LEAST_SLOW * (double)(s->d->w.end_ns - s->d->w.start_ns);
+		       LEAST_SLOW * s->d->length_ns;
 	return true;
 }
 
@@ -400,107 +370,76 @@ enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end
 #define ALL 0.99	/* that share of kernel time if the ratio is FAR     */
 #define FAR 1.5		/* from this ratio on, all kernels are slower, even those bound by memory */
 
+enum end { EARLY, BETWEEN, LATE, NENDS };
+struct pace { /* launches of one shape */
+	size_t n[NENDS];
+	double ns[NENDS];
+};
 struct drift {
 	struct nsx_detect *d;
-	const struct nsx_device *dev;
-	struct pace { /* launches of one shape                               */
-		size_t n, nearly, nlate;
-		double ns, early_ns, late_ns;
-	} *v;
-	double part[PARTS]; /* time relative to the shape's mean; 0: no kernels in that part */
-	/* last of the first few parts, and first of the last few parts, that have kernels */
-	unsigned first, last;
-	unsigned from;	    /* from this part on every part is slower        */
+	struct pace *v; /* by shape                                          */
+	double part[PARTS]; /* time relative to the shape's mean             */
 };
-
-static bool is_comparable(const struct drift *x, size_t op)
-{
-	const struct nsx_ops *o = &x->d->trace->ops;
-
-	return o->kind[op] == NSX_OP_KERNEL && o->cls[op] == NSX_C_COMPUTE &&
-	       nsx_is_judged(x->d, nsx_op_start(o, op));
-}
 
 static unsigned part_of_op(const struct drift *x, size_t op)
 {
-	const struct nsx_window *w = &x->d->w;
-	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - w->start_ns;
+	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - x->d->w.start_ns;
 
-	return (unsigned)((double)at_ns / (double)(w->end_ns - w->start_ns) * PARTS);
+	return (unsigned)((double)at_ns / x->d->length_ns * PARTS);
 }
 
-/* Fills part, first and last. Returns false if too few parts have kernels. */
-static bool departures_find_parts(struct drift *x)
+static enum end end_of(unsigned part)
+{
+	return part < FEW ? EARLY : part < PARTS - FEW ? BETWEEN : LATE;
+}
+
+static void add_paces(struct drift *x)
 {
 	const struct nsx_ops *o = &x->d->trace->ops;
-	double spent[PARTS] = {0}, usual[PARTS] = {0};
-	unsigned told = 0;
+	double usual[PARTS] = {0};
 
-	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++)
-		if (is_comparable(x, i)) {
+	for (unsigned pass = 0; pass < 2; pass++)
+		NSX_EACH_JUDGED(x->d, x->d->facts->limiting, i) {
 			struct pace *v = &x->v[nsx_op_detail(o, i)];
+			double ns = (double)nsx_op_ns(o, i);
+			unsigned k = part_of_op(x, i);
 
-			v->n++;
-			v->ns += (double)nsx_op_ns(o, i);
+			if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE)
+				continue;
+			if (!pass) {
+				v->n[end_of(k)]++;
+				v->ns[end_of(k)] += ns;
+				continue;
+			}
+			x->part[k] += ns;
+			usual[k] += (v->ns[EARLY] + v->ns[BETWEEN] + v->ns[LATE]) /
+				    (double)(v->n[EARLY] + v->n[BETWEEN] + v->n[LATE]);
 		}
-	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++)
-		if (is_comparable(x, i)) {
-			const struct pace *v = &x->v[nsx_op_detail(o, i)];
-
-			spent[part_of_op(x, i)] += (double)nsx_op_ns(o, i);
-			usual[part_of_op(x, i)] += v->ns / (double)v->n;
-		}
-	for (unsigned k = 0, n = 0; k < PARTS; k++) {
-		x->part[k] = usual[k] > 0 ? spent[k] / usual[k] : 0;
-		told += usual[k] > 0;
-		if (usual[k] > 0 && n++ < FEW)
-			x->first = k;
-	}
-	for (unsigned k = PARTS, n = 0; k-- > 0;)
-		if (usual[k] > 0 && n++ < FEW)
-			x->last = k;
-	return 2 * told > PARTS && x->first < x->last;
+	for (unsigned k = 0; k < PARTS; k++)
+		x->part[k] = usual[k] > 0 ? x->part[k] / usual[k] : 0;
 }
 
-/* Returns the ratio of the last parts to the first, or 0 unless all parts from some part on are
- * slower.
+/* The ratio of the last parts to the first; 0 unless each of the last is slower than all of the
+ * first.
  */
-static double find_from(struct drift *x)
+static double slow_down(const struct drift *x)
 {
-	double early_ns = 0, late_ns = 0, low = 0, high = INFINITY, sum = 0;
-	const struct nsx_ops *o = &x->d->trace->ops;
+	double early_ns = 0, late_ns = 0, low = 0, high = INFINITY;
 
-	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++) {
-		struct pace *v = &x->v[nsx_op_detail(o, i)];
-		double ns = (double)nsx_op_ns(o, i);
-
-		if (!is_comparable(x, i))
-			continue;
-		if (part_of_op(x, i) <= x->first) {
-			v->nearly++;
-			v->early_ns += ns;
-		} else if (part_of_op(x, i) >= x->last) {
-			v->nlate++;
-			v->late_ns += ns;
-		}
-	}
 	for (uint32_t s = 0; s < x->d->trace->nshapes; s++) {
 		const struct pace *v = &x->v[s];
 
-		if (v->nearly < LEAST_LAUNCHES || v->nlate < LEAST_LAUNCHES)
+		if (v->n[EARLY] < LEAST_LAUNCHES || v->n[LATE] < LEAST_LAUNCHES)
 			continue;
-		early_ns += v->early_ns / (double)v->nearly * (double)v->nlate;
-		late_ns += v->late_ns;
+		early_ns += v->ns[EARLY] / (double)v->n[EARLY] * (double)v->n[LATE];
+		late_ns += v->ns[LATE];
 	}
 	for (unsigned k = 0; k < PARTS; k++) {
-		low = k <= x->first ? NSX_MAX(low, x->part[k]) : low;
-		sum += k <= x->first ? x->part[k] : 0;
-		high = k >= x->last && x->part[k] > 0 ? NSX_MIN(high, x->part[k]) : high;
+		low = end_of(k) == EARLY ? NSX_MAX(low, x->part[k]) : low;
+		high = end_of(k) == LATE ? NSX_MIN(high, x->part[k]) : high;
 	}
-	x->from = x->last;
-	while (x->from > 1 && !(x->part[x->from - 1] > 0 && x->part[x->from - 1] * FEW <= sum))
-		x->from--;
-	return low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ? late_ns / early_ns : 0;
+	return 0 < low && low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ?
+		       late_ns / early_ns : 0;
 }
 
 /* Whether nearly all kernels are slower by at least half of the common slow-down. */
@@ -514,12 +453,12 @@ static bool are_alike(const struct drift *x, double times)
 	for (uint32_t s = 0; s < t->nshapes; s++) {
 		const struct pace *v = &x->v[s];
 
-		all_ns += v->late_ns;
-		if (v->nearly < LEAST_LAUNCHES || v->nlate < LEAST_LAUNCHES ||
-		    v->late_ns / (double)v->nlate <
-			    (1 + ALIKE * (times - 1)) * v->early_ns / (double)v->nearly)
+		all_ns += v->ns[LATE];
+		if (v->n[EARLY] < LEAST_LAUNCHES || v->n[LATE] < LEAST_LAUNCHES ||
+		    v->ns[LATE] / (double)v->n[LATE] <
+			    (1 + ALIKE * (times - 1)) * v->ns[EARLY] / (double)v->n[EARLY])
 			continue;
-		slower_ns += v->late_ns;
+		slower_ns += v->ns[LATE];
 		for (k = 0; k < n && name[k] != t->shape_name[s];)
 			k++;
 		if (k == n && n < LEAST_KERNELS)
@@ -528,40 +467,36 @@ static bool are_alike(const struct drift *x, double times)
 	return n == LEAST_KERNELS && slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * all_ns;
 }
 
-static void propose_clocks(struct drift *x, double times)
+static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct nsx_findings *l = x->d->found;
-	const struct nsx_window *w = &x->d->w;
-	struct nsx_window when = {
-		w->start_ns + (w->end_ns - w->start_ns) / PARTS * x->from, w->end_ns};
-	struct nsx_finding f = {.id = NSX_ID_falling_clocks,
-		.device = x->d->facts->limiting,
+	struct drift x = {.d = d};
+	struct nsx_findings *l = d->found;
+	struct nsx_window when = d->w;
+	double times, first;
+	unsigned from = PARTS - FEW;
+
+	/* On a shared GPU another process's kernels slow these down too. */
+	if (nsx_is_shared(d->trace, d->facts->limiting))
+		return 0;
+	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
+		return err->rc;
+	add_paces(&x);
+	times = slow_down(&x);
+	if (!(times > 0) || !are_alike(&x, times))
+		return 0;
+	first = (x.part[0] + x.part[1] + x.part[2] + x.part[3]) / FEW;
+	while (from > 1 && !(x.part[from - 1] > 0 && x.part[from - 1] <= first))
+		from--;
+	when.start_ns += (d->w.end_ns - d->w.start_ns) / PARTS * from;
+	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_falling_clocks,
+		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
 		.title = nsx_tell(l, say_same_kernels_take_times_as, times),
-		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {nsx_tell(l, say_from_on_launches_one,
 				     nsx_text_instant(l->arena, when.start_ns, 3)),
 			say_more_work_all_would_look},
 		.recommendation = {say_look_at_heat_power_nvidia, say_comparison_runs_lock},
-		.remedy = nsx_plan_of(
-			x->d, (struct nsx_change){
-				      .verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS, .when = when})};
-
-	nsx_found(l, &f);
-}
-
-static int departures_find_drift(struct nsx_detect *d, struct nsx_err *err)
-{
-	struct drift x = {.d = d, .dev = &d->trace->device[d->facts->limiting]};
-	double times;
-
-	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
-		return err->rc;
-	/* On a shared GPU another process's kernels slow these down too. */
-	if (nsx_is_shared(d->trace, d->facts->limiting) || !departures_find_parts(&x))
-		return 0;
-	times = find_from(&x);
-	if (times > 0 && are_alike(&x, times))
-		propose_clocks(&x, times);
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS, .when = when})});
 	return 0;
 }
 
@@ -569,5 +504,5 @@ int nsx_detect_departures(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	return find_slow(d, err) ?: departures_find_drift(d, err);
+	return find_slow(d, err) ?: find_drift(d, err);
 }
