@@ -326,6 +326,18 @@ static void put_words(struct nsx_jsonw *w, const struct closed *c, bool or_null)
 	nsx_jsonw_end(w);
 }
 
+/* Whether a key holds a process: a number, or a text (nsx_pid_cell). */
+static bool names_process(const struct key *k)
+{
+	size_t n;
+	const char *name = last_part(k, &n);
+
+	if (*name == '*')
+		return k->of && strstr(k->of, "_pids_");
+	return k->type == NSX_T_I64 && ((n >= 3 && !memcmp(name + n - 3, "pid", 3)) ||
+					has_last_part(k, "process"));
+}
+
 static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct key *k, bool or_null)
 {
 	static const char *const types[] = {
@@ -335,8 +347,18 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct ke
 	const struct closed *c = word_set_of(k);
 
 	or_null |= may_be_null(s, k);
-	if (k->type != NSX_T_NULL)
+	if (names_process(k)) {
+		nsx_jsonw_array(w, "anyOf");
+		nsx_jsonw_object(w, NULL);
+		put_type(w, "integer", or_null);
+		nsx_jsonw_end(w);
+		nsx_jsonw_object(w, NULL);
+		put_type(w, "string", or_null);
+		nsx_jsonw_end(w);
+		nsx_jsonw_end(w);
+	} else if (k->type != NSX_T_NULL) {
 		put_type(w, types[k->type], or_null);
+	}
 	if (c)
 		put_words(w, c, or_null);
 	if (k->help)

@@ -240,7 +240,7 @@ static void propose_mpi(struct nsx_detect *d, const struct sums *s)
 			nsx_text_ns(l->arena, length_ns))},
 		.recommendation = {say_see_what_other_side_does},
 		.proof = {{.csv = "library_calls", .column = "total_time_ms",
-			.at = {{"pid", nsx_int(t->process[process].pid)},
+			.at = {{"pid", nsx_pid_cell(t, process)},
 				{"function", nsx_string(nsx_text(t, v->name))}}}}};
 
 	if ((double)v->ns < MUCH * length_ns)

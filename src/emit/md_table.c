@@ -253,8 +253,8 @@ static int cmp_ids(const struct nsx_block *block, size_t x, size_t y)
 		int c = block->columns[i];
 
 		if (column_content(&cols[c]) == ID && cols[c].type == NSX_T_I64)
-			order = NSX_CMP(nsx_row_at(block->table, x)[c].u.i,
-					nsx_row_at(block->table, y)[c].u.i);
+			order = nsx_cmp_cells(&nsx_row_at(block->table, x)[c],
+					      &nsx_row_at(block->table, y)[c]);
 	}
 	return order;
 }
@@ -297,13 +297,14 @@ static size_t md_table_join_rows(const struct nsx_block *block, struct row *ret,
 	return n;
 }
 
-static bool is_used_by(const struct nsx_trace *t, uint32_t device, int64_t pid)
+static bool is_used_by(const struct nsx_trace *t, uint32_t device, const struct nsx_cell *pid)
 {
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		if (t->stream[s].device == device &&
-		    t->stream[s].process != NSX_NONE &&
-		    t->process[t->stream[s].process].pid == pid)
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		struct nsx_cell own = nsx_pid_cell(t, t->stream[s].process);
+
+		if (t->stream[s].device == device && own.type && !nsx_cmp_cells(&own, pid))
 			return true;
+	}
 	return false;
 }
 
@@ -327,7 +328,7 @@ static const char *gpu_label(const struct nsx_report *report,
 		if (x->device_id != cells[c].u.i ||
 		    (gpu >= 0 && strcmp(nsx_table_text(t, row, "gpu"),
 					nsx_text(report->trace, x->gpu))) ||
-		    (pid >= 0 && !is_used_by(report->trace, d, cells[pid].u.i)))
+		    (pid >= 0 && !is_used_by(report->trace, d, &cells[pid])))
 			continue;
 		if (label)
 			return NULL;

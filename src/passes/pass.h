@@ -84,10 +84,6 @@ static inline int64_t nsx_range_inside(const struct nsx_trace *t, size_t range)
 /* Cells that many tables use. They are null for an unknown process or device, and for the mean or
  * share of nothing.
  */
-static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t, uint32_t process)
-{
-	return process == NSX_NONE ? nsx_null() : nsx_int(t->process[process].pid);
-}
 static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t, uint32_t device)
 {
 	return device == NSX_NONE ? nsx_null() : nsx_int(t->device[device].device_id);
@@ -113,9 +109,11 @@ static inline struct nsx_cell nsx_name_cell(const struct nsx_trace *t,
 	return nsx_row_string(table, t->strings, s);
 }
 /* The parts of a global thread or process id. */
-static inline struct nsx_cell nsx_global_pid(uint64_t id)
+static inline struct nsx_cell nsx_global_pid(const struct nsx_trace *t, uint64_t id)
 {
-	return nsx_int(nsx_pid_of(id));
+	uint32_t process = nsx_process_find(t, nsx_process_key(id));
+
+	return process == NSX_NONE ? nsx_int(nsx_pid_of(id)) : nsx_pid_cell(t, process);
 }
 static inline struct nsx_cell nsx_global_tid(uint64_t id)
 {

@@ -51,6 +51,16 @@ struct nsx_finding_def {
 };
 extern const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS];
 
+/* The cell of a column of processes: the pid, or the label if several processes have this pid; null
+ * for an unknown process. Cells of one process are equal.
+ */
+static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t, uint32_t process)
+{
+	return process == NSX_NONE ? nsx_null() :
+	       strchr(nsx_pid_label(t, process), '(') ?
+	       nsx_string(nsx_pid_label(t, process)) : nsx_int(t->process[process].pid);
+}
+
 /* The table cell that shows a figure. The detector names the cell and its row. Both are looked up
  * once all tables are filled, and cells that distinguish the row from similar rows are added. The
  * evidence is not shown if the cell is not found, or if no cells distinguish its row.

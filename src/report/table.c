@@ -187,12 +187,13 @@ struct order {
 	size_t n;
 };
 
-static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
+int nsx_cmp_cells(const struct nsx_cell *a, const struct nsx_cell *b)
 {
 	int order;
 
-	if (a->type != b->type && (!a->type || !b->type))
-		return a->type ? -2 : 2; /* nulls last in both directions */
+	if (a->type != b->type)
+		return !b->type ? -2 : !a->type ? 2 : /* nulls last in both directions */
+		       NSX_CMP(a->type, b->type);
 	switch (a->type) {
 	case NSX_T_I64:
 		return NSX_CMP(a->u.i, b->u.i);
@@ -216,7 +217,7 @@ static int table_cmp_rows(const void *pa, const void *pb, void *ctx)
 	for (size_t i = 0; i < o->n; i++) {
 		bool desc = o->key[i] < 0;
 		int col = desc ? ~o->key[i] : o->key[i];
-		int c = cmp_cell(&a[col], &b[col]);
+		int c = nsx_cmp_cells(&a[col], &b[col]);
 
 		if (c)
 			return desc && abs(c) == 1 ? -c : c;

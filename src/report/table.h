@@ -190,6 +190,9 @@ static inline double nsx_cell_number(const struct nsx_cell *c)
 /* A cell as text from which a number reads back the same. "" for null, lists and tables. */
 const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c);
 
+/* Compares two cells as nsx_table_sort does: below 0, 0 or above 0; 2 and -2 with a null. */
+int nsx_cmp_cells(const struct nsx_cell *a, const struct nsx_cell *b);
+
 /* Column ids as an array and its length, for functions that take both. */
 #define NSX_IDS(...)                                                          \
 	(const int[]){__VA_ARGS__}, ARRAY_LEN(((const int[]){__VA_ARGS__}))

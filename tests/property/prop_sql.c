@@ -113,6 +113,10 @@ static void read_table(const struct nsx_table *t, const struct columns *c, struc
 			row[i] = nsx_row_at(t, k)[c->at[i].in_table];
 			if (row[i].type == NSX_T_BOOL)
 				row[i] = nsx_int(row[i].u.b);
+			/* "7 (host 2)" is pid 7, where several processes have it */
+			if (row[i].type == NSX_T_STR &&
+			    t->layout->cols[c->at[i].in_table].type == NSX_T_I64)
+				row[i] = nsx_int(strtoll(row[i].u.s, NULL, 10));
 		}
 	}
 }

@@ -119,7 +119,7 @@ static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table, struct n
 		if (!v[i].top)
 			continue;
 		row = nsx_add_row(table);
-		row[NCCL_PID] = nsx_int(t->process[i].pid);
+		row[NCCL_PID] = nsx_pid_cell(t, i);
 		row[NCCL_PID_TOTAL] = nsx_ms(v[i].total_ns);
 		row[NCCL_PID_COUNT] = nsx_int((int64_t)v[i].count);
 		row[NCCL_PID_MAX] = nsx_ms(v[i].max_ns);

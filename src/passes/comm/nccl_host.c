@@ -79,7 +79,7 @@ static void nccl_host_fill_pids(const struct nsx_trace *t, const struct sum *sum
 		if (!top)
 			continue;
 		row = nsx_add_row(pids);
-		row[NCCL_PID] = nsx_int(t->process[p].pid);
+		row[NCCL_PID] = nsx_pid_cell(t, p);
 		row[NCCL_PID_TOTAL] = nsx_ms(all.total_ns);
 		row[NCCL_PID_COUNT] = nsx_int((int64_t)all.count);
 		row[NCCL_PID_MAX] = nsx_ms(all.max_ns);

@@ -120,11 +120,6 @@ NSX_ORDER(cmp_entries, struct entry, BY(cmp_group), UP(call));
 
 /* Rows ---------------------------------------------------------------------*/
 
-static int64_t pid_of(const struct nsx_trace *t, uint32_t process)
-{
-	return process == NSX_NONE ? 0 : t->process[process].pid;
-}
-
 static void fill_recorded(struct graphs *g, struct nsx_table *table)
 {
 	nsx_sort(g->entries, g->nentries, sizeof(*g->entries), cmp_entries);
@@ -139,7 +134,7 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 			nsx_add_to(&ns, y->ns);
 			launches += y->call != NSX_NONE && (k == i || y->call != y[-1].call);
 		}
-		row[PID] = nsx_int(pid_of(g->t, x->process));
+		row[PID] = x->process == NSX_NONE ? nsx_int(0) : nsx_pid_cell(g->t, x->process);
 		row[DEVICE] = nsx_int(g->t->device[x->device].device_id);
 		row[GRAPH] = nsx_known_cell(x->graph);
 		row[EXEC] = nsx_known_cell(x->exec);
@@ -167,7 +162,7 @@ static void fill_opaque(const struct nsx_run *run, struct nsx_table *table)
 		if (!missing[p])
 			continue;
 		row = nsx_add_row(table);
-		row[PID] = nsx_int(t->process[p].pid);
+		row[PID] = nsx_pid_cell(t, p);
 		row[MODE] = nsx_string("opaque");
 		row[LAUNCHES] = nsx_int(missing[p]);
 		row[REPLAYS] = nsx_int(0);

@@ -158,7 +158,7 @@ static void fill_churn(struct churns *c, struct nsx_table *table, struct nsx_sec
 		struct nsx_cell *row = nsx_add_row(table);
 		double n = (double)c->v[i].count / (double)NSX_MAX(c->iterations[p], 1);
 
-		row[CHURN_PID] = nsx_int(t->process[p].pid);
+		row[CHURN_PID] = nsx_pid_cell(t, p);
 		row[CHURN_API_NAME] =
 			nsx_string(nsx_text(t, (nsx_str)nsx_group_key(&c->keys, i).b));
 		row[CHURN_COUNT] = nsx_int(c->v[i].count);
@@ -244,7 +244,7 @@ static void fill_faults(const struct faults *f, struct nsx_table *table)
 		if (!f->v[i].groups && !f->v[i].ns)
 			continue;
 		row = nsx_add_row(table);
-		row[FAULT_PID] = nsx_global_pid(nsx_group_key(&f->keys, i).a);
+		row[FAULT_PID] = nsx_global_pid(f->t, nsx_group_key(&f->keys, i).a);
 		if (!cpu)
 			row[FAULT_DEVICE_ID] = nsx_int((int64_t)nsx_group_key(&f->keys, i).b);
 		row[FAULT_SIDE] = nsx_string(cpu ? "cpu" : "gpu");

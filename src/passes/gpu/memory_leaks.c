@@ -147,7 +147,7 @@ static void add_kept_rows(struct leaks *l, struct nsx_table *table, struct nsx_s
 
 		for (size_t k = i; k < next; k++)
 			nsx_add_to(&total, e->bytes);
-		row[KEPT_PID] = nsx_global_pid(e->process);
+		row[KEPT_PID] = nsx_global_pid(l->run->trace, e->process);
 		row[KEPT_DEVICE_ID] = nsx_int(e->device_id);
 		row[KEPT_KIND] = nsx_string(nsx_mem_class_names[e->kind]);
 		if (l->v[i].path)

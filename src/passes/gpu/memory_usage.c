@@ -97,7 +97,7 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 		for (size_t k = i; k < end; k++)
 			apply_memory_step(m->run->trace, &l, &m->of.steps[k]);
 		add_memory_before(m->run->trace, &l, before);
-		row[PID] = nsx_global_pid(s->process);
+		row[PID] = nsx_global_pid(m->run->trace, s->process);
 		row[DEVICE] = nsx_int(s->device_id);
 		row[KIND] = nsx_string(nsx_mem_class_names[s->kind]);
 		row[ALLOCS] = nsx_int(l.allocs);
@@ -229,7 +229,7 @@ static void fill_pools(struct mem_usage *m)
 			bytes = NSX_MAX(bytes, m->of.pools[k].bytes);
 			used = NSX_MAX(used, m->of.pools[k].used_bytes);
 		}
-		row[POOL_PID] = nsx_global_pid(x->process);
+		row[POOL_PID] = nsx_global_pid(m->run->trace, x->process);
 		row[POOL_DEVICE_ID] = nsx_int(x->device_id);
 		row[POOL_ADDRESS] = nsx_string(nsx_say(m->out, "0x%" PRIx64, x->address));
 		row[POOL_EVENT_COUNT] = nsx_int((int64_t)(next - i));

@@ -94,7 +94,7 @@ static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 		}
 		row[COST] = nsx_ms(s->cost_ns);
 		if (s->process != NSX_NONE)
-			row[PID] = nsx_int(t->process[s->process].pid);
+			row[PID] = nsx_pid_cell(t, s->process);
 	}
 }
 
@@ -119,7 +119,7 @@ static void fill_processes(const struct nsx_trace *t, const struct totals *x,
 		if (!n && !ns)
 			continue;
 		row = nsx_add_row(table);
-		row[P_PID] = nsx_int(t->process[x->v[g].process].pid);
+		row[P_PID] = nsx_pid_cell(t, x->v[g].process);
 		row[P_TOTAL] = nsx_ms(ns);
 		row[P_COUNT] = nsx_int(n);
 		row[P_TOP] = nsx_string(barriers_name_of(t, top));

@@ -425,7 +425,7 @@ static void fill_place(const struct sites *x, uint32_t group,
 	char of_copy[COPY_SIZE];
 	const char *own = own_name(&s, of_copy);
 
-	row[PID] = nsx_global_pid(s.global_tid);
+	row[PID] = nsx_global_pid(x->t, s.global_tid);
 	row[TID] = nsx_global_tid(s.global_tid);
 	row[KIND] = nsx_string(kinds[s.kind]);
 	row[API] = !own ? nsx_name_cell(x->t, table, s.name) :

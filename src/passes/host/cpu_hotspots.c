@@ -165,7 +165,7 @@ static void cpu_hotspots_fill_rows(const struct nsx_trace *t, const struct tally
 		uint32_t stack = (uint32_t)nsx_group_key(&y->keys, g).b;
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[PID] = nsx_global_pid(s->global_tid);
+		row[PID] = nsx_global_pid(t, s->global_tid);
 		row[TID] = nsx_global_tid(s->global_tid);
 		if (stack != NSX_NONE) {
 			const struct nsx_stack *k = &t->stack[stack];
@@ -194,7 +194,7 @@ static void cpu_hotspots_fill_threads(const struct nsx_trace *t, const struct ta
 		if (!y->thread[i].samples)
 			continue;
 		row = nsx_add_row(table);
-		row[T_PID] = nsx_global_pid(s->global_tid);
+		row[T_PID] = nsx_global_pid(t, s->global_tid);
 		row[T_TID] = nsx_global_tid(s->global_tid);
 		row[T_NAME] = nsx_text_cell(t, s->name);
 		row[T_SAMPLES] = nsx_int(y->thread[i].samples);

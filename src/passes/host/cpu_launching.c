@@ -116,7 +116,7 @@ static void fill_launching_rows(const struct nsx_trace *t, const struct cpu_thre
 		size_t at = cpu_lower_bound(all, th->global_tid);
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[PID] = nsx_int(t->process[th->process].pid);
+		row[PID] = nsx_pid_cell(t, th->process);
 		row[TID] = nsx_int(th->tid);
 		if (at < all->n && all->v[at].thread == th->global_tid)
 			row[NAME] = nsx_string(names[at]);

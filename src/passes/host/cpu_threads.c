@@ -163,7 +163,7 @@ static void cpu_threads_fill_rows(const struct nsx_run *run, const struct cpu_th
 		const struct cpu_stretch *s = &all->v[i];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[PID] = nsx_global_pid(s->thread);
+		row[PID] = nsx_global_pid(t, s->thread);
 		row[TID] = nsx_global_tid(s->thread);
 		row[THREAD] = nsx_string(names->text[i]);
 		row[PROCESS] = nsx_string(names->process[i]);
@@ -177,7 +177,7 @@ static void cpu_threads_fill_rows(const struct nsx_run *run, const struct cpu_th
 	nsx_table_sort(table, NSX_DESC(ON_CPU), NSX_DESC(SWITCHES), PID, TID);
 }
 
-static void fill_waiting(const struct cpu_threads *all,
+static void fill_waiting(const struct nsx_trace *t, const struct cpu_threads *all,
 			 const struct names *names, struct nsx_table *table)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -187,7 +187,7 @@ static void fill_waiting(const struct cpu_threads *all,
 		if (!s->sums.preemptions)
 			continue;
 		row = nsx_add_row(table);
-		row[WAIT_PID] = nsx_global_pid(s->thread);
+		row[WAIT_PID] = nsx_global_pid(t, s->thread);
 		row[WAIT_TID] = nsx_global_tid(s->thread);
 		row[WAIT_THREAD_NAME] = nsx_string(names->text[i]);
 		row[WAIT_PREEMPTIONS] = nsx_int(s->sums.preemptions);
@@ -259,7 +259,7 @@ static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out, s
 		of_ns = nsx_in_window(run->trace, run->measured->scheduled.start_ns,
 				      run->measured->scheduled.end_ns);
 		cpu_threads_fill_rows(run, &all, &names, of_ns, rows);
-		fill_waiting(&all, &names, waiting);
+		fill_waiting(run->trace, &all, &names, waiting);
 		cpu_threads_summarise(run->trace, &all, of_ns, rows, waiting, out);
 		rc = cpu_launching_fill(run, &all, names.text, out, err);
 	}

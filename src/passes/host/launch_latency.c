@@ -142,7 +142,7 @@ static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, uint3
 
 	row[KERNEL] = nsx_string(nsx_text(t, nsx_op_name(t, op)));
 	row[DEVICE] = nsx_int(t->device[device].device_id);
-	row[PID] = nsx_int(t->process[th->process].pid);
+	row[PID] = nsx_pid_cell(t, th->process);
 	row[TID] = nsx_int(th->tid);
 	row[API] = nsx_string(nsx_call_text(t, call));
 	row[CALLED] = nsx_int(nsx_call_start(&t->calls, call));

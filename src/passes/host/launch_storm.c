@@ -223,7 +223,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 		const struct nsx_thread *th = &t->thread[key.a];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[LAUNCHER_PID] = nsx_int(t->process[th->process].pid);
+		row[LAUNCHER_PID] = nsx_pid_cell(t, th->process);
 		row[LAUNCHER_TID] = nsx_int(th->tid);
 		row[LAUNCHER_DEVICE] = nsx_int(t->device[key.b].device_id);
 		row[LAUNCHER_CALLS] = nsx_int(x->calls);

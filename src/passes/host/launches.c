@@ -268,7 +268,7 @@ static void launches_fill_launches(struct work *w, struct nsx_table *table)
 		if (!x->n && !x->ns)
 			continue;
 		row = nsx_add_row(table);
-		row[PID] = nsx_int(w->t->process[th->process].pid);
+		row[PID] = nsx_pid_cell(w->t, th->process);
 		row[TID] = nsx_int(th->tid);
 		row[API] = nsx_string(nsx_text(w->t, (nsx_str)key.b));
 		row[COUNT] = nsx_int((int64_t)x->n);

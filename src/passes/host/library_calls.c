@@ -113,7 +113,7 @@ static void fill_row(const struct sums *s, const struct sum *x, struct nsx_table
 	struct nsx_cell *row = nsx_add_row(table);
 	double q[3];
 
-	row[PID] = nsx_int(s->t->process[x->process].pid);
+	row[PID] = nsx_pid_cell(s->t, x->process);
 	row[LIBRARY] = nsx_string(nsx_library_names[x->library]);
 	row[FUNCTION] = nsx_string(nsx_text(s->t, x->name));
 	row[COUNT] = nsx_int((int64_t)x->n);
@@ -136,9 +136,9 @@ static void fill_spread(const struct sums *s, const struct sum *least, size_t n,
 	row[S_FUNCTION] = nsx_string(nsx_text(s->t, least->name));
 	row[S_PROCESSES] = nsx_int((int64_t)n);
 	row[S_LEAST] = nsx_ms(least->total_ns);
-	row[S_LEAST_PID] = nsx_int(s->t->process[least->process].pid);
+	row[S_LEAST_PID] = nsx_pid_cell(s->t, least->process);
 	row[S_MOST] = nsx_ms(most->total_ns);
-	row[S_MOST_PID] = nsx_int(s->t->process[most->process].pid);
+	row[S_MOST_PID] = nsx_pid_cell(s->t, most->process);
 	row[S_DIFFERENCE] = nsx_ms(most->total_ns - least->total_ns);
 }
 
@@ -166,19 +166,18 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 	const struct nsx_cell *x = nsx_row_at(rows, 0);
 
 	nsx_md_bullet(out, "The library function that takes the most time is %s in process "
-		      "%" PRId64 ": %s in %s.", nsx_md_name(out, x[FUNCTION].u.s), x[PID].u.i,
+		      "%s: %s in %s.", nsx_md_name(out, x[FUNCTION].u.s),
+		      nsx_cell_text(out->arena, &x[PID]),
 		      nsx_say_ms(out, x[TOTAL].u.f),
 		      nsx_text_n(out->arena, (size_t)x[COUNT].u.i, "call", NULL));
 	nsx_md_whole(out, rows, 0);
 	if (!spread->nrows)
 		return;
 	x = nsx_row_at(spread, 0);
-	nsx_md_bullet(out, "Processes differ most in %s: %s in process %" PRId64
-		      ", %s in process %" PRId64 ". If they wait for each "
-		      "other, the process with the least time "
-		      "comes last.", nsx_md_name(out, x[S_FUNCTION].u.s),
-		      nsx_say_ms(out, x[S_LEAST].u.f), x[S_LEAST_PID].u.i,
-		      nsx_say_ms(out, x[S_MOST].u.f), x[S_MOST_PID].u.i);
+	nsx_md_bullet(out, "Processes differ most in %s: %s in process %s, %s in process %s. If "
+		      "they wait for each other, the process with the least time comes last.", nsx_md_name(out, x[S_FUNCTION].u.s),
+		      nsx_say_ms(out, x[S_LEAST].u.f), nsx_cell_text(out->arena, &x[S_LEAST_PID]),
+		      nsx_say_ms(out, x[S_MOST].u.f), nsx_cell_text(out->arena, &x[S_MOST_PID]));
 	nsx_md_table(out, spread, 0, S_FUNCTION, S_PROCESSES, S_LEAST,
 		     S_LEAST_PID, S_MOST, S_MOST_PID, S_DIFFERENCE);
 }

@@ -148,7 +148,7 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		if (!s->count && !s->total_ns)
 			continue; /* all its calls are outside the window */
 		row = nsx_add_row(table);
-		row[PID] = nsx_global_pid(s->global_tid);
+		row[PID] = nsx_global_pid(t, s->global_tid);
 		row[TID] = nsx_global_tid(s->global_tid);
 		row[API] = nsx_string(nsx_text(t, s->name));
 		row[COUNT] = nsx_int(s->count);

@@ -63,7 +63,7 @@ static void input_add_processes(const struct nsx_trace *t, struct nsx_section *o
 		if (!t->process[i].key && !t->pid_source_kernel)
 			continue;
 		row = nsx_add_row(table);
-		row[PROCESS_PID] = nsx_int(t->process[i].pid);
+		row[PROCESS_PID] = nsx_pid_cell(t, i);
 		row[PROCESS_NAME] = nsx_string(nsx_process_name(t, i));
 	}
 	nsx_table_sort(table, PROCESS_PID, PROCESS_NAME);

@@ -282,7 +282,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 		row[I_START] = nsx_int(nsx_range_start(&t->nvtx, top[k]));
 		row[I_END] = nsx_int(nsx_range_end(&t->nvtx, top[k]));
 		row[I_DUR] = nsx_ms(nsx_range_inside(t, top[k]));
-		row[I_PID] = nsx_int(t->process[th->process].pid);
+		row[I_PID] = nsx_pid_cell(t, th->process);
 		row[I_TID] = nsx_int(th->tid);
 	}
 }

@@ -182,7 +182,7 @@ static void nvtx_by_pid_fill_range(const struct work *w, uint32_t group, struct 
 	}
 	if (!nsx_table_holds(table))
 		return;
-	row[PID] = nsx_int(w->t->process[process].pid);
+	row[PID] = nsx_pid_cell(w->t, process);
 	row[NAME] = nsx_name_cell(w->t, table, w->g.name[group]);
 	row[TOTAL] = nsx_ms(x->sum.ns);
 	if (w->gpu)
@@ -236,7 +236,7 @@ static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 		const struct row *x = &w->v[group];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[R_PID] = nsx_int(w->t->process[w->g.process[group]].pid);
+		row[R_PID] = nsx_pid_cell(w->t, w->g.process[group]);
 		row[R_NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
 		row[R_COUNT] = nsx_int(x->kernels);
 		row[R_NS] = nsx_int(x->kernel_ns);
@@ -254,7 +254,7 @@ static void nvtx_by_pid_fill_pids(const struct work *w, struct nsx_table *table)
 		if (!p->nkernels && !p->kernel_ns)
 			continue;
 		row = nsx_add_row(table);
-		row[P_PID] = nsx_int(w->t->process[i].pid);
+		row[P_PID] = nsx_pid_cell(w->t, i);
 		row[P_TOTAL] = nsx_ms(p->kernel_ns);
 		row[P_KERNELS] = nsx_int(p->nkernels);
 		row[P_MAPPED] = nsx_ms(p->mapped_ns);

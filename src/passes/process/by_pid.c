@@ -150,7 +150,7 @@ static void by_pid_fill_kernel(const struct nsx_trace *t, const struct nsx_pids 
 	row[K_PCT] = nsx_pct(total, all);
 	if (!nsx_table_holds(table))
 		return;
-	row[K_PID] = nsx_int(t->process[p].pid);
+	row[K_PID] = nsx_pid_cell(t, p);
 	row[K_PID_MS] = nsx_ms(pids->total[p].kernel_ns);
 	row[K_PID_PCT] = nsx_pct(own, all);
 	row[K_NAME] = nsx_name_cell(t, table, x->name);
@@ -185,7 +185,7 @@ static int by_pid_add_kernels(const struct nsx_pids *pids, struct groups *g,
 		if (by_pid_group_kernels(pids, p, g, rows_that_tell(all), err))
 			return err->rc;
 		row = nsx_add_row(sums);
-		row[PID] = nsx_int(t->process[p].pid);
+		row[PID] = nsx_pid_cell(t, p);
 		row[PID_TOTAL_KERNEL_TIME_NS] = nsx_int(x->kernel_ns);
 		row[PID_TOTAL_KERNEL_TIME_MS] = nsx_ms(x->kernel_ns);
 		row[PID_KERNEL_COUNT] = nsx_int((int64_t)x->nkernels);
@@ -288,7 +288,7 @@ static void add_sync(const struct nsx_trace *t, uint32_t p,
 		if (!x->n && !x->total_ns)
 			continue; /* all its calls are outside the user's window */
 		row = nsx_add_row(calls);
-		row[S_PID] = nsx_int(t->process[p].pid);
+		row[S_PID] = nsx_pid_cell(t, p);
 		row[S_NAME] = nsx_string(nsx_text(t, x->name));
 		row[S_COUNT] = nsx_int((int64_t)x->n);
 		row[S_MS] = nsx_ms(x->total_ns);
@@ -322,7 +322,7 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 		if (!pids->total[p].nsyncs && !pids->total[p].sync_ns)
 			continue;
 		row = nsx_add_row(tables[SYNC_PIDS]);
-		row[SYNC_PID_PID] = nsx_int(t->process[p].pid);
+		row[SYNC_PID_PID] = nsx_pid_cell(t, p);
 		row[SYNC_PID_SYNC_TOTAL_TIME_MS] = nsx_ms(pids->total[p].sync_ns);
 		add_sync(t, p, g, tables[SYNC_CSV]);
 	}

@@ -57,11 +57,11 @@ static const struct nsx_layout layouts[] = {
 	{.key = "pids", NSX_COLS(pid_cols)},
 };
 
-/* Copies at most `most` rows with this pid, in order. Columns match by key, with or without
+/* Copies at most `most` rows of this process, in order. Columns match by key, with or without
  * the prefix "nvtx_".
  */
 static void copy_part(struct nsx_section *out, const struct nsx_table *from,
-		      unsigned part, int64_t pid, size_t most, struct nsx_table *ret)
+		      unsigned part, struct nsx_cell pid, size_t most, struct nsx_table *ret)
 {
 	const struct nsx_layout *l = &parts[part];
 	int col[8] = {0}, at_pid;
@@ -78,7 +78,7 @@ static void copy_part(struct nsx_section *out, const struct nsx_table *from,
 		const struct nsx_cell *cells = nsx_row_at(from, r);
 		struct nsx_cell *row;
 
-		if (at_pid < 0 || cells[at_pid].u.i != pid)
+		if (at_pid < 0 || nsx_cmp_cells(&cells[at_pid], &pid))
 			continue;
 		row = nsx_add_row(ret);
 		for (unsigned c = 0; c < l->ncols; c++)
@@ -131,7 +131,7 @@ static int per_pid_add_process(const struct work *w, uint32_t p, struct nsx_err 
 	const struct nsx_trace *t = w->t;
 	struct nsx_section *out = w->out;
 	const struct nsx_pid_totals *x = &w->pids.total[p];
-	int64_t pid = t->process[p].pid;
+	struct nsx_cell pid = nsx_pid_cell(t, p);
 	struct nsx_cell *row;
 	struct nsx_table *part[ARRAY_LEN(parts)];
 
@@ -143,14 +143,14 @@ static int per_pid_add_process(const struct work *w, uint32_t p, struct nsx_err 
 		copy_part(out, w->nvtx[i], PART_NVTX, pid, NSX_MAX_JSON_ROWS, part[PART_NVTX]);
 	if (x->nkernels || x->kernel_ns) {
 		row = nsx_add_row(w->top);
-		row[T_PID] = nsx_int(pid);
+		row[T_PID] = pid;
 		row[T_NS] = nsx_int(x->kernel_ns);
 		row[T_MS] = nsx_ms(x->kernel_ns);
 		row[T_LAUNCHES] = nsx_int((int64_t)x->nkernels);
 		row[T_PCT] = nsx_part_pct(x->kernel_ns, w->pids.kernel_ns);
 	}
 	row = nsx_add_row(w->table);
-	row[PID] = nsx_int(pid);
+	row[PID] = pid;
 	for (unsigned i = 0; i < ARRAY_LEN(part); i++)
 		row[KERNELS + i] = nsx_rows(part[i]);
 	return nsx_has_view(t->schema, NSX_VIEW_kernel) ?

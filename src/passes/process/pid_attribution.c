@@ -1,6 +1,5 @@
 /* pid_attribution.c - which processes the rows name, and whether that is plausible. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "passes/pass.h"
 
 enum { SAMPLE = 20 };
@@ -52,33 +51,17 @@ static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* Puts the distinct pids of a source; *ret_n: their number. */
-static int put_pids(const struct nsx_trace *t, const bool *seen,
-		    struct nsx_table *table, const char *count_key,
-		    struct nsx_section *out, int64_t *ret_n, struct nsx_err *err)
+/* Puts the processes of a source, by pid; *ret_n: their number. */
+static void put_pids(const struct nsx_trace *t, const bool *seen,
+		     struct nsx_table *table, const char *count_key,
+		     struct nsx_section *out, int64_t *ret_n)
 {
-	int64_t *v = nsx_try_alloc(t->nprocesses, sizeof(*v), "processes", err);
-	size_t n = 0;
-
-	if (!v)
-		return err->rc;
 	for (uint32_t p = 0; p < t->nprocesses; p++)
 		if (seen[p])
-			v[n++] = t->process[p].pid;
-	nsx_sort(v, n, sizeof(*v), nsx_cmp_i64);
-	*ret_n = 0;
-	for (size_t i = 0; i < n; i++) {
-		struct nsx_cell *row;
-
-		if (i && v[i] == v[i - 1])
-			continue;
-		row = nsx_add_row(table);
-		row[PID_EACH] = nsx_int(v[i]);
-		++*ret_n;
-	}
-	free(v);
+			nsx_add_row(table)[PID_EACH] = nsx_pid_cell(t, p);
+	nsx_table_sort(table, PID_EACH);
+	*ret_n = (int64_t)table->nrows;
 	nsx_put(out, count_key, nsx_int(*ret_n));
-	return 0;
 }
 
 static void warn(struct nsx_section *out, const char *why)
@@ -125,9 +108,7 @@ static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *ou
 	nsx_put(out, "runtime_pid_source", nsx_string(t->pid_source_runtime));
 	nsx_put(out, "nvtx_pid_source", nsx_string(t->pid_source_nvtx));
 	for (unsigned s = 0; s < NSOURCES; s++)
-		if (put_pids(t, x.seen[s], nsx_add_table(out, &layouts[s]),
-			     counts[s], out, &n[s], err))
-			return err->rc;
+		put_pids(t, x.seen[s], nsx_add_table(out, &layouts[s]), counts[s], out, &n[s]);
 	pid_attribution_judge(t, &x, n, out);
 	return 0;
 }

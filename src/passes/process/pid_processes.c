@@ -60,24 +60,21 @@ static int pid_processes_list_devices(const struct nsx_trace *t, struct nsx_sect
 	return 0;
 }
 
-/* Looks up rows by pid in another section's table. */
+/* Looks up rows by process in another section's table. */
 struct lookup {
 	const struct nsx_table *table;
-	uint32_t *row; /* sorted by pid */
+	uint32_t *row; /* sorted by process */
 	int pid;       /* index of the pid column */
 };
 
-static int64_t pid_at(const struct lookup *l, uint32_t row)
+static const struct nsx_cell *pid_at(const struct lookup *l, uint32_t row)
 {
-	return nsx_row_at(l->table, row)[l->pid].u.i;
+	return &nsx_row_at(l->table, row)[l->pid];
 }
 
 static int pid_processes_cmp_rows(const void *a, const void *b, void *ctx)
 {
-	int64_t x = pid_at(ctx, *(const uint32_t *)a);
-	int64_t y = pid_at(ctx, *(const uint32_t *)b);
-
-	return NSX_CMP(x, y);
+	return nsx_cmp_cells(pid_at(ctx, *(const uint32_t *)a), pid_at(ctx, *(const uint32_t *)b));
 }
 
 static int open_lookup(const struct nsx_report *report, const char *section,
@@ -95,14 +92,14 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 	return 0;
 }
 
-/* A cell of the pid's row; null if there is none. */
-static struct nsx_cell look_up(const struct lookup *l, int64_t pid, const char *column)
+/* A cell of the process's row; null if there is none. */
+static struct nsx_cell look_up(const struct lookup *l, struct nsx_cell pid, const char *column)
 {
 	size_t lo = 0, hi = l->table ? l->table->nrows : 0;
 	int c = l->table ? nsx_table_col(l->table, column) : -1;
 
-	NSX_BISECT(lo, hi, mid, pid_at(l, l->row[mid]) < pid);
-	return c >= 0 && lo < l->table->nrows && pid_at(l, l->row[lo]) == pid ?
+	NSX_BISECT(lo, hi, mid, nsx_cmp_cells(pid_at(l, l->row[mid]), &pid) < 0);
+	return c >= 0 && lo < l->table->nrows && !nsx_cmp_cells(pid_at(l, l->row[lo]), &pid) ?
 		       nsx_row_at(l->table, l->row[lo])[c] : nsx_null();
 }
 
@@ -123,7 +120,7 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_report *repor
 		return err->rc;
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
 		uint32_t p = pids->order[r];
-		int64_t pid = t->process[p].pid;
+		struct nsx_cell pid = nsx_pid_cell(t, p);
 		const struct nsx_pid_totals *x = &pids->total[p];
 		const struct nsx_group_time *time = &times[p];
 		struct nsx_cell *row;
@@ -132,7 +129,7 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_report *repor
 			continue;
 		row = nsx_add_row(table);
 		if (t->process[p].key || t->pid_source_kernel)
-			row[P_PID] = nsx_int(pid);
+			row[P_PID] = pid;
 		row[P_NAME] = nsx_string(nsx_process_name(t, p));
 		/* Kernel figures are unknown for a process with API calls if kernel rows
 		 * are missing or name no process.
