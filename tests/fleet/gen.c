@@ -181,7 +181,7 @@ static double kernel_slowdown(int r, int s, int i, int with_fault)
 
 	f *= 1 + 0.001 * job.speeds * uniform(r, -4, 1);
 
-	if (job.fault == JITTER)
+	if (with_fault && job.fault == JITTER)
 		f *= 1 + 0.0002 * job.strength * normal(r, s, 7);
 	if (with_fault && is_culprit(r) && (job.fault == GPU_SLOW || job.fault == HOST_SLOW))
 		f *= 1 + (job.fault == GPU_SLOW ? 0.07 : 0.05) * job.strength / 100;
