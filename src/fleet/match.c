@@ -677,7 +677,8 @@ static bool has_unknown_clocks(const struct nsx_fleet *f)
 
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 {
-	nsx_join_messages(f);
+	if (nsx_join_messages(f, err))
+		return err->rc;
 	f->has_messages = has_channels(f, nsx_is_of_messages);
 	if (!has_channels(f, nsx_is_of_pairs))
 		return 0;

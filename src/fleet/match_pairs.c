@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/group.h"
 #include "base/stat.h"
 #include "fleet/match.h"
 
@@ -256,11 +257,9 @@ static int match_pairs_add_channel(struct pairs *p, uint32_t r, struct part *con
 }
 
 /* A made-up hash of a communicator of two ranks, the same on both sides. */
-static uint64_t comm_of(const struct nsx_fleet *f, uint32_t x, uint32_t y)
+static uint64_t comm_of(int64_t x, int64_t y)
 {
-	uint64_t low = (uint64_t)f->rank[NSX_MIN(x, y)].number;
-
-	return nsx_hash_u64(nsx_hash_u64(low) ^ (uint64_t)f->rank[NSX_MAX(x, y)].number) | 1;
+	return nsx_hash_u64(nsx_hash_u64((uint64_t)NSX_MIN(x, y)) ^ (uint64_t)NSX_MAX(x, y)) | 1;
 }
 
 NSX_POINTER_ORDER(cmp_with, struct part, UP(with), UP(end_ns), UP(channel), UP(i));
@@ -288,7 +287,8 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 		if (!rc)
 			rc = match_pairs_add_channel(p, r, v + i, next - i,
 						     v[i]->with == NSX_NONE ? 0 :
-						     comm_of(p->f, r, v[i]->with), err);
+						     comm_of(p->f->rank[r].number,
+							     p->f->rank[v[i]->with].number), err);
 	for (size_t c = 0; c < nold; c++)
 		if (is_paired[c])
 			d->channels[c].n = 0;
@@ -297,16 +297,23 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 
 /* Messages of MPI ---------------------------------------------------------------------*/
 
-/* The rank's channel of messages with another rank and with one tag; NULL: none. */
-static struct nsx_dchannel *messages_of(const struct nsx_frank *r, uint64_t with)
+/* Finds each channel of messages by the number of its rank, the other rank and the tag. */
+static int list_messages_of(struct nsx_fleet *f, struct nsx_groups *g, struct nsx_dchannel ***ret,
+			    struct nsx_err *err)
 {
-	for (size_t i = 0; i < r->d->nchannels; i++) {
-		struct nsx_dchannel *c = &r->d->channels[i];
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (size_t i = 0; i < f->rank[r].d->nchannels; i++) {
+			struct nsx_dchannel *c = &f->rank[r].d->channels[i], **x;
 
-		if (nsx_is_of_messages(c) && c->comm == with)
-			return c;
-	}
-	return NULL;
+			if (!nsx_is_of_messages(c))
+				continue;
+			x = nsx_group_value(g, ret, (uint64_t)f->rank[r].number, c->comm,
+					    "channels", err);
+			if (!x)
+				return err->rc;
+			*x = *x ? *x : c;
+		}
+	return 0;
 }
 
 /* Whether some calls may also wait for other ranks. */
@@ -333,33 +340,42 @@ static void make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange)
 /* Joins both sides of messages. If one side does not wait in its calls, as with MPI_Isend, the
  * counts differ and it is unknown which messages belong together.
  */
-void nsx_join_messages(struct nsx_fleet *f)
+static void join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchannel *c,
+		       const struct nsx_groups *g, struct nsx_dchannel *const *of)
 {
-	for (uint32_t r = 0; r < f->nranks; r++)
-		for (size_t i = 0; i < f->rank[r].d->nchannels; i++) {
-			struct nsx_dchannel *c = &f->rank[r].d->channels[i], *other;
-			struct nsx_frank key = {.number = nsx_other_side(c)};
-			const struct nsx_frank *x;
-			int64_t tag = (int64_t)(c->comm >> 32) - 1;
-			uint64_t comm;
-			bool is_exchange;
+	int64_t number = nsx_other_side(c), tag = (int64_t)(c->comm >> 32) - 1;
+	uint32_t at = nsx_group_find(g, (uint64_t)number,
+				     nsx_messages_with(f->rank[r].number, tag));
+	struct nsx_dchannel *other = at == NSX_NONE ? NULL : of[at];
+	uint64_t comm;
+	bool is_exchange;
 
-			if (!nsx_is_of_messages(c) || !c->comm || !c->has_times ||
-			    key.number <= f->rank[r].number)
-				continue;
-			x = bsearch(&key, f->rank, f->nranks, sizeof(key), cmp_number);
-			other = x ? messages_of(x, nsx_messages_with(
-					    f->rank[r].number, tag)) : NULL;
-			if (!other || !other->has_times ||
-			    (double)NSX_MIN(c->n, other->n) <
-				    LEAST_PAIRED * (double)NSX_MAX(c->n, other->n))
-				continue;
-			comm = nsx_hash_u64(comm_of(f, r, (uint32_t)(x - f->rank)) +
-					    (uint64_t)tag) | 1;
-			is_exchange = waits_for_several(c) || waits_for_several(other);
-			make_pair(c, comm, is_exchange);
-			make_pair(other, comm, is_exchange);
+	if (!other || !nsx_is_of_messages(other) || !other->has_times ||
+	    (double)NSX_MIN(c->n, other->n) < LEAST_PAIRED * (double)NSX_MAX(c->n, other->n))
+		return;
+	comm = nsx_hash_u64(comm_of(f->rank[r].number, number) + (uint64_t)tag) | 1;
+	is_exchange = waits_for_several(c) || waits_for_several(other);
+	make_pair(c, comm, is_exchange);
+	make_pair(other, comm, is_exchange);
+}
+
+int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	struct nsx_dchannel **of = NULL;
+	int rc = list_messages_of(f, &g, &of, err);
+
+	for (uint32_t r = 0; r < f->nranks && !rc; r++)
+		for (size_t i = 0; i < f->rank[r].d->nchannels; i++) {
+			struct nsx_dchannel *c = &f->rank[r].d->channels[i];
+
+			if (nsx_is_of_messages(c) && c->comm && c->has_times &&
+			    nsx_other_side(c) > f->rank[r].number)
+				join_sides(f, r, c, &g, of);
 		}
+	nsx_groups_done(&g);
+	free(of);
+	return rc;
 }
 
 int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
