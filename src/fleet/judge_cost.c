@@ -176,10 +176,10 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 			return err->rc;
 		follow(j, &passed, &l);
 		/* A step saves no more than a rank has less to do. Most ranks are late by waiting,
-		 * which they do at the same time.
+		 * which they do at the same time: the step saves all of it, whoever else waits.
 		 */
 		if (l.n == 1 || l.are_most)
-			l.recoverable_ns = NSX_MIN(l.recoverable_ns,
+			l.recoverable_ns = NSX_MIN(l.are_most ? INFINITY : l.recoverable_ns,
 				most_over_others(j, l.ranks, l.n, scratch));
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));

@@ -336,7 +336,7 @@ static int measure_messages(struct replay *p, struct place *x, struct nsx_err *e
 	struct visit *v = &p->visit[x->visits];
 	struct rank_now *r = &p->rank[x->rank];
 	/* One need for the work before it, one for its least duration. */
-	const uint64_t keys[2] = {nsx_hash_u64(p->messages[x->of].alike),
+	const uint64_t keys[2] = {nsx_hash_u64(p->messages[x->of].alike + 1),
 				  nsx_hash_u64(0)};
 
 	work(r, v->start_ns);
@@ -407,20 +407,23 @@ static double faster(const struct replay *p, uint32_t comm)
 	return p->link && p->link->comm == comm ? p->link->excess_ns : 0;
 }
 
-/* Updates how much less a mended rank has to do. When a measure follows a bound, the bound's effect
- * is corrected, except the part that a collective has used up since.
+/* Updates how much less a mended rank has to do: a bound is no less than the measure before it. When
+ * a measure follows a bound, the bound's effect is corrected, except the part that a collective has
+ * used up since.
  */
 static void do_less(struct rank_now *r, double more, bool is_guess)
 {
-	double ahead = r->ahead_ns + more - r->more_ns;
+	double ahead;
 
 	if (is_guess && !r->is_guess) {
 		r->sure_ahead_ns = r->ahead_ns;
 		r->sure_more_ns = r->more_ns;
-	} else if (!is_guess && r->is_guess) {
+	}
+	more = is_guess ? NSX_MAX(more, r->sure_more_ns) : more;
+	ahead = r->ahead_ns + more - r->more_ns;
+	if (!is_guess && r->is_guess)
 		ahead = NSX_MAX(ahead, NSX_MIN(r->ahead_ns, r->sure_ahead_ns +
 							    more - r->sure_more_ns));
-	}
 	r->is_guess = is_guess;
 	r->ahead_ns = ahead;
 	r->more_ns = more;
