@@ -84,7 +84,8 @@ static struct nsx_fit try_place(const struct nsx_mchannel *x, const struct nsx_m
 
 		differs += op_at(x, i) != op_at(y, i - shift);
 	}
-	return (struct nsx_fit){o.n ? (double)differs / (double)o.n : 1, o.ncommon, 0};
+	return (struct nsx_fit){.differs = o.n ? (double)differs / (double)o.n : 1,
+				.ncommon = o.ncommon};
 }
 
 /* The change of successive differences, without the greatest few. If differences spread but hardly
@@ -220,8 +221,9 @@ static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *
 static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
 		       int64_t to, bool has_clock, double most_ns, struct nsx_fit *fits)
 {
-	int64_t nplaces, closest_shift = 0;
-	double least = 1, nearest_by = INFINITY, closest = INFINITY;
+	int64_t nplaces;
+	double least = 1, nearest_by = INFINITY, closest;
+	struct nsx_mchannel by_clock;
 	size_t fewest = MOST_COUNTED;
 
 	nplaces = to - from + 1;
@@ -244,28 +246,32 @@ static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int
 			fewest = NSX_MIN(fewest, f->ndiffers);
 	}
 	for (int64_t i = 0; i < nplaces; i++) {
-		double spread, far;
+		struct nsx_fit *f = &fits[i];
+		double far;
 
-		if (!fits[i].ncommon || fits[i].ndiffers > fewest + FEW)
+		f->spread = INFINITY;
+		if (!f->ncommon || f->ndiffers > fewest + FEW)
 			continue;
-		spread = nsx_spread_at(x, y, from + i);
 		far = distance(x, y, from + i, has_clock, (from + to) / 2);
 		if (far > most_ns)
 			continue;
+		f->spread = nsx_spread_at(x, y, from + i);
 		if (far < nearest_by) {
 			nearest_by = far;
 			y->shift = from + i;
-			y->spread = spread;
-		}
-		if (spread < closest) {
-			closest = spread;
-			closest_shift = from + i;
+			y->spread = f->spread;
 		}
 	}
-	if (closest * doubt_of(x, y, closest_shift) < y->spread &&
-	    (!has_clock || closest <= NSX_TOGETHER_NS)) {
-		y->shift = closest_shift;
-		y->spread = nsx_spread_at(x, y, closest_shift);
+	closest = y->spread;
+	by_clock = *y;
+	for (int64_t i = 0; i < nplaces; i++) {
+		double spread = fits[i].spread * doubt_of(x, &by_clock, from + i);
+
+		if (spread < closest && (!has_clock || fits[i].spread <= NSX_TOGETHER_NS)) {
+			closest = spread;
+			y->shift = from + i;
+			y->spread = fits[i].spread;
+		}
 	}
 	return !isinf(nearest_by);
 }
