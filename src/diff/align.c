@@ -49,15 +49,14 @@ static size_t walk_back(const uint32_t *trail, int64_t d, int64_t i, int64_t j,
 }
 
 size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
-		 struct nsx_pair *pairs, struct nsx_err *err)
+		 struct nsx_pair *pairs)
 {
 	int64_t most = (int64_t)NSX_MIN(nx + ny, (size_t)NSX_MAX_EDITS);
 	uint32_t *trail = NULL;
 	size_t cap = 0, n = 0;
 
 	for (int64_t d = 0; d <= most; d++) {
-		if (nsx_grow(&trail, &cap, slot(d, d) + 1, sizeof(*trail), "kernel sequence", err))
-			break;
+		nsx_grow_or_die(&trail, &cap, slot(d, d) + 1, sizeof(*trail));
 		for (int64_t k = -d; k <= d; k += 2) {
 			int64_t i = 0, j;
 

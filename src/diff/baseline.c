@@ -97,9 +97,7 @@ int nsx_baseline_load(const char *store, const char *name, struct nsx_arena *a,
 				"baseline set %s TRACE... makes it", name, store, name);
 	if (!f)
 		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path, strerror(errno));
-	text = malloc(MOST_BYTES);
-	if (!text)
-		nsx_die_of_memory(MOST_BYTES);
+	text = nsx_alloc(MOST_BYTES, 1);
 	n = fread(text, 1, MOST_BYTES, f);
 	(void)fclose(f);
 	j = nsx_jsonr_parse(text, n, &why);
@@ -225,8 +223,7 @@ static int baseline_sum_up(const struct run *run, const char *path, struct nsx_a
 	if (!n)
 		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s' as a baseline: nothing "
 				"repeats in it, and its GPU work was not recorded", path);
-	if (!nsx_new_array(walls, a, n, "steps", err))
-		return err->rc;
+	walls = nsx_arena_get(a, n * sizeof(*walls));
 	for (size_t i = 0; i < run->n; i++)
 		for (size_t s = 0; s < run->v[i]->nsteps; s++)
 			walls[k++] = run->v[i]->steps[s].wall_ns;

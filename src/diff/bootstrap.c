@@ -46,12 +46,12 @@ struct placed {
 
 NSX_ORDER(cmp_placed, struct placed, UP(v), UP(at));
 
-static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
+static void sort_units(struct drawn *d, struct nsx_arena *a)
 {
-	struct placed *sorted;
+	struct placed *sorted = nsx_arena_get(a, d->n * sizeof(*sorted));
 
-	if (nsx_new_arrays(a, d->n, "units", err, sorted, d->place, d->times))
-		return err->rc;
+	d->place = nsx_arena_get(a, d->n * sizeof(*d->place));
+	d->times = nsx_arena_get(a, d->n * sizeof(*d->times));
 	for (uint32_t i = 0; i < d->n; i++)
 		sorted[i] = (struct placed){d->v[i], i};
 	nsx_sort(sorted, d->n, sizeof(*sorted), cmp_placed);
@@ -59,21 +59,17 @@ static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
 		d->v[i] = sorted[i].v;
 		d->place[sorted[i].at] = i;
 	}
-	return 0;
 }
 
-static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
-			 struct drawn *ret, struct nsx_err *err)
+static void begin_drawing(const struct nsx_sample *s, struct nsx_arena *a, struct drawn *ret)
 {
 	size_t k = s->ncaptures, most = NSX_MAX(MOST_DRAWN / k, 1), at = 0;
 	uint64_t state = s->n;
 
-	*ret = (struct drawn){.ncaptures = k};
-	nsx_new_array(ret->v, a, NSX_MIN(s->n, most * k), "units", err);
-	ret->end = nsx_arena_try_array(a, k, 2 * sizeof(*ret->end), "captures", err);
-	if (!ret->v || !ret->end)
-		return err->rc;
-	ret->block = ret->end + k;
+	*ret = (struct drawn){
+		.ncaptures = k, .end = nsx_arena_get(a, k * sizeof(*ret->end)),
+		.block = nsx_arena_get(a, k * sizeof(*ret->block)),
+		.v = nsx_arena_get(a, NSX_MIN(s->n, most * k) * sizeof(*ret->v))};
 	for (size_t c = 0; c < k; at = s->end[c++]) {
 		size_t n = s->end[c] - at, kept = NSX_MIN(n, most);
 
@@ -89,7 +85,7 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 		ret->n += kept;
 		ret->end[c] = ret->n;
 	}
-	return sort_units(ret, a, err);
+	sort_units(ret, a);
 }
 
 /* Draws captures with replacement, and from each capture as many units as it has. Captures differ
@@ -156,10 +152,9 @@ struct drawing {
 
 NSX_ORDER(cmp_differences, struct difference, UP(ns));
 
-static int sort_differences(struct drawing *w, struct nsx_arena *a, struct nsx_err *err)
+static void sort_differences(struct drawing *w, struct nsx_arena *a)
 {
-	if (!nsx_new_array(w->d, a, w->x.n * w->y.n, "units", err))
-		return err->rc;
+	w->d = nsx_arena_get(a, w->x.n * w->y.n * sizeof(*w->d));
 	for (uint32_t i = 0; i < w->x.n; i++)
 		for (uint32_t j = 0; j < w->y.n; j++)
 			w->d[w->nd++] = (struct difference){
@@ -167,7 +162,6 @@ static int sort_differences(struct drawing *w, struct nsx_arena *a, struct nsx_e
 	nsx_sort(w->d, w->nd, sizeof(*w->d), cmp_differences);
 	for (w->middle = w->nd / 2; w->middle && w->d[w->middle - 1].ns == w->d[w->middle].ns;)
 		w->middle--;
-	return 0;
 }
 
 /* Number of drawn pairs whose difference is less than ns. */
@@ -213,31 +207,27 @@ static double figure_of(const struct drawing *w, enum nsx_figure figure)
 					    p95_of(&w->x) - p95_of(&w->y);
 }
 
-int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
-		  enum nsx_figure figure, double alpha, uint64_t seed,
-		  struct nsx_interval *ret, struct nsx_err *err)
+struct nsx_interval nsx_bootstrap(const struct nsx_sample s[2], enum nsx_figure figure,
+				  double alpha, uint64_t seed)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
 	const double ends[] = {alpha / 2, 1 - alpha / 2};
 	struct drawing w = {.nd = 0};
 	int64_t drawn[NSX_DRAWS];
 	double lo_hi[2];
-	int rc = begin_drawing(a, scratch, &w.x, err) ||
-		 begin_drawing(b, scratch, &w.y, err) ||
-		 (figure == NSX_FIGURE_SHIFT &&
-		  sort_differences(&w, scratch, err)) ? err->rc : 0;
 
-	for (unsigned i = 0; !rc && i < NSX_DRAWS; i++) {
+	begin_drawing(&s[1], scratch, &w.x);
+	begin_drawing(&s[0], scratch, &w.y);
+	if (figure == NSX_FIGURE_SHIFT)
+		sort_differences(&w, scratch);
+	for (unsigned i = 0; i < NSX_DRAWS; i++) {
 		draw_once(&w.x, &seed);
 		draw_once(&w.y, &seed);
 		drawn[i] = nsx_to_i64(figure_of(&w, figure));
 	}
 	nsx_arena_free(scratch);
-	if (rc)
-		return rc;
 	nsx_quantiles(drawn, NSX_DRAWS, ends, 2, lo_hi);
-	*ret = (struct nsx_interval){lo_hi[0], lo_hi[1]};
-	return 0;
+	return (struct nsx_interval){lo_hi[0], lo_hi[1]};
 }
 
 /* Dealing units out at random ---------------------------------------------------*/
@@ -265,22 +255,18 @@ static void deal_to_front(int64_t *v, size_t k, size_t n, uint64_t *state)
 	}
 }
 
-int nsx_mean_test(const struct nsx_sample *a, const struct nsx_sample *b,
-		  uint64_t seed, double *ret, struct nsx_err *err)
+double nsx_mean_test(const struct nsx_sample s[2], uint64_t seed)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct drawn x, y;
 	size_t as_far = 0, n;
-	int64_t *v = NULL;
+	int64_t *v;
 	double seen;
 
-	if (!begin_drawing(a, scratch, &x, err) && !begin_drawing(b, scratch, &y, err))
-		nsx_new_array(v, scratch, x.n + y.n, "units", err);
-	if (!v) {
-		nsx_arena_free(scratch);
-		return err->rc;
-	}
+	begin_drawing(&s[1], scratch, &x);
+	begin_drawing(&s[0], scratch, &y);
 	n = x.n + y.n;
+	v = nsx_arena_get(scratch, n * sizeof(*v));
 	memcpy(v, x.v, x.n * sizeof(*v));
 	memcpy(v + x.n, y.v, y.n * sizeof(*v));
 	seen = ABOUT * apart(v, x.n, n);
@@ -288,7 +274,6 @@ int nsx_mean_test(const struct nsx_sample *a, const struct nsx_sample *b,
 		deal_to_front(v, x.n, n, &seed);
 		as_far += apart(v, x.n, n) >= seen;
 	}
-	*ret = (double)(as_far + 1) / (NSX_DRAWS + 1);
 	nsx_arena_free(scratch);
-	return 0;
+	return (double)(as_far + 1) / (NSX_DRAWS + 1);
 }

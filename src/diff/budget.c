@@ -30,28 +30,24 @@ static struct scale scale_of(const struct nsx_diff *d, uint32_t lane)
 }
 
 /* Rounds rows to means and changes that add up to the row above. */
-static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
-		      const struct nsx_delta *above, struct nsx_delta *ret, struct nsx_err *err)
+static struct nsx_delta *round_rows(const struct scale *s, const struct sums *rows, size_t n,
+				    const struct nsx_delta *above, struct nsx_arena *a)
 {
-	nsx_wide *v = nsx_try_alloc(n, sizeof(*v), "rows", err);
-	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "rows", err);
-	int rc = v && ns ? 0 : err->rc;
+	struct nsx_delta *ret = nsx_arena_get(a, n * sizeof(*ret));
+	nsx_wide *v = nsx_arena_get(a, n * sizeof(*v));
+	int64_t *ns = nsx_arena_get(a, n * sizeof(*ns));
 
-	if (!rc) {
-		for (size_t i = 0; i < n; i++)
-			v[i] = rows[i].ns[0];
-		nsx_apportion(v, n, s->div[0], above->before_ns, ns);
-		for (size_t i = 0; i < n; i++) {
-			ret[i].before_ns = ns[i];
-			v[i] = rows[i].ns[1] * s->div[0] - rows[i].ns[0] * s->div[1];
-		}
-		nsx_apportion(v, n, s->div[0] * s->div[1], above->delta_ns, ns);
-		for (size_t i = 0; i < n; i++)
-			ret[i].delta_ns = ns[i];
+	for (size_t i = 0; i < n; i++)
+		v[i] = rows[i].ns[0];
+	nsx_apportion(v, n, s->div[0], above->before_ns, ns);
+	for (size_t i = 0; i < n; i++) {
+		ret[i].before_ns = ns[i];
+		v[i] = rows[i].ns[1] * s->div[0] - rows[i].ns[0] * s->div[1];
 	}
-	free(v);
-	free(ns);
-	return rc;
+	nsx_apportion(v, n, s->div[0] * s->div[1], above->delta_ns, ns);
+	for (size_t i = 0; i < n; i++)
+		ret[i].delta_ns = ns[i];
+	return ret;
 }
 
 static struct nsx_delta round_total(const struct scale *s, const struct sums *x)
@@ -61,8 +57,8 @@ static struct nsx_delta round_total(const struct scale *s, const struct sums *x)
 		nsx_round(x->ns[1] * s->div[0] - x->ns[0] * s->div[1], s->div[0] * s->div[1])};
 }
 
-static int sum_parts(const struct nsx_diff *d, uint32_t lane,
-		     const struct scale *s, struct nsx_budget *ret, struct nsx_err *err)
+static void sum_parts(const struct nsx_diff *d, uint32_t lane, const struct scale *s,
+		      struct nsx_arena *a, struct nsx_budget *ret)
 {
 	struct sums total = {{0, 0}}, part[NSX_NSHARES] = {{{0, 0}}};
 
@@ -79,7 +75,7 @@ static int sum_parts(const struct nsx_diff *d, uint32_t lane,
 		}
 	}
 	ret->total = round_total(s, &total);
-	return round_rows(s, part, NSX_NSHARES, &ret->total, ret->part, err);
+	memcpy(ret->part, round_rows(s, part, NSX_NSHARES, &ret->total, a), sizeof(ret->part));
 }
 
 /* Splits of shares ----------------------------------------------------------------*/
@@ -100,16 +96,13 @@ static int cmp_split_rows(const void *a, const void *b)
 }
 
 /* Lists a row for each use that units of either side make of a part, then merges equal rows. */
-static int budget_list_parts(const struct nsx_diff *d, uint32_t lane,
-			     enum nsx_split split, struct nsx_arena *a,
-			     struct part **ret, size_t *ret_n, struct nsx_err *err)
+static size_t budget_list_parts(const struct nsx_diff *d, uint32_t lane, enum nsx_split split,
+				struct nsx_arena *a, struct part **ret)
 {
 	size_t n = d->pool[0].lanes[lane].split[split].n + d->pool[1].lanes[lane].split[split].n;
 	size_t at = 0, kept = 0;
-	struct part *v;
+	struct part *v = nsx_arena_get(a, n * sizeof(*v));
 
-	if (!nsx_new_array(v, a, n, "parts", err))
-		return err->rc;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct nsx_split_uses *l = &d->pool[i].lanes[lane].split[split];
 
@@ -128,8 +121,7 @@ static int budget_list_parts(const struct nsx_diff *d, uint32_t lane,
 			v[kept++] = v[k];
 		}
 	*ret = v;
-	*ret_n = kept;
-	return 0;
+	return kept;
 }
 
 static const enum nsx_share share_of[NSX_NSPLITS] = {
@@ -137,32 +129,24 @@ static const enum nsx_share share_of[NSX_NSPLITS] = {
 	[NSX_SPLIT_RANGES] = NSX_SHARE_COMPUTE,
 };
 
-static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
-		     const struct scale *s, struct nsx_arena *a,
-		     struct nsx_budget *b, struct nsx_err *err)
+static void sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
+		      const struct scale *s, struct nsx_arena *a, struct nsx_budget *b)
 {
 	struct nsx_split_rows *ret = &b->split[split];
-	struct part *v = NULL;
-	size_t n = 0;
-	struct sums *sums;
+	struct part *v;
+	size_t n = budget_list_parts(d, lane, split, a, &v);
+	struct sums *sums = nsx_arena_get(a, n * sizeof(*sums));
 	struct nsx_delta *deltas;
 
-	if (budget_list_parts(d, lane, split, a, &v, &n, err))
-		return err->rc;
-	if (nsx_new_arrays(a, n, "parts", err, sums, deltas) ||
-	    !nsx_new_array(ret->v, d->arena, n, "parts", err))
-		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		sums[i] = v[i].sums;
-	if (round_rows(s, sums, n, &b->part[share_of[split]], deltas, err))
-		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		ret->v[i] = v[i].row;
-		ret->v[i].d = deltas[i];
+	deltas = round_rows(s, sums, n, &b->part[share_of[split]], a);
+	ret->v = nsx_arena_get(d->arena, n * sizeof(*ret->v));
+	for (; ret->n < n; ret->n++) {
+		ret->v[ret->n] = v[ret->n].row;
+		ret->v[ret->n].d = deltas[ret->n];
 	}
-	ret->n = n;
 	nsx_sort(ret->v, n, sizeof(*ret->v), cmp_split_rows);
-	return 0;
 }
 
 /* Kernels -----------------------------------------------------------------------*/
@@ -172,13 +156,10 @@ struct kernel_sums {
 	double launches[2];
 };
 
-static int sum_rows(const struct nsx_diff *d, uint32_t lane,
-		    struct nsx_arena *a, struct kernel_sums **ret, struct nsx_err *err)
+static struct kernel_sums *sum_rows(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a)
 {
-	struct kernel_sums *v;
+	struct kernel_sums *v = nsx_arena_get(a, d->rows.nrows * sizeof(*v));
 
-	if (!nsx_new_array(v, a, d->rows.nrows, "kernels", err))
-		return err->rc;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct nsx_lane *l = &d->pool[i].lanes[lane];
 
@@ -191,8 +172,7 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 			x->launches[i] += u->launches;
 		}
 	}
-	*ret = v;
-	return 0;
+	return v;
 }
 
 /* uses of a lane, grouped by row */
@@ -202,18 +182,16 @@ struct by_row {
 	size_t *at; /* by row: start of its uses; one entry more than rows */
 };
 
-static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
-			struct nsx_arena *a, struct by_row *ret, struct nsx_err *err)
+static struct by_row group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
+				  struct nsx_arena *a)
 {
 	const struct nsx_lane *l = &d->pool[side].lanes[lane];
 	const uint32_t *row = d->rows.row[side];
+	struct by_row b = {l->uses, nsx_arena_get(a, l->nuses * sizeof(*b.use)),
+			   nsx_arena_get(a, (d->rows.nrows + 2) * sizeof(*b.at))};
 
-	ret->of = l->uses;
-	if (!nsx_new_array(ret->use, a, l->nuses, "kernels", err) ||
-	    !nsx_new_array(ret->at, a, (size_t)d->rows.nrows + 2, "kernels", err))
-		return err->rc;
-	NSX_DEAL(ret->at, ret->use, d->rows.nrows, l->nuses, i, row[l->uses[i].kernel]);
-	return 0;
+	NSX_DEAL(b.at, b.use, d->rows.nrows, l->nuses, i, row[l->uses[i].kernel]);
+	return b;
 }
 
 struct ratio {
@@ -295,18 +273,14 @@ static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 		ret->rho = rho;
 }
 
-static int measure_clock(const struct nsx_diff *d,
-			 const struct kernel_sums *v, const struct by_row *uses,
-			 struct nsx_arena *a, struct nsx_budget *ret, struct nsx_err *err)
+static void measure_clock(const struct nsx_diff *d, const struct kernel_sums *v,
+			  const struct by_row *uses, struct nsx_arena *a, struct nsx_budget *ret)
 {
-	size_t most = 1 + NSX_MAX(uses[0].at[d->rows.nrows], uses[1].at[d->rows.nrows]);
+	size_t most = NSX_MAX(uses[0].at[d->rows.nrows], uses[1].at[d->rows.nrows]);
 	double all = 0, equal = 0;
-	int64_t *scratch;
-	struct ratio *r;
+	int64_t *scratch = nsx_arena_get(a, most * sizeof(*scratch));
+	struct ratio *r = nsx_arena_get(a, d->rows.nrows * sizeof(*r));
 
-	if (!nsx_new_array(r, a, d->rows.nrows, "kernels", err) ||
-	    !nsx_new_array(scratch, a, most, "kernels", err))
-		return err->rc;
 	for (uint32_t i = 0; i < d->rows.nrows; i++) {
 		double before = typical_ns(&uses[0], i, scratch);
 		double after = typical_ns(&uses[1], i, scratch);
@@ -322,7 +296,6 @@ static int measure_clock(const struct nsx_diff *d,
 	ret->rho_share = all > 0 ? equal / all : 0;
 	nsx_sort(r, ret->nequal, sizeof(*r), cmp_ratios);
 	judge_clock(r, equal, ret);
-	return 0;
 }
 
 /* Splits a row's change into three parts: (n2 - n1) e1 by count, n2 e1 (rho - 1) by clock, and the
@@ -361,21 +334,17 @@ static int cmp_kernel_rows(const void *a, const void *b)
 	return NSX_CMP(dy, dx) ?: NSX_CMP(x->row, y->row);
 }
 
-static int fill_rows(struct nsx_diff *d, const struct scale *s,
-		     const struct kernel_sums *v, struct nsx_arena *a,
-		     struct nsx_budget *ret, struct nsx_err *err)
+static void fill_rows(struct nsx_diff *d, const struct scale *s, const struct kernel_sums *v,
+		      struct nsx_arena *a, struct nsx_budget *ret)
 {
 	size_t n = d->rows.nrows;
+	struct sums *sums = nsx_arena_get(a, n * sizeof(*sums));
 	struct nsx_delta *deltas;
-	struct sums *sums;
 
-	if (nsx_new_arrays(a, n, "kernels", err, sums, deltas) ||
-	    !nsx_new_array(ret->kernels, d->arena, n, "kernels", err))
-		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		sums[i] = v[i].credit;
-	if (round_rows(s, sums, n, &ret->part[NSX_SHARE_COMPUTE], deltas, err))
-		return err->rc;
+	deltas = round_rows(s, sums, n, &ret->part[NSX_SHARE_COMPUTE], a);
+	ret->kernels = nsx_arena_get(d->arena, n * sizeof(*ret->kernels));
 	for (uint32_t i = 0; i < n; i++) {
 		struct nsx_kernel_row *r = &ret->kernels[ret->nkernels];
 
@@ -388,7 +357,6 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 		ret->nkernels++;
 	}
 	nsx_sort(ret->kernels, ret->nkernels, sizeof(*ret->kernels), cmp_kernel_rows);
-	return 0;
 }
 
 /* Which rows changed ------------------------------------------------------------*/
@@ -425,14 +393,12 @@ static int cmp_p(const void *a, const void *b)
 }
 
 /* Holm 1979: multiplies the least p by the number of tests, the next by one less, and so on. */
-static int correct_by_holm(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
-		   struct nsx_arena *a, struct nsx_err *err)
+static void correct_by_holm(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
+			    struct nsx_arena *a)
 {
-	struct nsx_kernel_row **order;
+	struct nsx_kernel_row **order = nsx_arena_get(a, n * sizeof(struct nsx_kernel_row *));
 	double most = 0;
 
-	if (!nsx_new_array(order, a, n, "kernels", err))
-		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		order[i] = &b->kernels[i];
 	nsx_sort(order, n, sizeof(*order), cmp_p);
@@ -445,51 +411,43 @@ static int correct_by_holm(const struct nsx_diff *d, struct nsx_budget *b, size_
 		r->p = most;
 		r->significant = most <= d->opts->alpha && fabs((double)r->d.delta_ns) > noise_ns;
 	}
-	return 0;
 }
 
-static int test_rows(const struct nsx_diff *d, uint32_t lane,
-		     const struct by_row *uses, struct nsx_arena *a,
-		     struct nsx_budget *b, struct nsx_err *err)
+static void test_rows(const struct nsx_diff *d, uint32_t lane, const struct by_row *uses,
+		      struct nsx_arena *a, struct nsx_budget *b)
 {
 	size_t n = NSX_MIN(b->nkernels, (size_t)MOST_TESTED);
 	const size_t units[] = {d->pool[0].lanes[lane].nunits,
 				d->pool[1].lanes[lane].nunits};
-	int64_t *v[2];
+	int64_t *v[] = {nsx_arena_get(a, units[0] * sizeof(int64_t)),
+			nsx_arena_get(a, units[1] * sizeof(int64_t))};
 
 	if (NSX_MIN(units[0], units[1]) < MIN_SAMPLE)
-		return 0;
-	if (!nsx_new_array(v[0], a, units[0], "units", err) ||
-	    !nsx_new_array(v[1], a, units[1], "units", err))
-		return err->rc;
+		return;
 	for (size_t i = 0; i < n; i++) {
 		for (unsigned k = 0; k < 2; k++)
 			sample_row(&uses[k], b->kernels[i].row, v[k], units[k]);
 		b->kernels[i].p = nsx_rank_test(v[1], units[1], v[0], units[0]).p;
 	}
-	return correct_by_holm(d, b, n, a, err);
+	correct_by_holm(d, b, n, a);
 }
 
-int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret, struct nsx_err *err)
+struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct scale s = scale_of(d, lane);
-	struct kernel_sums *v = NULL;
-	struct by_row uses[2];
-	bool failed;
+	struct nsx_budget ret = {.rho = 1};
+	struct kernel_sums *v = sum_rows(d, lane, a);
+	const struct by_row uses[] = {group_by_row(d, 0, lane, a), group_by_row(d, 1, lane, a)};
 
-	*ret = (struct nsx_budget){.rho = 1};
-	failed = sum_parts(d, lane, &s, ret, err);
-	for (enum nsx_split k = 0; !failed && k < NSX_NSPLITS; k++)
-		failed = sum_split(d, lane, k, &s, a, ret, err);
-	failed = failed || sum_rows(d, lane, a, &v, err) ||
-		 group_by_row(d, 0, lane, a, &uses[0], err) ||
-		 group_by_row(d, 1, lane, a, &uses[1], err) ||
-		 measure_clock(d, v, uses, a, ret, err);
+	sum_parts(d, lane, &s, a, &ret);
+	for (enum nsx_split k = 0; k < NSX_NSPLITS; k++)
+		sum_split(d, lane, k, &s, a, &ret);
+	measure_clock(d, v, uses, a, &ret);
 	if (d->digested)
-		ret->no_rho = nsx_no_kernels;
-	failed = failed || fill_rows(d, &s, v, a, ret, err) ||
-		 test_rows(d, lane, uses, a, ret, err);
+		ret.no_rho = nsx_no_kernels;
+	fill_rows(d, &s, v, a, &ret);
+	test_rows(d, lane, uses, a, &ret);
 	nsx_arena_free(a);
-	return failed ? err->rc : 0;
+	return ret;
 }

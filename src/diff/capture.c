@@ -264,8 +264,8 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r, struct nsx
 	keep_findings(s, r);
 	s->first_ns = t->window.start_ns;
 	s->last_ns = t->window.end_ns;
-	if (nsx_side_keep_kinds(s, r, err) ||
-	    nsx_view_each(schema, session, capture_on_session, s, err, utc_epoch_ns,
+	nsx_side_keep_kinds(s, r);
+	if (nsx_view_each(schema, session, capture_on_session, s, err, utc_epoch_ns,
 			  system_clock_ns) ||
 	    nsx_view_each(schema, system_env, capture_on_system, s, err, name, value))
 		return err->rc;

@@ -198,14 +198,12 @@ static void compare_find_answered(const struct nsx_diff *d, double share[2])
 		share[0] = share[1] = NAN;
 }
 
-static int compare_work(struct nsx_diff *d, struct nsx_err *err)
+static void compare_work(struct nsx_diff *d)
 {
+	double like = nsx_likeness(&d->pool[0], &d->pool[1]), share[2];
 	struct nsx_check *c;
-	double like, share[2];
 
 	compare_find_answered(d, share);
-	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
-		return err->rc;
 	c = compare_add(d, NSX_CHECK_KERNELS_IN_COMMON, say_share(d, like), say_share(d, like));
 	if (like < ALIKE && hides_kernels(d, 0) != hides_kernels(d, 1))
 		mark(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
@@ -217,7 +215,6 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 		     "the two sides run different kernels: another program, or another part of it");
 	else if (like < ALIKE)
 		mark(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
-	return 0;
 }
 
 /* Ratio by which all kernels are launched more often per unit. 1 if launches are equal, or if some
@@ -360,7 +357,7 @@ static void compare_mhz(struct nsx_diff *d)
 		mark(c, NSX_CHECK_WARN, "the GPU ran at another clock; lock the clocks");
 }
 
-int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
+void nsx_compare_captures(struct nsx_diff *d)
 {
 	const struct nsx_side *b = d->sides[0][0], *a = d->sides[1][0];
 
@@ -387,8 +384,7 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 		     "other things were traced: their cost differs");
 	compare_text(d, NSX_CHECK_CUDA_GRAPHS, offsetof(struct nsx_side, graph_mode),
 		     NSX_CHECK_WARN, "graphs are used, or traced, otherwise");
-	if (compare_work(d, err))
-		return err->rc;
+	compare_work(d);
 	if (!d->digested)
 		compare_losses(d);
 	compare_periods(d);
@@ -396,5 +392,4 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 	compare_overhead(d);
 	compare_clocks(d);
 	compare_mhz(d);
-	return 0;
 }

@@ -221,8 +221,7 @@ static bool pairs_launches(const struct nsx_diff *d)
 }
 
 /* Tries a kind of unit for each side, and keeps it if it suits better than the best so far. */
-static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
-		    double *best, struct nsx_err *err)
+static void try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2], double *best)
 {
 	const struct nsx_seen **seen[2];
 	struct nsx_pool pool[2];
@@ -231,31 +230,29 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 	for (unsigned s = 0; s < 2; s++)
 		seen[s] = nsx_arena_get(d->arena, d->nsides[s] * sizeof(**seen));
 	if (!see_all(d, way, seen, &score))
-		return 0;
+		return;
 	if (d->digested)
 		pair_ranks(d, seen);
 	else
 		pair_gpus(d, seen);
 	if (!way[0]->nlanes || (way[0]->method == NSX_WAY_LAUNCH && !pairs_launches(d)))
-		return 0;
+		return;
 	for (unsigned s = 0; s < 2; s++)
-		if (nsx_pool_build((const struct nsx_side *const *)d->sides[s],
-				   d->nsides[s], seen[s], d->arena, &pool[s], err))
-			return err->rc;
+		pool[s] = nsx_pool_build((const struct nsx_side *const *)d->sides[s],
+					 d->nsides[s], seen[s], d->arena);
 	/* Equal names of ranges prove that the unit is the same, even if its kernels changed. */
-	if (way[0]->method != NSX_WAY_NVTX && nsx_likeness(&pool[0], &pool[1], &like, err))
-		return err->rc;
+	if (way[0]->method != NSX_WAY_NVTX)
+		like = nsx_likeness(&pool[0], &pool[1]);
 	if (score * like <= *best || (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
-		return 0;
+		return;
 	*best = score * like;
 	memcpy(d->pool, pool, sizeof(pool));
 	d->method = way[0]->method;
 	d->name = way[0]->name;
 	d->whole = way[0]->method == NSX_WAY_WINDOW;
-	return 0;
 }
 
-int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
+bool nsx_choose_way(struct nsx_diff *d)
 {
 	const struct nsx_side *before = d->sides[0][0], *after = d->sides[1][0];
 	double best = -1;
@@ -264,11 +261,10 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 		for (size_t k = 0; k < after->nseen; k++) {
 			const struct nsx_seen *const way[2] = {&before->seen[i], &after->seen[k]};
 
-			if (nsx_is_same_way(way[0], way[1]) && try_ways(d, way, &best, err))
-				return err->rc;
+			if (nsx_is_same_way(way[0], way[1]))
+				try_ways(d, way, &best);
 		}
-	*ret_found = best >= 0;
-	return 0;
+	return best >= 0;
 }
 
 static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side, struct nsx_err *err)
@@ -296,30 +292,23 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side, str
 			gpu, is_part ? " in the part that was asked for" : "");
 }
 
-/* If only one side has a repeating unit, tries launches as units and then the window. */
-static int try_launches(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
-{
-	return load_sides(d, NSX_SIDE_LAUNCH, NULL, err) ||
-	       nsx_choose_way(d, ret_found, err) ? err->rc : 0;
-}
-
 static int find_units(struct nsx_diff *d, struct nsx_err *err)
 {
 	enum nsx_side_unit unit = d->opts->side.unit;
-	bool found = false, may_try;
 	int rc = load_sides(d, unit, d->opts->side.pattern, err);
 
 	for (unsigned s = 0; !rc && s < 2; s++)
 		for (size_t i = 0; !rc && i < d->nsides[s]; i++)
 			if (!d->sides[s][i]->nseen)
 				rc = fail_empty(d, d->sides[s][i], err);
-	if (rc || nsx_choose_way(d, &found, err))
-		return err->rc;
-	may_try = unit == NSX_SIDE_AUTO && !d->digested;
-	if (!found && may_try && try_launches(d, &found, err))
-		return err->rc;
-	if (found)
-		return 0;
+	if (rc || nsx_choose_way(d))
+		return rc;
+	/* If only one side has a repeating unit, launches are tried as units, then the window. */
+	if (unit == NSX_SIDE_AUTO && !d->digested) {
+		rc = load_sides(d, NSX_SIDE_LAUNCH, NULL, err);
+		if (rc || nsx_choose_way(d))
+			return rc;
+	}
 	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' with '%s': no "
 			"%s", d->sides[0][0]->path, d->sides[1][0]->path,
 			d->digested ? "rank has steps on both sides that were found the same way; "
@@ -515,26 +504,23 @@ static void diff_judge(struct nsx_diff *d)
 
 /* Comparing ---------------------------------------------------------------------*/
 
-static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
+static void compare_lanes(struct nsx_diff *d)
 {
 	d->nlanes = NSX_MIN(d->pool[0].nlanes, d->pool[1].nlanes);
 	d->lanes = nsx_arena_get(d->arena, d->nlanes * sizeof(*d->lanes));
 	for (uint32_t l = 0; l < d->nlanes; l++) {
-		struct nsx_diff_lane *x = &d->lanes[l];
+		const struct nsx_lane *x = &d->pool[0].lanes[l];
 
-		x->device_id = d->pool[0].lanes[l].device_id;
-		x->rank = d->pool[0].lanes[l].rank;
-		x->nth = d->pool[0].lanes[l].nth;
-		if (nsx_step_measure(d, l, &x->change, err) ||
-		    nsx_budget_build(d, l, &x->budget, err))
-			return err->rc;
+		d->lanes[l] = (struct nsx_diff_lane){x->device_id, x->rank, x->nth,
+						     nsx_step_measure(d, l), nsx_budget_build(d, l)};
 	}
 	d->has_job = !lacks_ranks(d) && d->pool[0].one_job &&
 		     d->pool[1].one_job &&
 		     d->pool[0].nlanes == d->pool[1].nlanes;
 	d->splits_comm = d->has_job && !d->digested && d->pool[0].splits_comm &&
 			 d->pool[1].splits_comm;
-	return d->has_job ? nsx_step_measure(d, NSX_NONE, &d->job, err) : 0;
+	if (d->has_job)
+		d->job = nsx_step_measure(d, NSX_NONE);
 }
 
 static int diff_compare(struct nsx_diff *d, struct nsx_err *err)
@@ -542,10 +528,9 @@ static int diff_compare(struct nsx_diff *d, struct nsx_err *err)
 	if (find_units(d, err))
 		return err->rc;
 	nsx_totals_compare(d);
-	if (nsx_match_kernels(&d->pool[0], &d->pool[1], d->arena, &d->rows,
-			      err) ||
-	    compare_lanes(d, err) || nsx_compare_captures(d, err))
-		return err->rc;
+	d->rows = nsx_match_kernels(&d->pool[0], &d->pool[1], d->arena);
+	compare_lanes(d);
+	nsx_compare_captures(d);
 	nsx_compare_findings(d);
 	d->same = diff_is_same(d);
 	diff_judge(d);

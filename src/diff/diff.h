@@ -293,22 +293,20 @@ static inline bool nsx_is_same_work(const struct nsx_diff *d)
  */
 struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o);
 /* Pools both sides by the kind of unit that suits all captures best. Units without names count only
- * if both sides repeat the same kernels. *ret_found: whether there is such a kind.
+ * if both sides repeat the same kernels. Returns whether there is such a kind.
  */
-int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err) NSX_CHECKED;
-int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
-		       struct nsx_step *ret, struct nsx_err *err) NSX_CHECKED;
+bool nsx_choose_way(struct nsx_diff *d);
+struct nsx_step nsx_step_measure(const struct nsx_diff *d, uint32_t lane);
 /* Raises a floor, in ns, to the difference of means between captures of a side and, with `halves`,
  * between halves of a capture. Does nothing if the intervals include these differences.
  */
 void nsx_raise_within(const struct nsx_sample s[2], bool halves, struct nsx_floor *floor);
-int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
-		     struct nsx_budget *ret, struct nsx_err *err) NSX_CHECKED;
+struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane);
 /* Compares the sides as wholes, once they are loaded. */
 void nsx_totals_compare(struct nsx_diff *d);
 /* The verdict on the wholes, which must be known. *why: set if it is inconclusive. */
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
-int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
+void nsx_compare_captures(struct nsx_diff *d);
 void nsx_compare_findings(struct nsx_diff *d);
 /* Whether no check has failed. */
 bool nsx_is_comparable(const struct nsx_diff *d);

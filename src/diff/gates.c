@@ -205,23 +205,20 @@ static struct nsx_regex *gates_compile(const char *regex)
 }
 
 /* Sums the credit of matching kernels by unit. */
-static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
-			 const char *regex, struct nsx_arena *a, int64_t **ret, struct nsx_err *err)
+static int64_t *match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
+			      const char *pattern, struct nsx_arena *a)
 {
-	struct nsx_regex *re;
-	bool *matches;
+	struct nsx_regex *re = gates_compile(pattern);
+	bool *matches = nsx_arena_get(a, p->nkernels);
+	int64_t *ns = nsx_arena_get(a, l->nunits * sizeof(*ns));
 
-	if (!nsx_new_array(matches, a, p->nkernels, "kernels", err) ||
-	    !nsx_new_array(*ret, a, l->nunits, "units", err))
-		return err->rc;
-	re = gates_compile(regex);
 	for (uint32_t k = 0; k < p->nkernels; k++)
 		matches[k] = nsx_regex_matches(re, p->kernels[k].name);
 	nsx_regex_free(re);
 	for (size_t i = 0; i < l->nuses; i++)
 		if (matches[l->uses[i].kernel])
-			(*ret)[l->uses[i].unit] += l->uses[i].ns;
-	return 0;
+			ns[l->uses[i].unit] += l->uses[i].ns;
+	return ns;
 }
 
 /* A pattern that matches nothing is more likely misspelt than fulfilled. */
@@ -237,18 +234,13 @@ static bool matches_any(const struct nsx_diff *d, const char *regex)
 	return any;
 }
 
-static int sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
-		     const struct gate *g, struct nsx_arena *a,
-		     struct nsx_sample *ret, struct nsx_err *err)
+static struct nsx_sample sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
+				   const struct gate *g, struct nsx_arena *a)
 {
 	const struct nsx_pool *p = &d->pool[side];
-	int64_t *v;
 
-	if (g->metric != KERNEL)
-		return nsx_pool_figures(p, lane, part_of, &g->metric, a, ret, err);
-	if (match_kernels(p, &p->lanes[lane], g->regex, a, &v, err))
-		return err->rc;
-	return nsx_pool_figures(p, lane, listed, v, a, ret, err);
+	return g->metric != KERNEL ? nsx_pool_figures(p, lane, part_of, &g->metric, a) :
+		nsx_pool_figures(p, lane, listed, match_kernels(p, &p->lanes[lane], g->regex, a), a);
 }
 
 /* Calibrated noise of a gate's metric; 0 if not calibrated. */
@@ -282,38 +274,34 @@ static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 	nsx_raise_within(s, !p95, &m->floor);
 }
 
-static int measure_figure(const struct nsx_diff *d, uint32_t lane,
-			  const struct gate *g, struct nsx_arena *a,
-			  struct measured *ret, struct nsx_err *err)
+static struct measured measure_figure(const struct nsx_diff *d, uint32_t lane,
+				      const struct gate *g, struct nsx_arena *a)
 {
-	const struct nsx_step *c = &d->lanes[lane].change;
 	bool p95 = g->metric == STEP_P95;
 	struct nsx_sample s[2];
+	struct measured ret = {.floor = {0, "it is none"}, .mean_rel = NAN, .mean = NAN};
 	double of[2];
 
 	for (unsigned i = 0; i < 2; i++) {
 		int64_t *v;
 
-		if (sample_of(d, i, lane, g, a, &s[i], err))
-			return err->rc;
-		if (!nsx_new_array(v, a, s[i].n, "units", err))
-			return err->rc;
+		s[i] = sample_of(d, i, lane, g, a);
+		v = nsx_arena_get(a, s[i].n * sizeof(*v));
 		memcpy(v, s[i].v, s[i].n * sizeof(*v));
 		of[i] = p95 ? nsx_quantile(v, s[i].n, 0.95) : nsx_mean(v, s[i].n);
 	}
-	ret->n = NSX_MIN(s[0].n, s[1].n);
-	ret->before = of[0];
-	ret->change = of[1] - of[0];
-	ret->mean_rel = ret->mean = NAN;
-	ret->floor = (struct nsx_floor){0, "it is none"};
-	find_floor(d, c, g, s, ret);
-	return nsx_bootstrap(&s[1], &s[0], p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN,
-			     d->opts->alpha, d->opts->seed, &ret->ci, err);
+	ret.n = NSX_MIN(s[0].n, s[1].n);
+	ret.before = of[0];
+	ret.change = of[1] - of[0];
+	find_floor(d, &d->lanes[lane].change, g, s, &ret);
+	ret.ci = nsx_bootstrap(s, p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN, d->opts->alpha,
+			       d->opts->seed);
+	return ret;
 }
 
-static void measure_step(const struct nsx_step *c, struct measured *ret)
+static struct measured measure_step(const struct nsx_step *c)
 {
-	*ret = (struct measured){
+	return (struct measured){
 		c->side[0].median_ns, c->shift_ns,
 		{NSX_MAX(c->floor.at * c->side[0].median_ns, c->floor_ns),
 		 c->floor.is},
@@ -323,9 +311,9 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 		c->side[1].mean_ns - c->side[0].mean_ns};
 }
 
-static void gates_measure_mean(const struct nsx_step *c, struct measured *ret)
+static struct measured gates_measure_mean(const struct nsx_step *c)
 {
-	*ret = (struct measured){
+	return (struct measured){
 		c->side[0].mean_ns, c->side[1].mean_ns - c->side[0].mean_ns,
 		c->mean_floor, c->mean_ci_ns,
 		NSX_MIN(c->side[0].n, c->side[1].n), NAN, NAN};
@@ -455,26 +443,21 @@ static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
 			 measure == TIME ? g->limit / 1e6 : g->limit};
 }
 
-static int evaluate_lane(struct nsx_diff *d, uint32_t lane,
-			 const struct gate *g, struct nsx_gate_row *ret, struct nsx_err *err)
+static struct nsx_gate_row evaluate_lane(struct nsx_diff *d, uint32_t lane, const struct gate *g,
+					 const char *expr)
 {
 	const struct nsx_step *c = lane == NSX_NONE ? &d->job : &d->lanes[lane].change;
+	struct nsx_gate_row ret = begin_row(g, expr);
 	struct nsx_arena *a = nsx_arena_new();
-	struct measured m;
-	int rc = 0;
+	struct measured m = g->metric == STEP	   ? measure_step(c) :
+			    g->metric == STEP_MEAN ? gates_measure_mean(c) :
+						     measure_figure(d, lane, g, a);
 
-	if (g->metric == STEP)
-		measure_step(c, &m);
-	else if (g->metric == STEP_MEAN)
-		gates_measure_mean(c, &m);
-	else
-		rc = measure_figure(d, lane, g, a, &m, err);
-	if (!rc)
-		decide(d, g, &m, ret);
+	decide(d, g, &m, &ret);
 	if (lane != NSX_NONE && d->nlanes > 1)
-		ret->subject = nsx_lane_name(d, lane, d->arena);
+		ret.subject = nsx_lane_name(d, lane, d->arena);
 	nsx_arena_free(a);
-	return rc;
+	return ret;
 }
 
 static int evaluate(struct nsx_diff *d, const char *expr,
@@ -482,7 +465,6 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 {
 	struct gate g;
 	struct measured m;
-	bool first = true;
 
 	if (read_gate(expr, &g, err))
 		return err->rc;
@@ -500,16 +482,15 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 	}
 	if (g.metric == KERNEL && !matches_any(d, g.regex))
 		return fail(expr, "no kernel of either side matches", err);
-	if (g.metric == STEP && d->has_job)
-		return evaluate_lane(d, NSX_NONE, &g, ret, err);
+	if (g.metric == STEP && d->has_job) {
+		*ret = evaluate_lane(d, NSX_NONE, &g, expr);
+		return 0;
+	}
 	for (uint32_t l = 0; l < d->nlanes; l++) {
-		struct nsx_gate_row row = begin_row(&g, expr);
+		struct nsx_gate_row row = evaluate_lane(d, l, &g, expr);
 
-		if (evaluate_lane(d, l, &g, &row, err))
-			return err->rc;
-		if (first || is_worse(&row, ret))
+		if (!l || is_worse(&row, ret))
 			*ret = row;
-		first = false;
 	}
 	return 0;
 }

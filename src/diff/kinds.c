@@ -10,15 +10,14 @@
 enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing */
        MOST = 3 }; /* most sizes in a sentence */
 
-int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r, struct nsx_err *err)
+void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r)
 {
 	const struct nsx_section *steps = nsx_report_section(r, "steps");
 	const struct nsx_table *t = steps && steps->status == NSX_S_ANSWERED ?
 					    nsx_section_table(steps, "sizes") : NULL;
 	size_t n = t ? t->nrows : 0;
 
-	if (!nsx_new_array(s->kinds, s->arena, n, "kinds of steps", err))
-		return err->rc;
+	s->kinds = nsx_arena_get(s->arena, n * sizeof(*s->kinds));
 	for (; s->nkinds < n; s->nkinds++) {
 		const char *size = nsx_table_text(t, s->nkinds, "size");
 
@@ -28,7 +27,6 @@ int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r, struct n
 			.count = nsx_to_i64(nsx_table_number(t, s->nkinds, "count")),
 			.p50_ms = nsx_table_number(t, s->nkinds, "p50_ms")};
 	}
-	return 0;
 }
 
 /* Adds a capture's steps to a side; captures are weighted by their number of steps. */

@@ -5,9 +5,8 @@
 #include "diff/emit.h"
 #include "diff/side.h"
 
-/* Copies the rows of section Steps from a capture's report. Errors: NSX_E_NOMEM. */
-int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
-			struct nsx_err *err) NSX_CHECKED;
+/* Copies the rows of section Steps from a capture's report. */
+void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r);
 
 struct nsx_kind_row { /* [0] before, [1] after */
 	const char *kind, *size; /* "decode", "32-63"; size "": all sizes */

@@ -56,11 +56,10 @@ static int ledger_read_file(const char *path, struct nsx_arena *a, struct lines 
 	while (!rc && (n = getline(&text, &size, f)) > 0) {
 		text[n - (text[n - 1] == '\n')] = '\0';
 		number++;
+		nsx_grow_or_die(&all->v, &all->cap, all->n + 1, sizeof(*all->v));
 		if (all->n == MOST_LINES)
 			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the ledger '%s': "
 				      "more than %d lines", path, MOST_LINES);
-		else if (nsx_grow(&all->v, &all->cap, all->n + 1, sizeof(*all->v), "ledger", err))
-			rc = err->rc;
 		else if (!ledger_parse(text, a, &all->v[all->n++]))
 			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the ledger '%s': line %zu is "
 				      "not as verify --ledger writes it", path, number);
@@ -106,11 +105,10 @@ int nsx_ledger_sum(const char *const *paths, size_t npaths, struct nsx_arena *a,
 	*ret_n = 0;
 	for (size_t i = 0; !rc && i < npaths; i++)
 		rc = ledger_read_file(paths[i], a, &all, err);
-	if (!rc && !nsx_new_array(*ret, a, all.n, "ledger", err))
-		rc = err->rc;
-	if (!rc)
-		nsx_sort(all.v, all.n, sizeof(*all.v), cmp_lines);
-	NSX_EACH_RUN(i, next, rc ? 0 : all.n, !strcmp(all.v[i].kind, all.v[next].kind)) {
+	all.n = rc ? 0 : all.n;
+	*ret = nsx_arena_get(a, all.n * sizeof(**ret));
+	nsx_sort(all.v, all.n, sizeof(*all.v), cmp_lines);
+	NSX_EACH_RUN(i, next, all.n, !strcmp(all.v[i].kind, all.v[next].kind)) {
 		size_t n = next - i, middle = i + n / 2;
 		struct nsx_ledger_row *row = &(*ret)[(*ret_n)++];
 
@@ -120,8 +118,7 @@ int nsx_ledger_sum(const char *const *paths, size_t npaths, struct nsx_arena *a,
 		for (size_t k = i; k < next; k++)
 			row->kept += all.v[k].kept;
 	}
-	if (!rc)
-		nsx_sort(*ret, *ret_n, sizeof(**ret), cmp_rows);
+	nsx_sort(*ret, *ret_n, sizeof(**ret), cmp_rows);
 	free(all.v);
 	return rc;
 }

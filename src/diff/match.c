@@ -44,29 +44,37 @@ static void match_join(struct work *w, uint32_t i, uint32_t k, enum nsx_match ki
 	w->matched[i] = w->matched[k] = true;
 }
 
-static int match_count_launches(struct work *w, struct nsx_err *err)
+/* Lists the kernels, and counts their launches. Owner: the caller, w.a. */
+static struct work begin_work(const struct nsx_pool *before, const struct nsx_pool *after)
 {
-	w->all = w->n[0] + w->n[1];
-	if (nsx_new_arrays(w->a, w->all, "kernels", err, w->leader, w->kind,
-			   w->partner, w->launches, w->used, w->matched))
-		return err->rc;
-	for (uint32_t i = 0; i < w->all; i++) {
-		w->leader[i] = i;
-		w->partner[i] = NSX_NONE;
-		w->launches[i] = kernel(w, i)->launches;
+	struct nsx_arena *a = nsx_arena_new();
+	uint32_t all = before->nkernels + after->nkernels;
+	struct work w = {
+		.pool = {before, after}, .n = {before->nkernels, after->nkernels},
+		.all = all, .a = a,
+		.leader = nsx_arena_get(a, all * sizeof(*w.leader)),
+		.kind = nsx_arena_get(a, all * sizeof(*w.kind)),
+		.partner = nsx_arena_get(a, all * sizeof(*w.partner)),
+		.launches = nsx_arena_get(a, all * sizeof(*w.launches)),
+		.used = nsx_arena_get(a, all), .matched = nsx_arena_get(a, all)};
+
+	for (uint32_t i = 0; i < all; i++) {
+		w.leader[i] = i;
+		w.partner[i] = NSX_NONE;
+		w.launches[i] = kernel(&w, i)->launches;
 	}
 	for (unsigned s = 0; s < 2; s++)
-		for (size_t l = 0; l < w->pool[s]->nlanes; l++) {
-			const struct nsx_lane *x = &w->pool[s]->lanes[l];
+		for (size_t l = 0; l < w.pool[s]->nlanes; l++) {
+			const struct nsx_lane *x = &w.pool[s]->lanes[l];
 
 			for (size_t i = 0; i < x->nuses; i++) {
-				uint32_t k = x->uses[i].kernel + (s ? w->n[0] : 0);
+				uint32_t k = x->uses[i].kernel + (s ? w.n[0] : 0);
 
-				w->used[k] = true;
-				w->launches[k] += (double)x->uses[i].launches / (double)x->nunits;
+				w.used[k] = true;
+				w.launches[k] += (double)x->uses[i].launches / (double)x->nunits;
 			}
 		}
-	return 0;
+	return w;
 }
 
 /* By name -----------------------------------------------------------------------*/
@@ -104,13 +112,11 @@ static bool match_belong_together(const struct work *w, const struct key *v, siz
 /* Joins kernels of both sides that share a text and have no match yet; `text` is its offset in a
  * kernel.
  */
-static int join_by(struct work *w, size_t text, enum nsx_match kind, struct nsx_err *err)
+static void join_by(struct work *w, size_t text, enum nsx_match kind)
 {
-	struct key *v;
+	struct key *v = nsx_arena_get(w->a, w->all * sizeof(*v));
 	size_t n = 0;
 
-	if (!nsx_new_array(v, w->a, w->all, "kernels", err))
-		return err->rc;
 	for (uint32_t i = 0; i < w->all; i++) {
 		const char *s = *(const char *const *)((const char *)kernel(w, i) + text);
 
@@ -124,7 +130,6 @@ static int join_by(struct work *w, size_t text, enum nsx_match kind, struct nsx_
 		for (size_t k = i + 1; k < next; k++)
 			match_join(w, v[i].at, v[k].at, kind);
 	}
-	return 0;
 }
 
 static void join_exact(struct work *w)
@@ -184,17 +189,14 @@ static void join_on(struct work *w, const bool *is_alone)
 	}
 }
 
-static int join_by_gpu(struct work *w, struct nsx_err *err)
+static void join_by_gpu(struct work *w)
 {
-	bool *is_on, *is_alone;
+	bool *is_on = nsx_arena_get(w->a, w->all), *is_alone = nsx_arena_get(w->a, w->all);
 
-	if (nsx_new_arrays(w->a, w->all, "kernels", err, is_on, is_alone))
-		return err->rc;
 	for (size_t l = 0; l < NSX_MIN(w->pool[0]->nlanes, w->pool[1]->nlanes); l++) {
 		mark_alone(w, l, is_on, is_alone);
 		join_on(w, is_alone);
 	}
-	return 0;
 }
 
 /* By place ----------------------------------------------------------------------*/
@@ -207,29 +209,24 @@ struct sequence { /* a typical unit as a sequence of kernels, which are indices 
 	size_t n, nanchors;
 };
 
-static int list_sequence(const struct work *w, unsigned side, size_t lane,
-			 struct sequence *ret, struct nsx_err *err)
+static struct sequence list_sequence(const struct work *w, unsigned side, size_t lane)
 {
 	const struct nsx_lane *l = &w->pool[side]->lanes[lane];
+	struct sequence s = {.n = l->norder,
+			     .all = nsx_arena_get(w->a, l->norder * 3 * sizeof(uint32_t))};
 
-	ret->n = l->norder;
-	ret->nanchors = 0;
-	ret->all = nsx_arena_try_array(w->a, l->norder, 3 * sizeof(uint32_t),
-				       "kernel sequence", err);
-	if (!ret->all)
-		return err->rc;
-	ret->anchor = ret->all + l->norder;
-	ret->at = ret->anchor + l->norder;
+	s.anchor = s.all + l->norder;
+	s.at = s.anchor + l->norder;
 	for (uint32_t i = 0; i < l->norder; i++) {
 		uint32_t k = l->order[i].kernel + (side ? w->n[0] : 0);
 
-		ret->all[i] = k;
+		s.all[i] = k;
 		if (w->matched[k]) {
-			ret->at[ret->nanchors] = i;
-			ret->anchor[ret->nanchors++] = lead(w, k);
+			s.at[s.nanchors] = i;
+			s.anchor[s.nanchors++] = lead(w, k);
 		}
 	}
-	return 0;
+	return s;
 }
 
 /* Lists the distinct kernels of a stretch that have no match. Returns MOST_IN_BLOCK + 1 if there
@@ -256,15 +253,12 @@ struct block {
 	size_t n[2];
 };
 
-static int join_blocks(struct work *w, const struct sequence *x,
-		       const struct sequence *y, const struct nsx_pair *pairs,
-		       size_t npairs, struct nsx_err *err)
+static void join_blocks(struct work *w, const struct sequence *x, const struct sequence *y,
+			const struct nsx_pair *pairs, size_t npairs)
 {
 	size_t from_x = 0, from_y = 0;
-	struct block *blocks;
+	struct block *blocks = nsx_arena_get(w->a, (npairs + 1) * sizeof(*blocks));
 
-	if (!nsx_new_array(blocks, w->a, npairs + 1, "kernel sequence", err))
-		return err->rc;
 	/* Lists all stretches before joining any, because joining marks kernels as matched. */
 	for (size_t i = 0; i <= npairs; i++) {
 		size_t to_x = i < npairs ? x->at[pairs[i].i] : x->n;
@@ -286,36 +280,30 @@ static int join_blocks(struct work *w, const struct sequence *x,
 				match_join(w, b->v[0][b->n[0] == b->n[1] ? k : 0],
 					   b->v[s][k], NSX_M_VARIANT);
 	}
-	return 0;
 }
 
-static int join_by_place(struct work *w, size_t lane, struct nsx_err *err)
+static void join_by_place(struct work *w, size_t lane)
 {
-	struct sequence x, y;
-	struct nsx_pair *pairs;
-	size_t n;
+	struct sequence x = list_sequence(w, 0, lane), y = list_sequence(w, 1, lane);
+	struct nsx_pair *pairs = nsx_arena_get(w->a, NSX_MIN(x.nanchors, y.nanchors) *
+							     sizeof(*pairs));
+	size_t n = nsx_align(x.anchor, x.nanchors, y.anchor, y.nanchors, pairs);
 
-	if (list_sequence(w, 0, lane, &x, err) || list_sequence(w, 1, lane, &y, err))
-		return err->rc;
-	if (!nsx_new_array(pairs, w->a, NSX_MIN(x.nanchors, y.nanchors), "kernel sequence", err))
-		return err->rc;
-	err->rc = NSX_OK;
-	n = nsx_align(x.anchor, x.nanchors, y.anchor, y.nanchors, pairs, err);
-	if (err->rc || !n)
-		return err->rc;
-	return join_blocks(w, &x, &y, pairs, n, err);
+	if (n)
+		join_blocks(w, &x, &y, pairs, n);
 }
 
 /* Rows --------------------------------------------------------------------------*/
 
-static int number_rows(struct work *w, struct nsx_arena *a,
-		       struct nsx_kernel_rows *ret, struct nsx_err *err)
+static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 {
-	uint32_t *row;
+	uint32_t *row = nsx_arena_get(a, w->all * sizeof(*row));
+	struct nsx_kernel_rows ret = {
+		.row = {row, row + w->n[0]},
+		.kind = nsx_arena_get(a, w->all * sizeof(*ret.kind)),
+		.first = {nsx_arena_get(a, w->all * sizeof(uint32_t)),
+			  nsx_arena_get(a, w->all * sizeof(uint32_t))}};
 
-	if (nsx_new_arrays(a, w->all, "kernels", err, row, ret->kind, ret->first[0], ret->first[1]))
-		return err->rc;
-	ret->nrows = 0;
 	for (uint32_t i = 0; i < w->all; i++) {
 		uint32_t leader = lead(w, i);
 		bool after = i >= w->n[0];
@@ -325,49 +313,38 @@ static int number_rows(struct work *w, struct nsx_arena *a,
 		if (!w->used[i])
 			continue;
 		if (leader == i) {
-			row[i] = ret->nrows++;
-			ret->kind[row[i]] = w->matched[i] ? w->kind[i] :
+			row[i] = ret.nrows++;
+			ret.kind[row[i]] = w->matched[i] ? w->kind[i] :
 					    after ? NSX_M_NEW : NSX_M_REMOVED;
-			ret->first[0][row[i]] = ret->first[1][row[i]] = NSX_NONE;
+			ret.first[0][row[i]] = ret.first[1][row[i]] = NSX_NONE;
 		}
 		row[i] = row[leader];
-		first = &ret->first[after][row[i]];
+		first = &ret.first[after][row[i]];
 		if (*first == NSX_NONE ||
 		    (w->kind[leader] == NSX_M_SHAPE && w->partner[i] == NSX_NONE &&
 		     w->partner[*first + (after ? w->n[0] : 0)] != NSX_NONE))
 			*first = after ? i - w->n[0] : i;
 	}
-	ret->row[0] = row;
-	ret->row[1] = row + w->n[0];
-	return 0;
+	return ret;
 }
 
-int nsx_match_kernels(const struct nsx_pool *before,
-		      const struct nsx_pool *after, struct nsx_arena *a,
-		      struct nsx_kernel_rows *ret, struct nsx_err *err)
+struct nsx_kernel_rows nsx_match_kernels(const struct nsx_pool *before, const struct nsx_pool *after,
+					 struct nsx_arena *a)
 {
-	struct work w = {.pool = {before, after},
-			 .n = {before->nkernels, after->nkernels},
-			 .a = nsx_arena_new()};
-	int rc = match_count_launches(&w, err);
+	struct work w = begin_work(before, after);
+	struct nsx_kernel_rows ret;
 
-	if (!rc) {
-		join_exact(&w);
-		rc = join_by_gpu(&w, err);
-	}
-	if (!rc)
-		rc = join_by(&w, offsetof(struct nsx_kernel, name), NSX_M_SHAPE, err);
-	if (!rc)
-		rc = join_by(&w, offsetof(struct nsx_kernel, base), NSX_M_TEMPLATE, err);
+	join_exact(&w);
+	join_by_gpu(&w);
+	join_by(&w, offsetof(struct nsx_kernel, name), NSX_M_SHAPE);
+	join_by(&w, offsetof(struct nsx_kernel, base), NSX_M_TEMPLATE);
 	/* pipeline stages run different kernels, so every lane is tried */
-	for (size_t l = 0; !rc && l < NSX_MIN(before->nlanes, after->nlanes); l++)
-		rc = join_by_place(&w, l, err);
-	if (!rc)
-		rc = join_by(&w, offsetof(struct nsx_kernel, range), NSX_M_RANGE, err);
-	if (!rc)
-		rc = number_rows(&w, a, ret, err);
+	for (size_t l = 0; l < NSX_MIN(before->nlanes, after->nlanes); l++)
+		join_by_place(&w, l);
+	join_by(&w, offsetof(struct nsx_kernel, range), NSX_M_RANGE);
+	ret = number_rows(&w, a);
 	nsx_arena_free(w.a);
-	return rc;
+	return ret;
 }
 
 /* Likeness ------------------------------------------------------------------------*/
@@ -379,35 +356,28 @@ struct named {
 
 NSX_ORDER(cmp_named, struct named, TEXT(base));
 
-int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
-		 double *ret, struct nsx_err *err)
+double nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after)
 {
-	struct work w = {.pool = {before, after},
-			 .n = {before->nkernels, after->nkernels},
-			 .a = nsx_arena_new()};
+	struct work w = begin_work(before, after);
+	struct named *v = nsx_arena_get(w.a, w.all * sizeof(*v));
 	double common = 0, all = 0;
-	struct named *v = NULL;
-	int rc = match_count_launches(&w, err) ||
-		 !nsx_new_array(v, w.a, w.all, "kernels", err) ? err->rc : 0;
 
-	for (uint32_t i = 0; !rc && i < w.all; i++) {
+	for (uint32_t i = 0; i < w.all; i++) {
 		v[i].base = kernel(&w, i)->base;
 		v[i].n[i >= w.n[0]] = w.launches[i] /
 			(double)NSX_MAX(w.pool[i >= w.n[0]]->nlanes, 1u);
 	}
-	if (!rc)
-		nsx_sort(v, w.all, sizeof(*v), cmp_named);
-	for (uint32_t i = 0, next; !rc && i < w.all; i = next) {
+	nsx_sort(v, w.all, sizeof(*v), cmp_named);
+	NSX_EACH_RUN(i, next, w.all, !cmp_named(&v[i], &v[next])) {
 		double n[2] = {0, 0};
 
-		for (next = i; next < w.all && !cmp_named(&v[i], &v[next]); next++) {
-			n[0] += v[next].n[0];
-			n[1] += v[next].n[1];
+		for (size_t k = i; k < next; k++) {
+			n[0] += v[k].n[0];
+			n[1] += v[k].n[1];
 		}
 		common += NSX_MIN(n[0], n[1]);
 		all += NSX_MAX(n[0], n[1]);
 	}
-	*ret = all > 0 ? common / all : 1;
 	nsx_arena_free(w.a);
-	return rc;
+	return all > 0 ? common / all : 1;
 }

@@ -25,28 +25,24 @@ struct nsx_kernel_rows {
 	uint32_t nrows;
 };
 
-/* Owner: arena a. Errors: NSX_E_NOMEM. */
-int nsx_match_kernels(const struct nsx_pool *before,
-		      const struct nsx_pool *after, struct nsx_arena *a,
-		      struct nsx_kernel_rows *ret, struct nsx_err *err)
-	NSX_CHECKED;
+/* Owner: arena a. */
+struct nsx_kernel_rows nsx_match_kernels(const struct nsx_pool *before, const struct nsx_pool *after,
+					 struct nsx_arena *a);
 
 /* Myers 1986: finds pairs (i, j), ascending, of a longest common subsequence of x and y.
- * pairs: room for min(nx, ny). Returns how many; 0 if more than NSX_MAX_EDITS differ. On
- * NSX_E_NOMEM sets *err and returns 0.
+ * pairs: room for min(nx, ny). Returns how many; 0 if more than NSX_MAX_EDITS differ.
  */
 enum { NSX_MAX_EDITS = 2000 };
 struct nsx_pair {
 	uint32_t i, j;
 };
 size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
-		 struct nsx_pair *pairs, struct nsx_err *err);
+		 struct nsx_pair *pairs);
 
 #define NSX_UNLIKE 0.2 /* programs with less in common than this are different ones */
 /* Share of launches per unit that both sides have in common, by base name, 0..1; 1 if
- * neither side has any. Errors: NSX_E_NOMEM.
+ * neither side has any.
  */
-int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
-		 double *ret, struct nsx_err *err) NSX_CHECKED;
+double nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after);
 
 #endif

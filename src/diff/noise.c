@@ -37,27 +37,18 @@ double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name, double 
 		       n->kernels[i].abs_ns : n->kernels_rel * before_ns;
 }
 
-static int widen_kernel(struct nsx_noises *n, const char *name, double abs_ns, struct nsx_err *err)
+static void widen_kernel(struct nsx_noises *n, const char *name, double abs_ns)
 {
 	size_t i = noise_place_of(n, name);
 	struct nsx_kernel_noise *k;
 
 	if (i == n->nkernels || strcmp(n->kernels[i].name, name) != 0) {
-		char *copy;
-
-		if (nsx_grow(&n->kernels, &n->cap_kernels, n->nkernels + 1,
-			     sizeof(*k), "kernels", err))
-			return err->rc;
-		copy = nsx_try_alloc(strlen(name) + 1, 1, "kernels", err);
-		if (!copy)
-			return err->rc;
-		memcpy(copy, name, strlen(name) + 1);
+		nsx_grow_or_die(&n->kernels, &n->cap_kernels, n->nkernels + 1, sizeof(*k));
 		memmove(&n->kernels[i + 1], &n->kernels[i], (n->nkernels++ - i) * sizeof(*k));
-		n->kernels[i] = (struct nsx_kernel_noise){copy, 0};
+		n->kernels[i] = (struct nsx_kernel_noise){nsx_strdup(name), 0};
 	}
 	k = &n->kernels[i];
 	k->abs_ns = NSX_MAX(k->abs_ns, abs_ns);
-	return 0;
 }
 
 void nsx_noises_done(struct nsx_noises *n)
@@ -76,8 +67,7 @@ static void widen_step(struct nsx_noises *n, const struct nsx_step *s)
 	widen(&n->of[NSX_METRIC_MEAN], s->side[0].mean_ns, s->side[1].mean_ns - s->side[0].mean_ns);
 }
 
-static int widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane,
-			struct nsx_err *err)
+static void widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane)
 {
 	static const enum nsx_noise_metric metric_of[NSX_NSHARES] = {
 		[NSX_SHARE_COMPUTE] = NSX_METRIC_COMPUTE,
@@ -87,11 +77,8 @@ static int widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane,
 		[NSX_SHARE_IDLE] = NSX_METRIC_IDLE,
 	};
 	double before[NSX_NMETRICS] = {0}, change[NSX_NMETRICS] = {0};
-	struct nsx_budget b;
-	int rc = nsx_budget_build(d, lane, &b, err);
+	struct nsx_budget b = nsx_budget_build(d, lane);
 
-	if (rc)
-		return rc;
 	for (unsigned k = 0; k < NSX_NSHARES; k++) {
 		before[metric_of[k]] += (double)b.part[k].before_ns;
 		change[metric_of[k]] += (double)b.part[k].delta_ns;
@@ -100,10 +87,9 @@ static int widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane,
 	change[NSX_METRIC_LAUNCHES] = b.launches[1] - b.launches[0];
 	for (unsigned k = NSX_METRIC_COMPUTE; k < NSX_NMETRICS; k++)
 		widen(&n->of[k], before[k], change[k]);
-	for (size_t i = 0; !rc && i < b.nkernels; i++)
-		rc = widen_kernel(n, nsx_row_kernel(d, b.kernels[i].row)->name,
-				  fabs((double)b.kernels[i].d.delta_ns), err);
-	return rc;
+	for (size_t i = 0; i < b.nkernels; i++)
+		widen_kernel(n, nsx_row_kernel(d, b.kernels[i].row)->name,
+			     fabs((double)b.kernels[i].d.delta_ns));
 }
 
 static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
@@ -114,44 +100,37 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 			     .nsides = {1, 1}, .digested = before->digested,
 			     .arena = nsx_arena_new()};
 	struct nsx_step step;
-	double like = 1;
-	bool found;
-	int rc = nsx_choose_way(&d, &found, err);
+	bool found = nsx_choose_way(&d);
+	const char *why =
+		nsx_side_is_same(before, after) ? "they are one run" :
+		!found ? "no kind of unit is found in both" :
+		nsx_likeness(&d.pool[0], &d.pool[1]) < NSX_UNLIKE ?
+			"they run different kernels; give runs of the same code" : NULL;
 
-	if (!rc && nsx_side_is_same(before, after))
-		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and '%s': they are one "
-			      "run", before->path, after->path);
-	if (!rc && !found)
-		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and '%s': no kind of "
-			      "unit is found in both", before->path, after->path);
-	rc = rc ?: nsx_likeness(&d.pool[0], &d.pool[1], &like, err);
-	if (!rc && like < NSX_UNLIKE)
-		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
-			      "'%s': they run different kernels; give runs of the "
-			      "same code", before->path, after->path);
-	if (!rc)
-		rc = nsx_match_kernels(&d.pool[0], &d.pool[1], d.arena, &d.rows, err);
-	if (!rc && d.pool[0].one_job && d.pool[1].one_job && d.pool[0].nlanes == d.pool[1].nlanes) {
-		rc = nsx_step_measure(&d, NSX_NONE, &step, err);
-		if (!rc)
-			widen_step(n, &step);
+	if (why) {
+		nsx_arena_free(d.arena);
+		return nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and '%s': %s",
+				before->path, after->path, why);
 	}
-	for (uint32_t l = 0; !rc && l < NSX_MIN(d.pool[0].nlanes, d.pool[1].nlanes); l++) {
-		rc = nsx_step_measure(&d, l, &step, err);
-		if (!rc)
-			widen_step(n, &step);
-		if (!rc)
-			rc = widen_budget(n, &d, l, err);
+	d.rows = nsx_match_kernels(&d.pool[0], &d.pool[1], d.arena);
+	if (d.pool[0].one_job && d.pool[1].one_job && d.pool[0].nlanes == d.pool[1].nlanes) {
+		step = nsx_step_measure(&d, NSX_NONE);
+		widen_step(n, &step);
+	}
+	for (uint32_t l = 0; l < NSX_MIN(d.pool[0].nlanes, d.pool[1].nlanes); l++) {
+		step = nsx_step_measure(&d, l);
+		widen_step(n, &step);
+		widen_budget(n, &d, l);
 	}
 	nsx_arena_free(d.arena);
-	return rc;
+	return 0;
 }
 
 int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret, struct nsx_err *err)
 {
-	struct nsx_side **v = nsx_try_alloc(o->captures[0].n, sizeof(*v), "captures", err);
+	struct nsx_side **v = nsx_alloc(o->captures[0].n, sizeof(*v));
 	const struct nsx_side_opts side = nsx_side_opts_of(o);
-	int rc = v ? 0 : err->rc;
+	int rc = 0;
 
 	*ret = (struct nsx_noises){.nkernels = 0};
 	for (size_t i = 0; !rc && i < o->captures[0].n; i++)
@@ -159,7 +138,7 @@ int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret, st
 	for (size_t i = 0; !rc && i < o->captures[0].n; i++)
 		for (size_t k = i + 1; !rc && k < o->captures[0].n; k++)
 			rc = measure_pair(o, v[i], v[k], ret, err);
-	for (size_t i = 0; v && i < o->captures[0].n; i++)
+	for (size_t i = 0; i < o->captures[0].n; i++)
 		nsx_side_free(v[i]);
 	free(v);
 	return rc;
@@ -199,12 +178,14 @@ int nsx_noise_write(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 }
 
 static int on_noise_number(void *ctx, const char *list, const char *name,
-		     const char *key, double number, struct nsx_err *err)
+		     const char *key, double number, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_noises *n = ctx;
 
-	if (!strcmp(list, "kernels"))
-		return widen_kernel(n, name, number, err);
+	if (!strcmp(list, "kernels")) {
+		widen_kernel(n, name, number);
+		return 0;
+	}
 	for (unsigned k = 0; k < NSX_NMETRICS; k++)
 		if (!strcmp(name, nsx_metric_names[k]))
 			*(strcmp(key, "rel") ? &n->of[k].abs : &n->of[k].rel) = number;

@@ -6,45 +6,36 @@
 
 /* Kernels and details ---------------------------------------------------------*/
 
-static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *err)
+static void pool_kernels(struct nsx_pool *p, struct nsx_arena *a)
 {
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < p->nsides; i++)
 		n += p->sides[i]->nkernels;
-	if (!nsx_new_array(p->kernels, a, n, "kernels", err))
-		return err->rc;
-	for (size_t i = 0, at = 0; i < p->nsides; i++) {
-		const struct nsx_side *s = p->sides[i];
-
-		memcpy(p->kernels + at, s->kernels, s->nkernels * sizeof(*s->kernels));
-		at += s->nkernels;
-	}
+	p->kernels = nsx_arena_get(a, n * sizeof(*p->kernels));
+	for (size_t i = 0, at = 0; i < p->nsides; at += p->sides[i++]->nkernels)
+		memcpy(p->kernels + at, p->sides[i]->kernels,
+		       p->sides[i]->nkernels * sizeof(*p->kernels));
 	nsx_sort(p->kernels, n, sizeof(*p->kernels), nsx_kernel_cmp);
-	for (size_t i = 0; i < n; i++)
-		if (!kept || nsx_kernel_cmp(&p->kernels[kept - 1], &p->kernels[i]))
-			p->kernels[kept++] = p->kernels[i];
+	NSX_EACH_RUN(i, next, n, !nsx_kernel_cmp(&p->kernels[i], &p->kernels[next]))
+		p->kernels[kept++] = p->kernels[i];
 	p->nkernels = (uint32_t)kept;
-	return 0;
 }
 
-static int pool_details(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *err)
+static void pool_details(struct nsx_pool *p, struct nsx_arena *a)
 {
-	size_t n = 0, kept = 0, at = 0;
+	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < p->nsides; i++)
 		n += p->sides[i]->ndetails;
-	if (!nsx_new_array(p->details, a, n, "causes", err))
-		return err->rc;
-	for (size_t i = 0; i < p->nsides; at += p->sides[i++]->ndetails)
+	p->details = nsx_arena_get(a, n * sizeof(*p->details));
+	for (size_t i = 0, at = 0; i < p->nsides; at += p->sides[i++]->ndetails)
 		memcpy(p->details + at, p->sides[i]->details,
 		       p->sides[i]->ndetails * sizeof(*p->details));
 	nsx_sort(p->details, n, sizeof(*p->details), nsx_cmp_text);
-	for (size_t i = 0; i < n; i++)
-		if (!kept || strcmp(p->details[kept - 1], p->details[i]))
-			p->details[kept++] = p->details[i];
+	NSX_EACH_RUN(i, next, n, !strcmp(p->details[i], p->details[next]))
+		p->details[kept++] = p->details[i];
 	p->ndetails = (uint32_t)kept;
-	return 0;
 }
 
 /* Lanes -------------------------------------------------------------------------*/
@@ -54,24 +45,24 @@ struct numbers {
 	uint32_t *kernel, *detail;
 };
 
-static int pool_number(const struct nsx_pool *p, const struct nsx_side *s,
-		       struct nsx_arena *a, struct numbers *ret, struct nsx_err *err)
+static struct numbers pool_number(const struct nsx_pool *p, const struct nsx_side *s,
+				  struct nsx_arena *a)
 {
-	if (!nsx_new_array(ret->kernel, a, s->nkernels, "kernels", err) ||
-	    !nsx_new_array(ret->detail, a, s->ndetails, "causes", err))
-		return err->rc;
+	struct numbers ret = {.kernel = nsx_arena_get(a, s->nkernels * sizeof(*ret.kernel)),
+			      .detail = nsx_arena_get(a, s->ndetails * sizeof(*ret.detail))};
+
 	for (uint32_t i = 0; i < s->nkernels; i++)
-		ret->kernel[i] = (uint32_t)((const struct nsx_kernel *)bsearch(
+		ret.kernel[i] = (uint32_t)((const struct nsx_kernel *)bsearch(
 			&s->kernels[i], p->kernels, p->nkernels,
 			sizeof(*p->kernels), nsx_kernel_cmp) - p->kernels);
 	for (size_t i = 0; i < s->ndetails; i++)
-		ret->detail[i] = (uint32_t)((const char **)bsearch(
+		ret.detail[i] = (uint32_t)((const char **)bsearch(
 			&s->details[i], p->details, p->ndetails,
 			sizeof(*s->details), nsx_cmp_text) - p->details);
-	return 0;
+	return ret;
 }
 
-static int pool_make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a, struct nsx_err *err)
+static void pool_make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a)
 {
 	struct nsx_lane *to = &p->lanes[lane];
 	size_t units = 0, uses = 0, split[NSX_NSPLITS] = {0};
@@ -84,17 +75,12 @@ static int pool_make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a, 
 	}
 	*to = p->seen[0]->lanes[lane];
 	to->nunits = to->nuses = 0;
-	nsx_new_array(to->units, a, units, "units", err);
-	nsx_new_array(to->uses, a, uses, "kernels", err);
-	for (unsigned k = 0; k < NSX_NSPLITS; k++) {
+	to->units = nsx_arena_get(a, units * sizeof(*to->units));
+	to->uses = nsx_arena_get(a, uses * sizeof(*to->uses));
+	for (unsigned k = 0; k < NSX_NSPLITS; k++)
 		to->split[k] = (struct nsx_split_uses){
-			nsx_arena_try_array(a, split[k], sizeof(*to->split[k].v), "causes",
-					    err), 0};
-		if (!to->split[k].v)
-			return err->rc;
-	}
-	nsx_new_array(to->order, a, to->norder, "kernels", err);
-	return to->units && to->uses && to->order ? 0 : err->rc;
+			nsx_arena_get(a, split[k] * sizeof(*to->split[k].v)), 0};
+	to->order = nsx_arena_get(a, to->norder * sizeof(*to->order));
 }
 
 static void append(struct nsx_lane *to, const struct nsx_lane *from, const struct numbers *x)
@@ -120,7 +106,7 @@ static void append(struct nsx_lane *to, const struct nsx_lane *from, const struc
 		}
 }
 
-static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *err)
+static void pool_lanes(struct nsx_pool *p, struct nsx_arena *a)
 {
 	p->nlanes = SIZE_MAX;
 	p->one_job = p->splits_comm = true;
@@ -129,17 +115,13 @@ static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *e
 		p->one_job &= p->seen[i]->one_job;
 		p->splits_comm &= 2 * p->seen[i]->nsplit >= p->seen[i]->ncomm;
 	}
-	if (!nsx_new_array(p->lanes, a, p->nlanes, "lanes", err) ||
-	    !nsx_new_array(p->end, a, p->nlanes * p->nsides, "captures", err))
-		return err->rc;
+	p->lanes = nsx_arena_get(a, p->nlanes * sizeof(*p->lanes));
+	p->end = nsx_arena_get(a, p->nlanes * p->nsides * sizeof(*p->end));
 	for (size_t l = 0; l < p->nlanes; l++)
-		if (pool_make_room(p, l, a, err))
-			return err->rc;
+		pool_make_room(p, l, a);
 	for (size_t i = 0; i < p->nsides; i++) {
-		struct numbers x = {0};
+		struct numbers x = pool_number(p, p->sides[i], a);
 
-		if (pool_number(p, p->sides[i], a, &x, err))
-			return err->rc;
 		for (size_t l = 0; l < p->nlanes; l++) {
 			struct nsx_lane *to = &p->lanes[l];
 			const struct nsx_lane *from = &p->seen[i]->lanes[l];
@@ -152,18 +134,17 @@ static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a, struct nsx_err *e
 			}
 		}
 	}
-	return 0;
 }
 
-int nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
-		   const struct nsx_seen *const *seen, struct nsx_arena *a,
-		   struct nsx_pool *ret, struct nsx_err *err)
+struct nsx_pool nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
+			       const struct nsx_seen *const *seen, struct nsx_arena *a)
 {
-	*ret = (struct nsx_pool){.sides = sides, .nsides = nsides,
-				 .seen = seen};
-	if (pool_kernels(ret, a, err) || pool_details(ret, a, err))
-		return err->rc;
-	return pool_lanes(ret, a, err);
+	struct nsx_pool p = {.sides = sides, .nsides = nsides, .seen = seen};
+
+	pool_kernels(&p, a);
+	pool_details(&p, a);
+	pool_lanes(&p, a);
+	return p;
 }
 
 /* Samples -----------------------------------------------------------------------*/
@@ -179,18 +160,15 @@ static int64_t wall_of(const struct nsx_pool *p, uint32_t lane, size_t unit)
 	return longest;
 }
 
-int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
-		    struct nsx_arena *a, struct nsx_sample *ret, struct nsx_err *err)
+struct nsx_sample nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
+				  struct nsx_arena *a)
 {
 	size_t at = lane == NSX_NONE ? 0 : lane, from = 0, n = 0;
 	const struct nsx_lane *units = &p->lanes[at];
 	const size_t *end = p->end + at * p->nsides;
-	size_t ncaptures = 0, *ends;
-	int64_t *v;
+	size_t ncaptures = 0, *ends = nsx_arena_get(a, p->nsides * sizeof(*ends));
+	int64_t *v = nsx_arena_get(a, units->nunits * sizeof(*v));
 
-	if (!nsx_new_array(v, a, units->nunits, "units", err) ||
-	    !nsx_new_array(ends, a, p->nsides, "captures", err))
-		return err->rc;
 	for (size_t i = 0; i < p->nsides; from = end[i++]) {
 		size_t before = n;
 
@@ -200,23 +178,18 @@ int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
 		if (n > before)
 			ends[ncaptures++] = n;
 	}
-	*ret = (struct nsx_sample){v, n, ends, ncaptures};
-	return 0;
+	return (struct nsx_sample){v, n, ends, ncaptures};
 }
 
-int nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
-		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit, const void *ctx),
-		     const void *ctx, struct nsx_arena *a,
-		     struct nsx_sample *ret, struct nsx_err *err)
+struct nsx_sample nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
+				   int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
+						     const void *ctx),
+				   const void *ctx, struct nsx_arena *a)
 {
 	const struct nsx_lane *l = &p->lanes[lane];
-	int64_t *v;
+	int64_t *v = nsx_arena_get(a, l->nunits * sizeof(*v));
 
-	if (!nsx_new_array(v, a, l->nunits, "units", err))
-		return err->rc;
 	for (size_t u = 0; u < l->nunits; u++)
 		v[u] = figure(l, u, ctx);
-	*ret = (struct nsx_sample){v, l->nunits, p->end + lane * p->nsides,
-				   p->nsides};
-	return 0;
+	return (struct nsx_sample){v, l->nunits, p->end + lane * p->nsides, p->nsides};
 }

@@ -22,20 +22,19 @@ struct nsx_pool {
 	bool one_job, splits_comm;
 };
 
-/* Owner: arena a. Errors: NSX_E_NOMEM. */
-int nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
-		   const struct nsx_seen *const *seen, struct nsx_arena *a,
-		   struct nsx_pool *ret, struct nsx_err *err) NSX_CHECKED;
+/* Owner: arena a. */
+struct nsx_pool nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
+			       const struct nsx_seen *const *seen, struct nsx_arena *a);
 
 /* Lengths of a lane's units; only_steady: of steady ones only. lane NSX_NONE: for each step
  * of a job, the longest lane's. Owner: arena a.
  */
-int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
-		    struct nsx_arena *a, struct nsx_sample *ret, struct nsx_err *err) NSX_CHECKED;
+struct nsx_sample nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
+				  struct nsx_arena *a);
 /* Any figure of a lane's units. */
-int nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
-		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit, const void *ctx),
-		     const void *ctx, struct nsx_arena *a,
-		     struct nsx_sample *ret, struct nsx_err *err) NSX_CHECKED;
+struct nsx_sample nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
+				   int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
+						     const void *ctx),
+				   const void *ctx, struct nsx_arena *a);
 
 #endif

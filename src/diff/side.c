@@ -160,16 +160,15 @@ static void label_kernel(const struct nsx_sweep *s, nsx_str name, struct nsx_ker
 	k->variant = strncmp(label, family, n) != 0 ? "" : label + n + (label[n] == ' ');
 }
 
-static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch, struct nsx_err *err)
+static void list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch)
 {
 	const struct nsx_trace *t = s->t;
 	struct nsx_side *side = s->side;
 	size_t n = (size_t)t->nshapes + 1;
-	struct listed *v;
+	struct listed *v = nsx_arena_get(scratch, n * sizeof(*v));
 
-	if (nsx_new_arrays(scratch, n, "kernels", err, v, s->kernel_of) ||
-	    !nsx_new_array(side->kernels, side->arena, n, "kernels", err))
-		return err->rc;
+	s->kernel_of = nsx_arena_get(scratch, n * sizeof(*s->kernel_of));
+	side->kernels = nsx_arena_get(side->arena, n * sizeof(*side->kernels));
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
 		const struct nsx_launch *l = nsx_shape_launch(t, x);
@@ -201,7 +200,6 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch, struct n
 		}
 		s->kernel_of[v[i].at] = side->nkernels - 1;
 	}
-	return 0;
 }
 
 /* Lanes ---------------------------------------------------------------------------*/
@@ -241,14 +239,11 @@ static int side_add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 		.nunits = NSX_MIN(n, most)};
 	for (size_t i = 0; i < view->nlanes; i++)
 		lane->nth += devices[i] == device;
-	if (!nsx_new_array(lane->units, s->side->arena, lane->nunits, "units", err))
-		return err->rc;
+	lane->units = nsx_arena_get(s->side->arena, lane->nunits * sizeof(*lane->units));
 	for (size_t i = 0; i < lane->nunits; i++)
 		fill_unit(s, device, v + skip + i, &lane->units[i]);
 	devices[view->nlanes++] = device;
-	if (nsx_sweep_kernels(s, device, lane, err))
-		return err->rc;
-	return nsx_sweep_idle(s, device, lane, err);
+	return nsx_sweep_kernels(s, device, lane, err) ?: nsx_sweep_idle(s, device, lane, err);
 }
 
 size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from)
@@ -296,17 +291,14 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 	struct nsx_seen *view = &side->seen[side->nseen];
 	const struct nsx_iteration *v = units->v;
 	struct nsx_arena *a = nsx_arena_new();
-	uint32_t *devices;
+	uint32_t *devices = nsx_arena_get(a, units->n * sizeof(*devices));
 	int rc = 0;
 
 	*view = (struct nsx_seen){
 		.method = units->method, .score = units->score,
-		.name = nsx_arena_strdup(side->arena, units->name)};
-	if (!nsx_new_array(devices, a, units->n, "lanes", err) ||
-	    !nsx_new_array(view->lanes, side->arena, units->n, "lanes", err))
-		rc = err->rc;
-	else
-		nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
+		.name = nsx_arena_strdup(side->arena, units->name),
+		.lanes = nsx_arena_get(side->arena, units->n * sizeof(*view->lanes))};
+	nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
 	NSX_EACH_RUN(i, next, rc ? 0 : units->n,
 		     v[next].process == v[i].process &&
 			     v[next].device == v[i].device) {
@@ -338,9 +330,7 @@ static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o, struct
 			      .n = t->ndevices};
 	int rc;
 
-	u.v = nsx_try_alloc(u.n, sizeof(*u.v), "devices", err);
-	if (!u.v)
-		return err->rc;
+	u.v = nsx_alloc(u.n, sizeof(*u.v));
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		u.v[d] = (struct nsx_iteration){
 			.process = NSX_NONE, .device = d,
@@ -408,8 +398,8 @@ static int side_sweep(struct nsx_side *side, const struct nsx_report *r,
 	bool failed;
 
 	s.texts = nsx_strings_new(); /* text 0 is detail 0 */
-	failed = list_kernels(&s, scratch, err) ||
-		 !nsx_new_array(s.detail_of, scratch,
+	list_kernels(&s, scratch);
+	failed = !nsx_new_array(s.detail_of, scratch,
 				nsx_strings_bound(f->strings), "names", err) ||
 		 nsx_number_detail(&s, "", 0, &none, err) ||
 		 name_ranges(&s, scratch, err) ||

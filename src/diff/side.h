@@ -258,10 +258,9 @@ int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Stores collected uses as one split of a lane; frees v. */
-int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
-		   enum nsx_split split, struct nsx_split_use *v, size_t n,
-		   struct nsx_err *err) NSX_CHECKED;
+/* Stores collected uses as one split of a lane; sorts v. */
+void nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane, enum nsx_split split,
+		    struct nsx_split_use *v, size_t n);
 /* Splits the exposed communication of a view's lanes. devices: by lane. */
 int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 		   struct nsx_seen *view, struct nsx_err *err) NSX_CHECKED;

@@ -16,24 +16,22 @@
 
 /* A lane ------------------------------------------------------------------------*/
 
-static int side_digest_fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
-				 struct nsx_arena *a, struct nsx_err *err)
+static void side_digest_fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
+				  struct nsx_arena *a)
 {
 	struct nsx_split_uses *idle = &lane->split[NSX_SPLIT_IDLE];
 
-	if (!nsx_new_array(idle->v, a, lane->nunits * NSX_NCAUSES, "idle causes", err))
-		return err->rc;
+	idle->v = nsx_arena_get(a, lane->nunits * NSX_NCAUSES * sizeof(*idle->v));
 	for (uint32_t u = 0; u < lane->nunits; u++)
 		for (uint32_t c = 0; c < NSX_NCAUSES; c++)
 			if (steps[u].cause_ns[c])
 				idle->v[idle->n++] = (struct nsx_split_use){
 					.unit = u, .cause = c,
 					.ns = steps[u].cause_ns[c]};
-	return 0;
 }
 
-static int side_digest_fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
-				 struct nsx_arena *a, struct nsx_lane *ret, struct nsx_err *err)
+static void side_digest_fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
+				  struct nsx_arena *a, struct nsx_lane *ret)
 {
 	size_t from, n = nsx_choose_units(o, d->nsteps, &from);
 	const struct nsx_dstep *steps;
@@ -45,9 +43,8 @@ static int side_digest_fill_lane(const struct nsx_digest *d, const struct nsx_si
 	steps = d->steps + from;
 	*ret = (struct nsx_lane){
 		.device_id = d->device, .rank = d->rank,
-		.zero_ns = d->utc_ns, .nunits = n};
-	if (!nsx_new_array(ret->units, a, n, "steps", err))
-		return err->rc;
+		.zero_ns = d->utc_ns, .nunits = n,
+		.units = nsx_arena_get(a, n * sizeof(*ret->units))};
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dstep *s = &steps[i];
 
@@ -57,7 +54,7 @@ static int side_digest_fill_lane(const struct nsx_digest *d, const struct nsx_si
 			.steady = s->steady};
 		nsx_fill_shares(s->part_ns, ret->units[i].ns);
 	}
-	return side_digest_fill_idle(steps, ret, a, err);
+	side_digest_fill_idle(steps, ret, a);
 }
 
 static bool is_asked_for(const struct nsx_digest *d, const struct nsx_side_opts *o)
@@ -66,8 +63,8 @@ static bool is_asked_for(const struct nsx_digest *d, const struct nsx_side_opts 
 }
 
 /* Adds a lane for each rank; ranks whose steps were found the same way share a view. */
-static int side_digest_add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
-				 size_t n, const struct nsx_side_opts *o, struct nsx_err *err)
+static void side_digest_add_lanes(struct nsx_side *side, struct nsx_digest *const *v, size_t n,
+				  const struct nsx_side_opts *o)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_seen way = {.method = v[i]->method,
@@ -85,50 +82,42 @@ static int side_digest_add_lanes(struct nsx_side *side, struct nsx_digest *const
 			side->nseen++;
 			view->method = way.method;
 			view->name = nsx_arena_strdup(side->arena, way.name);
-			if (!nsx_new_array(view->lanes, side->arena, n, "ranks", err))
-				return err->rc;
+			view->lanes = nsx_arena_get(side->arena, n * sizeof(*view->lanes));
 		}
 		for (size_t l = 0; l < view->nlanes; l++)
 			view->lanes[view->nlanes].nth += view->lanes[l].device_id == v[i]->device;
 		view->score += 1.0 / (double)n;
-		if (side_digest_fill_lane(v[i], o, side->arena, &view->lanes[view->nlanes++], err))
-			return err->rc;
+		side_digest_fill_lane(v[i], o, side->arena, &view->lanes[view->nlanes++]);
 	}
 	for (size_t i = 0; i < side->nseen; i++)
 		side->seen[i].one_job = nsx_is_one_job(&side->seen[i]);
-	return 0;
 }
 
 /* The whole --------------------------------------------------------------------*/
 
 /* Adds the whole run as a unit of a capture in which nothing repeats. */
-static int side_digest_add_whole(struct nsx_side *side, int64_t device, struct nsx_err *err)
+static void side_digest_add_whole(struct nsx_side *side, int64_t device)
 {
 	const struct nsx_totals *t = &side->totals;
-	struct nsx_seen *view = &side->seen[side->nseen];
-	struct nsx_unit *unit;
+	struct nsx_lane *lane = nsx_arena_get(side->arena, sizeof(*lane));
+	struct nsx_unit *unit = nsx_arena_get(side->arena, sizeof(*unit));
 
 	if (side->nseen == ARRAY_LEN(side->seen))
-		return 0;
-	*view = (struct nsx_seen){.method = NSX_WAY_WINDOW, .name = "", .nlanes = 1};
-	if (!nsx_new_array(view->lanes, side->arena, 1, "ranks", err) ||
-	    !nsx_new_array(unit, side->arena, 1, "steps", err))
-		return err->rc;
+		return;
 	*unit = (struct nsx_unit){
 		.wall_ns = t->span_ns, .launches = (uint32_t)NSX_MIN(t->launches, UINT32_MAX),
 		.steady = true,
 		.ns = {[NSX_SHARE_COMPUTE] = t->ns[NSX_TOTAL_KERNELS],
 		       [NSX_SHARE_COPY] = t->ns[NSX_TOTAL_COPIES],
 		       [NSX_SHARE_IDLE] = t->ns[NSX_TOTAL_ONE_TIME] + t->ns[NSX_TOTAL_IDLE]}};
-	view->lanes[0] = (struct nsx_lane){.device_id = device, .rank = -1, .units = unit,
-					   .nunits = 1};
-	side->nseen++;
-	return 0;
+	*lane = (struct nsx_lane){.device_id = device, .rank = -1, .units = unit, .nunits = 1};
+	side->seen[side->nseen++] = (struct nsx_seen){
+		.method = NSX_WAY_WINDOW, .name = "", .lanes = lane, .nlanes = 1};
 }
 
 /* Takes over the totals if all ranks come from one trace. */
-static int take_totals(struct nsx_side *side, struct nsx_digest *const *v, size_t n,
-		       const struct nsx_side_opts *o, struct nsx_err *err)
+static void take_totals(struct nsx_side *side, struct nsx_digest *const *v, size_t n,
+			const struct nsx_side_opts *o)
 {
 	struct nsx_totals *t = &side->totals;
 	const struct nsx_digest *of = NULL;
@@ -139,7 +128,7 @@ static int take_totals(struct nsx_side *side, struct nsx_digest *const *v, size_
 		of = v[i]->nwhole ? v[i] : of;
 	}
 	if (nwhole != 1 || o->last >= 0 || o->device >= 0 || o->rank >= 0)
-		return 0;
+		return;
 	*t = *of->whole;
 	t->known = true;
 	t->span_ns = 0;
@@ -148,30 +137,27 @@ static int take_totals(struct nsx_side *side, struct nsx_digest *const *v, size_
 	t->one_time = nsx_arena_strdup(side->arena, t->one_time);
 	t->nblocks = of->nblocks == NSX_NBLOCKS ? NSX_NBLOCKS : 0;
 	t->ncalls = of->ncalls;
-	if (!nsx_new_array(t->blocks, side->arena, t->nblocks, "launches", err) ||
-	    !nsx_new_array(t->calls, side->arena, t->ncalls, "calls", err))
-		return err->rc;
+	t->blocks = nsx_arena_get(side->arena, t->nblocks * sizeof(*t->blocks));
+	t->calls = nsx_arena_get(side->arena, t->ncalls * sizeof(*t->calls));
 	memcpy(t->blocks, of->blocks, t->nblocks * sizeof(*t->blocks));
 	for (size_t i = 0; i < t->ncalls; i++) {
 		t->calls[i] = of->calls[i];
 		t->calls[i].name = nsx_arena_strdup(side->arena, of->calls[i].name);
 	}
-	return side_digest_add_whole(side, v[0]->device, err);
+	side_digest_add_whole(side, v[0]->device);
 }
 
 /* Description ------------------------------------------------------------------*/
 
 /* Lists the families of all ranks once. launches: per step, mean over the ranks. */
-static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
-			 size_t n, struct nsx_err *err)
+static void list_families(struct nsx_side *side, struct nsx_digest *const *v, size_t n)
 {
 	size_t all = 0;
 	uint32_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
 		all += v[i]->nfamilies;
-	if (!nsx_new_array(side->kernels, side->arena, all, "kernels", err))
-		return err->rc;
+	side->kernels = nsx_arena_get(side->arena, all * sizeof(*side->kernels));
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < v[i]->nfamilies; k++) {
 			const struct nsx_dfamily *f = &v[i]->families[k];
@@ -190,7 +176,6 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 		else
 			side->kernels[kept++] = side->kernels[i];
 	side->nkernels = kept;
-	return 0;
 }
 
 NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
@@ -371,7 +356,7 @@ int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o, stru
 
 /* Fills the side from digests, and frees them. */
 static int fill_side(struct nsx_side *side, struct nsx_digest **v, size_t n,
-		const struct nsx_side_opts *o, struct nsx_err *err)
+		     const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	int rc = 0;
 
@@ -385,22 +370,17 @@ static int fill_side(struct nsx_side *side, struct nsx_digest **v, size_t n,
 			      "of a digest were found when it was made", side->path);
 	else if (o->rank >= 0 && !side_digest_find_rank(v, n, o->rank))
 		rc = fail_rank(side->path, o->rank, v, n, err);
-	side->details = nsx_try_alloc(1, sizeof(*side->details), "causes", err);
-	if (!rc && side->details) {
-		side->details[side->ndetails++] = "";
-		rc = side_digest_add_lanes(side, v, n, o, err) ?:
-		     take_totals(side, v, n, o, err) ?: list_families(side, v, n, err);
-	} else {
-		rc = err->rc;
-	}
-	if (!rc) {
-		list_findings(side, v, n);
-		side_digest_describe(side, v, n);
-		side->content = hash_of(v, n);
-		side->session = nsx_session_of(v[0]->utc_ns, v[0]->system_ns);
-		side->first_ns = v[0]->first_ns;
-		side->last_ns = v[0]->last_ns;
-	}
+	side->details = nsx_alloc(1, sizeof(*side->details));
+	side->details[side->ndetails++] = "";
+	side_digest_add_lanes(side, v, n, o);
+	take_totals(side, v, n, o);
+	list_families(side, v, n);
+	list_findings(side, v, n);
+	side_digest_describe(side, v, n);
+	side->content = hash_of(v, n);
+	side->session = nsx_session_of(v[0]->utc_ns, v[0]->system_ns);
+	side->first_ns = v[0]->first_ns;
+	side->last_ns = v[0]->last_ns;
 	nsx_digests_free(v, n);
 	return rc;
 }
@@ -413,8 +393,7 @@ int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o, s
 	if (*side->part && o->last < 0)
 		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' at %s: a digest has no "
 				"window, only steps, as in @2..8", side->path, side->part);
-	return nsx_digest_read(side->path, &v, &n, err) || fill_side(side, v, n, o, err) ?
-		err->rc : 0;
+	return nsx_digest_read(side->path, &v, &n, err) ?: fill_side(side, v, n, o, err);
 }
 
 int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
@@ -425,6 +404,5 @@ int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
 
-	return nsx_digest_make(r, &steps, &v, &n, err) || fill_side(side, v, n, o, err) ?
-		err->rc : 0;
+	return nsx_digest_make(r, &steps, &v, &n, err) ?: fill_side(side, v, n, o, err);
 }

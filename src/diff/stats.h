@@ -47,25 +47,22 @@ struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na, const int64_t *b
 struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 				       double alpha);
 
-/* Figure of two samples to bootstrap: the shift, or the change of the mean or of the 95th
- * percentile.
+/* Figure of two samples, before and after, to bootstrap: the shift, or the change of the mean or
+ * of the 95th percentile.
  */
 enum nsx_figure { NSX_FIGURE_SHIFT, NSX_FIGURE_MEAN, NSX_FIGURE_P95 };
 
 /* Bootstrap interval of a figure. It draws captures, and within each blocks of units as long as
- * neighbours resemble each other. The same seed gives the same interval. Errors: NSX_E_NOMEM.
+ * neighbours resemble each other. The same seed gives the same interval.
  */
 enum { NSX_DRAWS = 2000 };
-int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
-		  enum nsx_figure figure, double alpha, uint64_t seed,
-		  struct nsx_interval *ret, struct nsx_err *err) NSX_CHECKED;
+struct nsx_interval nsx_bootstrap(const struct nsx_sample s[2], enum nsx_figure figure,
+				  double alpha, uint64_t seed);
 
 /* Permutation test of the means: how often they differ about as much when all units are
- * dealt out at random. Two-sided, at least 1 / (NSX_DRAWS + 1). The same seed gives the
- * same p. Errors: NSX_E_NOMEM.
+ * dealt out at random. Two-sided, at least 1 / (NSX_DRAWS + 1). The same seed gives the same p.
  */
-int nsx_mean_test(const struct nsx_sample *a, const struct nsx_sample *b,
-		  uint64_t seed, double *ret, struct nsx_err *err) NSX_CHECKED;
+double nsx_mean_test(const struct nsx_sample s[2], uint64_t seed);
 
 /* First lag at which the autocorrelation is below 0.2; at least 1. */
 size_t nsx_block_length(const int64_t *v, size_t n);

@@ -78,8 +78,7 @@ static double captures_of(const struct nsx_sample *s, int64_t *scratch)
 }
 
 /* Measures the spread of a sample. sorted: receives the sample in ascending order. */
-static int step_spread_of(const struct nsx_sample *s, int64_t *sorted,
-			  struct nsx_spread *ret, struct nsx_err *err)
+static void step_spread_of(const struct nsx_sample *s, int64_t *sorted, struct nsx_spread *ret)
 {
 	const double qs[] = {0.5, 0.95};
 	double q[2];
@@ -100,16 +99,16 @@ static int step_spread_of(const struct nsx_sample *s, int64_t *sorted,
 	ret->cv = s->n > 1 && ret->mean_ns > 0 ? nsx_stddev(s->v, s->n) / ret->mean_ns : 0;
 	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
 		size_t n = s->end[c] - from;
-		double slope = nsx_slope(s->v + from, n, err), drift;
+		struct nsx_err err;
+		double slope = nsx_slope(s->v + from, n, &err), drift;
 
 		if (isnan(slope))
-			return err->rc;
+			nsx_die_of_memory(n);
 		drift = ret->median_ns > 0 ? slope * (double)n / ret->median_ns : 0;
 		if (fabs(drift) > fabs(ret->drift))
 			ret->drift = drift;
 	}
 	ret->drifting = fabs(ret->drift) > DRIFT;
-	return 0;
 }
 
 /* The verdict -------------------------------------------------------------------*/
@@ -230,21 +229,19 @@ static void step_judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 
 /* Measuring ---------------------------------------------------------------------*/
 
-static int measure_steady(const struct nsx_diff *d, uint32_t lane,
-			  struct nsx_arena *a, struct nsx_step *ret, struct nsx_err *err)
+static void measure_steady(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a,
+			   struct nsx_step *ret)
 {
 	struct nsx_sample s[2];
 
 	for (unsigned i = 0; i < 2; i++) {
-		if (nsx_pool_sample(&d->pool[i], lane, true, a, &s[i], err))
-			return err->rc;
+		s[i] = nsx_pool_sample(&d->pool[i], lane, true, a);
 		if (s[i].n < MIN_UNITS)
-			return 0;
+			return;
 		nsx_sort((int64_t *)s[i].v, s[i].n, sizeof(*s[i].v), nsx_cmp_i64);
 	}
 	ret->has_steady = ret->side[0].median_ns > 0;
 	ret->steady_rel = nsx_shift_of(s[1].v, s[1].n, s[0].v, s[0].n) / ret->side[0].median_ns;
-	return 0;
 }
 
 /* The drift of units from the first to the last of a capture, in ns. 0 unless the drift explains a
@@ -355,8 +352,8 @@ void nsx_raise_within(const struct nsx_sample s[2], bool halves, struct nsx_floo
 /* Measures how surely the mean changes. A drift lengthens the mean of units as much as
  * their median.
  */
-static int step_measure_mean(const struct nsx_diff_opts *o,
-			     const struct nsx_sample s[2], struct nsx_step *c, struct nsx_err *err)
+static void step_measure_mean(const struct nsx_diff_opts *o, const struct nsx_sample s[2],
+			      struct nsx_step *c)
 {
 	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_MEAN];
 	double before = c->side[0].mean_ns;
@@ -366,56 +363,39 @@ static int step_measure_mean(const struct nsx_diff_opts *o,
 	if (c->floor.at > c->noise)
 		nsx_raise_floor(&c->mean_floor, c->floor.at * before, c->floor.is);
 	nsx_raise_within(s, true, &c->mean_floor);
-	return nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_MEAN, o->alpha, o->seed,
-			     &c->mean_ci_ns, err) ||
-	       nsx_mean_test(&s[1], &s[0], o->seed, &c->mean_p, err) ?
-		       err->rc : 0;
+	c->mean_ci_ns = nsx_bootstrap(s, NSX_FIGURE_MEAN, o->alpha, o->seed);
+	c->mean_p = nsx_mean_test(s, o->seed);
 }
 
-static int step_measure(const struct nsx_diff *d, uint32_t lane,
-			struct nsx_arena *a, struct nsx_step *ret, struct nsx_err *err)
+struct nsx_step nsx_step_measure(const struct nsx_diff *d, uint32_t lane)
 {
+	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_diff_opts *o = d->opts;
+	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_STEP];
+	struct nsx_step ret = {.noise = NSX_MAX(NSX_NOISE, noise->rel), .floor_ns = noise->abs};
 	struct nsx_sample s[2];
 	int64_t *v[2];
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (nsx_pool_sample(&d->pool[i], lane, false, a, &s[i], err))
-			return err->rc;
-		nsx_new_array(v[i], a, s[i].n, "units", err);
-		if (!v[i] || step_spread_of(&s[i], v[i], &ret->side[i], err))
-			return err->rc;
-	}
-	ret->shift_ns = nsx_shift_of(v[1], s[1].n, v[0], s[0].n);
-	ret->test = nsx_rank_test(v[1], s[1].n, v[0], s[0].n);
-	ret->ci_ns = nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
-	if (nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_SHIFT, o->alpha, o->seed, &ret->blocks_ns, err))
-		return err->rc;
-	/* With enough captures, variation between them counts as well. */
-	if (nsx_enough_captures(s[0].ncaptures, s[1].ncaptures))
-		ret->ci_ns = ret->blocks_ns;
-	raise_floors(ret);
-	weigh_mean(o, v, ret);
-	return step_measure_mean(o, s, ret, err);
-}
-
-int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
-		       struct nsx_step *ret, struct nsx_err *err)
-{
-	struct nsx_arena *a = nsx_arena_new();
-	const struct nsx_noise *noise = &d->opts->noise.of[NSX_METRIC_STEP];
-	int rc;
-
-	*ret = (struct nsx_step){.noise = NSX_MAX(NSX_NOISE, noise->rel),
-				 .floor_ns = noise->abs};
-	ret->floor = (struct nsx_floor){
-		ret->noise, noise->rel > NSX_NOISE || noise->abs > 0 ?
+	ret.floor = (struct nsx_floor){
+		ret.noise, noise->rel > NSX_NOISE || noise->abs > 0 ?
 		nsx_calibrated : nsx_unmeasured};
-	rc = step_measure(d, lane, a, ret, err);
-	if (!rc && ret->side[0].median_ns > 0)
-		rc = measure_steady(d, lane, a, ret, err);
-	if (!rc)
-		step_judge(ret, d->opts->alpha, d->arena);
+	for (unsigned i = 0; i < 2; i++) {
+		s[i] = nsx_pool_sample(&d->pool[i], lane, false, a);
+		v[i] = nsx_arena_get(a, s[i].n * sizeof(*v[i]));
+		step_spread_of(&s[i], v[i], &ret.side[i]);
+	}
+	ret.shift_ns = nsx_shift_of(v[1], s[1].n, v[0], s[0].n);
+	ret.test = nsx_rank_test(v[1], s[1].n, v[0], s[0].n);
+	ret.blocks_ns = nsx_bootstrap(s, NSX_FIGURE_SHIFT, o->alpha, o->seed);
+	/* With enough captures, variation between them counts as well. */
+	ret.ci_ns = nsx_enough_captures(s[0].ncaptures, s[1].ncaptures) ? ret.blocks_ns :
+			    nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
+	raise_floors(&ret);
+	weigh_mean(o, v, &ret);
+	step_measure_mean(o, s, &ret);
+	if (ret.side[0].median_ns > 0)
+		measure_steady(d, lane, a, &ret);
+	step_judge(&ret, o->alpha, d->arena);
 	nsx_arena_free(a);
-	return rc;
+	return ret;
 }

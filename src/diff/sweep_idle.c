@@ -55,21 +55,17 @@ static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 
 NSX_ORDER(cmp_uses, struct nsx_split_use, UP(unit), UP(cause), UP(detail));
 
-int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
-		   enum nsx_split split, struct nsx_split_use *v, size_t n, struct nsx_err *err)
+void nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane, enum nsx_split split,
+		    struct nsx_split_use *v, size_t n)
 {
 	struct nsx_split_uses *to = &lane->split[split];
 
-	to->v = nsx_arena_try_array(s->side->arena, n, sizeof(*v), "parts", err);
-	if (to->v && n) {
-		memcpy(to->v, v, n * sizeof(*v));
-		to->n = n;
-	}
+	*to = (struct nsx_split_uses){nsx_arena_get(s->side->arena, n * sizeof(*v)), n};
 	/* units are in order, and each has few uses */
-	NSX_EACH_RUN(i, next, to->n, v[next].unit == v[i].unit)
-		nsx_sort(to->v + i, next - i, sizeof(*v), cmp_uses);
-	free(v);
-	return to->v ? 0 : err->rc;
+	NSX_EACH_RUN(i, next, n, v[next].unit == v[i].unit)
+		nsx_sort(v + i, next - i, sizeof(*v), cmp_uses);
+	if (n)
+		memcpy(to->v, v, n * sizeof(*v));
 }
 
 /* Uses of idle time, collected unit by unit. */
@@ -80,15 +76,14 @@ struct collected {
 	size_t cap_last;
 };
 
-static int sweep_idle_collect(struct collected *c, uint32_t unit, uint32_t cause,
-			      uint32_t detail, int64_t ns, struct nsx_err *err)
+static void sweep_idle_collect(struct collected *c, uint32_t unit, uint32_t cause,
+			       uint32_t detail, int64_t ns)
 {
 	size_t k = (size_t)detail * NSX_NCAUSES + cause;
 	struct nsx_split_use *x;
 
-	if (nsx_grow(&c->last, &c->cap_last, k + 1, 4, "idle causes", err) ||
-	    nsx_grow(&c->v, &c->cap, c->n + 1, sizeof(*c->v), "idle causes", err))
-		return err->rc;
+	nsx_grow_or_die(&c->last, &c->cap_last, k + 1, 4);
+	nsx_grow_or_die(&c->v, &c->cap, c->n + 1, sizeof(*c->v));
 	x = &c->v[c->last[k]];
 	if (c->last[k] >= c->n || x->unit != unit || x->cause != cause || x->detail != detail) {
 		c->last[k] = (uint32_t)c->n;
@@ -96,7 +91,6 @@ static int sweep_idle_collect(struct collected *c, uint32_t unit, uint32_t cause
 		*x = (struct nsx_split_use){unit, cause, detail, 0};
 	}
 	x->ns += ns;
-	return 0;
 }
 
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane, struct nsx_err *err)
@@ -123,14 +117,11 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane, 
 				continue;
 			rc = detail_of(s, &p, &detail, err);
 			if (!rc)
-				rc = sweep_idle_collect(&c, (uint32_t)k, p.cause, detail,
-							to - from, err);
+				sweep_idle_collect(&c, (uint32_t)k, p.cause, detail, to - from);
 		}
 	}
-	if (rc)
-		free(c.v);
-	else
-		rc = nsx_keep_split(s, lane, NSX_SPLIT_IDLE, c.v, c.n, err);
+	nsx_keep_split(s, lane, NSX_SPLIT_IDLE, c.v, c.n);
+	free(c.v);
 	free(c.last);
 	return rc;
 }
@@ -143,30 +134,27 @@ struct comm {
 	size_t n, *at; /* at: by unit, index of its first kernel; one more entry than units */
 };
 
-static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
-		     const struct nsx_lane *lane, struct nsx_arena *a,
-		     struct comm *ret, struct nsx_err *err)
+static struct comm list_comm(const struct nsx_trace *t, const struct nsx_device *d,
+			     const struct nsx_lane *lane, struct nsx_arena *a)
 {
+	struct comm ret = {.at = nsx_arena_get(a, (lane->nunits + 1) * sizeof(*ret.at))};
 	size_t n = 0, op = d->ops_at, end = d->ops_at + d->nops;
 
 	for (size_t i = op; i < end; i++)
 		n += t->ops.cls[i] == NSX_C_COMM;
-	if (!nsx_new_array(ret->op, a, n, "communication", err) ||
-	    !nsx_new_array(ret->at, a, lane->nunits + 1, "units", err))
-		return err->rc;
-	ret->n = 0;
+	ret.op = nsx_arena_get(a, n * sizeof(*ret.op));
 	for (size_t u = 0; u < lane->nunits; u++) {
 		const struct nsx_unit *x = &lane->units[u];
 
 		while (op < end && nsx_op_start(&t->ops, op) < x->start_ns)
 			op++;
-		ret->at[u] = ret->n;
+		ret.at[u] = ret.n;
 		for (; op < end && nsx_op_start(&t->ops, op) < x->start_ns + x->wall_ns; op++)
 			if (t->ops.cls[op] == NSX_C_COMM)
-				ret->op[ret->n++] = (uint32_t)op;
+				ret.op[ret.n++] = (uint32_t)op;
 	}
-	ret->at[lane->nunits] = ret->n;
-	return 0;
+	ret.at[lane->nunits] = ret.n;
+	return ret;
 }
 
 /* The time at which all ranks have entered the k-th communication of unit u: its latest start.
@@ -196,11 +184,10 @@ static int split_lane(const struct nsx_sweep *s, const struct comm *all,
 	const struct nsx_device_facts *f = &s->f->device[device];
 	const struct comm *mine = &all[i];
 	struct nsx_lane *lane = &view->lanes[i];
-	struct nsx_spans exposed, alone, waits = {0};
+	struct nsx_spans exposed, alone, waits = {.v = nsx_arena_get(a, mine->n *
+								     sizeof(*waits.v))};
 	size_t cursor = 0;
 
-	if (!nsx_new_array(waits.v, a, mine->n, "communication", err))
-		return err->rc;
 	for (size_t u = 0; u < lane->nunits; u++)
 		for (size_t k = mine->at[u]; k < mine->at[u + 1]; k++) {
 			const struct nsx_ops *o = &s->t->ops;
@@ -233,8 +220,8 @@ int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 	struct comm *c = nsx_arena_get(a, view->nlanes * sizeof(*c) + 1);
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < view->nlanes; i++)
-		rc = list_comm(s->t, &s->t->device[devices[i]], &view->lanes[i], a, &c[i], err);
+	for (size_t i = 0; i < view->nlanes; i++)
+		c[i] = list_comm(s->t, &s->t->device[devices[i]], &view->lanes[i], a);
 	for (size_t i = 0; !rc && i < view->nlanes; i++)
 		rc = split_lane(s, c, view, i, devices[i], a, err);
 	nsx_arena_free(a);

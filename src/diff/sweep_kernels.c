@@ -126,35 +126,27 @@ static void sweep_kernels_forget(struct sweep *s)
 }
 
 /* Closes a unit: stores its kernels in order, with credits that add up to its compute time. */
-static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
+static void close_unit(struct sweep *s, uint32_t unit)
 {
 	size_t n = s->nlisted;
-	nsx_wide *share = nsx_try_alloc(n, sizeof(*share), "kernels", err);
-	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "kernels", err);
-	int rc = share && ns ? nsx_grow(&s->uses, &s->cap, s->nuses + n,
-					sizeof(*s->uses), "kernels", err) :
-			       err->rc;
+	nsx_wide *share = nsx_alloc(n, sizeof(*share));
+	int64_t *ns = nsx_alloc(n, sizeof(*ns));
 
-	if (!rc)
-		nsx_sort(s->listed, n, sizeof(*s->listed), nsx_cmp_u32);
-	for (size_t i = 0; !rc && i < n; i++)
+	nsx_sort(s->listed, n, sizeof(*s->listed), nsx_cmp_u32);
+	for (size_t i = 0; i < n; i++)
 		share[i] = sweep_kernels_count(s, s->listed[i])->credit;
-	if (!rc)
-		nsx_apportion(share, n, (nsx_wide)1 << FRACTION,
-			      s->lane->units[unit].ns[NSX_SHARE_COMPUTE], ns);
-	for (size_t i = 0; !rc && i < n; i++) {
+	nsx_apportion(share, n, (nsx_wide)1 << FRACTION,
+		      s->lane->units[unit].ns[NSX_SHARE_COMPUTE], ns);
+	for (size_t i = 0; i < n; i++) {
 		struct tally *x = &s->tally[s->listed[i]];
 
 		if (ns[i] || x->launches)
-			s->uses[s->nuses++] = (struct nsx_kernel_use){
-				unit, s->listed[i], x->launches, ns[i],
-				x->own_ns};
+			nsx_push_or_die(s->uses, s->nuses, s->cap, (struct nsx_kernel_use){
+				unit, s->listed[i], x->launches, ns[i], x->own_ns});
 	}
-	if (!rc)
-		sweep_kernels_forget(s);
+	sweep_kernels_forget(s);
 	free(share);
 	free(ns);
-	return rc;
 }
 
 static uint32_t kernel_of(const struct nsx_sweep *in, size_t op)
@@ -193,9 +185,8 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d, struct nsx_e
 {
 	const struct nsx_ops *o = &s->in->t->ops;
 	size_t op = d->ops_at, end = d->ops_at + d->nops;
-	int rc = 0;
 
-	for (uint32_t u = 0; !rc && u < s->lane->nunits; u++) {
+	for (uint32_t u = 0; u < s->lane->nunits && !nsx_stopped(err); u++) {
 		const struct nsx_unit *unit = &s->lane->units[u];
 		int64_t end_ns = unit->start_ns + unit->wall_ns;
 
@@ -215,11 +206,9 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d, struct nsx_e
 			sweep_kernels_forget(s);
 		}
 		advance_to(s, end_ns);
-		rc = close_unit(s, u, err);
-		if (!rc)
-			rc = nsx_stopped(err);
+		close_unit(s, u);
 	}
-	return rc;
+	return nsx_stopped(err);
 }
 
 /* A typical unit --------------------------------------------------------------*/
@@ -233,61 +222,48 @@ struct placed {
 
 NSX_ORDER(cmp_placed, struct placed, UP(stream), UP(op));
 
-static const struct nsx_unit *median_unit(const struct nsx_lane *lane, struct nsx_err *err)
+static const struct nsx_unit *median_unit(const struct nsx_lane *lane)
 {
-	int64_t *wall = nsx_try_alloc(lane->nunits, sizeof(*wall), "units", err);
-	size_t best = 0;
-	double median;
+	int64_t *wall = nsx_alloc(lane->nunits, sizeof(*wall)), median;
+	const struct nsx_unit *best = lane->units;
 
-	if (!wall)
-		return NULL;
 	for (size_t i = 0; i < lane->nunits; i++)
 		wall[i] = lane->units[i].wall_ns;
-	median = nsx_quantile(wall, lane->nunits, 0.5);
+	median = (int64_t)nsx_quantile(wall, lane->nunits, 0.5);
 	free(wall);
-	for (size_t i = 1; i < lane->nunits; i++)
-		if (llabs(lane->units[i].wall_ns - (int64_t)median) <
-		    llabs(lane->units[best].wall_ns - (int64_t)median))
-			best = i;
-	return &lane->units[best];
+	for (const struct nsx_unit *u = best; u < lane->units + lane->nunits; u++)
+		if (llabs(u->wall_ns - median) < llabs(best->wall_ns - median))
+			best = u;
+	return best;
 }
 
-static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
-			 struct nsx_lane *lane, struct nsx_err *err)
+static void order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
+			  struct nsx_lane *lane)
 {
 	const struct nsx_trace *t = in->t;
-	const struct nsx_unit *unit = median_unit(lane, err);
+	const struct nsx_unit *unit = median_unit(lane);
 	struct placed *v = NULL;
 	size_t n = 0, cap = 0;
-	int rc = unit ? 0 : err->rc;
 
-	for (size_t op = d->ops_at; !rc && op < d->ops_at + d->nops; op++) {
+	for (size_t op = d->ops_at; op < d->ops_at + d->nops; op++) {
 		int64_t at = nsx_op_start(&t->ops, op);
 
 		if (at < unit->start_ns || t->ops.cls[op] != NSX_C_COMPUTE)
 			continue;
 		if (at >= unit->start_ns + unit->wall_ns || n == MOST_ORDERED)
 			break;
-		rc = nsx_push(v, n, cap, "kernels", err,
-			      (struct placed){nsx_op_stream(&t->ops, op),
-					      kernel_of(in, op), op});
-		if (rc)
-			break;
+		nsx_push_or_die(v, n, cap, (struct placed){nsx_op_stream(&t->ops, op),
+							   kernel_of(in, op), op});
 	}
-	if (!rc) {
-		nsx_new_array(lane->order, in->side->arena, n, "kernels", err);
-		lane->typical_ns = unit->wall_ns;
-		rc = lane->order ? 0 : err->rc;
-	}
-	if (!rc)
-		nsx_sort(v, n, sizeof(*v), cmp_placed);
-	for (size_t i = 0; !rc && i < n; i++)
+	nsx_sort(v, n, sizeof(*v), cmp_placed);
+	lane->typical_ns = unit->wall_ns;
+	lane->order = nsx_arena_get(in->side->arena, n * sizeof(*lane->order));
+	for (size_t i = 0; i < n; i++)
 		lane->order[lane->norder++] = (struct nsx_placed){
 			v[i].kernel,
 			nsx_op_start(&t->ops, v[i].op) - unit->start_ns,
 			nsx_op_ns(&t->ops, v[i].op)};
 	free(v);
-	return rc;
 }
 
 /* Counts all launches, and launches of communication kernels, by unit. */
@@ -315,7 +291,7 @@ static void sweep_kernels_count_launches(const struct nsx_trace *t, const struct
 	}
 }
 
-/* Computes credits by key. Owner of *ret: the caller, free(). */
+/* Computes credits by key. Owner of *ret: the caller, free(), even after a failure. */
 static int sweep_kernels_sweep(const struct nsx_sweep *in, uint32_t device,
 			       const struct nsx_lane *lane, size_t nkeys,
 			       uint32_t (*key)(const struct nsx_sweep *in, size_t op),
@@ -329,12 +305,10 @@ static int sweep_kernels_sweep(const struct nsx_sweep *in, uint32_t device,
 	s->lane = lane;
 	s->key = key;
 	s->at_ns = INT64_MIN;
-	nsx_new_array(s->tally, a, nkeys, "kernels", err);
-	nsx_new_array(s->listed, a, nkeys, "kernels", err);
-	rc = s->tally && s->listed ? sweep_units(s, &in->t->device[device], err) : err->rc;
-	if (rc)
-		free(s->uses);
-	*ret = rc ? NULL : s->uses;
+	s->tally = nsx_arena_get(a, nkeys * sizeof(*s->tally));
+	s->listed = nsx_arena_get(a, nkeys * sizeof(*s->listed));
+	rc = sweep_units(s, &in->t->device[device], err);
+	*ret = s->uses;
 	*ret_n = s->nuses;
 	nsx_arena_free(a);
 	return rc;
@@ -349,14 +323,13 @@ static int sweep_ranges(const struct nsx_sweep *in, uint32_t device,
 	int rc = sweep_kernels_sweep(in, device, lane, in->side->ndetails, sweep_kernels_range_of,
 				     &uses, &n, err);
 
-	if (rc)
-		return rc;
-	v = nsx_try_alloc(n, sizeof(*v), "ranges", err);
-	for (size_t i = 0; v && i < n; i++)
-		v[i] = (struct nsx_split_use){uses[i].unit, 0, uses[i].kernel,
-					      uses[i].ns};
+	v = nsx_alloc(n, sizeof(*v));
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct nsx_split_use){uses[i].unit, 0, uses[i].kernel, uses[i].ns};
+	nsx_keep_split(in, lane, NSX_SPLIT_RANGES, v, n);
 	free(uses);
-	return v ? nsx_keep_split(in, lane, NSX_SPLIT_RANGES, v, n, err) : err->rc;
+	free(v);
+	return rc;
 }
 
 int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
@@ -367,15 +340,11 @@ int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
 	int rc = sweep_kernels_sweep(in, device, lane, in->side->nkernels, kernel_of, &uses,
 				     &lane->nuses, err);
 
-	if (rc)
-		return rc;
 	sweep_kernels_count_launches(in->t, d, lane);
-	lane->uses = nsx_arena_try_array(in->side->arena, lane->nuses,
-					 sizeof(*uses), "kernels", err);
-	if (lane->uses && lane->nuses)
+	lane->uses = nsx_arena_get(in->side->arena, lane->nuses * sizeof(*uses));
+	if (lane->nuses)
 		memcpy(lane->uses, uses, lane->nuses * sizeof(*uses));
 	free(uses);
-	if (!lane->uses)
-		return err->rc;
-	return sweep_ranges(in, device, lane, err) || order_kernels(in, d, lane, err) ? err->rc : 0;
+	order_kernels(in, d, lane);
+	return rc ?: sweep_ranges(in, device, lane, err);
 }

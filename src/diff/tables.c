@@ -468,16 +468,14 @@ static int cmp_placed(const void *a, const void *b)
 	return NSX_CMP(dy, dx) ?: NSX_CMP(x->k->row, y->k->row) ?: NSX_CMP(x->lane, y->lane);
 }
 
-static int tables_fill_kernels(struct nsx_diff *d, struct nsx_table *t, struct nsx_err *err)
+static void tables_fill_kernels(struct nsx_diff *d, struct nsx_table *t)
 {
 	struct placed *v;
 	size_t n = 0;
 
 	for (size_t l = 0; l < d->nlanes; l++)
 		n += d->lanes[l].budget.nkernels;
-	v = nsx_try_alloc(n, sizeof(*v), "kernels", err);
-	if (!v)
-		return err->rc;
+	v = nsx_alloc(n, sizeof(*v));
 	n = 0;
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		for (size_t i = 0; i < d->lanes[l].budget.nkernels; i++)
@@ -487,13 +485,12 @@ static int tables_fill_kernels(struct nsx_diff *d, struct nsx_table *t, struct n
 	for (size_t i = 0; i < n; i++)
 		tables_add_kernel_row(d, v[i].lane, v[i].k, t);
 	free(v);
-	return 0;
 }
 
 int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret, struct nsx_err *err)
 {
 	struct nsx_table *t = ret->t;
-	int rc;
+	int rc = 0;
 
 	for (unsigned i = 0; i < NSX_NDT; i++)
 		nsx_table_begin(&t[i], &nsx_diff_layouts[i]);
@@ -510,7 +507,7 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret, struct ns
 	fill_checks(d, &t[NSX_DT_COMPARABILITY]);
 	fill_gates(d, &t[NSX_DT_GATES]);
 	tables_fill_kinds(d, &t[NSX_DT_KINDS]);
-	rc = tables_fill_kernels(d, &t[NSX_DT_KERNELS], err);
+	tables_fill_kernels(d, &t[NSX_DT_KERNELS]);
 	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
 		rc = nsx_table_whole(&t[i], err);
 	return rc;
