@@ -1,8 +1,6 @@
 /* answers.c - answers that come from no single report: a comparison, many ranks, and what to
  * record next.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "agent/ask.h"
 #include "agent/tools.h"
 #include "diff/emit.h"

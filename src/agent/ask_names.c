@@ -1,6 +1,4 @@
 /* ask_names.c - questions about a range, a kernel, a stream or a thread. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/regex.h"
 #include "agent/ask.h"
 #include "facts/occupancy.h"

@@ -1,6 +1,4 @@
 /* ask_report.c - questions about the report itself: findings, sections, changes. */
-#include <stdlib.h>
-#include <string.h>
 #include "agent/ask.h"
 #include "emit/emit.h"
 #include "facts/replay/replay.h"

@@ -5,8 +5,6 @@
  * profiler, and strings that no event refers to.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "agent/ask.h"
 #include "base/child.h"

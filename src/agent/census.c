@@ -1,5 +1,4 @@
 /* census.c - one pass over operations, idle time, calls and ranges. */
-#include <stdlib.h>
 #include "agent/census.h"
 
 enum { OPS_BLOCK = 4 * NSX_OPS_BLOCK };

@@ -1,8 +1,6 @@
 /* loaded.c - traces in memory, by the file they were read from. */
 #include <errno.h>
 #include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "agent/loaded.h"
 #include "base/open.h"

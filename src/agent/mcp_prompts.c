@@ -1,5 +1,4 @@
 /* mcp_prompts.c - frequent questions as first messages, and settings for clients. */
-#include <string.h>
 #include "agent/mcp.h"
 #include "agent/reply.h"
 

@@ -1,6 +1,5 @@
 /* mcp_protocol.c - protocol messages: revision, method, and the envelope of each answer. */
 #include <stdio.h>
-#include <string.h>
 #include "agent/mcp.h"
 #include "agent/shape.h"
 

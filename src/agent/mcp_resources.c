@@ -1,6 +1,4 @@
 /* mcp_resources.c - reports of traces in memory, as the files that they would be written to. */
-#include <stdlib.h>
-#include <string.h>
 #include "agent/mcp.h"
 #include "agent/reply.h"
 #include "emit/emit.h"

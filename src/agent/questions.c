@@ -1,7 +1,5 @@
 /* questions.c - the list of questions, and how one is answered. */
-#include <string.h>
 #include "agent/ask.h"
-#include "report/words.h"
 
 const struct nsx_question nsx_questions[NSX_NQUESTIONS] = {
 #define NSX_QUESTION(id, text, arg, optional, asks, what)                     \

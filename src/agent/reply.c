@@ -4,8 +4,6 @@
  * bisected. A document has at most 45 000 bytes, so a try takes less than a millisecond.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "agent/reply.h"
 #include "agent/tools.h"
 #include "report/text.h"

@@ -1,7 +1,5 @@
 /* shape.c - a document as a list of paths, and that list as a JSON Schema. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "agent/ask.h"
 #include "agent/reply.h"
 #include "agent/shape.h"

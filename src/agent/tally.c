@@ -1,6 +1,4 @@
 /* tally.c - sums by name, as a table. */
-#include <stdlib.h>
-#include <string.h>
 #include "agent/ask.h"
 #include "base/group.h"
 

@@ -1,5 +1,4 @@
 /* tools.c - arguments of the tools, and a call from its arguments to its answer. */
-#include <string.h>
 #include "agent/ask.h"
 #include "agent/reply.h"
 #include "agent/tools.h"

@@ -1,6 +1,4 @@
 /* api.c - the public interface (include/nsx), implemented with the program's modules. */
-#include <stdlib.h>
-#include <string.h>
 #include <nsx/report.h>
 #include <nsx/schema.h>
 #include "api/problem.h"

@@ -1,6 +1,4 @@
 /* several.c - diff and fleet for other programs (include/nsx/several.h). */
-#include <stdlib.h>
-#include <string.h>
 #include <nsx/several.h>
 #include "api/problem.h"
 #include "diff/emit.h"

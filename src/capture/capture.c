@@ -1,7 +1,5 @@
 /* capture.c - a capture's warnings, the choice of nsys and its command line, and cleaning up. */
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include "capture/capture.h"
 #include "emit/folder.h"
 

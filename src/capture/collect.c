@@ -7,9 +7,6 @@
  */
 #include <dirent.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "capture/capture.h"
 

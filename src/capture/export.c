@@ -3,7 +3,6 @@
  * A report that this program cannot fully read is exported at once, because only the nsys that
  * wrote it is sure to read it. The database gets its final name when it is complete.
  */
-#include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
 #include "nsysrep/nsysrep.h"

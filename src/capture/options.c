@@ -3,8 +3,6 @@
  * One table lists the options of each preset, with the names that they have in different versions.
  * nsys rejects repeated options, so a user's option replaces ours.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "capture/nsys.h"
 #include "schema/recapture.h"
 

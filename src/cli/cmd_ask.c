@@ -1,5 +1,4 @@
 /* cmd_ask.c - answers questions that follow the first page. */
-#include <string.h>
 #include "agent/ask.h"
 #include "cli/cmd_common.h"
 #include "cli/engine.h"

@@ -1,6 +1,4 @@
 /* cmd_baseline.c - named runs, for diff --against. */
-#include <stdlib.h>
-#include <string.h>
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 #include "diff/baseline.h"

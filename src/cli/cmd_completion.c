@@ -1,6 +1,5 @@
 /* cmd_completion.c - shell completion, from the option tables. */
 #include <stdio.h>
-#include <string.h>
 #include "agent/ask.h"
 #include "agent/shape.h"
 #include "cli/cmd_common.h"

@@ -1,7 +1,5 @@
 /* cmd_convert.c - traces for viewers: Perfetto packets, or Chrome trace events. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "cli/cmd_common.h"
 #include "cli/exported.h"

@@ -2,7 +2,6 @@
  *
  * The whole output is an SQL script for the sqlite3 shell, with the text as comments.
  */
-#include <string.h>
 #include "cli/cmd_common.h"
 #include "schema/script.h"
 

@@ -1,7 +1,5 @@
 /* cmd_diff.c - what changed between captures, and gates for CI pipelines. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
 #include "cli/engine.h"

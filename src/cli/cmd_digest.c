@@ -1,5 +1,4 @@
 /* cmd_digest.c - summarises one trace's ranks in a file small enough to send. */
-#include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
 #include "cli/engine.h"

@@ -1,7 +1,5 @@
 /* cmd_doctor.c - whether this machine can capture, and if not, why. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "cli/cmd_common.h"
 #include "doctor/doctor.h"
 #include "base/jsonw.h"

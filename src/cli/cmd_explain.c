@@ -2,9 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <spawn.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"

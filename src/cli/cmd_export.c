@@ -1,5 +1,4 @@
 /* cmd_export.c - writes a report's tables to a SQLite file, as nsys export does. */
-#include <string.h>
 #include "cli/cmd_common.h"
 #include "cli/exported.h"
 #include "cli/opt.h"

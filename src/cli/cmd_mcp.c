@@ -1,6 +1,4 @@
 /* cmd_mcp.c - the MCP server for agents. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "agent/mcp.h"
 #include "agent/reply.h"

@@ -3,7 +3,6 @@
  * Prints only the catalogue and row counts, never row contents.
  */
 #include <inttypes.h>
-#include <string.h>
 #include "cli/cmd_common.h"
 #include "emit/emit.h"
 #include "cli/opt.h"

@@ -1,6 +1,4 @@
 /* commands.c - the registry of commands. */
-#include <stdint.h>
-#include <string.h>
 #include "base/str.h"
 #include "cli/opt.h"
 

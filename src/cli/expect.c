@@ -1,7 +1,5 @@
 /* expect.c - "kernel:/flash/ > 40 %": a subject, a comparison, a share of the judged time. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/regex.h"
 #include "cli/expect.h"
 #include "report/first_page.h"

@@ -2,8 +2,6 @@
  * content that this program does not read. nsys exports into a folder of its own.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
 #include "cli/exported.h"

@@ -1,6 +1,4 @@
 /* fleet_run.c - the options of fleet, and processing of digests. */
-#include <stdlib.h>
-#include <string.h>
 #include "cli/cmd_common.h"
 #include "cli/fleet_run.h"
 #include "emit/emit.h"

@@ -5,8 +5,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/str.h"
 #include "cli/opt.h"
 #include "cli/piped.h"

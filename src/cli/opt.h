@@ -7,7 +7,6 @@
 #define NSX_OPT_H
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include "base/err.h"
 

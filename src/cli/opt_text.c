@@ -3,8 +3,6 @@
  * Text is reflowed. In roff every backslash, every dash and a leading dot or quote is escaped, so
  * nothing in a table can become a request.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/clock.h"
 #include "cli/opt.h"
 #include "base/str.h"

@@ -2,8 +2,6 @@
  * algorithm"). For each number of edits d the furthest place on every diagonal is kept, so that the
  * path can be walked back.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "diff/match.h"
 
 /* Index in trail of v[k] in round d, where k is in [-d, d]. */

@@ -1,5 +1,4 @@
 /* apportion.c - rounding by largest remainders. */
-#include <stdlib.h>
 #include "diff/apportion.h"
 
 static nsx_wide floor_div(nsx_wide v, nsx_wide den)

@@ -1,8 +1,6 @@
 /* baseline.c - writes and reads baselines. */
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "base/clock.h"
 #include "base/jsonread.h"

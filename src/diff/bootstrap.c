@@ -6,7 +6,6 @@
  * take some twenty times as long.
  */
 #include <math.h>
-#include <string.h>
 #include "base/stat.h"
 #include "diff/stats.h"
 

@@ -5,8 +5,6 @@
  * then the rows so that they add up to it.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "diff/diff.h"
 #include "diff/words.h"

@@ -1,7 +1,5 @@
 /* capture.c - describes a capture: machine, versions, what was traced, and its findings. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "diff/kinds.h"
 #include "diff/side.h"

@@ -3,7 +3,6 @@
  * matter.
  */
 #include <math.h>
-#include <string.h>
 #include "diff/diff.h"
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};

@@ -1,6 +1,5 @@
 /* diff.c - loads the sides, chooses a common unit, and compares lane by lane. */
 #include <math.h>
-#include <string.h>
 #include "base/clock.h"
 #include "diff/diff.h"
 #include "diff/words.h"

@@ -3,9 +3,6 @@
  * Before always stands above after, on one scale: the parts of the run, a typical unit of
  * each GPU, the parts of the mean.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "diff/emit.h"
 #include "diff/words.h"
 #include "emit/html/html.h"

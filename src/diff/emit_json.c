@@ -1,6 +1,5 @@
 /* emit_json.c - diff.json, with figures in full precision. */
 #include <math.h>
-#include <string.h>
 #include "base/jsonw.h"
 #include "diff/emit.h"
 #include "diff/words.h"

@@ -1,8 +1,6 @@
 /* emit_md.c - a comparison as Markdown: the answer first, then where the change is. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "diff/emit.h"
 #include "diff/kinds.h"
 #include "diff/words.h"

@@ -4,7 +4,6 @@
  * percentage point is no change.
  */
 #include <math.h>
-#include <string.h>
 #include "diff/diff.h"
 
 const char *const nsx_appearance_names[] = {"appeared", "gone", "changed"};

@@ -13,8 +13,6 @@
  * smaller. What is not proven is undecided.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/regex.h"
 #include "base/stat.h"
 #include "diff/tables.h"

@@ -2,7 +2,6 @@
  * Steps of each capture's report.
  */
 #include <math.h>
-#include <string.h>
 #include "base/stat.h"
 #include "diff/kinds.h"
 #include "passes/pass.h"

@@ -1,5 +1,4 @@
 /* match.c - matches kernels of both sides to rows. */
-#include <string.h>
 #include "diff/match.h"
 
 const char *const nsx_match_names[NSX_NMATCHES] = {

@@ -1,7 +1,5 @@
 /* noise.c - measures how much runs of the same code differ, and stores it in a file. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/jsonread.h"
 #include "base/jsonw.h"
 #include "diff/diff.h"

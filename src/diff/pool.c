@@ -1,6 +1,4 @@
 /* pool.c - gives kernels and details numbers that are equal in all captures of a side. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "diff/pool.h"
 

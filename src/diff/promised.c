@@ -1,5 +1,4 @@
 /* promised.c - compares the gain that findings promised with the gain after they disappeared. */
-#include <math.h>
 #include "diff/emit.h"
 #include "diff/words.h"
 

@@ -3,8 +3,6 @@
  */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/open.h"
 #include "base/par.h"
 #include "base/stat.h"

@@ -5,7 +5,6 @@
  * which kernels changed, or time by range.
  */
 #include <math.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "base/stat.h"
 #include "diff/side.h"

@@ -4,8 +4,6 @@
  * edge counts those that are at most x, so halving the range of x finds the k-th of them.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/arena.h"
 #include "base/stat.h"
 #include "diff/stats.h"

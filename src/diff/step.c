@@ -14,8 +14,6 @@
  * Anything else is inconclusive, and says what would settle it.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "diff/diff.h"
 #include "diff/words.h"

@@ -1,8 +1,6 @@
 /* sweep_idle.c - what each unit waited for: idle time by cause, and the part of exposed
  * communication in which a rank waits for the last one.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "diff/side.h"

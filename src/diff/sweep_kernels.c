@@ -5,8 +5,6 @@
  * received had it run since the beginning. A kernel that runs from v1 to v2 gets v2 - v1; if c
  * launches of it run, each does.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "diff/apportion.h"
 #include "diff/side.h"

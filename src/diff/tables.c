@@ -1,6 +1,4 @@
 /* tables.c - a comparison as tables, one figure in a row. */
-#include <stdlib.h>
-#include <string.h>
 #include "diff/kinds.h"
 #include "diff/tables.h"
 

@@ -5,7 +5,6 @@
  * differences seen between runs of the same program on the same machine.
  */
 #include <math.h>
-#include <string.h>
 #include "base/figures.h"
 #include "diff/emit.h"
 #include "diff/words.h"

@@ -1,6 +1,5 @@
 /* words.c - texts and figures for rows. */
 #include <math.h>
-#include <string.h>
 #include "diff/diff.h"
 #include "diff/words.h"
 #include "report/words.h"

@@ -5,8 +5,6 @@
  */
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "capture/proc.h"
 #include "doctor/doctor.h"
 

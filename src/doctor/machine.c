@@ -1,8 +1,6 @@
 /* machine.c - checks of the kernel, the container, permissions and disk space. */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
 #include "doctor/doctor.h"

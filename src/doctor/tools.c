@@ -1,6 +1,4 @@
 /* tools.c - checks of nsys, and what nsys reports about this machine. */
-#include <stdlib.h>
-#include <string.h>
 #include "capture/proc.h"
 #include "doctor/doctor.h"
 

@@ -1,7 +1,6 @@
 /* container.c - finds the parts of a report, or what is left of a damaged one. */
 #include <errno.h>
 #include <lz4.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>

@@ -1,6 +1,4 @@
 /* events.c - finds the table of an event, and computes values that need more than one field. */
-#include <stdlib.h>
-#include <string.h>
 #include "nsysrep/events.h"
 
 enum { /* an event's fields for bodies; each stands for one kind of body   */

@@ -1,6 +1,5 @@
 /* facts.c - rows for thread names, GPUs, contexts, streams, machine properties and options. */
 #include <stdio.h>
-#include <string.h>
 #include "nsysrep/facts.h"
 
 static struct nsx_val val_of_text(const char *s)

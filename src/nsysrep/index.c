@@ -2,8 +2,6 @@
  * that lie in events.
  */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "base/keymap.h"
 #include "base/par.h"

@@ -1,5 +1,4 @@
 /* layout.c - learns and recognizes the layout of messages. */
-#include <string.h>
 #include "nsysrep/layout.h"
 
 /* Consecutive misses after which a layout that often matched makes room for another. */

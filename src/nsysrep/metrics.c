@@ -2,7 +2,6 @@
  *
  * An event type belongs to one GPU. The upper half of its number is the number of its source.
  */
-#include <string.h>
 #include "nsysrep/events.h"
 
 #define SOURCE_NAME "GpuMetrics"

@@ -1,7 +1,5 @@
 /* nsysrep.c - presents a report as a source of tables, and describes what could not be read. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "nsysrep/events.h"
 #include "nsysrep/facts.h"
 #include "nsysrep/nsysrep.h"

@@ -1,7 +1,4 @@
 /* nvtx.c - NVTX events; ranges of nsys's MPI domain become MPI calls. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "nsysrep/events.h"
 
 enum { THREAD_NAMED = 39, RANGE = 59, DOMAIN_MADE = 75 }; /* event types          */

@@ -2,7 +2,6 @@
  * off, 0 or empty are not in the report.
  */
 #include <stdio.h>
-#include <string.h>
 #include "nsysrep/facts.h"
 
 enum kind { WORDS, NUMBER, YES };

@@ -4,8 +4,6 @@
  * structures.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "nsysrep/payload.h"
 
 enum { FLOAT = 19, DOUBLE = 20, STRING_ID = 80, /* basic types               */

@@ -1,7 +1,5 @@
 /* rows.c - makes rows from message fields, as tables.def describes. */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 #include "nsysrep/rows.h"
 
 /* The columns of all tables. A table's first entry holds its name; an empty name ends it. */

@@ -4,7 +4,6 @@
  * between pairs of clocks. Later versions have a section with points: what one clock showed when
  * another showed a given time.
  */
-#include <string.h>
 #include <time.h>
 #include "nsysrep/facts.h"
 

@@ -1,5 +1,4 @@
 /* strings.c - strings by id, which is their index in the block. */
-#include <stdlib.h>
 #include "nsysrep/strings.h"
 
 int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret, struct nsx_err *err)

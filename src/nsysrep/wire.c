@@ -1,5 +1,4 @@
 /* wire.c - reads varints, lengths and fixed numbers, each checked against the end. */
-#include <string.h>
 #include "nsysrep/wire.h"
 
 const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end, uint64_t *ret)

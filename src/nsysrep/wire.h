@@ -6,7 +6,6 @@
 #define NSX_WIRE_H
 
 #include <endian.h>
-#include <string.h>
 #include "base/base.h"
 
 struct nsx_piece { /* bytes of the file, or bytes unpacked from it         */
