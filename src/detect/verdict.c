@@ -14,6 +14,7 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_COMPUTE] = "compute-bound",
 	[NSX_V_ALLOCATION] = "memory-allocation-bound",
 	[NSX_V_PAGES] = "page-migration-bound",
+	[NSX_V_HELD] = "queued work held up",
 	[NSX_V_NODES] = "idle between graph nodes",
 	[NSX_V_STARTUP] = "start-up only",
 	[NSX_V_PACED] = "externally paced",
@@ -40,7 +41,7 @@ static enum nsx_page_verdict word_of_cause(enum nsx_cause cause)
 		[NSX_CAUSE_EDGE] = NSX_V_HOST, [NSX_CAUSE_LAUNCH_CALL] = NSX_V_LAUNCH,
 		[NSX_CAUSE_LAUNCH_TO_START] = NSX_V_LAUNCH,
 		[NSX_CAUSE_DISPATCH] = NSX_V_LAUNCH,
-		[NSX_CAUSE_DEPENDENCY] = NSX_V_LAUNCH,
+		[NSX_CAUSE_DEPENDENCY] = NSX_V_HELD,
 		[NSX_CAUSE_MIGRATION] = NSX_V_PAGES,
 	};
 
@@ -54,7 +55,8 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l)
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		ret.ns[word_of_cause(c)] += l->idle_ns[c];
 	ret.ns[NSX_V_HOST] -= l->short_host_ns;
-	ret.ns[NSX_V_LAUNCH] += l->short_host_ns - l->between_nodes_ns;
+	ret.ns[NSX_V_LAUNCH] += l->short_host_ns - (l->between_nodes_ns - l->held_nodes_ns);
+	ret.ns[NSX_V_HELD] -= l->held_nodes_ns;
 	ret.ns[NSX_V_NODES] += l->between_nodes_ns;
 	return ret;
 }

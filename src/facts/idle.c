@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "facts/ledger.h"
 #include "facts/outside.h"
 #include "facts/streamwait.h"
 #include "trace/nvtx_walk.h"
@@ -271,7 +272,10 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	charge_host(s, nsx_call_thread(s->t, call),
 		    NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
 	add_idle_piece(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
-	add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
+	if (end_ns - returned < NSX_SHORT_HOST_NS)
+		add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
+	else
+		charge_device(s, returned, end_ns);
 }
 
 /* Whether of two simultaneous operations a ends the gap: by kind, then by earlier call, so that the
