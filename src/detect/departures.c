@@ -379,13 +379,15 @@ struct drift {
 	struct nsx_detect *d;
 	struct pace *v; /* by shape                                          */
 	double part[PARTS]; /* time relative to the shape's mean             */
+	struct nsx_window starts; /* from the first start of GPU work to the last */
 };
 
 static unsigned part_of_op(const struct drift *x, size_t op)
 {
-	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - x->d->w.start_ns;
+	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - x->starts.start_ns;
 
-	return (unsigned)((double)at_ns / x->d->length_ns * PARTS);
+	return (unsigned)((double)at_ns /
+			  (double)(x->starts.end_ns - x->starts.start_ns) * PARTS);
 }
 
 static enum end end_of(unsigned part)
@@ -398,6 +400,10 @@ static void add_paces(struct drift *x)
 	const struct nsx_ops *o = &x->d->trace->ops;
 	double usual[PARTS] = {0};
 
+	NSX_EACH_JUDGED(x->d, x->d->facts->limiting, i) {
+		x->starts.start_ns = NSX_MIN(x->starts.start_ns, nsx_op_start(o, i));
+		x->starts.end_ns = NSX_MAX(x->starts.end_ns, nsx_op_start(o, i) + 1);
+	}
 	for (unsigned pass = 0; pass < 2; pass++)
 		NSX_EACH_JUDGED(x->d, x->d->facts->limiting, i) {
 			struct pace *v = &x->v[nsx_op_detail(o, i)];
@@ -469,7 +475,7 @@ static bool are_alike(const struct drift *x, double times)
 
 static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct drift x = {.d = d};
+	struct drift x = {.d = d, .starts = {d->w.end_ns, d->w.start_ns}};
 	struct nsx_findings *l = d->found;
 	struct nsx_window when = d->w;
 	double times, first;
@@ -487,7 +493,7 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 	first = (x.part[0] + x.part[1] + x.part[2] + x.part[3]) / FEW;
 	while (from > 1 && !(x.part[from - 1] > 0 && x.part[from - 1] <= first))
 		from--;
-	when.start_ns += (d->w.end_ns - d->w.start_ns) / PARTS * from;
+	when.start_ns = x.starts.start_ns + (x.starts.end_ns - x.starts.start_ns) / PARTS * from;
 	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_falling_clocks,
 		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
 		.title = nsx_tell(l, say_same_kernels_take_times_as, times),
