@@ -398,8 +398,8 @@ static bool has_ops(const struct nsx_trace *t, enum nsx_op_class cls)
 	return false;
 }
 
-/* Whether the lengths of judged iterations differ little (standard deviation by mean). They may
- * differ even if no iteration counts as slow.
+/* Whether the lengths of iterations after the warm-up differ little (standard deviation by mean).
+ * Those after the judged ones count, too: the judged ones were chosen because they are alike.
  */
 static bool are_even(const struct nsx_facts *f)
 {
@@ -409,7 +409,7 @@ static bool are_even(const struct nsx_facts *f)
 		const struct nsx_iteration *x = &f->iterations[i];
 		double ns = (double)(x->end_ns - x->start_ns);
 
-		if (!x->steady)
+		if (x->start_ns < f->steady.window.start_ns)
 			continue;
 		n++;
 		sum += ns;

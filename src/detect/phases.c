@@ -10,7 +10,7 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define CALLS_SHARE 0.25 /* a call is named from this share of a stretch     */
+#define CALLS_SHARE 0.25 /* a call or sampled function is named from this share of a stretch */
 #define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
 /* share of the whole window from which the first row of a named phase is reported */
 #define TOLD_SHARE 0.05 /* and part of the recording from which a stretch is listed */
@@ -27,16 +27,18 @@ enum { TOLD = 4 };
 
 /* What the host does ------------------------------------------------------------------ */
 
-struct spent { /* time of a stretch in CUDA calls or OS calls */
+enum spent_in { OTHER_CALL, CUDA_CALL, WAIT_FOR_GPU };
+
+struct spent { /* time of a stretch in calls */
 	struct nsx_groups keys; /* (thread, name)                            */
 	struct spent_sum {
 		nsx_str name;
 		int64_t ns, longest_ns;
-		bool is_cuda;
+		enum spent_in in;
 	} *sums, most; /* the name with most time                            */
 };
 
-static int phases_add_call(struct spent *s, uint32_t thread, nsx_str name, bool is_cuda,
+static int phases_add_call(struct spent *s, uint32_t thread, nsx_str name, enum spent_in in,
 			   int64_t ns, struct nsx_err *err)
 {
 	struct spent_sum *sum;
@@ -47,7 +49,7 @@ static int phases_add_call(struct spent *s, uint32_t thread, nsx_str name, bool 
 	if (!sum)
 		return err->rc;
 	sum->name = name;
-	sum->is_cuda = is_cuda;
+	sum->in = in;
 	nsx_add_to(&sum->ns, ns);
 	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
 	if (sum->ns > s->most.ns)
@@ -55,7 +57,7 @@ static int phases_add_call(struct spent *s, uint32_t thread, nsx_str name, bool 
 	return 0;
 }
 
-/* Adds CUDA calls, and the OS calls outside of these. */
+/* Adds a thread's CUDA calls, and the OS calls outside of these. */
 static int phases_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 			     struct nsx_span in, struct nsx_err *err)
 {
@@ -65,7 +67,8 @@ static int phases_add_thread(struct spent *s, const struct nsx_trace *t, uint32_
 
 	for (size_t i = call; i < end && nsx_call_start(c, i) < in.end_ns; i++)
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
-		    phases_add_call(s, thread, nsx_call_name(c, i), true,
+		    phases_add_call(s, thread, nsx_call_name(c, i),
+				    c->cls[i] == NSX_CALL_SYNC ? WAIT_FOR_GPU : CUDA_CALL,
 				    NSX_MIN(nsx_call_end(c, i), in.end_ns) -
 					    NSX_MAX(nsx_call_start(c, i), in.start_ns), err))
 			return err->rc;
@@ -73,10 +76,83 @@ static int phases_add_thread(struct spent *s, const struct nsx_trace *t, uint32_
 		while (call < end && nsx_call_end(c, call) <= t->osrt.start_ns[i])
 			call++;
 		if ((call == end || nsx_call_start(c, call) > t->osrt.start_ns[i]) &&
-		    phases_add_call(s, thread, t->osrt.name[i], false, nsx_os_call_ns(t, i, in), err))
+		    phases_add_call(s, thread, t->osrt.name[i], OTHER_CALL,
+				    nsx_os_call_ns(t, i, in), err))
 			return err->rc;
 	}
 	return 0;
+}
+
+/* Adds the calls of MPI. */
+static int phases_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_span in,
+			  struct nsx_err *err)
+{
+	const struct nsx_library_calls *c = &t->library;
+
+	for (size_t i = 0; i < c->n; i++) {
+		int64_t start_ns = nsx_unpack(&c->start, i);
+
+		if (c->library[i] == NSX_LIBRARY_MPI &&
+		    phases_add_call(s, c->thread[i], c->name[i], OTHER_CALL,
+				    NSX_MIN(start_ns + (int64_t)nsx_unpack(&c->length, i), in.end_ns) -
+					    NSX_MAX(start_ns, in.start_ns), err))
+			return err->rc;
+	}
+	return 0;
+}
+
+struct doing { /* what the host does for much of a stretch without GPU work  */
+	const char *text; /* " (cudaMalloc 1.2 s)", " (in load)"; "": not known */
+	bool is_one_call;  /* rather than a range, samples or several calls: it may start CUDA */
+	bool is_gpu_wait;
+};
+
+static int cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
+{
+	return a == NSX_NONE || b == NSX_NONE ? NSX_CMP(b, a) :
+	       strcmp(nsx_text(t, t->frame[a].function), nsx_text(t, t->frame[b].function));
+}
+
+/* Names the function that most CPU samples of a stretch are in. */
+static int say_sampled(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
+		       struct doing *ret, struct nsx_err *err)
+{
+	struct nsx_groups keys = {0};
+	size_t *count = NULL, all = 0, most = 0;
+	uint32_t frame = NSX_NONE;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->samples.n; i++) {
+		int64_t at_ns = nsx_unpack(&t->samples.start, i);
+		size_t *n;
+
+		if (at_ns < w->start_ns || at_ns >= w->end_ns)
+			continue;
+		n = nsx_group_value(&keys, &count, 0, nsx_sample_frame(t, i),
+				    "functions outside of GPU work", err);
+		if (!n) {
+			rc = err->rc;
+			break;
+		}
+		++*n;
+		all++;
+	}
+	for (size_t i = 0; i < keys.n; i++) {
+		uint32_t x = (uint32_t)nsx_group_key(&keys, i).b;
+
+		if (count[i] > most || (count[i] == most && cmp_frames(t, x, frame) < 0)) {
+			most = count[i];
+			frame = x;
+		}
+	}
+	nsx_groups_done(&keys);
+	free(count);
+	if (!rc && frame != NSX_NONE && t->frame[frame].function &&
+	    (double)most >= CALLS_SHARE * (double)all)
+		ret->text = nsx_arena_printf(a, say_sampled_in,
+			nsx_text_name(a, nsx_text(t, t->frame[frame].function)),
+			nsx_text_share(a, (double)most, (double)all));
+	return rc;
 }
 
 /* The shortest range that covers most of a stretch; NSX_NONE: none does. */
@@ -94,34 +170,39 @@ static uint32_t range_of_most(const struct nsx_trace *t, const struct nsx_window
 	return best;
 }
 
-/* Says what the host does for much of a stretch without GPU work: the call in which one thread
- * spends most of it, " (cudaMalloc 1.2 s)", or the range, " (in load)"; "" if neither is known.
- * *ret_own: whether it is a range or several CUDA calls rather than one that starts CUDA.
+/* Finds the call in which one thread spends most of a stretch, or else the range, or else the
+ * function that was sampled most.
  */
-static int say_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
-		     const char **ret, bool *ret_own, struct nsx_err *err)
+static int find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
+		      struct doing *ret, struct nsx_err *err)
 {
+	struct nsx_span in = {w->start_ns, w->end_ns};
 	struct spent s = {.sums = NULL};
 	uint32_t range;
-	int rc = 0;
+	int rc = phases_add_mpi(&s, t, in, err);
 
 	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
-		rc = phases_add_thread(&s, t, h, (struct nsx_span){w->start_ns, w->end_ns}, err);
+		rc = phases_add_thread(&s, t, h, in, err);
 	nsx_groups_done(&s.keys);
 	free(s.sums);
-	*ret = "";
-	*ret_own = s.most.is_cuda && 2 * s.most.longest_ns < s.most.ns;
-	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
-		*ret = nsx_arena_printf(a, " (%s %s)", nsx_text_api(a, nsx_text(t, s.most.name)),
-					nsx_text_ns(a, (double)s.most.ns));
+	*ret = (struct doing){.text = ""};
+	if (rc)
 		return rc;
+	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
+		*ret = (struct doing){
+			nsx_arena_printf(a, " (%s %s)", nsx_text_api(a, nsx_text(t, s.most.name)),
+					 nsx_text_ns(a, (double)s.most.ns)),
+			s.most.in == OTHER_CALL || 2 * s.most.longest_ns >= s.most.ns,
+			s.most.in == WAIT_FOR_GPU};
+		return 0;
 	}
 	range = range_of_most(t, w);
-	*ret_own = range != NSX_NONE;
-	if (*ret_own)
-		*ret = nsx_arena_printf(a, " (in %s)", nsx_text_name(a, nsx_text_range(
+	if (range != NSX_NONE) {
+		ret->text = nsx_arena_printf(a, " (in %s)", nsx_text_name(a, nsx_text_range(
 			a, nsx_text(t, t->nvtx.name[range]))));
-	return rc;
+		return 0;
+	}
+	return say_sampled(t, w, a, ret, err);
 }
 
 /* The time before the first GPU work and after the last; none in a user's window. Returns the length
@@ -239,30 +320,33 @@ static bool phases_is_same(const struct nsx_account *x, const struct nsx_ledger 
 }
 
 /* Proposes the time before the first GPU work or after the last if it is most of the recording and
- * it is known what the program does then, other than to start CUDA. It is paid once.
+ * it is known what the program does then, other than to start CUDA. It is paid once. If the program
+ * ends in a wait for the GPU, it hangs.
  */
 static int propose_end(struct nsx_detect *d, const char *where, struct nsx_window w,
 		       int64_t recorded_ns, struct nsx_err *err)
 {
 	struct nsx_findings *found = d->found;
 	double ns = (double)(w.end_ns - w.start_ns);
-	const char *doing;
-	bool is_own;
+	bool is_last = where == ends[1];
+	struct doing doing;
 
 	if (ns <= 0 || ns < MOST_SHARE * (double)recorded_ns)
 		return 0;
-	if (say_doing(d->trace, &w, found->arena, &doing, &is_own, err))
+	if (find_doing(d->trace, &w, found->arena, &doing, err))
 		return err->rc;
-	if (!is_own)
+	if (!*doing.text || (doing.is_one_call && !is_last))
 		return 0;
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = where, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
-		.alarm = NSX_ALARM_NONE, .most_ns = ns,
+		.alarm = doing.is_gpu_wait && is_last ? NSX_ALARM_SET : NSX_ALARM_NONE,
+		.severity = NSX_SEV_HIGH, .most_ns = ns,
 		.title = nsx_tell(found, say_no_gpu_works_recording, nsx_text_ns(found->arena, ns),
-			where, nsx_text_share(found->arena, ns, (double)recorded_ns), doing),
+			where, nsx_text_share(found->arena, ns, (double)recorded_ns), doing.text),
 		.evidence = {nsx_tell(found, say_what_judged,
 			nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
-			nsx_tell_ns(found, recorded_ns))},
+			nsx_tell_ns(found, recorded_ns)),
+			doing.is_gpu_wait && is_last ? say_kernel_that_hangs : NULL},
 		.recommendation = {nsx_tell(
 			found, say_look_at_what_host_does, nsx_text_window(found->arena, &w))}};
 
@@ -371,13 +455,13 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	*ret = n ? nsx_arena_get(r->arena, (n + 2) * sizeof(**ret)) : NULL;
 	for (size_t k = 0; k < n; k++) {
 		const char *doing = v[k].ledger ? say_verdict(r, &v[k]) : NULL;
-		bool is_own;
+		struct doing host = {.text = doing};
 
-		if (!doing && say_doing(r->trace, &v[k].window, r->arena, &doing, &is_own, err))
+		if (!doing && find_doing(r->trace, &v[k].window, r->arena, &host, err))
 			return err->rc;
 		(*ret)[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			v[k].ledger ? nsx_text_name(r->arena, v[k].name) : v[k].name,
-			nsx_text_ns(r->arena, (double)part_ns(&v[k])), doing,
+			nsx_text_ns(r->arena, (double)part_ns(&v[k])), host.text,
 			k + 1 < n || !has_phases ? "" : say_window_phase_name_judges);
 	}
 	return 0;
