@@ -6,7 +6,7 @@
 
 struct activity {		   /* calls of one process */
 	size_t launches, answered; /* launch calls, and launch calls with recorded GPU work */
-	size_t ops;
+	size_t ops, run;	   /* recorded GPU work, and kernels and graphs of it */
 };
 
 static int count_activity(struct nsx_quality *q, struct activity **ret)
@@ -31,8 +31,10 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t p = nsx_op_process(t, i);
 
-		if (p != NSX_NONE)
-			v[p].ops++;
+		if (p == NSX_NONE)
+			continue;
+		v[p].ops++;
+		v[p].run += t->ops.kind[i] == NSX_OP_KERNEL || t->ops.kind[i] == NSX_OP_GRAPH;
 	}
 	*ret = v;
 	return 0;
@@ -43,8 +45,8 @@ static void no_activity(struct nsx_quality *q, uint32_t p, const struct activity
 	const char *subject = nsx_process_label(q, p);
 
 	nsx_check(q, "gpu_activity", MISSING, subject, NSX_REC_SOFTWARE,
-		  "%zu kernel launches succeeded, but no kernel, copy or memset was recorded, so "
-		  "the GPU's work is not known (this does not mean that the GPU was idle). Usual "
+		  "%zu kernel launches succeeded, but no kernel was recorded, so the GPU's work "
+		  "is not known (this does not mean that the GPU was idle). Usual "
 		  "causes: a driver newer than the profiler, another CUPTI client in the program, "
 		  "a killed process, WSL", x->launches);
 	nsx_raise(q, NSX_ID_gpu_activity, true,
@@ -105,7 +107,7 @@ static void check_activity(struct nsx_quality *q)
 		const struct activity *x = &v[p];
 
 		active += x->ops > 0;
-		if (!x->launches || x->ops || (t->ops.n && nsx_pids_unknown(t)))
+		if (!x->launches || x->run || (t->ops.n && nsx_pids_unknown(t)))
 			continue;
 		if (silent++ < SHOWN_PROCESSES)
 			no_activity(q, p, x);
