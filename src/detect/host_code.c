@@ -56,6 +56,7 @@ struct launcher {
 	struct rows gaps; /* short stretches                                 */
 	struct nsx_votes *whose; /* for each code (by its index), time by thread */
 	struct nsx_votes *hot; /* samples, by index of a code or SHORT       */
+	bool has_launcher; /* a thread launches kernels: one that only copies helps it */
 	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: single kernels */
 	int64_t launch_ns, long_ns;
 	bool learns; /* the first pass, which learns usual lengths           */
@@ -326,7 +327,7 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 	const struct nsx_window *in = &x->d->w;
 	bool is_edge = is_at_edge(x, thread);
 	struct thread_walk w = {.thread = thread,
-				.helper = th->launches ? NSX_NONE : thread,
+				.helper = th->launches || !x->has_launcher ? NSX_NONE : thread,
 				.before = SIZE_MAX};
 	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the preceding call */
 
@@ -584,6 +585,8 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	x->between = nsx_arena_get(x->d->scratch, (t->nthreads + 1) * sizeof(*x->between));
 	nsx_find_edges(x->d, x->edge);
 	x->long_ns = find_long_ns(x->d);
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		x->has_launcher |= t->thread[i].launches;
 	for (unsigned pass = 0; pass < 2; pass++) {
 		x->learns = !pass;
 		x->mpi_at = t->osrt.n;

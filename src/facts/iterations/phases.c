@@ -135,7 +135,7 @@ static int find_run_kind(struct cutter *c, struct nsx_err *err)
 	if (most.n < REPEATS)
 		c->f->run_kind = NSX_RUN_ONCE;
 	if (most.slices < NSLICES / 4 &&
-	    (double)idle_ns >= (busy_ns < MIN_WORK_NS ? IDLE_ENOUGH : IDLE_SHARE) *
+	    (double)idle_ns >= (busy_ns < MIN_WORK_NS || !most.n ? IDLE_ENOUGH : IDLE_SHARE) *
 				       (double)(w->end_ns - w->start_ns))
 		c->f->run_kind = NSX_RUN_START_UP;
 	return 0;
