@@ -328,7 +328,7 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 {
 	struct nsx_findings *found = d->found;
 	double ns = (double)(w.end_ns - w.start_ns);
-	bool is_last = where == ends[1];
+	bool is_last = where == ends[1], is_hang;
 	struct doing doing;
 
 	if (ns <= 0 || ns < MOST_SHARE * (double)recorded_ns)
@@ -337,18 +337,20 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 		return err->rc;
 	if (!*doing.text || (doing.is_one_call && !is_last))
 		return 0;
+	is_hang = doing.is_gpu_wait && is_last;
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = where, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
-		.alarm = doing.is_gpu_wait && is_last ? NSX_ALARM_SET : NSX_ALARM_NONE,
+		.alarm = is_hang ? NSX_ALARM_SET : NSX_ALARM_NONE,
 		.severity = NSX_SEV_HIGH, .most_ns = ns,
 		.title = nsx_tell(found, say_no_gpu_works_recording, nsx_text_ns(found->arena, ns),
 			where, nsx_text_share(found->arena, ns, (double)recorded_ns), doing.text),
 		.evidence = {nsx_tell(found, say_what_judged,
 			nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
 			nsx_tell_ns(found, recorded_ns)),
-			doing.is_gpu_wait && is_last ? say_kernel_that_hangs : NULL},
-		.recommendation = {nsx_tell(
-			found, say_look_at_what_host_does, nsx_text_window(found->arena, &w))}};
+			is_hang ? say_kernel_that_hangs : NULL},
+		.recommendation = {is_hang ? say_find_what_never_ends :
+			nsx_tell(found, say_look_at_what_host_does,
+				 nsx_text_window(found->arena, &w))}};
 
 	nsx_found(found, &f);
 	return 0;

@@ -1,0 +1,1 @@
+explain @hangs_at_end --out o

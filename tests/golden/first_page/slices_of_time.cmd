@@ -1,0 +1,1 @@
+explain @slices_of_time --out o
