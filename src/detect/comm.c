@@ -3,9 +3,9 @@
  * Overlap hides transfers but not waiting for a late rank. That waiting has a price of its own,
  * or is the straggler's if one is proved.
  */
-#include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "detect/verdict.h"
 #include "detect/words.h"
 #include "facts/replay/replay.h"
 
@@ -15,8 +15,12 @@
 #define BY_WORK 0.5 /* least share of the gain of ranks at their own pace that even work must win */
 /* as many collectives, each shorter than this, are bound by latency */
 enum { MANY = 100, TINY_NS = 50000 };
-/* replays: each rank at its own pace, twice and four times as many micro batches */
-enum { MOST_PIECES = 3 };
+enum { MOST_PIECES = 4 }; /* as many micro batches for one                 */
+#define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
+enum {
+	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */
+	ALIKE = 50,	   /* numbers of launches may differ by 1/50 */
+};
 enum { PART = 10 }; /* waiting is mentioned if it is at least 1/10 of communication */
 
 static double part_by_whole(int64_t part_ns, int64_t whole_ns)
@@ -38,46 +42,39 @@ struct comm {
 	} on[2];
 };
 
-static bool is_comm(const struct comm *c, size_t op)
-{
-	const struct nsx_ops *o = &c->d->trace->ops;
-
-	return o->cls[op] == NSX_C_COMM && nsx_is_judged(c->d, nsx_op_start(o, op));
-}
-
-static int find_streams(struct comm *c, struct nsx_err *err)
+static void find_streams(struct comm *c)
 {
 	const struct nsx_trace *t = c->d->trace;
 
-	if (!nsx_new_array(c->computes, c->d->scratch, t->nstreams, "streams", err))
-		return err->rc;
+	c->computes = nsx_arena_get(c->d->scratch, t->nstreams + 1);
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
 			c->computes[nsx_op_stream(&t->ops, i)] = 1;
-	return 0;
 }
 
 static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
-	const struct nsx_device *dev = &t->device[device];
 	int64_t *v;
 
-	if (!nsx_new_array(v, c->d->scratch, dev->nops, "communication kernels", err))
+	if (!nsx_new_array(v, c->d->scratch, t->device[device].nops, "communication", err))
 		return err->rc;
 	for (unsigned k = 0; k < 2; k++) {
 		struct habit h = {0};
 
-		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
-			if (is_comm(c, i) && c->computes[nsx_op_stream(&t->ops, i)] == k) {
-				enum nsx_comm_op op = nsx_op_launch(t, i)->op;
+		NSX_EACH_JUDGED(c->d, device, i) {
+			enum nsx_comm_op op;
 
-				v[h.n] = nsx_op_ns(&t->ops, i);
-				nsx_add_to(&h.ns, v[h.n]);
-				if (op == NSX_COMM_SENDRECV || op == NSX_COMM_ALLTOALL)
-					nsx_add_to(&h.pairs_ns, v[h.n]);
-				h.n++;
-			}
+			if (t->ops.cls[i] != NSX_C_COMM ||
+			    c->computes[nsx_op_stream(&t->ops, i)] != k)
+				continue;
+			op = nsx_op_launch(t, i)->op;
+			v[h.n] = nsx_op_ns(&t->ops, i);
+			nsx_add_to(&h.ns, v[h.n]);
+			if (op == NSX_COMM_SENDRECV || op == NSX_COMM_ALLTOALL)
+				nsx_add_to(&h.pairs_ns, v[h.n]);
+			h.n++;
+		}
 		if (h.n)
 			h.median_ns = nsx_quantile(v, h.n, 0.5);
 		c->on[k] = h;
@@ -93,12 +90,6 @@ static bool is_by_pairs(const struct habit *h)
 	return h->pairs_ns * 2 > h->ns;
 }
 
-/* Whether hardly any communication overlaps although its stream would allow that. */
-static bool is_started_late(const struct nsx_comm_cost *x)
-{
-	return x->exposed_ns * 20 > x->comm_ns * 19;
-}
-
 /* Whether most communication overlaps and the rest comes first or last, with nothing to compute
  * beside it. Communication behind a copy that compute waits for is exposed but does not block.
  */
@@ -107,52 +98,32 @@ static bool is_tail(const struct nsx_comm_cost *x)
 	return x->blocking_ns * 3 <= x->comm_ns && x->exposed_ns * 2 <= x->comm_ns;
 }
 
-/* Evidence and advice for communication on streams that compute. */
-static void say_beside(const struct habit *h, const char **evidence, const char **recommendation)
-{
-	if (is_by_pairs(h)) {
-		*evidence = say_all_runs_on_streams;
-		*recommendation = say_compute_first_what_other;
-	} else {
-		*evidence = say_all_runs_on_streams_2;
-		*recommendation = say_if_what_follows_needs;
-	}
-}
-
-/* Evidence and advice for communication on streams of its own. */
-static void say_own(const struct comm *c, const struct habit *h, const char **evidence,
-		    const char **recommendation)
-{
-	if (is_tail(&c->cost)) {
-		*evidence = say_rest_overlaps_part_comes;
-		*recommendation = say_make_first_last_bucket;
-		return;
-	}
-	if (is_started_late(&c->cost))
-		*evidence = say_has_stream_own_but_started;
-	*recommendation =
-		is_by_pairs(h) ? say_compute_first_what_other_2 : say_start_collectives_as_soon;
-}
-
 /* Adds the reasons why communication is exposed, as far as the trace shows them, with advice on
- * each.
+ * each. beside: it is on streams that compute, too.
  */
 static void say_why(struct comm *c, const struct habit *h, bool beside, struct nsx_finding *f)
 {
 	unsigned n = 1, k = 0; /* the first line of evidence is the total */
-	struct nsx_detect *d = c->d;
+	struct nsx_findings *l = c->d->found;
+	bool pairs = is_by_pairs(h), tail = !beside && is_tail(&c->cost);
 
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
-		f->evidence[n++] = nsx_tell(d->found, say_they_many_tiny_collectives, h->n,
-			nsx_text_ns(d->found->arena, h->median_ns));
-		f->recommendation[k++] = beside && !is_by_pairs(h) ? say_if_each_needs_one_before :
-					 is_by_pairs(h)		   ? say_if_several_go_at_time :
-								     say_join_small_messages_larger;
+		f->evidence[n++] = nsx_tell(l, say_they_many_tiny_collectives, h->n,
+					    nsx_text_ns(l->arena, h->median_ns));
+		f->recommendation[k++] = pairs	? say_if_several_go_at_time :
+					 beside ? say_if_each_needs_one_before :
+						  say_join_small_messages_larger;
 	}
-	if (beside)
-		say_beside(h, &f->evidence[n], &f->recommendation[k]);
-	else
-		say_own(c, h, &f->evidence[n], &f->recommendation[k]);
+	f->evidence[n] = beside ? pairs ? say_all_runs_on_streams : say_all_runs_on_streams_2 :
+			 tail	? say_rest_overlaps_part_comes :
+			 /* hardly any of it overlaps although its stream would allow that */
+			 c->cost.exposed_ns * 20 > c->cost.comm_ns * 19 ?
+				say_has_stream_own_but_started : NULL;
+	f->recommendation[k] = beside ? pairs ? say_compute_first_what_other :
+						say_if_what_follows_needs :
+			       tail	? say_make_first_last_bucket :
+			       pairs	? say_compute_first_what_other_2 :
+					  say_start_collectives_as_soon;
 }
 
 static const char *say_exposed(struct nsx_detect *d, const struct nsx_comm_cost *x)
@@ -178,7 +149,7 @@ static void propose_overlap(struct comm *c, uint32_t device, bool beside)
 
 	f.spans = x->blocking;
 	if (!beside && is_tail(x) &&
-	    part_by_whole(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) < MUCH_PCT)
+	    100 * (double)x->blocking_ns < MUCH_PCT * c->d->length_ns)
 		f.alarm = NSX_ALARM_NONE;
 	f.is_bound = c->on[1].n || is_tail(x);
 	f.remedy = nsx_plan_of(c->d, (struct nsx_change){.verb = NSX_HIDE_COMM});
@@ -204,39 +175,35 @@ static bool is_transfer(const struct nsx_comm_cost *x)
  */
 static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, struct nsx_err *err)
 {
-	struct nsx_change v[MOST_PIECES];
-	struct nsx_plan plans[MOST_PIECES];
-	struct nsx_gain gains[MOST_PIECES];
-	const struct nsx_gain *own = &gains[0], *best = &gains[1];
 	struct nsx_findings *l = c->d->found;
-	double more, most_ns[MOST_PIECES] = {0};
+	double own_ns = 0, most_ns = 0, more = 0;
+	struct nsx_gain gain;
 
-	for (unsigned i = 0; i < MOST_PIECES; i++) {
-		v[i] = (struct nsx_change){.verb = NSX_NO_PEER_WAIT,
-					   .amount = i ? 1 << i : 0,
-					   .most_ns = turn_ns};
-		plans[i] = (struct nsx_plan){&v[i], 1};
+	for (unsigned pieces = 1; pieces <= MOST_PIECES; pieces *= 2) {
+		struct nsx_change v = {.verb = NSX_NO_PEER_WAIT, .most_ns = turn_ns,
+				       .amount = pieces > 1 ? pieces : 0};
+		double ns;
+
+		if (nsx_replay_price(c->d->facts->model, &v, 1, &gain, err))
+			return err->rc;
+		/* 1 / amount of the waiting stays. The gain is smaller if the waiting that is removed
+		 * first is hidden by compute.
+		 */
+		if (pieces == 1)
+			own_ns = (double)gain.gain_ns;
+		ns = own_ns * (1 - 1 / (double)pieces);
+		if (pieces > 1 && (!more || NSX_MIN((double)gain.gain_ns, ns) > most_ns)) {
+			most_ns = NSX_MIN((double)gain.gain_ns, ns);
+			more = pieces;
+			f->most_ns = ns;
+			f->remedy = nsx_plan_of(c->d, v);
+		}
 	}
-	if (nsx_replay_prices(c->d->facts->model, plans, MOST_PIECES, 1, gains, err))
-		return err->rc;
-	/* 1 / amount of the waiting stays. The gain is smaller if the waiting that is removed first
-	 * is hidden by compute.
-	 */
-	for (unsigned i = 1; i < MOST_PIECES; i++) {
-		most_ns[i] = (double)own->gain_ns * (1 - 1 / v[i].amount);
-		if (NSX_MIN((double)gains[i].gain_ns, most_ns[i]) >
-		    NSX_MIN((double)best->gain_ns, most_ns[best - gains]))
-			best = &gains[i];
-	}
-	more = v[best - gains].amount;
-	f->most_ns = most_ns[best - gains];
-	f->remedy = nsx_plan_of(c->d, v[best - gains]);
 	f->title = say_stages_pipeline_wait_each;
 	f->is_bound = false;
 	f->evidence[1] = nsx_tell(l, say_priced_as_with_times_as, more);
 	f->evidence[2] = nsx_tell(l, say_stages_wait_alike_most, more, more);
-	f->evidence[3] = nsx_tell(
-		l, say_no_schedule_can_win_more, nsx_text_ns(l->arena, (double)own->gain_ns));
+	f->evidence[3] = nsx_tell(l, say_no_schedule_can_win_more, nsx_text_ns(l->arena, own_ns));
 	f->recommendation[0] = say_cut_batch_into_more;
 	return 0;
 }
@@ -311,37 +278,102 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
+struct sums { /* times of one launch shape, on the late rank's GPU and on the others */
+	double ns[2];
+	size_t n[2];
+};
+
+/* The others' mean time for as many launches; 0 if their numbers of launches differ. */
+static double theirs_ns(const struct sums *x, size_t nothers)
+{
+	size_t own = x->n[0] * nothers, most = NSX_MAX(own, x->n[1]);
+
+	return !own || !x->n[1] || (most - NSX_MIN(own, x->n[1])) * ALIKE > most ? 0 :
+	       x->ns[1] / (double)x->n[1] * (double)x->n[0];
+}
+
+static void add_shapes(struct nsx_detect *d, uint32_t device, bool is_other, struct sums *v)
+{
+	const struct nsx_ops *o = &d->trace->ops;
+
+	NSX_EACH_JUDGED(d, device, i)
+		if (o->kind[i] == NSX_OP_KERNEL && o->cls[i] == NSX_C_COMPUTE) {
+			v[nsx_op_detail(o, i)].ns[is_other] += (double)nsx_op_ns(o, i);
+			v[nsx_op_detail(o, i)].n[is_other]++;
+		}
+}
+
 /* Prices a late rank that has more work. The work is shared out between two collectives and not
  * removed, unless sharing wins nothing, as when ranks take turns.
  */
-static int price_work(struct nsx_detect *d, const struct nsx_arrivals *x,
-		      struct nsx_finding *f, struct nsx_err *err)
+static int price_work(struct nsx_detect *d, uint32_t device, struct nsx_finding *f,
+		      struct nsx_err *err)
 {
-	bool *others = nsx_arena_get(d->scratch, d->facts->ndevices);
+	const struct nsx_ledger *all = &d->measured->ledger;
+	struct nsx_findings *l = d->found;
 	struct nsx_change share = {.verb = NSX_SHARE_WORK};
-	struct nsx_plan plan = {&share, 1};
-	struct nsx_slow_gpu slow;
+	struct nsx_account row = {.ns = 0};
+	struct nsx_ledger own;
 	struct nsx_gain gain;
-	const char *more;
 
-	for (size_t i = 0; i < x->nwaits; i++)
-		others[x->waits[i].device] = true;
-	if (nsx_compare_gpu(d, x->device, others, &slow, err))
+	if (nsx_replay_price(d->facts->model, &share, 1, &gain, err) ||
+	    nsx_ledger_build(d->facts, d->trace, &(struct nsx_booked){&d->w, 1, device},
+			     d->scratch, &own, err))
 		return err->rc;
-	if (slow.times > 0) {
-		nsx_add_evidence(f, nsx_say_slow(d, &slow, x->device));
-		f->recommendation[0] = nsx_advice_on_slow;
-		return 0;
-	}
-	f->recommendation[0] = nsx_advice_on_work;
-	if (nsx_replay_gains(d->facts->model, &plan, NULL, 1, 0, 1, &gain, err) ||
-	    nsx_say_more(d, x->device, &more, err))
-		return err->rc;
-	nsx_add_evidence(f, more);
+	if (all->ngpus && own.n)
+		row = nsx_ledger_beyond(&own, all, 1.0 / all->ngpus, NULL);
+	if (row.ns > 0)
+		nsx_add_evidence(f, nsx_tell(l, say_most_extra_time_gpu_more,
+			nsx_gpu_label(d->trace, device),
+			nsx_account_words(d->facts, &row, l->arena), nsx_tell_ns(l, row.ns)));
+	f->recommendation[0] = say_advice_on_work;
 	if (gain.gain_ns > 0) {
 		f->remedy = nsx_plan_of(d, share);
-		nsx_add_evidence(f, nsx_priced_by_stretch);
+		nsx_add_evidence(f, say_priced_as_if_kernels_gpu);
 	}
+	return 0;
+}
+
+/* Judges a GPU that comes late with its work: it is slow if it takes longer than the others for the
+ * same launches.
+ */
+static int tell_slow(struct nsx_detect *d, const struct nsx_arrivals *x,
+		     struct nsx_finding *f, struct nsx_err *err)
+{
+	double all_ns = 0, own_ns = 0, their_ns = 0, slow_ns = 0, times;
+	uint32_t nshapes = d->trace->nshapes;
+	size_t nkernels = 0;
+	struct sums *v;
+
+	/* On a shared GPU another process's turns slow all kernels as well. */
+	if (nsx_is_shared(d->trace, x->device))
+		return price_work(d, x->device, f, err);
+	if (!nsx_new_array(v, d->scratch, nshapes, "kernels", err))
+		return err->rc;
+	add_shapes(d, x->device, false, v);
+	for (size_t i = 0; i < x->nwaits; i++)
+		add_shapes(d, x->waits[i].device, true, v);
+	for (uint32_t s = 0; s < nshapes; s++) {
+		double ns = theirs_ns(&v[s], x->nwaits);
+
+		all_ns += v[s].ns[0];
+		own_ns += ns > 0 ? v[s].ns[0] : 0;
+		their_ns += ns;
+	}
+	times = their_ns > 0 ? own_ns / their_ns : 0;
+	for (uint32_t s = 0; times > 1 && s < nshapes; s++) {
+		double ns = theirs_ns(&v[s], x->nwaits);
+
+		if (ns > 0 && v[s].ns[0] >= (1 + (times - 1) / 2) * ns) {
+			slow_ns += v[s].ns[0];
+			nkernels++;
+		}
+	}
+	if (nkernels < LEAST_KERNELS || slow_ns < MOST_TIME * all_ns)
+		return price_work(d, x->device, f, err);
+	nsx_add_evidence(f, nsx_tell(d->found, say_kernels_take_times_as_long, nkernels, times,
+				     nsx_gpu_label(d->trace, x->device)));
+	f->recommendation[0] = say_advice_on_slow;
 	return 0;
 }
 
@@ -398,7 +430,7 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x, stru
 	f.evidence[2] = nsx_tell(l, say_whole_trace_they_wait,
 		nsx_text_ns(l->arena, x->all_wait_ns), nsx_tell_ns(l, x->transfer_ns), x->p_value);
 	f.recommendation[0] = advise_on_lateness(d, x);
-	if (x->by == NSX_LATE_BY_WORK && price_work(d, x, &f, err))
+	if (x->by == NSX_LATE_BY_WORK && tell_slow(d, x, &f, err))
 		return err->rc;
 	for (size_t i = 0; i < x->nwaits; i++) {
 		f.device = x->waits[i].device;
@@ -437,8 +469,7 @@ static int64_t waited_ns(const struct nsx_detect *d, uint32_t device)
 	double scale = 1;
 
 	if (nsx_model_closure(m)->is_part)
-		scale = (double)(d->w.end_ns - d->w.start_ns) /
-			(double)nsx_model_closure(m)->recorded_ns;
+		scale = d->length_ns / (double)nsx_model_closure(m)->recorded_ns;
 	return NSX_MAX(x->waited_ns, NSX_MIN((int64_t)((double)nsx_model_waited(m, device) * scale),
 					     x->comm_ns));
 }
@@ -466,8 +497,8 @@ int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 	int64_t window_ns = d->w.end_ns - d->w.start_ns;
 	struct comm c = {.d = d};
 
-	if (m->comm && find_streams(&c, err))
-		return err->rc;
+	if (m->comm)
+		find_streams(&c);
 	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
 		if (judge_arrivals(d, x, err))
 			return err->rc;

@@ -115,22 +115,6 @@ const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t 
 /* Whether several processes have streams on a device. */
 bool nsx_is_shared(const struct nsx_trace *t, uint32_t device);
 
-/* comparison of one GPU with others on equal launches */
-struct nsx_slow_gpu {
-	double times; /* ratio of the times; 0: the GPU is not slow          */
-	size_t nkernels; /* kernels that take longer there                   */
-};
-/* others: GPUs to compare with, by device. Linear in their kernels. Errors: NSX_E_NOMEM. */
-int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
-		    struct nsx_slow_gpu *ret, struct nsx_err *err) NSX_CHECKED;
-const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x, uint32_t device);
-/* Names the ledger's row on which a GPU spends most beyond the mean of all GPUs. *ret is NULL if it
- * exceeds none. Errors: NSX_E_NOMEM.
- */
-int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret,
-		 struct nsx_err *err) NSX_CHECKED;
-extern const char nsx_priced_by_stretch[], nsx_advice_on_work[], nsx_advice_on_slow[];
-
 /* The word for one iteration ("block"), by how iterations were found. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
 
