@@ -26,33 +26,33 @@ const char *const nsx_use_words[NSX_NUSES] = {
 
 /* Header ------------------------------------------------------------------*/
 
+/* "2 × A100": the GPUs that ran work, or else those of the machine. All of its GPUs count if they are
+ * of one model, because then it does not matter which were used.
+ */
 static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 {
-	uint32_t n = t->ndevices ? t->ndevices : t->ngpus;
-	bool alike = t->ngpus > 0, all = true;
-	const char *name = NULL;
+	uint32_t n = t->ndevices ?: t->ngpus;
+	bool alike = true, all = t->ndevices;
+	const char *name = NULL, *used = NULL;
 
-	/* If all GPUs of the machine are of one model, it does not matter which were used. */
 	for (uint32_t i = 0; i < t->ngpus; i++) {
-		const char *model = t->gpu[i].name ? nsx_text(t, t->gpu[i].name) : NULL;
+		const char *model = t->gpu[i].name ? nsx_text(t, t->gpu[i].name) : "";
 
-		alike = alike && model && (!i || !strcmp(model, name));
+		alike = alike && *model && (!i || !strcmp(model, name));
 		name = model;
 	}
-	for (uint32_t i = 0; i < t->ndevices; i++) /* each MIG slice is a model of its own */
-		alike = alike && (!nsx_device_gpu(t, i) ||
-				  strcmp(nsx_text(t, nsx_device_gpu(t, i)->name), name) == 0);
-	for (uint32_t i = 0; i < t->ndevices && !alike; i++) {
+	for (uint32_t i = 0; i < t->ndevices; i++) { /* each MIG slice is a model of its own */
 		const struct nsx_gpu_info *g = nsx_device_gpu(t, i);
-		const char *model = g && g->name ? nsx_text(t, g->name) : NULL;
+		const char *model = g && g->name ? nsx_text(t, g->name) : "";
 
-		all = all && model && (!i || !strcmp(model, name));
-		name = model;
+		all = all && *model && (!i || !strcmp(model, used));
+		alike = alike && (!g || (name && !strcmp(model, name)));
+		used = model;
 	}
 	if (!n)
 		return NULL;
-	alike |= all && t->ndevices;
-	if (!name || !alike)
+	name = all ? used : alike ? name : NULL;
+	if (!name)
 		return nsx_text_n(a, n, "GPU", NULL);
 	name += strncmp(name, "NVIDIA ", 7) ? 0 : 7;
 	return n > 1 ? nsx_arena_printf(a, "%u × %s", n, name) : name;
@@ -87,37 +87,29 @@ static const char *say_processes(const struct nsx_trace *t, struct nsx_arena *a)
 	return alike ? nsx_arena_printf(a, "%s (%s)", count, name) : count;
 }
 
-/* "2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..."; NULL if the text has no number. */
+/* "nsys 2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..." or "2023.1.2/target-linux-x64"; NULL
+ * if the text has no number.
+ */
 static const char *say_version(const char *text, struct nsx_arena *a)
 {
 	const char *p = strpbrk(text, "0123456789");
 	size_t n = p ? strspn(p, "0123456789") : 0;
 
-	if (!n)
-		return NULL;
-	if (p[n] == '.')
+	if (n && p[n] == '.')
 		n += 1 + strspn(p + n + 1, "0123456789");
-	return nsx_arena_printf(a, "%.*s", (int)n, p);
+	return n ? nsx_arena_printf(a, "nsys %.*s", (int)n, p) : NULL;
 }
 
-/* The version of the capturing nsys, from the folder that it was installed in:
- * "/opt/nvidia/nsight-systems/2023.1.2/target-linux-x64". NULL if the folder does not show it.
+/* The version of the capturing nsys, from the folder that it was installed in,
+ * "/opt/nvidia/nsight-systems/2023.1.2/target-linux-x64", or else of the exporting one.
  */
-static const char *say_captured(const char *folder, struct nsx_arena *a)
-{
-	for (const char *p = strcasestr(folder, "nsight"); p && (p = strstr(p, "20")); p++)
-		if (nsx_nsys_version(p))
-			return say_version(p, a);
-	return NULL;
-}
-
-/* The version of the capturing nsys ("nsys 2023.1"), or else of the exporting one. */
 static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 {
-	const char *version = say_captured(t->schema->installed, a) ?:
-			      say_version(t->schema->product_version, a);
-
-	return version ? nsx_arena_printf(a, "nsys %s", version) : NULL;
+	for (const char *p = strcasestr(t->schema->installed, "nsight");
+	     p && (p = strstr(p, "20")); p++)
+		if (nsx_nsys_version(p))
+			return say_version(p, a);
+	return say_version(t->schema->product_version, a);
 }
 
 /* The range that marks iterations, as shown ("step #"); NULL if they were found without ranges. */
@@ -129,80 +121,64 @@ static const char *iteration_range(const struct nsx_facts *f)
 	return NULL;
 }
 
-/* "29.3 ms", or "29.3 ms (median)" if the mean would read differently. */
-static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
+/* Lists lengths of iterations in the judged window, from one index to another. */
+static size_t list_lengths(const struct nsx_facts *f, size_t from, size_t to, int64_t *v)
 {
-	const char *mean, *median;
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		nsx_add_to(&sum, v[i]);
-	mean = nsx_text_ns(a, (double)sum / (double)n);
-	median = nsx_text_ns(a, nsx_quantile(v, n, 0.5));
-	return strcmp(mean, median) ? nsx_arena_printf(a, "%s (median)", median) : median;
-}
-
-/* Lists lengths of iterations in the window, from one index to another. */
-static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w,
-			   size_t from, size_t to, int64_t *v)
-{
+	struct nsx_window w = nsx_judged(f);
 	size_t n = 0;
 
 	for (size_t i = from; i < to; i++)
-		if (f->iterations[i].start_ns >= w->start_ns &&
-		    f->iterations[i].end_ns <= w->end_ns)
+		if (f->iterations[i].start_ns >= w.start_ns && f->iterations[i].end_ns <= w.end_ns)
 			v[n++] = f->iterations[i].end_ns - f->iterations[i].start_ns;
 	return n;
 }
 
-/* Lists lengths of iterations of the process and GPU with most of them in the window, or of the
- * limiting GPU if it has equally many. The window spans one GPU's iterations; those of another GPU
- * may begin and end a little later.
+/* Lists lengths of iterations of the process and GPU with most of them in the window. The window
+ * spans one GPU's iterations; those of another GPU may begin and end a little later.
  */
-static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w, int64_t *v)
+static size_t list_units(const struct nsx_facts *f, int64_t *v)
 {
 	const struct nsx_iteration *x = f->iterations;
 	size_t n = 0, from = 0, to = 0;
 
 	NSX_EACH_RUN(i, next, f->niterations, x[next].process == x[i].process &&
 					      x[next].device == x[i].device) {
-		size_t k = list_lengths(f, w, i, next, v);
+		size_t k = list_lengths(f, i, next, v);
 
-		if (k > n || (k == n && x[i].device == f->limiting &&
-			      x[from].device != f->limiting)) {
+		if (k > n || (k == n && x[i].device == f->limiting)) {
 			n = k;
 			from = i;
 			to = next;
 		}
 	}
-	return list_lengths(f, w, from, to, v);
+	return list_lengths(f, from, to, v);
 }
 
-/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window. A user's window may cut
- * the first and the last iteration. The last is dropped; the first does not matter for a median of
- * three or more.
+/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window, with its median if the mean
+ * reads differently. A user's window may cut the first and the last iteration. The last is dropped;
+ * the first does not matter for a median of three or more.
  */
 static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {
 	const struct nsx_facts *f = r->facts;
-	struct nsx_window w = nsx_judged(f);
 	enum { MOST_NAME = 60 }; /* bytes; the line has other parts too      */
-	const char *named = iteration_range(f), *word = nsx_iteration_word(f);
-	const char *range = named && strlen(named) <= MOST_NAME ? named : NULL;
+	const char *range = iteration_range(f), *mean, *median;
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
-	size_t n = list_units(f, &w, v);
-	int64_t sum_ns = 0;
+	struct nsx_window w = nsx_judged(f);
+	size_t n = list_units(f, v);
+	double sum_ns = n ? nsx_mean(v, n) * (double)n : 0;
 
-	for (size_t i = 0; i < n; i++)
-		nsx_add_to(&sum_ns, v[i]);
 	if (nsx_has_window(r->trace))
 		n = n > 3 ? n - 1 : 0;
-	if (n < 2 || !f->iteration_method ||
-	    (double)sum_ns < MOSTLY * (double)(w.end_ns - w.start_ns))
+	if (n < 2 || !f->iteration_method || sum_ns < MOSTLY * (double)(w.end_ns - w.start_ns))
 		return NULL;
-	return nsx_arena_printf(a, "%s of %s",
-				range ? nsx_arena_printf(a, "%zu × %s", n, range) :
-					nsx_text_n(a, n, word, NULL), say_median(a, v, n));
+	mean = nsx_text_ns(a, nsx_mean(v, n));
+	median = nsx_text_ns(a, nsx_quantile(v, n, 0.5));
+	return nsx_arena_printf(a, "%s of %s%s",
+		range && strlen(range) <= MOST_NAME ?
+			nsx_arena_printf(a, "%zu × %s", n, range) :
+			nsx_text_n(a, n, nsx_iteration_word(f), NULL),
+		median, strcmp(mean, median) ? " (median)" : "");
 }
 
 static void fill_header(const struct nsx_report *r, const struct nsx_measured *m,
@@ -241,31 +217,24 @@ static void add_uses(const struct nsx_facts *f, uint32_t device,
 		ret[use[i]] += part.ns[i];
 }
 
-static void first_page_draw(const struct nsx_facts *f, uint32_t device,
-			    const struct nsx_window *w, uint8_t cell[NSX_STRIP_CELLS])
-{
-	int64_t length = w->end_ns - w->start_ns, at = w->start_ns;
-
-	for (int i = 0; i < NSX_STRIP_CELLS; i++) {
-		int64_t end = w->start_ns + length / NSX_STRIP_CELLS * (i + 1) +
-			      length % NSX_STRIP_CELLS * (i + 1) / NSX_STRIP_CELLS;
-		int64_t ns[NSX_NUSES];
-
-		add_uses(f, device, at, end, ns);
-		cell[i] = NSX_USE_COMPUTE;
-		for (unsigned u = 1; u < NSX_NUSES; u++)
-			if (ns[u] > ns[cell[i]])
-				cell[i] = (uint8_t)u;
-		at = end;
-	}
-}
-
 static void add_strip(const struct nsx_report *r, uint32_t device, struct nsx_first_page *p)
 {
 	const char *label = nsx_gpu_label(r->trace, device);
+	int64_t length = p->judged.end_ns - p->judged.start_ns, at = p->judged.start_ns;
 	struct nsx_strip s;
 
-	first_page_draw(r->facts, device, &p->judged, s.cell);
+	for (int i = 0; i < NSX_STRIP_CELLS; i++) {
+		int64_t end = p->judged.start_ns + length / NSX_STRIP_CELLS * (i + 1) +
+			      length % NSX_STRIP_CELLS * (i + 1) / NSX_STRIP_CELLS;
+		int64_t ns[NSX_NUSES];
+
+		add_uses(r->facts, device, at, end, ns);
+		s.cell[i] = NSX_USE_COMPUTE;
+		for (unsigned u = 1; u < NSX_NUSES; u++)
+			if (ns[u] > ns[s.cell[i]])
+				s.cell[i] = (uint8_t)u;
+		at = end;
+	}
 	for (unsigned i = 0; i < p->nstrips; i++)
 		if (!memcmp(p->strip[i].cell, s.cell, sizeof(s.cell))) {
 			const char *more = strchr(p->strip[i].gpus, ' ');
@@ -273,12 +242,11 @@ static void add_strip(const struct nsx_report *r, uint32_t device, struct nsx_fi
 			p->strip[i].gpus = nsx_arena_printf(r->arena, "GPUs%s, %s", more, label);
 			return;
 		}
-	if (p->nstrips == NSX_MAX_STRIPS) {
-		p->nstrips_more++;
-		return;
-	}
 	s.gpus = nsx_arena_printf(r->arena, "GPU %s", label);
-	p->strip[p->nstrips++] = s;
+	if (p->nstrips == NSX_MAX_STRIPS)
+		p->nstrips_more++;
+	else
+		p->strip[p->nstrips++] = s;
 }
 
 static void fill_shares(const struct nsx_report *r, struct nsx_first_page *p)
@@ -382,40 +350,19 @@ static bool has_finding_in(const struct nsx_report *r, unsigned categories)
 	return false;
 }
 
-static bool has_calls(const struct nsx_trace *t, unsigned classes)
-{
-	for (size_t i = 0; i < t->calls.n; i++)
-		if (classes >> t->calls.cls[i] & 1)
-			return true;
-	return false;
-}
-
-static bool has_ops(const struct nsx_trace *t, enum nsx_op_class cls)
-{
-	for (size_t i = 0; i < t->ops.n; i++)
-		if (t->ops.cls[i] == cls)
-			return true;
-	return false;
-}
-
 /* Whether the lengths of iterations after the warm-up differ little (standard deviation by mean).
  * Those after the judged ones count, too: the judged ones were chosen because they are alike.
  */
-static bool are_even(const struct nsx_facts *f)
+static bool are_even(const struct nsx_report *r)
 {
-	double n = 0, sum = 0, squares = 0;
+	const struct nsx_facts *f = r->facts;
+	int64_t *v = nsx_arena_get(r->arena, (f->niterations + 1) * sizeof(*v));
+	size_t n = 0;
 
-	for (size_t i = 0; i < f->niterations; i++) {
-		const struct nsx_iteration *x = &f->iterations[i];
-		double ns = (double)(x->end_ns - x->start_ns);
-
-		if (x->start_ns < f->steady.window.start_ns)
-			continue;
-		n++;
-		sum += ns;
-		squares += ns * ns;
-	}
-	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
+	for (size_t i = 0; i < f->niterations; i++)
+		if (f->iterations[i].start_ns >= f->steady.window.start_ns)
+			v[n++] = f->iterations[i].end_ns - f->iterations[i].start_ns;
+	return n > 2 && nsx_stddev(v, n) <= EVEN_CV * nsx_mean(v, n);
 }
 
 /* Names the row with most time, and the next ones that have a hundredth of the time or more. */
@@ -442,26 +389,32 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 	bool sees_gpu = !nsx_graphs_hide(&r->facts->graphs);
 	bool sees_idle = !nsx_is_idle_unknown(&r->facts->lost);
 	struct nsx_idle_words idle = nsx_sum_words(l);
+	unsigned calls = 0, ops = 0; /* the classes that occur, as bits */
+
+	for (size_t i = 0; i < t->calls.n && sees_idle; i++)
+		calls |= 1u << t->calls.cls[i];
+	for (size_t i = 0; i < t->ops.n && sees_gpu; i++)
+		ops |= 1u << t->ops.cls[i];
 	const struct {
 		const char *area;
 		bool is_seen;
 		unsigned categories;
 		int64_t ns;
 	} areas[] = {
-		{"launches", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
+		{"launches", calls >> NSX_CALL_LAUNCH & 1,
 			1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP,
 			idle.ns[NSX_V_LAUNCH] - l->short_host_ns},
-		{say_waits_gpu, sees_idle && has_calls(t, 1u << NSX_CALL_SYNC), 1u << NSX_CAT_SYNC,
+		{say_waits_gpu, calls >> NSX_CALL_SYNC & 1, 1u << NSX_CAT_SYNC,
 			idle.ns[NSX_V_SYNC]},
-		{"host code", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH), 1u << NSX_CAT_HOST,
+		{"host code", calls >> NSX_CALL_LAUNCH & 1, 1u << NSX_CAT_HOST,
 			idle.ns[NSX_V_HOST] + l->short_host_ns},
-		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY,
+		{"copies", ops >> NSX_C_COPY & 1, 1u << NSX_CAT_MEMORY,
 			l->ns[NSX_L_COPY] + idle.ns[NSX_V_PAGES]},
-		{"communication", sees_gpu && has_ops(t, NSX_C_COMM), 1u << NSX_CAT_COMMUNICATION,
+		{"communication", ops >> NSX_C_COMM & 1, 1u << NSX_CAT_COMMUNICATION,
 			l->ns[NSX_L_COMM]},
 		{"balance between GPUs", sees_idle && p->ngpus > 1 && p->spread < NSX_ALIKE,
 			1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, 0},
-		{"even iterations", sees_idle && are_even(r->facts),
+		{"even iterations", sees_idle && are_even(r),
 			1u << NSX_CAT_ITERATIONS, 0},
 	};
 	size_t n = 0;
@@ -509,14 +462,6 @@ static const char *say_capture(const struct nsx_report *r, const struct nsx_find
 	return NULL;
 }
 
-static bool is_priced(const struct nsx_first_page *p)
-{
-	for (unsigned i = 0; i < p->nfindings; i++)
-		if (p->finding[i]->price != NSX_PRICE_NONE)
-			return true;
-	return false;
-}
-
 /* Fills in what the capture lacks, what the profiler reported, and which capture would settle these
  * gaps or the first finding.
  */
@@ -524,8 +469,11 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 		       struct nsx_first_page *p)
 {
 	const char *line = NULL;
+	bool is_priced = false;
 	size_t n = 0;
 
+	for (unsigned i = 0; i < p->nfindings; i++)
+		is_priced |= p->finding[i]->price != NSX_PRICE_NONE;
 	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 4) * sizeof(char *));
 	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
@@ -539,7 +487,7 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 	    !nsx_holds_little(l, l->between_nodes_ns))
 		p->trust[n++] = nsx_arena_printf(r->arena, say_time_idle_between_nodes,
 			nsx_text_share(r->arena, (double)l->between_nodes_ns, (double)l->total_ns));
-	if (r->unpriced && r->trace->ops.n && is_priced(p))
+	if (r->unpriced && r->trace->ops.n && is_priced)
 		p->trust[n++] =
 			nsx_arena_printf(r->arena, say_nothing_could_be_replayed, r->unpriced);
 	if (!line && p->nfindings)

@@ -33,6 +33,10 @@ struct item {
 	struct nsx_finding *f;
 	size_t order; /* order of appearance                                 */
 	double adds_ns; /* time won beyond the remedies applied so far       */
+	/* the same once another remedy is applied, too: the best, and the one that is tried */
+	double after_best_ns, after_ns;
+	double worth_ns, sure_ns; /* see worth and sure_worth                */
+	bool is_capture;
 	bool gone;    /* removed from the list                               */
 	bool left;    /* not yet applied                                     */
 	bool is_doubted; /* the gain may vanish if waits outside CUDA end when they did */
@@ -49,6 +53,8 @@ struct pricing {
 	double length_ns;
 	struct item *v;
 	size_t n;
+	struct nsx_plan *plans; /* room for two of each finding, and their gains */
+	struct nsx_gain *gains;
 	struct nsx_change *applied; /* remedies applied so far               */
 	size_t napplied;
 	unsigned nsteps; /* number of findings applied                       */
@@ -145,19 +151,20 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 /* Prices each remedy and its certain part in one round, so that no thread waits for another in
  * between.
  */
-static int price_alone(struct pricing *p, struct nsx_plan *plans,
-		       struct nsx_gain *gains, struct nsx_err *err)
+static int price_alone(struct pricing *p, struct nsx_err *err)
 {
+	const struct nsx_gain *gains = p->gains;
+
 	size_t n = p->n;
 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct nsx_finding *f = p->v[i].f;
 
-		plans[i] = f->remedy;
+		p->plans[i] = f->remedy;
 		if (f->surely.n)
-			plans[n++] = f->surely;
+			p->plans[n++] = f->surely;
 	}
-	if (nsx_replay_prices(p->facts->model, plans, n, p->threads, gains, err))
+	if (nsx_replay_prices(p->facts->model, p->plans, n, p->threads, p->gains, err))
 		return err->rc;
 	n = p->n;
 	for (size_t i = 0; i < p->n; i++) {
@@ -214,22 +221,25 @@ static void drop_harmless(struct pricing *p)
 
 /* One after the other ----------------------------------------------------------*/
 
-static void apply_remedy(struct pricing *p, const struct nsx_finding *f)
+static void apply_remedy(struct pricing *p, const struct item *x)
 {
-	memcpy(p->applied + p->napplied, f->remedy.v, f->remedy.n * sizeof(*p->applied));
-	p->napplied += f->remedy.n;
+	memcpy(p->applied + p->napplied, x->f->remedy.v, x->f->remedy.n * sizeof(*p->applied));
+	p->napplied += x->f->remedy.n;
+	p->won_ns[x->f->set] += x->adds_ns;
 }
 
-/* Prices the gain that each remaining remedy adds to those applied, in time of its own set of
- * processes.
+/* Prices the gain that each remaining remedy adds to those applied and to that of `with`, in time of
+ * its own set of processes.
  */
-static int price_more(struct pricing *p, struct nsx_plan *plans,
-		      struct nsx_gain *gains, struct nsx_err *err)
+static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 {
 	uint32_t *sets = nsx_arena_get(p->scratch, p->n * sizeof(*sets));
-	size_t n = 0;
+	double had_ns = p->won_ns[with->f->set];
+	size_t n = 0, napplied = p->napplied;
 	int rc;
 
+	apply_remedy(p, with);
+	with->left = false;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct nsx_plan *r = &p->v[i].f->remedy;
 		struct nsx_change *v;
@@ -240,18 +250,21 @@ static int price_more(struct pricing *p, struct nsx_plan *plans,
 		memcpy(v, p->applied, p->napplied * sizeof(*v));
 		memcpy(v + p->napplied, r->v, r->n * sizeof(*v));
 		sets[n] = p->v[i].f->set;
-		plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
+		p->plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
 	}
-	rc = nsx_replay_gains(p->facts->model, plans, sets, n, p->napplied, p->threads, gains, err);
+	rc = nsx_replay_gains(p->facts->model, p->plans, sets, n, p->napplied, p->threads, p->gains,
+			      err);
 	n = 0;
-	for (size_t i = 0; !rc && i < p->n; i++) {
-		double ns;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].left && !rc) {
+			double ns = (double)p->gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
 
-		if (!p->v[i].left)
-			continue;
-		ns = (double)gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
-		p->v[i].adds_ns = limit_by_most(p->v[i].f, NSX_MAX(0, ns));
-	}
+			p->v[i].after_ns = limit_by_most(p->v[i].f, NSX_MAX(0, ns));
+		}
+	with->after_ns = 0;
+	with->left = true;
+	p->won_ns[with->f->set] = had_ns;
+	p->napplied = napplied;
 	return rc;
 }
 
@@ -266,10 +279,9 @@ static struct item *best_of(struct pricing *p)
 }
 
 /* Chooses the leading finding: the cause furthest upstream, by the order of finding.def, among
- * `best` and the findings that win much of the time that `best` certainly wins. after:
- * gain that the others add once `best` is applied.
+ * `best` and the findings that win much of the time that `best` certainly wins.
  */
-static struct item *choose_leader(struct pricing *p, struct item *best, const double *after)
+static struct item *choose_leader(struct pricing *p, struct item *best)
 {
 	struct item *lead = best;
 	double sure_ns = NSX_MIN(best->adds_ns, best->f->low_ns);
@@ -278,7 +290,7 @@ static struct item *choose_leader(struct pricing *p, struct item *best, const do
 		struct item *x = &p->v[i];
 
 		if (x->left && x != best && x->f->id < lead->f->id &&
-		    x->adds_ns - after[i] >= LEADS * sure_ns)
+		    x->adds_ns - x->after_ns >= LEADS * sure_ns)
 			lead = x;
 	}
 	return lead;
@@ -295,15 +307,7 @@ static const char *list_ways(struct pricing *p, const char *begin, struct item *
 	return n > MAX_WAYS ? nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS) : line;
 }
 
-static int cmp_headroom(const void *a, const void *b)
-{
-	const struct item *x = *(struct item *const *)a;
-	const struct item *y = *(struct item *const *)b;
-
-	if (x->f->headroom_ns != y->f->headroom_ns)
-		return x->f->headroom_ns > y->f->headroom_ns ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
-}
+NSX_POINTER_ORDER(cmp_headroom, struct item, DOWN(f->headroom_ns), UP(order));
 
 static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct item **v, size_t n)
 {
@@ -313,16 +317,17 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				   v, n));
 }
 
-/* Moves to v the findings that add next to nothing beside the lead: alternatives that win the same
- * time. before, after: the gain that each adds without and with the lead. Returns the number moved.
+/* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that win
+ * the same time. Returns the number moved.
  */
-static size_t rank_join(struct pricing *p, const struct item *lead, double won_ns,
-			const double *before, const double *after, struct item **v, size_t n)
+static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best, double won_ns,
+			struct item **v, size_t n)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
+		double after_ns = is_best ? x->after_best_ns : x->after_ns;
 
-		if (!x->left || x == lead || after[i] > SAME * won_ns || after[i] > OWN * before[i])
+		if (!x->left || x == lead || after_ns > SAME * won_ns || after_ns > OWN * x->adds_ns)
 			continue;
 		x->left = false;
 		x->gone = true;
@@ -333,73 +338,39 @@ static size_t rank_join(struct pricing *p, const struct item *lead, double won_n
 	return n;
 }
 
-/* Applies the lead instead of the best, and joins findings that then add nothing. Findings that add
- * nothing to the best are joined only if the best adds little to a lead that wins nearly as much.
+/* Applies the best remaining remedy, or the finding that leads it, joins those that then add nothing,
+ * and prices the others anew. Those that add nothing to the best are joined to another lead only if
+ * the best adds little to it and it wins nearly as much.
  */
-static int apply_lead(struct pricing *p, struct item *lead, struct item *best, size_t napplied,
-		      const double *before, const double *after_best,
-		      struct nsx_plan *plans, struct nsx_gain *gains,
-		      struct item **v, size_t *n, struct nsx_err *err)
+static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 {
-	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
-	size_t b = (size_t)(best - p->v);
-
-	p->napplied = napplied;
-	apply_remedy(p, lead->f);
-	if (price_more(p, plans, gains, err))
-		return err->rc;
-	for (size_t i = 0; i < p->n; i++)
-		after[i] = p->v[i].adds_ns;
-	if (lead->f->disjoint_ns >= LEADS * before[b] && after[b] <= OWN * before[b])
-		*n = rank_join(p, lead, before[b], before, after_best, v, *n);
-	*n = rank_join(p, lead, lead->f->disjoint_ns, before, after, v, *n);
-	return 0;
-}
-
-/* Applies the best remaining remedy, or the finding that leads it, and prices the others anew. */
-static int apply_next(struct pricing *p, struct item *best,
-		      struct nsx_plan *plans, struct nsx_gain *gains, struct nsx_err *err)
-{
-	double *won_ns = &p->won_ns[best->f->set], had_ns = *won_ns;
-	double *before = nsx_arena_get(p->scratch, p->n * sizeof(*before));
-	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
 	struct item **v = nsx_arena_get(p->scratch, p->n * sizeof(*v)), *lead;
-	size_t napplied = p->napplied, n = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		before[i] = p->v[i].adds_ns;
-	apply_remedy(p, best->f);
-	best->left = false;
-	*won_ns += best->adds_ns;
-	if (price_more(p, plans, gains, err))
+	if (price_with(p, best, err))
 		return err->rc;
-	*won_ns = had_ns;
-	best->left = true;
-	best->adds_ns = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		after[i] = p->v[i].adds_ns;
-		p->v[i].adds_ns = before[i];
-	}
-	lead = choose_leader(p, best, after);
+	lead = choose_leader(p, best);
+	for (size_t i = 0; i < p->n; i++)
+		p->v[i].after_best_ns = p->v[i].after_ns;
+	if (lead != best && price_with(p, lead, err))
+		return err->rc;
+	apply_remedy(p, lead);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
 	lead->f->applied = ++p->nsteps;
-	p->won_ns[lead->f->set] += lead->adds_ns;
-	if (lead == best) {
-		n = rank_join(p, lead, best->adds_ns, before, after, v, 0);
-		for (size_t i = 0; i < p->n; i++)
-			p->v[i].adds_ns = after[i];
-	} else if (apply_lead(p, lead, best, napplied, before, after, plans, gains, v, &n, err)) {
-		return err->rc;
-	}
+	if (lead != best && lead->adds_ns >= LEADS * best->adds_ns &&
+	    best->after_ns <= OWN * best->adds_ns)
+		n = rank_join(p, lead, true, best->adds_ns, v, n);
+	n = rank_join(p, lead, false, lead->adds_ns, v, n);
+	for (size_t i = 0; i < p->n; i++)
+		p->v[i].adds_ns = p->v[i].after_ns;
 	nsx_sort(v, n, sizeof(*v), cmp_headroom);
 	tell_other_ways(p, lead->f, v, n);
 	return 0;
 }
 
-static int apply_all(struct pricing *p, struct nsx_plan *plans,
-		     struct nsx_gain *gains, struct nsx_err *err)
+static int apply_all(struct pricing *p, struct nsx_err *err)
 {
 	struct item *best;
 	size_t n = 1;
@@ -410,7 +381,7 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 	for (size_t i = 0; i < p->n; i++)
 		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* price of the remedy alone */
 	while ((best = best_of(p)) && best->adds_ns >= LEAST_SHARE * p->length_ns)
-		if (apply_next(p, best, plans, gains, err))
+		if (apply_next(p, best, err))
 			return err->rc;
 	/* the remaining findings add nothing */
 	for (size_t i = 0; i < p->n; i++)
@@ -422,28 +393,13 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 /* The same on several GPUs ------------------------------------------------------*/
 
 /* Sorts findings of one key together, the most expensive first, because only that one stays. */
-static int cmp_kin(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-	int c = strcmp(x->f->key, y->f->key);
-
-	if (!c && x->f->headroom_ns != y->f->headroom_ns)
-		c = x->f->headroom_ns > y->f->headroom_ns ? -1 : 1;
-	return c ? c : (x->order > y->order) - (x->order < y->order);
-}
+NSX_ORDER(cmp_kin, struct item, TEXT(f->key), DOWN(f->headroom_ns), UP(order));
 
 static void merge_kin(struct pricing *p)
 {
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_kin);
-	for (size_t i = 1, first = 0; i < p->n; i++) {
-		struct nsx_finding *f = p->v[first].f;
-
-		if (strcmp(p->v[i].f->key, f->key)) {
-			first = i;
-			continue;
-		}
-		p->v[i].gone = true;
-	}
+	for (size_t i = 1; i < p->n; i++)
+		p->v[i].gone |= !strcmp(p->v[i].f->key, p->v[i - 1].f->key);
 }
 
 /* Ranking ------------------------------------------------------------------------*/
@@ -490,21 +446,8 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 }
 
 /* Orders the most expensive finding first, then findings on the capture, then minor ones. */
-static int cmp_rank(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-
-	if (x->gone != y->gone)
-		return x->gone ? 1 : -1;
-	if (x->f->is_minor != y->f->is_minor)
-		return x->f->is_minor ? 1 : -1;
-	if (is_capture(x->f) != is_capture(y->f))
-		return is_capture(x->f) ? 1 : -1;
-	return NSX_CMP(y->f->severity, x->f->severity) ?:
-	       NSX_CMP(sure_worth(y->f), sure_worth(x->f)) ?:
-	       NSX_CMP(worth(y->f), worth(x->f)) ?:
-	       NSX_CMP(x->order, y->order);
-}
+NSX_ORDER(cmp_rank, struct item, UP(gone), UP(f->is_minor), UP(is_capture), DOWN(f->severity),
+	  DOWN(sure_ns), DOWN(worth_ns), UP(order));
 
 /* Shows at most ten findings and three on the capture; makes the others minor. */
 static void limit_shown(struct pricing *p)
@@ -526,16 +469,6 @@ static void limit_shown(struct pricing *p)
 static bool needs_idle(const struct nsx_finding *f)
 {
 	return f->price >= NSX_PRICE_MEASURED && nsx_finding_category(f) != NSX_CAT_COMPUTE;
-}
-
-/* Whether the replay ends the pacing wait too early: the wait was not recorded, or a clock or a
- * device ends it, through calls that otherwise take their own time.
- */
-static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced)
-{
-	const char *name = paced->host ? nsx_text(p->trace, paced->host) : "";
-
-	return paced->confidence == NSX_CONF_LOW || nsx_osrt_sleeps(name) || strstr(name, "ioctl");
 }
 
 /* Keeps the finding on idle time in general only if it is more than all others win and nothing
@@ -560,54 +493,19 @@ static void drop_rest(struct pricing *p, bool paced)
 	}
 }
 
-static int write_findings_back(struct pricing *p, struct nsx_err *err)
+/* Sets what the findings look like beside each other. */
+static void judge_findings(struct pricing *p)
 {
-	struct nsx_finding *v = nsx_arena_try_array(p->scratch, p->n, sizeof(*v), "findings", err);
-	size_t n = 0;
+	const struct item *paced = finding_of_id(p, NSX_ID_paced);
+	bool shared = finding_of_id(p, NSX_ID_gpu_shared);
 
-	if (!v)
-		return err->rc;
-	for (size_t i = 0; i < p->n; i++)
-		if (!p->v[i].gone)
-			v[n++] = *p->v[i].f;
-	if (n)
-		memcpy(p->l->v, v, n * sizeof(*v));
-	p->l->n = n;
-	return 0;
-}
-
-static int rank(struct pricing *p, struct nsx_err *err)
-{
-	size_t most = 2 * p->l->n + 1; /* each finding has a remedy and a certain part of it */
-	struct nsx_plan *plans = nsx_arena_get(p->scratch, most * sizeof(*plans));
-	struct nsx_gain *gains = nsx_arena_get(p->scratch, most * sizeof(*gains));
-	const struct item *paced;
-	bool shared;
-
-	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
-	for (p->n = 0; p->n < p->l->n; p->n++) {
-		struct nsx_finding *f = &p->l->v[p->n];
-
-		f->key = f->subject ? nsx_tell(p->l, "%s:%s", nsx_finding_name(f),
-					       f->subject) :
-				      nsx_finding_name(f);
-		p->v[p->n] = (struct item){.f = f, .order = p->n};
-	}
-	if (price_alone(p, plans, gains, err))
-		return err->rc;
-	merge_kin(p);
-	drop_harmless(p);
-	if (apply_all(p, plans, gains, err))
-		return err->rc;
-	paced = finding_of_id(p, NSX_ID_paced);
-	shared = finding_of_id(p, NSX_ID_gpu_shared);
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
-		if (paced && ends_unseen(p, paced->f) && needs_idle(f)) {
+		if (paced && paced->f->host && needs_idle(f)) { /* the replay may end its wait early */
 			f->low_ns = 0;
 			p->v[i].is_doubted = true;
 		}
@@ -625,11 +523,47 @@ static int rank(struct pricing *p, struct nsx_err *err)
 		 * itself.
 		 */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
+		p->v[i].worth_ns = worth(f);
+		p->v[i].sure_ns = sure_worth(f);
 	}
+}
+
+static int rank(struct pricing *p, struct nsx_err *err)
+{
+	size_t most = 2 * p->l->n + 1; /* each finding has a remedy and a certain part of it */
+	struct nsx_finding *v = nsx_arena_try_array(p->scratch, p->l->n, sizeof(*v), "findings", err);
+	size_t n = 0;
+
+	if (!v)
+		return err->rc;
+	p->plans = nsx_arena_get(p->scratch, most * sizeof(*p->plans));
+	p->gains = nsx_arena_get(p->scratch, most * sizeof(*p->gains));
+	p->v = nsx_arena_get(p->scratch, most * sizeof(*p->v));
+	for (p->n = 0; p->n < p->l->n; p->n++) {
+		struct nsx_finding *f = &p->l->v[p->n];
+
+		f->key = f->subject ? nsx_tell(p->l, "%s:%s", nsx_finding_name(f),
+					       f->subject) :
+				      nsx_finding_name(f);
+		p->v[p->n] = (struct item){.f = f, .order = p->n, .is_capture = is_capture(f)};
+	}
+	if (price_alone(p, err))
+		return err->rc;
+	merge_kin(p);
+	drop_harmless(p);
+	if (apply_all(p, err))
+		return err->rc;
+	judge_findings(p);
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
 	limit_shown(p);
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
-	return write_findings_back(p, err);
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->v[i].gone)
+			v[n++] = *p->v[i].f;
+	if (n)
+		memcpy(p->l->v, v, n * sizeof(*v));
+	p->l->n = n;
+	return 0;
 }
 
 static bool gpus_work(const struct nsx_facts *f, struct nsx_window w)
