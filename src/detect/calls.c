@@ -93,7 +93,6 @@ struct calls {
 	uint32_t emptied; /* group of the last wait until a pool allocation follows; NSX_NONE */
 	size_t nserved;	  /* pool allocations of all threads that follow no wait */
 	int64_t served_ns;
-	size_t overhead; /* the thread's first overhead row that may matter  */
 	size_t barrier, barriers_end; /* the thread's range of barriers that may matter */
 	int64_t *later_ns; /* by barrier, see find_later; NULL: the replay makes it superfluous */
 	struct nsx_edge edge[2]; /* both ends of the window the user asked for */
@@ -102,27 +101,6 @@ struct calls {
 };
 
 /* Grouping --------------------------------------------------------------------*/
-
-/* Whether the profiler's overhead rows show that most of a call is compiling or loading code: JIT,
- * module loading, lazy loading of a function.
- */
-static bool is_loading(struct calls *c, size_t call)
-{
-	const struct nsx_overheads *o = &c->d->trace->overheads;
-	int64_t start_ns = nsx_call_start(&c->d->trace->calls, call);
-	int64_t end_ns = nsx_call_end(&c->d->trace->calls, call), ns = 0;
-
-	while (c->overhead < o->n &&
-	       (o->thread[c->overhead] < c->thread ||
-		(o->thread[c->overhead] == c->thread &&
-		 o->end_ns[c->overhead] <= start_ns)))
-		c->overhead++;
-	for (size_t i = c->overhead; i < o->n && o->thread[i] == c->thread &&
-				     o->start_ns[i] < end_ns; i++)
-		if (nsx_overhead_is_load(o->type[i]))
-			ns += NSX_MIN(end_ns, o->end_ns[i]) - NSX_MAX(start_ns, o->start_ns[i]);
-	return ns * 2 >= end_ns - start_ns && ns > 0;
-}
 
 /* Whether the GPU has little else to do during a long launch. */
 static bool is_starved(const struct calls *c, size_t call)
@@ -191,7 +169,7 @@ static enum kind calls_kind_of(struct calls *c, size_t call)
 	case NSX_CALL_MODULE:
 		return LOAD;
 	case NSX_CALL_LAUNCH:
-		return is_starved(c, call) || is_loading(c, call) ? LOAD : NONE;
+		return is_starved(c, call) ? LOAD : NONE;
 	case NSX_CALL_IMPLICIT_SYNC:
 		return ALLOCATE;
 	default:
@@ -319,9 +297,7 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 		c->barrier++;
 	for (size_t i = c->barrier; i < c->barriers_end && b[i].start_ns == start_ns; i++)
 		if (b[i].name == name && nsx_is_judged(c->d, start_ns)) {
-			int64_t ns = b[i].cost_ns - (c->later_ns ? c->later_ns[i] : 0);
-
-			nsx_add_to(&all_ns, ns);
+			nsx_add_to(&all_ns, b[i].cost_ns - (c->later_ns ? c->later_ns[i] : 0));
 			nsx_add_to(&x->idle_ns, NSX_MAX(0, b[i].gpu_idle_ns));
 		}
 	nsx_add_to(&x->cost_ns, all_ns);

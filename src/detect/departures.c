@@ -370,57 +370,55 @@ enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end
 #define ALL 0.99	/* that share of kernel time if the ratio is FAR     */
 #define FAR 1.5		/* from this ratio on, all kernels are slower, even those bound by memory */
 
-enum end { EARLY, BETWEEN, LATE, NENDS };
+enum { EARLY, ALWAYS, LATE, NTIMES };
 struct pace { /* launches of one shape */
-	size_t n[NENDS];
-	double ns[NENDS];
+	size_t n[NTIMES];
+	double ns[NTIMES];
 };
 struct drift {
 	struct nsx_detect *d;
 	struct pace *v; /* by shape                                          */
-	double part[PARTS]; /* time relative to the shape's mean             */
-	struct nsx_window starts; /* from the first start of GPU work to the last */
+	double part[PARTS]; /* time relative to the shape's mean; 0: no kernels in that part */
+	unsigned first, last; /* the last of the first FEW parts with kernels, the first of the last */
 };
 
 static unsigned part_of_op(const struct drift *x, size_t op)
 {
-	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - x->starts.start_ns;
+	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - x->d->w.start_ns;
 
-	return (unsigned)((double)at_ns /
-			  (double)(x->starts.end_ns - x->starts.start_ns) * PARTS);
-}
-
-static enum end end_of(unsigned part)
-{
-	return part < FEW ? EARLY : part < PARTS - FEW ? BETWEEN : LATE;
+	return (unsigned)((double)at_ns / x->d->length_ns * PARTS);
 }
 
 static void add_paces(struct drift *x)
 {
 	const struct nsx_ops *o = &x->d->trace->ops;
 	double usual[PARTS] = {0};
+	bool is_in[PARTS] = {false};
 
-	NSX_EACH_JUDGED(x->d, x->d->facts->limiting, i) {
-		x->starts.start_ns = NSX_MIN(x->starts.start_ns, nsx_op_start(o, i));
-		x->starts.end_ns = NSX_MAX(x->starts.end_ns, nsx_op_start(o, i) + 1);
-	}
-	for (unsigned pass = 0; pass < 2; pass++)
+	for (unsigned pass = 0; pass < 2; pass++) {
 		NSX_EACH_JUDGED(x->d, x->d->facts->limiting, i) {
 			struct pace *v = &x->v[nsx_op_detail(o, i)];
 			double ns = (double)nsx_op_ns(o, i);
 			unsigned k = part_of_op(x, i);
+			unsigned when = !pass ? ALWAYS : k <= x->first ? EARLY : LATE;
 
 			if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE)
 				continue;
-			if (!pass) {
-				v->n[end_of(k)]++;
-				v->ns[end_of(k)] += ns;
-				continue;
+			is_in[k] = true;
+			if (!pass || k <= x->first || k >= x->last) {
+				v->n[when]++;
+				v->ns[when] += ns;
 			}
-			x->part[k] += ns;
-			usual[k] += (v->ns[EARLY] + v->ns[BETWEEN] + v->ns[LATE]) /
-				    (double)(v->n[EARLY] + v->n[BETWEEN] + v->n[LATE]);
+			x->part[k] += pass ? ns : 0;
+			usual[k] += pass ? v->ns[ALWAYS] / (double)v->n[ALWAYS] : 0;
 		}
+		for (unsigned k = 0, n = 0; k < PARTS; k++)
+			if (is_in[k] && n++ < FEW)
+				x->first = k;
+		for (unsigned k = PARTS, n = 0; k-- > 0;)
+			if (is_in[k] && n++ < FEW)
+				x->last = k;
+	}
 	for (unsigned k = 0; k < PARTS; k++)
 		x->part[k] = usual[k] > 0 ? x->part[k] / usual[k] : 0;
 }
@@ -441,10 +439,10 @@ static double slow_down(const struct drift *x)
 		late_ns += v->ns[LATE];
 	}
 	for (unsigned k = 0; k < PARTS; k++) {
-		low = end_of(k) == EARLY ? NSX_MAX(low, x->part[k]) : low;
-		high = end_of(k) == LATE ? NSX_MIN(high, x->part[k]) : high;
+		low = k <= x->first ? NSX_MAX(low, x->part[k]) : low;
+		high = k >= x->last && x->part[k] > 0 ? NSX_MIN(high, x->part[k]) : high;
 	}
-	return 0 < low && low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ?
+	return x->first < x->last && low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ?
 		       late_ns / early_ns : 0;
 }
 
@@ -475,11 +473,11 @@ static bool are_alike(const struct drift *x, double times)
 
 static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct drift x = {.d = d, .starts = {d->w.end_ns, d->w.start_ns}};
+	struct drift x = {.d = d};
 	struct nsx_findings *l = d->found;
 	struct nsx_window when = d->w;
-	double times, first;
-	unsigned from = PARTS - FEW;
+	double times, first = 0;
+	unsigned from;
 
 	/* On a shared GPU another process's kernels slow these down too. */
 	if (nsx_is_shared(d->trace, d->facts->limiting))
@@ -490,10 +488,12 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 	times = slow_down(&x);
 	if (!(times > 0) || !are_alike(&x, times))
 		return 0;
-	first = (x.part[0] + x.part[1] + x.part[2] + x.part[3]) / FEW;
+	for (unsigned k = 0; k <= x.first; k++)
+		first += x.part[k] / FEW;
+	from = x.last;
 	while (from > 1 && !(x.part[from - 1] > 0 && x.part[from - 1] <= first))
 		from--;
-	when.start_ns = x.starts.start_ns + (x.starts.end_ns - x.starts.start_ns) / PARTS * from;
+	when.start_ns += (d->w.end_ns - d->w.start_ns) / PARTS * from;
 	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_falling_clocks,
 		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
 		.title = nsx_tell(l, say_same_kernels_take_times_as, times),

@@ -21,19 +21,6 @@ static double filled_sms(const struct nsx_trace *t, const struct nsx_shape *s, d
 		       NSX_MIN((double)nsx_shape_blocks(t, s), sm_count) : 0;
 }
 
-/* Adds the blocks of the kernel `beside`, weighted by the ns that they run beside a kernel of this
- * shape.
- */
-static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
-		       uint32_t shape, uint32_t beside, int64_t ns,
-		       double sm_count, double *block_ns)
-{
-	uint32_t at = shapes->at[shape];
-
-	if (at != NSX_NONE)
-		block_ns[at - 1] += (double)ns * filled_sms(t, &t->shape[beside], sm_count);
-}
-
 /* Adds to block_ns, by shape, the blocks of kernels that run beside those of the shape, weighted by
  * the time that they do.
  */
@@ -52,15 +39,18 @@ static void kernel_grids_add_beside(const struct kernels *k, uint32_t device,
 		if (!is_looked_at(k, i))
 			continue;
 		for (size_t j = 0; j < n; j++) {
-			uint32_t x = nsx_op_detail(o, i);
-			uint32_t y = nsx_op_detail(o, open[j]);
+			uint32_t x = nsx_op_detail(o, i), y = nsx_op_detail(o, open[j]);
 			int64_t ns = NSX_MIN(nsx_op_end(o, i), nsx_op_end(o, open[j])) -
 				     nsx_op_start(o, i);
 
 			if (ns <= 0)
 				continue;
-			add_blocks(t, shapes, x, y, ns, sm_count, block_ns);
-			add_blocks(t, shapes, y, x, ns, sm_count, block_ns);
+			if (shapes->at[x] != NSX_NONE)
+				block_ns[shapes->at[x] - 1] +=
+					(double)ns * filled_sms(t, &t->shape[y], sm_count);
+			if (shapes->at[y] != NSX_NONE)
+				block_ns[shapes->at[y] - 1] +=
+					(double)ns * filled_sms(t, &t->shape[x], sm_count);
 			open[left++] = open[j];
 		}
 		n = left;
@@ -96,19 +86,6 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	return 0;
 }
 
-/* Counts waits of the marked streams for events in the judged window. */
-static size_t count_waits(const struct kernels *k, const uint8_t *is_seen)
-{
-	const struct nsx_syncs *y = &k->d->trace->syncs;
-	size_t n = 0;
-
-	for (size_t i = 0; i < y->n; i++)
-		n += y->type[i] == NSX_SYNC_STREAM_WAIT &&
-		     y->stream[i] != NSX_NONE && is_seen[y->stream[i]] &&
-		     nsx_is_judged(k->d, y->start_ns[i]);
-	return n;
-}
-
 /* Says why launches of a kernel never run side by side; NULL if some do. Those on several streams
  * could. So could those of one stream that do not need each other's results, but no trace shows
  * that need.
@@ -117,7 +94,7 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_ops *o = &t->ops;
-	uint8_t *seen = nsx_arena_get(k->d->scratch, (size_t)t->nstreams + 1);
+	bool *seen = nsx_arena_get(k->d->scratch, (size_t)t->nstreams + 1);
 	int64_t end_ns = INT64_MIN, beside_ns = 0;
 	size_t n = c->rows.n, nstreams = 0, queued = 0;
 	uint32_t before = NSX_NONE;
@@ -126,8 +103,8 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 		int64_t start_ns = nsx_op_start(o, op);
 		uint32_t call = nsx_op_call(o, op);
 
-		nstreams += !seen[nsx_op_stream(o, op)]++;
-		seen[nsx_op_stream(o, op)] = 1;
+		nstreams += !seen[nsx_op_stream(o, op)];
+		seen[nsx_op_stream(o, op)] = true;
 		queued += before != NSX_NONE && op == before + 1 &&
 			  call != NSX_NONE &&
 			  nsx_call_end(&t->calls, call) <= nsx_op_end(o, before);
@@ -138,13 +115,8 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 	}
 	if (n < 2 || beside_ns)
 		return NULL;
-	if (nstreams > 1) {
-		size_t nwaits = count_waits(k, seen);
-
-		return !nwaits ? nsx_tell(k->d->found, say_calls_spread_over_streams, nstreams) :
-				 nsx_tell(k->d->found, say_streams_wait_each_other, nstreams,
-					 nsx_text_n(k->d->found->arena, nwaits, "wait", NULL));
-	}
+	if (nstreams > 1)
+		return nsx_tell(k->d->found, say_calls_spread_over_streams, nstreams);
 	return nsx_tell(k->d->found, say_all_calls_on_one_stream,
 		2 * queued < n ? "" : nsx_tell(k->d->found, say_stand_right_behind_one, queued, n));
 }
@@ -253,15 +225,6 @@ static int price_grids(struct kernels *k, struct grids *ret, struct nsx_err *err
 	return 0;
 }
 
-static const char *say_paged(const struct kernels *k, const struct grids *s)
-{
-	struct nsx_findings *l = k->d->found;
-
-	return !s->paged_ns ?
-		       "" :
-		       nsx_tell(l, say_which_may_be_waits_pages, nsx_tell_ns(l, s->paged_ns));
-}
-
 /* Says whether the first shape has too few blocks, too few threads in them, or both. */
 static const char *say_few(const struct kernels *k, const struct grid *g)
 {
@@ -306,7 +269,8 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 			small->n == 1 ? most :
 					nsx_tell(l, say_launch_shapes_all, small->n,
 						nsx_tell_ns(l, small->ns)),
-			say_paged(k, small))},
+			!small->paged_ns ? "" : nsx_tell(l, say_which_may_be_waits_pages,
+							 nsx_tell_ns(l, small->paged_ns)))},
 		.recommendation = {say_give_each_launch_more_work, say_or_run_those_do_not},
 		.proof = {{.csv = "kernel_shapes",
 			.column = "total_ms",

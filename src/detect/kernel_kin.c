@@ -23,25 +23,21 @@ static bool is_f32_matrix(const struct nsx_kernel_words *x)
 	return x->category == NSX_K_GEMM && x->dtype == NSX_D_F32 && !strstr(x->label, "gemv");
 }
 
-/* Whether a kernel only moves, converts or fills data in order. Access by index is not in order:
- * its pattern binds the kernel.
- */
-static bool is_move(const struct nsx_kernel_words *x)
+bool kernels_by_index(const struct nsx_kernel_words *x)
 {
 	static const char *const by_index[] = {"gather", "scatter", "embedding",
 					       "index_", "indexing_", "Index"};
 
-	if (x->category != NSX_K_MEMORY)
-		return false;
 	for (size_t i = 0; i < ARRAY_LEN(by_index); i++)
 		if (!strcmp(x->pattern, by_index[i]))
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
+/* Whether a kernel only moves, converts or fills data in order, and no compiler fused it. */
 static bool is_own_move(const struct nsx_kernel_words *x)
 {
-	return !kernels_fused_by(x) && is_move(x);
+	return !kernels_fused_by(x) && x->category == NSX_K_MEMORY && !kernels_by_index(x);
 }
 
 /* Whether a kernel is bound by memory and could be fused with the producer or consumer of its data.

@@ -138,17 +138,6 @@ struct arch kernels_arch(const struct kernels *k)
 	return least;
 }
 
-/* Whether a kernel accesses memory by index, so that it is neither a copy nor a fill. */
-static bool goes_by_index(const char *full)
-{
-	static const char *const words[] = {"gather", "scatter", "embedding", "index"};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcasestr(full, words[i]))
-			return true;
-	return false;
-}
-
 static const char *advice_for_fused(const struct kernels *k, const char *full)
 {
 	struct arch gpu = kernels_arch(k);
@@ -176,13 +165,10 @@ static const char *advice_for(const struct kernels *k, nsx_str name)
 	    (words->dtype == NSX_D_F16 || words->dtype == NSX_D_BF16))
 		return nsx_tell(
 			k->d->found, say_check_shapes_dimensions_2, nsx_dtype_names[words->dtype]);
-	if (words->category == NSX_K_MEMORY && goes_by_index(full))
+	if (words->category == NSX_K_MEMORY && kernels_by_index(words))
 		return say_sort_or_group_indices_so;
 	if (kernels_fused_by(words) && words->category != NSX_K_GEMM)
 		return nsx_tell(k->d->found, say_fused_already_bound_by, kernels_fused_by(words));
-	if (words->category == NSX_K_MOE &&
-	    (strcasestr(full, "grouped") || strcasestr(full, "fused")))
-		return say_check_balance_tokens_over_2;
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
 		return advice_for_fused(k, full);
 	return advice[words->category];

@@ -86,6 +86,9 @@ static inline const char *kernels_fused_by(const struct nsx_kernel_words *x)
 	return strncmp(x->family, "multi_tensor ", strlen("multi_tensor ")) ? NULL : "the program";
 }
 
+/* Whether a kernel accesses memory by index: its pattern binds it, and it is no copy or fill. */
+bool kernels_by_index(const struct nsx_kernel_words *x);
+
 /* Orders by time, then calls (both descending), then name, then first operation. */
 NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank), UP(first));
 

@@ -1,8 +1,6 @@
 /* pace.c - a program that waits at a fixed period for something outside, such as a camera: with a
  * faster host it would only wait longer.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "detect/host.h"
 #include "detect/words.h"
 #include "facts/outside.h"
@@ -42,31 +40,11 @@ static int find_period(struct nsx_detect *d, double *ret, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether launching threads wait mostly for other threads of the program or for ranks. Then the
- * cause is the work of these.
+/* Whether launching threads wait, outside CUDA, mostly for other threads of the program, for ranks or
+ * for input from the program itself, such as a loader's batches. Then the cause is the work of these,
+ * which keeps a period too.
  */
 static bool waits_inside(const struct nsx_detect *d)
-{
-	struct nsx_outside o;
-	int64_t all_ns = 0, ns = 0;
-
-	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);) {
-		const char *name = nsx_text(d->trace, o.name);
-
-		if (!nsx_is_judged(d, o.start_ns))
-			continue;
-		nsx_add_to(&all_ns, o.end_ns - o.start_ns);
-		if (o.is_mpi || !strncmp(name, "pthread_", 8) ||
-		     !strncmp(name, "sem_", 4) || !strcmp(name, "futex"))
-			nsx_add_to(&ns, o.end_ns - o.start_ns);
-	}
-	return ns && ns >= all_ns / 2;
-}
-
-/* Whether launching threads wait, outside CUDA, mostly for input from the program itself, such as a
- * loader's batches. A slow loader keeps a period too.
- */
-static bool waits_for_loader(const struct nsx_detect *d)
 {
 	struct nsx_outside o;
 	int64_t all_ns = 0, ns = 0;
@@ -77,22 +55,19 @@ static bool waits_for_loader(const struct nsx_detect *d)
 		if (!nsx_is_judged(d, o.start_ns))
 			continue;
 		nsx_add_to(&all_ns, o.end_ns - o.start_ns);
-		if (what == INPUT && !host_is_outside(d, what))
+		if (o.is_mpi || what == A_THREAD || what == A_LOCK ||
+		    (what == INPUT && !host_is_outside(d, what)))
 			nsx_add_to(&ns, o.end_ns - o.start_ns);
 	}
-	return ns > all_ns / 2;
+	return ns && ns >= all_ns / 2;
 }
 
 static bool computes_throughout(const struct nsx_detect *d)
 {
-	const struct nsx_facts *f = d->facts;
 	struct nsx_partition part;
 
-	if (f->limiting == NSX_NONE)
-		return false;
-	nsx_partition(&f->device[f->limiting], d->w.start_ns, d->w.end_ns, &part);
-	return (double)nsx_computing_ns(part.ns) >
-	       (1 - MUCH) * (double)(d->w.end_ns - d->w.start_ns);
+	nsx_partition(&d->facts->device[d->facts->limiting], d->w.start_ns, d->w.end_ns, &part);
+	return (double)nsx_computing_ns(part.ns) > (1 - MUCH) * d->length_ns;
 }
 
 enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; nor do waits outside CUDA */
@@ -117,44 +92,34 @@ static int pace_judge(const struct nsx_detect *d, struct nsx_gain g[NPLANS], boo
 	return 0;
 }
 
-static void pace_propose(struct nsx_detect *d, double period_ns, int64_t least_ns)
-{
-	struct nsx_findings *l = d->found;
-	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
-	struct nsx_finding f = {.id = NSX_ID_paced,
-		.device = d->facts->limiting,
-		.title = nsx_tell(
-			l, say_program_paced_from_outside, nsx_text_ns(l->arena, period_ns)),
-		.confidence = NSX_CONF_MEDIUM,
-		.evidence = {nsx_tell(l, say_threads_wait_outside_cuda, nsx_tell_ns(l, least_ns)),
-			sees_calls ? NULL : say_whether_another_thread},
-		.recommendation = {say_look_at_what_waits_camera},
-		.proof = {{.csv = "iterations",
-			.column = "wall_ms",
-			.at = {{"steady", nsx_bool(true)}}}}};
-
-	nsx_found(l, &f);
-}
-
 int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
+	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt), is_it;
+	struct nsx_findings *l = d->found;
 	struct nsx_gain g[NPLANS];
 	double period_ns;
-	bool is_it = false;
 
 	/* Communicating ranks keep a common period: the others may be waiting for this one. */
-	if ((f->limiting != NSX_NONE && f->device[f->limiting].comm.n) ||
-	    !(nsx_has_view(d->trace->schema, NSX_VIEW_osrt) ||
-	      nsx_has_view(d->trace->schema, NSX_VIEW_sched)))
+	if (f->limiting == NSX_NONE || f->device[f->limiting].comm.n ||
+	    !(sees_calls || nsx_has_view(d->trace->schema, NSX_VIEW_sched)))
 		return 0;
 	if (find_period(d, &period_ns, err))
 		return err->rc;
-	if (!(period_ns > 0) || computes_throughout(d) || waits_inside(d) || waits_for_loader(d))
+	if (!(period_ns > 0) || computes_throughout(d) || waits_inside(d))
 		return 0;
 	if (pace_judge(d, g, &is_it, err))
 		return err->rc;
 	if (is_it)
-		pace_propose(d, period_ns, g[HOST].low_ns);
+		nsx_found(l, &(struct nsx_finding){.id = NSX_ID_paced,
+			.device = f->limiting, .confidence = NSX_CONF_MEDIUM,
+			.title = nsx_tell(l, say_program_paced_from_outside,
+				nsx_text_ns(l->arena, period_ns)),
+			.evidence = {nsx_tell(l, say_threads_wait_outside_cuda,
+					     nsx_tell_ns(l, g[HOST].low_ns)),
+				sees_calls ? NULL : say_whether_another_thread},
+			.recommendation = {say_look_at_what_waits_camera},
+			.proof = {{.csv = "iterations", .column = "wall_ms",
+				.at = {{"steady", nsx_bool(true)}}}}});
 	return 0;
 }

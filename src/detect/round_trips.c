@@ -12,17 +12,14 @@
 enum {
 	FEWEST = 3,	/* least number of round trips                       */
 	LEAST_BYTES = 65536, /* least bytes out in one trip; fewer are a result to inspect */
-	ALIKE = 2,	/* greatest ratio of bytes in the two directions within an iteration */
 	IN_A_ROW = 8,	/* most consecutive trips in one request or step     */
 	FEW_BYTES = 4096, /* excess of one direction that may be single values beside the data */
 };
 
 enum step { OTHER, OUT, BACK, WORK, WAIT };
 
-/* MAYBE_TRIP may be a reply and the next request. SURE_TRIP is none: as many bytes come back as
- * went out, and other signs exclude that.
- */
-enum sort { NO_TRIP, MAYBE_TRIP, TRIP, SURE_TRIP };
+/* MAYBE_TRIP may be a reply and the next request. */
+enum sort { NO_TRIP, MAYBE_TRIP, TRIP };
 
 enum { COPIES, WAITS, GAPS /* GAPS: calls that end a gap */, NLISTS };
 
@@ -35,11 +32,10 @@ struct trips {
 	 * had two trips without work between them
 	 */
 	unsigned nrow;
-	uint32_t out_op; /* the copy with which half of the bytes have gone out */
 	int64_t out_bytes, back_bytes, host_ns; /* of the current trip       */
 	int64_t bytes, copies_ns, all_host_ns;
 	int64_t last_ns; /* end of the thread's last call                    */
-	size_t n, nsure, nmaybe;
+	size_t n, nmaybe;
 	struct nsx_places *places;
 };
 
@@ -68,48 +64,15 @@ static bool is_open(const struct trips *x)
 	return x->rows[COPIES].n > x->kept[COPIES];
 }
 
-/* The iteration, marked by an NVTX range, in which an operation starts; NSX_NONE if it is in none.
- */
-static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
-{
-	const struct nsx_facts *f = d->facts;
-	const struct nsx_stream *stream = nsx_stream_of(d->trace, op);
-	int64_t at_ns = nsx_op_start(&d->trace->ops, op);
-	uint32_t i;
-
-	if (f->iteration_method != NSX_WAY_NVTX)
-		return NSX_NONE;
-	i = NSX_SEARCH(0, (uint32_t)f->niterations, mid,
-		       (NSX_CMP(f->iterations[mid].process, stream->process) ?:
-			NSX_CMP(f->iterations[mid].device, stream->device) ?:
-			NSX_CMP(f->iterations[mid].end_ns, at_ns + 1)) < 0);
-	return i < f->niterations && f->iterations[i].process == stream->process &&
-	       f->iterations[i].device == stream->device &&
-	       f->iterations[i].start_ns <= at_ns ? i : NSX_NONE;
-}
-
 /* Classifies the current trip. Equal bytes in both directions may still be a reply and the next
- * request: if one iteration ends with the copy out and the next begins with the copy in; or,
- * without ranges, if each trip stands between other work and the thread neither waits nor copies
- * elsewhere. Unequal bytes count as a reply and a request, unless all is in one iteration; pieces
- * with one ratio may be either.
+ * request, if each trip stands between other work and the thread neither waits nor copies elsewhere.
+ * Unequal bytes count as a reply and a request.
  */
 static enum sort sort_of(const struct trips *x)
 {
-	bool is_same = imaxabs(x->out_bytes - x->back_bytes) < FEW_BYTES;
-	uint32_t first, last;
-
-	if (!x->back_bytes || x->out_bytes < LEAST_BYTES ||
-	    x->out_bytes / ALIKE > x->back_bytes ||
-	    x->back_bytes / ALIKE > x->out_bytes)
-		return NO_TRIP;
-	first = iteration_at(x->d, x->out_op);
-	last = iteration_at(x->d, x->rows[COPIES].v[x->rows[COPIES].n - 1]);
-	if (first == last && first != NSX_NONE)
-		return is_same ? SURE_TRIP : TRIP;
-	if (is_same)
-		return first == last && x->nrow < IN_A_ROW ? SURE_TRIP : MAYBE_TRIP;
-	return NO_TRIP;
+	return !x->back_bytes || x->out_bytes < LEAST_BYTES ||
+	       imaxabs(x->out_bytes - x->back_bytes) >= FEW_BYTES ? NO_TRIP :
+	       x->nrow < IN_A_ROW ? TRIP : MAYBE_TRIP;
 }
 
 /* Ends the current trip. Its rows are kept if it proves to be a round trip. */
@@ -123,7 +86,6 @@ static int end_trip(struct trips *x, struct nsx_err *err)
 	if (is_trip) {
 		x->n++;
 		x->nrow++;
-		x->nsure += sort == SURE_TRIP;
 		x->nmaybe += sort == MAYBE_TRIP;
 		nsx_add_to(&x->bytes, nsx_add_sat(x->out_bytes, x->back_bytes));
 		nsx_add_to(&x->all_host_ns, x->host_ns);
@@ -154,8 +116,6 @@ static int round_trips_add_copy(struct trips *x, size_t call, enum step step, st
 	int64_t bytes = NSX_MAX(0, nsx_op_copy(t, op)->bytes);
 
 	nsx_add_to(step == OUT ? &x->out_bytes : &x->back_bytes, bytes);
-	if (step == OUT && 2 * bytes >= x->out_bytes)
-		x->out_op = op;
 	x->has_waited |= step == OUT && nsx_call_blocks(x->d->facts, t, call);
 	return nsx_list_row(x->d, &x->rows[COPIES], op, err);
 }
