@@ -21,6 +21,12 @@ enum trouble { PLAIN, FROM_PAGEABLE, NTROUBLES };
 
 struct group { /* copies of one direction with one fault */
 	int64_t bytes, ns;
+	int64_t calls_ns; /* of the calls that make them, which may exceed their own time */
+	double exposed_ns; /* while nothing computes                         */
+	/* copies for which the host waits: a call that ends before half of its copy is done waited
+	 * only for the staging of the data
+	 */
+	size_t nblocking;
 	struct nsx_row_list rows;
 	uint32_t id; /* index in `places`                                    */
 };
@@ -56,10 +62,18 @@ static struct group *copies_group_of(struct copies *c, size_t op)
 
 static int copies_add(struct copies *c, struct group *g, size_t op, struct nsx_err *err)
 {
-	int64_t ns = nsx_op_ns(&c->d->trace->ops, op);
+	const struct nsx_trace *t = c->d->trace;
+	const struct nsx_spans *compute =
+		&c->d->facts->device[nsx_stream_of(t, op)->device].compute;
+	int64_t ns = nsx_op_ns(&t->ops, op), at_ns = nsx_op_start(&t->ops, op);
+	uint32_t call = nsx_op_call(&t->ops, op);
+	size_t at = nsx_spans_find(compute, at_ns);
 
 	nsx_add_to(&g->ns, ns);
-	nsx_add_to(&g->bytes, NSX_MAX(0, nsx_op_copy(c->d->trace, op)->bytes));
+	nsx_add_to(&g->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
+	nsx_add_to(&g->calls_ns, call == NSX_NONE ? 0 : nsx_call_ns(&t->calls, call));
+	g->exposed_ns += (double)(ns - nsx_spans_covered(compute, &at, at_ns, at_ns + ns));
+	g->nblocking += call == NSX_NONE || nsx_call_end(&t->calls, call) >= at_ns + ns / 2;
 	return nsx_list_row(c->d, &g->rows, op, err) ?:
 	       nsx_places_add_op(c->places, g->id, op, ns, err);
 }
@@ -90,25 +104,6 @@ static const char *const directions[NKINDS] = {
 static const char *direction(unsigned kind)
 {
 	return directions[kind] ? directions[kind] : "between arrays";
-}
-
-/* Time in which the group's copies run while nothing computes. */
-static double copies_exposed_ns(const struct copies *c, const struct group *g)
-{
-	const struct nsx_trace *t = c->d->trace;
-	double sum = 0;
-
-	for (size_t i = 0; i < g->rows.n; i++) {
-		size_t op = g->rows.v[i];
-		uint32_t dev = nsx_stream_of(t, op)->device;
-		const struct nsx_device_facts *f = &c->d->facts->device[dev];
-		int64_t a = nsx_op_start(&t->ops, op);
-		int64_t b = nsx_op_end(&t->ops, op);
-		size_t at = nsx_spans_find(&f->compute, a);
-
-		sum += (double)(b - a - nsx_spans_covered(&f->compute, &at, a, b));
-	}
-	return sum;
 }
 
 /* Points at the direction of most small copies, on the device of the first. */
@@ -149,7 +144,7 @@ static struct nsx_finding copies_start(struct copies *c, struct group *g, enum n
 	struct nsx_finding f = {
 		.id = id, .subject = kind ? nsx_copy_direction(kind) : NULL,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = copies_exposed_ns(c, g), .remedy = change_rows(c, g, verb),
+		.guess_ns = g->exposed_ns, .remedy = change_rows(c, g, verb),
 		/* for copies of other kinds, the title already gives the number */
 		.evidence = {nsx_tell(
 			l, "%s%s in %s%s, %s/s", kind ? nsx_tell(l, "%s, ",
@@ -238,39 +233,6 @@ static void propose_plain(struct copies *c, unsigned kind)
 	nsx_found(c->d->found, &f);
 }
 
-/* Time of the calls that make the copies, which may exceed the copies' own time. */
-static int64_t calls_ns(const struct copies *c, const struct group *g)
-{
-	const struct nsx_trace *t = c->d->trace;
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < g->rows.n; i++) {
-		uint32_t call = nsx_op_call(&t->ops, g->rows.v[i]);
-
-		if (call != NSX_NONE)
-			nsx_add_to(&ns, nsx_call_ns(&t->calls, call));
-	}
-	return ns;
-}
-
-/* Whether the host waits until most of the copies end. A call that ends before half of its copy is
- * done waited only for the staging of the data.
- */
-static bool blocks_host(const struct copies *c, const struct group *g)
-{
-	const struct nsx_trace *t = c->d->trace;
-	size_t n = 0;
-
-	for (size_t i = 0; i < g->rows.n; i++) {
-		uint32_t op = g->rows.v[i], call = nsx_op_call(&t->ops, op);
-
-		n += call == NSX_NONE ||
-		     nsx_call_end(&t->calls, call) >= nsx_op_start(&t->ops, op) +
-							      nsx_op_ns(&t->ops, op) / 2;
-	}
-	return n * 2 > g->rows.n;
-}
-
 /* Advice by direction: results are needed at a certain time, and input can be sent ahead. Only a
  * loop has a data loader.
  */
@@ -337,7 +299,6 @@ static int propose_pageable(struct copies *c, unsigned kind, struct nsx_err *err
 	const struct nsx_trace *t = c->d->trace;
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = copies_start(c, g, NSX_ID_pageable_copies, kind, NSX_OVERLAP);
-	int64_t in_calls_ns = calls_ns(c, g);
 	struct nsx_rate link;
 
 	if (nsx_link_rate(t, nsx_stream_of(t, g->rows.v[0])->device, kind, c->d->scratch, &link,
@@ -345,10 +306,10 @@ static int propose_pageable(struct copies *c, unsigned kind, struct nsx_err *err
 	    set_remedy(c, kind, &link, &f, err))
 		return err->rc;
 	f.title = nsx_tell(l, say_copies_use_pageable_memory, direction(kind),
-		blocks_host(c, g) ? "blocks the host" : say_host_stages_first);
-	if (in_calls_ns > g->ns + g->ns / 10)
+		g->nblocking * 2 > g->rows.n ? "blocks the host" : say_host_stages_first);
+	if (g->calls_ns > g->ns + g->ns / 10)
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s", f.evidence[0],
-					 nsx_tell_ns(l, in_calls_ns));
+					 nsx_tell_ns(l, g->calls_ns));
 	if (link.bytes_per_ns > 0)
 		f.evidence[0] = nsx_tell(l,
 			link.is_seen ? say_pinned_copies_here_reach : say_pinned_about_by_link,

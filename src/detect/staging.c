@@ -21,10 +21,14 @@ struct staging {
 	struct function *v;
 	struct nsx_row_list calls, copies; /* CUDA calls inside MPI calls, and their copies */
 	int64_t bytes;
+	/* time in MPI calls that copy, and in CUDA calls inside these: by process, of all, and of the
+	 * process with most
+	 */
 	struct rank {
-		int64_t ns;	 /* in MPI calls that copy                   */
-		int64_t cuda_ns; /* in CUDA calls inside these               */
-	} *rank; /* by process */
+		int64_t ns, cuda_ns;
+	} *rank, all, most;
+	const struct function *top; /* the function with most time; NULL: none */
+	size_t count, nfunctions, nranks;
 };
 
 /* Calls inside calls of MPI --------------------------------------------------------*/
@@ -154,67 +158,53 @@ static struct nsx_plan staging_plan_of(struct staging *s, bool is_most)
 	return p;
 }
 
-/* sums over functions and ranks */
-struct total {
-	const struct function *top; /* the function with most time; NULL: none */
-	size_t count, nfunctions, nranks;
-	struct rank all, most; /* most: the maxima over ranks                */
-};
-static struct total staging_total_of(const struct staging *s)
+static void staging_sum(struct staging *s)
 {
-	struct total x = {0};
-
 	for (size_t i = 0; i < s->names.n; i++) {
 		const struct function *f = &s->v[i];
 
-		x.nfunctions += f->count > 0;
-		x.count += f->count;
-		if (f->count && (!x.top || f->ns > x.top->ns))
-			x.top = f;
+		s->nfunctions += f->count > 0;
+		s->count += f->count;
+		if (f->count && (!s->top || f->ns > s->top->ns))
+			s->top = f;
 	}
 	for (uint32_t p = 0; p < s->d->trace->nprocesses; p++) {
 		const struct rank *r = &s->rank[p];
 
-		x.nranks += r->ns > 0;
-		nsx_add_to(&x.all.ns, r->ns);
-		nsx_add_to(&x.all.cuda_ns, r->cuda_ns);
-		x.most.ns = NSX_MAX(x.most.ns, r->ns);
-		x.most.cuda_ns = NSX_MAX(x.most.cuda_ns, r->cuda_ns);
+		s->nranks += r->ns > 0;
+		nsx_add_to(&s->all.ns, r->ns);
+		nsx_add_to(&s->all.cuda_ns, r->cuda_ns);
+		s->most.ns = NSX_MAX(s->most.ns, r->ns);
+		s->most.cuda_ns = NSX_MAX(s->most.cuda_ns, r->cuda_ns);
 	}
-	return x;
 }
 
 /* "5612 calls of 4 ranks, 47.9 ms of one at most, make 11224 copies, 92 MB in all; ..." */
-static const char *staging_say_calls(const struct staging *s, const struct total *x)
+static void staging_propose(struct staging *s)
 {
 	struct nsx_findings *l = s->d->found;
-	const char *who = x->nranks == 1 ? "" : nsx_tell(l, " of %zu ranks", x->nranks);
-
-	return nsx_tell(l, say_make_all_their_time_cuda,
-		nsx_text_n(l->arena, x->count, "call", NULL), who, nsx_tell_ns(l, x->most.ns),
-		x->nranks == 1 ? " in all" : say_one_at_most,
-		nsx_text_n(l->arena, s->copies.n, "copy", "copies"), nsx_tell_bytes(l, s->bytes),
-		nsx_text_share(l->arena, (double)x->all.cuda_ns, (double)x->all.ns));
-}
-
-static void staging_propose(struct staging *s, const struct total *x)
-{
-	struct nsx_findings *l = s->d->found;
-	const char *function = nsx_text(s->d->trace, x->top->name);
-	const char *others = x->nfunctions == 1 ? "" : nsx_tell(
-		l, " and %s", nsx_text_n(l->arena, x->nfunctions - 1, "other function", NULL));
-	bool is_most = x->all.cuda_ns * 2 > x->all.ns;
-	double most_ns = (double)(is_most ? x->most.ns : x->most.cuda_ns);
+	const char *function = nsx_text(s->d->trace, s->top->name);
+	const char *who = s->nranks == 1 ? "" : nsx_tell(l, " of %zu ranks", s->nranks);
+	const char *others = s->nfunctions == 1 ? "" : nsx_tell(
+		l, " and %s", nsx_text_n(l->arena, s->nfunctions - 1, "other function", NULL));
+	bool is_most = s->all.cuda_ns * 2 > s->all.ns;
+	double most_ns = (double)(is_most ? s->most.ns : s->most.cuda_ns);
 	struct nsx_finding f = {.id = NSX_ID_mpi_staging,
 		.subject = function,
 		.title = nsx_tell(l, say_gpu_buffers_through_host, nsx_tell_name(l, function),
-			others, x->nfunctions == 1 ? "copies" : "copy"),
+			others, s->nfunctions == 1 ? "copies" : "copy"),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE, .guess_ns = most_ns,
 		.most_ns = most_ns, .is_bound = true,
-		.evidence = {staging_say_calls(s, x), say_an_upper_bound_what},
+		.evidence = {nsx_tell(l, say_make_all_their_time_cuda,
+				nsx_text_n(l->arena, s->count, "call", NULL), who,
+				nsx_tell_ns(l, s->most.ns),
+				s->nranks == 1 ? " in all" : say_one_at_most,
+				nsx_text_n(l->arena, s->copies.n, "copy", "copies"),
+				nsx_tell_bytes(l, s->bytes),
+				nsx_text_share(l->arena, (double)s->all.cuda_ns, (double)s->all.ns)),
+			say_an_upper_bound_what},
 		.recommendation = {say_let_mpi_move_from_gpu, say_send_fewer_larger_messages},
-		.proof = {{.csv = "library_calls",
-			.column = "total_time_ms",
+		.proof = {{.csv = "library_calls", .column = "total_time_ms",
 			.at = {{"library", nsx_string("MPI")},
 				{"function", nsx_string(function)}}}},
 		.remedy = staging_plan_of(s, is_most)};
@@ -225,14 +215,13 @@ static void staging_propose(struct staging *s, const struct total *x)
 int nsx_detect_staging(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct staging *s = nsx_arena_get(d->scratch, sizeof(*s));
-	struct total all;
 
 	s->d = d;
 	nsx_keep_groups(d, &s->names, &s->v);
 	if (staging_collect(s, err))
 		return err->rc;
-	all = staging_total_of(s);
-	if (all.top)
-		staging_propose(s, &all);
+	staging_sum(s);
+	if (s->top)
+		staging_propose(s);
 	return 0;
 }
