@@ -138,58 +138,6 @@ static int order_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 	return list_alike(b, v, n, kind_of_work, engine_of, &m->alike_ops, err);
 }
 
-/* (*ret_first)[device]: index of the device's first iteration. *ret_n: number of iterations of each
- * device; 0 if devices differ in it, or processes share a device.
- */
-static int alike_find_steps(struct build *b, uint32_t **ret_first, uint32_t *ret_n,
-			    struct nsx_err *err)
-{
-	const struct nsx_facts *f = b->m->f;
-	const struct nsx_iteration *v = f->iterations;
-
-	*ret_n = 0;
-	if (!nsx_new_array(*ret_first, b->step, f->ndevices, "GPUs", err))
-		return err->rc;
-	memset(*ret_first, 0xff, f->ndevices * sizeof(**ret_first));
-	NSX_EACH_RUN(i, next, f->niterations,
-		     v[next].process == v[i].process &&
-			     v[next].device == v[i].device) {
-		if ((*ret_n && next - i != *ret_n) || (*ret_first)[v[i].device] != NSX_NONE) {
-			*ret_n = 0;
-			break;
-		}
-		*ret_n = (uint32_t)(next - i);
-		(*ret_first)[v[i].device] = (uint32_t)i;
-	}
-	return 0;
-}
-
-static int number_steps(struct build *b, struct nsx_err *err)
-{
-	struct nsx_model *m = b->m;
-	const struct nsx_iteration *v = m->f->iterations;
-	uint32_t *first;
-
-	if (alike_find_steps(b, &first, &m->nsteps, err) ||
-	    !nsx_new_array(m->alike_step, m->arena,
-			   m->nsteps ? m->alike_ops.n : 0, "iterations", err))
-		return err->rc;
-	for (uint32_t k = 0; m->nsteps && k < m->alike_ops.n; k++) {
-		uint32_t i = (uint32_t)nsx_unpack(&m->alike_ops.at, k);
-		uint32_t from = first[model_device(b, i)];
-		int64_t start_ns = m->op[i].start_ns;
-		uint32_t next;
-
-		m->alike_step[k] = NSX_NONE;
-		if (from == NSX_NONE)
-			continue;
-		next = NSX_SEARCH(from, from + m->nsteps, mid, v[mid].start_ns <= start_ns);
-		if (next > from && start_ns < v[next - 1].end_ns)
-			m->alike_step[k] = next - 1 - from;
-	}
-	return 0;
-}
-
 static bool is_of_rank(const struct nsx_model *m, const struct model_call *c)
 {
 	return (c->flags & CALL_ACTIVE) &&
@@ -232,7 +180,6 @@ int model_alike(struct build *b, struct nsx_err *err)
 	return nsx_new_arrays(b->step, 2 * most + 1, "ranks", err, v) ?:
 	       find_devices(b, err) ?:
 	       order_ops(b, v, err) ?:
-	       number_steps(b, err) ?:
 	       order_gaps(b, v, err) ?:
 	       alike_order_calls(b, v, err);
 }

@@ -178,10 +178,6 @@ struct nsx_model {
 	 * Each group is sorted by length.
 	 */
 	struct model_alikes alike_ops, alike_gaps, alike_calls;
-	/* alike_step: by index in alike_ops, the iteration's number within its rank. nsteps: number
-	 * of iterations of each rank; 0 if ranks differ in it.
-	 */
-	uint32_t *alike_step, nsteps;
 	uint32_t *thread_device; /* by thread of the trace: device of the first operation
 				    it launches; or NSX_NONE                 */
 	uint32_t nstreams, nlanes, nengines;
