@@ -17,8 +17,6 @@
 enum {
 	MOST_BRANCHES = 8, /* parallel branches of a graph that are examined  */
 	RECENT = 32,	 /* streams that a wait for everything examines, latest first */
-	NEAR = 40, FAR = 1000, /* number of earlier calls searched for an event record that the
-				  export lacks                               */
 	MANY_STREAMS = 16,     /* streams of one context, besides the null stream */
 	MANY_LINKS = 64,       /* links of one operation */
 	MIN_QUERIES = 4,
@@ -435,32 +433,6 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return link_add_wait(b, best, err);
 }
 
-/* Guesses the record of an event if the export lacks it: the thread's nearest earlier record, on
- * the stream to which the thread had launched last, other than the waiting stream.
- */
-static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting, struct event *ret)
-{
-	const struct nsx_model *m = b->m;
-	uint32_t k = m->call[call].before;
-
-	for (unsigned n = 1; k != NSX_NONE && n < NEAR && m->call[k].kind != CALL_RECORD; n++)
-		k = m->call[k].before;
-	if (k == NSX_NONE || m->call[k].kind != CALL_RECORD)
-		return false;
-	ret->at_ns = m->call[k].start_ns;
-	for (unsigned n = 0; n < FAR && k != NSX_NONE; n++) {
-		uint32_t op;
-
-		k = m->call[k].before;
-		op = k == NSX_NONE ? NSX_NONE : m->call[k].op;
-		if (op == NSX_NONE || !(m->op[op].flags & OP_STREAM) || m->op[op].stream == waiting)
-			continue;
-		ret->stream = m->op[op].stream;
-		return true;
-	}
-	return false;
-}
-
 /* Links stream waits of a call: the stream's next operation depends on the last work that was
  * queued when the event was recorded.
  */
@@ -471,20 +443,16 @@ static int link_stream_waits(struct sweep *s, uint32_t call, struct nsx_err *err
 	int64_t at_ns = b->m->call[call].start_ns;
 
 	for (uint32_t k = s->sync_at[call]; k < s->sync_at[call + 1]; k++) {
-		uint32_t row = s->sync[k], stream, e, on, last, next, op;
+		uint32_t row = s->sync[k], stream, e, on, last, next;
 		struct event event;
-		bool guessed = false;
 
 		if (y->type[row] != NSX_SYNC_STREAM_WAIT || y->stream[row] == NSX_NONE)
 			continue;
 		stream = b->stream_of[y->stream[row]];
-		if (stream == NSX_NONE)
-			continue;
 		e = find_event(s, y->process[row], y->event_sync_id[row], y->event[row]);
-		if (e != NSX_NONE)
-			event = s->event[e];
-		else if (!(guessed = guess_record(b, call, stream, &event)))
+		if (stream == NSX_NONE || e == NSX_NONE)
 			continue;
+		event = s->event[e];
 		on = event.stream == NSX_NONE ?
 			     NSX_NONE :
 			     link_queued_before(b, event.stream, event.at_ns);
@@ -494,10 +462,7 @@ static int link_stream_waits(struct sweep *s, uint32_t call, struct nsx_err *err
 		next = last == NSX_NONE ? b->stream_at[stream] : b->place[last] + 1;
 		if (next == b->stream_at[stream + 1])
 			continue;
-		op = b->stream_op[next];
-		if (guessed && model_op_end(&b->m->op[on]) > b->m->op[op].start_ns + 5000)
-			continue;
-		if (add_link(b, op, on, call, err))
+		if (add_link(b, b->stream_op[next], on, call, err))
 			return err->rc;
 	}
 	return 0;
@@ -532,8 +497,6 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 					 s->query[c->before] : call;
 		if (end_polling(s, call, err))
 			return err->rc;
-	} else if (says & API_RECORD) {
-		c->kind = CALL_RECORD;
 	}
 	return record_events(s, call, err);
 }
