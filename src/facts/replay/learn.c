@@ -27,7 +27,7 @@
 #define NEAR_NS 15000	    /* an operation that starts so soon after the end of another one
 			       may have waited for it                        */
 enum { MIN_SAMPLES = 3, MIN_ANY = 5, DEEP = 200, FIRST_LAUNCHES = 500,
-       ROOM = 32, LOOK_BACK = 64 };
+       LOOK_BACK = 64 };
 #define ANY UINT32_MAX /* stands for any API or kind */
 
 /* Samples by key --------------------------------------------------------------*/
@@ -666,27 +666,6 @@ static void weigh_full(struct learner *l, uint32_t call)
 							c->lambda_ns));
 }
 
-/* Sets the operation that a launch without delay would have to wait for if the queue were full in a
- * replay. It is somewhat further ahead than the queue is deep.
- */
-static void weigh_room(struct learner *l, uint32_t call)
-{
-	const struct build *b = l->b;
-	struct nsx_model *m = b->m;
-	struct model_call *c = &m->call[call];
-	uint32_t at, place, op;
-
-	if (!l->depth || c->room != NSX_NONE || !is_queued_launch(m, c))
-		return;
-	at = b->stream_at[m->op[c->op].stream];
-	place = b->place[c->op];
-	if (place < at + l->depth + ROOM)
-		return;
-	op = b->stream_op[place - l->depth - ROOM];
-	if (m->op[op].start_ns <= c->start_ns)
-		c->room = op;
-}
-
 static void weigh_calls(struct learner *l)
 {
 	struct nsx_model *m = l->b->m;
@@ -713,7 +692,6 @@ static void weigh_calls(struct learner *l)
 		} else if (l->is_full[i]) {
 			weigh_full(l, i);
 		}
-		weigh_room(l, i);
 	}
 }
 
