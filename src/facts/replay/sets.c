@@ -23,7 +23,6 @@
 #define SLACK_NS 50000 /* shorter gaps are no wait for another process */
 #define STILL 0.001   /* a change below this share of an iteration is noise */
 enum {
-	LEAST_PART = 4, /* sets with less work join the set with most */
 	STEPS = 24,	/* iterations needed to judge whether sets keep in step   */
 	NEAR = 8,	 /* earlier runs of iterations with which each run is compared */
 };
@@ -148,40 +147,6 @@ static int join_communication(const struct sets *s, struct nsx_err *err)
 		if (l->library[i] == NSX_LIBRARY_MPI || l->library[i] == NSX_LIBRARY_UCX)
 			join_process(s, &calls, t->thread[l->thread[i]].process);
 	return 0;
-}
-
-static void join_calls(const struct sets *s)
-{
-	const struct nsx_model *m = s->b->m;
-	const struct nsx_thread *thread = m->t->thread;
-
-	for (uint32_t i = 0; i < m->ncalls; i++) {
-		const struct model_call *c = &m->call[i];
-		uint32_t p = thread[s->b->thread[i]].process;
-
-		if (c->before != NSX_NONE)
-			join_process(s, &p, thread[s->b->thread[c->before]].process);
-		if (c->op != NSX_NONE)
-			join_process(s, &p, sets_process_of(s, c->op));
-	}
-}
-
-/* Joins sets with little work to the set with most. */
-static void join_small(const struct sets *s, int64_t *work_ns)
-{
-	const struct nsx_model *m = s->b->m;
-	uint32_t most = 0;
-
-	for (uint32_t k = 0; k < m->nmeasured; k++) {
-		uint32_t p = root_of(s, sets_process_of(s, m->measured[k]));
-
-		nsx_add_to(&work_ns[p], m->op[m->measured[k]].length_ns);
-		if (work_ns[p] > work_ns[most])
-			most = p;
-	}
-	for (uint32_t p = 0; p <= s->none; p++)
-		if (s->joined[p] == p && work_ns[p] < work_ns[most] / LEAST_PART)
-			join_process(s, &most, p);
 }
 
 /* Numbers the sets, and measures their recorded lengths. */
@@ -312,10 +277,8 @@ int model_sets(struct build *b, struct nsx_err *err)
 	struct sets s = {.b = b, .none = m->t->nprocesses};
 	size_t n = (size_t)s.none + 1;
 	uint32_t *by_device, *number;
-	int64_t *work_ns;
 
-	if (nsx_new_arrays(b->step, n, "processes", err, s.joined, number,
-			   work_ns) ||
+	if (nsx_new_arrays(b->step, n, "processes", err, s.joined, number) ||
 	    nsx_new_arrays(b->step, m->t->ndevices, "devices", err, by_device) ||
 	    nsx_new_arrays(m->arena, m->nmeasured, "replay order", err,
 			   m->measured_set) ||
@@ -325,10 +288,8 @@ int model_sets(struct build *b, struct nsx_err *err)
 		s.joined[p] = p;
 	memset(by_device, 0xff, m->t->ndevices * sizeof(*by_device));
 	join_ops(&s, by_device);
-	join_calls(&s);
 	if (join_graphs(&s, err) || join_communication(&s, err))
 		return err->rc;
-	join_small(&s, work_ns);
 	number_sets(&s, number);
 	return tie_sets(&s, err);
 }
