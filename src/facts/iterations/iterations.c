@@ -17,10 +17,6 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 	[NSX_WAY_LAUNCH] = "launch", [NSX_WAY_WINDOW] = "window",
 };
 
-#define WHOLE 0.95 /* ranges with this share of the GPU work contain all of it */
-#define ALIKE 0.25 /* ranges whose lengths vary at most by this (CV) are alike */
-#define NEARLY 0.8 /* a way with this share of the best score is nearly as good */
-
 static const char candidates[] = "iteration candidates";
 
 /* Choosing -----------------------------------------------------------------------*/
@@ -98,31 +94,6 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, 
 	return n;
 }
 
-/* Whether ranges are steps, and the other way takes several steps for one iteration: ranges contain
- * all work, most are alike, and there are at least twice as many. The other way errs if some steps,
- * at equal distances, have extra work.
- */
-static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
-{
-	return range->method == NSX_WAY_NVTX && other->method != NSX_WAY_NVTX &&
-	       range->coverage >= WHOLE && range->cv <= ALIKE &&
-	       range->n >= 2 * other->n;
-}
-
-/* Whether ranges contain all work and each contains equally many of the other way's iterations.
- * Those iterations are then only parts, such as layers of a step, even if the ranges are uneven.
- */
-static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
-{
-	size_t each = (other->n + range->n / 2) / range->n;
-	size_t all = each * range->n;
-
-	return range->method == NSX_WAY_NVTX &&
-	       other->method == NSX_WAY_SEQUENCE &&
-	       range->coverage >= WHOLE && each > 1 &&
-	       NSX_MAX(all, other->n) - NSX_MIN(all, other->n) <= each;
-}
-
 /* Index of the chosen way: the best one or, among NVTX ranges that are nearly as good, the
  * outermost. NSX_NONE: none is good enough.
  */
@@ -137,16 +108,7 @@ static size_t choose_way(const struct nsx_finder *fd, struct nsx_err *err)
 			best = w[i].way;
 			top = w[i].weight;
 		}
-	if (best == NSX_NONE)
-		return best;
-	for (size_t i = 0, other = best; i < n; i++)
-		if ((are_steps(&fd->v[w[i].way], &fd->v[other]) ||
-		     (w[i].weight >= NEARLY * top &&
-		      have_parts(&fd->v[w[i].way], &fd->v[other]))) &&
-		    (best == other || iterations_length(&fd->v[w[i].way]) >
-					      iterations_length(&fd->v[best])))
-			best = w[i].way;
-	if (fd->v[best].method != NSX_WAY_NVTX)
+	if (best == NSX_NONE || fd->v[best].method != NSX_WAY_NVTX)
 		return best;
 	for (size_t i = 0; i < n; i++)
 		if (fd->v[w[i].way].method == NSX_WAY_NVTX &&
