@@ -25,11 +25,6 @@ struct launches {
 	struct launch *v;
 	size_t n;
 };
-/* An operation that is not its call's first; sorted by call. */
-struct further {
-	uint32_t call, op;
-};
-
 struct group { /* ranges of one name, thread and kind */
 	nsx_str name;
 	uint32_t n;
@@ -42,8 +37,6 @@ struct nvtx_finder {
 	struct nsx_finder *fd;
 	nsx_str *masked;   /* by name: the name without its number           */
 	uint32_t *slot;	   /* by name: index of group + 1                    */
-	struct further *further;
-	size_t nfurther;
 	struct launches launches; /* of the current process                  */
 	struct group *groups;
 	size_t ngroups, cap;
@@ -92,97 +85,12 @@ static bool is_step_name(const char *s)
 
 /* Launched work ------------------------------------------------------------------ */
 
-static bool is_further(const struct nsx_trace *t, uint32_t op)
-{
-	uint32_t call = nsx_op_call(&t->ops, op);
-
-	return call != NSX_NONE && nsx_call_op(&t->calls, call) != op;
-}
-
-NSX_ORDER(cmp_further, struct further, UP(call));
-
-static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
-{
-	const struct nsx_trace *t = nf->fd->t;
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < t->ops.n; i++)
-		n += is_further(t, i);
-	if (!nsx_new_array(nf->further, nf->fd->a, n, "GPU work of calls", err))
-		return err->rc;
-	for (uint32_t i = 0; nf->nfurther < n; i++)
-		if (is_further(t, i))
-			nf->further[nf->nfurther++] = (struct further){nsx_op_call(&t->ops, i), i};
-	nsx_sort(nf->further, n, sizeof(*nf->further), cmp_further);
-	return 0;
-}
-
-static void nvtx_add_op(const struct nvtx_finder *nf, uint32_t op, struct launch *x)
-{
-	const struct nsx_ops *o = &nf->fd->t->ops;
-
-	if (o->flags[op] & NSX_OP_PEER)
-		return;
-	nsx_add_to(&x->gpu_ns, nsx_work_ns(nf->fd, op));
-	if (o->cls[op] == NSX_C_COMPUTE)
-		nsx_add_to(&x->compute_ns, nsx_work_ns(nf->fd, op));
-}
-
-/* The work that a call launched. *at: index of the call's entries in nf->further; moved past them.
- */
-static struct launch nvtx_launch_of(const struct nvtx_finder *nf, uint32_t call, size_t *at)
-{
-	const struct nsx_calls *c = &nf->fd->t->calls;
-	struct launch x = {.at_ns = nsx_call_start(c, call)};
-
-	nvtx_add_op(nf, nsx_call_op(c, call), &x);
-	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at)
-		nvtx_add_op(nf, nf->further[*at].op, &x);
-	return x;
-}
-
 NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
-
-/* Lists the launches of a process with the threads [from, to). */
-static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to, struct nsx_err *err)
-{
-	const struct nsx_trace *t = nf->fd->t;
-	struct launches *l = &nf->launches;
-	uint32_t first = t->thread[from].calls_at;
-	uint32_t end = t->thread[to - 1].calls_at + t->thread[to - 1].ncalls;
-	size_t further = NSX_SEARCH(0, nf->nfurther, i, nf->further[i].call < first), n = 0;
-	struct launch sum = {0};
-	bool sorted = true;
-
-	for (uint32_t i = first; i < end; i++)
-		n += nsx_call_op(&t->calls, i) != NSX_NONE;
-	l->n = 0;
-	if (!nsx_new_array(l->v, nf->a, n + 1, "launches", err))
-		return err->rc;
-	for (uint32_t i = first; i < end; i++) {
-		if (nsx_call_op(&t->calls, i) == NSX_NONE)
-			continue;
-		l->v[l->n] = nvtx_launch_of(nf, i, &further);
-		sorted &= !l->n || l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
-		l->n++;
-	}
-	if (!sorted)
-		nsx_sort(l->v, l->n, sizeof(*l->v), cmp_launch);
-	for (size_t i = 0; i <= l->n; i++) {
-		struct launch x = l->v[i];
-
-		l->v[i].gpu_ns = sum.gpu_ns;
-		l->v[i].compute_ns = sum.compute_ns;
-		nsx_add_to(&sum.gpu_ns, x.gpu_ns);
-		nsx_add_to(&sum.compute_ns, x.compute_ns);
-	}
-	return 0;
-}
 
 /* The entry with the sums over launches before a time. *from: a lower bound of its index, usually
  * close; it is moved.
  */
-static const struct launch *launched_before(const struct launches *l, size_t *from, int64_t at)
+static struct launch *launched_before(const struct launches *l, size_t *from, int64_t at)
 {
 	size_t lo = *from, hi = lo, step = 1;
 
@@ -194,6 +102,50 @@ static const struct launch *launched_before(const struct launches *l, size_t *fr
 	NSX_BISECT(lo, hi, mid, l->v[mid].at_ns < at);
 	*from = lo;
 	return &l->v[lo];
+}
+
+/* Lists the launches of a process with the threads [from, to). */
+static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to, struct nsx_err *err)
+{
+	const struct nsx_finder *fd = nf->fd;
+	const struct nsx_trace *t = fd->t;
+	struct launches *l = &nf->launches;
+	uint32_t p = t->thread[from].process, first = t->thread[from].calls_at;
+	uint32_t end = t->thread[to - 1].calls_at + t->thread[to - 1].ncalls;
+	struct launch sum = {0};
+	size_t n = 0, at = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		n += nsx_call_op(&t->calls, i) != NSX_NONE;
+	l->n = 0;
+	if (!nsx_new_array(l->v, nf->a, n + 1, "launches", err))
+		return err->rc;
+	for (uint32_t i = first; i < end; i++)
+		if (nsx_call_op(&t->calls, i) != NSX_NONE)
+			l->v[l->n++].at_ns = nsx_call_start(&t->calls, i);
+	nsx_sort(l->v, l->n, sizeof(*l->v), cmp_launch);
+	for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++) {
+		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
+		struct launch *x;
+
+		if (call == NSX_NONE)
+			continue;
+		if (at && l->v[at - 1].at_ns >= nsx_call_start(&t->calls, call))
+			at = 0; /* of another stream */
+		x = launched_before(l, &at, nsx_call_start(&t->calls, call));
+		nsx_add_to(&x->gpu_ns, nsx_work_ns(fd, op));
+		if (t->ops.cls[op] == NSX_C_COMPUTE)
+			nsx_add_to(&x->compute_ns, nsx_work_ns(fd, op));
+	}
+	for (size_t i = 0; i <= l->n; i++) {
+		struct launch x = l->v[i];
+
+		l->v[i].gpu_ns = sum.gpu_ns;
+		l->v[i].compute_ns = sum.compute_ns;
+		nsx_add_to(&sum.gpu_ns, x.gpu_ns);
+		nsx_add_to(&sum.compute_ns, x.compute_ns);
+	}
+	return 0;
 }
 
 /* Ranges ------------------------------------------------------------------------*/
@@ -339,7 +291,7 @@ int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err)
 
 	if (!t->nvtx.n || !t->ops.n || !t->calls.n)
 		return 0;
-	rc = mask_names(&nf, err) ?: list_further(&nf, err);
+	rc = mask_names(&nf, err);
 	nf.a = nsx_arena_new();
 	for (uint32_t h = 0, next; !rc && h < t->nthreads; h = next) {
 		uint32_t p = t->thread[h].process;
