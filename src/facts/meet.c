@@ -543,15 +543,6 @@ static int add_messages(struct matching *x, struct nsx_err *err)
 	return rc;
 }
 
-/* Whether some calls of a function are matched. */
-static bool is_matched(const struct matching *x, uint8_t what)
-{
-	for (uint32_t i = 0; i < x->r->ncalls; i++)
-		if (x->what[i] == what && x->r->call[i].waits != NSX_NONE)
-			return true;
-	return false;
-}
-
 static int meet_match_all(struct matching *x, struct nsx_err *err)
 {
 	if (pick_calls(x, 0, COLLECTIVES - 1) && are_collectives(x))
@@ -561,7 +552,7 @@ static int meet_match_all(struct matching *x, struct nsx_err *err)
 	if (add_messages(x, err))
 		return err->rc;
 	for (uint8_t w = ONE_WAIT; w < (uint8_t)ARRAY_LEN(known); w++)
-		if (!is_matched(x, w) && pick_calls(x, w, w) && meet_end_together(x))
+		if (pick_calls(x, w, w) && meet_end_together(x))
 			add_meetings(x, true);
 	return 0;
 }
