@@ -224,94 +224,39 @@ static void flag_ops(struct nsx_model *m)
 	m->uncalled = active ? (double)uncalled / (double)active : 0;
 }
 
-struct steps { /* steps of one kind, for sorting                               */
-	struct nsx_keyed *v;
-	size_t n;
-};
-enum { STARTS, ENDS, OPS, NKINDS };
-
-/* Lists the steps that a replay has to evaluate. */
-static int order_list_steps(struct build *b, const struct keys *k,
-			    struct steps ret[NKINDS], struct nsx_err *err)
-{
-	const struct nsx_model *m = b->m;
-	const unsigned fixed = CALL_FIXED_START | CALL_FIXED_END;
-	struct steps *starts = &ret[STARTS], *ends = &ret[ENDS];
-	struct steps *ops = &ret[OPS];
-	size_t nends = 0;
-
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		nends += has_end(m, i);
-	if (nsx_new_arrays(b->step, m->ncalls, "replay order", err,
-			   starts->v) ||
-	    nsx_new_arrays(b->step, nends, "replay order", err, ends->v) ||
-	    nsx_new_arrays(b->step, m->nops, "replay order", err, ops->v))
-		return err->rc;
-	for (uint32_t i = 0; i < m->ncalls; i++) {
-		if ((m->call[i].flags & fixed) != fixed)
-			starts->v[starts->n++] = (struct nsx_keyed){
-				k->start[i], i << 2 | STEP_START};
-		if (has_end(m, i) && !(m->call[i].flags & CALL_FIXED_END))
-			ends->v[ends->n++] = (struct nsx_keyed){
-				k->end[i], i << 2 | STEP_END};
-	}
-	for (uint32_t i = 0; i < m->nops; i++)
-		if (!(m->op[i].flags & OP_FIXED))
-			ops->v[ops->n++] = (struct nsx_keyed){
-				k->op[i], i << 2 | STEP_OP};
-	return 0;
-}
-
-/* Counts steps up to the last measured operation; of simultaneous steps, operations come last. */
-static size_t count_steps(const struct nsx_model *m, const struct steps of[NKINDS])
-{
-	const struct nsx_keyed *v = of[OPS].v;
-	size_t n = of[OPS].n;
-
-	while (n && !(m->op[v[n - 1].at >> 2].flags & OP_MEASURED))
-		n--;
-	return !n ? 0 : n + NSX_SEARCH(0, of[STARTS].n, mid,
-				       of[STARTS].v[mid].key <= v[n - 1].key) +
-		NSX_SEARCH(0, of[ENDS].n, mid, of[ENDS].v[mid].key <= v[n - 1].key);
-}
-
-/* Whether step i of x precedes step k of y. An index may be beyond the end of its list. */
-static bool order_comes_before(const struct steps *x, size_t i, const struct steps *y, size_t k)
-{
-	return i < x->n && (k == y->n || x->v[i].key < y->v[k].key);
-}
-
-/* Sorts the steps into m->order. Each kind is sorted separately, because it mostly is sorted
- * already; then all are merged. Drops the keys.
+/* Sorts the steps that a replay has to evaluate into m->order, up to the last measured operation;
+ * of simultaneous steps, starts come first and operations last. Drops the keys.
  */
 static int sort_steps(struct build *b, const struct keys *k, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	struct steps of[NKINDS] = {{0}};
-	struct nsx_keyed *spare;
-	size_t at[NKINDS] = {0};
+	const unsigned fixed = CALL_FIXED_START | CALL_FIXED_END;
+	size_t n = 0, most = 2 * (size_t)m->ncalls + m->nops;
+	struct nsx_keyed *v;
 
-	if (order_list_steps(b, k, of, err))
+	if (!nsx_new_array(v, b->step, 2 * most, "replay order", err))
 		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		if ((m->call[i].flags & fixed) != fixed)
+			v[n++] = (struct nsx_keyed){k->start[i], i << 2 | STEP_START};
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		if (has_end(m, i) && !(m->call[i].flags & CALL_FIXED_END))
+			v[n++] = (struct nsx_keyed){k->end[i], i << 2 | STEP_END};
+	for (uint32_t i = 0; i < m->nops; i++)
+		if (!(m->op[i].flags & OP_FIXED))
+			v[n++] = (struct nsx_keyed){k->op[i], i << 2 | STEP_OP};
 	nsx_arena_drop(b->step, k->start);
 	nsx_arena_drop(b->step, k->end);
 	nsx_arena_drop(b->step, k->op);
-	if (!nsx_new_array(spare, b->step, NSX_MAX(m->ncalls, m->nops), "replay order", err))
+	nsx_keyed_sort(v, v + n, n);
+	while (n && !((v[n - 1].at & 3) == STEP_OP &&
+		      (m->op[v[n - 1].at >> 2].flags & OP_MEASURED)))
+		n--;
+	m->norder = (uint32_t)n;
+	if (!nsx_new_array(m->order, m->arena, n, "replay order", err))
 		return err->rc;
-	for (unsigned i = 0; i < NKINDS; i++)
-		nsx_keyed_sort(of[i].v, spare, of[i].n);
-	nsx_arena_drop(b->step, spare);
-	m->norder = (uint32_t)count_steps(m, of);
-	if (!nsx_new_array(m->order, m->arena, m->norder, "replay order", err))
-		return err->rc;
-	for (uint32_t i = 0; i < m->norder; i++) {
-		unsigned first = 0;
-
-		for (unsigned x = 1; x < NKINDS; x++)
-			if (order_comes_before(&of[x], at[x], &of[first], at[first]))
-				first = x;
-		m->order[i] = of[first].v[at[first]++].at;
-	}
+	for (size_t i = 0; i < n; i++)
+		m->order[i] = v[i].at;
 	return 0;
 }
 
