@@ -6,32 +6,23 @@
 #include <stdlib.h>
 #include "facts/steps/steps.h"
 
-struct host_step {
-	struct nsx_step_name name;
-	nsx_str text;
-	uint32_t thread, process;
-	int64_t start_ns, end_ns, gap_ns;
-	int64_t launches, replays;
-	int64_t gpu_start_ns, work_end_ns; /* on the current device          */
-	bool stalls;
-};
 struct build {
 	const struct nsx_trace *t;
 	const struct nsx_step_patterns *own;
 	struct nsx_arena *scratch;
-	struct host_step *host; /* sorted by thread, start                   */
+	struct nsx_engine_step *host; /* ranges, sorted by thread, start     */
 	uint32_t *by_process;	/* indices of host, sorted by process, start */
 	size_t n;
 	size_t cap;		/* capacity of the list in the result        */
 };
 
-NSX_ORDER(cmp_host, struct host_step, UP(thread), UP(start_ns), DOWN(end_ns), UP(text));
+NSX_ORDER(cmp_host, struct nsx_engine_step, UP(thread), UP(start_ns), DOWN(end_ns), UP(text));
 NSX_ORDER(cmp_step, struct nsx_engine_step, UP(process), UP(device), UP(gpu_start_ns),
 	  UP(start_ns), UP(text));
 
 static int cmp_in_process(const void *a, const void *b, void *ctx)
 {
-	const struct host_step *host = ctx;
+	const struct nsx_engine_step *host = ctx;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 
 	return NSX_CMP(host[i].process, host[k].process) ?:
@@ -74,19 +65,19 @@ static void drop_nested(struct build *b)
 	size_t n = 0;
 
 	for (size_t i = 0; i < b->n; i++) {
-		struct host_step *before = n ? &b->host[n - 1] : NULL;
+		struct nsx_engine_step *before = n ? &b->host[n - 1] : NULL;
 
 		if (before && before->thread == b->host[i].thread) {
 			if (b->host[i].end_ns <= before->end_ns)
 				continue;
-			before->gap_ns = NSX_MAX(0, b->host[i].start_ns - before->end_ns);
+			before->host_gap_ns = NSX_MAX(0, b->host[i].start_ns - before->end_ns);
 		}
 		b->host[n++] = b->host[i];
 	}
 	b->n = n;
 }
 
-static bool decodes(const struct host_step *x)
+static bool decodes(const struct nsx_engine_step *x)
 {
 	return x->name.kind == NSX_STEP_DECODE || x->name.kind == NSX_STEP_MIXED;
 }
@@ -96,7 +87,7 @@ static bool decodes(const struct host_step *x)
  */
 static void mark_stalls(struct build *b)
 {
-	struct host_step *v = b->host;
+	struct nsx_engine_step *v = b->host;
 
 	NSX_EACH_RUN(i, next, b->n, v[next].thread == v[i].thread &&
 		     v[next].name.kind == v[i].name.kind) {
@@ -131,12 +122,12 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		uint32_t thread;
-		struct host_step *x = &b->host[b->n];
+		struct nsx_engine_step *x = &b->host[b->n];
 
 		if (!is_step_range(t, classes, step, i))
 			continue;
 		thread = nsx_nvtx_thread(t, i);
-		*x = (struct host_step){.text = t->nvtx.name[i], .gap_ns = -1,
+		*x = (struct nsx_engine_step){.text = t->nvtx.name[i], .host_gap_ns = -1,
 			.thread = thread, .process = t->thread[thread].process,
 			.start_ns = nsx_range_start(&t->nvtx, i),
 			.end_ns = nsx_range_end(&t->nvtx, i)};
@@ -153,12 +144,12 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 }
 
 /* The step of a call: the open one that its thread began last; NULL: none. */
-static struct host_step *steps_step_of(const struct build *b, uint32_t call)
+static struct nsx_engine_step *steps_step_of(const struct build *b, uint32_t call)
 {
 	uint32_t thread = nsx_call_thread(b->t, call);
 	uint32_t process = b->t->thread[thread].process;
 	int64_t at = nsx_call_start(&b->t->calls, call);
-	struct host_step *v = b->host;
+	struct nsx_engine_step *v = b->host;
 	size_t k = NSX_SEARCH((size_t)0, b->n, i, v[i].thread < thread ||
 			      (v[i].thread == thread && v[i].start_ns <= at));
 
@@ -179,7 +170,7 @@ static void steps_count_launches(struct build *b)
 	const struct nsx_calls *c = &b->t->calls;
 
 	for (uint32_t i = 0; i < c->n; i++) {
-		struct host_step *x;
+		struct nsx_engine_step *x;
 
 		if (c->cls[i] != NSX_CALL_LAUNCH || c->flags[i] & NSX_CALL_NESTED)
 			continue;
@@ -201,7 +192,7 @@ static void find_work(struct build *b, const struct nsx_device *d)
 	}
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
 		uint32_t call = nsx_op_call(o, i);
-		struct host_step *x = call == NSX_NONE || !nsx_op_counts(b->t, i) ?
+		struct nsx_engine_step *x = call == NSX_NONE || !nsx_op_counts(b->t, i) ?
 					      NULL : steps_step_of(b, call);
 
 		if (!x)
@@ -215,18 +206,12 @@ static int steps_keep_steps(struct build *b, uint32_t device, struct nsx_engine_
 			    struct nsx_err *err)
 {
 	for (size_t i = 0; i < b->n; i++) {
-		const struct host_step *x = &b->host[i];
+		struct nsx_engine_step *x = &b->host[i];
 
-		if (x->work_end_ns < x->gpu_start_ns)
-			continue;
-		if (nsx_push(ret->v, ret->n, b->cap, "steps", err, (struct nsx_engine_step){
-			.name = x->name, .text = x->text, .process = x->process,
-			.thread = x->thread, .device = device, .start_ns = x->start_ns,
-			.end_ns = x->end_ns, .host_gap_ns = x->gap_ns,
-			.gpu_start_ns = x->gpu_start_ns,
-			.work_end_ns = x->work_end_ns, .gpu_end_ns = x->work_end_ns,
-			.launches = x->launches, .replays = x->replays,
-			.stalls = x->stalls}))
+		x->device = device;
+		x->gpu_end_ns = x->work_end_ns;
+		if (x->work_end_ns >= x->gpu_start_ns &&
+		    nsx_push(ret->v, ret->n, b->cap, "steps", err, *x))
 			return err->rc;
 	}
 	return 0;
