@@ -281,9 +281,7 @@ static void kernel_label_add_word(struct nsx_buf *b, const char *full, const str
 	}
 	if (n > ntail && !memcmp(p + n - ntail, tail, ntail))
 		n -= ntail;
-	if (n > MAX_WORD_CHARS)
-		for (n = MAX_WORD_CHARS; n && (p[n] & 0xc0) == 0x80;)
-			n--;
+	n = n > MAX_WORD_CHARS ? nsx_cut_chars(p, MAX_WORD_CHARS) : n;
 	nsx_buf_adds(b, w->kind == NSX_W_INSTANCE ? "#" : "");
 	nsx_buf_add(b, p, n);
 	nsx_buf_adds(b, n == MAX_WORD_CHARS ? "…" : "");

@@ -734,15 +734,10 @@ static bool tell_plain(const struct parts *name, struct words *w)
 /* Copies a text to the arena. It is cut to MAX_CHARS characters, with "…" at the cut. */
 static const char *kernel_words_keep(struct nsx_arena *a, const char *text)
 {
-	const char *p = text;
+	const char *rest = nsx_skip_chars(text, MAX_CHARS);
 
-	for (size_t n = 0; n < MAX_CHARS && *p; n++)
-		do
-			p++;
-		while (((unsigned char)*p & 0xc0) == 0x80);
-	if (!*p)
-		return nsx_arena_strdup(a, text);
-	return nsx_arena_printf(a, "%.*s…", (int)(p - text), text);
+	return !*rest ? nsx_arena_strdup(a, text) :
+			nsx_arena_printf(a, "%.*s…", (int)(rest - text), text);
 }
 
 void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_words *ret)
