@@ -136,9 +136,6 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 	return 0;
 }
 
-enum { GPU_WORK = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY | 1U << NSX_A_MEMSET |
-		  1U << NSX_A_GRAPH };
-
 int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
 {
 	*ret = INT64_MIN;
@@ -161,11 +158,12 @@ struct parts {
 	struct nsx_rings *rings;
 };
 
+enum { GPU_WORK = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY | 1U << NSX_A_MEMSET |
+		  1U << NSX_A_GRAPH };
 static const unsigned activities_of[NSX_CONVERT_PARTS] = {
 	[NSX_PART_HOST] = 1U << NSX_A_NVTX | 1U << NSX_A_API |
 			  1U << NSX_A_LIBRARY | 1U << NSX_A_OSRT | 1U << NSX_A_SCHED,
-	[NSX_PART_GPU] = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY |
-			 1U << NSX_A_MEMSET | 1U << NSX_A_GRAPH,
+	[NSX_PART_GPU] = GPU_WORK,
 	[NSX_PART_REST] = 1U << NSX_A_NVTX_GPU | 1U << NSX_A_METRIC |
 			  1U << NSX_A_MEMORY | 1U << NSX_A_FINDING | 1U << NSX_A_QUEUE,
 };
@@ -357,7 +355,7 @@ static void close_part(struct part *p, struct nsx_out *out,
 		nsx_buf_add(warnings, p->warnings.p, p->warnings.n);
 	if (!out->error && p->out.error != ECANCELED)
 		out->error = p->out.error;
-	if (p->c.writer)
+	if (p->c.writer && p->c.writer->done)
 		p->c.writer->done(&p->c);
 	nsx_buf_done(&p->warnings);
 	nsx_names_done(&p->names);

@@ -284,15 +284,11 @@ static inline struct nsx_val nsx_text_val(const char *s)
 bool nsx_conv_span(struct nsx_conv *c, const struct nsx_val *start,
 		   const struct nsx_val *end, struct nsx_slice *ret);
 bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
-/* Begins a slice. Returns 1 if it was begun: arguments may follow, then nsx_slice_end. Returns 0 if
- * there is nothing to write (survey), negative on failure.
+/* Begins a slice. Returns 1 if it was begun: arguments may follow through c->writer, then
+ * nsx_slice_end. Returns 0 if there is nothing to write (survey), negative on failure.
  */
 int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err) NSX_CHECKED;
 void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s);
-void nsx_arg_int(struct nsx_conv *c, const char *key, int64_t value);
-void nsx_arg_name(struct nsx_conv *c, const char *key, const struct nsx_val *v);
-/* Writes three cells as "1x2x3"; nothing if they are absent. */
-void nsx_arg_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 /* Extends the time span of the converted events. */
 void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
 
@@ -334,7 +330,7 @@ struct nsx_writer { /* An output format. c->lane and c->async are set while a sl
 	void (*name_lane)(struct nsx_conv *c, uint32_t track, size_t lane,
 			  const char *owner, const char *what, size_t order);
 	void (*close)(struct nsx_conv *c);
-	void (*done)(struct nsx_conv *c); /* frees everything, also after a failure */
+	void (*done)(struct nsx_conv *c); /* frees all, also after a failure; or NULL */
 };
 extern const struct nsx_writer nsx_writer_json, nsx_writer_pftrace,
 	nsx_writer_pftracks;

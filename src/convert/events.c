@@ -107,19 +107,3 @@ void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s)
 	else
 		c->counts->slices++;
 }
-
-void nsx_arg_int(struct nsx_conv *c, const char *key, int64_t value)
-{
-	c->writer->arg_int(c, key, value);
-}
-
-void nsx_arg_name(struct nsx_conv *c, const char *key, const struct nsx_val *v)
-{
-	c->writer->arg_name(c, key, v);
-}
-
-void nsx_arg_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v)
-{
-	if (v[0].type == NSX_V_I64)
-		c->writer->arg_dims(c, key, v);
-}

@@ -195,13 +195,13 @@ static void put_args(struct nsx_conv *c, const struct nsx_finding *f)
 	struct nsx_val key = nsx_text_val(f->key);
 	struct nsx_val severity = nsx_text_val(nsx_severity_names[f->severity]);
 
-	nsx_arg_name(c, "finding", &key);
-	nsx_arg_name(c, "severity", &severity);
+	c->writer->arg_name(c, "finding", &key);
+	c->writer->arg_name(c, "severity", &severity);
 	if (f->price != NSX_PRICE_NONE) {
 		struct nsx_val price = nsx_text_val(nsx_price_names[f->price]);
 
-		nsx_arg_int(c, "headroom_ns", (int64_t)f->headroom_ns);
-		nsx_arg_name(c, "price", &price);
+		c->writer->arg_int(c, "headroom_ns", (int64_t)f->headroom_ns);
+		c->writer->arg_name(c, "price", &price);
 	}
 }
 

@@ -61,14 +61,15 @@ static int gpu_begin(struct nsx_conv *c, const struct nsx_val *v,
 static void gpu_end(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	if (s->corr)
-		nsx_arg_int(c, "correlation", s->corr);
+		c->writer->arg_int(c, "correlation", s->corr);
 	nsx_slice_end(c, s);
 }
 
-static void int_if_known(struct nsx_conv *c, const char *key, const struct nsx_val *v)
+/* Writes three cells as "1x2x3"; nothing if they are absent. */
+static void put_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v)
 {
 	if (v->type == NSX_V_I64)
-		nsx_arg_int(c, key, v->u.i);
+		c->writer->arg_dims(c, key, v);
 }
 
 enum { NAME = OWN, SHORT_NAME, GRID, BLOCK = GRID + 3, NODE = BLOCK + 3,
@@ -98,11 +99,11 @@ static int gpu_read_kernel(void *ctx, int64_t rid NSX_UNUSED,
 	if (c->writer->is_typed)
 		c->writer->kernel(c, &s, has_other ? &v[NAME] : NULL, &v[REGISTERS]);
 	else if (has_other)
-		nsx_arg_name(c, "kernel", &v[NAME]);
-	nsx_arg_dims(c, "grid", &v[GRID]);
-	nsx_arg_dims(c, "block", &v[BLOCK]);
+		c->writer->arg_name(c, "kernel", &v[NAME]);
+	put_dims(c, "grid", &v[GRID]);
+	put_dims(c, "block", &v[BLOCK]);
 	if (nsx_i64_or(&v[NODE], 0))
-		nsx_arg_int(c, "graph_node", v[NODE].u.i);
+		c->writer->arg_int(c, "graph_node", v[NODE].u.i);
 	gpu_end(c, &s);
 	return 0;
 }
@@ -111,78 +112,47 @@ const struct nsx_activity_def nsx_def_kernel = {
 	NSX_VIEW_kernel, kernel_fields, ARRAY_LEN(kernel_fields), GRID, 1,
 	gpu_read_kernel, NULL};
 
-enum { COPY_KIND = OWN, BYTES };
+/* Copies, memsets and graphs have a name in one cell and a figure in the next. */
+enum { NAMED_BY = OWN, FIGURE };
 static const enum nsx_field memcpy_fields[] = {
 	COMMON(memcpy), NSX_F_memcpy_copy_kind, NSX_F_memcpy_bytes};
+static const enum nsx_field memset_fields[] = {
+	COMMON(memset), NSX_F_memset_bytes, NSX_F_memset_bytes};
+static const enum nsx_field graph_fields[] = {
+	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id};
 
-static int gpu_read_memcpy(void *ctx, int64_t rid NSX_UNUSED,
+static int read_other_work(void *ctx, int64_t rid NSX_UNUSED,
 			   const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
+	bool is_graph = c->activity == NSX_A_GRAPH;
 	struct nsx_slice s;
 	char name[64];
 	int rc;
 
-	snprintf(name, sizeof(name), "Memcpy %s",
-		 nsx_copy_direction(
-			 c->schema->copy_kind[nsx_u8_or(&v[COPY_KIND], 0)]));
+	if (c->activity == NSX_A_MEMCPY)
+		snprintf(name, sizeof(name), "Memcpy %s", nsx_copy_direction(
+				 c->schema->copy_kind[nsx_u8_or(&v[NAMED_BY], 0)]));
+	else if (is_graph && v[NAMED_BY].type == NSX_V_I64)
+		snprintf(name, sizeof(name), "Graph %lld", (long long)v[NAMED_BY].u.i);
+	else
+		snprintf(name, sizeof(name), "%s", is_graph ? "Graph" : "Memset");
 	s = (struct nsx_slice){.name = nsx_text_val(name)};
 	rc = gpu_begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
-	int_if_known(c, "bytes", &v[BYTES]);
+	if (v[FIGURE].type == NSX_V_I64)
+		c->writer->arg_int(c, is_graph ? "graph_exec" : "bytes", v[FIGURE].u.i);
 	gpu_end(c, &s);
 	return 0;
 }
 
 const struct nsx_activity_def nsx_def_memcpy = {
-	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), BYTES, 1,
-	gpu_read_memcpy, NULL};
-
-enum { SET_BYTES = OWN };
-static const enum nsx_field memset_fields[] = {COMMON(memset), NSX_F_memset_bytes};
-
-static int gpu_read_memset(void *ctx, int64_t rid NSX_UNUSED,
-			   const struct nsx_val *v, struct nsx_err *err)
-{
-	struct nsx_conv *c = ctx;
-	struct nsx_slice s = {.name = nsx_text_val("Memset")};
-	int rc = gpu_begin(c, v, &s, err);
-
-	if (rc <= 0)
-		return rc;
-	int_if_known(c, "bytes", &v[SET_BYTES]);
-	gpu_end(c, &s);
-	return 0;
-}
-
+	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), FIGURE, 1,
+	read_other_work, NULL};
 const struct nsx_activity_def nsx_def_memset = {
 	NSX_VIEW_memset, memset_fields, ARRAY_LEN(memset_fields), OWN, 1,
-	gpu_read_memset, NULL};
-
-enum { GRAPH_ID = OWN, EXEC_ID };
-static const enum nsx_field graph_fields[] = {
-	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id};
-
-static int gpu_read_graph(void *ctx, int64_t rid NSX_UNUSED,
-			  const struct nsx_val *v, struct nsx_err *err)
-{
-	struct nsx_conv *c = ctx;
-	struct nsx_slice s;
-	char name[32] = "Graph";
-	int rc;
-
-	if (v[GRAPH_ID].type == NSX_V_I64)
-		snprintf(name, sizeof(name), "Graph %lld", (long long)v[GRAPH_ID].u.i);
-	s = (struct nsx_slice){.name = nsx_text_val(name)};
-	rc = gpu_begin(c, v, &s, err);
-	if (rc <= 0)
-		return rc;
-	int_if_known(c, "graph_exec", &v[EXEC_ID]);
-	gpu_end(c, &s);
-	return 0;
-}
-
+	read_other_work, NULL};
 const struct nsx_activity_def nsx_def_graph = {
-	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), EXEC_ID, 1,
-	gpu_read_graph, NULL};
+	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), FIGURE, 1,
+	read_other_work, NULL};

@@ -33,9 +33,9 @@ static int host_read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 	if (rc <= 0)
 		return rc;
 	if (nsx_i64_or(&v[C_RETURN], 0))
-		nsx_arg_int(c, "return", v[C_RETURN].u.i);
+		c->writer->arg_int(c, "return", v[C_RETURN].u.i);
 	if (s.corr)
-		nsx_arg_int(c, "correlation", s.corr);
+		c->writer->arg_int(c, "correlation", s.corr);
 	nsx_slice_end(c, &s);
 	return 0;
 }
@@ -81,9 +81,9 @@ static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 	if (rc <= 0)
 		return rc;
 	if (nsx_i64_or(&v[NSX_N_DOMAIN], 0))
-		nsx_arg_int(c, "domain", v[NSX_N_DOMAIN].u.i);
+		c->writer->arg_int(c, "domain", v[NSX_N_DOMAIN].u.i);
 	if (s.open)
-		nsx_arg_int(c, "never_closed", 1);
+		c->writer->arg_int(c, "never_closed", 1);
 	nsx_slice_end(c, &s);
 	return 0;
 }
@@ -148,7 +148,7 @@ static int put_on_cpu(struct nsx_conv *c, uint32_t track, int64_t end_ns,
 	if (rc <= 0)
 		return rc;
 	if (open)
-		nsx_arg_int(c, "until_end_of_trace", 1);
+		c->writer->arg_int(c, "until_end_of_trace", 1);
 	nsx_slice_end(c, &s);
 	return 0;
 }

@@ -303,10 +303,6 @@ static void json_close_file(struct nsx_conv *c)
 	nsx_out_adds(c->out, "\n}}\n");
 }
 
-static void json_done(struct nsx_conv *c NSX_UNUSED)
-{
-}
-
 const struct nsx_writer nsx_writer_json = {
 	false, json_open_file, json_begin, arg_int, arg_name, arg_dims, NULL, json_end,
-	json_sample, json_counter, sample_end, json_name_group, json_name_lane, json_close_file, json_done};
+	json_sample, json_counter, sample_end, json_name_group, json_name_lane, json_close_file, NULL};

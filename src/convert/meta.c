@@ -225,26 +225,20 @@ static const char *meta_stream_label(struct meta *m, const struct nsx_key *key)
 	return what[key->w[0]];
 }
 
-static const char *report_label(struct meta *m, const struct nsx_key *key)
-{
-	const char *name = nsx_findings_track(m->c, key->w[4]);
-
-	nsx_names_text(m->c->names, &m->b, name, strlen(name));
-	return NULL;
-}
-
 static void name_track(struct meta *m, uint32_t at, size_t *order)
 {
 	const struct nsx_track *t = &m->c->tracks.tracks[at];
 	struct nsx_key key = m->c->tracks.track_keys.keys[at];
-	const char *what;
+	const char *what = NULL, *name;
 
 	nsx_buf_clear(&m->b);
-	if (key.w[0] == NSX_A_FINDING)
-		what = report_label(m, &key);
-	else
+	if (key.w[0] == NSX_A_FINDING) {
+		name = nsx_findings_track(m->c, key.w[4]);
+		nsx_names_text(m->c->names, &m->b, name, strlen(name));
+	} else {
 		what = key.w[0] < NSX_A_KERNEL ? meta_thread_label(m, &key) :
 						 meta_stream_label(m, &key);
+	}
 	for (size_t i = 0; i < t->nlanes; i++)
 		m->c->writer->name_lane(m->c, at, i, m->b.p, what, (*order)++);
 }

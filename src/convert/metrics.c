@@ -24,45 +24,33 @@ struct metrics {
 	bool is_open;
 };
 
-static int find_counter_index(struct metrics *m, int64_t type, int64_t metric,
-			      uint32_t *ret, struct nsx_err *err)
+static struct counter *find_counter(struct metrics *m, int64_t type, int64_t metric,
+				    struct nsx_err *err)
 {
 	struct nsx_key key = {{(uint64_t)type, (uint64_t)metric}};
+	uint32_t at;
 
-	return nsx_keymap_add(&m->keys, m->cache, &key, ret, err) ||
+	return nsx_keymap_add(&m->keys, m->cache, &key, &at, err) ||
 			       nsx_grow(&m->counters, &m->cap, m->keys.n,
 					sizeof(*m->counters), "counters", err) ?
-		       err->rc : 0;
+		       NULL : &m->counters[at];
 }
 
 static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct metrics *m = ctx;
+	struct counter *counter;
 	struct nsx_buf b = {0};
-	uint32_t at;
 
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[2].type != NSX_V_TEXT)
 		return 0;
-	if (find_counter_index(m, v[0].u.i, v[1].u.i, &at, err))
+	counter = find_counter(m, v[0].u.i, v[1].u.i, err);
+	if (!counter)
 		return err->rc;
 	nsx_names_text(m->c->names, &b, v[2].u.p, v[2].len);
-	m->counters[at].name = nsx_buf_keep(&b, m->arena);
+	counter->name = nsx_buf_keep(&b, m->arena);
 	return 0;
-}
-
-static struct counter *find_counter(struct metrics *m, int64_t type, int64_t metric,
-				    struct nsx_err *err)
-{
-	struct counter *c;
-	uint32_t at;
-
-	if (find_counter_index(m, type, metric, &at, err))
-		return NULL;
-	c = &m->counters[at];
-	if (!c->name)
-		c->name = nsx_arena_printf(m->arena, "counter %lld", (long long)metric);
-	return c;
 }
 
 static void close_event(struct metrics *m)
@@ -111,6 +99,9 @@ static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	counter = find_counter(m, v[TYPE].u.i, v[METRIC].u.i, err);
 	if (!counter)
 		return err->rc;
+	if (!counter->name)
+		counter->name = nsx_arena_printf(m->arena, "counter %lld",
+						 (long long)v[METRIC].u.i);
 	goes_on = m->is_open && m->at_ns == s.start_ns &&
 		  m->type == v[TYPE].u.i && counter->event != m->nevents;
 	if (!goes_on) {
@@ -150,15 +141,14 @@ static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
 	int64_t type = nsx_i64_or(&v[TYPE], 0);
 	struct counter *source;
 	struct nsx_slice s;
-	uint32_t at;
 
 	if (!nsx_conv_span(m->c, &v[AT], &v[AT], &s))
 		return nsx_stopped(err);
 	if (m->is_open && s.start_ns == m->at_ns && type == m->type)
 		return 0;
-	if (find_counter_index(m, type, 0, &at, err))
+	source = find_counter(m, type, 0, err);
+	if (!source)
 		return err->rc;
-	source = &m->counters[at];
 	if (source->event && s.start_ns < source->last_ns)
 		m->c->late |= 1U << NSX_A_METRIC;
 	source->event = 1;
@@ -167,12 +157,6 @@ static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
 	m->is_open = true;
 	nsx_conv_hull(m->c, s.start_ns, s.end_ns);
 	return 0;
-}
-
-static int metrics_survey(struct metrics *m, struct nsx_err *err)
-{
-	return nsx_view_scan(m->c->schema, NSX_VIEW_gpu_metric, fields,
-			     TYPE + 1, 1, survey_sample, m, 0, err);
 }
 
 static int metrics_write_all(struct metrics *m, struct nsx_err *err)
@@ -198,7 +182,9 @@ int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
 		return err->rc;
 	m.arena = nsx_arena_new();
 	nsx_keymap_init(&m.keys, "counters");
-	rc = c->writing ? metrics_write_all(&m, err) : metrics_survey(&m, err);
+	rc = c->writing ? metrics_write_all(&m, err) :
+			  nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields, TYPE + 1, 1,
+					survey_sample, &m, 0, err);
 	nsx_keymap_done(&m.keys);
 	free(m.cache);
 	free(m.counters);

@@ -1,9 +1,7 @@
 /* classic.c - the sections of nsys-llm-explain under their published names, for programs
  * that read these.
  */
-#include <inttypes.h>
 #include <string.h>
-#include "base/real.h"
 #include "emit/classic.h"
 #include "report/text.h"
 
@@ -27,26 +25,16 @@ static const struct {
 	  "top_nccl_op", "top_barrier"}},
 };
 
-static void classic_add_cell(struct nsx_buf *b, const struct nsx_cell *c)
+static void classic_add_cell(struct nsx_buf *b, struct nsx_arena *a, const struct nsx_cell *c)
 {
-	char text[NSX_REAL_SIZE];
+	const char *text = nsx_cell_text(a, c);
 
-	switch (c->type) {
-	case NSX_T_I64:
-		nsx_buf_printf(b, " %" PRId64 " |", c->u.i);
-		break;
-	case NSX_T_F64:
-		nsx_real_text(text, c->u.f);
-		nsx_buf_printf(b, " %s |", text);
-		break;
-	case NSX_T_STR:
-		nsx_buf_adds(b, " ");
-		nsx_md_escape(b, c->u.s, strlen(c->u.s));
-		nsx_buf_adds(b, " |");
-		break;
-	default:
-		nsx_buf_adds(b, "  |");
-	}
+	nsx_buf_adds(b, " ");
+	if (c->type == NSX_T_STR)
+		nsx_md_escape(b, text, strlen(text));
+	else
+		nsx_buf_adds(b, text);
+	nsx_buf_adds(b, " |");
 }
 
 /* Adds all kept rows, with the columns' own names. */
@@ -54,6 +42,7 @@ static void add_rows(struct nsx_buf *b, const struct nsx_table *t, const char *c
 {
 	struct nsx_row_reader rows = nsx_read_rows(t);
 	unsigned at[ARRAY_LEN(sections[0].columns)], n = 0;
+	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_cell *row;
 
 	nsx_buf_adds(b, "|");
@@ -67,9 +56,10 @@ static void add_rows(struct nsx_buf *b, const struct nsx_table *t, const char *c
 	while ((row = nsx_next_row(&rows))) {
 		nsx_buf_adds(b, "\n|");
 		for (unsigned i = 0; i < n; i++)
-			classic_add_cell(b, &row[at[i]]);
+			classic_add_cell(b, a, &row[at[i]]);
 	}
 	nsx_buf_adds(b, "\n");
+	nsx_arena_free(a);
 }
 
 void nsx_md_add_classic(struct nsx_buf *b, const struct nsx_report *r)

@@ -435,14 +435,19 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 	page_add_list(p, "Ask next: ", x->ask, ", ");
 }
 
+static void page_add_opening(struct page *p, const struct nsx_first_page *x)
+{
+	page_add_header(p, x);
+	page_add_verdict(p, x);
+	page_add_list(p, "Dearest: ", x->dearest, "; ");
+}
+
 void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, struct nsx_buf *b)
 {
 	struct page p = {.b = b, .form = form, .a = nsx_arena_new(),
 			 .line = b->n};
 
-	page_add_header(&p, x);
-	page_add_verdict(&p, x);
-	page_add_list(&p, "Dearest: ", x->dearest, "; ");
+	page_add_opening(&p, x);
 	add_strips(&p, x);
 	for (unsigned i = 0; i < x->nfindings; i++) {
 		if (!i || form != NSX_PAGE_MD)
@@ -454,37 +459,24 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, stru
 	nsx_arena_free(p.a);
 }
 
-void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x)
+void nsx_html_page(struct nsx_buf *b, enum nsx_page_part part, const struct nsx_first_page *x,
+		   const struct nsx_finding *f)
 {
 	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
 
-	page_add_header(&p, x);
-	page_add_verdict(&p, x);
-	page_add_list(&p, "Dearest: ", x->dearest, "; ");
-	nsx_arena_free(p.a);
-}
-
-void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
-			 const struct nsx_finding *f)
-{
-	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
-
-	add_price(&p, x, f);
-	nsx_arena_free(p.a);
-}
-
-void nsx_html_page_proof(struct nsx_buf *b, const struct nsx_finding *f)
-{
-	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
-
-	emit_page_add_proof(&p, f);
-	nsx_arena_free(p.a);
-}
-
-void nsx_html_page_sum(struct nsx_buf *b, const struct nsx_first_page *x)
-{
-	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
-
-	add_sum(&p, x);
+	switch (part) {
+	case NSX_PAGE_HEAD:
+		page_add_opening(&p, x);
+		break;
+	case NSX_PAGE_SUM:
+		add_sum(&p, x);
+		break;
+	case NSX_PAGE_PRICE:
+		add_price(&p, x, f);
+		break;
+	case NSX_PAGE_PROOF:
+		emit_page_add_proof(&p, f);
+		break;
+	}
 	nsx_arena_free(p.a);
 }

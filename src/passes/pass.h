@@ -119,6 +119,13 @@ static inline struct nsx_cell nsx_global_tid(uint64_t id)
 {
 	return nsx_int(nsx_tid_of(id));
 }
+/* Whether a thread launches GPU work. */
+static inline struct nsx_cell nsx_launches_cell(const struct nsx_trace *t, uint64_t global_tid)
+{
+	uint32_t thread = nsx_thread_find(t, global_tid);
+
+	return nsx_bool(thread != NSX_NONE && t->thread[thread].launches);
+}
 static inline struct nsx_cell nsx_mean_us(int64_t sum_ns, int64_t n)
 {
 	return nsx_us(n ? (double)sum_ns / (double)n : NAN);

@@ -30,13 +30,12 @@ void nsx_html_textn(struct nsx_buf *b, const char *s, size_t n);
 void nsx_html_inline(struct nsx_buf *b, const char *markdown);
 
 /* Lines of the first page (emit/page.c): title, header and verdict; the sum of all remedies, what
- * is fine, trust, and what is missing; the price of a finding; its place and evidence.
+ * is fine, trust, and what is missing; the price of a finding; its place and evidence. f: used by
+ * the last two.
  */
-void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x);
-void nsx_html_page_sum(struct nsx_buf *b, const struct nsx_first_page *x);
-void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
-			 const struct nsx_finding *f);
-void nsx_html_page_proof(struct nsx_buf *b, const struct nsx_finding *f);
+enum nsx_page_part { NSX_PAGE_HEAD, NSX_PAGE_SUM, NSX_PAGE_PRICE, NSX_PAGE_PROOF };
+void nsx_html_page(struct nsx_buf *b, enum nsx_page_part part, const struct nsx_first_page *x,
+		   const struct nsx_finding *f);
 
 /* Sections and tables (body.c). nsx_html_table is the number of a table, whose anchor is
  * t-NUMBER. nsx_html_has_cell tells whether a proof's cell is on the page, with the anchor

@@ -93,11 +93,11 @@ static void page_add_finding(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_html_text(b, f->key);
 	nsx_buf_printf(b, "\">\n<h3>%zu. <span class=\"sev\">[%s]</span> ", index + 1, severity);
 	if (r->page)
-		nsx_html_page_price(b, r->page, f);
+		nsx_html_page(b, NSX_PAGE_PRICE, r->page, f);
 	nsx_html_inline(b, f->title);
 	nsx_buf_adds(b, "</h3>\n");
 	nsx_buf_adds(b, "<p>");
-	nsx_html_page_proof(b, f);
+	nsx_html_page(b, NSX_PAGE_PROOF, r->page, f);
 	nsx_buf_adds(b, "</p>\n<ul class=\"todo\">");
 	add_items(b, f->recommendation, ARRAY_LEN(f->recommendation));
 	nsx_buf_adds(b, "</ul>\n<details><summary>Evidence</summary><ul>");
@@ -182,7 +182,7 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 
 	nsx_buf_adds(b, "<header>");
 	if (r->page) {
-		nsx_html_page_head(b, r->page);
+		nsx_html_page(b, NSX_PAGE_HEAD, r->page, NULL);
 	} else {
 		nsx_buf_adds(b, "<h1>");
 		nsx_html_text(b, title);
@@ -192,7 +192,7 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_buf_adds(b, "</header>\n<main>\n");
 	page_add_findings(b, r, t, "What to do", false);
 	if (r->page)
-		nsx_html_page_sum(b, r->page);
+		nsx_html_page(b, NSX_PAGE_SUM, r->page, NULL);
 	add_warnings(b, r);
 	page_add_findings(b, r, t, "About the capture", true);
 	nsx_svg_waterfall(b, r, a);

@@ -196,10 +196,10 @@ static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes, int64
 
 /* Adds the sizes of one device's copies, by direction. */
 static void add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
-		      uint32_t device, struct copy_size (*by_kind)[NSIZES], struct nsx_table *table)
+		      uint32_t device, struct copy_sum (*by_kind)[NSIZES], struct nsx_table *table)
 {
 	for (unsigned i = 0; i < 256 * NSIZES; i++) {
-		const struct copy_size *z = &by_kind[i / NSIZES][i % NSIZES];
+		const struct copy_sum *z = &by_kind[i / NSIZES][i % NSIZES];
 		struct nsx_cell *row;
 
 		if (!z->count)
@@ -210,28 +210,23 @@ static void add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		row[SIZE] = nsx_string(size_names[i % NSIZES]);
 		row[SIZE_COUNT] = nsx_int(z->count);
 		row[SIZE_BYTES] = nsx_int(z->bytes);
-		row[SIZE_TOTAL_MS] = nsx_ms(z->total_ns);
-		row[SIZE_GBPS] = rate_cell(t, z->bytes, z->total_ns);
+		row[SIZE_TOTAL_MS] = nsx_ms(z->ns);
+		row[SIZE_GBPS] = rate_cell(t, z->bytes, z->ns);
 	}
 }
 
 static void fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		       struct nsx_table *table)
 {
-	struct copy_size by_kind[256][NSIZES];
+	struct copy_sum by_kind[256][NSIZES];
 
 	NSX_EACH_RUN(i, next, g->n, g->v[next].device == g->v[i].device) {
 		uint32_t d = g->v[i].device;
 
 		memset(by_kind, 0, sizeof(by_kind));
 		for (size_t m = i; m < next; m++)
-			for (unsigned k = 0; k < NSIZES; k++) {
-				struct copy_size *z = &by_kind[g->v[m].kind][k];
-
-				z->count += g->v[m].size[k].count;
-				nsx_add_to(&z->bytes, g->v[m].size[k].bytes);
-				nsx_add_to(&z->total_ns, g->v[m].size[k].total_ns);
-			}
+			for (unsigned k = 0; k < NSIZES; k++)
+				copy_add(&by_kind[g->v[m].kind][k], g->v[m].size[k]);
 		add_sizes(t, g, d, by_kind, table);
 	}
 	nsx_table_sort(table, NSX_DESC(SIZE_TOTAL_MS), NSX_DESC(SIZE_BYTES),
@@ -243,7 +238,7 @@ static void copies_fill_causes(const struct nsx_trace *t, const struct copy_grou
 {
 	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NSX_NMIGRATE_CAUSES; i++) {
 		size_t d = i / NSX_NMIGRATE_CAUSES / 3, kind = i / NSX_NMIGRATE_CAUSES % 3;
-		const struct copy_moves *x = &g->causes[d][kind][i % NSX_NMIGRATE_CAUSES];
+		const struct copy_sum *x = &g->causes[d][kind][i % NSX_NMIGRATE_CAUSES];
 		struct nsx_cell *row;
 
 		if (!x->count)

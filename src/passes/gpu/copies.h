@@ -11,6 +11,16 @@ enum { NSIZES = 5 };
 /* Copies from this size on show the bandwidth of the link. */
 #define LARGE_BYTES (1 << 20)
 
+struct copy_sum {
+	int64_t count, bytes, ns;
+};
+static inline void copy_add(struct copy_sum *s, struct copy_sum by)
+{
+	s->count += by.count;
+	nsx_add_to(&s->bytes, by.bytes);
+	nsx_add_to(&s->ns, by.ns);
+}
+
 struct copy_group { /* copies with the same device, kind, source and destination */
 	uint32_t device;
 	uint8_t kind, src, dst;
@@ -22,12 +32,7 @@ struct copy_group { /* copies with the same device, kind, source and destination
 	int64_t whole_bytes, whole_ns;
 	double p50_gbps; /* median rate; NAN: no copy has LARGE_BYTES */
 	int64_t busy_end_ns, whole_end_ns;
-	struct copy_size {
-		int64_t count, bytes, total_ns;
-	} size[NSIZES];
-};
-struct copy_moves {
-	int64_t count, bytes, ns;
+	struct copy_sum size[NSIZES];
 };
 struct copy_peer { /* a peer copy */
 	uint32_t src, dst; /* devices; NSX_NONE: unknown, or not in the trace */
@@ -37,7 +42,7 @@ struct copy_peer { /* a peer copy */
 struct copy_groups { /* in order of device */
 	struct copy_group *v;
 	size_t n;
-	struct copy_moves (*causes)[3][NSX_NMIGRATE_CAUSES]; /* migrations by device */
+	struct copy_sum (*causes)[3][NSX_NMIGRATE_CAUSES]; /* migrations by device */
 	struct copy_peer *peers;
 	size_t npeers, cap_peers;
 	struct nsx_spans *kernels; /* by device: kernels and graph replays */

@@ -61,18 +61,11 @@ static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32
 	}
 	nsx_add_to(&x->bytes, c->bytes);
 	x->small += c->bytes < SMALL_BYTES;
-	struct copy_size *z = &x->size[copy_size_class(c->bytes)];
-	z->count++;
-	nsx_add_to(&z->bytes, c->bytes);
-	nsx_add_to(&z->total_ns, ns);
-	if (nsx_copy_is_migration(x->kind)) {
-		struct copy_moves *y = &s->g->causes[device][x->kind - NSX_COPY_UVM_HTOD]
-				     [c->cause < NSX_NMIGRATE_CAUSES ? c->cause : 0];
-
-		y->count++;
-		nsx_add_to(&y->bytes, c->bytes);
-		nsx_add_to(&y->ns, ns);
-	}
+	copy_add(&x->size[copy_size_class(c->bytes)], (struct copy_sum){1, c->bytes, ns});
+	if (nsx_copy_is_migration(x->kind))
+		copy_add(&s->g->causes[device][x->kind - NSX_COPY_UVM_HTOD]
+				      [c->cause < NSX_NMIGRATE_CAUSES ? c->cause : 0],
+			 (struct copy_sum){1, c->bytes, ns});
 	return x->kind == NSX_COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
 }
 

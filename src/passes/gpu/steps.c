@@ -73,14 +73,10 @@ static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_
 		nsx_partition(d, scheduler.start_ns, scheduler.end_ns, &outside);
 	return (struct steps_timed){
 		.step = s, .size = steps_size_class(nsx_step_size(&s->name)),
-		.ns = s->gpu_end_ns - s->gpu_start_ns,
-		.compute_ns = nsx_computing_ns(all.ns),
-		.hidden_ns = all.ns[NSX_P_COMPUTE_COMM],
-		.comm_ns = all.ns[NSX_P_COMM_EXPOSED],
-		.copy_ns = all.ns[NSX_P_COPY_EXPOSED],
-		.inside_ns = inside.ns[NSX_P_IDLE],
-		.between_ns = all.ns[NSX_P_IDLE] - inside.ns[NSX_P_IDLE],
-		.scheduler_ns = outside.ns[NSX_P_IDLE]};
+		.ns = {s->gpu_end_ns - s->gpu_start_ns, nsx_computing_ns(all.ns),
+		       all.ns[NSX_P_COMPUTE_COMM], all.ns[NSX_P_COMM_EXPOSED],
+		       all.ns[NSX_P_COPY_EXPOSED], inside.ns[NSX_P_IDLE],
+		       all.ns[NSX_P_IDLE] - inside.ns[NSX_P_IDLE], outside.ns[NSX_P_IDLE]}};
 }
 
 static struct nsx_cell steps_told(int64_t n)
@@ -105,12 +101,9 @@ static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 	row[R_GPU_START] = nsx_int(s->gpu_start_ns);
 	row[R_WORK_END] = nsx_int(s->work_end_ns);
 	row[R_GPU_END] = nsx_int(s->gpu_end_ns);
-	row[R_COMPUTE] = nsx_int(x->compute_ns);
-	row[R_COMM] = nsx_int(x->comm_ns);
-	row[R_COPY] = nsx_int(x->copy_ns);
-	row[R_IDLE] = nsx_int(x->inside_ns);
-	row[R_BETWEEN] = nsx_int(x->between_ns);
-	row[R_SCHEDULER] = nsx_int(x->scheduler_ns);
+	row[R_COMPUTE] = nsx_int(STEPS_NS(x, COMPUTE));
+	for (unsigned c = COMM; c <= SCHEDULER; c++)
+		row[R_COMM + c - COMM] = nsx_int(STEPS_NS(x, c));
 	row[R_GAP] = steps_told(s->host_gap_ns);
 	row[R_LAUNCHES] = nsx_int(s->launches);
 	row[R_REPLAYS] = nsx_int(s->replays);
@@ -118,8 +111,8 @@ static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 }
 
 struct sums {
-	int64_t requests, tokens, total, compute, hidden, comm, copy, inside, between, scheduler,
-		launches, replays, missed, stall;
+	int64_t requests, tokens, launches, replays, missed, stall;
+	int64_t ns[SCHEDULER - TOTAL + 1]; /* as in steps_timed */
 };
 
 static struct sums steps_add_up(const struct steps_timed *v, size_t n)
@@ -133,18 +126,12 @@ static struct sums steps_add_up(const struct steps_timed *v, size_t n)
 			a.requests = NSX_MAX(a.requests, 0) + s->name.requests;
 		if (s->name.tokens >= 0)
 			a.tokens = NSX_MAX(a.tokens, 0) + s->name.tokens;
-		a.total += v[i].ns;
-		a.compute += v[i].compute_ns;
-		a.hidden += v[i].hidden_ns;
-		a.comm += v[i].comm_ns;
-		a.copy += v[i].copy_ns;
-		a.inside += v[i].inside_ns;
-		a.between += v[i].between_ns;
-		a.scheduler += v[i].scheduler_ns;
+		for (unsigned c = 0; c < ARRAY_LEN(a.ns); c++)
+			a.ns[c] += v[i].ns[c];
 		a.launches += s->launches;
 		a.replays += s->replays;
 		a.missed += !s->replays;
-		a.stall += s->stalls ? v[i].ns : 0;
+		a.stall += s->stalls ? STEPS_NS(&v[i], TOTAL) : 0;
 	}
 	return a;
 }
@@ -157,7 +144,7 @@ static struct nsx_cell median_by_graph(struct steps_work *w, const struct steps_
 
 	for (size_t i = 0; i < n; i++)
 		if (!v[i].step->replays != replays)
-			w->scratch[k++] = v[i].ns;
+			w->scratch[k++] = STEPS_NS(&v[i], TOTAL);
 	return k ? nsx_real(nsx_quantile(w->scratch, k, 0.5) / 1e6) : nsx_null();
 }
 
@@ -196,7 +183,7 @@ static void put_medians(struct steps_work *w, const struct steps_timed *v, size_
 	if (row[MISSED].type != NSX_T_NULL)
 		put_missed(w, v, n, row);
 	for (size_t i = 0; i < n; i++)
-		ns[i] = v[i].ns;
+		ns[i] = STEPS_NS(&v[i], TOTAL);
 	nsx_quantiles(ns, n, qs, 2, q);
 	row[P50] = nsx_real(q[0] / 1e6);
 	row[P95] = nsx_real(q[1] / 1e6);
@@ -257,7 +244,7 @@ static void put_limits(struct steps_work *w, const struct nsx_engine_step *first
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(w->run->trace, first->device);
 	bool trains = first->name.kind == NSX_STEP_TRAINING;
 	int64_t tokens = trains ? (int64_t)n * (m ? m->tokens : 0) : a->tokens;
-	double s = (double)a->total / 1e9;
+	double s = (double)STEPS_NS(a, TOTAL) / 1e9;
 	const char *kind = nsx_step_kinds[first->name.kind];
 
 	if (!m || !gpu || tokens <= 0)
@@ -284,15 +271,10 @@ static void steps_add_group(struct steps_work *w, struct nsx_table *table,
 	row[GPUS] = nsx_int(count_gpus(w, v, n));
 	row[REQUESTS] = steps_told(a.requests);
 	row[TOKENS] = steps_told(a.tokens);
-	row[TOTAL] = nsx_int(a.total);
-	row[COMPUTE] = nsx_int(a.compute);
-	row[HIDDEN] = nsx_int(a.hidden);
-	row[COMM] = nsx_int(a.comm);
-	row[COPY] = nsx_int(a.copy);
-	row[IDLE] = nsx_int(a.inside);
-	row[BETWEEN] = nsx_int(a.between);
-	row[SCHEDULER] = nsx_int(a.scheduler);
-	row[BUSY] = nsx_part_pct(a.compute + a.comm + a.copy, a.total);
+	for (unsigned c = TOTAL; c <= SCHEDULER; c++)
+		row[c] = nsx_int(STEPS_NS(&a, c));
+	row[BUSY] = nsx_part_pct(STEPS_NS(&a, COMPUTE) + STEPS_NS(&a, COMM) + STEPS_NS(&a, COPY),
+				 STEPS_NS(&a, TOTAL));
 	row[LAUNCHES] = nsx_int(a.launches);
 	row[MISSED] = has_graphs ? nsx_int(a.missed) : nsx_null();
 	row[STALL] = nsx_int(a.stall);
@@ -337,7 +319,7 @@ static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 	nsx_table_expect(w->table[ROWS], steps->n, w->run->opts->held_rows);
 	for (size_t i = 0; i < steps->n; i++) {
 		w->v[i] = time_step(w->run->facts, &steps->v[i]);
-		w->total_ns += w->v[i].ns;
+		w->total_ns += STEPS_NS(&w->v[i], TOTAL);
 		steps_add_row(w, &w->v[i]);
 	}
 	w->n = steps->n;

@@ -64,9 +64,9 @@ NSX_COLUMN_IDS(UNSURE_COLUMNS);
 struct steps_timed {
 	const struct nsx_engine_step *step;
 	int size; /* size class n holds 2^n to 2^(n+1) - 1; -1: none         */
-	int64_t ns, compute_ns, hidden_ns, comm_ns, copy_ns, inside_ns, between_ns,
-		scheduler_ns;
+	int64_t ns[SCHEDULER - TOTAL + 1]; /* its columns from TOTAL to SCHEDULER */
 };
+#define STEPS_NS(x, column) ((x)->ns[(column) - TOTAL])
 struct steps_work {
 	const struct nsx_run *run;
 	struct nsx_section *out;

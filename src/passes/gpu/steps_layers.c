@@ -87,7 +87,7 @@ static int add_unsure(struct steps_work *w, const uint32_t *of_name, const int64
 	    nsx_kernel_full_names(k, w->run->scratch, &full, err))
 		return err->rc;
 	for (size_t i = 0; i < w->n; i++)
-		all_ns += w->v[i].compute_ns;
+		all_ns += STEPS_NS(&w->v[i], COMPUTE);
 	for (size_t i = 0; i < k->n; i++)
 		if (of_name[i] == NSX_K_OTHER && name_ns[i]) {
 			v[n++] = (struct steps_layer){nsx_text(w->run->trace, full[i]), name_ns[i]};

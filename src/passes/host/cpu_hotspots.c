@@ -150,13 +150,6 @@ static void put_frame(const struct nsx_trace *t, uint32_t frame,
 	*module = nsx_text_cell(t, t->frame[frame].module);
 }
 
-static bool cpu_hotspots_launches(const struct nsx_trace *t, uint64_t global_tid)
-{
-	uint32_t thread = nsx_thread_find(t, global_tid);
-
-	return thread != NSX_NONE && t->thread[thread].launches;
-}
-
 static void cpu_hotspots_fill_rows(const struct nsx_trace *t, const struct tally *y,
 				   struct nsx_table *table)
 {
@@ -178,7 +171,7 @@ static void cpu_hotspots_fill_rows(const struct nsx_trace *t, const struct tally
 		row[SAMPLES] = nsx_int(y->v[g].samples);
 		row[PCT] = nsx_part_pct(y->v[g].samples, y->samples);
 		row[IDLE] = nsx_int(y->v[g].idle);
-		row[ON_LAUNCH] = nsx_bool(cpu_hotspots_launches(t, s->global_tid));
+		row[ON_LAUNCH] = nsx_launches_cell(t, s->global_tid);
 	}
 	nsx_table_sort(table, NSX_DESC(SAMPLES), PID, TID, FUNCTION, MODULE,
 		       SITE, SITE_MODULE, ORIGIN);

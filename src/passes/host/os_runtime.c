@@ -82,18 +82,6 @@ static void fill_kinds(const struct spent *v, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_KIND);
 }
 
-/* Whether a thread launches. Sums and threads are both sorted by global thread id, so *at only
- * advances.
- */
-static bool os_runtime_launches(const struct nsx_trace *t, uint64_t global_tid, uint32_t *cursor)
-{
-	while (*cursor < t->nthreads && t->thread[*cursor].global_tid < global_tid)
-		++*cursor;
-	return *cursor < t->nthreads &&
-	       t->thread[*cursor].global_tid == global_tid &&
-	       t->thread[*cursor].launches;
-}
-
 /* Joins the calls of one function from all its sites. Returns the index after the last of them. */
 static size_t all_sites(const struct nsx_trace *t, size_t i, struct nsx_osrt_sum *ret)
 {
@@ -136,15 +124,13 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *by_kind = nsx_add_table(out, &layouts[1]);
 	struct spent spent[NKINDS] = {{0}}, *x;
 	int64_t launch_ns = 0;
-	uint32_t cursor = 0;
 
 	for (size_t i = 0; i < t->nosrt_sums;) {
 		struct nsx_osrt_sum sum, *s = &sum;
-		bool on_launch;
+		int64_t on_launch_ns;
 		struct nsx_cell *row;
 
 		i = all_sites(t, i, s);
-		on_launch = os_runtime_launches(t, s->global_tid, &cursor);
 		if (!s->count && !s->total_ns)
 			continue; /* all its calls are outside the window */
 		row = nsx_add_row(table);
@@ -155,12 +141,13 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		row[TOTAL] = nsx_ms(s->total_ns);
 		row[AVG] = nsx_mean_us(s->total_ns, s->count);
 		row[MAX] = nsx_us((double)s->max_ns);
-		row[ON_LAUNCH] = nsx_bool(on_launch);
-		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
+		row[ON_LAUNCH] = nsx_launches_cell(t, s->global_tid);
+		on_launch_ns = row[ON_LAUNCH].u.b ? s->total_ns : 0;
+		nsx_add_to(&launch_ns, on_launch_ns);
 		x = &spent[os_call_kind(nsx_text(t, s->name))];
 		x->count += s->count;
 		nsx_add_to(&x->total_ns, s->total_ns);
-		nsx_add_to(&x->launch_ns, on_launch ? s->total_ns : 0);
+		nsx_add_to(&x->launch_ns, on_launch_ns);
 		x->max_ns = NSX_MAX(x->max_ns, s->max_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, TID, API);

@@ -14,25 +14,20 @@ const char *nsx_pids_unknown(const struct nsx_trace *t)
 	return known ? NULL : "kernel rows do not name their process";
 }
 
-struct order {
-	const struct nsx_trace *t;
-	const struct nsx_pid_totals *total;
-};
-
-static int pids_cmp_processes(const void *a, const void *b, void *ctx)
+static int pids_cmp_processes(const void *a, const void *b, void *total)
 {
-	const struct order *o = ctx;
 	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
-	const struct nsx_pid_totals *x = &o->total[p], *y = &o->total[q];
-	int64_t i = o->t->process[p].pid, j = o->t->process[q].pid;
+	const struct nsx_pid_totals *all = total, *x = &all[p], *y = &all[q];
 
 	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
-	       NSX_CMP(y->sync_ns, x->sync_ns) ?: NSX_CMP(i, j) ?:
+	       NSX_CMP(y->sync_ns, x->sync_ns) ?: NSX_CMP(x->pid, y->pid) ?:
 	       NSX_CMP(p, q);
 }
 
 static void pids_add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 {
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		ret->total[p].pid = t->process[p].pid;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t p = nsx_op_process(t, i);
 		int64_t ns = nsx_op_ns(&t->ops, i);
@@ -80,15 +75,13 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 		   struct nsx_pids *ret, struct nsx_err *err)
 {
 	size_t n = t->nprocesses;
-	struct order o = {t, NULL};
 
 	ret->kernel_ns = 0;
 	if (nsx_new_arrays(a, n, "processes", err, ret->total, ret->order) ||
 	    nsx_new_arrays(a, n + 1, "processes", err, ret->at, ret->call_at))
 		return err->rc;
 	pids_add_totals(t, ret);
-	o.total = ret->total;
-	nsx_sort_indices(ret->order, n, pids_cmp_processes, &o);
+	nsx_sort_indices(ret->order, n, pids_cmp_processes, ret->total);
 	if (!nsx_new_array(ret->kernel, a, t->ops.n, "kernels by process", err))
 		return err->rc;
 	spread_kernels(t, ret);

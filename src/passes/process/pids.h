@@ -11,7 +11,7 @@ enum {
 
 /* Work of each process, by its index. */
 struct nsx_pid_totals {
-	int64_t kernel_ns, sync_ns;
+	int64_t pid, kernel_ns, sync_ns;
 	size_t nkernels, nsyncs;
 };
 struct nsx_pids {
