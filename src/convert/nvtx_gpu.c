@@ -6,7 +6,7 @@
  * without nesting go to further lanes.
  */
 #include "convert/convert.h"
-#include "facts/facts.h"
+#include "report/timeline.h"
 
 struct projection {
 	int64_t start_ns, end_ns;
@@ -40,25 +40,6 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	return NSX_MIN(rc, 0);
 }
 
-/* Computes the hull of each range's work on the device; start > end: none. */
-static void nvtx_gpu_find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
-				const struct nsx_device *d, struct nsx_window *hull)
-{
-	for (size_t i = 0; i < t->nvtx.n; i++)
-		hull[i] = (struct nsx_window){INT64_MAX, INT64_MIN};
-	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
-		if (nsx_op_range(&f->nvtx, i) != NSX_NONE)
-			nsx_widen(&hull[nsx_op_range(&f->nvtx, i)],
-			      nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i));
-	/* Parents precede their children, so go backwards. */
-	for (uint32_t i = (uint32_t)t->nvtx.n; i-- > 0;) {
-		uint32_t parent = nsx_range_parent(&f->nvtx, i);
-
-		if (parent != NSX_NONE && hull[i].start_ns <= hull[i].end_ns)
-			nsx_widen(&hull[parent], hull[i].start_ns, hull[i].end_ns);
-	}
-}
-
 static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->trace;
@@ -72,7 +53,7 @@ static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f, struc
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		size_t n = 0;
 
-		nvtx_gpu_find_hulls(t, f, &t->device[d], hull);
+		nsx_range_hulls(t, &f->nvtx, d, hull);
 		for (uint32_t i = 0; i < t->nvtx.n; i++)
 			if (hull[i].start_ns <= hull[i].end_ns)
 				p[n++] = (struct projection){

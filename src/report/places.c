@@ -6,50 +6,24 @@
 struct places {
 	const struct nsx_trace *t;
 	const struct nsx_window *w;
-	struct nsx_span *v; /* the longest spans so far, as a heap with the shortest on top */
+	struct nsx_span *v; /* the longest spans so far, longest first */
 	size_t n;
 };
 
-static bool places_is_shorter(const struct nsx_span *x, const struct nsx_span *y)
+static int places_cmp_length(const void *a, const void *b, void *ctx NSX_UNUSED)
 {
-	int64_t a = x->end_ns - x->start_ns, b = y->end_ns - y->start_ns;
+	const struct nsx_span *x = a, *y = b;
+	int64_t n = x->end_ns - x->start_ns, m = y->end_ns - y->start_ns;
 
-	return a != b ? a < b : x->start_ns > y->start_ns;
-}
-
-static void sink(struct places *p)
-{
-	for (size_t i = 0, k; (k = 2 * i + 1) < p->n; i = k) {
-		struct nsx_span x = p->v[i];
-
-		k += k + 1 < p->n && places_is_shorter(&p->v[k + 1], &p->v[k]);
-		if (!places_is_shorter(&p->v[k], &x))
-			break;
-		p->v[i] = p->v[k];
-		p->v[k] = x;
-	}
+	return NSX_CMP(m, n) ?: NSX_CMP(x->start_ns, y->start_ns);
 }
 
 static void add_place(struct places *p, int64_t start_ns, int64_t end_ns)
 {
 	struct nsx_span x = {NSX_MAX(start_ns, p->w->start_ns), NSX_MIN(end_ns, p->w->end_ns)};
 
-	if (x.start_ns >= x.end_ns)
-		return;
-	if (p->n == NSX_MAX_PLACES) {
-		if (places_is_shorter(&x, &p->v[0]))
-			return;
-		p->v[0] = x;
-		sink(p);
-		return;
-	}
-	p->v[p->n++] = x;
-	for (size_t i = p->n - 1; i && places_is_shorter(&p->v[i], &p->v[(i - 1) / 2]);
-	     i = (i - 1) / 2) {
-		x = p->v[i];
-		p->v[i] = p->v[(i - 1) / 2];
-		p->v[(i - 1) / 2] = x;
-	}
+	if (x.start_ns < x.end_ns)
+		nsx_keep_first(p->v, &p->n, NSX_MAX_PLACES, &x, sizeof(x), places_cmp_length, NULL);
 }
 
 /* Adds the time on its thread before a call. */
@@ -124,11 +98,6 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 			add_place(p, nsx_call_start(c, i), nsx_call_end(c, i));
 }
 
-static int places_cmp_length(const void *a, const void *b)
-{
-	return places_is_shorter(a, b) ? 1 : places_is_shorter(b, a) ? -1 : 0;
-}
-
 int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 		       const struct nsx_window *w, struct nsx_arena *a,
 		       struct nsx_spans *ret, struct nsx_err *err)
@@ -154,7 +123,6 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 	}
 	if (f->host)
 		add_host(&p, f);
-	nsx_sort(p.v, p.n, sizeof(*p.v), places_cmp_length);
 	*ret = (struct nsx_spans){.v = p.v, .n = p.n};
 	return 0;
 }

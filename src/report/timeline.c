@@ -253,15 +253,12 @@ static int fill_streams(struct build *b, uint32_t device, const struct busy_stre
  * ------
  */
 
-struct reach { /* first operation launched in a range, and the operation that ends last */
-	uint32_t first, last; /* indices of operations; first NSX_NONE: none on this device */
-};
 struct projection { /* a range as it is drawn                                 */
 	int64_t start_ns, end_ns;
 	uint32_t range, depth;
 };
 struct projections {
-	struct reach *reach; /* by range: its operations on the device */
+	struct nsx_window *hull; /* by range: see nsx_range_hulls */
 	uint8_t *depth;	     /* by range: its depth, at most MAX_DEPTH       */
 	struct projection *v;
 	size_t n, cap;
@@ -270,36 +267,23 @@ struct projections {
 
 NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns), UP(range));
 
-/* Extends a reach by an operation. Relies on the order by start of a device's operations. */
-static void timeline_widen(const struct nsx_ops *o, struct reach *r, struct reach by)
+void nsx_range_hulls(const struct nsx_trace *t, const struct nsx_nvtx_facts *f, uint32_t device,
+		     struct nsx_window *hull)
 {
-	if (r->first == NSX_NONE) {
-		*r = by;
-		return;
-	}
-	r->first = NSX_MIN(r->first, by.first);
-	if (nsx_op_end(o, by.last) > nsx_op_end(o, r->last))
-		r->last = by.last;
-}
+	const struct nsx_device *d = &t->device[device];
 
-static void find_reach(const struct build *b, uint32_t device, struct projections *p)
-{
-	const struct nsx_nvtx_facts *x = &b->f->nvtx;
-	const struct nsx_device *d = &b->t->device[device];
-	size_t n = b->t->nvtx.n;
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		hull[i] = (struct nsx_window){INT64_MAX, INT64_MIN};
+	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
+		if (nsx_op_range(f, i) != NSX_NONE)
+			nsx_widen(&hull[nsx_op_range(f, i)], nsx_op_start(&t->ops, i),
+				  nsx_op_end(&t->ops, i));
+	/* Parents precede their children, so go backwards. */
+	for (uint32_t i = (uint32_t)t->nvtx.n; i-- > 0;) {
+		uint32_t parent = nsx_range_parent(f, i);
 
-	for (size_t i = 0; i < n; i++)
-		p->reach[i].first = NSX_NONE;
-	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++)
-		if (nsx_op_range(x, i) != NSX_NONE)
-			timeline_widen(&b->t->ops, &p->reach[nsx_op_range(x, i)],
-				       (struct reach){i, i});
-	for (uint32_t i = (uint32_t)n; i-- > 0;) {
-		uint32_t parent = nsx_range_parent(x, i);
-
-		/* parents come before their children */
-		if (parent != NSX_NONE && p->reach[i].first != NSX_NONE)
-			timeline_widen(&b->t->ops, &p->reach[parent], p->reach[i]);
+		if (parent != NSX_NONE && hull[i].start_ns <= hull[i].end_ns)
+			nsx_widen(&hull[parent], hull[i].start_ns, hull[i].end_ns);
 	}
 }
 
@@ -307,23 +291,19 @@ static void find_reach(const struct build *b, uint32_t device, struct projection
 static int timeline_project(const struct build *b, uint32_t device,
 			    struct projections *p, struct nsx_err *err)
 {
-	const struct nsx_ops *o = &b->t->ops;
-
-	find_reach(b, device, p);
+	nsx_range_hulls(b->t, &b->f->nvtx, device, p->hull);
 	p->n = 0;
 	memset(p->has, 0, sizeof(p->has));
 	for (uint32_t i = 0; i < b->t->nvtx.n; i++) {
 		uint32_t parent = nsx_range_parent(&b->f->nvtx, i);
-		struct projection v = {.range = i};
+		struct projection v = {p->hull[i].start_ns, p->hull[i].end_ns, i, 0};
 		size_t first = 0;
 
 		if (parent != NSX_NONE)
 			p->depth[i] = (uint8_t)NSX_MIN(p->depth[parent] + 1, MAX_DEPTH);
-		if (p->reach[i].first == NSX_NONE || p->depth[i] == MAX_DEPTH)
+		if (v.start_ns > v.end_ns || p->depth[i] == MAX_DEPTH)
 			continue;
 		v.depth = p->depth[i];
-		v.start_ns = nsx_op_start(o, p->reach[i].first);
-		v.end_ns = nsx_op_end(o, p->reach[i].last);
 		p->has[v.depth] = true;
 		if (!timeline_is_wanted(b->tl, &first, v.start_ns, v.end_ns))
 			continue;
@@ -608,7 +588,7 @@ static int timeline_fill_devices(struct build *b, struct projections *p,
 
 	if (!nsx_new_array(v, scratch, t->nstreams, "streams", err) ||
 	    !nsx_new_array(lane_of, scratch, t->nstreams, "streams", err) ||
-	    !nsx_new_array(p->reach, scratch, t->nvtx.n, "NVTX ranges", err) ||
+	    !nsx_new_array(p->hull, scratch, t->nvtx.n, "NVTX ranges", err) ||
 	    !nsx_new_array(p->depth, scratch, t->nvtx.n, "NVTX ranges", err))
 		return err->rc;
 	n = pick_streams(b, v);

@@ -53,6 +53,12 @@ struct nsx_timeline {
 /* The text to show for names[i]. */
 const char *nsx_event_text(const struct nsx_report *r, const struct nsx_timeline *t, size_t i);
 
+/* Computes, by NVTX range, the hull of the work that it and the ranges in it launched on a device;
+ * start > end: none.
+ */
+void nsx_range_hulls(const struct nsx_trace *t, const struct nsx_nvtx_facts *f, uint32_t device,
+		     struct nsx_window *hull);
+
 /* The spans in which a finding costs time or, without these, the spans that its remedy would
  * change: the longest ones inside w, longest first. Errors: NSX_E_NOMEM.
  */

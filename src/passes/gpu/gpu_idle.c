@@ -82,35 +82,14 @@ struct long_gap {
 	struct nsx_gap gap;
 	uint32_t device;
 };
-struct top {
-	struct long_gap v[TOP_GAPS];
-	size_t n;
-};
 
-static bool gpu_idle_is_longer(const struct long_gap *a, const struct long_gap *b)
+static int cmp_long_gaps(const void *a, const void *b, void *ctx NSX_UNUSED)
 {
-	int64_t na = a->gap.end_ns - a->gap.start_ns;
-	int64_t nb = b->gap.end_ns - b->gap.start_ns;
+	const struct long_gap *x = a, *y = b;
+	int64_t n = x->gap.end_ns - x->gap.start_ns, m = y->gap.end_ns - y->gap.start_ns;
 
-	if (na != nb)
-		return na > nb;
-	if (a->gap.start_ns != b->gap.start_ns)
-		return a->gap.start_ns < b->gap.start_ns;
-	return a->device < b->device;
-}
-
-/* Inserts into the list of longest gaps; most gaps are too short for it. */
-static void keep_longest(struct top *top, const struct long_gap *g)
-{
-	size_t i;
-
-	if (top->n == TOP_GAPS && !gpu_idle_is_longer(g, &top->v[TOP_GAPS - 1]))
-		return;
-	if (top->n < TOP_GAPS)
-		top->n++;
-	for (i = top->n - 1; i > 0 && gpu_idle_is_longer(g, &top->v[i - 1]); i--)
-		top->v[i] = top->v[i - 1];
-	top->v[i] = *g;
+	return NSX_CMP(m, n) ?: NSX_CMP(x->gap.start_ns, y->gap.start_ns) ?:
+	       NSX_CMP(x->device, y->device);
 }
 
 static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
@@ -176,7 +155,8 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
 		      struct nsx_table *table, struct nsx_table *lengths)
 {
 	const struct nsx_trace *t = run->trace;
-	struct top top = {.n = 0};
+	struct long_gap top[TOP_GAPS];
+	size_t n = 0;
 
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct long_gap g = {.device = d};
@@ -186,15 +166,15 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
 			int64_t ns = g.gap.end_ns - g.gap.start_ns;
 			unsigned i = (ns >= 10000) + (ns >= 1000000);
 
-			keep_longest(&top, &g);
+			nsx_keep_first(top, &n, TOP_GAPS, &g, sizeof(g), cmp_long_gaps, NULL);
 			nsx_add_to(g.gap.is_edge ? &edge_ns : &sum[i][1], ns);
 			sum[i][0] += !g.gap.is_edge;
 		}
 		gpu_idle_add_device(run, d, edge_ns, devices);
 		add_lengths(t, d, (const int64_t (*)[2])sum, lengths);
 	}
-	for (size_t i = 0; i < top.n; i++)
-		gpu_idle_add_gap(run, &top.v[i], table);
+	for (size_t i = 0; i < n; i++)
+		gpu_idle_add_gap(run, &top[i], table);
 }
 
 /* Causes ----------------------------------------------------------------------*/

@@ -70,15 +70,21 @@ static void apply_memory_step(const struct nsx_trace *t, struct level *l,
 	l->frees += s->counts & NSX_STEP_FREE ? 1 : 0;
 }
 
-/* Sets the level at the beginning of the window, which is the peak if nothing changes inside. */
-static void add_memory_before(const struct nsx_trace *t, struct level *l, int64_t before)
+/* Applies n steps. The level at the beginning of the window is the peak if nothing changes inside. */
+static struct level find_memory_level(const struct nsx_trace *t, const struct nsx_mem_step *s,
+				      size_t n, int64_t before)
 {
-	if (!l->begun) {
-		l->peak = l->live;
-		l->peak_ns = t->window.start_ns;
+	struct level l = {0};
+
+	for (size_t i = 0; i < n; i++)
+		apply_memory_step(t, &l, &s[i]);
+	if (!l.begun) {
+		l.peak = l.live;
+		l.peak_ns = t->window.start_ns;
 	}
-	nsx_add_to(&l->live, before);
-	nsx_add_to(&l->peak, before);
+	nsx_add_to(&l.live, before);
+	nsx_add_to(&l.peak, before);
+	return l;
 }
 
 static void memory_usage_fill_rows(const struct mem_usage *m)
@@ -89,14 +95,12 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 	for (size_t i = 0; i < m->of.nsteps; i = end) {
 		const struct nsx_mem_step *s = &m->of.steps[i];
 		struct nsx_cell *row = nsx_add_row(table);
-		struct level l = {0};
+		struct level l;
 		int64_t before;
 
 		end = nsx_mem_group_end(&m->of, i);
 		before = nsx_mem_before(s, end - i);
-		for (size_t k = i; k < end; k++)
-			apply_memory_step(m->run->trace, &l, &m->of.steps[k]);
-		add_memory_before(m->run->trace, &l, before);
+		l = find_memory_level(m->run->trace, s, end - i, before);
 		row[PID] = nsx_global_pid(m->run->trace, s->process);
 		row[DEVICE] = nsx_int(s->device_id);
 		row[KIND] = nsx_string(nsx_mem_class_names[s->kind]);
@@ -166,12 +170,9 @@ static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_
 	const struct nsx_gpu_info *gpu = gpu_of_ordinal(m->run->trace, s->device_id);
 	struct nsx_cell *row = nsx_add_row(m->table[MEM_BY_DEVICE]);
 	struct nsx_section *out = m->out;
-	struct level l = {0};
 	int64_t before = nsx_mem_before(s, n);
+	struct level l = find_memory_level(m->run->trace, s, n, before);
 
-	for (size_t i = 0; i < n; i++)
-		apply_memory_step(m->run->trace, &l, &s[i]);
-	add_memory_before(m->run->trace, &l, before);
 	draw_live_memory(m, s, n, before, (double)l.peak);
 	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);

@@ -106,31 +106,15 @@ static bool is_launched(const struct launched *l, uint32_t op)
 
 /* The longest delays ---------------------------------------------------------*/
 
-static bool launch_latency_is_longer(const struct nsx_trace *t, const struct delay *x,
-				     const struct delay *y)
+static int cmp_delays(const void *a, const void *b, void *trace)
 {
-	uint32_t a = x->op, b = y->op;
-	int c;
+	const struct delay *x = a, *y = b;
+	const struct nsx_trace *t = trace;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns;
-	if (nsx_op_start(&t->ops, a) != nsx_op_start(&t->ops, b))
-		return nsx_op_start(&t->ops, a) < nsx_op_start(&t->ops, b);
-	c = nsx_str_cmp(t->strings, nsx_op_name(t, a), nsx_op_name(t, b));
-	return c ? c < 0 : nsx_op_call(&t->ops, a) < nsx_op_call(&t->ops, b);
-}
-
-static void offer_delay(struct launched *l, uint32_t op, int64_t ns)
-{
-	struct delay x = {ns, op};
-	size_t i;
-
-	if (l->ntop == TOP_ROWS && !launch_latency_is_longer(l->t, &x, &l->top[TOP_ROWS - 1]))
-		return;
-	l->ntop += l->ntop < TOP_ROWS;
-	for (i = l->ntop - 1; i > 0 && launch_latency_is_longer(l->t, &x, &l->top[i - 1]); i--)
-		l->top[i] = l->top[i - 1];
-	l->top[i] = x;
+	return NSX_CMP(y->ns, x->ns) ?:
+	       NSX_CMP(nsx_op_start(&t->ops, x->op), nsx_op_start(&t->ops, y->op)) ?:
+	       nsx_str_cmp(t->strings, nsx_op_name(t, x->op), nsx_op_name(t, y->op)) ?:
+	       NSX_CMP(nsx_op_call(&t->ops, x->op), nsx_op_call(&t->ops, y->op));
 }
 
 static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
@@ -168,8 +152,11 @@ static void collect_delays(struct launched *l)
 {
 	for (uint32_t i = 0; i < l->t->ops.n; i++)
 		if (is_launched(l, i)) {
-			l->ns[l->n] = queue_delay_ns(l->t, i);
-			offer_delay(l, i, l->ns[l->n++]);
+			struct delay x = {queue_delay_ns(l->t, i), i};
+
+			l->ns[l->n++] = x.ns;
+			nsx_keep_first(l->top, &l->ntop, TOP_ROWS, &x, sizeof(x), cmp_delays,
+				       (void *)l->t);
 		}
 }
 

@@ -247,34 +247,27 @@ static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 	return 0;
 }
 
-/* Whether range a comes before b: longest first; ties are broken by visible fields. */
-static bool nvtx_comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
+/* Compares ranges, longest first. Equal ones are in order of start, thread, kind, domain, name. */
+static int cmp_instances(const void *a, const void *b, void *trace)
 {
-	int64_t x = nsx_range_inside(t, a), y = nsx_range_inside(t, b);
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct nsx_trace *t = trace;
 
-	if (x != y)
-		return x > y;
-	if (nsx_range_start(&t->nvtx, a) != nsx_range_start(&t->nvtx, b))
-		return nsx_range_start(&t->nvtx, a) < nsx_range_start(&t->nvtx, b);
-	return a < b; /* rows are in order of thread, kind, domain, name */
+	return NSX_CMP(nsx_range_inside(t, y), nsx_range_inside(t, x)) ?:
+	       NSX_CMP(nsx_range_start(&t->nvtx, x), nsx_range_start(&t->nvtx, y)) ?:
+	       NSX_CMP(x, y);
 }
 
 static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 {
-	uint32_t top[MAX_INSTANCES + 1];
-	unsigned n = 0;
+	uint32_t top[MAX_INSTANCES];
+	size_t n = 0;
 
-	for (uint32_t i = 0; i < t->nvtx.n; i++) {
-		unsigned k = n;
-
-		if (t->nvtx.kind[i] == NSX_NVTX_MARK || !nsx_range_inside(t, i))
-			continue;
-		for (; k && nvtx_comes_before(t, i, top[k - 1]); k--)
-			top[k] = top[k - 1];
-		top[k] = i;
-		n = NSX_MIN(n + 1, MAX_INSTANCES);
-	}
-	for (unsigned k = 0; k < n; k++) {
+	for (uint32_t i = 0; i < t->nvtx.n; i++)
+		if (t->nvtx.kind[i] != NSX_NVTX_MARK && nsx_range_inside(t, i))
+			nsx_keep_first(top, &n, MAX_INSTANCES, &i, sizeof(i), cmp_instances,
+				       (void *)t);
+	for (size_t k = 0; k < n; k++) {
 		const struct nsx_thread *th = &t->thread[nsx_nvtx_thread(t, top[k])];
 		struct nsx_cell *row = nsx_add_row(table);
 

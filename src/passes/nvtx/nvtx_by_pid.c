@@ -205,33 +205,30 @@ static void nvtx_by_pid_fill_ranges(const struct work *w, struct nsx_table *tabl
 	}
 }
 
-/* Whether group g has more kernel time. Ties keep the order of the ranges. */
-static bool has_more_kernels(const struct work *w, uint32_t g, uint32_t h)
+/* Compares groups by kernel time, most first. Ties keep the order of the ranges. */
+static int cmp_kernel_times(const void *a, const void *b, void *work)
 {
+	uint32_t g = *(const uint32_t *)a, h = *(const uint32_t *)b;
+	const struct work *w = work;
 	const struct row *x = &w->v[g], *y = &w->v[h];
 
-	return (NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
-		NSX_CMP(y->kernels, x->kernels) ?:
-		NSX_CMP(w->place[w->g.process[g]], w->place[w->g.process[h]]) ?:
-		nsx_nvtx_cmp(&w->by, g, h)) < 0;
+	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
+	       NSX_CMP(y->kernels, x->kernels) ?:
+	       NSX_CMP(w->place[w->g.process[g]], w->place[w->g.process[h]]) ?:
+	       nsx_nvtx_cmp(&w->by, g, h);
 }
 
 /* Fills only the rows that are shown, because the table has no CSV. */
 static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 {
-	uint32_t top[NSX_MAX_JSON_ROWS + 1], n = 0;
+	uint32_t top[NSX_MAX_JSON_ROWS];
+	size_t n = 0;
 
-	for (uint32_t g = 0; g < w->g.n; g++) {
-		uint32_t k = n;
-
-		if (!w->v[g].kernels && !w->v[g].kernel_ns)
-			continue;
-		for (; k && has_more_kernels(w, g, top[k - 1]); k--)
-			top[k] = top[k - 1];
-		top[k] = g;
-		n = NSX_MIN(n + 1, NSX_MAX_JSON_ROWS);
-	}
-	for (uint32_t k = 0; k < n; k++) {
+	for (uint32_t g = 0; g < w->g.n; g++)
+		if (w->v[g].kernels || w->v[g].kernel_ns)
+			nsx_keep_first(top, &n, NSX_MAX_JSON_ROWS, &g, sizeof(g), cmp_kernel_times,
+				       (void *)w);
+	for (size_t k = 0; k < n; k++) {
 		uint32_t group = top[k];
 		const struct row *x = &w->v[group];
 		struct nsx_cell *row = nsx_add_row(table);

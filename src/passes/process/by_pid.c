@@ -45,7 +45,6 @@ static const struct nsx_layout layouts[] = {
 struct group {
 	uint32_t device;
 	nsx_str name;
-	uint32_t rank; /* rank of a kernel's name; 0: a call */
 	uint32_t n;
 	int64_t total_ns;
 };
@@ -58,15 +57,13 @@ struct groups {
 };
 
 static struct group *find_pid_kernel(struct groups *g, uint32_t device, nsx_str name,
-				     bool is_kernel, struct nsx_err *err)
+				     struct nsx_err *err)
 {
 	uint32_t *slot = &g->by_name[name];
 
 	if (!*slot) {
 		if (nsx_push(g->v, g->n, g->cap, "names by pid", err,
-			     (struct group){
-				     .device = device, .name = name,
-				     .rank = is_kernel ? g->t->rank[name] : 0}))
+			     (struct group){.device = device, .name = name}))
 			return NULL;
 		*slot = (uint32_t)g->n;
 	}
@@ -95,8 +92,7 @@ static int by_pid_cmp_groups(const void *a, const void *b, void *groups)
 	const struct group *y = &g->v[*(const uint32_t *)b];
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(x->rank, y->rank) ?:
-	       nsx_str_cmp(g->t->strings, x->name, y->name) ?:
+	       NSX_CMP(g->t->rank[x->name], g->t->rank[y->name]) ?:
 	       NSX_CMP(x->device, y->device);
 }
 
@@ -130,7 +126,7 @@ static int by_pid_group_kernels(const struct nsx_pids *pids, uint32_t p,
 		if (d != device)
 			close_groups(g);
 		device = d;
-		if (!(x = find_pid_kernel(g, d, nsx_op_name(t, i), true, err)))
+		if (!(x = find_pid_kernel(g, d, nsx_op_name(t, i), err)))
 			return err->rc;
 		x->n += nsx_op_counts(t, i);
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
@@ -249,84 +245,96 @@ static int kernels_part(const struct nsx_pids *pids, struct groups *g,
 
 /* Synchronising calls ----------------------------------------------------------*/
 
-static int cmp_sync(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_pids *pids = ctx;
-	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
-	int64_t x = pids->total[p].sync_ns, y = pids->total[q].sync_ns;
+struct syncs {
+	const struct nsx_trace *t;
+	const struct nsx_pid_totals *total;
+	struct nsx_groups keys; /* process, name */
+	struct sync {
+		int64_t n, ns;
+	} *v;
+};
 
-	return NSX_CMP(y, x) ?: NSX_CMP(p, q);
+/* Orders groups by the time of their process, then by their own. */
+static int cmp_sync(const void *a, const void *b, void *syncs)
+{
+	const struct syncs *s = syncs;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	struct nsx_group_key x = nsx_group_key(&s->keys, i), y = nsx_group_key(&s->keys, k);
+
+	return NSX_CMP(s->total[y.a].sync_ns, s->total[x.a].sync_ns) ?: NSX_CMP(x.a, y.a) ?:
+	       NSX_CMP(s->v[k].ns, s->v[i].ns) ?: NSX_CMP(s->v[k].n, s->v[i].n) ?:
+	       nsx_str_cmp(s->t->strings, (nsx_str)x.b, (nsx_str)y.b);
 }
 
-static int group_sync(const struct nsx_pids *pids, uint32_t p,
-			 struct groups *g, struct nsx_err *err)
+static int group_syncs(struct syncs *s, struct nsx_err *err)
 {
-	const struct nsx_trace *t = g->t;
+	const struct nsx_trace *t = s->t;
 
-	g->n = g->first = 0;
-	for (size_t i = pids->call_at[p]; i < pids->call_at[p + 1]; i++) {
-		struct group *x;
+	for (size_t i = 0; i < t->calls.n; i++) {
+		struct sync *x;
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = find_pid_kernel(g, 0, nsx_call_name(&t->calls, i), false, err);
+		x = nsx_group_value(&s->keys, &s->v, t->thread[nsx_call_thread(t, i)].process,
+				    nsx_call_name(&t->calls, i), "names by pid", err);
 		if (!x)
 			return err->rc;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
-		nsx_add_to(&x->total_ns, nsx_call_inside(t, i));
+		nsx_add_to(&x->ns, nsx_call_inside(t, i));
 	}
-	return sort_groups(g, g->n, err);
+	return 0;
 }
 
-static void add_sync(const struct nsx_trace *t, uint32_t p,
-		     const struct groups *g, struct nsx_table *calls)
+static int fill_syncs_by_pid(struct syncs *s, struct nsx_table **tables, struct nsx_arena *a,
+			     struct nsx_err *err)
 {
-	for (size_t k = 0; k < g->n; k++) {
-		const struct group *x = &g->v[g->order[k]];
+	const struct nsx_trace *t = s->t;
+	uint32_t *order, last = NSX_NONE;
+
+	if (group_syncs(s, err) || !nsx_new_array(order, a, s->keys.n, "names by pid", err))
+		return err->rc;
+	nsx_sort_indices(order, s->keys.n, cmp_sync, s);
+	for (size_t i = 0; i < s->keys.n; i++) {
+		struct nsx_group_key key = nsx_group_key(&s->keys, order[i]);
+		const struct sync *x = &s->v[order[i]];
+		uint32_t p = (uint32_t)key.a;
 		struct nsx_cell *row;
 
-		if (!x->n && !x->total_ns)
+		if (!x->n && !x->ns)
 			continue; /* all its calls are outside the user's window */
-		row = nsx_add_row(calls);
+		if (p != last) {
+			row = nsx_add_row(tables[SYNC_PIDS]);
+			row[SYNC_PID_PID] = nsx_pid_cell(t, p);
+			row[SYNC_PID_SYNC_TOTAL_TIME_MS] = nsx_ms(s->total[p].sync_ns);
+		}
+		last = p;
+		row = nsx_add_row(tables[SYNC_CSV]);
 		row[S_PID] = nsx_pid_cell(t, p);
-		row[S_NAME] = nsx_string(nsx_text(t, x->name));
-		row[S_COUNT] = nsx_int((int64_t)x->n);
-		row[S_MS] = nsx_ms(x->total_ns);
-		row[S_AVG] = nsx_mean_us(x->total_ns, (int64_t)x->n);
+		row[S_NAME] = nsx_string(nsx_text(t, (nsx_str)key.b));
+		row[S_COUNT] = nsx_int(x->n);
+		row[S_MS] = nsx_ms(x->ns);
+		row[S_AVG] = nsx_mean_us(x->ns, x->n);
 	}
+	return 0;
 }
 
-static int sync_part(const struct nsx_pids *pids, struct groups *g,
-		     struct nsx_table **tables, struct nsx_section *out,
-		     struct nsx_arena *a, struct nsx_err *err)
+static int sync_part(const struct nsx_run *run, const struct nsx_pids *pids,
+		     struct nsx_table **tables, struct nsx_section *out, struct nsx_err *err)
 {
-	const struct nsx_trace *t = g->t;
-	uint32_t *order;
-	bool present = nsx_has_view(t->schema, NSX_VIEW_runtime);
+	struct syncs s = {.t = run->trace, .total = pids->total};
+	bool present = nsx_has_view(s.t->schema, NSX_VIEW_runtime);
+	int rc;
 
-	if (!nsx_new_array(order, a, t->nprocesses, "processes", err))
-		return err->rc;
 	nsx_put(out, "sync.present", nsx_bool(present));
 	if (!present) {
 		nsx_put(out, "sync.reason", nsx_string("the trace has no API calls"));
 		return 0;
 	}
-	nsx_put(out, "sync.pid_source", nsx_string(t->pid_source_runtime));
-	nsx_sort_indices(order, t->nprocesses, cmp_sync, (void *)pids);
-	for (uint32_t r = 0; r < t->nprocesses; r++) {
-		uint32_t p = order[r];
-		struct nsx_cell *row;
-
-		if (group_sync(pids, p, g, err))
-			return err->rc;
-		if (!pids->total[p].nsyncs && !pids->total[p].sync_ns)
-			continue;
-		row = nsx_add_row(tables[SYNC_PIDS]);
-		row[SYNC_PID_PID] = nsx_pid_cell(t, p);
-		row[SYNC_PID_SYNC_TOTAL_TIME_MS] = nsx_ms(pids->total[p].sync_ns);
-		add_sync(t, p, g, tables[SYNC_CSV]);
-	}
-	return 0;
+	nsx_put(out, "sync.pid_source", nsx_string(s.t->pid_source_runtime));
+	rc = fill_syncs_by_pid(&s, tables, run->scratch, err);
+	nsx_groups_done(&s.keys);
+	free(s.v);
+	return rc;
 }
 
 /* Adds figures from the NVTX sections by process. */
@@ -372,7 +380,7 @@ static int by_pid_summarise(const struct nsx_run *run, const struct nsx_report *
 	tables = out->tables;
 	rc = kernels_part(&pids, &g, tables, run->opts->held_rows, out, err);
 	if (!rc)
-		rc = sync_part(&pids, &g, tables, out, run->scratch, err);
+		rc = sync_part(run, &pids, tables, out, err);
 	free(g.v);
 	free(g.order);
 	nsx_arena_drop(run->scratch, pids.kernel);
