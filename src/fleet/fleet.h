@@ -260,6 +260,11 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...) NSX_PRINTF(2, 3);
 
+/* Collects the own times of ranks recorded in a step, except those that are `without` (NULL: none).
+ * Returns how many.
+ */
+size_t nsx_own_of(const struct nsx_fleet *f, size_t step, const bool *without, double *ret);
+
 /* Sorts v and returns its median; 0 if empty. */
 double nsx_median_of(double *v, size_t n);
 /* Median distance from the median. Overwrites v. */
@@ -275,6 +280,15 @@ static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank, int
 	double at = f->rank[rank].zero_ns + (double)t;
 
 	return at - c->offset_ns - c->drift_ppm * 1e-6 * (at - f->middle_ns);
+}
+
+/* Whether some clocks were never compared. */
+static inline bool nsx_has_unknown_clocks(const struct nsx_fleet *f)
+{
+	for (uint32_t i = 0; i < f->nclocks; i++)
+		if (f->clock[i].component)
+			return true;
+	return false;
 }
 
 /* Boundaries of a rank's steps on its own clock: [0] is the start of the step, [1] its end.

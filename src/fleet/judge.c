@@ -32,16 +32,10 @@ static void find_excess(struct nsx_judge *j, double *scratch)
 
 	for (size_t s = 0; s < f->nsteps; s++) {
 		const double *own = &f->own_ns[s * f->nranks];
-		size_t n = 0;
+		size_t n = nsx_own_of(f, s, NULL, scratch);
+		double median = nsx_median_of(scratch, n); /* the call sorts scratch */
 
-		for (uint32_t r = 0; r < f->nranks; r++)
-			if (!isnan(own[r]))
-				scratch[n++] = own[r];
-		if (n)
-			f->uneven_ns -= nsx_median_of(scratch, n) /* the call sorts scratch */ /
-					(double)f->nsteps;
-		if (n)
-			f->uneven_ns += scratch[n - 1] / (double)f->nsteps;
+		f->uneven_ns += n ? (scratch[n - 1] - median) / (double)f->nsteps : 0;
 		for (uint32_t r = 0; r < f->nranks; r++) {
 			double over;
 
@@ -203,14 +197,6 @@ static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 	return unknown * 10 > all;
 }
 
-static bool has_unknown_order(const struct nsx_fleet *f)
-{
-	for (uint32_t i = 0; i < f->nclocks; i++)
-		if (f->clock[i].component)
-			return true;
-	return false;
-}
-
 /* Whether an entry's ranks can hold others up. If they are most ranks, they do so only by waiting,
  * which the few others do not do; a rank with less to compute holds nobody up.
  */
@@ -256,7 +242,7 @@ static void find_suspect(const struct nsx_judge *j)
 	x->why = f->rank[x->rank].nsteps < NSX_LEAST_STEPS ? NSX_FEW_STEPS :
 		 x->p >= NSX_LEAST_P ? NSX_NOT_PROVEN :
 		 judge_has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
-		 has_unknown_order(f) ? NSX_ORDER_UNKNOWN : NSX_NOT_WAITED_FOR;
+		 nsx_has_unknown_clocks(f) ? NSX_ORDER_UNKNOWN : NSX_NOT_WAITED_FOR;
 	if (f->nlate || f->is_rotating || x->nsteps < 2 ||
 	    x->excess_ns < NSX_LEAST_SHARE * f->step_ns)
 		x->nsteps = 0;

@@ -113,16 +113,11 @@ static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks,
 		is_in[ranks[i]] = true;
 	for (size_t s = 0; s < f->nsteps; s++) {
 		const double *own = &f->own_ns[s * f->nranks];
+		size_t k = nsx_own_of(f, s, is_in, scratch);
 		double most = 0;
-		size_t k = 0;
 
-		for (uint32_t r = 0; r < f->nranks; r++)
-			if (isnan(own[r]))
-				continue;
-			else if (is_in[r])
-				most = NSX_MAX(most, own[r]);
-			else
-				scratch[k++] = own[r];
+		for (uint32_t i = 0; i < n; i++)
+			most = own[ranks[i]] > most ? own[ranks[i]] : most;
 		sum += k ? NSX_MAX(0, most - nsx_median_of(scratch, k)) : 0;
 	}
 	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));

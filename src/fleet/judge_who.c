@@ -224,14 +224,11 @@ static double over_others(const struct nsx_fleet *f, const struct nsx_late *l,
 			  const bool *is_in, size_t s, double *scratch)
 {
 	const double *own = &f->own_ns[s * f->nranks];
+	size_t n = nsx_own_of(f, s, is_in, scratch);
 	double sum = 0;
-	size_t n = 0;
 
-	for (uint32_t r = 0; r < f->nranks; r++)
-		if (is_in[r])
-			sum += own[r];
-		else if (!isnan(own[r]))
-			scratch[n++] = own[r];
+	for (uint32_t i = 0; i < l->n; i++)
+		sum += own[l->ranks[i]];
 	return n ? sum / l->n - nsx_median_of(scratch, n) : NAN;
 }
 

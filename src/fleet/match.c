@@ -667,14 +667,6 @@ static bool is_exchange(const struct nsx_dchannel *c)
 	return c->is_exchange;
 }
 
-static bool has_unknown_clocks(const struct nsx_fleet *f)
-{
-	for (uint32_t i = 0; i < f->nclocks; i++)
-		if (f->clock[i].component)
-			return true;
-	return false;
-}
-
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 {
 	if (nsx_join_messages(f, err))
@@ -689,5 +681,5 @@ int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 				   (f->comm[i].n == 1 &&
 				    nsx_is_of_unknown_pairs(f, &f->comm[i]));
 	f->has_messages = f->has_messages || f->has_one_sides || has_channels(f, is_exchange);
-	return has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
+	return nsx_has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
 }

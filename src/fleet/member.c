@@ -102,6 +102,17 @@ void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
 	va_end(ap);
 }
 
+size_t nsx_own_of(const struct nsx_fleet *f, size_t step, const bool *without, double *ret)
+{
+	const double *own = &f->own_ns[step * f->nranks];
+	size_t n = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (!isnan(own[r]) && !(without && without[r]))
+			ret[n++] = own[r];
+	return n;
+}
+
 double nsx_median_of(double *v, size_t n)
 {
 	if (!n)

@@ -81,6 +81,8 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
 /* Appends the first page, as Markdown or plain text. */
 void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b);
 
+/* Indices of all ranks, those with the greatest excess first. Owner: the arena. */
+const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a);
 /* A list such as "0-3, 7, 16-40 by 8" for ascending indices of ranks. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a);

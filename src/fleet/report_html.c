@@ -18,34 +18,11 @@ static const char *const opacity[NLEVELS] = {".2", ".4", ".6", ".8", "1"};
 
 struct map {
 	const struct nsx_fleet *f;
-	const uint32_t *rank; /* by row */
+	const uint32_t *rank; /* by row: the latest first */
 	size_t nrows, ncolumns;
 	double *excess; /* by column and row: own time above the step's median, relative to
 			   the step; the greatest of the column's steps */
 };
-
-struct placed {
-	double excess_ns;
-	uint32_t rank;
-};
-
-NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
-
-/* Chooses the ranks to draw, latest first. */
-static void choose_ranks(struct map *m, struct nsx_arena *a)
-{
-	const struct nsx_fleet *f = m->f;
-	struct placed *v = nsx_arena_get(a, f->nranks * sizeof(*v));
-	uint32_t *rank = nsx_arena_get(a, f->nranks * sizeof(*rank));
-
-	for (uint32_t r = 0; r < f->nranks; r++)
-		v[r] = (struct placed){f->rank[r].excess_ns, r};
-	nsx_sort(v, f->nranks, sizeof(*v), cmp_placed);
-	m->nrows = NSX_MIN(f->nranks, (uint32_t)MOST_ROWS);
-	for (size_t i = 0; i < m->nrows; i++)
-		rank[i] = v[i].rank;
-	m->rank = rank;
-}
 
 static void fill_map(struct map *m, struct nsx_arena *a)
 {
@@ -56,13 +33,9 @@ static void fill_map(struct map *m, struct nsx_arena *a)
 	m->excess = nsx_arena_get(a, m->ncolumns * m->nrows * sizeof(*m->excess));
 	for (size_t s = 0; s < f->nsteps; s++) {
 		const double *own = &f->own_ns[s * f->nranks];
-		size_t column = s * m->ncolumns / f->nsteps, n = 0;
-		double median;
+		size_t column = s * m->ncolumns / f->nsteps;
+		double median = nsx_median_of(scratch, nsx_own_of(f, s, NULL, scratch));
 
-		for (uint32_t r = 0; r < f->nranks; r++)
-			if (!isnan(own[r]))
-				scratch[n++] = own[r];
-		median = nsx_median_of(scratch, n);
 		for (size_t i = 0; i < m->nrows; i++) {
 			double *x = &m->excess[column * m->nrows + i];
 			double ns = own[m->rank[i]];
@@ -101,9 +74,9 @@ static void report_html_draw(struct nsx_buf *b, const struct map *m)
 static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct map m = {.f = f};
+	struct map m = {.f = f, .rank = nsx_latest_ranks(f, a),
+			.nrows = NSX_MIN(f->nranks, (uint32_t)MOST_ROWS)};
 
-	choose_ranks(&m, a);
 	fill_map(&m, a);
 	nsx_buf_adds(b, "<h2>Ranks and steps</h2>\n");
 	nsx_svg_open(b, (int)m.nrows * HEIGHT + 4, "own time of each rank in each "

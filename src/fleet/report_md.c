@@ -239,7 +239,7 @@ static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 
 static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 {
-	nsx_buf_printf(b, "# Where the time went: %u rank%s\n\n", r->f->nranks,
+	nsx_buf_printf(b, "Where the time went: %u rank%s\n\n", r->f->nranks,
 		       r->f->nranks == 1 ? "" : "s");
 	add_header(r, b);
 	report_md_add_verdict(r, b);
@@ -254,38 +254,16 @@ static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 	add_trust(r, b);
 }
 
-/* Adds Markdown as plain text, without marks and our escapes. */
-static void add_plain(const char *md, struct nsx_buf *b)
-{
-	for (bool line = true; *md; md++) {
-		if (!strncmp(md, "**", 2)) {
-			md++;
-			continue;
-		}
-		if (*md == '\\' && md[1])
-			md++;
-		else if (*md == '`')
-			continue;
-		if (line && *md == '#') {
-			while (md[1] == '#' || md[1] == ' ')
-				md++;
-			line = false;
-			continue;
-		}
-		line = *md == '\n';
-		nsx_buf_add(b, md, 1);
-	}
-}
-
 void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b)
 {
 	struct nsx_buf md = {0};
 
 	add_page(r, &md);
+	nsx_buf_adds(b, is_md ? "# " : "");
 	if (is_md)
 		report_md_add(b, md.p);
 	else
-		add_plain(md.p, b);
+		nsx_md_add_plain(b, md.p);
 	nsx_buf_done(&md);
 }
 
@@ -401,13 +379,6 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 			       nsx_text_share(r->arena, (double)r->elsewhere_ns, total));
 }
 
-struct placed {
-	double excess_ns;
-	uint32_t rank;
-};
-
-NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
-
 /* latest ranks first */
 static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 {
@@ -415,14 +386,11 @@ static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 		R_EXCESS_PCT, R_LAST, R_COLLS, R_WAITED};
 	struct nsx_table t = r->t[NSX_FT_RANKS];
 	size_t row = t.layout->ncols * sizeof(*t.cells), n = t.nrows;
-	struct placed *v = nsx_arena_get(r->arena, n * sizeof(*v));
+	const uint32_t *latest = nsx_latest_ranks(r->f, r->arena);
 
 	t.cells = nsx_arena_get(r->arena, n * row);
-	for (uint32_t i = 0; i < n; i++)
-		v[i] = (struct placed){r->f->rank[i].excess_ns, i};
-	nsx_sort(v, n, sizeof(*v), cmp_placed);
 	for (size_t i = 0; i < n; i++)
-		memcpy((char *)t.cells + i * row, nsx_row_at(&r->t[NSX_FT_RANKS], v[i].rank), row);
+		memcpy((char *)t.cells + i * row, nsx_row_at(&r->t[NSX_FT_RANKS], latest[i]), row);
 	add_table(&t, "\n## Ranks\n\nA rank's own time is what is left of its steps without the "
 		  "exposed part of collectives; its excess is that over the median of the other "
 		  "ranks. Its wait counts all collectives, also those beside kernels.\n",

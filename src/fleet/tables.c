@@ -454,16 +454,12 @@ static void fill_steps(struct nsx_freport *r, struct nsx_table *t)
 	for (size_t s = 0; s < f->nsteps; s++) {
 		const double *own = &f->own_ns[s * f->nranks];
 		struct nsx_cell *row = nsx_add_row(t);
+		size_t n = nsx_own_of(f, s, NULL, v);
 		uint32_t most = NSX_NONE;
-		size_t n = 0;
 
-		for (uint32_t i = 0; i < f->nranks; i++) {
-			if (isnan(own[i]))
-				continue;
-			v[n++] = own[i];
-			if (most == NSX_NONE || own[i] > own[most])
+		for (uint32_t i = 0; i < f->nranks; i++)
+			if (!isnan(own[i]) && (most == NSX_NONE || own[i] > own[most]))
 				most = i;
-		}
 		row[S_STEP] = nsx_int((int64_t)s);
 		row[S_WALL] = nsx_ms(f->step[s].wall_ns);
 		row[S_RANKS] = nsx_int((int64_t)n);

@@ -13,6 +13,20 @@ const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF] = {
 	[NSX_FF_MISSING_RANKS] = {"missing_ranks", NSX_CAT_CAPTURE},
 };
 
+NSX_POINTER_ORDER(cmp_latest, struct nsx_frank, DOWN(excess_ns), UP(number));
+
+const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a)
+{
+	const struct nsx_frank **v = nsx_arena_get(a, f->nranks * sizeof(*v));
+	uint32_t *ret = nsx_arena_get(a, f->nranks * sizeof(*ret));
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		v[r] = &f->rank[r];
+	nsx_sort(v, f->nranks, sizeof(*v), cmp_latest);
+	for (uint32_t r = 0; r < f->nranks; r++)
+		ret[r] = (uint32_t)(v[r] - f->rank);
+	return ret;
+}
 
 /* Length of the range that v begins: ranks as far apart as the first two. Ranges are
  * neighbours, or at least LEAST_BY ranks; otherwise 1.
