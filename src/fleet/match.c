@@ -209,153 +209,28 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 	return a == b || (m->has_clock[a] && m->has_clock[b]) ? KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
 }
 
-/* The first channel of the same known communicator as the rank's; NULL: none before it. */
-static struct nsx_mchannel *first_of_own(struct nsx_mchannel *const *best, uint32_t rank)
-{
-	const struct nsx_mchannel *y = best[rank];
-
-	for (uint32_t r = 0; y->c->comm && r < rank; r++)
-		if (best[r] && best[r]->c->comm == y->c->comm)
-			return best[r];
-	return NULL;
-}
-
-/* Aligns a channel with one of its own communicator. A channel whose ends disagree with x's belongs
- * to another communicator of the family, so its place on x is vague. If communicators are unknown,
- * ranks at power-of-two distances before it are tried, as in meshes: the nearest one, and further
- * ones with known clocks, which need few places to be searched.
- */
-static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
-		       struct nsx_mchannel *const *best, uint32_t rank)
-{
-	struct nsx_mchannel *y = best[rank], on_z = *y;
-	const struct nsx_mchannel *z = first_of_own(best, rank);
-
-	if (z && z != x && nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits))
-		y->shift = z->shift + on_z.shift;
-	for (uint32_t by = 1; !y->c->comm && by <= rank; by *= 2) {
-		z = best[rank - by];
-		on_z = *y;
-		if (!z || z == x || z->c->comm ||
-		    (by > 1 && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
-		    !nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
-		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS, MUCH_NEARER * y->spread))
-			continue;
-		y->shift = z->shift + on_z.shift;
-		return;
-	}
-}
-
-/* Finds, for each rank without a channel in best, the free channel that fits x best. One
- * that agrees with x sets its host's clock for those that follow.
+/* Finds, for each other rank, the free channel that fits x best. One that agrees with x sets its
+ * host's clock for those that follow.
  */
 static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x, struct nsx_mchannel **best)
 {
-	bool *has_best = nsx_arena_get(m->scratch, m->f->nranks);
-
-	for (uint32_t r = 0; r < m->f->nranks; r++)
-		has_best[r] = best[r];
 	for (size_t i = 0; i < m->n; i++) {
 		struct nsx_mchannel *y = &m->v[i], **b = &best[y->rank];
 
-		if (!y->is_taken && !has_best[y->rank] &&
-		    y->c->is_mpi == x->c->is_mpi &&
-		    nsx_lay(x, y, bound_ns(m, x, y), m->fits) &&
-		    (!*b || nsx_fits_better(x, y, *b))) {
-			*b = y;
-			if (y->spread <= NSX_END_NOISE_NS && !may_differ(x, y))
-				set_clock(m, x, y);
-		}
+		if (y->is_taken || y->rank == x->rank || y->c->is_mpi != x->c->is_mpi ||
+		    !nsx_lay(x, y, bound_ns(m, x, y), m->fits) ||
+		    (*b && !nsx_fits_better(x, y, *b)))
+			continue;
+		*b = y;
+		if (y->spread <= NSX_END_NOISE_NS && !may_differ(x, y))
+			set_clock(m, x, y);
 	}
-	for (uint32_t r = 0; r < m->f->nranks; r++)
-		if (best[r] && !has_best[r] && best[r]->spread > NSX_END_NOISE_NS)
-			lay_on_own(m, x, best, r);
-	nsx_arena_clear(m->scratch);
 }
 
 /* Whether a channel aligned with x may be of x's communicator. */
 static bool are_one(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
 {
 	return y && y != x && !may_differ(x, y) && y->spread <= NSX_TOGETHER_NS;
-}
-
-/* Sets the clock of x's host by that of y's. */
-static void set_clock_by(struct nsx_matcher *m, const struct nsx_mchannel *x,
-			 const struct nsx_mchannel *y)
-{
-	struct nsx_mchannel on_y = *x;
-
-	on_y.shift = -y->shift;
-	set_clock(m, y, &on_y);
-}
-
-/* By host: the channel that agrees best with x, preferably of x's communicator; NULL: none. */
-static struct nsx_mchannel **best_of_hosts(struct nsx_matcher *m, const struct nsx_mchannel *x,
-					   struct nsx_mchannel *const *best)
-{
-	const struct nsx_frank *rank = m->f->rank;
-	struct nsx_mchannel **ret = nsx_arena_get(m->a, m->f->nhosts * sizeof(*ret));
-
-	ret[rank[x->rank].host] = best[x->rank];
-	for (uint32_t r = 0; r < m->f->nranks; r++) {
-		struct nsx_mchannel **h = &ret[rank[r].host];
-
-		if (best[r] && (!*h || NSX_CMP(may_differ(x, best[r]),
-					       may_differ(x, *h)) < 0 ||
-				(may_differ(x, best[r]) == may_differ(x, *h) &&
-				 best[r]->spread < (*h)->spread)))
-			*h = best[r];
-	}
-	return ret;
-}
-
-/* Sets each host's clock by its channel that agrees best with x, if the ends spread by at
- * most most_ns.
- */
-static void set_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
-		       struct nsx_mchannel *const *of_host, double most_ns)
-{
-	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (are_one(x, of_host[h]) && of_host[h]->spread <= most_ns)
-			set_clock_by(m, x, of_host[h]);
-	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (are_one(x, of_host[h]) && of_host[h]->spread <= most_ns)
-			set_clock(m, x, of_host[h]);
-}
-
-/* The greatest spread of ends within x's communicator, judged by the channel that agrees best. */
-static double near_ns(const struct nsx_mchannel *x, struct nsx_mchannel *const *v, size_t n)
-{
-	double least = INFINITY;
-
-	for (size_t i = 0; i < n; i++)
-		if (v[i] && v[i] != x)
-			least = NSX_MIN(least, v[i]->spread);
-	return NSX_MAX(least, NSX_END_NOISE_NS) / MUCH_NEARER;
-}
-
-/* Sets the hosts' clocks. Aligns again, by these clocks, the ranks that agree much worse
- * than others of their host.
- */
-static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
-			  struct nsx_mchannel **best)
-{
-	const struct nsx_frank *rank = m->f->rank;
-	struct nsx_mchannel **of_host = best_of_hosts(m, x, best);
-
-	set_clocks(m, x, of_host, near_ns(x, best, m->f->nranks));
-	for (uint32_t r = 0; r < m->f->nranks; r++) {
-		uint32_t h = rank[r].host;
-
-		if (best[r] && best[r] != x &&
-		    ((m->has_clock[h] && m->has_clock[rank[x->rank].host] &&
-		      llabs(behind_ns(x, best[r])) > KNOWN_BOUND_NS) ||
-		     (best[r]->spread > NSX_END_NOISE_NS &&
-		      best[r]->spread > 4 * of_host[h]->spread)))
-			best[r] = NULL;
-	}
-	set_clocks(m, x, of_host, INFINITY);
-	lay_all(m, x, best);
 }
 
 /* By host: the channel that agrees best with x, among those of the rank at x's place within its
@@ -526,7 +401,6 @@ static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct ns
 	} else {
 		best[x->rank] = x;
 		lay_all(m, x, best);
-		settle_clocks(m, x, best);
 		if (keep_whole(m, x, best, err))
 			return err->rc;
 	}
