@@ -270,20 +270,19 @@ static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
 	       add_stack(w, NSX_REP_SAMPLE_FRAME, bytes, 4, w->samples, err);
 }
 
-static int note_process(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
+static int note_process(struct nsx_walker *w, const struct nsx_msg *body)
 {
 	struct nsx_piece name = nsx_msg_bytes(body, 6);
 	struct nsx_notes *n = w->notes;
-	struct nsx_rep_process p;
 
 	if (!n || (!nsx_msg_has(body, 5) && !nsx_msg_has(body, 6)))
 		return 0;
 	if (!name.n)
 		name = nsx_msg_bytes(body, 5);
-	p = (struct nsx_rep_process){
+	nsx_push_or_die(n->processes, n->nprocesses, n->processes_cap, (struct nsx_rep_process){
 		n->block, n->nprocesses, nsx_msg_uint(body, 2),
-		nsx_arena_strndup(n->arena, (const char *)name.p, name.n)};
-	return nsx_push(n->processes, n->nprocesses, n->processes_cap, "processes", err, p);
+		nsx_arena_strndup(n->arena, (const char *)name.p, name.n)});
+	return 0;
 }
 
 static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
@@ -329,7 +328,7 @@ static int events_add_event(struct nsx_walker *w, unsigned body_field, struct ns
 	case DIAGNOSTIC:
 		return add_diagnostic(w, &body, err);
 	case PROCESS:
-		return note_process(w, &body, err);
+		return note_process(w, &body);
 	default:
 		note_unknown(w, body_field, 0);
 		return 0;

@@ -122,7 +122,7 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body,
 /* GPU counters. nsx_metrics_find lists the counters that the header describes and adds a row for
  * each name. nsx_metrics_add adds a row for each value of an event.
  */
-int nsx_metrics_find(struct nsx_rep *rep, struct nsx_err *err) NSX_CHECKED;
+void nsx_metrics_find(struct nsx_rep *rep);
 int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece values,
 		    struct nsx_err *err) NSX_CHECKED;
 

@@ -2,80 +2,61 @@
 #include <stdio.h>
 #include "nsysrep/facts.h"
 
-static struct nsx_val val_of_text(const char *s)
-{
-	return nsx_val_str(s);
-}
-
 /* Adds each message of a repeated field as a row; field 0: those of all fields. */
-static int add_message_rows(struct nsx_rep_rows *rows, enum nsx_rep_table t,
-			    struct nsx_piece message, unsigned field,
-			    const struct nsx_val *code, struct nsx_err *err)
+static void add_message_rows(struct nsx_rep_rows *rows, enum nsx_rep_table t,
+			     struct nsx_piece message, unsigned field, const struct nsx_val *code)
 {
 	struct nsx_wire w = nsx_wire_of(message);
 	struct nsx_msg m;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w))
+	while (nsx_wire_next(&w))
 		if ((!field || w.field == field) && w.bytes.p && nsx_msg_read(&m, w.bytes))
-			rc = nsx_rows_add(rows, t, &(struct nsx_row_of){
-					  .body = &m, .code = code}, err);
-	return rc;
+			nsx_rows_add(rows, t, &(struct nsx_row_of){.body = &m, .code = code});
 }
 
 /* Adds the files of processes: their output, their memory maps. */
-static int facts_add_files(const struct nsx_container *c,
-			   const struct nsx_rep_strings *strings, struct nsx_rep_rows *rows,
-			   struct nsx_err *err)
+static void facts_add_files(const struct nsx_container *c, const struct nsx_rep_strings *strings,
+			    struct nsx_rep_rows *rows)
 {
 	struct nsx_wire w = nsx_wire_of(c->strings);
 	struct nsx_msg m;
 	int64_t id = 0;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w))
+	while (nsx_wire_next(&w))
 		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes))
-			rc = nsx_rows_put(rows, NSX_REP_ANALYSIS_FILE,
-					  (struct nsx_val[]){
+			nsx_rows_put(rows, NSX_REP_ANALYSIS_FILE, (struct nsx_val[]){
 				nsx_val_int(id++),
 				nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 2))),
 				nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 3))),
-				nsx_val_field(&m, 3), nsx_val_field(&m, 1)}, err);
-	return rc;
+				nsx_val_field(&m, 3), nsx_val_field(&m, 1)});
 }
 
 enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
        VM_FACTS = 2, VM_GPU = 7, VM_CUDA_DEVICE = 9 };
 
-static int add_vm(struct nsx_piece bytes, struct nsx_rep_rows *rows, struct nsx_err *err)
+static void add_vm(struct nsx_piece bytes, struct nsx_rep_rows *rows)
 {
 	struct nsx_msg m;
 	struct nsx_val id;
 
 	if (!nsx_msg_read(&m, bytes))
-		return 0;
+		return;
 	id = nsx_val_int(nsx_msg_int(&m, 1));
-	return add_message_rows(rows, NSX_REP_GPU, nsx_msg_bytes(&m, VM_FACTS), VM_GPU,
-				&id, err) ?:
-	       add_message_rows(rows, NSX_REP_CUDA_DEVICE, nsx_msg_bytes(&m, VM_FACTS),
-				VM_CUDA_DEVICE, NULL, err);
+	add_message_rows(rows, NSX_REP_GPU, nsx_msg_bytes(&m, VM_FACTS), VM_GPU, &id);
+	add_message_rows(rows, NSX_REP_CUDA_DEVICE, nsx_msg_bytes(&m, VM_FACTS), VM_CUDA_DEVICE,
+			 NULL);
 }
 
-static int add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		       struct nsx_err *err)
+static void add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows)
 {
 	struct nsx_wire w = nsx_wire_of(c->machine);
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w))
+	while (nsx_wire_next(&w))
 		if (w.field == VM && w.bytes.p)
-			rc = add_vm(w.bytes, rows, err);
-	return rc ?:
-	       add_message_rows(rows, NSX_REP_NVTX_CUDA_STREAM, c->machine, NAMED_STREAM,
-				NULL, err) ?:
-	       add_message_rows(rows, NSX_REP_CUDA_CONTEXT, c->machine, CONTEXT, NULL,
-				err) ?:
-	       add_message_rows(rows, NSX_REP_CUDA_STREAM, c->machine, STREAM, NULL, err);
+			add_vm(w.bytes, rows);
+	add_message_rows(rows, NSX_REP_NVTX_CUDA_STREAM, c->machine, NAMED_STREAM, NULL);
+	add_message_rows(rows, NSX_REP_CUDA_CONTEXT, c->machine, CONTEXT, NULL);
+	add_message_rows(rows, NSX_REP_CUDA_STREAM, c->machine, STREAM, NULL);
 }
 
 static const char *property_name(uint64_t n)
@@ -98,8 +79,8 @@ static const char *property_name(uint64_t n)
 enum { ENVIRONMENT = 610, /* variables separated by NUL */
        NETWORK_CARDS = 910 }; /* a message */
 
-static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
-			const struct nsx_msg *p, struct nsx_err *err)
+static void add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
+			 const struct nsx_msg *p)
 {
 	uint64_t n = nsx_msg_uint(p, 1);
 	const char *name = property_name(n);
@@ -107,12 +88,9 @@ static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 	struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(p, 2));
 	struct nsx_val label = nsx_val_bytes(nsx_msg_bytes(device, 1));
 	struct nsx_buf b = {0};
-	int rc;
 
-	if (n == NETWORK_CARDS &&
-	    add_message_rows(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0, &label, err))
-		return err->rc;
-
+	if (n == NETWORK_CARDS)
+		add_message_rows(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0, &label);
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
 	if (n == ENVIRONMENT && value.len) {
 		nsx_buf_add(&b, value.u.p, value.len);
@@ -120,33 +98,28 @@ static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 			b.p[i] = b.p[i] ? b.p[i] : ';';
 		value.u.p = b.p;
 	}
-	rc = nsx_rows_put(rows, NSX_REP_SYSTEM_ENV, (struct nsx_val[]){
-			  nsx_val_field(device, 3),
-			  label, val_of_text(name ? name : digits), nsx_val_int((int64_t)n),
-			  value}, err);
+	nsx_rows_put(rows, NSX_REP_SYSTEM_ENV, (struct nsx_val[]){
+			     nsx_val_field(device, 3), label, nsx_val_str(name ? name : digits),
+			     nsx_val_int((int64_t)n), value});
 	nsx_buf_done(&b);
-	return rc;
 }
 
 /* Field 1 of the first message: devices {1 label, 2 {1 property}, 3 id}. */
-static int add_properties(const struct nsx_container *c, struct nsx_rep_rows *rows,
-			  struct nsx_err *err)
+static void add_properties(const struct nsx_container *c, struct nsx_rep_rows *rows)
 {
 	struct nsx_wire w = nsx_wire_of(c->first);
 	struct nsx_msg device, property;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w)) {
+	while (nsx_wire_next(&w)) {
 		struct nsx_wire in;
 
 		if (w.field != 1 || !w.bytes.p || !nsx_msg_read(&device, w.bytes))
 			continue;
 		in = nsx_wire_of(nsx_msg_bytes(&device, 2));
-		while (!rc && nsx_wire_next(&in))
+		while (nsx_wire_next(&in))
 			if (in.field == 1 && in.bytes.p && nsx_msg_read(&property, in.bytes))
-				rc = add_property(rows, &device, &property, err);
+				add_property(rows, &device, &property);
 	}
-	return rc;
 }
 
 struct nsx_piece nsx_rep_version(const struct nsx_container *c)
@@ -165,47 +138,36 @@ struct nsx_piece nsx_rep_version(const struct nsx_container *c)
 /* Adds the export's properties that readers look up: that payloads are included, and the version.
  * It is the version that captured; in an export it is that of the exporter.
  */
-static int add_export_meta(const struct nsx_container *c, struct nsx_rep_rows *rows,
-			   struct nsx_err *err)
+static void add_export_meta(const struct nsx_container *c, struct nsx_rep_rows *rows)
 {
-	struct nsx_piece version = nsx_rep_version(c);
-	const struct {
-		const char *name;
-		struct nsx_val value;
-	} v[] = {{"EXPORT_PRODUCT_NAME", val_of_text("NVIDIA Nsight Systems")},
-		 {"EXPORT_PARAM_INCLUDE_JSON", val_of_text("true")},
-		 {"EXPORT_PRODUCT_VERSION", nsx_val_bytes(version)}};
-	int rc = 0;
+	const struct nsx_val v[][2] = {
+		{nsx_val_str("EXPORT_PRODUCT_NAME"), nsx_val_str("NVIDIA Nsight Systems")},
+		{nsx_val_str("EXPORT_PARAM_INCLUDE_JSON"), nsx_val_str("true")},
+		{nsx_val_str("EXPORT_PRODUCT_VERSION"), nsx_val_bytes(nsx_rep_version(c))}};
 
-	for (size_t i = 0; !rc && i < ARRAY_LEN(v); i++)
-		if (v[i].value.len)
-			rc = nsx_rows_put(rows, NSX_REP_EXPORT_META,
-					  (struct nsx_val[]){val_of_text(v[i].name),
-							     v[i].value}, err);
-	return rc;
+	for (size_t i = 0; i < ARRAY_LEN(v); i++)
+		if (v[i][1].len)
+			nsx_rows_put(rows, NSX_REP_EXPORT_META, v[i]);
 }
 
 struct label {
 	const char *name, *label;
 };
 
-static int add_labels(struct nsx_rep_rows *rows, enum nsx_rep_table t,
-		      const char *prefix, const struct label *v, size_t n, struct nsx_err *err)
+static void add_labels(struct nsx_rep_rows *rows, enum nsx_rep_table t,
+		       const char *prefix, const struct label *v, size_t n)
 {
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		char name[64];
 
 		snprintf(name, sizeof(name), "%s%s", prefix, v[i].name);
-		rc = nsx_rows_put(rows, t, (struct nsx_val[]){
-				  nsx_val_int((int64_t)i), val_of_text(name),
-				  val_of_text(v[i].label)}, err);
+		nsx_rows_put(rows, t, (struct nsx_val[]){
+				     nsx_val_int((int64_t)i), nsx_val_str(name),
+				     nsx_val_str(v[i].label)});
 	}
-	return rc;
 }
 
-static int add_enums(struct nsx_rep_rows *rows, struct nsx_err *err)
+static void add_enums(struct nsx_rep_rows *rows)
 {
 	static const struct label copies[] = {
 		{"UNKNOWN", "Unknown"}, {"HTOD", "Host-to-Device"},
@@ -222,19 +184,21 @@ static int add_enums(struct nsx_rep_rows *rows, struct nsx_err *err)
 		{"MANAGED", "Managed"}, {"DEVICE_STATIC", "Device Static"},
 		{"MANAGED_STATIC", "Managed Static"}, {"UNKNOWN", "Unknown"}};
 
-	return add_labels(rows, NSX_REP_ENUM_MEMCPY, "CUDA_MEMCPY_KIND_", copies,
-			  ARRAY_LEN(copies), err) ?:
-	       add_labels(rows, NSX_REP_ENUM_MEM_KIND,
-			  "CUDA_MEMOPR_MEMORY_KIND_", memory, ARRAY_LEN(memory), err);
+	add_labels(rows, NSX_REP_ENUM_MEMCPY, "CUDA_MEMCPY_KIND_", copies, ARRAY_LEN(copies));
+	add_labels(rows, NSX_REP_ENUM_MEM_KIND, "CUDA_MEMOPR_MEMORY_KIND_", memory,
+		   ARRAY_LEN(memory));
 }
 
-int nsx_rep_facts(const struct nsx_container *c, const struct nsx_rep_strings *strings,
-		  struct nsx_rep_rows *rows, struct nsx_err *err)
+void nsx_rep_facts(const struct nsx_container *c, const struct nsx_rep_strings *strings,
+		   struct nsx_rep_rows *rows)
 {
-	return facts_add_files(c, strings, rows, err) ?:
-	       add_message_rows(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL, err) ?:
-	       add_message_rows(rows, NSX_REP_THREAD_NAME, c->threads, 0, NULL, err) ?:
-	       add_machine(c, rows, err) ?: add_properties(c, rows, err) ?:
-	       add_enums(rows, err) ?: add_export_meta(c, rows, err) ?:
-	       nsx_rep_session(c, rows, err) ?: nsx_rep_options(c, rows, err);
+	facts_add_files(c, strings, rows);
+	add_message_rows(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL);
+	add_message_rows(rows, NSX_REP_THREAD_NAME, c->threads, 0, NULL);
+	add_machine(c, rows);
+	add_properties(c, rows);
+	add_enums(rows);
+	add_export_meta(c, rows);
+	nsx_rep_session(c, rows);
+	nsx_rep_options(c, rows);
 }

@@ -21,27 +21,24 @@ struct job {
 };
 
 /* Merges one part's findings into the report. */
-static int merge_notes(struct job *job, struct nsx_notes *n, struct nsx_err *err)
+static void merge_notes(struct job *job, struct nsx_notes *n)
 {
 	struct nsx_rep *rep = job->rep;
-	int rc = 0;
 
 	pthread_mutex_lock(&job->lock);
 	for (unsigned t = 0; t < NSX_SMALL_TYPES; t++)
 		rep->tables[t] |= n->tables[t];
 	for (unsigned i = 0; i < n->nunknown; i++)
 		nsx_count_unknown(rep->unknown, &rep->nunknown, &n->unknown[i]);
-	for (size_t i = 0; !rc && i < n->nmpi; i++)
-		rc = nsx_push(job->mpi, job->nmpi, job->mpi_cap, "processes of MPI",
-			      err, n->mpi[i]);
-	for (size_t i = 0; !rc && i < n->nprocesses; i++)
-		rc = nsx_push(rep->processes, rep->nprocesses, rep->processes_cap,
-			      "processes", err, n->processes[i]);
+	for (size_t i = 0; i < n->nmpi; i++)
+		nsx_push_or_die(job->mpi, job->nmpi, job->mpi_cap, n->mpi[i]);
+	for (size_t i = 0; i < n->nprocesses; i++)
+		nsx_push_or_die(rep->processes, rep->nprocesses, rep->processes_cap,
+				n->processes[i]);
 	nsx_arena_adopt(rep->file.arena, n->arena);
 	pthread_mutex_unlock(&job->lock);
 	free(n->mpi);
 	free(n->processes);
-	return rc;
 }
 
 static int walk_part(void *ctx, size_t part, struct nsx_err *err)
@@ -51,8 +48,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
 	struct nsx_walker *w = nsx_alloc(1, sizeof(*w));
 	struct nsx_notes *notes = nsx_alloc(1, sizeof(*notes));
-	struct nsx_err later;
-	int rc = 0, joined;
+	int rc = 0;
 
 	notes->arena = nsx_arena_new();
 	w->rep = rep;
@@ -71,13 +67,11 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		notes->at.nstacks = (uint32_t)w->stacks;
 		rep->index[b] = notes->at;
 	}
-	joined = merge_notes(job, notes, &later);
-	if (!rc && joined)
-		*err = later;
+	merge_notes(job, notes);
 	free(notes);
 	nsx_walker_done(w);
 	free(w);
-	return rc ?: joined;
+	return rc;
 }
 
 /* Drops blocks after the last event. If the end of the events is unknown, other data after them may
@@ -142,24 +136,23 @@ static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 		if (rc || id < nseen)
 			continue;
 		nseen++;
-		rc = nsx_rows_put(&rep->facts, NSX_REP_PROCESS, (struct nsx_val[]){
-				  nsx_val_int((int64_t)p->pid),
-				  nsx_val_int((int64_t)(p->pid >> 24 & 0xffffff)),
-				  nsx_val_str(p->name)}, err);
+		nsx_rows_put(&rep->facts, NSX_REP_PROCESS, (struct nsx_val[]){
+				     nsx_val_int((int64_t)p->pid),
+				     nsx_val_int((int64_t)(p->pid >> 24 & 0xffffff)),
+				     nsx_val_str(p->name)});
 	}
 	nsx_keymap_done(&seen);
 	return rc;
 }
 
 /* Adds NCCL communicators, which are described by payloads outside the events. */
-static int add_communicators(struct nsx_rep *rep, struct nsx_err *err)
+static void add_communicators(struct nsx_rep *rep)
 {
 	static const char *const names[] = {"NewComm", "ParentComm", "LocalRank", "Size",
 					    "GroupRootGlobalRank", "GroupRootUniqueId"};
 	enum { RANK, TIME, NAMED, ROOT = NAMED + 4, ROOT_ID, MEMBERS, NCELLS };
-	int rc = 0;
 
-	for (size_t i = 0; !rc && i < rep->schemas.nloose; i++) {
+	for (size_t i = 0; i < rep->schemas.nloose; i++) {
 		const struct nsx_rep_loose *x = &rep->schemas.loose[i];
 		struct nsx_val v[NCELLS] = {[TIME] = nsx_val_int(x->at_ns)};
 		int64_t n;
@@ -177,9 +170,8 @@ static int add_communicators(struct nsx_rep *rep, struct nsx_err *err)
 		if (v[ROOT].type == NSX_V_I64 && v[ROOT].u.i < 0)
 			v[ROOT] = v[ROOT_ID] = nsx_val_none();
 		if (v[NAMED].type == NSX_V_I64)
-			rc = nsx_rows_put(&rep->facts, NSX_REP_MPI_COMMUNICATOR, v, err);
+			nsx_rows_put(&rep->facts, NSX_REP_MPI_COMMUNICATOR, v);
 	}
-	return rc;
 }
 
 NSX_ORDER(unknown_order, struct nsx_unknown, UP(type), UP(body), UP(kind));
@@ -201,5 +193,7 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 		rc = walk_all(rep, err);
 	}
 	nsx_sort(rep->unknown, rep->nunknown, sizeof(*rep->unknown), unknown_order);
-	return rc ?: add_processes(rep, err) ?: add_communicators(rep, err);
+	if (!rc)
+		add_communicators(rep);
+	return rc ?: add_processes(rep, err);
 }

@@ -36,8 +36,7 @@ static bool type_has_source(const struct sources *s, uint64_t type)
 	return false;
 }
 
-static int add_metric(struct nsx_rep *rep, uint64_t type, int64_t id,
-		      const struct nsx_msg *m, struct nsx_err *err)
+static void add_metric(struct nsx_rep *rep, uint64_t type, int64_t id, const struct nsx_msg *m)
 {
 	struct nsx_val v[] = {
 		nsx_val_int((int64_t)type), nsx_val_int((int64_t)(type >> 32 << 32)),
@@ -45,39 +44,33 @@ static int add_metric(struct nsx_rep *rep, uint64_t type, int64_t id,
 		nsx_val_bytes(nsx_rep_string(&rep->strings, nsx_msg_uint(m, NAME))),
 	};
 
-	return nsx_rows_put(&rep->facts, NSX_REP_GPU_METRIC_INFO, v, err) ?:
-	       nsx_push(rep->metrics, rep->nmetrics, rep->metrics_cap, "counters",
-			err, (struct nsx_rep_metric){
+	nsx_rows_put(&rep->facts, NSX_REP_GPU_METRIC_INFO, v);
+	nsx_push_or_die(rep->metrics, rep->nmetrics, rep->metrics_cap, (struct nsx_rep_metric){
 				type, id, (size_t)nsx_msg_uint(m, OFFSET),
 				(size_t)nsx_msg_uint(m, SIZE)});
 }
 
-static int add_metrics_of_type(struct nsx_rep *rep, uint64_t type, struct nsx_piece bytes,
-			       struct nsx_err *err)
+static void add_metrics_of_type(struct nsx_rep *rep, uint64_t type, struct nsx_piece bytes)
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
 	struct nsx_msg m;
 	int64_t n = 0;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w) && rep->nmetrics < NSX_MOST_METRICS)
+	while (nsx_wire_next(&w) && rep->nmetrics < NSX_MOST_METRICS)
 		if (w.field == 3 && w.bytes.p && nsx_msg_read(&m, w.bytes))
-			rc = add_metric(rep, type, n++, &m, err);
-	return rc;
+			add_metric(rep, type, n++, &m);
 }
 
-int nsx_metrics_find(struct nsx_rep *rep, struct nsx_err *err)
+void nsx_metrics_find(struct nsx_rep *rep)
 {
 	struct nsx_wire w = nsx_wire_of(rep->file.header);
 	struct sources sources = find_sources(rep->file.header, &rep->strings);
 	struct nsx_msg m;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w))
+	while (nsx_wire_next(&w))
 		if (w.field == TYPE && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
 		    type_has_source(&sources, nsx_msg_uint(&m, 1)))
-			rc = add_metrics_of_type(rep, nsx_msg_uint(&m, 1), w.bytes, err);
-	return rc;
+			add_metrics_of_type(rep, nsx_msg_uint(&m, 1), w.bytes);
 }
 
 int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece values,

@@ -259,14 +259,17 @@ static struct nsx_table_info *make_catalogue(struct nsx_rep *rep)
 
 static int parse_report(struct nsx_rep *rep, struct nsx_err *err)
 {
+	int rc;
+
 	nsx_rep_define(rep->def);
 	rep->facts = (struct nsx_rep_rows){.arena = rep->file.arena,
 					   .defs = rep->def};
-	return nsx_rep_strings_read(rep->file.strings, &rep->strings, err) ?:
-	       nsx_rep_schemas_read(rep->file.schemas, &rep->strings, &rep->schemas,
-				    err) ?:
-	       nsx_metrics_find(rep, err) ?: nsx_rep_index(rep, err) ?:
-	       nsx_rep_facts(&rep->file, &rep->strings, &rep->facts, err);
+	rc = nsx_rep_strings_read(rep->file.strings, &rep->strings, err);
+	nsx_rep_schemas_read(rep->file.schemas, &rep->strings, &rep->schemas);
+	nsx_metrics_find(rep);
+	rc = rc ?: nsx_rep_index(rep, err);
+	nsx_rep_facts(&rep->file, &rep->strings, &rep->facts);
+	return rc;
 }
 
 int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)

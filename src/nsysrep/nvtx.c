@@ -119,10 +119,9 @@ static bool nvtx_add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool 
 	return *rc = nsx_walk_row(w, t, &of, err), true;
 }
 
-static int note_mpi(struct nsx_notes *notes, const struct nsx_msg *body, bool is_rank,
-		    uint64_t n, struct nsx_err *err)
+static void note_mpi(struct nsx_notes *notes, const struct nsx_msg *body, bool is_rank, uint64_t n)
 {
-	return nsx_push(notes->mpi, notes->nmpi, notes->mpi_cap, "processes of MPI", err,
+	nsx_push_or_die(notes->mpi, notes->nmpi, notes->mpi_cap,
 			(struct nsx_rep_mpi){nvtx_process_of(body), n, is_rank});
 }
 
@@ -142,8 +141,8 @@ static int add_rank(struct nsx_walker *w, const struct nsx_msg *body, struct nsx
 		x = x * 10 + (name.p[n] - '0');
 	}
 	rank = nsx_val_int(x);
-	if (w->notes && note_mpi(w->notes, body, true, (uint64_t)x, err))
-		return err->rc;
+	if (w->notes)
+		note_mpi(w->notes, body, true, (uint64_t)x);
 	return nsx_walk_row(w, NSX_REP_MPI_RANK, &(struct nsx_row_of){
 			    .body = body, .code = &rank}, err);
 }
@@ -154,7 +153,7 @@ static int note_event(struct nsx_walker *w, const struct nsx_msg *body, struct n
 		return add_rank(w, body, err);
 	if (w->type == DOMAIN_MADE && w->notes &&
 	    nsx_piece_is(nsx_msg_bytes(body, TEXT_FIELD), MPI_DOMAIN))
-		return note_mpi(w->notes, body, false, nsx_msg_uint(body, DOMAIN), err);
+		note_mpi(w->notes, body, false, nsx_msg_uint(body, DOMAIN));
 	return 0;
 }
 

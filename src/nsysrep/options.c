@@ -12,26 +12,20 @@ struct option {
 	enum kind kind;
 };
 
-static int options_put(struct nsx_rep_rows *rows, const char *prefix, const char *name,
-		       struct nsx_val value, struct nsx_err *err)
+static void options_put(struct nsx_rep_rows *rows, const char *prefix, const char *name,
+			struct nsx_val value)
 {
 	struct nsx_buf b = {0};
-	int rc;
 
 	nsx_buf_printf(&b, "%s%s", prefix, name);
-	rc = nsx_rows_put(rows, NSX_REP_CAPTURE_META,
-			  (struct nsx_val[]){nsx_val_str(b.p), value}, err);
+	nsx_rows_put(rows, NSX_REP_CAPTURE_META, (struct nsx_val[]){nsx_val_str(b.p), value});
 	nsx_buf_done(&b);
-	return rc;
 }
 
-static int put_options(struct nsx_rep_rows *rows, const char *prefix,
-		       const struct nsx_msg *m, const struct option *v, size_t n,
-		       struct nsx_err *err)
+static void put_options(struct nsx_rep_rows *rows, const char *prefix,
+			const struct nsx_msg *m, const struct option *v, size_t n)
 {
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		char digits[24];
 		struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(m, v[i].field));
 
@@ -44,26 +38,24 @@ static int put_options(struct nsx_rep_rows *rows, const char *prefix,
 				 (unsigned long long)nsx_msg_uint(m, v[i].field));
 			value = nsx_val_str(digits);
 		}
-		rc = options_put(rows, prefix, v[i].name, value, err);
+		options_put(rows, prefix, v[i].name, value);
 	}
-	return rc;
 }
 
 /* Adds an option with the value words[n]; adds nothing if there is no such word. */
-static int put_word(struct nsx_rep_rows *rows, const char *prefix, const char *name,
-		    uint64_t n, const char *const *words, size_t nwords, struct nsx_err *err)
+static void put_word(struct nsx_rep_rows *rows, const char *prefix, const char *name,
+		     uint64_t n, const char *const *words, size_t nwords)
 {
-	if (n >= nwords || !words[n])
-		return 0;
-	return options_put(rows, prefix, name, nsx_val_str(words[n]), err);
+	if (n < nwords && words[n])
+		options_put(rows, prefix, name, nsx_val_str(words[n]));
 }
-#define WORD(rows, prefix, name, n, words, err)                               \
-	put_word(rows, prefix, name, n, words, ARRAY_LEN(words), err)
+#define WORD(rows, prefix, name, n, words)                                    \
+	put_word(rows, prefix, name, n, words, ARRAY_LEN(words))
 
 static const char *const graph_modes[] = {"Graph", "Node"};
 #define GRAPH_MODE "CUDA_GRAPH_TRACE_OPTIONS:MODE"
 
-static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message, struct nsx_err *err)
+static void add_events(struct nsx_rep_rows *rows, struct nsx_piece message)
 {
 	static const struct {
 		uint64_t n;
@@ -72,9 +64,8 @@ static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message, struc
 		     {124, "Graphics"}, {127, "OSRuntime"}, {128, "CuDNN"},
 		     {129, "CuBLAS"}, {162, "OpenACC"}, {169, "OpenMP"}};
 	struct nsx_wire w = nsx_wire_of(message);
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w)) {
+	while (nsx_wire_next(&w)) {
 		char digits[24];
 		const char *name = digits;
 
@@ -84,25 +75,23 @@ static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message, struc
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			if (known[i].n == w.n)
 				name = known[i].name;
-		rc = options_put(rows, "", "CAPTURE_EVENT_TYPE", nsx_val_str(name), err);
+		options_put(rows, "", "CAPTURE_EVENT_TYPE", nsx_val_str(name));
 	}
-	return rc;
 }
 
 enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
        PROCESS_VARIABLE = 30 };
 
 /* Adds a row for each argument or environment variable of a process. */
-static int add_words(struct nsx_rep_rows *rows, const char *prefix,
-		     struct nsx_piece process, unsigned field, struct nsx_err *err)
+static void add_words(struct nsx_rep_rows *rows, const char *prefix,
+		      struct nsx_piece process, unsigned field)
 {
 	struct nsx_wire w = nsx_wire_of(process);
 	struct nsx_buf b = {0};
 	struct nsx_msg m;
 	unsigned n = 0;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w)) {
+	while (nsx_wire_next(&w)) {
 		char name[40] = "ENVIRONMENT_VARIABLE";
 
 		if (w.field != field || !w.bytes.p)
@@ -120,14 +109,12 @@ static int add_words(struct nsx_rep_rows *rows, const char *prefix,
 			nsx_buf_add(&b, (const char *)value.p, value.n);
 			nsx_buf_adds(&b, "\"");
 		}
-		rc = options_put(rows, prefix, name, nsx_val_str(b.p ? b.p : ""), err);
+		options_put(rows, prefix, name, nsx_val_str(b.p ? b.p : ""));
 	}
 	nsx_buf_done(&b);
-	return rc;
 }
 
-static int add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece bytes,
-		       struct nsx_err *err)
+static void add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece bytes)
 {
 	static const struct option command[] = {{"COMMAND", 10, WORDS}},
 	options[] = {{"WORKING_DIR", 12, WORDS}, {"COLLECT_NVTX_TRACE", 20, YES},
@@ -142,37 +129,33 @@ static int add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece b
 
 	snprintf(prefix, sizeof(prefix), "PROCESS_%u:", n);
 	if (!nsx_msg_read(&m, bytes))
-		return 0;
-	if (put_options(rows, prefix, &m, command, ARRAY_LEN(command), err) ||
-	    add_words(rows, prefix, bytes, PROCESS_ARGUMENT, err) ||
-	    put_options(rows, prefix, &m, options, ARRAY_LEN(options), err))
-		return err->rc;
+		return;
+	put_options(rows, prefix, &m, command, ARRAY_LEN(command));
+	add_words(rows, prefix, bytes, PROCESS_ARGUMENT);
+	put_options(rows, prefix, &m, options, ARRAY_LEN(options));
 	if (nsx_msg_has(&m, PROCESS_GRAPHS) &&
-	    nsx_msg_read(&graphs, nsx_msg_bytes(&m, PROCESS_GRAPHS)) &&
-	    WORD(rows, prefix, GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes, err))
-		return err->rc;
-	return add_words(rows, prefix, bytes, PROCESS_VARIABLE, err);
+	    nsx_msg_read(&graphs, nsx_msg_bytes(&m, PROCESS_GRAPHS)))
+		WORD(rows, prefix, GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes);
+	add_words(rows, prefix, bytes, PROCESS_VARIABLE);
 }
 
 enum { EVENT_TYPES = 2, START_TRIGGER = 4, DEVICE_TYPE = 8, OS_RUNTIME = 12,
        PROCESS = 26, LINUX_PERF = 69, CUDA = 92, CUDA_GRAPHS = 9 };
 
-static int add_repeated(struct nsx_rep_rows *rows, struct nsx_piece options, struct nsx_err *err)
+static void add_repeated(struct nsx_rep_rows *rows, struct nsx_piece options)
 {
 	struct nsx_wire w = nsx_wire_of(options);
 	unsigned nprocesses = 0;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w))
+	while (nsx_wire_next(&w))
 		if (w.field == EVENT_TYPES && w.bytes.p)
-			rc = add_events(rows, w.bytes, err);
+			add_events(rows, w.bytes);
 		else if (w.field == PROCESS && w.bytes.p)
-			rc = add_process(rows, nprocesses++, w.bytes, err);
-	return rc;
+			add_process(rows, nprocesses++, w.bytes);
 }
 
 /* Adds options that are in nested messages. */
-static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m, struct nsx_err *err)
+static void add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m)
 {
 	static const struct option runtime[] = {
 		{"DURATION_THRESHOLD_NS", 1, NUMBER}, {"COLLECT_BACKTRACES", 2, YES},
@@ -187,24 +170,20 @@ static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m, struct
 	struct nsx_msg in, graphs;
 
 	if (nsx_msg_has(m, OS_RUNTIME) &&
-	    nsx_msg_read(&in, nsx_msg_bytes(m, OS_RUNTIME)) &&
-	    put_options(rows, "OS_RUNTIME_OPTIONS:", &in, runtime, ARRAY_LEN(runtime), err))
-		return err->rc;
+	    nsx_msg_read(&in, nsx_msg_bytes(m, OS_RUNTIME)))
+		put_options(rows, "OS_RUNTIME_OPTIONS:", &in, runtime, ARRAY_LEN(runtime));
 	if (nsx_msg_has(m, LINUX_PERF) &&
-	    nsx_msg_read(&in, nsx_msg_bytes(m, LINUX_PERF)) &&
-	    put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf), err))
-		return err->rc;
+	    nsx_msg_read(&in, nsx_msg_bytes(m, LINUX_PERF)))
+		put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf));
 	if (!nsx_msg_has(m, CUDA) || !nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)))
-		return 0;
+		return;
 	/* Since 2025.6 these options are here; before, each process had its own. */
-	if (put_options(rows, "", &in, cuda, ARRAY_LEN(cuda), err))
-		return err->rc;
+	put_options(rows, "", &in, cuda, ARRAY_LEN(cuda));
 	if (nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) && nsx_msg_has(&graphs, 1))
-		return WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes, err);
-	return 0;
+		WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes);
 }
 
-int nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows, struct nsx_err *err)
+void nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows)
 {
 	static const struct option plain[] = {
 		{"DEVICE_ID", 1, WORDS}, {"RATE_HZ", 3, NUMBER},
@@ -218,11 +197,10 @@ int nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows, st
 	struct nsx_msg m;
 
 	if (!c->options.n || !nsx_msg_read(&m, c->options))
-		return 0;
-	return put_options(rows, "", &m, plain, ARRAY_LEN(plain), err) ?:
-	       WORD(rows, "", "START_TRIGGER", nsx_msg_uint(&m, START_TRIGGER),
-		    starts, err) ?:
-	       WORD(rows, "", "DEVICE_TYPE", nsx_msg_uint(&m, DEVICE_TYPE), systems,
-		    err) ?:
-	       add_repeated(rows, c->options, err) ?: add_groups(rows, &m, err);
+		return;
+	put_options(rows, "", &m, plain, ARRAY_LEN(plain));
+	WORD(rows, "", "START_TRIGGER", nsx_msg_uint(&m, START_TRIGGER), starts);
+	WORD(rows, "", "DEVICE_TYPE", nsx_msg_uint(&m, DEVICE_TYPE), systems);
+	add_repeated(rows, c->options);
+	add_groups(rows, &m);
 }

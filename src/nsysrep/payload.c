@@ -60,14 +60,13 @@ static bool read_entries(struct nsx_rep_schemas *s, struct nsx_piece bytes,
 	return !w.is_bad;
 }
 
-static int read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes, struct nsx_err *err)
+static void read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes)
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
 	struct nsx_msg m;
 	uint64_t pid = 0;
-	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w)) {
+	while (nsx_wire_next(&w)) {
 		struct nsx_rep_layout l = {.pid = pid};
 
 		if (w.field == 1)
@@ -76,39 +75,35 @@ static int read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes, struc
 		    !nsx_msg_read(&m, w.bytes))
 			continue;
 		if (w.field == LOOSE) {
-			rc = nsx_push(s->loose, s->nloose, s->loose_cap,
-				      "payloads without events", err,
-				      (struct nsx_rep_loose){nsx_msg_int(&m, 1), {
-					pid, nsx_msg_uint(&m, 3), nsx_msg_bytes(&m, 4)}});
+			nsx_push_or_die(s->loose, s->nloose, s->loose_cap, (struct nsx_rep_loose){
+				nsx_msg_int(&m, 1),
+				{pid, nsx_msg_uint(&m, 3), nsx_msg_bytes(&m, 4)}});
 			continue;
 		}
 		l.id = nsx_msg_uint(&m, w.field == SCHEMA ? 1 : 2);
 		l.size = nsx_msg_uint(&m, w.field == SCHEMA ? 6 : 5);
 		l.values = w.bytes;
 		if (w.field == ENUMERATION || read_entries(s, w.bytes, &l))
-			rc = nsx_push(s->v, s->n, s->cap, "schemas of payloads", err, l);
+			nsx_push_or_die(s->v, s->n, s->cap, l);
 	}
-	return rc;
 }
 
-int nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
-			 struct nsx_rep_schemas *ret, struct nsx_err *err)
+void nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
+			  struct nsx_rep_schemas *ret)
 {
 	struct nsx_wire w = nsx_wire_of(block);
 	struct nsx_msg m;
-	int rc = 0;
 
 	*ret = (struct nsx_rep_schemas){.arena = nsx_arena_new(),
 					.strings = strings, .nbasic = 1};
-	while (!rc && nsx_wire_next(&w)) {
+	while (nsx_wire_next(&w)) {
 		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
 		    ret->nbasic < ARRAY_LEN(ret->basic))
 			ret->basic[ret->nbasic++] = nsx_msg_uint(&m, 1);
 		if (w.field == 3 && w.bytes.p)
-			rc = read_process(ret, w.bytes, err);
+			read_process(ret, w.bytes);
 	}
 	nsx_sort(ret->v, ret->n, sizeof(*ret->v), by_id);
-	return rc;
 }
 
 void nsx_rep_schemas_done(struct nsx_rep_schemas *s)

@@ -31,10 +31,10 @@ struct nsx_rep_schemas {
 };
 
 /* Reads the schemas in a block. The block and the strings must outlive *ret. Owner: the caller,
- * nsx_rep_schemas_done, even after a failure.
+ * nsx_rep_schemas_done.
  */
-int nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
-			 struct nsx_rep_schemas *ret, struct nsx_err *err) NSX_CHECKED;
+void nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
+			  struct nsx_rep_schemas *ret);
 void nsx_rep_schemas_done(struct nsx_rep_schemas *s);
 
 /* Appends the payload as a JSON object. False: unreadable; b may hold a part of it. */

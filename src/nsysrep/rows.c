@@ -31,14 +31,12 @@ void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES])
 	}
 }
 
-int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
-		 const struct nsx_val *v, struct nsx_err *err)
+void nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t, const struct nsx_val *v)
 {
 	struct nsx_rep_list *to = &r->of[t];
 	unsigned n = r->defs[t].ncolumns;
 
-	if (nsx_grow(&to->v, &to->cap, to->n + n, sizeof(*to->v), "facts of a report", err))
-		return err->rc;
+	nsx_grow_or_die(&to->v, &to->cap, to->n + n, sizeof(*to->v));
 	for (unsigned i = 0; i < n; i++) {
 		struct nsx_val *x = &to->v[to->n++];
 
@@ -46,17 +44,15 @@ int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		if (x->type == NSX_V_TEXT && x->len)
 			x->u.p = nsx_arena_strndup(r->arena, x->u.p, x->len);
 	}
-	return 0;
 }
 
-int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,
-		 const struct nsx_row_of *from, struct nsx_err *err)
+void nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t, const struct nsx_row_of *from)
 {
 	struct nsx_val v[NSX_REP_MOST_COLUMNS];
 
 	for (unsigned i = 0; i < r->defs[t].ncolumns; i++)
 		v[i] = nsx_rep_value(&r->defs[t].columns[i], from);
-	return nsx_rows_put(r, t, v, err);
+	nsx_rows_put(r, t, v);
 }
 
 void nsx_rows_done(struct nsx_rep_rows *r)

@@ -46,11 +46,9 @@ struct nsx_rep_rows {
 		size_t n, cap;	   /* counted in values, not in rows         */
 	} of[NSX_REP_NTABLES];
 };
-int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,
-		 const struct nsx_row_of *from, struct nsx_err *err) NSX_CHECKED;
+void nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t, const struct nsx_row_of *from);
 /* Adds a row given as values. */
-int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
-		 const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
+void nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t, const struct nsx_val *v);
 void nsx_rows_done(struct nsx_rep_rows *r);
 
 /* Values: NULL; text; a field's number, or NULL if the field is absent. */

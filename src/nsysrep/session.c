@@ -167,7 +167,7 @@ static struct nsx_val time_text(int64_t ns, char *to, size_t size)
 		       nsx_val_str(to) : nsx_val_none();
 }
 
-int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows, struct nsx_err *err)
+void nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows)
 {
 	struct session s = {.has_start = false};
 	struct nsx_msg first, device;
@@ -175,7 +175,7 @@ int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows, st
 
 	if (!nsx_msg_read(&first, c->first) ||
 	    !nsx_msg_read(&device, nsx_msg_bytes(&first, FIRST_DEVICE)))
-		return 0;
+		return;
 	s.has_start = nsx_msg_has(&first, FIRST_START);
 	s.start_ns = nsx_msg_int(&first, FIRST_START);
 	s.has_stop = nsx_msg_has(&first, FIRST_STOP);
@@ -183,19 +183,17 @@ int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows, st
 	set_from_offsets(c->first, &s);
 	if (!s.has_utc && c->clocks.n)
 		set_from_points(c->clocks, &s);
-	if (s.has_utc &&
-	    nsx_rows_put(rows, NSX_REP_SESSION, (struct nsx_val[]){
-			 nsx_val_int(s.utc_ns),
-			 time_text(s.utc_ns, utc, sizeof(utc)),
-			 s.has_local ? time_text(s.local_ns, local, sizeof(local)) : nsx_val_none(),
-			 nsx_val_int(s.start_ns)}, err))
-		return err->rc;
+	if (s.has_utc)
+		nsx_rows_put(rows, NSX_REP_SESSION, (struct nsx_val[]){
+			     nsx_val_int(s.utc_ns),
+			     time_text(s.utc_ns, utc, sizeof(utc)),
+			     s.has_local ? time_text(s.local_ns, local, sizeof(local)) : nsx_val_none(),
+			     nsx_val_int(s.start_ns)});
 	if (!s.has_start || !s.has_stop)
-		return 0;
+		return;
 	round_stop(&s, nsx_msg_int(&first, FIRST_START));
-	return nsx_rows_put(rows, NSX_REP_ANALYSIS, (struct nsx_val[]){
-			    nsx_val_field(&device, 3),
-			    nsx_val_int(subtract_wrapping(s.stop_ns, s.start_ns)),
-			    nsx_val_int(s.start_ns), nsx_val_int(s.stop_ns)},
-			    err);
+	nsx_rows_put(rows, NSX_REP_ANALYSIS, (struct nsx_val[]){
+			     nsx_val_field(&device, 3),
+			     nsx_val_int(subtract_wrapping(s.stop_ns, s.start_ns)),
+			     nsx_val_int(s.start_ns), nsx_val_int(s.stop_ns)});
 }
