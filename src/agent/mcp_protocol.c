@@ -26,6 +26,7 @@ struct request {
 	const struct nsx_jsonr *id, *params;
 	const char *method;
 	int version; /* index of the revision whose rules apply              */
+	int refusal; /* code of the error if the method fails                */
 };
 
 /* Envelopes -----------------------------------------------------------------------*/
@@ -102,7 +103,7 @@ static void end_result(const struct request *r, struct nsx_jsonw *w,
 	mcp_protocol_finish(w, out);
 }
 
-/* Methods that are answered at once ----------------------------------------------- */
+/* Methods: each adds the members of its result, or fails. ---------------------------*/
 
 static void put_server(struct nsx_jsonw *w)
 {
@@ -125,24 +126,20 @@ static int mcp_protocol_find_version(const char *name)
 	return -1;
 }
 
-static void initialize(struct request *r, struct nsx_buf *out)
+static int initialize(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	const char *asked = nsx_jsonr_str(nsx_jsonr_get(r->params, "protocolVersion"));
-	struct nsx_jsonw *w;
 	int version = mcp_protocol_find_version(asked);
 
-	if (!asked) {
-		mcp_protocol_fail(r, BAD_PARAMS, "initialize needs protocolVersion", out);
-		return;
-	}
+	if (!asked)
+		return nsx_fail(err, NSX_E_USAGE, "initialize needs protocolVersion");
 	r->version = version < 0 || version == MODERN ? V_2025_11_25 : version;
 	r->m->version = r->version;
-	w = begin_result(r);
 	nsx_jsonw_str(w, "protocolVersion", versions[r->version]);
 	nsx_jsonw_str(w, "serverInfo.name", "nsys-explain");
 	nsx_jsonw_str(w, "serverInfo.version", NSX_VERSION);
 	put_server(w);
-	end_result(r, w, -1, out);
+	return 0;
 }
 
 static void put_versions(struct nsx_jsonw *w, const char *key)
@@ -153,22 +150,22 @@ static void put_versions(struct nsx_jsonw *w, const char *key)
 	nsx_jsonw_end(w);
 }
 
-static void discover(struct request *r, struct nsx_buf *out)
+static int discover(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
+		    struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_jsonw *w = begin_result(r);
-
 	put_versions(w, "supportedVersions");
 	put_server(w);
 	nsx_jsonw_object(w, "_meta");
 	nsx_jsonw_str(w, "io\\.modelcontextprotocol/serverInfo.name", "nsys-explain");
 	nsx_jsonw_str(w, "io\\.modelcontextprotocol/serverInfo.version", NSX_VERSION);
 	nsx_jsonw_end(w);
-	end_result(r, w, LONG_MS, out);
+	return 0;
 }
 
-static void ping(struct request *r, struct nsx_buf *out)
+static int ping(struct request *r NSX_UNUSED, struct nsx_jsonw *w NSX_UNUSED,
+		struct nsx_err *err NSX_UNUSED)
 {
-	end_result(r, begin_result(r), -1, out);
+	return 0;
 }
 
 /* Adds the schema of answers. All tools' answers have one shape, so only the first tool describes
@@ -208,128 +205,102 @@ static void mcp_protocol_put_tool(const struct request *r, struct nsx_jsonw *w,
 	nsx_jsonw_end(w);
 }
 
-static void list_tools(struct request *r, struct nsx_buf *out)
+static int list_tools(struct request *r, struct nsx_jsonw *w, struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_jsonw *w = begin_result(r);
-
 	nsx_jsonw_array(w, "tools");
 	for (unsigned i = 0; i < NSX_NTOOLS; i++)
 		mcp_protocol_put_tool(r, w, (enum nsx_tool_id)i);
 	nsx_jsonw_end(w);
-	end_result(r, w, LONG_MS, out);
-}
-
-static void list_templates(struct request *r, struct nsx_buf *out)
-{
-	struct nsx_jsonw *w = begin_result(r);
-
-	nsx_mcp_list_templates(w);
-	end_result(r, w, LONG_MS, out);
-}
-
-static void list_prompts(struct request *r, struct nsx_buf *out)
-{
-	struct nsx_jsonw *w = begin_result(r);
-
-	nsx_mcp_list_prompts(w);
-	end_result(r, w, LONG_MS, out);
-}
-
-static void get_prompt(struct request *r, struct nsx_buf *out)
-{
-	const char *name = nsx_jsonr_str(nsx_jsonr_get(r->params, "name"));
-	struct nsx_jsonw *w = begin_result(r);
-	struct nsx_err err;
-
-	if (nsx_mcp_get_prompt(name ? name : "", nsx_jsonr_get(r->params, "arguments"), w, &err)) {
-		nsx_jsonw_end(w);
-		nsx_jsonw_free(w);
-		mcp_protocol_fail(r, BAD_PARAMS, err.msg, out);
-		return;
-	}
-	end_result(r, w, -1, out);
-}
-
-/* Calls ---------------------------------------------------------------------------*/
-
-static int find_tool(const struct request *r)
-{
-	const char *name = nsx_jsonr_str(nsx_jsonr_get(r->params, "name"));
-
-	for (int i = 0; name && i < NSX_NTOOLS; i++)
-		if (!strcmp(name, nsx_tools[i].name))
-			return i;
-	return -1;
-}
-
-static int call_tool(struct request *r, struct nsx_buf *out, struct nsx_err *err)
-{
-	struct nsx_jsonw *w;
-	int tool = find_tool(r), rc;
-
-	if (tool < 0) {
-		mcp_protocol_fail(r, BAD_PARAMS, "there is no tool with this name", out);
-		return 0;
-	}
-	w = begin_result(r);
-	rc = nsx_tool_call(&r->m->box, (enum nsx_tool_id)tool,
-			   nsx_jsonr_get(r->params, "arguments"), w, err);
-	if (!rc)
-		end_result(r, w, -1, out);
-	else
-		nsx_jsonw_free(w);
-	return rc;
-}
-
-static int list_resources(struct request *r, struct nsx_buf *out, struct nsx_err *err NSX_UNUSED)
-{
-	struct nsx_jsonw *w = begin_result(r);
-
-	nsx_mcp_list_resources(&r->m->box.cache, w);
-	end_result(r, w, 0, out);
 	return 0;
 }
 
-static int read_resource(struct request *r, struct nsx_buf *out, struct nsx_err *err)
+static int list_templates(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
+			  struct nsx_err *err NSX_UNUSED)
+{
+	nsx_mcp_list_templates(w);
+	return 0;
+}
+
+static int list_prompts(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
+			struct nsx_err *err NSX_UNUSED)
+{
+	nsx_mcp_list_prompts(w);
+	return 0;
+}
+
+static int get_prompt(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
+{
+	const char *name = nsx_jsonr_str(nsx_jsonr_get(r->params, "name"));
+
+	return nsx_mcp_get_prompt(name ? name : "", nsx_jsonr_get(r->params, "arguments"), w, err);
+}
+
+static int call_tool(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
+{
+	const char *name = nsx_jsonr_str(nsx_jsonr_get(r->params, "name"));
+
+	for (unsigned i = 0; name && i < NSX_NTOOLS; i++)
+		if (!strcmp(name, nsx_tools[i].name))
+			return nsx_tool_call(&r->m->box, (enum nsx_tool_id)i,
+					     nsx_jsonr_get(r->params, "arguments"), w, err);
+	return nsx_fail(err, NSX_E_USAGE, "there is no tool with this name");
+}
+
+static int list_resources(struct request *r, struct nsx_jsonw *w, struct nsx_err *err NSX_UNUSED)
+{
+	nsx_mcp_list_resources(&r->m->box.cache, w);
+	return 0;
+}
+
+static int read_resource(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	const char *uri = nsx_jsonr_str(nsx_jsonr_get(r->params, "uri"));
-	struct nsx_jsonw *w = begin_result(r);
-	int rc = uri ? nsx_mcp_read_resource(&r->m->box.cache, uri, w, err) :
-		       nsx_fail(err, NSX_E_USAGE, "resources/read needs uri");
 
-	if (!rc) {
-		end_result(r, w, 0, out);
-		return 0;
-	}
-	nsx_jsonw_free(w);
-	if (rc == NSX_E_STOP)
-		return rc;
-	mcp_protocol_fail(r, r->version == MODERN || !uri ? BAD_PARAMS : NO_RESOURCE,
-			  err->msg, out);
-	return 0;
+	if (!uri)
+		return nsx_fail(err, NSX_E_USAGE, "resources/read needs uri");
+	if (r->version != MODERN)
+		r->refusal = NO_RESOURCE;
+	return nsx_mcp_read_resource(&r->m->box.cache, uri, w, err);
 }
-
-/* Methods -------------------------------------------------------------------------*/
 
 enum { LEGACY_ONLY = 1, MODERN_ONLY };
 
 static const struct method {
 	const char *name;
 	int rules; /* flags of the revisions that have the method; 0: all    */
-	void (*at_once)(struct request *r, struct nsx_buf *out);
-	int (*call)(struct request *r, struct nsx_buf *out, struct nsx_err *err);
+	int ttl_ms; /* lifetime of the result; < 0: it must not be cached     */
+	bool waits; /* done by the second thread                              */
+	int (*fill)(struct request *r, struct nsx_jsonw *w, struct nsx_err *err);
 } methods[] = {
-	{"initialize", LEGACY_ONLY, initialize, NULL},
-	{"ping", LEGACY_ONLY, ping, NULL},
-	{"server/discover", MODERN_ONLY, discover, NULL},
-	{"tools/list", 0, list_tools, NULL},
-	{"tools/call", 0, NULL, call_tool},
-	{"resources/list", 0, NULL, list_resources},
-	{"resources/templates/list", 0, list_templates, NULL},
-	{"resources/read", 0, NULL, read_resource},
-	{"prompts/list", 0, list_prompts, NULL},
-	{"prompts/get", 0, get_prompt, NULL},
+	{"initialize", LEGACY_ONLY, -1, false, initialize},
+	{"ping", LEGACY_ONLY, -1, false, ping},
+	{"server/discover", MODERN_ONLY, LONG_MS, false, discover},
+	{"tools/list", 0, LONG_MS, false, list_tools},
+	{"tools/call", 0, -1, true, call_tool},
+	{"resources/list", 0, 0, true, list_resources},
+	{"resources/templates/list", 0, LONG_MS, false, list_templates},
+	{"resources/read", 0, 0, true, read_resource},
+	{"prompts/list", 0, LONG_MS, false, list_prompts},
+	{"prompts/get", 0, -1, false, get_prompt},
 };
+
+/* Appends the answer. Errors: only NSX_E_STOP, with no answer. */
+static int answer_request(struct request *r, const struct method *x, struct nsx_buf *out,
+			  struct nsx_err *err)
+{
+	struct nsx_jsonw *w = begin_result(r);
+	int rc = x->fill(r, w, err);
+
+	if (!rc) {
+		end_result(r, w, x->ttl_ms, out);
+		return 0;
+	}
+	nsx_jsonw_free(w);
+	if (rc == NSX_E_STOP)
+		return rc;
+	mcp_protocol_fail(r, r->refusal, err->msg, out);
+	return 0;
+}
 
 static const struct method *find_method(const struct request *r)
 {
@@ -392,7 +363,7 @@ static bool is_id(const struct nsx_jsonr *v)
 static struct request request_of(struct nsx_mcp *m, const struct nsx_jsonr *message)
 {
 	return (struct request){
-		.m = m, .version = m->version,
+		.m = m, .version = m->version, .refusal = BAD_PARAMS,
 		.id = nsx_jsonr_get(message, "id"),
 		.params = nsx_jsonr_get(message, "params"),
 		.method = nsx_jsonr_str(nsx_jsonr_get(message, "method"))};
@@ -423,6 +394,7 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 	const char *rpc = nsx_jsonr_str(nsx_jsonr_get(message, "jsonrpc"));
 	struct request r = request_of(m, message);
 	const struct method *x;
+	struct nsx_err err;
 	bool has_id = r.id != NULL;
 
 	if (!is_id(r.id))
@@ -452,9 +424,9 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 		return NSX_MCP_ANSWERED;
 	}
 	*ret_id = r.id;
-	if (x->call)
+	if (x->waits)
 		return NSX_MCP_CALL;
-	x->at_once(&r, out);
+	(void)answer_request(&r, x, out, &err);
 	return NSX_MCP_ANSWERED;
 }
 
@@ -465,7 +437,7 @@ int nsx_mcp_do(struct nsx_mcp *m, const struct nsx_jsonr *message,
 
 	if (r.version < 0)
 		r.version = MODERN;
-	return find_method(&r)->call(&r, out, err);
+	return answer_request(&r, find_method(&r), out, err);
 }
 
 /* Progress ------------------------------------------------------------------------*/
