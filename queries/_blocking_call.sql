@@ -1,5 +1,5 @@
--- API calls in which the host waits, with the class of the wait. Of nested calls only the
--- outermost is listed.
+-- API calls in which the host waits, with the class of the wait. Only the outermost of nested
+-- calls is listed.
 WITH
 classed AS (
   SELECT

@@ -31,7 +31,7 @@ raw(kind, id, depth, symbol, module, unresolved) AS (
   , CASE typeof(unresolved) WHEN 'integer' THEN unresolved <> 0 ELSE 0 END
   FROM osrt_frame
 ),
-path AS ( -- the path of each module, with backslashes turned into slashes
+path AS ( -- the path of each module, with slashes in place of backslashes
   SELECT
     module AS raw_module
   , replace(text, char(92), '/') AS path

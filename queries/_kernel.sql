@@ -1,5 +1,5 @@
--- Kernels that are well formed, with their names as text, the process they
--- belong to and the GPU that their ordinal means there ('' if not known).
+-- Well-formed kernels, each with its name as text, its process, and the GPU that its device
+-- ordinal means in that process ('' if not known).
 WITH sound AS (
   SELECT
     rid

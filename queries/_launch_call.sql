@@ -1,4 +1,4 @@
--- Calls that launch kernels or graphs. cudaLaunchHostFunc is no launch: it runs host code.
+-- Calls that launch kernels or graphs. cudaLaunchHostFunc is no launch, because it runs host code.
 SELECT *
 FROM _call
 WHERE (

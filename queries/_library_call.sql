@@ -1,5 +1,5 @@
--- Well-formed calls of libraries, with their names as text. A call that has several rows,
--- as MPI_Sendrecv has one for each peer, is listed once.
+-- Well-formed calls of libraries, with their names as text. A call with several rows is
+-- listed once; MPI_Sendrecv, for example, has a row for each peer.
 WITH raw AS (
   SELECT 'cuBLAS' AS library, start_ns, end_ns, global_tid, name FROM cublas
   UNION ALL SELECT 'cuDNN', start_ns, end_ns, global_tid, name FROM cudnn

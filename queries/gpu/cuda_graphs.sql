@@ -5,7 +5,7 @@
 -- @col pid            process
 -- @col device_id      CUDA ordinal; NULL: no replay was recorded
 -- @col graph_id       the graph
--- @col graph_exec_id  its executable instance; NULL in node mode
+-- @col graph_exec_id  executable instance of the graph; NULL in node mode
 -- @col mode           graph: replays recorded whole; node: node by node; opaque: not at all
 -- @col launches       launch calls
 -- @col replays        replays that were recorded
@@ -54,7 +54,7 @@ replay AS (
   WHERE is_node AND call_rid IS NOT NULL
   GROUP BY process_key, device_id, call_rid
 ),
-launch AS ( -- a call inside another one is the same launch
+launch AS ( -- a call inside another call is the same launch
   SELECT rid, process_key, pid, start_ns, end_ns
   FROM (
     SELECT

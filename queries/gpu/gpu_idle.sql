@@ -2,14 +2,14 @@
 -- @role check
 -- @table devices
 -- @col device_id           CUDA ordinal
--- @col window_ms           first start to last end of any GPU work
+-- @col window_ms           from the first start to the last end of any GPU work
 -- @col busy_ms             union of all work of the device
 -- @col idle_ms             window_ms less busy_ms
--- @col idle_pct_of_window  its share
+-- @col idle_pct_of_window  idle_ms as a share of window_ms
 -- @col edge_idle_ms        part of idle_ms before the first and after the last work
 -- @col kernel_busy_ms      union of kernels and graph replays
 -- @col kernel_idle_ms      window_ms less kernel_busy_ms
--- @col kernel_idle_pct_of_window  its share
+-- @col kernel_idle_pct_of_window  kernel_idle_ms as a share of window_ms
 WITH
 span(from_ns, to_ns) AS (SELECT min(start_ns), max(end_ns) FROM _gpu_work),
 -- added_ns is the part of each operation after the end of all that began before it. The sum

@@ -4,7 +4,7 @@
 -- @role check
 -- @table counters
 -- @col metric_id    id of the counter in its source
--- @col metric_name  its name
+-- @col metric_name  name of the counter
 -- @col samples      samples that touch the window
 -- @col max          maximum of these samples
 WITH
@@ -22,7 +22,7 @@ ranked AS (
   FROM step
   WHERE ns IS NOT NULL
 ),
--- The median step, and the nearest period and frequency that have two significant digits.
+-- The median step between samples, and the nearest period and frequency of two significant digits.
 middle AS (
   SELECT
     type_id

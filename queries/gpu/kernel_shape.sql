@@ -1,4 +1,4 @@
--- Launch configurations: executions, theoretical occupancy, waves.
+-- One row for each launch configuration: executions, theoretical occupancy and waves.
 -- @role check
 -- @table shapes
 -- @col kernel_name            full name
@@ -58,7 +58,7 @@ shape AS (
   , min(pid) AS a_pid
   , count(*) AS n
   , sum(ns) AS total_ns
-  -- multiprocessors of the green contexts where it ran, if it ran in no others
+  -- the multiprocessors of its green contexts, if it ran in no other context
   , max(COALESCE(nullif(green_sm, 0), 4294967295)) AS most_sm
   FROM launch
   GROUP BY kernel_name, device_id, gpu, known, gx, gy, gz, bx, by, bz, reg, ss

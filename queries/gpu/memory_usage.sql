@@ -9,7 +9,7 @@
 -- @col peak_bytes            most bytes live at one time, including unmatched_free_bytes
 -- @col peak_time_ns          first time of the peak
 -- @col end_live_bytes        bytes live at the end
--- @col unmatched_free_bytes  bytes freed whose allocation the trace does not have
+-- @col unmatched_free_bytes  bytes freed without an allocation in the trace
 WITH
 sound AS (
   SELECT
@@ -36,8 +36,8 @@ sound AS (
     AND typeof(operation) = 'integer'
     AND operation IN (0, 1)
 ),
--- Each row with the one before it at the same address: a free ends the allocation before
--- it, and an allocation at an address in use means that a free was not recorded.
+-- Each row with the row before it at the same address. A free ends the allocation before
+-- it. An allocation at an address in use means that a free was not recorded.
 told AS (
   SELECT
     *
@@ -55,7 +55,7 @@ step(process_key, device_id, kind, at_ns, turn, delta, is_alloc, is_free,
     unmatched) AS (
   SELECT process_key, device_id, kind, start_ns, 1, bytes, 1, 0, 0
   FROM told WHERE NOT is_free
-  UNION ALL -- allocated again: its free was not recorded
+  UNION ALL -- addresses allocated again, because a free was not recorded
   SELECT process_key, live_device, live_kind, start_ns, 0, -live_bytes, 0, 0, 0
   FROM told WHERE NOT is_free AND is_live
   UNION ALL

@@ -55,7 +55,7 @@ launched AS MATERIALIZED (
   JOIN _host_call AS c ON c.process_key = w.process_key AND c.corr = w.corr
     AND w.start_ns >= c.since_ns AND w.start_ns < c.until_ns
 ),
--- The step of each operation: the one open on the launching thread; without one, the last
+-- The step of each operation is the one open on the launching thread or, without one, the last
 -- step that the process began, if it is still open.
 met AS (
   SELECT

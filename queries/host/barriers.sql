@@ -10,7 +10,7 @@
 -- @col avg_duration_us  total over count
 -- @col max_duration_us  longest
 WITH
-os_call AS ( -- own_ns: start of the call, or the end of earlier calls that overlap its start
+os_call AS ( -- own_ns is the start of the call, or the end of earlier calls that overlap it
   SELECT
     *
   , max(start_ns, COALESCE(before, start_ns)) AS own_ns
@@ -36,7 +36,7 @@ launch AS (
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
   FROM _launch_call
 ),
--- Three lists of spans: 'a' API calls, 'e' blocking API calls, 'o' API and OS calls.
+-- There are three lists of spans: 'a' API calls, 'e' blocking API calls, 'o' API and OS calls.
 cover(list, thread_key, start_ns, end_ns) AS (
   SELECT 'a', thread_key, start_ns, end_ns FROM _call
   UNION ALL
@@ -99,8 +99,8 @@ measured AS (
   , api_name
   , sum(CASE list WHEN 'a' THEN sign * at_ns END) AS ns
   , sum(CASE list WHEN 'a' THEN sign * ns END) AS in_api_ns
-    -- Covered time of 'e' and 'o' less that of 'a': blocking calls, and OS calls outside of
-    -- API calls.
+    -- The covered time of 'e' and 'o' less that of 'a' is the time of blocking calls, and of OS
+    -- calls outside of API calls.
   , sum(CASE list WHEN 'a' THEN -sign ELSE sign END * ns) AS waited_ns
   , max(list = 'a' AND is_inside) AS touches_api
   FROM covered

@@ -3,11 +3,11 @@
 -- @role check
 -- @table rows
 -- @col pid            process
--- @col tid            thread that called
+-- @col tid            thread of the call
 -- @col kind           cuda or os: a call; kernel, copy or memset: what it started
 -- @col api_name       name of the call or kernel, or direction of the copy
 -- @col called_from    function of the program that called it; NULL: not known
--- @col module         file that is in
+-- @col module         file of that function
 -- @col range_name     innermost range open where the call began
 -- @col count          number of calls, or of operations they started
 -- @col total_time_ms  sum of their durations
@@ -25,7 +25,7 @@ counted(from_zero) AS (
   FROM runtime
   WHERE typeof(callchain) = 'integer' AND corr BETWEEN 1 AND 4294967294
 ),
-backtrace AS ( -- nth 1: of several backtraces of a call, the one whose site sorts first
+backtrace AS ( -- of several backtraces of a call, nth 1 is the one whose site sorts first
   SELECT
     COALESCE(
       CASE typeof(r.global_tid) WHEN 'integer' THEN r.global_tid & ~0xFFFFFF END
@@ -47,8 +47,8 @@ backtrace AS ( -- nth 1: of several backtraces of a call, the one whose site sor
   WHERE typeof(r.callchain) = 'integer'
     AND r.corr BETWEEN 1 AND 4294967294
 ),
--- The site and innermost range of each call. is_nested: the call lies inside an earlier call
--- of its thread.
+-- The site and innermost range of each call. is_nested is true if the call lies inside an
+-- earlier call of its thread.
 site AS MATERIALIZED (
   SELECT
     c.rid, c.process_key, c.thread_key, c.api_name, c.end_ns - c.start_ns AS ns

@@ -4,9 +4,9 @@
 -- @col pid                 process
 -- @col tid                 thread
 -- @col function            innermost function; NULL: its module has no symbols
--- @col module              file it is in
--- @col called_from         function of the program that it was called from
--- @col called_from_module  file of that function
+-- @col module              file of that function
+-- @col called_from         function of the program that called it
+-- @col called_from_module  file of the function called_from
 -- @col samples             samples of this function at this site
 -- @col pct_of_samples      share of all samples
 -- @col gpu_idle_samples    samples taken while the process had no work on a GPU, between
@@ -30,14 +30,14 @@ sound AS MATERIALIZED (
     AND s.start_ns BETWEEN -2305843009213693952 AND 2305843009213693952
     AND s.cycles IS NOT 0
 ),
-step(process_key, at_ns, turn, rid) AS ( -- turn: 1 work begins, -1 work ends, 0 a sample
+step(process_key, at_ns, turn, rid) AS ( -- turn is 1 if work begins, -1 if it ends, 0 for a sample
   SELECT process_key, start_ns, 1, NULL FROM _gpu_work
   UNION ALL
   SELECT process_key, end_ns, -1, NULL FROM _gpu_work
   UNION ALL
   SELECT thread_key & ~0xFFFFFF, start_ns, 0, rid FROM sound
 ),
--- Order at one instant: ends of work, starts of work, samples.
+-- At one instant ends of work come first, then starts of work, then samples.
 swept AS (
   SELECT
     rid

@@ -21,7 +21,7 @@ sound AS (
     AND typeof(global_tid) = 'integer'
     AND start_ns BETWEEN -2305843009213693952 AND 2305843009213693952
 ),
--- turns is the state after all rows of one instant: 1 on a CPU, 0 off, NULL as before. One
+-- turns is the state after all rows of one instant: 1 on a CPU, 0 off it, NULL as before. One
 -- switch in together with switches out leaves the thread as it was, because a thread that was
 -- off came on first. Two switches in at one instant leave it on.
 instant AS (

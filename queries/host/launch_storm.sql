@@ -1,7 +1,7 @@
--- Rate and median duration of kernels, and whether they are a launch storm. One row.
+-- The rate and the median duration of kernels, and whether they are a launch storm, in one row.
 -- @role check
 -- @col total_launches    kernels
--- @col window_s          first start to last end of any kernel
+-- @col window_s          from the first start to the last end of any kernel
 -- @col launches_per_s    total_launches over window_s
 -- @col median_kernel_us  median duration, linear interpolation
 -- @col pct_under_5us     share of kernels shorter than 5 us

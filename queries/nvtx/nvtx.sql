@@ -1,4 +1,4 @@
--- NVTX ranges by name: number, mean length and host time. A range inside one of the same
+-- NVTX ranges by name: number, mean length and host time. A range inside a range of the same
 -- name on the same stack adds nothing to the host time.
 -- @role check
 -- @table ranges
