@@ -1,8 +1,7 @@
 """columns.py SRC: checks that a row is indexed by the ids of one list of columns only.
 
-Ids are enumerators, and C takes any of them as an index.  In each function the
-ids that index a row, from where it is taken on, must have a list in common; so
-must those of one nsx_md_table or nsx_table_sort.
+Ids are enumerators, and C accepts any of them as an index. In each function the ids that index a
+row must have a list in common, and so must those of one nsx_md_table or nsx_table_sort.
 """
 import pathlib, re, sys
 

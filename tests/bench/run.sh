@@ -11,7 +11,7 @@
 #   BENCH_DIR   traces, reports and raw figures (BUILD_DIR/bench)
 #   GEN_FLAGS   more options for the generator, such as --procs 8
 #   NSYS        a real nsys, which is timed on the smallest size
-#   NLE         an nsys-llm-explain, likewise
+#   NLE         an nsys-llm-explain, which is timed in the same way
 #   PEER_ALL=1  time these on all sizes
 #   WORST_KERNELS, WORST_KINDS   size and kinds for --worst (1000000, all)
 # A benchmark, not a test: it prints, and judges nothing.
@@ -288,7 +288,7 @@ sizes_bench() {
 	peers
 }
 
-# Beside each time: how it compares, row by row, with the normal trace.
+# Beside each time stands how it compares, row by row, with the normal trace.
 worst_bench() {
 	# shellcheck disable=SC2086 # the flags are a list
 	normal=$(trace "n$worst_kernels" --kernels "$worst_kernels" ${GEN_FLAGS:-})

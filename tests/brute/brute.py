@@ -4,11 +4,10 @@
     brute.py TRACE.sqlite REPORT_DIR [--only GROUP,GROUP] [--skip GROUP,...] [--all]
     brute.py --figures TRACE.sqlite [--only GROUP,GROUP]
 
-It shares nothing with the program: the definitions are read in READING.md
-beside this file. One line per figure that differs, then
-`brute: N figures compared, M differ`; exit 1 when any differs, or when none was
-compared though the trace holds events; 2 for misuse; 3 for a trace it cannot read.
-Long lists of differences in one column are cut to five lines unless --all.
+It shares no code with the program; READING.md beside this file has its definitions. Prints a line
+for each figure that differs, then `brute: N figures compared, M differ`. The exit code is 1 if a
+figure differs, or if none was compared although the trace has events; 2 for wrong arguments; 3 for
+a trace that it cannot read. Without --all at most five differences of one column are printed.
 """
 
 import json

@@ -119,10 +119,10 @@ class Report:
     # ---- comparing ------------------------------------------------------
 
     def rows(self, where, program, brute, keys, subset=False, optional=()):
-        """Rows matched by their keys; several of one key are matched in order of values.
+        """Compares rows with equal keys. Several rows of one key are matched in order of values.
 
-        subset: the program may show fewer rows (a top N), never others.
-        optional: columns compared only where the program's rows have them.
+        subset: the program may show fewer rows (a top N), but no others.
+        optional: columns that are compared only if the program's rows have them.
         """
         if program is None:
             if brute and not where.endswith(".csv"):

@@ -1,7 +1,7 @@
 """Barriers: host time by kind, GPU busy time during barriers, and the idle time that follows.
 
-An event is {kind, name, P, pid, gtid, s, e, pieces}: s and e are what happened
-on the thread, pieces the time left after time that belongs to another kind.
+An event is {kind, name, P, pid, gtid, s, e, pieces}. s and e are its start and end on the thread;
+pieces is its time without the parts that belong to another kind.
 """
 
 import bisect
@@ -77,8 +77,8 @@ def events(t):
 
 
 def behind(near, a, launch):
-    """The event that pays for a gap (READING.md 25): the wait in which the GPU ran dry; without one the
-    launcher gap; without that the last wait."""
+    """The event that pays for a gap (READING.md 25): the wait in which the GPU ran dry or, without one,
+    the launcher gap or, without that, the last wait."""
     waits = [x for x in near if x.kind != "cpu_launcher_gap" and x.e <= launch]
     dry = [x for x in waits if x.s <= a]
     gaps = [x for x in near if x.kind == "cpu_launcher_gap"]

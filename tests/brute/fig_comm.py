@@ -129,8 +129,8 @@ def per_device(t):
 # ---- who is late ----------------------------------------------------------
 
 def overlapping_pairs(lists):
-    """Pairs of sends and receives: the next two of both lists if they overlap; otherwise the one that
-    ends first is skipped."""
+    """Pairs of sends and receives. The next two of both lists are a pair if they overlap; otherwise the
+    one that ends first is skipped."""
     a, b = lists
     i = j = 0
     while i < len(a) and j < len(b):
@@ -144,7 +144,7 @@ def overlapping_pairs(lists):
 
 
 def collectives(lists):
-    """Matches the k-th of each list, after those that end before all others begin are dropped."""
+    """Matches the k-th of each list, without those that end before all others begin."""
     first = max(l[0].s for l in lists)
     last = min(l[-1].e for l in lists)
     cut = [[k for k in l if k.e > first and k.s < last] for l in lists]

@@ -96,8 +96,8 @@ def partition_json(t):
 def idle_by_cause(t):
     """{device ordinal: {coarse cause: ns}}. The operation that ends a gap determines the cause.
 
-    edge: before the first and after the last op. The parts of a host-late gap
-    follow the launch call.
+    The cause edge is the time before the first and after the last operation. A gap whose launch came
+    late is divided by its launch call.
     """
     out = {}
     for d in t.devices:

@@ -50,8 +50,8 @@ def kern_sum(t):
 def gap_list(t, d):
     """Maximal idle spans of a device in the full window, with the op that ends each.
 
-    [(start, end, op or None)]: of several ops which start together the first
-    by table (kernel, copy, memset, graph) and row ends the gap.
+    Returns [(start, end, op or None)]. Of several operations that start together, the first by table
+    (kernel, copy, memset, graph) and row ends the gap.
     """
     first = {}
     for x, on, spans in t.pieces():
@@ -64,7 +64,7 @@ def gap_list(t, d):
 def launch_bound(t):
     """Time of gaps below 1 ms in which the GPU waited for the launch call of the op that ends the gap.
 
-    Of a graph only for the node that begins first: the host does nothing for the others.
+    Of a graph only the node that begins first counts, because the host does nothing for the others.
     """
     late = 0
     for d in t.devices:

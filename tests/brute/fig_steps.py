@@ -7,7 +7,7 @@ from fig_device import layers
 from fig_nvtx import ranges_of
 from spans import clip, group_by, intersect, length, ms, pct, percentile, subtract, union
 
-# p, d, r: prompts, decodes, requests; P, D, t: their tokens.
+# Groups of a pattern: p prompts, d decodes and r requests; P, D and t are their tokens.
 ENGINE = [(engine, kind, re.compile(pattern + "$")) for engine, kind, pattern in (
     ("vLLM", None, r"execute_context_(?P<p>\d+)\((?P<P>\d+)\)_generation_(?P<d>\d+)\((?P<D>\d+)\)"),
     ("vLLM", None, r"execute_new_(?P<p>\d+)_cached_(?P<d>\d+)"),
@@ -150,7 +150,7 @@ def steps_each(t):
 
 
 def named(rows):
-    """The rows without what is only used here."""
+    """The rows without the fields that only this file uses."""
     return [{k: v for k, v in r.items() if not k.startswith("_")} for r in rows]
 
 

@@ -93,8 +93,8 @@ class Trace:
     def timed(self, table, *wanted, need=()):
         """Rows with start and end as namespaces (s, e, row, ...wanted).
 
-        A row whose start or end, or a column named in need, is not an integer
-        is left out; so is one which ends before it starts.
+        A row is left out if its start or end, or a column named in need, is not an integer, or if it
+        ends before it starts.
         """
         out = []
         for n, row in enumerate(self.read(table, "start", "end", *wanted)):
@@ -281,9 +281,9 @@ class Trace:
     def move_clocks(self, clocks):
         """Moves GPU times of (pid, ordinal) by the amount that the report states.
 
-        Nothing is taken on trust: work must begin before its own call as recorded, or
-        end after the blocking call that waited for it, and no longer do so when moved.
-        Clocks that no report names must be right as they are. Returns what is not so.
+        The report is checked: as recorded, work must begin before its own call, or end after the
+        blocking call that waited for it, and no longer do so when moved. Clocks that the report does
+        not name must be right. Returns the violations.
         """
         def wrong(ops, shift):
             early = sum(1 for x in ops if x.host and x.s + shift < x.host.s)

@@ -1,4 +1,4 @@
-"""Interval algebra and statistics, written to be obvious and not to be fast.
+"""Interval algebra and statistics, written to be obvious rather than fast.
 
 A span list is a list of (start, end) pairs of integers, half open. A list
 called a union is sorted, disjoint and holds no empty span.

@@ -2,8 +2,8 @@
 
 
 class Choice:
-    """value: by our interpretation; also: values that are equally right; other: {label: value of an
-    interpretation that is wrong but worth naming}."""
+    """value is the figure by our interpretation, and also has values that are equally right. other is
+    {label: value} of interpretations that are wrong but worth naming."""
 
     def __init__(self, value, also=(), other=None, tolerance=None):
         self.value, self.also, self.other = value, list(also), other or {}

@@ -4,13 +4,11 @@
 usage: check.py TRACE.sqlite OUT.json [PERFETTO_OUTPUT [packets]]
        check.py --gpu TRACE.sqlite PERFETTO_OUTPUT
 
-The JSON must parse, its slices must nest on their tracks (those of a stream
-not even that), and counts, sums of durations and arrows must be those of SQL
-over the raw tables. PERFETTO_OUTPUT is what tpquery.mjs printed for the
-queries of run.sh: it must have met no error and hold the same figures.
-With --gpu: Perfetto's typed GPU slices are all the GPU work of the tables, and
-its kernels have all their registers and shared memory.
-Prints one line for each difference; exit status 1 if there is one.
+The JSON must parse, and slices must nest on their tracks, or not even overlap on those of streams.
+Counts, sums of durations and arrows must equal SQL over the raw tables. PERFETTO_OUTPUT is the
+output of tpquery.mjs for the queries of run.sh: it must have no error and the same figures. With
+--gpu Perfetto's typed GPU slices must be all the GPU work of the tables, and its kernels must have
+all their registers and shared memory. Prints a line for each difference, and then exits with 1.
 """
 import json
 import sqlite3
@@ -73,7 +71,7 @@ class Tables:
 
 
 def levels(steps, before, first):
-    """What a counter tells that changes by steps {time: by}: (time, value)."""
+    """The values (time, value) of a counter that changes by the steps {time: by}."""
     steps[min([first, *steps])] = steps.get(min([first, *steps]), 0) + before
     now, told = 0, [(0, 0)]
     for at in sorted(steps):
@@ -113,8 +111,8 @@ def memory(t, first):
 
 
 def queues(calls, work):
-    """Depths by stream: from the start of a call to that of the first work it caused.  An id that is
-    used again names the last call before the work; of calls inside of each other the outermost."""
+    """Depths by stream, from the start of a call to that of the first work it caused. An id that is used
+    again belongs to the last call before the work, and of nested calls to the outermost."""
     began, caused = defaultdict(list), {}
     for key, start, end in sorted(calls, key=lambda c: (c[1], -c[2])):
         if not began[key] or start >= began[key][-1][1]:

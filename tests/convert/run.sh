@@ -39,8 +39,8 @@ perfetto() { # OUT -> perfetto.txt
 		"select count(*), sum(int_value) from gpu_slice join args using (arg_set_id) where key = 'registers_per_thread' or key glob 'shared_mem_*'" \
 		>perfetto.txt
 }
-# The same trace as packets (.pftrace). The reader must find the figures of the JSON, which were
-# compared with the tables. GPU work must have its own type of event.
+# The same trace is converted to packets (.pftrace). The reader must find the figures of the JSON,
+# which were compared with the tables. GPU work must have its own type of event.
 rows=kernels,copies,graphs,nvtx,api,libraries,osrt,sched,counters # all kinds that tables have
 check_packets() { # TRACE
 	"$prog" convert "$1" -q -o check.pftrace --only $rows --force || return
@@ -61,7 +61,7 @@ check() { # TRACE [with]
 		python3 "$here/check.py" "$1" check.json
 	fi
 }
-# A trace whose GPU times the loader corrects becomes what it is with these times corrected by hand.
+# A trace whose GPU times the loader corrects gives the same as one whose times were corrected by hand.
 corrected() { # TRACE SQL
 	cp "$1" corrected.sqlite && chmod u+w corrected.sqlite && sqlite3 corrected.sqlite "$2" || return
 	"$prog" convert "$1" -q -o raw.json --only $rows || return
@@ -162,7 +162,7 @@ sqlite3 early.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = start + 5000
 sqlite3 early.sqlite "CREATE TABLE IF NOT EXISTS NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER); INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, domainId) VALUES (1, 75, 'NCCL', 1, 1)"
 "$prog" convert early.sqlite -q -o part.json --window 0..1
 ok "seconds count from the first event" events part.json "len([x for x in e if x['ph'] == 'X']) == len([x for x in json.load(open('whole.json'))['traceEvents'] if x['ph'] == 'X']) > 0"
-# Windows by the names and numbers of a report equal windows by the times of these.
+# A window by the names and numbers of a report equals the window by their times.
 "$prog" "$fix/iterations_nvtx.sqlite" -q -o windows --no-html
 same_window() { # A..B OPTION...
 	at=$1; shift

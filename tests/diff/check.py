@@ -1,4 +1,4 @@
-"""What must hold of a diff.json, whatever was compared; and of the planted changes.
+"""Checks a diff.json: rules that hold for every comparison, and the planted changes.
 
 usage: check.py sums DIFF.json...            rows add up to the rows above them, to the nanosecond
        check.py zero DIFF.json               every figure is zero, and it is said why
@@ -9,7 +9,7 @@ import collections
 import json
 import sys
 
-# Fixture: rows of the budget (gpu, class) with their change in ns, and the kernel row: name, match, part, ns.
+# For each fixture: rows of the budget, by (gpu, class), with their change in ns; and the row of a kernel: name, match, part, ns.
 PLANTED = {
     "slower": ({(0, "compute"): 6000}, ("attn", "exact", "own_ns", 6000)),
     "one_more": ({(0, "compute"): 70000}, ("norm", "exact", "count_ns", 70000)),

@@ -1,5 +1,5 @@
-"""calls.py BUILD_DIR WORK_DIR STEP - for suite/io_faults.sh, which says what is
-asserted."""
+"""calls.py BUILD_DIR WORK_DIR STEP - for suite/io_faults.sh, which says what
+is tested."""
 import concurrent.futures
 import itertools
 import os
@@ -12,7 +12,7 @@ BUILD, WORK, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PROGRAM, TRACE = BUILD + "/nsys-explain", BUILD + "/fixtures/synthetic.sqlite"
 READS = ["pread64", "preadv2", "read", "openat", "newfstatat", "lseek"]
 WRITES = ["write", "mkdir", "close", "chmod", "fchmod", "renameat2", "rename", "getdents64", "ftruncate"]
-# If only these fail, files that could not be removed may be left.
+# If one of these fails, a file may stay that could not be removed.
 REMOVALS = ["unlink", "unlinkat", "rmdir"]
 
 
@@ -51,7 +51,7 @@ def one(job):
 
 
 class Capture(Case):
-    """With a stand-in for nsys. The record of a failed capture may stay, too."""
+    """A run with a stand-in for nsys. The record of a failed capture may also stay."""
 
     def output(self, where):
         path = where + "/o/trace.sqlite"
@@ -64,7 +64,7 @@ class Capture(Case):
         got = self.output(where)
         if code == 0:
             return None if got == self.sound else "exit 0, but the trace differs"
-        # Where nsys's words could not be read any more, it may have died of that.
+        # nsys may have died because nobody could read its output any more.
         if (code != 3 or not errors) and f"ended with code {code}" not in errors:
             return f"exit {code}: {errors[:300]}"
         return None if got in (None, self.sound) else f"exit {code}, and half a trace"

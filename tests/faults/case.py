@@ -1,13 +1,13 @@
-"""A run of the program that must end well, whatever fails meanwhile: the input
-is unchanged; the output is the old one whole, the new one whole, or none; no
-other file is left, unless that is said; and the exit code tells which."""
+"""A run of the program that must end well, whatever fails during it. The input is unchanged. The
+output is the complete old one, the complete new one, or none, and the exit code tells which. No
+other file is left unless a message names it."""
 import json
 import os
 import shutil
 import subprocess
 import tempfile
 
-# Reports of the same trace are the same bytes then.
+# With a fixed time, reports of the same trace are the same bytes.
 os.environ["SOURCE_DATE_EPOCH"] = "1767225600"
 
 
@@ -85,7 +85,7 @@ class Case:
             return False
 
     def judge(self, where, code, errors, may_stay=False):
-        """A description of what is wrong, or None."""
+        """A description of the error, or None."""
         got = self.output(where)
         left = set(os.listdir(where)) - {"t.sqlite", "stdout", "log", self.out}
         if read(where + "/t.sqlite") != read(self.trace):
@@ -100,13 +100,13 @@ class Case:
             return None if self.warned(where, errors) else "exit 4 without a warning"
         if code != 3 or len(errors.splitlines()) != 1:
             return f"exit {code}: {errors[:300]}"
-        # What was written before the summary could not be printed is there.
+        # The summary may fail to print after the output was written.
         if self.out != "stdout" and not self.is_old(got) and got != self.sound:
             return "exit 3, but the output is neither old, new nor none"
         return None
 
     def run(self, argv, how, may_stay=False, limit=None):
-        """Runs argv; a description of what is wrong, or None. limit: see Popen's preexec_fn."""
+        """Runs argv. Returns a description of the error, or None. limit: see Popen's preexec_fn."""
         where = self.start()
         try:
             p = subprocess.run(argv, cwd=where, stdout=open(where + "/stdout", "wb"), stderr=subprocess.PIPE,

@@ -1,5 +1,5 @@
 """changes.py BUILD_DIR WORK_DIR ROUNDS - for suite/changes.sh, which says what
-is asserted."""
+is tested."""
 import json
 import os
 import random
@@ -112,7 +112,7 @@ def round_of(change, normal, sound):
 
 
 def converted(change, normal):
-    """A conversion names the change, and not the statement that failed by it."""
+    """A conversion names the change, and not the statement that failed because of it."""
     shutil.copy(BIG, "t.sqlite")
     p = subprocess.Popen([PROGRAM, "convert", "t.sqlite", "-o", "t.pftrace", "--force", "--quiet"],
                          stderr=subprocess.PIPE)

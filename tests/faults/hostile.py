@@ -1,5 +1,5 @@
 """hostile.py BUILD_DIR WORK_DIR FIELDS.DEF LONG - for suite/hostile.sh, which
-says what is asserted."""
+says what is tested."""
 import concurrent.futures
 import csv
 import os
@@ -47,7 +47,7 @@ def doubtful(folder):
 
 
 def judge(trace, allowed=(0, 4), says=None):
-    """A description of what is wrong with the answers on a trace, or None."""
+    """A description of the error in the answers on a trace, or None."""
     before, folders = read(trace), []
     for threads in (1, 4):
         out = f"{os.path.dirname(trace)}/o{threads}"
@@ -96,7 +96,7 @@ class Trace:
 # Every column -----------------------------------------------------------------
 
 def known_columns():
-    """[(tables, columns)] of fields.def, candidates and all."""
+    """[(tables, columns)] of fields.def, with all candidates."""
     tables, ret = {}, []
     for view, names in re.findall(r'NSX_VIEW\((\w+), "([^"]+)"', read(FIELDS).decode()):
         tables[view] = names.split("|")
@@ -109,7 +109,7 @@ def known_columns():
 
 
 def loosen(db, table):
-    """The table without types, keys and NOT NULL: any value may stand in it."""
+    """Makes the table anew without types, keys and NOT NULL, so that it can hold any value."""
     db.executescript(f'CREATE TABLE loose AS SELECT * FROM "{table}"; DROP TABLE "{table}";')
     names = [r[1] for r in db.execute("PRAGMA table_info(loose)")]
     columns = ", ".join('"' + n + '"' for n in names)

@@ -1,5 +1,5 @@
-"""limits.py BUILD_DIR WORK_DIR STEP - for suite/limits.sh, which says what is
-asserted."""
+"""limits.py BUILD_DIR WORK_DIR STEP - for suite/limits.sh, which says what
+is tested."""
 import concurrent.futures
 import os
 import resource

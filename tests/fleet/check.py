@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares a report of `fleet` with the fault that gen.c planted.
-usage: check.py DIR REPORT.json [steps]  prints what is wrong; exit 1 if anything is;
-steps: of digests without times of collectives
+usage: check.py DIR REPORT.json [steps]
+Prints the differences, and exits with 1 if there are any. steps: the report is of digests without
+times of collectives.
 """
 import json
 import os
@@ -41,10 +42,10 @@ if late and fault != 'desync':
     lost = late[0]['recoverable_pct_of_step'] / 100
     expect(abs(lost - truth['loss_share']) < .02, 'loss %.4f, planted %.4f' % (lost, truth['loss_share']))
     expect((late[0]['kind'] == 'transient') == (fault == 'transient'), 'kind %s' % late[0]['kind'])
-# One rank alone cannot cost a step more than it takes longer.
+# A single late rank costs a step at most the time by which it is slower.
 for x in late:
     expect(len(x['ranks']) > 1 or x['kind'] == 'transient' or x['recoverable_ms'] <= 1.02 * x['excess_ms'], 'of %s %s of %s ms can be won' % (x['ranks'], x['recoverable_ms'], x['excess_ms']))
-# Offsets stand against the first clock; a stamp may be off by 15 us, on both sides, and clocks drift by 20 ppm.
+# Offsets are relative to the first clock. Stamps of both sides may be off by 15 us, and clocks drift by 20 ppm.
 clocks = fleet['clocks'] if len(sys.argv) < 4 else fleet['clocks'][:1]
 first = truth['offset_us'][min(numbers(clocks[0]['ranks']))]
 for c in clocks:
@@ -53,7 +54,7 @@ for c in clocks:
 expect((fleet['frontier'] == []) == (len(sys.argv) > 3), 'the frontier has %d stages' % len(fleet['frontier']))
 frontier = sum(r['total_ns'] for r in fleet['frontier'])
 expect(len(fleet['frontier']) in (0, 50) or abs(frontier / 1e6 / fleet['steps'] / fleet['step_ms'] - 1) < .001, 'the frontier adds up to %s ns' % frontier)
-# Nobody waits longer than what the faults and the dice of the kernels cost, for a wait beside kernels costs nothing; but in a pipeline, for its other stages.
+# Ranks wait at most as long as the faults and the random kernel lengths cost, because a wait beside kernels costs nothing. In a pipeline stages also wait for other stages.
 waiting = sum(r[k] for r in fleet['frontier'] for k in r if k.startswith('excess_'))
 expect(truth.get('is_pipeline') or waiting <= frontier * (truth['loss_share'] + .02), 'waiting for ranks is %.4f of the steps, planted %.4f' % (waiting / max(frontier, 1), truth['loss_share']))
 for w in wrong:

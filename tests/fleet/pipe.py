@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """A job of 2 x 2 x 4 ranks (tensor, data, pipeline) with a known answer, as traces.
 
-Each step: 4 microbatches forward through the stages, 4 back, each followed by an
-allreduce of the tensor pair and a send to the next stage; then reducescatter,
-optimizer and allgather of the data pair, and an allreduce of all ranks. All
-collectives are waited for. Clocks of hosts are off by up to 5 ms.
+In each step 4 micro-batches go forward through the stages and 4 back. After each come an allreduce
+of the tensor pair and a send to the next stage. Then come reducescatter, optimizer and allgather of
+the data pair, and an allreduce of all ranks. All collectives are waited for. Clocks of hosts are off
+by up to 5 ms.
 
 usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload] [alone] [norm]
   gpu_slow: kernels take 8 % longer; late: 1.5 ms in a call before the step;
   stage: kernels of a stage take 15 % longer; payload: NCCL names its communicators;
-  alone: 4 ranks, a stage each, that do nothing but send to each other; norm: and an
-  allreduce of all
+  alone: 4 ranks, a stage each, that only send to each other; norm: they also make an
+  allreduce of all ranks
 """
 import json
 import os

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Runs libFuzzer targets, FUZZTIME seconds each, one after the other; new inputs
-# go to BUILD_DIR/corpus, crashes to tests/fuzz/corpus/TARGET (to be replayed by
-# `make check` from then on). Prints wall and CPU time, executions and edges per
-# target.
+# Runs libFuzzer targets one after the other, FUZZTIME seconds each. New inputs go to
+# BUILD_DIR/corpus, and crashes to tests/fuzz/corpus/TARGET, which `make check` replays from then on.
+# Prints wall and CPU time, executions and edges for each target.
 # usage: run.sh BUILD_DIR TARGET...
 set -u
 b=$1; shift

@@ -107,7 +107,7 @@ def check_revision(revision):
 
 
 def check_batches():
-    """2025-03-26 has batches, and a server must take them; others have none."""
+    """Only revision 2025-03-26 has batches, and a server must accept them."""
     ping, call = ({'jsonrpc': '2.0', 'id': i, 'method': m, 'params': p} for i, m, p in (
         ('p', 'ping', {}), ('c', 'tools/call', {'name': 'nsys_explain', 'arguments': {'trace': 'synthetic.sqlite'}})))
     done = {'jsonrpc': '2.0', 'method': 'notifications/cancelled', 'params': {'requestId': 'nothing'}}
@@ -164,7 +164,7 @@ def check_errors():
     e = refused('NO_SUCH_TRACE', 'nsys_explain', trace='nothing.sqlite')
     ok('traces to try', e['try'] and all(t.endswith('.sqlite') for t in e['try']))
     refused('OUTSIDE_ROOTS', 'nsys_explain', trace='/etc/passwd')
-    # JSON that no integer and no text of C holds is answered to who asked.
+    # A request with a number or text that C cannot hold gets an answer.
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', budget=10 ** 21)
     refused('BAD_ARGUMENT', 'nsys_explain', trace='a\0b')
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite\0.sqlite')
@@ -197,7 +197,7 @@ def check_errors():
 
 
 def check_unrelated():
-    """Captures that have nothing to do with each other are not compared."""
+    """Captures of unrelated programs are not compared."""
     c = client()
     r = c.call('nsys_diff', before=['diff_before.sqlite'], after=['gpu_bound.sqlite'])
     ok('diff of two programs', content_of(r)['values'].get('is_unrelated') is True and
@@ -210,7 +210,7 @@ def check_unrelated():
 
 
 def check_files():
-    """Roots, links, a file that changes, a file that is no trace."""
+    """Tests roots, links, a file that changes, and a file that is no trace."""
     root = os.path.join(work, 'root')
     os.makedirs(root)
     a = os.path.join(root, 'a.sqlite')
@@ -233,7 +233,7 @@ def check_files():
     ok('a link that leads out', code('out.sqlite') == 'OUTSIDE_ROOTS')
     ok('no trace', code('text.sqlite') == 'NOT_SQLITE', code('text.sqlite'))
     ok('a pipe', code('pipe.sqlite') in ('NOT_SQLITE', 'CANNOT_READ'), code('pipe.sqlite'))
-    # In a folder one link that leads out, one text and one pipe keep nobody from the rest.
+    # A link that leads out, a text file and a pipe in a folder do not hide the other files.
     r = c.call('nsys_fleet', traces=['.'])
     ok('a folder of which some is left out', not r.get('isError') and '3 inputs' in text_of(r), text_of(r))
     links = os.path.join(root, 'links')
@@ -257,7 +257,7 @@ def check_files():
     os.remove(a)
     ok('a trace that is gone', code('a.sqlite') == 'NO_SUCH_TRACE')
     c.close()
-    # A cache that holds one trace at a time answers the same.
+    # With a cache that holds one trace at a time the answers stay the same.
     c = client(options=['--cache-mb', '0'])
     seen = [text_of(c.call('nsys_explain', trace=t + '.sqlite')) for t in ('synthetic', 'ties') * 3]
     ok('traces that were let go', len(set(seen)) == 2)
@@ -265,7 +265,7 @@ def check_files():
 
 
 def check_windows():
-    """A part of a trace is judged as the command line judges it, beside the whole trace."""
+    """A part of a trace gets the same answers as on the command line, while the whole trace is open, too."""
     c = client()
     whole = content_of(c.call('nsys_explain', trace='synthetic.sqlite'))
     part = content_of(c.call('nsys_explain', trace='synthetic.sqlite', window='0.001..0.002'))
@@ -288,8 +288,8 @@ def check_words():
 
 
 def check_swapped():
-    """A file, or its folder, that is ever again exchanged for a link that leads out of the root: no
-    answer is of a file outside or names one."""
+    """A file, or its folder, is repeatedly exchanged for a link that leads out of the root. No answer may
+    be of a file outside, or name one."""
     root, outside = (os.path.join(work, 'swapped', n) for n in ('root', 'outside'))
     os.makedirs(os.path.join(root, 'in'))
     os.makedirs(outside)
@@ -328,7 +328,7 @@ def check_swapped():
 
 
 def check_digests():
-    """Ranks given as digests, or some so, are as their traces."""
+    """Ranks that are given as digests, all or some, give the same as their traces."""
     folder = os.path.join(work, 'digests')
     os.makedirs(folder)
     for name in ('nccl_three_ranks', 'two_rank_straggler'):
@@ -352,7 +352,7 @@ def check_digests():
 
 
 def check_loaded():
-    """Traces that are in memory give the same comparison, and ranks, as their files."""
+    """Traces in memory give the same comparison and the same ranks as their files."""
     several = [('nsys_diff', {'before': ['diff_before.sqlite'], 'after': ['diff_slower.sqlite']}),
                ('nsys_fleet', {'traces': ['nccl_three_ranks.sqlite']})]
     fresh, warm = client(), client()
@@ -370,7 +370,7 @@ def check_loaded():
 
 
 def check_command():
-    """The command, which reads no more than its question needs, answers as the server, which has everything."""
+    """The command reads only what its question needs, and gives the same answer as the server."""
     def holds(a, b):
         if isinstance(a, dict):
             return all(holds(v, b.get(k)) for k, v in a.items())
@@ -398,8 +398,9 @@ def check_command():
 
 
 def check_transcripts():
-    """Whole sessions, word by word: a line sent, the line that came back (none: empty), and so on.
-    Ids of traces are hashes of files that another SQLite writes in other bytes."""
+    """Compares whole sessions with golden files: a line that was sent, the line that came back (empty if
+    none), and so on. Ids of traces are left out, because they are hashes of files that another SQLite
+    writes with other bytes."""
     root = os.path.join(work, 'sessions')
     os.mkdir(root)
     for trace in ('synthetic.sqlite', 'two_rank_straggler.sqlite'):
@@ -459,7 +460,7 @@ def check_budget():
 
 
 def check_threads_of_talk():
-    """Cancelling, progress, two clients, clients that die."""
+    """Tests cancelling, progress, two clients, and clients that die."""
     c = client()
     a = c.post('tools/call', {'name': 'nsys_explain', 'arguments': {'trace': 'synthetic.sqlite'}})
     c.tell('notifications/cancelled', {'requestId': 'nothing'})
@@ -519,7 +520,7 @@ def check_threads_of_talk():
 
 
 def check_sections():
-    """Each section by itself, as the program's own schemas have it."""
+    """Each section alone is valid by the program's own schemas."""
     c = client()
     c.learn_tools()
     lines = subprocess.run([program, 'passes'], capture_output=True, text=True).stdout.splitlines()

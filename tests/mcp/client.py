@@ -1,6 +1,6 @@
-"""A client of the Model Context Protocol for the tests: our own, with what comes
-with Python, since no package knows all revisions.  Where jsonschema and the
-protocol's schemas are there, every line is checked against them."""
+"""A client of the Model Context Protocol for the tests. It is our own, because no package knows all
+revisions, and needs only Python. If jsonschema and the protocol's schemas are available, every line
+is checked against them."""
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ except ImportError:
 
 
 class Schemas:
-    """The protocol's own, by revision; and those that the tools give."""
+    """The schemas of the protocol, by revision, and those that the tools give."""
 
     RESULTS = {
         'initialize': 'InitializeResult', 'server/discover': 'DiscoverResult',
@@ -49,7 +49,7 @@ class Schemas:
         return self.known[key]
 
     def check(self, revision, message, method=None):
-        """Raises where the line is not of the protocol."""
+        """Raises an error if the line violates the protocol."""
         pairs = [('JSONRPCMessage', message)]
         if method and 'result' in message:
             pairs.append((self.RESULTS[method], message['result']))
@@ -99,7 +99,7 @@ class Client:
         self.send({'jsonrpc': '2.0', 'method': method, **({'params': params} if params else {})})
 
     def post(self, method, params=None, token=None):
-        """Sends a request; its id."""
+        """Sends a request and returns its id."""
         self.n += 1
         params = dict(params or {})
         meta = {}
@@ -123,7 +123,7 @@ class Client:
         return message
 
     def ask(self, method, params=None, token=None):
-        """The whole answer; notifications before it go to self.told."""
+        """Returns the answer; notifications before it go to self.told."""
         want = self.post(method, params, token)
         self.told = []
         while True:
@@ -145,7 +145,7 @@ class Client:
         return list(self.tools)
 
     def call(self, tool, token=None, **arguments):
-        """The result of a tool, checked against the schemas that it gave, and those that the program prints."""
+        """The result of a tool, checked against the schemas that the tool gave and that the program prints."""
         if tool in self.checks:
             self.checks[tool][0].validate(arguments)
         result = self.ask('tools/call', {'name': tool, 'arguments': arguments}, token)['result']

@@ -1,7 +1,6 @@
-"""Questions about real traces whose answers plain SQL, or the traces' own
-description, knows: a client that follows `next` has the answer within three calls
-and 8 000 tokens (of three bytes).  It knows nothing but the question: what to
-call first, and which kind of question to follow.
+"""Questions about real traces whose answers are known from SQL or from the traces' description. A
+client that follows `next` must have the answer within three calls and 8 000 tokens (of three bytes).
+From the question it knows only the first call and the kinds of questions to follow.
 usage: questions.py PROGRAM SHARED"""
 import json
 import os
@@ -22,7 +21,7 @@ TOP_CALL = '''SELECT value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id
 
 
 def idle(db):
-    """Time of the GPU's hull of kernels in which neither kernel nor copy nor memset ran."""
+    """Time between the first and the last kernel in which neither kernel nor copy nor memset ran."""
     spans = [r for t in ('KERNEL', 'MEMCPY', 'MEMSET') if db.execute(
         "SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_' || ?", (t,)).fetchone()[0]
         for r in db.execute('SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_' + t)]
@@ -35,7 +34,7 @@ def idle(db):
 
 
 def outermost(db):
-    """How often the range of RANGE was open, not counting it inside itself, and how long."""
+    """Number and time of the range of RANGE, without those that lie in a range of the same name."""
     name = db.execute(RANGE).fetchone()[0]
     count = total = 0
     last = {}
@@ -47,7 +46,7 @@ def outermost(db):
 
 
 def launcher(db):
-    """The call that launched what ends the GPU's longest idle time."""
+    """The call whose work ends the GPU's longest idle time."""
     work = sorted(r for t in ('KERNEL', 'MEMCPY', 'MEMSET') for r in db.execute(
         'SELECT start, "end", correlationId FROM CUPTI_ACTIVITY_KIND_' + t))
     latest, best = work[0][1], (0, None)
@@ -71,9 +70,9 @@ def ask(question, argument=None):
 
 
 EXPLAIN = ('nsys_explain', {})
-# Trace, question, first call, kinds of questions to follow, how the answer looks
-# (%s: what the SQL, or the function of the database, gives, one row, a column each).
-# An argument that is a SELECT stands for its one value.
+# Columns: trace, question, first call, kinds of questions to follow, pattern of the answer, SQL.
+# Each %s of the pattern stands for a column of the one row that the SQL (or the function) gives.
+# An argument that is a SELECT stands for its value.
 QUESTIONS = [
     ('h100_2gpu_1s', 'What bounds this run?', EXPLAIN, [], 'copy-bound', None),
     ('h100_2gpu_1s', 'Which way do the copies go that cost most?', EXPLAIN, ['finding'], '%s',
@@ -119,7 +118,7 @@ QUESTIONS = [
      '"shift_pct_of_before":12\\.', None),
     (None, 'How many ranks are in this job?', ('nsys_fleet', {'traces': ['job_rank0.sqlite', 'job_rank1.sqlite']}), [],
      '"ranks":2', None),
-    # These were worked out before anything was asked.
+    # The answers to these were worked out before the program was asked.
     ('a100_video', 'Which is the longest kernel?', ask('kernel', '.'), ['at'], '"start_ns":%s,"duration_ns":%s', LONGEST),
     ('jetson_orin', 'How many bytes went to the GPU?', ask('section', 'copies'), [], '"direction":"HtoD"[^}]*"bytes":%s',
      'SELECT sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 1'),
@@ -163,7 +162,7 @@ def wanted(trace, pattern, source):
 
 
 def answer(client, trace, call, follow):
-    """What the client has seen when it stops, the calls and the tokens that took."""
+    """The texts that the client has seen when it stops, and the number of calls and tokens."""
     seen, tokens, calls = '', 0, 0
     tool, arguments = call
     if str(arguments.get('argument')).startswith('SELECT '):

@@ -1,4 +1,4 @@
-/* cutrace.c - what CUPTI records of a run, as lines of text */
+/* cutrace.c - writes the records that CUPTI makes of a run, as lines of text */
 #include "cutrace.h"
 
 #include <cupti.h>
@@ -85,7 +85,7 @@ void cutrace_start(void)
 		buffers[i].data = aligned_alloc(4096, SIZE);
 		if (!buffers[i].data)
 			abort();
-		memset(buffers[i].data, 0, SIZE); /* pages are there before they are used */
+		memset(buffers[i].data, 0, SIZE); /* touches the pages before they are used */
 	}
 	CHECK(cuptiActivityRegisterCallbacks(lend, take_back));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)

@@ -1,4 +1,4 @@
-/* cutrace.h - what CUPTI records of a run, as lines of text.
+/* cutrace.h - writes the records that CUPTI makes of a run, as lines of text.
  *
  * A line is a kind and its values, separated by tabs; times are in ns:
  *

@@ -3,8 +3,8 @@
 fixture NAME.VARIANT.sql in the folder OUT, in the shorthand of
 tests/fixtures/_schema/short.sql; what is longer than LIMIT is compressed (.sql.gz).
 
-Times begin at 0; nothing else is changed or left out. A row has its start and its
-correlation id as differences from the row before, which keeps the text short."""
+Times are shifted to begin at 0; nothing else is changed or left out. A row has start and correlation
+id as differences from the row before, which keeps the text short."""
 import glob
 import gzip
 import os
@@ -12,7 +12,7 @@ import sys
 
 LIMIT = 60000
 NONE = str(0xFFFFFFFF)  # no stream, no event
-# CUPTI's kinds of overhead as nsys numbers them: what CUDA does, and what CUPTI does.
+# CUPTI's kinds of overhead with the numbers that nsys gives them: work of CUDA, and work of CUPTI.
 CUDA_DOES = {"4": (6, "Runtime Triggered Module Loading"), "5": (7, "Lazy Function Loading"),
              "6": (8, "Command Buffer Full")}
 CUPTI_DOES = {"1": 3, "2": 4, "3": 5}
@@ -42,7 +42,7 @@ FROM (SELECT *, sum(column1) OVER so_far AS start, sum(column3) OVER so_far AS c
     FROM (VALUES
 {}) WINDOW so_far AS (ROWS UNBOUNDED PRECEDING));
 """
-# Where rows go to: its columns after start and end, and what they hold.
+# The table that rows of a kind go to, its columns after start and end, and their contents.
 INTO = {
     "range": ("nvtx (t0, t1, pid, text)", "1, column4"),
     "call": ("api (t0, t1, pid, corr, name)", "1, corr, column4"),
@@ -68,7 +68,7 @@ SELECT 0, 1, column1, column2, {}, column3, column4 FROM (VALUES
 
 
 def span(kind, start, end, rest):
-    """Where a line with a start and an end goes to, and its row; cutrace.h describes both."""
+    """The table of a line with a start and an end, and its row; cutrace.h describes both."""
     at = [int(start), int(end) - int(start)]
     if kind == "N":
         return "range", at + [0] + rest

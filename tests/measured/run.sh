@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds work, times every case and captures it, each in a process of its own:
+# Builds `work`, and times and captures every case, each in a process of its own. Writes
 # OUT/times.tsv and OUT/NAME.VARIANT.txt.
 # usage: [CUDA=/usr/local/cuda] run.sh OUT
 set -eu

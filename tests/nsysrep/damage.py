@@ -54,8 +54,8 @@ def pack(plain):
 
 
 class Report:
-    """Where the lengths stand: self.blocks is (at of the packed size, at of the size,
-    at of the bytes, packed size, size), self.lengths those of the first messages."""
+    """Finds the lengths in the file. self.blocks is (offset of the packed size, offset of the size, offset
+    of the bytes, packed size, size); self.lengths has the lengths of the first messages."""
 
     def __init__(self, data):
         self.data = data
@@ -106,7 +106,7 @@ def damaged(kind, report, r):
         i = r.choice([0, r.randrange(len(plain))])
         plain[i] = r.choice([0, 127, 128, 255, r.randrange(256)])
         again = pack(plain)
-        # Sections behind are moved: what is tried is the block, not the directory.
+        # The sections behind it are moved, because the test is of the block and not of the directory.
         return data[:first] + coded(len(again)) + coded(size) + again + data[at + packed:]
     if kind == "offset":
         if r.random() < 0.5:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Whether the tables of events of two exports have the same rows in the same order, in all
+"""Checks that the tables of events of two exports have the same rows in the same order, in all
 columns that both have.
 
 usage: same.py OURS.sqlite NVIDIAS.sqlite
-Names of processes and files are left out: they were rewritten in the public files.
+Names of processes and files are left out, because they were rewritten in the public files.
 """
 import sqlite3
 import sys
 
-# Texts of these were rewritten, each on its own, to take out who captured.
+# The texts of these tables were rewritten one by one, to remove the names of people and machines.
 REWRITTEN = ("PROCESSES", "StringIds", "ANALYSIS_FILE", "TARGET_INFO_SYSTEM_ENV", "META_DATA_CAPTURE", "META_DATA_EXPORT",
              "TARGET_INFO_NIC_INFO", "NIC_ID_MAP")
 

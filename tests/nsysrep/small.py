@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes small reports of nsys, sound and damaged, into the working folder.
 
-Layout: src/nsysrep/README.md.  LZ4 blocks are of literals only, which needs no library.
+src/nsysrep/README.md describes the layout. LZ4 blocks have literals only, which needs no library.
 One process (globalPid 0x1000001000000, thread 0x1000001000001) launches one kernel, copies
-once, has an NVTX range and two events of a type that nobody knows.  It is rank 3 of an MPI
-job and makes two communicators: one of which the root is rank 1, and one without.
+once, has an NVTX range and two events of an unknown type. It is rank 3 of an MPI job and makes
+two communicators, one with rank 1 as root and one without a root.
 """
 import struct
 
@@ -60,7 +60,7 @@ EVENTS = [
 
 
 def communicator(at, values):
-    """A payload that no event has: of schema 900, numbers of 8 bytes."""
+    """A payload without an event, with numbers of 8 bytes, of schema 900."""
     return (3, msg((1, at), (2, 1), (3, 900), (4, struct.pack("<%dq" % len(values), *values))))
 
 

@@ -32,14 +32,14 @@ def check_brief(text, report):
     yield "--brief: the judged window", not judged or [judged["start_ns"], judged["end_ns"]] == [steady["start_ns"], steady["end_ns"]]
 
 
-# "1 calls", but not "1 process", "GPU 1 waits", "1.1 calls".
+# This finds "1 calls", but not "1 process", "GPU 1 waits" or "1.1 calls".
 PLURAL = re.compile(r"(?<!GPU )(?<![Rr]ank )(?<![\d.,:])\b1 (?!process|pass\b|less\b|access\b|was\b|is\b|has\b|this\b)(?!us\b|ms\b|ns\b|s\b)[a-z]+s\b")
 IDS = ["host_code", "unknown_unmatched", "page_migration", "other_api", "launch_to_start", "launch_call", "blocking_copy", "os_wait", "implicit_sync", "blocking_memcpy",
        "cpu_launcher_gap", "sync_api", "_v3020", "_v7000"]
 
 
 def check_body(lines):
-    """Sentences and tables up to the appendix; the page's title is a file's name."""
+    """Checks sentences and tables up to the appendix. The title is left out, because it is a file's name."""
     body = lines[1:next((i for i, line in enumerate(lines) if line == "## Appendix"), len(lines))]
     seen = set()
     for i, line in enumerate(body):
@@ -58,12 +58,12 @@ def check_body(lines):
             yield f"'{name}' begins with its answer", first and first[0] not in "|#"
 
 
-# More than three significant digits with a unit.
+# This finds a number with a unit and more than three significant digits.
 DIGITS = re.compile(r"(?<![\w.,-])(?:\d{4,}(?:\.\d+)?|\d{3}\.\d+|\d{2}\.\d{2,}|\d\.\d{3,}) (?:[nµum]?s|[kMGT]?B)\b")
 
 
 def check_whole(lines, page):
-    """Also of the appendix."""
+    """Checks the whole page, with the appendix."""
     headings, told = {line[3:].lower() for line in lines if line.startswith("## ")}, {}
     for line in page:
         if line.startswith("Not in this trace: "):
@@ -106,7 +106,7 @@ for path in files:
             if not holds:
                 failed += 1
                 print(f"FAIL page: {os.path.basename(path)}: {what}")
-# Of all traces: half have 150 lines or fewer, none more than 400.
+# Half of all reports have 150 lines or fewer, and none has more than 400.
 for what, holds in ("150 lines", statistics.median(lengths) <= 150), ("400 lines", max(lengths) <= 400):
     passed += holds
     failed += not holds

@@ -2,11 +2,11 @@
 """Copies of a trace that must give the same answers.
 
 mutate.py shuffle|shift|below|across|split SEED IN.sqlite OUT.sqlite
-  shuffle  the rows of every table in another order, with new row ids
-  shift    every instant plus a constant: since 1970, not since the capture began
-  below    ... so that all of them are negative
-  across   ... so that GPU work begins before 0 and ends after it
-  split    every kernel as two rows with touching halves
+  shuffle  puts the rows of every table in another order, with new row ids
+  shift    adds a constant to every instant, so that they count from 1970
+  below    adds a constant to every instant, so that all are negative
+  across   adds a constant to every instant, so that GPU work begins before 0 and ends after it
+  split    makes two rows with touching halves of every kernel
 """
 import random
 import sqlite3

@@ -109,7 +109,7 @@ got=$("$prog" ask "$f" thread 111 --json | python3 -c 'import json, sys
 a = json.load(sys.stdin)
 print(*["%d|%d" % (sum(r["count"] for r in a[k]), sum(r["total_ns"] for r in a[k])) for k in ("ranges", "os_calls")])')
 if [ "$want" = "$got " ]; then ok; else bad "ranges and OS calls of a thread: $want in SQL, $got in the answer"; fi
-# A window that cuts 0.5 ms off each of two kernels of 2 ms; and a window without kernels.
+# One window cuts 0.5 ms off each of two kernels of 2 ms; another has no kernels.
 f=$fix/run_phases.sqlite cut=51500000ns..54500000ns
 got=$("$prog" ask "$f" kernel gemm --window $cut --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["total_ns"], a["shapes"][0]["calls"])')
 if [ "$got" = "3000000 2" ]; then ok; else bad "a kernel in a window: $got"; fi
@@ -179,7 +179,7 @@ says ' 9223372037 s ' "$work/long.sqlite" kernel .
 says ' 9223372037 s ' "$work/long.sqlite" stream "$(sqlite3 "$work/long.sqlite" 'SELECT streamId FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1')"
 says ' 9223372037 s ' "$work/long.sqlite" window 1ns..2305843009213693951ns
 
-# Each question on files of all kinds; ALL=1 takes every fixture and trace.
+# Each question is asked on files of all kinds; ALL=1 takes every fixture and trace.
 files=
 for name in synthetic hostile_names empty_tables no_tables_2021 case02_runtime_only two_rank_straggler iterations_nvtx zero_inverted_open; do
 	files="$files $fix/$name.sqlite"

@@ -128,7 +128,7 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w, timeout=60).returncode)' "$prog"
 done
 rm -rf piped
 want full_device 3 "'/dev/full': No space" convert "$good" -o /dev/full
-# A file exceeds the size that may be written: the message names the file by its final name.
+# If a file exceeds the size that may be written, the message has its final name.
 limited() { (ulimit -f 8; exec "$b/nsys-explain" "$@"); }
 prog=limited
 want no_room 3 "cannot write 'o/[a-z./_]*': File too large" "$good" --out o

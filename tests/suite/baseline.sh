@@ -47,7 +47,8 @@ says '^other: 1 run' "$prog" baseline set other b2.sqlite --store s
 says '^other: 1 run' "$prog" baseline list --store s
 says 'Wrote report' "$prog" diff --against other b1.sqlite --store s -o d
 
-# Against it as between the captures themselves, whether something repeats in them or not.
+# A comparison with a baseline gives the same as one of the captures, whether something repeats in
+# them or not.
 for pair in diff_before:diff_heavy diff_sync:diff_before overlap_partition:copy_bound overlap_partition:overlap_partition; do
 	set -- "${pair%:*}" "${pair#*:}"
 	"$prog" baseline set "$1.$2" "$fix/$1.sqlite" --store s >out 2>err

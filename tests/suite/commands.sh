@@ -45,7 +45,7 @@ if "$prog" diff - - <"$t" 2>/dev/null; then bad 'standard input is read twice'; 
 sleep 0.5; kill -KILL $! # the last of the pipe
 if ls "$work"/nsys-explain-* >/dev/null 2>&1; then bad 'a file of standard input stays'; else ok; fi
 unset TMPDIR
-# Why a gate failed stands below the Markdown, too.
+# The reason why a gate failed is also printed below the Markdown.
 if "$prog" "$fix/launch_bound.sqlite" --md --expect 'idle < 5 %' 2>/dev/null | tail -n 1 | grep -q '^Failed: --expect idle < 5 %: 90 %$'
 then ok; else bad 'the Markdown does not say which expectation was not met'; fi
 # -v says how long each stage took.

@@ -59,7 +59,7 @@ for table, (f, page, size) in sorted(smallest.items()):
         if command[0] == 'ask':
             ok(what + ' says it', code == 4 and error.startswith('nsys-explain: ' + PART) and 'covers the readable part' in out, (error, out[-400:]))
 ok('tables whose damage is told', told > 40, told)
-# One page of many: what is beside it is read, by however many threads, and everything is of the same rows.
+# If one page of many is damaged, the others are read. Threads change nothing; all outputs have the same rows.
 shutil.copy(os.path.join(fixtures, 'synthetic.sqlite'), 'many.sqlite')
 os.chmod('many.sqlite', 0o644)
 db = sqlite3.connect('many.sqlite')

@@ -98,7 +98,7 @@ for parts in "1..$((n / 2)) $((n / 2 + 1))..$n" "$((n / 2 + 1))..$n 1..$((n / 2)
 	if [ "$v" = inconclusive ]; then ok; else bad "parts $parts of a run that drifts: $v"; fi
 done
 
-# The same, with the halves as separate files, which do not say that they are of one run.
+# The halves are compared again as separate files, which do not say that they are of one run.
 cp b15900.sqlite c15900.sqlite
 for parts in "1..$((n / 2)) $((n / 2 + 1))..$n" "$((n / 2 + 1))..$n 1..$((n / 2))"; do
 	v=$(verdict "b15900.sqlite@${parts% *}" "c15900.sqlite@${parts#* }")
@@ -186,7 +186,7 @@ for pair in 'heavy_t4 before_a100 inconclusive' 'before_t4 before_a100 inconclus
 	if [ "$v" = $3 ]; then ok; else bad "another GPU, $pair: $v"; fi
 done
 
-# The same bytes for rows in another order, and for any number of threads.
+# Rows in another order, and any number of threads, give the same bytes.
 for name in late_rank split_k sync; do
 	cp "$fix/diff_ranks.sqlite" x.sqlite; cp "$fix/diff_$name.sqlite" y.sqlite
 	"$prog" diff x.sqlite y.sqlite -o plain -q --threads 1
@@ -197,7 +197,7 @@ for name in late_rank split_k sync; do
 	rm -rf plain changed
 done
 
-# The public pair that another tool calls neutral: +12.2 % on GPU 0, inconclusive on GPU 1.
+# Another tool calls this public pair neutral. `diff` finds +12.2 % on GPU 0, no verdict on GPU 1.
 if [ -f "$traces/mfu_2gpu_before.sqlite" ]; then
 	"$prog" diff "$traces/mfu_2gpu_before.sqlite" "$traces/mfu_2gpu_after.sqlite" -o real >real.out
 	cp real/diff.json p.json

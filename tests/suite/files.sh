@@ -24,7 +24,7 @@ P
 tidy() { [ -z "$(find "$1" -name '.nsys-explain-*')" ]; }
 is_of() { grep -q "$(basename "$2")" "$1/report.json" && grep -q "$(basename "$2")" "$1/report.md"; }
 
-# The list of files in report.json, and a report that replaces another.
+# report.json lists the files, and a report replaces an older one.
 holds 'first report' exits 0 "$trace" --out o
 holds 'files are listed' listed o
 rm -f o/tables/sync_by_pid.csv
@@ -53,7 +53,7 @@ holds 'a link to a folder' exits 0 "$trace" --out link
 holds '... the report is in the folder' is_of theirs "$trace"
 holds '... the link stays one' [ "$(readlink link)" = theirs ]
 
-# Files of the user that have the names of ours.
+# Files of the user stay even if they have the names of ours.
 mkdir u; echo words >u/report.md
 holds 'a report.md of the user' refused "'u/report.md'" "$trace" --out u --force
 holds '... stays alone' [ "$(ls -A u)$(cat u/report.md)" = report.mdwords ]
@@ -92,7 +92,7 @@ holds 'the input in the list' exits 0 c/t.sqlite --out c
 holds '... stays' cmp c/t.sqlite "$trace"
 holds '... and what lies outside' cmp h.sqlite "$trace"
 
-# Output folders in different places.
+# The output folder may be in different places.
 holds 'parents are made' exits 0 "$trace" --out a/b/c/
 holds '... and the report' listed a/b/c
 mkdir here; cd here || exit 1
@@ -172,7 +172,7 @@ holds 'calibrate over JSON of the user' stays mine.json diff --calibrate r1.sqli
 holds 'calibrate to a new name' exits 0 diff --calibrate r1.sqlite r2.sqlite r3.sqlite -o noise.json
 holds '... and again' exits 0 diff --calibrate r1.sqlite r2.sqlite r3.sqlite -o noise.json
 
-# The folders of the other commands, by the same rules.
+# The folders of the other commands follow the same rules.
 for folder in 'fleet new.nsxd' 'diff r1.sqlite r2.sqlite'; do
 	command=${folder%% *}; page=report.md; [ "$command" = diff ] && page=diff.md
 	rm -rf g; mkdir g; echo words >g/$page; echo 1 >g/mine.csv
@@ -187,7 +187,7 @@ for folder in 'fleet new.nsxd' 'diff r1.sqlite r2.sqlite'; do
 	}
 done
 
-# Folders that cannot be written.
+# A folder that cannot be written gives an error.
 as='' user=$prog
 if [ "$(id -u)" -eq 0 ]; then
 	as='setpriv --reuid=65534 --regid=65534 --clear-groups' user=$work/user

@@ -34,18 +34,18 @@ planted skewed none ranks=16 hosts=4 tp=2 skew=3000 seed=22
 planted far gpu_slow ranks=6 hosts=3 skew=7000 ends=6 seed=5
 planted by_others gpu_slow ranks=12 hosts=3 tp=4 ends=6 apart=1 colls=4 skew=60 seed=8
 planted by_others_loss gpu_slow ranks=24 hosts=3 tp=8 ends=6 apart=1 colls=4 skew=80 seed=5
-# Collectives whose ends are up to 25 us apart, mostly by a constant offset.
+# The ends of these collectives are up to 25 us apart, mostly by a constant offset.
 planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=106
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
-# A job with MPI only, whose ranks are known from the names of threads.
+# This job has MPI only; its ranks are known from the names of threads.
 keep=1; planted mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 mpi=1 seed=11; keep=
 holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi/report.json
 rm -rf mpi
 planted mpi_tp cpu_late ranks=32 hosts=4 tp=4 ends=25 colls=8 mpi=1 seed=12
 # Clocks that drift over seconds still show which ranks are one group.
 planted drift gpu_slow ranks=64 hosts=8 steps=200 colls=8 format=digest seed=1
-# Several communicators of the same hosts tell one drift.
+# Several communicators of the same hosts give one drift.
 keep=1; planted drifts cpu_late ranks=64 hosts=8 tp=2 pp=4 ends=10 skew=20 steps=200 format=digest seed=52; keep=
 holds 'drift by all communicators' python3 -c "
 import json
@@ -54,7 +54,7 @@ rm -rf drifts
 # Messages of MPI name the rank on the other side.
 planted mpi_hidden data_late ranks=32 hosts=4 tp=2 pp=4 ends=25 mpi=1 seed=4007
 planted mpi_link slow_link ranks=16 hosts=2 tp=2 pp=4 ends=25 skew=20 mpi=1 seed=4003
-# Exchanges of borders: pairs show who waits for whom, whatever the calls.
+# In exchanges of borders the pairs show who waits for whom, whatever the calls.
 for calls in 2 3 4; do
 	keep=1; planted halo data_late ranks=16 hosts=2 tp=2 ends=25 colls=8 mpi=$calls seed=5; keep=
 	"$prog" fleet halo/traces -q -o halo/report 2>err
@@ -73,7 +73,7 @@ for local in rank 15-rank; do
 done
 rm -rf halo
 planted halo_stalls transient ranks=16 hosts=2 tp=4 ends=10 skew=60 mpi=3 seed=806380324
-# Stages on hosts of their own, whose clocks only the collective of all ranks compares.
+# The stages are on different hosts, whose clocks only the collective of all ranks compares.
 planted pp_halo none ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=2 seed=73007
 planted pp_halo_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=3 seed=73011
 # Stages of a pipeline without payloads: the ends of transfers show who sends to whom. Also a mixture
@@ -86,11 +86,11 @@ planted pp_far cpu_late ranks=128 hosts=16 tp=4 pp=4 ends=25 skew=20 format=dige
 planted ep_slow gpu_slow ranks=16 hosts=2 ep=8 ends=25 colls=8 payload=1 seed=3
 # One tensor-parallel group of many is late; known clocks distinguish it from the others.
 planted tp8_far data_late ranks=256 hosts=32 tp=8 ends=25 colls=30 skew=20 format=digest seed=2009
-# Clocks of hosts that are more than a step apart. The ranks of a host share a clock.
+# The clocks of the hosts are more than a step apart. The ranks of a host share a clock.
 planted tp2_clocks none ranks=16 hosts=4 tp=2 ends=25 colls=30 skew=20 seed=1
 planted tp8_clocks none ranks=32 hosts=4 tp=8 ends=25 colls=30 skew=20 seed=5
 planted tp4_clocks data_late ranks=64 hosts=8 tp=4 ends=25 colls=8 skew=20 seed=1041
-# Tensor parallelism across hosts: no communicator has ranks of all hosts.
+# With tensor parallelism across hosts no communicator has ranks of all hosts.
 keep=1; planted tp16_clocks gpu_slow ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=448411
 keep=
 holds 'axes as found' grep -q '"axes": "dp 4, tp 16"' tp16_clocks/report.json
@@ -176,14 +176,14 @@ print([(s['ranks'], s['cause'], round(s['recoverable_ms'], 1)) for s in f['strag
 holds 'ranks by payloads' [ "$(of one/report.json) payload" = "$(of named/report.json) $(python3 -c "import json; print(*{r['rank_from'] for r in json.load(open('named/report.json'))['metrics']['fleet']['ranks']})")" ]
 holds 'one file as many' [ "$(of one/report.json)" = "$(of many/report.json)" ]
 
-# Exposed communication of tensor parallelism: no kernel runs beside these collectives.
+# Collectives of tensor parallelism are exposed: no kernel runs beside them.
 planted tp none tp=2 ranks=8 hosts=1
 "$prog" fleet tp/traces -q -o tp/report
 told=$(sed -n 's/^Of the first part, \([0-9.]*\) µs a step .*/\1/p' tp/report/report.md)
 true=$(sqlite3 "$(find tp/traces -name '*.sqlite' | head -1)" "SELECT sum(end - start) / 20e3 FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE streamId = 24")
 holds 'communication of some ranks' awk -v a="$told" -v b="$true" 'BEGIN { exit !(a > .95 * b && a < 1.05 * b) }'
 
-# Steps of an engine with names that the user gives (--steps-from).
+# The user gives the names of an engine's steps (--steps-from).
 echo '{"counted": "worker %n: ctx=%p/%P gen=%d*"}' >own.json
 "$prog" digest "$fix/steps_own.sqlite" -q -o named.nsxd --steps-from own.json
 "$prog" digest "$fix/steps_own.sqlite" -q -o unnamed.nsxd
@@ -210,21 +210,21 @@ holds 'no secrets' [ -z "$(cat all.nsxd job/report.json | grep -aoE 'never-print
 holds 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
 holds 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
 
-# Operations of a channel whose list of operations was full already.
+# A channel gets operations although its list of operations is full.
 cp d0.nsxd back.nsxd
 sqlite3 back.nsxd "CREATE TEMP TABLE c AS SELECT * FROM channel; UPDATE c SET number = 1; INSERT INTO channel SELECT * FROM c;
 	WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
 	INSERT INTO op SELECT 1, i % 2, 'x', 1 FROM n"
 "$prog" fleet back.nsxd -q -o back 2>err
 holds 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest is damaged" err)" = '3 1' ]
-# Damaged columns that claim more values than their few bytes can hold.
+# Damaged columns claim more values than their few bytes can hold.
 cp d0.nsxd bomb.nsxd
 sqlite3 bomb.nsxd 'UPDATE channel SET n = 200000000'
 # shellcheck disable=SC3045 # a shell without it sets no limit
 (ulimit -v 1000000; exec "$prog" fleet bomb.nsxd -q -o bomb) 2>err
 holds 'more collectives than bytes' [ "$? $(grep -c "'bomb.nsxd': the digest is damaged at channel.n;" err)" = '3 1' ]
 
-# The parallel axes of the job by name (--mesh).
+# The user names the parallel axes of the job (--mesh).
 printf '# %0300d\ntp 3 # neighbours\n\ndp 4\n' 8 >mesh
 "$prog" fleet d*.nsxd --mesh mesh -q -o meshed
 holds 'place on the mesh' grep -q '^5,.,"tp 2, dp 1",' meshed/tables/ranks.csv

@@ -32,8 +32,8 @@ for f in $traces; do
 	holds "8 MiB or less: $f" at_most 8388608 "$page"
 	holds "no line begins with a separator: $f" not grep -q '<p class="soft"> ·' "$page"
 done
-# Points of curves, worked out by hand from the fixtures: microseconds after the first event, and the
-# byte there (0: not sampled, 1: zero, 255: the full bar).
+# These points of curves were worked out by hand from the fixtures: microseconds after the first event,
+# and the byte there (0 not sampled, 1 zero, 255 the full bar).
 curve() { # FIXTURE LABEL GPU US:BYTE...
 	"$b/nsys-explain" "$b/fixtures/$1.sqlite" --html - | python3 -c '
 import base64, json, re, sys
@@ -47,8 +47,8 @@ sys.exit(" ".join(got) if got != want else 0)' "$2" "$3" "$4"
 holds "a counter over time" curve gpu_metrics "SMs Active" 0 "0:204 990:204 1020:0 1390:0 1410:1 1990:1"
 holds "the same of another GPU" curve gpu_metrics "SMs Active" 1 "490:1 510:153 1990:153"
 holds "memory over time" curve alloc_stall memory 0 "0:1 580:1 610:255 850:255 870:1 7620:255"
-# Rows of events. Without GPU work each thread has its ranges, with a lane for each depth. Iterations
-# have a row for each process and GPU.
+# Without GPU work each thread has a row with its ranges, and a lane for each depth. Iterations have a
+# row for each process and GPU.
 drawn() { # FIXTURE lanes|iterations|findings LABEL=EVENTS...
 	"$b/nsys-explain" "$b/fixtures/$1.sqlite" --html - | python3 -c '
 import json, re, sys

@@ -33,7 +33,7 @@ for set in nccl_three_ranks two_rank_straggler replay_late_rank; do
 	"$prog" fleet $set.sqlite -o "$work/fleet_$set" >/dev/null 2>&1 &&
 		cp "$work/fleet_$set/report.json" "$work/$set.fleet"
 done
-# Golden documents and examples under their kinds.
+# Each golden document and example is valid for its kind.
 python3 - "$tests" "$work" <<'P'
 import glob, json, os, shutil, sys
 here, work = sys.argv[1:]

@@ -51,7 +51,7 @@ tell() { # EXIT_CODE ARGUMENT...: runs the program; its exit code must be EXIT_C
 	"$prog" "$@" -q --annotations gitlab >out 2>&1
 	if [ $rc = "$want" ]; then ok; else bad "$*: exit $rc: $(cat err)"; fi
 }
-# Columns: findings reported, errors, test cases, skipped test cases.
+# The columns are findings reported, errors, test cases and skipped test cases.
 tell 1 "$fix/launch_bound.sqlite" --out r --no-html --fail-on medium; holds 'findings that fail' python3 check.py - 1 - 0
 tell 0 "$fix/launch_bound.sqlite" --out r --no-html; holds 'findings' python3 check.py - 0 - 0
 tell 1 diff "$fix/diff_before.sqlite" "$fix/diff_one_more.sqlite" -o d --gate step:+3% --gate launches:+9; holds 'a gate that fails' python3 check.py 2 1 3 0

@@ -8,7 +8,7 @@ SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace ar
 report() { # FILE DIR: under one name, so that paths in it are equal
 	ln -sf "$1" t.sqlite; "$b/nsys-explain" t.sqlite --out "$2" -q 2>/dev/null
 }
-# Tables and JSON with the instants taken out; Markdown and HTML say the same.
+# Prints tables and JSON without instants. Markdown and HTML have the same figures.
 durations() {
 	python3 - "$1" <<'P'
 import csv, glob, json, os, re, sys

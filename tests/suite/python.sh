@@ -4,7 +4,7 @@
 # usage: python.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python=python3
-# A library with sanitizers cannot be loaded by a program without.
+# A program without sanitizers cannot load a library that has them.
 if nm "$prog" | grep -qE '__([at]san|ubsan|gcov)_'; then skipped 'the library has sanitizers or counters'; exit; fi
 # Debian's pandas and nbconvert are of its own Python.
 [ ! -x /usr/bin/python3 ] || ! /usr/bin/python3 -c 'import pandas' 2>/dev/null || python=/usr/bin/python3

@@ -61,8 +61,8 @@ topics = re.findall(r'nsys profile [^"\\`]*(?=[`"])', topics)
 check(f"a capture for each preset: {len(topics)}", len(topics) == 7)
 lines.update(x.strip() for x in topics)
 
-# One command line for everything that is missing, for an nsys that cannot trace graphs by node, and
-# on Windows, where nsys refuses to trace OS calls and NCCL.
+# One command line records everything that is missing, also for an nsys that cannot trace graphs by
+# node, and on Windows, where nsys refuses to trace OS calls and NCCL.
 made_by(gaps, "2021.5.2.53")
 check("a line of 2021.5", (json.loads(explain("--json").stdout)["metrics"]["capture_quality"].get("recapture") or "").startswith(
     "nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-device=all"))

@@ -10,7 +10,7 @@ shared=$(dirname "$traces")
 sed -nE 's/^NSX_(FINDING\(|CAUSE\(\w+, )(\w+),.*/\2/p' "$root/src/report/finding.def" | sort -u >ids
 sed 1d "$tests/rules.tsv" | cut -f 1 | sort >lines
 holds 'each id of finding.def has one line in rules.tsv' diff ids lines
-# ID CAPTURES WHY: a line has either enough captures or a reason, not both
+# A line is ID CAPTURES WHY. It has either enough captures or a reason, not both.
 few() {
 	awk -F '\t' 'NR > 1 { n = split($2, v, " "); real = 0
 		for (i = 1; i <= n; i++) real += v[i] ~ /^measured/ ? 2 : v[i] ~ /^(traces|reports)/
