@@ -25,8 +25,7 @@ enum {
 	SMALL_BYTES = 64 << 10, /* a smaller copy costs its wait, not its bytes */
 	LATER_NS = 100000,   /* the longest time from a launch to the start of its work */
 	VALUE_BYTES = 64,    /* a larger copy holds a step's results, not a few values */
-	LOAD_NS = 50000000, /* a launch this long with the GPU idle loads or compiles code */
-	FIRST_NS = 1000000, /* the same length for the thread's first launch of a kernel */
+	START_NS = 50000000, /* an allocation this long with the GPU idle starts CUDA */
 	FEW = 20,	    /* a case is mentioned if at least one call in 20 shows it */
 	MOST_NAMES = 4,	    /* API names in a title                          */
 	NAMES_LENGTH = 44,  /* limit of the bytes of these names             */
@@ -85,8 +84,6 @@ struct calls {
 	nsx_str *base;	/* by raw name: first raw name of the same API       */
 	uint8_t *does;	/* by raw name: effects of the API; 0: not looked up yet */
 	uint32_t thread; /* the thread whose calls are read                  */
-	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that launched it */
-	bool is_first; /* the current call is its thread's first launch of the kernel */
 	int64_t ended_ns;  /* end of the thread's last call                  */
 	/* the last small copy, unless another operation or a wait came since; otherwise NSX_NONE */
 	uint32_t copied;
@@ -102,7 +99,7 @@ struct calls {
 
 /* Grouping --------------------------------------------------------------------*/
 
-/* Whether the GPU has little else to do during a long launch. */
+/* Whether the GPU has little else to do during a call. */
 static bool is_starved(const struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -110,10 +107,9 @@ static bool is_starved(const struct calls *c, size_t call)
 	int64_t end_ns = nsx_call_end(&t->calls, call);
 	uint32_t op = nsx_call_op(&t->calls, call);
 
-	return end_ns - start_ns >= (c->is_first ? FIRST_NS : LOAD_NS) &&
-	       (op == NSX_NONE ||
-		nsx_idle_within(&c->d->facts->idle[nsx_stream_of(t, op)->device],
-			start_ns, end_ns) >= (end_ns - start_ns) / 2);
+	return op == NSX_NONE ||
+	       nsx_idle_within(&c->d->facts->idle[nsx_stream_of(t, op)->device],
+			       start_ns, end_ns) >= (end_ns - start_ns) / 2;
 }
 
 /* Whether the judged window may be a start-up. A window that the user asked for may be one unless
@@ -133,6 +129,7 @@ static bool is_start(const struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 
 	return may_start(c->d) && is_starved(c, call) &&
+	       nsx_call_end(&t->calls, call) - nsx_call_start(&t->calls, call) >= START_NS &&
 	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host");
 }
 
@@ -169,7 +166,7 @@ static enum kind calls_kind_of(struct calls *c, size_t call)
 	case NSX_CALL_MODULE:
 		return LOAD;
 	case NSX_CALL_LAUNCH:
-		return is_starved(c, call) ? LOAD : NONE;
+		return nsx_call_loads(c->d->facts, call) && is_starved(c, call) ? LOAD : NONE;
 	case NSX_CALL_IMPLICIT_SYNC:
 		return ALLOCATE;
 	default:
@@ -367,21 +364,6 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	return 0;
 }
 
-/* Whether the call is its thread's first launch of a kernel, which loads the kernel's code. */
-static bool calls_is_first(struct calls *c, uint32_t op)
-{
-	const struct nsx_trace *t = c->d->trace;
-	uint32_t *launcher;
-
-	if (op == NSX_NONE || t->ops.kind[op] != NSX_OP_KERNEL)
-		return false;
-	launcher = &c->launcher[nsx_op_name(t, op)];
-	if (*launcher == c->thread + 1)
-		return false;
-	*launcher = c->thread + 1;
-	return true;
-}
-
 static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -395,11 +377,9 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below, str
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
-		uint32_t op = nsx_call_op(&t->calls, i);
 
 		if (start_ns >= c->d->w.end_ns)
 			break;
-		c->is_first = calls_is_first(c, op);
 		if (nsx_call_end(&t->calls, i) <= c->d->w.start_ns ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED))
 			continue;
@@ -428,7 +408,7 @@ static int calls_collect(struct calls *c, struct nsx_err *err)
 	uint32_t *below;
 
 	if (!nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
-	    nsx_new_arrays(c->d->scratch, n, "names", err, c->launcher, c->base, c->does))
+	    nsx_new_arrays(c->d->scratch, n, "names", err, c->base, c->does))
 		return err->rc;
 	nsx_find_edges(c->d, c->edge);
 	for (c->thread = 0; c->thread < t->nthreads; c->thread++)

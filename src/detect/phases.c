@@ -406,7 +406,8 @@ static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 	if (!l->total_ns || l->ns[NSX_L_IDLE] == l->total_ns)
 		return NULL;
 	nsx_judge_ledger(l, &j);
-	return nsx_arena_printf(r->arena, " (%s: %s)", nsx_verdict_words[j.verdict],
+	return nsx_arena_printf(r->arena, " (%s%s %s)", nsx_verdict_words[j.verdict],
+				j.is_of_dearest || j.verdict == NSX_V_MIXED ? ":" : ", dearest:",
 				nsx_say_account(r->facts, l, &l->v[0], r->arena));
 }
 

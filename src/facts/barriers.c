@@ -434,6 +434,33 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t, 
 	return 0;
 }
 
+static int find_loads(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
+{
+	enum { LOAD_NS = 50000000, FIRST_NS = 1000000 };
+	const struct nsx_calls *c = &t->calls;
+	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that launched it */
+
+	if (!nsx_new_array(f->loads_code, f->arena, c->n / 8 + 1, "calls", err))
+		return err->rc;
+	launcher = nsx_try_alloc(nsx_strings_bound(t->strings), sizeof(*launcher), "kernel names",
+				 err);
+	if (!launcher)
+		return err->rc;
+	for (size_t i = 0; i < c->n; i++) {
+		int64_t ns = nsx_call_end(c, i) - nsx_call_start(c, i);
+		uint32_t op = nsx_call_op(c, i), by = nsx_call_thread(t, i) + 1;
+		bool is_first = op != NSX_NONE && t->ops.kind[op] == NSX_OP_KERNEL &&
+				launcher[nsx_op_name(t, op)] != by;
+
+		if (is_first)
+			launcher[nsx_op_name(t, op)] = by;
+		if (c->cls[i] == NSX_CALL_LAUNCH && ns >= (is_first ? FIRST_NS : LOAD_NS))
+			f->loads_code[i / 8] |= (uint8_t)(1u << i % 8);
+	}
+	free(launcher);
+	return 0;
+}
+
 /* Visits each device that a process uses, once: counts it, or with `put` writes it to the process's
  * slice. seen is scratch, by process.
  */
@@ -509,7 +536,8 @@ static int prepare_job(struct job *job, unsigned threads, struct nsx_arena *a,
 	if (nsx_new_arrays(a, t->ndevices, "devices", err, job->device_sum) ||
 	    nsx_new_arrays(f->arena, t->nthreads, "threads", err,
 			   f->thread_barriers) ||
-	    find_blocking_copies(f, t, err) || find_threads(job, a, err) ||
+	    find_blocking_copies(f, t, err) || find_loads(f, t, err) ||
+	    find_threads(job, a, err) ||
 	    find_uses(job, a, err))
 		return err->rc;
 	return nsx_par(threads, t->ndevices, sum_device, job, err);

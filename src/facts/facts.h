@@ -286,6 +286,7 @@ struct nsx_facts {
 	uint32_t *barrier_by_end; /* indices of barriers: each thread's waits, then its launcher
 				     gaps, both sorted by end */
 	uint8_t *copy_blocks; /* a bit for each call: it is an async copy that blocked */
+	uint8_t *loads_code;  /* a bit for each call: nsx_call_loads         */
 	struct nsx_meets *meets; /* meet.h                                   */
 	struct nsx_teams *teams; /* teams.h                                  */
 	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not requested */
@@ -412,6 +413,14 @@ static inline bool nsx_call_blocks(const struct nsx_facts *f,
 				   const struct nsx_trace *t, size_t call)
 {
 	return t->calls.cls[call] == NSX_CALL_COPY || (f->copy_blocks[call / 8] >> call % 8 & 1);
+}
+
+/* Whether a launch loads or compiles code: it takes 1 ms or more and is its thread's first launch of
+ * the kernel, or 50 ms or more.
+ */
+static inline bool nsx_call_loads(const struct nsx_facts *f, size_t call)
+{
+	return f->loads_code[call / 8] >> call % 8 & 1;
 }
 
 /* The spans in which the device's kernels run, communicating or not. Shares a list of d if

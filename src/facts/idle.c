@@ -271,7 +271,8 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
 	charge_host(s, nsx_call_thread(s->t, call),
 		    NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
-	add_idle_piece(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
+	add_idle_piece(s, called, returned, nsx_call_loads(s->f, call) ?
+		       NSX_CAUSE_MODULE : NSX_CAUSE_LAUNCH_CALL, call);
 	if (end_ns - returned < NSX_SHORT_HOST_NS)
 		add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 	else
