@@ -65,7 +65,6 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 		nsx_free_kept(&d);
 		k++;
 	} while (!rc && k < ARRAY_LEN(detectors) && detectors[k].when == NSX_GPU_WINDOW_NEXT);
-	free(d.paged);
 	return rc;
 }
 

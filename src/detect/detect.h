@@ -34,15 +34,6 @@ struct nsx_detect {
 	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_arena *scratch; /* freed after this detector              */
 	struct nsx_kept *kept; /* groups that are freed after this detector  */
-	/* Judged kernels during which pages of unified memory arrive on their GPU, from
-	 * nsx_detect_memory for nsx_detect_kernels. ns: from the kernel's start to its last page,
-	 * the longest time that the kernel may wait for pages. Freed after the latter.
-	 */
-	struct nsx_paged {
-		uint32_t op;
-		int64_t ns;
-	} *paged;
-	size_t npaged;
 };
 
 #define NSX_DETECTOR(name, when)                                              \

@@ -125,35 +125,15 @@ struct grid {
 	struct kernel shape;
 	struct nsx_room room; /* how many times as fast the shape could be   */
 	double won_ns;	      /* most time that this can win                 */
-	int64_t paged_ns; /* time in which the shape's kernels may wait for pages */
 };
 struct grids { /* small grids of all GPUs                                    */
 	struct grid top[MOST_SHAPES]; /* sorted by gain, descending          */
 	/* the change of each shape, by all of its room; the same by TWICE at most */
 	struct nsx_change *v, *least;
 	size_t n;
-	int64_t ns, paged_ns;
+	int64_t ns;
 	double won_ns;
 };
-
-/* How long the kernels of each shape may wait for pages. Errors: NULL, NSX_E_NOMEM. */
-static int64_t *sum_paged(const struct kernels *k, uint32_t device,
-			  const struct table *shapes, struct nsx_err *err)
-{
-	const struct nsx_device *dev = &k->d->trace->device[device];
-	int64_t *ns;
-
-	if (!nsx_new_array(ns, k->d->scratch, shapes->n, "kernels", err))
-		return NULL;
-	for (size_t i = 0; i < k->d->npaged; i++) {
-		const struct nsx_paged *x = &k->d->paged[i];
-		uint32_t at = shapes->at[nsx_op_detail(&k->d->trace->ops, x->op)];
-
-		if (x->op >= dev->ops_at && x->op < dev->ops_at + dev->nops && at && at != NSX_NONE)
-			nsx_add_to(&ns[at - 1], x->ns);
-	}
-	return ns;
-}
 
 static void keep_grid(struct grids *s, const struct grid *x)
 {
@@ -174,36 +154,25 @@ static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *er
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
 		struct table shapes = {0};
 		double *block_ns;
-		int64_t *paged_ns;
 
 		if (kernels_sum(k, d, true, &shapes, err) ||
 		    !nsx_new_array(block_ns, k->d->scratch, shapes.n, "kernels",
-				   err) ||
-		    !(paged_ns = sum_paged(k, d, &shapes, err)))
+				   err))
 			return err->rc;
 		kernel_grids_add_beside(k, d, &shapes, block_ns);
 		for (size_t i = 0; i < shapes.n; i++) {
-			struct grid x = {.shape = shapes.v[i], .paged_ns = paged_ns[i]};
+			struct grid x = {.shape = shapes.v[i]};
 
 			x.room = room_of(k, &x.shape, block_ns[i]);
-			x.won_ns = (double)(x.shape.ns - x.paged_ns) * (1 - 1 / x.room.most);
+			x.won_ns = (double)x.shape.ns * (1 - 1 / x.room.most);
 			if (x.room.idle >= LEAST_ROOM)
 				keep_grid(grids, &x);
 		}
-		nsx_arena_drop(k->d->scratch, paged_ns);
 		nsx_arena_drop(k->d->scratch, block_ns);
 		nsx_arena_drop(k->d->scratch, shapes.v);
 		nsx_arena_drop(k->d->scratch, shapes.at);
 	}
 	return 0;
-}
-
-/* The speed-up of the whole kernel if waits for pages stay as long as they are. */
-static double amount_of(const struct grid *g, double room)
-{
-	double ns = (double)g->shape.ns, paged_ns = (double)g->paged_ns;
-
-	return ns / (paged_ns + (ns - paged_ns) / room);
 }
 
 static int price_grids(struct kernels *k, struct grids *ret, struct nsx_err *err)
@@ -215,12 +184,12 @@ static int price_grids(struct kernels *k, struct grids *ret, struct nsx_err *err
 
 		ret->won_ns += g->won_ns;
 		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
-						.amount = amount_of(g, g->room.most),
+						.amount = g->room.most,
 						.fills = true};
 		if (list_ops(k, &g->shape, &ret->v[i], err))
 			return err->rc;
 		ret->least[i] = ret->v[i];
-		ret->least[i].amount = amount_of(g, NSX_MIN(TWICE, g->room.most));
+		ret->least[i].amount = NSX_MIN(TWICE, g->room.most);
 	}
 	return 0;
 }
@@ -264,13 +233,10 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 			top->room.most >= 2 ? "most" : "part", nsx_tell_name(l, label_of(k, name))),
 		.confidence = NSX_CONF_MEDIUM, .device = device_of(k, &top->shape),
 		.guess_ns = small->won_ns, .is_rule = true,
-		.weight = (double)(top->shape.ns - top->paged_ns) / k->length_ns,
-		.evidence = {nsx_tell(l, "%s%s",
-			small->n == 1 ? most :
-					nsx_tell(l, say_launch_shapes_all, small->n,
-						nsx_tell_ns(l, small->ns)),
-			!small->paged_ns ? "" : nsx_tell(l, say_which_may_be_waits_pages,
-							 nsx_tell_ns(l, small->paged_ns)))},
+		.weight = (double)top->shape.ns / k->length_ns,
+		.evidence = {small->n == 1 ? most :
+					     nsx_tell(l, say_launch_shapes_all, small->n,
+						      nsx_tell_ns(l, small->ns))},
 		.recommendation = {say_give_each_launch_more_work, say_or_run_those_do_not},
 		.proof = {{.csv = "kernel_shapes",
 			.column = "total_ms",
@@ -299,18 +265,22 @@ int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 
 	if (list_grids(k, &small, err))
 		return err->rc;
-	for (size_t i = 0; i < small.n; i++) {
+	for (size_t i = 0; i < small.n; i++)
 		nsx_add_to(&small.ns, small.top[i].shape.ns);
-		nsx_add_to(&small.paged_ns, small.top[i].paged_ns);
-	}
-	if (!small.n || (double)(small.ns - small.paged_ns) < GRID_SHARE * k->length_ns)
+	if (!small.n || (double)small.ns < GRID_SHARE * k->length_ns)
 		return 0;
 	if (price_grids(k, &small, err))
 		return err->rc;
 	f = small_finding(k, &small);
 	name = k->d->trace->shape_name[top->id];
 	nsx_add_evidence(&f, say_streams(k, &small.v[0]));
-	nsx_add_evidence(&f, say_priced_as_if_each_filled);
+	if (nsx_find_finding(k->d->found, NSX_ID_unified_memory)) {
+		f.remedy.n = f.surely.n = 0;
+		f.guess_ns = f.weight = 0;
+		nsx_add_evidence(&f, say_may_wait_pages);
+	} else {
+		nsx_add_evidence(&f, say_priced_as_if_each_filled);
+	}
 	if (kernels_tell_place(k, true, top, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, name));

@@ -14,7 +14,6 @@
 
 /* share of the recording from which unified memory is reported even if it is quiet in the window */
 #define LOUD_SHARE 0.1
-enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations at most this far apart belong together */
 
 struct unified {
 	struct nsx_detect *d;
@@ -22,64 +21,36 @@ struct unified {
 	int64_t bytes, ns;
 	int64_t faults, judged_faults; /* groups of faults: all; in the judged window */
 	double all_ns; /* kernel time under migrations and faults in the whole trace */
-	/* host reads page by page: idle time of the GPU, and bytes */
-	int64_t read_back_ns, read_back_bytes;
-	int64_t paged_ns; /* from each kernel's start to its last page       */
-	size_t cap_paged;
-	struct moves { /* by device */
-		struct nsx_spans busy; /* migrations and faults              */
-		struct nsx_spans fetched; /* when pages arrive that a kernel touched */
-		size_t cap, cap_fetched;
+	struct moves { /* by device: spans of migrations and faults */
+		struct nsx_spans busy;
+		size_t cap;
 	} *moves;
 	uint32_t device; /* the device with most of all_ns; NSX_NONE */
 };
 
-static int add_span(struct nsx_spans *s, size_t *cap, int64_t start_ns, int64_t end_ns,
-		    struct nsx_err *err)
+static int add_span(struct moves *m, int64_t start_ns, int64_t end_ns, struct nsx_err *err)
 {
-	return nsx_push(s->v, s->n, *cap, "migrations", err, (struct nsx_span){start_ns, end_ns});
-}
-
-/* Adds a migration that the host caused soon after another one: the GPU's idle time between the
- * two, and its bytes. *last_ns: end of the previous migration.
- */
-static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
-{
-	const struct nsx_trace *t = u->d->trace;
-	uint32_t device = nsx_stream_of(t, op)->device;
-	int64_t start_ns = nsx_op_start(&t->ops, op);
-
-	if (start_ns - *last_ns < PAGE_BY_PAGE_NS && start_ns > *last_ns) {
-		nsx_add_to(&u->read_back_ns, nsx_idle_within(&u->d->facts->idle[device], *last_ns,
-							     start_ns));
-		nsx_add_to(&u->read_back_bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
-	}
-	*last_ns = NSX_MAX(*last_ns, nsx_op_end(&t->ops, op));
+	return nsx_push(m->busy.v, m->busy.n, m->cap, "migrations", err,
+			(struct nsx_span){start_ns, end_ns});
 }
 
 static int collect_moves(struct unified *u, struct nsx_err *err)
 {
 	const struct nsx_trace *t = u->d->trace;
-	int64_t read_at = INT64_MIN / 2;
 
 	for (size_t i = 0; i < t->ops.n; i++) {
 		const struct nsx_copy *x = nsx_op_copy(t, i);
 		int64_t at_ns = nsx_op_start(&t->ops, i);
-		struct moves *m;
 
 		if (t->ops.kind[i] != NSX_OP_MEMCPY || !nsx_copy_is_migration(x->copy_kind))
 			continue;
-		m = &u->moves[nsx_stream_of(t, i)->device];
-		if (add_span(&m->busy, &m->cap, at_ns, nsx_op_end(&t->ops, i), err) ||
-		    (x->copy_kind == NSX_COPY_UVM_HTOD && x->cause != NSX_MIGRATE_PREFETCH &&
-		     add_span(&m->fetched, &m->cap_fetched, at_ns, nsx_op_end(&t->ops, i), err)))
+		if (add_span(&u->moves[nsx_stream_of(t, i)->device], at_ns, nsx_op_end(&t->ops, i),
+			     err))
 			return err->rc;
 		if (!nsx_is_judged(u->d, at_ns) || !nsx_op_counts(t, i))
 			continue;
 		if (nsx_list_row(u->d, &u->rows, i, err))
 			return err->rc;
-		if (nsx_copy_is_fetched(x->copy_kind, x->cause))
-			add_read_back(u, i, &read_at);
 		nsx_add_to(&u->bytes, NSX_MAX(0, x->bytes));
 		nsx_add_to(&u->ns, nsx_op_ns(&t->ops, i));
 	}
@@ -96,8 +67,7 @@ static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v, 
 		if (v[2].type == NSX_V_I64 && u->d->trace->device[i].device_id == v[2].u.i) {
 			u->faults++;
 			u->judged_faults += nsx_is_judged(u->d, v[0].u.i);
-			return add_span(&u->moves[i].busy, &u->moves[i].cap, v[0].u.i, v[1].u.i,
-					err);
+			return add_span(&u->moves[i], v[0].u.i, v[1].u.i, err);
 		}
 	return 0;
 }
@@ -133,45 +103,6 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret, stru
 			*ret_device = i;
 		}
 	}
-	return 0;
-}
-
-/* Time from a kernel's start to the arrival of its last page. */
-static int64_t paged_ns(const struct nsx_spans *fetched, struct nsx_span kernel)
-{
-	size_t i = nsx_spans_find(fetched, kernel.end_ns);
-	int64_t until_ns = i < fetched->n && fetched->v[i].start_ns < kernel.end_ns ?
-				   kernel.end_ns :
-			   i ? fetched->v[i - 1].end_ns : INT64_MIN;
-
-	return until_ns > kernel.start_ns ? until_ns - kernel.start_ns : 0;
-}
-
-static int list_paged(struct unified *u, uint32_t device, struct nsx_err *err)
-{
-	struct nsx_detect *d = u->d;
-	const struct nsx_ops *o = &d->trace->ops;
-	struct nsx_spans *fetched = &u->moves[device].fetched, waits = {0};
-
-	nsx_spans_normalise(fetched);
-	if (!fetched->n)
-		return 0;
-	if (!nsx_new_array(waits.v, d->scratch, d->trace->device[device].nops, "kernels", err))
-		return err->rc;
-	NSX_EACH_JUDGED(d, device, i) {
-		int64_t start_ns = nsx_op_start(o, i), ns;
-
-		if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE)
-			continue;
-		ns = paged_ns(fetched, (struct nsx_span){start_ns, nsx_op_end(o, i)});
-		if (!ns)
-			continue;
-		nsx_spans_push(&waits, start_ns, start_ns + ns);
-		if (nsx_push(d->paged, d->npaged, u->cap_paged, "kernels", err,
-			     (struct nsx_paged){(uint32_t)i, ns}))
-			return err->rc;
-	}
-	u->paged_ns = NSX_MAX(u->paged_ns, nsx_spans_total(&waits));
 	return 0;
 }
 
@@ -250,14 +181,8 @@ static void tell_unified(const struct unified *u, double stalled, bool is_whole,
 	if (stalled > 0)
 		nsx_add_evidence(f, nsx_tell(l, say_kernels_run_judged_window,
 					     nsx_text_ns(l->arena, stalled)));
-	if ((double)u->read_back_ns >= NSX_LEAST_SHARE * u->d->length_ns)
-		nsx_add_evidence(f, nsx_tell(l, say_host_fetches_back_page_by,
-			nsx_tell_bytes(l, u->read_back_bytes), nsx_tell_ns(l, u->read_back_ns)));
 	if (u->ns > 0)
-		nsx_add_evidence(f, nsx_tell(l, say_migrations_take_between, nsx_tell_ns(l, u->ns),
-			(double)u->paged_ns <= stalled ? "" :
-				nsx_tell(l, say_all_at_most_each_until,
-					 nsx_tell_ns(l, u->paged_ns))));
+		nsx_add_evidence(f, nsx_tell(l, say_migrations_take_between, nsx_tell_ns(l, u->ns)));
 	nsx_add_evidence(f, u->faults ? say_faults(u, is_whole) : say_page_faults_were_not_2);
 }
 
@@ -273,9 +198,6 @@ static int memory_propose(struct unified *u, struct nsx_err *err)
 
 	if (stalled_ns(u, &device, &stalled, err))
 		return err->rc;
-	for (uint32_t i = 0; i < d->trace->ndevices; i++)
-		if (list_paged(u, i, err))
-			return err->rc;
 	if (!is_loud(u) && ((stalled <= 0 && !u->rows.n) ||
 			    ((double)u->ns < NSX_LEAST_SHARE * d->length_ns && !u->faults)))
 		return 0;
@@ -340,9 +262,7 @@ int nsx_detect_memory(struct nsx_detect *d, struct nsx_err *err)
 
 	u.moves = nsx_arena_get(d->scratch, (d->trace->ndevices + 1) * sizeof(*u.moves));
 	rc = find_unified(&u, err);
-	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
+	for (uint32_t i = 0; i < d->trace->ndevices; i++)
 		free(u.moves[i].busy.v);
-		free(u.moves[i].fetched.v);
-	}
 	return rc;
 }
