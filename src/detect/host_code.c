@@ -20,14 +20,7 @@ enum {
 	LONG_PART = 10,	   /* or this part of an iteration, if that is shorter */
 	HELD_GRAPH_NS = 100000, /* the replay of a graph is held up if its call is this long */
 	HELD_NS = 20000, /* any other call is held up from here; launches take a few microseconds */
-	RESULT_NS = 20000, /* the way from a wait to the next launch never takes this long */
-	RESULT_TIMES = 4,  /* multiple of the thread's mean stretch between two launches */
-};
-
-/* sum of a thread's stretches; each is cut to long_ns, lest a few dominate */
-struct usual {
-	int64_t ns;
-	size_t n;
+	RESULT_NS = 40000, /* the way from a wait to the next launch never takes this long */
 };
 
 struct rows { /* calls that end a stretch of host time */
@@ -50,16 +43,12 @@ struct launcher {
 		nsx_str waited;	  /* the waiting call before all stretches; 0: none, or several */
 		int64_t least_ns; /* length of the shortest stretch          */
 	} *code;
-	struct nsx_groups sites; /* (thread, wait before and call after) */
-	struct usual *after; /* stretches after waits, by site               */
-	struct usual *between; /* stretches between launches, by thread      */
 	struct rows gaps; /* short stretches                                 */
 	struct nsx_votes *whose; /* for each code (by its index), time by thread */
 	struct nsx_votes *hot; /* samples, by index of a code or SHORT       */
 	bool has_launcher; /* a thread launches kernels: one that only copies helps it */
 	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: single kernels */
 	int64_t launch_ns, long_ns;
-	bool learns; /* the first pass, which learns usual lengths           */
 	struct nsx_edge edge[2]; /* ends of the window that the user asked for */
 	uint8_t *awaited; /* by name of an OS call: enum awaited; 0: not looked up yet */
 	struct nsx_outside mpi; /* the MPI call before mpi_at; thread NSX_NONE: no call is left */
@@ -211,54 +200,6 @@ static uint32_t host_code_range_at(struct launcher *x, struct thread_walk *w, in
 				from_ns, to_ns);
 }
 
-static uint64_t site_of(nsx_str waited, const struct nsx_calls *c, size_t call)
-{
-	return (uint64_t)waited << 32 | nsx_call_name(c, call);
-}
-
-/* Adds the length of a stretch after a wait, or of one between launches, to the usual lengths. */
-static int add_usual(struct launcher *x, const struct thread_walk *w,
-		     const struct stretch *s, struct nsx_err *err)
-{
-	struct usual *u = NULL;
-
-	if (s->waited) {
-		u = nsx_group_value(&x->sites, &x->after, w->thread,
-				    site_of(s->waited, &x->d->trace->calls, s->call),
-				    "host code", err);
-		if (!u)
-			return err->rc;
-	} else if (w->before != SIZE_MAX && nsx_queues_work(x->d, w->before) &&
-		   nsx_queues_work(x->d, s->call)) {
-		u = &x->between[w->thread];
-	}
-	if (u) {
-		nsx_add_to(&u->ns, NSX_MIN(s->ns, x->long_ns));
-		u->n++;
-	}
-	return 0;
-}
-
-/* The length from which a stretch after a wait is named code: half of the mean that such stretches
- * must reach, so that no threshold divides the stretches of one place. INT64_MAX if they take no
- * longer than the way to any launch.
- */
-static int64_t least_after_wait(const struct launcher *x, const struct thread_walk *w,
-				const struct stretch *s)
-{
-	uint32_t at = !s->waited || w->helper != NSX_NONE ? NSX_NONE :
-		nsx_group_find(&x->sites, w->thread,
-			       site_of(s->waited, &x->d->trace->calls, s->call));
-	const struct usual *between = &x->between[w->thread];
-	int64_t least_ns = RESULT_NS;
-
-	if (at == NSX_NONE)
-		return INT64_MAX;
-	if (between->n)
-		least_ns = NSX_MAX(least_ns, RESULT_TIMES * between->ns / (int64_t)between->n);
-	return x->after[at].ns / least_ns >= (int64_t)x->after[at].n ? least_ns / 2 : INT64_MAX;
-}
-
 static int add_named_stretch(struct launcher *x, const struct thread_walk *w,
 			const struct stretch *s, uint32_t range, uint32_t *code,
 			struct nsx_err *err)
@@ -283,17 +224,15 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 {
 	uint32_t code = (uint32_t)SHORT, range = NSX_NONE;
 	struct nsx_span in = {s->from_ns, s->to_ns};
-	int64_t in_mpi_ns = mpi_ns(x, w->thread, in), least_ns;
+	int64_t in_mpi_ns = mpi_ns(x, w->thread, in);
 	int64_t in_os_ns = input_ns(x, &x->d->trace->thread[w->thread], &w->osrt, in);
 
 	/* the greater and not the sum, because MPI waits for messages in OS calls */
 	s->ns = in.end_ns - in.start_ns - NSX_MAX(in_mpi_ns, in_os_ns);
 	if (s->ns <= 0)
 		return 0;
-	if (x->learns)
-		return add_usual(x, w, s, err);
-	least_ns = NSX_MIN(x->long_ns, least_after_wait(x, w, s));
-	if (s->ns >= least_ns) {
+	if (s->ns >= (s->waited && w->helper == NSX_NONE ? NSX_MIN(x->long_ns, RESULT_NS) :
+							   x->long_ns)) {
 		range = host_code_range_at(x, w, s->from_ns, s->to_ns);
 		if (add_named_stretch(x, w, s, range, &code, err))
 			return err->rc;
@@ -348,8 +287,7 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 			w.before = i;
 			continue;
 		}
-		if (!x->learns && w.helper == NSX_NONE &&
-		    nsx_queues_work(x->d, i) && start_ns < in->end_ns &&
+		if (w.helper == NSX_NONE && nsx_queues_work(x->d, i) && start_ns < in->end_ns &&
 		    !nsx_is_librarys(x->d, i) && !is_held_up(x->d, i))
 			count_launch(x, i);
 		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) &&
@@ -582,21 +520,16 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	    !nsx_new_array(x->awaited, x->d->scratch,
 			   nsx_strings_bound(t->strings), "OS calls", err))
 		return err->rc;
-	x->between = nsx_arena_get(x->d->scratch, (t->nthreads + 1) * sizeof(*x->between));
 	nsx_find_edges(x->d, x->edge);
 	x->long_ns = find_long_ns(x->d);
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		x->has_launcher |= t->thread[i].launches;
-	for (unsigned pass = 0; pass < 2; pass++) {
-		x->learns = !pass;
-		x->mpi_at = t->osrt.n;
-		next_mpi(x);
-		for (uint32_t i = 0; i < t->nthreads; i++)
-			if ((t->thread[i].launches ||
-			     (!x->learns && only_copies(t, &t->thread[i]))) &&
-			    host_code_walk_thread(x, i, below, err))
-				return err->rc;
-	}
+	x->mpi_at = t->osrt.n;
+	next_mpi(x);
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
+		    host_code_walk_thread(x, i, below, err))
+			return err->rc;
 	for (size_t g = 0; g < x->names.n; g++)
 		if ((double)x->code[g].rows.ns >= NSX_LEAST_SHARE * x->d->length_ns)
 			propose_code(x, &x->code[g]);
@@ -613,6 +546,5 @@ int nsx_detect_host_code(struct nsx_detect *d, struct nsx_err *err)
 	x->whose = nsx_new_votes(d);
 	x->hot = nsx_new_votes(d);
 	nsx_keep_groups(d, &x->names, &x->code);
-	nsx_keep_groups(d, &x->sites, &x->after);
 	return find_code(x, err);
 }
