@@ -1,6 +1,7 @@
-/* checked.c - figures that look bad but are not, listed under "checked and fine" so that nobody
- * investigates them again.
+/* checked.c - what the capture lacks, figures that look bad but are not (listed under "checked and
+ * fine", so that nobody investigates them again), and what findings cost the steps of an engine.
  */
+#include <inttypes.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 
@@ -62,4 +63,90 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 			nsx_text_share(d->found->arena, no_kernel, 100),
 			nsx_text_share(d->found->arena, most, 100));
 	return 0;
+}
+
+int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
+{
+	for (const struct nsx_capture_check *x = d->measured->capture; x; x = x->next) {
+		const struct nsx_finding f = {
+			.id = x->id, .subject = x->subject, .title = x->title,
+			.evidence = {x->detail},
+			.recommendation = {x->advice}, .device = NSX_NONE,
+			.confidence = NSX_CONF_HIGH, .severity = x->severity,
+			.alarm = NSX_ALARM_SET,
+			.proof = {{.csv = "capture_quality",
+				   .column = "detail",
+				   .at = {{"detail", nsx_string(x->detail)}}}},
+		};
+
+		nsx_found(d->found, &f);
+	}
+	return 0;
+}
+
+static void graphs_propose(struct nsx_detect *d, enum nsx_finding_id id,
+			   const char *title, const char *evidence, const char *remedy)
+{
+	const struct nsx_finding f = {
+		.id = id, .title = title,
+		.evidence = {evidence},
+		.recommendation = {say_capture_short_stretch, remedy}, .device = NSX_NONE,
+		.confidence = NSX_CONF_HIGH,
+		.alarm = NSX_ALARM_SET,
+		.proof = {{.csv = "cuda_graphs", .column = "coverage_pct"}},
+	};
+
+	nsx_found(d->found, &f);
+}
+
+int nsx_detect_graphs(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
+{
+	const struct nsx_graph_facts *g = &d->facts->graphs;
+
+	if (g->coverage_pct < NSX_GRAPHS_COVERED_PCT)
+		graphs_propose(d, NSX_ID_graph_coverage, say_cuda_graph_work_missing,
+			nsx_tell(d->found,
+				"%" PRId64 " of %" PRId64 " graph launches left "
+				"no replay: busy time is a lower bound, idle time an upper "
+				"bound",
+				g->launches - g->covered, g->launches),
+			say_export_with_nsys_2024_6);
+	if (g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT)
+		graphs_propose(d, NSX_ID_graph_inside, say_inside_cuda_graphs_not,
+			nsx_tell(d->found, say_gpus_busy_time_replays, g->hidden_pct), NULL);
+	return 0;
+}
+
+/* Engines ---------------------------------------------------------------------------- */
+
+/* "A step takes 1 ms → 820 µs on average; 5000 → 6100 tokens decoded a second" */
+static const char *say_in_steps(struct nsx_findings *l, const struct nsx_engine_work *work,
+				const struct nsx_finding *f, double window_ns)
+{
+	const char *step = nsx_tell(l, say_step_takes,
+				    nsx_text_ns(l->arena, work->ns / work->n),
+				    nsx_text_ns(l->arena, work->ns / work->n - f->step_ns));
+
+	return work->tokens <= 0 ? step :
+		nsx_tell(l, say_tokens_a_second, step,
+			 work->tokens / window_ns * 1e9,
+			 work->tokens / (window_ns - f->headroom_ns) * 1e9);
+}
+
+void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_work *work,
+		     struct nsx_findings *l)
+{
+	struct nsx_window w = nsx_judged(f);
+
+	if (work->n < 1)
+		return;
+	for (size_t i = 0; i < l->n; i++) {
+		struct nsx_finding *x = &l->v[i];
+
+		if (x->price < NSX_PRICE_MEASURED || x->headroom_ns <= 0 || x->headroom_ns >= work->ns)
+			continue;
+		x->step_ns = x->headroom_ns / work->n;
+		nsx_insert_evidence(x, 1, say_in_steps(l, work, x,
+						       (double)(w.end_ns - w.start_ns)));
+	}
 }

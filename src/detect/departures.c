@@ -7,7 +7,7 @@
  * because the trace does not show whether the work is necessary.
  */
 #include <math.h>
-#include "detect/host.h"
+#include "detect/detect.h"
 #include "detect/verdict.h"
 #include "detect/words.h"
 #include "facts/replay/replay.h"

@@ -213,6 +213,29 @@ void nsx_plan_add(struct nsx_detect *d, struct nsx_plan *p, struct nsx_change ch
 void nsx_plan_rows(struct nsx_detect *d, struct nsx_plan *p, struct nsx_row_list *rows,
 		   struct nsx_change change);
 
+/* what a wait is for, by the name of the operating-system call */
+enum awaited {
+	UNKNOWN_WAIT = 1,
+	A_TIME,
+	A_REQUEST, /* of a client, from outside the program                  */
+	INPUT,	   /* from outside, or from another process of the program   */
+	A_CLOCK,   /* found by even intervals between the ends               */
+	A_LOCK,
+	A_CHILD,
+	A_THREAD,
+};
+enum awaited host_waits_for(const char *name);
+/* Whether the wait is for data that another process or machine sends. */
+static inline bool host_is_message(enum awaited what)
+{
+	return what == A_REQUEST || what == INPUT;
+}
+/* Whether something outside the program alone decides when the wait ends. False if ranks
+ * communicate, because the others may wait for this one, and for INPUT of PyTorch, which may come
+ * from a loader's processes.
+ */
+bool host_is_outside(const struct nsx_detect *d, enum awaited what);
+
 /* Loops over the operations of a device that begin in the judged window. */
 #define NSX_EACH_JUDGED(d, device_, i)                                        \
 	for (size_t i = nsx_first_op((d)->trace, &(d)->trace->device[device_], (d)->w.start_ns), \

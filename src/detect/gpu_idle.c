@@ -3,7 +3,6 @@
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/kernel_name.h"
-#include "facts/replay/replay.h"
 #include "schema/codes.h"
 
 #define IDLE_SHARE 0.05
@@ -80,35 +79,6 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 	return sum_ns;
 }
 
-/* Advice on pauses between queued operations. A pause before an operation that was queued too late
- * to start at once is due to the launch, not to the GPU.
- */
-static const char *advise_on_pauses(const struct nsx_detect *d)
-{
-	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
-	int64_t launch_ns = nsx_model_launch_ns(d->facts->model);
-	const struct nsx_trace *t = d->trace;
-	int64_t all_ns = 0, late_ns = 0;
-
-	for (size_t i = 0; i < idle->n; i++) {
-		struct nsx_idle_piece x;
-		uint32_t call;
-
-		if (idle->tag[i].cause != NSX_CAUSE_DISPATCH)
-			continue;
-		x = nsx_idle_at(idle, i);
-		if (!nsx_is_judged(d, x.start_ns))
-			continue;
-		call = x.op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, x.op);
-		nsx_add_to(&all_ns, x.end_ns - x.start_ns);
-		if (call != NSX_NONE && nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
-			nsx_add_to(&late_ns, x.end_ns - x.start_ns);
-	}
-	return late_ns > all_ns / 2 ? nsx_tell(d->found, say_launch_sooner_cuda_graph,
-					      nsx_text_ns(d->found->arena, (double)launch_ns)) :
-				      say_fuse_small_kernels_or_give;
-}
-
 /* The first advice on idle time whose greatest cause is `top`. */
 static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top)
 {
@@ -118,7 +88,8 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
 	    l->between_nodes_ns > (l->idle_ns[NSX_CAUSE_DISPATCH] +
 				   l->idle_ns[NSX_CAUSE_DEPENDENCY]) / 2)
 		return say_capture_with_cuda_graph;
-	return top == NSX_CAUSE_DISPATCH ? advise_on_pauses(d) : say_look_at_longest_gaps_under;
+	return top == NSX_CAUSE_DISPATCH ? say_fuse_small_kernels_or_give :
+					   say_look_at_longest_gaps_under;
 }
 
 /* Adds as evidence "mostly host code (12 ms), the host waits (3 ms)" for the judged window, with
@@ -185,7 +156,7 @@ int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)
 	if (nsx_idle_spans(&facts->idle[facts->limiting], &d->w, l->arena, &f.spans, err))
 		return err->rc;
 	f.guess_ns = (double)nsx_spans_total(&f.spans);
-	share = f.guess_ns / (double)(d->w.end_ns - d->w.start_ns);
+	share = f.guess_ns / d->length_ns;
 	if (share < IDLE_SHARE) {
 		nsx_fine(l, say_gpu_idle_judged_window, label, nsx_text_share(l->arena, share, 1));
 		return 0;

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "detect/host.h"
+#include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"

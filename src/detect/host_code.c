@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "detect/host.h"
+#include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/ledger.h"
 #include "facts/outside.h"

@@ -1,7 +1,7 @@
 /* pace.c - a program that waits at a fixed period for something outside, such as a camera: with a
  * faster host it would only wait longer.
  */
-#include "detect/host.h"
+#include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"

@@ -93,12 +93,6 @@ static int price_without_replay(struct pricing *p, struct item *x, struct nsx_er
 	return 0;
 }
 
-/* Findings in the window are at most as certain as the window itself. */
-static enum nsx_confidence window_confidence(const struct nsx_steady *s)
-{
-	return s->method && s->confidence == NSX_CONF_LOW ? NSX_CONF_MEDIUM : NSX_CONF_HIGH;
-}
-
 /* Time removed from one place shortens no path by more than that time. */
 static double limit_by_most(const struct nsx_finding *f, double ns)
 {
@@ -296,25 +290,19 @@ static struct item *choose_leader(struct pricing *p, struct item *best)
 	return lead;
 }
 
+NSX_POINTER_ORDER(cmp_headroom, struct item, DOWN(f->headroom_ns), UP(order));
+
 /* Lists n alternatives with the gain of each. */
-static const char *list_ways(struct pricing *p, const char *begin, struct item *const *v, size_t n)
+static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct item *const *v, size_t n)
 {
-	const char *line = begin;
+	const char *line = n > 1 ? say_other_ways_win_time : say_another_way_win_time;
 
 	for (size_t i = 0; i < NSX_MIN(n, MAX_WAYS); i++)
 		line = nsx_tell(p->l, "%s%s %s (%s)", line, i ? ";" : ":", v[i]->f->title,
 				nsx_text_ns(p->l->arena, v[i]->f->headroom_ns));
-	return n > MAX_WAYS ? nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS) : line;
-}
-
-NSX_POINTER_ORDER(cmp_headroom, struct item, DOWN(f->headroom_ns), UP(order));
-
-static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct item **v, size_t n)
-{
 	if (n)
-		nsx_add_evidence(
-			f, list_ways(p, n > 1 ? say_other_ways_win_time : say_another_way_win_time,
-				   v, n));
+		nsx_add_evidence(f, n <= MAX_WAYS ? line :
+				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
 /* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that win
@@ -497,6 +485,7 @@ static void drop_rest(struct pricing *p, bool paced)
 static void judge_findings(struct pricing *p)
 {
 	const struct item *paced = finding_of_id(p, NSX_ID_paced);
+	const struct nsx_steady *s = &p->facts->steady;
 	bool shared = finding_of_id(p, NSX_ID_gpu_shared);
 
 	drop_rest(p, paced);
@@ -509,7 +498,9 @@ static void judge_findings(struct pricing *p)
 			f->low_ns = 0;
 			p->v[i].is_doubted = true;
 		}
-		f->confidence = NSX_MIN(f->confidence, window_confidence(&p->facts->steady));
+		/* Findings in the window are at most as certain as the window itself. */
+		if (s->method && s->confidence == NSX_CONF_LOW)
+			f->confidence = NSX_MIN(f->confidence, NSX_CONF_MEDIUM);
 		/* A period that is too long delays a result, but a paced program ends no later. */
 		if (paced && f->id == NSX_ID_slow_iterations)
 			f->price = NSX_PRICE_NONE;

@@ -24,7 +24,6 @@ struct work { /* work of a stream in the judged window                       */
 struct streams {
 	struct nsx_detect *d;
 	struct work *work; /* by stream                                      */
-	uint32_t *wait_at, *wait; /* by stream: calls that make it wait for events */
 	bool any; /* whether any context has nturns                          */
 };
 
@@ -92,26 +91,18 @@ static void streams_add_work(struct streams *s)
 	}
 }
 
-/* The stream that waits for an event; NSX_NONE if the row is no wait in the judged window. */
-static uint32_t who_waits(const struct nsx_detect *d, size_t sync)
+/* Lists the judged calls that make streams of a context wait for events. */
+static int streams_list_waits(const struct streams *s, uint32_t from, uint32_t to,
+			      struct nsx_row_list *ret, struct nsx_err *err)
 {
-	const struct nsx_syncs *v = &d->trace->syncs;
+	const struct nsx_syncs *v = &s->d->trace->syncs;
 
-	return v->type[sync] == NSX_SYNC_STREAM_WAIT && v->call[sync] != NSX_NONE &&
-	       nsx_is_judged(d, nsx_call_start(&d->trace->calls, v->call[sync])) ?
-		       v->stream[sync] : NSX_NONE;
-}
-
-static int streams_list_waits(struct streams *s, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->d->trace;
-
-	if (nsx_new_arrays(s->d->scratch, (size_t)t->nstreams + 2, "streams", err, s->wait_at) ||
-	    nsx_new_arrays(s->d->scratch, t->syncs.n, "waits", err, s->wait))
-		return err->rc;
-	NSX_DEAL(s->wait_at, s->wait, t->nstreams, t->syncs.n, i, who_waits(s->d, i));
-	for (uint32_t k = 0; k < s->wait_at[t->nstreams]; k++)
-		s->wait[k] = t->syncs.call[s->wait[k]];
+	for (size_t i = 0; i < v->n; i++)
+		if (v->type[i] == NSX_SYNC_STREAM_WAIT && v->call[i] != NSX_NONE &&
+		    v->stream[i] >= from && v->stream[i] < to &&
+		    nsx_is_judged(s->d, nsx_call_start(&s->d->trace->calls, v->call[i])) &&
+		    nsx_list_row(s->d, ret, v->call[i], err))
+			return err->rc;
 	return 0;
 }
 
@@ -148,7 +139,7 @@ static int add_same(struct streams *s, struct nsx_err *err)
 	return rc;
 }
 
-static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
+static int propose_turns(const struct streams *s, uint32_t from, uint32_t to, struct nsx_err *err)
 {
 	const struct work *x = &s->work[from];
 	struct nsx_detect *d = s->d;
@@ -159,9 +150,11 @@ static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 		.is_bound = true,
 		.recommendation = {say_leave_out_waits}};
 	bool same = (double)x->same_ns >= SAME * (double)x->ns;
-	struct nsx_row_list waits = {.v = s->wait + s->wait_at[from],
-				     .n = s->wait_at[to] - s->wait_at[from]};
+	struct nsx_row_list waits = {0};
+	int rc = streams_list_waits(s, from, to, &waits, err);
 
+	if (rc || !waits.n)
+		return rc;
 	nsx_plan_rows(d, &f.remedy, &waits, (struct nsx_change){.verb = NSX_UNTIE});
 	f.evidence[0] = nsx_tell(l, say_streams_whose_kernels_take,
 		nsx_text_n(l->arena, waits.n, "wait", NULL), x->nturns, nsx_tell_ns(l, x->ns),
@@ -170,6 +163,7 @@ static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 	f.evidence[1] = same ? say_an_upper_bound_whether : say_an_upper_bound_each_stream;
 	f.alarm = same ? NSX_ALARM_BY_PRICE : NSX_ALARM_NONE;
 	nsx_found(l, &f);
+	return 0;
 }
 
 /* Judges the streams of one context. Streams take turns by events if all of them compute and wait
@@ -194,7 +188,7 @@ static void judge_context(struct streams *s, uint32_t from, uint32_t to)
 	}
 	if (null != NSX_NONE && nothers)
 		propose_apart(s->d, null, s->work[null].n, nothers);
-	if (nstreams > 1 && all_compute && s->wait_at[from] < s->wait_at[to] &&
+	if (nstreams > 1 && all_compute &&
 	    (double)x->beside_ns <= BESIDE * (double)x->ns)
 		x->nturns = nstreams;
 	s->any |= x->nturns > 0;
@@ -206,14 +200,12 @@ int nsx_detect_streams(struct nsx_detect *d, struct nsx_err *err)
 	struct streams s = {.d = d};
 
 	streams_add_work(&s);
-	if (streams_list_waits(&s, err))
-		return err->rc;
 	NSX_EACH_RUN(i, next, t->nstreams, nsx_same_context(&t->stream[i], &t->stream[next]))
 		judge_context(&s, (uint32_t)i, (uint32_t)next);
 	if (s.any && add_same(&s, err))
 		return err->rc;
 	NSX_EACH_RUN(i, next, t->nstreams, nsx_same_context(&t->stream[i], &t->stream[next]))
-		if (s.work[i].nturns)
-			propose_turns(&s, (uint32_t)i, (uint32_t)next);
+		if (s.work[i].nturns && propose_turns(&s, (uint32_t)i, (uint32_t)next, err))
+			return err->rc;
 	return 0;
 }
