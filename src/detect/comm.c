@@ -19,6 +19,7 @@ enum { MOST_PIECES = 4 }; /* as many micro batches for one                 */
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
 	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */
+	MOST_ROWS = 64,
 	ALIKE = 50,	   /* numbers of launches may differ by 1/50 */
 };
 enum { PART = 10 }; /* waiting is mentioned if it is at least 1/10 of communication */
@@ -278,33 +279,42 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
-struct sums { /* times of one launch shape, on the late rank's GPU and on the others */
-	double ns[2];
-	size_t n[2];
-};
-
-/* The others' mean time for as many launches; 0 if their numbers of launches differ. */
-static double theirs_ns(const struct sums *x, size_t nothers)
+/* How many times as long a GPU takes as the others on average for kernels of one name that all of them
+ * launch equally often; 0 unless that is nearly all of its work. *ret_n: the names that take longer.
+ */
+static double times_as_long(const struct nsx_ledger *own, const struct nsx_ledger *all, size_t *ret_n)
 {
-	size_t own = x->n[0] * nothers, most = NSX_MAX(own, x->n[1]);
+	double theirs_ns[MOST_ROWS] = {0}, all_ns = 0, own_ns = 0, their_ns = 0, slow_ns = 0, times;
+	size_t n = NSX_MIN(own->n, (size_t)MOST_ROWS), nothers = all->ngpus - 1;
 
-	return !own || !x->n[1] || (most - NSX_MIN(own, x->n[1])) * ALIKE > most ? 0 :
-	       x->ns[1] / (double)x->n[1] * (double)x->n[0];
-}
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_account *x = &own->v[i], *y = all->v;
 
-static void add_shapes(struct nsx_detect *d, uint32_t device, bool is_other, struct sums *v)
-{
-	const struct nsx_ops *o = &d->trace->ops;
-
-	NSX_EACH_JUDGED(d, device, i)
-		if (o->kind[i] == NSX_OP_KERNEL && o->cls[i] == NSX_C_COMPUTE) {
-			v[nsx_op_detail(o, i)].ns[is_other] += (double)nsx_op_ns(o, i);
-			v[nsx_op_detail(o, i)].n[is_other]++;
+		if (x->cls != NSX_L_COMPUTE)
+			continue;
+		while (y->cls != x->cls || y->place != x->place)
+			y++; /* it is there, because the GPU is one of them */
+		all_ns += (double)x->ns;
+		if (!nothers || x->count * all->ngpus * (ALIKE + 1) < y->count * ALIKE ||
+		    x->count * all->ngpus * ALIKE > y->count * (ALIKE + 1))
+			continue;
+		theirs_ns[i] = (double)(y->ns - x->ns) / (double)nothers;
+		own_ns += (double)x->ns;
+		their_ns += theirs_ns[i];
+	}
+	times = their_ns > 0 ? own_ns / their_ns : 0;
+	*ret_n = 0;
+	for (size_t i = 0; i < n && times > 1; i++)
+		if (theirs_ns[i] > 0 &&
+		    (double)own->v[i].ns >= (1 + (times - 1) / 2) * theirs_ns[i]) {
+			slow_ns += (double)own->v[i].ns;
+			++*ret_n;
 		}
+	return *ret_n >= LEAST_KERNELS && slow_ns >= MOST_TIME * all_ns ? times : 0;
 }
 
-/* Prices a late rank that has more work. The work is shared out between two collectives and not
- * removed, unless sharing wins nothing, as when ranks take turns.
+/* Explains a late rank that has more work or a slow GPU. More work is shared out between two
+ * collectives and not removed, unless sharing wins nothing, as when ranks take turns.
  */
 static int price_work(struct nsx_detect *d, uint32_t device, struct nsx_finding *f,
 		      struct nsx_err *err)
@@ -312,68 +322,34 @@ static int price_work(struct nsx_detect *d, uint32_t device, struct nsx_finding 
 	const struct nsx_ledger *all = &d->measured->ledger;
 	struct nsx_findings *l = d->found;
 	struct nsx_change share = {.verb = NSX_SHARE_WORK};
-	struct nsx_account row = {.ns = 0};
+	struct nsx_account row;
 	struct nsx_ledger own;
 	struct nsx_gain gain;
+	double times = 0;
+	size_t n;
 
 	if (nsx_replay_price(d->facts->model, &share, 1, &gain, err) ||
 	    nsx_ledger_build(d->facts, d->trace, &(struct nsx_booked){&d->w, 1, device},
 			     d->scratch, &own, err))
 		return err->rc;
-	if (all->ngpus && own.n)
+	if (all->ngpus && own.n) {
 		row = nsx_ledger_beyond(&own, all, 1.0 / all->ngpus, NULL);
-	if (row.ns > 0)
-		nsx_add_evidence(f, nsx_tell(l, say_most_extra_time_gpu_more,
-			nsx_gpu_label(d->trace, device),
-			nsx_account_words(d->facts, &row, l->arena), nsx_tell_ns(l, row.ns)));
-	f->recommendation[0] = say_advice_on_work;
-	if (gain.gain_ns > 0) {
+		/* On a shared GPU another process's turns slow all kernels as well. */
+		times = nsx_is_shared(d->trace, device) ? 0 : times_as_long(&own, all, &n);
+		if (times > 0)
+			nsx_add_evidence(f, nsx_tell(l, say_kernels_take_times_as_long, n, times,
+						     nsx_gpu_label(d->trace, device)));
+		else if (row.ns > 0)
+			nsx_add_evidence(f, nsx_tell(l, say_most_extra_time_gpu_more,
+				nsx_gpu_label(d->trace, device),
+				nsx_account_words(d->facts, &row, l->arena),
+				nsx_tell_ns(l, row.ns)));
+	}
+	f->recommendation[0] = times > 0 ? say_advice_on_slow : say_advice_on_work;
+	if (!(times > 0) && gain.gain_ns > 0) {
 		f->remedy = nsx_plan_of(d, share);
 		nsx_add_evidence(f, say_priced_as_if_kernels_gpu);
 	}
-	return 0;
-}
-
-/* Judges a GPU that comes late with its work: it is slow if it takes longer than the others for the
- * same launches.
- */
-static int tell_slow(struct nsx_detect *d, const struct nsx_arrivals *x,
-		     struct nsx_finding *f, struct nsx_err *err)
-{
-	double all_ns = 0, own_ns = 0, their_ns = 0, slow_ns = 0, times;
-	uint32_t nshapes = d->trace->nshapes;
-	size_t nkernels = 0;
-	struct sums *v;
-
-	/* On a shared GPU another process's turns slow all kernels as well. */
-	if (nsx_is_shared(d->trace, x->device))
-		return price_work(d, x->device, f, err);
-	if (!nsx_new_array(v, d->scratch, nshapes, "kernels", err))
-		return err->rc;
-	add_shapes(d, x->device, false, v);
-	for (size_t i = 0; i < x->nwaits; i++)
-		add_shapes(d, x->waits[i].device, true, v);
-	for (uint32_t s = 0; s < nshapes; s++) {
-		double ns = theirs_ns(&v[s], x->nwaits);
-
-		all_ns += v[s].ns[0];
-		own_ns += ns > 0 ? v[s].ns[0] : 0;
-		their_ns += ns;
-	}
-	times = their_ns > 0 ? own_ns / their_ns : 0;
-	for (uint32_t s = 0; times > 1 && s < nshapes; s++) {
-		double ns = theirs_ns(&v[s], x->nwaits);
-
-		if (ns > 0 && v[s].ns[0] >= (1 + (times - 1) / 2) * ns) {
-			slow_ns += v[s].ns[0];
-			nkernels++;
-		}
-	}
-	if (nkernels < LEAST_KERNELS || slow_ns < MOST_TIME * all_ns)
-		return price_work(d, x->device, f, err);
-	nsx_add_evidence(f, nsx_tell(d->found, say_kernels_take_times_as_long, nkernels, times,
-				     nsx_gpu_label(d->trace, x->device)));
-	f->recommendation[0] = say_advice_on_slow;
 	return 0;
 }
 
@@ -430,7 +406,7 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x, stru
 	f.evidence[2] = nsx_tell(l, say_whole_trace_they_wait,
 		nsx_text_ns(l->arena, x->all_wait_ns), nsx_tell_ns(l, x->transfer_ns), x->p_value);
 	f.recommendation[0] = advise_on_lateness(d, x);
-	if (x->by == NSX_LATE_BY_WORK && tell_slow(d, x, &f, err))
+	if (x->by == NSX_LATE_BY_WORK && price_work(d, x->device, &f, err))
 		return err->rc;
 	for (size_t i = 0; i < x->nwaits; i++) {
 		f.device = x->waits[i].device;

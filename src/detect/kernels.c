@@ -238,46 +238,41 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 static bool propose_family(struct kernels *k)
 {
 	struct nsx_findings *l = k->d->found;
-	size_t n = NSX_MIN(k->names.n, (size_t)MOST_NAMES), best_n = 0;
-	const struct kernel *first = NULL;
-	const char *best = NULL;
-	int64_t best_ns = 0, best_count = 0;
+	size_t n = NSX_MIN(k->names.n, (size_t)MOST_NAMES), nkin = 0;
+	struct kernel best = {.ns = 0};
+	const char *family;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *family = words_of(k, k->names.v[i].id)->family;
-		int64_t ns = 0, count = 0;
+		struct kernel sum = {.first = k->names.v[i].first, .id = k->names.v[i].id};
 		size_t kin = 0;
 
 		for (size_t j = i; j < n; j++) {
-			if (strcmp(words_of(k, k->names.v[j].id)->family, family))
+			const struct kernel *x = &k->names.v[j];
+
+			if (strcmp(words_of(k, x->id)->family, words_of(k, sum.id)->family))
 				continue;
-			nsx_add_to(&ns, k->names.v[j].ns);
-			count += k->names.v[j].count;
+			nsx_add_to(&sum.ns, x->ns);
+			sum.count += x->count;
 			kin++;
 		}
-		if (ns > best_ns) {
-			best = family;
-			first = &k->names.v[i];
-			best_ns = ns;
-			best_count = count;
-			best_n = kin;
+		if (sum.ns > best.ns) {
+			best = sum;
+			nkin = kin;
 		}
 	}
-	if (!first || time_of(k, best_ns) < KERNEL_SHARE * k->length_ns)
+	if (!best.ns || time_of(k, best.ns) < KERNEL_SHARE * k->length_ns)
 		return false;
-	const char *name = nsx_tell_name(l, best);
-	struct nsx_finding f = {.id = NSX_ID_top_kernel,
-		.subject = best, .confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
-		.title = nsx_tell(l, say_kernels_take, name, kernels_tell_share(k, best_ns)),
-		.evidence = {nsx_tell(l, say_kernels_one_family_calls, best_n,
-				     nsx_tell_ns(l, best_ns), (long long)best_count),
-			say_bound(k, best_ns, best_count)},
-		.recommendation = {profile_advice(k, first, "them")},
-		.proof = {{.csv = "kernel_families",
-			.column = "total_time_ms",
-			.at = {{"family", nsx_string(best)}}}}};
-
-	nsx_found(l, &f);
+	family = words_of(k, best.id)->family;
+	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_top_kernel,
+		.subject = family, .confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
+		.title = nsx_tell(l, say_kernels_take, nsx_tell_name(l, family),
+			kernels_tell_share(k, best.ns)),
+		.evidence = {nsx_tell(l, say_kernels_one_family_calls, nkin,
+				     nsx_tell_ns(l, best.ns), (long long)best.count),
+			say_bound(k, best.ns, best.count)},
+		.recommendation = {profile_advice(k, &best, "them")},
+		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
+			.at = {{"family", nsx_string(family)}}}}});
 	return true;
 }
 

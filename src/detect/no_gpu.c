@@ -281,15 +281,6 @@ int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
-static int vote_function(const struct nsx_trace *t, struct nsx_votes *votes,
-			 size_t sample, struct nsx_err *err)
-{
-	uint32_t frame = nsx_sample_frame(t, sample);
-
-	return nsx_vote(votes, 0, frame != NSX_NONE && t->frame[frame].function ?
-				  frame : NSX_NONE, 1, err);
-}
-
 /* Adds the function in which most samples of a thread lie, if samples were recorded. */
 static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		       struct nsx_err *err)
@@ -304,8 +295,12 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		const struct nsx_sampled *s = &t->sampled[i];
 
 		for (size_t k = 0; !rc && k < s->n && nsx_tid_of(s->global_tid) == tid; k++)
-			if (nsx_starts_inside(t, nsx_unpack(&t->samples.start, s->at + k)))
-				rc = vote_function(t, votes, s->at + k, err);
+			if (nsx_starts_inside(t, nsx_unpack(&t->samples.start, s->at + k))) {
+				uint32_t frame = nsx_sample_frame(t, s->at + k);
+
+				rc = nsx_vote(votes, 0, frame != NSX_NONE &&
+					t->frame[frame].function ? frame : NSX_NONE, 1, err);
+			}
 	}
 	for (size_t i = 0; !rc && i < t->npython; i++)
 		if (nsx_tid_of(t->python[i].global_tid) == tid &&
