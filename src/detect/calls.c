@@ -6,8 +6,6 @@
  * the second would wait as long.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/replay/replay.h"
@@ -602,15 +600,6 @@ static void calls_advise(const struct calls *c, const struct group *x,
 			nsx_repeats(c->d) ? " in the loop" : "");
 }
 
-/* "the GPUs idle for 3 ms in all right after them" */
-static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns, size_t count)
-{
-	return nsx_tell(c->d->found,
-		nsx_on_several_gpus(c->d->trace, process) ? say_gpus_idle_all_right_after :
-							    say_gpu_idles_right_after,
-		nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
-}
-
 /* The sums over groups that were joined. */
 static struct group calls_total_of(const struct calls *c, const uint32_t *list, size_t n)
 {
@@ -637,25 +626,13 @@ static struct group calls_total_of(const struct calls *c, const uint32_t *list, 
 	return ret;
 }
 
-/* The direction of the small copies that most calls wait for; NWAYS if most wait for something
- * else.
+/* The direction of the small copies that more than one call in `part` waits for; NWAYS: most wait for
+ * something else.
  */
-static enum way direction_of_most(const struct group *x)
+static enum way direction_of(const struct group *x, size_t part)
 {
-	for (unsigned way = 0; way < NWAYS; way++)
-		if (x->copies[way] * 2 > x->count)
-			return way;
-	return NWAYS;
-}
-
-/* The direction to report. Copies of results are reported even if few calls wait for them, because
- * the host may need exactly these.
- */
-static enum way direction_reported(const struct group *x)
-{
-	enum way most = direction_of_most(x);
-
-	return most == NWAYS && x->copies[TO_HOST] * FEW >= x->count ? TO_HOST : most;
+	return x->copies[TO_GPU] * 2 > x->count ? TO_GPU :
+	       x->copies[TO_HOST] * part > x->count ? TO_HOST : NWAYS;
 }
 
 /* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU". For a loop of queries
@@ -695,15 +672,11 @@ static void calls_prove(const struct calls *c, uint32_t group, const char *barri
 {
 	struct nsx_cell api = nsx_string(nsx_text(
 		c->d->trace, (nsx_str)nsx_group_key(&c->keys, group).b));
-	struct nsx_evidence *e = f->proof;
 
-	if (barrier)
-		*e++ = (struct nsx_evidence){
-			.csv = "barriers", .column = "total_time_ms",
-			.at = {{"barrier_kind", nsx_string(barrier)},
-			       {"api_name", api}}};
-	*e = (struct nsx_evidence){.csv = "gpu_idle_by_cause", .column = "total_ms",
-				   .at = {{"detail", api}}};
+	f->proof[0] = (struct nsx_evidence){.csv = "barriers", .column = "total_time_ms",
+		.at = {{"barrier_kind", nsx_string(barrier)}, {"api_name", api}}};
+	f->proof[barrier ? 1 : 0] = (struct nsx_evidence){
+		.csv = "gpu_idle_by_cause", .column = "total_ms", .at = {{"detail", api}}};
 }
 
 static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
@@ -715,7 +688,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	bool has_all;
 	const char *names = say_names(c, list, n, &has_all);
 	struct group all = calls_total_of(c, list, n);
-	enum way way = direction_of_most(&all);
+	enum way way = direction_of(&all, 2);
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* the GPU waits because the pool is refilled */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
@@ -737,12 +710,15 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
-	f.evidence[k++] = calls_say_calls(l, &all, direction_reported(&all));
+	/* Copies of results are told even if few calls wait for them: the host may need just these. */
+	f.evidence[k++] = calls_say_calls(l, &all, direction_of(&all, FEW));
 	if (kind == HOST_FUNC)
 		f.evidence[k++] = say_functions_leave_no_row;
-	f.is_bound = direction_reported(&all) == TO_HOST; /* the host may need the result at once */
+	f.is_bound = direction_of(&all, FEW) == TO_HOST;
 	if (all.cost_ns)
-		f.evidence[k++] = say_idle(c, all.process, all.cost_ns, all.count);
+		f.evidence[k++] = nsx_tell(l, nsx_on_several_gpus(c->d->trace, all.process) ?
+			say_gpus_idle_all_right_after : say_gpu_idles_right_after,
+			nsx_tell_ns(l, all.cost_ns), all.count == 1 ? "it" : "them");
 	f.evidence[k] = refills;
 	/* Long waits may cost little: report the place with most cost. */
 	nsx_places_tell(is_wait(kind) && x->cost_ns ? c->costs : c->places, list[0], &f);

@@ -3,7 +3,6 @@
  * Overlap hides transfers but not waiting for a late rank. That waiting has a price of its own,
  * or is the straggler's if one is proved.
  */
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/verdict.h"
 #include "detect/words.h"
@@ -127,21 +126,13 @@ static void say_why(struct comm *c, const struct habit *h, bool beside, struct n
 					  say_start_collectives_as_soon;
 }
 
-static const char *say_exposed(struct nsx_detect *d, const struct nsx_comm_cost *x)
-{
-	const char *all = nsx_tell_ns(d->found, x->comm_ns);
-	const char *part = nsx_tell_ns(d->found, x->exposed_ns);
-
-	return strcmp(all, part) ? nsx_tell(d->found, say_communication_exposed, part, all) :
-				   nsx_tell(d->found, say_all_communication_exposed, all);
-}
-
 /* beside: for communication on streams that compute too. */
 static void propose_overlap(struct comm *c, uint32_t device, bool beside)
 {
 	struct nsx_findings *l = c->d->found;
 	const struct nsx_comm_cost *x = &c->cost;
 	const struct habit *h = &c->on[beside];
+	const char *all = nsx_tell_ns(l, x->comm_ns), *part = nsx_tell_ns(l, x->exposed_ns);
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed, .device = device,
 		.confidence = NSX_CONF_MEDIUM,
@@ -155,7 +146,9 @@ static void propose_overlap(struct comm *c, uint32_t device, bool beside)
 	f.is_bound = c->on[1].n || is_tail(x);
 	f.remedy = nsx_plan_of(c->d, (struct nsx_change){.verb = NSX_HIDE_COMM});
 	f.title = nsx_tell(l, say_compute_waits, nsx_gpu_label(c->d->trace, device));
-	f.evidence[0] = nsx_tell(l, say_compute_waits_begins_right, say_exposed(c->d, x),
+	f.evidence[0] = nsx_tell(l, say_compute_waits_begins_right,
+		strcmp(all, part) ? nsx_tell(l, say_communication_exposed, part, all) :
+				    nsx_tell(l, say_all_communication_exposed, all),
 		nsx_tell_ns(l, x->blocking_ns),
 		x->waited_ns * PART <= x->comm_ns ?
 			"" :

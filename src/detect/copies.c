@@ -4,7 +4,6 @@
  * memory, many small copies, or neither. Copies without such a fault may still run while nothing
  * computes.
  */
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/floor.h"

@@ -1,5 +1,4 @@
 /* detect.c - runs the detectors. */
-#include <string.h>
 #include "base/par.h"
 #include "detect/detect.h"
 #include "facts/outside.h"

@@ -1,6 +1,4 @@
 /* first_page.c - fills the first page from trace, facts and findings. */
-#include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "detect/verdict.h"
 #include "detect/words.h"

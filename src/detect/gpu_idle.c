@@ -1,5 +1,4 @@
 /* gpu_idle.c - idle time of a GPU in general; GPUs in words. */
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/kernel_name.h"

@@ -1,8 +1,6 @@
 /* host.c - time of launching and copying threads outside CUDA: waits in the operating system and
  * for other ranks, a CPU that was taken away, the profiler's own work.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/outside.h"

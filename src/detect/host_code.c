@@ -6,8 +6,6 @@
  * shorter ones after a wait that take longer than a launch does.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/ledger.h"

@@ -127,26 +127,16 @@ struct grid {
 	double won_ns;	      /* most time that this can win                 */
 };
 struct grids { /* small grids of all GPUs                                    */
-	struct grid top[MOST_SHAPES]; /* sorted by gain, descending          */
+	struct grid *top; /* sorted by gain, descending; MOST_SHAPES at most */
 	/* the change of each shape, by all of its room; the same by TWICE at most */
 	struct nsx_change *v, *least;
-	size_t n;
+	size_t n, cap;
 	int64_t ns;
 	double won_ns;
 };
 
-static void keep_grid(struct grids *s, const struct grid *x)
-{
-	size_t i = s->n;
-
-	s->n = NSX_MIN(i + 1, (size_t)MOST_SHAPES);
-	for (; i && (NSX_CMP(s->top[i - 1].won_ns, x->won_ns) ?:
-		     cmp_kernels(&x->shape, &s->top[i - 1].shape)) < 0; i--)
-		if (i < s->n)
-			s->top[i] = s->top[i - 1];
-	if (i < s->n)
-		s->top[i] = *x;
-}
+/* A grid begins with its kernel. */
+NSX_ORDER(cmp_grids, struct grid, DOWN(won_ns), BY(cmp_kernels));
 
 /* Lists shapes that could be LEAST_ROOM times as fast or faster. */
 static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *err)
@@ -165,13 +155,16 @@ static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *er
 
 			x.room = room_of(k, &x.shape, block_ns[i]);
 			x.won_ns = (double)x.shape.ns * (1 - 1 / x.room.most);
-			if (x.room.idle >= LEAST_ROOM)
-				keep_grid(grids, &x);
+			if (x.room.idle >= LEAST_ROOM &&
+			    nsx_push(grids->top, grids->n, grids->cap, "kernels", err, x))
+				return err->rc;
 		}
 		nsx_arena_drop(k->d->scratch, block_ns);
 		nsx_arena_drop(k->d->scratch, shapes.v);
 		nsx_arena_drop(k->d->scratch, shapes.at);
 	}
+	nsx_sort(grids->top, grids->n, sizeof(*grids->top), cmp_grids);
+	grids->n = NSX_MIN(grids->n, MOST_SHAPES);
 	return 0;
 }
 
@@ -255,25 +248,21 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 	return f;
 }
 
-/* Sets *told if the first shape belongs to the kernel with most time. */
-int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
+static int propose_small_grids(struct kernels *k, struct grids *small, bool *told,
+			       struct nsx_err *err)
 {
-	struct grids small = {0};
-	const struct kernel *top = &small.top[0].shape;
 	struct nsx_finding f;
 	nsx_str name;
 
-	if (list_grids(k, &small, err))
-		return err->rc;
-	for (size_t i = 0; i < small.n; i++)
-		nsx_add_to(&small.ns, small.top[i].shape.ns);
-	if (!small.n || (double)small.ns < GRID_SHARE * k->length_ns)
+	for (size_t i = 0; i < small->n; i++)
+		nsx_add_to(&small->ns, small->top[i].shape.ns);
+	if (!small->n || (double)small->ns < GRID_SHARE * k->length_ns)
 		return 0;
-	if (price_grids(k, &small, err))
+	if (price_grids(k, small, err))
 		return err->rc;
-	f = small_finding(k, &small);
-	name = k->d->trace->shape_name[top->id];
-	nsx_add_evidence(&f, say_streams(k, &small.v[0]));
+	f = small_finding(k, small);
+	name = k->d->trace->shape_name[small->top->shape.id];
+	nsx_add_evidence(&f, say_streams(k, &small->v[0]));
 	if (nsx_find_finding(k->d->found, NSX_ID_unified_memory)) {
 		f.remedy.n = f.surely.n = 0;
 		f.guess_ns = f.weight = 0;
@@ -281,10 +270,20 @@ int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	} else {
 		nsx_add_evidence(&f, say_priced_as_if_each_filled);
 	}
-	if (kernels_tell_place(k, true, top, &f, err))
+	if (kernels_tell_place(k, true, &small->top->shape, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, name));
 	nsx_found(k->d->found, &f);
 	*told |= name == k->names.v[0].id;
 	return 0;
+}
+
+/* Sets *told if the first shape belongs to the kernel with most time. */
+int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
+{
+	struct grids small = {0};
+	int rc = list_grids(k, &small, err) ?: propose_small_grids(k, &small, told, err);
+
+	free(small.top);
+	return rc;
 }

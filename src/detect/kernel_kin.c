@@ -1,7 +1,6 @@
 /* kernel_kin.c - groups of kernels with one remedy: matrix products in f32 on a GPU with tensor
  * cores, and elementwise work in kernels of its own.
  */
-#include <string.h>
 #include "detect/kernels.h"
 #include "detect/words.h"
 #include "facts/steps/limit.h"

@@ -4,7 +4,6 @@
  *
  * A kernel has a share of the time but no price if nothing shows how fast it could be.
  */
-#include <string.h>
 #include "detect/kernels.h"
 #include "detect/verdict.h"
 #include "detect/words.h"

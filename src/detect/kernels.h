@@ -4,7 +4,6 @@
 #ifndef NSX_DETECT_KERNELS_H
 #define NSX_DETECT_KERNELS_H
 
-#include <string.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
 #include "facts/occupancy.h"

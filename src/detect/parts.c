@@ -1,6 +1,5 @@
 /* parts.c - helpers of several detectors: names of ranges, what was recorded, rows of a change. */
 #include <assert.h>
-#include <string.h>
 #include "detect/detect.h"
 #include "report/text.h"
 

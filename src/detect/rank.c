@@ -6,7 +6,6 @@
  * one wins the same time. The two become one finding, named by the cause furthest upstream, with
  * the other as an alternative.
  */
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 #include "facts/replay/replay.h"

@@ -175,14 +175,6 @@ static struct nsx_plan round_trips_plan_of(struct trips *x)
 	return p;
 }
 
-static bool has_mpi(const struct nsx_library_calls *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (c->library[i] == NSX_LIBRARY_MPI)
-			return true;
-	return false;
-}
-
 static const char *round_trips_title_of(bool computes, bool may_be_reply)
 {
 	if (computes)
@@ -196,7 +188,7 @@ static void round_trips_propose(struct trips *x)
 	struct nsx_findings *l = x->d->found;
 	bool computes = x->all_host_ns > x->copies_ns;
 	bool may_be_reply = x->nmaybe * 2 > x->n && /* MPI ranks serve no requests */
-			    !has_mpi(&x->d->trace->library);
+			    !x->d->has_mpi;
 	struct nsx_finding f = {.id = computes ? NSX_ID_host_round_trips : NSX_ID_round_trips,
 		.subject = "round_trips", .device = NSX_NONE,
 		.title = round_trips_title_of(computes, may_be_reply),

@@ -1,7 +1,6 @@
 /* shared.c - a GPU shared with another program: the GPU is taken away in slices of equal length
  * while work is queued.
  */
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "detect/words.h"
 

@@ -1,5 +1,4 @@
 /* sites.c - the place in the program where most of a time comes from. */
-#include <stdlib.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 

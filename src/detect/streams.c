@@ -2,7 +2,6 @@
  * all work queued before on the blocking streams of its context, and they wait for it. Or the
  * streams wait for each other's events.
  */
-#include <stdlib.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 

@@ -10,8 +10,6 @@
  * shows that it is cuDNN's.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "detect/detect.h"
 #include "detect/words.h"
 
