@@ -27,12 +27,10 @@
 void nsx_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *));
 void nsx_sort_r(void *v, size_t n, size_t size,
 		int (*cmp)(const void *, const void *, void *), void *context);
-/* Like nsx_sort, and fast for many elements in any order. key gives a number that never
+/* Like nsx_sort_r, and fast for many elements in any order. key gives a number that never
  * decreases in the wanted order; cmp decides between equal keys. Only the first `most`
  * elements are sorted, the order of the others is undefined.
  */
-void nsx_sort_by_key(void *v, size_t n, size_t size, int64_t (*key)(const void *element),
-		     int (*cmp)(const void *, const void *));
 void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int64_t (*key)(const void *element, void *context),
 		       int (*cmp)(const void *, const void *, void *), void *context);

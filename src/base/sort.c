@@ -6,7 +6,7 @@
 #include "base/keyed.h"
 
 enum {
-	MAX_RUNS = 32, /* with more runs, libc's sort needs no more comparisons */
+	MAX_RUNS = 1024, /* with more runs, libc's sort needs few more comparisons */
 	FEW = 256,     /* elements; below that radix sort does not pay */
 };
 
@@ -111,7 +111,6 @@ void nsx_sort_r(void *v, size_t n, size_t size,
 
 struct plain {
 	int (*cmp)(const void *, const void *);
-	int64_t (*key)(const void *);
 };
 
 static int compare_plain(const void *a, const void *b, void *plain)
@@ -121,7 +120,7 @@ static int compare_plain(const void *a, const void *b, void *plain)
 
 void nsx_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *))
 {
-	struct plain plain = {.cmp = cmp};
+	struct plain plain = {cmp};
 
 	nsx_sort_r(v, n, size, compare_plain, &plain);
 }
@@ -276,19 +275,6 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 			nsx_sort_r(run, next - i, size, cmp, context);
 	}
 	free(order);
-}
-
-static int64_t plain_key(const void *element, void *plain)
-{
-	return ((const struct plain *)plain)->key(element);
-}
-
-void nsx_sort_by_key(void *v, size_t n, size_t size, int64_t (*key)(const void *),
-		     int (*cmp)(const void *, const void *))
-{
-	struct plain plain = {cmp, key};
-
-	nsx_sort_by_key_r(v, n, n, size, plain_key, compare_plain, &plain);
 }
 
 void nsx_sort_indices(uint32_t *v, size_t n, int (*cmp)(const void *, const void *, void *),

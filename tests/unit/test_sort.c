@@ -52,12 +52,17 @@ TEST(rows_end_in_order)
 }
 
 /* A key that is equal for elements that the order distinguishes; this is permitted. */
-static int64_t half_of(const void *row)
+static int64_t half_of(const void *row, void *context NSX_UNUSED)
 {
 	return -(int64_t)(((const struct row *)row)->key / 2);
 }
 
 NSX_ORDER(cmp_down, struct row, DOWN(key), UP(at));
+
+static int cmp_down_r(const void *a, const void *b, void *context NSX_UNUSED)
+{
+	return cmp_down(a, b);
+}
 
 /* Arrays below and above the size from which radix sort is used. Equal rows keep their order. */
 TEST(rows_end_in_order_of_a_key)
@@ -71,19 +76,19 @@ TEST(rows_end_in_order_of_a_key)
 
 			memcpy(want, v, sizeof(v));
 			qsort(want, n, sizeof(*v), cmp_down);
-			nsx_sort_by_key(v, n, sizeof(*v), half_of, cmp_down);
+			nsx_sort_by_key_r(v, n, n, sizeof(*v), half_of, cmp_down_r, NULL);
 			assert_memory_equal(v, want, n * sizeof(*v));
 		}
 }
 
-static int64_t itself(const void *number)
+static int64_t itself(const void *number, void *context NSX_UNUSED)
 {
 	return *(const int64_t *)number;
 }
 
-static int cmp_numbers(const void *a, const void *b)
+static int cmp_numbers(const void *a, const void *b, void *context)
 {
-	return NSX_CMP(itself(a), itself(b));
+	return NSX_CMP(itself(a, context), itself(b, context));
 }
 
 /* Many keys lie close together and far from others, so that 32 bits of the key do not distinguish
@@ -100,8 +105,8 @@ TEST(keys_may_differ_in_any_bit)
 		v[i] = i % 3 ? (int64_t)(x >> 54) : (int64_t)x >> i % 64;
 	}
 	memcpy(want, v, sizeof(v));
-	qsort(want, N, sizeof(*v), cmp_numbers);
-	nsx_sort_by_key(v, N, sizeof(*v), itself, cmp_numbers);
+	qsort_r(want, N, sizeof(*v), cmp_numbers, NULL);
+	nsx_sort_by_key_r(v, N, N, sizeof(*v), itself, cmp_numbers, NULL);
 	assert_memory_equal(v, want, sizeof(v));
 }
 
@@ -141,16 +146,6 @@ TEST(a_great_many_indices_end_in_order)
 	free(keys);
 }
 
-static int64_t half_of_r(const void *row, void *context NSX_UNUSED)
-{
-	return half_of(row);
-}
-
-static int cmp_down_r(const void *a, const void *b, void *context NSX_UNUSED)
-{
-	return cmp_down(a, b);
-}
-
 /* The first elements are sorted, and all others still follow them. */
 TEST(the_first_end_in_order)
 {
@@ -162,7 +157,7 @@ TEST(the_first_end_in_order)
 
 		memcpy(want, v, sizeof(v));
 		qsort(want, n, sizeof(*v), cmp_down);
-		nsx_sort_by_key_r(v, n, most, sizeof(*v), half_of_r, cmp_down_r, NULL);
+		nsx_sort_by_key_r(v, n, most, sizeof(*v), half_of, cmp_down_r, NULL);
 		assert_memory_equal(v, want, most * sizeof(*v));
 		qsort(v, n, sizeof(*v), cmp_down);
 		assert_memory_equal(v, want, n * sizeof(*v));
@@ -182,5 +177,5 @@ TEST(reals_have_keys_in_their_order)
 TEST(nothing_is_in_order)
 {
 	nsx_sort(NULL, 0, 8, cmp_rows);
-	nsx_sort_by_key(NULL, 0, 8, half_of, cmp_rows);
+	nsx_sort_by_key_r(NULL, 0, 0, 8, half_of, cmp_down_r, NULL);
 }
