@@ -64,64 +64,16 @@ static int list_rows_by_group(uint32_t *order, size_t n, nsx_row_group group,
 	return 0;
 }
 
-/* Finds the ends of the ascending runs of order. */
-static int columns_find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
-			     const void *ctx, uint32_t **ret, size_t *ret_n, struct nsx_err *err)
+struct by_row {
+	nsx_row_cmp cmp;
+	const void *ctx;
+};
+
+static int cmp_rows(const void *a, const void *b, void *by_row)
 {
-	uint32_t *ends = NULL;
-	size_t nruns = 0, cap = 0;
+	const struct by_row *x = by_row;
 
-	for (size_t i = 1; i <= n; i++) {
-		if (i < n && cmp(ctx, order[i - 1], order[i]) <= 0)
-			continue;
-		if (nsx_push(ends, nruns, cap, "runs", err, (uint32_t)i)) {
-			free(ends);
-			return err->rc;
-		}
-	}
-	*ret = ends;
-	*ret_n = nruns;
-	return 0;
-}
-
-/* Stable merge of the runs [a, mid) and [mid, end) of v. The shorter run is copied to spare; the
- * merge begins on the side where that run lay.
- */
-static void columns_merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare,
-			  nsx_row_cmp cmp, const void *ctx)
-{
-	size_t left = mid - a, right = end - mid;
-
-	if (left <= right) {
-		memcpy(spare, v + a, left * sizeof(*v));
-		for (size_t i = 0, k = a; i < left; k++)
-			v[k] = mid == end || cmp(ctx, spare[i], v[mid]) <= 0 ?
-				       spare[i++] : v[mid++];
-		return;
-	}
-	memcpy(spare, v + mid, right * sizeof(*v));
-	for (size_t k = end; right; k--)
-		v[k - 1] = mid > a && cmp(ctx, v[mid - 1], spare[right - 1]) > 0 ?
-				   v[--mid] : spare[--right];
-}
-
-/* Merges neighbouring runs until one is left. spare: room for half of v. */
-static void columns_merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nruns,
-			       nsx_row_cmp cmp, const void *ctx)
-{
-	while (nruns > 1) {
-		size_t out = 0, begin = 0;
-
-		for (size_t r = 0; r < nruns; r += 2) {
-			size_t mid = ends[r];
-			size_t end = r + 1 < nruns ? ends[r + 1] : mid;
-
-			columns_merge(v, begin, mid, end, spare, cmp, ctx);
-			begin = end;
-			ends[out++] = (uint32_t)end;
-		}
-		nruns = out;
-	}
+	return x->cmp(x->ctx, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* Puts each column into the order `order`. Values are copied instead of moved in place along the
@@ -159,8 +111,8 @@ static int columns_permute(struct nsx_colset *c, const uint32_t *order, struct n
 int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err)
 {
-	uint32_t *ends = NULL, *order, *spare = NULL;
-	size_t nruns = 0;
+	struct by_row by = {cmp, ctx};
+	uint32_t *order;
 	int rc;
 
 	if (columns_is_sorted(c->n, cmp, ctx))
@@ -168,18 +120,11 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 	if (!order)
 		return err->rc;
-	rc = list_rows_by_group(order, c->n, group, ngroups, ctx, err) ?:
-	     columns_find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
-	if (!rc && nruns > 1) {
-		spare = nsx_try_alloc(c->n / 2, sizeof(*spare), "a row order", err);
-		rc = spare ? 0 : err->rc;
-	}
-	if (!rc)
-		columns_merge_runs(order, spare, ends, nruns, cmp, ctx);
-	free(ends);
-	free(spare);
-	if (!rc)
+	rc = list_rows_by_group(order, c->n, group, ngroups, ctx, err);
+	if (!rc) {
+		nsx_sort_r(order, c->n, sizeof(*order), cmp_rows, &by);
 		rc = columns_permute(c, order, err);
+	}
 	free(order);
 	return rc;
 }
