@@ -27,38 +27,21 @@ static void devices_add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 		&g->max_warps_per_sm, &g->max_blocks_per_sm,
 		&g->max_shared_per_block, &g->max_shared_per_block_optin,
 		&g->max_shared_per_sm, &g->max_registers_per_sm,
+		&g->max_registers_per_block, &g->threads_per_warp, &g->numa_node, &g->clock_hz,
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(numbers); i++)
-		*numbers[i] = nsx_i64_or(&v[4 + i], -1);
-}
-
-/* Reads further columns of the same rows, because nsx_load_rows takes at most 16. */
-static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
-{
-	nsx_str uuid = nsx_read_text(l, &v[1]);
-
-	for (uint32_t i = 0; i < l->t->ngpus; i++) {
-		struct nsx_gpu_info *g = &l->t->gpu[i];
-
-		if (g->id != nsx_i64_or(&v[0], -1) || g->uuid != uuid)
-			continue;
-		g->max_registers_per_block = nsx_i64_or(&v[2], -1);
-		g->threads_per_warp = nsx_i64_or(&v[3], -1);
-		g->numa_node = nsx_i64_or(&v[4], -1);
-		g->clock_hz = nsx_i64_or(&v[6], -1);
-		g->vm = v[5].type == NSX_V_I64 ? nsx_vm_of((uint64_t)v[5].u.i) : -1;
-	}
+		*numbers[i] = nsx_i64_or(&v[5 + i], -1);
+	g->vm = v[4].type == NSX_V_I64 ? nsx_vm_of((uint64_t)v[4].u.i) : -1;
 }
 
 void nsx_load_gpus(struct nsx_loader *l)
 {
 	l->t->gpu = nsx_arena_get(l->t->arena, MAX_GPUS * sizeof(*l->t->gpu));
-	nsx_load_rows(l, NSX_VIEW_gpu, "id, name, uuid, bus, cuda_device, memory_bytes, bandwidth, "
-		      "sm_count, compute_major, compute_minor, max_warps_per_sm, "
+	nsx_load_rows(l, NSX_VIEW_gpu, "id, name, uuid, bus, vm_id, cuda_device, memory_bytes, "
+		      "bandwidth, sm_count, compute_major, compute_minor, max_warps_per_sm, "
 		      "max_blocks_per_sm, max_shared_per_block, max_shared_per_block_optin, "
-		      "max_shared_per_sm, max_registers_per_sm", 16, devices_add_gpu);
-	nsx_load_rows(l, NSX_VIEW_gpu, "id, uuid, max_registers_per_block, "
-		      "threads_per_warp, numa_node, vm_id, clock", 7, add_gpu_rest);
+		      "max_shared_per_sm, max_registers_per_sm, max_registers_per_block, "
+		      "threads_per_warp, numa_node, clock", 21, devices_add_gpu);
 }
 
 static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)

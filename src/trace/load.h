@@ -350,7 +350,7 @@ struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 		    size_t n, const char *stage, struct nsx_err *err);
 
-/* Passes every row of a small table to fn, with at most 16 columns. Damage only gives a warning. */
+/* Passes every row of a small table to fn, with at most 24 columns. Damage only gives a warning. */
 void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns, unsigned n,
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
 

@@ -253,7 +253,7 @@ void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v))
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	struct nsx_val v[16] = {{0}};
+	struct nsx_val v[24] = {{0}};
 	struct nsx_buf sql = {0};
 	struct nsx_err err;
 	int rc;
