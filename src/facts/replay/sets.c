@@ -5,7 +5,6 @@
  * belong together if their work waits for each other's work, if they share collectives, or if they
  * share a GPU. Some evidence is not specific. Unmatched communication, MPI or UCX calls, and graphs
  * that were recorded whole and replayed equally often, may connect all processes that have them.
- * Copies between GPUs and work of unknown processes may connect any processes.
  *
  * Sets whose iterations keep in step are tied by something unrecorded (untraced MPI), because
  * independent sets drift apart. Which set waits for which is unknown. The gain of one set therefore
@@ -65,18 +64,9 @@ static uint32_t sets_process_of(const struct sets *s, uint32_t op)
 	return process_of_row(s, s->b->m->op[op].row);
 }
 
-static void sets_join_all(const struct sets *s)
-{
-	uint32_t first = s->none;
-
-	for (uint32_t p = 0; p <= s->none; p++)
-		join_process(s, &first, p);
-}
-
 static void join_ops(const struct sets *s, uint32_t *by_device)
 {
 	const struct nsx_model *m = s->b->m;
-	bool any = false;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
@@ -85,10 +75,7 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 		join_process(s, &by_device[model_device(s->b, i)], p);
 		for (uint32_t d = o->dep; d < o[1].dep; d++)
 			join_process(s, &p, sets_process_of(s, m->dep[d].op));
-		any |= p == s->none || o->copy_kind == NSX_COPY_PTOP;
 	}
-	if (any)
-		sets_join_all(s);
 }
 
 struct replays { /* number of graph replays of a process in the replayed part */
