@@ -69,7 +69,7 @@ struct by_row {
 	const void *ctx;
 };
 
-static int cmp_rows(const void *a, const void *b, void *by_row)
+static int compare_rows(const void *a, const void *b, void *by_row)
 {
 	const struct by_row *x = by_row;
 
@@ -122,7 +122,7 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		return err->rc;
 	rc = list_rows_by_group(order, c->n, group, ngroups, ctx, err);
 	if (!rc) {
-		nsx_sort_r(order, c->n, sizeof(*order), cmp_rows, &by);
+		nsx_sort_r(order, c->n, sizeof(*order), compare_rows, &by);
 		rc = columns_permute(c, order, err);
 	}
 	free(order);

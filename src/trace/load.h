@@ -122,6 +122,7 @@ struct nsx_surveyed { /* what the survey found in the rows of one part of a tabl
 	uint32_t *least_corr;
 	struct nsx_bins bins;
 };
+
 enum { NSX_CLOCK_RUN = 12 /* bits of the correlation ids in a run */ };
 
 struct nsx_loader {
@@ -313,14 +314,11 @@ struct nsx_tableload {
 int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	       const char *window, struct nsx_err *err);
 void nsx_survey_done(struct nsx_tableload *list, size_t n);
-/* Whether a block or a row belongs to the portion that is read (portion.c): it overlaps the portion
- * in time (nsx_is_near), or one of the correlation ids least to most is wanted (nsx_is_launcher) or
- * in the clock sample.
+/* Whether a block or a row belongs to the portion that is read: it overlaps the portion in time, or
+ * one of its correlation ids is wanted or in the clock sample.
  */
 bool nsx_wants_block(void *part, size_t block);
 bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
-bool nsx_is_near(const struct nsx_portion *x, int64_t start_ns, int64_t end_ns);
-bool nsx_is_launcher(const struct nsx_portion *x, uint32_t least, uint32_t most);
 /* Reads the thread (interned in threads_map) and the name of a call. */
 int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 		    uint32_t *thread, nsx_str *name, struct nsx_err *err);

@@ -305,6 +305,65 @@ void nsx_survey_done(struct nsx_tableload *list, size_t n)
 
 /* The portion -----------------------------------------------------------------------*/
 
+enum { MOST_RUNS = 256 }; /* limit of the runs that are checked; a block that spans more is read */
+
+static bool is_near_portion(const struct nsx_portion *x, int64_t start_ns, int64_t end_ns)
+{
+	size_t lo;
+
+	if (start_ns < x->read.end_ns && end_ns >= x->read.start_ns)
+		return true;
+	lo = NSX_SEARCH(0, x->nat, mid, x->at_ns[mid] < start_ns);
+	return lo < x->nat && x->at_ns[lo] <= end_ns;
+}
+
+static bool is_launcher(const struct nsx_portion *x, uint32_t least, uint32_t most)
+{
+	size_t lo = NSX_SEARCH(0, x->ncorr, mid, x->corr[mid] < least);
+
+	return lo < x->ncorr && x->corr[lo] <= most;
+}
+
+/* Whether one of the ids least to most is in the clock sample. Runs of ids are sampled, so that
+ * sampled rows are adjacent.
+ */
+static bool is_sampled(const struct nsx_portion *x, uint32_t least, uint32_t most)
+{
+	uint32_t run = least >> NSX_CLOCK_RUN, last = most >> NSX_CLOCK_RUN;
+
+	if (!most || least > most)
+		return false;
+	if (last - run > MOST_RUNS)
+		return true;
+	for (; run <= last; run++)
+		if (run * UINT32_C(0x9e3779b9) <= UINT32_MAX / x->clock_share)
+			return true;
+	return false;
+}
+
+bool nsx_wants_block(void *part, size_t block)
+{
+	const struct nsx_part *p = part;
+	const struct nsx_portion *x = &p->l->portion;
+	const struct nsx_zone *z = &p->table->zones[block];
+
+	return block >= p->table->nzones ||
+	       (z->rows && (is_near_portion(x, z->least_ns, z->most_ns) ||
+			    is_launcher(x, z->least_corr, z->most_corr) ||
+			    is_sampled(x, z->least_corr, z->most_corr)));
+}
+
+bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v)
+{
+	const struct nsx_portion *x = &p->l->portion;
+	const struct nsx_tableload *t = p->table;
+	struct nsx_extent e = t->extent(v);
+	uint32_t corr = t->corr ? nsx_u32_or(&v[t->corr], 0) : 0;
+
+	return is_near_portion(x, e.start_ns, e.end_ns) || is_launcher(x, corr, corr) ||
+	       is_sampled(x, corr, corr);
+}
+
 /* Adds to the portion the calls of the window's operations, and of each stream's first operation
  * after the window: one of these ends the idle time at the window's end.
  */
@@ -364,7 +423,7 @@ static int want_launches(struct nsx_loader *l, struct nsx_err *err)
 		int64_t at_ns = l->calls.start_ns[i];
 		uint32_t corr = l->calls.corr[i];
 
-		if (survey_is_outside(x, at_ns) && nsx_is_launcher(x, corr, corr) &&
+		if (survey_is_outside(x, at_ns) && is_launcher(x, corr, corr) &&
 		    add_instant(x, at_ns, err))
 			return err->rc;
 	}
@@ -552,8 +611,8 @@ static size_t drop_sampled_calls(struct nsx_loader *l)
 	for (size_t i = 0; i < was; i++) {
 		uint32_t corr = l->calls.corr[i];
 
-		if (nsx_is_near(x, l->calls.start_ns[i], l->calls.end_ns[i]) ||
-		    nsx_is_launcher(x, corr, corr))
+		if (is_near_portion(x, l->calls.start_ns[i], l->calls.end_ns[i]) ||
+		    is_launcher(x, corr, corr))
 			nsx_colset_move(&l->call_set, n++, i, 1);
 	}
 	l->call_set.n = n;
@@ -565,7 +624,7 @@ static void drop_sampled_waits(struct nsx_loader *l)
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->sync_set.n; i++)
-		if (nsx_is_near(&l->portion, l->syncs.start_ns[i], l->syncs.end_ns[i]))
+		if (is_near_portion(&l->portion, l->syncs.start_ns[i], l->syncs.end_ns[i]))
 			nsx_colset_move(&l->sync_set, n++, i, 1);
 	l->sync_set.n = n;
 }
