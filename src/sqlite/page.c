@@ -5,14 +5,14 @@
  * that only sums up a huge table can avoid.
  */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/par.h"
-#include "sqlite/page.h"
-#include "sqlite/page_near.h"
 #include "sqlite/page_record.h"
 #include "sqlite/page_tree.h"
+#include "sqlite/scan_backends.h"
 
 #define BATCH_BYTES  ((size_t)256 * 1024)
 #define PART_BYTES   BATCH_BYTES /* least size of a part: less is not worth a thread */
@@ -88,13 +88,134 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	return 0;
 }
 
+/* Leaves far from a time window, in tables in order of time ----------------------------- */
+
+enum {
+	FEWEST = 256, /* with fewer leaves, sampling costs more than it saves */
+	STEPS = 8,    /* if one sample in STEPS begins before the previous sample, rows are not in
+			 order */
+};
+
+struct look { /* a sampled leaf */
+	size_t leaf;
+	int64_t least, most; /* of the times of its rows                     */
+};
+
+static int page_near_take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			      struct nsx_err *err)
+{
+	struct look *l = ctx;
+
+	if (v->type != NSX_V_I64)
+		return nsx_fail(err, NSX_E_DATA, "a row is at no instant");
+	l->least = NSX_MIN(l->least, v->u.i);
+	l->most = NSX_MAX(l->most, v->u.i);
+	return 0;
+}
+
+/* Reads the times of the n sampled leaves. False if they cannot be read or are not in order. */
+static bool sample_leaves(const struct nsx_pagescan *s, struct nsx_decoder *d,
+			  uint8_t *page, struct look *v, size_t n)
+{
+	struct nsx_err err;
+	size_t nback = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = s->leaves.pages[v[i].leaf];
+
+		v[i].least = INT64_MAX;
+		v[i].most = INT64_MIN;
+		if (nsx_page_get(s->f, s->table, number, page, &err) ||
+		    nsx_decode_leaf(d, page, number, false, page_near_take_row, &v[i], &err))
+			return false;
+		nback += i && v[i].least < v[i - 1].least;
+	}
+	return nback * STEPS < n;
+}
+
+/* Whether no row from leaf a up to leaf b lies in [from, to), given that rows are in order. */
+static bool is_far(const struct look *a, const struct look *b, int64_t from, int64_t to)
+{
+	return a->least <= b->least && (a->least >= to || NSX_MAX(a->most, b->most) < from);
+}
+
+static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
+		      int64_t from, int64_t to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t end = i + 1 < n ? v[i + 1].leaf : leaves->n;
+
+		if (i + 1 < n && is_far(&v[i], &v[i + 1], from, to))
+			end = v[i].leaf + !i;
+		memmove(leaves->pages + kept, leaves->pages + v[i].leaf,
+			(end - v[i].leaf) * sizeof(*leaves->pages));
+		kept += end - v[i].leaf;
+	}
+	leaves->n = kept;
+}
+
+/* Keeps all leaves from the first to the last that may hold rows in [from, to). If there is none,
+ * keeps only the last leaf.
+ */
+static void keep_run(struct nsx_leaves *leaves, const struct look *v, size_t n,
+		     int64_t from, int64_t to)
+{
+	size_t first = n - 1, end = leaves->n;
+
+	for (size_t i = 0; i + 1 < n; i++)
+		if (!is_far(&v[i], &v[i + 1], from, to)) {
+			first = NSX_MIN(first, i);
+			end = v[i + 1].leaf + 1;
+		}
+	leaves->n = end - v[first].leaf;
+	memmove(leaves->pages, leaves->pages + v[first].leaf, leaves->n * sizeof(*leaves->pages));
+}
+
+/* Samples evenly spaced leaves, about the square root of their number. Drops the leaves between two
+ * neighbouring samples if all rows there are before `from`, or all are at `to` or later. The first
+ * and last leaf are never dropped. Nothing is dropped if a sampled row is no integer or unreadable,
+ * or if the sampled leaves are not nearly all in order.
+ * w: one column, the time. is_run: every leaf between the first and last kept one is kept, because
+ * rows need their neighbours.
+ */
+static int drop_far_leaves(struct nsx_pagescan *s, const struct nsx_wants *w, int64_t from,
+			   int64_t to, bool is_run, struct nsx_err *err)
+{
+	const struct nsx_pagefile *f = s->f;
+	struct nsx_leaves *leaves = &s->leaves;
+	size_t each = (size_t)sqrt((double)leaves->n), n = 0;
+	struct nsx_decoder *d;
+	struct look *v;
+	uint8_t *page;
+	int rc;
+
+	if (leaves->n < FEWEST)
+		return 0;
+	d = nsx_decoder_new(f, w, s->table, err);
+	v = nsx_try_alloc(leaves->n / each + 2, sizeof(*v), "looks at a table", err);
+	page = nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
+	rc = d && v && page ? 0 : NSX_E_NOMEM;
+	for (size_t i = 0; !rc && i + 1 < leaves->n; i += each)
+		v[n++].leaf = i;
+	if (!rc)
+		v[n++].leaf = leaves->n - 1;
+	if (!rc && sample_leaves(s, d, page, v, n))
+		(is_run ? keep_run : keep_near)(leaves, v, n, from, to);
+	nsx_decoder_free(d);
+	free(v);
+	free(page);
+	return rc;
+}
+
 int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
 		      const char *column, int64_t from, int64_t to, bool is_run,
 		      struct nsx_err *err)
 {
 	struct nsx_wants w;
 	int rc = nsx_wants_plan(t, &column, 1, s->arena, &w) ?
-			 nsx_leaves_near(s->f, s->table, &w, from, to, is_run, &s->leaves, err) : 0;
+			 drop_far_leaves(s, &w, from, to, is_run, err) : 0;
 
 	page_divide(s);
 	return rc;

@@ -10,9 +10,9 @@
  * 8 bytes may be loaded from any place in a page, and a varint from its end (NSX_PAGE_SLACK). A
  * value is used only once it is known to lie in the cell.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sqlite/page_chain.h"
 #include "sqlite/page_record.h"
 
 #define LEAF_HEADER   8
@@ -292,21 +292,65 @@ static int page_record_make_room(struct nsx_decoder *d, size_t n, struct nsx_err
 	return 0;
 }
 
-static struct nsx_chain chain_of(struct nsx_decoder *d, const struct cell *c)
-{
-	struct nsx_chain chain = {
-	    .f = d->f,
-	    .table = d->table,
-	    .page = d->chain_page,
-	    .left = &d->chain_left,
-	};
+struct chain { /* the part of a record that did not fit on its leaf page: a list of pages, each
+		  starting with the number of the next */
+	struct nsx_decoder *d;
+	uint32_t next;	     /* page after the one in the buffer              */
+	uint64_t begin, end; /* bytes of the record in the buffer */
+};
 
-	nsx_chain_start(&chain, nsx_be32(c->record + c->local), c->local);
-	return chain;
+static struct chain chain_of(struct nsx_decoder *d, const struct cell *c)
+{
+	return (struct chain){d, nsx_be32(c->record + c->local), c->local, c->local};
+}
+
+#define LINK 4 /* bytes of a page's link to the next */
+
+static int read_next_page(struct chain *c, struct nsx_err *err)
+{
+	struct nsx_decoder *d = c->d;
+	int rc;
+
+	if (!d->chain_left)
+		return nsx_page_damaged(err, d->table, c->next, "overflow pages lead in a circle");
+	d->chain_left--;
+	rc = nsx_page_get(d->f, d->table, c->next, d->chain_page, err);
+	if (rc)
+		return rc;
+	c->next = nsx_be32(d->chain_page);
+	c->begin = c->end;
+	c->end += d->f->usable - LINK;
+	return 0;
+}
+
+/* Copies n bytes from byte `from` of the record; `from` must not lie before the end of the last
+ * copy.
+ */
+static int copy_from_chain(struct chain *c, uint64_t from, uint8_t *to, size_t n,
+			   struct nsx_err *err)
+{
+	assert(!n || from >= c->begin);
+	while (n) {
+		size_t some;
+
+		if (from >= c->end) {
+			int rc = read_next_page(c, err);
+
+			if (rc)
+				return rc;
+			continue;
+		}
+		some = NSX_MIN(n, (size_t)(c->end - from));
+		memcpy(to, c->d->chain_page + LINK + (from - c->begin), some);
+		from += some;
+		to += some;
+		n -= some;
+	}
+	return 0;
 }
 
 /* Copies bytes [at, at + n) of a record from its page or overflow pages. */
-static int page_record_fetch(struct nsx_chain *chain, const struct cell *c, uint64_t at,
+static int page_record_fetch(struct chain *chain, const struct cell *c, uint64_t at,
 			     uint8_t *dst, size_t n, struct nsx_err *err)
 {
 	size_t here = 0;
@@ -315,7 +359,7 @@ static int page_record_fetch(struct nsx_chain *chain, const struct cell *c, uint
 		here = NSX_MIN(n, (size_t)(c->local - at));
 		memcpy(dst, c->record + at, here);
 	}
-	return nsx_chain_copy(chain, at + here, dst + here, n - here, err);
+	return copy_from_chain(chain, at + here, dst + here, n - here, err);
 }
 
 static inline bool is_local(const struct field *f, const struct cell *c)
@@ -327,7 +371,7 @@ static inline bool is_local(const struct field *f, const struct cell *c)
 static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
 			   const struct shape *s, struct nsx_err *err)
 {
-	struct nsx_chain chain = chain_of(d, c);
+	struct chain chain = chain_of(d, c);
 	size_t room = 0, used = 0;
 	int rc;
 
@@ -359,7 +403,7 @@ static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
 static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
 			   uint64_t need, struct shape *s, struct nsx_err *err)
 {
-	struct nsx_chain chain = chain_of(d, c);
+	struct chain chain = chain_of(d, c);
 	const char *why;
 	int rc = page_record_make_room(d, need + NSX_PAGE_SLACK, err) ?:
 		 page_record_fetch(&chain, c, 0, d->big, need, err);

@@ -1,10 +1,29 @@
-/* page_record.h - decodes the rows of one leaf page. */
+/* page_record.h - decodes the wanted columns of the rows of one leaf page. */
 #ifndef NSX_PAGE_RECORD_H
 #define NSX_PAGE_RECORD_H
 
 #include "sqlite/scan.h"
 #include "sqlite/page_file.h"
-#include "sqlite/page_want.h"
+
+struct nsx_wanted {
+	uint16_t column; /* its place in the record         */
+	uint16_t slot;	 /* its place in the result row */
+	bool is_real;	 /* integers become doubles          */
+};
+
+struct nsx_wants {
+	struct nsx_wanted *v; /* by column */
+	unsigned n;
+	struct nsx_val *absent; /* by slot: values for records that are too short */
+	uint16_t *rowid_slots;	/* columns that are the row id */
+	unsigned nrowid;
+};
+
+/* Finds `columns` in t. False if SQLite must read the table, because t lacks a column or a default
+ * is no plain literal. Owner: arena a.
+ */
+bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
+		    unsigned ncolumns, struct nsx_arena *a, struct nsx_wants *ret);
 
 struct nsx_decoder;
 

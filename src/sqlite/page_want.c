@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "sqlite/page_want.h"
+#include "sqlite/page_record.h"
 
 enum affinity { AFF_NONE, AFF_TEXT, AFF_NUMERIC, AFF_INTEGER, AFF_REAL };
 

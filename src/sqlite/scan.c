@@ -2,10 +2,7 @@
  * be read, else SQLite.
  */
 #include <stdlib.h>
-#include "sqlite/scan.h"
-#include "sqlite/page.h"
-#include "sqlite/scan_source.h"
-#include "sqlite/scan_sqlite.h"
+#include "sqlite/scan_backends.h"
 
 struct nsx_scan {
 	struct nsx_sourcescan *source; /* exactly one is set                   */

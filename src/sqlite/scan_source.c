@@ -1,6 +1,6 @@
 /* scan_source.c - divides a source's blocks into parts of about equally many rows. */
 #include <stdlib.h>
-#include "sqlite/scan_source.h"
+#include "sqlite/scan_backends.h"
 
 #define ROWS_WORTH_A_PART 20000
 

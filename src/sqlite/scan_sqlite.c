@@ -1,7 +1,7 @@
 /* scan_sqlite.c - each part is a range of row ids, read on its own connection. */
 #include <stdlib.h>
 #include <string.h>
-#include "sqlite/scan_sqlite.h"
+#include "sqlite/scan_backends.h"
 
 /* Below this many rows a second connection costs more than it saves. */
 #define ROWS_WORTH_A_PART 20000
