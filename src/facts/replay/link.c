@@ -497,6 +497,8 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 					 s->query[c->before] : call;
 		if (end_polling(s, call, err))
 			return err->rc;
+	} else if (says & API_RECORD) {
+		c->kind = CALL_RECORD;
 	}
 	return record_events(s, call, err);
 }

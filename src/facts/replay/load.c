@@ -25,8 +25,9 @@ static unsigned read_api(const char *name)
 	} parts[] = {
 		{"GraphLaunch", API_GRAPH}, {"Launch", API_WORK},
 		{"Memcpy", API_WORK}, {"Memset", API_WORK},
-		{"Stream", API_STREAM}, {"Event", API_EVENT}, {"Device", API_WIDE},
-		{"Ctx", API_WIDE}, {"Thread", API_WIDE},
+		{"EventRecord", API_RECORD}, {"Stream", API_STREAM},
+		{"Event", API_EVENT}, {"Device", API_WIDE}, {"Ctx", API_WIDE},
+		{"Thread", API_WIDE},
 	};
 	const char *s = !strncmp(name, "cuda", 4) ? name + 4 :
 			!strncmp(name, "cu", 2)	  ? name + 2 : "";

@@ -67,7 +67,7 @@ enum call_kind {
 	CALL_SYNC,	/* waits, according to its name or a wait row        */
 	CALL_IMPLICIT,	/* waits for everything, like a free                 */
 	CALL_POLL_END,	/* the last query of a polling loop                  */
-	CALL_QUERY,
+	CALL_QUERY, CALL_RECORD,
 	CALL_MPI,	/* takes part in a meeting of ranks                  */
 };
 enum {
@@ -111,8 +111,8 @@ struct model_await { /* a gap that is a wait for an operation            */
 enum { /* properties of an API by its name */
 	API_SYNC = 1, API_IMPLICIT = 2, API_QUERY = 4, API_COPY = 8,
 	API_GRAPH = 16, API_WORK = 32, /* launches, copies and sets          */
-	API_STREAM = 64, API_EVENT = 128, API_WIDE = 256,
-	API_HOST_FUNC = 512, /* queues a host function                      */
+	API_STREAM = 64, API_EVENT = 128, API_WIDE = 256, API_RECORD = 512,
+	API_HOST_FUNC = 1024, /* queues a host function                      */
 };
 struct model_api {
 	const char *name; /* without its version */
