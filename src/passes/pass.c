@@ -1,4 +1,5 @@
 /* pass.c - a pass's needs, tables and queries. */
+#include <stdlib.h>
 #include "passes/pass.h"
 
 /* The first table name that fields.def has for a view. */
@@ -73,4 +74,13 @@ const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 			return &nsx_queries[k];
 	}
 	return NULL;
+}
+
+void nsx_sums_done(void *sums)
+{
+	void *values;
+
+	nsx_groups_done(sums);
+	memcpy(&values, (char *)sums + sizeof(struct nsx_groups), sizeof(values));
+	free(values);
 }

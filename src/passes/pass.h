@@ -71,6 +71,9 @@ const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass, unsigned i
 /* The pass's i-th query: ID.sql, then ID__PART.sql; NULL at the end. */
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i);
 
+/* Frees groups and their values (nsx_group_value), with which *sums begins. For NSX_AT_EXIT. */
+void nsx_sums_done(void *sums);
+
 /* The part of a call or of an NVTX range inside the window. */
 static inline int64_t nsx_call_inside(const struct nsx_trace *t, size_t call)
 {

@@ -93,9 +93,9 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 	int *copy = nsx_arena_get(s->arena, ncolumns * sizeof(*copy));
 
 	for (size_t i = 0; i < ncolumns; i++) {
-		if (columns[i] < 0 || columns[i] >= (int)t->layout->ncols)
+		copy[i] = columns ? columns[i] : (int)i;
+		if (copy[i] < 0 || copy[i] >= (int)t->layout->ncols)
 			abort();
-		copy[i] = columns[i];
 	}
 	nsx_push_or_die(s->blocks, s->nblocks, s->cap_blocks,
 			(struct nsx_block){
@@ -107,12 +107,7 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 
 void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t, size_t max_rows)
 {
-	unsigned n = t->layout->ncols;
-	int *all = nsx_arena_get(s->arena, n * sizeof(*all));
-
-	for (unsigned i = 0; i < n; i++)
-		all[i] = (int)i;
-	nsx_md_table_of(s, t, max_rows, all, n);
+	nsx_md_table_of(s, t, max_rows, NULL, t->layout->ncols);
 }
 
 const struct nsx_section *nsx_report_section(const struct nsx_report *r, const char *pass_id)

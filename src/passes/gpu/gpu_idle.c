@@ -1,5 +1,4 @@
 /* gpu_idle.c - when and why each GPU was idle; the idle pieces are facts. */
-#include <stdlib.h>
 #include "passes/pass.h"
 
 #define DEVICE_COLUMNS(X)                                                                          \
@@ -183,15 +182,21 @@ struct total {
 	int64_t n, ns;
 };
 
+struct totals {
+	struct nsx_groups causes; /* cause, detail */
+	struct total *v;
+};
+
 /* Sums the idle pieces of one device by (cause, detail). */
-static int group_causes(const struct nsx_run *run, uint32_t d,
-			struct nsx_groups *groups, struct total **v, struct nsx_err *err)
+static int group_causes(const struct nsx_run *run, uint32_t d, struct totals *ret,
+			struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &run->facts->idle[d];
 
 	for (size_t i = 0; i < idle->n; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		struct total *x = nsx_group_value(groups, v, p.cause, p.detail, "idle causes", err);
+		struct total *x = nsx_group_value(&ret->causes, &ret->v, p.cause, p.detail,
+						  "idle causes", err);
 
 		if (!x)
 			return err->rc;
@@ -217,17 +222,17 @@ static void gpu_idle_add_cause(const struct nsx_run *run, uint32_t d, uint64_t c
 
 /* Adds a device's causes to two tables: with details, and without details for Markdown. */
 static void gpu_idle_add_causes(const struct nsx_run *run, uint32_t d,
-				const struct nsx_groups *groups, const struct total *v,
-				struct nsx_table *table, struct nsx_table *by_cause)
+				const struct totals *all, struct nsx_table *table,
+				struct nsx_table *by_cause)
 {
 	struct total sum[NSX_NCAUSES] = {{0}};
 
-	for (size_t i = 0; i < groups->n; i++) {
-		const struct nsx_group_key key = nsx_group_key(groups, i);
+	for (size_t i = 0; i < all->causes.n; i++) {
+		const struct nsx_group_key key = nsx_group_key(&all->causes, i);
 
-		gpu_idle_add_cause(run, d, key.a, (nsx_str)key.b, &v[i], table);
-		sum[key.a].n += v[i].n;
-		nsx_add_to(&sum[key.a].ns, v[i].ns);
+		gpu_idle_add_cause(run, d, key.a, (nsx_str)key.b, &all->v[i], table);
+		sum[key.a].n += all->v[i].n;
+		nsx_add_to(&sum[key.a].ns, all->v[i].ns);
 	}
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		if (sum[c].n)
@@ -237,21 +242,16 @@ static void gpu_idle_add_causes(const struct nsx_run *run, uint32_t d,
 static int gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *table,
 				struct nsx_table *by_cause, struct nsx_err *err)
 {
-	int rc = 0;
+	for (uint32_t d = 0; d < run->trace->ndevices; d++) {
+		NSX_AT_EXIT(nsx_sums_done) struct totals all = {.v = NULL};
 
-	for (uint32_t d = 0; !rc && d < run->trace->ndevices; d++) {
-		struct nsx_groups groups = {0};
-		struct total *v = NULL;
-
-		rc = group_causes(run, d, &groups, &v, err);
-		if (!rc)
-			gpu_idle_add_causes(run, d, &groups, v, table, by_cause);
-		nsx_groups_done(&groups);
-		free(v);
+		if (group_causes(run, d, &all, err))
+			return err->rc;
+		gpu_idle_add_causes(run, d, &all, table, by_cause);
 	}
 	nsx_table_sort(table, NSX_DESC(C_MS), NSX_DESC(C_COUNT), C_DEVICE, C_CAUSE, C_DETAIL);
 	nsx_table_sort(by_cause, C_DEVICE, NSX_DESC(C_MS), C_CAUSE);
-	return rc;
+	return 0;
 }
 
 /* Words ---------------------------------------------------------------------*/

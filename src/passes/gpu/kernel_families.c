@@ -1,5 +1,4 @@
 /* kernel_families.c - kernels by family, over all devices. */
-#include <stdlib.h>
 #include <string.h>
 #include "passes/pass.h"
 
@@ -23,10 +22,10 @@ struct family {
 	int64_t ns, calls, names;
 };
 struct families {
-	const struct nsx_run *run;
 	struct nsx_groups keys;
-	struct nsx_near near; /* cache of words, which many names share      */
 	struct family *v;
+	const struct nsx_run *run;
+	struct nsx_near near; /* cache of words, which many names share      */
 	/* index + 1 of the family; 0: not seen; of_name: by the facts' kernel name */
 	uint32_t *of_shape, *of_name;
 	int64_t total_ns;
@@ -169,24 +168,21 @@ static int kernel_families_run(const struct nsx_run *run, struct nsx_section *ou
 			       struct nsx_err *err)
 {
 	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
-	struct families f = {.run = run};
+	NSX_AT_EXIT(nsx_sums_done) struct families f = {.run = run};
 	bool any_kin = false; /* some family has several kernels */
 	int64_t nkernels = 0;
-	int rc = kernel_families_add_kernels(&f, err);
 
+	if (kernel_families_add_kernels(&f, err))
+		return err->rc;
 	for (size_t i = 0; i < f.keys.n; i++) {
 		any_kin |= f.v[i].names > 1;
 		nkernels += f.v[i].names;
 	}
-	if (!rc)
-		rc = fill_families(run, f.v, f.keys.n, f.total_ns, t, err);
-	if (!rc)
-		kernel_families_show(t, f.total_ns,
-				     any_kin && nkernels * run->trace->ndevices > NSX_MAX_MD_ROWS,
-				     out);
-	nsx_groups_done(&f.keys);
-	free(f.v);
-	return rc;
+	if (fill_families(run, f.v, f.keys.n, f.total_ns, t, err))
+		return err->rc;
+	kernel_families_show(t, f.total_ns, any_kin && nkernels * run->trace->ndevices >
+							      NSX_MAX_MD_ROWS, out);
+	return 0;
 }
 
 NSX_DEFINE_PASS(kernel_families,

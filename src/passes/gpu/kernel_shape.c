@@ -4,7 +4,6 @@
  * equal if kernel name, grid, block, registers and shared memory are.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include "facts/occupancy.h"
 #include "passes/pass.h"
@@ -452,9 +451,13 @@ static void fill_pattern(const struct told *x, struct nsx_cell *row)
 	row[PATTERN_TOTAL_MS] = nsx_ms(x->ns);
 }
 
-/* Lists the patterns that assigned kernels. Owner of *ret: the caller, free(). */
-static int list_told(const struct shapes *s, struct nsx_groups *told,
-		     struct told **ret, struct nsx_err *err)
+struct tolds {
+	struct nsx_groups keys; /* category, pattern */
+	struct told *v;
+};
+
+/* Lists the patterns that assigned kernels. */
+static int list_told(const struct shapes *s, struct tolds *ret, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *names = &s->run->facts->kernels;
 	uint32_t *by_name; /* index + 1 in told, by kernel name; 0: not seen */
@@ -468,16 +471,16 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 		struct told *to;
 
 		if (!*at) {
-			to = nsx_group_value(told, ret, k->category, (uintptr_t)k->pattern,
-					     "categories", err);
+			to = nsx_group_value(&ret->keys, &ret->v, k->category,
+					     (uintptr_t)k->pattern, "categories", err);
 			if (!to)
 				return err->rc;
 			to->category = nsx_kernel_category_names[k->category];
 			to->pattern = k->pattern;
 			to->names++;
-			*at = (uint32_t)(to - *ret) + 1;
+			*at = (uint32_t)(to - ret->v) + 1;
 		}
-		to = &(*ret)[*at - 1];
+		to = &ret->v[*at - 1];
 		to->n += x->n;
 		nsx_add_to(&to->ns, x->total_ns);
 	}
@@ -487,13 +490,14 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			   struct nsx_table *patterns, struct nsx_err *err)
 {
-	struct nsx_groups g = {0};
-	struct told *v = NULL;
-	int rc = list_told(s, &g, &v, err);
-	size_t n = rc ? 0 : g.n;
+	NSX_AT_EXIT(nsx_sums_done) struct tolds told = {.v = NULL};
+	struct told *v;
 
-	nsx_sort(v, n, sizeof(*v), cmp_told);
-	NSX_EACH_RUN(i, next, n, !strcmp(v[next].category, v[i].category)) {
+	if (list_told(s, &told, err))
+		return err->rc;
+	v = told.v;
+	nsx_sort(v, told.keys.n, sizeof(*v), cmp_told);
+	NSX_EACH_RUN(i, next, told.keys.n, !strcmp(v[next].category, v[i].category)) {
 		struct nsx_cell *row = nsx_add_row(categories);
 		int64_t count = 0, ns = 0;
 
@@ -511,9 +515,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 		       NSX_DESC(CATEGORY_CALL_COUNT), CATEGORY);
 	nsx_table_sort(patterns, NSX_DESC(PATTERN_TOTAL_MS),
 		       NSX_DESC(PATTERN_CALL_COUNT), PATTERN_CATEGORY, PATTERN);
-	nsx_groups_done(&g);
-	free(v);
-	return rc;
+	return 0;
 }
 
 /* The section --------------------------------------------------------------*/

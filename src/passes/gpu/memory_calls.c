@@ -1,6 +1,5 @@
 /* memory_calls.c - allocations inside the loop, and page faults. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include "passes/gpu/memory_usage.h"
 #include "schema/cells.h"
@@ -25,18 +24,18 @@ struct churn {
 	int64_t count, ns, cost_ns;
 };
 struct churns {
-	const struct nsx_run *run;
 	struct nsx_groups keys; /* process, name */
 	struct churn *v;
+	const struct nsx_run *run;
 	struct nsx_spans *steady; /* by process: its steady iterations */
 	size_t *iterations;	  /* by process */
 };
 
 /* Whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not count. */
-static bool allocates(const struct nsx_trace *t, nsx_str name)
+static bool allocates(const char *name)
 {
 	char buf[256];
-	const char *s = nsx_api_base(nsx_text(t, name), buf, sizeof(buf));
+	const char *s = nsx_api_base(name, buf, sizeof(buf));
 
 	s += !strncmp(s, "cuda", 4) ? 4 : !strncmp(s, "cu", 2) ? 2 : 0;
 	return (!strncmp(s, "Malloc", 6) || !strncmp(s, "MemAlloc", 8) ||
@@ -98,16 +97,13 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
-		nsx_str name = nsx_call_name(&t->calls, i);
 		struct churn *x;
 
-		if (!known[name])
-			known[name] = allocates(t, name) ? 2 : 1;
-		if (known[name] == 1 || p == NSX_NONE ||
+		if (!nsx_call_does(t, i, allocates, known) || p == NSX_NONE ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED) ||
 		    !memory_calls_is_steady(c, p, nsx_call_start(&t->calls, i)))
 			continue;
-		x = find_churn(c, p, name, err);
+		x = find_churn(c, p, nsx_call_name(&t->calls, i), err);
 		if (!x)
 			return err->rc;
 		x->count++;
@@ -119,7 +115,8 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 		struct churn *x;
 
 		if (b->kind != NSX_BARRIER_IMPLICIT_SYNC || p == NSX_NONE ||
-		    known[b->name] != 2 || !memory_calls_is_steady(c, p, b->start_ns))
+		    !memory_calls_is_steady(c, p, b->start_ns) ||
+		    !allocates(nsx_text(t, b->name)))
 			continue;
 		x = find_churn(c, p, b->name, err);
 		if (!x)
@@ -179,24 +176,22 @@ static void fill_churn(struct churns *c, struct nsx_table *table, struct nsx_sec
 
 int mem_churn(const struct mem_usage *m, struct nsx_err *err)
 {
-	struct churns c = {.run = m->run};
-	int rc = find_steady(&c, err) || memory_calls_count_calls(&c, err) ? err->rc : 0;
+	NSX_AT_EXIT(nsx_sums_done) struct churns c = {.run = m->run};
 
-	if (!rc)
-		fill_churn(&c, m->table[MEM_CHURN], m->out);
-	nsx_groups_done(&c.keys);
-	free(c.v);
-	return rc;
+	if (find_steady(&c, err) || memory_calls_count_calls(&c, err))
+		return err->rc;
+	fill_churn(&c, m->table[MEM_CHURN], m->out);
+	return 0;
 }
 
 /* Page faults --------------------------------------------------------------*/
 
 struct faults {
-	const struct nsx_trace *t;
 	struct nsx_groups keys; /* process key, device */
 	struct fault {
 		int64_t groups, faults, ns;
 	} *v;
+	const struct nsx_trace *t;
 };
 #define OF_CPU UINT64_MAX /* replaces the device for page faults of the CPU */
 
@@ -257,15 +252,12 @@ static void fill_faults(const struct faults *f, struct nsx_table *table)
 int mem_faults(const struct mem_usage *m, struct nsx_err *err)
 {
 	const struct nsx_schema *s = m->run->trace->schema;
-	struct faults f = {.t = m->run->trace};
-	int rc = nsx_view_each(s, um_gpu_fault, on_gpu_fault, &f, err, start_ns,
-			       end_ns, global_pid, device_id, faults);
+	NSX_AT_EXIT(nsx_sums_done) struct faults f = {.t = m->run->trace};
 
-	if (!rc)
-		rc = nsx_view_each(s, um_cpu_fault, on_cpu_fault, &f, err, start_ns, global_pid);
-	if (!rc)
-		fill_faults(&f, m->table[MEM_FAULTS]);
-	nsx_groups_done(&f.keys);
-	free(f.v);
-	return rc;
+	if (nsx_view_each(s, um_gpu_fault, on_gpu_fault, &f, err, start_ns,
+			  end_ns, global_pid, device_id, faults) ||
+	    nsx_view_each(s, um_cpu_fault, on_cpu_fault, &f, err, start_ns, global_pid))
+		return err->rc;
+	fill_faults(&f, m->table[MEM_FAULTS]);
+	return 0;
 }

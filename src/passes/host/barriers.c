@@ -1,5 +1,4 @@
 /* barriers.c - where the host waited and what it cost; the waits are facts. */
-#include <stdlib.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \
@@ -135,28 +134,22 @@ static int barriers_fill_tables(const struct nsx_run *run, struct nsx_section *o
 	struct nsx_table *all = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *by_pid = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *pids = nsx_add_table(out, &layouts[2]);
-	struct totals whole = {.v = NULL}, each = {.v = NULL};
-	int rc = 0;
+	NSX_AT_EXIT(nsx_sums_done) struct totals whole = {.v = NULL};
+	NSX_AT_EXIT(nsx_sums_done) struct totals each = {.v = NULL};
 
-	for (size_t i = 0; !rc && i < run->facts->nbarriers; i++) {
+	for (size_t i = 0; i < run->facts->nbarriers; i++) {
 		const struct nsx_barrier *b = &run->facts->barriers[i];
 
-		rc = add_to(&whole, t, NSX_NONE, b, err);
-		if (!rc)
-			rc = add_to(&each, t, t->thread[b->thread].process, b, err);
+		if (add_to(&whole, t, NSX_NONE, b, err) ||
+		    add_to(&each, t, t->thread[b->thread].process, b, err))
+			return err->rc;
 	}
-	if (!rc) {
-		fill_barriers(t, &whole, all);
-		fill_barriers(t, &each, by_pid);
-		fill_processes(t, &each, pids);
-	}
+	fill_barriers(t, &whole, all);
+	fill_barriers(t, &each, by_pid);
+	fill_processes(t, &each, pids);
 	nsx_table_sort(all, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), API, KIND);
 	nsx_table_sort(by_pid, PID, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), API, KIND);
-	nsx_groups_done(&whole.groups);
-	nsx_groups_done(&each.groups);
-	free(whole.v);
-	free(each.v);
-	return rc;
+	return 0;
 }
 
 enum { MOST_SHOWN = 3 }; /* greatest number of rows in Markdown */

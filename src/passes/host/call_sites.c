@@ -50,7 +50,7 @@ struct sites {
 	struct nsx_groups places;  /* (site and range, caller)               */
 	struct nsx_groups keys;	   /* (name, place); there may be a million  */
 	struct nsx_near near[3];   /* caches for callers, places and keys    */
-	uint8_t *does;		   /* by raw name: what the call does; 0: not known yet */
+	uint8_t *does;		   /* by raw name: see nsx_call_does */
 	struct sum *v;
 	int64_t *longest_ns;
 	size_t nlongest, cap_longest;
@@ -138,15 +138,8 @@ static int add_to_site(struct sites *x, struct sum *s, int64_t count, int64_t to
 /* Whether a call gets a row, because it waits or allocates. */
 static bool gets_own_row(struct sites *x, size_t call)
 {
-	nsx_str name = nsx_call_name(&x->t->calls, call);
-	enum { OTHER = 1, ALLOCATES };
-	char buf[256];
-
-	if (!x->does[name])
-		x->does[name] = nsx_api_allocates(nsx_api_base(
-			nsx_text(x->t, name), buf, sizeof(buf))) ? ALLOCATES :
-								   OTHER;
-	return x->does[name] == ALLOCATES || x->t->calls.cls[call] == NSX_CALL_SYNC;
+	return nsx_call_does(x->t, call, nsx_api_allocates, x->does) ||
+	       x->t->calls.cls[call] == NSX_CALL_SYNC;
 }
 
 /* Whether a call launches kernels, copies or memsets. These have rows of their own, so the call

@@ -1,7 +1,6 @@
 /* cpu_hotspots.c - what threads ran while the CPU was sampled, by innermost function and by
  * its call site in the program.
  */
-#include <stdlib.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                \
@@ -261,18 +260,14 @@ static int cpu_hotspots_run(const struct nsx_run *run, struct nsx_section *out, 
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *threads = nsx_add_table(out, &layouts[1]);
-	struct tally y = {0};
-	int rc = cpu_hotspots_count_all(run, &y, err);
+	NSX_AT_EXIT(nsx_sums_done) struct tally y = {.v = NULL};
 
-	if (!rc) {
-		cpu_hotspots_fill_rows(t, &y, rows);
-		cpu_hotspots_fill_threads(t, &y, threads);
-		cpu_hotspots_summarise(&y, rows, threads,
-				       nsx_has_view(t->schema, NSX_VIEW_sched), out);
-	}
-	nsx_groups_done(&y.keys);
-	free(y.v);
-	return rc;
+	if (cpu_hotspots_count_all(run, &y, err))
+		return err->rc;
+	cpu_hotspots_fill_rows(t, &y, rows);
+	cpu_hotspots_fill_threads(t, &y, threads);
+	cpu_hotspots_summarise(&y, rows, threads, nsx_has_view(t->schema, NSX_VIEW_sched), out);
+	return 0;
 }
 
 NSX_DEFINE_PASS(cpu_hotspots,

@@ -1,7 +1,6 @@
 /* cpu_launching.c - the CPUs on which launching threads ran, compared with the place of their
  * GPU.
  */
-#include <stdlib.h>
 #include "passes/host/cpu_sched.h"
 
 #define COLUMNS(X)                                                              \
@@ -145,20 +144,16 @@ int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 		       const char *const *names, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &cpu_launching_layout);
-	struct launched l = {0};
+	NSX_AT_EXIT(nsx_sums_done) struct launched l = {.ops = NULL};
 	struct nsx_group_key *cpus;
-	int rc = cpu_launching_count_ops(run->trace, &l, err);
 
-	if (!rc && !nsx_new_array(cpus, run->scratch, all->cpus.n, "CPUs", err))
-		rc = err->rc;
-	if (!rc) {
-		for (size_t i = 0; i < all->cpus.n; i++)
-			cpus[i] = nsx_group_key(&all->cpus, i);
-		nsx_sort(cpus, all->cpus.n, sizeof(*cpus), cmp_pairs);
-		fill_launching_rows(run->trace, all, cpus, names, &l, out->arena, table);
-		cpu_launching_show(table, out);
-	}
-	nsx_groups_done(&l.groups);
-	free(l.ops);
-	return rc;
+	if (cpu_launching_count_ops(run->trace, &l, err) ||
+	    !nsx_new_array(cpus, run->scratch, all->cpus.n, "CPUs", err))
+		return err->rc;
+	for (size_t i = 0; i < all->cpus.n; i++)
+		cpus[i] = nsx_group_key(&all->cpus, i);
+	nsx_sort(cpus, all->cpus.n, sizeof(*cpus), cmp_pairs);
+	fill_launching_rows(run->trace, all, cpus, names, &l, out->arena, table);
+	cpu_launching_show(table, out);
+	return 0;
 }

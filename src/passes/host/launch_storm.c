@@ -1,7 +1,6 @@
 /* launch_storm.c - the rate of kernels, how short they are, and whether the GPU waits for
  * launches.
  */
-#include <stdlib.h>
 #include "passes/pass.h"
 #include "passes/host/storm.h"
 
@@ -328,7 +327,7 @@ static int put_launching(const struct nsx_run *run, struct nsx_section *out,
 			 struct nsx_table *table, int64_t *ret_bound_ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct launchers l = {.v = NULL};
+	NSX_AT_EXIT(nsx_sums_done) struct launchers l = {.v = NULL};
 	int64_t calls = 0;
 	int rc;
 
@@ -348,8 +347,6 @@ static int put_launching(const struct nsx_run *run, struct nsx_section *out,
 		return 0;
 	}
 	rc = fill_launchers(run, &l, table, ret_bound_ns, err);
-	nsx_groups_done(&l.groups);
-	free(l.v);
 	nsx_put(out, "launch_calls", nsx_int(calls));
 	nsx_put(out, "launch_bound_ms", nsx_ms(*ret_bound_ns));
 	return rc ? rc : put_per_iteration(run, out, err);

@@ -4,7 +4,6 @@
  * 8). Without an overhead table this is inferred from calls that are far too long while the
  * stream still works.
  */
-#include <stdlib.h>
 #include <string.h>
 #include "passes/pass.h"
 
@@ -41,10 +40,10 @@ struct launcher {
 	size_t inferred;
 };
 struct work {
-	const struct nsx_trace *t;
-	struct nsx_arena *arena;
 	struct nsx_groups groups; /* (thread, name)                          */
 	struct launcher *v;
+	const struct nsx_trace *t;
+	struct nsx_arena *arena;
 	bool is_measured;
 };
 
@@ -331,19 +330,15 @@ static int launches_collect(struct work *w, struct nsx_err *err)
 static int launches_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
-	struct work w = {.t = run->trace, .arena = run->scratch,
-			 .is_measured = run->trace->schema->table[ NSX_VIEW_overhead] != NULL};
-	int rc;
+	NSX_AT_EXIT(nsx_sums_done) struct work w = {.t = run->trace, .arena = run->scratch,
+		.is_measured = run->trace->schema->table[NSX_VIEW_overhead] != NULL};
 
 	nsx_md_heading(out, "Waits and launches");
-	rc = launches_collect(&w, err);
-	if (!rc) {
-		launches_fill_launches(&w, table);
-		say_backpressure(&w, out, run->measured);
-	}
-	nsx_groups_done(&w.groups);
-	free(w.v);
-	return rc;
+	if (launches_collect(&w, err))
+		return err->rc;
+	launches_fill_launches(&w, table);
+	say_backpressure(&w, out, run->measured);
+	return 0;
 }
 
 NSX_DEFINE_PASS(launches,

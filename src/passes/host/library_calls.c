@@ -2,7 +2,6 @@
  * time in them.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "facts/meet.h"
 #include "passes/pass.h"
 
@@ -39,9 +38,9 @@ struct sum { /* a function in a process */
 	size_t n, at; /* number of calls; at: index of their first duration  */
 };
 struct sums {
-	const struct nsx_trace *t;
+	struct nsx_groups keys; /* library and name, process */
 	struct sum *v;
-	size_t n;
+	const struct nsx_trace *t;
 	int64_t *ns;
 };
 
@@ -56,8 +55,7 @@ static int64_t ns_inside(const struct nsx_trace *t, size_t i, bool *counts)
 /* Sums calls by function. The sums come first, so that the durations of each sum can be
  * adjacent.
  */
-static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
-				struct nsx_err *err)
+static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_err *err)
 {
 	const struct nsx_library_calls *x = &s->t->library;
 
@@ -70,7 +68,7 @@ static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_gr
 		of_call[i] = NSX_NONE;
 		if (!ns && !counts)
 			continue;
-		sum = nsx_group_value(groups, &s->v, (uint64_t)x->library[i] << 32 | x->name[i],
+		sum = nsx_group_value(&s->keys, &s->v, (uint64_t)x->library[i] << 32 | x->name[i],
 			process, "library calls", err);
 		if (!sum)
 			return err->rc;
@@ -81,7 +79,6 @@ static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_gr
 		sum->n += counts;
 		nsx_add_to(&sum->total_ns, ns);
 	}
-	s->n = groups->n;
 	return 0;
 }
 
@@ -89,7 +86,7 @@ static void library_calls_list_durations(struct sums *s, const uint32_t *of_call
 {
 	size_t at = 0;
 
-	for (size_t g = 0; g < s->n; g++) {
+	for (size_t g = 0; g < s->keys.n; g++) {
 		s->v[g].at = at;
 		at += s->v[g].n;
 		s->v[g].n = 0;
@@ -145,8 +142,8 @@ static void fill_spread(const struct sums *s, const struct sum *least, size_t n,
 static void library_calls_fill_calls(struct sums *s, struct nsx_table *rows,
 				     struct nsx_table *spread)
 {
-	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_sums);
-	NSX_EACH_RUN(i, next, s->n,
+	nsx_sort(s->v, s->keys.n, sizeof(*s->v), cmp_sums);
+	NSX_EACH_RUN(i, next, s->keys.n,
 		     s->v[next].name == s->v[i].name &&
 		     s->v[next].library == s->v[i].library) {
 		const struct sum *x = &s->v[i];
@@ -195,29 +192,24 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *spread = nsx_add_table(out, &layouts[1]);
-	struct sums s = {.t = run->trace};
-	struct nsx_groups groups = {0};
+	NSX_AT_EXIT(nsx_sums_done) struct sums s = {.t = run->trace};
 	size_t n = s.t->library.n;
 	uint32_t *of_call = nsx_arena_try_array(run->scratch, n, 4, "library calls", err);
-	int rc;
 
 	if (lacks(s.t->schema, run->scratch))
 		return nsx_cannot(out, "the trace has no %s", lacks(s.t->schema, run->scratch));
-	nsx_new_array(s.ns, run->scratch, n, "library calls", err);
-	rc = of_call && s.ns ? library_calls_sum_up(&s, of_call, &groups, err) : err->rc;
-	if (!rc) {
-		library_calls_list_durations(&s, of_call);
-		library_calls_fill_calls(&s, rows, spread);
-	}
+	if (!of_call || !nsx_new_array(s.ns, run->scratch, n, "library calls", err) ||
+	    library_calls_sum_up(&s, of_call, err))
+		return err->rc;
+	library_calls_list_durations(&s, of_call);
+	library_calls_fill_calls(&s, rows, spread);
 	if (run->facts->meets->unknown)
 		nsx_note(out, "MPI collectives of different processes could not be matched, so the "
 			 "process that comes late is not known: "
 			 "%s", run->facts->meets->unknown);
-	if (!rc && rows->nrows)
+	if (rows->nrows)
 		library_calls_say(out, rows, spread);
-	nsx_groups_done(&groups);
-	free(s.v);
-	return rc;
+	return 0;
 }
 
 NSX_DEFINE_PASS(library_calls, .title = "CPU",

@@ -1,5 +1,4 @@
 /* sync.c - calls that wait for the GPU, by API name. */
-#include <stdlib.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                            \
@@ -12,23 +11,27 @@ static const struct nsx_layout layouts[] = {
 	{.key = "sync_calls", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 };
 
-struct total {
-	int64_t n, ns;
+struct totals {
+	struct nsx_groups names;
+	struct total {
+		int64_t n, ns;
+	} *v;
 };
 
-static void fill_syncs(const struct nsx_trace *t, const struct nsx_groups *names,
-		       const struct total *v, struct nsx_table *table)
+static void fill_syncs(const struct nsx_trace *t, const struct totals *all,
+		       struct nsx_table *table)
 {
-	for (size_t g = 0; g < names->n; g++) {
+	for (size_t g = 0; g < all->names.n; g++) {
+		const struct total *x = &all->v[g];
 		struct nsx_cell *row;
 
-		if (!v[g].n && !v[g].ns)
+		if (!x->n && !x->ns)
 			continue; /* all its calls are outside the window */
 		row = nsx_add_row(table);
-		row[API] = nsx_string(nsx_text(t, (nsx_str)nsx_group_key(names, g).a));
-		row[CALLS] = nsx_int(v[g].n);
-		row[TOTAL_MS] = nsx_ms(v[g].ns);
-		row[AVG] = nsx_mean_us(v[g].ns, v[g].n);
+		row[API] = nsx_string(nsx_text(t, (nsx_str)nsx_group_key(&all->names, g).a));
+		row[CALLS] = nsx_int(x->n);
+		row[TOTAL_MS] = nsx_ms(x->ns);
+		row[AVG] = nsx_mean_us(x->ns, x->n);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(CALLS), API);
 }
@@ -37,27 +40,23 @@ static int sync_run(const struct nsx_run *run, struct nsx_section *out, struct n
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
-	struct nsx_groups names = {0};
-	struct total *v = NULL;
-	size_t nested = 0, i;
+	NSX_AT_EXIT(nsx_sums_done) struct totals all = {.v = NULL};
+	size_t nested = 0;
 
-	for (i = 0; i < t->calls.n; i++) {
+	for (size_t i = 0; i < t->calls.n; i++) {
 		struct total *x;
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = nsx_group_value(&names, &v, nsx_call_name(&t->calls, i), 0, "sync calls", err);
+		x = nsx_group_value(&all.names, &all.v, nsx_call_name(&t->calls, i), 0,
+				    "sync calls", err);
 		if (!x)
-			break;
+			return err->rc;
 		nested += !!(t->calls.flags[i] & NSX_CALL_NESTED);
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 		nsx_add_to(&x->ns, nsx_call_inside(t, i));
 	}
-	fill_syncs(t, &names, v, table);
-	nsx_groups_done(&names);
-	free(v);
-	if (i < t->calls.n)
-		return err->rc;
+	fill_syncs(t, &all, table);
 	nsx_put(out, "table", nsx_string(t->schema->table[NSX_VIEW_runtime]->name));
 	if (nested)
 		nsx_note(out, "%zu of these calls lie inside another call, so rows of different "

@@ -246,12 +246,12 @@ static int kernels_part(const struct nsx_pids *pids, struct groups *g,
 /* Synchronising calls ----------------------------------------------------------*/
 
 struct syncs {
-	const struct nsx_trace *t;
-	const struct nsx_pid_totals *total;
 	struct nsx_groups keys; /* process, name */
 	struct sync {
 		int64_t n, ns;
 	} *v;
+	const struct nsx_trace *t;
+	const struct nsx_pid_totals *total;
 };
 
 /* Orders groups by the time of their process, then by their own. */
@@ -321,9 +321,8 @@ static int fill_syncs_by_pid(struct syncs *s, struct nsx_table **tables, struct 
 static int sync_part(const struct nsx_run *run, const struct nsx_pids *pids,
 		     struct nsx_table **tables, struct nsx_section *out, struct nsx_err *err)
 {
-	struct syncs s = {.t = run->trace, .total = pids->total};
+	NSX_AT_EXIT(nsx_sums_done) struct syncs s = {.t = run->trace, .total = pids->total};
 	bool present = nsx_has_view(s.t->schema, NSX_VIEW_runtime);
-	int rc;
 
 	nsx_put(out, "sync.present", nsx_bool(present));
 	if (!present) {
@@ -331,10 +330,7 @@ static int sync_part(const struct nsx_run *run, const struct nsx_pids *pids,
 		return 0;
 	}
 	nsx_put(out, "sync.pid_source", nsx_string(s.t->pid_source_runtime));
-	rc = fill_syncs_by_pid(&s, tables, run->scratch, err);
-	nsx_groups_done(&s.keys);
-	free(s.v);
-	return rc;
+	return fill_syncs_by_pid(&s, tables, run->scratch, err);
 }
 
 /* Adds figures from the NVTX sections by process. */

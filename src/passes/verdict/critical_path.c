@@ -6,7 +6,6 @@
  * to the operation that began first, so a later one gets only the time that it runs longer.
  * The rest is idle, charged to its causes.
  */
-#include <stdlib.h>
 #include <string.h>
 #include "passes/pass.h"
 #include "facts/replay/replay.h"
@@ -41,12 +40,12 @@ struct row {
 	int64_t ns, count;
 };
 struct path {
+	struct nsx_groups groups;
+	struct row *rows;
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_window w;
 	uint32_t device;
-	struct nsx_groups groups;
-	struct row *rows;
 	int64_t credited_ns;
 };
 
@@ -378,23 +377,18 @@ static int critical_path_run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *walk = nsx_add_table(out, &layouts[1]);
-	struct path p = {.run = run, .out = out, .w = nsx_judged(run->facts),
-			 .device = run->facts->limiting};
-	int rc;
+	NSX_AT_EXIT(nsx_sums_done) struct path p = {.run = run, .out = out,
+		.w = nsx_judged(run->facts), .device = run->facts->limiting};
 
 	if (p.device == NSX_NONE)
 		return nsx_cannot(out, "the trace has no GPU work");
 	if (p.w.start_ns == p.w.end_ns)
 		return nsx_cannot(out, "GPU work takes no time in this trace");
-	rc = credit_work(&p, err) || credit_idle(&p, err) ? err->rc : 0;
-	rc = rc ?: fill_suspects(&p, table, err);
-	if (!rc) {
-		critical_path_say(&p);
-		path_walk(run, out, walk);
-	}
-	nsx_groups_done(&p.groups);
-	free(p.rows);
-	return rc;
+	if (credit_work(&p, err) || credit_idle(&p, err) || fill_suspects(&p, table, err))
+		return err->rc;
+	critical_path_say(&p);
+	path_walk(run, out, walk);
+	return 0;
 }
 
 NSX_DEFINE_PASS(critical_path,
