@@ -84,7 +84,9 @@ static bool memory_calls_is_steady(const struct churns *c, uint32_t process, int
 static struct churn *find_churn(struct churns *c, uint32_t process, nsx_str name,
 				struct nsx_err *err)
 {
-	return nsx_group_value(&c->keys, &c->v, process, name, "allocation calls", err);
+	struct churn *x = nsx_group_value(&c->keys, &c->v, process, name, "allocation calls", err);
+
+	return x;
 }
 
 static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)

@@ -145,8 +145,10 @@ static struct launcher *launch_storm_launcher_of(const struct nsx_trace *t,
 						 struct launchers *l, uint32_t call,
 						 uint32_t device, struct nsx_err *err)
 {
-	return nsx_group_value(&l->groups, &l->v, nsx_call_thread(t, call), device, "launchers",
-			       err);
+	struct launcher *x = nsx_group_value(&l->groups, &l->v, nsx_call_thread(t, call), device,
+					     "launchers", err);
+
+	return x;
 }
 
 /* Whether the call launched earlier work on the device of op. If so, op is a later node of a graph

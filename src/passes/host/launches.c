@@ -49,8 +49,10 @@ struct work {
 
 static struct launcher *find_launcher(struct work *w, size_t call, struct nsx_err *err)
 {
-	return nsx_group_value(&w->groups, &w->v, nsx_call_thread(w->t, call),
-			       nsx_call_name(&w->t->calls, call), "launchers", err);
+	struct launcher *x = nsx_group_value(&w->groups, &w->v, nsx_call_thread(w->t, call),
+		nsx_call_name(&w->t->calls, call), "launchers", err);
+
+	return x;
 }
 
 /* Collects the spans in which each thread was held. */
