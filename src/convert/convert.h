@@ -202,16 +202,13 @@ int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
 		     uint64_t key, int64_t device, uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
-/* Finds or adds the track of a thread, or of a stream. */
+/* Finds or adds the track of a thread, of a stream, or of the report (the stream is its number). */
 int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a, const struct nsx_val *global_tid,
 		      const struct nsx_val *pid, const struct nsx_val *tid,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 		      uint64_t process, int64_t device, int64_t context,
 		      int64_t stream, uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
-/* Finds or adds the n-th track of the report. */
-int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
-		      struct nsx_err *err) NSX_CHECKED;
 /* The lane for [start, end); NULL without an error: too many lanes. Must be called in order of
  * start.
  */

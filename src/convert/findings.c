@@ -210,7 +210,8 @@ static int put_track(struct nsx_conv *c, size_t n, struct nsx_err *err)
 	const struct told_track *t = &c->findings->tracks[n];
 	struct nsx_slice s = {.corr = 0};
 
-	if (t->n && nsx_tracks_report(&c->tracks, n, &s.track, err))
+	if (t->n && nsx_tracks_stream(&c->tracks, NSX_A_FINDING, 0, 0, 0, (int64_t)n,
+				      &s.track, err))
 		return err->rc;
 	for (size_t i = 0; i < t->n; i++) {
 		int rc;

@@ -166,32 +166,17 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a, const struct ns
 	return tracks_add_lane(t, &t->tracks[*ret], real ? (uint32_t)id : 0, err) ? 0 : err->rc;
 }
 
-/* Adds a track that belongs to no thread. */
-static int add_numbered(struct nsx_tracks *t, const struct nsx_key *key,
-			uint32_t *ret, struct nsx_err *err)
-{
-	bool is_new;
-
-	if (tracks_add_track(t, key, ret, &is_new, err))
-		return err->rc;
-	return !is_new || tracks_add_lane(t, &t->tracks[*ret], 0, err) ? 0 : err->rc;
-}
-
 int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 		      uint64_t process, int64_t device, int64_t context,
 		      int64_t stream, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{a, process, (uint64_t)device, (uint64_t)context,
 			       (uint64_t)stream}};
+	bool is_new;
 
-	return add_numbered(t, &key, ret, err);
-}
-
-int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret, struct nsx_err *err)
-{
-	struct nsx_key key = {{NSX_A_FINDING, 0, 0, 0, n}};
-
-	return add_numbered(t, &key, ret, err);
+	if (tracks_add_track(t, &key, ret, &is_new, err))
+		return err->rc;
+	return !is_new || tracks_add_lane(t, &t->tracks[*ret], 0, err) ? 0 : err->rc;
 }
 
 /* Closes slices that ended by start; returns whether [start, end) may begin. */

@@ -116,21 +116,6 @@ void nsx_fine_(struct nsx_findings *l, const char *text)
 	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, finding_tidy(l, text));
 }
 
-const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes)
-{
-	return nsx_text_bytes(l->arena, (double)bytes);
-}
-
-const char *nsx_tell_ns(struct nsx_findings *l, int64_t ns)
-{
-	return nsx_text_ns(l->arena, (double)ns);
-}
-
-const char *nsx_tell_name(struct nsx_findings *l, const char *name)
-{
-	return nsx_text_name(l->arena, name);
-}
-
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from)
 {
 	nsx_grow_or_die(&l->v, &l->cap, l->n + from->n, sizeof(*l->v));

@@ -8,9 +8,11 @@
 #ifndef NSX_FINDING_H
 #define NSX_FINDING_H
 
+#include "base/figures.h"
 #include "facts/facts.h"
 #include "facts/replay/change.h"
 #include "report/table.h"
+#include "report/text.h"
 
 #define NSX_FINDING(id, category) NSX_ID_##id,
 #define NSX_CAUSE(id, name, category) NSX_ID_##id,
@@ -175,9 +177,9 @@ void nsx_fine_(struct nsx_findings *l, const char *text);
 /* Formats a text into the list's arena, as printf does. */
 #define nsx_tell(l, ...)                                                      \
 	((const char *)nsx_arena_printf((l)->arena, __VA_ARGS__))
-const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
-const char *nsx_tell_ns(struct nsx_findings *l, int64_t ns);
-const char *nsx_tell_name(struct nsx_findings *l, const char *name);
+#define nsx_tell_bytes(l, bytes) nsx_text_bytes((l)->arena, (double)(bytes))
+#define nsx_tell_ns(l, ns) nsx_text_ns((l)->arena, (double)(ns))
+#define nsx_tell_name(l, name) nsx_text_name((l)->arena, name)
 /* Moves the findings of `from` to the end of l; frees `from`. */
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
 void nsx_findings_done(struct nsx_findings *l); /* frees the list, but not its arena */

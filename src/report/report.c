@@ -5,26 +5,6 @@
 #include "report/text.h"
 #include "report/words.h"
 
-const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes)
-{
-	return nsx_text_bytes(s->arena, (double)bytes);
-}
-
-const char *nsx_say_time(struct nsx_section *s, int64_t ns)
-{
-	return nsx_text_ns(s->arena, (double)ns);
-}
-
-const char *nsx_say_ms(struct nsx_section *s, double ms)
-{
-	return nsx_text_ns(s->arena, ms * 1e6);
-}
-
-const char *nsx_md_name(struct nsx_section *s, const char *name)
-{
-	return nsx_text_name(s->arena, name);
-}
-
 int nsx_cannot_(struct nsx_section *s, const char *reason)
 {
 	s->status = NSX_S_CANNOT;
@@ -103,11 +83,6 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 				.ncolumns = ncolumns,
 				.max_rows = max_rows ? max_rows :
 						       NSX_MAX_MD_ROWS});
-}
-
-void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t, size_t max_rows)
-{
-	nsx_md_table_of(s, t, max_rows, NULL, t->layout->ncols);
 }
 
 const struct nsx_section *nsx_report_section(const struct nsx_report *r, const char *pass_id)

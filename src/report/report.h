@@ -195,9 +195,9 @@ void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c);
 	((const char *)nsx_arena_printf((s)->arena, __VA_ARGS__))
 
 /* Formats bytes in decimal units, "25.5 GB", and times, "421 ms". */
-const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
-const char *nsx_say_time(struct nsx_section *s, int64_t ns);
-const char *nsx_say_ms(struct nsx_section *s, double ms);
+#define nsx_say_bytes(s, bytes) nsx_text_bytes((s)->arena, (double)(bytes))
+#define nsx_say_time(s, ns) nsx_text_ns((s)->arena, (double)(ns))
+#define nsx_say_ms(s, ms) nsx_text_ns((s)->arena, (ms) * 1e6)
 
 /* Appends Markdown blocks. Without a heading they belong to the pass's title. */
 #define nsx_md_heading(s, text) nsx_md_add(s, NSX_B_HEADING, text)
@@ -209,15 +209,17 @@ const char *nsx_say_ms(struct nsx_section *s, double ms);
 void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind, const char *text);
 /* The number of leading rows whose value in a column is at least `least`; at most `most`. */
 size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column, double least);
-/* Adds a Markdown table of the columns whose ids follow, with at most max_rows rows; 0: default. */
+/* Adds a Markdown table of the columns whose ids follow, with at most max_rows rows; 0: default.
+ * columns NULL: the first ones.
+ */
 #define nsx_md_table(s, t, max_rows, ...)                                     \
 	nsx_md_table_of(s, t, max_rows, NSX_IDS(__VA_ARGS__))
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 		     size_t max_rows, const int *columns, size_t ncolumns);
 /* Adds a Markdown table of all columns. */
-void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t, size_t max_rows);
+#define nsx_md_whole(s, t, max_rows) nsx_md_table_of(s, t, max_rows, NULL, (t)->layout->ncols)
 /* A name from the trace, shortened in the middle and escaped for Markdown. */
-const char *nsx_md_name(struct nsx_section *s, const char *name);
+#define nsx_md_name(s, name) nsx_text_name((s)->arena, name)
 
 /* Finds the cells that the findings cite. Returns a table whose missing rows may contain one of
  * them, or NULL.

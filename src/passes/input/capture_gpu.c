@@ -112,9 +112,7 @@ static void check_activity(struct nsx_quality *q)
 		if (silent++ < SHOWN_PROCESSES)
 			no_activity(q, p, x);
 	}
-	if (silent > SHOWN_PROCESSES)
-		nsx_check(q, "gpu_activity", MISSING, "other processes", 0,
-			  "the same holds for %zu more", silent - SHOWN_PROCESSES);
+	nsx_check_others(q, "gpu_activity", MISSING, silent);
 	if (silent)
 		return;
 	if (!t->ops.n && !uses_gpu(t) && (q->facts.messages[NSX_MSG_PARTIAL] ||
@@ -311,9 +309,7 @@ static void check_clocks(struct nsx_quality *q)
 			warn_clock(q, c);
 		most_ns = NSX_MAX(most_ns, c->within_ns);
 	}
-	if (off > SHOWN_PROCESSES)
-		nsx_check(q, "gpu_clocks", WARN, "other processes", 0,
-			  "the same holds for %zu more", off - SHOWN_PROCESSES);
+	nsx_check_others(q, "gpu_clocks", WARN, off);
 	if (!off && t->nclocks > 1 && most_ns < INT64_MAX)
 		nsx_check(q, "gpu_clocks", OK, "GPU times", 0,
 			  "no work begins before its call or ends after the call that waited for "

@@ -33,6 +33,14 @@ struct nsx_quality {
 void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	       const char *subject, unsigned what, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
+/* Adds a row for the subjects above SHOWN_PROCESSES, of n. */
+static inline void nsx_check_others(struct nsx_quality *q, const char *check, const char *status,
+				    size_t n)
+{
+	if (n > SHOWN_PROCESSES)
+		nsx_check(q, check, status, "other processes", 0, "the same holds for %zu more",
+			  n - SHOWN_PROCESSES);
+}
 /* Turns the last check into a finding, because it limits the report's conclusions. of_subject: one
  * finding for each subject.
  */

@@ -84,9 +84,7 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 			  "%.1f %% of the process's kernel time was launched "
 			  "inside NVTX ranges", pct);
 	}
-	if (low > SHOWN_PROCESSES)
-		nsx_check(q, "nvtx", WARN, "other processes", 0,
-			  "the same holds for %zu more", low - SHOWN_PROCESSES);
+	nsx_check_others(q, "nvtx", WARN, low);
 }
 
 static void check_nvtx(struct nsx_quality *q)

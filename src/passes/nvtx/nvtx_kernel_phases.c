@@ -18,7 +18,7 @@ static int nvtx_kernel_phases_run(const struct nsx_run *run, struct nsx_section 
 	const struct nsx_phase_map *m = run->opts->phases;
 	struct nsx_table *table;
 	size_t nplaces;
-	int64_t *ns, *sum, total_ns;
+	int64_t *ns, *sum;
 
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "disabled by --no-nvtx-kernel-map");
@@ -29,8 +29,7 @@ static int nvtx_kernel_phases_run(const struct nsx_run *run, struct nsx_section 
 		return err->rc;
 	for (size_t i = 0; i < run->trace->nprocesses * nplaces; i++)
 		nsx_add_to(&sum[i % nplaces], ns[i]);
-	nsx_nvtx_phase_rows(m, sum, table, &total_ns);
-	nsx_put(out, "attributed_kernel_time_ms", nsx_ms(total_ns));
+	nsx_put(out, "attributed_kernel_time_ms", nsx_ms(nsx_nvtx_phase_rows(m, sum, table)));
 	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, GPU kernel time)");
 	nsx_md_whole(out, table, 0);

@@ -20,12 +20,10 @@ static const struct nsx_layout layouts[] = {
 static void nvtx_kernel_phases_by_pid_add_process(const struct nsx_run *run, uint32_t process,
 						  const int64_t *ns, struct nsx_section *out)
 {
-	int64_t total_ns;
 	struct nsx_table *phases = nsx_add_table(out, &phase_layout);
 	struct nsx_cell *row;
 
-	nsx_nvtx_phase_rows(run->opts->phases, ns, phases, &total_ns);
-	if (!total_ns)
+	if (!nsx_nvtx_phase_rows(run->opts->phases, ns, phases))
 		return;
 	row = nsx_add_row(out->tables[0]);
 	row[PID] = nsx_pid_cell(run->trace, process);

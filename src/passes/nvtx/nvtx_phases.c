@@ -59,12 +59,10 @@ static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out, s
 	const struct nsx_phase_map *m = run->opts->phases;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	int64_t *ns = nsx_arena_get(run->scratch, (nsx_phase_count(m) + 1) * sizeof(*ns));
-	int64_t total_ns;
 
 	if (nvtx_phases_sum_up(run, ns, err))
 		return err->rc;
-	nsx_nvtx_phase_rows(m, ns, table, &total_ns);
-	nsx_put(out, "nvtx_total_time_ms", nsx_ms(total_ns));
+	nsx_put(out, "nvtx_total_time_ms", nsx_ms(nsx_nvtx_phase_rows(m, ns, table)));
 	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, wall-time)");
 	nsx_md_bullet(out, "A range that matches no pattern belongs to the phase of the range "

@@ -108,15 +108,14 @@ static void phase_table_add_row(const char *phase, int64_t ns, int64_t total_ns,
 	row[PHASE_PCT] = nsx_part_pct(ns, total_ns);
 }
 
-void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
-			 struct nsx_table *table, int64_t *ret_total_ns)
+int64_t nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
+			    struct nsx_table *table)
 {
 	unsigned n = nsx_phase_count(m);
 	int64_t rest_ns = ns[n], total_ns = 0;
 
 	for (unsigned i = 0; i <= n; i++)
 		nsx_add_to(&total_ns, ns[i]);
-	*ret_total_ns = total_ns;
 	for (unsigned i = 0; i < n; i++) {
 		const char *phase = nsx_phase_name(m, i);
 
@@ -127,4 +126,5 @@ void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 	}
 	nsx_table_sort(table, NSX_DESC(PHASE_MS), PHASE);
 	phase_table_add_row("unmapped", rest_ns, total_ns, table);
+	return total_ns;
 }

@@ -25,10 +25,10 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 			   const struct nsx_phase_map *m, struct nsx_arena *a,
 			   int64_t **ret, struct nsx_err *err);
 /* Adds rows with these three columns, whose keys the section defines, sorted by total with
- * "unmapped" last. ns has one element more than there are phases.
+ * "unmapped" last; returns the total. ns has one element more than there are phases.
  */
 enum { PHASE, PHASE_MS, PHASE_PCT };
-void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
-			 struct nsx_table *table, int64_t *ret_total_ns);
+int64_t nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
+			    struct nsx_table *table);
 
 #endif
