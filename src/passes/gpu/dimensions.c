@@ -38,10 +38,6 @@ static const struct nsx_layout layouts[NDIMENSIONS] = {
 static const char *const titles[NDIMENSIONS] = {
 	"CPU overhead", "Memory overhead", "Interconnect", "GPU compute",
 };
-static const char *const verdict_keys[NDIMENSIONS] = {
-	"verdicts.cpu_overhead", "verdicts.memory_overhead",
-	"verdicts.interconnect", "verdicts.gpu_compute",
-};
 
 struct dimensions {
 	const struct nsx_run *run;
@@ -562,11 +558,9 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 		return nsx_cannot(out, "the trace has no GPU work");
 	dimensions_measure(&d);
 	for (unsigned i = 0; i < NDIMENSIONS; i++) {
-		const char *verdict;
-
 		d.table = out->tables[i];
-		verdict = fill[i](&d);
-		nsx_put(out, verdict_keys[i], nsx_string(verdict));
+		nsx_put(out, nsx_say(out, "verdicts.%s", layouts[i].key),
+			nsx_string(fill[i](&d)));
 	}
 	nsx_put(out, "device_id", nsx_int(d.device_id));
 	nsx_put(out, "window", nsx_string(d.window));

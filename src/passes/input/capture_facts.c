@@ -1,4 +1,5 @@
 /* capture_facts.c - recognises settings and messages by keys and words. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,46 +18,41 @@ static const char *capture_facts_text(const struct nsx_val *v, char *buf, size_t
 	return buf;
 }
 
-/* Some versions prefix keys of capture settings with "PROCESS_0:", so their ends are compared. */
-static int capture_facts_on_capture(void *ctx, int64_t rid NSX_UNUSED,
-				    const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
+/* Settings of the capture and of the export. Some versions prefix keys with "PROCESS_0:", so their
+ * ends are compared.
+ */
+static const struct {
+	const char *key;
+	const char *is, *is_not; /* value, in any case; is NULL: any but "" and is_not */
+	size_t fact;
+} settings[] = {
+#define FACT(name) offsetof(struct nsx_capture_facts, name)
+	{"CAPTURE_EVENT_TYPE", NULL, "", FACT(has_settings)},
+	{"CAPTURE_EVENT_TYPE", "Cuda", NULL, FACT(traced_cuda)},
+	{"CAPTURE_EVENT_TYPE", "NvtxEvents", NULL, FACT(traced_nvtx)},
+	{"CAPTURE_EVENT_TYPE", "OSRuntime", NULL, FACT(traced_osrt)},
+	{"COLLECT_GPU_MEMORY_USAGE", "false", NULL, FACT(memory_usage_off)},
+	{"TIMES_TO_EXPORT", NULL, "", FACT(part_of_time)},
+	{"TABLES_TO_EXPORT", NULL, "", FACT(part_of_tables)},
+	{"TIME_NORMALIZE", "true", NULL, FACT(shifted)},
+	{"TIME_SHIFT", NULL, "0", FACT(shifted)},
+	{"INCLUDE_JSON", "false", NULL, FACT(without_json)},
+	{"INCLUDE_BLOBS", "false", NULL, FACT(without_blobs)},
+#undef FACT
+};
+
+static int on_setting(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		      struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_capture_facts *f = ctx;
 	char name[96], value[64];
 
 	capture_facts_text(&v[0], name, sizeof(name));
 	capture_facts_text(&v[1], value, sizeof(value));
-	if (!strcmp(name, "CAPTURE_EVENT_TYPE")) {
-		f->has_settings = true;
-		f->traced_cuda |= !strcasecmp(value, "Cuda");
-		f->traced_nvtx |= !strcasecmp(value, "NvtxEvents");
-		f->traced_osrt |= !strcasecmp(value, "OSRuntime");
-	}
-	if (nsx_ends_with(name, "COLLECT_GPU_MEMORY_USAGE"))
-		f->memory_usage_off |= !strcasecmp(value, "false");
-	return 0;
-}
-
-static int on_export(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err NSX_UNUSED)
-{
-	struct nsx_capture_facts *f = ctx;
-	char name[96], value[64];
-
-	capture_facts_text(&v[0], name, sizeof(name));
-	capture_facts_text(&v[1], value, sizeof(value));
-	if (nsx_ends_with(name, "TIMES_TO_EXPORT"))
-		f->part_of_time |= *value != '\0';
-	if (nsx_ends_with(name, "TABLES_TO_EXPORT"))
-		f->part_of_tables |= *value != '\0';
-	if (nsx_ends_with(name, "TIME_NORMALIZE"))
-		f->shifted |= !strcasecmp(value, "true");
-	if (nsx_ends_with(name, "TIME_SHIFT"))
-		f->shifted |= *value && strcmp(value, "0");
-	if (nsx_ends_with(name, "INCLUDE_JSON"))
-		f->without_json |= !strcasecmp(value, "false");
-	if (nsx_ends_with(name, "INCLUDE_BLOBS"))
-		f->without_blobs |= !strcasecmp(value, "false");
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (nsx_ends_with(name, settings[i].key) &&
+		    (settings[i].is ? !strcasecmp(value, settings[i].is) :
+				      *value && strcmp(value, settings[i].is_not)))
+			*(bool *)((char *)ctx + settings[i].fact) = true;
 	return 0;
 }
 
@@ -170,10 +166,8 @@ int nsx_read_capture_facts(const struct nsx_trace *t,
 	struct reader r = {ret, t};
 
 	*ret = (struct nsx_capture_facts){0};
-	return nsx_view_each(s, capture_meta, capture_facts_on_capture, ret, err, name,
-			     value) ?:
-	       nsx_view_each(s, export_meta, on_export, ret, err, name,
-			     value) ?:
+	return nsx_view_each(s, capture_meta, on_setting, ret, err, name, value) ?:
+	       nsx_view_each(s, export_meta, on_setting, ret, err, name, value) ?:
 	       nsx_view_each(s, diagnostic, on_message, &r, err, severity, text,
 			     global_pid) ?:
 	       nsx_view_each(s, analysis, capture_facts_on_session, ret, err, duration_ns);
