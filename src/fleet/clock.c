@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "base/stat.h"
-#include "fleet/fleet.h"
+#include "fleet/match.h"
 
 #define LEAST_DRIFT 1e-6
 
@@ -41,10 +41,9 @@ static bool is_tied(const struct nsx_frank *r)
 }
 
 /* Assigns a clock to each rank. */
-static int list_clocks(struct clocks *c, struct nsx_err *err)
+static int list_clocks(struct nsx_fleet *f, struct nsx_arena *a, struct nsx_err *err)
 {
-	struct nsx_fleet *f = c->f;
-	uint32_t *of_host = nsx_arena_get(c->a, f->nhosts * sizeof(*of_host));
+	uint32_t *of_host = nsx_arena_get(a, f->nhosts * sizeof(*of_host));
 
 	if (!nsx_new_array(f->clock, f->arena, f->nranks, "clocks", err))
 		return err->rc;
@@ -65,10 +64,8 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 }
 
 /* Finds UTC at each rank's zero, by its own clock. */
-static void find_zeros(const struct clocks *c)
+static void find_zeros(struct nsx_fleet *f, double *v)
 {
-	struct nsx_fleet *f = c->f;
-	double *v = nsx_arena_get(c->a, f->nranks * sizeof(*v));
 
 	for (uint32_t i = 0; i < f->nranks; i++)
 		if (f->rank[i].d->utc_ns >= 0 && !f->utc_ns)
@@ -94,6 +91,17 @@ static void find_zeros(const struct clocks *c)
 					(double)(d->utc_ns - f->utc_ns);
 		}
 	}
+}
+
+int nsx_fleet_list_clocks(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	int rc = list_clocks(f, a, err);
+
+	if (!rc)
+		find_zeros(f, nsx_arena_get(a, f->nranks * sizeof(double)));
+	nsx_arena_free(a);
+	return rc;
 }
 
 /* Comparing ------------------------------------------------------------------------------*/
@@ -332,15 +340,10 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 	double *drift, middle;
 	bool failed;
 
-	f->nclocks = 0;
 	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
-	failed = list_clocks(&c, err);
-	if (!failed)
-		find_zeros(&c);
 	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
 	middle = f->middle_ns = middle_of(f);
-	failed = failed ||
-		 !nsx_new_array(c.bound, c.a, (size_t)f->nclocks * f->nclocks,
+	failed = !nsx_new_array(c.bound, c.a, (size_t)f->nclocks * f->nclocks,
 				"pairs of clocks", err) ||
 		 compare_all(&c, drift, middle, err);
 	if (!failed) {
@@ -352,7 +355,7 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 		shorten(&c);
 		settle(&c, drift);
 	}
-	for (uint32_t i = 0; c.diff && i < f->nclocks; i++)
+	for (uint32_t i = 0; i < f->nclocks; i++)
 		free(c.diff[i].v);
 	nsx_arena_free(c.a);
 	return failed ? err->rc : 0;

@@ -74,37 +74,12 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 	return 0;
 }
 
-/* By rank: UTC at the trace's zero; -1: not known. Ranks of a host use its steady clock if
- * known, as the time stamp of every capture has its own error.
- */
-static int64_t *list_zeros(const struct nsx_fleet *f, struct nsx_arena *a)
-{
-	int64_t *ret = nsx_arena_get(a, f->nranks * sizeof(*ret));
-	/* 1 + index of the host's first rank */
-	uint32_t *first = nsx_arena_get(a, f->nhosts * sizeof(*first));
-
-	for (uint32_t r = 0; r < f->nranks; r++) {
-		const struct nsx_digest *d = f->rank[r].d, *x;
-		uint32_t *of_host = &first[f->rank[r].host];
-
-		ret[r] = d->utc_ns;
-		if (d->utc_ns < 0 || d->system_ns < 0)
-			continue;
-		if (!*of_host)
-			*of_host = r + 1;
-		x = f->rank[*of_host - 1].d;
-		ret[r] = NSX_MAX(0, x->utc_ns + (d->system_ns - x->system_ns));
-	}
-	return ret;
-}
-
 /* Lists channels of sends and receives, or the others. */
 static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
 	struct nsx_groups g = {0};
 	const char **names = NULL;
-	const int64_t *zero = list_zeros(f, m->a);
 	size_t most = 0;
 	int rc = 0;
 
@@ -122,7 +97,8 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 			x->rank = r;
 			x->channel = c;
 			x->c = &f->rank[r].d->channels[c];
-			x->utc_ns = zero[r];
+			x->utc_ns = f->rank[r].d->utc_ns < 0 ? -1 :
+				    f->utc_ns + (int64_t)f->rank[r].zero_ns;
 			rc = name_ops(&g, &names, &f->rank[r].d->channels[c], err);
 			m->n += x->c->n > 0 && !x->c->is_rest &&
 				!nsx_is_of_messages(x->c) &&
@@ -524,7 +500,7 @@ static int match_channels(struct nsx_fleet *f, bool of_pairs, struct nsx_err *er
 
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 {
-	return match_channels(f, false, err);
+	return nsx_fleet_list_clocks(f, err) ?: match_channels(f, false, err);
 }
 
 static bool has_channels(const struct nsx_fleet *f, bool (*are_these)(const struct nsx_dchannel *c))

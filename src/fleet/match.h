@@ -60,6 +60,8 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
  */
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift);
 
+/* Lists the clocks of the ranks, and finds what each shows at the zero of its traces. */
+int nsx_fleet_list_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* Makes two-rank channels of MPI messages that name the other side. */
 int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* Makes two-rank channels of sends and receives that belong together by their ends on the

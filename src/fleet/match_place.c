@@ -88,21 +88,6 @@ static struct nsx_fit try_place(const struct nsx_mchannel *x, const struct nsx_m
 				.ncommon = o.ncommon};
 }
 
-/* The change of successive differences, without the greatest few. If differences spread but hardly
- * change from one to the next, a clock was set: at a wrong place every step's jitter shows.
- */
-static double change_of(const double *diff, size_t n)
-{
-	double change[NSX_SAMPLES];
-
-	if (n < 8)
-		return INFINITY;
-	for (size_t i = 1; i < n; i++)
-		change[i - 1] = fabs(diff[i] - diff[i - 1]);
-	nsx_median_of(change, n - 1); /* the call sorts change */
-	return change[n - 4];
-}
-
 /* Fills diff with how much later x's ends are than y's. Returns how many. *ret_ns: the time
  * from the first to the last.
  */
@@ -126,13 +111,11 @@ static size_t ends_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y
 
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift)
 {
-	double diff[NSX_SAMPLES], change, spread;
+	double diff[NSX_SAMPLES];
 	int64_t ns;
 	size_t n = ends_at(x, y, shift, diff, &ns);
 
-	change = change_of(diff, n);
-	spread = match_place_spread_of(diff, n, MOST_DRIFT * (double)ns / NSX_MAX(1, (double)n));
-	return spread > NSX_TOGETHER_NS && change <= NSX_END_NOISE_NS ? change : spread;
+	return match_place_spread_of(diff, n, MOST_DRIFT * (double)ns / NSX_MAX(1, (double)n));
 }
 
 /* Index of y's collective that ends nearest to x's i-th by the hosts' clocks. */
@@ -280,16 +263,11 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 			const struct nsx_mchannel *b)
 {
 	bool is_same = x->c->comm && a->c->comm == x->c->comm;
-	bool is_stream = a->c->stream == x->c->stream;
 
 	if (x->c->comm && is_same != (b->c->comm == x->c->comm))
 		return is_same;
 	if (fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES)
 		return a->differs < b->differs;
-	/* steps of one pace make ends of other collectives agree as well */
-	if (is_stream != (b->c->stream == x->c->stream) &&
-	    NSX_MIN(a->spread, b->spread) > NSX_END_NOISE_NS)
-		return is_stream;
 	return a->spread < b->spread;
 }
 
@@ -318,12 +296,6 @@ bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound
 		return false;
 	has_clock = match_place_range_of(x, y, bound_ns, &from, &to);
 	fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
-	if (bound_ns < NSX_CLOCK_BOUND_NS && (!fits_near || y->differs > 2.0 / NSX_SAMPLES)) {
-		/* the offset of a clock that was set during the capture is less certain */
-		has_clock = match_place_range_of(x, y, NSX_CLOCK_BOUND_NS, &from, &to);
-		fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
-	}
-
 	if (!has_clock || bound_ns < NSX_CLOCK_BOUND_NS ||
 	    (fits_near && y->spread <= NSX_END_NOISE_NS) ||
 	    !lay_within(x, &far, NSX_MAX(half - (int64_t)y->c->n, -NSX_MOST_PLACES / 2),

@@ -261,20 +261,6 @@ static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *
 
 NSX_POINTER_ORDER(cmp_group, struct nsx_mchannel, UP(group), UP(rank));
 
-/* Whether sends and receives have no known partners because their ends do not agree. A rank
- * between two others sends to both on one channel.
- */
-static bool are_apart(struct nsx_mchannel *const *v, size_t n)
-{
-	size_t napart = 0;
-
-	if (v[0]->c->comm || !nsx_is_of_pairs(v[0]->c) || !v[0]->c->has_times)
-		return false;
-	for (size_t i = 1; i < n; i++)
-		napart += nsx_spread_at(v[0], v[i], v[i]->shift - v[0]->shift) > NSX_TOGETHER_NS;
-	return 5 * napart > n - 1;
-}
-
 /* Whether some communicator has the same members. */
 static bool is_known(const struct nsx_fleet *f, struct nsx_mchannel *const *v, size_t n)
 {
@@ -306,22 +292,6 @@ static void hold_all(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_
 	}
 }
 
-static int new_comms(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
-		     bool is_sure, struct nsx_err *err)
-{
-	bool is_nobodys = are_apart(v, n);
-	int rc = 0;
-
-	if (!is_nobodys) {
-		hold_all(m, v, n);
-		rc = new_comm(m, v, n, is_sure, err);
-	}
-
-	for (size_t i = 0; i < n && is_nobodys && !rc; i++)
-		rc = new_comm(m, v + i, 1, false, err);
-	return rc;
-}
-
 int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 {
 	struct nsx_mchannel **v = m->in;
@@ -342,7 +312,8 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 	for (size_t at = 0; at < n; at += k) {
 		for (k = 1; at + k < n && v[at + k]->group == v[at]->group; k++)
 			;
-		if (new_comms(m, v + at, k, v[at]->c->comm || world == 2, err))
+		hold_all(m, v + at, k);
+		if (new_comm(m, v + at, k, v[at]->c->comm || world == 2, err))
 			return err->rc;
 	}
 	return 0;
