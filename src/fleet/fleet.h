@@ -151,10 +151,6 @@ struct nsx_suspect { /* the rank with the greatest excess among those not named 
 	int64_t nsteps;	 /* steps in which it was late; 0: no suspect */
 	double excess_ns, p;
 };
-struct nsx_fslow_link { /* a communicator with slow transfers */
-	uint32_t comm;
-	double excess_ns, typical_ns; /* means per collective */
-};
 struct nsx_fclock {
 	uint32_t host; /* index; NSX_NONE: the clock of one rank */
 	uint32_t rank; /* index of its first rank */
@@ -200,8 +196,6 @@ struct nsx_fleet {
 	int64_t nevents;	/* steps in which one rank stood out */
 	double uneven_ns; /* per step: own time of the slowest rank above that of the median
 			     rank */
-	struct nsx_fslow_link *link;
-	size_t nlinks;
 	struct nsx_fclock *clock;
 	uint32_t nclocks;
 	int64_t utc_ns; /* subtracted to keep zero_ns small */
@@ -228,7 +222,6 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
  */
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* Calls all functions above. */
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
@@ -247,7 +240,8 @@ struct nsx_passed {
 struct nsx_mended {
 	const uint32_t *ranks;
 	size_t n;
-	const struct nsx_fslow_link *link; /* NULL: none */
+	uint32_t comm;
+	double link_ns; /* by which each transfer of comm becomes shorter; 0: none */
 };
 /* Number of steps in which at least one of these ranks was recorded. */
 size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks, size_t n);

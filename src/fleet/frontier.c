@@ -12,13 +12,14 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/report.h"
+#include "fleet/tables.h"
 
 enum { COMPUTE, COPY, IDLE, NCLASSES };
 
 struct frontier {
 	const struct nsx_fleet *f;
-	struct nsx_groups groups; /* keyed by stage and rank */
-	struct nsx_stage *v;
+	struct nsx_groups groups; /* rows of the table, keyed by stage and rank */
+	struct nsx_table *t;
 	double *usual; /* by step and class: time of the median rank */
 	int64_t *order; /* exposed lengths of a collective on the other ranks */
 	/* by rank, for one step: exposed communication outside these collectives */
@@ -57,7 +58,7 @@ static void find_usual(struct frontier *x, double *scratch)
  * remainder.
  */
 static void share_out(const struct frontier *x, size_t s, uint32_t rank,
-		      int64_t excess_ns, struct nsx_stage *row)
+		      int64_t excess_ns, struct nsx_cell *row)
 {
 	const struct nsx_dstep *part = x->f->part[s * x->f->nranks + rank];
 	double over[NCLASSES] = {0}, sum = 0;
@@ -68,15 +69,13 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 		sum += over[c];
 	}
 	if (sum <= 0) {
-		row->other_ns += excess_ns;
+		row[F_OTHER].u.i += excess_ns;
 		return;
 	}
 	for (unsigned c = 0; c < NCLASSES; c++) {
 		int64_t ns = c == IDLE ? left : (int64_t)((double)excess_ns * over[c] / sum);
-		int64_t *to[] = {&row->compute_ns, &row->copy_ns,
-				 &row->idle_ns};
 
-		*to[c] += ns;
+		row[F_COMPUTE + c].u.i += ns;
 		left -= ns;
 	}
 }
@@ -101,6 +100,21 @@ static int64_t frontier_exposed_ns(const struct nsx_fleet *f, const struct nsx_f
 	return nsx_coll_exposed_ns(ch, nsx_timed_at(m, ch, k));
 }
 
+/* The row of a stage that ends with this rank; NULL without memory. */
+static struct nsx_cell *row_of(struct frontier *x, size_t stage, uint32_t rank, struct nsx_err *err)
+{
+	uint32_t n = (uint32_t)x->groups.n, at;
+	struct nsx_cell *row;
+
+	if (nsx_group(&x->groups, stage, rank, &at, err))
+		return NULL;
+	row = at < n ? &x->t->cells[at * x->t->layout->ncols] : nsx_add_row(x->t);
+	for (unsigned c = 0; at == n && c < x->t->layout->ncols; c++)
+		row[c] = nsx_int(c == F_STAGE ? (int64_t)stage :
+				 c == F_RANK  ? x->f->rank[rank].number : 0);
+	return row;
+}
+
 /* ns: lengths, by member. */
 static int frontier_add_collective(struct frontier *x, const struct nsx_fcomm *c,
 				   size_t s, size_t k, const int64_t *ns, struct nsx_err *err)
@@ -108,7 +122,7 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_fcomm *c
 	const struct nsx_fleet *f = x->f;
 	int64_t passed = -1, least = INT64_MAX, transfer, exposed, late;
 	uint32_t last = NSX_NONE;
-	struct nsx_stage *row;
+	struct nsx_cell *row;
 	size_t n = 0;
 
 	for (uint32_t m = 0; m < c->n; m++) {
@@ -123,7 +137,7 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_fcomm *c
 	}
 	if (passed < 0 || last == NSX_NONE)
 		return 0;
-	row = nsx_group_value(&x->groups, &x->v, k - f->step[s].first, last, "stages", err);
+	row = row_of(x, k - f->step[s].first, last, err);
 	if (!row)
 		return err->rc;
 	for (uint32_t m = 0; m < c->n; m++) {
@@ -138,16 +152,13 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_fcomm *c
 	exposed = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
 	transfer = NSX_MIN(NSX_MIN(least, exposed), passed);
 	late = nsx_holds_all(f, c, k) ? NSX_MAX(0, NSX_MIN(exposed - least, passed - transfer)) : 0;
-	row->stage = k - f->step[s].first;
-	row->rank = last;
-	row->times++;
-	row->transfer_ns += transfer;
-	row->work_ns += passed - transfer - late;
+	row[F_TIMES].u.i++;
+	row[F_TOTAL].u.i += passed;
+	row[F_TRANSFER].u.i += transfer;
+	row[F_WORK].u.i += passed - transfer - late;
 	share_out(x, s, last, late, row);
 	return 0;
 }
-
-NSX_ORDER(cmp_stage, struct nsx_stage, UP(stage), UP(rank));
 
 static int frontier_add_step(struct frontier *x, const struct nsx_fcomm *c, size_t s,
 			     int64_t *ns, struct nsx_err *err)
@@ -176,9 +187,10 @@ static int frontier_add_step(struct frontier *x, const struct nsx_fcomm *c, size
 	return 0;
 }
 
-int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret, struct nsx_err *err)
+int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *ret_elsewhere_ns,
+		       struct nsx_err *err)
 {
-	struct frontier x = {.f = f};
+	struct frontier x = {.f = f, .t = t};
 	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_fcomm *c = NULL;
 	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * f->nranks);
@@ -199,8 +211,8 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret, stru
 		find_usual(&x, nsx_arena_get(a, f->nranks * sizeof(double)));
 	for (size_t s = 0; c && s < f->nsteps && !rc; s++)
 		rc = frontier_add_step(&x, c, s, ns, err);
-	nsx_sort(x.v, x.groups.n, sizeof(*x.v), cmp_stage);
-	*ret = (struct nsx_frontier){x.v, x.groups.n, x.elsewhere_ns};
+	nsx_table_sort(t, F_STAGE, F_RANK);
+	*ret_elsewhere_ns = x.elsewhere_ns;
 	nsx_groups_done(&x.groups);
 	nsx_arena_free(a);
 	return rc;

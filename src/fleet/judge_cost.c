@@ -137,7 +137,7 @@ static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
 
 	memcpy(all + nall, v, n * sizeof(*v));
 	nsx_sort(all, nall + n, sizeof(*all), nsx_cmp_u32);
-	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, NULL}, &passed, &together, err))
+	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, 0, 0}, &passed, &together, err))
 		return err->rc;
 	together = NSX_MIN(together, f->all_recoverable_ns + most_over_others(j, v, n, scratch));
 	if (together - f->all_recoverable_ns < NSX_LEAST_SHARE * f->step_ns)
@@ -166,7 +166,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		uint32_t *with = all + n;
 		double together;
 
-		if (nsx_fleet_replay(f, &(struct nsx_mended){l.ranks, l.n, NULL},
+		if (nsx_fleet_replay(f, &(struct nsx_mended){l.ranks, l.n, 0, 0},
 				     &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
@@ -179,7 +179,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
 		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
-		if (n && nsx_fleet_replay(f, &(struct nsx_mended){all, n + l.n, NULL},
+		if (n && nsx_fleet_replay(f, &(struct nsx_mended){all, n + l.n, 0, 0},
 				 NULL, &together, err))
 			return err->rc;
 		if (together - f->all_recoverable_ns <
@@ -195,34 +195,4 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 	}
 	f->nlate = kept;
 	return nrest > 1 ? price_group(j, rest, nrest, all, n, scratch, err) : 0;
-}
-
-int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
-{
-	struct nsx_fleet *f = j->f;
-
-	for (size_t i = 0; i < f->nlinks; i++) {
-		const struct nsx_fcomm *c = &f->comm[f->link[i].comm];
-		uint32_t *v = nsx_arena_get(j->a, c->n * sizeof(*v));
-		double gain;
-		struct nsx_late *l;
-
-		for (uint32_t m = 0; m < c->n; m++)
-			v[m] = c->m[m].rank;
-		if (nsx_fleet_replay(f, &(struct nsx_mended){.link = &f->link[i]},
-				     NULL, &gain, err))
-			return err->rc;
-		if (gain < NSX_LEAST_SHARE * f->step_ns)
-			continue;
-		l = nsx_add_late(j, v, c->n);
-		l->cause = NSX_WHY_LINK;
-		l->explained = 1;
-		l->kind = NSX_LATE_STEADY;
-		l->nsteps = (int64_t)f->nsteps;
-		l->recoverable_ns = gain;
-		l->excess_ns = gain;
-		l->ratio = 1 + f->link[i].excess_ns / f->link[i].typical_ns;
-		l->p = 0;
-	}
-	return 0;
 }

@@ -278,7 +278,7 @@ int nsx_name_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 	uint32_t n = f->nranks;
 	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
 
-	if (!nsx_new_array(f->late, f->arena, n + f->nlinks, "late ranks", err))
+	if (!nsx_new_array(f->late, f->arena, n + f->ncomms, "late ranks", err))
 		return err->rc;
 	test_ranks(j, block_of(j, scratch));
 	for (uint32_t r = 0; r < n; r++)

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 #include "base/stat.h"
-#include "fleet/fleet.h"
+#include "fleet/judge.h"
 
 #define LEAST_Z 5
 #define LEAST_RATIO 0.10 /* least excess of a slow transfer, relative to the usual one */
@@ -69,12 +69,40 @@ static size_t link_compare(const struct nsx_fleet *f, const struct nsx_family *f
 	return compared;
 }
 
-static void link_judge(struct nsx_fleet *f, const struct nsx_family *fam,
-		       double *excess, const double *n, double typical,
-		       size_t compared, double *scratch)
+/* Adds a link as a late entry of its members, if its mending wins enough. */
+static int price_link(struct nsx_judge *j, uint32_t comm, double excess_ns, double typical_ns,
+		      struct nsx_err *err)
 {
-	double middle, mad;
-	double steps = NSX_MAX(1, (double)f->nsteps);
+	struct nsx_fleet *f = j->f;
+	const struct nsx_fcomm *c = &f->comm[comm];
+	uint32_t *v = nsx_arena_get(j->a, c->n * sizeof(*v));
+	struct nsx_late *l;
+	double gain;
+
+	if (nsx_fleet_replay(f, &(struct nsx_mended){.comm = comm, .link_ns = excess_ns},
+			     NULL, &gain, err))
+		return err->rc;
+	if (gain < NSX_LEAST_SHARE * f->step_ns)
+		return 0;
+	for (uint32_t m = 0; m < c->n; m++)
+		v[m] = c->m[m].rank;
+	l = nsx_add_late(j, v, c->n);
+	l->cause = NSX_WHY_LINK;
+	l->explained = 1;
+	l->kind = NSX_LATE_STEADY;
+	l->nsteps = (int64_t)f->nsteps;
+	l->recoverable_ns = l->excess_ns = gain;
+	l->ratio = 1 + excess_ns / typical_ns;
+	l->p = 0;
+	return 0;
+}
+
+static int link_judge(struct nsx_judge *j, const struct nsx_family *fam, double *excess,
+		      const double *n, double typical, size_t compared, double *scratch,
+		      struct nsx_err *err)
+{
+	double middle, mad, steps = NSX_MAX(1, (double)j->f->nsteps);
+	int rc = 0;
 
 	for (uint32_t c = 0; c < fam->n; c++)
 		scratch[c] = excess[c] = n[c] > 0 ? excess[c] / n[c] : 0;
@@ -83,25 +111,25 @@ static void link_judge(struct nsx_fleet *f, const struct nsx_family *fam,
 		middle = 0;
 		mad = typical / 100;
 	}
-	for (uint32_t c = 0; c < fam->n; c++) {
+	for (uint32_t c = 0; c < fam->n && !rc; c++) {
 		double z = (excess[c] - middle) / mad;
 
 		if (z >= LEAST_Z &&
 		    excess[c] >= (fam->n == 2 ? LEAST_RATIO_OF_TWO : LEAST_RATIO) *
 					 typical &&
-		    excess[c] * (double)compared / steps >= LEAST_OF_STEP * f->step_ns)
-			f->link[f->nlinks++] = (struct nsx_fslow_link){
-				fam->at + c, excess[c], typical};
+		    excess[c] * (double)compared / steps >= LEAST_OF_STEP * j->f->step_ns)
+			rc = price_link(j, fam->at + c, excess[c], typical, err);
 	}
+	return rc;
 }
 
-int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err)
+int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	double *v = nsx_arena_get(a, ((size_t)f->ncomms + 1) * 3 * sizeof(*v));
+	const struct nsx_fleet *f = j->f;
+	double *v = nsx_arena_get(j->a, ((size_t)f->ncomms + 1) * 3 * sizeof(*v));
+	int rc = 0;
 
-	nsx_new_array(f->link, f->arena, f->ncomms, "links", err);
-	for (uint32_t i = 0; f->link && i < f->nfamilies; i++) {
+	for (uint32_t i = 0; i < f->nfamilies && !rc; i++) {
 		const struct nsx_family *fam = &f->family[i];
 		double *excess = v, *n = v + fam->n, *scratch = n + fam->n;
 		double typical = 0;
@@ -113,9 +141,8 @@ int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err)
 			v[c] = 0;
 		compared = link_compare(f, fam, excess, n, &typical, scratch);
 		if (compared)
-			link_judge(f, fam, excess, n, typical / (double)compared,
-				   compared, scratch);
+			rc = link_judge(j, fam, excess, n, typical / (double)compared,
+					compared, scratch, err);
 	}
-	nsx_arena_free(a);
-	return f->link ? 0 : err->rc;
+	return rc;
 }

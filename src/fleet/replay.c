@@ -80,7 +80,7 @@ struct messages { /* messages that a rank waits for */
 };
 struct replay {
 	const struct nsx_fleet *f;
-	const struct nsx_fslow_link *link; /* the mended link; NULL */
+	const struct nsx_mended *mended;
 	struct place *v;
 	size_t nplaces, cap;
 	struct visit *visit; /* by place and member */
@@ -401,15 +401,9 @@ static double needed(const struct replay *p, const struct place *x, uint32_t m)
 	       n->n ? n->sum / (double)n->n : n->least;
 }
 
-/* The part by which the communicator's transfers become shorter. */
-static double faster(const struct replay *p, uint32_t comm)
-{
-	return p->link && p->link->comm == comm ? p->link->excess_ns : 0;
-}
-
-/* Updates how much less a mended rank has to do: a bound is no less than the measure before it. When
- * a measure follows a bound, the bound's effect is corrected, except the part that a collective has
- * used up since.
+/* Updates how much less a mended rank has to do: a bound is no less than the measure before it.
+ * When a measure follows a bound, the bound's effect is corrected, except the part that a
+ * collective has used up since.
  */
 static void do_less(struct rank_now *r, double more, bool is_guess)
 {
@@ -500,7 +494,7 @@ static double step_over(struct replay *p, const struct place *x)
 	}
 	if (isinf(was))
 		return NAN;
-	ahead = least - was + faster(p, x->comm);
+	ahead = least - was + (x->comm == p->mended->comm ? p->mended->link_ns : 0);
 	if (c->n < p->f->family[c->family].most)
 		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[c->family], least -
 					       p->need[x->need[0]].transfer));
@@ -645,7 +639,7 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct replay p = {.f = f, .link = mended->link, .passed = passed};
+	struct replay p = {.f = f, .mended = mended, .passed = passed};
 	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
 	int rc = 0;
 

@@ -8,24 +8,10 @@
 #include "fleet/input.h"
 #include "report/table.h"
 
-struct nsx_stage { /* the part of all steps in which one rank was the last to arrive */
-	uint64_t stage; /* collective of the step, from 0 */
-	uint32_t rank;	/* index */
-	int64_t times;
-	int64_t work_ns, transfer_ns; /* time that the median rank needed, too */
-	/* time beyond what the median rank needed */
-	int64_t compute_ns, copy_ns, idle_ns, other_ns;
-};
-struct nsx_frontier {
-	struct nsx_stage *v; /* in order of stage and rank */
-	size_t n;
-	/* Exposed communication outside the collectives that end stages: median of the
-	 * ranks, summed over all steps. It is part of the work.
-	 */
-	int64_t elsewhere_ns;
-};
-/* Owner of v: the caller, free(). */
-int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret,
+/* Fills the table of stages. *ret_elsewhere_ns: exposed communication outside the collectives that
+ * end stages, median of the ranks, summed over all steps. It is part of the work.
+ */
+int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *ret_elsewhere_ns,
 		       struct nsx_err *err) NSX_CHECKED;
 
 enum nsx_ffinding_id {
@@ -56,7 +42,7 @@ struct nsx_freport {
 	struct nsx_ffinding *v; /* dearest first */
 	size_t n;
 	struct nsx_table t[NSX_NFTABLES];
-	int64_t elsewhere_ns;	  /* as in struct nsx_frontier */
+	int64_t elsewhere_ns;	  /* by nsx_fleet_frontier */
 	const struct nsx_left_out *left_out; /* inputs that could not be read */
 	const char *generated_at; /* ISO, UTC */
 	struct nsx_arena *arena;

@@ -299,8 +299,7 @@ int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err)
 {
 	return nsx_fleet_match(f, err) || nsx_fleet_clocks(f, err) ||
 	       nsx_fleet_match_pairs(f, err) ||
-	       nsx_fleet_steps(f, err) || nsx_fleet_links(f, err) ||
-	       nsx_fleet_judge(f, err) ? err->rc : 0;
+	       nsx_fleet_steps(f, err) || nsx_fleet_judge(f, err) ? err->rc : 0;
 }
 
 void nsx_fleet_free(struct nsx_fleet *f)

@@ -393,32 +393,6 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 
 /* Other tables -----------------------------------------------------------------------*/
 
-static int fill_frontier(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
-{
-	struct nsx_frontier x = {NULL, 0, 0};
-	int rc = nsx_fleet_frontier(r->f, &x, err);
-
-	r->elsewhere_ns = x.elsewhere_ns;
-	for (size_t i = 0; i < x.n && !rc; i++) {
-		const struct nsx_stage *s = &x.v[i];
-		struct nsx_cell *row = nsx_add_row(t);
-
-		row[F_STAGE] = nsx_int((int64_t)s->stage);
-		row[F_RANK] = nsx_int(r->f->rank[s->rank].number);
-		row[F_TIMES] = nsx_int(s->times);
-		row[F_TOTAL] = nsx_int(s->work_ns + s->transfer_ns +
-				       s->compute_ns + s->copy_ns + s->idle_ns + s->other_ns);
-		row[F_WORK] = nsx_int(s->work_ns);
-		row[F_COMPUTE] = nsx_int(s->compute_ns);
-		row[F_COPY] = nsx_int(s->copy_ns);
-		row[F_IDLE] = nsx_int(s->idle_ns);
-		row[F_OTHER] = nsx_int(s->other_ns);
-		row[F_TRANSFER] = nsx_int(s->transfer_ns);
-	}
-	free(x.v);
-	return rc;
-}
-
 static void fill_clocks(struct nsx_freport *r, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
@@ -747,7 +721,7 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	fill_steps(r, &t[NSX_FT_STEPS]);
 	fleet_tables_fill_findings(r, &t[NSX_FT_FINDINGS]);
 	rc = fill_imbalance(r, &t[NSX_FT_IMBALANCE], err) ||
-	     fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
+	     nsx_fleet_frontier(r->f, &t[NSX_FT_FRONTIER], &r->elsewhere_ns, err) ||
 	     fill_shared(r, &t[NSX_FT_SHARED], err) ||
 	     fleet_tables_fill_kernels(r, &t[NSX_FT_KERNELS], err) ? err->rc : 0;
 	for (unsigned i = 0; i < NSX_NFTABLES && !rc; i++)
