@@ -71,11 +71,6 @@ static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	return wrong;
 }
 
-static int desync_add_desync(struct nsx_fleet *f, const struct nsx_desync *d, struct nsx_err *err)
-{
-	return nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences", err, *d);
-}
-
 /* Marks collectives that were left out or differ as matching nothing. From there on the member is
  * `slip` places further.
  */
@@ -112,7 +107,7 @@ static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
 		}
 	if (slip)
 		d.kind = slip > 0 ? NSX_DESYNC_LEFT_OUT : NSX_DESYNC_EXTRA;
-	if (desync_add_desync(f, &d, err))
+	if (nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences", err, d))
 		return err->rc;
 	goes_on(m, k, slip);
 	return 0;
@@ -176,7 +171,8 @@ static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err
 				       usual_op(f, c, k), NULL, false};
 
 		if (nsx_member_at(&c->m[x], nsx_channel_of(f, &c->m[x]), k) ==
-			    SIZE_MAX && desync_add_desync(f, &d, err))
+			    SIZE_MAX &&
+		    nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences", err, d))
 			return err->rc;
 	}
 	return 0;

@@ -183,11 +183,6 @@ static uint8_t share_of(int64_t part_ns, int64_t whole_ns)
 	return whole_ns <= 0 ? 0 : (uint8_t)lround(255 * (double)part_ns / (double)whole_ns);
 }
 
-static int digest_comm_add_event(struct events *l, const struct event *e, struct nsx_err *err)
-{
-	return nsx_push(l->v, l->n, l->cap, "collectives", err, *e);
-}
-
 NSX_ORDER(cmp_call, struct nsx_nccl_call, UP(global_tid), UP(start_ns));
 
 static bool is_call_of(const struct nsx_nccl_call *c, enum nsx_comm_op op)
@@ -277,7 +272,7 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		}
 		hidden_ns = nsx_spans_covered(compute, &at, e.start_ns, e.start_ns + e.length_ns);
 		e.exposed = share_of(e.length_ns - hidden_ns, e.length_ns);
-		if (digest_comm_add_event(l, &e, err))
+		if (nsx_push(l->v, l->n, l->cap, "collectives", err, e))
 			return err->rc;
 	}
 	if (l->n && m->nccl.n) {
@@ -304,7 +299,7 @@ static int digest_comm_add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 		e.exposed = share_of(e.idle_ns, e.length_ns);
 		if (c->is_again)
 			e.idle_ns = 0;
-		if (digest_comm_add_event(l, &e, err))
+		if (nsx_push(l->v, l->n, l->cap, "collectives", err, e))
 			return err->rc;
 	}
 	return 0;

@@ -233,60 +233,41 @@ static int digest_make_sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 
 /* Kernels ---------------------------------------------------------------------------*/
 
-struct family {
-	nsx_str name;
-	int64_t count, total_ns;
-	size_t at; /* end of its lengths in order_lengths */
-};
-
 /* A sketch takes 8 kB, so families are sketched one after the other. */
 struct kernels {
 	struct nsx_groups g;
-	struct family *v;
+	struct nsx_dfamily *v; /* names are those of the trace */
 	uint32_t *family; /* by operation of the device; NSX_NONE: not a kernel of this rank */
 };
 
 NSX_ORDER(cmp_family, struct nsx_dfamily, DOWN(total_ns), TEXT(name));
 
-/* Lists the lengths of all kernels, grouped by family; a family's lengths end at its `at`. */
-static int64_t *order_lengths(const struct nsx_trace *t, const struct nsx_device *dev,
-			      struct kernels *k, struct nsx_arena *a, struct nsx_err *err)
-{
-	size_t n = 0;
-	int64_t *ns;
-
-	for (size_t i = 0; i < k->g.n; i++) {
-		k->v[i].at = n;
-		n += (size_t)k->v[i].count;
-	}
-	if (!nsx_new_array(ns, a, n, "kernel lengths", err))
-		return NULL;
-	for (size_t i = 0; i < dev->nops; i++)
-		if (k->family[i] != NSX_NONE)
-			ns[k->v[k->family[i]].at++] = nsx_op_ns(&t->ops, dev->ops_at + i);
-	return ns;
-}
-
-static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
-			 const int64_t *ns, struct nsx_err *err)
+static int keep_families(struct nsx_digest *d, const struct nsx_ops *ops,
+			 const struct nsx_device *dev, const struct kernels *k,
+			 struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
+	uint32_t *at, *order;
 
-	if (!nsx_new_array(d->families, d->arena, n, "kernel families", err))
+	if (nsx_new_arrays(a, k->g.n + 2, "kernel families", err, at) ||
+	    nsx_new_arrays(a, dev->nops, "kernels", err, order) ||
+	    !nsx_new_array(d->families, d->arena, k->g.n, "kernel families", err))
 		return err->rc;
-	for (size_t i = 0; i < n; i++) {
+	NSX_DEAL(at, order, k->g.n, dev->nops, i, k->family[i]);
+	for (size_t f = 0; f < k->g.n; f++) {
 		struct nsx_sketch sketch = {0};
 
-		for (size_t k = v[i].at - (size_t)v[i].count; k < v[i].at; k++)
-			nsx_sketch_add(&sketch, ns[k], 1);
+		for (size_t i = at[f]; i < at[f + 1]; i++)
+			nsx_sketch_add(&sketch, nsx_op_ns(ops, dev->ops_at + order[i]), 1);
 		nsx_buf_clear(&b);
 		nsx_sketch_put(&sketch, &b);
-		d->families[i].sketch = (struct nsx_blob){
+		d->families[f] = k->v[f];
+		d->families[f].name = cut_name(k->v[f].name, d->arena);
+		d->families[f].sketch = (struct nsx_blob){
 			nsx_arena_strndup(d->arena, b.p, b.n), b.n};
-		d->families[i].count = v[i].count;
-		d->families[i].total_ns = v[i].total_ns;
 	}
 	nsx_buf_done(&b);
+	nsx_sort(d->families, k->g.n, sizeof(*d->families), cmp_family);
 	return 0;
 }
 
@@ -294,11 +275,11 @@ static int digest_make_add_kernel(const struct nsx_maker *m, struct kernels *k, 
 				  size_t op, struct nsx_err *err)
 {
 	nsx_str name = nsx_op_shape(m->t, op)->base_name;
-	struct family *x = nsx_group_value(&k->g, &k->v, name, 0, "kernel families", err);
+	struct nsx_dfamily *x = nsx_group_value(&k->g, &k->v, name, 0, "kernel families", err);
 
 	if (!x)
 		return err->rc;
-	x->name = name;
+	x->name = nsx_text(m->t, name);
 	x->count++;
 	nsx_add_to(&x->total_ns, nsx_op_ns(&m->t->ops, op));
 	k->family[op - first_op] = (uint32_t)(x - k->v);
@@ -319,7 +300,6 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 	const struct nsx_device *dev = &t->device[x->device];
 	struct kernels k = {0};
 	struct nsx_arena *a = nsx_arena_new();
-	const int64_t *ns;
 	size_t at = 0;
 	int rc = nsx_new_array(k.family, a, dev->nops, "kernels", err) ? 0 : err->rc;
 
@@ -345,13 +325,7 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 		if (t->ops.kind[i] == NSX_OP_KERNEL)
 			rc = digest_make_add_kernel(m, &k, dev->ops_at, i, err);
 	}
-	ns = rc ? NULL : order_lengths(t, dev, &k, a, err);
-	if (!rc)
-		rc = ns ? keep_families(d, k.v, k.g.n, ns, err) : err->rc;
-	for (size_t i = 0; i < k.g.n && !rc; i++)
-		d->families[i].name = cut_name(nsx_text(t, k.v[i].name), d->arena);
-	if (!rc)
-		nsx_sort(d->families, k.g.n, sizeof(*d->families), cmp_family);
+	rc = rc ?: keep_families(d, &t->ops, dev, &k, a, err);
 	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? k.g.n : NSX_MIN(k.g.n, MOST_FAMILIES);
 	nsx_groups_done(&k.g);
 	free(k.v);

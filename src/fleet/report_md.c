@@ -11,11 +11,6 @@
 
 enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
 
-static void report_md_add(struct nsx_buf *b, const char *s)
-{
-	nsx_buf_adds(b, s);
-}
-
 /* First page -------------------------------------------------------------------------*/
 
 static const char *gpu_models(const struct nsx_fleet *f)
@@ -52,7 +47,7 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 	if (*nsx_axes_text(f, r->arena))
 		nsx_buf_printf(b, " · %s", nsx_axes_text(f, r->arena));
 	if (f->nranks && *gpu_models(f)) {
-		report_md_add(b, " · ");
+		nsx_buf_adds(b, " · ");
 		nsx_md_escape(b, gpu_models(f), strlen(gpu_models(f)));
 	}
 	if (f->nsteps)
@@ -60,7 +55,7 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 			       nsx_text_ns(r->arena, f->step_ns),
 			       f->steps_are_colls ?
 				       " (periods of the collectives)" : "");
-	report_md_add(b, "\n\n");
+	nsx_buf_adds(b, "\n\n");
 }
 
 /* Says why the rank with the greatest excess is not named as late. */
@@ -105,7 +100,7 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 	const struct nsx_ffinding *x = r->n ? &r->v[0] : NULL;
 
 	if (!f->nsteps) {
-		report_md_add(b, f->by_totals ?
+		nsx_buf_adds(b, f->by_totals ?
 		       "**Not told**: digests made with --detail steps hold no times of "
 		       "collectives, and no iterations of two ranks were found to be the same, so "
 		       "nobody can be compared.\n" :
@@ -120,7 +115,7 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 		return;
 	}
 	if (x && x->id == NSX_FF_DESYNC) {
-		report_md_add(b, "**Ranks are out of sequence**: they do not call the same "
+		nsx_buf_adds(b, "**Ranks are out of sequence**: they do not call the same "
 		       "collectives.\n");
 		return;
 	}
@@ -134,7 +129,7 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 				       f->has_messages ? "at most " : "",
 				       nsx_text_ns(r->arena, x->headroom_ns),
 				       nsx_text_ns(r->arena, f->step_ns));
-		report_md_add(b, ".\n");
+		nsx_buf_adds(b, ".\n");
 		return;
 	}
 	if (f->suspect.nsteps) {
@@ -180,7 +175,7 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 	for (size_t k = 0; k < 2 && x->evidence[k]; k++)
 		nsx_buf_printf(b, "%s%s", k ? ". " : "   ", x->evidence[k]);
 	if (x->evidence[0])
-		report_md_add(b, "\n");
+		nsx_buf_adds(b, "\n");
 	if (x->recommendation[0])
 		nsx_buf_printf(b, "   → %s\n", x->recommendation[0]);
 }
@@ -234,7 +229,7 @@ static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 	if (f->nwarnings > 4)
 		nsx_buf_printf(b, "; %zu more below", f->nwarnings - 4);
 	if (f->nwarnings || r->left_out->n)
-		report_md_add(b, ".\n");
+		nsx_buf_adds(b, ".\n");
 }
 
 static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
@@ -245,7 +240,7 @@ static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 	report_md_add_verdict(r, b);
 	add_uneven(r, b);
 	for (size_t i = 0; i < r->n && i < PAGE_FINDINGS; i++) {
-		report_md_add(b, i ? "" : "\n");
+		nsx_buf_adds(b, i ? "" : "\n");
 		add_short(r, i, b);
 	}
 	if (r->n > PAGE_FINDINGS)
@@ -259,9 +254,8 @@ void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b
 	struct nsx_buf md = {0};
 
 	add_page(r, &md);
-	nsx_buf_adds(b, is_md ? "# " : "");
 	if (is_md)
-		report_md_add(b, md.p);
+		nsx_buf_printf(b, "# %s", md.p);
 	else
 		nsx_md_add_plain(b, md.p);
 	nsx_buf_done(&md);
@@ -281,7 +275,7 @@ static void report_md_add_findings(const struct nsx_freport *r, struct nsx_buf *
 {
 	if (!r->n)
 		return;
-	report_md_add(b, "\n## What to do next\n\n");
+	nsx_buf_adds(b, "\n## What to do next\n\n");
 	for (size_t i = 0; i < r->n; i++) {
 		nsx_buf_printf(b, "- **[%s] %s**\n", nsx_severity_names[r->v[i].severity],
 			       r->v[i].title);
@@ -296,7 +290,7 @@ static void add_table(const struct nsx_table *t, const char *words,
 {
 	if (!t->nrows)
 		return;
-	report_md_add(b, words);
+	nsx_buf_adds(b, words);
 	nsx_md_add_table(b,
 			 &(struct nsx_block){.table = t, .columns = columns,
 					     .ncolumns = n,
@@ -312,7 +306,7 @@ static void report_md_add_outliers(const struct nsx_freport *r, struct nsx_buf *
 
 	if (!t->nrows)
 		return;
-	report_md_add(b, "\nRanks, and hosts with all their ranks, that differ from the others (by "
+	nsx_buf_adds(b, "\nRanks, and hosts with all their ranks, that differ from the others (by "
 	       "five median deviations and 3 %) in a column of tables/ranks.csv:\n\n"
 	       "| ranks | host | metric | value | median | z |\n"
 	       "|---|---:|---|---:|---:|---:|\n");
@@ -323,9 +317,9 @@ static void report_md_add_outliers(const struct nsx_freport *r, struct nsx_buf *
 
 		nsx_buf_printf(b, "| %s | %lld | ", row[O_RANKS].u.s, (long long)row[O_HOST].u.i);
 		nsx_md_add_title(b, col);
-		report_md_add(b, " | ");
+		nsx_buf_adds(b, " | ");
 		nsx_md_add_cell(b, r->arena, col, &row[O_VALUE], NULL);
-		report_md_add(b, " | ");
+		nsx_buf_adds(b, " | ");
 		nsx_md_add_cell(b, r->arena, col, &row[O_MEDIAN], NULL);
 		nsx_buf_printf(b, " | %.3g |\n", row[O_Z].u.f);
 	}
@@ -402,12 +396,12 @@ static void add_left_out(const struct nsx_freport *r, struct nsx_buf *b)
 	const char *line = r->left_out->why.p;
 
 	if (r->left_out->why.n)
-		report_md_add(b, "\n## Inputs left out\n\n");
+		nsx_buf_adds(b, "\n## Inputs left out\n\n");
 	for (size_t n; line && *line; line += n + (line[n] == '\n')) {
 		n = strcspn(line, "\n");
-		report_md_add(b, "- ");
+		nsx_buf_adds(b, "- ");
 		nsx_md_escape(b, line, n);
-		report_md_add(b, "\n");
+		nsx_buf_adds(b, "\n");
 	}
 }
 
@@ -450,7 +444,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 			  "one came), and where ends agree best. No other figure here depends on "
 			  "it.\n", clocks, ARRAY_LEN(clocks), b);
 	if (r->f->nwarnings) {
-		report_md_add(b, "\n## Warnings\n\n");
+		nsx_buf_adds(b, "\n## Warnings\n\n");
 		for (size_t i = 0; i < r->f->nwarnings; i++)
 			nsx_buf_printf(b, "- %s\n", r->f->warnings[i]);
 	}
