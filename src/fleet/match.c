@@ -185,6 +185,30 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 	return a == b || (m->has_clock[a] && m->has_clock[b]) ? KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
 }
 
+/* Aligns a channel with one of its own communicator. A channel whose ends disagree with x's belongs
+ * to another communicator of the family, so its place on x is vague. If communicators are unknown,
+ * ranks at power-of-two distances before it are tried, as in meshes: the nearest one, and further
+ * ones with known clocks, which need few places to be searched.
+ */
+static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
+		       struct nsx_mchannel *const *best, uint32_t rank)
+{
+	struct nsx_mchannel *y = best[rank];
+
+	for (uint32_t by = 1; !y->c->comm && by <= rank; by *= 2) {
+		const struct nsx_mchannel *z = best[rank - by];
+		struct nsx_mchannel on_z = *y;
+
+		if (!z || z == x || z->c->comm ||
+		    (by > 1 && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
+		    !nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
+		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS, MUCH_NEARER * y->spread))
+			continue;
+		y->shift = z->shift + on_z.shift;
+		return;
+	}
+}
+
 /* Finds, for each other rank, the free channel that fits x best. One that agrees with x sets its
  * host's clock for those that follow.
  */
@@ -201,6 +225,9 @@ static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x, struct 
 		if (y->spread <= NSX_END_NOISE_NS && !may_differ(x, y))
 			set_clock(m, x, y);
 	}
+	for (uint32_t r = 0; r < m->f->nranks; r++)
+		if (best[r] && best[r] != x && best[r]->spread > NSX_END_NOISE_NS)
+			lay_on_own(m, x, best, r);
 }
 
 /* Whether a channel aligned with x may be of x's communicator. */
