@@ -42,14 +42,14 @@ int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err
 	return rc;
 }
 
-static int fail_column(const char *what, struct nsx_err *err)
+/* The reader tells which channel is damaged. */
+static int fail_column(struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_DATA, "channel.%s is damaged", what);
+	return nsx_fail(err, NSX_E_DATA, "a column is damaged");
 }
 
 /* Decodes a column of n numbers. */
-static int unpack(const struct nsx_blob *b, size_t n, const char *what,
-		  uint64_t *ret, struct nsx_err *err)
+static int unpack(const struct nsx_blob *b, size_t n, uint64_t *ret, struct nsx_err *err)
 {
 	struct nsx_buf raw = {0};
 	struct nsx_bytes left = {0};
@@ -60,9 +60,9 @@ static int unpack(const struct nsx_blob *b, size_t n, const char *what,
 					  (unsigned char *)raw.p + raw.n};
 	for (size_t i = 0; i < n && !rc; i++)
 		if (!nsx_get_number(&left, &ret[i]))
-			rc = fail_column(what, err);
+			rc = fail_column(err);
 	if (!rc && left.p != left.end)
-		rc = fail_column(what, err);
+		rc = fail_column(err);
 	nsx_buf_done(&raw);
 	return rc;
 }
@@ -74,23 +74,21 @@ static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
 	int64_t *start = nsx_try_alloc(c->n, 8, "collectives", err);
 	int64_t *length = (int64_t *)scratch, end_ns = 0;
 	struct nsx_buf raw = {0};
-	int rc = !start || unpack(&c->bytes.start, c->n, "start",
-				  (uint64_t *)start, err) ||
-		 unpack(&c->bytes.length, c->n, "length", scratch, err) ?
-		 err->rc : 0;
+	int rc = !start || unpack(&c->bytes.start, c->n, (uint64_t *)start, err) ||
+		 unpack(&c->bytes.length, c->n, scratch, err) ? err->rc : 0;
 
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		start[i] = nsx_add_sat(end_ns, nsx_unfold((uint64_t)start[i]));
 		if (length[i] < 0 || length[i] > NSX_TIME_MAX / 2 ||
 		    start[i] > NSX_TIME_MAX / 2 || start[i] < -NSX_TIME_MAX / 2)
-			rc = fail_column("start", err);
+			rc = fail_column(err);
 		else
 			end_ns = start[i] + length[i];
 	}
 	if (!rc)
 		rc = nsx_expand(c->bytes.exposed.p, c->bytes.exposed.n, c->n, &raw, err);
 	if (!rc && raw.n != c->n)
-		rc = fail_column("exposed", err);
+		rc = fail_column(err);
 	if (!rc && a) {
 		c->exposed = (uint8_t *)nsx_arena_strndup(a, raw.p ? raw.p : "", raw.n);
 		c->has_times = true;
@@ -111,12 +109,10 @@ int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_e
 	scratch = nsx_try_alloc(c->n, 8, "collectives", err);
 	if (a)
 		nsx_new_array(c->code, a, c->n, "collectives", err);
-	rc = scratch && (c->code || !a) ?
-		     unpack(&c->bytes.code, c->n, "code", scratch, err) :
-		     err->rc;
+	rc = scratch && (c->code || !a) ? unpack(&c->bytes.code, c->n, scratch, err) : err->rc;
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		if (scratch[i] > UINT16_MAX)
-			rc = fail_column("code", err);
+			rc = fail_column(err);
 		c->ncodes = NSX_MAX(c->ncodes, (uint16_t)scratch[i] + 1U);
 		if (a)
 			c->code[i] = (uint16_t)scratch[i];

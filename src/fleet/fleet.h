@@ -265,6 +265,15 @@ double nsx_median_of(double *v, size_t n);
 double nsx_spread_of(double *v, size_t n, double *ret_median);
 #define NSX_SIGMA 1.4826 /* turns a median distance into the standard deviation of normal noise */
 
+/* Time of an iteration in which the rank does something of its own. */
+enum { NSX_COMPUTE, NSX_COPY, NSX_IDLE, NSX_NCLASSES };
+static inline double nsx_class_ns(const struct nsx_dstep *s, unsigned class)
+{
+	return (double)(class == NSX_COMPUTE ? nsx_computing_ns(s->part_ns) :
+			class == NSX_COPY    ? s->part_ns[NSX_P_COPY_EXPOSED] :
+					       s->part_ns[NSX_P_IDLE] - s->mpi_ns);
+}
+
 /* Converts an instant of a rank's trace to the first clock, as exactly as that is known: enough to
  * order related events, but not to measure.
  */

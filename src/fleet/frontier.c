@@ -14,8 +14,6 @@
 #include "fleet/report.h"
 #include "fleet/tables.h"
 
-enum { COMPUTE, COPY, IDLE, NCLASSES };
-
 struct frontier {
 	const struct nsx_fleet *f;
 	struct nsx_groups groups; /* rows of the table, keyed by stage and rank */
@@ -27,30 +25,18 @@ struct frontier {
 	int64_t elsewhere_ns;
 };
 
-static double class_ns(const struct nsx_dstep *s, unsigned class)
-{
-	switch (class) {
-	case COMPUTE:
-		return (double)nsx_computing_ns(s->part_ns);
-	case COPY:
-		return (double)s->part_ns[NSX_P_COPY_EXPOSED];
-	default:
-		return (double)(s->part_ns[NSX_P_IDLE] - s->mpi_ns);
-	}
-}
-
 static void find_usual(struct frontier *x, double *scratch)
 {
 	const struct nsx_fleet *f = x->f;
 
 	for (size_t s = 0; s < f->nsteps; s++)
-		for (unsigned c = 0; c < NCLASSES; c++) {
+		for (unsigned c = 0; c < NSX_NCLASSES; c++) {
 			size_t n = 0;
 
 			for (uint32_t r = 0; r < f->nranks; r++)
 				if (f->part[s * f->nranks + r])
-					scratch[n++] = class_ns(f->part[s * f->nranks + r], c);
-			x->usual[s * NCLASSES + c] = nsx_median_of(scratch, n);
+					scratch[n++] = nsx_class_ns(f->part[s * f->nranks + r], c);
+			x->usual[s * NSX_NCLASSES + c] = nsx_median_of(scratch, n);
 		}
 }
 
@@ -61,19 +47,19 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 		      int64_t excess_ns, struct nsx_cell *row)
 {
 	const struct nsx_dstep *part = x->f->part[s * x->f->nranks + rank];
-	double over[NCLASSES] = {0}, sum = 0;
+	double over[NSX_NCLASSES] = {0}, sum = 0;
 	int64_t left = excess_ns;
 
-	for (unsigned c = 0; c < NCLASSES && part; c++) {
-		over[c] = NSX_MAX(0, class_ns(part, c) - x->usual[s * NCLASSES + c]);
+	for (unsigned c = 0; c < NSX_NCLASSES && part; c++) {
+		over[c] = NSX_MAX(0, nsx_class_ns(part, c) - x->usual[s * NSX_NCLASSES + c]);
 		sum += over[c];
 	}
 	if (sum <= 0) {
 		row[F_OTHER].u.i += excess_ns;
 		return;
 	}
-	for (unsigned c = 0; c < NCLASSES; c++) {
-		int64_t ns = c == IDLE ? left : (int64_t)((double)excess_ns * over[c] / sum);
+	for (unsigned c = 0; c < NSX_NCLASSES; c++) {
+		int64_t ns = c == NSX_IDLE ? left : (int64_t)((double)excess_ns * over[c] / sum);
 
 		row[F_COMPUTE + c].u.i += ns;
 		left -= ns;
@@ -204,7 +190,7 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *
 		if (!c || y->n > c->n)
 			c = y;
 	}
-	x.usual = nsx_arena_get(a, (f->nsteps + 1) * NCLASSES * sizeof(double));
+	x.usual = nsx_arena_get(a, (f->nsteps + 1) * NSX_NCLASSES * sizeof(double));
 	x.order = nsx_arena_get(a, (f->nranks + 1) * sizeof(*x.order));
 	x.elsewhere = nsx_arena_get(a, f->nranks * sizeof(*x.elsewhere));
 	if (f->nsteps)

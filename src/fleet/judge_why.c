@@ -9,7 +9,7 @@
 #define MOST_ALIKE 0.75
 
 /* Quantities of an iteration that are compared. */
-enum { Q_OWN, Q_COMPUTE, Q_COPY, Q_IDLE, Q_KERNELS, Q_CAUSE,
+enum { Q_COMPUTE = NSX_COMPUTE, Q_COPY, Q_IDLE, Q_OWN, Q_KERNELS, Q_CAUSE,
        NQUANTITIES = Q_CAUSE + NSX_NCAUSES };
 
 static double quantity(const struct nsx_dstep *s, unsigned q)
@@ -17,18 +17,12 @@ static double quantity(const struct nsx_dstep *s, unsigned q)
 	switch (q) {
 	case Q_OWN:
 		return (double)(s->wall_ns - s->part_ns[NSX_P_COMM_EXPOSED] - s->mpi_ns);
-	case Q_COMPUTE:
-		return (double)nsx_computing_ns(s->part_ns);
-	case Q_COPY:
-		return (double)s->part_ns[NSX_P_COPY_EXPOSED];
-	case Q_IDLE:
-		return (double)(s->part_ns[NSX_P_IDLE] - s->mpi_ns);
 	case Q_KERNELS:
 		return (double)s->kernels;
 	case Q_CAUSE + NSX_CAUSE_OSRT: /* MPI's calls wait in the operating system */
 		return (double)NSX_MAX(0, s->cause_ns[NSX_CAUSE_OSRT] - s->mpi_ns);
 	default:
-		return (double)s->cause_ns[q - Q_CAUSE];
+		return q < NSX_NCLASSES ? nsx_class_ns(s, q) : (double)s->cause_ns[q - Q_CAUSE];
 	}
 }
 

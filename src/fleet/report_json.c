@@ -1,5 +1,4 @@
 /* report_json.c - report.json of a fleet: the keys of a trace's report and metrics.fleet. */
-#include <stdlib.h>
 #include <string.h>
 #include "base/jsonw.h"
 #include "emit/emit.h"
@@ -30,12 +29,8 @@ static void report_json_add_lines(struct nsx_jsonw *w, const char *key, const ch
 {
 	nsx_jsonw_array(w, key);
 	for (const char *end; lines && *lines; lines = end + (*end == '\n')) {
-		char *line;
-
 		end = strchrnul(lines, '\n');
-		line = strndup(lines, (size_t)(end - lines));
-		nsx_jsonw_str(w, NULL, line);
-		free(line);
+		nsx_jsonw_strn(w, NULL, lines, (size_t)(end - lines));
 	}
 	nsx_jsonw_end(w);
 }

@@ -96,30 +96,15 @@ static bool have_iterations(const struct nsx_fleet *f)
 	return true;
 }
 
-/* For each rank: its member of the main family. */
-static const struct nsx_fmember **steps_list_members(struct nsx_fleet *f, struct nsx_arena *a)
+/* Notes, for each rank that has none yet, its member of these communicators. */
+static void steps_list_members(const struct nsx_fleet *f, uint32_t at, uint32_t n,
+			       const struct nsx_fmember **of)
 {
-	const struct nsx_fmember **of = nsx_arena_get(a, f->nranks * sizeof(*of));
-	const struct nsx_family *fam = &f->family[f->main];
-
-	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
+	for (uint32_t c = at; c < at + n; c++)
 		for (uint32_t m = 0; m < f->comm[c].n; m++) {
 			const struct nsx_fmember *x = &f->comm[c].m[m];
 
-			of[x->rank] = x;
-		}
-	return of;
-}
-
-/* Adds ranks of other families, which are compared by their iterations as well. */
-static void list_others(const struct nsx_fleet *f, const struct nsx_fmember **of)
-{
-	for (uint32_t c = 0; c < f->ncomms; c++)
-		for (uint32_t m = 0; m < f->comm[c].n; m++) {
-			const struct nsx_fmember *x = &f->comm[c].m[m];
-
-			if (!of[x->rank])
-				of[x->rank] = x;
+			of[x->rank] = of[x->rank] ?: x;
 		}
 }
 
@@ -602,19 +587,21 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	size_t **at = nsx_arena_get(a, (f->nranks + 1) * sizeof(*at));
-	const struct nsx_fmember **of;
+	const struct nsx_fmember **of = nsx_arena_get(a, (f->nranks + 1) * sizeof(*of));
 	bool is_timed = false;
 	int rc = find_waits(f, err);
 
 	choose_main(f);
 	if (!rc && f->main != NSX_NONE) {
-		of = steps_list_members(f, a);
+		const struct nsx_family *fam = &f->family[f->main];
+
+		steps_list_members(f, fam->at, fam->n, of);
 		is_timed = has_times(f, of);
 		f->by_totals = !is_timed ||
 			       (have_iterations(f) &&
-				is_of_unknown_pairs(f, &f->family[f->main]));
-		if (f->by_totals)
-			list_others(f, of);
+				is_of_unknown_pairs(f, fam));
+		if (f->by_totals) /* ranks of other families are compared as well */
+			steps_list_members(f, 0, f->ncomms, of);
 		rc = place_iterations(f, of, at, a, err) ||
 		     find_steps(f, of, at, a, err) ||
 		     find_bounds(f, of, at, err) || drop_edges(f, err) ||

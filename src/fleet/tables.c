@@ -526,26 +526,6 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n, s
 	row[H_MEAN] = nsx_real(sum / r->f->nranks);
 }
 
-/* Lists findings from the reports of single ranks, dearest in total first. */
-static int fill_shared(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
-{
-	struct named *v = NULL;
-	size_t n = 0, cap = 0;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < r->f->nranks; i++) {
-		const struct nsx_digest *d = r->f->rank[i].d;
-
-		for (size_t k = 0; k < d->nfindings && !rc; k++)
-			rc = nsx_push(v, n, cap, "findings", err,
-				      (struct named){d->findings[k].key,
-						     &d->findings[k], i});
-	}
-	add_by_name(r, v, n, add_shared, t);
-	nsx_table_sort(t, NSX_DESC(H_MEAN), NSX_DESC(H_N), H_KEY);
-	return rc;
-}
-
 /* Adds a kernel family of n ranks. A damaged sketch counts as empty. */
 static void tables_add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
 			      struct nsx_table *t)
@@ -579,23 +559,27 @@ static void tables_add_kernel(struct nsx_freport *r, const struct named *v, size
 		row[Y_RATIO] = nsx_real(most / nsx_median_of(mean, n));
 }
 
-static int fleet_tables_fill_kernels(struct nsx_freport *r, struct nsx_table *t,
-				     struct nsx_err *err)
+/* Fills the tables of what the ranks' digests name: findings of single ranks, and kernels. */
+static int fill_named(struct nsx_freport *r, struct nsx_err *err)
 {
-	struct named *v = NULL;
-	size_t n = 0, cap = 0;
+	struct named *found = NULL, *kernels = NULL;
+	size_t nfound = 0, cap_found = 0, nkernels = 0, cap_kernels = 0;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < r->f->nranks; i++) {
+	for (uint32_t i = 0; i < r->f->nranks && !rc; i++) {
 		const struct nsx_digest *d = r->f->rank[i].d;
 
+		for (size_t k = 0; k < d->nfindings && !rc; k++)
+			rc = nsx_push(found, nfound, cap_found, "findings", err, (struct named){
+				      d->findings[k].key, &d->findings[k], i});
 		for (size_t k = 0; k < d->nfamilies && !rc; k++)
-			rc = nsx_push(v, n, cap, "kernels", err,
-				      (struct named){d->families[k].name,
-						     &d->families[k], i});
+			rc = nsx_push(kernels, nkernels, cap_kernels, "kernels", err,
+				      (struct named){d->families[k].name, &d->families[k], i});
 	}
-	add_by_name(r, v, n, tables_add_kernel, t);
-	nsx_table_sort(t, NSX_DESC(Y_TOTAL), Y_NAME);
+	add_by_name(r, found, nfound, add_shared, &r->t[NSX_FT_SHARED]);
+	nsx_table_sort(&r->t[NSX_FT_SHARED], NSX_DESC(H_MEAN), NSX_DESC(H_N), H_KEY);
+	add_by_name(r, kernels, nkernels, tables_add_kernel, &r->t[NSX_FT_KERNELS]);
+	nsx_table_sort(&r->t[NSX_FT_KERNELS], NSX_DESC(Y_TOTAL), Y_NAME);
 	return rc;
 }
 
@@ -722,8 +706,7 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	fleet_tables_fill_findings(r, &t[NSX_FT_FINDINGS]);
 	rc = fill_imbalance(r, &t[NSX_FT_IMBALANCE], err) ||
 	     nsx_fleet_frontier(r->f, &t[NSX_FT_FRONTIER], &r->elsewhere_ns, err) ||
-	     fill_shared(r, &t[NSX_FT_SHARED], err) ||
-	     fleet_tables_fill_kernels(r, &t[NSX_FT_KERNELS], err) ? err->rc : 0;
+	     fill_named(r, err) ? err->rc : 0;
 	for (unsigned i = 0; i < NSX_NFTABLES && !rc; i++)
 		rc = nsx_table_whole(&t[i], err);
 	return rc;
