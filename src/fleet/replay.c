@@ -34,12 +34,10 @@
 struct place { /* a collective of a step */
 	double at_ns; /* its end, on the common clock */
 	uint32_t comm;	  /* NSX_NONE: one rank's wait for messages */
-	uint32_t rank;	  /* set for such waits, with the index in messages */
-	uint32_t of;
+	uint32_t of;	  /* index in messages of such waits */
 	uint32_t need[2]; /* index of its need, for even and for odd members */
-	size_t k, nth; /* index in the family; index within the step in its communicator or,
-			  for waits, its rank */
-	size_t of_n;   /* number of the rank's such waits in the step */
+	size_t k, nth; /* index in the family, and within the step in its communicator */
+	size_t of_n;   /* number of places of that communicator in the step */
 	/* own work before the collective, summed over the members that waited only for their
 	 * data
 	 */
@@ -73,8 +71,8 @@ struct visit { /* a member at a collective */
 	double own_ns, held_ns;		      /* of the rank at that start */
 };
 struct messages { /* messages that a rank waits for */
-	const struct nsx_dchannel *c;
-	uint32_t rank, with; /* with: the sender; NSX_NONE: unknown */
+	struct nsx_fmember m; /* the rank, as the only member of a communicator */
+	uint32_t with;	/* the sender; NSX_NONE: unknown */
 	uint64_t alike; /* ranks of equal numbers need the same work before */
 	size_t at;	/* index of the next one */
 };
@@ -105,42 +103,45 @@ NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(of));
 /* Finds when a collective of step s ends, by the first member that has both. False: no
  * member has them, or the collective is of a later step (*ret_later).
  */
-static bool replay_place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+static bool replay_place_of(const struct nsx_fleet *f, const struct nsx_fmember *m, uint32_t n,
 			    size_t k, size_t s, double *ret_ns, bool *ret_later)
 {
 	*ret_later = false;
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		const int64_t *b = nsx_bounds_of(f, c->m[m].rank, s);
-		size_t i = nsx_timed_at(&c->m[m], ch, k);
+	for (; n--; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, m);
+		const int64_t *b = nsx_bounds_of(f, m->rank, s);
+		size_t i = nsx_timed_at(m, ch, k);
 		int64_t end_ns;
 
-		if (i == SIZE_MAX || b[0] == INT64_MIN || b[1] == INT64_MIN)
+		if (i == SIZE_MAX)
+			continue;
+		*ret_later = b[0] == INT64_MIN || b[1] == INT64_MIN;
+		if (*ret_later)
 			continue;
 		end_ns = nsx_coll_end(ch, i);
-		*ret_ns = nsx_common_ns(f, c->m[m].rank, end_ns);
+		*ret_ns = nsx_common_ns(f, m->rank, end_ns);
 		*ret_later = end_ns > b[1];
 		return !*ret_later && end_ns > b[0];
 	}
 	return false;
 }
 
-/* Lists the visits to a communicator's places, member by member, as a rank's collectives
- * are neighbours in memory.
+/* Lists the visits of n members to places, member by member, as a rank's collectives are
+ * neighbours in memory.
  */
-static int list_visits(struct replay *p, const struct nsx_fcomm *c,
-		       struct place *v, size_t n, size_t s, struct nsx_err *err)
+static int list_visits(struct replay *p, const struct nsx_fmember *m, uint32_t n,
+		       struct place *v, size_t nplaces, size_t s, struct nsx_err *err)
 {
-	if (nsx_grow(&p->visit, &p->cap_visits, p->nvisits + n * c->n,
+	if (nsx_grow(&p->visit, &p->cap_visits, p->nvisits + nplaces * n,
 		     sizeof(*p->visit), "collectives", err))
 		return err->rc;
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(p->f, &c->m[m]);
-		bool is_there = *nsx_bounds_of(p->f, c->m[m].rank, s) != INT64_MIN;
+	for (uint32_t j = 0; j < n; j++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(p->f, &m[j]);
+		bool is_there = *nsx_bounds_of(p->f, m[j].rank, s) != INT64_MIN;
 
-		for (size_t k = 0; k < n; k++) {
-			size_t i = nsx_timed_at(&c->m[m], ch, v[k].k);
-			struct visit *x = &p->visit[p->nvisits + k * c->n + m];
+		for (size_t k = 0; k < nplaces; k++) {
+			size_t i = nsx_timed_at(&m[j], ch, v[k].k);
+			struct visit *x = &p->visit[p->nvisits + k * n + j];
 
 			*x = (struct visit){.start_ns = INT64_MIN};
 			if (i == SIZE_MAX || !is_there)
@@ -150,7 +151,7 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 			x->exposed_ns = nsx_coll_exposed_ns(ch, i);
 		}
 	}
-	for (size_t k = 0; k < n; k++, p->nvisits += c->n)
+	for (size_t k = 0; k < nplaces; k++, p->nvisits += n)
 		v[k].visits = p->nvisits;
 	return 0;
 }
@@ -170,71 +171,53 @@ static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 	return !is_of_messages(f, c) && (c->n > 1 || f->family[c->family].n > 1);
 }
 
-/* Lists waits for messages that end in a rank's step; each has one visit. */
-static int list_messages(struct replay *p, struct messages *m, size_t s, struct nsx_err *err)
+/* Lists the collectives [*at, end) of n members that are in step s. x: what their places have in
+ * common.
+ */
+static int list_places_of(struct replay *p, const struct nsx_fmember *m, uint32_t n, size_t *at,
+			  size_t end, struct place x, size_t s, struct nsx_err *err)
 {
-	const struct nsx_dchannel *c = m->c;
-	uint32_t r = m->rank;
-	const int64_t *b = nsx_bounds_of(p->f, r, s);
-	size_t i = m->at, from = p->nplaces;
+	size_t from = p->nplaces;
+	bool later = false;
 
-	if (b[0] == INT64_MIN || b[1] == INT64_MIN)
-		return 0;
-	while (i < c->n && nsx_coll_end(c, i) <= b[0])
-		i++;
-	for (; i < c->n && nsx_coll_end(c, i) <= b[1]; i++) {
-		int64_t end_ns = nsx_coll_end(c, i);
-		struct place x = {.at_ns = nsx_common_ns(p->f, r, end_ns),
-				  .comm = NSX_NONE, .rank = r, .k = i,
-				  .of = (uint32_t)(m - p->messages),
-				  .nth = p->nplaces - from,
-				  .visits = p->nvisits};
-
-		if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x) ||
-		    nsx_push(p->visit, p->nvisits, p->cap_visits, "collectives",
-			     err, (struct visit){
-				     .start_ns = nsx_coll_start(c, i),
-				     .end_ns = end_ns,
-				     .exposed_ns = nsx_coll_exposed_ns(c, i)}))
+	for (; *at < end; ++*at) {
+		x.k = *at;
+		x.nth = p->nplaces - from;
+		if (!replay_place_of(p->f, m, n, x.k, s, &x.at_ns, &later)) {
+			if (later)
+				break;
+			continue;
+		}
+		if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x))
 			return err->rc;
 	}
 	for (size_t k = from; k < p->nplaces; k++)
 		p->v[k].of_n = p->nplaces - from;
-	m->at = i;
-	return 0;
+	return list_visits(p, m, n, p->v + from, p->nplaces - from, s, err);
 }
 
 static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = p->f;
+	int rc = 0;
 
 	p->nplaces = p->nvisits = 0;
-	for (uint32_t i = 0; i < f->ncomms; i++) {
+	for (uint32_t i = 0; i < f->ncomms && !rc; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
-		struct place x = {.comm = i};
-		size_t before = p->nplaces;
-		size_t end = c->n > 1 ? c->end : f->family[c->family].length;
-		bool later = false;
 
-		for (; is_of_many(f, c) && p->at[i] < end; p->at[i]++) {
-			x.k = p->at[i];
-			x.nth = p->nplaces - before;
-			if (!replay_place_of(f, c, x.k, s, &x.at_ns, &later)) {
-				if (later)
-					break;
-				continue;
-			}
-			if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x))
-				return err->rc;
-		}
-		if (list_visits(p, c, p->v + before, p->nplaces - before, s, err))
-			return err->rc;
+		if (is_of_many(f, c))
+			rc = list_places_of(p, c->m, c->n, &p->at[i], c->n > 1 ? c->end :
+					    f->family[c->family].length,
+					    (struct place){.comm = i}, s, err);
 	}
-	for (size_t i = 0; i < p->nmessages; i++)
-		if (list_messages(p, &p->messages[i], s, err))
-			return err->rc;
+	for (uint32_t i = 0; i < p->nmessages && !rc; i++) {
+		struct messages *m = &p->messages[i];
+
+		rc = list_places_of(p, &m->m, 1, &m->at, nsx_channel_of(f, &m->m)->n,
+				    (struct place){.comm = NSX_NONE, .of = i}, s, err);
+	}
 	nsx_sort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
-	return 0;
+	return rc;
 }
 
 static void find_cuts(struct replay *p, size_t s, double *scratch)
@@ -334,7 +317,7 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 static int measure_messages(struct replay *p, struct place *x, struct nsx_err *err)
 {
 	struct visit *v = &p->visit[x->visits];
-	struct rank_now *r = &p->rank[x->rank];
+	struct rank_now *r = &p->rank[p->messages[x->of].m.rank];
 	/* One need for the work before it, one for its least duration. */
 	const uint64_t keys[2] = {nsx_hash_u64(p->messages[x->of].alike + 1),
 				  nsx_hash_u64(0)};
@@ -523,7 +506,7 @@ static double step_over(struct replay *p, const struct place *x)
  */
 static double most_ahead(const struct replay *p, const struct messages *m)
 {
-	const struct rank_now *with = &p->rank[m->with == NSX_NONE ? m->rank : m->with];
+	const struct rank_now *with = &p->rank[m->with == NSX_NONE ? m->m.rank : m->with];
 
 	return m->with == NSX_NONE ? NSX_MAX(p->saved_ns + p->most_more_ns, p->most_ahead_ns) :
 	       with->ahead_ns + (with->is_mended ? p->most_more_ns : 0);
@@ -536,7 +519,7 @@ static void step_over_messages(struct replay *p, const struct place *x)
 {
 	const struct visit *v = &p->visit[x->visits];
 	const struct need *need = &p->need[x->need[0]];
-	struct rank_now *r = &p->rank[x->rank];
+	struct rank_now *r = &p->rank[p->messages[x->of].m.rank];
 	double waited = NSX_MIN((double)v->exposed_ns, (double)(v->end_ns - v->start_ns) -
 							       p->need[x->need[1]].transfer);
 
@@ -593,6 +576,13 @@ static void replay_totals(struct replay *p, double *scratch)
 	}
 }
 
+static void add_waits_of(struct replay *p, uint32_t rank, uint32_t channel, uint32_t with,
+			 uint64_t alike)
+{
+	p->messages[p->nmessages++] = (struct messages){
+		{.rank = rank, .channel = channel, .npieces = 1}, with, alike, 0};
+}
+
 /* Lists waits for messages, of MPI and NCCL. Pipeline stages that wait as often are not equal. */
 static void replay_list_waits(struct replay *p, struct nsx_arena *a)
 {
@@ -603,22 +593,20 @@ static void replay_list_waits(struct replay *p, struct nsx_arena *a)
 		most += f->rank[r].d->nchannels;
 	p->messages = nsx_arena_get(a, most * sizeof(*p->messages));
 	for (uint32_t r = 0; r < f->nranks; r++)
-		for (size_t c = 0; c < f->rank[r].d->nchannels; c++) {
+		for (uint32_t c = 0; c < f->rank[r].d->nchannels; c++) {
 			const struct nsx_dchannel *x = &f->rank[r].d->channels[c];
 
 			if (nsx_is_of_messages(x) && x->has_times)
-				p->messages[p->nmessages++] = (struct messages){
-					x, r, NSX_NONE, 0, 0};
+				add_waits_of(p, r, c, NSX_NONE, 0);
 		}
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
 
 		for (uint32_t m = 0; m < c->n; m++)
 			if (is_of_messages(f, c) && nsx_channel_of(f, &c->m[m])->has_times)
-				p->messages[p->nmessages++] = (struct messages){
-					nsx_channel_of(f, &c->m[m]), c->m[m].rank,
-					c->n == 2 && c->is_sure ? c->m[!m].rank : NSX_NONE,
-					f->family[c->family].is_mpi ? 0 : i + 1, 0};
+				add_waits_of(p, c->m[m].rank, c->m[m].channel,
+					     c->n == 2 && c->is_sure ? c->m[!m].rank : NSX_NONE,
+					     f->family[c->family].is_mpi ? 0 : i + 1);
 	}
 }
 
