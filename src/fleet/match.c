@@ -372,8 +372,17 @@ static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	return rc;
 }
 
-/* Adds a channel and its other side to a family, unless their ranks are in it. The two are aligned
- * by their ends, the channel with the family's first only roughly.
+/* How many ranks the two sides of messages are apart, on a ring of all ranks. */
+static int64_t apart(const struct nsx_fleet *f, const struct nsx_mchannel *x)
+{
+	int64_t n = llabs(f->rank[x->rank].number - f->rank[x->other->rank].number);
+
+	return NSX_MIN(n, nsx_fleet_world(f) - n);
+}
+
+/* Adds a channel and its other side to a family, unless their ranks are in it, or are not as far
+ * apart as those of its first: neighbours exchange other data than stages of a pipeline. The two
+ * are aligned by their ends, the channel with the family's first only roughly.
  */
 static void add_sides(struct nsx_matcher *m, const struct nsx_mchannel *x, struct nsx_mchannel *y,
 		      struct nsx_mchannel **best)
@@ -381,7 +390,7 @@ static void add_sides(struct nsx_matcher *m, const struct nsx_mchannel *x, struc
 	struct nsx_mchannel *other = y->other;
 
 	if (!other || y->is_taken || best[y->rank] || best[other->rank] ||
-	    (y != x && !nsx_lay(x, y, 0, m->fits)))
+	    apart(m->f, y) != apart(m->f, x) || (y != x && !nsx_lay(x, y, 0, m->fits)))
 		return;
 	if (!nsx_lay(y, other, bound_ns(m, y, other), m->fits))
 		other->shift = 0;
