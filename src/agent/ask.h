@@ -113,9 +113,7 @@ void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 /* The subject's census. Errors: NULL, NSX_E_NOMEM. */
 const struct nsx_census *nsx_answer_census(struct nsx_answer *a, struct nsx_err *err) NSX_CHECKED;
 
-/* Sums by name, which become a table with the greatest first (tally.c). A failure is kept and
- * returned at the end.
- */
+/* Sums by name, which become a table with the greatest first (tally.c). */
 struct nsx_tally;
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
 /* Adds a count and a time to the row with the key (a, b). text is borrowed. */
@@ -130,8 +128,8 @@ void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
  * whole_ns is the length of the window, or the time of all kernels or of a range. Frees the tally.
  */
 enum nsx_sum_share { NSX_OF_WINDOW, NSX_OF_THEM };
-int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
-		  enum nsx_sum_share share, struct nsx_err *err) NSX_CHECKED;
+void nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
+		   enum nsx_sum_share share);
 void nsx_tally_free(struct nsx_tally *t);
 
 #endif

@@ -42,39 +42,40 @@ static size_t range_names(struct nsx_answer *a, const struct nsx_census *c, cons
 	return n;
 }
 
-/* Marks all names that match a pattern, such as "/^step/". */
-static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
-			uint8_t *is_asked, bool *ret, struct nsx_err *err)
+/* Marks the names that match a pattern, by their full text or, of kernels, by their label. */
+static int match_names(struct nsx_answer *a, const char *pattern, const nsx_str *names, size_t n,
+		       bool are_kernels, uint8_t *is_asked, size_t *ret_n, struct nsx_err *err)
 {
-	size_t length = strlen(a->argument);
-	const char *pattern = nsx_say(a->out, "%.*s", (int)length - 2, a->argument + 1);
 	struct nsx_regex *re;
 	int rc = 0;
 
 	if (nsx_regex_new(pattern, &re, err))
 		return nsx_wrap(err, "cannot read the expression '%s'", a->argument);
 	for (size_t i = 0; i < n && !(rc = nsx_stopped(err)); i++) {
-		is_asked[names[i]] = nsx_regex_matches(re, nsx_text(a->r->trace, names[i]));
-		*ret |= is_asked[names[i]];
+		is_asked[names[i]] =
+			nsx_regex_matches(re, nsx_text(a->r->trace, names[i])) ||
+			(are_kernels && nsx_regex_matches(
+				re, nsx_kernel_label(&a->r->facts->kernels, names[i])));
+		*ret_n += is_asked[names[i]];
 	}
 	nsx_regex_free(re);
 	return rc;
 }
 
 /* Marks a name. If no range has it, marks all names that are shown as it: "step #". */
-static bool ask_names_find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
-				uint8_t *is_asked)
+static size_t ask_names_find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
+				  uint8_t *is_asked)
 {
-	bool found = false;
+	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(nsx_text(a->r->trace, names[i]), a->argument)) {
 			is_asked[names[i]] = true;
-			return true;
+			return 1;
 		}
 	for (size_t i = 0; i < n; i++) {
 		is_asked[names[i]] = nsx_is_shown_as(nsx_text(a->r->trace, names[i]), a->argument);
-		found |= is_asked[names[i]];
+		found += is_asked[names[i]];
 	}
 	return found;
 }
@@ -106,8 +107,8 @@ static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_a
 }
 
 /* Sums GPU work launched in the marked ranges. */
-static int ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
-			      const uint8_t *inside, struct nsx_count *ret, struct nsx_err *err)
+static void ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
+			       const uint8_t *inside, struct nsx_count *ret)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
 
@@ -119,7 +120,7 @@ static int ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
 		nsx_count_add(ret, p->count.n, p->count.ns);
 		nsx_tally_op(tally, 0, p->op, "operation", &p->count);
 	}
-	return nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM, err);
+	nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM);
 }
 
 /* GPU work launched by other threads while a range was open. For example, PyTorch's backward pass
@@ -237,16 +238,16 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_count gpu = {0};
 	struct elsewhere others = {.in = NULL};
 	const nsx_str *names;
-	size_t n, length = strlen(a->argument);
+	size_t n, length = strlen(a->argument), found = 0;
 	uint8_t *inside, *is_asked;
-	bool found = false;
 
 	if (!c)
 		return err->rc;
 	n = range_names(a, c, &names);
 	is_asked = nsx_arena_get(a->out->arena, nsx_strings_bound(t->strings));
 	if (*a->argument == '/' && length > 2 && a->argument[length - 1] == '/') {
-		if (find_pattern(a, names, n, is_asked, &found, err))
+		if (match_names(a, nsx_say(a->out, "%.*s", (int)length - 2, a->argument + 1),
+				names, n, false, is_asked, &found, err))
 			return err->rc;
 	} else {
 		found = ask_names_find_name(a, names, n, is_asked);
@@ -257,7 +258,8 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	a->window = nsx_host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
 	ask_names_sum_ranges(c, is_asked, inside, &s);
-	if (ask_names_sum_work(a, c, inside, &gpu, err) || sum_elsewhere(a, is_asked, &others, err))
+	ask_names_sum_work(a, c, inside, &gpu);
+	if (sum_elsewhere(a, is_asked, &others, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));
 	nsx_put(a->out, "host_ns", nsx_int(s.count.ns));
@@ -328,27 +330,6 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 	nsx_answer_show(a, table);
 }
 
-/* Marks kernels whose full name or label matches the expression. */
-static int ask_names_match_kernels(struct nsx_answer *a, const nsx_str *names,
-				   uint8_t *wanted, size_t *ret_n, struct nsx_err *err)
-{
-	const struct nsx_kernel_names *k = &a->r->facts->kernels;
-	struct nsx_regex *re;
-	int rc = 0;
-
-	if (nsx_regex_new(a->argument, &re, err))
-		return nsx_wrap(err, "cannot read the expression '%s'", a->argument);
-	for (size_t i = 0; i < k->n && !(rc = nsx_stopped(err)); i++) {
-		nsx_str name = names[i];
-
-		wanted[name] = nsx_regex_matches(re, nsx_text(a->r->trace, name)) ||
-			       nsx_regex_matches(re, nsx_kernel_label(k, name));
-		*ret_n += wanted[name];
-	}
-	nsx_regex_free(re);
-	return rc;
-}
-
 static const char *some_labels(struct nsx_answer *a, const nsx_str *names)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
@@ -398,8 +379,8 @@ static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 	}
 }
 
-static int show_launchers(struct nsx_answer *a, const struct nsx_census *c,
-			  const struct kernels *k, struct nsx_err *err)
+static void show_launchers(struct nsx_answer *a, const struct nsx_census *c,
+			   const struct kernels *k)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
@@ -416,7 +397,7 @@ static int show_launchers(struct nsx_answer *a, const struct nsx_census *c,
 				(long long)t->thread[by.a - 1].tid),
 			&k->by_launcher[i]);
 	}
-	return nsx_tally_end(tally, "launchers", k->all.ns, NSX_OF_THEM, err);
+	nsx_tally_end(tally, "launchers", k->all.ns, NSX_OF_THEM);
 }
 
 int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
@@ -430,7 +411,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	size_t n = 0;
 
 	if (!c || nsx_kernel_full_names(&a->r->facts->kernels, arena, &names, err) ||
-	    ask_names_match_kernels(a, names, wanted, &n, err))
+	    match_names(a, a->argument, names, a->r->facts->kernels.n, true, wanted, &n, err))
 		return err->rc;
 	if (!n)
 		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; %s%s",
@@ -450,7 +431,8 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 				"what ran beside the longest one");
 	nsx_answer_next(a, NSX_Q_what_if, nsx_say(a->out, "kernel:/%s/:2x", a->argument),
 			"what kernels twice as fast would save");
-	return show_launchers(a, c, &k, err);
+	show_launchers(a, c, &k);
+	return 0;
 }
 
 /* Lists the first distinct ids, as a suggestion if the requested id does not exist. */
@@ -515,9 +497,11 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 							      nsx_gpu_label(t, s->device)),
 			     &w->count);
 	}
-	if (any)
-		return nsx_tally_end(tally, "operations", t->window.end_ns - t->window.start_ns,
-				     NSX_OF_WINDOW, err);
+	if (any) {
+		nsx_tally_end(tally, "operations", t->window.end_ns - t->window.start_ns,
+			      NSX_OF_WINDOW);
+		return 0;
+	}
 	nsx_tally_free(tally);
 	return nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some streams with work: %s",
 			a->argument, some_streams(a));
@@ -540,7 +524,7 @@ static const char *some_threads(struct nsx_answer *a)
 }
 
 /* Sums a thread's ranges, which show its work besides CUDA calls. */
-static int tally_ranges(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
+static void tally_ranges(struct nsx_answer *a, int64_t tid)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
@@ -560,11 +544,10 @@ static int tally_ranges(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
 				      nsx_text(t, t->nvtx.name[i]), &x);
 		}
 	}
-	return nsx_tally_end(tally, "ranges", a->window.end_ns - a->window.start_ns,
-			     NSX_OF_WINDOW, err);
+	nsx_tally_end(tally, "ranges", a->window.end_ns - a->window.start_ns, NSX_OF_WINDOW);
 }
 
-static int tally_os_calls(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
+static void tally_os_calls(struct nsx_answer *a, int64_t tid)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
@@ -578,8 +561,7 @@ static int tally_os_calls(struct nsx_answer *a, int64_t tid, struct nsx_err *err
 				      "system", nsx_text(t, x->name),
 				      &(struct nsx_count){x->count, x->total_ns});
 	}
-	return nsx_tally_end(tally, "os_calls", a->window.end_ns - a->window.start_ns,
-			     NSX_OF_WINDOW, err);
+	nsx_tally_end(tally, "os_calls", a->window.end_ns - a->window.start_ns, NSX_OF_WINDOW);
 }
 
 int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
@@ -609,8 +591,8 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 				      nsx_text_api(a->out->arena, nsx_text(t, (nsx_str)k.b)),
 				      &c->call[i]);
 	}
-	return nsx_tally_end(tally, "calls", a->window.end_ns - a->window.start_ns,
-			     NSX_OF_WINDOW, err) ||
-	       tally_ranges(a, tid, err) || tally_os_calls(a, tid, err) ?
-		       err->rc : 0;
+	nsx_tally_end(tally, "calls", a->window.end_ns - a->window.start_ns, NSX_OF_WINDOW);
+	tally_ranges(a, tid);
+	tally_os_calls(a, tid);
+	return 0;
 }

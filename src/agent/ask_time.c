@@ -185,7 +185,7 @@ static int64_t gpu_time(const struct nsx_answer *a)
 	return sum_ns;
 }
 
-static int tally_ops(struct nsx_answer *a, const struct nsx_census *c, struct nsx_err *err)
+static void tally_ops(struct nsx_answer *a, const struct nsx_census *c)
 {
 	static const char *const kinds[] = {
 		[NSX_OP_KERNEL] = "kernel", [NSX_OP_MEMCPY] = "copy",
@@ -193,14 +193,12 @@ static int tally_ops(struct nsx_answer *a, const struct nsx_census *c, struct ns
 	};
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
-	struct nsx_count *sums;
+	struct nsx_count *sums = nsx_arena_get(a->out->arena, c->works.n * sizeof(*sums));
 
-	if (!nsx_new_array(sums, a->out->arena, c->works.n, "sums", err))
-		return err->rc;
 	nsx_census_work(c, t, a->r->facts, &a->window, sums);
 	for (size_t i = 0; i < c->works.n; i++)
 		nsx_tally_op(tally, 0, c->work[i].op, kinds[t->ops.kind[c->work[i].op]], &sums[i]);
-	return nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW, err);
+	nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW);
 }
 
 /* The detail of a piece of idle time: calls and kernels by short name, ranges in full. */
@@ -219,14 +217,12 @@ static const char *detail_text(struct nsx_answer *a, unsigned cause, nsx_str det
 }
 
 /* Sums idle time of all GPUs in the window by cause. */
-static int tally_idle(struct nsx_answer *a, const struct nsx_census *c, struct nsx_err *err)
+static void tally_idle(struct nsx_answer *a, const struct nsx_census *c)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
-	struct nsx_count *sums;
+	struct nsx_count *sums = nsx_arena_get(a->out->arena, c->causes.n * sizeof(*sums));
 	bool any = false;
 
-	if (!nsx_new_array(sums, a->out->arena, c->causes.n, "sums", err))
-		return err->rc;
 	nsx_census_idle(c, a->r->facts, &a->window, sums);
 	for (size_t i = 0; i < c->causes.n; i++) {
 		const struct nsx_group_key k = nsx_group_key(&c->causes, i);
@@ -237,7 +233,7 @@ static int tally_idle(struct nsx_answer *a, const struct nsx_census *c, struct n
 		nsx_tally_add(tally, k.a, k.b, nsx_cause_words[k.a],
 			      k.b ? detail_text(a, (unsigned)k.a, (nsx_str)k.b) : "", &sums[i]);
 	}
-	return nsx_tally_end(tally, "idle", gpu_time(a), NSX_OF_WINDOW, err);
+	nsx_tally_end(tally, "idle", gpu_time(a), NSX_OF_WINDOW);
 }
 
 static int tell_window(struct nsx_answer *a, struct nsx_err *err)
@@ -249,7 +245,9 @@ static int tell_window(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "window.start_ns", nsx_int(a->window.start_ns));
 	nsx_put(a->out, "window.end_ns", nsx_int(a->window.end_ns));
 	tell_classes(a);
-	return tally_ops(a, c, err) || tally_idle(a, c, err) ? err->rc : 0;
+	tally_ops(a, c);
+	tally_idle(a, c);
+	return 0;
 }
 
 /* Cuts the window to the recording, because shares refer to it. */
@@ -428,38 +426,35 @@ static size_t offer_longest(const struct nsx_answer *a, const struct nsx_census 
 /* Finds the `limit` longest gaps of the window, longest first: they are in the blocks with the
  * longest gaps.
  */
-static int longest_gaps(struct nsx_answer *a, struct longest *ret,
-			size_t *ret_all, struct nsx_err *err)
+static struct longest longest_gaps(struct nsx_answer *a, const struct nsx_census *c, size_t *ret_all)
 {
-	const struct nsx_census *c = nsx_answer_census(a, err);
-	struct longest blocks = {.limit = a->limit};
-	const char *what = "gaps";
+	struct nsx_arena *arena = a->out->arena;
+	struct longest blocks = {nsx_arena_get(arena, a->limit * sizeof(*blocks.v)), 0, a->limit};
+	struct longest ret = {nsx_arena_get(arena, a->limit * sizeof(*ret.v)), 0, a->limit};
 
-	if (!c)
-		return err->rc;
-	*ret = blocks;
-	if (nsx_new_arrays(a->out->arena, a->limit, what, err, ret->v, blocks.v))
-		return err->rc;
 	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
-		*ret_all += offer_longest(a, c, d, &blocks, ret);
+		*ret_all += offer_longest(a, c, d, &blocks, &ret);
 	for (size_t i = 0; i < blocks.n; i++)
-		offer_block(a, blocks.v[i].device, blocks.v[i].gap.at / NSX_IDLE_BLOCK, ret);
-	nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_gaps);
-	return 0;
+		offer_block(a, blocks.v[i].device, blocks.v[i].gap.at / NSX_IDLE_BLOCK, &ret);
+	nsx_sort(ret.v, ret.n, sizeof(*ret.v), cmp_gaps);
+	return ret;
 }
 
 int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 {
-	struct longest l;
+	const struct nsx_census *c;
 	struct nsx_table *table;
+	struct longest l;
 	size_t all = 0;
 
 	if (a->argument && nsx_answer_window(a, &a->window, err))
 		return err->rc;
 	if (!has_gpu_work(a))
 		return nsx_cannot(a->out, "the trace has no GPU work");
-	if (longest_gaps(a, &l, &all, err))
+	c = nsx_answer_census(a, err);
+	if (!c)
 		return err->rc;
+	l = longest_gaps(a, c, &all);
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
 	table = nsx_add_table(a->out, &nsx_gap_layout);
 	for (size_t i = 0; i < l.n; i++)

@@ -28,7 +28,6 @@ struct nsx_tally {
 	struct nsx_answer *a;
 	struct nsx_groups groups;
 	struct tally_row *rows; /* by group                                  */
-	struct nsx_err err; /* first failure; rc 0: none                     */
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
@@ -49,12 +48,13 @@ void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, const char *kind
 		   const struct nsx_count *count)
 {
 	struct tally_row *row;
+	struct nsx_err err;
 
-	if (!count->n || t->err.rc)
+	if (!count->n)
 		return;
-	row = nsx_group_value(&t->groups, &t->rows, a, b, "sums", &t->err);
+	row = nsx_group_value(&t->groups, &t->rows, a, b, "sums", &err);
 	if (!row)
-		return;
+		nsx_die_of_memory(t->groups.n * sizeof(*row));
 	if (!row->count.n)
 		*row = (struct tally_row){.kind = kind, .name = text};
 	nsx_count_add(&row->count, count->n, count->ns);
@@ -72,8 +72,7 @@ void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 	nsx_tally_add(t, of << 2 | o->kind[op], name, kind, nsx_answer_op(t->a, op), count);
 }
 
-int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
-		  enum nsx_sum_share share, struct nsx_err *err)
+void nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns, enum nsx_sum_share share)
 {
 	struct nsx_arena *arena = t->a->out->arena;
 	struct nsx_layout *layout = nsx_arena_get(arena, sizeof(*layout));
@@ -101,8 +100,5 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), KIND, NAME);
 	if (table->nrows)
 		nsx_answer_show(t->a, table);
-	if (t->err.rc)
-		*err = t->err;
 	nsx_tally_free(t);
-	return t->err.rc;
 }
