@@ -33,6 +33,8 @@ struct page {
 	const struct nsx_reply *r;
 	struct part part[MAX_PARTS];
 	unsigned nparts;
+	const char **says; /* sentences of the answer                           */
+	size_t nsays;
 	size_t lines;	   /* lines of text that may be shown                */
 	size_t line;	   /* lines written or left out so far               */
 	size_t bytes_left; /* estimated size of the omitted parts            */
@@ -118,6 +120,11 @@ static void reply_find_parts(struct page *p)
 {
 	const struct nsx_section *s = p->a->out;
 
+	p->says = nsx_arena_get(s->arena, s->nblocks * sizeof(*p->says));
+	for (size_t i = 0; i < s->nblocks; i++)
+		if ((s->blocks[i].kind == NSX_B_BULLET || s->blocks[i].kind == NSX_B_TEXT) &&
+		    s->blocks[i].text && *s->blocks[i].text)
+			p->says[p->nsays++] = s->blocks[i].text;
 	for (size_t i = 0; i < s->ntables; i++)
 		if (s->tables[i]->layout->key)
 			reply_add_part(p, s->tables[i]->layout->key, s->tables[i]);
@@ -226,27 +233,31 @@ static bool has_line(struct page *p)
 	return p->line++ < p->lines;
 }
 
-/* Puts a line of a list, and opens the list before its first line. */
-static void reply_put_line(struct page *p, struct nsx_jsonw *w, const char *key,
-			   bool *is_open, const char *text)
-{
-	if (!has_line(p))
-		return;
-	if (!*is_open)
-		nsx_jsonw_array(w, key);
-	*is_open = true;
-	reply_put_own(p, w, NULL, text, NSX_REPLY_FULL_CELL);
-}
-
+/* Puts a list of lines, or nothing if there is none or no room for one. */
 static void reply_put_list(struct page *p, struct nsx_jsonw *w, const char *key,
-			   const char *const *list)
+			   const char *const *v, size_t n)
 {
 	bool is_open = false;
 
-	for (; list && *list; list++)
-		reply_put_line(p, w, key, &is_open, *list);
+	for (size_t i = 0; i < n; i++) {
+		if (!has_line(p))
+			continue;
+		if (!is_open)
+			nsx_jsonw_array(w, key);
+		is_open = true;
+		reply_put_own(p, w, NULL, v[i], NSX_REPLY_FULL_CELL);
+	}
 	if (is_open)
 		nsx_jsonw_end(w);
+}
+
+static size_t count_list(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
 }
 
 static void reply_put_row(struct page *p, struct nsx_jsonw *w,
@@ -272,7 +283,7 @@ static void reply_put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 		nsx_jsonw_bool(w, key, c->u.b);
 		break;
 	case NSX_T_LIST:
-		reply_put_list(p, w, key, c->u.list);
+		reply_put_list(p, w, key, c->u.list, count_list(c->u.list));
 		break;
 	case NSX_T_TABLE:
 		if (!c->u.table || !c->u.table->nrows)
@@ -300,34 +311,6 @@ static void reply_put_row(struct page *p, struct nsx_jsonw *w,
 	for (unsigned i = 0; i < t->layout->ncols; i++)
 		reply_put_cell(p, w, t->layout->cols[i].key, &t->layout->cols[i], &c[i]);
 	nsx_jsonw_end(w);
-}
-
-static bool is_text_block(const struct nsx_block *b)
-{
-	return (b->kind == NSX_B_BULLET || b->kind == NSX_B_TEXT) && b->text && *b->text;
-}
-
-static void put_says(struct page *p, struct nsx_jsonw *w)
-{
-	const struct nsx_section *s = p->a->out;
-	bool is_open = false;
-
-	for (size_t i = 0; i < s->nblocks; i++)
-		if (is_text_block(&s->blocks[i]))
-			reply_put_line(p, w, "says", &is_open, s->blocks[i].text);
-	if (is_open)
-		nsx_jsonw_end(w);
-}
-
-static void put_notes(struct page *p, struct nsx_jsonw *w)
-{
-	const struct nsx_section *s = p->a->out;
-	bool is_open = false;
-
-	for (size_t i = 0; i < s->nnotes; i++)
-		reply_put_line(p, w, "notes", &is_open, s->notes[i]);
-	if (is_open)
-		nsx_jsonw_end(w);
 }
 
 static bool is_same_window(const struct nsx_window *a, const struct nsx_window *b)
@@ -427,19 +410,18 @@ static const char *value_key(const struct nsx_value *v)
 static void reply_put_values(struct page *p, struct nsx_jsonw *w)
 {
 	const struct nsx_section *s = p->a->out;
-	const char *const reason[] = {s->reason, NULL};
 
 	for (size_t i = 0; i < s->nvalues; i++) {
 		const struct nsx_value *v = &s->values[i];
 
 		if (is_gap(v))
-			reply_put_list(p, w, v->key, v->cell.u.list);
+			reply_put_list(p, w, v->key, v->cell.u.list, count_list(v->cell.u.list));
 		else if (is_figure(v))
 			reply_put_cell(p, w, nsx_say(p->a->out, "values.%s",
 						     value_key(v)), NULL, &v->cell);
 	}
 	if (s->status == NSX_S_CANNOT)
-		reply_put_list(p, w, "cannot_tell", reason);
+		reply_put_list(p, w, "cannot_tell", (const char *const[]){s->reason}, 1);
 }
 
 static struct nsx_jsonw *reply_document(struct page *p)
@@ -458,9 +440,9 @@ static struct nsx_jsonw *reply_document(struct page *p)
 		reply_put_text(p, w, "argument", p->a->argument, NSX_REPLY_FULL_CELL);
 	reply_put_window(p->a, w);
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[p->a->confidence]);
-	put_says(p, w);
+	reply_put_list(p, w, "says", p->says, p->nsays);
 	reply_put_values(p, w);
-	put_notes(p, w);
+	reply_put_list(p, w, "notes", (const char *const *)p->a->out->notes, p->a->out->nnotes);
 	for (unsigned i = 0; i < p->nparts; i++) {
 		const struct part *x = &p->part[i];
 
@@ -690,9 +672,8 @@ static int reply_add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err
 	int rc = 0;
 
 	p->line = 0;
-	for (size_t i = 0; i < a->out->nblocks; i++)
-		if (is_text_block(&a->out->blocks[i]))
-			reply_add_line(p, b, "- ", a->out->blocks[i].text);
+	for (size_t i = 0; i < p->nsays; i++)
+		reply_add_line(p, b, "- ", p->says[i]);
 	add_values(p, b);
 	for (unsigned i = 0; i < p->nparts; i++)
 		reply_add_table(p, b, &p->part[i]);
