@@ -45,30 +45,40 @@ static const char synopsis[] = "[explain] TRACE [OPTIONS]";
 
 /* Plain text -------------------------------------------------------------*/
 
+/* Prints escaped text. start: it stands at the beginning of an input line. */
+static void roff_text(FILE *out, const char *s, size_t n, bool start)
+{
+	if (start && n && (*s == '.' || *s == '\''))
+		fputs("\\&", out);
+	for (; n; s++, n--)
+		if (*s == '\\')
+			fputs("\\e", out);
+		else if (*s == '-')
+			fputs("\\-", out);
+		else
+			fputc(*s, out);
+}
+
 /* Prints words of text from column `at` on, wrapped to column `indent`. */
-static void flow(FILE *out, const char *text, size_t n, int at, int indent)
+static void flow(FILE *out, const char *text, size_t n, int at, int indent, bool is_roff)
 {
 	const char *end = text + n;
 	bool first = true;
 
-	while (text < end) {
-		size_t k;
-
-		text += strspn(text, " \n");
+	for (size_t k; (text += strspn(text, " \n")) < end; text += k, first = false) {
 		k = NSX_MIN(strcspn(text, " \n"), (size_t)(end - text));
-		if (text >= end)
-			break;
-		if (!first && at + 1 + (int)k > WIDTH) {
+		if (!first && at + 1 + (int)k > WIDTH - is_roff) {
 			fprintf(out, "\n%*s", indent, "");
 			at = indent;
 		} else if (!first) {
 			fputc(' ', out);
 			at++;
 		}
-		fwrite(text, 1, k, out);
+		if (is_roff)
+			roff_text(out, text, k, !at);
+		else
+			fwrite(text, 1, k, out);
 		at += (int)k;
-		text += k;
-		first = false;
 	}
 	fputc('\n', out);
 }
@@ -128,7 +138,7 @@ static void option_line(FILE *out, const struct nsx_opt *o)
 	else
 		nsx_buf_printf(&b, "%*s", OPT_COLUMN - (int)b.n, "");
 	fputs(b.p, out);
-	flow(out, o->help, strlen(o->help), OPT_COLUMN, OPT_COLUMN);
+	flow(out, o->help, strlen(o->help), OPT_COLUMN, OPT_COLUMN, false);
 	nsx_buf_done(&b);
 }
 
@@ -169,7 +179,7 @@ void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
 	nsx_opt_operands(cmd, out);
 	while ((n = paragraph(&doc, &p))) {
 		fputc('\n', out);
-		flow(out, p, n, 0, 0);
+		flow(out, p, n, 0, 0, false);
 	}
 	doc = cmd->examples ? cmd->examples : "";
 	if (*doc)
@@ -187,7 +197,7 @@ void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *o
 		"       nsys-explain COMMAND [OPTIONS] [ARGUMENT...]\n"
 		"       nsys-explain help [COMMAND] | --help | --version | --man [COMMAND]\n\n",
 		synopsis);
-	flow(out, about, strlen(about), 0, 0);
+	flow(out, about, strlen(about), 0, 0, false);
 	fputs("\ncommands:\n", out);
 	for (unsigned i = 0; i < n; i++)
 		fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
@@ -199,42 +209,10 @@ void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *o
 
 /* roff -------------------------------------------------------------------*/
 
-/* Prints escaped text. start: it stands at the beginning of an input line. */
-static void roff_text(FILE *out, const char *s, size_t n, bool start)
-{
-	if (start && n && (*s == '.' || *s == '\''))
-		fputs("\\&", out);
-	for (; n; s++, n--)
-		if (*s == '\\')
-			fputs("\\e", out);
-		else if (*s == '-')
-			fputs("\\-", out);
-		else
-			fputc(*s, out);
-}
-
 /* Prints reflowed text in short lines. */
 static void roff_flow(FILE *out, const char *s, size_t n)
 {
-	const char *end = s + n;
-	int at = 0;
-
-	while (s < end) {
-		size_t k;
-
-		s += strspn(s, " \n");
-		k = NSX_MIN(strcspn(s, " \n"), (size_t)(end - s));
-		if (s >= end)
-			break;
-		if (at)
-			fputc(at + 1 + (int)k > WIDTH ? '\n' : ' ', out);
-		if (at + 1 + (int)k > WIDTH)
-			at = 0;
-		roff_text(out, s, k, at == 0);
-		at += (int)k + 1;
-		s += k;
-	}
-	fputc('\n', out);
+	flow(out, s, n, 0, 0, true);
 }
 
 static void roff_name(FILE *out, const char *name)
