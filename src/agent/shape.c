@@ -272,7 +272,17 @@ static void shape_add_fleet(struct shape *s)
 
 /* Schemas -------------------------------------------------------------------------*/
 
-static void put_object(struct nsx_jsonw *w, const struct shape *s, const char *in, bool or_null);
+struct node { /* a part of paths */
+	const char *name;
+	char mark; /* '?' or '&'; '.': none                                  */
+	const struct key *leaf; /* what has this path; NULL: only its children are known */
+	bool or_null;
+	struct node *children, *next;
+};
+
+static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct node *in,
+		       bool or_null);
+static const struct node *tree_of(const struct shape *s);
 
 static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 {
@@ -307,7 +317,7 @@ static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const str
 	if (*s.v[0].path == '*')
 		put_leaf(w, &s, &s.v[0], false);
 	else
-		put_object(w, &s, "", false);
+		put_object(w, &s, tree_of(&s), false);
 	nsx_jsonw_end(w);
 	free(s.v);
 	nsx_arena_free(s.arena);
@@ -367,98 +377,78 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct ke
 		shape_put_row(w, s, k);
 }
 
-/* The part of a path after the prefix `in`; NULL: the path has another prefix. *n: length of the
- * part without its mark.
- */
-static const char *part_after(const char *path, const char *in, size_t *n)
+/* The child of that name, which is added after the others if there is none yet. */
+static struct node *child_named(struct nsx_arena *a, struct node *in, const char *part, size_t n)
 {
-	size_t k = strlen(in);
+	struct node **at = &in->children;
 
-	if (strncmp(path, in, k) != 0)
-		return NULL;
-	*n = strcspn(path + k, "?&.");
-	return path + k;
+	while (*at && (strncmp((*at)->name, part, n) != 0 || (*at)->name[n]))
+		at = &(*at)->next;
+	if (!*at) {
+		*at = nsx_arena_get(a, sizeof(**at));
+		(*at)->name = nsx_arena_printf(a, "%.*s", (int)n, part);
+		(*at)->mark = part[n] == '?' || part[n] == '&' ? part[n] : '.';
+	}
+	return *at;
 }
 
-static bool is_first_with_part(const struct shape *s, const char *in, size_t i)
+/* The list of paths as a tree. */
+static const struct node *tree_of(const struct shape *s)
 {
-	size_t n, m;
-	const char *part = part_after(s->v[i].path, in, &n), *other;
+	struct node *root = nsx_arena_get(s->arena, sizeof(*root));
 
-	for (size_t k = 0; part && k < i; k++) {
-		other = part_after(s->v[k].path, in, &m);
-		if (other && n == m && !memcmp(part, other, n))
-			return false;
+	for (size_t i = 0; i < s->n; i++) {
+		struct node *at = root;
+
+		for (const char *part = s->v[i].path; *part; part += strspn(part, "?&.")) {
+			size_t n = strcspn(part, "?&.");
+
+			at = child_named(s->arena, at, part, n);
+			part += n;
+		}
+		at->or_null |= s->v[i].type == NSX_T_NULL;
+		if (!at->leaf || at->leaf->type == NSX_T_NULL)
+			at->leaf = &s->v[i];
 	}
-	return part;
+	return root;
 }
 
-/* Writes the schema of the value at v[i].path, up to the end of `part`, whose length is n. */
-static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
-		     const char *part, size_t n)
+static void put_node(struct nsx_jsonw *w, const struct shape *s, const struct node *n)
 {
-	size_t end = (size_t)(part - s->v[i].path) + n;
-	const struct key *leaf = NULL;
-	bool or_null = false;
-	const char *in = NULL;
-
-	for (size_t k = i; k < s->n; k++) {
-		const char *path = s->v[k].path;
-
-		if (strncmp(path, s->v[i].path, end) != 0)
-			continue;
-		path += end;
-		path += *path == '?' || *path == '&';
-		or_null |= !*path && s->v[k].type == NSX_T_NULL;
-		if (*path == '.' && !in)
-			in = nsx_arena_printf(s->arena, "%.*s",
-				(int)(path + 1 - s->v[k].path), s->v[k].path);
-		else if (!*path && (!leaf || leaf->type == NSX_T_NULL))
-			leaf = &s->v[k];
-	}
-	if (in && leaf && leaf->type != NSX_T_NULL) {
+	if (n->children && n->leaf && n->leaf->type != NSX_T_NULL) {
 		nsx_jsonw_array(w, "anyOf");
 		nsx_jsonw_object(w, NULL);
-		put_leaf(w, s, leaf, or_null);
+		put_leaf(w, s, n->leaf, n->or_null);
 		nsx_jsonw_end(w);
 		nsx_jsonw_object(w, NULL);
-		put_object(w, s, in, or_null);
+		put_object(w, s, n, n->or_null);
 		nsx_jsonw_end(w);
 		nsx_jsonw_end(w);
-	} else if (in) {
-		put_object(w, s, in, or_null);
-	} else if (leaf) {
-		put_leaf(w, s, leaf, or_null);
+	} else if (n->children) {
+		put_object(w, s, n, n->or_null);
+	} else if (n->leaf) {
+		put_leaf(w, s, n->leaf, n->or_null);
 	}
 }
 
-/* Lists the required parts, which have a given mark; '.' stands for parts without a mark. */
-static void put_required(struct nsx_jsonw *w, const struct shape *s, const char *in, char mark)
+/* Lists the required children, which have a given mark. */
+static void put_required(struct nsx_jsonw *w, const struct node *in, char mark)
 {
 	nsx_jsonw_array(w, "required");
-	for (size_t i = 0; i < s->n; i++) {
-		size_t n = 0;
-		const char *part = part_after(s->v[i].path, in, &n);
-
-		if (!is_first_with_part(s, in, i) || *part == '*')
-			continue;
-		if ((part[n] == '?' || part[n] == '&' ? part[n] : '.') == mark)
-			nsx_jsonw_strn(w, NULL, part, n);
-	}
+	for (const struct node *n = in->children; n; n = n->next)
+		if (n->mark == mark && *n->name != '*')
+			nsx_jsonw_str(w, NULL, n->name);
 	nsx_jsonw_end(w);
 }
 
 /* Requires all parts of a section that is present. */
-static void put_if_present(struct nsx_jsonw *w, const struct shape *s, const char *in)
+static void put_if_present(struct nsx_jsonw *w, const struct node *in)
 {
 	bool has_parts = false, has_present = false;
 
-	for (size_t i = 0; i < s->n; i++) {
-		size_t n = 0;
-		const char *part = part_after(s->v[i].path, in, &n);
-
-		has_parts |= part && part[n] == '&';
-		has_present |= part && n == 7 && !memcmp(part, "present", n);
+	for (const struct node *n = in->children; n; n = n->next) {
+		has_parts |= n->mark == '&';
+		has_present |= !strcmp(n->name, "present");
 	}
 	if (!has_parts || !has_present)
 		return;
@@ -469,44 +459,34 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s, const cha
 	nsx_jsonw_object(w, "then");
 	/* the validator ajv demands that required keys are defined */
 	nsx_jsonw_object(w, "properties");
-	for (size_t i = 0; i < s->n; i++) {
-		size_t n = 0;
-		const char *part = part_after(s->v[i].path, in, &n);
-
-		if (part && part[n] == '&' && is_first_with_part(s, in, i))
-			nsx_jsonw_bool(w, nsx_arena_printf(s->arena, "%.*s", (int)n, part), true);
-	}
+	for (const struct node *n = in->children; n; n = n->next)
+		if (n->mark == '&')
+			nsx_jsonw_bool(w, n->name, true);
 	nsx_jsonw_end(w);
-	put_required(w, s, in, '&');
+	put_required(w, in, '&');
 	nsx_jsonw_end(w);
 }
 
-/* Writes the schema of an object: all paths that begin with `in`. */
-static void put_object(struct nsx_jsonw *w, const struct shape *s, const char *in, bool or_null)
+static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct node *in,
+		       bool or_null)
 {
-	size_t n = 0;
-
 	put_type(w, "object", or_null);
 	nsx_jsonw_object(w, "properties");
-	for (size_t i = 0; i < s->n; i++) {
-		const char *part = part_after(s->v[i].path, in, &n);
-
-		if (!is_first_with_part(s, in, i) || *part == '*')
+	for (const struct node *n = in->children; n; n = n->next) {
+		if (*n->name == '*')
 			continue;
-		nsx_jsonw_object(w, nsx_arena_printf(s->arena, "%.*s", (int)n, part));
-		put_part(w, s, i, part, n);
+		nsx_jsonw_object(w, n->name);
+		put_node(w, s, n);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
-	put_required(w, s, in, '.');
-	put_if_present(w, s, in);
-	for (size_t i = 0; i < s->n; i++) {
-		const char *part = part_after(s->v[i].path, in, &n);
-
-		if (!is_first_with_part(s, in, i) || *part != '*')
+	put_required(w, in, '.');
+	put_if_present(w, in);
+	for (const struct node *n = in->children; n; n = n->next) {
+		if (*n->name != '*')
 			continue;
 		nsx_jsonw_object(w, "additionalProperties");
-		put_part(w, s, i, part, n);
+		put_node(w, s, n);
 		nsx_jsonw_end(w);
 	}
 }
@@ -518,7 +498,7 @@ void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
 	shape_add_listed(&s, of, "");
 	shape_add_listed(&s, "open answer", "");
 	nsx_jsonw_object(w, key);
-	put_object(w, &s, "", false);
+	put_object(w, &s, tree_of(&s), false);
 	nsx_jsonw_end(w);
 	free(s.v);
 	nsx_arena_free(s.arena);
@@ -559,7 +539,7 @@ static void put_document(struct nsx_jsonw *w, unsigned i)
 	nsx_jsonw_str(w, "title", documents[i].title);
 	if (documents[i].add) {
 		documents[i].add(&s);
-		put_object(w, &s, "", false);
+		put_object(w, &s, tree_of(&s), false);
 	} else {
 		put_type(w, "array", false);
 		shape_put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
@@ -670,7 +650,7 @@ static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 	nsx_tool_input_schema(w, "properties.arguments", tool);
 	add_reply(&s, tool);
 	nsx_jsonw_object(w, "properties.structuredContent");
-	put_object(w, &s, "", false);
+	put_object(w, &s, tree_of(&s), false);
 	nsx_jsonw_end(w);
 	free(s.v);
 	nsx_arena_free(s.arena);
