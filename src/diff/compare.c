@@ -6,26 +6,6 @@
 #include "diff/diff.h"
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
-const char *const nsx_check_ids[NSX_NCHECKS] = {
-	[NSX_CHECK_FILE] = "file",
-	[NSX_CHECK_CAPTURES] = "captures",
-	[NSX_CHECK_GPU] = "gpu",
-	[NSX_CHECK_RANKS] = "ranks",
-	[NSX_CHECK_GPUS_USED] = "gpus_used",
-	[NSX_CHECK_PROCESSES] = "processes",
-	[NSX_CHECK_DRIVER] = "driver",
-	[NSX_CHECK_CUDA] = "cuda",
-	[NSX_CHECK_NSYS] = "nsys",
-	[NSX_CHECK_TRACED] = "traced",
-	[NSX_CHECK_CUDA_GRAPHS] = "cuda_graphs",
-	[NSX_CHECK_KERNELS_IN_COMMON] = "kernels_in_common",
-	[NSX_CHECK_LAUNCHES_RECORDED] = "launches_recorded",
-	[NSX_CHECK_UNIT] = "unit",
-	[NSX_CHECK_STEADY_UNITS] = "steady_units",
-	[NSX_CHECK_PROFILER_OVERHEAD] = "profiler_overhead",
-	[NSX_CHECK_CLOCKS] = "clocks",
-	[NSX_CHECK_MEASURED_CLOCK] = "measured_clock",
-};
 #define ALIKE 0.9      /* least share of common launches without a warning    */
 /* least difference between the sides in the share of time spent in the profiler that is a
  * warning
@@ -39,7 +19,7 @@ const char *const nsx_check_ids[NSX_NCHECKS] = {
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
-static struct nsx_check *compare_add(struct nsx_diff *d, enum nsx_check_id id,
+static struct nsx_check *compare_add(struct nsx_diff *d, const char *id,
 				     const char *before, const char *after)
 {
 	struct nsx_check *c = &d->checks[d->nchecks++];
@@ -54,6 +34,15 @@ static void mark(struct nsx_check *c, enum nsx_check_status status, const char *
 	c->text = text;
 }
 
+static void warn_if(struct nsx_diff *d, bool differs, const char *id, const char *before,
+		    const char *after, const char *text)
+{
+	struct nsx_check *c = compare_add(d, id, before, after);
+
+	if (differs)
+		mark(c, NSX_CHECK_WARN, text);
+}
+
 /* Fails if a part of a capture could not be read, because that part may be what changed. */
 static void compare_damage(struct nsx_diff *d)
 {
@@ -62,7 +51,7 @@ static void compare_damage(struct nsx_diff *d)
 			const char *damage = d->sides[s][i]->damage;
 
 			if (damage && d->nchecks < MOST_DAMAGED)
-				mark(compare_add(d, NSX_CHECK_FILE, s ? "whole" : damage,
+				mark(compare_add(d, "file", s ? "whole" : damage,
 						 s ? damage : "whole"), NSX_CHECK_FAIL,
 				     "a part of a capture could not be read");
 		}
@@ -76,7 +65,7 @@ static void compare_repeats(struct nsx_diff *d)
 			for (size_t k = 0; k < i; k++) {
 				if (!nsx_side_is_same(d->sides[s][k], d->sides[s][i]))
 					continue;
-				mark(compare_add(d, NSX_CHECK_CAPTURES, s ? "distinct" : "repeated",
+				mark(compare_add(d, "captures", s ? "distinct" : "repeated",
 						 s ? "repeated" : "distinct"),
 				     NSX_CHECK_FAIL, "a capture is given twice on one side: it is "
 				     "one run");
@@ -100,14 +89,11 @@ static const char *compare_text_of(struct nsx_diff *d, unsigned side, size_t off
 	return nsx_buf_keep(&b, d->arena);
 }
 
-static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset,
-			 enum nsx_check_status differs, const char *text)
+static void compare_text(struct nsx_diff *d, const char *id, size_t offset, const char *text)
 {
-	struct nsx_check *c = compare_add(d, id, compare_text_of(d, 0, offset),
-					  compare_text_of(d, 1, offset));
+	const char *before = compare_text_of(d, 0, offset), *after = compare_text_of(d, 1, offset);
 
-	if (strcmp(c->before, c->after) && *c->before && *c->after)
-		mark(c, differs, text);
+	warn_if(d, strcmp(before, after) && *before && *after, id, before, after, text);
 }
 
 /* Sets the range of factors on time that the peaks of two GPU models allow. The ends are the factor
@@ -135,7 +121,7 @@ static void compare_gpus(struct nsx_diff *d)
 {
 	const size_t names = offsetof(struct nsx_side, gpu_names);
 	const size_t models = offsetof(struct nsx_side, gpu_models);
-	struct nsx_check *c = compare_add(d, NSX_CHECK_GPU, compare_text_of(d, 0, names),
+	struct nsx_check *c = compare_add(d, "gpu", compare_text_of(d, 0, names),
 					  compare_text_of(d, 1, names));
 
 	const char *before = compare_text_of(d, 0, models), *after = compare_text_of(d, 1, models);
@@ -155,13 +141,10 @@ static const char *say_count(struct nsx_diff *d, int64_t n)
 	return nsx_arena_printf(d->arena, "%lld", (long long)n);
 }
 
-static void compare_count(struct nsx_diff *d, enum nsx_check_id id, int64_t before,
+static void compare_count(struct nsx_diff *d, const char *id, int64_t before,
 			  int64_t after, const char *text)
 {
-	struct nsx_check *c = compare_add(d, id, say_count(d, before), say_count(d, after));
-
-	if (before != after)
-		mark(c, NSX_CHECK_WARN, text);
+	warn_if(d, before != after, id, say_count(d, before), say_count(d, after), text);
 }
 
 /* The share in percent; "" for NAN. */
@@ -203,7 +186,7 @@ static void compare_work(struct nsx_diff *d)
 	struct nsx_check *c;
 
 	compare_find_answered(d, share);
-	c = compare_add(d, NSX_CHECK_KERNELS_IN_COMMON, say_share(d, like), say_share(d, like));
+	c = compare_add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
 	if (like < ALIKE && hides_kernels(d, 0) != hides_kernels(d, 1))
 		mark(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
 		     "graphs that were recorded as a whole: capture it with "
@@ -249,7 +232,7 @@ static void compare_periods(struct nsx_diff *d)
 			times = x;
 	}
 	if (fabs(log(times)) >= log(PERIODS))
-		mark(compare_add(d, NSX_CHECK_UNIT, "1", nsx_arena_printf(d->arena, "%.3g", times)),
+		mark(compare_add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", times)),
 		     NSX_CHECK_FAIL, "a unit of one side does the work of more than one of the "
 		     "other; --unit can name one that both have");
 }
@@ -258,14 +241,11 @@ static void compare_periods(struct nsx_diff *d)
 static void compare_losses(struct nsx_diff *d)
 {
 	double share[2];
-	struct nsx_check *c;
 
 	compare_find_answered(d, share);
-	c = compare_add(d, NSX_CHECK_LAUNCHES_RECORDED, say_share(d, share[0]),
-			say_share(d, share[1]));
-	if (fabs(share[1] - share[0]) > LOST)
-		mark(c, NSX_CHECK_WARN, "launches of one side left no GPU work: what was lost, or "
-		     "captured into a graph, looks like idle time");
+	warn_if(d, fabs(share[1] - share[0]) > LOST, "launches_recorded", say_share(d, share[0]),
+		say_share(d, share[1]), "launches of one side left no GPU work: what was lost, or "
+		"captured into a graph, looks like idle time");
 }
 
 static double steady_share(const struct nsx_pool *p)
@@ -295,42 +275,35 @@ static void compare_steadiness(struct nsx_diff *d)
 {
 	double before = steady_share(&d->pool[0]);
 	double after = steady_share(&d->pool[1]);
-	struct nsx_check *c = compare_add(d, NSX_CHECK_STEADY_UNITS,
-					  say_share(d, before), say_share(d, after));
 
-	if (NSX_MIN(before, after) < 0.5 && !d->whole)
-		mark(c, NSX_CHECK_WARN, "less than half of the units are steady");
+	warn_if(d, NSX_MIN(before, after) < 0.5 && !d->whole, "steady_units", say_share(d, before),
+		say_share(d, after), "less than half of the units are steady");
 }
 
 static void compare_overhead(struct nsx_diff *d)
 {
 	double before = overhead_share(d, 0), after = overhead_share(d, 1);
-	struct nsx_check *c = compare_add(d, NSX_CHECK_PROFILER_OVERHEAD,
-					  say_share(d, before), say_share(d, after));
 
-	if (fabs(after - before) > PROFILER)
-		mark(c, NSX_CHECK_WARN, "the profiler itself took more of one side");
+	warn_if(d, fabs(after - before) > PROFILER, "profiler_overhead", say_share(d, before),
+		say_share(d, after), "the profiler itself took more of one side");
 }
 
 /* Compares clocks on the lane whose clock changed most. */
 static void compare_clocks(struct nsx_diff *d)
 {
 	const struct nsx_budget *b = &d->lanes[0].budget;
-	struct nsx_check *c;
 
 	for (size_t l = 1; l < d->nlanes; l++)
 		if (fabs(d->lanes[l].budget.rho - 1) > fabs(b->rho - 1))
 			b = &d->lanes[l].budget;
-	if (b->no_rho) {
-		mark(compare_add(d, NSX_CHECK_CLOCKS, "", ""), NSX_CHECK_WARN,
-		     nsx_arena_printf(d->arena, "%s: clocks cannot be told "
-				      "from the kernels", b->no_rho));
-		return;
-	}
-	c = compare_add(d, NSX_CHECK_CLOCKS, "1", nsx_arena_printf(d->arena, "%.4f", b->rho));
-	if (fabs(b->rho - 1) > CLOCKS)
-		mark(c, NSX_CHECK_WARN, "equal kernels do not take the same "
-		     "time: other clocks, or another GPU; lock the clocks");
+	if (b->no_rho)
+		warn_if(d, true, "clocks", "", "", nsx_arena_printf(
+			d->arena, "%s: clocks cannot be told from the kernels", b->no_rho));
+	else
+		warn_if(d, fabs(b->rho - 1) > CLOCKS, "clocks", "1",
+			nsx_arena_printf(d->arena, "%.4f", b->rho),
+			"equal kernels do not take the same time: other clocks, or another GPU; "
+			"lock the clocks");
 }
 
 /* Mean over the captures of the SM clock that counters showed while kernels ran. */
@@ -346,14 +319,12 @@ static double mhz_of(const struct nsx_diff *d, unsigned side)
 static void compare_mhz(struct nsx_diff *d)
 {
 	double before = mhz_of(d, 0), after = mhz_of(d, 1);
-	struct nsx_check *c;
 
-	if (isnan(before) || isnan(after))
-		return;
-	c = compare_add(d, NSX_CHECK_MEASURED_CLOCK, nsx_arena_printf(d->arena, "%.0f MHz", before),
-			nsx_arena_printf(d->arena, "%.0f MHz", after));
-	if (fabs(after / before - 1) > CLOCKS)
-		mark(c, NSX_CHECK_WARN, "the GPU ran at another clock; lock the clocks");
+	if (!isnan(before) && !isnan(after))
+		warn_if(d, fabs(after / before - 1) > CLOCKS, "measured_clock",
+			nsx_arena_printf(d->arena, "%.0f MHz", before),
+			nsx_arena_printf(d->arena, "%.0f MHz", after),
+			"the GPU ran at another clock; lock the clocks");
 }
 
 void nsx_compare_captures(struct nsx_diff *d)
@@ -365,24 +336,24 @@ void nsx_compare_captures(struct nsx_diff *d)
 	compare_repeats(d);
 	compare_gpus(d);
 	if (d->digested) {
-		compare_text(d, NSX_CHECK_RANKS, offsetof(struct nsx_side, ranks),
-			     NSX_CHECK_WARN, "these are not the same ranks");
+		compare_text(d, "ranks", offsetof(struct nsx_side, ranks),
+			     "these are not the same ranks");
 	} else {
-		compare_count(d, NSX_CHECK_GPUS_USED, b->ngpus, a->ngpus,
+		compare_count(d, "gpus_used", b->ngpus, a->ngpus,
 			      "different numbers of GPUs did something");
-		compare_count(d, NSX_CHECK_PROCESSES, b->nranks, a->nranks,
+		compare_count(d, "processes", b->nranks, a->nranks,
 			      "different numbers of processes used a GPU");
 	}
-	compare_text(d, NSX_CHECK_DRIVER, offsetof(struct nsx_side, driver_version),
-		     NSX_CHECK_WARN, "another driver");
-	compare_text(d, NSX_CHECK_CUDA, offsetof(struct nsx_side, cuda_version),
-		     NSX_CHECK_WARN, "another version of CUDA");
-	compare_text(d, NSX_CHECK_NSYS, offsetof(struct nsx_side, product_version),
-		     NSX_CHECK_WARN, "another version of nsys recorded it");
-	compare_text(d, NSX_CHECK_TRACED, offsetof(struct nsx_side, traced), NSX_CHECK_WARN,
+	compare_text(d, "driver", offsetof(struct nsx_side, driver_version),
+		     "another driver");
+	compare_text(d, "cuda", offsetof(struct nsx_side, cuda_version),
+		     "another version of CUDA");
+	compare_text(d, "nsys", offsetof(struct nsx_side, product_version),
+		     "another version of nsys recorded it");
+	compare_text(d, "traced", offsetof(struct nsx_side, traced),
 		     "other things were traced: their cost differs");
-	compare_text(d, NSX_CHECK_CUDA_GRAPHS, offsetof(struct nsx_side, graph_mode),
-		     NSX_CHECK_WARN, "graphs are used, or traced, otherwise");
+	compare_text(d, "cuda_graphs", offsetof(struct nsx_side, graph_mode),
+		     "graphs are used, or traced, otherwise");
 	compare_work(d);
 	if (!d->digested)
 		compare_losses(d);

@@ -154,17 +154,8 @@ struct nsx_diff_lane {
 
 enum nsx_check_status { NSX_CHECK_PASS, NSX_CHECK_WARN, NSX_CHECK_FAIL };
 extern const char *const nsx_check_names[]; /* "pass", "warn", "fail" */
-enum nsx_check_id {
-	NSX_CHECK_FILE, NSX_CHECK_CAPTURES, NSX_CHECK_GPU, NSX_CHECK_RANKS,
-	NSX_CHECK_GPUS_USED, NSX_CHECK_PROCESSES, NSX_CHECK_DRIVER,
-	NSX_CHECK_CUDA, NSX_CHECK_NSYS, NSX_CHECK_TRACED, NSX_CHECK_CUDA_GRAPHS,
-	NSX_CHECK_KERNELS_IN_COMMON, NSX_CHECK_LAUNCHES_RECORDED,
-	NSX_CHECK_UNIT, NSX_CHECK_STEADY_UNITS,
-	NSX_CHECK_PROFILER_OVERHEAD, NSX_CHECK_CLOCKS, NSX_CHECK_MEASURED_CLOCK, NSX_NCHECKS
-};
-extern const char *const nsx_check_ids[NSX_NCHECKS]; /* "file", ... */
 struct nsx_check {
-	enum nsx_check_id id;
+	const char *id; /* "file", ... */
 	enum nsx_check_status status;
 	const char *before, *after, *text; /* text: NULL if passed */
 };

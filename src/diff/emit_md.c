@@ -467,10 +467,9 @@ static void add_gates(struct page *p)
 
 static const char *say_check(struct page *p, const struct nsx_check *c)
 {
-	const char *id = nsx_check_ids[c->id];
 	struct nsx_buf b = {0};
 
-	nsx_buf_add_id(&b, id, strlen(id));
+	nsx_buf_add_id(&b, c->id, strlen(c->id));
 	return nsx_buf_keep(&b, p->a);
 }
 

@@ -347,7 +347,7 @@ static void undecided(struct nsx_gate_row *r, const char *text)
 static const char *say_other_gpu(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
-		if (d->checks[i].id == NSX_CHECK_GPU &&
+		if (!strcmp(d->checks[i].id, "gpu") &&
 		    d->checks[i].status != NSX_CHECK_PASS &&
 		    d->verdict == NSX_V_INCONCLUSIVE)
 			return d->checks[i].text;

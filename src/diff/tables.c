@@ -404,7 +404,7 @@ static void fill_checks(const struct nsx_diff *d, struct nsx_table *t)
 		const struct nsx_check *c = &d->checks[i];
 		struct nsx_cell *row = nsx_add_row(t);
 
-		row[C_CHECK] = nsx_string(nsx_check_ids[c->id]);
+		row[C_CHECK] = nsx_string(c->id);
 		row[C_STATUS] = nsx_string(nsx_check_names[c->status]);
 		row[C_BEFORE] = text_or_null(c->before);
 		row[C_AFTER] = text_or_null(c->after);
