@@ -89,20 +89,38 @@ static size_t shell_word(const char *s, const char **ret)
 	return *ret = "nsys_", command_length(s);
 }
 
+/* The length of the name of the trace that s begins with, which is in quotes; 0: none. Our own code
+ * is a command, a table or a window.
+ */
+static size_t quoted_name(const char *s)
+{
+	static const char *const own[] = {"nsys-explain ", "tables/", "--window phase:"};
+	const char *end = *s == '`' || !strncmp(s, "'--", 3) ? strchr(s + 1, *s) : NULL;
+
+	for (size_t i = 0; end && i < ARRAY_LEN(own); i++)
+		if (!strncmp(s + 1, own[i], strlen(own[i])))
+			return 0;
+	if (end && !strncmp(s + 1, "--window ", 9) && strchr("0123456789", s[10]))
+		return 0;
+	return end ? (size_t)(end + 1 - s) : 0;
+}
+
 void nsx_reply_as_tools(struct nsx_buf *b, const char *s, const char *trace_id)
 {
 	static const char tables[] = "tables/";
+	bool in_code = false;
 
 	while (*s) {
 		const char *word;
-		size_t n = shell_word(s, &word);
+		size_t name = in_code ? 0 : quoted_name(s), n = name ?: shell_word(s, &word);
 
-		if (n)
-			nsx_buf_adds(b, word);
-		else if (trace_id && !strncmp(s, tables, strlen(tables)))
+		in_code ^= *s == '`' && !name;
+		if (!n && trace_id && !strncmp(s, tables, strlen(tables)))
 			nsx_buf_printf(b, "nsys://%s/", trace_id);
-		if (!n)
-			nsx_buf_add(b, s, n = 1);
+		if (n && !name)
+			nsx_buf_adds(b, word);
+		else
+			nsx_buf_add(b, s, n = NSX_MAX(n, 1u));
 		s += n;
 	}
 }

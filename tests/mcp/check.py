@@ -285,6 +285,20 @@ def check_words():
     ok('no command line', not any(w in s for s in said for w in ('nsys-explain ', '--preset', '--window')), said)
     ok('tools are named', any('nsys_capture preset ' in s for s in said), said)
     c.close()
+    # A name of the trace stays as it is, even if it reads like an option.
+    root = os.path.join(work, 'words')
+    os.makedirs(root)
+    shutil.copy(os.path.join(fixtures, 'call_sites.sqlite'), os.path.join(root, 't.sqlite'))
+    db = sqlite3.connect(os.path.join(root, 't.sqlite'))
+    db.execute("UPDATE NVTX_EVENTS SET text = '--window x' WHERE text IS NOT NULL")
+    db.commit()
+    db.close()
+    c = client(roots=[root])
+    said = text_of(c.call('nsys_explain', trace='t.sqlite'))
+    ok('a name like an option', '`--window x`' in said, said)
+    said = text_of(c.call('nsys_ask', trace='t.sqlite', question='range', argument='none'))
+    ok('a name like an option in an error', "'--window x'" in said, said)
+    c.close()
 
 
 def check_swapped():
