@@ -294,7 +294,7 @@ static void first_page_fill_findings(const struct nsx_report *r, struct nsx_firs
 			continue;
 		}
 		p->finding[p->nfindings] = f;
-		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED) {
+		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED && !f->only) {
 			p->counted[p->nfindings] = true;
 			won = nsx_win(&all, f->set, f->disjoint_ns);
 			sure = nsx_win(&least, f->set, NSX_MIN(f->disjoint_ns, f->low_ns));

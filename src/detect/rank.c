@@ -114,6 +114,7 @@ static void take_least(struct pricing *p, struct nsx_finding *f, const struct ns
 static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *g)
 {
 	struct nsx_finding *f = x->f;
+	uint32_t alone;
 
 	if (g->confidence == NSX_CONF_NONE || (!g->touched && f->is_rule))
 		return; /* nothing was replayed, or the replayed part lacks the remedy */
@@ -124,6 +125,11 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	f->high_ns = limit_by_most(f, (double)g->high_ns);
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	f->set = g->set;
+	alone = nsx_set_alone(p->facts->model, g->set);
+	if (alone != NSX_NONE) {
+		f->only = nsx_pid_label(p->trace, alone);
+		nsx_insert_evidence(f, 1, nsx_tell(p->l, say_priced_for_process, f->only));
+	}
 	/* The others keep step and may wait that long for it. */
 	f->is_bound |= g->set != nsx_main_set(p->facts->model) &&
 		       nsx_set_is_tied(p->facts->model, g->set);

@@ -127,6 +127,7 @@ struct nsx_finding {
 	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its range */
 	double step_ns; /* mean part of headroom_ns in a step of an engine; 0: none, or not known */
 	uint32_t set; /* the processes whose time the finding costs, see struct nsx_gain */
+	const char *only; /* label of the process whose time the price is; NULL: the whole run's */
 	double disjoint_ns; /* gain in addition to the remedies with lower `applied` */
 	bool has_disjoint;  /* disjoint_ns is known                          */
 	/* position among the applied remedies, from 1; 0: the remedy adds nothing */

@@ -271,6 +271,16 @@ bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set)
 	return false;
 }
 
+uint32_t nsx_set_alone(const struct nsx_model *m, uint32_t set)
+{
+	if (!m || m->nsets < 2 || !set || nsx_set_is_tied(m, set))
+		return NSX_NONE;
+	for (uint32_t p = 0; p < m->t->nprocesses; p++)
+		if (m->set_of[p] == set)
+			return p;
+	return NSX_NONE;
+}
+
 static int64_t of_judged(const struct nsx_model *m, double share)
 {
 	return (int64_t)(share *

@@ -107,6 +107,10 @@ struct nsx_gain {
 uint32_t nsx_main_set(const struct nsx_model *m);
 /* Whether other sets keep in step with this set for an unrecorded reason. */
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
+/* The first process of a set that ends by itself: there are other sets, and none keeps in step with
+ * it. NSX_NONE: the set does not.
+ */
+uint32_t nsx_set_alone(const struct nsx_model *m, uint32_t set);
 
 /* Prices n changes together. Errors: NSX_E_NOMEM; NSX_E_USAGE for an invalid regular expression. */
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
