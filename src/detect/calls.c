@@ -33,7 +33,7 @@ enum {
 	REFILL_NS = 20000,
 };
 
-enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, HOST_FUNC, NONE };
+enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, NONE };
 static bool is_wait(enum kind kind)
 {
 	return kind == WAIT || kind == POLL || kind == SMALL_COPY;
@@ -46,7 +46,7 @@ static bool idles_gpu(enum kind kind)
 /* The direction of a small copy that a wait waits for. */
 enum way { TO_GPU, TO_HOST, NWAYS };
 /* Known effects of an API call. */
-enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
+enum { OTHER = 1, ALLOCATES, QUERIES };
 
 struct group { /* calls of one API with one effect */
 	const char *api;
@@ -152,8 +152,6 @@ static enum kind calls_kind_of(struct calls *c, size_t call)
 		return ALLOCATE;
 	if (does == QUERIES)
 		return POLL;
-	if (does == CALLS_BACK)
-		return HOST_FUNC;
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
 		return WAIT;
@@ -179,8 +177,7 @@ static void learn_name(struct calls *c, nsx_str raw)
 	const char *api = nsx_api_base(nsx_text(c->d->trace, raw), buf, sizeof(buf));
 
 	c->does[raw] = nsx_api_allocates(api) ? ALLOCATES :
-		       nsx_api_is_query(api) ? QUERIES : /* a loop of queries waits */
-		       nsx_api_is_host_func(api) ? CALLS_BACK : OTHER;
+		       nsx_api_is_query(api) ? QUERIES : OTHER; /* a loop of queries waits */
 	c->base[raw] = raw;
 	for (size_t g = 0; g < c->keys.n; g++)
 		if (!strcmp(c->v[g].api, api))
@@ -449,8 +446,6 @@ static const struct words {
 		say_paid_once_create_context, NULL, NULL, NULL},
 	[SLOW] = {NSX_ID_idle_by_slow_call, NSX_NO_COST, say_time_goes_calls, NULL, "call ",
 		say_less_often_or_before_loop, NULL, NULL},
-	[HOST_FUNC] = {NSX_ID_idle_by_host_code, NSX_NO_COST, say_gpu_waits_functions_host, NULL,
-		"give ", say_stream_own_where_nothing, say_let_thread_wait_an_event, NULL},
 }, once[] = { /* wording for windows in which nothing repeats */
 	[ALLOCATE] = {NSX_ID_idle_by_allocation, NSX_NO_COST, say_memory_allocated_or_freed_2,
 		"implicit_sync", "call ", say_less_often_take_what, NULL, NULL},
@@ -696,7 +691,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 		.subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
 		.title = nsx_tell(l, "%s%s%s%s", say->title, names,
 			empties ? say_which_empties_memory_pool : "", nsx_say_alone(c->d, all.process)),
-		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM : NSX_CONF_HIGH,
+		.confidence = NSX_CONF_HIGH,
 		.device = NSX_NONE,
 		.remedy = calls_plan_of(c, list, n)};
 	size_t k = 0;
@@ -704,16 +699,12 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(is_wait(kind) ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
-	/* a host function takes its time in a stream, so it gets no such price */
-	if (kind != HOST_FUNC)
-		f.most_ns = (double)all.ns + (double)all.between_ns;
+	f.most_ns = (double)all.ns + (double)all.between_ns;
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
 	/* Copies of results are told even if few calls wait for them: the host may need just these. */
 	f.evidence[k++] = calls_say_calls(l, &all, direction_of(&all, FEW));
-	if (kind == HOST_FUNC)
-		f.evidence[k++] = say_functions_leave_no_row;
 	f.is_bound = direction_of(&all, FEW) == TO_HOST;
 	if (all.cost_ns)
 		f.evidence[k++] = nsx_tell(l, nsx_on_several_gpus(c->d->trace, all.process) ?
@@ -769,8 +760,7 @@ static int calls_propose_all(struct calls *c, struct nsx_err *err)
 			}
 		for (size_t j = 0; j < k; j++)
 			done[list[j]] = true;
-		if (k && ((double)ns >= NSX_LEAST_SHARE * c->d->length_ns ||
-			  c->v[order[i]].kind == HOST_FUNC))
+		if (k && (double)ns >= NSX_LEAST_SHARE * c->d->length_ns)
 			calls_propose(c, list, k);
 	}
 	return 0;

@@ -174,18 +174,6 @@ static bool computes(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* Whether a stream waits for events; NSX_NONE: whether any stream does. */
-static bool copies_waits(const struct copies *c, uint32_t stream)
-{
-	const struct nsx_syncs *y = &c->d->trace->syncs;
-
-	for (size_t i = 0; i < y->n; i++)
-		if (y->type[i] == NSX_SYNC_STREAM_WAIT &&
-		    (stream == NSX_NONE || y->stream[i] == stream))
-			return true;
-	return false;
-}
-
 /* Whether copies take longer than all compute on their device, so that no schedule hides them. */
 static bool outlast_compute(const struct copies *c, const struct group *g)
 {
@@ -221,9 +209,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 						  say_copy_on_stream_own_from;
 		f.recommendation[1] = is_inside ? say_copy_on_stream_own_beside :
 						  say_move_less_keep_data_where;
-	} else { /* other work of the stream delays them, or they are queued late */
-		if (kind == NSX_COPY_HTOD && copies_waits(c, stream))
-			why = say_their_stream_waits_events;
+	} else { /* they are queued late */
 		f.recommendation[0] = kind == NSX_COPY_DTOH ? say_let_only_what_needs :
 							      say_queue_one_batch_earlier;
 	}
@@ -328,6 +314,7 @@ struct runs {
 		bool is_any, in_run;
 	} *last;
 	size_t nfilled; /* copies to the GPU that fill what was allocated right before */
+	size_t njudged[NSX_CALL_NONE + 1]; /* judged calls by class; only allocations of IMPLICIT_SYNC */
 };
 
 static int add_to_run(struct copies *c, struct runs *r, struct last now, struct nsx_err *err)
@@ -356,6 +343,7 @@ static int find_runs(struct copies *c, struct runs *r, struct nsx_err *err)
 
 	for (uint32_t i = 0; i < t->calls.n; i++) {
 		enum nsx_call_class cls = t->calls.cls[i];
+		bool allocates = t->calls.flags[i] & NSX_CALL_MALLOC;
 		uint32_t op = nsx_call_op(&t->calls, i);
 		bool is_small = op != NSX_NONE && nsx_op_call(&t->ops, op) == i &&
 				copies_group_of(c, op) == &c->small;
@@ -366,24 +354,13 @@ static int find_runs(struct copies *c, struct runs *r, struct nsx_err *err)
 				err))
 			return err->rc;
 		r->nfilled += is_in && nallocations == 1;
-		nallocations = is_small ? 0 : nallocations + !!(t->calls.flags[i] & NSX_CALL_MALLOC);
+		nallocations = is_small ? 0 : nallocations + allocates;
+		r->njudged[cls] += (cls != NSX_CALL_IMPLICIT_SYNC || allocates) &&
+				   nsx_is_judged(c->d, nsx_call_start(&t->calls, i));
 		nwaits += cls == NSX_CALL_SYNC || (cls == NSX_CALL_COPY && is_small && !is_in);
 		nlaunches += cls == NSX_CALL_LAUNCH;
 	}
 	return nsx_stopped(err);
-}
-
-/* Counts calls of a class in the judged window; with a non-zero `flag` only those that have it. */
-static size_t copies_count_calls(const struct copies *c, enum nsx_call_class cls, unsigned flag)
-{
-	const struct nsx_trace *t = c->d->trace;
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->calls.n; i++)
-		n += t->calls.cls[i] == cls &&
-		     (!flag || t->calls.flags[i] & flag) &&
-		     nsx_is_judged(c->d, nsx_call_start(&t->calls, i));
-	return n;
 }
 
 static bool is_about_equal(size_t n, size_t count)
@@ -394,24 +371,21 @@ static bool is_about_equal(size_t n, size_t count)
 /* Adds to the remedy the allocations and the other work for each row, if there are about as many
  * allocations as small copies. Returns false if the numbers differ.
  */
-static bool add_rows_remedy(struct copies *c, struct nsx_finding *f)
+static bool add_rows_remedy(struct copies *c, const struct runs *r, struct nsx_finding *f)
 {
 	static const struct {
 		enum nsx_call_class cls;
-		unsigned flag;
 		enum nsx_change_verb verb;
 		const char *names;
 	} list[] = {
-		{NSX_CALL_IMPLICIT_SYNC, NSX_CALL_MALLOC, NSX_NO_COST,
-		 "^cu(da)?(Mem)?(Malloc|Alloc)"},
-		{NSX_CALL_SYNC, 0, NSX_NO_WAIT, "Synchronize$"},
-		{NSX_CALL_LAUNCH, 0, NSX_NO_COST, "Launch"},
+		{NSX_CALL_IMPLICIT_SYNC, NSX_NO_COST, "^cu(da)?(Mem)?(Malloc|Alloc)"},
+		{NSX_CALL_SYNC, NSX_NO_WAIT, "Synchronize$"},
+		{NSX_CALL_LAUNCH, NSX_NO_COST, "Launch"},
 	};
 	size_t before = f->remedy.n;
 
 	for (size_t i = 0; i < ARRAY_LEN(list) && (!i || f->remedy.n > before); i++)
-		if (is_about_equal(copies_count_calls(c, list[i].cls, list[i].flag),
-				   c->small.rows.n))
+		if (is_about_equal(r->njudged[list[i].cls], c->small.rows.n))
 			nsx_plan_add(c->d, &f->remedy, (struct nsx_change){
 				.verb = list[i].verb, .name = list[i].names, .is_pattern = true});
 	return f->remedy.n > before;
@@ -441,7 +415,7 @@ static int propose_small(struct copies *c, struct nsx_err *err)
 			   err) || find_runs(c, &r, err))
 		return err->rc;
 	f = copies_start(c, &c->small, NSX_ID_small_copies, 0, NSX_DROP);
-	if (is_about_equal(r.nfilled, c->small.rows.n) && add_rows_remedy(c, &f)) {
+	if (is_about_equal(r.nfilled, c->small.rows.n) && add_rows_remedy(c, &r, &f)) {
 		f.title = nsx_tell(c->d->found, "%zu rows are allocated and copied one by one",
 				   c->small.rows.n);
 		nsx_insert_evidence(&f, 1, say_there_as_many_allocations);
@@ -468,21 +442,6 @@ static void propose_memsets(struct copies *c)
 	nsx_found(l, &f);
 }
 
-/* Proposes to remove the wait of another stream's work for an event after these copies. */
-static void propose_cut(struct copies *c, unsigned kind)
-{
-	struct group *g = &c->v[c->v[PLAIN][kind].ns > c->v[FROM_PAGEABLE][kind].ns ?
-				PLAIN : FROM_PAGEABLE][kind];
-	struct nsx_finding f = copies_start(c, g, NSX_ID_false_dependency, kind, NSX_CUT);
-
-	f.guess_ns = 0; /* only a replay can price it */
-	f.title = nsx_tell(c->d->found, say_stream_waits_an_event, direction(kind));
-	f.confidence = NSX_CONF_MEDIUM;
-	nsx_insert_evidence(&f, 1, say_meanwhile_nothing_else);
-	f.recommendation[0] = say_if_what_waits_does_not;
-	nsx_found(c->d->found, &f);
-}
-
 static int copies_propose_all(struct copies *c, struct nsx_err *err)
 {
 	double least_ns = NSX_LEAST_SHARE * c->d->length_ns;
@@ -492,18 +451,10 @@ static int copies_propose_all(struct copies *c, struct nsx_err *err)
 	if ((double)c->memset.ns >= least_ns || c->memset.rows.n >= MANY)
 		propose_memsets(c);
 	for (unsigned k = 0; k < NKINDS; k++) {
-		int64_t ns[] = {c->v[PLAIN][k].ns, c->v[FROM_PAGEABLE][k].ns};
-
-		if ((double)ns[0] >= least_ns)
+		if ((double)c->v[PLAIN][k].ns >= least_ns)
 			propose_plain(c, k);
-		if ((double)ns[1] >= least_ns && propose_pageable(c, k, err))
+		if ((double)c->v[FROM_PAGEABLE][k].ns >= least_ns && propose_pageable(c, k, err))
 			return err->rc;
-		/* If event waits were traced and none is there, no stream waits for these copies by
-		 * an event.
-		 */
-		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns &&
-		    (copies_waits(c, NSX_NONE) || !c->d->trace->syncs.n))
-			propose_cut(c, k);
 	}
 	return 0;
 }

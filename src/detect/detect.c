@@ -67,60 +67,49 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
-/* Facts about calls and idle time that all detectors need, computed in parallel. */
-struct preparation {
-	const struct nsx_detect *d;
-	uint8_t *bits; /* by call; becomes nsx_detect.library                */
-	bool has_trials;
-	int64_t idle_ns[NSX_NCAUSES];
-};
-
-static void detect_sum_idle(struct preparation *p)
+/* Sums the idle time of the limiting GPU by cause. */
+static void detect_sum_idle(struct nsx_detect *d)
 {
-	const struct nsx_facts *f = p->d->facts;
+	const struct nsx_facts *f = d->facts;
 	const struct nsx_idle *idle = f->limiting == NSX_NONE ? NULL : &f->idle[f->limiting];
 
 	for (size_t i = 0; idle && i < idle->n; i++) {
 		struct nsx_idle_piece x = nsx_idle_at(idle, i);
-		int64_t a = NSX_MAX(x.start_ns, p->d->w.start_ns);
-		int64_t b = NSX_MIN(x.end_ns, p->d->w.end_ns);
 
-		p->idle_ns[x.cause] += NSX_MAX(0, b - a);
+		d->idle_ns[x.cause] += NSX_MAX(0, NSX_MIN(x.end_ns, d->w.end_ns) -
+						  NSX_MAX(x.start_ns, d->w.start_ns));
 	}
 }
 
-static int (*const marks[])(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) = {
-	nsx_mark_trials, nsx_mark_staged};
+/* Facts about calls and idle time that all detectors need, computed in parallel. */
+enum { IDLE, STAGED, TRIALS, NFACTS };
 
-static int prepare_some(void *ctx, size_t task, struct nsx_err *err)
+static int prepare(void *ctx, size_t task, struct nsx_err *err)
 {
-	struct preparation *p = ctx;
-	struct nsx_detect d = *p->d;
+	struct nsx_detect *d = (struct nsx_detect *)ctx + task;
 	int rc;
 
-	if (task == ARRAY_LEN(marks)) {
-		detect_sum_idle(p);
+	if (task == IDLE) {
+		detect_sum_idle(d);
 		return 0;
 	}
-	d.scratch = nsx_arena_new();
-	rc = marks[task](&d, p->bits, err);
-	nsx_free_kept(&d);
-	if (d.has_trials)
-		p->has_trials = true;
+	d->scratch = nsx_arena_new();
+	rc = task == STAGED ? nsx_mark_staged(d, d->library, err) :
+			      nsx_mark_trials(d, d->library, err);
+	nsx_free_kept(d);
 	return rc;
 }
 
-static int prepare(struct nsx_detect *d, struct nsx_err *err)
+static int prepare_all(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct preparation p = {.d = d};
-
-	if (!nsx_new_array(p.bits, d->scratch, d->trace->calls.n / 8 + 1, "calls", err) ||
-	    nsx_par(d->opts->threads, ARRAY_LEN(marks) + 1, prepare_some, &p, err))
+	if (!nsx_new_array(d->library, d->scratch, d->trace->calls.n / 8 + 1, "calls", err))
 		return err->rc;
-	d->library = p.bits;
-	d->has_trials = p.has_trials;
-	memcpy(d->idle_ns, p.idle_ns, sizeof(d->idle_ns));
-	return 0;
+	struct nsx_detect own[NFACTS] = {*d, *d, *d};
+	int rc = nsx_par(d->opts->threads, NFACTS, prepare, own, err);
+
+	memcpy(d->idle_ns, own[IDLE].idle_ns, sizeof(d->idle_ns));
+	d->has_trials = own[TRIALS].has_trials;
+	return rc;
 }
 
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
@@ -137,7 +126,7 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 	d->scratch = nsx_arena_new();
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		s.found[i].arena = nsx_arena_new();
-	rc = prepare(d, err) ?:
+	rc = prepare_all(d, err) ?:
 	     nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s, err);
 	nsx_arena_free(d->scratch);
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)

@@ -27,7 +27,7 @@ struct nsx_detect {
 	struct nsx_window w;	   /* the judged window                      */
 	double length_ns;	   /* its length                             */
 	bool is_pytorch;	   /* the trace shows PyTorch                */
-	const uint8_t *library; /* one bit per call, see nsx_is_librarys     */
+	uint8_t *library; /* one bit per call, see nsx_is_librarys     */
 	bool has_mpi;	   /* launching threads call MPI                */
 	bool has_trials; /* nsx_mark_trials found trials of cuDNN's algorithms */
 	/* idle time of the limiting GPU in the judged window, by cause */

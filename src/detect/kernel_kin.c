@@ -84,8 +84,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	if (!nsx_new_array(fits, k->d->scratch, t->nshapes, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		fits[i] = has_name(k, t->shape_name[i]) &&
-			  kin->belongs(words_of(k, t->shape_name[i]));
+		fits[i] = kin->belongs(words_of(k, t->shape_name[i]));
 	for (uint32_t dev = 0; dev < t->ndevices; dev++)
 		NSX_EACH_JUDGED(k->d, dev, i)
 			if (t->ops.kind[i] == NSX_OP_KERNEL && fits[nsx_op_detail(&t->ops, i)] &&

@@ -72,23 +72,6 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 	return 0;
 }
 
-/* Sums kernels of the limiting GPU by name. */
-static int sum_names(struct kernels *k, struct nsx_err *err)
-{
-	const struct nsx_trace *t = k->d->trace;
-
-	if (!nsx_new_array(k->has_name, k->d->scratch,
-			   nsx_strings_bound(t->strings) / 64 + 1, "kernels",
-			   err) ||
-	    kernels_sum(k, k->d->facts->limiting, false, &k->names, err))
-		return err->rc;
-	nsx_arena_drop(k->d->scratch, k->names.at);
-	k->names.at = NULL;
-	for (size_t i = 0; i < k->names.n; i++)
-		k->has_name[k->names.v[i].id / 64] |= UINT64_C(1) << k->names.v[i].id % 64;
-	return 0;
-}
-
 static int64_t longest_first(const void *x, void *context NSX_UNUSED)
 {
 	return -((const struct kernel *)x)->ns;
@@ -341,9 +324,10 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
 	k.gpu = nsx_gpu_label(d->trace, d->facts->limiting);
-	rc = sum_names(&k, err);
+	rc = kernels_sum(&k, d->facts->limiting, false, &k.names, err);
 	if (rc || !k.names.n)
 		return rc;
+	nsx_arena_drop(d->scratch, k.names.at);
 	for (size_t i = 0; i < k.names.n; i++)
 		k.kernels_ns += (double)k.names.v[i].ns;
 	k.beside = NSX_MAX(1, k.kernels_ns / k.length_ns);

@@ -28,7 +28,6 @@ struct table {
 struct kernels {
 	struct nsx_detect *d;
 	struct table names; /* of the limiting GPU; `at` is freed early */
-	uint64_t *has_name; /* a bit per string: whether it is in `names`    */
 	double length_ns, kernels_ns; /* length of the window, and of its kernels */
 	double beside; /* mean number of concurrent kernels if they filled the window; at least 1 */
 	const char *gpu; /* label of the limiting GPU */
@@ -68,11 +67,6 @@ static inline double sm_count_of(const struct nsx_trace *t, uint32_t device)
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
 
 	return gpu ? (double)NSX_MAX(0, gpu->sm_count) : 0;
-}
-
-static inline bool has_name(const struct kernels *k, nsx_str name)
-{
-	return k->has_name[name / 64] >> name % 64 & 1;
 }
 
 /* The compiler that fused several operators into this kernel, by its family (kernel_words.c); NULL:
