@@ -416,10 +416,7 @@ static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x, st
 
 	if (x->is_proved)
 		return propose_even(d, x, err);
-	if (!x->nlate)
-		nsx_fine(l, say_no_straggler_ranks_arrive, name, nsx_tell_ns(l, x->least_late_ns),
-			x->njudged);
-	else
+	if (x->nlate)
 		nsx_fine(l, "No persistent straggler in %s: %s comes last in "
 			    "%zu of %zu instances (p = %.2g) and induces %s of "
 			    "waiting; " NSX_LATE_RULE ".", name, x->late, x->nlast, x->nlate,

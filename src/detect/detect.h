@@ -65,12 +65,6 @@ int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range);
 /* A hash of the range's name, equal for names that differ only in counters. */
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
-/* The range that covers half of [from, to): `range`, which is open at the middle of that span, or
- * the innermost range around it that does; NSX_NONE: none does.
- */
-uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
-			  int64_t from_ns, int64_t to_ns);
-
 /* used as an index when several processes or threads are meant */
 #define NSX_SEVERAL (NSX_NONE - 1)
 /* Whether a process has streams on several GPUs. NSX_SEVERAL: whether any process has. */
@@ -86,8 +80,6 @@ struct nsx_edge {
 void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2]);
 /* The part of a thread's span in the idle time at the window's ends. */
 int64_t nsx_at_edges(const struct nsx_edge edge[2], uint32_t thread, struct nsx_span in);
-/* The thread's name, or its id if it has none. */
-const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread);
 /* Names the GPU of one process, written between `before` and `after`, if several processes
  * communicate. "" unless the process has exactly one GPU.
  */
@@ -193,17 +185,6 @@ int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) NS
 static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {
 	return d->library[call / 8] >> call % 8 & 1;
-}
-/* Whether a call queues work without waiting: launches, and asynchronous copies and memsets.
- * NSX_FASTER_LAUNCH makes these calls faster.
- */
-static inline bool nsx_queues_work(const struct nsx_detect *d, size_t call)
-{
-	const struct nsx_calls *c = &d->trace->calls;
-
-	return c->cls[call] == NSX_CALL_LAUNCH ||
-	       (nsx_call_op(c, call) != NSX_NONE &&
-		!nsx_call_blocks(d->facts, d->trace, call));
 }
 /* Makes a plan of one change. Owner: the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);

@@ -24,35 +24,21 @@ const char *const nsx_use_words[NSX_NUSES] = {
 
 /* Header ------------------------------------------------------------------*/
 
-/* "2 × A100": the GPUs that ran work, or else those of the machine. All of its GPUs count if they are
- * of one model, because then it does not matter which were used.
- */
+/* "2 × A100": the GPUs that ran work, or else those of the machine, with their model if it is one. */
 static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	uint32_t n = t->ndevices ?: t->ngpus;
-	bool alike = true, all = t->ndevices;
-	const char *name = NULL, *used = NULL;
+	const char *name = NULL;
 
-	for (uint32_t i = 0; i < t->ngpus; i++) {
-		const char *model = t->gpu[i].name ? nsx_text(t, t->gpu[i].name) : "";
-
-		alike = alike && *model && (!i || !strcmp(model, name));
-		name = model;
-	}
-	for (uint32_t i = 0; i < t->ndevices; i++) { /* each MIG slice is a model of its own */
-		const struct nsx_gpu_info *g = nsx_device_gpu(t, i);
+	for (uint32_t i = 0; i < n; i++) { /* each MIG slice is a model of its own */
+		const struct nsx_gpu_info *g = t->ndevices ? nsx_device_gpu(t, i) : &t->gpu[i];
 		const char *model = g && g->name ? nsx_text(t, g->name) : "";
 
-		all = all && *model && (!i || !strcmp(model, used));
-		alike = alike && (!g || (name && !strcmp(model, name)));
-		used = model;
+		name = i && strcmp(model, name) ? "" : model;
+		if (!*name)
+			return nsx_text_n(a, n, "GPU", NULL);
 	}
-	if (!n)
-		return NULL;
-	name = all ? used : alike ? name : NULL;
-	if (!name)
-		return nsx_text_n(a, n, "GPU", NULL);
-	name += strncmp(name, "NVIDIA ", 7) ? 0 : 7;
+	name += name && !strncmp(name, "NVIDIA ", 7) ? 7 : 0;
 	return n > 1 ? nsx_arena_printf(a, "%u × %s", n, name) : name;
 }
 

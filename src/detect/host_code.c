@@ -109,6 +109,18 @@ static nsx_str waited_in(const struct nsx_detect *d, size_t call)
 		       nsx_call_name(&t->calls, call) : 0;
 }
 
+/* Whether a call queues work without waiting: launches, and asynchronous copies and memsets.
+ * NSX_FASTER_LAUNCH makes these calls faster.
+ */
+static bool queues_work(const struct nsx_detect *d, size_t call)
+{
+	const struct nsx_calls *c = &d->trace->calls;
+
+	return c->cls[call] == NSX_CALL_LAUNCH ||
+	       (nsx_call_op(c, call) != NSX_NONE &&
+		!nsx_call_blocks(d->facts, d->trace, call));
+}
+
 /* Whether a full queue held a call up. That costs nothing, because the GPU works throughout. */
 static bool is_held_up(const struct nsx_detect *d, size_t call)
 {
@@ -191,11 +203,17 @@ struct thread_walk {
 	size_t before; /* the last outermost call; SIZE_MAX: none            */
 };
 
+/* The innermost range open at the middle of a stretch that covers half of it; NSX_NONE: none. */
 static uint32_t host_code_range_at(struct launcher *x, struct thread_walk *w, int64_t from_ns,
 				   int64_t to_ns)
 {
-	return nsx_range_of_gap(x->d, nsx_nvtx_walk_to(&w->ranges, from_ns + (to_ns - from_ns) / 2),
-				from_ns, to_ns);
+	const struct nsx_nvtx *v = &x->d->trace->nvtx;
+	uint32_t range = nsx_nvtx_walk_to(&w->ranges, from_ns + (to_ns - from_ns) / 2);
+
+	while (range != NSX_NONE && NSX_MIN(to_ns, nsx_range_end(v, range)) -
+					NSX_MAX(from_ns, nsx_range_start(v, range)) < (to_ns - from_ns) / 2)
+		range = nsx_range_parent(&x->d->facts->nvtx, range);
+	return range;
 }
 
 static int add_named_stretch(struct launcher *x, const struct thread_walk *w,
@@ -285,7 +303,7 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 			w.before = i;
 			continue;
 		}
-		if (w.helper == NSX_NONE && nsx_queues_work(x->d, i) && start_ns < in->end_ns &&
+		if (w.helper == NSX_NONE && queues_work(x->d, i) && start_ns < in->end_ns &&
 		    !nsx_is_librarys(x->d, i) && !is_held_up(x->d, i))
 			count_launch(x, i);
 		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) &&
@@ -354,6 +372,15 @@ static const char *host_code_say_whose(struct launcher *x, const struct code *c,
 			       x->d, x->d->trace->thread[most->frame].process, say_most_on_gpu, "");
 }
 
+/* The thread's name, or its id if it has none. */
+static const char *host_code_thread(struct nsx_detect *d, uint32_t thread)
+{
+	const struct nsx_thread *th = &d->trace->thread[thread];
+
+	return th->name ? nsx_text(d->trace, th->name) :
+			  nsx_tell(d->found, "%lld", (long long)th->tid);
+}
+
 static void tell_thread(struct launcher *x, const struct code *c,
 			const struct nsx_winner *most, struct nsx_finding *f)
 {
@@ -368,7 +395,7 @@ static void tell_thread(struct launcher *x, const struct code *c,
 			l, say_process_has, nsx_pid_label(t, t->thread[most->frame].process), ns));
 	else if (t->nprocesses < 2)
 		nsx_add_evidence(f, nsx_tell(l, say_thread_has,
-					    nsx_tell_name(l, nsx_thread_text(x->d, most->frame)),
+					    nsx_tell_name(l, host_code_thread(x->d, most->frame)),
 					    most->weight == most->all ? "all" : ns));
 }
 
@@ -413,7 +440,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 	struct nsx_winner most = host_code_most_of(x, c);
 	const char *site = own_site(d, hot.frame);
 	const char *code = d->trace->npython ? site ?: path : path ?: site;
-	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
+	const char *helper = c->helper == NSX_NONE ? NULL : host_code_thread(d, c->helper);
 	/* The launching thread waits for the helper's code, not only for its copies. */
 	bool is_waited = helper && (double)c->rows.ns > d->length_ns / 2;
 	const char *after = !c->waited ? NULL : nsx_tell(d->found, "after %s",

@@ -69,32 +69,8 @@ static inline double sm_count_of(const struct nsx_trace *t, uint32_t device)
 	return gpu ? (double)NSX_MAX(0, gpu->sm_count) : 0;
 }
 
-/* The compiler that fused several operators into this kernel, by its family (kernel_words.c); NULL:
- * none.
- */
-static inline const char *kernels_fused_by(const struct nsx_kernel_words *x)
-{
-	if (!strncmp(x->family, "triton ", strlen("triton ")))
-		return "a compiler";
-	return strncmp(x->family, "multi_tensor ", strlen("multi_tensor ")) ? NULL : "the program";
-}
-
-/* Whether a kernel accesses memory by index: its pattern binds it, and it is no copy or fill. */
-bool kernels_by_index(const struct nsx_kernel_words *x);
-
 /* Orders by time, then calls (both descending), then name, then first operation. */
 NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank), UP(first));
-
-/* The compute capability of the limiting GPU. If the trace lacks it, the lowest that its kernels
- * need: a kernel built for 9.0 runs on nothing older, and cuBLAS uses nvjet kernels from 9.0 on
- * (seen on H200).
- */
-struct arch {
-	int64_t major, minor; /* 0: unknown */
-	bool is_least;
-};
-
-struct arch kernels_arch(const struct kernels *k);
 
 /* Sums compute kernels of a device by name, or by shape those that leave room. Owner of the arrays:
  * d->scratch.
@@ -112,11 +88,7 @@ const char *kernels_full_name(const struct kernels *k, nsx_str name);
 int kernels_tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
 		       struct nsx_finding *f, struct nsx_err *err) NSX_CHECKED;
 
-/* Propose groups of kernels (kernel_kin.c) and small grids (kernel_grids.c). *told is set when a
- * finding covers the kernel with most time.
- */
-int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err) NSX_CHECKED;
-int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *err) NSX_CHECKED;
+/* Proposes small grids (kernel_grids.c). *told is set if they cover the kernel with most time. */
 int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err) NSX_CHECKED;
 
 #endif

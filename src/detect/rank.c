@@ -193,13 +193,6 @@ static struct item *finding_of_id(const struct pricing *p, enum nsx_finding_id i
 	return NULL;
 }
 
-/* "no", or the gain and its share of the window. */
-static const char *say_little(const struct pricing *p, double gain_ns)
-{
-	return gain_ns > 0 ? nsx_tell(p->l, "only %s (%s)", nsx_tell_ns(p->l, (int64_t)gain_ns),
-				      nsx_text_share(p->l->arena, gain_ns, p->length_ns)) : "no";
-}
-
 /* Drops findings that win nothing, or reports them as harmless. */
 static void drop_harmless(struct pricing *p)
 {
@@ -212,7 +205,10 @@ static void drop_harmless(struct pricing *p)
 			x->gone = true;
 		if (x->f->harmless && x->f->headroom_ns < MINOR_SHARE * p->length_ns)
 			nsx_fine(p->l, say_but_without_window_would, x->f->harmless,
-				say_little(p, x->f->headroom_ns));
+				!(x->f->headroom_ns > 0) ? "no" :
+				nsx_tell(p->l, "only %s (%s)",
+					nsx_tell_ns(p->l, (int64_t)x->f->headroom_ns),
+					nsx_text_share(p->l->arena, x->f->headroom_ns, p->length_ns)));
 		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
 			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
 	}
