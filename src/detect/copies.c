@@ -100,11 +100,6 @@ static const char *const directions[NKINDS] = {
 	[NSX_COPY_PTOP] = say_from_device_device_peer,
 };
 
-static const char *direction(unsigned kind)
-{
-	return directions[kind] ? directions[kind] : "between arrays";
-}
-
 /* Points at the direction of most small copies, on the device of the first. */
 static void prove_small(const struct copies *c, struct nsx_evidence *e)
 {
@@ -195,7 +190,8 @@ static void propose_plain(struct copies *c, unsigned kind)
 	bool is_beside = computes(c, stream);
 	const char *why = is_beside ? say_they_on_stream_computes : NULL;
 
-	f.title = nsx_tell(c->d->found, say_copies_run_while_nothing, direction(kind));
+	f.title = nsx_tell(c->d->found, say_copies_run_while_nothing,
+			   directions[kind] ?: "between arrays");
 	if (!is_inside && outlast_compute(c, g)) { /* most would stay under any schedule */
 		f.surely = f.remedy;
 		f.remedy = change_rows(c, g, NSX_DROP);
@@ -290,7 +286,7 @@ static int propose_pageable(struct copies *c, unsigned kind, struct nsx_err *err
 			  err) ||
 	    set_remedy(c, kind, &link, &f, err))
 		return err->rc;
-	f.title = nsx_tell(l, say_copies_use_pageable_memory, direction(kind),
+	f.title = nsx_tell(l, say_copies_use_pageable_memory, directions[kind] ?: "between arrays",
 		g->nblocking * 2 > g->rows.n ? "blocks the host" : say_host_stages_first);
 	if (g->calls_ns > g->ns + g->ns / 10)
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s", f.evidence[0],

@@ -201,8 +201,6 @@ enum awaited {
 	A_REQUEST, /* of a client, from outside the program                  */
 	INPUT,	   /* from outside, or from another process of the program   */
 	A_CLOCK,   /* found by even intervals between the ends               */
-	A_LOCK,
-	A_CHILD,
 	A_THREAD,
 };
 enum awaited host_waits_for(const char *name);

@@ -28,17 +28,22 @@ const char *const nsx_use_words[NSX_NUSES] = {
 static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	uint32_t n = t->ndevices ?: t->ngpus;
+	bool is_known = t->ndevices;
 	const char *name = NULL;
 
-	for (uint32_t i = 0; i < n; i++) { /* each MIG slice is a model of its own */
-		const struct nsx_gpu_info *g = t->ndevices ? nsx_device_gpu(t, i) : &t->gpu[i];
+	for (uint32_t i = 0; i < t->ndevices; i++)
+		is_known = is_known && nsx_device_gpu(t, i);
+	for (uint32_t i = 0; i < (is_known ? n : t->ngpus); i++) { /* a MIG slice has its own model */
+		const struct nsx_gpu_info *g = is_known ? nsx_device_gpu(t, i) : &t->gpu[i];
 		const char *model = g && g->name ? nsx_text(t, g->name) : "";
 
 		name = i && strcmp(model, name) ? "" : model;
 		if (!*name)
-			return nsx_text_n(a, n, "GPU", NULL);
+			break;
 	}
-	name += name && !strncmp(name, "NVIDIA ", 7) ? 7 : 0;
+	if (!name || !*name)
+		return n ? nsx_text_n(a, n, "GPU", NULL) : NULL;
+	name += !strncmp(name, "NVIDIA ", 7) ? 7 : 0;
 	return n > 1 ? nsx_arena_printf(a, "%u × %s", n, name) : name;
 }
 

@@ -12,7 +12,7 @@
 #define CLOCK 0.005 /* most periods of a clock differ by at most this part of the period */
 #define STEADIER 2  /* a clock's period is this many times as steady as the lengths of its waits */
 enum {
-	FEWEST_BEATS = 8,
+	FEWEST_BEATS = 8, /* least number of periods that show a clock or a pace */
 	WAIT_NS = 50000,   /* an OS or MPI call this long is a wait          */
 };
 
@@ -35,10 +35,8 @@ enum awaited host_waits_for(const char *name)
 	} words[] = {
 		{"epoll", A_REQUEST}, {"accept", A_REQUEST}, {"poll", INPUT},
 		{"select", INPUT}, {"recv", INPUT}, {"cond_", A_THREAD},
-		{"mutex", A_LOCK}, {"rwlock", A_LOCK}, {"spin_", A_LOCK},
-		{"flock", A_LOCK}, {"lockf", A_LOCK}, {"sem_", A_THREAD},
-		{"futex", A_THREAD}, {"_join", A_THREAD},
-		{"waitpid", A_CHILD}, {"wait4", A_CHILD},
+		{"mutex", A_THREAD}, {"rwlock", A_THREAD}, {"spin_", A_THREAD},
+		{"sem_", A_THREAD}, {"futex", A_THREAD}, {"_join", A_THREAD},
 		{"barrier_wait", A_THREAD}};
 
 	if (nsx_osrt_sleeps(name))
@@ -66,24 +64,12 @@ static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struc
 		x->what == INPUT && d->is_pytorch ? say_have_input_ready_sooner :
 		host_is_message(x->what) ? say_if_waits_requests_had_not :
 		x->what == A_CLOCK ? say_if_camera_another_device :
-		x->what == A_LOCK ? say_see_which_thread_holds :
-		x->what == A_CHILD ? say_keep_what_child_process :
 		x->what == A_THREAD ? nsx_tell(d->found, say_see_which_thread_waits, name,
 					       d->is_pytorch ? say_dataloader_num_workers : "") :
 				      nsx_tell(d->found, say_move_off_thread_launches, name);
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "os_runtime", .column = "total_time_ms",
 		.at = {{"api_name", nsx_string(raw)}, {"on_launch_thread", nsx_bool(true)}}};
-}
-
-static const char *host_title_of(const struct outside *x)
-{
-	return x->is_mpi		? say_waits_other_ranks :
-	       host_is_message(x->what) ? "waits for input" :
-	       x->what == A_CLOCK	? "waits for a clock" :
-	       x->what == A_LOCK	? "waits for a lock" :
-	       x->what == A_CHILD	? say_waits_child_process :
-					  say_waits_operating_system;
 }
 
 static bool is_from_outside(enum awaited what)
@@ -130,9 +116,12 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_text(d->trace, x->name);
+	const char *waits = x->is_mpi ? say_waits_other_ranks :
+			    host_is_message(x->what) ? "waits for input" :
+			    x->what == A_CLOCK ? "waits for a clock" : say_waits_operating_system;
 	struct nsx_finding f = {.id = NSX_ID_idle_by_os_wait,
 		.subject = name,
-		.title = nsx_tell(l, "the launching thread %s: %s%s", host_title_of(x),
+		.title = nsx_tell(l, "the launching thread %s: %s%s", waits,
 			nsx_tell_name(l, name), nsx_say_alone(d, x->process)),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.evidence = {x->count == 1 ?
@@ -411,7 +400,6 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 /* share of that gain that is won in any case: more means the program is not paced */
 #define SURE 0.1
 #define EVEN 1.1    /* nine of ten periods take at most this many times the median */
-enum { FEWEST = 8 }; /* iterations that show a period */
 
 /* *ret: the median length of the limiting GPU's judged iterations; 0: too few iterations, or of
  * different lengths.
@@ -433,7 +421,7 @@ static int find_period(struct nsx_detect *d, double *ret, struct nsx_err *err)
 		    x->end_ns <= d->w.end_ns)
 			ns[n++] = x->end_ns - x->start_ns;
 	}
-	if (n < FEWEST || nsx_quantile(ns, n, 0.9) > EVEN * nsx_quantile(ns, n, 0.5))
+	if (n < FEWEST_BEATS || nsx_quantile(ns, n, 0.9) > EVEN * nsx_quantile(ns, n, 0.5))
 		return 0;
 	if (nsx_median_distance(ns, n, &median) <= SPREAD * median)
 		*ret = median;
@@ -455,7 +443,7 @@ static bool waits_inside(const struct nsx_detect *d)
 		if (!nsx_is_judged(d, o.start_ns))
 			continue;
 		nsx_add_to(&all_ns, o.end_ns - o.start_ns);
-		if (o.is_mpi || what == A_THREAD || what == A_LOCK ||
+		if (o.is_mpi || what == A_THREAD ||
 		    (what == INPUT && !host_is_outside(d, what)))
 			nsx_add_to(&ns, o.end_ns - o.start_ns);
 	}

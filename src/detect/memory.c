@@ -140,15 +140,6 @@ static bool is_loud(const struct unified *u)
 	return u->all_ns >= LOUD_SHARE * (double)(full->end_ns - full->start_ns);
 }
 
-static const char *say_whole(const struct unified *u)
-{
-	const struct nsx_window *full = &u->d->trace->window;
-	struct nsx_arena *a = u->d->found->arena;
-
-	return nsx_tell(u->d->found, say_kernels_run_while_pages, nsx_text_ns(a, u->all_ns),
-		nsx_text_share(a, u->all_ns, (double)(full->end_ns - full->start_ns)));
-}
-
 static const char *say_size(const struct unified *u, int64_t managed)
 {
 	const struct nsx_gpu_info *gpu = u->d->trace->ndevices ?
@@ -194,7 +185,7 @@ static int memory_propose(struct unified *u, struct nsx_err *err)
 	double stalled = 0;
 	int64_t managed;
 	bool is_whole;
-	const char *size;
+	const char *size, *share;
 
 	if (stalled_ns(u, &device, &stalled, err))
 		return err->rc;
@@ -204,6 +195,8 @@ static int memory_propose(struct unified *u, struct nsx_err *err)
 	if (find_managed(u, &managed, err))
 		return err->rc;
 	size = say_size(u, managed);
+	share = nsx_text_share(l->arena, u->all_ns, (double)(d->trace->window.end_ns -
+							     d->trace->window.start_ns));
 	/* Faults end once memory has settled, and the judged window is the loop after that: if most
 	 * lie outside of it, what is judged would win next to nothing.
 	 */
@@ -219,7 +212,9 @@ static int memory_propose(struct unified *u, struct nsx_err *err)
 		.alarm = is_whole ? NSX_ALARM_SET : NSX_ALARM_BY_PRICE,
 		.most_ns = is_whole ? u->all_ns : 0, .is_least = true,
 		.recommendation = {say_prefetch_before_use, say_if_more_managed_than_gpu},
-		.evidence = {is_whole ? say_whole(u) : size, is_whole ? size : NULL},
+		.evidence = {is_whole ? nsx_tell(l, say_kernels_run_while_pages,
+					 nsx_text_ns(l->arena, u->all_ns), share) : size,
+			is_whole ? size : NULL},
 		.proof = {{.csv = "memcpy_summary", .column = "busy_ms",
 			.at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
