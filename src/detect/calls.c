@@ -624,7 +624,7 @@ static struct group calls_total_of(const struct calls *c, const uint32_t *list, 
 /* The direction of the small copies that more than one call in `part` waits for; NWAYS: most wait for
  * something else.
  */
-static enum way direction_of(const struct group *x, size_t part)
+static enum way calls_direction_of(const struct group *x, size_t part)
 {
 	return x->copies[TO_GPU] * 2 > x->count ? TO_GPU :
 	       x->copies[TO_HOST] * part > x->count ? TO_HOST : NWAYS;
@@ -683,7 +683,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	bool has_all;
 	const char *names = say_names(c, list, n, &has_all);
 	struct group all = calls_total_of(c, list, n);
-	enum way way = direction_of(&all, 2);
+	enum way way = calls_direction_of(&all, 2);
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* the GPU waits because the pool is refilled */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
@@ -704,8 +704,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
 	/* Copies of results are told even if few calls wait for them: the host may need just these. */
-	f.evidence[k++] = calls_say_calls(l, &all, direction_of(&all, FEW));
-	f.is_bound = direction_of(&all, FEW) == TO_HOST;
+	f.evidence[k++] = calls_say_calls(l, &all, calls_direction_of(&all, FEW));
+	f.is_bound = calls_direction_of(&all, FEW) == TO_HOST;
 	if (all.cost_ns)
 		f.evidence[k++] = nsx_tell(l, nsx_on_several_gpus(c->d->trace, all.process) ?
 			say_gpus_idle_all_right_after : say_gpu_idles_right_after,

@@ -152,7 +152,7 @@ static bool waits_for_input(const struct slow *s)
 /* Pauses -----------------------------------------------------------------------------*/
 
 /* Time of a thread from its last outermost call to this one; 0: there is none. */
-static int64_t pause_before(const struct nsx_calls *c, const struct nsx_thread *th, size_t call)
+static int64_t departures_pause(const struct nsx_calls *c, const struct nsx_thread *th, size_t call)
 {
 	size_t i = call;
 
@@ -187,7 +187,7 @@ static int find_pauses(struct slow *s, const struct nsx_thread *th, struct nsx_e
 	if (!nsx_new_array(longest, s->d->scratch, s->n, "pauses", err))
 		return err->rc;
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-		int64_t ns = pause_before(c, th, i), end_ns = nsx_call_start(c, i);
+		int64_t ns = departures_pause(c, th, i), end_ns = nsx_call_start(c, i);
 
 		while (ns > 0 && k < s->n && s->v[k].end_ns <= end_ns - ns)
 			k++;
@@ -202,7 +202,7 @@ static int find_pauses(struct slow *s, const struct nsx_thread *th, struct nsx_e
 			longest[n++] = longest[i];
 	usual_ns = n ? nsx_to_i64(nsx_quantile(longest, n, 0.5)) : 0;
 	for (size_t i = 0; i < long_ones.n; i++) {
-		int64_t ns = pause_before(c, th, long_ones.v[i]);
+		int64_t ns = departures_pause(c, th, long_ones.v[i]);
 
 		if (ns / 2 < usual_ns)
 			continue;
@@ -426,7 +426,7 @@ static void add_paces(struct drift *x)
 /* The ratio of the last parts to the first; 0 unless each of the last is slower than all of the
  * first.
  */
-static double slow_down(const struct drift *x)
+static double drift_ratio(const struct drift *x)
 {
 	double early_ns = 0, late_ns = 0, low = 0, high = INFINITY;
 
@@ -485,7 +485,7 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
 		return err->rc;
 	add_paces(&x);
-	times = slow_down(&x);
+	times = drift_ratio(&x);
 	if (!(times > 0) || !are_alike(&x, times))
 		return 0;
 	for (unsigned k = 0; k <= x.first; k++)

@@ -40,7 +40,7 @@ struct kernels {
 };
 
 /* The GPU's time that kernels with this sum of lengths represent. */
-static double time_of(const struct kernels *k, int64_t ns)
+static double gpu_time_of(const struct kernels *k, int64_t ns)
 {
 	return (double)ns / k->beside;
 }
@@ -87,7 +87,7 @@ enum { FEWEST_SAMPLES = 10 };
 static const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
 	return nsx_tell(k->d->found, "%s of GPU %s's %s",
-			nsx_text_share(k->d->found->arena, time_of(k, ns), k->length_ns),
+			nsx_text_share(k->d->found->arena, gpu_time_of(k, ns), k->length_ns),
 			k->gpu, k->beside > 1 ? "kernel time" : "time");
 }
 
@@ -148,7 +148,7 @@ static int64_t longest_first(const void *x, void *context NSX_UNUSED)
 	return -((const struct kernel *)x)->ns;
 }
 
-static int cmp_names(const void *x, const void *y, void *context NSX_UNUSED)
+static int cmp_kernel_names(const void *x, const void *y, void *context NSX_UNUSED)
 {
 	return cmp_kernels(x, y);
 }
@@ -308,7 +308,7 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 	if ((double)ns < MOST_COMPUTED * k->kernels_ns || !c.of[NSX_SM_ISSUE] ||
 	    bound == NSX_BOUND_UNKNOWN ||
 	    c.of[NSX_SM_ISSUE]->scope[NSX_SCOPE_COMPUTE].n < FEWEST_SAMPLES)
-		return time_of(k, ns) > LONG_CALL * (double)count * k->length_ns ?
+		return gpu_time_of(k, ns) > LONG_CALL * (double)count * k->length_ns ?
 			       say_what_happens_inside :
 			       say_how_fast_could_be_not;
 	return nsx_tell(k->d->found, say_while_kernels_compute_dram,
@@ -347,7 +347,7 @@ static bool propose_family(struct kernels *k)
 			nkin = kin;
 		}
 	}
-	if (!best.ns || time_of(k, best.ns) < KERNEL_SHARE * k->length_ns)
+	if (!best.ns || gpu_time_of(k, best.ns) < KERNEL_SHARE * k->length_ns)
 		return false;
 	family = words_of(k, best.id)->family;
 	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_top_kernel,
@@ -384,7 +384,7 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 	const struct nsx_finding *um = nsx_find_finding(l, NSX_ID_unified_memory);
 	const char *advice = advice_for(k, top->id);
 	const char *name = nsx_tell_name(l, label_of(k, top->id));
-	double share = time_of(k, top->ns) / k->length_ns;
+	double share = gpu_time_of(k, top->ns) / k->length_ns;
 	unsigned n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
@@ -538,14 +538,14 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		.id = NSX_ID_f32_matrix, .confidence = NSX_CONF_MEDIUM,
 		.device = k->d->facts->limiting, .is_assumed = true};
 	struct kin kin = find_kin(k, is_f32_matrix);
-	double share = time_of(k, kin.ns) / k->length_ns;
+	double share = gpu_time_of(k, kin.ns) / k->length_ns;
 
 	if (!(ratio > 0) || share < FAMILY_SHARE)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
 	f.weight = nsx_find_finding(l, NSX_ID_unified_memory) ? 0 : share; /* they may wait for pages */
-	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
+	f.guess_ns = gpu_time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, say_matrix_products_f32_take, kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(l, say_taken_as_times_as_fast, amount);
@@ -620,9 +620,9 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 		.device = k->d->facts->limiting, .is_assumed = true};
 	struct kin kin = find_kin(k, is_fusible);
 	struct kin moves = find_kin(k, is_own_move);
-	double share = time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
+	double share = gpu_time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
 
-	if (share < FAMILY_SHARE && time_of(k, moves.ns) < MOVES_SHARE * k->length_ns)
+	if (share < FAMILY_SHARE && gpu_time_of(k, moves.ns) < MOVES_SHARE * k->length_ns)
 		return 0;
 	if (find_chains(k, is_fusible, &chains, err))
 		return err->rc;
@@ -631,7 +631,7 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
+	f.guess_ns = gpu_time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, say_kernels_work_element_by, moves.n ? "move data or " : "",
 		kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
@@ -951,7 +951,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 		k.kernels_ns += (double)k.names.v[i].ns;
 	k.beside = NSX_MAX(1, k.kernels_ns / k.length_ns);
 	nsx_sort_by_key_r(k.names.v, k.names.n, MOST_NAMES, sizeof(*k.names.v), longest_first,
-			  cmp_names, NULL);
+			  cmp_kernel_names, NULL);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
 	    propose_elementwise(&k, &told, err))
 		return err->rc;

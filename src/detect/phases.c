@@ -423,7 +423,7 @@ static int cmp_parts(const void *a, const void *b)
 	return NSX_CMP(part_ns(y), part_ns(x)) ?: NSX_CMP(x->window.start_ns, y->window.start_ns);
 }
 
-static bool has_end(const struct nsx_report *r, const char *name)
+static bool phases_has_end(const struct nsx_report *r, const char *name)
 {
 	for (size_t i = 0; i < r->found.n; i++)
 		if (r->found.v[i].id == NSX_ID_other_phase && !strcmp(r->found.v[i].subject, name))
@@ -451,7 +451,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	find_ends(r->trace, f, m, end);
 	for (unsigned i = 0; i < ARRAY_LEN(ends); i++) {
 		v[n] = (struct part){NULL, ends[i], end[i]};
-		n += part_ns(&v[n]) > 0 && (double)part_ns(&v[n]) >= least_ns && !has_end(r, ends[i]);
+		n += part_ns(&v[n]) > 0 && (double)part_ns(&v[n]) >= least_ns && !phases_has_end(r, ends[i]);
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_parts);
 	n = NSX_MIN(n, TOLD);
