@@ -621,8 +621,8 @@ static struct group calls_total_of(const struct calls *c, const uint32_t *list, 
 	return ret;
 }
 
-/* The direction of the small copies that more than one call in `part` waits for; NWAYS: most wait for
- * something else.
+/* The direction of the small copies that more than one call in `part` waits for; NWAYS: most wait
+ * for something else.
  */
 static enum way calls_direction_of(const struct group *x, size_t part)
 {
@@ -690,7 +690,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	struct nsx_finding f = {.id = say->id,
 		.subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
 		.title = nsx_tell(l, "%s%s%s%s", say->title, names,
-			empties ? say_which_empties_memory_pool : "", nsx_say_alone(c->d, all.process)),
+			empties ? say_which_empties_memory_pool : "",
+			nsx_say_alone(c->d, all.process)),
 		.confidence = NSX_CONF_HIGH,
 		.device = NSX_NONE,
 		.remedy = calls_plan_of(c, list, n)};
@@ -703,7 +704,9 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
-	/* Copies of results are told even if few calls wait for them: the host may need just these. */
+	/* Copies of results are told even if few calls wait for them: the host may need just
+	 * these.
+	 */
 	f.evidence[k++] = calls_say_calls(l, &all, calls_direction_of(&all, FEW));
 	f.is_bound = calls_direction_of(&all, FEW) == TO_HOST;
 	if (all.cost_ns)

@@ -143,7 +143,8 @@ void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_work *wo
 	for (size_t i = 0; i < l->n; i++) {
 		struct nsx_finding *x = &l->v[i];
 
-		if (x->price < NSX_PRICE_MEASURED || x->headroom_ns <= 0 || x->headroom_ns >= work->ns)
+		if (x->price < NSX_PRICE_MEASURED || x->headroom_ns <= 0 ||
+		    x->headroom_ns >= work->ns)
 			continue;
 		x->step_ns = x->headroom_ns / work->n;
 		nsx_insert_evidence(x, 1, say_in_steps(l, work, x,

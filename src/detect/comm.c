@@ -180,8 +180,8 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 
 		if (nsx_replay_price(c->d->facts->model, &v, 1, &gain, err))
 			return err->rc;
-		/* 1 / amount of the waiting stays. The gain is smaller if the waiting that is removed
-		 * first is hidden by compute.
+		/* 1 / amount of the waiting stays. The gain is smaller if the waiting that is
+		 * removed first is hidden by compute.
 		 */
 		if (pieces == 1)
 			own_ns = (double)gain.gain_ns;
@@ -272,10 +272,12 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
-/* How many times as long a GPU takes as the others on average for kernels of one name that all of them
- * launch equally often; 0 unless that is nearly all of its work. *ret_n: the names that take longer.
+/* How many times as long a GPU takes as the others on average for kernels of one name that all of
+ * them launch equally often; 0 unless that is nearly all of its work. *ret_n: the names that take
+ * longer.
  */
-static double times_as_long(const struct nsx_ledger *own, const struct nsx_ledger *all, size_t *ret_n)
+static double times_as_long(const struct nsx_ledger *own, const struct nsx_ledger *all,
+	size_t *ret_n)
 {
 	double theirs_ns[MOST_ROWS] = {0}, all_ns = 0, own_ns = 0, their_ns = 0, slow_ns = 0, times;
 	size_t n = NSX_MIN(own->n, (size_t)MOST_ROWS), nothers = all->ngpus - 1;

@@ -310,7 +310,8 @@ struct runs {
 		bool is_any, in_run;
 	} *last;
 	size_t nfilled; /* copies to the GPU that fill what was allocated right before */
-	size_t njudged[NSX_CALL_NONE + 1]; /* judged calls by class; only allocations of IMPLICIT_SYNC */
+	/* judged calls by class; only allocations of IMPLICIT_SYNC */
+	size_t njudged[NSX_CALL_NONE + 1];
 };
 
 static int add_to_run(struct copies *c, struct runs *r, struct last now, struct nsx_err *err)

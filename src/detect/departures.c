@@ -223,7 +223,8 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 		return 0;
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if (t->thread[i].launches &&
-		    (s->v->process == NSX_NONE || s->meets || t->thread[i].process == s->v->process) &&
+		    (s->v->process == NSX_NONE || s->meets ||
+		     t->thread[i].process == s->v->process) &&
 		    find_pauses(s, &t->thread[i], err))
 			return err->rc;
 	if ((double)s->paused_ns < LITTLE * (double)s->excess_ns)
@@ -379,7 +380,8 @@ struct drift {
 	struct nsx_detect *d;
 	struct pace *v; /* by shape                                          */
 	double part[PARTS]; /* time relative to the shape's mean; 0: no kernels in that part */
-	unsigned first, last; /* the last of the first FEW parts with kernels, the first of the last */
+	/* the last of the first FEW parts with kernels, the first of the last */
+	unsigned first, last;
 };
 
 static unsigned part_of_op(const struct drift *x, size_t op)

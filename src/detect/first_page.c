@@ -24,7 +24,9 @@ const char *const nsx_use_words[NSX_NUSES] = {
 
 /* Header ------------------------------------------------------------------*/
 
-/* "2 × A100": the GPUs that ran work, or else those of the machine, with their model if it is one. */
+/* "2 × A100": the GPUs that ran work, or else those of the machine, with their model if it is
+ * one.
+ */
 static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	uint32_t n = t->ndevices ?: t->ngpus;
@@ -33,7 +35,8 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 
 	for (uint32_t i = 0; i < t->ndevices; i++)
 		is_known = is_known && nsx_device_gpu(t, i);
-	for (uint32_t i = 0; i < (is_known ? n : t->ngpus); i++) { /* a MIG slice has its own model */
+	/* a MIG slice has its own model */
+	for (uint32_t i = 0; i < (is_known ? n : t->ngpus); i++) {
 		const struct nsx_gpu_info *g = is_known ? nsx_device_gpu(t, i) : &t->gpu[i];
 		const char *model = g && g->name ? nsx_text(t, g->name) : "";
 
@@ -143,9 +146,9 @@ static size_t list_units(const struct nsx_facts *f, int64_t *v)
 	return list_lengths(f, from, to, v);
 }
 
-/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window, with its median if the mean
- * reads differently. A user's window may cut the first and the last iteration. The last is dropped;
- * the first does not matter for a median of three or more.
+/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window, with its median if the
+ * mean reads differently. A user's window may cut the first and the last iteration. The last is
+ * dropped; the first does not matter for a median of three or more.
  */
 static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {

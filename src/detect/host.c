@@ -1,6 +1,7 @@
 /* host.c - time of launching and copying threads outside CUDA: waits in the operating system and
- * for other ranks, a CPU that was taken away, the profiler's own work; and a program that waits at a
- * fixed period for something outside, such as a camera: with a faster host it would only wait longer.
+ * for other ranks, a CPU that was taken away, the profiler's own work; and a program that waits at
+ * a fixed period for something outside, such as a camera: with a faster host it would only wait
+ * longer.
  */
 #include "detect/detect.h"
 #include "detect/words.h"
@@ -428,9 +429,9 @@ static int find_period(struct nsx_detect *d, double *ret, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether launching threads wait, outside CUDA, mostly for other threads of the program, for ranks or
- * for input from the program itself, such as a loader's batches. Then the cause is the work of these,
- * which keeps a period too.
+/* Whether launching threads wait, outside CUDA, mostly for other threads of the program, for ranks
+ * or for input from the program itself, such as a loader's batches. Then the cause is the work of
+ * these, which keeps a period too.
  */
 static bool waits_inside(const struct nsx_detect *d)
 {

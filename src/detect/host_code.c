@@ -211,7 +211,8 @@ static uint32_t host_code_range_at(struct launcher *x, struct thread_walk *w, in
 	uint32_t range = nsx_nvtx_walk_to(&w->ranges, from_ns + (to_ns - from_ns) / 2);
 
 	while (range != NSX_NONE && NSX_MIN(to_ns, nsx_range_end(v, range)) -
-					NSX_MAX(from_ns, nsx_range_start(v, range)) < (to_ns - from_ns) / 2)
+					NSX_MAX(from_ns, nsx_range_start(v, range)) <
+					(to_ns - from_ns) / 2)
 		range = nsx_range_parent(&x->d->facts->nvtx, range);
 	return range;
 }

@@ -1,6 +1,6 @@
 /* kernels.c - kernels that could be faster: the one with most time, matrix products in f32 on a GPU
- * with tensor cores, elementwise work in kernels of its own, and launches that leave most of the GPU
- * empty: fewer blocks than multiprocessors, or blocks of less than a warp.
+ * with tensor cores, elementwise work in kernels of its own, and launches that leave most of the
+ * GPU empty: fewer blocks than multiprocessors, or blocks of less than a warp.
  *
  * A kernel has a share of the time but no price if nothing shows how fast it could be.
  */
@@ -544,7 +544,8 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.weight = nsx_find_finding(l, NSX_ID_unified_memory) ? 0 : share; /* they may wait for pages */
+	/* they may wait for pages */
+	f.weight = nsx_find_finding(l, NSX_ID_unified_memory) ? 0 : share;
 	f.guess_ns = gpu_time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, say_matrix_products_f32_take, kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);

@@ -173,7 +173,8 @@ static void tell_unified(const struct unified *u, double stalled, bool is_whole,
 		nsx_add_evidence(f, nsx_tell(l, say_kernels_run_judged_window,
 					     nsx_text_ns(l->arena, stalled)));
 	if (u->ns > 0)
-		nsx_add_evidence(f, nsx_tell(l, say_migrations_take_between, nsx_tell_ns(l, u->ns)));
+		nsx_add_evidence(f, nsx_tell(l, say_migrations_take_between,
+					     nsx_tell_ns(l, u->ns)));
 	nsx_add_evidence(f, u->faults ? say_faults(u, is_whole) : say_page_faults_were_not_2);
 }
 

@@ -1,7 +1,7 @@
-/* phases.c - what is not judged: phases of the run, and the time before the first GPU work and after
- * the last. Those that keep GPUs waiting for much of the whole window (a second solve, the loading
- * of a model, the copies at the end) are findings. The first page lists the longest, lest a reader
- * who looks for a pause, a slow start or a slow end takes the judged window for the whole.
+/* phases.c - what is not judged: phases of the run, and the time before the first GPU work and
+ * after the last. Those that keep GPUs waiting for much of the whole window (a second solve, the
+ * loading of a model, the copies at the end) are findings. The first page lists the longest, lest a
+ * reader who looks for a pause, a slow start or a slow end takes the judged window for the whole.
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
@@ -205,8 +205,8 @@ static int find_doing(const struct nsx_trace *t, const struct nsx_window *w, str
 	return say_sampled(t, w, a, ret, err);
 }
 
-/* The time before the first GPU work and after the last; none in a user's window. Returns the length
- * of the recording.
+/* The time before the first GPU work and after the last; none in a user's window. Returns the
+ * length of the recording.
  */
 static int64_t find_ends(const struct nsx_trace *t, const struct nsx_facts *f,
 			 const struct nsx_measured *m, struct nsx_window ret[2])
@@ -451,7 +451,8 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	find_ends(r->trace, f, m, end);
 	for (unsigned i = 0; i < ARRAY_LEN(ends); i++) {
 		v[n] = (struct part){NULL, ends[i], end[i]};
-		n += part_ns(&v[n]) > 0 && (double)part_ns(&v[n]) >= least_ns && !phases_has_end(r, ends[i]);
+		n += part_ns(&v[n]) > 0 && (double)part_ns(&v[n]) >= least_ns &&
+		     !phases_has_end(r, ends[i]);
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_parts);
 	n = NSX_MIN(n, TOLD);

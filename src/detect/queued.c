@@ -1,7 +1,7 @@
 /* queued.c - work that is queued but does not run: pauses of the GPU between short kernels, about a
- * microsecond each, which is much if kernels take two or three; the legacy default stream, which waits
- * for all work queued before on the blocking streams of its context, while they wait for it; and a GPU
- * that is taken away in slices of equal length, because another program uses it.
+ * microsecond each, which is much if kernels take two or three; the legacy default stream, which
+ * waits for all work queued before on the blocking streams of its context, while they wait for it;
+ * and a GPU that is taken away in slices of equal length, because another program uses it.
  *
  * A kernel is queued in time if it could have started before the kernel ahead of it ended. A launch
  * takes two microseconds or more from the end of its call, so a pause before a later kernel is due

@@ -208,7 +208,8 @@ static void drop_harmless(struct pricing *p)
 				!(x->f->headroom_ns > 0) ? "no" :
 				nsx_tell(p->l, "only %s (%s)",
 					nsx_tell_ns(p->l, (int64_t)x->f->headroom_ns),
-					nsx_text_share(p->l->arena, x->f->headroom_ns, p->length_ns)));
+					nsx_text_share(p->l->arena, x->f->headroom_ns,
+						p->length_ns)));
 		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
 			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
 	}
@@ -223,8 +224,8 @@ static void apply_remedy(struct pricing *p, const struct item *x)
 	p->won_ns[x->f->set] += x->adds_ns;
 }
 
-/* Prices the gain that each remaining remedy adds to those applied and to that of `with`, in time of
- * its own set of processes.
+/* Prices the gain that each remaining remedy adds to those applied and to that of `with`, in time
+ * of its own set of processes.
  */
 static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 {
@@ -294,7 +295,8 @@ static struct item *choose_leader(struct pricing *p, struct item *best)
 NSX_POINTER_ORDER(cmp_headroom, struct item, DOWN(f->headroom_ns), UP(order));
 
 /* Lists n alternatives with the gain of each. */
-static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct item *const *v, size_t n)
+static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct item *const *v,
+	size_t n)
 {
 	const char *line = n > 1 ? say_other_ways_win_time : say_another_way_win_time;
 
@@ -306,8 +308,8 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
-/* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that win
- * the same time. Returns the number moved.
+/* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that
+ * win the same time. Returns the number moved.
  */
 static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best, double won_ns,
 			struct item **v, size_t n)
@@ -316,7 +318,8 @@ static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best
 		struct item *x = &p->v[i];
 		double after_ns = is_best ? x->after_best_ns : x->after_ns;
 
-		if (!x->left || x == lead || after_ns > SAME * won_ns || after_ns > OWN * x->adds_ns)
+		if (!x->left || x == lead || after_ns > SAME * won_ns ||
+			after_ns > OWN * x->adds_ns)
 			continue;
 		x->left = false;
 		x->gone = true;
@@ -327,9 +330,9 @@ static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best
 	return n;
 }
 
-/* Applies the best remaining remedy, or the finding that leads it, joins those that then add nothing,
- * and prices the others anew. Those that add nothing to the best are joined to another lead only if
- * the best adds little to it and it wins nearly as much.
+/* Applies the best remaining remedy, or the finding that leads it, joins those that then add
+ * nothing, and prices the others anew. Those that add nothing to the best are joined to another
+ * lead only if the best adds little to it and it wins nearly as much.
  */
 static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 {
@@ -495,7 +498,8 @@ static void judge_findings(struct pricing *p)
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
-		if (paced && paced->f->host && needs_idle(f)) { /* the replay may end its wait early */
+		/* the replay may end its wait early */
+		if (paced && paced->f->host && needs_idle(f)) {
 			f->low_ns = 0;
 			p->v[i].is_doubted = true;
 		}
@@ -523,7 +527,8 @@ static void judge_findings(struct pricing *p)
 static int rank(struct pricing *p, struct nsx_err *err)
 {
 	size_t most = 2 * p->l->n + 1; /* each finding has a remedy and a certain part of it */
-	struct nsx_finding *v = nsx_arena_try_array(p->scratch, p->l->n, sizeof(*v), "findings", err);
+	struct nsx_finding *v = nsx_arena_try_array(p->scratch, p->l->n, sizeof(*v), "findings",
+		err);
 	size_t n = 0;
 
 	if (!v)

@@ -65,8 +65,8 @@ static bool is_open(const struct trips *x)
 }
 
 /* Classifies the current trip. Equal bytes in both directions may still be a reply and the next
- * request, if each trip stands between other work and the thread neither waits nor copies elsewhere.
- * Unequal bytes count as a reply and a request.
+ * request, if each trip stands between other work and the thread neither waits nor copies
+ * elsewhere. Unequal bytes count as a reply and a request.
  */
 static enum sort sort_of(const struct trips *x)
 {

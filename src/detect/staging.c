@@ -21,8 +21,8 @@ struct staging {
 	struct function *v;
 	struct nsx_row_list calls, copies; /* CUDA calls inside MPI calls, and their copies */
 	int64_t bytes;
-	/* time in MPI calls that copy, and in CUDA calls inside these: by process, of all, and of the
-	 * process with most
+	/* time in MPI calls that copy, and in CUDA calls inside these: by process, of all, and of
+	 * the process with most
 	 */
 	struct rank {
 		int64_t ns, cuda_ns;
@@ -201,7 +201,8 @@ static void staging_propose(struct staging *s)
 				s->nranks == 1 ? " in all" : say_one_at_most,
 				nsx_text_n(l->arena, s->copies.n, "copy", "copies"),
 				nsx_tell_bytes(l, s->bytes),
-				nsx_text_share(l->arena, (double)s->all.cuda_ns, (double)s->all.ns)),
+				nsx_text_share(l->arena, (double)s->all.cuda_ns,
+					(double)s->all.ns)),
 			say_an_upper_bound_what},
 		.recommendation = {say_let_mpi_move_from_gpu, say_send_fewer_larger_messages},
 		.proof = {{.csv = "library_calls", .column = "total_time_ms",

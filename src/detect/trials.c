@@ -6,8 +6,8 @@
  *
  * A trial is an event record, a few kernels, an event record, and directly after that a wait for an
  * event. A search is three or more trials with no work between them, most of which run kernels that
- * none before them ran; the steps of a loop that times itself all run the same. The name of a kernel
- * shows that it is cuDNN's.
+ * none before them ran; the steps of a loop that times itself all run the same. The name of a
+ * kernel shows that it is cuDNN's.
  */
 #include <math.h>
 #include "detect/detect.h"
