@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"

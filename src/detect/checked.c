@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include "detect/detect.h"
-#include "detect/words.h"
 
 #define SMALL_GRIDS_PCT 10
 #define BOUND_SHARE 0.05

@@ -5,7 +5,6 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
-#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* percent of the window from which exposed communication is reported */

@@ -5,7 +5,6 @@
  * computes.
  */
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/floor.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"

@@ -9,7 +9,6 @@
 #include <math.h>
 #include "detect/detect.h"
 #include "detect/verdict.h"
-#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 /* excess of slow iterations from which they are reported, as a share of the window */

@@ -12,6 +12,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "detect/measured.h"
+#include "detect/words.h"
 #include "facts/facts.h"
 #include "report/finding.h"
 #include "report/opts.h"

@@ -1,11 +1,9 @@
 /* first_page.c - fills the first page from trace, facts and findings. */
 #include "detect/detect.h"
 #include "detect/verdict.h"
-#include "detect/words.h"
 #include "facts/replay/replay.h"
 #include "report/failures.h"
 #include "report/text.h"
-#include "report/words.h"
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1

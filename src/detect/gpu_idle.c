@@ -1,6 +1,5 @@
 /* gpu_idle.c - idle time of a GPU in general; GPUs in words. */
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/kernel_name.h"
 #include "schema/codes.h"
 

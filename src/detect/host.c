@@ -4,7 +4,6 @@
  * longer.
  */
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"

@@ -6,7 +6,6 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
-#include "detect/words.h"
 #include "facts/floor.h"
 #include "facts/kernel_name.h"
 #include "facts/metrics/metrics.h"

@@ -6,7 +6,6 @@
  * are handled, less the time that the moved bytes take at the memory's own rate.
  */
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/memory.h"
 #include "schema/cells.h"
 #include "schema/codes.h"

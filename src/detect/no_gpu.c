@@ -1,7 +1,6 @@
 /* no_gpu.c - traces without GPU work: where the host's time goes. */
 #include <inttypes.h>
 #include "detect/detect.h"
-#include "detect/words.h"
 
 #define MUCH 0.1      /* share of the recording, or of the user's window, that is reported */
 #define BUSY_SHARE 0.25 /* a thread is named from this share of the time on a CPU */

@@ -3,7 +3,6 @@
  */
 #include <assert.h>
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "report/text.h"
 
 /* Length of the number at s[i] if it is a counter, else 0. A counter ends the name or does not

@@ -5,10 +5,8 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
-#include "detect/words.h"
 #include "facts/outside.h"
 #include "report/text.h"
-#include "report/words.h"
 
 #define CALLS_SHARE 0.25 /* a call or sampled function is named from this share of a stretch */
 #define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */

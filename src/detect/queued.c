@@ -8,7 +8,6 @@
  * to its launch.
  */
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 enum {

@@ -7,7 +7,6 @@
  * the other as an alternative.
  */
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_SHARE 0.001  /* share of the window; a finding that wins less is not reported */

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include "detect/detect.h"
-#include "detect/words.h"
 
 enum {
 	FEWEST = 3,	/* least number of round trips                       */

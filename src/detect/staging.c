@@ -6,7 +6,6 @@
  * MPI function that makes them.
  */
 #include "detect/detect.h"
-#include "detect/words.h"
 #include "facts/outside.h"
 
 struct function { /* an MPI function that copies through the host */

@@ -11,7 +11,6 @@
  */
 #include <math.h>
 #include "detect/detect.h"
-#include "detect/words.h"
 
 enum {
 	LEAST_TRIALS = 3,
