@@ -8,7 +8,6 @@
 #include <math.h>
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
-#include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
 /* waits form one group if removing all of them wins at least this many times the sum of the single

@@ -7,7 +7,6 @@
 #include "detect/detect.h"
 #include "facts/floor.h"
 #include "facts/replay/replay.h"
-#include "schema/codes.h"
 
 enum {
 	NKINDS = NSX_COPY_UVM_HTOD, /* first of the kinds that migrate unified memory */

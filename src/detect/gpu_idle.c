@@ -1,7 +1,5 @@
 /* gpu_idle.c - idle time of a GPU in general; GPUs in words. */
 #include "detect/detect.h"
-#include "facts/kernel_name.h"
-#include "schema/codes.h"
 
 #define IDLE_SHARE 0.05
 enum {

@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include "detect/detect.h"
-#include "facts/ledger.h"
 #include "facts/outside.h"
 #include "trace/nvtx_walk.h"
 

@@ -7,7 +7,6 @@
 #include "detect/detect.h"
 #include "detect/verdict.h"
 #include "facts/floor.h"
-#include "facts/kernel_name.h"
 #include "facts/metrics/metrics.h"
 #include "facts/occupancy.h"
 #include "facts/steps/limit.h"

@@ -8,7 +8,6 @@
 #include "detect/detect.h"
 #include "facts/memory.h"
 #include "schema/cells.h"
-#include "schema/codes.h"
 #include "schema/viewscan.h"
 
 /* share of the recording from which unified memory is reported even if it is quiet in the window */
