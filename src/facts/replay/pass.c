@@ -138,82 +138,72 @@ void player_reset(struct player *p)
 	e->length_ns = e->own_ns = e->gap_ns = NULL;
 	e->has_side = e->has_full = false;
 	e->fused_gap_ns = INT64_MAX;
-	p->nused = 0;
 	e->transfer = 1;
 	e->pieces = 0;
 }
 
-/* An array with a number for each operation or call, in use until player_reset or player_revert.
- * Its memory is kept for later edits. NULL: no memory.
+/* The slots of player.room. */
+enum { LENGTHS, COSTS, GAPS };
+
+/* The array of a slot, with a number for each operation or call. Its memory is kept for later edits.
+ * NULL: no memory.
  */
-static int64_t *take_room(struct player *p, struct nsx_err *err)
+static int64_t *take_room(struct player *p, unsigned slot, struct nsx_err *err)
 {
 	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
 
-	if (p->nused == p->nroom) {
-		if (!nsx_new_array(p->room[p->nroom], p->arena, n, "a replay", err))
-			return NULL;
-		p->nroom++;
-	}
-	return p->room[p->nused++];
+	if (!p->room[slot] && !nsx_new_array(p->room[slot], p->arena, n, "a replay", err))
+		return NULL;
+	return p->room[slot];
 }
 
-/* Copies the edit's arrays to the saved copy, or back. */
-static void copy_arrays(struct player *p, bool back)
+/* Copies the edit's arrays to the saved copy, or back. Returns their size; if there is no saved copy
+ * yet, does only that.
+ */
+static size_t copy_arrays(struct player *p, bool back)
 {
 	const struct nsx_model *m = p->m;
-	size_t room = NSX_MAX(m->nops, m->ncalls) * sizeof(*p->room[0]);
+	size_t room = NSX_MAX(m->nops, m->ncalls) * sizeof(*p->room[0]), n = 0;
 	struct {
 		void *v;
 		size_t size;
 	} arrays[] = {{p->edit.pause_ns, m->npauses * sizeof(*p->edit.pause_ns)},
 		      {p->edit.op, m->nops}, {p->edit.call, m->ncalls},
-		      {p->room[0], room}, {p->room[1], room}, {p->room[2], room}};
-	char *at = p->kept.bytes;
+		      {p->edit.length_ns, room}, {p->edit.own_ns, room}, {p->edit.gap_ns, room}};
 
-	for (size_t i = 0; i < 3 + p->nused; i++) {
-		memcpy(back ? arrays[i].v : at, back ? at : arrays[i].v, arrays[i].size);
-		at += arrays[i].size;
+	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
+		char *at = p->kept.bytes + n;
+
+		if (!arrays[i].v)
+			continue;
+		if (p->kept.bytes)
+			memcpy(back ? arrays[i].v : at, back ? at : arrays[i].v, arrays[i].size);
+		n += arrays[i].size;
 	}
+	return n;
 }
 
 int player_keep(struct player *p, size_t touched, struct nsx_err *err)
 {
-	const struct nsx_model *m = p->m;
-	size_t n = NSX_MAX(m->nops, m->ncalls) * p->nused + m->npauses;
-
-	n = n * sizeof(int64_t) + m->nops + m->ncalls;
-	if (!nsx_new_array(p->kept.bytes, p->arena, n, "a replay", err))
+	if (!nsx_new_array(p->kept.bytes, p->arena, copy_arrays(p, false), "a replay", err))
 		return err->rc;
 	p->kept.edit = p->edit;
-	p->kept.nused = p->nused;
 	p->kept.touched = touched;
 	copy_arrays(p, false);
 	return 0;
 }
 
-static int64_t *room_like(const struct player *p, const struct player *other, const int64_t *room)
-{
-	for (unsigned i = 0; room && i < other->kept.nused; i++)
-		if (room == other->room[i])
-			return p->room[i];
-	return NULL;
-}
-
 int player_share(struct player *p, const struct player *keeper, struct nsx_err *err)
 {
-	const struct edit *e = &keeper->kept.edit;
-	struct edit own = *e;
+	struct edit own = keeper->kept.edit;
+	int64_t **slots[] = {[LENGTHS] = &own.length_ns, [COSTS] = &own.own_ns, [GAPS] = &own.gap_ns};
 
-	for (p->nused = 0; p->nused < keeper->kept.nused;)
-		if (!take_room(p, err))
+	for (unsigned i = 0; i < ARRAY_LEN(slots); i++)
+		if (*slots[i] && !(*slots[i] = take_room(p, i, err)))
 			return err->rc;
 	own.op = p->edit.op;
 	own.call = p->edit.call;
 	own.pause_ns = p->edit.pause_ns;
-	own.length_ns = room_like(p, keeper, e->length_ns);
-	own.own_ns = room_like(p, keeper, e->own_ns);
-	own.gap_ns = room_like(p, keeper, e->gap_ns);
 	p->kept = keeper->kept;
 	p->kept.edit = own;
 	return 0;
@@ -222,7 +212,6 @@ int player_share(struct player *p, const struct player *keeper, struct nsx_err *
 size_t player_revert(struct player *p)
 {
 	p->edit = p->kept.edit;
-	p->nused = p->kept.nused;
 	copy_arrays(p, true);
 	return p->kept.touched;
 }
@@ -233,7 +222,7 @@ int player_need_lengths(struct player *p, struct nsx_err *err)
 
 	if (e->length_ns)
 		return 0;
-	e->length_ns = take_room(p, err);
+	e->length_ns = take_room(p, LENGTHS, err);
 	if (!e->length_ns)
 		return err->rc;
 	for (uint32_t i = 0; i < p->m->nops; i++)
@@ -247,7 +236,7 @@ int player_need_costs(struct player *p, struct nsx_err *err)
 
 	if (e->own_ns)
 		return 0;
-	e->own_ns = take_room(p, err);
+	e->own_ns = take_room(p, COSTS, err);
 	if (!e->own_ns)
 		return err->rc;
 	for (uint32_t i = 0; i < p->m->ncalls; i++)
@@ -262,7 +251,7 @@ int player_need_gaps(struct player *p, struct nsx_err *err)
 
 	if (e->gap_ns)
 		return 0;
-	e->gap_ns = take_room(p, err);
+	e->gap_ns = take_room(p, GAPS, err);
 	if (!e->gap_ns)
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)

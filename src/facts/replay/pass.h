@@ -44,11 +44,9 @@ struct player {
 	const struct nsx_model *m;
 	struct nsx_arena *arena;
 	struct edit edit;
-	int64_t *room[3]; /* memory for the edit's arrays; the first nused are in use */
-	unsigned nroom, nused;
+	int64_t *room[3]; /* memory for the edit's lengths, costs and gaps; NULL: not yet needed */
 	struct { /* the edit saved by player_keep                            */
 		struct edit edit;
-		unsigned nused;
 		char *bytes; /* the edit's arrays, concatenated              */
 		size_t touched;
 	} kept;
