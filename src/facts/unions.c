@@ -9,7 +9,6 @@
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	struct nsx_arena **arenas; /* by device, because tasks cannot share an arena */
 };
 
 /* One list for each class, and one for all. */
@@ -155,16 +154,16 @@ static int unions_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	const struct nsx_trace *t = job->t;
 	const struct nsx_device *d = &t->device[i];
 	struct nsx_device_facts *f = &job->f->device[i];
+	struct nsx_arena *a = job->f->device_arena[i];
 	struct nsx_spans *busy = &job->f->busy[i];
 	struct nsx_spans *lists[] = {&f->compute, &f->comm, &f->copy, busy};
 	size_t n[NLISTS] = {0};
 
 	count_spans(t, d, n);
-	for (unsigned k = 0; k < NLISTS; k++) {
-		if (!nsx_new_array(lists[k]->v, job->arenas[i], n[k], "busy spans", err))
+	for (unsigned k = 0; k < NLISTS; k++)
+		if (!nsx_new_array(lists[k]->v, a, n[k], "busy spans", err))
 			return err->rc;
-	}
-	if (!nsx_new_array(f->latest_ns, job->arenas[i], d->nops / NSX_OPS_BLOCK + 1, "ends", err))
+	if (!nsx_new_array(f->latest_ns, a, d->nops / NSX_OPS_BLOCK + 1, "ends", err))
 		return err->rc;
 	for (size_t k = 0; k < d->nops; k++) {
 		int64_t start_ns = nsx_op_start(&t->ops, d->ops_at + k);
@@ -175,10 +174,10 @@ static int unions_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 		nsx_spans_push(busy, start_ns, end_ns);
 		nsx_spans_push(lists[t->ops.cls[d->ops_at + k]], start_ns, end_ns);
 	}
-	if (mark_parts(f, busy, job->arenas[i], err))
+	if (mark_parts(f, busy, a, err))
 		return err->rc;
 	for (unsigned k = 0; k < NLISTS; k++)
-		if (nsx_spans_pack(job->arenas[i], lists[k], err))
+		if (nsx_spans_pack(a, lists[k], err))
 			return err->rc;
 	return nsx_stopped(err);
 }
@@ -186,12 +185,11 @@ static int unions_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 		     unsigned threads, struct nsx_err *err)
 {
-	struct job job = {f, t, NULL};
+	struct job job = {f, t};
 
 	if (nsx_new_arrays(f->arena, t->ndevices, "devices", err, f->device,
 			   f->busy, f->device_arena))
 		return err->rc;
-	job.arenas = f->device_arena;
 	for (uint32_t i = 0; i < t->ndevices; i++)
 		f->device_arena[i] = nsx_arena_new();
 	f->ndevices = t->ndevices;
