@@ -16,27 +16,24 @@
  */
 static const char *skip_instance_part(const char *p, const char *end)
 {
-	static const char *const numbers[] = {", op_id = ", ", seq = "};
-	static const char *const lists[] = {", sizes = [",
-					    ", input_op_ids = ["};
-	size_t n, room = (size_t)(end - p);
+	static const struct {
+		const char *begin;
+		bool is_list; /* ends with its bracket; else a number        */
+	} parts[] = {{", op_id = ", false}, {", seq = ", false},
+		     {", sizes = [", true}, {", input_op_ids = [", true}};
 
-	for (unsigned i = 0; i < ARRAY_LEN(numbers); i++) {
-		n = strlen(numbers[i]);
-		if (room <= n || memcmp(p, numbers[i], n))
-			continue;
-		for (p += n; p < end && (*p == '-' || (*p >= '0' && *p <= '9'));)
-			p++;
-		return p;
-	}
-	for (unsigned i = 0; i < ARRAY_LEN(lists); i++) {
-		int depth = 1;
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++) {
+		size_t n = strlen(parts[i].begin);
 
-		n = strlen(lists[i]);
-		if (room <= n || memcmp(p, lists[i], n))
+		if ((size_t)(end - p) <= n || memcmp(p, parts[i].begin, n))
 			continue;
-		for (p += n; p < end && depth; p++)
-			depth += (*p == '[') - (*p == ']');
+		p += n;
+		if (parts[i].is_list)
+			for (int depth = 1; p < end && depth; p++)
+				depth += (*p == '[') - (*p == ']');
+		else
+			while (p < end && (*p == '-' || nsx_is_digit(*p)))
+				p++;
 		return p;
 	}
 	return NULL;
