@@ -167,22 +167,16 @@ static void find_swallowing(struct finder *x)
 	}
 }
 
-static enum nsx_view view_of_kind(uint8_t kind)
-{
-	static const enum nsx_view of[] = {
-		[NSX_OP_KERNEL] = NSX_VIEW_kernel, [NSX_OP_MEMCPY] = NSX_VIEW_memcpy,
-		[NSX_OP_MEMSET] = NSX_VIEW_memset, [NSX_OP_GRAPH] = NSX_VIEW_graph};
-
-	return of[kind];
-}
-
 /* An operation's row with the times of the file, before clocks were corrected. */
 static struct nsx_row_change exported_row_of(const struct finder *x, size_t op)
 {
+	static const enum nsx_view views[] = {
+		[NSX_OP_KERNEL] = NSX_VIEW_kernel, [NSX_OP_MEMCPY] = NSX_VIEW_memcpy,
+		[NSX_OP_MEMSET] = NSX_VIEW_memset, [NSX_OP_GRAPH] = NSX_VIEW_graph};
 	const struct nsx_ops_rw *o = &x->l->ops;
 	int64_t by_ns = x->clock[o->stream[op]]->shift_ns;
 
-	return (struct nsx_row_change){view_of_kind(o->kind[op]), o->call[op],
+	return (struct nsx_row_change){views[o->kind[op]], o->call[op],
 				       o->start_ns[op] - by_ns,
 				       o->end_ns[op] - by_ns, NSX_LEFT_OUT};
 }

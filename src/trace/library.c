@@ -1,6 +1,7 @@
 /* library.c - rows of library calls. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "trace/load.h"
 
 enum {
@@ -26,18 +27,11 @@ static void add_subset(struct nsx_loader *l, const struct nsx_val *v)
 		nsx_schema_lose(l->schema, err.msg);
 }
 
-static int cmp_handle(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return NSX_CMP(*x, *y);
-}
-
 static void find_subsets(struct nsx_loader *l)
 {
 	nsx_load_rows(l, NSX_VIEW_mpi_comm, "comm, rank IS local_rank AND "
 		      "size IS (SELECT max(size) FROM mpi_comm)", 2, add_subset);
-	nsx_sort(l->subset, l->nsubsets, sizeof(*l->subset), cmp_handle);
+	nsx_sort(l->subset, l->nsubsets, sizeof(*l->subset), nsx_cmp_i64);
 }
 
 /* The other side of a message as a rank of the job; -1: unknown. */
@@ -45,7 +39,7 @@ static int32_t peer_of(const struct nsx_loader *l, const struct nsx_val *v)
 {
 	int64_t comm = nsx_i64_or(&v[COMM_OF_P2P], 0);
 
-	return l->nsubsets && bsearch(&comm, l->subset, l->nsubsets, sizeof(comm), cmp_handle) ?
+	return l->nsubsets && bsearch(&comm, l->subset, l->nsubsets, sizeof(comm), nsx_cmp_i64) ?
 		       -1 : rank_or_none(&v[PEER]);
 }
 
