@@ -373,8 +373,8 @@ int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 /* Loads the trace and lists its corrections. Owner of *ret: the caller, nsx_trace_free. */
 int nsx_convert_load(struct nsx_conv *c, const char *window, struct nsx_trace **ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* Loads the trace, if necessary, for the corrections, which the loader puts into the schema, and for
- * the window.
+/* Loads the trace, if necessary, for the corrections, which the loader puts into the schema, and
+ * for the window.
  */
 int nsx_convert_load_corrections(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 /* Adds a line to c->notes for each correction of GPU times by the loader. Only the first call has

@@ -305,4 +305,5 @@ static void json_close_file(struct nsx_conv *c)
 
 const struct nsx_writer nsx_writer_json = {
 	false, json_open_file, json_begin, arg_int, arg_name, arg_dims, NULL, json_end,
-	json_sample, json_counter, sample_end, json_name_group, json_name_lane, json_close_file, NULL};
+	json_sample, json_counter, sample_end, json_name_group, json_name_lane, json_close_file,
+	NULL};

@@ -191,8 +191,8 @@ const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l, enum ns
 /* Appends a line of evidence; ignores NULL. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
 
-/* Inserts a line of evidence before line `at`, which must exist or be the next; drops the last one if
- * there is no room.
+/* Inserts a line of evidence before line `at`, which must exist or be the next; drops the last one
+ * if there is no room.
  */
 void nsx_insert_evidence(struct nsx_finding *f, size_t at, const char *line);
 

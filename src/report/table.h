@@ -204,22 +204,27 @@ int nsx_cmp_cells(const struct nsx_cell *a, const struct nsx_cell *b);
 #define nsx_table_sort(t, ...) nsx_table_sort_by(t, NSX_IDS(__VA_ARGS__))
 void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n);
 
-/* Inserts x into the sorted list v, which holds the first `most` items so far: *n of them. Most items
- * are expected to come too late for it.
+/* Inserts x into the sorted list v, which holds the first `most` items so far: *n of them. Most
+ * items are expected to come too late for it.
  */
 static inline void nsx_keep_first(void *v, size_t *n, size_t most, const void *x, size_t size,
 				  int (*cmp)(const void *, const void *, void *), void *ctx)
 {
-	char *at = (char *)v + *n * size;
+	size_t from = 0, to = *n, middle;
+	char *at = v;
 
-	if (*n == most && cmp(x, at - size, ctx) >= 0)
+	if (*n == most && cmp(x, at + (*n - 1) * size, ctx) >= 0)
 		return;
-	if (*n < most)
-		++*n;
-	else
-		at -= size;
-	for (; at > (char *)v && cmp(x, at - size, ctx) < 0; at -= size)
-		memcpy(at, at - size, size);
+	while (from < to) {
+		middle = (from + to) / 2;
+		if (cmp(x, at + middle * size, ctx) < 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	*n += *n < most;
+	at += from * size;
+	memmove(at + size, at, (*n - 1 - from) * size);
 	memcpy(at, x, size);
 }
 

@@ -70,7 +70,7 @@ static void apply_memory_step(const struct nsx_trace *t, struct level *l,
 	l->frees += s->counts & NSX_STEP_FREE ? 1 : 0;
 }
 
-/* Applies n steps. The level at the beginning of the window is the peak if nothing changes inside. */
+/* Applies n steps. The level at the start of the window is the peak if nothing changes inside. */
 static struct level find_memory_level(const struct nsx_trace *t, const struct nsx_mem_step *s,
 				      size_t n, int64_t before)
 {
