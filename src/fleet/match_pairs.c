@@ -15,7 +15,7 @@
 
 #define NEAR_NS 50000.0 /* largest difference of ends that agree on the common clock */
 #define MOST_AGREE 0.6 /* most agreeing pairs per part; 0.5 if each part has one partner */
-#define LEAST_PAIRED 0.8 /* least share of ranks, and of a channel's parts, that have a partner */
+#define LEAST_PAIRED 0.8 /* least share of ranks, and of messages, that have a partner */
 
 enum { MOST_PARTNERS = 3 }; /* the rank before, the rank after, and none */
 
@@ -23,8 +23,7 @@ struct part { /* one rank's part of a send and receive */
 	double end_ns; /* on the common clock */
 	size_t i;      /* index in its channel */
 	uint32_t channel;
-	uint32_t with;	    /* rank of the partner; NSX_NONE: nobody */
-	struct part *other; /* the partner's part */
+	uint32_t with; /* rank of the partner; NSX_NONE: nobody */
 };
 struct parts { /* the parts of a rank, in order of ends */
 	struct part *v;
@@ -62,7 +61,7 @@ static int match_pairs_list_parts(struct pairs *p, uint32_t r, struct nsx_err *e
 		for (size_t i = 0; is_unpaired(ch) && i < ch->n; i++)
 			x->v[x->n++] = (struct part){
 				nsx_common_ns(p->f, r, nsx_coll_end(ch, i)), i, c,
-				NSX_NONE, NULL};
+				NSX_NONE};
 	}
 	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_part);
 	return 0;
@@ -142,9 +141,7 @@ static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool is_
 		}
 		if (is_last) {
 			a->v[i].with = y;
-			a->v[i].other = &b->v[k];
 			b->v[k].with = x;
-			b->v[k].other = &a->v[i];
 		}
 		n++;
 		i++;
@@ -203,25 +200,6 @@ static int64_t find_distance(struct pairs *p)
 		}
 	}
 	return best;
-}
-
-/* Frees the parts of a channel in which too few parts have a partner. */
-static void part_others(struct pairs *p, uint32_t r)
-{
-	const struct nsx_digest *d = p->f->rank[r].d;
-	size_t *n = nsx_arena_get(p->a, d->nchannels * sizeof(*n));
-	struct parts *x = &p->rank[r];
-
-	for (size_t i = 0; i < x->n; i++)
-		n[x->v[i].channel] += x->v[i].with != NSX_NONE;
-	for (size_t i = 0; i < x->n; i++) {
-		struct part *v = &x->v[i];
-
-		if (v->with == NSX_NONE ||
-		    (double)n[v->channel] >= LEAST_PAIRED * (double)d->channels[v->channel].n)
-			continue;
-		v->other->with = v->with = NSX_NONE;
-	}
 }
 
 /* Makes parts v another channel of the rank; comm 0: parts without a partner. */
@@ -397,8 +375,6 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 		f->mesh = (struct nsx_mesh){
 			.axis = {{.name = "pp", .size = p.world / by, .stride = by}},
 			.n = 1, .is_found = true};
-	for (uint32_t r = 0; r < f->nranks && by; r++)
-		part_others(&p, r);
 	for (uint32_t r = 0; r < f->nranks && by && !rc; r++)
 		rc = split_channels(&p, r, err);
 	nsx_arena_free(p.a);
