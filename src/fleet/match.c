@@ -373,7 +373,7 @@ static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
 }
 
 /* How many ranks the two sides of messages are apart, on a ring of all ranks. */
-static int64_t apart(const struct nsx_fleet *f, const struct nsx_mchannel *x)
+static int64_t sides_apart(const struct nsx_fleet *f, const struct nsx_mchannel *x)
 {
 	int64_t n = llabs(f->rank[x->rank].number - f->rank[x->other->rank].number);
 
@@ -390,7 +390,7 @@ static void add_sides(struct nsx_matcher *m, const struct nsx_mchannel *x, struc
 	struct nsx_mchannel *other = y->other;
 
 	if (!other || y->is_taken || best[y->rank] || best[other->rank] ||
-	    apart(m->f, y) != apart(m->f, x) || (y != x && !nsx_lay(x, y, 0, m->fits)))
+	    sides_apart(m->f, y) != sides_apart(m->f, x) || (y != x && !nsx_lay(x, y, 0, m->fits)))
 		return;
 	if (!nsx_lay(y, other, bound_ns(m, y, other), m->fits))
 		other->shift = 0;
