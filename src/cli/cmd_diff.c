@@ -241,11 +241,10 @@ static int cmd_diff_exit_code(const struct nsx_diff *d, bool lenient)
 		has_failed = true;
 		nsx_say_failed_gate(nsx_gate_line(&d->gates[i], a));
 	}
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s] && !damage; i++)
-			if (d->sides[s][i]->damage)
-				damage = nsx_arena_printf(a, "'%s': %s", d->sides[s][i]->path,
-							  d->sides[s][i]->damage);
+	for (size_t i = 0; i < d->nall && !damage; i++)
+		if (d->all[i]->damage)
+			damage = nsx_arena_printf(a, "'%s': %s", d->all[i]->path,
+						  d->all[i]->damage);
 	rc = has_failed ? 1 : nsx_cmd_partial(damage);
 	nsx_arena_free(a);
 	return rc;

@@ -96,22 +96,18 @@ static void keep_ranks(struct nsx_seen *seen, const struct nsx_seen *other)
 }
 
 /* Pairs ranks by number if any capture has several. */
-static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
+static void pair_ranks(const struct nsx_diff *d, const struct nsx_seen **seen)
 {
-	size_t n = d->nsides[0] + d->nsides[1];
-	struct nsx_seen **v = nsx_arena_get(d->arena, n * sizeof(struct nsx_seen *));
 	bool several = false;
 
-	for (size_t i = 0; i < n; i++) {
-		v[i] = (struct nsx_seen *)(i < d->nsides[0] ?
-			seen[0][i] : seen[1][i - d->nsides[0]]);
-		several |= v[i]->nlanes > 1;
-		if (has_rank(v[i], -1))
+	for (size_t i = 0; i < d->nall; i++) {
+		several |= seen[i]->nlanes > 1;
+		if (has_rank(seen[i], -1))
 			return;
 	}
-	for (size_t i = 0; several && i < n; i++)
-		for (size_t k = 0; k < n; k++)
-			keep_ranks(v[i], v[k]);
+	for (size_t i = 0; several && i < d->nall; i++)
+		for (size_t k = 0; k < d->nall; k++)
+			keep_ranks((struct nsx_seen *)seen[i], seen[k]);
 }
 
 /* Launches per unit of a lane, by kernel of its side. */
@@ -195,16 +191,13 @@ static void pair_lanes(const struct nsx_side *x, const struct nsx_seen *like,
 }
 
 /* Pairs the GPUs of all captures with those of the first. */
-static void pair_gpus(const struct nsx_diff *d, const struct nsx_seen **seen[2])
+static void pair_gpus(const struct nsx_diff *d, const struct nsx_seen **seen)
 {
-	size_t n = seen[0][0]->nlanes;
+	size_t n = seen[0]->nlanes;
 
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			if (n > 1 && n <= MOST_PAIRED && seen[s][i] != seen[0][0] &&
-			    seen[s][i]->nlanes == n)
-				pair_lanes(d->sides[0][0], seen[0][0], d->sides[s][i],
-					   (struct nsx_seen *)seen[s][i]);
+	for (size_t i = 1; i < d->nall && n > 1 && n <= MOST_PAIRED; i++)
+		if (seen[i]->nlanes == n)
+			pair_lanes(d->all[0], seen[0], d->all[i], (struct nsx_seen *)seen[i]);
 }
 
 /* least share of common kernels for which launches are comparable */
@@ -226,14 +219,14 @@ static void try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2], do
 	struct nsx_pool pool[2];
 	double score, like = 1;
 
-	for (unsigned s = 0; s < 2; s++)
-		seen[s] = nsx_arena_get(d->arena, d->nsides[s] * sizeof(**seen));
+	seen[0] = nsx_arena_get(d->arena, d->nall * sizeof(**seen));
+	seen[1] = seen[0] + d->nsides[0];
 	if (!see_all(d, way, seen, &score))
 		return;
 	if (d->digested)
-		pair_ranks(d, seen);
+		pair_ranks(d, seen[0]);
 	else
-		pair_gpus(d, seen);
+		pair_gpus(d, seen[0]);
 	if (!way[0]->nlanes || (way[0]->method == NSX_WAY_LAUNCH && !pairs_launches(d)))
 		return;
 	for (unsigned s = 0; s < 2; s++)
@@ -296,10 +289,9 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 	enum nsx_side_unit unit = d->opts->side.unit;
 	int rc = load_sides(d, unit, d->opts->side.pattern, err);
 
-	for (unsigned s = 0; !rc && s < 2; s++)
-		for (size_t i = 0; !rc && i < d->nsides[s]; i++)
-			if (!d->sides[s][i]->nseen)
-				rc = fail_empty(d, d->sides[s][i], err);
+	for (size_t i = 0; !rc && i < d->nall; i++)
+		if (!d->all[i]->nseen)
+			rc = fail_empty(d, d->all[i], err);
 	if (rc || nsx_choose_way(d))
 		return rc;
 	/* If only one side has a repeating unit, launches are tried as units, then the window. */
@@ -445,10 +437,9 @@ static bool is_of_gpu(const struct nsx_diff *d)
 /* Whether all captures are parts of one run, and so of the same code. */
 static bool is_one_run(const struct nsx_diff *d)
 {
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			if (!nsx_side_is_of_run(d->sides[s][i], d->sides[0][0]))
-				return false;
+	for (size_t i = 0; i < d->nall; i++)
+		if (!nsx_side_is_of_run(d->all[i], d->all[0]))
+			return false;
 	return true;
 }
 
@@ -547,8 +538,9 @@ int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret, struct ns
 	nsx_utc_now(d->generated_at);
 	d->nsides[0] = o->captures[0].n;
 	d->nsides[1] = o->captures[1].n;
-	for (unsigned s = 0; s < 2; s++)
-		d->sides[s] = nsx_arena_get(a, d->nsides[s] * sizeof(*d->sides[s]));
+	d->nall = d->nsides[0] + d->nsides[1];
+	d->all = d->sides[0] = nsx_arena_get(a, d->nall * sizeof(*d->all));
+	d->sides[1] = d->all + d->nsides[0];
 	for (size_t i = 0; !rc && i < o->ngates; i++)
 		rc = nsx_gate_check(o->gates[i], err);
 	if (!rc)
@@ -564,8 +556,7 @@ void nsx_diff_free(struct nsx_diff *d)
 {
 	if (!d)
 		return;
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			nsx_side_free(d->sides[s][i]);
+	for (size_t i = 0; i < d->nall; i++)
+		nsx_side_free(d->all[i]);
 	nsx_arena_free(d->arena);
 }

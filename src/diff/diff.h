@@ -202,6 +202,8 @@ struct nsx_diff {
 	const struct nsx_diff_opts *opts;
 	struct nsx_side **sides[2];
 	size_t nsides[2];
+	struct nsx_side **all; /* the captures of both sides, those before first */
+	size_t nall;
 	struct nsx_pool pool[2];
 	enum nsx_way_method method;
 	const char *name;

@@ -13,16 +13,14 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 		.tables = o->tables.t, .ntables = NSX_NDT,
 		.all_rows = o->all_rows};
 	struct nsx_arena *a = nsx_arena_new();
-	size_t most = d->nsides[0] + d->nsides[1], n = 0;
-	const char **inputs = nsx_arena_get(a, most * sizeof(*inputs));
+	const char **inputs = nsx_arena_get(a, d->nall * sizeof(*inputs));
 	int rc;
 
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			inputs[n++] = d->sides[s][i]->path;
+	for (size_t i = 0; i < d->nall; i++)
+		inputs[i] = d->all[i]->path;
 	rc = nsx_emit_book(&book,
 			   (struct nsx_folder){.dir = dir, .inputs = inputs,
-					       .ninputs = n, .threads = threads},
+					       .ninputs = d->nall, .threads = threads},
 			   err);
 	nsx_arena_free(a);
 	return rc;

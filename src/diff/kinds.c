@@ -42,9 +42,8 @@ struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *
 	struct nsx_kind_rows r = {0};
 	size_t most = 0;
 
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			most += d->sides[s][i]->nkinds;
+	for (size_t i = 0; i < d->nall; i++)
+		most += d->all[i]->nkinds;
 	r.v = nsx_arena_get(a, most * sizeof(*r.v));
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)

@@ -95,7 +95,7 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 {
 	struct nsx_side *sides[] = {before, after};
 	struct nsx_diff d = {.opts = o, .sides = {&sides[0], &sides[1]},
-			     .nsides = {1, 1}, .digested = before->digested,
+			     .nsides = {1, 1}, .all = sides, .nall = 2, .digested = before->digested,
 			     .arena = nsx_arena_new()};
 	struct nsx_step step;
 	bool found = nsx_choose_way(&d);

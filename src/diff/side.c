@@ -17,10 +17,6 @@ enum { MOST_LAUNCHES = 1 << 12 };
 
 /* Specs ---------------------------------------------------------------------------*/
 
-struct spec { /* [LABEL=]PATH[@PART] */
-	char *path, *part, *label;
-};
-
 /* "3..7" means steps; with a unit or fraction it is a window. */
 static bool is_steps(const char *s)
 {
@@ -36,12 +32,13 @@ static bool is_part_spec(const char *s)
 	return isdigit((unsigned char)*s) && strstr(s, "..");
 }
 
-static void parse_spec(const char *text, struct nsx_arena *a, struct spec *ret)
+/* Reads [LABEL=]PATH[@PART]. */
+static void parse_spec(const char *text, struct nsx_arena *a, struct nsx_side *ret)
 {
 	char *s = nsx_arena_strdup(a, text), *at = strrchr(s, '@');
 	char *equals = strchr(s, '=');
 
-	ret->label = ret->part = nsx_arena_strdup(a, "");
+	ret->label = ret->part = "";
 	if (at && is_part_spec(at + 1)) {
 		*at = '\0';
 		ret->part = at + 1;
@@ -454,14 +451,10 @@ int nsx_side_load(const char *text, const struct nsx_side_opts *o,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_side *side = nsx_arena_get(a, sizeof(*side));
-	struct spec spec;
 	int rc;
 
-	parse_spec(text, a, &spec);
 	side->arena = a;
-	side->path = spec.path;
-	side->part = spec.part;
-	side->label = spec.label;
+	parse_spec(text, a, side);
 	rc = side_load(side, o, err);
 	if (rc)
 		nsx_side_free(side);
@@ -473,11 +466,11 @@ int nsx_side_load(const char *text, const struct nsx_side_opts *o,
 bool nsx_side_is_digest(const char *text)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct spec spec;
+	struct nsx_side side;
 	bool is;
 
-	parse_spec(text, a, &spec);
-	is = nsx_digest_is(spec.path);
+	parse_spec(text, a, &side);
+	is = nsx_digest_is(side.path);
 	nsx_arena_free(a);
 	return is;
 }
