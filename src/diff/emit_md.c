@@ -365,60 +365,34 @@ static void add_kernels(struct page *p, uint32_t lane)
 				      "");
 }
 
-/* Number of rows of a split to show; 0: none changes. */
-static size_t count_shown(const struct page *p, uint32_t lane, const struct nsx_split_rows *x)
+/* Adds the rows of a split that change enough. */
+static void add_split(struct page *p, uint32_t lane, enum nsx_split split)
 {
+	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[split];
+	bool is_idle = split == NSX_SPLIT_IDLE;
 	size_t n = 0;
 
 	while (n < NSX_MIN(x->n, p->rows) && is_shown(p, lane, &x->v[n].d))
 		n++;
-	return n;
-}
-
-static void end_split(struct page *p, bool is_all)
-{
-	nsx_buf_adds(&p->b, is_all || p->for_comment ? "\n" : "\nAll rows are in `tables/`.\n\n");
-}
-
-static void add_causes(struct page *p, uint32_t lane)
-{
-	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[NSX_SPLIT_IDLE];
-	size_t n = count_shown(p, lane, x);
-
-	if (!n)
+	if (!n || (!is_idle && n == 1 && !*x->v[0].detail))
 		return;
-	add_heading(p, nsx_arena_printf(p->a, "Idle time%s by cause", of_lane(p, lane)));
-	nsx_buf_adds(&p->b, "| cause | of | before | change |\n"
-			    "|---|---|---:|---:|\n");
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_split_row *c = &x->v[i];
-
-		nsx_buf_printf(&p->b, "| %s | ", nsx_cause_words[c->cause]);
-		if (*c->detail)
-			nsx_add_name(&p->b, c->detail);
-		end_row(p, &c->d);
-	}
-	end_split(p, n == x->n);
-}
-
-static void add_ranges(struct page *p, uint32_t lane)
-{
-	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[NSX_SPLIT_RANGES];
-	size_t n = count_shown(p, lane, x);
-
-	if (!n || (n == 1 && !*x->v[0].detail))
-		return;
-	nsx_buf_printf(&p->b, "## Compute time%s by NVTX range of the launch\n\n"
-			      "| range | before | change |\n|---|---:|---:|\n", of_lane(p, lane));
+	add_heading(p, nsx_arena_printf(p->a, is_idle ? "Idle time%s by cause" :
+					"Compute time%s by NVTX range of the launch",
+					of_lane(p, lane)));
+	nsx_buf_printf(&p->b, "| %s | before | change |\n|---|%s---:|---:|\n",
+		       is_idle ? "cause | of" : "range", is_idle ? "---|" : "");
 	for (size_t i = 0; i < n; i++) {
 		nsx_buf_adds(&p->b, "| ");
+		if (is_idle)
+			nsx_buf_printf(&p->b, "%s | ", nsx_cause_words[x->v[i].cause]);
 		if (*x->v[i].detail)
 			nsx_add_name(&p->b, x->v[i].detail);
 		else
-			nsx_buf_adds(&p->b, "none");
+			nsx_buf_adds(&p->b, is_idle ? "" : "none");
 		end_row(p, &x->v[i].d);
 	}
-	end_split(p, n == x->n);
+	nsx_buf_adds(&p->b, n == x->n || p->for_comment ? "\n" :
+			    "\nAll rows are in `tables/`.\n\n");
 }
 
 static void emit_md_add_findings(struct page *p)
@@ -465,19 +439,13 @@ static void add_gates(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
-static const char *say_check(struct page *p, const struct nsx_check *c)
-{
-	struct nsx_buf b = {0};
-
-	nsx_buf_add_id(&b, c->id, strlen(c->id));
-	return nsx_buf_keep(&b, p->a);
-}
-
-static void add_failed(struct page *p, const struct nsx_check *c, const char *id)
+static void add_failed(struct page *p, const struct nsx_check *c)
 {
 	bool differs = strcmp(c->before, c->after) != 0;
 
-	nsx_buf_printf(&p->b, "- **%s** %s: %s", nsx_check_names[c->status], id, c->text);
+	nsx_buf_printf(&p->b, "- **%s** ", nsx_check_names[c->status]);
+	nsx_buf_add_id(&p->b, c->id, strlen(c->id));
+	nsx_buf_printf(&p->b, ": %s", c->text);
 	if (differs || *c->before) {
 		nsx_buf_adds(&p->b, " (");
 		emit_md_add_text(&p->b, c->before, "");
@@ -492,24 +460,23 @@ static void add_failed(struct page *p, const struct nsx_check *c, const char *id
 static void add_checks(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
-	const char *alike = "- alike: ", *unknown = "- not recorded: ";
+	static const char *const words[] = {"- alike: ", "- not recorded: "};
 	struct nsx_buf list[2] = {{0}, {0}};
 
 	nsx_buf_printf(&p->b, "%sCan they be compared?\n\n", p->for_comment ? "" : "## ");
 	for (size_t i = 0; i < d->nchecks; i++) {
 		const struct nsx_check *c = &d->checks[i];
-		const char *id = say_check(p, c);
+		bool is_unknown = !*c->before && !*c->after;
+		struct nsx_buf *b = &list[is_unknown];
 
 		if (c->status != NSX_CHECK_PASS) {
-			add_failed(p, c, id);
-		} else if (*c->before || *c->after) {
-			nsx_buf_printf(&list[0], "%s%s ", alike, id);
-			emit_md_add_text(&list[0], c->after, "");
-			alike = ", ";
-		} else {
-			nsx_buf_printf(&list[1], "%s%s", unknown, id);
-			unknown = ", ";
+			add_failed(p, c);
+			continue;
 		}
+		nsx_buf_adds(b, b->n ? ", " : words[is_unknown]);
+		nsx_buf_add_id(b, c->id, strlen(c->id));
+		nsx_buf_adds(b, is_unknown ? "" : " ");
+		emit_md_add_text(b, c->after, "");
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		if (list[i].n)
@@ -555,9 +522,9 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what, struct nsx_buf
 	emit_md_add_kinds(&p, &p.kinds);
 	if (!d->whole || !d->totals.known) /* otherwise the sentence is at the top */
 		add_budgets(&p);
-	add_causes(&p, lane);
+	add_split(&p, lane, NSX_SPLIT_IDLE);
 	if (!for_comment)
-		add_ranges(&p, lane);
+		add_split(&p, lane, NSX_SPLIT_RANGES);
 	emit_md_add_findings(&p);
 	if (for_comment)
 		nsx_buf_adds(&p.b, "<details><summary>Kernels, intervals, "
