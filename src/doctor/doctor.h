@@ -51,6 +51,10 @@ void nsx_doctor_add(struct nsx_doctor *d, const char *id,
 
 /* The file's first 64 KiB; NULL: unreadable. Owner: the arena. */
 const char *nsx_doctor_read(const struct nsx_doctor *d, const char *path);
+/* The rest of the line after a key; NULL: the text, which may be NULL, has no such key. Owner: the
+ * arena.
+ */
+const char *nsx_doctor_value(const struct nsx_doctor *d, const char *text, const char *key);
 
 /* Bits of caps. */
 enum { NSX_CAP_SYS_ADMIN = 21, NSX_CAP_PERFMON = 38 };

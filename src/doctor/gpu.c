@@ -50,18 +50,6 @@ static void list_gpus_of_smi(struct nsx_doctor *d)
 	}
 }
 
-/* The rest of the line after a key; NULL: the text has no such key. Owner: the arena. */
-static const char *gpu_value_of(struct nsx_arena *a, const char *text, const char *key)
-{
-	const char *s = text ? strstr(text, key) : NULL;
-
-	if (!s)
-		return NULL;
-	s += strlen(key);
-	s += strspn(s, " \t");
-	return nsx_arena_strndup(a, s, strcspn(s, "\n"));
-}
-
 static void list_gpus_of_proc(struct nsx_doctor *d)
 {
 	const char *dir = nsx_arena_printf(d->arena, "%s/proc/driver/nvidia/gpus", d->root);
@@ -73,15 +61,8 @@ static void list_gpus_of_proc(struct nsx_doctor *d)
 
 		if (e->d_name[0] == '.')
 			continue;
-		model = gpu_value_of(
-			d->arena,
-			nsx_doctor_read(
-				d,
-				nsx_arena_printf(d->arena,
-						 "/proc/driver/nvidia/gpus/%s/"
-						 "information",
-						 e->d_name)),
-			"Model:");
+		model = nsx_doctor_value(d, nsx_doctor_read(d, nsx_arena_printf(
+			d->arena, "/proc/driver/nvidia/gpus/%s/information", e->d_name)), "Model:");
 		gpu_add_gpu(d, model ? model : "unknown model", 0);
 	}
 	if (dp)
@@ -153,8 +134,8 @@ void nsx_check_age(struct nsx_doctor *d)
 
 void nsx_check_counters(struct nsx_doctor *d)
 {
-	const char *only = gpu_value_of(d->arena, nsx_doctor_read(d, "/proc/driver/nvidia/params"),
-		"RmProfilingAdminOnly:");
+	const char *only = nsx_doctor_value(d, nsx_doctor_read(d, "/proc/driver/nvidia/params"),
+					    "RmProfilingAdminOnly:");
 	bool admin = nsx_may(d, NSX_CAP_SYS_ADMIN);
 	bool all = only && !strcmp(only, "0");
 

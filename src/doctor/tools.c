@@ -27,20 +27,6 @@ void nsx_check_nsys(struct nsx_doctor *d)
 			 "another nsys is running: captures may disturb each other");
 }
 
-/* The rest of the line after the words and a ":" or "="; NULL: the words are absent. Owner: the
- * arena.
- */
-static const char *tools_value_of(struct nsx_arena *a, const char *text, const char *words)
-{
-	const char *s = strstr(text, words);
-
-	if (!s)
-		return NULL;
-	s += strlen(words);
-	s += strspn(s, " :=");
-	return nsx_arena_strndup(a, s, strcspn(s, "\r\n"));
-}
-
 /* Adds what `nsys status -e` prints about CPU sampling and clocks. Its exit code is always 0, and
  * it prints nothing about GPUs.
  */
@@ -60,9 +46,9 @@ void nsx_check_status(struct nsx_doctor *d)
 		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL, "nsys status -e gives no answer");
 		return;
 	}
-	tree = tools_value_of(d->arena, end.out.p, "Environment (process-tree)");
-	system = tools_value_of(d->arena, end.out.p, "Environment (system-wide)");
-	clock = tools_value_of(d->arena, end.out.p, "Timestamp counter supported");
+	tree = nsx_doctor_value(d, end.out.p, "Environment (process-tree)");
+	system = nsx_doctor_value(d, end.out.p, "Environment (system-wide)");
+	clock = nsx_doctor_value(d, end.out.p, "Timestamp counter supported");
 	if (clock && strcmp(clock, "Yes"))
 		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL,
 			 "no timestamp counter: times are less exact");
