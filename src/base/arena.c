@@ -3,8 +3,6 @@
  */
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/arena.h"

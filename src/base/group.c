@@ -2,7 +2,6 @@
  * tags fit into the processor's cache. Two keys with equal tags are nearly always equal, so a key
  * is seldom read for nothing.
  */
-#include <stdlib.h>
 #include "base/arena.h"
 #include "base/group.h"
 #include "base/str.h"

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/jsonread.h"
 #include "base/jsonw.h"
 #include "base/str.h"

@@ -1,7 +1,6 @@
 /* keyed.c - radix sort. Timestamps and durations of one trace lie close together, so three
  * digits are usually enough.
  */
-#include <string.h>
 #include "base/keyed.h"
 
 enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };

@@ -1,6 +1,4 @@
 /* keymap.c - interns fixed-size keys. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/keymap.h"
 #include "base/str.h"
 

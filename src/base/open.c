@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "base/open.h"
 #include "base/str.h"

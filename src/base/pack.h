@@ -9,7 +9,6 @@
 #define NSX_PACK_H
 
 #include <endian.h>
-#include <string.h>
 #include "base/arena.h"
 
 enum { NSX_PACK_BLOCK = 128 };

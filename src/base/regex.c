@@ -1,8 +1,6 @@
 /* regex.c - compiles users' regular expressions. */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/arena.h"
 #include "base/regex.h"
 #include "base/str.h"

@@ -2,7 +2,6 @@
  * threads or streams one after the other, each in order of time. Sorts large arrays by radix sort
  * of a key.
  */
-#include <string.h>
 #include "base/keyed.h"
 
 enum {

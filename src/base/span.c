@@ -1,5 +1,4 @@
 /* span.c - interval arithmetic: each set operation sweeps once over both lists. */
-#include <string.h>
 #include "base/span.h"
 
 void nsx_spans_push(struct nsx_spans *s, int64_t start_ns, int64_t end_ns)

@@ -1,8 +1,6 @@
 /* stat.c - quantiles by selection. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/arena.h"
 #include "base/stat.h"
 

@@ -8,8 +8,6 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/keyed.h"
 #include "base/par.h"
 #include "base/str.h"

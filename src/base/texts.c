@@ -6,8 +6,6 @@
  * LONG_SEEN means that another byte is added to the length.
  */
 #include <endian.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/str.h"
 #include "base/texts.h"
 

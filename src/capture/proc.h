@@ -73,5 +73,4 @@ unsigned nsx_proc_count(const char *proc_root, const char *name);
  */
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names);
 
-
 #endif

@@ -1,8 +1,5 @@
 /* convert.c - surveys, then writes, table by table. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "convert/convert.h"
 #include "facts/facts.h"
 #include "schema/viewscan.h"

@@ -5,7 +5,6 @@
  * its start. Queues use the times of the loaded trace (see findings.c).
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "convert/convert.h"
 #include "base/pack.h"
 #include "base/stat.h"

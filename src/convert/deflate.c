@@ -3,7 +3,6 @@
  */
 #include <libdeflate.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include "convert/deflate.h"
 
 /* More workers would only use memory: one thread cannot fill blocks that fast. */

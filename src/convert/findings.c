@@ -1,7 +1,6 @@
 /* findings.c - shows the report on the timeline: run phases, iterations, and a track per finding
  * with a slice wherever it costs time. A finding without times has no track.
  */
-#include <stdlib.h>
 #include "convert/convert.h"
 #include "emit/emit.h"
 #include "passes/pass.h"

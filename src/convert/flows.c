@@ -1,7 +1,6 @@
 /* flows.c - notes which (process, correlation id) have a call and GPU work. Ids of a process count
  * up, so they are stored in pages of 64 bits.
  */
-#include <stdlib.h>
 #include "convert/convert.h"
 
 enum { PAGE_BITS = 64 };

@@ -2,7 +2,6 @@
  * became too large.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include "convert/several.h"
 #include "convert/job.h"
 #include "trace/trace.h"

@@ -1,7 +1,6 @@
 /* metrics.c - GPU counters: one event per sample, with all its counters. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "convert/convert.h"
 #include "schema/viewscan.h"
 

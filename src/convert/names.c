@@ -1,5 +1,4 @@
 /* names.c - the strings that events use, prepared for writing. */
-#include <stdlib.h>
 #include "convert/convert.h"
 #include "schema/viewscan.h"
 

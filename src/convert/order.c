@@ -1,5 +1,4 @@
 /* order.c - corrects the position of rows that come a little late. */
-#include <stdlib.h>
 #include "convert/order.h"
 
 struct nsx_order_slot {

@@ -2,7 +2,6 @@
 #ifndef NSX_CONVERT_ORDER_H
 #define NSX_CONVERT_ORDER_H
 
-#include <string.h>
 #include "sqlite/scan.h"
 
 /* Rows may come at most this many places late; otherwise the whole table is sorted. Real tables

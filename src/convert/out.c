@@ -1,7 +1,6 @@
 /* out.c - writes blocks to a file that gets its name at the end. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include "convert/out.h"
 

@@ -6,7 +6,6 @@
 #ifndef NSX_CONVERT_OUT_H
 #define NSX_CONVERT_OUT_H
 
-#include <string.h>
 #include "convert/deflate.h"
 #include "emit/target.h"
 

@@ -4,7 +4,6 @@
  * alike, so a block groups them by sequence, which compresses better.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include "convert/pf.h"
 #include "convert/rings.h"
 

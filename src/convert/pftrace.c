@@ -5,7 +5,6 @@
  * reader sorts packets by time and puts work that overlaps on a GPU queue on further tracks.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include "convert/pf.h"
 #include "convert/rings.h"
 #include "schema/viewscan.h"

@@ -6,7 +6,6 @@
 #ifndef NSX_PROTO_H
 #define NSX_PROTO_H
 
-#include <string.h>
 #include "base/number.h"
 
 enum { NSX_PB_VARINT = 0, NSX_PB_FIXED64 = 1, NSX_PB_BYTES = 2 };

@@ -1,7 +1,5 @@
 /* rings.c - a ring of blocks for each producer. */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include "convert/rings.h"
 
 enum { NHELD = 2 }; /* blocks held for each producer                         */

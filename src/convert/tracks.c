@@ -1,6 +1,5 @@
 /* tracks.c - assigns events to the viewer's processes and threads. */
 #include <stdio.h>
-#include <stdlib.h>
 #include "convert/convert.h"
 
 /* Viewers read ids as 32-bit numbers. Real ids have 24 bits; ours lie above. */

@@ -2,7 +2,6 @@
  *
  * All texts are cut at the same length, the longest at which the page fits.
  */
-#include <stdlib.h>
 #include "base/jsonw.h"
 #include "emit/emit.h"
 #include "report/text.h"

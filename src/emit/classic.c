@@ -1,7 +1,6 @@
 /* classic.c - the sections of nsys-llm-explain under their published names, for programs
  * that read these.
  */
-#include <string.h>
 #include "emit/classic.h"
 #include "report/text.h"
 

@@ -7,8 +7,6 @@
  */
 #include <csv.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/real.h"
 #include "base/stat.h"
 #include "emit/emit.h"

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
  * back as the number that was meant; CSV has the shortest form that reads back every bit.
  */
 #include <math.h>
-#include <string.h>
 #include "emit/emit.h"
 #include "base/jsonw.h"
 #include "passes/pass.h"

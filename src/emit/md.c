@@ -5,7 +5,6 @@
  * section with nothing to show is left out (the first page names it). Sources of figures,
  * limitations and caveats are in one appendix.
  */
-#include <string.h>
 #include "emit/classic.h"
 #include "emit/emit.h"
 #include "emit/md_table.h"

@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include "base/stat.h"
 #include "emit/md_table.h"
 #include "report/text.h"

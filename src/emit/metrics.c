@@ -1,5 +1,4 @@
 /* metrics.c - the first page and the findings as OpenMetrics text, for scraping. */
-#include <string.h>
 #include "emit/emit.h"
 
 static const char first_line[] = "# HELP nsys_explain_verdict ";

@@ -3,7 +3,6 @@
  * A finding has no source line; formats that need a place get the trace's first line.
  */
 #include <ctype.h>
-#include <string.h>
 #include "base/jsonw.h"
 #include "emit/notices.h"
 #include "report/text.h"

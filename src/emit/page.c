@@ -5,8 +5,6 @@
  * terminal codes for what is bold in Markdown.
  */
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
 #include "report/text.h"

@@ -1,5 +1,4 @@
 /* plain.c - a section as lines for a terminal, with aligned columns. */
-#include <string.h>
 #include "emit/emit.h"
 #include "emit/md_table.h"
 #include "report/text.h"

@@ -1,7 +1,6 @@
 /* report_folder.c - the files of a report (report.md, report.html, tables/, report.json)
  * and of similar results.
  */
-#include <stdlib.h>
 #include "emit/emit.h"
 #include "passes/pass.h"
 

@@ -1,8 +1,6 @@
 /* target.c - writes a file under a temporary name beside its place. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 #include "base/arena.h"

@@ -8,8 +8,6 @@
  * Each process is a task, because its GPUs share one union of busy time. Gaps between launches are
  * found thread by thread, so that one thread's gap does not hide another's.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/facts.h"
 #include "base/par.h"
 #include "base/stat.h"

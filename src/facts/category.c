@@ -1,5 +1,4 @@
 /* category.c - the purpose of a kernel, by the words of kernels.def. */
-#include <string.h>
 #include "facts/category.h"
 
 const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES] = {

@@ -1,5 +1,4 @@
 /* floor.c - rates of links, and the unused part of a GPU during a launch. */
-#include <string.h>
 #include "base/stat.h"
 #include "facts/floor.h"
 #include "facts/occupancy.h"

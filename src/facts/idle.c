@@ -10,8 +10,6 @@
  * A sweep goes over a device's operations with one cursor into the rows of each launching thread.
  * Gaps come in order of time, so cursors only advance.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/ledger.h"
 #include "facts/outside.h"
 #include "facts/streamwait.h"

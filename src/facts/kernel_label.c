@@ -8,8 +8,6 @@
  * names.
  */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/par.h"
 #include "facts/kernel_lex.h"

@@ -1,5 +1,4 @@
 /* kernel_lex.c - splits names as written by nvcc's and the GNU demangler. */
-#include <string.h>
 #include "base/str.h"
 #include "facts/kernel_lex.h"
 

@@ -4,8 +4,6 @@
  * real traces of PyTorch, cuBLAS, cuDNN, CUTLASS, TensorRT, Triton, FlashAttention, CUB and Thrust.
  * Other functions keep their own names.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/category.h"
 #include "facts/kernel_lex.h"
 #include "facts/kernel_name.h"

@@ -1,5 +1,4 @@
 /* ledger.c - adds up the judged time by class and place. */
-#include <stdlib.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "facts/ledger.h"

@@ -1,7 +1,6 @@
 /* lost.c - counts launches whose GPU work was not recorded. With many of them, a GPU that looks
  * idle may have been busy.
  */
-#include <string.h>
 #include "facts/facts.h"
 
 enum { LOST_PCT = 5 }; /* if this share of launches is lost, idle time is unknown */

@@ -6,8 +6,6 @@
  * A match is refuted by a call that ends before the calls for which it waits have begun. Times are
  * of the host's clock, which all processes of a host share.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "facts/meet.h"
 #include "facts/outside.h"

@@ -3,7 +3,6 @@
  * Rows are sorted by (process, address, time), so that a free follows the allocation that it ends.
  * Each row becomes a step of live memory.
  */
-#include <stdlib.h>
 #include "base/stat.h"
 #include "facts/memory.h"
 #include "schema/cells.h"

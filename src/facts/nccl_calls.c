@@ -7,8 +7,6 @@
  */
 #include <endian.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "base/stat.h"
 #include "facts/nccl_calls.h"

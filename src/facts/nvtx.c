@@ -5,7 +5,6 @@
  * sweep over each domain finds the nesting of its ranges. Start/end ranges have no stack, so no
  * operation belongs to them.
  */
-#include <string.h>
 #include "facts/facts.h"
 #include "trace/nvtx_walk.h"
 #include "base/par.h"

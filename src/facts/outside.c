@@ -1,5 +1,4 @@
 /* outside.c - iterates over OS calls, MPI calls and MPI ranges as one list. */
-#include <string.h>
 #include "facts/outside.h"
 
 /* Whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI calls.

@@ -2,8 +2,6 @@
  * thread lost.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/profiler.h"
 #include "schema/cells.h"

@@ -1,5 +1,4 @@
 /* queues.c - lists calls and the operations they started, by stream. */
-#include <string.h>
 #include "base/stat.h"
 #include "facts/queues.h"
 

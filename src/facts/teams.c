@@ -9,7 +9,6 @@
  * are looked for among the other heads; it may have none. Sends and receives involve only some
  * ranks: their partners are the heads that end nearest.
  */
-#include <stdlib.h>
 #include "base/group.h"
 #include "facts/teams.h"
 

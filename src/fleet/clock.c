@@ -9,7 +9,6 @@
  * its own, because its time stamp has its own error.
  */
 #include <math.h>
-#include <stdlib.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 

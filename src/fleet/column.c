@@ -1,7 +1,5 @@
 /* column.c - encodes columns as bytes, and sketches lengths. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 #include "fleet/column.h"

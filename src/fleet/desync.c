@@ -1,5 +1,4 @@
 /* desync.c - finds ranks that call other collectives than the rest of their communicator. */
-#include <stdlib.h>
 #include "fleet/match.h"
 
 enum {

@@ -1,5 +1,4 @@
 /* digest_channel.c - encodes the collectives of a channel as columns of bytes. */
-#include <stdlib.h>
 #include "base/stat.h"
 #include "fleet/digest.h"
 

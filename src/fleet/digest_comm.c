@@ -6,8 +6,6 @@
  * the GPU was idle.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "facts/nccl_calls.h"

@@ -3,8 +3,6 @@
  * Steps are the iterations of facts.h, and idle causes its pieces. Nothing is measured a
  * second time; the facts are only cut by steps and summed.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "facts/memory.h"

@@ -4,7 +4,6 @@
  * file name identify none of them.
  */
 #include <ctype.h>
-#include <string.h>
 #include "base/regex.h"
 #include "fleet/digest_make.h"
 #include "schema/viewscan.h"

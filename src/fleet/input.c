@@ -2,8 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "base/open.h"
 #include "base/par.h"

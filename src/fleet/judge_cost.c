@@ -1,6 +1,5 @@
 /* judge_cost.c - what a step would save without its late ranks, and who waits for them. */
 #include <math.h>
-#include <string.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
 

@@ -5,7 +5,6 @@
  * show how great a sum can be by chance, for all ranks at once.
  */
 #include <math.h>
-#include <string.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
 

@@ -1,6 +1,4 @@
 /* judge_why.c - why ranks are late: which part of their steps takes longer than the others'. */
-#include <string.h>
-#include "base/stat.h"
 #include "fleet/judge.h"
 
 #define EXPLAINS 0.8	/* least share of the excess that a cause explains */

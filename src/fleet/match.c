@@ -5,8 +5,6 @@
  * communicators of a family if payloads do not (match_split.c).
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "base/group.h"
 #include "base/stat.h"

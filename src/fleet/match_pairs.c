@@ -6,8 +6,6 @@
  * the distance at which most ends agree is taken, and the sends and receives of two partners become
  * a channel of the two.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "base/group.h"
 #include "base/stat.h"

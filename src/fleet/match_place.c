@@ -6,8 +6,6 @@
  * difference wins, after a slow drift of the clocks is subtracted.
  */
 #include <math.h>
-#include <string.h>
-#include "base/stat.h"
 #include "fleet/match.h"
 
 #define MOST_COMMON 0.9 /* least overlap of an alignment, relative to the overlap by the clocks */

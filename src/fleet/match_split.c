@@ -1,6 +1,5 @@
 /* match_split.c - splits a family into communicators. */
 #include <math.h>
-#include <string.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 

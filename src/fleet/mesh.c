@@ -1,9 +1,6 @@
 /* mesh.c - reads the axes of a job from a file of names and sizes. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/str.h"
 #include "fleet/mesh.h"
 

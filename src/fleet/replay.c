@@ -19,7 +19,6 @@
  * ranks, in which each side sends before it waits.
  */
 #include <math.h>
-#include <stdlib.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"

@@ -1,5 +1,4 @@
 /* report_json.c - report.json of a fleet: the keys of a trace's report and metrics.fleet. */
-#include <string.h>
 #include "base/jsonw.h"
 #include "emit/emit.h"
 #include "fleet/report.h"

@@ -1,6 +1,5 @@
 /* report_kinds.c - steps of an inference engine on all ranks, by kind and size. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "base/figures.h"
 #include "base/stat.h"
 #include "facts/steps/steps.h"

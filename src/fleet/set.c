@@ -1,7 +1,4 @@
 /* set.c - makes a fleet of digests: each rank once, numbered, on its host. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"

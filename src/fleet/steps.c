@@ -10,8 +10,6 @@
  * iteration to the start of the next, and exposed communication is that of the iteration.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/span.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"

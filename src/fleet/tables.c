@@ -1,7 +1,5 @@
 /* tables.c - the tables of a fleet's report. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/report.h"

@@ -1,6 +1,4 @@
 /* totals.c - a trace as a whole: kernels, copies, gaps of start-up, the rest. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/totals.h"

@@ -1,5 +1,4 @@
 /* words.c - ranks, communicators and findings of a fleet in words. */
-#include <string.h>
 #include "fleet/report.h"
 
 enum { MOST_LISTED_BYTES = 512, LEAST_BY = 4 /* equally spaced ranks that make a range */ };

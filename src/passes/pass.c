@@ -1,5 +1,4 @@
 /* pass.c - a pass's needs, tables and queries. */
-#include <stdlib.h>
 #include "passes/pass.h"
 
 /* The first table name that fields.def has for a view. */

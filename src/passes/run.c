@@ -1,6 +1,4 @@
 /* run.c - the registry; makes a report: facts, passes side by side, summaries. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/clock.h"
 #include "base/par.h"
 #include "detect/detect.h"

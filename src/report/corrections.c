@@ -1,5 +1,4 @@
 /* corrections.c - describes records left out or cut, and clocks that were shifted. */
-#include <stdlib.h>
 #include "base/figures.h"
 #include "report/corrections.h"
 

@@ -1,6 +1,4 @@
 /* finding.c - the list of findings, and their names. */
-#include <stdlib.h>
-#include <string.h>
 #include "report/finding.h"
 #include "report/text.h"
 #include "report/words.h"

@@ -1,8 +1,5 @@
 /* packed.c - rows in few bytes, in chunks that are never moved. */
 #include <endian.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/number.h"
 #include "base/pack.h"
 #include "base/real.h"

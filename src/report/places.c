@@ -1,6 +1,4 @@
 /* places.c - finds when a finding costs time: the spans that its remedy would change. */
-#include <stdlib.h>
-#include <string.h>
 #include "report/timeline.h"
 
 struct places {

@@ -1,5 +1,4 @@
 /* pyprof.c - reads PyProf's range names: Python dictionaries of calls and files. */
-#include <string.h>
 #include "report/text.h"
 
 static const char call[] = "{'mod': '", stack[] = "{'traceMarker': [";

@@ -1,6 +1,4 @@
 /* report.c - builds sections and finds things in them. */
-#include <stdlib.h>
-#include <string.h>
 #include "report/report.h"
 #include "report/text.h"
 #include "report/words.h"

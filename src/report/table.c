@@ -1,9 +1,6 @@
 /* table.c - rows, lookup, and sorting by a list of keys. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/real.h"
 #include "base/stat.h"
 #include "report/packed.h"

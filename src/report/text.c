@@ -1,5 +1,4 @@
 /* text.c - names from the trace as Markdown. */
-#include <string.h>
 #include <strings.h>
 #include "report/report.h"
 #include "report/text.h"

@@ -1,6 +1,4 @@
 /* timeline.c - overview and lanes of events, packed for a page. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/number.h"
 #include "base/stat.h"
 #include "report/timeline.h"

@@ -4,7 +4,6 @@
  * Where these leave the first version open, a later one is given.
  */
 #include <stdio.h>
-#include <string.h>
 #include "base/str.h"
 #include "schema/recapture.h"
 

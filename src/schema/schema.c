@@ -2,10 +2,7 @@
  * export, and creates the TEMP views for queries.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "schema/cells.h"
-#include "schema/query.h"
 #include "nsysrep/nsysrep.h"
 #include "schema/schema.h"
 #include "sqlite/source.h"

@@ -1,5 +1,4 @@
 /* script.c - finds the views that a query reads by its words, and writes its script. */
-#include <string.h>
 #include "schema/script.h"
 
 struct reads {

@@ -1,6 +1,4 @@
 /* viewscan.c - reads a table for one pass. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/par.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"

@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>

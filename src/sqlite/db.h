@@ -7,7 +7,6 @@
 #ifndef NSX_DB_H
 #define NSX_DB_H
 
-#include <string.h>
 #include "base/str.h"
 
 struct nsx_db;

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/par.h"
 #include "sqlite/page_record.h"
 #include "sqlite/page_tree.h"

@@ -1,8 +1,6 @@
 /* page_file.c - checks the file header; reads pages with pread. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>

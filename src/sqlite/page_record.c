@@ -11,8 +11,6 @@
  * value is used only once it is known to lie in the cell.
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 #include "sqlite/page_record.h"
 
 #define LEAF_HEADER   8

@@ -4,8 +4,6 @@
  * give the next: no recursion, one page buffer. A damaged page cuts its level; the pages to
  * its left still lead to their leaves.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/arena.h"
 #include "sqlite/page_tree.h"
 

@@ -5,8 +5,6 @@
  * column added after the record was written reads as its default.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "sqlite/page_record.h"
 

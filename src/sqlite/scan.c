@@ -1,7 +1,6 @@
 /* scan.c - chooses the backend of a scan: a source if there is one, else pages if they can
  * be read, else SQLite.
  */
-#include <stdlib.h>
 #include "sqlite/scan_backends.h"
 
 struct nsx_scan {

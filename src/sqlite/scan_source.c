@@ -1,5 +1,4 @@
 /* scan_source.c - divides a source's blocks into parts of about equally many rows. */
-#include <stdlib.h>
 #include "sqlite/scan_backends.h"
 
 #define ROWS_WORTH_A_PART 20000

@@ -1,6 +1,4 @@
 /* scan_sqlite.c - each part is a range of row ids, read on its own connection. */
-#include <stdlib.h>
-#include <string.h>
 #include "sqlite/scan_backends.h"
 
 /* Below this many rows a second connection costs more than it saves. */

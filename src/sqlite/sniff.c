@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,8 +4,6 @@
  * ranks share a GPU, so processes whose collectives end together have GPUs of their own.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "trace/load.h"
 

@@ -8,8 +8,6 @@
  * Each bound may be contradicted by a sixteenth of the rows, and by two at least, because single
  * rows are wrong for other reasons (impossible.c).
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "trace/load.h"
 

@@ -1,6 +1,4 @@
 /* columns.c - sets of columns of equal length: allocation, growth, sorting. */
-#include <stdlib.h>
-#include <string.h>
 #include "trace/load.h"
 
 int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n, struct nsx_err *err)

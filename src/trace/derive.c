@@ -1,8 +1,6 @@
 /* derive.c - orders the rows, then derives which call launched which GPU operation, the class of
  * each call, and how rows nest.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "trace/load.h"
 
 /* Order -------------------------------------------------------------------*/

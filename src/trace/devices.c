@@ -1,7 +1,5 @@
 /* devices.c - GPUs, devices, streams and the copies between devices. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "trace/load.h"
 
 #define MAX_GPUS 256

@@ -1,5 +1,4 @@
 /* find.c - finds processes and threads by their keys, and calls by correlation id. */
-#include "base/stat.h"
 #include "trace/load.h"
 
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)

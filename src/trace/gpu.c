@@ -3,7 +3,6 @@
  * All four go into one set of columns, so that "what does the device do" is one sweep. Launch
  * configurations are interned: a trace of millions of kernels has a few hundred.
  */
-#include <string.h>
 #include "trace/load.h"
 
 /* The columns that all four tables share; columns of one table begin at OWN. */

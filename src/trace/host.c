@@ -1,5 +1,4 @@
 /* host.c - rows of API calls, NVTX, waits, event records, overheads. */
-#include <string.h>
 #include "schema/nvtx_row.h"
 #include "trace/load.h"
 

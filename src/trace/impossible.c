@@ -5,8 +5,6 @@
  * the successor begins. If too many records contradict, the fault lies elsewhere (a clock, a
  * column) and they stay.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "trace/load.h"
 
 enum {

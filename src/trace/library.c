@@ -1,6 +1,4 @@
 /* library.c - rows of library calls. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "trace/load.h"
 

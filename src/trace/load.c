@@ -1,8 +1,6 @@
 /* load.c - the sequence of loading; load.h explains its steps. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "trace/load.h"
 

@@ -6,8 +6,6 @@
  */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "trace/load.h"
 

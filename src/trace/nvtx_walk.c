@@ -4,7 +4,6 @@
  * may cross, so ranges below the top may already be closed. The top itself is always the open range
  * that began last.
  */
-#include <string.h>
 #include "trace/nvtx_walk.h"
 
 void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,

@@ -1,8 +1,6 @@
 /* osrt.c - OSRT calls: streamed and summed by (thread, name). Single rows are kept only where
  * analyses need them: outermost calls of threads that launch GPU work.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "trace/load.h"
 

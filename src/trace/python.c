@@ -3,8 +3,6 @@
  *	{"Source": "Periodic sampling", "Frames": [{"Function": "collate_fn",
  *	 "File": "/app/data.py", "Line": 88}, ...]}	innermost first
  */
-#include <stdlib.h>
-#include <string.h>
 #include "trace/load.h"
 
 enum { MOST_SHOWN = 8 }; /* most frames of a stack that are shown */

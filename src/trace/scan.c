@@ -1,7 +1,5 @@
 /* scan.c - reads tables in parallel parts into column sets, small tables row by row, and cells. */
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include "schema/viewscan.h"
 #include "trace/load.h"
 

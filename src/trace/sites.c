@@ -3,8 +3,6 @@
  * Stacks are reduced while their frames stream by, in any order: only the innermost frame and the
  * site are kept.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "trace/load.h"
 

@@ -11,8 +11,6 @@
  * The sample shows whether a clock is off. If one is, the window itself moves, and everything is
  * read.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "trace/load.h"
 

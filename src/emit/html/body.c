@@ -1,7 +1,5 @@
 /* body.c - the foldable sections of a report with their tables. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
 #include "emit/md_table.h"

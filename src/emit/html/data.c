@@ -1,8 +1,6 @@
 /* data.c - data for the script of a page; nothing here is executable. */
 #include <libdeflate.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "base/jsonw.h"
 #include "emit/html/html.h"
 

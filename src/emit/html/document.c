@@ -2,7 +2,6 @@
  *
  * Such a page needs no script, and none may run.
  */
-#include <string.h>
 #include "emit/html/html.h"
 
 /* Blocks ------------------------------------------------------------------------*/

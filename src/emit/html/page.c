@@ -1,6 +1,5 @@
 /* page.c - the report as one HTML page, complete without its script. */
 #include <stdio.h>
-#include <string.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
 

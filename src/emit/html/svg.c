@@ -1,8 +1,6 @@
 /* svg.c - pictures that need no script; every one has its figures in words. */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include "emit/html/html.h"
 #include "report/words.h"
 

@@ -1,5 +1,4 @@
 /* text.c - names and our own Markdown as HTML. */
-#include <string.h>
 #include "emit/html/html.h"
 #include "report/text.h"
 

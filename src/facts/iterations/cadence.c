@@ -1,8 +1,6 @@
 /* cadence.c - finds iterations by regular events on the GPU: replays of one graph, collectives of
  * one kind, or pauses between bursts of work. Pauses are a guess, so their confidence is low.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 

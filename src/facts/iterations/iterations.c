@@ -4,8 +4,6 @@
  * score over all processes wins, and its marks are applied to each GPU: an iteration of a GPU
  * begins with the first work launched in it. No way is accepted below NSX_MIN_WAY_SCORE.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/iterations/iterations.h"
 #include "base/par.h"
 #include "base/stat.h"

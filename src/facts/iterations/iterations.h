@@ -4,7 +4,6 @@
 
 #include "facts/facts.h"
 
-
 /* A way to recognise the iterations of one process. A mark is the half-open span of one iteration,
  * in order of time: a host range (NVTX), else GPU time from one start to the next.
  */

@@ -1,7 +1,6 @@
 /* named.c - finds windows by the names used in reports. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include "facts/facts.h"
 #include "facts/steps/steps.h"
 

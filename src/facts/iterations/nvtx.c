@@ -7,8 +7,6 @@
  * the compute. Ranges whose names differ only in a number ("step 12") count as one range. Ranges of
  * libraries (NCCL, cuBLAS) are ignored.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 

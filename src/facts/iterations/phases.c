@@ -4,8 +4,6 @@
  * pauses, and at the first kernel after a start that only copies data to the GPU. Each segment has
  * a steady part. The steady part of the segment with most compute is judged.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"

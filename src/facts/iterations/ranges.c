@@ -5,8 +5,6 @@
  * numbered or not, are iterations and no phases.
  */
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"
 

@@ -12,8 +12,6 @@
  * repeating kernel is no iteration. In long sequences the period is found from the middle
  * MAX_SYMBOLS.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/iterations/iterations.h"
 #include "base/group.h"
 #include "base/stat.h"

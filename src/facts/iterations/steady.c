@@ -21,8 +21,6 @@
  * before.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "facts/iterations/iterations.h"
 #include "base/figures.h"
 #include "base/stat.h"

@@ -1,5 +1,4 @@
 /* units.c - units by the ways of a trace, and by the user's patterns. */
-#include <stdlib.h>
 #include "base/regex.h"
 #include "facts/iterations/iterations.h"
 #include "facts/iterations/units.h"

@@ -1,5 +1,4 @@
 /* ways.c - shared by the finders of iterations: the score of a way, and a process's work. */
-#include <stdlib.h>
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 

@@ -1,7 +1,5 @@
 /* figures.c - means, quantiles and correlation of a counter. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "facts/metrics/fold.h"
 
 #define LEAST_CORRELATED 20

@@ -9,8 +9,6 @@
  * that part is read again.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/metrics/fold.h"
 

@@ -1,6 +1,5 @@
 /* known.c - counters known by name, and conclusions from several of them. */
 #include <math.h>
-#include <string.h>
 #include "facts/metrics/metrics.h"
 
 /* The names of each counter. Metric sets for graphics use other names than those for computing. */

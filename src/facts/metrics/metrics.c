@@ -5,8 +5,6 @@
  * which has many rows, and some kilobytes for each counter.
  */
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/par.h"
 #include "base/stat.h"
 #include "schema/cells.h"

@@ -5,8 +5,6 @@
  * 1.6 %. The choice depends only on the number of distinct values: a full hash table is moved into
  * steps.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/str.h"
 #include "facts/metrics/values.h"
 

@@ -1,7 +1,6 @@
 /* alike.c - lists the work of ranks that can be compared, sorted by length. even.c needs it: a rank
  * that is made even takes the distribution of its peers.
  */
-#include <string.h>
 #include "facts/replay/model.h"
 
 /* Whether there is work of several processes, or on several devices. */

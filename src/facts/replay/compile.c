@@ -1,6 +1,5 @@
 /* compile.c - translates changes into an edit, event by event. */
 #include <math.h>
-#include <string.h>
 #include "base/regex.h"
 #include "base/stat.h"
 #include "facts/outside.h"

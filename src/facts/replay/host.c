@@ -5,8 +5,6 @@
  * blocking OS calls, MPI calls and time off the CPU are waits. A long wait is for something
  * unrecorded.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/outside.h"
 #include "facts/replay/model.h"

@@ -8,8 +8,6 @@
  * stays with the event as its residual.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 

@@ -5,8 +5,6 @@
  * work ran. The device in a wait's row is unreliable in real exports; process, context and stream
  * are reliable.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 

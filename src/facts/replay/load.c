@@ -3,7 +3,6 @@
  * end of the previous one is made to begin there. MPI calls in which ranks wait for each other are
  * kept among the CUDA calls; other MPI calls are time between calls.
  */
-#include <string.h>
 #include "base/stat.h"
 #include "base/str.h"
 #include "facts/replay/model.h"

@@ -5,8 +5,6 @@
  * Events are sorted once by key. Every edge then leads forward, whatever a change does, so a replay
  * is one pass.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/occupancy.h"
 #include "facts/replay/pass.h"

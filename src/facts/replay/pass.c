@@ -1,6 +1,4 @@
 /* pass.c - plays an edit in one forward pass over the model's events. */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/occupancy.h"
 #include "facts/replay/pass.h"
 

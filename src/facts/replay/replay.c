@@ -1,7 +1,6 @@
 /* replay.c - builds the model, and prices plans. */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include "base/par.h"
 #include "base/stat.h"
 #include "facts/replay/compile.h"

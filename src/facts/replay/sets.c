@@ -10,8 +10,6 @@
  * independent sets drift apart. Which set waits for which is unknown. The gain of one set therefore
  * counts as far as the tied sets may have waited for it.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 #include "facts/teams.h"

@@ -4,7 +4,6 @@
  * A kernel lies between two collectives if it was launched between them, because a kernel may run
  * beside a collective that was launched before it.
  */
-#include <string.h>
 #include "base/stat.h"
 #include "facts/replay/compile.h"
 

@@ -1,5 +1,4 @@
 /* spanlist.c - unions of time spans of threads. */
-#include <stdlib.h>
 #include "facts/replay/spanlist.h"
 
 int span_list_add(struct span_list *s, uint32_t thread, int64_t start_ns,

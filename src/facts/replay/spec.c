@@ -1,8 +1,6 @@
 /* spec.c - reads changes in the user's syntax. */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/regex.h"
 #include "facts/facts.h"
 #include "facts/replay/spec.h"

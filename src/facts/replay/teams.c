@@ -1,5 +1,4 @@
 /* teams.c - takes the collectives of the replayed part into the model. */
-#include <stdlib.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 #include "facts/teams.h"

@@ -1,6 +1,4 @@
 /* limit.c - computes a language model's work, and the GPU's peak. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/jsonread.h"
 #include "base/open.h"
 #include "facts/steps/limit.h"

@@ -1,6 +1,4 @@
 /* names.c - matches names of steps with the patterns of steps.def. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/jsonread.h"
 #include "base/open.h"
 #include "facts/steps/steps.h"

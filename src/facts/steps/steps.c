@@ -3,8 +3,6 @@
  * Work belongs to the open step of the thread that launched it. If that thread has no steps, such
  * as that of the backward pass, the work belongs to the process's open step that began last.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/steps/steps.h"
 
 struct build {

@@ -1,7 +1,6 @@
 /* nvlink_during_nccl.c - NVLink counters while communication kernels run, for each counter
  * of each GPU.
  */
-#include <string.h>
 #include "facts/metrics/metrics.h"
 #include "passes/pass.h"
 #include "schema/recapture.h"

@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include "passes/gpu/copies.h"
 #include "report/words.h"
 #include "schema/viewscan.h"

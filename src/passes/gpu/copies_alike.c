@@ -2,8 +2,6 @@
  * same size is sent again, or to several GPUs.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "passes/gpu/copies.h"
 
 #define COLUMNS(X)                                                            \

@@ -3,7 +3,6 @@
  * One sweep for each device: operations come in order of start, so a group's union needs only a
  * running end. The time that a copy adds to the union is exposed if no kernel covers it.
  */
-#include <stdlib.h>
 #include "passes/gpu/copies.h"
 
 struct large { /* a copy that counts for the median rate */

@@ -4,8 +4,6 @@
  * It is a summary: its figures come from other sections, for the GPU that sets the pace.
  * Shares of time are those of its partition in the steady window.
  */
-#include <inttypes.h>
-#include <string.h>
 #include "facts/metrics/metrics.h"
 #include "passes/pass.h"
 

@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \

@@ -1,5 +1,4 @@
 /* kernel_families.c - kernels by family, over all devices. */
-#include <string.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \

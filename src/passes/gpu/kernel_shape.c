@@ -4,7 +4,6 @@
  * equal if kernel name, grid, block, registers and shared memory are.
  */
 #include <inttypes.h>
-#include <string.h>
 #include "facts/occupancy.h"
 #include "passes/pass.h"
 #include "report/words.h"

@@ -1,6 +1,5 @@
 /* memory_calls.c - allocations inside the loop, and page faults. */
 #include <inttypes.h>
-#include <string.h>
 #include "passes/gpu/memory_usage.h"
 #include "schema/cells.h"
 #include "schema/viewscan.h"

@@ -2,7 +2,6 @@
  * one sweep over the steps of a (process, device, kind).
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "passes/gpu/memory_usage.h"
 
 #define COLUMNS(X)                                                                                 \

@@ -1,5 +1,4 @@
 /* run_phases.c - the phases of the run in order, and which one is judged. */
-#include <string.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \

@@ -2,7 +2,6 @@
  * how much of that a GPU worked.
  */
 #include <inttypes.h>
-#include <string.h>
 #include "facts/steps/limit.h"
 #include "passes/gpu/steps.h"
 

@@ -1,5 +1,4 @@
 /* steps_layers.c - the GPU time of steps by layer. */
-#include <string.h>
 #include "passes/gpu/steps.h"
 #include "passes/nvtx/phase.h"
 

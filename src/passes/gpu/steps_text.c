@@ -1,6 +1,5 @@
 /* steps_text.c - describes a kind of steps in words. */
 #include <inttypes.h>
-#include <string.h>
 #include "passes/gpu/steps.h"
 
 static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)

@@ -2,8 +2,6 @@
  * launched: by backtrace, and by the open NVTX ranges.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "passes/pass.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"

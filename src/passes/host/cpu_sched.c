@@ -5,8 +5,6 @@
  * thread do not overlap, as with displaced blocks and parts read side by side, their sums joined in
  * order of time are exact. Only threads with overlapping stretches are read again, kept and sorted.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "passes/host/cpu_sched.h"
 #include "schema/cells.h"
 #include "schema/viewscan.h"

@@ -3,8 +3,6 @@
  * Times are signed: clocks of host and device differ slightly, and a kernel may start
  * before its call returns.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "facts/queues.h"
 #include "passes/pass.h"
 

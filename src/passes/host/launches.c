@@ -4,7 +4,6 @@
  * 8). Without an overhead table this is inferred from calls that are far too long while the
  * stream still works.
  */
-#include <string.h>
 #include "passes/pass.h"
 
 enum {

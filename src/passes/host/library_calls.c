@@ -1,7 +1,6 @@
 /* library_calls.c - library calls by process and function, and how unevenly processes spend
  * time in them.
  */
-#include <inttypes.h>
 #include "facts/meet.h"
 #include "passes/pass.h"
 

@@ -1,5 +1,4 @@
 /* os_runtime.c - OS runtime calls by thread and function, summed by the loader. */
-#include <string.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \

@@ -1,7 +1,4 @@
 /* capture_facts.c - recognises settings and messages by keys and words. */
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "passes/input/capture_facts.h"
 #include "schema/cells.h"

@@ -1,6 +1,5 @@
 /* capture_file.c - checks the profiler's messages, the export, and the rows themselves. */
 #include <inttypes.h>
-#include <string.h>
 #include "passes/input/capture_quality.h"
 #include "facts/profiler.h"
 

@@ -1,5 +1,4 @@
 /* capture_gpu.c - checks whether GPU work was recorded, and its launch calls. */
-#include <stdlib.h>
 #include "passes/input/capture_quality.h"
 #include "report/corrections.h"
 #include "report/failures.h"

@@ -4,10 +4,7 @@
  * conclusions are limited. Exports leave empty tables out, so a missing table means "no such
  * event"; the capture's settings, if known, tell whether it was not traced or did not happen.
  */
-#include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include "passes/input/capture_quality.h"
 
 #define COLUMNS(X)                                                            \

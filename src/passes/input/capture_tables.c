@@ -1,5 +1,4 @@
 /* capture_tables.c - checks for counters, memory, ranges and host events. */
-#include <inttypes.h>
 #include "passes/input/capture_quality.h"
 
 static void check_counters(struct nsx_quality *q)

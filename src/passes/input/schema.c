@@ -1,7 +1,6 @@
 /* schema.c - the tables and columns in the file, and the questions they can answer: the
  * top-level object `schema` of the report.
  */
-#include <string.h>
 #include "passes/input/capture_facts.h"
 #include "passes/input/describe.h"
 #include "passes/pass.h"

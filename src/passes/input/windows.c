@@ -1,5 +1,4 @@
 /* windows.c - the parts of the trace that the numbers cover. */
-#include <string.h>
 #include "passes/pass.h"
 #include "report/words.h"
 

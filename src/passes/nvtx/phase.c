@@ -1,6 +1,4 @@
 /* phase.c - the user's phase map: patterns tried in file order. */
-#include <stdlib.h>
-#include <string.h>
 #include "base/jsonread.h"
 #include "base/arena.h"
 #include "base/open.h"

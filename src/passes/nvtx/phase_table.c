@@ -3,7 +3,6 @@
  * A pattern may match a name as recorded or as the report shows it. One recorded name
  * stands for all names that differ only in numbers.
  */
-#include <string.h>
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 

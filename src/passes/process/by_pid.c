@@ -3,7 +3,6 @@
  * A process is its global id (host, VM and pid), so equal pids on different hosts keep
  * separate rows.
  */
-#include <stdlib.h>
 #include "passes/process/pids.h"
 
 #define KERNEL_COLUMNS(X)                                                                          \

@@ -1,7 +1,6 @@
 /* per_pid.c - details of the processes with most kernel time: launch density, kernels,
  * waits and NVTX ranges.
  */
-#include <stdlib.h>
 #include "passes/process/pids.h"
 #include "passes/host/storm.h"
 

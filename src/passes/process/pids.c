@@ -1,5 +1,4 @@
 /* pids.c - kernels and waits by process. */
-#include <string.h>
 #include "passes/process/pids.h"
 
 /* Why kernels are not known by process. If kernels name no process, they belong to the only

@@ -6,7 +6,6 @@
  * to the operation that began first, so a later one gets only the time that it runs longer.
  * The rest is idle, charged to its causes.
  */
-#include <string.h>
 #include "passes/pass.h"
 #include "facts/replay/replay.h"
 

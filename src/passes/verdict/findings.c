@@ -1,5 +1,4 @@
 /* findings.c - what to do next: ranked findings as tables and in words. */
-#include <string.h>
 #include "passes/verdict/findings_table.h"
 #include "report/text.h"
 

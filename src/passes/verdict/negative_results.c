@@ -1,5 +1,4 @@
 /* negative_results.c - checks that found no problem, with their figures. */
-#include <string.h>
 #include "passes/pass.h"
 
 static int negative_results_summarise(const struct nsx_run *run NSX_UNUSED,

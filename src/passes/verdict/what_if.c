@@ -2,7 +2,6 @@
  * after the other, upper bounds, and the user's questions.
  */
 #include <math.h>
-#include <string.h>
 #include "facts/replay/replay.h"
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
