@@ -138,8 +138,6 @@ int nsx_places_add_stack(struct nsx_places *p, uint32_t thing, uint32_t thread, 
  */
 void nsx_places_tell(const struct nsx_places *p, uint32_t thing, struct nsx_finding *f);
 
-/* The site of a sample, or else its innermost frame; NSX_NONE if neither was recorded. */
-uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample);
 /* Each sample of the thread in the span votes for its frame. *cursor begins at 0; spans must come
  * in order of start.
  */

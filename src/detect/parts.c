@@ -357,13 +357,6 @@ struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group)
 
 NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
 
-uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample)
-{
-	uint32_t stack = t->samples.stack[sample], frame = nsx_site(t, stack);
-
-	return frame == NSX_NONE && stack != NSX_NONE ? t->stack[stack].leaf : frame;
-}
-
 int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in, struct nsx_err *err)
 {

@@ -5,11 +5,9 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
-#include "facts/outside.h"
+#include "facts/doing.h"
 #include "report/text.h"
 
-#define CALLS_SHARE 0.25 /* a call or sampled function is named from this share of a stretch */
-#define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
 /* share of the whole window from which the first row of a named phase is reported */
 #define TOLD_SHARE 0.05 /* and part of the recording from which a stretch is listed */
 /* share of the window from which a phase has medium severity; also the least share of a run's
@@ -23,184 +21,24 @@
 
 enum { TOLD = 4 };
 
-/* What the host does ------------------------------------------------------------------ */
-
-enum spent_in { OTHER_CALL, CUDA_CALL, WAIT_FOR_GPU };
-
-struct spent { /* time of a stretch in calls */
-	struct nsx_groups keys; /* (thread, name)                            */
-	struct spent_sum {
-		nsx_str name;
-		int64_t ns, longest_ns;
-		enum spent_in in;
-	} *sums, most; /* the name with most time                            */
-};
-
-static int phases_add_call(struct spent *s, uint32_t thread, nsx_str name, enum spent_in in,
-			   int64_t ns, struct nsx_err *err)
+/* " (cudaMalloc 1.2 s)", " (in load)"; "" if it is not known. */
+static const char *say_doing(const struct nsx_trace *t, const struct nsx_doing *x,
+			     struct nsx_arena *a)
 {
-	struct spent_sum *sum;
+	const char *name = nsx_text(t, x->name);
 
-	if (ns <= 0)
-		return 0;
-	sum = nsx_group_value(&s->keys, &s->sums, thread, name, "calls outside of GPU work", err);
-	if (!sum)
-		return err->rc;
-	sum->name = name;
-	sum->in = in;
-	nsx_add_to(&sum->ns, ns);
-	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
-	if (sum->ns > s->most.ns)
-		s->most = *sum;
-	return 0;
-}
-
-/* Adds a thread's CUDA calls, and the OS calls outside of these. */
-static int phases_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t thread,
-			     struct nsx_span in, struct nsx_err *err)
-{
-	const struct nsx_thread *th = &t->thread[thread];
-	const struct nsx_calls *c = &t->calls;
-	size_t call = th->calls_at, end = call + th->ncalls, at = 0;
-
-	for (size_t i = call; i < end && nsx_call_start(c, i) < in.end_ns; i++)
-		if (!(c->flags[i] & NSX_CALL_NESTED) &&
-		    phases_add_call(s, thread, nsx_call_name(c, i),
-				    c->cls[i] == NSX_CALL_SYNC ? WAIT_FOR_GPU : CUDA_CALL,
-				    NSX_MIN(nsx_call_end(c, i), in.end_ns) -
-					    NSX_MAX(nsx_call_start(c, i), in.start_ns), err))
-			return err->rc;
-	NSX_EACH_OS_CALL(t, th, &at, in, i) {
-		while (call < end && nsx_call_end(c, call) <= t->osrt.start_ns[i])
-			call++;
-		if ((call == end || nsx_call_start(c, call) > t->osrt.start_ns[i]) &&
-		    phases_add_call(s, thread, t->osrt.name[i], OTHER_CALL,
-				    nsx_os_call_ns(t, i, in), err))
-			return err->rc;
+	switch (x->what) {
+	case NSX_DOES_CALL:
+		return nsx_arena_printf(a, " (%s %s)", nsx_text_api(a, name),
+					nsx_text_ns(a, (double)x->ns));
+	case NSX_DOES_RANGE:
+		return nsx_arena_printf(a, " (in %s)", nsx_text_name(a, nsx_text_range(a, name)));
+	case NSX_DOES_SAMPLED:
+		return nsx_arena_printf(a, say_sampled_in, nsx_text_name(a, name),
+					nsx_text_share(a, x->share, 1));
+	default:
+		return "";
 	}
-	return 0;
-}
-
-/* Adds the calls of MPI. */
-static int phases_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_span in,
-			  struct nsx_err *err)
-{
-	const struct nsx_library_calls *c = &t->library;
-
-	for (size_t i = 0; i < c->n; i++) {
-		int64_t start_ns = nsx_unpack(&c->start, i);
-
-		if (c->library[i] == NSX_LIBRARY_MPI &&
-		    phases_add_call(s, c->thread[i], c->name[i], OTHER_CALL,
-				    NSX_MIN(start_ns + (int64_t)nsx_unpack(&c->length, i), in.end_ns) -
-					    NSX_MAX(start_ns, in.start_ns), err))
-			return err->rc;
-	}
-	return 0;
-}
-
-struct doing { /* what the host does for much of a stretch without GPU work  */
-	const char *text; /* " (cudaMalloc 1.2 s)", " (in load)"; "": not known */
-	bool is_one_call;  /* rather than a range, samples or several calls: it may start CUDA */
-	bool is_gpu_wait;
-};
-
-static int cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
-{
-	return a == NSX_NONE || b == NSX_NONE ? NSX_CMP(b, a) :
-	       strcmp(nsx_text(t, t->frame[a].function), nsx_text(t, t->frame[b].function));
-}
-
-/* Names the function that most CPU samples of a stretch are in. */
-static int say_sampled(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
-		       struct doing *ret, struct nsx_err *err)
-{
-	struct nsx_groups keys = {0};
-	size_t *count = NULL, all = 0, most = 0;
-	uint32_t frame = NSX_NONE;
-	int rc = 0;
-
-	for (size_t i = 0; i < t->samples.n; i++) {
-		int64_t at_ns = nsx_unpack(&t->samples.start, i);
-		size_t *n;
-
-		if (at_ns < w->start_ns || at_ns >= w->end_ns)
-			continue;
-		n = nsx_group_value(&keys, &count, 0, nsx_sample_frame(t, i),
-				    "functions outside of GPU work", err);
-		if (!n) {
-			rc = err->rc;
-			break;
-		}
-		++*n;
-		all++;
-	}
-	for (size_t i = 0; i < keys.n; i++) {
-		uint32_t x = (uint32_t)nsx_group_key(&keys, i).b;
-
-		if (count[i] > most || (count[i] == most && cmp_frames(t, x, frame) < 0)) {
-			most = count[i];
-			frame = x;
-		}
-	}
-	nsx_groups_done(&keys);
-	free(count);
-	if (!rc && frame != NSX_NONE && t->frame[frame].function &&
-	    (double)most >= CALLS_SHARE * (double)all)
-		ret->text = nsx_arena_printf(a, say_sampled_in,
-			nsx_text_name(a, nsx_text(t, t->frame[frame].function)),
-			nsx_text_share(a, (double)most, (double)all));
-	return rc;
-}
-
-/* The shortest range that covers most of a stretch; NSX_NONE: none does. */
-static uint32_t range_of_most(const struct nsx_trace *t, const struct nsx_window *w)
-{
-	const struct nsx_nvtx *x = &t->nvtx;
-	double least_ns = RANGE_SHARE * (double)(w->end_ns - w->start_ns);
-	uint32_t best = NSX_NONE;
-
-	for (uint32_t i = 0; i < x->n; i++)
-		if ((double)(NSX_MIN(nsx_range_end(x, i), w->end_ns) -
-			     NSX_MAX(nsx_range_start(x, i), w->start_ns)) >= least_ns &&
-		    (best == NSX_NONE || nsx_range_ns(x, i) <= nsx_range_ns(x, best)))
-			best = i;
-	return best;
-}
-
-/* Finds the call in which one thread spends most of a stretch, or else the range, or else the
- * function that was sampled most.
- */
-static int find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_arena *a,
-		      struct doing *ret, struct nsx_err *err)
-{
-	struct nsx_span in = {w->start_ns, w->end_ns};
-	struct spent s = {.sums = NULL};
-	uint32_t range;
-	int rc = phases_add_mpi(&s, t, in, err);
-
-	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
-		rc = phases_add_thread(&s, t, h, in, err);
-	nsx_groups_done(&s.keys);
-	free(s.sums);
-	*ret = (struct doing){.text = ""};
-	if (rc)
-		return rc;
-	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
-		*ret = (struct doing){
-			nsx_arena_printf(a, " (%s %s)", nsx_text_api(a, nsx_text(t, s.most.name)),
-					 nsx_text_ns(a, (double)s.most.ns)),
-			s.most.in == OTHER_CALL || 2 * s.most.longest_ns >= s.most.ns,
-			s.most.in == WAIT_FOR_GPU};
-		return 0;
-	}
-	range = range_of_most(t, w);
-	if (range != NSX_NONE) {
-		ret->text = nsx_arena_printf(a, " (in %s)", nsx_text_name(a, nsx_text_range(
-			a, nsx_text(t, t->nvtx.name[range]))));
-		return 0;
-	}
-	return say_sampled(t, w, a, ret, err);
 }
 
 /* The time before the first GPU work and after the last; none in a user's window. Returns the
@@ -327,13 +165,13 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 	struct nsx_findings *found = d->found;
 	double ns = (double)(w.end_ns - w.start_ns);
 	bool is_last = where == ends[1], is_hang;
-	struct doing doing;
+	struct nsx_doing doing;
 
 	if (ns <= 0 || ns < MOST_SHARE * (double)recorded_ns)
 		return 0;
-	if (find_doing(d->trace, &w, found->arena, &doing, err))
+	if (nsx_find_doing(d->trace, &w, &doing, err))
 		return err->rc;
-	if (!*doing.text || (doing.is_one_call && !is_last))
+	if (!doing.what || (doing.is_one_call && !is_last))
 		return 0;
 	is_hang = doing.is_gpu_wait && is_last;
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
@@ -341,7 +179,8 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 		.alarm = is_hang ? NSX_ALARM_SET : NSX_ALARM_NONE,
 		.severity = NSX_SEV_HIGH, .most_ns = ns,
 		.title = nsx_tell(found, say_no_gpu_works_recording, nsx_text_ns(found->arena, ns),
-			where, nsx_text_share(found->arena, ns, (double)recorded_ns), doing.text),
+			where, nsx_text_share(found->arena, ns, (double)recorded_ns),
+			say_doing(d->trace, &doing, found->arena)),
 		.evidence = {nsx_tell(found, say_what_judged,
 			nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
 			nsx_tell_ns(found, recorded_ns)),
@@ -457,13 +296,14 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	*ret = n ? nsx_arena_get(r->arena, (n + 2) * sizeof(**ret)) : NULL;
 	for (size_t k = 0; k < n; k++) {
 		const char *doing = v[k].ledger ? say_verdict(r, &v[k]) : NULL;
-		struct doing host = {.text = doing};
+		struct nsx_doing host;
 
-		if (!doing && find_doing(r->trace, &v[k].window, r->arena, &host, err))
+		if (!doing && nsx_find_doing(r->trace, &v[k].window, &host, err))
 			return err->rc;
 		(*ret)[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			v[k].ledger ? nsx_text_name(r->arena, v[k].name) : v[k].name,
-			nsx_text_ns(r->arena, (double)part_ns(&v[k])), host.text,
+			nsx_text_ns(r->arena, (double)part_ns(&v[k])),
+			doing ?: say_doing(r->trace, &host, r->arena),
 			k + 1 < n || !has_phases ? "" : say_window_phase_name_judges);
 	}
 	return 0;

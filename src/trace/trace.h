@@ -744,6 +744,13 @@ static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
 {
 	return stack == NSX_NONE ? NSX_NONE : t->stack[stack].site;
 }
+/* The site of a sample, or else its innermost frame; NSX_NONE if neither was recorded. */
+static inline uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample)
+{
+	uint32_t stack = t->samples.stack[sample], frame = nsx_site(t, stack);
+
+	return frame == NSX_NONE && stack != NSX_NONE ? t->stack[stack].leaf : frame;
+}
 static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 {
 	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) : NSX_NONE;

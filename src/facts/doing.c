@@ -1,0 +1,176 @@
+/* doing.c - finds what the host does for much of a stretch without GPU work: a call, a range, or a
+ * function that was sampled.
+ */
+#include "base/group.h"
+#include "base/stat.h"
+#include "facts/doing.h"
+#include "facts/outside.h"
+
+#define CALLS_SHARE 0.25 /* a call or sampled function is named from this share of a stretch */
+#define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
+
+enum spent_in { OTHER_CALL, CUDA_CALL, WAIT_FOR_GPU };
+
+struct spent { /* time of a stretch in calls */
+	struct nsx_groups keys; /* (thread, name)                            */
+	struct spent_sum {
+		nsx_str name;
+		int64_t ns, longest_ns;
+		enum spent_in in;
+	} *sums, most; /* the name with most time                            */
+};
+
+static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, enum spent_in in,
+			   int64_t ns, struct nsx_err *err)
+{
+	struct spent_sum *sum;
+
+	if (ns <= 0)
+		return 0;
+	sum = nsx_group_value(&s->keys, &s->sums, thread, name, "calls outside of GPU work", err);
+	if (!sum)
+		return err->rc;
+	sum->name = name;
+	sum->in = in;
+	nsx_add_to(&sum->ns, ns);
+	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
+	if (sum->ns > s->most.ns)
+		s->most = *sum;
+	return 0;
+}
+
+/* Adds a thread's CUDA calls, and the OS calls outside of these. */
+static int doing_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t thread,
+			     struct nsx_span in, struct nsx_err *err)
+{
+	const struct nsx_thread *th = &t->thread[thread];
+	const struct nsx_calls *c = &t->calls;
+	size_t call = th->calls_at, end = call + th->ncalls, at = 0;
+
+	for (size_t i = call; i < end && nsx_call_start(c, i) < in.end_ns; i++)
+		if (!(c->flags[i] & NSX_CALL_NESTED) &&
+		    doing_add_call(s, thread, nsx_call_name(c, i),
+				    c->cls[i] == NSX_CALL_SYNC ? WAIT_FOR_GPU : CUDA_CALL,
+				    NSX_MIN(nsx_call_end(c, i), in.end_ns) -
+					    NSX_MAX(nsx_call_start(c, i), in.start_ns), err))
+			return err->rc;
+	NSX_EACH_OS_CALL(t, th, &at, in, i) {
+		while (call < end && nsx_call_end(c, call) <= t->osrt.start_ns[i])
+			call++;
+		if ((call == end || nsx_call_start(c, call) > t->osrt.start_ns[i]) &&
+		    doing_add_call(s, thread, t->osrt.name[i], OTHER_CALL,
+				    nsx_os_call_ns(t, i, in), err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Adds the calls of MPI. */
+static int doing_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_span in,
+			  struct nsx_err *err)
+{
+	const struct nsx_library_calls *c = &t->library;
+
+	for (size_t i = 0; i < c->n; i++) {
+		int64_t start_ns = nsx_unpack(&c->start, i);
+
+		if (c->library[i] == NSX_LIBRARY_MPI &&
+		    doing_add_call(s, c->thread[i], c->name[i], OTHER_CALL,
+				    NSX_MIN(start_ns + (int64_t)nsx_unpack(&c->length, i), in.end_ns) -
+					    NSX_MAX(start_ns, in.start_ns), err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
+{
+	return a == NSX_NONE || b == NSX_NONE ? NSX_CMP(b, a) :
+	       strcmp(nsx_text(t, t->frame[a].function), nsx_text(t, t->frame[b].function));
+}
+
+/* Finds the frame that most CPU samples of a stretch are in. */
+static int find_sampled(const struct nsx_trace *t, const struct nsx_window *w,
+			struct nsx_doing *ret, struct nsx_err *err)
+{
+	struct nsx_groups keys = {0};
+	size_t *count = NULL, all = 0, most = 0;
+	uint32_t frame = NSX_NONE;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->samples.n; i++) {
+		int64_t at_ns = nsx_unpack(&t->samples.start, i);
+		size_t *n;
+
+		if (at_ns < w->start_ns || at_ns >= w->end_ns)
+			continue;
+		n = nsx_group_value(&keys, &count, 0, nsx_sample_frame(t, i),
+				    "functions outside of GPU work", err);
+		if (!n) {
+			rc = err->rc;
+			break;
+		}
+		++*n;
+		all++;
+	}
+	for (size_t i = 0; i < keys.n; i++) {
+		uint32_t x = (uint32_t)nsx_group_key(&keys, i).b;
+
+		if (count[i] > most || (count[i] == most && cmp_frames(t, x, frame) < 0)) {
+			most = count[i];
+			frame = x;
+		}
+	}
+	nsx_groups_done(&keys);
+	free(count);
+	if (!rc && frame != NSX_NONE && t->frame[frame].function &&
+	    (double)most >= CALLS_SHARE * (double)all)
+		*ret = (struct nsx_doing){.what = NSX_DOES_SAMPLED,
+					  .name = t->frame[frame].function,
+					  .share = (double)most / (double)all};
+	return rc;
+}
+
+/* The shortest range that covers most of a stretch; NSX_NONE: none does. */
+static uint32_t range_of_most(const struct nsx_trace *t, const struct nsx_window *w)
+{
+	const struct nsx_nvtx *x = &t->nvtx;
+	double least_ns = RANGE_SHARE * (double)(w->end_ns - w->start_ns);
+	uint32_t best = NSX_NONE;
+
+	for (uint32_t i = 0; i < x->n; i++)
+		if ((double)(NSX_MIN(nsx_range_end(x, i), w->end_ns) -
+			     NSX_MAX(nsx_range_start(x, i), w->start_ns)) >= least_ns &&
+		    (best == NSX_NONE || nsx_range_ns(x, i) <= nsx_range_ns(x, best)))
+			best = i;
+	return best;
+}
+
+int nsx_find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_doing *ret,
+		   struct nsx_err *err)
+{
+	struct nsx_span in = {w->start_ns, w->end_ns};
+	struct spent s = {.sums = NULL};
+	uint32_t range;
+	int rc = doing_add_mpi(&s, t, in, err);
+
+	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
+		rc = doing_add_thread(&s, t, h, in, err);
+	nsx_groups_done(&s.keys);
+	free(s.sums);
+	*ret = (struct nsx_doing){.what = NSX_DOES_UNKNOWN};
+	if (rc)
+		return rc;
+	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
+		*ret = (struct nsx_doing){.what = NSX_DOES_CALL, .name = s.most.name, .ns = s.most.ns,
+			.is_one_call = s.most.in == OTHER_CALL ||
+				       2 * s.most.longest_ns >= s.most.ns,
+			.is_gpu_wait = s.most.in == WAIT_FOR_GPU};
+		return 0;
+	}
+	range = range_of_most(t, w);
+	if (range == NSX_NONE)
+		return find_sampled(t, w, ret, err);
+	*ret = (struct nsx_doing){.what = NSX_DOES_RANGE, .name = t->nvtx.name[range]};
+	return 0;
+}

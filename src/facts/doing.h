@@ -1,0 +1,23 @@
+/* doing.h - what the host does for much of a stretch without GPU work. */
+#ifndef NSX_DOING_H
+#define NSX_DOING_H
+
+#include "trace/trace.h"
+
+struct nsx_doing {
+	enum { NSX_DOES_UNKNOWN, NSX_DOES_CALL, NSX_DOES_RANGE, NSX_DOES_SAMPLED } what;
+	nsx_str name;	  /* of the call, range or function                  */
+	int64_t ns;	  /* CALL: its time in the stretch, of one thread    */
+	double share;	  /* SAMPLED: share of the CPU samples, 0..1         */
+	bool is_one_call; /* CALL: mostly one call, which may start CUDA, or no call of CUDA */
+	bool is_gpu_wait; /* CALL: it waits for the GPU                      */
+};
+
+/* Finds the call (of CUDA, MPI or the system) in which one thread spends most of a stretch, or else
+ * the shortest range around most of it, or else the function that was sampled most. Linear in calls,
+ * ranges and samples. Errors: NSX_E_NOMEM.
+ */
+int nsx_find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_doing *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+
+#endif
