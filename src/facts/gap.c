@@ -7,11 +7,9 @@
  *  1. The last wait that had begun when the device ran dry and had ended when the launch began.
  *     Without that wait the host would have run ahead, and its own code would have been hidden. A
  *     wait that has not ended does not count: an OS call that spans a thread's whole life delayed
- * no
- *     launch.
+ *     no launch.
  *  2. A launcher gap. It comes after these waits because it ends where the next launch begins, so
- * it
- *     would take nearly every gap from them.
+ *     it would take nearly every gap from them.
  *  3. The last wait inside the gap. It comes after launcher gaps because it would be charged with
  *     host code that was slow anyway: an allocation of 1 ms near the end of a gap of 700 ms did not
  *     cost 700 ms.

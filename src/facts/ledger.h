@@ -2,7 +2,7 @@
  *
  * An account is a class and a place: what a GPU did, and by which kernel, collective, kind of copy
  * or call of the host. The accounts add up to the length of the window times the number of GPUs
- * that worked in it. queries/README.md 12 defines the classes, and 9 the causes of idle time. If
+ * that worked in it. queries/README.md 12 defines the classes, and 11 the causes of idle time. If
  * several operations run at once, compute hides communication, and both hide copies; within a class
  * the operation that began first has the time.
  */
