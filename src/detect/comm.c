@@ -185,7 +185,7 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 		if (pieces == 1)
 			own_ns = (double)gain.gain_ns;
 		ns = own_ns * (1 - 1 / (double)pieces);
-		if (pieces > 1 && (!more || NSX_MIN((double)gain.gain_ns, ns) > most_ns)) {
+		if (pieces > 1 && (more <= 0 || NSX_MIN((double)gain.gain_ns, ns) > most_ns)) {
 			most_ns = NSX_MIN((double)gain.gain_ns, ns);
 			more = pieces;
 			f->most_ns = ns;

@@ -44,7 +44,7 @@ static void match_join(struct work *w, uint32_t i, uint32_t k, enum nsx_match ki
 }
 
 /* Lists the kernels, and counts their launches. Owner: the caller, w.a. */
-static struct work begin_work(const struct nsx_pool *before, const struct nsx_pool *after)
+static struct work match_begin_work(const struct nsx_pool *before, const struct nsx_pool *after)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t all = before->nkernels + after->nkernels;
@@ -330,7 +330,7 @@ static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 struct nsx_kernel_rows nsx_match_kernels(const struct nsx_pool *before, const struct nsx_pool *after,
 					 struct nsx_arena *a)
 {
-	struct work w = begin_work(before, after);
+	struct work w = match_begin_work(before, after);
 	struct nsx_kernel_rows ret;
 
 	join_exact(&w);
@@ -357,7 +357,7 @@ NSX_ORDER(cmp_named, struct named, TEXT(base));
 
 double nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after)
 {
-	struct work w = begin_work(before, after);
+	struct work w = match_begin_work(before, after);
 	struct named *v = nsx_arena_get(w.a, w.all * sizeof(*v));
 	double common = 0, all = 0;
 

@@ -83,7 +83,7 @@ static int doing_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_
 	return 0;
 }
 
-static int cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
+static int doing_cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
 	return a == NSX_NONE || b == NSX_NONE ? NSX_CMP(b, a) :
 	       strcmp(nsx_text(t, t->frame[a].function), nsx_text(t, t->frame[b].function));
@@ -116,7 +116,7 @@ static int find_sampled(const struct nsx_trace *t, const struct nsx_window *w,
 	for (size_t i = 0; i < keys.n; i++) {
 		uint32_t x = (uint32_t)nsx_group_key(&keys, i).b;
 
-		if (count[i] > most || (count[i] == most && cmp_frames(t, x, frame) < 0)) {
+		if (count[i] > most || (count[i] == most && doing_cmp_frames(t, x, frame) < 0)) {
 			most = count[i];
 			frame = x;
 		}
