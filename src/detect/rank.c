@@ -122,13 +122,14 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	f->headroom_ns = limit_by_most(f, (double)g->gain_ns);
 	f->low_ns = limit_by_most(f, (double)g->low_ns);
 	f->high_ns = limit_by_most(f, (double)g->high_ns);
-	f->confidence = NSX_MIN(f->confidence, g->confidence);
-	f->set = g->set;
 	alone = nsx_set_alone(p->facts->model, g->set);
 	if (alone != NSX_NONE) {
 		f->only = nsx_pid_label(p->trace, alone);
-		nsx_insert_evidence(f, 1, nsx_tell(p->l, say_priced_for_process, f->only));
+		nsx_insert_evidence(f, 1, nsx_tell(p->l, say_it_is_process, f->only,
+			nsx_text_ns(p->l->arena, f->headroom_ns)));
 	}
+	f->confidence = NSX_MIN(f->confidence, g->confidence);
+	f->set = g->set;
 	/* The others keep step and may wait that long for it. */
 	f->is_bound |= g->set != nsx_main_set(p->facts->model) &&
 		       nsx_set_is_tied(p->facts->model, g->set);

@@ -10,7 +10,6 @@
  * A sweep goes over a device's operations with one cursor into the rows of each launching thread.
  * Gaps come in order of time, so cursors only advance.
  */
-#include "facts/ledger.h"
 #include "facts/outside.h"
 #include "facts/streamwait.h"
 #include "trace/nvtx_walk.h"
@@ -269,12 +268,8 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
 	charge_host(s, nsx_call_thread(s->t, call),
 		    NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
-	add_idle_piece(s, called, returned, nsx_call_loads(s->f, call) ?
-		       NSX_CAUSE_MODULE : NSX_CAUSE_LAUNCH_CALL, call);
-	if (end_ns - returned < NSX_SHORT_HOST_NS)
-		add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
-	else
-		charge_device(s, returned, end_ns);
+	add_idle_piece(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
+	add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
 
 /* Whether of two simultaneous operations a ends the gap: by kind, then by earlier call, so that the

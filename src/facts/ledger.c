@@ -112,6 +112,22 @@ static bool is_between_nodes(const struct nsx_trace *t, uint32_t device, enum ns
 	       nsx_op_call(&t->ops, op) == nsx_op_call(&t->ops, op - 1);
 }
 
+/* Two causes of the table of idle time are told more exactly in accounts: a launch that loads code is
+ * no price of launching, and neither is the time of work that stays queued.
+ */
+static void refine_cause(const struct nsx_facts *f, const struct nsx_trace *t,
+			 struct nsx_idle_piece *x)
+{
+	if (x->cause == NSX_CAUSE_LAUNCH_CALL && x->op != NSX_NONE &&
+	    nsx_call_loads(f, nsx_op_call(&t->ops, x->op)))
+		x->cause = NSX_CAUSE_MODULE;
+	if (x->cause == NSX_CAUSE_LAUNCH_TO_START &&
+	    x->end_ns - x->start_ns >= NSX_SHORT_HOST_NS) {
+		x->cause = NSX_CAUSE_DEPENDENCY;
+		x->detail = 0;
+	}
+}
+
 static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &b->f->idle[device];
@@ -126,6 +142,7 @@ static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 			break;
 		if (from >= to)
 			continue;
+		refine_cause(b->f, b->t, &x);
 		if (is_between_nodes(b->t, device, x.cause, x.op)) {
 			x.detail = nsx_call_name(&b->t->calls, nsx_op_call(&b->t->ops, x.op));
 			b->ledger->between_nodes_ns += to - from;
