@@ -707,8 +707,9 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	 */
 	f.evidence[k++] = calls_say_calls(l, &all, calls_direction_of(&all, FEW));
 	f.is_bound = calls_direction_of(&all, FEW) == TO_HOST;
+	f.idle_after_ns = all.cost_ns;
 	if (all.cost_ns)
-		f.evidence[k++] = nsx_tell(l, nsx_on_several_gpus(c->d->trace, all.process) ?
+		f.idle_after = nsx_tell(l, nsx_on_several_gpus(c->d->trace, all.process) ?
 			say_gpus_idle_all_right_after : say_gpu_idles_right_after,
 			nsx_tell_ns(l, all.cost_ns), all.count == 1 ? "it" : "them");
 	f.evidence[k] = refills;

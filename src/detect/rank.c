@@ -563,6 +563,21 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	return 0;
 }
 
+/* Adds the idle time right after calls as evidence where it is about the price. A price far from it
+ * is made of other effects: launches that come earlier, or time that is waited for anyway.
+ */
+static void tell_idle_after(struct nsx_findings *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct nsx_finding *f = &l->v[i];
+		double ns = (double)f->idle_after_ns;
+
+		if (f->idle_after && (f->price == NSX_PRICE_NONE ||
+				      (ns <= 2 * f->headroom_ns && 2 * ns >= f->headroom_ns)))
+			nsx_insert_evidence(f, f->only ? 2 : 1, f->idle_after);
+	}
+}
+
 static bool gpus_work(const struct nsx_facts *f, struct nsx_window w)
 {
 	for (uint32_t i = 0; i < f->ndevices; i++) {
@@ -585,6 +600,7 @@ int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
 	p.works = gpus_work(f, p.w);
 	p.length_ns = (double)(p.w.end_ns - p.w.start_ns);
 	rc = rank(&p, err);
+	tell_idle_after(l);
 	nsx_arena_free(p.scratch);
 	return rc;
 }
