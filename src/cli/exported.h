@@ -11,7 +11,7 @@ struct nsx_export_opts {
 	/* export into this file's folder; NULL or "-": into TMPDIR or, if that is not set, /tmp */
 	const char *beside;
 	const char *keep;   /* path to keep the export at; NULL: remove it  */
-	bool replace;	    /* replace a file at keep                       */
+	bool replace;	    /* replace a file that exists at the path `keep` */
 };
 struct nsx_exported {
 	char *path; /* path of the export                                   */

@@ -2,7 +2,7 @@
  * queued work by stream.
  *
  * Counters change in steps; steps at the same time are summed. A window begins with the state at
- * its start. Queues use the times of the loaded trace (see findings.c).
+ * its start. Queues use the times of the loaded trace, in which GPU clocks are corrected.
  */
 #include <inttypes.h>
 #include "convert/convert.h"

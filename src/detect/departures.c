@@ -16,7 +16,7 @@
 #define LITTLE 0.25	/* share of that excess from which pauses are its reason */
 enum {
 	BOOKED = 64, /* most iterations of a kind, slow or usual, in a ledger */
-	LEAST_PAUSE_NS = 100000, /* a shorter pause is no exception          */
+	LEAST_PAUSE_NS = 100000, /* a shorter pause is not counted as unusual */
 	/* with fewer slow iterations there is no regular pattern; if more than 1/3 are slow, there
 	 * are two kinds
 	 */

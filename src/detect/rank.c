@@ -67,7 +67,7 @@ static bool is_capture(const struct nsx_finding *f)
 /* Alone -----------------------------------------------------------------------*/
 
 /* Prices a finding without a replay: by the part of its spans in the window, or by the detector's
- * guess. If no GPU works, that counts as measured, because nothing runs beside it.
+ * guess. If the window has no GPU work, the guess counts as measured, because nothing overlaps it.
  */
 static int price_without_replay(struct pricing *p, struct item *x, struct nsx_err *err)
 {
@@ -91,8 +91,8 @@ static int price_without_replay(struct pricing *p, struct item *x, struct nsx_er
 	return 0;
 }
 
-/* Time removed from one place shortens no path by more than that time. */
-static double limit_by_most(const struct nsx_finding *f, double ns)
+/* At most f->most_ns, if it is set: removing time from one place shortens no path by more. */
+static double cap_price_ns(const struct nsx_finding *f, double ns)
 {
 	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;
 }
@@ -100,7 +100,7 @@ static double limit_by_most(const struct nsx_finding *f, double ns)
 /* Sets the lower end of the price if part of the remedy is certain. */
 static void take_least(struct pricing *p, struct nsx_finding *f, const struct nsx_gain *g)
 {
-	double ns = limit_by_most(f, (double)g->gain_ns);
+	double ns = cap_price_ns(f, (double)g->gain_ns);
 
 	if (f->price != NSX_PRICE_REPLAYED || g->confidence == NSX_CONF_NONE || ns >= f->low_ns)
 		return;
@@ -119,9 +119,9 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 		return; /* nothing was replayed, or the replayed part lacks the remedy */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
-	f->headroom_ns = limit_by_most(f, (double)g->gain_ns);
-	f->low_ns = limit_by_most(f, (double)g->low_ns);
-	f->high_ns = limit_by_most(f, (double)g->high_ns);
+	f->headroom_ns = cap_price_ns(f, (double)g->gain_ns);
+	f->low_ns = cap_price_ns(f, (double)g->low_ns);
+	f->high_ns = cap_price_ns(f, (double)g->high_ns);
 	alone = nsx_set_alone(p->facts->model, g->set);
 	if (alone != NSX_NONE) {
 		f->only = nsx_pid_label(p->trace, alone);
@@ -255,7 +255,7 @@ static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 		if (p->v[i].left && !rc) {
 			double ns = (double)p->gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
 
-			p->v[i].after_ns = limit_by_most(p->v[i].f, NSX_MAX(0, ns));
+			p->v[i].after_ns = cap_price_ns(p->v[i].f, NSX_MAX(0, ns));
 		}
 	with->after_ns = 0;
 	with->left = true;

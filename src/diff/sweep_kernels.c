@@ -1,9 +1,9 @@
 /* sweep_kernels.c - how much of each unit each kernel took, and the kernels of each NVTX range.
  *
- * While m kernels run, each gets 1/m of the time, so all credits add up to the time in which any
- * ran. One sweep over the device's work computes this. v is the time that one kernel would have
- * received had it run since the beginning. A kernel that runs from v1 to v2 gets v2 - v1; if c
- * launches of it run, each does.
+ * While m launches run, each is credited with 1/m of the time, so the credits add up to the time in
+ * which any ran. One sweep over the device's work computes this with v, the credit of an imaginary
+ * launch that runs from the beginning: a launch gets v at its end minus v at its start. A kernel's
+ * credit is the sum over its launches.
  */
 #include "base/stat.h"
 #include "diff/apportion.h"

@@ -308,8 +308,8 @@ static bool set_path(struct walk *w, const char *name)
 	return snprintf(w->path + w->n, sizeof(w->path) - w->n, "%s", name) < room;
 }
 
-/* Whether a collision is the one to report: the record or, if it does not collide, the first by
- * name.
+/* Whether to report w->path as the user's file that is in the way. One is reported: the folder's
+ * record (report.json or the like) if it is among them, otherwise the first by name.
  */
 static bool is_to_be_named(const struct walk *w)
 {

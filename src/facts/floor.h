@@ -21,8 +21,8 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
  * unknown.
  */
 struct nsx_room {
-	double idle; /* if it used the multiprocessors without blocks and the idle lanes of warps */
-	double most; /* if it also filled each multiprocessor with threads */
+	double idle; /* times faster if it used the multiprocessors without blocks and idle lanes */
+	double most; /* times faster if it also filled each multiprocessor with threads */
 };
 /* beside: average number of blocks of other kernels that run at the same time. */
 struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,

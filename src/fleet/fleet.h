@@ -152,7 +152,7 @@ struct nsx_suspect { /* the rank with the greatest excess among those not named 
 	double excess_ns, p;
 };
 struct nsx_fclock {
-	uint32_t host; /* index; NSX_NONE: the clock of one rank */
+	uint32_t host; /* index of the host whose ranks share it; NSX_NONE: of one rank only */
 	uint32_t rank; /* index of its first rank */
 	uint32_t component; /* clocks of different components were never compared */
 	double lo_ns, hi_ns, offset_ns, drift_ppm, residual_ns;

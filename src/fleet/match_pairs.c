@@ -302,7 +302,9 @@ static bool waits_for_several(const struct nsx_dchannel *c)
 	return false;
 }
 
-/* Makes messages an operation of two: what one rank sends the other receives, in order. */
+/* Turns a channel into an operation of two ranks: its n-th message is the n-th that the partner
+ * receives.
+ */
 static void make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange)
 {
 	c->is_exchange = is_exchange;

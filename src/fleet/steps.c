@@ -406,9 +406,10 @@ static void subtract_exposed(const struct nsx_fleet *f, uint32_t r, const struct
 	}
 }
 
-/* Finds own times. Receives posted long before they are needed are exposed only now and
- * then. The iteration says how much is exposed; the digest does not say when. So with
- * unknown pairs the iteration's total is used.
+/* Finds each rank's own time in each step: the step without its exposed communication. Exposed
+ * spans are subtracted one by one. A receive that was posted long before it is needed is exposed
+ * only in part, and the digest does not say when. So if it is unknown who sends to whom, the total
+ * of the iteration is subtracted instead.
  */
 static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 {

@@ -25,7 +25,7 @@ struct nsx_totals {
 								     copies' durations */
 	int64_t launches, threads;	  /* kernel launches; blocks times threads per block,
 					     over all launches */
-	int64_t kernel_ns;		  /* sum of their durations */
+	int64_t kernel_ns;		  /* sum of the durations of these launches */
 	bool migrates;			  /* unified memory migrates pages */
 	const char *one_time; /* the call in the longest one-time gap; "": none */
 	int64_t one_time_ns;  /* length of that gap */

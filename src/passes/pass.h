@@ -71,7 +71,9 @@ const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass, unsigned i
 /* The pass's i-th query: ID.sql, then ID__PART.sql; NULL at the end. */
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i);
 
-/* Frees groups and their values (nsx_group_value), with which *sums begins. For NSX_AT_EXIT. */
+/* Frees the sums of a pass. *sums must begin with its struct nsx_groups, followed by the values of
+ * nsx_group_value. For NSX_AT_EXIT.
+ */
 void nsx_sums_done(void *sums);
 
 /* The part of a call or of an NVTX range inside the window. */

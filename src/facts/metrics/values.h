@@ -12,7 +12,7 @@ enum {
 	FOLD_FIRST_OCTAVE = 7,	/* values 128..255                           */
 	FOLD_OCTAVES = 34,	/* values up to FOLD_MAX_VALUE               */
 	FOLD_STEPS = 64,	/* bins per octave                           */
-	FOLD_KNOWN = 16384,	/* limit of the larger values that are kept exactly */
+	FOLD_KNOWN = 16384,	/* number of distinct values from 128 up that are kept exactly */
 };
 #define FOLD_MAX_VALUE (INT64_C(1) << 40) /* larger values are no samples */
 

@@ -136,7 +136,7 @@ struct model_team { /* a collective of the replayed part */
 	int64_t last_ns; /* start of its last member                         */
 };
 
-struct model_meet { /* an MPI meeting of ranks */
+struct model_meet { /* a call of MPI in which ranks wait for each other */
 	int64_t last_ns;  /* start of its last call                          */
 	int64_t fixed_ns; /* start of its last call among those that no replay moves; or NEVER */
 	uint32_t last;	  /* its last call; NSX_NONE: not in the model       */

@@ -104,8 +104,8 @@ static void fill_alike(struct sweep *s, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION, SIZE);
 }
 
-/* Whether at least as many copies of this size go to the host. If so, data is exchanged and not
- * sent again.
+/* Whether at least as many copies of the same size as those of row x go to the host. If so, data
+ * goes back and forth, and is not the same data sent again.
  */
 static bool come_back(const struct nsx_table *table, const struct nsx_cell *x)
 {
