@@ -156,38 +156,32 @@ static bool phases_is_same(const struct nsx_account *x, const struct nsx_ledger 
 }
 
 /* Proposes the time before the first GPU work or after the last if it is most of the recording and
- * it is known what the program does then, other than to start CUDA. It is paid once. If the program
- * ends in a wait for the GPU, it hangs.
+ * it is known what the program does then, other than to start CUDA. It is paid once.
  */
 static int propose_end(struct nsx_detect *d, const char *where, struct nsx_window w,
 		       int64_t recorded_ns, struct nsx_err *err)
 {
 	struct nsx_findings *found = d->found;
 	double ns = (double)(w.end_ns - w.start_ns);
-	bool is_last = where == ends[1], is_hang;
 	struct nsx_doing doing;
 
 	if (ns <= 0 || ns < MOST_SHARE * (double)recorded_ns)
 		return 0;
 	if (nsx_find_doing(d->trace, &w, &doing, err))
 		return err->rc;
-	if (!doing.what || (doing.is_one_call && !is_last))
+	if (!doing.what || (doing.is_one_call && where != ends[1]))
 		return 0;
-	is_hang = doing.is_gpu_wait && is_last;
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = where, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
-		.alarm = is_hang ? NSX_ALARM_SET : NSX_ALARM_NONE,
-		.severity = NSX_SEV_HIGH, .most_ns = ns,
+		.alarm = NSX_ALARM_NONE, .most_ns = ns,
 		.title = nsx_tell(found, say_no_gpu_works_recording, nsx_text_ns(found->arena, ns),
 			where, nsx_text_share(found->arena, ns, (double)recorded_ns),
 			say_doing(d->trace, &doing, found->arena)),
 		.evidence = {nsx_tell(found, say_what_judged,
 			nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
-			nsx_tell_ns(found, recorded_ns)),
-			is_hang ? say_kernel_that_hangs : NULL},
-		.recommendation = {is_hang ? say_find_what_never_ends :
-			nsx_tell(found, say_look_at_what_host_does,
-				 nsx_text_window(found->arena, &w))}};
+			nsx_tell_ns(found, recorded_ns))},
+		.recommendation = {nsx_tell(
+			found, say_look_at_what_host_does, nsx_text_window(found->arena, &w))}};
 
 	nsx_found(found, &f);
 	return 0;

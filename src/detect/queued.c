@@ -283,8 +283,9 @@ static void propose_slices(struct nsx_detect *d, const struct slices *x)
 	nsx_found(l, &f);
 }
 
-/* Without MPS a GPU gives several programs slices of time in turn. Their trace shows gaps of equal
- * length between stretches of work of equal length, although work is queued.
+/* Without MPS a GPU gives several programs slices of time in turn. The trace of one shows gaps of
+ * equal length although its work is queued. The work between two gaps is shorter than a slice where
+ * the program queues less.
  */
 int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 {

@@ -55,8 +55,7 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l)
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		ret.ns[word_of_cause(c)] += l->idle_ns[c];
 	ret.ns[NSX_V_HOST] -= l->short_host_ns;
-	ret.ns[NSX_V_LAUNCH] += l->short_host_ns - (l->between_nodes_ns - l->held_nodes_ns);
-	ret.ns[NSX_V_HELD] -= l->held_nodes_ns;
+	ret.ns[NSX_V_LAUNCH] += l->short_host_ns - l->between_nodes_ns;
 	ret.ns[NSX_V_NODES] += l->between_nodes_ns;
 	return ret;
 }

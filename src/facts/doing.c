@@ -9,18 +9,16 @@
 #define CALLS_SHARE 0.25 /* a call or sampled function is named from this share of a stretch */
 #define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
 
-enum spent_in { OTHER_CALL, CUDA_CALL, WAIT_FOR_GPU };
-
 struct spent { /* time of a stretch in calls */
 	struct nsx_groups keys; /* (thread, name)                            */
 	struct spent_sum {
 		nsx_str name;
 		int64_t ns, longest_ns;
-		enum spent_in in;
+		bool is_cuda;
 	} *sums, most; /* the name with most time                            */
 };
 
-static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, enum spent_in in,
+static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, bool is_cuda,
 			   int64_t ns, struct nsx_err *err)
 {
 	struct spent_sum *sum;
@@ -31,7 +29,7 @@ static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, enum s
 	if (!sum)
 		return err->rc;
 	sum->name = name;
-	sum->in = in;
+	sum->is_cuda = is_cuda;
 	nsx_add_to(&sum->ns, ns);
 	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
 	if (sum->ns > s->most.ns)
@@ -50,7 +48,7 @@ static int doing_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t
 	for (size_t i = call; i < end && nsx_call_start(c, i) < in.end_ns; i++)
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
 		    doing_add_call(s, thread, nsx_call_name(c, i),
-				    c->cls[i] == NSX_CALL_SYNC ? WAIT_FOR_GPU : CUDA_CALL,
+				    true,
 				    NSX_MIN(nsx_call_end(c, i), in.end_ns) -
 					    NSX_MAX(nsx_call_start(c, i), in.start_ns), err))
 			return err->rc;
@@ -58,7 +56,7 @@ static int doing_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t
 		while (call < end && nsx_call_end(c, call) <= t->osrt.start_ns[i])
 			call++;
 		if ((call == end || nsx_call_start(c, call) > t->osrt.start_ns[i]) &&
-		    doing_add_call(s, thread, t->osrt.name[i], OTHER_CALL,
+		    doing_add_call(s, thread, t->osrt.name[i], false,
 				    nsx_os_call_ns(t, i, in), err))
 			return err->rc;
 	}
@@ -75,7 +73,7 @@ static int doing_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_
 		int64_t start_ns = nsx_unpack(&c->start, i);
 
 		if (c->library[i] == NSX_LIBRARY_MPI &&
-		    doing_add_call(s, c->thread[i], c->name[i], OTHER_CALL,
+		    doing_add_call(s, c->thread[i], c->name[i], false,
 				    NSX_MIN(start_ns + (int64_t)nsx_unpack(&c->length, i), in.end_ns) -
 					    NSX_MAX(start_ns, in.start_ns), err))
 			return err->rc;
@@ -163,9 +161,8 @@ int nsx_find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct
 		return rc;
 	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
 		*ret = (struct nsx_doing){.what = NSX_DOES_CALL, .name = s.most.name, .ns = s.most.ns,
-			.is_one_call = s.most.in == OTHER_CALL ||
-				       2 * s.most.longest_ns >= s.most.ns,
-			.is_gpu_wait = s.most.in == WAIT_FOR_GPU};
+			.is_one_call = !s.most.is_cuda ||
+				       2 * s.most.longest_ns >= s.most.ns};
 		return 0;
 	}
 	range = range_of_most(t, w);

@@ -10,7 +10,6 @@ struct nsx_doing {
 	int64_t ns;	  /* CALL: its time in the stretch, of one thread    */
 	double share;	  /* SAMPLED: share of the CPU samples, 0..1         */
 	bool is_one_call; /* CALL: mostly one call, which may start CUDA, or no call of CUDA */
-	bool is_gpu_wait; /* CALL: it waits for the GPU                      */
 };
 
 /* Finds the call (of CUDA, MPI or the system) in which one thread spends most of a stretch, or else

@@ -146,8 +146,7 @@ static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 		if (is_between_nodes(b->t, device, x.cause, x.op)) {
 			x.detail = nsx_call_name(&b->t->calls, nsx_op_call(&b->t->ops, x.op));
 			b->ledger->between_nodes_ns += to - from;
-			if (x.cause == NSX_CAUSE_DEPENDENCY)
-				b->ledger->held_nodes_ns += to - from;
+			x.cause = NSX_CAUSE_DISPATCH;
 		}
 		rc = ledger_book(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
 	}

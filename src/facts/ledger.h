@@ -37,7 +37,6 @@ struct nsx_ledger {
 	int64_t short_host_ns; /* sum of short_ns: the way to the next launch    */
 	int64_t between_nodes_ns; /* idle time by DISPATCH and DEPENDENCY inside graph
 				     replays, which node tracing prolongs     */
-	int64_t held_nodes_ns; /* the part of it by DEPENDENCY               */
 	int64_t total_ns; /* sum of all accounts: window x GPUs              */
 	uint32_t ngpus;	  /* GPUs that did anything in the window            */
 };
