@@ -581,7 +581,9 @@ static void calls_advise(const struct calls *c, const struct group *x,
 		f->recommendation[k++] = say_launch_next_work_before_3;
 	if (x->is_pool || empties)
 		f->recommendation[k++] = say_raise_pool_release;
-	if (!is_result)
+	if (say == &once[ALLOCATE] && nsx_api_pins(x->api))
+		f->recommendation[k++] = nsx_tell(c->d->found, say_pin_less, x->api);
+	else if (!is_result)
 		f->recommendation[k++] = rest ?
 			nsx_tell(c->d->found, "%s%s%s%s", act, names, rest,
 				 say->id == NSX_ID_idle_by_allocation &&

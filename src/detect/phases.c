@@ -171,6 +171,11 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 		return err->rc;
 	if (!doing.what || (doing.is_one_call && where != ends[1]))
 		return 0;
+	const char *api = doing.what == NSX_DOES_CALL ?
+		nsx_text_api(found->arena, nsx_text(d->trace, doing.name)) : "";
+	bool pins = nsx_api_pins(api);
+	const char *look = nsx_tell(
+		found, say_look_at_what_host_does, nsx_text_window(found->arena, &w));
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = where, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
 		.alarm = NSX_ALARM_NONE, .most_ns = ns,
@@ -180,8 +185,8 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 		.evidence = {nsx_tell(found, say_what_judged,
 			nsx_tell_ns(found, d->w.end_ns - d->w.start_ns),
 			nsx_tell_ns(found, recorded_ns))},
-		.recommendation = {nsx_tell(
-			found, say_look_at_what_host_does, nsx_text_window(found->arena, &w))}};
+		.recommendation = {pins ? nsx_tell(found, say_pin_less, api) : look,
+				   pins ? look : NULL}};
 
 	nsx_found(found, &f);
 	return 0;

@@ -570,6 +570,15 @@ bool nsx_api_allocates(const char *base)
 	return false;
 }
 
+bool nsx_api_pins(const char *base)
+{
+	static const char *const pins[] = {"HostAlloc", "MallocHost", "HostRegister",
+		"MemHostAlloc", "MemAllocHost", "MemHostRegister"};
+	const char *s = skip_api_prefix(base);
+
+	return s && NSX_IS_ONE_OF(s, pins);
+}
+
 bool nsx_osrt_sleeps(const char *name)
 {
 	return strstr(name, "sleep");

@@ -771,6 +771,8 @@ static inline bool nsx_api_is_query(const char *api)
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
 /* Whether a call allocates, maps or frees memory. base: its name without version. */
 bool nsx_api_allocates(const char *base);
+/* Whether a call pins host memory, which takes time for each page. base: its name without version. */
+bool nsx_api_pins(const char *base);
 /* Whether an operating system call waits for a fixed time. */
 bool nsx_osrt_sleeps(const char *name);
 
