@@ -687,7 +687,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* the GPU waits because the pool is refilled */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
-	struct nsx_finding f = {.id = say->id,
+	struct nsx_finding f = {
+		.id = kind == WAIT && way == TO_HOST ? NSX_ID_waits_for_results : say->id,
 		.subject = kind == ALLOCATE || kind == LOAD ? NULL : x->api,
 		.title = nsx_tell(l, "%s%s%s%s", say->title, names,
 			empties ? say_which_empties_memory_pool : "",
