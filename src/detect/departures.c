@@ -316,10 +316,8 @@ static void propose_slow(struct slow *s)
 	/* the replayed part of the window may have more than its share of slow iterations */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
-	if (s->ntimes == 1 && !lasts_to_end(s)) {
-		f.severity = NSX_SEV_LOW;
-		f.alarm = NSX_ALARM_SET;
-	}
+	if (s->ntimes == 1 && !lasts_to_end(s))
+		f.alarm = NSX_ALARM_MEDIUM;
 	nsx_found(l, &f);
 }
 
@@ -350,8 +348,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	if (!s.n || are_fine(&s))
 		return 0;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
-	/* copies have their own findings */
-	if (!rc && s.row.cls != NSX_L_COPY && !waits_for_input(&s))
+	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);
 	return rc;
 }
@@ -447,20 +444,23 @@ static double drift_ratio(const struct drift *x)
 		       late_ns / early_ns : 0;
 }
 
-/* Whether nearly all kernels are slower by at least half of the common slow-down. */
+/* Whether nearly all kernels that can be compared are slower by at least half of the common
+ * slow-down.
+ */
 static bool are_alike(const struct drift *x, double times)
 {
 	const struct nsx_trace *t = x->d->trace;
 	nsx_str name[LEAST_KERNELS];
-	double all_ns = 0, slower_ns = 0;
+	double compared_ns = 0, slower_ns = 0;
 	size_t n = 0, k;
 
 	for (uint32_t s = 0; s < t->nshapes; s++) {
 		const struct pace *v = &x->v[s];
 
-		all_ns += v->ns[LATE];
-		if (v->n[EARLY] < LEAST_LAUNCHES || v->n[LATE] < LEAST_LAUNCHES ||
-		    v->ns[LATE] / (double)v->n[LATE] <
+		if (v->n[EARLY] < LEAST_LAUNCHES || v->n[LATE] < LEAST_LAUNCHES)
+			continue;
+		compared_ns += v->ns[LATE];
+		if (v->ns[LATE] / (double)v->n[LATE] <
 			    (1 + ALIKE * (times - 1)) * v->ns[EARLY] / (double)v->n[EARLY])
 			continue;
 		slower_ns += v->ns[LATE];
@@ -469,7 +469,8 @@ static bool are_alike(const struct drift *x, double times)
 		if (k == n && n < LEAST_KERNELS)
 			name[n++] = t->shape_name[s];
 	}
-	return n == LEAST_KERNELS && slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * all_ns;
+	return n == LEAST_KERNELS &&
+	       slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * compared_ns;
 }
 
 static int find_drift(struct nsx_detect *d, struct nsx_err *err)
