@@ -159,22 +159,6 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 	return 0;
 }
 
-/* Assigns devices again, after more was learned about the ordinals of processes. */
-static int reassign_devices(struct nsx_loader *l, struct nsx_err *err)
-{
-	struct nsx_trace *t = l->t;
-	int64_t *ordinal;
-
-	if (!nsx_new_array(ordinal, l->index_arena, t->nstreams, "streams", err))
-		return err->rc;
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		ordinal[s] = t->device[t->stream[s].device].device_id;
-	t->ndevices = 0;
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		t->stream[s].device = devices_device_of(l, t->stream[s].process, ordinal[s]);
-	return sort_devices(t, err);
-}
-
 static bool are_ids_distinct(const struct nsx_trace *t)
 {
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -349,11 +333,7 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id, struct nsx_err 
 
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
 {
-	bool any = false;
-
-	return nsx_separate_gpus(l, &any, err) ?:
-	       (any ? reassign_devices(l, err) : 0) ?:
-	       find_infos(l, err) ?: name_devices(l, err);
+	return find_infos(l, err) ?: name_devices(l, err);
 }
 
 /* Key of stream types, together with the stream number. */

@@ -436,14 +436,8 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
  */
 void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
-/* Decides which devices are GPUs of their own, once launch configurations are known: separates GPUs
- * that share an ordinal (apart.c), and gives each GPU a label.
- */
+/* Gives each GPU its properties and a label. */
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err);
-/* Separates GPUs that share an ordinal. *ret_any: some were separated, so devices must be assigned
- * again.
- */
-int nsx_separate_gpus(struct nsx_loader *l, bool *ret_any, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 /* Orders rows, sets the slices of threads, and indexes calls (nsx_index_calls). */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);

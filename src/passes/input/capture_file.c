@@ -204,37 +204,21 @@ static void warn_identity(struct nsx_quality *q)
 				  nsx_gpu_label(q->t, shared)), NSX_SEV_LOW);
 }
 
-/* Warns of GPUs with the same ordinal that were told apart by their processes' collectives. */
-static void warn_told_apart(struct nsx_quality *q)
-{
-	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
-		  "several processes use the same CUDA ordinal, and the trace does not map it to a "
-		  "GPU: as their collectives meet, each process is taken to have its own GPU "
-		  "(exports from nsys 2025.1 on identify the GPU)");
-	nsx_raise(q, NSX_ID_gpu_identity, false,
-		  "the GPU of each process was not recorded; as their collectives meet, each "
-		  "process is taken to have its own", NSX_SEV_LOW);
-}
-
 /* Warns that device 0 of two processes may be one GPU or two. */
 static void check_identity(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
-	uint32_t unknown = 0, processes = 0, last = NSX_NONE, inferred = 0;
+	uint32_t unknown = 0, processes = 0, last = NSX_NONE;
 
-	for (uint32_t d = 0; d < t->ndevices; d++) {
+	for (uint32_t d = 0; d < t->ndevices; d++)
 		unknown += !*nsx_text(t, t->device[d].gpu);
-		inferred += !strncmp(nsx_text(t, t->device[d].gpu), "pid", 3);
-	}
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		processes += last != NSX_NONE && t->stream[s].process != last;
 		last = t->stream[s].process;
 	}
 	if (!t->ndevices)
 		return;
-	if (inferred)
-		warn_told_apart(q);
-	else if (unknown && processes)
+	if (unknown && processes)
 		warn_identity(q);
 	else if (unknown)
 		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", 0,

@@ -1,1 +1,0 @@
-explain @visible_devices_unmapped

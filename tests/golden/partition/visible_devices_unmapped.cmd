@@ -1,1 +1,0 @@
-@visible_devices_unmapped --md --pass partition,iterations,nccl
