@@ -2,20 +2,12 @@
  *
  * Small traces are replayed whole. Otherwise the part is the judged window with some time around
  * it, because earlier work reaches into the window, and latencies are learned from the time around
- * it. If the window itself is too large, some whole iterations are picked: from its middle, or
- * others whose average length is that of all. An occasional event (a pause in every fiftieth step)
- * then has its usual share, and its cost in the whole window can be estimated.
+ * it. If the window itself is too large, some whole iterations are picked from its middle.
  */
-#include <math.h>
-#include "base/stat.h"
 #include "facts/replay/model.h"
 
 /* CALLS_AN_OP: number of calls that count as one operation, because replaying a call is cheaper */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
-
-#define ALIKE 0.01 /* averages that differ by less than this share are equal */
-enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* limits of the lengths and places that
-						  find_alike tries */
 
 uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns)
 {
@@ -75,51 +67,6 @@ static void pick_iterations(const struct nsx_facts *f, size_t *ret_from, size_t 
 		}
 }
 
-static double average_ns(const struct nsx_iteration *v, size_t n)
-{
-	return (double)(v[n - 1].end_ns - v->start_ns) / (double)n;
-}
-
-/* The k-th place of 0..room, from the middle outwards; a result above room: there is none. */
-static size_t pick_place(size_t room, size_t k)
-{
-	size_t off = (k + 1) / 2 * (room / MOST_PLACES + 1);
-
-	return k % 2 ? room / 2 + off : room / 2 - off;
-}
-
-/* Finds a run [*lo, *hi) of the n iterations whose average length is that of all. The given run is
- * tried first; then runs of the same length with at most `most` operations, from the middle
- * outwards; then shorter runs, down to half. If none has this average, the closest is taken.
- */
-static void find_alike(const struct nsx_trace *t, const struct nsx_iteration *v,
-		       size_t n, size_t most, size_t *lo, size_t *hi)
-{
-	double all_ns = average_ns(v, n);
-	size_t longest = *hi - *lo;
-	double off_ns = fabs(average_ns(v + *lo, longest) - all_ns), x;
-
-	for (size_t i = 0; i < MOST_LENGTHS; i++) {
-		size_t len = longest - longest / 2 * i / MOST_LENGTHS;
-		size_t room = n - len;
-
-		for (size_t k = 0, at; k <= NSX_MIN(room, MOST_PLACES); k++) {
-			at = pick_place(room, k);
-			if (off_ns <= ALIKE * all_ns)
-				return;
-			if (at > room)
-				continue;
-			x = fabs(average_ns(v + at, len) - all_ns);
-			if (x < off_ns && model_weigh(t, v[at].start_ns,
-						v[at + len - 1].end_ns) <= most) {
-				off_ns = x;
-				*lo = at;
-				*hi = at + len;
-			}
-		}
-	}
-}
-
 static struct nsx_window some_of(const struct nsx_trace *t, const struct nsx_facts *f,
 				 struct nsx_window judged, size_t most)
 {
@@ -145,7 +92,6 @@ static struct nsx_window some_of(const struct nsx_trace *t, const struct nsx_fac
 	}
 	if (lo == hi)
 		return pick_widen(t, (struct nsx_window){at, at}, judged, most);
-	find_alike(t, v, n, most, &lo, &hi);
 	return (struct nsx_window){v[lo].start_ns, v[hi - 1].end_ns};
 }
 

@@ -1,1 +1,0 @@
-explain @pause_each_eighth --pass findings --md --replay-ops 150
