@@ -397,9 +397,23 @@ static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 						  NSX_V_NEUTRAL;
 }
 
-/* Whether to judge the sides as wholes: if nothing repeats on both sides; or if both launch the
- * same kernels in the same order and their units prove nothing or drift on both sides, so that no
- * unit is typical.
+/* Whether the units leave open what the wholes can tell of two runs that launch the same kernels in
+ * the same order, or as many under other names: there are too few units, or they drift on both
+ * sides, so that no unit is typical, or they prove nothing. Slow units among equal ones may be
+ * chance, and the wholes cannot tell.
+ */
+static bool leaves_to_totals(const struct nsx_diff *d, const struct nsx_step *c)
+{
+	bool changes = fabs(c->rel) >= c->noise;
+
+	if (NSX_MIN(c->side[0].n, c->side[1].n) < NSX_LEAST_UNITS)
+		return true;
+	return d->verdict == NSX_V_INCONCLUSIVE ? changes || fabs(c->mean_rel) < c->noise :
+	       changes && c->side[0].drifting && c->side[1].drifting;
+}
+
+/* Whether to judge the sides as wholes: because nothing repeats on both sides, or because the units
+ * leave it open.
  */
 static bool by_totals(const struct nsx_diff *d)
 {
@@ -407,11 +421,8 @@ static bool by_totals(const struct nsx_diff *d)
 	const struct nsx_step *c = nsx_decisive_step(d, &lane);
 
 	return d->totals.known &&
-	       (is_no_unit(d) ||
-		(d->totals.in_step && d->opts->side.unit == NSX_SIDE_AUTO &&
-		 fabs(c->rel) >= c->noise &&
-		 (d->verdict == NSX_V_INCONCLUSIVE ||
-		  (c->side[0].drifting && c->side[1].drifting))));
+	       (is_no_unit(d) || (d->totals.pairs_up && d->opts->side.unit == NSX_SIDE_AUTO &&
+				  leaves_to_totals(d, c)));
 }
 
 double nsx_change_of(const struct nsx_diff *d)
@@ -485,8 +496,10 @@ static void diff_judge(struct nsx_diff *d)
 	if (d->verdict == NSX_V_INCONCLUSIVE)
 		return;
 	if (is_of_gpu(d))
-		overrule(d, NSX_V_INCONCLUSIVE, "the sides ran on different GPUs, and "
-			 "their peaks explain such a change");
+		overrule(d, NSX_V_INCONCLUSIVE, fabs(nsx_change_of(d)) < NSX_NOISE ?
+			 "the sides ran on different GPUs, so equal times do not show that the "
+			 "code is as fast" :
+			 "the sides ran on different GPUs, and their peaks explain such a change");
 	else if (is_one_run(d) && d->verdict != NSX_V_NEUTRAL)
 		overrule(d, NSX_V_INCONCLUSIVE, "both sides are parts of one run, which "
 			 "changes in its course; of the code that says nothing");

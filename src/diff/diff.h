@@ -48,6 +48,7 @@ struct nsx_noises {
 double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name, double before_ns);
 void nsx_noises_done(struct nsx_noises *n);
 
+enum { NSX_LEAST_UNITS = 4 }; /* with 3 against 3 units, p is at least 0.1 */
 #define NSX_NOISE 0.02 /* least noise, as a ratio; assumed if nothing was calibrated */
 /* With three captures per side or more, intervals include how captures of one side differ. */
 static inline bool nsx_enough_captures(size_t before, size_t after)

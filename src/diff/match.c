@@ -294,12 +294,28 @@ static void join_by_place(struct work *w, size_t lane)
 
 /* Rows --------------------------------------------------------------------------*/
 
+static void note_grids(const struct work *w, struct nsx_kernel_rows *rows)
+{
+	for (uint32_t i = 0; i < w->all; i++) {
+		bool after = i >= w->n[0];
+		uint32_t row = rows->row[after][after ? i - w->n[0] : i];
+		const struct nsx_kernel *first;
+
+		if (row == NSX_NONE || rows->kind[row] != NSX_M_SHAPE || w->partner[i] != NSX_NONE)
+			continue;
+		first = &w->pool[after]->kernels[rows->first[after][row]];
+		rows->has_grids[row] |= memcmp(first->grid, kernel(w, i)->grid,
+					       sizeof(first->grid)) != 0;
+	}
+}
+
 static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 {
 	uint32_t *row = nsx_arena_get(a, w->all * sizeof(*row));
 	struct nsx_kernel_rows ret = {
 		.row = {row, row + w->n[0]},
 		.kind = nsx_arena_get(a, w->all * sizeof(*ret.kind)),
+		.has_grids = nsx_arena_get(a, w->all * sizeof(*ret.has_grids)),
 		.first = {nsx_arena_get(a, w->all * sizeof(uint32_t)),
 			  nsx_arena_get(a, w->all * sizeof(uint32_t))}};
 
@@ -324,6 +340,7 @@ static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 		     w->partner[*first + (after ? w->n[0] : 0)] != NSX_NONE))
 			*first = after ? i - w->n[0] : i;
 	}
+	note_grids(w, &ret);
 	return ret;
 }
 

@@ -24,7 +24,6 @@ const char *const nsx_verdict_names[] = {"neutral", "improvement",
 
 #define DRIFT 0.01
 #define APART 0.71 /* A12 of a large effect (Vargha and Delaney) */
-enum { MIN_UNITS = 4 }; /* with 3 against 3 units, p is at least 0.1 */
 
 const char nsx_calibrated[] = "runs of the same code differ as much";
 const char nsx_unmeasured[] = "below 2 % runs of the same code may differ; "
@@ -194,9 +193,9 @@ static void step_judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 	bool apart = c->test.a12 > APART || c->test.a12 < 1 - APART;
 
 	c->verdict = NSX_V_INCONCLUSIVE;
-	if (NSX_MIN(c->side[0].n, c->side[1].n) < MIN_UNITS) {
+	if (NSX_MIN(c->side[0].n, c->side[1].n) < NSX_LEAST_UNITS) {
 		c->why = "fewer than 4 units on a side; longer captures would tell";
-		c->settle = MIN_UNITS;
+		c->settle = NSX_LEAST_UNITS;
 	} else if (c->has_steady &&
 		   (is_above_floor(c, c->rel) !=
 			    is_above_floor(c, c->steady_rel) ||
@@ -234,7 +233,7 @@ static void measure_steady(const struct nsx_diff *d, uint32_t lane, struct nsx_a
 
 	for (unsigned i = 0; i < 2; i++) {
 		s[i] = nsx_pool_sample(&d->pool[i], lane, true, a);
-		if (s[i].n < MIN_UNITS)
+		if (s[i].n < NSX_LEAST_UNITS)
 			return;
 		nsx_sort((int64_t *)s[i].v, s[i].n, sizeof(*s[i].v), nsx_cmp_i64);
 	}

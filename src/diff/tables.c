@@ -230,7 +230,10 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_a
 	y = &d->pool[1].kernels[d->rows.first[1][row]];
 	if (!x->known || !y->known)
 		return "";
-	tables_add_shapes(&b, "grid", x->grid, y->grid);
+	if (d->rows.has_grids[row])
+		nsx_buf_adds(&b, "other grids");
+	else
+		tables_add_shapes(&b, "grid", x->grid, y->grid);
 	tables_add_shapes(&b, "block", x->block, y->block);
 	add_numbers(&b, "registers", x->registers, y->registers);
 	add_numbers(&b, "shared memory", x->shared_bytes, y->shared_bytes);

@@ -21,6 +21,7 @@
 /* least change, relative to the whole run, of a part that decides something */
 #define OF_WHOLE 0.02
 #define NO_CHANGE 0.05	  /* a change of the whole run below this is none; see judge_pair */
+#define SAME_KERNELS 0.9 /* least share of a unit's kernel time in equal kernels, if it is alike */
 #define SAME_SPEED 0.02	  /* greatest ratio by which the host's calls differ at equal speed */
 /* greatest sum of all floors, relative to the whole run, for a verdict of no change */
 #define SURE 0.12
@@ -94,12 +95,15 @@ static bool takes_share(const struct nsx_totals_change *c, enum nsx_total_part p
 	       (double)c->side[1].ns[part] > share * judged_ns(&c->side[1]);
 }
 
-/* Whether both sides do the same work. Thread counts decide if kernels take some of the time. Bytes
- * decide if copies take most of it, or if equally many kernels are launched.
+/* Whether both sides do the same work. Thread counts decide if kernels take some of the time, or are
+ * launched in the same order. Bytes decide if copies take most of the time, or if equally many
+ * kernels are launched.
  */
 static bool is_same_work(const struct nsx_totals_change *c)
 {
-	return (c->same_threads && takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE)) ||
+	return (c->same_threads &&
+		(takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE) ||
+		 (c->in_step && c->side[0].launches >= FEW))) ||
 	       (bytes_of(&c->side[0]) > 0 && c->same_bytes &&
 		(totals_is_alike((double)c->side[0].launches, (double)c->side[1].launches) ||
 		 takes_share(c, NSX_TOTAL_COPIES, 0.5)));
@@ -165,8 +169,10 @@ void nsx_totals_compare(struct nsx_diff *d)
 	c->host_speed = host_speed(&c->side[0], &c->side[1]);
 	c->same_bytes = totals_is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
 	c->same_threads = totals_is_alike((double)c->side[0].threads, (double)c->side[1].threads);
-	c->same_work = is_same_work(c);
 	compare_in_step(d, c);
+	c->same_work = is_same_work(c);
+	c->pairs_up = c->in_step || (d->nall == 2 && c->same_threads && c->same_bytes &&
+				     c->side[0].launches == c->side[1].launches);
 }
 
 /* The verdict --------------------------------------------------------------------*/
@@ -217,30 +223,53 @@ static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel, cons
 	return NSX_V_INCONCLUSIVE;
 }
 
+static double change_in(const struct nsx_totals_change *c, enum nsx_total_part part)
+{
+	return (double)(c->side[1].ns[part] - c->side[0].ns[part]);
+}
+
+/* Judges kernels and copies together, as they hide each other. Runs that launch the same kernels in
+ * the same order hide alike, so there one of the two is enough if the other does not take it back.
+ */
+static int judge_gpu(const struct nsx_totals_change *c, double small, double *ret_floor)
+{
+	static const enum nsx_total_part parts[] = {NSX_TOTAL_KERNELS, NSX_TOTAL_COPIES};
+	const double of[] = {floor_of_kernels(c), OF_COPIES};
+	bool migrates = c->side[0].migrates || c->side[1].migrates;
+	double gpu = change_in(c, NSX_TOTAL_KERNELS) + change_in(c, NSX_TOTAL_COPIES);
+	int way = sign_beyond(gpu, small), alone = 0;
+
+	*ret_floor = migrates ? OF_MIGRATION_NS : OF_GPU_NS;
+	for (unsigned k = 0; k < ARRAY_LEN(parts); k++) {
+		double floor = of[k] * uncertain(c, parts[k], gpu > 0);
+
+		*ret_floor += floor;
+		if (c->in_step && sign_beyond(change_in(c, parts[k]), NSX_MAX(floor, small)) == way)
+			alone = way;
+	}
+	return sign_beyond(gpu, NSX_MAX(*ret_floor, small)) ?: alone;
+}
+
 /* Judges with one run per side, by floors. */
 static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double whole,
 				   double delta, const char **why)
 {
-	const struct nsx_totals *b = &c->side[0], *a = &c->side[1];
-	double kernels = (double)(a->ns[NSX_TOTAL_KERNELS] - b->ns[NSX_TOTAL_KERNELS]);
-	double copies = (double)(a->ns[NSX_TOTAL_COPIES] - b->ns[NSX_TOTAL_COPIES]);
-	double idle = (double)(a->ns[NSX_TOTAL_IDLE] - b->ns[NSX_TOTAL_IDLE]);
-	double gpu = kernels + copies, small = OF_WHOLE * whole;
+	double small = OF_WHOLE * whole, gpu_floor;
+	double idle = change_in(c, NSX_TOTAL_IDLE);
+	double idle_of = uncertain(c, NSX_TOTAL_IDLE, idle > 0);
 	double of_host = isnan(c->host_speed) ? OF_HOST :
 			 NSX_MAX(OF_HOST, 2 * fabs(c->host_speed - 1));
-	double gpu_floor = floor_of_kernels(c) * uncertain(c, NSX_TOTAL_KERNELS, gpu > 0) +
-		OF_COPIES * uncertain(c, NSX_TOTAL_COPIES, gpu > 0) +
-		(b->migrates || a->migrates ? OF_MIGRATION_NS : OF_GPU_NS);
-	double idle_floor = of_host * uncertain(c, NSX_TOTAL_IDLE, idle > 0) + OF_HOST_NS;
-	int of_gpu = sign_beyond(gpu, NSX_MAX(gpu_floor, small));
+	double idle_floor = of_host * idle_of + OF_HOST_NS;
+	int of_gpu = judge_gpu(c, small, &gpu_floor);
 	int of_idle = sign_beyond(idle, NSX_MAX(idle_floor, small));
+	bool is_of_host = sign_beyond(idle, NSX_MAX(OF_HOST * idle_of + OF_HOST_NS, small));
 	int sign = of_gpu ? of_gpu : of_idle;
 
 	if (of_gpu * of_idle < 0)
 		sign = sign_beyond(delta, gpu_floor + idle_floor);
 	if (sign && sign * delta > small)
 		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	if (!sign && gpu_floor + idle_floor < SURE * whole && fabs(delta) < NO_CHANGE * whole)
+	if (!sign && !is_of_host && gpu_floor + idle_floor < SURE * whole && fabs(delta) < NO_CHANGE * whole)
 		return NSX_V_NEUTRAL;
 	if (of_gpu * of_idle < 0) {
 		*why = of_gpu < 0 ? "kernels and copies take less time, the host and idle more" :
@@ -248,6 +277,9 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double who
 		return NSX_V_BOTH_WAYS;
 	}
 	*why = sign ? "what one part gained another lost: the whole takes about as long" :
+	       is_of_host ?
+		      "the host's calls take another time each, so a host of another speed may be "
+		      "all; 3 runs a side would tell" :
 		      "one run a side, and runs of the same code may differ as much; 3 runs a "
 		      "side would tell";
 	return NSX_V_INCONCLUSIVE;
@@ -325,6 +357,18 @@ static void add_host_speed(struct nsx_buf *b, double speed)
 		nsx_buf_printf(b, "calls that wait for nothing take %.2f times as long", speed);
 }
 
+/* Adds "5000 kernel launches" or "110 → 410 kernel launches". */
+static void add_both(struct nsx_buf *b, const char *x, const char *y, bool same, const char *what)
+{
+	nsx_buf_printf(b, "%s%s%s %s", same ? "" : x, same ? "" : " → ", y, what);
+}
+
+static const char *say_each(const struct nsx_totals *t, struct nsx_arena *a)
+{
+	return t->launches < 1 ? "none" :
+	       nsx_text_ns(a, (double)t->kernel_ns / (double)t->launches);
+}
+
 static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_part part,
 			   struct nsx_arena *a)
 {
@@ -342,12 +386,9 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 		if (strcmp(lo, hi) != 0)
 			nsx_buf_printf(&b, " (95 %% %s to %s)", lo, hi);
 	} else if (part == NSX_TOTAL_KERNELS) {
-		for (unsigned s = 0; s < 2; s++)
-			nsx_buf_printf(&b, "%s%s", s ? " → " : "",
-				c->side[s].launches < 1 ? "none" :
-				nsx_text_ns(a, (double)c->side[s].kernel_ns /
-					       (double)c->side[s].launches));
-		nsx_buf_adds(&b, " a launch");
+		const char *before = say_each(&c->side[0], a), *after = say_each(&c->side[1], a);
+
+		add_both(&b, before, after, !strcmp(before, after), "a launch");
 	} else if (part == NSX_TOTAL_ONE_TIME) {
 		add_start_up(&b, c);
 	} else if (part == NSX_TOTAL_IDLE && !isnan(c->host_speed)) {
@@ -387,23 +428,40 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 		       nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
-/* Adds "5000 kernel launches" or "110 → 410 kernel launches". */
-static void add_both(struct nsx_buf *b, const char *x, const char *y, bool same, const char *what)
+/* Whether a unit has as many launches on both sides, and nearly all its time is of kernels that both
+ * launch in the same shape. A digest has no kernels; there a launch has as many threads on both
+ * sides.
+ */
+static bool has_equal_kernels(const struct nsx_diff *d, const struct nsx_budget *unit)
 {
-	nsx_buf_printf(b, "%s%s%s %s", same ? "" : x, same ? "" : " → ", y, what);
+	const struct nsx_totals *x = &d->totals.side[0], *y = &d->totals.side[1];
+	double all = 0, equal = 0;
+
+	for (size_t i = 0; i < unit->nkernels; i++) {
+		const struct nsx_kernel_row *k = &unit->kernels[i];
+
+		all += (double)k->d.before_ns;
+		equal += d->rows.kind[k->row] == NSX_M_EXACT ? (double)k->d.before_ns : 0;
+	}
+	if (!totals_is_alike(unit->launches[0], unit->launches[1]))
+		return false;
+	if (all > 0)
+		return equal >= SAME_KERNELS * all;
+	return totals_is_alike((double)x->threads * (double)y->launches,
+			       (double)y->threads * (double)x->launches);
 }
 
 static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
 {
 	const struct nsx_totals_change *c = &d->totals;
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
-	const struct nsx_budget *unit = &d->lanes[0].budget;
-	bool are_units_alike = !d->whole && !c->decides &&
-		totals_is_alike(unit->launches[0], unit->launches[1]) &&
-		totals_is_alike((double)x->threads * (double)y->launches,
-				(double)y->threads * (double)x->launches);
+	bool are_units_alike = !d->whole && !c->decides;
 
-	nsx_buf_adds(b, c->same_work ? "same work: " : !are_units_alike ? "other work: " :
+	for (size_t l = 0; l < d->nlanes; l++)
+		are_units_alike &= has_equal_kernels(d, &d->lanes[l].budget);
+	nsx_buf_adds(b, c->same_work && c->same_threads && !c->same_bytes ?
+						    "same threads, other copies: " :
+			c->same_work ? "same work: " : !are_units_alike ? "other work: " :
 			y->launches < x->launches ? "fewer steps were recorded: " :
 						    "more steps were recorded: ");
 	if (bytes_of(x) + bytes_of(y) > 0)

@@ -18,6 +18,7 @@ struct nsx_totals_change {
 	 */
 	bool same_work;
 	bool in_step; /* both sides launch the same kernels in the same order */
+	bool pairs_up; /* in_step, or one run a side with equal launches, threads and bytes */
 	double in_step_rel; /* change of the launches' time, paired one by one */
 	struct nsx_interval in_step_ci; /* interval of in_step_rel */
 	bool decides; /* the comparison's verdict is about the whole runs */

@@ -224,6 +224,13 @@ else
 	part_skipped "the real pair is not here"
 fi
 
+# Known changes of real captures get the right verdict and the right figure.
+if [ -f "$traces/t4_solver.sqlite" ]; then
+	holds "captures changed on purpose" python3 "$tests/diff/perturb.py" "$prog" "$traces"
+else
+	part_skipped "the real captures are not here"
+fi
+
 # --calibrate measures how much three runs differ, for each metric and kernel. A change within that is
 # not proven.
 "$prog" diff --calibrate "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" "$fix/diff_template.sqlite" -o noise.json -q

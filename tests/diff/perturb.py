@@ -1,0 +1,111 @@
+"""Changes copies of real captures in a known way, and checks what a comparison with the original says.
+usage: perturb.py NSYS_EXPLAIN FOLDER_OF_TRACES
+"""
+import bisect, json, os, shutil, sqlite3, subprocess, sys
+
+prog, traces = sys.argv[1:]
+KERNEL, COPY = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"
+
+def union(spans):
+    v = []
+    for a, b in sorted(spans):
+        if v and a <= v[-1][1]:
+            v[-1][1] = max(v[-1][1], b)
+        else:
+            v.append([a, b])
+    return v
+
+def columns(db):
+    for t, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        yield t, {c[1] for c in db.execute(f"PRAGMA table_info('{t}')")}
+
+def spans(db, which="", tables=(KERNEL, COPY, "CUPTI_ACTIVITY_KIND_MEMSET")):
+    have = dict(columns(db))
+    return union(x for t in tables if t in have for x in db.execute(f"SELECT start, \"end\" FROM {t} {which}"))
+
+def stretch(db, spans, factor):
+    """Makes all time within the spans longer by the factor; everything behind moves."""
+    at, moved, by = [], [], 0
+    for a, b in spans:
+        at += [a, b]
+        moved += [(by, factor), (by + (b - a) * (factor - 1), 1)]
+        by += (b - a) * (factor - 1)
+    def later(t):
+        i = bisect.bisect_right(at, t) - 1 if isinstance(t, int) else -1
+        return t if i < 0 else t + round(moved[i][0] + (t - at[i]) * (moved[i][1] - 1))
+    db.create_function("later", 1, later, deterministic=True)
+    for t, have in columns(db):
+        if "start" in have and not t.startswith("TARGET"):
+            db.execute(f"UPDATE '{t}' SET start = later(start)" + (', "end" = later("end")' if "end" in have else ""))
+
+def gaps(db):
+    v = spans(db)
+    return [(x[1], y[0]) for x, y in zip(v, v[1:])]
+
+def kernels(db, factor):
+    stretch(db, spans(db, tables=(KERNEL,)), factor)
+
+def one_kernel(db, factor):
+    name, = db.execute(f"SELECT shortName FROM {KERNEL} GROUP BY 1 ORDER BY SUM(\"end\" - start) DESC").fetchone()
+    stretch(db, spans(db, f"WHERE shortName = {name}", (KERNEL,)), factor)
+
+def twice_copied(db, _):
+    stretch(db, spans(db, tables=(COPY,)), 2)
+    db.execute(f"CREATE TEMP TABLE twice AS SELECT * FROM {COPY}")
+    db.execute('UPDATE twice SET start = (start + "end") / 2')
+    db.execute(f'UPDATE {COPY} SET "end" = (start + "end") / 2')
+    db.execute(f"INSERT INTO {COPY} SELECT * FROM twice")
+
+def idle(db, factor):
+    stretch(db, gaps(db), factor)
+
+def renamed(db, _):
+    names = " UNION ".join(f"SELECT {c} FROM {KERNEL}" for c in ("shortName", "demangledName"))
+    db.execute(f"UPDATE StringIds SET value = 'other_' || value WHERE id IN ({names})")
+
+def regrouped(db, _):
+    db.execute(f"UPDATE {KERNEL} SET gridX = gridX / 2, blockX = blockX * 2 WHERE gridX % 2 = 0")
+
+def other_gpu(db, factor):
+    db.execute("UPDATE TARGET_INFO_GPU SET name = 'NVIDIA L4', smCount = 58, computeMajor = 8, computeMinor = 9, "
+               "clockRate = 2040000000, memoryBandwidth = 300000000000")
+    kernels(db, factor)
+
+def whole(path):
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    v = spans(db)
+    return v[-1][1] - v[0][0]
+
+# Factor 1: nothing changes. All changes of the whole are the true ones, measured on the rows.
+cases = [
+    ("a100_llm_nvtx", kernels, 1, "neutral"), ("a100_llm_nvtx", kernels, 1.1, "regression"),
+    ("a100_llm_nvtx", idle, 0.3, "improvement"), ("a100_llm_nvtx", idle, 2, "regression"),
+    ("a100_llm_nvtx", renamed, 1, "neutral"), ("a100_llm_nvtx", one_kernel, 0.7, "improvement"),
+    ("a100_llm_nvtx", other_gpu, 1.5, "inconclusive"), ("t4_solver", kernels, 1, "neutral"),
+    ("t4_solver", renamed, 1, "neutral"), ("t4_solver", one_kernel, 1.2, "regression"),
+    ("t4_solver", kernels, 1.01, "neutral"), ("life_a1", regrouped, 1, "neutral"),
+    ("life_a1", other_gpu, 1, "inconclusive"), ("life_a1", other_gpu, 8, "regression"),
+    ("life_a1", idle, 0.3, "inconclusive"), ("omp_target_copies", twice_copied, 1, "regression"),
+    ("vecadd_pinned", twice_copied, 1, "regression"), ("vecadd_pinned", one_kernel, 1.2, "neutral"),
+    ("rtx3070ti_training", kernels, 1, "neutral"), ("rtx3070ti_training", one_kernel, 0.7, "improvement"),
+    ("rtx3070ti_training", twice_copied, 1, "regression"), ("julia_waits", kernels, 1.1, "regression"),
+]
+failed = 0
+for name, change, factor, wanted in cases:
+    before = f"{traces}/{name}.sqlite"
+    shutil.copy(before, "after.sqlite")
+    os.chmod("after.sqlite", 0o600)
+    db = sqlite3.connect("after.sqlite")
+    db.execute("DROP TABLE IF EXISTS TARGET_INFO_SESSION_START_TIME")
+    db.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, systemClockNs INTEGER)")
+    db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs, systemClockNs) VALUES (1757000000000000000, 7)")
+    change(db, factor)
+    db.commit()
+    db.close()
+    d = json.loads(subprocess.run([prog, "diff", before, "after.sqlite", "--json"], capture_output=True, check=True).stdout)
+    true = [whole(before), whole("after.sqlite")]
+    told = [round(1e6 * d["totals"][s]["whole_ms"]) for s in ("before", "after")]
+    if d["verdict"] != wanted or told != true:
+        failed += 1
+        print(f"{name}, {change.__name__} {factor}: {d['verdict']} ({d['why']}), {told} of {true}")
+sys.exit(failed > 0)
