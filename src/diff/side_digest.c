@@ -205,6 +205,7 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v, si
 			f[at++] = (struct nsx_side_finding){
 				.key = nsx_arena_strdup(side->arena, x->key),
 				.title = nsx_arena_strdup(side->arena, x->title),
+				.place = *x->place ? nsx_arena_strdup(side->arena, x->place) : NULL,
 				.category = category_of(x->key),
 				.severity = x->severity,
 				.is_minor = x->is_minor,

@@ -18,7 +18,10 @@
 #include "fleet/totals.h"
 #include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 8, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum {
+	NSX_DIGEST_VERSION = 9, NSX_OLDEST_DIGEST = 8, /* both of them and what is between are read */
+	NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */
+};
 
 enum nsx_detail { /* how much of a rank a digest keeps */
 	NSX_DETAIL_STEPS, /* no times of single collectives */
@@ -76,6 +79,7 @@ struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first *
 	int64_t share_ppm; /* headroom as a share of the judged window; -1: not priced */
 	int64_t low_ppm, high_ppm; /* range of share_ppm */
 	bool is_minor; /* not on the first page */
+	const char *place; /* as in the rank's report, Markdown; "": not known, or version 8 */
 };
 /* A channel's columns as they stand in a file: encoded integers (column.h), compressed. */
 struct nsx_dcolumns {

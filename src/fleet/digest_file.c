@@ -41,6 +41,10 @@ struct column {
 	const char *const *names; /* NAME: the words; INT: one column for each */
 	size_t offset;
 	int64_t least;		  /* INT: least value allowed */
+	/* TEXT: version that brought it; an older file lacks it. The hash passes over an empty one,
+	 * so that a rank keeps its hash when it is written again.
+	 */
+	unsigned since;
 };
 struct table {
 	const char *name, *help;
@@ -55,6 +59,7 @@ struct table {
 	{.name = #member, .kind = kind_, .offset = offsetof(struct type, member), \
 	 .help = help_ __VA_ARGS__}
 #define LEAST(x) , .least = x
+#define SINCE(x) , .since = x
 #define NAMES(array) , .names = array, .n = ARRAY_LEN(array)
 #define RANK(member, kind, ...) COLUMN(nsx_digest, member, kind, __VA_ARGS__)
 static const struct column rank_columns[] = {
@@ -163,6 +168,7 @@ static const struct column finding_columns[] = {
 	COLUMN(nsx_dfinding, low_ppm, INT, "at least", LEAST(-NSX_TIME_MAX)),
 	COLUMN(nsx_dfinding, high_ppm, INT, "at most", LEAST(-NSX_TIME_MAX)),
 	COLUMN(nsx_dfinding, is_minor, BOOL, "not on the first page", ),
+	COLUMN(nsx_dfinding, place, TEXT, "range or line that costs most of it", SINCE(9)),
 };
 #define CHANNEL(member, ...) COLUMN(nsx_dchannel, member, __VA_ARGS__)
 #define BYTES(member, help_)                                                  \
@@ -339,10 +345,12 @@ struct nsx_digest_writer {
 	uint64_t hash;
 };
 
-static void hash_cell(uint64_t *h, const struct nsx_val *v)
+static void hash_cell(uint64_t *h, const struct column *c, const struct nsx_val *v)
 {
 	bool is_number = v->type == NSX_V_I64;
 
+	if (c->since && !v->len)
+		return;
 	*h = nsx_hash_u64(*h ^ nsx_hash(is_number ? (const void *)&v->u.i :
 						    v->u.p, is_number ? 8 : v->len));
 }
@@ -350,13 +358,15 @@ static void hash_cell(uint64_t *h, const struct nsx_val *v)
 static int put_row(struct nsx_digest_writer *w, unsigned table, const void *row,
 		   struct nsx_err *err)
 {
-	struct nsx_val v[MOST_CELLS];
-	int n = cells_of(&tables[table], row, w->n, v);
+	const struct table *t = &tables[table];
+	struct nsx_val v[MOST_CELLS], *at = v + 1; /* the number of the rank is not hashed */
+	int n = cells_of(t, row, w->n, v);
 
 	if (w->db)
 		return nsx_run_with(w->insert[table], v, n, err);
-	for (int i = 1; i < n; i++)
-		hash_cell(&w->hash, &v[i]);
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		for (unsigned k = 0; k < cells_in(&t->columns[i]); k++)
+			hash_cell(&w->hash, &t->columns[i], at++);
 	return 0;
 }
 
@@ -569,6 +579,7 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 struct reader {
 	struct nsx_db *db;
 	const char *name;
+	int64_t version;
 	unsigned keep;
 	struct nsx_digest **v;
 	size_t n, cap;
@@ -596,16 +607,17 @@ static int digest_file_take_row(const struct reader *r, struct nsx_stmt *s,
 		struct column c = t->columns[i];
 
 		for (unsigned k = 0; k < cells_in(&c); k++, c.offset += 8) {
-			struct nsx_val v;
+			struct nsx_val v = nsx_val_str("");
 
-			nsx_read_val(s, at++, &v);
+			if (c.since <= r->version)
+				nsx_read_val(s, at++, &v);
 			if (!take_cell(&c, &v, row, a))
 				return digest_file_refuse(r, t->name, c.name, err);
 			/* the cell of the hash itself counts as 0 */
 			if (c.offset == offsetof(struct nsx_digest, content) &&
 			    t == &tables[T_RANK])
 				v.u.i = 0;
-			hash_cell(hash, &v);
+			hash_cell(hash, &c, &v);
 		}
 	}
 	return 0;
@@ -763,20 +775,21 @@ static int check(const struct reader *r, const struct nsx_digest *d, struct nsx_
 	return 0;
 }
 
-static int check_kind(const struct reader *r, struct nsx_err *err)
+static int check_kind(struct reader *r, struct nsx_err *err)
 {
-	int64_t magic, version;
+	int64_t magic;
 
 	if (nsx_db_number(r->db, "PRAGMA application_id", 0, &magic, err) ||
-	    nsx_db_number(r->db, "PRAGMA user_version", 0, &version, err))
+	    nsx_db_number(r->db, "PRAGMA user_version", 0, &r->version, err))
 		return err->rc;
 	if (magic != NSX_DIGEST_MAGIC)
 		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is no digest; make one "
 				"with: nsys-explain digest TRACE.sqlite -o F.nsxd", r->name);
-	if (version != NSX_DIGEST_VERSION)
+	if (r->version < NSX_OLDEST_DIGEST || r->version > NSX_DIGEST_VERSION)
 		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is a digest of version "
-				"%lld, known is %d; make it again with this nsys-explain", r->name,
-				(long long)version, NSX_DIGEST_VERSION);
+				"%lld, known are %d to %d; make it again with this nsys-explain",
+				r->name, (long long)r->version, NSX_OLDEST_DIGEST,
+				NSX_DIGEST_VERSION);
 	for (unsigned t = 0; t < NTABLES; t++) {
 		const struct nsx_table_info *info = nsx_db_table(r->db, tables[t].name);
 

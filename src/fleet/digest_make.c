@@ -439,7 +439,8 @@ static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
 			x->price == NSX_PRICE_NONE || window_ns <= 0 ? -1 :
 				nsx_to_i64(1e6 * x->headroom_ns / window_ns),
 			nsx_to_i64(1e6 * x->low_ns / NSX_MAX(window_ns, 1)),
-			nsx_to_i64(1e6 * x->high_ns / NSX_MAX(window_ns, 1)), x->is_minor};
+			nsx_to_i64(1e6 * x->high_ns / NSX_MAX(window_ns, 1)), x->is_minor,
+			x->place ? cut_name(x->place, d->arena) : ""};
 	}
 }
 
