@@ -44,12 +44,18 @@ for t, q, r in zip(titles, quality, run["results"]):
 assert [told, errors, len(cases), count("skipped")] == [int(x) if x != "-" else y for x, y in
     zip(sys.argv[1:], (told, errors, len(cases), count("skipped")))], (told, errors, len(cases), count("skipped"))
 P
+python=
+for p in python3 /usr/bin/python3; do
+	if "$p" -c 'import jsonschema' 2>/dev/null; then python=$p; break; fi
+done
+[ -n "$python" ] || part_skipped 'no python3 with jsonschema (python3-jsonschema): SARIF is not held against its standard'
 tell() { # EXIT_CODE ARGUMENT...: runs the program; its exit code must be EXIT_CODE
 	want=$1; shift
 	rm -f lines r.xml r.sarif gl-code-quality-report.json
 	"$prog" "$@" -q --annotations github --junit r.xml --sarif r.sarif >lines 2>err; rc=$?
 	"$prog" "$@" -q --annotations gitlab >out 2>&1
 	if [ $rc = "$want" ]; then ok; else bad "$*: exit $rc: $(cat err)"; fi
+	[ -z "$python" ] || holds "SARIF of $*" "$python" "$tests/sarif.py" r.sarif
 }
 # The columns are findings reported, errors, test cases and skipped test cases.
 tell 1 "$fix/launch_bound.sqlite" --out r --no-html --fail-on medium; holds 'findings that fail' python3 check.py - 1 - 0
