@@ -55,6 +55,8 @@ if [ "$what" = test ]; then
 	may 'pages without a browser' 'command -v node' nodejs nodejs nodejs
 	may 'packages of node' 'command -v npm' npm npm npm
 	may 'answers against JSON Schemas' 'python3 -c "import jsonschema"' python3-jsonschema python3-jsonschema python-jsonschema
+	may 'the workflows of examples/ci' 'python3 -c "import yaml" || /usr/bin/python3 -c "import yaml"' python3-yaml python3-pyyaml python-yaml
+	may 'statistics as scipy has them' 'python3 -c "import scipy.stats" || /usr/bin/python3 -c "import scipy.stats"' python3-scipy python3-scipy python-scipy
 	may 'the notebook of the Python package' '/usr/bin/python3 -c "import pandas, nbconvert, ipykernel"' 'python3-pandas jupyter-nbconvert python3-ipykernel' 'python3-pandas python3-nbconvert python3-ipykernel' 'python-pandas jupyter-nbconvert python-ipykernel'
 	may 'pip install' 'python3 -m pip --version' python3-pip python3-pip python-pip
 	may 'completion in zsh' 'command -v zsh' zsh zsh zsh
