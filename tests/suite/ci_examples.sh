@@ -74,6 +74,7 @@ mkdir program
 git init -q program && cd program || exit 1
 commit() { echo "echo $1 >>../trained" >train.py; git add train.py; git -c user.name=n -c user.email=e commit -qm "$1"; git rev-parse HEAD; }
 base=$(commit base); head=$(commit head)
+# shellcheck disable=SC2016 # the script expands it
 printf '#!/bin/sh\nexec sh "$1"\n' >../bin/python; chmod +x ../bin/python
 for script in github.capture gitlab.traces.script; do
 	rm -rf before* after* ../trained
