@@ -16,6 +16,13 @@
 NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), TEXT(name),
 	  UP(is_again), UP(comm));
 
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	while (n && strcasecmp(name, names[n - 1]))
+		n--;
+	return n;
+}
+
 /* Whether a call waits for the messages that it names, or for any. MPI_Isend and the like and
  * MPI_Test return at once.
  */
@@ -26,10 +33,21 @@ static bool waits_for_messages(const char *name)
 		"MPI_Probe", "MPI_Mprobe", "MPI_Sendrecv", "MPI_Sendrecv_replace",
 		"MPI_Waitany", "MPI_Waitsome"};
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcasecmp(name, names[i]))
-			return true;
-	return false;
+	return is_one_of(name, names, ARRAY_LEN(names));
+}
+
+/* Whether a call is a collective that waits. Old versions of nsys record these among other calls,
+ * without communicator and size.
+ */
+static bool is_collective(const char *name)
+{
+	static const char *const names[] = {
+		"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Reduce_scatter",
+		"MPI_Reduce_scatter_block", "MPI_Gather", "MPI_Gatherv", "MPI_Allgather",
+		"MPI_Allgatherv", "MPI_Scatter", "MPI_Scatterv", "MPI_Alltoall", "MPI_Alltoallv",
+		"MPI_Alltoallw", "MPI_Scan", "MPI_Exscan"};
+
+	return is_one_of(name, names, ARRAY_LEN(names));
 }
 
 /* A message that a thread began to send or receive and has not yet waited for. */
@@ -141,9 +159,10 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 			.start_ns = start_ns, .end_ns = start_ns + nsx_unpack(&x->length, i),
 			.bytes = nsx_unpack(&x->bytes, i),
 			.process = m->t->thread[x->thread[i]].process,
-			.is_coll = x->is_coll[i], .name = nsx_text(m->t, x->name[i])};
+			.name = nsx_text(m->t, x->name[i])};
+		w.now.is_coll = x->is_coll[i] || is_collective(w.now.name);
 		/* MPI_Ibarrier and the like return at once and do not wait. */
-		if (x->is_coll[i] ? strncasecmp(w.now.name, "MPI_I", 5) &&
+		if (w.now.is_coll ? strncasecmp(w.now.name, "MPI_I", 5) &&
 				    push_wait(&w, (uint64_t)nsx_unpack(&x->comm, i), INT64_MAX, err) :
 				    read_message(&w, i, err))
 			return err->rc;
