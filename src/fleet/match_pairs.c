@@ -6,6 +6,7 @@
  * the distance at which most ends agree is taken, and the sends and receives of two partners become
  * a channel of the two.
  */
+#include <math.h>
 #include <strings.h>
 #include "base/group.h"
 #include "base/stat.h"
@@ -15,7 +16,11 @@
 #define MOST_AGREE 0.6 /* most agreeing pairs per part; 0.5 if each part has one partner */
 #define LEAST_PAIRED 0.8 /* least share of ranks, and of messages, that have a partner */
 
-enum { MOST_PARTNERS = 3 }; /* the rank before, the rank after, and none */
+#define LEAST_OF_PARTNER 0.25 /* least share of a channel's parts that one partner has */
+#define LEAST_OF_MEMBER 0.75 /* least share of a channel's alltoalls that another member has */
+
+enum { MOST_PARTNERS = 3, /* the rank before, the rank after, and none */
+       MOST_COMPARED = 256 /* parts of a channel */ };
 
 struct part { /* one rank's part of a send and receive */
 	double end_ns; /* on the common clock */
@@ -118,6 +123,128 @@ static bool may_be_partners(const struct pairs *p, uint32_t x, uint32_t y)
 
 	return !are_of_one(&p->rank[x], &p->rank[y]) &&
 	       clock[rank[x].clock].component == clock[rank[y].clock].component;
+}
+
+/* Alltoalls ------------------------------------------------------------------------------*/
+
+/* Spread of the distance between the ends of a channel's parts and those of another rank. INFINITY:
+ * less than a share `least` of the parts end together.
+ */
+static double spread_with(const struct parts *x, uint32_t channel, const struct parts *y,
+			  double least)
+{
+	double by[MOST_COMPARED], middle;
+	size_t n = 0, all = 0, k = 0;
+
+	for (size_t i = 0; i < x->n && all < MOST_COMPARED && y->n; i++) {
+		double at = x->v[i].end_ns;
+
+		if (x->v[i].channel != channel)
+			continue;
+		all++;
+		while (k + 1 < y->n && fabs(y->v[k + 1].end_ns - at) <= fabs(y->v[k].end_ns - at))
+			k++;
+		if (fabs(y->v[k].end_ns - at) <= NEAR_NS)
+			by[n++] = y->v[k].end_ns - at;
+	}
+	return n < 3 || (double)n < least * (double)all ? INFINITY : nsx_spread_of(by, n, &middle);
+}
+
+/* The least spread with a rank that may be the partner of a part of the channel. */
+static double spread_of_partners(const struct pairs *p, uint32_t r, uint32_t channel)
+{
+	double least = INFINITY;
+
+	for (int64_t by = 1; by < p->world; by++) {
+		uint32_t k = p->world % by && p->world % (p->world - by) ? NSX_NONE :
+									  rank_at(p, r, by);
+
+		if (k != NSX_NONE && may_be_partners(p, r, k))
+			least = NSX_MIN(least, spread_with(&p->rank[r], channel, &p->rank[k],
+							   LEAST_OF_PARTNER));
+	}
+	return least;
+}
+
+/* The spread with the members of a communicator that agree best, of which an alltoall has at least
+ * two. Members at power-of-two distances are compared, as in meshes.
+ */
+static double spread_of_members(const struct pairs *p, uint32_t r, uint32_t channel,
+				const struct nsx_fcomm *c)
+{
+	double v[64];
+	uint32_t at = 0;
+	size_t n = 0;
+
+	while (c->m[at].rank != r)
+		at++;
+	for (uint32_t by = 1; by < c->n; by *= 2)
+		for (unsigned back = 0; back < 1 + (2 * by < c->n); back++) {
+			uint32_t k = c->m[(at + (back ? c->n - by : by)) % c->n].rank;
+
+			v[n++] = spread_with(&p->rank[r], channel, &p->rank[k], LEAST_OF_MEMBER);
+		}
+	nsx_sort(v, n, sizeof(*v), nsx_cmp_double);
+	return n ? v[NSX_MIN(1, n - 1)] : INFINITY;
+}
+
+/* Whether a channel's parts end together with those of other members of a communicator, and do so
+ * more exactly than with those of any partner: stages of a pipeline work in step, but a transfer
+ * ends on both its sides at once.
+ */
+static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel)
+{
+	const struct parts *x = &p->rank[r];
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i < x->ncomms; i++)
+		least = NSX_MIN(least, spread_of_members(p, r, channel, &p->f->comm[x->comm[i]]));
+	return !isinf(least) && least < spread_of_partners(p, r, channel);
+}
+
+/* Takes parts of streams with more channels of alltoalls than others (votes) out of a rank. */
+static void drop_parts(const struct nsx_digest *d, struct parts *x,
+		       const struct nsx_groups *streams, const int *votes)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		int64_t stream = d->channels[x->v[i].channel].stream;
+
+		if (votes[nsx_group_find(streams, (uint64_t)stream, 0)] <= 0)
+			x->v[kept++] = x->v[i];
+	}
+	x->n = kept;
+}
+
+/* Takes the parts of alltoalls out of those that have partners. The channels of a stream decide
+ * together, because programs that do the same number streams alike.
+ */
+static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
+{
+	const struct nsx_fleet *f = p->f;
+	struct nsx_groups streams = {0};
+	int *votes = NULL, rc = 0;
+
+	for (uint32_t r = 0; r < f->nranks && !rc; r++)
+		for (uint32_t c = 0; c < f->rank[r].d->nchannels && !rc; c++) {
+			const struct nsx_dchannel *ch = &f->rank[r].d->channels[c];
+			int *vote;
+
+			if (!is_unpaired(ch))
+				continue;
+			vote = nsx_group_value(&streams, &votes, (uint64_t)ch->stream, 0,
+					       "streams", err);
+			if (vote)
+				*vote += is_of_alltoalls(p, r, c) ? 1 : -1;
+			else
+				rc = err->rc;
+		}
+	for (uint32_t r = 0; r < f->nranks && !rc; r++)
+		drop_parts(f->rank[r].d, &p->rank[r], &streams, votes);
+	nsx_groups_done(&streams);
+	free(votes);
+	return rc;
 }
 
 /* Counts free parts of two ranks that end together; is_last: also joins them. */
@@ -367,8 +494,10 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 		rc = match_pairs_list_parts(&p, r, err);
 	if (!rc) {
 		list_comms(&p);
-		by = find_distance(&p);
+		rc = drop_alltoalls(&p, err);
 	}
+	if (!rc)
+		by = find_distance(&p);
 	if (by)
 		join_all(&p, by, true);
 	if (by && !f->mesh.n)

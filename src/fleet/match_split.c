@@ -225,6 +225,15 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 	return ret;
 }
 
+/* Whether the job can have groups of this shape: along the axes of a given mesh, or within a stage of
+ * the pipeline that was found.
+ */
+static bool is_possible(const struct nsx_mesh *mesh, struct shape s)
+{
+	return !mesh->n || (mesh->is_found ? s.stride * s.size <= mesh->axis[0].stride :
+					     nsx_mesh_has(mesh, s.stride, s.size));
+}
+
 /* Picks the largest groups whose ends agree about as well as any, with the fewest contradictions. A
  * rank may agree better with some of its group than with others.
  */
@@ -248,8 +257,7 @@ static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *
 		const struct fit *x = &fit[i];
 
 		if (!x->npairs || x->nbroken > least_broken ||
-		    x->apart > least + log(MUCH_WORSE) ||
-		    (m->f->mesh.n && !nsx_mesh_has(&m->f->mesh, x->s.stride, x->s.size)))
+		    x->apart > least + log(MUCH_WORSE) || !is_possible(&m->f->mesh, x->s))
 			continue;
 		if (!best.npairs || x->s.size > best.s.size || x->apart < best.apart)
 			best = *x;

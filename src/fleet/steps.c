@@ -40,6 +40,18 @@ static bool is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fami
 	return nsx_is_of_unknown_pairs(f, &f->comm[fam->at]);
 }
 
+/* The number of ranks that certainly begin and end together in a family. Sends and receives that
+ * end together may be several alltoalls beside each other, of ranks that were together before.
+ */
+static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_family *fam)
+{
+	const struct nsx_fcomm *c = &f->comm[fam->at];
+	const struct nsx_dchannel *ch = nsx_channel_of(f, c->m);
+
+	return c->is_sure || !ch->n || strcmp(ch->ops[0].name, "sendrecv") != 0 ? fam->most :
+										   NSX_MIN(fam->most, 2);
+}
+
 /* The family with the largest communicator, then the most ranks, then the most time, among
  * those with common ends or among those without. NSX_NONE: none.
  */
@@ -49,7 +61,7 @@ static uint32_t largest_family(const struct nsx_fleet *f, bool has_ends)
 
 	for (uint32_t i = 0; i < f->nfamilies; i++) {
 		const struct nsx_family *fam = &f->family[i];
-		int by_size = !best ? 1 : NSX_CMP(fam->most, best->most) ?:
+		int by_size = !best ? 1 : NSX_CMP(surely_together(f, fam), surely_together(f, best)) ?:
 				      NSX_CMP(fam->nranks, best->nranks);
 
 		if ((has_ends ? fam->most : fam->nranks) < 2 ||
