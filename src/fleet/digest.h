@@ -72,6 +72,7 @@ struct nsx_dkind { /* steps of an inference engine, of one kind and one class of
 	unsigned kind; /* enum nsx_step_kind */
 	int64_t size; /* sizes from this to less than twice this; -1: all */
 	int64_t count, total_ns, p50_ns; /* of the steps' GPU time */
+	int64_t sizes; /* sum of the steps' sizes */
 };
 struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first */
 	const char *key, *title; /* as in the rank's report; Markdown */

@@ -154,6 +154,7 @@ static const struct column kind_columns[] = {
 	COLUMN(nsx_dkind, count, INT, "steps", ),
 	COLUMN(nsx_dkind, total_ns, INT, "their GPU time", ),
 	COLUMN(nsx_dkind, p50_ns, INT, "median of it", ),
+	COLUMN(nsx_dkind, sizes, INT, "sum of their requests or tokens", ),
 };
 #define WORDS(array, last) , .names = array, .n = last + 1
 static const struct column finding_columns[] = {

@@ -19,11 +19,12 @@ static int digest_kinds_cmp_kind(const void *a, const void *b)
 
 static struct nsx_dkind digest_kinds_sum_up(const struct nsx_engine_step *v, size_t n, int64_t *ns)
 {
-	struct nsx_dkind k = {v->name.kind, least_of(v), (int64_t)n, 0, 0};
+	struct nsx_dkind k = {v->name.kind, least_of(v), (int64_t)n, 0, 0, 0};
 
 	for (size_t i = 0; i < n; i++) {
 		ns[i] = v[i].gpu_end_ns - v[i].gpu_start_ns;
 		nsx_add_to(&k.total_ns, ns[i]);
+		nsx_add_to(&k.sizes, NSX_MAX(0, nsx_step_size(&v[i].name)));
 	}
 	k.p50_ns = nsx_to_i64(nsx_quantile(ns, n, 0.5));
 	return k;

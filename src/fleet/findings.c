@@ -383,6 +383,43 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	advise_late(r, l, x);
 }
 
+/* Engines ---------------------------------------------------------------------------*/
+
+static void say_engine(struct nsx_freport *r, const struct nsx_fengine *e)
+{
+	struct nsx_arena *a = r->arena;
+	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_SLOW_ENGINE);
+	const char *list = nsx_rank_list(r->f, e->ranks, e->n, a);
+	const struct nsx_late l = {.n = e->n, .cause = e->cause, .idle_cause = e->idle_cause,
+				   .alike = 1};
+
+	x->ranks = e->ranks;
+	x->n = e->n;
+	x->key = nsx_arena_printf(a, "%s:%s", x->key, list);
+	x->severity = e->ratio >= 1.1 ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
+	x->confidence = e->cause == NSX_WHY_UNKNOWN ? NSX_CONF_MEDIUM : NSX_CONF_HIGH;
+	x->title = nsx_arena_printf(
+		a, "The engine of rank%s %s%s takes %.0f %% longer for a step than its peers: %s",
+		e->n > 1 ? "s" : "", list, e->n > 1 ? "" : findings_process_of(r, e->ranks[0]),
+		100 * (e->ratio - 1),
+		e->cause == NSX_WHY_SLOWER ? nsx_arena_printf(
+			a, "its kernels take %.0f %% longer, as with a slower GPU or clock",
+			100 * (e->kernel_ratio - 1)) :
+		e->cause == NSX_WHY_IDLE ? idle_words(a, &l) :
+		"no single cause explains it");
+	findings_prove(r, x, "%lld of its steps took %s in all, by the median of each kind and "
+		       "size; %u other engines would take %s", (long long)e->ncompared,
+		       nsx_text_ns(a, e->took_ns), r->f->nengines - 1,
+		       nsx_text_ns(a, e->expected_ns));
+	if (e->spread > 0)
+		findings_prove(r, x, "The other engines differ by %.1f %% (standard deviation)",
+			       100 * e->spread);
+	if (e->kernel_ratio > 0)
+		findings_prove(r, x, "Its kernels take %.3g times as long for as much work",
+			       e->kernel_ratio);
+	x->recommendation[0] = advice_on(a, &l);
+}
+
 static void say_rotating(struct nsx_freport *r)
 {
 	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_ROTATING);
@@ -539,6 +576,9 @@ static void findings_find(struct nsx_freport *r)
 		say_late(r, &f->late[i]);
 	for (size_t i = 0; i < f->ndesyncs && i < MOST_DESYNCS; i++)
 		say_desync(r, &f->desync[i]);
+	for (uint32_t i = 0; i < f->nengines && r->n < MOST_FINDINGS - 2; i++)
+		if (f->engine[i].is_slow)
+			say_engine(r, &f->engine[i]);
 	if (f->is_rotating)
 		say_rotating(r);
 	say_missing(r);

@@ -159,6 +159,19 @@ struct nsx_fclock {
 	size_t n; /* collectives compared */
 };
 
+struct nsx_fengine { /* an inference engine that shares no collective with the others */
+	uint32_t *ranks, n; /* indices, ascending */
+	int64_t nsteps, ncompared; /* steps; those of which other engines have the like */
+	double took_ns, expected_ns; /* of these; as the other engines would take */
+	double all_took_ns, all_expected_ns; /* the same of all steps */
+	double ratio; /* of the two; 0: nothing to compare */
+	double spread; /* standard deviation of the other engines' ratios */
+	bool is_slow; /* beyond that */
+	enum nsx_late_cause cause;
+	unsigned idle_cause; /* set for NSX_WHY_IDLE; NSX_NCAUSES: several */
+	double kernel_ratio; /* kernel time for the same steps relative to the others'; 0: unknown */
+};
+
 struct nsx_fleet {
 	struct nsx_frank *rank;
 	uint32_t nranks;
@@ -196,6 +209,8 @@ struct nsx_fleet {
 	int64_t nevents;	/* steps in which one rank stood out */
 	double uneven_ns; /* per step: own time of the slowest rank above that of the median
 			     rank */
+	struct nsx_fengine *engine;
+	uint32_t nengines; /* 0: the ranks are one job */
 	struct nsx_fclock *clock;
 	uint32_t nclocks;
 	int64_t utc_ns; /* subtracted to keep zero_ns small */
@@ -221,6 +236,11 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
  * connect.
  */
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+bool nsx_has_engine(const struct nsx_digest *d); /* whether it has steps of an inference engine */
+/* Finds out whether the ranks are several inference engines, and compares those. Their steps are
+ * then not compared as steps of one job.
+ */
+int nsx_fleet_engines(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* Calls all functions above. */

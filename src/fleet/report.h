@@ -15,10 +15,11 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *
 		       struct nsx_err *err) NSX_CHECKED;
 
 enum nsx_ffinding_id {
-	NSX_FF_LATE_RANK, NSX_FF_SLOW_HOST, NSX_FF_SLOW_LINK, NSX_FF_ROTATING,
+	NSX_FF_LATE_RANK, NSX_FF_SLOW_HOST, NSX_FF_SLOW_LINK, NSX_FF_SLOW_ENGINE, NSX_FF_ROTATING,
 	NSX_FF_DESYNC, NSX_FF_MISSING_RANKS, NSX_NFF
 };
 extern const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF];
+extern const char *const nsx_late_causes[]; /* by enum nsx_late_cause */
 struct nsx_ffinding {
 	enum nsx_ffinding_id id;
 	const char *key, *title;
@@ -34,7 +35,7 @@ struct nsx_ffinding {
 enum { /* tables, in order of their files */
 	NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_IMBALANCE, NSX_FT_FRONTIER,
 	NSX_FT_CLOCK, NSX_FT_STEPS, NSX_FT_FINDINGS, NSX_FT_OUTLIERS,
-	NSX_FT_SHARED, NSX_FT_KERNELS, NSX_NFTABLES
+	NSX_FT_SHARED, NSX_FT_KERNELS, NSX_FT_ENGINES, NSX_NFTABLES
 };
 extern const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES];
 struct nsx_freport {

@@ -3,11 +3,6 @@
 #include "emit/emit.h"
 #include "fleet/report.h"
 
-static const char *const cause_names[] = {
-	[NSX_WHY_UNKNOWN] = "unattributed", [NSX_WHY_SLOWER] = "gpu_slow",
-	[NSX_WHY_KERNELS] = "uneven_kernels", [NSX_WHY_MORE] = "more_kernels",
-	[NSX_WHY_COPY] = "copies", [NSX_WHY_IDLE] = "idle",
-	[NSX_WHY_LINK] = "slow_link"};
 static const char *const not_named[] = {
 	[NSX_NOT_PROVEN] = "not_proven", [NSX_NOT_WAITED_FOR] = "not_waited_for",
 	[NSX_PAIRS_UNKNOWN] = "pairs_unknown",
@@ -99,7 +94,7 @@ static void add_late(struct nsx_jsonw *w, const struct nsx_fleet *f, const struc
 		   f->step_ns / (f->step_ns - l->recoverable_ns));
 	nsx_jsonw_real(w, "direct_wait_ms", l->direct_ns / 1e6);
 	nsx_jsonw_real(w, "passed_on_wait_ms", l->passed_on_ns / 1e6);
-	nsx_jsonw_str(w, "cause", cause_names[l->cause]);
+	nsx_jsonw_str(w, "cause", nsx_late_causes[l->cause]);
 	if (l->cause == NSX_WHY_IDLE && l->idle_cause < NSX_NCAUSES)
 		nsx_jsonw_str(w, "idle_cause", nsx_cause_names[l->idle_cause]);
 	nsx_jsonw_str(w, "detail", l->detail);
@@ -157,7 +152,7 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	static const unsigned shown[] = {
 		NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_IMBALANCE,
 		NSX_FT_FRONTIER, NSX_FT_CLOCK, NSX_FT_STEPS, NSX_FT_OUTLIERS,
-		NSX_FT_SHARED, NSX_FT_KERNELS};
+		NSX_FT_SHARED, NSX_FT_KERNELS, NSX_FT_ENGINES};
 
 	nsx_jsonw_object(w, "fleet");
 	nsx_jsonw_bool(w, "present", true);

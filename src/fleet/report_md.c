@@ -94,11 +94,43 @@ static void report_md_add_suspect(const struct nsx_freport *r, struct nsx_buf *b
 	}
 }
 
+/* Says which of several engines is slow. */
+static void add_engines_verdict(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_fleet *f = r->f;
+	uint32_t nslow = 0, most = 0, ncompared = 0;
+
+	for (uint32_t i = 0; i < f->nengines; i++) {
+		nslow += f->engine[i].is_slow;
+		ncompared += f->engine[i].ratio > 0;
+		most = f->engine[i].ratio > f->engine[most].ratio ? i : most;
+	}
+	if (!ncompared) {
+		nsx_buf_printf(b, "**Not told**: these are %u engines that share no collective, and "
+				  "no two of them have steps of one kind and size.\n", f->nengines);
+		return;
+	}
+	if (nslow)
+		nsx_buf_printf(b, "**%u of %u engines %s slower than the others**", nslow,
+			       f->nengines, nslow == 1 ? "is" : "are");
+	else
+		nsx_buf_printf(b, "**None of %u engines is slower than the others**", f->nengines);
+	nsx_buf_printf(b, ": that of rank%s %s takes %.1f %% longer for a step%s. They share no "
+			  "collective, so nobody waits for it, and steps of one kind and size are "
+			  "compared.\n", f->engine[most].n == 1 ? "" : "s",
+		       nsx_rank_list(f, f->engine[most].ranks, f->engine[most].n, r->arena),
+		       100 * (f->engine[most].ratio - 1), nslow ? "" : ", by chance");
+}
+
 static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
 	const struct nsx_ffinding *x = r->n ? &r->v[0] : NULL;
 
+	if (f->nengines) {
+		add_engines_verdict(r, b);
+		return;
+	}
 	if (!f->nsteps) {
 		nsx_buf_adds(b, f->by_totals ?
 		       "**Not told**: digests made with --detail steps hold no times of "
@@ -413,12 +445,19 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		M_MOST, M_MOST_RANK, M_CALLS, M_STEPS, M_DIFFERENCE};
 	static const int clocks[] = {K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET,
 		K_DRIFT, K_RESIDUAL, K_N};
+	static const int engines[] = {E_RANKS, E_HOST, E_STEPS, E_COMPARED, E_TOOK, E_EXPECTED,
+		E_OVER, E_KERNEL_MS, E_CAUSE};
 	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST, H_WORST, H_MEAN};
 	bool has_axes = *nsx_axes_text(r->f, r->arena);
 
 	report_md_add_findings(r, b);
 	add_budget(r, b);
-	report_md_add_ranks(r, b);
+	if (r->f->nengines)
+		add_table(&r->t[NSX_FT_ENGINES], "\n## Engines\n\nEach engine's steps, and how long "
+			  "the others take for steps of the same kinds and sizes; slowest first.\n",
+			  engines, ARRAY_LEN(engines), b);
+	else
+		report_md_add_ranks(r, b);
 	report_md_add_outliers(r, b);
 	nsx_freport_kinds(r, b);
 	add_table(&r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"

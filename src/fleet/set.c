@@ -91,19 +91,27 @@ static void doubt_payloads(struct nsx_digest **v, size_t n)
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
 
-/* Drops rank numbers from titles if two ranks share one: each server of a job counts its
- * workers from 0.
+/* Whether two digests with one rank number are of two servers that ran at the same time. */
+static bool are_servers(const struct nsx_digest *x, const struct nsx_digest *y)
+{
+	return nsx_has_engine(x) && nsx_has_engine(y) && x->utc_ns >= 0 && y->utc_ns >= 0 &&
+	       nsx_add_sat(x->utc_ns, x->first_ns) < nsx_add_sat(y->utc_ns, y->last_ns) &&
+	       nsx_add_sat(y->utc_ns, y->first_ns) < nsx_add_sat(x->utc_ns, x->last_ns);
+}
+
+/* Drops rank numbers from titles, and those of servers, if two ranks share one: each server counts
+ * its workers from 0.
  */
-static void doubt_titles(struct nsx_digest **v, size_t n)
+static void doubt_numbers(struct nsx_digest **v, size_t n)
 {
 	bool again = false;
 
 	for (size_t i = 1; i < n; i++)
 		again |= v[i]->rank >= 0 && v[i]->rank == v[i - 1]->rank &&
 			 (v[i]->rank_from == NSX_RANK_TITLE ||
-			  v[i - 1]->rank_from == NSX_RANK_TITLE);
+			  v[i - 1]->rank_from == NSX_RANK_TITLE || are_servers(v[i], v[i - 1]));
 	for (size_t i = 0; again && i < n; i++)
-		if (v[i]->rank_from == NSX_RANK_TITLE) {
+		if (v[i]->rank_from == NSX_RANK_TITLE || nsx_has_engine(v[i])) {
 			v[i]->rank = -1;
 			v[i]->rank_from = NSX_RANK_ORDER;
 		}
@@ -249,7 +257,7 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret, struc
 	f->main = NSX_NONE;
 	n = nsx_digest_unite(v, n, &twice);
 	doubt_payloads(v, n);
-	doubt_titles(v, n);
+	doubt_numbers(v, n);
 	if (twice.n)
 		nsx_fleet_warn(f, "captures that are there twice count once; without %s "
 			       "nothing would change", nsx_text_name(a, twice.p));
@@ -295,7 +303,7 @@ int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m, struct nsx
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err)
 {
 	return nsx_fleet_match(f, err) || nsx_fleet_clocks(f, err) ||
-	       nsx_fleet_match_pairs(f, err) ||
+	       nsx_fleet_match_pairs(f, err) || nsx_fleet_engines(f, err) ||
 	       nsx_fleet_steps(f, err) || nsx_fleet_judge(f, err) ? err->rc : 0;
 }
 

@@ -602,7 +602,8 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 	bool is_timed = false;
 	int rc = find_waits(f, err);
 
-	choose_main(f);
+	if (!f->nengines)
+		choose_main(f);
 	if (!rc && f->main != NSX_NONE) {
 		const struct nsx_family *fam = &f->family[f->main];
 

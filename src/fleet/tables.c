@@ -15,6 +15,7 @@ NSX_COLUMN_ARRAY(finding_cols, FINDING_COLUMNS);
 NSX_COLUMN_ARRAY(outlier_cols, OUTLIER_COLUMNS);
 NSX_COLUMN_ARRAY(shared_cols, SHARED_COLUMNS);
 NSX_COLUMN_ARRAY(kernel_cols, KERNEL_COLUMNS);
+NSX_COLUMN_ARRAY(engine_cols, ENGINE_COLUMNS);
 
 const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 	[NSX_FT_RANKS] = {.key = "ranks", .csv = "ranks", NSX_COLS(rank_cols),
@@ -37,6 +38,7 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 			   NSX_COLS(shared_cols)},
 	[NSX_FT_KERNELS] = {.key = "kernels", .csv = "kernels",
 			    NSX_COLS(kernel_cols)},
+	[NSX_FT_ENGINES] = {.key = "engines", .csv = "engines", NSX_COLS(engine_cols)},
 };
 
 /* Ranks ----------------------------------------------------------------------------*/
@@ -684,6 +686,35 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t, struct nsx
 	return rc;
 }
 
+static void fill_engines(struct nsx_freport *r, struct nsx_table *t)
+{
+	const struct nsx_fleet *f = r->f;
+
+	for (uint32_t i = 0; i < f->nengines; i++) {
+		const struct nsx_fengine *e = &f->engine[i];
+		const struct nsx_digest *d = f->rank[e->ranks[0]].d;
+		struct nsx_cell *row = nsx_add_row(t);
+		double ns = 0, n = (double)e->ncompared;
+
+		for (size_t k = 0; k < d->nfamilies; k++)
+			ns += (double)d->families[k].total_ns;
+		row[E_RANKS] = nsx_string(nsx_rank_list(f, e->ranks, e->n, r->arena));
+		row[E_HOST] = nsx_int(f->rank[e->ranks[0]].host);
+		row[E_STEPS] = nsx_int(e->nsteps);
+		row[E_COMPARED] = nsx_int(e->ncompared);
+		if (e->nsteps)
+			row[E_KERNEL_MS] = nsx_real(ns / 1e6 / (double)e->nsteps);
+		if (e->ratio <= 0)
+			continue;
+		row[E_TOOK] = nsx_real(e->took_ns / 1e6 / n);
+		row[E_EXPECTED] = nsx_real(e->expected_ns / 1e6 / n);
+		row[E_OVER] = nsx_real(100 * (e->ratio - 1));
+		if (e->is_slow)
+			row[E_CAUSE] = nsx_string(nsx_late_causes[e->cause]);
+	}
+	nsx_table_sort(t, NSX_DESC(E_OVER), E_RANKS);
+}
+
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 {
 	struct nsx_table *t = r->t;
@@ -701,6 +732,7 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	fill_outliers(r, &t[NSX_FT_OUTLIERS]);
 	fill_clocks(r, &t[NSX_FT_CLOCK]);
 	fill_steps(r, &t[NSX_FT_STEPS]);
+	fill_engines(r, &t[NSX_FT_ENGINES]);
 	fleet_tables_fill_findings(r, &t[NSX_FT_FINDINGS]);
 	rc = fill_imbalance(r, &t[NSX_FT_IMBALANCE], err) ||
 	     nsx_fleet_frontier(r->f, &t[NSX_FT_FRONTIER], &r->elsewhere_ns, err) ||

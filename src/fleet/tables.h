@@ -129,5 +129,17 @@ NSX_COLUMN_IDS(SHARED_COLUMNS);
 	X(Y_SLOWEST, "slowest_rank", I64, "where its mean length is greatest") \
 	X(Y_RATIO, "slowest_ratio", F64, "that over the median rank's")
 NSX_COLUMN_IDS(KERNEL_COLUMNS);
+#define ENGINE_COLUMNS(X)                                                                          \
+	X(E_RANKS, "ranks", STR, "that work together")                                             \
+	X(E_HOST, "host", I64, "of the first of them")                                             \
+	X(E_STEPS, "steps", I64, "of the engine")                                                  \
+	X(E_COMPARED, "compared", I64, "of them, whose kind and size other engines have, too")     \
+	X(E_TOOK, "step_ms", F64, "mean of the medians of these, by kind and size")                \
+	X(E_EXPECTED, "expected_step_ms", F64, "that the other engines take for them",             \
+	  .title = "the others take")                                                              \
+	X(E_OVER, "slower_pct", F64, "by which the first exceeds the second", .title = "longer by") \
+	X(E_KERNEL_MS, "kernel_ms_per_step", F64, "sum of kernels' lengths")                       \
+	X(E_CAUSE, "cause", STR, "of the excess, if it is beyond chance")
+NSX_COLUMN_IDS(ENGINE_COLUMNS);
 
 #endif

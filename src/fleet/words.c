@@ -7,10 +7,17 @@ const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF] = {
 	[NSX_FF_LATE_RANK] = {"late_rank", NSX_CAT_BALANCE},
 	[NSX_FF_SLOW_HOST] = {"slow_host", NSX_CAT_BALANCE},
 	[NSX_FF_SLOW_LINK] = {"slow_link", NSX_CAT_BALANCE},
+	[NSX_FF_SLOW_ENGINE] = {"slow_engine", NSX_CAT_BALANCE},
 	[NSX_FF_ROTATING] = {"rotating", NSX_CAT_BALANCE},
 	[NSX_FF_DESYNC] = {"desync", NSX_CAT_COMMUNICATION},
 	[NSX_FF_MISSING_RANKS] = {"missing_ranks", NSX_CAT_CAPTURE},
 };
+
+const char *const nsx_late_causes[] = {
+	[NSX_WHY_UNKNOWN] = "unattributed", [NSX_WHY_SLOWER] = "gpu_slow",
+	[NSX_WHY_KERNELS] = "uneven_kernels", [NSX_WHY_MORE] = "more_kernels",
+	[NSX_WHY_COPY] = "copies", [NSX_WHY_IDLE] = "idle",
+	[NSX_WHY_LINK] = "slow_link"};
 
 NSX_POINTER_ORDER(cmp_latest, struct nsx_frank, DOWN(excess_ns), UP(number));
 

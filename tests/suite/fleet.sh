@@ -184,6 +184,26 @@ alone 'gpu_slow 1' "[s['ranks'] for s in f['stragglers']] == [[1]] and abs(f['st
 alone 'gpu_slow 1 norm' "[s['ranks'] for s in f['stragglers']] == [[1]] and -.002 < f['stragglers'][0]['recoverable_ms'] / f['step_ms'] - json.load(open('pipe/truth.json'))['loss_share'] < .03"
 alone 'late 1' "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(1, 'pairs_unknown')]"
 
+# Engines that share no collective are compared as peers, although each counts its ranks from 0.
+served() { # FAULT...: the report must name the planted engine and cause, and no straggler
+	rm -rf served; "$tests/fleet/serve.py" served "$@"
+	"$prog" fleet served/traces --json >served.json 2>err
+	holds "engines: $*" python3 -c "
+import json, re
+t, f = json.load(open('served/truth.json')), json.load(open('served.json'))
+m, named = f['metrics']['fleet'], [x for x in f['findings'] if x['id'] == 'slow_engine']
+assert [len(x['ranks']) for x in named] == [t['tp']] * (t['engine'] is not None), named
+assert [e['cause'] for e in m['engines'] if e['cause']] == [t['cause']] * len(named), m['engines']
+assert t['tp'] > 1 or [int(p) for x in named for p in re.findall('process ([0-9]+)', x['title'])] == t['pids'], named
+assert m['ranks_seen'] == len(m['ranks']) and not m['stragglers'] and not m['steps'], m['stragglers']"
+}
+served none seed=201
+served gpu_slow strength=150 seed=202
+served cpu_late tp=2 seed=203
+served load seed=204
+served apart strength=150 seed=205
+served cpu_late engines=2 seed=206
+
 # One file with eight ranks gives the same report as eight files.
 keep=1
 planted one gpu_slow one_file=1 ranks=8 hosts=1
