@@ -41,8 +41,8 @@ struct column {
 	const char *const *names; /* NAME: the words; INT: one column for each */
 	size_t offset;
 	int64_t least;		  /* INT: least value allowed */
-	/* TEXT: version that brought it; an older file lacks it. The hash passes over an empty one,
-	 * so that a rank keeps its hash when it is written again.
+	/* TEXT, INT: version that brought it; an older file lacks it, and it is empty or 0 then.
+	 * The hash passes over such a cell, so that a rank keeps its hash when it is written again.
 	 */
 	unsigned since;
 };
@@ -154,7 +154,7 @@ static const struct column kind_columns[] = {
 	COLUMN(nsx_dkind, count, INT, "steps", ),
 	COLUMN(nsx_dkind, total_ns, INT, "their GPU time", ),
 	COLUMN(nsx_dkind, p50_ns, INT, "median of it", ),
-	COLUMN(nsx_dkind, sizes, INT, "sum of their requests or tokens", ),
+	COLUMN(nsx_dkind, sizes, INT, "sum of their requests or tokens", SINCE(9)),
 };
 #define WORDS(array, last) , .names = array, .n = last + 1
 static const struct column finding_columns[] = {
@@ -350,7 +350,7 @@ static void hash_cell(uint64_t *h, const struct column *c, const struct nsx_val 
 {
 	bool is_number = v->type == NSX_V_I64;
 
-	if (c->since && !v->len)
+	if (c->since && !(is_number ? v->u.i : (int64_t)v->len))
 		return;
 	*h = nsx_hash_u64(*h ^ nsx_hash(is_number ? (const void *)&v->u.i :
 						    v->u.p, is_number ? 8 : v->len));
@@ -608,7 +608,8 @@ static int digest_file_take_row(const struct reader *r, struct nsx_stmt *s,
 		struct column c = t->columns[i];
 
 		for (unsigned k = 0; k < cells_in(&c); k++, c.offset += 8) {
-			struct nsx_val v = nsx_val_str("");
+			struct nsx_val v = c.kind == TEXT ? nsx_val_str("") :
+							    nsx_val_int(0);
 
 			if (c.since <= r->version)
 				nsx_read_val(s, at++, &v);
