@@ -16,12 +16,13 @@ static const char *op_name(const struct nsx_fleet *f, const struct nsx_fmember *
 }
 
 /* The operation of most members at k; NULL if no member has one. In a tie the first member's
- * operation counts.
+ * operation counts. *ret_all: whether all that have one have the same.
  */
-static const char *usual_op(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
+static const char *vote_op(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
+			   bool *ret_all)
 {
 	const char *name = NULL;
-	size_t votes = 0;
+	size_t votes = 0, there = 0;
 
 	for (uint32_t i = 0; i < c->n; i++) { /* Boyer-Moore majority vote */
 		const char *s = op_name(f, &c->m[i], k);
@@ -31,8 +32,17 @@ static const char *usual_op(const struct nsx_fleet *f, const struct nsx_fcomm *c
 		if (!votes)
 			name = s;
 		votes += s == name ? 1 : -1;
+		there++;
 	}
+	*ret_all = votes == there;
 	return name;
+}
+
+static const char *usual_op(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
+{
+	bool all;
+
+	return vote_op(f, c, k, &all);
 }
 
 /* Whether at most half of the members do that operation at k. */
@@ -118,9 +128,10 @@ static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err 
 	int rc = noted ? 0 : err->rc;
 
 	for (size_t k = c->first; k < c->end && !rc; k++) {
-		const char *want = usual_op(f, c, k);
+		bool all;
+		const char *want = vote_op(f, c, k, &all);
 
-		for (uint32_t i = 0; want && i < c->n && !rc; i++) {
+		for (uint32_t i = 0; !all && i < c->n && !rc; i++) {
 			const char *got = op_name(f, &c->m[i], k);
 
 			if (!got || got == want || noted[i] >= MOST_NOTED)
