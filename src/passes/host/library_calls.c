@@ -171,10 +171,13 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 		return;
 	x = nsx_row_at(spread, 0);
 	nsx_md_bullet(out, "Processes differ most in %s: %s in process %s, %s in process %s. If "
-		      "they wait for each other, the process with the least time comes last.",
+		      "they wait for each other, the process with the least time comes last.%s",
 		      nsx_md_name(out, x[S_FUNCTION].u.s),
 		      nsx_say_ms(out, x[S_LEAST].u.f), nsx_cell_text(out->arena, &x[S_LEAST_PID]),
-		      nsx_say_ms(out, x[S_MOST].u.f), nsx_cell_text(out->arena, &x[S_MOST_PID]));
+		      nsx_say_ms(out, x[S_MOST].u.f), nsx_cell_text(out->arena, &x[S_MOST_PID]),
+		      strcmp(x[S_LIBRARY].u.s, nsx_library_names[NSX_LIBRARY_MPI]) ? "" :
+		      " `nsys-explain fleet` with this trace matches their calls and tells who "
+		      "waits for whom, by rank and by pair.");
 	nsx_md_table(out, spread, 0, S_FUNCTION, S_PROCESSES, S_LEAST,
 		     S_LEAST_PID, S_MOST, S_MOST_PID, S_DIFFERENCE);
 }
