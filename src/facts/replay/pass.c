@@ -170,11 +170,11 @@ static size_t copy_arrays(struct player *p, bool back)
 		      {p->edit.length_ns, room}, {p->edit.own_ns, room}, {p->edit.gap_ns, room}};
 
 	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
-		char *at = p->kept.bytes + n;
+		char *at = p->kept.bytes ? p->kept.bytes + n : NULL;
 
 		if (!arrays[i].v)
 			continue;
-		if (p->kept.bytes)
+		if (at)
 			memcpy(back ? arrays[i].v : at, back ? at : arrays[i].v, arrays[i].size);
 		n += arrays[i].size;
 	}
