@@ -1,6 +1,7 @@
 /* events.c - finds the table of an event, and computes values that need more than one field. */
 #include "nsysrep/events.h"
 
+enum { OF_EVENT = 0 }; /* the kind of layout of an event; that of a frame is its table */
 enum { /* an event's fields for bodies; each stands for one kind of body   */
 	NVTX = 102, SAMPLE = 104, SCHED = 106, ACTIVITY = 107, CALL = 108,
 	MODULE = 109, DIAGNOSTIC = 110, PROCESS = 113,
@@ -22,6 +23,7 @@ void nsx_count_unknown(struct nsx_unknown *v, unsigned *n, const struct nsx_unkn
 
 static void note_unknown(struct nsx_walker *w, uint64_t body, uint64_t kind)
 {
+	w->learnt = NULL;
 	if (w->notes)
 		nsx_count_unknown(w->notes->unknown, &w->notes->nunknown,
 				  &(struct nsx_unknown){w->type, body, kind, 1});
@@ -29,6 +31,7 @@ static void note_unknown(struct nsx_walker *w, uint64_t body, uint64_t kind)
 
 static int note_broken(struct nsx_walker *w)
 {
+	w->learnt = NULL;
 	if (w->notes)
 		w->notes->at.nbroken++;
 	return 0;
@@ -42,11 +45,59 @@ static int count_table_row(struct nsx_walker *w, enum nsx_rep_table t)
 	return 0;
 }
 
+/* The cell of a column in messages of the layout that was learnt last. False: the layout does not
+ * have the column's values.
+ */
+static bool plan_cell(struct nsx_walker *w, const struct nsx_rep_column *c,
+		      const struct nsx_val *code, struct nsx_layout_cell *to)
+{
+	bool is_part = c->from == PART || c->from == PART0;
+	bool is_text = c->from == TEXT || c->from == TEXT0;
+	const struct nsx_layout_place *p =
+		&w->layouts.place[is_part ? NSX_IN_PART : NSX_IN_BODY][c->field];
+
+	if (c->from == CODE && c->field < NSX_LAYOUT_CODES) {
+		w->learnt->code[c->field] = code[c->field];
+		*to = (struct nsx_layout_cell){.how = NSX_CELL_CODE, .at = (uint8_t)c->field};
+		return true;
+	}
+	*to = nsx_layout_cell(p);
+	if (p->kind == NSX_ABSENT && (c->from == BODY0 || c->from == PART0))
+		to->is = nsx_val_int(0);
+	return c->from != CODE && c->from != DEEP && c->from != TEXT0 &&
+	       (p->kind == NSX_ABSENT || p->kind == (is_text ? NSX_TEXT : NSX_NUMBER));
+}
+
+/* Finds out how rows of this table are made from the layout that was learnt last. Notes need one
+ * value: the instant. A message that becomes several rows is not made from its layout.
+ */
+static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct nsx_val *code)
+{
+	const struct nsx_rep_def *def = &w->rep->def[t];
+	struct nsx_layout *l = w->learnt;
+	bool is_sound = l->row == NSX_ROW_UNKNOWN;
+
+	l->table = t;
+	l->ncells = w->notes ? def->instant != NULL : w->ncolumns;
+	is_sound &= l->ncells <= NSX_LAYOUT_CELLS;
+	for (unsigned i = 0; is_sound && i < l->ncells; i++) {
+		static const struct nsx_rep_column none = {"", TEXT, 0};
+		const struct nsx_rep_column *c = w->notes ? def->instant :
+				w->column[i] < 0 ? &none : &def->columns[w->column[i]];
+
+		is_sound = plan_cell(w, c, code, &l->cell[i]);
+	}
+	l->row = is_sound ? NSX_ROW_OF_CELLS : NSX_ROW_UNKNOWN;
+	w->learnt = is_sound ? l : NULL;
+}
+
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 		 const struct nsx_row_of *of, struct nsx_err *err)
 {
 	struct nsx_val v[NSX_MAX_COLUMNS];
 
+	if (w->learnt && (w->notes || t == w->wanted))
+		plan_row(w, t, of->code);
 	if (w->notes) {
 		if (w->rep->def[t].instant)
 			nsx_note_instant(w->notes, nsx_rep_value(w->rep->def[t].instant, of).u.i);
@@ -60,6 +111,22 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 	return w->fn(w->ctx, w->rid++, v, err);
 }
 
+/* The row of a message whose layout is planned. */
+static inline int add_cells(struct nsx_walker *w, const struct nsx_layout *l,
+			    const uint8_t *message, const struct nsx_val *code,
+			    struct nsx_err *err)
+{
+	struct nsx_val v[NSX_LAYOUT_CELLS];
+
+	nsx_layout_row(l, message, code, v);
+	if (!w->notes)
+		return w->fn(w->ctx, w->rid++, v, err);
+	w->notes->at.rows[l->table]++;
+	if (l->ncells)
+		nsx_note_instant(w->notes, v[0].u.i);
+	return 0;
+}
+
 /* By kind of CUDA activity: the field with the details, and the table. */
 static const struct {
 	uint8_t part, table;
@@ -71,53 +138,71 @@ static const struct {
 
 enum { /* fields of an activity and of its part                             */
 	KIND = 7, SYNC_TYPE = 2, SYNC_TYPE_BEFORE = 4,
-	PART_OF = 256, /* added to an activity's kind: the kind of layout of its part */
-	FRAME = 512, /* the kind of layout of a frame                        */
 };
+
+static unsigned part_of_activity(const struct nsx_msg *body)
+{
+	uint64_t kind = nsx_msg_uint(body, KIND);
+
+	return kind < ARRAY_LEN(activities) ? activities[kind].part : 0;
+}
 
 static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	uint64_t kind = nsx_msg_uint(body, KIND);
+	unsigned field = part_of_activity(body);
+	struct nsx_layout_place *at = w->layouts.place[NSX_IN_PART];
 	struct nsx_msg part;
-	struct nsx_val sync_type;
 
-	if (kind >= ARRAY_LEN(activities) || !activities[kind].part) {
+	if (!field) {
 		note_unknown(w, ACTIVITY, kind);
 		return 0;
 	}
-	if (!nsx_layout_read(&w->layouts, PART_OF + (uint32_t)kind, w->part_fields, 0, &part,
-			     nsx_msg_bytes(body, activities[kind].part)))
+	if (!nsx_msg_read(&part, nsx_msg_bytes(body, field)))
 		return note_broken(w);
 	/* Both the field and its numbering changed with 2025.1. */
-	sync_type = nsx_val_field(&part, nsx_msg_has(&part, SYNC_TYPE) ?
-					 SYNC_TYPE : SYNC_TYPE_BEFORE);
+	if (activities[kind].table == NSX_REP_SYNC && !nsx_msg_has(&part, SYNC_TYPE) &&
+	    nsx_msg_has(&part, SYNC_TYPE_BEFORE)) {
+		part.has[0] |= UINT64_C(1) << SYNC_TYPE;
+		part.v[SYNC_TYPE] = part.v[SYNC_TYPE_BEFORE];
+		at[SYNC_TYPE] = at[SYNC_TYPE_BEFORE];
+	}
 	return nsx_walk_row(w, activities[kind].table,
-			    &(struct nsx_row_of){.body = body, .part = &part,
-						 .code = &sync_type}, err);
+			    &(struct nsx_row_of){.body = body, .part = &part}, err);
 }
 
 /* Adds the frames of a call stack, a repeated field of the message. */
 static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
 		     struct nsx_piece message, unsigned field, int64_t id, struct nsx_err *err)
 {
+	const struct nsx_layout_shape shape = {NSX_IN_PART, 0, 0, 0};
 	struct nsx_wire at = nsx_wire_of(message);
+	struct nsx_val v[] = {nsx_val_int(id), nsx_val_int(0)};
 	struct nsx_msg frame;
-	int64_t depth = 0;
 	int rc = 0;
 
 	if (!w->notes && w->wanted != t)
 		return 0;
-	while (!rc && nsx_wire_next(&at)) {
-		struct nsx_val v[] = {nsx_val_int(id), nsx_val_int(depth)};
+	for (; !rc && nsx_wire_next(&at); v[1].u.i++) {
+		const struct nsx_layout *l;
 
-		if (at.field != field || !at.bytes.p)
+		if (at.field != field || !at.bytes.p) {
+			v[1].u.i--;
 			continue;
-		if (!nsx_layout_read(&w->layouts, FRAME, w->part_fields, 0, &frame, at.bytes))
+		}
+		l = nsx_layout_find(&w->layouts, t, at.bytes);
+		if (l && l->row == NSX_ROW_OF_CELLS) {
+			rc = add_cells(w, l, at.bytes.p, v, err);
+			continue;
+		}
+		if (!nsx_msg_read(&frame, at.bytes))
 			return note_broken(w);
-		depth++;
-		rc = nsx_walk_row(w, t, &(struct nsx_row_of){
-				  .part = &frame, .code = v}, err);
+		w->learnt = l ? NULL : nsx_layout_learn(&w->layouts, t, at.bytes, &shape);
+		rc = nsx_walk_row(w, t, &(struct nsx_row_of){.part = &frame, .code = v}, err);
 	}
+	w->learnt = NULL;
+	if (w->notes && w->type < NSX_SMALL_TYPES)
+		w->notes->tables[w->type] |= UINT64_C(1) << t;
 	return rc;
 }
 
@@ -180,6 +265,8 @@ static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
 	part.has[0] = part.has[1] = 0;
 	if (!call_is_wanted(w, class, table))
 		return 0;
+	if (class == CLASS_OPENACC || table == NSX_REP_GRAPH_EVENT || nsx_msg_has(body, STACK))
+		w->learnt = NULL;
 	if (class == CLASS_OPENACC)
 		return add_openacc(w, body, err);
 	if (!table) {
@@ -207,66 +294,19 @@ static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
 			    .body = body, .part = &part, .code = &stack}, err);
 }
 
-/* Finds out whether the messages of a layout become rows of one table with nothing but numbers of
- * the body, and which numbers. Notes need one number: the instant.
- */
-static void plan_cells(const struct nsx_walker *w, unsigned body_field, struct nsx_msg_layout *l,
-		       const struct nsx_msg *body)
-{
-	uint64_t class = nsx_msg_uint(body, CLASS);
-	unsigned table = body_field == SCHED ? NSX_REP_SCHED :
-			 class < ARRAY_LEN(calls) ? calls[class] : 0;
-	const struct nsx_rep_def *def = &w->rep->def[table];
-
-	l->row = NSX_ROW_NONE;
-	l->table = table;
-	l->ncells = w->notes ? 1 : table == w->wanted ? w->ncolumns : 0;
-	if (!table || table == NSX_REP_GRAPH_EVENT || nsx_msg_has(body, STACK) ||
-	    l->ncells > NSX_LAYOUT_CELLS)
-		return;
-	for (unsigned i = 0; i < l->ncells; i++) {
-		const struct nsx_rep_column *c = w->notes ? def->instant :
-				w->column[i] < 0 ? NULL : &def->columns[w->column[i]];
-
-		l->cell[i] = (struct nsx_layout_cell){.is_null = true};
-		if (c && c->from == CODE)
-			l->cell[i].is_null = table == NSX_REP_RUNTIME;
-		else if (c)
-			l->cell[i] = nsx_layout_cell(l, c->field);
-		l->cell[i].is_null &= !(c && c->from == BODY0);
-	}
-	l->row = NSX_ROW_OF_CELLS;
-}
-
-/* The row of a message whose layout is planned. */
-static int add_cells(struct nsx_walker *w, const struct nsx_msg_layout *l, const uint8_t *message,
-		     struct nsx_err *err)
-{
-	struct nsx_val v[NSX_LAYOUT_CELLS];
-
-	if (w->notes) {
-		nsx_note_instant(w->notes, nsx_cell_number(l->cell[0], message));
-		return count_table_row(w, l->table);
-	}
-	if (l->table != w->wanted)
-		return 0;
-	for (unsigned i = 0; i < l->ncells; i++)
-		v[i] = (struct nsx_val){l->cell[i].is_null ? NSX_V_NULL : NSX_V_I64, 0,
-					{nsx_cell_number(l->cell[i], message)}};
-	return w->fn(w->ctx, w->rid++, v, err);
-}
+enum { COUNTER = 5 }; /* a field of a sample */
 
 static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
 		      const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg counter;
-	struct nsx_val v[2] = {nsx_val_int(++w->samples)};
+	struct nsx_val id = nsx_val_int(w->samples + 1);
 
-	if (!nsx_msg_read(&counter, nsx_msg_bytes(body, 5)))
-		return w->samples--, note_broken(w);
-	v[1] = nsx_val_field(&counter, 2);
+	if (!nsx_msg_read(&counter, nsx_msg_bytes(body, COUNTER)))
+		return note_broken(w);
+	w->samples++;
 	return nsx_walk_row(w, NSX_REP_SAMPLE, &(struct nsx_row_of){
-			    .body = body, .code = v}, err) ?:
+			    .body = body, .part = &counter, .code = &id}, err) ?:
 	       add_stack(w, NSX_REP_SAMPLE_FRAME, bytes, 4, w->samples, err);
 }
 
@@ -297,53 +337,78 @@ static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, stru
 			    .body = body, .part = &time}, err);
 }
 
-static int events_add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
-			    struct nsx_err *err)
+/* Learns the layout of an event, if all events of that layout become the same, with other values. */
+static struct nsx_layout *learn_event(struct nsx_walker *w, unsigned body_field,
+				      struct nsx_piece event, const struct nsx_msg *body)
 {
-	bool is_plain = body_field == CALL || body_field == SCHED;
-	struct nsx_msg_layout *l;
-	struct nsx_msg body;
+	struct nsx_layout_shape shape = {NSX_IN_EVENT, body_field, 0, 0};
 
-	if (body_field == MODULE)
-		return 0; /* a mapped module has no table */
-	l = is_plain ? nsx_layout_find(&w->layouts, body_field, bytes) : NULL;
-	if (l && l->row == NSX_ROW_OF_CELLS)
-		return add_cells(w, l, bytes.p, err);
-	if (!nsx_layout_read(&w->layouts, body_field, is_plain || body_field == ACTIVITY ?
-			     w->fields : UINT64_MAX, body_field == CALL ? UINT64_C(1) << CLASS : 0,
-			     &body, bytes))
-		return note_broken(w);
-	if (l && l->row == NSX_ROW_UNTRIED)
-		plan_cells(w, body_field, l, &body);
 	switch (body_field) {
 	case CALL:
-		return events_add_call(w, bytes, &body, err);
+		shape.fixed = CLASS;
+		break;
 	case ACTIVITY:
-		return add_activity(w, &body, err);
+		shape.fixed = KIND;
+		shape.part = part_of_activity(body);
+		break;
 	case NVTX:
-		return nsx_walk_nvtx(w, &body, err);
+		if (!nsx_nvtx_is_plain(w, body))
+			return NULL;
+		break;
 	case SAMPLE:
-		return add_sample(w, bytes, &body, err);
+		if (w->notes || w->wanted != NSX_REP_SAMPLE)
+			return NULL;
+		shape.part = COUNTER;
+		break;
 	case SCHED:
-		return nsx_walk_row(w, NSX_REP_SCHED, &(struct nsx_row_of){
-				    .body = &body}, err);
+		break;
+	default:
+		return NULL;
+	}
+	return nsx_layout_learn(&w->layouts, OF_EVENT, event, &shape);
+}
+
+static int add_body(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
+		    const struct nsx_msg *body, struct nsx_err *err)
+{
+	switch (body_field) {
+	case CALL:
+		return events_add_call(w, bytes, body, err);
+	case ACTIVITY:
+		return add_activity(w, body, err);
+	case NVTX:
+		return nsx_walk_nvtx(w, body, err);
+	case SAMPLE:
+		return add_sample(w, bytes, body, err);
+	case SCHED:
+		return nsx_walk_row(w, NSX_REP_SCHED, &(struct nsx_row_of){.body = body}, err);
 	case DIAGNOSTIC:
-		return add_diagnostic(w, &body, err);
+		return add_diagnostic(w, body, err);
 	case PROCESS:
-		return note_process(w, &body);
+		return note_process(w, body);
 	default:
 		note_unknown(w, body_field, 0);
 		return 0;
 	}
 }
 
-/* Whether an event may have stacks of OS calls, if these are what is wanted: then it has a byte
- * like the key of a stack.
- */
-static bool may_have_stack(const struct nsx_walker *w, struct nsx_piece event)
+/* Adds an event that is not made from a layout; is_new: none matches it. */
+static int events_add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece event,
+			    struct nsx_piece bytes, bool is_new, struct nsx_err *err)
 {
-	return w->notes || w->wanted != NSX_REP_OSRT_FRAME ||
-	       memchr(event.p, STACK << 3 | NSX_BYTES, event.n);
+	struct nsx_msg body;
+	int rc;
+
+	if (body_field == MODULE)
+		return 0; /* a mapped module has no table */
+	if (!nsx_msg_read(&body, bytes))
+		return note_broken(w);
+	w->learnt = is_new ? learn_event(w, body_field, event, &body) : NULL;
+	rc = add_body(w, body_field, bytes, &body, err);
+	if (w->learnt && w->learnt->row == NSX_ROW_UNKNOWN && !w->notes)
+		w->learnt->row = NSX_ROW_NONE;
+	w->learnt = NULL;
+	return rc;
 }
 
 /* Whether events of this type may have wanted rows. */
@@ -352,39 +417,23 @@ static bool type_is_wanted(const struct nsx_walker *w, uint64_t type)
 	return w->notes || type >= NSX_SMALL_TYPES || w->rep->tables[type] >> w->wanted & 1;
 }
 
-/* Reads an event {1 type, N body} whose type takes one byte and whose N takes two. False: the event
- * is different, and must be read field by field.
- */
-static bool read_usual_event(struct nsx_piece event, unsigned *ret_field, struct nsx_piece *ret)
-{
-	const uint8_t *p = event.p;
-	size_t head = event.n < 128 + 5 ? 5 : 6, n;
-
-	if (event.n < 6 || p[0] != (1 << 3) || p[1] >= 128 || p[3] >= 128 ||
-	    (p[2] & (128 | 7)) != (128 | NSX_BYTES))
-		return false;
-	n = head == 5 ? p[4] : (p[4] & 127u) | (size_t)p[5] << 7;
-	*ret_field = (p[2] & 127u) >> 3 | (unsigned)p[3] << 4;
-	*ret = (struct nsx_piece){p + head, n};
-	if (n != event.n - head || (head == 6 && (p[4] < 128 || p[5] >= 128)))
-		return false;
-	return *ret_field >= 100;
-}
-
 /* Reads one event. A counter event is {1 type, 2 time, 3 values}. */
 static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
 {
+	struct nsx_layout *l = nsx_layout_find(&w->layouts, OF_EVENT, bytes);
 	struct nsx_wire at = nsx_wire_of(bytes);
 	struct nsx_piece body = {NULL, 0};
 	unsigned field = 0;
 	uint64_t time = 0;
 
-	w->type = 0;
-	if (read_usual_event(bytes, &field, &body)) {
-		w->type = bytes.p[1];
-		return type_is_wanted(w, w->type) && may_have_stack(w, body) ?
-			       events_add_event(w, field, body, err) : 0;
+	if (l && l->row == NSX_ROW_NONE)
+		return 0;
+	if (l && l->row == NSX_ROW_OF_CELLS) {
+		if (l->table == NSX_REP_SAMPLE)
+			l->code[0].u.i = ++w->samples;
+		return add_cells(w, l, bytes.p, l->code, err);
 	}
+	w->type = 0;
 	while (nsx_wire_next(&at))
 		if (at.field == 1) {
 			w->type = at.n;
@@ -404,22 +453,7 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 		note_unknown(w, field, 0);
 		return 0;
 	}
-	return events_add_event(w, field, body, err);
-}
-
-void nsx_walker_begin(struct nsx_walker *w)
-{
-	const struct nsx_rep_column *all = w->rep->def[w->wanted].columns;
-
-	w->fields = UINT64_C(1) << START | UINT64_C(1) << CLASS | UINT64_C(1) << KIND;
-	w->part_fields = UINT64_C(1) << SYNC_TYPE | UINT64_C(1) << SYNC_TYPE_BEFORE;
-	for (unsigned i = 0; !w->notes && i < w->ncolumns; i++) {
-		const struct nsx_rep_column *c = &all[NSX_MAX(w->column[i], 0)];
-		bool is_part = c->from == PART || c->from == PART0;
-
-		if (w->column[i] >= 0 && c->field < 64)
-			*(is_part ? &w->part_fields : &w->fields) |= UINT64_C(1) << c->field;
-	}
+	return events_add_event(w, field, bytes, body, !l, err);
 }
 
 /* Advances to the next event of a block. The usual one has a length of one or two bytes. */

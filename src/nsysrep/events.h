@@ -70,7 +70,8 @@ struct nsx_rep {
 struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
-	struct nsx_msg_layouts layouts;
+	struct nsx_layouts layouts;
+	struct nsx_layout *learnt; /* the layout of the current message, if it was just learnt */
 	uint64_t type;	/* type of the current event                         */
 	int64_t stacks, samples; /* ids used so far                          */
 	struct nsx_buf text; /* text of a payload                            */
@@ -78,8 +79,6 @@ struct nsx_walker {
 	enum nsx_rep_table wanted;
 	int column[NSX_MAX_COLUMNS]; /* the wanted table's columns; -1: none */
 	unsigned ncolumns;
-	uint64_t fields, part_fields; /* bit sets of the fields needed of calls, activities and
-					 their parts                         */
 	int64_t rid;
 	nsx_row_fn fn;
 	void *ctx;
@@ -99,8 +98,6 @@ struct nsx_notes {
 	struct nsx_arena *arena; /* owner of process names                   */
 };
 
-/* Prepares a walk that makes rows of the wanted columns, or that fills the notes. */
-void nsx_walker_begin(struct nsx_walker *w);
 /* Errors: NSX_E_DATA: the block is damaged; those of fn; NSX_E_NOMEM. */
 int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err) NSX_CHECKED;
 void nsx_walker_done(struct nsx_walker *w);
@@ -118,6 +115,8 @@ void nsx_count_unknown(struct nsx_unknown *v, unsigned *n, const struct nsx_unkn
 /* Walks an NVTX event, which may be an MPI range. */
 int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body,
 		  struct nsx_err *err) NSX_CHECKED;
+/* Whether the event is a row of numbers and text, whatever they are. */
+bool nsx_nvtx_is_plain(const struct nsx_walker *w, const struct nsx_msg *body);
 
 /* GPU counters. nsx_metrics_find lists the counters that the header describes and adds a row for
  * each name. nsx_metrics_add adds a row for each value of an event.

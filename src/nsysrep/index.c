@@ -53,7 +53,6 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	notes->arena = nsx_arena_new();
 	w->rep = rep;
 	w->notes = notes;
-	nsx_walker_begin(w);
 	for (size_t b = rep->file.nblocks * part / job->nparts; !rc && b < end; b++) {
 		notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};

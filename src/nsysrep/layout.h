@@ -1,4 +1,4 @@
-/* layout.h - reads messages that have the same layout as an earlier message.
+/* layout.h - makes rows of messages that have the same layout as an earlier message.
  *
  * Most events of a report have the same fields, and numbers of the same lengths, as an event
  * shortly before. Comparing the bits that determine the layout is several times faster than
@@ -8,57 +8,88 @@
 #define NSX_LAYOUT_H
 
 #include "nsysrep/wire.h"
+#include "sqlite/db.h"
 
 enum {
-	NSX_LAYOUT_LONGEST = 128, /* bytes of the longest message that is learnt */
-	NSX_LAYOUT_FIELDS = 28,	  /* most fields of a layout                 */
+	NSX_LAYOUT_LONGEST = 192, /* bytes of the longest message that is learnt */
 	NSX_LAYOUT_SLACK = 64,	  /* bytes that must be readable after a message */
 	NSX_LAYOUTS = 64,	  /* layouts kept at a time                  */
-	NSX_LAYOUT_CELLS = 16,	  /* most columns of a row that is made from a layout */
+	NSX_LAYOUT_CELLS = 24,	  /* most columns of a row that is made from a layout */
+	NSX_LAYOUT_CODES = 4,	  /* most values of a row that are not in the message */
 };
 
-struct nsx_msg_layout {
+/* Where a message has fields: in itself, or in the nested messages that are followed. */
+enum nsx_layout_level { NSX_IN_EVENT, NSX_IN_BODY, NSX_IN_PART, NSX_NLEVELS };
+struct nsx_layout_place {
+	enum { NSX_ABSENT, NSX_NUMBER, NSX_TEXT, NSX_OTHER } kind; /* of its value */
+	uint8_t at, n; /* offset and size of the value                       */
+};
+
+struct nsx_layout {
 	uint32_t kind, n; /* the message's kind and length; n 0: none        */
-	uint32_t nfields, worth; /* worth: matches less misses, within bounds */
-	/* By field: its number, the offset of its value, and the size of the value in bytes. */
-	uint8_t field[NSX_LAYOUT_FIELDS], at[NSX_LAYOUT_FIELDS], size[NSX_LAYOUT_FIELDS];
-	uint64_t own[NSX_LAYOUT_FIELDS]; /* mask of a number's bits; 0: the field has bytes */
-	uint64_t has[NSX_MSG_FIELDS / 64];
-	/* Set by the user of the layouts: what the messages of this layout become. */
-	enum { NSX_ROW_UNTRIED, NSX_ROW_NONE, NSX_ROW_OF_CELLS } row;
+	uint32_t worth;	  /* matches less misses, within bounds              */
+	/* What the messages of this layout become, which the user sets. */
+	enum { NSX_ROW_UNKNOWN, NSX_ROW_NONE, NSX_ROW_OF_CELLS } row;
 	unsigned table, ncells;
-	struct nsx_layout_cell { /* a number in the message; own 0: none, or 0 */
-		uint64_t own;
+	struct nsx_layout_cell {
+		uint64_t own; /* mask of a number's bits; 0: no number       */
 		uint8_t at;
-		bool is_null;
+		enum { NSX_CELL_FIXED, NSX_CELL_LONG, NSX_CELL_TEXT, NSX_CELL_CODE } how;
+		struct nsx_val is; /* the value, but for what the message gives */
 	} cell[NSX_LAYOUT_CELLS];
+	struct nsx_val code[NSX_LAYOUT_CODES];
 	uint8_t mask[NSX_LAYOUT_LONGEST]; /* bits that determine the layout; 0 after the message */
 	uint8_t is[NSX_LAYOUT_LONGEST];	  /* their values                    */
 };
 
 /* Begins zeroed. One reader at a time. */
-struct nsx_msg_layouts {
-	struct nsx_msg_layout of[NSX_LAYOUTS];
+struct nsx_layouts {
+	struct nsx_layout of[NSX_LAYOUTS];
+	/* The fields of the message that was learnt last. */
+	struct nsx_layout_place place[NSX_NLEVELS][NSX_MSG_FIELDS];
 };
 
-/* Like nsx_msg_read, but faster if a layout matches. Messages whose fields have the same meaning
- * have the same kind. The bit sets `fields` and `fixed` are the same for all messages of a kind.
- * Numbers in fields below 64 that are not in `fields` may be left out of *m; those in `fixed` are
- * the same in all messages of a layout.
+/* Which nested messages are followed, and which numbers are the same in all messages of a layout.
+ * Field 0: none.
  */
-bool nsx_layout_read(struct nsx_msg_layouts *l, uint32_t kind, uint64_t fields, uint64_t fixed,
-		     struct nsx_msg *m, struct nsx_piece b);
-/* The layout that matches a message; NULL: none. */
-struct nsx_msg_layout *nsx_layout_find(struct nsx_msg_layouts *l, uint32_t kind,
-				       struct nsx_piece b);
-/* The cell of a field, which must not be bytes. */
-struct nsx_layout_cell nsx_layout_cell(const struct nsx_msg_layout *l, unsigned field);
-static inline int64_t nsx_cell_number(struct nsx_layout_cell c, const uint8_t *message)
-{
-	uint64_t x;
+struct nsx_layout_shape {
+	enum nsx_layout_level level; /* that of the message itself           */
+	unsigned body, part;	     /* fields of the nested messages        */
+	unsigned fixed;		     /* field of the body; field 1 of an event is fixed, too */
+};
 
-	memcpy(&x, message + c.at, sizeof(x));
-	return (int64_t)nsx_varint_packed(le64toh(x) & c.own);
+/* The layout that matches a message; NULL: none. */
+struct nsx_layout *nsx_layout_find(struct nsx_layouts *l, uint32_t kind, struct nsx_piece b);
+/* Learns the layout of a message that none matches. Messages whose fields have the same meaning
+ * have the same kind. NULL: other layouts match more often, or this message cannot be learnt.
+ */
+struct nsx_layout *nsx_layout_learn(struct nsx_layouts *l, uint32_t kind, struct nsx_piece b,
+				    const struct nsx_layout_shape *shape);
+
+/* The cell of a value, which is NULL if the field is absent, and 0 if it has a fixed size. */
+struct nsx_layout_cell nsx_layout_cell(const struct nsx_layout_place *p);
+
+/* The values of a row of cells. */
+static inline void nsx_layout_row(const struct nsx_layout *l, const uint8_t *message,
+				  const struct nsx_val *code, struct nsx_val *v)
+{
+	for (unsigned i = 0; i < l->ncells; i++) {
+		const struct nsx_layout_cell *c = &l->cell[i];
+		uint64_t x;
+
+		v[i] = c->is;
+		if (c->own) {
+			memcpy(&x, message + c->at, sizeof(x));
+			v[i].u.i = (int64_t)nsx_varint_packed(le64toh(x) & c->own);
+		} else if (c->how == NSX_CELL_TEXT) {
+			v[i].u.p = (const char *)message + c->at;
+		} else if (c->how == NSX_CELL_CODE) {
+			v[i] = code[c->at];
+		} else if (c->how == NSX_CELL_LONG) {
+			nsx_varint_bytewise(message + c->at, message + l->n, &x);
+			v[i].u.i = (int64_t)x;
+		}
+	}
 }
 
 #endif

@@ -148,7 +148,6 @@ static int new_reader(void *ctx, size_t table, const int *columns, unsigned ncol
 	r->w.wanted = rep->table[table];
 	r->w.ncolumns = ncolumns;
 	memcpy(r->w.column, columns, ncolumns * sizeof(*columns));
-	nsx_walker_begin(&r->w);
 	*ret = r;
 	return 0;
 }

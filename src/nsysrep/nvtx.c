@@ -157,6 +157,12 @@ static int note_event(struct nsx_walker *w, const struct nsx_msg *body, struct n
 	return 0;
 }
 
+bool nsx_nvtx_is_plain(const struct nsx_walker *w, const struct nsx_msg *body)
+{
+	return !w->rep->nmpi && w->type != THREAD_NAMED && w->type != DOMAIN_MADE &&
+	       !nsx_msg_has(body, PAYLOAD);
+}
+
 int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg m, of_schema;

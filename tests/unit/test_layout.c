@@ -1,4 +1,4 @@
-/* test_layout.c - reading messages by layout gives the same as reading them field by field. */
+/* test_layout.c - rows by layout have the same values as messages read field by field. */
 #include "../testlib.h"
 #include <string.h>
 #include "nsysrep/layout.h"
@@ -46,63 +46,121 @@ static void draft_message(struct draft *d, unsigned form)
 		d->n--;
 }
 
-static void must_agree(const struct nsx_msg *x, const struct nsx_msg *y, uint64_t fields)
+/* The cells of the message's layout hold what is in its fields. */
+static void must_agree(const struct nsx_layout *l, const struct nsx_layout_place *place,
+		       const struct draft *d, const struct nsx_msg *m)
 {
-	for (unsigned f = 0; f < NSX_MSG_FIELDS; f++) {
-		bool has = nsx_msg_has(y, f);
+	struct nsx_layout row = *l;
+	unsigned field[NSX_LAYOUT_CELLS];
+	struct nsx_val v[NSX_LAYOUT_CELLS];
 
-		if (f < 64 && !(fields >> f & 1) && !(has && y->v[f].bytes))
-			continue;
-		assert_int_equal(nsx_msg_has(x, f), has);
-		if (has) {
-			assert_int_equal(x->v[f].n, y->v[f].n);
-			assert_ptr_equal(x->v[f].bytes, y->v[f].bytes);
+	row.ncells = 0;
+	for (unsigned f = 0; f < NSX_MSG_FIELDS && row.ncells < NSX_LAYOUT_CELLS; f++) {
+		assert_int_equal(place[f].kind != NSX_ABSENT, nsx_msg_has(m, f));
+		field[row.ncells] = f;
+		if (place[f].kind)
+			row.cell[row.ncells++] = nsx_layout_cell(&place[f]);
+	}
+	nsx_layout_row(&row, d->b, NULL, v);
+	for (unsigned i = 0; i < row.ncells; i++)
+		if (m->v[field[i]].bytes) {
+			assert_ptr_equal(v[i].u.p, m->v[field[i]].bytes);
+			assert_int_equal(v[i].len, m->v[field[i]].n);
+		} else {
+			assert_int_equal(v[i].u.i, m->v[field[i]].n);
 		}
-	}
-}
-
-/* Cells of the message's layout, if it has one, hold the numbers of its fields. */
-static void must_have_cells(struct nsx_msg_layouts *layouts, uint32_t kind, struct nsx_piece b,
-			    const struct nsx_msg *m, uint64_t fields)
-{
-	const struct nsx_msg_layout *l = nsx_layout_find(layouts, kind, b);
-
-	for (unsigned f = 0; l && f < NSX_MSG_FIELDS; f++) {
-		struct nsx_layout_cell c = nsx_layout_cell(l, f);
-
-		if (!nsx_msg_has(m, f))
-			assert_true(c.is_null && !c.own);
-		else if (!m->v[f].bytes && (f >= 64 || fields >> f & 1))
-			assert_true(!c.is_null && nsx_cell_number(c, b.p) == nsx_msg_int(m, f));
-	}
 }
 
 TEST(layouts_change_nothing)
 {
-	static const uint64_t fields[KINDS] = {UINT64_MAX, 1 << 3 | 1 << 6, 0},
-			      fixed[KINDS] = {0, 1 << 3, 0};
-	static struct nsx_msg_layouts layouts;
-	unsigned nlearnt = 0;
+	static struct nsx_layout_place known[KINDS][NSX_LAYOUTS][NSX_MSG_FIELDS];
+	static struct nsx_layouts layouts;
+	unsigned nmatched = 0, nlearnt = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
 		unsigned kind = random_below(KINDS); /* times 4: they share places */
-		struct nsx_msg x, y;
+		const struct nsx_layout_shape shape = {NSX_IN_PART, 0, 0, 0};
+		struct nsx_layout *l;
+		struct nsx_msg m;
 		struct draft d;
-		bool is_whole;
 
 		draft_message(&d, random_below(FORMS));
-		is_whole = nsx_layout_read(&layouts, 4 * kind, fields[kind], fixed[kind], &x,
-					   (struct nsx_piece){d.b, d.n});
-		assert_int_equal(is_whole, nsx_msg_read(&y, (struct nsx_piece){d.b, d.n}));
-		if (is_whole)
-			must_agree(&x, &y, fields[kind]);
-		if (is_whole)
-			must_have_cells(&layouts, 4 * kind, (struct nsx_piece){d.b, d.n}, &y,
-					fields[kind]);
+		struct nsx_piece b = {d.b, d.n};
+
+		l = nsx_layout_find(&layouts, 4 * kind, b);
+		if (!nsx_msg_read(&m, b)) {
+			assert_null(l);
+			assert_true(!d.n || !nsx_layout_learn(&layouts, 4 * kind, b, &shape));
+			continue;
+		}
+		nmatched += l != NULL;
+		if (!l) {
+			l = nsx_layout_learn(&layouts, 4 * kind, b, &shape);
+			if (!l)
+				continue;
+			nlearnt++;
+			memcpy(known[kind][l - layouts.of], layouts.place[NSX_IN_PART],
+			       sizeof(known[0][0]));
+		}
+		must_agree(l, known[kind][l - layouts.of], &d, &m);
 	}
-	for (unsigned i = 0; i < NSX_LAYOUTS; i++)
-		nlearnt += layouts.of[i].n != 0;
-	assert_true(nlearnt > KINDS);
+	assert_true(nlearnt > KINDS && nmatched > 1000);
+}
+
+/* Writes a field with bytes; returns the place of the bytes. */
+static void put_bytes(struct draft *d, unsigned field, const struct draft *bytes)
+{
+	put_varint(d, field << 3 | NSX_BYTES, 2);
+	put_varint(d, bytes->n, 1);
+	memcpy(d->b + d->n, bytes->b, bytes->n);
+	d->n += bytes->n;
+}
+
+static void put_number(struct draft *d, unsigned field, uint64_t n, unsigned length)
+{
+	put_varint(d, field << 3, 1);
+	put_varint(d, n, length);
+}
+
+/* An event {1 type, 107 {1 start, 7 kind, 102 {1 bytes}}}, as it is or with its body twice. */
+static struct draft draft_event(uint64_t type, uint64_t kind, uint64_t n, bool is_twice)
+{
+	struct draft part = {.n = 0}, body = {.n = 0}, event = {.n = 0};
+
+	put_number(&part, 1, n, 3);
+	put_number(&body, 1, n + 1, 4);
+	put_number(&body, 7, kind, 1);
+	put_bytes(&body, 102, &part);
+	put_number(&event, 1, type, 1);
+	put_bytes(&event, 107, &body);
+	if (is_twice)
+		put_bytes(&event, 107, &body);
+	return event;
+}
+
+TEST(nested_messages)
+{
+	const struct nsx_layout_shape shape = {NSX_IN_EVENT, 107, 102, 7};
+	static struct nsx_layouts layouts;
+	struct draft first = draft_event(80, 1, 5, false), same = draft_event(80, 1, 9999, false),
+		     type = draft_event(81, 1, 5, false), kind = draft_event(80, 2, 5, false),
+		     twice = draft_event(80, 1, 5, true);
+	struct nsx_layout *l = nsx_layout_learn(&layouts, 0, (struct nsx_piece){first.b, first.n},
+						&shape);
+	struct nsx_val v[2];
+
+	assert_non_null(l);
+	l->cell[0] = nsx_layout_cell(&layouts.place[NSX_IN_BODY][1]);
+	l->cell[1] = nsx_layout_cell(&layouts.place[NSX_IN_PART][1]);
+	l->ncells = 2;
+	assert_ptr_equal(nsx_layout_find(&layouts, 0, (struct nsx_piece){same.b, same.n}), l);
+	nsx_layout_row(l, same.b, NULL, v);
+	assert_int_equal(v[0].u.i, 10000);
+	assert_int_equal(v[1].u.i, 9999);
+	assert_null(nsx_layout_find(&layouts, 0, (struct nsx_piece){type.b, type.n}));
+	assert_null(nsx_layout_find(&layouts, 0, (struct nsx_piece){kind.b, kind.n}));
+	assert_null(nsx_layout_find(&layouts, 1, (struct nsx_piece){same.b, same.n}));
+	assert_null(nsx_layout_learn(&layouts, 0, (struct nsx_piece){twice.b, twice.n}, &shape));
 }
 
 /* The second message has bytes like the keys of the first at the same places, but other bytes are
@@ -112,15 +170,10 @@ TEST(numbers_of_other_lengths)
 {
 	static const uint8_t first[7 + NSX_LAYOUT_SLACK] = "\x08\x01\x08\x02\x08\x83\x04",
 			     other[7 + NSX_LAYOUT_SLACK] = "\x08\x81\x08\x10\x08\x10\x05";
-	static struct nsx_msg_layouts layouts;
-	struct nsx_msg m;
+	const struct nsx_layout_shape shape = {NSX_IN_PART, 0, 0, 0};
+	static struct nsx_layouts layouts;
 
-	for (unsigned i = 0; i < 2; i++)
-		assert_true(nsx_layout_read(&layouts, 1, UINT64_MAX, 0, &m,
-					    (struct nsx_piece){first, 7}));
-	assert_int_equal(nsx_msg_uint(&m, 1), 515);
-	assert_true(nsx_layout_read(&layouts, 1, UINT64_MAX, 0, &m,
-				    (struct nsx_piece){other, 7}));
-	assert_int_equal(nsx_msg_uint(&m, 1), 1025);
-	assert_int_equal(nsx_msg_uint(&m, 2), 5);
+	assert_non_null(nsx_layout_learn(&layouts, 1, (struct nsx_piece){first, 7}, &shape));
+	assert_non_null(nsx_layout_find(&layouts, 1, (struct nsx_piece){first, 7}));
+	assert_null(nsx_layout_find(&layouts, 1, (struct nsx_piece){other, 7}));
 }
