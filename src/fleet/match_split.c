@@ -87,7 +87,7 @@ static void match_split_find_ends(const struct nsx_mchannel *x, const struct nsx
 
 	for (size_t s = 0; s < NSX_SAMPLES; s++)
 		ret->at[s] = NAN;
-	for (size_t s = 0; s < samples && y->c->has_times; s++) {
+	for (size_t s = 0; s < samples && x->c->has_times && y->c->has_times; s++) {
 		size_t i = x->c->n * s / samples;
 		int64_t k = (int64_t)i + x->shift - y->shift;
 
