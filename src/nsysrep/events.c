@@ -85,7 +85,8 @@ static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct ns
 		const struct nsx_rep_column *c = w->notes ? def->instant :
 				w->column[i] < 0 ? &none : &def->columns[w->column[i]];
 
-		is_sound = plan_cell(w, c, code, &l->cell[i]);
+		is_sound = plan_cell(w, c, code, &l->cell[i]) &&
+			   (!w->notes || l->cell[i].how == NSX_CELL_FIXED);
 	}
 	l->row = is_sound ? NSX_ROW_OF_CELLS : NSX_ROW_UNKNOWN;
 	w->learnt = is_sound ? l : NULL;
@@ -118,13 +119,14 @@ static inline int add_cells(struct nsx_walker *w, const struct nsx_layout *l,
 {
 	struct nsx_val v[NSX_LAYOUT_CELLS];
 
+	if (w->notes) {
+		w->notes->at.rows[l->table]++;
+		if (l->ncells)
+			nsx_note_instant(w->notes, nsx_layout_number(l->cell, message));
+		return 0;
+	}
 	nsx_layout_row(l, message, code, v);
-	if (!w->notes)
-		return w->fn(w->ctx, w->rid++, v, err);
-	w->notes->at.rows[l->table]++;
-	if (l->ncells)
-		nsx_note_instant(w->notes, v[0].u.i);
-	return 0;
+	return w->fn(w->ctx, w->rid++, v, err);
 }
 
 /* By kind of CUDA activity: the field with the details, and the table. */
@@ -171,42 +173,109 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct
 			    &(struct nsx_row_of){.body = body, .part = &part}, err);
 }
 
-/* Adds the frames of a call stack, a repeated field of the message. */
-static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
-		     struct nsx_piece message, unsigned field, int64_t id, struct nsx_err *err)
+enum { STACK = 15 }; /* a field of a call                                   */
+/* The table of frames, and the repeated field that has them. */
+static const struct {
+	uint8_t table, field;
+} stacked[NSX_NSTACKED] = {[NSX_OF_SAMPLE] = {NSX_REP_SAMPLE_FRAME, 4},
+			   [NSX_OF_CALL] = {NSX_REP_OSRT_FRAME, STACK}};
+
+/* Advances to the next field of this number (below 16) that is bytes: an event of a block, or a
+ * frame of an event. The usual one has a length of one byte.
+ */
+static inline bool next_bytes(struct nsx_wire *at, unsigned field, struct nsx_piece *ret)
+{
+	const uint8_t *p = at->p;
+
+	if (at->end - p > 2 && p[0] == (field << 3 | NSX_BYTES) && p[1] < 128 &&
+	    p[1] < at->end - p - 1) {
+		*ret = (struct nsx_piece){p + 2, p[1]};
+		at->p = p + 2 + p[1];
+		return true;
+	}
+	while (nsx_wire_next(at))
+		if (at->field == field && at->bytes.p) {
+			*ret = at->bytes;
+			return true;
+		}
+	return false;
+}
+
+/* Adds the frames among some fields of an event. */
+static int add_frames(struct nsx_walker *w, enum nsx_rep_stacked kind, struct nsx_piece fields,
+		      int64_t id, struct nsx_err *err)
 {
 	const struct nsx_layout_shape shape = {NSX_IN_PART, 0, 0, 0};
-	struct nsx_wire at = nsx_wire_of(message);
-	struct nsx_val v[] = {nsx_val_int(id), nsx_val_int(0)};
+	enum nsx_rep_table t = stacked[kind].table;
+	struct nsx_wire at = nsx_wire_of(fields);
+	struct nsx_val v[] = {nsx_val_int(id), nsx_val_int(-1)};
+	struct nsx_piece bytes;
 	struct nsx_msg frame;
 	int rc = 0;
 
-	if (!w->notes && w->wanted != t)
-		return 0;
-	for (; !rc && nsx_wire_next(&at); v[1].u.i++) {
-		const struct nsx_layout *l;
+	while (!rc && next_bytes(&at, stacked[kind].field, &bytes)) {
+		const struct nsx_layout *l = nsx_layout_find(&w->layouts, t, bytes);
 
-		if (at.field != field || !at.bytes.p) {
-			v[1].u.i--;
-			continue;
-		}
-		l = nsx_layout_find(&w->layouts, t, at.bytes);
+		v[1].u.i++;
 		if (l && l->row == NSX_ROW_OF_CELLS) {
-			rc = add_cells(w, l, at.bytes.p, v, err);
+			rc = add_cells(w, l, bytes.p, v, err);
 			continue;
 		}
-		if (!nsx_msg_read(&frame, at.bytes))
+		if (!nsx_msg_read(&frame, bytes))
 			return note_broken(w);
-		w->learnt = l ? NULL : nsx_layout_learn(&w->layouts, t, at.bytes, &shape);
+		w->learnt = l ? NULL : nsx_layout_learn(&w->layouts, t, bytes, &shape);
 		rc = nsx_walk_row(w, t, &(struct nsx_row_of){.part = &frame, .code = v}, err);
 	}
 	w->learnt = NULL;
-	if (w->notes && w->type < NSX_SMALL_TYPES)
-		w->notes->tables[w->type] |= UINT64_C(1) << t;
 	return rc;
 }
 
-enum { START = 1, CLASS = 6, STACK = 15 }; /* fields of a call; 1 of an activity */
+/* Keeps the frames of an event, and counts them. */
+static int note_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct nsx_piece message,
+		      const struct nsx_msg *body, struct nsx_err *err)
+{
+	uint32_t *nrows = &w->notes->at.rows[stacked[kind].table], before = *nrows;
+	uint32_t nbroken = w->notes->at.nbroken;
+	const struct nsx_msg_field *last = &body->v[stacked[kind].field];
+	struct nsx_wire at = nsx_wire_of(message);
+	struct nsx_rep_stack *x;
+	bool is_new;
+	int rc = 0;
+
+	if (!nsx_msg_has(body, stacked[kind].field)) {
+		message.n = 0;
+	} else if (last->bytes) {
+		do
+			message.p = at.p;
+		while (nsx_wire_next(&at) && at.field != stacked[kind].field);
+		message.n = (size_t)(last->bytes + last->n - message.p);
+	}
+	if (w->type < NSX_SMALL_TYPES && message.n)
+		w->notes->tables[w->type] |= UINT64_C(1) << stacked[kind].table;
+	x = nsx_stacks_add(&w->notes->stacks[kind], w->notes->arena, message, &is_new);
+	if (!x || is_new)
+		rc = add_frames(w, kind, message, 0, err);
+	else {
+		*nrows += x->nframes;
+		w->notes->at.nbroken += x->is_broken;
+	}
+	if (x && is_new) {
+		x->nframes = *nrows - before;
+		x->is_broken = w->notes->at.nbroken > nbroken;
+	}
+	return rc;
+}
+
+static int add_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct nsx_piece message,
+		     const struct nsx_msg *body, struct nsx_err *err)
+{
+	int64_t id = ++w->nstacks[kind];
+
+	return w->notes ? note_stack(w, kind, message, body, err) :
+	       w->wanted == stacked[kind].table ? add_frames(w, kind, message, id, err) : 0;
+}
+
+enum { CLASS = 6 }; /* a field of a call                                     */
 enum { /* classes of calls, ENUM_NSYS_EVENT_CLASS                           */
 	CLASS_PROFILER = 3, CLASS_OSRT = 27, CLASS_OSRT_START = 31,
 	CLASS_OSRT_FINISH = 32, CLASS_OPENACC = 48, CLASS_JIT = 102,
@@ -281,9 +350,9 @@ static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
 					  &(struct nsx_unknown){NSX_CUDA_STACK,
 								CALL, STACK, 1});
 	} else if (class == CLASS_OSRT && nsx_msg_has(body, STACK)) {
-		stack = nsx_val_int(++w->stacks);
-		if (add_stack(w, NSX_REP_OSRT_FRAME, bytes, STACK, w->stacks, err))
+		if (add_stack(w, NSX_OF_CALL, bytes, body, err))
 			return err->rc;
+		stack = nsx_val_int(w->nstacks[NSX_OF_CALL]);
 	} else if (table == NSX_REP_GRAPH_EVENT) {
 		unsigned f = nsx_msg_has(body, 37) ? 37 : nsx_msg_has(body, 38) ? 38 : 39;
 
@@ -300,14 +369,13 @@ static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
 		      const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg counter;
-	struct nsx_val id = nsx_val_int(w->samples + 1);
+	struct nsx_val id = nsx_val_int(w->nstacks[NSX_OF_SAMPLE] + 1);
 
 	if (!nsx_msg_read(&counter, nsx_msg_bytes(body, COUNTER)))
 		return note_broken(w);
-	w->samples++;
 	return nsx_walk_row(w, NSX_REP_SAMPLE, &(struct nsx_row_of){
 			    .body = body, .part = &counter, .code = &id}, err) ?:
-	       add_stack(w, NSX_REP_SAMPLE_FRAME, bytes, 4, w->samples, err);
+	       add_stack(w, NSX_OF_SAMPLE, bytes, body, err);
 }
 
 static int note_process(struct nsx_walker *w, const struct nsx_msg *body)
@@ -417,22 +485,17 @@ static bool type_is_wanted(const struct nsx_walker *w, uint64_t type)
 	return w->notes || type >= NSX_SMALL_TYPES || w->rep->tables[type] >> w->wanted & 1;
 }
 
-/* Reads one event. A counter event is {1 type, 2 time, 3 values}. */
-static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
+/* Reads an event that is not made from a layout; is_new: none matches it. A counter event is
+ * {1 type, 2 time, 3 values}.
+ */
+static int read_event(struct nsx_walker *w, struct nsx_piece bytes, bool is_new,
+		      struct nsx_err *err)
 {
-	struct nsx_layout *l = nsx_layout_find(&w->layouts, OF_EVENT, bytes);
 	struct nsx_wire at = nsx_wire_of(bytes);
 	struct nsx_piece body = {NULL, 0};
 	unsigned field = 0;
 	uint64_t time = 0;
 
-	if (l && l->row == NSX_ROW_NONE)
-		return 0;
-	if (l && l->row == NSX_ROW_OF_CELLS) {
-		if (l->table == NSX_REP_SAMPLE)
-			l->code[0].u.i = ++w->samples;
-		return add_cells(w, l, bytes.p, l->code, err);
-	}
 	w->type = 0;
 	while (nsx_wire_next(&at))
 		if (at.field == 1) {
@@ -453,44 +516,66 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 		note_unknown(w, field, 0);
 		return 0;
 	}
-	return events_add_event(w, field, bytes, body, !l, err);
+	return events_add_event(w, field, bytes, body, is_new, err);
 }
 
-/* Advances to the next event of a block. The usual one has a length of one or two bytes. */
-static inline bool next_event(struct nsx_wire *at)
+static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct nsx_err *err)
 {
-	const uint8_t *p = at->p;
-	size_t n, left = (size_t)(at->end - p);
+	struct nsx_wire at = nsx_wire_of(message);
+	struct nsx_piece event;
+	uint32_t n;
+	int rc = 0;
 
-	if (left < 3 || p[0] != (1 << 3 | NSX_BYTES) || (p[1] >= 128 && p[2] >= 128))
-		return nsx_wire_next(at);
-	n = p[1] < 128 ? p[1] : (p[1] & 127u) | (size_t)p[2] << 7;
-	p += p[1] < 128 ? 2 : 3;
-	if (n > (size_t)(at->end - p))
-		return nsx_wire_next(at);
-	at->field = 1;
-	at->bytes = (struct nsx_piece){p, n};
-	at->p = p + n;
-	return true;
+	for (n = 0; !rc && next_bytes(&at, 1, &event); n++) {
+		struct nsx_layout *l = nsx_layout_find(&w->layouts, OF_EVENT, event);
+
+		if (l && l->row == NSX_ROW_NONE)
+			continue;
+		if (!l || l->row == NSX_ROW_UNKNOWN) {
+			rc = read_event(w, event, !l, err);
+			continue;
+		}
+		if (l->table == NSX_REP_SAMPLE)
+			l->code[0].u.i = ++w->nstacks[NSX_OF_SAMPLE];
+		rc = add_cells(w, l, event.p, l->code, err);
+	}
+	if (w->notes)
+		w->notes->at.nevents = n;
+	if (at.is_bad)
+		note_broken(w);
+	return rc;
+}
+
+/* Whether the block's stacks of this kind are wanted, and in memory. */
+static bool has_kept(const struct nsx_walker *w, const struct nsx_rep_index *x,
+		     enum nsx_rep_stacked kind)
+{
+	return !w->notes && w->wanted == stacked[kind].table && x->kept[kind].content;
+}
+
+static int walk_kept(struct nsx_walker *w, const struct nsx_rep_index *x,
+		     enum nsx_rep_stacked kind, struct nsx_err *err)
+{
+	const struct nsx_rep_kept *kept = &x->kept[kind];
+	int rc = 0;
+
+	for (int64_t i = 0; !rc && i < x->nstacks[kind]; i++)
+		rc = add_frames(w, kind, kept->content[kept->order[i]].fields,
+				x->before[kind] + i + 1, err);
+	return rc;
 }
 
 int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
 {
+	const struct nsx_rep_index *x = &w->rep->index[block];
 	struct nsx_piece message;
-	struct nsx_wire at;
-	int rc = nsx_block_read(&w->rep->file, &w->rep->file.blocks[block], &w->buf, &message, err);
 
-	if (rc)
-		return rc;
-	for (at = nsx_wire_of(message); !rc && next_event(&at);)
-		if (at.field == 1 && at.bytes.p) {
-			if (w->notes)
-				w->notes->at.nevents++;
-			rc = read_event(w, at.bytes, err);
-		}
-	if (at.is_bad)
-		note_broken(w);
-	return rc;
+	memcpy(w->nstacks, x->before, sizeof(w->nstacks));
+	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++)
+		if (has_kept(w, x, kind))
+			return walk_kept(w, x, kind, err);
+	return nsx_block_read(&w->rep->file, &w->rep->file.blocks[block], &w->buf, &message, err) ?:
+	       walk_events(w, message, err);
 }
 
 void nsx_walker_done(struct nsx_walker *w)

@@ -10,6 +10,7 @@
 #include "nsysrep/layout.h"
 #include "nsysrep/payload.h"
 #include "nsysrep/rows.h"
+#include "nsysrep/stacks.h"
 #include "sqlite/scan.h"
 
 enum { NSX_MOST_UNKNOWN = 64, NSX_MOST_METRICS = 4096, NSX_SMALL_TYPES = 256 };
@@ -35,14 +36,19 @@ struct nsx_rep_process { /* named by an event; repeats are possible             
 	const char *name;
 };
 
+/* Events with stacks. Stacks of a kind are numbered as their rows refer to them. */
+enum nsx_rep_stacked { NSX_OF_SAMPLE, NSX_OF_CALL, NSX_NSTACKED };
+
 /* Results of walking a block. */
 struct nsx_rep_index {
 	uint32_t nevents, nbroken; /* nbroken: damaged events, which give no rows */
 	bool is_lost;		   /* the whole block is damaged             */
 	uint32_t rows[NSX_REP_NTABLES];
-	uint32_t nstacks;
 	int64_t least_ns, most_ns; /* first and last start of a row; least > most: no rows */
-	int64_t stacks, samples; /* numbers of them in earlier blocks: ids count on */
+	int64_t nstacks[NSX_NSTACKED];
+	int64_t before[NSX_NSTACKED]; /* stacks in earlier blocks: ids count on */
+	bool is_kept[NSX_NSTACKED]; /* all stacks of the block are in memory */
+	struct nsx_rep_kept kept[NSX_NSTACKED];
 };
 
 struct nsx_rep {
@@ -73,7 +79,7 @@ struct nsx_walker {
 	struct nsx_layouts layouts;
 	struct nsx_layout *learnt; /* the layout of the current message, if it was just learnt */
 	uint64_t type;	/* type of the current event                         */
-	int64_t stacks, samples; /* ids used so far                          */
+	int64_t nstacks[NSX_NSTACKED]; /* ids used so far                    */
 	struct nsx_buf text; /* text of a payload                            */
 	/* Rows go to fn; with notes they are only counted. */
 	enum nsx_rep_table wanted;
@@ -95,7 +101,8 @@ struct nsx_notes {
 	size_t nmpi, mpi_cap, nprocesses, processes_cap;
 	struct nsx_unknown unknown[NSX_MOST_UNKNOWN];
 	unsigned nunknown;
-	struct nsx_arena *arena; /* owner of process names                   */
+	struct nsx_rep_stacks stacks[NSX_NSTACKED];
+	struct nsx_arena *arena; /* owner of process names and stacks        */
 };
 
 /* Errors: NSX_E_DATA: the block is damaged; those of fn; NSX_E_NOMEM. */

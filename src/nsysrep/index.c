@@ -41,10 +41,24 @@ static void merge_notes(struct job *job, struct nsx_notes *n)
 	free(n->processes);
 }
 
+/* Says of each block where its stacks are. */
+static void keep_stacks(struct nsx_rep *rep, struct nsx_notes *notes, size_t first, size_t end)
+{
+	for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
+		struct nsx_rep_kept kept = nsx_stacks_finish(&notes->stacks[k], notes->arena);
+
+		for (size_t b = first; b < end && rep->index[b].is_kept[k]; b++) {
+			rep->index[b].kept[k] = kept;
+			kept.order += rep->index[b].nstacks[k];
+		}
+	}
+}
+
 static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct job *job = ctx;
 	struct nsx_rep *rep = job->rep;
+	size_t first = rep->file.nblocks * part / job->nparts;
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
 	struct nsx_walker *w = nsx_alloc(1, sizeof(*w));
 	struct nsx_notes *notes = nsx_alloc(1, sizeof(*notes));
@@ -53,19 +67,21 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	notes->arena = nsx_arena_new();
 	w->rep = rep;
 	w->notes = notes;
-	for (size_t b = rep->file.nblocks * part / job->nparts; !rc && b < end; b++) {
+	for (size_t b = first; !rc && b < end; b++) {
 		notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};
 		notes->block = b;
-		w->stacks = 0;
 		rc = nsx_stopped(err) ?: nsx_walk_block(w, b, err);
 		if (rc == NSX_E_DATA) {
 			notes->at = (struct nsx_rep_index){.is_lost = true};
 			rc = 0;
 		}
-		notes->at.nstacks = (uint32_t)w->stacks;
+		memcpy(notes->at.nstacks, w->nstacks, sizeof(w->nstacks));
+		for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++)
+			notes->at.is_kept[k] = !notes->stacks[k].is_full;
 		rep->index[b] = notes->at;
 	}
+	keep_stacks(rep, notes, first, end);
 	merge_notes(job, notes);
 	free(notes);
 	nsx_walker_done(w);
@@ -92,7 +108,7 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned threads = (unsigned)NSX_MIN(NSX_MAX(ncpus, 1), MOST_THREADS);
 	struct job job = {.rep = rep, .nparts = (size_t)threads * PARTS_A_THREAD};
-	int64_t stacks = 0, samples = 0;
+	int64_t n[NSX_NSTACKED] = {0};
 	int rc;
 
 	pthread_mutex_init(&job.lock, NULL);
@@ -103,14 +119,11 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	rep->mpi = job.mpi;
 	rep->nmpi = job.nmpi;
 	drop_false_blocks(rep);
-	for (size_t b = 0; b < rep->file.nblocks; b++) {
-		struct nsx_rep_index *x = &rep->index[b];
-
-		x->stacks = stacks;
-		x->samples = samples;
-		stacks += x->nstacks;
-		samples += x->rows[NSX_REP_SAMPLE];
-	}
+	for (size_t b = 0; b < rep->file.nblocks; b++)
+		for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
+			rep->index[b].before[k] = n[k];
+			n[k] += rep->index[b].nstacks[k];
+		}
 	return rc;
 }
 
@@ -187,6 +200,7 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 	 */
 	if (!rc && rep->nmpi) {
 		memset(rep->tables, 0, sizeof(rep->tables));
+		memset(rep->index, 0, rep->file.nblocks * sizeof(*rep->index));
 		rep->nunknown = 0;
 		rep->nprocesses = 0;
 		rc = walk_all(rep, err);

@@ -1,9 +1,6 @@
 /* layout.c - learns and recognizes the layout of messages. */
 #include "nsysrep/layout.h"
 
-/* Consecutive misses after which a layout that often matched makes room for another. */
-enum { MOST_WORTH = 16 };
-
 /* Notes the place of each field, and which bits determine the layout. False: a nested message is
  * damaged or is there twice.
  */
@@ -39,59 +36,10 @@ static bool learn_fields(struct nsx_layouts *all, struct nsx_layout *l, const ui
 	return !at.is_bad;
 }
 
-typedef uint64_t nsx_words __attribute__((vector_size(16)));
-
-/* The bits in which NSX_LAYOUT_SLACK bytes differ from the layout. */
-static inline nsx_words layout_difference(const struct nsx_layout *l, const uint8_t *p,
-					  size_t from)
-{
-	nsx_words differs = {0}, x, mask, is;
-
-#pragma GCC unroll 4
-	for (size_t i = from; i < from + NSX_LAYOUT_SLACK; i += sizeof(x)) {
-		memcpy(&x, p + i, sizeof(x));
-		memcpy(&mask, l->mask + i, sizeof(x));
-		memcpy(&is, l->is + i, sizeof(x));
-		differs |= (x & mask) ^ is;
-	}
-	return differs;
-}
-
-/* Whether a message has this layout. Compares more bytes than the message has, so that how many
- * need not be predicted; the mask is 0 there.
- */
-static inline bool matches_layout(const struct nsx_layout *l, uint32_t kind, struct nsx_piece b)
-{
-	nsx_words differs;
-
-	if (l->n != b.n || l->kind != kind)
-		return false;
-	differs = layout_difference(l, b.p, 0);
-	for (size_t i = NSX_LAYOUT_SLACK; i < b.n; i += NSX_LAYOUT_SLACK)
-		differs |= layout_difference(l, b.p, i);
-	return !(differs[0] | differs[1]);
-}
-
-static inline struct nsx_layout *layout_slot(struct nsx_layouts *all, uint32_t kind,
-					     struct nsx_piece b)
-{
-	return &all->of[(b.n + NSX_LAYOUTS / 2 * kind) % NSX_LAYOUTS];
-}
-
-struct nsx_layout *nsx_layout_find(struct nsx_layouts *all, uint32_t kind, struct nsx_piece b)
-{
-	struct nsx_layout *l = layout_slot(all, kind, b);
-
-	if (!b.n || !matches_layout(l, kind, b))
-		return NULL;
-	l->worth += l->worth < MOST_WORTH;
-	return l;
-}
-
 struct nsx_layout *nsx_layout_learn(struct nsx_layouts *all, uint32_t kind, struct nsx_piece b,
 				    const struct nsx_layout_shape *shape)
 {
-	struct nsx_layout *l = layout_slot(all, kind, b);
+	struct nsx_layout *l = nsx_layout_slot(all, kind, b);
 
 	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
 		return NULL;

@@ -16,6 +16,8 @@ enum {
 	NSX_LAYOUTS = 64,	  /* layouts kept at a time                  */
 	NSX_LAYOUT_CELLS = 24,	  /* most columns of a row that is made from a layout */
 	NSX_LAYOUT_CODES = 4,	  /* most values of a row that are not in the message */
+	/* Consecutive misses after which a layout that often matched makes room for another. */
+	NSX_LAYOUT_MOST_WORTH = 16,
 };
 
 /* Where a message has fields: in itself, or in the nested messages that are followed. */
@@ -31,6 +33,8 @@ struct nsx_layout {
 	/* What the messages of this layout become, which the user sets. */
 	enum { NSX_ROW_UNKNOWN, NSX_ROW_NONE, NSX_ROW_OF_CELLS } row;
 	unsigned table, ncells;
+	uint8_t mask[NSX_LAYOUT_LONGEST]; /* bits that determine the layout; 0 after the message */
+	uint8_t is[NSX_LAYOUT_LONGEST];	  /* their values                    */
 	struct nsx_layout_cell {
 		uint64_t own; /* mask of a number's bits; 0: no number       */
 		uint8_t at;
@@ -38,8 +42,6 @@ struct nsx_layout {
 		struct nsx_val is; /* the value, but for what the message gives */
 	} cell[NSX_LAYOUT_CELLS];
 	struct nsx_val code[NSX_LAYOUT_CODES];
-	uint8_t mask[NSX_LAYOUT_LONGEST]; /* bits that determine the layout; 0 after the message */
-	uint8_t is[NSX_LAYOUT_LONGEST];	  /* their values                    */
 };
 
 /* Begins zeroed. One reader at a time. */
@@ -58,8 +60,58 @@ struct nsx_layout_shape {
 	unsigned fixed;		     /* field of the body; field 1 of an event is fixed, too */
 };
 
+typedef uint64_t nsx_words __attribute__((vector_size(16)));
+
+/* The bits in which NSX_LAYOUT_SLACK bytes differ from the layout. */
+static inline nsx_words nsx_layout_difference(const struct nsx_layout *l, const uint8_t *p,
+					  size_t from)
+{
+	nsx_words differs = {0}, x, mask, is;
+
+#pragma GCC unroll 4
+	for (size_t i = from; i < from + NSX_LAYOUT_SLACK; i += sizeof(x)) {
+		memcpy(&x, p + i, sizeof(x));
+		memcpy(&mask, l->mask + i, sizeof(x));
+		memcpy(&is, l->is + i, sizeof(x));
+		differs |= (x & mask) ^ is;
+	}
+	return differs;
+}
+
+/* Whether a message has this layout. Compares more bytes than the message has, so that how many
+ * need not be predicted; the mask is 0 there.
+ */
+static inline bool nsx_layout_matches(const struct nsx_layout *l, uint32_t kind, struct nsx_piece b)
+{
+	nsx_words differs;
+
+	if (l->n != b.n || l->kind != kind)
+		return false;
+	differs = nsx_layout_difference(l, b.p, 0);
+	for (size_t i = NSX_LAYOUT_SLACK; i < b.n; i += NSX_LAYOUT_SLACK)
+		differs |= nsx_layout_difference(l, b.p, i);
+	return !(differs[0] | differs[1]);
+}
+
+static inline struct nsx_layout *nsx_layout_slot(struct nsx_layouts *all, uint32_t kind,
+					     struct nsx_piece b)
+{
+	return &all->of[(b.n + NSX_LAYOUTS / 2 * kind) % NSX_LAYOUTS];
+}
+
 /* The layout that matches a message; NULL: none. */
-struct nsx_layout *nsx_layout_find(struct nsx_layouts *l, uint32_t kind, struct nsx_piece b);
+static inline struct nsx_layout *nsx_layout_find(struct nsx_layouts *all, uint32_t kind,
+						 struct nsx_piece b)
+{
+	struct nsx_layout *l = nsx_layout_slot(all, kind, b);
+
+	if (!b.n || !nsx_layout_matches(l, kind, b))
+		return NULL;
+	if (l->worth < NSX_LAYOUT_MOST_WORTH)
+		l->worth++;
+	return l;
+}
+
 /* Learns the layout of a message that none matches. Messages whose fields have the same meaning
  * have the same kind. NULL: other layouts match more often, or this message cannot be learnt.
  */
@@ -68,6 +120,15 @@ struct nsx_layout *nsx_layout_learn(struct nsx_layouts *l, uint32_t kind, struct
 
 /* The cell of a value, which is NULL if the field is absent, and 0 if it has a fixed size. */
 struct nsx_layout_cell nsx_layout_cell(const struct nsx_layout_place *p);
+
+/* The number in a cell. */
+static inline int64_t nsx_layout_number(const struct nsx_layout_cell *c, const uint8_t *message)
+{
+	uint64_t x;
+
+	memcpy(&x, message + c->at, sizeof(x));
+	return (int64_t)nsx_varint_packed(le64toh(x) & c->own);
+}
 
 /* The values of a row of cells. */
 static inline void nsx_layout_row(const struct nsx_layout *l, const uint8_t *message,
@@ -79,8 +140,7 @@ static inline void nsx_layout_row(const struct nsx_layout *l, const uint8_t *mes
 
 		v[i] = c->is;
 		if (c->own) {
-			memcpy(&x, message + c->at, sizeof(x));
-			v[i].u.i = (int64_t)nsx_varint_packed(le64toh(x) & c->own);
+			v[i].u.i = nsx_layout_number(c, message);
 		} else if (c->how == NSX_CELL_TEXT) {
 			v[i].u.p = (const char *)message + c->at;
 		} else if (c->how == NSX_CELL_CODE) {

@@ -203,8 +203,6 @@ static int nsysrep_read_rows(struct nsx_source_reader *r, size_t block, int64_t 
 		return read_strings(w, err);
 	if (is_fact(w->rep, w->wanted))
 		return read_facts(w, err);
-	w->stacks = w->rep->index[block].stacks;
-	w->samples = w->rep->index[block].samples;
 	return nsx_walk_block(w, block, err);
 }
 
