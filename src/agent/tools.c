@@ -313,10 +313,14 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret, struct nsx_err
 	return rc;
 }
 
-static int refuse_question(const char *name, struct nsx_err *err)
+static int refuse_question(const char *name, const struct nsx_question *q, struct nsx_err *err)
 {
 	const char *nearest = nsx_question_nearest(name);
 
+	if (q)
+		return nsx_fail(err, NSX_E_USAGE, "'%s' has a tool of its own: %s", q->name,
+				nsx_tools[q == &nsx_questions[NSX_Q_sql] ? NSX_TOOL_sql :
+									   NSX_TOOL_explain].name);
 	return nearest ? nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; did you mean '%s'?",
 				  name, nearest) :
 			 nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; see the list of "
@@ -340,7 +344,7 @@ static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err 
 	default:
 		q = asked_question(c);
 		if (!q || (c->tool == NSX_TOOL_ask && is_asked_elsewhere(q)))
-			return refuse_question(c->str[A_QUESTION], err);
+			return refuse_question(c->str[A_QUESTION], q, err);
 		if (load_trace(c, err))
 			return err->rc;
 		return nsx_ask(&c->trace->subject, q,

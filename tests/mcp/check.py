@@ -180,6 +180,8 @@ def check_errors():
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='nonsense')
     e = refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='gapz')
     ok('the nearest question', "did you mean 'gaps'?" in e['message'], e)
+    e = refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='verdict')
+    ok('a question with a tool', 'nsys_explain' in e['message'], e)
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', window='99s..100s')
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='range', argument='x')
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='gaps', cursor='9999999')
