@@ -14,9 +14,11 @@ named AS (
   SELECT
     *
   , range_name GLOB 'execute_context_*(*)_generation_*(*)'
+    OR range_name GLOB 'execute_*_context_*(sq*)_generation_*(sq*)'
     OR range_name GLOB 'execute_new_*_cached_*'
     OR range_name GLOB 'step[[]*bs=*'
     OR range_name GLOB '[[]Executor] _forward_step*ctx reqs*gen reqs'
+    OR range_name GLOB '_forward_step: *ctx reqs, *gen reqs'
       AS is_engine
   , range_name GLOB 'ProfilerStep#*' OR range_name = '[pl][profile]run_training_batch'
     OR range_name IN ('iteration', 'step', 'train_step', 'training_step')

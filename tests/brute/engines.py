@@ -18,13 +18,16 @@ def step_name(r, engine):
     P, n = p * r.randint(1, 300), r.randint(0, 99)
     return r.choice({
         "vLLM": (f"execute_context_{p}({P})_generation_{d}({d + r.choice((0, 0, 3))})",
-                 f"execute_new_{p}_cached_{d}"),
+                 f"execute_new_{p}_cached_{d}",
+                 f"execute_{P + d}_context_{p}(sq{P}sk{P + 9}sqsq{P * P}sqsk{P * (P + 9)})"
+                 f"_generation_{d}(sq{d}sk{d << 40}sqsq{d}sqsk{d << 40})"),
         "SGLang": (f"step[DECODE bs={d}]", f"step[DECODE bs={d}]", f"step[TARGET_VERIFY bs={d}]",
                    f"step[EXTEND bs={p or 1} toks={P or 7}]", f"step[EXTEND bs={p or 1}]",
                    f"step[MIXED bs={p + d}]", f"step[MIXED bs={p + d} toks={P + d}]", "step[IDLE bs=0]"),
         "TensorRT-LLM": (f"[Executor] _forward_step {n}: {p} ctx reqs, {P} ctx tokens, {d} gen reqs",
                          f"[Executor] _forward_step {n}: {p} ctx reqs, {d} gen reqs",
-                         f"[Executor] _forward_step: {p} ctx reqs, {d} gen reqs"),
+                         f"[Executor] _forward_step: {p} ctx reqs, {d} gen reqs",
+                         f"_forward_step: {p} ctx reqs, {d} gen reqs"),
         "loop": (f"iteration {n}", f"ProfilerStep#{n}", "iteration", f"step_{n}", "train_step")}[engine])
 
 

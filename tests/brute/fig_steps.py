@@ -10,13 +10,15 @@ from spans import clip, group_by, intersect, length, ms, pct, percentile, subtra
 # Groups of a pattern: p prompts, d decodes and r requests; P, D and t are their tokens.
 ENGINE = [(engine, kind, re.compile(pattern + "$")) for engine, kind, pattern in (
     ("vLLM", None, r"execute_context_(?P<p>\d+)\((?P<P>\d+)\)_generation_(?P<d>\d+)\((?P<D>\d+)\)"),
+    ("vLLM", None, r"execute_\d+_context_(?P<p>\d+)\(sq(?P<P>\d+)sk\d+sqsq\d+sqsk\d+\)"
+                   r"_generation_(?P<d>\d+)\(sq(?P<D>\d+)sk\d+sqsq\d+sqsk\d+\)"),
     ("vLLM", None, r"execute_new_(?P<p>\d+)_cached_(?P<d>\d+)"),
     ("SGLang", "decode", r"step\[(?:DECODE bs=(?P<d>\d+)|TARGET_VERIFY bs=(?P<r>\d+)).*"),
     ("SGLang", "prefill", r"step\[EXTEND bs=(?P<p>\d+)(?: toks=(?P<P>\d+))?.*"),
     ("SGLang", "prefill", r"step\[SPLIT_PREFILL bs=(?P<p>\d+).*"),
     ("SGLang", "mixed", r"step\[MIXED bs=(?P<r>\d+)(?: toks=(?P<t>\d+))?.*"),
     ("SGLang", "idle", r"step\[IDLE.*"),
-    ("TensorRT-LLM", None, r"\[Executor\] _forward_step(?: \d+)?: (?P<p>\d+) ctx reqs"
+    ("TensorRT-LLM", None, r"(?:\[Executor\] )?_forward_step(?: \d+)?: (?P<p>\d+) ctx reqs"
                            r"(?:, (?P<P>\d+) ctx tokens)?, (?P<d>\d+) gen reqs"))]
 TRAINING = [("PyTorch", re.compile(r"ProfilerStep#\d+$")),
             ("Lightning", re.compile(r"\[pl\]\[profile\]run_training_batch$")),
