@@ -4,11 +4,12 @@
  * Coverage is the share of the process's GPU time that any of its threads launched while such a
  * range was open. All threads count because the backward pass of a training step often has its own
  * thread. Work before the first range, such as loading a model, is left out, unless it is most of
- * the compute. Ranges whose names differ only in a number ("step 12") count as one range. Ranges of
- * libraries (NCCL, cuBLAS) are ignored.
+ * the compute. Ranges whose names differ only in a number ("step 12") count as one range, and so do
+ * all steps of an engine, whatever they decode. Ranges of libraries (NCCL, cuBLAS) are ignored.
  */
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
+#include "facts/steps/steps.h"
 
 #define MIN_LISTED 0.1 /* a way with a lower score is not listed */
 #define WHOLE 0.95 /* ranges with this coverage contain all work            */
@@ -33,7 +34,8 @@ struct group { /* ranges of one name, thread and kind */
 
 struct nvtx_finder {
 	struct nsx_finder *fd;
-	nsx_str *masked;   /* by name: the name without its number           */
+	nsx_str *masked;   /* by name: the name without its number, or "vLLM step" */
+	bool *is_engine;   /* by name: it is that of an engine's step        */
 	uint32_t *slot;	   /* by name: index of group + 1                    */
 	struct launches launches; /* of the current process                  */
 	struct group *groups;
@@ -43,14 +45,19 @@ struct nvtx_finder {
 
 /* Names -----------------------------------------------------------------------*/
 
-/* Turns "step 12" and "step 13" into "step #". */
+/* Turns "step 12" and "step 13" into "step #", and names of an engine's steps into "vLLM step". */
 static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 {
+	const char *text = nsx_text(nf->fd->t, name);
+	struct nsx_step_name step;
 	struct nsx_buf b = {0};
 	int rc = 0;
 
 	nf->masked[name] = name;
-	if (nsx_buf_add_masked(&b, nsx_text(nf->fd->t, name)))
+	nf->is_engine[name] = nsx_step_name(NULL, text, &step) && step.kind != NSX_STEP_TRAINING;
+	if (nf->is_engine[name])
+		nsx_buf_printf(&b, "%s step", step.engine);
+	if (nf->is_engine[name] || nsx_buf_add_masked(&b, text))
 		rc = nsx_strings_add(nf->fd->f->strings, b.p, b.n, &nf->masked[name], err);
 	nsx_buf_done(&b);
 	return rc;
@@ -61,7 +68,7 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
 	size_t bound = nsx_strings_bound(nf->fd->t->strings);
 
-	if (!nsx_new_array(nf->masked, nf->fd->a, bound, "range names", err))
+	if (nsx_new_arrays(nf->fd->a, bound, "range names", err, nf->masked, nf->is_engine))
 		return err->rc;
 	for (size_t i = 0; i < x->n; i++)
 		if (!nf->masked[x->name[i]] && mask_name(nf, x->name[i], err))
@@ -154,8 +161,8 @@ static bool is_user_range(const struct nsx_trace *t, size_t i)
 	       !t->domain[nsx_range_domain(&t->nvtx, i)].is_library;
 }
 
-/* Counts a range under a name. */
-static int count_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
+/* Counts n ranges under a name. */
+static int count_name(struct nvtx_finder *nf, nsx_str name, uint32_t n, struct nsx_err *err)
 {
 	uint32_t *slot = &nf->slot[name];
 
@@ -165,12 +172,12 @@ static int count_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 			return err->rc;
 		*slot = (uint32_t)nf->ngroups;
 	}
-	nf->groups[*slot - 1].n++;
+	nf->groups[*slot - 1].n += n;
 	return 0;
 }
 
-/* Counts ranges [from, to), which are of one kind, by full name. Those whose full name is unique
- * are then counted by masked name.
+/* Counts ranges [from, to), which are of one kind, by full name. Those whose full name is unique,
+ * and steps of engines, are then counted by masked name.
  */
 static int count_names(struct nvtx_finder *nf, size_t from, size_t to, struct nsx_err *err)
 {
@@ -179,15 +186,15 @@ static int count_names(struct nvtx_finder *nf, size_t from, size_t to, struct ns
 
 	nf->ngroups = 0;
 	for (size_t i = from; i < to; i++)
-		if (is_user_range(t, i) && count_name(nf, t->nvtx.name[i], err))
+		if (is_user_range(t, i) && count_name(nf, t->nvtx.name[i], 1, err))
 			return err->rc;
 	nfull = nf->ngroups;
 	for (size_t g = 0; g < nfull; g++) {
 		nsx_str name = nf->groups[g].name, masked = nf->masked[name];
 
-		if (nf->groups[g].n > 1 || masked == name)
+		if ((nf->groups[g].n > 1 && !nf->is_engine[name]) || masked == name)
 			continue;
-		if (count_name(nf, masked, err))
+		if (count_name(nf, masked, nf->groups[g].n, err))
 			return err->rc;
 		nf->groups[g].n = 0;
 		nf->slot[name] = nf->slot[masked];
@@ -251,6 +258,8 @@ static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
 		if (!is_user_range(nf->fd->t, i))
 			continue;
 		g = &nf->groups[nf->slot[x->name[i]] - 1];
+		if (nf->is_engine[x->name[i]] && nsx_range_end(x, i) <= g->end_ns)
+			continue; /* part of the step around it              */
 		g->overlaps |= nsx_range_start(x, i) < g->end_ns;
 		g->end_ns = nsx_range_end(x, i);
 		marks[g->at + g->n++] = (struct nsx_span){nsx_range_start(x, i),

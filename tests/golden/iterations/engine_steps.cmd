@@ -1,0 +1,1 @@
+explain @steps_sglang --pass iterations --json
