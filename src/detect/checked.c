@@ -118,8 +118,39 @@ int nsx_detect_graphs(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 
 /* Engines ---------------------------------------------------------------------------- */
 
+/* Steps of engines on the limiting GPU in the judged window. A step at an edge of the window counts
+ * for its part inside.
+ */
+struct engine_work {
+	double n, ns;
+	double tokens; /* decoded: one by each request of a step; negative: not known */
+};
+
+static struct engine_work add_engine_work(const struct nsx_facts *f,
+					  const struct nsx_engine_steps *steps)
+{
+	struct nsx_window w = nsx_judged(f);
+	struct engine_work a = {0};
+
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct nsx_engine_step *s = &steps->v[i];
+		double ns = (double)(NSX_MIN(s->gpu_end_ns, w.end_ns) -
+				     NSX_MAX(s->gpu_start_ns, w.start_ns));
+		double part = ns / (double)(s->gpu_end_ns - s->gpu_start_ns);
+
+		if (s->device != f->limiting || ns <= 0 || s->name.kind == NSX_STEP_TRAINING)
+			continue;
+		a.n += part;
+		a.ns += ns;
+		if (s->name.kind == NSX_STEP_DECODE || s->name.kind == NSX_STEP_MIXED)
+			a.tokens = s->name.decodes < 0 || a.tokens < 0 ? -1 :
+				   a.tokens + part * (double)s->name.decodes;
+	}
+	return a;
+}
+
 /* "A step takes 1 ms → 820 µs on average; 5000 → 6100 tokens decoded a second" */
-static const char *say_in_steps(struct nsx_findings *l, const struct nsx_engine_work *work,
+static const char *say_in_steps(struct nsx_findings *l, const struct engine_work *work,
 				const struct nsx_finding *f, double window_ns)
 {
 	const char *step = nsx_tell(l, say_step_takes,
@@ -132,21 +163,22 @@ static const char *say_in_steps(struct nsx_findings *l, const struct nsx_engine_
 			 work->tokens / (window_ns - f->headroom_ns) * 1e9);
 }
 
-void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_work *work,
+void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_steps *steps,
 		     struct nsx_findings *l)
 {
 	struct nsx_window w = nsx_judged(f);
+	struct engine_work work = add_engine_work(f, steps);
 
-	if (work->n < 1)
+	if (work.n < 1)
 		return;
 	for (size_t i = 0; i < l->n; i++) {
 		struct nsx_finding *x = &l->v[i];
 
 		if (x->price < NSX_PRICE_MEASURED || x->headroom_ns <= 0 ||
-		    x->headroom_ns >= work->ns)
+		    x->headroom_ns >= work.ns)
 			continue;
-		x->step_ns = x->headroom_ns / work->n;
-		nsx_insert_evidence(x, 1, say_in_steps(l, work, x,
+		x->step_ns = x->headroom_ns / work.n;
+		nsx_insert_evidence(x, 1, say_in_steps(l, &work, x,
 						       (double)(w.end_ns - w.start_ns)));
 	}
 }

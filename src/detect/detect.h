@@ -46,7 +46,7 @@ struct nsx_detect {
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err) NSX_CHECKED;
 
 /* Adds to each priced finding what it costs a step of an engine. */
-void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_work *work,
+void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_steps *steps,
 		     struct nsx_findings *l);
 
 /* Prices the findings on the judged window by replaying their remedies, merges those that win the

@@ -8,6 +8,7 @@
 #define NSX_MEASURED_H
 
 #include "facts/ledger.h"
+#include "facts/steps/steps.h"
 #include "report/finding.h"
 
 /* communication of a device in the judged window */
@@ -71,16 +72,8 @@ struct nsx_capture_check {
 	struct nsx_capture_check *next;
 };
 
-/* Steps of inference engines on the limiting GPU in the judged window. A step at an edge of the
- * window counts for its part inside.
- */
-struct nsx_engine_work {
-	double n, ns;
-	double tokens; /* decoded: one by each request of a step; negative: not known */
-};
-
 struct nsx_measured {
-	struct nsx_engine_work engine; /* n 0: there are no such steps       */
+	struct nsx_engine_steps steps; /* of the whole window                */
 	struct nsx_ledger ledger; /* of the judged window; total_ns 0: unknown */
 	struct nsx_ledger *phases; /* by phase; total_ns 0: judged or too short; NULL: no phases */
 	struct nsx_capture_check *capture; /* list of checks; NULL: all unremarkable */

@@ -275,7 +275,7 @@ static int run_find(const struct run *run, struct nsx_err *err)
 	     nsx_rank_findings(run->trace, run->facts, run->opts->threads, &r->found, err);
 	if (rc)
 		return rc;
-	nsx_price_steps(run->facts, &run->measured->engine, &r->found);
+	nsx_price_steps(run->facts, &run->measured->steps, &r->found);
 	return run_prove(run, err);
 }
 
@@ -408,6 +408,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 		rc = nsx_model_build(trace, facts, opts->replay_ops, &facts->model, err);
 	else if (opts->purpose != NSX_FOR_EVENTS)
 		rc = analyse(&(struct run){trace, facts, opts, &measured, r}, err);
+	nsx_steps_done(&measured.steps);
 	r->has_changed |= nsx_db_has_changed(trace->schema->db);
 	if (rc)
 		nsx_report_free(r);

@@ -332,46 +332,17 @@ static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* Adds up the steps of engines that findings are priced by. */
-static struct nsx_engine_work add_engine_work(const struct nsx_facts *f,
-					      const struct nsx_engine_steps *steps)
-{
-	struct nsx_window w = nsx_judged(f);
-	struct nsx_engine_work a = {0};
-
-	for (size_t i = 0; i < steps->n; i++) {
-		const struct nsx_engine_step *s = &steps->v[i];
-		bool decodes = s->name.kind == NSX_STEP_DECODE || s->name.kind == NSX_STEP_MIXED;
-		double ns = (double)(NSX_MIN(s->gpu_end_ns, w.end_ns) -
-				     NSX_MAX(s->gpu_start_ns, w.start_ns));
-		double part = ns / (double)(s->gpu_end_ns - s->gpu_start_ns);
-
-		if (s->device != f->limiting || ns <= 0 || s->name.kind == NSX_STEP_TRAINING)
-			continue;
-		a.n += part;
-		a.ns += ns;
-		if (decodes)
-			a.tokens = s->name.decodes < 0 || a.tokens < 0 ? -1 :
-				   a.tokens + part * (double)s->name.decodes;
-	}
-	return a;
-}
-
 static int steps_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
-	struct nsx_engine_steps steps;
 	struct steps_work w = {.run = run, .out = out, .table = nsx_add_tables(out),
-			 .steps = &steps};
-	int rc;
+			       .steps = &run->measured->steps};
 
-	if (nsx_steps_build(run->trace, run->opts->steps_from, &steps, err))
+	if (nsx_steps_build(run->trace, run->opts->steps_from, &run->measured->steps, err))
 		return err->rc;
-	run->measured->engine = add_engine_work(run->facts, &steps);
-	if (!steps.n)
-		out->status = NSX_S_NULL;
-	rc = steps.n ? steps_fill_tables(&w, err) : 0;
-	nsx_steps_done(&steps);
-	return rc;
+	if (w.steps->n)
+		return steps_fill_tables(&w, err);
+	out->status = NSX_S_NULL;
+	return 0;
 }
 
 NSX_DEFINE_PASS(steps,

@@ -1,0 +1,1 @@
+explain @steps_stalled --pass findings,steps --md
