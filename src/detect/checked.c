@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include "detect/detect.h"
+#include "facts/steps/limit.h"
 
 #define SMALL_GRIDS_PCT 10
 #define BOUND_SHARE 0.05
@@ -147,6 +148,58 @@ static struct engine_work add_engine_work(const struct nsx_facts *f,
 				   a.tokens + part * (double)s->name.decodes;
 	}
 	return a;
+}
+
+/* The least time that the model needs for the judged steps on the limiting GPU; 0 if it is unknown, or
+ * if a step is faster, which refutes the model.
+ */
+static double least_by_model(const struct nsx_detect *d)
+{
+	const struct nsx_engine_steps *steps = &d->measured->steps;
+	uint32_t device = d->facts->limiting;
+	double sum_ns = 0;
+
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct nsx_engine_step *s = &steps->v[i];
+		double all_ns = (double)(s->gpu_end_ns - s->gpu_start_ns);
+		double ns = (double)(NSX_MIN(s->gpu_end_ns, d->w.end_ns) -
+				     NSX_MAX(s->gpu_start_ns, d->w.start_ns));
+		double least_ns;
+
+		if (s->device != device || ns <= 0)
+			continue;
+		least_ns = nsx_llm_least_ns(d->opts->model, nsx_device_gpu(d->trace, device),
+					    &s->name);
+		if (least_ns > all_ns)
+			return 0;
+		sum_ns += least_ns * ns / all_ns;
+	}
+	return sum_ns;
+}
+
+void nsx_limit_by_model(struct nsx_detect *d)
+{
+	struct nsx_findings *l = d->found;
+	struct nsx_partition part;
+	double least_ns, room_ns;
+
+	if (!d->opts->model || d->facts->limiting == NSX_NONE)
+		return;
+	nsx_partition(&d->facts->device[d->facts->limiting], d->w.start_ns, d->w.end_ns, &part);
+	least_ns = least_by_model(d);
+	room_ns = (double)nsx_computing_ns(part.ns) - least_ns;
+	for (size_t i = 0; least_ns > 0 && room_ns > 0 && i < l->n; i++) {
+		struct nsx_finding *x = &l->v[i];
+
+		if (nsx_finding_defs[x->id].category != NSX_CAT_COMPUTE)
+			continue;
+		if (x->remedy.n)
+			x->most_ns = x->most_ns > 0 ? NSX_MIN(x->most_ns, room_ns) : room_ns;
+		nsx_insert_evidence(x, x->is_assumed && x->evidence[1] ? 2 : 1,
+				    nsx_tell(l, say_by_model_kernels_need,
+					     nsx_text_ns(l->arena, least_ns),
+					     nsx_tell_ns(l, nsx_computing_ns(part.ns))));
+	}
 }
 
 /* "A step takes 1 ms → 820 µs on average; 5000 → 6100 tokens decoded a second" */

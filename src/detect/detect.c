@@ -131,5 +131,7 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 	nsx_arena_free(d->scratch);
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		nsx_findings_take(d->found, &s.found[i]);
+	if (!rc)
+		nsx_limit_by_model(d);
 	return rc;
 }

@@ -45,6 +45,8 @@ struct nsx_detect {
 /* Adds what all detectors find to d->found.  Errors: NSX_E_NOMEM, NSX_E_STOP. */
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err) NSX_CHECKED;
 
+/* Limits what faster kernels win by the least time of the steps' model, if the user describes it. */
+void nsx_limit_by_model(struct nsx_detect *d);
 /* Adds to each priced finding what it costs a step of an engine. */
 void nsx_price_steps(const struct nsx_facts *f, const struct nsx_engine_steps *steps,
 		     struct nsx_findings *l);

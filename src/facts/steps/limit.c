@@ -105,6 +105,23 @@ double nsx_llm_peak(const struct nsx_llm *m, const struct nsx_gpu_info *gpu)
 	return 0;
 }
 
+double nsx_llm_least_ns(const struct nsx_llm *m, const struct nsx_gpu_info *gpu,
+			const struct nsx_step_name *step)
+{
+	bool trains = step->kind == NSX_STEP_TRAINING;
+	int64_t tokens = trains ? m->tokens : step->tokens;
+	double peak = nsx_llm_peak(m, gpu), ns = 0;
+
+	if (tokens <= 0)
+		return 0;
+	if (peak > 0)
+		ns = nsx_llm_operations(m, tokens, trains) / peak * 1e9;
+	if (!trains && gpu && gpu->bandwidth_bytes_per_s > 0)
+		ns = NSX_MAX(ns, nsx_llm_bytes(m, 1, step->kind == NSX_STEP_DECODE ? tokens : 0) /
+				 (double)gpu->bandwidth_bytes_per_s * 1e9);
+	return ns;
+}
+
 double nsx_tensor_ratio(int64_t major, int64_t minor)
 {
 	double least = 0;

@@ -4,7 +4,7 @@
 #ifndef NSX_FACTS_STEPS_LIMIT_H
 #define NSX_FACTS_STEPS_LIMIT_H
 
-#include "trace/trace.h"
+#include "facts/steps/steps.h"
 
 /* A language model; unspecified values are 0, gpus 1. */
 struct nsx_llm {
@@ -29,6 +29,11 @@ double nsx_llm_operations(const struct nsx_llm *m, int64_t tokens, bool trains);
 double nsx_llm_bytes(const struct nsx_llm *m, int64_t steps, int64_t decoded);
 /* Peak operations per second in the model's type; 0: unknown. */
 double nsx_llm_peak(const struct nsx_llm *m, const struct nsx_gpu_info *gpu);
+/* The least time of a step on one GPU, which is that of its operations or of its bytes at the peak
+ * rate; 0: unknown.
+ */
+double nsx_llm_least_ns(const struct nsx_llm *m, const struct nsx_gpu_info *gpu,
+			const struct nsx_step_name *step);
 
 /* Peak of tensor cores in the widest type that replaces f32 (TF32, else f16), relative to
  * f32 without them. For GPUs not in peaks.def, the least of their generation; 0: unknown.
