@@ -430,37 +430,47 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 }
 
 /* Prints the result of each expectation. Failed ones are printed as failed gates. */
-static bool has_failed_expectation(const struct nsx_report *r, const struct args *a)
+static bool has_failed_expectation(const struct nsx_notices *expected, const struct args *a)
 {
 	bool has_failed = false;
 
-	for (size_t i = 0; i < a->expect.n; i++) {
-		double share;
-		bool is_met = nsx_expect_is_met(r, a->expect.v[i], &share);
+	for (size_t i = 0; i < expected->n; i++) {
+		const struct nsx_notice *x = &expected->v[i];
 		struct nsx_buf b = {0};
 
-		nsx_buf_printf(&b, "--expect %s: %s", a->expect.v[i], isnan(share) ?
-			       "nothing was judged" : nsx_text_share(r->arena, share, 1));
-		if (!is_met)
+		nsx_buf_printf(&b, "--expect %s: %s", x->key, x->text);
+		if (x->outcome == NSX_FAILED)
 			say_failed(a, b.p);
 		else if (!a->quiet && !on_stdout(a))
 			nsx_print_line(b.p);
-		has_failed |= !is_met;
+		has_failed |= x->outcome == NSX_FAILED;
 		nsx_buf_done(&b);
 	}
 	return has_failed;
 }
 
-static int cmd_explain_exit_code(const struct nsx_report *r, const struct args *a)
+static int cmd_explain_exit_code(const struct nsx_report *r, const struct nsx_notices *expected,
+				 const struct args *a)
 {
-	bool has_failed = has_failed_expectation(r, a);
+	bool has_failed = has_failed_expectation(expected, a);
 
 	if (has_failed_gate(r, a) || has_failed)
 		return 1;
 	return nsx_cmd_partial(nsx_report_damage(r));
 }
 
-static int cmd_explain_tell_pipeline(const struct nsx_report *r, const struct args *a,
+static struct nsx_notices expectations(const struct nsx_report *r, const struct args *a)
+{
+	struct nsx_notices ret = {
+		.v = nsx_arena_get(r->arena, (a->expect.n + 1) * sizeof(*ret.v))};
+
+	for (; ret.n < a->expect.n; ret.n++)
+		ret.v[ret.n] = nsx_expect_notice(r, a->expect.v[ret.n], r->arena);
+	return ret;
+}
+
+static int cmd_explain_tell_pipeline(const struct nsx_report *r,
+				     const struct nsx_notices *expected, const struct args *a,
 				     struct nsx_err *err)
 {
 	struct nsx_arena *arena = nsx_arena_new();
@@ -468,14 +478,16 @@ static int cmd_explain_tell_pipeline(const struct nsx_report *r, const struct ar
 	struct nsx_notices l;
 	int rc;
 
-	nsx_notices_of_report(r, a->fail_on == FAIL_ON_NOTHING ? NULL : &least, arena, &l);
+	nsx_notices_of_report(r, a->fail_on == FAIL_ON_NOTHING ? NULL : &least, expected, arena,
+			      &l);
 	rc = nsx_notices_deliver(&a->notices, &l, err);
 	nsx_arena_free(arena);
 	return rc;
 }
 
 /* Writes the report to where the user wants it: stdout, a page, or a folder. */
-static int write_report(const struct nsx_report *r, const struct args *a, struct nsx_err *err)
+static int write_report(const struct nsx_report *r, const struct nsx_notices *expected,
+			const struct args *a, struct nsx_err *err)
 {
 	char dir[4096];
 	int rc;
@@ -494,7 +506,7 @@ static int write_report(const struct nsx_report *r, const struct args *a, struct
 	if (!rc && !a->quiet && !on_stdout(a) && !a->html)
 		cmd_explain_print_summary(r, dir, a->verbose || is_classic(a));
 	if (!rc && nsx_wants_notices(&a->notices))
-		rc = cmd_explain_tell_pipeline(r, a, err);
+		rc = cmd_explain_tell_pipeline(r, expected, a, err);
 	if (!rc)
 		rc = nsx_flush_stdout(err);
 	return rc || !a->open ? rc : open_page(dir, err);
@@ -532,6 +544,7 @@ static int cmd_explain_explain(const struct args *a, const char *path, const cha
 	struct nsx_engine engine = a->engine;
 	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
+	struct nsx_notices expected = {.n = 0};
 	char iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) : 0;
 
@@ -547,10 +560,12 @@ static int cmd_explain_explain(const struct args *a, const char *path, const cha
 	if (!rc && a->print_schema)
 		nsx_print_tables(r->trace->schema);
 	if (!rc)
-		rc = write_report(r, a, err);
+		expected = expectations(r, a);
+	if (!rc)
+		rc = write_report(r, &expected, a, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc)
-		rc = cmd_explain_exit_code(r, a);
+		rc = cmd_explain_exit_code(r, &expected, a);
 	nsx_report_free(r);
 	nsx_phase_map_free(phases);
 	nsx_engine_done(&engine);

@@ -79,25 +79,25 @@ int nsx_expect_check(const char *text, struct nsx_err *err)
 	return 0;
 }
 
-/* Time of the kernels whose name or label matches, summed over all GPUs. */
+/* Time of the kernels whose name or label matches, summed over all GPUs. -1: no kernel matches. */
 static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 {
 	enum { MATCHES = 1, OTHER };
 	const struct nsx_trace *t = r->trace;
 	const struct nsx_window *w = &r->page->judged;
 	uint8_t *is = nsx_arena_get(r->arena, nsx_strings_bound(t->strings));
-	int64_t sum_ns = 0;
+	int64_t sum_ns = -1;
 	struct nsx_err err;
 	struct nsx_regex *re;
 
 	if (nsx_regex_new(pattern, &re, &err))
-		return 0;
+		return sum_ns;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t ns = NSX_MIN(nsx_op_end(&t->ops, i), w->end_ns) -
 			     NSX_MAX(nsx_op_start(&t->ops, i), w->start_ns);
 		nsx_str name;
 
-		if (t->ops.kind[i] != NSX_OP_KERNEL || ns <= 0)
+		if (t->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
 		name = nsx_op_name(t, i);
 		if (!is[name])
@@ -105,25 +105,49 @@ static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 				   nsx_regex_matches(re, nsx_kernel_label(&r->facts->kernels,
 									  name)) ?
 					   MATCHES : OTHER;
-		if (is[name] == MATCHES)
-			nsx_add_to(&sum_ns, ns);
+		if (is[name] == MATCHES) {
+			sum_ns = NSX_MAX(sum_ns, 0);
+			nsx_add_to(&sum_ns, NSX_MAX(ns, 0));
+		}
 	}
 	nsx_regex_free(re);
 	return sum_ns;
 }
 
-bool nsx_expect_is_met(const struct nsx_report *r, const char *text, double *ret_share)
+/* Whether the report meets an expectation. *ret_figure: the share, or why there is none. */
+static bool is_met(const struct nsx_report *r, const struct expectation *e, struct nsx_arena *a,
+		   const char **ret_figure)
 {
 	const struct nsx_first_page *p = r->page;
+	double share;
+
+	*ret_figure = "nothing was judged";
+	if (!p || !p->ngpus)
+		return false;
+	share = p->share[e->use];
+	if (*e->pattern) {
+		int64_t ns = matching_ns(r, e->pattern);
+
+		*ret_figure = "no kernel of the trace matches";
+		if (ns < 0)
+			return false;
+		share = (double)ns / p->ngpus / (double)(p->judged.end_ns - p->judged.start_ns);
+	}
+	*ret_figure = nsx_text_share(a, share, 1);
+	return share == e->share ? !e->is_open : e->is_least == (share > e->share);
+}
+
+struct nsx_notice nsx_expect_notice(const struct nsx_report *r, const char *text,
+				    struct nsx_arena *a)
+{
+	struct nsx_notice ret = {"expect", text, "", "", NSX_SEV_HIGH, NSX_FAILED};
+	struct nsx_buf b = {0};
 	struct expectation e;
 
-	*ret_share = NAN;
-	if (!expect_parse(text, &e) || !p || !p->ngpus)
-		return false;
-	*ret_share = *e.pattern ? (double)matching_ns(r, e.pattern) / p->ngpus /
-				  (double)(p->judged.end_ns - p->judged.start_ns) :
-				  p->share[e.use];
-	if (*ret_share == e.share)
-		return !e.is_open;
-	return e.is_least == (*ret_share > e.share);
+	if (expect_parse(text, &e) && is_met(r, &e, a, &ret.text))
+		ret.outcome = NSX_PASSED;
+	nsx_buf_adds(&b, "--expect ");
+	nsx_md_escape(&b, text, strlen(text));
+	ret.title = nsx_buf_keep(&b, a);
+	return ret;
 }

@@ -23,10 +23,11 @@ static const char *notice_text(const struct nsx_finding *f, struct nsx_arena *a)
 }
 
 void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *least,
-			   struct nsx_arena *a, struct nsx_notices *ret)
+			   const struct nsx_notices *gates, struct nsx_arena *a,
+			   struct nsx_notices *ret)
 {
 	*ret = (struct nsx_notices){.suite = "explain", .path = r->path};
-	ret->v = nsx_arena_get(a, (r->found.n + 1) * sizeof(*ret->v));
+	ret->v = nsx_arena_get(a, (r->found.n + gates->n + 1) * sizeof(*ret->v));
 	for (size_t i = 0; i < r->found.n; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
@@ -36,6 +37,8 @@ void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *
 				notice_text(f, a), f->severity,
 				least && f->severity >= *least ? NSX_FAILED : NSX_NOTED};
 	}
+	for (size_t i = 0; i < gates->n; i++)
+		ret->v[ret->n++] = gates->v[i];
 }
 
 /* Words ---------------------------------------------------------------------------*/

@@ -27,11 +27,12 @@ struct nsx_notices {
 	size_t n;
 };
 
-/* Lists the findings of a report, except minor ones. Findings with severity `least` or higher count
- * as failed. Owner: arena a, and the report.
+/* Lists the findings of a report, except minor ones, and then its gates. Findings with severity
+ * `least` or higher count as failed. Owner: arena a, and the report.
  */
 void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *least,
-			   struct nsx_arena *a, struct nsx_notices *ret);
+			   const struct nsx_notices *gates, struct nsx_arena *a,
+			   struct nsx_notices *ret);
 
 /* Writers for emit/folder.h; f->subject is a struct nsx_notices. */
 int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;

@@ -60,6 +60,7 @@ tell() { # EXIT_CODE ARGUMENT...: runs the program; its exit code must be EXIT_C
 # The columns are findings reported, errors, test cases and skipped test cases.
 tell 1 "$fix/launch_bound.sqlite" --out r --no-html --fail-on medium; holds 'findings that fail' python3 check.py - 1 - 0
 tell 0 "$fix/launch_bound.sqlite" --out r --no-html; holds 'findings' python3 check.py - 0 - 0
+tell 1 "$fix/launch_bound.sqlite" --out r --no-html --expect 'idle < 5 %' --expect 'compute < 90 %' --expect 'kernel:/t[x]*ny/ < 90 %'; holds 'an expectation that is not met' python3 check.py - 2 5 0
 tell 1 diff "$fix/diff_before.sqlite" "$fix/diff_one_more.sqlite" -o d --gate step:+3% --gate launches:+9; holds 'a gate that fails' python3 check.py 2 1 3 0
 tell 0 diff "$fix/diff_before.sqlite" "$fix/diff_renamed.sqlite" -o d --gate step:+3%; holds 'gates that pass' python3 check.py 0 0 2 0
 tell 1 diff "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" -o d --gate compute:+0%; holds 'a regression' python3 check.py - 1 2 0

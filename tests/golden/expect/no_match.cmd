@@ -1,0 +1,1 @@
+explain @launch_bound --out o --expect 'kernel:/tinny/ < 5 %' --expect 'kernel:/tiny/ > 5 %'
