@@ -141,24 +141,6 @@ static uint32_t handed_by(const struct select *s, const struct model_call *call)
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
-/* Whether the change selects the next call of the thread that handed over: the work before that
- * call lies in this gap.
- */
-static bool fits_handed(const struct select *s, const struct model_call *call)
-{
-	const struct nsx_trace *t = s->m->t;
-	uint32_t row = s->m->call[call->before].row, from = handed_by(s, call);
-	const struct nsx_thread *th;
-
-	if (!s->c->rows.only || from == NSX_NONE)
-		return false;
-	th = &t->thread[from];
-	do
-		row++;
-	while (row < th->calls_at + th->ncalls && t->calls.flags[row] & NSX_CALL_NESTED);
-	return row < th->calls_at + th->ncalls && fits_row(s, row);
-}
-
 /* Whether the change selects the gap before call i. Its range is not checked, because only the part
  * of a gap inside the range counts.
  */
@@ -167,7 +149,7 @@ static bool fits_gap(const struct select *s, uint32_t i)
 	const struct model_call *call = &s->m->call[i];
 
 	return (call->flags & CALL_ACTIVE) && call->before != NSX_NONE &&
-	       (fits_row(s, call->row) || fits_handed(s, call)) &&
+	       fits_row(s, call->row) &&
 	       fits_place(s, call);
 }
 

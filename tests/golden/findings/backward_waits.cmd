@@ -1,0 +1,1 @@
+explain @backward_waits --pass findings --md
