@@ -215,19 +215,44 @@ static void page_add_verdict(struct page *p, const struct nsx_first_page *x)
 	end_line(p, x->dearest);
 }
 
+/* The GPUs of a strip. Of a long list the first ones are named, and the others counted. */
+static const char *strip_label(struct nsx_arena *a, const char *gpus)
+{
+	enum { MOST = 40, MORE = sizeof(", 9 more") - 1 };
+	int cut = 0, depth = 0;
+	unsigned more = 0;
+
+	/* a comma within parentheses separates no GPUs */
+	for (int i = 0; gpus[i]; i++) {
+		depth += (gpus[i] == '(') - (gpus[i] == ')');
+		if (depth || gpus[i] != ',')
+			continue;
+		if (!cut || i <= MOST - MORE) {
+			cut = i;
+			more = 0;
+		}
+		more++;
+	}
+	return cut && strlen(gpus) > MOST ?
+		nsx_arena_printf(a, "%.*s, %u more", cut, gpus, more) : gpus;
+}
+
 static void add_strips(struct page *p, const struct nsx_first_page *x)
 {
+	const char *label[NSX_MAX_STRIPS];
 	size_t widest = 0;
 
 	if (!x->nstrips)
 		return;
-	for (unsigned i = 0; i < x->nstrips; i++)
-		widest = NSX_MAX(widest, NSX_MIN(strlen(x->strip[i].gpus), 40));
+	for (unsigned i = 0; i < x->nstrips; i++) {
+		label[i] = strip_label(p->a, x->strip[i].gpus);
+		widest = NSX_MAX(widest, strlen(label[i]));
+	}
 	end_paragraph(p);
 	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
 	p->line = p->b->n;
 	for (unsigned i = 0; i < x->nstrips; i++) {
-		nsx_buf_printf(p->b, "%-*.40s  ", (int)widest, x->strip[i].gpus);
+		nsx_buf_printf(p->b, "%-*s  ", (int)widest, label[i]);
 		for (int k = 0; k < NSX_STRIP_CELLS; k++)
 			nsx_buf_add(p->b, &nsx_use_marks[x->strip[i].cell[k]], 1);
 		end_line(p, false);

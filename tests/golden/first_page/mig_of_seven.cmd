@@ -1,0 +1,1 @@
+explain @mig_of_seven --out o
