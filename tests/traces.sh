@@ -1,8 +1,8 @@
 #!/bin/sh
-# Every real trace gives exit code 0, the same bytes with 1 and 4 threads, the figures of a brute
-# force computation, and as first finding the one that leaders.tsv names. The input is not changed,
-# and no file is created beside it. Every file that is no export gives exit code 3, one line, and
-# no output folder.
+# Every real trace, and every case of a public bug report, gives exit code 0, the same bytes with 1
+# and 4 threads, the figures of a brute force computation, and as first finding the one that
+# leaders.tsv names. The input is not changed, and no file is created beside it. Every file that is
+# no export gives exit code 3, one line, and no output folder.
 # usage: traces.sh BUILD_DIR
 set -u
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace are the same bytes
@@ -19,8 +19,14 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 ok() { pass=$((pass + 1)); }
 bad() { fail=$((fail + 1)); echo "FAIL $*"; }
+cases=${NSX_CASES:-$here/../../shared/cases}
+if [ -d "$cases" ]; then # they include the tables of the fixtures
+	mkdir "$work/cases" && cp -r "$here/fixtures/_schema" "$cases"/*.sql "$work/cases" || exit 1
+	for f in "$work"/cases/*.sql; do "$(dirname "$prog")/mkfixture" "$f" "${f%.sql}.sqlite" || exit 1; done
+fi
 before=$(find "$traces" -type f -exec cksum {} + | sort)
-for f in "$traces"/*.sqlite; do
+for f in "$traces"/*.sqlite "$work"/cases/*.sqlite; do
+	[ -e "$f" ] || continue
 	name=$(basename "$f" .sqlite)
 	"$prog" "$f" --out "$work/$name" --threads 1 >/dev/null 2>"$work/err"; rc=$?
 	[ $rc -eq 0 ] || { bad "$name: exit $rc: $(cat "$work/err")"; continue; }

@@ -64,6 +64,7 @@ class Trace:
         self.clock_faults = self.move_clocks(clocks)
         self.drop_impossible()
         self.match()
+        self.tell_hosts_apart()
         self.window = self.full_window()
         self.capture_end = max([0] + [x.e for x in self.ops + self.api + self.osrt]
                                + [n.e if n.e is not None else n.s for n in self.nvtx])
@@ -123,6 +124,15 @@ class Trace:
             if is_int(p):
                 x.pid = x.P = p
                 return
+
+    def tell_hosts_apart(self):
+        """Adds the host to a pid that several processes have (READING.md 3)."""
+        rows = self.ops + self.api + self.nvtx + self.osrt
+        keys = group_by({x.P for x in rows if x.P is not None and x.P != x.pid},
+                        lambda key: (key >> 24) & LOW24)
+        for x in rows:
+            if len(keys.get(x.pid, ())) > 1:
+                x.pid = f"{x.pid} (host {x.P >> 48})"
 
     def load_devices(self):
         """(pid, ordinal) -> physical GPU, if the export has this mapping."""
