@@ -3,6 +3,7 @@
 #include "trace/load.h"
 
 #define MAX_GPUS 256
+#define MAX_NICS 256
 #define MAX_DEVICES 4096
 
 /* GPUs, devices, streams -----------------------------------------------------*/
@@ -32,6 +33,17 @@ static void devices_add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 	g->vm = v[4].type == NSX_V_I64 ? nsx_vm_of((uint64_t)v[4].u.i) : -1;
 }
 
+static void add_nic(struct nsx_loader *l, const struct nsx_val *v)
+{
+	int64_t link = nsx_i64_or(&v[2], 0);
+
+	if (l->t->nnics == MAX_NICS)
+		return;
+	l->t->nic[l->t->nnics++] = (struct nsx_nic){
+		nsx_i64_or(&v[0], -1), nsx_read_text(l, &v[1]),
+		link == 1 ? "Ethernet" : link == 2 ? "InfiniBand" : NULL};
+}
+
 void nsx_load_gpus(struct nsx_loader *l)
 {
 	l->t->gpu = nsx_arena_get(l->t->arena, MAX_GPUS * sizeof(*l->t->gpu));
@@ -40,6 +52,8 @@ void nsx_load_gpus(struct nsx_loader *l)
 		      "max_blocks_per_sm, max_shared_per_block, max_shared_per_block_optin, "
 		      "max_shared_per_sm, max_registers_per_sm, max_registers_per_block, "
 		      "threads_per_warp, numa_node, clock", 21, devices_add_gpu);
+	l->t->nic = nsx_arena_get(l->t->arena, MAX_NICS * sizeof(*l->t->nic));
+	nsx_load_rows(l, NSX_VIEW_nic, "id, name, link", 3, add_nic);
 }
 
 static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)

@@ -99,6 +99,11 @@ struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1: unknown */
 		numa_node, clock_hz, vm; /* vm: machine number in global ids */
 	nsx_str name, uuid, bus;
 };
+struct nsx_nic { /* a network card                                           */
+	int64_t id;	  /* -1: unknown                                     */
+	nsx_str name;
+	const char *link; /* "Ethernet"; NULL: unknown                       */
+};
 
 /* GPU work --------------------------------------------------------------
  * Kernels, copies, memsets and whole-graph replays in one array, ordered by (device, start, end,
@@ -438,6 +443,7 @@ struct nsx_trace {
 	bool has_clock_off; /* some GPU times contradict cause and effect    */
 	bool has_gpu_work; /* in the whole trace, even if the user's window has none */
 	struct nsx_gpu_info *gpu;
+	struct nsx_nic *nic;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
 	struct nsx_launch *launch;
@@ -445,7 +451,7 @@ struct nsx_trace {
 				they are read for every operation            */
 	struct nsx_copy *copy;
 	struct nsx_replay *replay;
-	uint32_t nprocesses, nthreads, ndevices, nstreams, nclocks, ngpus,
+	uint32_t nprocesses, nthreads, ndevices, nstreams, nclocks, ngpus, nnics,
 		ndomains, nshapes, nmigrations, nreplays;
 	struct nsx_ops ops;
 	struct nsx_calls calls;

@@ -287,6 +287,21 @@ static void nccl_say_top(struct nsx_section *out, const struct nsx_table *ops)
 		     nsx_say(out, ", overlap %.1f%%", top[NCCL_OVERLAP_PCT].u.f));
 }
 
+static void say_nics(const struct nsx_trace *t, struct nsx_section *out)
+{
+	struct nsx_buf b = {0};
+
+	for (uint32_t i = 0; i < t->nnics; i++) {
+		nsx_buf_adds(&b, i ? ", " : "");
+		nsx_md_escape(&b, nsx_text(t, t->nic[i].name), strlen(nsx_text(t, t->nic[i].name)));
+		if (t->nic[i].link)
+			nsx_buf_printf(&b, " (%s)", t->nic[i].link);
+	}
+	if (b.n)
+		nsx_md_text(out, "Network cards of the machine: %s.", b.p);
+	nsx_buf_done(&b);
+}
+
 static int nccl_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nccl_comm c = {.run = run, .out = out};
@@ -315,6 +330,7 @@ static int nccl_run(const struct nsx_run *run, struct nsx_section *out, struct n
 	else /* a single rank cannot be late */
 		nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
 			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP, NCCL_OVERLAP_PCT);
+	say_nics(run->trace, out);
 	return nccl_fill_messages(run, out, tables[L_MESSAGES], err);
 }
 

@@ -1,4 +1,4 @@
-/* input.c - the input: file, exporter, and the GPUs and processes in it. The top-level object
+/* input.c - the input: file, exporter, and the GPUs, network cards and processes in it. The top-level object
  * `input` of the report.
  *
  * Exports hold the program's command line, environment, user and host. None of that is read.
@@ -13,14 +13,22 @@
 	X(GPU_COMPUTE_CAPABILITY, "compute_capability", STR, "major.minor")                        \
 	X(GPU_SM_COUNT, "sm_count", I64, "multiprocessors")                                        \
 	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of its memory")                             \
-	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64, "peak rate of its memory")
+	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64, "peak rate of its memory")             \
+	X(GPU_PCI_ADDRESS, "pci_address", STR, "its place on the PCI bus")                         \
+	X(GPU_NUMA_NODE, "numa_node", I64, "the NUMA node next to it")
 NSX_COLUMNS(gpu_cols, GPU_COLUMNS);
+#define NIC_COLUMNS(X)                                                        \
+	X(NIC_ID, "id", I64, "its number")                                    \
+	X(NIC_NAME, "name", STR, "name of its interface")                     \
+	X(NIC_LINK, "link", STR, "Ethernet or InfiniBand")
+NSX_COLUMNS(nic_cols, NIC_COLUMNS);
 #define PROCESS_COLUMNS(X)                                                    \
 	X(PROCESS_PID, "pid", I64, "process")                                 \
 	X(PROCESS_NAME, "name", STR, "program, without its folder")
 NSX_COLUMNS(process_cols, PROCESS_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "gpus", NSX_COLS(gpu_cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "network_cards", NSX_COLS(nic_cols), .json_rows = NSX_ALL_ROWS},
 	{.key = "processes", NSX_COLS(process_cols), .json_rows = NSX_ALL_ROWS},
 };
 
@@ -48,13 +56,29 @@ static void add_gpus(const struct nsx_trace *t, struct nsx_section *out)
 		row[GPU_SM_COUNT] = known(g->sm_count);
 		row[GPU_MEMORY_BYTES] = known(g->memory_bytes);
 		row[GPU_BANDWIDTH_BYTES_PER_S] = known(g->bandwidth_bytes_per_s);
+		row[GPU_PCI_ADDRESS] = nsx_text_cell(t, g->bus);
+		row[GPU_NUMA_NODE] = known(g->numa_node);
 	}
 	nsx_table_sort(table, GPU_ID, GPU_UUID);
 }
 
-static void input_add_processes(const struct nsx_trace *t, struct nsx_section *out)
+static void add_nics(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[1]);
+
+	for (const struct nsx_nic *x = t->nic; x < t->nic + t->nnics; x++) {
+		struct nsx_cell *row = nsx_add_row(table);
+
+		row[NIC_ID] = known(x->id);
+		row[NIC_NAME] = nsx_text_cell(t, x->name);
+		row[NIC_LINK] = nsx_string(x->link);
+	}
+	nsx_table_sort(table, NIC_ID, NIC_NAME);
+}
+
+static void input_add_processes(const struct nsx_trace *t, struct nsx_section *out)
+{
+	struct nsx_table *table = nsx_add_table(out, &layouts[2]);
 
 	for (uint32_t i = 0; i < t->nprocesses; i++) {
 		struct nsx_cell *row;
@@ -82,6 +106,7 @@ static int input_run(const struct nsx_run *run, struct nsx_section *out,
 							   NULL));
 	nsx_put(out, "schema_version", nsx_string(*s->schema_version ? s->schema_version : NULL));
 	add_gpus(t, out);
+	add_nics(t, out);
 	input_add_processes(t, out);
 	any = t->ops.n || t->calls.n || t->nvtx.n || t->nosrt_sums || nsx_is_in_part(t);
 	nsx_put(out, "first_ns", any ? nsx_int(t->first_ns) : nsx_null());
@@ -91,7 +116,7 @@ static int input_run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(input, .is_top = true, .no_title = "the head of the report shows it",
 	.no_query = "facts of the file, not of its rows", .no_cannot = "every trace is a file",
-	.summary = "the file, its exporter, GPUs and processes",
-	.doc = "Size and versions of the file, the GPUs of the machine, the processes that have "
-	       "events, the first and last instant of any event. Command lines, environment, user "
+	.summary = "the file, its exporter, GPUs, network cards and processes",
+	.doc = "Size and versions of the file, the GPUs and network cards of the machine, the "
+	       "processes that have events, the first and last instant of any event. Command lines, environment, user "
 	       "and host names in the file are never read.", NSX_LAYOUTS(layouts));

@@ -1,0 +1,1 @@
+explain @network_cards --pass input --json
