@@ -4,6 +4,7 @@
 #include "facts/replay/replay.h"
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
+#include "report/timeline.h"
 #include "report/words.h"
 #include "schema/script.h"
 
@@ -159,23 +160,42 @@ static int cmp_spans(const void *a, const void *b)
 	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
-static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
+/* The calls of a finding's kernel, or else what its remedy would change. */
+static int find_places(struct nsx_answer *a, const struct nsx_finding *f,
+		       struct nsx_spans *ret, struct nsx_err *err)
+{
+	struct nsx_change kernel = {.op = NSX_ON_KERNELS, .name = f->subject};
+	struct nsx_finding of = *f;
+
+	if (f->id == NSX_ID_top_kernel)
+		of.remedy = (struct nsx_plan){&kernel, 1};
+	return nsx_finding_places(a->r->trace, &of, &a->r->page->judged, a->out->arena, ret, err);
+}
+
+static int tell_spans(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)
 {
 	struct nsx_arena *arena = a->out->arena;
-	size_t n = f->spans.n;
-	struct nsx_span *v = nsx_arena_get(arena, (n + 1) * sizeof(*v));
+	struct nsx_spans all = f->spans;
+	bool costs = all.n;
+	struct nsx_span *v;
 	struct nsx_table *t;
 
-	for (size_t i = 0; i < n; i++)
-		v[i] = nsx_span_at(&f->spans, i);
-	if (!n)
-		return;
-	nsx_sort(v, n, sizeof(*v), cmp_spans);
-	nsx_put(a->out, "spans", nsx_int((int64_t)n));
-	nsx_md_bullet(a->out, "it costs in %s%s:", nsx_text_n(arena, n, "place", NULL),
-		      n > 1 ? ", the longest first" : "");
+	if (!costs && find_places(a, f, &all, err))
+		return err->rc;
+	if (!all.n)
+		return 0;
+	v = nsx_arena_get(arena, all.n * sizeof(*v));
+	for (size_t i = 0; i < all.n; i++)
+		v[i] = nsx_span_at(&all, i);
+	nsx_sort(v, all.n, sizeof(*v), cmp_spans);
+	if (costs)
+		nsx_put(a->out, "spans", nsx_int((int64_t)all.n));
+	nsx_md_bullet(a->out, "%s %s%s%s:", costs ? "it costs in" : "it is about",
+		      all.n == NSX_MAX_PLACES && !costs ? "at least " : "",
+		      nsx_text_n(arena, all.n, "place", NULL),
+		      all.n > 1 ? ", the longest first" : "");
 	t = nsx_add_table(a->out, &nsx_instances_layout);
-	for (size_t i = 0; i < NSX_MIN(n, a->limit); i++) {
+	for (size_t i = 0; i < NSX_MIN(all.n, a->limit); i++) {
 		struct nsx_window w = {v[i].start_ns, v[i].end_ns};
 		struct nsx_cell *row = nsx_add_row(t);
 
@@ -185,8 +205,10 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 	nsx_answer_show(a, t);
 	nsx_answer_next(a, NSX_Q_window, nsx_table_text(t, 0, "window"),
 			"what ran in the longest of these places");
-	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, v->start_ns),
-			"what the GPU waited for there");
+	if (costs)
+		nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, v->start_ns),
+				"what the GPU waited for there");
+	return 0;
 }
 
 /* The analysis whose table proves a finding; NULL: none. */
@@ -243,7 +265,7 @@ static bool ask_report_is_told(const struct nsx_finding *f, const char *text)
 	return false;
 }
 
-static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
+static int tell_finding(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)
 {
 	nsx_put(a->out, "key", nsx_string(f->key));
 	nsx_put(a->out, "title", nsx_string(f->title));
@@ -275,8 +297,10 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 			nsx_md_bullet(a->out, "see row %zu, column %s of "
 				      "`tables/%s.csv`", f->proof[i].row + 1,
 				      f->proof[i].column, f->proof[i].csv);
-	tell_spans(a, f);
+	if (tell_spans(a, f, err))
+		return err->rc;
 	tell_sql(a, f);
+	return 0;
 }
 
 /* Finds a finding by number, key, or the prefix of exactly one key. Returns l->n if none or several
@@ -308,8 +332,7 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 
 	if (i < l->n) {
 		a->confidence = l->v[i].confidence;
-		tell_finding(a, &l->v[i]);
-		return 0;
+		return tell_finding(a, &l->v[i], err);
 	}
 	if (!l->n)
 		return nsx_fail(err, NSX_E_USAGE, "no finding '%s': nothing was found",

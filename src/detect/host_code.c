@@ -492,6 +492,34 @@ static const char *say_stretches(struct nsx_detect *d, const struct code *c,
 		after ? nsx_tell(l, ", each right %s", after) : "");
 }
 
+/* The stretches of code whose threads take turns. None if they do not: they are then the whole time
+ * before their calls.
+ */
+static struct nsx_spans turns_of(const struct launcher *x, const struct code *c)
+{
+	const struct nsx_trace *t = x->d->trace;
+	const struct nsx_row_list *calls = &c->rows.calls;
+	struct nsx_spans ret = {.n = 0};
+
+	for (size_t i = 0; i < calls->n; i++) {
+		size_t before = calls->v[i];
+		struct stretch s = {.whose = nsx_call_thread(t, before), .other = NSX_NONE,
+				    .to_ns = nsx_call_start(&t->calls, before)};
+
+		if (x->turn[s.whose] == s.whose || before == t->thread[s.whose].calls_at)
+			continue;
+		while (t->calls.flags[--before] & NSX_CALL_NESTED)
+			;
+		s.from_ns = nsx_call_end(&t->calls, before);
+		cut_turn(x, &s);
+		if (!ret.n)
+			ret.v = nsx_arena_get(x->d->found->arena, calls->n * sizeof(*ret.v));
+		ret.v[ret.n++] = (struct nsx_span){s.from_ns, s.to_ns};
+	}
+	nsx_sort(ret.v, ret.n, sizeof(*ret.v), nsx_cmp_i64);
+	return ret;
+}
+
 static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
@@ -516,6 +544,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.guess_ns = (double)NSX_MIN(c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
 		/* Without GPU work nothing is replayed, and all prices are equally certain. */
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
+		.spans = turns_of(x, c),
 		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
 			   .is_only = path, .at = {{"cause", nsx_string("host_code")},

@@ -1,0 +1,1 @@
+ask @synthetic finding 1 --limit 3

@@ -1,0 +1,1 @@
+ask @backward_waits finding 2 --limit 3

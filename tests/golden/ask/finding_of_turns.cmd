@@ -1,0 +1,1 @@
+ask @backward_waits finding 1 --limit 3
