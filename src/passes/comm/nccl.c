@@ -6,7 +6,7 @@
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-#define MAX_TOLD 5 /* greatest number of operations in Markdown */
+#define MAX_TOLD 5 /* Markdown names at most this many operations */
 
 enum { L_OPS, L_RANKS, L_PIDS, L_WINDOWS, L_DEVICES, L_MATCHES,
        L_MESSAGES };
@@ -132,7 +132,7 @@ static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table, struct n
 
 NSX_ORDER(cmp_group, struct nccl_group, DOWN(total_ns), TEXT(name));
 
-static void add_waited(struct nccl_cost *x, const char *op, const struct nccl_rank *r)
+static void note_longest_waiter(struct nccl_cost *x, const char *op, const struct nccl_rank *r)
 {
 	nsx_add_to(&x->judged_waited_ns, r->judged_waited_ns);
 	if (r->judged_waited_ns > (x->waits_most ? x->waits_most->judged_waited_ns : 0)) {
@@ -141,16 +141,18 @@ static void add_waited(struct nccl_cost *x, const char *op, const struct nccl_ra
 	}
 }
 
-/* The rank for which the others wait most. */
-static const struct nccl_rank *late_of(const struct nccl_match *m)
+/* Returns the rank for which the others wait most; NULL: none. */
+static const struct nccl_rank *latest_rank_of(const struct nccl_match *m)
 {
 	return m->late == NSX_NONE ? NULL : &m->ranks[m->late];
 }
 
-/* Whether a has more waiting time than b or, with equal times, more instances. */
-static bool is_dearer(const struct nccl_match *a, const struct nccl_match *b)
+/* Tells whether ranks wait longer for the late rank of a than for that of b. With equal times, the
+ * match with more instances comes first.
+ */
+static bool is_longer_wait(const struct nccl_match *a, const struct nccl_match *b)
 {
-	const struct nccl_rank *x = late_of(a), *y = late_of(b);
+	const struct nccl_rank *x = latest_rank_of(a), *y = latest_rank_of(b);
 
 	if (a->proved != b->proved)
 		return a->proved;
@@ -185,7 +187,8 @@ static int nccl_match_group(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-/* Fills the table of matches for a circle: ranks whose collectives include no other ranks. */
+/* Fills the table of matches for one circle, a set of ranks that communicate only with each other.
+ */
 static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
 			const struct nccl_match *v, size_t n, bool is_told,
 			struct nccl_costs *costs, struct nsx_table *table, struct nsx_err *err)
@@ -193,7 +196,7 @@ static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
 	const struct nccl_match *dearest = v;
 
 	for (size_t k = 1; k < n; k++)
-		if (is_dearer(&v[k], dearest))
+		if (is_longer_wait(&v[k], dearest))
 			dearest = &v[k];
 	for (size_t k = 0; k < n; k++) {
 		bool tells = (is_told && k < MAX_TOLD) || v[k].proved;
@@ -223,7 +226,7 @@ static int nccl_fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		if (nccl_match_group(c, g, &v, &n, err))
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
-			add_waited(&costs->v[r[k].device], g->name, &r[k]);
+			note_longest_waiter(&costs->v[r[k].device], g->name, &r[k]);
 		if (fill_op(c, g, tables[L_OPS], err) ||
 		    nccl_fill_ranks(c, g, tables[L_RANKS], err))
 			return err->rc;

@@ -35,15 +35,16 @@ struct nccl_rank {
 	size_t at, n; /* slice of the rank's events, ordered by start */
 	size_t count; /* events that begin in the window           */
 	int64_t total_ns, max_ns;
-	const char *label; /* "pid:<n>", with several devices
-			      "pid:<n> gpu:<d>"                    */
+	const char *label; /* "pid:<n>", or "pid:<n> gpu:<d>" if the process uses several devices */
 	bool is_matched; /* takes part in matched instances         */
-	/* Sums over all matched instances: in how many it came last, and times. */
+	/* The following sums are over all matched instances. times_last counts those in which this
+	 * rank was the last to arrive.
+	 */
 	size_t times_last;
-	int64_t waited_ns; /* waiting for the last rank            */
-	double induced_ns; /* median wait of the other ranks when this rank came last, summed */
+	int64_t waited_ns; /* time that this rank waited for the last one */
+	double induced_ns; /* sum of the median waits of the others, where this rank came last */
 	int64_t judged_waited_ns; /* part of waited_ns in the judged window */
-	/* Sums over the instances that count for the verdict: */
+	/* The same sums over the instances that decide the verdict. */
 	size_t kept_last;
 	double kept_induced_ns;
 };
@@ -60,13 +61,15 @@ struct nccl_comm { /* all communication kernels */
 	size_t n, ngroups, nranks, ncircles;
 	int64_t same_stream_ns; /* time on streams that also run compute kernels */
 };
-struct nccl_circle { /* ranks that share collectives of one operation */
+struct nccl_circle { /* a set of ranks that take part in the same collectives */
 	uint32_t kind, n;
 	const uint32_t *team; /* indices of facts->teams               */
 };
-/* c->run and c->out must be set; the rest is allocated on run->scratch. */
+/* Collects all events, groups and ranks. The caller sets c->run and c->out; the rest is allocated
+ * on run->scratch.
+ */
 int nccl_collect(struct nccl_comm *c, struct nsx_err *err);
-/* The index of an operation's kind. */
+/* Returns the index in c->kinds of the operation's kind. */
 uint32_t nccl_kind(const struct nccl_comm *c, size_t op);
 int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err);
 
@@ -85,24 +88,32 @@ struct nccl_match { /* instances of one circle of a group */
 	uint32_t *rank; /* matched ranks, as indices of ranks */
 	size_t nranks;
 	struct nccl_instance *v;
-	size_t *member; /* event of each rank in each instance: n x nranks indices */
+	size_t *member; /* n rows of nranks: the rank's event in each instance */
 	size_t n, njudged, nkept;
-	/* least delay that is not explained by clocks or chance; INT64_MAX: clocks are unknown */
+	/* Shorter delays than this may come from clocks or chance; INT64_MAX: the clocks are
+	 * unknown.
+	 */
 	int64_t least_late_ns;
 	int64_t transfer_ns; /* time after the last arrival, summed */
-	int64_t min_ns;	     /* sum over instances of their shortest kernel */
-	double end_spread_ns; /* median distance of kernel ends     */
-	double start_skew_ns; /* sum of waits that were induced outside the judged window */
-	/* the latest rank and the rank that waits most, as indices of ranks; or NSX_NONE */
+	int64_t min_ns;	     /* sum of the shortest kernel of each instance */
+	/* Median distance between the first and the last kernel end of an instance. */
+	double end_spread_ns;
+	/* Sum of the waits that late arrivals caused outside the judged window. */
+	double start_skew_ns;
+	/* Index in ranks of the latest rank and of the rank that waits most; NSX_NONE: none. */
 	uint32_t late, waiting;
-	double p_value; /* probability that a rank is last this often by chance, counted
-			   over steps if these show no lateness */
+	/* Probability that chance makes one rank last this often, among instances or, where that
+	 * is likelier, among steps.
+	 */
+	double p_value;
 	bool proved;
 	const char *cause; /* cause of a proved lateness; NULL: unknown */
 	double cause_share;
 	enum nsx_late_by by;
-	bool waits_too; /* the late rank waits as long as the others in other
-			   communication */
+	/* The late rank waits as long as the others in other collectives, so it is not slow
+	 * itself.
+	 */
+	bool waits_too;
 };
 
 /* Matches the instances of a circle (queries/README.md 14) and finds late ranks. Owner:
@@ -114,13 +125,13 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 /* Finds the cause of the late rank's delay, if the delay is proved. */
 void nccl_find_cause(struct nccl_match *m);
 
-/* The rank that comes last most, and the rank that waits most; NULL: none. */
+/* Return the rank that comes last most often, and the rank that waits longest; NULL: none. */
 const struct nccl_rank *nccl_latest(const struct nccl_rank *v, size_t n);
 const struct nccl_rank *nccl_waits_most(const struct nccl_rank *v, size_t n);
 /* Adds a circle's sums to the ranks of its group. */
 void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g, const struct nccl_match *m);
 
-/* Adds ranks and matched instances, as table rows and in words. */
+/* Adds one table row for each rank of the group. */
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		    struct nsx_table *table, struct nsx_err *err);
 void nccl_fill_match(const struct nccl_group *g, const struct nccl_match *m,

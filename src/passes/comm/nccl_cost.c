@@ -6,12 +6,14 @@
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-/* greatest gap from the end of communication to compute that waited for it */
+/* Compute that starts within this time after a communication kernel's end counts as having waited
+ * for it.
+ */
 #define BLOCKING_NS 20000
 
 /* Lists the ends of a device's communication kernels in order. */
-static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
-		     size_t *ret_n, struct nsx_err *err)
+static int list_comm_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
+			  size_t *ret_n, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_device *d = &t->device[device];
@@ -30,8 +32,8 @@ static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
 	return 0;
 }
 
-/* Finds the exposed spans that compute waited for: a communication kernel ends in them and
- * compute starts right after it.
+/* Finds the exposed spans in which compute waited: a communication kernel ends in the span, and
+ * compute starts right after that end.
  */
 static int find_blocking(const struct nsx_run *run, uint32_t device,
 			 const struct nsx_spans *exposed, struct nsx_arena *a,
@@ -41,7 +43,7 @@ static int find_blocking(const struct nsx_run *run, uint32_t device,
 	int64_t *ends;
 	size_t n = 0, k = 0, c = 0;
 
-	if (list_ends(run, device, &ends, &n, err))
+	if (list_comm_ends(run, device, &ends, &n, err))
 		return err->rc;
 	ret->n = 0;
 	if (!nsx_new_array(ret->v, a, exposed->n, "spans", err))
@@ -90,7 +92,7 @@ static int nccl_cost_fill_device(struct nccl_costs *c, uint32_t device,
 }
 
 /* Finds the spans in which any device communicates. */
-static int fill_windows(struct nccl_costs *c, struct nsx_table *table, struct nsx_err *err)
+static int fill_comm_windows(struct nccl_costs *c, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->run->facts;
 	struct nsx_spans all = {0};
@@ -134,7 +136,7 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 	}
 	nsx_put(c->out, "exposed_ms", nsx_ms(exposed_ns));
 	nsx_put(c->out, "blocking_ms", nsx_ms(blocking_ns));
-	return fill_windows(c, windows, err);
+	return fill_comm_windows(c, windows, err);
 }
 
 /* Measurements for detectors -------------------------------------------------- */

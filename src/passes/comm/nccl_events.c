@@ -5,7 +5,9 @@
  */
 #include "passes/comm/nccl.h"
 
-/* The key of a known collective's kind or, for other operations, of the base name. */
+/* Returns the key of the operation's kind: the collective if it is known, otherwise the kernel's
+ * base name.
+ */
 static struct nsx_group_key operation_key(const struct nsx_trace *t, size_t op)
 {
 	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;
@@ -22,7 +24,7 @@ uint32_t nccl_kind(const struct nccl_comm *c, size_t op)
 	return nsx_group_find(&c->kinds, key.a, key.b);
 }
 
-/* The group of an operation; NULL: no memory. */
+/* Finds or adds the group to which an operation belongs; NULL: no memory. */
 static struct nccl_group *nccl_events_find_group(struct nccl_comm *c, size_t op,
 						 struct nsx_err *err)
 {

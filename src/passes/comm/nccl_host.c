@@ -23,7 +23,7 @@ static enum nsx_comm_op range_operation(const struct nsx_trace *t, size_t range)
 	if (t->nvtx.kind[range] == NSX_NVTX_MARK || (t->nvtx.flags[range] & NSX_NVTX_OPEN))
 		return NSX_COMM_NONE;
 	if (strncasecmp(name, "nccl", 4) && strncasecmp(name, "rccl", 4)) {
-		/* in advanced mode, NCCL's ranges lack the prefix */
+		/* NCCL's ranges lack the prefix "nccl" if the profiler recorded its domain. */
 		if (!t->domain[nsx_range_domain(&t->nvtx, range)].is_nccl)
 			return NSX_COMM_NONE;
 		snprintf(with_prefix, sizeof(with_prefix), "nccl%s", name);
@@ -33,7 +33,7 @@ static enum nsx_comm_op range_operation(const struct nsx_trace *t, size_t range)
 	return op == NSX_COMM_OTHER ? NSX_COMM_NONE : op;
 }
 
-static void nccl_host_add(struct sum *s, int64_t ns, bool counts)
+static void add_range_time(struct sum *s, int64_t ns, bool counts)
 {
 	nsx_add_to(&s->total_ns, ns);
 	s->max_ns = NSX_MAX(s->max_ns, ns);
@@ -105,8 +105,8 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 
 		if (!op || (!ns && !counts))
 			continue;
-		nccl_host_add(&sums[op], ns, counts);
-		nccl_host_add(&by_process[(size_t)p * NSX_COMM_OTHER + op], ns, counts);
+		add_range_time(&sums[op], ns, counts);
+		add_range_time(&by_process[(size_t)p * NSX_COMM_OTHER + op], ns, counts);
 		if (!sums[op].raw || nsx_str_cmp(t->strings, t->nvtx.name[i], sums[op].raw) < 0)
 			sums[op].raw = t->nvtx.name[i];
 	}

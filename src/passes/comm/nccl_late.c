@@ -81,7 +81,9 @@ void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g)
 			 "and are left out of the matching", name, g->nranks - n, g->nranks);
 }
 
-/* "2 ranks (pid:7 and pid:8)"; names them only if other ranks do the same operation separately. */
+/* Says "2 ranks (pid:7 and pid:8)". The ranks are named only if other ranks do the same operation
+ * separately.
+ */
 static const char *nccl_late_say_ranks(struct nccl_comm *c, const struct nccl_match *m, bool is_one)
 {
 	const char *text = nsx_say(c->out, "%zu ranks", m->nranks);

@@ -10,11 +10,12 @@
 
 #define CAUSE_SHARE 0.8
 #define STEP_P 0.05
-#define STEP_COUNTS 0.1 /* a step counts if its wait is at least this share of the longest step's */
+/* A step counts if it waits for at least this share of the longest step's wait. */
+#define STEP_COUNTS 0.1
 
 /* Ranks that share collectives ----------------------------------------------- */
 
-/* A hash of a set of ranks that does not depend on their order. */
+/* Hashes a set of ranks; their order does not matter. */
 static uint64_t ranks_hash(const struct nsx_run *run, const struct nsx_team *team)
 {
 	const uint32_t *op = run->facts->teams->member + team->at;
@@ -68,8 +69,8 @@ int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err)
 	return 0;
 }
 
-/* The rank of the group to which an operation belongs. */
-static uint32_t rank_of(const struct nccl_match *m, size_t nranks, uint32_t op)
+/* Returns the group's rank to which an operation belongs. */
+static uint32_t rank_of_op(const struct nccl_match *m, size_t nranks, uint32_t op)
 {
 	const struct nsx_stream *s = nsx_stream_of(m->run->trace, op);
 	uint32_t i = 0;
@@ -80,8 +81,8 @@ static uint32_t rank_of(const struct nccl_match *m, size_t nranks, uint32_t op)
 	return i;
 }
 
-/* The event of an operation, by bisection in the rank's slice. */
-static size_t event_of(const struct nccl_match *m, const struct nccl_rank *r, uint32_t op)
+/* Returns the event of an operation, by bisection in the rank's slice. */
+static size_t event_of_op(const struct nccl_match *m, const struct nccl_rank *r, uint32_t op)
 {
 	return NSX_SEARCH(r->at, r->at + r->n, mid, m->events[mid].op < op);
 }
@@ -93,7 +94,7 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 	const struct nsx_teams *teams = m->run->facts->teams;
 	struct nsx_arena *a = m->run->scratch;
 	const struct nsx_team *first = &teams->v[x->team[0]];
-	uint32_t *place; /* by rank of the group: its matched index */
+	uint32_t *place; /* by rank of the group: its index among matched ranks */
 
 	m->nranks = first->n;
 	m->n = x->n;
@@ -102,7 +103,7 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 	    !nsx_new_array(m->member, a, m->n * m->nranks, "matched collectives", err))
 		return err->rc;
 	for (uint32_t k = 0; k < first->n; k++)
-		m->rank[k] = rank_of(m, g->nranks, teams->member[first->at + k]);
+		m->rank[k] = rank_of_op(m, g->nranks, teams->member[first->at + k]);
 	nsx_sort(m->rank, m->nranks, sizeof(*m->rank), nsx_cmp_u32);
 	for (uint32_t k = 0; k < m->nranks; k++) {
 		m->ranks[m->rank[k]].is_matched = true;
@@ -113,9 +114,9 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 
 		for (uint32_t k = 0; k < team->n; k++) {
 			uint32_t op = teams->member[team->at + k];
-			uint32_t r = rank_of(m, g->nranks, op);
+			uint32_t r = rank_of_op(m, g->nranks, op);
 
-			m->member[i * m->nranks + place[r]] = event_of(m, &m->ranks[r], op);
+			m->member[i * m->nranks + place[r]] = event_of_op(m, &m->ranks[r], op);
 		}
 	}
 	return 0;
@@ -127,8 +128,8 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
  * a rank is late and the instance lies in the judged window. The first instance there does not
  * count, because ranks start one after another.
  */
-static void weigh_instance(struct nccl_match *m, size_t i, const struct nsx_window *w,
-			   int64_t *scratch)
+static void measure_instance(struct nccl_match *m, size_t i, const struct nsx_window *w,
+			     int64_t *scratch)
 {
 	const size_t *member = m->member + i * m->nranks;
 	struct nccl_instance *x = &m->v[i];
@@ -157,8 +158,8 @@ static void weigh_instance(struct nccl_match *m, size_t i, const struct nsx_wind
 		if (k != x->last)
 			scratch[n++] = x->last_ns - e->start_ns;
 	}
-	/* subtracts before converting, because a double cannot hold today's timestamps to the
-	 * nanosecond
+	/* Timestamps are subtracted before they are converted, because a double cannot hold
+	 * today's timestamps to the nanosecond.
 	 */
 	x->late_ns = nsx_quantile(scratch, n, 0.5);
 	x->kept = x->judged && x->late_ns >= (double)m->least_late_ns;
@@ -184,7 +185,9 @@ static void add_late_instance(struct nccl_match *m, size_t i)
 	}
 }
 
-/* Compares ranks by instances that are evidence; if there are none, by all instances. */
+/* Tells whether rank a comes last more than rank b, by the instances that decide the verdict or,
+ * without any, by all instances.
+ */
 static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
 {
 	return a->kept_induced_ns != b->kept_induced_ns ?
@@ -232,7 +235,7 @@ static uint32_t match_index_of_rank(const struct nccl_match *m, const struct ncc
 	return r ? (uint32_t)(r - m->ranks) : NSX_NONE;
 }
 
-static void nccl_match_judge(struct nccl_match *m, size_t nranks, const struct nsx_window *w)
+static void judge_lateness(struct nccl_match *m, size_t nranks, const struct nsx_window *w)
 {
 	const struct nccl_rank *late = nccl_latest(m->ranks, nranks);
 
@@ -245,14 +248,14 @@ static void nccl_match_judge(struct nccl_match *m, size_t nranks, const struct n
 		    late->kept_induced_ns >= NSX_LATE_SHARE * (double)(w->end_ns - w->start_ns);
 }
 
-/* The rank for which a step waits most, and its delay. */
+/* A step's latest rank, and the time that the others wait for it. */
 struct late_step {
 	uint32_t who; /* index of nccl_match.rank                    */
 	double ns;
 };
 
-static struct late_step weigh_step(const struct nccl_match *m, size_t *at,
-				   const struct nsx_iteration *step, double *induced)
+static struct late_step find_latest_in_step(const struct nccl_match *m, size_t *at,
+					    const struct nsx_iteration *step, double *induced)
 {
 	struct late_step ret = {0};
 
@@ -275,7 +278,7 @@ static struct late_step weigh_step(const struct nccl_match *m, size_t *at,
 /* Checks lateness by steps. Collectives of one step are late together, so a straggler must also be
  * last in more steps than by chance. Only steps with much waiting count.
  */
-static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *err)
+static int check_lateness_by_steps(struct nccl_match *m, double *induced, struct nsx_err *err)
 {
 	const struct nsx_facts *f = m->run->facts;
 	const struct nccl_rank *late = &m->ranks[m->late];
@@ -290,7 +293,7 @@ static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *er
 
 		if (x->device != late->device || x->process != late->process)
 			continue;
-		v[n] = weigh_step(m, &at, x, induced);
+		v[n] = find_latest_in_step(m, &at, x, induced);
 		most = NSX_MAX(most, v[n].ns);
 		n++;
 	}
@@ -306,8 +309,8 @@ static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *er
 	return 0;
 }
 
-/* The least lateness that clocks cannot explain: clocks that are right to within d may differ by 2
- * d.
+/* Returns the least lateness that clocks cannot explain: two clocks that are right to within d may
+ * differ by 2 d.
  */
 static int64_t least_late(const struct nccl_match *m)
 {
@@ -323,7 +326,7 @@ static int64_t least_late(const struct nccl_match *m)
 	       NSX_MAX((int64_t)NCCL_LEAST_LATE_NS, 2 * doubt_ns);
 }
 
-static int find_spread(struct nccl_match *m, struct nsx_err *err)
+static int measure_end_spread(struct nccl_match *m, struct nsx_err *err)
 {
 	int64_t *spread;
 
@@ -369,11 +372,12 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 		return err->rc;
 	ret->least_late_ns = least_late(ret);
 	for (size_t i = 0; i < ret->n; i++) {
-		weigh_instance(ret, i, &w, scratch);
+		measure_instance(ret, i, &w, scratch);
 		add_late_instance(ret, i);
 	}
-	nccl_match_judge(ret, g->nranks, &w);
-	return (ret->proved ? check_steps(ret, induced, err) : 0) ?: find_spread(ret, err);
+	judge_lateness(ret, g->nranks, &w);
+	return (ret->proved ? check_lateness_by_steps(ret, induced, err) : 0) ?:
+	       measure_end_spread(ret, err);
 }
 
 /* Cause ------------------------------------------------------------------*/

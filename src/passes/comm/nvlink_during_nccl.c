@@ -41,8 +41,8 @@ struct names {
 	bool found;
 };
 
-static int on_name(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		   struct nsx_err *err NSX_UNUSED)
+static int note_counter_name(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			     struct nsx_err *err NSX_UNUSED)
 {
 	struct names *names = ctx;
 
@@ -55,7 +55,7 @@ static const char *lacks_nvlink(const struct nsx_schema *s, struct nsx_arena *a)
 	struct names names = {a, false};
 	struct nsx_err err;
 
-	if (nsx_view_each(s, gpu_metric_info, on_name, &names, &err, metric_name))
+	if (nsx_view_each(s, gpu_metric_info, note_counter_name, &names, &err, metric_name))
 		return NULL;
 	return names.found ? NULL : "NVLink counters";
 }
@@ -115,7 +115,7 @@ static void fill_links(struct nsx_section *out, const struct nsx_metrics *m,
 	}
 }
 
-/* Median length of a device's communication kernels; 0 if there are none. */
+/* Computes the median length of a device's communication kernels; 0 if there are none. */
 static int median_comm(const struct nsx_run *run, uint32_t device, double *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
@@ -134,8 +134,8 @@ static int median_comm(const struct nsx_run *run, uint32_t device, double *ret, 
 }
 
 /* Judges the link by the busiest counter of a device. */
-static void nvlink_during_nccl_judge(const struct nsx_run *run, struct nsx_section *out,
-				     const struct nsx_metric *x)
+static void judge_link_use(const struct nsx_run *run, struct nsx_section *out,
+			   const struct nsx_metric *x)
 {
 	const struct nsx_device_facts *f = &run->facts->device[x->device];
 	const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
@@ -158,8 +158,9 @@ static void nvlink_during_nccl_judge(const struct nsx_run *run, struct nsx_secti
 			      comm->mean, comm->p95);
 }
 
-/* The counter of [i, end) with the highest value during communication; NULL: none. */
-static const struct nsx_metric *top_of(const struct nsx_metrics *m, size_t i, size_t end)
+/* Returns the counter in [i, end) with the highest value during communication; NULL: none. */
+static const struct nsx_metric *busiest_link_counter(const struct nsx_metrics *m, size_t i,
+						     size_t end)
 {
 	const struct nsx_metric *top = NULL;
 
@@ -183,7 +184,7 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct
 		const struct nsx_metric *top;
 		double median_ns = 0;
 
-		top = top_of(m, i, next);
+		top = busiest_link_counter(m, i, next);
 		if (!top)
 			continue;
 		if (median_comm(run, top->device, &median_ns, err))
@@ -192,7 +193,7 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct
 			nsx_note(out, "GPU %lld: half of the collectives are shorter than two "
 				 "samples of %s; means include what is around them",
 				 (long long)top->device_id, nsx_say_time(out, top->period_ns));
-		nvlink_during_nccl_judge(run, out, top);
+		judge_link_use(run, out, top);
 	}
 	return 0;
 }
