@@ -1,5 +1,5 @@
-/* copies.c - tables of copies by (device, direction, memory kinds) and of memsets, with
- * labels; copies_sweep.c measures.
+/* copies.c - tables of copies by device, direction and kinds of memory, and of memsets.
+ * copies_sweep.c measures the copies.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -92,8 +92,8 @@ struct labels {
 	struct nsx_arena *a;
 };
 
-static int on_label(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		    struct nsx_err *err NSX_UNUSED)
+static int read_copy_label(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			   struct nsx_err *err NSX_UNUSED)
 {
 	struct labels *l = ctx;
 
@@ -116,9 +116,9 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 					   nsx_say(out, "kind %u", i);
 		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ? mem_labels[i] : g->copy_label[i];
 	}
-	if (nsx_view_each(s, enum_memcpy, on_label, &c, err, id, label))
+	if (nsx_view_each(s, enum_memcpy, read_copy_label, &c, err, id, label))
 		return err->rc;
-	return nsx_view_each(s, enum_mem_kind, on_label, &m, err, id, label);
+	return nsx_view_each(s, enum_mem_kind, read_copy_label, &m, err, id, label);
 }
 
 /* Tables -------------------------------------------------------------------*/
@@ -187,15 +187,18 @@ static void copies_fill_devices(const struct nsx_run *run, const struct copy_gro
 	}
 }
 
-/* The rate of copies; null if the window may have cut their time but not their bytes. */
-static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes, int64_t ns)
+/* Makes the cell of a copy rate. It is null if the window may have cut the time of copies, since
+ * their bytes stay whole.
+ */
+static struct nsx_cell copy_rate_cell(const struct nsx_trace *t, int64_t bytes, int64_t ns)
 {
 	return !nsx_has_window(t) ? nsx_real((double)bytes / (double)ns) : nsx_null();
 }
 
 /* Adds the sizes of one device's copies, by direction. */
-static void add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
-		      uint32_t device, struct copy_sum (*by_kind)[NSIZES], struct nsx_table *table)
+static void add_copy_sizes(const struct nsx_trace *t, const struct copy_groups *g,
+			   uint32_t device, struct copy_sum (*by_kind)[NSIZES],
+			   struct nsx_table *table)
 {
 	for (unsigned i = 0; i < 256 * NSIZES; i++) {
 		const struct copy_sum *z = &by_kind[i / NSIZES][i % NSIZES];
@@ -210,7 +213,7 @@ static void add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		row[SIZE_COUNT] = nsx_int(z->count);
 		row[SIZE_BYTES] = nsx_int(z->bytes);
 		row[SIZE_TOTAL_MS] = nsx_ms(z->ns);
-		row[SIZE_GBPS] = rate_cell(t, z->bytes, z->ns);
+		row[SIZE_GBPS] = copy_rate_cell(t, z->bytes, z->ns);
 	}
 }
 
@@ -226,14 +229,14 @@ static void fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		for (size_t m = i; m < next; m++)
 			for (unsigned k = 0; k < NSIZES; k++)
 				copy_add(&by_kind[g->v[m].kind][k], g->v[m].size[k]);
-		add_sizes(t, g, d, by_kind, table);
+		add_copy_sizes(t, g, d, by_kind, table);
 	}
 	nsx_table_sort(table, NSX_DESC(SIZE_TOTAL_MS), NSX_DESC(SIZE_BYTES),
 		       SIZE_DEVICE_ID, SIZE_DIRECTION, SIZE);
 }
 
-static void copies_fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
-			       struct nsx_table *table)
+static void fill_migration_causes(const struct nsx_trace *t, const struct copy_groups *g,
+				  struct nsx_table *table)
 {
 	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NSX_NMIGRATE_CAUSES; i++) {
 		size_t d = i / NSX_NMIGRATE_CAUSES / 3, kind = i / NSX_NMIGRATE_CAUSES % 3;
@@ -255,13 +258,14 @@ static void copies_fill_causes(const struct nsx_trace *t, const struct copy_grou
 
 NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst), UP(src_id), UP(dst_id));
 
-/* The number that tables show for a peer device; its ordinal if it is not in the trace. */
+/* Returns the number that tables show for a peer device; its ordinal if it is not in the trace. */
 static struct nsx_cell peer_cell(const struct nsx_trace *t, uint32_t device, uint32_t id)
 {
 	return device == NSX_NONE ? nsx_known_cell(id) : nsx_device_cell(t, device);
 }
 
-static void fill_peers(const struct nsx_trace *t, struct copy_groups *g, struct nsx_table *table)
+static void fill_peer_copies(const struct nsx_trace *t, struct copy_groups *g,
+			     struct nsx_table *table)
 {
 	nsx_sort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
 	NSX_EACH_RUN(i, next, g->npeers, !cmp_peers(&g->peers[i], &g->peers[next])) {
@@ -277,7 +281,7 @@ static void fill_peers(const struct nsx_trace *t, struct copy_groups *g, struct 
 		row[PEER_COUNT] = nsx_int((int64_t)(next - i));
 		row[PEER_BYTES] = nsx_int(bytes);
 		row[PEER_TOTAL_MS] = nsx_ms(ns);
-		row[PEER_GBPS] = rate_cell(t, bytes, ns);
+		row[PEER_GBPS] = copy_rate_cell(t, bytes, ns);
 	}
 }
 
@@ -302,13 +306,13 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 /* Markdown -----------------------------------------------------------------*/
 
 enum { SHOWN_DEVICES = 8 };
-#define WORTH_A_TABLE 0.01 /* least share of the window in copies for a table in Markdown */
+#define WORTH_A_TABLE 0.01 /* Markdown shows a table if copies take this share of the window */
 
 /* Describes the GPU whose compute is delayed most by copies. Returns whether any GPU copies
  * long enough for a table.
  */
-static bool say_busiest(const struct nsx_trace *t, struct nsx_section *out,
-			const struct nsx_table *dev)
+static bool say_most_delayed_gpu(const struct nsx_trace *t, struct nsx_section *out,
+				 const struct nsx_table *dev)
 {
 	double window_ms = (double)(t->window.end_ns - t->window.start_ns) / 1e6;
 	const struct nsx_cell *x = NULL;
@@ -334,7 +338,7 @@ static bool say_busiest(const struct nsx_trace *t, struct nsx_section *out,
 static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 			struct nsx_table **tables, struct nsx_section *out)
 {
-	bool any = say_busiest(t, out, tables[1]);
+	bool any = say_most_delayed_gpu(t, out, tables[1]);
 	int64_t unsized = 0;
 	unsigned shown = 0;
 
@@ -384,8 +388,8 @@ static int copies_run(const struct nsx_run *run, struct nsx_section *out, struct
 		copies_fill_rows(t, &g, tables[0]);
 		copies_fill_devices(run, &g, tables[1]);
 		fill_sizes(t, &g, tables[2]);
-		copies_fill_causes(t, &g, tables[3]);
-		fill_peers(t, &g, tables[4]);
+		fill_migration_causes(t, &g, tables[3]);
+		fill_peer_copies(t, &g, tables[4]);
 		put_memsets(t, out);
 		copies_show(t, &g, tables, out);
 		rc = copies_alike(run, out, err);

@@ -25,12 +25,12 @@ struct copy_group { /* copies with the same device, kind, source and destination
 	uint32_t device;
 	uint8_t kind, src, dst;
 	int64_t count, bytes, total_ns, busy_ns, exposed_ns, small;
-	int64_t unsized; /* copies of unknown size */
-	/* Sums over copies that are known to be complete. A window may cut the time of others but
-	 * not their bytes.
+	int64_t unsized; /* number of copies whose size is not recorded */
+	/* Sums over the copies that the window does not cut. A window may cut the time of the
+	 * others but not their bytes.
 	 */
 	int64_t whole_bytes, whole_ns;
-	double p50_gbps; /* median rate; NAN: no copy has LARGE_BYTES */
+	double p50_gbps; /* median rate; NAN: no copy is as large as LARGE_BYTES */
 	int64_t busy_end_ns, whole_end_ns;
 	struct copy_sum size[NSIZES];
 };
@@ -54,10 +54,10 @@ static inline double copy_gbps(const struct copy_group *g)
 	return g->whole_ns && !g->unsized ? (double)g->whole_bytes / (double)g->whole_ns : NAN;
 }
 
-/* Fills everything except labels. Owner: the caller, copies_done. */
+/* Measures all copies; the caller adds labels and frees the result with copies_done. */
 int copies_measure(const struct nsx_run *run, struct copy_groups *g, struct nsx_err *err);
 void copies_done(struct copy_groups *g);
-/* Adds the table of copies of one size, and notes about them. */
+/* Adds the table of copies that have the same size and direction, and notes about them. */
 extern const struct nsx_layout copies_alike_layout;
 int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
 #endif

@@ -16,12 +16,12 @@
 NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout copies_alike_layout = {.key = "alike", NSX_COLS(cols),
 					       .json_rows = 100};
-enum { FEW = 5, NOTED_PCT = 1 /* limits of notes: number of copies, and share of the window's length */ };
+enum { FEW = 5, NOTED_PCT = 1 /* a note needs at least FEW copies and NOTED_PCT of the window */ };
 
 struct alike {
 	size_t n, at;
 	int64_t total_ns;
-	/* the last device seen, and how many; operations come device by device */
+	/* Operations come device by device, so the last device seen is enough to count devices. */
 	uint32_t device, ndevices;
 };
 struct sweep {
@@ -35,7 +35,7 @@ struct sweep {
 	int64_t *ns;
 };
 
-static int group_all(struct sweep *s, struct nsx_err *err)
+static int group_copies_by_size(struct sweep *s, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &s->t->ops;
 
@@ -78,7 +78,7 @@ static void copies_alike_list_durations(struct sweep *s)
 	}
 }
 
-static void fill_alike(struct sweep *s, struct nsx_table *table)
+static void fill_copies_by_size(struct sweep *s, struct nsx_table *table)
 {
 	static const double qs[] = {0.5, 0.95, 0.99};
 
@@ -104,10 +104,10 @@ static void fill_alike(struct sweep *s, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION, SIZE);
 }
 
-/* Whether at least as many copies of the same size as those of row x go to the host. If so, data
- * goes back and forth, and is not the same data sent again.
+/* Tells whether the host receives at least as many copies of this size as row x counts. If so,
+ * data goes back and forth, and is not the same data sent again.
  */
-static bool come_back(const struct nsx_table *table, const struct nsx_cell *x)
+static bool returns_to_host(const struct nsx_table *table, const struct nsx_cell *x)
 {
 	const char *to_host = nsx_copy_direction(NSX_COPY_DTOH);
 
@@ -127,12 +127,12 @@ static void copies_alike_say(const struct nsx_trace *t, struct nsx_section *out,
 	const struct nsx_cell *x = nsx_row_at(table, 0);
 	bool is_again = !strcmp(x[DIRECTION].u.s,
 				nsx_copy_direction(NSX_COPY_HTOD)) &&
-			!come_back(table, x);
+			!returns_to_host(table, x);
 
 	if (x[TOTAL].u.f * 1e6 * 100 < NOTED_PCT * (double)(t->window.end_ns - t->window.start_ns))
 		return;
-	nsx_md_bullet(out, "%" PRId64 " %s copies have the same size, %s, and take %s in total: the "
-		"median is %s, the 99th percentile "
+	nsx_md_bullet(out, "%" PRId64 " %s copies have the same size, %s, and take %s in total: "
+		"the median is %s, the 99th percentile "
 		"%s.%s%s", x[COUNT].u.i, x[DIRECTION].u.s,
 		nsx_say_bytes(out, x[SIZE].u.i), nsx_say_ms(out, x[TOTAL].u.f),
 		nsx_text_ns(out->arena, x[P50].u.f * 1e3),
@@ -149,13 +149,13 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_
 {
 	struct sweep s = {.t = run->trace};
 	struct nsx_table *table = nsx_add_table(out, &copies_alike_layout);
-	int rc = group_all(&s, err);
+	int rc = group_copies_by_size(&s, err);
 
 	if (!rc && !nsx_new_array(s.ns, run->scratch, s.n, "copies", err))
 		rc = err->rc;
 	if (!rc) {
 		copies_alike_list_durations(&s);
-		fill_alike(&s, table);
+		fill_copies_by_size(&s, table);
 	}
 	if (!rc && table->nrows)
 		copies_alike_say(s.t, out, table);

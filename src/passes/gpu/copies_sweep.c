@@ -68,7 +68,7 @@ static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32
 	return x->kind == NSX_COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
 }
 
-/* Whether a copy is complete. False: the user's window may have cut it. */
+/* Tells whether a copy is complete. The user's window may have cut it. */
 static bool is_whole(const struct nsx_trace *t, size_t op)
 {
 	return !nsx_has_window(t) ||
@@ -132,7 +132,7 @@ static int copies_sweep_sweep_device(struct sweep *s, uint32_t device, struct ns
 
 NSX_ORDER(cmp_large, struct large, UP(group), UP(gbps));
 
-/* Median rates by bytes: the lowest rate that covers half of the bytes. */
+/* Finds each group's median rate by bytes: the lowest rate that covers half of the bytes. */
 static void find_medians(struct sweep *s)
 {
 	nsx_sort(s->large, s->nlarge, sizeof(*s->large), cmp_large);

@@ -1,8 +1,8 @@
-/* cuda_graphs.c - graph launches, and how much of them was recorded.
+/* cuda_graphs.c - graph launches, and how much of each was recorded.
  *
- * Every recorded replay becomes an entry: a GRAPH_TRACE row, or the hull of the nodes of
- * one launch call. Entries sorted by (process, device, graph, exec, call) are summed into
- * rows. Launch calls without an entry left no record of their work.
+ * Every recorded replay becomes an entry: a GRAPH_TRACE row, or the time from the first to the
+ * last node of one launch call. Entries sorted by (process, device, graph, exec, call) are summed
+ * into rows. Launch calls without an entry left no record of their work.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -46,7 +46,7 @@ struct graphs {
 
 /* Entries ------------------------------------------------------------------*/
 
-static void cuda_graphs_collect(struct graphs *g)
+static void collect_replays(struct graphs *g)
 {
 	const struct nsx_trace *t = g->t;
 
@@ -84,7 +84,7 @@ NSX_ORDER(cmp_nodes, struct node, UP(device), UP(call));
 /* Joins the nodes of one launch on one device into one replay. Copies and memsets have no graph id;
  * they get the id of the launch's kernels.
  */
-static void fold_nodes(struct graphs *g)
+static void join_nodes_to_replays(struct graphs *g)
 {
 	const struct nsx_trace *t = g->t;
 
@@ -120,7 +120,7 @@ NSX_ORDER(cmp_entries, struct entry, BY(cmp_group), UP(call));
 
 /* Rows ---------------------------------------------------------------------*/
 
-static void fill_recorded(struct graphs *g, struct nsx_table *table)
+static void fill_recorded_replays(struct graphs *g, struct nsx_table *table)
 {
 	nsx_sort(g->entries, g->nentries, sizeof(*g->entries), cmp_entries);
 	NSX_EACH_RUN(i, next, g->nentries, !cmp_group(&g->entries[i], &g->entries[next])) {
@@ -151,7 +151,7 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 /* Counts a process's launches without recorded work. With a user's window, some of these launches
  * may have a replay outside the window.
  */
-static void fill_opaque(const struct nsx_run *run, struct nsx_table *table)
+static void fill_unrecorded_launches(const struct nsx_run *run, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	const int64_t *missing = run->facts->graphs.missing;
@@ -222,11 +222,11 @@ static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out, s
 	if (!nsx_new_array(g.nodes, run->scratch, n, "graph nodes", err) ||
 	    !nsx_new_array(g.entries, run->scratch, n, "graph replays", err))
 		return err->rc;
-	cuda_graphs_collect(&g);
-	fold_nodes(&g);
-	fill_recorded(&g, table);
+	collect_replays(&g);
+	join_nodes_to_replays(&g);
+	fill_recorded_replays(&g, table);
 	if (!nsx_has_window(t))
-		fill_opaque(run, table);
+		fill_unrecorded_launches(run, table);
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE, GRAPH, EXEC, MODE);
 	cuda_graphs_say(run, &g, table, out);
 	return 0;

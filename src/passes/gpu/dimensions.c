@@ -81,8 +81,8 @@ static double cell_figure(const struct nsx_table *t, size_t row, const char *key
 	return col < 0 ? NAN : number_of_cell(&nsx_row_at(t, row)[col]);
 }
 
-/* Sums a column over the rows whose `where` column has this text (NULL: all rows, or this device's
- * rows). NAN if the section was not computed.
+/* Sums a column over the rows whose `where` column has this text (NULL: over all rows, or this
+ * device's rows). The result is NAN if the section was not computed.
  */
 static double sum_device_rows(const struct dimensions *d, const char *pass,
 			      const char *key, const char *column, const char *where,
@@ -106,14 +106,14 @@ static double sum_device_rows(const struct dimensions *d, const char *pass,
 	return sum;
 }
 
-/* A suffix that distinguishes GPUs with the same ordinal; "" if none is needed. */
+/* Returns a suffix that tells GPUs with the same ordinal apart; "" if none is needed. */
 static const char *gpu_suffix(const struct nsx_table *t, size_t row)
 {
 	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");
 }
 
-/* The figure of a column in this device's row; NAN if there is none. */
-static double of_device(const struct dimensions *d, const char *pass, const char *column)
+/* Returns a column's figure in this device's row of a section; NAN if there is none. */
+static double device_figure(const struct dimensions *d, const char *pass, const char *column)
 {
 	const struct nsx_table *t = find_report_table(d, pass, "devices");
 
@@ -159,8 +159,8 @@ static const char *const idle_words[NSX_NCAUSES] = {
 	[NSX_CAUSE_EDGE] = "before the first or after the last operation",
 };
 
-/* The cause of most of this device's idle time, in words; NULL: none. */
-static const char *main_cause(const struct dimensions *d)
+/* Says the cause of most of this device's idle time; NULL: it is never idle. */
+static const char *main_idle_cause(const struct dimensions *d)
 {
 	const struct nsx_table *t = find_report_table(d, "gpu_idle", "causes");
 	const char *cause = NULL;
@@ -180,7 +180,7 @@ static const char *main_cause(const struct dimensions *d)
 
 static const char *add_cpu_dimension(struct dimensions *d)
 {
-	const char *cause = main_cause(d);
+	const char *cause = main_idle_cause(d);
 
 	add_measure(d, "GPU idle", d->idle,
 		    nsx_say(d->out, "%% of the %s", d->window), "gpu_idle");
@@ -208,12 +208,12 @@ static const char *add_cpu_dimension(struct dimensions *d)
 
 static const char *add_memory_dimension(struct dimensions *d)
 {
-	double peak = of_device(d, "memory_usage", "pct_of_memory");
+	double peak = device_figure(d, "memory_usage", "pct_of_memory");
 
 	add_measure(d, "copies while no kernel runs", d->exposed_copy,
 		    nsx_say(d->out, "%% of the %s", d->window), "copies");
 	add_measure(d, "exposed pageable copies",
-		    of_device(d, "copies", "pageable_exposed_ms"), "ms", "copies");
+		    device_figure(d, "copies", "pageable_exposed_ms"), "ms", "copies");
 	add_measure(d, "copies below 64 KiB",
 		    sum_device_rows(d, "copies", "rows", "small_count", NULL, NULL), "copies",
 		    "copies");
@@ -231,7 +231,7 @@ static const char *add_memory_dimension(struct dimensions *d)
 		       "nothing else.", d->label, d->exposed_copy, d->window);
 }
 
-/* The rate of the direction between host and GPU that moves most bytes. */
+/* Returns the copy rate between host and GPU, in the direction that moves most bytes. */
 static double link_rate(const struct dimensions *d, const char **ret)
 {
 	const struct nsx_table *t = find_report_table(d, "copies", "rows");
@@ -261,14 +261,14 @@ static const char *add_link_dimension(struct dimensions *d)
 	const char *direction;
 	double rate = link_rate(d, &direction);
 	double ratio = compute ? (double)comm / (double)compute : NAN;
-	double gb = (of_device(d, "copies", "host_to_device_bytes") +
-		     of_device(d, "copies", "device_to_host_bytes")) / 1e9;
+	double gb = (device_figure(d, "copies", "host_to_device_bytes") +
+		     device_figure(d, "copies", "device_to_host_bytes")) / 1e9;
 	double moved = sum_device_rows(d, "copies", "migrations", "bytes", NULL, NULL) / 1e9;
 
 	add_measure(d, "communication while nothing computes", d->exposed_comm,
 		    nsx_say(d->out, "%% of the %s", d->window), "nccl");
 	add_measure(d, "transfers between CPU and GPU",
-		    of_device(d, "copies", "transfers_per_s"), "a second", "copies");
+		    device_figure(d, "copies", "transfers_per_s"), "a second", "copies");
 	add_measure(d, "moved between CPU and GPU", gb, "GB", "copies");
 	add_measure(d, direction, rate, "GB/s", "copies");
 	add_measure(d, "peer copies",
@@ -299,8 +299,8 @@ static const char *add_link_dimension(struct dimensions *d)
 			   "no communication kernel and no copy between CPU and GPU.";
 }
 
-/* Mean of a counter while kernels compute or, if not sampled there, over the window; NAN:
- * neither.
+/* Returns the mean of a counter while kernels compute or, if it was not sampled there, over the
+ * window; NAN: neither.
  */
 static double counter_while_busy(const struct dimensions *d, enum nsx_counter which)
 {
@@ -310,7 +310,7 @@ static double counter_while_busy(const struct dimensions *d, enum nsx_counter wh
 	return isnan(mean) ? nsx_counter_mean(&c, which, NSX_SCOPE_WINDOW) : mean;
 }
 
-static bool dimensions_hides_kernels(const struct dimensions *d)
+static bool graphs_hide_kernels(const struct dimensions *d)
 {
 	return d->run->facts->graphs.mode == NSX_GRAPH_WHOLE;
 }
@@ -318,9 +318,10 @@ static bool dimensions_hides_kernels(const struct dimensions *d)
 static void dimensions_add_shape(struct dimensions *d)
 {
 	add_measure(d, "mean theoretical occupancy",
-		    of_device(d, "kernel_shape", "occupancy_pct"), "% of warps", "kernel_shape");
+		    device_figure(d, "kernel_shape", "occupancy_pct"), "% of warps",
+		    "kernel_shape");
 	add_measure(d, "grids too small for the GPU",
-		    of_device(d, "kernel_shape", "small_grid_pct"),
+		    device_figure(d, "kernel_shape", "small_grid_pct"),
 		    "% of kernel time", "kernel_shape");
 }
 
@@ -330,7 +331,7 @@ static const char *gpu_compute(struct dimensions *d)
 	const struct nsx_table *kernels = find_report_table(d, "top_kernels", "kernels");
 	double hidden = section_figure(d, "cuda_graphs", "replay_ms");
 	double tensor = counter_while_busy(d, NSX_TENSOR_ACTIVE);
-	bool is_opaque = dimensions_hides_kernels(d);
+	bool is_opaque = graphs_hide_kernels(d);
 
 	add_measure(d, "compute", d->compute,
 		    nsx_say(d->out, "%% of the %s", d->window), "partition");
@@ -359,8 +360,8 @@ static const char *gpu_compute(struct dimensions *d)
 		       cell_figure(kernels, 0, "pct_total_kernel_time"));
 }
 
-/* Names the class that takes most of the time. */
-static const char *leading(const struct dimensions *d)
+/* Says which class takes most of the window. */
+static const char *say_leading_class(const struct dimensions *d)
 {
 	const struct {
 		const char *what;
@@ -394,13 +395,13 @@ static const char *dimensions_say_pct(const struct dimensions *d, double pct)
 	return nsx_text_share(d->out->arena, pct, 100);
 }
 
-/* A figure of kernel_shape; NAN if CUDA graphs hide most kernels. */
+/* Returns a figure of the section kernel_shape; NAN if CUDA graphs hide most kernels. */
 static double kernel_shape_figure(const struct dimensions *d, const char *column)
 {
-	return dimensions_hides_kernels(d) ? NAN : of_device(d, "kernel_shape", column);
+	return graphs_hide_kernels(d) ? NAN : device_figure(d, "kernel_shape", column);
 }
 
-static const char *dimensions_say_full(const struct dimensions *d)
+static const char *say_if_gpu_is_full(const struct dimensions *d)
 {
 	double sm = counter_while_busy(d, NSX_SM_ACTIVE);
 	double occupancy = kernel_shape_figure(d, "occupancy_pct");
@@ -415,10 +416,10 @@ static const char *dimensions_say_full(const struct dimensions *d)
 			       "warps", dimensions_say_pct(d, occupancy)));
 }
 
-static const char *say_grid(const struct dimensions *d, double small)
+static const char *say_if_grids_fill_gpu(const struct dimensions *d, double small)
 {
 	if (isnan(small))
-		return dimensions_hides_kernels(d) ?
+		return graphs_hide_kernels(d) ?
 			       "not known: CUDA graphs hide the kernels" :
 			       "not known: the trace lacks the launch "
 			       "dimensions or the size of the GPU";
@@ -427,8 +428,8 @@ static const char *say_grid(const struct dimensions *d, double small)
 		       small > 0 ? dimensions_say_pct(d, small) : "none");
 }
 
-/* Another stream helps only if kernels leave room on the GPU. */
-static const char *dimensions_say_streams(const struct dimensions *d, double small)
+/* Says whether more streams would help: they do only if kernels leave room on the GPU. */
+static const char *say_if_streams_help(const struct dimensions *d, double small)
 {
 	const struct nsx_trace *t = d->run->trace;
 	const struct nsx_device *dev = &t->device[d->device];
@@ -458,7 +459,7 @@ static const char *dimensions_say_streams(const struct dimensions *d, double sma
 		       small < 5 ? "; few of them leave room for another kernel" : "");
 }
 
-static const char *dimensions_say_bound(const struct dimensions *d)
+static const char *say_what_bounds_kernels(const struct dimensions *d)
 {
 	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics, d->device);
 
@@ -474,10 +475,10 @@ static const char *dimensions_say_bound(const struct dimensions *d)
 	}
 }
 
-static void answer_all(struct dimensions *d)
+static void answer_questions(struct dimensions *d)
 {
 	double small = kernel_shape_figure(d, "small_grid_pct");
-	const char *bound = dimensions_say_bound(d);
+	const char *bound = say_what_bounds_kernels(d);
 	const char *text = d->run->trace->ndevices < 2 ? "" :
 		nsx_say(d->out, nsx_is_held_up(d->report) ? "GPU %s: " :
 			"GPU %s sets the pace. ", d->label);
@@ -487,9 +488,9 @@ static void answer_all(struct dimensions *d)
 		      nsx_say(d->out, "%s: for %s of the %s",
 				  d->idle < 5 ? "no" : d->idle < 50 ? "partly" : "mostly",
 				  dimensions_say_pct(d, d->idle), d->window));
-	add_dimension(d, "Is it full?", dimensions_say_full(d));
-	add_dimension(d, "Is the grid big enough?", say_grid(d, small));
-	add_dimension(d, "Are there enough streams?", dimensions_say_streams(d, small));
+	add_dimension(d, "Is it full?", say_if_gpu_is_full(d));
+	add_dimension(d, "Is the grid big enough?", say_if_grids_fill_gpu(d, small));
+	add_dimension(d, "Are there enough streams?", say_if_streams_help(d, small));
 	if (bound)
 		add_dimension(d, "What bounds its kernels?", bound);
 	for (size_t i = 0; i < d->table->nrows; i++) {
@@ -503,7 +504,7 @@ static void answer_all(struct dimensions *d)
 
 /* The section --------------------------------------------------------------*/
 
-static void dimensions_measure(struct dimensions *d)
+static void measure_classes(struct dimensions *d)
 {
 	const struct nsx_facts *f = d->run->facts;
 	const struct nsx_window *w = &f->steady.window;
@@ -554,7 +555,7 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 	nsx_add_tables(out);
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
-	dimensions_measure(&d);
+	measure_classes(&d);
 	for (unsigned i = 0; i < NDIMENSIONS; i++) {
 		d.table = out->tables[i];
 		nsx_put(out, nsx_say(out, "verdicts.%s", layouts[i].key),
@@ -562,8 +563,8 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 	}
 	nsx_put(out, "device_id", nsx_int(d.device_id));
 	nsx_put(out, "window", nsx_string(d.window));
-	nsx_put(out, "most", nsx_string(leading(&d)));
-	answer_all(&d);
+	nsx_put(out, "most", nsx_string(say_leading_class(&d)));
+	answer_questions(&d);
 	dimensions_show(&d);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* gpu_idle.c - when and why each GPU was idle; the idle pieces are facts. */
+/* gpu_idle.c - when and why each GPU was idle. facts/idle.c finds the causes. */
 #include "passes/pass.h"
 
 #define DEVICE_COLUMNS(X)                                                                          \
@@ -46,7 +46,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "histogram", NSX_COLS(gap_length_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-/* by_cause without details, for Markdown */
+/* This layout has the causes without details, for Markdown. */
 static const struct nsx_layout by_cause_layout = {NSX_COLS(cause_cols)};
 
 /* Devices ---------------------------------------------------------------------*/
@@ -101,7 +101,7 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 		       nsx_text(t, nsx_op_name(t, op)) : names[t->ops.kind[op]];
 }
 
-/* The (cause, detail) of the largest part of a gap. */
+/* Returns the cause and detail of the largest part of a gap. */
 static struct nsx_idle_piece largest_cause_in_gap(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
@@ -256,8 +256,8 @@ static int gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *tab
 
 /* Words ---------------------------------------------------------------------*/
 
-/* The device with most idle time. */
-static const struct nsx_cell *idlest(const struct nsx_table *devices)
+/* Returns the row of the device that is idle longest. */
+static const struct nsx_cell *idlest_device_row(const struct nsx_table *devices)
 {
 	const struct nsx_cell *most = nsx_row_at(devices, 0);
 
@@ -267,7 +267,7 @@ static const struct nsx_cell *idlest(const struct nsx_table *devices)
 	return most;
 }
 
-static void say_devices(struct nsx_section *out, const struct nsx_cell *most)
+static void say_idlest_device(struct nsx_section *out, const struct nsx_cell *most)
 {
 	double idle = most[IDLE_PCT].u.f, none = most[K_PCT].u.f;
 
@@ -277,7 +277,7 @@ static void say_devices(struct nsx_section *out, const struct nsx_cell *most)
 		     nsx_say(out, "; no kernel running %.1f%%", none) : "");
 }
 
-/* The label of a GPU that is idle throughout a gap. */
+/* Returns the label of a GPU that is idle throughout a gap. */
 static const char *idle_gpu_label(const struct nsx_run *run, const struct nsx_window *gap)
 {
 	uint32_t d = 0;
@@ -293,7 +293,7 @@ static const char *idle_gpu_label(const struct nsx_run *run, const struct nsx_wi
 static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out,
 			      const struct nsx_table *devices, const struct nsx_table *gaps)
 {
-	const struct nsx_cell *most = idlest(devices);
+	const struct nsx_cell *most = idlest_device_row(devices);
 	uint32_t d = (uint32_t)((most - nsx_row_at(devices, 0)) / devices->layout->ncols);
 	const struct nsx_cell *gap = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
 	const char *longest = "";
@@ -312,7 +312,7 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 }
 
 enum { MOST_SHOWN = 3 }; /* greatest number of causes in Markdown */
-#define TELLING_PCT 1.0	 /* causes below this share of the window, in %, are not in Markdown */
+#define TELLING_PCT 1.0	 /* Markdown leaves out causes below this share of the window, in % */
 
 static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
@@ -331,7 +331,7 @@ static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out, stru
 		return err->rc;
 	if (t->schema->table[NSX_VIEW_kernel])
 		nsx_put(out, "table", nsx_string(t->schema->table[NSX_VIEW_kernel]->name));
-	say_devices(out, idlest(tables[0]));
+	say_idlest_device(out, idlest_device_row(tables[0]));
 	gpu_idle_say_idle(run, out, tables[0], tables[1]);
 	nsx_md_whole(out, tables[2], NSX_MAX(1, nsx_first_rows(tables[2], MOST_SHOWN, C_PCT,
 							       TELLING_PCT)));

@@ -59,8 +59,8 @@ static const struct nsx_layout layouts[] = {
 	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
 };
 
-#define WHOLE 0.95  /* below this coverage of the window, answers state the coverage */
-#define SPARSE 0.5 /* below this coverage, a mean is not representative */
+#define WHOLE 0.95  /* answers state which share of the window was sampled if it is below this */
+#define SPARSE 0.5 /* below this share, a mean does not represent the window */
 
 struct gpu {
 	struct nsx_counters known;
@@ -152,13 +152,14 @@ struct answers {
 	const struct nsx_facts *facts;
 	int64_t window_ns;
 	const struct gpu *gpu;
-	enum nsx_scope busy; /* scope of the GPU's work: compute if it was sampled */
+	/* What the GPU does while a counter is read: computes, if it was sampled then. */
+	enum nsx_scope busy;
 	const char *when;
 	bool others; /* the trace has several GPUs */
-	bool told; /* the GPU that sets the pace, which Markdown describes */
+	bool told; /* this is the GPU that sets the pace, which Markdown describes */
 };
 
-static double gpu_metrics_mean_of(const struct answers *a, enum nsx_counter k, enum nsx_scope scope)
+static double counter_mean(const struct answers *a, enum nsx_counter k, enum nsx_scope scope)
 {
 	return nsx_counter_mean(&a->gpu->known, k, scope);
 }
@@ -173,15 +174,15 @@ static void add_counter_answer(struct answers *a, const char *question, enum nsx
 	row[ANSWER] = nsx_string(text);
 	row[ANSWER_METRIC_NAME] = nsx_string(a->gpu->name[k]);
 	row[ANSWER_SCOPE] = nsx_string(nsx_scope_names[scope]);
-	row[ANSWER_MEAN] = nsx_real(gpu_metrics_mean_of(a, k, scope));
+	row[ANSWER_MEAN] = nsx_real(counter_mean(a, k, scope));
 	if (a->told)
 		nsx_md_bullet(a->out, "%s %s", question, text);
 }
 
-static void gpu_metrics_say_idle(struct answers *a)
+static void answer_if_idle(struct answers *a)
 {
 	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE : NSX_SM_ACTIVE;
-	double x = gpu_metrics_mean_of(a, k, NSX_SCOPE_WINDOW), sampled;
+	double x = counter_mean(a, k, NSX_SCOPE_WINDOW), sampled;
 	uint32_t d = a->gpu->any->device;
 	const char *text;
 
@@ -204,10 +205,10 @@ static void gpu_metrics_say_idle(struct answers *a)
 	add_counter_answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
 }
 
-static void gpu_metrics_say_full(struct answers *a)
+static void answer_if_full(struct answers *a)
 {
-	double sm = gpu_metrics_mean_of(a, NSX_SM_ACTIVE, a->busy);
-	double warps = gpu_metrics_mean_of(a, NSX_WARPS_IN_FLIGHT, a->busy);
+	double sm = counter_mean(a, NSX_SM_ACTIVE, a->busy);
+	double warps = counter_mean(a, NSX_WARPS_IN_FLIGHT, a->busy);
 	const char *text;
 
 	if (isnan(sm))
@@ -219,9 +220,9 @@ static void gpu_metrics_say_full(struct answers *a)
 	add_counter_answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
 }
 
-/* A question about one counter; each word is the answer from its percentage on. */
+/* A question about one counter. Each word answers it from its percentage on. */
 static const struct question {
-	const char *text, *before, *after; /* before, after: text around the mean */
+	const char *text, *before, *after; /* the mean stands between before and after */
 	enum nsx_counter counter;
 	double from[2];
 	const char *word[4]; /* answers in descending order of percentage; the last is for 0 % */
@@ -234,7 +235,7 @@ static const struct question {
 
 static void say_question(struct answers *a, const struct question *q)
 {
-	double x = gpu_metrics_mean_of(a, q->counter, a->busy);
+	double x = counter_mean(a, q->counter, a->busy);
 
 	if (isnan(x))
 		return;
@@ -245,7 +246,7 @@ static void say_question(struct answers *a, const struct question *q)
 				   q->before, x, q->after, a->when));
 }
 
-static void gpu_metrics_say_bound(struct answers *a)
+static void answer_what_limits(struct answers *a)
 {
 	static const char *const words[] = {
 		[NSX_BOUND_MEMORY] = "memory",
@@ -255,8 +256,8 @@ static void gpu_metrics_say_bound(struct answers *a)
 		[NSX_BOUND_UNFILLED] = "neither: the SMs are not full",
 		[NSX_BOUND_NEITHER] = "neither memory nor issue is near its limit",
 	};
-	double sm = gpu_metrics_mean_of(a, NSX_SM_ACTIVE, a->busy);
-	double issue = gpu_metrics_mean_of(a, NSX_SM_ISSUE, a->busy);
+	double sm = counter_mean(a, NSX_SM_ACTIVE, a->busy);
+	double issue = counter_mean(a, NSX_SM_ISSUE, a->busy);
 	enum nsx_bound bound = nsx_bound_by(&a->gpu->known, a->busy);
 
 	if (bound == NSX_BOUND_UNKNOWN)
@@ -269,7 +270,7 @@ static void gpu_metrics_say_bound(struct answers *a)
 							    sm), a->when));
 }
 
-static void say_pcie(struct answers *a)
+static void answer_pcie_use(struct answers *a)
 {
 	for (unsigned k = NSX_PCIE_RX; k <= NSX_PCIE_TX; k++) {
 		const struct nsx_metric *m = a->gpu->known.of[k];
@@ -285,7 +286,7 @@ static void say_pcie(struct answers *a)
 	}
 }
 
-static void say_gpu(struct answers *a)
+static void answer_for_gpu(struct answers *a)
 {
 	const struct nsx_metric *any = a->gpu->any;
 	bool computes = any->scope[NSX_SCOPE_COMPUTE].weight_ns > 0;
@@ -297,12 +298,12 @@ static void say_gpu(struct answers *a)
 			      any->device_id, a->others ?
 			      " (the other answers are in `report.json`, "
 			      "`metrics.gpu_metrics.answers`)" : "");
-	gpu_metrics_say_idle(a);
-	gpu_metrics_say_full(a);
+	answer_if_idle(a);
+	answer_if_full(a);
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
 		say_question(a, &questions[i]);
-	gpu_metrics_say_bound(a);
-	say_pcie(a);
+	answer_what_limits(a);
+	answer_pcie_use(a);
 }
 
 static void draw_counters(const struct gpu *g, struct nsx_section *out)
@@ -341,7 +342,7 @@ static void gpu_metrics_say_lost(const struct nsx_metrics *m, struct nsx_section
 		 m->nlost > SHOWN ? ", ..." : "");
 }
 
-static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
+static void say_sampling_quality(const struct nsx_metrics *m, struct nsx_section *out)
 {
 	bool exact = true;
 
@@ -363,7 +364,7 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 			 nsx_text_n(out->arena, m->without_period, "counter was", "counters were"));
 }
 
-/* The GPU that sets the pace if it was sampled, else the first. */
+/* Returns the GPU that sets the pace if it was sampled, otherwise the first sampled one. */
 static int64_t gpu_to_show(const struct nsx_run *run)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
@@ -402,7 +403,7 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 		if (g.any->gpu < 0)
 			continue;
 		fill_rates(run, &g, tables[L_RATES]);
-		say_gpu(&a);
+		answer_for_gpu(&a);
 	}
 }
 
@@ -419,7 +420,7 @@ static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out, s
 		return nsx_cannot(out, "none of the %lld rows of GPU_METRICS is a usable sample "
 				  "inside the window", (long long)m->samples);
 	fill_metrics(run, out, tables);
-	say_quality(m, out);
+	say_sampling_quality(m, out);
 	if (tables[L_COUNTERS]->nrows)
 		nsx_md_text(out, "Means of the counters as nsys names them (clocks in Hz, most "
 			    "others in percent), over the window and by what the GPU was "

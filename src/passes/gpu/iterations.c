@@ -1,5 +1,5 @@
-/* iterations.c - the program's repetition, and how its slow iterations differ: the
- * partition of each against that of the median one.
+/* iterations.c - the repetition of the program, and how slow iterations differ: where the time of
+ * each went, compared with the median one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -59,7 +59,8 @@ struct work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_table **table;
-	double median_ms, cv, drift; /* figures of the limiting GPU or, without one, of the first */
+	/* Figures of the GPU that sets the pace or, if no GPU works, of the first. */
+	double median_ms, cv, drift;
 	bool from_limiting;
 };
 
@@ -83,9 +84,11 @@ static void iterations_add_row(struct work *w, const struct nsx_iteration *v, si
 	row[SLOW] = nsx_bool(v->slow);
 }
 
-/* Adds what a slow iteration spends more than the typical one, which is nearest to the median. */
-static void add_slow(struct work *w, const struct nsx_iteration *v,
-		     size_t index, const struct nsx_iteration *typical)
+/* Adds a row with what a slow iteration spends beyond the typical one, whose length is nearest to
+ * the median.
+ */
+static void add_slow_iteration(struct work *w, const struct nsx_iteration *v,
+			       size_t index, const struct nsx_iteration *typical)
 {
 	const struct nsx_trace *t = w->run->trace;
 	const struct nsx_device_facts *d = &w->run->facts->device[v->device];
@@ -103,8 +106,8 @@ static void add_slow(struct work *w, const struct nsx_iteration *v,
 		row[SLOW_COMPUTE_ONLY_MS + c] = nsx_ms(slow.ns[c] - usual.ns[c]);
 }
 
-static const struct nsx_iteration *iterations_nearest(const struct nsx_iteration *v,
-						      size_t n, double wall)
+static const struct nsx_iteration *find_typical_iteration(const struct nsx_iteration *v,
+							  size_t n, double wall)
 {
 	const struct nsx_iteration *best = v;
 
@@ -145,11 +148,11 @@ static int iterations_add_group(struct work *w, const struct nsx_iteration *v, s
 	row[G_MEDIAN] = nsx_real(q[0] / 1e6);
 	row[G_P90] = nsx_real(q[1] / 1e6);
 	row[G_CV] = nsx_real(cv);
-	typical = iterations_nearest(v, n - 1, q[0]);
+	typical = find_typical_iteration(v, n - 1, q[0]);
 	for (size_t i = 0; i < n; i++) {
 		nslow += v[i].slow;
 		if (v[i].slow)
-			add_slow(w, &v[i], i, typical);
+			add_slow_iteration(w, &v[i], i, typical);
 	}
 	row[G_SLOW] = nsx_int(nslow);
 	if (w->from_limiting || (w->table[1]->nrows > 1 && v->device != w->run->facts->limiting))
@@ -161,7 +164,7 @@ static int iterations_add_group(struct work *w, const struct nsx_iteration *v, s
 	return 0;
 }
 
-static void add_candidates(struct work *w)
+static void add_iteration_methods(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
 
@@ -187,9 +190,9 @@ static const char *const method_words[NSX_NWAYS] = {
 	[NSX_WAY_GAPS] = "pauses between bursts",
 };
 
-/* Limits of the drift, which is the change of a fitted line from the first iteration to the
- * last, as a share of the median length. A drift below DRIFT may be chance, because lengths
- * vary. A line as steep as STEEPEST would begin or end below 0, so the lengths follow no line.
+/* A fitted line gives the drift of the lengths: its change from the first iteration to the last,
+ * as a share of the median length. A drift below DRIFT may be chance, because lengths vary. A line
+ * as steep as STEEPEST would begin or end below 0, so the lengths follow no line.
  */
 #define DRIFT 0.1
 #define STEEPEST 2
@@ -257,7 +260,7 @@ static int iterations_run(const struct nsx_run *run, struct nsx_section *out, st
 	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out),
 			 .median_ms = NAN, .cv = NAN, .drift = NAN};
 
-	add_candidates(&w);
+	add_iteration_methods(&w);
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
 	if (!f->niterations)

@@ -1,4 +1,4 @@
-/* judged_time.c - the ledger: how the judged time of all GPUs was spent. */
+/* judged_time.c - how the judged time of all GPUs was spent, from the ledger of facts/ledger.c. */
 #include "facts/ledger.h"
 #include "passes/pass.h"
 
@@ -18,12 +18,12 @@ static const struct nsx_layout layouts[] = {
 };
 enum { SHOWN = 10 };
 
-#define LEAST_SHARE 0.05 /* least share of the window for which a phase gets a ledger */
+#define LEAST_SHARE 0.05 /* a phase gets a ledger if it takes this share of the window */
 
-/* Builds ledgers of phases that are not judged. In a pause no GPU works, so the GPU that sets the
- * pace represents all.
+/* Builds ledgers of phases that are not judged. No GPU works in a pause, so the GPU that sets the
+ * pace stands for all.
  */
-static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct nsx_err *err)
+static int build_phase_ledgers(const struct nsx_run *run, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_facts *f = run->facts;
 	double whole_ns = (double)(run->trace->window.end_ns - run->trace->window.start_ns);
@@ -52,7 +52,7 @@ static int judged_time_run(const struct nsx_run *run, struct nsx_section *out, s
 
 	if (nsx_ledger_build(run->facts, run->trace, &(struct nsx_booked){&w, 1, NSX_NONE},
 			     out->arena, l, err) ||
-	    book_phases(run, out->arena, err))
+	    build_phase_ledgers(run, out->arena, err))
 		return err->rc;
 	if (!l->total_ns)
 		return nsx_cannot(out, "no GPU work was judged");

@@ -25,12 +25,16 @@ struct families {
 	struct family *v;
 	const struct nsx_run *run;
 	struct nsx_near near; /* cache of words, which many names share      */
-	/* index + 1 of the family; 0: not seen; of_name: by the facts' kernel name */
+	/* 1 + index of the family; 0: not looked up yet. of_name is indexed by the facts' kernel
+	 * name.
+	 */
 	uint32_t *of_shape, *of_name;
 	int64_t total_ns;
 };
 
-/* Finds or adds a family, which is a text and a purpose. Both determine its dtype. */
+/* Finds or adds the family with this text and purpose, which also determine its number format
+ * (dtype).
+ */
 static int kernel_families_find_family(struct families *f, const struct nsx_kernel_words *k,
 				       uint32_t *ret, struct nsx_err *err)
 {
@@ -141,7 +145,7 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 	return 0;
 }
 
-/* Adds the Markdown. is_more: the table contains more than the table of kernels. */
+/* Shows the families in Markdown. is_more: they tell more than the table of kernels. */
 static void kernel_families_show(const struct nsx_table *t, int64_t total_ns, bool is_more,
 				 struct nsx_section *out)
 {

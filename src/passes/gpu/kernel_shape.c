@@ -1,7 +1,7 @@
 /* kernel_shape.c - launch configurations, and how much of the GPU they can fill.
  *
- * The loader interns configurations together with graph and kernel name. Here they are
- * equal if kernel name, grid, block, registers and shared memory are.
+ * The loader's configurations also differ by graph and kernel name. Here two are equal if kernel
+ * name, grid, block, registers and shared memory are equal.
  */
 #include <inttypes.h>
 #include "facts/occupancy.h"
@@ -68,7 +68,10 @@ static const struct nsx_layout layouts[] = {
 struct group { /* executions of a kernel in one configuration */
 	int64_t total_ns;
 	uint32_t shape, n;
-	uint32_t most_sms; /* of the green contexts where it ran; UINT32_MAX: anywhere */
+	/* Multiprocessors of the green contexts in which it ran; UINT32_MAX: a launch ran outside
+	 * of them.
+	 */
+	uint32_t most_sms;
 };
 struct shapes {
 	const struct nsx_run *run;
@@ -103,10 +106,10 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	       (int)l->known - m->known;
 }
 
-/* The loader's shapes are distinct. Two can be equal here only if one belongs to a graph,
- * or if rows give one kernel several short names.
+/* Tells whether all of the loader's shapes stay distinct here. Two can become equal only if one
+ * belongs to a graph, or if rows give one kernel several short names.
  */
-static bool are_distinct(const struct shapes *s, uint32_t *first)
+static bool are_shapes_distinct(const struct shapes *s, uint32_t *first)
 {
 	const struct nsx_trace *t = s->run->trace;
 
@@ -122,7 +125,7 @@ static bool are_distinct(const struct shapes *s, uint32_t *first)
 	return true;
 }
 
-static int match_shapes(struct shapes *s, struct nsx_err *err)
+static int find_equal_shapes(struct shapes *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 	struct nsx_arena *a = s->run->scratch;
@@ -131,7 +134,7 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 
 	if (!nsx_new_array(first, a, s->run->facts->kernels.n, "kernel names", err))
 		return err->rc;
-	distinct = are_distinct(s, first);
+	distinct = are_shapes_distinct(s, first);
 	nsx_arena_drop(a, first);
 	if (distinct)
 		return 0;
@@ -167,7 +170,7 @@ static int kernel_shape_make_groups(struct shapes *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 
-	if (match_shapes(s, err))
+	if (find_equal_shapes(s, err))
 		return err->rc;
 	if (nsx_new_arrays(s->run->scratch, t->ndevices, "GPUs", err, s->gpu,
 			   s->first) ||
@@ -206,7 +209,7 @@ struct fit { /* occupancy of a group on its GPU; unknown values are NAN or -1 */
 	bool known; /* occupancy o and waves are computed */
 };
 
-static struct fit fit_of(const struct shapes *all, const struct group *x)
+static struct fit occupancy_of_group(const struct shapes *all, const struct group *x)
 {
 	const struct nsx_gpu_info *g = all->gpu[device_of_shape_group(all, x)];
 	const struct nsx_trace *t = all->run->trace;
@@ -241,7 +244,7 @@ static void name_limits(struct nsx_section *out, const char *ret[16])
 
 enum { EXTENT_SIZE = 40 };
 
-/* Writes "8x8x1" at the end of the buffer. */
+/* Writes "8x8x1" into the buffer and returns where the text starts. */
 static const char *extent_text(char room[EXTENT_SIZE], const uint32_t v[3])
 {
 	char *p = room + EXTENT_SIZE - 1;
@@ -285,7 +288,7 @@ static int64_t time_sort_key(const void *at, void *shapes)
 	return -nsx_real_key((double)s->v[*(const uint32_t *)at].total_ns / 1e6);
 }
 
-/* Sorts by displayed time, calls, name, device, configuration. */
+/* Compares groups by displayed time, calls, name, device, configuration. */
 static int kernel_shape_cmp_groups(const void *a, const void *b, void *shapes)
 {
 	const struct shapes *s = shapes;
@@ -326,7 +329,7 @@ static void fill_shape(const struct shapes *s, const struct group *x, const char
 	row[DEVICE] = nsx_int(t->device[device_of_shape_group(s, x)].device_id);
 	if (!h->known)
 		return;
-	f = fit_of(s, x);
+	f = occupancy_of_group(s, x);
 	nsx_shape_grid(t, shape, grid);
 	row[GRID] = nsx_string(nsx_row_text(table, out->arena, extent_text(room, grid)));
 	row[BLOCK] = nsx_string(nsx_row_text(table, out->arena, extent_text(room, h->block)));
@@ -371,10 +374,10 @@ static int kernel_shape_fill_shapes(struct shapes *s, struct nsx_table *table,
 
 struct load { /* compute kernels of a device */
 	int64_t total_ns, known_ns, small_ns, below_ns, sized_ns;
-	double occupancy; /* sum of occupancy times duration */
+	double occupancy; /* sum of each kernel's occupancy times its duration */
 };
 
-static void add_load(struct load *l, const struct fit *f, int64_t ns)
+static void add_kernel_load(struct load *l, const struct fit *f, int64_t ns)
 {
 	nsx_add_to(&l->total_ns, ns);
 	if (f->sms > 0) {
@@ -398,11 +401,12 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 	if (!nsx_new_array(loads, s->run->scratch, t->ndevices, "devices", err))
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++) {
-		struct fit f = fit_of(s, &s->v[i]);
+		struct fit f = occupancy_of_group(s, &s->v[i]);
 
-		/* communication kernels are skipped, because they are small on purpose */
+		/* Communication kernels do not count, because they are small on purpose. */
 		if (!nsx_shape_launch(t, &t->shape[s->v[i].shape])->op)
-			add_load(&loads[device_of_shape_group(s, &s->v[i])], &f, s->v[i].total_ns);
+			add_kernel_load(&loads[device_of_shape_group(s, &s->v[i])], &f,
+					s->v[i].total_ns);
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct load *l = &loads[d];
@@ -434,14 +438,14 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 
 /* Categories ---------------------------------------------------------------*/
 
-struct told { /* kernels assigned to a category by one pattern */
+struct told { /* kernels that one pattern assigned to a category */
 	const char *category, *pattern;
 	int64_t names, n, ns;
 };
 
 NSX_ORDER(cmp_told, struct told, TEXT(category));
 
-static void fill_pattern(const struct told *x, struct nsx_cell *row)
+static void fill_pattern_row(const struct told *x, struct nsx_cell *row)
 {
 	row[PATTERN_CATEGORY] = nsx_string(x->category);
 	row[PATTERN] = nsx_string(x->pattern);
@@ -455,8 +459,8 @@ struct tolds {
 	struct told *v;
 };
 
-/* Lists the patterns that assigned kernels. */
-static int list_told(const struct shapes *s, struct tolds *ret, struct nsx_err *err)
+/* Lists the patterns that put kernels into categories, with what each matched. */
+static int list_category_patterns(const struct shapes *s, struct tolds *ret, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *names = &s->run->facts->kernels;
 	uint32_t *by_name; /* index + 1 in told, by kernel name; 0: not seen */
@@ -492,7 +496,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 	NSX_AT_EXIT(nsx_sums_done) struct tolds told = {.v = NULL};
 	struct told *v;
 
-	if (list_told(s, &told, err))
+	if (list_category_patterns(s, &told, err))
 		return err->rc;
 	v = told.v;
 	nsx_sort(v, told.keys.n, sizeof(*v), cmp_told);
@@ -501,7 +505,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 		int64_t count = 0, ns = 0;
 
 		for (size_t k = i; k < next; k++) {
-			fill_pattern(&v[k], nsx_add_row(patterns));
+			fill_pattern_row(&v[k], nsx_add_row(patterns));
 			count += v[k].n;
 			nsx_add_to(&ns, v[k].ns);
 		}
@@ -519,7 +523,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 
 /* The section --------------------------------------------------------------*/
 
-static void say_device(struct nsx_section *out, const struct nsx_cell *row)
+static void say_device_occupancy(struct nsx_section *out, const struct nsx_cell *row)
 {
 	nsx_md_bullet(out, "GPU %" PRId64 ": mean theoretical occupancy %s; %s "
 		      "of kernel time in grids with fewer blocks than its "
@@ -535,7 +539,7 @@ static void say_device(struct nsx_section *out, const struct nsx_cell *row)
 }
 
 /* Whether the properties of at least one GPU are known. */
-static bool kernel_shape_is_known(const struct nsx_table *dev)
+static bool any_gpu_is_known(const struct nsx_table *dev)
 {
 	for (size_t i = 0; i < dev->nrows; i++)
 		if (nsx_row_at(dev, i)[DEVICE_OCCUPANCY_PCT].type)
@@ -546,12 +550,12 @@ static bool kernel_shape_is_known(const struct nsx_table *dev)
 static void kernel_shape_show(const struct nsx_trace *t, const struct nsx_table *dev,
 			      size_t nshapes, struct nsx_section *out)
 {
-	if (dev->nrows > 1 && kernel_shape_is_known(dev))
+	if (dev->nrows > 1 && any_gpu_is_known(dev))
 		nsx_md_table(out, dev, 8, DEVICE_ID, DEVICE_SM_COUNT,
 			     DEVICE_OCCUPANCY_PCT, DEVICE_SMALL_GRID_PCT,
 			     DEVICE_BELOW_ONE_WAVE_PCT);
-	else if (kernel_shape_is_known(dev))
-		say_device(out, nsx_row_at(dev, 0));
+	else if (any_gpu_is_known(dev))
+		say_device_occupancy(out, nsx_row_at(dev, 0));
 	if (nshapes > NSX_MAX_JSON_ROWS)
 		nsx_md_bullet(out, "%zu launch shapes: report.json has the %d that take most "
 				   "time, `tables/kernel_shapes.csv` has %zu more",
@@ -579,8 +583,8 @@ static int kernel_shape_run(const struct nsx_run *run, struct nsx_section *out, 
 	return rc;
 }
 
-/* Recomputes the groups. Keeping those of 10^6 configurations would take 16 MB while memory
- * use peaks; keeping those of 131 000 saves only 1.4 % of a report's time.
+/* Computes the groups again. Keeping those of 10^6 configurations would take 16 MB while memory
+ * use is highest; keeping those of 131 000 saves only 1.4 % of a report's time.
  */
 static int kernel_shape_finish(const struct nsx_run *run, struct nsx_section *out,
 			       struct nsx_err *err)

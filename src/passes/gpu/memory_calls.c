@@ -31,7 +31,7 @@ struct churns {
 };
 
 /* Whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not count. */
-static bool allocates(const char *name)
+static bool is_allocation_call(const char *name)
 {
 	char buf[256];
 	const char *s = nsx_api_base(name, buf, sizeof(buf));
@@ -42,7 +42,7 @@ static bool allocates(const char *name)
 	       !strstr(s, "Async") && !strstr(s, "Host");
 }
 
-static int find_steady(struct churns *c, struct nsx_err *err)
+static int find_steady_iterations(struct churns *c, struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->run->facts;
 	const struct nsx_trace *t = c->run->trace;
@@ -61,7 +61,7 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 		s = &c->steady[p];
 		if (!nsx_new_array(s->v, c->run->scratch, next - i, "iterations", err))
 			return err->rc;
-		/* only iterations of the first device count for the process */
+		/* Iterations of a process are those on its first device. */
 		for (size_t k = i; k < next && f->iterations[k].device == d; k++)
 			if (f->iterations[k].steady) {
 				nsx_spans_push(s, f->iterations[k].start_ns,
@@ -100,7 +100,7 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
 		struct churn *x;
 
-		if (!nsx_call_does(t, i, allocates, known) || p == NSX_NONE ||
+		if (!nsx_call_does(t, i, is_allocation_call, known) || p == NSX_NONE ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED) ||
 		    !memory_calls_is_steady(c, p, nsx_call_start(&t->calls, i)))
 			continue;
@@ -117,7 +117,7 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 
 		if (b->kind != NSX_BARRIER_IMPLICIT_SYNC || p == NSX_NONE ||
 		    !memory_calls_is_steady(c, p, b->start_ns) ||
-		    !allocates(nsx_text(t, b->name)))
+		    !is_allocation_call(nsx_text(t, b->name)))
 			continue;
 		x = find_churn(c, p, b->name, err);
 		if (!x)
@@ -127,8 +127,8 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Calls per iteration, over all names, of the process with most calls. */
-static double most_calls(const struct churns *c)
+/* Returns the calls per iteration of the process that has most of them. */
+static double most_calls_per_iteration(const struct churns *c)
 {
 	double most = 0;
 
@@ -144,7 +144,8 @@ static double most_calls(const struct churns *c)
 	return most;
 }
 
-static void fill_churn(struct churns *c, struct nsx_table *table, struct nsx_section *out)
+static void fill_allocation_churn(struct churns *c, struct nsx_table *table,
+				  struct nsx_section *out)
 {
 	const struct nsx_trace *t = c->run->trace;
 	int64_t count = 0, cost_ns = 0;
@@ -172,23 +173,23 @@ static void fill_churn(struct churns *c, struct nsx_table *table, struct nsx_sec
 	nsx_md_whole(out, table, 5);
 	nsx_note(out, "%" PRId64 " calls in steady iterations allocate or free, %.1f in each; %s "
 		 "of GPU idle time follow from "
-		 "them", count, most_calls(c), nsx_say_time(out, cost_ns));
+		 "them", count, most_calls_per_iteration(c), nsx_say_time(out, cost_ns));
 }
 
 int mem_churn(const struct mem_usage *m, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_sums_done) struct churns c = {.run = m->run};
 
-	if (find_steady(&c, err) || memory_calls_count_calls(&c, err))
+	if (find_steady_iterations(&c, err) || memory_calls_count_calls(&c, err))
 		return err->rc;
-	fill_churn(&c, m->table[MEM_CHURN], m->out);
+	fill_allocation_churn(&c, m->table[MEM_CHURN], m->out);
 	return 0;
 }
 
 /* Page faults --------------------------------------------------------------*/
 
 struct faults {
-	struct nsx_groups keys; /* process key, device */
+	struct nsx_groups keys; /* process, device */
 	struct fault {
 		int64_t groups, faults, ns;
 	} *v;

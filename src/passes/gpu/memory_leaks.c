@@ -39,7 +39,7 @@ struct leaks {
 
 NSX_ORDER(cmp_by_corr, struct kept, UP(process), UP(e->corr));
 
-/* Index of the first element that is not before (process, correlation id). */
+/* Finds the first allocation that is not before (process, correlation id). */
 static size_t first_allocation_of(const struct leaks *l, uint32_t process, uint32_t corr)
 {
 	size_t lo = 0, hi = l->n;
@@ -49,8 +49,8 @@ static size_t first_allocation_of(const struct leaks *l, uint32_t process, uint3
 	return lo;
 }
 
-/* Takes the outermost of several calls with an allocation's correlation id. */
-static void memory_leaks_find_calls(struct leaks *l)
+/* Finds the call of each allocation: the outermost one with its correlation id. */
+static void find_allocation_calls(struct leaks *l)
 {
 	const struct nsx_trace *t = l->run->trace;
 
@@ -97,10 +97,10 @@ static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret, 
 
 NSX_ORDER(cmp_by_call, struct kept, UP(call));
 
-/* Finds the NVTX path of each call, with one walk per thread, because calls are sorted by (thread,
- * start).
+/* Finds the open NVTX ranges at each call. Calls are sorted by (thread, start), so one walk for
+ * each thread is enough.
  */
-static int find_paths(struct leaks *l, struct nsx_err *err)
+static int find_nvtx_paths(struct leaks *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->run->trace;
 	uint32_t *below;
@@ -137,7 +137,7 @@ static int cmp_kept(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->e->bytes, y->e->bytes);
 }
 
-static void add_kept_rows(struct leaks *l, struct nsx_table *table, struct nsx_section *out)
+static void add_never_freed_rows(struct leaks *l, struct nsx_table *table, struct nsx_section *out)
 {
 	nsx_sort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
 	NSX_EACH_RUN(i, next, l->n, !cmp_kept(&l->v[i], &l->v[next], l)) {
@@ -179,10 +179,10 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_err *err)
 	}
 	nsx_sort(l.v, l.n, sizeof(*l.v), cmp_by_corr);
 	l.paths = nsx_strings_new();
-	memory_leaks_find_calls(&l);
-	rc = find_paths(&l, err);
+	find_allocation_calls(&l);
+	rc = find_nvtx_paths(&l, err);
 	if (!rc)
-		add_kept_rows(&l, m->table[MEM_KEPT], m->out);
+		add_never_freed_rows(&l, m->table[MEM_KEPT], m->out);
 	nsx_strings_free(l.paths);
 	return rc;
 }
@@ -193,7 +193,7 @@ enum { MIN_ITERATIONS = 5, MOST_POINTS = 512, MOST_ROWS = 1000 };
 #define MIN_SLOPE (1 << 20)
 
 struct series {
-	int64_t *live; /* minimum in each steady iteration */
+	int64_t *live; /* least live memory in each steady iteration */
 	size_t n;
 };
 
@@ -218,11 +218,11 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret, s
 	return 0;
 }
 
-/* The minimum of live memory in each steady iteration of [first, last), from the steps [at,
- * end). The minimum leaves out what is freed within the iteration.
+/* Finds the least live memory in each steady iteration of [first, last), from the allocations and
+ * frees in [at, end). The least leaves out what is freed within the iteration.
  */
-static int memory_leaks_sample(const struct mem_usage *m, size_t at, size_t end,
-			       size_t first, size_t last, struct series *ret, struct nsx_err *err)
+static int sample_live_memory(const struct mem_usage *m, size_t at, size_t end,
+			      size_t first, size_t last, struct series *ret, struct nsx_err *err)
 {
 	const struct nsx_iteration *it = m->run->facts->iterations;
 	int64_t live = nsx_mem_before(&m->of.steps[at], end - at);
@@ -247,9 +247,11 @@ static int memory_leaks_sample(const struct mem_usage *m, size_t at, size_t end,
 	return 0;
 }
 
-/* Judges the steps [at, end) over the iterations [first, last). */
-static int judge_group(const struct mem_usage *m, size_t at, size_t end,
-		       size_t first, size_t last, struct nsx_err *err)
+/* Fits a line to the live memory of one process and device: allocations and frees [at, end),
+ * iterations [first, last).
+ */
+static int fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
+			    size_t first, size_t last, struct nsx_err *err)
 {
 	const struct nsx_mem_step *s = &m->of.steps[at];
 	struct nsx_cell *row;
@@ -257,7 +259,7 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 	size_t more = 0, less = 0;
 	double slope_bytes = 0;
 
-	if (memory_leaks_sample(m, at, end, first, last, &live, err))
+	if (sample_live_memory(m, at, end, first, last, &live, err))
 		return err->rc;
 	if (live.n < MIN_ITERATIONS)
 		return 0;
@@ -289,8 +291,8 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 	const struct nsx_facts *f = m->run->facts;
 	size_t at = 0, last;
 
-	/* Iterations and step groups both ascend by process and device, but one has the
-	 * device's index, the other its ordinal: search the process's groups.
+	/* Iterations and the groups of allocations both ascend by process and device. But one has
+	 * the device's index and the other its ordinal, so all groups of the process are searched.
 	 */
 	for (size_t first = 0; first < f->niterations; first = last) {
 		uint32_t p = f->iterations[first].process;
@@ -308,7 +310,7 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 			end = nsx_mem_group_end(&m->of, i);
 			if (m->of.steps[i].kind == NSX_MC_DEVICE &&
 			    m->of.steps[i].device_id == t->device[d].device_id &&
-			    judge_group(m, i, end, first, last, err))
+			    fit_memory_trend(m, i, end, first, last, err))
 				return err->rc;
 		}
 	}

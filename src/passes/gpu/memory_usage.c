@@ -1,5 +1,5 @@
-/* memory_usage.c - GPU memory over time, from allocations and frees (facts/memory.h), in
- * one sweep over the steps of a (process, device, kind).
+/* memory_usage.c - GPU memory over time, from allocations and frees (facts/memory.h), in one sweep
+ * for each process, device and kind of memory.
  */
 #include <inttypes.h>
 #include "passes/gpu/memory_usage.h"
@@ -44,7 +44,9 @@ struct level {
 	bool begun;
 };
 
-/* Adds a step; steps before a user's window only set the level. */
+/* Adds an allocation or free to the level. Before a user's window it changes only the level, not
+ * the peak.
+ */
 static void apply_memory_step(const struct nsx_trace *t, struct level *l,
 			      const struct nsx_mem_step *s)
 {
@@ -69,7 +71,8 @@ static void apply_memory_step(const struct nsx_trace *t, struct level *l,
 	l->frees += s->counts & NSX_STEP_FREE ? 1 : 0;
 }
 
-/* Applies n steps. The level at the start of the window is the peak if nothing changes inside. */
+/* Applies n allocations and frees. If none lies in the window, the level at its start is the peak.
+ */
 static struct level find_memory_level(const struct nsx_trace *t, const struct nsx_mem_step *s,
 				      size_t n, int64_t before)
 {
@@ -115,7 +118,7 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 
 NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
 
-/* The GPU with this ordinal, if all processes agree on it. */
+/* Returns the GPU with this ordinal, if all processes agree on it. */
 static const struct nsx_gpu_info *gpu_of_ordinal(const struct nsx_trace *t, int64_t device_id)
 {
 	const struct nsx_gpu_info *gpu = NULL;
@@ -130,7 +133,9 @@ static const struct nsx_gpu_info *gpu_of_ordinal(const struct nsx_trace *t, int6
 	return gpu;
 }
 
-/* Draws the most that is live in each part of the window, from ordered steps. */
+/* Draws the most memory that is live in each part of the window, from allocations and frees in
+ * order.
+ */
 static void draw_live_memory(const struct mem_usage *m, const struct nsx_mem_step *s, size_t n,
 			     int64_t live, double peak)
 {
@@ -155,7 +160,7 @@ static void draw_live_memory(const struct mem_usage *m, const struct nsx_mem_ste
 						  peak, at});
 }
 
-static bool any_managed(const struct mem_usage *m)
+static bool has_managed_memory(const struct mem_usage *m)
 {
 	for (size_t i = 0; i < m->of.nsteps; i++)
 		if (m->of.steps[i].kind == NSX_MC_MANAGED)
@@ -189,7 +194,7 @@ static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_
 			   "trace%s.", s->device_id, nsx_say_bytes(out, l.peak),
 		      nsx_say_bytes(out, gpu->memory_bytes),
 		      nsx_text_share(out->arena, row[GPU_PCT_OF_MEMORY].u.f,
-				     100), any_managed(m) ?
+				     100), has_managed_memory(m) ?
 			      "; managed memory is not included" : "");
 	if (row[GPU_PCT_OF_MEMORY].u.f >= 95)
 		nsx_note(out, "GPU %" PRId64 " used more than 95 %% of its memory: "
@@ -243,7 +248,7 @@ static void fill_pools(struct mem_usage *m)
 /* The section --------------------------------------------------------------*/
 
 /* Adds allocations per second between the first and the last row. */
-static void put_rate(const struct mem_usage *m)
+static void put_allocation_rate(const struct mem_usage *m)
 {
 	const struct nsx_table *rows = m->table[MEM_ROWS];
 	int64_t first = INT64_MAX, last = INT64_MIN, n = 0;
@@ -271,7 +276,7 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 	fill_pools(m);
 	if (mem_never_freed(m, err) || mem_trend(m, err))
 		return err->rc;
-	put_rate(m);
+	put_allocation_rate(m);
 	if (!t[MEM_BY_DEVICE]->nrows && t[MEM_ROWS]->nrows)
 		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) allocated at one time, "
 				   "according to the trace.", nsx_row_at(t[MEM_ROWS], 0)[PID].u.i,

@@ -15,7 +15,9 @@ struct mem_usage {
 	struct nsx_memory of;
 };
 
-/* memory_leaks.c: memory kept, by NVTX path and size; and its growth. */
+/* Finds memory that was never freed, by NVTX path and size, and memory that grows
+ * (memory_leaks.c).
+ */
 int mem_never_freed(const struct mem_usage *m, struct nsx_err *err);
 int mem_trend(const struct mem_usage *m, struct nsx_err *err);
 #define MEM_KEPT_COLUMNS(X)                                                                     \
@@ -30,7 +32,7 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err);
 NSX_COLUMNS(mem_kept_cols, MEM_KEPT_COLUMNS);
 extern const struct nsx_layout mem_never_freed_layout, mem_trend_layout;
 
-/* memory_calls.c: allocations inside the loop, and page faults. */
+/* Finds allocations inside the loop, and page faults (memory_calls.c). */
 int mem_churn(const struct mem_usage *m, struct nsx_err *err);
 int mem_faults(const struct mem_usage *m, struct nsx_err *err);
 #define MEM_FAULT_COLUMNS(X)                                                                       \

@@ -1,4 +1,4 @@
-/* partition.c - where each GPU's time went: six classes that sum up to the window exactly. */
+/* partition.c - where each GPU's time went: six classes that sum up to the window. */
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                            \

@@ -46,7 +46,7 @@ static void run_phases_add_row(const struct nsx_run *run, const struct nsx_run_p
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
 }
 
-/* The judged phase; NULL: none. */
+/* Returns the judged phase; NULL: none. */
 static const struct nsx_run_phase *find_judged(const struct nsx_facts *f)
 {
 	for (size_t i = f->nrun_phases; i--;)
@@ -55,8 +55,8 @@ static const struct nsx_run_phase *find_judged(const struct nsx_facts *f)
 	return NULL;
 }
 
-/* Shows the long phases among the first rows, at least up to the judged one. A single row
- * would repeat "Where the time went".
+/* Lists the long phases among the first rows, at least up to the judged one. A single row would
+ * repeat the section "Where the time went".
  */
 static const struct nsx_table *list_shown(const struct nsx_run *run, const struct nsx_table *all,
 					  struct nsx_section *out)

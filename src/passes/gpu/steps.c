@@ -1,5 +1,5 @@
-/* steps.c - steps of an inference engine or a training loop: how long each kind takes, and
- * how much of that a GPU worked.
+/* steps.c - steps of an inference engine or a training loop: how long each kind takes, and for how
+ * much of that a GPU works.
  */
 #include <inttypes.h>
 #include "facts/steps/limit.h"
@@ -44,7 +44,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "steps_each", NSX_COLS(cols)},
 };
 
-static int cmp_timed(const void *a, const void *b)
+static int cmp_measured_steps(const void *a, const void *b)
 {
 	const struct steps_timed *x = a, *y = b;
 
@@ -78,7 +78,7 @@ static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_
 		       all.ns[NSX_P_IDLE] - inside.ns[NSX_P_IDLE], outside.ns[NSX_P_IDLE]}};
 }
 
-static struct nsx_cell steps_told(int64_t n)
+static struct nsx_cell count_or_null(int64_t n)
 {
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
@@ -93,8 +93,8 @@ static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 	row[R_DEVICE] = nsx_device_cell(t, s->device);
 	row[R_NAME] = nsx_name_cell(t, w->table[ROWS], s->text);
 	row[R_KIND] = nsx_string(nsx_step_kinds[s->name.kind]);
-	row[R_REQUESTS] = steps_told(s->name.requests);
-	row[R_TOKENS] = steps_told(s->name.tokens);
+	row[R_REQUESTS] = count_or_null(s->name.requests);
+	row[R_TOKENS] = count_or_null(s->name.tokens);
 	row[R_START] = nsx_int(s->start_ns);
 	row[R_END] = nsx_int(s->end_ns);
 	row[R_GPU_START] = nsx_int(s->gpu_start_ns);
@@ -103,7 +103,7 @@ static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 	row[R_COMPUTE] = nsx_int(STEPS_NS(x, COMPUTE));
 	for (unsigned c = COMM; c <= SCHEDULER; c++)
 		row[R_COMM + c - COMM] = nsx_int(STEPS_NS(x, c));
-	row[R_GAP] = steps_told(s->host_gap_ns);
+	row[R_GAP] = count_or_null(s->host_gap_ns);
 	row[R_LAUNCHES] = nsx_int(s->launches);
 	row[R_REPLAYS] = nsx_int(s->replays);
 	row[R_STALLS] = nsx_bool(s->stalls);
@@ -111,10 +111,10 @@ static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 
 struct sums {
 	int64_t requests, tokens, launches, replays, missed, stall;
-	int64_t ns[SCHEDULER - TOTAL + 1]; /* as in steps_timed */
+	int64_t ns[SCHEDULER - TOTAL + 1]; /* sums of the columns of steps_timed */
 };
 
-static struct sums steps_add_up(const struct steps_timed *v, size_t n)
+static struct sums sum_step_times(const struct steps_timed *v, size_t n)
 {
 	struct sums a = {.requests = -1, .tokens = -1};
 
@@ -135,7 +135,7 @@ static struct sums steps_add_up(const struct steps_timed *v, size_t n)
 	return a;
 }
 
-/* Median GPU time of the steps that do, or do not, replay a graph. */
+/* Makes the cell of the median GPU time of the steps that do, or do not, replay a graph. */
 static struct nsx_cell median_by_graph(struct steps_work *w, const struct steps_timed *v, size_t n,
 				       bool replays)
 {
@@ -147,9 +147,9 @@ static struct nsx_cell median_by_graph(struct steps_work *w, const struct steps_
 	return k ? nsx_real(nsx_quantile(w->scratch, k, 0.5) / 1e6) : nsx_null();
 }
 
-/* Steps that missed the graph: their sizes, and their time next to that of the others. */
-static void put_missed(struct steps_work *w, const struct steps_timed *v, size_t n,
-		       struct nsx_cell *row)
+/* Fills the sizes of steps that missed the graph, and their time beside that of the other steps. */
+static void put_graph_misses(struct steps_work *w, const struct steps_timed *v, size_t n,
+			     struct nsx_cell *row)
 {
 	int64_t least = INT64_MAX, most = -1, of = 0;
 
@@ -171,8 +171,8 @@ static void put_missed(struct steps_work *w, const struct steps_timed *v, size_t
 }
 
 /* Medians of GPU time, range lengths, and times between ranges. */
-static void put_medians(struct steps_work *w, const struct steps_timed *v, size_t n,
-			struct nsx_cell *row)
+static void put_step_medians(struct steps_work *w, const struct steps_timed *v, size_t n,
+			     struct nsx_cell *row)
 {
 	static const double qs[] = {0.5, 0.95};
 	int64_t *ns = w->scratch;
@@ -180,7 +180,7 @@ static void put_medians(struct steps_work *w, const struct steps_timed *v, size_
 	double q[2];
 
 	if (row[MISSED].type != NSX_T_NULL)
-		put_missed(w, v, n, row);
+		put_graph_misses(w, v, n, row);
 	for (size_t i = 0; i < n; i++)
 		ns[i] = STEPS_NS(&v[i], TOTAL);
 	nsx_quantiles(ns, n, qs, 2, q);
@@ -217,11 +217,11 @@ static const char *steps_say_size(struct steps_work *w, int size)
 	return nsx_say(w->out, "%" PRId64 "-%" PRId64, from, 2 * from - 1);
 }
 
-/* A share of the GPU's peak. Refuses a share above 100 %, because the model or data type must be
- * wrong.
+/* Makes the cell of a share of the GPU's peak. A share above 100 % is refused, because the model
+ * or the data type must be wrong.
  */
-static struct nsx_cell limit_cell(struct steps_work *w, const char *what, const char *kind,
-				  double part, double whole)
+static struct nsx_cell peak_share_cell(struct steps_work *w, const char *what, const char *kind,
+				       double part, double whole)
 {
 	if (!(part > 0) || !(whole > 0))
 		return nsx_null();
@@ -236,8 +236,8 @@ static struct nsx_cell limit_cell(struct steps_work *w, const char *what, const 
 	return nsx_null();
 }
 
-static void put_limits(struct steps_work *w, const struct nsx_engine_step *first,
-		       const struct sums *a, size_t n, struct nsx_cell *row)
+static void put_peak_shares(struct steps_work *w, const struct nsx_engine_step *first,
+			    const struct sums *a, size_t n, struct nsx_cell *row)
 {
 	const struct nsx_llm *m = w->run->opts->model;
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(w->run->trace, first->device);
@@ -248,10 +248,10 @@ static void put_limits(struct steps_work *w, const struct nsx_engine_step *first
 
 	if (!m || !gpu || tokens <= 0)
 		return;
-	row[MFU] = limit_cell(w, "operations", kind, nsx_llm_operations(m, tokens, trains) / s,
-			      nsx_llm_peak(m, gpu));
+	row[MFU] = peak_share_cell(w, "operations", kind, nsx_llm_operations(m, tokens, trains) / s,
+				   nsx_llm_peak(m, gpu));
 	if (!trains)
-		row[BANDWIDTH] = limit_cell(w, "bytes", kind,
+		row[BANDWIDTH] = peak_share_cell(w, "bytes", kind,
 			nsx_llm_bytes(m, (int64_t)n, first->name.kind == NSX_STEP_DECODE ?
 						     tokens : 0) / s,
 			(double)gpu->bandwidth_bytes_per_s);
@@ -261,15 +261,15 @@ static void steps_add_group(struct steps_work *w, struct nsx_table *table,
 			    const struct steps_timed *v, size_t n, bool by_size, bool has_graphs)
 {
 	struct nsx_cell *row = nsx_add_row(table);
-	struct sums a = steps_add_up(v, n);
+	struct sums a = sum_step_times(v, n);
 
 	row[ENGINE] = nsx_string(v->step->name.engine);
 	row[KIND] = nsx_string(nsx_step_kinds[v->step->name.kind]);
 	row[SIZE] = nsx_string(by_size ? steps_say_size(w, v->size) : NULL);
 	row[COUNT] = nsx_int((int64_t)n);
 	row[GPUS] = nsx_int(count_gpus(w, v, n));
-	row[REQUESTS] = steps_told(a.requests);
-	row[TOKENS] = steps_told(a.tokens);
+	row[REQUESTS] = count_or_null(a.requests);
+	row[TOKENS] = count_or_null(a.tokens);
 	for (unsigned c = TOTAL; c <= SCHEDULER; c++)
 		row[c] = nsx_int(STEPS_NS(&a, c));
 	row[BUSY] = nsx_part_pct(STEPS_NS(&a, COMPUTE) + STEPS_NS(&a, COMM) + STEPS_NS(&a, COPY),
@@ -277,11 +277,11 @@ static void steps_add_group(struct steps_work *w, struct nsx_table *table,
 	row[LAUNCHES] = nsx_int(a.launches);
 	row[MISSED] = has_graphs ? nsx_int(a.missed) : nsx_null();
 	row[STALL] = nsx_int(a.stall);
-	put_limits(w, v->step, &a, n, row);
-	put_medians(w, v, n, row);
+	put_peak_shares(w, v->step, &a, n, row);
+	put_step_medians(w, v, n, row);
 }
 
-static bool steps_is_alike(const struct steps_timed *a, const struct steps_timed *b)
+static bool is_same_step_group(const struct steps_timed *a, const struct steps_timed *b)
 {
 	return a->step->name.kind == b->step->name.kind &&
 	       !strcmp(a->step->name.engine, b->step->name.engine);
@@ -294,8 +294,8 @@ static void steps_add_groups(struct steps_work *w)
 {
 	const struct steps_timed *v = w->v;
 
-	NSX_EACH_RUN(i, next, w->n, steps_is_alike(&v[i], &v[next])) {
-		bool has_graphs = steps_add_up(v + i, next - i).replays > 0;
+	NSX_EACH_RUN(i, next, w->n, is_same_step_group(&v[i], &v[next])) {
+		bool has_graphs = sum_step_times(v + i, next - i).replays > 0;
 		size_t from = w->table[SIZES]->nrows;
 
 		for (size_t k = i; k < next; k++)
@@ -322,7 +322,7 @@ static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 		steps_add_row(w, &w->v[i]);
 	}
 	w->n = steps->n;
-	nsx_sort(w->v, w->n, sizeof(*w->v), cmp_timed);
+	nsx_sort(w->v, w->n, sizeof(*w->v), cmp_measured_steps);
 	steps_add_groups(w);
 	if (steps_add_layers(w, err))
 		return err->rc;

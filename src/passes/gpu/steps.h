@@ -5,7 +5,7 @@
 #include "facts/steps/steps.h"
 #include "passes/pass.h"
 
-/* Ids of tables, and of the columns of all but ROWS; SIZES has those of KINDS. */
+/* The tables, and the columns of all tables but ROWS. SIZES has the columns of KINDS. */
 enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 #define GROUP_COLUMNS(X)                                                                      \
 	X(ENGINE, "engine", STR, "engine or framework that named the ranges")                 \
@@ -64,7 +64,7 @@ NSX_COLUMN_IDS(UNSURE_COLUMNS);
 struct steps_timed {
 	const struct nsx_engine_step *step;
 	int size; /* size class n holds 2^n to 2^(n+1) - 1; -1: none         */
-	int64_t ns[SCHEDULER - TOTAL + 1]; /* its columns from TOTAL to SCHEDULER */
+	int64_t ns[SCHEDULER - TOTAL + 1]; /* columns TOTAL to SCHEDULER of its row */
 };
 #define STEPS_NS(x, column) ((x)->ns[(column) - TOTAL])
 struct steps_work {
@@ -73,24 +73,24 @@ struct steps_work {
 	struct nsx_table **table;
 	const struct nsx_engine_steps *steps;
 	struct steps_timed *v; /* sorted by kind, engine, size                     */
-	int64_t *scratch, total_ns; /* total_ns: GPU time of all steps       */
+	int64_t *scratch, total_ns; /* total_ns is the GPU time of all steps */
 	uint32_t *group; /* by step: its row of KINDS                        */
 	size_t *sizes_at; /* by row of KINDS: its first row of SIZES         */
 	bool *has_steps;  /* by device                                       */
 	const char **page;
 	size_t n, npage;
-	bool refused; /* some share was refused because it exceeds the GPU's peak */
+	bool refused; /* a share above the GPU's peak was left out */
 };
 struct steps_layer {
 	const char *name;
 	int64_t ns;
 };
 
-/* Adds the tables of layers and of unknown kernels, and a bullet for each kind. */
+/* Adds the tables of layers and of kernels that no layer fits, and a bullet for each kind. */
 int steps_add_layers(struct steps_work *w, struct nsx_err *err);
-enum { STEPS_LINES = 4 }; /* most lines of the first page for a kind         */
-/* Adds a bullet, and for engines lines of the first page, for a row of KINDS. Its rows of SIZES
- * begin at sizes_at; its n layers at v.
+enum { STEPS_LINES = 4 }; /* the first page has at most this many lines for a kind */
+/* Describes a row of KINDS in a bullet and, for engines, in lines of the first page. Its rows of
+ * SIZES begin at sizes_at; its n layers at v.
  */
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n);

@@ -10,10 +10,10 @@ static const char *layer_name(const struct steps_work *w, size_t c)
 				       (unsigned)(c - NSX_STEP_CLASSES));
 }
 
-/* Sets the class of each kernel. A user's class has priority, and joins the built-in class of the
- * same name.
+/* Finds the layer class of each kernel. A user's class has priority; one with the name of a
+ * built-in class extends that.
  */
-static int class_kernels(struct steps_work *w, uint32_t *of_name, struct nsx_err *err)
+static int classify_kernels_by_layer(struct steps_work *w, uint32_t *of_name, struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = w->run->opts->kernel_classes;
 	const struct nsx_kernel_names *k = &w->run->facts->kernels;
@@ -72,9 +72,9 @@ static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, si
 	steps_tell_kind(w, kind, w->sizes_at[group], v, k);
 }
 
-/* Lists kernels of unknown class by their time in steps. */
-static int add_unsure(struct steps_work *w, const uint32_t *of_name, const int64_t *name_ns,
-		      struct nsx_err *err)
+/* Lists the kernels that no layer class fits, by their time in steps. */
+static int add_unclassified_kernels(struct steps_work *w, const uint32_t *of_name,
+				    const int64_t *name_ns, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = &w->run->facts->kernels;
 	struct steps_layer *v;
@@ -125,7 +125,7 @@ int steps_add_layers(struct steps_work *w, struct nsx_err *err)
 
 	if (!nsx_new_array(of_name, a, w->run->facts->kernels.n + 1, "kernels", err) ||
 	    !nsx_new_array(v, a, classes.n + NSX_NPARTS, "layers", err) ||
-	    class_kernels(w, of_name, err))
+	    classify_kernels_by_layer(w, of_name, err))
 		return err->rc;
 	classes.of_name = of_name;
 	if (nsx_steps_layers(w->run->facts, w->run->trace, w->steps, &classes, a, &layers, err))
@@ -137,5 +137,5 @@ int steps_add_layers(struct steps_work *w, struct nsx_err *err)
 	if (w->npage && !o->model)
 		w->page[w->npage++] = "--model FILE tells how far from the GPU's peak";
 	w->out->page = w->npage ? w->page : NULL;
-	return add_unsure(w, of_name, layers.name_ns, err);
+	return add_unclassified_kernels(w, of_name, layers.name_ns, err);
 }

@@ -11,7 +11,7 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 }
 
 /* " (1.2 ms instead of 1 ms)" if steps without a replay take longer, else "". */
-static const char *say_missed(struct steps_work *w, const struct nsx_cell *row)
+static const char *say_time_of_misses(struct steps_work *w, const struct nsx_cell *row)
 {
 	const char *missed, *replayed;
 
@@ -27,7 +27,7 @@ static const char *say_missed(struct steps_work *w, const struct nsx_cell *row)
 /* "10 % missed the graph: 2 of 3 of size 17-18 (1.2 ms instead of 1 ms)"; the sizes' rows begin
  * at `from`.
  */
-static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, size_t from)
+static const char *say_graph_misses(struct steps_work *w, const struct nsx_cell *row, size_t from)
 {
 	enum { MOST = 3 };
 	const struct nsx_table *sizes = w->table[SIZES];
@@ -43,29 +43,30 @@ static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, 
 			nsx_say(w->out, "-%" PRId64, x[MISSED_MOST].u.i);
 		of = nsx_say(w->out, "%s%s %" PRId64 " of %" PRId64 " of size %" PRId64 "%s%s", of,
 			     *of ? "," : ":", x[MISSED].u.i, x[MISSED_OF].u.i,
-			     x[MISSED_LEAST].u.i, most, say_missed(w, x));
+			     x[MISSED_LEAST].u.i, most, say_time_of_misses(w, x));
 	}
 	return nsx_say(w->out, "%.0f %% missed the graph%s%s",
 		       100 * (double)row[MISSED].u.i / (double)row[COUNT].u.i, of,
 		       n > MOST ? " and more" : "");
 }
 
-/* Describes steps that missed the graph or delayed others; NULL: none. */
-static const char *steps_text_say_lost(struct steps_work *w, const struct nsx_cell *row,
-				       size_t from)
+/* Describes steps that missed the graph or that delayed others; NULL: there are none. */
+static const char *say_lost_time(struct steps_work *w, const struct nsx_cell *row,
+				 size_t from)
 {
 	if (row[STALL].u.i)
 		return nsx_say(w->out, "decoding waits for prefills for %s (%s of all steps)",
 			       nsx_say_time(w->out, row[STALL].u.i),
 			       nsx_text_share(w->out->arena, (double)row[STALL].u.i,
 					      (double)w->total_ns));
-	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ? say_graphs(w, row, from) : NULL;
+	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ? say_graph_misses(w, row,
+										    from) : NULL;
 }
 
 /* "0.1 % MFU, 6.1 % of memory bandwidth, so a step takes 60 µs at least"; NULL if no share of the
  * GPU's peak is known.
  */
-static const char *say_limits(struct steps_work *w, const struct nsx_cell *row)
+static const char *say_peak_shares(struct steps_work *w, const struct nsx_cell *row)
 {
 	static const struct {
 		unsigned col;
@@ -89,15 +90,15 @@ static const char *say_limits(struct steps_work *w, const struct nsx_cell *row)
 						   (double)row[COUNT].u.i));
 }
 
-/* Whether these are the steps of a loop that no engine or framework named. */
-static bool is_of_loop(const struct nsx_cell *row)
+/* Tells whether these are steps of a loop that no engine or framework named. */
+static bool is_unnamed_loop(const struct nsx_cell *row)
 {
 	return !strcmp(row[ENGINE].u.s, "loop");
 }
 
 static const char *say_step(struct steps_work *w, const struct nsx_cell *row)
 {
-	return is_of_loop(row) ? "step" : nsx_say(w->out, "%s step", row[KIND].u.s);
+	return is_unnamed_loop(row) ? "step" : nsx_say(w->out, "%s step", row[KIND].u.s);
 }
 
 /* "10 decode steps", "10 decode steps on each of 2 GPUs" or "21 decode steps on 2 GPUs" */
@@ -129,8 +130,8 @@ static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_ce
 }
 
 /* Says "of decode steps 55 % gemm, 18 % idle between steps, ...", for one kind. */
-static const char *say_layers(struct steps_work *w, const struct steps_layer *v, size_t n,
-			      const struct nsx_cell *kind)
+static const char *say_time_by_layer(struct steps_work *w, const struct steps_layer *v, size_t n,
+				     const struct nsx_cell *kind)
 {
 	enum { MOST = 6 };
 	const char *text = nsx_say(w->out, "of %ss", say_step(w, kind));
@@ -145,15 +146,16 @@ static const char *say_layers(struct steps_work *w, const struct steps_layer *v,
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n)
 {
-	const char *told[] = {steps_text_say_kind(w, kind), say_limits(w, kind),
-			      steps_text_say_lost(w, kind, sizes_at), say_layers(w, v, n, kind)};
+	const char *told[] = {steps_text_say_kind(w, kind), say_peak_shares(w, kind),
+			      say_lost_time(w, kind, sizes_at), say_time_by_layer(w, v, n, kind)};
 	const char *text = "";
 
 	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
 		if (!told[i])
 			continue;
 		text = nsx_say(w->out, "%s%s%s", text, i ? "; " : "", told[i]);
-		if (!is_of_loop(kind)) /* the first page describes loops by their iterations */
+		/* The first page describes other loops by their iterations. */
+		if (!is_unnamed_loop(kind))
 			w->page[w->npage++] = told[i];
 	}
 	nsx_md_bullet(w->out, "%s: %s.", kind[ENGINE].u.s, text);

@@ -49,7 +49,7 @@ static const struct nsx_layout layouts[] = {
 
 struct group {
 	int64_t total_ns;
-	uint32_t shape; /* one of its shapes, no matter which */
+	uint32_t shape; /* one of its shapes; all have the same name */
 	uint32_t n; /* counted executions */
 };
 struct groups {
@@ -79,7 +79,7 @@ static nsx_str top_kernels_name_of(const struct groups *g, const struct group *x
 }
 
 /* Assigns the kernels of a device to groups. */
-static void group_device(uint32_t device, struct groups *g)
+static void group_kernels_of_device(uint32_t device, struct groups *g)
 {
 	const struct nsx_trace *t = g->t;
 	const struct nsx_device *d = &t->device[device];
@@ -117,10 +117,10 @@ static const struct group *group_at(const struct groups *g, const void *index)
 	return &g->v[*(const uint32_t *)index];
 }
 
-/* Sorts groups by name. A counting sort is enough: names are ordered in the facts, and groups are
- * ordered by device.
+/* Sorts groups by name. A counting sort is enough: names are in order in the facts, and groups are
+ * in order of device.
  */
-static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
+static int sort_groups_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t *at; /* by name: its first group */
 
@@ -132,8 +132,10 @@ static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *
 	return 0;
 }
 
-/* Collects the durations of counted kernels group by group; groups of one name are adjacent. */
-static int spread_durations(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
+/* Collects the durations of counted kernels group by group, so that those of one name are
+ * adjacent.
+ */
+static int collect_group_durations(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 	uint32_t n = 0;
@@ -174,9 +176,9 @@ static int top_kernels_group_kernels(const struct nsx_run *run, struct groups *g
 	    !nsx_new_array(g->by_kernel, run->scratch, g->kernels->n, "kernel names", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		group_device(d, g);
+		group_kernels_of_device(d, g);
 	nsx_arena_drop(run->scratch, g->by_kernel);
-	return order_by_name(g, run->scratch, err);
+	return sort_groups_by_name(g, run->scratch, err);
 }
 
 static int measure_kernel_groups(const struct nsx_run *run, struct groups *g, struct nsx_err *err)
@@ -193,7 +195,7 @@ static int measure_kernel_groups(const struct nsx_run *run, struct groups *g, st
 				dev->ops_at, dev->nops, g->time, end_ns);
 	}
 	nsx_arena_drop(run->scratch, end_ns);
-	return spread_durations(g, run->scratch, err);
+	return collect_group_durations(g, run->scratch, err);
 }
 
 static void fill_duration_cells(struct nsx_cell *row, int64_t *v, size_t n)
@@ -246,7 +248,7 @@ static void top_kernels_fill_kernel(const struct nsx_run *run, const struct grou
 	fill_duration_cells(row, g->durations + g->at[x - g->v], x->n);
 }
 
-static int64_t key_of_group(const void *index, void *groups)
+static int64_t time_key_of_group(const void *index, void *groups)
 {
 	return -group_at(groups, index)->total_ns;
 }
@@ -267,7 +269,7 @@ static int top_kernels_cmp_groups(const void *a, const void *b, void *groups)
 static int top_kernels_order_kernels(const struct nsx_run *run, struct groups *g,
 				     struct nsx_table *table, struct nsx_err *err)
 {
-	/* rows for JSON and Markdown, as many as requested, must be readable by index */
+	/* Rows for JSON and Markdown must be readable by index. */
 	bool is_read = run->opts->kernel_limit <= NSX_READ_ROWS;
 
 	if (!nsx_new_array(g->order, run->scratch, g->n, "kernel groups", err))
@@ -276,7 +278,7 @@ static int top_kernels_order_kernels(const struct nsx_run *run, struct groups *g
 		g->order[k] = k;
 	nsx_table_expect(table, g->n, is_read ? run->opts->held_rows : 0);
 	nsx_sort_by_key_r(g->order, g->n, table->max_rows ?: g->n,
-			  sizeof(*g->order), key_of_group, top_kernels_cmp_groups, g);
+			  sizeof(*g->order), time_key_of_group, top_kernels_cmp_groups, g);
 	return 0;
 }
 
@@ -322,10 +324,10 @@ static void fill_sum(const struct groups *g, uint32_t group, struct nsx_table *t
 	row[SUM_NAME] = nsx_name_cell(g->t, table, top_kernels_name_of(g, x));
 }
 
-/* Joins groups of one name into the first and sums only what is counted; the remaining
- * groups come first in `named`. Returns their number.
+/* Merges the groups of one name, keeping what is counted. The merged sums stand in the first group
+ * of each name, in front of `named`. Returns how many groups remain.
  */
-static size_t join_devices(struct groups *g)
+static size_t merge_groups_by_name(struct groups *g)
 {
 	size_t n = 0;
 
@@ -354,15 +356,15 @@ static int top_kernels_cmp_sums(const void *a, const void *b, void *groups)
 	       NSX_CMP(kernel_of_group(groups, x), kernel_of_group(groups, y));
 }
 
-/* Sums by name over all devices, as nsys stats prints them. */
+/* Fills the sums by name over all devices, as nsys stats prints them. */
 static void top_kernels_fill_sums(const struct nsx_run *run, struct groups *g,
 				  struct nsx_table *table)
 {
-	size_t n = join_devices(g);
+	size_t n = merge_groups_by_name(g);
 
 	nsx_table_expect(table, n, run->opts->held_rows);
 	nsx_sort_by_key_r(g->named, n, table->max_rows ?: n, sizeof(*g->named),
-			  key_of_group, top_kernels_cmp_sums, g);
+			  time_key_of_group, top_kernels_cmp_sums, g);
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_AHEAD(g->v, g->named, i, n);
 		fill_sum(g, g->named[i], table);
@@ -374,7 +376,7 @@ static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out, s
 	struct groups g = {.t = run->trace, .kernels = &run->facts->kernels};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
-	/* Groups are sorted before durations are collected, because memory use is lower then. */
+	/* Groups are sorted before durations are collected, because less memory is in use then. */
 	int rc = top_kernels_group_kernels(run, &g, err) ?:
 		 top_kernels_order_kernels(run, &g, kernels, err) ?:
 		 measure_kernel_groups(run, &g, err);
@@ -386,7 +388,7 @@ static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out, s
 	top_kernels_fill_sums(run, &g, sums);
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[ NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	/* in a whole report, the section of families begins with this sentence */
+	/* In a whole report the section of families begins with this sentence. */
 	if (kernels->nrows > 1 && !nsx_is_whole(run->opts))
 		nsx_md_bullet(out, "%s in total, of %s distinguished by name and "
 			      "GPU.", nsx_say_time(out, g.total_ns),
