@@ -41,8 +41,8 @@ struct totals {
 	struct total *v;
 };
 
-static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
-		  const struct nsx_barrier *b, struct nsx_err *err)
+static int add_barrier_to_totals(struct totals *x, const struct nsx_trace *t, uint32_t process,
+				 const struct nsx_barrier *b, struct nsx_err *err)
 {
 	bool starts = nsx_starts_inside(t, b->start_ns);
 	struct total *s;
@@ -140,8 +140,8 @@ static int barriers_fill_tables(const struct nsx_run *run, struct nsx_section *o
 	for (size_t i = 0; i < run->facts->nbarriers; i++) {
 		const struct nsx_barrier *b = &run->facts->barriers[i];
 
-		if (add_to(&whole, t, NSX_NONE, b, err) ||
-		    add_to(&each, t, t->thread[b->thread].process, b, err))
+		if (add_barrier_to_totals(&whole, t, NSX_NONE, b, err) ||
+		    add_barrier_to_totals(&each, t, t->thread[b->thread].process, b, err))
 			return err->rc;
 	}
 	fill_barriers(t, &whole, all);
@@ -157,7 +157,7 @@ enum { MOST_SHOWN = 3 }; /* greatest number of rows in Markdown */
 /* Says how long all waits take, and how long GPUs are idle after them. Removing the waits may win
  * less, because the host may do much else before the next launch.
  */
-static void say_all(struct nsx_section *out, const struct nsx_table *all)
+static void say_wait_totals(struct nsx_section *out, const struct nsx_table *all)
 {
 	const char *pause = nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP];
 	double cost_ms = 0, waits_ms = 0, pauses_ms = 0;
@@ -189,7 +189,7 @@ static int barriers_run(const struct nsx_run *run, struct nsx_section *out, stru
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
 	if (all->nrows)
-		say_all(out, all);
+		say_wait_totals(out, all);
 	while (shown < MOST_SHOWN && shown < all->nrows && nsx_row_at(all, shown)[COST].u.f > 0)
 		shown++;
 	if (shown)

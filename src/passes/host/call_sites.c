@@ -56,7 +56,7 @@ struct sites {
 	size_t ncosts, cap_costs;
 };
 
-static int64_t cost_at(const struct sites *x, size_t group)
+static int64_t site_cost_ns(const struct sites *x, size_t group)
 {
 	return group < x->ncosts ? x->cost_ns[group] : 0;
 }
@@ -134,7 +134,7 @@ static int add_to_site(struct sites *x, struct sum *s, int64_t count, int64_t to
 /* CUDA calls ----------------------------------------------------------------------*/
 
 /* Whether a call gets a row, because it waits or allocates. */
-static bool gets_own_row(struct sites *x, size_t call)
+static bool waits_or_allocates(struct sites *x, size_t call)
 {
 	return nsx_call_does(x->t, call, nsx_api_allocates, x->does) ||
 	       x->t->calls.cls[call] == NSX_CALL_SYNC;
@@ -143,7 +143,7 @@ static bool gets_own_row(struct sites *x, size_t call)
 /* Whether a call launches kernels, copies or memsets. These have rows of their own, so the call
  * gets none.
  */
-static bool starts_work(const struct nsx_trace *t, size_t call)
+static bool launches_gpu_work(const struct nsx_trace *t, size_t call)
 {
 	uint32_t op = nsx_call_op(&t->calls, call);
 
@@ -179,13 +179,13 @@ static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *bel
 	nsx_nvtx_walk_begin(&library, t, thread, false, true, below);
 	for (uint32_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		uint32_t site = nsx_call_site(t, i);
-		bool told = gets_own_row(x, i);
+		bool told = waits_or_allocates(x, i);
 		uint32_t range = NSX_NONE;
 		int64_t at_ns;
 
 		if (site == NSX_NONE && (!told || (t->calls.flags[i] & NSX_CALL_NESTED)))
 			continue;
-		if (told || starts_work(t, i)) {
+		if (told || launches_gpu_work(t, i)) {
 			at_ns = nsx_call_start(&t->calls, i);
 			range = nsx_nvtx_walk_to(&user, at_ns);
 			if (range == NSX_NONE)
@@ -305,7 +305,7 @@ static struct site site_at(const struct sites *x, uint32_t g)
 	struct nsx_group_key place = nsx_group_key(&x->places, key.b);
 	struct nsx_group_key caller = nsx_group_key(&x->callers, place.b);
 	uint32_t frame = (uint32_t)(place.a >> 32);
-	struct site s = {.sum = &x->v[g], .cost_ns = cost_at(x, g),
+	struct site s = {.sum = &x->v[g], .cost_ns = site_cost_ns(x, g),
 			 .global_tid = caller.a,
 			 .kind = (enum kind)caller.b,
 			 .name = (uint32_t)key.a,
@@ -323,7 +323,7 @@ enum { COPY_SIZE = 64 };
 /* The fixed name of a site; NULL: its name is a text of the trace. of_copy: buffer for a composed
  * name.
  */
-static const char *own_name(const struct site *s, char of_copy[COPY_SIZE])
+static const char *fixed_site_name(const struct site *s, char of_copy[COPY_SIZE])
 {
 	if (s->kind != COPY)
 		return s->kind == MEMSET ? "memset" : NULL;
@@ -332,9 +332,10 @@ static const char *own_name(const struct site *s, char of_copy[COPY_SIZE])
 	return of_copy;
 }
 
-static const char *name_text(const struct sites *x, const struct site *s, char of_copy[COPY_SIZE])
+static const char *site_name_text(const struct sites *x, const struct site *s,
+				  char of_copy[COPY_SIZE])
 {
-	return own_name(s, of_copy) ?: nsx_text(x->t, s->name);
+	return fixed_site_name(s, of_copy) ?: nsx_text(x->t, s->name);
 }
 
 static int call_sites_cmp_names(const struct sites *all, const struct site *x, const struct site *y)
@@ -346,24 +347,24 @@ static int call_sites_cmp_names(const struct sites *all, const struct site *x, c
 		return strcmp(kinds[x->kind], kinds[y->kind]);
 	if (x->kind == KERNEL)
 		return NSX_CMP(rank[x->name], rank[y->name]);
-	return strcmp(name_text(all, x, a), name_text(all, y, b));
+	return strcmp(site_name_text(all, x, a), site_name_text(all, y, b));
 }
 
 /* Compares texts of the trace; unknown texts come last. */
-static int cmp_texts(const struct sites *x, nsx_str a, nsx_str b)
+static int cmp_trace_texts(const struct sites *x, nsx_str a, nsx_str b)
 {
 	return a && b ? nsx_str_cmp(x->t->strings, a, b) : !a - !b;
 }
 
-static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
+static int cmp_site_places(const struct sites *all, uint32_t g, uint32_t h)
 {
 	struct site x = site_at(all, g), y = site_at(all, h);
 
 	return NSX_CMP(x.global_tid & 0xffffffffffff,
 		       y.global_tid & 0xffffffffffff) ?:
 	       call_sites_cmp_names(all, &x, &y) ?:
-	       cmp_texts(all, x.function, y.function) ?:
-	       cmp_texts(all, x.module, y.module) ?:
+	       cmp_trace_texts(all, x.function, y.function) ?:
+	       cmp_trace_texts(all, x.module, y.module) ?:
 	       !x.range - !y.range ?:
 	       NSX_CMP(all->t->rank[x.range], all->t->rank[y.range]);
 }
@@ -380,7 +381,7 @@ static int64_t site_sort_key(const void *site, void *sites)
 {
 	const struct sites *x = sites;
 	uint32_t g = *(const uint32_t *)site;
-	int64_t cost_ns = cost_at(x, g);
+	int64_t cost_ns = site_cost_ns(x, g);
 
 	return cost_ns > 0 ? -(nsx_real_key(ms_of_ns(cost_ns)) / 2) - INT64_MAX / 2 :
 			     -(nsx_real_key(ms_of_ns(x->v[g].total_ns)) / 2);
@@ -392,9 +393,9 @@ static int cmp_sites(const void *a, const void *b, void *sites)
 	const struct sites *all = sites;
 	const struct sum *x = &all->v[g], *y = &all->v[h];
 
-	return NSX_CMP(ms_of_ns(cost_at(all, h)), ms_of_ns(cost_at(all, g))) ?:
+	return NSX_CMP(ms_of_ns(site_cost_ns(all, h)), ms_of_ns(site_cost_ns(all, g))) ?:
 	       NSX_CMP(ms_of_ns(y->total_ns), ms_of_ns(x->total_ns)) ?:
-	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
+	       NSX_CMP(y->count, x->count) ?: cmp_site_places(all, g, h);
 }
 
 static void call_sites_fill_sums(const struct sites *all, const struct sum *x,
@@ -409,12 +410,13 @@ static void call_sites_fill_sums(const struct sites *all, const struct sum *x,
 }
 
 /* Fills the columns of the place in the row added last. */
-static void fill_place(const struct sites *x, uint32_t group,
-		       struct nsx_section *out, struct nsx_table *table, struct nsx_cell *row)
+static void fill_site_columns(const struct sites *x, uint32_t group,
+			      struct nsx_section *out, struct nsx_table *table,
+			      struct nsx_cell *row)
 {
 	struct site s = site_at(x, group);
 	char of_copy[COPY_SIZE];
-	const char *own = own_name(&s, of_copy);
+	const char *own = fixed_site_name(&s, of_copy);
 
 	row[PID] = nsx_global_pid(x->t, s.global_tid);
 	row[TID] = nsx_global_tid(s.global_tid);
@@ -457,9 +459,9 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		NSX_FETCH_AHEAD(x->keys.small, order, i, n);
 		struct nsx_cell *row = nsx_add_row(table);
 
-		call_sites_fill_sums(x, &x->v[order[i]], cost_at(x, order[i]), row);
+		call_sites_fill_sums(x, &x->v[order[i]], site_cost_ns(x, order[i]), row);
 		if (nsx_table_holds(table))
-			fill_place(x, order[i], out, table, row);
+			fill_site_columns(x, order[i], out, table, row);
 	}
 	return 0;
 }
@@ -491,7 +493,8 @@ static void call_sites_show(const struct sites *x, const struct nsx_table *table
 	s = site_at(x, first);
 	costs = s.cost_ns > 0;
 	nsx_md_text(out, "Of the calls with a backtrace, %s from %s %s %s.",
-		    nsx_md_name(out, nsx_api_base(name_text(x, &s, of_copy), call, sizeof(call))),
+		    nsx_md_name(out, nsx_api_base(site_name_text(x, &s, of_copy), call,
+						  sizeof(call))),
 		    s.function ? nsx_md_name(out, nsx_text(t, s.function)) :
 				 "a module without symbols",
 		    costs ? "is followed by most GPU idle time," :

@@ -42,8 +42,8 @@ struct work { /* state for the process of the current threads */
 	int64_t first_ns, last_ns;
 };
 
-static int read_work(const struct nsx_run *run, uint32_t process,
-		     struct work *w, struct nsx_err *err)
+static int read_process_gpu_work(const struct nsx_run *run, uint32_t process,
+				 struct work *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	size_t n = 0;
@@ -69,7 +69,7 @@ static int read_work(const struct nsx_run *run, uint32_t process,
 	return 0;
 }
 
-static bool is_idle(const struct work *w, int64_t at_ns)
+static bool is_gpu_idle_at(const struct work *w, int64_t at_ns)
 {
 	size_t i;
 
@@ -92,8 +92,8 @@ struct tally {
 	bool has_work;
 };
 
-static int count_thread(const struct nsx_run *run, uint32_t thread,
-			const struct work *w, struct tally *y, struct nsx_err *err)
+static int count_thread_samples(const struct nsx_run *run, uint32_t thread,
+				const struct work *w, struct tally *y, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_sampled *s = &t->sampled[thread];
@@ -101,7 +101,7 @@ static int count_thread(const struct nsx_run *run, uint32_t thread,
 	for (size_t i = s->at; i < s->at + s->n; i++) {
 		int64_t at_ns = nsx_unpack(&t->samples.start, i);
 		uint32_t stack = t->samples.stack[i];
-		bool idle = is_idle(w, at_ns);
+		bool idle = is_gpu_idle_at(w, at_ns);
 		struct count *x;
 
 		if (!nsx_starts_inside(t, at_ns))
@@ -131,10 +131,10 @@ static int cpu_hotspots_count_all(const struct nsx_run *run, struct tally *y, st
 	for (uint32_t i = 0; i < t->nsampled; i++) {
 		uint32_t process = nsx_process_find(t, nsx_process_key(t->sampled[i].global_tid));
 
-		if (process != w.process && read_work(run, process, &w, err))
+		if (process != w.process && read_process_gpu_work(run, process, &w, err))
 			return err->rc;
 		y->has_work |= w.busy.n > 0;
-		if (count_thread(run, i, &w, y, err))
+		if (count_thread_samples(run, i, &w, y, err))
 			return err->rc;
 	}
 	return 0;
@@ -142,8 +142,8 @@ static int cpu_hotspots_count_all(const struct nsx_run *run, struct tally *y, st
 
 /* Tables ---------------------------------------------------------------------------*/
 
-static void put_frame(const struct nsx_trace *t, uint32_t frame,
-		      struct nsx_cell *function, struct nsx_cell *module)
+static void put_frame_cells(const struct nsx_trace *t, uint32_t frame,
+			    struct nsx_cell *function, struct nsx_cell *module)
 {
 	*function = nsx_text_cell(t, t->frame[frame].function);
 	*module = nsx_text_cell(t, t->frame[frame].module);
@@ -162,10 +162,10 @@ static void cpu_hotspots_fill_rows(const struct nsx_trace *t, const struct tally
 		if (stack != NSX_NONE) {
 			const struct nsx_stack *k = &t->stack[stack];
 
-			put_frame(t, k->leaf, &row[FUNCTION], &row[MODULE]);
+			put_frame_cells(t, k->leaf, &row[FUNCTION], &row[MODULE]);
 			row[ORIGIN] = nsx_string(nsx_origin_names[t->frame[k->leaf].origin]);
 			if (k->site != NSX_NONE)
-				put_frame(t, k->site, &row[SITE], &row[SITE_MODULE]);
+				put_frame_cells(t, k->site, &row[SITE], &row[SITE_MODULE]);
 		}
 		row[SAMPLES] = nsx_int(y->v[g].samples);
 		row[PCT] = nsx_part_pct(y->v[g].samples, y->samples);
@@ -196,7 +196,7 @@ static void cpu_hotspots_fill_threads(const struct nsx_trace *t, const struct ta
 	nsx_table_sort(table, NSX_DESC(T_SAMPLES), T_PID, T_TID);
 }
 
-static const char *say_origins(const struct tally *y, struct nsx_section *out)
+static const char *say_sample_call_sites(const struct tally *y, struct nsx_section *out)
 {
 	static const char *const words[NSX_NORIGINS] = {
 		"in the program's own code", "in libraries",
@@ -214,7 +214,7 @@ static const char *say_origins(const struct tally *y, struct nsx_section *out)
 }
 
 /* Whether some row has no site name. Such rows differ only in the module. */
-static bool has_bare_site(const struct nsx_table *rows)
+static bool has_unnamed_site(const struct nsx_table *rows)
 {
 	for (size_t i = 0; i < NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS); i++) {
 		const struct nsx_cell *row = nsx_row_at(rows, i);
@@ -230,7 +230,7 @@ static void cpu_hotspots_show(const struct nsx_table *rows, bool has_work, struc
 	int column[8] = {TID, FUNCTION, MODULE, SITE};
 	size_t n = 4;
 
-	if (has_bare_site(rows))
+	if (has_unnamed_site(rows))
 		column[n++] = SITE_MODULE;
 	column[n++] = SAMPLES;
 	column[n++] = PCT;
@@ -249,7 +249,7 @@ static void cpu_hotspots_summarise(const struct tally *y, const struct nsx_table
 			nsx_part_pct(y->by_origin[i], y->samples));
 	nsx_md_bullet(out, "%s of threads that ran on a CPU%s.",
 		      nsx_text_n(out->arena, (size_t)y->samples, "sample",
-				 NULL), say_origins(y, out));
+				 NULL), say_sample_call_sites(y, out));
 	cpu_hotspots_show(rows, y->has_work, out);
 	if (threads->nrows > 1 && !is_scheduled)
 		nsx_md_table(out, threads, 3, T_PID, T_TID, T_NAME, T_SAMPLES, T_PCT);

@@ -28,8 +28,8 @@ static int cmp_pairs(const void *a, const void *b)
 }
 
 /* Formats numbers as "0-3, 8". */
-static const char *cpu_launching_list_of(const struct nsx_group_key *v, size_t n,
-					 struct nsx_arena *a)
+static const char *format_number_runs(const struct nsx_group_key *v, size_t n,
+				      struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 	unsigned nruns = 0;
@@ -91,8 +91,8 @@ static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device, st
 /* Adds the CPUs that the scheduling rows of the thread name. Adds nothing if there are no such
  * rows. cpus: sorted.
  */
-static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread,
-		     struct nsx_arena *a, struct nsx_cell *row)
+static void put_scheduled_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread,
+			       struct nsx_arena *a, struct nsx_cell *row)
 {
 	size_t from = 0, end = n, to;
 
@@ -102,7 +102,7 @@ static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread
 	if (to == from)
 		return;
 	row[NCPUS] = nsx_int((int64_t)(to - from));
-	row[CPUS] = nsx_string(cpu_launching_list_of(cpus + from, to - from, a));
+	row[CPUS] = nsx_string(format_number_runs(cpus + from, to - from, a));
 }
 
 static void fill_launching_rows(const struct nsx_trace *t, const struct cpu_threads *all,
@@ -121,7 +121,7 @@ static void fill_launching_rows(const struct nsx_trace *t, const struct cpu_thre
 			row[NAME] = nsx_string(names[at]);
 		cpu_launching_put_gpu(t, (uint32_t)nsx_group_key(&l->groups, g).b, row);
 		row[OPS] = nsx_int(l->ops[g]);
-		put_cpus(cpus, all->cpus.n, th->global_tid, a, row);
+		put_scheduled_cpus(cpus, all->cpus.n, th->global_tid, a, row);
 	}
 	nsx_table_sort(table, NSX_DESC(OPS), PID, TID, DEVICE, GPU);
 }

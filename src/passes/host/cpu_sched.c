@@ -68,8 +68,8 @@ static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v, struct
 }
 
 /* Adds the interval between two consecutive rows of a thread. */
-static void cpu_sched_add_step(const struct nsx_trace *t, struct cpu_sums *s,
-			       const struct cpu_event *a, const struct cpu_event *b)
+static void add_scheduling_interval(const struct nsx_trace *t, struct cpu_sums *s,
+				    const struct cpu_event *a, const struct cpu_event *b)
 {
 	if (a->in)
 		nsx_add_to(&s->on_ns, nsx_in_window(t, a->at_ns, b->at_ns));
@@ -125,7 +125,7 @@ static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_
 	/* Rows of a thread with equal times have an unknown order, so the thread is read again. */
 	s = p->threads.n == known ? &p->v[*current] : NULL;
 	if (s && e.at_ns > s->last.at_ns) {
-		cpu_sched_add_step(p->t, &s->sums, &s->last, &e);
+		add_scheduling_interval(p->t, &s->sums, &s->last, &e);
 		cpu_sched_add_event(p->t, s, &e);
 		return 0;
 	}
@@ -141,10 +141,10 @@ static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_
 NSX_ORDER(cmp_stretches, struct cpu_stretch, UP(thread), UP(first.at_ns), UP(last.at_ns));
 
 /* Appends stretch b to a; b is later. */
-static void cpu_sched_join(const struct nsx_trace *t, struct cpu_stretch *a,
+static void append_stretch(const struct nsx_trace *t, struct cpu_stretch *a,
 			   const struct cpu_stretch *b)
 {
-	cpu_sched_add_step(t, &a->sums, &a->last, &b->first);
+	add_scheduling_interval(t, &a->sums, &a->last, &b->first);
 	nsx_add_to(&a->sums.on_ns, b->sums.on_ns);
 	nsx_add_to(&a->sums.runnable_ns, b->sums.runnable_ns);
 	a->sums.switches += b->sums.switches;
@@ -158,7 +158,7 @@ static void cpu_sched_join(const struct nsx_trace *t, struct cpu_stretch *a,
 	a->last = b->last;
 }
 
-static int read_later(struct cpu_threads *all, uint64_t thread, struct nsx_err *err)
+static int mark_thread_for_rereading(struct cpu_threads *all, uint64_t thread, struct nsx_err *err)
 {
 	if (all->nagain && all->again[all->nagain - 1] == thread)
 		return 0;
@@ -178,8 +178,8 @@ static int join_threads(const struct nsx_trace *t, struct cpu_threads *all, stru
 			continue;
 		}
 		if (s->first.at_ns > all->v[n - 1].last.at_ns)
-			cpu_sched_join(t, &all->v[n - 1], s);
-		else if (read_later(all, s->thread, err))
+			append_stretch(t, &all->v[n - 1], s);
+		else if (mark_thread_for_rereading(all, s->thread, err))
 			return err->rc;
 	}
 	all->n = n;
@@ -205,7 +205,7 @@ NSX_ORDER(cmp_rows, struct row, UP(thread), UP(e.at_ns), UP(e.in), UP(e.cpu), UP
 /* Orders rows of one thread with equal time: switches out come first. If the thread was off a CPU
  * before them, one switch in must come first.
  */
-static void turn_instant(struct row *v, size_t n, bool is_on)
+static void order_simultaneous_rows(struct row *v, size_t n, bool is_on)
 {
 	size_t nout = 0;
 
@@ -224,13 +224,13 @@ static void cpu_sched_sum_rows(const struct nsx_trace *t, struct row *v, size_t 
 			       struct cpu_stretch *ret)
 {
 	NSX_EACH_RUN(i, next, n, v[next].e.at_ns == v[i].e.at_ns) {
-		turn_instant(v + i, next - i, i && ret->last.in);
+		order_simultaneous_rows(v + i, next - i, i && ret->last.in);
 		for (size_t k = i; k < next; k++) {
 			if (!k) {
 				start_stretch(t, ret, v[0].thread, &v[0].e);
 				continue;
 			}
-			cpu_sched_add_step(t, &ret->sums, &ret->last, &v[k].e);
+			add_scheduling_interval(t, &ret->sums, &ret->last, &v[k].e);
 			cpu_sched_add_event(t, ret, &v[k].e);
 		}
 	}
@@ -299,7 +299,7 @@ static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts,
 /* Extends a thread's time beyond its rows. With a limited reach, the first row shows the state
  * before, and the last row the state after.
  */
-static void cpu_sched_widen(const struct nsx_trace *t, struct cpu_threads *all)
+static void extend_thread_times(const struct nsx_trace *t, struct cpu_threads *all)
 {
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
 
@@ -323,7 +323,7 @@ int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret, struct 
 	int rc = cpu_sched_read_all(run, parts, ret, err);
 
 	if (!rc && run->trace->schema->reach->is_on)
-		cpu_sched_widen(run->trace, ret);
+		extend_thread_times(run->trace, ret);
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
 		nsx_groups_done(&parts[i].threads);
 		nsx_groups_done(&parts[i].cpus);

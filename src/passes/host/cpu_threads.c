@@ -113,7 +113,7 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 /* Tables -------------------------------------------------------------------*/
 
 /* Time of a thread in CUDA calls; called with ascending threads. */
-static int64_t api_ns(const struct nsx_trace *t, uint64_t thread, uint32_t *cursor)
+static int64_t thread_api_ns(const struct nsx_trace *t, uint64_t thread, uint32_t *cursor)
 {
 	int64_t ns = 0, end = INT64_MIN;
 
@@ -136,8 +136,8 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread, uint32_t *curs
 /* Finds the time in which scheduling was traced: from its first row to the end of the session,
  * because a sleeping thread has no row until it wakes or ends.
  */
-static int find_traced(const struct nsx_trace *t, const struct cpu_threads *all,
-		       struct nsx_window *ret, struct nsx_err *err)
+static int find_scheduling_window(const struct nsx_trace *t, const struct cpu_threads *all,
+				  struct nsx_window *ret, struct nsx_err *err)
 {
 	*ret = (struct nsx_window){INT64_MAX, INT64_MIN};
 	if (nsx_has_view(t->schema, NSX_VIEW_analysis) &&
@@ -172,7 +172,7 @@ static void cpu_threads_fill_rows(const struct nsx_run *run, const struct cpu_th
 		row[SWITCHES] = nsx_int(s->sums.switches);
 		row[MIGRATIONS] = nsx_int(s->sums.migrations);
 		if (nsx_has_view(t->schema, NSX_VIEW_runtime))
-			row[API] = nsx_ms(api_ns(t, s->thread, &cursor));
+			row[API] = nsx_ms(thread_api_ns(t, s->thread, &cursor));
 	}
 	nsx_table_sort(table, NSX_DESC(ON_CPU), NSX_DESC(SWITCHES), PID, TID);
 }
@@ -254,7 +254,7 @@ static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out, s
 	if (!rc)
 		rc = find_names(run, &all, &names, out->arena, err);
 	if (!rc)
-		rc = find_traced(run->trace, &all, &run->measured->scheduled, err);
+		rc = find_scheduling_window(run->trace, &all, &run->measured->scheduled, err);
 	if (!rc) {
 		of_ns = nsx_in_window(run->trace, run->measured->scheduled.start_ns,
 				      run->measured->scheduled.end_ns);

@@ -50,7 +50,7 @@ static const struct nsx_layout layouts[] = {
 
 struct launched { /* kernels with a call, one per graph launch */
 	const struct nsx_trace *t;
-	uint32_t *first; /* see first_of_graphs; NULL: no graph launch       */
+	uint32_t *first; /* see find_first_graph_kernels; NULL: no graph launch       */
 	int64_t *ns;	 /* by kernel: delay from the call's start, or from its return */
 	size_t n;
 	struct delay {
@@ -66,7 +66,7 @@ static int64_t queue_delay_ns(const struct nsx_trace *t, uint32_t op)
 }
 
 /* Finds the earliest kernel of each graph launch, by call. */
-static int first_of_graphs(struct launched *l, struct nsx_arena *a, struct nsx_err *err)
+static int find_first_graph_kernels(struct launched *l, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	uint8_t flags = 0;
@@ -159,7 +159,7 @@ static void collect_delays(struct launched *l)
 }
 
 /* Fills ns with delays after the call's return. */
-static void collect_after(struct launched *l)
+static void collect_delays_after_return(struct launched *l)
 {
 	const struct nsx_trace *t = l->t;
 
@@ -172,7 +172,7 @@ static void collect_after(struct launched *l)
 }
 
 /* Adds the summary. Afterwards ns holds the delays after the return. */
-static void put_summary(struct nsx_section *out, struct launched *l)
+static void put_delay_summary(struct nsx_section *out, struct launched *l)
 {
 	static const double qs[] = {0.5, 0.95, 0.99};
 	double q[3], sum = 0;
@@ -184,7 +184,7 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 		negative += l->ns[i] < 0;
 	}
 	nsx_quantiles(l->ns, l->n, qs, 3, q);
-	collect_after(l);
+	collect_delays_after_return(l);
 	for (size_t i = 0; i < l->n; i++)
 		early += l->ns[i] < 0;
 	nsx_put(out, "summary.count", nsx_int((int64_t)l->n));
@@ -254,8 +254,8 @@ struct depths {
 	int64_t starved_ns; /* queue empty and device idle                   */
 };
 
-static int launch_latency_sweep(struct depths *q, const struct nsx_run *run, uint32_t stream,
-				struct nsx_err *err)
+static int sweep_queue_depth(struct depths *q, const struct nsx_run *run, uint32_t stream,
+			     struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_idle *idle = &run->facts->idle[t->stream[stream].device];
@@ -293,8 +293,8 @@ static int launch_latency_sweep(struct depths *q, const struct nsx_run *run, uin
 	return 0;
 }
 
-static int add_stream(const struct nsx_run *run, struct depths *q,
-		      uint32_t stream, struct nsx_table *table, struct nsx_err *err)
+static int add_stream_queue(const struct nsx_run *run, struct depths *q,
+			    uint32_t stream, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_stream *s = &run->trace->stream[stream];
 	size_t first = q->of.at[stream], n = q->of.at[stream + 1] - first;
@@ -304,7 +304,7 @@ static int add_stream(const struct nsx_run *run, struct depths *q,
 	int64_t sum;
 	struct nsx_cell *row = nsx_add_row(table);
 
-	if (launch_latency_sweep(q, run, stream, err))
+	if (sweep_queue_depth(q, run, stream, err))
 		return err->rc;
 	for (sum = q->time_at[0]; median < q->most && sum <= all / 2;)
 		sum += q->time_at[++median];
@@ -330,7 +330,7 @@ static int fill_queues(const struct nsx_run *run, struct nsx_table *table, struc
 		rc = nsx_queues_build(t, d, run->scratch, &q.of, err);
 		for (uint32_t s = 0; !rc && s < t->nstreams; s++)
 			if (q.of.at[s] < q.of.at[s + 1])
-				rc = add_stream(run, &q, s, table, err);
+				rc = add_stream_queue(run, &q, s, table, err);
 		if (!rc)
 			nsx_queues_drop(&q.of, run->scratch);
 	}
@@ -351,7 +351,7 @@ static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out
 	struct launched l = {.t = run->trace};
 
 	nsx_new_array(l.ns, run->scratch, run->trace->ops.n, "launches", err);
-	if (!l.ns || first_of_graphs(&l, run->scratch, err))
+	if (!l.ns || find_first_graph_kernels(&l, run->scratch, err))
 		return err->rc;
 	collect_delays(&l);
 	if (!l.n)
@@ -359,7 +359,7 @@ static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out
 				       "call with its correlation id");
 	nsx_md_heading(out, "Waits and launches");
 	fill_histogram(&l, bins);
-	put_summary(out, &l);
+	put_delay_summary(out, &l);
 	nsx_arena_drop(run->scratch, l.ns);
 	launch_latency_fill_rows(&l, rows);
 	if (fill_queues(run, queue, err))

@@ -94,7 +94,8 @@ static int launch_storm_cmp_sums(const void *a, const void *b, void *trace)
 	return NSX_CMP(y->n, x->n) ?: NSX_CMP(rank[x->name], rank[y->name]);
 }
 
-static int fill_tiny(const struct nsx_run *run, struct nsx_table *table, struct nsx_err *err)
+static int fill_shortest_kernels(const struct nsx_run *run, struct nsx_table *table,
+				 struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_kernel_names *k = &run->facts->kernels;
@@ -164,7 +165,7 @@ static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 /* Time in gaps below 1 ms until the return of the call that launched the next operation:
  * queries/README.md 9.
  */
-static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
+static int64_t host_late_ns(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
 	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
 
@@ -195,7 +196,7 @@ static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
 		x->ops++;
 	}
 	for (size_t at = 0; nsx_next_gap(&run->facts->idle[device], &at, &gap);) {
-		int64_t ns = host_late(t, &gap);
+		int64_t ns = host_late_ns(t, &gap);
 
 		if (!ns)
 			continue;
@@ -238,7 +239,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 /* By iteration ------------------------------------------------------------------*/
 
 /* Iterations on the device that sets the pace, of the process that has most of them there. */
-static const struct nsx_iteration *find_run(const struct nsx_facts *f, size_t *ret_n)
+static const struct nsx_iteration *find_pacing_iterations(const struct nsx_facts *f, size_t *ret_n)
 {
 	const struct nsx_iteration *best = NULL;
 
@@ -282,7 +283,7 @@ static void count_iteration(const struct nsx_run *run,
 	}
 	while (c->has_gap && c->gap.start_ns < it->end_ns) {
 		if (c->gap.start_ns >= it->start_ns)
-			ret[2] += host_late(t, &c->gap);
+			ret[2] += host_late_ns(t, &c->gap);
 		c->has_gap = nsx_next_gap(idle, &c->at, &c->gap);
 	}
 }
@@ -291,7 +292,7 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 			     struct nsx_err *err)
 {
 	size_t n, k = 0;
-	const struct nsx_iteration *it = find_run(run->facts, &n);
+	const struct nsx_iteration *it = find_pacing_iterations(run->facts, &n);
 	struct cursor c = {.at = 0};
 	int64_t *v[3], figure[3];
 
@@ -396,7 +397,8 @@ static int launch_storm_run(const struct nsx_run *run, struct nsx_section *out, 
 		return nsx_cannot(out, "no kernel began in the window");
 	put_kernels(&k, out);
 	nsx_arena_drop(run->scratch, k.ns);
-	if (fill_tiny(run, tiny, err) || put_launching(run, out, launchers, &bound_ns, err))
+	if (fill_shortest_kernels(run, tiny, err) || put_launching(run, out, launchers, &bound_ns,
+								   err))
 		return err->rc;
 	run->measured->storm.is_storm = k.figure[STORM_FLAG].u.b;
 	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;

@@ -55,7 +55,7 @@ static struct launcher *find_launcher(struct work *w, size_t call, struct nsx_er
 }
 
 /* Collects the spans in which each thread was held. */
-static int held_spans(struct work *w, struct nsx_spans **ret, struct nsx_err *err)
+static int collect_held_spans(struct work *w, struct nsx_spans **ret, struct nsx_err *err)
 {
 	const struct nsx_overheads *o = &w->t->overheads;
 	struct nsx_span *v;
@@ -79,7 +79,7 @@ static int held_spans(struct work *w, struct nsx_spans **ret, struct nsx_err *er
 	return 0;
 }
 
-static int64_t in_window(const struct nsx_trace *t, struct nsx_span s)
+static int64_t window_part_ns(const struct nsx_trace *t, struct nsx_span s)
 {
 	return nsx_in_window(t, s.start_ns, s.end_ns);
 }
@@ -92,7 +92,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 	struct nsx_spans *held;
 	int64_t *prefix = NULL;
 
-	if (held_spans(w, &held, err))
+	if (collect_held_spans(w, &held, err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
 		struct nsx_span s = {nsx_call_start(c, i), nsx_call_end(c, i)};
@@ -109,7 +109,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 				return err->rc;
 		}
 		x->n += nsx_starts_inside(w->t, s.start_ns);
-		nsx_add_to(&x->ns, in_window(w->t, s));
+		nsx_add_to(&x->ns, window_part_ns(w->t, s));
 		if (nsx_has_window(w->t)) {
 			s.start_ns = NSX_MAX(s.start_ns, w->t->window.start_ns);
 			s.end_ns = NSX_MIN(s.end_ns, w->t->window.end_ns);
@@ -120,7 +120,8 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 }
 
 /* Measures one thread's launchers [from, to). ns has room for all durations. */
-static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns, struct nsx_err *err)
+static int measure_thread_launches(struct work *w, size_t from, size_t to, int64_t *ns,
+				   struct nsx_err *err)
 {
 	static const double qs[QUANTILES] = {0.5, 0.99};
 	const struct nsx_calls *c = &w->t->calls;
@@ -169,7 +170,7 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 	if (!nsx_new_array(ns, w->arena, most, "launch durations", err))
 		return err->rc;
 	NSX_EACH_RUN(g, next, keys->n, nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
-		if (measure_thread(w, g, next, ns, err))
+		if (measure_thread_launches(w, g, next, ns, err))
 			return err->rc;
 	nsx_arena_drop(w->arena, ns);
 	return 0;
@@ -183,7 +184,7 @@ struct queue {
 	size_t *begun; /* by stream: the first operation that had not started */
 };
 
-static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
+static int list_op_starts(struct work *w, struct queue *q, struct nsx_err *err)
 {
 	const struct nsx_trace *t = w->t;
 	size_t n = (size_t)t->nstreams + 1;
@@ -216,13 +217,14 @@ static size_t launches_queued_before(struct queue *q, uint32_t stream, int64_t a
 /* Implements queries/README.md 8 without an overhead table: a call is held while the
  * previous operation on its stream runs.
  */
-static int infer_held(struct work *w, struct nsx_err *err)
+static int infer_held_calls(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = w->t;
 	int64_t *until;
 	struct queue q = {0};
 
-	if (!nsx_new_array(until, w->arena, t->nstreams, "streams", err) || list_starts(w, &q, err))
+	if (!nsx_new_array(until, w->arena, t->nstreams, "streams", err) || list_op_starts(w, &q,
+											   err))
 		return err->rc;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		until[s] = INT64_MIN;
@@ -249,7 +251,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		    (length < x->long_ns &&
 		     launches_queued_before(&q, s, held.start_ns) < MANY_QUEUED))
 			continue;
-		nsx_add_to(&x->held_ns, in_window(t, held));
+		nsx_add_to(&x->held_ns, window_part_ns(t, held));
 		x->inferred++;
 	}
 	return 0;
@@ -325,7 +327,7 @@ static int launches_collect(struct work *w, struct nsx_err *err)
 			x->long_ns = nsx_to_i64(LONG_MEDIANS * x->quantile_ns[P50_AT]);
 		x->long_ns = NSX_MAX(x->long_ns, LONG_LAUNCH_NS);
 	}
-	return infer_held(w, err);
+	return infer_held_calls(w, err);
 }
 
 static int launches_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)

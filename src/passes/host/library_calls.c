@@ -43,7 +43,7 @@ struct sums {
 	int64_t *ns;
 };
 
-static int64_t ns_inside(const struct nsx_trace *t, size_t i, bool *counts)
+static int64_t call_window_ns(const struct nsx_trace *t, size_t i, bool *counts)
 {
 	int64_t start_ns = nsx_unpack(&t->library.start, i);
 
@@ -60,7 +60,7 @@ static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_er
 
 	for (size_t i = 0; i < x->n; i++) {
 		bool counts;
-		int64_t ns = ns_inside(s->t, i, &counts);
+		int64_t ns = call_window_ns(s->t, i, &counts);
 		uint32_t process = s->t->thread[x->thread[i]].process;
 		struct sum *sum;
 
@@ -93,7 +93,7 @@ static void library_calls_list_durations(struct sums *s, const uint32_t *of_call
 	for (size_t i = 0; i < s->t->library.n; i++) {
 		struct sum *x = of_call[i] == NSX_NONE ? NULL : &s->v[of_call[i]];
 		bool counts;
-		int64_t ns = ns_inside(s->t, i, &counts);
+		int64_t ns = call_window_ns(s->t, i, &counts);
 
 		if (x && counts)
 			s->ns[x->at + x->n++] = ns;
@@ -122,8 +122,8 @@ static void fill_row(const struct sums *s, const struct sum *x, struct nsx_table
 	row[MAX] = nsx_us(q[2]);
 }
 
-static void fill_spread(const struct sums *s, const struct sum *least, size_t n,
-			struct nsx_table *table)
+static void fill_process_spread(const struct sums *s, const struct sum *least, size_t n,
+				struct nsx_table *table)
 {
 	const struct sum *most = least + n - 1;
 	struct nsx_cell *row = nsx_add_row(table);
@@ -150,7 +150,7 @@ static void library_calls_fill_calls(struct sums *s, struct nsx_table *rows,
 		for (size_t k = i; k < next; k++)
 			fill_row(s, &s->v[k], rows);
 		if (next - i > 1)
-			fill_spread(s, x, next - i, spread);
+			fill_process_spread(s, x, next - i, spread);
 	}
 	nsx_table_sort(rows, NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, LIBRARY, FUNCTION);
 	nsx_table_sort(spread, NSX_DESC(S_DIFFERENCE), NSX_DESC(S_MOST), S_LIBRARY, S_FUNCTION);
@@ -182,7 +182,7 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 		     S_LEAST_PID, S_MOST, S_MOST_PID, S_DIFFERENCE);
 }
 
-static const char *lacks(const struct nsx_schema *s, struct nsx_arena *a NSX_UNUSED)
+static const char *lacks_library_calls(const struct nsx_schema *s, struct nsx_arena *a NSX_UNUSED)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (nsx_library_of[v] && nsx_has_view(s, v))
@@ -199,8 +199,9 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 	size_t n = s.t->library.n;
 	uint32_t *of_call = nsx_arena_try_array(run->scratch, n, 4, "library calls", err);
 
-	if (lacks(s.t->schema, run->scratch))
-		return nsx_cannot(out, "the trace has no %s", lacks(s.t->schema, run->scratch));
+	if (lacks_library_calls(s.t->schema, run->scratch))
+		return nsx_cannot(out, "the trace has no %s", lacks_library_calls(s.t->schema,
+										  run->scratch));
 	if (!of_call || !nsx_new_array(s.ns, run->scratch, n, "library calls", err) ||
 	    library_calls_sum_up(&s, of_call, err))
 		return err->rc;
@@ -224,4 +225,4 @@ NSX_DEFINE_PASS(library_calls, .title = "CPU",
 	       "most time that one process spends in "
 	       "them.", .derived_from = "the libraries' own tables, by process",
 	.limitations = "GPU work of a library is listed under kernels, its NVTX ranges under "
-		       "NVTX", .lacks = lacks, NSX_LAYOUTS(layouts));
+		       "NVTX", .lacks = lacks_library_calls, NSX_LAYOUTS(layouts));

@@ -82,7 +82,7 @@ static void fill_kinds(const struct spent *v, struct nsx_table *table)
 }
 
 /* Joins the calls of one function from all its sites. Returns the index after the last of them. */
-static size_t all_sites(const struct nsx_trace *t, size_t i, struct nsx_osrt_sum *ret)
+static size_t sum_sites_of_function(const struct nsx_trace *t, size_t i, struct nsx_osrt_sum *ret)
 {
 	const struct nsx_osrt_sum *s = &t->osrt_sum[i];
 
@@ -96,7 +96,7 @@ static size_t all_sites(const struct nsx_trace *t, size_t i, struct nsx_osrt_sum
 	return i;
 }
 
-static void say_spent(struct nsx_section *out, int64_t launch_ns, const struct nsx_table *by_kind)
+static void say_os_time(struct nsx_section *out, int64_t launch_ns, const struct nsx_table *by_kind)
 {
 	const char *text = "";
 
@@ -129,7 +129,7 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		int64_t on_launch_ns;
 		struct nsx_cell *row;
 
-		i = all_sites(t, i, s);
+		i = sum_sites_of_function(t, i, s);
 		if (!s->count && !s->total_ns)
 			continue; /* all its calls are outside the window */
 		row = nsx_add_row(table);
@@ -152,7 +152,7 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, TID, API);
 	fill_kinds(spent, by_kind);
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
-	say_spent(out, launch_ns, by_kind);
+	say_os_time(out, launch_ns, by_kind);
 	if (table->nrows)
 		nsx_md_whole(out, table, nsx_first_rows(table, MOST_SHOWN, TOTAL, SLIGHT *
 							nsx_row_at(table, 0)[TOTAL].u.f));
