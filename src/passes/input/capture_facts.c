@@ -109,7 +109,7 @@ struct reader {
 };
 
 /* Whether a message matters. False for messages about a process without events. */
-static bool concerns(const struct nsx_trace *t, const struct nsx_val *pid)
+static bool is_relevant_message(const struct nsx_trace *t, const struct nsx_val *pid)
 {
 	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));
 
@@ -125,7 +125,7 @@ static int on_message(void *ctx, int64_t rid NSX_UNUSED,
 	int64_t severity = nsx_i64_or(&v[0], 0);
 
 	r->f->has_messages = true;
-	if (!concerns(r->t, &v[2]))
+	if (!is_relevant_message(r->t, &v[2]))
 		return 0;
 	capture_facts_text(&v[1], buf, sizeof(buf));
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {

@@ -39,7 +39,7 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 	return 0;
 }
 
-static void no_activity(struct nsx_quality *q, uint32_t p, const struct activity *x)
+static void report_no_activity(struct nsx_quality *q, uint32_t p, const struct activity *x)
 {
 	const char *subject = nsx_process_label(q, p);
 
@@ -72,7 +72,7 @@ static bool uses_gpu(const struct nsx_trace *t)
 	return false;
 }
 
-static void maybe_lost(struct nsx_quality *q)
+static void report_possible_loss(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
 		  "the program used the GPU, but neither a launch nor any GPU work was recorded; "
@@ -83,7 +83,7 @@ static void maybe_lost(struct nsx_quality *q)
 }
 
 /* Warns if there are no CUDA calls and the profiler says that some may be missing. */
-static void doubt_all(struct nsx_quality *q)
+static void report_doubtful_recording(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
 		  "none was recorded, and messages of the profiler say that CUDA may not have been "
@@ -109,20 +109,20 @@ static void check_activity(struct nsx_quality *q)
 		if (!x->launches || x->run || (t->ops.n && nsx_pids_unknown(t)))
 			continue;
 		if (silent++ < SHOWN_PROCESSES)
-			no_activity(q, p, x);
+			report_no_activity(q, p, x);
 	}
 	nsx_check_others(q, "gpu_activity", MISSING, silent);
 	if (silent)
 		return;
 	if (!t->ops.n && !uses_gpu(t) && (q->facts.messages[NSX_MSG_PARTIAL] ||
 					  q->facts.messages[NSX_MSG_DRIVER]))
-		doubt_all(q);
+		report_doubtful_recording(q);
 	else if (!t->ops.n && !t->calls.n && !q->facts.traced_cuda)
 		nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
 			  "no CUDA call and no GPU work was recorded%s",
 			  q->facts.has_settings ? ": CUDA was not traced" : "");
 	else if (!t->ops.n && uses_gpu(t))
-		maybe_lost(q);
+		report_possible_loss(q);
 	else if (!t->ops.n)
 		nsx_check(q, "gpu_activity", OK, "GPU work", 0,
 			  "none was recorded, and no recorded call launched any");
@@ -134,7 +134,7 @@ static void check_activity(struct nsx_quality *q)
 /* Reports launches without recorded work that must have run, because later launches of their thread
  * did.
  */
-static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
+static void report_lost_launches(struct nsx_quality *q, const struct nsx_lost *lost)
 {
 	if (nsx_is_idle_unknown(lost))
 		nsx_raise(q, NSX_ID_launches_recorded, false,
@@ -154,7 +154,7 @@ static void check_lost_inside(struct nsx_quality *q)
 	nsx_check(q, "launches_recorded", WARN, "kernel launches", NSX_REC_BASIC,
 		  "%zu of %zu launch calls in the window have no GPU record although "
 		  "their work ran", lost.lost, lost.launches);
-	raise_lost(q, &lost);
+	report_lost_launches(q, &lost);
 }
 
 /* Checks launches without GPU work. Launches that are captured into a graph have none. */
@@ -184,7 +184,7 @@ static void check_lost_launches(struct nsx_quality *q)
 			  "program ends), or was captured into a graph",
 			  launches - answered, launches);
 		lost = nsx_lost_launches(t, &t->window);
-		raise_lost(q, &lost);
+		report_lost_launches(q, &lost);
 	} else {
 		nsx_check(q, "launches_recorded", OK, "kernel launches", 0,
 			  "%zu of %zu launch calls have a GPU record", answered, launches);
@@ -194,7 +194,7 @@ static void check_lost_launches(struct nsx_quality *q)
 /* Lists kernels without a call by process, if several ran kernels: "; of pid 111: 905, pid
  * 112: 905".
  */
-static const char *by_process(struct nsx_quality *q)
+static const char *say_count_by_process(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
 	size_t *none = nsx_arena_try_array(q->run->scratch, t->nprocesses,
@@ -247,7 +247,7 @@ static void check_calls(struct nsx_quality *q)
 		  "capture began (synchronise the device before it begins), %zu for another reason "
 		  "(calls that were not traced, launches from the device)%s. They count as GPU "
 		  "time, but belong to no NVTX range, and gaps before them have no known "
-		  "cause", none, n, pct, m->before_capture, m->no_call, by_process(q));
+		  "cause", none, n, pct, m->before_capture, m->no_call, say_count_by_process(q));
 	if (pct >= 20)
 		nsx_raise(q, NSX_ID_kernel_calls, false,
 			  nsx_say(q->out, m->before_capture >= m->no_call ?

@@ -86,7 +86,7 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 /* Markdown ------------------------------------------------------------------*/
 
 /* Whether all rows with this row's check are ok (there are about 30 rows). */
-static bool is_fine(const struct nsx_table *t, size_t row)
+static bool is_check_ok(const struct nsx_table *t, size_t row)
 {
 	const char *check = nsx_row_at(t, row)[CHECK].u.s;
 	bool fine = true;
@@ -143,7 +143,7 @@ static void capture_quality_print(struct nsx_quality *q)
 			continue;
 		last = check;
 		nchecks++;
-		if (!is_fine(q->table, r))
+		if (!is_check_ok(q->table, r))
 			continue;
 		nfine++;
 		nsx_buf_printf(&fine, "%s%s", fine.n ? ", " : "", check);

@@ -50,7 +50,7 @@ static int cmp_coverage(const void *a, const void *b, void *ctx)
 }
 
 /* The recording that adds PyTorch's own ranges; 0 without PyTorch. */
-static unsigned torch_ranges(const struct nsx_quality *q)
+static unsigned pytorch_range_recording(const struct nsx_quality *q)
 {
 	return nsx_sees_pytorch(q->t) ? NSX_REC_TORCH : 0;
 }
@@ -79,7 +79,7 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 		if (pct >= least || low++ >= SHOWN_PROCESSES)
 			continue;
 		nsx_check(q, "nvtx", WARN, nsx_say(q->out, "pid %s",
-				  nsx_pid_label(q->t, order[i])), torch_ranges(q),
+				  nsx_pid_label(q->t, order[i])), pytorch_range_recording(q),
 			  "%.1f %% of the process's kernel time was launched "
 			  "inside NVTX ranges", pct);
 	}
@@ -99,10 +99,11 @@ static void check_nvtx(struct nsx_quality *q)
 	for (uint32_t i = 0; i < q->t->nthreads; i++)
 		any |= q->t->thread[i].has_ranges;
 	if (!any && f->traced_nvtx && nsx_has_view(q->t->schema, NSX_VIEW_nvtx))
-		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", torch_ranges(q),
+		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", pytorch_range_recording(q),
 			  "NVTX was traced, but the program has no ranges, so GPU time cannot be "
 			  "divided into its phases (add ranges%s)",
-			  torch_ranges(q) ? "; nsys's --pytorch adds those of PyTorch" : "");
+			  pytorch_range_recording(q) ?
+				  "; nsys's --pytorch adds those of PyTorch" : "");
 	else if (!any)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
 			  "no NVTX range was recorded%s, so GPU time cannot be divided into phases "
@@ -111,7 +112,7 @@ static void check_nvtx(struct nsx_quality *q)
 						      "export of all tables)" :
 			  f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
-		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS", no_calls ? 0 : torch_ranges(q),
+		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS", no_calls ? 0 : pytorch_range_recording(q),
 			  "%.1f %% of the kernel time was launched inside NVTX ranges, less than "
 			  "%.0f %%: figures by range do not represent the whole "
 			  "(%s)", pct, least, no_calls ?

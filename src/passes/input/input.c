@@ -32,7 +32,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "processes", NSX_COLS(process_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-static struct nsx_cell known(int64_t n) /* negative: unknown */
+static struct nsx_cell known_count_cell(int64_t n) /* negative: unknown */
 {
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
@@ -45,19 +45,19 @@ static void add_gpus(const struct nsx_trace *t, struct nsx_section *out)
 		const struct nsx_gpu_info *g = &t->gpu[i];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[GPU_ID] = known(g->id);
+		row[GPU_ID] = known_count_cell(g->id);
 		row[GPU_NAME] = nsx_text_cell(t, g->name);
 		row[GPU_UUID] = nsx_text_cell(t, g->uuid);
-		row[GPU_CUDA_DEVICE] = known(g->cuda_device);
+		row[GPU_CUDA_DEVICE] = known_count_cell(g->cuda_device);
 		if (g->compute_major >= 0 && g->compute_minor >= 0)
 			row[GPU_COMPUTE_CAPABILITY] = nsx_string(nsx_say(
 				out, "%lld.%lld", (long long)g->compute_major,
 				(long long)g->compute_minor));
-		row[GPU_SM_COUNT] = known(g->sm_count);
-		row[GPU_MEMORY_BYTES] = known(g->memory_bytes);
-		row[GPU_BANDWIDTH_BYTES_PER_S] = known(g->bandwidth_bytes_per_s);
+		row[GPU_SM_COUNT] = known_count_cell(g->sm_count);
+		row[GPU_MEMORY_BYTES] = known_count_cell(g->memory_bytes);
+		row[GPU_BANDWIDTH_BYTES_PER_S] = known_count_cell(g->bandwidth_bytes_per_s);
 		row[GPU_PCI_ADDRESS] = nsx_text_cell(t, g->bus);
-		row[GPU_NUMA_NODE] = known(g->numa_node);
+		row[GPU_NUMA_NODE] = known_count_cell(g->numa_node);
 	}
 	nsx_table_sort(table, GPU_ID, GPU_UUID);
 }
@@ -69,7 +69,7 @@ static void add_nics(const struct nsx_trace *t, struct nsx_section *out)
 	for (const struct nsx_nic *x = t->nic; x < t->nic + t->nnics; x++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[NIC_ID] = known(x->id);
+		row[NIC_ID] = known_count_cell(x->id);
 		row[NIC_NAME] = nsx_text_cell(t, x->name);
 		row[NIC_LINK] = nsx_string(x->link);
 	}

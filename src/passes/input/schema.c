@@ -9,7 +9,7 @@
 enum { MAX_TABLES = 2000 };
 
 /* Escapes the dots of a name from the file, for use in a JSON key. */
-static const char *key_part(struct nsx_section *s, const char *name)
+static const char *escape_key(struct nsx_section *s, const char *name)
 {
 	struct nsx_buf escaped = {0}, b = {0};
 	const char *key;
@@ -108,14 +108,14 @@ static void put_capabilities(const struct nsx_schema *s, struct nsx_section *out
 
 static void put_table(const struct nsx_table_info *t, struct nsx_section *out)
 {
-	const char *key = nsx_say(out, "tables.%s", key_part(out, t->name));
+	const char *key = nsx_say(out, "tables.%s", escape_key(out, t->name));
 	const char **names = nsx_arena_get(out->arena, (t->ncolumns + 1) * sizeof(*names));
 
 	for (unsigned i = 0; i < t->ncolumns; i++)
 		names[i] = t->columns[i].name;
 	nsx_put(out, nsx_say(out, "%s.columns", key), nsx_list(names));
 	for (unsigned i = 0; i < t->ncolumns; i++)
-		nsx_put(out, nsx_say(out, "%s.types.%s", key, key_part(out, names[i])),
+		nsx_put(out, nsx_say(out, "%s.types.%s", key, escape_key(out, names[i])),
 			nsx_string(t->columns[i].type));
 }
 
@@ -154,7 +154,7 @@ void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out)
 /* Finds the unit of time. Exports have nanoseconds but do not say so: times must match the recorded
  * session length or, without that, GPU work must span at least a millisecond.
  */
-static void guess_unit(const struct nsx_trace *t, int64_t session_ns, struct nsx_section *out)
+static void check_time_unit(const struct nsx_trace *t, int64_t session_ns, struct nsx_section *out)
 {
 	int64_t window_ns = t->full.end_ns - t->full.start_ns;
 	const char *guess = "unknown", *basis = "no_events";
@@ -185,7 +185,7 @@ static int schema_run(const struct nsx_run *run, struct nsx_section *out, struct
 	if (nsx_read_capture_facts(t, &facts, err))
 		return err->rc;
 	nsx_describe_schema(t->schema, out);
-	guess_unit(t, facts.session_ns, out);
+	check_time_unit(t, facts.session_ns, out);
 	return 0;
 }
 
