@@ -171,8 +171,8 @@ static int nvtx_make_groups(struct work *w, struct nsx_arena *a, struct nsx_err 
 }
 
 /* Sorts rows by time, count, name, as far as the table keeps them. */
-static int nvtx_put_in_order(struct work *w, const struct nsx_run *run,
-			     struct nsx_table *table, struct nsx_err *err)
+static int sort_range_rows(struct work *w, const struct nsx_run *run,
+			   struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_nvtx_order by = {.t = w->t, .g = &w->g, .sums = w->v,
 					  .size = sizeof(*w->v)};
@@ -238,7 +238,7 @@ static void nvtx_fill_range(const struct work *w, uint32_t i, struct nsx_cell *r
 static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 			    struct nsx_table *table, struct nsx_err *err)
 {
-	if (nvtx_make_groups(w, run->scratch, err) || nvtx_put_in_order(w, run, table, err))
+	if (nvtx_make_groups(w, run->scratch, err) || sort_range_rows(w, run, table, err))
 		return err->rc;
 	if (gpu && sum_gpu(w, run->scratch, err))
 		return err->rc;
@@ -297,7 +297,8 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 /* Describes GPU work that threads without ranges launched in processes with ranges: PyTorch's
  * autograd threads launch the backward pass.
  */
-static int tell_others(const struct work *w, struct nsx_section *out, struct nsx_err *err)
+static int describe_rangeless_threads(const struct work *w, struct nsx_section *out,
+				      struct nsx_err *err)
 {
 	const struct nsx_trace *t = w->t;
 	uint8_t *has_ranges;
@@ -394,7 +395,7 @@ static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out, struc
 	else
 		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
-	return reason ? 0 : tell_others(&w, out, err);
+	return reason ? 0 : describe_rangeless_threads(&w, out, err);
 }
 
 NSX_DEFINE_PASS(nvtx,

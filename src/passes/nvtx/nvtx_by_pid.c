@@ -113,7 +113,7 @@ static bool is_row(const struct row *x) /* false: outside the window */
 }
 
 /* Orders processes by time in ranges. */
-static int nvtx_by_pid_split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+static int order_processes_by_range_time(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t n = w->t->nprocesses, *processes;
 
@@ -131,12 +131,12 @@ static int nvtx_by_pid_split(struct work *w, struct nsx_arena *a, struct nsx_err
 }
 
 /* Sorts a process's rows by time, count, name, as far as they are shown. */
-static int nvtx_by_pid_put_in_order(struct work *w, const struct nsx_run *run,
-				    struct nsx_table *table, struct nsx_err *err)
+static int sort_process_range_rows(struct work *w, const struct nsx_run *run,
+				   struct nsx_table *table, struct nsx_err *err)
 {
 	size_t nheld;
 
-	if (nvtx_by_pid_split(w, run->scratch, err))
+	if (order_processes_by_range_time(w, run->scratch, err))
 		return err->rc;
 	w->by = (struct nsx_nvtx_order){.t = w->t, .g = &w->g, .sums = w->v,
 					.size = sizeof(*w->v)};
@@ -165,7 +165,7 @@ static int nvtx_by_pid_sum_up(const struct nsx_run *run, struct work *w,
 		nvtx_by_pid_add_kernels(w, &run->facts->nvtx);
 	nsx_arena_drop(run->scratch, w->g.of);
 	w->g.of = NULL;
-	return nvtx_by_pid_put_in_order(w, run, table, err);
+	return sort_process_range_rows(w, run, table, err);
 }
 
 static void nvtx_by_pid_fill_range(const struct work *w, uint32_t group, struct nsx_table *table)

@@ -41,7 +41,7 @@ static void nvtx_kernel_time_add_kernel(const struct nsx_run *run, size_t op,
 }
 
 /* Adds replays without recorded nodes. */
-static int add_opaque(const struct nsx_run *run, struct sums *s, struct nsx_err *err)
+static int add_unrecorded_replays(const struct nsx_run *run, struct sums *s, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &run->trace->ops;
 	uint8_t *has_nodes;
@@ -73,7 +73,7 @@ static int nvtx_kernel_time_sum_up(const struct nsx_run *run, struct nsx_nvtx_gr
 	for (size_t i = 0; i < run->trace->ops.n; i++)
 		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)
 			nvtx_kernel_time_add_kernel(run, i, g, s);
-	return add_opaque(run, s, err);
+	return add_unrecorded_replays(run, s, err);
 }
 
 /* Fills rows, sorted by time, count, name. */

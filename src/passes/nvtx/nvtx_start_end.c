@@ -87,7 +87,7 @@ static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a, struc
 }
 
 /* Index of the process's first cut after a time. */
-static size_t cut_after(const struct work *w, uint32_t process, int64_t at)
+static size_t first_cut_after(const struct work *w, uint32_t process, int64_t at)
 {
 	size_t lo = 0, hi = w->ncuts;
 
@@ -109,7 +109,7 @@ static void nvtx_start_end_add_kernels(struct work *w)
 
 		if (o->kind[i] != NSX_OP_KERNEL || call == NSX_NONE)
 			continue;
-		c = cut_after(w, nsx_op_process(w->t, i), nsx_call_start(&w->t->calls, call));
+		c = first_cut_after(w, nsx_op_process(w->t, i), nsx_call_start(&w->t->calls, call));
 		if (c == w->ncuts)
 			continue;
 		nsx_add_to(&w->cuts[c].ns, nsx_op_ns(o, i));
@@ -142,8 +142,8 @@ static void nvtx_start_end_sum_ranges(const struct work *w, struct group *v)
 		nsx_add_to(&g->total_ns, nsx_range_inside(w->t, i));
 		covered = NSX_MAX(covered, nsx_range_start(x, i));
 		if (to > covered) {
-			const struct cut *a = &w->cuts[cut_after(w, process, covered) - 1];
-			const struct cut *b = &w->cuts[cut_after(w, process, to) - 1];
+			const struct cut *a = &w->cuts[first_cut_after(w, process, covered) - 1];
+			const struct cut *b = &w->cuts[first_cut_after(w, process, to) - 1];
 
 			nsx_add_to(&g->kernel_ns, b->ns - a->ns);
 			g->kernels += b->kernels - a->kernels;

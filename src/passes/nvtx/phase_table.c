@@ -55,7 +55,8 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 }
 
 /* Finds the phase of each call; NSX_NONE outside ranges. */
-static void phase_calls(const struct nsx_trace *t, const struct nsx_nvtx_phases *p, uint32_t *of)
+static void find_call_phases(const struct nsx_trace *t, const struct nsx_nvtx_phases *p,
+			     uint32_t *of)
 {
 	struct nsx_nvtx_walk w;
 
@@ -84,7 +85,7 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 	    !nsx_new_array(*ret, a, t->nprocesses * nplaces, "phases", err) ||
 	    nsx_nvtx_phase_ranges(t, m, a, &p, err))
 		return err->rc;
-	phase_calls(t, &p, of);
+	find_call_phases(t, &p, of);
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t call = nsx_op_call(o, i);
 		int64_t *ns;
