@@ -70,7 +70,7 @@ static struct group *find_pid_kernel(struct groups *g, uint32_t device, nsx_str 
 }
 
 /* Ends the groups of a device and process, so that the next one starts with no names. */
-static void close_groups(struct groups *g)
+static void end_process_groups(struct groups *g)
 {
 	for (size_t i = g->first; i < g->n; i++)
 		g->by_name[g->v[i].name] = 0;
@@ -98,7 +98,7 @@ static int by_pid_cmp_groups(const void *a, const void *b, void *groups)
 /* Sorts one process's groups: the `most` with most time first. */
 static int sort_groups(struct groups *g, size_t most, struct nsx_err *err)
 {
-	close_groups(g);
+	end_process_groups(g);
 	if (nsx_grow(&g->order, &g->cap_order, g->n, sizeof(*g->order), "names by pid", err))
 		return err->rc;
 	for (uint32_t i = 0; i < g->n; i++)
@@ -123,7 +123,7 @@ static int by_pid_group_kernels(const struct nsx_pids *pids, uint32_t p,
 		struct group *x;
 
 		if (d != device)
-			close_groups(g);
+			end_process_groups(g);
 		device = d;
 		if (!(x = find_pid_kernel(g, d, nsx_op_name(t, i), err)))
 			return err->rc;
@@ -156,7 +156,7 @@ static void by_pid_fill_kernel(const struct nsx_trace *t, const struct nsx_pids 
 }
 
 /* The number of rows of the next process that are kept or shown. */
-static size_t rows_that_tell(const struct nsx_table *all)
+static size_t count_shown_rows(const struct nsx_table *all)
 {
 	size_t held = all->max_rows ?: SIZE_MAX;
 
@@ -177,7 +177,7 @@ static int by_pid_add_kernels(const struct nsx_pids *pids, struct groups *g,
 
 		if (pids->at[p] == pids->at[p + 1])
 			continue;
-		if (by_pid_group_kernels(pids, p, g, rows_that_tell(all), err))
+		if (by_pid_group_kernels(pids, p, g, count_shown_rows(all), err))
 			return err->rc;
 		row = nsx_add_row(sums);
 		row[PID] = nsx_pid_cell(t, p);
@@ -198,8 +198,8 @@ static int by_pid_add_kernels(const struct nsx_pids *pids, struct groups *g,
 }
 
 /* Adds how kernel rows got their process. */
-static void put_quality(const struct nsx_trace *t, const struct nsx_pids *pids,
-			struct nsx_section *out)
+static void put_process_sources(const struct nsx_trace *t, const struct nsx_pids *pids,
+				struct nsx_section *out)
 {
 	int64_t rows = 0, zero = 0, big = 0;
 
@@ -237,7 +237,7 @@ static int kernels_part(const struct nsx_pids *pids, struct groups *g,
 	if (!t->pid_source_kernel)
 		nsx_note(out, "kernel rows do not name their process; all are assumed to belong to "
 			      "the only one that made API calls");
-	put_quality(t, pids, out);
+	put_process_sources(t, pids, out);
 	return by_pid_add_kernels(pids, g, tables[KERNELS_CSV], tables[KERNELS_TOP],
 				  tables[KERNEL_PIDS], held_rows, err);
 }
@@ -333,7 +333,7 @@ static int sync_part(const struct nsx_run *run, const struct nsx_pids *pids,
 }
 
 /* Adds figures from the NVTX sections by process. */
-static void nvtx_part(const struct nsx_report *report, struct nsx_section *out)
+static void add_nvtx_figures(const struct nsx_report *report, struct nsx_section *out)
 {
 	static const char *const tables[] = {"ranges", "kernel_time_by_pid.pids",
 					     "kernel_time_by_pid.ranges"};
@@ -383,7 +383,7 @@ static int by_pid_summarise(const struct nsx_run *run, const struct nsx_report *
 		rc = nsx_fill_processes(run, report, &pids, processes, out, err);
 	if (rc)
 		return rc;
-	nvtx_part(report, out);
+	add_nvtx_figures(report, out);
 	if (processes->nrows > 1)
 		nsx_md_text(out, "%zu processes used the GPUs or called CUDA.", processes->nrows);
 	if (processes->nrows > 1)

@@ -59,8 +59,9 @@ static const struct nsx_layout layouts[] = {
 /* Copies at most `most` rows of this process, in order. Columns match by key, with or without
  * the prefix "nvtx_".
  */
-static void copy_part(struct nsx_section *out, const struct nsx_table *from,
-		      unsigned part, struct nsx_cell pid, size_t most, struct nsx_table *ret)
+static void copy_process_rows(struct nsx_section *out, const struct nsx_table *from,
+			      unsigned part, struct nsx_cell pid, size_t most,
+			      struct nsx_table *ret)
 {
 	const struct nsx_layout *l = &parts[part];
 	int col[8] = {0}, at_pid;
@@ -91,8 +92,8 @@ static void copy_part(struct nsx_section *out, const struct nsx_table *from,
 
 /* One process ------------------------------------------------------------------*/
 
-static int storm_of(const struct nsx_trace *t, const struct nsx_pids *pids,
-		    uint32_t p, struct nsx_cell *ret, struct nsx_err *err)
+static int measure_launch_density(const struct nsx_trace *t, const struct nsx_pids *pids,
+				  uint32_t p, struct nsx_cell *ret, struct nsx_err *err)
 {
 	size_t most = pids->at[p + 1] - pids->at[p], n = 0;
 	int64_t *v = nsx_try_alloc(most, sizeof(*v), "kernel durations", err);
@@ -136,10 +137,12 @@ static int per_pid_add_process(const struct work *w, uint32_t p, struct nsx_err 
 
 	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
 		part[i] = nsx_add_table(out, &parts[i]);
-	copy_part(out, w->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID, part[PART_KERNELS]);
-	copy_part(out, w->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS, part[PART_SYNC]);
+	copy_process_rows(out, w->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID,
+			  part[PART_KERNELS]);
+	copy_process_rows(out, w->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS, part[PART_SYNC]);
 	for (unsigned i = 0; i < ARRAY_LEN(w->nvtx); i++)
-		copy_part(out, w->nvtx[i], PART_NVTX, pid, NSX_MAX_JSON_ROWS, part[PART_NVTX]);
+		copy_process_rows(out, w->nvtx[i], PART_NVTX, pid, NSX_MAX_JSON_ROWS,
+				  part[PART_NVTX]);
 	if (x->nkernels || x->kernel_ns) {
 		row = nsx_add_row(w->top);
 		row[T_PID] = pid;
@@ -153,7 +156,7 @@ static int per_pid_add_process(const struct work *w, uint32_t p, struct nsx_err 
 	for (unsigned i = 0; i < ARRAY_LEN(part); i++)
 		row[KERNELS + i] = nsx_rows(part[i]);
 	return nsx_has_view(t->schema, NSX_VIEW_kernel) ?
-		       storm_of(t, &w->pids, p, row + STORM_LAUNCHES, err) : 0;
+		       measure_launch_density(t, &w->pids, p, row + STORM_LAUNCHES, err) : 0;
 }
 
 static int per_pid_summarise(const struct nsx_run *run, const struct nsx_report *report,

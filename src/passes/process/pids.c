@@ -53,7 +53,7 @@ static void pids_add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 /* Lists kernels process by process, with a counting sort that keeps their order. Calls need no
  * sort, because threads are sorted by process and calls by thread.
  */
-static void spread_kernels(const struct nsx_trace *t, struct nsx_pids *ret)
+static void list_kernels_by_process(const struct nsx_trace *t, struct nsx_pids *ret)
 {
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		ret->at[p + 1] += ret->at[p];
@@ -83,6 +83,6 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 	nsx_sort_indices(ret->order, n, pids_cmp_processes, ret->total);
 	if (!nsx_new_array(ret->kernel, a, t->ops.n, "kernels by process", err))
 		return err->rc;
-	spread_kernels(t, ret);
+	list_kernels_by_process(t, ret);
 	return 0;
 }
