@@ -48,8 +48,8 @@ struct path {
 	int64_t credited_ns;
 };
 
-static int critical_path_credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
-				int64_t count, struct nsx_err *err)
+static int add_path_time(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
+			 int64_t count, struct nsx_err *err)
 {
 	struct row *row = nsx_group_value(&p->groups, &p->rows, tag, id, "path rows", err);
 
@@ -98,8 +98,8 @@ struct level { /* state of one class, in order of priority */
 };
 
 /* The part of op not covered by earlier operations of its class or by other classes. */
-static int64_t own_ns(const struct nsx_trace *t, uint32_t op,
-		      const struct nsx_window *w, struct level *l)
+static int64_t uncovered_ns(const struct nsx_trace *t, uint32_t op,
+			    const struct nsx_window *w, struct level *l)
 {
 	int64_t start_ns = NSX_MAX(nsx_op_start(&t->ops, op), l->end_ns);
 	int64_t end_ns = NSX_MIN(nsx_op_end(&t->ops, op), w->end_ns);
@@ -110,10 +110,10 @@ static int64_t own_ns(const struct nsx_trace *t, uint32_t op,
 	return end_ns - start_ns - nsx_spans_covered(&l->above, &l->cursor, start_ns, end_ns);
 }
 
-static int credit_op(struct path *p, uint32_t op, struct level *l, struct nsx_err *err)
+static int add_op_time(struct path *p, uint32_t op, struct level *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->run->trace;
-	int64_t ns = own_ns(t, op, &p->w, l);
+	int64_t ns = uncovered_ns(t, op, &p->w, l);
 	int64_t start_ns = nsx_op_start(&t->ops, op);
 	bool begins = start_ns >= p->w.start_ns && start_ns < p->w.end_ns;
 	uint64_t id, tag;
@@ -121,10 +121,10 @@ static int credit_op(struct path *p, uint32_t op, struct level *l, struct nsx_er
 	if (!ns && !begins)
 		return 0;
 	tag = critical_path_key_of(t, op, &id);
-	return critical_path_credit(p, tag, id, ns, begins && nsx_op_counts(t, op), err);
+	return add_path_time(p, tag, id, ns, begins && nsx_op_counts(t, op), err);
 }
 
-static int credit_work(struct path *p, struct nsx_err *err)
+static int add_work_times(struct path *p, struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->run->trace;
 	const struct nsx_device *d = &t->device[p->device];
@@ -138,7 +138,7 @@ static int credit_work(struct path *p, struct nsx_err *err)
 	if (nsx_kernel_spans(f, p->run->scratch, &level[NSX_C_COPY].above, err))
 		return err->rc;
 	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++)
-		if (credit_op(p, i, &level[t->ops.cls[i]], err))
+		if (add_op_time(p, i, &level[t->ops.cls[i]], err))
 			return err->rc;
 	nsx_arena_drop(p->run->scratch, level[NSX_C_COPY].above.v);
 	return 0;
@@ -146,7 +146,7 @@ static int credit_work(struct path *p, struct nsx_err *err)
 
 /* Idle ------------------------------------------------------------------------*/
 
-static int credit_idle(struct path *p, struct nsx_err *err)
+static int add_idle_times(struct path *p, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = p->run->facts->idle ? &p->run->facts->idle[p->device] : NULL;
 	int64_t length = p->w.end_ns - p->w.start_ns;
@@ -156,11 +156,11 @@ static int credit_idle(struct path *p, struct nsx_err *err)
 		int64_t a = NSX_MAX(x.start_ns, p->w.start_ns);
 		int64_t b = NSX_MIN(x.end_ns, p->w.end_ns);
 
-		if (a < b && critical_path_credit(p, T_CAUSE + x.cause, x.detail, b - a, 1, err))
+		if (a < b && add_path_time(p, T_CAUSE + x.cause, x.detail, b - a, 1, err))
 			return err->rc;
 	}
 	if (p->credited_ns != length)
-		return critical_path_credit(p, T_REST, 0, length - p->credited_ns, 0, err);
+		return add_path_time(p, T_REST, 0, length - p->credited_ns, 0, err);
 	return 0;
 }
 
@@ -268,7 +268,7 @@ static double total_ms(const struct path *p, const struct suspect *s)
 	return (double)p->rows[s->row].ns / 1e6;
 }
 
-static int64_t order_of(const void *suspect, void *path)
+static int64_t suspect_sort_key(const void *suspect, void *path)
 {
 	return -nsx_real_key(total_ms(path, suspect));
 }
@@ -298,7 +298,8 @@ static int fill_suspects(struct path *p, struct nsx_table *table, struct nsx_err
 			v[n++] = (struct suspect){
 				name_row(p, nsx_group_key(&p->groups, i)), i};
 	nsx_table_expect(table, n, p->run->opts->held_rows);
-	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), order_of, cmp_suspects, p);
+	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), suspect_sort_key, cmp_suspects,
+			  p);
 	for (size_t i = 0; i < n; i++) {
 		const struct row *r = &p->rows[v[i].row];
 		uint64_t tag = nsx_group_key(&p->groups, v[i].row).a;
@@ -383,7 +384,7 @@ static int critical_path_run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "the trace has no GPU work");
 	if (p.w.start_ns == p.w.end_ns)
 		return nsx_cannot(out, "GPU work takes no time in this trace");
-	if (credit_work(&p, err) || credit_idle(&p, err) || fill_suspects(&p, table, err))
+	if (add_work_times(&p, err) || add_idle_times(&p, err) || fill_suspects(&p, table, err))
 		return err->rc;
 	critical_path_say(&p);
 	path_walk(run, out, walk);

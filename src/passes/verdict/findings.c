@@ -129,8 +129,8 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 }
 
 /* Says which window is judged, if the report does not show it elsewhere. */
-static void say_window(const struct nsx_run *run, const struct nsx_report *report,
-		       struct nsx_section *out)
+static void say_judged_window(const struct nsx_run *run, const struct nsx_report *report,
+			      struct nsx_section *out)
 {
 	const struct nsx_facts *f = run->facts;
 	const struct nsx_trace *t = run->trace;
@@ -162,7 +162,7 @@ static int findings_summarise(const struct nsx_run *run, const struct nsx_report
 	struct nsx_table *csv = nsx_add_table(out, &layouts[0]);
 	const struct nsx_table *all = nsx_findings_table(report, out, false);
 
-	say_window(run, report, out);
+	say_judged_window(run, report, out);
 	for (size_t i = 0; i < all->nrows; i++) {
 		add_csv_row(out, all, i, csv);
 		if (!nsx_is_whole(run->opts) || !findings_is_of_capture(report, nsx_row_at(all, i)))

@@ -81,7 +81,7 @@ static void add_gain(const struct nsx_run *run, struct nsx_table *t,
 }
 
 /* Adds upper bounds. Bounds that would win nothing in this trace are left out. */
-static int put_bounds(const struct nsx_run *run, struct nsx_table *t, struct nsx_err *err)
+static int put_upper_bounds(const struct nsx_run *run, struct nsx_table *t, struct nsx_err *err)
 {
 	struct nsx_plan plans[ARRAY_LEN(bounds)];
 	struct nsx_gain gains[ARRAY_LEN(bounds)];
@@ -99,8 +99,8 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t, struct nsx
 }
 
 /* Prices each change alone, then all that can be priced together. */
-static int put_asked(const struct nsx_run *run, struct nsx_section *out,
-		     struct nsx_table *t, struct nsx_err *err)
+static int price_asked_changes(const struct nsx_run *run, struct nsx_section *out,
+			       struct nsx_table *t, struct nsx_err *err)
 {
 	const struct nsx_opts *o = run->opts;
 	size_t n = 0;
@@ -134,7 +134,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-static void say_asked(struct nsx_section *out, const struct nsx_table *t)
+static void say_asked_changes(struct nsx_section *out, const struct nsx_table *t)
 {
 	nsx_md_text(out, "Asked for:");
 	nsx_md_table(out, t, t->nrows, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS, GAIN_CONFIDENCE);
@@ -153,7 +153,8 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 }
 
 /* Adds a line for each change to the first page, then one for all together. */
-static void tell_asked(struct nsx_section *out, const struct nsx_table *t, size_t nasked)
+static void show_asked_on_first_page(struct nsx_section *out, const struct nsx_table *t,
+				     size_t nasked)
 {
 	struct nsx_arena *a = out->arena;
 	const char **l = nsx_arena_get(a, (t->nrows + 1) * sizeof(*l));
@@ -269,9 +270,9 @@ static int what_if_summarise(const struct nsx_run *run, const struct nsx_report 
 	put_closure(out, c);
 	fill_waterfall(&report->found, run->scratch, fall, window_ns);
 	say_waterfall(out, fall, window_ns);
-	if (c->cls != NSX_CONF_NONE && put_bounds(run, bound, err))
+	if (c->cls != NSX_CONF_NONE && put_upper_bounds(run, bound, err))
 		return err->rc;
-	if (put_asked(run, out, asked, err))
+	if (price_asked_changes(run, out, asked, err))
 		return err->rc;
 	telling = nsx_first_rows(bound, NSX_MAX_MD_ROWS, GAIN_PCT, TELLING_PCT);
 	if (telling) {
@@ -287,8 +288,8 @@ static int what_if_summarise(const struct nsx_run *run, const struct nsx_report 
 			    "would save %d %% of the window.", TELLING_PCT);
 	}
 	if (asked->nrows) {
-		say_asked(out, asked);
-		tell_asked(out, asked, run->opts->nwhat_ifs);
+		say_asked_changes(out, asked);
+		show_asked_on_first_page(out, asked, run->opts->nwhat_ifs);
 	}
 	return 0;
 }
