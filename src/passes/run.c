@@ -136,7 +136,7 @@ static int run_analysis(const struct run *run, size_t i, bool walks, struct nsx_
 /* Runs a task. Building the model is the longest task. It starts late, after the tasks that need
  * most memory, but early enough that others run beside it. No task reads facts->model.
  */
-static int run_run_task(void *ctx, size_t task, struct nsx_err *err)
+static int run_analysis_task(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 	const size_t model_at = nsx_npasses / 3;
@@ -233,7 +233,8 @@ static struct nsx_report *new_report(const struct nsx_trace *trace, const struct
 /* Keeps all rows of a table of which only the most expensive were kept. Findings seldom cite
  * another row; if one does, its analysis runs again.
  */
-static int run_hold_all(const struct run *run, const struct nsx_table *cut, struct nsx_err *err)
+static int rerun_keeping_all_rows(const struct run *run, const struct nsx_table *cut,
+				  struct nsx_err *err)
 {
 	struct nsx_section *s = &run->report->sections[
 		nsx_section_of(run->report, cut) - run->report->sections];
@@ -251,18 +252,18 @@ static int run_hold_all(const struct run *run, const struct nsx_table *cut, stru
 /* Looks up the cells that findings cite. This is done before the model is freed, because an
  * analysis may walk it again, and once more when all analyses are finished.
  */
-static int run_prove(const struct run *run, struct nsx_err *err)
+static int find_evidence_cells(const struct run *run, struct nsx_err *err)
 {
 	const struct nsx_table *cut;
 
 	while ((cut = nsx_prove_findings(run->report)))
-		if (run_hold_all(run, cut, err))
+		if (rerun_keeping_all_rows(run, cut, err))
 			return err->rc;
 	return 0;
 }
 
 /* Makes the ranked list from the sections' measurements. */
-static int run_find(const struct run *run, struct nsx_err *err)
+static int rank_all_findings(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
 	struct nsx_detect d = {.trace = run->trace, .facts = run->facts,
@@ -276,13 +277,13 @@ static int run_find(const struct run *run, struct nsx_err *err)
 	if (rc)
 		return rc;
 	nsx_price_steps(run->facts, &run->measured->steps, &r->found);
-	return run_prove(run, err);
+	return find_evidence_cells(run, err);
 }
 
 /* Hides a section but keeps its tables, because findings cite them. A failed section stays visible,
  * because its measurements are missing.
  */
-static void hide(struct nsx_section *s)
+static void hide_section(struct nsx_section *s)
 {
 	s->status = NSX_S_SKIPPED;
 	s->reason = "left out by --pass or --skip";
@@ -316,7 +317,7 @@ static int run_summaries(const struct run *run, enum stage stage, struct nsx_err
 }
 
 /* Runs the summaries that replay, then frees the model. */
-static int replay(const struct run *run, struct nsx_err *err)
+static int run_replaying_summaries(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_facts *f = run->facts;
 	const struct nsx_closure *c = nsx_model_closure(f->model);
@@ -350,32 +351,32 @@ static int conclude_task(void *ctx, size_t task, struct nsx_err *err)
 }
 
 /* Computes all sections, even if few are shown, because findings cite tables of all sections. */
-static int run_run_all(const struct run *run, struct nsx_err *err)
+static int compute_all_sections(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
 	const struct nsx_opts *o = run->opts;
 	int rc;
 
 	nsx_progress_stage(o->progress, "analyses", nsx_npasses);
-	rc = nsx_par(o->threads, nsx_npasses + 1, run_run_task, (void *)run, err) ?:
-	     run_find(run, err) ?:
-	     replay(run, err) ?:
+	rc = nsx_par(o->threads, nsx_npasses + 1, run_analysis_task, (void *)run, err) ?:
+	     rank_all_findings(run, err) ?:
+	     run_replaying_summaries(run, err) ?:
 	     nsx_par(o->threads, NCONCLUDED, conclude_task, (void *)run, err) ?:
-	     run_prove(run, err) ?:
+	     find_evidence_cells(run, err) ?:
 	     run_summaries(run, VERDICTS, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		if (!is_section_chosen(run->opts, nsx_passes[i]->id) &&
 		    r->sections[i].status != NSX_S_FAILED)
-			hide(&r->sections[i]);
+			hide_section(&r->sections[i]);
 	return rc;
 }
 
-static int analyse(const struct run *run, struct nsx_err *err)
+static int analyse_trace(const struct run *run, struct nsx_err *err)
 {
 	const struct nsx_opts *o = run->opts;
 	struct nsx_report *r = run->report;
 
-	if (run_run_all(run, err))
+	if (compute_all_sections(run, err))
 		return err->rc;
 	r->has_changed = nsx_db_has_changed(run->trace->schema->db);
 	collect_warnings(r);
@@ -387,8 +388,8 @@ static int analyse(const struct run *run, struct nsx_err *err)
 	return 0;
 }
 
-static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
-		     struct nsx_report **ret, struct nsx_err *err)
+static int make_trace_report(const struct nsx_trace *trace, const struct nsx_opts *opts,
+			     struct nsx_report **ret, struct nsx_err *err)
 {
 	struct nsx_facts *facts;
 	struct nsx_report *r;
@@ -407,7 +408,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	if (opts->purpose == NSX_FOR_WHAT_IFS)
 		rc = nsx_model_build(trace, facts, opts->replay_ops, &facts->model, err);
 	else if (opts->purpose != NSX_FOR_EVENTS)
-		rc = analyse(&(struct run){trace, facts, opts, &measured, r}, err);
+		rc = analyse_trace(&(struct run){trace, facts, opts, &measured, r}, err);
 	nsx_steps_done(&measured.steps);
 	r->has_changed |= nsx_db_has_changed(trace->schema->db);
 	if (rc)
@@ -434,7 +435,7 @@ int nsx_report_make(const struct nsx_schema *schema,
 	rc = nsx_load_named(schema, &load, &trace, err);
 	if (rc)
 		return rc;
-	rc = report_on(trace, opts, ret, err);
+	rc = make_trace_report(trace, opts, ret, err);
 	if (rc)
 		nsx_trace_free(trace);
 	else
