@@ -2,7 +2,7 @@
  * overlap and sum up to it.
  *
  * Compute has priority over communication, and communication over copies: what runs side by
- * side is credited to the first, behind which the others hide. Within a class, time belongs
+ * side counts for the first, behind which the others hide. Within a class, time belongs
  * to the operation that began first, so a later one gets only the time that it runs longer.
  * The rest is idle, charged to its causes.
  */
@@ -45,7 +45,7 @@ struct path {
 	struct nsx_section *out;
 	struct nsx_window w;
 	uint32_t device;
-	int64_t credited_ns;
+	int64_t added_ns;
 };
 
 static int add_path_time(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
@@ -57,7 +57,7 @@ static int add_path_time(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
 		return err->rc;
 	nsx_add_to(&row->ns, ns);
 	row->count += count;
-	nsx_add_to(&p->credited_ns, ns);
+	nsx_add_to(&p->added_ns, ns);
 	return 0;
 }
 
@@ -159,8 +159,8 @@ static int add_idle_times(struct path *p, struct nsx_err *err)
 		if (a < b && add_path_time(p, T_CAUSE + x.cause, x.detail, b - a, 1, err))
 			return err->rc;
 	}
-	if (p->credited_ns != length)
-		return add_path_time(p, T_REST, 0, length - p->credited_ns, 0, err);
+	if (p->added_ns != length)
+		return add_path_time(p, T_REST, 0, length - p->added_ns, 0, err);
 	return 0;
 }
 
