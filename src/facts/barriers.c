@@ -22,8 +22,8 @@ struct busy { /* busy time of all GPUs of a process */
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	uint32_t *first_thread; /* by process; nprocesses + 1 entries        */
-	uint32_t *uses_at;	/* by process: slices of uses; nprocesses + 1 entries */
+	uint32_t *first_thread; /* by process: its first thread; nprocesses + 1 entries */
+	uint32_t *uses_at;	/* by process: its slice of uses; nprocesses + 1 entries */
 	uint32_t *uses;		/* devices that the processes use            */
 	int64_t **device_sum;	/* by device: prefix sums of its busy spans  */
 	struct found {
@@ -44,7 +44,7 @@ struct work { /* state of the task of one process */
 	size_t cap_api, cap_os;
 };
 
-/* Time of a barrier, summed over its pieces. */
+/* The time of one barrier, summed over its pieces. */
 struct sum {
 	int64_t whole_ns, wait_ns, busy_ns, inside_ns;
 };
@@ -79,8 +79,8 @@ static int barriers_add_event(struct work *w, uint32_t thread,
 		.thread = thread, .name = name, .kind = (uint8_t)kind});
 }
 
-static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
-		     int64_t end_ns, struct nsx_err *err)
+static int append_barrier_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
+			       int64_t end_ns, struct nsx_err *err)
 {
 	if (nsx_grow(&list->v, cap, list->n + 1, sizeof(*list->v), "barrier spans", err))
 		return err->rc;
@@ -135,7 +135,7 @@ static int barriers_add_calls(struct work *w, uint32_t thread, struct nsx_err *e
 		barriers_add_piece(w, &s, span.start_ns, span.end_ns);
 		if (barriers_add_event(w, thread, (enum nsx_barrier_kind)kind,
 				       nsx_call_name(c, i), span, &s, err) ||
-		    keep_span(&w->api, &w->cap_api, span.start_ns, span.end_ns, err))
+		    append_barrier_span(&w->api, &w->cap_api, span.start_ns, span.end_ns, err))
 			return err->rc;
 	}
 	return 0;
@@ -150,7 +150,7 @@ static int barriers_add_outside(struct work *w, struct sum *s, int64_t start_ns,
 	if (start_ns >= end_ns)
 		return 0;
 	barriers_add_piece(w, s, start_ns, end_ns);
-	return keep_span(&w->os, &w->cap_os, start_ns, end_ns, err);
+	return append_barrier_span(&w->os, &w->cap_os, start_ns, end_ns, err);
 }
 
 /* Adds the parts of a span that lie outside API calls. *cursor: the first call to check, which only
@@ -260,22 +260,22 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 
 /* Order ---------------------------------------------------------------------*/
 
-static int cmp_rest(const struct nsx_trace *t, const struct nsx_barrier *x,
-		    const struct nsx_barrier *y)
+static int cmp_equal_barriers(const struct nsx_trace *t, const struct nsx_barrier *x,
+			      const struct nsx_barrier *y)
 {
 	return NSX_CMP(x->kind, y->kind) ?: nsx_str_cmp(t->strings, x->name, y->name);
 }
 
-static int by_start(const void *a, const void *b, void *ctx)
+static int cmp_barrier_starts(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_barrier *x = a, *y = b;
 
 	return NSX_CMP(x->start_ns, y->start_ns) ?:
 	       NSX_CMP(x->end_ns, y->end_ns) ?:
-	       cmp_rest(ctx, x, y);
+	       cmp_equal_barriers(ctx, x, y);
 }
 
-static int by_end(const void *a, const void *b, void *ctx)
+static int cmp_barrier_ends(const void *a, const void *b, void *ctx)
 {
 	const struct work *w = ctx;
 	const struct nsx_barrier *x = &w->v[*(const uint32_t *)a];
@@ -286,7 +286,7 @@ static int by_end(const void *a, const void *b, void *ctx)
 	return gap_x - gap_y ?:
 	       NSX_CMP(x->end_ns, y->end_ns) ?:
 	       NSX_CMP(x->start_ns, y->start_ns) ?:
-	       cmp_rest(w->t, x, y);
+	       cmp_equal_barriers(w->t, x, y);
 }
 
 /* Adds all events of a thread, sorted by start, to w->v. */
@@ -304,7 +304,7 @@ static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *
 		return err->rc;
 	slice->n = (uint32_t)(w->n - first);
 	if (slice->n) /* v may be NULL if n is 0 */
-		nsx_sort_r(w->v + first, slice->n, sizeof(*w->v), by_start, (void *)w->t);
+		nsx_sort_r(w->v + first, slice->n, sizeof(*w->v), cmp_barrier_starts, (void *)w->t);
 	return nsx_stopped(err);
 }
 
@@ -335,7 +335,8 @@ static int barriers_find_busy(struct work *w, uint32_t process, struct nsx_err *
 	return nsx_spans_prefix(w->arena, &w->busy.spans, &w->busy.sum, err);
 }
 
-static int order_by_end(struct work *w, uint32_t process, struct found *ret, struct nsx_err *err)
+static int sort_barriers_by_end(struct work *w, uint32_t process, struct found *ret,
+				struct nsx_err *err)
 {
 	const struct job *job = w->job;
 
@@ -347,12 +348,12 @@ static int order_by_end(struct work *w, uint32_t process, struct found *ret, str
 	for (uint32_t h = job->first_thread[process]; h < job->first_thread[process + 1]; h++) {
 		const struct nsx_thread_barriers *s = &job->f->thread_barriers[h];
 
-		nsx_sort_r(ret->by_end + s->at, s->n, sizeof(*ret->by_end), by_end, w);
+		nsx_sort_r(ret->by_end + s->at, s->n, sizeof(*ret->by_end), cmp_barrier_ends, w);
 	}
 	return 0;
 }
 
-static int barriers_find_events(void *ctx, size_t process, struct nsx_err *err)
+static int find_process_barriers(void *ctx, size_t process, struct nsx_err *err)
 {
 	struct job *job = ctx;
 	struct found *found = &job->found[process];
@@ -365,7 +366,7 @@ static int barriers_find_events(void *ctx, size_t process, struct nsx_err *err)
 	for (uint32_t h = job->first_thread[p]; !rc && h < job->first_thread[p + 1]; h++)
 		rc = barriers_add_thread(&w, h, err);
 	if (!rc)
-		rc = order_by_end(&w, p, found, err);
+		rc = sort_barriers_by_end(&w, p, found, err);
 	found->v = w.v;
 	found->n = w.n;
 	free(w.api.v);
@@ -375,7 +376,7 @@ static int barriers_find_events(void *ctx, size_t process, struct nsx_err *err)
 }
 
 /* Concatenates the lists of all processes. */
-static int join_events(struct job *job, struct nsx_err *err)
+static int concatenate_barriers(struct job *job, struct nsx_err *err)
 {
 	struct nsx_facts *f = job->f;
 	size_t n = 0;
@@ -432,7 +433,8 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t, 
 	return 0;
 }
 
-static int find_loads(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
+static int find_loading_launches(struct nsx_facts *f, const struct nsx_trace *t,
+				 struct nsx_err *err)
 {
 	enum { LOAD_NS = 50000000, FIRST_NS = 1000000 };
 	const struct nsx_calls *c = &t->calls;
@@ -459,10 +461,10 @@ static int find_loads(struct nsx_facts *f, const struct nsx_trace *t, struct nsx
 	return 0;
 }
 
-/* Visits each device that a process uses, once: counts it, or with `put` writes it to the process's
- * slice. seen is scratch, by process.
+/* Visits each device that a process uses, once. Without `put` it is counted; with `put` it is
+ * written to the process's slice. seen is scratch, by process.
  */
-static void visit_uses(struct job *job, uint32_t *seen, bool put)
+static void list_process_devices(struct job *job, uint32_t *seen, bool put)
 {
 	const struct nsx_trace *t = job->t;
 
@@ -482,7 +484,7 @@ static void visit_uses(struct job *job, uint32_t *seen, bool put)
 		}
 }
 
-static int find_uses(struct job *job, struct nsx_arena *a, struct nsx_err *err)
+static int find_process_devices(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t n = job->t->nprocesses;
 	uint32_t *seen;
@@ -490,12 +492,13 @@ static int find_uses(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 	if (nsx_new_arrays(a, n, "processes", err, seen) ||
 	    nsx_new_arrays(a, (size_t)n + 2, "processes", err, job->uses_at))
 		return err->rc;
-	visit_uses(job, seen, false);
+	list_process_devices(job, seen, false);
 	for (uint32_t p = 0; p < n; p++)
 		job->uses_at[p + 2] += job->uses_at[p + 1];
 	if (nsx_new_arrays(a, job->uses_at[n + 1], "devices", err, job->uses))
 		return err->rc;
-	visit_uses(job, seen, true); /* advances each start to its place */
+	/* Moves each start to the end of its slice, where the next slice starts. */
+	list_process_devices(job, seen, true);
 	return 0;
 }
 
@@ -517,7 +520,7 @@ static int find_threads(struct job *job, struct nsx_arena *a, struct nsx_err *er
 	return 0;
 }
 
-static int sum_device(void *ctx, size_t d, struct nsx_err *err)
+static int sum_device_busy(void *ctx, size_t d, struct nsx_err *err)
 {
 	struct job *job = ctx;
 
@@ -534,11 +537,11 @@ static int prepare_job(struct job *job, unsigned threads, struct nsx_arena *a,
 	if (nsx_new_arrays(a, t->ndevices, "devices", err, job->device_sum) ||
 	    nsx_new_arrays(f->arena, t->nthreads, "threads", err,
 			   f->thread_barriers) ||
-	    find_blocking_copies(f, t, err) || find_loads(f, t, err) ||
+	    find_blocking_copies(f, t, err) || find_loading_launches(f, t, err) ||
 	    find_threads(job, a, err) ||
-	    find_uses(job, a, err))
+	    find_process_devices(job, a, err))
 		return err->rc;
-	return nsx_par(threads, t->ndevices, sum_device, job, err);
+	return nsx_par(threads, t->ndevices, sum_device_busy, job, err);
 }
 
 int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
@@ -547,8 +550,8 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 	struct nsx_arena *a = nsx_arena_new();
 	struct job job = {.f = f, .t = t};
 	int rc = prepare_job(&job, threads, a, err) ?:
-		 nsx_par(threads, t->nprocesses, barriers_find_events, &job, err) ?:
-		 join_events(&job, err);
+		 nsx_par(threads, t->nprocesses, find_process_barriers, &job, err) ?:
+		 concatenate_barriers(&job, err);
 
 	for (uint32_t p = 0; job.found && p < t->nprocesses; p++) {
 		free(job.found[p].v);

@@ -18,7 +18,7 @@ static const struct {
 #undef NSX_KERNELS
 };
 
-/* The set of letter pairs in a text, ignoring case, as bits. Most patterns are quickly excluded
+/* The letter pairs of a text, ignoring case, as bits of a set. Most patterns are excluded quickly,
  * because the text lacks their first two letters.
  */
 enum { PAIR_BITS = 1024 };

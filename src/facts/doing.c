@@ -9,7 +9,7 @@
 #define CALLS_SHARE 0.25 /* a call or sampled function is named from this share of a stretch */
 #define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
 
-struct spent { /* time of a stretch in calls */
+struct spent { /* the time of a stretch that goes to calls */
 	struct nsx_groups keys; /* (thread, name)                            */
 	struct spent_sum {
 		nsx_str name;
@@ -87,9 +87,9 @@ static int doing_cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	       strcmp(nsx_text(t, t->frame[a].function), nsx_text(t, t->frame[b].function));
 }
 
-/* Finds the frame that most CPU samples of a stretch are in. */
-static int find_sampled(const struct nsx_trace *t, const struct nsx_window *w,
-			struct nsx_doing *ret, struct nsx_err *err)
+/* Finds the function in which most CPU samples of a stretch were taken. */
+static int find_sampled_function(const struct nsx_trace *t, const struct nsx_window *w,
+				 struct nsx_doing *ret, struct nsx_err *err)
 {
 	struct nsx_groups keys = {0};
 	size_t *count = NULL, all = 0, most = 0;
@@ -129,8 +129,8 @@ static int find_sampled(const struct nsx_trace *t, const struct nsx_window *w,
 	return rc;
 }
 
-/* The shortest range that covers most of a stretch; NSX_NONE: none does. */
-static uint32_t range_of_most(const struct nsx_trace *t, const struct nsx_window *w)
+/* Finds the shortest range that covers most of a stretch; NSX_NONE: none does. */
+static uint32_t find_covering_range(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 	double least_ns = RANGE_SHARE * (double)(w->end_ns - w->start_ns);
@@ -165,9 +165,9 @@ int nsx_find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct
 				       2 * s.most.longest_ns >= s.most.ns};
 		return 0;
 	}
-	range = range_of_most(t, w);
+	range = find_covering_range(t, w);
 	if (range == NSX_NONE)
-		return find_sampled(t, w, ret, err);
+		return find_sampled_function(t, w, ret, err);
 	*ret = (struct nsx_doing){.what = NSX_DOES_RANGE, .name = t->nvtx.name[range]};
 	return 0;
 }

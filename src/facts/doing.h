@@ -6,10 +6,11 @@
 
 struct nsx_doing {
 	enum { NSX_DOES_UNKNOWN, NSX_DOES_CALL, NSX_DOES_RANGE, NSX_DOES_SAMPLED } what;
-	nsx_str name;	  /* of the call, range or function                  */
-	int64_t ns;	  /* CALL: its time in the stretch, of one thread    */
+	nsx_str name;	  /* name of the call, range or function */
+	int64_t ns;	  /* CALL: time of the stretch that one thread spends in it */
 	double share;	  /* SAMPLED: share of the CPU samples, 0..1         */
-	bool is_one_call; /* CALL: mostly one call, which may start CUDA, or no call of CUDA */
+	/* CALL: not a CUDA call, or mostly a single one, which may be the start of CUDA. */
+	bool is_one_call;
 };
 
 /* Finds the call (of CUDA, MPI or the system) in which one thread spends most of a stretch, or else

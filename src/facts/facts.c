@@ -1,4 +1,4 @@
-/* facts.c - builds the facts; names of their enums. */
+/* facts.c - builds the facts, and names the values of their enums. */
 #include "base/par.h"
 #include "facts/meet.h"
 #include "facts/teams.h"
@@ -50,8 +50,9 @@ struct build {
 	struct nsx_arena **arenas; /* by part, for its results               */
 };
 
-/* Builds the parts that depend on each other. */
-static int build_chain(const struct build *b, struct nsx_arena *a NSX_UNUSED, struct nsx_err *err)
+/* Builds the facts that depend on each other, in order. */
+static int build_dependent_facts(const struct build *b, struct nsx_arena *a NSX_UNUSED,
+				 struct nsx_err *err)
 {
 	struct nsx_facts *f = b->f;
 	const struct nsx_trace *t = b->t;
@@ -102,7 +103,7 @@ static int build_profiler(const struct build *b, struct nsx_arena *a, struct nsx
 /* The independent parts, longest first. The names of a million kernels take longest. */
 static int (*const parts[])(const struct build *b, struct nsx_arena *a,
 			    struct nsx_err *err) = {
-	build_kernels, build_iterations, build_metrics, build_chain, build_meets,
+	build_kernels, build_iterations, build_metrics, build_dependent_facts, build_meets,
 	build_teams, build_profiler,
 };
 

@@ -36,7 +36,7 @@ struct nsx_device_facts {
 	struct nsx_spans compute; /* graph replays, and kernels except communication */
 	struct nsx_spans comm;	  /* communication kernels                   */
 	struct nsx_spans copy;	  /* copies and memsets                      */
-	struct nsx_part_mark {	  /* the partition up to this time           */
+	struct nsx_part_mark {	  /* the sums of the partition from the window's start to a time */
 		int64_t at_ns;
 		struct nsx_partition before;
 	} *marks;
@@ -51,17 +51,17 @@ struct nsx_iteration {
 	int64_t start_ns, end_ns;
 	bool steady, slow;
 };
-/* How iterations are recognised, in order of trust: of two ways with equal scores the first
+/* The methods that recognise iterations, in order of trust: of two with equal scores the first
  * wins.
  */
 enum nsx_way_method {
 	NSX_WAY_NONE, NSX_WAY_NVTX, NSX_WAY_SEQUENCE, NSX_WAY_GRAPH,
 	NSX_WAY_COMM, NSX_WAY_GAPS,
-	/* Ways that only comparisons of traces use, on request. */
+	/* The following methods are used only when traces are compared. */
 	NSX_WAY_KERNEL, NSX_WAY_LAUNCH, NSX_WAY_WINDOW, NSX_NWAYS
 };
 extern const char *const nsx_way_methods[NSX_NWAYS]; /* "", "nvtx", ...      */
-/* A way to recognise iterations that was tried. */
+/* A way to recognise iterations: a method, applied to one range or kernel. */
 struct nsx_cadence {
 	enum nsx_way_method method;
 	nsx_str name;	    /* range or kernel at the start; 0: none         */
@@ -185,8 +185,9 @@ enum nsx_graph_mode {
 	NSX_GRAPH_MIXED,
 };
 enum {
-	NSX_GRAPHS_COVERED_PCT = 95, /* below this, work is missing          */
-	NSX_GRAPHS_HIDDEN_PCT = 20,  /* above this, nodes are worth recording */
+	NSX_GRAPHS_COVERED_PCT = 95, /* below this coverage of launches, GPU work is missing */
+	/* Above this share of hidden time, a recording node by node is worthwhile. */
+	NSX_GRAPHS_HIDDEN_PCT = 20,
 };
 extern const char *const nsx_graph_modes[]; /* "none", ...               */
 struct nsx_graph_facts {

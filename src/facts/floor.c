@@ -1,4 +1,5 @@
-/* floor.c - rates of links, and the unused part of a GPU during a launch. */
+/* floor.c - rates of the links between host and GPU, and how much of a GPU a launch leaves unused.
+ */
 #include "base/stat.h"
 #include "facts/floor.h"
 #include "facts/occupancy.h"
@@ -12,10 +13,11 @@ enum {
 	WARP = 32,
 };
 
-/* The usual rate of pinned copies, in bytes per ns, for the GPU's PCIe generation or for
- * NVLink-C2C; 0: unknown. Source: bandwidthTest of the CUDA samples on machines with these links.
+/* Returns the usual rate of pinned copies, in bytes per ns, over the GPU's PCIe generation or
+ * NVLink-C2C; 0: unknown. The values were measured with bandwidthTest of the CUDA samples on
+ * machines with these links.
  */
-static double known_rate(const struct nsx_trace *t, uint32_t device)
+static double known_link_rate(const struct nsx_trace *t, uint32_t device)
 {
 	const struct nsx_gpu_info *g = nsx_device_gpu(t, device);
 	const char *name = g ? nsx_text(t, g->name) : "";
@@ -44,7 +46,7 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
 	int64_t *bytes_per_ms;
 	size_t n = 0;
 
-	*ret = (struct nsx_rate){known_rate(t, device), false};
+	*ret = (struct nsx_rate){known_link_rate(t, device), false};
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		n += is_large_pinned(t, i, copy_kind);
 	if (!n)
@@ -61,11 +63,11 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
 	return 0;
 }
 
-/* Number of the kernel's threads that a multiprocessor would hold if blocks had the usual size,
- * with the same shared memory per thread.
+/* Returns how many threads of the kernel a multiprocessor would hold if blocks had the usual size,
+ * with the same shared memory for each thread.
  */
-static double held_threads(const struct nsx_trace *t, const struct nsx_gpu_info *g,
-			   const struct nsx_shape *s, int64_t threads)
+static double resident_threads(const struct nsx_trace *t, const struct nsx_gpu_info *g,
+			       const struct nsx_shape *s, int64_t threads)
 {
 	struct nsx_occupancy o;
 
@@ -93,7 +95,7 @@ struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,
 	if (beside > 0 || threads <= 0 || threads >= SMALL_BLOCK ||
 	    !nsx_shape_occupancy(t, g, s, &o) || !o.blocks)
 		return room;
-	held = held_threads(t, g, s, threads);
+	held = resident_threads(t, g, s, threads);
 	room.idle *= NSX_MAX(1, (double)WARP / (double)threads);
 	room.most = NSX_MAX(room.idle, held * sms / ((double)threads *
 				NSX_MIN(blocks, sms * (double)o.blocks)));

@@ -17,14 +17,16 @@ struct nsx_rate {
 int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind,
 		  struct nsx_arena *scratch, struct nsx_rate *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* How many times faster a launch could be if its work used the whole GPU; 1: it already does, or
- * unknown.
+/* Says how many times faster a launch could be if it used the whole GPU; 1: it already does, or
+ * the use is unknown.
  */
 struct nsx_room {
 	double idle; /* times faster if it used the multiprocessors without blocks and idle lanes */
 	double most; /* times faster if it also filled each multiprocessor with threads */
 };
-/* beside: average number of blocks of other kernels that run at the same time. */
+/* Computes the room of a launch. beside: how many blocks of other kernels run at the same time on
+ * average.
+ */
 struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,
 				const struct nsx_shape *s, double beside);
 

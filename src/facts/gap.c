@@ -23,7 +23,8 @@ static uint32_t ending_op(const struct nsx_idle *x, size_t i)
 	return nsx_unpack_index(&x->op, i);
 }
 
-/* The end of a piece: the next piece of its gap, or the operation that ends the gap. */
+/* Returns where a piece ends: at the next piece of its gap, or at the operation that ends the gap.
+ */
 static int64_t piece_end_ns(const struct nsx_idle *x, size_t i, uint32_t op)
 {
 	if (i + 1 < x->n && !x->tag[i + 1].first)
@@ -97,14 +98,14 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 }
 
 /* The first piece that begins at at_ns or later. */
-static size_t piece_from(const struct nsx_idle *x, int64_t at_ns)
+static size_t first_piece_from(const struct nsx_idle *x, int64_t at_ns)
 {
 	return NSX_SEARCH(0, x->n, mid, nsx_idle_start(x, mid) < at_ns);
 }
 
 size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
 {
-	size_t i = piece_from(x, at_ns);
+	size_t i = first_piece_from(x, at_ns);
 
 	if (i && piece_end_ns(x, i - 1, ending_op(x, i - 1)) > at_ns)
 		i--;
@@ -116,7 +117,7 @@ size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
 /* Idle time before at_ns. */
 static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 {
-	size_t lo = piece_from(x, at_ns);
+	size_t lo = first_piece_from(x, at_ns);
 	int64_t ns = x->before_ns[lo / SUM_STEP];
 
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
@@ -136,8 +137,8 @@ int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns, int64_t end_
 }
 
 /* Finds the next gap, among pieces [*at, to), that overlaps w; clipped to w. */
-static bool gap_next_inside(const struct nsx_idle *x, const struct nsx_window *w,
-			    size_t to, size_t *at, struct nsx_span *ret)
+static bool next_gap_in_window(const struct nsx_idle *x, const struct nsx_window *w,
+			       size_t to, size_t *at, struct nsx_span *ret)
 {
 	struct nsx_gap gap;
 
@@ -155,7 +156,7 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 {
 	static const char what[] = "idle spans";
 	const size_t from = nsx_idle_from(x, w->start_ns);
-	const size_t to = piece_from(x, w->end_ns);
+	const size_t to = first_piece_from(x, w->end_ns);
 	struct nsx_span span;
 	size_t n = 0;
 	int64_t *v;
@@ -165,11 +166,11 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 	*ret = (struct nsx_spans){0};
 	if (!nsx_new_array(v, a, n, what, err))
 		return err->rc;
-	for (size_t at = from; gap_next_inside(x, w, to, &at, &span); ret->n++)
+	for (size_t at = from; next_gap_in_window(x, w, to, &at, &span); ret->n++)
 		v[ret->n] = span.start_ns;
 	if (nsx_pack_i64(a, v, ret->n, what, &ret->start, err))
 		return err->rc;
-	for (size_t at = from, i = 0; gap_next_inside(x, w, to, &at, &span); i++)
+	for (size_t at = from, i = 0; next_gap_in_window(x, w, to, &at, &span); i++)
 		v[i] = span.end_ns - span.start_ns;
 	if (nsx_pack_i64(a, v, ret->n, what, &ret->length, err))
 		return err->rc;
@@ -178,7 +179,8 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 }
 
 /* The number of barriers in a list, sorted by end, that ended before a time. */
-static size_t count_ended(const struct nsx_facts *f, const uint32_t *list, size_t n, int64_t before)
+static size_t count_barriers_ended(const struct nsx_facts *f, const uint32_t *list, size_t n,
+				   int64_t before)
 {
 	return NSX_SEARCH(0, n, mid, f->barriers[list[mid]].end_ns < before);
 }
@@ -196,7 +198,7 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 		return NSX_NONE;
 	s = &f->thread_barriers[nsx_call_thread(t, call)];
 	waits = f->barrier_by_end + s->at;
-	i = count_ended(f, waits, s->nwaits,
+	i = count_barriers_ended(f, waits, s->nwaits,
 	    NSX_MIN(nsx_call_start(&t->calls, call) + 1, gap->end_ns));
 	for (k = i; k && f->barriers[waits[k - 1]].end_ns > after; k--)
 		if (f->barriers[waits[k - 1]].start_ns <= gap->start_ns)
@@ -204,7 +206,7 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 	/* A launcher gap may continue beyond the device's gap, if a copy was launched in it. */
 	gaps = waits + s->nwaits;
 	ngaps = s->n - s->nwaits;
-	k = count_ended(f, gaps, ngaps, gap->end_ns);
+	k = count_barriers_ended(f, gaps, ngaps, gap->end_ns);
 	if (k < ngaps && f->barriers[gaps[k]].start_ns <= gap->start_ns)
 		return gaps[k];
 	if (k && f->barriers[gaps[k - 1]].end_ns > after)

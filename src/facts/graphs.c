@@ -4,7 +4,8 @@
 #include "facts/facts.h"
 
 /* Marks in `seen`, by call, the calls with a recorded replay or recorded nodes. */
-static void mark_recorded(const struct nsx_trace *t, uint8_t *seen, struct nsx_graph_facts *g)
+static void mark_recorded_launches(const struct nsx_trace *t, uint8_t *seen,
+				   struct nsx_graph_facts *g)
 {
 	bool has_replays = false, has_nodes = false;
 
@@ -35,7 +36,7 @@ static bool graphs_is_launch(const struct nsx_trace *t, size_t call)
 	       nsx_starts_inside(t, nsx_call_start(&t->calls, call));
 }
 
-static double hidden_pct(const struct nsx_facts *f, const struct nsx_trace *t)
+static double hidden_graph_pct(const struct nsx_facts *f, const struct nsx_trace *t)
 {
 	int64_t hidden = 0, busy = 0;
 
@@ -64,7 +65,7 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_
 	if (nsx_new_arrays(f->arena, t->calls.n, "graph launches", err, seen) ||
 	    nsx_new_arrays(f->arena, t->nprocesses, "processes", err, g->missing))
 		return err->rc;
-	mark_recorded(t, seen, g);
+	mark_recorded_launches(t, seen, g);
 	for (size_t i = 0; i < t->calls.n; i++) {
 		if (!graphs_is_launch(t, i))
 			continue;
@@ -79,7 +80,7 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_
 	if (g->mode == NSX_GRAPH_NONE && g->launches)
 		g->mode = NSX_GRAPH_OPAQUE;
 	if (g->mode == NSX_GRAPH_WHOLE)
-		g->hidden_pct = hidden_pct(f, t);
+		g->hidden_pct = hidden_graph_pct(f, t);
 	nsx_arena_drop(f->arena, seen);
 	return nsx_stopped(err);
 }

@@ -33,7 +33,7 @@ struct mpi_calls { /* outermost MPI calls of launching threads, sorted by thread
 	size_t n, cap;
 };
 
-struct sweep { /* state of the sweep over one device */
+struct sweep { /* state of the pass over one device's operations */
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	const struct nsx_stream_waits *waits; /* NULL: no stream waited     */
@@ -47,7 +47,8 @@ struct sweep { /* state of the sweep over one device */
 	struct nsx_err *err;
 	int rc; /* error code of allocating the columns                     */
 	uint32_t op; /* operation that ends the gap; NSX_NONE: it is outside the window */
-	uint32_t before; /* call of the operation before the gap            */
+	/* The call that launched the operation before the gap; NSX_NONE: unknown. */
+	uint32_t before;
 	bool begins; /* the next piece begins a gap                         */
 };
 
@@ -88,7 +89,7 @@ static void add_idle_piece(struct sweep *s, int64_t start_ns, int64_t end_ns,
 
 /* Time of the launching thread ------------------------------------------------ */
 
-static size_t first_mpi(const struct mpi_calls *x, uint32_t thread)
+static size_t find_thread_mpi_calls(const struct mpi_calls *x, uint32_t thread)
 {
 	return NSX_SEARCH((size_t)0, x->n, mid, x->v[mid].thread < thread);
 }
@@ -100,12 +101,12 @@ static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
 
 	if (c->sweep != s->number)
 		*c = (struct cursor){s->number, th->calls_at, th->osrt_at,
-				     th->nvtx_at, first_mpi(s->mpi, thread), NSX_NONE};
+				     th->nvtx_at, find_thread_mpi_calls(s->mpi, thread), NSX_NONE};
 	return c;
 }
 
 /* The innermost user range open during all of [start, end). */
-static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
+static uint32_t find_range_over(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_nvtx *x = &s->t->nvtx;
 	const struct nsx_thread *th = &s->t->thread[thread];
@@ -126,10 +127,11 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns, i
 	return r;
 }
 
-/* Charges time outside API and MPI calls to OSRT calls, and to the program's own code between them.
- * A piece of own code stores its range, which name_paths later replaces by the range's path.
+/* Charges time outside API and MPI calls: to the OS calls in it, and to the program's own code
+ * between them. A piece of own code holds its range, until name_range_paths puts the range's path
+ * there.
  */
-static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
+static void charge_os_and_code(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_osrt *o = &s->t->osrt;
@@ -145,7 +147,7 @@ static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns, int64
 
 		if (at < until)
 			add_idle_piece(s, at, until, NSX_CAUSE_HOST_CODE,
-				       range_over(s, thread, at, until));
+				       find_range_over(s, thread, at, until));
 		if (!more)
 			break;
 		at = NSX_MAX(at, until);
@@ -155,10 +157,10 @@ static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns, int64
 	}
 }
 
-/* Charges time outside API calls. In an MPI call a thread waits for other ranks, even while
- * it is in an OS call.
+/* Charges time outside API calls. In an MPI call a thread waits for other ranks, even while it is
+ * in an OS call.
  */
-static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
+static void charge_outside_api(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct mpi_calls *x = s->mpi;
 	struct cursor *c = cursor_of(s, thread);
@@ -170,12 +172,12 @@ static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns, int6
 				x->v[i].start_ns < end_ns; i++) {
 		int64_t until = NSX_MIN(x->v[i].end_ns, end_ns);
 
-		charge_own(s, thread, at, x->v[i].start_ns);
+		charge_os_and_code(s, thread, at, x->v[i].start_ns);
 		at = NSX_MAX(at, x->v[i].start_ns);
 		add_idle_piece(s, at, until, NSX_CAUSE_OSRT, x->v[i].name);
 		at = NSX_MAX(at, until);
 	}
-	charge_own(s, thread, at, end_ns);
+	charge_os_and_code(s, thread, at, end_ns);
 }
 
 static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
@@ -197,7 +199,7 @@ static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
 /* Charges time of a thread to its API calls, and to what it did between them. Outermost calls of a
  * thread are sorted by end.
  */
-static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
+static void charge_thread_time(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_calls *k = &s->t->calls;
@@ -212,20 +214,20 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns, int6
 
 		if (until <= at)
 			continue;
-		charge_code(s, thread, at, nsx_call_start(k, i));
+		charge_outside_api(s, thread, at, nsx_call_start(k, i));
 		at = NSX_MAX(at, nsx_call_start(k, i));
 		add_idle_piece(s, at, until, cause_of_call(s, i), i);
 		at = until;
 	}
-	charge_code(s, thread, at, end_ns);
+	charge_outside_api(s, thread, at, end_ns);
 }
 
 /* Gaps ----------------------------------------------------------------------*/
 
-/* Charges a gap whose operation was launched in time: the operation's stream waited for other work,
- * or was held up.
+/* Charges a gap before an operation that was launched in time: its stream waited for other work,
+ * or the work was held up.
  */
-static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
+static void charge_queued_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	uint32_t producer = s->waits && s->op != NSX_NONE ? nsx_stream_waited_for(
 					       s->waits, s->t, s->op, start_ns, end_ns) : NSX_NONE;
@@ -261,21 +263,21 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	/* Only a graph's first node waits for the launch call. */
 	if (nsx_call_end(c, call) <= start_ns ||
 	    (call == s->before && end_ns - start_ns < DISPATCH_NS)) {
-		charge_device(s, start_ns, end_ns);
+		charge_queued_gap(s, start_ns, end_ns);
 		return;
 	}
 	called = NSX_MAX(start_ns, NSX_MIN(nsx_call_start(c, call), end_ns));
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
-	charge_host(s, nsx_call_thread(s->t, call),
-		    NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
+	charge_thread_time(s, nsx_call_thread(s->t, call),
+			   NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
 	add_idle_piece(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
 	add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
 
-/* Whether of two simultaneous operations a ends the gap: by kind, then by earlier call, so that the
- * result does not depend on row order.
+/* Tells which of two operations that start together ends the gap: by kind, then by earlier call,
+ * so that the result does not depend on the order of rows.
  */
-static bool idle_is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
+static bool ends_gap_first(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
 	uint32_t ca = nsx_op_call(&t->ops, a), cb = nsx_op_call(&t->ops, b);
 
@@ -290,8 +292,10 @@ static bool idle_is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	return ca < cb;
 }
 
-/* The operation that ends a gap. first: the first of all operations that start at that time. */
-static uint32_t idle_op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
+/* Returns the operation that ends a gap. first: the first of all operations that start at that
+ * time.
+ */
+static uint32_t find_gap_ending_op(const struct nsx_trace *t, uint32_t first, uint32_t end)
 {
 	uint32_t best = first;
 
@@ -299,13 +303,13 @@ static uint32_t idle_op_at(const struct nsx_trace *t, uint32_t first, uint32_t e
 	     i < end &&
 	     nsx_op_start(&t->ops, i) == nsx_op_start(&t->ops, first);
 	     i++)
-		if (idle_is_before(t, i, best))
+		if (ends_gap_first(t, i, best))
 			best = i;
 	return best;
 }
 
 /* Charges the gap from at_ns to the start of op, the first of all operations that start then. */
-static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
+static void charge_gap_before_op(struct sweep *s, int64_t at_ns, uint32_t op)
 {
 	int64_t start_ns = nsx_op_start(&s->t->ops, op);
 
@@ -315,7 +319,7 @@ static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
 /* Charges the time after the last operation. It has no known cause, unless there is a user's
  * window: the first operation after that is known, and the device waits for it.
  */
-static void charge_end(struct sweep *s, int64_t at_ns, const struct nsx_beyond *x)
+static void charge_final_gap(struct sweep *s, int64_t at_ns, const struct nsx_beyond *x)
 {
 	s->op = NSX_NONE;
 	s->begins = true;
@@ -342,18 +346,18 @@ static void idle_sweep_device(struct sweep *s, uint32_t device)
 		if (nsx_op_end(o, i) <= NSX_MAX(at, nsx_op_start(o, i)))
 			continue; /* the operation is empty or covered by earlier ones */
 		if (nsx_op_start(o, i) > NSX_MAX(at, t->window.start_ns)) {
-			s->op = idle_op_at(t, first, end);
+			s->op = find_gap_ending_op(t, first, end);
 			s->begins = true;
 			if (edge)
 				add_idle_piece(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE, NSX_NONE);
 			else
-				charge_before(s, at, s->op);
+				charge_gap_before_op(s, at, s->op);
 		}
 		edge = false;
 		at = nsx_op_end(o, i);
 		s->before = nsx_op_call(o, i);
 	}
-	charge_end(s, at, &d->beyond);
+	charge_final_gap(s, at, &d->beyond);
 }
 
 /* Cost ------------------------------------------------------------------------*/
@@ -412,8 +416,8 @@ static int idle_fill_device(struct sweep *s, uint32_t device, uint32_t **ret_abo
 	return rc;
 }
 
-/* Handles devices task, task + ntasks, ... with one set of cursors. */
-static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
+/* Handles the devices task, task + ntasks, ... with one set of cursors. */
+static int sweep_device_share(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct job *job = ctx;
 	struct nsx_arena *a = nsx_arena_new();
@@ -441,8 +445,8 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 /* Makes the path of a range, "outermost > ... > parent > name". It is enough to find the place, and
  * its length is limited.
  */
-static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
-		   const uint32_t *root, uint32_t r, nsx_str *ret, struct nsx_err *err)
+static int make_range_path(const struct nsx_facts *f, const struct nsx_trace *t,
+			   const uint32_t *root, uint32_t r, nsx_str *ret, struct nsx_err *err)
 {
 	uint32_t parent = nsx_range_around(&f->nvtx, r);
 	struct nsx_buf b = {0};
@@ -463,7 +467,8 @@ static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 /* Replaces ranges charged with host code by their paths. root, paths: by range; a path is 0
  * until it is needed.
  */
-static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths, struct nsx_err *err)
+static int name_range_paths(const struct job *job, uint32_t *root, nsx_str *paths,
+			    struct nsx_err *err)
 {
 	const struct nsx_trace *t = job->t;
 	struct nsx_facts *f = job->f;
@@ -481,7 +486,7 @@ static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths, str
 
 			if (x->tag[i].cause != NSX_CAUSE_HOST_CODE || r == NSX_NONE)
 				continue;
-			if (!paths[r] && path_of(f, t, root, r, &paths[r], err))
+			if (!paths[r] && make_range_path(f, t, root, r, &paths[r], err))
 				return err->rc;
 			job->about[d][i] = paths[r];
 		}
@@ -520,8 +525,8 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		 nsx_new_arrays(a, t->ndevices, "devices", err, job.about) ?:
 		 nsx_index_stream_waits(t, a, &job.waits, err) ?:
 		 idle_list_mpi(t, &job.mpi, err) ?:
-		 nsx_par(threads, job.ntasks, sweep_some, &job, err) ?:
-		 name_paths(&job, root, paths, err);
+		 nsx_par(threads, job.ntasks, sweep_device_share, &job, err) ?:
+		 name_range_paths(&job, root, paths, err);
 
 	for (uint32_t d = 0; job.about && d < t->ndevices; d++)
 		free(job.about[d]);

@@ -1,11 +1,10 @@
 /* kernel_label.c - makes a unique label for each kernel of the trace.
  *
  * A label consists of the kernel's words (kernel_words.c), which many kernels may share, and of
- * words of its full name that distinguish it from kernels with the same words. It is one word that
- * no other of these has, if there is one. Otherwise it is the words at which the names branch, read
+ * words of its full name that distinguish it from those kernels. If one word is in no other of
+ * their names, that word is enough. Otherwise the words at which the names branch are added, read
  * from the function's own name on. Labels that are still equal, because texts were cut, are
- * numbered. All this is sorting and one pass over the words, because a trace may have 100 000
- * names.
+ * numbered. A trace may have 100 000 names, so all this is sorting and one pass over the words.
  */
 #include <pthread.h>
 #include "base/group.h"
@@ -28,7 +27,7 @@ struct member { /* a kernel that shares its words with others */
 	struct nsx_told *told;
 	const uint32_t *word; /* numbers of the n words of its name, from list_words() */
 	uint8_t n, ntold;
-	bool is_told; /* a unique word distinguishes it                      */
+	bool is_told; /* one unique word distinguishes it */
 };
 
 /* The words of a name. Members are read in order of names, and each reading reuses the prefix
@@ -37,8 +36,10 @@ struct member { /* a kernel that shares its words with others */
 struct reading {
 	const char *full; /* NULL: nothing read yet                          */
 	struct nsx_buf text[2]; /* buffers for this name and the previous one */
-	size_t length, own, head; /* own: where the function's own name begins; head:
-				     nsx_kernel_words_length(), 0: not computed yet */
+	/* Own: where the function's own name begins. head: nsx_kernel_words_length(); 0: not
+	 * computed yet.
+	 */
+	size_t length, own, head;
 	struct part {
 		struct part_word {
 			uint64_t hash;
@@ -46,7 +47,8 @@ struct reading {
 			enum nsx_word_kind kind;
 		} v[MAX_WORDS];
 		unsigned n;
-	} after[2], before[2]; /* words from `own` on, and before it; [1]: scopes, [0]: others */
+	/* Words from `own` on, and words before it; [1]: scopes, [0]: others. */
+	} after[2], before[2];
 };
 
 /* Reads the next word. In a name that is not demangled, underscores also separate words. */
@@ -82,21 +84,21 @@ static void kernel_label_read_part(struct part to[2], const char *full, const ch
 	}
 }
 
-static size_t kernel_label_end_of(const struct part *x)
+static size_t end_of_last_word(const struct part *x)
 {
 	return x->v[x->n - 1].at + (size_t)x->v[x->n - 1].n;
 }
 
-/* Drops the words that end after `end`. Returns where the last kept word ends. */
-static size_t keep_words(struct part v[2], size_t begin, size_t end)
+/* Drops the words of a part that end after `end`. Returns where the last kept word ends. */
+static size_t drop_words_after(struct part v[2], size_t begin, size_t end)
 {
 	for (unsigned scope = 0; scope < 2; scope++) {
 		struct part *x = &v[scope];
 
-		while (x->n && kernel_label_end_of(x) > end)
+		while (x->n && end_of_last_word(x) > end)
 			x->n--;
 		if (x->n)
-			begin = NSX_MAX(begin, kernel_label_end_of(x));
+			begin = NSX_MAX(begin, end_of_last_word(x));
 	}
 	return begin;
 }
@@ -122,7 +124,7 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 	r->length = length;
 	if (last && same >= r->head) {
 		same = nsx_same_words(full, same);
-		from = keep_words(r->after, r->own, NSX_MAX(same, 2) - 2);
+		from = drop_words_after(r->after, r->own, NSX_MAX(same, 2) - 2);
 	} else {
 		own = nsx_base_of(full, &n);
 		from = r->own = (size_t)(own - full);
@@ -199,13 +201,13 @@ static unsigned count_common(const struct member *v, size_t n, unsigned at)
 	return common;
 }
 
-static void tell_by(struct member *m, unsigned word)
+static void distinguish_by_word(struct member *m, unsigned word)
 {
 	m->told->word[m->ntold++] = (uint8_t)(word + 1);
 }
 
 /* Gives each member the words at which it branches from the others. v is sorted by words. */
-static void tell_by_branches(struct member *v, size_t n, unsigned at)
+static void distinguish_by_branches(struct member *v, size_t n, unsigned at)
 {
 	size_t next;
 
@@ -220,8 +222,8 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 			next++;
 		for (size_t k = i; k < next; k++)
 			if (!v[k].is_told && v[k].ntold < NSX_MAX_TOLD)
-				tell_by(&v[k], at);
-		tell_by_branches(v + i, next - i, at + 1);
+				distinguish_by_word(&v[k], at);
+		distinguish_by_branches(v + i, next - i, at + 1);
 	}
 }
 
@@ -248,8 +250,8 @@ static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
 /* Gives each member a word that no other member has, if there is one. *ret_n: the number of members
  * that got one.
  */
-static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
-			    struct nsx_arena *a, size_t *ret_n, struct nsx_err *err)
+static int distinguish_by_one_word(struct member *v, size_t n, size_t nwords,
+				   struct nsx_arena *a, size_t *ret_n, struct nsx_err *err)
 {
 	unsigned common = count_common(v, n, 0);
 	uint32_t *members = count_words(v, n, common, nwords, a, err);
@@ -258,7 +260,7 @@ static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 	for (size_t i = 0; members && i < n; i++)
 		for (unsigned w = common; w < v[i].n; w++)
 			if (members[v[i].word[w]] == 1) {
-				tell_by(&v[i], w);
+				distinguish_by_word(&v[i], w);
 				v[i].is_told = true;
 				++*ret_n;
 				break;
@@ -266,7 +268,7 @@ static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 	return members ? 0 : err->rc;
 }
 
-/* Appends a word. Of PyTorch's elementwise kernels only the way they access memory is appended. */
+/* Appends a word. For PyTorch's elementwise kernels this is only the way they access memory. */
 static void kernel_label_add_word(struct nsx_buf *b, const char *full, const struct part_word *w)
 {
 	const char *p = full + w->at;
@@ -313,8 +315,9 @@ static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str n
 		nsx_buf_adds(b, plain ? ">" : "]");
 }
 
-/* State of naming all kernels, in parallel. First pieces of PIECE kernels get their words. Then
- * kernels with the same label are handled together, in order of their names.
+/* The state of naming all kernels, in parallel. In a first pass, each task reads the words of
+ * PIECE kernels. In a second one, kernels with the same label are handled together, in order of
+ * their names.
  */
 enum { PIECE = 1 << 14 };
 struct dealt {
@@ -329,8 +332,8 @@ struct dealt {
 };
 
 /* Distinguishes n kernels with one label, given in order of names. w: its arrays are reused. */
-static int kernel_label_tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
-				   struct words *w, struct nsx_err *err)
+static int distinguish_kernels(const struct dealt *d, const uint32_t *alike, size_t n,
+			       struct words *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->k->trace;
 	struct nsx_arena *scratch = nsx_arena_new();
@@ -347,10 +350,10 @@ static int kernel_label_tell_apart(const struct dealt *d, const uint32_t *alike,
 	}
 	for (size_t i = 0; !rc && i < n; at += v[i++].n)
 		v[i].word = w->v + at;
-	rc = rc ?: tell_by_one_word(v, n, w->numbers.n, scratch, &ntold, err);
+	rc = rc ?: distinguish_by_one_word(v, n, w->numbers.n, scratch, &ntold, err);
 	if (!rc && ntold < n) {
 		nsx_sort(v, n, sizeof(*v), kernel_label_cmp_words);
-		tell_by_branches(v, n, 0);
+		distinguish_by_branches(v, n, 0);
 	}
 	done_reading(&r);
 	nsx_groups_done(&w->numbers);
@@ -358,7 +361,7 @@ static int kernel_label_tell_apart(const struct dealt *d, const uint32_t *alike,
 	return rc;
 }
 
-static void kernel_label_number(const struct dealt *d, const uint32_t *alike, size_t n,
+static void number_equal_labels(const struct dealt *d, const uint32_t *alike, size_t n,
 				struct nsx_arena *a)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -408,7 +411,7 @@ static int cmp_dealt(const void *a, const void *b, void *labels)
 	return NSX_CMP(label[x], label[y]) ?: NSX_CMP(x, y);
 }
 
-static int deal_labels(struct dealt *d, struct nsx_err *err)
+static int group_equal_labels(struct dealt *d, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = d->k;
 
@@ -429,33 +432,33 @@ static int deal_labels(struct dealt *d, struct nsx_err *err)
 	return 0;
 }
 
-static bool begins_run(const struct dealt *d, size_t i)
+static bool begins_label_group(const struct dealt *d, size_t i)
 {
 	return !i || d->label[d->order[i]] != d->label[d->order[i - 1]];
 }
 
 /* Distinguishes the kernels of each label whose run begins in the span. */
-static int tell_span(void *ctx, size_t span, struct nsx_err *err)
+static int distinguish_span(void *ctx, size_t span, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
 	size_t i = span * d->span, end = NSX_MIN(i + d->span, d->k->n), next;
 	struct words w = {.v = NULL};
 	int rc = 0;
 
-	while (i < end && !begins_run(d, i))
+	while (i < end && !begins_label_group(d, i))
 		i++;
 	for (; !rc && i < end; i = next) {
-		for (next = i + 1; next < d->k->n && !begins_run(d, next);)
+		for (next = i + 1; next < d->k->n && !begins_label_group(d, next);)
 			next++;
 		if (next - i > 1)
-			rc = kernel_label_tell_apart(d, d->order + i, next - i, &w, err);
+			rc = distinguish_kernels(d, d->order + i, next - i, &w, err);
 	}
 	free(w.v);
 	return rc ? rc : nsx_stopped(err);
 }
 
 /* Distinguishes kernels with equal labels, and numbers kernels whose labels are still equal. */
-static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
+static int make_labels_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t n = d->k->n;
 
@@ -463,14 +466,14 @@ static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err
 	 * enough spans for all threads.
 	 */
 	d->span = NSX_MAX(n / (4 * (size_t)d->threads) + 1, (size_t)PIECE);
-	if (deal_labels(d, err) ||
-	    nsx_par(d->threads, (n + d->span - 1) / d->span, tell_span, d,
+	if (group_equal_labels(d, err) ||
+	    nsx_par(d->threads, (n + d->span - 1) / d->span, distinguish_span, d,
 		    err) ||
-	    deal_labels(d, err))
+	    group_equal_labels(d, err))
 		return err->rc;
-	NSX_EACH_RUN(i, next, n, !begins_run(d, next))
+	NSX_EACH_RUN(i, next, n, !begins_label_group(d, next))
 		if (next - i > 1)
-			kernel_label_number(d, d->order + i, next - i, a);
+			number_equal_labels(d, d->order + i, next - i, a);
 	return 0;
 }
 
@@ -585,7 +588,7 @@ int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
 	     kernel_label_read_all(&d, a, err) ?:
 	     nsx_new_arrays(scratch, ret->n + 2, "kernel names", err, d.label,
 			    d.order, d.at) ?:
-	     make_unique(&d, a, err);
+	     make_labels_unique(&d, a, err);
 	nsx_arena_free(scratch);
 	return rc;
 }
@@ -610,7 +613,7 @@ const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k, 
 }
 
 /* The label that was already made for a name; NULL: none. */
-static const char *made_label(struct nsx_kernel_labels *l, nsx_str name)
+static const char *find_made_label(struct nsx_kernel_labels *l, nsx_str name)
 {
 	uint32_t at;
 	const char *label;
@@ -641,7 +644,7 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 {
 	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
 	bool is_told = k->told[x - k->v].word[0];
-	const char *label = is_told ? made_label(k->labels, name) : x->words->label;
+	const char *label = is_told ? find_made_label(k->labels, name) : x->words->label;
 	struct reading r; /* not zeroed, because it is large and mostly unused */
 	struct nsx_buf b = {0};
 

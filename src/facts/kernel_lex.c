@@ -24,8 +24,8 @@ static bool kernel_lex_begins(const char *p, const char *end, const char *text)
 
 enum { MAX_CAST = 64 };
 
-/* Skips "<unnamed>", "(anonymous namespace)", or a cast before a number, as "(unsigned int)". Types
- * are shorter than MAX_CAST, so the search for the end of a cast stops there.
+/* Skips "<unnamed>", "(anonymous namespace)", and a cast before a number such as "(unsigned int)".
+ * The name of a type is shorter than MAX_CAST, so the search for the end of a cast stops there.
  */
 static const char *skip_noise(const char *p, const char *end)
 {
@@ -42,7 +42,8 @@ static const char *skip_noise(const char *p, const char *end)
 					    close[1] == '-') ? close + 1 : p;
 }
 
-static bool number_after(const char *text, const char **p, const char *end, struct nsx_word *ret)
+static bool read_number_after(const char *text, const char **p, const char *end,
+			      struct nsx_word *ret)
 {
 	const char *q;
 
@@ -65,8 +66,8 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	while (*p < end && !kernel_lex_is_word(**p)) {
 		const char *next = skip_noise(*p, end);
 
-		if (next == *p && (number_after("(instance ", p, end, ret) ||
-				   number_after("#", p, end, ret)))
+		if (next == *p && (read_number_after("(instance ", p, end, ret) ||
+				   read_number_after("#", p, end, ret)))
 			return true;
 		*p = next == *p ? next + 1 : next;
 	}
@@ -81,7 +82,7 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	return true;
 }
 
-/* Words after which skip_noise() may have read beyond `same` do not count. */
+/* Words that skip_noise() may have read beyond `same` do not count as shared. */
 size_t nsx_same_words(const char *full, size_t same)
 {
 	const size_t reach = MAX_CAST + 2, tag = strlen("<unnamed>");

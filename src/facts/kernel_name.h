@@ -1,9 +1,9 @@
-/* kernel_name.h - a kernel's name in a person's words.
+/* kernel_name.h - names for kernels that people understand.
  *
- * A family is what one would replace as a whole ("gemm f32", "elementwise add<f32>",
- * "advec_mom"). A label identifies one kernel in the trace ("gemm f32 128×64 tn (sgemm)",
- * "advec_mom #12"). Both are derived from the function's own name; template arguments are
- * read only if the function is a known wrapper of its argument.
+ * A family is what one would replace as a whole ("gemm f32", "elementwise add<f32>", "advec_mom").
+ * A label identifies one kernel of the trace ("gemm f32 128×64 tn (sgemm)", "advec_mom #12"). Both
+ * come from the function's own name; template arguments are read only if the function is a known
+ * wrapper of its argument.
  */
 #ifndef NSX_KERNEL_NAME_H
 #define NSX_KERNEL_NAME_H
@@ -31,14 +31,14 @@ enum nsx_dtype {
 } __attribute__((packed));
 extern const char *const nsx_dtype_names[NSX_NDTYPES]; /* NONE: "" */
 
-struct nsx_kernel_words { /* words from the name alone, without other names */
+struct nsx_kernel_words { /* what a kernel's own name tells */
 	const char *family;   /* UTF-8, at most about 60 characters          */
 	const char *label;    /* begins with the family; may not be unique   */
 	const char *pattern;  /* the word that decided the category; NULL: none */
 	enum nsx_kernel_category category;
 	enum nsx_dtype dtype;
 };
-/* The arena owns the texts. */
+/* Reads a kernel's full name. Owner of the texts: the arena. */
 void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_words *ret);
 /* The number of leading bytes, counting the NUL, that decide: names that share them have the same
  * words, because parameters are not read.
@@ -49,8 +49,8 @@ struct nsx_kernel_name {
 	const struct nsx_kernel_words *words; /* names with the same words share them */
 };
 enum { NSX_MAX_TOLD = 4 };
-struct nsx_told { /* indices + 1 of the words of a name that distinguish it from names
-		     with the same kernel words */
+/* 1 + index of each word that distinguishes a name from names with the same kernel words. */
+struct nsx_told {
 	uint8_t word[NSX_MAX_TOLD]; /* 0: end                                */
 };
 struct nsx_trace;

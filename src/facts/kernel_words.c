@@ -53,7 +53,7 @@ static bool kernel_words_begins(struct text t, const char *word)
 	return t.n >= n && !memcmp(t.p, word, n);
 }
 
-static bool drop_start(struct text *t, const char *word)
+static bool drop_prefix(struct text *t, const char *word)
 {
 	if (!kernel_words_begins(*t, word))
 		return false;
@@ -63,7 +63,7 @@ static bool drop_start(struct text *t, const char *word)
 }
 
 /* Drops the suffix, unless it is the whole name. */
-static bool drop_end(struct text *t, const char *word)
+static bool drop_suffix(struct text *t, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -115,7 +115,7 @@ static bool kernel_words_next_word(struct text *t, struct nsx_word *ret)
 	return any;
 }
 
-/* The next word of a kind; empty if there is none. */
+/* Returns the next word of a kind; empty if there is none. */
 static struct text next_of(struct text *t, enum nsx_word_kind kind)
 {
 	struct nsx_word w;
@@ -163,7 +163,7 @@ static bool is_float(enum nsx_dtype type)
 	return type >= NSX_D_F64 && type <= NSX_D_C128;
 }
 
-static enum nsx_dtype first_float(struct text args)
+static enum nsx_dtype first_float_type(struct text args)
 {
 	struct nsx_word w;
 
@@ -196,8 +196,8 @@ static enum nsx_dtype type_at(struct text t)
 		       (enum nsx_dtype)(type + NSX_D_U64 - NSX_D_I64) : type;
 }
 
-/* The parameter type of the first lambda that has a parameter. The operation's lambda comes before
- * those of its wrappers, whose parameter is an index.
+/* Returns the parameter type of the first lambda that has a parameter. The operation's lambda
+ * comes first; those of its wrappers, whose parameter is an index, follow.
  */
 static enum nsx_dtype lambda_type(struct text t)
 {
@@ -214,7 +214,7 @@ static enum nsx_dtype lambda_type(struct text t)
 
 /* Communication, Triton --------------------------------------------------------*/
 
-static bool tell_comm(const struct parts *name, struct words *w)
+static bool recognise_comm(const struct parts *name, struct words *w)
 {
 	struct nsx_buf base = {0};
 	enum nsx_comm_op op;
@@ -228,10 +228,8 @@ static bool tell_comm(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* Words of "triton_poi_fused_mul_sum_0". Its number distinguishes kernels with the same
- * operations.
- */
-static bool tell_triton(const struct parts *name, struct words *w)
+/* Reads "triton_poi_fused_mul_sum_0". Its number distinguishes kernels with the same operations. */
+static bool recognise_triton(const struct parts *name, struct words *w)
 {
 	static const char *const starts[] = {
 		"triton_poi_fused_", "triton_red_fused_", "triton_per_fused_",
@@ -240,7 +238,7 @@ static bool tell_triton(const struct parts *name, struct words *w)
 	bool any = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
-		any = any || drop_start(&rest, starts[i]);
+		any = any || drop_prefix(&rest, starts[i]);
 	ops = rest;
 	while (ops.n && nsx_is_digit(ops.p[ops.n - 1]))
 		ops.n--;
@@ -255,8 +253,8 @@ static bool tell_triton(const struct parts *name, struct words *w)
 
 /* Thrust and CUB ---------------------------------------------------------------*/
 
-/* Words of "__merge_sort::BlockSortAgent": the algorithm, and the agent's part in it. */
-static bool tell_thrust(const struct parts *name, struct words *w)
+/* Reads "__merge_sort::BlockSortAgent": the algorithm, and which part of it the agent does. */
+static bool recognise_thrust(const struct parts *name, struct words *w)
 {
 	static const char *const agents[][2] = {
 		{"BlockSort", " block"}, {"Merge", " merge"},
@@ -270,14 +268,14 @@ static bool tell_thrust(const struct parts *name, struct words *w)
 		struct text t = {word.p, word.n};
 
 		if (word.kind == NSX_W_SCOPE ?
-			    drop_start(&t, "__") && !is(t, "parallel_for") :
+			    drop_prefix(&t, "__") && !is(t, "parallel_for") :
 			    word.kind == NSX_W_NAME && !is(t, "ParallelForAgent"))
 			what = t;
 	}
 	if (!what.n)
 		return false;
-	drop_start(&what, "uninitialized_");
-	if (drop_end(&what, "_sort"))
+	drop_prefix(&what, "uninitialized_");
+	if (drop_suffix(&what, "_sort"))
 		nsx_buf_adds(&w->family, "sort");
 	else
 		kernel_words_add(&w->family, what);
@@ -290,7 +288,7 @@ static bool tell_thrust(const struct parts *name, struct words *w)
 	return true;
 }
 
-static bool tell_cub(const struct parts *name, struct words *w)
+static bool recognise_cub(const struct parts *name, struct words *w)
 {
 	static const char *const starts[][2] = {
 		{"DeviceRadixSort", "sort radix"},
@@ -307,14 +305,14 @@ static bool tell_cub(const struct parts *name, struct words *w)
 	if (!has(name->before, "cub::"))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
-		if (drop_start(&part, starts[i][0])) {
+		if (drop_prefix(&part, starts[i][0])) {
 			nsx_buf_adds(&w->family, starts[i][1]);
-			drop_end(&part, "Kernel");
+			drop_suffix(&part, "Kernel");
 			if (part.n && !is(part, "Kernel")) {
 				nsx_buf_adds(&w->detail, " ");
 				kernel_words_add(&w->detail, part);
 			}
-			w->dtype = first_float(name->args);
+			w->dtype = first_float_type(name->args);
 			return true;
 		}
 	return false;
@@ -322,7 +320,7 @@ static bool tell_cub(const struct parts *name, struct words *w)
 
 /* PyTorch's elementwise kernels and reductions ------------------------------------*/
 
-/* The operation that an argument of a wrapper names; empty: none. */
+/* Returns the operation that a wrapper's argument names; empty: none. */
 static struct text operation(struct text t)
 {
 	static const char *const wrappers[] = {
@@ -345,23 +343,23 @@ static struct text operation(struct text t)
 			return t;
 	if (is(t, "copy_device_to_device"))
 		return (struct text){"copy", 4};
-	if (drop_start(&t, "CUDAFunctorOnSelf_") || drop_start(&t, "CUDAFunctor_"))
+	if (drop_prefix(&t, "CUDAFunctorOnSelf_") || drop_prefix(&t, "CUDAFunctor_"))
 		return t;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (drop_end(&t, ends[i])) {
-			drop_start(&t, "_cuda_");
-			drop_start(&t, "direct_");
+		if (drop_suffix(&t, ends[i])) {
+			drop_prefix(&t, "_cuda_");
+			drop_prefix(&t, "direct_");
 			return t;
 		}
 	return nothing;
 }
 
-/* The type of an operation: the first floating-point type among the arguments, else the functor's
- * type, else that of its lambda's parameter.
+/* Returns the type on which an operation works: the first floating-point type among the arguments,
+ * otherwise the functor's type, otherwise that of its lambda's parameter.
  */
-static enum nsx_dtype operand(struct text args, struct text after_op)
+static enum nsx_dtype operand_type(struct text args, struct text after_op)
 {
-	enum nsx_dtype type = first_float(args);
+	enum nsx_dtype type = first_float_type(args);
 
 	if (type == NSX_D_NONE && kernel_words_begins(after_op, "<"))
 		type = type_at(after_op);
@@ -392,7 +390,7 @@ static void add_operation(struct words *w, struct text op, struct text args)
 	}
 }
 
-static bool tell_torch(const struct parts *name, struct words *w)
+static bool recognise_torch(const struct parts *name, struct words *w)
 {
 	struct text args = name->args, op = {0};
 	struct nsx_word word;
@@ -408,7 +406,7 @@ static bool tell_torch(const struct parts *name, struct words *w)
 	while (!op.n && kernel_words_next_word(&args, &word))
 		if (word.kind == NSX_W_NAME)
 			op = operation((struct text){word.p, word.n});
-	w->dtype = operand(name->args, args);
+	w->dtype = operand_type(name->args, args);
 	if (op.n)
 		add_operation(w, op, name->args);
 	return op.n > 0;
@@ -416,28 +414,29 @@ static bool tell_torch(const struct parts *name, struct words *w)
 
 /* Attention and matrices ---------------------------------------------------------*/
 
-static bool tell_flash(const struct parts *name, struct words *w)
+static bool recognise_flash(const struct parts *name, struct words *w)
 {
 	struct text args = name->args, base = name->base, number;
 
 	if (!kernel_words_begins(base, "flash_") || !args.n)
 		return false;
-	drop_end(&base, "_kernel");
+	drop_suffix(&base, "_kernel");
 	kernel_words_add(&w->family, base);
 	number = next_of(&args, NSX_W_NUMBER);
 	if (number.n)
 		nsx_buf_printf(&w->family, " d%.*s", (int)number.n, number.p);
-	w->dtype = first_float(name->args);
+	w->dtype = first_float_type(name->args);
 	if (w->dtype)
 		nsx_buf_printf(&w->family, " %s", nsx_dtype_names[w->dtype]);
 	return true;
 }
 
-/* Words of FlashAttention-3: device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<...>>> is
- * flash_fwd. The arguments of its main loop are the stages, the cluster as a tuple, and the tile as
- * a tuple that ends with the head dimension.
+/* Reads a kernel of FlashAttention-3:
+ * device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<...>>> is flash_fwd. The arguments of
+ * its main loop are the stages, the cluster as a tuple, and the tile as a tuple that ends with the
+ * head dimension.
  */
-static bool tell_flash_class(const struct parts *name, struct words *w)
+static bool recognise_flash_class(const struct parts *name, struct words *w)
 {
 	enum { AT_HEAD = 7 };
 	static const char start[] = "FlashAttn";
@@ -462,7 +461,7 @@ static bool tell_flash_class(const struct parts *name, struct words *w)
 		nsx_buf_printf(&w->family, "%s%c", is_upper ? "_" : "",
 			       is_upper ? p[i] | 0x20 : p[i]);
 	}
-	w->dtype = first_float(args);
+	w->dtype = first_float_type(args);
 	for (int i = 0; is_main && i < AT_HEAD; i++)
 		number = next_of(&args, NSX_W_NUMBER);
 	if (number.n && !memcmp(p, "Fwd", 3))
@@ -472,8 +471,9 @@ static bool tell_flash_class(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* The type that is multiplied, by the function's name. The first match decides, because the input
- * type stands before the accumulator type ("s16816gemm_bf16"). A plain s1688 multiplies tf32.
+/* Finds the type that is multiplied in the function's name. The first match decides, because the
+ * input type stands before the accumulator type ("s16816gemm_bf16"). A plain s1688 multiplies
+ * tf32.
  */
 static enum nsx_dtype matrix_type(struct text name)
 {
@@ -522,8 +522,8 @@ static bool find_tile(struct text t, int ret[2])
 	return false;
 }
 
-/* The part between underscores that contains `what`; empty: none. */
-static struct text part_with(struct text t, const char *what)
+/* Returns the part between underscores that contains `what`; empty: none. */
+static struct text part_containing(struct text t, const char *what)
 {
 	struct text part = {t.p, 0};
 
@@ -546,10 +546,10 @@ static void add_matrix_detail(struct words *w, struct text t)
 
 	if (find_tile(t, tile)) {
 		nsx_buf_printf(&w->detail, " %d×%d", tile[0], tile[1]);
-		part = part_with(t, has(t, "cudnn") ? "cudnn" : "gemm");
+		part = part_containing(t, has(t, "cudnn") ? "cudnn" : "gemm");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
-		if (is(part_with(t, layouts[i]), layouts[i]))
+		if (is(part_containing(t, layouts[i]), layouts[i]))
 			nsx_buf_printf(&w->detail, " %s", layouts[i]);
 	if (kernel_words_begins(t, "nvjet"))
 		part = (struct text){"nvjet", 5};
@@ -561,10 +561,10 @@ static void add_matrix_detail(struct words *w, struct text t)
 	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n), part.n ? part.p : t.p);
 }
 
-/* The part of a name that identifies the kernel: the base name, or for a wrapper called "Kernel"
- * its first argument, or for Kokkos' launchers the body of their loop.
+/* Returns the part of a name that identifies the kernel: the base name; for a wrapper called
+ * "Kernel" its first argument; for Kokkos' launchers the body of their loop.
  */
-static struct text subject_of(const struct parts *name)
+static struct text identifying_part(const struct parts *name)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
 	bool launches = kernel_words_begins(name->base, "cuda_parallel_launch");
@@ -579,11 +579,11 @@ static struct text subject_of(const struct parts *name)
 	return first.n ? first : name->base;
 }
 
-static bool tell_matrix(const struct parts *name, struct words *w)
+static bool recognise_matrix(const struct parts *name, struct words *w)
 {
 	static const char *const convs[] = {"fprop", "dgrad", "wgrad",
 					    "convolve", "cudnn", "conv2d"};
-	struct text t = subject_of(name);
+	struct text t = identifying_part(name);
 	const char *what = "gemm";
 	int tile[2];
 
@@ -593,7 +593,7 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 	w->dtype = matrix_type(t);
 	if ((!w->dtype && (kernel_words_begins(t, "gemm") || kernel_words_begins(t, "gemv"))) ||
 	    has(t, "_convolve_sgemm")) /* kernels with this word may also have half inputs */
-		w->dtype = first_float(name->args) ?: w->dtype;
+		w->dtype = first_float_type(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(convs); i++)
@@ -610,10 +610,10 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 
 /* Kernels from lambdas, and all others -------------------------------------------- */
 
-/* Words of a kernel made from a lambda, named after the function that holds the lambda:
- * "f(int, int)::[lambda(int) (instance 12)]" is "f #12".
+/* Names a kernel made from a lambda after the function that holds the lambda: "f(int,
+ * int)::[lambda(int) (instance 12)]" is "f #12".
  */
-static bool tell_lambda(const struct parts *name, struct words *w)
+static bool recognise_lambda(const struct parts *name, struct words *w)
 {
 	struct text in = is(name->base, "operator()") ? name->before : name->args, owner, rest;
 	const char *open = memmem(in.p, in.n, "::[lambda", 9);
@@ -635,7 +635,7 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 			return false;
 	} while (owner.n);
 	owner = (struct text){word.p, word.n};
-	drop_end(&owner, "_kernel");
+	drop_suffix(&owner, "_kernel");
 	kernel_words_add(&w->family, owner);
 	rest = next_of(&rest, NSX_W_INSTANCE);
 	if (rest.n)
@@ -643,17 +643,17 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* The last identifier of a mangled name ("_ZN5mylib4stepEPf"), before template arguments; empty:
- * not mangled.
+/* Returns the last identifier of a mangled name ("_ZN5mylib4stepEPf") before its template
+ * arguments; empty: the name is not mangled.
  */
-static struct text mangled_of(struct text t)
+static struct text mangled_base_name(struct text t)
 {
 	struct text ret = {0};
 
-	if (!drop_start(&t, "_Z"))
+	if (!drop_prefix(&t, "_Z"))
 		return ret;
-	if (drop_start(&t, "N"))
-		drop_start(&t, "K");
+	if (drop_prefix(&t, "N"))
+		drop_prefix(&t, "K");
 	while (t.n && nsx_is_digit(*t.p)) {
 		size_t n = 0;
 
@@ -668,16 +668,16 @@ static struct text mangled_of(struct text t)
 	return ret;
 }
 
-/* OpenMP regions, named after their function and line: "__omp_offloading_10303_5a2b_solve_l42" by
- * LLVM, whose numbers are those of the source file on the machine, "nvkernel_solve_F1L42_2" by
- * NVHPC.
+/* Names an OpenMP region after its function and line. LLVM writes
+ * "__omp_offloading_10303_5a2b_solve_l42", whose numbers are those of the source file on the
+ * machine; NVHPC writes "nvkernel_solve_F1L42_2".
  */
-static bool tell_region(const struct parts *name, struct words *w)
+static bool recognise_region(const struct parts *name, struct words *w)
 {
 	struct text t = name->base, mangled;
 	size_t at = t.n;
 
-	if (drop_start(&t, "__omp_offloading_"))
+	if (drop_prefix(&t, "__omp_offloading_"))
 		for (int i = 0; i < 2; i++) {
 			const char *end = memchr(t.p, '_', t.n);
 			size_t n = end ? (size_t)(end + 1 - t.p) : 0;
@@ -685,7 +685,7 @@ static bool tell_region(const struct parts *name, struct words *w)
 			t.p += n;
 			t.n -= n;
 		}
-	else if (!drop_start(&t, "nvkernel_"))
+	else if (!drop_prefix(&t, "nvkernel_"))
 		return false;
 	for (at = t.n; at && t.p[at - 1] != 'l' && t.p[at - 1] != 'L'; at--)
 		;
@@ -694,18 +694,18 @@ static bool tell_region(const struct parts *name, struct words *w)
 	nsx_buf_printf(&w->detail, " line %ld", strtol(t.p + at, NULL, 10));
 	for (t.n = at - 1; t.n && t.p[t.n] != '_'; t.n--)
 		;
-	mangled = mangled_of(t);
+	mangled = mangled_base_name(t);
 	kernel_words_add(&w->family, mangled.n ? mangled : t);
 	return t.n > 0;
 }
 
-/* "kernel" alone tells nothing, so it keeps a scope: "gemvx::kernel". A wrapper gives way to the
- * class that it runs.
+/* Names any other kernel. "kernel" alone tells nothing, so it keeps a scope ("gemvx::kernel"). A
+ * wrapper gets the name of the class that it runs.
  */
-static bool tell_plain(const struct parts *name, struct words *w)
+static bool recognise_plain(const struct parts *name, struct words *w)
 {
-	struct text scope = name->before, mangled = mangled_of(name->base);
-	struct text subject = subject_of(name);
+	struct text scope = name->before, mangled = mangled_base_name(name->base);
+	struct text subject = identifying_part(name);
 	struct nsx_word word = {0};
 
 	if (mangled.n || type_of(subject) != NSX_D_NONE || subject.p == name->base.p ||
@@ -713,7 +713,7 @@ static bool tell_plain(const struct parts *name, struct words *w)
 		subject = mangled.n ? mangled : name->base;
 	} else {
 		kernel_words_add(&w->family, subject);
-		w->dtype = first_float(name->args);
+		w->dtype = first_float_type(name->args);
 		return true;
 	}
 	if (is(name->base, "kernel") || is(name->base, "Kernel")) {
@@ -725,7 +725,7 @@ static bool tell_plain(const struct parts *name, struct words *w)
 	kernel_words_add(&w->family, subject);
 	if (!name->base.n)
 		nsx_buf_adds(&w->family, "kernel without a name");
-	w->dtype = first_float(name->args);
+	w->dtype = first_float_type(name->args);
 	return true;
 }
 
@@ -741,8 +741,9 @@ static const char *kernel_words_keep(struct nsx_arena *a, const char *text)
 void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_words *ret)
 {
 	static bool (*const rules[])(const struct parts *, struct words *) = {
-		tell_comm, tell_triton, tell_thrust, tell_cub, tell_torch,
-		tell_flash, tell_flash_class, tell_matrix, tell_lambda, tell_region, tell_plain};
+		recognise_comm, recognise_triton, recognise_thrust, recognise_cub, recognise_torch,
+		recognise_flash, recognise_flash_class, recognise_matrix, recognise_lambda,
+		recognise_region, recognise_plain};
 	struct parts name = kernel_words_split(full);
 	struct words w = {0};
 
@@ -756,7 +757,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_w
 		nsx_buf_clear(&w.detail);
 		w.dtype = NSX_D_NONE;
 		if (rules[i](&name, &w)) {
-			ret->category = rules[i] == tell_comm ? NSX_K_COMM : NSX_K_OTHER;
+			ret->category = rules[i] == recognise_comm ? NSX_K_COMM : NSX_K_OTHER;
 			break;
 		}
 	}

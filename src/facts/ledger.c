@@ -1,4 +1,4 @@
-/* ledger.c - adds up the judged time by class and place. */
+/* ledger.c - adds up the judged time by account: by class and place (see ledger.h). */
 #include "base/group.h"
 #include "base/stat.h"
 #include "facts/ledger.h"
@@ -9,7 +9,7 @@ const char *const nsx_ledger_names[NSX_NLEDGER] = {
 	[NSX_L_COPY] = "copy", [NSX_L_IDLE] = "idle",
 };
 
-/* Places of copies: the kind of copy, with PAGEABLE as a bit; MEMSET for all memsets. */
+/* The place of a copy is its kind, with PAGEABLE as a bit; that of all memsets is MEMSET. */
 enum { MEMSET = NSX_NCOPY_KINDS, PAGEABLE = 0x100 };
 
 struct books {
@@ -22,8 +22,8 @@ struct books {
 	struct nsx_account *v;
 };
 
-static int ledger_book(struct books *b, enum nsx_ledger_class cls, enum nsx_cause cause,
-		       uint32_t place, int64_t ns, struct nsx_err *err)
+static int add_to_account(struct books *b, enum nsx_ledger_class cls, enum nsx_cause cause,
+			  uint32_t place, int64_t ns, struct nsx_err *err)
 {
 	struct nsx_account *x = nsx_near_value(&b->keys, &b->near, &b->v,
 					       (unsigned)cls << 8 | cause, place, "accounts", err);
@@ -67,11 +67,11 @@ static uint32_t ledger_place_of(const struct books *b, size_t op)
 	}
 }
 
-/* Books a device's operations, in order of start. An operation is booked from where earlier
- * operations of its class end, without the time in which another class hides it.
+/* Adds a device's operations to their accounts, in order of start. An operation counts from where
+ * earlier operations of its class end, without the time in which another class hides it.
  */
-static int book_ops(struct books *b, uint32_t device, const struct nsx_spans *kernels,
-		    struct nsx_err *err)
+static int account_ops(struct books *b, uint32_t device, const struct nsx_spans *kernels,
+		       struct nsx_err *err)
 {
 	static const enum nsx_ledger_class of[] = {
 		[NSX_C_COMPUTE] = NSX_L_COMPUTE, [NSX_C_COMM] = NSX_L_COMM,
@@ -97,7 +97,7 @@ static int book_ops(struct books *b, uint32_t device, const struct nsx_spans *ke
 		if (hides[cls])
 			ns -= nsx_spans_covered(hides[cls], &cursor[cls], from, to);
 		if (ns)
-			rc = ledger_book(b, cls, 0, ledger_place_of(b, i), ns, err);
+			rc = add_to_account(b, cls, 0, ledger_place_of(b, i), ns, err);
 	}
 	return rc;
 }
@@ -112,8 +112,9 @@ static bool is_between_nodes(const struct nsx_trace *t, uint32_t device, enum ns
 	       nsx_op_call(&t->ops, op) == nsx_op_call(&t->ops, op - 1);
 }
 
-/* Two causes of the table of idle time are told more exactly in accounts: a launch that loads code is
- * no price of launching, and neither is the time of work that stays queued.
+/* Changes the cause of a piece of idle time where accounts are more exact than the table of idle
+ * time: a launch that loads code is no price of launching, and neither is the time of work that
+ * stays queued.
  */
 static void refine_cause(const struct nsx_facts *f, const struct nsx_trace *t,
 			 struct nsx_idle_piece *x)
@@ -128,7 +129,7 @@ static void refine_cause(const struct nsx_facts *f, const struct nsx_trace *t,
 	}
 }
 
-static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
+static int account_idle(struct books *b, uint32_t device, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &b->f->idle[device];
 	int rc = 0;
@@ -148,7 +149,7 @@ static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 			b->ledger->between_nodes_ns += to - from;
 			x.cause = NSX_CAUSE_DISPATCH;
 		}
-		rc = ledger_book(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
+		rc = add_to_account(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
 	}
 	return rc;
 }
@@ -167,7 +168,7 @@ static int cmp_accounts(const void *a, const void *b, void *facts)
 			  NSX_CMP(x->place, y->place));
 }
 
-/* Whether a GPU does anything in the windows. A ledger of all GPUs leaves out those that do not. */
+/* Tells whether a GPU works in the windows. A ledger of all GPUs leaves out those that do not. */
 static bool gpu_does_anything(const struct nsx_facts *f, uint32_t device,
 			      const struct nsx_booked *what)
 {
@@ -182,8 +183,8 @@ static bool gpu_does_anything(const struct nsx_facts *f, uint32_t device,
 	return false;
 }
 
-static int book_device(struct books *b, uint32_t device, const struct nsx_booked *what,
-		       struct nsx_err *err)
+static int account_device(struct books *b, uint32_t device, const struct nsx_booked *what,
+			  struct nsx_err *err)
 {
 	struct nsx_arena *scratch;
 	struct nsx_spans kernels;
@@ -196,7 +197,7 @@ static int book_device(struct books *b, uint32_t device, const struct nsx_booked
 	rc = nsx_kernel_spans(&b->f->device[device], scratch, &kernels, err);
 	for (size_t i = 0; !rc && i < what->n; i++) {
 		b->w = what->w[i];
-		rc = book_ops(b, device, &kernels, err) ?: book_idle(b, device, err);
+		rc = account_ops(b, device, &kernels, err) ?: account_idle(b, device, err);
 	}
 	nsx_arena_free(scratch);
 	return rc;
@@ -212,7 +213,7 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 	*ret = (struct nsx_ledger){0};
 	for (uint32_t d = 0; !rc && d < f->ndevices; d++)
 		if (what->device == NSX_NONE || what->device == d)
-			rc = book_device(&b, d, what, err);
+			rc = account_device(&b, d, what, err);
 	ret->n = b.keys.n;
 	if (!rc && nsx_new_array(ret->v, a, ret->n + 1, "accounts", err)) {
 		for (size_t i = 0; i < ret->n; i++)

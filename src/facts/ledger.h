@@ -17,7 +17,9 @@ enum nsx_ledger_class {
 	NSX_L_COPY,    /* copies and memsets without kernels beside them     */
 	NSX_L_IDLE, NSX_NLEDGER
 };
-/* Host code that is shorter is part of launching one by one; longer code has its own remedy. */
+/* Host code shorter than this is part of the cost of launching kernel by kernel; longer code has a
+ * remedy of its own.
+ */
 enum { NSX_SHORT_HOST_NS = 100000 };
 extern const char *const nsx_ledger_names[NSX_NLEDGER]; /* "compute", ...    */
 
@@ -26,22 +28,22 @@ struct nsx_account {
 	enum nsx_cause cause; /* cause of idle time, else 0                  */
 	uint32_t place; /* see nsx_account_place: a kernel's name, enum nsx_comm_op, the
 			   kind of a copy, or a text of the facts            */
-	size_t count;	/* operations, or pieces of idle time                */
+	size_t count;	/* number of operations, or of pieces of idle time */
 	int64_t ns;
-	int64_t short_ns; /* of host code: in pieces below NSX_SHORT_HOST_NS */
+	int64_t short_ns; /* of host code: the time in pieces below NSX_SHORT_HOST_NS */
 };
 struct nsx_ledger {
 	struct nsx_account *v; /* sorted by time, then class, cause, place   */
 	size_t n;
 	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
-	int64_t short_host_ns; /* sum of short_ns: the way to the next launch    */
-	int64_t between_nodes_ns; /* idle time by DISPATCH and DEPENDENCY inside graph
-				     replays, which node tracing prolongs     */
+	int64_t short_host_ns; /* sum of short_ns: code on the way to the next launch */
+	/* Idle time between the nodes of graph replays, which recording node by node prolongs. */
+	int64_t between_nodes_ns;
 	int64_t total_ns; /* sum of all accounts: window x GPUs              */
 	uint32_t ngpus;	  /* GPUs that did anything in the window            */
 };
 
-/* The scope of a ledger: windows that do not overlap, on all GPUs or one. */
+/* The windows, and the device, that a ledger covers. The windows do not overlap. */
 struct nsx_booked {
 	const struct nsx_window *w; /* n windows                             */
 	size_t n;

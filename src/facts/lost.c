@@ -11,10 +11,10 @@ static bool launches_work(const struct nsx_calls *c, size_t call)
 	       !(c->flags[call] & (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH));
 }
 
-/* Whether the thread captures a graph after this call, given whether it did before. Calls during a
- * capture launch nothing.
+/* Tells whether the thread captures a graph after this call, given whether it did before. Calls
+ * during a capture launch nothing.
  */
-static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
+static bool captures_graph_after(const struct nsx_trace *t, size_t call, bool was)
 {
 	const char *name;
 
@@ -24,8 +24,8 @@ static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
 	return strstr(name, "BeginCapture") ? true : strstr(name, "EndCapture")   ? false : was;
 }
 
-/* Statistics of a thread's launches with recorded work. If there are none, its last wait for the
- * GPU is used.
+/* A thread's launches whose work was recorded. If there are none, its last wait for the GPU is
+ * used.
  */
 struct answered {
 	size_t end;	   /* 1 + index of the last such call                */
@@ -33,7 +33,8 @@ struct answered {
 	int64_t latest_ns; /* latest start of work                           */
 };
 
-static struct answered find_answered(const struct nsx_trace *t, const struct nsx_thread *th)
+static struct answered find_recorded_launches(const struct nsx_trace *t,
+					      const struct nsx_thread *th)
 {
 	struct answered ret = {0, 0, t->ops.n ? INT64_MIN : INT64_MAX};
 
@@ -57,16 +58,16 @@ static struct answered find_answered(const struct nsx_trace *t, const struct nsx
 /* Counts a thread's launches in w, and those that are lost. A launch without recorded work is lost
  * if work of a later launch was recorded, and more time passed than any launch was queued.
  */
-static void count_lost(const struct nsx_trace *t, const struct nsx_thread *th,
-		       const struct nsx_window *w, struct nsx_lost *ret)
+static void count_lost_launches(const struct nsx_trace *t, const struct nsx_thread *th,
+				const struct nsx_window *w, struct nsx_lost *ret)
 {
-	struct answered known = find_answered(t, th);
+	struct answered known = find_recorded_launches(t, th);
 	bool captured = false;
 
 	for (size_t i = th->calls_at; i < known.end; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
 
-		captured = is_captured(t, i, captured);
+		captured = captures_graph_after(t, i, captured);
 		if (captured || !launches_work(&t->calls, i) ||
 		    start_ns < w->start_ns || start_ns >= w->end_ns)
 			continue;
@@ -82,7 +83,7 @@ struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_wi
 
 	if (nsx_has(t->schema, NSX_F_kernel_corr) && nsx_has(t->schema, NSX_F_runtime_corr))
 		for (uint32_t i = 0; i < t->nthreads; i++)
-			count_lost(t, &t->thread[i], w, &ret);
+			count_lost_launches(t, &t->thread[i], w, &ret);
 	return ret;
 }
 

@@ -2,9 +2,9 @@
  *
  * The k-th collective of a process is matched with the k-th collective of every other process, if
  * all make the same collectives in the same order. The k-th message with a tag from one process to
- * another is the k-th that is received. Communicators are ignored, because most exports lack them.
- * A match is refuted by a call that ends before the calls for which it waits have begun. Times are
- * of the host's clock, which all processes of a host share.
+ * another is matched with the k-th that the other receives. Communicators are ignored, because
+ * most exports lack them. A match is refuted by a call that ends before the calls for which it
+ * waits have begun. Times are of the host's clock, which all processes of a host share.
  */
 #include "base/group.h"
 #include "facts/meet.h"
@@ -16,8 +16,9 @@
 			     of the last call's lateness                     */
 enum {
 	LEAST_SEEN = 10,  /* so many waits at least must end together        */
-	STRAY = 10,	  /* one wait in STRAY may end alone                 */
-	CUT = 1,	  /* processes may differ by so many calls, because the capture ends */
+	STRAY = 10,	  /* of STRAY waits, one may end alone */
+	/* The capture may end so many calls earlier in one process than in another. */
+	CUT = 1,
 };
 
 enum kind {
@@ -53,19 +54,19 @@ struct matching {
 	const struct nsx_trace *t;
 	struct nsx_arena *a; /* scratch                                      */
 	struct nsx_meets *r;
-	/* Columns by call of r: */
+	/* The following columns have one entry for each call of r. */
 	uint8_t *what; /* index in known                                     */
 	bool *busy;    /* the call makes CUDA calls itself                   */
 	int32_t *peer, *tag; /* rank and tag, as in the trace                */
-	/* The calls being matched: those of each process (a side), in order. */
-	uint32_t *picked, *side_at; /* side_at: where a side begins in picked */
-	uint32_t nsides, n; /* n: number of calls of the shortest side       */
+	/* The calls that are being matched, in order: those of each process form one side. */
+	uint32_t *picked, *side_at; /* side_at: where each side begins in picked */
+	uint32_t nsides, n; /* n: number of calls on the shortest side */
 	const char *why; /* why they do not match                            */
 };
 
 /* Collecting ------------------------------------------------------------------*/
 
-static uint8_t what_is(const struct matching *x, nsx_str name, uint8_t *memo)
+static uint8_t index_of_function(const struct matching *x, nsx_str name, uint8_t *memo)
 {
 	const char *text = nsx_text(x->t, name);
 
@@ -84,7 +85,7 @@ static bool next_call(const struct nsx_trace *t, size_t *at, struct nsx_outside 
 }
 
 /* Collects the outermost MPI calls that are in `known`. */
-static int meet_collect(struct matching *x, struct nsx_err *err)
+static int collect_mpi_calls(struct matching *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
 	struct nsx_meets *r = x->r;
@@ -105,7 +106,7 @@ static int meet_collect(struct matching *x, struct nsx_err *err)
 	at = 0;
 	while (next_call(t, &at, &o)) {
 		const struct nsx_mpi_call *last = r->ncalls ? &r->call[r->ncalls - 1] : NULL;
-		uint8_t what = what_is(x, o.name, memo);
+		uint8_t what = index_of_function(x, o.name, memo);
 
 		if (what == UNKNOWN || (last && last->thread == o.thread &&
 					o.start_ns < last->end_ns))
@@ -120,8 +121,8 @@ static int meet_collect(struct matching *x, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int on_rank(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		   struct nsx_err *err NSX_UNUSED)
+static int read_rank_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			 struct nsx_err *err NSX_UNUSED)
 {
 	struct matching *x = ctx;
 	uint32_t p;
@@ -142,11 +143,11 @@ static int read_ranks(struct matching *x, struct nsx_arena *a, struct nsx_err *e
 	if (!nsx_new_array(x->r->rank, a, n, "ranks", err))
 		return err->rc;
 	memset(x->r->rank, 0xff, (size_t)n * 4);
-	return nsx_view_each(x->t->schema, mpi_rank, on_rank, x, err, global_tid, rank);
+	return nsx_view_each(x->t->schema, mpi_rank, read_rank_row, x, err, global_tid, rank);
 }
 
-/* Marks MPI calls that contain CUDA calls, because it is unknown for what they wait. */
-static void meet_find_busy(struct matching *x)
+/* Marks MPI calls that make CUDA calls, because nobody knows what those wait for. */
+static void mark_calls_with_cuda(struct matching *x)
 {
 	const struct nsx_calls *c = &x->t->calls;
 	uint32_t thread = NSX_NONE, at = 0, to = 0;
@@ -205,13 +206,13 @@ static bool pick_calls(struct matching *x, uint8_t from, uint8_t to)
 	return x->nsides > 1 && most <= x->n + CUT;
 }
 
-static uint32_t member(const struct matching *x, uint32_t side, uint32_t k)
+static uint32_t call_of_side(const struct matching *x, uint32_t side, uint32_t k)
 {
 	return x->picked[x->side_at[side] + k];
 }
 
-/* Whether a call takes part: always in a symmetric operation; as the root in a collective of kind
- * of_root; as another rank in one of kind of_others.
+/* Tells whether a call takes part: always in a symmetric operation; as the root in a collective of
+ * kind of_root; as another rank in one of kind of_others.
  */
 static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root, enum kind of_others)
 {
@@ -223,8 +224,9 @@ static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root, 
 	return rank >= 0 && x->peer[i] >= 0 && kind == (rank == x->peer[i] ? of_root : of_others);
 }
 
-/* Whether others wait for the call; meet_waits: whether the call waits for others. */
-static bool comes(const struct matching *x, uint32_t i)
+/* Tells whether other calls wait for this one; meet_waits tells whether this one waits for others.
+ */
+static bool is_awaited_call(const struct matching *x, uint32_t i)
 {
 	return takes_part(x, i, FROM_ROOT, TO_ROOT);
 }
@@ -233,22 +235,23 @@ static bool meet_waits(const struct matching *x, uint32_t i)
 	return takes_part(x, i, TO_ROOT, FROM_ROOT);
 }
 
-struct instance { /* the k-th calls of all sides */
-	int64_t first_start_ns, last_start_ns; /* of the calls that others wait for */
-	int64_t first_end_ns, last_end_ns; /* of the calls that wait */
+struct instance { /* what is known of the k-th calls of all sides */
+	/* First and last start of the calls that others wait for. */
+	int64_t first_start_ns, last_start_ns;
+	int64_t first_end_ns, last_end_ns; /* first and last end of the calls that wait */
 	bool is_alike; /* all are of the same function                       */
 	bool is_busy; /* one of them makes CUDA calls                        */
 };
 
-static struct instance see(const struct matching *x, uint32_t k)
+static struct instance observe_instance(const struct matching *x, uint32_t k)
 {
 	struct instance r = {INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, true, false};
 
 	for (uint32_t s = 0; s < x->nsides; s++) {
-		uint32_t i = member(x, s, k), first = member(x, 0, k);
+		uint32_t i = call_of_side(x, s, k), first = call_of_side(x, 0, k);
 		const struct nsx_mpi_call *c = &x->r->call[i];
 
-		if (comes(x, i)) {
+		if (is_awaited_call(x, i)) {
 			r.first_start_ns = NSX_MIN(r.first_start_ns, c->start_ns);
 			r.last_start_ns = NSX_MAX(r.last_start_ns, c->start_ns);
 		}
@@ -262,7 +265,7 @@ static struct instance see(const struct matching *x, uint32_t k)
 	return r;
 }
 
-static bool meets(const struct instance *i)
+static bool is_consistent_instance(const struct instance *i)
 {
 	return i->last_start_ns <= i->first_end_ns;
 }
@@ -272,18 +275,18 @@ static void add_meetings(struct matching *x, bool is_seen)
 	struct nsx_meets *r = x->r;
 
 	for (uint32_t k = 0; k < x->n; k++) {
-		struct instance at = see(x, k);
+		struct instance at = observe_instance(x, k);
 
-		if (at.is_busy || !meets(&at) ||
+		if (at.is_busy || !is_consistent_instance(&at) ||
 		    at.last_start_ns == INT64_MIN ||
 		    at.first_end_ns == INT64_MAX)
 			continue;
 		r->last_ns[r->nmeets] = at.last_start_ns;
 		for (uint32_t s = 0; s < x->nsides; s++) {
-			uint32_t i = member(x, s, k);
+			uint32_t i = call_of_side(x, s, k);
 			struct nsx_mpi_call *c = &r->call[i];
 
-			c->comes = comes(x, i) ? r->nmeets : NSX_NONE;
+			c->comes = is_awaited_call(x, i) ? r->nmeets : NSX_NONE;
 			c->waits = meet_waits(x, i) ? r->nmeets : NSX_NONE;
 			c->is_seen = is_seen;
 		}
@@ -291,17 +294,17 @@ static void add_meetings(struct matching *x, bool is_seen)
 	}
 }
 
-/* Whether the picked calls are collectives: the k-th calls of all sides are of the same function,
- * and none that waits ends before all have begun.
+/* Tells whether the picked calls are collectives: the k-th calls of all sides are of the same
+ * function, and none that waits ends before all have begun.
  */
 static bool are_collectives(struct matching *x)
 {
 	for (uint32_t k = 0; k < x->n; k++) {
-		struct instance at = see(x, k);
+		struct instance at = observe_instance(x, k);
 
 		if (!at.is_alike)
 			x->why = "not all processes make the same in the same order";
-		else if (!meets(&at))
+		else if (!is_consistent_instance(&at))
 			x->why = "one ends in a process before another process comes to it";
 		else
 			continue;
@@ -310,19 +313,19 @@ static bool are_collectives(struct matching *x)
 	return true;
 }
 
-/* Whether the picked waits are for each other: whenever one begins late, all end together. */
-static bool meet_end_together(const struct matching *x)
+/* Tells whether the picked waits are for each other: whenever one begins late, all end together. */
+static bool waits_end_together(const struct matching *x)
 {
 	size_t seen = 0, stray = 0;
 
 	for (uint32_t k = 0; k < x->n; k++) {
-		struct instance at = see(x, k);
+		struct instance at = observe_instance(x, k);
 		int64_t late = at.last_start_ns - at.first_start_ns;
 		int64_t apart = at.last_end_ns - at.first_end_ns;
 
 		if (late < LATE_NS)
 			continue;
-		if (!meets(&at))
+		if (!is_consistent_instance(&at))
 			return false;
 		seen++;
 		stray += apart > NSX_MAX(TOGETHER_NS, late / 5);
@@ -344,7 +347,7 @@ struct messages {
 	uint32_t *waiter; /* by receiving call: the call that waits for the message */
 	uint32_t *sender; /* the sending calls, channel by channel           */
 	uint32_t *at;	  /* by channel: index of its first call in sender   */
-	bool *bad;	  /* by waiting call: some message for which it waits is unknown */
+	bool *bad;	  /* by waiting call: one of the messages for which it waits is unknown */
 };
 
 static uint32_t meet_process_of(const struct matching *x, uint32_t call)
@@ -382,8 +385,8 @@ static bool receives(enum kind kind)
 /* Adds one end of a message to its channel. Exchanges are matched only with exchanges, because the
  * trace has only one of their two tags.
  */
-static int meet_add_end(const struct matching *x, struct messages *m, uint32_t call,
-			uint32_t other, bool is_sender, uint32_t *ret, struct nsx_err *err)
+static int add_message_end(const struct matching *x, struct messages *m, uint32_t call,
+			   uint32_t other, bool is_sender, uint32_t *ret, struct nsx_err *err)
 {
 	uint32_t own = meet_process_of(x, call), thread = x->r->call[call].thread;
 	uint32_t *n, *first;
@@ -424,8 +427,8 @@ static int meet_list_channels(struct matching *x, struct messages *m, struct nsx
 		other = process_of_rank(x, by_rank, x->peer[i]);
 		if (other == NSX_NONE || other == own || (kind != EXCHANGE && x->tag[i] < 0))
 			continue;
-		if ((sends(kind) && meet_add_end(x, m, i, other, true, &m->out[i], err)) ||
-		    (receives(kind) && meet_add_end(x, m, i, other, false, &m->in[i], err)))
+		if ((sends(kind) && add_message_end(x, m, i, other, true, &m->out[i], err)) ||
+		    (receives(kind) && add_message_end(x, m, i, other, false, &m->in[i], err)))
 			return err->rc;
 	}
 	return 0;
@@ -495,8 +498,8 @@ static int match_messages(struct matching *x, struct messages *m, struct nsx_err
 	return nsx_stopped(err);
 }
 
-/* Makes a meeting for each waiting call of which all awaited messages are known. */
-static void number_meetings(struct matching *x, struct messages *m)
+/* Makes a meeting for each waiting call whose awaited messages are all known. */
+static void make_message_meetings(struct matching *x, struct messages *m)
 {
 	struct nsx_meets *r = x->r;
 
@@ -521,7 +524,7 @@ static void number_meetings(struct matching *x, struct messages *m)
 	}
 }
 
-static int add_messages(struct matching *x, struct nsx_err *err)
+static int match_all_messages(struct matching *x, struct nsx_err *err)
 {
 	struct messages m = {0};
 	uint32_t n = x->r->ncalls;
@@ -535,7 +538,7 @@ static int add_messages(struct matching *x, struct nsx_err *err)
 		rc = match_messages(x, &m, err);
 	}
 	if (!rc)
-		number_meetings(x, &m);
+		make_message_meetings(x, &m);
 	nsx_groups_done(&m.keys);
 	free(m.v);
 	return rc;
@@ -547,10 +550,10 @@ static int meet_match_all(struct matching *x, struct nsx_err *err)
 		add_meetings(x, false);
 	else if (x->nsides > 1)
 		x->r->unknown = x->why;
-	if (add_messages(x, err))
+	if (match_all_messages(x, err))
 		return err->rc;
 	for (uint8_t w = ONE_WAIT; w < (uint8_t)ARRAY_LEN(known); w++)
-		if (pick_calls(x, w, w) && meet_end_together(x))
+		if (pick_calls(x, w, w) && waits_end_together(x))
 			add_meetings(x, true);
 	return 0;
 }
@@ -580,12 +583,12 @@ int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 	int rc;
 
 	*ret = (struct nsx_meets){0};
-	rc = meet_collect(&x, err);
+	rc = collect_mpi_calls(&x, err);
 	if (!rc && ret->ncalls) {
 		rc = nsx_new_arrays(a, ret->ncalls, "MPI calls", err,
 				    ret->last_ns) ?:
 		     read_ranks(&x, a, err);
-		meet_find_busy(&x);
+		mark_calls_with_cuda(&x);
 		rc = rc ?: meet_match_all(&x, err);
 	}
 	rc = rc ?: keep_meeting_calls(&x, a, err);

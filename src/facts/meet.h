@@ -1,9 +1,9 @@
 /* meet.h - MPI calls of several processes that wait for each other.
  *
- * A meeting consists of calls that come and of calls that wait: no waiting call can end before all
- * coming calls have begun (queries/README.md 14). It is a collective; sends and the call that waits
- * for their messages; or waits that were seen to end together. A meeting must be consistent with
- * the whole trace.
+ * A meeting is a set of calls, some of which wait for others of the set: no waiting call can end
+ * before all awaited calls have begun (queries/README.md 14). It is a collective; or sends, and
+ * the call that waits for their messages; or waits that were seen to end together. A meeting must
+ * be consistent with the whole trace.
  */
 #ifndef NSX_FACTS_MEET_H
 #define NSX_FACTS_MEET_H
@@ -14,20 +14,20 @@ struct nsx_mpi_call { /* a call that takes part in a meeting */
 	int64_t start_ns, end_ns;
 	uint32_t thread; /* index of a launching thread                      */
 	nsx_str name;
-	uint32_t comes; /* the meeting that waits for this call; or NSX_NONE */
-	uint32_t waits; /* the meeting for which this call waits; or NSX_NONE */
-	bool is_seen; /* that it waits was observed; MPI does not guarantee it */
+	uint32_t comes; /* the meeting in which others wait for this call; or NSX_NONE */
+	uint32_t waits; /* the meeting in which this call waits; or NSX_NONE */
+	bool is_seen; /* MPI does not guarantee that it waits, but the trace shows it */
 };
 struct nsx_meets {
 	struct nsx_mpi_call *call; /* sorted by (thread, start)              */
 	uint32_t ncalls, nmeets;
-	int64_t *last_ns; /* by meeting: start of its last call              */
+	int64_t *last_ns; /* by meeting: start of the last awaited call */
 	int32_t *rank; /* by process of the trace; -1: unknown               */
 	const char *unknown; /* why collectives are not matched, as part of a sentence;
 				NULL: they are, or there are none            */
 };
 
-/* Owner: the arena.  Errors: NSX_E_NOMEM. */
+/* Finds the meetings of the trace. Owner: the arena. Errors: NSX_E_NOMEM. */
 int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 		    struct nsx_meets *ret, struct nsx_err *err) NSX_CHECKED;
 

@@ -37,8 +37,8 @@ static enum nsx_mem_class memory_class_of(int64_t kind)
 	}
 }
 
-static int add_pool(struct nsx_memory *m, const struct nsx_mem_event *e,
-		    const struct nsx_val *v, struct nsx_err *err)
+static int add_pool_row(struct nsx_memory *m, const struct nsx_mem_event *e,
+			const struct nsx_val *v, struct nsx_err *err)
 {
 	return nsx_push(m->pools, m->npools, m->cap_pools, "memory pools", err,
 			(struct nsx_mem_pool){
@@ -72,7 +72,7 @@ static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
 		.kind = (uint8_t)memory_class_of(nsx_i64_or(&v[MEM_KIND], -1)),
 		.is_free = op == NSX_MEM_FREE};
-	return nsx_i64_or(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
+	return nsx_i64_or(&v[POOL], 0) ? add_pool_row(m, e, v, err) : 0;
 }
 
 /* Matching -----------------------------------------------------------------*/
@@ -85,7 +85,7 @@ static bool same_address(const struct nsx_mem_event *x, const struct nsx_mem_eve
 	return x->process == y->process && x->address == y->address;
 }
 
-/* Adds a step. of: the event with its process, device and kind. */
+/* Adds a change of live memory. of: the event that gives process, device and kind. */
 static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
 			    int64_t at_ns, int64_t delta, unsigned turn, unsigned counts)
 {
@@ -95,10 +95,10 @@ static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of
 		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
 }
 
-/* Makes the steps of row i, by its neighbours at the same address: if the row before it is an
- * allocation, that memory is live.
+/* Adds the changes of live memory that row i stands for. Rows at one address are neighbours: if
+ * the row before is an allocation, that memory is live.
  */
-static void match_row(struct nsx_memory *m, size_t i)
+static void add_steps_of_row(struct nsx_memory *m, size_t i)
 {
 	const struct nsx_mem_event *e = &m->events[i];
 	const struct nsx_mem_event *before = i && same_address(e - 1, e) ? e - 1 : NULL;
@@ -163,7 +163,7 @@ static int match_allocations(struct nsx_memory *m, struct nsx_err *err)
 	if (!m->kept)
 		return err->rc;
 	for (size_t i = 0; i < m->nevents; i++)
-		match_row(m, i);
+		add_steps_of_row(m, i);
 	nsx_sort(m->steps, m->nsteps, sizeof(*m->steps), cmp_steps);
 	return 0;
 }

@@ -42,7 +42,7 @@ struct nsx_memory {
 	uint32_t *kept;		      /* indices of events: allocations never freed */
 	struct nsx_mem_pool *pools;   /* pool columns, in row order          */
 	size_t nevents, nsteps, nkept, npools;
-	size_t defects, missed; /* rows left out; unrecorded frees           */
+	size_t defects, missed; /* defects: rows left out; missed: frees that were not recorded */
 	size_t cap_events, cap_pools;
 };
 
@@ -55,7 +55,9 @@ void nsx_memory_done(struct nsx_memory *m);
 
 /* The end of the steps with the same (process, device, kind) as step `at`. */
 size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at);
-/* Bytes that must have been live before the first of these steps, as unmatched frees show. */
+/* Returns the bytes that must have been live before the first of these steps, because they were
+ * freed without an allocation.
+ */
 int64_t nsx_mem_before(const struct nsx_mem_step *s, size_t n);
 
 #endif

@@ -159,7 +159,7 @@ static uint8_t nccl_calls_op_of(const char *name, size_t n)
 
 NSX_ORDER(cmp_domain, struct domain, UP(process_key), UP(id));
 
-static bool is_nccl(const struct part *p, const struct nsx_val *v)
+static bool is_nccl_domain(const struct part *p, const struct nsx_val *v)
 {
 	struct domain key = {0, v[DOMAIN].u.i};
 
@@ -204,7 +204,8 @@ static int nccl_calls_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx
 	if (v[JSON].type == NSX_V_NULL && v[JSON_ID].type == NSX_V_NULL &&
 	    v[BINARY].type == NSX_V_NULL)
 		return 0;
-	if (v[START].type != NSX_V_I64 || !nsx_starts_inside(p->t, v[START].u.i) || !is_nccl(p, v))
+	if (v[START].type != NSX_V_I64 || !nsx_starts_inside(p->t, v[START].u.i) ||
+	    !is_nccl_domain(p, v))
 		return 0;
 	m.call.start_ns = v[START].u.i;
 	m.call.global_tid = (uint64_t)nsx_i64_or(&v[TID], 0);

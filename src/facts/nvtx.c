@@ -16,8 +16,8 @@ struct latest { /* by name: the outermost open range with that name on a stack *
 	uint32_t range, stack;
 };
 
-static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
-			 size_t n, struct latest *latest, uint32_t *parent, uint8_t *nested)
+static void sweep_range_stacks(const struct nsx_trace *t, const uint32_t *order,
+			       size_t n, struct latest *latest, uint32_t *parent, uint8_t *nested)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 	uint32_t stack = 0, top = NSX_NONE;
@@ -42,7 +42,8 @@ static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 	}
 }
 
-static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested, struct nsx_err *err)
+static int find_nesting(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested,
+			struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_nvtx *x = &t->nvtx;
@@ -56,7 +57,7 @@ static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested, st
 		NSX_DEAL(at, order, t->ndomains, x->n, i,
 			 x->kind[i] == NSX_NVTX_STACK ? nsx_range_domain(x, i) :
 							NSX_NONE);
-		sweep_stacks(t, order, at[t->ndomains], latest, parent, nested);
+		sweep_range_stacks(t, order, at[t->ndomains], latest, parent, nested);
 	}
 	nsx_arena_free(a);
 	return rc;
@@ -70,7 +71,7 @@ struct job {
 	uint32_t *around, *call_range, *op_range; /* by range, call and op   */
 };
 
-static int sweep_thread(void *ctx, size_t i, struct nsx_err *err)
+static int find_ranges_of_calls(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
 	const struct nsx_trace *t = job->t;
@@ -117,7 +118,7 @@ static void nvtx_add_kernel(struct nsx_coverage *c, bool counts, bool has_call,
 	nsx_add_to(is_mapped ? &c->mapped_ns : has_call  ? &c->no_range_ns : &c->no_call_ns, ns);
 }
 
-static int cover(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
+static int sum_coverage(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &t->ops;
 
@@ -140,7 +141,7 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err 
 	return nsx_stopped(err);
 }
 
-/* Packs v, a range by range, as the distance back from each index; drops v. */
+/* Packs v, which has a range for each range, as the distance back from each index; drops v. */
 static int pack_before(struct nsx_arena *a, uint32_t *v, size_t n,
 		       struct nsx_packed *ret, struct nsx_err *err)
 {
@@ -160,13 +161,13 @@ static int find_parents(struct nsx_facts *f, const struct nsx_trace *t, struct n
 	if (nsx_new_arrays(f->arena, n, "ranges", err, parent, f->nvtx.nested))
 		return err->rc;
 	memset(parent, 0xff, n * 4);
-	return nest(t, parent, f->nvtx.nested, err) ?:
+	return find_nesting(t, parent, f->nvtx.nested, err) ?:
 	       pack_before(f->arena, parent, n, &f->nvtx.parent, err);
 }
 
 /* Finds the range in which each operation was launched, and the range around each range. */
-static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
-		     unsigned threads, struct nsx_err *err)
+static int attribute_ops(struct nsx_facts *f, const struct nsx_trace *t,
+			 unsigned threads, struct nsx_err *err)
 {
 	struct job job = {.t = t, .nested = f->nvtx.nested};
 	size_t nranges = t->nvtx.n;
@@ -175,7 +176,7 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 	    !nsx_new_array(job.call_range, f->arena, t->calls.n, "ranges of calls", err))
 		return err->rc;
 	memset(job.around, 0xff, nranges * 4);
-	if (nsx_par(threads, t->nthreads, sweep_thread, &job, err) ||
+	if (nsx_par(threads, t->nthreads, find_ranges_of_calls, &job, err) ||
 	    pack_before(f->arena, job.around, nranges, &f->nvtx.around, err) ||
 	    !nsx_new_array(job.op_range, f->arena, t->ops.n, "op ranges",
 			   err) ||
@@ -191,5 +192,6 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
-	return find_parents(f, t, err) ?: attribute(f, t, threads, err) ?: cover(f, t, err);
+	return find_parents(f, t, err) ?: attribute_ops(f, t, threads, err) ?: sum_coverage(f, t,
+											    err);
 }

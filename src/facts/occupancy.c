@@ -42,8 +42,8 @@ static int64_t shared_reserved(const struct nsx_sm *sm)
 /* cudaOccMaxBlocksPerSMRegsLimit. The check of a launch rounds a block's warps up to a multiple of
  * the number of parts; the allocation itself does not.
  */
-static int64_t by_registers(const struct nsx_sm *sm, int64_t registers,
-			    int64_t warps, int64_t unlimited)
+static int64_t blocks_by_registers(const struct nsx_sm *sm, int64_t registers,
+				   int64_t warps, int64_t unlimited)
 {
 	int64_t parts = sub_partitions(sm);
 	int64_t of_block = sm->registers_per_block > 0 ? sm->registers_per_block : sm->registers;
@@ -57,7 +57,7 @@ static int64_t by_registers(const struct nsx_sm *sm, int64_t registers,
 }
 
 /* cudaOccMaxBlocksPerSMSmemLimit, with the largest carve-out. */
-static int64_t by_shared(const struct nsx_sm *sm, int64_t bytes, int64_t unlimited)
+static int64_t blocks_by_shared(const struct nsx_sm *sm, int64_t bytes, int64_t unlimited)
 {
 	int64_t of_block = round_up(bytes + shared_reserved(sm), shared_unit(sm));
 
@@ -82,8 +82,8 @@ bool nsx_occupancy(const struct nsx_sm *limits, const struct nsx_block_shape *b,
 	*ret = (struct nsx_occupancy){
 		.by_warps = sm.warps / warps,
 		.by_blocks = sm.blocks,
-		.by_registers = by_registers(&sm, b->registers, warps, sm.blocks),
-		.by_shared = by_shared(&sm, b->shared_bytes, sm.blocks)};
+		.by_registers = blocks_by_registers(&sm, b->registers, warps, sm.blocks),
+		.by_shared = blocks_by_shared(&sm, b->shared_bytes, sm.blocks)};
 	ret->blocks = NSX_MIN(NSX_MIN(ret->by_warps, ret->by_blocks),
 			      NSX_MIN(ret->by_registers, ret->by_shared));
 	ret->warps = ret->blocks * warps;

@@ -1,6 +1,6 @@
 /* occupancy.h - how many blocks of a launch fit on a multiprocessor.
  *
- * Pure functions after NVIDIA's rules. They do not consider clusters, a carve-out with less shared
+ * Pure functions that follow NVIDIA's rules. They leave out clusters, a carve-out with less shared
  * memory than the maximum, and other resident kernels.
  */
 #ifndef NSX_OCCUPANCY_H
@@ -16,13 +16,14 @@ struct nsx_sm { /* a multiprocessor; unknown values are 0 or negative */
 struct nsx_block_shape {
 	int64_t threads, registers, shared_bytes; /* shared_bytes: static and dynamic */
 };
-enum { /* bits: what limits the number of blocks; several may limit it equally */
+enum { /* bits that name what limits the number of blocks; several may limit it equally */
 	NSX_LIMIT_WARPS = 1, NSX_LIMIT_BLOCKS = 2, NSX_LIMIT_REGISTERS = 4,
 	NSX_LIMIT_SHARED = 8,
 };
 struct nsx_occupancy {
-	int64_t blocks, warps; /* resident on a multiprocessor               */
-	int64_t by_warps, by_blocks, by_registers, by_shared; /* blocks that each would allow */
+	int64_t blocks, warps; /* how many are resident on a multiprocessor */
+	/* How many blocks each resource would allow. */
+	int64_t by_warps, by_blocks, by_registers, by_shared;
 	double ratio;	       /* resident warps / possible warps            */
 	unsigned limits;
 };
@@ -33,8 +34,8 @@ bool nsx_occupancy(const struct nsx_sm *sm, const struct nsx_block_shape *b,
 struct nsx_gpu_info;
 struct nsx_trace;
 struct nsx_shape;
-/* The occupancy of a block on a GPU of the trace, and of a launch configuration; g NULL:
- * unknown.
+/* The occupancy of a block on a GPU of the trace (g NULL: unknown GPU), and that of a launch
+ * configuration.
  */
 bool nsx_gpu_occupancy(const struct nsx_gpu_info *g, const struct nsx_block_shape *b,
 		       struct nsx_occupancy *ret);

@@ -3,7 +3,7 @@
 
 /* Whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI calls.
  */
-static bool is_mpi(const struct nsx_trace *t, uint32_t domain)
+static bool is_mpi_domain(const struct nsx_trace *t, uint32_t domain)
 {
 	return !strcmp(nsx_text(t, t->domain[domain].name), "MPI");
 }
@@ -11,12 +11,13 @@ static bool is_mpi(const struct nsx_trace *t, uint32_t domain)
 static bool has_mpi_ranges(const struct nsx_trace *t)
 {
 	for (uint32_t d = 0; d < t->ndomains; d++)
-		if (is_mpi(t, d))
+		if (is_mpi_domain(t, d))
 			return !t->library.n;
 	return false;
 }
 
-static bool next_range(const struct nsx_trace *t, size_t *at, size_t first, struct nsx_outside *ret)
+static bool next_mpi_range(const struct nsx_trace *t, size_t *at, size_t first,
+			   struct nsx_outside *ret)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 
@@ -25,7 +26,7 @@ static bool next_range(const struct nsx_trace *t, size_t *at, size_t first, stru
 	while (*at < first + x->n) {
 		size_t i = (*at)++ - first;
 
-		if (x->kind[i] != NSX_NVTX_STACK || !is_mpi(t, nsx_range_domain(x, i)))
+		if (x->kind[i] != NSX_NVTX_STACK || !is_mpi_domain(t, nsx_range_domain(x, i)))
 			continue;
 		*ret = (struct nsx_outside){nsx_nvtx_thread(t, i), x->name[i],
 					    NSX_NONE, true,
@@ -61,5 +62,5 @@ bool nsx_outside_next(const struct nsx_trace *t, size_t *at, struct nsx_outside 
 			c->peer[i], c->tag[i]};
 		return true;
 	}
-	return next_range(t, at, o->n + c->n, ret);
+	return next_mpi_range(t, at, o->n + c->n, ret);
 }

@@ -14,7 +14,7 @@ struct rows {
 	const struct nsx_trace *t;
 };
 
-static int64_t inside(const struct nsx_trace *t, int64_t start, int64_t end)
+static int64_t ns_in_window(const struct nsx_trace *t, int64_t start, int64_t end)
 {
 	int64_t a = NSX_MAX(start, t->window.start_ns);
 	int64_t b = NSX_MIN(end, t->window.end_ns);
@@ -24,7 +24,7 @@ static int64_t inside(const struct nsx_trace *t, int64_t start, int64_t end)
 
 static int profiler_add_row(struct rows *p, struct nsx_profiler_row *x, struct nsx_err *err)
 {
-	x->in_window_ns = inside(p->t, x->start_ns, x->end_ns);
+	x->in_window_ns = ns_in_window(p->t, x->start_ns, x->end_ns);
 	return nsx_push(p->v, p->n, p->cap, "profiler overheads", err, *x);
 }
 
@@ -49,7 +49,7 @@ static int profiler_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_v
 	return profiler_add_row(p, &x, err);
 }
 
-/* Overhead types caused by tools. */
+/* CUDA's overhead types that tools cause. */
 static const char *const tool_types[] = {
 	[NSX_OVERHEAD_FLUSH] = "CUPTI buffer flush",
 	[NSX_OVERHEAD_INSTRUMENTATION] = "CUPTI instrumentation",
@@ -103,8 +103,8 @@ static int cmp_by_name(const void *a, const void *b)
 
 NSX_ORDER(cmp_by_thread, struct nsx_profiler_row, UP(thread), UP(start_ns));
 
-/* The most time that one thread lost inside the window. */
-static int64_t most_lost(const struct nsx_trace *t, struct rows *p)
+/* Returns the most time inside the window that one thread lost. */
+static int64_t most_lost_by_thread(const struct nsx_trace *t, struct rows *p)
 {
 	int64_t most = 0, lost = 0, end = INT64_MIN;
 
@@ -115,7 +115,7 @@ static int64_t most_lost(const struct nsx_trace *t, struct rows *p)
 		if (!i || x->thread != p->v[i - 1].thread)
 			lost = 0, end = INT64_MIN;
 		if (x->end_ns > end) {
-			lost += inside(t, NSX_MAX(x->start_ns, end), x->end_ns);
+			lost += ns_in_window(t, NSX_MAX(x->start_ns, end), x->end_ns);
 			end = x->end_ns;
 		}
 		most = NSX_MAX(most, lost);
@@ -159,7 +159,7 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		free(p.v);
 		return rc;
 	}
-	x->most_lost_ns = most_lost(t, &p);
+	x->most_lost_ns = most_lost_by_thread(t, &p);
 	if (window_ns)
 		x->most_lost_pct = 100 * (double)x->most_lost_ns / (double)window_ns;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_by_name);

@@ -9,7 +9,7 @@ static bool queues_is_queued(const struct nsx_trace *t, uint32_t op)
 	return call != NSX_NONE && nsx_call_op(&t->calls, call) == op && nsx_op_counts(t, op);
 }
 
-static int64_t call_time(const struct nsx_trace *t, uint32_t op)
+static int64_t call_start_of_op(const struct nsx_trace *t, uint32_t op)
 {
 	return NSX_MIN(nsx_call_start(&t->calls, nsx_op_call(&t->ops, op)),
 		       nsx_op_start(&t->ops, op));
@@ -47,7 +47,7 @@ int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 
 		if (!queues_is_queued(t, i))
 			continue;
-		q->called_ns[*at] = call_time(t, i);
+		q->called_ns[*at] = call_start_of_op(t, i);
 		q->op[(*at)++] = i;
 	}
 	memmove(q->at + 1, q->at, t->nstreams * sizeof(*q->at));

@@ -12,8 +12,8 @@ static int64_t streamwait_call_of(const struct nsx_trace *t, uint32_t call)
 	return call == NSX_NONE ? INT64_MIN : nsx_call_start(&t->calls, call);
 }
 
-/* Orders waits, which are rows of syncs, by stream and then by the start of their call. */
-static int by_stream(const void *a, const void *b, void *ctx)
+/* Compares waits, which are rows of syncs, by stream and then by the start of their call. */
+static int cmp_waits_by_stream(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_trace *t = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -31,7 +31,7 @@ static int streamwait_cmp_event(const struct nsx_trace *t, uint32_t record,
 	return NSX_CMP(r->process[record], process) ?: NSX_CMP(r->event_sync_id[record], event);
 }
 
-static int by_event(const void *a, const void *b, void *ctx)
+static int cmp_records_by_event(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_trace *t = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -42,8 +42,8 @@ static int by_event(const void *a, const void *b, void *ctx)
 		       streamwait_call_of(t, t->records.call[y]));
 }
 
-/* Whether a stream's wait names an event whose record can be looked up. */
-static bool is_followed(const struct nsx_trace *t, size_t wait)
+/* Tells whether a stream's wait names an event whose record can be looked up. */
+static bool has_event_record(const struct nsx_trace *t, size_t wait)
 {
 	return t->syncs.type[wait] == NSX_SYNC_STREAM_WAIT &&
 	       t->syncs.stream[wait] != NSX_NONE &&
@@ -60,12 +60,13 @@ static int index_waits(struct nsx_stream_waits *w, const struct nsx_trace *t,
 	    nsx_new_arrays(a, t->records.n, "event records", err, w->record))
 		return err->rc;
 	NSX_DEAL(w->wait_at, w->wait, t->nstreams, t->syncs.n, i,
-		 is_followed(t, i) ? t->syncs.stream[i] : NSX_NONE);
-	nsx_sort_r(w->wait, w->wait_at[t->nstreams], sizeof(*w->wait), by_stream, (void *)t);
+		 has_event_record(t, i) ? t->syncs.stream[i] : NSX_NONE);
+	nsx_sort_r(w->wait, w->wait_at[t->nstreams], sizeof(*w->wait), cmp_waits_by_stream,
+		   (void *)t);
 	for (uint32_t i = 0; i < t->records.n; i++)
 		if (t->records.stream[i] != NSX_NONE && t->records.call[i] != NSX_NONE)
 			w->record[w->nrecords++] = i;
-	nsx_sort_r(w->record, w->nrecords, sizeof(*w->record), by_event, (void *)t);
+	nsx_sort_r(w->record, w->nrecords, sizeof(*w->record), cmp_records_by_event, (void *)t);
 	return 0;
 }
 
@@ -89,8 +90,9 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 	return 0;
 }
 
-/* Whether a process uses two devices. */
-static int may_cross(const struct nsx_trace *t, struct nsx_arena *a, bool *ret, struct nsx_err *err)
+/* Tells whether a process uses two devices. */
+static int uses_two_devices(const struct nsx_trace *t, struct nsx_arena *a, bool *ret,
+			    struct nsx_err *err)
 {
 	uint32_t *device;
 
@@ -117,7 +119,7 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 	*ret = NULL;
 	if (!t->records.n || !t->syncs.n)
 		return 0;
-	if (may_cross(t, a, &crosses, err))
+	if (uses_two_devices(t, a, &crosses, err))
 		return err->rc;
 	if (!crosses)
 		return 0;
@@ -128,7 +130,9 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* The producer of a wait: the operation launched last on the event's stream before the record. */
+/* Returns the producer of a wait: the operation launched last on the event's stream before the
+ * record.
+ */
 static uint32_t producer_of(const struct nsx_stream_waits *w,
 			    const struct nsx_trace *t, uint32_t wait)
 {

@@ -11,7 +11,8 @@ struct nsx_stream_waits {
 	size_t nrecords;
 	uint32_t *op;	  /* operations, by stream, then start               */
 	uint32_t *op_at;  /* nstreams + 1: slices by stream                  */
-	int64_t *called;  /* by index in op: latest call start of the slice's operations so far */
+	/* By index in op: the latest call start among the slice's operations up to it. */
+	int64_t *called;
 };
 
 /* Indexes streams' waits for work on another device; *ret stays NULL if there can be none.
@@ -20,7 +21,7 @@ struct nsx_stream_waits {
 int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_stream_waits **ret, struct nsx_err *err);
 
-/* The operation that op's stream waited for, if it ended after start and not after end; or
+/* Returns the operation that op's stream waited for, if it ended after start and not after end; or
  * NSX_NONE.
  */
 uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,

@@ -12,8 +12,7 @@
 #include "base/group.h"
 #include "facts/teams.h"
 
-enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one kernel in STRAY may be alone, and one in
-					   any case                          */
+enum { MAX_QUEUES = 1024, STRAY = 20 }; /* of STRAY kernels one may be alone, and one in any case */
 /* All kernels of a collective end within TOGETHER_NS, or within a fifth of the shortest of them,
  * and half of them within MOSTLY_NS.
  */
@@ -21,16 +20,16 @@ enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one kernel in STRAY may be alo
 #define MOSTLY_NS INT64_C(20000)
 #define SAME_NS 5000 /* the two ends of a transfer between ranks differ by less */
 
-struct queue { /* kernels of one name on a stream */
+struct queue { /* the kernels of one name on one stream */
 	uint32_t *op;
-	uint32_t n, head, group; /* head: first kernel not matched; group: NSX_NONE: none */
+	uint32_t n, head, group; /* head: first kernel that is not matched; group: NSX_NONE: none */
 	uint32_t process, device;
 	nsx_str name;
 };
 struct group {
 	struct queue *v[MAX_QUEUES];
-	uint32_t n, nranks; /* nranks: without those that seldom take part */
-	bool by_pairs;	    /* transfers between some ranks only             */
+	uint32_t n, nranks; /* nranks: ranks, without those that seldom take part */
+	bool by_pairs;	    /* its kernels are transfers between some ranks only */
 };
 struct matching {
 	const struct nsx_trace *t;
@@ -138,10 +137,11 @@ static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b,
 
 /* Communicators --------------------------------------------------------------------*/
 
-/* Whether most kernels of two queues end together, and hardly a kernel between the first and the
- * last of these is alone.
+/* Tells whether two queues belong to one communicator: most of their kernels end together, and
+ * hardly one between the first and the last of these is alone.
  */
-static bool is_common(const struct matching *x, const struct queue *p, const struct queue *q)
+static bool share_communicator(const struct matching *x, const struct queue *p,
+			       const struct queue *q)
 {
 	uint32_t i = 0, k = 0, n = 0, alone = 0, since = 0, close = 0;
 
@@ -180,14 +180,14 @@ static uint32_t teams_find_group(const struct matching *x, const struct queue *q
 			is_first &= i >= k || y->group != first->group;
 			is_free &= y->group != first->group || !same_rank(y, q);
 		}
-		if (is_first && is_free && is_common(x, first, q))
+		if (is_first && is_free && share_communicator(x, first, q))
 			return first->group;
 	}
 	return NSX_NONE;
 }
 
-/* Groups the queues of one name. */
-static void part_queues(struct matching *x, const uint32_t *v, uint32_t n)
+/* Divides the queues of one name into groups. */
+static void group_queues_of_name(struct matching *x, const uint32_t *v, uint32_t n)
 {
 	uint32_t from = x->ngroups;
 
@@ -222,8 +222,9 @@ static bool is_partner(const struct matching *x, const struct group *g, uint32_t
 					       teams_end_together(x, a, b, TOGETHER_NS);
 }
 
-/* The largest distance between the end of the first head and its partners' ends. */
-static int64_t reach(const struct matching *x, const struct group *g, const struct queue *first)
+/* Returns the largest distance between the end of the first head and its partners' ends. */
+static int64_t farthest_partner_ns(const struct matching *x, const struct group *g,
+				   const struct queue *first)
 {
 	int64_t least = INT64_MAX - SAME_NS;
 	uint32_t a = head_of(first);
@@ -239,8 +240,8 @@ static int64_t reach(const struct matching *x, const struct group *g, const stru
 	return least + SAME_NS;
 }
 
-/* The queue whose head ends first; NULL: fewer than two are left. */
-static struct queue *first_head(const struct matching *x, const struct group *g)
+/* Returns the queue whose head ends first; NULL: fewer than two are left. */
+static struct queue *queue_that_ends_first(const struct matching *x, const struct group *g)
 {
 	struct queue *best = NULL;
 	unsigned left = 0;
@@ -257,7 +258,7 @@ static struct queue *first_head(const struct matching *x, const struct group *g)
 	return left < 2 ? NULL : best;
 }
 
-/* The index of a rank's queue in `found`; n if the rank has none there. */
+/* Returns the index of a rank's queue in `found`; n if the rank has none there. */
 static uint32_t teams_place_of(struct queue *const *found, uint32_t n, const struct queue *q)
 {
 	uint32_t i = 0;
@@ -272,7 +273,7 @@ static uint32_t find_partners(const struct matching *x, const struct group *g,
 			      struct queue *first, struct queue **found)
 {
 	uint32_t a = head_of(first), n = 1;
-	int64_t reach_ns = reach(x, g, first);
+	int64_t reach_ns = farthest_partner_ns(x, g, first);
 
 	found[0] = first;
 	for (uint32_t k = 0; k < g->n; k++) {
@@ -344,7 +345,7 @@ static void teams_match_group(struct matching *x, const uint32_t *v, uint32_t n,
 		return;
 	g.nranks = teams_count_ranks(&g);
 	g.by_pairs = nsx_op_launch(x->t, g.v[0]->op[0])->op == NSX_COMM_SENDRECV;
-	while ((first = first_head(x, &g)))
+	while ((first = queue_that_ends_first(x, &g)))
 		facts_teams_add_team(x, &g, first);
 }
 
@@ -353,7 +354,7 @@ static void match_name(struct matching *x, const uint32_t *v, uint32_t n)
 	uint32_t from = x->ngroups;
 
 	if (nsx_op_launch(x->t, x->queue[v[0]].op[0])->op != NSX_COMM_SENDRECV)
-		part_queues(x, v, n);
+		group_queues_of_name(x, v, n);
 	for (uint32_t g = from; g < x->ngroups; g++)
 		teams_match_group(x, v, n, g);
 	teams_match_group(x, v, n, NSX_NONE);

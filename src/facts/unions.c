@@ -11,7 +11,7 @@ struct job {
 	const struct nsx_trace *t;
 };
 
-/* One list for each class, and one for all. */
+/* There is one list for each class, and one for all. */
 enum { ALL = 3, NLISTS };
 
 /* Counts the spans of the unions, so that memory depends on the number of gaps, not of operations.
@@ -32,7 +32,7 @@ static void count_spans(const struct nsx_trace *t, const struct nsx_device *d, s
 	}
 }
 
-/* Position in a list: the first span that ends after the current time. */
+/* A position in a list: the first span that ends after the current time. */
 struct cursor {
 	const struct nsx_spans *s;
 	size_t next;
@@ -46,8 +46,8 @@ static void unions_advance(struct cursor *c)
 	c->next++;
 }
 
-/* Whether a list covers a time. Lowers *until to the time at which that changes. */
-static bool covers(struct cursor *c, int64_t at, int64_t *until)
+/* Tells whether a list covers a time. *until is lowered to the time at which that changes. */
+static bool list_covers(struct cursor *c, int64_t at, int64_t *until)
 {
 	bool inside;
 
@@ -88,9 +88,9 @@ static struct sweep begin_sweep(const struct nsx_device_facts *d, int64_t at_ns)
 static int64_t add_interval(struct sweep *s, int64_t at_ns, int64_t end_ns, struct nsx_partition *p)
 {
 	int64_t until = end_ns;
-	bool compute = covers(&s->compute, at_ns, &until);
-	bool comm = covers(&s->comm, at_ns, &until);
-	bool copy = covers(&s->copy, at_ns, &until);
+	bool compute = list_covers(&s->compute, at_ns, &until);
+	bool comm = list_covers(&s->comm, at_ns, &until);
+	bool copy = list_covers(&s->copy, at_ns, &until);
 
 	p->ns[unions_class_of(compute, comm, copy)] += until - at_ns;
 	return until;
@@ -106,8 +106,8 @@ static void unions_sweep(const struct nsx_device_facts *d, int64_t at_ns,
 }
 
 /* Adds a mark every MARK_STEPS steps, from the first work to the last. */
-static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
-		      struct nsx_arena *a, struct nsx_err *err)
+static int add_partition_marks(struct nsx_device_facts *d, const struct nsx_spans *busy,
+			       struct nsx_arena *a, struct nsx_err *err)
 {
 	enum { MARK_STEPS = 512 };
 	size_t most = 2 * (d->compute.n + d->comm.n + d->copy.n), n = 0;
@@ -174,7 +174,7 @@ static int unions_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 		nsx_spans_push(busy, start_ns, end_ns);
 		nsx_spans_push(lists[t->ops.cls[d->ops_at + k]], start_ns, end_ns);
 	}
-	if (mark_parts(f, busy, a, err))
+	if (add_partition_marks(f, busy, a, err))
 		return err->rc;
 	for (unsigned k = 0; k < NLISTS; k++)
 		if (nsx_spans_pack(a, lists[k], err))
