@@ -6,12 +6,10 @@
 
 enum { MIN_GAP_NS = 1000000 };
 
-/* Makes marks that reach from one start to the next, and keeps them as a way; the last mark ends at
- * end_ns.
- */
-static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
-		       const int64_t *start_ns, size_t n, int64_t end_ns,
-		       double trust, double max_cv, struct nsx_err *err)
+/* Adds a way whose marks reach from each start to the next; the last mark ends at end_ns. */
+static int add_way_from_starts(struct nsx_finder *fd, struct nsx_way *w,
+			       const int64_t *start_ns, size_t n, int64_t end_ns,
+			       double trust, double max_cv, struct nsx_err *err)
 {
 	w->n = n;
 	if (!nsx_new_array(w->marks, fd->a, n, "iterations", err))
@@ -33,8 +31,8 @@ struct event {
 NSX_ORDER(cmp_event, struct event, UP(key), UP(start_ns));
 
 /* Lists the process's events of one kind on the device of its main stream. Returns their number. */
-static size_t list_events(const struct nsx_finder *fd, uint32_t process,
-			  enum nsx_way_method method, struct event *v)
+static size_t list_recurring_events(const struct nsx_finder *fd, uint32_t process,
+				    enum nsx_way_method method, struct event *v)
 {
 	const struct nsx_trace *t = fd->t;
 	uint32_t main_stream = fd->main_stream[process];
@@ -65,7 +63,7 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 	int64_t *start = nsx_try_alloc(most, 8, "GPU work", err);
 	int rc = v && start ? 0 : err->rc;
 
-	n = rc ? 0 : list_events(fd, process, method, v);
+	n = rc ? 0 : list_recurring_events(fd, process, method, v);
 	nsx_sort(v, n, sizeof(*v), cmp_event);
 	for (size_t i = 0; !rc && i < n; i = next) {
 		struct nsx_way w = {.method = method, .process = process};
@@ -76,12 +74,12 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 		if (next - i < NSX_MAX((size_t)4, n / 64))
 			continue;
 		if (method == NSX_WAY_GRAPH)
-			rc = keep_starts(fd, &w, start, next - i,
-					 v[next - 1].end_ns, 0.8, 0.5, err);
+			rc = add_way_from_starts(fd, &w, start, next - i,
+						 v[next - 1].end_ns, 0.8, 0.5, err);
 		else if (next - i >= 8) {
 			w.name = nsx_op_shape(fd->t, v[i].op)->base_name;
-			rc = keep_starts(fd, &w, start, next - i,
-					 v[next - 1].end_ns, 0.7, 0.15, err);
+			rc = add_way_from_starts(fd, &w, start, next - i,
+						 v[next - 1].end_ns, 0.7, 0.15, err);
 		}
 	}
 	free(v);
@@ -91,9 +89,9 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 
 /* Pauses ------------------------------------------------------------------------*/
 
-/* Whether bursts have similar work: none has less than a tenth of the work of the largest. */
-static bool cadence_are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
-			      size_t n, int64_t end_ns)
+/* Tells whether bursts do similar work: none does less than a tenth of the largest. */
+static bool are_bursts_alike(const struct nsx_spans *busy, const int64_t *start_ns,
+			     size_t n, int64_t end_ns)
 {
 	int64_t least = INT64_MAX, most = 0;
 	size_t cursor = 0;
@@ -134,8 +132,8 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 			v[n++] = nsx_span_start(busy, i);
 	if (n >= 4) {
 		end_ns = nsx_span_at(busy, busy->n - 1).end_ns;
-		if (cadence_are_alike(busy, v, n, end_ns))
-			rc = keep_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
+		if (are_bursts_alike(busy, v, n, end_ns))
+			rc = add_way_from_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
 	}
 	free(v);
 	return rc;

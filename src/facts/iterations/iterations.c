@@ -1,8 +1,8 @@
 /* iterations.c - finds the repetition in a program.
  *
- * Several finders propose scored ways to recognise iterations. The method and name with the best
- * score over all processes wins, and its marks are applied to each GPU: an iteration of a GPU
- * begins with the first work launched in it. No way is accepted below NSX_MIN_WAY_SCORE.
+ * Several finders propose ways to recognise iterations, each with a score. The way with the best
+ * score over all processes wins, if the score is at least NSX_MIN_WAY_SCORE. Its marks are applied
+ * to each GPU: an iteration of a GPU begins with the first work launched in a mark.
  */
 #include "facts/iterations/iterations.h"
 #include "base/par.h"
@@ -32,8 +32,8 @@ static int cmp_ways(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->marks->start_ns, y->marks->start_ns);
 }
 
-/* Whether two ways, perhaps of two processes, are the same: by method and, for ranges, by name.
- * Names of other methods mean nothing to the user.
+/* Tells whether two ways, perhaps of two processes, are the same: the method is, and for ranges
+ * the name. Other methods' names mean nothing to the user.
  */
 static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
 {
@@ -44,8 +44,8 @@ static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
  * processes. Ways are sorted by score, so each process counts with its best. stamp is scratch, by
  * process.
  */
-static double iterations_weigh(const struct nsx_finder *fd, size_t way, double all_ns,
-			       size_t *stamp)
+static double score_over_processes(const struct nsx_finder *fd, size_t way, double all_ns,
+				   size_t *stamp)
 {
 	double sum = 0;
 
@@ -60,8 +60,8 @@ static double iterations_weigh(const struct nsx_finder *fd, size_t way, double a
 	return sum;
 }
 
-/* Total time of a way's marks. An enclosing range has more of it than the ranges inside. */
-static int64_t iterations_length(const struct nsx_way *w)
+/* Sums the length of a way's marks. An enclosing range has more of it than the ranges inside. */
+static int64_t total_mark_ns(const struct nsx_way *w)
 {
 	int64_t sum = 0;
 
@@ -87,7 +87,7 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, 
 			k++;
 		if (k == n)
 			ret[n++] = (struct nsx_weighed_way){
-				i, iterations_weigh(fd, i, all_ns, stamp)};
+				i, score_over_processes(fd, i, all_ns, stamp)};
 	}
 	return n;
 }
@@ -111,14 +111,14 @@ static size_t choose_way(const struct nsx_finder *fd, struct nsx_err *err)
 	for (size_t i = 0; i < n; i++)
 		if (fd->v[w[i].way].method == NSX_WAY_NVTX &&
 		    w[i].weight >= 0.95 * top &&
-		    iterations_length(&fd->v[w[i].way]) > iterations_length(&fd->v[best]))
+		    total_mark_ns(&fd->v[w[i].way]) > total_mark_ns(&fd->v[best]))
 			best = w[i].way;
 	return best;
 }
 
 /* Iterations of GPUs ------------------------------------------------------------- */
 
-static size_t mark_of(const struct nsx_way *w, int64_t at)
+static size_t find_mark_at(const struct nsx_way *w, int64_t at)
 {
 	size_t lo = NSX_SEARCH(0, w->n, mid, w->marks[mid].start_ns <= at);
 
@@ -135,16 +135,18 @@ struct hull {
 	struct nsx_span work; /* the same span of its kernels and graph replays */
 };
 
-static void iterations_widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
+static void widen_span_by_op(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
 {
 	s->end_ns = NSX_MAX(s->end_ns, nsx_op_end(o, op));
 	if (!(o->flags[op] & NSX_OP_CUT))
 		s->start_ns = NSX_MIN(s->start_ns, nsx_op_start(o, op));
 }
 
-/* Computes hulls by mark, from the operations [from, to) in the process's list. */
-static void iterations_find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
-				  size_t from, size_t to, struct hull *hull)
+/* Finds the span of the operations launched in each mark, from the operations [from, to) in the
+ * process's list.
+ */
+static void find_mark_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
+			    size_t from, size_t to, struct hull *hull)
 {
 	const struct nsx_span none = {INT64_MAX, INT64_MIN};
 	const struct nsx_trace *t = fd->t;
@@ -160,12 +162,12 @@ static void iterations_find_hulls(const struct nsx_finder *fd, const struct nsx_
 			continue;
 		if (w->method == NSX_WAY_NVTX)
 			at = nsx_call_start(&t->calls, call);
-		m = mark_of(w, at);
+		m = find_mark_at(w, at);
 		if (m == NSX_NONE)
 			continue;
-		iterations_widen(&hull[m].all, &t->ops, op);
+		widen_span_by_op(&hull[m].all, &t->ops, op);
 		if (t->ops.kind[op] == NSX_OP_KERNEL || t->ops.kind[op] == NSX_OP_GRAPH)
-			iterations_widen(&hull[m].work, &t->ops, op);
+			widen_span_by_op(&hull[m].work, &t->ops, op);
 	}
 }
 
@@ -200,8 +202,8 @@ static int add_iterations(const struct nsx_way *w, const struct hull *hull,
 	return 0;
 }
 
-static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
-			   struct rows *rows, struct nsx_err *err)
+static int apply_way_to_process(struct nsx_finder *fd, const struct nsx_way *w,
+				struct rows *rows, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
 	size_t end = fd->ops_at[w->process + 1], next;
@@ -214,7 +216,7 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 
 		for (next = k + 1; next < end && nsx_stream_of(t, fd->ops[next])->device == d; )
 			next++;
-		iterations_find_hulls(fd, w, k, next, hull);
+		find_mark_hulls(fd, w, k, next, hull);
 		rc = add_iterations(w, hull, process, d, rows, err);
 	}
 	free(hull);
@@ -286,7 +288,7 @@ int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 		if (!is_same_way(w, way) || taken[w->process])
 			continue;
 		taken[w->process] = 1;
-		rc = project_process(fd, w, &rows, err);
+		rc = apply_way_to_process(fd, w, &rows, err);
 	}
 	if (!rc)
 		rc = iterations_keep_rows(&rows, a, ret, err);
@@ -295,7 +297,7 @@ int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 	return rc;
 }
 
-static enum nsx_confidence confidence_of(const struct nsx_way *w)
+static enum nsx_confidence confidence_of_way(const struct nsx_way *w)
 {
 	if (w->method == NSX_WAY_GAPS)
 		return NSX_CONF_LOW;
@@ -304,7 +306,7 @@ static enum nsx_confidence confidence_of(const struct nsx_way *w)
 	return w->score >= 0.8 ? NSX_CONF_HIGH : NSX_CONF_MEDIUM;
 }
 
-static void mark_chosen(struct nsx_finder *fd, const struct nsx_way *way)
+static void flag_chosen_ways(struct nsx_finder *fd, const struct nsx_way *way)
 {
 	struct nsx_facts *f = fd->f;
 
@@ -318,7 +320,7 @@ static void mark_chosen(struct nsx_finder *fd, const struct nsx_way *way)
 	}
 	if (f->niterations) {
 		f->iteration_method = way->method;
-		f->iteration_confidence = confidence_of(way);
+		f->iteration_confidence = confidence_of_way(way);
 	}
 }
 
@@ -344,8 +346,10 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	return 0;
 }
 
-/* Task 0 finds ranges. Each process has two further tasks: sequences and cadences. */
-static int find_some(void *ctx, size_t i, struct nsx_err *err)
+/* Task 0 looks for ranges. Each process has two further tasks: one looks for sequences, one for
+ * regular events.
+ */
+static int run_finder_task(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_finder *part = (struct nsx_finder *)ctx + i;
 	uint32_t process = (uint32_t)(i - 1) / 2;
@@ -367,7 +371,7 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 		part[i] = *fd;
 		part[i].a = nsx_arena_new();
 	}
-	rc = nsx_par(threads, n, find_some, part, err);
+	rc = nsx_par(threads, n, run_finder_task, part, err);
 	for (size_t i = 0; i < n; i++) {
 		nsx_arena_adopt(fd->a, part[i].a);
 		for (size_t k = 0; !rc && k < part[i].n; k++)
@@ -396,7 +400,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations,
 					     err);
 		if (!rc && best != NSX_NONE)
-			mark_chosen(&fd, &fd.v[best]);
+			flag_chosen_ways(&fd, &fd.v[best]);
 	}
 	if (!rc)
 		rc = nsx_find_phases(&fd, err);

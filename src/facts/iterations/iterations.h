@@ -14,8 +14,8 @@ struct nsx_way {
 	struct nsx_span *marks;
 	size_t n;
 	double coverage;   /* share of the GPU work inside the marks         */
-	double cv, score;  /* cv: coefficient of variation of their lengths  */
-	double regularity; /* min(1, n/8) / (1 + cv) x evenness              */
+	double cv, score;  /* cv: standard deviation of their lengths, divided by the mean */
+	double regularity; /* min(1, n/8) / (1 + cv) x evenness, see nsx_measure_way */
 };
 
 struct nsx_finder {
@@ -32,7 +32,7 @@ struct nsx_finder {
 	size_t n, cap;
 };
 
-/* Append candidates for the whole trace or one process to fd->v. */
+/* These append candidates to fd->v, for the whole trace or for one process. */
 int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err);
 int nsx_find_sequence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err);
 int nsx_find_cadence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err);
@@ -60,7 +60,7 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 struct nsx_segment {
 	struct nsx_window window;
 	nsx_str range;	 /* its range; 0: none                               */
-	bool is_whole;	 /* nothing repeats in it, so no part of it is left out */
+	bool is_whole;	 /* nothing repeats in it, so it is judged whole */
 	bool computes;	 /* compute takes longer than copies to the GPU      */
 	bool warms_up;	 /* the name of its range says warm-up               */
 	int64_t work_ns; /* compute time, summed over devices                */

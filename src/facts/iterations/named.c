@@ -1,4 +1,4 @@
-/* named.c - finds windows by the names used in reports. */
+/* named.c - finds a window by a name that reports use, such as "phase:NAME". */
 #include <inttypes.h>
 #include <stdio.h>
 #include "facts/facts.h"
@@ -8,7 +8,7 @@ static const char phase_prefix[] = "phase:";
 static const char iteration_prefix[] = "iteration:";
 static const char step_prefix[] = "step:";
 
-static const char *named_after(const char *text, const char *prefix)
+static const char *text_after_prefix(const char *text, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -61,9 +61,9 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_step_patterns *own, const char *text,
 		     struct nsx_window *ret, struct nsx_err *err)
 {
-	const char *name = named_after(text, phase_prefix);
-	const char *number = named_after(text, iteration_prefix);
-	const char *kind = named_after(text, step_prefix);
+	const char *name = text_after_prefix(text, phase_prefix);
+	const char *number = text_after_prefix(text, iteration_prefix);
+	const char *kind = text_after_prefix(text, step_prefix);
 
 	return name   ? find_phase(f, name, ret, err) :
 	       number ? find_iteration(f, number, ret, err) :
@@ -82,9 +82,9 @@ int nsx_load_named(const struct nsx_schema *schema,
 	char text[64];
 	int rc;
 
-	if (!o.window || (!named_after(o.window, phase_prefix) &&
-			  !named_after(o.window, iteration_prefix) &&
-			  !named_after(o.window, step_prefix)))
+	if (!o.window || (!text_after_prefix(o.window, phase_prefix) &&
+			  !text_after_prefix(o.window, iteration_prefix) &&
+			  !text_after_prefix(o.window, step_prefix)))
 		return nsx_trace_load(schema, opts, ret, err);
 	o.window = NULL;
 	rc = nsx_trace_load(schema, &o, ret, err);

@@ -92,10 +92,10 @@ static bool is_step_name(const char *s)
 
 NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
 
-/* The entry with the sums over launches before a time. *from: a lower bound of its index, usually
- * close; it is moved.
+/* Returns the sums over the launches before a time. *from: a lower bound of the result's index,
+ * usually close; it is moved.
  */
-static struct launch *launched_before(const struct launches *l, size_t *from, int64_t at)
+static struct launch *launch_sums_before(const struct launches *l, size_t *from, int64_t at)
 {
 	size_t lo = *from, hi = lo, step = 1;
 
@@ -137,7 +137,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to, str
 			continue;
 		if (at && l->v[at - 1].at_ns >= nsx_call_start(&t->calls, call))
 			at = 0; /* of another stream */
-		x = launched_before(l, &at, nsx_call_start(&t->calls, call));
+		x = launch_sums_before(l, &at, nsx_call_start(&t->calls, call));
 		nsx_add_to(&x->gpu_ns, nsx_work_ns(fd, op));
 		if (t->ops.cls[op] == NSX_C_COMPUTE)
 			nsx_add_to(&x->compute_ns, nsx_work_ns(fd, op));
@@ -176,8 +176,8 @@ static int count_name(struct nvtx_finder *nf, nsx_str name, uint32_t n, struct n
 	return 0;
 }
 
-/* Counts ranges [from, to), which are of one kind, by full name. Those whose full name is unique,
- * and steps of engines, are then counted by masked name.
+/* Counts the ranges [from, to), which are of one kind, by their full names. Ranges whose full name
+ * is unique, and steps of engines, are then counted by the name without its number.
  */
 static int count_names(struct nvtx_finder *nf, size_t from, size_t to, struct nsx_err *err)
 {
@@ -213,18 +213,18 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	int64_t covered = 0, whole = all->gpu_ns;
 	size_t at = 0;
 
-	/* Skips candidates that cannot win. */
+	/* Ways that cannot win are not measured further. */
 	if (nsx_measure_way(&w, err))
 		return err->rc;
 	if (trust == 1 && !(w.regularity >= MIN_LISTED))
 		return 0;
-	first = launched_before(l, &at, marks->start_ns);
+	first = launch_sums_before(l, &at, marks->start_ns);
 	if (first->compute_ns <= all->compute_ns / 2)
 		whole -= first->gpu_ns;
 	for (size_t i = 0; i < w.n; i++) {
-		int64_t before = launched_before(l, &at, marks[i].start_ns)->gpu_ns;
+		int64_t before = launch_sums_before(l, &at, marks[i].start_ns)->gpu_ns;
 
-		covered += launched_before(l, &at, marks[i].end_ns)->gpu_ns - before;
+		covered += launch_sums_before(l, &at, marks[i].end_ns)->gpu_ns - before;
 	}
 	w.coverage = whole ? (double)covered / (double)whole : 0;
 	/* Ranges that are named as steps and contain all work are the steps, even if uneven:
@@ -235,9 +235,9 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	return w.coverage * w.regularity < MIN_LISTED ? 0 : nsx_keep_way(nf->fd, &w, trust, 2, err);
 }
 
-/* Handles ranges [from, to) of one thread and kind, sorted by start. */
-static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
-		   size_t to, struct nsx_err *err)
+/* Proposes ways from the ranges [from, to) of one thread and kind, which are sorted by start. */
+static int find_recurring_ranges(struct nvtx_finder *nf, uint32_t process, size_t from,
+				 size_t to, struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
 	struct nsx_span *marks;
@@ -285,7 +285,7 @@ static int find_on_thread(struct nvtx_finder *nf, const struct nsx_thread *th, s
 		for (next = i + 1; next < end && kind[next] == kind[i];)
 			next++;
 		if (next - i >= 4)
-			rc = find_in(nf, th->process, i, next, err);
+			rc = find_recurring_ranges(nf, th->process, i, next, err);
 	}
 	return rc;
 }

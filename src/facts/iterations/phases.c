@@ -43,8 +43,8 @@ struct cutter {
 /* The run as a whole ----------------------------------------------------------*/
 
 /* Computes the union of n span lists; a single list is not copied. */
-static int phases_unite(struct cutter *c, const struct nsx_spans *const *lists,
-			size_t n, struct nsx_spans *ret, struct nsx_err *err)
+static int unite_span_lists(struct cutter *c, const struct nsx_spans *const *lists,
+			    size_t n, struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nsx_spans x, y;
 
@@ -52,13 +52,13 @@ static int phases_unite(struct cutter *c, const struct nsx_spans *const *lists,
 		*ret = n ? *lists[0] : (struct nsx_spans){0};
 		return 0;
 	}
-	return phases_unite(c, lists, n / 2, &x, err) ?:
-	       phases_unite(c, lists + n / 2, n - n / 2, &y, err) ?:
+	return unite_span_lists(c, lists, n / 2, &x, err) ?:
+	       unite_span_lists(c, lists + n / 2, n - n / 2, &y, err) ?:
 	       nsx_spans_union(c->a, &x, &y, ret, err);
 }
 
 /* Time in which any device is busy. */
-static int sum_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
+static int sum_any_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 {
 	const struct nsx_spans **list;
 	struct nsx_spans busy;
@@ -67,16 +67,16 @@ static int sum_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t d = 0; d < c->f->ndevices; d++)
 		list[d] = &c->f->busy[d];
-	if (phases_unite(c, list, c->f->ndevices, &busy, err))
+	if (unite_span_lists(c, list, c->f->ndevices, &busy, err))
 		return err->rc;
 	*ret_ns = nsx_spans_total(&busy);
 	return 0;
 }
 
-/* The name by which repeated work is recognised: the kernel's; 0 for graphs; NSX_NONE for
- * copies.
+/* Returns the name by which repeated work is recognised: a kernel's name; 0 for graphs; NSX_NONE
+ * for copies.
  */
-static uint32_t work_name(const struct nsx_trace *t, size_t op)
+static uint32_t name_of_work(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.cls[op] == NSX_C_COPY ? NSX_NONE :
 	       t->ops.kind[op] == NSX_OP_KERNEL ?
@@ -85,7 +85,8 @@ static uint32_t work_name(const struct nsx_trace *t, size_t op)
 
 struct repeats { /* statistics of the most frequent kernel or graph */
 	uint32_t n;	 /* number of executions */
-	unsigned slices; /* slices of the window with at least half of their even share of these */
+	/* Slices of the window in which at least half of an even share of them run. */
+	unsigned slices;
 };
 
 static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct nsx_err *err)
@@ -98,7 +99,7 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct n
 	if (!n)
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
-		uint32_t name = work_name(t, i);
+		uint32_t name = name_of_work(t, i);
 
 		if (name != NSX_NONE && ++n[name] > n[most])
 			most = name;
@@ -108,7 +109,8 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct n
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i) - w->start_ns;
 
-		if (work_name(t, i) == most && at_ns >= 0 && nsx_op_start(&t->ops, i) < w->end_ns)
+		if (name_of_work(t, i) == most && at_ns >= 0 && nsx_op_start(&t->ops,
+									     i) < w->end_ns)
 			in[(__int128)at_ns * NSLICES / (w->end_ns - w->start_ns)]++;
 	}
 	for (unsigned i = 0; i < NSLICES; i++)
@@ -127,7 +129,7 @@ static int find_run_kind(struct cutter *c, struct nsx_err *err)
 
 	if (c->f->niterations)
 		return 0;
-	if (sum_busy(c, &busy_ns, err) || find_repeats(c->t, &most, err))
+	if (sum_any_busy(c, &busy_ns, err) || find_repeats(c->t, &most, err))
 		return err->rc;
 	idle_ns = w->end_ns - w->start_ns - busy_ns;
 	if (most.n < REPEATS)
@@ -146,12 +148,12 @@ static int add_segment(struct cutter *c, const struct nsx_segment *seg, struct n
 	return nsx_push(c->seg, c->n, c->cap, "phases", err, *seg);
 }
 
-/* Intersects `quiet` with the gaps of another list of busy spans. Only gaps of at least half the
- * least length of a phase count; gaps that all lists share, and that last as long as a phase, stay
- * whole.
+/* Reduces `quiet`, the time without work on earlier lists, to the gaps of one more list of busy
+ * spans. Only gaps of at least half the least length of a phase count. A gap that all lists share,
+ * and that lasts as long as a phase, stays whole.
  */
-static int add_quiet(struct cutter *c, const struct nsx_spans *busy,
-		     struct nsx_spans *quiet, struct nsx_err *err)
+static int intersect_quiet_times(struct cutter *c, const struct nsx_spans *busy,
+				 struct nsx_spans *quiet, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
 	int64_t least_ns = NSX_MAX(1, c->least_ns / 2), at_ns = w->start_ns;
@@ -173,16 +175,16 @@ static int add_quiet(struct cutter *c, const struct nsx_spans *busy,
 }
 
 /* Finds times without any work, and times without kernels. */
-static int find_quiet(struct cutter *c, struct nsx_spans *idle,
-		      struct nsx_spans *no_kernels, struct nsx_err *err)
+static int find_quiet_times(struct cutter *c, struct nsx_spans *idle,
+			    struct nsx_spans *no_kernels, struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->f;
 	int rc = 0;
 
 	for (uint32_t d = 0; !rc && d < f->ndevices; d++)
-		rc = add_quiet(c, &f->busy[d], idle, err) ?:
-		     add_quiet(c, &f->device[d].compute, no_kernels, err) ?:
-		     add_quiet(c, &f->device[d].comm, no_kernels, err);
+		rc = intersect_quiet_times(c, &f->busy[d], idle, err) ?:
+		     intersect_quiet_times(c, &f->device[d].compute, no_kernels, err) ?:
+		     intersect_quiet_times(c, &f->device[d].comm, no_kernels, err);
 	return rc;
 }
 
@@ -191,11 +193,11 @@ static int64_t phases_length(const struct nsx_span *s)
 	return s->end_ns - s->start_ns;
 }
 
-/* Time without kernels at the start of [from_ns, to_ns). It is 0 if such time recurs there, because
- * copies then precede the kernels of every iteration.
+/* Returns how long [from_ns, to_ns) has no kernel at its start. The result is 0 if such time
+ * recurs there, because then copies precede the kernels of every iteration.
  */
-static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
-		       int64_t from_ns, int64_t to_ns)
+static int64_t leading_quiet_ns(const struct cutter *c, const struct nsx_spans *quiet,
+				int64_t from_ns, int64_t to_ns)
 {
 	size_t i = nsx_spans_find(quiet, from_ns), n = 0;
 	int64_t lead_ns;
@@ -208,13 +210,13 @@ static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
 	return lead_ns >= c->least_ns && n + 1 < RECURS ? lead_ns : 0;
 }
 
-/* Adds the segment [from_ns, to_ns), or two that are cut at the first kernel if it starts with
- * copies.
+/* Adds [from_ns, to_ns) as one segment or, if it starts with copies, as two that are cut at the
+ * first kernel.
  */
-static int phases_add_stretch(struct cutter *c, const struct nsx_spans *no_kernels,
-			      int64_t from_ns, int64_t to_ns, struct nsx_err *err)
+static int add_stretch_segments(struct cutter *c, const struct nsx_spans *no_kernels,
+				int64_t from_ns, int64_t to_ns, struct nsx_err *err)
 {
-	int64_t first_ns = from_ns + lead_of(c, no_kernels, from_ns, to_ns);
+	int64_t first_ns = from_ns + leading_quiet_ns(c, no_kernels, from_ns, to_ns);
 	const struct nsx_segment lead = {.window = {from_ns, first_ns}};
 	const struct nsx_segment rest = {.window = {first_ns, to_ns},
 					 .computes = true};
@@ -257,10 +259,10 @@ static size_t phases_find_pauses(const struct cutter *c, const struct nsx_spans 
 	return n;
 }
 
-/* Whether two pauses are occurrences of one recurring event, such as a checkpoint: they have
+/* Tells whether two pauses are occurrences of one recurring event, such as a checkpoint: they have
  * similar lengths, and the run goes on for at least as long before, between and after them.
  */
-static bool phases_comes_again(const struct cutter *c, const struct nsx_span *p)
+static bool pause_recurs(const struct cutter *c, const struct nsx_span *p)
 {
 	const struct nsx_window *w = &c->t->window;
 	int64_t least = NSX_MIN(phases_length(&p[0]), phases_length(&p[1]));
@@ -279,10 +281,10 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 	int64_t from_ns = w->start_ns;
 	size_t n;
 
-	if (find_quiet(c, &idle, &no_kernels, err))
+	if (find_quiet_times(c, &idle, &no_kernels, err))
 		return err->rc;
 	n = phases_find_pauses(c, &idle, pause);
-	if (n == 2 && phases_comes_again(c, pause))
+	if (n == 2 && pause_recurs(c, pause))
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
@@ -290,11 +292,11 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 
 		if ((double)phases_length(&pause[i]) <= PAUSE_SHARE * (double)around_ns)
 			continue;
-		if (phases_add_stretch(c, &no_kernels, from_ns, pause[i].start_ns, err))
+		if (add_stretch_segments(c, &no_kernels, from_ns, pause[i].start_ns, err))
 			return err->rc;
 		from_ns = pause[i].end_ns;
 	}
-	return phases_add_stretch(c, &no_kernels, from_ns, w->end_ns, err);
+	return add_stretch_segments(c, &no_kernels, from_ns, w->end_ns, err);
 }
 
 static int find_segments(struct cutter *c, struct nsx_err *err)
@@ -330,7 +332,7 @@ static int64_t compute_in(const struct nsx_facts *f, int64_t start_ns, int64_t e
 	return sum_ns;
 }
 
-static bool is_better(const struct nsx_segment *a, const struct nsx_segment *b)
+static bool has_more_compute(const struct nsx_segment *a, const struct nsx_segment *b)
 {
 	if (a->warms_up != b->warms_up)
 		return b->warms_up;
@@ -339,14 +341,14 @@ static bool is_better(const struct nsx_segment *a, const struct nsx_segment *b)
 	return a->window.end_ns - a->window.start_ns > b->window.end_ns - b->window.start_ns;
 }
 
-static size_t pick_segment(struct cutter *c)
+static size_t choose_judged_segment(struct cutter *c)
 {
 	size_t best = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
 		c->seg[i].work_ns = compute_in(c->f, c->seg[i].window.start_ns,
 					       c->seg[i].window.end_ns);
-		if (i && is_better(&c->seg[i], &c->seg[best]))
+		if (i && has_more_compute(&c->seg[i], &c->seg[best]))
 			best = i;
 	}
 	return best;
@@ -391,11 +393,11 @@ static void phases_add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 			.window = {start_ns, end_ns}};
 }
 
-/* The kind of a phase before the judged one. With more work than the judged phase it is no mere
- * warm-up.
+/* Returns the kind of a phase before the judged one. If it has more work than the judged phase, it
+ * is more than a warm-up.
  */
-static enum nsx_phase_kind before_judged(const struct nsx_facts *f,
-					 int64_t start_ns, int64_t end_ns)
+static enum nsx_phase_kind kind_before_judged(const struct nsx_facts *f,
+					      int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_window *w = &f->steady.window;
 
@@ -404,7 +406,7 @@ static enum nsx_phase_kind before_judged(const struct nsx_facts *f,
 		       NSX_PHASE_SETTLING : NSX_PHASE_WARM_UP;
 }
 
-static bool is_busy(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
+static bool has_gpu_work_in(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
 {
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		size_t cursor = nsx_spans_find(&f->busy[d], start_ns);
@@ -416,13 +418,13 @@ static bool is_busy(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
 }
 
 /* Adds the time between segments or at an end of the run. */
-static void add_between(struct cutter *c, bool is_before, int64_t start_ns, int64_t end_ns)
+static void add_phase_between(struct cutter *c, bool is_before, int64_t start_ns, int64_t end_ns)
 {
 	phases_add_phase(c->f,
-			 !is_busy(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
+			 !has_gpu_work_in(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
 			 !is_before ? NSX_PHASE_TAIL :
 			 compute_in(c->f, start_ns, end_ns) ?
-			  before_judged(c->f, start_ns, end_ns) :
+			  kind_before_judged(c->f, start_ns, end_ns) :
 			  NSX_PHASE_INIT, 0, start_ns, end_ns);
 }
 
@@ -430,7 +432,7 @@ static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 {
 	const struct nsx_window *w = &c->f->steady.window;
 
-	phases_add_phase(c->f, before_judged(c->f, seg->window.start_ns, w->start_ns),
+	phases_add_phase(c->f, kind_before_judged(c->f, seg->window.start_ns, w->start_ns),
 			 0, seg->window.start_ns, w->start_ns);
 	phases_add_phase(c->f, seg->is_whole ? NSX_PHASE_WHOLE : NSX_PHASE_STEADY,
 			 seg->range, w->start_ns, w->end_ns);
@@ -464,7 +466,7 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	for (size_t i = 0; i < c->n; i++) {
 		const struct nsx_segment *seg = &c->seg[i];
 
-		add_between(c, i <= judged, at_ns, seg->window.start_ns);
+		add_phase_between(c, i <= judged, at_ns, seg->window.start_ns);
 		if (i == judged)
 			add_judged(c, seg);
 		else
@@ -472,7 +474,7 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 					 seg->window.start_ns, seg->window.end_ns);
 		at_ns = seg->window.end_ns;
 	}
-	add_between(c, false, at_ns, c->t->window.end_ns);
+	add_phase_between(c, false, at_ns, c->t->window.end_ns);
 	return 0;
 }
 
@@ -509,7 +511,8 @@ static int phases_find_name(const struct nsx_trace *t, const struct nsx_window *
 }
 
 /* Whether a range with this name overlaps a window. */
-static bool runs_in(const struct nsx_trace *t, nsx_str name, const struct nsx_window *w)
+static bool range_overlaps_window(const struct nsx_trace *t, nsx_str name,
+				  const struct nsx_window *w)
 {
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (t->nvtx.name[i] == name &&
@@ -519,7 +522,7 @@ static bool runs_in(const struct nsx_trace *t, nsx_str name, const struct nsx_wi
 	return false;
 }
 
-/* Names a tail after its ranges, if they differ from those of the judged loop. */
+/* Names a tail after the ranges that run in it, if the judged loop has no such ranges. */
 static int name_tails(struct cutter *c, struct nsx_err *err)
 {
 	nsx_str own;
@@ -531,14 +534,14 @@ static int name_tails(struct cutter *c, struct nsx_err *err)
 			continue;
 		if (phases_find_name(c->t, &x->window, &own, err))
 			return err->rc;
-		if (own && !runs_in(c->t, own, &c->f->steady.window))
+		if (own && !range_overlaps_window(c->t, own, &c->f->steady.window))
 			x->range = own;
 	}
 	return 0;
 }
 
 /* Makes the user's window the only phase. */
-static int take_window(struct cutter *c, struct nsx_err *err)
+static int use_window_as_phase(struct cutter *c, struct nsx_err *err)
 {
 	struct nsx_facts *f = c->f;
 
@@ -557,7 +560,7 @@ static int find_phases(struct cutter *c, struct nsx_err *err)
 	size_t judged;
 
 	if (nsx_has_window(c->t))
-		return take_window(c, err);
+		return use_window_as_phase(c, err);
 	if (find_run_kind(c, err))
 		return err->rc;
 	if (w->start_ns == w->end_ns) {
@@ -569,7 +572,7 @@ static int find_phases(struct cutter *c, struct nsx_err *err)
 	c->least_ns = NSX_MAX(1, (int64_t)(LEAST_SHARE * (double)(w->end_ns - w->start_ns)));
 	if (find_segments(c, err))
 		return err->rc;
-	judged = pick_segment(c);
+	judged = choose_judged_segment(c);
 	return nsx_steady_in(c->f, c->t, &c->seg[judged], c->fd->keep,
 			     &c->f->steady, err) ?:
 	       list_phases(c, judged, err) ?: name_tails(c, err);

@@ -24,7 +24,8 @@ struct level {
 	const struct nsx_trace *t;
 	struct phase { /* a range that may be a phase; sorted by start, disjoint */
 		uint32_t range;
-		bool returns; /* RETURNS ranges or more have its name */
+		/* Its name is that of RETURNS ranges or more, so it is an iteration. */
+		bool returns;
 		size_t nops;
 		int64_t work_ns, copy_ns;
 		struct nsx_window gpu; /* span of the work launched inside */
@@ -33,7 +34,7 @@ struct level {
 };
 
 /* The thread that launched most GPU work; or NSX_NONE. */
-static int find_thread(const struct nsx_finder *fd, uint32_t *ret, struct nsx_err *err)
+static int find_main_thread(const struct nsx_finder *fd, uint32_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
 	int64_t *ns = nsx_try_alloc(t->nthreads, sizeof(*ns), "threads", err);
@@ -58,7 +59,7 @@ static int find_thread(const struct nsx_finder *fd, uint32_t *ret, struct nsx_er
 /* Lists the thread's outermost user ranges inside range `outside`; NSX_NONE: all outermost ones.
  * False: there are too many.
  */
-static bool list_level(struct level *l, uint32_t thread, uint32_t outside)
+static bool list_inner_ranges(struct level *l, uint32_t thread, uint32_t outside)
 {
 	const struct nsx_trace *t = l->t;
 	const struct nsx_thread *th = &t->thread[thread];
@@ -107,7 +108,7 @@ static int ranges_cmp_names(const void *a, const void *b, void *ctx)
 			  nsx_text(l->t, l->t->nvtx.name[l->v[*k].range]));
 }
 
-static void mark_returning(struct level *l)
+static void mark_recurring_ranges(struct level *l)
 {
 	size_t order[MAX_RANGES];
 
@@ -129,7 +130,7 @@ static struct phase *ranges_range_at(struct level *l, int64_t at_ns)
 	return lo && at_ns < nsx_range_end(x, l->v[lo - 1].range) ? &l->v[lo - 1] : NULL;
 }
 
-static void sum_level(const struct nsx_finder *fd, struct level *l, uint32_t process)
+static void sum_level_work(const struct nsx_finder *fd, struct level *l, uint32_t process)
 {
 	const struct nsx_trace *t = l->t;
 
@@ -209,7 +210,7 @@ int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
 	const struct nsx_trace *t = fd->t;
 	uint32_t thread = NSX_NONE, process, outside = NSX_NONE;
 	struct level *l;
-	int rc = find_thread(fd, &thread, err);
+	int rc = find_main_thread(fd, &thread, err);
 
 	*ret_n = 0;
 	if (rc || thread == NSX_NONE)
@@ -219,10 +220,10 @@ int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
 		return err->rc;
 	l->t = t;
 	for (unsigned i = 0; i < MAX_LEVELS; i++) {
-		if (!list_level(l, thread, outside))
+		if (!list_inner_ranges(l, thread, outside))
 			return 0;
-		mark_returning(l);
-		sum_level(fd, l, process);
+		mark_recurring_ranges(l);
+		sum_level_work(fd, l, process);
 		outside = keep_phases(l, fd->gpu_ns[process]);
 		if (outside == NSX_NONE)
 			break;

@@ -1,11 +1,11 @@
 /* sequence.c - finds iterations by the repetition of kernels.
  *
- * The kernels of a process's main stream form a sequence of symbols. A symbol is a base name, or a
- * graph replay. A run is 1, 2, 4, 8 or 16 neighbouring symbols. A run that recurs at a steady
- * distance is an anchor. Iterations begin at the anchor with the longest pause before it. Runs are
- * numbered by doubling, as in suffix arrays, so everything is linear. A Z-function would not do:
- * some iterations of real loops have a kernel more or less (logging, allocator, autotuning), which
- * shifts everything after it.
+ * The kernels of a process's main stream form a sequence of symbols. A symbol is a kernel's base
+ * name, or a graph replay. A run is 1, 2, 4, 8 or 16 neighbouring symbols. A run that recurs at a
+ * steady distance is an anchor. Iterations begin at the anchor with the longest pause before it.
+ * Runs are numbered by doubling, as in suffix arrays, so the work is linear in the number of
+ * symbols. A Z-function would not do: some iterations of real loops have a kernel more or less
+ * (logging, allocator, autotuning), which shifts everything after it.
  *
  * No iteration begins inside a graph, because one call launches all of it. An anchor whose
  * distances break off at regular intervals belongs to an inner loop (layers in a step). A single
@@ -47,7 +47,7 @@ struct seq {
 
 /* Numbering ---------------------------------------------------------------------*/
 
-/* Numbers pairs (x[i], y[i]) by first appearance. */
+/* Numbers the pairs (x[i], y[i]) in the order of their first appearance. */
 static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 			uint32_t *ret, size_t *ret_n, struct nsx_err *err)
 {
@@ -63,7 +63,7 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 }
 
 /* Whether an operation and the one before it belong to the same graph launch. */
-static bool sequence_is_inside(const struct seq *s, size_t pos)
+static bool is_inside_graph(const struct seq *s, size_t pos)
 {
 	const struct nsx_trace *t = s->fd->t;
 	uint32_t call = nsx_op_call(&t->ops, s->op[pos]);
@@ -105,7 +105,8 @@ static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 /* Finds the stretch [*from, *to) of distances in which distances near the period far outnumber
  * others.
  */
-static void find_stretch(const int64_t *d, size_t n, int64_t period, size_t *from, size_t *to)
+static void find_regular_stretch(const int64_t *d, size_t n, int64_t period, size_t *from,
+				 size_t *to)
 {
 	int64_t tolerance = period / 20, sum = 0, best = 0;
 	size_t begin = 0;
@@ -130,7 +131,7 @@ static void find_stretch(const int64_t *d, size_t n, int64_t period, size_t *fro
 /* Whether the anchor belongs to an inner loop: distances in the stretch that differ from the period
  * are evenly spaced.
  */
-static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
+static bool is_inner_loop(const int64_t *d, size_t from, size_t to, int64_t period)
 {
 	size_t last = from, nbad = 0;
 	size_t first_run = 0, run = 0;
@@ -155,7 +156,7 @@ static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
 	return nbad > 1 && first_run <= run + run / 10 && tail <= run + run / 10;
 }
 
-static int64_t rest_before(const struct seq *s, uint32_t pos)
+static int64_t pause_before_symbol(const struct seq *s, uint32_t pos)
 {
 	const struct nsx_ops *o = &s->fd->t->ops;
 	int64_t gap;
@@ -166,15 +167,15 @@ static int64_t rest_before(const struct seq *s, uint32_t pos)
 	return NSX_MAX(gap, 0);
 }
 
-static size_t count_run(const struct seq *s, unsigned level, uint32_t id)
+static size_t count_occurrences(const struct seq *s, unsigned level, uint32_t id)
 {
 	return s->start[level][id + 1] - s->start[level][id];
 }
 
-static int sequence_consider(struct seq *s, unsigned level, uint32_t id, struct nsx_err *err)
+static int try_anchor(struct seq *s, unsigned level, uint32_t id, struct nsx_err *err)
 {
 	const uint32_t *at = s->at[level] + s->start[level][id];
-	size_t n = count_run(s, level, id);
+	size_t n = count_occurrences(s, level, id);
 	struct anchor a = {.level = level};
 	size_t from, to;
 	int64_t period;
@@ -188,11 +189,11 @@ static int sequence_consider(struct seq *s, unsigned level, uint32_t id, struct 
 		return 0;
 	for (size_t i = 0; i + 1 < n; i++)
 		s->distance[i] = at[i + 1] - at[i];
-	find_stretch(s->distance, n - 1, period, &from, &to);
-	if (to - from + 1 < MIN_COUNT || is_inner(s->distance, from, to, period))
+	find_regular_stretch(s->distance, n - 1, period, &from, &to);
+	if (to - from + 1 < MIN_COUNT || is_inner_loop(s->distance, from, to, period))
 		return 0;
 	for (size_t i = from; i <= to; i++)
-		a.gap_ns += (double)rest_before(s, at[i]) / (double)(to - from + 1);
+		a.gap_ns += (double)pause_before_symbol(s, at[i]) / (double)(to - from + 1);
 	a.from = s->start[level][id] + (uint32_t)from;
 	a.to = s->start[level][id] + (uint32_t)to + 1;
 	a.first = at[from];
@@ -201,8 +202,8 @@ static int sequence_consider(struct seq *s, unsigned level, uint32_t id, struct 
 	return nsx_push(s->anchors, s->nanchors, s->cap, "kernel sequence", err, a);
 }
 
-/* The longest period that counts as equal to this one. */
-static uint32_t longer(uint32_t period)
+/* Returns the longest period that counts as equal to this one. */
+static uint32_t longest_equal_period(uint32_t period)
 {
 	return period < UINT32_MAX / 2 ? period + period / 5 : period;
 }
@@ -210,7 +211,7 @@ static uint32_t longer(uint32_t period)
 /* Chooses the anchor with the longest pause before it among those with the best coverage, or
  * nearly, and the shortest period above `above`.
  */
-static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
+static const struct anchor *choose_anchor(const struct seq *s, uint32_t above)
 {
 	const struct anchor *best = NULL;
 	double most = 0;
@@ -224,7 +225,8 @@ static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
 	for (size_t i = 0; i < s->nanchors; i++) {
 		const struct anchor *a = &s->anchors[i];
 
-		if (a->coverage < 0.9 * most || a->period <= above || a->period > longer(period))
+		if (a->coverage < 0.9 * most || a->period <= above ||
+		    a->period > longest_equal_period(period))
 			continue;
 		if (!best || a->gap_ns > best->gap_ns ||
 		    (a->gap_ns == best->gap_ns && a->first < best->first))
@@ -235,7 +237,9 @@ static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
 
 /* Similarity ---------------------------------------------------------------------- */
 
-/* The share of kernels that neighbouring iterations have in common, as the mean over iterations. */
+/* Returns the share of kernels that neighbouring iterations have in common, as the mean over
+ * iterations.
+ */
 static double likeness(const struct seq *s, const struct anchor *a, struct nsx_err *err)
 {
 	const uint32_t *at = s->at[a->level];
@@ -266,8 +270,8 @@ static double likeness(const struct seq *s, const struct anchor *a, struct nsx_e
 
 /* The way -------------------------------------------------------------------------*/
 
-static int keep_sequence(struct seq *s, uint32_t process, const struct anchor *a,
-			 double like, struct nsx_err *err)
+static int add_sequence_way(struct seq *s, uint32_t process, const struct anchor *a,
+			    double like, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->fd->t;
 	const uint32_t *at = s->at[a->level] + a->from;
@@ -319,7 +323,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 			   s->inside, s->distance))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		s->inside[i] = sequence_is_inside(s, i);
+		s->inside[i] = is_inside_graph(s, i);
 		kind[i] = t->ops.kind[s->op[i]];
 		name[i] = kind[i] == NSX_OP_KERNEL ?
 				  nsx_op_shape(t, s->op[i])->base_name :
@@ -343,20 +347,20 @@ static int find_sequence(struct seq *s, uint32_t process, struct nsx_err *err)
 		rc = number_level(s, level, err);
 		most = 0;
 		for (uint32_t id = 0; !rc && id < s->nids[level]; id++) {
-			most = NSX_MAX(most, count_run(s, level, id));
-			rc = sequence_consider(s, level, id, err);
+			most = NSX_MAX(most, count_occurrences(s, level, id));
+			rc = try_anchor(s, level, id, err);
 		}
 	}
 	for (unsigned i = 0; !rc && i < MAX_TRIES; i++) {
-		best = sequence_choose(s, above);
+		best = choose_anchor(s, above);
 		if (!best)
 			break;
 		like = likeness(s, best, err);
 		if (like < 0)
 			return err->rc;
 		if (like >= MIN_LIKENESS)
-			return keep_sequence(s, process, best, like, err);
-		above = longer(best->period);
+			return add_sequence_way(s, process, best, like, err);
+		above = longest_equal_period(best->period);
 	}
 	return rc;
 }

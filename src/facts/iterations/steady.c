@@ -34,7 +34,7 @@ const char *const nsx_steady_methods[NSX_NSTEADY] = {
 	[NSX_STEADY_TRIMMED] = "trimmed", [NSX_STEADY_USER] = "user",
 };
 
-static void exclude(struct nsx_steady *s, const char *text)
+static void add_excluded_part(struct nsx_steady *s, const char *text)
 {
 	if (s->nexcluded < MAX_EXCLUDED)
 		s->excluded[s->nexcluded++] = text;
@@ -59,8 +59,8 @@ struct group {
 	size_t at; /* index of v[0] among all iterations of the (process, device) */
 };
 
-/* Picks the (process, device) with most busy time in its iterations. */
-static struct group pick_group(const struct nsx_facts *f, const struct nsx_window *w)
+/* Picks the process and device with most busy time in its iterations. */
+static struct group pick_busiest_group(const struct nsx_facts *f, const struct nsx_window *w)
 {
 	const struct nsx_iteration *v = f->iterations;
 	struct group best = {0};
@@ -94,8 +94,8 @@ static struct group pick_group(const struct nsx_facts *f, const struct nsx_windo
 /* Lists the times at which a process loaded or compiled modules, from calls and CUDA's overhead
  * rows.
  */
-static int list_loads(const struct nsx_trace *t, uint32_t process,
-		      struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err)
+static int list_load_spans(const struct nsx_trace *t, uint32_t process,
+			   struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err)
 {
 	size_t most = t->overheads.n;
 
@@ -131,26 +131,26 @@ struct judge {
 	bool loads_on; /* the loop itself loads code repeatedly              */
 };
 
-/* Time in which an iteration loads code; 0 if it is at most a hundredth. Calls must be in order of
- * iterations.
+/* Returns how long an iteration loads code; 0 if that is at most a hundredth of it. Callers ask
+ * for iterations in order.
  */
-static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
+static int64_t loading_ns(struct judge *j, const struct nsx_iteration *it)
 {
 	int64_t ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns, it->end_ns);
 
 	return ns > (it->end_ns - it->start_ns) / 100 ? ns : 0;
 }
 
-/* Sets loads_on: code is loaded in several places, also in the second half, so loading is not only
- * warm-up.
+/* Sets loads_on if code is loaded in several places, one of them in the second half, so that
+ * loading is not only warm-up.
  */
-static void judge_loads(struct judge *j, const struct group *g)
+static void detect_recurring_loads(struct judge *j, const struct group *g)
 {
 	size_t ntimes = 0, last = 0;
 	bool before = false;
 
 	for (size_t i = 0; i < g->n; i++) {
-		bool now = loads_ns(j, &g->v[i]);
+		bool now = loading_ns(j, &g->v[i]);
 
 		ntimes += now && !before;
 		last = now ? i : last;
@@ -173,16 +173,16 @@ static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration 
 /* Whether the first n of `all` iterations, which are shorter than the later ones, belong to a loop
  * that slows down.
  */
-static bool slow_down(size_t n, size_t all)
+static bool is_loop_slowing_down(size_t n, size_t all)
 {
 	return n >= RECURS && 4 * n >= all;
 }
 
-/* Whether a far iteration does not end the loop: its excess is less than half of the loop before it
- * and less than half of the loop after it. With few iterations around it the answer is no, because
- * a change of the loop could not be distinguished from an exception.
+/* Tells whether an unusual iteration does not end the loop: its excess is less than half of the
+ * loop before it and less than half of the loop after it. With few iterations around it the answer
+ * is no, because a change of the loop could not be told from an exception.
  */
-static bool is_brief(const struct judge *j, const struct group *g, size_t i)
+static bool is_brief_exception(const struct judge *j, const struct group *g, size_t i)
 {
 	const struct nsx_iteration *it = &g->v[i];
 	double excess = (double)(it->end_ns - it->start_ns) - j->median;
@@ -197,12 +197,12 @@ static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 enum likeness { LIKE, MILD, UNLIKE };
 
 /* Judges iteration i of g. *ret_why: the reason if it is UNLIKE; on arena a. */
-static enum likeness steady_judge(struct judge *j, const struct group *g, size_t i,
-				  struct nsx_arena *a, const char **ret_why)
+static enum likeness judge_iteration(struct judge *j, const struct group *g, size_t i,
+				     struct nsx_arena *a, const char **ret_why)
 {
 	const struct nsx_iteration *it = &g->v[i];
 	double wall = (double)(it->end_ns - it->start_ns);
-	int64_t load_ns = loads_ns(j, it);
+	int64_t load_ns = loading_ns(j, it);
 
 	if (!i)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: the first, it warms up", g->at);
@@ -214,7 +214,8 @@ static enum likeness steady_judge(struct judge *j, const struct group *g, size_t
 					    g->at + i, nsx_text_ns(a, (double)load_ns));
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
-	else if ((j->uneven && i >= j->first) || !steady_is_far(j, it) || is_brief(j, g, i))
+	else if ((j->uneven && i >= j->first) || !steady_is_far(j, it) || is_brief_exception(j, g,
+											     i))
 		return MILD;
 	else
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %s, the median is %s", g->at + i,
@@ -222,11 +223,12 @@ static enum likeness steady_judge(struct judge *j, const struct group *g, size_t
 	return UNLIKE;
 }
 
-/* Whether the two far iterations at these indices are occurrences of one recurring event: they have
- * similar lengths, and the loop goes on for at least as long before, between and after them.
+/* Tells whether the two unusual iterations at these indices are occurrences of one recurring
+ * event: they have similar lengths, and the loop goes on for at least as long before, between and
+ * after them.
  */
-static bool steady_comes_again(const struct judge *j, const struct nsx_iteration *v, size_t n,
-			       const size_t *at)
+static bool iteration_recurs(const struct judge *j, const struct nsx_iteration *v, size_t n,
+			     const size_t *at)
 {
 	double x = (double)(v[at[0]].end_ns - v[at[0]].start_ns);
 	double y = (double)(v[at[1]].end_ns - v[at[1]].start_ns);
@@ -237,16 +239,16 @@ static bool steady_comes_again(const struct judge *j, const struct nsx_iteration
 	       j->median * (double)around >= NSX_MAX(x, y);
 }
 
-/* Sets `first`, the iteration at which the loop becomes regular, and `uneven`, whether far
- * iterations after it are part of the loop.
+/* Sets `first`, the iteration at which the loop becomes regular, and `uneven`, which says that
+ * unusual iterations after it are part of the loop.
  */
-static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
+static void find_regular_start(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
 	size_t nfar = 0, ntimes = 0, nshort = 0, at[2] = {0, 0};
 
 	for (j->first = 1; j->first < n && steady_is_far(j, &v[j->first]); j->first++)
 		nshort = steady_is_shorter(j, &v[j->first]) ? nshort + 1 : 0;
-	if (slow_down(nshort, n))
+	if (is_loop_slowing_down(nshort, n))
 		j->first -= nshort;
 	for (size_t i = j->first; i < n; i++) {
 		if (!steady_is_far(j, &v[i]))
@@ -258,7 +260,7 @@ static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 	}
 	j->uneven = ntimes >= RECURS ||
 		    (nfar > 1 && 10 * nfar >= n - j->first) ||
-		    (nfar == 2 && steady_comes_again(j, v, n, at));
+		    (nfar == 2 && iteration_recurs(j, v, n, at));
 }
 
 static int judge_lengths(const struct nsx_iteration *v, size_t n,
@@ -273,7 +275,7 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 	for (size_t i = 0; i < n; i++)
 		d[i] = v[i].end_ns - v[i].start_ns;
 	j->median = nsx_quantile(d, n, 0.5);
-	judge_far(j, v, n);
+	find_regular_start(j, v, n);
 	for (size_t i = 0; i < n; i++)
 		d[i] = llabs(v[i].end_ns - v[i].start_ns - (int64_t)j->median);
 	mad = nsx_quantile(d, n, 0.5);
@@ -290,8 +292,9 @@ struct run {
 };
 
 /* Finds the run with most iterations. */
-static struct run longest_run(struct nsx_steady *s, struct judge *j,
-			      const struct group *g, struct nsx_arena *a, struct nsx_arena *scratch)
+static struct run find_longest_run(struct nsx_steady *s, struct judge *j,
+				   const struct group *g, struct nsx_arena *a,
+				   struct nsx_arena *scratch)
 {
 	struct run run = {0}, best = {0};
 
@@ -299,14 +302,15 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 		bool told = s->nexcluded < MAX_EXCLUDED;
 		const char *why;
 
-		switch (steady_judge(j, g, i, told ? a : scratch, &why)) {
+		switch (judge_iteration(j, g, i, told ? a : scratch, &why)) {
 		case UNLIKE:
-			exclude(s, why);
+			add_excluded_part(s, why);
 			run.nlike = run.nshort = 0;
 			break;
 		case LIKE:
 			if (!run.nlike)
-				run.from = i - (slow_down(run.nshort, g->n) ? run.nshort : 0);
+				run.from = i - (is_loop_slowing_down(run.nshort, g->n) ?
+						run.nshort : 0);
 			run.nlike++;
 			run.nmild = 0;
 			break;
@@ -327,17 +331,18 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 			  const struct nsx_window *w, struct nsx_arena *a,
 			  struct nsx_arena *scratch, struct nsx_steady *ret, struct nsx_err *err)
 {
-	struct group g = pick_group(f, w);
+	struct group g = pick_busiest_group(f, w);
 	struct nsx_spans loads = {0};
 	struct judge j = {.loads = &loads};
 	struct run best;
 
 	if (!g.n)
 		return 0;
-	if (list_loads(t, g.v->process, scratch, &loads, err) || judge_lengths(g.v, g.n, &j, err))
+	if (list_load_spans(t, g.v->process, scratch, &loads, err) || judge_lengths(g.v, g.n, &j,
+										    err))
 		return err->rc;
-	judge_loads(&j, &g);
-	best = longest_run(ret, &j, &g, a, scratch);
+	detect_recurring_loads(&j, &g);
+	best = find_longest_run(ret, &j, &g, a, scratch);
 	if (best.nlike < MIN_RUN) {
 		ret->nexcluded = 0;
 		return 0;
@@ -353,7 +358,7 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 
 /* Activity ----------------------------------------------------------------------*/
 
-static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w, double *share)
+static void fill_activity_bins(const struct nsx_facts *f, const struct nsx_window *w, double *share)
 {
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		size_t cursor = nsx_spans_find(&f->busy[d], w->start_ns);
@@ -376,7 +381,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 
 	if (w->end_ns - w->start_ns < NBINS)
 		return;
-	fill_bins(f, w, share);
+	fill_activity_bins(f, w, share);
 	memcpy(sorted, share, sizeof(sorted));
 	nsx_sort(sorted, NBINS, sizeof(*sorted), nsx_cmp_double);
 	limit = sorted[NBINS * 8 / 10] / 2;
@@ -407,7 +412,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	ret->confidence = to - from >= NBINS / 2 ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 }
 
-static bool makes_graph(const char *api)
+static bool creates_graph(const char *api)
 {
 	return strstr(api, "GraphInstantiate");
 }
@@ -415,8 +420,8 @@ static bool makes_graph(const char *api)
 /* Lets a window begin after its last creation of a graph, if all lie in its first third: the graphs
  * are then created for the loop that follows.
  */
-static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
-		       struct nsx_window *w, struct nsx_err *err)
+static int skip_graph_creation(const struct nsx_trace *t, struct nsx_arena *scratch,
+			       struct nsx_window *w, struct nsx_err *err)
 {
 	int64_t end_ns = w->start_ns;
 	uint8_t *memo;
@@ -426,7 +431,7 @@ static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 	for (size_t i = 0; i < t->calls.n; i++)
 		if (nsx_call_start(&t->calls, i) < w->end_ns &&
 		    nsx_call_end(&t->calls, i) > end_ns &&
-		    nsx_call_does(t, i, makes_graph, memo))
+		    nsx_call_does(t, i, creates_graph, memo))
 			end_ns = nsx_call_end(&t->calls, i);
 	if (end_ns - w->start_ns <= (w->end_ns - w->start_ns) / 3)
 		w->start_ns = end_ns;
@@ -434,7 +439,7 @@ static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 }
 
 /* Shrinks a window to the time from the first to the last work of any device. */
-static struct nsx_window trim(const struct nsx_facts *f, const struct nsx_window *w)
+static struct nsx_window trim_idle_ends(const struct nsx_facts *f, const struct nsx_window *w)
 {
 	struct nsx_window ret = {w->end_ns, w->start_ns};
 
@@ -459,10 +464,10 @@ static struct nsx_window trim(const struct nsx_facts *f, const struct nsx_window
 static void exclude_edges(struct nsx_arena *a, const struct nsx_window *w, struct nsx_steady *s)
 {
 	if (s->window.start_ns > w->start_ns)
-		exclude(s, nsx_arena_printf(a, "the first %s: less active",
+		add_excluded_part(s, nsx_arena_printf(a, "the first %s: less active",
 				   nsx_text_ns(a, (double)(s->window.start_ns - w->start_ns))));
 	if (s->window.end_ns < w->end_ns)
-		exclude(s, nsx_arena_printf(a, "the last %s: less active",
+		add_excluded_part(s, nsx_arena_printf(a, "the last %s: less active",
 				   nsx_text_ns(a, (double)(w->end_ns - s->window.end_ns))));
 }
 
@@ -480,13 +485,13 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 	if (!rc && !ret->method && !seg->range && !seg->is_whole) {
 		try_activity(f, w, ret);
 		if (ret->method)
-			rc = skip_graphs(t, scratch, &ret->window, err);
+			rc = skip_graph_creation(t, scratch, &ret->window, err);
 	}
 	nsx_arena_free(scratch);
 	if (rc || ret->method == NSX_STEADY_ITERATIONS)
 		return rc;
 	if (!ret->method) {
-		ret->window = trim(f, w);
+		ret->window = trim_idle_ends(f, w);
 		ret->method = seg->range ? NSX_STEADY_PHASE : NSX_STEADY_TRIMMED;
 		ret->confidence = seg->range ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 	}

@@ -1,4 +1,4 @@
-/* units.c - units by the ways of a trace, and by the user's patterns. */
+/* units.c - finds units of work by the ways of a trace, and by the user's patterns. */
 #include "base/regex.h"
 #include "facts/iterations/iterations.h"
 #include "facts/iterations/units.h"
@@ -7,8 +7,8 @@
 
 NSX_ORDER(cmp_weights, struct nsx_weighed_way, DOWN(weight), UP(way));
 
-static int keep_way(struct nsx_finder *fd, const struct nsx_way *way, double score,
-		    struct nsx_arena *a, struct nsx_units *ret, struct nsx_err *err)
+static int add_units_of_way(struct nsx_finder *fd, const struct nsx_way *way, double score,
+			    struct nsx_arena *a, struct nsx_units *ret, struct nsx_err *err)
 {
 	const struct nsx_window *w = &fd->f->steady.window;
 	int rc = nsx_project_way(fd, way, a, &ret->v, &ret->n, err);
@@ -21,8 +21,8 @@ static int keep_way(struct nsx_finder *fd, const struct nsx_way *way, double sco
 	return rc;
 }
 
-static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
-		     struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
+static int add_best_ways(struct nsx_finder *fd, struct nsx_arena *a,
+			 struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_weighed_way w[NSX_MAX_DISTINCT_WAYS];
 	size_t n;
@@ -38,7 +38,7 @@ static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
 		const struct nsx_way *way = &fd->v[w[i].way];
 
 		ret[*ret_n].method = way->method;
-		rc = keep_way(fd, way, w[i].weight, a, &ret[*ret_n], err);
+		rc = add_units_of_way(fd, way, w[i].weight, a, &ret[*ret_n], err);
 		*ret_n += !rc && ret[*ret_n].n;
 	}
 	return rc;
@@ -53,7 +53,7 @@ struct named {
 	uint8_t *matches; /* by text: 0: unknown, 1: no, 2: yes              */
 };
 
-static bool is_match(struct named *m, nsx_str text)
+static bool name_matches_pattern(struct named *m, nsx_str text)
 {
 	const char *name = nsx_text(m->fd->t, text);
 	uint8_t *known = &m->matches[text];
@@ -81,7 +81,8 @@ static size_t mark_ranges(struct named *m, uint32_t process, struct nsx_span *ma
 		if (th->process != process)
 			continue;
 		for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++)
-			if (t->nvtx.kind[i] != NSX_NVTX_MARK && is_match(m, t->nvtx.name[i]))
+			if (t->nvtx.kind[i] != NSX_NVTX_MARK &&
+			    name_matches_pattern(m, t->nvtx.name[i]))
 				marks[n++] = (struct nsx_span){
 					nsx_range_start(&t->nvtx, i),
 					nsx_range_end(&t->nvtx, i)};
@@ -107,7 +108,7 @@ static size_t mark_kernels(struct named *m, uint32_t process, struct nsx_span *m
 		uint32_t op = fd->ops[k];
 
 		end_ns = NSX_MAX(end_ns, nsx_op_end(o, op));
-		if (o->kind[op] == NSX_OP_KERNEL && is_match(m, nsx_op_name(fd->t, op)))
+		if (o->kind[op] == NSX_OP_KERNEL && name_matches_pattern(m, nsx_op_name(fd->t, op)))
 			marks[n++].start_ns = nsx_op_start(o, op);
 	}
 	nsx_sort(marks, n, sizeof(*marks), cmp_marks);
@@ -116,7 +117,7 @@ static size_t mark_kernels(struct named *m, uint32_t process, struct nsx_span *m
 	return n;
 }
 
-static int mark_all(struct named *m, enum nsx_unit_kind kind, struct nsx_err *err)
+static int mark_matches(struct named *m, enum nsx_unit_kind kind, struct nsx_err *err)
 {
 	struct nsx_finder *fd = m->fd;
 	const struct nsx_trace *t = fd->t;
@@ -141,9 +142,9 @@ static int mark_all(struct named *m, enum nsx_unit_kind kind, struct nsx_err *er
 	return 0;
 }
 
-static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
-		      struct nsx_arena *a, struct nsx_units *ret,
-		      size_t *ret_n, struct nsx_err *err)
+static int find_units_by_pattern(struct nsx_finder *fd, const struct nsx_unit_choice *c,
+				 struct nsx_arena *a, struct nsx_units *ret,
+				 size_t *ret_n, struct nsx_err *err)
 {
 	struct named m = {.fd = fd, .shown = c->pattern};
 	int rc;
@@ -152,14 +153,14 @@ static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
 		return nsx_wrap(err, "cannot use the pattern '%s'", c->pattern);
 	rc = nsx_new_arrays(fd->a, nsx_strings_bound(fd->f->strings), "names",
 			    err, m.matches) ?:
-	     mark_all(&m, c->kind, err);
+	     mark_matches(&m, c->kind, err);
 	nsx_regex_free(m.pattern);
 	for (size_t i = 0; i < fd->n; i++)
 		ret->nmarks += fd->v[i].n;
 	if (rc || !fd->n)
 		return rc;
 	ret->method = c->kind == NSX_UNIT_NVTX ? NSX_WAY_NVTX : NSX_WAY_KERNEL;
-	rc = keep_way(fd, &fd->v[0], 1, a, ret, err);
+	rc = add_units_of_way(fd, &fd->v[0], 1, a, ret, err);
 	ret->name = c->pattern;
 	*ret_n = !rc && ret->n;
 	return rc;
@@ -197,9 +198,10 @@ int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 	rc = fill_busy(t, f, fd.a, err);
 	if (c->kind == NSX_UNIT_AUTO)
 		rc = rc ?: nsx_find_ways(&fd, c->threads, err) ?:
-			   keep_best(&fd, a, ret, ret_n, err);
+			   add_best_ways(&fd, a, ret, ret_n, err);
 	else
-		rc = rc ?: nsx_group_work(&fd, err) ?: find_named(&fd, c, a, ret, ret_n, err);
+		rc = rc ?: nsx_group_work(&fd, err) ?: find_units_by_pattern(&fd, c, a, ret,
+									     ret_n, err);
 	f->busy = NULL;
 	free(fd.v);
 	nsx_arena_free(fd.a);

@@ -1,4 +1,4 @@
-/* ways.c - shared by the finders of iterations: the score of a way, and a process's work. */
+/* ways.c - shared by the finders of iterations: scores a way, and groups each process's work. */
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 
@@ -135,7 +135,7 @@ static int ways_sum_work(struct nsx_finder *fd, struct nsx_err *err)
 	return 0;
 }
 
-static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
+static int group_ops_by_process(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
 	size_t n = (size_t)t->nprocesses + 1;
@@ -171,5 +171,5 @@ static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
 
 int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
 {
-	return group_ops(fd, err) || find_main_streams(fd, err) ? err->rc : 0;
+	return group_ops_by_process(fd, err) || find_main_streams(fd, err) ? err->rc : 0;
 }
