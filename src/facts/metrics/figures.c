@@ -21,7 +21,7 @@ struct sums {
 	int64_t min, max, max_in[NSX_NSCOPES], max_inside[NSX_NSCOPES];
 };
 
-static void add_small(struct sums *s, int64_t value, const struct fold_bin *b)
+static void add_small_bin(struct sums *s, int64_t value, const struct fold_bin *b)
 {
 	s->sum += (__int128)value * b->all;
 	s->squares += (__int128)value * value * b->all;
@@ -52,7 +52,7 @@ static void figures_add_up(const struct bins *bins, struct sums *s)
 			s->w_ns[i] += w->bin.w_ns[i];
 		}
 		if (w->lo < FOLD_SMALL)
-			add_small(s, w->lo, &w->bin);
+			add_small_bin(s, w->lo, &w->bin);
 	}
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		s->max_in[i] = NSX_MAX(s->max_in[i], v->max[i]);
@@ -60,10 +60,10 @@ static void figures_add_up(const struct bins *bins, struct sums *s)
 	}
 }
 
-/* The value at a rank among a scope's samples. Steps are clamped to the bounds of the samples,
- * which they may exceed.
+/* Returns the value at a rank among a scope's samples. The steps of large values are clamped to
+ * the bounds of the samples, which they may exceed.
  */
-static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
+static double value_at_rank(const struct bins *bins, unsigned scope, uint64_t rank)
 {
 	for (size_t k = 0; k < bins->n; k++) {
 		const struct fold_wide *w = &bins->v[k];
@@ -84,14 +84,14 @@ static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
 /* The quantile q of a scope's n samples, by linear interpolation at rank (n - 1) q, like
  * nsx_quantile.
  */
-static double quantile(const struct bins *bins, unsigned scope, size_t n, double q)
+static double scope_quantile(const struct bins *bins, unsigned scope, size_t n, double q)
 {
 	double at = (double)(n - 1) * q;
-	double lo = value_at(bins, scope, (uint64_t)at);
+	double lo = value_at_rank(bins, scope, (uint64_t)at);
 
 	if (at == floor(at))
 		return lo;
-	return lo + (value_at(bins, scope, (uint64_t)at + 1) - lo) * (at - floor(at));
+	return lo + (value_at_rank(bins, scope, (uint64_t)at + 1) - lo) * (at - floor(at));
 }
 
 static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
@@ -110,14 +110,17 @@ static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
 			p->max = (double)s->max_in[i];
 		if (!s->n[i])
 			continue;
-		p->p50 = quantile(bins, i, s->n[i], 0.5);
-		p->p95 = quantile(bins, i, s->n[i], 0.95);
+		p->p50 = scope_quantile(bins, i, s->n[i], 0.5);
+		p->p95 = scope_quantile(bins, i, s->n[i], 0.95);
 		p->max_inside = (double)s->max_inside[i];
 	}
 }
 
-/* Pearson's correlation of value and share under communication. */
-static double correlate(const struct sums *s, __int128 period_ns, unsigned __int128 comm_squares)
+/* Computes Pearson's correlation of a counter's value with the share of its sample that
+ * communication covers.
+ */
+static double correlate_with_comm(const struct sums *s, __int128 period_ns,
+				  unsigned __int128 comm_squares)
 {
 	__int128 w = s->w_ns[NSX_SCOPE_COMM];
 	long double n = (long double)s->all, v = (long double)s->sum;
@@ -150,7 +153,7 @@ int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 	outside_ns = (__int128)m->period_ns * (__int128)s.all - s.w_ns[NSX_SCOPE_COMM];
 	m->mean_without_comm = figures_divide((__int128)m->period_ns * s.sum -
 					      s.weighted[NSX_SCOPE_COMM], outside_ns);
-	m->comm_correlation = correlate(&s, m->period_ns, x->comm_squares);
+	m->comm_correlation = correlate_with_comm(&s, m->period_ns, x->comm_squares);
 	free(bins.v);
 	return 0;
 }

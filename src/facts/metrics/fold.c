@@ -21,7 +21,7 @@ enum {
 /* Scopes -------------------------------------------------------------------*/
 
 /* Total length of the spans before x. */
-static int64_t fold_before(const struct fold_reach *r, struct fold_cursor *c, int64_t x)
+static int64_t span_ns_before(const struct fold_reach *r, struct fold_cursor *c, int64_t x)
 {
 	const struct nsx_spans *s = r->spans;
 	size_t first = c->at;
@@ -42,8 +42,8 @@ static int64_t fold_before(const struct fold_reach *r, struct fold_cursor *c, in
 			      c->before_ns;
 }
 
-/* Computes s->share, the part of the sample at at_ns that lies in each scope. */
-static void fold_weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
+/* Computes s->share, which splits the sample at at_ns between the scopes. */
+static void split_sample_by_scope(const struct fold *f, struct fold_source *s, int64_t at_ns)
 {
 	const struct nsx_trace *t = f->ctx->trace;
 	int64_t end_ns = at_ns + s->period_ns, in_ns[4] = {0};
@@ -54,10 +54,10 @@ static void fold_weigh(const struct fold *f, struct fold_source *s, int64_t at_n
 
 	for (unsigned i = 0; s->reach && window_ns && i < 4; i++) {
 		struct fold_cursor *c = &s->cursor[i];
-		int64_t from = fold_before(&s->reach[i], c, at_ns);
+		int64_t from = span_ns_before(&s->reach[i], c, at_ns);
 		struct fold_cursor to = *c;
 
-		in_ns[i] = fold_before(&s->reach[i], &to, end_ns) - from;
+		in_ns[i] = span_ns_before(&s->reach[i], &to, end_ns) - from;
 	}
 	s->at_ns = at_ns;
 	s->at = window_ns ? nsx_bin(&t->window, lo) : 0;
@@ -78,7 +78,7 @@ static int metrics_fold_add_value(struct fold *f, struct fold_source *s, uint32_
 	uint64_t comm_ns;
 
 	if (at_ns != s->at_ns)
-		fold_weigh(f, s, at_ns);
+		split_sample_by_scope(f, s, at_ns);
 	if (!s->counts)
 		return 0;
 	comm_ns = s->share.w_ns[NSX_SCOPE_COMM];
@@ -126,7 +126,7 @@ static int add_series(struct fold *f, int64_t type, int64_t metric,
 	       nsx_group(&f->keys, (uint64_t)type, (uint64_t)metric, ret, err);
 }
 
-/* *ret: index of the series; NSX_NONE: too many. */
+/* Finds or adds a series. *ret: its index; NSX_NONE: there are too many. */
 static int find_series(struct fold *f, int64_t type, int64_t metric,
 		       uint32_t *ret, struct nsx_err *err)
 {
@@ -166,7 +166,7 @@ static int next_series(struct fold *f, int64_t type, int64_t metric,
 /* Periods ------------------------------------------------------------------*/
 
 /* Rounds x to two digits. */
-static double two_digits(double x)
+static double round_to_two_digits(double x)
 {
 	double ten = 1;
 
@@ -176,20 +176,20 @@ static double two_digits(double x)
 }
 
 /* Removes jitter from a period: returns a round period, or the period of a round frequency, if one
- * is within 0.3 % and between least and most, where half of the steps lie. An estimate from some
- * samples thus usually equals that from all.
+ * is within 0.3 % and within the limits between which half of the steps lie. An estimate from some
+ * samples then usually equals that from all.
  */
-static int64_t snap(int64_t ns, double least, double most)
+static int64_t round_off_jitter(int64_t ns, double least, double most)
 {
-	double x = (double)ns, by_period = two_digits(x);
-	double by_frequency = 1e15 / two_digits(1e15 / x); /* rounded in microhertz */
+	double x = (double)ns, by_period = round_to_two_digits(x);
+	double by_frequency = 1e15 / round_to_two_digits(1e15 / x); /* rounded in microhertz */
 	double best = fabs(by_period - x) <= fabs(by_frequency - x) ? by_period : by_frequency;
 
 	return fabs(best - x) <= 0.003 * x && best >= least && best <= most ?
 		       (int64_t)round(best) : ns;
 }
 
-static void drop_rows(struct fold_source *s)
+static void drop_waiting_rows(struct fold_source *s)
 {
 	free(s->rows);
 	s->rows = NULL;
@@ -204,7 +204,7 @@ int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < s->nrows; i++)
 		rc = metrics_fold_add_value(f, s, s->rows[i].series, s->rows[i].at_ns,
 					    s->rows[i].value, err);
-	drop_rows(s);
+	drop_waiting_rows(s);
 	return rc;
 }
 
@@ -236,7 +236,7 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	for (size_t i = 0; i + 1 < kept; i++)
 		steps[i] = ticks[i + 1] - ticks[i];
 	nsx_quantiles(steps, kept - 1, (const double[]){0.25, 0.5, 0.75}, 3, q);
-	period_ns = snap((int64_t)round(q[1]), q[0], q[2]);
+	period_ns = round_off_jitter((int64_t)round(q[1]), q[0], q[2]);
 	free(steps);
 	return period_ns;
 }
@@ -253,12 +253,12 @@ static int begin_folding(struct fold *f, struct fold_source *s, struct nsx_err *
 	if (s->period_ns)
 		return fold_flush(f, s, err);
 	s->failed = true;
-	drop_rows(s);
+	drop_waiting_rows(s);
 	return 0;
 }
 
-static int hold_row(struct fold *f, struct fold_source *s, uint32_t series,
-		    int64_t at_ns, int64_t value, struct nsx_err *err)
+static int keep_waiting_row(struct fold *f, struct fold_source *s, uint32_t series,
+			    int64_t at_ns, int64_t value, struct nsx_err *err)
 {
 	return nsx_push(s->rows, s->nrows, s->cap_rows, "samples", err,
 			(struct fold_row){at_ns, value, series}) ?:
@@ -297,11 +297,11 @@ static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t met
 	if (s->failed)
 		return 0;
 	if (!s->period_ns)
-		return hold_row(f, s, series, at_ns, value, err);
+		return keep_waiting_row(f, s, series, at_ns, value, err);
 	return metrics_fold_add_value(f, s, series, at_ns, value, err);
 }
 
-static int lose_value(struct fold *f, int64_t type, int64_t metric, struct nsx_err *err)
+static int count_invalid_value(struct fold *f, int64_t type, int64_t metric, struct nsx_err *err)
 {
 	uint32_t series;
 
@@ -334,7 +334,7 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v, str
 		return 0;
 	}
 	if (!read_value(&v[3], &value))
-		return f->only_failed ? 0 : lose_value(f, v[1].u.i, v[2].u.i, err);
+		return f->only_failed ? 0 : count_invalid_value(f, v[1].u.i, v[2].u.i, err);
 	return fold_add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value, err);
 }
 
@@ -362,7 +362,7 @@ void fold_forget(struct fold *f, uint32_t source, int64_t period_ns)
 	s->failed = true;
 	s->period_ns = period_ns;
 	s->at_ns = INT64_MIN;
-	drop_rows(s);
+	drop_waiting_rows(s);
 }
 
 int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err)
@@ -398,7 +398,7 @@ void fold_done(struct fold *f)
 		free(f->series[i]);
 	}
 	for (size_t i = 0; i < f->nsources; i++) {
-		drop_rows(&f->sources[i]);
+		drop_waiting_rows(&f->sources[i]);
 		free(f->sources[i].ticks);
 	}
 	free(f->series);

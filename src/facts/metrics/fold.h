@@ -13,7 +13,8 @@ struct fold_series {
 	uint32_t source; /* index in fold.sources */
 	uint32_t next; /* the series of the row that came after this series last time */
 	int64_t lost; /* rows without a valid value */
-	unsigned __int128 comm_squares; /* sum of squares: time of a sample under communication */
+	/* Sum of the squares of each sample's time under communication. */
+	unsigned __int128 comm_squares;
 	struct fold_values values;
 	struct fold_curve { /* samples over time; NULL: not requested        */
 		uint64_t sum[NSX_CURVE_BINS];
@@ -41,8 +42,9 @@ struct fold_row { /* a row that waits until the period is known */
 /* The samples of one type, which have common timestamps. */
 struct fold_source {
 	int64_t type;
-	const struct fold_reach *reach; /* its device's compute, communication, copies and idle
-					   time; NULL: no device */
+	/* The spans of its device's compute, communication, copies and idle time; NULL: no device.
+	 */
+	const struct fold_reach *reach;
 	int64_t period_ns; /* 0: unknown; rows wait until it is known       */
 	bool failed;	   /* rows were folded with a wrong period, or not at all */
 	struct fold_row *rows;
@@ -79,7 +81,7 @@ struct fold {
 
 /* Row function for nsx_scan_run, with columns timestamp, type, metric, value; ctx is a fold. */
 int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
-/* Folds the waiting rows, once the period is known. */
+/* Adds the rows that waited for the period. */
 int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err);
 /* Discards a source's aggregates, because its rows will be read again. */
 void fold_forget(struct fold *f, uint32_t source, int64_t period_ns);

@@ -1,4 +1,4 @@
-/* known.c - counters known by name, and conclusions from several of them. */
+/* known.c - counters that are known by name, and the bottleneck that several of them show. */
 #include <math.h>
 #include "facts/metrics/metrics.h"
 
@@ -22,7 +22,7 @@ const char *nsx_counter_name(enum nsx_counter k)
 	return spellings[k][0];
 }
 
-/* Whether a counter is in percent of the peak: its name says so or has no unit, and no value
+/* Tells whether a counter is in percent of the peak: its name says so or has no unit, and no value
  * exceeds 100. One quantity may be sampled in several units.
  */
 static bool is_percent(const struct nsx_metric *m)
@@ -59,8 +59,8 @@ double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which, en
 	return c->of[which] ? c->of[which]->scope[scope].mean : NAN;
 }
 
-/* Reads and writes share one bus, so their percentages are added. A sum above 100 shows that this
- * GPU is different.
+/* Reads and writes share one bus, so their percentages are added. If the sum exceeds 100, this GPU
+ * does not share a bus, and there is no result.
  */
 double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope)
 {

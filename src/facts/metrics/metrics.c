@@ -106,7 +106,7 @@ static uint32_t metrics_device_of(const struct nsx_trace *t, int64_t gpu)
 	return NSX_NONE;
 }
 
-static const struct fold_reach *reach_of(const void *arg, int64_t type)
+static const struct fold_reach *scope_spans_of_type(const void *arg, int64_t type)
 {
 	const struct names *names = arg;
 	uint32_t d = metrics_device_of(names->t, metrics_gpu_of(names, type));
@@ -114,7 +114,7 @@ static const struct fold_reach *reach_of(const void *arg, int64_t type)
 	return d == NSX_NONE ? NULL : names->reach[d];
 }
 
-static int make_reach(struct names *names, const struct nsx_facts *f, struct nsx_err *err)
+static int build_scope_spans(struct names *names, const struct nsx_facts *f, struct nsx_err *err)
 {
 	const struct nsx_window *w = &names->t->window;
 
@@ -168,7 +168,7 @@ static int metrics_read_part(void *ctx, size_t i, struct nsx_err *err)
 	return 0;
 }
 
-static int read_failed(void *ctx, size_t i, struct nsx_err *err)
+static int reread_failed_sources(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
 	bool failed = false;
@@ -179,7 +179,8 @@ static int read_failed(void *ctx, size_t i, struct nsx_err *err)
 	return failed && !r->damage[i] ? metrics_read_part(ctx, i, err) : 0;
 }
 
-/* The samples of a source within one part of the table. All pieces with one type form the source.
+/* A slice of a source: its samples in one part of the table. All pieces of one type form the
+ * source.
  */
 struct piece {
 	int64_t type, period_ns;
@@ -221,8 +222,8 @@ static struct fold_source *metrics_source_of(struct reading *r, const struct pie
 }
 
 /* Finds a source's period from all timestamps of its n pieces, and counts missing samples. */
-static int64_t metrics_measure(struct reading *r, const struct piece *v, size_t n,
-			       struct nsx_err *err)
+static int64_t measure_source_period(struct reading *r, const struct piece *v, size_t n,
+				     struct nsx_err *err)
 {
 	size_t nticks = 0, at = 0;
 	int64_t *ticks, period_ns;
@@ -252,12 +253,12 @@ static int64_t metrics_measure(struct reading *r, const struct piece *v, size_t 
 	return period_ns;
 }
 
-static int metrics_agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
+static int agree_on_periods(struct reading *r, struct pieces *pieces, struct nsx_err *err)
 {
 	NSX_EACH_RUN(i, next, pieces->n, pieces->v[next].type == pieces->v[i].type) {
 		int64_t period_ns;
 
-		period_ns = metrics_measure(r, &pieces->v[i], next - i, err);
+		period_ns = measure_source_period(r, &pieces->v[i], next - i, err);
 		if (period_ns < 0)
 			return err->rc;
 		for (size_t k = i; k < next; k++)
@@ -266,7 +267,7 @@ static int metrics_agree(struct reading *r, struct pieces *pieces, struct nsx_er
 	return 0;
 }
 
-/* Folds the waiting rows of a piece, or discards its aggregates if they used another period. */
+/* Adds the waiting rows of a piece or, if another period was used for it, discards its sums. */
 static int settle_piece(struct reading *r, const struct piece *x, struct nsx_err *err)
 {
 	struct fold_source *s = metrics_source_of(r, x);
@@ -289,12 +290,12 @@ static int read_samples(struct reading *r, struct pieces *pieces,
 			unsigned threads, struct nsx_err *err)
 {
 	if (nsx_par(threads, r->nparts, metrics_read_part, r, err) ||
-	    list_pieces(r, pieces, err) || metrics_agree(r, pieces, err))
+	    list_pieces(r, pieces, err) || agree_on_periods(r, pieces, err))
 		return err->rc;
 	for (size_t i = 0; i < pieces->n; i++)
 		if (settle_piece(r, &pieces->v[i], err))
 			return err->rc;
-	if (nsx_par(threads, r->nparts, read_failed, r, err))
+	if (nsx_par(threads, r->nparts, reread_failed_sources, r, err))
 		return err->rc;
 	for (unsigned p = 0; p < r->nparts; p++) {
 		r->m->samples += r->parts[p].rows;
@@ -330,8 +331,8 @@ static const char *metrics_name_of(const struct names *names, const struct fold_
 	return info && info->metric == x->metric && *info->name ? info->name : NULL;
 }
 
-static void metrics_identify(const struct names *names, const struct fold_series *x,
-			     struct nsx_metric *m)
+static void identify_series(const struct names *names, const struct fold_series *x,
+			    struct nsx_metric *m)
 {
 	const struct info *any = find_info(names, x->type, INT64_MIN);
 
@@ -364,8 +365,8 @@ static int list_losses(const struct names *names, const struct fold *sum,
 	return 0;
 }
 
-/* Sets device_id: the CUDA ordinal of each GPU, or its own number if it has none. All get their own
- * number if ordinals are ambiguous.
+/* Sets device_id, the CUDA ordinal of each GPU or, without one, the GPU's own number. All get
+ * their own number if ordinals are ambiguous.
  */
 static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 {
@@ -398,7 +399,7 @@ static int finish_all(const struct names *names, const struct fold *sum,
 			m->without_period++;
 			continue;
 		}
-		metrics_identify(names, sum->series[i], x);
+		identify_series(names, sum->series[i], x);
 		measure_scopes(names, x->device, scope_ns);
 		if (fold_finish(sum->series[i], scope_ns, x, err))
 			return err->rc;
@@ -421,7 +422,8 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 	static const enum nsx_field fields[] = {
 		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id, value)};
 	const struct nsx_schema *s = names->t->schema;
-	const struct fold_ctx ctx = {names->t, progress, reach_of, names, names->with_curves};
+	const struct fold_ctx ctx = {names->t, progress, scope_spans_of_type, names,
+				     names->with_curves};
 	const char *columns[ARRAY_LEN(fields)];
 	struct pieces pieces = {NULL, 0};
 	int rc;
@@ -456,7 +458,7 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 	names.scratch = nsx_arena_new();
 	f->metrics = r.m = nsx_arena_get(a, sizeof(*f->metrics));
 	rc = metrics_read_names(&names, err) ?:
-	     make_reach(&names, f, err) ?:
+	     build_scope_spans(&names, f, err) ?:
 	     metrics_build(&names, &r, o->threads, o->progress, err);
 	if (nsx_is_damage(rc)) {
 		r.m->damage = nsx_arena_strdup(a, err->msg);

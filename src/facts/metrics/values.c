@@ -94,8 +94,10 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx
 	return 0;
 }
 
-/* The lesser of two values. 0 means no value, because the values counted here are never 0. */
-static int64_t lesser(int64_t a, int64_t b)
+/* Returns the lesser of two values. 0 stands for no value, because the values counted here are
+ * never 0.
+ */
+static int64_t lesser_nonzero(int64_t a, int64_t b)
 {
 	return a && b ? NSX_MIN(a, b) : NSX_MAX(a, b);
 }
@@ -118,7 +120,7 @@ int fold_add_value(struct fold_values *v, int64_t value,
 			v->max[i] = NSX_MAX(v->max[i], value);
 		if (!share->n[i])
 			continue;
-		v->lo[i] = lesser(v->lo[i], value);
+		v->lo[i] = lesser_nonzero(v->lo[i], value);
 		v->hi[i] = NSX_MAX(v->hi[i], value);
 	}
 	return add_wide(v, &w, err);
@@ -144,7 +146,7 @@ int fold_merge_values(struct fold_values *v, struct fold_values *from, struct ns
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		v->weighted[i] += from->weighted[i];
 		v->max[i] = NSX_MAX(v->max[i], from->max[i]);
-		v->lo[i] = lesser(v->lo[i], from->lo[i]);
+		v->lo[i] = lesser_nonzero(v->lo[i], from->lo[i]);
 		v->hi[i] = NSX_MAX(v->hi[i], from->hi[i]);
 	}
 	return rc;
