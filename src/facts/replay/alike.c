@@ -1,9 +1,9 @@
-/* alike.c - lists the work of ranks that can be compared, sorted by length. even.c needs it: a rank
- * that is made even takes the distribution of its peers.
+/* alike.c - lists the comparable work of ranks, sorted by length. even.c makes a rank even with
+ * these lists: the rank takes the lengths of its peers.
  */
 #include "facts/replay/model.h"
 
-/* Whether there is work of several processes, or on several devices. */
+/* Tells whether several processes or several devices have work. */
 static bool has_ranks(const struct build *b)
 {
 	const struct nsx_stream *all = b->m->t->stream;
@@ -74,7 +74,7 @@ struct alike {
 	uint32_t at, of;
 };
 
-/* Packs n entries. v: indices into by_length, sorted by kind. room: scratch of n 8-byte values. */
+/* Packs n entries. v: indices into by_length, sorted by kind. room: scratch for n 8-byte values. */
 static int pack_alike(struct build *b, const struct nsx_keyed *v, void *room,
 		      uint32_t n, const struct alike *by_length,
 		      struct model_alikes *ret, struct nsx_err *err)
@@ -117,13 +117,13 @@ static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
 		v[k] = (struct nsx_keyed){kind(b->m, v[k].at), k};
 	}
 	nsx_keyed_sort(v, v + n, n);
-	/* keys have 12 bytes, so an even number of them keeps 8-byte alignment */
+	/* A key has 12 bytes, so an even number of keys keeps the alignment of 8 bytes. */
 	rc = pack_alike(b, v, v + n + n % 2, n, by_length, ret, err);
 	nsx_arena_drop(b->step, by_length);
 	return rc;
 }
 
-static int order_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
+static int list_comparable_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	uint32_t n = 0;
@@ -143,7 +143,7 @@ static bool is_of_rank(const struct nsx_model *m, const struct model_call *c)
 	       m->thread_device[nsx_call_thread(m->t, c->row)] != NSX_NONE;
 }
 
-static int order_gaps(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
+static int list_comparable_gaps(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	uint32_t n = 0;
@@ -154,7 +154,7 @@ static int order_gaps(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 	return list_alike(b, v, n, kind_of_gap, alike_thread_of, &m->alike_gaps, err);
 }
 
-static int alike_order_calls(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
+static int list_comparable_calls(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	uint32_t n = 0;
@@ -178,7 +178,7 @@ int model_alike(struct build *b, struct nsx_err *err)
 		return 0;
 	return nsx_new_arrays(b->step, 2 * most + 1, "ranks", err, v) ?:
 	       find_devices(b, err) ?:
-	       order_ops(b, v, err) ?:
-	       order_gaps(b, v, err) ?:
-	       alike_order_calls(b, v, err);
+	       list_comparable_ops(b, v, err) ?:
+	       list_comparable_gaps(b, v, err) ?:
+	       list_comparable_calls(b, v, err);
 }

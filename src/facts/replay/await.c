@@ -12,21 +12,23 @@
 
 #define WAKES 0.1 /* a wait ends at most this share of its length after the work ended */
 #define IDLES 0.1 /* the GPU is idle for at most this share of the wait */
-#define MOST 0.75 /* a thread waits like this if waits fill this share */
+#define MOST 0.75 /* a thread waits in this way if waits fill this share of the time */
 enum {
 	LEAST_NS = 50000, /* shorter gaps are ordinary code between calls */
-	OFTEN = 3, /* a thread waits like this if it has so many waits or more */
+	OFTEN = 3, /* a thread waits in this way if it has so many waits or more */
 };
 
-struct awaiting { /* statistics of one thread */
+struct awaiting { /* what is known of one thread's gaps */
 	uint32_t op; /* of the operations that it queued, the one that ends last */
 	struct awaits {
 		uint32_t n; /* gaps that look like waits                     */
 		int64_t awaits_ns, all_ns;
-	} gaps, traced; /* of all gaps, those without a traced wait; of traced waits */
+	} gaps, traced; /* time of all gaps; of gaps without a traced wait; of traced waits */
 };
 
-/* When the traced wait ends during which an operation ends; the gap's end if no wait was traced. */
+/* Returns the end of the traced wait in which an operation ends, or the gap's end if no wait was
+ * traced.
+ */
 static int64_t find_wait_end(const struct build *b, uint32_t thread, struct nsx_span gap,
 			     int64_t op_end_ns)
 {
@@ -40,7 +42,7 @@ static int64_t find_wait_end(const struct build *b, uint32_t thread, struct nsx_
 	return gap.end_ns;
 }
 
-static bool is_await(const struct build *b, uint32_t call, uint32_t op)
+static bool looks_like_wait(const struct build *b, uint32_t call, uint32_t op)
 {
 	const struct nsx_model *m = b->m;
 	const struct model_call *c = &m->call[call];
@@ -60,7 +62,7 @@ static bool is_await(const struct build *b, uint32_t call, uint32_t op)
 	       IDLES * (double)wait_ns;
 }
 
-static bool is_sure(const struct awaits *x)
+static bool fills_most_waits(const struct awaits *x)
 {
 	return x->n >= OFTEN && (double)x->awaits_ns >= MOST * (double)x->all_ns;
 }
@@ -85,7 +87,7 @@ int model_await(struct build *b, struct nsx_err *err)
 			nsx_add_to(&x->gaps.all_ns, gap_ns);
 		if (is_traced)
 			nsx_add_to(&x->traced.all_ns, wait_ns);
-		if (gap_ns >= LEAST_NS && is_await(b, i, x->op)) {
+		if (gap_ns >= LEAST_NS && looks_like_wait(b, i, x->op)) {
 			struct awaits *of_kind = is_traced ? &x->traced : &x->gaps;
 
 			nsx_add_to(&of_kind->awaits_ns, is_traced ? wait_ns : gap_ns);
@@ -102,7 +104,8 @@ int model_await(struct build *b, struct nsx_err *err)
 		struct model_await x = m->await[k];
 		const struct awaiting *y = &of[b->thread[x.call]];
 
-		if (!is_sure(model_pause_ns(m, x.call) >= LEAST_NS ? &y->traced : &y->gaps))
+		if (!fills_most_waits(model_pause_ns(m, x.call) >= LEAST_NS ? &y->traced :
+				      &y->gaps))
 			continue;
 		m->call[x.call].flags = (uint16_t)((m->call[x.call].flags & ~CALL_OUTSIDE) | CALL_AWAITS);
 		m->await[m->nawaits++] = x;

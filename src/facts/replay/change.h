@@ -27,7 +27,7 @@ enum nsx_change_verb {
 	/* Time of a calling thread between its calls, selected by range, rows (the call
 	 * that ends the gap), process or thread:
 	 */
-	NSX_FASTER_HOST,   /* own code `amount` times as fast; waits outside CUDA stay */
+	NSX_FASTER_HOST,   /* code between calls `amount` times as fast; waits outside CUDA stay */
 	NSX_NO_OS_WAIT,	   /* remove OS or MPI calls in `name`; without a name, all waits
 			      outside CUDA, and time off the CPU */
 	NSX_NO_PREEMPTION, /* remove time off the CPU while ready to run, also in
@@ -47,7 +47,7 @@ enum nsx_change_verb {
 	NSX_CUT,	/* no other stream waits for the operations          */
 	NSX_FUSE,	/* kernels continue the previous work of their stream: no launch,
 			   and a pause of only `least_ns`, as in a CUDA graph */
-	NSX_HOLD_CLOCK, /* kernels in `when` are as fast as the same kernels before `when` */
+	NSX_HOLD_CLOCK, /* kernels in `when` are as fast as the same kernels before it */
 
 	/* Collectives matched between GPUs: */
 	NSX_HIDE_COMM,	  /* compute hides communication, except waiting for the last rank: a

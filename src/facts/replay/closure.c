@@ -1,8 +1,8 @@
 /* closure.c - measures how reliable the model is on this trace.
  *
  * There are two measures. Drift is the error of the window's length in a replay with typical
- * instead of recorded latencies. The other measure is the unexplained share of the chain of causes
- * that ends with the window's last operation.
+ * instead of recorded latencies. The other is the share of the chain of causes, back from the
+ * window's last operation, that has no explanation.
  */
 #include <math.h>
 #include "facts/replay/pass.h"
@@ -11,7 +11,7 @@ enum { MAX_LOST_GRAPHS = 5 }; /* at most this percentage of graph launches may b
 
 /* The chain -------------------------------------------------------------------*/
 
-struct place { /* a point of the chain: end of an operation, end or start of a call */
+struct place { /* a point on the chain of causes: an operation's end, or a call's end or start */
 	enum { AT_OP, AT_CALL_END, AT_CALL_START, AT_NOTHING } at;
 	uint32_t i;
 	int64_t ns;
@@ -22,7 +22,7 @@ struct walk {
 	int64_t *ns; /* by class */
 };
 
-static void closure_credit(struct walk *w, enum nsx_path_class class, int64_t from, int64_t to)
+static void add_class_time(struct walk *w, enum nsx_path_class class, int64_t from, int64_t to)
 {
 	from = NSX_MAX(from, w->from_ns);
 	if (from < to)
@@ -32,7 +32,7 @@ static void closure_credit(struct walk *w, enum nsx_path_class class, int64_t fr
 /* Walks from an operation's end to its start or, in a collective, to the start of the last
  * member.
  */
-static void cross_op(struct walk *w, struct place *p)
+static void walk_over_op(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
 	const struct model_op *o = &m->op[p->i];
@@ -49,12 +49,12 @@ static void cross_op(struct walk *w, struct place *p)
 				p->i = m->member[k];
 		o = &m->op[p->i];
 	}
-	closure_credit(w, class, o->start_ns, p->ns);
+	add_class_time(w, class, o->start_ns, p->ns);
 	p->ns = NSX_MIN(p->ns, o->start_ns);
 }
 
-/* Walks from an operation's start to the end of the predecessor that ended last. */
-static void leave_op(struct walk *w, struct place *p)
+/* Walks from an operation's start back to the end of the predecessor that ended last. */
+static void walk_before_op(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
 	const struct model_op *o = &m->op[p->i];
@@ -65,10 +65,10 @@ static void leave_op(struct walk *w, struct place *p)
 	if (o->flags & OP_NODE) {
 		end = model_op_end(&m->op[o->group]);
 		*p = (struct place){AT_OP, o->group, NSX_MIN(end, p->ns)};
-		closure_credit(w, NSX_PATH_DISPATCH, p->ns, o->start_ns);
+		add_class_time(w, NSX_PATH_DISPATCH, p->ns, o->start_ns);
 		return;
 	}
-	closure_credit(w, model_host_func(m, p->i) == NSX_NONE ? NSX_PATH_UNEXPLAINED :
+	add_class_time(w, model_host_func(m, p->i) == NSX_NONE ? NSX_PATH_UNEXPLAINED :
 							 NSX_PATH_HOST,
 		       p->ns - o->residual_ns, p->ns);
 	p->ns -= o->residual_ns;
@@ -97,14 +97,15 @@ static void leave_op(struct walk *w, struct place *p)
 		latest = end + x->weight_ns;
 		class = NSX_PATH_DISPATCH;
 	}
-	closure_credit(w, class, to.ns, p->ns);
+	add_class_time(w, class, to.ns, p->ns);
 	to.ns = NSX_MIN(to.ns, p->ns);
 	*p = to;
 }
 
-/* Walks from an MPI call's end to the start of the call for which it waited, or to its own start.
+/* Walks from an MPI call's end back to the start of the call for which it waited, or to its own
+ * start.
  */
-static void cross_mpi(struct walk *w, struct place *p)
+static void walk_over_mpi(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
 	const struct model_call *c = &m->call[p->i];
@@ -119,11 +120,11 @@ static void cross_mpi(struct walk *w, struct place *p)
 					    x->last, x->last_ns};
 	}
 	to.ns = NSX_MIN(to.ns, p->ns);
-	closure_credit(w, NSX_PATH_OUTSIDE, to.ns, p->ns);
+	add_class_time(w, NSX_PATH_OUTSIDE, to.ns, p->ns);
 	*p = to;
 }
 
-static void cross_call(struct walk *w, struct place *p)
+static void walk_over_call(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
 	const struct model_call *c = &m->call[p->i];
@@ -131,10 +132,10 @@ static void cross_call(struct walk *w, struct place *p)
 	int64_t end = NEVER;
 
 	if (c->kind == CALL_MPI) {
-		cross_mpi(w, p);
+		walk_over_mpi(w, p);
 		return;
 	}
-	closure_credit(w, NSX_PATH_UNEXPLAINED, p->ns - c->residual_ns, p->ns);
+	add_class_time(w, NSX_PATH_UNEXPLAINED, p->ns - c->residual_ns, p->ns);
 	p->ns -= c->residual_ns;
 	for (uint32_t k = c->wait; k < c[1].wait; k++)
 		if (model_op_end(&m->op[m->wait[k]]) > end) {
@@ -142,37 +143,37 @@ static void cross_call(struct walk *w, struct place *p)
 			end = model_op_end(&m->op[last]);
 		}
 	if (last != NSX_NONE && end + c->lambda_ns >= c->start_ns + c->own_ns) {
-		closure_credit(w, NSX_PATH_WAKE, end, p->ns);
+		add_class_time(w, NSX_PATH_WAKE, end, p->ns);
 		*p = (struct place){AT_OP, last, NSX_MIN(end, p->ns)};
 	} else if (c->room != NSX_NONE &&
 		   m->op[c->room].start_ns + c->lambda_ns > c->start_ns + c->own_ns) {
 		end = m->op[c->room].start_ns;
-		closure_credit(w, NSX_PATH_QUEUE, end, p->ns);
+		add_class_time(w, NSX_PATH_QUEUE, end, p->ns);
 		p->ns = NSX_MIN(end, p->ns);
 		p->i = c->room;
-		leave_op(w, p);
+		walk_before_op(w, p);
 	} else {
-		closure_credit(w, NSX_PATH_CALL, c->start_ns, p->ns);
+		add_class_time(w, NSX_PATH_CALL, c->start_ns, p->ns);
 		*p = (struct place){AT_CALL_START, p->i,
 				    NSX_MIN(c->start_ns, p->ns)};
 	}
 }
 
-static void leave_call(struct walk *w, struct place *p)
+static void walk_before_call(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
 	const struct model_call *c = &m->call[p->i];
 	int64_t end, waited;
 
 	if (c->before == NSX_NONE) {
-		closure_credit(w, NSX_PATH_UNEXPLAINED, w->from_ns, p->ns);
+		add_class_time(w, NSX_PATH_UNEXPLAINED, w->from_ns, p->ns);
 		p->at = AT_NOTHING;
 		return;
 	}
 	end = NSX_MIN(m->call[c->before].end_ns, p->ns);
 	waited = NSX_MIN(model_pause_ns(m, p->i), p->ns - end);
-	closure_credit(w, NSX_PATH_OUTSIDE, p->ns - waited, p->ns);
-	closure_credit(w, NSX_PATH_HOST, end, p->ns - waited);
+	add_class_time(w, NSX_PATH_OUTSIDE, p->ns - waited, p->ns);
+	add_class_time(w, NSX_PATH_HOST, end, p->ns - waited);
 	*p = (struct place){AT_CALL_END, c->before, end};
 }
 
@@ -195,20 +196,20 @@ void nsx_model_path(const struct nsx_model *m, struct nsx_window window, int64_t
 	for (size_t n = m->nops + 2 * (size_t)m->ncalls;
 	     n && p.at != AT_NOTHING && p.ns > w.from_ns; n--) {
 		if (p.at == AT_OP) {
-			cross_op(&w, &p);
+			walk_over_op(&w, &p);
 			if (p.ns > w.from_ns)
-				leave_op(&w, &p);
+				walk_before_op(&w, &p);
 		} else if (p.at == AT_CALL_END) {
-			cross_call(&w, &p);
+			walk_over_call(&w, &p);
 		} else {
-			leave_call(&w, &p);
+			walk_before_call(&w, &p);
 		}
 	}
 }
 
 /* The figures -----------------------------------------------------------------------*/
 
-static enum nsx_confidence classify(double drift, double unexplained)
+static enum nsx_confidence confidence_of_model(double drift, double unexplained)
 {
 	static const struct {
 		double drift, unexplained;
@@ -221,10 +222,10 @@ static enum nsx_confidence classify(double drift, double unexplained)
 	return cls;
 }
 
-/* Whether the work of too many graph launches was not recorded. With a user's window that cannot be
- * counted, because the work of a launch may lie outside.
+/* Tells whether the work of too many graph launches was not recorded. With a user's window that
+ * cannot be counted, because the work of a launch may lie outside.
  */
-static bool lost_graphs(const struct nsx_model *m)
+static bool lost_many_graphs(const struct nsx_model *m)
 {
 	size_t n = 0, lost = 0;
 
@@ -257,7 +258,7 @@ int model_close(struct build *b, struct nsx_err *err)
 			"no GPU work ends in the judged window";
 		return 0;
 	}
-	if (lost_graphs(m)) {
+	if (lost_many_graphs(m)) {
 		c->reason = "graphs were launched whose work is not recorded";
 		return 0;
 	}
@@ -277,7 +278,7 @@ int model_close(struct build *b, struct nsx_err *err)
 		total += path[k];
 	c->drift = fabs((double)ns / (double)c->recorded_ns - 1);
 	c->unexplained = total ? (double)path[NSX_PATH_UNEXPLAINED] / (double)total : 0;
-	c->cls = classify(c->drift, c->unexplained);
+	c->cls = confidence_of_model(c->drift, c->unexplained);
 	if (c->cls == NSX_CONF_NONE)
 		c->reason = c->unexplained > 0.25 ?
 			"too much of what the GPU waited for is not recorded" :

@@ -1,13 +1,15 @@
-/* compile.c - translates changes into an edit, event by event. */
+/* compile.c - translates changes into an edit, which says for each event how it differs from the
+ * recording.
+ */
 #include <math.h>
 #include "base/regex.h"
 #include "base/stat.h"
 #include "facts/outside.h"
 #include "facts/replay/compile.h"
 
-#define LEAST_AMOUNT 1e-3 /* least factor of speed: no change slows anything down more */
+#define LEAST_AMOUNT 1e-3 /* changes may slow events down, but not below this factor of speed */
 #define SHORT_NS 1000 /* shorter gaps hold no wait                           */
-enum { MIN_BEFORE = 3 }; /* kernels of a shape that NSX_HOLD_CLOCK needs before `when` */
+enum { MIN_BEFORE = 3 }; /* NSX_HOLD_CLOCK needs so many kernels of a shape before `when` */
 
 struct select { /* a change, and which events it selects                    */
 	const struct nsx_change *c;
@@ -105,7 +107,7 @@ static bool fits_time(const struct nsx_change *c, int64_t at_ns)
 /* Calls, gaps and operations --------------------------------------------------------*/
 
 /* Checks thread, process and time of a call, but not its name. */
-static bool fits_place(const struct select *s, const struct model_call *call)
+static bool fits_caller(const struct select *s, const struct model_call *call)
 {
 	const struct nsx_change *c = s->c;
 	const struct nsx_trace *t = s->m->t;
@@ -129,12 +131,14 @@ static bool fits_call(struct select *s, uint32_t i)
 
 	return (call->flags & CALL_ACTIVE) && fits_api(s, call->api) &&
 	       (call->kind != CALL_MPI || !s->c->rows.only) &&
-	       fits_row(s, call->row) && fits_place(s, call) &&
+	       fits_row(s, call->row) && fits_caller(s, call) &&
 	       fits_range(s, call);
 }
 
-/* The other thread that handed over to a call, and thus works in the call's gap; NSX_NONE: none. */
-static uint32_t handed_by(const struct select *s, const struct model_call *call)
+/* Returns the thread whose last call handed over to this call, and which thus works in the gap
+ * before it; NSX_NONE: none.
+ */
+static uint32_t handing_thread(const struct select *s, const struct model_call *call)
 {
 	uint32_t from = nsx_call_thread(s->m->t, s->m->call[call->before].row);
 
@@ -150,7 +154,7 @@ static bool fits_gap(const struct select *s, uint32_t i)
 
 	return (call->flags & CALL_ACTIVE) && call->before != NSX_NONE &&
 	       fits_row(s, call->row) &&
-	       fits_place(s, call);
+	       fits_caller(s, call);
 }
 
 static bool fits_stream(const struct nsx_change *c, const struct nsx_trace *t, uint32_t op)
@@ -189,43 +193,43 @@ static bool fits_op(struct select *s, uint32_t i)
 }
 
 /* Sets a flag, and counts the event as changed if the flag was not set. */
-static void compile_mark(struct select *s, uint8_t *flags, unsigned flag)
+static void set_edit_flag(struct select *s, uint8_t *flags, unsigned flag)
 {
 	*s->touched += !(*flags & flag);
 	*flags |= (uint8_t)flag;
 }
 
-static void lower(struct select *s, int64_t *value, int64_t to)
+static void lower_value(struct select *s, int64_t *value, int64_t to)
 {
 	compile_lower(value, to, s->touched);
 }
 
 /* Verbs on calls -------------------------------------------------------------------*/
 
-static void no_wait(struct select *s, uint32_t i)
+static void remove_wait(struct select *s, uint32_t i)
 {
 	const struct model_call *c = &s->m->call[i];
 	uint8_t *flags = &s->p->edit.call[i];
 
 	if (c->kind == CALL_BLOCK)
-		compile_mark(s, flags, EDIT_ASYNC);
+		set_edit_flag(s, flags, EDIT_CALL_ASYNC);
 	else if (c->kind == CALL_SYNC || c->kind == CALL_IMPLICIT || c->kind == CALL_POLL_END)
-		compile_mark(s, flags, EDIT_GONE);
+		set_edit_flag(s, flags, EDIT_CALL_GONE);
 }
 
 /* Removes waits, costs, and time between calls. */
-static void instant_host(struct select *s, uint32_t i)
+static void remove_host_time(struct select *s, uint32_t i)
 {
 	const struct model_call *c = &s->m->call[i];
 	struct edit *e = &s->p->edit;
 
-	no_wait(s, i);
+	remove_wait(s, i);
 	if (!(s->m->api[c->api].says & API_WORK))
-		compile_mark(s, &e->call[i], EDIT_GONE);
+		set_edit_flag(s, &e->call[i], EDIT_CALL_GONE);
 	else if (c->kind == CALL_LAUNCH)
-		lower(s, &e->own_ns[i], 0);
+		lower_value(s, &e->own_ns[i], 0);
 	if (c->before != NSX_NONE)
-		lower(s, &e->gap_ns[i], 0);
+		lower_value(s, &e->gap_ns[i], 0);
 }
 
 static int change_calls(struct select *s, struct nsx_err *err)
@@ -241,31 +245,31 @@ static int change_calls(struct select *s, struct nsx_err *err)
 		if (!fits_call(s, i))
 			continue;
 		if (s->c->verb == NSX_NO_WAIT)
-			no_wait(s, i);
+			remove_wait(s, i);
 		else if (s->c->verb == NSX_NO_COST)
-			compile_mark(s, &e->call[i], EDIT_GONE);
+			set_edit_flag(s, &e->call[i], EDIT_CALL_GONE);
 		else if (s->c->verb == NSX_UNTIE)
-			compile_mark(s, &e->call[i], EDIT_GONE | EDIT_UNTIED);
+			set_edit_flag(s, &e->call[i], EDIT_CALL_GONE | EDIT_CALL_UNTIED);
 		else if (s->c->verb == NSX_INSTANT_HOST)
-			instant_host(s, i);
+			remove_host_time(s, i);
 		else if (s->m->call[i].kind == CALL_LAUNCH)
-			lower(s, &e->own_ns[i], divided(s->m->call[i].own_ns, s->c->amount));
+			lower_value(s, &e->own_ns[i], divided(s->m->call[i].own_ns, s->c->amount));
 	}
 	return 0;
 }
 
 /* Verbs on gaps --------------------------------------------------------------------*/
 
-/* Time of a gap inside its thread's spans. *ret_paused_ns: how much of that time lies inside waits
- * of the gap. If another thread handed over, both threads wait in the waits, and both work in the
- * rest.
+/* Returns the time of a gap inside its thread's spans. *ret_paused_ns: how much of it lies inside
+ * waits of the gap. If another thread handed over, both threads wait in the waits, and both work
+ * in the rest.
  */
-static int64_t within_gap(const struct select *s, const struct span_list *spans,
-			  bool are_waits, uint32_t call, int64_t *ret_paused_ns)
+static int64_t gap_ns_in_spans(const struct select *s, const struct span_list *spans,
+			       bool are_waits, uint32_t call, int64_t *ret_paused_ns)
 {
 	const struct model_call *c = &s->m->call[call];
 	struct nsx_span in = {s->m->call[c->before].end_ns, c->start_ns};
-	uint32_t h = nsx_call_thread(s->m->t, c->row), from = handed_by(s, c);
+	uint32_t h = nsx_call_thread(s->m->t, c->row), from = handing_thread(s, c);
 	int64_t ns = span_list_within(spans, h, in);
 	int64_t pause_ns = model_pause_ns(s->m, call);
 
@@ -278,9 +282,11 @@ static int64_t within_gap(const struct select *s, const struct span_list *spans,
 	return from == NSX_NONE ? ns : ns + span_list_within(spans, from, in);
 }
 
-/* Removes the time inside the spans from their threads' gaps: from waits and from own code. */
-static int cut_gaps(struct select *s, const struct span_list *spans,
-		    bool are_waits, struct nsx_err *err)
+/* Removes the time inside the spans from their threads' gaps: from the waits, and from the code
+ * between calls.
+ */
+static int shorten_gaps(struct select *s, const struct span_list *spans,
+			bool are_waits, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
@@ -291,23 +297,23 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 
 		if (!fits_gap(s, i) || gap <= SHORT_NS)
 			continue;
-		ns = within_gap(s, spans, are_waits, i, &paused_ns);
+		ns = gap_ns_in_spans(s, spans, are_waits, i, &paused_ns);
 		if (!ns)
 			continue;
 		pause_ns = model_pause_ns(s->m, i);
-		lower(s, player_pause(s->p, i), pause_ns - paused_ns);
-		lower(s, &e->gap_ns[i], gap - pause_ns - (ns - paused_ns));
+		lower_value(s, player_pause(s->p, i), pause_ns - paused_ns);
+		lower_value(s, &e->gap_ns[i], gap - pause_ns - (ns - paused_ns));
 		if (are_waits)
-			e->call[i] |= EDIT_LIFTED;
+			e->call[i] |= EDIT_CALL_LIFTED;
 	}
 	return 0;
 }
 
-/* Time of own code of a gap that lies inside the change's ranges. */
-static int64_t within_ranges(const struct select *s, uint32_t call)
+/* Returns the code between calls of a gap that lies inside the change's ranges. */
+static int64_t gap_ns_in_ranges(const struct select *s, uint32_t call)
 {
 	const struct model_call *c = &s->m->call[call];
-	uint32_t threads[] = {nsx_call_thread(s->m->t, c->row), handed_by(s, c)};
+	uint32_t threads[] = {nsx_call_thread(s->m->t, c->row), handing_thread(s, c)};
 	struct nsx_span in = {c->start_ns - model_gap(s->m, call), c->start_ns};
 	int64_t ns = 0;
 
@@ -317,10 +323,10 @@ static int64_t within_ranges(const struct select *s, uint32_t call)
 	return ns;
 }
 
-/* Shortens launches by their thread's time off the CPU. A wait that ended late because the thread
- * was off the CPU ends in time.
+/* Shortens launches by the time that their thread was off the CPU. A wait that ended late because
+ * its thread was off the CPU ends in time.
  */
-static int cut_calls(struct select *s, const struct span_list *spans, struct nsx_err *err)
+static int shorten_calls(struct select *s, const struct span_list *spans, struct nsx_err *err)
 {
 	if (player_need_costs(s->p, err))
 		return err->rc;
@@ -332,14 +338,14 @@ static int cut_calls(struct select *s, const struct span_list *spans, struct nsx
 			continue;
 		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row), model_lost_in(c));
 		if (ns && c->kind == CALL_LAUNCH)
-			lower(s, &s->p->edit.own_ns[i], c->own_ns - ns);
+			lower_value(s, &s->p->edit.own_ns[i], c->own_ns - ns);
 		else if (ns > c->residual_ns / 2)
-			compile_mark(s, &s->p->edit.call[i], EDIT_IN_TIME);
+			set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_IN_TIME);
 	}
 	return 0;
 }
 
-static int faster_host(struct select *s, struct nsx_err *err)
+static int speed_up_host(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
@@ -352,15 +358,16 @@ static int faster_host(struct select *s, struct nsx_err *err)
 		if (!fits_gap(s, i))
 			continue;
 		if (s->c->range)
-			part = within_ranges(s, i);
+			part = gap_ns_in_ranges(s, i);
 		part = NSX_MAX(part, 0);
-		lower(s, &e->gap_ns[i], own_ns - part + NSX_MAX(divided(part, s->c->amount),
-								NSX_MIN(part, s->c->least_ns)));
+		lower_value(s, &e->gap_ns[i], own_ns - part + NSX_MAX(divided(part, s->c->amount),
+								      NSX_MIN(part,
+									      s->c->least_ns)));
 	}
 	return 0;
 }
 
-static int no_os_wait(struct select *s, struct nsx_err *err)
+static int remove_os_waits(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->m->t;
 	struct span_list list = {0};
@@ -368,20 +375,20 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 	int rc = 0;
 
 	if (!s->c->name)
-		return cut_gaps(s, &s->m->waits, true, err);
+		return shorten_gaps(s, &s->m->waits, true, err);
 	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
 		if (o.end_ns - o.start_ns >= s->c->least_ns && fits_text(s, o.name))
 			rc = span_list_add(&list, o.thread, o.start_ns, o.end_ns, err);
 	span_list_sort(&list);
 	if (!rc)
-		rc = cut_gaps(s, &list, true, err);
+		rc = shorten_gaps(s, &list, true, err);
 	for (uint32_t i = 0; !rc && i < s->m->ncalls; i++) {
 		const struct model_call *call = &s->m->call[i];
 
 		if (call->kind == CALL_MPI &&
 		    call->end_ns - call->start_ns >= s->c->least_ns &&
 		    fits_api(s, call->api) && fits_gap(s, i))
-			compile_mark(s, &s->p->edit.call[i], EDIT_GONE);
+			set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_GONE);
 	}
 	span_list_done(&list);
 	return rc;
@@ -393,15 +400,15 @@ static void compile_drop_op(struct select *s, uint32_t i, bool with_call)
 {
 	const struct model_op *o = &s->m->op[i];
 
-	compile_mark(s, &s->p->edit.op[i], EDIT_DROP);
+	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_DROP);
 	if (with_call && o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
-		s->p->edit.call[o->call] |= EDIT_GONE;
+		s->p->edit.call[o->call] |= EDIT_CALL_GONE;
 }
 
 /* Fuses an operation with the previous one of its stream, unless it also waits for other
  * streams.
  */
-static void fuse(struct select *s, uint32_t i)
+static void fuse_with_previous(struct select *s, uint32_t i)
 {
 	const struct model_op *o = &s->m->op[i];
 	bool waits = o->flags & OP_NODE ?
@@ -410,23 +417,23 @@ static void fuse(struct select *s, uint32_t i)
 
 	if (waits || !(o->flags & OP_STREAM))
 		return;
-	compile_mark(s, &s->p->edit.op[i], EDIT_FUSED);
+	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_FUSED);
 	s->p->edit.fused_gap_ns = NSX_MIN(s->p->edit.fused_gap_ns, s->c->least_ns);
 	if (o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
-		s->p->edit.call[o->call] |= EDIT_GONE;
+		s->p->edit.call[o->call] |= EDIT_CALL_GONE;
 }
 
-static void free_copy(struct select *s, uint32_t i)
+static void unblock_copy(struct select *s, uint32_t i)
 {
 	const struct model_op *o = &s->m->op[i];
 
 	if (o->call == NSX_NONE)
 		return; /* nothing shows how early the operation could be queued */
 	if (s->m->call[o->call].kind == CALL_BLOCK)
-		compile_mark(s, &s->p->edit.call[o->call], EDIT_ASYNC);
+		set_edit_flag(s, &s->p->edit.call[o->call], EDIT_CALL_ASYNC);
 	if (s->c->verb != NSX_OVERLAP)
 		return;
-	compile_mark(s, &s->p->edit.op[i], EDIT_SIDE);
+	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_SIDE);
 	s->p->edit.has_side = true;
 }
 
@@ -441,37 +448,38 @@ static int change_ops(struct select *s, struct nsx_err *err)
 			continue;
 		switch (s->c->verb) {
 		case NSX_FASTER:
-			lower(s, &s->p->edit.length_ns[i], divided(o->length_ns, s->c->amount));
+			lower_value(s, &s->p->edit.length_ns[i], divided(o->length_ns,
+									 s->c->amount));
 			if (s->c->fills)
-				s->p->edit.op[i] |= EDIT_FULL;
+				s->p->edit.op[i] |= EDIT_OP_FULL;
 			s->p->edit.has_full |= s->c->fills;
 			break;
 		case NSX_DROP:
 			compile_drop_op(s, i, true);
 			break;
 		case NSX_FUSE:
-			fuse(s, i);
+			fuse_with_previous(s, i);
 			break;
 		case NSX_CUT:
-			compile_mark(s, &s->p->edit.op[i], EDIT_CUT);
+			set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_CUT);
 			break;
 		case NSX_HIDE_COMM:
 			if (o->flags & OP_MEMBER)
-				compile_mark(s, &s->p->edit.op[i], EDIT_HIDDEN);
+				set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_HIDDEN);
 			else if (!s->m->nteams && (o->flags & OP_COMM))
 				compile_drop_op(s, i, false);
 			break;
 		default:
-			free_copy(s, i);
+			unblock_copy(s, i);
 		}
 	}
 	return 0;
 }
 
-/* Gives kernels in `when` the mean length of kernels of the same shape before `when`. The mean is
+/* Gives the kernels in `when` the mean length of kernels of the same shape before it. The mean is
  * used because kernels of one shape may do different work.
  */
-static int hold_clock(struct select *s, struct nsx_err *err)
+static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
@@ -507,7 +515,8 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 		times = v[shape].before_ns / (double)v[shape].nbefore /
 			(v[shape].ns / (double)v[shape].n);
 		if (times < 1)
-			lower(s, &s->p->edit.length_ns[i], (int64_t)(times * (double)o->length_ns));
+			lower_value(s, &s->p->edit.length_ns[i],
+				    (int64_t)(times * (double)o->length_ns));
 	}
 	return 0;
 }
@@ -520,11 +529,11 @@ static int drop_range(struct select *s, struct nsx_err *err)
 
 	for (uint32_t i = 0; i < s->m->ncalls; i++)
 		if (fits_call(s, i))
-			compile_mark(s, &e->call[i], EDIT_GONE);
+			set_edit_flag(s, &e->call[i], EDIT_CALL_GONE);
 	for (uint32_t i = 0; i < s->m->nops; i++)
 		if (fits_op(s, i))
 			compile_drop_op(s, i, false);
-	return cut_gaps(s, &s->ranges, false, err);
+	return shorten_gaps(s, &s->ranges, false, err);
 }
 
 static int list_ranges(struct select *s, struct nsx_err *err)
@@ -552,7 +561,7 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 	return rc;
 }
 
-static int compile_apply(struct select *s, struct nsx_err *err)
+static int apply_verb(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
@@ -564,23 +573,24 @@ static int compile_apply(struct select *s, struct nsx_err *err)
 	case NSX_INSTANT_HOST:
 		return change_calls(s, err);
 	case NSX_FASTER_HOST:
-		return faster_host(s, err);
+		return speed_up_host(s, err);
 	case NSX_NO_OS_WAIT:
-		return no_os_wait(s, err);
+		return remove_os_waits(s, err);
 	case NSX_NO_PREEMPTION:
-		return cut_gaps(s, &s->m->preempted, true, err) ?:
-		       cut_calls(s, &s->m->preempted, err);
+		return shorten_gaps(s, &s->m->preempted, true, err) ?:
+		       shorten_calls(s, &s->m->preempted, err);
 	case NSX_NO_ABSENCE:
-		return cut_gaps(s, &s->m->absent, true, err) ?: cut_calls(s, &s->m->absent, err);
+		return shorten_gaps(s, &s->m->absent, true, err) ?: shorten_calls(s, &s->m->absent,
+										  err);
 	case NSX_NO_PROFILER:
-		return cut_gaps(s, &s->m->profiled, true, err);
+		return shorten_gaps(s, &s->m->profiled, true, err);
 	case NSX_HOLD_CLOCK:
-		return hold_clock(s, err);
+		return apply_earlier_clock(s, err);
 	case NSX_FASTER_COMM:
 		e->transfer = NSX_MIN(e->transfer, 1 / s->c->amount);
 		for (uint32_t i = 0; i < s->m->nmembers; i++)
 			if (fits_op(s, s->m->member[i]))
-				compile_mark(s, &e->op[s->m->member[i]], EDIT_SPED);
+				set_edit_flag(s, &e->op[s->m->member[i]], EDIT_OP_SPED);
 		return 0;
 	case NSX_NO_PEER_WAIT:
 		e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;
@@ -599,9 +609,9 @@ static int compile_apply(struct select *s, struct nsx_err *err)
 	}
 }
 
-static int compile_one(struct player *p, struct nsx_plan plan,
-		       const struct nsx_change *c, struct nsx_arena *a,
-		       size_t *touched, struct nsx_err *err)
+static int apply_change(struct player *p, struct nsx_plan plan,
+			const struct nsx_change *c, struct nsx_arena *a,
+			size_t *touched, struct nsx_err *err)
 {
 	struct nsx_change change = *c;
 	struct select s = {.c = &change, .plan = plan, .p = p, .m = p->m,
@@ -621,20 +631,20 @@ static int compile_one(struct player *p, struct nsx_plan plan,
 	if (!rc && c->range)
 		rc = list_ranges(&s, err);
 	if (!rc)
-		rc = compile_apply(&s, err);
+		rc = apply_verb(&s, err);
 	span_list_done(&s.ranges);
 	nsx_regex_free(s.regex);
 	return rc;
 }
 
-int compile(struct player *p, struct nsx_plan plan, size_t from,
-	    size_t *touched, struct nsx_err *err)
+int compile_changes(struct player *p, struct nsx_plan plan, size_t from,
+		    size_t *touched, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	int rc = 0;
 
 	for (size_t i = from; !rc && i < plan.n; i++) {
-		rc = compile_one(p, plan, &plan.v[i], a, touched, err);
+		rc = apply_change(p, plan, &plan.v[i], a, touched, err);
 		nsx_arena_clear(a);
 	}
 	nsx_arena_free(a);

@@ -1,8 +1,10 @@
-/* even.c - makes a rank even: its operations, calls and gaps take the distribution of its peers. */
+/* even.c - makes a rank even: its operations, calls and gaps become as long as those of its peers.
+ */
 #include "facts/replay/compile.h"
 
-/* Roles of an entry. OWN: of the rank that is made even. PEER: of a rank with which it is compared.
- * APART: of another rank that the same plan makes even, so it is no peer.
+/* The role of an entry. OWN: it belongs to the rank that is made even. PEER: it belongs to a rank
+ * that serves as the model. APART: it belongs to another rank that the same plan makes even, so it
+ * is no peer.
  */
 enum role { OWN, PEER, APART };
 
@@ -70,10 +72,10 @@ struct measured { /* an entry of the rank or a peer */
 	bool counts; /* lies between collectives, where ranks are comparable */
 };
 
-/* The share of the time of n entries of a kind that remains if the rank has more of them than the
- * mean of its peers.
+/* Returns the share of the time of n entries of a kind that remains if the rank has more of them
+ * than the mean of its peers.
  */
-static double share_of_kind(const struct measured *v, size_t n, size_t nranks)
+static double remaining_share(const struct measured *v, size_t n, size_t nranks)
 {
 	size_t own = 0, theirs = 0;
 
@@ -82,11 +84,12 @@ static double share_of_kind(const struct measured *v, size_t n, size_t nranks)
 	return theirs && own * nranks > theirs ? (double)theirs / (double)(own * nranks) : 1;
 }
 
-/* Gives the rank the distribution of its peers, kind by kind: its longest entry becomes as long as
- * the peers' longest, and so on. The n entries of s->v are sorted by kind, then length. nranks: the
+/* Gives the rank the lengths of its peers, kind by kind: its longest entry becomes as long as the
+ * peers' longest, and so on. The n entries of s->v are sorted by kind, then length. nranks: the
  * number of peers.
  */
-static void even_level(struct evening *s, size_t n, size_t nranks, int64_t *values, bool lifts)
+static void apply_peer_distribution(struct evening *s, size_t n, size_t nranks, int64_t *values,
+				    bool lifts)
 {
 	const struct measured *v = s->v;
 
@@ -96,7 +99,7 @@ static void even_level(struct evening *s, size_t n, size_t nranks, int64_t *valu
 
 		for (to = from; to < n && (to == from || !v[to].begins); to++)
 			npeers += v[to].is_peer;
-		share = share_of_kind(v + from, to - from, nranks);
+		share = remaining_share(v + from, to - from, nranks);
 		nown = to - from - npeers;
 		for (size_t i = from; i < to && npeers; i++) {
 			int64_t ns;
@@ -115,15 +118,16 @@ static void even_level(struct evening *s, size_t n, size_t nranks, int64_t *valu
 				continue;
 			compile_lower(player_pause(s->p, v[i].at),
 				      ns - values[v[i].at], s->touched);
-			s->p->edit.call[v[i].at] |= EDIT_LIFTED;
+			s->p->edit.call[v[i].at] |= EDIT_CALL_LIFTED;
 		}
 	}
 }
 
-/* The time in which each GPU is compared, by engine of its kernels. It lasts from the first to the
- * last collective that begins in the window on all ranks. *ret_peers: number of other GPUs.
+/* Finds the time in which each GPU is compared, by engine of its kernels. It lasts from the first
+ * to the last collective that begins in the window on all ranks. *ret_peers: number of other GPUs.
  */
-static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers, struct nsx_err *err)
+static struct nsx_span *find_compared_times(struct evening *s, size_t *ret_peers,
+					    struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	struct nsx_span *v;
@@ -155,11 +159,11 @@ static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers, stru
 	return v;
 }
 
-/* Evens operations, calls, or the gaps before calls. roles: by what the entries are of. alike: for
- * operations, see between_teams; else NULL.
+/* Evens operations, calls, or the gaps before calls. roles: by what the entries belong to. alike:
+ * for operations, from find_compared_times(); otherwise NULL.
  */
-static void even_all(struct evening *s, const struct model_alikes *all, const uint8_t *roles,
-		     const struct nsx_span *alike, size_t npeers, int64_t *values)
+static void even_entries(struct evening *s, const struct model_alikes *all, const uint8_t *roles,
+			 const struct nsx_span *alike, size_t npeers, int64_t *values)
 {
 	bool begins = false;
 	size_t n = 0;
@@ -177,7 +181,7 @@ static void even_all(struct evening *s, const struct model_alikes *all, const ui
 				s->m->op[at].start_ns < alike[of >> 1].end_ns};
 		begins = false;
 	}
-	even_level(s, n, npeers, values, all == &s->m->alike_gaps);
+	apply_peer_distribution(s, n, npeers, values, all == &s->m->alike_gaps);
 }
 
 int compile_even_rank(struct player *p, struct nsx_plan plan,
@@ -192,11 +196,11 @@ int compile_even_rank(struct player *p, struct nsx_plan plan,
 	size_t npeers;
 
 	if (find_roles(&s, err) || !nsx_new_array(s.v, a, most, "figures of ranks", err) ||
-	    !(alike = between_teams(&s, &npeers, err)) || player_need_lengths(p, err) ||
+	    !(alike = find_compared_times(&s, &npeers, err)) || player_need_lengths(p, err) ||
 	    player_need_gaps(p, err) || player_need_costs(p, err))
 		return err->rc;
-	even_all(&s, &m->alike_ops, s.engine_role, alike, npeers, p->edit.length_ns);
-	even_all(&s, &m->alike_gaps, s.thread_role, NULL, 1, p->edit.gap_ns);
-	even_all(&s, &m->alike_calls, s.thread_role, NULL, 1, p->edit.own_ns);
+	even_entries(&s, &m->alike_ops, s.engine_role, alike, npeers, p->edit.length_ns);
+	even_entries(&s, &m->alike_gaps, s.thread_role, NULL, 1, p->edit.gap_ns);
+	even_entries(&s, &m->alike_calls, s.thread_role, NULL, 1, p->edit.own_ns);
 	return 0;
 }

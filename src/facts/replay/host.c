@@ -47,11 +47,11 @@ static int list_threads(struct build *b, struct threads *x, struct nsx_err *err)
 	return 0;
 }
 
-/* Index, in x->call, of the thread's last call that ended by at_ns; x->at[thread] - 1 if there is
- * none.
+/* Returns the index in x->call of the thread's last call that ended by at_ns; x->at[thread] - 1 if
+ * there is none.
  */
-static uint32_t ended_by(const struct build *b, const struct threads *x,
-			 uint32_t thread, int64_t at_ns)
+static uint32_t last_call_ended_by(const struct build *b, const struct threads *x,
+				   uint32_t thread, int64_t at_ns)
 {
 	uint32_t lo = NSX_SEARCH(x->at[thread], x->at[thread + 1], mid,
 				 b->m->call[x->call[mid]].end_ns <= at_ns);
@@ -59,8 +59,8 @@ static uint32_t ended_by(const struct build *b, const struct threads *x,
 	return lo - 1;
 }
 
-/* Whether two threads take turns: `waiter` waits until its call begins, and at that time `other`
- * begins to wait. What `other` did since its last call is then its own work.
+/* Tells whether two threads take turns: `waiter` waits until its call begins, and at that time
+ * `other` begins to wait. The time of `other` since its last call was then code of its own.
  */
 static bool takes_turns(const struct build *b, const struct nsx_span gap,
 			uint32_t waiter, const struct model_call *y, uint32_t other)
@@ -80,13 +80,14 @@ static bool takes_turns(const struct build *b, const struct nsx_span gap,
 	       x.start_ns <= wait.end_ns + GAP_NS;
 }
 
-/* The call of another thread that ended in the gap before this call and handed over to it; or
- * NSX_NONE. After that call its thread must make no call for twice the time of the hand-over, or
- * take its turn to wait. Threads that wait for a lock do not hand over, because without the lock
- * both would continue. *ret_any: whether any call of another thread ended in the gap.
+/* Returns the call of another thread that ended in the gap before this call and handed over to it;
+ * NSX_NONE: none. After that call its thread must make no call for twice the time of the
+ * hand-over, or take its turn to wait. Threads that wait for a lock do not hand over, because
+ * without the lock both would continue. *ret_any: whether any call of another thread ended in the
+ * gap.
  */
-static uint32_t handed_over(const struct build *b, const struct threads *x,
-			    const struct span_list *locks, uint32_t call, bool *ret_any)
+static uint32_t find_handing_call(const struct build *b, const struct threads *x,
+				  const struct span_list *locks, uint32_t call, bool *ret_any)
 {
 	const struct model_call *v = b->m->call, *c = &v[call];
 	uint32_t h = b->thread[call], best = NSX_NONE;
@@ -101,7 +102,7 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 
 		if (other == h)
 			continue;
-		i = ended_by(b, x, other, c->start_ns);
+		i = last_call_ended_by(b, x, other, c->start_ns);
 		if (i + 1 == x->at[other])
 			continue;
 		y = &v[x->call[i]];
@@ -121,7 +122,7 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 	return best;
 }
 
-static bool host_launches(const struct build *b, const struct threads *x, uint32_t thread)
+static bool is_launching_thread(const struct build *b, const struct threads *x, uint32_t thread)
 {
 	uint32_t p = b->m->t->thread[thread].process;
 
@@ -135,8 +136,8 @@ static bool host_launches(const struct build *b, const struct threads *x, uint32
  * unrelated threads looks like a hand-over. Hand-overs to a thread therefore count only if at least
  * half of its gaps in which calls of others ended look like hand-overs.
  */
-static int link_threads(struct build *b, struct threads *x,
-			const struct span_list *locks, struct nsx_err *err)
+static int link_hand_overs(struct build *b, struct threads *x,
+			   const struct span_list *locks, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	uint32_t *from, *gaps, *handed;
@@ -151,9 +152,9 @@ static int link_threads(struct build *b, struct threads *x,
 		from[i] = NSX_NONE;
 		if (c->before == NSX_NONE ||
 		    c->start_ns - m->call[c->before].end_ns <= GAP_NS ||
-		    !host_launches(b, x, b->thread[i]))
+		    !is_launching_thread(b, x, b->thread[i]))
 			continue;
-		from[i] = handed_over(b, x, locks, i, &any);
+		from[i] = find_handing_call(b, x, locks, i, &any);
 		gaps[b->thread[i]] += any;
 		handed[b->thread[i]] += from[i] != NSX_NONE;
 	}
@@ -207,7 +208,7 @@ static bool is_lock(const char *name)
 
 /* Whether an OS call waits for a child process. Such a wait ends sooner if the child's work does.
  */
-static bool is_child(const char *name)
+static bool waits_for_child(const char *name)
 {
 	return strstr(name, "waitpid") || strstr(name, "wait4");
 }
@@ -230,7 +231,7 @@ static int host_add_waits(const struct build *b, const struct threads *x,
 		    o.end_ns - o.start_ns < GAP_NS || o.start_ns > b->to_ns ||
 		    (!o.is_mpi && !is_blocking_os(nsx_text(t, o.name))))
 			continue;
-		kind = o.is_mpi || is_child(nsx_text(t, o.name)) ? &k->inside :
+		kind = o.is_mpi || waits_for_child(nsx_text(t, o.name)) ? &k->inside :
 		       is_lock(nsx_text(t, o.name)) ? &k->locks : NULL;
 		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err) ||
 		    (kind && span_list_add(kind, o.thread, o.start_ns, o.end_ns, err)))
@@ -283,8 +284,8 @@ static bool is_blocked(int64_t state)
 	return (state >= 2 && state <= 4) || state == 7 || state == 8;
 }
 
-static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int read_switch_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			   struct nsx_err *err)
 {
 	struct reader *r = ctx;
 	int64_t state = nsx_i64_or(&v[3], 0), reason = nsx_i64_or(&v[4], 0);
@@ -307,8 +308,8 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 				v[0].u.i});
 }
 
-static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int read_overhead_row(void *ctx, int64_t rid NSX_UNUSED,
+			     const struct nsx_val *v, struct nsx_err *err)
 {
 	struct reader *r = ctx;
 	uint32_t h;
@@ -321,8 +322,9 @@ static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
 		       0 : span_list_add(&r->spans, h, v[0].u.i, v[1].u.i, err);
 }
 
-/* A thread's time in OS calls inside a span. *at: see NSX_EACH_OS_CALL. */
-static int64_t os_within(const struct nsx_trace *t, uint32_t thread, struct nsx_span s, size_t *at)
+/* Returns a thread's time in OS calls inside a span. *at: see NSX_EACH_OS_CALL. */
+static int64_t os_call_ns_in(const struct nsx_trace *t, uint32_t thread, struct nsx_span s,
+			     size_t *at)
 {
 	int64_t ns = 0;
 
@@ -352,7 +354,7 @@ static int add_off_cpu(struct build *b, const struct reader *r,
 			return err->rc;
 		if (!r->knows_states)
 			ready = t->osrt.n &&
-				2 * os_within(t, off->thread, s, &at) < s.end_ns - s.start_ns;
+				2 * os_call_ns_in(t, off->thread, s, &at) < s.end_ns - s.start_ns;
 		if (ready && span_list_add(&b->m->preempted, off->thread,
 					   s.start_ns, s.end_ns, err))
 			return err->rc;
@@ -379,7 +381,7 @@ static int host_read_rows(struct build *b, const struct threads *x,
 			   .from_ns = m->call[0].start_ns,
 			   .to_ns = m->call[m->ncalls - 1].end_ns};
 	int rc = nsx_view_scan(m->t->schema, NSX_VIEW_sched, switches,
-			       ARRAY_LEN(switches), 1, on_switch, &r, 0, err);
+			       ARRAY_LEN(switches), 1, read_switch_row, &r, 0, err);
 
 	if (!rc && r.n) {
 		nsx_sort(r.v, r.n, sizeof(*r.v), cmp_switches);
@@ -387,7 +389,8 @@ static int host_read_rows(struct build *b, const struct threads *x,
 	}
 	if (!rc)
 		rc = nsx_view_scan(m->t->schema, NSX_VIEW_profiler_overhead,
-				   overheads, ARRAY_LEN(overheads), 1, on_overhead, &r, 0, err);
+				   overheads, ARRAY_LEN(overheads), 1, read_overhead_row, &r, 0,
+				   err);
 	for (size_t i = 0; !rc && i < m->t->overheads.n; i++)
 		if (nsx_overhead_is_tool(m->t->overheads.type[i]))
 			rc = span_list_add(&r.spans, m->t->overheads.thread[i],
@@ -399,12 +402,12 @@ static int host_read_rows(struct build *b, const struct threads *x,
 	return rc;
 }
 
-/* Computes the time of waits within each gap; after a hand-over, only time in which both threads
- * wait. Waits for other ranks or child processes do not count, because the program itself ends
+/* Computes how long each gap waits; after a hand-over, only time in which both threads wait
+ * counts. Waits for other ranks or child processes do not count, because the program itself ends
  * them.
  */
-static int charge_waits(struct nsx_model *m, const struct build *b,
-			struct span_list *inside, struct nsx_err *err)
+static int compute_gap_waits(struct nsx_model *m, const struct build *b,
+			     struct span_list *inside, struct nsx_err *err)
 {
 	const struct span_list *w = &m->waits;
 	size_t cap = 0;
@@ -446,7 +449,8 @@ int model_host(struct build *b, struct nsx_err *err)
 	span_list_sort(&b->m->waits);
 	span_list_sort(&of.inside);
 	span_list_sort(&of.locks);
-	rc = rc ?: link_threads(b, &x, &of.locks, err) ?: charge_waits(b->m, b, &of.inside, err);
+	rc = rc ?: link_hand_overs(b, &x, &of.locks, err) ?: compute_gap_waits(b->m, b,
+									       &of.inside, err);
 
 	span_list_done(&of.inside);
 	span_list_done(&of.locks);
@@ -460,9 +464,9 @@ struct losses {
 	void *ctx;
 };
 
-/* Reports the parts of a thread's span in the list, inside the replayed window. */
-static int tell_lost(const struct losses *x, uint32_t thread, struct nsx_span in,
-		     struct nsx_err *err)
+/* Reports the parts of a thread's span that the list covers, inside the replayed window. */
+static int report_lost_spans(const struct losses *x, uint32_t thread, struct nsx_span in,
+			     struct nsx_err *err)
 {
 	const struct nsx_window *w = &x->m->closure.window;
 	struct nsx_span lost;
@@ -478,7 +482,7 @@ static int tell_lost(const struct losses *x, uint32_t thread, struct nsx_span in
 	return rc;
 }
 
-static int each_lost(const struct losses *x, struct nsx_err *err)
+static int each_lost_span(const struct losses *x, struct nsx_err *err)
 {
 	const struct nsx_model *m = x->m;
 	int rc = 0;
@@ -493,9 +497,9 @@ static int each_lost(const struct losses *x, struct nsx_err *err)
 
 		if (!(c->flags & CALL_ACTIVE))
 			continue;
-		rc = tell_lost(x, h, before, err);
+		rc = report_lost_spans(x, h, before, err);
 		if (!rc && inside.start_ns > c->start_ns)
-			rc = tell_lost(x, h, inside, err);
+			rc = report_lost_spans(x, h, inside, err);
 	}
 	return rc;
 }
@@ -503,13 +507,13 @@ static int each_lost(const struct losses *x, struct nsx_err *err)
 int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			     struct nsx_err *err)
 {
-	return each_lost(&(struct losses){m, &m->preempted, each, ctx}, err);
+	return each_lost_span(&(struct losses){m, &m->preempted, each, ctx}, err);
 }
 
 int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			  struct nsx_err *err)
 {
-	return each_lost(&(struct losses){m, &m->absent, each, ctx}, err);
+	return each_lost_span(&(struct losses){m, &m->absent, each, ctx}, err);
 }
 
 bool nsx_model_is_blocked(const struct nsx_model *m)

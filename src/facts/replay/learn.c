@@ -1,11 +1,11 @@
 /* learn.c - learns typical latencies, and sets the weight of every edge of the model.
  *
- * Latencies are learned from events that only one latency can have delayed. A typical latency is
- * the median of the fast cluster, because much longer ones had other reasons. Values above what
+ * A latency is learned from events that nothing else can have delayed. A typical latency is the
+ * median of the fast cluster, because much longer ones had other reasons. Values above what
  * hardware needs are not learned: if something else delays every launch of a trace, there is no
  * fast cluster. A weight never exceeds the recorded time, so that replaying the unchanged model
- * gives the recording. An excess below 20 us is jitter of the edge that decided. A greater excess
- * stays with the event as its residual.
+ * gives the recording. If an event was later than its weights say by less than 20 us, the excess
+ * is jitter of the edge that decided. A greater excess stays with the event as its residual.
  */
 #include <math.h>
 #include "base/stat.h"
@@ -74,8 +74,8 @@ static void samples_done(struct samples *s)
 	free(s->v);
 }
 
-/* The median of the fast cluster. */
-static int64_t typical(int64_t *v, size_t n)
+/* Returns the median of the fast cluster. */
+static int64_t fast_cluster_median(int64_t *v, size_t n)
 {
 	double most = nsx_quantile(v, n, 0.1) + CLUSTER_NS;
 	size_t k = 0;
@@ -99,7 +99,7 @@ static int fit_typical(struct samples *s, struct nsx_arena *a, struct nsx_err *e
 		bool any = nsx_group_key(&s->keys, k).a == ANY;
 
 		s->typical[k] = n < (any ? MIN_ANY : MIN_SAMPLES) ? NEVER :
-				typical(s->values + s->at[k], n);
+				fast_cluster_median(s->values + s->at[k], n);
 	}
 	nsx_arena_drop(a, s->values);
 	return 0;
@@ -112,7 +112,7 @@ static int64_t typical_of(const struct samples *s, uint32_t kind, uint32_t which
 	return k == NSX_NONE ? NEVER : s->typical[k];
 }
 
-/* Median distance from x. Reorders v. */
+/* Returns the median distance of the values from x. Reorders v. */
 static double learn_scatter(int64_t *v, size_t n, int64_t x)
 {
 	for (size_t i = 0; i < n; i++)
@@ -120,12 +120,12 @@ static double learn_scatter(int64_t *v, size_t n, int64_t x)
 	return nsx_quantile(v, n, 0.5);
 }
 
-/* Whether launch latency counts from the start of calls instead of their end: the point with less
- * scatter is chosen. If scatters are equal, the far values decide, because a few long calls are far
- * off with the wrong point.
+/* Tells whether launch latency counts from the start of calls instead of their end: the point with
+ * less scatter is chosen. If scatters are equal, the far values decide, because a few long calls
+ * are far off with the wrong point.
  */
-static bool is_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
-			  int64_t end, size_t n)
+static bool counts_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
+			      int64_t end, size_t n)
 {
 	double s = learn_scatter(from_start, n, start), e = learn_scatter(from_end, n, end);
 
@@ -144,8 +144,8 @@ static uint32_t launch_kind(const struct nsx_model *m, const struct model_op *o)
 }
 #define ANY_LAUNCH(blocks) ((uint32_t)(blocks) << 16 | 0xff00)
 
-/* Key of two consecutive operations on a stream: their kinds, and whether the second blocks
- * its call.
+/* Returns the key of two consecutive operations on a stream: their kinds, and whether the second
+ * blocks its call.
  */
 static uint32_t gap_kind(const struct nsx_model *m, const struct model_op *p,
 			 const struct model_op *o)
@@ -179,14 +179,15 @@ struct learner {
 	struct build *b;
 	struct samples from_start, from_end; /* launch latencies, from the call's start and from
 						its end, with the same keys */
-	/* Launch latencies, from the call's start, of work that begins during its call, some time
-	 * after its stream became free. They are used for kinds without launches to a free stream:
-	 * a long call, such as the launch of a large graph, starts its work long before its end,
-	 * and other kinds of launches do not show that.
+	/* Launch latencies, from the call's start, of work that begins during its call, when its
+	 * stream had been free for some time. They stand for kinds of launches that never met a
+	 * free stream: a long call, such as the launch of a large graph, starts its work long
+	 * before its end, and other kinds of launches do not show that.
 	 */
 	struct samples during;
-	/* seen: gaps before work that was queued while its stream was busy. gap: those of these
-	 * gaps that nothing else can have prolonged. wake, own: wake-ups and own costs of calls.
+	/* seen: the gaps before work that was queued while its stream was busy. gap: those of them
+	 * that nothing else can have prolonged. wake: times from the end of awaited work to the
+	 * end of the call. own: times that calls take by themselves.
 	 */
 	struct samples gap, seen, wake, own;
 	struct latency *launch; /* by key of from_start                      */
@@ -197,7 +198,7 @@ struct learner {
 	bool *is_full;	     /* by call: a full queue delayed it              */
 };
 
-/* Whether all dependencies of an operation ended before a time. */
+/* Tells whether all dependencies of an operation ended before a time. */
 static bool depends_before(const struct build *b, uint32_t op, int64_t at_ns)
 {
 	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next)
@@ -239,8 +240,8 @@ static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
 				o->start_ns - c->start_ns, err);
 }
 
-/* Whether launch and dispatch latencies can be learned from an operation. */
-static bool is_told_of(const struct model_op *o)
+/* Tells whether launch and dispatch latencies can be learned from an operation. */
+static bool shows_latency(const struct model_op *o)
 {
 	return o->call != NSX_NONE && !(o->flags & OP_NODE);
 }
@@ -253,7 +254,7 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 		const struct model_op *o = &m->op[i];
 		bool is_free;
 
-		if (!is_told_of(o))
+		if (!shows_latency(o))
 			continue;
 		is_free = o->before == NSX_NONE || model_op_end(&m->op[o->before]) <
 							   m->call[o->call].start_ns;
@@ -263,7 +264,7 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* The end of the last event for which a call waits; NEVER: it waits for nothing. */
+/* Returns the end of the last event for which a call waits; NEVER: it waits for nothing. */
 static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 {
 	int64_t ns = NEVER;
@@ -273,8 +274,8 @@ static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 	return ns;
 }
 
-/* Time from the start of the last call of an MPI call's meeting to the call's end. */
-static int64_t transfer_ns(const struct nsx_model *m, uint32_t call)
+/* Returns the time from the start of the last call of an MPI call's meeting to the call's end. */
+static int64_t mpi_transfer_ns(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
 	int64_t last = c->start_ns;
@@ -293,7 +294,7 @@ static int learn_calls(struct learner *l, struct nsx_err *err)
 		int64_t until;
 
 		if (c->kind == CALL_MPI) {
-			if (learn_add_sample(&l->own, 0, c->api, transfer_ns(m, i), err))
+			if (learn_add_sample(&l->own, 0, c->api, mpi_transfer_ns(m, i), err))
 				return err->rc;
 			continue;
 		}
@@ -333,9 +334,9 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 		x->ns = NEVER;
 		if (n < MIN_SAMPLES)
 			continue;
-		start = typical(from_start, n);
-		end = typical(from_end, n);
-		x->from_start = blocks || is_from_start(from_start, start, from_end, end, n);
+		start = fast_cluster_median(from_start, n);
+		end = fast_cluster_median(from_end, n);
+		x->from_start = blocks || counts_from_start(from_start, start, from_end, end, n);
 		x->ns = !x->from_start ? NSX_MIN(end, LAUNCH_CAP_NS) :
 			blocks	       ? NSX_MIN(start, BLOCK_CAP_NS) :
 					 NSX_MIN(start, LAUNCH_CAP_NS + l->launch_ns);
@@ -345,7 +346,7 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-static struct latency find_launch(const struct learner *l, const struct model_op *o)
+static struct latency launch_latency_of(const struct learner *l, const struct model_op *o)
 {
 	const struct nsx_model *m = l->b->m;
 	uint32_t kind = launch_kind(m, o), api = m->call[o->call].api;
@@ -360,13 +361,13 @@ static struct latency find_launch(const struct learner *l, const struct model_op
 	return k == NSX_NONE ? (struct latency){NEVER, false} : l->launch[k];
 }
 
-/* Launch latency counted from the end of a call of usual length. */
+/* Returns the launch latency counted from the end of a call of usual length. */
 static int64_t from_usual_end(const struct learner *l, const struct latency *x)
 {
 	return NSX_MAX(x->ns - (x->from_start ? l->launch_ns : 0), 0);
 }
 
-/* The launch latency of the API that launches most kernels from which latencies can be learned. */
+/* Returns the launch latency of the API that launches most of the kernels that show a latency. */
 static int64_t usual_launch(const struct learner *l)
 {
 	int64_t ns = LAUNCH_NS;
@@ -389,11 +390,13 @@ int64_t nsx_model_launch_ns(const struct nsx_model *m)
 	return m->launch_ns;
 }
 
-/* When an operation could start if only its call decided: the launch latency after the call. */
+/* Returns when an operation could start if only its call decided: the launch latency after the
+ * call.
+ */
 static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 {
 	const struct model_call *c = &l->b->m->call[o->call];
-	const struct latency x = find_launch(l, o);
+	const struct latency x = launch_latency_of(l, o);
 
 	if (c->kind == CALL_BLOCK)
 		return x.ns != NEVER ? c->start_ns + x.ns : INT64_MAX;
@@ -426,7 +429,7 @@ static int learn_gaps(struct learner *l, struct nsx_err *err)
 	const struct nsx_model *m = l->b->m;
 
 	for (uint32_t i = 0; i < m->nops; i++)
-		if (is_told_of(&m->op[i]) && m->op[i].before != NSX_NONE && learn_gap(l, i, err))
+		if (shows_latency(&m->op[i]) && m->op[i].before != NSX_NONE && learn_gap(l, i, err))
 			return err->rc;
 	return 0;
 }
@@ -445,7 +448,7 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* The typical gap of a kind; NEVER: not learned, or too long to be only a gap. */
+/* Returns the typical gap of a kind; NEVER: not learned, or too long to be only a gap. */
 static int64_t typical_gap(const struct learner *l, uint32_t kind)
 {
 	int64_t ns = typical_of(&l->gap, kind, 0);
@@ -453,10 +456,11 @@ static int64_t typical_gap(const struct learner *l, uint32_t kind)
 	return ns > gap_cap(kind) ? NEVER : ns;
 }
 
-/* The typical gap between two operations of a stream. If it was not learned, it is at most the
- * least gap seen, even if other causes may have prolonged that gap.
+/* Returns the typical gap between two operations of a stream. If it was not learned, it is at most
+ * the least gap seen, even if other causes may have prolonged that gap.
  */
-static int64_t find_gap(const struct learner *l, const struct model_op *p, const struct model_op *o)
+static int64_t stream_gap_of(const struct learner *l, const struct model_op *p,
+			     const struct model_op *o)
 {
 	uint32_t kind = gap_kind(l->b->m, p, o);
 	uint32_t seen = nsx_group_find(&l->seen.keys, kind, 0);
@@ -471,7 +475,7 @@ static int64_t find_gap(const struct learner *l, const struct model_op *p, const
 	return seen == NSX_NONE ? ns : NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
 }
 
-/* The typical gap between kernels; a default if there are too few consecutive kernels. */
+/* Returns the typical gap between kernels; a default if there are too few consecutive kernels. */
 static int64_t usual_kernel_gap(const struct learner *l)
 {
 	int64_t ns = typical_gap(l, KERNELS);
@@ -479,7 +483,7 @@ static int64_t usual_kernel_gap(const struct learner *l)
 	return ns == NEVER ? DEFAULT_GAP_NS : ns;
 }
 
-static int64_t find_wake(const struct learner *l, const struct model_call *c)
+static int64_t wake_latency_of(const struct learner *l, const struct model_call *c)
 {
 	uint32_t kind = wake_kind(l->b->m, c);
 	int64_t ns = typical_of(&l->wake, kind, c->api);
@@ -533,7 +537,7 @@ static int64_t usual_cost(const struct nsx_model *m, const struct model_call *c,
 
 /* Full queues ----------------------------------------------------------------------*/
 
-static int list_full(struct learner *l, struct nsx_err *err)
+static int list_full_queue_rows(struct learner *l, struct nsx_err *err)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
 
@@ -545,7 +549,7 @@ static int list_full(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether a full queue is recorded for more than half of the call's time. */
+/* Tells whether a full queue is recorded for more than half of the call's time. */
 static bool is_recorded_full(const struct learner *l, uint32_t call)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
@@ -563,7 +567,7 @@ static bool is_recorded_full(const struct learner *l, uint32_t call)
 							    c->end_ns - c->start_ns;
 }
 
-/* Index, in stream_op, after the stream's operations that had started by at_ns. */
+/* Returns the index, in stream_op, after the stream's operations that had started by at_ns. */
 static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	return NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1], mid,
@@ -608,13 +612,13 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 
 /* Weights of calls ------------------------------------------------------------------- */
 
-/* Splits a waiting call into its own cost, the wake-up, and the rest. */
-static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
+/* Splits a waiting call into the time that it takes by itself, the wake-up, and the rest. */
+static void split_waiting_call(struct learner *l, uint32_t call, int64_t until)
 {
 	struct nsx_model *m = l->b->m;
 	struct model_call *c = &m->call[call];
 	int64_t ns = c->end_ns - c->start_ns, own = 3000;
-	int64_t wake = find_wake(l, c), usual = NSX_MAX(wake, 0), seen;
+	int64_t wake = wake_latency_of(l, c), usual = NSX_MAX(wake, 0), seen;
 
 	l->b->typical_lambda[call] = (int32_t)NSX_MAX(wake, INT32_MIN);
 	seen = c->end_ns - until;
@@ -630,18 +634,17 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 		seen = usual;
 	}
 	c->lambda_ns = (int32_t)NSX_MAX(seen, INT32_MIN);
-	/* After the GPU is done, a free has work of its own: cudaFree took 98 to 278 us on an
-	 * H200.
+	/* When the GPU is done, a free has work of its own: cudaFree took 98 to 278 us on an H200.
 	 */
 	if (c->kind == CALL_IMPLICIT)
 		l->b->typical_lambda[call] = c->lambda_ns;
 }
 
-/* Sets the operation whose start made room for a launch that a full queue delayed. It is the one
- * that is ahead by the depth of the queue or, if the queue was deeper than usual, the one that
- * started last.
+/* Sets the operation whose start made room for a launch that a full queue delayed: the one that is
+ * ahead by the depth of the queue or, if the queue was deeper than usual, the one that started
+ * last.
  */
-static void weigh_full(struct learner *l, uint32_t call)
+static void find_op_that_made_room(struct learner *l, uint32_t call)
 {
 	const struct build *b = l->b;
 	struct nsx_model *m = b->m;
@@ -664,7 +667,7 @@ static void weigh_full(struct learner *l, uint32_t call)
 							c->lambda_ns));
 }
 
-static void weigh_calls(struct learner *l)
+static void set_call_weights(struct learner *l)
 {
 	struct nsx_model *m = l->b->m;
 
@@ -674,7 +677,7 @@ static void weigh_calls(struct learner *l)
 		int64_t least = m->api[c->api].least_ns;
 
 		if (c->kind == CALL_MPI) {
-			c->own_ns = transfer_ns(m, i);
+			c->own_ns = mpi_transfer_ns(m, i);
 			if (c->own_ns >= m->api[c->api].median_ns + OUTSIDE_NS)
 				c->flags |= CALL_LONG;
 			continue;
@@ -683,19 +686,19 @@ static void weigh_calls(struct learner *l)
 		c->own_ns = ns;
 		least = least <= 0 ? 5000 : least;
 		if (until != NEVER) {
-			weigh_wait(l, i, until);
+			split_waiting_call(l, i, until);
 		} else if (c->kind == CALL_SYNC && ns > NSX_MAX(100000, 3 * least)) {
 			c->own_ns = NSX_MIN(ns, least);
 			c->residual_ns = ns - c->own_ns;
 		} else if (l->is_full[i]) {
-			weigh_full(l, i);
+			find_op_that_made_room(l, i);
 		}
 	}
 }
 
 /* Weights of operations -----------------------------------------------------------------*/
 
-/* Operations of each device, sorted by end. */
+/* Lists the operations of each device, sorted by end. */
 struct by_end {
 	uint32_t *at, *op;
 };
@@ -721,8 +724,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	return 0;
 }
 
-/* The operation of the device for which an operation without a known cause waited: one that ended
- * right before it starts; or NSX_NONE.
+/* Returns the operation of the device for which an operation without a known cause waited: one
+ * that ended right before it starts; NSX_NONE: none.
  */
 static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 			    uint32_t op, int64_t known_ns)
@@ -752,18 +755,18 @@ struct edges {
 	enum edge bound; /* the edge that decided it                         */
 };
 
-static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
+static void weigh_launch_edge(struct learner *l, uint32_t op, struct edges *e)
 {
 	struct build *b = l->b;
 	struct nsx_model *m = b->m;
 	struct model_op *o = &m->op[op];
 	const struct model_call *c = &m->call[o->call];
 	bool blocks = c->kind == CALL_BLOCK;
-	const struct latency x = find_launch(l, o);
+	const struct latency x = launch_latency_of(l, o);
 	int64_t ns = x.ns != NEVER ? x.ns : blocks ? 9000 : LAUNCH_NS;
 	int64_t from = blocks ? c->start_ns : c->end_ns;
 
-	/* Count from the end of this very call. */
+	/* The latency counts from the end of this very call. */
 	if (x.from_start && !blocks)
 		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) : c->end_ns - c->start_ns;
 	b->typical_launch[op] = ns;
@@ -772,7 +775,7 @@ static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
 		*e = (struct edges){from + ns, EDGE_LAUNCH};
 }
 
-static void weigh_links(struct build *b, uint32_t op, struct edges *e)
+static void weigh_dependency_edges(struct build *b, uint32_t op, struct edges *e)
 {
 	const struct nsx_model *m = b->m;
 
@@ -786,7 +789,7 @@ static void weigh_links(struct build *b, uint32_t op, struct edges *e)
 	}
 }
 
-/* The dependency that allowed the operation to start last, or NULL. */
+/* Returns the dependency that allowed the operation to start last; NULL: none. */
 static struct link *last_link(const struct build *b, uint32_t op)
 {
 	struct link *best = NULL;
@@ -836,7 +839,7 @@ static void assign_delay(struct build *b, uint32_t op, uint32_t before, enum edg
 		last->weight_ns += left;
 }
 
-static int weigh_ops(struct learner *l, struct nsx_err *err)
+static int set_op_weights(struct learner *l, struct nsx_err *err)
 {
 	struct build *b = l->b;
 	struct nsx_model *m = b->m;
@@ -852,10 +855,10 @@ static int weigh_ops(struct learner *l, struct nsx_err *err)
 		if (o->flags & OP_NODE)
 			continue;
 		if (o->call != NSX_NONE)
-			weigh_launch(l, i, &e);
+			weigh_launch_edge(l, i, &e);
 		if (before != NSX_NONE) {
 			int64_t end = model_op_end(&m->op[before]);
-			int64_t ns = find_gap(l, &m->op[before], o);
+			int64_t ns = stream_gap_of(l, &m->op[before], o);
 
 			ns = NSX_MAX(ns, INT32_MIN);
 			b->typical_dispatch[i] = (int32_t)ns;
@@ -866,14 +869,14 @@ static int weigh_ops(struct learner *l, struct nsx_err *err)
 					end + b->typical_dispatch[i],
 					EDGE_STREAM};
 		}
-		weigh_links(b, i, &e);
+		weigh_dependency_edges(b, i, &e);
 		if (e.best_ns == NEVER || o->start_ns - e.best_ns > JITTER_NS) {
 			uint32_t on = infer_cause(b, &x, i, e.best_ns);
 
 			if (on != NSX_NONE) {
 				if (add_link(b, i, on, NSX_NONE, err))
 					return err->rc;
-				weigh_links(b, i, &e);
+				weigh_dependency_edges(b, i, &e);
 				e.bound = EDGE_DEP;
 			}
 		}
@@ -895,13 +898,13 @@ int model_learn(struct build *b, struct nsx_err *err)
 		 learn_gaps(&l, err) ?:
 		 fit_gaps(&l, err) ?: learn_calls(&l, err) ?:
 		 fit_typical(&l.wake, b->step, err) ?: fit_costs(&l, err) ?:
-		 list_full(&l, err) ?: learn_depth(&l, err);
+		 list_full_queue_rows(&l, err) ?: learn_depth(&l, err);
 
 	if (!rc) {
 		m->launch_ns = usual_launch(&l);
 		m->kernel_gap_ns = usual_kernel_gap(&l);
-		weigh_calls(&l);
-		rc = weigh_ops(&l, err);
+		set_call_weights(&l);
+		rc = set_op_weights(&l, err);
 	}
 	/* Later steps do not need places on streams. */
 	nsx_arena_drop(b->a, b->place);

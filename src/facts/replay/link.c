@@ -10,7 +10,7 @@
 
 #define TOLERANCE_NS 2000	    /* usual error between clocks of host and device */
 #define LONG_NS 100000
-#define SKEW_NS INT64_C(30000) /* greatest error between these clocks         */
+#define SKEW_NS INT64_C(30000) /* greatest error between the clocks of host and device */
 #define POLL_NS 50000		    /* a shorter series of queries is no polling loop */
 enum {
 	MOST_BRANCHES = 8, /* parallel branches of a graph that are examined  */
@@ -43,7 +43,7 @@ struct sweep {
 	uint32_t *query; /* by call: first of consecutive queries            */
 };
 
-/* The stream's last operation queued before a time; or NSX_NONE. O(log n). */
+/* Returns the stream's last operation queued before a time; or NSX_NONE. O(log n). */
 static uint32_t link_queued_before(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	uint32_t lo = NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1],
@@ -94,8 +94,8 @@ int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call, struct ns
 /* Preparing -------------------------------------------------------------------*/
 
 /* Sorts rows of waits or records by call. */
-static int by_call(struct build *b, const uint32_t *call, size_t n,
-		   uint32_t **ret_at, uint32_t **ret_rows, struct nsx_err *err)
+static int sort_rows_by_call(struct build *b, const uint32_t *call, size_t n,
+			     uint32_t **ret_at, uint32_t **ret_rows, struct nsx_err *err)
 {
 	if (nsx_new_arrays(b->step, (size_t)b->m->ncalls + 2, "waits", err,
 			   *ret_at) ||
@@ -105,7 +105,7 @@ static int by_call(struct build *b, const uint32_t *call, size_t n,
 	return 0;
 }
 
-static int find_owners(struct sweep *s, struct nsx_err *err)
+static int number_processes(struct sweep *s, struct nsx_err *err)
 {
 	struct build *b = s->b;
 	const struct nsx_trace *t = b->m->t;
@@ -141,7 +141,7 @@ static int list_queue(struct sweep *s, struct nsx_err *err)
 
 /* Sweeping --------------------------------------------------------------------*/
 
-static void queue_until(struct sweep *s, int64_t at_ns)
+static void queue_ops_until(struct sweep *s, int64_t at_ns)
 {
 	while (s->done < s->nqueue && s->queue[s->done].key < at_ns) {
 		uint32_t op = s->queue[s->done++].at;
@@ -160,7 +160,7 @@ static void queue_until(struct sweep *s, int64_t at_ns)
 	}
 }
 
-/* Index of the event of a row; NSX_NONE: its record is missing. */
+/* Returns the index of a row's event; NSX_NONE: its record is missing. */
 static uint32_t find_event(const struct sweep *s, uint32_t process, int64_t sync_id, uint32_t id)
 {
 	uint32_t e = NSX_NONE;
@@ -172,8 +172,8 @@ static uint32_t find_event(const struct sweep *s, uint32_t process, int64_t sync
 	return e;
 }
 
-static int put_event(struct sweep *s, uint64_t a, uint64_t id,
-		     struct event event, struct nsx_err *err)
+static int store_event(struct sweep *s, uint64_t a, uint64_t id,
+		       struct event event, struct nsx_err *err)
 {
 	struct event *e = nsx_group_value(&s->events, &s->event, a, id, "events", err);
 
@@ -194,10 +194,10 @@ static int record_events(struct sweep *s, uint32_t call, struct nsx_err *err)
 		if (r->stream[row] != NSX_NONE)
 			e.stream = s->b->stream_of[r->stream[row]];
 		if (r->event_sync_id[row] > 0 &&
-		    put_event(s, process, (uint64_t)r->event_sync_id[row], e, err))
+		    store_event(s, process, (uint64_t)r->event_sync_id[row], e, err))
 			return err->rc;
 		if (r->event[row] != NSX_NONE &&
-		    put_event(s, process | UINT64_C(1) << 32, r->event[row], e, err))
+		    store_event(s, process | UINT64_C(1) << 32, r->event[row], e, err))
 			return err->rc;
 	}
 	return 0;
@@ -218,7 +218,7 @@ static const struct recent *link_recent_of(const struct sweep *s, uint32_t call)
 	return owner == NSX_NONE ? &none : &s->recent[owner];
 }
 
-static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context, struct nsx_err *err)
+static int await_context(struct sweep *s, uint32_t call, uint32_t context, struct nsx_err *err)
 {
 	const struct recent *r = link_recent_of(s, call);
 	const struct build *b = s->b;
@@ -234,7 +234,7 @@ static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context, st
 }
 
 /* Adds the dependencies that the rows of a wait name. Sets *ret_known if there are such rows. */
-static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known, struct nsx_err *err)
+static int await_by_rows(struct sweep *s, uint32_t call, bool *ret_known, struct nsx_err *err)
 {
 	struct build *b = s->b;
 	const struct nsx_syncs *y = &b->m->t->syncs;
@@ -249,7 +249,7 @@ static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known, struct 
 		*ret_known = true;
 		if (y->type[row] == NSX_SYNC_CONTEXT) {
 			b->m->call[call].flags |= CALL_WIDE;
-			rc = wait_for_context(s, call, y->context[row], err);
+			rc = await_context(s, call, y->context[row], err);
 		} else if (y->type[row] == NSX_SYNC_STREAM) {
 			stream = y->stream[row] == NSX_NONE ?
 					 NSX_NONE :
@@ -271,7 +271,7 @@ static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known, struct 
 /* Adds the dependencies of a wait without rows: all work that had ended when the call returned; for
  * a stream or event, only the work that ended last.
  */
-static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
+static int await_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
 	struct model_call *c = &b->m->call[call];
@@ -302,7 +302,7 @@ static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 }
 
 /* Removes from a call's list the work that ended more than slack_ns after the call. */
-static void drop_later(struct build *b, uint32_t call, int64_t slack_ns)
+static void drop_work_ended_later(struct build *b, uint32_t call, int64_t slack_ns)
 {
 	const struct nsx_model *m = b->m;
 	size_t n = m->call[call].wait;
@@ -313,7 +313,7 @@ static void drop_later(struct build *b, uint32_t call, int64_t slack_ns)
 	b->nwaits = n;
 }
 
-static int wait_for_named(struct sweep *s, uint32_t call, struct nsx_err *err)
+static int await_named_work(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct model_call *c = &s->b->m->call[call];
 	bool known;
@@ -321,23 +321,23 @@ static int wait_for_named(struct sweep *s, uint32_t call, struct nsx_err *err)
 	c->kind = CALL_SYNC;
 	if (s->b->m->api[c->api].says & API_WIDE)
 		c->flags |= CALL_WIDE;
-	if (wait_by_rows(s, call, &known, err) || (!known && wait_by_guess(s, call, err)))
+	if (await_by_rows(s, call, &known, err) || (!known && await_by_guess(s, call, err)))
 		return err->rc;
-	drop_later(s->b, call, NSX_MAX(SKEW_NS, (c->end_ns - c->start_ns) / 50));
+	drop_work_ended_later(s->b, call, NSX_MAX(SKEW_NS, (c->end_ns - c->start_ns) / 50));
 	return 0;
 }
 
 /* Adds the dependencies of a free: all work of its process that ended by the call's end. */
-static int wait_for_all(struct sweep *s, uint32_t call, struct nsx_err *err)
+static int await_whole_process(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
 	struct model_call *c = &b->m->call[call];
 	size_t before = b->nwaits, all;
 
-	if (wait_for_context(s, call, NSX_NONE, err))
+	if (await_context(s, call, NSX_NONE, err))
 		return err->rc;
 	all = b->nwaits;
-	drop_later(b, call, 5000);
+	drop_work_ended_later(b, call, 5000);
 	if (b->nwaits < all) {
 		b->nwaits = before;
 		return 0;
@@ -347,7 +347,7 @@ static int wait_for_all(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether a copy or memset lies inside its call and blocks it: by the call's name, by
+/* Tells whether a copy or memset lies inside its call and blocks it: by the call's name, by
  * pageable memory, or by taking as long as the call.
  */
 static bool is_blocking(const struct build *b, uint32_t call)
@@ -380,7 +380,7 @@ static bool is_query(const struct sweep *s, uint32_t call)
 	       s->sync_at[call] == s->sync_at[call + 1];
 }
 
-/* Whether the thread slept most of the time since its previous call. */
+/* Tells whether the thread slept most of the time since its previous call. */
 static bool follows_sleep(const struct sweep *s, uint32_t call)
 {
 	const struct nsx_trace *t = s->b->m->t;
@@ -482,10 +482,10 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 		if (c->kind == CALL_BLOCK && link_add_wait(b, b->last_op[call], err))
 			return err->rc;
 	} else if (waits) {
-		if (wait_for_named(s, call, err))
+		if (await_named_work(s, call, err))
 			return err->rc;
 	} else if (says & API_IMPLICIT) {
-		if (wait_for_all(s, call, err))
+		if (await_whole_process(s, call, err))
 			return err->rc;
 	} else if (is_query(s, call)) {
 		c->kind = CALL_QUERY;
@@ -507,7 +507,7 @@ static int sweep_calls(struct sweep *s, struct nsx_err *err)
 	struct build *b = s->b;
 
 	for (uint32_t i = 0; i < b->m->ncalls; i++) {
-		queue_until(s, b->m->call[i].start_ns);
+		queue_ops_until(s, b->m->call[i].start_ns);
 		b->m->call[i].wait = (uint32_t)b->nwaits;
 		if (meet_call(s, i, err) || link_stream_waits(s, i, err))
 			return err->rc;
@@ -518,7 +518,7 @@ static int sweep_calls(struct sweep *s, struct nsx_err *err)
 
 /* The legacy default stream ------------------------------------------------------*/
 
-struct turns { /* the null streams and blocking streams of one context */
+struct turns { /* the null streams and the blocking streams of one context */
 	struct build *b;
 	uint32_t null[MANY_STREAMS], blocking[MANY_STREAMS];
 	unsigned nnull, nblocking;
@@ -529,8 +529,8 @@ struct turns { /* the null streams and blocking streams of one context */
 /* Makes work on a stream depend on all work that was queued earlier on the other streams. Until
  * t->adds is set, only counts how often the recording contradicts that.
  */
-static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
-		      unsigned n, struct nsx_err *err)
+static int serialise_with_streams(struct turns *t, uint32_t stream, const uint32_t *others,
+				  unsigned n, struct nsx_err *err)
 {
 	const struct build *b = t->b;
 
@@ -552,13 +552,13 @@ static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 	return 0;
 }
 
-static int take_all_turns(struct turns *t, struct nsx_err *err)
+static int serialise_null_streams(struct turns *t, struct nsx_err *err)
 {
 	for (unsigned i = 0; i < t->nnull; i++)
-		if (take_turns(t, t->null[i], t->blocking, t->nblocking, err))
+		if (serialise_with_streams(t, t->null[i], t->blocking, t->nblocking, err))
 			return err->rc;
 	for (unsigned i = 0; i < t->nblocking; i++)
-		if (take_turns(t, t->blocking[i], t->null, t->nnull, err))
+		if (serialise_with_streams(t, t->blocking[i], t->null, t->nnull, err))
 			return err->rc;
 	return 0;
 }
@@ -589,19 +589,19 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 		}
 		if (!fits || !x.nnull || !x.nblocking)
 			continue;
-		if (take_all_turns(&x, err))
+		if (serialise_null_streams(&x, err))
 			return err->rc;
 		if (x.nbad * 50 > x.ntests)
 			continue;
 		x.adds = true;
-		if (take_all_turns(&x, err))
+		if (serialise_null_streams(&x, err))
 			return err->rc;
 	}
 	return 0;
 }
 
-/* The node of the same launch that ended last before node i began, among the latest MOST_BRANCHES;
- * the launch's first node if there is none.
+/* Returns the node of the same launch that ended last before node i began, among the latest
+ * MOST_BRANCHES; the launch's first node if there is none.
  */
 static uint32_t node_before(const struct nsx_model *m, const uint32_t *before, uint32_t i)
 {
@@ -658,10 +658,10 @@ int model_link(struct build *b, struct nsx_err *err)
 	memset(b->link_head, 0xff, (size_t)m->nops * 4);
 	memset(s.query, 0xff, (size_t)m->ncalls * 4);
 	rc = group_nodes(b, err) ?:
-	     by_call(b, t->syncs.call, t->syncs.n, &s.sync_at, &s.sync, err) ?:
-	     by_call(b, t->records.call, t->records.n, &s.record_at, &s.record,
-		     err) ?:
-	     find_owners(&s, err) ?:
+	     sort_rows_by_call(b, t->syncs.call, t->syncs.n, &s.sync_at, &s.sync, err) ?:
+	     sort_rows_by_call(b, t->records.call, t->records.n, &s.record_at, &s.record,
+			       err) ?:
+	     number_processes(&s, err) ?:
 	     list_queue(&s, err) ?:
 	     sweep_calls(&s, err) ?:
 	     link_null_streams(b, err);

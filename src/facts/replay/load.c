@@ -1,7 +1,8 @@
-/* load.c - loads the operations and calls of the part that is replayed. Nested calls are folded
- * into the outermost call, which takes over their correlation ids. A call that begins before the
- * end of the previous one is made to begin there. MPI calls in which ranks wait for each other are
- * kept among the CUDA calls; other MPI calls are time between calls.
+/* load.c - loads the operations and calls of the part that is replayed.
+ *
+ * Nested calls are folded into the outermost call, which takes over their correlation ids. A call
+ * that begins before the end of the previous one is made to begin there. MPI calls in which ranks
+ * wait for each other are kept among the CUDA calls; other MPI calls are time between calls.
  */
 #include "base/stat.h"
 #include "base/str.h"
@@ -50,8 +51,8 @@ static unsigned read_api(const char *name)
 }
 
 /* Finds or adds the API of a call's name. Names that differ only in version are one API. */
-static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
-		  uint32_t *ret, struct nsx_err *err)
+static int find_api(struct build *b, nsx_str name, uint32_t *by_name,
+		    uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	char buf[256];
@@ -225,7 +226,7 @@ static int load_fill_calls(struct build *b, const struct nsx_keyed *list, uint32
 		h = nsx_call_thread(t, c->row);
 		name = is_mpi ? m->f->meets->call[b->mpi[i]].name :
 				nsx_call_name(&t->calls, c->row);
-		if (api_of(b, name, by_name, &c->api, err))
+		if (find_api(b, name, by_name, &c->api, err))
 			return err->rc;
 		c->before = last[h];
 		if (last[h] != NSX_NONE)
@@ -320,7 +321,7 @@ static struct model_op read_op(const struct build *b, uint32_t row)
 	return o;
 }
 
-/* Numbers the streams in use, and the engines on which copies with EDIT_SIDE queue. There is one
+/* Numbers the streams in use, and the engines on which copies with EDIT_OP_SIDE queue. There is one
  * engine for each kind and direction, device and process.
  */
 static int number_streams(struct build *b, struct nsx_err *err)

@@ -49,7 +49,7 @@ struct model_op { /* sorted by start */
 	uint32_t team;	 /* with OP_MEMBER: its collective                   */
 	uint32_t lane;	 /* the lane that it occupies: kernels, or copies of one direction, that run
 			    one at a time on a device; or NSX_NONE           */
-	uint32_t engine; /* where it queues with EDIT_SIDE                   */
+	uint32_t engine; /* where it queues with EDIT_OP_SIDE                   */
 	uint32_t row;	 /* index in trace.ops                               */
 	uint32_t before; /* previous on its stream; or NSX_NONE              */
 	uint8_t flags, kind, copy_kind;
@@ -73,8 +73,8 @@ enum call_kind {
 enum {
 	CALL_FIXED_START = 1, CALL_FIXED_END = 2, /* its start, its end never moves */
 	CALL_ACTIVE = 4,   /* its effects begin in the window: changes apply */
-	CALL_OUTSIDE = 8,  /* the gap before it holds a wait that ended for an unrecorded
-			      reason                                         */
+	/* The gap before it holds a wait that ended for a reason outside the recording. */
+	CALL_OUTSIDE = 8,
 	CALL_INFERRED = 16, /* what it waits for is inferred                 */
 	CALL_WIDE = 32,	   /* waits for a whole context or process           */
 	CALL_MANY = 64,	   /* queued more than one op                        */
@@ -137,15 +137,15 @@ struct model_team { /* a collective of the replayed part */
 };
 
 struct model_meet { /* a call of MPI in which ranks wait for each other */
-	int64_t last_ns;  /* start of its last call                          */
+	int64_t last_ns;  /* start of its last call */
 	int64_t fixed_ns; /* start of its last call among those that no replay moves; or NEVER */
 	uint32_t last;	  /* its last call; NSX_NONE: not in the model       */
 };
 
-struct lane { /* the busy times of a lane, in order */
+struct lane { /* the times in which a lane is busy, in order */
 	struct nsx_span *v;
 	size_t n, cap;
-	int64_t floor_ns; /* all time before counts as busy                  */
+	int64_t floor_ns; /* everything before counts as busy */
 };
 
 struct nsx_model {
@@ -172,10 +172,10 @@ struct nsx_model {
 	uint32_t nmeets;
 	int64_t launch_ns; /* usual time from a launch call's end to its kernel's start */
 	int64_t kernel_gap_ns; /* usual time from a kernel's end to the next kernel on its stream */
-	/* Filled if there are several ranks. alike_ops: work except communication, grouped by kind
-	 * (kernels of one name, copies of one direction, memsets, graphs). alike_gaps: gaps between
-	 * calls, grouped by the two APIs. alike_calls: calls that wait for nothing, grouped by API.
-	 * Each group is sorted by length.
+	/* These are filled if there are several ranks. alike_ops: work except communication,
+	 * grouped by kind (kernels of one name, copies of one direction, memsets, graphs).
+	 * alike_gaps: gaps between calls, grouped by the two APIs. alike_calls: calls that wait
+	 * for nothing, grouped by API. Each group is sorted by length.
 	 */
 	struct model_alikes alike_ops, alike_gaps, alike_calls;
 	uint32_t *thread_device; /* by thread of the trace: device of the first operation
@@ -185,7 +185,7 @@ struct nsx_model {
 	uint32_t *order, norder; /* events in replay order: op << 2 | STEP_OP, call << 2 |
 				    STEP_START or STEP_END */
 	uint32_t *measured, nmeasured; /* ops that end in the window         */
-	/* Number of sets of processes that share nothing with others (sets.c); 1: not
+	/* The number of sets of processes that share nothing with others (sets.c); 1: sets are not
 	 * distinguished.
 	 */
 	uint32_t nsets;
@@ -252,8 +252,8 @@ static inline int64_t model_op_end(const struct model_op *o)
 {
 	return o->start_ns + o->length_ns;
 }
-/* The call that queued a host function directly before an operation with a residual; or NSX_NONE.
- * The function has no row, so its time is that residual.
+/* Returns the call that queued a host function directly before an operation with a residual; or
+ * NSX_NONE. The function has no row, so its time is that residual.
  */
 static inline uint32_t model_host_func(const struct nsx_model *m, uint32_t op)
 {
@@ -267,30 +267,30 @@ static inline uint32_t model_host_func(const struct nsx_model *m, uint32_t op)
 	       !(m->api[m->call[call].api].says & API_HOST_FUNC));
 	return call != NSX_NONE && m->call[call].op == NSX_NONE ? call : NSX_NONE;
 }
-/* Time between a call and the call before it. */
+/* Returns the time between a call and the call before it. */
 static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
 
 	return c->before == NSX_NONE ? 0 : c->start_ns - m->call[c->before].end_ns;
 }
-/* Index of a call's pause, which must exist. O(log n). */
+/* Returns the index of a call's pause, which must exist. O(log n). */
 static inline size_t model_pause_of(const struct nsx_model *m, uint32_t call)
 {
 	return NSX_SEARCH((size_t)0, m->npauses, mid, m->pause[mid].call < call);
 }
-/* Time of waits outside CUDA in the gap before a call. */
+/* Returns the time of waits outside CUDA in the gap before a call. */
 static inline int64_t model_pause_ns(const struct nsx_model *m, uint32_t call)
 {
 	return m->call[call].flags & CALL_PAUSE ? m->pause[model_pause_of(m, call)].ns : 0;
 }
-/* The operation that the gap before a call with CALL_AWAITS waits for. O(log n). */
+/* Returns the operation that the gap before a call with CALL_AWAITS waits for. O(log n). */
 static inline uint32_t model_awaited(const struct nsx_model *m, uint32_t call)
 {
 	return m->await[NSX_SEARCH((size_t)0, m->nawaits, mid, m->await[mid].call < call)].op;
 }
-/* The part of a call that gets longer if its thread is off the CPU: all of a launch; of a wait,
- * only the time after the awaited work ended.
+/* Returns the part of a call that gets longer if its thread is off the CPU: all of a launch; of a
+ * wait, only the time after the awaited work ended.
  */
 static inline struct nsx_span model_lost_in(const struct model_call *c)
 {
@@ -302,24 +302,26 @@ static inline void model_fix_meet(struct nsx_model *m, uint32_t meet, int64_t st
 {
 	m->meet[meet].fixed_ns = NSX_MAX(m->meet[meet].fixed_ns, start_ns);
 }
-/* The device index of an operation. */
+/* Returns the device index of an operation. */
 static inline uint32_t model_device(const struct build *b, uint32_t op)
 {
 	return b->m->t->stream[b->stream_row[b->m->op[op].stream]].device;
 }
-/* The model's call that contains a row of the trace; or NSX_NONE. */
+/* Returns the model's call that contains a row of the trace; or NSX_NONE. */
 uint32_t model_call_of(const struct build *b, uint32_t row);
 /* Adds operation `on` to the dependencies of op. call: see struct model_dep. */
 int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call, struct nsx_err *err);
 
-/* The thread's first call that begins at at_ns or later; the end of its slice if none. O(log n). */
+/* Returns the thread's first call that begins at at_ns or later; the end of its slice if none.
+ * O(log n).
+ */
 uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns);
 
-/* The amount of work that begins in [from_ns, to_ns), as a number of operations; a call counts as a
- * part of one.
+/* Returns the amount of work that begins in [from_ns, to_ns), as a number of operations; a call
+ * counts as a part of one.
  */
 size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns);
-/* The steps of building, in this order. */
+/* The following steps build the model, in this order. */
 int model_pick(struct build *b, size_t max_ops, struct nsx_err *err);
 int model_load(struct build *b, struct nsx_err *err);
 int model_link(struct build *b, struct nsx_err *err);

@@ -11,28 +11,28 @@
 
 enum {
 	MAX_ROUNDS = 40, LOOK_AHEAD = 4096,
-	PAUSE = 100, /* a pause up to 1 / PAUSE of the window is ignored */
+	PAUSE = 100, /* a pause of up to 1 / PAUSE of the window is ignored */
 };
 
 struct keys {
-	int64_t *start, *end, *op, *meet; /* of starts and ends of calls, of operations, of meetings
-					      */
+	/* Keys of starts and ends of calls, of operations, of meetings. */
+	int64_t *start, *end, *op, *meet;
 };
 
-/* Whether a call's end has predecessors besides the call's start. */
-static bool has_end(const struct nsx_model *m, uint32_t call)
+/* Tells whether a call's end has predecessors besides the call's start. */
+static bool end_has_predecessors(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
 
 	return c->wait != m->call[call + 1].wait || c->room != NSX_NONE || (c->flags & CALL_WIDE);
 }
 
-static int64_t order_after(int64_t key, int64_t predecessor)
+static int64_t key_above(int64_t key, int64_t predecessor)
 {
 	return predecessor >= key ? predecessor + 1 : key;
 }
 
-static size_t move_calls(const struct nsx_model *m, struct keys *k)
+static size_t raise_call_keys(const struct nsx_model *m, struct keys *k)
 {
 	size_t moved = 0;
 
@@ -45,12 +45,12 @@ static size_t move_calls(const struct nsx_model *m, struct keys *k)
 		int64_t start = k->start[i], end = k->end[i];
 
 		if (c->before != NSX_NONE)
-			start = order_after(start, k->end[c->before]);
-		end = order_after(end, start);
+			start = key_above(start, k->end[c->before]);
+		end = key_above(end, start);
 		for (uint32_t w = c->wait; w < m->call[i + 1].wait; w++)
-			end = order_after(end, waited[m->wait[w]]);
+			end = key_above(end, waited[m->wait[w]]);
 		if (c->room != NSX_NONE && c->kind != CALL_MPI)
-			end = order_after(end, k->op[c->room]);
+			end = key_above(end, k->op[c->room]);
 		moved += start != k->start[i] || end != k->end[i];
 		k->start[i] = start;
 		k->end[i] = end;
@@ -58,7 +58,7 @@ static size_t move_calls(const struct nsx_model *m, struct keys *k)
 	return moved;
 }
 
-static size_t order_move_ops(const struct nsx_model *m, struct keys *k)
+static size_t raise_op_keys(const struct nsx_model *m, struct keys *k)
 {
 	size_t moved = 0;
 
@@ -67,15 +67,15 @@ static size_t order_move_ops(const struct nsx_model *m, struct keys *k)
 		int64_t key = k->op[i];
 
 		if (o->call != NSX_NONE)
-			key = order_after(key, m->call[o->call].kind == CALL_BLOCK ?
+			key = key_above(key, m->call[o->call].kind == CALL_BLOCK ?
 						 k->start[o->call] :
 						 k->end[o->call]);
 		if (o->before != NSX_NONE)
-			key = order_after(key, k->op[o->before]);
+			key = key_above(key, k->op[o->before]);
 		for (uint32_t d = o->dep; d < m->op[i + 1].dep; d++)
-			key = order_after(key, k->op[m->dep[d].op]);
+			key = key_above(key, k->op[m->dep[d].op]);
 		if (o->flags & OP_NODE)
-			key = order_after(key, k->op[o->group]);
+			key = key_above(key, k->op[o->group]);
 		moved += key != k->op[i];
 		k->op[i] = key;
 	}
@@ -106,9 +106,9 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled, struct 
 		k->op[i] = m->op[i].start_ns;
 	*ret_settled = false;
 	for (unsigned n = 0; n < MAX_ROUNDS && !*ret_settled; n++) {
-		size_t moved = move_calls(m, k);
+		size_t moved = raise_call_keys(m, k);
 
-		*ret_settled = !(moved + order_move_ops(m, k));
+		*ret_settled = !(moved + raise_op_keys(m, k));
 	}
 	return nsx_stopped(err);
 }
@@ -153,9 +153,9 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 	return 0;
 }
 
-/* The start of the launch call of the window's first work, if earlier calls must not move; or
- * NEVER. Earlier calls must not move if there is no work before the window, or if the pause before
- * it is longer than any at its end: that pause belongs to the time before the loop.
+/* Returns the start of the launch call of the window's first work, if earlier calls must not move;
+ * or NEVER. Earlier calls must not move if there is no work before the window, or if the pause
+ * before it is longer than any at its end: that pause belongs to the time before the loop.
  */
 static int64_t first_launch(const struct nsx_model *m)
 {
@@ -182,7 +182,7 @@ static int64_t first_launch(const struct nsx_model *m)
 		       NEVER : launch_ns;
 }
 
-static void flag_calls(struct nsx_model *m, const int64_t *effect)
+static void flag_active_calls(struct nsx_model *m, const int64_t *effect)
 {
 	struct nsx_window w = m->closure.window;
 	int64_t launch_ns = first_launch(m);
@@ -201,7 +201,7 @@ static void flag_calls(struct nsx_model *m, const int64_t *effect)
 	}
 }
 
-static void flag_ops(struct nsx_model *m)
+static void flag_active_ops(struct nsx_model *m)
 {
 	struct nsx_window w = m->closure.window;
 	size_t active = 0, uncalled = 0;
@@ -238,7 +238,7 @@ static int sort_steps(struct build *b, const struct keys *k, struct nsx_err *err
 		if ((m->call[i].flags & fixed) != fixed)
 			v[n++] = (struct nsx_keyed){k->start[i], i << 2 | STEP_START};
 	for (uint32_t i = 0; i < m->ncalls; i++)
-		if (has_end(m, i) && !(m->call[i].flags & CALL_FIXED_END))
+		if (end_has_predecessors(m, i) && !(m->call[i].flags & CALL_FIXED_END))
 			v[n++] = (struct nsx_keyed){k->end[i], i << 2 | STEP_END};
 	for (uint32_t i = 0; i < m->nops; i++)
 		if (!(m->op[i].flags & OP_FIXED))
@@ -293,8 +293,8 @@ static unsigned lane_kind(const struct model_op *o)
 		       o->copy_kind + 1u : 0;
 }
 
-/* Share of the multiprocessors with a block of the kernel; 1: unknown. */
-static double order_need_of(const struct build *b, uint32_t op)
+/* Returns the share of the multiprocessors that have a block of the kernel; 1: unknown. */
+static double multiprocessor_share(const struct build *b, uint32_t op)
 {
 	const struct nsx_trace *t = b->m->t;
 	const struct model_op *o = &b->m->op[op];
@@ -319,7 +319,7 @@ static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
-		double part = lane_kind(o) == KERNELS ? order_need_of(b, i) : 1;
+		double part = lane_kind(o) == KERNELS ? multiprocessor_share(b, i) : 1;
 
 		if (part > FEW)
 			continue;
@@ -365,7 +365,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 		o->lane = (uint32_t)(lane - use);
 		beside[i] = use_lane(lane, o) ||
 			    (kind == KERNELS && needs[o->engine] <= ROOM &&
-			     order_need_of(b, i) <= FEW);
+			     multiprocessor_share(b, i) <= FEW);
 	}
 	for (uint32_t i = 0; !rc && i < m->nops; i++)
 		if (m->op[i].lane != NSX_NONE && (beside[i] || !use[m->op[i].lane].shared))
@@ -398,7 +398,7 @@ static int pack_deps(struct build *b, struct nsx_err *err)
 }
 
 /* Sets the state of meetings, streams, engines and lanes at the start of the window. */
-static int fix_state(struct nsx_model *m, struct nsx_err *err)
+static int set_initial_state(struct nsx_model *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->arena;
 
@@ -428,7 +428,7 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 			m->stream_end[o->stream] = end;
 		m->engine_end[o->engine] = NSX_MAX(m->engine_end[o->engine], end);
 		if (o->lane != NSX_NONE &&
-		    lane_place(&m->lane[o->lane], o->start_ns, o->length_ns, err) == NEVER)
+		    lane_reserve(&m->lane[o->lane], o->start_ns, o->length_ns, err) == NEVER)
 			return err->rc;
 	}
 	return 0;
@@ -478,8 +478,8 @@ int model_order(struct build *b, struct nsx_err *err)
 	}
 	if (find_effects(b, effect, err))
 		return err->rc;
-	flag_calls(m, effect);
+	flag_active_calls(m, effect);
 	nsx_arena_drop(b->step, effect);
-	flag_ops(m);
-	return measure_recorded(m, err) ?: sort_steps(b, &k, err) ?: fix_state(m, err);
+	flag_active_ops(m);
+	return measure_recorded(m, err) ?: sort_steps(b, &k, err) ?: set_initial_state(m, err);
 }

@@ -5,14 +5,14 @@
 #define TOUCH_NS 1000	   /* busy times of a lane with smaller gaps are merged */
 #define ASYNC_CALL_NS 5000 /* longest call of a copy that no longer blocks   */
 #define ASYNC_GAP_NS 1500
-#define SIDE_GAP_NS 1000   /* gap between copies with EDIT_SIDE on one engine    */
+#define SIDE_GAP_NS 1000   /* gap between copies with EDIT_OP_SIDE on one engine    */
 #define DEP_NS 2000
 #define START_NS 20000 /* upper limit of a transfer's fixed cost           */
 enum { MAX_STRETCHES = 1024 };
 
 /* Lanes -------------------------------------------------------------------------*/
 
-int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns, struct nsx_err *err)
+int64_t lane_reserve(struct lane *lane, int64_t at_ns, int64_t length_ns, struct nsx_err *err)
 {
 	struct nsx_span *v;
 	size_t j = lane->n;
@@ -143,10 +143,10 @@ void player_reset(struct player *p)
 /* The slots of player.room. */
 enum { LENGTHS, COSTS, GAPS };
 
-/* The array of a slot, with a number for each operation or call. Its memory is kept for later edits.
- * NULL: no memory.
+/* Returns the array of a slot, with a number for each operation or call. Its memory is kept for
+ * later edits. NULL: no memory.
  */
-static int64_t *take_room(struct player *p, unsigned slot, struct nsx_err *err)
+static int64_t *take_edit_array(struct player *p, unsigned slot, struct nsx_err *err)
 {
 	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
 
@@ -155,10 +155,10 @@ static int64_t *take_room(struct player *p, unsigned slot, struct nsx_err *err)
 	return p->room[slot];
 }
 
-/* Copies the edit's arrays to the saved copy, or back. Returns their size; if there is no saved copy
- * yet, does only that.
+/* Copies the edit's arrays to the saved copy or, with `back`, from it. Returns their size; if
+ * there is no saved copy yet, does only that.
  */
-static size_t copy_arrays(struct player *p, bool back)
+static size_t copy_edit_arrays(struct player *p, bool back)
 {
 	const struct nsx_model *m = p->m;
 	size_t room = NSX_MAX(m->nops, m->ncalls) * sizeof(*p->room[0]), n = 0;
@@ -183,11 +183,11 @@ static size_t copy_arrays(struct player *p, bool back)
 
 int player_keep(struct player *p, size_t touched, struct nsx_err *err)
 {
-	if (!nsx_new_array(p->kept.bytes, p->arena, copy_arrays(p, false), "a replay", err))
+	if (!nsx_new_array(p->kept.bytes, p->arena, copy_edit_arrays(p, false), "a replay", err))
 		return err->rc;
 	p->kept.edit = p->edit;
 	p->kept.touched = touched;
-	copy_arrays(p, false);
+	copy_edit_arrays(p, false);
 	return 0;
 }
 
@@ -197,7 +197,7 @@ int player_share(struct player *p, const struct player *keeper, struct nsx_err *
 	int64_t **slots[] = {[LENGTHS] = &own.length_ns, [COSTS] = &own.own_ns, [GAPS] = &own.gap_ns};
 
 	for (unsigned i = 0; i < ARRAY_LEN(slots); i++)
-		if (*slots[i] && !(*slots[i] = take_room(p, i, err)))
+		if (*slots[i] && !(*slots[i] = take_edit_array(p, i, err)))
 			return err->rc;
 	own.op = p->edit.op;
 	own.call = p->edit.call;
@@ -210,7 +210,7 @@ int player_share(struct player *p, const struct player *keeper, struct nsx_err *
 size_t player_revert(struct player *p)
 {
 	p->edit = p->kept.edit;
-	copy_arrays(p, true);
+	copy_edit_arrays(p, true);
 	return p->kept.touched;
 }
 
@@ -220,7 +220,7 @@ int player_need_lengths(struct player *p, struct nsx_err *err)
 
 	if (e->length_ns)
 		return 0;
-	e->length_ns = take_room(p, LENGTHS, err);
+	e->length_ns = take_edit_array(p, LENGTHS, err);
 	if (!e->length_ns)
 		return err->rc;
 	for (uint32_t i = 0; i < p->m->nops; i++)
@@ -234,7 +234,7 @@ int player_need_costs(struct player *p, struct nsx_err *err)
 
 	if (e->own_ns)
 		return 0;
-	e->own_ns = take_room(p, COSTS, err);
+	e->own_ns = take_edit_array(p, COSTS, err);
 	if (!e->own_ns)
 		return err->rc;
 	for (uint32_t i = 0; i < p->m->ncalls; i++)
@@ -249,7 +249,7 @@ int player_need_gaps(struct player *p, struct nsx_err *err)
 
 	if (e->gap_ns)
 		return 0;
-	e->gap_ns = take_room(p, GAPS, err);
+	e->gap_ns = take_edit_array(p, GAPS, err);
 	if (!e->gap_ns)
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
@@ -270,16 +270,18 @@ static uint32_t pass_process_of(const struct nsx_model *m, const struct model_ca
 	return NSX_MIN(m->t->thread[h].process, m->t->nprocesses);
 }
 
-/* The end of a wait for something outside CUDA. With PLAY_FIXED it is no earlier than recorded. */
-static int64_t hold(struct player *p, unsigned how, int64_t ns, int64_t recorded_ns)
+/* Returns the end of a wait for something outside CUDA. With PLAY_FIXED it is no earlier than
+ * recorded.
+ */
+static int64_t outside_wait_end(struct player *p, unsigned how, int64_t ns, int64_t recorded_ns)
 {
 	p->was_early |= ns < recorded_ns;
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 
-/* When a call starts whose gap holds a wait for an operation: the recorded delay after that
- * operation's end, or later if the thread arrives later. If the wait was traced, the rest of the
- * gap is code, which a change may have shortened.
+/* Returns the start of a call whose gap holds a wait for an operation: the recorded delay after
+ * that operation's end, or later if the thread arrives later. If the wait was traced, the rest of
+ * the gap is code, which a change may have shortened.
  */
 static int64_t awaited_until(const struct player *p, uint32_t i)
 {
@@ -313,15 +315,17 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		start = p->call_end[c->before] + gap;
 		if (c->flags & CALL_AWAITS)
 			start = awaited_until(p, i);
-		if ((c->flags & CALL_OUTSIDE) && !(p->edit.call[i] & EDIT_LIFTED))
-			start = hold(p, how, start, c->start_ns);
+		if ((c->flags & CALL_OUTSIDE) && !(p->edit.call[i] & EDIT_CALL_LIFTED))
+			start = outside_wait_end(p, how, start, c->start_ns);
 	}
 	p->call_start[i] = start;
 	if (c->kind == CALL_MPI && c->room != NSX_NONE)
 		p->met_ns[c->room] = NSX_MAX(p->met_ns[c->room], start);
 }
 
-/* The end of an MPI call: the call's own time after all calls for which it waits have begun. */
+/* Returns the end of an MPI call: the call's own time after all calls for which it waits have
+ * begun.
+ */
 static int64_t end_mpi(struct player *p, unsigned how, uint32_t i)
 {
 	const struct model_call *c = &p->m->call[i];
@@ -330,7 +334,7 @@ static int64_t end_mpi(struct player *p, unsigned how, uint32_t i)
 	for (uint32_t w = c->wait; w < c[1].wait; w++)
 		last = NSX_MAX(last, p->met_ns[p->m->wait[w]]);
 	last += c->own_ns;
-	return c->flags & CALL_LONG ? hold(p, how, last, c->end_ns) : last;
+	return c->flags & CALL_LONG ? outside_wait_end(p, how, last, c->end_ns) : last;
 }
 
 static void end_call(struct player *p, unsigned how, const struct typical *typical, uint32_t i)
@@ -343,11 +347,11 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 
 	if (c->flags & CALL_FIXED_END)
 		return;
-	if (active && (p->edit.call[i] & EDIT_GONE)) {
+	if (active && (p->edit.call[i] & EDIT_CALL_GONE)) {
 		p->call_end[i] = start;
 		return;
 	}
-	if (active && (p->edit.call[i] & EDIT_ASYNC)) {
+	if (active && (p->edit.call[i] & EDIT_CALL_ASYNC)) {
 		p->call_end[i] = start + NSX_MIN(ASYNC_CALL_NS, c->end_ns - c->start_ns);
 		return;
 	}
@@ -369,33 +373,33 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 	}
 	if (c->room != NSX_NONE)
 		end = NSX_MAX(end, p->op_start[c->room] + lambda);
-	if (!active || !(p->edit.call[i] & EDIT_IN_TIME))
+	if (!active || !(p->edit.call[i] & EDIT_CALL_IN_TIME))
 		end += c->residual_ns;
 	p->call_end[i] = end;
 }
 
-/* The start of a fused operation, right after the previous work of its stream; NEVER: it is not
- * fused.
+/* Returns the start of a fused operation, right after the previous work of its stream; NEVER: it
+ * is not fused.
  */
-static int64_t fused_to(const struct player *p, uint32_t i)
+static int64_t fused_start(const struct player *p, uint32_t i)
 {
 	const struct model_op *o = &p->m->op[i];
 
-	return (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_FUSED) ?
+	return (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_OP_FUSED) ?
 		       p->stream_end[o->stream] + NSX_MIN(p->edit.fused_gap_ns,
 							  NSX_MAX(o->dispatch_ns, 0)) : NEVER;
 }
 
 static bool pass_is_gone(const struct player *p, uint32_t i)
 {
-	return (p->m->op[i].flags & OP_ACTIVE) && (p->edit.op[i] & (EDIT_DROP | EDIT_SIDE));
+	return (p->m->op[i].flags & OP_ACTIVE) && (p->edit.op[i] & (EDIT_OP_DROP | EDIT_OP_SIDE));
 }
 
-/* The delay of an operation after the previous work of its stream. If a copy between two
+/* Returns the delay of an operation after the previous work of its stream. If a copy between two
  * kernels is dropped, the delay between kernels applies: 1 us on an H200, where a copy that
  * changes engines takes 4 us.
  */
-static int64_t dispatch_of(const struct player *p, uint32_t i)
+static int64_t dispatch_delay(const struct player *p, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
 	const struct model_op *o = &m->op[i];
@@ -410,17 +414,19 @@ static int64_t dispatch_of(const struct player *p, uint32_t i)
 		       o->dispatch_ns;
 }
 
-/* When a dependency ends; NEVER: its operation is dropped, or the edit removed the wait for it. */
+/* Returns when a dependency ends; NEVER: its operation is dropped, or the edit removed the wait
+ * for it.
+ */
 static int64_t end_of_dep(const struct player *p, const struct model_op *o,
 			  const struct model_dep *x)
 {
 	const struct edit *e = &p->edit;
 
-	if (e->op[x->op] & EDIT_DROP)
+	if (e->op[x->op] & EDIT_OP_DROP)
 		return NEVER;
 	if ((o->flags & OP_ACTIVE) &&
-	    ((e->op[x->op] & EDIT_CUT) ||
-	     (x->call != NSX_NONE && (e->call[x->call] & EDIT_UNTIED))))
+	    ((e->op[x->op] & EDIT_OP_CUT) ||
+	     (x->call != NSX_NONE && (e->call[x->call] & EDIT_CALL_UNTIED))))
 		return NEVER;
 	return p->op_end[x->op];
 }
@@ -436,14 +442,14 @@ static void pass_on_waits(struct player *p, uint32_t i)
 						   end_of_dep(p, o, &m->dep[d]));
 }
 
-/* The time when an operation can start, by its call, stream and dependencies. */
-static int64_t ready_op(const struct player *p, const struct typical *typical, uint32_t i)
+/* Returns the time when an operation can start, by its call, stream and dependencies. */
+static int64_t op_ready_ns(const struct player *p, const struct typical *typical, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
 	const struct model_op *o = &m->op[i];
 	const struct edit *e = &p->edit;
 	bool active = o->flags & OP_ACTIVE;
-	bool side = active && (e->op[i] & EDIT_SIDE);
+	bool side = active && (e->op[i] & EDIT_OP_SIDE);
 	bool ahead = side && o->copy_kind == NSX_COPY_HTOD;
 	int64_t ready = NEVER, ns;
 	uint32_t host_func;
@@ -453,7 +459,7 @@ static int64_t ready_op(const struct player *p, const struct typical *typical, u
 		const struct model_call *c = &m->call[o->call];
 
 		ns = typical ? typical->launch_ns[i] : o->launch_ns;
-		async = active && (e->call[o->call] & EDIT_ASYNC);
+		async = active && (e->call[o->call] & EDIT_CALL_ASYNC);
 		if (async)
 			ns = NSX_MIN(NSX_MIN(ASYNC_CALL_NS, c->end_ns - c->start_ns) + DEP_NS, ns);
 		ready = (c->kind == CALL_BLOCK ? p->call_start[o->call] :
@@ -465,7 +471,7 @@ static int64_t ready_op(const struct player *p, const struct typical *typical, u
 	 * for kernels only until its buffer is free, so with another buffer it need not wait.
 	 */
 	if (!ahead && (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
-		ns = typical ? typical->dispatch_ns[i] : dispatch_of(p, i);
+		ns = typical ? typical->dispatch_ns[i] : dispatch_delay(p, i);
 		if (async)
 			ns = NSX_MIN(ns, ASYNC_GAP_NS);
 		ready = NSX_MAX(ready, p->stream_end[o->stream] + ns);
@@ -481,12 +487,12 @@ static int64_t ready_op(const struct player *p, const struct typical *typical, u
 	if (ready == NEVER)
 		ready = o->start_ns;
 	host_func = active ? model_host_func(m, i) : NSX_NONE;
-	if (side || (host_func != NSX_NONE && (e->call[host_func] & EDIT_GONE)))
+	if (side || (host_func != NSX_NONE && (e->call[host_func] & EDIT_CALL_GONE)))
 		return ready;
 	return ready + o->residual_ns;
 }
 
-/* The time at which a rank whose work is cut into pieces has met the others. The wait for its turn
+/* Returns when a rank whose work is cut into pieces has met the others. The wait for its turn
  * takes a part of the recorded time. A wait for a rank that paused lasts until that rank arrives,
  * but no longer than recorded.
  */
@@ -509,7 +515,7 @@ static void end_team(struct player *p, uint32_t team, bool active)
 	bool is_fixed = true;
 
 	for (uint32_t k = t->at; k < t->at + t->n; k++)
-		if (!(p->edit.op[m->member[k]] & EDIT_DROP)) {
+		if (!(p->edit.op[m->member[k]] & EDIT_OP_DROP)) {
 			last = NSX_MAX(last, p->op_start[m->member[k]]);
 			is_fixed &= m->op[m->member[k]].flags & OP_FIXED;
 		}
@@ -522,11 +528,11 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		int64_t start = p->op_start[i], met = last;
 		double pieces = active ? p->edit.pieces : 0;
 
-		if (p->edit.op[i] & EDIT_DROP)
+		if (p->edit.op[i] & EDIT_OP_DROP)
 			continue;
-		if (active && (p->edit.op[i] & EDIT_SPED))
+		if (active && (p->edit.op[i] & EDIT_OP_SPED))
 			transfer = (int64_t)((double)transfer * p->edit.transfer);
-		if (active && (p->edit.op[i] & EDIT_HIDDEN))
+		if (active && (p->edit.op[i] & EDIT_OP_HIDDEN))
 			transfer = 0;
 		if (pieces > 0)
 			met = meet_in_pieces(p, start, t->last_ns - o->start_ns, last);
@@ -535,7 +541,7 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		p->op_end[i] = met + transfer;
 		if (active && p->edit.length_ns && p->edit.length_ns[i] != o->length_ns)
 			p->op_end[i] = start + p->edit.length_ns[i];
-		if ((o->flags & OP_STREAM) && !(p->edit.op[i] & EDIT_SIDE))
+		if ((o->flags & OP_STREAM) && !(p->edit.op[i] & EDIT_OP_SIDE))
 			p->stream_end[o->stream] = p->op_end[i];
 	}
 }
@@ -546,7 +552,7 @@ static void pass_drop_op(struct player *p, const struct model_op *o, uint32_t i)
 	int64_t *end;
 
 	/* The stream continues without the operation, but unexplained delay stays and delays the
-	 * next work. That of a blocking copy goes, because it is the staging by the copy's call.
+	 * next work. A blocking copy's delay goes, because it is the staging by the copy's call.
 	 * An operation without a stream takes no time.
 	 */
 	if (o->flags & OP_STREAM) {
@@ -567,7 +573,7 @@ static void pass_drop_op(struct player *p, const struct model_op *o, uint32_t i)
 static void end_op(struct player *p, uint32_t i, int64_t length)
 {
 	const struct model_op *o = &p->m->op[i];
-	bool side = (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_SIDE);
+	bool side = (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_OP_SIDE);
 	int64_t end = p->op_start[i] + length, *last;
 
 	p->op_end[i] = end;
@@ -591,8 +597,8 @@ static void end_op(struct player *p, uint32_t i, int64_t length)
 	}
 }
 
-/* The start of a node: its recorded delay after the end of the node that it followed, or after the
- * start of the launch's first node.
+/* Returns the start of a node: its recorded delay after the end of the node that it followed, or
+ * after the start of the launch's first node.
  */
 static int64_t start_node(const struct player *p, uint32_t i)
 {
@@ -603,7 +609,7 @@ static int64_t start_node(const struct player *p, uint32_t i)
 		       p->op_start[o->group] + o->start_ns - x->start_ns;
 }
 
-/* The length of an operation; a kernel cut into pieces is dispatched more often. */
+/* Returns the length of an operation. A kernel cut into pieces is dispatched more often. */
 static int64_t pass_length_of(const struct player *p, uint32_t i)
 {
 	const struct model_op *o = &p->m->op[i];
@@ -622,16 +628,16 @@ static int play_op(struct player *p, unsigned how, const struct typical *typical
 	const struct nsx_model *m = p->m;
 	const struct model_op *o = &m->op[i];
 	bool active = o->flags & OP_ACTIVE;
-	bool dropped = active && (p->edit.op[i] & EDIT_DROP);
-	int64_t length = pass_length_of(p, i), start = fused_to(p, i);
+	bool dropped = active && (p->edit.op[i] & EDIT_OP_DROP);
+	int64_t length = pass_length_of(p, i), start = fused_start(p, i);
 
 	if (start == NEVER)
-		start = o->flags & OP_NODE ? start_node(p, i) : ready_op(p, typical, i);
+		start = o->flags & OP_NODE ? start_node(p, i) : op_ready_ns(p, typical, i);
 	if (!(o->flags & OP_NODE) && o->lane != NSX_NONE && !(how & PLAY_FREE) &&
-	    !dropped && !(p->edit.op[i] & EDIT_SIDE)) {
+	    !dropped && !(p->edit.op[i] & EDIT_OP_SIDE)) {
 		int64_t ready = start;
 
-		start = lane_place(&p->lane[o->lane], ready, length, err);
+		start = lane_reserve(&p->lane[o->lane], ready, length, err);
 		if (start == NEVER)
 			return err->rc;
 		p->was_crowded |= start != ready;
@@ -697,11 +703,11 @@ static int64_t pass_measure(struct player *p)
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
 }
 
-/* A kernel's use of the GPU, in ns of the whole GPU: its length times its share of the
- * multiprocessors. A kernel that is faster because it fills more of the GPU uses as much as before,
- * but at most the whole GPU while it runs.
+/* Returns a kernel's use of the GPU, in ns of the whole GPU: its length times its share of the
+ * multiprocessors. A kernel that is faster because it fills more of the GPU uses as much as
+ * before, but at most the whole GPU while it runs.
  */
-static double blocks_take_ns(const struct player *p, uint32_t i)
+static double gpu_use_ns(const struct player *p, uint32_t i)
 {
 	const struct nsx_trace *t = p->m->t;
 	const struct model_op *o = &p->m->op[i];
@@ -712,14 +718,14 @@ static double blocks_take_ns(const struct player *p, uint32_t i)
 	if (!gpu || gpu->sm_count <= 0)
 		return 0;
 	part = NSX_MIN(1, (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count);
-	return p->edit.op[i] & EDIT_FULL ?
+	return p->edit.op[i] & EDIT_OP_FULL ?
 		       NSX_MIN((double)o->length_ns * part, length_ns) : length_ns * part;
 }
 
 /* Raises the new length to the time that all blocks need on their GPU, however kernels overlap:
  * kernels that fill the GPU can be faster or overlap, but not both.
  */
-static int64_t fill_gpus(struct player *p, int64_t ns)
+static int64_t limit_by_gpu_capacity(struct player *p, int64_t ns)
 {
 	const struct nsx_model *m = p->m;
 
@@ -728,9 +734,9 @@ static int64_t fill_gpus(struct player *p, int64_t ns)
 		uint32_t i = m->measured[k], set = m->measured_set[k];
 		int64_t *sum_ns = &p->filled_ns[m->op[i].engine], least_ns;
 
-		if (m->op[i].kind != NSX_OP_KERNEL || (p->edit.op[i] & EDIT_DROP))
+		if (m->op[i].kind != NSX_OP_KERNEL || (p->edit.op[i] & EDIT_OP_DROP))
 			continue;
-		*sum_ns += (int64_t)blocks_take_ns(p, i);
+		*sum_ns += (int64_t)gpu_use_ns(p, i);
 		least_ns = NSX_MIN(*sum_ns, m->set_ns[set]);
 		p->set_ns[set] = NSX_MAX(p->set_ns[set], least_ns);
 		ns = NSX_MAX(ns, least_ns);
@@ -767,6 +773,6 @@ int play(struct player *p, unsigned how, const struct typical *typical,
 	}
 	*ret_ns = pass_measure(p);
 	if (p->edit.has_full)
-		*ret_ns = fill_gpus(p, *ret_ns);
+		*ret_ns = limit_by_gpu_capacity(p, *ret_ns);
 	return nsx_stopped(err);
 }

@@ -5,25 +5,25 @@
 #include <math.h>
 #include "facts/replay/model.h"
 
-/* Compiled changes: how events differ from the recording. First the flags of an operation: */
-enum { EDIT_DROP = 1, /* the operation is not executed                       */
-       EDIT_SIDE = 2, /* it queues on its engine instead of its stream       */
-       EDIT_CUT = 4,  /* no other stream waits for it                       */
-       EDIT_HIDDEN = 8, /* the collective ends when its last member starts   */
-       EDIT_SPED = 16, /* after its last member starts, the collective takes `transfer` times the
-			  recorded time                                      */
-       EDIT_FUSED = 32, /* it continues the previous work of its stream      */
-       EDIT_FULL = 64 }; /* it is faster because it uses more multiprocessors */
-/* Flags of a call: */
-enum { EDIT_GONE = 1, /* the call takes no time and waits for nothing        */
-       EDIT_ASYNC = 2, /* the blocking copy returns at once                  */
-       EDIT_LIFTED = 4, /* there is no wait in the gap before the call       */
-       EDIT_IN_TIME = 8, /* the call ends as soon as the awaited work is done */
-       EDIT_UNTIED = 16 }; /* the waits that it made streams do are gone     */
+/* An edit: how events differ from the recording. The first flags are those of operations. */
+enum { EDIT_OP_DROP = 1, /* the operation is not executed                       */
+       EDIT_OP_SIDE = 2, /* it queues on its engine instead of its stream       */
+       EDIT_OP_CUT = 4,  /* no other stream waits for it                       */
+       EDIT_OP_HIDDEN = 8, /* the collective ends when its last member starts   */
+       EDIT_OP_SPED = 16, /* after its last member starts, the collective takes `transfer` times
+			     the recorded time */
+       EDIT_OP_FUSED = 32, /* it continues the previous work of its stream      */
+       EDIT_OP_FULL = 64 }; /* it is faster because it uses more multiprocessors */
+/* The flags of calls. */
+enum { EDIT_CALL_GONE = 1, /* the call takes no time and waits for nothing        */
+       EDIT_CALL_ASYNC = 2, /* the blocking copy returns at once                  */
+       EDIT_CALL_LIFTED = 4, /* there is no wait in the gap before the call       */
+       EDIT_CALL_IN_TIME = 8, /* the call ends as soon as the awaited work is done */
+       EDIT_CALL_UNTIED = 16 }; /* the waits that it made streams do are gone     */
 struct edit {
 	uint8_t *op, *call; /* flags by operation, by call                   */
 	int64_t *length_ns, *own_ns; /* by operation, by call; NULL: as recorded */
-	int64_t *gap_ns; /* by call: the thread's own time before it; NULL: as recorded */
+	int64_t *gap_ns; /* by call: time of the thread's code before it; NULL: as recorded */
 	int64_t *pause_ns; /* set with gap_ns: by pause, the waits in its gap */
 	int64_t no_pause_ns; /* 0; player_pause returns its address for calls without a pause */
 	bool has_side, has_full;
@@ -31,7 +31,7 @@ struct edit {
 	double transfer; /* length of transfers, as a multiple of the recorded length */
 	double pieces;	 /* number of pieces in which ranks take turns; INFINITY: no
 			    waiting; 0: as recorded                          */
-	int64_t turn_ns; /* at most this part of a wait for other ranks is a wait for its turn */
+	int64_t turn_ns; /* a wait for other ranks is a wait for its turn only up to this time */
 };
 
 static inline int64_t divided(int64_t ns, double by)
@@ -53,7 +53,7 @@ struct player {
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
 	int64_t *filled_ns; /* by engine: least time that its kernels need together */
-	int64_t *side_end; /* by process of the trace: end of its operations with EDIT_SIDE */
+	int64_t *side_end; /* by process of the trace: end of its operations with EDIT_OP_SIDE */
 	uint32_t *missing; /* by collective: number of members not started   */
 	int64_t *met_ns; /* by meeting: start of its last call               */
 	struct lane *lane;
@@ -68,8 +68,8 @@ int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *e
 void player_free(struct player *p);
 void player_reset(struct player *p); /* removes all changes */
 /* player_keep saves the edit, once, together with `touched`. player_revert restores the edit and
- * returns `touched`. player_share uses the edit that `keeper` has saved, so p must be freed before
- * `keeper`.
+ * returns `touched`. player_share lets p use the edit that `keeper` has saved, so p must be freed
+ * before `keeper`.
  */
 int player_keep(struct player *p, size_t touched, struct nsx_err *err) NSX_CHECKED;
 int player_share(struct player *p, const struct player *keeper, struct nsx_err *err) NSX_CHECKED;
@@ -81,7 +81,9 @@ static inline int64_t *player_pause(struct player *p, uint32_t call)
 		       &p->edit.pause_ns[model_pause_of(p->m, call)] :
 		       &p->edit.no_pause_ns;
 }
-/* Make room for durations, costs or gaps that differ from the recording. Errors: NSX_E_NOMEM. */
+/* These make room for durations, costs or gaps that differ from the recording. Errors:
+ * NSX_E_NOMEM.
+ */
 int player_need_lengths(struct player *p, struct nsx_err *err) NSX_CHECKED;
 int player_need_costs(struct player *p, struct nsx_err *err) NSX_CHECKED;
 int player_need_gaps(struct player *p, struct nsx_err *err) NSX_CHECKED;
@@ -99,10 +101,10 @@ struct typical { /* typical latencies, which replace the model's weights to test
 int play(struct player *p, unsigned how, const struct typical *typical,
 	 int64_t *ret_ns, struct nsx_err *err) NSX_CHECKED;
 
-/* Occupies a lane for length_ns from the first free time at or after at_ns, which is returned;
- * NEVER: NSX_E_NOMEM.
+/* Occupies a lane for length_ns, from the first time at or after at_ns at which it is free that
+ * long. Returns that time; NEVER: NSX_E_NOMEM.
  */
-int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns,
-		   struct nsx_err *err) NSX_CHECKED;
+int64_t lane_reserve(struct lane *lane, int64_t at_ns, int64_t length_ns,
+		     struct nsx_err *err) NSX_CHECKED;
 
 #endif

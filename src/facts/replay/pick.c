@@ -6,7 +6,7 @@
  */
 #include "facts/replay/model.h"
 
-/* CALLS_AN_OP: number of calls that count as one operation, because replaying a call is cheaper */
+/* CALLS_AN_OP calls count as one operation, because replaying a call is cheaper. */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
 
 uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns)
@@ -32,8 +32,8 @@ size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 /* Widens a window towards `outer`, by the same share of the room on each side, as far as it holds
  * no more than `most` operations.
  */
-static struct nsx_window pick_widen(const struct nsx_trace *t, struct nsx_window inner,
-				    struct nsx_window outer, size_t most)
+static struct nsx_window widen_window(const struct nsx_trace *t, struct nsx_window inner,
+				      struct nsx_window outer, size_t most)
 {
 	int64_t left = inner.start_ns - outer.start_ns;
 	int64_t right = outer.end_ns - inner.end_ns;
@@ -67,7 +67,7 @@ static void pick_iterations(const struct nsx_facts *f, size_t *ret_from, size_t 
 		}
 }
 
-static struct nsx_window some_of(const struct nsx_trace *t, const struct nsx_facts *f,
+static struct nsx_window choose_window_part(const struct nsx_trace *t, const struct nsx_facts *f,
 				 struct nsx_window judged, size_t most)
 {
 	const struct nsx_iteration *v = f->iterations;
@@ -91,7 +91,7 @@ static struct nsx_window some_of(const struct nsx_trace *t, const struct nsx_fac
 		hi = b;
 	}
 	if (lo == hi)
-		return pick_widen(t, (struct nsx_window){at, at}, judged, most);
+		return widen_window(t, (struct nsx_window){at, at}, judged, most);
 	return (struct nsx_window){v[lo].start_ns, v[hi - 1].end_ns};
 }
 
@@ -113,11 +113,11 @@ int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
 		size_t most = max_ops - max_ops / AROUND;
 
 		if (model_weigh(t, w->start_ns, w->end_ns) > most) {
-			*w = some_of(t, m->f, m->judged, most);
+			*w = choose_window_part(t, m->f, m->judged, most);
 			m->closure.is_part = true;
 		}
-		around = pick_widen(t, *w, (struct nsx_window){t->first_ns, t->last_ns + 1},
-				    max_ops);
+		around = widen_window(t, *w, (struct nsx_window){t->first_ns, t->last_ns + 1},
+				      max_ops);
 		b->from_ns = around.start_ns;
 		b->to_ns = around.end_ns;
 	}

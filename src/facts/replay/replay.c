@@ -169,7 +169,7 @@ static bool is_bound(const struct nsx_change *c)
 	}
 }
 
-static const char *replay_held(enum nsx_change_verb verb)
+static const char *kept_as_recorded(enum nsx_change_verb verb)
 {
 	switch (verb) {
 	case NSX_NO_WAIT:
@@ -192,16 +192,16 @@ static const char *replay_held(enum nsx_change_verb verb)
 }
 
 /* Lowers the confidence by one for each reason to doubt this price. */
-static enum nsx_confidence replay_doubt(const struct player *p,
-					const struct nsx_change *v, size_t n,
-					const struct nsx_gain *g, double free_share)
+static enum nsx_confidence lower_confidence(const struct player *p,
+					    const struct nsx_change *v, size_t n,
+					    const struct nsx_gain *g, double free_share)
 {
 	const struct nsx_model *m = p->m;
 	int left = m->closure.cls;
 	bool inferred = false, of_host = false;
 
 	for (uint32_t i = 0; i < m->ncalls && !inferred; i++)
-		inferred = (p->edit.call[i] & (EDIT_GONE | EDIT_ASYNC)) &&
+		inferred = (p->edit.call[i] & (EDIT_CALL_GONE | EDIT_CALL_ASYNC)) &&
 			   (m->call[i].flags & CALL_INFERRED);
 	for (size_t i = 0; i < n; i++)
 		of_host |= nsx_changes_calls(v[i].verb);
@@ -215,8 +215,9 @@ static enum nsx_confidence replay_doubt(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
-/* The gain of a set, in ns, limited to what the sets that keep in step with it can follow. */
-static int64_t set_won(const struct player *p, uint32_t set)
+/* Returns the gain of a set, in ns, limited to what the sets that keep in step with it can follow.
+ */
+static int64_t set_gain_ns(const struct player *p, uint32_t set)
 {
 	const struct nsx_model *m = p->m;
 	int64_t won = m->set_ns[set - 1] - p->set_ns[set - 1];
@@ -227,18 +228,18 @@ static int64_t set_won(const struct player *p, uint32_t set)
 	return won;
 }
 
-/* The gain as a share of the recorded length; 0 if the new length ns is not shorter. If sets are
- * distinguished, it is the gain of *set. If *set is 0, it is that of the set that gains most, or of
- * the main set if that gains nearly as much; *set then becomes this set.
+/* Returns the gain as a share of the recorded length; 0 if the new length ns is not shorter. If
+ * sets are distinguished, it is the gain of *set. If *set is 0, it is that of the set that gains
+ * most, or of the main set if that gains nearly as much; *set then becomes this set.
  */
-static double share_won(const struct player *p, int64_t ns, uint32_t *set)
+static double gain_share(const struct player *p, int64_t ns, uint32_t *set)
 {
 	const struct nsx_model *m = p->m;
 	int64_t won = m->closure.recorded_ns - ns;
 	uint32_t best = 0;
 
 	for (uint32_t k = 0; m->nsets > 1 && k < m->nsets; k++) {
-		int64_t own = set_won(p, k + 1);
+		int64_t own = set_gain_ns(p, k + 1);
 
 		if (*set ? *set == k + 1 : !best || own > won) {
 			won = own;
@@ -246,7 +247,7 @@ static double share_won(const struct player *p, int64_t ns, uint32_t *set)
 		}
 	}
 	if (best && !*set) {
-		int64_t own = set_won(p, m->main_set);
+		int64_t own = set_gain_ns(p, m->main_set);
 
 		if ((double)own >= NEARLY * (double)won) {
 			won = own;
@@ -280,7 +281,7 @@ uint32_t nsx_set_alone(const struct nsx_model *m, uint32_t set)
 	return NSX_NONE;
 }
 
-static int64_t of_judged(const struct nsx_model *m, double share)
+static int64_t scale_to_judged(const struct nsx_model *m, double share)
 {
 	return (int64_t)(share *
 				 (double)(m->closure.is_part ?
@@ -289,8 +290,8 @@ static int64_t of_judged(const struct nsx_model *m, double share)
 						  m->closure.recorded_ns) + 0.5);
 }
 
-/* Whether one of the changes [from, to) of a plan evens a rank. */
-static bool evens(const struct nsx_plan *plan, size_t from, size_t to)
+/* Tells whether one of the changes [from, to) of a plan evens a rank. */
+static bool evens_a_rank(const struct nsx_plan *plan, size_t from, size_t to)
 {
 	while (from < to && plan->v[from].verb != NSX_EVEN_RANK)
 		from++;
@@ -306,28 +307,28 @@ static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkep
 	int64_t ns;
 
 	*ret = (struct nsx_gain){
-		.held = replay_held(plan->n ? plan->v[0].verb : NSX_NVERBS),
+		.held = kept_as_recorded(plan->n ? plan->v[0].verb : NSX_NVERBS),
 		.set = set};
-	if (evens(plan, 0, nkept) && evens(plan, nkept, plan->n))
+	if (evens_a_rank(plan, 0, nkept) && evens_a_rank(plan, nkept, plan->n))
 		nkept = 0;
 	if (nkept)
 		ret->touched = player_revert(p);
 	else
 		player_reset(p);
-	if (compile(p, *plan, nkept, &ret->touched, err))
+	if (compile_changes(p, *plan, nkept, &ret->touched, err))
 		return err->rc;
 	if (!ret->touched)
 		return 0;
 	if (play(p, 0, NULL, &ns, err))
 		return err->rc;
-	ret->share = share_won(p, ns, &ret->set);
-	ret->gain_ns = of_judged(p->m, ret->share);
+	ret->share = gain_share(p, ns, &ret->set);
+	ret->gain_ns = scale_to_judged(p->m, ret->share);
 	return 0;
 }
 
-/* Computes the uncertainty of the gain just found by replaying in other ways. */
-static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
-		       struct nsx_gain *ret, struct nsx_err *err)
+/* Computes how uncertain the gain just found is, by replaying in other ways. */
+static int price_uncertainty(struct player *p, const struct nsx_change *v, size_t n,
+			     struct nsx_gain *ret, struct nsx_err *err)
 {
 	const struct nsx_model *m = p->m;
 	double free_share = ret->share;
@@ -341,15 +342,16 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 	if (ret->gain_ns && p->was_early) {
 		if (play(p, PLAY_FIXED, NULL, &ns, err))
 			return err->rc;
-		ret->low_ns = NSX_MIN(ret->high_ns, of_judged(m, share_won(p, ns, &ret->set)));
+		ret->low_ns = NSX_MIN(ret->high_ns, scale_to_judged(m, gain_share(p, ns,
+										  &ret->set)));
 	}
 	if (ret->gain_ns && crowded) {
 		if (play(p, PLAY_FREE, NULL, &ns, err))
 			return err->rc;
-		free_share = share_won(p, ns, &ret->set);
+		free_share = gain_share(p, ns, &ret->set);
 	}
 	ret->is_small = ret->share < NSX_MAX(WORTH, 2 * m->closure.drift);
-	ret->confidence = replay_doubt(p, v, n, ret, free_share);
+	ret->confidence = lower_confidence(p, v, n, ret, free_share);
 	return 0;
 }
 
@@ -360,7 +362,7 @@ struct prices {
 	size_t n, nshared;  /* number of plans, and of changes common to all */
 	atomic_size_t next; /* next plan to price                            */
 	bool only_gains;
-	struct player *first; /* has kept the common changes; NULL: none     */
+	struct player *first; /* the player that has kept the common changes; NULL: none */
 	struct nsx_gain *gain;
 };
 
@@ -370,18 +372,18 @@ static int replay_price(const struct prices *x, struct player *p, size_t i, stru
 
 	if (price_gain(p, plan, x->nshared, x->sets ? x->sets[i] : 0, &x->gain[i], err))
 		return err->rc;
-	return x->only_gains ? 0 : price_doubt(p, plan->v, plan->n, &x->gain[i], err);
+	return x->only_gains ? 0 : price_uncertainty(p, plan->v, plan->n, &x->gain[i], err);
 }
 
-static int keep_shared(struct prices *x, struct nsx_err *err)
+static int compile_shared_changes(struct prices *x, struct nsx_err *err)
 {
 	size_t touched = 0;
 
 	if (player_new(x->m, &x->first, err))
 		return err->rc;
 	player_reset(x->first);
-	return compile(x->first, (struct nsx_plan){x->plans[0].v, x->nshared}, 0,
-		       &touched, err) ?:
+	return compile_changes(x->first, (struct nsx_plan){x->plans[0].v, x->nshared}, 0,
+			       &touched, err) ?:
 	       player_keep(x->first, touched, err);
 }
 
@@ -393,7 +395,7 @@ static int new_player(const struct prices *x, struct player **ret, struct nsx_er
 /* Prices plans until none is left. Players are expensive, so each thread uses one for all its
  * plans.
  */
-static int price_some(void *ctx, size_t thread, struct nsx_err *err)
+static int price_plans(void *ctx, size_t thread, struct nsx_err *err)
 {
 	struct prices *x = ctx;
 	struct player *p = thread ? NULL : x->first, *own = NULL;
@@ -420,8 +422,8 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 	}
 	if (x->n <= threads)
 		x->nshared = 0; /* each thread compiles the shared changes itself */
-	rc = x->nshared ? keep_shared(x, err) : 0;
-	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some, x, err);
+	rc = x->nshared ? compile_shared_changes(x, err) : 0;
+	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_plans, x, err);
 	player_free(x->first);
 	return rc;
 }

@@ -68,9 +68,9 @@ void nsx_model_turns(const struct nsx_model *m, uint32_t *next);
 
 /* How long, in ns, a device waited in replayed collectives for later ranks. */
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
-/* ret_most_ns: the median, over iterations, of the device's longest wait in a send or receive. It
- * is 0 unless most iterations wait as long as their neighbours, as in pipeline stages. Errors:
- * NSX_E_NOMEM.
+/* Tells whether a device takes turns with others, as pipeline stages do. *ret_most_ns: the median,
+ * over iterations, of its longest wait in a send or receive; 0 unless most iterations wait as long
+ * as their neighbours. Errors: NSX_E_NOMEM.
  */
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 			  struct nsx_arena *scratch, int64_t *ret_most_ns,
@@ -108,9 +108,9 @@ struct nsx_gain {
 	uint32_t set; /* the set that gains, from 1; 0: sets are not distinguished */
 };
 
-/* The set of the limiting GPU; 0: not distinguished. */
+/* Returns the set of the GPU that sets the pace; 0: not distinguished. */
 uint32_t nsx_main_set(const struct nsx_model *m);
-/* Whether other sets keep in step with this set for an unrecorded reason. */
+/* Tells whether other sets keep in step with this set for a reason that was not recorded. */
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
 /* The first process of a set that ends by itself: there are other sets, and none keeps in step with
  * it. NSX_NONE: the set does not.

@@ -21,7 +21,7 @@
 #define STILL 0.001   /* a change below this share of an iteration is noise */
 enum {
 	STEPS = 24,	/* iterations needed to judge whether sets keep in step   */
-	NEAR = 8,	 /* earlier runs of iterations with which each run is compared */
+	NEAR = 8,	 /* each run of iterations is compared with so many earlier ones */
 };
 
 struct sets {
@@ -30,7 +30,7 @@ struct sets {
 	uint32_t none;	  /* stands for unknown processes */
 };
 
-static uint32_t root_of(const struct sets *s, uint32_t process)
+static uint32_t set_root_of(const struct sets *s, uint32_t process)
 {
 	while (s->joined[process] != process)
 		process = s->joined[process] = s->joined[s->joined[process]];
@@ -44,8 +44,8 @@ static void join_process(const struct sets *s, uint32_t *first, uint32_t process
 
 	if (*first == NSX_NONE)
 		*first = process;
-	a = root_of(s, *first);
-	b = root_of(s, process);
+	a = set_root_of(s, *first);
+	b = set_root_of(s, process);
 	s->joined[NSX_MAX(a, b)] = NSX_MIN(a, b);
 }
 
@@ -143,7 +143,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 
 	m->nsets = 1;
 	for (uint32_t k = 0; k < m->nmeasured; k++) {
-		uint32_t p = root_of(s, sets_process_of(s, m->measured[k]));
+		uint32_t p = set_root_of(s, sets_process_of(s, m->measured[k]));
 
 		if (!number[p] && n == NSX_MAX_SETS) {
 			memset(m->measured_set, 0, m->nmeasured);
@@ -160,8 +160,8 @@ static void number_sets(const struct sets *s, uint32_t *number)
 	m->nsets = NSX_MAX(n, 1);
 	m->main_set = NSX_MAX(m->main_set, 1); /* the limiting GPU may have no work in the part */
 	for (uint32_t p = 0; p < s->none; p++)
-		if (number[root_of(s, p)])
-			m->set_of[p] = (uint8_t)number[root_of(s, p)];
+		if (number[set_root_of(s, p)])
+			m->set_of[p] = (uint8_t)number[set_root_of(s, p)];
 }
 
 /* Lists the delay of process b at each iteration of process a. False: their numbers of iterations
@@ -192,8 +192,8 @@ static double usual_change(const int64_t *offset, size_t n, size_t before, int64
 	return nsx_quantile(change, n - before, 0.5);
 }
 
-static bool keep_step(const struct nsx_iteration *a, size_t na,
-		      const struct nsx_iteration *b, size_t nb, int64_t *scratch)
+static bool do_iterations_keep_step(const struct nsx_iteration *a, size_t na,
+				    const struct nsx_iteration *b, size_t nb, int64_t *scratch)
 {
 	double period_ns = (double)(a[na - 1].start_ns - a[0].start_ns) / (double)(na - 1);
 	double next_ns;
@@ -214,7 +214,7 @@ static void merge_ties(struct nsx_model *m, uint32_t a, uint32_t b)
 			m->tie[k] = to;
 }
 
-/* Sums up each set's own code between calls that is long enough to hold a wait. */
+/* Sums up each set's code between calls that is long enough to hold a wait. */
 static void measure_slack(const struct sets *s)
 {
 	struct nsx_model *m = s->b->m;
@@ -248,7 +248,7 @@ static int tie_sets(const struct sets *s, struct nsx_err *err)
 		if (!set)
 			continue;
 		for (size_t k = 0; k < NSX_MIN(nruns, NEAR); k++)
-			if (keep_step(run[k], len[k], v + i, next - i, scratch))
+			if (do_iterations_keep_step(run[k], len[k], v + i, next - i, scratch))
 				merge_ties(m, m->set_of[run[k]->process], set);
 		run[nruns % NEAR] = v + i;
 		len[nruns++ % NEAR] = next - i;

@@ -7,14 +7,14 @@
 #include "base/stat.h"
 #include "facts/replay/compile.h"
 
-struct stretch { /* a rank's kernels from one collective of all ranks to the next */
+struct stretch { /* the kernels of a rank from one collective of all ranks to the next */
 	int64_t work_ns;
 	uint32_t nkernels;
 	uint32_t next; /* the next collective; NSX_NONE: end of the window    */
 	double share;  /* new length / recorded length                        */
 };
 
-/* v holds the stretch after each member of the model's collectives, then by engine the stretch
+/* v holds the stretch after each member of the model's collectives; then, by engine, the stretch
  * before the first collective.
  */
 struct sharing {
@@ -25,8 +25,8 @@ struct sharing {
 	uint32_t *rank, nranks; /* engines that take part in collectives      */
 };
 
-/* Whether a collective includes all ranks and begins in the window on each of them. */
-static bool is_of_all(const struct sharing *s, uint32_t team)
+/* Tells whether a collective includes all ranks and begins in the window on each of them. */
+static bool includes_all_ranks(const struct sharing *s, uint32_t team)
 {
 	const struct model_team *x = &s->m->team[team];
 
@@ -57,7 +57,7 @@ static int find_collectives(struct sharing *s, struct nsx_arena *a, struct nsx_e
 	for (uint32_t k = 0; k < m->nmembers + m->nengines; k++)
 		s->v[k] = (struct stretch){.next = NSX_NONE, .share = 1};
 	for (uint32_t g = 0; g < m->nteams; g++)
-		for (uint32_t k = 0; is_of_all(s, g) && k < m->team[g].n; k++)
+		for (uint32_t k = 0; includes_all_ranks(s, g) && k < m->team[g].n; k++)
 			s->of[m->member[m->team[g].at + k]] = m->team[g].at + k;
 	return 0;
 }

@@ -9,15 +9,15 @@
 	"; give VERB:OBJECT[:AMOUNT][@nvtx:RANGE], as no:cudaMalloc, "        \
 	"kernel:/gemm/:2x, host:inf or comm:hidden"
 
-/* the rest of the text, which is read part by part */
+/* The rest of the text, which is read part by part. */
 struct reader {
 	const char *text, *at;
 	struct nsx_arena *a;
 	struct nsx_err *err;
 };
 
-/* The next part, up to a colon; NULL: the end. A pattern between slashes may contain colons.
- * *ret_pattern: the part is a pattern; NULL: patterns are not allowed here.
+/* Returns the next part, up to a colon; NULL: the end. A pattern between slashes may contain
+ * colons. *ret_pattern: the part is a pattern; NULL: patterns are not allowed here.
  */
 static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 {
@@ -43,8 +43,8 @@ static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 	return nsx_arena_strndup(r->a, from, (size_t)(end - from));
 }
 
-/* The next part as a name, which may contain colons ("at::native"). It ends at the end of the text,
- * or with has_amount before the last part.
+/* Returns the next part as a name, which may contain colons ("at::native"). It ends at the end of
+ * the text, or with has_amount before the last part.
  */
 static const char *name_part(struct reader *r, bool *ret_pattern, bool has_amount)
 {
@@ -63,7 +63,7 @@ static const char *name_part(struct reader *r, bool *ret_pattern, bool has_amoun
 	return nsx_arena_strndup(r->a, from, (size_t)(end - from));
 }
 
-static int complain(struct reader *r, const char *why)
+static int spec_usage_error(struct reader *r, const char *why)
 {
 	return nsx_fail(r->err, NSX_E_USAGE, "cannot read the what-if '%s': %s%s", r->text, why,
 			HELP);
@@ -75,7 +75,7 @@ static int read_amount(struct reader *r, const char *s, double *ret)
 	char *end;
 
 	if (!s)
-		return complain(r, "it needs an amount like 2x or inf");
+		return spec_usage_error(r, "it needs an amount like 2x or inf");
 	if (!strcmp(s, "inf")) {
 		*ret = INFINITY;
 		return 0;
@@ -83,7 +83,7 @@ static int read_amount(struct reader *r, const char *s, double *ret)
 	*ret = strtod(s, &end);
 	if (end == s || !isdigit((unsigned char)*s) ||
 	    (*end && strcmp(end, "x")) || !(*ret > 0) || !isfinite(*ret))
-		return complain(r, "an amount is a number of times like 2x, or inf");
+		return spec_usage_error(r, "an amount is a number of times like 2x, or inf");
 	return 0;
 }
 
@@ -94,18 +94,20 @@ static int read_direction(struct reader *r, const char *s, uint8_t *ret)
 			*ret = (uint8_t)k;
 			return 0;
 		}
-	return complain(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or the like");
+	return spec_usage_error(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or the like");
 }
 
 static int read_end(struct reader *r)
 {
-	return *r->at ? complain(r, "there is more than it can mean") : 0;
+	return *r->at ? spec_usage_error(r, "there is more than it can mean") : 0;
 }
 
 /* Verbs ---------------------------------------------------------------------------*/
 
-/* The verb that removes an API's effect: NSX_NO_WAIT if its calls wait, according to the name. */
-static enum nsx_change_verb without(const char *api)
+/* Returns the verb that removes an API's effect: NSX_NO_WAIT if its calls wait, according to the
+ * name.
+ */
+static enum nsx_change_verb verb_that_removes(const char *api)
 {
 	uint8_t flags = 0;
 
@@ -129,7 +131,7 @@ static int read_no(struct reader *r, struct nsx_spec *s)
 
 	c->name = name_part(r, &c->is_pattern, false);
 	if (!c->name)
-		return complain(r, "it does not say which calls");
+		return spec_usage_error(r, "it does not say which calls");
 	if (!strcmp(c->name, "preempt") || !strcmp(c->name, "profiler")) {
 		c->verb = c->name[1] == 'r' && c->name[2] == 'e' ?
 				  NSX_NO_PREEMPTION : NSX_NO_PROFILER;
@@ -143,7 +145,7 @@ static int read_no(struct reader *r, struct nsx_spec *s)
 		return 0;
 	}
 	s->kind = NSX_SPEC_API;
-	c->verb = c->is_pattern ? NSX_NO_WAIT : without(c->name);
+	c->verb = c->is_pattern ? NSX_NO_WAIT : verb_that_removes(c->name);
 	return 0;
 }
 
@@ -160,7 +162,7 @@ static int read_copies(struct reader *r, struct nsx_spec *s, bool has_amount)
 	}
 	if (has_amount)
 		return read_amount(r, part, &c->amount);
-	return part ? complain(r, "there is more than it can mean") : 0;
+	return part ? spec_usage_error(r, "there is more than it can mean") : 0;
 }
 
 static int read_of_copies(struct reader *r, struct nsx_spec *s)
@@ -168,7 +170,7 @@ static int read_of_copies(struct reader *r, struct nsx_spec *s)
 	const char *part = spec_next_part(r, NULL);
 
 	if (!part || strcmp(part, "copies"))
-		return complain(r, "only copies can be async or overlap");
+		return spec_usage_error(r, "only copies can be async or overlap");
 	return read_copies(r, s, false);
 }
 
@@ -188,15 +190,15 @@ static int read_drop(struct reader *r, struct nsx_spec *s)
 		c->op = NSX_ON_KERNELS;
 		s->kind = NSX_SPEC_KERNEL;
 		c->name = name_part(r, &c->is_pattern, false);
-		return c->name ? 0 : complain(r, "it does not say which kernel");
+		return c->name ? 0 : spec_usage_error(r, "it does not say which kernel");
 	}
 	if (part && !strcmp(part, "range")) {
 		c->verb = NSX_DROP_RANGE;
 		c->range = name_part(r, NULL, false);
 		s->kind = NSX_SPEC_RANGE;
-		return c->range ? 0 : complain(r, "it does not say which range");
+		return c->range ? 0 : spec_usage_error(r, "it does not say which range");
 	}
-	return complain(r, "memset, copies, kernel:NAME and range:NAME can be dropped");
+	return spec_usage_error(r, "memset, copies, kernel:NAME and range:NAME can be dropped");
 }
 
 static int spec_read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
@@ -205,7 +207,7 @@ static int spec_read_kernel(struct reader *r, struct nsx_spec *s, bool is_family
 	const char *name = name_part(r, &c->is_pattern, true);
 
 	if (!name)
-		return complain(r, "it does not say which kernels");
+		return spec_usage_error(r, "it does not say which kernels");
 	c->verb = NSX_FASTER;
 	c->op = NSX_ON_KERNELS;
 	s->kind = is_family ? NSX_SPEC_FAMILY : NSX_SPEC_KERNEL;
@@ -239,11 +241,11 @@ static int read_rank(struct reader *r, struct nsx_spec *s)
 	number = s->is_pid ? spec_next_part(r, NULL) : number;
 	even = spec_next_part(r, NULL);
 	if (!number || !even || strcmp(even, "even"))
-		return complain(r, "of a rank it can be asked to be even, as rank:1:even");
+		return spec_usage_error(r, "of a rank it can be asked to be even, as rank:1:even");
 	s->rank = (uint32_t)strtoul(number, &end, 10);
 	s->kind = NSX_SPEC_RANK;
 	s->change.verb = NSX_EVEN_RANK;
-	return end == number || *end ? complain(r, "a rank is a number") : 0;
+	return end == number || *end ? spec_usage_error(r, "a rank is a number") : 0;
 }
 
 static int read_rate(struct reader *r, struct nsx_spec *s, enum nsx_change_verb verb)
@@ -261,7 +263,7 @@ static int read_verb(struct reader *r, struct nsx_spec *s)
 	const char *verb = spec_next_part(r, NULL);
 
 	if (!verb)
-		return complain(r, "it is empty");
+		return spec_usage_error(r, "it is empty");
 	if (!strcmp(verb, "no"))
 		return read_no(r, s);
 	if (!strcmp(verb, "async") || !strcmp(verb, "overlap")) {
@@ -282,7 +284,7 @@ static int read_verb(struct reader *r, struct nsx_spec *s)
 		return read_comm(r, s);
 	if (!strcmp(verb, "rank"))
 		return read_rank(r, s);
-	return complain(r, "its verb is none of no, async, overlap, copies, "
+	return spec_usage_error(r, "its verb is none of no, async, overlap, copies, "
 			   "kernel, family, host, launch, drop, comm and rank");
 }
 
@@ -310,7 +312,7 @@ int nsx_spec_parse(const char *text, struct nsx_arena *a, struct nsx_spec *ret, 
 	if (!where)
 		return 0;
 	if (ret->change.range || !where[6])
-		return complain(&r, "it does not say which range");
+		return spec_usage_error(&r, "it does not say which range");
 	ret->change.range = nsx_arena_strdup(a, where + 6);
 	return 0;
 }
@@ -327,7 +329,7 @@ struct nearest { /* the names of the trace that are most similar to `asked` */
 	bool found;
 };
 
-static void spec_consider(struct nearest *x, const char *name)
+static void consider_name(struct nearest *x, const char *name)
 {
 	size_t edits = strcasestr(name, x->asked) ? 0 : nsx_edits(x->asked, strlen(x->asked), name);
 	unsigned k;
@@ -364,7 +366,7 @@ static void consider_calls(struct nearest *x, const struct nsx_trace *t, struct 
 		nsx_str name = nsx_call_name(&t->calls, i);
 
 		if (!seen[name])
-			spec_consider(x, nsx_arena_strdup(a, nsx_api_base(nsx_text(t, name), buf,
+			consider_name(x, nsx_arena_strdup(a, nsx_api_base(nsx_text(t, name), buf,
 									  sizeof(buf))));
 		seen[name] = true;
 	}
@@ -377,12 +379,12 @@ static void consider_names(struct nearest *x, const struct nsx_trace *t, const n
 
 	for (size_t i = 0; i < n; i++) {
 		if (!seen[name[i]])
-			spec_consider(x, nsx_text(t, name[i]));
+			consider_name(x, nsx_text(t, name[i]));
 		seen[name[i]] = true;
 	}
 }
 
-static const char *spec_tell(const struct nearest *x, const char *what, struct nsx_arena *a)
+static const char *say_nearest_names(const struct nearest *x, const char *what, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
@@ -400,7 +402,7 @@ static const char *spec_find_range(const char *range, const struct nsx_trace *t,
 	struct nearest x = {.asked = range};
 
 	consider_names(&x, t, t->nvtx.name, t->nvtx.n, a);
-	return spec_tell(&x, "NVTX range", a);
+	return say_nearest_names(&x, "NVTX range", a);
 }
 
 /* Finds a rank by its number, or a process with one GPU. */
@@ -453,17 +455,17 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 			consider_names(&x, t, t->osrt.name, t->osrt.n, a);
 			c->verb = x.found ? NSX_NO_OS_WAIT : c->verb;
 		}
-		return spec_tell(&x, "call", a);
+		return say_nearest_names(&x, "call", a);
 	case NSX_SPEC_KERNEL:
 		for (uint32_t i = 0; i < t->nshapes; i++) {
-			spec_consider(&x, nsx_text(t, t->shape[i].base_name));
+			consider_name(&x, nsx_text(t, t->shape[i].base_name));
 			x.found |= !strcmp(c->name, nsx_text(t, t->shape_name[i]));
 		}
-		return spec_tell(&x, "kernel", a);
+		return say_nearest_names(&x, "kernel", a);
 	case NSX_SPEC_FAMILY:
 		for (size_t i = 0; i < f->kernels.n; i++)
-			spec_consider(&x, f->kernels.v[i].words->family);
-		return spec_tell(&x, "family of kernels", a);
+			consider_name(&x, f->kernels.v[i].words->family);
+		return say_nearest_names(&x, "family of kernels", a);
 	case NSX_SPEC_RANGE:
 		return spec_find_range(c->range, t, a);
 	case NSX_SPEC_RANK:

@@ -5,7 +5,7 @@
 
 enum { AGAIN = 4 }; /* waits recur if they differ by less than 1 / AGAIN of their sum */
 
-/* The model's operation for a row of the trace; or NSX_NONE. O(log n). */
+/* Returns the model's operation for a row of the trace; or NSX_NONE. O(log n). */
 static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 {
 	int64_t start_ns = nsx_op_start(&m->t->ops, row);
@@ -60,8 +60,11 @@ int model_teams(struct build *b, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-/* How long, in ns, a device waited in a collective; -1: it is no member, or outside the window. */
-static int64_t waited(const struct nsx_model *m, const struct model_team *team, uint32_t device)
+/* Returns how long, in ns, a device waited in a collective; -1: it is no member, or outside the
+ * window.
+ */
+static int64_t wait_in_collective(const struct nsx_model *m, const struct model_team *team,
+				  uint32_t device)
 {
 	for (uint32_t i = team->at; i < team->at + team->n; i++) {
 		const struct model_op *o = &m->op[m->member[i]];
@@ -77,7 +80,7 @@ int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device)
 	int64_t sum_ns = 0;
 
 	for (uint32_t k = 0; k < m->nteams; k++)
-		nsx_add_to(&sum_ns, NSX_MAX(0, waited(m, &m->team[k], device)));
+		nsx_add_to(&sum_ns, NSX_MAX(0, wait_in_collective(m, &m->team[k], device)));
 	return sum_ns;
 }
 
@@ -118,7 +121,7 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 	if (nsx_new_arrays(scratch, m->nteams, "transfers", err, v, sum_ns, other_ns, most_ns))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nteams; k++) {
-		v[n] = waited(m, &m->team[k], device);
+		v[n] = wait_in_collective(m, &m->team[k], device);
 		n += v[n] >= 0 && is_sendrecv(m, &m->team[k]);
 	}
 	period = each_iteration(m, device, n);
