@@ -1,4 +1,4 @@
-/* load.h - what the files that fill a trace share.
+/* load.h - shared by the files that fill a trace.
  *
  * Loading has four steps. First, strings and small tables. Second, the scans: the parts of all
  * tables are read on all threads into preallocated columns with provisional ids. Third, order: ids
@@ -55,7 +55,7 @@ struct nsx_ordinal { /* TARGET_INFO_CUDA_DEVICE: (pid, ordinal) -> GPU */
 	nsx_str uuid;
 };
 
-struct nsx_created { /* an NVTX domain's creation row */
+struct nsx_created { /* the row that created an NVTX domain */
 	uint64_t process_key;
 	int64_t domain_id;
 	nsx_str name;
@@ -91,12 +91,16 @@ struct nsx_portion {
 	 */
 	struct nsx_window user, gpu, host, early;
 	struct nsx_window read; /* rows that overlap it are read */
-	/* also read: one in clock_share calls and its operations, in runs of 2^NSX_CLOCK_RUN ids */
+	/* One in clock_share calls is also read, with its operations, in runs of 2^NSX_CLOCK_RUN
+	 * ids.
+	 */
 	uint32_t clock_share;
-	uint32_t *corr; /* also read: the calls of the window's operations, wherever they are;
-			   ascending                                         */
-	/* also read: rows that overlap one of these instants, in ascending order: starts of such
-	 * calls and of ranges outside `read`
+	/* Ids of calls that are also read, wherever they are: those of the window's operations;
+	 * ascending.
+	 */
+	uint32_t *corr;
+	/* Rows that overlap one of these times are also read: starts of such calls, and of ranges
+	 * outside `read`; ascending.
 	 */
 	int64_t *at_ns;
 	size_t ncorr, nat, cap_at;
@@ -112,13 +116,13 @@ struct nsx_bins {
 	uint32_t n[1 << 12];
 };
 struct nsx_surveyed { /* what the survey found in the rows of one part of a table */
-	/* hull: all rows; early: host events before 0; ranges: ranges with the name of the
-	 * window
+	/* hull: of all rows; early: of host events before 0; ranges: of ranges with the name of
+	 * the window.
 	 */
 	struct nsx_window hull, early, ranges;
 	int64_t first_ns;
 	size_t nevents, nopen, cap_least;
-	/* smallest correlation id of a caller, by id in callers_map; 0: none */
+	/* The smallest correlation id of each caller, by its id in callers_map; 0: none. */
 	uint32_t *least_corr;
 	struct nsx_bins bins;
 };
@@ -158,7 +162,7 @@ struct nsx_loader {
 	struct nsx_portion portion;
 	struct nsx_keymap callers_map; /* from all rows: {global tid, API name}, and {global tid,
 					  kind, 1} for ranges */
-	/* smallest correlation id of a caller, by id in callers_map; 0: none */
+	/* The smallest correlation id of each caller, by its id in callers_map; 0: none. */
 	uint32_t *least_corr;
 	nsx_str window_range; /* the range whose extent is the window; 0: none */
 	struct nsx_window window_hull; /* hull of the ranges with that name   */
@@ -229,7 +233,7 @@ struct nsx_loader {
 		uint64_t *global_tid;
 		uint32_t *stack;
 	} samples;
-	/* guarded by lock; site holds a name until all stacks are read */
+	/* Guarded by lock. site holds a name until all stacks are read. */
 	struct nsx_python_stack *python;
 	size_t npython, cap_python;
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
@@ -240,12 +244,12 @@ struct nsx_loader {
 		sync_set, record_set, library_set;
 };
 
-/* A warning for the report. Thread-safe. */
+/* Adds a warning to the report. Thread-safe. */
 void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...) NSX_PRINTF(2, 3);
 
 /* Scanning ---------------------------------------------------------------*/
 
-/* One part of one table: writes rows [at, at + room) of its columns. */
+/* One part of one table, which writes rows [at, at + room) of its columns. */
 struct nsx_part {
 	struct nsx_loader *l;
 	struct nsx_tableload *table;
@@ -257,8 +261,8 @@ struct nsx_part {
 	void *own; /* this part's element of table->own */
 	struct nsx_choice choice;
 };
-/* The time of a row: [MIN, MAX] if its cells are no times, [MAX, MIN] if the row is not part of the
- * trace. An open range ends at MAX.
+/* The time that a row spans: [MIN, MAX] if its cells are no times, [MAX, MIN] if the row is not
+ * part of the trace. An open range ends at MAX.
  */
 struct nsx_extent {
 	int64_t start_ns, end_ns;
@@ -286,15 +290,15 @@ struct nsx_tableload {
 	unsigned corr; /* field of the correlation id; 0: none               */
 	enum nsx_hull hull; /* the hull its rows extend                      */
 	uint32_t survey_fields; /* bit i: the survey reads fields[i] */
-	/* The survey calls it for every row, to note facts that are needed even from rows that are
-	 * not read. May be NULL.
+	/* Called by the survey for every row, to note facts that are needed even from rows that
+	 * are not read. May be NULL.
 	 */
 	int (*note)(struct nsx_part *p, const struct nsx_val *v,
 		    const struct nsx_extent *x, struct nsx_err *err);
 	bool is_survey;
 	struct nsx_zone *zones; /* by block, filled by the survey; or NULL   */
 	size_t nzones;
-	/* Filled while loading: */
+	/* The following is filled while loading. */
 	struct nsx_scan *scan;
 	struct nsx_part *parts;
 	unsigned nparts;
@@ -314,20 +318,25 @@ struct nsx_tableload {
 int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	       const char *window, struct nsx_err *err);
 void nsx_survey_done(struct nsx_tableload *list, size_t n);
-/* Whether a block or a row belongs to the portion that is read: it overlaps the portion in time, or
- * one of its correlation ids is wanted or in the clock sample.
+/* Tells whether a block or a row belongs to the portion that is read: it overlaps the portion in
+ * time, or one of its correlation ids is wanted or in the clock sample.
  */
 bool nsx_wants_block(void *part, size_t block);
 bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
 /* Reads the thread (interned in threads_map) and the name of a call. */
 int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 		    uint32_t *thread, nsx_str *name, struct nsx_err *err);
-/* Three steps extend the portion. nsx_want_calls, after operations are read: adds the calls that
- * launched the window's operations and the first work after it. nsx_want_neighbours, after calls
- * are read: adds the start times of calls outside. If a launching thread has no call on one side of
- * the window, adds its last launch before the window and its first launch after it; *ret: calls
- * must be read again. nsx_want_crossing, after ranges are read: adds the start times of ranges
- * outside, because ranges open then may cross them; *ret: ranges must be read again.
+/* Three steps extend the portion that is read.
+ *
+ * nsx_want_calls, after operations are read, adds the calls that launched the window's operations
+ * and the first work after it.
+ *
+ * nsx_want_neighbours, after calls are read, adds the start times of calls outside. If a launching
+ * thread has no call on one side of the window, its last launch before the window and its first
+ * launch after it are added, too. *ret: calls must be read again.
+ *
+ * nsx_want_crossing, after ranges are read, adds the start times of ranges outside, because ranges
+ * open then may cross them. *ret: ranges must be read again.
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err);
 int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
@@ -338,7 +347,7 @@ int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
  * whether it has calls, launches and ranges in the whole trace.
  */
 int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err);
-/* The extent of a row whose first two cells are start and end. */
+/* Returns the extent of a row whose first two cells are start and end. */
 struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 
 /* Reads the listed tables, with all their parts in parallel. Tables that share a column set must be
@@ -397,7 +406,7 @@ int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 
 /* The tables ----------------------------------------------------------------*/
 
-/* Set up the column sets and describe the tables that fill them. */
+/* These set up the column sets and describe the tables that fill them. */
 enum {
 	NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5,
 	NSX_NLIBRARY_TABLES = 3 /* MPI collectives, messages and waits */
@@ -426,7 +435,7 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 		    uint64_t global_tid, int64_t at_ns, struct nsx_err *err);
 int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err);
 int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err);
-/* Index of the stack with an id in its table; NSX_NONE: none. O(log n). */
+/* Returns the stack with an id in its table; NSX_NONE: none. O(log n). */
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id);
 
 /* Order (ids.c) and derivation (derive.c) ---------*/
@@ -455,9 +464,10 @@ void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 int nsx_find_window(struct nsx_loader *l, const char *text,
 		   const struct nsx_window *range, struct nsx_window *ret, struct nsx_err *err);
 int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struct nsx_err *err);
-/* The outermost call of the process with this correlation id: the one that starts first, among
- * equals the longest. If the id was reused, it is the last call that began by at_ns, else the
- * first. NSX_NONE: none. *at: where the previous search ended; the next call is mostly near.
+/* Returns the outermost call of the process with this correlation id: the one that starts first,
+ * among equals the longest. If the id was reused, it is the last call that began by at_ns,
+ * otherwise the first. NSX_NONE: none. *at: where the previous search ended; the next call is
+ * mostly near.
  */
 uint32_t nsx_find_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, int64_t at_ns, size_t *at);
@@ -467,8 +477,8 @@ static inline uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t proces
 {
 	return nsx_find_call(l, process, corr, at_ns, &l->index[process].at);
 }
-/* Whether the calls with this correlation id are used to judge clocks. About 2^20 calls are. They
- * are chosen by id, so that the choice does not depend on the order of rows.
+/* Tells whether the calls with this correlation id are used to judge clocks. About 2^20 calls are.
+ * They are chosen by id, so that the choice does not depend on the order of rows.
  */
 static inline bool nsx_is_clock_sample(const struct nsx_loader *l, uint32_t corr)
 {
@@ -486,7 +496,7 @@ enum { NSX_PRESUMED_WRONG = 1 };
  * Errors: NSX_PRESUMED_WRONG if only a part was read and contains such records.
  */
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err);
-/* Whether an operation overlaps a window. */
+/* Tells whether an operation overlaps a window. */
 static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns, int64_t end_ns)
 {
 	return start_ns < w->end_ns && (end_ns > w->start_ns || start_ns >= w->start_ns);

@@ -4,7 +4,7 @@
 
 #include "trace/trace.h"
 
-/* Whether a range was never closed and thus stays open. */
+/* Tells whether a range was never closed and thus stays open. */
 static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, int64_t at)
 {
 	return nsx_range_end(x, range) > at || (x->flags[range] & NSX_NVTX_OPEN);
@@ -15,8 +15,8 @@ static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, in
  */
 struct nsx_nvtx_walk {
 	const struct nsx_trace *t;
-	/* by range: the range below it on the stack; borrowed; walks of different threads may share
-	 * the array
+	/* By range: the range below it on the stack. The array is borrowed; walks of different
+	 * threads may share it.
 	 */
 	uint32_t *below;
 	uint32_t next, end; /* [next, end): ranges that have not begun       */
@@ -25,7 +25,7 @@ struct nsx_nvtx_walk {
 };
 void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
 			 uint32_t thread, bool user, bool library, uint32_t *below);
-/* returns NSX_NONE if no range is open */
+/* Moves the walk to a time and returns the innermost range open then; NSX_NONE: none. */
 uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at);
 
 /* Ranges grouped by name, or by (process, name), in order of first range. */

@@ -1,13 +1,13 @@
-/* trace.h - the shared columns every analysis reads.
+/* trace.h - the columns that all analyses read.
  *
  * The trace owns all columns; they are const once loaded. Times are int64 nanoseconds of the
  * trace's own clock; spans are half-open [start, end) with end >= start. A table that is absent
- * from the file has n = 0: use nsx_has_view to tell "absent" from "zero".
+ * from the file has n = 0; nsx_has_view tells "absent" from "empty".
  *
- * `window` is the user's window, else the full one. GPU operations are already cut to it. Those
- * that began before it carry NSX_OP_CUT: their time counts, but they are not counted as operations.
- * Host rows are not cut, because nesting (which range encloses which call) does not end at the
- * window's edge: take their time with nsx_in_window and count them with nsx_starts_inside.
+ * `window` is the user's window or, without one, the full one. GPU operations are already cut to
+ * it. Those that began before it carry NSX_OP_CUT: their time counts, but they are not counted as
+ * operations. Host rows are not cut, because nesting (which range encloses which call) does not
+ * end at the window's edge; nsx_in_window takes their time, and nsx_starts_inside counts them.
  */
 #ifndef NSX_TRACE_H
 #define NSX_TRACE_H
@@ -35,7 +35,7 @@ struct nsx_thread { /* ordered by (process key, tid) */
 	uint32_t calls_at, ncalls; /* its slice of calls                     */
 	uint32_t nvtx_at, nnvtx;   /* its slice of nvtx (stack ranges first) */
 	uint32_t osrt_at, nosrt;   /* its slice of osrt                      */
-	/* Flags for the whole trace, including rows that were not read: */
+	/* The flags are of the whole trace, including rows that were not read. */
 	bool has_calls, launches; /* launches: some call launches GPU work   */
 	bool has_ranges, has_stack; /* has_ranges: has any range; has_stack: has push/pop ranges */
 };
@@ -44,8 +44,8 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	nsx_str gpu;	      /* uuid, else "gpu<id>", else "": distinguishes GPUs with the same
 				 ordinal                                     */
 	int64_t gpu_id;	      /* id of its row in TARGET_INFO_GPU; -1: unknown */
-	/* multiprocessors that the process can use: a MIG slice has fewer than its GPU; -1:
-	 * unknown
+	/* The multiprocessors that the process can use, which a MIG slice has fewer of than its
+	 * GPU; -1: unknown.
 	 */
 	int64_t sm_count;
 	const struct nsx_gpu_info *info; /* see nsx_device_gpu               */
@@ -54,8 +54,8 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	struct nsx_beyond {
 		int64_t dry_ns;	 /* end of its last work before the user's window; INT64_MIN:
 				    none was read                            */
-		/* start of its first work after the window or, without it, the end of the rows
-		 * read; INT64_MAX: neither
+		/* The start of its first work after the window or, if it has none, the end of the
+		 * rows read; INT64_MAX: neither.
 		 */
 		int64_t next_ns;
 		uint32_t next_call; /* the call that launched that work; NSX_NONE: not recorded */
@@ -82,10 +82,10 @@ static inline bool nsx_same_context(const struct nsx_stream *a, const struct nsx
 struct nsx_clock { /* ordered by (device, process) */
 	uint32_t process, device; /* process: NSX_NONE: unknown              */
 	bool is_off; /* the recorded GPU times contradict cause and effect   */
-	/* shift that was added to GPU times; 0 if is_off, because no single shift is right */
+	/* The shift that was added to GPU times; 0 if is_off, because no single shift is right. */
 	int64_t shift_ns;
-	/* bounds of the shift. At least_ns no operation begins before its call; at most_ns no
-	 * operation ends after a call that waited for it. INT64_MIN, INT64_MAX: unknown
+	/* The bounds of the shift. At least_ns no operation begins before its call; at most_ns no
+	 * operation ends after a call that waited for it. INT64_MIN, INT64_MAX: unknown.
 	 */
 	int64_t least_ns, most_ns;
 	int64_t within_ns; /* remaining error of the times; INT64_MAX: unknown */
@@ -111,7 +111,7 @@ struct nsx_nic { /* a network card                                           */
  * NSX_OP_PEER and is not counted as an operation.
  */
 enum nsx_op_kind { NSX_OP_KERNEL, NSX_OP_MEMCPY, NSX_OP_MEMSET, NSX_OP_GRAPH };
-enum nsx_op_class { /* what the device is doing */
+enum nsx_op_class { /* what kind of work the operation is */
 	NSX_C_COMPUTE, /* kernels that do not communicate, graph replays     */
 	NSX_C_COMM,    /* communication kernels (NCCL and tagged classes)    */
 	NSX_C_COPY,    /* copies and memsets                                 */
@@ -126,7 +126,8 @@ struct nsx_ops {
 	struct nsx_packed start, length; /* see nsx_op_start, nsx_op_ns      */
 	struct nsx_packed call; /* outermost host call: nsx_op_call          */
 	struct nsx_packed stream; /* nsx_op_stream                           */
-	/* index of a shape (kernels), a copy (copies and memsets) or a replay (graph replays) */
+	/* The index of a shape (kernels), a copy (copies and memsets) or a replay (graph replays).
+	 */
 	struct nsx_packed detail;
 	const uint8_t *kind, *cls, *flags;
 };
@@ -170,7 +171,7 @@ enum {
 	NSX_CALL_FAILED = 2, /* returnValue other than 0 (and NotReady)      */
 	NSX_CALL_NESTED = 4, /* made inside another call of its thread       */
 	NSX_CALL_GRAPH = 8,  /* launches a graph                             */
-	NSX_CALL_MALLOC = 16, /* an allocation: an implicit sync only if long */
+	NSX_CALL_MALLOC = 16, /* an allocation, which waits for the GPU only if it takes long */
 };
 /* The calls that returned one error code, which is neither success nor "not ready". */
 struct nsx_failure {
@@ -214,7 +215,7 @@ static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
 {
 	return nsx_op_start(o, i) + nsx_op_ns(o, i);
 }
-/* The call that launched an operation; NSX_NONE: not recorded. */
+/* Returns the call that launched an operation; NSX_NONE: not recorded. */
 static inline uint32_t nsx_op_call(const struct nsx_ops *o, size_t i)
 {
 	return nsx_unpack_index(&o->call, i);
@@ -267,8 +268,7 @@ struct nsx_domain { /* ordered by (process, domain id) */
 	uint32_t process;
 	int64_t domain_id;
 	nsx_str name;	 /* 0: unknown                                       */
-	/* domain of a library (NCCL, cuBLAS, cuDNN ...), whose ranges are labels and not the
-	 * user's
+	/* A library's domain (NCCL, cuBLAS, cuDNN ...): its ranges are labels and not the user's.
 	 */
 	bool is_library;
 	bool is_nccl;
@@ -386,19 +386,19 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t crossing_ranges; /* push/pop ranges that cross, and are treated as async */
 };
 struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
-	/* nearly, nlate: records dropped because they lie before their call, or later than the
-	 * order of their stream allows
+	/* nearly, nlate: number of records dropped because they lie before their call, or later
+	 * than the order of their stream allows.
 	 */
 	size_t nearly, nlate;
 	size_t ncut;  /* number of shortened records                         */
 	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
-	/* The first impossible record: */
+	/* What is known of the first impossible record. */
 	nsx_str name; /* name of its kernel; 0: not a kernel                 */
 	int64_t start_ns, call_ns; /* call_ns: start of its call; INT64_MIN: unknown */
 };
 struct nsx_matching { /* number of kernels by whether their call was found */
-	/* before_capture: kernels launched before the capture began */
+	/* before_capture: kernels that were launched before the capture began. */
 	size_t matched, before_capture, no_call;
 };
 
@@ -406,9 +406,9 @@ struct nsx_window {
 	int64_t start_ns, end_ns; /* start == end: no window */
 };
 
-/* Number of equal parts of a window; a curve has one value in each. */
+/* A window is divided into so many equal parts; a curve has one value in each. */
 enum { NSX_CURVE_BINS = 512 };
-/* Index of the part in which at_ns lies; NSX_CURVE_BINS: after the window. at_ns must not be before
+/* Returns the part in which at_ns lies; NSX_CURVE_BINS: after the window. at_ns must not be before
  * the window.
  */
 static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
@@ -477,8 +477,8 @@ struct nsx_trace {
 	struct nsx_impossible impossible;
 	struct nsx_matching matching;
 	struct nsx_window full; /* hull of GPU work or, without any, of the session's events */
-	/* When the session begins: 0, because calls may begin before it. INT64_MIN if GPU work lies
-	 * before 0, because nothing is recorded outside the session.
+	/* The time at which the session begins: 0, because calls may begin before it; INT64_MIN if
+	 * GPU work lies before 0, because nothing is recorded outside the session.
 	 */
 	int64_t session_start_ns;
 	struct nsx_window user; /* the window as requested; start == end: none */
@@ -508,8 +508,8 @@ struct nsx_load_opts {
 	const char *window; /* as typed; NULL: none                          */
 	const struct nsx_step_patterns *steps_from; /* needed for window step:KIND */
 	struct nsx_progress *progress;
-	/* number of events to read on each side of the window; the margin is never shorter than the
-	 * window; 0: 2^18
+	/* So many events are read on each side of the window, but never less than the length of
+	 * the window; 0: 2^18.
 	 */
 	size_t margin_rows;
 	int64_t reach_ns; /* rows farther from the window may be skipped in ordered tables; 0: skip
@@ -529,8 +529,8 @@ struct nsx_load_opts {
  */
 int nsx_trace_load(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
-/* Whether the loader would correct no GPU times: faster than loading, and with less memory. False
- * may be an error in doubt. Errors: those of loading.
+/* Tells whether the loader would correct no GPU times, faster than loading and with less memory.
+ * In doubt the answer is false. Errors: those of loading.
  */
 int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, bool *ret,
 			     struct nsx_err *err) NSX_CHECKED;
@@ -547,23 +547,23 @@ static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
  * (queries/README.md 5). False: nothing remains, and nothing is appended.
  */
 bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b);
-/* The label of a range name in tables by name. Names that differ only in parameters, or in a
- * number that few of them share, have one label (queries/README.md 5).
+/* Returns the label of a range name in tables by name. Names that differ only in parameters, or in
+ * a number that few of them share, have one label (queries/README.md 5).
  */
 static inline nsx_str nsx_range_label(const struct nsx_trace *t, nsx_str name)
 {
 	return name < t->nrange_labels ? t->range_label[name] : name;
 }
-/* The smallest (bytewise) raw name that was normalised to id; id's own text if none was. */
+/* Returns the smallest (bytewise) raw name that was normalised to id; id's own text if none was. */
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);
 
-/* Whether the user asked for a window, so that its ends are not those of the run. */
+/* Tells whether the user asked for a window, so that its ends are not those of the run. */
 static inline bool nsx_has_window(const struct nsx_trace *t)
 {
 	return t->user.start_ns != t->user.end_ns;
 }
-/* The window in which calls and ranges are counted: the user's window, else everything recorded,
- * including calls before and after all GPU work.
+/* Returns the window in which calls and ranges are counted: the user's window or, without one,
+ * everything recorded, including calls before and after all GPU work.
  */
 static inline struct nsx_window nsx_host_window(const struct nsx_trace *t)
 {
@@ -574,7 +574,9 @@ static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns, int64_t 
 	hull->start_ns = NSX_MIN(hull->start_ns, start_ns);
 	hull->end_ns = NSX_MAX(hull->end_ns, end_ns);
 }
-/* Nanoseconds of a host event [start, end) within the user's window; all of them without one. */
+/* Returns how many nanoseconds of a host event [start, end) lie within the user's window; all of
+ * them without one.
+ */
 static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start, int64_t end)
 {
 	if (!nsx_has_window(t))
@@ -584,19 +586,19 @@ static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start, in
 
 	return b > a ? b - a : 0;
 }
-/* Whether only a part of the rows was read, near the window. */
+/* Tells whether only a part of the rows was read, near the window. */
 static inline bool nsx_is_in_part(const struct nsx_trace *t)
 {
 	return t->read.start_ns > INT64_MIN || t->read.end_ns < INT64_MAX;
 }
-/* The part of the trace whose rows were read. */
+/* Returns the part of the trace whose rows were read. */
 static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 {
 	return (struct nsx_window){NSX_MAX(t->read.start_ns, t->first_ns),
 				   NSX_MIN(t->read.end_ns, t->last_ns)};
 }
-/* Whether an event starts in the user's window and thus is counted. Without a window all events are
- * counted.
+/* Tells whether an event starts in the user's window and thus is counted. Without a window all
+ * events are counted.
  */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 {
@@ -604,12 +606,12 @@ static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 }
 const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
 
-/* How far GPU times of the process on the device may be off those of other processes; INT64_MAX:
- * unknown. It is 0 if no clock of the trace was found to be off.
+/* Returns how far GPU times of the process on the device may be off those of other processes;
+ * INT64_MAX: unknown. It is 0 if no clock of the trace was found to be off.
  */
 int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process, uint32_t device);
 
-/* The GPU behind a device; NULL: unknown. */
+/* Returns the GPU behind a device; NULL: unknown. */
 const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t, uint32_t device);
 static inline const struct nsx_stream *nsx_stream_of(const struct nsx_trace *t, size_t op)
 {
@@ -645,19 +647,19 @@ static inline void nsx_shape_grid(const struct nsx_trace *t,
 	ret[1] = l->grid_yz[0];
 	ret[2] = l->grid_yz[1];
 }
-/* Full name of a kernel; 0 for other operations. */
+/* Returns the full name of a kernel; 0 for other operations. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.kind[op] == NSX_OP_KERNEL ? t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
-/* The text to print after the word GPU. */
+/* Returns the text to print after the word GPU. */
 static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t device)
 {
 	return nsx_text(t, t->device[device].label);
 }
 
-/* The text to print after the word process or pid. */
+/* Returns the text to print after the word process or pid. */
 static inline const char *nsx_pid_label(const struct nsx_trace *t, uint32_t process)
 {
 	return nsx_text(t, t->process[process].label);
@@ -715,9 +717,9 @@ static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
 {
 	return !(t->ops.flags[op] & (NSX_OP_PEER | NSX_OP_CUT));
 }
-/* Index of a process by its key, of a thread by its global id; NSX_NONE: no rows. O(log n). */
+/* Find a process by its key, a thread by its global id; NSX_NONE: no rows. O(log n). */
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
-/* The machine, VM or container of a process, from its key; 0: unknown. */
+/* Returns the machine, VM or container of a process, from its key; 0: unknown. */
 static inline int64_t nsx_vm_of(uint64_t process_key)
 {
 	return (int64_t)(process_key >> 48);
@@ -743,14 +745,16 @@ struct nsx_python_slice nsx_python_of(const struct nsx_trace *t, uint64_t global
 				      struct nsx_span in);
 const struct nsx_python_stack *nsx_python_most(const struct nsx_trace *t, uint32_t thread,
 					       struct nsx_span in);
-/* Stack of a call's backtrace; NSX_NONE: none. O(log n). */
+/* Returns the stack of a call's backtrace; NSX_NONE: none. O(log n). */
 uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call);
-/* Site of a stack; NSX_NONE: no stack, or no site. */
+/* Returns the site of a stack; NSX_NONE: no stack, or no site. */
 static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
 {
 	return stack == NSX_NONE ? NSX_NONE : t->stack[stack].site;
 }
-/* The site of a sample, or else its innermost frame; NSX_NONE if neither was recorded. */
+/* Returns the site of a sample or, without one, its innermost frame; NSX_NONE: neither was
+ * recorded.
+ */
 static inline uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample)
 {
 	uint32_t stack = t->samples.stack[sample], frame = nsx_site(t, stack);
@@ -762,36 +766,38 @@ static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) : NSX_NONE;
 }
 extern const char nsx_unnamed[]; /* shown for an object without a name */
-/* API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */
+/* Returns an API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
-/* Whether the call queues a host function in a stream. */
+/* Tells whether the call queues a host function in a stream. */
 static inline bool nsx_api_is_host_func(const char *api)
 {
 	return strstr(api, "LaunchHostFunc") || strstr(api, "StreamAddCallback");
 }
-/* Whether the call asks if the GPU is done. */
+/* Tells whether the call asks if the GPU is done. */
 static inline bool nsx_api_is_query(const char *api)
 {
 	return strstr(api, "EventQuery") || strstr(api, "StreamQuery");
 }
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
-/* Whether a call allocates, maps or frees memory. base: its name without version. */
+/* Tells whether a call allocates, maps or frees memory. base: its name without version. */
 bool nsx_api_allocates(const char *base);
 /* Whether a call pins host memory, which takes time for each page. base: its name without version. */
 bool nsx_api_pins(const char *base);
-/* Whether an operating system call waits for a fixed time. */
+/* Tells whether an operating system call waits for a fixed time. */
 bool nsx_osrt_sleeps(const char *name);
 
-/* A process's program name, without its folder, which often contains a user name; NULL: unknown. */
+/* Returns a process's program name, without its folder, which often contains a user name; NULL:
+ * unknown.
+ */
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process);
-/* Whether the trace has PyTorch's kernels or the ranges PyTorch pushes. */
+/* Tells whether the trace has PyTorch's kernels or the ranges that PyTorch pushes. */
 bool nsx_sees_pytorch(const struct nsx_trace *t);
 
-/* The parameters "(float*)" of "void ns::gemm<int>(float*)", or its end if there are none.
+/* Returns the parameters "(float*)" of "void ns::gemm<int>(float*)", or its end if there are none.
  * *ret_own: "gemm<int>(float*)". Both point into full.
  */
 const char *nsx_parameters_of(const char *full, const char **ret_own);
-/* The base name of a kernel, "gemm" of "void ns::gemm<int>(float*)". Points into full. */
+/* Returns the base name of a kernel, "gemm" of "void ns::gemm<int>(float*)". Points into full. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 
 /* Operations of communication kernels, recognised by the words of their base name and of the
