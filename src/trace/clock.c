@@ -13,7 +13,7 @@
 
 enum {
 	TOLERANCE_NS = 20000, /* clock conversion is exact to microseconds */
-	NARROW_NS = 100000,   /* if the bounds are this close, the shift is their middle */
+	NARROW_NS = 100000,   /* if the bounds are this close, their middle is the shift */
 	LEAST_ROWS = 3,       /* rows needed for a bound */
 	SHARE = 16,           /* one row in SHARE may contradict a bound */
 	COPY_DTOH = 2, MEM_PAGEABLE = 0, /* ENUM_CUDA_MEMCPY_OPER, _MEM_KIND  */
@@ -24,14 +24,13 @@ enum {
 /* One row's evidence about a clock. */
 struct bound {
 	uint32_t clock;
-	bool is_late; /* ns is the end of a wait minus the end of the operation it waited for;
-			 else an operation's start minus its call's          */
+	bool is_late; /* a bound is trusted with so many rows */
 	int64_t ns;
 };
 
 NSX_ORDER(cmp_bounds, struct bound, UP(clock), UP(is_late), UP(ns));
 
-/* GPU work that a thread has queued so far. */
+/* The GPU work that a thread has queued so far. */
 struct queued {
 	uint32_t *thread; /* by stream: 1 + the thread that set end_ns       */
 	int64_t *end_ns;  /* by stream: latest end of the thread's operations */
@@ -50,7 +49,7 @@ struct aligner {
 	struct queued q;
 };
 
-/* Clocks are ordered by device, then process, as streams are. */
+/* Numbers the clocks, in order of device, then process, as streams are. */
 static int number_clocks(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_trace *t = x->l->t;
@@ -88,9 +87,9 @@ static int clock_list_waits(struct aligner *x, struct nsx_arena *a, struct nsx_e
 	return 0;
 }
 
-/* Whether a device-to-host copy is done when its call returns: if it goes to pageable memory, or if
- * the call blocks according to its name. Copies from pageable memory do not count, because their
- * calls may return as soon as the data is staged.
+/* Tells whether a device-to-host copy is done when its call returns: if it goes to pageable
+ * memory, or if the call blocks according to its name. Copies from pageable memory do not count,
+ * because their calls may return as soon as the data is staged.
  */
 static bool is_copy_done_on_return(const struct nsx_loader *l, uint32_t op, uint32_t call)
 {
@@ -187,10 +186,10 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 	return 0;
 }
 
-/* Takes a clock's bound from its rows of one kind, which begin at *at, and moves *at past them.
+/* Reads a clock's bound from its rows of one kind, which begin at *at, and moves *at past them.
  * Returns false if there are too few rows.
  */
-static bool take_bound(const struct aligner *x, size_t *at, uint32_t clock,
+static bool read_bound(const struct aligner *x, size_t *at, uint32_t clock,
 		       bool is_late, int64_t *ret)
 {
 	size_t first = *at, n;
@@ -226,13 +225,13 @@ static void find_shift(struct nsx_clock *c)
 	c->within_ns = c->shift_ns == mid ? width / 2 : width;
 }
 
-static void settle_clock(const struct aligner *x, uint32_t clock, size_t *at)
+static void decide_shift(const struct aligner *x, uint32_t clock, size_t *at)
 {
 	struct nsx_clock *c = &x->l->t->clock[clock];
 	int64_t early_ns, late_ns;
 
-	c->least_ns = take_bound(x, at, clock, false, &early_ns) ? -early_ns : INT64_MIN;
-	c->most_ns = take_bound(x, at, clock, true, &late_ns) ? late_ns : INT64_MAX;
+	c->least_ns = read_bound(x, at, clock, false, &early_ns) ? -early_ns : INT64_MIN;
+	c->most_ns = read_bound(x, at, clock, true, &late_ns) ? late_ns : INT64_MAX;
 	c->within_ns = INT64_MAX;
 	c->is_off = c->least_ns > TOLERANCE_NS || c->most_ns < -TOLERANCE_NS;
 	if (c->is_off && c->least_ns < FARTHEST_NS && c->most_ns > -FARTHEST_NS)
@@ -241,7 +240,7 @@ static void settle_clock(const struct aligner *x, uint32_t clock, size_t *at)
 		c->within_ns = NSX_MAX(-c->least_ns, c->most_ns);
 }
 
-static int clock_move_ops(struct aligner *x, struct nsx_err *err)
+static int shift_op_times(struct aligner *x, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	struct nsx_shifts *s = l->schema->shifts;
@@ -286,17 +285,17 @@ static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err
 			   x->q.end_ns) || number_clocks(x, a, err) ||
 	    clock_list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
-	/* A launching call and a wait give a bound each, a copy possibly another. */
+	/* A launching call and a wait give one bound each, and a copy may give another. */
 	if (!nsx_new_array(x->bounds, a, count_launching_calls(x->l, first_op) +
 			   x->l->copy_set.n + x->nwaits, "GPU clocks", err))
 		return err->rc;
 	collect_bounds(x, first_op);
 	nsx_sort(x->bounds, x->nbounds, sizeof(*x->bounds), cmp_bounds);
 	for (uint32_t i = 0; i < t->nclocks; i++) {
-		settle_clock(x, i, &at);
+		decide_shift(x, i, &at);
 		moves |= t->clock[i].shift_ns != 0;
 	}
-	return moves ? clock_move_ops(x, err) : 0;
+	return moves ? shift_op_times(x, err) : 0;
 }
 
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)

@@ -67,16 +67,16 @@ struct by_row {
 	const void *ctx;
 };
 
-static int compare_rows(const void *a, const void *b, void *by_row)
+static int cmp_rows_by_order(const void *a, const void *b, void *by_row)
 {
 	const struct by_row *x = by_row;
 
 	return x->cmp(x->ctx, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* Puts each column into the order `order`. Values are copied instead of moved in place along the
- * cycles of the permutation: a copy reads at random but writes in order. Four bytes of each value
- * are copied at a time, so that no more memory is needed than for the merge before.
+/* Puts each column into the given order. Values are copied, because a copy reads at random but
+ * writes in order; a permutation in place would do both at random. Four bytes of each value are
+ * copied at a time, so that no more memory is needed than for the merge before.
  */
 static int columns_permute(struct nsx_colset *c, const uint32_t *order, struct nsx_err *err)
 {
@@ -120,7 +120,7 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		return err->rc;
 	rc = list_rows_by_group(order, c->n, group, ngroups, ctx, err);
 	if (!rc) {
-		nsx_sort_r(order, c->n, sizeof(*order), compare_rows, &by);
+		nsx_sort_r(order, c->n, sizeof(*order), cmp_rows_by_order, &by);
 		rc = columns_permute(c, order, err);
 	}
 	free(order);

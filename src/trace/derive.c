@@ -5,7 +5,7 @@
 
 /* Order -------------------------------------------------------------------*/
 
-/* Compares operations that have the same kind, device and start by their content, so that results
+/* Compares two operations of the same kind, device and start by their content, so that results
  * never depend on the file's row order.
  */
 static int cmp_op_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
@@ -17,14 +17,15 @@ static int cmp_op_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 		c = nsx_str_cmp(l->t->strings, l->t->shape_name[o->detail[a]],
 				l->t->shape_name[o->detail[b]]);
 	if (!c)
-		c = NSX_CMP(o->call[a], o->call[b]); /* `call` still holds correlation ids */
+		c = NSX_CMP(o->call[a], o->call[b]); /* `call` still holds the correlation id */
 	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
 		c = memcmp(&l->copies[o->detail[a]], &l->copies[o->detail[b]],
 			   offsetof(struct nsx_copy, src_device));
 	return c;
 }
 
-/* Device of an operation. The second entry of a peer copy belongs to the other device. */
+/* Returns the device of an operation. The second entry of a peer copy belongs to the other device.
+ */
 static uint32_t device_of_op(const void *ctx, uint32_t i)
 {
 	const struct nsx_loader *l = ctx;
@@ -128,7 +129,7 @@ void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 
 static void find_hull(struct nsx_loader *l)
 {
-	/* host[1]: host events before 0 */
+	/* host[1] covers the host events before time 0. */
 	struct nsx_window gpu = no_hull, host[2] = {no_hull, no_hull};
 
 	for (size_t i = 0; i < l->call_set.n; i++)
@@ -158,7 +159,7 @@ static void close_ranges(struct nsx_loader *l)
  * of one thread and domain must nest. Returns their number. Scratch: parent, by range; top, by
  * domain.
  */
-static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent, uint32_t *top)
+static size_t unstack_crossing_ranges(struct nsx_loader *l, uint32_t *parent, uint32_t *top)
 {
 	struct nsx_nvtx_rw *x = &l->nvtx;
 	uint32_t thread = NSX_NONE;
@@ -187,7 +188,7 @@ static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent, uint32_t *
 	return n;
 }
 
-static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
+static int unstack_and_resort(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t *parent, *top;
@@ -196,12 +197,12 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 		 nsx_new_arrays(a, l->t->ndomains, "domains", err, top);
 
 	if (!rc)
-		l->t->defects.crossing_ranges = demote_crossing(l, parent, top);
+		l->t->defects.crossing_ranges = unstack_crossing_ranges(l, parent, top);
 	nsx_arena_free(a);
 	if (rc || !l->t->defects.crossing_ranges)
 		return rc;
-	/* In a partial read, ranges may be missing that cross the crossing range, so all rows must
-	 * be read.
+	/* Ranges that cross the crossing range may be missing from a partial read, so all rows
+	 * must be read.
 	 */
 	return l->portion.is_on ? NSX_PRESUMED_WRONG : sort_ranges(l, err);
 }
@@ -305,10 +306,11 @@ static bool op_starts_before(const struct nsx_ops_rw *o, size_t a, size_t b)
 	return c < 0;
 }
 
-/* Notes each device's last operation before the window and its first operation after it. They bound
- * the idle time at the window's edges.
+/* Notes each device's last operation before the window and first operation after it, where the
+ * idle time at the window's edges begins and ends.
  */
-static int note_edge_ops(struct nsx_loader *l, const struct nsx_window *w, struct nsx_err *err)
+static int note_work_outside_window(struct nsx_loader *l, const struct nsx_window *w,
+				    struct nsx_err *err)
 {
 	const struct nsx_ops_rw *o = &l->ops;
 	struct nsx_trace *t = l->t;
@@ -317,7 +319,7 @@ static int note_edge_ops(struct nsx_loader *l, const struct nsx_window *w, struc
 	if (!nsx_new_array(next, l->index_arena, t->ndevices, "devices", err) ||
 	    !nsx_new_array(l->next, l->index_arena, t->ndevices, "devices", err))
 		return err->rc;
-	memset(next, 0xff, t->ndevices * sizeof(*next)); /* NSX_NONE */
+	memset(next, 0xff, t->ndevices * sizeof(*next)); /* sets all to NSX_NONE */
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		t->device[d].beyond = (struct nsx_beyond){
 			INT64_MIN, INT64_MAX, NSX_NONE, false};
@@ -400,8 +402,8 @@ static bool is_in_seconds(const char *window)
 	return dots && dots > window && (dots[-1] != 's' || !nsx_ends_with(dots, "s"));
 }
 
-/* Finds the time from which a window given in seconds counts. OS calls are not loaded yet, but may
- * be earlier than everything that is.
+/* Finds the time from which a window given in seconds counts. OS calls are not loaded yet, but one
+ * may be the first event.
  */
 static int find_first_event(const struct nsx_loader *l, const char *window,
 			      int64_t *ret, struct nsx_err *err)
@@ -437,8 +439,8 @@ int nsx_find_window(struct nsx_loader *l, const char *text,
 			"of a report lists them", text + sizeof(range_prefix) - 1);
 }
 
-/* Settles the window from the survey's results, or from the rows if there was no survey. */
-static int settle_window(struct nsx_loader *l, const char *window, struct nsx_err *err)
+/* Decides the window, from the survey's results or, without a survey, from the rows. */
+static int decide_window(struct nsx_loader *l, const char *window, struct nsx_err *err)
 {
 	const struct nsx_portion *x = &l->portion;
 	struct nsx_window ranges;
@@ -462,12 +464,12 @@ int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err
 		find_hull(l);
 	close_ranges(l);
 	t->window = t->full;
-	rc = settle_window(l, window, err);
+	rc = decide_window(l, window, err);
 	if (rc)
 		return rc;
 	if (window) {
 		t->window = t->user;
-		if (note_edge_ops(l, &t->user, err))
+		if (note_work_outside_window(l, &t->user, err))
 			return err->rc;
 		cut_ops(l, &t->user);
 	}
@@ -476,7 +478,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err
 		rc = nsx_sort_ops(l, err);
 	if (!rc && t->defects.open_ranges)
 		rc = sort_ranges(l, err);
-	return rc ? rc : settle_crossing(l, err);
+	return rc ? rc : unstack_and_resort(l, err);
 }
 
 /* Slices ------------------------------------------------------------------*/
@@ -496,7 +498,9 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 	return 0;
 }
 
-/* Number of rows of thread `of`, the first of which is at `at`. Rows are ordered by thread. */
+/* Returns the number of rows of thread `of`, the first of which is at `at`. Rows are ordered by
+ * thread.
+ */
 static uint32_t derive_count_rows(const uint32_t *thread, size_t n, uint32_t at, uint32_t of)
 {
 	return (uint32_t)NSX_SEARCH((size_t)at, n, mid, thread[mid] <= of) - at;
@@ -612,7 +616,7 @@ static int cmp_corr(const void *a, const void *b, void *calls)
 	       NSX_CMP(c->end_ns[*y], c->end_ns[*x]) ?: NSX_CMP(*x, *y);
 }
 
-static int new_indices(struct nsx_loader *l, struct nsx_err *err)
+static int allocate_call_indices(struct nsx_loader *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	struct nsx_arena *a = l->index_arena;
@@ -654,7 +658,7 @@ static void drop_enclosed_calls(const struct nsx_calls_rw *c, struct nsx_call_in
 }
 
 /* Fills a process's index of calls. Calls of a process are adjacent, because its threads are. */
-static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
+static void fill_call_index(const struct nsx_loader *l, struct nsx_call_index *x)
 {
 	size_t end = x->calls_at + x->n;
 
@@ -680,8 +684,8 @@ static void note_least_corr(struct nsx_loader *l)
 	}
 }
 
-/* Whether work with this correlation id was launched before the capture began. Ids of a process
- * only grow, so its id is then below those of all recorded calls.
+/* Tells whether work with this correlation id was launched before the capture began. Ids of a
+ * process only grow, so such an id is below those of all recorded calls.
  */
 static bool is_before_capture(const struct nsx_call_index *calls, uint32_t corr)
 {
@@ -697,7 +701,7 @@ struct matcher {
 enum { MATCHED_AT_A_TIME = 1 << 16 };
 
 /* Replaces the correlation ids of a part's operations by call indices. */
-static int match_part(void *ctx, size_t part, struct nsx_err *err)
+static int match_ops_of_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct matcher *m = ctx;
 	const struct nsx_loader *l = m->l;
@@ -743,12 +747,12 @@ static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 			   err) ||
 	    !nsx_new_array(m.found, l->index_arena, nparts, "GPU work", err))
 		return err->rc;
-	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
+	memset(l->calls.op, 0xff, l->call_set.n * 4); /* sets all to NSX_NONE */
 	if (l->portion.is_on)
 		m.first_call_ns = l->portion.first_call_ns;
 	for (size_t i = 0; i < l->call_set.n; i++)
 		m.first_call_ns = NSX_MIN(m.first_call_ns, l->calls.start_ns[i]);
-	if (nsx_par(l->threads, nparts, match_part, &m, err))
+	if (nsx_par(l->threads, nparts, match_ops_of_part, &m, err))
 		return err->rc;
 	for (size_t i = l->op_set.n; i-- > 0;)
 		if (l->ops.call[i] != NSX_NONE)
@@ -769,8 +773,8 @@ static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 /* Replaces the correlation ids in `call` by call indices. at_ns: times of the rows; NULL:
  * unknown.
  */
-static void match_rows(const struct nsx_loader *l, const uint32_t *process,
-		       const int64_t *at_ns, uint32_t *call, size_t n)
+static void match_rows_to_calls(const struct nsx_loader *l, const uint32_t *process,
+				const int64_t *at_ns, uint32_t *call, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		call[i] = call[i] && process[i] != NSX_NONE ?
@@ -787,7 +791,7 @@ static int run_index_task(void *ctx, size_t i, struct nsx_err *err)
 	struct nsx_loader *l = ctx;
 
 	if (i < l->t->nprocesses) {
-		fill_index(l, &l->index[i]);
+		fill_call_index(l, &l->index[i]);
 		return 0;
 	}
 	mark_nested(l);
@@ -798,12 +802,12 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	int rc;
 
-	/* No concurrent task allocates from the trace's arena. */
+	/* No other task allocates from the trace's arena at this time. */
 	if (!l->calls.cls &&
 	    !nsx_new_array(l->calls.cls, l->t->arena, l->call_set.n, l->call_set.what, err))
 		return err->rc;
 	derive_slice_calls(l);
-	rc = new_indices(l, err) ?:
+	rc = allocate_call_indices(l, err) ?:
 	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, run_index_task, l, err);
 	if (!rc)
 		note_least_corr(l);
@@ -862,7 +866,7 @@ int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 	slice_devices(l);
 	if (derive_match_ops(l, err))
 		return err->rc;
-	match_rows(l, l->syncs.process, l->syncs.start_ns, l->syncs.call, l->sync_set.n);
-	match_rows(l, l->records.process, NULL, l->records.call, l->record_set.n);
+	match_rows_to_calls(l, l->syncs.process, l->syncs.start_ns, l->syncs.call, l->sync_set.n);
+	match_rows_to_calls(l, l->records.process, NULL, l->records.call, l->record_set.n);
 	return 0;
 }

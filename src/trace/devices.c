@@ -56,7 +56,7 @@ void nsx_load_gpus(struct nsx_loader *l)
 	nsx_load_rows(l, NSX_VIEW_nic, "id, name, link", 3, add_nic);
 }
 
-static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)
+static void add_gpu_ordinal(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_err err;
 
@@ -87,8 +87,8 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 	return s;
 }
 
-/* Whether the GPU of an ordinal is on machine vm. Pids do not decide this, because hosts in one
- * report may share them.
+/* Tells whether the GPU of an ordinal is on machine vm. Pids do not decide this, because hosts in
+ * one report may share them.
  */
 static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o, int64_t vm)
 {
@@ -98,8 +98,8 @@ static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o
 	return false;
 }
 
-/* Finds what a process means by an ordinal: the last row with its pid and the ordinal, preferably
- * one of the process's own machine.
+/* Finds which GPU a process means by an ordinal: the last row with its pid and the ordinal,
+ * preferably one of the process's own machine.
  */
 static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 					      uint32_t process, int64_t device_id)
@@ -122,7 +122,7 @@ static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 	return ret;
 }
 
-/* Index of the device that a process means by an ordinal. Adds the device if it is new. */
+/* Returns the device that a process means by an ordinal; adds it if it is new. */
 static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process, int64_t device_id)
 {
 	struct nsx_trace *t = l->t;
@@ -195,7 +195,7 @@ static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 
 	for (uint32_t d = 1; d < t->ndevices; d++)
 		by_ordinal &= t->device[d].device_id != t->device[d - 1].device_id;
-	by_id = by_ordinal || are_ids_distinct(t);
+	by_id = by_ordinal || are_gpu_ids_distinct(t);
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct nsx_device *x = &t->device[d];
 		const struct nsx_process *p;
@@ -235,11 +235,12 @@ static int add_mig_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_
 	return nsx_strings_add(l->strings, text, strlen(text), &slice->name, err);
 }
 
-/* Whether a row of TARGET_INFO_GPU describes the device, by the process's mapping of ordinals. If
- * that was not exported, the ordinals in the GPU rows are compared: the profiler's guess or, in the
- * oldest exports, the row's number. GPUs of other makers have no multiprocessors in their rows.
+/* Tells whether a row of TARGET_INFO_GPU describes the device, by the process's mapping of
+ * ordinals. If that was not exported, the ordinals in the GPU rows are compared: the profiler's
+ * guess or, in the oldest exports, the row's number. GPUs of other makers have no multiprocessors
+ * in their rows.
  */
-static bool is_gpu_of(const struct nsx_gpu_info *g, const struct nsx_device *d)
+static bool does_row_describe_device(const struct nsx_gpu_info *g, const struct nsx_device *d)
 {
 	if (d->gpu_id >= 0)
 		return g->id == d->gpu_id;
@@ -248,7 +249,7 @@ static bool is_gpu_of(const struct nsx_gpu_info *g, const struct nsx_device *d)
 	return (g->cuda_device >= 0 ? g->cuda_device : g->id) == d->device_id;
 }
 
-static int find_infos(struct nsx_loader *l, struct nsx_err *err)
+static int find_gpu_rows(struct nsx_loader *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 
@@ -260,7 +261,7 @@ static int find_infos(struct nsx_loader *l, struct nsx_err *err)
 		for (const struct nsx_gpu_info *g = t->gpu; g < t->gpu + t->ngpus; g++) {
 			if (d->gpu && g->uuid == d->gpu)
 				by_uuid = by_uuid ?: g;
-			if (is_gpu_of(g, d) && (!d->info || g->id < d->info->id))
+			if (does_row_describe_device(g, d) && (!d->info || g->id < d->info->id))
 				d->info = g;
 		}
 		d->info = by_uuid ?: d->info;
@@ -271,8 +272,8 @@ static int find_infos(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Key of the only process that made API calls; 0: several did. That process owns the kernels of
- * exports without a process column.
+/* Returns the key of the only process that made API calls; 0: several did. That process owns the
+ * kernels of exports without a process column.
  */
 static uint64_t find_only_process(const struct nsx_loader *l)
 {
@@ -288,9 +289,9 @@ static uint64_t find_only_process(const struct nsx_loader *l)
 	return key;
 }
 
-/* Finds the device of streams that wait rows name without one: that of the first stream with the
- * same process, context and number on which GPU work ran. In key order, streams without a device
- * come last in their process.
+/* Finds a device for the streams that rows of waits name without one: the device of the first
+ * stream with the same process, context and number on which GPU work ran. In key order, streams
+ * without a device come last in their process.
  */
 struct alike {
 	struct nsx_keymap map; /* {process, context, stream} */
@@ -298,8 +299,8 @@ struct alike {
 	uint32_t *stream; /* by id of map: the first such stream with a device */
 };
 
-static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
-			struct alike *alike, uint32_t *ret_id, struct nsx_err *err)
+static int assign_stream_device(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
+				struct alike *alike, uint32_t *ret_id, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_key key = {{w[0], w[2], w[3]}};
@@ -326,7 +327,7 @@ static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
 	return 0;
 }
 
-static int place_streams(struct nsx_loader *l, uint32_t *new_id, struct nsx_err *err)
+static int assign_stream_devices(struct nsx_loader *l, uint32_t *new_id, struct nsx_err *err)
 {
 	bool has_process = nsx_has(l->schema, NSX_F_kernel_global_pid) ||
 			   nsx_has(l->schema, NSX_F_kernel_pid);
@@ -339,8 +340,8 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id, struct nsx_err 
 
 	nsx_keymap_init(&alike.map, "streams");
 	for (size_t k = 0; !rc && k < l->streams_map.n; k++)
-		rc = place_stream(l, l->streams_map.keys[r.order[k]].w, lone,
-				  &alike, &new_id[r.order[k]], err);
+		rc = assign_stream_device(l, l->streams_map.keys[r.order[k]].w, lone,
+					  &alike, &new_id[r.order[k]], err);
 	nsx_keymap_done(&alike.map);
 	return rc;
 }
@@ -350,7 +351,7 @@ int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
 	return find_infos(l, err) ?: name_devices(l, err);
 }
 
-/* Key of stream types, together with the stream number. */
+/* Returns the key under which stream types are stored, together with the stream number. */
 static uint64_t context_key(int64_t pid, int64_t context)
 {
 	return (uint64_t)pid << 32 ^ (uint64_t)context;
@@ -416,8 +417,8 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 	    nsx_new_arrays(t->arena, MAX_DEVICES, "devices", err, t->device))
 		return err->rc;
 	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid, sm_count", 5,
-		      add_ordinal);
-	if (place_streams(l, new_id, err))
+		      add_gpu_ordinal);
+	if (assign_stream_devices(l, new_id, err))
 		return err->rc;
 	set_stream_types(l);
 	nsx_remap(l->ops.stream, l->op_set.n, new_id);
@@ -441,7 +442,7 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process, uint32_t ord
 	return d < n ? d : NSX_NONE;
 }
 
-/* Copies repeat, so an equal recent entry is shared. */
+/* Copies repeat, so equal ones among the last RECENT_COPIES share an entry. */
 enum { RECENT_COPIES = 4096 };
 
 static bool devices_are_alike(const struct nsx_copy *a, const struct nsx_copy *b)
@@ -450,8 +451,8 @@ static bool devices_are_alike(const struct nsx_copy *a, const struct nsx_copy *b
 	       a->src_device == b->src_device && a->dst_device == b->dst_device;
 }
 
-static uint32_t share_copy(struct nsx_copy *copies, uint32_t *n,
-			   uint32_t *recent, const struct nsx_copy *c)
+static uint32_t find_equal_copy(struct nsx_copy *copies, uint32_t *n,
+				uint32_t *recent, const struct nsx_copy *c)
 {
 	uint32_t *at = &recent[nsx_hash(c, offsetof(struct nsx_copy, src_device)) % RECENT_COPIES];
 
@@ -462,7 +463,7 @@ static uint32_t share_copy(struct nsx_copy *copies, uint32_t *n,
 	return *at - 1;
 }
 
-static int keep_copies(struct nsx_loader *l, uint32_t n, struct nsx_err *err)
+static int copy_to_trace(struct nsx_loader *l, uint32_t n, struct nsx_err *err)
 {
 	struct nsx_copy *v = nsx_arena_try_array(l->t->arena, n, sizeof(*v), l->copy_set.what, err);
 
@@ -488,9 +489,9 @@ int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err)
 		l->t->nmigrations += nsx_copy_is_migration(c.copy_kind);
 		c.src_device = find_device(l, process, c.src_id);
 		c.dst_device = find_device(l, process, c.dst_id);
-		o->detail[i] = share_copy(l->copies, &ncopies, recent, &c);
+		o->detail[i] = find_equal_copy(l->copies, &ncopies, recent, &c);
 	}
-	if (keep_copies(l, ncopies, err))
+	if (copy_to_trace(l, ncopies, err))
 		return err->rc;
 	if (npeers && nsx_colset_grow(&l->op_set, l->t->arena, npeers, err))
 		return err->rc;

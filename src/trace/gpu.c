@@ -1,6 +1,6 @@
 /* gpu.c - rows of kernels, copies, memsets and graph replays.
  *
- * All four go into one set of columns, so that "what does the device do" is one sweep. Launch
+ * All four go into one set of columns, so that one pass over them tells what a device does. Launch
  * configurations are interned: a trace of millions of kernels has a few hundred.
  */
 #include "trace/load.h"
@@ -24,7 +24,7 @@ static int read_stream(struct nsx_part *p, const struct nsx_val *v,
 	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
 }
 
-/* Notes the stream, so that a device idle in the window is listed too. */
+/* Notes the stream of a row, so that a device that is idle in the window is listed, too. */
 static int note_stream(struct nsx_part *p, const struct nsx_val *v,
 		       const struct nsx_extent *x, struct nsx_err *err)
 {
@@ -36,8 +36,8 @@ static int note_stream(struct nsx_part *p, const struct nsx_val *v,
 /* Reads the columns that all kinds share. Returns 1 if the row is kept, 0 if it is defective,
  * negative on failure. The caller completes the row and counts it with p->n++.
  */
-static int read_common(struct nsx_part *p, const struct nsx_val *v,
-		       enum nsx_op_kind kind, struct nsx_err *err)
+static int read_shared_columns(struct nsx_part *p, const struct nsx_val *v,
+			       enum nsx_op_kind kind, struct nsx_err *err)
 {
 	struct nsx_ops_rw *o = &p->l->ops;
 	size_t at = p->at + p->n;
@@ -113,7 +113,7 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 {
 	size_t at = p->at + p->n;
 	nsx_str name;
-	int rc = read_common(p, v, NSX_OP_KERNEL, err);
+	int rc = read_shared_columns(p, v, NSX_OP_KERNEL, err);
 
 	if (rc <= 0)
 		return rc;
@@ -151,7 +151,7 @@ static int64_t read_bytes(const struct nsx_val *v)
 static int read_memcpy(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
-	int rc = read_common(p, v, NSX_OP_MEMCPY, err);
+	int rc = read_shared_columns(p, v, NSX_OP_MEMCPY, err);
 
 	if (rc <= 0)
 		return rc;
@@ -178,7 +178,7 @@ static const enum nsx_field memset_fields[] = {
 static int read_memset(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
-	int rc = read_common(p, v, NSX_OP_MEMSET, err);
+	int rc = read_shared_columns(p, v, NSX_OP_MEMSET, err);
 
 	if (rc <= 0)
 		return rc;
@@ -203,7 +203,7 @@ static const enum nsx_field graph_fields[] = {
 static int read_graph(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_key key = {{pack_u32_pair(&v[GRAPH_ID], &v[EXEC_ID])}};
-	int rc = read_common(p, v, NSX_OP_GRAPH, err);
+	int rc = read_shared_columns(p, v, NSX_OP_GRAPH, err);
 
 	if (rc <= 0)
 		return rc;

@@ -10,7 +10,7 @@ static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_name, NSX_F_runtime_return_value, NSX_F_runtime_callchain,
 };
 
-/* Rows that only carry a backtrace are not events. */
+/* Rows that only carry a backtrace are no events. */
 static struct nsx_extent call_extent(const struct nsx_val *v)
 {
 	struct nsx_extent x = nsx_extent_of(v);
@@ -28,8 +28,8 @@ int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 }
 
 /* Notes the calling thread and function of a row, and their smallest correlation id. */
-static int note_call(struct nsx_part *p, const struct nsx_val *v,
-		     const struct nsx_extent *x, struct nsx_err *err)
+static int note_caller(struct nsx_part *p, const struct nsx_val *v,
+		       const struct nsx_extent *x, struct nsx_err *err)
 {
 	struct nsx_surveyed *s = p->own;
 	uint32_t caller, corr = nsx_u32_or(&v[C_CORR], 0);
@@ -136,7 +136,7 @@ static struct nsx_extent nvtx_extent(const struct nsx_val *v)
 	return x;
 }
 
-/* Extends the window by a range with the name that the user's window has. */
+/* Extends the window by each range whose name the user gave as the window. */
 static int note_window_range(struct nsx_part *p, const struct nsx_val *v,
 		      const struct nsx_extent *x, struct nsx_err *err)
 {
@@ -258,7 +258,7 @@ static int host_read_stream(struct nsx_part *p, uint64_t process,
 	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
 }
 
-/* Interns a process, as its thread with id 0. */
+/* Interns a process as its thread with id 0. */
 static int host_read_process(struct nsx_part *p, uint64_t process, uint32_t *ret,
 			     struct nsx_err *err)
 {
@@ -275,8 +275,10 @@ static const enum nsx_field sync_fields[] = {
 	NSX_F_sync_event_id, NSX_F_sync_event_sync_id,
 };
 
-/* Whether a stream or event id is set. Unset ids are -1, possibly as an unsigned 32-bit number. */
-static bool is_set(const struct nsx_val *v)
+/* Tells whether a stream or event id is set. Unset ids are -1, possibly as an unsigned 32-bit
+ * number.
+ */
+static bool is_id_set(const struct nsx_val *v)
 {
 	int64_t i = nsx_i64_or(v, -1);
 
@@ -287,7 +289,7 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v, struct nsx_err
 {
 	struct nsx_syncs_rw *s = &p->l->syncs;
 	size_t at = p->at + p->n;
-	bool stream = is_set(&v[S_STREAM]), event = is_set(&v[S_EVENT]);
+	bool stream = is_id_set(&v[S_STREAM]), event = is_id_set(&v[S_EVENT]);
 	uint64_t process = nsx_read_process_key(&v[S_PID], &nsx_no_cell);
 	int rc;
 
@@ -303,7 +305,7 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v, struct nsx_err
 	s->type[at] = stream ? (event ? NSX_SYNC_STREAM_WAIT : NSX_SYNC_STREAM) :
 			       (event ? NSX_SYNC_EVENT : NSX_SYNC_CONTEXT);
 	s->call[at] = nsx_u32_or(&v[S_CORR], 0);
-	s->event_sync_id[at] = is_set(&v[S_EVENT_SYNC]) ? nsx_i64_or(&v[S_EVENT_SYNC], -1) : -1;
+	s->event_sync_id[at] = is_id_set(&v[S_EVENT_SYNC]) ? nsx_i64_or(&v[S_EVENT_SYNC], -1) : -1;
 	s->context[at] = nsx_u32_or(&v[S_CONTEXT], NSX_NONE);
 	s->event[at] = nsx_u32_or(&v[S_EVENT], NSX_NONE);
 	p->n++;
@@ -327,7 +329,7 @@ static int host_read_record(struct nsx_part *p, const struct nsx_val *v, struct 
 	uint64_t process = nsx_read_process_key(&v[R_PID], &nsx_no_cell);
 	int rc;
 
-	if (!is_set(&v[R_EVENT]) && !is_set(&v[R_EVENT_SYNC]))
+	if (!is_id_set(&v[R_EVENT]) && !is_id_set(&v[R_EVENT_SYNC]))
 		return 0;
 	rc = host_read_process(p, process, &r->process[at], err) ?:
 	     host_read_stream(p, process, nsx_read_context(&v[R_CONTEXT], &v[R_GREEN]),
@@ -335,13 +337,13 @@ static int host_read_record(struct nsx_part *p, const struct nsx_val *v, struct 
 	if (rc)
 		return rc;
 	r->call[at] = nsx_u32_or(&v[R_CORR], 0);
-	r->event_sync_id[at] = is_set(&v[R_EVENT_SYNC]) ? v[R_EVENT_SYNC].u.i : -1;
+	r->event_sync_id[at] = is_id_set(&v[R_EVENT_SYNC]) ? v[R_EVENT_SYNC].u.i : -1;
 	r->event[at] = nsx_u32_or(&v[R_EVENT], NSX_NONE);
 	p->n++;
 	return 0;
 }
 
-static void bind_host_sets(struct nsx_loader *l)
+static void set_up_host_columns(struct nsx_loader *l)
 {
 	struct nsx_calls_rw *c = &l->calls;
 	struct nsx_nvtx_rw *x = &l->nvtx;
@@ -377,7 +379,7 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
 		NSX_TABLE(runtime, call_fields, read_api_call, .set = &l->call_set,
 			  .extent = call_extent, .corr = C_CORR,
-			  .hull = NSX_HULL_HOST, .note = note_call,
+			  .hull = NSX_HULL_HOST, .note = note_caller,
 			  .survey_fields = (NSX_BIT(C_RETURN) - 1) | chain),
 		NSX_TABLE(nvtx, nsx_nvtx_row, read_nvtx_row, .set = &l->nvtx_set,
 			  .extent = nvtx_extent, .hull = NSX_HULL_HOST,
@@ -391,6 +393,6 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 		NSX_TABLE(cuda_event, record_fields, host_read_record, .set = &l->record_set),
 	};
 
-	bind_host_sets(l);
+	set_up_host_columns(l);
 	memcpy(list, tables, sizeof(tables));
 }

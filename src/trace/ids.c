@@ -203,12 +203,12 @@ static struct nsx_launch unpack_launch(const struct nsx_key *key, uint8_t op)
 		.op = op};
 }
 
-/* Interns launches by key and communication op. op: by shape. */
+/* Makes one launch of each pair of key and communication op. op: by shape. */
 static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx_err *err)
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
-	uint32_t *place, n = 0; /* place: by key and op, 1 + index of the launch; 0: none yet */
+	uint32_t *place, n = 0; /* by key and op: 1 + index of the launch; 0: none yet */
 
 	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS, "launch configurations", err))
 		return err->rc;
@@ -243,7 +243,7 @@ static int fill_shapes_task(void *ctx, size_t task, struct nsx_err *err NSX_UNUS
 	struct nsx_trace *t = f->l->t;
 	size_t end = NSX_MIN(t->nshapes, (task + 1) * SHAPES_A_TASK);
 	struct nsx_buf base = {0}, full = {0};
-	struct nsx_near near = {0}; /* caches the op per name: many shapes share few names */
+	struct nsx_near near = {0}; /* many shapes share few names, so the op of a name is kept */
 
 	for (size_t i = task * SHAPES_A_TASK; i < end; i++) {
 		const struct nsx_group_key key = nsx_group_key(&f->l->shapes, i);
@@ -320,7 +320,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 
 /* NVTX domains -------------------------------------------------------------*/
 
-/* The domain, or NULL. Domains are ordered by (process key, domain id). */
+/* Returns the domain; NULL: none. Domains are ordered by (process key, domain id). */
 static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t id)
 {
 	uint32_t lo = NSX_SEARCH(0, t->ndomains, mid,
@@ -334,10 +334,10 @@ static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t
 		       NULL;
 }
 
-/* Attributes a domain without a creation row to NCCL if all names in it belong to NCCL's API.
+/* Takes a domain without a creation row for NCCL's if all names in it belong to NCCL's API.
  * Trimmed exports have no creation rows.
  */
-static int guess_nccl(struct nsx_loader *l, struct nsx_err *err)
+static int detect_nccl_domain(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	uint8_t *other = nsx_try_alloc(t->ndomains, 1, "domains", err);
@@ -374,5 +374,5 @@ int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err)
 				t->domain[i].is_library = true;
 				t->domain[i].is_nccl = !k;
 			}
-	return guess_nccl(l, err);
+	return detect_nccl_domain(l, err);
 }

@@ -8,17 +8,17 @@
 #include "trace/load.h"
 
 enum {
-	STRAY_NS = 1000000,    /* clocks that agree differ by less than this */
+	STRAY_NS = 1000000,    /* the times of two clocks that agree differ by less than this */
 	FAR_NS = 1000000000,   /* no clock drifts by as much as this         */
 	SWALLOWED_NS = 100000, /* overlaps by programmatic dependent launch are shorter */
 	SHARE = 16,	       /* one record in SHARE of a stream may be wrong */
-	/* limit of changed records, because each becomes a line in a query's script */
+	/* Each changed record becomes a line in a query's script, so their number is limited. */
 	MOST = 10000,
 };
 
 enum verdict { KEPT, EARLY, LATE, CUT };
 
-/* State of a stream after the operations seen so far. */
+/* What is known of a stream after the operations seen so far. */
 struct order {
 	int64_t least_end_ns; /* earliest end among the calls of later operations */
 	/* latest start among the calls of earlier operations, in three groups: operations that
@@ -34,7 +34,7 @@ struct finder {
 	uint8_t *verdict;    /* by operation: enum verdict                   */
 	uint32_t *call;	     /* by operation                                 */
 	const struct nsx_clock **clock; /* by stream                         */
-	struct nsx_window host;		/* hull of calls and ranges          */
+	struct nsx_window host;		/* from the first to the last call or range */
 	struct nsx_row_change *v;
 	size_t n, cap;
 };
@@ -67,10 +67,10 @@ static void impossible_find_calls(struct finder *x)
 		nsx_widen(&x->host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
 }
 
-/* Finds records that begin before their own call. They are wrong if work queued earlier on the
- * stream comes after them, or if the distance exceeds any clock drift.
+/* Finds records that begin before their own call. They are wrong if work that was queued earlier
+ * on the stream comes after them, or if the distance exceeds any clock drift.
  */
-static void find_early(struct finder *x)
+static void find_records_before_call(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
 
@@ -102,7 +102,7 @@ static void begin_start_group(struct order *o, int64_t at_ns)
 /* Finds records that begin long after other work of their stream although their own call had
  * returned before that work was called.
  */
-static void impossible_find_late(struct finder *x)
+static void find_late_records(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
 
@@ -123,7 +123,7 @@ static void impossible_find_late(struct finder *x)
 }
 
 /* Finds an operation that begins far after everything else recorded. */
-static void find_far_last_op(struct finder *x)
+static void find_op_after_everything(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
 	int64_t others_ns = x->host.end_ns;
@@ -143,7 +143,7 @@ static void find_far_last_op(struct finder *x)
 }
 
 /* Finds records that outlast the next operation of their stream. */
-static void find_swallowing(struct finder *x)
+static void find_overlong_records(struct finder *x)
 {
 	const struct nsx_ops_rw *p = &x->l->ops;
 
@@ -165,7 +165,7 @@ static void find_swallowing(struct finder *x)
 	}
 }
 
-/* An operation's row with the times of the file, before clocks were corrected. */
+/* Returns an operation's row with the times of the file, before clocks were corrected. */
 static struct nsx_row_change exported_row_of(const struct finder *x, size_t op)
 {
 	static const enum nsx_view views[] = {
@@ -253,7 +253,9 @@ static void apply_changes(struct finder *x)
 	l->op_set.n = n;
 }
 
-/* Whether GPU work ends long after everything else. If so, all rows must be read to judge it. */
+/* Tells whether GPU work ends long after everything else. If so, all rows must be read to judge
+ * it.
+ */
 static bool is_gpu_work_beyond(const struct nsx_portion *p)
 {
 	return p->host.start_ns <= p->host.end_ns && p->gpu.end_ns - FAR_NS > p->host.end_ns;
@@ -267,11 +269,11 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	int rc;
 
 	impossible_find_calls(x);
-	find_early(x);
-	impossible_find_late(x);
+	find_records_before_call(x);
+	find_late_records(x);
 	if (!l->portion.is_on)
-		find_far_last_op(x);
-	find_swallowing(x);
+		find_op_after_everything(x);
+	find_overlong_records(x);
 	rc = list_changes(x, err);
 	if (!rc && l->portion.is_on && (x->n || is_gpu_work_beyond(&l->portion)))
 		return NSX_PRESUMED_WRONG;

@@ -14,8 +14,8 @@ static int32_t rank_or_none(const struct nsx_val *v)
 	return i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
 }
 
-/* Keeps a communicator in which ranks have other numbers than in the job's greatest. */
-static void add_subset(struct nsx_loader *l, const struct nsx_val *v)
+/* Keeps a communicator whose ranks have other numbers than in the job's greatest communicator. */
+static void add_renumbered_communicator(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_err err;
 
@@ -25,15 +25,15 @@ static void add_subset(struct nsx_loader *l, const struct nsx_val *v)
 		nsx_schema_lose(l->schema, err.msg);
 }
 
-static void find_subsets(struct nsx_loader *l)
+static void find_renumbered_communicators(struct nsx_loader *l)
 {
 	nsx_load_rows(l, NSX_VIEW_mpi_comm, "comm, rank IS local_rank AND "
-		      "size IS (SELECT max(size) FROM mpi_comm)", 2, add_subset);
+		      "size IS (SELECT max(size) FROM mpi_comm)", 2, add_renumbered_communicator);
 	nsx_sort(l->subset, l->nsubsets, sizeof(*l->subset), nsx_cmp_i64);
 }
 
-/* The other side of a message as a rank of the job; -1: unknown. */
-static int32_t peer_of(const struct nsx_loader *l, const struct nsx_val *v)
+/* Returns the other side of a message as a rank of the job; -1: unknown. */
+static int32_t peer_rank(const struct nsx_loader *l, const struct nsx_val *v)
 {
 	int64_t comm = nsx_i64_or(&v[COMM_OF_P2P], 0);
 
@@ -57,7 +57,7 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct
 		return err->rc;
 	c->library[at] = nsx_library_of[p->table->view];
 	c->is_coll[at] = is_coll;
-	c->peer[at] = is_p2p ? peer_of(p->l, v) : is_coll ? rank_or_none(&v[PEER]) : -1;
+	c->peer[at] = is_p2p ? peer_rank(p->l, v) : is_coll ? rank_or_none(&v[PEER]) : -1;
 	c->second_peer[at] = -1;
 	c->tag[at] = is_p2p ? rank_or_none(&v[TAG_OR_COMM]) : -1;
 	c->comm[at] = is_coll ? nsx_i64_or(&v[TAG_OR_COMM], 0) :
@@ -88,7 +88,7 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	struct nsx_library_rw *c = &l->library;
 
-	find_subsets(l);
+	find_renumbered_communicators(l);
 	l->library_set = (struct nsx_colset){"library calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->comm),
 		NSX_COL(c->bytes), NSX_COL(c->thread), NSX_COL(c->name),
@@ -129,7 +129,7 @@ static uint32_t thread_of_row(const void *ctx, uint32_t i)
 }
 
 /* Adds another row of a call: MPI_Waitall has one for each request, MPI_Sendrecv one for each peer. */
-static void add_row(struct nsx_library_rw *c, size_t to, size_t from)
+static void merge_row_into_call(struct nsx_library_rw *c, size_t to, size_t from)
 {
 	if (c->peer[to] != c->peer[from])
 		*(c->is_coll[to] ? &c->peer[to] : &c->second_peer[to]) =
@@ -151,7 +151,7 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 		if (!n || library_cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))
 			nsx_colset_move(set, n++, i, 1);
 		else
-			add_row(&l->library, n - 1, i);
+			merge_row_into_call(&l->library, n - 1, i);
 	set->n = n;
 	return 0;
 }

@@ -10,13 +10,13 @@ static const char *load_pid_source(const struct nsx_schema *s, enum nsx_field gl
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
 
-/* Reads a table. Then want() decides from the rows whether more rows are needed; if so, the table
- * is read again.
+/* Reads a table. want() then finds out from the rows whether more of them are needed; if so, the
+ * table is read again.
  */
-static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table, const char *stage,
-		       int (*want)(struct nsx_loader *l,
-				   const struct nsx_tableload *table, bool *ret,
-				   struct nsx_err *err), struct nsx_err *err)
+static int read_until_enough(struct nsx_loader *l, struct nsx_tableload *table, const char *stage,
+			     int (*want)(struct nsx_loader *l,
+					 const struct nsx_tableload *table, bool *ret,
+					 struct nsx_err *err), struct nsx_err *err)
 {
 	const struct nsx_defects before = l->t->defects;
 	const struct nsx_failures failed_before = l->t->failures;
@@ -33,8 +33,8 @@ static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table, const 
 /* Reads what the window needs: its operations, then the calls that launched them, then the ranges
  * open at those calls.
  */
-static int load_portion(struct nsx_loader *l, struct nsx_tableload *list,
-			size_t n, const char *window, struct nsx_err *err)
+static int load_rows_near_window(struct nsx_loader *l, struct nsx_tableload *list,
+				 size_t n, const char *window, struct nsx_err *err)
 {
 	struct nsx_tableload *calls = list + NSX_NGPU_TABLES;
 	struct nsx_tableload *ranges = calls + 1;
@@ -46,8 +46,8 @@ static int load_portion(struct nsx_loader *l, struct nsx_tableload *list,
 	rc = rc ?: nsx_load_tables(l, list, NSX_NGPU_TABLES, "GPU events",
 				   err) ?:
 	     nsx_want_calls(l, err) ?:
-	     load_wanted(l, calls, "API calls", nsx_want_neighbours, err) ?:
-	     load_wanted(l, ranges, "ranges", nsx_want_crossing, err) ?:
+	     read_until_enough(l, calls, "API calls", nsx_want_neighbours, err) ?:
+	     read_until_enough(l, ranges, "ranges", nsx_want_crossing, err) ?:
 	     nsx_load_tables(l, ranges + 1, n - NSX_NGPU_TABLES - 2, "host events", err);
 	l->nfrom_zero = zeros;
 	nsx_survey_done(list, n);
@@ -62,7 +62,7 @@ static int load_rows(struct nsx_loader *l, const char *window, struct nsx_err *e
 	nsx_bind_gpu(l, list);
 	nsx_bind_host(l, host);
 	nsx_bind_libraries(l, host + NSX_NHOST_TABLES);
-	return window ? load_portion(l, list, ARRAY_LEN(list), window, err) :
+	return window ? load_rows_near_window(l, list, ARRAY_LEN(list), window, err) :
 			nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
 }
 
@@ -83,7 +83,7 @@ static int load_gpu_times(struct nsx_loader *l, struct nsx_err *err)
 
 struct column {
 	void *v;
-	int64_t *end_ns; /* ends of the spans whose starts are in v; NULL if v holds no starts */
+	int64_t *end_ns; /* ends of the spans that start at v; NULL: v holds no starts */
 	const struct nsx_colset *set;
 	struct nsx_packed *ret, *length; /* packed columns; length is made only with end_ns */
 	enum { PACK_I64, PACK_U32, PACK_INDEX } how;
@@ -237,7 +237,8 @@ static void publish_warnings(struct nsx_loader *l)
 			nsx_load_warn(l, "%s was not read: %s",
 				      nsx_view_defs[v].name, s->refused[v]);
 	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
-	for (size_t i = 0; i < l->nwarnings; i++) /* skips a warning that the survey repeated */
+	/* Skips a warning that the survey has already given. */
+	for (size_t i = 0; i < l->nwarnings; i++)
 		if (!n || strcmp(l->warnings[n - 1], l->warnings[i]))
 			l->warnings[n++] = l->warnings[i];
 	l->nwarnings = n;
@@ -260,9 +261,9 @@ static bool has_library_call(const struct nsx_trace *t, const struct nsx_window 
 	return false;
 }
 
-/* Whether w has samples or thread switches, which can occur without any event. */
-static int has_instant(const struct nsx_loader *l, const struct nsx_window *w,
-		       bool *ret, struct nsx_err *err)
+/* Tells whether w has samples or thread switches, which can occur without any event. */
+static int has_samples_or_switches(const struct nsx_loader *l, const struct nsx_window *w,
+				   bool *ret, struct nsx_err *err)
 {
 	static const struct {
 		enum nsx_view view;
@@ -307,7 +308,7 @@ static int check_window(const struct nsx_loader *l, struct nsx_err *err)
 		   nsx_reaches(w, t->first_ns, t->last_ns) ||
 		   has_library_call(t, w);
 
-	if (!any && has_instant(l, w, &any, err))
+	if (!any && has_samples_or_switches(l, w, &any, err))
 		return err->rc;
 	if (any)
 		return 0;
@@ -320,7 +321,7 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 {
 	int rc;
 
-	/* writes only if needed, because other threads may be reading the schema */
+	/* The schema is written only if needed, because other threads may be reading it. */
 	if (l->schema->reach->is_on)
 		*l->schema->reach = (struct nsx_reach){0};
 	rc = nsx_load_strings(l, err) ?:
@@ -358,8 +359,8 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	return rc ? rc : nsx_stopped(err);
 }
 
-/* Loads what judges GPU times, and nothing of it is published. Without ranges the recording may end
- * earlier, so that more records are far beyond its end, never fewer.
+/* Loads what judges GPU times; nothing of it is published. Without ranges the recording may seem
+ * to end earlier, so that more records lie far beyond its end, never fewer.
  */
 static int judge_gpu_times(struct nsx_loader *l, struct nsx_err *err)
 {

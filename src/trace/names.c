@@ -9,8 +9,8 @@
 #include <strings.h>
 #include "trace/load.h"
 
-/* End of the instance part that begins at p; NULL: none begins there. An instance part is a part of
- * a name that differs from one range to the next: ", seq = 12".
+/* Returns the end of the instance part that begins at p; NULL: none begins there. An instance part
+ * is a part of a name that differs from one range to the next, such as ", seq = 12".
  */
 static const char *skip_instance_part(const char *p, const char *end)
 {
@@ -60,8 +60,8 @@ bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b)
 /* Keeps the smallest raw text of a normalised name, so that the example shown does not depend on
  * row order.
  */
-static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
-			size_t n, struct nsx_err *err)
+static int keep_smallest_raw(struct nsx_loader *l, nsx_str id, const char *text,
+			     size_t n, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int rc = 0;
@@ -80,21 +80,21 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 }
 
 /* Interns a name without its instance parts, `rest`, and remembers the raw text. */
-static int add_stripped(struct nsx_loader *l, const struct nsx_buf *rest,
+static int intern_stripped_name(struct nsx_loader *l, const struct nsx_buf *rest,
 		    const char *text, size_t n, nsx_str *ret, struct nsx_err *err)
 {
 	return nsx_strings_add(l->strings, rest->p ? rest->p : "", rest->n, ret,
 			       err) ?:
-	       remember_raw(l, *ret, text, n, err);
+	       keep_smallest_raw(l, *ret, text, n, err);
 }
 
 /* Interns an NVTX name in normalised form and remembers the smallest raw text. */
-static int add_normalised(struct nsx_loader *l, const char *text, size_t n,
-			  nsx_str *ret, struct nsx_err *err)
+static int intern_normalised_name(struct nsx_loader *l, const char *text, size_t n,
+				  nsx_str *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int rc = nsx_normalise(text, n, &b) ?
-			 add_stripped(l, &b, text, n, ret, err) :
+			 intern_stripped_name(l, &b, text, n, ret, err) :
 			 nsx_strings_add(l->strings, text, n, ret, err);
 
 	nsx_buf_done(&b);
@@ -109,7 +109,7 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 	return at < t->nraw_names && v[at].id == id ? v[at].text : nsx_text(t, id);
 }
 
-/* Whether a number in the text is a parameter: "bs=8", "context_1(512)". */
+/* Tells whether a number in the text is a parameter: "bs=8", "context_1(512)". */
 static bool has_parameter(const char *text)
 {
 	for (; (text = strpbrk(text, "=(")); text++)
@@ -125,7 +125,7 @@ struct alike { /* ranges whose names differ only in numbers */
 
 enum { MANY_NAMES = 8, FEW_RANGES = 2 };
 
-static bool have_one_label(const struct alike *a)
+static bool share_one_label(const struct alike *a)
 {
 	return a->nnames > 1 &&
 	       (a->has_parameter || (a->nnames >= MANY_NAMES &&
@@ -133,7 +133,7 @@ static bool have_one_label(const struct alike *a)
 }
 
 /* Counts names and ranges by masked name. n: ranges by name; masked: masked name by name. */
-static void names_count_alike(const struct nsx_trace *t, const size_t *n, size_t bound,
+static void count_alike_names(const struct nsx_trace *t, const size_t *n, size_t bound,
 		       const nsx_str *masked, struct alike *alike)
 {
 	for (nsx_str s = 0; s < bound; s++)
@@ -166,17 +166,17 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 	     nsx_new_arrays(t->arena, bound, "range names", err, t->range_label);
 	if (!rc) {
 		t->nrange_labels = bound;
-		names_count_alike(t, n, bound, masked, alike);
+		count_alike_names(t, n, bound, masked, alike);
 	}
 	for (nsx_str s = 0; !rc && s < bound; s++) {
 		const char *raw;
 
 		t->range_label[s] = s;
-		if (!masked[s] || !have_one_label(&alike[masked[s]]))
+		if (!masked[s] || !share_one_label(&alike[masked[s]]))
 			continue;
 		raw = s < l->nraw && l->raw[s] ? l->raw[s] : nsx_text(t, s);
 		t->range_label[s] = masked[s];
-		rc = remember_raw(l, masked[s], raw, strlen(raw), err);
+		rc = keep_smallest_raw(l, masked[s], raw, strlen(raw), err);
 	}
 	nsx_buf_done(&b);
 	nsx_arena_free(a);
@@ -222,7 +222,7 @@ static int read_string_row(struct nsx_part *p, const struct nsx_val *v, struct n
 	if (counted && !changed)
 		return nsx_strings_add_late(l->strings, p->own, v[1].u.p,
 					    v[1].len, &l->by_id[v[0].u.i], err);
-	rc = changed ? add_stripped(l, &b, v[1].u.p, v[1].len, &str, err) :
+	rc = changed ? intern_stripped_name(l, &b, v[1].u.p, v[1].len, &str, err) :
 		       nsx_strings_add(l->strings, v[1].u.p, v[1].len, &str, err);
 	nsx_buf_done(&b);
 	if (rc)
@@ -283,7 +283,7 @@ int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret, str
 {
 	*ret = 0;
 	if (v->type == NSX_V_TEXT)
-		return add_normalised(p->l, v->u.p, v->len, ret, err);
+		return intern_normalised_name(p->l, v->u.p, v->len, ret, err);
 	if (v->type != NSX_V_I64)
 		return 0;
 	*ret = string_by_id(p->l, v->u.i);
@@ -317,8 +317,8 @@ int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 
 /* Kernels ------------------------------------------------------------------*/
 
-/* Length of a name such as "operator<<" at p, whose brackets open nothing, with the space before
- * its template arguments; 0: none.
+/* Returns the length of a name such as "operator<<" at p, whose brackets open nothing, with the
+ * space before its template arguments; 0: none.
  */
 static size_t operator_length(const char *p)
 {
@@ -375,7 +375,7 @@ const char *nsx_base_of(const char *full, size_t *ret_len)
 	return begin;
 }
 
-static bool skip_word(const char **p, const char *word)
+static bool skip_known_word(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -412,20 +412,21 @@ const char *nsx_comm_op_name(enum nsx_comm_op op)
 
 static enum nsx_comm_op classify_nccl(const char *p)
 {
-	if (!skip_word(&p, "Symk"))
-		skip_word(&p, "Sym");
-	skip_word(&p, "Dev");
-	if (!skip_word(&p, "Kernel"))
-		skip_word(&p, "k");
-	skip_word(&p, "_");
+	if (!skip_known_word(&p, "Symk"))
+		skip_known_word(&p, "Sym");
+	skip_known_word(&p, "Dev");
+	if (!skip_known_word(&p, "Kernel"))
+		skip_known_word(&p, "k");
+	skip_known_word(&p, "_");
 	for (unsigned i = 0; i < ARRAY_LEN(comm_ops); i++)
-		if (skip_word(&p, comm_ops[i].text))
+		if (skip_known_word(&p, comm_ops[i].text))
 			return comm_ops[i].op;
 	return NSX_COMM_OTHER;
 }
 
-/* Words, spelt as in base names, that mark communication kernels; words that exclude a kernel
- * because it also computes or works within one block; and namespaces of communication libraries.
+/* comm_words mark communication kernels; they are spelt as in base names. Other words exclude a
+ * kernel because it also computes or works within one block. The last list has the namespaces of
+ * communication libraries.
  */
 static const char *const comm_words[] = {
 	"AllReduce", "_all_reduce", "_allreduce", "_allReduce",
@@ -441,8 +442,8 @@ static const char *const comm_libraries[] = {
 	"nccl::", "rccl::", "nvshmem::", "mscclpp::", "msccl::", "deep_ep::",
 	"hybrid_ep::", "pplx::", "userbuffers::", "symm_mem::", "symmetric_memory::"};
 
-/* Whether the text contains one of the words. A bit set of first letters makes it one pass, because
- * there may be a million names.
+/* Tells whether the text contains one of the words. A set of first letters makes this one pass,
+ * because there may be a million names.
  */
 static bool has_one_of(const char *text, const char *const *words, size_t n)
 {
@@ -465,7 +466,7 @@ enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 	char name[MOST_CHARS], scope[MOST_CHARS];
 	const char *p = base;
 
-	if (skip_word(&p, "nccl") || skip_word(&p, "rccl"))
+	if (skip_known_word(&p, "nccl") || skip_known_word(&p, "rccl"))
 		return classify_nccl(p);
 	snprintf(name, sizeof(name), "_%s", base);
 	snprintf(scope, sizeof(scope), "%.*s", (int)strcspn(full, "<("), full);
@@ -500,7 +501,7 @@ const char *nsx_api_base(const char *name, char *buf, size_t size)
 	}
 }
 
-/* The part after "cuda" or "cu" of an API name; NULL: neither prefix. */
+/* Returns the part of an API name after "cuda" or "cu"; NULL: it has neither prefix. */
 static const char *skip_api_prefix(const char *api)
 {
 	if (!strncmp(api, "cuda", 4))
@@ -599,7 +600,7 @@ const char *nsx_copy_direction(unsigned copy_kind)
 	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];
 }
 
-/* Whether the name contains exactly this namespace: "at::" is not in "flat::". */
+/* Tells whether the name contains exactly this namespace: "at::" is not in "flat::". */
 static bool has_namespace(const char *name, const char *space)
 {
 	for (const char *p = name; (p = strstr(p, space)); p++)

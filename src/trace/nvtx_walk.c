@@ -20,7 +20,7 @@ void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
 				    .library = library};
 }
 
-static void drop_closed(struct nsx_nvtx_walk *w, int64_t at)
+static void pop_closed_ranges(struct nsx_nvtx_walk *w, int64_t at)
 {
 	while (w->top != NSX_NONE && !nsx_nvtx_is_open(&w->t->nvtx, w->top, at))
 		w->top = w->below[w->top];
@@ -35,15 +35,15 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
 
 		if (!(w->t->domain[nsx_range_domain(x, i)].is_library ? w->library : w->user))
 			continue;
-		drop_closed(w, nsx_range_start(x, i));
+		pop_closed_ranges(w, nsx_range_start(x, i));
 		w->below[i] = w->top;
 		w->top = i;
 	}
-	drop_closed(w, at);
+	pop_closed_ranges(w, at);
 	return w->top;
 }
 
-/* Assigns each range to the group of its name, or of its (process, name). Ranges of a process are
+/* Gives each range the group of its name, or of its process and name. Ranges of a process are
  * adjacent, so only the last group and process of each name are remembered.
  */
 static void assign_groups(const struct nsx_trace *t, bool by_process,

@@ -1,5 +1,5 @@
-/* osrt.c - OSRT calls: streamed and summed by (thread, name). Single rows are kept only where
- * analyses need them: outermost calls of threads that launch GPU work.
+/* osrt.c - OS runtime calls, summed by thread and name while they are read. Single rows are kept
+ * only where analyses need them: outermost calls of threads that launch GPU work.
  */
 #include "base/stat.h"
 #include "trace/load.h"

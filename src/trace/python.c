@@ -13,7 +13,7 @@ struct text {
 };
 
 /* Finds the value after a key, up to the character that ends it, and moves json past the value. */
-static bool find_member(struct text *json, const char *key, char end, struct text *ret)
+static bool find_json_value(struct text *json, const char *key, char end, struct text *ret)
 {
 	const char *at = memmem(json->p, json->n, key, strlen(key));
 	const char *last = json->p + json->n, *to;
@@ -28,7 +28,7 @@ static bool find_member(struct text *json, const char *key, char end, struct tex
 	return to < last;
 }
 
-/* Decodes HTML entities: nsys writes Python's "<module>" with them. */
+/* Appends a text, decoding HTML entities: nsys writes Python's "<module>" with them. */
 static void python_add_plain(struct nsx_buf *b, struct text s)
 {
 	static const struct {
@@ -82,9 +82,9 @@ static bool read_frames(struct text json, struct nsx_buf *stack, struct nsx_buf 
 	struct text function, file, line;
 	unsigned n = 0;
 
-	while (find_member(&json, "\"Function\": \"", '"', &function) &&
-	       find_member(&json, "\"File\": \"", '"', &file) &&
-	       find_member(&json, "\"Line\": ", '}', &line)) {
+	while (find_json_value(&json, "\"Function\": \"", '"', &function) &&
+	       find_json_value(&json, "\"File\": \"", '"', &file) &&
+	       find_json_value(&json, "\"Line\": ", '}', &line)) {
 		if (n++ < MOST_SHOWN) {
 			nsx_buf_adds(stack, n > 1 ? " < " : "");
 			python_add_frame(stack, function, file, line);
@@ -100,8 +100,9 @@ static bool read_frames(struct text json, struct nsx_buf *stack, struct nsx_buf 
 	return n;
 }
 
-static int keep_stack(struct nsx_loader *l, struct nsx_python_stack *x,
-		      const struct nsx_buf *stack, const struct nsx_buf *site, struct nsx_err *err)
+static int store_python_stack(struct nsx_loader *l, struct nsx_python_stack *x,
+			      const struct nsx_buf *stack, const struct nsx_buf *site,
+			      struct nsx_err *err)
 {
 	int rc = nsx_strings_add(l->strings, site->p, site->n, &x->site, err) ?:
 		 nsx_strings_add(l->strings, stack->p, stack->n, &x->text, err);
@@ -124,7 +125,7 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 
 	if (json->type == NSX_V_TEXT && memmem(text.p, text.n, "\"Frames\"", 8) &&
 	    read_frames(text, &stack, &site))
-		rc = keep_stack(l, &x, &stack, &site, err);
+		rc = store_python_stack(l, &x, &stack, &site, err);
 	nsx_buf_done(&stack);
 	nsx_buf_done(&site);
 	return rc;

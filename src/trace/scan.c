@@ -50,10 +50,10 @@ static void close_table(struct nsx_tableload *t)
 	t->parts = NULL;
 }
 
-/* Upper bound of a part's rows. 0 if no columns are filled: counting the rows would read every
- * page.
+/* Returns an upper bound of a part's rows. It is 0 if no columns are filled: counting the rows
+ * would read every page.
  */
-static size_t scan_room_of(struct nsx_part *p)
+static size_t most_rows_of_part(struct nsx_part *p)
 {
 	const struct nsx_tableload *t = p->table;
 	size_t end, rows = 0;
@@ -69,7 +69,7 @@ static size_t scan_room_of(struct nsx_part *p)
 	return rows;
 }
 
-/* Settles where each part writes and how many rows each column set needs. */
+/* Decides where each part writes, and how many rows each column set needs. */
 static int assign_room(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		       struct nsx_err *err)
 {
@@ -89,7 +89,7 @@ static int assign_room(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 					.at = rows,
 					.own = t->own ? (char *)t->own + p * t->own_size : NULL,
 				};
-				t->parts[p].room = scan_room_of(&t->parts[p]);
+				t->parts[p].room = most_rows_of_part(&t->parts[p]);
 				rows += t->parts[p].room;
 			}
 			if (t->beside) {

@@ -6,7 +6,7 @@
 #include <strings.h>
 #include "trace/load.h"
 
-/* Origins of modules, by a prefix of their file names. All other modules are the program's. */
+/* The origin of a module, by a prefix of its file name. All other modules are the program's. */
 static const struct {
 	enum nsx_origin origin;
 	const char *prefixes[23]; /* NULL: end */
@@ -35,8 +35,10 @@ struct frame { /* a cached frame of the file, and what was learned about it */
 	nsx_str symbol, path;
 	bool unresolved, known;
 	uint32_t id;   /* id in the frames map                               */
-	uint32_t rank; /* preference as a site, without depth: the lowest wins; NSX_NONE: cannot be
-			  a site */
+	/* Preference as a site, without the depth: the lowest rank wins; NSX_NONE: it cannot be a
+	 * site.
+	 */
+	uint32_t rank;
 };
 struct chain { /* a reduced stack */
 	int64_t id;
@@ -64,7 +66,7 @@ static enum nsx_origin sites_origin_of(const char *path)
 	return NSX_ORIGIN_PROGRAM;
 }
 
-/* Recognises templates and static copies of CUDA functions inside the program. */
+/* Tells whether a function of the program is a template or a static copy of CUDA's own. */
 static bool is_cuda_function(const char *function)
 {
 	return !strncmp(function, "cuda", 4) || strstr(function, "cudart") ||
@@ -75,7 +77,7 @@ static bool is_cuda_function(const char *function)
 /* Fills in a frame's origin and rank. A site in the program's own code ranks before one in a
  * library. A frame without name and module cannot be a site.
  */
-static int learn_frame(struct nsx_part *p, struct frame *f, struct nsx_err *err)
+static int classify_frame(struct nsx_part *p, struct frame *f, struct nsx_err *err)
 {
 	const char *path = nsx_strings_text(p->l->strings, f->path);
 	const char *symbol = nsx_strings_text(p->l->strings, f->symbol);
@@ -117,7 +119,7 @@ static int find_frame(struct nsx_part *p, const struct nsx_val *v,
 	    known->path == f.path && known->unresolved == f.unresolved)
 		return 0;
 	*known = f;
-	return learn_frame(p, known, err);
+	return classify_frame(p, known, err);
 }
 
 static int read_frame(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
@@ -404,8 +406,8 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	return rc;
 }
 
-/* Number to add to a call's stack id. It is 1 in exports of 2022, which number stacks from 1 but
- * refer to them from 0. Exactly one call then refers to 0, and none to the last stack.
+/* Returns the number to add to a call's stack id. It is 1 in exports of 2022, which number stacks
+ * from 1 but refer to them from 0. Exactly one call then refers to 0, and none to the last stack.
  */
 static int64_t stack_id_offset(const struct nsx_loader *l)
 {

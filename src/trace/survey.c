@@ -47,7 +47,7 @@ static void widen_bins(struct nsx_bins *b, int64_t first, int64_t last)
 	b->last = last >> shift;
 }
 
-static void count_at(struct nsx_bins *b, int64_t at_ns, uint32_t n)
+static void count_event_at(struct nsx_bins *b, int64_t at_ns, uint32_t n)
 {
 	int64_t bin = at_ns >> b->shift;
 
@@ -58,7 +58,9 @@ static void count_at(struct nsx_bins *b, int64_t at_ns, uint32_t n)
 	b->n[bin & (BINS - 1)] += n;
 }
 
-/* The window with its margins; unbounded on a side with fewer rows than the margin should have. */
+/* Returns the window with its margins. It is unbounded on a side that has fewer rows than the
+ * margin should have.
+ */
 static struct nsx_window add_margins(const struct nsx_bins *b,
 				      const struct nsx_window *w, size_t rows)
 {
@@ -108,7 +110,7 @@ static int survey_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 		return 0;
 	if (t->hull != NSX_HULL_NONE) {
 		s->nevents++;
-		count_at(&s->bins, x.start_ns, 1);
+		count_event_at(&s->bins, x.start_ns, 1);
 		s->first_ns = NSX_MIN(s->first_ns, x.start_ns);
 	}
 	if (x.end_ns == INT64_MAX) {
@@ -120,7 +122,7 @@ static int survey_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 	return 0;
 }
 
-/* Sums over all parts. */
+/* The sums over all parts. */
 struct sums {
 	struct nsx_bins bins;
 	size_t nops;
@@ -129,8 +131,8 @@ struct sums {
 static const struct nsx_bins no_bins = {FINEST, INT64_MAX >> FINEST,
 					INT64_MIN >> FINEST, {0}};
 
-static void survey_add_part(struct nsx_loader *l, const struct nsx_tableload *t,
-			    const struct nsx_surveyed *s, struct sums *sums)
+static void add_surveyed_part(struct nsx_loader *l, const struct nsx_tableload *t,
+			      const struct nsx_surveyed *s, struct sums *sums)
 {
 	struct nsx_portion *x = &l->portion;
 	struct nsx_window *hull = t->hull == NSX_HULL_GPU ? &x->gpu : &x->host;
@@ -141,8 +143,8 @@ static void survey_add_part(struct nsx_loader *l, const struct nsx_tableload *t,
 	nsx_widen(&x->early, s->early.start_ns, s->early.end_ns);
 	for (int64_t i = s->bins.first; i <= s->bins.last; i++)
 		if (s->bins.n[i & (BINS - 1)])
-			count_at(&sums->bins, i * (INT64_C(1) << s->bins.shift),
-				 s->bins.n[i & (BINS - 1)]);
+			count_event_at(&sums->bins, i * (INT64_C(1) << s->bins.shift),
+				       s->bins.n[i & (BINS - 1)]);
 	if (t->hull == NSX_HULL_GPU)
 		sums->nops += s->nevents;
 	x->nopen += s->nopen;
@@ -156,7 +158,7 @@ static void survey_add_part(struct nsx_loader *l, const struct nsx_tableload *t,
 				s->least_corr[i];
 }
 
-static int survey_add_up(struct nsx_loader *l, const struct nsx_tableload *list,
+static int add_up_survey(struct nsx_loader *l, const struct nsx_tableload *list,
 			 size_t n, struct sums *sums, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
@@ -171,7 +173,8 @@ static int survey_add_up(struct nsx_loader *l, const struct nsx_tableload *list,
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		for (unsigned p = 0; p < l->threads; p++)
-			survey_add_part(l, &list[i], (struct nsx_surveyed *)list[i].own + p, sums);
+			add_surveyed_part(l, &list[i], (struct nsx_surveyed *)list[i].own + p,
+					  sums);
 	return 0;
 }
 
@@ -238,7 +241,7 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 	}
 	rc = rc ?: nsx_load_tables(l, look, nlook, "survey", err) ?:
 	     add_surveyed_threads(l, err) ?:
-	     survey_add_up(l, look, nlook, sums, err) ?:
+	     add_up_survey(l, look, nlook, sums, err) ?:
 	     set_portion(l, sums, window, err);
 	/* Resets the count, because defective rows are read and counted again. */
 	l->t->defects = before;
@@ -258,8 +261,8 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 /* Limits the survey to the rows within opts->reach_ns of the window. The ends of the tables are
  * read first, because they show where the trace, and thus the window, lies.
  */
-static int settle_reach(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
-			const char *window, struct nsx_err *err)
+static int limit_survey_to_reach(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+				 const char *window, struct nsx_err *err)
 {
 	const struct nsx_window *user = &l->portion.user;
 	struct nsx_reach *r = l->schema->reach;
@@ -283,7 +286,7 @@ int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	const struct nsx_reach *r = l->schema->reach;
 	struct nsx_window *read = &l->portion.read;
 
-	if ((l->opts->reach_ns && settle_reach(l, list, n, window, err)) ||
+	if ((l->opts->reach_ns && limit_survey_to_reach(l, list, n, window, err)) ||
 	    survey_tables(l, list, n, window, err))
 		return err->rc;
 	if (r->is_on) {
@@ -315,17 +318,17 @@ static bool is_near_portion(const struct nsx_portion *x, int64_t start_ns, int64
 	return lo < x->nat && x->at_ns[lo] <= end_ns;
 }
 
-static bool is_launcher(const struct nsx_portion *x, uint32_t least, uint32_t most)
+static bool is_wanted_call(const struct nsx_portion *x, uint32_t least, uint32_t most)
 {
 	size_t lo = NSX_SEARCH(0, x->ncorr, mid, x->corr[mid] < least);
 
 	return lo < x->ncorr && x->corr[lo] <= most;
 }
 
-/* Whether one of the ids least to most is in the clock sample. Runs of ids are sampled, so that
- * sampled rows are adjacent.
+/* Tells whether one of the ids from least to most is in the clock sample. Runs of ids are sampled,
+ * so that sampled rows are adjacent.
  */
-static bool is_sampled(const struct nsx_portion *x, uint32_t least, uint32_t most)
+static bool is_in_clock_sample(const struct nsx_portion *x, uint32_t least, uint32_t most)
 {
 	uint32_t run = least >> NSX_CLOCK_RUN, last = most >> NSX_CLOCK_RUN;
 
@@ -347,8 +350,8 @@ bool nsx_wants_block(void *part, size_t block)
 
 	return block >= p->table->nzones ||
 	       (z->rows && (is_near_portion(x, z->least_ns, z->most_ns) ||
-			    is_launcher(x, z->least_corr, z->most_corr) ||
-			    is_sampled(x, z->least_corr, z->most_corr)));
+			    is_wanted_call(x, z->least_corr, z->most_corr) ||
+			    is_in_clock_sample(x, z->least_corr, z->most_corr)));
 }
 
 bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v)
@@ -358,12 +361,12 @@ bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v)
 	struct nsx_extent e = t->extent(v);
 	uint32_t corr = t->corr ? nsx_u32_or(&v[t->corr], 0) : 0;
 
-	return is_near_portion(x, e.start_ns, e.end_ns) || is_launcher(x, corr, corr) ||
-	       is_sampled(x, corr, corr);
+	return is_near_portion(x, e.start_ns, e.end_ns) || is_wanted_call(x, corr, corr) ||
+	       is_in_clock_sample(x, corr, corr);
 }
 
 /* Adds to the portion the calls of the window's operations, and of each stream's first operation
- * after the window: one of these ends the idle time at the window's end.
+ * after the window, since one of these ends the idle time at the window's end.
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -403,17 +406,17 @@ static bool survey_is_outside(const struct nsx_portion *x, int64_t at_ns)
 	return at_ns < x->read.start_ns || at_ns >= x->read.end_ns;
 }
 
-static int add_instant(struct nsx_portion *x, int64_t at_ns, struct nsx_err *err)
+static int add_wanted_time(struct nsx_portion *x, int64_t at_ns, struct nsx_err *err)
 {
 	return nsx_push(x->at_ns, x->nat, x->cap_at, "instants", err, at_ns);
 }
 
-static void sort_instants(struct nsx_portion *x)
+static void sort_wanted_times(struct nsx_portion *x)
 {
 	nsx_sort(x->at_ns, x->nat, sizeof(*x->at_ns), nsx_cmp_i64);
 }
 
-static int want_launches(struct nsx_loader *l, struct nsx_err *err)
+static int add_launch_times(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 
@@ -421,11 +424,11 @@ static int want_launches(struct nsx_loader *l, struct nsx_err *err)
 		int64_t at_ns = l->calls.start_ns[i];
 		uint32_t corr = l->calls.corr[i];
 
-		if (survey_is_outside(x, at_ns) && is_launcher(x, corr, corr) &&
-		    add_instant(x, at_ns, err))
+		if (survey_is_outside(x, at_ns) && is_wanted_call(x, corr, corr) &&
+		    add_wanted_time(x, at_ns, err))
 			return err->rc;
 	}
-	sort_instants(x);
+	sort_wanted_times(x);
 	return 0;
 }
 
@@ -438,18 +441,17 @@ int nsx_want_crossing(struct nsx_loader *l,
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (l->nvtx.kind[i] == NSX_NVTX_STACK &&
 		    survey_is_outside(x, l->nvtx.start_ns[i]) &&
-		    add_instant(x, l->nvtx.start_ns[i], err))
+		    add_wanted_time(x, l->nvtx.start_ns[i], err))
 			return err->rc;
-	sort_instants(x);
+	sort_wanted_times(x);
 	*ret = x->nat > was;
 	if (*ret)
 		l->ncreated = 0;
 	return 0;
 }
 
-/* Neighbours ---------------------------------------------------------------------------
- *
- * The time between two launches of a thread may overlap the window even if both are far away.
+/* Neighbours: the time between two launches of a thread may overlap the window even if both are
+ * far away.
  */
 struct seeker {
 	struct nsx_loader *l;
@@ -460,7 +462,7 @@ struct seeker {
 		 * none
 		 */
 		int64_t before_ns, after_ns;
-		bool launches, seeks; /* seeks: one of these launches is still to be found */
+		bool launches, seeks; /* seeks: one of these launches has not been found yet */
 	} *side;
 	size_t nsides;
 };
@@ -473,7 +475,7 @@ static bool survey_is_launch(const struct nsx_loader *l, const struct nsx_key *c
 	       nsx_classify_call(nsx_text(l->t, (nsx_str)caller->w[1]), &flags) == NSX_CALL_LAUNCH;
 }
 
-static void note_launch(struct seeker *s, uint32_t thread, int64_t start_ns)
+static void note_nearest_launch(struct seeker *s, uint32_t thread, int64_t start_ns)
 {
 	const struct nsx_window *user = &s->l->portion.user;
 	struct side *x = &s->side[thread];
@@ -506,8 +508,10 @@ static int list_launchers(struct seeker *s, struct nsx_err *err)
 	return rc;
 }
 
-/* Whether some launching thread has no launch on a side of the window that was only partly read. */
-static bool must_seek_launches(struct seeker *s)
+/* Tells whether a launching thread has no launch on a side of the window that was only partly
+ * read.
+ */
+static bool must_search_launches(struct seeker *s)
 {
 	const struct nsx_loader *l = s->l;
 	const struct nsx_window *read = &l->portion.read;
@@ -517,7 +521,7 @@ static bool must_seek_launches(struct seeker *s)
 		if (s->is_launch[l->calls.name[i]] &&
 		    l->calls.start_ns[i] >= read->start_ns &&
 		    l->calls.start_ns[i] < read->end_ns)
-			note_launch(s, l->calls.thread[i], l->calls.start_ns[i]);
+			note_nearest_launch(s, l->calls.thread[i], l->calls.start_ns[i]);
 	for (size_t i = 0; i < s->nsides; i++) {
 		struct side *x = &s->side[i];
 
@@ -546,12 +550,13 @@ static int note_launch_row(struct nsx_part *p, const struct nsx_val *v, struct n
 	    !s->side[thread].seeks)
 		return 0;
 	pthread_mutex_lock(&p->l->lock);
-	note_launch(s, thread, x.start_ns);
+	note_nearest_launch(s, thread, x.start_ns);
 	pthread_mutex_unlock(&p->l->lock);
 	return 0;
 }
 
-static int seek_launches(struct seeker *s, const struct nsx_tableload *calls, struct nsx_err *err)
+static int search_nearest_launches(struct seeker *s, const struct nsx_tableload *calls,
+				   struct nsx_err *err)
 {
 	struct nsx_portion *x = &s->l->portion;
 	struct nsx_tableload look = *calls;
@@ -569,11 +574,11 @@ static int seek_launches(struct seeker *s, const struct nsx_tableload *calls, st
 		const struct side *y = &s->side[i];
 
 		if (y->seeks && y->before_ns > INT64_MIN)
-			rc = add_instant(x, y->before_ns, err);
+			rc = add_wanted_time(x, y->before_ns, err);
 		if (!rc && y->seeks && y->after_ns < INT64_MAX)
-			rc = add_instant(x, y->after_ns, err);
+			rc = add_wanted_time(x, y->after_ns, err);
 	}
-	sort_instants(x);
+	sort_wanted_times(x);
 	return rc;
 }
 
@@ -589,10 +594,10 @@ int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 	for (size_t i = 0; !rc && i < s.nsides; i++)
 		s.side[i] = (struct side){.before_ns = INT64_MIN,
 					  .after_ns = INT64_MAX};
-	rc = rc ?: want_launches(l, err) ?: list_launchers(&s, err);
-	*ret = !rc && must_seek_launches(&s);
+	rc = rc ?: add_launch_times(l, err) ?: list_launchers(&s, err);
+	*ret = !rc && must_search_launches(&s);
 	if (*ret) {
-		rc = seek_launches(&s, calls, err);
+		rc = search_nearest_launches(&s, calls, err);
 		l->nbacktraces = l->nfrom_zero = 0;
 	}
 	nsx_arena_free(a);
@@ -610,7 +615,7 @@ static size_t drop_sampled_calls(struct nsx_loader *l)
 		uint32_t corr = l->calls.corr[i];
 
 		if (is_near_portion(x, l->calls.start_ns[i], l->calls.end_ns[i]) ||
-		    is_launcher(x, corr, corr))
+		    is_wanted_call(x, corr, corr))
 			nsx_colset_move(&l->call_set, n++, i, 1);
 	}
 	l->call_set.n = n;
