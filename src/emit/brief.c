@@ -12,7 +12,7 @@ enum { LONGEST_TEXT = 320 };
 struct brief {
 	struct nsx_jsonw *w;
 	struct nsx_arena *a;
-	size_t most; /* limit of a text, in bytes of JSON */
+	size_t most; /* greatest length of a text, in bytes of JSON */
 };
 
 static double to_ms(double ns)
@@ -20,7 +20,7 @@ static double to_ms(double ns)
 	return ns * 1e-6;
 }
 
-/* The size of a character in ASCII-only JSON. */
+/* Returns the size of a character in ASCII-only JSON. */
 static size_t json_bytes(uint32_t c)
 {
 	return c >= 0x10000 ? 12 : c < 0x20 || c >= 0x7f ? 6 : c == '"' || c == '\\' ? 2 : 1;
@@ -47,8 +47,8 @@ static void brief_add_plain(struct brief *b, const char *key, const char *text)
 	nsx_buf_done(&out);
 }
 
-/* Adds a text of the program, converted from Markdown to plain text. */
-static void add_said(struct brief *b, const char *key, const char *markdown)
+/* Adds a text that the program wrote, converted from Markdown to plain text. */
+static void add_program_text(struct brief *b, const char *key, const char *markdown)
 {
 	struct nsx_buf plain = {0};
 
@@ -62,7 +62,7 @@ static void brief_add_list(struct brief *b, const char *key, const char *const *
 {
 	nsx_jsonw_array(b->w, key);
 	for (size_t i = 0; texts && texts[i] && i < most; i++)
-		add_said(b, NULL, texts[i]);
+		add_program_text(b, NULL, texts[i]);
 	nsx_jsonw_end(b->w);
 }
 
@@ -106,7 +106,7 @@ static void brief_add_verdict(struct brief *b, const struct nsx_first_page *p)
 		nsx_jsonw_str(b->w, NULL, nsx_verdict_words[p->second]);
 	}
 	nsx_jsonw_end(b->w);
-	add_said(b, "because", p->because);
+	add_program_text(b, "because", p->because);
 	nsx_jsonw_end(b->w);
 }
 
@@ -118,7 +118,7 @@ static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
 	nsx_jsonw_object(w, NULL);
 	brief_add_plain(b, "key", f->key);
 	nsx_jsonw_str(w, "severity", nsx_severity_names[f->severity]);
-	add_said(b, "title", f->title);
+	add_program_text(b, "title", f->title);
 	nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
 	if (f->price == NSX_PRICE_NONE || p->now_ns <= 0) {
 		nsx_jsonw_null(w, "headroom_ms");
@@ -130,7 +130,7 @@ static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
 		nsx_jsonw_real(w, "pct_of_judged", 100 * f->headroom_ns / p->now_ns);
 	}
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[f->confidence]);
-	add_said(b, "place", f->place);
+	add_program_text(b, "place", f->place);
 	brief_add_list(b, "evidence", f->evidence, 2);
 	brief_add_list(b, "recommendation", f->recommendation, 1);
 	nsx_jsonw_end(w);

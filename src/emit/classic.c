@@ -36,7 +36,7 @@ static void classic_add_cell(struct nsx_buf *b, struct nsx_arena *a, const struc
 	nsx_buf_adds(b, " |");
 }
 
-/* Adds all kept rows, with the columns' own names. */
+/* Adds all kept rows under the columns' own names. */
 static void add_rows(struct nsx_buf *b, const struct nsx_table *t, const char *const *columns)
 {
 	struct nsx_row_reader rows = nsx_read_rows(t);

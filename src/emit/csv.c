@@ -1,9 +1,9 @@
-/* csv.c - the only libcsv user: RFC 4180, one table a file.
+/* csv.c - writes a table as CSV (RFC 4180); the only user of libcsv.
  *
- * Numbers are written in the shortest form that reads back the same. Texts go through
- * libcsv, which doubles quotes. A text that a spreadsheet would read as a formula (it
- * begins with = + - @, a tab or a carriage return) gets a leading apostrophe, and so does
- * one that begins with an apostrophe; removing one leading apostrophe restores the text.
+ * Numbers are written in the shortest form that reads back the same. Texts go through libcsv,
+ * which doubles quotes. A text that a spreadsheet would read as a formula (it begins with = + - @,
+ * a tab or a carriage return) gets a leading apostrophe, and so does one that begins with an
+ * apostrophe; removing one leading apostrophe restores the text.
  */
 #include <csv.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "base/stat.h"
 #include "emit/emit.h"
 
-/* Leading or trailing blanks are quoted, as some readers trim them. */
+/* Tells whether a text needs quotes; blanks at its ends do, because some readers trim them. */
 static bool needs_quotes(const char *s, size_t n)
 {
 	return s[strcspn(s, ",\"\r\n")] || (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
@@ -87,7 +87,7 @@ static void put_real(struct nsx_buf *b, double x)
 		nsx_buf_adds(b, ".0");
 }
 
-/* Buffers that are reused for every line; name holds an unpacked text. */
+/* Buffers that are reused for every line. name holds an unpacked text. */
 struct line {
 	struct nsx_buf text, name;
 	const struct nsx_strings *strings;
@@ -168,17 +168,17 @@ static void fetch_texts(const struct nsx_table *t, const struct nsx_cell *row)
 
 /* Tables with a row limit ------------------------------------------------------------ */
 
-static double price_of(const struct nsx_table *t, size_t row)
+static double row_price(const struct nsx_table *t, size_t row)
 {
 	const struct nsx_cell *c = &nsx_row_at(t, row)[t->price - 1];
 
 	return c->type == NSX_T_I64 ? (double)c->u.i : c->type == NSX_T_F64 ? c->u.f : -INFINITY;
 }
 
-static int cmp_dear(const void *a, const void *b, void *table)
+static int cmp_row_prices(const void *a, const void *b, void *table)
 {
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	double px = price_of(table, x), py = price_of(table, y);
+	double px = row_price(table, x), py = row_price(table, y);
 
 	return px != py ? (px < py) - (px > py) : (x > y) - (x < y);
 }
@@ -197,7 +197,7 @@ static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, s
 	for (size_t i = 0; i < t->nrows; i++)
 		order[i] = i;
 	if (t->price)
-		nsx_sort_r(order, t->nrows, sizeof(*order), cmp_dear, (void *)t);
+		nsx_sort_r(order, t->nrows, sizeof(*order), cmp_row_prices, (void *)t);
 	for (size_t i = 0; i < b->max_rows; i++)
 		kept[order[i]] = true;
 	for (size_t i = 0; i < b->nkeep; i++)
@@ -206,8 +206,8 @@ static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, s
 	return kept;
 }
 
-static void put_rest(FILE *out, struct line *line,
-		     const struct nsx_layout *l, struct nsx_cell *rest, size_t n)
+static void put_row_for_rest(FILE *out, struct line *line,
+			     const struct nsx_layout *l, struct nsx_cell *rest, size_t n)
 {
 	char text[40];
 
@@ -265,7 +265,7 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 	if (!rc && t)
 		nrest += nsx_add_rest(t, rest);
 	if (!rc && nrest)
-		put_rest(out, &line, layout, rest, nrest);
+		put_row_for_rest(out, &line, layout, rest, nrest);
 	nsx_buf_done(&line.text);
 	nsx_buf_done(&line.name);
 	free(kept);

@@ -9,8 +9,8 @@
 #include "emit/folder.h"
 #include "report/report.h"
 
-/* Writers of a report, which is f->subject. f->detail of JSON is the folder whose other files are
- * listed; NULL: there are no other files.
+/* Writers of a report, which is f->subject. f->detail of the JSON writer is the folder whose other
+ * files it lists; NULL: there are no other files.
  */
 int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
@@ -37,8 +37,8 @@ void nsx_emit_verdict(const struct nsx_first_page *page, struct nsx_arena *a, st
 enum { NSX_BRIEF_BYTES = 5 << 10 };
 int nsx_write_brief(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 /* Writes one table, always with a header; t NULL: only the layout's header. A table with more than
- * max_rows rows (0: no limit) is cut to the dearest rows, the rows in keep, and one row for the
- * rest, with sums where they are meaningful.
+ * max_rows rows (0: no limit) is cut to its most expensive rows, the rows in keep, and one row for
+ * the rest, with sums where they are meaningful.
  */
 struct nsx_bound {
 	size_t max_rows, nkeep;
@@ -46,9 +46,9 @@ struct nsx_bound {
 };
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err);
-/* Like nsx_emit_table, for the table f->subject with the limit f->detail. */
+/* Like nsx_emit_csv, for the table f->subject with the limit f->detail. */
 int nsx_write_table(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
-/* Adds tables/NAME.csv of a table to the files, which must have room. */
+/* Adds the file tables/NAME.csv of a table to a folder's files, which must have room. */
 void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
 			  const struct nsx_bound *bound);
 /* Writes the values and tables of one section as an object. */

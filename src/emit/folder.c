@@ -1,8 +1,9 @@
 /* folder.c - prepares files in a folder of their own, then puts them in place.
  *
- * That folder is NSX_STAGE. It is beside the target if the whole folder is created or replaced (in
- * one step by RENAME_EXCHANGE), else inside it. Every rename can be undone. A run killed between
- * two renames leaves both records, from which the next run knows all files.
+ * That folder, the stage, has a name that begins with NSX_STAGE. It is beside the target if the
+ * whole folder is created or replaced (in one step by RENAME_EXCHANGE), otherwise inside it. Every
+ * rename can be undone. If a run is killed between two renames, both records remain, from which
+ * the next run knows all files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,12 +66,12 @@ struct stage {
 	const struct nsx_folder *folder;
 	char path[4096];
 	int fd; /* file descriptor that keeps the folder locked */
-	char *record; /* without its list and seal                           */
+	char *record; /* the record, which is written last, without its list and seal */
 	size_t nrecord;
 };
 
-/* Names the file by its final path, as the stage is gone when the message is read. */
-static int folder_refuse(const struct stage *s, const char *name, int error, struct nsx_err *err)
+/* Fails with the file's final path, because the stage is gone when the message is read. */
+static int refuse_file(const struct stage *s, const char *name, int error, struct nsx_err *err)
 {
 	return nsx_fail(err, NSX_E_IO, "cannot write '%s/%s': %s",
 			s->folder->dir, name, strerror(error ? error : EIO));
@@ -85,7 +86,7 @@ static int folder_close_file(FILE *f, const struct stage *s, const char *name, s
 		bad = 1, error = errno;
 	if (fclose(f) && !bad)
 		bad = 1, error = errno;
-	return bad ? folder_refuse(s, name, error, err) : 0;
+	return bad ? refuse_file(s, name, error, err) : 0;
 }
 
 static int make_path(char *buf, size_t size, const char *dir, const char *name, struct nsx_err *err)
@@ -123,16 +124,17 @@ int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n, stru
 	return rc;
 }
 
-static FILE *create(const struct stage *s, const char *path, const char *name, struct nsx_err *err)
+static FILE *create_in_stage(const struct stage *s, const char *path, const char *name,
+			     struct nsx_err *err)
 {
 	FILE *f = fopen(path, "wxe");
 
 	if (!f)
-		folder_refuse(s, name, errno, err);
+		refuse_file(s, name, errno, err);
 	return f;
 }
 
-/* Sums up size and CRC of a file while it is written. */
+/* Computes size and CRC of a file while it is written. */
 struct summed {
 	struct nsx_out_file *file;
 	int fd;
@@ -165,7 +167,7 @@ static FILE *create_summed(const struct stage *s, const char *path, struct summe
 	x->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	f = x->fd < 0 ? NULL : fopencookie(x, "w", how);
 	if (!f) {
-		folder_refuse(s, x->file->name, errno, err);
+		refuse_file(s, x->file->name, errno, err);
 		if (x->fd >= 0)
 			close(x->fd);
 	}
@@ -229,15 +231,15 @@ static int folder_write_record(const struct stage *stage, struct nsx_err *err)
 	free(text);
 	if (rc ||
 	    make_path(path, sizeof(path), stage->path, name, err) ||
-	    !(f = create(stage, path, name, err)))
+	    !(f = create_in_stage(stage, path, name, err)))
 		return err->rc;
 	fwrite(b.p, 1, b.n, f);
 	fwrite(seal, 1, nsx_seal(b.p, b.n, seal, sizeof(seal)), f);
 	return folder_close_file(f, stage, name, err);
 }
 
-/* The subfolder in a name, as a path in dir; "" if there is none. */
-static void inner_path(char *buf, size_t size, const char *dir, const char *name)
+/* Writes the path of the subfolder that a name contains; "" if there is none. */
+static void subfolder_path(char *buf, size_t size, const char *dir, const char *name)
 {
 	const char *slash = strchr(name, '/');
 
@@ -246,11 +248,11 @@ static void inner_path(char *buf, size_t size, const char *dir, const char *name
 		snprintf(buf, size, "%s/%.*s", dir, (int)(slash - name), name);
 }
 
-static int make_inner(const char *dir, const char *name, bool *ret_made, struct nsx_err *err)
+static int make_subfolder(const char *dir, const char *name, bool *ret_made, struct nsx_err *err)
 {
 	char path[4096];
 
-	inner_path(path, sizeof(path), dir, name);
+	subfolder_path(path, sizeof(path), dir, name);
 	*ret_made = false;
 	if (!*path || !access(path, F_OK))
 		return 0;
@@ -260,8 +262,8 @@ static int make_inner(const char *dir, const char *name, bool *ret_made, struct 
 	return nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", path, strerror(errno));
 }
 
-/* Creates the stage in the folder `in`. Its lock shows that a run is active; before it is
- * locked another run may take it for a leftover.
+/* Creates the stage in the folder `in`. Its lock shows that a run is active; before it is locked
+ * another run may take it for a leftover.
  */
 static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 {
@@ -283,15 +285,15 @@ static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 			rmdir(s->path);
 			return err->rc;
 		}
-		flock(s->fd, LOCK_EX); /* without locks we go on */
+		flock(s->fd, LOCK_EX); /* a file system without locks is no reason to stop */
 	} while (s->fd < 0 || ((fstat(s->fd, &st) || !st.st_nlink) && !close(s->fd)));
 	/* mkdtemp makes private folders; ours gets the usual permissions. */
 	fchmod(s->fd, 0777 & ~mask);
 	return 0;
 }
 
-/* Other threads may still be writing into it. Its lock is closed first: removing the folder
- * takes a descriptor, and the lock's may be the last one.
+/* Removes the stage, even while other threads write into it. Its lock is closed first: removing
+ * the folder takes a file descriptor, and the lock's may be the last one.
  */
 static void remove_stage(void *stage)
 {
@@ -310,7 +312,7 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 
 	nsx_at_death(remove_stage, s);
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
-		rc = make_inner(s->path, f->files[i].name, &made, err);
+		rc = make_subfolder(s->path, f->files[i].name, &made, err);
 	if (!rc)
 		rc = nsx_par(f->threads, f->nfiles, folder_write_file, s, err);
 	if (!rc)
@@ -325,7 +327,7 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 /* Exchanges a and b, which both exist; takes several steps on file systems without
  * RENAME_EXCHANGE.
  */
-static int folder_swap(const char *a, const char *b)
+static int exchange_folders(const char *a, const char *b)
 {
 	char aside[4096 + 8];
 	int error;
@@ -359,41 +361,43 @@ int nsx_file_appear(const char *a, const char *b)
 	return rename(a, b);
 }
 
-struct placed { /* the changes made for a file */
+struct placed { /* what was renamed for a file, to be undone */
 	bool done, replaced, made_folder;
 };
 
-static int place_file(const struct stage *s, const char *name,
-		      struct placed *p, struct nsx_err *err)
+static int rename_into_place(const struct stage *s, const char *name,
+			     struct placed *p, struct nsx_err *err)
 {
 	char from[4096], to[4096];
 
 	if (make_path(from, sizeof(from), s->path, name, err) ||
 	    make_path(to, sizeof(to), s->folder->dir, name, err) ||
-	    make_inner(s->folder->dir, name, &p->made_folder, err))
+	    make_subfolder(s->folder->dir, name, &p->made_folder, err))
 		return err->rc;
 	p->replaced = !faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW);
-	p->done = !(p->replaced ? folder_swap(from, to) : nsx_file_appear(from, to));
+	p->done = !(p->replaced ? exchange_folders(from, to) : nsx_file_appear(from, to));
 	if (p->done)
 		return 0;
 	return nsx_fail(err, NSX_E_IO, "cannot put '%s' into '%s': %s", name,
 			s->folder->dir, strerror(errno));
 }
 
-static void take_back(const struct stage *s, const char *name, const struct placed *p)
+static void undo_placement(const struct stage *s, const char *name, const struct placed *p)
 {
 	char from[4096], to[4096];
 	struct nsx_err ignored;
 
 	if (p->done && !make_path(from, sizeof(from), s->path, name, &ignored) &&
 	    !make_path(to, sizeof(to), s->folder->dir, name, &ignored))
-		(void)!(p->replaced ? folder_swap(from, to) : nsx_file_appear(to, from));
-	inner_path(to, sizeof(to), s->folder->dir, name);
+		(void)!(p->replaced ? exchange_folders(from, to) : nsx_file_appear(to, from));
+	subfolder_path(to, sizeof(to), s->folder->dir, name);
 	if (p->made_folder)
 		rmdir(to);
 }
 
-/* Checks that every file in the stage after the exchange was listed before. */
+/* Checks that every file in the stage after the exchange was listed before, so that none of the
+ * user's is lost.
+ */
 static int check_replaced(const struct stage *s, const struct nsx_ours *o, struct nsx_err *err)
 {
 	struct nsx_survey found;
@@ -406,18 +410,19 @@ static int check_replaced(const struct stage *s, const struct nsx_ours *o, struc
 			"nothing was written", s->folder->dir, found.collision);
 }
 
-static int place_files(const struct stage *s, const struct nsx_ours *o, struct nsx_err *err)
+static int rename_all_into_place(const struct stage *s, const struct nsx_ours *o,
+				 struct nsx_err *err)
 {
 	const struct nsx_folder *f = s->folder;
 	struct placed *p = nsx_alloc(f->nfiles, sizeof(*p));
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
-		rc = place_file(s, f->files[i].name, &p[i], err);
+		rc = rename_into_place(s, f->files[i].name, &p[i], err);
 	if (!rc)
 		rc = check_replaced(s, o, err);
 	for (size_t i = f->nfiles; rc && i--;)
-		take_back(s, f->files[i].name, &p[i]);
+		undo_placement(s, f->files[i].name, &p[i]);
 	free(p);
 	return rc;
 }
@@ -432,8 +437,8 @@ static void parent_of(const char *dir, char *buf, size_t size)
 	snprintf(buf, size, "%.*s", slash ? (int)NSX_MAX(1, slash - dir) : 1, slash ? dir : ".");
 }
 
-/* Whether the folder can be replaced: not a mount point, not in use as a working directory,
- * and not without a name of its own.
+/* Tells whether the folder can be replaced: it is not a mount point, not in use as a working
+ * directory, and has a name of its own.
  */
 static bool can_swap(const char *dir, const char *parent)
 {
@@ -447,8 +452,8 @@ static bool can_swap(const char *dir, const char *parent)
 }
 
 /* Creates a folder at f->dir. *ret_again: another process has just created one there. */
-static int make_new(const struct nsx_folder *f, const char *parent,
-		    bool *ret_again, struct nsx_err *err)
+static int create_target_folder(const struct nsx_folder *f, const char *parent,
+				bool *ret_again, struct nsx_err *err)
 {
 	struct stage s = {.folder = f};
 	size_t had;
@@ -475,8 +480,8 @@ static int make_new(const struct nsx_folder *f, const char *parent,
 }
 
 /* Replaces f->dir, which holds only our files. *ret_again: it cannot be replaced as a whole. */
-static int replace(const struct nsx_folder *f, const char *parent,
-		   const struct nsx_ours *o, bool *ret_again, struct nsx_err *err)
+static int replace_target_folder(const struct nsx_folder *f, const char *parent,
+				 const struct nsx_ours *o, bool *ret_again, struct nsx_err *err)
 {
 	struct stage s = {.folder = f};
 	struct nsx_survey old;
@@ -485,7 +490,7 @@ static int replace(const struct nsx_folder *f, const char *parent,
 	if (rc)
 		return rc;
 	rc = fill_stage(&s, err);
-	if (!rc && folder_swap(s.path, f->dir)) {
+	if (!rc && exchange_folders(s.path, f->dir)) {
 		*ret_again = errno == EBUSY;
 		rc = nsx_fail(err, NSX_E_IO, "cannot put the report at '%s': "
 			      "%s", f->dir, strerror(errno));
@@ -496,7 +501,7 @@ static int replace(const struct nsx_folder *f, const char *parent,
 			rc = NSX_E_IO;
 		}
 		if (rc)
-			(void)!folder_swap(s.path, f->dir);
+			(void)!exchange_folders(s.path, f->dir);
 	}
 	if (rc) {
 		remove_stage(&s);
@@ -510,7 +515,8 @@ static int replace(const struct nsx_folder *f, const char *parent,
 }
 
 /* Puts files in place one by one, as the folder holds others' files or cannot be replaced. */
-static int folder_merge(const struct nsx_folder *f, const struct nsx_ours *o, struct nsx_err *err)
+static int merge_into_folder(const struct nsx_folder *f, const struct nsx_ours *o,
+			     struct nsx_err *err)
 {
 	struct stage s = {.folder = f};
 	int rc = make_stage(f->dir, &s, err);
@@ -519,7 +525,7 @@ static int folder_merge(const struct nsx_folder *f, const struct nsx_ours *o, st
 		return rc;
 	rc = fill_stage(&s, err);
 	if (!rc)
-		rc = place_files(&s, o, err);
+		rc = rename_all_into_place(&s, o, err);
 	remove_stage(&s);
 	return rc ? rc : nsx_ours_drop_stale(o, f->dir, err);
 }
@@ -578,8 +584,8 @@ static int write_over(const struct nsx_folder *f, const char *parent,
 	rc = check_folder(f, o, &s, err);
 	if (!rc)
 		rc = s.ours && !s.others && !is_retry && can_swap(f->dir, parent) ?
-			     replace(f, parent, o, again, err) :
-			     folder_merge(f, o, err);
+			     replace_target_folder(f, parent, o, again, err) :
+			     merge_into_folder(f, o, err);
 	if (!rc)
 		nsx_ours_tidy(f, f->dir, o);
 	nsx_ours_free(o);
@@ -602,7 +608,7 @@ static int folder_write_folder(const struct nsx_folder *f, struct nsx_err *err)
 				     nsx_fail(err, NSX_E_IO, "cannot write to '%s': it is there "
 					      "and is not a folder; give another --out", f->dir);
 		else if (errno == ENOENT)
-			rc = make_new(f, parent, &again, err);
+			rc = create_target_folder(f, parent, &again, err);
 		else
 			rc = nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s",
 				      f->dir, strerror(errno));

@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 struct nsx_out_file {
-	char name[128]; /* in the folder; may include one subfolder */
+	char name[128]; /* path in the folder; may include one subfolder */
 	int (*write)(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 	const void *subject, *detail; /* data for the writer of the file */
 	int64_t size_bytes; /* set when it was written */

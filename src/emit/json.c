@@ -30,7 +30,7 @@ static void write_cell(struct nsx_jsonw *w, const char *key, const struct nsx_ce
 		nsx_jsonw_int(w, key, c->u.i);
 		break;
 	case NSX_T_F64:
-		/* 15 digits of a number near the limit of double may round to infinity */
+		/* With 15 digits, a number near the limit of double may round to infinity. */
 		if (fabs(c->u.f) < 1e308)
 			nsx_jsonw_real(w, key, c->u.f);
 		else
@@ -123,7 +123,7 @@ static void write_whole(struct nsx_jsonw *w, const struct nsx_section *s,
 	write_queries(w, s, scripts);
 }
 
-/* The value of a section that is a bare value in JSON; its key is "*". */
+/* Returns the value of a section that is a bare value in JSON; its key is "*". */
 static const struct nsx_cell *bare_value(const struct nsx_section *s)
 {
 	return nsx_section_value(s, "*");
@@ -153,7 +153,7 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 	}
 }
 
-/* Writes sections. Sections inside others come after those. */
+/* Writes the sections. A section that lies inside another one comes after it. */
 static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
 			   const struct nsx_scripts *scripts, bool top)
 {

@@ -73,7 +73,7 @@ struct md {
 
 /* Sections ------------------------------------------------------------------*/
 
-static void add_unmet(struct nsx_buf *b, const struct nsx_section *s)
+static void add_missing_data(struct nsx_buf *b, const struct nsx_section *s)
 {
 	nsx_buf_adds(b, "- **Not computed**: ");
 	nsx_md_escape(b, s->reason ? s->reason : "", s->reason ? strlen(s->reason) : 0);
@@ -114,7 +114,7 @@ static void md_add_blocks(struct md *m, struct nsx_buf *b,
 	bool own = current && !strcmp(current, heading);
 
 	if (own && (s->status == NSX_S_FAILED || (s->status == NSX_S_CANNOT && !m->r->page)))
-		add_unmet(b, s);
+		add_missing_data(b, s);
 	for (size_t i = 0; i < s->nblocks; i++) {
 		if (s->blocks[i].kind == NSX_B_HEADING)
 			current = s->blocks[i].text;
@@ -146,8 +146,8 @@ static bool has_figures(const struct nsx_section *s)
 	return false;
 }
 
-/* The heading of its first block; NULL if it shows none. */
-static const char *heading_of(const struct nsx_section *s)
+/* Returns the heading of the section's first block; NULL: it shows none. */
+static const char *first_heading_of(const struct nsx_section *s)
 {
 	const char *heading = s->pass->title;
 
@@ -160,8 +160,8 @@ static const char *heading_of(const struct nsx_section *s)
 /* Adds what the section's figures cannot show in this trace and, in a whole report that
  * shows them, in general.
  */
-static void add_limits(const struct md *m, struct nsx_buf *b,
-		       const struct nsx_section *s, bool is_shown)
+static void add_section_limits(const struct md *m, struct nsx_buf *b,
+			       const struct nsx_section *s, bool is_shown)
 {
 	const char *limits = m->r->page && is_shown && has_figures(s) ? s->pass->limitations : NULL;
 
@@ -180,11 +180,11 @@ static void add_limits_under(const struct md *m, struct nsx_buf *b,
 
 	for (size_t i = 0; i < m->r->nsections; i++) {
 		const struct nsx_section *s = &m->r->sections[i];
-		const char *of = heading_of(s);
+		const char *of = first_heading_of(s);
 
 		if (s->status == NSX_S_ANSWERED &&
 		    (heading && of ? !strcmp(heading, of) : heading == of))
-			add_limits(m, &line, s, is_shown);
+			add_section_limits(m, &line, s, is_shown);
 	}
 	if (line.n && heading)
 		nsx_buf_printf(b, "- **%s**: %s\n", heading, line.p);

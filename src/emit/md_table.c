@@ -8,8 +8,7 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define ALIKE 0.05 /* figures that differ by less, relative to the greater, do not keep
-		      rows apart */
+#define ALIKE 0.05 /* figures of rows that are joined may differ by this share of the greater */
 enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
 
 /* Labels ------------------------------------------------------------------*/
@@ -59,7 +58,7 @@ static enum holds column_content(const struct nsx_col *col)
 	return PLAIN;
 }
 
-/* Whether a word is a unit. Units are left out of headings, because cells show them. */
+/* Tells whether a word is a unit. Units are left out of headings, because cells show them. */
 static bool is_unit(enum holds h, const char *word, size_t n)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "bytes"};
@@ -137,8 +136,8 @@ static const char *md_table_say_number(struct nsx_arena *a, const struct nsx_col
 }
 
 /* Translates a name; returns it unchanged if it has no words. */
-static const char *words_for(const char *name, const char *const *names,
-			     const char *const *words, unsigned n)
+static const char *words_for_name(const char *name, const char *const *names,
+				  const char *const *words, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (!strcmp(name, names[i]))
@@ -148,12 +147,12 @@ static const char *words_for(const char *name, const char *const *names,
 
 static const char *cause_words(const char *cause)
 {
-	return words_for(cause, nsx_cause_names, nsx_cause_words, NSX_NCAUSES);
+	return words_for_name(cause, nsx_cause_names, nsx_cause_words, NSX_NCAUSES);
 }
 
 static const char *barrier_words(const char *kind)
 {
-	return words_for(kind, nsx_barrier_names, nsx_barrier_words, NSX_NBARRIERS);
+	return words_for_name(kind, nsx_barrier_names, nsx_barrier_words, NSX_NBARRIERS);
 }
 
 static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
@@ -162,7 +161,7 @@ static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
 {
 	char buf[256];
 
-	/* time between two calls belongs to no API */
+	/* The time between two calls belongs to no API. */
 	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
 		nsx_buf_adds(b, strcmp(col->key, "api_name") ? barrier_words(s) : "–");
 		return;
@@ -296,7 +295,8 @@ static size_t md_table_join_rows(const struct nsx_block *block, struct row *ret,
 	return n;
 }
 
-static bool is_used_by(const struct nsx_trace *t, uint32_t device, const struct nsx_cell *pid)
+static bool does_process_use_device(const struct nsx_trace *t, uint32_t device,
+				    const struct nsx_cell *pid)
 {
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		struct nsx_cell own = nsx_pid_cell(t, t->stream[s].process);
@@ -307,8 +307,8 @@ static bool is_used_by(const struct nsx_trace *t, uint32_t device, const struct 
 	return false;
 }
 
-/* The label of a row's GPU, from its ordinal and whatever distinguishes GPUs with the same ordinal;
- * NULL: the column is not a GPU.
+/* Returns the label of a row's GPU, from its ordinal and whatever distinguishes GPUs with the same
+ * ordinal; NULL: the column is not a GPU.
  */
 static const char *gpu_label(const struct nsx_report *report,
 			     const struct nsx_table *t, size_t row, int c)
@@ -327,7 +327,7 @@ static const char *gpu_label(const struct nsx_report *report,
 		if (x->device_id != cells[c].u.i ||
 		    (gpu >= 0 && strcmp(nsx_table_text(t, row, "gpu"),
 					nsx_text(report->trace, x->gpu))) ||
-		    (pid >= 0 && !is_used_by(report->trace, d, &cells[pid])))
+		    (pid >= 0 && !does_process_use_device(report->trace, d, &cells[pid])))
 			continue;
 		if (label)
 			return NULL;
@@ -366,7 +366,7 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 	return nids > 1;
 }
 
-/* The mean of a figure over joined rows. */
+/* Returns the mean of a figure over joined rows. */
 static struct nsx_cell md_table_mean_of(const struct nsx_table *t, const struct row *row, int c)
 {
 	struct nsx_cell cell = nsx_row_at(t, row->first)[c];
@@ -392,7 +392,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
 
 	n = md_table_join_rows(block, rows, most, &covered);
-	/* writing the row takes no more space than saying that one row is missing */
+	/* Writing the row takes no more space than saying that one row is missing. */
 	if (n && covered + 1 == nsx_table_total(t))
 		n = md_table_join_rows(block, rows, most + 1, &covered);
 	nsx_buf_adds(b, n ? "\n|" : "");

@@ -65,7 +65,7 @@ static struct nsx_buf plain_from_markdown(const char *markdown)
 	return b;
 }
 
-/* Owner: arena a. */
+/* Converts Markdown to plain text. Owner: arena a. */
 static const char *notices_plain_text(const char *markdown, struct nsx_arena *a)
 {
 	struct nsx_buf b = plain_from_markdown(markdown);
@@ -175,7 +175,7 @@ static size_t notices_count(const struct nsx_notices *l, enum nsx_outcome outcom
 	return n;
 }
 
-static void put_case(const struct nsx_notice *x, FILE *out)
+static void put_test_case(const struct nsx_notice *x, FILE *out)
 {
 	static const char *const open[] = {
 		[NSX_PASSED] = "<system-out>", [NSX_NOTED] = "<system-out>",
@@ -202,7 +202,7 @@ int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
 		l->n, notices_count(l, NSX_FAILED), notices_count(l, NSX_TOLERATED));
 	for (size_t i = 0; i < l->n; i++)
-		put_case(&l->v[i], out);
+		put_test_case(&l->v[i], out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 	return nsx_stopped(err);
 }

@@ -1,4 +1,4 @@
-/* ours.c - lists our files, and compares folders with them. */
+/* ours.c - lists the files that this program wrote, and compares folders with them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "emit/ours.h"
 
-/* Limit of a record's bytes. Our own records are far smaller. */
+/* Limit of a record's size in bytes. Our own records are far smaller. */
 enum { MAX_RECORD = 256 << 20 };
 
 struct listed {
@@ -24,7 +24,8 @@ struct nsx_ours {
 	const struct nsx_folder *folder;
 	struct listed *v;
 	size_t n, cap;
-	bool by_name; /* the record was written by 0.1.0: names of this version are ours */
+	/* Version 0.1.0 wrote the record: files with the names of this version are ours. */
+	bool by_name;
 };
 
 /* Files in folders --------------------------------------------------------------*/
@@ -106,7 +107,9 @@ static bool is_written(const struct nsx_folder *f, const char *path)
 	return false;
 }
 
-/* Rejects list entries outside the folder, as a list may be forged. */
+/* Tells whether an entry lies inside the folder; others are rejected, because a list may be
+ * forged.
+ */
 static bool ours_is_inside(const char *path)
 {
 	const char *slash = strchr(path, '/');
@@ -126,7 +129,7 @@ static void ours_add_listed(void *ctx, const char *path, int64_t size_bytes, int
 	nsx_push_or_die(o->v, o->n, o->cap, (struct listed){nsx_strdup(path), size_bytes, sum});
 }
 
-/* The seal that ends a record: the sum of the bytes before it. */
+/* The seal ends a record: the sum of the bytes before it. */
 #define SEAL ",\n  \"crc32\": "
 
 size_t nsx_seal(const char *text, size_t n, char *ret, size_t size)
@@ -147,10 +150,10 @@ static bool is_sealed(const char *text, size_t n)
 	return false;
 }
 
-/* The start of a record's list, its last member before the seal; NULL: none. JSON strings
- * hold no line feed, so the search cannot hit one.
+/* Returns the start of a record's list, which is its last member before the seal; NULL: none. JSON
+ * strings hold no line feed, so the search cannot hit one.
  */
-static char *record_list(char *text)
+static char *find_record_list(char *text)
 {
 	char *at = NULL;
 
@@ -164,7 +167,7 @@ static void add_record(struct nsx_ours *o, char *text, size_t n, bool *ret_by_na
 {
 	bool sealed = is_sealed(text, n);
 	uint32_t sum = libdeflate_crc32(0, text, n);
-	char *list = sealed ? record_list(text) : NULL;
+	char *list = sealed ? find_record_list(text) : NULL;
 	size_t before = o->n;
 
 	if (list)
@@ -257,7 +260,7 @@ static bool ours_is_ours(const struct nsx_ours *o, int dir, const char *name, co
 	return ours;
 }
 
-/* Whether path is a subfolder of files that we write or wrote: "tables". */
+/* Tells whether path is a subfolder of files that we write or wrote, such as "tables". */
 static bool is_our_folder(const struct nsx_ours *o, const char *path)
 {
 	size_t n = strlen(path);
@@ -308,10 +311,10 @@ static bool set_path(struct walk *w, const char *name)
 	return snprintf(w->path + w->n, sizeof(w->path) - w->n, "%s", name) < room;
 }
 
-/* Whether to report w->path as the user's file that is in the way. One is reported: the folder's
- * record (report.json or the like) if it is among them, otherwise the first by name.
+/* Tells whether to report w->path as the user's file that is in the way. Only one is reported: the
+ * folder's record (report.json or the like) if it is among them, otherwise the first by name.
  */
-static bool is_to_be_named(const struct walk *w)
+static bool is_file_to_report(const struct walk *w)
 {
 	const char *record = record_of(w->ours->folder)->name;
 	const char *named = w->survey->collision;
@@ -334,7 +337,7 @@ static int survey_entry(int dir, const char *name, void *ctx)
 		return 0;
 	}
 	s->others++;
-	if (may_be_ours && is_to_be_named(w) &&
+	if (may_be_ours && is_file_to_report(w) &&
 	    (our_folder || is_written(w->ours->folder, w->path)))
 		snprintf(s->collision, sizeof(s->collision), "%s", w->path);
 	return 0;
@@ -399,7 +402,7 @@ struct leftovers {
 	const struct nsx_ours *known;
 };
 
-static bool holds_only(const struct nsx_ours *o, const char *path)
+static bool does_folder_hold_only_ours(const struct nsx_ours *o, const char *path)
 {
 	struct nsx_survey s;
 	struct nsx_err err;
@@ -414,7 +417,7 @@ static void remove_leftover(const struct leftovers *l, const char *path)
 
 	if (!read_records(own, path, &own->by_name))
 		own->by_name = true;
-	if (holds_only(own, path) || holds_only(l->known, path))
+	if (does_folder_hold_only_ours(own, path) || does_folder_hold_only_ours(l->known, path))
 		(void)!nsx_remove_entry(AT_FDCWD, path, NULL);
 	nsx_ours_free(own);
 }

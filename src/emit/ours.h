@@ -24,7 +24,7 @@ void nsx_ours_read(struct nsx_ours *o);
 
 /* The contents of a folder. */
 struct nsx_survey {
-	/* numbers of our files and of other files, which include links and folders */
+	/* The number of our files, and of other files, which include links and folders. */
 	size_t ours, others;
 	char collision[512]; /* a user's file that has the name of a file of f; or "" */
 };
@@ -43,7 +43,7 @@ int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir, struct nsx_er
  */
 void nsx_ours_tidy(const struct nsx_folder *f, const char *dir, const struct nsx_ours *known);
 
-/* Whether a file is one of these inputs, under any name. */
+/* Tells whether a file is one of these inputs, under any name. */
 bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st);
 
 /* Writes the seal that ends a record, the sum of the n bytes before it; it shows whether

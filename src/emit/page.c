@@ -1,8 +1,7 @@
-/* page.c - the first page as text: Markdown for report.md, plain for stdout, and the same
- * lines as HTML, where strips and findings are drawn separately.
+/* page.c - the first page as text: Markdown for report.md, plain for stdout, and the same lines as
+ * HTML, where pictures and findings are drawn separately.
  *
- * All forms consist of the same lines. Plain lines are cut at PLAIN_CHARS; `bold` uses
- * terminal codes for what is bold in Markdown.
+ * Plain lines are cut at PLAIN_CHARS; `bold` uses terminal codes for what is bold in Markdown.
  */
 #include <ctype.h>
 #include "emit/emit.h"
@@ -12,8 +11,8 @@
 
 enum { PLAIN_CHARS = 160 };
 
-#define OPEN 0.1 /* least share of a gain that must be open before the page says so */
-/* a finding that adds at most this share of its price to other findings gets a note */
+#define OPEN 0.1 /* the page gives a range if this share of the gain is uncertain */
+/* A finding gets a note if it adds at most this share of its price to the others. */
 #define REST 0.5
 
 struct page {
@@ -30,7 +29,7 @@ static void page_put(struct page *p, const char *text)
 	nsx_buf_adds(p->b, text);
 }
 
-static void page_mark(struct page *p, bool begin)
+static void put_bold_mark(struct page *p, bool begin)
 {
 	page_put(p, p->form == NSX_PAGE_HTML ? (begin ? "<strong>" : "</strong>") :
 	       p->form == NSX_PAGE_MD	? "**" :
@@ -55,8 +54,8 @@ static void page_put_name(struct page *p, const char *name)
 	nsx_buf_done(&b);
 }
 
-/* Adds a text of the program, which is Markdown. */
-static void put_said(struct page *p, const char *markdown)
+/* Adds a text that the program wrote, which is Markdown. */
+static void put_program_text(struct page *p, const char *markdown)
 {
 	if (p->form == NSX_PAGE_HTML)
 		nsx_html_inline(p->b, markdown);
@@ -71,8 +70,8 @@ static bool page_is_plain(const struct page *p)
 	return p->form == NSX_PAGE_PLAIN || p->form == NSX_PAGE_BOLD;
 }
 
-/* Ends the line; in Markdown following text continues on a new line. */
-static void end_line(struct page *p, bool goes_on)
+/* Ends the line. goes_on: in Markdown the following text begins a new line. */
+static void end_page_line(struct page *p, bool goes_on)
 {
 	struct nsx_buf *b = p->b;
 
@@ -86,7 +85,7 @@ static void end_line(struct page *p, bool goes_on)
 }
 
 /* Begins an HTML paragraph; other forms need no beginning. */
-static void begin_line(struct page *p, const char *class)
+static void begin_paragraph(struct page *p, const char *class)
 {
 	if (p->form == NSX_PAGE_HTML)
 		nsx_buf_printf(p->b, "<p class=\"%s\">", class);
@@ -110,22 +109,22 @@ static void add_title(struct page *p, const struct nsx_first_page *x)
 	}
 	page_put(p, p->form == NSX_PAGE_MD ? "# " : "");
 	if (p->form == NSX_PAGE_BOLD)
-		page_mark(p, true);
+		put_bold_mark(p, true);
 	page_put(p, "Where the time went: ");
 	page_put_name(p, x->file);
 	if (p->form == NSX_PAGE_BOLD)
-		page_mark(p, false);
-	end_line(p, false);
+		put_bold_mark(p, false);
+	end_page_line(p, false);
 	end_paragraph(p);
 }
 
-static void page_add_header(struct page *p, const struct nsx_first_page *x)
+static void add_header_lines(struct page *p, const struct nsx_first_page *x)
 {
 	const char *parts[] = {x->gpus, x->processes, x->product};
 	size_t begun;
 
 	add_title(p, x);
-	begin_line(p, "soft");
+	begin_paragraph(p, "soft");
 	begun = p->b->n;
 	if (x->recorded_ns)
 		nsx_buf_printf(p->b, "%s recorded", nsx_text_ns(p->a, (double)x->recorded_ns));
@@ -140,7 +139,7 @@ static void page_add_header(struct page *p, const struct nsx_first_page *x)
 		page_put(p, x->unit ? ": " : "");
 		page_put_name(p, x->unit ? x->unit : "");
 	}
-	end_line(p, false);
+	end_page_line(p, false);
 	end_paragraph(p);
 }
 
@@ -183,9 +182,9 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 	const char *word = nsx_verdict_words[x->verdict];
 	bool has_shares = x->ngpus && x->verdict != NSX_V_FAILED;
 
-	page_mark(p, true);
+	put_bold_mark(p, true);
 	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
-	page_mark(p, false);
+	put_bold_mark(p, false);
 	if (x->verdict == NSX_V_MIXED)
 		nsx_buf_printf(p->b, " (%s and %s)", nsx_verdict_words[x->first],
 			       nsx_verdict_words[x->second]);
@@ -195,11 +194,11 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 		add_shares(p, x);
 	if (x->because) {
 		page_put(p, has_shares ? "; " : "");
-		put_said(p, x->because);
+		put_program_text(p, x->because);
 	}
 	if (x->damage) {
 		page_put(p, "; this is of a part: ");
-		put_said(p, x->damage);
+		put_program_text(p, x->damage);
 	}
 }
 
@@ -210,9 +209,9 @@ void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a, struc
 
 static void page_add_verdict(struct page *p, const struct nsx_first_page *x)
 {
-	begin_line(p, "verdict");
+	begin_paragraph(p, "verdict");
 	put_verdict(p, x);
-	end_line(p, x->dearest);
+	end_page_line(p, x->dearest);
 }
 
 /* The GPUs of a strip. Of a long list the first ones are named, and the others counted. */
@@ -237,7 +236,7 @@ static const char *strip_label(struct nsx_arena *a, const char *gpus)
 		nsx_arena_printf(a, "%.*s, %u more", cut, gpus, more) : gpus;
 }
 
-static void add_strips(struct page *p, const struct nsx_first_page *x)
+static void add_strips_of_gpus(struct page *p, const struct nsx_first_page *x)
 {
 	const char *label[NSX_MAX_STRIPS];
 	size_t widest = 0;
@@ -255,14 +254,14 @@ static void add_strips(struct page *p, const struct nsx_first_page *x)
 		nsx_buf_printf(p->b, "%-*s  ", (int)widest, label[i]);
 		for (int k = 0; k < NSX_STRIP_CELLS; k++)
 			nsx_buf_add(p->b, &nsx_use_marks[x->strip[i].cell[k]], 1);
-		end_line(p, false);
+		end_page_line(p, false);
 	}
 	if (x->nstrips_more)
 		nsx_buf_printf(p->b, "and %u GPUs more\n", x->nstrips_more);
 	nsx_buf_printf(p->b, "%*s", (int)widest, "");
 	for (unsigned u = 0; u < NSX_NUSES; u++)
 		nsx_buf_printf(p->b, "  %c %s", nsx_use_marks[u], nsx_use_words[u]);
-	end_line(p, false);
+	end_page_line(p, false);
 	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
 	p->line = p->b->n;
 }
@@ -292,10 +291,10 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 	page_put(p, ")  ");
 }
 
-/* The gain of a finding in addition to those applied before it, if that is much less than its
- * price; else NULL.
+/* Says the gain of a finding in addition to those applied before it, if that is much less than its
+ * price; NULL otherwise.
  */
-static const char *say_rest(struct page *p, const struct nsx_finding *f)
+static const char *say_additional_gain(struct page *p, const struct nsx_finding *f)
 {
 	if (!f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
 	    f->disjoint_ns >= REST * f->headroom_ns)
@@ -308,9 +307,9 @@ static const char *say_rest(struct page *p, const struct nsx_finding *f)
 /* Adds the place, unless the title has it, and the evidence: the first line, and another one if it
  * fits. The assumption of an assumed price is always shown, if need be instead of the place.
  */
-static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
+static void add_place_and_evidence(struct page *p, const struct nsx_finding *f)
 {
-	const char *rest = say_rest(p, f);
+	const char *rest = say_additional_gain(p, f);
 	size_t left = PLAIN_CHARS - strlen("   ") - (rest ? strlen(rest) : 0), n;
 	bool any = f->place && !strstr(f->title, f->place);
 
@@ -320,7 +319,7 @@ static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 		any = false;
 	if (any) {
 		page_put(p, "from ");
-		put_said(p, f->place);
+		put_program_text(p, f->place);
 		left -= NSX_MIN(left, strlen("from ") + plain_chars(f->place));
 	}
 	for (unsigned k = 0, told = 0; told < 2 && f->evidence[k]; k++) {
@@ -333,15 +332,15 @@ static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 		page_put(p, !told && !any ? "" :
 		       told || !isdigit((unsigned char)*f->evidence[k]) ? ". " :
 									  "; ");
-		put_said(p, f->evidence[k]);
+		put_program_text(p, f->evidence[k]);
 		left -= NSX_MIN(left, n);
 		told++;
 	}
 	page_put(p, rest && left ? rest : "");
 }
 
-/* The first finding with this advice. */
-static unsigned advised_first(const struct nsx_first_page *x, const char *advice)
+/* Returns the first finding with this advice. */
+static unsigned first_finding_with_advice(const struct nsx_first_page *x, const char *advice)
 {
 	unsigned i = 0;
 
@@ -351,30 +350,30 @@ static unsigned advised_first(const struct nsx_first_page *x, const char *advice
 	return i;
 }
 
-static void emit_page_add_finding(struct page *p, const struct nsx_first_page *x, unsigned i)
+static void add_finding_lines(struct page *p, const struct nsx_first_page *x, unsigned i)
 {
 	const struct nsx_finding *f = x->finding[i];
 
 	nsx_buf_printf(p->b, "%u. ", i + 1);
-	page_mark(p, true);
+	put_bold_mark(p, true);
 	nsx_buf_printf(p->b, p->form == NSX_PAGE_MD ? "\\[%s\\] " : "[%s] ",
 		       nsx_severity_names[f->severity]);
 	add_price(p, x, f);
-	put_said(p, f->title);
-	page_mark(p, false);
-	end_line(p, true);
+	put_program_text(p, f->title);
+	put_bold_mark(p, false);
+	end_page_line(p, true);
 	page_put(p, "   ");
-	emit_page_add_proof(p, f);
-	end_line(p, true);
+	add_place_and_evidence(p, f);
+	end_page_line(p, true);
 	if (f->recommendation[0]) {
-		unsigned same = advised_first(x, f->recommendation[0]);
+		unsigned same = first_finding_with_advice(x, f->recommendation[0]);
 
 		page_put(p, "   → ");
 		if (same < i)
 			nsx_buf_printf(p->b, "As for %u", same + 1);
 		else
-			put_said(p, f->recommendation[0]);
-		end_line(p, false);
+			put_program_text(p, f->recommendation[0]);
+		end_page_line(p, false);
 	}
 }
 
@@ -385,7 +384,7 @@ static void page_add_list(struct page *p, const char *what,
 
 	if (!texts || !*texts)
 		return;
-	begin_line(p, "told");
+	begin_paragraph(p, "told");
 	page_put(p, what);
 	for (size_t i = 0; texts[i]; i++) {
 		size_t n = plain_chars(texts[i]) + strlen("; ");
@@ -393,19 +392,19 @@ static void page_add_list(struct page *p, const char *what,
 		page_put(p, i ? separator : "");
 		if (i && page_is_plain(p) && chars + n > PLAIN_CHARS) {
 			p->b->n--; /* removes the separator's space */
-			end_line(p, true);
+			end_page_line(p, true);
 			nsx_buf_printf(p->b, "%*s", (int)strlen(what), "");
 			chars = strlen(what);
 		}
-		put_said(p, texts[i]);
+		put_program_text(p, texts[i]);
 		chars += n;
 	}
 	page_put(p, ".");
-	end_line(p, true);
+	end_page_line(p, true);
 }
 
-/* Names the findings included in the sum: "all of this were", "1 and 3 were". */
-static const char *say_counted(struct page *p, const struct nsx_first_page *x)
+/* Says which findings the sum includes: "all of this were", "1 and 3 were". */
+static const char *say_included_findings(struct page *p, const struct nsx_first_page *x)
 {
 	unsigned n = 0, k = 0;
 	const char *text = "";
@@ -421,8 +420,8 @@ static const char *say_counted(struct page *p, const struct nsx_first_page *x)
 	return nsx_arena_printf(p->a, "%s were", text);
 }
 
-/* The words after the remaining length, if the trace leaves open how much is won. */
-static const char *say_sure(struct page *p, const struct nsx_first_page *x)
+/* Says what follows the remaining length, if the trace leaves open how much is won. */
+static const char *say_certain_gain(struct page *p, const struct nsx_first_page *x)
 {
 	const char *sure = nsx_text_ns(p->a, x->then_most_ns);
 
@@ -436,18 +435,18 @@ static const char *say_sure(struct page *p, const struct nsx_first_page *x)
 static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
-		begin_line(p, "told");
-		nsx_buf_printf(p->b, "If %s done: %s → %s%s", say_counted(p, x),
+		begin_paragraph(p, "told");
+		nsx_buf_printf(p->b, "If %s done: %s → %s%s", say_included_findings(p, x),
 			       nsx_text_ns(p->a, x->now_ns), nsx_text_ns(p->a, x->then_ns),
-			       say_sure(p, x));
+			       say_certain_gain(p, x));
 		page_put(p, ".");
-		end_line(p, true);
+		end_page_line(p, true);
 	}
 	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* the HTML page shows all findings */
-		begin_line(p, "told");
+		begin_paragraph(p, "told");
 		nsx_buf_printf(p->b, "Under Findings in full: %s.",
 			       nsx_text_n(p->a, x->nsmaller, "smaller one", "smaller ones"));
-		end_line(p, true);
+		end_page_line(p, true);
 	}
 	page_add_list(p, "Steps: ", x->steps, "; ");
 	page_add_list(p, "Asked: ", x->asked, "; ");
@@ -460,7 +459,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 
 static void page_add_opening(struct page *p, const struct nsx_first_page *x)
 {
-	page_add_header(p, x);
+	add_header_lines(p, x);
 	page_add_verdict(p, x);
 	page_add_list(p, "Dearest: ", x->dearest, "; ");
 }
@@ -471,11 +470,11 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, stru
 			 .line = b->n};
 
 	page_add_opening(&p, x);
-	add_strips(&p, x);
+	add_strips_of_gpus(&p, x);
 	for (unsigned i = 0; i < x->nfindings; i++) {
 		if (!i || form != NSX_PAGE_MD)
 			end_paragraph(&p);
-		emit_page_add_finding(&p, x, i);
+		add_finding_lines(&p, x, i);
 	}
 	end_paragraph(&p);
 	add_sum(&p, x);
@@ -498,7 +497,7 @@ void nsx_html_page(struct nsx_buf *b, enum nsx_page_part part, const struct nsx_
 		add_price(&p, x, f);
 		break;
 	case NSX_PAGE_PROOF:
-		emit_page_add_proof(&p, f);
+		add_place_and_evidence(&p, f);
 		break;
 	}
 	nsx_arena_free(p.a);

@@ -17,8 +17,8 @@ static void plain_pad(struct nsx_buf *b, const char *text, size_t width, bool ri
 }
 
 /* Formats row r of a block's table for people. r == SIZE_MAX: headings. */
-static void cell_text(const struct nsx_block *block, size_t r, size_t i,
-		      struct nsx_arena *a, struct nsx_buf *text)
+static void format_cell(const struct nsx_block *block, size_t r, size_t i,
+			struct nsx_arena *a, struct nsx_buf *text)
 {
 	const struct nsx_table *t = block->table;
 	const struct nsx_col *col = &t->layout->cols[block->columns[i]];
@@ -44,14 +44,14 @@ static void plain_add_table(struct nsx_buf *b, const struct nsx_block *block)
 
 	for (size_t r = 0; r <= n; r++)
 		for (size_t i = 0; i < ncolumns; i++) {
-			cell_text(block, r ? r - 1 : SIZE_MAX, i, a, &text);
+			format_cell(block, r ? r - 1 : SIZE_MAX, i, a, &text);
 			width[i] = NSX_MAX(width[i], nsx_count_chars(text.p, text.n));
 		}
 	for (size_t r = 0; r <= n && t->nrows; r++) {
 		for (size_t i = 0; i < ncolumns; i++) {
 			enum nsx_type type = t->layout->cols[block->columns[i]].type;
 
-			cell_text(block, r ? r - 1 : SIZE_MAX, i, a, &text);
+			format_cell(block, r ? r - 1 : SIZE_MAX, i, a, &text);
 			nsx_buf_adds(b, i ? "  " : "");
 			plain_pad(b, text.p, i + 1 < ncolumns || type != NSX_T_STR ?
 					       width[i] : 0,

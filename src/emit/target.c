@@ -11,7 +11,7 @@
 
 #define UNFINISHED ".unfinished-"
 
-static int target_refuse(const struct nsx_target *t, struct nsx_err *err)
+static int refuse_target(const struct nsx_target *t, struct nsx_err *err)
 {
 	return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", t->path, strerror(errno));
 }
@@ -23,7 +23,7 @@ int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 	if (lstat(t->path, &there))
 		return 0;
 	if (stat(t->path, &there)) /* the path is a dangling link */
-		return target_refuse(t, err);
+		return refuse_target(t, err);
 	if (nsx_is_input(t->inputs, t->ninputs, &there))
 		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "
 				"another name for the result", t->path);
@@ -40,7 +40,7 @@ static void remove_file(void *path)
 	unlink(path);
 }
 
-/* Creates and locks the file. drop_leftover may have seen the file before it was locked,
+/* Creates and locks the file. remove_leftover_file may have seen the file before it was locked,
  * and removed it; then it is created again. -1: errno.
  */
 static int create_locked(const char *path)
@@ -70,7 +70,7 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 		nsx_buf_printf(&b, "%s" UNFINISHED "%ld-%u", t->place, (long)getpid(), i);
 		t->fd = create_locked(b.p);
 		if (t->fd < 0 && errno != EEXIST) {
-			target_refuse(t, err);
+			refuse_target(t, err);
 			nsx_buf_done(&b);
 			return err->rc;
 		}
@@ -78,11 +78,11 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 	t->unfinished = b.p;
 	nsx_at_death(remove_file, t->unfinished);
 	t->lock = fcntl(t->fd, F_DUPFD_CLOEXEC, 0);
-	return t->lock < 0 ? target_refuse(t, err) : 0;
+	return t->lock < 0 ? refuse_target(t, err) : 0;
 }
 
 /* Removes a killed run's file, which is not locked and has this file's prefix. */
-static int drop_leftover(int dir, const char *name, void *ctx)
+static int remove_leftover_file(int dir, const char *name, void *ctx)
 {
 	const struct nsx_target *t = ctx;
 	const char *base = nsx_base_name(t->place), *number;
@@ -108,13 +108,13 @@ static int drop_leftover(int dir, const char *name, void *ctx)
 	return 0;
 }
 
-static void drop_leftovers(struct nsx_target *t)
+static void remove_leftover_files(struct nsx_target *t)
 {
 	size_t n = (size_t)(nsx_base_name(t->place) - t->place);
 	char *dir = n ? strndup(t->place, n) : nsx_strdup(".");
 
 	if (dir)
-		nsx_each_entry(AT_FDCWD, dir, drop_leftover, t);
+		nsx_each_entry(AT_FDCWD, dir, remove_leftover_file, t);
 	free(dir);
 }
 
@@ -129,7 +129,7 @@ int nsx_target_open(struct nsx_target *t, struct nsx_err *err)
 	if (stat(t->path, &there) || S_ISREG(there.st_mode))
 		return open_beside(t, err);
 	t->fd = open(t->path, O_WRONLY | O_CLOEXEC);
-	return t->fd < 0 ? target_refuse(t, err) : 0;
+	return t->fd < 0 ? refuse_target(t, err) : 0;
 }
 
 /* Moves the file to its place. A file that has appeared there meanwhile is checked like an older
@@ -145,16 +145,16 @@ static int put_in_place(struct nsx_target *t, struct nsx_err *err)
 		if (!rename(t->unfinished, t->place))
 			return 0;
 	}
-	return target_refuse(t, err);
+	return refuse_target(t, err);
 }
 
 int nsx_target_commit(struct nsx_target *t, struct nsx_err *err)
 {
-	int rc = t->fd >= 0 && close(t->fd) ? target_refuse(t, err) : 0;
+	int rc = t->fd >= 0 && close(t->fd) ? refuse_target(t, err) : 0;
 
 	t->fd = -1;
 	if (t->unfinished)
-		drop_leftovers(t);
+		remove_leftover_files(t);
 	if (!rc && t->unfinished)
 		rc = put_in_place(t, err);
 	if (rc || !t->unfinished)
@@ -186,7 +186,7 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n, struct n
 	int rc = nsx_target_open(t, err);
 
 	if (!rc && !nsx_write_all(t->fd, bytes, n))
-		rc = target_refuse(t, err);
+		rc = refuse_target(t, err);
 	if (!rc)
 		rc = nsx_target_commit(t, err);
 	nsx_target_done(t);

@@ -13,15 +13,17 @@ struct nsx_target {
 	const char *path;
 	const char *const *inputs; /* the files this run reads               */
 	size_t ninputs;
-	/* judges a file by its content; NULL: already checked, or any file may be replaced */
+	/* Judges a file by its content; NULL: it was already checked, or any file may be replaced.
+	 */
 	bool (*is_ours)(const char *path);
-	/* advice if the existing file is not ours; NULL: "move it away or give another name" */
+	/* The advice if the existing file is not ours; NULL: "move it away or give another name".
+	 */
 	const char *way_out;
 	int fd;		  /* open for writing                                */
 	char *place;	  /* final path; NULL: fd is already there           */
 	char *unfinished; /* temporary path; NULL: none                      */
-	/* a copy of fd that holds a lock until the end, so that other runs do not treat the file as
-	 * a leftover
+	/* A copy of fd that holds a lock until the end, so that other runs do not treat the file
+	 * as a leftover.
 	 */
 	int lock;
 };

@@ -173,7 +173,7 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 	return 0;
 }
 
-static bool are_ids_distinct(const struct nsx_trace *t)
+static bool are_gpu_ids_distinct(const struct nsx_trace *t)
 {
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		if (t->device[d].gpu_id < 0)
@@ -348,7 +348,7 @@ static int assign_stream_devices(struct nsx_loader *l, uint32_t *new_id, struct 
 
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
 {
-	return find_infos(l, err) ?: name_devices(l, err);
+	return find_gpu_rows(l, err) ?: name_devices(l, err);
 }
 
 /* Returns the key under which stream types are stored, together with the stream number. */

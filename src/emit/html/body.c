@@ -29,10 +29,11 @@ static void body_add_text(struct nsx_buf *b, const char *s)
 	nsx_buf_adds(b, s[n] ? "…" : "");
 }
 
-/* The proof that cites a cell, which gets the anchor e-FINDING-PROOF. */
-static const struct nsx_evidence *proof_at(const struct nsx_report *r, const struct nsx_table *t,
-					   size_t row, int col,
-					   size_t *ret_finding, size_t *ret_proof)
+/* Returns the proof that cites a cell, which gets the anchor e-FINDING-PROOF. */
+static const struct nsx_evidence *proof_of_cell(const struct nsx_report *r,
+						 const struct nsx_table *t,
+						size_t row, int col,
+						size_t *ret_finding, size_t *ret_proof)
 {
 	for (size_t i = 0; i < r->found.n; i++)
 		NSX_EACH_PROOF(&r->found.v[i], k) {
@@ -77,7 +78,7 @@ static void body_add_row(struct body *x, const struct nsx_table *t, size_t row,
 	nsx_buf_adds(x->b, "<tr>");
 	for (size_t i = 0; i < ncolumns; i++) {
 		nsx_buf_adds(x->b, "<td");
-		if (proof_at(x->r, t, row, columns[i], &finding, &proof))
+		if (proof_of_cell(x->r, t, row, columns[i], &finding, &proof))
 			nsx_buf_printf(x->b, " id=\"e-%zu-%zu\"", finding, proof);
 		body_add_cell(x, &t->layout->cols[columns[i]], &cells[columns[i]]);
 		nsx_buf_adds(x->b, "</td>");
@@ -121,14 +122,15 @@ static void body_add_table(struct body *x, const struct nsx_table *t,
 			const struct nsx_evidence *e = &r->found.v[i].proof[k];
 
 			if (e->table == t && e->row >= n &&
-			    e == proof_at(r, t, e->row, -1, &finding, &proof))
+			    e == proof_of_cell(r, t, e->row, -1, &finding, &proof))
 				body_add_row(x, t, e->row, e->cells, columns, ncolumns);
 		}
 	nsx_buf_adds(b, "</tbody></table></div>");
 }
 
-/* The block that shows a table; NULL if none does. */
-static const struct nsx_block *block_showing(const struct nsx_section *s, const struct nsx_table *t)
+/* Returns the block that shows a table; NULL: none does. */
+static const struct nsx_block *block_of_table(const struct nsx_section *s,
+					      const struct nsx_table *t)
 {
 	for (size_t i = 0; i < s->nblocks && !s->pass->is_verdict; i++)
 		if (s->blocks[i].kind == NSX_B_TABLE && s->blocks[i].table == t)
@@ -146,7 +148,7 @@ unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
 
 			if (x == t)
 				return n;
-			/* tables never shown have no number */
+			/* Tables that are never shown have no number. */
 			n += x->layout->csv || x->layout->json_rows != NSX_NOT_IN_JSON;
 		}
 	return 0;
@@ -155,7 +157,7 @@ unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
 bool nsx_html_has_cell(const struct nsx_report *r, const struct nsx_evidence *e,
 		       size_t *ret_finding, size_t *ret_proof)
 {
-	proof_at(r, e->table, e->row, (int)e->col, ret_finding, ret_proof);
+	proof_of_cell(r, e->table, e->row, (int)e->col, ret_finding, ret_proof);
 	return !nsx_section_of(r, e->table)->pass->is_verdict;
 }
 
@@ -233,8 +235,8 @@ static void body_add_heading(struct body *x, const char *heading)
 	nsx_buf_adds(x->b, x->in_list ? "</ul></details>\n" : "</details>\n");
 }
 
-/* Tables of the folder that no section shows. */
-static void add_others(struct body *x)
+/* Adds the tables of the folder that no section shows. */
+static void add_unshown_tables(struct body *x)
 {
 	int columns[MAX_COLUMNS];
 
@@ -247,7 +249,7 @@ static void add_others(struct body *x)
 		for (size_t k = 0; k < s->ntables && !s->pass->is_verdict; k++) {
 			const struct nsx_table *t = s->tables[k];
 
-			if (!t->layout->csv || !t->nrows || block_showing(s, t))
+			if (!t->layout->csv || !t->nrows || block_of_table(s, t))
 				continue;
 			nsx_buf_printf(x->b, "<details><summary>tables/%s.csv"
 					     "</summary>\n", t->layout->csv);
@@ -267,6 +269,6 @@ void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 
 	for (size_t i = 0; i < n; i++)
 		body_add_heading(&x, v[i]);
-	add_others(&x);
+	add_unshown_tables(&x);
 	nsx_arena_free(a);
 }

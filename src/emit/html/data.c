@@ -1,4 +1,4 @@
-/* data.c - data for the script of a page; nothing here is executable. */
+/* data.c - data for the script of a page, none of it executable. */
 #include <libdeflate.h>
 #include <math.h>
 #include "base/jsonw.h"
@@ -84,7 +84,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		else
 			nsx_jsonw_null(w, "headroom_ms");
 		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
-		/* the first window is where the button "show" leads */
+		/* The first window is where the button "show" leads. */
 		nsx_jsonw_array(w, "windows");
 		for (size_t k = 0; k < t->places[i].n; k++) {
 			put_span(w, t, t->places[i].v[k].start_ns, t->places[i].v[k].end_ns);
@@ -123,10 +123,10 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 	return i;
 }
 
-/* Whether a GPU is drawn. Hundreds of GPUs would fill the page, so above a limit only GPUs with
- * lanes are drawn.
+/* Tells whether a GPU is drawn. Hundreds of GPUs would fill the page, so above a limit only GPUs
+ * with lanes are drawn.
  */
-static bool has_strip(const struct nsx_timeline *t, uint32_t device)
+static bool is_gpu_drawn(const struct nsx_timeline *t, uint32_t device)
 {
 	for (size_t i = 0; device >= MOST_STRIPS && i < t->nlanes; i++)
 		if (t->lanes[i].device == device)
@@ -145,7 +145,7 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 		nsx_buf_printf(&b, "GPU %s", nsx_gpu_label(r->trace, d));
 		nsx_jsonw_str(w, "label", b.p);
 		nsx_buf_clear(&b);
-		if (has_strip(t, d))
+		if (is_gpu_drawn(t, d))
 			put_base64(&b, t->overview + (size_t)d * BINS * NSX_NPARTS,
 				   (size_t)BINS * NSX_NPARTS);
 		nsx_jsonw_strn(w, "overview", b.p ? b.p : "", b.n);
@@ -237,7 +237,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 
 	nsx_jsonw_object(w, NULL);
 	nsx_buf_printf(&b, "%lld", (long long)t->origin_ns);
-	/* written as text, because the number may exceed a double's precision */
+	/* The number is written as text, because it may exceed a double's precision. */
 	nsx_jsonw_str(w, "origin", b.p);
 	nsx_jsonw_int(w, "length", t->end_ns - t->origin_ns);
 	if (judged.start_ns == judged.end_ns)
@@ -276,7 +276,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 /* Escapes "<", ">" and "&", which occur only in strings, so that nothing can end the script
  * element.
  */
-static void put_inert(struct nsx_buf *b, const char *json, size_t n)
+static void put_escaped_json(struct nsx_buf *b, const char *json, size_t n)
 {
 	for (size_t i = 0, run; i < n; i += run + 1) {
 		run = strcspn(json + i, "<>&");
@@ -307,7 +307,7 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_jsonw_free(w);
 	if (!rc) {
 		nsx_buf_adds(b, "<script type=\"application/json\" id=\"meta\">");
-		put_inert(b, text.p, text.n);
+		put_escaped_json(b, text.p, text.n);
 		nsx_buf_adds(b, "\n</script>\n<script type=\"text/plain\" id=\"events\">");
 		rc = put_events(b, t, err);
 		nsx_buf_adds(b, "</script>\n");

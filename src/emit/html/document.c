@@ -13,7 +13,7 @@ struct state {
 	size_t depth;	  /* number of open lists                            */
 	const char *rule; /* the dashes below the current table's header; NULL: at its
 			     start                                           */
-	const char *heading; /* the last one; NULL: none yet                 */
+	const char *heading; /* the last heading; NULL: none yet */
 };
 
 static void set_depth(struct nsx_buf *b, struct state *s, size_t depth)
@@ -34,7 +34,7 @@ static void close_block(struct nsx_buf *b, struct state *s)
 	s->rule = NULL;
 }
 
-/* The end of a cell: an unescaped bar. */
+/* Returns the end of a cell: an unescaped bar. */
 static char *cell_end(char *s)
 {
 	while (*s && *s != '|')

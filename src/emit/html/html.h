@@ -29,9 +29,9 @@ void nsx_html_textn(struct nsx_buf *b, const char *s, size_t n);
 /* Adds a line of our Markdown: code spans, bold, escapes. */
 void nsx_html_inline(struct nsx_buf *b, const char *markdown);
 
-/* Lines of the first page (emit/page.c): title, header and verdict; the sum of all remedies, what
- * is fine, trust, and what is missing; the price of a finding; its place and evidence. f: used by
- * the last two.
+/* Adds lines of the first page (emit/page.c). HEAD: title, header and verdict. SUM: the sum of all
+ * remedies, what is fine, trust, and what is missing. PRICE: the price of finding f. PROOF: its
+ * place and evidence.
  */
 enum nsx_page_part { NSX_PAGE_HEAD, NSX_PAGE_SUM, NSX_PAGE_PRICE, NSX_PAGE_PROOF };
 void nsx_html_page(struct nsx_buf *b, enum nsx_page_part part, const struct nsx_first_page *x,
@@ -54,7 +54,7 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r, struct ns
 void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a);
 void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a);
 
-/* Parts of pictures: 1 000 units wide; colours are classes of page.css. */
+/* Parts of pictures, which are 1 000 units wide. Colours are classes of page.css. */
 enum { NSX_SVG_WIDTH = 1000, NSX_SVG_LEFT = 110 };
 void nsx_svg_open(struct nsx_buf *b, int height, const char *title);
 void nsx_svg_close(struct nsx_buf *b);
@@ -66,7 +66,7 @@ void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 /* Data for the script (data.c): inert JSON, and packed events. */
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		  const struct nsx_timeline *t, struct nsx_err *err);
-/* Whether all data may fit in `most` bytes, judged by its names alone. */
+/* Tells whether all data may fit in `most` bytes, judged by its names alone. */
 bool nsx_html_data_may_fit(const struct nsx_report *r, const struct nsx_timeline *t, size_t most);
 
 #endif

@@ -3,8 +3,8 @@
 #include "emit/emit.h"
 #include "emit/html/html.h"
 
-/* Room for events on a page: they take 4.2 characters or fewer each (1.6 to 3.1 bytes in
- * base64, measured on four captures), so that a page is seldom laid out twice.
+/* Room for events on a page. An event takes 4.2 characters or fewer (1.6 to 3.1 bytes in base64,
+ * measured on four captures), so that a page is seldom laid out twice.
  */
 enum { PAGE_REST = 3 << 20, EVENT_CHARS = 5 };
 
@@ -207,7 +207,7 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_arena_free(a);
 }
 
-/* Builds the page with about `events` events at most; *drawn: how many it has. *fits is false if
+/* Builds the page with at most about `events` events; *drawn: how many it has. *fits is false if
  * the page is longer than `most`; if that is certain beforehand, the events are left out.
  */
 static int page_add_page(struct nsx_buf *b, const struct nsx_report *r,

@@ -1,4 +1,4 @@
-/* svg.c - pictures that need no script; every one has its figures in words. */
+/* svg.c - pictures that need no script. Each has its figures in words. */
 #include <limits.h>
 #include <stdio.h>
 #include "emit/html/html.h"
@@ -131,8 +131,8 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r, const struc
 
 /* Waterfall -----------------------------------------------------------------------*/
 
-/* The finding of the first page with the next position after `after` among the applied remedies;
- * UINT_MAX: none.
+/* Returns the finding of the first page that was applied next after position `after`; UINT_MAX:
+ * none.
  */
 static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
 {

@@ -31,8 +31,8 @@ void nsx_html_text(struct nsx_buf *b, const char *s)
 	nsx_html_textn(b, s, strlen(s));
 }
 
-/* Length of an entity that our Markdown uses; 0 if there is none. */
-static size_t entity(const char *s)
+/* Returns the length of an entity that our Markdown uses; 0 if there is none. */
+static size_t entity_length(const char *s)
 {
 	static const char *const ours[] = {"&lt;", "&gt;", "&amp;"};
 
@@ -42,7 +42,7 @@ static size_t entity(const char *s)
 	return 0;
 }
 
-/* Whether s is a backslash before one of `which`, which differs between text and code. */
+/* Tells whether s is a backslash before one of `which`, which differs between text and code. */
 static bool is_escape(const char *s, const char *which)
 {
 	return s[0] == '\\' && s[1] && strchr(which, s[1]);
@@ -56,7 +56,7 @@ static const char *code_span(struct nsx_buf *b, const char *s)
 		end = s + strlen(s);
 	nsx_buf_adds(b, "<code>");
 	while (s < end) {
-		size_t n = entity(s);
+		size_t n = entity_length(s);
 
 		if (n) {
 			nsx_buf_add(b, s, n);
@@ -83,7 +83,7 @@ void nsx_html_inline(struct nsx_buf *b, const char *s)
 			nsx_buf_adds(b, bold ? "</strong>" : "<strong>");
 			bold = !bold;
 			s += 2;
-		} else if ((n = entity(s))) {
+		} else if ((n = entity_length(s))) {
 			nsx_buf_add(b, s, n);
 			s += n;
 		} else {
