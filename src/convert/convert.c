@@ -1,4 +1,4 @@
-/* convert.c - surveys, then writes, table by table. */
+/* convert.c - reads each table twice: first to survey it, then to write its events. */
 #include <errno.h>
 #include "convert/convert.h"
 #include "facts/facts.h"
@@ -12,7 +12,7 @@ static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 	[NSX_A_MEMSET] = &nsx_def_memset, [NSX_A_GRAPH] = &nsx_def_graph,
 };
 
-/* Readers store times as doubles, which are exact in nanoseconds below this. */
+/* Readers store times as doubles, which are exact to the nanosecond below this. */
 #define EXACT_NS INT64_C(1000000000000000)
 
 static void sorted_sql(const struct nsx_schema *s,
@@ -165,7 +165,7 @@ static const unsigned activities_of[NSX_CONVERT_PARTS] = {
 			  1U << NSX_A_MEMORY | 1U << NSX_A_FINDING | 1U << NSX_A_QUEUE,
 };
 
-static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
+static int open_convert_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 {
 	struct part *part = &p->part[i];
 	const struct nsx_conv *first = &p->part[0].c;
@@ -184,7 +184,9 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 	if (p->n > 1)
 		c->activities &= activities_of[i];
 	c->names->is_plain = c->opts->pftrace;
-	/* Only the first part matches range names by number. */
+	/* Only the first part finds the range names that match, because its result serves all
+	 * parts.
+	 */
 	if (nsx_names_open(c->names, c->schema, i ? NULL : c->opts->nvtx_prefix, err))
 		return err->rc;
 	c->names->prefix = c->opts->nvtx_prefix;
@@ -228,7 +230,8 @@ static int survey_corrected(struct parts *p, struct nsx_err *err)
 }
 
 /* Gives a part's processes the numbers they have in the first part, adding missing ones there. */
-static int share_processes(struct nsx_conv *c, struct nsx_conv *first, struct nsx_err *err)
+static int number_processes_as_first(struct nsx_conv *c, struct nsx_conv *first,
+				     struct nsx_err *err)
 {
 	struct nsx_tracks *t = &c->tracks;
 	uint32_t *number = nsx_try_alloc(t->process_keys.n, sizeof(*number), "processes", err);
@@ -246,7 +249,7 @@ static int share_processes(struct nsx_conv *c, struct nsx_conv *first, struct ns
 }
 
 /* Exchanges between parts what their surveys found. */
-static int join_surveys(struct parts *p, struct nsx_err *err)
+static int exchange_survey_results(struct parts *p, struct nsx_err *err)
 {
 	struct nsx_conv *first = &p->part[0].c;
 
@@ -254,7 +257,8 @@ static int join_surveys(struct parts *p, struct nsx_err *err)
 		struct nsx_conv *c = &p->part[i].c;
 
 		nsx_conv_hull(first, c->first_ns, c->last_ns);
-		if (nsx_names_merge(first->names, c->names, err) || share_processes(c, first, err))
+		if (nsx_names_merge(first->names, c->names, err) ||
+		    number_processes_as_first(c, first, err))
 			return err->rc;
 	}
 	if (nsx_names_load(first->names, first->schema, err))
@@ -315,13 +319,13 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 	if (!rc && !o->no_metadata)
 		rc = nsx_session_start(first->schema->db, &first->utc_epoch_ns, err);
 	for (size_t i = 0; !rc && i < p->n; i++)
-		rc = open_part(p, (enum nsx_part)i, err);
+		rc = open_convert_part(p, (enum nsx_part)i, err);
 	if (!rc)
 		rc = nsx_par(o->threads, p->n, convert_survey, p, err);
 	if (!rc)
 		rc = survey_corrected(p, err);
 	if (!rc)
-		rc = join_surveys(p, err);
+		rc = exchange_survey_results(p, err);
 	if (rc)
 		return rc;
 	return o->pftrace ? nsx_pf_run(o, out, p->n, write_part, p, &p->rings,
@@ -344,8 +348,8 @@ void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_con
 }
 
 /* Adds up a part's results and frees it. */
-static void close_part(struct part *p, struct nsx_out *out,
-		       struct nsx_convert_counts *ret, struct nsx_buf *warnings)
+static void close_convert_part(struct part *p, struct nsx_out *out,
+			       struct nsx_convert_counts *ret, struct nsx_buf *warnings)
 {
 	nsx_convert_add_counts(ret, &p->counts);
 	if (p->warnings.n)
@@ -382,7 +386,7 @@ int nsx_convert(const struct nsx_schema *schema,
 				    .writer = w, .notes = notes};
 	rc = convert_convert(p, out, err);
 	for (size_t i = 0; i < p->n; i++)
-		close_part(&p->part[i], out, ret, warnings);
+		close_convert_part(&p->part[i], out, ret, warnings);
 	free(p);
 	return out->error ? 0 : rc;
 }

@@ -25,17 +25,17 @@ enum nsx_activity { /* in output order: calls before GPU work */
 	NSX_A_KERNEL, NSX_A_MEMCPY, NSX_A_MEMSET, NSX_A_GRAPH, NSX_A_NVTX_GPU, NSX_A_METRIC,
 	NSX_A_MEMORY,
 	NSX_A_FINDING, /* from the report: findings, iterations, phases       */
-	NSX_A_QUEUE,   /* work launched but not begun; from the loaded trace */
+	NSX_A_QUEUE,   /* work that is launched but has not begun; from the loaded trace */
 	NSX_NACTIVITIES
 };
 extern const char *const nsx_activity_names[NSX_NACTIVITIES];
 
-/* The place of a trace among several in one output. All zero: the only trace. */
+/* How a trace stands among several in one output. All zero: it is the only one. */
 struct nsx_trace_place {
 	uint32_t ntraces;
 	uint32_t trace;	    /* from 0, below NSX_MAX_TRACES                 */
 	uint32_t machine;   /* from 1; 0: there is only one                 */
-	bool names_no_gpus; /* another trace of the same machine names its GPUs */
+	bool names_no_gpus; /* another trace of the same machine already names its GPUs */
 	int64_t offset_ns;  /* added to its clock to get that of the output */
 };
 enum { NSX_MAX_TRACES = 127 };
@@ -115,8 +115,8 @@ int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
 int nsx_names_use(struct nsx_names *x, const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Returns the string with an id, or NULL. *ret_at: the string's own number, from 0. Thread-safe
- * after nsx_names_load, as is nsx_names_matches.
+/* Viewers show processes and threads. So each group of tracks is written as a process, and each
+ * lane as a thread.
  */
 const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n, size_t *ret_at);
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);
@@ -138,19 +138,21 @@ int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 /* Adds the calls and work that `other` has noted. Process i of `other` is process[i] of f. */
 int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 		    const uint32_t *process, struct nsx_err *err) NSX_CHECKED;
-/* Makes `to` share the content of f, dropping its own. It may look into f while another thread
- * starts arrows there.
+/* Makes `to` share the content of f, dropping its own. `to` may be read while another thread
+ * starts arrows in f.
  */
 void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to);
 /* Returns the process of the first correlation id. *ret_bits: bits of the largest id. */
 uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits);
 /* Keeps only entries that have both a call and GPU work. */
 void nsx_flows_settle(struct nsx_flows *f);
-/* Whether an arrow starts at this call: true only for the first call of an entry. */
+/* Tells whether an arrow starts at this call, and notes that it does: true only for the first call
+ * of an entry.
+ */
 bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr);
-/* Whether the arrow of an entry has started. */
+/* Tells whether the arrow of an entry has started. */
 bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr);
-/* Whether both the call and its GPU work exist; valid after nsx_flows_settle. */
+/* Tells whether both the call and its GPU work exist; valid after nsx_flows_settle. */
 bool nsx_flows_has(struct nsx_flows *f, uint32_t process, uint32_t corr);
 
 /* Tracks (tracks.c) ------------------------------------------------------------*/
@@ -171,8 +173,8 @@ struct nsx_track_lane {
 	char head[55];	/* "pid":1,"tid":2,"ts":                             */
 	struct nsx_pf_stream *stream; /* used for packets only; NULL: none yet */
 };
-/* Slices that fit into none of these lanes become asynchronous events, which may overlap. More
- * lanes would make the search quadratic, and would be unreadable.
+/* A track's slices that fit into none of these lanes become asynchronous events, which may
+ * overlap. More lanes would make the search quadratic, and would be unreadable.
  */
 enum { NSX_MAX_TRACK_LANES = 64 };
 struct nsx_track {
@@ -180,7 +182,7 @@ struct nsx_track {
 	bool nests;
 	struct nsx_track_lane *lanes;
 	size_t nlanes, cap_lanes;
-	/* start and end of the last slice, used by the survey */
+	/* Start and end of the last slice, for the survey. */
 	int64_t last_start_ns, last_end_ns;
 	int64_t cpu, on_ns; /* scheduling: CPU on which the thread runs, or -1, and since when */
 };
@@ -209,8 +211,8 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a, const struct ns
 int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 		      uint64_t process, int64_t device, int64_t context,
 		      int64_t stream, uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
-/* The lane for [start, end); NULL without an error: too many lanes. Must be called in order of
- * start.
+/* Finds the lane for [start, end); NULL without an error: there are too many lanes. Must be called
+ * in order of start.
  */
 struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 				      int64_t start_ns, int64_t end_ns,
@@ -231,7 +233,7 @@ struct nsx_conv { /* state of one part */
 	unsigned activities; /* activities of this part, as bits             */
 	struct nsx_rings **rings; /* destination of packets                  */
 	uint32_t main_process; /* index of the first process with CUDA calls */
-	unsigned corr_bits;    /* bits that hold every correlation id        */
+	unsigned corr_bits;    /* number of bits that hold every correlation id */
 	const struct nsx_schema *schema;
 	const struct nsx_writer *writer;
 	struct nsx_pf *pf;
@@ -240,20 +242,22 @@ struct nsx_conv { /* state of one part */
 	struct nsx_convert_counts *counts;
 	struct nsx_buf *warnings, *notes;
 	struct nsx_shifts shifts; /* corrections of GPU work; empty until they are known */
-	bool has_listed; /* the corrections are in notes                     */
+	bool has_listed; /* the corrections were added to notes */
 	bool writing; /* true: second reading, which writes; false: survey */
 	struct nsx_window window; /* start == end: no window                 */
 	int64_t utc_epoch_ns; /* when the session began; INT64_MIN: unknown or not wanted */
 	int64_t first_ns, last_ns; /* span of the converted events; first > last: none */
 	enum nsx_activity activity; /* the activity being read               */
 	unsigned damaged; /* activities whose damage was reported, as bits */
-	/* activities with tracks out of time order, as bits; far: rows are too late for the ring */
+	/* late: activities with tracks out of time order, as bits; far: those of them whose rows
+	 * are too late for the ring of order.h.
+	 */
 	unsigned late, far;
 	struct nsx_lateness lateness; /* lateness in the current activity    */
 	uint64_t next_async;
 	uint32_t ncounters; /* number of counters that got a number          */
 	bool has_events;
-	bool has_args, async; /* state of the current event: it has arguments, it is asynchronous */
+	bool has_args, async; /* the current event has arguments; it is asynchronous */
 	struct nsx_track_lane *lane;
 	struct nsx_names *names; /* shared once loaded                       */
 	struct nsx_flows flows;
@@ -299,7 +303,7 @@ struct nsx_counter_sample { /* values of counters that hold from at_ns on */
 struct nsx_counter {
 	uint32_t number; /* unique number of the counter                     */
 	const char *name;
-	/* unit; NULL: the name gives it. A counter with a unit is alone in its event */
+	/* The unit; NULL: the name says it. A counter with a unit is alone in its event. */
 	const char *unit;
 };
 struct nsx_writer { /* An output format. c->lane and c->async are set while a slice is written. */
@@ -347,7 +351,7 @@ struct nsx_activity_def {
 	unsigned nsurveyed; /* number of leading fields that the survey reads */
 	int ends; /* order of slices that start together: > 0 by end, < 0 longest first, 0 any */
 	nsx_row_fn row; /* ctx: struct nsx_conv; columns: start, end, ...    */
-	/* called after the last row; or NULL */
+	/* Called after the last row; NULL: nothing is left to do. */
 	int (*finish)(struct nsx_conv *c, struct nsx_err *err);
 };
 extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api,
@@ -382,7 +386,7 @@ int nsx_convert_load_corrections(struct nsx_conv *c, struct nsx_err *err) NSX_CH
  */
 void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t);
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
-/* The name of the n-th track of the findings. */
+/* Returns the name of the n-th track of the findings. */
 const char *nsx_findings_track(const struct nsx_conv *c, uint64_t n);
 void nsx_findings_view_free(struct nsx_findings_view *v); /* NULL is allowed */
 

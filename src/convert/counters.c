@@ -17,7 +17,7 @@ struct series { /* a counter being written                                   */
 	struct nsx_conv *c;
 	uint32_t group;
 	struct nsx_counter counter;
-	/* at_ns, now: time and value after the last step; told: last value written */
+	/* at_ns, now: time and value after the last step; told: the last value written. */
 	int64_t at_ns, now, told;
 };
 
@@ -27,7 +27,7 @@ struct series { /* a counter being written                                   */
 static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
 		       const char *name, const char *unit, struct series *ret, struct nsx_err *err)
 {
-	uint32_t number; /* not used: the process is added so that it gets a name */
+	uint32_t number; /* unused: the process is added so that it gets a name */
 
 	*ret = (struct series){.c = c, .counter = {c->ncounters++, name, unit},
 			       .at_ns = c->window.start_ns};
@@ -72,8 +72,8 @@ static int add_counter_step(struct series *s, int64_t at_ns, int64_t by, struct 
 
 /* Memory -----------------------------------------------------------------------*/
 
-static int put_group(struct nsx_conv *c, struct nsx_arena *a,
-		     const struct nsx_mem_step *v, size_t n, struct nsx_err *err)
+static int put_memory_counter(struct nsx_conv *c, struct nsx_arena *a,
+			      const struct nsx_mem_step *v, size_t n, struct nsx_err *err)
 {
 	const char *kind = nsx_mem_class_names[v->kind];
 	int64_t pid = nsx_pid_of(v->process);
@@ -104,7 +104,7 @@ int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
 
 	for (size_t i = 0, end; !rc && i < m.nsteps; i = end) {
 		end = nsx_mem_group_end(&m, i);
-		rc = put_group(c, a, &m.steps[i], end - i, err);
+		rc = put_memory_counter(c, a, &m.steps[i], end - i, err);
 	}
 	nsx_memory_done(&m);
 	nsx_arena_free(a);
@@ -113,7 +113,7 @@ int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
 
 /* Queues -----------------------------------------------------------------------*/
 
-struct queue { /* of a stream: start times of its calls and of the first operation of each */
+struct queue { /* start times of a stream's calls, and of the first operation of each */
 	uint64_t process;
 	int64_t device_id;
 	const char *name;
@@ -134,9 +134,9 @@ void nsx_queues_view_free(struct nsx_queues_view *v)
 }
 
 /* Keeps the queue of one stream. began: scratch for n times. */
-static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
-		      const struct nsx_queues *of, uint32_t stream,
-		      int64_t *began, struct nsx_err *err)
+static int copy_queue_of_stream(struct nsx_queues_view *view, const struct nsx_trace *t,
+				const struct nsx_queues *of, uint32_t stream,
+				int64_t *began, struct nsx_err *err)
 {
 	const struct nsx_stream *s = &t->stream[stream];
 	const struct nsx_process *p = &t->process[s->process];
@@ -155,8 +155,8 @@ static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
 	       nsx_pack_i64(view->arena, began, n, "launches", &q->began, err);
 }
 
-static int keep_device(struct nsx_queues_view *view, const struct nsx_trace *t,
-		       uint32_t device, struct nsx_err *err)
+static int copy_queues_of_device(struct nsx_queues_view *view, const struct nsx_trace *t,
+				 uint32_t device, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_queues of;
@@ -168,7 +168,7 @@ static int keep_device(struct nsx_queues_view *view, const struct nsx_trace *t,
 		rc = err->rc;
 	for (uint32_t s = 0; !rc && s < t->nstreams; s++)
 		if (of.at[s] < of.at[s + 1] && t->stream[s].process != NSX_NONE)
-			rc = keep_queue(view, t, &of, s, began, err);
+			rc = copy_queue_of_stream(view, t, &of, s, began, err);
 	nsx_arena_free(a);
 	return rc;
 }
@@ -186,7 +186,7 @@ int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t, struc
 	else
 		v->n = t->nstreams;
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
-		rc = keep_device(v, t, d, err);
+		rc = copy_queues_of_device(v, t, d, err);
 	return rc;
 }
 
@@ -214,7 +214,7 @@ int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)
 	struct nsx_trace *t = c->trace;
 	int rc = 0;
 
-	/* The survey loads the trace unless another activity already did. */
+	/* The survey loads the trace, unless another activity already did. */
 	if (!c->queues) {
 		if (!t)
 			rc = nsx_convert_load(c, NULL, &t, err);

@@ -1,11 +1,13 @@
-/* deflate.c - a ring of blocks between the thread that fills them and those that compress them.
+/* deflate.c - a ring of blocks between one thread, which fills them, and others, which compress
+ * them.
+ *
  * The filling thread compresses, too, when it would otherwise wait.
  */
 #include <libdeflate.h>
 #include <pthread.h>
 #include "convert/deflate.h"
 
-/* More workers would only use memory: one thread cannot fill blocks that fast. */
+/* More workers would only use memory, because one thread cannot fill blocks that fast. */
 enum { MAX_WORKERS = 8, NBLOCKS = 2 * MAX_WORKERS };
 
 struct block {
@@ -29,7 +31,7 @@ struct nsx_deflate {
 /* The fastest level: the next ones take half as long again for 3 % less. */
 enum { LEVEL = 1 };
 
-static bool deflate_pack(enum nsx_deflate_kind kind, struct block *b)
+static bool compress_block(enum nsx_deflate_kind kind, struct block *b)
 {
 	struct libdeflate_compressor *z = libdeflate_alloc_compressor(LEVEL);
 	size_t most;
@@ -37,7 +39,7 @@ static bool deflate_pack(enum nsx_deflate_kind kind, struct block *b)
 	if (!z)
 		return false;
 	nsx_buf_clear(&b->packed);
-	/* gzip is the format with the larger overhead */
+	/* The bound is that of gzip, whose overhead is larger. */
 	most = libdeflate_gzip_compress_bound(z, b->plain.n);
 	b->packed.n = (kind == NSX_DEFLATE_ZLIB ? libdeflate_zlib_compress :
 						  libdeflate_gzip_compress)(
@@ -47,13 +49,13 @@ static bool deflate_pack(enum nsx_deflate_kind kind, struct block *b)
 }
 
 /* Compresses the next untaken block; called with the lock held. */
-static void pack_next(struct nsx_deflate *d)
+static void compress_next_block(struct nsx_deflate *d)
 {
 	struct block *b = &d->block[d->ntaken++ % NBLOCKS];
 	bool ok;
 
 	pthread_mutex_unlock(&d->lock);
-	ok = deflate_pack(d->kind, b);
+	ok = compress_block(d->kind, b);
 	pthread_mutex_lock(&d->lock);
 	b->has_failed = !ok;
 	b->is_done = true;
@@ -67,7 +69,7 @@ static void *deflate_work(void *ctx)
 	pthread_mutex_lock(&d->lock);
 	while (!d->is_ending)
 		if (d->ntaken < d->nput)
-			pack_next(d);
+			compress_next_block(d);
 		else
 			pthread_cond_wait(&d->is_put, &d->lock);
 	pthread_mutex_unlock(&d->lock);
@@ -88,21 +90,21 @@ struct nsx_deflate *nsx_deflate_open(enum nsx_deflate_kind kind,
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->is_put, NULL);
 	pthread_cond_init(&d->is_packed, NULL);
-	/* Works with fewer threads than requested if some cannot be started. */
+	/* If a thread cannot be started, fewer do the work. */
 	while (d->nworkers + 1 < threads && d->nworkers < MAX_WORKERS &&
 	       !pthread_create(&d->worker[d->nworkers], NULL, deflate_work, d))
 		d->nworkers++;
 	return d;
 }
 
-static void hand_on(struct nsx_deflate *d)
+static void deliver_oldest_block(struct nsx_deflate *d)
 {
 	struct block *b = &d->block[d->nhanded % NBLOCKS];
 
 	pthread_mutex_lock(&d->lock);
 	while (!b->is_done)
 		if (d->ntaken < d->nput)
-			pack_next(d);
+			compress_next_block(d);
 		else
 			pthread_cond_wait(&d->is_packed, &d->lock);
 	pthread_mutex_unlock(&d->lock);
@@ -115,7 +117,7 @@ void nsx_deflate_put(struct nsx_deflate *d, const char *p, size_t n)
 	struct block *b = &d->block[d->nput % NBLOCKS];
 
 	if (d->nput - d->nhanded == (d->nworkers ? 2 * d->nworkers : 1))
-		hand_on(d);
+		deliver_oldest_block(d);
 	nsx_buf_clear(&b->plain);
 	nsx_buf_add(&b->plain, p, n);
 	b->is_done = false;
@@ -128,7 +130,7 @@ void nsx_deflate_put(struct nsx_deflate *d, const char *p, size_t n)
 void nsx_deflate_drain(struct nsx_deflate *d)
 {
 	while (d->nhanded < d->nput)
-		hand_on(d);
+		deliver_oldest_block(d);
 }
 
 void nsx_deflate_free(struct nsx_deflate *d)

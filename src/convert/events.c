@@ -64,8 +64,8 @@ static int survey_slice(struct nsx_conv *c, const struct nsx_slice *s, struct ns
 
 /* Writing --------------------------------------------------------------------*/
 
-static struct nsx_track_lane *pick_lane(struct nsx_conv *c, const struct nsx_slice *s,
-					struct nsx_err *err)
+static struct nsx_track_lane *find_lane_for_slice(struct nsx_conv *c, const struct nsx_slice *s,
+						  struct nsx_err *err)
 {
 	struct nsx_track_lane *lane, *first = c->tracks.tracks[s->track].lanes;
 
@@ -85,7 +85,7 @@ int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_er
 		return survey_slice(c, s, err);
 	if (c->out->error)
 		return nsx_fail(err, NSX_E_IO, "cannot write");
-	c->lane = pick_lane(c, s, err);
+	c->lane = find_lane_for_slice(c, s, err);
 	if (err->rc)
 		return err->rc;
 	c->async = s->kind == NSX_ASYNC || !c->lane;

@@ -104,7 +104,7 @@ static int collect_iterations(struct nsx_findings_view *v, const struct nsx_repo
 }
 
 /* Copies the parts of a finding that are written, because the report is freed. */
-static const struct nsx_finding *keep_finding(struct nsx_arena *a, const struct nsx_finding *f)
+static const struct nsx_finding *copy_finding(struct nsx_arena *a, const struct nsx_finding *f)
 {
 	struct nsx_finding *kept = nsx_arena_get(a, sizeof(*kept));
 
@@ -127,7 +127,7 @@ static int collect_finding(struct nsx_findings_view *v,
 	t = findings_add_track(v, title, f->spans.n, err);
 	if (!t)
 		return err->rc;
-	t->finding = keep_finding(v->arena, f);
+	t->finding = copy_finding(v->arena, f);
 	for (size_t i = 0; i < f->spans.n; i++) {
 		struct nsx_span x = nsx_span_at(&f->spans, i);
 
@@ -152,7 +152,7 @@ static int findings_collect(struct nsx_findings_view *v, const struct nsx_report
 }
 
 /* Warns of data that could not be read or computed, because findings may be missing. */
-static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
+static void warn_of_losses(struct nsx_conv *c, const struct nsx_report *r)
 {
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_FAILED)
@@ -161,7 +161,7 @@ static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 }
 
 /* Loads and explains the trace, and keeps the parts that the timeline shows. */
-static int findings_explain(struct nsx_conv *c, struct nsx_err *err)
+static int explain_trace(struct nsx_conv *c, struct nsx_err *err)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = c->opts->path,
 				   .window = c->opts->window,
@@ -178,7 +178,7 @@ static int findings_explain(struct nsx_conv *c, struct nsx_err *err)
 	rc = nsx_report_make(c->schema, &o, &r, err);
 	if (rc)
 		return rc;
-	tell_losses(c, r);
+	warn_of_losses(c, r);
 	nsx_convert_list_corrections(c, r->trace);
 	rc = findings_collect(v, r, err);
 	if (!rc && c->activities >> NSX_A_QUEUE & 1 && !c->opts->window)
@@ -233,8 +233,8 @@ static int put_track(struct nsx_conv *c, size_t n, struct nsx_err *err)
 
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err)
 {
-	/* Explained in the survey; the result is reused for writing. */
-	if (!c->findings && findings_explain(c, err))
+	/* The survey explains the trace; writing uses the result again. */
+	if (!c->findings && explain_trace(c, err))
 		return err->rc;
 	for (size_t i = 0; i < c->findings->n; i++)
 		if (put_track(c, i, err))

@@ -24,13 +24,17 @@ void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to)
 	to->is_borrowed = true;
 }
 
-/* Rows of several processes alternate, but each uses few pages at a time. */
+/* Returns where the page of a key is remembered. Rows of several processes alternate, but each
+ * uses few pages at a time.
+ */
 static uint32_t *recent_page(struct nsx_flows *f, uint64_t key)
 {
 	return &f->recent[(key ^ key >> 29) % ARRAY_LEN(f->recent)];
 }
 
-/* Consecutive pages are used in succession, so sixteen of them share a cache line of slots. */
+/* Finds the slot of a key, or a free one for it. Consecutive pages are used one after the other,
+ * so sixteen of them share a cache line of slots.
+ */
 static size_t flows_find_slot(const struct nsx_flows *f, uint64_t key)
 {
 	size_t i = (nsx_hash_u64(key / 16) * 16 + key % 16) & (f->nslots - 1);
@@ -122,8 +126,8 @@ uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits)
 	return f->n ? (uint32_t)(f->pages[0].key >> 32) : 0;
 }
 
-/* After this call, bit `call` means that both call and work exist, and bit `gpu` that the arrow has
- * started.
+/* Keeps only entries with both a call and work: from now on bit `call` means that both exist, and
+ * bit `gpu` that the arrow has started.
  */
 void nsx_flows_settle(struct nsx_flows *f)
 {

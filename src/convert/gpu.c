@@ -1,4 +1,4 @@
-/* gpu.c - kernels, copies, memsets and graph replays, a track per stream. */
+/* gpu.c - kernels, copies, memsets and graph replays, with a track for each stream. */
 #include <stdio.h>
 #include "convert/convert.h"
 
@@ -13,9 +13,9 @@ static const enum nsx_view views[NSX_NACTIVITIES] = {
 	[NSX_A_MEMSET] = NSX_VIEW_memset, [NSX_A_GRAPH] = NSX_VIEW_graph,
 };
 
-/* Corrects a span as the loader does. False: the row is left out. */
-static bool gpu_correct(const struct nsx_conv *c, const struct nsx_val *v, uint64_t process,
-			struct nsx_val *start, struct nsx_val *end)
+/* Corrects the times of a row as the loader does. Returns false if the row is left out. */
+static bool correct_gpu_times(const struct nsx_conv *c, const struct nsx_val *v, uint64_t process,
+			      struct nsx_val *start, struct nsx_val *end)
 {
 	const struct nsx_shifts *s = &c->shifts;
 	const struct nsx_row_change key = {views[c->activity], nsx_u32_or(&v[CORR], 0),
@@ -42,13 +42,13 @@ static bool gpu_correct(const struct nsx_conv *c, const struct nsx_val *v, uint6
 /* Reads the columns that all four tables share. Returns 1 to continue, 0 if the row is not
  * converted.
  */
-static int gpu_begin(struct nsx_conv *c, const struct nsx_val *v,
-		     struct nsx_slice *s, struct nsx_err *err)
+static int begin_gpu_slice(struct nsx_conv *c, const struct nsx_val *v,
+			   struct nsx_slice *s, struct nsx_err *err)
 {
 	uint64_t process = nsx_read_process_key(&v[GLOBAL_PID], &v[PID]);
 	struct nsx_val start = v[START], end = v[END];
 
-	if (!gpu_correct(c, v, process, &start, &end) || !nsx_conv_span(c, &start, &end, s))
+	if (!correct_gpu_times(c, v, process, &start, &end) || !nsx_conv_span(c, &start, &end, s))
 		return nsx_stopped(err);
 	s->corr = nsx_u32_or(&v[CORR], 0);
 	if (nsx_tracks_stream(&c->tracks, c->activity, process,
@@ -58,7 +58,7 @@ static int gpu_begin(struct nsx_conv *c, const struct nsx_val *v,
 	return nsx_slice_begin(c, s, err);
 }
 
-static void gpu_end(struct nsx_conv *c, const struct nsx_slice *s)
+static void end_gpu_slice(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	if (s->corr)
 		c->writer->arg_int(c, "correlation", s->corr);
@@ -66,7 +66,7 @@ static void gpu_end(struct nsx_conv *c, const struct nsx_slice *s)
 }
 
 /* Writes three cells as "1x2x3"; nothing if they are absent. */
-static void put_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v)
+static void put_dimensions(struct nsx_conv *c, const char *key, const struct nsx_val *v)
 {
 	if (v->type == NSX_V_I64)
 		c->writer->arg_dims(c, key, v);
@@ -91,7 +91,7 @@ static int gpu_read_kernel(void *ctx, int64_t rid NSX_UNUSED,
 
 	if (!c->writing && nsx_names_use(c->names, &v[NAME], err))
 		return err->rc;
-	rc = gpu_begin(c, v, &s, err);
+	rc = begin_gpu_slice(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
 	has_other = is_short && v[NAME].type != NSX_V_NULL &&
@@ -100,11 +100,11 @@ static int gpu_read_kernel(void *ctx, int64_t rid NSX_UNUSED,
 		c->writer->kernel(c, &s, has_other ? &v[NAME] : NULL, &v[REGISTERS]);
 	else if (has_other)
 		c->writer->arg_name(c, "kernel", &v[NAME]);
-	put_dims(c, "grid", &v[GRID]);
-	put_dims(c, "block", &v[BLOCK]);
+	put_dimensions(c, "grid", &v[GRID]);
+	put_dimensions(c, "block", &v[BLOCK]);
 	if (nsx_i64_or(&v[NODE], 0))
 		c->writer->arg_int(c, "graph_node", v[NODE].u.i);
-	gpu_end(c, &s);
+	end_gpu_slice(c, &s);
 	return 0;
 }
 
@@ -138,12 +138,12 @@ static int read_other_work(void *ctx, int64_t rid NSX_UNUSED,
 	else
 		snprintf(name, sizeof(name), "%s", is_graph ? "Graph" : "Memset");
 	s = (struct nsx_slice){.name = nsx_text_val(name)};
-	rc = gpu_begin(c, v, &s, err);
+	rc = begin_gpu_slice(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
 	if (v[FIGURE].type == NSX_V_I64)
 		c->writer->arg_int(c, is_graph ? "graph_exec" : "bytes", v[FIGURE].u.i);
-	gpu_end(c, &s);
+	end_gpu_slice(c, &s);
 	return 0;
 }
 

@@ -64,7 +64,7 @@ static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 		return nsx_stopped(err);
 	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE : kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
 	s.open = kind != NSX_NVTX_MARK && end.type == NSX_V_NULL;
-	/* Ranges that were never closed last to the end of the converted time, which the survey
+	/* A range that was never closed lasts to the end of the converted time, which the survey
 	 * finds.
 	 */
 	if (s.open)
@@ -100,8 +100,8 @@ static const enum nsx_field osrt_fields[] = {NSX_FIELDS(osrt, start_ns, end_ns, 
 static const enum nsx_field library_fields[] = {
 	NSX_FIELDS(mpi_coll, start_ns, end_ns, global_tid, name)};
 
-static int read_named(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err)
+static int read_named_call(void *ctx, int64_t rid NSX_UNUSED,
+			   const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = v[O_NAME]};
@@ -119,11 +119,11 @@ static int read_named(void *ctx, int64_t rid NSX_UNUSED,
 
 const struct nsx_activity_def nsx_def_osrt = {
 	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), ARRAY_LEN(osrt_fields),
-	-1, read_named, NULL};
+	-1, read_named_call, NULL};
 /* The tables of all libraries have the same first fields. */
 const struct nsx_activity_def nsx_def_library = {
 	NSX_VIEW_mpi_coll, library_fields, ARRAY_LEN(library_fields),
-	ARRAY_LEN(library_fields), -1, read_named, NULL};
+	ARRAY_LEN(library_fields), -1, read_named_call, NULL};
 
 /* Scheduling: on a CPU from a scheduled-in row to the thread's next row. ------ */
 
@@ -131,8 +131,8 @@ enum { S_START, S_CPU, S_IN, S_TID };
 static const enum nsx_field sched_fields[] = {
 	NSX_FIELDS(sched, start_ns, cpu, is_sched_in, global_tid)};
 
-static int put_on_cpu(struct nsx_conv *c, uint32_t track, int64_t end_ns,
-		      bool open, struct nsx_err *err)
+static int put_cpu_slice(struct nsx_conv *c, uint32_t track, int64_t end_ns,
+			 bool open, struct nsx_err *err)
 {
 	const struct nsx_track *t = &c->tracks.tracks[track];
 	struct nsx_slice s = {.start_ns = t->on_ns, .end_ns = end_ns,
@@ -153,8 +153,8 @@ static int put_on_cpu(struct nsx_conv *c, uint32_t track, int64_t end_ns,
 	return 0;
 }
 
-static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err)
+static int read_scheduling_row(void *ctx, int64_t rid NSX_UNUSED,
+			       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_window whole = c->window;
@@ -162,7 +162,7 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 	struct nsx_track *t;
 	bool ok;
 
-	/* all rows are read, because the slices are cut to the window later */
+	/* All rows are read, because the slices are cut to the window later. */
 	c->window = (struct nsx_window){0, 0};
 	ok = nsx_conv_span(c, &v[S_START], &v[S_START], &s);
 	c->window = whole;
@@ -173,7 +173,7 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 	if (!c->writing)
 		return nsx_slice_begin(c, &s, err);
 	t = &c->tracks.tracks[s.track];
-	if (t->cpu >= 0 && put_on_cpu(c, s.track, s.start_ns, false, err))
+	if (t->cpu >= 0 && put_cpu_slice(c, s.track, s.start_ns, false, err))
 		return err->rc;
 	t->cpu = nsx_i64_or(&v[S_IN], 0) ? NSX_MAX(nsx_i64_or(&v[S_CPU], 0), 0)
 					 : -1;
@@ -182,16 +182,16 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 }
 
 /* Ends the slices of threads that are still on a CPU at the end of the converted time. */
-static int end_sched(struct nsx_conv *c, struct nsx_err *err)
+static int end_scheduling_slices(struct nsx_conv *c, struct nsx_err *err)
 {
 	for (uint32_t i = 0; i < c->tracks.track_keys.n; i++)
 		if (c->tracks.track_keys.keys[i].w[0] == NSX_A_SCHED &&
 		    c->tracks.tracks[i].cpu >= 0 &&
-		    put_on_cpu(c, i, c->last_ns, true, err))
+		    put_cpu_slice(c, i, c->last_ns, true, err))
 			return err->rc;
 	return 0;
 }
 
 const struct nsx_activity_def nsx_def_sched = {
 	NSX_VIEW_sched, sched_fields, ARRAY_LEN(sched_fields),
-	ARRAY_LEN(sched_fields), 0, read_sched, end_sched};
+	ARRAY_LEN(sched_fields), 0, read_scheduling_row, end_scheduling_slices};

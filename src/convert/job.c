@@ -24,8 +24,8 @@ bool nsx_convert_is(const char *path, const char *suffix)
 /* Warns that a file changed while it was read. This warning replaces the file's others, which
  * describe the earlier content.
  */
-static int tell_changed(struct nsx_buf *warnings, size_t had, const char *path, int rc,
-			struct nsx_err *err)
+static int warn_of_changed_file(struct nsx_buf *warnings, size_t had, const char *path, int rc,
+				struct nsx_err *err)
 {
 	if (rc)
 		return nsx_fail(err, rc, "'%s': " NSX_CHANGED, path);
@@ -49,7 +49,7 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 	for (size_t i = 0; !rc && nsx_schema_loss(&s, i); i++)
 		nsx_buf_printf(&ret->warnings, "%s\n", nsx_schema_loss(&s, i));
 	if (nsx_db_has_changed(s.db) && (!rc || nsx_is_damage(rc)))
-		rc = tell_changed(&ret->warnings, had, path, rc, err);
+		rc = warn_of_changed_file(&ret->warnings, had, path, rc, err);
 	nsx_schema_close(&s);
 	if (!rc)
 		nsx_convert_add_counts(&ret->counts, &counts);
@@ -132,10 +132,10 @@ static int convert_all(const struct nsx_convert_job *job, const struct nsx_trace
 	return rc;
 }
 
-/* Returns 1 if the file became too large. */
-static int attempt(const struct nsx_convert_job *job,
-		   const struct nsx_trace_place *places, struct nsx_converted *ret,
-		   struct nsx_err *err)
+/* Converts all traces with the content that o leaves. Returns 1 if the file became too large. */
+static int try_conversion(const struct nsx_convert_job *job,
+			  const struct nsx_trace_place *places, struct nsx_converted *ret,
+			  struct nsx_err *err)
 {
 	struct nsx_convert_opts o = job->opts;
 	struct nsx_out out;
@@ -175,12 +175,12 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 			       &ret->notes, err);
 	had = ret->notes.n;
 	if (!rc)
-		rc = attempt(job, places, ret, err);
+		rc = try_conversion(job, places, ret, err);
 	for (unsigned i = 0; i < NSX_NSHEDS && rc == 1; i++) {
 		ret->shed |= 1U << i;
 		if (had < ret->notes.n)
 			ret->notes.p[ret->notes.n = had] = '\0';
-		rc = attempt(job, places, ret, err);
+		rc = try_conversion(job, places, ret, err);
 	}
 	free(places);
 	return rc == 1 ? nsx_fail(err, NSX_E_IO, "'%s' would be larger than %lld bytes even "

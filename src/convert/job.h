@@ -7,8 +7,8 @@
 struct nsx_convert_job {
 	const char *const *traces;
 	size_t n; /* several traces need a `to` that ends in .pftrace or .tar */
-	const char *to; /* .tar: an archive with a member per trace, and a manifest that places
-			   them                                              */
+	/* .tar: an archive with a member for each trace, and a manifest with their machines. */
+	const char *to;
 	struct nsx_convert_opts opts; /* place and path are ignored          */
 	int64_t max_bytes; /* limit of the file size; to keep it, content is dropped in the order
 			      of enum nsx_shed; 0: no limit                  */
@@ -28,7 +28,7 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 		    struct nsx_converted *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_converted_done(struct nsx_converted *c);
 
-/* Whether path ends in suffix or in suffix.gz. */
+/* Tells whether path ends in suffix or in suffix.gz. */
 bool nsx_convert_is(const char *path, const char *suffix);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include "convert/convert.h"
 
-/* Limit of the bytes of an event's fixed parts, including keys and numbers. */
+/* An event's fixed parts, with keys and numbers, take at most so many bytes. */
 enum { ROOM = 512 };
 
 static char *put_bytes(char *p, const char *s, size_t n)
@@ -18,7 +18,7 @@ static char *put_string(char *p, const char *s)
 }
 
 /* Writes the separator between events. */
-static void separate(struct nsx_conv *c)
+static void put_separator(struct nsx_conv *c)
 {
 	if (c->has_events)
 		nsx_out_add(c->out, ",\n", 2);
@@ -86,7 +86,7 @@ static void put_arrow(struct nsx_conv *c, const struct nsx_slice *s, char phase,
 {
 	char *p;
 
-	separate(c);
+	put_separator(c);
 	p = json_put_head(c, nsx_out_room(c->out, ROOM), phase, lane, s->start_ns);
 	p = put_id(p, (uint64_t)process << 32 | s->corr);
 	if (phase == 'f')
@@ -98,7 +98,7 @@ static void json_begin(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	char *p;
 
-	separate(c);
+	put_separator(c);
 	p = json_put_head(c, nsx_out_room(c->out, ROOM),
 			  c->async ? 'b' : s->kind == NSX_MARK ? 'i' : 'X', c->lane, s->start_ns);
 	if (c->async)
@@ -114,7 +114,7 @@ static void put_async_end(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	char *p;
 
-	separate(c);
+	put_separator(c);
 	p = json_put_head(c, nsx_out_room(c->out, ROOM), 'e', c->lane, s->end_ns);
 	json_put_title(c, put_id(p, c->next_async), &s->name);
 	nsx_out_add(c->out, "}", 1);
@@ -140,7 +140,7 @@ static void json_end(struct nsx_conv *c, const struct nsx_slice *s)
 	}
 }
 
-/* Writes ,"args":{"key": */
+/* Writes ,"args":{"key": or, after the first argument, ,"key": */
 static char *put_key(struct nsx_conv *c, const char *key)
 {
 	char *p = nsx_out_room(c->out, ROOM);
@@ -184,7 +184,7 @@ static void json_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 {
 	char head[96], *p;
 
-	separate(c);
+	put_separator(c);
 	p = head + snprintf(head, sizeof(head), "{\"ph\":\"C\",\"pid\":%u,"
 			    "\"ts\":", c->tracks.groups[s->group].pid);
 	p = nsx_json_us(p, shift_time(c, s->at_ns));
@@ -223,15 +223,15 @@ static void begin_name(struct nsx_conv *c, const char *head, size_t nhead,
 	char text[96];
 	int n;
 
-	separate(c);
+	put_separator(c);
 	nsx_out_adds(c->out, "{\"ph\":\"M\",");
 	nsx_out_add(c->out, head, nhead);
 	n = snprintf(text, sizeof(text), "0,\"name\":\"%s\",\"args\":{\"%s\":", name, key);
 	nsx_out_add(c->out, text, (size_t)n);
 }
 
-static void put_pair(struct nsx_conv *c, const char *head, size_t nhead,
-		     const char *what, const char *name, size_t order)
+static void put_name_pair(struct nsx_conv *c, const char *head, size_t nhead,
+			  const char *what, const char *name, size_t order)
 {
 	char text[32];
 
@@ -251,7 +251,7 @@ static void json_name_group(struct nsx_conv *c, uint32_t group, const char *name
 	char head[32];
 	int n = snprintf(head, sizeof(head), "\"pid\":%u,\"ts\":", c->tracks.groups[group].pid);
 
-	put_pair(c, head, (size_t)n, "process", name, order);
+	put_name_pair(c, head, (size_t)n, "process", name, order);
 }
 
 static void json_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
@@ -263,7 +263,7 @@ static void json_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	nsx_buf_printf(&b, what ? "%s: %s" : "%s", owner, what);
 	if (lane)
 		nsx_buf_printf(&b, " (lane %zu)", lane + 1);
-	put_pair(c, l->head, l->nhead, "thread", b.p, order);
+	put_name_pair(c, l->head, l->nhead, "thread", b.p, order);
 	nsx_buf_done(&b);
 }
 
@@ -275,11 +275,13 @@ static int json_open_file(struct nsx_conv *c, struct nsx_err *err NSX_UNUSED)
 	return 0;
 }
 
-static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
+static void put_file_fact(struct nsx_conv *c, const char *key, int64_t value)
 {
 	char text[96];
 
-	/* Written as text, because readers that store numbers as doubles would change it. */
+	/* The number is written as text, because readers that store numbers as doubles would
+	 * change it.
+	 */
 	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key, (long long)value);
 	nsx_out_adds(c->out, text);
 }
@@ -291,15 +293,15 @@ static void json_close_file(struct nsx_conv *c)
 	nsx_out_adds(c->out, "\n],\n\"otherData\":{\n\"producer\":"
 			     "\"nsys-explain " NSX_VERSION "\"");
 	if (c->utc_epoch_ns != INT64_MIN)
-		put_fact(c, "session_utc_epoch_ns", c->utc_epoch_ns);
-	put_fact(c, "time_shift_ns", n->shift_ns);
-	put_fact(c, "slices", n->slices);
-	put_fact(c, "async_ranges", n->asyncs);
-	put_fact(c, "marks", n->marks);
-	put_fact(c, "counter_values", n->samples);
-	put_fact(c, "arrows", n->flow_ends);
-	put_fact(c, "slices_in_further_lanes", n->in_lanes);
-	put_fact(c, "rows_left_out", n->left_out);
+		put_file_fact(c, "session_utc_epoch_ns", c->utc_epoch_ns);
+	put_file_fact(c, "time_shift_ns", n->shift_ns);
+	put_file_fact(c, "slices", n->slices);
+	put_file_fact(c, "async_ranges", n->asyncs);
+	put_file_fact(c, "marks", n->marks);
+	put_file_fact(c, "counter_values", n->samples);
+	put_file_fact(c, "arrows", n->flow_ends);
+	put_file_fact(c, "slices_in_further_lanes", n->in_lanes);
+	put_file_fact(c, "rows_left_out", n->left_out);
 	nsx_out_adds(c->out, "\n}}\n");
 }
 

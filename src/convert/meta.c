@@ -245,7 +245,7 @@ static void name_track(struct meta *m, uint32_t at, size_t *order)
 
 static int put_names(struct meta *m, struct nsx_err *err)
 {
-	/* The number is read now, because looking names up may add groups. */
+	/* The number is taken now, because looking names up may add groups. */
 	size_t ngroups = m->c->tracks.group_keys.n;
 	size_t ntracks = m->c->tracks.track_keys.n, order = 0;
 	uint32_t *groups = sort_track_indices(m, ngroups, meta_cmp_groups, err);

@@ -4,10 +4,10 @@
 
 enum { USED = 1, MATCHES = 2 };
 
-/* Limit of a name's bytes; no viewer shows more. */
+/* Names are cut to this length in bytes; no viewer shows more. */
 #define NSX_MAX_PLAIN 4096
 
-/* Index of an id in flags and text, added if absent. */
+/* Finds or adds the index of an id in flags and text. */
 static int name_index_of(struct nsx_names *x, int64_t id, size_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{(uint64_t)id}};

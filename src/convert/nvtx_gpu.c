@@ -13,8 +13,8 @@ struct projection {
 	uint32_t range, thread;
 };
 
-/* Orders projections by thread, then as slices must come: by start, longest first. Equal spans:
- * parents before the ranges they enclose.
+/* Orders projections by thread, then as slices must come: by start, longest first. Of equal spans
+ * the outer range comes first.
  */
 NSX_ORDER(cmp_projections, struct projection, UP(thread), UP(start_ns), DOWN(end_ns), UP(range));
 
@@ -72,7 +72,7 @@ int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 	struct nsx_facts f = {.arena = nsx_arena_new()};
 	int rc = 0;
 
-	/* The survey loads the trace, and writing reuses it. */
+	/* The survey loads the trace, and writing uses it again. */
 	if (!c->trace)
 		rc = nsx_convert_load(c, NULL, &c->trace, err);
 	if (!rc)

@@ -15,7 +15,7 @@ void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start)
 	if (start->type != NSX_V_I64)
 		return;
 	greatest = l->n ? l->greatest[(l->n - 1) % NSX_ORDER_WINDOW] : INT64_MIN;
-	/* Rows up to this start have already been passed on. */
+	/* Rows up to this start have already been passed on, so this row is too late. */
 	if (l->n >= NSX_ORDER_WINDOW && l->greatest[at] >= start->u.i)
 		l->is_far = true;
 	l->greatest[at] = NSX_MAX(greatest, start->u.i);
@@ -42,7 +42,8 @@ static bool has_bytes(const struct nsx_val *v)
 }
 
 /* Copies a row into the slot, including text. */
-static void order_keep(struct nsx_order_slot *s, int64_t rid, const struct nsx_val *v, unsigned n)
+static void copy_row_into_slot(struct nsx_order_slot *s, int64_t rid, const struct nsx_val *v,
+			       unsigned n)
 {
 	size_t at = 0;
 
@@ -59,7 +60,7 @@ static void order_keep(struct nsx_order_slot *s, int64_t rid, const struct nsx_v
 		}
 }
 
-/* Whether row a precedes row b. Equal rows keep the order of the table. */
+/* Tells whether row a precedes row b. Equal rows keep the order of the table. */
 static bool order_is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
 			    const struct nsx_order_slot *b)
 {
@@ -68,14 +69,14 @@ static bool order_is_before(const struct nsx_order *o, const struct nsx_order_sl
 	return o->ends < 0 ? a->end > b->end : a->end < b->end;
 }
 
-/* The slot of the n-th held row, in order. */
+/* Returns the slot of the n-th held row, in order. */
 static uint8_t *held_row(struct nsx_order *o, unsigned n)
 {
 	return &o->sorted[(o->first + n) % NSX_ORDER_WINDOW];
 }
 
 /* Passes on the first row and frees its slot. */
-static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
+static int pass_on_first_row(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
 {
 	const struct nsx_order_slot *s;
 
@@ -95,10 +96,10 @@ int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v, struct nsx_
 
 	if (v[0].type != NSX_V_I64)
 		return o->fn(o->ctx, rid, v, err);
-	if (o->n == NSX_ORDER_WINDOW && shift(o, &slot, err))
+	if (o->n == NSX_ORDER_WINDOW && pass_on_first_row(o, &slot, err))
 		return err->rc;
 	s = &o->slots[slot];
-	order_keep(s, rid, v, o->ncolumns);
+	copy_row_into_slot(s, rid, v, o->ncolumns);
 	s->start = v[0].u.i;
 	s->end = v[1].type == NSX_V_I64 ? v[1].u.i : INT64_MAX;
 	for (at = o->n; at && order_is_before(o, s, &o->slots[*held_row(o, at - 1)]); at--)
@@ -113,7 +114,7 @@ int nsx_order_flush(struct nsx_order *o, struct nsx_err *err)
 	uint8_t slot;
 
 	while (o->n)
-		if (shift(o, &slot, err))
+		if (pass_on_first_row(o, &slot, err))
 			return err->rc;
 	return 0;
 }

@@ -13,8 +13,8 @@ static void out_write_block(struct nsx_out *o, const char *p, size_t n)
 		o->error = EFBIG;
 }
 
-/* Writes a gzip block, which is a gzip file of its own; readers treat concatenated files as one.
- * The first has a header comment that names this program.
+/* Writes a compressed block, a gzip file of its own; readers treat concatenated files as one. The
+ * first has a header comment that names this program.
  */
 static void write_packed(void *ctx, const char *p, size_t n)
 {
@@ -203,8 +203,8 @@ char *nsx_json_us(char *p, int64_t ns)
 	return p + 4;
 }
 
-/* Number of leading bytes that need no escape in a JSON string. */
-static size_t plain_run(const char *p, size_t n)
+/* Returns the number of leading bytes that need no escape in a JSON string. */
+static size_t unescaped_length(const char *p, size_t n)
 {
 	size_t i = 0;
 
@@ -238,7 +238,7 @@ void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n)
 	size_t run;
 
 	n = NSX_MIN(n, NSX_MAX_TEXT);
-	run = plain_run(text, n);
+	run = unescaped_length(text, n);
 	nsx_buf_add(b, text, run);
 	if (run == n)
 		return;
@@ -252,7 +252,7 @@ void nsx_out_text(struct nsx_out *o, const char *text, size_t n)
 	struct nsx_buf b = {0};
 
 	n = NSX_MIN(n, NSX_MAX_TEXT);
-	if (plain_run(text, n) == n) {
+	if (unescaped_length(text, n) == n) {
 		nsx_out_add(o, text, n);
 		return;
 	}

@@ -34,7 +34,7 @@ void nsx_out_done(struct nsx_out *o);
 void nsx_out_flush(struct nsx_out *o);
 void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n);
 
-/* Room for n bytes, n <= NSX_OUT_BLOCK. nsx_out_take accepts what was written there. */
+/* Returns room for n bytes, n <= NSX_OUT_BLOCK. nsx_out_take accepts what was written there. */
 static inline char *nsx_out_room(struct nsx_out *o, size_t n)
 {
 	if (o->n + n > NSX_OUT_BLOCK)
@@ -69,7 +69,7 @@ void nsx_tar_close(struct nsx_out *o);
 /* Write pieces of JSON at p. Each returns the end of its text. */
 char *nsx_json_int(char *p, int64_t i);
 char *nsx_json_hex(char *p, uint64_t u);
-/* Non-negative nanoseconds as microseconds with three decimals. */
+/* Writes non-negative nanoseconds as microseconds with three decimals. */
 char *nsx_json_us(char *p, int64_t ns);
 /* Appends text for use inside a JSON string: repaired, cut, escaped. */
 void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n);

@@ -16,7 +16,7 @@ enum { /* fields of a packet, and of messages that several files write     */
 	NSX_PF_INTERNED_CATEGORY = 1, NSX_PF_INTERNED_CONTEXT = 23,
 };
 enum { NSX_PF_BOOT_CLOCK = 6 }; /* id of the clock of absolute times      */
-/* number of constants of a launch: registers, static and dynamic shared memory */
+/* Number of constants of a launch: registers, static and dynamic shared memory. */
 enum { NSX_PF_CONSTANTS = 3 };
 enum { NSX_PF_MAX_KEYS = 32 }; /* limit of argument names; the program uses few */
 
@@ -27,7 +27,7 @@ struct nsx_pf_stream {
 	bool is_begun;	 /* the first packet of the sequence was written     */
 	unsigned clock;	 /* id of the sequence's own clock, for time steps; 0: none yet */
 	int64_t last_ns; /* current time of that clock                       */
-	/* categories and argument names that are already interned, as bits */
+	/* The categories and argument names that are already interned, as bits. */
 	unsigned categories, keys[2];
 	int64_t *ends;	 /* ends of its open slices, outermost first         */
 	size_t nends, cap_ends;
@@ -51,7 +51,9 @@ struct nsx_pf {
 		uint32_t gpu;
 	} *source;
 	size_t cap_source;
-	/* by counter: value to write with its next sample; null: not described yet */
+	/* By counter: the value to write with its next sample; null: the counter is not described
+	 * yet.
+	 */
 	struct nsx_val *last;
 	size_t nlast, cap_last;
 	struct nsx_keymap told; /* already written: {sequence, number, enum nsx_pf_told} */
@@ -65,7 +67,7 @@ struct nsx_pf {
 	int64_t *gpu;		/* that index, by entry of gpus              */
 	size_t cap_gpu;
 	struct nsx_strings *texts; /* stages, and names without a string id  */
-	uint32_t met_once[1 << 16]; /* hash marks of text names that occurred once */
+	uint32_t met_once[1 << 16]; /* hashes of text names that occurred once */
 	struct nsx_keycache *cache[5];
 	uint64_t unnumbered; /* number of GPU operations without a correlation id */
 };
@@ -100,13 +102,13 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, 
  */
 void nsx_pf_put_constants(struct nsx_conv *c, struct nsx_buf *b, unsigned field,
 			  uint32_t track, const struct nsx_val *v);
-/* The number of a kernel; 0: none, because its name is a text that may be unique. *ret_told: the
- * kernel's constants are interned with its number.
+/* Returns the number of a kernel; 0: none, because its name is a text that may be unique.
+ * *ret_told: the kernel's constants are interned with its number.
  */
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 			      const struct nsx_val *other,
 			      const struct nsx_val *constant, bool *ret_told);
-/* A number for a text that this program made. */
+/* Returns a number for a text that this program made. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n);
 /* Kinds of entries. The function returns whether an entry is new to the sequence. */
 enum nsx_pf_told { NSX_PF_TOLD_NAME, NSX_PF_TOLD_SPEC, NSX_PF_TOLD_CONTEXT };
@@ -116,7 +118,7 @@ uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
 			    const char *name, bool is_compute);
 /* Interns an argument name; key must be a string constant. */
 uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key);
-/* Index of a key in a map, added if absent; *ret_new: it was absent. */
+/* Finds or adds a key in a map and returns its index; *ret_new: it was added. */
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
 		       struct nsx_keycache *cache, const struct nsx_key *key, bool *ret_new);
 /* Makes a number unique in a file of several traces. Numbers are kept small, because every packet
@@ -127,8 +129,8 @@ static inline uint64_t nsx_pf_own(const struct nsx_conv *c, uint64_t uuid)
 {
 	return (uint64_t)c->opts->place.trace << 56 | uuid;
 }
-/* The GPU of an ordinal in a process: its physical index, as used by its counters, if the trace
- * has it; else the ordinal.
+/* Returns the GPU of an ordinal in a process: its physical index, which its counters use; the
+ * ordinal if the trace lacks that index.
  */
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal);
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,

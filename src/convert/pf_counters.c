@@ -1,7 +1,7 @@
 /* pf_counters.c - counters as packets.
  *
- * Readers apply the value of a GPU counter to the time since the previous sample, while in a trace
- * a value holds from its time on. So each sample carries the values of the previous one, and a
+ * In a trace a value holds from its time on, but readers apply the value of a GPU counter to the
+ * time since the previous sample. So each sample carries the values of the previous one, and a
  * final packet those of the last.
  */
 #include <errno.h>
@@ -27,7 +27,7 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of_counter_group(c, s->group));
 }
 
-/* Counter ids are unique over all GPUs and traces, and begin at 1. */
+/* Returns the id of a counter. Ids are unique over all GPUs and traces, and begin at 1. */
 static uint64_t pf_counters_id_of(const struct nsx_conv *c, size_t number)
 {
 	return (uint64_t)c->opts->place.trace << 24 | (number + 1);
@@ -75,7 +75,7 @@ void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 	pf->nlast = NSX_MAX(pf->nlast, counter->number + (size_t)1);
 	if (last->type == NSX_V_NULL) {
 		pf_counters_describe(c, counter);
-		*last = *v; /* any value will do, because there is no previous one */
+		*last = *v; /* there is no previous value, so any will do */
 	}
 	put_value(c, counter->number, last);
 	*last = *v;

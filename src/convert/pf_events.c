@@ -63,7 +63,7 @@ static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n, boo
 	return nsx_pf_intern_spec(c, &key, stage, is_compute);
 }
 
-/* The context, queue and stage in which the work of a track runs. */
+/* Finds the context, queue and stage in which the work of a track runs. */
 static const struct nsx_pf_source *gpu_source_of_track(struct nsx_conv *c, uint32_t track)
 {
 	static const struct nsx_pf_source none;
@@ -86,15 +86,17 @@ static const struct nsx_pf_source *gpu_source_of_track(struct nsx_conv *c, uint3
 	return s;
 }
 
-/* The number that ties a call to the work it launched. With one process it is the correlation id
- * itself, so that its bytes equal those of the argument.
+/* Returns the number that ties a call to the work it launched. With one process it is the
+ * correlation id itself, so that its bytes equal those of the argument.
  */
 static uint64_t work_id(const struct nsx_conv *c, uint32_t process, uint32_t corr)
 {
 	return nsx_pf_own(c, (uint64_t)(process ^ c->main_process) << c->corr_bits | corr);
 }
 
-/* Constant fields come first and varying ones last, which compresses better. */
+/* Begins a piece of GPU work. Constant fields come first and varying ones last, which compresses
+ * better.
+ */
 static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	const struct nsx_key *key = &c->tracks.track_keys.keys[s->track];
@@ -151,7 +153,7 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 		    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
 	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
 	nsx_pf_close_packet(c);
-	/* All surveyed calls are written, though some only later. */
+	/* Every surveyed call is written, some of them later than their work. */
 	if (s->corr && nsx_flows_has(&c->flows, process, s->corr))
 		c->counts->flow_ends++;
 }
@@ -303,7 +305,7 @@ static size_t open_arg(struct nsx_conv *c, const char *key)
 	bool gpu = on_gpu(c);
 	size_t at = nsx_pb_begin(&c->pf->to->packets, gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 
-	/* Both kinds of entries have the number of the name in the first field. */
+	/* In both kinds of entries the first field is the number of the name. */
 	nsx_pb_uint(&c->pf->to->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
 	return at;
 }

@@ -9,7 +9,7 @@ enum {
 	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3, KERNEL_ARG = 5,
 };
 enum { CATEGORY_COMPUTE = 2 };
-/* limit of remembered entries; later ones are written again, which few traces need */
+/* Entries beyond this limit are forgotten and written again, which few traces need. */
 enum { MAX_TOLD = 1 << 16 };
 enum { MAX_KERNELS = 1 << 14 }; /* limit for kernels with constants; only hostile traces reach it */
 
@@ -72,8 +72,8 @@ bool nsx_pf_is_untold(struct nsx_conv *c, enum nsx_pf_told what, uint64_t iid)
 	return is_new;
 }
 
-/* Whether a text occurred before, unless another text has taken its slot since. */
-static bool was_met(struct nsx_pf *pf, const struct nsx_val *v)
+/* Tells whether a text occurred before, unless another text has taken its slot since. */
+static bool has_text_occurred(struct nsx_pf *pf, const struct nsx_val *v)
 {
 	uint64_t hash = nsx_hash(v->u.p, v->len);
 	uint32_t *place = &pf->met_once[hash % ARRAY_LEN(pf->met_once)];
@@ -91,10 +91,10 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, 
 	uint64_t number;
 	size_t n;
 
-	/* Unique texts get no number, because there may be many and they would fill our tables and
-	 * the reader's.
+	/* Unique texts get no number: there may be many, and they would fill our tables and the
+	 * reader's.
 	 */
-	if (v->type == NSX_V_TEXT && !was_met(pf, v)) {
+	if (v->type == NSX_V_TEXT && !has_text_occurred(pf, v)) {
 		n = nsx_pb_begin(&pf->to->packets, name);
 		nsx_buf_add_utf8(&pf->to->packets, v->u.p, NSX_MIN(v->len, 4096u));
 		nsx_pb_end(&pf->to->packets, n);
@@ -106,8 +106,8 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, 
 	nsx_pb_uint(&pf->to->packets, iid, number);
 }
 
-static void put_arg(struct nsx_pf *pf, struct nsx_buf *b, unsigned field,
-		    const char *key, int64_t value)
+static void put_constant_arg(struct nsx_pf *pf, struct nsx_buf *b, unsigned field,
+			     const char *key, int64_t value)
 {
 	uint64_t iid = nsx_pf_intern_key(pf, true, key);
 	size_t at = nsx_pb_begin(b, field);
@@ -125,11 +125,11 @@ void nsx_pf_put_constants(struct nsx_conv *c, struct nsx_buf *b, unsigned field,
 		"shared_mem_dynamic"};
 	const struct nsx_key *key = &c->tracks.track_keys.keys[track];
 
-	put_arg(c->pf, b, field, "device", (int64_t)key->w[2]);
-	put_arg(c->pf, b, field, "stream", (int64_t)key->w[4]);
+	put_constant_arg(c->pf, b, field, "device", (int64_t)key->w[2]);
+	put_constant_arg(c->pf, b, field, "stream", (int64_t)key->w[4]);
 	for (unsigned i = 0; i < NSX_PF_CONSTANTS; i++)
 		if (v[i].type == NSX_V_I64)
-			put_arg(c->pf, b, field, name[i], v[i].u.i);
+			put_constant_arg(c->pf, b, field, name[i], v[i].u.i);
 }
 
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
@@ -192,7 +192,7 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 
 	while (i < NSX_PF_MAX_KEYS && keys[i] != key)
 		i++;
-	/* Compares by text, because equal string constants may have several addresses. */
+	/* Keys are compared by text, because equal string constants may have several addresses. */
 	if (i == NSX_PF_MAX_KEYS)
 		for (i = 0; i < NSX_PF_MAX_KEYS - 1 && keys[i] && strcmp(keys[i], key);)
 			i++;

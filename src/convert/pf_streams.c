@@ -1,7 +1,7 @@
 /* pf_streams.c - packets, their sequences, and blocks of packets.
  *
- * Readers keep names, clocks and the default track per sequence. Packets of a sequence are much
- * alike, so a block groups them by sequence, which compresses better.
+ * Readers keep names, clocks and the default track separately for each sequence. Packets of a
+ * sequence are much alike, so a block groups them by sequence, which compresses better.
  */
 #include <errno.h>
 #include "convert/pf.h"

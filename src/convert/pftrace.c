@@ -219,8 +219,8 @@ static int pftrace_open_file(struct nsx_conv *c, struct nsx_err *err)
 		return err->rc;
 	if (c->part != NSX_PART_HOST)
 		return 0;
-	/* Written alone and uncompressed, so that our files can be recognised by their first
-	 * bytes.
+	/* This packet is written alone and uncompressed, so that our files can be recognised by
+	 * their first bytes.
 	 */
 	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
 	nsx_pf_close_packet(c);

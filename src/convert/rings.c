@@ -60,7 +60,7 @@ static void *run_producer(void *ctx)
 }
 
 /* Takes the next block of a ring; false: it has ended. */
-static bool take_next(struct nsx_rings *r, struct ring *ring)
+static bool take_next_block(struct nsx_rings *r, struct ring *ring)
 {
 	struct nsx_buf *block = &ring->block[ring->ntaken % NHELD];
 	bool is_there, is_wanted;
@@ -82,7 +82,7 @@ static bool take_next(struct nsx_rings *r, struct ring *ring)
 	return is_wanted;
 }
 
-static void take_all(struct nsx_rings *r)
+static void take_all_blocks(struct nsx_rings *r)
 {
 	bool is_there[NSX_MAX_PRODUCERS];
 	size_t nleft = r->p->n;
@@ -90,7 +90,7 @@ static void take_all(struct nsx_rings *r)
 	memset(is_there, true, sizeof(is_there));
 	while (nleft && !r->is_unwanted)
 		for (size_t i = 0; i < r->p->n; i++)
-			if (is_there[i] && !take_next(r, &r->ring[i])) {
+			if (is_there[i] && !take_next_block(r, &r->ring[i])) {
 				is_there[i] = false;
 				nleft--;
 			}
@@ -135,7 +135,7 @@ int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings, 
 	n = start_producers(r, err);
 	rc = err->rc;
 	if (!rc)
-		take_all(r);
+		take_all_blocks(r);
 	for (size_t i = 0; i < n; i++) {
 		pthread_join(r->ring[i].thread, NULL);
 		if (!rc && r->ring[i].err.rc)

@@ -4,7 +4,7 @@
 #include "convert/several.h"
 #include "fleet/fleet.h"
 
-struct trace { /* one input file */
+struct trace { /* one of the input files */
 	uint64_t who; /* hash of its first rank's host, session and process (nsx_digest.who) */
 	bool has_rank, has_clock;
 	int64_t utc_ns; /* wall time of its zero; 0: unknown                 */
@@ -65,7 +65,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads, struct nsx_
 }
 
 /* Copies how the clocks of the ranks were related to each other. */
-static void several_take_clocks(struct several *a, const struct nsx_fleet *f)
+static void take_fleet_clocks(struct several *a, const struct nsx_fleet *f)
 {
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		const struct nsx_digest *d = f->rank[r].d;
@@ -103,7 +103,7 @@ static int align_clocks(struct several *a, struct nsx_err *err)
 		if (!rc && !(rc = nsx_fleet_match(f, err)) &&
 		    !(rc = nsx_fleet_steps(f, err)) &&
 		    !(rc = nsx_fleet_clocks(f, err))) {
-			several_take_clocks(a, f);
+			take_fleet_clocks(a, f);
 			nhosts = f->nhosts;
 			base_ns = f->utc_ns;
 		}
@@ -123,7 +123,7 @@ static int align_clocks(struct several *a, struct nsx_err *err)
 	return rc;
 }
 
-static void place_all(const struct several *a, struct nsx_trace_place *ret)
+static void place_all_traces(const struct several *a, struct nsx_trace_place *ret)
 {
 	double least = INFINITY;
 
@@ -161,7 +161,7 @@ int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
 	if (!rc)
 		rc = align_clocks(&a, err);
 	if (!rc)
-		place_all(&a, ret);
+		place_all_traces(&a, ret);
 	for (size_t i = 0; i < a.nranks; i++)
 		nsx_digest_free(a.ranks[i]);
 	free(a.ranks);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include "convert/convert.h"
 
-/* Viewers read ids as 32-bit numbers. Real ids have 24 bits; ours lie above. */
+/* Viewers read ids as 32-bit numbers. Real ids have 24 bits; the ids that we make lie above. */
 enum { REAL_IDS = 1 << 24, FIRST_TID = REAL_IDS + 1, FIRST_PID = 20000000 };
 
 int nsx_tracks_open(struct nsx_tracks *t, struct nsx_err *err)
@@ -49,9 +49,9 @@ int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret, struct
 	return nsx_keymap_add(&t->process_keys, t->cache[2], &k, ret, err);
 }
 
-/* Claims a real id. *ret: no other track has it. */
-static int claim(struct nsx_keymap *m, struct nsx_keycache *c, uint64_t id,
-		 bool *ret, struct nsx_err *err)
+/* Claims a real id for a track. *ret: no other track has it. */
+static int claim_real_id(struct nsx_keymap *m, struct nsx_keycache *c, uint64_t id,
+			 bool *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{id}};
 	size_t before = m->n;
@@ -75,7 +75,7 @@ int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
 		return rc;
 	if (nsx_grow(&t->groups, &t->cap_groups, t->group_keys.n,
 		     sizeof(*t->groups), "groups of tracks", err) ||
-	    (real && claim(&t->pids, t->cache[4], pid, &real, err)))
+	    (real && claim_real_id(&t->pids, t->cache[4], pid, &real, err)))
 		return err->rc;
 	t->groups[*ret].pid = real ? (uint32_t)pid : t->next_pid++;
 	return 0;
@@ -160,7 +160,7 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a, const struct ns
 		return err->rc;
 	if (!is_new)
 		return 0;
-	if (real && claim(&t->tids, t->cache[3], key.w[1] | id, &real, err))
+	if (real && claim_real_id(&t->tids, t->cache[3], key.w[1] | id, &real, err))
 		return err->rc;
 	return tracks_add_lane(t, &t->tracks[*ret], real ? (uint32_t)id : 0, err) ? 0 : err->rc;
 }
@@ -178,7 +178,7 @@ int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 	return !is_new || tracks_add_lane(t, &t->tracks[*ret], 0, err) ? 0 : err->rc;
 }
 
-/* Closes slices that ended by start; returns whether [start, end) may begin. */
+/* Closes the slices that ended by start. Returns whether [start, end) may begin. */
 static bool tracks_fits(struct nsx_track_lane *l, bool nests, int64_t start, int64_t end)
 {
 	while (l->nends && l->ends[l->nends - 1] <= start)
