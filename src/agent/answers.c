@@ -9,7 +9,7 @@
 #include "fleet/report.h"
 #include "schema/recapture.h"
 
-/* Copies a table whose texts would be freed with its maker. */
+/* Copies a table into the answer, because its texts are freed with its maker. */
 static void copy_table(struct nsx_answer *a, const struct nsx_table *t)
 {
 	struct nsx_table *copy = nsx_add_table(a->out, t->layout);
@@ -68,22 +68,24 @@ static void answers_add_step(struct nsx_answer *a, struct nsx_table *t,
 	row[S_WHY] = nsx_string(s->why ? nsx_say(a->out, "%s", s->why) : NULL);
 }
 
-/* Suggests questions about both sides, the one after first because it can still be changed. */
-static void lead_to_sides(struct nsx_answer *a)
+/* Suggests questions about both sides. The one after the change comes first, because it can still
+ * be changed.
+ */
+static void suggest_both_sides(struct nsx_answer *a)
 {
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what cost time before it");
 }
 
-/* Refuses figures about unrelated inputs, because readers would believe them. */
-static void say_unrelated(struct nsx_answer *a, const char *wanted)
+/* Says that there are no figures about unrelated inputs, because readers would believe them. */
+static void say_inputs_unrelated(struct nsx_answer *a, const char *wanted)
 {
 	nsx_put(a->out, "is_unrelated", nsx_bool(true));
 	nsx_note(a->out, "no figures are given, because this tool compares %s", wanted);
 	a->confidence = NSX_CONF_LOW;
 }
 
-static bool is_unrelated(const struct nsx_diff *d)
+static bool are_sides_unrelated(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
 		if (!strcmp(d->checks[i].id, "kernels_in_common"))
@@ -91,7 +93,7 @@ static bool is_unrelated(const struct nsx_diff *d)
 	return false;
 }
 
-static void tell_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx_diff_tables *t)
+static void describe_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx_diff_tables *t)
 {
 	struct nsx_arena *arena = a->out->arena;
 	const char *kinds = nsx_kinds_line(d, arena);
@@ -104,9 +106,9 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx
 						   d->name)));
 	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
 	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
-	lead_to_sides(a);
-	if (is_unrelated(d)) {
-		say_unrelated(a, "captures of one program, before and after a change");
+	suggest_both_sides(a);
+	if (are_sides_unrelated(d)) {
+		say_inputs_unrelated(a, "captures of one program, before and after a change");
 		return;
 	}
 	if (*kinds)
@@ -143,7 +145,7 @@ int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 	a = nsx_answer_new(NULL, 0);
 	rc = nsx_diff_tabulate(d, &t, err);
 	if (!rc)
-		tell_diff(a, d, &t);
+		describe_diff(a, d, &t);
 	nsx_diff_tables_done(&t);
 	nsx_diff_free(d);
 	return nsx_answer_end(a, rc, ret, err);
@@ -154,7 +156,7 @@ int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 enum { MOST_WHY = 600 }; /* characters of the reasons why inputs could not be read */
 
 /* Adds the first page line by line. */
-static void tell_page(struct nsx_answer *a, const struct nsx_freport *r)
+static void add_fleet_first_page(struct nsx_answer *a, const struct nsx_freport *r)
 {
 	struct nsx_buf b = {0};
 
@@ -169,8 +171,8 @@ static void tell_page(struct nsx_answer *a, const struct nsx_freport *r)
 	nsx_buf_done(&b);
 }
 
-static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
-		      const struct nsx_left_out *left_out, struct nsx_err *err)
+static int describe_fleet(struct nsx_answer *a, struct nsx_fleet *f,
+			  const struct nsx_left_out *left_out, struct nsx_err *err)
 {
 	struct nsx_freport *r = NULL;
 	int rc = nsx_fleet_analyse(f, err);
@@ -181,17 +183,17 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 		return rc;
 	nsx_put(a->out, "ranks", nsx_int(f->nranks));
 	nsx_put(a->out, "inputs_left_out", nsx_int((int64_t)left_out->n));
-	tell_page(a, r);
+	add_fleet_first_page(a, r);
 	for (const char *all = left_out->why.n ? left_out->why.p : "", *line = all;
 	     *line && line < all + MOST_WHY;
 	     line += strcspn(line, "\n"), line += *line == '\n')
 		nsx_md_text(a->out, "Left out: %.*s", (int)strcspn(line, "\n"), line);
 	if (f->may_be_two && f->main == NSX_NONE) {
-		say_unrelated(a, "ranks of one job, recorded at the same time");
+		say_inputs_unrelated(a, "ranks of one job, recorded at the same time");
 		nsx_freport_free(r);
 		return 0;
 	}
-	/* findings are most important; each rank's cost to a step comes after them */
+	/* The findings are most important; each rank's cost to a step comes after them. */
 	copy_table(a, &r->t[NSX_FT_FINDINGS]);
 	copy_table(a, &r->t[NSX_FT_RANKS]);
 	copy_table(a, &r->t[NSX_FT_FRONTIER]);
@@ -240,7 +242,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 		return rc;
 	}
 	a = nsx_answer_new(NULL, 0);
-	rc = tell_fleet(a, f, &left_out, err);
+	rc = describe_fleet(a, f, &left_out, err);
 	nsx_buf_done(&left_out.why);
 	nsx_fleet_free(f);
 	return nsx_answer_end(a, rc, ret, err);
@@ -266,7 +268,7 @@ NSX_COLUMNS(lack_cols, LACK_COLUMNS);
 const struct nsx_layout nsx_lack_layout = {.key = "unanswered",
 					   NSX_COLS(lack_cols)};
 
-static void add_lacks(struct nsx_answer *a)
+static void add_missing_recordings(struct nsx_answer *a)
 {
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_lack_layout);
 
@@ -307,7 +309,7 @@ int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 	int rc = 0;
 
 	if (r) {
-		add_lacks(a);
+		add_missing_recordings(a);
 		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most");
 	}
 	for (size_t i = 0; i < NSX_NPRESETS; i++)

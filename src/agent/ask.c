@@ -33,7 +33,7 @@ int nsx_answer_end(struct nsx_answer *a, int rc, struct nsx_answer **ret, struct
 void nsx_answer_free(struct nsx_answer *a)
 {
 	if (a)
-		nsx_section_done(a->out); /* the arena of the section also holds a */
+		nsx_section_done(a->out); /* this also frees a, which lies in the section's arena */
 }
 
 void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
@@ -75,7 +75,7 @@ const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns)
 	return nsx_text_instant(a->out->arena, ns, 9);
 }
 
-/* Refuses a time outside the recording, because its answer would be empty. */
+/* Fails for a time outside the recording, because its answer would be empty. */
 static int check_recorded(const struct nsx_answer *a, const struct nsx_window *w,
 			  struct nsx_err *err)
 {

@@ -35,7 +35,7 @@ struct nsx_subject { /* the report that questions are about, and data that sever
 	const struct nsx_report *r;
 	struct nsx_sql *sql; /* NULL until SQL is asked; the caller frees it */
 	struct nsx_census *census; /* NULL until sums are needed; the caller frees it */
-	bool is_agents; /* the asker has tools but no shell                  */
+	bool is_agents; /* the asker is an agent, which has tools but no shell */
 };
 struct nsx_answer {
 	const struct nsx_report *r; /* NULL: several traces, or none         */
@@ -43,7 +43,7 @@ struct nsx_answer {
 	const char *argument;	  /* argument as typed; NULL: none           */
 	size_t limit;		  /* most rows of a table                    */
 	struct nsx_section *out;  /* section that holds figures, tables and notes */
-	struct nsx_window window; /* window of the content; start == end: none */
+	struct nsx_window window; /* the time that the answer is about; start == end: none */
 	enum nsx_confidence confidence;
 	struct nsx_next next[NSX_MAX_NEXT];
 	unsigned nnext;
@@ -91,13 +91,13 @@ void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
 int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* An instant as text, as Nsight Systems shows it and --window takes it. */
+/* Returns an instant as text, as Nsight Systems shows it and --window takes it. */
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
-/* An instant as text to the nanosecond, for use in another question. */
+/* Returns an instant as text to the nanosecond, for use in another question. */
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
-/* The name of an operation: a kernel's label, "copy HtoD", ... Owner: the answer. */
+/* Returns the name of an operation: a kernel's label, "copy HtoD", ... Owner: the answer. */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
-/* The time that an answer is about: "window A..B", "at A"; NULL: none. */
+/* Returns the time that an answer is about: "window A..B", "at A"; NULL: none. */
 const char *nsx_answer_when(const struct nsx_answer *a);
 
 /* Layouts of tables in answers. The layout of sums is used under several keys. */
@@ -110,7 +110,7 @@ extern const struct nsx_layout nsx_verdict_layout, nsx_asked_findings_layout,
 /* Shows a table in the answer's Markdown: all columns, `limit` rows. */
 void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 
-/* The subject's census. Errors: NULL, NSX_E_NOMEM. */
+/* Returns the subject's census. Errors: NULL, NSX_E_NOMEM. */
 const struct nsx_census *nsx_answer_census(struct nsx_answer *a, struct nsx_err *err) NSX_CHECKED;
 
 /* Sums by name, which become a table with the greatest first (tally.c). */

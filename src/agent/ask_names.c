@@ -62,7 +62,8 @@ static int match_names(struct nsx_answer *a, const char *pattern, const nsx_str 
 	return rc;
 }
 
-/* Marks a name. If no range has it, marks all names that are shown as it: "step #". */
+/* Marks a name. If no range has it, all names that reports show as this one are marked: "step #".
+ */
 static size_t ask_names_find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
 				  uint8_t *is_asked)
 {
@@ -90,7 +91,7 @@ static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_a
 		const struct nsx_path *p = &c->path[i];
 		uint64_t around = nsx_group_key(&c->paths, i).a;
 
-		/* paths come after the path around them */
+		/* A path comes after the path around it. */
 		inside[i] = around && inside[around - 1];
 		if (!is_asked[nsx_group_key(&c->paths, i).b] || inside[i])
 			continue;
@@ -123,8 +124,8 @@ static void ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
 	nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM);
 }
 
-/* GPU work launched by other threads while a range was open. For example, PyTorch's backward pass
- * is launched by a thread without ranges of its own, and start/end ranges are on no thread's stack.
+/* GPU work that other threads launched while a range was open. PyTorch's backward pass is launched
+ * by a thread without ranges of its own, and start/end ranges are on no thread's stack.
  */
 struct elsewhere {
 	uint8_t *in; /* by range: 1 if it is marked or inside a marked range */
@@ -194,7 +195,7 @@ static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
 	return nsx_stopped(err);
 }
 
-static void tell_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
+static void describe_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
 {
 	const struct nsx_trace *t = a->r->trace;
 	uint32_t most = 0;
@@ -218,8 +219,8 @@ static void tell_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
 			      nsx_say(a->out, "%lld", (long long)t->thread[most].tid));
 }
 
-/* a mark has a time but no length, so it is no window to ask about */
-static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
+/* A mark has a time but no length, so it is no window to ask about. */
+static void suggest_longest_range(struct nsx_answer *a, const struct nsx_path *s)
 {
 	struct nsx_window w = {s->longest_at, s->longest_at + s->longest_ns};
 
@@ -268,13 +269,13 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	nsx_md_bullet(a->out, "%s of host time; %s of GPU time launched inside, in %s",
 		      nsx_say_time(a->out, s.count.ns), nsx_say_time(a->out, gpu.ns),
 		      nsx_text_n(a->out->arena, (size_t)gpu.n, "operation", NULL));
-	tell_elsewhere(a, &others);
+	describe_elsewhere(a, &others);
 	if (!s.count.n)
 		return 0;
 	nsx_md_bullet(a->out, "it was open %s; the longest time was %s, from %s",
 		      nsx_text_n(a->out->arena, (size_t)s.count.n, "time", NULL),
 		      nsx_say_time(a->out, s.longest_ns), nsx_answer_at(a, s.longest_at));
-	lead_to_longest(a, &s);
+	suggest_longest_range(a, &s);
 	return 0;
 }
 
@@ -330,7 +331,7 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 	nsx_answer_show(a, table);
 }
 
-static const char *some_labels(struct nsx_answer *a, const nsx_str *names)
+static const char *list_some_kernel_labels(struct nsx_answer *a, const nsx_str *names)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
 	struct nsx_buf b = {0};
@@ -346,7 +347,7 @@ struct kernels { /* the kernels that the question names                      */
 	size_t longest; /* index of their longest operation                  */
 };
 
-/* Whether an operation is longer than another; of equals the first wins. */
+/* Tells whether an operation is longer than another; of equals the first wins. */
 static bool ask_names_is_longer(const struct nsx_trace *t, size_t op, size_t other)
 {
 	int64_t a = nsx_op_ns(&t->ops, op), b = nsx_op_ns(&t->ops, other);
@@ -417,7 +418,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; %s%s",
 				a->argument, a->r->facts->kernels.n ?
 				"some of its kernels: " : "this trace has none",
-				some_labels(a, names));
+				list_some_kernel_labels(a, names));
 	a->window = t->window;
 	k.by_shape = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*k.by_shape));
 	k.by_launcher = nsx_arena_get(arena, c->launchers.n * sizeof(*k.by_launcher));
@@ -435,8 +436,8 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	return 0;
 }
 
-/* Lists the first distinct ids, as a suggestion if the requested id does not exist. */
-static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
+/* Lists the first different ids, as a suggestion if the requested id does not exist. */
+static const char *list_first_ids(struct nsx_answer *a, const int64_t *v, size_t n)
 {
 	struct nsx_buf b = {0};
 	unsigned found = 0;
@@ -464,7 +465,7 @@ static bool read_id(const char *text, long long *ret)
 
 /* stream --------------------------------------------------------------------------*/
 
-static const char *some_streams(struct nsx_answer *a)
+static const char *list_some_streams(struct nsx_answer *a)
 {
 	const struct nsx_trace *t = a->r->trace;
 	size_t n = NSX_MIN(t->nstreams, 64u);
@@ -472,7 +473,7 @@ static const char *some_streams(struct nsx_answer *a)
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = t->stream[i].stream_id;
-	return first_few(a, ids, n);
+	return list_first_ids(a, ids, n);
 }
 
 int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
@@ -504,13 +505,13 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 	}
 	nsx_tally_free(tally);
 	return nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some streams with work: %s",
-			a->argument, some_streams(a));
+			a->argument, list_some_streams(a));
 }
 
 /* thread --------------------------------------------------------------------------*/
 
 /* Lists some threads as a suggestion; threads that launch come first. */
-static const char *some_threads(struct nsx_answer *a)
+static const char *list_some_threads(struct nsx_answer *a)
 {
 	const struct nsx_trace *t = a->r->trace;
 	int64_t ids[64];
@@ -520,7 +521,7 @@ static const char *some_threads(struct nsx_answer *a)
 		for (uint32_t i = 0; i < t->nthreads && n < ARRAY_LEN(ids); i++)
 			if (t->thread[i].launches == launches)
 				ids[n++] = t->thread[i].tid;
-	return first_few(a, ids, n);
+	return list_first_ids(a, ids, n);
 }
 
 /* Sums a thread's ranges, which show its work besides CUDA calls. */
@@ -582,7 +583,7 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 	}
 	if (!any)
 		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA calls or ranges in "
-				"this trace; some that did: %s", a->argument, some_threads(a));
+				"this trace; some that did: %s", a->argument, list_some_threads(a));
 	for (size_t i = 0; i < c->calls.n; i++) {
 		const struct nsx_group_key k = nsx_group_key(&c->calls, i);
 

@@ -21,7 +21,7 @@ NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout nsx_asked_findings_layout = {.key = "findings",
 						     NSX_COLS(cols)};
 
-static void lead_to_findings(struct nsx_answer *a)
+static void suggest_findings(struct nsx_answer *a)
 {
 	const struct nsx_findings *l = &a->r->found;
 
@@ -50,7 +50,7 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 	nsx_answer_show(a, t);
 	for (size_t i = 0; i < l->nfine; i++)
 		nsx_note(a->out, "checked and fine: %s", l->fine[i]);
-	lead_to_findings(a);
+	suggest_findings(a);
 	return 0;
 }
 
@@ -71,7 +71,7 @@ NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
 const struct nsx_layout nsx_verdict_layout = {.key = "findings",
 					      NSX_COLS(verdict_cols)};
 
-static void add_dearest(struct nsx_answer *a)
+static void add_priced_findings(struct nsx_answer *a)
 {
 	const struct nsx_findings *l = &a->r->found;
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_verdict_layout);
@@ -102,7 +102,7 @@ static void add_dearest(struct nsx_answer *a)
 		nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN, V_PRICE, V_TITLE);
 }
 
-static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)
+static void put_first_page_figures(struct nsx_answer *a, const struct nsx_first_page *p)
 {
 	nsx_put(a->out, "verdict", nsx_string(nsx_verdict_words[p->verdict]));
 	if (p->verdict == NSX_V_MIXED) {
@@ -128,7 +128,7 @@ int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 	struct nsx_buf b = {0};
 
 	if (p) {
-		put_page(a, p);
+		put_first_page_figures(a, p);
 		nsx_emit_verdict(p, a->out->arena, &b);
 		nsx_md_bullet(a->out, "%s", nsx_buf_keep(&b, a->out->arena));
 	}
@@ -138,8 +138,8 @@ int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 		nsx_note(a->out, "%s", a->r->warnings[i]);
 	for (size_t i = 0; i < a->r->found.nfine; i++)
 		nsx_note(a->out, "checked and fine: %s", a->r->found.fine[i]);
-	lead_to_findings(a);
-	add_dearest(a);
+	suggest_findings(a);
+	add_priced_findings(a);
 	return 0;
 }
 
@@ -172,7 +172,7 @@ static int find_places(struct nsx_answer *a, const struct nsx_finding *f,
 	return nsx_finding_places(a->r->trace, &of, &a->r->page->judged, a->out->arena, ret, err);
 }
 
-static int tell_spans(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)
+static int describe_spans(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)
 {
 	struct nsx_arena *arena = a->out->arena;
 	struct nsx_spans all = f->spans;
@@ -211,8 +211,9 @@ static int tell_spans(struct nsx_answer *a, const struct nsx_finding *f, struct 
 	return 0;
 }
 
-/* The analysis whose table proves a finding; NULL: none. */
-static const struct nsx_pass *proof_of(const struct nsx_report *r, const struct nsx_finding *f)
+/* Returns the analysis whose table proves a finding; NULL: none. */
+static const struct nsx_pass *pass_that_proves(const struct nsx_report *r,
+					       const struct nsx_finding *f)
 {
 	const struct nsx_section *s = f->proof[0].table ?
 		nsx_section_of(r, f->proof[0].table) : NULL;
@@ -223,9 +224,9 @@ static const struct nsx_pass *proof_of(const struct nsx_report *r, const struct 
 /* Adds the SQL that proves a finding. Scripts are long, so people get the command that prints the
  * script.
  */
-static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
+static void describe_proof_sql(struct nsx_answer *a, const struct nsx_finding *f)
 {
-	const struct nsx_pass *pass = proof_of(a->r, f);
+	const struct nsx_pass *pass = pass_that_proves(a->r, f);
 	struct nsx_scripts *scripts = nsx_scripts_new(a->r->trace->schema);
 	const struct nsx_query *q;
 	const char **list;
@@ -256,7 +257,7 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_answer_next(a, NSX_Q_section, pass->id, "all its figures");
 }
 
-/* Whether a line of the evidence already ends with the text. */
+/* Tells whether a line of the evidence already ends with the text. */
 static bool ask_report_is_told(const struct nsx_finding *f, const char *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
@@ -265,7 +266,7 @@ static bool ask_report_is_told(const struct nsx_finding *f, const char *text)
 	return false;
 }
 
-static int tell_finding(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)
+static int describe_finding(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)
 {
 	nsx_put(a->out, "key", nsx_string(f->key));
 	nsx_put(a->out, "title", nsx_string(f->title));
@@ -297,9 +298,9 @@ static int tell_finding(struct nsx_answer *a, const struct nsx_finding *f, struc
 			nsx_md_bullet(a->out, "see row %zu, column %s of "
 				      "`tables/%s.csv`", f->proof[i].row + 1,
 				      f->proof[i].column, f->proof[i].csv);
-	if (tell_spans(a, f, err))
+	if (describe_spans(a, f, err))
 		return err->rc;
-	tell_sql(a, f);
+	describe_proof_sql(a, f);
 	return 0;
 }
 
@@ -332,7 +333,7 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 
 	if (i < l->n) {
 		a->confidence = l->v[i].confidence;
-		return tell_finding(a, &l->v[i], err);
+		return describe_finding(a, &l->v[i], err);
 	}
 	if (!l->n)
 		return nsx_fail(err, NSX_E_USAGE, "no finding '%s': nothing was found",
@@ -344,7 +345,8 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 /* section -------------------------------------------------------------------------*/
 
 /* Adds a table that is in report.json but not in report.md. */
-static void add_unseen(struct nsx_answer *a, const struct nsx_section *s, const struct nsx_table *t)
+static void add_json_only_table(struct nsx_answer *a, const struct nsx_section *s,
+				const struct nsx_table *t)
 {
 	bool is_seen = !t->nrows || !t->layout->key || *t->layout->key == '*' ||
 		       t->layout->json_rows == NSX_NOT_IN_JSON;
@@ -384,7 +386,7 @@ static int list_sections(struct nsx_answer *a)
 	return 0;
 }
 
-static int fail_section(const struct nsx_answer *a, struct nsx_err *err)
+static int fail_unknown_section(const struct nsx_answer *a, struct nsx_err *err)
 {
 	const char *nearest = nsx_pass_nearest(a->argument);
 
@@ -402,7 +404,7 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 	if (!a->argument)
 		return list_sections(a);
 	if (!s)
-		return fail_section(a, err);
+		return fail_unknown_section(a, err);
 	if (s->status != NSX_S_ANSWERED)
 		return nsx_cannot(a->out, "%s", s->reason ? s->reason : "it has no results");
 	a->window = a->r->trace->window;
@@ -426,15 +428,15 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 		}
 	}
 	for (size_t i = 0; i < s->ntables; i++)
-		add_unseen(a, s, s->tables[i]);
+		add_json_only_table(a, s, s->tables[i]);
 	return 0;
 }
 
 /* steps ---------------------------------------------------------------------------*/
 
 /* Adds the rows of one kind from a table of the section; kind NULL: all rows. */
-static void add_of_kind(struct nsx_answer *a, const struct nsx_section *s,
-			const char *key, const char *kind)
+static void add_rows_of_kind(struct nsx_answer *a, const struct nsx_section *s,
+			     const char *key, const char *kind)
 {
 	const struct nsx_table *t = nsx_section_table(s, key);
 	struct nsx_layout *l = nsx_arena_get(a->out->arena, sizeof(*l));
@@ -487,7 +489,7 @@ int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "no step '%s'; there are %s",
 				a->argument, list_kinds(a, kinds));
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-		add_of_kind(a, s, tables[i], a->argument);
+		add_rows_of_kind(a, s, tables[i], a->argument);
 	if (!nsx_has_window(a->r->trace))
 		nsx_answer_next(a, NSX_Q_window, nsx_say(a->out, "step:%s", first),
 				"what ran in a typical step");
@@ -537,7 +539,7 @@ static int read_changes(struct nsx_answer *a, struct changes *x, struct nsx_err 
 }
 
 /* Shows the gain of each change alone, if there are several. */
-static int tell_each(struct nsx_answer *a, const struct changes *x, struct nsx_err *err)
+static int describe_each_gain(struct nsx_answer *a, const struct changes *x, struct nsx_err *err)
 {
 	struct nsx_gain g[MOST_CHANGES];
 	struct nsx_plan plan[MOST_CHANGES];
@@ -561,7 +563,7 @@ static int tell_each(struct nsx_answer *a, const struct changes *x, struct nsx_e
 	return 0;
 }
 
-static void tell_gain(struct nsx_answer *a, const struct nsx_gain *g)
+static void describe_gain(struct nsx_answer *a, const struct nsx_gain *g)
 {
 	struct nsx_arena *arena = a->out->arena;
 	struct nsx_window w = nsx_judged(a->r->facts);
@@ -601,6 +603,6 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 		return err->rc;
 	if (!g.touched)
 		return nsx_cannot(a->out, "nothing in the judged window matches '%s'", a->argument);
-	tell_gain(a, &g);
-	return tell_each(a, &x, err);
+	describe_gain(a, &g);
+	return describe_each_gain(a, &x, err);
 }

@@ -10,7 +10,9 @@
 #include "base/child.h"
 #include "schema/query.h"
 
-/* SQLite counts half of what many small rows take: the process stays below 700 MB. */
+/* SQLite's own count is half of what many small rows take, so this limit keeps the process below
+ * 700 MB.
+ */
 enum { MAX_S = 5, MAX_MB = 320, MAX_OUT = 64 << 20 };
 
 struct nsx_sql {
@@ -45,13 +47,13 @@ static bool is_private_view(const char *name)
 	return false;
 }
 
-/* Whether a SELECT may read a column. Process names are hidden because they are paths. */
-static bool may_read(void *ctx, const char *table, const char *column)
+/* Tells whether a SELECT may read a column. Process names are hidden because they are paths. */
+static bool may_select_column(void *ctx, const char *table, const char *column)
 {
 	const struct nsx_schema *s = ctx;
 	const char *process_name = s->column[NSX_F_process_name];
 
-	if (!*column) /* a query that counts rows, perhaps of a WITH */
+	if (!*column) /* the query only counts rows, perhaps those of a WITH */
 		return true;
 	if (!strcmp(table, "string") || !strcmp(table, "_names") || is_private_view(table))
 		return true;
@@ -102,7 +104,7 @@ static void note_name(uint8_t *used, const struct nsx_trace *t, nsx_str name)
 		used[name] = 1;
 }
 
-static void note_used(const struct nsx_trace *t, uint8_t *used)
+static void note_used_strings(const struct nsx_trace *t, uint8_t *used)
 {
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		used[t->shape_name[i]] = 1;
@@ -116,9 +118,9 @@ static void note_used(const struct nsx_trace *t, uint8_t *used)
 		note_name(used, t, t->thread[i].name);
 }
 
-/* Whether a text, or its normalised form, is used in the trace. */
-static int is_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
-		   const struct nsx_val *v, bool *ret, struct nsx_err *err)
+/* Tells whether a text, or its normalised form, is used in the trace. */
+static int is_text_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
+			const struct nsx_val *v, bool *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	nsx_str id = 0;
@@ -140,7 +142,7 @@ static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t, stru
 
 	if (!used)
 		return err->rc;
-	note_used(t, used);
+	note_used_strings(t, used);
 	used[0] = 0;
 	texts = nsx_strings_over(t->strings);
 	rc = nsx_db_prepare(s->db, "SELECT rid, id, value FROM all_strings", &from, err);
@@ -153,7 +155,8 @@ static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t, stru
 
 		for (int i = 0; i < 3; i++)
 			nsx_read_val(from, i, &v[i]);
-		rc = v[2].type != NSX_V_TEXT ? 0 : is_used(texts, used, bound, &v[2], &wanted, err);
+		rc = v[2].type != NSX_V_TEXT ? 0 : is_text_used(texts, used, bound, &v[2],
+								&wanted, err);
 		if (!rc && wanted)
 			rc = nsx_run_with(into, v, 3, err);
 	}
@@ -194,7 +197,7 @@ static int set_up(const struct nsx_sql *s, const struct nsx_trace *t, struct nsx
 	return rc ? rc : ask_sql_create_views(s, err);
 }
 
-static int connect(struct nsx_subject *subject, struct nsx_err *err)
+static int connect_for_sql(struct nsx_subject *subject, struct nsx_err *err)
 {
 	const struct nsx_trace *t = subject->r->trace;
 	struct nsx_sql *s;
@@ -214,8 +217,8 @@ static int connect(struct nsx_subject *subject, struct nsx_err *err)
 
 /* In the child -----------------------------------------------------------------------*/
 
-/* The child's output: column names, each with its NUL, and an empty name after the last; then the
- * cells of each row. The text of a cell follows the cell and has len bytes.
+/* What the child process sends: column names, each with its NUL, and an empty name after the last;
+ * then the cells of each row. The text of a cell follows the cell and has len bytes.
  */
 struct select {
 	struct nsx_db *db;
@@ -239,7 +242,7 @@ static int run_select(void *ctx, struct nsx_buf *out, struct nsx_err *err)
 	const struct select *q = ctx;
 	int ncols, rc;
 
-	nsx_db_guard(q->db, may_read, (void *)q->schema, (int64_t)MAX_MB << 20);
+	nsx_db_guard(q->db, may_select_column, (void *)q->schema, (int64_t)MAX_MB << 20);
 	rc = nsx_db_prepare(q->db, q->sql, &s, err);
 	if (rc)
 		return rc;
@@ -289,7 +292,7 @@ static struct nsx_cell ask_sql_take_cell(struct nsx_answer *a, const char **p)
 	}
 }
 
-/* The title of a column. If another column has the same name, its number is appended. */
+/* Returns the title of a column. If another column has the same name, its number is appended. */
 static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols, unsigned i,
 				    struct nsx_arena *arena)
 {
@@ -304,7 +307,7 @@ static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols
 	return title;
 }
 
-/* a dot in a key would begin an inner key */
+/* Returns a dot in a key would begin an inner key. */
 static const char *ask_sql_key_of(const char *title, struct nsx_arena *arena)
 {
 	struct nsx_buf b = {0};
@@ -314,7 +317,7 @@ static const char *ask_sql_key_of(const char *title, struct nsx_arena *arena)
 	return nsx_buf_keep(&b, arena);
 }
 
-static const struct nsx_layout *take_layout(struct nsx_answer *a, const char **p)
+static const struct nsx_layout *read_result_layout(struct nsx_answer *a, const char **p)
 {
 	struct nsx_arena *arena = a->out->arena;
 	struct nsx_layout *l = nsx_arena_get(arena, sizeof(*l));
@@ -338,10 +341,10 @@ static const struct nsx_layout *take_layout(struct nsx_answer *a, const char **p
 	return l;
 }
 
-static void take_rows(struct nsx_answer *a, const struct nsx_buf *said)
+static void read_result_rows(struct nsx_answer *a, const struct nsx_buf *said)
 {
 	const char *p = said->p;
-	struct nsx_table *t = nsx_add_table(a->out, take_layout(a, &p));
+	struct nsx_table *t = nsx_add_table(a->out, read_result_layout(a, &p));
 
 	while (p < said->p + said->n && t->nrows < a->limit) {
 		struct nsx_cell *row = nsx_add_row(t);
@@ -371,7 +374,7 @@ static bool ask_sql_is_named(const char *sql, const char *name)
 /* Adds to an error of an unknown name the columns of the tables that the SELECT names, or the names
  * of all tables if it names none.
  */
-static void mend(const char *sql, struct nsx_err *err)
+static void add_known_names_to_error(const char *sql, struct nsx_err *err)
 {
 	enum { MOST = 500 };
 	const char *colon = strrchr(err->msg, ':'), *nearest = NULL, *dot;
@@ -436,7 +439,7 @@ static int ask_sql_explain(struct nsx_err *err, const char *sql)
 {
 	switch (err->rc) {
 	case NSX_E_NAME:
-		mend(sql, err);
+		add_known_names_to_error(sql, err);
 		return err->rc;
 	case NSX_E_DENIED:
 		return ask_sql_refuse(err);
@@ -455,7 +458,7 @@ int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 {
 	struct nsx_buf said = {0};
 	struct select q = {.sql = a->argument, .limit = a->limit};
-	int rc = is_select(a->argument) ? connect(a->subject, err) : ask_sql_refuse(err);
+	int rc = is_select(a->argument) ? connect_for_sql(a->subject, err) : ask_sql_refuse(err);
 
 	if (rc)
 		return rc;
@@ -464,7 +467,7 @@ int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 	q.schema = a->subject->sql->schema;
 	rc = nsx_in_child(run_select, &q, MAX_S, &said, err);
 	if (!rc)
-		take_rows(a, &said);
+		read_result_rows(a, &said);
 	nsx_buf_done(&said);
 	return rc ? ask_sql_explain(err, a->argument) : 0;
 }

@@ -23,7 +23,7 @@ static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
 }
 
 /* Says when GPU work ran, in an answer about a time without GPU work. */
-static void tell_when(struct nsx_answer *a)
+static void say_when_gpu_worked(struct nsx_answer *a)
 {
 	const struct nsx_window *w = &a->r->trace->window;
 
@@ -57,7 +57,7 @@ static void add_at(struct nsx_table *t, const char *where, const char *what,
 	row[AT_FOR] = nsx_int(length_ns);
 }
 
-static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at, struct nsx_table *table)
+static void add_ops_at(struct nsx_answer *a, uint32_t device, int64_t at, struct nsx_table *table)
 {
 	const struct nsx_trace *t = a->r->trace;
 	size_t n = 0, from = 0, i;
@@ -76,12 +76,12 @@ static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at, struct nsx
 		nsx_md_bullet(a->out, "%s ran nothing", gpu_name(a, device));
 }
 
-/* The outermost call of a thread at an instant; NSX_NONE: none. */
+/* Returns the outermost call of a thread at an instant; NSX_NONE: none. */
 static uint32_t outer_call_at(const struct nsx_trace *t, const struct nsx_thread *th, int64_t at)
 {
 	size_t lo = th->calls_at, hi = lo + th->ncalls;
 
-	/* finds the first call that begins after the instant */
+	/* This finds the first call that begins after the instant. */
 	NSX_BISECT(lo, hi, mid, nsx_call_start(&t->calls, mid) <= at);
 	while (lo > th->calls_at && t->calls.flags[lo - 1] & NSX_CALL_NESTED)
 		lo--;
@@ -90,7 +90,8 @@ static uint32_t outer_call_at(const struct nsx_trace *t, const struct nsx_thread
 }
 
 /* Adds the outermost call of a thread at an instant, and the ranges around it. */
-static void thread_at(struct nsx_answer *a, uint32_t thread, int64_t at, struct nsx_table *table)
+static void add_thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
+			  struct nsx_table *table)
 {
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_thread *th = &t->thread[thread];
@@ -125,11 +126,11 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 	a->window = (struct nsx_window){at, at + 1};
 	nsx_put(a->out, "at_ns", nsx_int(at));
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		ops_at(a, d, at, table);
+		add_ops_at(a, d, at, table);
 	for (uint32_t i = 0; i < t->nthreads && threads < MAX_THREADS; i++)
 		if (t->thread[i].launches) {
 			threads++;
-			thread_at(a, i, at, table);
+			add_thread_at(a, i, at, table);
 		}
 	nsx_answer_show(a, table);
 	around = (struct nsx_window){at - 1000000, at + 1000000};
@@ -141,7 +142,7 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 
 /* window --------------------------------------------------------------------------*/
 
-static void tell_classes(struct nsx_answer *a)
+static void describe_gpu_classes(struct nsx_answer *a)
 {
 	static const char *const words[NSX_NPARTS] = {
 		[NSX_P_COMPUTE_ONLY] = "compute alone",
@@ -156,7 +157,7 @@ static void tell_classes(struct nsx_answer *a)
 		NSX_MIN(a->window.end_ns, t->window.end_ns)};
 
 	if (in.start_ns >= in.end_ns)
-		tell_when(a);
+		say_when_gpu_worked(a);
 	for (uint32_t d = 0; d < t->ndevices && in.start_ns < in.end_ns; d++) {
 		struct nsx_buf b = {0};
 		struct nsx_partition p;
@@ -175,7 +176,7 @@ static void tell_classes(struct nsx_answer *a)
 	}
 }
 
-/* The GPU time in the window: its length times the number of GPUs. */
+/* Returns the GPU time in the window: its length times the number of GPUs. */
 static int64_t gpu_time(const struct nsx_answer *a)
 {
 	int64_t sum_ns = 0;
@@ -201,7 +202,7 @@ static void tally_ops(struct nsx_answer *a, const struct nsx_census *c)
 	nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW);
 }
 
-/* The detail of a piece of idle time: calls and kernels by short name, ranges in full. */
+/* Returns the detail of a piece of idle time: calls and kernels by short name, ranges in full. */
 static const char *detail_text(struct nsx_answer *a, unsigned cause, nsx_str detail)
 {
 	const char *text = nsx_fact_text(a->r->facts, detail);
@@ -236,7 +237,7 @@ static void tally_idle(struct nsx_answer *a, const struct nsx_census *c)
 	nsx_tally_end(tally, "idle", gpu_time(a), NSX_OF_WINDOW);
 }
 
-static int tell_window(struct nsx_answer *a, struct nsx_err *err)
+static int describe_window(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_census *c = nsx_answer_census(a, err);
 
@@ -244,7 +245,7 @@ static int tell_window(struct nsx_answer *a, struct nsx_err *err)
 		return err->rc;
 	nsx_put(a->out, "window.start_ns", nsx_int(a->window.start_ns));
 	nsx_put(a->out, "window.end_ns", nsx_int(a->window.end_ns));
-	tell_classes(a);
+	describe_gpu_classes(a);
 	tally_ops(a, c);
 	tally_idle(a, c);
 	return 0;
@@ -268,7 +269,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 	if (!has_gpu_work(a))
 		return nsx_cannot(a->out, "the trace has no GPU work");
 	cut_to_recording(a);
-	if (tell_window(a, err))
+	if (describe_window(a, err))
 		return err->rc;
 	nsx_answer_next(a, NSX_Q_gaps, window_text(a, &a->window), "the longest gaps in it");
 	return 0;
@@ -289,8 +290,10 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 const struct nsx_layout nsx_gap_layout = {.key = "gaps", NSX_COLS(gap_cols)};
 
-/* The Python function that ran most in the gap, on the thread that ends it; NULL: not known. */
-static const char *python_in(const struct nsx_trace *t, const struct nsx_gap *gap)
+/* Returns the Python function that ran most in the gap, on the thread that ends it; NULL: not
+ * known.
+ */
+static const char *python_function_in_gap(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
 	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
 	const struct nsx_python_stack *most = call == NSX_NONE ? NULL :
@@ -315,7 +318,7 @@ static int cmp_gaps(const void *a, const void *b)
 	       NSX_CMP(x->device, y->device);
 }
 
-/* The longest piece of a gap. */
+/* Returns the longest piece of a gap. */
 static struct nsx_idle_piece longest_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
@@ -342,7 +345,7 @@ static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
 	row[GAP_NS] = nsx_int(w.end_ns - w.start_ns);
 	row[GAP_CAUSE] = nsx_string(nsx_cause_words[p.cause]);
 	row[GAP_DETAIL] = nsx_string(p.detail ? detail_text(a, p.cause, p.detail) : NULL);
-	row[GAP_PYTHON] = nsx_string(python_in(a->r->trace, &g->gap));
+	row[GAP_PYTHON] = nsx_string(python_function_in_gap(a->r->trace, &g->gap));
 	row[GAP_NEXT] = nsx_string(g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 }
 
@@ -366,7 +369,7 @@ struct longest { /* the longest gaps, up to `limit`; a heap once it is full  */
 	size_t n, limit;
 };
 
-static void offer_gap(struct longest *l, const struct found_gap *g)
+static void keep_if_long(struct longest *l, const struct found_gap *g)
 {
 	if (l->n < l->limit) {
 		l->v[l->n++] = *g;
@@ -378,9 +381,9 @@ static void offer_gap(struct longest *l, const struct found_gap *g)
 	}
 }
 
-/* Offers the gaps in the window that begin in one block of pieces. Returns their number. */
-static size_t offer_block(const struct nsx_answer *a, uint32_t device,
-			  size_t block, struct longest *l)
+/* Considers the gaps in the window that begin in one block of pieces. Returns their number. */
+static size_t consider_block_gaps(const struct nsx_answer *a, uint32_t device,
+				  size_t block, struct longest *l)
 {
 	const struct nsx_idle *idle = &a->r->facts->idle[device];
 	struct found_gap g = {.device = device};
@@ -392,16 +395,16 @@ static size_t offer_block(const struct nsx_answer *a, uint32_t device,
 	while (i < end && nsx_next_gap(idle, &i, &g.gap))
 		if (overlap_of_window(&a->window, g.gap.start_ns, g.gap.end_ns)) {
 			n++;
-			offer_gap(l, &g);
+			keep_if_long(l, &g);
 		}
 	return n;
 }
 
-/* Offers the longest gap of each block inside the window, and all gaps of the two blocks that
+/* Considers the longest gap of each block inside the window, and all gaps of the two blocks that
  * the window may cut. Returns the number of gaps.
  */
-static size_t offer_longest(const struct nsx_answer *a, const struct nsx_census *c, uint32_t device,
-			    struct longest *blocks, struct longest *gaps)
+static size_t consider_longest_gaps(const struct nsx_answer *a, const struct nsx_census *c,
+				    uint32_t device, struct longest *blocks, struct longest *gaps)
 {
 	const struct nsx_idle *idle = &a->r->facts->idle[device];
 	const struct nsx_window *w = &a->window;
@@ -414,10 +417,10 @@ static size_t offer_longest(const struct nsx_answer *a, const struct nsx_census 
 		struct found_gap g = {.device = device};
 
 		if (k == first || next >= idle->n || nsx_idle_start(idle, next) >= w->end_ns) {
-			all += offer_block(a, device, k, gaps);
+			all += consider_block_gaps(a, device, k, gaps);
 		} else if (b->n && nsx_next_gap(idle, &at, &g.gap)) {
 			all += b->n;
-			offer_gap(blocks, &g);
+			keep_if_long(blocks, &g);
 		}
 	}
 	return all;
@@ -426,16 +429,18 @@ static size_t offer_longest(const struct nsx_answer *a, const struct nsx_census 
 /* Finds the `limit` longest gaps of the window, longest first: they are in the blocks with the
  * longest gaps.
  */
-static struct longest longest_gaps(struct nsx_answer *a, const struct nsx_census *c, size_t *ret_all)
+static struct longest longest_gaps(struct nsx_answer *a, const struct nsx_census *c,
+				   size_t *ret_all)
 {
 	struct nsx_arena *arena = a->out->arena;
 	struct longest blocks = {nsx_arena_get(arena, a->limit * sizeof(*blocks.v)), 0, a->limit};
 	struct longest ret = {nsx_arena_get(arena, a->limit * sizeof(*ret.v)), 0, a->limit};
 
 	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
-		*ret_all += offer_longest(a, c, d, &blocks, &ret);
+		*ret_all += consider_longest_gaps(a, c, d, &blocks, &ret);
 	for (size_t i = 0; i < blocks.n; i++)
-		offer_block(a, blocks.v[i].device, blocks.v[i].gap.at / NSX_IDLE_BLOCK, &ret);
+		consider_block_gaps(a, blocks.v[i].device, blocks.v[i].gap.at / NSX_IDLE_BLOCK,
+				    &ret);
 	nsx_sort(ret.v, ret.n, sizeof(*ret.v), cmp_gaps);
 	return ret;
 }
@@ -475,7 +480,7 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 
 /* why -----------------------------------------------------------------------------*/
 
-static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
+static void describe_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 {
 	const struct nsx_trace *t = a->r->trace;
 	uint32_t call;
@@ -506,8 +511,8 @@ static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
 	return p.end_ns - p.start_ns;
 }
 
-/* The length of the shortest piece that is shown, if the `shown` longest are. */
-static int64_t least_told(const struct nsx_gap *gap, size_t shown)
+/* Returns the length of the shortest piece that is shown, if the `shown` longest are. */
+static int64_t shortest_shown_piece(const struct nsx_gap *gap, size_t shown)
 {
 	int64_t least = INT64_MAX;
 
@@ -525,10 +530,10 @@ static int64_t least_told(const struct nsx_gap *gap, size_t shown)
 }
 
 /* Writes a line for each of the longest pieces, in order of time, and the sum of the others. */
-static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
+static void describe_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 {
 	enum { SHOWN = 8 };
-	int64_t least = least_told(gap, SHOWN), rest_ns = 0;
+	int64_t least = shortest_shown_piece(gap, SHOWN), rest_ns = 0;
 	size_t told = 0, rest = 0;
 
 	for (size_t i = 0; i < gap->npieces; i++) {
@@ -565,7 +570,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "at_ns", nsx_int(at));
 	a->window = (struct nsx_window){at, at + 1};
 	if (at < t->window.start_ns || at >= t->window.end_ns) {
-		tell_when(a);
+		say_when_gpu_worked(a);
 		return 0;
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -582,11 +587,11 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 		w = a->window = (struct nsx_window){gap.start_ns, gap.end_ns};
 		nsx_md_bullet(a->out, "%s waited %s, from %s", gpu_name(a, d),
 			      nsx_say_time(a->out, w.end_ns - w.start_ns), window_text(a, &w));
-		tell_pieces(a, &gap);
-		python = python_in(t, &gap);
+		describe_pieces(a, &gap);
+		python = python_function_in_gap(t, &gap);
 		if (python)
 			nsx_md_bullet(a->out, "Python was in %s", nsx_md_name(a->out, python));
-		tell_next_op(a, &gap);
+		describe_next_op(a, &gap);
 	}
 	nsx_answer_next(a, any ? NSX_Q_window : NSX_Q_at,
 			any ? window_text(a, &a->window) :
@@ -596,7 +601,9 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 
 /* iteration -----------------------------------------------------------------------*/
 
-/* The iteration with this window on the limiting GPU; iterations are in order of process. */
+/* Returns the iteration with this window on the GPU that sets the pace; iterations are in order of
+ * process.
+ */
 static const struct nsx_iteration *ask_time_iteration_at(const struct nsx_facts *f,
 							 const struct nsx_window *w)
 {
@@ -635,5 +642,5 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 		      it->slow ? "; it is slow" : "");
 	nsx_put(a->out, "duration_ns", nsx_int(length_ns));
 	nsx_put(a->out, "median_ns", nsx_int(median_ns));
-	return tell_window(a, err);
+	return describe_window(a, err);
 }

@@ -1,4 +1,4 @@
-/* census.c - one pass over operations, idle time, calls and ranges. */
+/* census.c - counts operations, idle time, calls and ranges in one pass over each. */
 #include "agent/census.h"
 
 enum { OPS_BLOCK = 4 * NSX_OPS_BLOCK };
@@ -53,7 +53,7 @@ static void census_add_block(const struct nsx_blocks *x, size_t block, struct ns
 
 /* GPU work ------------------------------------------------------------------------*/
 
-/* The shape of a kernel, or the kind of a copy, as part of a key. */
+/* Returns the shape of a kernel, or the kind of a copy, as part of a key. */
 static uint64_t census_shape_of(const struct nsx_trace *t, size_t op)
 {
 	switch (t->ops.kind[op]) {
@@ -281,7 +281,7 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 
 /* Host ----------------------------------------------------------------------------*/
 
-/* Cuts a span to the user's window. False: the span lies outside. */
+/* Cuts a span to the user's window. Returns false if it lies outside. */
 static bool cut_to_window(const struct nsx_trace *t, struct nsx_span *span)
 {
 	bool is_inside = nsx_starts_inside(t, span->start_ns);

@@ -23,14 +23,15 @@ static inline void nsx_count_add(struct nsx_count *sum, int64_t n, int64_t ns)
 	sum->n += n;
 	nsx_add_to(&sum->ns, ns);
 }
-struct nsx_work { /* operations of one stream, kind and shape, launched alike */
+/* Operations of one stream, kind and shape that one call name of one thread launched. */
+struct nsx_work {
 	struct nsx_count count;
 	uint32_t launcher;
 	uint32_t op; /* the longest operation; of equal ones the first       */
 };
 struct nsx_path { /* ranges of one name that lie inside the same ranges */
 	struct nsx_count count;
-	/* length and start of the longest range; of equal ones the first */
+	/* The length and start of the longest range; of equal ones the first counts. */
 	int64_t longest_ns, longest_at;
 };
 struct nsx_blocks {
@@ -58,7 +59,9 @@ struct nsx_census { /* groups, and counts by group */
 	struct nsx_census_device {
 		struct nsx_blocks ops, idle;
 		struct nsx_block_gaps { /* gaps that begin in a block        */
-			/* longest: first piece of the longest gap; of equal gaps the first */
+			/* longest: the first piece of the longest gap; of equal gaps the first
+			 * counts.
+			 */
 			uint32_t n, longest;
 		} *gaps;
 	} *device;

@@ -1,4 +1,4 @@
-/* loaded.c - traces in memory, by the file they were read from. */
+/* loaded.c - keeps traces in memory, by the file from which they were read. */
 #include <errno.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -27,10 +27,10 @@ static int hash_piece(int fd, const char *path, off_t at, size_t n,
 	return 0;
 }
 
-/* A hash of the file's size, both ends, and pages spread over it; the first page holds SQLite's
- * change counter.
+/* Computes an id from the file's size, both its ends, and pages spread over it; the first page
+ * holds SQLite's change counter.
  */
-static int trace_id(const char *path, char ret[NSX_TRACE_ID], struct nsx_err *err)
+static int compute_trace_id(const char *path, char ret[NSX_TRACE_ID], struct nsx_err *err)
 {
 	int fd = nsx_open(path), rc;
 	struct stat st;
@@ -77,7 +77,9 @@ static void drop_report(struct nsx_cache *c, size_t i)
 	memmove(&c->v[i], &c->v[i + 1], (--c->n - i) * sizeof(*c->v));
 }
 
-/* Bytes of the heap in use. The size of a trace is the difference before and after loading. */
+/* Returns the bytes of the heap in use. The size of a trace is the difference before and after
+ * loading.
+ */
 static size_t heap_bytes(void)
 {
 	struct mallinfo2 m = mallinfo2();
@@ -98,7 +100,7 @@ static int load_report(const struct nsx_cache *c, const char *path, const char *
 	rc = stat(path, &l->file) ?
 		     nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
 			      strerror(errno)) :
-		     trace_id(path, l->id, err);
+		     compute_trace_id(path, l->id, err);
 	o.path = l->path;
 	o.window = l->window;
 	o.purpose = NSX_FOR_QUESTIONS;
@@ -145,7 +147,8 @@ static bool is_unchanged(const struct nsx_loaded *l)
 	return !stat(l->path, &now) && is_same_file(&l->file, &now);
 }
 
-static struct nsx_loaded *find_part(const struct nsx_cache *c, const char *path, const char *window)
+static struct nsx_loaded *find_loaded_part(const struct nsx_cache *c, const char *path,
+					   const char *window)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (!strcmp(c->v[i]->path, path) && is_unchanged(c->v[i]) &&
@@ -156,13 +159,13 @@ static struct nsx_loaded *find_part(const struct nsx_cache *c, const char *path,
 
 struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path)
 {
-	return find_part(c, path, NULL);
+	return find_loaded_part(c, path, NULL);
 }
 
 int nsx_cache_get(struct nsx_cache *c, const char *path, const char *window,
 		  struct nsx_progress *progress, struct nsx_loaded **ret, struct nsx_err *err)
 {
-	struct nsx_loaded *l = find_part(c, path, window);
+	struct nsx_loaded *l = find_loaded_part(c, path, window);
 
 	for (size_t i = 0; i < c->n && !l; i++)
 		if (!strcmp(c->v[i]->path, path) && !is_unchanged(c->v[i]))

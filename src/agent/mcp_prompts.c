@@ -58,8 +58,8 @@ void nsx_mcp_list_prompts(struct nsx_jsonw *w)
 }
 
 /* Appends the message with its arguments filled in. */
-static int fill_in(const struct prompt *p, const struct nsx_jsonr *arguments,
-		   struct nsx_buf *b, struct nsx_err *err)
+static int fill_in_prompt(const struct prompt *p, const struct nsx_jsonr *arguments,
+			  struct nsx_buf *b, struct nsx_err *err)
 {
 	const char *s = p->ask, *mark;
 
@@ -87,7 +87,7 @@ int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 		p++;
 	if (p == prompts + ARRAY_LEN(prompts))
 		return nsx_fail(err, NSX_E_USAGE, "there is no prompt with this name");
-	if (fill_in(p, arguments, &b, err)) {
+	if (fill_in_prompt(p, arguments, &b, err)) {
 		nsx_buf_done(&b);
 		return err->rc;
 	}

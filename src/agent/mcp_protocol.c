@@ -12,7 +12,7 @@ enum { PARSE_ERROR = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601,
 
 #define META "io.modelcontextprotocol/"
 
-/* Lifetime of answers that change only with the version of this program: an hour. */
+/* Answers that change only with the version of this program may be kept for an hour. */
 enum { LONG_MS = 3600000 };
 
 static const char instructions[] =
@@ -150,8 +150,8 @@ static void put_versions(struct nsx_jsonw *w, const char *key)
 	nsx_jsonw_end(w);
 }
 
-static int discover(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
-		    struct nsx_err *err NSX_UNUSED)
+static int put_server_discovery(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
+				struct nsx_err *err NSX_UNUSED)
 {
 	put_versions(w, "supportedVersions");
 	put_server(w);
@@ -184,7 +184,7 @@ static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 static void mcp_protocol_put_tool(const struct request *r, struct nsx_jsonw *w,
 				  enum nsx_tool_id tool)
 {
-	/* limit of characters that clients show in full if they read this key */
+	/* Clients that read this key show so many characters in full. */
 	enum { SHOWN_WHOLE = 100000 };
 
 	nsx_jsonw_object(w, NULL);
@@ -268,13 +268,13 @@ enum { LEGACY_ONLY = 1, MODERN_ONLY };
 static const struct method {
 	const char *name;
 	int rules; /* flags of the revisions that have the method; 0: all    */
-	int ttl_ms; /* lifetime of the result; < 0: it must not be cached     */
-	bool waits; /* done by the second thread                              */
+	int ttl_ms; /* how long the result may be kept; < 0: it must not be */
+	bool waits; /* the second thread does it */
 	int (*fill)(struct request *r, struct nsx_jsonw *w, struct nsx_err *err);
 } methods[] = {
 	{"initialize", LEGACY_ONLY, -1, false, initialize},
 	{"ping", LEGACY_ONLY, -1, false, ping},
-	{"server/discover", MODERN_ONLY, LONG_MS, false, discover},
+	{"server/discover", MODERN_ONLY, LONG_MS, false, put_server_discovery},
 	{"tools/list", 0, LONG_MS, false, list_tools},
 	{"tools/call", 0, -1, true, call_tool},
 	{"resources/list", 0, 0, true, list_resources},
@@ -327,7 +327,7 @@ static void fail_version(const struct request *r, const char *asked, struct nsx_
 }
 
 /* Chooses the revision whose rules apply. False: the request was refused. */
-static bool settle_version(struct request *r, struct nsx_buf *out)
+static bool choose_revision(struct request *r, struct nsx_buf *out)
 {
 	const struct nsx_jsonr *meta = nsx_jsonr_get(r->params, "_meta");
 	const char *asked = nsx_jsonr_str(nsx_jsonr_get(meta, META "protocolVersion"));
@@ -369,7 +369,8 @@ static struct request request_of(struct nsx_mcp *m, const struct nsx_jsonr *mess
 		.method = nsx_jsonr_str(nsx_jsonr_get(message, "method"))};
 }
 
-static enum nsx_mcp_kind notified(const struct request *r, const struct nsx_jsonr **ret_id)
+static enum nsx_mcp_kind handle_notification(const struct request *r,
+					     const struct nsx_jsonr **ret_id)
 {
 	if (strcmp(r->method, "notifications/cancelled") != 0)
 		return NSX_MCP_NOTHING;
@@ -409,8 +410,8 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 		return NSX_MCP_ANSWERED;
 	}
 	if (!has_id)
-		return notified(&r, ret_id);
-	if (!settle_version(&r, out))
+		return handle_notification(&r, ret_id);
+	if (!choose_revision(&r, out))
 		return NSX_MCP_ANSWERED;
 	x = find_method(&r);
 	if (!x) {

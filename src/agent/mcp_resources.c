@@ -17,8 +17,8 @@ static const struct {
 };
 enum { TABLE = 2, FINDING = 3 };
 
-static void list_one(struct nsx_jsonw *w, const struct nsx_loaded *l,
-		     const char *file, const char *what, const char *type)
+static void list_one_resource(struct nsx_jsonw *w, const struct nsx_loaded *l,
+			      const char *file, const char *what, const char *type)
 {
 	struct nsx_buf uri = {0}, name = {0};
 
@@ -42,12 +42,12 @@ void nsx_mcp_list_resources(const struct nsx_cache *c, struct nsx_jsonw *w)
 		const struct nsx_findings *found = &c->v[i]->report->found;
 
 		for (unsigned k = 0; k < TABLE; k++)
-			list_one(w, c->v[i], files[k].name, files[k].name, files[k].type);
+			list_one_resource(w, c->v[i], files[k].name, files[k].name, files[k].type);
 		for (size_t k = 0; k < NSX_MIN(found->n, (size_t)NSX_MAX_FINDINGS); k++) {
 			char file[40];
 
 			snprintf(file, sizeof(file), "findings/%zu.md", k + 1);
-			list_one(w, c->v[i], file, found->v[k].title, files[FINDING].type);
+			list_one_resource(w, c->v[i], file, found->v[k].title, files[FINDING].type);
 		}
 	}
 	nsx_jsonw_end(w);
@@ -71,11 +71,11 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* The part of a name between `before` and `after`; NULL: the name lacks one of these. n: length of
- * the name.
+/* Returns the part of a name between `before` and `after`; NULL: the name lacks one of these. n:
+ * length of the name.
  */
-static const char *between(const char *file, size_t n, const char *before,
-			   const char *after, size_t *ret_n)
+static const char *part_between(const char *file, size_t n, const char *before,
+				const char *after, size_t *ret_n)
 {
 	size_t b = strlen(before), a = strlen(after);
 
@@ -85,8 +85,8 @@ static const char *between(const char *file, size_t n, const char *before,
 	return file + b;
 }
 
-/* The kind of file at an address; also its table, or the number of its finding. -1: there is no
- * such file.
+/* Returns the kind of file at an address, and its table or the number of its finding; -1: there is
+ * no such file.
  */
 static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 		     const struct nsx_table **ret_table, size_t *ret_finding)
@@ -98,12 +98,12 @@ static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 	for (int k = 0; k < 2; k++)
 		if (strlen(files[k].name) == n && !strncmp(files[k].name, file, n))
 			return k;
-	name = between(file, n, "findings/", ".md", &length);
+	name = part_between(file, n, "findings/", ".md", &length);
 	if (name) {
 		*ret_finding = strtoul(name, &end, 10);
 		return end == name + length && *ret_finding - 1 < r->found.n ? FINDING : -1;
 	}
-	name = between(file, n, "tables/", ".csv", &length);
+	name = part_between(file, n, "tables/", ".csv", &length);
 	*ret_table = name ? nsx_report_table(r, name, length) : NULL;
 	return *ret_table ? TABLE : -1;
 }

@@ -36,7 +36,7 @@ struct server {
 	pthread_mutex_t writing;
 };
 
-/* Value of nsx_stop_flag if only the running call is to stop, because it was cancelled. */
+/* The value of nsx_stop_flag if only the running call is to stop, because it was cancelled. */
 enum { CANCELLED = 2 };
 
 static void set_stop(int from, int to)
@@ -55,8 +55,8 @@ static bool is_stopped(const struct server *s)
 
 /* Out -----------------------------------------------------------------------------*/
 
-/* Writes buffered output. It writes at a time only as much as fits without blocking, so that a
- * client that does not read blocks no signal.
+/* Writes buffered output, at a time only as much as fits without blocking, so that signals are
+ * handled even if a client does not read.
  */
 static void mcp_server_write_all(struct server *s, struct nsx_buf *b)
 {
@@ -160,7 +160,7 @@ static void add_job(struct server *s, struct nsx_jsonr *message, const struct ns
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void cancel(struct server *s, const struct nsx_jsonr *id)
+static void cancel_request(struct server *s, const struct nsx_jsonr *id)
 {
 	pthread_mutex_lock(&s->lock);
 	if (s->running && nsx_jsonr_equal(s->running->id, id)) {
@@ -194,7 +194,7 @@ static void mcp_server_take_message(struct server *s, struct nsx_jsonr *message)
 		add_job(s, message, id);
 		return;
 	case NSX_MCP_CANCEL:
-		cancel(s, id);
+		cancel_request(s, id);
 		break;
 	case NSX_MCP_ANSWERED:
 		mcp_server_write_all(s, &out);
@@ -251,7 +251,7 @@ static void take_lines(struct server *s)
 	}
 }
 
-static void tell_progress(struct server *s)
+static void send_progress(struct server *s)
 {
 	const struct nsx_jsonr *token;
 	struct nsx_buf out = {0};
@@ -291,7 +291,7 @@ static int mcp_server_read_all(struct server *s, struct nsx_err *err)
 		int ready = poll(&p, !wait, wait ? DONE_MS : TICK_MS);
 
 		if (ready <= 0) {
-			tell_progress(s);
+			send_progress(s);
 			continue;
 		}
 		n = read(s->in, nsx_buf_room(&s->line, PIECE), PIECE);
@@ -311,7 +311,7 @@ static int mcp_server_read_all(struct server *s, struct nsx_err *err)
 }
 
 /* Waits until all requests are answered, unless nobody reads the answers. */
-static void mcp_server_drain(struct server *s)
+static void wait_for_answers(struct server *s)
 {
 	struct pollfd p = {.fd = s->out};
 	bool is_busy = true;
@@ -371,7 +371,7 @@ int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err)
 		rc = start_worker(&s, &worker, err);
 	if (!rc) {
 		rc = mcp_server_read_all(&s, err);
-		mcp_server_drain(&s);
+		wait_for_answers(&s);
 		(void)pthread_join(worker, NULL);
 	}
 	nsx_buf_done(&s.line);

@@ -28,7 +28,7 @@ const char *nsx_question_nearest(const char *name)
 }
 
 /* Adds next questions to an answer that suggests none. */
-static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
+static void suggest_next_questions(struct nsx_answer *a, const struct nsx_question *q)
 {
 	if (q->ask != nsx_ask_verdict)
 		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most");
@@ -36,7 +36,7 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
 }
 
-/* Limits the confidence of an answer to that of its data. */
+/* Lowers the confidence of an answer to that of its data. */
 static void limit_confidence(struct nsx_answer *a)
 {
 	const struct nsx_steady *steady = &a->r->facts->steady;
@@ -75,6 +75,6 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 		rc = nsx_wrap(err, "in the readable part of a damaged trace");
 	limit_confidence(a);
 	if (!a->nnext)
-		lead_on(a, q);
+		suggest_next_questions(a, q);
 	return nsx_answer_end(a, rc, ret, err);
 }

@@ -62,7 +62,8 @@ void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
 	nsx_buf_done(&whole);
 }
 
-/* The number of characters with which s begins like a tool's command; 0: it does not. */
+/* Returns how many characters of s to replace if it begins like a tool's command; 0: it does not.
+ */
 static size_t command_length(const char *s)
 {
 	static const char command[] = "nsys-explain ";
@@ -76,8 +77,10 @@ static size_t command_length(const char *s)
 	return 0;
 }
 
-/* The length of what s begins with and agents have another word for, which is *ret; 0: nothing. */
-static size_t shell_word(const char *s, const char **ret)
+/* Returns the length of the words at the beginning of s for which agents have another word, which
+ * is *ret; 0: there are none.
+ */
+static size_t length_of_shell_word(const char *s, const char **ret)
 {
 	static const char *const words[][2] = {
 		{" -- COMMAND", ""}, {" -- PROGRAM", ""}, {"--preset ", "preset "},
@@ -89,10 +92,10 @@ static size_t shell_word(const char *s, const char **ret)
 	return *ret = "nsys_", command_length(s);
 }
 
-/* The length of the name of the trace that s begins with, which is in quotes; 0: none. Our own code
- * is a command, a table or a window.
+/* Returns the length of the quoted name of a trace with which s begins; 0: none. What this program
+ * itself quotes is a command, a table or a window.
  */
-static size_t quoted_name(const char *s)
+static size_t length_of_quoted_name(const char *s)
 {
 	static const char *const own[] = {"nsys-explain ", "tables/", "--window phase:"};
 	const char *end = *s == '`' || !strncmp(s, "'--", 3) ? strchr(s + 1, *s) : NULL;
@@ -112,7 +115,8 @@ void nsx_reply_as_tools(struct nsx_buf *b, const char *s, const char *trace_id)
 
 	while (*s) {
 		const char *word;
-		size_t name = in_code ? 0 : quoted_name(s), n = name ?: shell_word(s, &word);
+		size_t name = in_code ? 0 : length_of_quoted_name(s);
+		size_t n = name ?: length_of_shell_word(s, &word);
 
 		in_code ^= *s == '`' && !name;
 		if (!n && trace_id && !strncmp(s, tables, strlen(tables)))
@@ -176,7 +180,7 @@ static int read_cursor(struct page *p, struct nsx_err *err)
 	return 0;
 }
 
-/* Sets the shown rows to k rows in total, taken from all tables in turn. */
+/* Shows k rows in total, taken from all tables in turn. */
 static void show_rows(struct page *p, size_t k)
 {
 	for (unsigned i = 0; i < p->nparts; i++)
@@ -407,19 +411,22 @@ static void put_truncated(const struct page *p, struct nsx_jsonw *w)
 			      (int64_t)(p->bytes_left / BYTES_A_TOKEN));
 }
 
-/* Whether a value lists what the trace cannot show. */
+/* Tells whether a value lists what the trace cannot show. */
 static bool is_gap(const struct nsx_value *v)
 {
 	return v->cell.type == NSX_T_LIST && !strcmp(v->key, "cannot_tell");
 }
 
-/* Whether the value is a single figure. Lists are written as sentences, and tables row by row. */
+/* Tells whether the value is a single figure. Lists are written as sentences, and tables row by
+ * row.
+ */
 static bool is_figure(const struct nsx_value *v)
 {
 	return v->cell.type != NSX_T_NULL && nsx_is_scalar(v->cell.type);
 }
 
-/* The key of a value in the reply; a section that is a bare value has the section's name. */
+/* Returns the key of a value in the reply; a section that is a bare value has the section's name.
+ */
 static const char *value_key(const struct nsx_value *v)
 {
 	return strcmp(v->key, "*") ? v->key : "value";
@@ -493,8 +500,8 @@ static int reply_measure(struct page *p, size_t *ret, struct nsx_err *err)
 	return rc;
 }
 
-/* Finds the most lines, or rows, that fit in `room` bytes, and sets them. */
-static int fit(struct page *p, bool rows, size_t most, size_t room, struct nsx_err *err)
+/* Finds out how many lines, or rows, fit in `room` bytes, and shows that many. */
+static int show_what_fits(struct page *p, bool rows, size_t most, size_t room, struct nsx_err *err)
 {
 	size_t lo = 0, hi = most + 1, bytes;
 
@@ -531,10 +538,10 @@ static int fill_page(struct page *p, struct nsx_err *err)
 	if (reply_measure(p, &base, err))
 		return err->rc;
 	if (base > (p->nparts ? room / 2 : room) &&
-	    fit(p, false, p->line, p->nparts ? room / 2 : room, err))
+	    show_what_fits(p, false, p->line, p->nparts ? room / 2 : room, err))
 		return err->rc;
 	rows = rows_left(p);
-	if (fit(p, true, NSX_MIN(rows, room / LEAST_ROW), room, err) ||
+	if (show_what_fits(p, true, NSX_MIN(rows, room / LEAST_ROW), room, err) ||
 	    reply_measure(p, &whole, err))
 		return err->rc;
 	left = rows_left(p);
@@ -603,8 +610,8 @@ static void reply_add_cell(const struct page *p, struct nsx_buf *b,
 	}
 }
 
-/* The columns that have a value in some shown row, as bits; other columns are left out. */
-static uint64_t columns_of(const struct part *x)
+/* Returns the columns that have a value in some shown row, as bits; other columns are left out. */
+static uint64_t columns_with_values(const struct part *x)
 {
 	uint64_t bits = 0;
 
@@ -618,7 +625,7 @@ static uint64_t columns_of(const struct part *x)
 static void reply_add_table(const struct page *p, struct nsx_buf *b, const struct part *x)
 {
 	const struct nsx_layout *l = x->t->layout;
-	uint64_t columns = columns_of(x);
+	uint64_t columns = columns_with_values(x);
 
 	if (!x->shown)
 		return;

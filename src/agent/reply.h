@@ -25,9 +25,9 @@ enum nsx_window_kind { NSX_WINDOW_FULL, NSX_WINDOW_STEADY, NSX_WINDOW_ASKED,
 extern const char *const nsx_window_kinds[NSX_NWINDOW_KINDS]; /* "full", ... */
 
 struct nsx_reply {
-	/* name of the question in nsys_ask; NULL: the answer is about no trace */
+	/* The name of the question in nsys_ask; NULL: the answer is about no trace. */
 	const char *question;
-	/* the trace as the caller named it; NULL: several traces, or none */
+	/* The trace as the caller named it; NULL: several traces, or none. */
 	const char *trace, *trace_id;
 	const char *window;   /* the part that was asked for; NULL: all      */
 	int64_t budget;	      /* limit of the reply, in tokens               */

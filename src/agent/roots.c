@@ -70,7 +70,7 @@ static int cmp_entries(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void look_into(struct search *s, const char *dir, unsigned depth)
+static void search_folder(struct search *s, const char *dir, unsigned depth)
 {
 	struct dirent **list;
 	int fd = nsx_open(dir), n = fd < 0 ? -1 : scandirat(fd, ".", &list, NULL, cmp_entries);
@@ -88,7 +88,7 @@ static void look_into(struct search *s, const char *dir, unsigned depth)
 			     nsx_has_report_name(name)))
 				s->v[s->n++] = path + s->root_length + 1;
 			else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
-				look_into(s, path, depth + 1);
+				search_folder(s, path, depth + 1);
 		}
 		free(list[i]);
 	}
@@ -106,7 +106,7 @@ const char **nsx_roots_traces(const struct nsx_roots *r, size_t most,
 
 	for (size_t i = 0; i < r->n; i++) {
 		s.root_length = strcmp(r->v[i], "/") ? strlen(r->v[i]) : 0;
-		look_into(&s, r->v[i], 0);
+		search_folder(&s, r->v[i], 0);
 	}
 	*ret_n = s.n;
 	return s.v;

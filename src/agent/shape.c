@@ -95,7 +95,7 @@ static const char nullable[] =
 #undef NSX_NULLABLE
 	;
 
-/* The last part of a path, without its mark ("?" or "&"). */
+/* Returns the last part of a path, without its mark ("?" or "&"). */
 static const char *last_part(const struct key *k, size_t *n)
 {
 	const char *dot = strrchr(k->path, '.');
@@ -122,8 +122,10 @@ static const struct closed *word_set_of(const struct key *k)
 	return NULL;
 }
 
-/* Whether a key is a share, rate or mean, which is null if its divisor is 0. Times always exist. */
-static bool is_share(const struct key *k)
+/* Tells whether a key is a share, rate or mean, which is null if its divisor is 0. Times always
+ * exist.
+ */
+static bool can_divisor_be_zero(const struct key *k)
 {
 	size_t n;
 	const char *name = last_part(k, &n);
@@ -142,7 +144,7 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 	snprintf(word, sizeof(word), " %.*s ", (int)n, name);
 	snprintf(scoped, sizeof(scoped), " %s.%.*s ", k->of ? k->of : "", (int)n, name);
 	return !s->is_reply && nsx_is_scalar(k->type) &&
-	       (is_share(k) || (s->is_several && k->type == NSX_T_F64) ||
+	       (can_divisor_be_zero(k) || (s->is_several && k->type == NSX_T_F64) ||
 		strstr(nullable, word) || strstr(nullable, scoped));
 }
 
@@ -155,7 +157,8 @@ static void append_key(struct shape *s, const char *path, const struct key *k)
 }
 
 /* Appends a path to base and marks its parts: base.a&.b& for a.b. "*" is the base itself. */
-static const char *marked(struct shape *s, const char *base, const char *path, char mark)
+static const char *append_marked_path(struct shape *s, const char *base, const char *path,
+				      char mark)
 {
 	struct nsx_buf b = {0};
 
@@ -195,7 +198,7 @@ static void add_columns(struct shape *s, const struct nsx_layout *l)
 		const struct nsx_col *c = &l->cols[i];
 
 		append_key(s, s->is_reply && *c->key != '*' ?
-			       marked(s, "", c->key, '?') : c->key,
+			       append_marked_path(s, "", c->key, '?') : c->key,
 			  &(struct key){.of = l->key, .type = c->type,
 					     .help = c->help,
 					     .layout = c->rows});
@@ -215,15 +218,16 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in, 
 	bool is_bare = false;
 
 	if (inner)
-		base = marked(s, base, inner + 1, '&');
+		base = append_marked_path(s, base, inner + 1, '&');
 	for (size_t i = 0; i < ARRAY_LEN(listed); i++)
 		if (!strcmp(listed[i].of, p->id)) {
-			append_key(s, marked(s, base, listed[i].key.path, '&'), &listed[i].key);
+			append_key(s, append_marked_path(s, base, listed[i].key.path, '&'),
+				   &listed[i].key);
 			is_bare |= *listed[i].key.path == '*';
 		}
 	for (unsigned i = 0; (l = nsx_pass_layout(p, i)); i++)
 		if (l->key && l->json_rows != NSX_NOT_IN_JSON) {
-			add_layout(s, marked(s, base, l->key, '&'), l);
+			add_layout(s, append_marked_path(s, base, l->key, '&'), l);
 			is_bare |= *l->key == '*';
 		}
 	if (is_whole && !is_bare)
@@ -238,7 +242,7 @@ static void add_report(struct shape *s)
 	for (unsigned i = 0; i < 2 * nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i % nsx_npasses];
 
-		/* sections inside others come after them */
+		/* A section inside another one comes after it. */
 		if ((p->json != NULL) == (i >= nsx_npasses))
 			add_pass(s, p, p->is_top ? "" : "metrics", !p->is_top);
 	}
@@ -282,7 +286,7 @@ struct node { /* a part of paths */
 
 static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct node *in,
 		       bool or_null);
-static const struct node *tree_of(const struct shape *s);
+static const struct node *build_path_tree(const struct shape *s);
 
 static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 {
@@ -296,7 +300,8 @@ static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 	nsx_jsonw_end(w);
 }
 
-static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct key *k, bool or_null);
+static void put_leaf_schema(struct nsx_jsonw *w, const struct shape *s, const struct key *k,
+			    bool or_null);
 
 /* Writes the schema of a row. of: shape of the document that has the key. */
 static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const struct key *k)
@@ -309,21 +314,21 @@ static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const str
 		shape_add_listed(&s, k->rows, "");
 	else
 		add_columns(&s, k->layout);
-	/* several tables of a reply may share a key */
+	/* Several tables of a reply may share a key. */
 	for (size_t i = 0; of->is_reply && i < of->n; i++)
 		if (&of->v[i] != k && of->v[i].layout && !strcmp(of->v[i].path, k->path))
 			add_columns(&s, of->v[i].layout);
 	nsx_jsonw_object(w, "items");
 	if (*s.v[0].path == '*')
-		put_leaf(w, &s, &s.v[0], false);
+		put_leaf_schema(w, &s, &s.v[0], false);
 	else
-		put_object(w, &s, tree_of(&s), false);
+		put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
 	free(s.v);
 	nsx_arena_free(s.arena);
 }
 
-static void put_words(struct nsx_jsonw *w, const struct closed *c, bool or_null)
+static void put_word_set(struct nsx_jsonw *w, const struct closed *c, bool or_null)
 {
 	nsx_jsonw_array(w, "enum");
 	for (unsigned i = 0; i < c->n; i++)
@@ -334,7 +339,7 @@ static void put_words(struct nsx_jsonw *w, const struct closed *c, bool or_null)
 	nsx_jsonw_end(w);
 }
 
-/* Whether a key holds a process: a number, or a text (nsx_pid_cell). */
+/* Tells whether a key holds a process: a number, or a text (nsx_pid_cell). */
 static bool names_process(const struct key *k)
 {
 	size_t n;
@@ -346,7 +351,8 @@ static bool names_process(const struct key *k)
 					has_last_part(k, "process"));
 }
 
-static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct key *k, bool or_null)
+static void put_leaf_schema(struct nsx_jsonw *w, const struct shape *s, const struct key *k,
+			    bool or_null)
 {
 	static const char *const types[] = {
 		[NSX_T_I64] = "integer", [NSX_T_F64] = "number",
@@ -368,7 +374,7 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct ke
 		put_type(w, types[k->type], or_null);
 	}
 	if (c)
-		put_words(w, c, or_null);
+		put_word_set(w, c, or_null);
 	if (k->help)
 		nsx_jsonw_str(w, "description", k->help);
 	if (k->type == NSX_T_LIST)
@@ -377,7 +383,7 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct ke
 		shape_put_row(w, s, k);
 }
 
-/* The child of that name, which is added after the others if there is none yet. */
+/* Finds the child of that name, or adds one after the others. */
 static struct node *child_named(struct nsx_arena *a, struct node *in, const char *part, size_t n)
 {
 	struct node **at = &in->children;
@@ -392,8 +398,8 @@ static struct node *child_named(struct nsx_arena *a, struct node *in, const char
 	return *at;
 }
 
-/* The list of paths as a tree. */
-static const struct node *tree_of(const struct shape *s)
+/* Makes a tree of the list of paths. */
+static const struct node *build_path_tree(const struct shape *s)
 {
 	struct node *root = nsx_arena_get(s->arena, sizeof(*root));
 
@@ -413,12 +419,12 @@ static const struct node *tree_of(const struct shape *s)
 	return root;
 }
 
-static void put_node(struct nsx_jsonw *w, const struct shape *s, const struct node *n)
+static void put_node_schema(struct nsx_jsonw *w, const struct shape *s, const struct node *n)
 {
 	if (n->children && n->leaf && n->leaf->type != NSX_T_NULL) {
 		nsx_jsonw_array(w, "anyOf");
 		nsx_jsonw_object(w, NULL);
-		put_leaf(w, s, n->leaf, n->or_null);
+		put_leaf_schema(w, s, n->leaf, n->or_null);
 		nsx_jsonw_end(w);
 		nsx_jsonw_object(w, NULL);
 		put_object(w, s, n, n->or_null);
@@ -427,7 +433,7 @@ static void put_node(struct nsx_jsonw *w, const struct shape *s, const struct no
 	} else if (n->children) {
 		put_object(w, s, n, n->or_null);
 	} else if (n->leaf) {
-		put_leaf(w, s, n->leaf, n->or_null);
+		put_leaf_schema(w, s, n->leaf, n->or_null);
 	}
 }
 
@@ -457,7 +463,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct node *in)
 	nsx_jsonw_str(w, NULL, "present");
 	nsx_jsonw_end(w);
 	nsx_jsonw_object(w, "then");
-	/* the validator ajv demands that required keys are defined */
+	/* The validator ajv demands that required keys are defined. */
 	nsx_jsonw_object(w, "properties");
 	for (const struct node *n = in->children; n; n = n->next)
 		if (n->mark == '&')
@@ -476,7 +482,7 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct 
 		if (*n->name == '*')
 			continue;
 		nsx_jsonw_object(w, n->name);
-		put_node(w, s, n);
+		put_node_schema(w, s, n);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
@@ -486,7 +492,7 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct 
 		if (*n->name != '*')
 			continue;
 		nsx_jsonw_object(w, "additionalProperties");
-		put_node(w, s, n);
+		put_node_schema(w, s, n);
 		nsx_jsonw_end(w);
 	}
 }
@@ -498,7 +504,7 @@ void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
 	shape_add_listed(&s, of, "");
 	shape_add_listed(&s, "open answer", "");
 	nsx_jsonw_object(w, key);
-	put_object(w, &s, tree_of(&s), false);
+	put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
 	free(s.v);
 	nsx_arena_free(s.arena);
@@ -539,7 +545,7 @@ static void put_document(struct nsx_jsonw *w, unsigned i)
 	nsx_jsonw_str(w, "title", documents[i].title);
 	if (documents[i].add) {
 		documents[i].add(&s);
-		put_object(w, &s, tree_of(&s), false);
+		put_object(w, &s, build_path_tree(&s), false);
 	} else {
 		put_type(w, "array", false);
 		shape_put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
@@ -554,7 +560,8 @@ static void add_reply_table(struct shape *s, const char *in, const char *key,
 {
 	bool has_key = key && strcmp(key, "*") != 0;
 
-	add_layout(s, marked(s, marked(s, "tables?", in, '?'), has_key ? key : "rows", '?'), l);
+	add_layout(s, append_marked_path(s, append_marked_path(s, "tables?", in, '?'), has_key ?
+					 key : "rows", '?'), l);
 }
 
 /* Adds a section to the answers of `ask section`. in: the section that holds it, if both are asked
@@ -570,9 +577,9 @@ static void shape_add_section(struct shape *s, const struct nsx_pass *p, const c
 		if (!strcmp(listed[k].of, p->id) &&
 		    (strchr(path, '*') || listed[k].key.type) &&
 		    nsx_is_scalar(listed[k].key.type))
-			append_key(s, marked(s, marked(s, "values?", in, '?'),
-					    strcmp(path, "*") ? path : "value", '?'),
-				  &listed[k].key);
+			append_key(s, append_marked_path(s,
+					append_marked_path(s, "values?", in, '?'),
+					strcmp(path, "*") ? path : "value", '?'), &listed[k].key);
 	}
 	for (unsigned k = 0; (l = nsx_pass_layout(p, k)); k++)
 		if (l->json_rows != NSX_NOT_IN_JSON)
@@ -650,7 +657,7 @@ static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 	nsx_tool_input_schema(w, "properties.arguments", tool);
 	add_reply(&s, tool);
 	nsx_jsonw_object(w, "properties.structuredContent");
-	put_object(w, &s, tree_of(&s), false);
+	put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
 	free(s.v);
 	nsx_arena_free(s.arena);

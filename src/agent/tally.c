@@ -11,7 +11,7 @@
 	X(SHARE, "pct_of_window", F64, "total to which whole_ns belongs")
 NSX_COLUMNS(cols, COLUMNS);
 
-/* Columns; the variants differ in the last one. */
+/* The columns of a tally; the variants differ in the last one. */
 #define SHARE_COLUMNS(X)                                                         \
 	X(OF_WINDOW, "pct_of_window", F64,                                       \
 	  "share of the window's length, summed over GPUs if there are several") \

@@ -19,7 +19,7 @@ enum arg_kind { K_STR, K_LIST, K_INT, K_QUESTION, K_DETAIL, K_PRESET };
 static const struct arg {
 	const char *name;
 	enum arg_kind kind;
-	/* tools that take the argument, and tools that require it: bits of OF() */
+	/* The tools that take the argument, and those that require it: bits of OF(). */
 	unsigned tools, needed_by;
 	const char *help;
 } args[NARGS] = {
@@ -60,7 +60,7 @@ static const struct arg {
 		      "refuse if the trace does not have this id"},
 };
 
-/* Whether a question has a tool of its own: the verdict and SQL. */
+/* Tells whether a question has a tool of its own, as the verdict and SQL have. */
 static bool is_asked_elsewhere(const struct nsx_question *q)
 {
 	return q == &nsx_questions[NSX_Q_verdict] || q == &nsx_questions[NSX_Q_sql];
@@ -418,7 +418,7 @@ static enum nsx_tool_code refusal_code(const struct nsx_err *err)
 }
 
 /* Suggests traces under the roots if the call named no file below them. */
-static void put_tries(const struct call *c, struct nsx_jsonw *w)
+static void put_suggested_traces(const struct call *c, struct nsx_jsonw *w)
 {
 	enum { MOST = 5 };
 	bool named_none = c->code == NSX_OUTSIDE_ROOTS || c->code == NSX_NO_SUCH_TRACE;
@@ -451,7 +451,7 @@ static void tools_refuse(const struct call *c, const struct nsx_err *why, struct
 	nsx_jsonw_str(doc, "error.code", code);
 	nsx_jsonw_strn(doc, "error.message", message.p, message.n);
 	nsx_jsonw_object(doc, "error");
-	put_tries(c, doc);
+	put_suggested_traces(c, doc);
 	nsx_jsonw_end(doc);
 	nsx_jsonw_end(doc);
 	put_content(c, doc, &text, w);
