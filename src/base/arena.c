@@ -39,7 +39,7 @@ void nsx_die_of_memory(size_t size)
 	static bool is_dying;
 
 	while (__atomic_exchange_n(&is_dying, true, __ATOMIC_RELAXED))
-		pause(); /* another thread prints the message */
+		pause(); /* waits for the end, because another thread prints the message */
 	if (at_death.clean)
 		at_death.clean(at_death.ctx);
 	fprintf(stderr, "nsys-explain: out of memory (%zu bytes)\n", size);
@@ -166,7 +166,7 @@ struct nsx_arena *nsx_arena_new(void)
 	return nsx_alloc(1, sizeof(struct nsx_arena));
 }
 
-static void free_list(struct block **list)
+static void free_blocks(struct block **list)
 {
 	struct block *b = *list, *next;
 
@@ -179,11 +179,11 @@ static void free_list(struct block **list)
 
 void nsx_arena_clear(struct nsx_arena *a)
 {
-	free_list(&a->blocks);
-	free_list(&a->arrays);
+	free_blocks(&a->blocks);
+	free_blocks(&a->arrays);
 }
 
-static void move_list(struct block **to, struct block *from)
+static void move_blocks(struct block **to, struct block *from)
 {
 	struct block **end = &from;
 
@@ -195,8 +195,8 @@ static void move_list(struct block **to, struct block *from)
 
 void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from)
 {
-	move_list(&a->blocks, from->blocks);
-	move_list(&a->arrays, from->arrays);
+	move_blocks(&a->blocks, from->blocks);
+	move_blocks(&a->arrays, from->arrays);
 	free(from);
 }
 

@@ -35,8 +35,8 @@ char *nsx_arena_strdup(struct nsx_arena *a, const char *s);
 char *nsx_arena_printf(struct nsx_arena *a, const char *fmt, ...) NSX_PRINTF(2, 3);
 char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap) NSX_PRINTF(2, 0);
 
-/* Zeroed array of n elements (n may be 0: still a valid pointer).
- * Errors: NULL with NSX_E_NOMEM, naming `what`.
+/* Returns a zeroed array of n elements; n may be 0, and the pointer is valid then, too. Errors:
+ * NULL with NSX_E_NOMEM, naming `what`.
  */
 void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 			  const char *what, struct nsx_err *err) NSX_CHECKED;
@@ -67,7 +67,7 @@ int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
 		NSX_ARRAYS_N(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)   \
 		{NULL, 0}}, err)
 
-/* Returns free heap memory to the system. For the end of a stage that used many small arrays. */
+/* Returns free heap memory to the system, for the end of a stage that used many small arrays. */
 void nsx_give_back(void);
 
 /* Frees one array of nsx_arena_try_array before its arena is freed. */

@@ -1,4 +1,4 @@
-/* base.h - integer types, attributes, sorting, the few macros used everywhere.
+/* base.h - integer types, attributes, sorting, and the few macros that all folders use.
  *
  * Every other header may include it.
  */
@@ -105,7 +105,7 @@ static inline int64_t nsx_real_key(double x)
 			hi = mid;                                             \
 	}
 
-/* Expression form of NSX_BISECT: the first such index of [from, to), or `to`. */
+/* NSX_BISECT as an expression: the first such index of [from, to), or `to`. */
 #define NSX_SEARCH(from, to, mid, comes_before)                               \
 	__extension__({                                                       \
 		__typeof__((to) + 0) lo_ = (from), hi_ = (to);                \

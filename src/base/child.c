@@ -11,7 +11,8 @@
 
 enum { TICK_MS = 20, PIECE = 65536 };
 
-struct head { /* of a child's answer, which is n bytes of output or, if rc is not 0, an error */
+/* The head of a child's answer: n bytes of output follow or, if rc is not 0, an error. */
+struct head {
 	int rc;
 	size_t n;
 };
@@ -25,7 +26,7 @@ static _Noreturn void run_child_work(int to, pid_t parent,
 	struct nsx_err err;
 	sigset_t all;
 
-	/* Signals are for the parent. If it dies, the child dies too. */
+	/* Signals are for the parent alone. If it dies, the child is to die, too. */
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
@@ -40,7 +41,7 @@ static _Noreturn void run_child_work(int to, pid_t parent,
 }
 
 /* Reads the child's answer until it ends or must be killed. */
-static int read_answer(int from, double end_s, struct nsx_buf *out, struct nsx_err *err)
+static int read_child_answer(int from, double end_s, struct nsx_buf *out, struct nsx_err *err)
 {
 	struct pollfd p = {.fd = from, .events = POLLIN};
 	ssize_t n = 1;
@@ -59,8 +60,10 @@ static int read_answer(int from, double end_s, struct nsx_buf *out, struct nsx_e
 	return 0;
 }
 
-/* Turns the child's answer into its output or error. It is incomplete if the child was killed. */
-static int decode_answer(struct nsx_buf *answer, struct nsx_err *err)
+/* Turns the child's answer into its output or its error. The answer is incomplete if the child was
+ * killed.
+ */
+static int decode_child_answer(struct nsx_buf *answer, struct nsx_err *err)
 {
 	struct head head = {0};
 
@@ -92,11 +95,11 @@ int nsx_in_child(int (*work)(void *ctx, struct nsx_buf *out, struct nsx_err *err
 	if (pid < 0) {
 		rc = nsx_fail(err, NSX_E_IO, "cannot start a process: %s", strerror(errno));
 	} else {
-		rc = read_answer(fd[0], end_s, out, err);
+		rc = read_child_answer(fd[0], end_s, out, err);
 		(void)kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		rc = rc ? rc : decode_answer(out, err);
+		rc = rc ? rc : decode_child_answer(out, err);
 	}
 	(void)close(fd[0]);
 	return rc;

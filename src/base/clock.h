@@ -4,11 +4,11 @@
 
 enum { NSX_UTC_SIZE = 32 };
 
-/* The current time as "2026-01-31T23:59:59Z". SOURCE_DATE_EPOCH, if set, replaces it, so
+/* Writes the current time as "2026-01-31T23:59:59Z". SOURCE_DATE_EPOCH, if set, replaces it, so
  * that the same input gives the same bytes on every day.
  */
 void nsx_utc_now(char ret[NSX_UTC_SIZE]);
-/* Seconds of a monotonic clock, for measuring durations. */
+/* Returns the seconds of a monotonic clock, for measuring durations. */
 double nsx_now_s(void);
 
 #endif

@@ -27,7 +27,7 @@ enum nsx_rc {
 	NSX_E_CLOSED = -11, /* the reader of our output closed the pipe   */
 };
 
-/* Whether rc means that a table ended early; the rows read before that are used. */
+/* Tells whether rc means that a table ended early; the rows read before that are used. */
 static inline bool nsx_is_damage(int rc)
 {
 	return rc == NSX_E_DATA || rc == NSX_E_DB;
@@ -46,16 +46,16 @@ int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...) NSX_PRIN
  */
 int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...) NSX_PRINTF(3, 4);
 
-/* Writes all n bytes; goes on after interrupted or partial writes. False: failed; errno, which is
- * not 0, says why.
+/* Writes all n bytes; goes on after interrupted or partial writes. Returns false on failure, with
+ * the reason in errno.
  */
 bool nsx_write_all(int fd, const void *bytes, size_t n) NSX_CHECKED;
 
 /* Prefixes the message of *err; returns its code unchanged. */
 int nsx_wrap(struct nsx_err *err, const char *fmt, ...) NSX_PRINTF(2, 3);
 
-/* Set to 1 by the signal handler of main; long loops poll it through nsx_stopped,
- * which fills *err with NSX_E_STOP and returns non-zero when it is set.
+/* The signal handler of main sets this to 1. Long loops poll it through nsx_stopped, which then
+ * fills *err with NSX_E_STOP and returns non-zero.
  */
 extern volatile int nsx_stop_flag;
 int nsx_stopped(struct nsx_err *err);

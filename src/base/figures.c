@@ -25,7 +25,8 @@ struct unit {
 /* Formats x in the largest unit in which it is at least 1; below 1 in the first unit. A value that
  * would be rounded up to a thousand gets the next unit.
  */
-static const char *in_units(struct nsx_arena *a, double x, const struct unit *units, size_t n)
+static const char *format_in_units(struct nsx_arena *a, double x, const struct unit *units,
+				   size_t n)
 {
 	char digits[400];
 	size_t i = 0;
@@ -41,7 +42,7 @@ const char *nsx_text_ns(struct nsx_arena *a, double ns)
 	static const struct unit units[] = {
 		{1, " ns"}, {1e3, " µs"}, {1e6, " ms"}, {1e9, " s"}};
 
-	return in_units(a, ns, units, ARRAY_LEN(units));
+	return format_in_units(a, ns, units, ARRAY_LEN(units));
 }
 
 const char *nsx_text_bytes(struct nsx_arena *a, double bytes)
@@ -50,7 +51,7 @@ const char *nsx_text_bytes(struct nsx_arena *a, double bytes)
 		{1, " B"}, {1e3, " kB"}, {1e6, " MB"}, {1e9, " GB"},
 		{1e12, " TB"}};
 
-	return in_units(a, bytes, units, ARRAY_LEN(units));
+	return format_in_units(a, bytes, units, ARRAY_LEN(units));
 }
 
 const char *nsx_text_count(struct nsx_arena *a, double n)
@@ -61,7 +62,7 @@ const char *nsx_text_count(struct nsx_arena *a, double n)
 		return nsx_arena_printf(a, "%.0f", n);
 	if (fabs(n) < 999500)
 		return nsx_arena_printf(a, "%.0f 000", n / 1e3);
-	return in_units(a, n, units, ARRAY_LEN(units));
+	return format_in_units(a, n, units, ARRAY_LEN(units));
 }
 
 const char *nsx_text_share(struct nsx_arena *a, double part, double whole)

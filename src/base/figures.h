@@ -9,9 +9,9 @@
 const char *nsx_text_ns(struct nsx_arena *a, double ns);     /* "421 ms"     */
 const char *nsx_text_bytes(struct nsx_arena *a, double bytes); /* "25.5 GB"  */
 const char *nsx_text_count(struct nsx_arena *a, double n); /* "290", "1.2 M" */
-/* "97 %", "0.4 %". Only exact values show as 0 or 100. */
+/* Formats a share as "97 %" or "0.4 %". Only exact values show as 0 or 100. */
 const char *nsx_text_share(struct nsx_arena *a, double part, double whole);
-/* "1 call", "2 calls"; many NULL: appends an "s" to `one`. */
+/* Formats a count as "1 call" or "2 calls"; many NULL: appends an "s" to `one`. */
 const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one, const char *many);
 
 #endif

@@ -1,6 +1,8 @@
-/* group.c - a hash table of pairs of numbers, with linear probing. With millions of keys only the
- * tags fit into the processor's cache. Two keys with equal tags are nearly always equal, so a key
- * is seldom read for nothing.
+/* group.c - a hash table of pairs of numbers, with linear probing.
+ *
+ * With millions of keys only the tags fit into the processor's cache. A tag is one byte of a key's
+ * hash. Keys with equal tags are compared, and most of them are equal, so few keys are read in
+ * vain.
  */
 #include "base/arena.h"
 #include "base/group.h"
@@ -11,13 +13,14 @@ static uint64_t group_hash_of(uint64_t a, uint64_t b)
 	return nsx_hash_u64(nsx_hash_u64(a) ^ b);
 }
 
-/* A byte of the hash, never 0. It has other bits than those that choose the slot. */
-static uint8_t tag_of(uint64_t hash)
+/* Returns a byte of the hash, never 0. It consists of other bits than those that choose the slot.
+ */
+static uint8_t tag_of_hash(uint64_t hash)
 {
 	return (uint8_t)(hash | 1);
 }
 
-/* The first slot to probe for a hash; nslots need not be a power of 2. */
+/* Returns the first slot to probe for a hash; nslots need not be a power of 2. */
 static size_t group_first_slot(uint64_t hash, size_t nslots)
 {
 	return (size_t)((hash >> 32) * nslots >> 32);
@@ -35,12 +38,12 @@ static bool key_equals(const struct nsx_groups *g, size_t i, uint64_t a, uint64_
 	return key.a == a && key.b == b;
 }
 
-/* The slot of the pair, or the free slot for it. */
+/* Returns the slot of the pair, or the free slot for it. */
 static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b, uint64_t hash)
 {
 	size_t i = group_first_slot(hash, g->nslots);
 
-	while (g->tags[i] && (g->tags[i] != tag_of(hash) || !key_equals(g, g->slots[i], a, b)))
+	while (g->tags[i] && (g->tags[i] != tag_of_hash(hash) || !key_equals(g, g->slots[i], a, b)))
 		i = group_next_slot(i, g->nslots);
 	return i;
 }
@@ -70,7 +73,7 @@ static int group_grow_slots(struct nsx_groups *g, struct nsx_err *err)
 
 		while (g->tags[i])
 			i = group_next_slot(i, n);
-		g->tags[i] = tag_of(hash);
+		g->tags[i] = tag_of_hash(hash);
 		g->slots[i] = (uint32_t)k;
 	}
 	return 0;
@@ -122,7 +125,7 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret, struc
 	if (!g->tags[slot]) {
 		if (add_key(g, a, b, err))
 			return err->rc;
-		g->tags[slot] = tag_of(hash);
+		g->tags[slot] = tag_of_hash(hash);
 		g->slots[slot] = (uint32_t)g->n - 1;
 	}
 	*ret = g->last = g->slots[slot];

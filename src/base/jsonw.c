@@ -34,7 +34,7 @@ void nsx_jsonw_free(struct nsx_jsonw *w)
 }
 
 /* Ends the program if a container could not be allocated: it needs only a few bytes. */
-static json_t *or_die(json_t *v)
+static json_t *or_end_program(json_t *v)
 {
 	if (!v)
 		nsx_die_of_memory(sizeof(*v));
@@ -58,7 +58,7 @@ static const char *take_part(const char *path, struct nsx_buf *part)
 	return *path ? path + 1 : NULL;
 }
 
-/* The container that holds the end of path, whose last part goes into *name. */
+/* Returns the container that holds the end of path, whose last part goes into *name. */
 static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path, struct nsx_buf *name)
 {
 	json_t *at = w->depth ? w->open[w->depth - 1] : NULL, *next;
@@ -69,7 +69,7 @@ static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path, struct
 	while (path && (path = take_part(path, name))) {
 		next = json_object_get(at, name->p);
 		if (!json_is_object(next)) {
-			next = or_die(json_object());
+			next = or_end_program(json_object());
 			die_on_failure(json_object_set_new_nocheck(at, name->p, next));
 		}
 		at = next;
@@ -112,7 +112,7 @@ void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
 	json_t *v = key ? json_object_get(into, name.p) : NULL;
 
 	if (!json_is_object(v)) {
-		v = or_die(json_object());
+		v = or_end_program(json_object());
 		die_on_failure(jsonw_add(w, key, v));
 	}
 	jsonw_open_container(w, v);
@@ -120,7 +120,7 @@ void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
 
 void nsx_jsonw_array(struct nsx_jsonw *w, const char *key)
 {
-	json_t *v = or_die(json_array());
+	json_t *v = or_end_program(json_array());
 
 	die_on_failure(jsonw_add(w, key, v));
 	jsonw_open_container(w, v);

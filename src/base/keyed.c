@@ -5,7 +5,7 @@
 
 enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
 
-/* How to read the keys of an array. It is passed as a constant, so that the compiler makes a
+/* How to read the keys of an array. This is passed as a constant, so that the compiler makes a
  * version of radix_sort for each kind of element.
  */
 struct keys {

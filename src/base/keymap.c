@@ -76,10 +76,10 @@ static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
 	return 0;
 }
 
-/* The key's place in a cache. Nearly every lookup ends in the cache, so this function must be fast:
- * its multiplications do not wait for each other, unlike the steps of a hash.
+/* Returns the key's place in a cache. Nearly every lookup ends in the cache, so this function must
+ * be fast: its multiplications do not wait for each other, unlike the steps of a hash.
  */
-static size_t cache_place(const struct nsx_key *key)
+static size_t cache_slot_of(const struct nsx_key *key)
 {
 	static const uint64_t odd[NSX_KEY_WORDS] = {
 		UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xff51afd7ed558ccd),
@@ -95,7 +95,7 @@ static size_t cache_place(const struct nsx_key *key)
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   const struct nsx_key *key, uint32_t *ret, struct nsx_err *err)
 {
-	size_t at = cache_place(key);
+	size_t at = cache_slot_of(key);
 	int rc;
 
 	if (c->ids[at] && !memcmp(&c->keys[at], key, sizeof(*key))) {

@@ -28,7 +28,7 @@ int nsx_confine(const char *folder, struct nsx_err *err)
 					folder, strerror(errno));
 }
 
-/* The part of a real path after the folder's path; NULL if it lies outside the folder. */
+/* Returns the part of a real path after the folder's path; NULL if it lies outside the folder. */
 static const char *path_within(const struct folder *f, const char *real)
 {
 	size_t n = strlen(f->path);
@@ -47,7 +47,7 @@ bool nsx_is_confined(const char *real)
 }
 
 /* Opens a resolved path below the folder `from`. Fails if a part of it has become a link since. */
-static int open_walk(int from, const char *path)
+static int open_below(int from, const char *path)
 {
 	int dir = fcntl(from, F_DUPFD_CLOEXEC, 0), fd;
 	size_t n;
@@ -80,7 +80,7 @@ int nsx_open(const char *path)
 		const char *rest = path_within(&folders[i], real);
 
 		if (rest)
-			return open_walk(folders[i].fd, rest);
+			return open_below(folders[i].fd, rest);
 	}
 	errno = EACCES;
 	return -1;
@@ -106,7 +106,7 @@ DIR *nsx_open_folder(const char *path)
 	return d;
 }
 
-/* Checks the size while reading, as the file may be a pipe. */
+/* The size is checked while reading, because the file may be a pipe. */
 int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 		   size_t *ret_n, struct nsx_err *err)
 {

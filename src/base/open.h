@@ -23,7 +23,7 @@ int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
  * No other thread may open files during the call.
  */
 int nsx_confine(const char *folder, struct nsx_err *err) NSX_CHECKED;
-/* Whether a real path lies in one of these folders. */
+/* Tells whether a real path lies in one of these folders. */
 bool nsx_is_confined(const char *real);
 
 #endif

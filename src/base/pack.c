@@ -1,8 +1,8 @@
 /* pack.c - packs columns: one pass for the widths, one for the bytes. */
 #include "base/pack.h"
 
-/* Values are written eight bytes at a time whatever their width. The bytes beyond the width
- * are zero, and the next value overwrites them.
+/* Values are written eight bytes at a time, whatever their width. The bytes beyond the width are
+ * zero, and the next value overwrites them.
  */
 enum { SLACK = 8 };
 
@@ -33,7 +33,7 @@ static void read_block(const struct source *s, size_t at, size_t n, int64_t v[NS
 }
 
 /* Moves values other than NSX_NONE to the front; returns their number. */
-static size_t drop_none(int64_t *v, size_t n)
+static size_t remove_none_values(int64_t *v, size_t n)
 {
 	size_t known = 0;
 
@@ -67,7 +67,7 @@ static size_t pack_measure(const struct source *s, size_t n, struct nsx_pack_blo
 
 		read_block(s, at, m, v);
 		if (s->is_index)
-			known = drop_none(v, m);
+			known = remove_none_values(v, m);
 		least = most = known ? v[0] : 0;
 		for (size_t i = 0; i < known; i++) {
 			least = NSX_MIN(least, v[i]);

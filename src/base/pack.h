@@ -24,7 +24,7 @@ struct nsx_packed {
 /* Masks for the low 0 to 8 bytes. Shifts by a variable number take a third longer. */
 extern const uint64_t nsx_pack_mask[9];
 
-/* Distance of value i from the least value of its block. */
+/* Returns the distance of value i from the least value of its block. */
 static inline uint64_t nsx_pack_distance(const struct nsx_packed *p,
 					 const struct nsx_pack_block *b, size_t i)
 {
@@ -42,7 +42,7 @@ static inline int64_t nsx_unpack(const struct nsx_packed *p, size_t i)
 	return (int64_t)((uint64_t)b->least + nsx_pack_distance(p, b, i));
 }
 
-/* Value i of a column packed by nsx_pack_index. */
+/* Returns value i of a column packed by nsx_pack_index. */
 static inline uint32_t nsx_unpack_index(const struct nsx_packed *p, size_t i)
 {
 	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];

@@ -1,4 +1,4 @@
-/* par.c - a crew of threads works on a stack of jobs. */
+/* par.c - a crew of threads works on a stack of jobs, each of which consists of tasks. */
 #include <pthread.h>
 #include "base/par.h"
 
@@ -42,9 +42,9 @@ static void par_run_task(struct crew *c, struct job *job)
 		pthread_cond_broadcast(&c->news);
 }
 
-/* Runs a task of the latest job that has one left and was begun after `own` (NULL: any), or
- * waits. Older jobs may be longer, and would delay a thread that waits for the end of
- * `own`. The caller holds the lock.
+/* Runs a task of the latest job that has one left and was begun after `own` (NULL: any job), or
+ * waits. Older jobs are left alone, because their tasks may be longer and would delay a thread
+ * that waits for the end of `own`. The caller holds the lock.
  */
 static void run_or_wait(struct crew *c, const struct job *own)
 {
@@ -100,7 +100,7 @@ static void run_with_crew(struct crew *c, struct job *job)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void end_crew(struct crew *c)
+static void dismiss_crew(struct crew *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->is_over = true;
@@ -142,7 +142,7 @@ int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx, struct nsx_er
 		crew = &own;
 		run_with_crew(crew, &job);
 		crew = NULL;
-		end_crew(&own);
+		dismiss_crew(&own);
 	}
 	if (job.failed == SIZE_MAX)
 		return 0;

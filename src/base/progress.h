@@ -12,8 +12,8 @@
 struct nsx_progress {
 	_Atomic(const char *) stage; /* static text                          */
 	atomic_int_fast64_t done, total; /* rows of this stage; total 0: unknown */
-	/* Called on the thread that drives the run at the end of each stage, with its name
-	 * and seconds; may be NULL.
+	/* Called at the end of each stage with its name and seconds, on the thread that drives the
+	 * run; may be NULL.
 	 */
 	void (*stage_done)(const char *stage, double seconds);
 	double began; /* start of the stage, by nsx_now_s */

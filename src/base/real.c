@@ -11,10 +11,13 @@
 struct decimal {
 	uint64_t whole; /* the digits as a whole number                      */
 	int exponent;	/* decimal exponent of the first digit               */
-	enum { READS_BACK, READS_ELSE, MAY_READ_BACK } reads; /* as the same double? */
+	/* Whether the digits read back as the same double. */
+	enum { READS_BACK, READS_ELSE, MAY_READ_BACK } reads;
 };
 
-/* Rounds x to `digits` digits. False: x is too near a rounding boundary, or too small or large. */
+/* Rounds x to `digits` digits. Returns false if x is too near a rounding boundary, or too small or
+ * large.
+ */
 static bool round_to_digits(double x, int digits, struct decimal *ret)
 {
 	static const long double powers[] = {
@@ -32,7 +35,7 @@ static bool round_to_digits(double x, int digits, struct decimal *ret)
 	if (LDBL_MANT_DIG < 64 || !(x >= 1e-9 && x < 1e15))
 		return false;
 	mantissa = frexp(x, &binary);
-	/* The estimate by log10(2) is rounded down, and at most one too low. */
+	/* The estimate of log10 is rounded down, and at most one too low. */
 	exponent = (binary - 1) * 1233 >> 12;
 	if (x * powers[digits - 1 - exponent] >= powers[digits])
 		exponent++;
@@ -43,7 +46,9 @@ static bool round_to_digits(double x, int digits, struct decimal *ret)
 	off = fabsl(scaled - (long double)ret->whole);
 	if (off > 0.5L - doubt || (long double)ret->whole >= powers[digits])
 		return false;
-	/* Half the distance to the next double; below a power of two that is nearer. */
+	/* This is half the distance to the next double. Below a power of two the next double is
+	 * nearer.
+	 */
 	half = ldexpl(power, binary - DBL_MANT_DIG - 1);
 	ret->reads = off > half + doubt ? READS_ELSE :
 		     off < half - doubt && mantissa != 0.5 ? READS_BACK :

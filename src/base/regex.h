@@ -12,12 +12,12 @@
  */
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_err *err);
 
-/* A pattern for matching many texts in bounded memory. Owner of *ret: the caller,
- * nsx_regex_free. Errors: as above.
+/* A pattern that is matched with many texts, in bounded memory. Owner: the caller, nsx_regex_free.
+ * Errors: as above.
  */
 struct nsx_regex;
 int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *err) NSX_CHECKED;
-/* Whether the pattern matches anywhere in the text. Ends the program if memory runs out.
+/* Tells whether the pattern matches anywhere in the text. Ends the program if memory runs out.
  * Thread-safe.
  */
 bool nsx_regex_matches(struct nsx_regex *r, const char *text);

@@ -6,7 +6,7 @@
 
 enum {
 	MAX_RUNS = 1024, /* with more runs, libc's sort needs few more comparisons */
-	FEW = 256,     /* elements; below that radix sort does not pay */
+	FEW = 256,     /* with fewer elements, radix sort does not pay */
 };
 
 struct order {
@@ -163,8 +163,8 @@ static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
 	return ((uint64_t)k->key(v + i * k->size, k->context) ^ UINT64_C(1) << 63) - k->least;
 }
 
-/* Elements are divided by the leading bits of their keys into parts, which are sorted one
- * by one: scratch memory is needed for the largest part only.
+/* Elements are divided by the leading bits of their keys into parts, which are sorted one by one,
+ * so that scratch memory is needed only for the largest part.
  */
 enum { PART_BITS = 11, NPARTS = 1 << PART_BITS, LEAST_PART = 1 << 12 };
 

@@ -30,7 +30,7 @@ void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s)
 	s->n = 0;
 }
 
-static int64_t length_at(const struct nsx_spans *s, size_t i)
+static int64_t span_length_at(const struct nsx_spans *s, size_t i)
 {
 	return s->v ? s->v[i].end_ns - s->v[i].start_ns : nsx_unpack(&s->length, i);
 }
@@ -40,7 +40,7 @@ int64_t nsx_spans_total(const struct nsx_spans *s)
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		sum += length_at(s, i);
+		sum += span_length_at(s, i);
 	return sum;
 }
 
@@ -53,7 +53,7 @@ struct sink {
 	int64_t total_ns;
 };
 
-static void emit_piece(struct sink *k, int64_t a, int64_t b)
+static void hand_piece_to_sink(struct sink *k, int64_t a, int64_t b)
 {
 	if (a >= b)
 		return;
@@ -78,7 +78,7 @@ static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y, s
 	struct nsx_span p = span_or_empty(x, 0), q = span_or_empty(y, 0);
 
 	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
-		emit_piece(k, NSX_MAX(p.start_ns, q.start_ns), NSX_MIN(p.end_ns, q.end_ns));
+		hand_piece_to_sink(k, NSX_MAX(p.start_ns, q.start_ns), NSX_MIN(p.end_ns, q.end_ns));
 		if (p.end_ns < q.end_ns)
 			p = span_or_empty(x, ++i);
 		else
@@ -92,10 +92,10 @@ static void op_union(const struct nsx_spans *x, const struct nsx_spans *y, struc
 
 	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
 		if (j == y->n || (i < x->n && p.start_ns <= q.start_ns)) {
-			emit_piece(k, p.start_ns, p.end_ns);
+			hand_piece_to_sink(k, p.start_ns, p.end_ns);
 			p = span_or_empty(x, ++i);
 		} else {
-			emit_piece(k, q.start_ns, q.end_ns);
+			hand_piece_to_sink(k, q.start_ns, q.end_ns);
 			q = span_or_empty(y, ++j);
 		}
 	}
@@ -112,12 +112,12 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y, struc
 		while (j < y->n && q.end_ns <= at)
 			q = span_or_empty(y, ++j);
 		for (; j < y->n && q.start_ns < p.end_ns; q = span_or_empty(y, ++j)) {
-			emit_piece(k, at, q.start_ns);
+			hand_piece_to_sink(k, at, q.start_ns);
 			at = NSX_MAX(at, q.end_ns);
 			if (q.end_ns > p.end_ns)
 				break; /* this span may overlap the next span of x */
 		}
-		emit_piece(k, at, p.end_ns);
+		hand_piece_to_sink(k, at, p.end_ns);
 	}
 }
 
@@ -234,7 +234,7 @@ int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 	for (size_t i = 0; i < s->n; i++) {
 		if (i % PREFIX_STEP == 0)
 			p[i / PREFIX_STEP] = sum_ns;
-		sum_ns += length_at(s, i);
+		sum_ns += span_length_at(s, i);
 	}
 	if (s->n % PREFIX_STEP == 0)
 		p[s->n / PREFIX_STEP] = sum_ns;
@@ -247,11 +247,11 @@ int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t
 	int64_t ns = prefix[n / PREFIX_STEP];
 
 	for (size_t k = n / PREFIX_STEP * PREFIX_STEP; k < n; k++)
-		ns += length_at(s, k);
+		ns += span_length_at(s, k);
 	return ns;
 }
 
-/* Total length of s before time t. */
+/* Returns the total length of s before time t. */
 static int64_t length_before(const struct nsx_spans *s, const int64_t *prefix, int64_t t)
 {
 	size_t i = nsx_spans_find(s, t);
@@ -291,7 +291,7 @@ void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)
 	}
 }
 
-/* A group runs alone from the second of the two latest ends to the first, because no other span
+/* From the second latest end to the latest end, the latest group runs alone, because no other span
  * that has begun ends later than the second.
  */
 void nsx_group_times(const struct nsx_packed *start,

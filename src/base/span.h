@@ -41,7 +41,7 @@ void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s);
 void nsx_spans_push(struct nsx_spans *s, int64_t start_ns, int64_t end_ns);
 
 int64_t nsx_spans_total(const struct nsx_spans *s);
-/* Total length of the intersection, and of a without b. */
+/* Return the total length of the intersection, and of a without b. */
 int64_t nsx_spans_overlap(const struct nsx_spans *a, const struct nsx_spans *b);
 int64_t nsx_spans_minus_total(const struct nsx_spans *a, const struct nsx_spans *b);
 
@@ -55,32 +55,33 @@ int nsx_spans_minus(struct nsx_arena *a, const struct nsx_spans *x,
 int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
 			const struct nsx_spans *y, struct nsx_spans *ret,
 			struct nsx_err *err) NSX_CHECKED;
-/* The gaps of s in [start, end): its maximal uncovered parts. */
+/* Finds the gaps of s in [start, end): its maximal uncovered parts. */
 int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
 		   int64_t start_ns, int64_t end_ns, struct nsx_spans *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 /* Sorts and merges a list in any order, in place; n shrinks. Not for packed lists. */
 void nsx_spans_normalise(struct nsx_spans *s);
 
-/* Index of the first span that ends after t; s->n if there is none. O(log n). */
+/* Returns the index of the first span that ends after t; s->n if there is none. O(log n). */
 size_t nsx_spans_find(const struct nsx_spans *s, int64_t t);
 
-/* Length of s inside [start, end), for queries whose starts do not decrease. *cursor begins
- * at 0. Linear over all queries as long as they overlap little.
+/* Returns the length of s inside [start, end), for queries whose starts do not decrease. *cursor
+ * begins at 0. Linear over all queries as long as they overlap little.
  */
 int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 			  int64_t start_ns, int64_t end_ns);
 
-/* Prefix sums of the lengths, at every eighth span (one byte per span). Owner: the arena. */
+/* Computes prefix sums of the lengths, at every eighth span (one byte per span). Owner: the arena.
+ */
 int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err) NSX_CHECKED;
-/* Length of s inside [start, end), for queries in any order. O(log n). */
+/* Returns the length of s inside [start, end), for queries in any order. O(log n). */
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 			 int64_t start_ns, int64_t end_ns);
-/* Total of the first n spans. */
+/* Returns the total of the first n spans. */
 int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t n);
 
-/* The two latest ends among different groups so far; an unused place holds NSX_NONE and INT64_MIN.
+/* The two latest ends so far among different groups; an unused place holds NSX_NONE and INT64_MIN.
  */
 struct nsx_latest {
 	uint32_t group[2];
@@ -89,10 +90,10 @@ struct nsx_latest {
 #define NSX_LATEST {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}}
 void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns);
 
-/* How long each group of spans ran, and how long it ran alone. Spans are the rows [at, at + n) of
- * the columns, in order of start. Spans of group NSX_NONE add no time, but others beside them do
- * not run alone. Adds to by_group, so that several lists (devices) can be summed. end_ns: scratch,
- * one a group.
+/* Computes how long each group of spans ran, and how long it ran alone. Spans are the rows [at, at
+ * + n) of the columns, in order of start. Spans of group NSX_NONE add no time, but others beside
+ * them do not run alone. The times are added to by_group, so that several lists (devices) can be
+ * summed. end_ns: scratch, one for each group.
  */
 struct nsx_group_time {
 	int64_t busy_ns, exclusive_ns;

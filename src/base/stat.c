@@ -65,7 +65,7 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 	}
 }
 
-/* The smallest of v[at..n). */
+/* Returns the smallest of v[at..n). */
 static int64_t least_value(const int64_t *v, size_t at, size_t n)
 {
 	int64_t least = v[at];
@@ -75,7 +75,7 @@ static int64_t least_value(const int64_t *v, size_t at, size_t n)
 	return least;
 }
 
-/* nsx_quantiles for few values: selects each quantile in turn. */
+/* Computes nsx_quantiles for few values: selects each quantile in turn. */
 static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret)
 {
 	size_t lo = 0;
@@ -103,7 +103,9 @@ enum { FEW = 1024, FINE = 5, STEPS = (64 - FINE + 1) << FINE };
 
 struct counts {
 	int64_t least;
-	/* Alternate values use alternate counters: adding to a counter just written is slower. */
+	/* Neighbouring values use different counters, because adding to a counter that was just
+	 * written is slower.
+	 */
 	uint32_t n[2][STEPS];
 };
 
@@ -232,7 +234,7 @@ double nsx_stddev(const int64_t *v, size_t n)
 	return sqrt(m2 / (double)(n - 1));
 }
 
-/* The logarithm of n!, without the global variable that lgamma() writes. */
+/* Returns the logarithm of n!, without the global variable that lgamma() writes. */
 static double log_factorial(double n)
 {
 	int sign;
@@ -240,7 +242,7 @@ static double log_factorial(double n)
 	return lgamma_r(n + 1, &sign);
 }
 
-/* Computes each term from logarithms, because factorials overflow. */
+/* Each term is computed from logarithms, because factorials overflow. */
 double nsx_binomial_tail(size_t n, size_t k, double q)
 {
 	double sum = 0, terms = (double)n, x;

@@ -6,29 +6,31 @@
 
 struct nsx_err;
 
-/* A quantile as defined in queries/README.md 2: linear interpolation at position
- * (n - 1) * q. Reorders v (selection, not a full sort). n must be > 0. O(n).
+/* Returns a quantile as defined in queries/README.md 2: linear interpolation at position (n - 1) *
+ * q. Reorders v (selection, not a full sort). n must be > 0. O(n).
  */
 double nsx_quantile(int64_t *v, size_t n, double q);
-/* Several quantiles at once, faster than one by one; qs ascend. */
+/* Computes several quantiles at once, faster than one by one; qs ascend. */
 void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret);
 
-/* Median absolute deviation; returns the median as well. Overwrites v with the deviations. */
+/* Returns the median absolute deviation, and the median in *ret_median. Overwrites v with the
+ * deviations.
+ */
 double nsx_median_distance(int64_t *v, size_t n, double *ret_median);
 
 double nsx_mean(const int64_t *v, size_t n); /* n must be > 0 */
-/* Sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
+/* Returns the sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
 double nsx_stddev(const int64_t *v, size_t n);
 
-/* Median of the slopes between all pairs of samples, per index (Theil 1950, Sen 1968). 0
- * for fewer than two samples. Errors: NAN, NSX_E_NOMEM.
+/* Returns the median of the slopes between all pairs of samples, per index (Theil 1950, Sen 1968);
+ * 0 for fewer than two samples. Errors: NAN, NSX_E_NOMEM.
  */
 double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err);
 
-/* P(X >= k) for n trials with probability q; never 0. */
+/* Returns P(X >= k) for n trials with probability q; never 0. */
 double nsx_binomial_tail(size_t n, size_t k, double q);
 
-/* The next number of a repeatable sequence: splitmix64 (Steele, Lea, Flood 2014). */
+/* Returns the next number of a repeatable sequence: splitmix64 (Steele, Lea, Flood 2014). */
 uint64_t nsx_random(uint64_t *state);
 
 /* Comparison functions for nsx_sort(). */
@@ -38,7 +40,7 @@ int nsx_cmp_u64(const void *a, const void *b);
 int nsx_cmp_double(const void *a, const void *b);
 int nsx_cmp_text(const void *a, const void *b); /* compares elements of an array of char pointers */
 
-/* Saturating addition. */
+/* Adds two numbers; a sum that overflows becomes the nearest int64_t. */
 static inline int64_t nsx_add_sat(int64_t a, int64_t b)
 {
 	int64_t r;

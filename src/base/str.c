@@ -83,7 +83,7 @@ void nsx_strings_free(struct nsx_strings *s)
 	free(s);
 }
 
-/* The first slot to probe for a hash; nslots need not be a power of 2. */
+/* Returns the first slot to probe for a hash; nslots need not be a power of 2. */
 static size_t str_first_slot(uint32_t hash, size_t nslots)
 {
 	return (size_t)((uint64_t)hash * nslots >> 32);
@@ -95,7 +95,7 @@ static size_t str_next_slot(size_t i, size_t nslots)
 }
 
 /* Reads four bytes whatever slot_bytes is; there is spare room behind the last slot. */
-static uint32_t slot_at(const struct shard *sh, size_t i)
+static uint32_t read_slot(const struct shard *sh, size_t i)
 {
 	uint32_t x;
 
@@ -110,12 +110,12 @@ static void set_slot(struct shard *sh, size_t i, uint32_t index)
 	memcpy(sh->slots + i * sh->slot_bytes, &x, sh->slot_bytes);
 }
 
-/* The slot of the text, or the free slot for it. */
+/* Returns the slot of the text, or the free slot for it. */
 static size_t str_find_slot(const struct shard *sh, const char *text, size_t len, uint32_t hash)
 {
 	size_t i = str_first_slot(hash, sh->nslots);
 
-	for (uint32_t k; (k = slot_at(sh, i)); i = str_next_slot(i, sh->nslots)) {
+	for (uint32_t k; (k = read_slot(sh, i)); i = str_next_slot(i, sh->nslots)) {
 		k--;
 		if (sh->hash && sh->hash[k] != hash)
 			continue;
@@ -126,10 +126,10 @@ static size_t str_find_slot(const struct shard *sh, const char *text, size_t len
 	return i;
 }
 
-/* Index + 1 of the text; 0 if it is not here. */
-static uint32_t find_text(const struct shard *sh, const char *text, size_t len, uint32_t hash)
+/* Returns the index + 1 of the text; 0 if it is not here. */
+static uint32_t find_text_index(const struct shard *sh, const char *text, size_t len, uint32_t hash)
 {
-	return sh->nslots ? slot_at(sh, str_find_slot(sh, text, len, hash)) : 0;
+	return sh->nslots ? read_slot(sh, str_find_slot(sh, text, len, hash)) : 0;
 }
 
 /* Makes n slots of the given number of bytes and enters all strings. */
@@ -147,7 +147,7 @@ static int set_slots(struct shard *sh, size_t n, size_t bytes, struct nsx_err *e
 	for (uint32_t k = 0; k < sh->n; k++) {
 		size_t i = str_first_slot(sh->hash[k], n);
 
-		while (slot_at(sh, i))
+		while (read_slot(sh, i))
 			i = str_next_slot(i, n);
 		set_slot(sh, i, k);
 	}
@@ -163,7 +163,7 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 	    set_slots(sh, NSX_MAX(64, 2 * sh->nslots), sizeof(uint32_t), err))
 		return err->rc;
 	slot = str_find_slot(sh, text, len, hash);
-	*ret_index = slot_at(sh, slot) - 1;
+	*ret_index = read_slot(sh, slot) - 1;
 	if (*ret_index != NSX_NONE)
 		return 0;
 	if (sh->n >= UINT32_MAX / SHARDS - 1)
@@ -180,7 +180,7 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 	return 0;
 }
 
-/* Length of the valid UTF-8 sequence at p, 0 if there is none. */
+/* Returns the length of the valid UTF-8 sequence at p, 0 if there is none. */
 static size_t utf8_len(const unsigned char *p, size_t n)
 {
 	static const unsigned char second_min[] = {0xa0, 0x80, 0x90, 0x80};
@@ -204,7 +204,7 @@ static size_t utf8_len(const unsigned char *p, size_t n)
 	return len;
 }
 
-/* Whether all eight bytes are ASCII other than NUL. */
+/* Tells whether all eight bytes are ASCII other than NUL. */
 static bool is_plain_word(const char *p)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -214,7 +214,7 @@ static bool is_plain_word(const char *p)
 	return !(((w - ones) | w) & ones << 7);
 }
 
-/* Length of the valid prefix of p, up to a broken byte or NUL. */
+/* Returns the length of the valid prefix of p, up to a broken byte or NUL. */
 static size_t clean_len(const char *p, size_t n)
 {
 	size_t at = 0, k = 1;
@@ -276,7 +276,7 @@ const char *nsx_skip_chars(const char *s, size_t n)
 	return s;
 }
 
-/* The text as the table keeps it: cut to NSX_MAX_TEXT, and as valid UTF-8. */
+/* Returns the text as the table keeps it: cut to NSX_MAX_TEXT, and as valid UTF-8. */
 static const char *clean_text(const char *text, size_t *len, struct nsx_buf *repaired)
 {
 	if (*len > NSX_MAX_TEXT)
@@ -311,8 +311,8 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	h = nsx_hash(text, len);
 	which = shard_of_hash(h);
 	sh = &s->shard[which];
-	*ret = s->under ? find_text(&s->under->shard[which], text, len,
-				    (uint32_t)h) * SHARDS + which : 0;
+	*ret = s->under ? find_text_index(&s->under->shard[which], text, len,
+					  (uint32_t)h) * SHARDS + which : 0;
 	if (*ret >= SHARDS) {
 		nsx_buf_done(&repaired);
 		return 0;
@@ -342,7 +342,7 @@ static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 		__builtin_prefetch(&sh->slots[sh->slot_bytes * str_first_slot(
 			(uint32_t)late->v[list[i]].hash, sh->nslots)]);
 	for (size_t i = 0; sh->nslots && i < n; i++) {
-		uint32_t k = slot_at(sh, str_first_slot(
+		uint32_t k = read_slot(sh, str_first_slot(
 			(uint32_t)late->v[list[i]].hash, sh->nslots));
 
 		__builtin_prefetch(&sh->hash[k - !!k]);
@@ -416,11 +416,11 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 
 	if (under)
 		return under;
-	found = find_text(&s->shard[which], text, len, (uint32_t)h);
+	found = find_text_index(&s->shard[which], text, len, (uint32_t)h);
 	return found ? string_id_of(s, found - 1, which) : 0;
 }
 
-/* The shard of an id other than 0; *ret points to the place of its text. */
+/* Returns the shard of an id other than 0; *ret points to the place of its text. */
 static struct shard *shard_of(const struct nsx_strings *s, nsx_str id, uint32_t **ret)
 {
 	struct shard *sh;
@@ -536,12 +536,12 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
 	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
 }
 
-enum { FEW = 64 }; /* texts; below that radix sort does not pay */
+enum { FEW = 64 }; /* with fewer texts, radix sort does not pay */
 
 NSX_ORDER(cmp_letters, struct nsx_keyed, UP(key));
 
 /* Eight bytes of a text as a number with the same order. */
-static int64_t letters_of(const char *text)
+static int64_t eight_letters_key(const char *text)
 {
 	uint64_t ret = 0;
 
@@ -559,8 +559,8 @@ struct sorting {
 	struct nsx_buf first, other;
 };
 
-/* Texts that were sorted by eight letters. Runs of equal keys still need sorting; the threads get
- * them in pieces.
+/* Texts that were sorted by eight letters. Runs of equal keys must still be sorted; the threads
+ * get them in pieces.
  */
 enum { MANY = 1 << 14, PIECES = 32 };
 struct runs {
@@ -575,14 +575,15 @@ static void set_keys_from(struct sorting *x, struct nsx_keyed *v, size_t n, size
 {
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
-		v[i].key = letters_of(nsx_str_read(x->s, v[i].at, &x->other) + from);
+		v[i].key = eight_letters_key(nsx_str_read(x->s, v[i].at, &x->other) + from);
 	}
 }
 
 /* Sets keys to the letters from the first byte at which the texts, equal up to `from`,
  * differ from that of `like`; returns that byte.
  */
-static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v, size_t n, size_t from)
+static size_t set_keys_after_common(struct sorting *x, nsx_str like, struct nsx_keyed *v,
+				    size_t n, size_t from)
 {
 	const char *first = nsx_str_read(x->s, like, &x->first), *text;
 	size_t same = strlen(first), k, nstale = 0;
@@ -595,7 +596,7 @@ static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v, siz
 		if (k < same)
 			nstale = i; /* the texts from here on need keys from a later byte */
 		same = k;
-		v[i].key = letters_of(text + same);
+		v[i].key = eight_letters_key(text + same);
 	}
 	set_keys_from(x, v, nstale, same);
 	return same;
@@ -607,8 +608,8 @@ static void free_sort_buffers(struct sorting *x)
 	nsx_buf_done(&x->other);
 }
 
-/* set_keys for many texts, in pieces for threads. The first byte at which all texts differ is known
- * only when all pieces were read, so pieces may need new keys.
+/* State of set_keys_after_common for many texts, in pieces for threads. The first byte at which
+ * all texts differ is known only when all pieces have been read, so pieces may need new keys.
  */
 struct keying {
 	const struct sorting *x;
@@ -627,7 +628,8 @@ static int set_keys_of_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED
 	struct sorting x = {.s = k->x->s};
 	size_t at = piece_at(k, i);
 
-	k->same[i] = set_keys(&x, k->v->at, k->v + at, piece_at(k, i + 1) - at, k->from);
+	k->same[i] = set_keys_after_common(&x, k->v->at, k->v + at, piece_at(k, i + 1) - at,
+					   k->from);
 	free_sort_buffers(&x);
 	return 0;
 }
@@ -699,7 +701,8 @@ static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 {
 	if (n < 2)
 		return;
-	from = n < MANY ? set_keys(x, v->at, v, n, from) : set_many_keys(x, v, n, from);
+	from = n < MANY ? set_keys_after_common(x, v->at, v, n, from) : set_many_keys(x, v, n,
+										      from);
 	if (n < FEW)
 		nsx_sort(v, n, sizeof(*v), cmp_letters);
 	else
@@ -886,7 +889,7 @@ size_t nsx_number_at(const char *s, size_t i)
 		n : strspn(s + i, digits);
 }
 
-/* Length of the numbers and "#" at s[i], which are masked as one. */
+/* Returns the length of the numbers and "#" at s[i], which are masked as one. */
 static size_t numbers_at(const char *s, size_t i)
 {
 	size_t n = 0;

@@ -17,7 +17,7 @@ typedef uint32_t nsx_str; /* 0: absent, which is not the empty string */
 struct nsx_strings;
 
 struct nsx_strings *nsx_strings_new(void);
-/* A new table on top of another, whose ids it shares. `under` must not change any more and
+/* Returns a new table on top of another, whose ids it shares. `under` must not change any more and
  * must outlive it.
  */
 struct nsx_strings *nsx_strings_over(const struct nsx_strings *under);
@@ -27,12 +27,12 @@ void nsx_strings_free(struct nsx_strings *s);
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* The id of a text; 0 if the table does not have it. */
+/* Returns the id of a text; 0 if the table does not have it. */
 nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
 /* Frees the memory that only adding needs. No string can be added afterwards. */
 void nsx_strings_close(struct nsx_strings *s);
 
-/* NUL-terminated text; "" for id 0. Owner: the table. */
+/* Returns a NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
 /* Like nsx_str_text, for reading many texts in turn without keeping them. A packed text is
  * unpacked into b, whose contents are lost, and stays packed in the table.
@@ -60,10 +60,10 @@ void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from, nsx_s
 /* Like nsx_str_text, while other threads still intern. */
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id);
 
-/* One more than the greatest id so far, for arrays indexed by id. */
+/* Returns one more than the greatest id so far, for arrays indexed by id. */
 size_t nsx_strings_bound(const struct nsx_strings *s);
 
-/* Orders by text (strcmp), absent first. */
+/* Compares two ids by their texts (strcmp), absent first. */
 int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b);
 
 /* Ranks many strings by text. rank is by id; each entry that is not 0 becomes the place of its
@@ -122,7 +122,7 @@ int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
 /* Appends p as valid UTF-8 without NUL. Returns whether bytes were replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
-/* Length of the common prefix of a and b within n bytes. */
+/* Returns the length of the common prefix of a and b within n bytes. */
 size_t nsx_same_bytes(const char *a, const char *b, size_t n);
 
 /* Writes the decimal digits of n so that they end before `end`; much faster than printf.
@@ -130,22 +130,22 @@ size_t nsx_same_bytes(const char *a, const char *b, size_t n);
  */
 char *nsx_digits_before(char *end, uint64_t n);
 
-/* For valid UTF-8. nsx_cut_chars: the greatest length up to n that splits no character.
+/* Both are for valid UTF-8. nsx_cut_chars: the greatest length up to n that splits no character.
  * nsx_count_chars: the number of characters in n bytes.
  */
 size_t nsx_cut_chars(const char *p, size_t n);
 size_t nsx_count_chars(const char *p, size_t n);
-/* The rest of s after its first n characters. */
+/* Returns the rest of s after its first n characters. */
 const char *nsx_skip_chars(const char *s, size_t n);
 
-/* The file name of a path; nsx_file_name also knows Windows' paths. */
+/* Returns the file name of a path; nsx_file_name also knows Windows' paths. */
 const char *nsx_file_name(const char *path);
 const char *nsx_base_name(const char *path);
-/* A short name of a thread: the file name if it is named after its program's path, otherwise the
- * whole name. Only names that begin with a slash are paths: "kworker/0:1" is none.
+/* Returns a short name of a thread: the file name if it is named after its program's path,
+ * otherwise the whole name. Only names that begin with a slash are paths: "kworker/0:1" is none.
  */
 const char *nsx_thread_label(const char *name);
-/* ASCII digits only, in any locale. */
+/* These know ASCII only, in any locale. */
 static inline bool nsx_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -155,20 +155,22 @@ static inline bool nsx_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool nsx_ends_with(const char *text, const char *end);
-/* Length of the number at s[i]; 0: there is none. A word of six or more hexadecimal digits is a
- * number if one of them is 0 to 9: "000bde2a" in "req-000bde2a".
+/* Returns the length of the number at s[i]; 0: there is none. A word of six or more hexadecimal
+ * digits is a number if one of them is 0 to 9: "000bde2a" in "req-000bde2a".
  */
 size_t nsx_number_at(const char *s, size_t i);
 /* Appends a text with one "#" for each number and the "#" next to it: "step[bs=#]". False: the text
  * has no digit.
  */
 bool nsx_buf_add_masked(struct nsx_buf *b, const char *s);
-/* Whether `shown` is the masked form of a name, in which each "#" stands for a run of numbers. */
+/* Tells whether `shown` is the masked form of a name, in which each "#" stands for a run of
+ * numbers.
+ */
 bool nsx_is_shown_as(const char *name, const char *shown);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 #define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))
 
-/* 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
+/* Returns a 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
 uint64_t nsx_hash(const void *p, size_t n);
 static inline uint64_t nsx_hash_u64(uint64_t x)
 {
@@ -179,12 +181,12 @@ static inline uint64_t nsx_hash_u64(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* Edit distance (letters inserted, deleted or changed) from the first na bytes of a to b;
- * SIZE_MAX if b has 64 bytes or more.
+/* Returns the edit distance (letters inserted, deleted or changed) from the first na bytes of a to
+ * b; SIZE_MAX if b has 64 bytes or more.
  */
 size_t nsx_edits(const char *a, size_t na, const char *b);
-/* Whether a name is more similar to the n letters of s than the best so far; *best begins
- * as SIZE_MAX. Names that differ in more than half of the letters are ignored.
+/* Tells whether a name is more similar to the n letters of s than the best so far; *best begins as
+ * SIZE_MAX. Names that differ in more than half of the letters are ignored.
  */
 bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best);
 

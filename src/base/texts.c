@@ -108,7 +108,7 @@ static size_t find_seen_piece(const struct nsx_texts *x, const char *p,
 		return 0;
 	*ret_at = --at;
 	like = bytes_at(x, at);
-	/* stops at the plain text's NUL, as p has none */
+	/* This stops at the plain text's NUL, because p has none. */
 	n = nsx_same_bytes(p, like, NSX_MIN(most, NSX_CHUNK - at % NSX_CHUNK));
 	return n < WINDOW ? 0 : n;
 }
@@ -205,7 +205,7 @@ int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 
 /* Reading packed ones -----------------------------------------------------------*/
 
-/* The next piece of a packed text; false at its end. */
+/* Returns the next piece of a packed text; false at its end. */
 static bool next_piece(const struct nsx_texts *x, const char **p, const char **ret, size_t *ret_n)
 {
 	size_t n = (unsigned char)*(*p)++;

@@ -34,14 +34,14 @@ static inline bool nsx_texts_is_packed(uint32_t at)
 {
 	return at & 1;
 }
-/* The bytes of a text; NUL-terminated if it is plain. */
+/* Returns the bytes of a text; NUL-terminated if it is plain. */
 static inline const char *nsx_texts_bytes(const struct nsx_texts *x, uint32_t at)
 {
 	return x->chunk[at / 2 / NSX_CHUNK] + at / 2 % NSX_CHUNK;
 }
 /* Appends a packed text. */
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b);
-/* Whether the text at this place equals the given one. */
+/* Tells whether the text at this place equals the given one. */
 bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text, size_t len);
 
 #endif
