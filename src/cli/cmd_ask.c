@@ -90,8 +90,8 @@ static void cmd_ask_print_text(const struct nsx_answer *a, const struct args *ar
 	nsx_buf_done(&b);
 }
 
-/* The section's first table or, if it has none, the first table of the report that it shows; NULL:
- * none.
+/* Returns the section's first table or, if it has none, the first table of the report that it
+ * shows; NULL: none.
  */
 static const struct nsx_table *first_table(const struct nsx_section *s)
 {

@@ -74,14 +74,14 @@ static void print_warnings(const struct nsx_capture *c, size_t *at)
 	}
 }
 
-/* The file of a capture that the report is made from. */
-static const char *trace_of(const struct nsx_product *p)
+/* Returns the file of a capture that the report is made from. */
+static const char *trace_of_product(const struct nsx_product *p)
 {
 	return p->sqlite ? p->sqlite : p->rep;
 }
 
-/* Whether anything was recorded. Also true for an unreadable trace, because explain then reports
- * the fault.
+/* Tells whether anything was recorded. Also true for an unreadable trace, because explain then
+ * reports the fault.
  */
 static bool has_events(const char *path)
 {
@@ -108,7 +108,7 @@ static bool has_events(const char *path)
 static int check_events(struct nsx_capture *c, struct nsx_err *err)
 {
 	for (size_t i = 0; i < c->nproducts; i++)
-		if (has_events(trace_of(&c->products[i])))
+		if (has_events(trace_of_product(&c->products[i])))
 			return 0;
 	return nsx_fail(err, NSX_E_DATA, "the capture holds no event: neither a "
 			"CUDA call nor a range nor a call of the system; %s",
@@ -136,8 +136,8 @@ static int cmd_capture_take_steps(struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
-/* The window without the warm-up share of the capture. NULL for an unreadable trace, because
- * explain then reports the fault.
+/* Returns the window without the warm-up share of the capture. NULL for an unreadable trace,
+ * because explain then reports the fault.
  */
 static const char *steady_window(struct nsx_capture *c)
 {
@@ -147,7 +147,7 @@ static const char *steady_window(struct nsx_capture *c)
 	struct nsx_trace *trace;
 	struct nsx_err err;
 
-	if (nsx_schema_open(trace_of(&c->products[0]), &schema, &err))
+	if (nsx_schema_open(trace_of_product(&c->products[0]), &schema, &err))
 		return NULL;
 	if (!nsx_trace_load(&schema, &load, &trace, &err)) {
 		const struct nsx_window *w = &trace->full;
@@ -167,7 +167,7 @@ static void note_steady(struct nsx_capture *c)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT,
 				   .only = "", .purpose = NSX_FOR_FINDINGS,
-				   .path = trace_of(&c->products[0]),
+				   .path = trace_of_product(&c->products[0]),
 				   .threads = nsx_threads(0)};
 	struct nsx_report *r;
 	struct nsx_err err;
@@ -184,7 +184,7 @@ static int cmd_capture_convert(struct nsx_capture *c, const struct nsx_product *
 			       const char *command, const char *suffix)
 {
 	const struct nsx_cmd *cmd = nsx_cmd_find(command);
-	char *argv[] = {(char *)cmd->name, (char *)trace_of(p), "-o",
+	char *argv[] = {(char *)cmd->name, (char *)trace_of_product(p), "-o",
 			nsx_arena_printf(c->arena, "%s/trace%s%s.%s", c->dir,
 					 c->rank, p->number, suffix),
 			"--quiet", NULL};
@@ -199,7 +199,7 @@ static int cmd_capture_explain(struct nsx_capture *c, const struct nsx_product *
 	char *argv[6], **arg = argv;
 
 	*arg++ = (char *)cmd->name;
-	*arg++ = (char *)trace_of(p);
+	*arg++ = (char *)trace_of_product(p);
 	*arg++ = nsx_arena_printf(c->arena, "--out=%s/report%s%s", c->dir, c->rank, p->number);
 	if (window)
 		*arg++ = (char *)window;
@@ -246,14 +246,14 @@ static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *faile
 	return NSX_MAX(code, 0);
 }
 
-/* Whether the command is one word that is a shell command line and not a program's name. */
+/* Tells whether the command is one word that is a shell command line and not a program's name. */
 static bool is_shell_line(const char *const *command)
 {
 	return command[0] && !command[1] && strpbrk(command[0], " \t\n;&|<>$`") &&
 	       access(command[0], F_OK);
 }
 
-/* Whether the text has unquoted characters that only a shell understands. */
+/* Tells whether the text has unquoted characters that only a shell understands. */
 static bool needs_shell(const char *text)
 {
 	char quote = 0;
@@ -284,7 +284,7 @@ static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether a text lists GPUs as CUDA_VISIBLE_DEVICES does: "0,1", "GPU-8f3a", "MIG-...". */
+/* Tells whether a text lists GPUs as CUDA_VISIBLE_DEVICES does: "0,1", "GPU-8f3a", "MIG-...". */
 static bool is_gpu_list(const char *list)
 {
 	do {
@@ -324,7 +324,8 @@ static int cmd_capture_check(const struct nsx_capture_opts *o, int noperands, st
 }
 
 /* Turns --trace and --capture-range into --extra-nsys options. */
-static int add_extra(struct nsx_capture *c, const struct nsx_capture_opts *o, struct nsx_err *err)
+static int add_extra_nsys_options(struct nsx_capture *c, const struct nsx_capture_opts *o,
+				  struct nsx_err *err)
 {
 	if (o->trace)
 		nsx_args_add(&c->extra, nsx_arena_printf(c->arena, "--trace=%s", o->trace));
@@ -347,7 +348,7 @@ static int cmd_capture_run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 	if (nsx_opt_parse(cmd, argc, argv, &o, &n, &err) ||
 	    cmd_capture_check(&o, n, &err) ||
-	    add_extra(&c, &o, &err) ||
+	    add_extra_nsys_options(&c, &o, &err) ||
 	    nsx_want_check(o.preset, &c.extra, &err))
 		return cmd_capture_say(&err);
 	argv[n + 1] = NULL;

@@ -1,4 +1,4 @@
-/* cmd_common.c - what commands share. */
+/* cmd_common.c - functions that several commands use. */
 #include <errno.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
@@ -8,7 +8,7 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 {
 	struct nsx_err ignored;
 
-	/* the reader is gone, as with `| head`, so there is no error to report */
+	/* The reader is gone, as with `| head`, so there is no error to report. */
 	if (err->rc == NSX_E_CLOSED)
 		return 3;
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
@@ -42,7 +42,7 @@ static void cmd_common_put_line(FILE *out, const char *s)
 {
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
-		/* U+0080..009F are control characters as well */
+		/* U+0080 to U+009F are control characters, too. */
 		bool is_c1 = c == 0xc2 && (s[1] & 0xe0) == 0x80;
 
 		putc(c < 0x20 || c == 0x7f || is_c1 ? '?' : c, out);

@@ -8,7 +8,7 @@
 enum { WIDTH = 79 };
 
 /* Prints text as reflowed comment lines. */
-static void comment(const char *text)
+static void print_comment(const char *text)
 {
 	int at = 0;
 
@@ -23,12 +23,12 @@ static void comment(const char *text)
 	puts("");
 }
 
-static void comment_on(const char *what, const char *text, struct nsx_arena *a)
+static void print_titled_comment(const char *what, const char *text, struct nsx_arena *a)
 {
 	if (!text)
 		return;
 	puts("--");
-	comment(nsx_arena_printf(a, "%s: %s.", what, text));
+	print_comment(nsx_arena_printf(a, "%s: %s.", what, text));
 }
 
 static void print_columns(const struct nsx_pass *pass)
@@ -57,20 +57,21 @@ int nsx_print_definition(const struct nsx_pass *pass,
 	struct nsx_buf b = {0};
 	unsigned n = 0;
 
-	comment(nsx_arena_printf(a, "%s: %s", pass->id, pass->summary));
+	print_comment(nsx_arena_printf(a, "%s: %s", pass->id, pass->summary));
 	puts("--");
-	comment(pass->doc);
-	comment_on("Derived from", pass->derived_from, a);
-	comment_on("Limitations", pass->limitations, a);
-	comment_on("Note", pass->caveat, a);
+	print_comment(pass->doc);
+	print_titled_comment("Derived from", pass->derived_from, a);
+	print_titled_comment("Limitations", pass->limitations, a);
+	print_titled_comment("Note", pass->caveat, a);
 	print_columns(pass);
 	puts("--");
 	if (missing)
-		comment(nsx_arena_printf(a, "Not computed for this trace: it has no %s.", missing));
+		print_comment(nsx_arena_printf(a, "Not computed for this trace: it has no %s.",
+					       missing));
 	while (n < ARRAY_LEN(queries) && (queries[n] = nsx_pass_query(pass, n)))
 		n++;
 	nsx_scripts_add(scripts, queries, n, &b);
-	comment(n ? "The same figures from the trace alone: pipe this into "
+	print_comment(n ? "The same figures from the trace alone: pipe this into "
 		    "sqlite3 -readonly TRACE." :
 		    "No query reproduces it.");
 	if (n)

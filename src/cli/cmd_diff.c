@@ -70,8 +70,8 @@ struct specs {
 	size_t n;
 };
 
-/* Adds captures from a comma-separated list. If the list itself is the name of an existing file, it
- * is that file.
+/* Adds captures from a comma-separated list. If a file has the name of the whole list, it is that
+ * file.
  */
 static int add_specs(struct specs *s, const char *list, struct nsx_arena *a, struct nsx_err *err)
 {
@@ -302,8 +302,8 @@ static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
 }
 
 /* Treats all operands as runs of the same code. */
-static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
-		     char **argv, struct nsx_err *err)
+static int compare_same_code(const struct args *a, struct nsx_diff_opts *o, int n,
+			     char **argv, struct nsx_err *err)
 {
 	const struct nsx_noise *step;
 	struct nsx_noises noise;
@@ -352,7 +352,8 @@ static int cmd_diff_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	for (unsigned s = 0; s < 2; s++)
 		o.captures[s] = (struct nsx_captures){side[s].v, side[s].n};
 	if (!rc)
-		rc = a.calibrate ? calibrate(&a, &o, n, argv, &err) : cmd_diff_compare(&a, &o, &err);
+		rc = a.calibrate ? compare_same_code(&a, &o, n, argv, &err) :
+				   cmd_diff_compare(&a, &o, &err);
 	nsx_step_patterns_free(steps_from);
 	nsx_noises_done(&o.noise);
 	nsx_arena_free(arena);

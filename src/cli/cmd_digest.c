@@ -75,8 +75,8 @@ static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_
 	       out, (double)bytes / 1e3);
 }
 
-static int digest(const struct args *a, const char *path,
-		  const struct nsx_digest_opts *o, struct nsx_err *err)
+static int digest_trace(const struct args *a, const char *path,
+			const struct nsx_digest_opts *o, struct nsx_err *err)
 {
 	struct nsx_digest **v = NULL;
 	struct nsx_buf out = {0};
@@ -124,7 +124,7 @@ static int cmd_digest_run(const struct nsx_cmd *cmd, int argc, char **argv)
 		o.rank = a.rank;
 		o.rank_regex = a.rank_regex;
 		o.threads = nsx_threads(a.threads);
-		rc = digest(&a, argv[1], &o, &err);
+		rc = digest_trace(&a, argv[1], &o, &err);
 	}
 	nsx_step_patterns_free(steps_from);
 	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc);

@@ -1,4 +1,4 @@
-/* cmd_doctor.c - whether this machine can capture, and if not, why. */
+/* cmd_doctor.c - tells whether this machine can capture, and if not, why. */
 #include <stdio.h>
 #include "cli/cmd_common.h"
 #include "doctor/doctor.h"
@@ -17,7 +17,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the result as JSON"),
 };
 
-/* The recordable parts, judged from all findings. */
+/* What can be recorded, judged from all findings. */
 struct ability {
 	const char *key, *title;
 	bool can;
@@ -84,7 +84,7 @@ static int print_json(const struct nsx_doctor *d, struct nsx_err *err)
 	return nsx_jsonw_finish(w, stdout, err);
 }
 
-static int diagnose(bool json)
+static int run_doctor(bool json)
 {
 	const char *root = getenv("NSX_DOCTOR_ROOT"); /* for tests */
 	struct nsx_doctor d = { .arena = nsx_arena_new(),
@@ -118,7 +118,7 @@ static int cmd_doctor_run(const struct nsx_cmd *cmd, int argc, char **argv)
 		fprintf(stderr, "nsys-explain: %s\n", n ? "doctor takes no arguments" : err.msg);
 		return 2;
 	}
-	return diagnose(args.json);
+	return run_doctor(args.json);
 }
 
 const struct nsx_cmd nsx_cmd_doctor = {

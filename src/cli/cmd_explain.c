@@ -146,7 +146,7 @@ static void cmd_explain_draw(double since)
 }
 
 /* Thread that shows progress: nothing in the first second, then one line that is redrawn. */
-static void *tick(void *arg)
+static void *redraw_progress(void *arg)
 {
 	struct ticker *t = arg;
 	double began = nsx_now_s(), stage_began = began;
@@ -178,7 +178,7 @@ static void start_ticker(struct ticker *t, const struct args *a)
 		   !a->quiet);
 
 	atomic_store(&t->stop, false);
-	t->running = on && !pthread_create(&t->thread, NULL, tick, t);
+	t->running = on && !pthread_create(&t->thread, NULL, redraw_progress, t);
 }
 
 static void stop_ticker(struct ticker *t)
@@ -224,7 +224,7 @@ static int cmd_explain_check_ids(const char *list, struct nsx_err *err)
 	return rc;
 }
 
-/* Whether one report goes to stdout, without files. */
+/* Tells whether one report goes to stdout, without files. */
 static bool on_stdout(const struct args *a)
 {
 	return a->json || a->brief || a->md || (a->html && !strcmp(a->html, "-"));
@@ -392,14 +392,14 @@ static int open_page(const char *dir, struct nsx_err *err)
 		    0;
 }
 
-/* The lowest severity with which --fail-on fails. */
+/* Returns the lowest severity with which --fail-on fails. */
 static enum nsx_severity cmd_explain_least_of(const struct args *a)
 {
 	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 }
 
 /* Gives the reason for exit code 1, on stderr and as Markdown below the report. */
-static void say_failed(const struct args *a, const char *why)
+static void say_gate_failed(const struct args *a, const char *why)
 {
 	nsx_say_failed_gate(why);
 	if (a->md) {
@@ -408,7 +408,7 @@ static void say_failed(const struct args *a, const char *why)
 	}
 }
 
-/* Whether some finding is as severe as --fail-on says. Prints these findings. */
+/* Tells whether some finding is as severe as --fail-on says. Prints these findings. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
 	enum nsx_severity least = cmd_explain_least_of(a);
@@ -423,7 +423,7 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 		has_failed = true;
 		nsx_buf_printf(&b, "--fail-on %s: %s: %s", nsx_severity_names[least],
 			       nsx_severity_names[f->severity], f->title);
-		say_failed(a, b.p);
+		say_gate_failed(a, b.p);
 		nsx_buf_done(&b);
 	}
 	return has_failed;
@@ -440,7 +440,7 @@ static bool has_failed_expectation(const struct nsx_notices *expected, const str
 
 		nsx_buf_printf(&b, "--expect %s: %s", x->key, x->text);
 		if (x->outcome == NSX_FAILED)
-			say_failed(a, b.p);
+			say_gate_failed(a, b.p);
 		else if (!a->quiet && !on_stdout(a))
 			nsx_print_line(b.p);
 		has_failed |= x->outcome == NSX_FAILED;
@@ -575,7 +575,7 @@ static int cmd_explain_explain(const struct args *a, const char *path, const cha
 /* Prints a definition. Loads the trace as well, because the views of a script must shift GPU times
  * as the loader does.
  */
-static int define(const struct args *a, const char *path, struct nsx_err *err)
+static int define_analysis(const struct args *a, const char *path, struct nsx_err *err)
 {
 	struct nsx_load_opts load = {.threads = (unsigned)a->threads,
 				     .progress = &progress};
@@ -615,7 +615,7 @@ static int cmd_explain_run(const struct nsx_cmd *cmd, int argc, char **argv)
 				       .nsys = a.nsys, .keep = a.keep_export},
 			       &trace, &err);
 	if (!rc)
-		rc = a.explain ? define(&a, trace.path, &err) :
+		rc = a.explain ? define_analysis(&a, trace.path, &err) :
 				 cmd_explain_explain(&a, trace.path, argv[1], &err);
 	nsx_exported_done(&trace);
 	stop_ticker(&ticker);

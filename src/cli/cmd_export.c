@@ -16,7 +16,7 @@ static const struct nsx_opt opts[] = {
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
-static int export(const struct args *a, const char *report, struct nsx_err *err)
+static int export_report(const struct args *a, const char *report, struct nsx_err *err)
 {
 	const char *base = nsx_base_name(report);
 	struct nsx_buf out = {0};
@@ -43,7 +43,7 @@ static int cmd_export_run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one report: nsys-explain "
 			      "export RUN.nsys-rep -o RUN.sqlite");
 	if (!rc)
-		rc = export(&a, argv[1], &err);
+		rc = export_report(&a, argv[1], &err);
 	if (rc > 0)
 		(void)nsx_cmd_fail(&err, false);
 	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc ? 4 : 0);

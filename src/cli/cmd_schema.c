@@ -49,7 +49,7 @@ static struct nsx_cell row_count(const struct nsx_schema *s, const struct nsx_ta
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
 
-static bool is_read(const struct nsx_schema *s, enum nsx_view v, const char *column)
+static bool is_column_read(const struct nsx_schema *s, enum nsx_view v, const char *column)
 {
 	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
 		const char *c = s->column[nsx_view_defs[v].first + i];
@@ -60,8 +60,10 @@ static bool is_read(const struct nsx_schema *s, enum nsx_view v, const char *col
 	return false;
 }
 
-/* Whether a field is not needed: plain process and thread ids, in exports with global ids. */
-static bool is_spare(const struct nsx_schema *s, enum nsx_view v, unsigned field)
+/* Tells whether a field is not needed, as plain process and thread ids are not in exports with
+ * global ids.
+ */
+static bool is_field_not_needed(const struct nsx_schema *s, enum nsx_view v, unsigned field)
 {
 	const struct nsx_field_def *d = &nsx_field_defs[nsx_view_defs[v].first + field];
 	bool has_global = false;
@@ -89,13 +91,13 @@ static void fill_view(const struct nsx_schema *s, enum nsx_view v,
 	missing = nsx_arena_get(out->arena, (nfields + 1) * sizeof(*missing));
 	unused = nsx_arena_get(out->arena, (t->ncolumns + 1) * sizeof(*unused));
 	for (unsigned i = 0; i < nfields; i++)
-		if (!s->column[def->first + i] && !is_spare(s, v, i))
+		if (!s->column[def->first + i] && !is_field_not_needed(s, v, i))
 			missing[nmissing++] = nsx_arena_printf(out->arena, "%.*s",
 				(int)strcspn(nsx_field_defs[def->first + i]
 						     .columns, "|"),
 				nsx_field_defs[def->first + i].columns);
 	for (unsigned i = 0; i < t->ncolumns; i++)
-		if (!is_read(s, v, t->columns[i].name))
+		if (!is_column_read(s, v, t->columns[i].name))
 			unused[nunused++] = t->columns[i].name;
 	row[TABLE] = nsx_string(t->name);
 	row[ROWS] = row_count(s, t);

@@ -1,4 +1,4 @@
-/* cmd_verify.c - whether the gains that the first report promised were achieved. */
+/* cmd_verify.c - tells whether the gains that the first report promised were achieved. */
 #include <stdio.h>
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
@@ -18,7 +18,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT_THREADS(struct args),
 };
 
-/* Prints the result: whether there were promises and all were kept. */
+/* Prints the result. Returns whether there were promises and all were kept. */
 static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, struct nsx_err *err)
 {
 	struct nsx_promise all[NSX_MOST_PROMISES];

@@ -9,7 +9,7 @@
 #include "report/opts.h"
 
 struct nsx_engine {
-	/* paths of the three files; NULL: not given */
+	/* The paths of the three files; NULL: not given. */
 	const char *classes_path, *model_path, *steps_path;
 	struct nsx_phase_map *classes;
 	struct nsx_step_patterns *steps;
@@ -25,7 +25,7 @@ struct nsx_engine {
 	    "runs: what share of the GPU's peak its steps reach"),            \
 	NSX_OPT_STEPS_FROM(T, engine.steps_path)
 
-/* Only the option for steps, for commands that show no layers. */
+/* The option for steps alone, for commands that show no layers. */
 #define NSX_OPT_STEPS_FROM(T, field)                                          \
 	NSX_OPT(T, 0, "steps-from", NULL, "FILE", STR, field,                 \
 	    "JSON object that maps kinds of steps (decode, prefill, mixed, idle, " \

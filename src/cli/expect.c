@@ -1,4 +1,6 @@
-/* expect.c - "kernel:/flash/ > 40 %": a subject, a comparison, a share of the judged time. */
+/* expect.c - reads and judges expectations such as "kernel:/flash/ > 40 %": a subject, a
+ * comparison, a share of the judged time.
+ */
 #include <math.h>
 #include "base/regex.h"
 #include "cli/expect.h"
@@ -14,9 +16,9 @@ static const struct {
 static const char kernels[] = "kernel:/";
 
 struct expectation {
-	char pattern[256]; /* pattern of kernel names; "": use a class        */
+	char pattern[256]; /* pattern of kernel names; "": the subject is a class */
 	enum nsx_use use;
-	/* is_least: "at least", otherwise "at most"; is_open: the bound itself does not count */
+	/* is_least: "at least", otherwise "at most". is_open: a share equal to the bound fails. */
 	bool is_least, is_open;
 	double share;
 };
@@ -79,7 +81,7 @@ int nsx_expect_check(const char *text, struct nsx_err *err)
 	return 0;
 }
 
-/* Time of the kernels whose name or label matches, summed over all GPUs. -1: no kernel matches. */
+/* Returns the time of the kernels whose name or label matches, summed over all GPUs. -1: no kernel matches. */
 static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 {
 	enum { MATCHES = 1, OTHER };

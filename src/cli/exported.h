@@ -8,7 +8,9 @@
 
 struct nsx_export_opts {
 	const char *nsys;   /* the nsys to export with; NULL: read reports directly */
-	/* export into this file's folder; NULL or "-": into TMPDIR or, if that is not set, /tmp */
+	/* The folder of this file receives the export; NULL or "-": TMPDIR or, if that is not set,
+	 * /tmp.
+	 */
 	const char *beside;
 	const char *keep;   /* path to keep the export at; NULL: remove it  */
 	bool replace;	    /* replace a file that exists at the path `keep` */
@@ -25,7 +27,7 @@ struct nsx_exported {
 int nsx_export(const char *input, const char *to, struct nsx_err *err) NSX_CHECKED;
 
 bool nsx_is_capture(const char *path); /* an nsys report, by name or content */
-/* Length of a trace's name without its suffix. */
+/* Returns the length of a trace's name without its suffix. */
 size_t nsx_stem(const char *path);
 
 /* Opens a trace; an export is used as it is. Owner: the caller, nsx_exported_done, even after a

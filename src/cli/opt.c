@@ -10,7 +10,7 @@
 #include "cli/piped.h"
 #include "sqlite/db.h"
 
-/* Parser state; at: the current argument. */
+/* State of the parser. at: the current argument. */
 struct reader {
 	const struct nsx_cmd *cmd;
 	int argc, at;
@@ -30,15 +30,16 @@ static const struct nsx_opt *find_option_by_letter(const struct nsx_cmd *cmd, ch
 	return NULL;
 }
 
-static bool is_name(const char *known, const char *s, size_t n)
+static bool is_option_name(const char *known, const char *s, size_t n)
 {
 	return known && strlen(known) == n && !memcmp(known, s, n);
 }
 
-static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s, size_t n)
+static const struct nsx_opt *find_option_by_name(const struct nsx_cmd *cmd, const char *s, size_t n)
 {
 	for (unsigned i = 0; i < cmd->nopts; i++)
-		if (is_name(cmd->opts[i].name, s, n) || is_name(cmd->opts[i].alias, s, n))
+		if (is_option_name(cmd->opts[i].name, s, n) || is_option_name(cmd->opts[i].alias,
+									      s, n))
 			return &cmd->opts[i];
 	return NULL;
 }
@@ -120,7 +121,7 @@ static int store_word(const struct nsx_opt *o, const char *arg, int *to, struct 
 	for (int i = 0; *list; i++) {
 		size_t n = strcspn(list, ", ");
 
-		if (is_name(arg, list, n)) {
+		if (is_option_name(arg, list, n)) {
 			*to = i;
 			return 0;
 		}
@@ -181,11 +182,11 @@ static int store_option(struct reader *r, const struct nsx_opt *o, const char *a
 	return store_value(o, attached, target, err);
 }
 
-static int take_long(struct reader *r, void *target, struct nsx_err *err)
+static int parse_long_option(struct reader *r, void *target, struct nsx_err *err)
 {
 	const char *s = r->argv[r->at] + 2, *equals = strchr(s, '=');
 	size_t n = equals ? (size_t)(equals - s) : strlen(s);
-	const struct nsx_opt *o = by_name(r->cmd, s, n);
+	const struct nsx_opt *o = find_option_by_name(r->cmd, s, n);
 	struct nsx_opt as_typed;
 
 	if (!o)
@@ -193,12 +194,12 @@ static int take_long(struct reader *r, void *target, struct nsx_err *err)
 	if (equals && !takes_arg(o))
 		return nsx_fail(err, NSX_E_USAGE, "option '--%s' takes no argument", o->name);
 	as_typed = *o; /* a copy, so that errors name the option as typed */
-	if (is_name(o->alias, s, n))
+	if (is_option_name(o->alias, s, n))
 		as_typed.name = o->alias;
 	return store_option(r, &as_typed, equals ? equals + 1 : NULL, target, err);
 }
 
-static int take_letters(struct reader *r, void *target, struct nsx_err *err)
+static int parse_letter_options(struct reader *r, void *target, struct nsx_err *err)
 {
 	const char *s = r->argv[r->at];
 
@@ -216,7 +217,7 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether an argument holds option letters. "-1.5s" is a time, because no option letter is a
+/* Tells whether an argument holds option letters. "-1.5s" is a time, because no option letter is a
  * digit.
  */
 static bool has_letters(const char *s)
@@ -240,11 +241,11 @@ int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 		if (!strcmp(s, "--sqlite-library"))
 			nsx_db_use_library();
 		else if (s[0] == '-' && s[1] == '-')
-			rc = take_long(&r, target, err);
+			rc = parse_long_option(&r, target, err);
 		else if (!strcmp(s, "-"))
 			rc = nsx_piped(&argv[++n], err);
 		else if (has_letters(s))
-			rc = take_letters(&r, target, err);
+			rc = parse_letter_options(&r, target, err);
 		else if (cmd->rest_is_command)
 			break;
 		else
@@ -269,7 +270,7 @@ bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv)
 		if (s[0] != '-' && cmd->rest_is_command)
 			return false;
 		if (s[0] == '-' && s[1] == '-')
-			o = by_name(cmd, s + 2, strlen(s + 2));
+			o = find_option_by_name(cmd, s + 2, strlen(s + 2));
 		else if (s[0] == '-' && s[1] && !s[2])
 			o = find_option_by_letter(cmd, s[1]);
 		if (o && takes_arg(o))

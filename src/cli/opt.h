@@ -69,7 +69,7 @@ struct nsx_cmd {
 	const char *operands_title; /* "questions"; NULL: no operands        */
 	struct nsx_operand (*operand)(unsigned i);
 	unsigned noperands;
-	/* capture: words after -- or after the first operand are not parsed */
+	/* Only capture sets it: words after -- or after the first operand are not parsed. */
 	bool rest_is_command;
 	/* Runs the command. argv[0] is its name. Prints results to stdout and, on failure, one line
 	 * to stderr. Returns the exit code.
@@ -81,7 +81,7 @@ struct nsx_cmd {
 extern const struct nsx_cmd *const nsx_commands[];
 extern const unsigned nsx_ncommands;
 const struct nsx_cmd *nsx_cmd_find(const char *name);
-/* The command with the most similar name; NULL: none is similar. */
+/* Returns the command with the most similar name; NULL: none is similar. */
 const struct nsx_cmd *nsx_cmd_nearest(const char *name);
 void nsx_overview(FILE *out);
 void nsx_manual(FILE *out); /* roff, man(7) */
@@ -94,8 +94,8 @@ void nsx_manual(FILE *out); /* roff, man(7) */
 int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 		  void *target, int *ret_noperands, struct nsx_err *err) NSX_CHECKED;
 
-/* Whether --help (or -h, unless it is an option of cmd) is among cmd's own arguments: before "--",
- * and not the argument of an option.
+/* Tells whether --help (or -h, unless it is an option of cmd) is among cmd's own arguments: before
+ * "--", and not the argument of an option.
  */
 bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
 

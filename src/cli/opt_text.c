@@ -60,7 +60,7 @@ static void roff_text(FILE *out, const char *s, size_t n, bool start)
 }
 
 /* Prints words of text from column `at` on, wrapped to column `indent`. */
-static void flow(FILE *out, const char *text, size_t n, int at, int indent, bool is_roff)
+static void print_wrapped(FILE *out, const char *text, size_t n, int at, int indent, bool is_roff)
 {
 	const char *end = text + n;
 	bool first = true;
@@ -84,7 +84,7 @@ static void flow(FILE *out, const char *text, size_t n, int at, int indent, bool
 }
 
 /* Takes the next paragraph of *doc and advances; 0 at the end. */
-static size_t paragraph(const char **doc, const char **ret)
+static size_t next_paragraph(const char **doc, const char **ret)
 {
 	const char *end;
 
@@ -96,8 +96,8 @@ static size_t paragraph(const char **doc, const char **ret)
 }
 
 /* Takes the next line "command  # what it does" of *s; false at the end. */
-static bool example(const char **s, const char **ret_cmd, int *ret_n,
-		    const char **ret_what, int *ret_nwhat)
+static bool next_example(const char **s, const char **ret_cmd, int *ret_n,
+			 const char **ret_what, int *ret_nwhat)
 {
 	const char *p, *end;
 
@@ -138,7 +138,7 @@ static void option_line(FILE *out, const struct nsx_opt *o)
 	else
 		nsx_buf_printf(&b, "%*s", OPT_COLUMN - (int)b.n, "");
 	fputs(b.p, out);
-	flow(out, o->help, strlen(o->help), OPT_COLUMN, OPT_COLUMN, false);
+	print_wrapped(out, o->help, strlen(o->help), OPT_COLUMN, OPT_COLUMN, false);
 	nsx_buf_done(&b);
 }
 
@@ -177,14 +177,14 @@ void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
 	if (cmd->noperands)
 		fprintf(out, "\n%s:\n", cmd->operands_title);
 	nsx_opt_operands(cmd, out);
-	while ((n = paragraph(&doc, &p))) {
+	while ((n = next_paragraph(&doc, &p))) {
 		fputc('\n', out);
-		flow(out, p, n, 0, 0, false);
+		print_wrapped(out, p, n, 0, 0, false);
 	}
 	doc = cmd->examples ? cmd->examples : "";
 	if (*doc)
 		fputs("\nexamples:\n", out);
-	while (example(&doc, &p, &k, &what, &nwhat)) {
+	while (next_example(&doc, &p, &k, &what, &nwhat)) {
 		fprintf(out, "  %.*s\n", k, p);
 		if (nwhat)
 			fprintf(out, "      %.*s\n", nwhat, what);
@@ -197,7 +197,7 @@ void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *o
 		"       nsys-explain COMMAND [OPTIONS] [ARGUMENT...]\n"
 		"       nsys-explain help [COMMAND] | --help | --version | --man [COMMAND]\n\n",
 		synopsis);
-	flow(out, about, strlen(about), 0, 0, false);
+	print_wrapped(out, about, strlen(about), 0, 0, false);
 	fputs("\ncommands:\n", out);
 	for (unsigned i = 0; i < n; i++)
 		fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
@@ -212,7 +212,7 @@ void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *o
 /* Prints reflowed text in short lines. */
 static void roff_flow(FILE *out, const char *s, size_t n)
 {
-	flow(out, s, n, 0, 0, true);
+	print_wrapped(out, s, n, 0, 0, true);
 }
 
 static void roff_name(FILE *out, const char *name)
@@ -255,7 +255,7 @@ static void roff_doc(FILE *out, const struct nsx_cmd *cmd, bool follows)
 	const char *doc = cmd->doc ? cmd->doc : "", *p;
 	size_t n;
 
-	for (; (n = paragraph(&doc, &p)); follows = true) {
+	for (; (n = next_paragraph(&doc, &p)); follows = true) {
 		fputs(follows ? ".PP\n" : "", out);
 		roff_flow(out, p, n);
 	}
@@ -287,7 +287,7 @@ static void roff_examples(FILE *out, const struct nsx_cmd *cmd, bool follows)
 	const char *doc = cmd->examples ? cmd->examples : "", *p, *what;
 	int k, nwhat;
 
-	for (; example(&doc, &p, &k, &what, &nwhat); follows = true) {
+	for (; next_example(&doc, &p, &k, &what, &nwhat); follows = true) {
 		fputs(follows ? ".PP\n" : "", out);
 		if (nwhat) {
 			roff_flow(out, what, (size_t)nwhat);

@@ -15,7 +15,7 @@ static bool is_read;
 /* Copies the input to a file. Waits for input in steps, because a signal just before read() would
  * not interrupt it.
  */
-static int copy_to(int fd, struct nsx_err *err)
+static int copy_stdin_to(int fd, struct nsx_err *err)
 {
 	enum { STEP_MS = 100 };
 	struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -42,7 +42,7 @@ static int piped_copy(struct nsx_err *err)
 
 	nsx_buf_printf(&name, "%s/nsys-explain-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	fd = mkostemp(name.p, O_CLOEXEC);
-	rc = fd < 0 || unlink(name.p) ? NSX_E_IO : copy_to(fd, err);
+	rc = fd < 0 || unlink(name.p) ? NSX_E_IO : copy_stdin_to(fd, err);
 	if (fd >= 0 && close(fd))
 		rc = rc ? rc : NSX_E_IO;
 	if (rc == NSX_E_IO)
@@ -63,7 +63,7 @@ int nsx_piped(char **ret, struct nsx_err *err)
 				"standard input is a terminal");
 	is_read = true;
 	*ret = piped_path;
-	/* a regular file needs no copy */
+	/* A regular file needs no copy. */
 	return !fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode) && !access(piped_path, R_OK) ?
 		       0 : piped_copy(err);
 }
