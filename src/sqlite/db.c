@@ -18,7 +18,7 @@
 struct nsx_db {
 	sqlite3 *handle; /* NULL: not opened yet (open_handle_once) */
 	int fd; /* the file; -1: in memory, or closed */
-	bool is_clone; /* fd belongs to the original */
+	bool is_clone; /* fd belongs to the database from which this one was cloned */
 	struct nsx_arena *arena;
 	const char *path;
 	int64_t size;
@@ -34,7 +34,8 @@ struct nsx_db {
 	struct nsx_pagefile *pages; /* opened by the first scan */
 	bool no_pages;
 	struct nsx_source own; /* owned by a database made from a source     */
-	const struct nsx_source *source; /* own, or the own of the original; NULL: a file */
+	/* Own, or that of the database from which this one was cloned; NULL: a file. */
+	const struct nsx_source *source;
 	enum fill { EMPTY, WANTED, FILLED } *fill; /* by index of the table   */
 	bool is_filling;
 };
@@ -135,8 +136,8 @@ void nsx_sql_name(struct nsx_buf *b, const char *name)
 	nsx_buf_adds(b, "\"");
 }
 
-/* The error code by the text of the message, because SQLite has no result codes of their own for
- * unknown names and forbidden functions.
+/* Derives the error code from the text of the message, because SQLite has no result codes of their
+ * own for unknown names and forbidden functions.
  */
 static enum nsx_rc rc_of_message(const char *message)
 {
@@ -189,7 +190,7 @@ static void set_limits(sqlite3 *h)
 /* Makes SQLite accept files that are shorter than their header says, and files with an unreadable
  * table definition. By default it refuses both.
  */
-static void be_lenient(sqlite3 *h)
+static void accept_damaged_files(sqlite3 *h)
 {
 	sqlite3_db_config(h, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
 	sqlite3_db_config(h, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
@@ -346,8 +347,8 @@ static const char *column_text(sqlite3_stmt *s, int col, struct nsx_arena *a)
 	return t ? nsx_arena_strdup(a, t) : "";
 }
 
-/* *ret: whether the primary key of t has an index, and thus is not the row id. INTEGER PRIMARY KEY
- * DESC has an index.
+/* Finds out whether the primary key of t has an index, and thus is not the row id; *ret: it has
+ * one. INTEGER PRIMARY KEY DESC has an index.
  */
 static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
 			 bool *ret, struct nsx_err *err)
@@ -417,8 +418,8 @@ static enum nsx_table_kind table_kind_of(const char *type, uint32_t root_page, c
 		return NSX_TK_VIEW;
 	if (!root_page)
 		return NSX_TK_VIRTUAL;
-	/* The page decoder cannot read tables without row ids. A false alarm, by a name or a
-	 * comment, is harmless: SQLite then reads the table.
+	/* The page decoder cannot read tables without row ids. If a name or a comment contains
+	 * these words, SQLite reads the table, which does no harm.
 	 */
 	return strcasestr(sql, "WITHOUT") && strcasestr(sql, "ROWID") ?
 		       NSX_TK_NO_ROWID : NSX_TK_PLAIN;
@@ -471,7 +472,7 @@ static int read_damaged_catalogue(struct nsx_db *db, struct nsx_err *err)
 	struct nsx_err damage = *err;
 	int rc;
 
-	be_lenient(db->handle);
+	accept_damaged_files(db->handle);
 	db->is_lenient = true;
 	rc = read_catalogue(db, err);
 	if (!rc && db->ntables) {
@@ -521,7 +522,7 @@ static int open_memory_handle(const void *image, size_t n, const char *name,
 
 	rc = sqlite3_open_v2(":memory:", &h, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 						     SQLITE_OPEN_NOMUTEX, NULL);
-	/* SQLite does not write to a read-only database. */
+	/* SQLite does not write to an image with these flags, so its const may be cast away. */
 	if (!rc)
 		rc = sqlite3_deserialize(h, "main", (void *)image,
 					 (sqlite3_int64)n, (sqlite3_int64)n, flags);
@@ -709,7 +710,7 @@ static int open_handle_once(struct nsx_db *db, struct nsx_err *err)
 	if (open_handle(db->fd, db->path, &db->handle, err))
 		return err->rc;
 	if (db->is_lenient)
-		be_lenient(db->handle);
+		accept_damaged_files(db->handle);
 	return 0;
 }
 
@@ -740,7 +741,7 @@ static int read_source(const struct nsx_source *source, size_t table,
 	for (size_t b = 0; !rc && b < nblocks; b++) {
 		size_t rows = source->rows(source->ctx, table, b);
 
-		if (rows) /* 0 for a block that cannot be decoded, too */
+		if (rows) /* rows is 0 for a block that cannot be decoded, too */
 			rc = nsx_stopped(err) ?: source->read(r, b, rid, insert_row, insert, err);
 		rid += (int64_t)rows;
 	}
@@ -767,7 +768,7 @@ static int copy_rows(struct nsx_db *db, size_t table, struct nsx_err *err)
 }
 
 /* Fills the source tables that statements prepared so far will read. */
-static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
+static int fill_wanted_tables(struct nsx_db *db, struct nsx_err *err)
 {
 	size_t n = db->source && !db->is_filling ? db->source->ntables : 0;
 	int64_t query_only;
@@ -797,11 +798,11 @@ int nsx_db_fill(struct nsx_db *db, struct nsx_err *err)
 	for (size_t i = 0; i < db->source->ntables; i++)
 		if (db->fill[i] == EMPTY)
 			db->fill[i] = WANTED;
-	return fill_wanted(db, err);
+	return fill_wanted_tables(db, err);
 }
 
 /* Runs the statements one by one, so that source tables are filled before each. */
-static int exec_each(struct nsx_db *db, const char *sql, struct nsx_err *err)
+static int exec_each_statement(struct nsx_db *db, const char *sql, struct nsx_err *err)
 {
 	int rc = 0;
 
@@ -809,7 +810,7 @@ static int exec_each(struct nsx_db *db, const char *sql, struct nsx_err *err)
 		sqlite3_stmt *h = NULL;
 		int got = sqlite3_prepare_v2(db->handle, sql, -1, &h, &sql);
 
-		rc = got ? 0 : fill_wanted(db, err);
+		rc = got ? 0 : fill_wanted_tables(db, err);
 		while (!rc && !got && (got = sqlite3_step(h)) == SQLITE_ROW)
 			got = 0;
 		if (!rc && got != SQLITE_DONE)
@@ -824,7 +825,7 @@ int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 	if (open_handle_once(db, err))
 		return err->rc;
 	if (db->source)
-		return exec_each(db, sql, err);
+		return exec_each_statement(db, sql, err);
 	if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL))
 		return fail_db(err, db->handle, "cannot run", sql);
 	return 0;
@@ -863,7 +864,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, st
 	s->handle = h;
 	memcpy(s->sql, sql, strlen(sql));
 	*ret = s;
-	if (fill_wanted(db, err))
+	if (fill_wanted_tables(db, err))
 		nsx_stmt_done(ret);
 	return *ret ? 0 : err->rc;
 }
@@ -884,7 +885,7 @@ int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
 
 /* Guard --------------------------------------------------------------------*/
 
-/* Functions that compute a value from their arguments. */
+/* Tells whether a function only computes a value from its arguments. */
 static bool is_harmless(const char *function)
 {
 	static const char *const list[] = {
@@ -955,7 +956,7 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 	}
 }
 
-static int bind(struct nsx_stmt *s, int i, const struct nsx_val *v)
+static int bind_value(struct nsx_stmt *s, int i, const struct nsx_val *v)
 {
 	switch (v->type) {
 	case NSX_V_I64:
@@ -977,7 +978,7 @@ int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n, struct nsx_
 	int rc = 0;
 
 	for (int i = 0; i < n && !rc; i++)
-		rc = bind(s, i + 1, &v[i]);
+		rc = bind_value(s, i + 1, &v[i]);
 	if (rc || sqlite3_step(s->handle) != SQLITE_DONE)
 		rc = fail_db(err, sqlite3_db_handle(s->handle), "cannot run", s->sql);
 	sqlite3_reset(s->handle);

@@ -42,14 +42,14 @@ static inline bool nsx_is_readable(const struct nsx_table_info *t)
 int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err);
 void nsx_db_close(struct nsx_db *db); /* NULL is fine */
 
-/* Databases in memory, for our own files (digests): they are made here and travel as one
- * block of bytes. An image from elsewhere is opened with all defences of nsx_db_open;
- * messages call it by `name`.
+/* Databases in memory, for our own files (digests), are made here and travel as one block of
+ * bytes. An image from elsewhere is opened with all defences of nsx_db_open; messages call it by
+ * `name`.
  */
 
-/* A new, empty, writable database. Owner: the caller, nsx_db_close. */
+/* Makes a new, empty, writable database. Owner: the caller, nsx_db_close. */
 int nsx_db_new(struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
-/* The bytes of the database: the same statements give the same bytes with one SQLite
+/* Returns the bytes of the database. The same statements give the same bytes with one SQLite
  * version. Borrowed until the next statement.
  */
 int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
@@ -58,7 +58,7 @@ int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 int nsx_db_open_image(const void *image, size_t n, const char *name,
 		      struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Another connection to the same file, for another thread. It is opened at its first use,
+/* Makes another connection to the same file, for another thread. It is opened at its first use,
  * and has no table list and no views. Owner: the caller.
  */
 struct nsx_db *nsx_db_clone(const struct nsx_db *db);
@@ -67,13 +67,13 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *db);
 void nsx_db_force_sqlite(struct nsx_db *db);
 void nsx_db_use_library(void); /* forces SQLite for all databases opened from now on */
 
-/* The file as numbered pages (page_file.h), for the page backend of scan.h; NULL if SQLite must
- * read the file. Owner: db.
+/* Returns the file as numbered pages (page_file.h), for the page backend of scan.h; NULL if SQLite
+ * must read the file. Owner: db.
  */
 struct nsx_pagefile;
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db);
 
-/* Whether the file was written to, cut or replaced since it was opened. What was read may
+/* Tells whether the file was written to, cut or replaced since it was opened. What was read may
  * then mix both states.
  */
 bool nsx_db_has_changed(const struct nsx_db *db);
@@ -91,12 +91,11 @@ const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db, size_t *ret_
 const struct nsx_table_info *nsx_db_table(const struct nsx_db *db, const char *name);
 int nsx_column_find(const struct nsx_table_info *t, const char *name);
 
-/* A warning about the file itself: a pending journal or WAL that was not applied, or pages
+/* Returns a warning about the file itself: a pending journal or WAL that was not applied, or pages
  * missing at the end. NULL if there is none.
  */
 const char *nsx_db_warning(const struct nsx_db *db);
-/* Contents of a sound file that this program does not know, and so did not read. NULL if
- * there are none.
+/* Says which contents of a sound file this program does not know, and so did not read. NULL: none.
  */
 const char *nsx_db_note(const struct nsx_db *db);
 
@@ -138,7 +137,7 @@ struct nsx_val { /* a cell as stored; text is borrowed until the next row */
 	} u;
 };
 void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
-/* The number in the first cell of a statement's first row. `absent` if there is no row. */
+/* Reads the number in the first cell of a statement's first row; `absent` if there is no row. */
 int nsx_db_number(struct nsx_db *db, const char *sql, int64_t absent,
 		  int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 

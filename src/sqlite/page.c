@@ -13,12 +13,12 @@
 #include "sqlite/scan_backends.h"
 
 #define BATCH_BYTES  ((size_t)256 * 1024)
-#define PART_BYTES   BATCH_BYTES /* least size of a part: less is not worth a thread */
+#define PART_BYTES   BATCH_BYTES /* a part below this size is not worth a thread */
 #define BLOCK_BYTES  ((size_t)64 * 1024)
 #define AHEAD_CHUNK  ((size_t)512 * 1024)
 #define AHEAD_CHUNKS 8
-#define ASK_GAP	     8 /* largest gap between the pages of one read-ahead request */
-#define MAX_GAP	     2 /* unneeded pages read to save a call */
+#define ASK_GAP	     8 /* pages with larger gaps between them are not requested together */
+#define MAX_GAP	     2 /* so many unneeded pages are read to save a call */
 
 struct nsx_pagescan {
 	const struct nsx_pagefile *f;
@@ -40,11 +40,11 @@ struct batch {
 	uint32_t first; /* page number */
 	size_t n;	/* number of pages read */
 	bool is_cold;	/* the last read was not served from the page cache */
-	size_t asked;	/* leaves before this one have been requested */
+	size_t asked;	/* the leaves before this one have been requested */
 };
 
 /* Planning ---------------------------------------------------------------*/
-static void page_divide(struct nsx_pagescan *s)
+static void divide_leaves_into_parts(struct nsx_pagescan *s)
 {
 	size_t worth = NSX_MAX(PART_BYTES / s->f->page_size, 1);
 	size_t n = s->leaves.n / worth;
@@ -81,7 +81,7 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		return rc;
 	}
 	s->most_parts = nparts;
-	page_divide(s);
+	divide_leaves_into_parts(s);
 	*ret = s;
 	return 0;
 }
@@ -89,9 +89,9 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 /* Leaves far from a time window, in tables in order of time ----------------------------- */
 
 enum {
-	FEWEST = 256, /* with fewer leaves, sampling costs more than it saves */
-	STEPS = 8,    /* if one sample in STEPS begins before the previous sample, rows are not in
-			 order */
+	FEWEST = 256, /* with fewer leaves, sampling costs more time than it saves */
+	/* Rows are in order if fewer than one sample in STEPS begins before the previous one. */
+	STEPS = 8,
 };
 
 struct look { /* a sampled leaf */
@@ -99,8 +99,8 @@ struct look { /* a sampled leaf */
 	int64_t least, most; /* of the times of its rows                     */
 };
 
-static int page_near_take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-			      struct nsx_err *err)
+static int note_row_time(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			 struct nsx_err *err)
 {
 	struct look *l = ctx;
 
@@ -111,7 +111,9 @@ static int page_near_take_row(void *ctx, int64_t rid NSX_UNUSED, const struct ns
 	return 0;
 }
 
-/* Reads the times of the n sampled leaves. False if they cannot be read or are not in order. */
+/* Reads the times of the n sampled leaves. Returns false if they cannot be read or are not in
+ * order.
+ */
 static bool sample_leaves(const struct nsx_pagescan *s, struct nsx_decoder *d,
 			  uint8_t *page, struct look *v, size_t n)
 {
@@ -124,28 +126,30 @@ static bool sample_leaves(const struct nsx_pagescan *s, struct nsx_decoder *d,
 		v[i].least = INT64_MAX;
 		v[i].most = INT64_MIN;
 		if (nsx_page_get(s->f, s->table, number, page, &err) ||
-		    nsx_decode_leaf(d, page, number, false, page_near_take_row, &v[i], &err))
+		    nsx_decode_leaf(d, page, number, false, note_row_time, &v[i], &err))
 			return false;
 		nback += i && v[i].least < v[i - 1].least;
 	}
 	return nback * STEPS < n;
 }
 
-/* Whether no row from leaf a up to leaf b lies in [from, to), given that rows are in order. */
-static bool is_far(const struct look *a, const struct look *b, int64_t from, int64_t to)
+/* Tells whether no row from leaf a up to leaf b lies in [from, to), given that rows are in order.
+ */
+static bool lies_no_row_between(const struct look *a, const struct look *b, int64_t from,
+				int64_t to)
 {
 	return a->least <= b->least && (a->least >= to || NSX_MAX(a->most, b->most) < from);
 }
 
-static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
-		      int64_t from, int64_t to)
+static void keep_leaves_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
+			     int64_t from, int64_t to)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t end = i + 1 < n ? v[i + 1].leaf : leaves->n;
 
-		if (i + 1 < n && is_far(&v[i], &v[i + 1], from, to))
+		if (i + 1 < n && lies_no_row_between(&v[i], &v[i + 1], from, to))
 			end = v[i].leaf + !i;
 		memmove(leaves->pages + kept, leaves->pages + v[i].leaf,
 			(end - v[i].leaf) * sizeof(*leaves->pages));
@@ -157,13 +161,13 @@ static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
 /* Keeps all leaves from the first to the last that may hold rows in [from, to). If there is none,
  * keeps only the last leaf.
  */
-static void keep_run(struct nsx_leaves *leaves, const struct look *v, size_t n,
-		     int64_t from, int64_t to)
+static void keep_leaf_run(struct nsx_leaves *leaves, const struct look *v, size_t n,
+			  int64_t from, int64_t to)
 {
 	size_t first = n - 1, end = leaves->n;
 
 	for (size_t i = 0; i + 1 < n; i++)
-		if (!is_far(&v[i], &v[i + 1], from, to)) {
+		if (!lies_no_row_between(&v[i], &v[i + 1], from, to)) {
 			first = NSX_MIN(first, i);
 			end = v[i + 1].leaf + 1;
 		}
@@ -200,7 +204,7 @@ static int drop_far_leaves(struct nsx_pagescan *s, const struct nsx_wants *w, in
 	if (!rc)
 		v[n++].leaf = leaves->n - 1;
 	if (!rc && sample_leaves(s, d, page, v, n))
-		(is_run ? keep_run : keep_near)(leaves, v, n, from, to);
+		(is_run ? keep_leaf_run : keep_leaves_near)(leaves, v, n, from, to);
 	nsx_decoder_free(d);
 	free(v);
 	free(page);
@@ -215,7 +219,7 @@ int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
 	int rc = nsx_wants_plan(t, &column, 1, s->arena, &w) ?
 			 drop_far_leaves(s, &w, from, to, is_run, err) : 0;
 
-	page_divide(s);
+	divide_leaves_into_parts(s);
 	return rc;
 }
 
@@ -246,7 +250,7 @@ size_t nsx_pagescan_first_block(const struct nsx_pagescan *s, unsigned part)
 	return (size_t)((unsigned __int128)n * part / s->nparts);
 }
 
-/* The first leaf of a part; parts consist of whole blocks. */
+/* Returns the first leaf of a part; parts consist of whole blocks. */
 static size_t part_begin(const struct nsx_pagescan *s, unsigned part)
 {
 	return NSX_MIN(nsx_pagescan_first_block(s, part) * leaves_a_block(s), s->leaves.n);
@@ -306,7 +310,7 @@ static int fill_batch(const struct nsx_pagescan *s, struct batch *b, size_t i,
 	return 0;
 }
 
-/* The page of leaf i, NULL for a failure. Owner: the batch, until the next call. */
+/* Returns the page of leaf i, NULL for a failure. Owner: the batch, until the next call. */
 static const uint8_t *get_leaf(const struct nsx_pagescan *s, struct batch *b,
 			       size_t i, size_t end, struct nsx_err *err)
 {
@@ -334,8 +338,8 @@ static bool is_leaf(const struct nsx_pagescan *s, const uint8_t *page)
 	return page[0] == NSX_PAGE_LEAF && nsx_page_cells(page) <= s->f->usable / 2;
 }
 
-/* Damaged pages are left out, here as in the scan. */
-static int page_count_part(void *ctx, size_t part, struct nsx_err *err)
+/* Counts the rows of a part. Damaged pages are left out, here as in the scan. */
+static int count_rows_of_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct nsx_pagescan *s = ctx;
 	size_t i = part_begin(s, (unsigned)part);
@@ -362,7 +366,7 @@ size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 
 	if (s->is_counted)
 		return s->rows[part];
-	if (nsx_par(s->nparts, s->nparts, page_count_part, s, &err))
+	if (nsx_par(s->nparts, s->nparts, count_rows_of_part, s, &err))
 		memset(s->rows, 0, sizeof(s->rows));
 	pthread_mutex_lock(&s->lock);
 	s->count_err = err;
@@ -400,15 +404,17 @@ static int decode(const struct nsx_pagescan *s, struct nsx_decoder *d, const uin
 	return nsx_decode_leaf(d, page, number, s->leaves.n == 1, fn, ctx, err);
 }
 
-/* Keeps the same damage of a table in however many parts it is read. */
-static void keep_first(struct nsx_err *first, const struct nsx_err *err)
+/* Keeps the first damage of a table, so that the message is the same in however many parts the
+ * table is read.
+ */
+static void keep_first_damage(struct nsx_err *first, const struct nsx_err *err)
 {
 	if (!first->rc || strverscmp(err->msg, first->msg) < 0)
 		*first = *err;
 }
 
-/* The first leaf, from i on, of a wanted block; `end` if there is none. i: the first leaf of a
- * block, or `end`. *ret: the end of the wanted blocks that follow without a gap.
+/* Returns the first leaf, from i on, of a wanted block; `end` if there is none. i: the first leaf
+ * of a block, or `end`. *ret: the end of the wanted blocks that follow without a gap.
  */
 static size_t next_wanted(const struct nsx_pagescan *s,
 			  const struct nsx_choice *choice, void *ctx, size_t i,
@@ -456,14 +462,14 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 		page = get_leaf(s, &b, i, until, err);
 		rc = page ? decode(s, d, page, s->leaves.pages[i], &left, fn, ctx, err) : err->rc;
 		if (page && nsx_is_damage(rc)) {
-			keep_first(&damage, err);
+			keep_first_damage(&damage, err);
 			rc = 0;
 		}
 	}
 	free(b.bytes);
 	nsx_decoder_free(d);
 	if (part + 1 == s->nparts && s->leaves.damage.rc)
-		keep_first(&damage, &s->leaves.damage);
+		keep_first_damage(&damage, &s->leaves.damage);
 	if (!rc && damage.rc) {
 		*err = damage;
 		return err->rc;

@@ -41,7 +41,7 @@ bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page, void 
 /* Asks the kernel to read n pages soon. */
 void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n);
 
-/* The reason why a page cannot be part of a table; NULL if it can. */
+/* Returns the reason why a page cannot be part of a table; NULL if it can. */
 const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page);
 
 /* Fails with "cannot read table 'T': page N is damaged: WHY". */
@@ -64,7 +64,7 @@ static inline uint32_t nsx_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The number of cells that a page claims to have; at most 65535. */
+/* Returns the number of cells that a page claims to have; at most 65535. */
 static inline unsigned nsx_page_cells(const uint8_t *page)
 {
 	return nsx_be16(page + 3);

@@ -15,7 +15,7 @@
 
 #define LEAF_HEADER   8
 #define MIN_LEAF_CELL 4
-#define HEAD_WORDS    16    /* longest cached header, in units of 8 bytes */
+#define HEAD_WORDS    16    /* longest header that is cached, in units of 8 bytes */
 #define MAX_HEAD      98307 /* SQLite's limit */
 #define KEEP_BIG      ((size_t)1 << 20)
 #define SHAPE_BITS    5
@@ -41,7 +41,7 @@ struct shape {
 	uint64_t head[HEAD_WORDS];
 	uint64_t last_mask; /* mask for the last word */
 	uint32_t nwords;
-	uint32_t head_len; /* UINT32_MAX: unused slot */
+	uint32_t head_len; /* length of the header; UINT32_MAX: the slot is unused */
 	uint64_t total;	    /* length of the record, or its least length */
 	bool is_whole;	    /* total is the exact length         */
 	struct field fields[];
@@ -125,7 +125,7 @@ static int fail_damaged(const struct nsx_decoder *d, const char *why, struct nsx
 }
 
 /* Shapes -----------------------------------------------------------------*/
-static inline bool has_head(const struct shape *s, const struct cell *c)
+static inline bool has_header(const struct shape *s, const struct cell *c)
 {
 	uint64_t diff = 0;
 	size_t i;
@@ -138,7 +138,7 @@ static inline bool has_head(const struct shape *s, const struct cell *c)
 	return !diff;
 }
 
-static void keep_head(struct shape *s, const uint8_t *head, size_t len)
+static void keep_header(struct shape *s, const uint8_t *head, size_t len)
 {
 	size_t rest = (len - 1) % 8 + 1;
 
@@ -221,8 +221,9 @@ static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
 /* Makes shape s from a header of which `avail` bytes are readable. *ret_need: the header's length;
  * if it exceeds `avail`, s is not made. Returns NULL, or what is wrong with the header.
  */
-static const char *parse_head(const struct nsx_decoder *d, const uint8_t *head,
-			      uint64_t payload, uint64_t avail, struct shape *s, uint64_t *ret_need)
+static const char *parse_header(const struct nsx_decoder *d, const uint8_t *head,
+				uint64_t payload, uint64_t avail, struct shape *s,
+				uint64_t *ret_need)
 {
 	uint64_t size, total;
 	unsigned n = read_varint(head, &size);
@@ -241,7 +242,7 @@ static const char *parse_head(const struct nsx_decoder *d, const uint8_t *head,
 		return "a column lies outside its record";
 	s->is_whole = p == head + size;
 	s->total = total;
-	keep_head(s, head, (size_t)(p - head));
+	keep_header(s, head, (size_t)(p - head));
 	return NULL;
 }
 
@@ -302,7 +303,7 @@ static struct chain chain_of(struct nsx_decoder *d, const struct cell *c)
 	return (struct chain){d, nsx_be32(c->record + c->local), c->local, c->local};
 }
 
-#define LINK 4 /* bytes of a page's link to the next */
+#define LINK 4 /* each overflow page begins with a link to the next */
 
 static int read_next_page(struct chain *c, struct nsx_err *err)
 {
@@ -365,9 +366,9 @@ static inline bool is_local(const struct field *f, const struct cell *c)
 	return !f->len || f->at + (uint64_t)f->len <= c->local;
 }
 
-/* Like the loop in decode_cell, for a record with wanted columns on overflow pages. */
-static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
-			   const struct shape *s, struct nsx_err *err)
+/* Does the work of decode_cell for a record with wanted columns on overflow pages. */
+static int put_overflowing_row(struct nsx_decoder *d, const struct cell *c,
+			       const struct shape *s, struct nsx_err *err)
 {
 	struct chain chain = chain_of(d, c);
 	size_t room = 0, used = 0;
@@ -398,8 +399,8 @@ static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
 }
 
 /* Parses a header that reaches into overflow pages. */
-static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
-			   uint64_t need, struct shape *s, struct nsx_err *err)
+static int parse_long_header(struct nsx_decoder *d, const struct cell *c,
+			     uint64_t need, struct shape *s, struct nsx_err *err)
 {
 	struct chain chain = chain_of(d, c);
 	const char *why;
@@ -408,7 +409,7 @@ static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
 
 	if (rc)
 		return rc;
-	why = parse_head(d, d->big, c->payload, need, s, &need);
+	why = parse_header(d, d->big, c->payload, need, s, &need);
 	return why ? fail_damaged(d, why, err) : 0;
 }
 
@@ -418,7 +419,7 @@ static struct shape *shape_at(const struct nsx_decoder *d, size_t i)
 	return (struct shape *)(d->shapes + i * d->shape_size);
 }
 
-/* The hash slot of a header, hashed over as many bytes as the last header has. */
+/* Returns the hash slot of a header, hashed over as many bytes as the last header has. */
 static struct shape *page_record_place_of(const struct nsx_decoder *d, const struct cell *c)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -441,16 +442,16 @@ static int change_shape(struct nsx_decoder *d, const struct cell *c, struct nsx_
 	const char *why;
 
 	d->last = page_record_place_of(d, c);
-	if (has_head(d->last, c))
+	if (has_header(d->last, c))
 		return 0;
 	d->last->head_len = UINT32_MAX; /* a head that fails leaves its fields half filled */
-	why = parse_head(d, c->record, c->payload, c->local, d->last, &need);
+	why = parse_header(d, c->record, c->payload, c->local, d->last, &need);
 	if (why)
 		return fail_damaged(d, why, err);
-	return need > c->local ? parse_long_head(d, c, need, d->last, err) : 0;
+	return need > c->local ? parse_long_header(d, c, need, d->last, err) : 0;
 }
 
-/* The bytes of an overflowing payload that are on the leaf page. */
+/* Returns the bytes of an overflowing payload that are on the leaf page. */
 static uint32_t local_part(const struct nsx_decoder *d, uint64_t payload)
 {
 	uint32_t n = d->min_local + (uint32_t)((payload - d->min_local) % (d->f->usable - 4));
@@ -487,7 +488,7 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c, struc
 {
 	const struct shape *s;
 
-	if (!has_head(d->last, c) && change_shape(d, c, err))
+	if (!has_header(d->last, c) && change_shape(d, c, err))
 		return err->rc;
 	s = d->last;
 	if (c->payload != s->total && (c->payload < s->total || s->is_whole))
@@ -495,7 +496,7 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c, struc
 	for (unsigned i = 0; i < d->w->nrowid; i++)
 		d->v[d->w->rowid_slots[i]] = (struct nsx_val){.type = NSX_V_I64, .u.i = c->rid};
 	if (s->total > c->local)
-		return put_overflowing(d, c, s, err);
+		return put_overflowing_row(d, c, s, err);
 	for (unsigned i = 0; i < d->w->n; i++) {
 		const struct field *f = &s->fields[i];
 
@@ -504,8 +505,8 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c, struc
 	return 0;
 }
 
-/* Whether the first wanted column is outside [from, to). False if that column, or one before it, is
- * no integer on this page.
+/* Tells whether the first wanted column is outside [from, to). False if that column, or one before
+ * it, is no integer on this page.
  */
 static inline bool is_outside(const struct nsx_decoder *d, const struct cell *c)
 {

@@ -19,16 +19,16 @@ struct nsx_wants {
 	unsigned nrowid;
 };
 
-/* Finds `columns` in t. False if SQLite must read the table, because t lacks a column or a default
- * is no plain literal. Owner: arena a.
+/* Finds `columns` in t. Returns false if SQLite must read the table, because t lacks a column or a
+ * default is no plain literal. Owner: arena a.
  */
 bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		    unsigned ncolumns, struct nsx_arena *a, struct nsx_wants *ret);
 
 struct nsx_decoder;
 
-/* A decoder is for one thread. f, w and table are borrowed. Owner: nsx_decoder_free.
- * Errors: NULL with NSX_E_NOMEM.
+/* Makes a decoder for one thread. f, w and table are borrowed. Owner: nsx_decoder_free. Errors:
+ * NULL with NSX_E_NOMEM.
  */
 struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f, const struct nsx_wants *w,
 				    const char *table, struct nsx_err *err);

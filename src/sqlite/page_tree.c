@@ -10,7 +10,7 @@
 enum {
 	MAX_DEPTH = 20,	  /* SQLite's limit              */
 	HEADER = 12,	  /* header of an interior page, in bytes */
-	MIN_CELL = 5,	  /* child page number and a key of one byte */
+	MIN_CELL = 5,	  /* a cell is at least a child's page number and a key of one byte */
 	POLL = 256,	  /* pages between checks for an interrupt */
 	READ_AHEAD = 256, /* pages requested in advance  */
 };
@@ -93,21 +93,22 @@ static int next_level(struct walk *w, const struct nsx_leaves *from, struct nsx_
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether the level consists of leaves. If its first page cannot be read, the tree ends above it.
+/* Tells whether the level consists of leaves. If its first page cannot be read, the tree ends
+ * above it.
  */
-static bool is_bottom(struct walk *w, struct nsx_leaves *level)
+static bool is_leaf_level(struct walk *w, struct nsx_leaves *level)
 {
 	if (level->n && nsx_page_get(w->f, w->table, level->pages[0], w->page, w->damage))
 		level->n = 0;
 	return !level->n || w->page[0] == NSX_PAGE_LEAF;
 }
 
-static int descend(struct walk *w, uint32_t root, struct nsx_leaves *level)
+static int descend_to_leaves(struct walk *w, uint32_t root, struct nsx_leaves *level)
 {
 	struct nsx_leaves below = {0}, swap;
 	int rc = add_tree_page(w, level, root);
 
-	for (int depth = 1; rc >= 0 && !is_bottom(w, level); depth++) {
+	for (int depth = 1; rc >= 0 && !is_leaf_level(w, level); depth++) {
 		if (depth == MAX_DEPTH) {
 			end_level(w, level->pages[0], "the tree is too deep");
 			level->n = 0;
@@ -133,7 +134,7 @@ int nsx_leaves_find(const struct nsx_pagefile *f, const char *table,
 	w.page = nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
 	w.seen = nsx_try_alloc(f->npages / 8 + 1, 1, "a map of pages", err);
 	if (w.page && w.seen)
-		rc = descend(&w, root, &level);
+		rc = descend_to_leaves(&w, root, &level);
 	free(w.page);
 	free(w.seen);
 	if (rc) {

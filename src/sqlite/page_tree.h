@@ -7,7 +7,7 @@
 struct nsx_leaves {
 	uint32_t *pages;
 	size_t n, cap;
-	/* damage.rc is 0 if the tree is sound; otherwise damage is why the list ends here. */
+	/* damage.rc is 0 if the tree is sound; otherwise damage says why the list ends here. */
 	struct nsx_err damage;
 };
 

@@ -10,7 +10,8 @@
 
 enum affinity { AFF_NONE, AFF_TEXT, AFF_NUMERIC, AFF_INTEGER, AFF_REAL };
 
-/* The rules of SQLite's documentation, "Determination Of Column Affinity", in their order. */
+/* Applies the rules of SQLite's documentation, "Determination Of Column Affinity", in their order.
+ */
 static enum affinity affinity_of(const char *type)
 {
 	if (strcasestr(type, "INT"))

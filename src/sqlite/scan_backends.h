@@ -1,10 +1,12 @@
-/* scan_backends.h - the three backends of scan.h, with its contracts. */
+/* scan_backends.h - the three backends of scan.h. The contracts of their functions are those of
+ * scan.h.
+ */
 #ifndef NSX_SCAN_BACKENDS_H
 #define NSX_SCAN_BACKENDS_H
 
 #include "sqlite/source.h"
 
-/* Tables of a source. *ret is NULL if db has none. */
+/* The backend for tables of a source. *ret is NULL if db has none. */
 struct nsx_sourcescan;
 int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 			const char *const *columns, unsigned ncolumns,
@@ -17,8 +19,8 @@ size_t nsx_sourcescan_first_block(const struct nsx_sourcescan *s, unsigned part)
 int nsx_sourcescan_run(struct nsx_sourcescan *s, unsigned part,
 		       struct nsx_choice *choice, nsx_row_fn fn, void *ctx, struct nsx_err *err);
 
-/* Leaf pages read without SQLite. *ret is NULL where this backend cannot read the file or table.
- * Damage is no error here: the scan leaves it out.
+/* The backend that reads leaf pages without SQLite. *ret is NULL where it cannot read the file or
+ * table. Damage is no error here: the scan leaves it out.
  */
 struct nsx_pagescan;
 int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
@@ -34,7 +36,7 @@ size_t nsx_pagescan_first_block(const struct nsx_pagescan *s, unsigned part);
 int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 		     struct nsx_choice *choice, nsx_row_fn fn, void *ctx, struct nsx_err *err);
 
-/* SQLite. */
+/* The backend that uses SQLite. */
 struct nsx_sqlscan;
 int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		     const char *const *columns, unsigned ncolumns,

@@ -14,8 +14,8 @@ struct nsx_sourcescan {
 	size_t table, nblocks;
 	unsigned ncolumns, nparts, most_parts;
 	size_t first, last; /* first and last block that has rows of the table */
-	/* Only `first` and `last` are kept of the blocks outside [near, end). Inside, all are kept
-	 * if is_run, or else those with rows in [from_ns, to_ns).
+	/* Outside [near, end) only the blocks `first` and `last` are kept. Inside, all blocks are
+	 * kept if is_run, otherwise those with rows in [from_ns, to_ns).
 	 */
 	size_t near, end;
 	bool is_run;
@@ -44,7 +44,7 @@ static bool is_near(const struct nsx_sourcescan *s, size_t block)
 		(s->is_run || is_inside(s, block)));
 }
 
-static void scan_source_divide(struct nsx_sourcescan *s)
+static void divide_blocks_into_parts(struct nsx_sourcescan *s)
 {
 	size_t all = 0, rows = 0, kept = 0;
 	unsigned n, p = 1;
@@ -72,7 +72,7 @@ void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, boo
 	while (s->end > s->near && (!rows_of(s, s->end - 1) || !is_inside(s, s->end - 1)))
 		s->end--;
 	s->is_run = is_run;
-	scan_source_divide(s);
+	divide_blocks_into_parts(s);
 }
 
 int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
@@ -102,7 +102,7 @@ int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		s->last--;
 	s->is_run = true;
 	s->most_parts = nparts;
-	scan_source_divide(s);
+	divide_blocks_into_parts(s);
 	*ret = s;
 	return 0;
 }

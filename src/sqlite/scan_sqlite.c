@@ -1,7 +1,7 @@
 /* scan_sqlite.c - each part is a range of row ids, read on its own connection. */
 #include "sqlite/scan_backends.h"
 
-/* Below this many rows a second connection costs more than it saves. */
+/* With fewer rows, a second connection costs more time than it saves. */
 #define ROWS_WORTH_A_PART 20000
 
 struct part {
@@ -18,7 +18,9 @@ struct nsx_sqlscan {
 	struct part parts[NSX_MAX_THREADS];
 };
 
-/* A name of the row id, or NULL. The row id has three names, and a column may hide each of them. */
+/* Returns a name of the row id, or NULL. The row id has three names, and a column may hide each of
+ * them.
+ */
 static const char *rowid_name(const struct nsx_table_info *t)
 {
 	static const char *const names[] = {"rowid", "_rowid_", "oid"};
@@ -44,7 +46,7 @@ static char *make_select(const struct nsx_table_info *t,
 		else
 			nsx_buf_adds(&b, "NULL");
 	}
-	/* Reads rows in table order, not in the order of an index. */
+	/* Rows are to come in the table's order, not in that of an index. */
 	nsx_buf_adds(&b, " FROM main.");
 	nsx_sql_name(&b, t->name);
 	nsx_buf_adds(&b, " NOT INDEXED");

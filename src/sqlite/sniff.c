@@ -24,7 +24,7 @@ static int refuse_capture(const char *path, struct nsx_err *err)
 			"does not begin as one; copy it again", path);
 }
 
-/* First bytes of other formats, and how to get a trace instead. */
+/* The first bytes of other formats, and how to get a trace instead. */
 static const struct {
 	const char *begin, *what, *instead;
 } formats[] = {
@@ -123,12 +123,13 @@ bool nsx_file_beside(const char *path, const char *suffix)
 	return yes;
 }
 
-/* The file size according to the header; 0 if the header does not give it. */
+/* Returns the file size according to the header; 0 if the header does not give it. */
 static int64_t declared_size(const unsigned char *h)
 {
 	int64_t page = h[16] << 8 | h[17];
 	int64_t pages = (int64_t)h[28] << 24 | h[29] << 16 | h[30] << 8 | h[31];
-	bool valid = !memcmp(h + 24, h + 92, 4); /* change counter = valid-for */
+	/* The change counter equals the valid-for number. */
+	bool valid = !memcmp(h + 24, h + 92, 4);
 
 	return valid ? (page == 1 ? 65536 : page) * pages : 0;
 }

@@ -11,8 +11,8 @@ struct nsx_sniff {
 	char warning[256]; /* "" if the file is fine */
 };
 
-/* Errors: NSX_E_IO (missing, folder, no permission) or NSX_E_SCHEMA (not a
- * SQLite file; the message says what it looks like and what to do).
+/* Opens a file and finds out what it is. Errors: NSX_E_IO (missing, folder, no permission) or
+ * NSX_E_SCHEMA (not a SQLite file; the message says what it looks like and what to do).
  */
 int nsx_sniff_file(const char *path, struct nsx_sniff *ret, struct nsx_err *err);
 
@@ -21,7 +21,7 @@ int nsx_sniff_file(const char *path, struct nsx_sniff *ret, struct nsx_err *err)
  */
 int nsx_sniff_other(const char *path, struct nsx_err *err);
 
-/* Whether the file path + suffix exists and is not empty. */
+/* Tells whether the file path + suffix exists and is not empty. */
 bool nsx_file_beside(const char *path, const char *suffix);
 
 #endif

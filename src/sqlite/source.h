@@ -13,22 +13,22 @@ struct nsx_source_reader; /* the state of one reading thread                   *
 
 struct nsx_source {
 	void *ctx;
-	/* The tables with rows. A table's number is its index here. */
+	/* The tables that have rows. A table is named by its index here. */
 	struct nsx_table_info *tables;
 	size_t ntables;
-	/* The number of unreadable records of a table. */
+	/* Returns the number of unreadable records of a table. */
 	uint64_t (*unread)(void *ctx, const char *table);
-	/* Number of blocks of a table, and number of rows in a block. Blocks are in row order. A
-	 * damaged block delivers fewer rows.
+	/* Return the number of blocks of a table, and of rows in a block. Blocks are in row order.
+	 * A damaged block delivers fewer rows.
 	 */
 	size_t (*blocks)(void *ctx, size_t table);
 	size_t (*rows)(void *ctx, size_t table, size_t block);
-	/* Bounds [*least, *most] of the times at which a block's rows begin; if unknown, bounds
-	 * that no row exceeds.
+	/* Finds bounds [*least, *most] of the times at which a block's rows begin; if they are
+	 * unknown, bounds that no row exceeds.
 	 */
 	void (*when)(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most);
-	/* A reader of these columns (indices in the table; -1: NULL), which must
-	 * stay valid. Owner: the caller, done.
+	/* Makes a reader of these columns (indices in the table; -1: NULL), which must stay valid.
+	 * Owner: the caller, done.
 	 */
 	int (*reader)(void *ctx, size_t table, const int *columns,
 		      unsigned ncolumns, struct nsx_source_reader **ret, struct nsx_err *err);
@@ -39,14 +39,14 @@ struct nsx_source {
 	void (*close)(void *ctx);
 };
 
-/* A database of these tables in place of the file at path; takes over the source, which is
- * closed on failure, too. warning, note: see nsx_db_warning and nsx_db_note; may be NULL.
+/* Makes a database of these tables in place of the file at path, and takes over the source, which
+ * is closed on failure, too. warning, note: see nsx_db_warning and nsx_db_note; may be NULL.
  * Owner: the caller, nsx_db_close. Errors: NSX_E_IO.
  */
 int nsx_db_of_source(const struct nsx_source *source, const char *path,
 		     const char *warning, const char *note, struct nsx_db **ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* NULL for a SQLite file. */
+/* Returns the source of a database; NULL for a SQLite file. */
 const struct nsx_source *nsx_db_source(const struct nsx_db *db);
 int64_t nsx_source_rows(const struct nsx_source *s, size_t table);
 /* Fills all tables, so that nsx_db_image is a whole export. */
