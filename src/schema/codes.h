@@ -9,8 +9,8 @@
 
 #include "base/base.h"
 
-/* A global id holds machine and VM, then 24 bits of process id, then 24 bits of thread id. In a
- * process key the thread bits are 0.
+/* Returns the process key of a global id. A global id holds machine and VM, then 24 bits of
+ * process id, then 24 bits of thread id. In a process key the thread bits are 0.
  */
 static inline uint64_t nsx_process_key(uint64_t global_id)
 {
@@ -52,9 +52,9 @@ enum { /* NVTX_EVENTS.eventType; _IMPORTED: NVTXT text files */
 	NSX_EVENT_MARK_IMPORTED = 65, NSX_EVENT_PUSH_POP_IMPORTED = 70,
 	NSX_EVENT_START_END_IMPORTED = 71, NSX_EVENT_DOMAIN_CREATE = 75
 };
-/* RUNTIME.eventClass of a duplicate row that carries a call's backtrace. */
+/* The RUNTIME.eventClass of a duplicate row that carries a call's backtrace. */
 enum { NSX_CLASS_BACKTRACE = 67 };
-/* RUNTIME.returnValue of a query for unfinished work, which is no failure. */
+/* The RUNTIME.returnValue of a query for unfinished work, which is no failure. */
 enum { NSX_RETURN_NOT_READY = 600 };
 enum { NSX_THREAD_RUNNING = 1, NSX_THREAD_TERMINATED = 5 }; /* values of threadState */
 enum { /* threadBlock: a runnable thread was preempted */
@@ -63,13 +63,13 @@ enum { /* threadBlock: a runnable thread was preempted */
 	NSX_BLOCK_READY = 49, NSX_BLOCK_DEFERRED_PREEMPT = 51
 };
 
-/* The program's own overhead: JIT, module loading and lazy loading. */
+/* Tells whether an overhead is the program's own: JIT, module loading and lazy loading. */
 static inline int nsx_overhead_is_load(unsigned type)
 {
 	return type == NSX_OVERHEAD_JIT || type == NSX_OVERHEAD_MODULE_LOAD ||
 	       type == NSX_OVERHEAD_LAZY_LOAD;
 }
-/* The profiler's own overhead. */
+/* Tells whether an overhead is the profiler's own. */
 static inline int nsx_overhead_is_tool(unsigned type)
 {
 	return type == NSX_OVERHEAD_FLUSH ||
@@ -80,7 +80,7 @@ static inline int nsx_copy_is_migration(unsigned kind)
 {
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
 }
-/* Whether a page fault of the host caused the migration, not a prefetch or an eviction. */
+/* Tells whether a page fault of the host caused the migration, not a prefetch or an eviction. */
 static inline int nsx_copy_is_fetched(unsigned kind, unsigned cause)
 {
 	return kind == NSX_COPY_UVM_DTOH && cause != NSX_MIGRATE_PREFETCH &&
@@ -92,7 +92,7 @@ static inline int nsx_copy_is_pageable(unsigned kind, unsigned src, unsigned dst
 	       (kind == NSX_COPY_DTOH && dst == NSX_MEM_PAGEABLE);
 }
 
-/* Kinds of event types. */
+/* The kinds to which the event types belong. */
 enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
 
 #endif

@@ -47,8 +47,8 @@ static const struct option {
 	{NSX_REC_PAYLOAD, 202501, NEVER,
 	 "--include-json=true --include-blobs=true"},
 };
-/* First versions with these values of --trace. Earlier, NCCL's ranges were part of NVTX,
- * and there was no hardware tracing.
+/* The first versions with these values of --trace. Before, NCCL's ranges were part of NVTX, and
+ * there was no hardware tracing.
  */
 enum { TRACES_NCCL = 202506, TRACES_SOFTWARE = 202506 };
 unsigned nsx_nsys_version(const char *product)
@@ -106,7 +106,7 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, 
 		nsx_buf_printf(&line, " --trace=%s", 
 			       trace_option_value(as, s && s->on_windows, what));
 	if (strstr(line.p, ",nccl"))
-		/* records more than calls, groups and GPU work */
+		/* With this option, more than calls, groups and GPU work is recorded. */
 		nsx_buf_adds(&line, " --nccl-trace=all");
 	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
 		const struct option *o = &options[i];

@@ -32,14 +32,14 @@ enum nsx_record {		    /* bits: what a capture is to record, and how */
 	NSX_REC_PAYLOAD = 1 << 17,  /* with EXPORT: the payloads of ranges, too */
 };
 
-/* 202304 for "NVIDIA Nsight Systems 2023.4.4.54"; 0: unknown. */
+/* Returns 202304 for "NVIDIA Nsight Systems 2023.4.4.54"; 0: unknown. */
 unsigned nsx_nsys_version(const char *product);
 
-/* The command line that records `what` (bits of enum nsx_record) with the nsys version of s; s may
- * be NULL: unknown. NULL if that version cannot record it. Owner: the arena, or static.
+/* Returns the command line that records `what` (bits of enum nsx_record) with the nsys version of
+ * s; s may be NULL: unknown. NULL if that version cannot record it. Owner: the arena, or static.
  */
 const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, unsigned what);
-/* The first nsys version that can record `what`, as year * 100 + month; 0: any. */
+/* Returns the first nsys version that can record `what`, as year * 100 + month; 0: any. */
 unsigned nsx_recapture_since(unsigned what);
 struct nsx_preset {
 	const char *name;
@@ -54,10 +54,12 @@ enum {
 };
 #undef NSX_PRESET
 extern const struct nsx_preset nsx_presets[NSX_NPRESETS];
-/* "there is no preset 'X'; ...", with the most similar name, or all. Returns NSX_E_USAGE. */
+/* Fails with "there is no preset 'X'; ..." and the most similar name, or all names. Returns
+ * NSX_E_USAGE.
+ */
 int nsx_refuse_preset(const char *name, struct nsx_err *err);
-/* The smallest preset that records `what`. links: whether GPUs are linked; without links the preset
- * nvlink is not chosen.
+/* Returns the smallest preset that records `what`. links: whether GPUs are linked; without links
+ * the preset nvlink is not chosen.
  */
 const char *nsx_recapture_preset(unsigned what, bool links);
 

@@ -124,7 +124,9 @@ static int64_t query_count(struct nsx_db *db, const char *head, const char *tabl
 	return nsx_i64_or(&v, -1);
 }
 
-/* Number of rows in a source's table; negative: there is no source, and SQLite must count. */
+/* Returns the number of rows in a source's table; negative: there is no source, and SQLite must
+ * count.
+ */
 static int64_t count_source_rows(struct nsx_db *db, const char *table)
 {
 	const struct nsx_source *s = nsx_db_source(db);
@@ -153,14 +155,14 @@ int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ? n : nsx_count_rows(db, table);
 }
 
-/* Whether a table has rows: 0 if it is empty, -1 if it has rows or is damaged. */
+/* Tells whether a table has rows: 0 if it is empty, -1 if it has rows or is damaged. */
 static int64_t probe_rows(struct nsx_db *db, const char *table)
 {
 	return nsx_db_source(db) ? -1 : query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
 
-/* The reason why a table is missing from a source that has records for it. */
-static const void *find_unread(const void *schema, const char *table)
+/* Returns the reason why a table is missing from a source that has records for it. */
+static const void *find_unread_reason(const void *schema, const char *table)
 {
 	const struct nsx_schema *s = schema;
 	const struct nsx_source *source = nsx_db_source(s->db);
@@ -171,7 +173,7 @@ static const void *find_unread(const void *schema, const char *table)
 		"program does not know", (unsigned long long)n);
 }
 
-/* The table of a view; if that has no rows, its newest version. */
+/* Returns the table of a view; if that has no rows, its newest version. */
 static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tables)
 {
 	const struct nsx_table_info *t = try_candidates(tables, find_table, db);
@@ -194,7 +196,8 @@ static void resolve_views(struct nsx_schema *s)
 				nsx_table_kinds[t->kind]);
 			t = NULL;
 		} else if (!t) {
-			s->refused[v] = try_candidates(nsx_view_defs[v].tables, find_unread, s);
+			s->refused[v] = try_candidates(nsx_view_defs[v].tables,
+						       find_unread_reason, s);
 		}
 		s->table[v] = t;
 		s->rows[v] = t ? probe_rows(s->db, t->name) : 0;
@@ -250,8 +253,9 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 			"--type sqlite REPORT.nsys-rep", path);
 }
 
-/* Whether the file is an nsys export: it has StringIds and one of the tables in `signs`. A reduced
- * export without strings has an event table with start and end, and not nvprof's key column.
+/* Tells whether the file is an nsys export: it has StringIds and one of the tables in `signs`. A
+ * reduced export without strings has an event table with start and end, and not nvprof's key
+ * column.
  */
 static bool is_export(const struct nsx_schema *s)
 {
@@ -333,8 +337,8 @@ const struct nsx_row_change *nsx_find_change(const struct nsx_row_change *v, siz
 }
 
 /* Adds the condition that a row belongs to the process and device of x. */
-static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
-		      const struct nsx_shift *x, struct nsx_buf *b)
+static void add_owner_condition(const struct nsx_schema *s, const struct gpu_fields *g,
+				const struct nsx_shift *x, struct nsx_buf *b)
 {
 	if (s->column[g->device_id]) {
 		nsx_sql_name(b, s->column[g->device_id]);
@@ -369,8 +373,8 @@ static void schema_add_cells(const struct nsx_schema *s, const struct gpu_fields
 /* Adds the condition that a row is one of the view's changed rows, either those cut or those left
  * out. Returns false, and adds nothing, if there are no such rows.
  */
-static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
-			const struct gpu_fields *g, struct nsx_buf *b)
+static bool add_changed_condition(const struct nsx_schema *s, enum nsx_view v, bool cut,
+				  const struct gpu_fields *g, struct nsx_buf *b)
 {
 	bool any = false;
 
@@ -398,7 +402,7 @@ static void schema_add_end(const struct nsx_schema *s, const struct gpu_fields *
 	size_t at = b->n;
 
 	nsx_buf_adds(b, "CASE WHEN ");
-	if (!add_changed(s, v, true, g, b)) {
+	if (!add_changed_condition(s, v, true, g, b)) {
 		b->n = at;
 		nsx_sql_name(b, s->column[g->end_ns]);
 		return;
@@ -467,7 +471,7 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f, struct nsx_
 	}
 	for (size_t i = 0; i < s->shifts->n; i++) {
 		nsx_buf_adds(b, "\n    WHEN ");
-		add_owner(s, g, &s->shifts->v[i], b);
+		add_owner_condition(s, g, &s->shifts->v[i], b);
 		nsx_buf_printf(b, " THEN %s + %lld", own.p, (long long)s->shifts->v[i].ns);
 	}
 	nsx_buf_printf(b, s->shifts->n ? "\n    ELSE %s END" : "%s", own.p);
@@ -506,7 +510,7 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 		size_t at = b->n;
 
 		nsx_buf_adds(b, "\nWHERE ");
-		if (add_changed(s, v, false, gpu_fields_of(v), b))
+		if (add_changed_condition(s, v, false, gpu_fields_of(v), b))
 			nsx_buf_adds(b, " IS NOT TRUE");
 		else
 			b->n = at;
@@ -604,8 +608,8 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v)
 	return s->losses->is_of[v];
 }
 
-/* Lost rows of one table count as one loss, represented by the first text: the number of threads
- * determines which others are noted.
+/* Lost rows of one table count as one loss, represented by its first text, because the number of
+ * threads determines which others are noted.
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i)
 {

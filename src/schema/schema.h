@@ -88,12 +88,12 @@ struct nsx_shifts {
 	size_t nrows;
 };
 void nsx_sort_changes(struct nsx_row_change *v, size_t n);
-/* The change of the row that `key` identifies; NULL: none. */
+/* Returns the change of the row that `key` identifies; NULL: none. */
 const struct nsx_row_change *nsx_find_change(const struct nsx_row_change *v, size_t n,
 					     const struct nsx_row_change *key);
 
-/* Limit of scans. Scans of tables that are in order of time may skip rows far from [from, to). Set
- * only if the user said how far around the window rows matter.
+/* The limit of scans: those of tables that are in order of time may skip rows far from [from, to).
+ * It is set only if the user said how far around the window rows matter.
  */
 struct nsx_reach {
 	bool is_on;
@@ -144,8 +144,8 @@ void nsx_schema_lose(const struct nsx_schema *s, const char *what);
 /* Notes that rows of a view's table could not be read; err is the reason. */
 void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v, const struct nsx_err *err);
 bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
-/* The i-th loss: the warning of nsx_db_warning first, then sorted by text; NULL at the end.
- * Its address does not change.
+/* Returns the i-th loss: the warning of nsx_db_warning first, then sorted by text; NULL at the
+ * end. Its address does not change.
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
 
@@ -156,10 +156,11 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *
 void nsx_schema_done(struct nsx_schema *s);
 
 unsigned nsx_view_nfields(enum nsx_view v);
-/* The number of rows of a table. Negative: the error that prevents counting (enum nsx_rc). */
+/* Returns the number of rows of a table. Negative: the error that prevents counting (enum nsx_rc).
+ */
 int64_t nsx_count_rows(struct nsx_db *db, const char *table);
-/* A size for arrays indexed by row id, which few ids exceed: the greatest id if ids are dense,
- * which needs no scan, else the number of rows. Negative: an enum nsx_rc.
+/* Returns a size for arrays indexed by row id, which few ids exceed: the greatest id if ids are
+ * dense, which needs no scan, else the number of rows. Negative: an enum nsx_rc.
  */
 int64_t nsx_bound_ids(struct nsx_db *db, const char *table);
 
@@ -178,7 +179,9 @@ static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 			 const bool *fields, struct nsx_buf *b);
 
-/* A field's name for messages about what is missing: "CUPTI_ACTIVITY_KIND_KERNEL.globalPid". */
+/* Returns a field's name for messages about what is missing:
+ * "CUPTI_ACTIVITY_KIND_KERNEL.globalPid".
+ */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);
 
 #endif

@@ -74,7 +74,7 @@ static bool may_be_name(const struct names *x, const char *word, size_t n)
 	return x->lengths[(unsigned char)*word] >> n % 64 & 1;
 }
 
-static void note_fields(enum nsx_view v, const char *word, size_t n, struct reads *r)
+static void note_field_names(enum nsx_view v, const char *word, size_t n, struct reads *r)
 {
 	unsigned first = nsx_view_defs[v].first;
 
@@ -97,11 +97,11 @@ static void note_names(const char *text, const struct names *names, struct reads
 	for (const char *p = text; (n = script_next_word(&p)); p += n)
 		for (unsigned v = 0; may_be_name(names, p, n) && v < NSX_NVIEWS; v++)
 			if (r->view[v])
-				note_fields(v, p, n, r);
+				note_field_names(v, p, n, r);
 }
 
 /* Adds what the query reads, directly or through private tables. */
-static void add_reads(const struct nsx_scripts *x, size_t query, struct reads *all)
+static void add_query_reads(const struct nsx_scripts *x, size_t query, struct reads *all)
 {
 	const struct reads *r = &x->named[query];
 
@@ -112,7 +112,7 @@ static void add_reads(const struct nsx_scripts *x, size_t query, struct reads *a
 	for (unsigned i = 0; i < nsx_nqueries; i++)
 		if (r->query[i] && !all->query[i]) {
 			all->query[i] = true;
-			add_reads(x, i, all);
+			add_query_reads(x, i, all);
 			all->order[all->norder++] = i;
 		}
 }
@@ -149,7 +149,7 @@ void nsx_scripts_add(const struct nsx_scripts *x, const struct nsx_query *const 
 	};
 
 	for (size_t i = 0; i < n; i++)
-		add_reads(x, (size_t)(queries[i] - nsx_queries), &all);
+		add_query_reads(x, (size_t)(queries[i] - nsx_queries), &all);
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (all.view[v]) {
 			nsx_schema_view_sql(x->schema, v, all.field, b);

@@ -14,7 +14,7 @@
 
 struct nsx_scripts;
 
-/* Owner: the caller, nsx_scripts_free; borrows s. */
+/* Makes the scripts of a schema. Owner: the caller, nsx_scripts_free; borrows s. */
 struct nsx_scripts *nsx_scripts_new(const struct nsx_schema *s);
 void nsx_scripts_free(struct nsx_scripts *x); /* NULL is fine */
 

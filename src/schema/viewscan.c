@@ -1,4 +1,4 @@
-/* viewscan.c - reads a table for one pass. */
+/* viewscan.c - reads a table that is not kept in memory. */
 #include "base/par.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"
@@ -27,7 +27,9 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 
 	if (rc || !instant || !s->reach->is_on)
 		return rc;
-	/* a scheduling interval lies between two rows of its thread, so rows outside are needed */
+	/* A scheduling interval lies between two rows of its thread, so the neighbours of rows are
+	 * needed.
+	 */
 	rc = nsx_scan_near(*ret, s->table[v], instant, s->reach->from_ns,
 			   s->reach->to_ns, v == NSX_VIEW_sched, err);
 	if (rc) {
@@ -46,7 +48,7 @@ struct job {
 	size_t ctx_size;
 };
 
-/* Notes damage and returns 0, because it ends only one part of the scan. Other codes are
+/* Notes damage and returns 0, because damage ends only one part of the scan. Other codes are
  * returned.
  */
 static int note_damage(const struct job *job, int rc, const struct nsx_err *err)
