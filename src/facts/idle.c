@@ -105,7 +105,7 @@ static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
 	return c;
 }
 
-/* The innermost user range open during all of [start, end). */
+/* Returns the innermost user range open during all of [start, end). */
 static uint32_t find_range_over(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_nvtx *x = &s->t->nvtx;

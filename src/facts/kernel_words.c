@@ -173,7 +173,7 @@ static enum nsx_dtype first_float_type(struct text args)
 	return NSX_D_NONE;
 }
 
-/* The type with whose name t begins; the name may have two words ("unsigned int"). */
+/* Returns the type with whose name t begins; the name may have two words ("unsigned int"). */
 static enum nsx_dtype type_at(struct text t)
 {
 	struct nsx_word w;

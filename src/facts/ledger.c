@@ -102,7 +102,7 @@ static int account_ops(struct books *b, uint32_t device, const struct nsx_spans 
 	return rc;
 }
 
-/* Whether the gap before op lies inside a replay that was traced node by node. */
+/* Tells whether the gap before op lies inside a replay that was traced node by node. */
 static bool is_between_nodes(const struct nsx_trace *t, uint32_t device, enum nsx_cause cause,
 			     uint32_t op)
 {

@@ -62,7 +62,7 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
  */
 struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
 				     double each, double *ret_class_ns);
-/* The name of an account's place: "gemm f32", "copies host to device, pageable",
+/* Returns the name of an account's place: "gemm f32", "copies host to device, pageable",
  * "cudaStreamSynchronize"; NULL: the class says everything.
  */
 const char *nsx_account_place(const struct nsx_facts *f, const struct nsx_account *x,

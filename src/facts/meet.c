@@ -363,7 +363,7 @@ static int cmp_ranks(const void *a, const void *b, void *ctx)
 	return NSX_CMP(rank[*p], rank[*q]) ?: NSX_CMP(*p, *q);
 }
 
-/* The first process of a rank, or NSX_NONE. by_rank: processes sorted by rank. */
+/* Returns the first process of a rank, or NSX_NONE. by_rank: processes sorted by rank. */
 static uint32_t process_of_rank(const struct matching *x, const uint32_t *by_rank, int32_t rank)
 {
 	size_t lo = 0, n = x->t->nprocesses, hi = n;

@@ -53,7 +53,7 @@ int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_memory_done(struct nsx_memory *m);
 
-/* The end of the steps with the same (process, device, kind) as step `at`. */
+/* Returns the end of the steps with the same (process, device, kind) as step `at`. */
 size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at);
 /* Returns the bytes that must have been live before the first of these steps, because they were
  * freed without an allocation.

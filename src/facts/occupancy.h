@@ -43,10 +43,10 @@ bool nsx_shape_occupancy(const struct nsx_trace *t, const struct nsx_gpu_info *g
 			 const struct nsx_shape *s, struct nsx_occupancy *ret);
 /* Shared memory of a block in bytes; -1: unknown. */
 int64_t nsx_shape_shared(const struct nsx_trace *t, const struct nsx_shape *s);
-/* Number of blocks of a shape's grid. */
+/* Returns the number of blocks of a shape's grid. */
 int64_t nsx_shape_blocks(const struct nsx_trace *t, const struct nsx_shape *s);
-/* Number of blocks of a grid, or of threads of a block, with the dimensions v; 0 if a dimension was
- * not recorded.
+/* Returns the number of blocks of a grid, or of threads of a block, with the dimensions v; 0 if a
+ * dimension was not recorded.
  */
 int64_t nsx_extent(const uint32_t v[3]);
 

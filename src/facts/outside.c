@@ -1,7 +1,8 @@
 /* outside.c - iterates over OS calls, MPI calls and MPI ranges as one list. */
 #include "facts/outside.h"
 
-/* Whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI calls.
+/* Tells whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI
+ * calls.
  */
 static bool is_mpi_domain(const struct nsx_trace *t, uint32_t domain)
 {

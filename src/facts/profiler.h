@@ -20,7 +20,7 @@ struct nsx_profiler {
 	double most_lost_pct; /* most_lost_ns in percent of the window       */
 };
 
-/* Whether x and y have the same name and kind. */
+/* Tells whether x and y have the same name and kind. */
 bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_profiler_row *y);
 
 /* Reads the rows once. f->profiler stays NULL if the trace has neither table. Owner: the arena. */

@@ -166,7 +166,9 @@ static bool share_communicator(const struct matching *x, const struct queue *p,
 	return n * 2 >= NSX_MAX(p->n, q->n) && alone <= 1 + n / STRAY && close * 2 >= n;
 }
 
-/* The group to which a queue belongs; NSX_NONE: none. others: earlier queues of the same name. */
+/* Returns the group to which a queue belongs; NSX_NONE: none. others: earlier queues of the same
+ * name.
+ */
 static uint32_t teams_find_group(const struct matching *x, const struct queue *q,
 				 const uint32_t *others, uint32_t nothers)
 {

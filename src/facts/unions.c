@@ -126,7 +126,7 @@ static int add_partition_marks(struct nsx_device_facts *d, const struct nsx_span
 	return 0;
 }
 
-/* The number of marks before a time. */
+/* Returns the number of marks before a time. */
 static size_t marks_before(const struct nsx_device_facts *d, int64_t at_ns)
 {
 	return NSX_SEARCH(0, d->nmarks, mid, d->marks[mid].at_ns < at_ns);

@@ -77,7 +77,7 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 			      "range names", err, nf->slot);
 }
 
-/* Whether a name contains a word that programs use for iterations. */
+/* Tells whether a name contains a word that programs use for iterations. */
 static bool is_step_name(const char *s)
 {
 	static const char *const words[] = {"step", "iter", "batch", "epoch"};

@@ -354,7 +354,8 @@ static size_t choose_judged_segment(struct cutter *c)
 	return best;
 }
 
-/* The GPU that sets the pace: the one with the least idle time and exposed communication. */
+/* Returns the GPU that sets the pace: the one with the least idle time and exposed communication.
+ */
 static uint32_t find_limiting(const struct nsx_facts *f)
 {
 	const struct nsx_window *w = &f->steady.window;
@@ -440,8 +441,8 @@ static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 	phases_add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
 }
 
-/* The kind of a segment that is not judged. A segment with at least a tenth of the judged segment's
- * work is steady.
+/* Returns the kind of a segment that is not judged. A segment with at least a tenth of the judged
+ * segment's work is steady.
  */
 static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i, size_t judged)
 {
@@ -510,7 +511,7 @@ static int phases_find_name(const struct nsx_trace *t, const struct nsx_window *
 	return rc;
 }
 
-/* Whether a range with this name overlaps a window. */
+/* Tells whether a range with this name overlaps a window. */
 static bool range_overlaps_window(const struct nsx_trace *t, nsx_str name,
 				  const struct nsx_window *w)
 {

@@ -62,7 +62,7 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 	return rc;
 }
 
-/* Whether an operation and the one before it belong to the same graph launch. */
+/* Tells whether an operation and the one before it belong to the same graph launch. */
 static bool is_inside_graph(const struct seq *s, size_t pos)
 {
 	const struct nsx_trace *t = s->fd->t;
@@ -128,8 +128,8 @@ static void find_regular_stretch(const int64_t *d, size_t n, int64_t period, siz
 	}
 }
 
-/* Whether the anchor belongs to an inner loop: distances in the stretch that differ from the period
- * are evenly spaced.
+/* Tells whether the anchor belongs to an inner loop: distances in the stretch that differ from the
+ * period are evenly spaced.
  */
 static bool is_inner_loop(const int64_t *d, size_t from, size_t to, int64_t period)
 {

@@ -42,7 +42,7 @@ static void add_excluded_part(struct nsx_steady *s, const char *text)
 		s->excluded[MAX_EXCLUDED - 1] = "and more";
 }
 
-/* The start of a bin; computed without overflow for windows of any length. */
+/* Returns the start of a bin; computed without overflow for windows of any length. */
 static int64_t bin_edge(const struct nsx_window *w, int bin)
 {
 	int64_t length = w->end_ns - w->start_ns;
@@ -170,8 +170,8 @@ static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration 
 	return (double)(it->end_ns - it->start_ns) < j->median;
 }
 
-/* Whether the first n of `all` iterations, which are shorter than the later ones, belong to a loop
- * that slows down.
+/* Tells whether the first n of `all` iterations, which are shorter than the later ones, belong to
+ * a loop that slows down.
  */
 static bool is_loop_slowing_down(size_t n, size_t all)
 {

@@ -81,7 +81,7 @@ static double value_at_rank(const struct bins *bins, unsigned scope, uint64_t ra
 	return NAN;
 }
 
-/* The quantile q of a scope's n samples, by linear interpolation at rank (n - 1) q, like
+/* Returns the quantile q of a scope's n samples, by linear interpolation at rank (n - 1) q, like
  * nsx_quantile.
  */
 static double scope_quantile(const struct bins *bins, unsigned scope, size_t n, double q)

@@ -55,7 +55,7 @@ static int metrics_read_names(struct names *names, struct nsx_err *err)
 	return rc;
 }
 
-/* The first entry of the type at or after (type, metric), or NULL. */
+/* Returns the first entry of the type at or after (type, metric), or NULL. */
 static const struct info *find_info(const struct names *names, int64_t type, int64_t metric)
 {
 	size_t lo = NSX_SEARCH(0, names->n, mid, names->v[mid].type < type ||
@@ -65,7 +65,7 @@ static const struct info *find_info(const struct names *names, int64_t type, int
 	return lo < names->n && names->v[lo].type == type ? &names->v[lo] : NULL;
 }
 
-/* The GPU number in a text like "... GPU 3 ..."; -1: none. */
+/* Returns the GPU number in a text like "... GPU 3 ..."; -1: none. */
 static int64_t metrics_number_in(const char *type_name)
 {
 	for (const char *p = type_name; (p = strcasestr(p, "gpu")); p += 3) {
@@ -94,7 +94,7 @@ static int64_t metrics_gpu_of(const struct names *names, int64_t type)
 	return -1;
 }
 
-/* The device index of this GPU, or NSX_NONE. */
+/* Returns the device index of this GPU, or NSX_NONE. */
 static uint32_t metrics_device_of(const struct nsx_trace *t, int64_t gpu)
 {
 	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {

@@ -75,10 +75,10 @@ struct nsx_counters { /* of one GPU; NULL: not sampled                       */
 };
 const char *nsx_counter_name(enum nsx_counter k);
 void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m);
-/* The counters of a device. */
+/* Returns the counters of a device. */
 struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device);
-/* The mean of a counter in a scope, and the mean of DRAM reads and writes together; NAN: not
- * sampled.
+/* Returns the mean of a counter in a scope, and the mean of DRAM reads and writes together; NAN:
+ * not sampled.
  */
 double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which, enum nsx_scope scope);
 double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope);

@@ -206,7 +206,8 @@ static bool is_lock(const char *name)
 	return strstr(name, "mutex") || strstr(name, "rwlock");
 }
 
-/* Whether an OS call waits for a child process. Such a wait ends sooner if the child's work does.
+/* Tells whether an OS call waits for a child process. Such a wait ends sooner if the child's work
+ * does.
  */
 static bool waits_for_child(const char *name)
 {
@@ -267,8 +268,8 @@ static uint32_t host_thread_of(const struct reader *r, const struct nsx_val *v)
 	return h == NSX_NONE || r->x->at[h] == r->x->at[h + 1] ? NSX_NONE : h;
 }
 
-/* Whether a thread could run: by its state, or by the reason why it was switched out, such as
- * preempted or quantum used up (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
+/* Tells whether a thread could run: by its state, or by the reason why it was switched out, such
+ * as preempted or quantum used up (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
  */
 static bool is_ready(int64_t state, int64_t reason)
 {
@@ -276,7 +277,7 @@ static bool is_ready(int64_t state, int64_t reason)
 	       reason == 49 || reason == 51;
 }
 
-/* Whether the state is interruptible, uninterruptible, stopped, waiting, or in the operating
+/* Tells whether the state is interruptible, uninterruptible, stopped, waiting, or in the operating
  * system.
  */
 static bool is_blocked(int64_t state)

@@ -20,7 +20,7 @@ const char *const nsx_closure_names[] = {
 
 /* Building --------------------------------------------------------------------*/
 
-/* Whether sums of changed times could overflow. */
+/* Tells whether sums of changed times could overflow. */
 static bool is_too_long(const struct nsx_model *m)
 {
 	int64_t sum = 0;
@@ -90,9 +90,9 @@ static int replay_build(struct build *b, size_t max_ops, struct nsx_err *err)
 	return rc;
 }
 
-/* The default of max_ops. About forty replays should take a fraction of the time that reading the
- * trace took. A short window is replayed whole, because a part of it would misrepresent rare
- * events.
+/* Returns the default of max_ops. About forty replays should take a fraction of the time that
+ * reading the trace took. A short window is replayed whole, because a part of it would
+ * misrepresent rare events.
  */
 static size_t usual_ops(const struct nsx_trace *t, const struct nsx_facts *f)
 {

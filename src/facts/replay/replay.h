@@ -58,7 +58,7 @@ int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *
 /* Visits the times for which neither scheduler nor calls recorded a reason. */
 int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			  struct nsx_err *err) NSX_CHECKED;
-/* Whether the scheduler recorded, for all times without a reason, that the thread waited. */
+/* Tells whether the scheduler recorded, for all times without a reason, that the thread waited. */
 bool nsx_model_is_blocked(const struct nsx_model *m);
 
 /* Finds the threads that handed over to each other, directly or through others. next: by thread of
@@ -112,8 +112,8 @@ struct nsx_gain {
 uint32_t nsx_main_set(const struct nsx_model *m);
 /* Tells whether other sets keep in step with this set for a reason that was not recorded. */
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
-/* The first process of a set that ends by itself: there are other sets, and none keeps in step with
- * it. NSX_NONE: the set does not.
+/* Returns the first process of a set that ends by itself: there are other sets, and none keeps in
+ * step with it. NSX_NONE: the set does not.
  */
 uint32_t nsx_set_alone(const struct nsx_model *m, uint32_t set);
 
