@@ -538,7 +538,7 @@ static void say_device_occupancy(struct nsx_section *out, const struct nsx_cell 
 				     row[DEVICE_BELOW_ONE_WAVE_PCT].u.f, 100));
 }
 
-/* Whether the properties of at least one GPU are known. */
+/* Tells whether the properties of at least one GPU are known. */
 static bool any_gpu_is_known(const struct nsx_table *dev)
 {
 	for (size_t i = 0; i < dev->nrows; i++)

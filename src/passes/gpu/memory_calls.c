@@ -30,7 +30,9 @@ struct churns {
 	size_t *iterations;	  /* by process */
 };
 
-/* Whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not count. */
+/* Tells whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not
+ * count.
+ */
 static bool is_allocation_call(const char *name)
 {
 	char buf[256];

@@ -76,7 +76,7 @@ static int call_sites_add_cost(struct sites *x, const struct sum *of, int64_t ns
 	return 0;
 }
 
-/* The idle time after the wait of a thread that began at start_ns. */
+/* Returns the idle time after the wait of a thread that began at start_ns. */
 static int64_t idle_after_wait_ns(const struct sites *x, uint32_t thread, unsigned kind,
 				  int64_t start_ns)
 {
@@ -133,15 +133,15 @@ static int add_to_site(struct sites *x, struct sum *s, int64_t count, int64_t to
 
 /* CUDA calls ----------------------------------------------------------------------*/
 
-/* Whether a call gets a row, because it waits or allocates. */
+/* Tells whether a call gets a row, because it waits or allocates. */
 static bool waits_or_allocates(struct sites *x, size_t call)
 {
 	return nsx_call_does(x->t, call, nsx_api_allocates, x->does) ||
 	       x->t->calls.cls[call] == NSX_CALL_SYNC;
 }
 
-/* Whether a call launches kernels, copies or memsets. These have rows of their own, so the call
- * gets none.
+/* Tells whether a call launches kernels, copies or memsets. These have rows of their own, so the
+ * call gets none.
  */
 static bool launches_gpu_work(const struct nsx_trace *t, size_t call)
 {
@@ -320,8 +320,8 @@ static struct site site_at(const struct sites *x, uint32_t g)
 
 enum { COPY_SIZE = 64 };
 
-/* The fixed name of a site; NULL: its name is a text of the trace. of_copy: buffer for a composed
- * name.
+/* Returns the fixed name of a site; NULL: its name is a text of the trace. of_copy: buffer for a
+ * composed name.
  */
 static const char *fixed_site_name(const struct site *s, char of_copy[COPY_SIZE])
 {
@@ -374,8 +374,8 @@ static double ms_of_ns(int64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* A sort key from the upper halves of cost and time. Sites with a cost come before sites without.
- * cmp_sites compares the rest.
+/* Returns a sort key from the upper halves of cost and time. Sites with a cost come before sites
+ * without. cmp_sites compares the rest.
  */
 static int64_t site_sort_key(const void *site, void *sites)
 {

@@ -41,7 +41,7 @@ int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 		       const char *const *names, struct nsx_section *out,
 		       struct nsx_err *err) NSX_CHECKED;
 
-/* Index of the first thread with at least this id. */
+/* Returns the index of the first thread with at least this id. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);
 
 #endif

@@ -141,7 +141,7 @@ struct launchers {
 	} *v;
 };
 
-/* The launcher for the thread of a call. */
+/* Returns the launcher for the thread of a call. */
 static struct launcher *launch_storm_launcher_of(const struct nsx_trace *t,
 						 struct launchers *l, uint32_t call,
 						 uint32_t device, struct nsx_err *err)
@@ -152,8 +152,8 @@ static struct launcher *launch_storm_launcher_of(const struct nsx_trace *t,
 	return x;
 }
 
-/* Whether the call launched earlier work on the device of op. If so, op is a later node of a graph
- * and costs the host nothing.
+/* Tells whether the call launched earlier work on the device of op. If so, op is a later node of a
+ * graph and costs the host nothing.
  */
 static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 {
@@ -162,8 +162,8 @@ static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 	return first != op && nsx_stream_of(t, first)->device == nsx_stream_of(t, op)->device;
 }
 
-/* Time in gaps below 1 ms until the return of the call that launched the next operation:
- * queries/README.md 9.
+/* Returns the time in gaps below 1 ms until the return of the call that launched the next
+ * operation: queries/README.md 9.
  */
 static int64_t host_late_ns(const struct nsx_trace *t, const struct nsx_gap *gap)
 {

@@ -204,7 +204,8 @@ static int list_op_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	return 0;
 }
 
-/* The number of operations queued on a stream before the current one that had not started. */
+/* Returns the number of operations queued on a stream before the current one that had not started.
+ */
 static size_t launches_queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
 {
 	size_t *begun = &q->begun[stream], own = q->next[stream];

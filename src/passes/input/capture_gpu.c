@@ -54,7 +54,7 @@ static void report_no_activity(struct nsx_quality *q, uint32_t p, const struct a
 				     "launches"), subject), NSX_SEV_HIGH);
 }
 
-/* Whether the program uses the GPU. Calls that only query CUDA do not count. */
+/* Tells whether the program uses the GPU. Calls that only query CUDA do not count. */
 static bool uses_gpu(const struct nsx_trace *t)
 {
 	for (size_t i = 0; i < t->calls.n; i++)

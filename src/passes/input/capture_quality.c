@@ -85,7 +85,7 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 
 /* Markdown ------------------------------------------------------------------*/
 
-/* Whether all rows with this row's check are ok (there are about 30 rows). */
+/* Tells whether all rows with this row's check are ok (there are about 30 rows). */
 static bool is_check_ok(const struct nsx_table *t, size_t row)
 {
 	const char *check = nsx_row_at(t, row)[CHECK].u.s;

@@ -49,7 +49,7 @@ static int cmp_coverage(const void *a, const void *b, void *ctx)
 	       NSX_CMP(y->nkernels, x->nkernels) ?: NSX_CMP(i, j);
 }
 
-/* The recording that adds PyTorch's own ranges; 0 without PyTorch. */
+/* Returns the recording that adds PyTorch's own ranges; 0 without PyTorch. */
 static unsigned pytorch_range_recording(const struct nsx_quality *q)
 {
 	return nsx_sees_pytorch(q->t) ? NSX_REC_TORCH : 0;

@@ -280,7 +280,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 	}
 }
 
-/* The reason why there are no GPU figures; NULL: there are figures. */
+/* Returns the reason why there are no GPU figures; NULL: there are figures. */
 static const char *no_gpu_reason(const struct nsx_run *run)
 {
 	if (!run->opts->nvtx_kernel_map)

@@ -92,7 +92,7 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 	return 0;
 }
 
-/* A cell of the process's row; null if there is none. */
+/* Returns a cell of the process's row; null if there is none. */
 static struct nsx_cell look_up(const struct lookup *l, struct nsx_cell pid, const char *column)
 {
 	size_t lo = 0, hi = l->table ? l->table->nrows : 0;

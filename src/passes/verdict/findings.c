@@ -93,7 +93,7 @@ static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 		nsx_buf_adds(b, " → As above");
 }
 
-/* Whether the section Capture quality already shows the finding. */
+/* Tells whether the section Capture quality already shows the finding. */
 static bool findings_is_of_capture(const struct nsx_report *report, const struct nsx_cell *row)
 {
 	const struct nsx_finding *f = report->found.v;
