@@ -294,8 +294,8 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	return 0;
 }
 
-/* Whether operation a starts before operation b. Ties are broken by kind, then by correlation
- * id.
+/* Tells whether operation a starts before operation b. Ties are broken by kind, then by
+ * correlation id.
  */
 static bool op_starts_before(const struct nsx_ops_rw *o, size_t a, size_t b)
 {
@@ -383,7 +383,7 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struc
 	return nsx_strings_add(l->strings, name, strlen(name), ret, err);
 }
 
-/* The window from the first start to the last end of the ranges with this name. */
+/* Returns the window from the first start to the last end of the ranges with this name. */
 static struct nsx_window derive_find_ranges(const struct nsx_loader *l, nsx_str name)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;
