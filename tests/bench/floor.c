@@ -72,7 +72,7 @@ static bool wanted(const char *cols, const char *name)
 	return false;
 }
 
-/* The SELECT of the wanted columns that exist; NULL: none does. */
+/* Builds the SELECT of the wanted columns that exist; NULL: none does. */
 static char *build_select(sqlite3 *db, const char *table, const char *cols)
 {
 	sqlite3_str *sql = sqlite3_str_new(db);
@@ -142,7 +142,7 @@ static int64_t scan(sqlite3 *db, const char *table, const char *cols, uint64_t *
 	return rows;
 }
 
-/* Prints a line per table, and then the number of rows in all tables except StringIds. */
+/* Prints a line for each table, and then the number of rows in all tables except StringIds. */
 int main(int argc, char **argv)
 {
 	int64_t events = 0;

@@ -96,7 +96,7 @@ static void memory_enumerations(struct out *o)
 	enumeration(o, "ENUM_CUDA_KERNEL_LAUNCH_TYPE", launches, COUNT(launches));
 }
 
-/* A row of a table whose columns are all text. */
+/* Writes a row of a table whose columns are all text. */
 static void pair(struct out *o, enum table t, const char *name, const char *value)
 {
 	out_text(o, t, 0, name);

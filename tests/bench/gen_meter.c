@@ -31,7 +31,9 @@ const char *const metric_names[NMETRICS] = {
     "NVLink TX Responses User Data [Throughput %]",
 };
 
-/* Percent of a metric per percent of time in compute, collectives, copies. */
+/* How much each metric rises, in percent, with each percent of time in compute, collectives,
+ * copies.
+ */
 static const int weights[NMETRICS][U_COUNT] = {
     {0, 0, 0},	{0, 0, 0},  {100, 100, 0}, {92, 18, 0}, {48, 4, 0},
     {41, 0, 0}, {55, 9, 0}, {30, 60, 0},   {38, 8, 20}, {24, 8, 20},
@@ -39,7 +41,7 @@ static const int weights[NMETRICS][U_COUNT] = {
     {0, 12, 0}, {1, 9, 0},  {1, 71, 0},	   {0, 6, 0},	{0, 11, 0},
 };
 
-/* hardware 8 | VM 8 | source 16 | type 32 bits, the last ending in the GPU */
+/* The id is made of hardware (8 bits), VM (8), source (16) and type (32), which ends in the GPU. */
 int64_t metric_type_id(int gpu)
 {
 	return (INT64_C(1) << 48) | (INT64_C(17) << 32) | (int64_t)gpu;

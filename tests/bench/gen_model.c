@@ -27,7 +27,7 @@ static void kernels(struct builder *b, enum kernel_class c, int n)
 		    (int)rng_in(&b->rng, b->first[c], b->first[c + 1] - 1));
 }
 
-/* n kernels of a class inside one range. */
+/* Adds n kernels of a class inside one range. */
 static void op(struct builder *b, enum name name, enum kernel_class c, int n)
 {
 	act(b, A_PUSH, (int)name);
@@ -35,7 +35,7 @@ static void op(struct builder *b, enum name name, enum kernel_class c, int n)
 	act(b, A_POP, 0);
 }
 
-/* An operation of n kernels inside two nested ranges. */
+/* Adds an operation of n kernels inside two nested ranges. */
 static void nested_op(struct builder *b, enum name outer, enum name inner,
 		      enum kernel_class c, int n)
 {
@@ -60,7 +60,7 @@ static void collective(struct builder *b, enum name op_name, enum name api_name,
 	act(b, A_POP, 0);
 }
 
-/* 21 kernels, one of which is a collective, and 4 copies. */
+/* Adds 21 kernels, one of which is a collective, and 4 copies. */
 static void forward_layer(struct builder *b, int layer)
 {
 	act(b, A_WAIT_COMM, 0);
@@ -84,7 +84,7 @@ static void forward_layer(struct builder *b, int layer)
 	copy_op(b, 8192);
 }
 
-/* 34 kernels, one of which is a collective, 5 copies and 2 memsets. */
+/* Adds 34 kernels, one of which is a collective, 5 copies and 2 memsets. */
 static void backward_layer(struct builder *b, int layer)
 {
 	nested_op(b, NM_BW_ADD, NM_MUL, K_BIG, 2);
@@ -115,7 +115,7 @@ static void backward_layer(struct builder *b, int layer)
 	collective(b, NM_OP_REDUCE, NM_NCCL_REDUCE, 0);
 }
 
-/* 6 kernels per layer, most of them shorter than their launch call. */
+/* Adds 6 kernels for each layer, most of them shorter than their launch call. */
 static void optimizer(struct builder *b, int layers)
 {
 	act(b, A_PUSH, NM_OPTIMIZER);
@@ -128,7 +128,8 @@ static void optimizer(struct builder *b, int layers)
 	op(b, NM_ZERO, K_TINY, 2);
 }
 
-/* A server that generates tokens for a batch: every step ends with a wait for the sampled tokens.
+/* Plays a server that generates tokens for a batch: every step ends with a wait for the sampled
+ * tokens.
  */
 static void serving_step(struct builder *b, int layers)
 {
@@ -149,7 +150,7 @@ static void serving_step(struct builder *b, int layers)
 	act(b, A_END, 0);
 }
 
-/* A time step of a solver: sweeps, exchanged edges, a norm that is read back. */
+/* Adds a time step of a solver: sweeps, exchanged edges, a norm that is read back. */
 static void hpc_step(struct builder *b, int layers)
 {
 	act(b, A_STEP, NM_STEP);

@@ -145,7 +145,7 @@ static void put_api(struct rows *r, const void *row)
 	    global_tid(a->rank, a->thread), a->corr, r->api_id[a->api], a->ret, NONE);
 }
 
-/* The text of one instance, as PyTorch writes it. */
+/* Writes the text of one instance, as PyTorch does. */
 static void nvtx_text(struct rows *r, const struct nvtx_row *n, char *text, size_t size)
 {
 	const struct nvtx_name *name = &r->model->names[n->name];

@@ -57,7 +57,7 @@ void sched(struct sim *s, struct rank *r, enum thread thread, bool in, int64_t t
 				  .in = in};
 }
 
-/* The acting thread sleeps in a call of the operating system. */
+/* Lets the acting thread sleep in a call of the operating system. */
 void block(struct sim *s, struct rank *r, enum os_call what, int64_t dur)
 {
 	os_call(s, r, r->thread, what, r->now, r->now + dur);
@@ -71,7 +71,7 @@ struct nvtx_row *nvtx(struct sim *s, struct rank *r, int type, int name)
 	struct nvtx_row *row = rows_add(s->rows, T_NVTX);
 	struct rng by_op = {(uint64_t)r->op};
 
-	/* An operation of a number has its own string in one rank at most. */
+	/* Each operation number has its own string, in one rank at most. */
 	*row =
 	    (struct nvtx_row){.start = r->now,
 			      .end = NONE,
@@ -129,7 +129,7 @@ static void overhead(struct sim *s, struct rank *r, int type, int64_t start, int
 				     .type = type};
 }
 
-/* The earliest start of work that is given to a stream at a time. */
+/* Returns the earliest start of work that a stream gets at the time `given`. */
 int64_t ready(struct rank *r, int stream, int64_t given)
 {
 	struct lane *l = &r->lanes[stream];
@@ -146,8 +146,8 @@ void occupy(struct sim *s, struct rank *r, int stream, enum use use, int64_t sta
 	meter_use(s->meter, rank_gpu(r->id), use, start, end);
 }
 
-/* How long a launch waits for space in the queue. The driver waits until a large part of the queue
- * has started, not only one launch.
+/* Returns how long a launch waits for space in the queue. The driver waits until a large part of
+ * the queue has started, not only one launch.
  */
 static int64_t queue_wait(const struct rank *r, int64_t now)
 {
@@ -204,7 +204,7 @@ struct kernel_row *add_kernel(struct sim *s, struct rank *r, int type, int strea
 	return k;
 }
 
-/* For traces with gaps: the host lets the device run dry, for one of four reasons. */
+/* Lets the device run dry, for one of four reasons on the host, in traces with gaps. */
 static void make_gap(struct sim *s, struct rank *r)
 {
 	int64_t idle = r->last_end + rng_in(&r->rng, 20 * US, 60 * US);
@@ -284,7 +284,7 @@ void copy_async(struct sim *s, struct rank *r, int stream, int kind, int src,
 	copy(s, r, stream, kind, src, dst, bytes, given);
 }
 
-/* A copy from or to pageable memory: the call ends with it. */
+/* Adds a copy from or to pageable memory, whose call ends with it. */
 void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst, int64_t bytes)
 {
 	size_t i = s->rows->of[T_RUNTIME].n;

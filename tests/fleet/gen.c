@@ -43,7 +43,7 @@
 
 enum fault { NONE, GPU_SLOW, HOST_SLOW, CPU_LATE, DATA_LATE, ROTATING,
 	     IMBALANCE, SLOW_LINK, DESYNC, TRANSIENT, JITTER, DATA_MOST,
-	     NFAULTS }; /* DATA_MOST: all ranks are late except one */
+	     NFAULTS }; /* DATA_MOST: all ranks but one are late */
 static const char *const faults[NFAULTS] = {
 	"none", "gpu_slow", "host_slow", "cpu_late", "data_late", "rotating",
 	"imbalance", "slow_link", "desync", "transient", "jitter", "data_most"};
@@ -117,8 +117,8 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* A random number that depends only on the seed, rank, step and use. So a fault that is added
- * does not change the rest of a job.
+/* Returns a random number that depends only on the seed, rank, step and use. A fault that is added
+ * thus does not change the rest of a job.
  */
 static double uniform(int rank, int step, int use)
 {
@@ -213,7 +213,9 @@ static void compute(struct rank *v, int r, int s, int i, int64_t ns, int name, i
 	x->step[s].kernel_ns += x->compute - start;
 }
 
-/* A collective of n ranks: first, first + by, first + 2 by, ... async: it runs beside compute. */
+/* Adds a collective of the n ranks first, first + by, first + 2 by, ... async: it runs beside
+ * compute.
+ */
 static void collective(struct rank *v, int s, int first, int by, int end, int op,
 		       int stream, int64_t transfer, int async)
 {
@@ -299,7 +301,7 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 	x->nbusy = 0;
 }
 
-/* A rank's wait, from start on, for what the ranks at these distances have sent. */
+/* Adds a rank's wait, from start on, for what the ranks at these distances have sent. */
 static void wait_for(struct rank *v, int s, int r, int first, int end, int by, int64_t start,
 		     const int64_t *sent)
 {
@@ -318,7 +320,7 @@ static void wait_for(struct rank *v, int s, int r, int first, int end, int by, i
 	v[r].compute = v[r].comm = until;
 }
 
-/* Ranks [first, end) exchange their borders. */
+/* Adds the exchange of borders between the ranks [first, end). */
 static void exchange(struct rank *v, int s, int i, int first, int end, int with_fault)
 {
 	int64_t *sent = calloc((size_t)job.ranks, sizeof(*sent));
@@ -343,7 +345,7 @@ static int ranks_per_stage(void)
 	return job.ranks / job.pp;
 }
 
-/* A collective of each tensor-parallel group of these ranks. */
+/* Adds a collective of each tensor-parallel group of these ranks. */
 static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
 {
 	for (int g = first; job.tp > 1 && g < end; g += job.tp) {
@@ -354,8 +356,8 @@ static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
 	}
 }
 
-/* Collectives of the ranks that have the same place in their tensor-parallel groups. Each stage
- * has its own.
+/* Adds collectives of the ranks that have the same place in their tensor-parallel groups. Each
+ * stage has its own.
  */
 static void collective_dp(struct rank *v, int s, int op, int stream, int64_t transfer, int async)
 {
@@ -365,7 +367,7 @@ static void collective_dp(struct rank *v, int s, int op, int stream, int64_t tra
 				   async);
 }
 
-/* Two alltoalls with a kernel between them: tokens go to their experts and come back. */
+/* Adds two alltoalls with a kernel between them: tokens go to their experts and come back. */
 static void run_experts(struct rank *v, int s, int i, int first, int end, int with_fault)
 {
 	int n = job.ep * job.tp;
@@ -408,7 +410,7 @@ static void run_pipeline(struct rank *v, int s, int with_fault)
 		}
 }
 
-/* The backward pass, beside which allreduces run. */
+/* Adds the backward pass, beside which allreduces run. */
 static void run_backward(struct rank *v, int s, int with_fault, size_t *mark)
 {
 	int n = job.colls - 2;
@@ -505,7 +507,7 @@ static double drift(int host)
 	return 4e-5 * (uniform(host, -2, 2) - 0.5);
 }
 
-/* The time that the clock of the rank's host shows. */
+/* Returns the time that the clock of the rank's host shows. */
 static int64_t clock_reading(int rank, int64_t t)
 {
 	int h = host_of(rank);
@@ -513,7 +515,7 @@ static int64_t clock_reading(int rank, int64_t t)
 	return t + (int64_t)(offset_ns(h) + drift(h) * (double)t);
 }
 
-/* Time since the start of the capture. */
+/* Returns the time since the start of the capture. */
 static int64_t capture_time(const struct rank *v, int r, int64_t t)
 {
 	return clock_reading(r, t) - clock_reading(r, v[job.one_file ? 0 : r].from);
@@ -790,7 +792,7 @@ static void write_trace(const char *path, const struct rank *v, int first, int e
 
 /* Digests --------------------------------------------------------------------------*/
 
-/* A step begins with its first kernel. */
+/* Returns the start of a step, which is that of its first kernel. */
 static int64_t begin(const struct rank *v, int r, int s)
 {
 	return capture_time(v, r, v[r].step[s].gpu + (job.root ? 1200 : 1000));
@@ -826,7 +828,7 @@ static void fill_channel(struct nsx_digest *d, const struct rank *v, int r, int 
 	struct nsx_dchannel *c = &d->channels[d->nchannels];
 	int64_t *start = calloc(v[r].n + 1, 8), *length = calloc(v[r].n + 1, 8);
 	struct nsx_err err;
-	int code[NOPS] = {0}; /* and one */
+	int code[NOPS] = {0}; /* by operation: its index in c->ops plus one */
 
 	*c = (struct nsx_dchannel){.stream = stream, .has_times = true};
 	c->ops = nsx_arena_get(d->arena, NOPS * sizeof(*c->ops));
@@ -911,7 +913,8 @@ static void write_truth(const char *dir, const struct rank *with, const struct r
 {
 	char path[4096];
 	double loss = 1 - mean_step(without) / mean_step(with);
-	/* A fault costs nothing if the others wait anyway, for other stages or communication. */
+	/* A fault costs nothing if the others wait anyway, for other stages or for communication.
+	 */
 	int is_hidden = job.fault != DESYNC && loss < 0.01;
 	const char *sep = "";
 	FILE *f;

@@ -133,7 +133,7 @@ static bool read_sqlite(uint8_t *file, size_t n, struct rows *ret)
 	return rc == SQLITE_DONE;
 }
 
-/* Page 1 of a database with the table, for the choices in the first byte. */
+/* Returns page 1 of a database with the table, for the choices in the first byte. */
 static const uint8_t *first_page(uint8_t chooser)
 {
 	static uint8_t *pages[256];

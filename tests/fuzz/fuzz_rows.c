@@ -31,7 +31,7 @@ static void exec(sqlite3 *db, char *sql)
 	sqlite3_free(sql);
 }
 
-/* Name number k, modulo their number, of those that sql lists; NULL: there are none. */
+/* Returns name number k, modulo their number, of those that sql lists; NULL: there are none. */
 static char *pick_name(sqlite3 *db, char *sql, unsigned k)
 {
 	char **v = NULL, *name = NULL;
@@ -55,7 +55,9 @@ static char *pick_column(sqlite3 *db, const char *table, unsigned k)
 	return pick_name(db, sqlite3_mprintf("SELECT name FROM pragma_table_info(%Q)", table), k);
 }
 
-/* An SQL literal of the input's bytes, which may include control characters and invalid UTF-8. */
+/* Makes an SQL literal of the input's bytes, which may include control characters and invalid
+ * UTF-8.
+ */
 static char *literal_of_input(struct input *in)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -85,7 +87,7 @@ static char *edge_value(struct input *in)
 	return sqlite3_mprintf("%s", edges[next_byte(in) % ARRAY_LEN(edges)]);
 }
 
-/* Names that analyses recognise, and names that could break a page or a parser. */
+/* Returns a name that analyses recognise, or one that could break a page or a parser. */
 static char *known_text(struct input *in)
 {
 	static const char *const texts[] = {
@@ -107,7 +109,7 @@ static char *known_text(struct input *in)
 	return sqlite3_mprintf("%Q", texts[next_byte(in) % ARRAY_LEN(texts)]);
 }
 
-/* An SQL expression for the new value of a cell of table's column. */
+/* Makes an SQL expression for the new value of a cell of table's column. */
 static char *new_value(struct input *in, sqlite3 *db, const char *table, const char *column)
 {
 	uint8_t kind = next_byte(in) % 16, a = next_byte(in);
@@ -155,7 +157,7 @@ static char *new_value(struct input *in, sqlite3 *db, const char *table, const c
 	}
 }
 
-/* An SQL condition that selects one row, every n-th row, or all. */
+/* Makes an SQL condition that selects one row, every n-th row, or all. */
 static char *row_condition(struct input *in)
 {
 	static const uint16_t every[] = {1, 2, 3, 5, 16, 997, 997, 997};

@@ -117,12 +117,12 @@ static void write_small_fixture(const char *fixture)
 static void seed_pages(unsigned size, int reserved, unsigned shape)
 {
 	static const char *const value[] = {
-		/* every width of integer, and leaves below interior pages */
+		/* These are integers of every width, and leaves below interior pages. */
 		"(i * i * i) << (i % 45), i, i % 3, i % 2, NULL, -i, i / 2",
-		/* reals, texts and blobs of many lengths */
+		/* These are reals, texts and blobs of many lengths. */
 		"i * 0.37, i * 0.5, substr('abcdefghijklmnop', i % 11, i % 13),"
 		"zeroblob(i % 9), 'x' || i, i % 7, i",
-		/* chains of overflow pages */
+		/* These are chains of overflow pages. */
 		"i, 0.5, replace(hex(zeroblob(i * size / 9)), '0', 'z'),"
 		"zeroblob(size * 2 / i), 1, hex(zeroblob(size / i)), 2",
 	};

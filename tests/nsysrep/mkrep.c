@@ -26,9 +26,10 @@ enum {
 	MAX_COLUMNS = 128,
 	MAX_CURSORS = 48,
 	EVENTS_PER_BLOCK = 7000, /* as in every report seen */
-	VERSION_SYNC = 2025 * 100 + 1, /* since then kinds of waits have other numbers */
-	VERSION_CLOCKS = 2026 * 100 + 2, /* first with clocks in a section of their own */
-	CLOCK_ID = 16, /* bytes */
+	VERSION_SYNC = 2025 * 100 + 1, /* from this version on, kinds of waits have other numbers */
+	/* The first version with clocks in a section of their own. */
+	VERSION_CLOCKS = 2026 * 100 + 2,
+	CLOCK_ID = 16, /* length of a clock's id in bytes */
 	FIRST_SCHEMA = 4096,
 	TYPE_INT64 = 17,
 	TYPE_DOUBLE = 20,
@@ -43,7 +44,7 @@ enum place { THREADS, STRINGS, GPUS, MACHINE, NPLACES };
 /* The place in a report file for the rows of a table. */
 struct table {
 	const char *name;
-	int type;	     /* type of the event; 0: the row has it */
+	int type;	     /* type of the event; 0: the row says it */
 	uint32_t body;	     /* the event's field for its body, or a field of the place's message */
 	const char *fields;
 	const char *chains;  /* table of call chains; NULL: none */
@@ -287,7 +288,7 @@ static void fields_bind(struct cursor *c, struct fields *fs, sqlite3_stmt *rows)
 	}
 }
 
-/* The type with which a cell can be written to its field; SQLITE_NULL: it is left out. */
+/* Returns the type with which a cell can be written to its field; SQLITE_NULL: it is left out. */
 static bool fits(const struct field *f, int type)
 {
 	if (f->kind == 's')
@@ -368,7 +369,7 @@ static void event_put(struct rep *r, struct buf *event)
 		block_end(r);
 }
 
-/* The id of the process's schema with these entries. */
+/* Returns the id of the process's schema with these entries. */
 static int64_t schema_of(struct rep *r, int64_t pid, const struct buf *entries)
 {
 	struct schema *s;
@@ -438,7 +439,7 @@ static void payload_of_columns(struct rep *r, struct cursor *c, int64_t pid)
 	payload_put(r, c->t->body, pid, &entries, &data);
 }
 
-/* A payload from flat JSON: whole numbers, fractions and texts. */
+/* Makes a payload from flat JSON: whole numbers, fractions and texts. */
 static void payload_of_json(struct rep *r, struct cursor *c, int64_t pid)
 {
 	struct buf entries = {0}, data = {0};
@@ -489,7 +490,7 @@ static int64_t class_of(const struct cursor *c)
 	return c->class_at < 0 ? 0 : sqlite3_column_int64(c->rows, c->class_at);
 }
 
-/* The type of the row's event: starts and finishes of tracers have their own. */
+/* Returns the type of the row's event: starts and finishes of tracers have their own. */
 static int64_t event_type(const struct cursor *c)
 {
 	int64_t class = class_of(c);
@@ -559,7 +560,7 @@ static void frames_open(struct rep *r, struct cursor *c)
 	sqlite3_free(sql);
 }
 
-/* Whether the export has that table. */
+/* Opens a table. Returns whether the export has it. */
 static bool cursor_open(struct rep *r, const struct table *t, struct cursor *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -663,7 +664,7 @@ static void mpi_begin(struct rep *r)
 
 enum { METRIC_SIZE = 8 };
 
-/* HEADER 13 and 14: the source, and a layout for each type. */
+/* Writes HEADER 13 and 14: the source, and a layout for each type. */
 static void metrics_catalogue(struct rep *r)
 {
 	sqlite3_stmt *types = query(r, "SELECT DISTINCT typeId, typeId >> 32 << 32"
@@ -769,7 +770,7 @@ static void strings_read(struct rep *r)
 	sqlite3_finalize(rows);
 }
 
-/* A conversion of clocks: {1 from, 2 to, 5 offset as text, 6 "Offset"}. */
+/* Writes a conversion of clocks: {1 from, 2 to, 5 offset as text, 6 "Offset"}. */
 static void offset_put(struct buf *clocks, int from, int to, int64_t offset)
 {
 	struct buf e = {0};
@@ -784,7 +785,9 @@ static void offset_put(struct buf *clocks, int from, int to, int64_t offset)
 	free(e.p);
 }
 
-/* An entry of the section 'Time Conversion Data': time x on one clock is time y on the other. */
+/* Writes an entry of the section 'Time Conversion Data': time x on one clock is time y on the
+ * other.
+ */
 static void point_put(struct buf *lines, const char *from, const char *to,
 		      int64_t x, int64_t y)
 {
@@ -814,7 +817,7 @@ static void clock_kind(struct buf *kinds, const char *id, int kind)
 	free(e.p);
 }
 
-/* Section 'Time Conversion Data': the kinds of clocks, then their relations. */
+/* Writes the section 'Time Conversion Data': the kinds of clocks, then their relations. */
 static void clocks_put(struct buf *out, int64_t start, int64_t utc, int64_t local)
 {
 	static const struct {
@@ -836,8 +839,9 @@ static void clocks_put(struct buf *out, int64_t start, int64_t utc, int64_t loca
 	free(lines.p);
 }
 
-/* When the session began and ended, on all clocks: in FIRST, or in CLOCKS,
- * a section of its own, as the version has it. */
+/* Writes when the session began and ended, on all clocks: in FIRST or, in later versions, in
+ * CLOCKS, a section of its own.
+ */
 static void times_put(struct rep *r, struct buf *first, struct buf *clocks)
 {
 	sqlite3_stmt *s = query(r, "SELECT systemClockNs, utcEpochNs, ifnull(strftime('%%s', localTime)"
@@ -875,7 +879,7 @@ static void times_put(struct rep *r, struct buf *first, struct buf *clocks)
 	sqlite3_finalize(stop);
 }
 
-/* FIRST 1: the machine and its properties. */
+/* Writes FIRST 1: the machine and its properties. */
 static void device_put(struct rep *r, struct buf *first)
 {
 	sqlite3_stmt *rows = query(r, "SELECT nameEnum, CASE nameEnum WHEN 610 THEN"
@@ -949,7 +953,7 @@ static void options_put(struct rep *r, struct buf *out)
 				put_int(b, f.path[f.n - 1],
 					f.preset ? f.value : strtoll(value, NULL, 10));
 			if (f.path[0] == 2)
-				message_end(&r->m); /* each event type its own */
+				message_end(&r->m); /* each event type has a message of its own */
 		}
 		sqlite3_finalize(rows);
 	}

@@ -26,7 +26,7 @@ static struct nsx_gain price(const struct nsx_model *m, const struct nsx_change 
 	return g;
 }
 
-/* The gain in the replayed part, not scaled to the whole judged window. */
+/* Returns the gain in the replayed part, not scaled to the whole judged window. */
 static double won_of(const struct nsx_model *m, struct nsx_gain g)
 {
 	return g.share * (double)m->closure.recorded_ns;
@@ -55,7 +55,7 @@ static void check_unchanged(const struct nsx_model *m)
 	player_free(p);
 }
 
-/* Time in the calls of an API that a change can touch. */
+/* Returns the time in the calls of an API that a change can touch. */
 static int64_t time_in(const struct nsx_model *m, uint32_t api)
 {
 	int64_t ns = 0;
@@ -122,8 +122,8 @@ static void check_model(const struct nsx_model *m)
 	check_apis(m, most);
 }
 
-/* Plans that begin with the same changes. The effect of some changes depends on the rest of the
- * plan.
+/* Checks plans that begin with the same changes. The effect of some changes depends on the rest of
+ * the plan.
  */
 static void check_shared(const struct nsx_model *m)
 {

@@ -69,7 +69,7 @@ static struct nsx_cell *new_row(struct rows *r)
 	return r->cells + r->n++ * r->ncols;
 }
 
-/* Text in the form of the tables: valid UTF-8, cut at the limit for names. */
+/* Makes a text cell in the form of the tables: valid UTF-8, cut at the limit for names. */
 static struct nsx_cell text_cell(const struct nsx_val *v, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
@@ -113,7 +113,7 @@ static void read_table(const struct nsx_table *t, const struct columns *c, struc
 			row[i] = nsx_row_at(t, k)[c->at[i].in_table];
 			if (row[i].type == NSX_T_BOOL)
 				row[i] = nsx_int(row[i].u.b);
-			/* "7 (host 2)" is pid 7, where several processes have it */
+			/* "7 (host 2)" stands for pid 7 where several processes have it. */
 			if (row[i].type == NSX_T_STR &&
 			    t->layout->cols[c->at[i].in_table].type == NSX_T_I64)
 				row[i] = nsx_int(strtoll(row[i].u.s, NULL, 10));
@@ -224,7 +224,7 @@ static void compare(const char *name, struct rows *table, struct rows *query)
 
 /* Queries --------------------------------------------------------------------*/
 
-/* The word after "-- @table "; false: the query names none. */
+/* Finds the word after "-- @table "; false: the query names none. */
 static bool table_of(const char *sql, char *ret, size_t size)
 {
 	const char *at = strstr(sql, "-- @table ");
@@ -357,8 +357,8 @@ static void check_section(struct nsx_db *db, const struct nsx_section *s)
 	}
 }
 
-/* Whether the trace has GPUs that only their processes' collectives distinguish; SQL sees them as
- * one.
+/* Tells whether the trace has GPUs that only their processes' collectives tell apart; SQL sees
+ * them as one.
  */
 static bool is_told_apart(const struct nsx_trace *t)
 {

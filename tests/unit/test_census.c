@@ -181,7 +181,7 @@ static int64_t gap_ns(const struct fixture *x, size_t i)
 	return x->start[x->gap_op[i]] - x->gap_at[i];
 }
 
-/* The number of gaps of the window before the gap that begins at `at`. */
+/* Returns the number of gaps of the window before the gap that begins at `at`. */
 static size_t rank(const struct fixture *x, const struct nsx_window *w,
 		   int64_t at, int64_t ns, size_t *all)
 {

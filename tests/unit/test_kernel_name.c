@@ -106,7 +106,7 @@ static const struct {
 	 "cutlass::half_t>>(T1::Params)", "GemmUniversal", "GemmUniversal", NSX_K_GEMM,
 	 NSX_D_F16},
 	{"_ZN5mylib4stepEPfi", "step", "step", NSX_K_OTHER, NSX_D_NONE},
-	{"_ZN5mylib99stepEPfi", "mylib", "mylib", NSX_K_OTHER, NSX_D_NONE}, /* cut */
+	{"_ZN5mylib99stepEPfi", "mylib", "mylib", NSX_K_OTHER, NSX_D_NONE}, /* the name is cut */
 	{"__omp_offloading_10303_5a2b_solve_l42", "solve", "solve line 42", NSX_K_OTHER,
 	 NSX_D_NONE},
 	{"__omp_offloading_10303_5a2b__ZN3cfd5solveEPd_l7", "solve", "solve line 7", NSX_K_OTHER,
@@ -142,7 +142,7 @@ TEST(words_of_known_kernels)
 	nsx_arena_free(a);
 }
 
-/* The labels of these kernels of one trace, in the same order. */
+/* Makes the labels of these kernels of one trace, in the same order. */
 static void label(const char *const *full, size_t n, struct nsx_arena *a, const char **ret)
 {
 	nsx_str *name = nsx_arena_get(a, n * sizeof(*name));

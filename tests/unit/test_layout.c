@@ -26,7 +26,7 @@ static void put_varint(struct draft *d, uint64_t n, unsigned length)
 	d->b[d->n++] = n & 127;
 }
 
-/* A message of this form. Only the values of its numbers are random. */
+/* Makes a message of this form. Only the values of its numbers are random. */
 static void draft_message(struct draft *d, unsigned form)
 {
 	*d = (struct draft){.n = 0};

@@ -48,8 +48,8 @@ TEST(ten_shapes_of_the_fixture)
 
 TEST(registers_of_a_warp_lie_in_one_part)
 {
-	/* 40 registers: 1280 a warp. 51 warps would fit 65536 registers, but
-	 * 12 fit each of four parts.
+	/* A warp of 32 threads takes 1280 registers. 51 warps would fit 65536 registers, but 12
+	 * fit each of four parts.
 	 */
 	const struct nsx_block_shape b = {32, 40, 0};
 	struct nsx_sm sm = h100;
@@ -58,7 +58,7 @@ TEST(registers_of_a_warp_lie_in_one_part)
 	sm.blocks = 64;
 	assert_true(nsx_occupancy(&sm, &b, &o));
 	assert_int_equal(o.blocks, 48);
-	sm.major = 6; /* GP100: two parts of 32768, 25 warps each */
+	sm.major = 6; /* GP100 has two parts of 32768 registers, which hold 25 warps each */
 	assert_true(nsx_occupancy(&sm, &b, &o));
 	assert_int_equal(o.blocks, 50);
 }
@@ -79,7 +79,9 @@ TEST(numbers_of_no_gpu_give_no_occupancy)
 
 TEST(shared_memory_before_compute_capability_8)
 {
-	/* 7.5: nothing reserved, units of 256: 24832 / 256 = 97 units. */
+	/* Compute capability 7.5 reserves nothing and has units of 256 bytes: 24832 / 256 = 97
+	 * units.
+	 */
 	const struct nsx_block_shape b = {64, 16, 24800};
 	struct nsx_sm t4 = {
 		.warps = 32, .blocks = 16, .registers = 65536,
@@ -99,7 +101,7 @@ TEST(shared_memory_before_compute_capability_8)
 
 TEST(a_block_beyond_the_register_file_does_not_launch)
 {
-	/* 1024 threads of 72 registers: 32 warps of 2304 are 73728. */
+	/* 1024 threads with 72 registers are 32 warps of 2304, which need 73728. */
 	const struct nsx_block_shape b = {1024, 72, 0};
 	struct nsx_occupancy o;
 

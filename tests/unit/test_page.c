@@ -14,7 +14,7 @@ static void check(const char *sql, unsigned taken)
 	unlink(path);
 }
 
-/* A table with n rows and cells of all kinds. */
+/* Makes a table with n rows and cells of all kinds. */
 #define MIXED                                                                  \
 	"CREATE TABLE t(a INTEGER, b REAL, c TEXT, d BLOB, e, f INT);"         \
 	"WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM r "        \

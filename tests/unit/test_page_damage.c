@@ -195,7 +195,7 @@ struct file {
 	const struct nsx_table_info *t;
 };
 
-/* A file whose table t has many leaves, and the page numbers of these. */
+/* Opens a file whose table t has many leaves, and finds the page numbers of these. */
 static struct file open_file(void)
 {
 	struct file f = {.path = scratch("placed.sqlite")};

@@ -16,8 +16,8 @@ static char *read_all(const char *path)
 	return text;
 }
 
-/* Whether a golden case of the analysis shows an answer; or whether one shows none (null, or not
- * present).
+/* Notes whether a golden case of the analysis shows an answer, and whether one shows none (null,
+ * or not present).
  */
 static void note_answer(const struct nsx_pass *p, const char *text, bool *answered, bool *cannot)
 {
@@ -68,7 +68,8 @@ TEST(analysis_is_whole_or_says_why)
 	assert_int_equal(bad, 0);
 }
 
-/* The number of files whose name has no id of an analysis. Names that begin with "_" are left out.
+/* Returns the number of files whose name has no id of an analysis. Names that begin with "_" are
+ * left out.
  */
 static int count_strays(const char *pattern, const char *suffix)
 {

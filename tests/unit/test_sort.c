@@ -51,7 +51,8 @@ TEST(rows_end_in_order)
 		}
 }
 
-/* A key that is equal for elements that the order distinguishes; this is permitted. */
+/* Returns a key that is equal for some elements that the order distinguishes, which is permitted.
+ */
 static int64_t half_of(const void *row, void *context NSX_UNUSED)
 {
 	return -(int64_t)(((const struct row *)row)->key / 2);

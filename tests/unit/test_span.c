@@ -33,8 +33,8 @@ static void assert_is_list(const struct nsx_spans *s)
 	}
 }
 
-/* A list of random spans, many with equal or touching ends. *bits is the oracle's union of them.
- * Every other list is packed.
+/* Makes a list of random spans, many with equal or touching ends. *bits is the oracle's union of
+ * them. Every other list is packed.
  */
 static struct nsx_spans random_list(struct fixture *f, uint64_t *bits)
 {
@@ -137,7 +137,7 @@ TEST(splitting_a_span_changes_no_union)
 	assert_int_equal(nsx_spans_total(&a), nsx_spans_total(&b));
 }
 
-/* Spans of up to 3 groups, and spans of no group, in order of start. */
+/* These are spans of up to 3 groups, and spans of no group, in order of start. */
 TEST(group_times_match_bits)
 {
 	struct fixture *f = *state;

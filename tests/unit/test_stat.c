@@ -11,7 +11,9 @@ TEST(quantile_interpolates)
 	assert_true(nsx_quantile(v, 1, 0.9) == (double)v[0]);
 }
 
-/* Durations that are evenly distributed, or mostly short with a few a million times as long. */
+/* Returns durations that are evenly distributed, or mostly short with a few a million times as
+ * long.
+ */
 static int64_t sample(uint64_t *seed, uint64_t range, bool is_skewed)
 {
 	uint64_t x = rnd(seed) % range;

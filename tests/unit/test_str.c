@@ -45,7 +45,7 @@ TEST(table_over_another_keeps_its_ids)
 	nsx_strings_free(under);
 }
 
-/* Names like those of templates and of generated kernels, with long parts in common. */
+/* Makes names like those of templates and of generated kernels, with long parts in common. */
 static void make_name(char *text, size_t size, unsigned i)
 {
 	unsigned long long noise = i * 0x9e3779b97f4a7c15ull;

@@ -63,7 +63,7 @@ static struct nsx_window random_window(struct fixture *x)
 	return (struct nsx_window){a, b};
 }
 
-/* The partition, computed for each nanosecond. */
+/* Computes the partition nanosecond by nanosecond. */
 static void partition_slowly(const struct fixture *x, struct nsx_window w,
 			     struct nsx_partition *ret)
 {

@@ -83,7 +83,7 @@ static int64_t start_of_call(const struct nsx_trace *t, uint32_t call)
 	return call == NSX_NONE ? -1 : nsx_call_start(&t->calls, call);
 }
 
-/* The operations of a trace cut to w, each with the start of its call. */
+/* Lists the operations of a trace cut to w, each with the start of its call. */
 static struct rows cut_ops(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	struct rows r = make_rows(t->ops.n);
@@ -147,7 +147,7 @@ static struct rows cut_waits(const struct nsx_trace *t, const struct nsx_window 
 	return r;
 }
 
-/* Whether an operation of the window was launched while the range was open. */
+/* Tells whether an operation of the window was launched while the range was open. */
 static bool launched_work(const struct nsx_trace *t, const struct nsx_window *w, size_t range)
 {
 	for (size_t i = 0; i < t->ops.n; i++) {
@@ -489,9 +489,9 @@ static void add_range(struct nsx_buf *sql, uint64_t *state, int at_ns,
 		       (int)(rnd(state) % 4), thread);
 }
 
-/* The calls of a process, the work that they launch, its waits and its ranges. Each call launches
- * on a stream of its own, because work of one stream is in order. Other processes use the same
- * correlation ids.
+/* Adds the calls of a process, the work that they launch, its waits and its ranges. Each call
+ * launches on a stream of its own, because work of one stream is in order. Other processes use the
+ * same correlation ids.
  */
 static void add_process(struct nsx_buf *sql, uint64_t *state, int process, bool may_cross)
 {
