@@ -277,7 +277,7 @@ static const char *say_waits(const struct slow *s)
 	return nsx_arena_printf(a, "%s%s%s", text[0], n > 1 ? " and " : "", text[1]);
 }
 
-/* "one block in 20 is slow: host code in `save`" */
+/* Says "one block in 20 is slow, above all because of host code in `save`". */
 static const char *say_slow(const struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -291,7 +291,9 @@ static const char *say_slow(const struct slow *s)
 			       nsx_text_instant(l->arena, s->first->start_ns, 3), what) :
 	       departures_is_even(s) ?
 		       nsx_tell(l, say_one_slow, nsx_iteration_word(s->d->facts), s->every, what) :
-		       nsx_tell(l, "%s: %s", nsx_text_n(l->arena, s->nslow, "slow iteration", NULL),
+		       nsx_tell(l, "%s, above all because of %s",
+				nsx_text_n(l->arena, s->nslow, "iteration is slow",
+					   "iterations are slow"),
 			       what);
 }
 

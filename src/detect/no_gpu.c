@@ -178,7 +178,7 @@ static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, c
 
 	for (size_t i = 1; i < s->keys.n && i <= FEW_NEXT; i++)
 		if ((double)s->v[i].ns >= MUCH * length && s->v[i].who == top->who)
-			f.evidence[i] = nsx_tell(l, "then %s: %s",
+			f.evidence[i] = nsx_tell(l, "the next is %s with %s",
 				nsx_tell_name(l, nsx_text_api(l->arena, nsx_text(t, s->v[i].name))),
 				nsx_tell_ns(l, s->v[i].ns));
 	if (x->csv)

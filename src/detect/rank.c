@@ -105,8 +105,8 @@ static void take_least(struct pricing *p, struct nsx_finding *f, const struct ns
 	if (f->price != NSX_PRICE_REPLAYED || g->confidence == NSX_CONF_NONE || ns >= f->low_ns)
 		return;
 	f->low_ns = ns;
-	nsx_insert_evidence(f, 1, nsx_tell(p->l, "It wins %s %s", ns > 0 ?
-					   nsx_text_ns(p->l->arena, ns) : "nothing",
+	nsx_insert_evidence(f, 1, nsx_tell(p->l, "The gain is %s %s", ns > 0 ?
+					   nsx_text_ns(p->l->arena, ns) : "zero",
 					   f->if_least));
 }
 
@@ -144,7 +144,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 			f, nsx_tell(p->l, say_wins_if_waits_outside_cuda,
 				   nsx_text_ns(p->l->arena, (double)g->gain_ns),
 				   g->low_ns ? nsx_text_ns(p->l->arena, (double)g->low_ns) :
-					       "nothing"));
+					       "zero"));
 }
 
 /* Prices each remedy and its certain part in one round, so that no thread waits for another in

@@ -299,7 +299,7 @@ static const char *say_additional_gain(struct page *p, const struct nsx_finding 
 	if (!f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
 	    f->disjoint_ns >= REST * f->headroom_ns)
 		return NULL;
-	return nsx_arena_printf(p->a, ". On top of the others: %s",
+	return nsx_arena_printf(p->a, ". Applied after the other remedies it wins %s",
 				f->disjoint_ns > 0 ? nsx_text_ns(p->a, f->disjoint_ns) :
 						     "nothing");
 }
@@ -370,7 +370,7 @@ static void add_finding_lines(struct page *p, const struct nsx_first_page *x, un
 
 		page_put(p, "   → ");
 		if (same < i)
-			nsx_buf_printf(p->b, "As for %u", same + 1);
+			nsx_buf_printf(p->b, "The same as for %u", same + 1);
 		else
 			put_program_text(p, f->recommendation[0]);
 		end_page_line(p, false);
@@ -461,7 +461,7 @@ static void page_add_opening(struct page *p, const struct nsx_first_page *x)
 {
 	add_header_lines(p, x);
 	page_add_verdict(p, x);
-	page_add_list(p, "Dearest: ", x->dearest, "; ");
+	page_add_list(p, "Most time: ", x->dearest, "; ");
 }
 
 void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, struct nsx_buf *b)
