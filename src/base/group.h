@@ -25,8 +25,10 @@ struct nsx_groups {
 	struct nsx_group_key *large; /* NULL while the small keys are in use */
 	size_t n, cap;
 	uint32_t *slots; /* index of the slot's key; valid if the tag is not 0 */
-	uint8_t *tags;	 /* by slot, in the same block of memory: a byte of the key's hash; 0: the
-			    slot is free                                     */
+	/* One for each slot, in the same block of memory: a byte of the key's hash; 0: the slot is
+	 * free.
+	 */
+	uint8_t *tags;
 	size_t nslots;
 	uint32_t last; /* index of the last key: equal keys often follow each other */
 	size_t cap_values; /* capacity of the values of nsx_group_value      */

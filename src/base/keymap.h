@@ -12,7 +12,7 @@ struct nsx_key {
 struct nsx_keymap {
 	const char *what; /* name of the keys in error messages */
 	pthread_mutex_t lock;
-	struct nsx_key *keys; /* by id */
+	struct nsx_key *keys; /* one for each id */
 	size_t n, cap;
 	struct nsx_key_slot {
 		uint32_t hash; /* hash of the key: comparing it here seldom needs the key itself */

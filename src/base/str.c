@@ -17,8 +17,8 @@
 
 struct shard {
 	pthread_mutex_t lock;
-	uint32_t *at;	/* by index: place in texts                          */
-	uint32_t *hash; /* by index; NULL after close                        */
+	uint32_t *at;	/* for each index: place in texts */
+	uint32_t *hash; /* one for each index; NULL after close */
 	size_t n, cap, cap_hash;
 	unsigned char *slots; /* of slot_bytes each: index + 1; 0: free      */
 	size_t nslots, slot_bytes;

@@ -15,8 +15,10 @@ enum { NSX_MAX_CHUNKS = 2048, NSX_CHUNK = 1 << 20 };
 struct nsx_texts {
 	char *chunk[NSX_MAX_CHUNKS]; /* NSX_CHUNK bytes each, never moved */
 	uint32_t nchunks, used;	     /* used: bytes of the last chunk        */
-	uint32_t *seen; /* by hash of eight bytes: their place + 1 in a plain text; NULL: nothing
-			   was packed yet                                    */
+	/* For each hash of eight bytes: their place + 1 in a plain text; NULL: nothing was packed
+	 * yet.
+	 */
+	uint32_t *seen;
 };
 
 void nsx_texts_done(struct nsx_texts *x);

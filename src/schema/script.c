@@ -11,7 +11,7 @@ struct reads {
 struct nsx_scripts {
 	const struct nsx_schema *schema;
 	struct nsx_arena *arena;
-	struct reads *named; /* by query: what its text names */
+	struct reads *named; /* for each query: what its text names */
 };
 
 static bool script_is_in_word(char c)

@@ -36,7 +36,7 @@ struct nsx_db {
 	struct nsx_source own; /* owned by a database made from a source     */
 	/* Own, or that of the database from which this one was cloned; NULL: a file. */
 	const struct nsx_source *source;
-	enum fill { EMPTY, WANTED, FILLED } *fill; /* by index of the table   */
+	enum fill { EMPTY, WANTED, FILLED } *fill; /* one for each index of the table */
 	bool is_filling;
 };
 

@@ -12,9 +12,9 @@ struct nsx_wanted {
 };
 
 struct nsx_wants {
-	struct nsx_wanted *v; /* by column */
+	struct nsx_wanted *v; /* one for each column */
 	unsigned n;
-	struct nsx_val *absent; /* by slot: values for records that are too short */
+	struct nsx_val *absent; /* for each slot: values for records that are too short */
 	uint16_t *rowid_slots;	/* columns that are the row id */
 	unsigned nrowid;
 };

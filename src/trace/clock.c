@@ -32,8 +32,8 @@ NSX_ORDER(cmp_bounds, struct bound, UP(clock), UP(is_late), UP(ns));
 
 /* The GPU work that a thread has queued so far. */
 struct queued {
-	uint32_t *thread; /* by stream: 1 + the thread that set end_ns       */
-	int64_t *end_ns;  /* by stream: latest end of the thread's operations */
+	uint32_t *thread; /* for each stream: 1 + the thread that set end_ns */
+	int64_t *end_ns;  /* for each stream: latest end of the thread's operations */
 	int64_t last_ns;  /* latest end on any stream                        */
 	uint32_t first;	  /* stream of the first operation; NSX_NONE: none   */
 	bool is_mixed;	  /* the thread's streams belong to several clocks or contexts */
@@ -41,7 +41,7 @@ struct queued {
 
 struct aligner {
 	struct nsx_loader *l;
-	uint32_t *clock; /* by stream: its clock's index */
+	uint32_t *clock; /* for each stream: its clock's index */
 	struct bound *bounds;
 	size_t nbounds;
 	uint64_t *waits; /* call << 32 | row of syncs, ascending */

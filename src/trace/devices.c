@@ -296,7 +296,7 @@ static uint64_t find_only_process(const struct nsx_loader *l)
 struct alike {
 	struct nsx_keymap map; /* {process, context, stream} */
 	struct nsx_keycache cache;
-	uint32_t *stream; /* by id of map: the first such stream with a device */
+	uint32_t *stream; /* for each id of map: the first such stream with a device */
 };
 
 static int assign_stream_device(struct nsx_loader *l, const uint64_t *w, uint64_t lone,

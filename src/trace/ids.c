@@ -208,7 +208,7 @@ static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
-	uint32_t *place, n = 0; /* by key and op: 1 + index of the launch; 0: none yet */
+	uint32_t *place, n = 0; /* for each key and op: 1 + index of the launch; 0: none yet */
 
 	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS, "launch configurations", err))
 		return err->rc;
@@ -233,7 +233,7 @@ static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx
 
 struct filling {
 	struct nsx_loader *l;
-	uint8_t *op; /* by shape: enum nsx_comm_op, from its name            */
+	uint8_t *op; /* for each shape: enum nsx_comm_op, from its name */
 };
 enum { SHAPES_A_TASK = 1 << 14 };
 

@@ -30,10 +30,10 @@ struct order {
 };
 struct finder {
 	struct nsx_loader *l;
-	struct order *order; /* by stream                                    */
-	uint8_t *verdict;    /* by operation: enum verdict                   */
-	uint32_t *call;	     /* by operation                                 */
-	const struct nsx_clock **clock; /* by stream                         */
+	struct order *order; /* one for each stream */
+	uint8_t *verdict;    /* for each operation: enum verdict */
+	uint32_t *call;	     /* one for each operation */
+	const struct nsx_clock **clock; /* one for each stream */
 	struct nsx_window host;		/* from the first to the last call or range */
 	struct nsx_row_change *v;
 	size_t n, cap;

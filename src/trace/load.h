@@ -146,13 +146,13 @@ struct nsx_loader {
 	struct nsx_keymap replays_map; /* {graph, exec}                      */
 	struct nsx_keymap osrt_map;    /* {global tid, name}                 */
 
-	nsx_str *by_id; /* by StringIds id, for dense ids                    */
+	nsx_str *by_id; /* one for each StringIds id, for dense ids */
 	size_t nby_id;
-	uint64_t *named_by; /* by process: the thread whose name it took; 0: none */
+	uint64_t *named_by; /* for each process: the thread whose name it took; 0: none */
 	struct nsx_sparse_id *sparse; /* StringIds whose ids are not dense, sorted */
 	size_t nsparse, cap_sparse;
 
-	struct nsx_call_index *index; /* by process                          */
+	struct nsx_call_index *index; /* one for each process */
 	struct nsx_arena *index_arena;
 
 	struct nsx_ordinal *ordinals;
@@ -171,7 +171,7 @@ struct nsx_loader {
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is being read */
 		struct nsx_groups streams, contexts;
 		uint8_t *type;
-		uint32_t *sm_count; /* by context, from TARGET_INFO_CUDA_CONTEXT_INFO */
+		uint32_t *sm_count; /* one for each context, from TARGET_INFO_CUDA_CONTEXT_INFO */
 	} stream_types;
 	struct nsx_created *created;
 	size_t ncreated, cap_created;
@@ -185,8 +185,10 @@ struct nsx_loader {
 		uint32_t *call, *stream, *detail;
 		uint8_t *kind, *cls, *flags;
 	} ops; /* call is the correlation id until it is resolved            */
-	struct nsx_next_work { /* by device: its first operation after the user's window; corr 0:
-				  none, or without id                        */
+	/* For each device: its first operation after the user's window; corr 0: none, or without
+	 * id.
+	 */
+	struct nsx_next_work {
 		uint32_t process, corr;
 	} *next; /* NULL: the user gave no window                            */
 	struct nsx_copy *copies; /* copies of memcpy and memset rows, in load order */
@@ -296,7 +298,7 @@ struct nsx_tableload {
 	int (*note)(struct nsx_part *p, const struct nsx_val *v,
 		    const struct nsx_extent *x, struct nsx_err *err);
 	bool is_survey;
-	struct nsx_zone *zones; /* by block, filled by the survey; or NULL   */
+	struct nsx_zone *zones; /* one for each block, filled by the survey; or NULL */
 	size_t nzones;
 	/* The following is filled while loading. */
 	struct nsx_scan *scan;

@@ -15,8 +15,8 @@ static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, in
  */
 struct nsx_nvtx_walk {
 	const struct nsx_trace *t;
-	/* By range: the range below it on the stack. The array is borrowed; walks of different
-	 * threads may share it.
+	/* For each range: the range below it on the stack. The array is borrowed; walks of
+	 * different threads may share it.
 	 */
 	uint32_t *below;
 	uint32_t next, end; /* [next, end): ranges that have not begun       */
@@ -30,9 +30,9 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at);
 
 /* Ranges grouped by name, or by (process, name), in order of first range. */
 struct nsx_nvtx_groups {
-	uint32_t *of; /* by range: its group; NSX_NONE: marks                */
-	nsx_str *name;	   /* by group                                       */
-	uint32_t *process; /* by group; NULL: not grouped by process         */
+	uint32_t *of; /* for each range: its group; NSX_NONE: marks */
+	nsx_str *name;	   /* one for each group */
+	uint32_t *process; /* one for each group; NULL: not grouped by process */
 	uint32_t n;
 };
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
@@ -46,7 +46,8 @@ struct nsx_nvtx_sum { /* totals of one group */
 struct nsx_nvtx_order {
 	const struct nsx_trace *t;
 	const struct nsx_nvtx_groups *g;
-	const void *sums; /* by group, each `size` bytes that begin with a struct nsx_nvtx_sum */
+	/* One for each group, each `size` bytes that begin with a struct nsx_nvtx_sum. */
+	const void *sums;
 	size_t size;
 };
 /* Compares two groups: more time comes first, then more ranges, then the name. */

@@ -19,7 +19,7 @@ struct row {
 struct own { /* results of one part of the table */
 	struct row *rows;
 	size_t n, cap;
-	struct nsx_osrt_sum *sums; /* by id in osrt_map */
+	struct nsx_osrt_sum *sums; /* one for each id in osrt_map */
 	size_t cap_sums;
 	int64_t first_ns, last_ns;
 };

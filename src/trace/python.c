@@ -139,9 +139,9 @@ struct function {
 };
 struct functions { /* the functions of sites, without line numbers           */
 	struct nsx_groups names, lines; /* lines: (function, site)           */
-	struct function *v; /* by id in names                                */
-	size_t *seen; /* by id in lines: number of stacks                    */
-	uint32_t *of; /* by stack: its function                              */
+	struct function *v; /* one for each id in names */
+	size_t *seen; /* for each id in lines: number of stacks */
+	uint32_t *of; /* for each stack: its function */
 };
 
 static int count_site_line(struct nsx_loader *l, struct functions *f, size_t i, struct nsx_err *err)

@@ -455,9 +455,9 @@ int nsx_want_crossing(struct nsx_loader *l,
  */
 struct seeker {
 	struct nsx_loader *l;
-	uint8_t *is_launch; /* by name                                       */
+	uint8_t *is_launch; /* one for each name */
 	size_t nnames;
-	struct side { /* by provisional thread id: its launches nearest to the window */
+	struct side { /* for each provisional thread id: its launches nearest to the window */
 		/* last launch before and first launch after the window; INT64_MIN, INT64_MAX:
 		 * none
 		 */

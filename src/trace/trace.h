@@ -458,7 +458,7 @@ struct nsx_trace {
 	struct nsx_failures {
 		struct nsx_failure v[NSX_MAX_FAILURES];
 		unsigned n;
-	} failures; /* by error code: failed calls                          */
+	} failures; /* for each error code: failed calls */
 	struct nsx_nvtx nvtx;
 	struct nsx_osrt osrt;
 	struct nsx_frame *frame;
