@@ -22,15 +22,15 @@ struct busy { /* busy time of all GPUs of a process */
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	uint32_t *first_thread; /* by process: its first thread; nprocesses + 1 entries */
-	uint32_t *uses_at;	/* by process: its slice of uses; nprocesses + 1 entries */
+	uint32_t *first_thread; /* for each process: its first thread; nprocesses + 1 entries */
+	uint32_t *uses_at;	/* for each process: its slice of uses; nprocesses + 1 entries */
 	uint32_t *uses;		/* devices that the processes use            */
-	int64_t **device_sum;	/* by device: prefix sums of its busy spans  */
+	int64_t **device_sum;	/* for each device: prefix sums of its busy spans */
 	struct found {
 		struct nsx_barrier *v;
 		uint32_t *by_end;
 		size_t n;
-	} *found; /* by process */
+	} *found; /* one for each process */
 };
 
 struct work { /* state of the task of one process */
@@ -438,7 +438,7 @@ static int find_loading_launches(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	enum { LOAD_NS = 50000000, FIRST_NS = 1000000 };
 	const struct nsx_calls *c = &t->calls;
-	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that launched it */
+	uint32_t *launcher; /* for each kernel name: 1 + the last thread so far that launched it */
 
 	if (!nsx_new_array(f->loads_code, f->arena, c->n / 8 + 1, "calls", err))
 		return err->rc;

@@ -47,7 +47,7 @@ struct build {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	const struct nsx_facts_opts *o;
-	struct nsx_arena **arenas; /* by part, for its results               */
+	struct nsx_arena **arenas; /* one for each part, for its results */
 };
 
 /* Builds the facts that depend on each other, in order. */

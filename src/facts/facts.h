@@ -147,8 +147,8 @@ struct nsx_idle { /* idle pieces of a device in order of time, packed */
 	struct nsx_packed start; /* nsx_idle_start; a piece ends where the next piece of its gap
 				    begins, or with the gap                  */
 	struct nsx_packed op;	 /* operation that ends the gap; or NSX_NONE */
-	struct nsx_packed about; /* by cause: a call, a text, or the awaited operation; or
-				    NSX_NONE                                 */
+	/* For each cause: a call, a text, or the awaited operation; or NSX_NONE. */
+	struct nsx_packed about;
 	struct nsx_idle_tag {
 		uint8_t cause : 4, first : 1;
 	} *tag;
@@ -197,7 +197,7 @@ struct nsx_graph_facts {
 	double coverage_pct; /* NAN: no launch, or a user's window, because replays may lie outside
 				it */
 	int64_t host_ns;  /* time of the launch calls                        */
-	int64_t *missing; /* by process: launches not covered                */
+	int64_t *missing; /* for each process: launches not covered */
 	size_t orphans;	  /* replays and nodes without a launch call         */
 	double hidden_pct; /* share of GPU busy time in whole replays without known nodes */
 };
@@ -219,8 +219,10 @@ struct nsx_nvtx_facts {
 	struct nsx_packed op_range; /* nsx_op_range                          */
 	struct nsx_packed parent, around; /* nsx_range_parent, nsx_range_around, as the difference
 					     of indices; 0: none             */
-	uint8_t *nested;    /* by range: it lies inside a range with its own name on its thread and
-			       domain, and thus adds no time                 */
+	/* For each range: it lies inside a range with its own name on its thread and domain, and
+	 * thus adds no time.
+	 */
+	uint8_t *nested;
 };
 /* Returns the range index of an operation (kernel, copy, memset or replay), or NSX_NONE. */
 static inline uint32_t nsx_op_range(const struct nsx_nvtx_facts *f, size_t op)
@@ -260,11 +262,13 @@ struct nsx_profiler;
 struct nsx_facts {
 	struct nsx_kernel_names kernels;
 	struct nsx_strings *strings; /* the trace's strings, and names made here */
-	struct nsx_device_facts *device; /* by device                        */
-	struct nsx_spans *busy; /* by device: any GPU work. Freed once other facts are
-				   built: it is the inverse of idle          */
+	struct nsx_device_facts *device; /* one for each device */
+	/* For each device: any GPU work. Freed once other facts are built: it is the inverse of
+	 * idle.
+	 */
+	struct nsx_spans *busy;
 	struct nsx_nvtx_facts nvtx;
-	struct nsx_coverage *coverage; /* by process; the total at nprocesses */
+	struct nsx_coverage *coverage; /* one for each process; the total at nprocesses */
 	struct nsx_graph_facts graphs;
 	struct nsx_lost lost; /* in the judged window                        */
 	struct nsx_iteration *iterations; /* sorted by process, device, start */
@@ -280,10 +284,10 @@ struct nsx_facts {
 	uint32_t limiting; /* the GPU that sets the pace: the device with least idle time and
 			      exposed communication in the steady window; NSX_NONE without devices
 			       */
-	struct nsx_idle *idle; /* by device                                  */
+	struct nsx_idle *idle; /* one for each device */
 	struct nsx_barrier *barriers;
 	size_t nbarriers;
-	struct nsx_thread_barriers *thread_barriers; /* by thread            */
+	struct nsx_thread_barriers *thread_barriers; /* one for each thread */
 	uint32_t *barrier_by_end; /* indices of barriers: each thread's waits, then its launcher
 				     gaps, both sorted by end */
 	uint8_t *copy_blocks; /* a bit for each call: it is an async copy that blocked */
@@ -294,7 +298,7 @@ struct nsx_facts {
 	struct nsx_profiler *profiler; /* profiler.h; NULL: none, or not requested */
 	struct nsx_model *model; /* replay/replay.h; NULL: not requested     */
 	struct nsx_arena *arena;
-	struct nsx_arena **device_arena; /* by device, for parallel work     */
+	struct nsx_arena **device_arena; /* one for each device, for parallel work */
 	uint32_t ndevices;
 };
 

@@ -38,7 +38,7 @@ struct sweep { /* state of the pass over one device's operations */
 	const struct nsx_trace *t;
 	const struct nsx_stream_waits *waits; /* NULL: no stream waited     */
 	const struct mpi_calls *mpi;
-	struct cursor *cursors; /* by thread                                */
+	struct cursor *cursors; /* one for each thread */
 	uint32_t number;
 	int64_t *start_ns; /* the pieces found so far: columns of n entries  */
 	uint32_t *ops, *about; /* ops: the operations that end their gaps    */
@@ -385,7 +385,7 @@ struct job {
 	struct nsx_stream_waits *waits;
 	struct mpi_calls mpi;
 	uint32_t ntasks;
-	uint32_t **about; /* by device; packed once paths have names */
+	uint32_t **about; /* one for each device; packed once paths have names */
 };
 
 /* Sweeps a device and fills its facts. *ret_about: malloc'd, also after a failure. */

@@ -19,7 +19,7 @@ _Static_assert(MAX_WORDS <= UINT8_MAX, "nsx_told holds any word, + 1");
 struct nsx_kernel_labels {
 	pthread_mutex_t lock; /* guards the members below                    */
 	struct nsx_arena *a;
-	struct nsx_groups made; /* by name: labels made so far               */
+	struct nsx_groups made; /* for each name: labels made so far */
 	const char **v;
 };
 
@@ -325,8 +325,8 @@ struct dealt {
 	nsx_str *name; /* nsx_kernel_full_names()                            */
 	unsigned threads;
 	size_t npieces, span; /* span: number of kernels of one task */
-	struct nsx_arena **arenas; /* by piece, for words                    */
-	uint64_t *label; /* by kernel: hash of its label                     */
+	struct nsx_arena **arenas; /* one for each piece, for words */
+	uint64_t *label; /* for each kernel: hash of its label */
 	uint32_t *order, *at; /* order: kernels grouped by label % n; at: where groups
 				 begin                                       */
 };

@@ -59,7 +59,7 @@ struct nsx_kernel_names { /* sorted by text */
 	struct nsx_kernel_name *v;
 	struct nsx_told *told; /* parallel to v                              */
 	size_t n;
-	uint32_t *of_shape; /* by shape of the trace: index in v             */
+	uint32_t *of_shape; /* for each shape of the trace: index in v */
 	struct nsx_kernel_ranks { /* by nsx_trace.rank / 64                  */
 		uint64_t has; /* bit i: the name of this rank is a kernel's  */
 		size_t before; /* number of kernels with lower ranks         */

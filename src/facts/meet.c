@@ -342,12 +342,15 @@ struct messages {
 		uint32_t from, to; /* threads; several threads have no common order */
 		bool is_refuted;
 	} *v;
-	uint32_t *out, *in; /* by call: the channel to which it sends, and that from which it
-			       receives; or NSX_NONE                        */
-	uint32_t *waiter; /* by receiving call: the call that waits for the message */
+	/* For each call: the channel to which it sends, and that from which it receives; or
+	 * NSX_NONE.
+	 */
+	uint32_t *out, *in;
+	uint32_t *waiter; /* for each receiving call: the call that waits for the message */
 	uint32_t *sender; /* the sending calls, channel by channel           */
-	uint32_t *at;	  /* by channel: index of its first call in sender   */
-	bool *bad;	  /* by waiting call: one of the messages for which it waits is unknown */
+	uint32_t *at;	  /* for each channel: index of its first call in sender */
+	/* For each waiting call: one of the messages for which it waits is unknown. */
+	bool *bad;
 };
 
 static uint32_t meet_process_of(const struct matching *x, uint32_t call)

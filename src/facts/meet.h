@@ -21,8 +21,8 @@ struct nsx_mpi_call { /* a call that takes part in a meeting */
 struct nsx_meets {
 	struct nsx_mpi_call *call; /* sorted by (thread, start)              */
 	uint32_t ncalls, nmeets;
-	int64_t *last_ns; /* by meeting: start of the last awaited call */
-	int32_t *rank; /* by process of the trace; -1: unknown               */
+	int64_t *last_ns; /* for each meeting: start of the last awaited call */
+	int32_t *rank; /* one for each process of the trace; -1: unknown */
 	const char *unknown; /* why collectives are not matched, as part of a sentence;
 				NULL: they are, or there are none            */
 };

@@ -12,7 +12,7 @@
 
 /* Stacks: parent and nested ------------------------------------------------*/
 
-struct latest { /* by name: the outermost open range with that name on a stack */
+struct latest { /* for each name: the outermost open range with that name on a stack */
 	uint32_t range, stack;
 };
 
@@ -68,7 +68,7 @@ static int find_nesting(const struct nsx_trace *t, uint32_t *parent, uint8_t *ne
 struct job {
 	const struct nsx_trace *t;
 	const uint8_t *nested;
-	uint32_t *around, *call_range, *op_range; /* by range, call and op   */
+	uint32_t *around, *call_range, *op_range; /* one for each range, call and op */
 };
 
 static int find_ranges_of_calls(void *ctx, size_t i, struct nsx_err *err)

@@ -8,7 +8,8 @@
 #include "trace/trace.h"
 
 struct nsx_queues { /* launch queues of one device                         */
-	size_t *at; /* by stream: where its slice of the two lists begins; nstreams + 1 entries */
+	/* For each stream: where its slice of the two lists begins; nstreams + 1 entries. */
+	size_t *at;
 	int64_t *called_ns; /* start times of calls, sorted within a slice   */
 	uint32_t *op; /* first operations of calls, sorted by start within a slice */
 };

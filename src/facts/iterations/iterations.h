@@ -24,10 +24,10 @@ struct nsx_finder {
 	struct nsx_arena *a;   /* scratch                                    */
 	struct nsx_arena *keep; /* arena of the facts                        */
 	uint32_t *ops;	       /* operation indices by process, sorted       */
-	size_t *ops_at;	       /* by process: its first operation            */
-	int64_t *gpu_ns;       /* by process: sum of nsx_work_ns             */
-	int64_t *comm_ns;      /* by process: median length of its communication kernels */
-	uint32_t *main_stream; /* by process: the stream with most compute; or NSX_NONE */
+	size_t *ops_at;	       /* for each process: its first operation */
+	int64_t *gpu_ns;       /* for each process: sum of nsx_work_ns */
+	int64_t *comm_ns;      /* for each process: median length of its communication kernels */
+	uint32_t *main_stream; /* for each process: the stream with most compute; or NSX_NONE */
 	struct nsx_way *v;
 	size_t n, cap;
 };

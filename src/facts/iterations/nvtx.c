@@ -35,8 +35,8 @@ struct group { /* ranges of one name, thread and kind */
 struct nvtx_finder {
 	struct nsx_finder *fd;
 	nsx_str *masked;   /* by name: the name without its number, or "vLLM step" */
-	bool *is_engine;   /* by name: it is that of an engine's step        */
-	uint32_t *slot;	   /* by name: index of group + 1                    */
+	bool *is_engine;   /* for each name: whether it is that of an engine's step        */
+	uint32_t *slot;	   /* for each name: index of group + 1                    */
 	struct launches launches; /* of the current process                  */
 	struct group *groups;
 	size_t ngroups, cap;

@@ -32,13 +32,13 @@ struct anchor {
 struct seq {
 	struct nsx_finder *fd;
 	struct nsx_arena *a;
-	uint32_t *op;  /* by position                                        */
-	uint32_t *sym; /* by position: number of the symbol                  */
-	bool *inside;  /* by position: inside a graph, so no iteration may begin there */
+	uint32_t *op;  /* one for each position */
+	uint32_t *sym; /* for each position: number of the symbol */
+	bool *inside;  /* for each position: inside a graph, so no iteration may begin there */
 	size_t n;
-	uint32_t *id[LEVELS]; /* by position: number of the run that begins there */
+	uint32_t *id[LEVELS]; /* for each position: number of the run that begins there */
 	uint32_t *at[LEVELS]; /* positions of all runs, run by run           */
-	uint32_t *start[LEVELS]; /* by run: index of its first position in at */
+	uint32_t *start[LEVELS]; /* for each run: index of its first position in at */
 	size_t nids[LEVELS];
 	int64_t *distance; /* scratch                                        */
 	struct anchor *anchors;

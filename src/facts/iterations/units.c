@@ -50,7 +50,7 @@ struct named {
 	struct nsx_finder *fd;
 	const char *shown; /* the pattern as typed, which may be a name as reports show it */
 	struct nsx_regex *pattern;
-	uint8_t *matches; /* by text: 0: unknown, 1: no, 2: yes              */
+	uint8_t *matches; /* for each text: 0: unknown, 1: no, 2: yes */
 };
 
 static bool name_matches_pattern(struct named *m, nsx_str text)

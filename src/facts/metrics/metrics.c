@@ -28,7 +28,7 @@ struct names {
 	struct nsx_arena *a, *scratch;
 	struct info *v;
 	size_t n, cap;
-	struct fold_reach (*reach)[4]; /* by device */
+	struct fold_reach (*reach)[4]; /* one for each device */
 	bool with_curves;
 };
 
@@ -147,7 +147,7 @@ struct reading {
 	struct nsx_scan *scan;
 	struct fold *parts;
 	unsigned nparts;
-	char **damage; /* by part, or NULL */
+	char **damage; /* one for each part, or NULL */
 	struct nsx_arena *a;
 };
 

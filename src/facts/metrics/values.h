@@ -17,7 +17,7 @@ enum {
 #define FOLD_MAX_VALUE (INT64_C(1) << 40) /* larger values are no samples */
 
 struct fold_bin { /* the samples of some values; fits a cache line */
-	uint64_t w_ns[NSX_NSCOPES]; /* by scope: time of the samples */
+	uint64_t w_ns[NSX_NSCOPES]; /* for each scope: time of the samples */
 	uint32_t n[NSX_NSCOPES];    /* number of samples that count in each scope */
 	uint32_t all;		    /* number of all samples */
 };

@@ -86,7 +86,7 @@ enum nsx_change_by { /* which of the indices below are set */
 struct nsx_rows { /* row indices, ascending; see NSX_EACH_ROW */
 	bool only; /* only the listed rows; false: any row                   */
 	size_t n, nruns; /* runs of consecutive rows                         */
-	struct nsx_packed first, length; /* by run                           */
+	struct nsx_packed first, length; /* one for each run */
 };
 static inline uint32_t nsx_run_first(const struct nsx_rows *r, size_t run)
 {

@@ -19,7 +19,7 @@ struct place { /* a point on the chain of causes: an operation's end, or a call'
 struct walk {
 	const struct nsx_model *m;
 	int64_t from_ns;
-	int64_t *ns; /* by class */
+	int64_t *ns; /* one for each class */
 };
 
 static void add_class_time(struct walk *w, enum nsx_path_class class, int64_t from, int64_t to)

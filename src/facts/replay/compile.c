@@ -483,7 +483,7 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
-	struct { /* by shape */
+	struct { /* one for each shape */
 		double before_ns, ns;
 		size_t nbefore, n;
 	} *v;

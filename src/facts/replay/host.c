@@ -18,7 +18,7 @@ enum { MAX_LAUNCHERS = 16 }; /* threads of a process that may hand over to each 
 
 struct threads { /* the calls of each thread, in order */
 	uint32_t *at, *call; /* at: by thread, its slice of call             */
-	uint32_t (*launcher)[MAX_LAUNCHERS]; /* by process: threads that launch */
+	uint32_t (*launcher)[MAX_LAUNCHERS]; /* for each process: threads that launch */
 	uint8_t *nlaunchers;
 };
 

@@ -40,7 +40,7 @@ struct samples {
 	size_t n, cap;
 	size_t *at; /* once sorted: by key, its slice of values              */
 	int64_t *values; /* sorted by key; dropped once typical is known     */
-	int64_t *typical; /* by key; NEVER: too few samples                  */
+	int64_t *typical; /* one for each key; NEVER: too few samples */
 };
 
 static int learn_add_sample(struct samples *s, uint32_t kind, uint32_t which,
@@ -190,12 +190,12 @@ struct learner {
 	 * end of the call. own: times that calls take by themselves.
 	 */
 	struct samples gap, seen, wake, own;
-	struct latency *launch; /* by key of from_start                      */
-	int64_t *least_seen; /* by key of seen                               */
+	struct latency *launch; /* for each key of from_start */
+	int64_t *least_seen; /* for each key of `seen`: its least sample */
 	int64_t launch_ns;  /* median launch call among the first            */
 	uint32_t *full;	     /* overhead rows that report a full queue        */
 	uint32_t nfull, depth; /* depth of a queue; 0: not observed          */
-	bool *is_full;	     /* by call: a full queue delayed it              */
+	bool *is_full;	     /* for each call: a full queue delayed it */
 };
 
 /* Tells whether all dependencies of an operation ended before a time. */

@@ -32,15 +32,15 @@ struct sweep {
 	struct build *b;
 	struct nsx_keyed *queue; /* operations in order of queueing              */
 	uint32_t nqueue, done;
-	uint32_t *last;	     /* by stream: last queued operation; or NSX_NONE */
-	uint32_t *owner;     /* by process of the trace: its number here; or NSX_NONE */
-	uint32_t *owner_of;  /* by stream: the number of its process         */
+	uint32_t *last;	     /* for each stream: last queued operation; or NSX_NONE */
+	uint32_t *owner;     /* for each process of the trace: its number here; or NSX_NONE */
+	uint32_t *owner_of;  /* for each stream: the number of its process */
 	uint32_t nowners;
 	struct recent *recent;
-	uint32_t *sync_at, *sync, *record_at, *record; /* by call: its wait and record rows */
+	uint32_t *sync_at, *sync, *record_at, *record; /* for each call: its wait and record rows */
 	struct nsx_groups events;
 	struct event *event;
-	uint32_t *query; /* by call: first of consecutive queries            */
+	uint32_t *query; /* for each call: first of consecutive queries */
 };
 
 /* Returns the stream's last operation queued before a time; or NSX_NONE. O(log n). */

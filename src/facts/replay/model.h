@@ -178,10 +178,10 @@ struct nsx_model {
 	 * for nothing, grouped by API. Each group is sorted by length.
 	 */
 	struct model_alikes alike_ops, alike_gaps, alike_calls;
-	uint32_t *thread_device; /* by thread of the trace: device of the first operation
-				    it launches; or NSX_NONE                 */
+	/* For each thread of the trace: device of the first operation it launches; or NSX_NONE. */
+	uint32_t *thread_device;
 	uint32_t nstreams, nlanes, nengines;
-	struct model_rank *engine_rank; /* by engine                         */
+	struct model_rank *engine_rank; /* one for each engine */
 	uint32_t *order, norder; /* events in replay order: op << 2 | STEP_OP, call << 2 |
 				    STEP_START or STEP_END */
 	uint32_t *measured, nmeasured; /* ops that end in the window         */
@@ -189,8 +189,8 @@ struct nsx_model {
 	 * distinguished.
 	 */
 	uint32_t nsets;
-	uint8_t *measured_set; /* by index in measured: set, from 0          */
-	uint8_t *set_of;       /* by process of the trace: from 1; 0: none   */
+	uint8_t *measured_set; /* for each index in measured: set, from 0 */
+	uint8_t *set_of;       /* for each process of the trace: from 1; 0: none */
 	uint32_t main_set;     /* the set of the limiting GPU, from 1        */
 	int64_t set_ns[NSX_MAX_SETS]; /* recorded length, from from_ns       */
 	/* By set (sets.c): tie is the common representative of sets that keep in step with each
@@ -202,8 +202,8 @@ struct nsx_model {
 	struct span_list absent; /* times of threads off the CPU for an unknown reason */
 	bool is_unexplained; /* for some of these times it is not even certain that the thread
 				waited */
-	int64_t *stream_end; /* by stream: end of the work before the window; or NEVER */
-	int64_t *engine_end; /* by engine: end of its work before the window; or NEVER */
+	int64_t *stream_end; /* for each stream: end of the work before the window; or NEVER */
+	int64_t *engine_end; /* for each engine: end of its work before the window; or NEVER */
 	struct lane *lane;
 	int64_t from_ns; /* start of closure.recorded_ns                     */
 	bool is_shared; /* several processes use a GPU                       */
@@ -227,23 +227,23 @@ struct build {
 	int64_t from_ns, to_ns; /* the model holds the operations that begin in this time */
 	struct nsx_groups api_groups;
 	size_t cap_apis;
-	struct model_slice *slice; /* by thread of the trace                 */
-	uint32_t *outer;	/* by index in the slices: the model's call  */
+	struct model_slice *slice; /* one for each thread of the trace */
+	uint32_t *outer;	/* for each index in the slices: the model's call */
 	uint32_t *mpi;		/* by call (CALL_MPI): index in nsx_meets.call */
-	uint32_t *thread;	/* by call: thread of the trace              */
-	uint32_t *next;		/* by call: the thread's next call; or NSX_NONE */
-	uint32_t *last_op;	/* by call: its operation that ends last     */
-	uint32_t *place;	/* by operation: its index in stream_op      */
+	uint32_t *thread;	/* for each call: thread of the trace */
+	uint32_t *next;		/* for each call: the thread's next call; or NSX_NONE */
+	uint32_t *last_op;	/* for each call: its operation that ends last */
+	uint32_t *place;	/* for each operation: its index in stream_op */
 	uint32_t *stream_op, *stream_at; /* operations of each stream, in order */
 	int64_t *queued;	/* parallel to stream_op: time of queueing, made
 				   ascending                                 */
-	uint32_t *link_head;	/* by operation: its dependencies            */
+	uint32_t *link_head;	/* for each operation: its dependencies */
 	struct link *link;
 	uint32_t nlinks;
 	size_t cap_links;
 	size_t nwaits, cap_waits;
-	uint32_t *stream_row;	/* by stream of the model: stream of the trace */
-	uint32_t *stream_of;	/* by stream of the trace: stream of the model; or NSX_NONE */
+	uint32_t *stream_row;	/* for each stream of the model: stream of the trace */
+	uint32_t *stream_of;	/* for each stream of the trace: stream of the model; or NSX_NONE */
 	int64_t *typical_launch;
 	int32_t *typical_dispatch, *typical_lambda;
 };

@@ -343,7 +343,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 	struct nsx_groups groups = {0};
 	struct lane_use *use = NULL;
 	uint8_t *beside;
-	double *needs; /* by engine */
+	double *needs; /* one for each engine */
 	int rc = nsx_new_arrays(b->step, m->nops, "lanes", err, beside) ?:
 		 nsx_new_arrays(b->step, m->nengines, "engines", err, needs) ?:
 		 sum_needs(b, needs, err);

@@ -23,7 +23,7 @@ enum { EDIT_CALL_GONE = 1, /* the call takes no time and waits for nothing      
 struct edit {
 	uint8_t *op, *call; /* flags by operation, by call                   */
 	int64_t *length_ns, *own_ns; /* by operation, by call; NULL: as recorded */
-	int64_t *gap_ns; /* by call: time of the thread's code before it; NULL: as recorded */
+	int64_t *gap_ns; /* for each call: time of the thread's code before it; NULL: as recorded */
 	int64_t *pause_ns; /* set with gap_ns: by pause, the waits in its gap */
 	int64_t no_pause_ns; /* 0; player_pause returns its address for calls without a pause */
 	bool has_side, has_full;
@@ -52,10 +52,11 @@ struct player {
 	} kept;
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
-	int64_t *filled_ns; /* by engine: least time that its kernels need together */
-	int64_t *side_end; /* by process of the trace: end of its operations with EDIT_OP_SIDE */
-	uint32_t *missing; /* by collective: number of members not started   */
-	int64_t *met_ns; /* by meeting: start of its last call               */
+	int64_t *filled_ns; /* for each engine: least time that its kernels need together */
+	/* For each process of the trace: end of its operations with EDIT_OP_SIDE. */
+	int64_t *side_end;
+	uint32_t *missing; /* for each collective: number of members not started */
+	int64_t *met_ns; /* for each meeting: start of its last call */
 	struct lane *lane;
 	int64_t set_ns[NSX_MAX_SETS]; /* length of each set in the last replay, from from_ns on */
 	/* State after the last replay. was_crowded: a full lane delayed an operation. was_early: a

@@ -358,7 +358,7 @@ static int price_uncertainty(struct player *p, const struct nsx_change *v, size_
 struct prices {
 	const struct nsx_model *m;
 	const struct nsx_plan *plans;
-	const uint32_t *sets; /* by plan; NULL: the set that gains most      */
+	const uint32_t *sets; /* one for each plan; NULL: the set that gains most */
 	size_t n, nshared;  /* number of plans, and of changes common to all */
 	atomic_size_t next; /* next plan to price                            */
 	bool only_gains;

@@ -26,7 +26,7 @@ enum {
 
 struct sets {
 	const struct build *b;
-	uint32_t *joined; /* by process, and for none: another process of its set */
+	uint32_t *joined; /* one for each process, and for none: another process of its set */
 	uint32_t none;	  /* stands for unknown processes */
 };
 

@@ -20,8 +20,10 @@ struct stretch { /* the kernels of a rank from one collective of all ranks to th
 struct sharing {
 	const struct nsx_model *m;
 	struct stretch *v;
-	uint32_t *of; /* by operation: its stretch; for a member of a collective, the stretch after
-			 it; or NSX_NONE                                      */
+	/* For each operation: its stretch; for a member of a collective, the stretch after it; or
+	 * NSX_NONE.
+	 */
+	uint32_t *of;
 	uint32_t *rank, nranks; /* engines that take part in collectives      */
 };
 
@@ -87,7 +89,7 @@ static int share_add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err
 {
 	const struct nsx_model *m = s->m;
 	size_t n;
-	uint32_t *at; /* by engine: its current stretch                       */
+	uint32_t *at; /* for each engine: its current stretch */
 	struct nsx_keyed *v = launch_order(m, a, &n, err);
 
 	if (!v || nsx_new_arrays(a, m->nengines, "ranks", err, at))
