@@ -128,8 +128,8 @@ static void ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
  * by a thread without ranges of its own, and start/end ranges are on no thread's stack.
  */
 struct elsewhere {
-	uint8_t *in; /* by range: 1 if it is marked or inside a marked range */
-	struct nsx_spans *open; /* by process: when a marked range was open */
+	uint8_t *in; /* for each range: 1 if it is marked or inside a marked range */
+	struct nsx_spans *open; /* for each process: when a marked range was open */
 	struct nsx_count *by_thread, all;
 };
 

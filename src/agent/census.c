@@ -8,8 +8,8 @@ struct builder {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	struct nsx_near launchers, works, causes, calls, paths, places;
-	uint32_t *path_of; /* by range                                       */
-	uint32_t *last;	   /* by group: 1 + index of its row in the last block */
+	uint32_t *path_of; /* one for each range */
+	uint32_t *last;	   /* for each group: 1 + index of its row in the last block */
 	size_t last_cap;
 };
 

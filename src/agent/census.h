@@ -35,7 +35,7 @@ struct nsx_path { /* ranges of one name that lie inside the same ranges */
 	int64_t longest_ns, longest_at;
 };
 struct nsx_blocks {
-	size_t *at; /* by block: its first row; one more entry at the end    */
+	size_t *at; /* for each block: its first row; one more entry at the end */
 	struct nsx_block_row {
 		uint32_t group, n;
 		int64_t ns;

@@ -27,7 +27,7 @@ struct tally_row {
 struct nsx_tally {
 	struct nsx_answer *a;
 	struct nsx_groups groups;
-	struct tally_row *rows; /* by group                                  */
+	struct tally_row *rows; /* one for each group */
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)

@@ -122,7 +122,7 @@ struct queue { /* start times of a stream's calls, and of the first operation of
 };
 struct nsx_queues_view {
 	struct nsx_arena *arena;
-	struct queue *v; /* by stream; n 0: no work is queued                */
+	struct queue *v; /* one for each stream; n 0: no work is queued */
 	size_t n;
 };
 

@@ -5,9 +5,9 @@
 struct meta {
 	struct nsx_conv *c;
 	struct nsx_arena *arena;
-	const char **process; /* by process key: escaped name; NULL: none    */
+	const char **process; /* for each process key: escaped name; NULL: none */
 	size_t nprocesses;
-	struct nsx_val *thread; /* by real thread id: its name cell          */
+	struct nsx_val *thread; /* for each real thread id: its name cell */
 	size_t nthreads;
 	bool has_hosts; /* processes of several hosts, whose pids may be equal */
 	const char *gpu; /* escaped model if all GPUs have the same one, otherwise "" */

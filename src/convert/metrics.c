@@ -16,7 +16,7 @@ struct metrics {
 		const char *name; /* name, prepared for the writer */
 		uint64_t event;	  /* number of the last event that contained the counter */
 		int64_t last_ns;  /* time of the source's last sample; used by the survey */
-	} *counters; /* by key */
+	} *counters; /* one for each key */
 	size_t cap;
 	uint64_t nevents;
 	int64_t at_ns, type; /* time and type of the open, or last surveyed, sample */

@@ -35,8 +35,8 @@ struct nsx_pf_stream {
 
 struct nsx_pf {
 	struct nsx_pf_stream names, counters; /* names: of tracks and GPUs   */
-	struct nsx_pf_stream **lanes; /* by track; slices of threads are in time order and omit
-					 the track                           */
+	/* One for each track; slices of threads are in time order and omit the track. */
+	struct nsx_pf_stream **lanes;
 	size_t nlanes, cap_lanes;
 	struct nsx_pf_stream *to; /* the sequence of the open packet         */
 	struct nsx_buf block; /* packets of all sequences, ready to be passed on */
@@ -46,13 +46,13 @@ struct nsx_pf {
 	size_t packet, field, inner; /* positions from nsx_pb_begin; inner: the launch */
 	int64_t at_ns; /* time of the open packet on the file's clock        */
 	bool is_step;  /* its time is written as a step                      */
-	struct nsx_pf_source { /* by GPU track; context 0: not set yet       */
+	struct nsx_pf_source { /* one for each GPU track; context 0: not set yet */
 		uint64_t context, queue, stage; /* stage: used for kernels   */
 		uint32_t gpu;
 	} *source;
 	size_t cap_source;
-	/* By counter: the value to write with its next sample; null: the counter is not described
-	 * yet.
+	/* For each counter: the value to write with its next sample; null: the counter is not
+	 * described yet.
 	 */
 	struct nsx_val *last;
 	size_t nlast, cap_last;

@@ -828,7 +828,7 @@ static void fill_channel(struct nsx_digest *d, const struct rank *v, int r, int 
 	struct nsx_dchannel *c = &d->channels[d->nchannels];
 	int64_t *start = calloc(v[r].n + 1, 8), *length = calloc(v[r].n + 1, 8);
 	struct nsx_err err;
-	int code[NOPS] = {0}; /* by operation: its index in c->ops plus one */
+	int code[NOPS] = {0}; /* for each operation: its index in c->ops plus one */
 
 	*c = (struct nsx_dchannel){.stream = stream, .has_times = true};
 	c->ops = nsx_arena_get(d->arena, NOPS * sizeof(*c->ops));

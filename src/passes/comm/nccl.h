@@ -157,7 +157,7 @@ struct nccl_cost {
 struct nccl_costs {
 	const struct nsx_run *run;
 	struct nsx_section *out;
-	struct nccl_cost *v; /* by device */
+	struct nccl_cost *v; /* one for each device */
 	struct nsx_arrivals **end; /* end of the list of measured arrivals */
 };
 int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,

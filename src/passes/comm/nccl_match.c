@@ -94,7 +94,7 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 	const struct nsx_teams *teams = m->run->facts->teams;
 	struct nsx_arena *a = m->run->scratch;
 	const struct nsx_team *first = &teams->v[x->team[0]];
-	uint32_t *place; /* by rank of the group: its index among matched ranks */
+	uint32_t *place; /* for each rank of the group: its index among matched ranks */
 
 	m->nranks = first->n;
 	m->n = x->n;

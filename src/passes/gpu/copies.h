@@ -45,7 +45,7 @@ struct copy_groups { /* in order of device */
 	struct copy_sum (*causes)[3][NSX_NMIGRATE_CAUSES]; /* migrations by device */
 	struct copy_peer *peers;
 	size_t npeers, cap_peers;
-	struct nsx_spans *kernels; /* by device: kernels and graph replays */
+	struct nsx_spans *kernels; /* for each device: kernels and graph replays */
 	const char *direction[256], *copy_label[256], *mem_label[256];
 };
 

@@ -30,7 +30,7 @@ struct sweep {
 	struct alike *v;
 	struct member {
 		uint32_t op, group;
-	} *copy; /* by key, in order of first operation */
+	} *copy; /* one for each key, in order of first operation */
 	size_t n, cap;
 	int64_t *ns;
 };

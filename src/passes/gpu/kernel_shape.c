@@ -75,14 +75,15 @@ struct group { /* executions of a kernel in one configuration */
 };
 struct shapes {
 	const struct nsx_run *run;
-	uint32_t *same; /* by shape: the first shape that differs only in graph; NULL:
-			   all are distinct                                  */
-	uint32_t *slot; /* by shape: 1 + index of its group on the current device; 0: none yet */
+	/* For each shape: the first shape that differs only in graph; NULL: all are distinct. */
+	uint32_t *same;
+	/* For each shape: 1 + index of its group on the current device; 0: none yet. */
+	uint32_t *slot;
 	struct group *v; /* in order of device */
 	size_t n;
-	uint32_t *first; /* by device: its first group */
+	uint32_t *first; /* for each device: its first group */
 	int64_t total_ns;
-	const struct nsx_gpu_info **gpu; /* by device; NULL: unknown */
+	const struct nsx_gpu_info **gpu; /* one for each device; NULL: unknown */
 };
 
 /* Groups -------------------------------------------------------------------*/

@@ -26,8 +26,8 @@ struct churns {
 	struct nsx_groups keys; /* process, name */
 	struct churn *v;
 	const struct nsx_run *run;
-	struct nsx_spans *steady; /* by process: its steady iterations */
-	size_t *iterations;	  /* by process */
+	struct nsx_spans *steady; /* for each process: its steady iterations */
+	size_t *iterations;	  /* one for each process */
 };
 
 /* Tells whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not

@@ -74,9 +74,9 @@ struct steps_work {
 	const struct nsx_engine_steps *steps;
 	struct steps_timed *v; /* sorted by kind, engine, size                     */
 	int64_t *scratch, total_ns; /* total_ns is the GPU time of all steps */
-	uint32_t *group; /* by step: its row of KINDS                        */
-	size_t *sizes_at; /* by row of KINDS: its first row of SIZES         */
-	bool *has_steps;  /* by device                                       */
+	uint32_t *group; /* for each step: its row of KINDS */
+	size_t *sizes_at; /* for each row of KINDS: its first row of SIZES */
+	bool *has_steps;  /* one for each device */
 	const char **page;
 	size_t n, npage;
 	bool refused; /* a share above the GPU's peak was left out */

@@ -57,13 +57,14 @@ struct groups {
 	const struct nsx_kernel_names *kernels; /* kernel names, sorted */
 	struct group *v; /* groups in order of device */
 	size_t n;
-	uint32_t *first;	     /* by device: its first group */
-	uint32_t *at;		     /* by group: its first duration */
+	uint32_t *first;	     /* for each device: its first group */
+	uint32_t *at;		     /* for each group: its first duration */
 	uint32_t *named;	     /* groups sorted by name, then device */
 	uint32_t *order;	     /* groups sorted by time */
-	struct nsx_group_time *time; /* by group */
-	uint32_t *by_kernel; /* by kernel name: index + 1 of its group on the current device */
-	uint32_t *of_op;   /* by operation: its group; NSX_NONE: no kernel */
+	struct nsx_group_time *time; /* one for each group */
+	/* For each kernel name: index + 1 of its group on the current device. */
+	uint32_t *by_kernel;
+	uint32_t *of_op;   /* for each operation: its group; NSX_NONE: no kernel */
 	int64_t *durations; /* durations group by group, sorted by name, then device */
 	int64_t total_ns;
 };
@@ -122,7 +123,7 @@ static const struct group *group_at(const struct groups *g, const void *index)
  */
 static int sort_groups_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
-	uint32_t *at; /* by name: its first group */
+	uint32_t *at; /* for each name: its first group */
 
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
 	    !nsx_new_array(at, a, g->kernels->n + 2, "kernel names", err))

@@ -48,7 +48,7 @@ struct sites {
 	struct nsx_groups places;  /* (site and range, caller)               */
 	struct nsx_groups keys;	   /* (name, place); there may be a million  */
 	struct nsx_near near[3];   /* caches for callers, places and keys    */
-	uint8_t *does;		   /* by raw name: see nsx_call_does */
+	uint8_t *does;		   /* for each raw name: see nsx_call_does */
 	struct sum *v;
 	int64_t *longest_ns;
 	size_t nlongest, cap_longest;

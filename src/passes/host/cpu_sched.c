@@ -17,7 +17,7 @@ struct part {
 	const struct nsx_trace *t;
 	struct nsx_groups threads, cpus;
 	struct nsx_near near;
-	size_t *current; /* by thread of this part: its current stretch of rows */
+	size_t *current; /* for each thread of this part: its current stretch of rows */
 	struct cpu_stretch *v;
 	size_t n, cap, defects;
 	bool knows_states; /* some row gives a reason for a switch out       */

@@ -179,9 +179,9 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 /* Start times of operations, stream by stream. */
 struct queue {
 	int64_t *start_ns;
-	size_t *at;   /* by stream: its first operation                      */
-	size_t *next; /* by stream: the operation after the current one      */
-	size_t *begun; /* by stream: the first operation that had not started */
+	size_t *at;   /* for each stream: its first operation */
+	size_t *next; /* for each stream: the operation after the current one */
+	size_t *begun; /* for each stream: the first operation that had not started */
 };
 
 static int list_op_starts(struct work *w, struct queue *q, struct nsx_err *err)

@@ -28,7 +28,7 @@ enum nsx_message { /* the profiler's messages by meaning */
 
 struct nsx_capture_facts {
 	bool has_messages;
-	/* by meaning: number of messages about processes with events */
+	/* for each meaning: number of messages about processes with events */
 	size_t messages[NSX_NMESSAGES];
 	int64_t lost; /* events reported lost; 0: not reported               */
 	/* Settings of the capture; known if their table exists. */

@@ -20,7 +20,7 @@ struct nsx_quality {
 	struct nsx_table *table;
 	struct nsx_err *err;
 	unsigned lacking; /* data that the rows report as missing, as bits of NSX_REC_ALL */
-	unsigned *what;	  /* by row: what to record, from nsx_check          */
+	unsigned *what;	  /* for each row: what to record, from nsx_check */
 	size_t cap_what;
 	const char *subject, *detail; /* texts of the last check             */
 	struct nsx_capture_check **end; /* end of the detector's list        */

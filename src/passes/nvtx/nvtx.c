@@ -57,13 +57,13 @@ struct work {
 	const struct nsx_trace *t;
 	const struct nsx_nvtx_facts *f;
 	struct nsx_nvtx_groups g;
-	struct group *v; /* by group                                         */
+	struct group *v; /* one for each group */
 	uint32_t *order; /* groups in the order of rows                      */
 	uint32_t nrows, nheld;
-	uint32_t *row; /* by range, after sorting; NSX_NONE: no row          */
-	int64_t *ex_ns; /* by row: GPU work that has a range of the row as innermost one */
-	struct gpu *gpu; /* by kept row                                      */
-	bool *cut; /* by range: some walk ended here */
+	uint32_t *row; /* one for each range, after sorting; NSX_NONE: no row */
+	int64_t *ex_ns; /* for each row: GPU work that has a range of the row as innermost one */
+	struct gpu *gpu; /* one for each kept row */
+	bool *cut; /* for each range: some walk ended here */
 	bool any_cut;
 };
 

@@ -52,13 +52,13 @@ struct row { /* a name in a process */
 struct work {
 	const struct nsx_trace *t;
 	struct nsx_nvtx_groups g;
-	struct row *v; /* by group                                           */
+	struct row *v; /* one for each group */
 	struct nsx_nvtx_order by;
 	uint32_t *order, n; /* groups in the order of rows, by process       */
-	uint32_t *place; /* by process: its place in the order */
-	uint32_t *at; /* by place: its first row, and the end                */
-	int64_t *range_ns; /* by process: sum over its rows                  */
-	const struct nsx_coverage *p; /* by process                          */
+	uint32_t *place; /* for each process: its place in the order */
+	uint32_t *at; /* for each place: its first row, and the end */
+	int64_t *range_ns; /* for each process: sum over its rows */
+	const struct nsx_coverage *p; /* one for each process */
 	bool gpu; /* kernels could be attributed to ranges */
 };
 

@@ -19,7 +19,7 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct sums {
-	struct nsx_nvtx_sum *v; /* by group of ranges */
+	struct nsx_nvtx_sum *v; /* one for each group of ranges */
 	struct nsx_coverage all;
 	int64_t no_stack_ns, opaque_ns;
 };

@@ -12,8 +12,9 @@
  */
 struct nsx_nvtx_phases {
 	const struct nsx_phase_map *map;
-	uint32_t *of; /* by range                                            */
-	uint32_t *below; /* by range: the range below it on the stack; for walks over all domains */
+	uint32_t *of; /* one for each range */
+	/* For each range: the range below it on the stack; for walks over all domains. */
+	uint32_t *below;
 };
 int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 			  const struct nsx_phase_map *m, struct nsx_arena *a,

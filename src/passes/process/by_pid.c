@@ -51,7 +51,7 @@ struct groups {
 	struct group *v;
 	uint32_t *order;
 	size_t n, cap, cap_order, first; /* first: index of the first group on the current device */
-	uint32_t *by_name;		 /* by nsx_str: index + 1 of the name's group */
+	uint32_t *by_name;		 /* for each nsx_str: index + 1 of the name's group */
 	const struct nsx_trace *t;
 };
 

@@ -18,7 +18,7 @@ static const struct nsx_layout layouts[] = {
 enum { KERNEL, RUNTIME, NVTX, NSOURCES };
 
 struct pids {
-	bool *seen[NSOURCES]; /* by process */
+	bool *seen[NSOURCES]; /* one for each process */
 	/* numbers of kernel rows: all, with pid 0, with an implausible pid */
 	size_t nkernels, zero, implausible;
 };

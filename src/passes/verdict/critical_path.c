@@ -166,7 +166,8 @@ static int add_idle_times(struct path *p, struct nsx_err *err)
 
 /* Rows ------------------------------------------------------------------------*/
 
-static const char *const causes[NSX_NCAUSES][2] = { /* by cause: kind and meaning of the row */
+/* For each cause: kind and meaning of the row. */
+static const char *const causes[NSX_NCAUSES][2] = {
 	[NSX_CAUSE_SYNC] = {"barrier", "the host waits for the GPU and has no work queued after "
 				       "it"},
 	[NSX_CAUSE_BLOCKING_COPY] = {"barrier", "a copy blocks the host"},
