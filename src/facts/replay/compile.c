@@ -29,38 +29,38 @@ enum { ASKED_YES = 1, ASKED_NO = 2 };
 
 /* Names -----------------------------------------------------------------------*/
 
-static bool fits_name(const struct select *s, const char *name)
+static bool selects_name(const struct select *s, const char *name)
 {
 	if (!s->c->name)
 		return true;
 	return s->c->is_pattern ? nsx_regex_matches(s->regex, name) : !strcmp(s->c->name, name);
 }
 
-static bool fits_text(const struct select *s, nsx_str text)
+static bool selects_text(const struct select *s, nsx_str text)
 {
 	return s->c->name && !s->c->is_pattern ?
 		       text && text == s->name :
-		       fits_name(s, nsx_text(s->m->t, text));
+		       selects_name(s, nsx_text(s->m->t, text));
 }
 
-static bool fits_api(struct select *s, uint32_t api)
+static bool selects_api(struct select *s, uint32_t api)
 {
 	if (!s->api[api])
-		s->api[api] = fits_name(s, s->m->api[api].name) ? ASKED_YES : ASKED_NO;
+		s->api[api] = selects_name(s, s->m->api[api].name) ? ASKED_YES : ASKED_NO;
 	return s->api[api] == ASKED_YES;
 }
 
-static bool fits_shape(struct select *s, uint32_t i)
+static bool selects_shape(struct select *s, uint32_t i)
 {
 	const struct nsx_trace *t = s->m->t;
 	const struct nsx_shape *x = &t->shape[i];
 
 	if (!s->shape[i]) {
 		const struct nsx_kernel_names *k = &s->m->f->kernels;
-		bool fits = fits_text(s, t->shape_name[i]) ||
-			    fits_text(s, x->base_name) ||
+		bool fits = selects_text(s, t->shape_name[i]) ||
+			    selects_text(s, x->base_name) ||
 			    (s->c->is_pattern &&
-			     fits_name(s, nsx_kernel_label(k, t->shape_name[i])));
+			     selects_name(s, nsx_kernel_label(k, t->shape_name[i])));
 
 		if (fits && s->c->family)
 			fits = !strcmp(s->c->family, nsx_kernel_of_shape(k, i)->words->family);
@@ -69,7 +69,7 @@ static bool fits_shape(struct select *s, uint32_t i)
 	return s->shape[i] == ASKED_YES;
 }
 
-static bool fits_row(const struct select *s, uint32_t row)
+static bool selects_row(const struct select *s, uint32_t row)
 {
 	if (!s->c->rows.only)
 		return true;
@@ -98,7 +98,7 @@ static int list_rows(struct select *s, struct nsx_err *err)
 	return 0;
 }
 
-static bool fits_time(const struct nsx_change *c, int64_t at_ns)
+static bool selects_time(const struct nsx_change *c, int64_t at_ns)
 {
 	return c->when.start_ns == c->when.end_ns ||
 	       (at_ns >= c->when.start_ns && at_ns < c->when.end_ns);
@@ -107,32 +107,32 @@ static bool fits_time(const struct nsx_change *c, int64_t at_ns)
 /* Calls, gaps and operations --------------------------------------------------------*/
 
 /* Checks thread, process and time of a call, but not its name. */
-static bool fits_caller(const struct select *s, const struct model_call *call)
+static bool selects_caller(const struct select *s, const struct model_call *call)
 {
 	const struct nsx_change *c = s->c;
 	const struct nsx_trace *t = s->m->t;
 	uint32_t h = nsx_call_thread(t, call->row);
 
-	return fits_time(c, call->start_ns) &&
+	return selects_time(c, call->start_ns) &&
 	       (!(c->by & NSX_BY_THREAD) || c->thread == h) &&
 	       (!(c->by & NSX_BY_PROCESS) ||
 		c->process == t->thread[h].process);
 }
 
-static bool fits_range(const struct select *s, const struct model_call *call)
+static bool selects_range_of_call(const struct select *s, const struct model_call *call)
 {
 	return !s->c->range ||
 	       span_list_has(&s->ranges, nsx_call_thread(s->m->t, call->row), call->start_ns);
 }
 
-static bool fits_call(struct select *s, uint32_t i)
+static bool selects_call(struct select *s, uint32_t i)
 {
 	const struct model_call *call = &s->m->call[i];
 
-	return (call->flags & CALL_ACTIVE) && fits_api(s, call->api) &&
+	return (call->flags & CALL_ACTIVE) && selects_api(s, call->api) &&
 	       (call->kind != CALL_MPI || !s->c->rows.only) &&
-	       fits_row(s, call->row) && fits_caller(s, call) &&
-	       fits_range(s, call);
+	       selects_row(s, call->row) && selects_caller(s, call) &&
+	       selects_range_of_call(s, call);
 }
 
 /* Returns the thread whose last call handed over to this call, and which thus works in the gap
@@ -145,19 +145,19 @@ static uint32_t handing_thread(const struct select *s, const struct model_call *
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
-/* Whether the change selects the gap before call i. Its range is not checked, because only the part
+/* Tells whether the change selects the gap before call i. Its range is not checked, because only the part
  * of a gap inside the range counts.
  */
-static bool fits_gap(const struct select *s, uint32_t i)
+static bool selects_gap(const struct select *s, uint32_t i)
 {
 	const struct model_call *call = &s->m->call[i];
 
 	return (call->flags & CALL_ACTIVE) && call->before != NSX_NONE &&
-	       fits_row(s, call->row) &&
-	       fits_caller(s, call);
+	       selects_row(s, call->row) &&
+	       selects_caller(s, call);
 }
 
-static bool fits_stream(const struct nsx_change *c, const struct nsx_trace *t, uint32_t op)
+static bool selects_stream(const struct nsx_change *c, const struct nsx_trace *t, uint32_t op)
 {
 	const struct nsx_stream *stream = nsx_stream_of(t, op);
 
@@ -167,21 +167,21 @@ static bool fits_stream(const struct nsx_change *c, const struct nsx_trace *t, u
 		c->stream == nsx_op_stream(&t->ops, op));
 }
 
-static bool fits_op(struct select *s, uint32_t i)
+static bool selects_op(struct select *s, uint32_t i)
 {
 	const struct nsx_change *c = s->c;
 	const struct nsx_trace *t = s->m->t;
 	const struct model_op *o = &s->m->op[i];
 
-	if (!(o->flags & OP_ACTIVE) || !fits_row(s, o->row) ||
-	    !fits_time(c, o->start_ns) ||
+	if (!(o->flags & OP_ACTIVE) || !selects_row(s, o->row) ||
+	    !selects_time(c, o->start_ns) ||
 	    (c->op && !(c->op >> o->kind & 1)) ||
 	    (c->copy_kind && c->copy_kind != o->copy_kind) ||
-	    (c->by && !fits_stream(c, t, o->row)))
+	    (c->by && !selects_stream(c, t, o->row)))
 		return false;
 	if ((c->name || c->family) &&
 	    (o->kind != NSX_OP_KERNEL ||
-	     !fits_shape(s, nsx_op_detail(&t->ops, o->row))))
+	     !selects_shape(s, nsx_op_detail(&t->ops, o->row))))
 		return false;
 	if (!c->range && !(c->by & NSX_BY_THREAD))
 		return true;
@@ -189,7 +189,7 @@ static bool fits_op(struct select *s, uint32_t i)
 		return false;
 	return (!(c->by & NSX_BY_THREAD) ||
 		c->thread == nsx_call_thread(t, s->m->call[o->call].row)) &&
-	       fits_range(s, &s->m->call[o->call]);
+	       selects_range_of_call(s, &s->m->call[o->call]);
 }
 
 /* Sets a flag, and counts the event as changed if the flag was not set. */
@@ -242,7 +242,7 @@ static int change_calls(struct select *s, struct nsx_err *err)
 	if (s->c->verb == NSX_INSTANT_HOST && player_need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
-		if (!fits_call(s, i))
+		if (!selects_call(s, i))
 			continue;
 		if (s->c->verb == NSX_NO_WAIT)
 			remove_wait(s, i);
@@ -295,7 +295,7 @@ static int shorten_gaps(struct select *s, const struct span_list *spans,
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		int64_t ns, pause_ns, paused_ns, gap = model_gap(s->m, i);
 
-		if (!fits_gap(s, i) || gap <= SHORT_NS)
+		if (!selects_gap(s, i) || gap <= SHORT_NS)
 			continue;
 		ns = gap_ns_in_spans(s, spans, are_waits, i, &paused_ns);
 		if (!ns)
@@ -334,7 +334,7 @@ static int shorten_calls(struct select *s, const struct span_list *spans, struct
 		const struct model_call *c = &s->m->call[i];
 		int64_t ns;
 
-		if (!fits_gap(s, i))
+		if (!selects_gap(s, i))
 			continue;
 		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row), model_lost_in(c));
 		if (ns && c->kind == CALL_LAUNCH)
@@ -355,7 +355,7 @@ static int speed_up_host(struct select *s, struct nsx_err *err)
 		int64_t own_ns = model_gap(s->m, i) - model_pause_ns(s->m, i);
 		int64_t part = own_ns;
 
-		if (!fits_gap(s, i))
+		if (!selects_gap(s, i))
 			continue;
 		if (s->c->range)
 			part = gap_ns_in_ranges(s, i);
@@ -377,7 +377,7 @@ static int remove_os_waits(struct select *s, struct nsx_err *err)
 	if (!s->c->name)
 		return shorten_gaps(s, &s->m->waits, true, err);
 	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
-		if (o.end_ns - o.start_ns >= s->c->least_ns && fits_text(s, o.name))
+		if (o.end_ns - o.start_ns >= s->c->least_ns && selects_text(s, o.name))
 			rc = span_list_add(&list, o.thread, o.start_ns, o.end_ns, err);
 	span_list_sort(&list);
 	if (!rc)
@@ -387,7 +387,7 @@ static int remove_os_waits(struct select *s, struct nsx_err *err)
 
 		if (call->kind == CALL_MPI &&
 		    call->end_ns - call->start_ns >= s->c->least_ns &&
-		    fits_api(s, call->api) && fits_gap(s, i))
+		    selects_api(s, call->api) && selects_gap(s, i))
 			set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_GONE);
 	}
 	span_list_done(&list);
@@ -444,7 +444,7 @@ static int change_ops(struct select *s, struct nsx_err *err)
 	for (uint32_t i = 0; i < s->m->nops; i++) {
 		const struct model_op *o = &s->m->op[i];
 
-		if (!fits_op(s, i))
+		if (!selects_op(s, i))
 			continue;
 		switch (s->c->verb) {
 		case NSX_FASTER:
@@ -499,7 +499,7 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 		if (o->start_ns < s->c->when.start_ns) {
 			v[shape].before_ns += (double)o->length_ns;
 			v[shape].nbefore++;
-		} else if (fits_op(s, i)) {
+		} else if (selects_op(s, i)) {
 			v[shape].ns += (double)o->length_ns;
 			v[shape].n++;
 		}
@@ -510,7 +510,7 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 		double times;
 
 		if (o->kind != NSX_OP_KERNEL || (o->flags & OP_COMM) ||
-		    !fits_op(s, i) || v[shape].nbefore < MIN_BEFORE)
+		    !selects_op(s, i) || v[shape].nbefore < MIN_BEFORE)
 			continue;
 		times = v[shape].before_ns / (double)v[shape].nbefore /
 			(v[shape].ns / (double)v[shape].n);
@@ -528,10 +528,10 @@ static int drop_range(struct select *s, struct nsx_err *err)
 	struct edit *e = &s->p->edit;
 
 	for (uint32_t i = 0; i < s->m->ncalls; i++)
-		if (fits_call(s, i))
+		if (selects_call(s, i))
 			set_edit_flag(s, &e->call[i], EDIT_CALL_GONE);
 	for (uint32_t i = 0; i < s->m->nops; i++)
-		if (fits_op(s, i))
+		if (selects_op(s, i))
 			compile_drop_op(s, i, false);
 	return shorten_gaps(s, &s->ranges, false, err);
 }
@@ -589,7 +589,7 @@ static int apply_verb(struct select *s, struct nsx_err *err)
 	case NSX_FASTER_COMM:
 		e->transfer = NSX_MIN(e->transfer, 1 / s->c->amount);
 		for (uint32_t i = 0; i < s->m->nmembers; i++)
-			if (fits_op(s, s->m->member[i]))
+			if (selects_op(s, s->m->member[i]))
 				set_edit_flag(s, &e->op[s->m->member[i]], EDIT_OP_SPED);
 		return 0;
 	case NSX_NO_PEER_WAIT:

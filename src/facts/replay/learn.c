@@ -90,7 +90,7 @@ static int64_t fast_cluster_median(int64_t *v, size_t n)
 	return nsx_to_i64(nsx_quantile(v, k, 0.5));
 }
 
-static int fit_typical(struct samples *s, struct nsx_arena *a, struct nsx_err *err)
+static int set_typical_values(struct samples *s, struct nsx_arena *a, struct nsx_err *err)
 {
 	if (sort_samples(s, a, err) || nsx_new_arrays(a, s->keys.n, "latencies", err, s->typical))
 		return err->rc;
@@ -155,7 +155,7 @@ static uint32_t gap_kind(const struct nsx_model *m, const struct model_op *p,
 	return (uint32_t)blocks << 16 | (uint32_t)p->kind << 8 | o->kind;
 }
 #define KERNELS (NSX_OP_KERNEL << 8 | NSX_OP_KERNEL)
-static int64_t gap_cap(uint32_t kind)
+static int64_t longest_plausible_gap(uint32_t kind)
 {
 	if (kind == ANY || kind == KERNELS)
 		return 5000;
@@ -207,7 +207,7 @@ static bool depends_before(const struct build *b, uint32_t op, int64_t at_ns)
 	return true;
 }
 
-static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
+static int learn_launch_latency(struct learner *l, uint32_t op, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
 	const struct model_op *o = &m->op[op];
@@ -258,7 +258,7 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 			continue;
 		is_free = o->before == NSX_NONE || model_op_end(&m->op[o->before]) <
 							   m->call[o->call].start_ns;
-		if (is_free ? learn_launch(l, i, err) : learn_during(l, i, err))
+		if (is_free ? learn_launch_latency(l, i, err) : learn_during(l, i, err))
 			return err->rc;
 	}
 	return 0;
@@ -316,7 +316,7 @@ static int learn_calls(struct learner *l, struct nsx_err *err)
 
 /* Typical latencies ---------------------------------------------------------------- */
 
-static int fit_launches(struct learner *l, struct nsx_err *err)
+static int set_typical_launches(struct learner *l, struct nsx_err *err)
 {
 	struct samples *s = &l->from_start, *e = &l->from_end;
 
@@ -404,7 +404,7 @@ static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 }
 
 /* Adds the gap before an operation to l->seen, and to l->gap if nothing else prolonged it. */
-static int learn_gap(struct learner *l, uint32_t op, struct nsx_err *err)
+static int learn_stream_gap(struct learner *l, uint32_t op, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
 	const struct model_op *o = &m->op[op], *p = &m->op[o->before];
@@ -429,16 +429,17 @@ static int learn_gaps(struct learner *l, struct nsx_err *err)
 	const struct nsx_model *m = l->b->m;
 
 	for (uint32_t i = 0; i < m->nops; i++)
-		if (shows_latency(&m->op[i]) && m->op[i].before != NSX_NONE && learn_gap(l, i, err))
+		if (shows_latency(&m->op[i]) && m->op[i].before != NSX_NONE &&
+		    learn_stream_gap(l, i, err))
 			return err->rc;
 	return 0;
 }
 
-static int fit_gaps(struct learner *l, struct nsx_err *err)
+static int set_typical_gaps(struct learner *l, struct nsx_err *err)
 {
 	struct samples *d = &l->seen;
 
-	if (fit_typical(&l->gap, l->b->step, err) || sort_samples(d, l->b->step, err) ||
+	if (set_typical_values(&l->gap, l->b->step, err) || sort_samples(d, l->b->step, err) ||
 	    nsx_new_arrays(l->b->step, d->keys.n, "latencies", err, l->least_seen))
 		return err->rc;
 	for (size_t k = 0; k < d->keys.n; k++)
@@ -453,7 +454,7 @@ static int64_t typical_gap(const struct learner *l, uint32_t kind)
 {
 	int64_t ns = typical_of(&l->gap, kind, 0);
 
-	return ns > gap_cap(kind) ? NEVER : ns;
+	return ns > longest_plausible_gap(kind) ? NEVER : ns;
 }
 
 /* Returns the typical gap between two operations of a stream. If it was not learned, it is at most
@@ -494,7 +495,7 @@ static int64_t wake_latency_of(const struct learner *l, const struct model_call 
 	return ns == NEVER ? 8000 : NSX_MIN(ns, 20000);
 }
 
-static int fit_costs(struct learner *l, struct nsx_err *err)
+static int set_typical_costs(struct learner *l, struct nsx_err *err)
 {
 	struct nsx_model *m = l->b->m;
 	struct samples *s = &l->own;
@@ -528,7 +529,8 @@ static int first_launches(struct learner *l, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int64_t usual_cost(const struct nsx_model *m, const struct model_call *c, int64_t unknown_ns)
+static int64_t usual_call_cost(const struct nsx_model *m, const struct model_call *c,
+			       int64_t unknown_ns)
 {
 	int64_t ns = m->api[c->api].median_ns;
 
@@ -580,7 +582,7 @@ static bool is_queued_launch(const struct nsx_model *m, const struct model_call 
 	       !((c->flags & CALL_MANY) && (m->api[c->api].says & API_GRAPH));
 }
 
-static int learn_depth(struct learner *l, struct nsx_err *err)
+static int learn_queue_depth(struct learner *l, struct nsx_err *err)
 {
 	const struct build *b = l->b;
 	const struct nsx_model *m = b->m;
@@ -600,7 +602,7 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 		l->is_full[i] =
 			l->nfull ? is_recorded_full(l, i) :
 				   ns > NSX_MAX(100000,
-						20 * usual_cost(m, c, 5000)) &&
+						20 * usual_call_cost(m, c, 5000)) &&
 					   pending > DEEP;
 		if (l->is_full[i])
 			depth[n++] = pending;
@@ -661,7 +663,7 @@ static void find_op_that_made_room(struct learner *l, uint32_t call)
 	place = NSX_MIN(place - l->depth, started - 1);
 	c->room = b->stream_op[place];
 	room_ns = m->op[c->room].start_ns;
-	c->own_ns = NSX_MIN(c->end_ns - c->start_ns, usual_cost(m, c, 4000));
+	c->own_ns = NSX_MIN(c->end_ns - c->start_ns, usual_call_cost(m, c, 4000));
 	c->lambda_ns = (int32_t)NSX_MIN(c->end_ns - room_ns, LAUNCH_CAP_NS);
 	c->residual_ns = NSX_MAX(0, c->end_ns - NSX_MAX(c->start_ns + c->own_ns, room_ns +
 							c->lambda_ns));
@@ -768,7 +770,7 @@ static void weigh_launch_edge(struct learner *l, uint32_t op, struct edges *e)
 
 	/* The latency counts from the end of this very call. */
 	if (x.from_start && !blocks)
-		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) : c->end_ns - c->start_ns;
+		ns -= l->is_full[o->call] ? usual_call_cost(m, c, 4000) : c->end_ns - c->start_ns;
 	b->typical_launch[op] = ns;
 	o->launch_ns = NSX_MIN(ns, o->start_ns - from);
 	if (from + ns > e->best_ns)
@@ -894,11 +896,11 @@ int model_learn(struct build *b, struct nsx_err *err)
 		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
 				b->typical_lambda) ?:
 		 first_launches(&l, err) ?: learn_launches(&l, err) ?:
-		 fit_launches(&l, err) ?: fit_typical(&l.during, b->step, err) ?:
+		 set_typical_launches(&l, err) ?: set_typical_values(&l.during, b->step, err) ?:
 		 learn_gaps(&l, err) ?:
-		 fit_gaps(&l, err) ?: learn_calls(&l, err) ?:
-		 fit_typical(&l.wake, b->step, err) ?: fit_costs(&l, err) ?:
-		 list_full_queue_rows(&l, err) ?: learn_depth(&l, err);
+		 set_typical_gaps(&l, err) ?: learn_calls(&l, err) ?:
+		 set_typical_values(&l.wake, b->step, err) ?: set_typical_costs(&l, err) ?:
+		 list_full_queue_rows(&l, err) ?: learn_queue_depth(&l, err);
 
 	if (!rc) {
 		m->launch_ns = usual_launch(&l);

@@ -466,7 +466,7 @@ static int link_stream_waits(struct sweep *s, uint32_t call, struct nsx_err *err
 	return 0;
 }
 
-static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
+static int add_mpi_dependencies(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
 	struct model_call *c = &b->m->call[call];
@@ -509,7 +509,7 @@ static int sweep_calls(struct sweep *s, struct nsx_err *err)
 	for (uint32_t i = 0; i < b->m->ncalls; i++) {
 		queue_ops_until(s, b->m->call[i].start_ns);
 		b->m->call[i].wait = (uint32_t)b->nwaits;
-		if (meet_call(s, i, err) || link_stream_waits(s, i, err))
+		if (add_mpi_dependencies(s, i, err) || link_stream_waits(s, i, err))
 			return err->rc;
 	}
 	b->m->call[b->m->ncalls].wait = (uint32_t)b->nwaits;

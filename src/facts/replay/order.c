@@ -27,7 +27,7 @@ static bool end_has_predecessors(const struct nsx_model *m, uint32_t call)
 	return c->wait != m->call[call + 1].wait || c->room != NSX_NONE || (c->flags & CALL_WIDE);
 }
 
-static int64_t key_above(int64_t key, int64_t predecessor)
+static int64_t key_above_predecessor(int64_t key, int64_t predecessor)
 {
 	return predecessor >= key ? predecessor + 1 : key;
 }
@@ -45,12 +45,12 @@ static size_t raise_call_keys(const struct nsx_model *m, struct keys *k)
 		int64_t start = k->start[i], end = k->end[i];
 
 		if (c->before != NSX_NONE)
-			start = key_above(start, k->end[c->before]);
-		end = key_above(end, start);
+			start = key_above_predecessor(start, k->end[c->before]);
+		end = key_above_predecessor(end, start);
 		for (uint32_t w = c->wait; w < m->call[i + 1].wait; w++)
-			end = key_above(end, waited[m->wait[w]]);
+			end = key_above_predecessor(end, waited[m->wait[w]]);
 		if (c->room != NSX_NONE && c->kind != CALL_MPI)
-			end = key_above(end, k->op[c->room]);
+			end = key_above_predecessor(end, k->op[c->room]);
 		moved += start != k->start[i] || end != k->end[i];
 		k->start[i] = start;
 		k->end[i] = end;
@@ -67,15 +67,15 @@ static size_t raise_op_keys(const struct nsx_model *m, struct keys *k)
 		int64_t key = k->op[i];
 
 		if (o->call != NSX_NONE)
-			key = key_above(key, m->call[o->call].kind == CALL_BLOCK ?
+			key = key_above_predecessor(key, m->call[o->call].kind == CALL_BLOCK ?
 						 k->start[o->call] :
 						 k->end[o->call]);
 		if (o->before != NSX_NONE)
-			key = key_above(key, k->op[o->before]);
+			key = key_above_predecessor(key, k->op[o->before]);
 		for (uint32_t d = o->dep; d < m->op[i + 1].dep; d++)
-			key = key_above(key, k->op[m->dep[d].op]);
+			key = key_above_predecessor(key, k->op[m->dep[d].op]);
 		if (o->flags & OP_NODE)
-			key = key_above(key, k->op[o->group]);
+			key = key_above_predecessor(key, k->op[o->group]);
 		moved += key != k->op[i];
 		k->op[i] = key;
 	}

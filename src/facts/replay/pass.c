@@ -52,7 +52,7 @@ int64_t lane_reserve(struct lane *lane, int64_t at_ns, int64_t length_ns, struct
 	return at_ns;
 }
 
-static int copy_lanes(struct player *p, struct nsx_err *err)
+static int copy_lanes_of_model(struct player *p, struct nsx_err *err)
 {
 	for (uint32_t k = 0; k < p->m->nlanes; k++) {
 		const struct lane *from = &p->m->lane[k];
@@ -570,7 +570,7 @@ static void pass_drop_op(struct player *p, const struct model_op *o, uint32_t i)
 		end_team(p, o->team, true);
 }
 
-static void end_op(struct player *p, uint32_t i, int64_t length)
+static void set_op_end(struct player *p, uint32_t i, int64_t length)
 {
 	const struct model_op *o = &p->m->op[i];
 	bool side = (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_OP_SIDE);
@@ -646,7 +646,7 @@ static int play_op(struct player *p, unsigned how, const struct typical *typical
 	if (dropped)
 		pass_drop_op(p, o, i);
 	else
-		end_op(p, i, length);
+		set_op_end(p, i, length);
 	return 0;
 }
 
@@ -676,7 +676,7 @@ static int rewind_all(struct player *p, struct nsx_err *err)
 				p->missing[k]++;
 		}
 	}
-	return copy_lanes(p, err);
+	return copy_lanes_of_model(p, err);
 }
 
 /* Measures the new length of each set, and returns that of all together. */

@@ -153,7 +153,7 @@ const struct nsx_closure *nsx_model_closure(const struct nsx_model *m)
 
 /* Meaning of the figures ----------------------------------------------------------- */
 
-static bool is_bound(const struct nsx_change *c)
+static bool is_gain_bound(const struct nsx_change *c)
 {
 	switch (c->verb) {
 	case NSX_NO_WAIT:
@@ -337,7 +337,7 @@ static int price_uncertainty(struct player *p, const struct nsx_change *v, size_
 
 	ret->is_bound = ret->set && ret->set != m->main_set && nsx_set_is_tied(m, ret->set);
 	for (size_t i = 0; i < n; i++)
-		ret->is_bound |= is_bound(&v[i]);
+		ret->is_bound |= is_gain_bound(&v[i]);
 	ret->high_ns = ret->low_ns = ret->gain_ns;
 	if (ret->gain_ns && p->was_early) {
 		if (play(p, PLAY_FIXED, NULL, &ns, err))

@@ -84,7 +84,7 @@ enum nsx_path_class {
 	NSX_PATH_COMPUTE, NSX_PATH_COMM, NSX_PATH_COPY,
 	NSX_PATH_LAUNCH,   /* time from a launch call to the start           */
 	NSX_PATH_DISPATCH, /* time from one operation to the next            */
-	NSX_PATH_CALL,	   /* time in calls that do not wait                 */
+	NSX_PATH_CALL,	   /* time in calls, unless they wait */
 	NSX_PATH_WAKE,	   /* time from the end of awaited work to the call's end */
 	NSX_PATH_QUEUE,	   /* time in launches delayed by a full queue       */
 	NSX_PATH_HOST,	   /* time between calls                             */

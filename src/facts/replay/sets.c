@@ -205,7 +205,7 @@ static bool do_iterations_keep_step(const struct nsx_iteration *a, size_t na,
 	       DRIFT * NSX_MAX(next_ns, STILL * period_ns);
 }
 
-static void merge_ties(struct nsx_model *m, uint32_t a, uint32_t b)
+static void merge_tied_sets(struct nsx_model *m, uint32_t a, uint32_t b)
 {
 	uint8_t from = m->tie[a - 1], to = m->tie[b - 1];
 
@@ -227,7 +227,7 @@ static void measure_slack(const struct sets *s)
 	}
 }
 
-static int tie_sets(const struct sets *s, struct nsx_err *err)
+static int find_tied_sets(const struct sets *s, struct nsx_err *err)
 {
 	struct nsx_model *m = s->b->m;
 	const struct nsx_iteration *v = m->f->iterations, *run[NEAR];
@@ -249,7 +249,7 @@ static int tie_sets(const struct sets *s, struct nsx_err *err)
 			continue;
 		for (size_t k = 0; k < NSX_MIN(nruns, NEAR); k++)
 			if (do_iterations_keep_step(run[k], len[k], v + i, next - i, scratch))
-				merge_ties(m, m->set_of[run[k]->process], set);
+				merge_tied_sets(m, m->set_of[run[k]->process], set);
 		run[nruns % NEAR] = v + i;
 		len[nruns++ % NEAR] = next - i;
 	}
@@ -276,5 +276,5 @@ int model_sets(struct build *b, struct nsx_err *err)
 	if (join_graphs(&s, err) || join_communication(&s, err))
 		return err->rc;
 	number_sets(&s, number);
-	return tie_sets(&s, err);
+	return find_tied_sets(&s, err);
 }

@@ -97,7 +97,7 @@ static int read_direction(struct reader *r, const char *s, uint8_t *ret)
 	return spec_usage_error(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or the like");
 }
 
-static int read_end(struct reader *r)
+static int expect_end_of_text(struct reader *r)
 {
 	return *r->at ? spec_usage_error(r, "there is more than it can mean") : 0;
 }
@@ -125,7 +125,7 @@ static enum nsx_change_verb verb_that_removes(const char *api)
 	}
 }
 
-static int read_no(struct reader *r, struct nsx_spec *s)
+static int read_no_verb(struct reader *r, struct nsx_spec *s)
 {
 	struct nsx_change *c = &s->change;
 
@@ -265,7 +265,7 @@ static int read_verb(struct reader *r, struct nsx_spec *s)
 	if (!verb)
 		return spec_usage_error(r, "it is empty");
 	if (!strcmp(verb, "no"))
-		return read_no(r, s);
+		return read_no_verb(r, s);
 	if (!strcmp(verb, "async") || !strcmp(verb, "overlap")) {
 		s->change.verb = *verb == 'a' ? NSX_ASYNC_COPY : NSX_OVERLAP;
 		return read_of_copies(r, s);
@@ -307,7 +307,7 @@ int nsx_spec_parse(const char *text, struct nsx_arena *a, struct nsx_spec *ret, 
 	struct reader r = {text, nsx_arena_strndup(a, text, n), a, err};
 
 	*ret = (struct nsx_spec){.kind = NSX_SPEC_PLAIN};
-	if (read_verb(&r, ret) || read_end(&r) || check_pattern(&r, &ret->change))
+	if (read_verb(&r, ret) || expect_end_of_text(&r) || check_pattern(&r, &ret->change))
 		return err->rc;
 	if (!where)
 		return 0;
