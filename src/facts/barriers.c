@@ -502,7 +502,7 @@ static int find_process_devices(struct job *job, struct nsx_arena *a, struct nsx
 	return 0;
 }
 
-static int find_threads(struct job *job, struct nsx_arena *a, struct nsx_err *err)
+static int find_first_threads(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = job->t;
 	uint32_t h = 0;
@@ -538,7 +538,7 @@ static int prepare_job(struct job *job, unsigned threads, struct nsx_arena *a,
 	    nsx_new_arrays(f->arena, t->nthreads, "threads", err,
 			   f->thread_barriers) ||
 	    find_blocking_copies(f, t, err) || find_loading_launches(f, t, err) ||
-	    find_threads(job, a, err) ||
+	    find_first_threads(job, a, err) ||
 	    find_process_devices(job, a, err))
 		return err->rc;
 	return nsx_par(threads, t->ndevices, sum_device_busy, job, err);

@@ -26,14 +26,14 @@ struct pairs {
 	uint64_t bits[PAIR_BITS / 64];
 };
 
-static unsigned pair_at(const char *p)
+static unsigned letter_pair_at(const char *p)
 {
 	return (p[0] & 31u) << 5 | (p[1] & 31u);
 }
 
-static bool has_pair(const struct pairs *x, const char *p)
+static bool has_letter_pair(const struct pairs *x, const char *p)
 {
-	return x->bits[pair_at(p) / 64] >> pair_at(p) % 64 & 1;
+	return x->bits[letter_pair_at(p) / 64] >> letter_pair_at(p) % 64 & 1;
 }
 
 enum nsx_kernel_category nsx_category_of(const char *p, size_t n, const char **ret_pattern)
@@ -41,12 +41,12 @@ enum nsx_kernel_category nsx_category_of(const char *p, size_t n, const char **r
 	struct pairs pairs = {{0}};
 
 	for (size_t i = 0; i + 1 < n; i++)
-		pairs.bits[pair_at(p + i) / 64] |= UINT64_C(1)
-						   << pair_at(p + i) % 64;
+		pairs.bits[letter_pair_at(p + i) / 64] |= UINT64_C(1)
+						   << letter_pair_at(p + i) % 64;
 	for (unsigned i = 0; i < ARRAY_LEN(rules); i++)
 		for (const char *const *at = rules[i].patterns; *at; at++) {
-			if (!has_pair(&pairs, *at) ||
-			    !has_pair(&pairs, *at + 1) ||
+			if (!has_letter_pair(&pairs, *at) ||
+			    !has_letter_pair(&pairs, *at + 1) ||
 			    !memmem(p, n, *at, strlen(*at)))
 				continue;
 			if (ret_pattern)

@@ -203,7 +203,9 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 	for (k = i; k && f->barriers[waits[k - 1]].end_ns > after; k--)
 		if (f->barriers[waits[k - 1]].start_ns <= gap->start_ns)
 			return waits[k - 1];
-	/* A launcher gap may continue beyond the device's gap, if a copy was launched in it. */
+	/* A launcher gap counts even if it ends after the device's gap, as it does when a copy was
+	 * launched in it.
+	 */
 	gaps = waits + s->nwaits;
 	ngaps = s->n - s->nwaits;
 	k = count_barriers_ended(f, gaps, ngaps, gap->end_ns);

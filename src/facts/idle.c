@@ -94,7 +94,7 @@ static size_t find_thread_mpi_calls(const struct mpi_calls *x, uint32_t thread)
 	return NSX_SEARCH((size_t)0, x->n, mid, x->v[mid].thread < thread);
 }
 
-static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
+static struct cursor *cursor_of_thread(struct sweep *s, uint32_t thread)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
 	struct cursor *c = &s->cursors[thread];
@@ -111,7 +111,7 @@ static uint32_t find_range_over(struct sweep *s, uint32_t thread, int64_t start_
 	const struct nsx_nvtx *x = &s->t->nvtx;
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_nvtx_facts *f = &s->f->nvtx;
-	struct cursor *c = cursor_of(s, thread);
+	struct cursor *c = cursor_of_thread(s, thread);
 	uint32_t r;
 
 	for (; c->nvtx < th->nvtx_at + th->nnvtx &&
@@ -135,7 +135,7 @@ static void charge_os_and_code(struct sweep *s, uint32_t thread, int64_t start_n
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_osrt *o = &s->t->osrt;
-	struct cursor *c = cursor_of(s, thread);
+	struct cursor *c = cursor_of_thread(s, thread);
 	size_t end = th->osrt_at + th->nosrt;
 	int64_t at = start_ns;
 
@@ -163,7 +163,7 @@ static void charge_os_and_code(struct sweep *s, uint32_t thread, int64_t start_n
 static void charge_outside_api(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct mpi_calls *x = s->mpi;
-	struct cursor *c = cursor_of(s, thread);
+	struct cursor *c = cursor_of_thread(s, thread);
 	int64_t at = start_ns;
 
 	while (c->mpi < x->n && x->v[c->mpi].thread == thread && x->v[c->mpi].end_ns <= start_ns)
@@ -203,7 +203,7 @@ static void charge_thread_time(struct sweep *s, uint32_t thread, int64_t start_n
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_calls *k = &s->t->calls;
-	struct cursor *c = cursor_of(s, thread);
+	struct cursor *c = cursor_of_thread(s, thread);
 	uint32_t end = th->calls_at + th->ncalls;
 	int64_t at = start_ns;
 

@@ -103,7 +103,7 @@ static size_t drop_words_after(struct part v[2], size_t begin, size_t end)
 	return begin;
 }
 
-static void done_reading(struct reading *r)
+static void free_reading(struct reading *r)
 {
 	nsx_buf_done(&r->text[0]);
 	nsx_buf_done(&r->text[1]);
@@ -355,7 +355,7 @@ static int distinguish_kernels(const struct dealt *d, const uint32_t *alike, siz
 		nsx_sort(v, n, sizeof(*v), kernel_label_cmp_words);
 		distinguish_by_branches(v, n, 0);
 	}
-	done_reading(&r);
+	free_reading(&r);
 	nsx_groups_done(&w->numbers);
 	nsx_arena_free(scratch);
 	return rc;
@@ -398,7 +398,7 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 		add_label(k, i, d->name[i], &r, &b);
 		d->label[i] = nsx_hash(b.p, b.n);
 	}
-	done_reading(&r);
+	free_reading(&r);
 	nsx_buf_done(&b);
 	return nsx_stopped(err);
 }
@@ -653,7 +653,7 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 	r.full = NULL;
 	memset(r.text, 0, sizeof(r.text));
 	add_label(k, (size_t)(x - k->v), name, &r, &b);
-	done_reading(&r);
+	free_reading(&r);
 	label = keep_label(k->labels, name, b.p);
 	nsx_buf_done(&b);
 	return label;

@@ -78,7 +78,7 @@ static uint8_t index_of_function(const struct matching *x, nsx_str name, uint8_t
 	return memo[name] == UNKNOWN ? UNKNOWN : memo[name] - 1;
 }
 
-static bool next_call(const struct nsx_trace *t, size_t *at, struct nsx_outside *ret)
+static bool next_mpi_call(const struct nsx_trace *t, size_t *at, struct nsx_outside *ret)
 {
 	*at = NSX_MAX(*at, t->osrt.n);
 	return nsx_outside_next(t, at, ret);
@@ -93,7 +93,7 @@ static int collect_mpi_calls(struct matching *x, struct nsx_err *err)
 	uint8_t *memo;
 	size_t n = 0, at = 0;
 
-	while (next_call(t, &at, &o))
+	while (next_mpi_call(t, &at, &o))
 		n++;
 	if (!n)
 		return 0;
@@ -104,7 +104,7 @@ static int collect_mpi_calls(struct matching *x, struct nsx_err *err)
 	    nsx_new_arrays(x->a, n + 1, "MPI calls", err, x->side_at))
 		return err->rc;
 	at = 0;
-	while (next_call(t, &at, &o)) {
+	while (next_mpi_call(t, &at, &o)) {
 		const struct nsx_mpi_call *last = r->ncalls ? &r->call[r->ncalls - 1] : NULL;
 		uint8_t what = index_of_function(x, o.name, memo);
 

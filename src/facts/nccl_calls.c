@@ -40,7 +40,7 @@ struct part {
 
 /* Payloads ------------------------------------------------------------------*/
 
-static uint64_t word_at(const char *p)
+static uint64_t payload_word_at(const char *p)
 {
 	uint64_t x = 0;
 
@@ -49,18 +49,18 @@ static uint64_t word_at(const char *p)
 	return x;
 }
 
-static bool read_binary(const struct nsx_val *v, struct nsx_nccl_call *m)
+static bool read_binary_payload(const struct nsx_val *v, struct nsx_nccl_call *m)
 {
 	uint64_t schema, offset;
 
 	if ((v->type != NSX_V_BLOB && v->type != NSX_V_TEXT) || v->len < 48)
 		return false;
-	schema = word_at(v->u.p + 8);
-	offset = word_at(v->u.p + 24);
+	schema = payload_word_at(v->u.p + 8);
+	offset = payload_word_at(v->u.p + 24);
 	if (schema <= STATIC_SCHEMA || offset < 32 || offset > v->len - 16)
 		return false;
-	m->communicator = word_at(v->u.p + offset);
-	m->bytes = (int64_t)word_at(v->u.p + offset + 8);
+	m->communicator = payload_word_at(v->u.p + offset);
+	m->bytes = (int64_t)payload_word_at(v->u.p + offset + 8);
 	return m->bytes >= 0;
 }
 
@@ -80,7 +80,7 @@ static bool nccl_calls_number_of(const char *json, size_t n, const char *key, ui
 	return true;
 }
 
-static bool read_json(const char *json, size_t n, struct nsx_nccl_call *m)
+static bool read_json_payload(const char *json, size_t n, struct nsx_nccl_call *m)
 {
 	uint64_t bytes;
 
@@ -91,7 +91,7 @@ static bool read_json(const char *json, size_t n, struct nsx_nccl_call *m)
 	return true;
 }
 
-static int64_t int_at(const char *p)
+static int64_t payload_int_at(const char *p)
 {
 	int32_t x;
 
@@ -111,14 +111,14 @@ static bool read_init_binary(const struct nsx_val *v, struct nsx_nccl_init *x)
 
 	if ((v->type != NSX_V_BLOB && v->type != NSX_V_TEXT) || v->len < 44)
 		return false;
-	size = word_at(v->u.p + 16);
-	offset = word_at(v->u.p + 24);
+	size = payload_word_at(v->u.p + 16);
+	offset = payload_word_at(v->u.p + 24);
 	if (offset < 32 || offset > v->len || size > v->len - offset || (size != 12 && size < 20))
 		return false;
 	p = v->u.p + offset;
-	x->rank = int_at(size == 12 ? p : p + 12);
-	x->nranks = int_at(size == 12 ? p + 4 : p + 8);
-	x->device = int_at(size == 12 ? p + 8 : p + 16);
+	x->rank = payload_int_at(size == 12 ? p : p + 12);
+	x->nranks = payload_int_at(size == 12 ? p + 4 : p + 8);
+	x->device = payload_int_at(size == 12 ? p + 8 : p + 16);
 	return is_init(x);
 }
 
@@ -185,14 +185,14 @@ static bool read_text(struct message *m, const char *json, size_t n)
 {
 	bool inits = read_init_json(json, n, &m->init);
 
-	return read_json(json, n, &m->call) || inits;
+	return read_json_payload(json, n, &m->call) || inits;
 }
 
 static bool nccl_calls_read_bytes(struct message *m, const struct nsx_val *v)
 {
 	bool inits = read_init_binary(v, &m->init);
 
-	return read_binary(v, &m->call) || inits;
+	return read_binary_payload(v, &m->call) || inits;
 }
 
 static int nccl_calls_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
@@ -251,8 +251,8 @@ static int look_up_texts(struct part *all, struct nsx_arena *a, struct nsx_err *
 
 /* All -----------------------------------------------------------------------*/
 
-static int on_param(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		    struct nsx_err *err NSX_UNUSED)
+static int read_param_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			  struct nsx_err *err NSX_UNUSED)
 {
 	static const char *const params[] = {"INCLUDE_JSON", "INCLUDE_BLOBS"};
 
@@ -267,7 +267,7 @@ static int on_param(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
 {
 	*ret = false;
-	return nsx_view_each(t->schema, export_meta, on_param, ret, err, name, value);
+	return nsx_view_each(t->schema, export_meta, read_param_row, ret, err, name, value);
 }
 
 static int list_domains(const struct nsx_trace *t, struct part *p,

@@ -56,7 +56,7 @@ static const char *const tool_types[] = {
 	[NSX_OVERHEAD_RESOURCE] = "CUPTI resources",
 };
 
-static int add_cupti(const struct nsx_trace *t, struct rows *p, struct nsx_err *err)
+static int add_cupti_overheads(const struct nsx_trace *t, struct rows *p, struct nsx_err *err)
 {
 	for (size_t i = 0; i < t->overheads.n; i++) {
 		uint8_t type = t->overheads.type[i];
@@ -139,7 +139,7 @@ static int profiler_read_rows(const struct nsx_trace *t, struct rows *p, struct 
 		rc = profiler_resolve(t->schema, p, scratch, err);
 		nsx_arena_free(scratch);
 	}
-	return rc ? rc : add_cupti(t, p, err);
+	return rc ? rc : add_cupti_overheads(t, p, err);
 }
 
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,

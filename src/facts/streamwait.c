@@ -51,8 +51,8 @@ static bool has_event_record(const struct nsx_trace *t, size_t wait)
 	       t->syncs.event_sync_id[wait] >= 0;
 }
 
-static int index_waits(struct nsx_stream_waits *w, const struct nsx_trace *t,
-		       struct nsx_arena *a, struct nsx_err *err)
+static int index_waits_of_streams(struct nsx_stream_waits *w, const struct nsx_trace *t,
+				  struct nsx_arena *a, struct nsx_err *err)
 {
 	if (nsx_new_arrays(a, t->syncs.n, "stream waits", err, w->wait) ||
 	    nsx_new_arrays(a, (size_t)t->nstreams + 2, "streams", err,
@@ -70,8 +70,8 @@ static int index_waits(struct nsx_stream_waits *w, const struct nsx_trace *t,
 	return 0;
 }
 
-static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
-		     struct nsx_arena *a, struct nsx_err *err)
+static int index_ops_of_streams(struct nsx_stream_waits *w, const struct nsx_trace *t,
+				struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &t->ops;
 
@@ -124,7 +124,7 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 	if (!crosses)
 		return 0;
 	w = nsx_arena_get(a, sizeof(*w));
-	if (index_waits(w, t, a, err) || index_ops(w, t, a, err))
+	if (index_waits_of_streams(w, t, a, err) || index_ops_of_streams(w, t, a, err))
 		return err->rc;
 	*ret = w;
 	return 0;

@@ -117,7 +117,7 @@ static int64_t teams_end_of(const struct matching *x, uint32_t op)
 	return nsx_op_end(&x->t->ops, op);
 }
 
-static int64_t apart_ns(const struct matching *x, uint32_t a, uint32_t b)
+static int64_t distance_of_ends(const struct matching *x, uint32_t a, uint32_t b)
 {
 	return llabs(teams_end_of(x, a) - teams_end_of(x, b));
 }
@@ -132,7 +132,8 @@ static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b,
 {
 	int64_t least_ns = NSX_MIN(nsx_op_ns(&x->t->ops, a), nsx_op_ns(&x->t->ops, b));
 
-	return teams_overlap(x, a, b) && apart_ns(x, a, b) <= NSX_MAX(at_most_ns, least_ns / 5);
+	return teams_overlap(x, a, b) && distance_of_ends(x, a, b) <= NSX_MAX(at_most_ns,
+									      least_ns / 5);
 }
 
 /* Communicators --------------------------------------------------------------------*/
@@ -213,12 +214,13 @@ static void group_queues_of_name(struct matching *x, const uint32_t *v, uint32_t
 
 /* Instances ------------------------------------------------------------------------*/
 
-static uint32_t head_of(const struct queue *q)
+static uint32_t queue_head(const struct queue *q)
 {
 	return q->head < q->n ? q->op[q->head] : NSX_NONE;
 }
 
-static bool is_partner(const struct matching *x, const struct group *g, uint32_t a, uint32_t b)
+static bool is_partner_kernel(const struct matching *x, const struct group *g, uint32_t a,
+			      uint32_t b)
 {
 	return g->by_pairs && g->nranks == 2 ? teams_overlap(x, a, b) :
 					       teams_end_together(x, a, b, TOGETHER_NS);
@@ -229,15 +231,15 @@ static int64_t farthest_partner_ns(const struct matching *x, const struct group 
 				   const struct queue *first)
 {
 	int64_t least = INT64_MAX - SAME_NS;
-	uint32_t a = head_of(first);
+	uint32_t a = queue_head(first);
 
 	if (!g->by_pairs)
 		return INT64_MAX;
 	for (uint32_t k = 0; k < g->n; k++) {
-		uint32_t b = head_of(g->v[k]);
+		uint32_t b = queue_head(g->v[k]);
 
-		if (b != NSX_NONE && !same_rank(first, g->v[k]) && is_partner(x, g, a, b))
-			least = NSX_MIN(least, apart_ns(x, a, b));
+		if (b != NSX_NONE && !same_rank(first, g->v[k]) && is_partner_kernel(x, g, a, b))
+			least = NSX_MIN(least, distance_of_ends(x, a, b));
 	}
 	return least + SAME_NS;
 }
@@ -249,12 +251,12 @@ static struct queue *queue_that_ends_first(const struct matching *x, const struc
 	unsigned left = 0;
 
 	for (uint32_t k = 0; k < g->n; k++) {
-		uint32_t op = head_of(g->v[k]);
+		uint32_t op = queue_head(g->v[k]);
 
 		if (op == NSX_NONE)
 			continue;
 		left++;
-		if (!best || teams_end_of(x, op) < teams_end_of(x, head_of(best)))
+		if (!best || teams_end_of(x, op) < teams_end_of(x, queue_head(best)))
 			best = g->v[k];
 	}
 	return left < 2 ? NULL : best;
@@ -274,20 +276,20 @@ static uint32_t teams_place_of(struct queue *const *found, uint32_t n, const str
 static uint32_t find_partners(const struct matching *x, const struct group *g,
 			      struct queue *first, struct queue **found)
 {
-	uint32_t a = head_of(first), n = 1;
+	uint32_t a = queue_head(first), n = 1;
 	int64_t reach_ns = farthest_partner_ns(x, g, first);
 
 	found[0] = first;
 	for (uint32_t k = 0; k < g->n; k++) {
-		uint32_t b = head_of(g->v[k]), i;
+		uint32_t b = queue_head(g->v[k]), i;
 
 		if (b == NSX_NONE || same_rank(first, g->v[k]) ||
-		    !is_partner(x, g, a, b) || apart_ns(x, a, b) > reach_ns)
+		    !is_partner_kernel(x, g, a, b) || distance_of_ends(x, a, b) > reach_ns)
 			continue;
 		i = teams_place_of(found, n, g->v[k]);
 		if (i == n)
 			found[n++] = g->v[k];
-		else if (apart_ns(x, a, b) < apart_ns(x, a, head_of(found[i])))
+		else if (distance_of_ends(x, a, b) < distance_of_ends(x, a, queue_head(found[i])))
 			found[i] = g->v[k];
 	}
 	return n;
@@ -351,7 +353,7 @@ static void teams_match_group(struct matching *x, const uint32_t *v, uint32_t n,
 		facts_teams_add_team(x, &g, first);
 }
 
-static void match_name(struct matching *x, const uint32_t *v, uint32_t n)
+static void match_queues_of_name(struct matching *x, const uint32_t *v, uint32_t n)
 {
 	uint32_t from = x->ngroups;
 
@@ -380,7 +382,7 @@ static int teams_match_all(struct matching *x, struct nsx_arena *a, struct nsx_e
 	nsx_sort_indices(x->by_name, x->nqueues, teams_cmp_names, x->queue);
 	NSX_EACH_RUN(i, next, x->nqueues, q[x->by_name[next]].name == q[x->by_name[i]].name)
 		if (next - i > 1)
-			match_name(x, x->by_name + i, (uint32_t)(next - i));
+			match_queues_of_name(x, x->by_name + i, (uint32_t)(next - i));
 	nsx_sort(x->r->v, x->r->n, sizeof(*x->r->v), cmp_team);
 	return nsx_stopped(err);
 }

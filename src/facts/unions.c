@@ -69,7 +69,7 @@ struct sweep { /* positions in the three lists of a device */
 	struct cursor compute, comm, copy;
 };
 
-static struct cursor begin_list(const struct nsx_spans *s, int64_t at_ns)
+static struct cursor cursor_at_time(const struct nsx_spans *s, int64_t at_ns)
 {
 	struct cursor c = {.s = s, .next = nsx_spans_find(s, at_ns)};
 
@@ -77,11 +77,11 @@ static struct cursor begin_list(const struct nsx_spans *s, int64_t at_ns)
 	return c;
 }
 
-static struct sweep begin_sweep(const struct nsx_device_facts *d, int64_t at_ns)
+static struct sweep sweep_at_time(const struct nsx_device_facts *d, int64_t at_ns)
 {
-	return (struct sweep){begin_list(&d->compute, at_ns),
-			      begin_list(&d->comm, at_ns),
-			      begin_list(&d->copy, at_ns)};
+	return (struct sweep){cursor_at_time(&d->compute, at_ns),
+			      cursor_at_time(&d->comm, at_ns),
+			      cursor_at_time(&d->copy, at_ns)};
 }
 
 /* Adds the device's time from at_ns to the next change, or to end_ns. Returns that time. */
@@ -99,7 +99,7 @@ static int64_t add_interval(struct sweep *s, int64_t at_ns, int64_t end_ns, stru
 static void unions_sweep(const struct nsx_device_facts *d, int64_t at_ns,
 			 int64_t end_ns, struct nsx_partition *p)
 {
-	struct sweep s = begin_sweep(d, at_ns);
+	struct sweep s = sweep_at_time(d, at_ns);
 
 	while (at_ns < end_ns)
 		at_ns = add_interval(&s, at_ns, end_ns, p);
@@ -114,7 +114,7 @@ static int add_partition_marks(struct nsx_device_facts *d, const struct nsx_span
 	int64_t start_ns = busy->n ? busy->v[0].start_ns : 0;
 	int64_t end_ns = busy->n ? busy->v[busy->n - 1].end_ns : 0;
 	struct nsx_partition p = {{0}};
-	struct sweep s = begin_sweep(d, start_ns);
+	struct sweep s = sweep_at_time(d, start_ns);
 
 	if (!nsx_new_array(d->marks, a, most / MARK_STEPS + 1, "partition", err))
 		return err->rc;

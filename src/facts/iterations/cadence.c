@@ -106,7 +106,7 @@ static bool are_bursts_alike(const struct nsx_spans *busy, const int64_t *start_
 	return least >= most / 10;
 }
 
-static int64_t pause_before(const struct nsx_spans *busy, size_t i)
+static int64_t pause_before_burst(const struct nsx_spans *busy, size_t i)
 {
 	return nsx_span_start(busy, i) - nsx_span_at(busy, i - 1).end_ns;
 }
@@ -123,12 +123,12 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 	if (!v)
 		return err->rc;
 	for (size_t i = 1; i < busy->n; i++)
-		v[n++] = pause_before(busy, i);
+		v[n++] = pause_before_burst(busy, i);
 	limit = n ? nsx_to_i64(5 * nsx_quantile(v, n, 0.5)) : 0;
 	limit = NSX_MAX(limit, MIN_GAP_NS);
 	n = 0;
 	for (size_t i = 0; i < busy->n; i++)
-		if (!i || pause_before(busy, i) >= limit)
+		if (!i || pause_before_burst(busy, i) >= limit)
 			v[n++] = nsx_span_start(busy, i);
 	if (n >= 4) {
 		end_ns = nsx_span_at(busy, busy->n - 1).end_ns;

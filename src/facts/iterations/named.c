@@ -15,8 +15,8 @@ static const char *text_after_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, n) ? NULL : text + n;
 }
 
-static int find_phase(const struct nsx_facts *f, const char *name,
-		      struct nsx_window *ret, struct nsx_err *err)
+static int find_phase_named(const struct nsx_facts *f, const char *name,
+			    struct nsx_window *ret, struct nsx_err *err)
 {
 	for (size_t i = 0; i < f->nrun_phases; i++)
 		if (!strcmp(f->run_phases[i].name, name)) {
@@ -27,8 +27,8 @@ static int find_phase(const struct nsx_facts *f, const char *name,
 			"tables/run_phases.csv of a report lists them", name);
 }
 
-static int find_iteration(const struct nsx_facts *f, const char *number,
-			  struct nsx_window *ret, struct nsx_err *err)
+static int find_iteration_named(const struct nsx_facts *f, const char *number,
+				struct nsx_window *ret, struct nsx_err *err)
 {
 	uint32_t process = NSX_NONE;
 	uintmax_t n, seen = 0;
@@ -65,8 +65,8 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 	const char *number = text_after_prefix(text, iteration_prefix);
 	const char *kind = text_after_prefix(text, step_prefix);
 
-	return name   ? find_phase(f, name, ret, err) :
-	       number ? find_iteration(f, number, ret, err) :
+	return name   ? find_phase_named(f, name, ret, err) :
+	       number ? find_iteration_named(f, number, ret, err) :
 	       kind   ? nsx_step_window(f, t, own, kind, ret, err) :
 			nsx_window_parse(text, t->first_ns, ret, err);
 }

@@ -202,8 +202,8 @@ static int count_names(struct nvtx_finder *nf, size_t from, size_t to, struct ns
 	return 0;
 }
 
-static int keep_group(struct nvtx_finder *nf, uint32_t process,
-		      const struct group *g, struct nsx_span *marks, struct nsx_err *err)
+static int propose_way_of_ranges(struct nvtx_finder *nf, uint32_t process,
+				 const struct group *g, struct nsx_span *marks, struct nsx_err *err)
 {
 	const struct launches *l = &nf->launches;
 	struct nsx_way w = {.method = NSX_WAY_NVTX, .process = process,
@@ -269,7 +269,8 @@ static int find_recurring_ranges(struct nvtx_finder *nf, uint32_t process, size_
 		nf->slot[x->name[i]] = nf->slot[nf->masked[x->name[i]]] = 0;
 	for (size_t g = 0; marks && !rc && g < nf->ngroups; g++)
 		if (!nf->groups[g].overlaps && nf->groups[g].n >= 4)
-			rc = keep_group(nf, process, &nf->groups[g], marks + nf->groups[g].at, err);
+			rc = propose_way_of_ranges(nf, process, &nf->groups[g],
+						   marks + nf->groups[g].at, err);
 	if (marks && nf->fd->n == kept)
 		nsx_arena_drop(nf->fd->a, marks);
 	return marks ? rc : err->rc;

@@ -319,7 +319,7 @@ static int find_segments(struct cutter *c, struct nsx_err *err)
 
 /* The judged phase ---------------------------------------------------------------- */
 
-static int64_t compute_in(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
+static int64_t compute_ns_in(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
 {
 	int64_t sum_ns = 0;
 
@@ -346,8 +346,8 @@ static size_t choose_judged_segment(struct cutter *c)
 	size_t best = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		c->seg[i].work_ns = compute_in(c->f, c->seg[i].window.start_ns,
-					       c->seg[i].window.end_ns);
+		c->seg[i].work_ns = compute_ns_in(c->f, c->seg[i].window.start_ns,
+						  c->seg[i].window.end_ns);
 		if (i && has_more_compute(&c->seg[i], &c->seg[best]))
 			best = i;
 	}
@@ -402,8 +402,8 @@ static enum nsx_phase_kind kind_before_judged(const struct nsx_facts *f,
 {
 	const struct nsx_window *w = &f->steady.window;
 
-	return compute_in(f, start_ns, end_ns) >
-			       compute_in(f, w->start_ns, w->end_ns) ?
+	return compute_ns_in(f, start_ns, end_ns) >
+			       compute_ns_in(f, w->start_ns, w->end_ns) ?
 		       NSX_PHASE_SETTLING : NSX_PHASE_WARM_UP;
 }
 
@@ -424,12 +424,12 @@ static void add_phase_between(struct cutter *c, bool is_before, int64_t start_ns
 	phases_add_phase(c->f,
 			 !has_gpu_work_in(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
 			 !is_before ? NSX_PHASE_TAIL :
-			 compute_in(c->f, start_ns, end_ns) ?
+			 compute_ns_in(c->f, start_ns, end_ns) ?
 			  kind_before_judged(c->f, start_ns, end_ns) :
 			  NSX_PHASE_INIT, 0, start_ns, end_ns);
 }
 
-static void add_judged(struct cutter *c, const struct nsx_segment *seg)
+static void add_judged_phase(struct cutter *c, const struct nsx_segment *seg)
 {
 	const struct nsx_window *w = &c->f->steady.window;
 
@@ -469,7 +469,7 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 
 		add_phase_between(c, i <= judged, at_ns, seg->window.start_ns);
 		if (i == judged)
-			add_judged(c, seg);
+			add_judged_phase(c, seg);
 		else
 			phases_add_phase(f, phases_kind_of(c, i, judged), seg->range,
 					 seg->window.start_ns, seg->window.end_ns);

@@ -85,7 +85,7 @@ static int list_occurrences(struct seq *s, unsigned level, size_t n, struct nsx_
 	return 0;
 }
 
-static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
+static int number_runs_of_level(struct seq *s, unsigned level, struct nsx_err *err)
 {
 	size_t run = (size_t)1 << level, n = s->n + 1 - run;
 
@@ -344,7 +344,7 @@ static int find_sequence(struct seq *s, uint32_t process, struct nsx_err *err)
 	for (unsigned level = 0; !rc && most >= MIN_COUNT && level < LEVELS; level++) {
 		if (s->n < (size_t)MIN_COUNT << level)
 			break;
-		rc = number_level(s, level, err);
+		rc = number_runs_of_level(s, level, err);
 		most = 0;
 		for (uint32_t id = 0; !rc && id < s->nids[level]; id++) {
 			most = NSX_MAX(most, count_occurrences(s, level, id));

@@ -32,7 +32,8 @@ struct names {
 	bool with_curves;
 };
 
-static int on_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v, struct nsx_err *err)
+static int read_counter_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			     struct nsx_err *err)
 {
 	struct names *names = ctx;
 
@@ -48,7 +49,7 @@ NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name), TEXT(type_nam
 
 static int metrics_read_names(struct names *names, struct nsx_err *err)
 {
-	int rc = nsx_view_each(names->t->schema, gpu_metric_info, on_info, names,
+	int rc = nsx_view_each(names->t->schema, gpu_metric_info, read_counter_info, names,
 			       err, type_id, metric_id, source_id, type_name, metric_name);
 
 	nsx_sort(names->v, names->n, sizeof(*names->v), cmp_info);
