@@ -668,8 +668,8 @@ int64_t nsx_source_rows(const struct nsx_source *s, size_t table)
 	return (int64_t)n;
 }
 
-static int authorise(void *arg, int action, const char *table, const char *what,
-		     const char *schema, const char *view);
+static int authorise_sql_action(void *arg, int action, const char *table, const char *what,
+				const char *schema, const char *view);
 
 /* Creates the source's tables, empty until they are read. */
 static int open_source(struct nsx_db *db, struct nsx_err *err)
@@ -694,7 +694,7 @@ static int open_source(struct nsx_db *db, struct nsx_err *err)
 		rc = fail_db(err, db->handle, "cannot open", db->path);
 	nsx_buf_done(&b);
 	if (!rc)
-		sqlite3_set_authorizer(db->handle, authorise, db);
+		sqlite3_set_authorizer(db->handle, authorise_sql_action, db);
 	return rc;
 }
 
@@ -911,8 +911,8 @@ static void mark_table_wanted(struct nsx_db *db, const char *name)
 			db->fill[i] = WANTED;
 }
 
-static int authorise(void *arg, int action, const char *table, const char *what,
-		     const char *schema, const char *view NSX_UNUSED)
+static int authorise_sql_action(void *arg, int action, const char *table, const char *what,
+				const char *schema, const char *view NSX_UNUSED)
 {
 	struct nsx_db *db = arg;
 	const struct guard *g = &db->guard;
@@ -931,7 +931,7 @@ void nsx_db_guard(struct nsx_db *db, bool (*may_read)(void *ctx, const char *tab
 		  void *ctx, int64_t max_bytes)
 {
 	db->guard = (struct guard){may_read, ctx};
-	sqlite3_set_authorizer(db->handle, authorise, db);
+	sqlite3_set_authorizer(db->handle, authorise_sql_action, db);
 	sqlite3_hard_heap_limit64(sqlite3_memory_used() + max_bytes);
 }
 

@@ -392,8 +392,8 @@ static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret, str
 	return rc;
 }
 
-static int decode(const struct nsx_pagescan *s, struct nsx_decoder *d, const uint8_t *page,
-		  uint32_t number, size_t *left, nsx_row_fn fn, void *ctx, struct nsx_err *err)
+static int decode_page(const struct nsx_pagescan *s, struct nsx_decoder *d, const uint8_t *page,
+		       uint32_t number, size_t *left, nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
 	size_t n = is_leaf(s, page) ? nsx_page_cells(page) : 0;
 
@@ -460,7 +460,8 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 		if (choice)
 			choice->at = i / each;
 		page = get_leaf(s, &b, i, until, err);
-		rc = page ? decode(s, d, page, s->leaves.pages[i], &left, fn, ctx, err) : err->rc;
+		rc = page ? decode_page(s, d, page, s->leaves.pages[i], &left, fn, ctx, err) :
+			    err->rc;
 		if (page && nsx_is_damage(rc)) {
 			keep_first_damage(&damage, err);
 			rc = 0;

@@ -42,7 +42,8 @@ struct shape {
 	uint64_t last_mask; /* mask for the last word */
 	uint32_t nwords;
 	uint32_t head_len; /* length of the header; UINT32_MAX: the slot is unused */
-	uint64_t total;	    /* length of the record, or its least length */
+	/* Length of the record; if is_whole is false, it is at least this long. */
+	uint64_t total;
 	bool is_whole;	    /* total is the exact length         */
 	struct field fields[];
 };
@@ -558,7 +559,7 @@ int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 }
 
 /* The decoder ------------------------------------------------------------*/
-static void set_sizes(struct nsx_decoder *d)
+static void set_decoder_sizes(struct nsx_decoder *d)
 {
 	uint64_t room = (uint64_t)d->f->npages * d->f->usable;
 
@@ -578,7 +579,7 @@ struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f, const struct n
 	d->f = f;
 	d->w = w;
 	d->table = table;
-	set_sizes(d);
+	set_decoder_sizes(d);
 	d->chain_page = nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
 	d->shape_size = sizeof(*d->last) + w->n * sizeof(struct field);
 	d->shape_size += -d->shape_size % _Alignof(struct shape);

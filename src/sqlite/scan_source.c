@@ -24,12 +24,12 @@ struct nsx_sourcescan {
 	int columns[];
 };
 
-static size_t rows_of(const struct nsx_sourcescan *s, size_t block)
+static size_t rows_in_block(const struct nsx_sourcescan *s, size_t block)
 {
 	return s->source->rows(s->source->ctx, s->table, block);
 }
 
-static bool is_inside(const struct nsx_sourcescan *s, size_t block)
+static bool overlaps_time_limits(const struct nsx_sourcescan *s, size_t block)
 {
 	int64_t least, most;
 
@@ -37,11 +37,11 @@ static bool is_inside(const struct nsx_sourcescan *s, size_t block)
 	return least < s->to_ns && most >= s->from_ns;
 }
 
-static bool is_near(const struct nsx_sourcescan *s, size_t block)
+static bool is_block_kept(const struct nsx_sourcescan *s, size_t block)
 {
 	return block == s->first || block == s->last ||
 	       (block >= s->near && block < s->end &&
-		(s->is_run || is_inside(s, block)));
+		(s->is_run || overlaps_time_limits(s, block)));
 }
 
 static void divide_blocks_into_parts(struct nsx_sourcescan *s)
@@ -50,14 +50,14 @@ static void divide_blocks_into_parts(struct nsx_sourcescan *s)
 	unsigned n, p = 1;
 
 	for (size_t b = 0; b < s->nblocks; b++)
-		all += is_near(s, b) ? rows_of(s, b) : 0;
+		all += is_block_kept(s, b) ? rows_in_block(s, b) : 0;
 	n = (unsigned)NSX_MIN(s->most_parts, all / ROWS_WORTH_A_PART);
 	s->nparts = NSX_MAX(NSX_MIN(n, NSX_MAX_THREADS), 1);
 	for (size_t b = 0; b < s->nblocks; b++) {
 		for (; p < s->nparts && kept >= all / s->nparts * p; p++)
 			s->parts[p] = (struct part){b, rows, kept};
-		kept += is_near(s, b) ? rows_of(s, b) : 0;
-		rows += rows_of(s, b);
+		kept += is_block_kept(s, b) ? rows_in_block(s, b) : 0;
+		rows += rows_in_block(s, b);
 	}
 	for (; p <= s->nparts; p++)
 		s->parts[p] = (struct part){s->nblocks, rows, kept};
@@ -67,9 +67,11 @@ void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, boo
 {
 	s->from_ns = from;
 	s->to_ns = to;
-	while (s->near < s->end && (!rows_of(s, s->near) || !is_inside(s, s->near)))
+	while (s->near < s->end &&
+	       (!rows_in_block(s, s->near) || !overlaps_time_limits(s, s->near)))
 		s->near++;
-	while (s->end > s->near && (!rows_of(s, s->end - 1) || !is_inside(s, s->end - 1)))
+	while (s->end > s->near &&
+	       (!rows_in_block(s, s->end - 1) || !overlaps_time_limits(s, s->end - 1)))
 		s->end--;
 	s->is_run = is_run;
 	divide_blocks_into_parts(s);
@@ -96,9 +98,9 @@ int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		s->columns[i] = columns[i] ? nsx_column_find(t, columns[i]) : -1;
 	s->end = s->nblocks;
 	s->last = s->nblocks ? s->nblocks - 1 : 0;
-	while (s->last > s->first && !rows_of(s, s->first))
+	while (s->last > s->first && !rows_in_block(s, s->first))
 		s->first++;
-	while (s->last > s->first && !rows_of(s, s->last))
+	while (s->last > s->first && !rows_in_block(s, s->last))
 		s->last--;
 	s->is_run = true;
 	s->most_parts = nparts;
@@ -138,11 +140,12 @@ int nsx_sourcescan_run(struct nsx_sourcescan *s, unsigned part,
 	if (rc)
 		return rc;
 	for (size_t b = s->parts[part].first; !rc && b < end; b++) {
-		size_t n = rows_of(s, b);
+		size_t n = rows_in_block(s, b);
 
 		if (choice)
 			choice->at = b;
-		if (n && is_near(s, b) && !(choice && choice->wants && !choice->wants(ctx, b)))
+		if (n && is_block_kept(s, b) && !(choice && choice->wants && !choice->wants(ctx,
+											    b)))
 			rc = nsx_stopped(err) ?:
 			     source->read(r, b, (int64_t)rows + 1, fn, ctx, err);
 		rows += n;
