@@ -133,8 +133,8 @@ struct elsewhere {
 	struct nsx_count *by_thread, all;
 };
 
-static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
-		     struct elsewhere *e, struct nsx_err *err)
+static int find_open_spans(struct nsx_answer *a, const uint8_t *is_asked,
+			   struct elsewhere *e, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_nvtx *x = &t->nvtx;
@@ -174,7 +174,7 @@ static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
 {
 	const struct nsx_trace *t = a->r->trace;
 
-	if (find_open(a, is_asked, e, err))
+	if (find_open_spans(a, is_asked, e, err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i), thread, process;
@@ -299,7 +299,7 @@ static const char *dimensions_text(struct nsx_answer *a, const uint32_t *v)
 	return nsx_say(a->out, "%u×%u×%u", v[0], v[1], v[2]);
 }
 
-static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
+static void show_launch_shapes(struct nsx_answer *a, const struct nsx_count *v)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_table *table = nsx_add_table(a->out, &nsx_kernel_shape_layout);
@@ -425,7 +425,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	sum_kernels(t, c, wanted, &k);
 	nsx_put(a->out, "kernels", nsx_int(k.nnames));
 	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
-	show_shapes(a, k.by_shape);
+	show_launch_shapes(a, k.by_shape);
 	if (k.all.n)
 		nsx_answer_next(a, NSX_Q_at, nsx_answer_exactly(a, nsx_op_start(&t->ops,
 										k.longest)),

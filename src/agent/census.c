@@ -83,7 +83,7 @@ static struct nsx_group_key work_key(const struct nsx_trace *t, size_t op, uint3
 		census_shape_of(t, op) << 32 | launcher};
 }
 
-static int count_place(struct builder *b, size_t op, int64_t ns, struct nsx_err *err)
+static int count_op_in_range(struct builder *b, size_t op, int64_t ns, struct nsx_err *err)
 {
 	struct nsx_census *c = b->c;
 	uint32_t range = nsx_op_range(&b->f->nvtx, op);
@@ -121,7 +121,7 @@ static int count_op(struct builder *b, struct nsx_blocks *x, size_t from,
 	work->launcher = launcher;
 	nsx_count_add(&work->count, 1, ns);
 	return count_row(b, x, from, (uint32_t)(work - c->work), ns, err) ||
-	       count_place(b, op, ns, err) ? err->rc : 0;
+	       count_op_in_range(b, op, ns, err) ? err->rc : 0;
 }
 
 static int census_count_ops(struct builder *b, uint32_t device, struct nsx_err *err)
@@ -199,8 +199,8 @@ void nsx_census_work(const struct nsx_census *c, const struct nsx_trace *t,
 
 /* Idle time -----------------------------------------------------------------------*/
 
-static int count_piece(struct builder *b, struct nsx_blocks *x, size_t from,
-		       const struct nsx_idle_piece *p, struct nsx_err *err)
+static int count_idle_piece(struct builder *b, struct nsx_blocks *x, size_t from,
+			    const struct nsx_idle_piece *p, struct nsx_err *err)
 {
 	uint32_t i;
 
@@ -232,7 +232,7 @@ static int count_idle(struct builder *b, uint32_t device, struct nsx_err *err)
 			x->at[block] = x->nrows;
 			longest = 0;
 		}
-		if (count_piece(b, x, x->at[block], &p, err))
+		if (count_idle_piece(b, x, x->at[block], &p, err))
 			return err->rc;
 		if (!p.first || !nsx_next_gap(idle, &at, &gap))
 			continue;

@@ -126,7 +126,7 @@ static int mcp_protocol_find_version(const char *name)
 	return -1;
 }
 
-static int initialize(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
+static int initialise_session(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	const char *asked = nsx_jsonr_str(nsx_jsonr_get(r->params, "protocolVersion"));
 	int version = mcp_protocol_find_version(asked);
@@ -272,7 +272,7 @@ static const struct method {
 	bool waits; /* the second thread does it */
 	int (*fill)(struct request *r, struct nsx_jsonw *w, struct nsx_err *err);
 } methods[] = {
-	{"initialize", LEGACY_ONLY, -1, false, initialize},
+	{"initialize", LEGACY_ONLY, -1, false, initialise_session},
 	{"ping", LEGACY_ONLY, -1, false, ping},
 	{"server/discover", MODERN_ONLY, LONG_MS, false, put_server_discovery},
 	{"tools/list", 0, LONG_MS, false, list_tools},

@@ -146,7 +146,7 @@ static void *mcp_server_work(void *arg)
 
 /* In ------------------------------------------------------------------------------*/
 
-static void add_job(struct server *s, struct nsx_jsonr *message, const struct nsx_jsonr *id)
+static void queue_call_job(struct server *s, struct nsx_jsonr *message, const struct nsx_jsonr *id)
 {
 	struct job *j = nsx_alloc(1, sizeof(*j));
 
@@ -191,7 +191,7 @@ static void mcp_server_take_message(struct server *s, struct nsx_jsonr *message)
 
 	switch (nsx_mcp_read(&s->m, message, &out, &id)) {
 	case NSX_MCP_CALL:
-		add_job(s, message, id);
+		queue_call_job(s, message, id);
 		return;
 	case NSX_MCP_CANCEL:
 		cancel_request(s, id);
@@ -206,7 +206,7 @@ static void mcp_server_take_message(struct server *s, struct nsx_jsonr *message)
 	nsx_jsonr_free(message);
 }
 
-static void take_line(struct server *s, const char *line, size_t n)
+static void handle_line(struct server *s, const char *line, size_t n)
 {
 	struct nsx_buf out = {0};
 	struct nsx_jsonr *message;
@@ -239,7 +239,7 @@ static void take_lines(struct server *s)
 		size_t n = (size_t)(end - (s->line.p + at));
 
 		*end = '\0';
-		take_line(s, s->line.p + at, n);
+		handle_line(s, s->line.p + at, n);
 		s->is_too_long = false;
 		at += n + 1;
 	}

@@ -288,7 +288,7 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct 
 		       bool or_null);
 static const struct node *build_path_tree(const struct shape *s);
 
-static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
+static void put_schema_type(struct nsx_jsonw *w, const char *type, bool or_null)
 {
 	if (!or_null) {
 		nsx_jsonw_str(w, "type", type);
@@ -364,14 +364,14 @@ static void put_leaf_schema(struct nsx_jsonw *w, const struct shape *s, const st
 	if (names_process(k)) {
 		nsx_jsonw_array(w, "anyOf");
 		nsx_jsonw_object(w, NULL);
-		put_type(w, "integer", or_null);
+		put_schema_type(w, "integer", or_null);
 		nsx_jsonw_end(w);
 		nsx_jsonw_object(w, NULL);
-		put_type(w, "string", or_null);
+		put_schema_type(w, "string", or_null);
 		nsx_jsonw_end(w);
 		nsx_jsonw_end(w);
 	} else if (k->type != NSX_T_NULL) {
-		put_type(w, types[k->type], or_null);
+		put_schema_type(w, types[k->type], or_null);
 	}
 	if (c)
 		put_word_set(w, c, or_null);
@@ -476,7 +476,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct node *in)
 static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct node *in,
 		       bool or_null)
 {
-	put_type(w, "object", or_null);
+	put_schema_type(w, "object", or_null);
 	nsx_jsonw_object(w, "properties");
 	for (const struct node *n = in->children; n; n = n->next) {
 		if (*n->name == '*')
@@ -547,7 +547,7 @@ static void put_document(struct nsx_jsonw *w, unsigned i)
 		documents[i].add(&s);
 		put_object(w, &s, build_path_tree(&s), false);
 	} else {
-		put_type(w, "array", false);
+		put_schema_type(w, "array", false);
 		shape_put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
 			      nsx_pass_find("findings_minor"), 0)});
 	}
@@ -653,7 +653,7 @@ static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 
 	nsx_jsonw_str(w, "title", nsx_tools[tool].title);
 	nsx_jsonw_str(w, "description", nsx_tools[tool].text);
-	put_type(w, "object", false);
+	put_schema_type(w, "object", false);
 	nsx_tool_input_schema(w, "properties.arguments", tool);
 	add_reply(&s, tool);
 	nsx_jsonw_object(w, "properties.structuredContent");

@@ -92,7 +92,7 @@ __attribute__((destructor)) static void write_allocation_count(void)
 #define injected_fault() false
 #endif
 
-static void *fail_alloc(size_t n, size_t size, const char *what, struct nsx_err *err)
+static void *fail_allocation(size_t n, size_t size, const char *what, struct nsx_err *err)
 {
 	nsx_fail(err, NSX_E_NOMEM, "out of memory: cannot hold %zu x %zu bytes of %s", n, size,
 		 what);
@@ -128,7 +128,7 @@ void *nsx_try_alloc(size_t n, size_t size, const char *what, struct nsx_err *err
 {
 	void *p = injected_fault() ? NULL : alloc_zeroed(n ? n : 1, size);
 
-	return p ? p : fail_alloc(n, size, what, err);
+	return p ? p : fail_allocation(n, size, what, err);
 }
 
 int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
@@ -143,7 +143,7 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 		n += n < LARGE / size ? n / 2 : n / 8;
 	p = injected_fault() || n > SIZE_MAX / size ? NULL : realloc(*v, n * size);
 	if (!p) {
-		fail_alloc(n, size, what, err);
+		fail_allocation(n, size, what, err);
 		return NSX_E_NOMEM;
 	}
 	advise_huge_pages(p, n * size);
@@ -280,7 +280,7 @@ void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 	if (!injected_fault() && n <= (SIZE_MAX - sizeof(*b)) / size)
 		b = alloc_zeroed(1, sizeof(*b) + n * size);
 	if (!b)
-		return fail_alloc(n, size, what, err);
+		return fail_allocation(n, size, what, err);
 	b->next = a->arrays;
 	a->arrays = b;
 	return b->bytes;

@@ -14,7 +14,7 @@ struct keys {
 	uint64_t least, most;
 };
 
-static inline unsigned key_digit(const struct keys *k, const char *v, size_t i, unsigned shift)
+static inline unsigned key_digit_at(const struct keys *k, const char *v, size_t i, unsigned shift)
 {
 	return (k->key(v + i * k->size) - k->least) >> shift & (NDIGITS - 1);
 }
@@ -28,13 +28,13 @@ radix_sort(char *v, char *spare, size_t n, const struct keys k)
 		size_t at[NDIGITS + 1] = {0};
 
 		for (size_t i = 0; i < n; i++)
-			at[key_digit(&k, from, i, shift) + 1]++;
-		if (at[key_digit(&k, from, 0, shift) + 1] == n)
+			at[key_digit_at(&k, from, i, shift) + 1]++;
+		if (at[key_digit_at(&k, from, 0, shift) + 1] == n)
 			continue;
 		for (unsigned d = 0; d < NDIGITS; d++)
 			at[d + 1] += at[d];
 		for (size_t i = 0; i < n; i++)
-			memcpy(to + at[key_digit(&k, from, i, shift)]++ * k.size,
+			memcpy(to + at[key_digit_at(&k, from, i, shift)]++ * k.size,
 			       from + i * k.size, k.size);
 		from = to;
 		to = from == v ? spare : v;

@@ -56,8 +56,8 @@ static int keymap_grow_slots(struct nsx_keymap *m, struct nsx_err *err)
 	return 0;
 }
 
-static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
-		      uint32_t hash, uint32_t *ret, struct nsx_err *err)
+static int add_key_locked(struct nsx_keymap *m, const struct nsx_key *key,
+			  uint32_t hash, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key_slot *slot;
 
@@ -103,7 +103,7 @@ int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		return 0;
 	}
 	pthread_mutex_lock(&m->lock);
-	rc = add_locked(m, key, (uint32_t)nsx_hash(key, sizeof(*key)), ret, err);
+	rc = add_key_locked(m, key, (uint32_t)nsx_hash(key, sizeof(*key)), ret, err);
 	pthread_mutex_unlock(&m->lock);
 	if (rc)
 		return rc;

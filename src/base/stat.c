@@ -117,7 +117,7 @@ static unsigned stat_step_of(const struct counts *c, int64_t x)
 	return (shift << FINE) + (unsigned)(u >> shift);
 }
 
-static void stat_count(struct counts *c, const int64_t *v, size_t n)
+static void count_steps(struct counts *c, const int64_t *v, size_t n)
 {
 	*c = (struct counts){.least = least_value(v, 0, n)};
 	for (size_t i = 0; i + 1 < n; i += 2) {
@@ -159,7 +159,7 @@ static size_t select_many(struct counts *c, int64_t *v, size_t *n, size_t k)
 		all = *n;
 		*n = move_step_to_front(c, v, all, &k);
 		if (*n > FEW)
-			stat_count(c, v, *n);
+			count_steps(c, v, *n);
 	} while (*n > FEW && *n < all);
 	select_kth(v, 0, *n - 1, k);
 	return k;
@@ -189,7 +189,7 @@ void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs, double *r
 		select_few(v, n, qs, nqs, ret);
 		return;
 	}
-	stat_count(&c, v, n);
+	count_steps(&c, v, n);
 	for (size_t j = 0; j < nqs; j++)
 		ret[j] = quantile_of_many(&c, v, n, qs[j]);
 }

@@ -154,8 +154,8 @@ static int set_slots(struct shard *sh, size_t n, size_t bytes, struct nsx_err *e
 	return 0;
 }
 
-static int shard_add(struct shard *sh, const char *text, size_t len,
-		     uint32_t hash, uint32_t *ret_index, struct nsx_err *err)
+static int add_text_to_shard(struct shard *sh, const char *text, size_t len,
+			     uint32_t hash, uint32_t *ret_index, struct nsx_err *err)
 {
 	size_t slot;
 
@@ -318,7 +318,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		return 0;
 	}
 	pthread_mutex_lock(&sh->lock);
-	rc = shard_add(sh, text, len, (uint32_t)h, &index, err);
+	rc = add_text_to_shard(sh, text, len, (uint32_t)h, &index, err);
 	pthread_mutex_unlock(&sh->lock);
 	nsx_buf_done(&repaired);
 	if (rc)
@@ -350,7 +350,8 @@ static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct nsx_late_string *x = &late->v[list[i]];
 
-		rc = shard_add(sh, late->texts.p + x->at, x->len, (uint32_t)x->hash, &index, err);
+		rc = add_text_to_shard(sh, late->texts.p + x->at, x->len, (uint32_t)x->hash,
+				       &index, err);
 		x->id = string_id_of(s, index, which);
 	}
 	pthread_mutex_unlock(&sh->lock);

@@ -279,14 +279,14 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 
 /* Both ------------------------------------------------------------------------*/
 
-static bool on_gpu(const struct nsx_conv *c)
+static bool is_track_on_gpu(const struct nsx_conv *c)
 {
 	return c->writer->is_typed && c->activity >= NSX_A_KERNEL && c->activity <= NSX_A_GRAPH;
 }
 
 void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s)
 {
-	if (on_gpu(c))
+	if (is_track_on_gpu(c))
 		begin_work(c, s);
 	else
 		begin_event(c, s);
@@ -294,7 +294,7 @@ void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s)
 
 void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s)
 {
-	if (on_gpu(c))
+	if (is_track_on_gpu(c))
 		end_work(c, s);
 	else
 		end_event(c, s);
@@ -302,7 +302,7 @@ void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s)
 
 static size_t open_arg(struct nsx_conv *c, const char *key)
 {
-	bool gpu = on_gpu(c);
+	bool gpu = is_track_on_gpu(c);
 	size_t at = nsx_pb_begin(&c->pf->to->packets, gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 
 	/* In both kinds of entries the first field is the number of the name. */
@@ -313,7 +313,7 @@ static size_t open_arg(struct nsx_conv *c, const char *key)
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
 {
 	struct nsx_buf *b = &c->pf->to->packets;
-	bool gpu = on_gpu(c);
+	bool gpu = is_track_on_gpu(c);
 	size_t at = nsx_pb_begin(b, gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 	char *p = nsx_buf_room(b, 2 * NSX_PB_MAX_UINT);
 
@@ -330,7 +330,7 @@ void nsx_pf_put_text(struct nsx_conv *c, const char *key, const struct nsx_val *
 
 	(void)nsx_pf_name_of(c, v, &text, &n);
 	at = open_arg(c, key);
-	nsx_pb_bytes(&c->pf->to->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT, text, n);
+	nsx_pb_bytes(&c->pf->to->packets, is_track_on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT, text, n);
 	nsx_pb_end(&c->pf->to->packets, at);
 }
 
@@ -339,7 +339,7 @@ void nsx_pf_put_dims(struct nsx_conv *c, const char *key, const struct nsx_val *
 	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at;
 
-	if (!on_gpu(c)) {
+	if (!is_track_on_gpu(c)) {
 		char text[48];
 
 		snprintf(text, sizeof(text), "%ux%ux%u", nsx_u32_or(&v[0], 1),

@@ -140,7 +140,7 @@ struct summed {
 	int fd;
 };
 
-static ssize_t write_summed(void *cookie, const char *p, size_t n)
+static ssize_t write_with_checksum(void *cookie, const char *p, size_t n)
 {
 	struct summed *s = cookie;
 
@@ -151,15 +151,16 @@ static ssize_t write_summed(void *cookie, const char *p, size_t n)
 	return (ssize_t)n;
 }
 
-static int close_summed(void *cookie)
+static int close_with_checksum(void *cookie)
 {
 	return close(((struct summed *)cookie)->fd);
 }
 
-static FILE *create_summed(const struct stage *s, const char *path, struct summed *x,
-			   struct nsx_err *err)
+static FILE *create_with_checksum(const struct stage *s, const char *path, struct summed *x,
+				  struct nsx_err *err)
 {
-	const cookie_io_functions_t how = {.write = write_summed, .close = close_summed};
+	const cookie_io_functions_t how = {.write = write_with_checksum,
+					   .close = close_with_checksum};
 	FILE *f;
 
 	x->file->size_bytes = 0;
@@ -185,7 +186,7 @@ static int folder_write_file(void *ctx, size_t i, struct nsx_err *err)
 	if (i + 1 == stage->folder->nfiles)
 		return nsx_out_string(file, &stage->record, &stage->nrecord, err);
 	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
-	    !(f = create_summed(stage, path, &x, err)))
+	    !(f = create_with_checksum(stage, path, &x, err)))
 		return err->rc;
 	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	return fill_file(file, f, stage, err);

@@ -21,7 +21,7 @@ struct nsx_notice {
 	enum nsx_outcome outcome;
 };
 struct nsx_notices {
-	const char *suite; /* "explain", "diff"                              */
+	const char *suite; /* the command that reports: "explain", "diff" */
 	const char *path;  /* path of the trace                              */
 	struct nsx_notice *v;
 	size_t n;

@@ -94,7 +94,7 @@ int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32)
 
 /* Lists --------------------------------------------------------------------------*/
 
-static const struct nsx_out_file *record_of(const struct nsx_folder *f)
+static const struct nsx_out_file *record_of_folder(const struct nsx_folder *f)
 {
 	return &f->files[f->nfiles - 1];
 }
@@ -181,7 +181,7 @@ static void add_record(struct nsx_ours *o, char *text, size_t n, bool *ret_by_na
 		break;
 	case NSX_FILES_LISTED:
 		if (sealed)
-			ours_add_listed(o, record_of(o->folder)->name, (int64_t)n, sum);
+			ours_add_listed(o, record_of_folder(o->folder)->name, (int64_t)n, sum);
 		else
 			while (o->n > before) /* the record was edited */
 				free(o->v[--o->n].path);
@@ -232,7 +232,7 @@ static bool read_records(struct nsx_ours *o, const char *dir, bool *ret_by_name)
 {
 	int at = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int64_t size = 0;
-	int fd = at < 0 ? -1 : open_plain(o, at, record_of(o->folder)->name, &size);
+	int fd = at < 0 ? -1 : open_plain(o, at, record_of_folder(o->folder)->name, &size);
 
 	if (fd >= 0) {
 		ours_read_record(o, fd, (size_t)size, ret_by_name);
@@ -316,7 +316,7 @@ static bool set_path(struct walk *w, const char *name)
  */
 static bool is_file_to_report(const struct walk *w)
 {
-	const char *record = record_of(w->ours->folder)->name;
+	const char *record = record_of_folder(w->ours->folder)->name;
 	const char *named = w->survey->collision;
 
 	return !*named || !strcmp(w->path, record) ||
@@ -354,14 +354,14 @@ int nsx_ours_survey(const struct nsx_ours *o, const char *dir,
 	return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", dir, strerror(errno));
 }
 
-static int drop_entry(int dir, const char *name, void *ctx)
+static int remove_stale_entry(int dir, const char *name, void *ctx)
 {
 	struct walk *w = ctx;
 
 	if (!set_path(w, name))
 		return 0;
 	if (!w->n && is_our_folder(w->ours, name) && is_folder(dir, name)) {
-		int rc = each_in_ours(w, dir, name, drop_entry);
+		int rc = each_in_ours(w, dir, name, remove_stale_entry);
 
 		unlinkat(dir, name, AT_REMOVEDIR); /* only if it is empty now */
 		return rc;
@@ -375,7 +375,7 @@ int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir, struct nsx_er
 {
 	struct walk w = {.ours = o};
 
-	if (!nsx_each_entry(AT_FDCWD, dir, drop_entry, &w))
+	if (!nsx_each_entry(AT_FDCWD, dir, remove_stale_entry, &w))
 		return 0;
 	return nsx_fail(err, NSX_E_IO, "cannot remove '%s/%s' of the report "
 			"before: %s", dir, w.path, strerror(errno));

@@ -16,7 +16,7 @@ static const char *skip_instance_part(const char *p, const char *end)
 {
 	static const struct {
 		const char *begin;
-		bool is_list; /* ends with its bracket; else a number        */
+		bool is_list; /* true: it ends with its bracket; false: it is a number */
 	} parts[] = {{", op_id = ", false}, {", seq = ", false},
 		     {", sizes = [", true}, {", input_op_ids = [", true}};
 

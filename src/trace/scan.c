@@ -106,7 +106,7 @@ static int assign_room(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	return 0;
 }
 
-static int keep_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+static int pass_row_to_table(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_part *p = ctx;
@@ -133,7 +133,7 @@ static int scan_run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *
 		return err->rc;
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
-	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, keep_row, p, err);
+	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, pass_row_to_table, p, err);
 	if (rc && !nsx_is_damage(rc))
 		return rc;
 	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes, &late))

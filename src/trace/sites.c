@@ -315,7 +315,7 @@ static int cmp_samples(const void *ctx, uint32_t a, uint32_t b)
 	       NSX_CMP(s->start_ns[a], s->start_ns[b]);
 }
 
-static int slice_samples(struct nsx_loader *l, size_t n, struct nsx_err *err)
+static int slice_samples_by_thread(struct nsx_loader *l, size_t n, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	const struct nsx_samples_rw *s = &l->samples;
@@ -362,7 +362,7 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 
 	if (nsx_load_tables(l, &table, 1, "samples", err) ||
 	    nsx_colset_sort(&set, NULL, 0, cmp_samples, s, err) ||
-	    slice_samples(l, set.n, err) ||
+	    slice_samples_by_thread(l, set.n, err) ||
 	    nsx_pack_i64(t->arena, s->start_ns, set.n, set.what, &t->samples.start, err))
 		return err->rc;
 	nsx_arena_drop(t->arena, s->start_ns);

@@ -194,8 +194,8 @@ static int add_surveyed_threads(struct nsx_loader *l, struct nsx_err *err)
 	return rc;
 }
 
-static int set_portion(struct nsx_loader *l, const struct sums *sums,
-		       const char *window, struct nsx_err *err)
+static int set_portion_to_read(struct nsx_loader *l, const struct sums *sums,
+			       const char *window, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 	struct nsx_trace *t = l->t;
@@ -242,7 +242,7 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 	rc = rc ?: nsx_load_tables(l, look, nlook, "survey", err) ?:
 	     add_surveyed_threads(l, err) ?:
 	     add_up_survey(l, look, nlook, sums, err) ?:
-	     set_portion(l, sums, window, err);
+	     set_portion_to_read(l, sums, window, err);
 	/* Resets the count, because defective rows are read and counted again. */
 	l->t->defects = before;
 	for (size_t i = 0, at = 0; i < n && at < nlook; i++)

@@ -174,8 +174,8 @@ static void add_warnings(struct nsx_buf *b, const struct nsx_report *r)
 	nsx_buf_adds(b, "</ul>");
 }
 
-static void add_main(struct nsx_buf *b, const struct nsx_report *r,
-		     const struct nsx_timeline *t, const char *title)
+static void add_page_content(struct nsx_buf *b, const struct nsx_report *r,
+			     const struct nsx_timeline *t, const char *title)
 {
 	struct nsx_arena *a = nsx_arena_new();
 
@@ -223,7 +223,7 @@ static int page_add_page(struct nsx_buf *b, const struct nsx_report *r,
 	*fits = !events || nsx_html_data_may_fit(r, t, most);
 	if (*fits) {
 		nsx_html_head(b, base, true);
-		add_main(b, r, t, base);
+		add_page_content(b, r, t, base);
 		rc = nsx_html_data(b, r, t, err);
 		nsx_buf_adds(b, "<script>");
 		nsx_buf_adds(b, nsx_page_js);

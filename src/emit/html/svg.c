@@ -56,7 +56,7 @@ void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 	nsx_buf_adds(b, "</ul>");
 }
 
-static const char *say_value(struct nsx_arena *a, const struct nsx_curve *c, double x)
+static const char *say_curve_value(struct nsx_arena *a, const struct nsx_curve *c, double x)
 {
 	return *c->unit == 'B' ? nsx_text_bytes(a, x) : nsx_arena_printf(a, "%.3g %s", x, c->unit);
 }
@@ -233,7 +233,7 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_ar
 		nsx_svg_label(b, 0, y + 16, v[i]->label);
 		nsx_svg_label(b, 0, y + 30, nsx_arena_printf(
 			a, "GPU %lld, at most %s", (long long)v[i]->device_id,
-			say_value(a, v[i], curve_maximum(v[i]))));
+			say_curve_value(a, v[i], curve_maximum(v[i]))));
 		nsx_svg_rect(b, "k7", CURVE_LEFT, y + 2, WIDTH - CURVE_LEFT, ROW - 4);
 		draw_curve(b, v[i], y + 2, ROW - 4);
 	}

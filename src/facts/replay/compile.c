@@ -145,8 +145,8 @@ static uint32_t handing_thread(const struct select *s, const struct model_call *
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
-/* Tells whether the change selects the gap before call i. Its range is not checked, because only the part
- * of a gap inside the range counts.
+/* Tells whether the change selects the gap before call i. Its range is not checked, because only
+ * the part of a gap inside the range counts.
  */
 static bool selects_gap(const struct select *s, uint32_t i)
 {

@@ -46,8 +46,8 @@ static int nccl_list_devices(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
-		   struct nsx_table *table, struct nsx_err *err)
+static int fill_operation_row(struct nccl_comm *c, const struct nccl_group *g,
+			      struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at;
 	const struct nccl_rank *late = nccl_latest(r, g->nranks);
@@ -227,7 +227,7 @@ static int nccl_fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
 			note_longest_waiter(&costs->v[r[k].device], g->name, &r[k]);
-		if (fill_op(c, g, tables[L_OPS], err) ||
+		if (fill_operation_row(c, g, tables[L_OPS], err) ||
 		    nccl_fill_ranks(c, g, tables[L_RANKS], err))
 			return err->rc;
 		alone += g->nranks == 1;

@@ -1,4 +1,4 @@
-/* gpu_idle.c - when and why each GPU was idle. facts/idle.c finds the causes. */
+/* gpu_idle.c - when and why each GPU was idle, from the causes that facts/idle.c found. */
 #include "passes/pass.h"
 
 #define DEVICE_COLUMNS(X)                                                                          \
@@ -134,8 +134,8 @@ static void gpu_idle_add_gap(const struct nsx_run *run, const struct long_gap *g
 	row[GAP_PID] = nsx_pid_cell(t, nsx_op_process(t, g->gap.op));
 }
 
-static void add_lengths(const struct nsx_trace *t, uint32_t d,
-			const int64_t (*sum)[2], struct nsx_table *table)
+static void add_gap_lengths(const struct nsx_trace *t, uint32_t d,
+			    const int64_t (*sum)[2], struct nsx_table *table)
 {
 	static const char *const names[] = {"<10us", "10us-1ms", ">=1ms"};
 
@@ -170,7 +170,7 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
 			sum[i][0] += !g.gap.is_edge;
 		}
 		gpu_idle_add_device(run, d, edge_ns, devices);
-		add_lengths(t, d, (const int64_t (*)[2])sum, lengths);
+		add_gap_lengths(t, d, (const int64_t (*)[2])sum, lengths);
 	}
 	for (size_t i = 0; i < n; i++)
 		gpu_idle_add_gap(run, &top[i], table);

@@ -233,7 +233,7 @@ static const struct question {
 	 NSX_SM_ISSUE, {60, 30}, {"yes", "middling", "no", "no"}},
 };
 
-static void say_question(struct answers *a, const struct question *q)
+static void answer_counter_question(struct answers *a, const struct question *q)
 {
 	double x = counter_mean(a, q->counter, a->busy);
 
@@ -301,7 +301,7 @@ static void answer_for_gpu(struct answers *a)
 	answer_if_idle(a);
 	answer_if_full(a);
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
-		say_question(a, &questions[i]);
+		answer_counter_question(a, &questions[i]);
 	answer_what_limits(a);
 	answer_pcie_use(a);
 }

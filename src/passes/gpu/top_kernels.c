@@ -113,7 +113,7 @@ static uint32_t device_of_kernel_group(const struct groups *g, const struct grou
 	return NSX_SEARCH(0, g->t->ndevices, mid, g->first[mid] <= (size_t)(x - g->v)) - 1;
 }
 
-static const struct group *group_at(const struct groups *g, const void *index)
+static const struct group *group_of_index(const struct groups *g, const void *index)
 {
 	return &g->v[*(const uint32_t *)index];
 }
@@ -251,13 +251,13 @@ static void top_kernels_fill_kernel(const struct nsx_run *run, const struct grou
 
 static int64_t time_key_of_group(const void *index, void *groups)
 {
-	return -group_at(groups, index)->total_ns;
+	return -group_of_index(groups, index)->total_ns;
 }
 
 static int top_kernels_cmp_groups(const void *a, const void *b, void *groups)
 {
 	const struct groups *g = groups;
-	const struct group *x = group_at(g, a), *y = group_at(g, b);
+	const struct group *x = group_of_index(g, a), *y = group_of_index(g, b);
 	const struct nsx_trace *t = g->t;
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
@@ -332,13 +332,13 @@ static size_t merge_groups_by_name(struct groups *g)
 {
 	size_t n = 0;
 
-	NSX_EACH_RUN(k, next, g->n, kernel_of_group(g, group_at(g, &g->named[next])) ==
-				    kernel_of_group(g, group_at(g, &g->named[k]))) {
+	NSX_EACH_RUN(k, next, g->n, kernel_of_group(g, group_of_index(g, &g->named[next])) ==
+				    kernel_of_group(g, group_of_index(g, &g->named[k]))) {
 		uint32_t first = g->named[k];
 		struct group *x = &g->v[first];
 
 		for (size_t i = k + 1; i < next; i++)
-			x->n += group_at(g, &g->named[i])->n;
+			x->n += group_of_index(g, &g->named[i])->n;
 		x->total_ns = 0;
 		for (size_t i = 0; i < x->n; i++)
 			nsx_add_to(&x->total_ns, g->durations[g->at[first] + i]);
@@ -351,7 +351,7 @@ static size_t merge_groups_by_name(struct groups *g)
 /* Compares sums by time; kernels with equal time by name. */
 static int top_kernels_cmp_sums(const void *a, const void *b, void *groups)
 {
-	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
+	const struct group *x = group_of_index(groups, a), *y = group_of_index(groups, b);
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?:
 	       NSX_CMP(kernel_of_group(groups, x), kernel_of_group(groups, y));

@@ -1,4 +1,5 @@
-/* barriers.c - where the host waited and what it cost; the waits are facts. */
+/* barriers.c - where the host waited and what it cost, from the waits that facts/barriers.c found.
+ */
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \

@@ -109,7 +109,7 @@ static struct sum *find_site_sum(struct sites *x, enum kind kind, uint64_t globa
 	return sum;
 }
 
-static int64_t longest_of(const struct sites *x, const struct sum *s)
+static int64_t longest_call_ns(const struct sites *x, const struct sum *s)
 {
 	return s->longest ? x->longest_ns[s->longest - 1] : s->total_ns;
 }
@@ -117,7 +117,7 @@ static int64_t longest_of(const struct sites *x, const struct sum *s)
 static int add_to_site(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
 		       int64_t longest_ns, struct nsx_err *err)
 {
-	longest_ns = NSX_MAX(longest_ns, longest_of(x, s));
+	longest_ns = NSX_MAX(longest_ns, longest_call_ns(x, s));
 	nsx_add_to(&s->total_ns, total_ns);
 	s->count += (uint32_t)count;
 	if (s->longest)
@@ -405,7 +405,7 @@ static void call_sites_fill_sums(const struct sites *all, const struct sum *x,
 	row[TOTAL] = nsx_ms(x->total_ns);
 	if (x->count)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->count);
-	row[MAX] = nsx_us((double)longest_of(all, x));
+	row[MAX] = nsx_us((double)longest_call_ns(all, x));
 	row[COST] = nsx_ms(cost_ns);
 }
 

@@ -244,7 +244,8 @@ size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread)
 	return lo;
 }
 
-static int read_again(const struct nsx_run *run, struct cpu_threads *all, struct nsx_err *err)
+static int reread_overlapping_threads(const struct nsx_run *run, struct cpu_threads *all,
+				      struct nsx_err *err)
 {
 	struct part p = {.t = run->trace, .again = all->again,
 			 .nagain = all->nagain};
@@ -293,7 +294,7 @@ static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts,
 	}
 	if (join_threads(run->trace, all, err))
 		return err->rc;
-	return all->nagain ? read_again(run, all, err) : 0;
+	return all->nagain ? reread_overlapping_threads(run, all, err) : 0;
 }
 
 /* Extends a thread's time beyond its rows. With a limited reach, the first row shows the state

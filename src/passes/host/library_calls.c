@@ -103,7 +103,7 @@ static void library_calls_list_durations(struct sums *s, const uint32_t *of_call
 /* Orders sums by function, then by the time of the process, least first. */
 NSX_ORDER(cmp_sums, struct sum, UP(library), UP(name), UP(total_ns), UP(process));
 
-static void fill_row(const struct sums *s, const struct sum *x, struct nsx_table *table)
+static void fill_function_row(const struct sums *s, const struct sum *x, struct nsx_table *table)
 {
 	static const double qs[] = {0.5, 0.95, 1};
 	struct nsx_cell *row = nsx_add_row(table);
@@ -148,7 +148,7 @@ static void library_calls_fill_calls(struct sums *s, struct nsx_table *rows,
 		const struct sum *x = &s->v[i];
 
 		for (size_t k = i; k < next; k++)
-			fill_row(s, &s->v[k], rows);
+			fill_function_row(s, &s->v[k], rows);
 		if (next - i > 1)
 			fill_process_spread(s, x, next - i, spread);
 	}

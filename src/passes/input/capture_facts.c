@@ -38,8 +38,8 @@ static const struct {
 #undef FACT
 };
 
-static int on_setting(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		      struct nsx_err *err NSX_UNUSED)
+static int read_setting_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			    struct nsx_err *err NSX_UNUSED)
 {
 	char name[96], value[64];
 
@@ -117,8 +117,8 @@ static bool is_relevant_message(const struct nsx_trace *t, const struct nsx_val 
 	       nsx_process_find(t, key) != NSX_NONE;
 }
 
-static int on_message(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
+static int read_message_row(void *ctx, int64_t rid NSX_UNUSED,
+			    const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct reader *r = ctx;
 	char buf[512];
@@ -163,9 +163,9 @@ int nsx_read_capture_facts(const struct nsx_trace *t,
 	struct reader r = {ret, t};
 
 	*ret = (struct nsx_capture_facts){0};
-	return nsx_view_each(s, capture_meta, on_setting, ret, err, name, value) ?:
-	       nsx_view_each(s, export_meta, on_setting, ret, err, name, value) ?:
-	       nsx_view_each(s, diagnostic, on_message, &r, err, severity, text,
+	return nsx_view_each(s, capture_meta, read_setting_row, ret, err, name, value) ?:
+	       nsx_view_each(s, export_meta, read_setting_row, ret, err, name, value) ?:
+	       nsx_view_each(s, diagnostic, read_message_row, &r, err, severity, text,
 			     global_pid) ?:
 	       nsx_view_each(s, analysis, capture_facts_on_session, ret, err, duration_ns);
 }

@@ -200,7 +200,7 @@ static int sort_range_rows(struct work *w, const struct nsx_run *run,
 	return 0;
 }
 
-static int sum_gpu(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+static int sum_gpu_work(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	if (nsx_new_arrays(a, w->nrows, "range names", err, w->ex_ns) ||
 	    nsx_new_arrays(a, w->nheld, "range names", err, w->gpu) ||
@@ -240,7 +240,7 @@ static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 {
 	if (nvtx_make_groups(w, run->scratch, err) || sort_range_rows(w, run, table, err))
 		return err->rc;
-	if (gpu && sum_gpu(w, run->scratch, err))
+	if (gpu && sum_gpu_work(w, run->scratch, err))
 		return err->rc;
 	for (uint32_t i = 0; i < w->nrows; i++)
 		nvtx_fill_range(w, i, nsx_add_row(table));

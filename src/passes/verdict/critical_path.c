@@ -202,7 +202,7 @@ static const char *critical_path_kind_of(uint64_t tag)
 	return tag >= T_CAUSE ? causes[tag - T_CAUSE][0] : kinds[tag];
 }
 
-static const char *name_cause(struct path *p, unsigned cause, nsx_str detail)
+static const char *name_idle_cause(struct path *p, unsigned cause, nsx_str detail)
 {
 	const char *own = detail ? nsx_fact_text(p->run->facts, detail) : NULL;
 
@@ -211,7 +211,7 @@ static const char *name_cause(struct path *p, unsigned cause, nsx_str detail)
 	       nsx_say(p->out, "%s: %s", nsx_cause_names[cause], own);
 }
 
-static const char *name_row(struct path *p, struct nsx_group_key key)
+static const char *name_path_row(struct path *p, struct nsx_group_key key)
 {
 	switch (key.a) {
 	case T_KERNEL:
@@ -229,7 +229,7 @@ static const char *name_row(struct path *p, struct nsx_group_key key)
 	case T_REST:
 		return "idle";
 	default:
-		return name_cause(p, (unsigned)(key.a - T_CAUSE), (nsx_str)key.b);
+		return name_idle_cause(p, (unsigned)(key.a - T_CAUSE), (nsx_str)key.b);
 	}
 }
 
@@ -297,7 +297,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table, struct nsx_err
 	for (uint32_t i = 0; i < p->groups.n; i++)
 		if (p->rows[i].ns)
 			v[n++] = (struct suspect){
-				name_row(p, nsx_group_key(&p->groups, i)), i};
+				name_path_row(p, nsx_group_key(&p->groups, i)), i};
 	nsx_table_expect(table, n, p->run->opts->held_rows);
 	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), suspect_sort_key, cmp_suspects,
 			  p);
