@@ -217,8 +217,8 @@ static int connect_for_sql(struct nsx_subject *subject, struct nsx_err *err)
 
 /* In the child -----------------------------------------------------------------------*/
 
-/* What the child process sends: column names, each with its NUL, and an empty name after the last;
- * then the cells of each row. The text of a cell follows the cell and has len bytes.
+/* The child process sends column names, each with its NUL, and an empty name after the last; then
+ * the cells of each row. The text of a cell follows the cell and has len bytes.
  */
 struct select {
 	struct nsx_db *db;

@@ -17,7 +17,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the result as JSON"),
 };
 
-/* What can be recorded, judged from all findings. */
+/* Each ability of a capture, judged from all findings. */
 struct ability {
 	const char *key, *title;
 	bool can;

@@ -18,7 +18,7 @@ enum {
 
 enum verdict { KEPT, EARLY, LATE, CUT };
 
-/* What is known of a stream after the operations seen so far. */
+/* The state of a stream after the operations seen so far. */
 struct order {
 	int64_t least_end_ns; /* earliest end among the calls of later operations */
 	/* latest start among the calls of earlier operations, in three groups: operations that

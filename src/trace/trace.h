@@ -393,7 +393,7 @@ struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
 	size_t ncut;  /* number of shortened records                         */
 	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
-	/* What is known of the first impossible record. */
+	/* The first impossible record: its name, and its times as recorded. */
 	nsx_str name; /* name of its kernel; 0: not a kernel                 */
 	int64_t start_ns, call_ns; /* call_ns: start of its call; INT64_MIN: unknown */
 };

@@ -152,7 +152,7 @@ struct answers {
 	const struct nsx_facts *facts;
 	int64_t window_ns;
 	const struct gpu *gpu;
-	/* What the GPU does while a counter is read: computes, if it was sampled then. */
+	/* The GPU's work while a counter is read: computing, if it was sampled then. */
 	enum nsx_scope busy;
 	const char *when;
 	bool others; /* the trace has several GPUs */
