@@ -120,6 +120,16 @@ static void sentences_add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
 		nsx_buf_printf(b, "%s%s:", *name ? " on " : "", name);
 }
 
+/* Whether the whole run is proven to change, although its units do not. */
+static bool changes_outside(const struct nsx_diff *d)
+{
+	const char *why;
+	enum nsx_verdict verdict = d->totals.pairs_up ? nsx_totals_judge(d, &why) :
+							NSX_V_INCONCLUSIVE;
+
+	return verdict == NSX_V_REGRESSION || verdict == NSX_V_IMPROVEMENT;
+}
+
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
@@ -151,6 +161,8 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 		add_mean(&b, d, c, a);
 	if (d->why && is_of_lane && c->verdict != NSX_V_BOTH_WAYS)
 		nsx_buf_printf(&b, "; %s", d->why);
+	if (d->verdict == NSX_V_NEUTRAL && fabs(c->rel) < NSX_NOISE && changes_outside(d))
+		nsx_buf_printf(&b, "; but the run takes %s", nsx_totals_sentence(d, a));
 	return nsx_buf_keep(&b, a);
 }
 

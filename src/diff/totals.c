@@ -96,14 +96,15 @@ static bool takes_share(const struct nsx_totals_change *c, enum nsx_total_part p
 }
 
 /* Whether both sides do the same work. Thread counts decide if kernels take some of the time, or are
- * launched in the same order. Bytes decide if copies take most of the time, or if equally many
- * kernels are launched.
+ * launched in the same order; if there are few kernels, the bytes must not differ. Bytes decide if
+ * copies take most of the time, or if equally many kernels are launched.
  */
 static bool is_same_work(const struct nsx_totals_change *c)
 {
-	return (c->same_threads &&
-		(takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE) ||
-		 (c->in_step && c->side[0].launches >= FEW))) ||
+	bool few = NSX_MIN(c->side[0].launches, c->side[1].launches) < FEW;
+
+	return (c->same_threads && (!few || c->same_bytes) &&
+		(takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE) || (!few && c->in_step))) ||
 	       (bytes_of(&c->side[0]) > 0 && c->same_bytes &&
 		(totals_is_alike((double)c->side[0].launches, (double)c->side[1].launches) ||
 		 takes_share(c, NSX_TOTAL_COPIES, 0.5)));

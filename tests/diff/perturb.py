@@ -59,6 +59,14 @@ def twice_copied(db, _):
 def idle(db, factor):
     stretch(db, gaps(db), factor)
 
+def cut(db, factor):
+    """Leaves the first part of the time."""
+    v = spans(db)
+    end = v[0][0] + factor * (v[-1][1] - v[0][0])
+    for t, have in columns(db):
+        if "start" in have and not t.startswith("TARGET"):
+            db.execute(f"DELETE FROM '{t}' WHERE start > {end}")
+
 def renamed(db, _):
     names = " UNION ".join(f"SELECT {c} FROM {KERNEL}" for c in ("shortName", "demangledName"))
     db.execute(f"UPDATE StringIds SET value = 'other_' || value WHERE id IN ({names})")
@@ -78,6 +86,8 @@ def whole(path):
 
 # Factor 1: nothing changes. All changes of the whole are the true ones, measured on the rows.
 cases = [
+    # beside the verdict, words of the first line
+    ("job_rank0", twice_copied, 1, "neutral", "but the run takes 3.04 s instead of 2.95 s"),
     ("a100_llm_nvtx", kernels, 1, "neutral"), ("a100_llm_nvtx", kernels, 1.1, "regression"),
     ("a100_llm_nvtx", idle, 0.3, "improvement"), ("a100_llm_nvtx", idle, 2, "regression"),
     ("a100_llm_nvtx", renamed, 1, "neutral"), ("a100_llm_nvtx", one_kernel, 0.7, "improvement"),
@@ -86,12 +96,12 @@ cases = [
     ("t4_solver", kernels, 1.01, "neutral"), ("life_a1", regrouped, 1, "neutral"),
     ("life_a1", other_gpu, 1, "inconclusive"), ("life_a1", other_gpu, 8, "regression"),
     ("life_a1", idle, 0.3, "inconclusive"), ("omp_target_copies", twice_copied, 1, "regression"),
-    ("vecadd_pinned", twice_copied, 1, "regression"), ("vecadd_pinned", one_kernel, 1.2, "neutral"),
+    ("unified_memory", cut, 0.6, "inconclusive"), ("vecadd_pinned", twice_copied, 1, "regression"), ("vecadd_pinned", one_kernel, 1.2, "neutral"),
     ("rtx3070ti_training", kernels, 1, "neutral"), ("rtx3070ti_training", one_kernel, 0.7, "improvement"),
     ("rtx3070ti_training", twice_copied, 1, "regression"), ("julia_waits", kernels, 1.1, "regression"),
 ]
 failed = 0
-for name, change, factor, wanted in cases:
+for name, change, factor, wanted, *words in cases:
     before = f"{traces}/{name}.sqlite"
     shutil.copy(before, "after.sqlite")
     os.chmod("after.sqlite", 0o600)
@@ -102,10 +112,12 @@ for name, change, factor, wanted in cases:
     change(db, factor)
     db.commit()
     db.close()
-    d = json.loads(subprocess.run([prog, "diff", before, "after.sqlite", "--json"], capture_output=True, check=True).stdout)
+    def diff(*options):
+        return subprocess.run([prog, "diff", before, "after.sqlite", *options], capture_output=True, check=True, text=True).stdout
+    d = json.loads(diff("--json"))
     true = [whole(before), whole("after.sqlite")]
     told = [round(1e6 * d["totals"][s]["whole_ms"]) for s in ("before", "after")]
-    if d["verdict"] != wanted or told != true:
+    if d["verdict"] != wanted or told != true or any(w not in diff("-o", "d") for w in words):
         failed += 1
         print(f"{name}, {change.__name__} {factor}: {d['verdict']} ({d['why']}), {told} of {true}")
 sys.exit(failed > 0)
