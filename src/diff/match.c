@@ -294,19 +294,27 @@ static void join_by_place(struct work *w, size_t lane)
 
 /* Rows --------------------------------------------------------------------------*/
 
+/* Notes rows whose kernels without a partner have several grids on a side, and not those of the
+ * other side.
+ */
 static void note_grids(const struct work *w, struct nsx_kernel_rows *rows)
 {
+	uint64_t *sum = nsx_arena_get(w->a, rows->nrows * sizeof(*sum));
+
 	for (uint32_t i = 0; i < w->all; i++) {
 		bool after = i >= w->n[0];
 		uint32_t row = rows->row[after][after ? i - w->n[0] : i];
-		const struct nsx_kernel *first;
+		const uint32_t *grid = kernel(w, i)->grid, *first;
+		uint64_t hash = nsx_hash(grid, sizeof(kernel(w, i)->grid));
 
 		if (row == NSX_NONE || rows->kind[row] != NSX_M_SHAPE || w->partner[i] != NSX_NONE)
 			continue;
-		first = &w->pool[after]->kernels[rows->first[after][row]];
-		rows->has_grids[row] |= memcmp(first->grid, kernel(w, i)->grid,
-					       sizeof(first->grid)) != 0;
+		first = w->pool[after]->kernels[rows->first[after][row]].grid;
+		rows->has_grids[row] |= nsx_hash(first, sizeof(kernel(w, i)->grid)) != hash;
+		sum[row] += after ? -hash : hash; /* equal grids of both sides cancel */
 	}
+	for (uint32_t r = 0; r < rows->nrows; r++)
+		rows->has_grids[r] &= sum[r] != 0;
 }
 
 static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)

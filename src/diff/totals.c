@@ -476,6 +476,8 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 		 c->same_threads, "threads in all");
 	if (!c->same_threads && c->same_work && y->threads < x->threads)
 		nsx_buf_adds(b, ": is a part no longer computed?");
+	else if (!c->same_threads && c->same_work && y->kernel_ns > x->kernel_ns)
+		nsx_buf_adds(b, ": is more computed?");
 	nsx_buf_adds(b, "\n");
 }
 

@@ -74,6 +74,14 @@ def renamed(db, _):
 def regrouped(db, _):
     db.execute(f"UPDATE {KERNEL} SET gridX = gridX / 2, blockX = blockX * 2 WHERE gridX % 2 = 0")
 
+def recompiled(db, factor):
+    db.execute(f"UPDATE {KERNEL} SET registersPerThread = 32")
+    kernels(db, factor)
+
+def doubled(db, factor):
+    db.execute(f"UPDATE {KERNEL} SET gridX = gridX * 2")
+    kernels(db, factor)
+
 def other_gpu(db, factor):
     db.execute("UPDATE TARGET_INFO_GPU SET name = 'NVIDIA L4', smCount = 58, computeMajor = 8, computeMinor = 9, "
                "clockRate = 2040000000, memoryBandwidth = 300000000000")
@@ -88,6 +96,9 @@ def whole(path):
 cases = [
     # beside the verdict, words of the first line
     ("job_rank0", twice_copied, 1, "neutral", "but the run takes 3.04 s instead of 2.95 s"),
+    ("a100_llm_nvtx", recompiled, 0.85, "improvement", "(sgemm)` (registers 122 → 32"),
+    ("life_a1", doubled, 2, "regression", "125 G → 251 G threads in all: is more computed?", "grid 313×313 → 626×313"),
+    ("t4_solver", doubled, 2, "regression", "`dag_lts_kernel` (other grids"),
     ("a100_llm_nvtx", kernels, 1, "neutral"), ("a100_llm_nvtx", kernels, 1.1, "regression"),
     ("a100_llm_nvtx", idle, 0.3, "improvement"), ("a100_llm_nvtx", idle, 2, "regression"),
     ("a100_llm_nvtx", renamed, 1, "neutral"), ("a100_llm_nvtx", one_kernel, 0.7, "improvement"),
