@@ -367,8 +367,10 @@ static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, str
 		undecided(r, d->why);
 	else
 		r->result = r->change > r->limit &&
-			(r->limit < 0 || d->verdict == NSX_V_REGRESSION) ?
+			(r->limit < 0 || g->proven || d->verdict == NSX_V_REGRESSION) ?
 			NSX_GATE_FAIL : NSX_GATE_PASS;
+	if (g->proven && r->result == NSX_GATE_UNDECIDED)
+		r->result = NSX_GATE_FAIL;
 }
 
 /* Decides a gate. A limit below 0 asks for an improvement; then the part of it that is missing must

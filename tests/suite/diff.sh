@@ -231,6 +231,16 @@ else
 	part_skipped "the real pair is not here"
 fi
 
+# A gate that wants a proof does not pass because the runs as wholes count as alike.
+if [ -f "$traces/life_a1.sqlite" ]; then
+	for gate in 'step:<+0.5% 1' 'step:<+2% 0' 'step:+0.5% 0' 'step:-1% 1'; do
+		"$prog" diff "$traces/life_a1.sqlite" "$traces/life_a2.sqlite" --gate "${gate% *}" -o g -q 2>err; rc=$?
+		if [ $rc = "${gate#* }" ]; then ok; else bad "gate ${gate% *} of wholes: exit $rc: $(cat err)"; fi
+	done
+else
+	part_skipped "the real captures are not here"
+fi
+
 # Known changes of real captures get the right verdict and the right figure.
 if [ -f "$traces/t4_solver.sqlite" ]; then
 	holds "captures changed on purpose" python3 "$tests/diff/perturb.py" "$prog" "$traces"
