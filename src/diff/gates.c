@@ -335,8 +335,6 @@ static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 
 /* Deciding ----------------------------------------------------------------------*/
 
-enum { MIN_UNITS = 4 };
-
 static void undecided(struct nsx_gate_row *r, const char *text)
 {
 	r->result = NSX_GATE_UNDECIDED;
@@ -400,7 +398,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		undecided(r, "no unit of work repeats on both sides");
 	} else if (measure_of(g->metric) == TIME && say_other_gpu(d)) {
 		undecided(r, say_other_gpu(d));
-	} else if (m->n < MIN_UNITS) {
+	} else if (m->n < NSX_LEAST_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
 	} else if (r->lo > r->limit && m->change - NSX_MIN(g->limit * of, 0) > m->floor.at) {
 		r->result = NSX_GATE_FAIL;

@@ -95,9 +95,9 @@ static bool takes_share(const struct nsx_totals_change *c, enum nsx_total_part p
 	       (double)c->side[1].ns[part] > share * judged_ns(&c->side[1]);
 }
 
-/* Whether both sides do the same work. Thread counts decide if kernels take some of the time, or are
- * launched in the same order; if there are few kernels, the bytes must not differ. Bytes decide if
- * copies take most of the time, or if equally many kernels are launched.
+/* Whether both sides do the same work. Thread counts decide if kernels take some of the time, or
+ * are launched in the same order; if there are few kernels, the bytes must not differ. Bytes decide
+ * if copies take most of the time, or if equally many kernels are launched.
  */
 static bool is_same_work(const struct nsx_totals_change *c)
 {
@@ -270,7 +270,8 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double who
 		sign = sign_beyond(delta, gpu_floor + idle_floor);
 	if (sign && sign * delta > small)
 		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	if (!sign && !is_of_host && gpu_floor + idle_floor < SURE * whole && fabs(delta) < NO_CHANGE * whole)
+	if (!sign && !is_of_host && gpu_floor + idle_floor < SURE * whole &&
+	    fabs(delta) < NO_CHANGE * whole)
 		return NSX_V_NEUTRAL;
 	if (of_gpu * of_idle < 0) {
 		*why = of_gpu < 0 ? "kernels and copies take less time, the host and idle more" :
@@ -429,9 +430,9 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 		       nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
-/* Whether a unit has as many launches on both sides, and nearly all its time is of kernels that both
- * launch in the same shape. A digest has no kernels; there a launch has as many threads on both
- * sides.
+/* Whether a unit has as many launches on both sides, and nearly all its time is of kernels that
+ * both launch in the same shape. A digest has no kernels; there a launch has as many threads on
+ * both sides.
  */
 static bool has_equal_kernels(const struct nsx_diff *d, const struct nsx_budget *unit)
 {
