@@ -216,31 +216,53 @@ static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size
 			       second, by_ns / 1000, why);
 }
 
-/* Drops the bounds of pairs that contradict each other and warns. Either a clock was set during the
- * capture, or two different collectives were matched.
+/* How much two clocks contradict each other. Either one was set during the capture, or two different
+ * collectives were matched.
+ */
+static double contradiction_ns(const struct clocks *c, size_t q, size_t r)
+{
+	size_t n = c->f->nclocks;
+
+	return -(c->bound[q * n + r] + c->bound[r * n + q]);
+}
+
+/* Drops all bounds of the clock that contradicts most others, until none contradict each other, and
+ * warns of the pairs that did.
  */
 static void drop_contradictions(struct clocks *c)
 {
-	size_t n = c->f->nclocks, npairs = 0, most_q = 0, most_r = 0;
+	size_t n = c->f->nclocks, npairs = 0, most_q = 0, most_r = 0, worst;
+	size_t *count = nsx_arena_get(c->a, n * sizeof(*count));
 	double most_ns = 0;
 
 	for (size_t q = 0; q < n; q++)
 		for (size_t r = q + 1; r < n; r++) {
-			double *a = &c->bound[q * n + r];
-			double *b = &c->bound[r * n + q];
+			double by_ns = contradiction_ns(c, q, r);
 
-			if (*a + *b >= 0)
+			if (by_ns <= 0)
 				continue;
 			npairs++;
-			if (-(*a + *b) > most_ns) {
-				most_ns = -(*a + *b);
+			count[q]++;
+			count[r]++;
+			if (by_ns > most_ns) {
+				most_ns = by_ns;
 				most_q = q;
 				most_r = r;
 			}
-			*a = *b = INFINITY;
 		}
 	if (npairs)
 		warn_of_contradictions(c->f, npairs, most_q, most_r, most_ns);
+	for (; npairs; npairs -= count[worst], count[worst] = 0) {
+		worst = 0;
+		for (size_t q = 1; q < n; q++)
+			if (count[q] >= count[worst])
+				worst = q;
+		for (size_t q = 0; q < n; q++) {
+			if (q != worst && contradiction_ns(c, q, worst) > 0)
+				count[q]--;
+			c->bound[q * n + worst] = c->bound[worst * n + q] = INFINITY;
+		}
+	}
 }
 
 static void shorten(struct clocks *c)

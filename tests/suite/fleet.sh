@@ -142,6 +142,15 @@ done
 "$prog" fleet clocks/traces --md >clocks.md 2>err
 holds 'pairs of clocks are counted' [ "$(grep -c contradict clocks.md) $(grep -c '2 pairs of clocks contradict each other, most those of ranks 0 and 4, by' clocks.md)" = '2 2' ]
 rm -rf clocks
+# A clock that contradicts others is not told by way of a third one.
+"$b/fleet-gen" even data_most ranks=256 hosts=32 tp=4 pp=2 skew=20 ends=25 colls=8 format=digest seed=42043
+"$prog" fleet even/traces --json >even.json 2>err
+holds 'clocks that contradict each other are not told' python3 -c "
+import json
+of, clocks = json.load(open('even/truth.json'))['offset_us'], json.load(open('even.json'))['metrics']['fleet']['clocks']
+told = [(c['lo_us'] - 50, of[int(c['ranks'].split('-')[0])] - of[0], c['hi_us'] + 50) for c in clocks if c['lo_us'] is not None]
+assert len(clocks) == 32 and all(lo <= x <= hi for lo, x, hi in told), told"
+rm -rf even
 
 # A pipeline: a slow rank, a slow rank that nobody waits for, a slow stage, and a fault that cannot
 # be recognised without the names of communicators.
