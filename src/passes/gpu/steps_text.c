@@ -7,7 +7,7 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 	double s = (double)row[TOTAL].u.i / 1e9;
 
 	return row[TOKENS].type == NSX_T_NULL || !row[TOKENS].u.i || !(s > 0) ? "" :
-		nsx_say(w->out, "; %.0f tokens a second in them", (double)row[TOKENS].u.i / s);
+		nsx_say(w->out, "; %.0f tokens a second", (double)row[TOKENS].u.i / s);
 }
 
 /* " (1.2 ms instead of 1 ms)" if steps without a replay take longer, else "". */
@@ -50,6 +50,26 @@ static const char *say_graph_misses(struct steps_work *w, const struct nsx_cell 
 		       n > MOST ? " and more" : "");
 }
 
+/* "decoding takes 25 ms longer in each than in a decode step"; NULL unless steps decode beside a
+ * prefill, and others of the engine only decode.
+ */
+static const char *say_mixed(struct steps_work *w, const struct nsx_cell *row)
+{
+	const struct nsx_table *kinds = w->table[KINDS];
+
+	if (row[KIND].u.s != nsx_step_kinds[NSX_STEP_MIXED])
+		return NULL;
+	for (size_t i = 0; i < kinds->nrows; i++) {
+		const struct nsx_cell *x = nsx_row_at(kinds, i);
+
+		if (x[KIND].u.s == nsx_step_kinds[NSX_STEP_DECODE] &&
+		    !strcmp(x[ENGINE].u.s, row[ENGINE].u.s) && x[P50].u.f < row[P50].u.f)
+			return nsx_say(w->out, "decoding takes %s longer in each than in a decode "
+				       "step", nsx_say_ms(w->out, row[P50].u.f - x[P50].u.f));
+	}
+	return NULL;
+}
+
 /* Describes steps that missed the graph or that delayed others; NULL: there are none. */
 static const char *say_lost_time(struct steps_work *w, const struct nsx_cell *row,
 				 size_t from)
@@ -59,8 +79,8 @@ static const char *say_lost_time(struct steps_work *w, const struct nsx_cell *ro
 			       nsx_say_time(w->out, row[STALL].u.i),
 			       nsx_text_share(w->out->arena, (double)row[STALL].u.i,
 					      (double)w->total_ns));
-	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ? say_graph_misses(w, row,
-										    from) : NULL;
+	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ? say_graph_misses(w, row, from) :
+								   say_mixed(w, row);
 }
 
 /* "0.1 % MFU, 6.1 % of memory bandwidth, so a step takes 60 µs at least"; NULL if no share of the
@@ -119,12 +139,14 @@ static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_ce
 	bool is_engine = row[KIND].u.s != nsx_step_kinds[NSX_STEP_TRAINING];
 	const char *p50 = nsx_say_ms(w->out, row[P50].u.f), *p95 = nsx_say_ms(w->out, row[P95].u.f);
 
-	return nsx_say(w->out, "%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
-		       steps_text_say_count(w, row), p50, strcmp(p50, p95) ? ", p95 " : "",
+	return nsx_say(w->out, "%s%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
+		       steps_text_say_count(w, row), row[TOTAL].u.i == w->total_ns ? "" :
+		       nsx_say(w->out, " (%s of the time)", nsx_text_share(w->out->arena,
+				(double)row[TOTAL].u.i, (double)w->total_ns)), p50, strcmp(p50, p95) ? ", p95 " : "",
 		       strcmp(p50, p95) ? p95 : "", row[BUSY].u.f,
 		       nsx_say_ms(w->out, (double)row[BETWEEN].u.i / ms),
 		       !is_engine || !(scheduler > 0) ? "" :
-		       nsx_say(w->out, ", %s of it in the scheduler",
+		       nsx_say(w->out, " (%s in the scheduler)",
 			       nsx_say_ms(w->out, scheduler)),
 		       say_tokens(w, row));
 }
