@@ -40,7 +40,7 @@ struct frame { /* a cached frame of the file, and what was learned about it */
 	 */
 	uint32_t rank;
 };
-struct chain { /* a reduced stack */
+struct chain { /* a stack, reduced to its innermost frame and its site */
 	int64_t id;
 	uint32_t leaf, leaf_depth;
 	uint32_t site, site_rank; /* site: index of a frame; NSX_NONE: none yet */

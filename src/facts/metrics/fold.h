@@ -11,7 +11,8 @@ enum { FOLD_MAX_SERIES = 4096 };
 struct fold_series {
 	int64_t type, metric;
 	uint32_t source; /* index in fold.sources */
-	uint32_t next; /* the series of the row that came after this series last time */
+	/* The series whose row followed a row of this one last time: the guess for the next row. */
+	uint32_t next;
 	int64_t lost; /* rows without a valid value */
 	/* Sum of the squares of each sample's time under communication. */
 	unsigned __int128 comm_squares;

@@ -21,7 +21,7 @@
 #define STILL 0.001   /* a change below this share of an iteration is noise */
 enum {
 	STEPS = 24,	/* iterations needed to judge whether sets keep in step   */
-	NEAR = 8,	 /* each run of iterations is compared with so many earlier ones */
+	NEAR = 8,	 /* a run of iterations is compared with the last NEAR runs */
 };
 
 struct sets {

@@ -147,7 +147,9 @@ static struct nsx_cell median_by_graph(struct steps_work *w, const struct steps_
 	return k ? nsx_real(nsx_quantile(w->scratch, k, 0.5) / 1e6) : nsx_null();
 }
 
-/* Fills the sizes of steps that missed the graph, and their time beside that of the other steps. */
+/* Fills the sizes of steps that ran without a CUDA graph although others of their kind replay one,
+ * and their time beside that of the others.
+ */
 static void put_graph_misses(struct steps_work *w, const struct steps_timed *v, size_t n,
 			     struct nsx_cell *row)
 {

@@ -24,8 +24,8 @@ static const char *say_time_of_misses(struct steps_work *w, const struct nsx_cel
 		       nsx_say(w->out, " (%s instead of %s)", missed, replayed) : "";
 }
 
-/* "10 % missed the graph: 2 of 3 of size 17-18 (1.2 ms instead of 1 ms)"; the sizes' rows begin
- * at `from`.
+/* Says "10 % ran without a CUDA graph: 2 of 3 of size 17-18 (1.2 ms instead of 1 ms)". The sizes'
+ * rows begin at `from`.
  */
 static const char *say_graph_misses(struct steps_work *w, const struct nsx_cell *row, size_t from)
 {
@@ -45,7 +45,7 @@ static const char *say_graph_misses(struct steps_work *w, const struct nsx_cell 
 			     *of ? "," : ":", x[MISSED].u.i, x[MISSED_OF].u.i,
 			     x[MISSED_LEAST].u.i, most, say_time_of_misses(w, x));
 	}
-	return nsx_say(w->out, "%.0f %% missed the graph%s%s",
+	return nsx_say(w->out, "%.0f %% ran without a CUDA graph%s%s",
 		       100 * (double)row[MISSED].u.i / (double)row[COUNT].u.i, of,
 		       n > MOST ? " and more" : "");
 }
@@ -70,7 +70,7 @@ static const char *say_mixed(struct steps_work *w, const struct nsx_cell *row)
 	return NULL;
 }
 
-/* Describes steps that missed the graph or that delayed others; NULL: there are none. */
+/* Describes steps that ran without a CUDA graph or that delayed others; NULL: there are none. */
 static const char *say_lost_time(struct steps_work *w, const struct nsx_cell *row,
 				 size_t from)
 {
