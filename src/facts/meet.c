@@ -115,8 +115,7 @@ static int collect_mpi_calls(struct matching *x, struct nsx_err *err)
 		x->peer[r->ncalls] = o.peer;
 		x->tag[r->ncalls] = o.tag;
 		r->call[r->ncalls++] = (struct nsx_mpi_call){
-			o.start_ns, o.end_ns, o.thread, o.name, NSX_NONE,
-			NSX_NONE, false};
+			o.start_ns, o.end_ns, o.thread, o.name, NSX_NONE, NSX_NONE};
 	}
 	return nsx_stopped(err);
 }
@@ -270,7 +269,7 @@ static bool is_consistent_instance(const struct instance *i)
 	return i->last_start_ns <= i->first_end_ns;
 }
 
-static void add_meetings(struct matching *x, bool is_seen)
+static void add_meetings(struct matching *x)
 {
 	struct nsx_meets *r = x->r;
 
@@ -288,7 +287,6 @@ static void add_meetings(struct matching *x, bool is_seen)
 
 			c->comes = is_awaited_call(x, i) ? r->nmeets : NSX_NONE;
 			c->waits = meet_waits(x, i) ? r->nmeets : NSX_NONE;
-			c->is_seen = is_seen;
 		}
 		r->nmeets++;
 	}
@@ -550,14 +548,14 @@ static int match_all_messages(struct matching *x, struct nsx_err *err)
 static int meet_match_all(struct matching *x, struct nsx_err *err)
 {
 	if (pick_calls(x, 0, COLLECTIVES - 1) && are_collectives(x))
-		add_meetings(x, false);
+		add_meetings(x);
 	else if (x->nsides > 1)
 		x->r->unknown = x->why;
 	if (match_all_messages(x, err))
 		return err->rc;
 	for (uint8_t w = ONE_WAIT; w < (uint8_t)ARRAY_LEN(known); w++)
 		if (pick_calls(x, w, w) && waits_end_together(x))
-			add_meetings(x, true);
+			add_meetings(x);
 	return 0;
 }
 

@@ -16,7 +16,6 @@ struct nsx_mpi_call { /* a call that takes part in a meeting */
 	nsx_str name;
 	uint32_t comes; /* the meeting in which others wait for this call; or NSX_NONE */
 	uint32_t waits; /* the meeting in which this call waits; or NSX_NONE */
-	bool is_seen; /* MPI does not guarantee that it waits, but the trace shows it */
 };
 struct nsx_meets {
 	struct nsx_mpi_call *call; /* sorted by (thread, start)              */
