@@ -4,7 +4,6 @@
  * pauses, and at the first kernel after a start that only copies data to the GPU. Each segment has
  * a steady part. The steady part of the segment with most compute is judged.
  */
-#include "base/group.h"
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"
 
@@ -479,68 +478,6 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	return 0;
 }
 
-/* Finds the name whose NVTX ranges together take most of a window, and at least half; 0: none. */
-static int phases_find_name(const struct nsx_trace *t, const struct nsx_window *w,
-			    nsx_str *ret, struct nsx_err *err)
-{
-	struct nsx_groups names = {0};
-	int64_t *sums = NULL, most = (w->end_ns - w->start_ns) / 2;
-	int rc = 0;
-
-	*ret = 0;
-	for (size_t i = 0; i < t->nvtx.n && !rc; i++) {
-		int64_t ns = NSX_MIN(nsx_range_end(&t->nvtx, i), w->end_ns) -
-			     NSX_MAX(nsx_range_start(&t->nvtx, i), w->start_ns);
-		int64_t *sum;
-
-		if (ns <= 0)
-			continue;
-		sum = nsx_group_value(&names, &sums, t->nvtx.name[i], 0, "ranges of a phase", err);
-		if (!sum) {
-			rc = err->rc;
-			continue;
-		}
-		nsx_add_to(sum, ns);
-		if (*sum > most) {
-			most = *sum;
-			*ret = t->nvtx.name[i];
-		}
-	}
-	nsx_groups_done(&names);
-	free(sums);
-	return rc;
-}
-
-/* Tells whether a range with this name overlaps a window. */
-static bool range_overlaps_window(const struct nsx_trace *t, nsx_str name,
-				  const struct nsx_window *w)
-{
-	for (size_t i = 0; i < t->nvtx.n; i++)
-		if (t->nvtx.name[i] == name &&
-		    nsx_range_start(&t->nvtx, i) < w->end_ns &&
-		    nsx_range_end(&t->nvtx, i) > w->start_ns)
-			return true;
-	return false;
-}
-
-/* Names a tail after the ranges that run in it, if the judged loop has no such ranges. */
-static int name_tails(struct cutter *c, struct nsx_err *err)
-{
-	nsx_str own;
-
-	for (size_t i = 0; i < c->f->nrun_phases; i++) {
-		struct nsx_run_phase *x = &c->f->run_phases[i];
-
-		if (x->kind != NSX_PHASE_TAIL || x->range)
-			continue;
-		if (phases_find_name(c->t, &x->window, &own, err))
-			return err->rc;
-		if (own && !range_overlaps_window(c->t, own, &c->f->steady.window))
-			x->range = own;
-	}
-	return 0;
-}
-
 /* Makes the user's window the only phase. */
 static int use_window_as_phase(struct cutter *c, struct nsx_err *err)
 {
@@ -576,7 +513,7 @@ static int find_phases(struct cutter *c, struct nsx_err *err)
 	judged = choose_judged_segment(c);
 	return nsx_steady_in(c->f, c->t, &c->seg[judged], c->fd->keep,
 			     &c->f->steady, err) ?:
-	       list_phases(c, judged, err) ?: name_tails(c, err);
+	       list_phases(c, judged, err);
 }
 
 /* Gives each phase its name. Quadratic, but there are few phases, because each has a least share of
