@@ -40,7 +40,6 @@ struct nsx_arrivals {
 	const char *op, *late; /* late: the rank whose lateness costs most   */
 	uint32_t process, device; /* of the late rank                        */
 	bool is_proved; /* whether a persistent straggler was proved         */
-	bool is_passed_on; /* ranks pass lateness on, so the last to arrive need not be slow */
 	size_t njudged; /* number of judged instances                        */
 	size_t nlate;	/* judged instances with any late rank               */
 	size_t nlast;	/* judged instances in which `late` comes last       */

@@ -187,7 +187,7 @@ int nccl_tell_arrivals(struct nccl_costs *c, const struct nccl_group *g,
 	struct nsx_arrivals *x = nsx_arena_get(c->out->arena, sizeof(*x));
 
 	*x = (struct nsx_arrivals){
-		.op = g->name, .is_passed_on = g->op == NSX_COMM_SENDRECV,
+		.op = g->name,
 		.late = late->label, .is_proved = m->proved,
 		.process = late->process, .device = late->device,
 		.njudged = m->njudged, .nlate = m->nkept,
