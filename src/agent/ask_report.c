@@ -471,6 +471,8 @@ int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
 	const struct nsx_table *kinds;
 	const char *first = NULL;
 
+	if (s->status != NSX_S_ANSWERED && a->r->facts->niterations)
+		nsx_answer_next(a, NSX_Q_iteration, "1", "a repetition that has no such name");
 	if (s->status != NSX_S_ANSWERED)
 		return nsx_cannot(a->out, "%s", s->reason ? s->reason :
 				  "no range has the name of a step of vLLM, SGLang, "

@@ -1,0 +1,1 @@
+ask @f32_half steps
