@@ -150,8 +150,8 @@ static struct engine_work add_engine_work(const struct nsx_facts *f,
 	return a;
 }
 
-/* The least time that the model needs for the judged steps on the limiting GPU; 0 if it is unknown, or
- * if a step is faster, which refutes the model.
+/* The least time that the model needs for the judged steps on the limiting GPU; 0 if it is unknown,
+ * or if a step is faster, which refutes the model.
  */
 static double least_by_model(const struct nsx_detect *d)
 {

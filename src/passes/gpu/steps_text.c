@@ -142,8 +142,9 @@ static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_ce
 	return nsx_say(w->out, "%s%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
 		       steps_text_say_count(w, row), row[TOTAL].u.i == w->total_ns ? "" :
 		       nsx_say(w->out, " (%s of the time)", nsx_text_share(w->out->arena,
-				(double)row[TOTAL].u.i, (double)w->total_ns)), p50, strcmp(p50, p95) ? ", p95 " : "",
-		       strcmp(p50, p95) ? p95 : "", row[BUSY].u.f,
+				(double)row[TOTAL].u.i, (double)w->total_ns)),
+		       p50, strcmp(p50, p95) ? ", p95 " : "", strcmp(p50, p95) ? p95 : "",
+		       row[BUSY].u.f,
 		       nsx_say_ms(w->out, (double)row[BETWEEN].u.i / ms),
 		       !is_engine || !(scheduler > 0) ? "" :
 		       nsx_say(w->out, " (%s in the scheduler)",
