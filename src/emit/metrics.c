@@ -1,7 +1,9 @@
-/* metrics.c - the first page and the findings as OpenMetrics text, for scraping. */
+/* metrics.c - the first page and the findings as OpenMetrics text, for scraping. All families are
+ * gauges: readers of Prometheus's older text refuse a file with the other types of OpenMetrics.
+ */
 #include "emit/emit.h"
 
-static const char first_line[] = "# HELP nsys_explain_verdict ";
+static const char first_line[] = "# HELP nsys_explain_verdict";
 
 bool nsx_metrics_is(const char *path)
 {
@@ -51,11 +53,12 @@ int nsx_write_metrics(const struct nsx_out_file *f, FILE *out, struct nsx_err *e
 
 	for (size_t i = 0; i < r->found.n; i++)
 		severe[r->found.v[i].severity] += !r->found.v[i].is_minor;
-	fprintf(out, "%swhat the judged time is spent on\n"
-		"# TYPE nsys_explain_verdict info\nnsys_explain_verdict_info{", first_line);
+	fprintf(out, "%s_info what the judged time is spent on\n"
+		"# TYPE nsys_explain_verdict_info gauge\nnsys_explain_verdict_info{", first_line);
 	put_label(out, "file", p->file);
 	fprintf(out, ",verdict=\"%s\"} 1\n", nsx_verdict_words[p->verdict]);
-	fprintf(out, "# TYPE nsys_explain_judged_seconds gauge\n"
+	fprintf(out, "# HELP nsys_explain_judged_seconds length of the judged time\n"
+		"# TYPE nsys_explain_judged_seconds gauge\n"
 		"nsys_explain_judged_seconds %.9f\n",
 		(double)(p->judged.end_ns - p->judged.start_ns) * 1e-9);
 	fputs("# HELP nsys_explain_share of the judged time, mean of the GPUs\n"
@@ -63,7 +66,8 @@ int nsx_write_metrics(const struct nsx_out_file *f, FILE *out, struct nsx_err *e
 	for (unsigned u = 0; u < NSX_NUSES && p->ngpus; u++)
 		fprintf(out, "nsys_explain_share{use=\"%s\"} %.6f\n",
 			nsx_use_words[u], p->share[u]);
-	fputs("# TYPE nsys_explain_findings gauge\n", out);
+	fputs("# HELP nsys_explain_findings number of findings\n"
+	      "# TYPE nsys_explain_findings gauge\n", out);
 	for (unsigned s = 0; s < ARRAY_LEN(severe); s++)
 		fprintf(out, "nsys_explain_findings{severity=\"%s\"} %zu\n",
 			nsx_severity_names[s], severe[s]);

@@ -56,16 +56,30 @@ holds 'the script shows findings' grep -q '^\[' script.out
 holds 'metrics' "$prog" "$trace" --brief --metrics run.prom
 holds '... again' "$prog" "$trace" --brief --metrics run.prom
 cat >check.py <<'P'
-import csv, re
+import csv, glob, json, re, sys
 lines = open("run.prom").read().split("\n")
 assert lines[-2:] == ["# EOF", ""], lines[-2:]
 sample = re.compile(r'[a-z_]+(\{[a-z]+="(\\.|[^"\\])*"(,[a-z]+="(\\.|[^"\\])*")*\})? [0-9.]+$')
 assert all(l.startswith("# ") or sample.match(l) for l in lines[:-1])
-told = dict(re.findall(r'headroom_seconds\{finding="([^"]*)".* (.*)', "\n".join(lines)))
+text = "\n".join(lines)
+# Prometheus reads each family as HELP, TYPE, samples; node_exporter refuses types of OpenMetrics alone.
+families = re.findall(r"# HELP (\S+) .+\n# TYPE (\S+) gauge\n", text)
+assert len(families) == text.count("# HELP") == text.count("# TYPE") and all(h == t for h, t in families), families
+assert {re.match("[a-z_]+", l)[0] for l in lines if l and l[0] != "#"} == {h for h, _ in families}
+for name in glob.glob(sys.argv[1] + "/*"): # the dashboard shows and asks for what there is
+    asked = open(name).read()
+    names = set(re.findall(r"nsys_explain_\w+", asked))
+    assert names and names <= {h for h, _ in families}, (name, names)
+    if name.endswith(".json"):
+        panels = json.loads(asked)["panels"]
+        assert panels and all(p["type"] and p["gridPos"] and p["targets"][0]["expr"] for p in panels)
+told = dict(re.findall(r'headroom_seconds\{finding="([^"]*)".* (.*)', text))
 priced = {f["key"]: float(f["headroom_ms"]) for f in csv.DictReader(open("report/tables/findings.csv")) if f["headroom_ms"]}
 assert {k: round(float(v) * 1e3, 6) for k, v in told.items()} == priced and priced, (told, priced)
 P
-holds '... are prices of the report' python3 check.py
+holds '... are prices of the report' python3 check.py "$root/examples/metrics"
+! command -v promtool >/dev/null || holds '... in the eyes of Prometheus' promtool check metrics <run.prom
+! command -v promtool >/dev/null || holds '... and its rules' promtool check rules "$root/examples/metrics/alerts.yml"
 echo mine >run.prom
 holds "... what is the user's stays" not "$prog" "$trace" --brief --metrics run.prom
 holds '... of a whole report' not "$prog" "$trace" --pass top_kernels --metrics new.prom
