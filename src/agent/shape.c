@@ -666,22 +666,27 @@ static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	const char *known = "";
-	unsigned i = 0;
+	const char *known, *nearest = NULL;
+	size_t best = SIZE_MAX;
+	unsigned i;
 
-	while (known && strcmp(known, name) != 0)
-		known = nsx_shape_name(i++, a);
+	for (i = 0; (known = nsx_shape_name(i, a)) && strcmp(known, name) != 0; i++)
+		if (nsx_is_nearer(name, strlen(name), known, &best))
+			nearest = known;
+	if (!known)
+		(void)nsx_fail(err, NSX_E_USAGE, "no schema '%s'; %s%s%s'nsys-explain schema-json' "
+			       "lists them", name, nearest ? "did you mean '" : "", nearest ?: "",
+			       nearest ? "'? " : "");
 	nsx_arena_free(a);
 	if (!known)
-		return nsx_fail(err, NSX_E_USAGE, "no schema '%s'; "
-				"'nsys-explain schema-json' lists them", name);
+		return err->rc;
 	*ret = nsx_jsonw_new();
 	nsx_jsonw_object(*ret, NULL);
 	nsx_jsonw_str(*ret, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	a = nsx_arena_new();
 	nsx_jsonw_str(*ret, "$id", nsx_arena_printf(a, "urn:nsys-explain:%s:1", name));
 	nsx_arena_free(a);
-	if (--i < ARRAY_LEN(documents))
+	if (i < ARRAY_LEN(documents))
 		put_document(*ret, i);
 	else
 		shape_put_tool(*ret, i - (unsigned)ARRAY_LEN(documents));

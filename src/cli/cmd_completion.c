@@ -51,7 +51,8 @@ static const struct {
 
 static bool has_values(const struct nsx_opt *o)
 {
-	return o->words || !strcmp(o->name, "pass") || !strcmp(o->name, "skip");
+	return o->words || !strcmp(o->name, "pass") || !strcmp(o->name, "skip") ||
+	       !strcmp(o->name, "explain");
 }
 
 /* Prints the possible values of an option as words: "auto, always or never". */
@@ -255,6 +256,8 @@ static const struct {
 
 static int cmd_completion_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
+	const char *nearest = NULL;
+	size_t best = SIZE_MAX;
 	struct nsx_err err;
 	char none;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &none, &n, &err);
@@ -263,8 +266,13 @@ static int cmd_completion_run(const struct nsx_cmd *cmd, int argc, char **argv)
 		if (!strcmp(argv[1], shells[i].shell)) {
 			shells[i].print();
 			return nsx_cmd_printed(0);
+		} else if (nsx_is_nearer(argv[1], strlen(argv[1]), shells[i].shell, &best)) {
+			nearest = shells[i].shell;
 		}
-	if (!rc)
+	if (!rc && nearest)
+		(void)nsx_fail(&err, NSX_E_USAGE, "no completion for '%s'; did you mean '%s'?",
+			       argv[1], nearest);
+	else if (!rc)
 		(void)nsx_fail(&err, NSX_E_USAGE, "give one shell: bash, zsh or fish");
 	return nsx_cmd_fail(&err, false);
 }

@@ -25,7 +25,9 @@ static const struct nsx_opt opts[] = {
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
 	    "counters (gpu-metrics, memory, queues), findings, or all (default: "
-	    "all but nvtx-kernel; findings and queues in packets only)"),
+	    "all but nvtx-kernel; findings and queues in packets only)",
+	    .words = "all, kernels, copies, memcpy, memset, graphs, nvtx, nvtx-kernel, api, "
+		     "libraries, osrt, sched, counters, gpu-metrics, memory, queues, findings"),
 	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
 	OPT(0, "window", NULL, "A..B", STR, window,
@@ -75,6 +77,9 @@ static const struct {
 
 static int parse_activity(const char *name, size_t n, unsigned *ret, struct nsx_err *err)
 {
+	const char *nearest = NULL;
+	size_t best = SIZE_MAX;
+
 	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
 		if (strlen(words[i].word) == n && !strncmp(name, words[i].word, n)) {
 			*ret |= words[i].activities;
@@ -86,8 +91,15 @@ static int parse_activity(const char *name, size_t n, unsigned *ret, struct nsx_
 			*ret |= 1U << a;
 			return 0;
 		}
-	return nsx_fail(err, NSX_E_USAGE, "no activity '%.*s'; see 'nsys-explain help convert' for "
-			"the list", (int)NSX_MIN(n, 64), name);
+	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
+		if (nsx_is_nearer(name, n, words[i].word, &best))
+			nearest = words[i].word;
+	for (unsigned a = 0; a < NSX_NACTIVITIES; a++)
+		if (nsx_is_nearer(name, n, nsx_activity_names[a], &best))
+			nearest = nsx_activity_names[a];
+	return nsx_fail(err, NSX_E_USAGE, "no activity '%.*s'; %s%s%ssee 'nsys-explain help convert' "
+			"for the list", (int)NSX_MIN(n, 64), name, nearest ? "did you mean '" : "",
+			nearest ?: "", nearest ? "'? " : "");
 }
 
 static int parse_activities(const char *list, bool is_pftrace, unsigned *ret, struct nsx_err *err)

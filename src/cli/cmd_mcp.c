@@ -29,7 +29,8 @@ static const struct nsx_opt opts[] = {
 	NSX_OPTS_ENGINE(struct args),
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "print-config", NULL, "CLIENT", STR, print_config,
-	    "print what the settings of claude, codex, cursor, vscode or gemini need, and exit"),
+	    "print what the settings of claude, codex, cursor, vscode or gemini need, and exit",
+	    .words = "claude, codex, cursor, vscode or gemini"),
 };
 
 /* Paths are absolute, because clients start servers in folders of their own. */

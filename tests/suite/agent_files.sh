@@ -48,6 +48,9 @@ holds 'a schema' complete_bash brief schema-json bri
 holds 'a preset' complete_bash nvlink capture --preset nvl
 holds 'a word of an option' complete_bash tracks convert x.sqlite --gpu tr
 holds 'a section' complete_bash top_kernels x.sqlite --pass top_
+holds 'a section to explain' complete_bash top_kernels x.sqlite --explain top_
+holds 'an activity' complete_bash kernels convert x.sqlite --only ker
+holds 'a client' complete_bash cursor mcp --print-config cu
 holds 'a section to ask for' complete_bash top_kernels ask x.sqlite section top_
 holds 'a question that is nearly one' sh -c "'$prog' ask x.sqlite fidnings 2>&1 | grep -q \"did you mean 'findings'\""
 # In zsh only a terminal completes.

@@ -73,6 +73,12 @@ want two_traces 2 'did you mean `diff` or `fleet`?' "$good" "$good" --out o
 want misspelt_command 2 "unknown command 'explian'; did you mean explain?" explian "$good"
 want unknown_command 2 "unknown command 'zzz'; run" zzz "$good"
 want unknown_help 2 "unknown command 'pases'; did you mean passes?" help pases
+want misspelt_activity 2 "no activity 'kernles'; did you mean 'kernels'?" convert "$good" --only nvtx,kernles -o o
+want misspelt_group 2 "no activity 'countres'; did you mean 'counters'?" convert "$good" --only countres -o o
+want misspelt_schema 2 "no schema 'reprot'; did you mean 'report'?" schema-json reprot
+want misspelt_client 2 "no client 'cursr'; did you mean 'cursor'?" mcp --print-config cursr
+want misspelt_shell 2 "no completion for 'fihs'; did you mean 'fish'?" completion fihs
+want no_shell 2 'give one shell: bash, zsh or fish' completion
 want no_such_option 2 "unknown option '--include-env'" "$good" --include-env
 want bad_option 2 'unknown option' "$good" --outt o
 want bad_number 2 'kernel-limit' "$good" --kernel-limit many
