@@ -14,6 +14,10 @@ planted() { # NAME FAULT [OPTION...]: the report must name the planted fault
 for fault in none gpu_slow host_slow cpu_late data_late rotating imbalance desync transient jitter; do
 	planted "$fault" "$fault"
 done
+# A note below the rows of a table of the page is as wide as the table.
+"$b/fleet-gen" many none ranks=24 hosts=3 format=digest && "$prog" fleet many/traces -q -o many/report 2>err
+holds 'a note of a table' grep -q '<td class="soft" colspan="8">9 more in <code>tables/ranks.csv</code></td>' many/report/report.html
+rm -rf many
 planted most data_most ranks=8 hosts=2
 planted tp_link slow_link tp=2 ranks=16
 planted tp_slow gpu_slow tp=2 ranks=16

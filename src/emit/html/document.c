@@ -42,6 +42,25 @@ static char *cell_end(char *s)
 	return s;
 }
 
+/* Whether a row is a note on the table, "| *12 more in `tables/ranks.csv`* |". Adds it, as wide as
+ * the table.
+ */
+static bool add_note(struct nsx_buf *b, char *line, const char *rule)
+{
+	char *end = cell_end(line + 1);
+	unsigned n = 0;
+
+	if (strncmp(line, "| *", 3) != 0 || end - line < 6 || strcmp(end - 2, "* |") != 0)
+		return false;
+	for (; rule && *rule; rule++)
+		n += *rule == '|';
+	end[-2] = '\0';
+	nsx_buf_printf(b, "<tr><td class=\"soft\" colspan=\"%u\">", n > 2 ? n - 1 : 1);
+	nsx_html_inline(b, line + 3);
+	nsx_buf_adds(b, "</td></tr>\n");
+	return true;
+}
+
 static void document_add_cells(struct nsx_buf *b, char *line, const char *rule, bool is_head)
 {
 	nsx_buf_adds(b, "<tr>");
@@ -91,7 +110,7 @@ static void document_add_line(struct nsx_buf *b, char *line, struct state *s, co
 		document_add_cells(b, line, s->rule, true);
 		nsx_buf_adds(b, "</thead><tbody>");
 	} else if (now == TABLE) {
-		if (line[1] != '-')
+		if (line[1] != '-' && !add_note(b, line, s->rule))
 			document_add_cells(b, line, s->rule, false);
 	} else if (now == LIST) {
 		set_depth(b, s, 1 + indent / 2);
