@@ -157,19 +157,37 @@ static const char *first_heading_of(const struct nsx_section *s)
 	return heading;
 }
 
-/* Adds what the section's figures cannot show in this trace and, in a whole report that
- * shows them, in general.
+/* Adds the names of the files that hold a section's tables. */
+static void md_add_files(struct nsx_buf *b, const struct nsx_section *s)
+{
+	for (size_t i = 0; i < s->ntables; i++) {
+		const struct nsx_table *t = s->tables[i];
+
+		if (t->nrows && t->layout->csv)
+			nsx_buf_printf(b, "%s`%s.csv`", b->n ? ", " : " (", t->layout->csv);
+	}
+	if (b->n)
+		nsx_buf_adds(b, ")");
+}
+
+/* Adds the id of a section, and what its figures cannot show in this trace. In a whole report that
+ * shows them it also adds their files, and what they cannot show in general.
  */
 static void add_section_limits(const struct md *m, struct nsx_buf *b,
 			       const struct nsx_section *s, bool is_shown)
 {
-	const char *limits = m->r->page && is_shown && has_figures(s) ? s->pass->limitations : NULL;
+	bool is_told = m->r->page && is_shown && has_figures(s);
+	const char *limits = is_told ? s->pass->limitations : NULL;
+	struct nsx_buf files = {0};
 
-	if (!limits && !s->nnotes)
-		return;
-	nsx_buf_printf(b, "%s`%s`: %s", b->n ? ". " : "", s->pass->id, limits ? limits : "");
+	if (is_told)
+		md_add_files(&files, s);
+	if (files.n || limits || s->nnotes)
+		nsx_buf_printf(b, "%s`%s`%s%s%s", b->n ? ". " : "", s->pass->id, files.n ? files.p : "",
+			       limits || s->nnotes ? ": " : "", limits ?: "");
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
+	nsx_buf_done(&files);
 }
 
 /* Adds the limits of all sections under a heading in one line; NULL: of those without a heading. */
@@ -212,10 +230,12 @@ static void add_appendix(struct md *m, const char *const *heading, const bool *i
 		nsx_buf_adds(&body, "`\n");
 	}
 	if (body.n)
-		nsx_buf_printf(m->b, "\n## %s\n<details><summary>Windows and limits of the "
+		nsx_buf_printf(m->b, "\n## %s\n<details><summary>Windows%s and limits of the "
 			       "analyses; for the definition and SQL of one: <code>nsys-explain "
-			       "TRACE --explain ID</code></summary>\n\n%s</details>\n",
-			       appendix, body.p);
+			       "TRACE --explain ID</code>%s</summary>\n\n%s</details>\n",
+			       appendix, r->page ? ", files in tables/" : "", r->page ?
+			       ", for all its figures: <code>nsys-explain ask TRACE section ID</code>" :
+			       "", body.p);
 	nsx_buf_done(&body);
 }
 
