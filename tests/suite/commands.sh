@@ -51,9 +51,11 @@ then ok; else bad 'the Markdown does not say which expectation was not met'; fi
 # The appendix names each section's id and the files of its tables.
 "$prog" "$t" -q -o named
 named=$(sed -n '/^## Appendix/,$s/`[a-z_]*` ([^)]*)/\n&\n/gp' named/report.md | grep '^`')
+# shellcheck disable=SC2016 # backticks of Markdown
 ids=$(echo "$named" | sed 's/` .*//; s/`//')
 for id in $ids; do "$prog" passes | grep -qx "$id" || bad "no section '$id'"; done
 for f in $(echo "$named" | grep -o '[a-z_]*\.csv'); do [ -f "named/tables/$f" ] || bad "no $f"; done
+# shellcheck disable=SC2016
 if echo "$named" | grep -qF '`gpu_idle` (`gpu_idle_gaps.csv`' && [ "$(echo "$ids" | wc -l)" -gt 8 ]; then ok; else bad "the appendix names no tables: $named"; fi
 # -v says how long each stage took.
 stages=$("$prog" "$fix/synthetic.sqlite" --json -v 2>&1 >/dev/null | grep -cE '^stage [a-z ]+: [0-9]+\.[0-9]{3} s$')
