@@ -1,5 +1,6 @@
 /* questions.c - the list of questions, and how one is answered. */
 #include "agent/ask.h"
+#include "report/corrections.h"
 
 const struct nsx_question nsx_questions[NSX_NQUESTIONS] = {
 #define NSX_QUESTION(id, text, arg, optional, asks, what)                     \
@@ -55,6 +56,18 @@ static void limit_confidence(struct nsx_answer *a)
 		a->confidence = NSX_MIN(a->confidence, steady->confidence);
 }
 
+/* Says which GPU work an answer about GPU work lacks. Answers about findings say it themselves, and
+ * rows of the trace are as recorded.
+ */
+static void note_left_out(struct nsx_answer *a, const struct nsx_question *q)
+{
+	const char *left_out = nsx_say_impossible(a->r->trace, a->out->arena);
+
+	if (left_out && q->ask != nsx_ask_verdict && q->ask != nsx_ask_findings &&
+	    q->ask != nsx_ask_finding && q->ask != nsx_ask_section && q->ask != nsx_ask_sql)
+		nsx_note(a->out, "%s", left_out);
+}
+
 int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret, struct nsx_err *err)
 {
@@ -74,6 +87,7 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	if (rc == NSX_E_USAGE && nsx_report_damage(a->r))
 		rc = nsx_wrap(err, "in the readable part of a damaged trace");
 	limit_confidence(a);
+	note_left_out(a, q);
 	if (!a->nnext)
 		suggest_next_questions(a, q);
 	return nsx_answer_end(a, rc, ret, err);

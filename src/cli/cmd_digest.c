@@ -68,6 +68,9 @@ static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_
 		printf(": %s, %s, %s\n", nsx_text_n(a, v[i]->nsteps, "step", NULL),
 		       nsx_text_n(a, ncolls, "collective", NULL),
 		       nsx_text_n(a, v[i]->nfamilies, "kernel family", "kernel families"));
+		for (size_t f = 0; f < v[i]->nfindings; f++)
+			if (!strcmp(v[i]->findings[f].key, "impossible_records"))
+				nsx_print_line(v[i]->findings[f].title);
 	}
 	nsx_arena_free(a);
 	printf("Wrote digest to: %s (%.0f kB)\n"

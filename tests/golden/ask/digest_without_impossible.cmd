@@ -1,0 +1,1 @@
+digest @impossible_records -o d

@@ -1,0 +1,1 @@
+ask @impossible_records kernel near --limit 2
