@@ -82,10 +82,10 @@ static const void *find_table(const void *db, const char *name)
 	return nsx_db_table(db, name);
 }
 
-/* Finds the newest version of a table: NVTX_EVENTS_V9 down to NVTX_EVENTS_V2 for NVTX_EVENTS. */
+/* Finds the newest version of a table: NVTX_EVENTS_V19 down to NVTX_EVENTS_V2 for NVTX_EVENTS. */
 static const void *schema_find_version(const void *db, const char *name)
 {
-	enum { NEWEST = 9 };
+	enum { NEWEST = 19 };
 	const void *found = NULL;
 	char text[160];
 
