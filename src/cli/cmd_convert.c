@@ -25,7 +25,7 @@ static const struct nsx_opt opts[] = {
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
 	    "counters (gpu-metrics, memory, queues), findings, or all (default: "
-	    "all but nvtx-kernel; findings and queues in packets only)",
+	    "all; nvtx-kernel, findings and queues in packets only)",
 	    .words = "all, kernels, copies, memcpy, memset, graphs, nvtx, nvtx-kernel, api, "
 		     "libraries, osrt, sched, counters, gpu-metrics, memory, queues, findings"),
 	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, nvtx_prefix,
@@ -104,8 +104,8 @@ static int parse_activity(const char *name, size_t n, unsigned *ret, struct nsx_
 
 static int parse_activities(const char *list, bool is_pftrace, unsigned *ret, struct nsx_err *err)
 {
-	*ret = list ? 0 : words[0].activities & ~BIT(NVTX_GPU) &
-			  ~(is_pftrace ? 0 : BIT(FINDING) | BIT(QUEUE));
+	*ret = list ? 0 : words[0].activities &
+			  ~(is_pftrace ? 0 : BIT(NVTX_GPU) | BIT(FINDING) | BIT(QUEUE));
 	while (list && *list) {
 		size_t n = strcspn(list, ",");
 
