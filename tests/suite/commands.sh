@@ -49,8 +49,8 @@ unset TMPDIR
 if "$prog" "$fix/launch_bound.sqlite" --md --expect 'idle < 5 %' 2>/dev/null | tail -n 1 | grep -q '^Failed: --expect idle < 5 %: 90 %$'
 then ok; else bad 'the Markdown does not say which expectation was not met'; fi
 # Packets hold all activities, if none are named.
-"$prog" convert "$fix/nested_ranges.sqlite" -q -o some.pftrace
-"$prog" convert "$fix/nested_ranges.sqlite" -q -o all.pftrace --only all
+"$prog" convert "$fix/iterations_nvtx.sqlite" -q -o some.pftrace
+"$prog" convert "$fix/iterations_nvtx.sqlite" -q -o all.pftrace --only all
 if cmp some.pftrace all.pftrace; then ok; else bad 'convert leaves an activity out'; fi
 # The version in a table's name may have two digits.
 cp "$fix/one_kernel.sqlite" newer.sqlite; chmod u+w newer.sqlite
