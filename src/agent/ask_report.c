@@ -161,7 +161,7 @@ static int cmp_spans(const void *a, const void *b)
 }
 
 /* The calls of a finding's kernel, or else what its remedy would change. */
-static int find_places(struct nsx_answer *a, const struct nsx_finding *f,
+static int places_of_finding(struct nsx_answer *a, const struct nsx_finding *f,
 		       struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nsx_change kernel = {.op = NSX_ON_KERNELS, .name = f->subject};
@@ -180,7 +180,7 @@ static int describe_spans(struct nsx_answer *a, const struct nsx_finding *f, str
 	struct nsx_span *v;
 	struct nsx_table *t;
 
-	if (!costs && find_places(a, f, &all, err))
+	if (!costs && places_of_finding(a, f, &all, err))
 		return err->rc;
 	if (!all.n)
 		return 0;

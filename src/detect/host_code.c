@@ -230,7 +230,7 @@ static uint32_t host_code_range_at(const struct launcher *x, struct nsx_nvtx_wal
 /* Finds the range of a stretch and whose code it is: a range of its thread or, without one, of a
  * thread that takes turns with it, first of that whose turn ended before the stretch.
  */
-static uint32_t find_range(struct launcher *x, struct thread_walk *w, struct stretch *s)
+static uint32_t range_of_stretch(struct launcher *x, struct thread_walk *w, struct stretch *s)
 {
 	uint32_t range = host_code_range_at(x, &w->ranges, s), i = s->other;
 
@@ -282,7 +282,7 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 		return 0;
 	if (s->ns >= (s->waited && w->helper == NSX_NONE ? NSX_MIN(x->long_ns, RESULT_NS) :
 							   x->long_ns)) {
-		range = find_range(x, w, s);
+		range = range_of_stretch(x, w, s);
 		if (add_named_stretch(x, w, s, range, &code, err))
 			return err->rc;
 	} else if (w->helper == NSX_NONE &&
