@@ -12,7 +12,7 @@
 #define CLOCK 0.005 /* most periods of a clock differ by at most this part of the period */
 #define STEADIER 2  /* a clock's period is this many times as steady as the lengths of its waits */
 enum {
-	FEWEST_BEATS = 8, /* least number of periods that show a clock or a pace */
+	FEWEST_BEATS = 16, /* least number of periods that show a clock or a pace */
 	WAIT_NS = 50000,   /* an OS or MPI call this long is a wait          */
 };
 
@@ -400,30 +400,41 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 /* share of that gain that is won in any case: more means the program is not paced */
 #define SURE 0.1
 #define EVEN 1.1    /* nine of ten periods take at most this many times the median */
+/* A clock makes up for a late start in the next period, so several periods together are as even as
+ * one. Periods of work and a fixed sleep add up their deviations: four are twice as uneven as one.
+ */
+enum { TOGETHER = 4 };
+#define DRIFTS 1.5
 
 /* *ret: the median length of the limiting GPU's judged iterations; 0: too few iterations, or of
- * different lengths.
+ * different lengths, or no clock starts them.
  */
 static int find_period(struct nsx_detect *d, double *ret, struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
-	double median;
-	int64_t *ns;
+	double median, apart, apart_together;
+	int64_t *ns, *together_ns, starts_ns[TOGETHER] = {0};
 	size_t n = 0;
 
 	*ret = 0;
-	if (!nsx_new_array(ns, d->scratch, f->niterations, "iterations", err))
+	if (nsx_new_arrays(d->scratch, f->niterations, "iterations", err, ns, together_ns))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
 
-		if (x->device == f->limiting && x->start_ns >= d->w.start_ns &&
-		    x->end_ns <= d->w.end_ns)
-			ns[n++] = x->end_ns - x->start_ns;
+		if (x->device != f->limiting || x->start_ns < d->w.start_ns ||
+		    x->end_ns > d->w.end_ns)
+			continue;
+		ns[n] = x->end_ns - x->start_ns;
+		together_ns[n] = x->start_ns - starts_ns[n % TOGETHER];
+		starts_ns[n++ % TOGETHER] = x->start_ns;
 	}
 	if (n < FEWEST_BEATS || nsx_quantile(ns, n, 0.9) > EVEN * nsx_quantile(ns, n, 0.5))
 		return 0;
-	if (nsx_median_distance(ns, n, &median) <= SPREAD * median)
+	apart = nsx_median_distance(ns, n, &median);
+	apart_together = nsx_median_distance(together_ns + TOGETHER, n - TOGETHER,
+					     &(double){0});
+	if (apart <= SPREAD * median && apart_together <= DRIFTS * apart)
 		*ret = median;
 	return 0;
 }
