@@ -240,7 +240,8 @@ static uint32_t range_of_stretch(struct launcher *x, struct thread_walk *w, stru
 		struct other_walk *o = &x->walk[i];
 
 		if (!o->ranges.t || o->beside != w->thread)
-			nsx_nvtx_walk_begin(&o->ranges, x->d->trace, i, true, false, w->ranges.below);
+			nsx_nvtx_walk_begin(&o->ranges, x->d->trace, i, true, false,
+					    w->ranges.below);
 		o->beside = w->thread;
 		range = i == w->thread ? NSX_NONE : host_code_range_at(x, &o->ranges, s);
 		s->whose = range == NSX_NONE ? NSX_NONE : i;

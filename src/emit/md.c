@@ -183,7 +183,8 @@ static void add_section_limits(const struct md *m, struct nsx_buf *b,
 	if (is_told)
 		md_add_files(&files, s);
 	if (files.n || limits || s->nnotes)
-		nsx_buf_printf(b, "%s`%s`%s%s%s", b->n ? ". " : "", s->pass->id, files.n ? files.p : "",
+		nsx_buf_printf(b, "%s`%s`%s%s%s", b->n ? ". " : "", s->pass->id,
+			       files.n ? files.p : "",
 			       limits || s->nnotes ? ": " : "", limits ?: "");
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
@@ -234,8 +235,8 @@ static void add_appendix(struct md *m, const char *const *heading, const bool *i
 			       "analyses; for the definition and SQL of one: <code>nsys-explain "
 			       "TRACE --explain ID</code>%s</summary>\n\n%s</details>\n",
 			       appendix, r->page ? ", files in tables/" : "", r->page ?
-			       ", for all its figures: <code>nsys-explain ask TRACE section ID</code>" :
-			       "", body.p);
+			       ", for all its figures: <code>nsys-explain ask TRACE section "
+			       "ID</code>" : "", body.p);
 	nsx_buf_done(&body);
 }
 

@@ -1,5 +1,5 @@
-/* input.c - the input: file, exporter, and the GPUs, network cards and processes in it. The top-level object
- * `input` of the report.
+/* input.c - the input: file, exporter, and the GPUs, network cards and processes in it. The
+ * top-level object `input` of the report.
  *
  * Exports hold the program's command line, environment, user and host. None of that is read.
  */
@@ -13,7 +13,7 @@
 	X(GPU_COMPUTE_CAPABILITY, "compute_capability", STR, "major.minor")                        \
 	X(GPU_SM_COUNT, "sm_count", I64, "multiprocessors")                                        \
 	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of its memory")                             \
-	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64, "peak rate of its memory")             \
+	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64, "peak rate of its memory")      \
 	X(GPU_PCI_ADDRESS, "pci_address", STR, "its place on the PCI bus")                         \
 	X(GPU_NUMA_NODE, "numa_node", I64, "the NUMA node next to it")
 NSX_COLUMNS(gpu_cols, GPU_COLUMNS);
@@ -118,5 +118,6 @@ NSX_DEFINE_PASS(input, .is_top = true, .no_title = "the head of the report shows
 	.no_query = "facts of the file, not of its rows", .no_cannot = "every trace is a file",
 	.summary = "the file, its exporter, GPUs, network cards and processes",
 	.doc = "Size and versions of the file, the GPUs and network cards of the machine, the "
-	       "processes that have events, the first and last instant of any event. Command lines, environment, user "
-	       "and host names in the file are never read.", NSX_LAYOUTS(layouts));
+	       "processes that have events, the first and last instant of any event. Command "
+	       "lines, environment, user and host names in the file are never read.",
+	NSX_LAYOUTS(layouts));
