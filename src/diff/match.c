@@ -317,11 +317,30 @@ static void note_grids(const struct work *w, struct nsx_kernel_rows *rows)
 		rows->has_grids[r] &= sum[r] != 0;
 }
 
+/* Links the kernels of each row. */
+static void link_rows(const struct work *w, struct nsx_kernel_rows *rows)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		uint32_t *later = nsx_arena_get(w->a, rows->nrows * sizeof(*later));
+
+		memset(later, 0xff, rows->nrows * sizeof(*later));
+		for (uint32_t i = w->n[side]; i--;) {
+			uint32_t row = rows->row[side][i];
+
+			rows->next[side][i] = row == NSX_NONE ? NSX_NONE : later[row];
+			if (row != NSX_NONE)
+				later[row] = i;
+		}
+	}
+}
+
 static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 {
 	uint32_t *row = nsx_arena_get(a, w->all * sizeof(*row));
+	uint32_t *next = nsx_arena_get(a, w->all * sizeof(*next));
 	struct nsx_kernel_rows ret = {
 		.row = {row, row + w->n[0]},
+		.next = {next, next + w->n[0]},
 		.kind = nsx_arena_get(a, w->all * sizeof(*ret.kind)),
 		.has_grids = nsx_arena_get(a, w->all * sizeof(*ret.has_grids)),
 		.first = {nsx_arena_get(a, w->all * sizeof(uint32_t)),
@@ -349,6 +368,7 @@ static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 			*first = after ? i - w->n[0] : i;
 	}
 	note_grids(w, &ret);
+	link_rows(w, &ret);
 	return ret;
 }
 

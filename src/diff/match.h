@@ -23,6 +23,7 @@ struct nsx_kernel_rows {
 	uint32_t *first[2]; /* by row: its first kernel on each side in order of name; in a
 			       row of one name, the first that the other side lacks; NSX_NONE */
 	bool *has_grids; /* by row of one name: a side has several grids, and other ones */
+	uint32_t *next[2]; /* by kernel before, after: the next kernel of its row; NSX_NONE */
 	uint32_t nrows;
 };
 

@@ -146,14 +146,15 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 	const struct nsx_pool *p = &d->pool[side];
 	struct nsx_buf b = {0};
 	const char *last = NULL;
+	uint32_t k = d->rows.first[side][row];
 	size_t n = 0;
 
-	if (d->rows.first[side][row] == NSX_NONE)
+	if (k == NSX_NONE)
 		return "";
-	for (uint32_t k = d->rows.first[side][row]; k < p->nkernels; k++) {
+	for (; k != NSX_NONE; k = d->rows.next[side][k]) {
 		const char *name = *(const char *const *)((const char *)&p->kernels[k] + offset);
 
-		if (d->rows.row[side][k] != row || !*name || (last && !strcmp(last, name)))
+		if (!*name || (last && !strcmp(last, name)))
 			continue;
 		last = name;
 		if (n++ < MOST_NAMES)

@@ -405,7 +405,7 @@ static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, stru
 			    .body = body, .part = &time}, err);
 }
 
-/* Learns the layout of an event, if all events of that layout become the same, with other values. */
+/* Learns the layout of an event, if all events of that layout become rows in the same way. */
 static struct nsx_layout *learn_event(struct nsx_walker *w, unsigned body_field,
 				      struct nsx_piece event, const struct nsx_msg *body)
 {
