@@ -258,7 +258,8 @@ static void apply_changes(struct finder *x)
  */
 static bool is_gpu_work_beyond(const struct nsx_portion *p)
 {
-	return p->host.start_ns <= p->host.end_ns && p->gpu.end_ns - FAR_NS > p->host.end_ns;
+	return p->host.start_ns <= p->host.end_ns && p->gpu.start_ns <= p->gpu.end_ns &&
+	       p->gpu.end_ns - FAR_NS > p->host.end_ns;
 }
 
 static int find_impossible(struct finder *x, struct nsx_err *err)
