@@ -313,10 +313,17 @@ size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 
 /* a finding of the side before that disappeared or halved, and the gain it promised */
 struct nsx_promise {
-	const struct nsx_side_finding *finding; /* the promise is its share */
+	const struct nsx_side_finding *finding;
+	/* gain, as a share of the same time as `won`: the finding's share, or less if that is the
+	 * share of a judged part and `won` is about the whole run
+	 */
+	double share;
 	double won;    /* gain by all disappeared findings together, relative to the time before */
 	bool is_joint; /* several findings disappeared, so the gain is not known for each */
-	bool kept; /* the gain is 0.8 to 1.25 of the promise, or within its range */
+	/* The gain is 0.8 to 1.25 of the promise, or within its range. In the part of a run that is
+	 * not judged, all may be won, or nothing.
+	 */
+	bool kept;
 };
 enum { NSX_MOST_PROMISES = 16 };
 /* Returns the number of promises, which are in the order of the first report. */

@@ -185,7 +185,7 @@ static void add_promises(struct nsx_jsonw *w, const struct nsx_diff *d)
 	for (size_t i = 0; i < n; i++) {
 		nsx_jsonw_object(w, NULL);
 		nsx_jsonw_str(w, "key", p[i].finding->key);
-		nsx_jsonw_real(w, "promised", p[i].finding->share);
+		nsx_jsonw_real(w, "promised", p[i].share);
 		nsx_jsonw_real(w, "won", p[i].won);
 		nsx_jsonw_bool(w, "is_joint", p[i].is_joint);
 		nsx_jsonw_bool(w, "kept", p[i].kept);

@@ -20,9 +20,18 @@ static bool is_gone(const struct nsx_finding_row *f, double won)
 	       (!f->after || f->after->share * (1 - won) < f->before->share / 2);
 }
 
+/* The judged part of the time of which won_of is a share. */
+static double judged_part(const struct nsx_diff *d)
+{
+	const struct nsx_totals *t = &d->totals.side[0];
+
+	return d->totals.decides && t->judged_ns > 0 && t->span_ns > t->judged_ns ?
+		       (double)t->judged_ns / (double)t->span_ns : 1;
+}
+
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])
 {
-	double won = won_of(d), all = 0;
+	double won = won_of(d), part = judged_part(d), all = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->nfindings; i++)
@@ -33,10 +42,10 @@ size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MO
 
 		if (!is_gone(&d->findings[i], won))
 			continue;
-		*p = (struct nsx_promise){.finding = f, .won = won};
-		p->kept = (p->won >= KEPT_LEAST * f->share &&
-			   p->won <= KEPT_MOST * NSX_MIN(all, 1)) ||
-			  (p->won > 0 && p->won >= f->low && p->won <= f->high);
+		*p = (struct nsx_promise){.finding = f, .share = part * f->share, .won = won};
+		p->kept = (won >= KEPT_LEAST * p->share &&
+			   won <= KEPT_MOST * (part * NSX_MIN(all, 1) + 1 - part)) ||
+			  (won > 0 && won >= part * f->low && won <= part * f->high + 1 - part);
 		p->is_joint = all > f->share;
 		n++;
 	}
@@ -48,10 +57,13 @@ const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 	const struct nsx_side_finding *f = p->finding;
 	const char *least = f->low < KEPT_LEAST * f->share ?
 		nsx_arena_printf(a, " (at least %s)", nsx_text_ratio(a, -f->low)) : "";
+	const char *of = p->share < f->share ?
+		nsx_arena_printf(a, " of the judged part, so %s of the run",
+				 nsx_text_ratio(a, -p->share)) : "";
 
-	return nsx_arena_printf(a, "Promise %s: %s: %s promised%s, %s won%s",
+	return nsx_arena_printf(a, "Promise %s: %s: %s%s promised%s, %s won%s",
 				p->kept ? "kept" : "not kept", f->title,
-				nsx_text_ratio(a, -f->share), least, nsx_text_ratio(a, -p->won),
+				nsx_text_ratio(a, -f->share), of, least, nsx_text_ratio(a, -p->won),
 				p->is_joint ? " by all that are gone" : "");
 }
 

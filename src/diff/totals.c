@@ -52,6 +52,7 @@ static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_t
 		ret->threads += x->threads;
 		ret->kernel_ns += x->kernel_ns;
 		ret->recorded_ns += x->recorded_ns;
+		ret->judged_ns += x->judged_ns;
 	}
 	ret->span_ns = 0;
 	for (unsigned k = 0; k < NSX_NTOTALS; k++) {
@@ -66,6 +67,7 @@ static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_t
 	ret->threads /= (int64_t)n;
 	ret->kernel_ns /= (int64_t)n;
 	ret->recorded_ns /= (int64_t)n;
+	ret->judged_ns /= (int64_t)n;
 	return ret->known;
 }
 

@@ -104,6 +104,7 @@ static const struct column whole_columns[] = {
 	WHOLE(ns, INT, "of the time from first to last GPU operation; they add up",
 	      NAMES(total_names)),
 	WHOLE(recorded_ns, INT, "length of the recording", ),
+	WHOLE(judged_ns, INT, "length of the part on which findings are judged", SINCE(9)),
 	OF_WAY(bytes, TO_GPU, "copied"), OF_WAY(bytes, FROM_GPU, "copied"),
 	OF_WAY(bytes, OTHER_WAY, "copied"), OF_WAY(copy_ns, TO_GPU, "sum of the copies' lengths"),
 	OF_WAY(copy_ns, FROM_GPU, "same"), OF_WAY(copy_ns, OTHER_WAY, "same"),
