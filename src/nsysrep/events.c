@@ -74,7 +74,7 @@ static bool plan_cell(struct nsx_walker *w, const struct nsx_rep_column *c,
 static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct nsx_val *code)
 {
 	const struct nsx_rep_def *def = &w->rep->def[t];
-	struct nsx_layout *l = w->learnt;
+	struct nsx_event_layout *l = w->learnt;
 	bool is_sound = l->row == NSX_ROW_UNKNOWN;
 
 	l->table = t;
@@ -113,7 +113,7 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 }
 
 /* The row of a message whose layout is planned. */
-static inline int add_cells(struct nsx_walker *w, const struct nsx_layout *l,
+static inline int add_cells(struct nsx_walker *w, const struct nsx_event_layout *l,
 			    const uint8_t *message, const struct nsx_val *code,
 			    struct nsx_err *err)
 {
@@ -214,7 +214,7 @@ static int add_frames(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 	int rc = 0;
 
 	while (!rc && next_bytes(&at, stacked[kind].field, &bytes)) {
-		const struct nsx_layout *l = nsx_layout_find(&w->layouts, t, bytes);
+		const struct nsx_event_layout *l = nsx_layout_find(&w->layouts, t, bytes);
 
 		v[1].u.i++;
 		if (l && l->row == NSX_ROW_OF_CELLS) {
@@ -406,7 +406,7 @@ static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, stru
 }
 
 /* Learns the layout of an event, if all events of that layout become rows in the same way. */
-static struct nsx_layout *learn_event(struct nsx_walker *w, unsigned body_field,
+static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_field,
 				      struct nsx_piece event, const struct nsx_msg *body)
 {
 	struct nsx_layout_shape shape = {NSX_IN_EVENT, body_field, 0, 0};
@@ -527,7 +527,7 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 	int rc = 0;
 
 	for (n = 0; !rc && next_bytes(&at, 1, &event); n++) {
-		struct nsx_layout *l = nsx_layout_find(&w->layouts, OF_EVENT, event);
+		struct nsx_event_layout *l = nsx_layout_find(&w->layouts, OF_EVENT, event);
 
 		if (l && l->row == NSX_ROW_NONE)
 			continue;

@@ -77,7 +77,7 @@ struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
 	struct nsx_layouts layouts;
-	struct nsx_layout *learnt; /* the layout of the current message, if it was just learnt */
+	struct nsx_event_layout *learnt; /* that of the current message, if it was just learnt */
 	uint64_t type;	/* type of the current event                         */
 	int64_t nstacks[NSX_NSTACKED]; /* ids used so far                    */
 	struct nsx_buf text; /* text of a payload                            */

@@ -4,7 +4,8 @@
 /* Notes the place of each field, and which bits determine the layout. False: a nested message is
  * damaged or is there twice.
  */
-static bool learn_fields(struct nsx_layouts *all, struct nsx_layout *l, const uint8_t *message,
+static bool learn_fields(struct nsx_layouts *all, struct nsx_event_layout *l,
+			 const uint8_t *message,
 			 struct nsx_piece b, const struct nsx_layout_shape *shape,
 			 enum nsx_layout_level level)
 {
@@ -36,10 +37,10 @@ static bool learn_fields(struct nsx_layouts *all, struct nsx_layout *l, const ui
 	return !at.is_bad;
 }
 
-struct nsx_layout *nsx_layout_learn(struct nsx_layouts *all, uint32_t kind, struct nsx_piece b,
-				    const struct nsx_layout_shape *shape)
+struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *all, uint32_t kind,
+					  struct nsx_piece b, const struct nsx_layout_shape *shape)
 {
-	struct nsx_layout *l = nsx_layout_slot(all, kind, b);
+	struct nsx_event_layout *l = nsx_layout_slot(all, kind, b);
 
 	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
 		return NULL;

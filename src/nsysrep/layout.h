@@ -27,10 +27,10 @@ struct nsx_layout_place {
 	uint8_t at, n; /* offset and size of the value                       */
 };
 
-struct nsx_layout {
+struct nsx_event_layout {
 	uint32_t kind, n; /* the message's kind and length; n 0: none        */
 	uint32_t worth;	  /* matches less misses, within bounds              */
-	/* What the messages of this layout become, which the user sets. */
+	/* Messages of this layout become a row of cells, or no row. */
 	enum { NSX_ROW_UNKNOWN, NSX_ROW_NONE, NSX_ROW_OF_CELLS } row;
 	unsigned table, ncells;
 	uint8_t mask[NSX_LAYOUT_LONGEST]; /* bits that determine the layout; 0 after the message */
@@ -46,7 +46,7 @@ struct nsx_layout {
 
 /* Begins zeroed. One reader at a time. */
 struct nsx_layouts {
-	struct nsx_layout of[NSX_LAYOUTS];
+	struct nsx_event_layout of[NSX_LAYOUTS];
 	/* The fields of the message that was learnt last. */
 	struct nsx_layout_place place[NSX_NLEVELS][NSX_MSG_FIELDS];
 };
@@ -63,7 +63,7 @@ struct nsx_layout_shape {
 typedef uint64_t nsx_words __attribute__((vector_size(16)));
 
 /* The bits in which NSX_LAYOUT_SLACK bytes differ from the layout. */
-static inline nsx_words nsx_layout_difference(const struct nsx_layout *l, const uint8_t *p,
+static inline nsx_words nsx_layout_difference(const struct nsx_event_layout *l, const uint8_t *p,
 					  size_t from)
 {
 	nsx_words differs = {0}, x, mask, is;
@@ -81,7 +81,8 @@ static inline nsx_words nsx_layout_difference(const struct nsx_layout *l, const 
 /* Whether a message has this layout. Compares more bytes than the message has, so that how many
  * need not be predicted; the mask is 0 there.
  */
-static inline bool nsx_layout_matches(const struct nsx_layout *l, uint32_t kind, struct nsx_piece b)
+static inline bool nsx_layout_matches(const struct nsx_event_layout *l, uint32_t kind,
+				      struct nsx_piece b)
 {
 	nsx_words differs;
 
@@ -93,17 +94,17 @@ static inline bool nsx_layout_matches(const struct nsx_layout *l, uint32_t kind,
 	return !(differs[0] | differs[1]);
 }
 
-static inline struct nsx_layout *nsx_layout_slot(struct nsx_layouts *all, uint32_t kind,
+static inline struct nsx_event_layout *nsx_layout_slot(struct nsx_layouts *all, uint32_t kind,
 					     struct nsx_piece b)
 {
 	return &all->of[(b.n + NSX_LAYOUTS / 2 * kind) % NSX_LAYOUTS];
 }
 
 /* The layout that matches a message; NULL: none. */
-static inline struct nsx_layout *nsx_layout_find(struct nsx_layouts *all, uint32_t kind,
+static inline struct nsx_event_layout *nsx_layout_find(struct nsx_layouts *all, uint32_t kind,
 						 struct nsx_piece b)
 {
-	struct nsx_layout *l = nsx_layout_slot(all, kind, b);
+	struct nsx_event_layout *l = nsx_layout_slot(all, kind, b);
 
 	if (!b.n || !nsx_layout_matches(l, kind, b))
 		return NULL;
@@ -115,8 +116,8 @@ static inline struct nsx_layout *nsx_layout_find(struct nsx_layouts *all, uint32
 /* Learns the layout of a message that none matches. Messages whose fields have the same meaning
  * have the same kind. NULL: other layouts match more often, or this message cannot be learnt.
  */
-struct nsx_layout *nsx_layout_learn(struct nsx_layouts *l, uint32_t kind, struct nsx_piece b,
-				    const struct nsx_layout_shape *shape);
+struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *l, uint32_t kind, struct nsx_piece b,
+					  const struct nsx_layout_shape *shape);
 
 /* The cell of a value, which is NULL if the field is absent, and 0 if it has a fixed size. */
 struct nsx_layout_cell nsx_layout_cell(const struct nsx_layout_place *p);
@@ -131,7 +132,7 @@ static inline int64_t nsx_layout_number(const struct nsx_layout_cell *c, const u
 }
 
 /* The values of a row of cells. */
-static inline void nsx_layout_row(const struct nsx_layout *l, const uint8_t *message,
+static inline void nsx_layout_row(const struct nsx_event_layout *l, const uint8_t *message,
 				  const struct nsx_val *code, struct nsx_val *v)
 {
 	for (unsigned i = 0; i < l->ncells; i++) {

@@ -44,6 +44,8 @@ static void add_nic(struct nsx_loader *l, const struct nsx_val *v)
 		link == 1 ? "Ethernet" : link == 2 ? "InfiniBand" : NULL};
 }
 
+NSX_ORDER(cmp_nics, struct nsx_nic, UP(id));
+
 void nsx_load_gpus(struct nsx_loader *l)
 {
 	l->t->gpu = nsx_arena_get(l->t->arena, MAX_GPUS * sizeof(*l->t->gpu));
@@ -54,6 +56,7 @@ void nsx_load_gpus(struct nsx_loader *l)
 		      "threads_per_warp, numa_node, clock", 21, devices_add_gpu);
 	l->t->nic = nsx_arena_get(l->t->arena, MAX_NICS * sizeof(*l->t->nic));
 	nsx_load_rows(l, NSX_VIEW_nic, "id, name, link", 3, add_nic);
+	nsx_sort(l->t->nic, l->t->nnics, sizeof(*l->t->nic), cmp_nics);
 }
 
 static void add_gpu_ordinal(struct nsx_loader *l, const struct nsx_val *v)

@@ -47,10 +47,10 @@ static void draft_message(struct draft *d, unsigned form)
 }
 
 /* The cells of the message's layout hold what is in its fields. */
-static void must_agree(const struct nsx_layout *l, const struct nsx_layout_place *place,
+static void must_agree(const struct nsx_event_layout *l, const struct nsx_layout_place *place,
 		       const struct draft *d, const struct nsx_msg *m)
 {
-	struct nsx_layout row = *l;
+	struct nsx_event_layout row = *l;
 	unsigned field[NSX_LAYOUT_CELLS];
 	struct nsx_val v[NSX_LAYOUT_CELLS];
 
@@ -80,7 +80,7 @@ TEST(layouts_change_nothing)
 	for (unsigned i = 0; i < 200000; i++) {
 		unsigned kind = random_below(KINDS); /* times 4: they share places */
 		const struct nsx_layout_shape shape = {NSX_IN_PART, 0, 0, 0};
-		struct nsx_layout *l;
+		struct nsx_event_layout *l;
 		struct nsx_msg m;
 		struct draft d;
 
@@ -145,7 +145,7 @@ TEST(nested_messages)
 	struct draft first = draft_event(80, 1, 5, false), same = draft_event(80, 1, 9999, false),
 		     type = draft_event(81, 1, 5, false), kind = draft_event(80, 2, 5, false),
 		     twice = draft_event(80, 1, 5, true);
-	struct nsx_layout *l = nsx_layout_learn(&layouts, 0, (struct nsx_piece){first.b, first.n},
+	struct nsx_event_layout *l = nsx_layout_learn(&layouts, 0, (struct nsx_piece){first.b, first.n},
 						&shape);
 	struct nsx_val v[2];
 
