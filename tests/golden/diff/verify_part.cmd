@@ -1,0 +1,1 @@
+verify @diff_pauses_often @diff_pause_once
