@@ -29,6 +29,7 @@ enum {
 	 * the pool has given its memory back (tests/measured).
 	 */
 	REFILL_NS = 20000,
+	OFTEN = 10, /* fewer calls are not called too often */
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, NONE };
@@ -583,6 +584,8 @@ static void calls_advise(const struct calls *c, const struct group *x,
 		f->recommendation[k++] = say_raise_pool_release;
 	if (say == &once[ALLOCATE] && nsx_api_pins(x->api))
 		f->recommendation[k++] = nsx_tell(c->d->found, say_pin_less, x->api);
+	else if (say >= once && say < once + ARRAY_LEN(once) && x->count < OFTEN)
+		f->recommendation[k++] = nsx_tell(c->d->found, say_call_before_what_matters, names);
 	else if (!is_result)
 		f->recommendation[k++] = rest ?
 			nsx_tell(c->d->found, "%s%s%s%s", act, names, rest,

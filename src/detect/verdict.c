@@ -122,7 +122,7 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 		[NSX_CAUSE_DEPENDENCY] = {"queued work that is held up", " in "},
 		[NSX_CAUSE_MIGRATION] = {"moving pages", ": "},
 		[NSX_CAUSE_UNKNOWN] = {"before work whose launch was not recorded", ": "},
-		[NSX_CAUSE_EDGE] = {"without any launch", ": "},
+		[NSX_CAUSE_EDGE] = {"time without any launch", ": "},
 	};
 	const char *place = nsx_account_place(f, x, a);
 
