@@ -42,7 +42,8 @@ struct column {
 	size_t offset;
 	int64_t least;		  /* INT: least value allowed */
 	/* TEXT, INT: version that brought it; an older file lacks it, and it is empty or 0 then.
-	 * The hash passes over such a cell, so that a rank keeps its hash when it is written again.
+	 * The hash passes over such a number and an empty text, so that a capture has one hash in all
+	 * versions.
 	 */
 	unsigned since;
 };
@@ -351,7 +352,7 @@ static void hash_cell(uint64_t *h, const struct column *c, const struct nsx_val 
 {
 	bool is_number = v->type == NSX_V_I64;
 
-	if (c->since && !(is_number ? v->u.i : (int64_t)v->len))
+	if (c->since && (is_number || !v->len))
 		return;
 	*h = nsx_hash_u64(*h ^ nsx_hash(is_number ? (const void *)&v->u.i :
 						    v->u.p, is_number ? 8 : v->len));
