@@ -410,7 +410,9 @@ static int make_trace_report(const struct nsx_trace *trace, const struct nsx_opt
 	else if (opts->purpose != NSX_FOR_EVENTS)
 		rc = analyse_trace(&(struct run){trace, facts, opts, &measured, r}, err);
 	nsx_steps_done(&measured.steps);
-	r->has_changed |= nsx_db_has_changed(trace->schema->db);
+	/* analyse_trace looks before it lists warnings; what changes later was read already */
+	if (opts->purpose == NSX_FOR_WHAT_IFS || opts->purpose == NSX_FOR_EVENTS)
+		r->has_changed = nsx_db_has_changed(trace->schema->db);
 	if (rc)
 		nsx_report_free(r);
 	else
