@@ -32,5 +32,5 @@ for g in d["gpus"]:
         near("p95", w["p95_ms"] * 1e6, np.quantile(x, 0.95))
         near("cv", w["cv"], stats.variation(x, ddof=1), 1e-6)
         if w["captures"] == 1 and len(x) <= 512:  # of more every second, third ... is looked at
-            near("drift", w["drift"], stats.theilslopes(x).slope * len(x) / np.median(x), 1e-6)
+            near("drift", w["drift"], stats.theilslopes(x)[0] * len(x) / np.median(x), 1e-6)
 print(compared, exact)

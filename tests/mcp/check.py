@@ -659,7 +659,11 @@ def check_config():
     for name in ('claude', 'codex', 'cursor', 'vscode', 'gemini'):
         text = subprocess.run([program, 'mcp', '--print-config', name], capture_output=True, text=True).stdout
         if name == 'codex':
-            import tomllib
+            try:
+                import tomllib
+            except ImportError:
+                skip('settings of codex: this Python has no tomllib')
+                continue
             server = tomllib.loads(text)['mcp_servers']['nsys-explain']
         else:
             whole = json.loads(text)

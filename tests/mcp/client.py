@@ -10,9 +10,10 @@ LEGACY = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 MODERN = '2026-07-28'
 META = 'io.modelcontextprotocol/'
 
-try:
+try:  # releases before 4 do not know the draft of the schemas
     import jsonschema
-except ImportError:
+    jsonschema.Draft202012Validator
+except (ImportError, AttributeError):
     jsonschema = None
 
 

@@ -9,7 +9,7 @@ if nm "$prog" | grep -qE '__([at]san|ubsan|gcov)_'; then skipped 'the library ha
 # Debian's pandas and nbconvert are of its own Python.
 [ ! -x /usr/bin/python3 ] || ! /usr/bin/python3 -c 'import pandas' 2>/dev/null || python=/usr/bin/python3
 python3 -m pip --version >/dev/null 2>&1 || { skipped 'pip is not here'; exit; }
-holds 'pip install' env NSX_BUILD="$b" python3 -m pip install -q --no-index --root-user-action ignore \
+holds 'pip install' env NSX_BUILD="$b" PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --no-index \
 	--target site "$root/python"
 PYTHONPATH=$work/site; export PYTHONPATH
 holds 'a report' "$prog" "$fix/synthetic.sqlite" -q --out report
