@@ -150,33 +150,6 @@ static struct engine_work add_engine_work(const struct nsx_facts *f,
 	return a;
 }
 
-/* The least time that the model needs for the judged steps on the limiting GPU; 0 if it is unknown,
- * or if a step is faster, which refutes the model.
- */
-static double least_by_model(const struct nsx_detect *d)
-{
-	const struct nsx_engine_steps *steps = &d->measured->steps;
-	uint32_t device = d->facts->limiting;
-	double sum_ns = 0;
-
-	for (size_t i = 0; i < steps->n; i++) {
-		const struct nsx_engine_step *s = &steps->v[i];
-		double all_ns = (double)(s->gpu_end_ns - s->gpu_start_ns);
-		double ns = (double)(NSX_MIN(s->gpu_end_ns, d->w.end_ns) -
-				     NSX_MAX(s->gpu_start_ns, d->w.start_ns));
-		double least_ns;
-
-		if (s->device != device || ns <= 0)
-			continue;
-		least_ns = nsx_llm_least_ns(d->opts->model, nsx_device_gpu(d->trace, device),
-					    &s->name);
-		if (least_ns > all_ns)
-			return 0;
-		sum_ns += least_ns * ns / all_ns;
-	}
-	return sum_ns;
-}
-
 void nsx_limit_by_model(struct nsx_detect *d)
 {
 	struct nsx_findings *l = d->found;
@@ -186,7 +159,8 @@ void nsx_limit_by_model(struct nsx_detect *d)
 	if (!d->opts->model || d->facts->limiting == NSX_NONE)
 		return;
 	nsx_partition(&d->facts->device[d->facts->limiting], d->w.start_ns, d->w.end_ns, &part);
-	least_ns = least_by_model(d);
+	least_ns = nsx_llm_least_of_steps(d->opts->model, d->trace, &d->measured->steps,
+					  d->facts->limiting, d->w);
 	room_ns = (double)nsx_computing_ns(part.ns) - least_ns;
 	for (size_t i = 0; least_ns > 0 && room_ns > 0 && i < l->n; i++) {
 		struct nsx_finding *x = &l->v[i];

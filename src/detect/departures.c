@@ -35,8 +35,6 @@ struct slow {
 	size_t every;  /* period of slow iterations, counted in iterations; 0: irregular */
 	double median_ns;
 	int64_t excess_ns;
-	/* slow iterations in which requests that decode wait for a prefill, by the kind of step */
-	size_t nwaits[NSX_NSTEP_KINDS];
 	struct nsx_account row; /* the row that departs most; ns: its excess */
 	double class_ns; /* excess of the row's class                        */
 	struct nsx_row_list pauses; /* calls that end a pause                */
@@ -80,16 +78,6 @@ static int find_median(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Counts a slow iteration if requests that decode wait in it for the prefill of others. */
-static void count_wait(struct slow *s, const struct nsx_iteration *v)
-{
-	const struct nsx_engine_step *step = nsx_step_in(&s->d->measured->steps, v->process,
-		v->device, (struct nsx_window){v->start_ns, v->end_ns});
-
-	if (step && (step->stalls || step->name.kind == NSX_STEP_MIXED))
-		s->nwaits[step->name.kind]++;
-}
-
 static void count_slow(struct slow *s)
 {
 	for (size_t i = 1; i < s->n; i++) {
@@ -107,7 +95,6 @@ static void count_slow(struct slow *s)
 		s->last_slow = i;
 		s->nslow++;
 		s->ntimes += !s->v[i - 1].slow;
-		count_wait(s, &s->v[i]);
 		nsx_add_to(&s->excess_ns, wall_ns(&s->v[i]) - nsx_to_i64(s->median_ns));
 	}
 }
@@ -258,33 +245,11 @@ static bool lasts_to_end(const struct slow *s)
 	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS;
 }
 
-static bool all_wait_for_prefills(const struct slow *s)
-{
-	return s->nwaits[NSX_STEP_PREFILL] + s->nwaits[NSX_STEP_MIXED] == s->nslow;
-}
-
-/* "7 prefill steps and 2 mixed steps" */
-static const char *say_waits(const struct slow *s)
-{
-	struct nsx_arena *a = s->d->found->arena;
-	const char *text[2] = {"", ""};
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < NSX_NSTEP_KINDS; k++)
-		if (s->nwaits[k])
-			text[n++] = nsx_text_n(a, s->nwaits[k], nsx_arena_printf(a, "%s step",
-					       nsx_step_kinds[k]), NULL);
-	return nsx_arena_printf(a, "%s%s%s", text[0], n > 1 ? " and " : "", text[1]);
-}
-
 /* Says "one block in 20 is slow, above all because of host code in `save`". */
 static const char *say_slow(const struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
 	const char *what = say_row(s);
-
-	if (all_wait_for_prefills(s))
-		return nsx_tell(l, say_decoding_waits_for_prefills, say_waits(s));
 
 	return lasts_to_end(s) ?
 		       nsx_tell(l, say_iterations_slow_from_on,
@@ -293,8 +258,7 @@ static const char *say_slow(const struct slow *s)
 		       nsx_tell(l, say_one_slow, nsx_iteration_word(s->d->facts), s->every, what) :
 		       nsx_tell(l, "%s, above all because of %s",
 				nsx_text_n(l->arena, s->nslow, "iteration is slow",
-					   "iterations are slow"),
-			       what);
+					   "iterations are slow"), what);
 }
 
 static const char *departures_advise(struct slow *s)
@@ -303,8 +267,6 @@ static const char *departures_advise(struct slow *s)
 	const char *in = s->nslow == 1 ? "in it" : "in them";
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 
-	if (all_wait_for_prefills(s))
-		return say_prefill_less_at_once;
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
 		return nsx_tell(l, say_see_what_host_does, in);
 	return s->row.cls == NSX_L_COMM ? say_look_at_when_ranks_arrive :

@@ -4,15 +4,10 @@
  * A stretch of such time gets the name of the NVTX range around its middle that covers half of it.
  * Without a name it belongs to the cost of launching one by one. Long stretches are named, and
  * shorter ones after a wait that take longer than a launch does.
- *
- * Threads that hand over to each other take turns: PyTorch's backward pass is launched by a thread
- * without ranges, which waits during the forward pass. A stretch then begins no earlier than the
- * last call of the other thread, and may get its name from that thread's ranges.
  */
 #include <math.h>
 #include "detect/detect.h"
 #include "facts/outside.h"
-#include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
 #define MOSTLY 0.75	  /* host time is a range's own if it has this share of the range */
@@ -52,11 +47,6 @@ struct launcher {
 	int64_t launch_ns, long_ns;
 	struct nsx_edge edge[2]; /* ends of the window that the user asked for */
 	uint8_t *awaited; /* by name of an OS call: enum awaited; 0: not looked up yet */
-	struct other_walk { /* by thread: its ranges beside the stretches of another */
-		struct nsx_nvtx_walk ranges;
-		uint32_t beside;
-	} *walk;
-	uint32_t *turn; /* by thread: the next thread of those that take turns, as a ring */
 	struct nsx_outside mpi; /* the MPI call before mpi_at; thread NSX_NONE: no call is left */
 	size_t mpi_at; /* cursor of nsx_outside_next                         */
 };
@@ -76,14 +66,13 @@ struct stretch {
 	nsx_str waited; /* name of the preceding call if that waits, else 0  */
 	int64_t from_ns, to_ns;
 	int64_t ns; /* length of the stretch without waits for input         */
-	uint32_t whose; /* the thread whose code this is; NSX_NONE: one of two that took turns */
-	uint32_t other; /* the thread whose turn ended where this begins; NSX_NONE: none */
 };
 
 static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 		    const struct stretch *s, uint32_t *ret, struct nsx_err *err)
 {
-	uint32_t process = x->d->trace->thread[nsx_call_thread(x->d->trace, s->call)].process;
+	uint32_t thread = nsx_call_thread(x->d->trace, s->call);
+	uint32_t process = x->d->trace->thread[thread].process;
 	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE : UINT64_C(2) + helper;
 	nsx_str name = range == NSX_NONE ? 0 : x->d->trace->nvtx.name[range];
 	size_t known = x->names.n;
@@ -104,9 +93,8 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (c->process != process)
 		c->process = NSX_SEVERAL;
 	*ret = (uint32_t)(c - x->code);
-	if (s->whose != NSX_NONE && nsx_vote(x->whose, *ret, s->whose, s->ns, err))
-		return err->rc;
-	return host_code_add_row(x, &c->rows, s->call, s->ns, err);
+	return nsx_vote(x->whose, *ret, thread, s->ns, err) ?:
+	       host_code_add_row(x, &c->rows, s->call, s->ns, err);
 }
 
 /* The name of a call that waits for the GPU; 0 for other calls. */
@@ -214,39 +202,16 @@ struct thread_walk {
 };
 
 /* The innermost range open at the middle of a stretch that covers half of it; NSX_NONE: none. */
-static uint32_t host_code_range_at(const struct launcher *x, struct nsx_nvtx_walk *w,
-				   const struct stretch *s)
+static uint32_t host_code_range_at(struct launcher *x, struct thread_walk *w, int64_t from_ns,
+				   int64_t to_ns)
 {
 	const struct nsx_nvtx *v = &x->d->trace->nvtx;
-	int64_t ns = s->to_ns - s->from_ns;
-	uint32_t range = nsx_nvtx_walk_to(w, s->from_ns + ns / 2);
+	uint32_t range = nsx_nvtx_walk_to(&w->ranges, from_ns + (to_ns - from_ns) / 2);
 
-	while (range != NSX_NONE && NSX_MIN(s->to_ns, nsx_range_end(v, range)) -
-					NSX_MAX(s->from_ns, nsx_range_start(v, range)) < ns / 2)
+	while (range != NSX_NONE && NSX_MIN(to_ns, nsx_range_end(v, range)) -
+					NSX_MAX(from_ns, nsx_range_start(v, range)) <
+					(to_ns - from_ns) / 2)
 		range = nsx_range_parent(&x->d->facts->nvtx, range);
-	return range;
-}
-
-/* Finds the range of a stretch and whose code it is: a range of its thread or, without one, of a
- * thread that takes turns with it, first of that whose turn ended before the stretch.
- */
-static uint32_t range_of_stretch(struct launcher *x, struct thread_walk *w, struct stretch *s)
-{
-	uint32_t range = host_code_range_at(x, &w->ranges, s), i = s->other;
-
-	if (range != NSX_NONE || i == NSX_NONE)
-		return range;
-	do {
-		struct other_walk *o = &x->walk[i];
-
-		if (!o->ranges.t || o->beside != w->thread)
-			nsx_nvtx_walk_begin(&o->ranges, x->d->trace, i, true, false,
-					    w->ranges.below);
-		o->beside = w->thread;
-		range = i == w->thread ? NSX_NONE : host_code_range_at(x, &o->ranges, s);
-		s->whose = range == NSX_NONE ? NSX_NONE : i;
-		i = x->turn[i];
-	} while (range == NSX_NONE && i != s->other);
 	return range;
 }
 
@@ -283,7 +248,7 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 		return 0;
 	if (s->ns >= (s->waited && w->helper == NSX_NONE ? NSX_MIN(x->long_ns, RESULT_NS) :
 							   x->long_ns)) {
-		range = range_of_stretch(x, w, s);
+		range = host_code_range_at(x, w, s->from_ns, s->to_ns);
 		if (add_named_stretch(x, w, s, range, &code, err))
 			return err->rc;
 	} else if (w->helper == NSX_NONE &&
@@ -308,31 +273,6 @@ static bool has_finding(const struct nsx_detect *d, size_t before, size_t call)
 	return before != SIZE_MAX && nsx_is_librarys(d, before) && nsx_is_librarys(d, call);
 }
 
-/* Cuts off the start of a stretch what lies before the last call of another thread that takes turns
- * with this one. The time until that call was the other's turn.
- */
-static void cut_turn(const struct launcher *x, struct stretch *s)
-{
-	const struct nsx_trace *t = x->d->trace;
-
-	for (uint32_t i = x->turn[s->whose]; i != s->whose; i = x->turn[i]) {
-		const struct nsx_thread *th = &t->thread[i];
-		size_t end = th->calls_at + th->ncalls, at;
-		int64_t end_ns;
-
-		at = NSX_SEARCH((size_t)th->calls_at, end, mid,
-				nsx_call_start(&t->calls, mid) < s->to_ns);
-		while (at > th->calls_at && t->calls.flags[at - 1] & NSX_CALL_NESTED)
-			at--;
-		end_ns = at > th->calls_at ? nsx_call_end(&t->calls, at - 1) : INT64_MIN;
-		if (!th->launches || end_ns <= s->from_ns || end_ns > s->to_ns)
-			continue;
-		s->from_ns = end_ns;
-		s->other = i;
-		s->waited = 0;
-	}
-}
-
 static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 				 struct nsx_err *err)
 {
@@ -348,7 +288,7 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 	nsx_nvtx_walk_begin(&w.ranges, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
-		struct stretch s = {.call = i, .whose = thread, .other = NSX_NONE,
+		struct stretch s = {.call = i,
 				    .waited = waited_in(x->d, w.before),
 				    .from_ns = NSX_MAX(last_ns, in->start_ns),
 				    .to_ns = NSX_MIN(start_ns, in->end_ns)};
@@ -365,8 +305,6 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 		if (w.helper == NSX_NONE && queues_work(x->d, i) && start_ns < in->end_ns &&
 		    !nsx_is_librarys(x->d, i) && !is_held_up(x->d, i))
 			count_launch(x, i);
-		if (th->launches)
-			cut_turn(x, &s);
 		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) &&
 		    add_stretch(x, &w, &s, err))
 			return err->rc;
@@ -493,34 +431,6 @@ static const char *say_stretches(struct nsx_detect *d, const struct code *c,
 		after ? nsx_tell(l, ", each right %s", after) : "");
 }
 
-/* The stretches of code whose threads take turns. None if they do not: they are then the whole time
- * before their calls.
- */
-static struct nsx_spans turns_of(const struct launcher *x, const struct code *c)
-{
-	const struct nsx_trace *t = x->d->trace;
-	const struct nsx_row_list *calls = &c->rows.calls;
-	struct nsx_spans ret = {.n = 0};
-
-	for (size_t i = 0; i < calls->n; i++) {
-		size_t before = calls->v[i];
-		struct stretch s = {.whose = nsx_call_thread(t, before), .other = NSX_NONE,
-				    .to_ns = nsx_call_start(&t->calls, before)};
-
-		if (x->turn[s.whose] == s.whose || before == t->thread[s.whose].calls_at)
-			continue;
-		while (t->calls.flags[--before] & NSX_CALL_NESTED)
-			;
-		s.from_ns = nsx_call_end(&t->calls, before);
-		cut_turn(x, &s);
-		if (!ret.n)
-			ret.v = nsx_arena_get(x->d->found->arena, calls->n * sizeof(*ret.v));
-		ret.v[ret.n++] = (struct nsx_span){s.from_ns, s.to_ns};
-	}
-	nsx_sort(ret.v, ret.n, sizeof(*ret.v), nsx_cmp_i64);
-	return ret;
-}
-
 static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
@@ -545,7 +455,6 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.guess_ns = (double)NSX_MIN(c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
 		/* Without GPU work nothing is replayed, and all prices are equally certain. */
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
-		.spans = turns_of(x, c),
 		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
 			   .is_only = path, .at = {{"cause", nsx_string("host_code")},
@@ -633,11 +542,8 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 
 	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err) ||
 	    !nsx_new_array(x->awaited, x->d->scratch,
-			   nsx_strings_bound(t->strings), "OS calls", err) ||
-	    !nsx_new_array(x->turn, x->d->scratch, t->nthreads, "threads", err) ||
-	    !nsx_new_array(x->walk, x->d->scratch, t->nthreads, "threads", err))
+			   nsx_strings_bound(t->strings), "OS calls", err))
 		return err->rc;
-	nsx_model_turns(x->d->facts->model, x->turn);
 	nsx_find_edges(x->d, x->edge);
 	x->long_ns = find_long_ns(x->d);
 	for (uint32_t i = 0; i < t->nthreads; i++)

@@ -145,6 +145,24 @@ static uint32_t handing_thread(const struct select *s, const struct model_call *
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
+/* Tells whether the change selects the work that another thread does in this gap: the work before
+ * the next call of the thread that handed over.
+ */
+static bool selects_handing_call(const struct select *s, const struct model_call *call)
+{
+	const struct nsx_trace *t = s->m->t;
+	uint32_t row = s->m->call[call->before].row, from = handing_thread(s, call);
+	const struct nsx_thread *th;
+
+	if (!s->c->rows.only || from == NSX_NONE)
+		return false;
+	th = &t->thread[from];
+	do
+		row++;
+	while (row < th->calls_at + th->ncalls && t->calls.flags[row] & NSX_CALL_NESTED);
+	return row < th->calls_at + th->ncalls && selects_row(s, row);
+}
+
 /* Tells whether the change selects the gap before call i. Its range is not checked, because only
  * the part of a gap inside the range counts.
  */
@@ -153,7 +171,7 @@ static bool selects_gap(const struct select *s, uint32_t i)
 	const struct model_call *call = &s->m->call[i];
 
 	return (call->flags & CALL_ACTIVE) && call->before != NSX_NONE &&
-	       selects_row(s, call->row) &&
+	       (selects_row(s, call->row) || selects_handing_call(s, call)) &&
 	       selects_caller(s, call);
 }
 

@@ -164,27 +164,6 @@ static int link_hand_overs(struct build *b, struct threads *x,
 	return 0;
 }
 
-void nsx_model_turns(const struct nsx_model *m, uint32_t *next)
-{
-	for (uint32_t i = 0; i < m->t->nthreads; i++)
-		next[i] = i;
-	for (uint32_t i = 0; i < m->ncalls; i++) {
-		uint32_t a, b, at;
-
-		if (m->call[i].before == NSX_NONE)
-			continue;
-		a = nsx_call_thread(m->t, m->call[i].row);
-		b = nsx_call_thread(m->t, m->call[m->call[i].before].row);
-		for (at = next[a]; at != b && at != a; at = next[at])
-			;
-		if (at == b)
-			continue;
-		at = next[a]; /* exchanging the next ones joins two rings    */
-		next[a] = next[b];
-		next[b] = at;
-	}
-}
-
 /* Waits outside CUDA ----------------------------------------------------------------*/
 
 static bool is_blocking_os(const char *name)

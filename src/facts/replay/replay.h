@@ -61,11 +61,6 @@ int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx
 /* Tells whether the scheduler recorded, for all times without a reason, that the thread waited. */
 bool nsx_model_is_blocked(const struct nsx_model *m);
 
-/* Finds the threads that handed over to each other, directly or through others. next: by thread of
- * the trace, the next one of them as a ring; the thread itself if there is none.
- */
-void nsx_model_turns(const struct nsx_model *m, uint32_t *next);
-
 /* How long, in ns, a device waited in replayed collectives for later ranks. */
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
 /* Tells whether a device takes turns with others, as pipeline stages do. *ret_most_ns: the median,

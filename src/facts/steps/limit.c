@@ -122,6 +122,29 @@ double nsx_llm_least_ns(const struct nsx_llm *m, const struct nsx_gpu_info *gpu,
 	return ns;
 }
 
+double nsx_llm_least_of_steps(const struct nsx_llm *m, const struct nsx_trace *t,
+			      const struct nsx_engine_steps *steps, uint32_t device,
+			      struct nsx_window w)
+{
+	double sum_ns = 0;
+
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct nsx_engine_step *s = &steps->v[i];
+		double all_ns = (double)(s->gpu_end_ns - s->gpu_start_ns);
+		double ns = (double)(NSX_MIN(s->gpu_end_ns, w.end_ns) -
+				     NSX_MAX(s->gpu_start_ns, w.start_ns));
+		double least_ns;
+
+		if (s->device != device || ns <= 0)
+			continue;
+		least_ns = nsx_llm_least_ns(m, nsx_device_gpu(t, device), &s->name);
+		if (least_ns > all_ns)
+			return 0;
+		sum_ns += least_ns * ns / all_ns;
+	}
+	return sum_ns;
+}
+
 double nsx_tensor_ratio(int64_t major, int64_t minor)
 {
 	double least = 0;

@@ -34,6 +34,12 @@ double nsx_llm_peak(const struct nsx_llm *m, const struct nsx_gpu_info *gpu);
  */
 double nsx_llm_least_ns(const struct nsx_llm *m, const struct nsx_gpu_info *gpu,
 			const struct nsx_step_name *step);
+/* The least time of the steps of a device, each counted for its part in the window; 0: unknown, or
+ * a step is faster, which refutes the model.
+ */
+double nsx_llm_least_of_steps(const struct nsx_llm *m, const struct nsx_trace *t,
+			      const struct nsx_engine_steps *steps, uint32_t device,
+			      struct nsx_window w);
 
 /* Peak of tensor cores in the widest type that replaces f32 (TF32, else f16), relative to
  * f32 without them. For GPUs not in peaks.def, the least of their generation; 0: unknown.

@@ -256,35 +256,6 @@ void nsx_steps_done(struct nsx_engine_steps *steps)
 	*steps = (struct nsx_engine_steps){0};
 }
 
-static bool begins_before(const struct nsx_engine_step *x, uint32_t process, uint32_t device,
-			  int64_t at_ns)
-{
-	return (NSX_CMP(x->process, process) ?: NSX_CMP(x->device, device) ?:
-		NSX_CMP(x->gpu_start_ns, at_ns)) < 0;
-}
-
-const struct nsx_engine_step *nsx_step_in(const struct nsx_engine_steps *steps, uint32_t process,
-					  uint32_t device, struct nsx_window w)
-{
-	const struct nsx_engine_step *v = steps->v, *most = NULL;
-	size_t next = NSX_SEARCH((size_t)0, steps->n, i,
-				 begins_before(&v[i], process, device, w.start_ns));
-	int64_t most_ns = 0;
-
-	for (size_t i = next - !!next; i < steps->n; i++) {
-		int64_t ns = NSX_MIN(v[i].gpu_end_ns, w.end_ns) -
-			     NSX_MAX(v[i].gpu_start_ns, w.start_ns);
-
-		if (i >= next && !begins_before(&v[i], process, device, w.end_ns))
-			break;
-		if (v[i].process == process && v[i].device == device && ns > most_ns) {
-			most = &v[i];
-			most_ns = ns;
-		}
-	}
-	return most;
-}
-
 /* A typical step --------------------------------------------------------------------*/
 
 static int64_t length_ns(const struct nsx_engine_step *s)

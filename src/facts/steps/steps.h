@@ -61,11 +61,6 @@ struct nsx_engine_steps {
  */
 int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *own,
 		    struct nsx_engine_steps *ret, struct nsx_err *err) NSX_CHECKED;
-/* The step of a process on a device with most of a window; NULL: none. O(log n), and linear in the
- * steps that begin in the window.
- */
-const struct nsx_engine_step *nsx_step_in(const struct nsx_engine_steps *steps, uint32_t process,
-					  uint32_t device, struct nsx_window w);
 /* Compute time of steps by class of kernels: all compute of a device in a step's GPU time
  * belongs to the step, whoever launched it.
  */

@@ -1,1 +1,1 @@
-ask @backward_waits finding 2 --limit 3
+ask @turns_with_code finding 4 --limit 3

@@ -1,1 +1,0 @@
-ask @backward_waits finding 1 --limit 3

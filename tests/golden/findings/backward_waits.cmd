@@ -1,1 +1,0 @@
-explain @backward_waits --pass findings --md
