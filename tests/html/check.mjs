@@ -27,7 +27,7 @@ async function read(file) {
   page.on('request', (r) => { if (r.url().split('#')[0] !== url) fault(file, `request: ${r.url()}`); });
   page.on('dialog', (d) => { fault(file, `a name opened a dialog: ${d.message()}`); d.dismiss(); });
   await page.goto(url);
-  const [gpus, lanes] = await page.evaluate(() => { const m = JSON.parse(document.getElementById('meta').textContent); return [m.gpus.length, m.lanes.length]; });
+  const [gpus, lanes] = await page.evaluate(() => { const meta = document.getElementById('meta'), m = meta ? JSON.parse(meta.textContent) : {gpus: [], lanes: []}; return [m.gpus.length, m.lanes.length]; });
   const dead = await page.evaluate(() => [...document.querySelectorAll('a[href^="#"]')].map((a) => a.hash.slice(1)).filter((id) => !document.getElementById(id)));
   if (dead.length) fault(file, `links to nothing: ${dead}`);
   const evidence = page.locator('a[href^="#e-"]').first();

@@ -82,11 +82,15 @@ mv "$work/log" "$work/diff.html"
 holds "page of ranks" "$b/nsys-explain" fleet "$b/fixtures/two_rank_straggler.sqlite" "$b/fixtures/hostile_names.sqlite" --html
 mv "$work/log" "$work/fleet.html"
 holds "a name for each rank" grep -q '>rank 1<' "$work/fleet.html"
-for page in diff fleet; do
+holds "page of one that pauses" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/diff_pauses_often.sqlite" --html
+mv "$work/log" "$work/pauses.html"
+holds "a job with a slow GPU" "$b/fleet-gen" "$work/job" gpu_slow ranks=24 hosts=3 format=digest
+holds "page of a job" "$b/nsys-explain" fleet "$work/job/traces" --html
+mv "$work/log" "$work/job.html"
+for page in diff fleet pauses job; do
 	holds "no script in the page of $page" not grep -qiE "<script|<(img|iframe)|script-src" "$work/$page.html"
 	holds "a policy in the page of $page" grep -q "default-src 'none'" "$work/$page.html"
 	holds "a table in the page of $page" grep -q '<th scope="col"' "$work/$page.html"
-	mv "$work/$page.html" "$work/$page.page"
 done
 holds "a script in a name stays text" not grep -qiE '<(img|iframe)|<script>alert' "$work/hostile_names.html"
 

@@ -14,6 +14,7 @@ struct state {
 	const char *rule; /* the dashes below the current table's header; NULL: at its
 			     start                                           */
 	const char *heading; /* the last heading; NULL: none yet */
+	unsigned tables;     /* number of tables under it */
 };
 
 static void set_depth(struct nsx_buf *b, struct state *s, size_t depth)
@@ -75,10 +76,11 @@ static void document_add_cells(struct nsx_buf *b, char *line, const char *rule, 
 			s++;
 		for (char *last = end; last > s && last[-1] == ' ';)
 			*--last = '\0';
-		nsx_buf_adds(b, is_head ? "<th scope=\"col\"" : "<td");
+		/* A header without text would be announced as one by screen readers. */
+		nsx_buf_adds(b, is_head && *s ? "<th scope=\"col\"" : "<td");
 		nsx_buf_adds(b, right ? " class=\"r\">" : ">");
 		nsx_html_inline(b, s);
-		nsx_buf_adds(b, is_head ? "</th>" : "</td>");
+		nsx_buf_adds(b, is_head && *s ? "</th>" : "</td>");
 		if (rule) {
 			rule += strcspn(rule, "-");
 			rule += strcspn(rule, "|");
@@ -106,6 +108,8 @@ static void document_add_line(struct nsx_buf *b, char *line, struct state *s, co
 		s->rule = next;
 		nsx_buf_adds(b, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"");
 		nsx_html_text(b, s->heading ? s->heading : "table");
+		if (++s->tables > 1) /* names of regions are unique */
+			nsx_buf_printf(b, ", table %u", s->tables);
 		nsx_buf_adds(b, "\"><table><thead>");
 		document_add_cells(b, line, s->rule, true);
 		nsx_buf_adds(b, "</thead><tbody>");
@@ -121,6 +125,7 @@ static void document_add_line(struct nsx_buf *b, char *line, struct state *s, co
 		size_t level = strspn(line, "#");
 
 		s->heading = line + level + 1;
+		s->tables = 0;
 		nsx_buf_printf(b, "<h%zu>", level);
 		nsx_html_inline(b, line + level + 1);
 		nsx_buf_printf(b, "</h%zu>\n", level);
