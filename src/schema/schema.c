@@ -234,7 +234,7 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 	nsx_db_tables(s->db, &n);
 	if (has_table(s->db, "StringTable") && !has_table(s->db, "StringIds"))
 		what = "an nvprof database, which Nsight Systems replaced; "
-		       "capture again with nsys profile and nsys export";
+		       "capture again with nsys profile";
 	else if (has_table(s->db, "HIP") && has_table(s->db, "OPS"))
 		what = "a HIP profiler database, not one of Nsight Systems";
 	else if (has_prefix(s->db, "rocpd_"))
