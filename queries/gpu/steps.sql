@@ -23,7 +23,8 @@ named AS (
   , range_name GLOB 'ProfilerStep#*' OR range_name = '[pl][profile]run_training_batch'
     OR range_name IN ('iteration', 'step', 'train_step', 'training_step')
     OR range_name GLOB '*[0-9]' AND rtrim(range_name, '0123456789') IN ('iteration'
-      , 'iteration ', 'iteration_', 'Iteration ', 'step ', 'step_', 'Step ')
+      , 'iteration ', 'iteration_', 'Iteration ', 'iter_', 'step ', 'step_', 'Step '
+      , 'batch_', 'Batch ')
       AS is_training
   FROM _range
 ),

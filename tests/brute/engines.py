@@ -28,7 +28,8 @@ def step_name(r, engine):
                          f"[Executor] _forward_step {n}: {p} ctx reqs, {d} gen reqs",
                          f"[Executor] _forward_step: {p} ctx reqs, {d} gen reqs",
                          f"_forward_step: {p} ctx reqs, {d} gen reqs"),
-        "loop": (f"iteration {n}", f"ProfilerStep#{n}", "iteration", f"step_{n}", "train_step")}[engine])
+        "loop": (f"iteration {n}", f"ProfilerStep#{n}", "iteration", f"step_{n}", "train_step",
+                 f"iter_{n}", f"batch_{n}", f"Batch {n}")}[engine])
 
 
 class Thread:

@@ -23,7 +23,7 @@ ENGINE = [(engine, kind, re.compile(pattern + "$")) for engine, kind, pattern in
 TRAINING = [("PyTorch", re.compile(r"ProfilerStep#\d+$")),
             ("Lightning", re.compile(r"\[pl\]\[profile\]run_training_batch$")),
             ("loop", re.compile(r"(iteration|step)([ _]\d+)?$|iteration\d+$|(Iteration|Step) \d+$"
-                                r"|train(ing)?_step$"))]
+                                r"|iter_\d+$|(batch_|Batch )\d+$|train(ing)?_step$"))]
 KINDS = "decode", "prefill", "mixed", "idle", "training"
 
 
