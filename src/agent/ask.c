@@ -96,8 +96,7 @@ int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret, struct nsx_err 
 
 int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret, struct nsx_err *err)
 {
-	return nsx_named_window(a->r->facts, a->r->trace, a->r->steps_from,
-				a->argument, ret, err) ?: check_recorded(a, ret, err);
+	return nsx_named_window(a->r->facts, a->r->trace, a->argument, ret, err) ?: check_recorded(a, ret, err);
 }
 
 const char *nsx_answer_op(struct nsx_answer *a, size_t op)

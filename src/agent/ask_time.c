@@ -623,7 +623,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 
 	if (!f->niterations)
 		return nsx_cannot(a->out, "no repetition was found in this trace");
-	if (nsx_named_window(f, a->r->trace, NULL, nsx_say(a->out, "iteration:%s", a->argument),
+	if (nsx_named_window(f, a->r->trace, nsx_say(a->out, "iteration:%s", a->argument),
 			     &a->window, err))
 		return err->rc;
 	it = ask_time_iteration_at(f, &a->window);

@@ -362,8 +362,8 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
  * on that GPU. Errors: NSX_E_USAGE.
  */
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
-		     const struct nsx_step_patterns *own, const char *text,
-		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
+		     const char *text, struct nsx_window *ret,
+		     struct nsx_err *err) NSX_CHECKED;
 /* Like nsx_trace_load, with a window that may be a name. Phases and iterations are known only for
  * the whole trace, so that is loaded first for a name.
  */

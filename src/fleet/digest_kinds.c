@@ -48,7 +48,7 @@ int nsx_maker_kinds(struct nsx_maker *m, const struct nsx_member *x,
 	int64_t *ns;
 	size_t n;
 
-	if (nsx_steps_build(m->t, m->r->steps_from, &s, err))
+	if (nsx_steps_build(m->t, &s, err))
 		return err->rc;
 	n = keep_own(&s, x);
 	nsx_sort(s.v, n, sizeof(*s.v), digest_kinds_cmp_kind);

@@ -215,7 +215,6 @@ static struct nsx_report *new_report(const struct nsx_trace *trace, const struct
 		r->window = nsx_arena_strdup(a, opts->window);
 	r->reach_s = opts->reach_s;
 	r->is_classic = opts->is_classic;
-	r->steps_from = opts->steps_from;
 	r->all_rows = opts->all_rows;
 	r->html_bytes = opts->html_bytes;
 	r->html_events = opts->html_events;

@@ -141,7 +141,6 @@ struct nsx_report {
 	const char *ask; /* path for `ask`; NULL: deleted                    */
 	const char *window; /* as typed; NULL: none                          */
 	double reach_s; /* see nsx_opts                                      */
-	const struct nsx_step_patterns *steps_from; /* see nsx_opts          */
 	bool has_changed; /* the trace changed while it was read             */
 	const char *unpriced; /* reason why nothing was replayed; NULL: the replay ran */
 	bool is_classic;  /* see nsx_opts                                    */

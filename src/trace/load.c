@@ -436,6 +436,7 @@ static struct nsx_loader *new_loader(const struct nsx_schema *schema,
 		return nsx_arena_free(a), NULL;
 	t->arena = a;
 	t->schema = schema;
+	t->steps_from = opts->steps_from;
 	t->strings = l->strings = nsx_strings_new();
 	t->pid_source_kernel = load_pid_source(schema, NSX_F_kernel_global_pid, NSX_F_kernel_pid);
 	t->pid_source_runtime = load_pid_source(schema, NSX_F_runtime_global_tid,

@@ -435,6 +435,7 @@ struct nsx_raw_name { /* a name that was normalised                          */
 struct nsx_trace {
 	const struct nsx_schema *schema;
 	const struct nsx_strings *strings; /* complete: no text is added any more */
+	const struct nsx_step_patterns *steps_from; /* see nsx_load_opts   */
 	struct nsx_process *process;
 	struct nsx_thread *thread;
 	struct nsx_device *device;
@@ -506,7 +507,7 @@ struct nsx_step_patterns; /* facts/steps/steps.h */
 struct nsx_load_opts {
 	unsigned threads;
 	const char *window; /* as typed; NULL: none                          */
-	const struct nsx_step_patterns *steps_from; /* needed for window step:KIND */
+	const struct nsx_step_patterns *steps_from; /* the user's step names; NULL: none */
 	struct nsx_progress *progress;
 	/* So many events are read on each side of the window, but never less than the length of
 	 * the window; 0: 2^18.

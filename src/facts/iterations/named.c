@@ -58,8 +58,7 @@ static int find_iteration_named(const struct nsx_facts *f, const char *number,
 }
 
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
-		     const struct nsx_step_patterns *own, const char *text,
-		     struct nsx_window *ret, struct nsx_err *err)
+		     const char *text, struct nsx_window *ret, struct nsx_err *err)
 {
 	const char *name = text_after_prefix(text, phase_prefix);
 	const char *number = text_after_prefix(text, iteration_prefix);
@@ -67,7 +66,7 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 
 	return name   ? find_phase_named(f, name, ret, err) :
 	       number ? find_iteration_named(f, number, ret, err) :
-	       kind   ? nsx_step_window(f, t, own, kind, ret, err) :
+	       kind   ? nsx_step_window(f, t, kind, ret, err) :
 			nsx_window_parse(text, t->first_ns, ret, err);
 }
 
@@ -91,7 +90,7 @@ int nsx_load_named(const struct nsx_schema *schema,
 	if (rc)
 		return rc;
 	rc = nsx_facts_build(*ret, &wanted, &f, err) ?:
-	     nsx_named_window(f, *ret, opts->steps_from, opts->window, &w, err);
+	     nsx_named_window(f, *ret, opts->window, &w, err);
 	nsx_facts_free(f);
 	nsx_trace_free(*ret);
 	*ret = NULL;

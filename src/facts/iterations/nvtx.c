@@ -54,7 +54,8 @@ static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 	int rc = 0;
 
 	nf->masked[name] = name;
-	nf->is_engine[name] = nsx_step_name(NULL, text, &step) && step.kind != NSX_STEP_TRAINING;
+	nf->is_engine[name] = nsx_step_name(nf->fd->t->steps_from, text, &step) &&
+			      step.kind != NSX_STEP_TRAINING;
 	if (nf->is_engine[name])
 		nsx_buf_printf(&b, "%s step", step.engine);
 	if (nf->is_engine[name] || nsx_buf_add_masked(&b, text))

@@ -7,7 +7,6 @@
 
 struct build {
 	const struct nsx_trace *t;
-	const struct nsx_step_patterns *own;
 	struct nsx_arena *scratch;
 	struct nsx_engine_step *host; /* ranges, sorted by thread, start     */
 	uint32_t *by_process;	/* indices of host, sorted by process, start */
@@ -42,7 +41,7 @@ static enum name_class steps_read_names(const struct build *b, uint8_t *classes)
 
 		if (classes[name] != NOT_READ)
 			continue;
-		classes[name] = !nsx_step_name(b->own, nsx_text(t, name), &x) ? NO_STEP :
+		classes[name] = !nsx_step_name(t->steps_from, nsx_text(t, name), &x) ? NO_STEP :
 				x.kind == NSX_STEP_TRAINING ? TRAINING_STEP :
 							      ENGINE_STEP;
 		most = NSX_MAX(most, classes[name]);
@@ -130,7 +129,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 			.thread = thread, .process = t->thread[thread].process,
 			.start_ns = nsx_range_start(&t->nvtx, i),
 			.end_ns = nsx_range_end(&t->nvtx, i)};
-		nsx_step_name(b->own, nsx_text(t, x->text), &x->name);
+		nsx_step_name(t->steps_from, nsx_text(t, x->text), &x->name);
 		b->n++;
 	}
 	nsx_sort(b->host, b->n, sizeof(*b->host), cmp_host);
@@ -236,10 +235,9 @@ static int steps_build(struct build *b, struct nsx_engine_steps *ret, struct nsx
 	return 0;
 }
 
-int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *own,
-		    struct nsx_engine_steps *ret, struct nsx_err *err)
+int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret, struct nsx_err *err)
 {
-	struct build b = {.t = t, .own = own, .scratch = nsx_arena_new()};
+	struct build b = {.t = t, .scratch = nsx_arena_new()};
 	int rc;
 
 	*ret = (struct nsx_engine_steps){0};
@@ -284,15 +282,14 @@ static void keep_steps_of(struct nsx_engine_steps *steps, uint32_t device, const
 	steps->n = n;
 }
 
-int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
-		    const struct nsx_step_patterns *own, const char *kind,
+int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t, const char *kind,
 		    struct nsx_window *ret, struct nsx_err *err)
 {
 	struct nsx_engine_steps steps;
 	int64_t median;
 	size_t i;
 
-	if (nsx_steps_build(t, own, &steps, err))
+	if (nsx_steps_build(t, &steps, err))
 		return err->rc;
 	keep_steps_of(&steps, f->limiting, kind);
 	nsx_sort(steps.v, steps.n, sizeof(*steps.v), window_cmp_length);

@@ -59,8 +59,8 @@ struct nsx_engine_steps {
 /* Finds steps with GPU work that begins in the window in use. O(n log n) in ranges, calls
  * and GPU work. Owner: the caller, nsx_steps_done. Errors: NSX_E_NOMEM.
  */
-int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *own,
-		    struct nsx_engine_steps *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
+		    struct nsx_err *err) NSX_CHECKED;
 /* Compute time of steps by class of kernels: all compute of a device in a step's GPU time
  * belongs to the step, whoever launched it.
  */
@@ -85,9 +85,8 @@ int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
 /* The GPU time of a typical step of this kind on the GPU that sets the pace: the step of median
  * length, or the next longer one. Errors: NSX_E_USAGE if there is none; NSX_E_NOMEM.
  */
-int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
-		    const struct nsx_step_patterns *own, const char *kind, struct nsx_window *ret,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t, const char *kind,
+		    struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_steps_done(struct nsx_engine_steps *steps);
 
 #endif

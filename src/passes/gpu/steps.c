@@ -339,7 +339,7 @@ static int steps_run(const struct nsx_run *run, struct nsx_section *out, struct 
 	struct steps_work w = {.run = run, .out = out, .table = nsx_add_tables(out),
 			       .steps = &run->measured->steps};
 
-	if (nsx_steps_build(run->trace, run->opts->steps_from, &run->measured->steps, err))
+	if (nsx_steps_build(run->trace, &run->measured->steps, err))
 		return err->rc;
 	if (w.steps->n)
 		return steps_fill_tables(&w, err);
