@@ -147,14 +147,13 @@ static int clock_compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
 
 	for (uint32_t i = 0; i < m->n; i++) {
 		uint32_t r = m->m[i].rank, at = f->rank[r].clock;
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &m->m[i]);
-		size_t j = nsx_timed_at(&m->m[i], ch, k);
+		struct nsx_coll x;
 		double start, end;
 
-		if (j == SIZE_MAX)
+		if (!nsx_coll_at(&m->m[i], k, &x))
 			continue;
-		start = f->rank[r].zero_ns + (double)nsx_coll_start(ch, j);
-		end = start + (double)nsx_coll_ns(ch, j);
+		start = f->rank[r].zero_ns + (double)x.start_ns;
+		end = start + (double)x.ns;
 		start -= drift[at] * (start - middle);
 		end -= drift[at] * (end - middle);
 		if (!v[at].is_there) {
@@ -186,13 +185,13 @@ static int compare_all(struct clocks *c, const double *drift, double middle, str
 	for (uint32_t i = 0; i < f->ncomms && !rc; i++) {
 		const struct nsx_fcomm *m = &f->comm[i];
 		/* MPI sends small messages before the other side comes. */
-		size_t all = nsx_is_of_mpi_pairs(f, m) ? 0 : m->end - m->first;
+		size_t all = nsx_is_of_mpi_pairs(m) ? 0 : m->end - m->first;
 		size_t most = NSX_MIN(all, MOST_COMPARED);
 
 		for (size_t s = 0; s < most && !rc && m->n > 1; s++) {
 			size_t k = m->first + all * s / most;
 
-			if (nsx_holds_all(f, m, k))
+			if (nsx_holds_all(m, k))
 				rc = clock_compare(c, m, k, drift, middle, v, there, err);
 		}
 	}

@@ -7,64 +7,52 @@ enum {
 	MOST_NOTED = 3,	 /* differences recorded per member */
 };
 
-static const char *op_name(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
+static const char *op_name(const struct nsx_fmember *m, size_t k)
 {
-	const struct nsx_dchannel *c = nsx_channel_of(f, m);
-	size_t i = nsx_member_at(m, c, k);
+	size_t i = nsx_member_at(m, k);
 
-	return i == SIZE_MAX ? NULL : c->ops[c->code[i]].name;
+	return i == SIZE_MAX ? NULL : m->c->ops[m->c->code[i]].name;
 }
 
-/* The operation of most members at k; NULL if no member has one. In a tie the first member's
- * operation counts. *ret_all: whether all that have one have the same.
+/* The operation of most members at k, in a tie the first member's; NULL if no member has one.
+ * *ret_differ: whether some member has another one; may be NULL.
  */
-static const char *vote_op(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
-			   bool *ret_all)
+static const char *vote_op(const struct nsx_fcomm *c, size_t k, bool *ret_differ)
 {
 	const char *name = NULL;
 	size_t votes = 0, there = 0;
 
 	for (uint32_t i = 0; i < c->n; i++) { /* Boyer-Moore majority vote */
-		const char *s = op_name(f, &c->m[i], k);
+		const char *s = op_name(&c->m[i], k);
 
-		if (!s)
-			continue;
-		if (!votes)
+		if (s && !votes)
 			name = s;
-		votes += s == name ? 1 : -1;
-		there++;
+		votes += s ? s == name ? 1 : -1 : 0;
+		there += s != NULL;
 	}
-	*ret_all = votes == there;
+	if (ret_differ)
+		*ret_differ = votes != there;
 	return name;
 }
 
-static const char *usual_op(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
-{
-	bool all;
-
-	return vote_op(f, c, k, &all);
-}
-
 /* Whether at most half of the members do that operation at k. */
-static bool desync_is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
-			   const char *name)
+static bool desync_is_even(const struct nsx_fcomm *c, size_t k, const char *name)
 {
-	uint32_t n = 0, others = 0;
+	int64_t ahead = 0;
 
 	for (uint32_t i = 0; i < c->n; i++) {
-		const char *s = op_name(f, &c->m[i], k);
+		const char *s = op_name(&c->m[i], k);
 
-		n += s == name;
-		others += s && s != name;
+		ahead += s == name ? 1 : s ? -1 : 0;
 	}
-	return n <= others;
+	return ahead <= 0;
 }
 
 /* Number of collectives after k that would differ from the others' if the member continued `slip`
  * places further.
  */
-static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-			  const struct nsx_fmember *m, size_t k, int64_t slip)
+static size_t wrong_after(const struct nsx_fcomm *c, const struct nsx_fmember *m, size_t k,
+			  int64_t slip)
 {
 	struct nsx_fmember moved = *m;
 	size_t wrong = 0;
@@ -72,8 +60,8 @@ static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	for (unsigned p = 0; p < moved.npieces; p++)
 		moved.piece[p].shift += slip;
 	for (size_t j = k + 1; j < k + 1 + LOOK_AHEAD && j < c->end; j++) {
-		const char *want = usual_op(f, c, j);
-		const char *got = op_name(f, &moved, j);
+		const char *want = vote_op(c, j, NULL);
+		const char *got = op_name(&moved, j);
 
 		wrong += want && got && want != got;
 	}
@@ -99,15 +87,14 @@ static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
 static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
 			   struct nsx_fmember *m, size_t k, const char *want, struct nsx_err *err)
 {
-	struct nsx_desync d = {NSX_DESYNC_OTHER,
-			       (uint32_t)(c - f->comm), m->rank, k, want,
-			       op_name(f, m, k), desync_is_even(f, c, k, want)};
-	size_t best = wrong_after(f, c, m, k, 0);
+	struct nsx_desync d = {NSX_DESYNC_OTHER, (uint32_t)(c - f->comm), m->rank, k, want,
+			       op_name(m, k), desync_is_even(c, k, want)};
+	size_t best = wrong_after(c, m, k, 0);
 	int64_t slip = 0;
 
 	for (int64_t s = 1; s <= MOST_SLIPS && best; s++)
 		for (int sign = -1; sign <= 1; sign += 2) {
-			size_t wrong = wrong_after(f, c, m, k, sign * s);
+			size_t wrong = wrong_after(c, m, k, sign * s);
 
 			if (wrong < best) {
 				best = wrong;
@@ -128,16 +115,14 @@ static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err 
 	int rc = noted ? 0 : err->rc;
 
 	for (size_t k = c->first; k < c->end && !rc; k++) {
-		bool all;
-		const char *want = vote_op(f, c, k, &all);
+		bool differ;
+		const char *want = vote_op(c, k, &differ);
 
-		for (uint32_t i = 0; !all && i < c->n && !rc; i++) {
-			const char *got = op_name(f, &c->m[i], k);
+		for (uint32_t i = 0; differ && i < c->n && !rc; i++) {
+			const char *got = op_name(&c->m[i], k);
 
-			if (!got || got == want || noted[i] >= MOST_NOTED)
-				continue;
-			noted[i]++;
-			rc = note_difference(f, c, &c->m[i], k, want, err);
+			if (got && got != want && noted[i]++ < MOST_NOTED)
+				rc = note_difference(f, c, &c->m[i], k, want, err);
 		}
 	}
 	free(noted);
@@ -149,39 +134,29 @@ static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err 
  */
 static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err)
 {
-	size_t k = c->end - 1;
-	double usual[NSX_SAMPLES];
+	size_t k = c->end - 1, n = 0;
+	double usual[NSX_SAMPLES], usual_ns;
 	uint32_t there = 0, stuck = 0;
-	size_t n = 0;
+	struct nsx_coll x;
 
-	for (size_t j = c->first; j < k && n < NSX_SAMPLES; j++) {
-		size_t i = nsx_timed_at(&c->m[0], nsx_channel_of(f, &c->m[0]), j);
-
-		if (i != SIZE_MAX)
-			usual[n++] = (double)nsx_coll_ns(nsx_channel_of(f, &c->m[0]), i);
-	}
-	for (uint32_t x = 0; x < c->n; x++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[x]);
-		const struct nsx_digest *d = f->rank[c->m[x].rank].d;
-		size_t i = nsx_timed_at(&c->m[x], ch, k);
-
-		if (i == SIZE_MAX)
-			continue;
-		there++;
-		stuck += i + 1 == ch->n && n &&
-			 (double)nsx_coll_ns(ch, i) >
-				 10 * nsx_median_of(usual, n) &&
-			 d->last_ns - nsx_coll_end(ch, i) < 1000000;
-	}
+	for (size_t j = c->first; j < k && n < NSX_SAMPLES; j++)
+		if (nsx_coll_at(c->m, j, &x))
+			usual[n++] = (double)x.ns;
+	usual_ns = nsx_median_of(usual, n);
+	for (const struct nsx_fmember *m = c->m; m < c->m + c->n; m++)
+		if (nsx_coll_at(m, k, &x)) {
+			there++;
+			stuck += nsx_member_at(m, k) + 1 == m->c->n && n &&
+				 (double)x.ns > 10 * usual_ns &&
+				 f->rank[m->rank].d->last_ns - x.end_ns < 1000000;
+		}
 	if (there == c->n || stuck < there || there * 2 < c->n)
 		return 0;
-	for (uint32_t x = 0; x < c->n; x++) {
-		struct nsx_desync d = {NSX_DESYNC_NOT_ENTERED,
-				       (uint32_t)(c - f->comm), c->m[x].rank, k,
-				       usual_op(f, c, k), NULL, false};
+	for (const struct nsx_fmember *m = c->m; m < c->m + c->n; m++) {
+		struct nsx_desync d = {NSX_DESYNC_NOT_ENTERED, (uint32_t)(c - f->comm), m->rank, k,
+				       vote_op(c, k, NULL), NULL, false};
 
-		if (nsx_member_at(&c->m[x], nsx_channel_of(f, &c->m[x]), k) ==
-			    SIZE_MAX &&
+		if (nsx_member_at(m, k) == SIZE_MAX &&
 		    nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences", err, d))
 			return err->rc;
 	}
@@ -192,7 +167,5 @@ int nsx_find_desyncs(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *e
 {
 	if (c->end == c->first)
 		return 0;
-	if (compare_ops(f, c, err))
-		return err->rc;
-	return nsx_channel_of(f, &c->m[0])->has_times ? find_missing(f, c, err) : 0;
+	return compare_ops(f, c, err) ?: c->m->c->has_times ? find_missing(f, c, err) : 0;
 }

@@ -23,9 +23,6 @@ struct nsx_frank { /* a rank; in order of number */
 	uint32_t host;	 /* index */
 	uint32_t clock;	 /* index */
 	double zero_ns;	 /* UTC at the trace's zero by its clock, minus the fleet's utc_ns */
-	/* Summed over matched collectives: */
-	int64_t waited_ns, came_last, ncolls;
-	double induced_ns; /* the median rank's waiting time when this rank came last, summed */
 	/* own time, and own time above the other ranks' median: means per step */
 	double own_ns, excess_ns;
 	int64_t nsteps;		  /* the fleet's steps in which it took part */
@@ -45,10 +42,12 @@ struct nsx_fpiece {
 	int64_t shift;
 };
 struct nsx_fmember {
-	uint32_t rank, channel;
+	uint32_t rank;
+	struct nsx_dchannel *c;
 	struct nsx_fpiece piece[8];
 	unsigned npieces;
 };
+enum { NSX_MOST_PARTNERS = 3 }; /* of a rank that sends: the rank before, the rank after, none */
 struct nsx_fcomm { /* a communicator */
 	uint32_t family;
 	struct nsx_fmember *m;
@@ -68,13 +67,18 @@ struct nsx_family {
 };
 
 /* Index of the family's k-th collective in the member's channel; SIZE_MAX: none. */
-size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c, size_t k);
+size_t nsx_member_at(const struct nsx_fmember *m, size_t k);
 /* Like nsx_member_at, but SIZE_MAX also if the channel has no times. */
-static inline size_t nsx_timed_at(const struct nsx_fmember *m,
-				  const struct nsx_dchannel *c, size_t k)
+static inline size_t nsx_timed_at(const struct nsx_fmember *m, size_t k)
 {
-	return c->has_times ? nsx_member_at(m, c, k) : SIZE_MAX;
+	return m->c->has_times ? nsx_member_at(m, k) : SIZE_MAX;
 }
+/* The family's k-th collective as a member recorded it. */
+struct nsx_coll {
+	int64_t start_ns, ns, end_ns, exposed_ns; /* exposed_ns: see nsx_coll_exposed_ns */
+};
+/* False: the member has not recorded it, or no times. */
+bool nsx_coll_at(const struct nsx_fmember *m, size_t k, struct nsx_coll *ret);
 
 enum nsx_desync_kind { NSX_DESYNC_OTHER, NSX_DESYNC_LEFT_OUT, NSX_DESYNC_EXTRA,
 		       NSX_DESYNC_NOT_ENTERED };
@@ -344,42 +348,50 @@ static inline bool nsx_may_lack(const struct nsx_fleet *f, const struct nsx_fcom
 	return nsx_fleet_absent(f) && (fam->n == 1 || c->n < fam->most);
 }
 
-static inline const struct nsx_dchannel *
-nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
-{
-	return &f->rank[m->rank].d->channels[m->channel];
-}
-
-/* Lengths of n collectives from k on, n <= NSX_LENGTHS: ret[i * members + m], -1 if the member or
- * its times are missing. For ranks of one session a length is the shortest one plus how much
- * earlier the rank began than the last one, as starts on one clock are more exact than ends.
- * Several are read at a time because a rank's collectives are neighbours in memory.
+/* Walks over collectives of a communicator:
+ *
+ *	struct nsx_walk w = nsx_walk_over(f, c, first, end, arena);
+ *
+ *	while (nsx_walk_on(&w)) ... w.k, w.ns, w.last
+ *
+ * For ranks of one session a length is the shortest one plus how much earlier the rank began than
+ * the last one, as starts on one clock are more exact than ends.
  */
-enum { NSX_LENGTHS = 16 };
-void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-		    size_t k, size_t n, int64_t *ret);
+struct nsx_walk {
+	const struct nsx_fleet *f;
+	const struct nsx_fcomm *c;
+	size_t k, end;
+	int64_t *ns;	/* lengths by member; -1: the member or its times are missing */
+	uint32_t n;	/* number of lengths */
+	uint32_t last;	/* member with the least length; NSX_NONE */
+	size_t nread;	/* collectives whose lengths were read already */
+	int64_t *lengths;
+};
+struct nsx_walk nsx_walk_over(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t first,
+			      size_t end, struct nsx_arena *a);
+bool nsx_walk_on(struct nsx_walk *w); /* false: there are no more */
 
 /* Whether a communicator holds MPI messages between two ranks. */
-static inline bool nsx_is_of_mpi_pairs(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+static inline bool nsx_is_of_mpi_pairs(const struct nsx_fcomm *c)
 {
-	return c->n == 2 && f->family[c->family].is_mpi && nsx_is_of_pairs(nsx_channel_of(f, c->m));
+	return c->n == 2 && c->m->c->is_mpi && nsx_is_of_pairs(c->m->c);
 }
 
 /* Whether a communicator holds sends and receives of which it is uncertain who waits for whom. */
-static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+static inline bool nsx_is_of_unknown_pairs(const struct nsx_fcomm *c)
 {
-	return nsx_is_of_pairs(nsx_channel_of(f, c->m)) && !(c->is_sure && c->n == 2);
+	return nsx_is_of_pairs(c->m->c) && !(c->is_sure && c->n == 2);
 }
 
 /* The operation at k, from the first member that has it; NULL: none has. */
-const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k);
+const struct nsx_dop *nsx_op_at(const struct nsx_fcomm *c, size_t k);
 /* Whether all members are held until the last one arrives. In a broadcast and the like only the
  * root waits or is waited for, and no trace names the root. Of a send and a receive the longer one
  * has waited, if the two certainly belong together.
  */
-static inline bool nsx_holds_all(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
+static inline bool nsx_holds_all(const struct nsx_fcomm *c, size_t k)
 {
-	const struct nsx_dop *op = nsx_op_at(f, c, k);
+	const struct nsx_dop *op = nsx_op_at(c, k);
 
 	return op && c->n <= op->holds && (c->is_sure || op->holds > 2);
 }

@@ -66,26 +66,6 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	}
 }
 
-/* Time from the end of collective k - 1 to the end of k on a member's clock; -1 if the member lacks
- * either.
- */
-static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
-{
-	const struct nsx_dchannel *ch = nsx_channel_of(f, m);
-	size_t i = nsx_timed_at(m, ch, k);
-	size_t was = k ? nsx_timed_at(m, ch, k - 1) : SIZE_MAX;
-
-	return i == SIZE_MAX || was == SIZE_MAX ? -1 : nsx_coll_end(ch, i) - nsx_coll_end(ch, was);
-}
-
-/* Exposed communication of a member's k-th collective, which it must have. */
-static int64_t frontier_exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
-{
-	const struct nsx_dchannel *ch = nsx_channel_of(f, m);
-
-	return nsx_coll_exposed_ns(ch, nsx_timed_at(m, ch, k));
-}
-
 /* The row of a stage that ends with this rank; NULL without memory. */
 static struct nsx_cell *row_of(struct frontier *x, size_t stage, uint32_t rank, struct nsx_err *err)
 {
@@ -101,76 +81,76 @@ static struct nsx_cell *row_of(struct frontier *x, size_t stage, uint32_t rank, 
 	return row;
 }
 
-/* ns: lengths, by member. */
-static int frontier_add_collective(struct frontier *x, const struct nsx_fcomm *c,
-				   size_t s, size_t k, const int64_t *ns, struct nsx_err *err)
+static int frontier_add_collective(struct frontier *x, const struct nsx_walk *w, size_t s,
+				   struct nsx_err *err)
 {
-	const struct nsx_fleet *f = x->f;
-	int64_t passed = -1, least = INT64_MAX, transfer, exposed, late;
-	uint32_t last = NSX_NONE;
+	int64_t passed = -1, least = w->last == NSX_NONE ? 0 : w->ns[w->last], transfer, exposed, late;
+	const struct nsx_fmember *member = w->c->m, *last = &member[w->last];
+	struct nsx_coll now, before;
 	struct nsx_cell *row;
 	size_t n = 0;
 
-	for (uint32_t m = 0; m < c->n; m++) {
-		if (ns[m] < 0)
-			continue;
-		if (passed < 0)
-			passed = time_since(f, &c->m[m], k);
-		if (ns[m] < least) {
-			least = ns[m];
-			last = c->m[m].rank;
-		}
-	}
-	if (passed < 0 || last == NSX_NONE)
+	for (uint32_t m = 0; m < w->c->n && passed < 0; m++)
+		if (w->ns[m] >= 0 && nsx_coll_at(&member[m], w->k, &now) && w->k &&
+		    nsx_coll_at(&member[m], w->k - 1, &before))
+			passed = now.end_ns - before.end_ns;
+	if (passed < 0)
 		return 0;
-	row = row_of(x, k - f->step[s].first, last, err);
+	row = row_of(x, w->k - x->f->step[s].first, last->rank, err);
 	if (!row)
 		return err->rc;
-	for (uint32_t m = 0; m < c->n; m++) {
-		uint32_t rank = c->m[m].rank;
-
-		if (ns[m] < 0)
+	for (uint32_t m = 0; m < w->c->n; m++) {
+		if (!nsx_coll_at(&member[m], w->k, &now))
 			continue;
-		x->order[n] = frontier_exposed_ns(f, &c->m[m], k);
-		x->elsewhere[rank] -= x->order[n];
-		n += rank != last;
+		x->order[n] = now.exposed_ns;
+		x->elsewhere[member[m].rank] -= now.exposed_ns;
+		n += &member[m] != last;
 	}
 	exposed = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
 	transfer = NSX_MIN(NSX_MIN(least, exposed), passed);
-	late = nsx_holds_all(f, c, k) ? NSX_MAX(0, NSX_MIN(exposed - least, passed - transfer)) : 0;
+	late = nsx_holds_all(w->c, w->k) ?
+		       NSX_MAX(0, NSX_MIN(exposed - least, passed - transfer)) : 0;
 	row[F_TIMES].u.i++;
 	row[F_TOTAL].u.i += passed;
 	row[F_TRANSFER].u.i += transfer;
 	row[F_WORK].u.i += passed - transfer - late;
-	share_out(x, s, last, late, row);
+	share_out(x, s, last->rank, late, row);
 	return 0;
 }
 
-static int frontier_add_step(struct frontier *x, const struct nsx_fcomm *c, size_t s,
-			     int64_t *ns, struct nsx_err *err)
+/* The exposed communication of each member in a step, from which that of collectives is taken. */
+static void begin_stages(struct frontier *x, const struct nsx_fcomm *c, size_t s)
 {
-	const struct nsx_fleet *f = x->f;
-	size_t n, nparts = 0;
-
 	for (uint32_t m = 0; m < c->n; m++) {
-		uint32_t r = c->m[m].rank;
-		const struct nsx_dstep *part = f->part[s * f->nranks + r];
+		const struct nsx_dstep *part = x->f->part[s * x->f->nranks + c->m[m].rank];
 
-		x->elsewhere[r] = part ? part->part_ns[NSX_P_COMM_EXPOSED] + part->mpi_ns : 0;
+		x->elsewhere[c->m[m].rank] = part ? part->part_ns[NSX_P_COMM_EXPOSED] +
+						    part->mpi_ns : 0;
 	}
-	for (size_t k = f->step[s].first; k < f->step[s].end; k += n) {
-		n = NSX_MIN(f->step[s].end - k, NSX_LENGTHS);
-		nsx_lengths_of(f, c, k, n, ns);
-		for (size_t j = 0; j < n; j++)
-			if (frontier_add_collective(x, c, s, k + j, ns + j * c->n, err))
-				return err->rc;
-	}
+}
+
+static void end_stages(struct frontier *x, const struct nsx_fcomm *c, size_t s)
+{
+	size_t n = 0;
+
 	for (uint32_t m = 0; m < c->n; m++)
-		if (f->part[s * f->nranks + c->m[m].rank])
-			x->order[nparts++] = NSX_MAX(0, x->elsewhere[c->m[m].rank]);
-	if (nparts)
-		x->elsewhere_ns += (int64_t)nsx_quantile(x->order, nparts, 0.5);
-	return 0;
+		if (x->f->part[s * x->f->nranks + c->m[m].rank])
+			x->order[n++] = NSX_MAX(0, x->elsewhere[c->m[m].rank]);
+	x->elsewhere_ns += n ? (int64_t)nsx_quantile(x->order, n, 0.5) : 0;
+}
+
+/* The largest communicator of the main family; NULL: without common ends a step has no stages. */
+static const struct nsx_fcomm *cutter_of(const struct nsx_fleet *f)
+{
+	const struct nsx_fcomm *c = NULL;
+
+	for (uint32_t i = 0; f->nsteps && f->main != NSX_NONE && !f->by_totals &&
+			     i < f->family[f->main].n; i++) {
+		const struct nsx_fcomm *y = &f->comm[f->family[f->main].at + i];
+
+		c = c && c->n >= y->n ? c : y;
+	}
+	return c;
 }
 
 int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *ret_elsewhere_ns,
@@ -178,25 +158,23 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *
 {
 	struct frontier x = {.f = f, .t = t};
 	struct nsx_arena *a = nsx_arena_new();
-	const struct nsx_fcomm *c = NULL;
-	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * f->nranks);
+	const struct nsx_fcomm *c = cutter_of(f);
+	struct nsx_walk w;
 	int rc = 0;
 
-	/* Without common ends a step has no stages. */
-	for (uint32_t i = 0; f->main != NSX_NONE && !f->by_totals &&
-			     i < f->family[f->main].n; i++) {
-		const struct nsx_fcomm *y = &f->comm[f->family[f->main].at + i];
-
-		if (!c || y->n > c->n)
-			c = y;
-	}
 	x.usual = nsx_arena_get(a, (f->nsteps + 1) * NSX_NCLASSES * sizeof(double));
 	x.order = nsx_arena_get(a, (f->nranks + 1) * sizeof(*x.order));
 	x.elsewhere = nsx_arena_get(a, f->nranks * sizeof(*x.elsewhere));
 	if (f->nsteps)
 		find_usual(&x, nsx_arena_get(a, f->nranks * sizeof(double)));
-	for (size_t s = 0; c && s < f->nsteps && !rc; s++)
-		rc = frontier_add_step(&x, c, s, ns, err);
+	if (c)
+		w = nsx_walk_over(f, c, f->step[0].first, f->step[f->nsteps - 1].end, a);
+	for (size_t s = 0; c && s < f->nsteps && !rc; s++) {
+		begin_stages(&x, c, s);
+		while (!rc && w.k + 1 != f->step[s].end && nsx_walk_on(&w))
+			rc = frontier_add_collective(&x, &w, s, err);
+		end_stages(&x, c, s);
+	}
 	nsx_table_sort(t, F_STAGE, F_RANK);
 	*ret_elsewhere_ns = x.elsewhere_ns;
 	nsx_groups_done(&x.groups);

@@ -186,12 +186,12 @@ static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 		const struct nsx_fcomm *c = &f->comm[i];
 
 		for (uint32_t m = 0; m < c->n; m++) {
-			const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+			const struct nsx_dchannel *ch = c->m[m].c;
 
 			if (!nsx_is_of_pairs(ch))
 				continue;
 			all += ch->n;
-			unknown += nsx_is_of_unknown_pairs(f, c) ? ch->n : 0;
+			unknown += nsx_is_of_unknown_pairs(c) ? ch->n : 0;
 		}
 	}
 	return unknown * 10 > all;

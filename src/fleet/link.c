@@ -17,19 +17,16 @@
 static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
 {
 	int64_t least = INT64_MAX;
+	struct nsx_coll x;
 	uint32_t n = 0;
 
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		size_t i = nsx_timed_at(&c->m[m], ch, k);
-
-		if (i == SIZE_MAX)
-			continue;
-		n++;
-		least = NSX_MIN(least, nsx_coll_ns(ch, i));
-	}
+	for (uint32_t m = 0; m < c->n; m++)
+		if (nsx_coll_at(&c->m[m], k, &x)) {
+			n++;
+			least = NSX_MIN(least, x.ns);
+		}
 	return n == f->family[c->family].most && n > 1 &&
-	       nsx_holds_all(f, c, k) ? (double)least : NAN;
+	       nsx_holds_all(c, k) ? (double)least : NAN;
 }
 
 /* Sums, over the family's collectives, each communicator's transfer above the median, and

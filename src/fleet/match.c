@@ -31,7 +31,7 @@ static int cmp_channel(const void *a, const void *b)
 
 	return NSX_CMP(nsx_is_of_pairs(x->c), nsx_is_of_pairs(y->c)) ?:
 	       NSX_CMP(y->c->nops, x->c->nops) ?: NSX_CMP(y->c->n, x->c->n) ?:
-	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
+	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->c, y->c);
 }
 
 /* How many members an operation of NCCL or MPI holds up. Sends and receives hold each other; for
@@ -93,11 +93,10 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 			struct nsx_mchannel *x = &m->v[m->n];
 
 			x->rank = r;
-			x->channel = c;
 			x->c = &f->rank[r].d->channels[c];
 			x->utc_ns = f->rank[r].d->utc_ns < 0 ? -1 :
 				    f->utc_ns + (int64_t)f->rank[r].zero_ns;
-			rc = name_ops(&g, &names, &f->rank[r].d->channels[c], err);
+			rc = name_ops(&g, &names, x->c, err);
 			m->n += x->c->n > 0 && !x->c->is_rest &&
 				!nsx_is_of_messages(x->c) &&
 				nsx_is_of_pairs(x->c) == of_pairs;
@@ -439,12 +438,12 @@ static void renumber(struct nsx_matcher *m, struct nsx_family *fam)
 }
 
 /* Finds the range in which at least two members are present. */
-static void find_range(const struct nsx_fleet *f, struct nsx_fcomm *c)
+static void find_range(struct nsx_fcomm *c)
 {
 	size_t first = SIZE_MAX, second = SIZE_MAX, last = 0, before = 0;
 
 	for (uint32_t i = 0; i < c->n; i++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[i]);
+		const struct nsx_dchannel *ch = c->m[i].c;
 		size_t from = (size_t)NSX_MAX(0, c->m[i].piece[0].shift);
 		size_t to = (size_t)(c->m[i].piece[0].shift + (int64_t)ch->n);
 
@@ -489,7 +488,7 @@ static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx
 		struct nsx_fcomm *c = &f->comm[i];
 
 		fam->most = NSX_MAX(fam->most, c->n);
-		find_range(f, c);
+		find_range(c);
 		rc = nsx_find_desyncs(f, c, err);
 	}
 	return rc;
@@ -563,7 +562,7 @@ int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 	for (uint32_t i = 0; i < f->ncomms; i++)
 		f->has_one_sides = f->has_one_sides ||
 				   (f->comm[i].n == 1 &&
-				    nsx_is_of_unknown_pairs(f, &f->comm[i]));
+				    nsx_is_of_unknown_pairs(&f->comm[i]));
 	f->has_messages = f->has_messages || f->has_one_sides || has_channels(f, is_exchange);
 	return nsx_has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
 }

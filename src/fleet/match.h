@@ -17,8 +17,8 @@ enum {
 };
 
 struct nsx_mchannel {
-	uint32_t rank, channel;
-	const struct nsx_dchannel *c;
+	uint32_t rank;
+	struct nsx_dchannel *c;
 	int64_t utc_ns;	      /* UTC at the clock's zero; -1: unknown */
 	int64_t shift;	      /* within the family being made */
 	double differs; /* share of sampled operations that differ */

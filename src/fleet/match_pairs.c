@@ -19,8 +19,7 @@
 #define LEAST_OF_PARTNER 0.25 /* least share of a channel's parts that one partner has */
 #define LEAST_OF_MEMBER 0.75 /* least share of a channel's alltoalls that another member has */
 
-enum { MOST_PARTNERS = 3, /* the rank before, the rank after, and none */
-       MOST_COMPARED = 256 /* parts of a channel */ };
+enum { MOST_COMPARED = 256 }; /* parts of a channel */
 
 struct part { /* one rank's part of a send and receive */
 	double end_ns; /* on the common clock */
@@ -373,7 +372,6 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 	struct nsx_digest *d = p->f->rank[r].d;
 	struct parts *x = &p->rank[r];
 	struct part **v = nsx_arena_get(p->a, x->n * sizeof(*v));
-	struct nsx_dchannel *old = d->channels;
 	size_t nold = d->nchannels, npaired = 0;
 	bool *is_paired = nsx_arena_get(p->a, nold * sizeof(bool));
 	int rc = 0;
@@ -384,8 +382,6 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 		if (is_paired[x->v[i].channel])
 			v[npaired++] = &x->v[i];
 	nsx_sort(v, npaired, sizeof(*v), cmp_with);
-	d->channels = nsx_arena_get(d->arena, (nold + MOST_PARTNERS) * sizeof(*old));
-	memcpy(d->channels, old, nold * sizeof(*old));
 	NSX_EACH_RUN(i, next, npaired, v[next]->with == v[i]->with)
 		if (!rc)
 			rc = match_pairs_add_channel(p, r, v + i, next - i,

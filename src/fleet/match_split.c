@@ -26,8 +26,7 @@ static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t
 		const struct nsx_digest *x = f->rank[v[i]->rank].d;
 		const struct nsx_digest *y = f->rank[v[0]->rank].d;
 
-		c->m[i] = (struct nsx_fmember){v[i]->rank, v[i]->channel,
-					       {{0, v[i]->shift}}, 1};
+		c->m[i] = (struct nsx_fmember){v[i]->rank, v[i]->c, {{0, v[i]->shift}}, 1};
 		c->is_of_one = c->is_of_one && x->utc_ns >= 0 &&
 			       x->host == y->host && x->utc_ns == y->utc_ns &&
 			       x->system_ns == y->system_ns;
@@ -291,12 +290,9 @@ static void hold_all(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_
 {
 	if (n < 3 || !nsx_is_of_pairs(v[0]->c) || is_known(m->f, v, n))
 		return;
-	for (size_t i = 0; i < n; i++) {
-		struct nsx_dchannel *c = &m->f->rank[v[i]->rank].d->channels[v[i]->channel];
-
-		for (size_t k = 0; k < c->nops; k++)
-			c->ops[k].holds = UINT32_MAX;
-	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < v[i]->c->nops; k++)
+			v[i]->c->ops[k].holds = UINT32_MAX;
 }
 
 int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)

@@ -7,7 +7,7 @@
 
 #define CLOCK_NOISE_NS 50000 /* clocks that were compared agree better than this */
 
-size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c, size_t k)
+size_t nsx_member_at(const struct nsx_fmember *m, size_t k)
 {
 	unsigned p = m->npieces;
 	int64_t i;
@@ -17,40 +17,49 @@ size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c, 
 	if (!p)
 		return SIZE_MAX;
 	i = (int64_t)k - m->piece[p - 1].shift;
-	return i >= 0 && i < (int64_t)c->n ? (size_t)i : SIZE_MAX;
+	return i >= 0 && i < (int64_t)m->c->n ? (size_t)i : SIZE_MAX;
 }
 
-const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
+bool nsx_coll_at(const struct nsx_fmember *m, size_t k, struct nsx_coll *ret)
 {
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		size_t i = nsx_member_at(&c->m[m], ch, k);
+	size_t i = nsx_timed_at(m, k);
+
+	if (i == SIZE_MAX)
+		return false;
+	*ret = (struct nsx_coll){nsx_coll_start(m->c, i), nsx_coll_ns(m->c, i),
+				 nsx_coll_end(m->c, i), nsx_coll_exposed_ns(m->c, i)};
+	return true;
+}
+
+const struct nsx_dop *nsx_op_at(const struct nsx_fcomm *c, size_t k)
+{
+	for (const struct nsx_fmember *m = c->m; m < c->m + c->n; m++) {
+		size_t i = nsx_member_at(m, k);
 
 		if (i != SIZE_MAX)
-			return &ch->ops[ch->code[i]];
+			return &m->c->ops[m->c->code[i]];
 	}
 	return NULL;
 }
 
-static int64_t start_of(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
+static int64_t start_of(const struct nsx_fmember *m, size_t k)
 {
-	const struct nsx_dchannel *c = nsx_channel_of(f, m);
-
-	return nsx_coll_start(c, nsx_member_at(m, c, k));
+	return nsx_coll_start(m->c, nsx_member_at(m, k));
 }
 
-static void by_starts(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k, int64_t *ns)
+/* Makes lengths of ranks that share a clock exact: they end together. */
+static void by_starts(const struct nsx_fcomm *c, size_t k, int64_t *ns)
 {
 	int64_t least = INT64_MAX, last = INT64_MIN;
 
 	for (uint32_t m = 0; m < c->n; m++)
 		if (ns[m] >= 0) {
 			least = NSX_MIN(least, ns[m]);
-			last = NSX_MAX(last, start_of(f, &c->m[m], k));
+			last = NSX_MAX(last, start_of(&c->m[m], k));
 		}
 	for (uint32_t m = 0; m < c->n; m++)
 		if (ns[m] >= 0)
-			ns[m] = least + last - start_of(f, &c->m[m], k);
+			ns[m] = least + last - start_of(&c->m[m], k);
 }
 
 /* Shortens the length of a member that waited longer than for the other side of a message: its call
@@ -64,7 +73,7 @@ static void trim_message(const struct nsx_fleet *f, const struct nsx_fcomm *c, s
 	if (least < 0)
 		return;
 	for (uint32_t m = 0; m < 2; m++)
-		start[m] = nsx_common_ns(f, c->m[m].rank, start_of(f, &c->m[m], k));
+		start[m] = nsx_common_ns(f, c->m[m].rank, start_of(&c->m[m], k));
 	for (uint32_t m = 0; m < 2; m++) {
 		int64_t most = (int64_t)NSX_MAX(0, start[!m] - start[m]) + least;
 
@@ -73,23 +82,50 @@ static void trim_message(const struct nsx_fleet *f, const struct nsx_fcomm *c, s
 	}
 }
 
-void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-		    size_t k, size_t n, int64_t *ret)
+enum { AT_ONCE = 16 }; /* collectives read at a time, as a rank's are neighbours in memory */
+
+struct nsx_walk nsx_walk_over(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t first,
+			      size_t end, struct nsx_arena *a)
 {
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+	return (struct nsx_walk){f, c, .k = first - 1, .end = end, .nread = first,
+				 .lengths = nsx_arena_get(a, AT_ONCE * c->n * sizeof(int64_t))};
+}
 
+static void read_lengths(struct nsx_walk *w)
+{
+	const struct nsx_fcomm *c = w->c;
+	size_t n = NSX_MIN(w->end - w->k, AT_ONCE);
+
+	for (uint32_t m = 0; m < c->n; m++)
 		for (size_t j = 0; j < n; j++) {
-			size_t i = nsx_timed_at(&c->m[m], ch, k + j);
+			size_t i = nsx_timed_at(&c->m[m], w->k + j);
 
-			ret[j * c->n + m] = i == SIZE_MAX ? -1 : nsx_coll_ns(ch, i);
+			w->lengths[j * c->n + m] = i == SIZE_MAX ? -1 : nsx_coll_ns(c->m[m].c, i);
 		}
-	}
-
 	for (size_t j = 0; j < n && c->is_of_one; j++)
-		by_starts(f, c, k + j, ret + j * c->n);
-	for (size_t j = 0; j < n && nsx_is_of_mpi_pairs(f, c); j++)
-		trim_message(f, c, k + j, ret + j * c->n);
+		by_starts(c, w->k + j, w->lengths + j * c->n);
+	for (size_t j = 0; j < n && nsx_is_of_mpi_pairs(c); j++)
+		trim_message(w->f, c, w->k + j, w->lengths + j * c->n);
+	w->nread += n;
+	w->ns = w->lengths;
+}
+
+bool nsx_walk_on(struct nsx_walk *w)
+{
+	if (++w->k >= w->end)
+		return false;
+	if (w->k == w->nread)
+		read_lengths(w);
+	else
+		w->ns += w->c->n;
+	w->n = 0;
+	w->last = NSX_NONE;
+	for (uint32_t m = 0; m < w->c->n; m++)
+		if (w->ns[m] >= 0) {
+			w->n++;
+			w->last = w->last == NSX_NONE || w->ns[m] < w->ns[w->last] ? m : w->last;
+		}
+	return true;
 }
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)

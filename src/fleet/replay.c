@@ -30,13 +30,26 @@
 /* A shorter exposed time is the gap between two kernels and holds nobody back. */
 #define LEAST_EXPOSED_NS 5000
 
+struct line { /* a communicator, or a rank's waits for messages */
+	const struct nsx_fmember *m;
+	uint32_t n;
+	const struct nsx_fcomm *c; /* NULL: waits for messages */
+	uint32_t comm; /* its index; NSX_NONE */
+	size_t at, end; /* next collective, and behind the last one */
+	struct channel_now { /* state of a member */
+		double ahead_ns; /* how much earlier its last collective ends */
+		int64_t end_ns;	 /* INT64_MIN: none in this step */
+	} *now;
+	uint32_t holder; /* the member waited for last */
+	uint32_t with;	 /* sender of the messages; NSX_NONE: unknown */
+	uint64_t alike;	 /* before messages of equal numbers ranks need the same work */
+};
 struct place { /* a collective of a step */
 	double at_ns; /* its end, on the common clock */
-	uint32_t comm;	  /* NSX_NONE: one rank's wait for messages */
-	uint32_t of;	  /* index in messages of such waits */
+	struct line *line;
 	uint32_t need[2]; /* index of its need, for even and for odd members */
-	size_t k, nth; /* index in the family, and within the step in its communicator */
-	size_t of_n;   /* number of places of that communicator in the step */
+	size_t k, nth; /* index in the family, and within the step in its line */
+	size_t of_n;   /* number of places of that line in the step */
 	/* own work before the collective, summed over the members that waited only for their
 	 * data
 	 */
@@ -61,23 +74,15 @@ struct rank_now {
 	double cut; /* share of a mended rank's own work in the step above the others' median */
 	bool is_mended;
 };
-struct channel_now { /* state of a communicator's member */
-	double ahead_ns; /* how much earlier its last collective ends */
-	int64_t end_ns;	 /* INT64_MIN: none in this step */
-};
 struct visit { /* a member at a collective */
-	int64_t start_ns, end_ns, exposed_ns; /* start_ns INT64_MIN: takes no part */
-	double own_ns, held_ns;		      /* of the rank at that start */
-};
-struct messages { /* messages that a rank waits for */
-	struct nsx_fmember m; /* the rank, as the only member of a communicator */
-	uint32_t with;	/* the sender; NSX_NONE: unknown */
-	uint64_t alike; /* ranks of equal numbers need the same work before */
-	size_t at;	/* index of the next one */
+	struct nsx_coll at;	/* start_ns INT64_MIN: takes no part */
+	double own_ns, held_ns; /* of the rank at that start */
 };
 struct replay {
 	const struct nsx_fleet *f;
 	const struct nsx_mended *mended;
+	struct line *line;
+	size_t nlines;
 	struct place *v;
 	size_t nplaces, cap;
 	struct visit *visit; /* by place and member */
@@ -85,141 +90,170 @@ struct replay {
 	struct need *need;
 	struct nsx_groups needs; /* by family and side, and nth */
 	struct rank_now *rank;
-	struct channel_now **channel; /* by comm and member */
-	size_t *at;		      /* by comm: next collective */
-	struct messages *messages;
-	size_t nmessages;
 	double most_more_ns; /* greatest excess of a mended rank in this step */
 	double most_ahead_ns; /* greatest lead of a rank in this step */
-	uint32_t *holder; /* by comm: the member waited for last */
 	double *ahead_ns;	      /* by family: how much earlier its last collective ends */
 	const struct nsx_passed *passed; /* NULL: not asked for */
 	double saved_ns; /* time saved at the main family's last collective */
+	double *scratch; /* room for all ranks */
 };
 
-NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(of));
+NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(line->comm), UP(k), UP(line));
 
-/* Finds when a collective of step s ends, by the first member that has both. False: no
- * member has them, or the collective is of a later step (*ret_later).
- */
-static bool replay_place_of(const struct nsx_fleet *f, const struct nsx_fmember *m, uint32_t n,
-			    size_t k, size_t s, double *ret_ns, bool *ret_later)
-{
-	*ret_later = false;
-	for (; n--; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, m);
-		const int64_t *b = nsx_bounds_of(f, m->rank, s);
-		size_t i = nsx_timed_at(m, ch, k);
-		int64_t end_ns;
-
-		if (i == SIZE_MAX)
-			continue;
-		*ret_later = b[0] == INT64_MIN || b[1] == INT64_MIN;
-		if (*ret_later)
-			continue;
-		end_ns = nsx_coll_end(ch, i);
-		*ret_ns = nsx_common_ns(f, m->rank, end_ns);
-		*ret_later = end_ns > b[1];
-		return !*ret_later && end_ns > b[0];
-	}
-	return false;
-}
-
-/* Lists the visits of n members to places, member by member, as a rank's collectives are
- * neighbours in memory.
- */
-static int list_visits(struct replay *p, const struct nsx_fmember *m, uint32_t n,
-		       struct place *v, size_t nplaces, size_t s, struct nsx_err *err)
-{
-	if (nsx_grow(&p->visit, &p->cap_visits, p->nvisits + nplaces * n,
-		     sizeof(*p->visit), "collectives", err))
-		return err->rc;
-	for (uint32_t j = 0; j < n; j++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(p->f, &m[j]);
-		bool is_there = *nsx_bounds_of(p->f, m[j].rank, s) != INT64_MIN;
-
-		for (size_t k = 0; k < nplaces; k++) {
-			size_t i = nsx_timed_at(&m[j], ch, v[k].k);
-			struct visit *x = &p->visit[p->nvisits + k * n + j];
-
-			*x = (struct visit){.start_ns = INT64_MIN};
-			if (i == SIZE_MAX || !is_there)
-				continue;
-			x->start_ns = nsx_coll_start(ch, i);
-			x->end_ns = nsx_coll_end(ch, i);
-			x->exposed_ns = nsx_coll_exposed_ns(ch, i);
-		}
-	}
-	for (size_t k = 0; k < nplaces; k++, p->nvisits += n)
-		v[k].visits = p->nvisits;
-	return 0;
-}
+/* Lines --------------------------------------------------------------------------------*/
 
 /* Whether to treat a communicator's operations as messages. If the other side of some ranks' sends
  * and receives is unknown, apparent matches are not trusted either.
  */
 static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return (f->has_one_sides && nsx_is_of_unknown_pairs(f, c)) ||
-	       nsx_channel_of(f, c->m)->is_exchange;
+	return (f->has_one_sides && nsx_is_of_unknown_pairs(c)) || c->m->c->is_exchange;
 }
 
-/* Whether another rank is there to wait for. */
-static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+static struct line *add_line(struct replay *p, const struct nsx_fmember *m, uint32_t n,
+			     struct nsx_arena *a)
 {
-	return !is_of_messages(f, c) && (c->n > 1 || f->family[c->family].n > 1);
+	struct line *x = &p->line[p->nlines++];
+
+	*x = (struct line){.m = m, .n = n, .comm = NSX_NONE, .end = m->c->n, .with = NSX_NONE,
+			   .now = nsx_arena_get(a, n * sizeof(*x->now))};
+	return x;
 }
 
-/* Lists the collectives [*at, end) of n members that are in step s. x: what their places have in
- * common.
+/* Adds a rank's waits for messages. */
+static struct line *add_waits_of(struct replay *p, uint32_t rank, struct nsx_dchannel *c,
+				 struct nsx_arena *a)
+{
+	struct nsx_fmember *m = nsx_arena_get(a, sizeof(*m));
+
+	*m = (struct nsx_fmember){.rank = rank, .c = c, .npieces = 1};
+	return add_line(p, m, 1, a);
+}
+
+/* Lists communicators in which another rank is there to wait for, and waits for messages, of MPI and
+ * NCCL. Pipeline stages that wait as often are not equal.
  */
-static int list_places_of(struct replay *p, const struct nsx_fmember *m, uint32_t n, size_t *at,
-			  size_t end, struct place x, size_t s, struct nsx_err *err)
+static void list_lines(struct replay *p, struct nsx_arena *a)
 {
-	size_t from = p->nplaces;
-	bool later = false;
+	const struct nsx_fleet *f = p->f;
+	size_t most = f->ncomms;
 
-	for (; *at < end; ++*at) {
-		x.k = *at;
-		x.nth = p->nplaces - from;
-		if (!replay_place_of(p->f, m, n, x.k, s, &x.at_ns, &later)) {
-			if (later)
-				break;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		most += f->rank[r].d->nchannels;
+	p->line = nsx_arena_get(a, most * sizeof(*p->line));
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
+		struct line *x;
+
+		if (is_of_messages(f, c) || (c->n < 2 && f->family[c->family].n < 2))
 			continue;
-		}
-		if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x))
-			return err->rc;
+		x = add_line(p, c->m, c->n, a);
+		x->c = c;
+		x->comm = i;
+		x->at = c->first;
+		x->end = c->n > 1 ? c->end : f->family[c->family].length;
 	}
-	for (size_t k = from; k < p->nplaces; k++)
-		p->v[k].of_n = p->nplaces - from;
-	return list_visits(p, m, n, p->v + from, p->nplaces - from, s, err);
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (uint32_t c = 0; c < f->rank[r].d->nchannels; c++) {
+			struct nsx_dchannel *x = &f->rank[r].d->channels[c];
+
+			if (nsx_is_of_messages(x) && x->has_times)
+				add_waits_of(p, r, x, a);
+		}
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
+
+		for (uint32_t m = 0; m < c->n && is_of_messages(f, c); m++) {
+			struct line *x;
+
+			if (!c->m[m].c->has_times)
+				continue;
+			x = add_waits_of(p, c->m[m].rank, c->m[m].c, a);
+			x->with = c->n == 2 && c->is_sure ? c->m[!m].rank : NSX_NONE;
+			x->alike = f->family[c->family].is_mpi ? 0 : i + 1;
+		}
+	}
+}
+
+/* Places -------------------------------------------------------------------------------*/
+
+/* Finds when a collective of step s ends, by the first member that has both. False: no
+ * member has them, or the collective is of a later step (*ret_later).
+ */
+static bool replay_place_of(const struct nsx_fleet *f, const struct line *l, size_t k, size_t s,
+			    double *ret_ns, bool *ret_later)
+{
+	*ret_later = false;
+	for (const struct nsx_fmember *m = l->m; m < l->m + l->n; m++) {
+		const int64_t *b = nsx_bounds_of(f, m->rank, s);
+		struct nsx_coll x;
+
+		if (!nsx_coll_at(m, k, &x))
+			continue;
+		*ret_later = b[0] == INT64_MIN || b[1] == INT64_MIN;
+		if (*ret_later)
+			continue;
+		*ret_ns = nsx_common_ns(f, m->rank, x.end_ns);
+		*ret_later = x.end_ns > b[1];
+		return !*ret_later && x.end_ns > b[0];
+	}
+	return false;
+}
+
+/* Lists the visits of a line's members to its places, member by member, as a rank's collectives are
+ * neighbours in memory.
+ */
+static int list_visits(struct replay *p, const struct line *l, struct place *v, size_t nplaces,
+		       size_t s, struct nsx_err *err)
+{
+	if (nsx_grow(&p->visit, &p->cap_visits, p->nvisits + nplaces * l->n,
+		     sizeof(*p->visit), "collectives", err))
+		return err->rc;
+	for (uint32_t j = 0; j < l->n; j++) {
+		bool is_there = *nsx_bounds_of(p->f, l->m[j].rank, s) != INT64_MIN;
+
+		for (size_t k = 0; k < nplaces; k++) {
+			struct visit *x = &p->visit[p->nvisits + k * l->n + j];
+
+			if (!is_there || !nsx_coll_at(&l->m[j], v[k].k, &x->at))
+				x->at.start_ns = INT64_MIN;
+		}
+	}
+	for (size_t k = 0; k < nplaces; k++, p->nvisits += l->n) {
+		v[k].of_n = nplaces;
+		v[k].visits = p->nvisits;
+	}
+	return 0;
 }
 
 static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 {
-	const struct nsx_fleet *f = p->f;
-	int rc = 0;
-
 	p->nplaces = p->nvisits = 0;
-	for (uint32_t i = 0; i < f->ncomms && !rc; i++) {
-		const struct nsx_fcomm *c = &f->comm[i];
+	for (struct line *l = p->line; l < p->line + p->nlines; l++) {
+		size_t from = p->nplaces;
+		bool later = false;
 
-		if (is_of_many(f, c))
-			rc = list_places_of(p, c->m, c->n, &p->at[i], c->n > 1 ? c->end :
-					    f->family[c->family].length,
-					    (struct place){.comm = i}, s, err);
-	}
-	for (uint32_t i = 0; i < p->nmessages && !rc; i++) {
-		struct messages *m = &p->messages[i];
+		for (; l->at < l->end; l->at++) {
+			struct place x = {.line = l, .k = l->at, .nth = p->nplaces - from};
 
-		rc = list_places_of(p, &m->m, 1, &m->at, nsx_channel_of(f, &m->m)->n,
-				    (struct place){.comm = NSX_NONE, .of = i}, s, err);
+			if (!replay_place_of(p->f, l, l->at, s, &x.at_ns, &later)) {
+				if (later)
+					break;
+				continue;
+			}
+			if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x))
+				return err->rc;
+		}
+		if (list_visits(p, l, p->v + from, p->nplaces - from, s, err))
+			return err->rc;
 	}
 	nsx_sort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
-	return rc;
+	return 0;
 }
 
-static void find_cuts(struct replay *p, size_t s, double *scratch)
+/* Walks --------------------------------------------------------------------------------*/
+
+static void find_cuts(struct replay *p, size_t s)
 {
 	const double *own = &p->f->own_ns[s * p->f->nranks];
 	size_t n = 0;
@@ -227,8 +261,8 @@ static void find_cuts(struct replay *p, size_t s, double *scratch)
 
 	for (uint32_t r = 0; r < p->f->nranks; r++)
 		if (!isnan(own[r]) && !p->rank[r].is_mended)
-			scratch[n++] = own[r];
-	median = nsx_median_of(scratch, n);
+			p->scratch[n++] = own[r];
+	median = nsx_median_of(p->scratch, n);
 	p->most_more_ns = 0;
 	for (uint32_t r = 0; r < p->f->nranks; r++) {
 		bool is_cut = p->rank[r].is_mended && n && own[r] > median;
@@ -253,14 +287,14 @@ static void begin_step(struct replay *p, size_t s)
 			.ahead_ns = s && *nsx_bounds_of(f, r, s - 1) == INT64_MIN ?
 					    p->saved_ns : p->rank[r].ahead_ns,
 			.is_mended = p->rank[r].is_mended};
-	for (uint32_t i = 0; i < f->ncomms; i++)
-		for (uint32_t m = 0; m < f->comm[i].n; m++)
-			p->channel[i][m].end_ns = INT64_MIN;
+	for (size_t i = 0; i < p->nlines; i++)
+		for (uint32_t m = 0; m < p->line[i].n; m++)
+			p->line[i].now[m].end_ns = INT64_MIN;
 }
 
 static bool is_held_by_channel(const struct visit *v, const struct channel_now *now)
 {
-	return now->end_ns != INT64_MIN && v->start_ns - now->end_ns <= AT_ONCE_NS;
+	return now->end_ns != INT64_MIN && v->at.start_ns - now->end_ns <= AT_ONCE_NS;
 }
 
 /* Advances a rank that does its own work up to time t of its own clock. */
@@ -279,10 +313,10 @@ static void work(struct rank_now *r, int64_t t)
  */
 static void pass_over(const struct visit *v, struct rank_now *r)
 {
-	work(r, v->end_ns - v->exposed_ns);
-	if (v->exposed_ns > LEAST_EXPOSED_NS && r->since_ns < v->end_ns) {
-		r->held_ns += (double)(v->end_ns - r->since_ns);
-		r->since_ns = v->end_ns;
+	work(r, v->at.end_ns - v->at.exposed_ns);
+	if (v->at.exposed_ns > LEAST_EXPOSED_NS && r->since_ns < v->at.end_ns) {
+		r->held_ns += (double)(v->at.end_ns - r->since_ns);
+		r->since_ns = v->at.end_ns;
 	}
 }
 
@@ -303,74 +337,54 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 		      bool is_free, struct need *need)
 {
 	need->least = NSX_MIN(need->least, v->own_ns * (1 - r->cut));
-	need->transfer = NSX_MIN(need->transfer, (double)(v->end_ns - v->start_ns));
+	need->transfer = NSX_MIN(need->transfer, (double)v->at.ns);
 	if (!r->is_mended && is_free) {
 		need->sum += v->own_ns;
 		need->n++;
 	}
 }
 
-/* First walk for a wait for messages. Equals are ranks of one kind with equally many waits in the
- * step.
+/* First walk: notes the own work of ranks when each collective begins. Equals are members of a
+ * family; before messages they are ranks of one kind with equally many waits in the step, and their
+ * second need is that of the least duration.
  */
-static int measure_messages(struct replay *p, struct place *x, struct nsx_err *err)
-{
-	struct visit *v = &p->visit[x->visits];
-	struct rank_now *r = &p->rank[p->messages[x->of].m.rank];
-	/* One need for the work before it, one for its least duration. */
-	const uint64_t keys[2] = {nsx_hash_u64(p->messages[x->of].alike + 1),
-				  nsx_hash_u64(0)};
-
-	work(r, v->start_ns);
-	v->own_ns = r->own_ns;
-	v->held_ns = r->held_ns;
-	for (unsigned i = 0; i < 2; i++) {
-		struct need *need = need_of(p, nsx_hash_u64(keys[i] + x->of_n),
-					    i ? 0 : x->nth, err);
-
-		if (!need)
-			return err->rc;
-		x->need[i] = (uint32_t)(need - p->need);
-		note_need(r, v, true, need);
-	}
-	pass_over(v, r);
-	return 0;
-}
-
-/* First walk: notes the own work of all ranks when each collective begins. */
 static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err)
 {
-	const struct nsx_fcomm *c = &p->f->comm[x->comm];
+	const struct line *l = x->line;
 	/* Sender and receiver are at different places of their work. */
-	bool is_pair = c->n == 2 && nsx_holds_all(p->f, c, x->k) &&
-		       nsx_op_at(p->f, c, x->k)->holds == 2;
+	bool is_pair = l->c && l->n == 2 && nsx_holds_all(l->c, x->k) &&
+		       nsx_op_at(l->c, x->k)->holds == 2;
 
 	for (unsigned side = 0; side < 2; side++) {
-		struct need *need = need_of(p, 2ULL * c->family + (is_pair && side), x->nth, err);
+		uint64_t what = l->c ? 2ULL * l->c->family + (is_pair && side) :
+			nsx_hash_u64(nsx_hash_u64(side ? 0 : l->alike + 1) + x->of_n);
+		struct need *need = need_of(p, what, side && !l->c ? 0 : x->nth, err);
 
 		if (!need)
 			return err->rc;
 		x->need[side] = (uint32_t)(need - p->need);
 	}
-	for (uint32_t m = 0; m < c->n; m++) {
+	for (uint32_t m = 0; m < l->n; m++) {
 		struct visit *v = &p->visit[x->visits + m];
-		struct rank_now *r = &p->rank[c->m[m].rank];
-		struct channel_now *now = &p->channel[x->comm][m];
+		struct rank_now *r = &p->rank[l->m[m].rank];
 		bool is_free;
 
-		if (v->start_ns == INT64_MIN)
+		if (v->at.start_ns == INT64_MIN)
 			continue;
-		work(r, v->start_ns);
+		work(r, v->at.start_ns);
 		v->own_ns = r->own_ns;
 		v->held_ns = r->held_ns;
-		is_free = !is_held_by_channel(v, now);
+		is_free = !is_held_by_channel(v, &l->now[m]);
 		note_need(r, v, is_free, &p->need[x->need[m & 1]]);
-		if (is_free && !r->is_mended && !is_pair) {
+		if (!l->c)
+			note_need(r, v, is_free, &p->need[x->need[1]]);
+		else if (is_free && !r->is_mended && !is_pair) {
 			x->peers_ns += v->own_ns;
 			x->npeers++;
 		}
 		pass_over(v, r);
-		now->end_ns = v->end_ns;
+		if (l->c)
+			l->now[m].end_ns = v->at.end_ns;
 	}
 	return 0;
 }
@@ -416,7 +430,7 @@ static double ahead_of(const struct visit *v, struct rank_now *r,
 	by_data = r->ahead_ns;
 	if (now->end_ns == INT64_MIN)
 		return by_data;
-	by_channel = now->ahead_ns + (double)(v->start_ns - now->end_ns);
+	by_channel = now->ahead_ns + (double)(v->at.start_ns - now->end_ns);
 	if (is_held_by_channel(v, now) && !r->is_mended)
 		by_data += v->own_ns >= need ? v->own_ns - need + v->held_ns : 0;
 	return NSX_MIN(by_data, by_channel);
@@ -425,90 +439,86 @@ static double ahead_of(const struct visit *v, struct rank_now *r,
 /* Finds the member for which a collective waited: the last to arrive or, if the channel held that
  * one back, the same as before.
  */
-static void find_holder(struct replay *p, const struct place *x)
+static void find_holder(const struct replay *p, const struct place *x)
 {
 	const struct visit *v = &p->visit[x->visits];
-	uint32_t n = p->f->comm[x->comm].n, last = NSX_NONE;
+	uint32_t last = NSX_NONE;
 
-	for (uint32_t m = 0; m < n; m++)
-		if (v[m].start_ns != INT64_MIN &&
-		    (last == NSX_NONE || v[m].end_ns - v[m].start_ns <
-						 v[last].end_ns - v[last].start_ns))
+	for (uint32_t m = 0; m < x->line->n; m++)
+		if (v[m].at.start_ns != INT64_MIN &&
+		    (last == NSX_NONE || v[m].at.ns < v[last].at.ns))
 			last = m;
-	if (!is_held_by_channel(&v[last], &p->channel[x->comm][last]))
-		p->holder[x->comm] = last;
+	if (!is_held_by_channel(&v[last], &x->line->now[last]))
+		x->line->holder = last;
 }
 
 /* A member that was held continues `ahead` of its old self: it has waited that much less for the
  * holder.
  */
-static void go_on(struct replay *p, const struct place *x, uint32_t m, double ahead)
+static void go_on(struct replay *p, const struct line *l, uint32_t m, double ahead)
 {
-	struct rank_now *r = &p->rank[p->f->comm[x->comm].m[m].rank];
+	struct rank_now *r = &p->rank[l->m[m].rank];
 	double less = ahead - r->ahead_ns;
 
 	r->ahead_ns = ahead;
 	p->most_ahead_ns = NSX_MAX(p->most_ahead_ns, ahead);
 	if (!p->passed || less <= 0 || r->is_mended)
 		return;
-	p->passed->wait_ns[x->comm][m] += less;
-	p->passed->held_ns[x->comm][p->holder[x->comm]] += less;
+	p->passed->wait_ns[l->comm][m] += less;
+	p->passed->held_ns[l->comm][l->holder] += less;
 }
 
-/* Second walk. Returns how much earlier the collective ends; NAN: nobody took part. */
-static double step_over(struct replay *p, const struct place *x)
+/* Second walk. */
+static void step_over(struct replay *p, const struct place *x)
 {
-	const struct nsx_fcomm *c = &p->f->comm[x->comm];
+	const struct line *l = x->line;
+	const struct visit *v = &p->visit[x->visits];
 	double least = INFINITY, was = INFINITY, ahead;
-	bool holds_all = nsx_holds_all(p->f, c, x->k);
+	bool holds_all = nsx_holds_all(l->c, x->k);
 
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct visit *v = &p->visit[x->visits + m];
-		double ns;
-
-		if (v->start_ns == INT64_MIN)
+	for (uint32_t m = 0; m < l->n; m++) {
+		if (v[m].at.start_ns == INT64_MIN)
 			continue;
-		ns = (double)(v->end_ns - v->start_ns);
-		least = NSX_MIN(least, ns + ahead_of(v, &p->rank[c->m[m].rank],
-						     &p->channel[x->comm][m], needed(p, x, m),
-						     !x->npeers && !p->need[x->need[m & 1]].n));
-		was = NSX_MIN(was, ns);
+		least = NSX_MIN(least, (double)v[m].at.ns +
+			ahead_of(&v[m], &p->rank[l->m[m].rank], &l->now[m], needed(p, x, m),
+				 !x->npeers && !p->need[x->need[m & 1]].n));
+		was = NSX_MIN(was, (double)v[m].at.ns);
 	}
 	if (isinf(was))
-		return NAN;
-	ahead = least - was + (x->comm == p->mended->comm ? p->mended->link_ns : 0);
-	if (c->n < p->f->family[c->family].most)
-		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[c->family], least -
+		return;
+	ahead = least - was + (l->comm == p->mended->comm ? p->mended->link_ns : 0);
+	if (l->n < p->f->family[l->c->family].most)
+		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[l->c->family], least -
 					       p->need[x->need[0]].transfer));
-	p->ahead_ns[c->family] = ahead;
+	p->ahead_ns[l->c->family] = ahead;
 	if (p->passed)
 		find_holder(p, x);
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct visit *v = &p->visit[x->visits + m];
-		struct rank_now *r = &p->rank[c->m[m].rank];
+	for (uint32_t m = 0; m < l->n; m++) {
+		const struct nsx_coll *at = &v[m].at;
+		struct rank_now *r = &p->rank[l->m[m].rank];
 		double mine = ahead;
 
-		if (v->start_ns == INT64_MIN)
+		if (at->start_ns == INT64_MIN)
 			continue;
 		/* in a broadcast, a rank that did not wait had nobody to wait for */
-		if (!holds_all && (double)(v->end_ns - v->start_ns) - was < AT_ONCE_NS)
+		if (!holds_all && (double)at->ns - was < AT_ONCE_NS)
 			mine = r->ahead_ns;
-		if (v->exposed_ns > LEAST_EXPOSED_NS)
-			go_on(p, x, m, NSX_MIN(mine, r->ahead_ns + (double)v->exposed_ns));
-		p->channel[x->comm][m] = (struct channel_now){mine, v->end_ns};
+		if (at->exposed_ns > LEAST_EXPOSED_NS)
+			go_on(p, l, m, NSX_MIN(mine, r->ahead_ns + (double)at->exposed_ns));
+		l->now[m] = (struct channel_now){mine, at->end_ns};
 	}
-	return ahead;
+	if (l->c->family == p->f->main)
+		p->saved_ns = ahead;
 }
 
 /* How much earlier messages may come. Clocks known to some ten microseconds do not tell which message
  * came before which, so a late rank may have sent after all that it gains in the step.
  */
-static double most_ahead(const struct replay *p, const struct messages *m)
+static double most_ahead(const struct replay *p, uint32_t sender)
 {
-	const struct rank_now *with = &p->rank[m->with == NSX_NONE ? m->m.rank : m->with];
-
-	return m->with == NSX_NONE ? NSX_MAX(p->saved_ns + p->most_more_ns, p->most_ahead_ns) :
-	       with->ahead_ns + (with->is_mended ? p->most_more_ns : 0);
+	if (sender == NSX_NONE)
+		return NSX_MAX(p->saved_ns + p->most_more_ns, p->most_ahead_ns);
+	return p->rank[sender].ahead_ns + (p->rank[sender].is_mended ? p->most_more_ns : 0);
 }
 
 /* Second walk for a wait for messages. A late rank has less to do before it; any other rank waits
@@ -517,54 +527,44 @@ static double most_ahead(const struct replay *p, const struct messages *m)
 static void step_over_messages(struct replay *p, const struct place *x)
 {
 	const struct visit *v = &p->visit[x->visits];
-	const struct need *need = &p->need[x->need[0]];
-	struct rank_now *r = &p->rank[p->messages[x->of].m.rank];
-	double waited = NSX_MIN((double)v->exposed_ns, (double)(v->end_ns - v->start_ns) -
-							       p->need[x->need[1]].transfer);
+	struct rank_now *r = &p->rank[x->line->m->rank];
+	double waited = NSX_MIN((double)v->at.exposed_ns,
+				(double)v->at.ns - p->need[x->need[1]].transfer);
 
-	if (r->is_mended) {
-		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)), !need->n);
-		return;
-	}
-	r->ahead_ns = NSX_MAX(r->ahead_ns, NSX_MIN(most_ahead(p, &p->messages[x->of]),
-						   r->ahead_ns + waited));
+	if (r->is_mended)
+		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)), !p->need[x->need[0]].n);
+	else
+		r->ahead_ns = NSX_MAX(r->ahead_ns, NSX_MIN(most_ahead(p, x->line->with),
+							   r->ahead_ns + waited));
 }
 
-static int replay_step(struct replay *p, size_t s, double *scratch, struct nsx_err *err)
+static int replay_step(struct replay *p, size_t s, struct nsx_err *err)
 {
 	if (list_places(p, s, err))
 		return err->rc;
-	find_cuts(p, s, scratch);
+	find_cuts(p, s);
 	begin_step(p, s);
 	nsx_groups_done(&p->needs);
 	for (size_t i = 0; i < p->nplaces; i++)
-		if (p->v[i].comm == NSX_NONE ?
-			    measure_messages(p, &p->v[i], err) :
-			    replay_measure(p, &p->v[i], err))
+		if (replay_measure(p, &p->v[i], err))
 			return err->rc;
 	begin_step(p, s);
-	for (size_t i = 0; i < p->nplaces; i++) {
-		double ahead;
-
-		if (p->v[i].comm == NSX_NONE) {
+	for (size_t i = 0; i < p->nplaces; i++)
+		if (p->v[i].line->c)
+			step_over(p, &p->v[i]);
+		else
 			step_over_messages(p, &p->v[i]);
-			continue;
-		}
-		ahead = step_over(p, &p->v[i]);
-		if (p->f->comm[p->v[i].comm].family == p->f->main && !isnan(ahead))
-			p->saved_ns = ahead;
-	}
 	return 0;
 }
 
 /* Without times of collectives a step lasts as long as its slowest rank. */
-static void replay_totals(struct replay *p, double *scratch)
+static void replay_totals(struct replay *p)
 {
 	for (size_t s = 0; s < p->f->nsteps; s++) {
 		const double *own = &p->f->own_ns[s * p->f->nranks];
 		double was = 0, is = 0;
 
-		find_cuts(p, s, scratch);
+		find_cuts(p, s);
 		for (uint32_t r = 0; r < p->f->nranks; r++) {
 			if (isnan(own[r]))
 				continue;
@@ -572,40 +572,6 @@ static void replay_totals(struct replay *p, double *scratch)
 			is = NSX_MAX(is, own[r] * (1 - p->rank[r].cut));
 		}
 		p->saved_ns += was - is;
-	}
-}
-
-static void add_waits_of(struct replay *p, uint32_t rank, uint32_t channel, uint32_t with,
-			 uint64_t alike)
-{
-	p->messages[p->nmessages++] = (struct messages){
-		{.rank = rank, .channel = channel, .npieces = 1}, with, alike, 0};
-}
-
-/* Lists waits for messages, of MPI and NCCL. Pipeline stages that wait as often are not equal. */
-static void replay_list_waits(struct replay *p, struct nsx_arena *a)
-{
-	const struct nsx_fleet *f = p->f;
-	size_t most = 0;
-
-	for (uint32_t r = 0; r < f->nranks; r++)
-		most += f->rank[r].d->nchannels;
-	p->messages = nsx_arena_get(a, most * sizeof(*p->messages));
-	for (uint32_t r = 0; r < f->nranks; r++)
-		for (uint32_t c = 0; c < f->rank[r].d->nchannels; c++) {
-			const struct nsx_dchannel *x = &f->rank[r].d->channels[c];
-
-			if (nsx_is_of_messages(x) && x->has_times)
-				add_waits_of(p, r, c, NSX_NONE, 0);
-		}
-	for (uint32_t i = 0; i < f->ncomms; i++) {
-		const struct nsx_fcomm *c = &f->comm[i];
-
-		for (uint32_t m = 0; m < c->n; m++)
-			if (is_of_messages(f, c) && nsx_channel_of(f, &c->m[m])->has_times)
-				add_waits_of(p, c->m[m].rank, c->m[m].channel,
-					     c->n == 2 && c->is_sure ? c->m[!m].rank : NSX_NONE,
-					     f->family[c->family].is_mpi ? 0 : i + 1);
 	}
 }
 
@@ -627,25 +593,18 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct replay p = {.f = f, .mended = mended, .passed = passed};
-	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
 	int rc = 0;
 
+	p.scratch = nsx_arena_get(a, f->nranks * sizeof(*p.scratch));
 	p.rank = nsx_arena_get(a, f->nranks * sizeof(*p.rank));
 	for (size_t i = 0; i < mended->n; i++)
 		p.rank[mended->ranks[i]].is_mended = true;
-	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
-	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
-	replay_list_waits(&p, a);
-	p.holder = nsx_arena_get(a, f->ncomms * sizeof(*p.holder));
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
-	for (uint32_t i = 0; i < f->ncomms; i++) {
-		p.channel[i] = nsx_arena_get(a, f->comm[i].n * sizeof(**p.channel));
-		p.at[i] = f->comm[i].first;
-	}
+	list_lines(&p, a);
 	if (f->by_totals)
-		replay_totals(&p, scratch);
+		replay_totals(&p);
 	for (size_t s = 0; s < f->nsteps && !f->by_totals && !rc; s++)
-		rc = replay_step(&p, s, scratch, err);
+		rc = replay_step(&p, s, err);
 	free(p.v);
 	free(p.visit);
 	free(p.need);

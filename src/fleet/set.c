@@ -80,6 +80,17 @@ static void set_number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 	}
 }
 
+/* Makes room for channels that the fleet adds, so that channels never move. */
+static void make_room(struct nsx_digest *d)
+{
+	struct nsx_dchannel *v = nsx_arena_get(d->arena, (d->nchannels + NSX_MOST_PARTNERS) *
+							 sizeof(*v));
+
+	if (d->nchannels)
+		memcpy(v, d->channels, d->nchannels * sizeof(*v));
+	d->channels = v;
+}
+
 /* Drops rank numbers of a communicator with fewer ranks than are here: it does not span the job. */
 static void doubt_payloads(struct nsx_digest **v, size_t n)
 {
@@ -267,6 +278,8 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret, struc
 		nsx_arena_free(a);
 		return err->rc;
 	}
+	for (size_t i = 0; i < n; i++)
+		make_room(v[i]);
 	set_number(f, v, n);
 	nsx_sort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
 	for (uint32_t i = 0; i < f->nranks; i++) {

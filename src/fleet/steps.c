@@ -16,6 +16,17 @@
 
 #define LONG 3 /* a first or last step longer than this many medians is start-up or shutdown */
 
+struct lane { /* a rank */
+	const struct nsx_fmember *m; /* in the main family; NULL: it is not there */
+	size_t *at; /* by iteration: the collective at which it begins */
+};
+struct steps {
+	struct nsx_fleet *f;
+	struct lane *v; /* by rank */
+	bool all_iterate; /* all ranks of the main family have iterations */
+	struct nsx_arena *a;
+};
+
 /* The main family ------------------------------------------------------------------*/
 
 static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
@@ -24,7 +35,7 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
 
 	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
 		for (uint32_t m = 0; m < f->comm[c].n; m++) {
-			const struct nsx_dchannel *ch = nsx_channel_of(f, &f->comm[c].m[m]);
+			const struct nsx_dchannel *ch = f->comm[c].m[m].c;
 
 			for (size_t k = 0; ch->has_times && k < ch->n; k++)
 				sum += (double)nsx_coll_ns(ch, k);
@@ -37,7 +48,7 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
  */
 static bool is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_family *fam)
 {
-	return nsx_is_of_unknown_pairs(f, &f->comm[fam->at]);
+	return nsx_is_of_unknown_pairs(&f->comm[fam->at]);
 }
 
 /* The number of ranks that certainly begin and end together in a family. Sends and receives that
@@ -46,127 +57,82 @@ static bool is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fami
 static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_family *fam)
 {
 	const struct nsx_fcomm *c = &f->comm[fam->at];
-	const struct nsx_dchannel *ch = nsx_channel_of(f, c->m);
 
-	return c->is_sure || !ch->n || strcmp(ch->ops[0].name, "sendrecv") != 0 ? fam->most :
-										   NSX_MIN(fam->most, 2);
+	return c->is_sure || !c->m->c->n || strcmp(c->m->c->ops[0].name, "sendrecv") != 0 ?
+		       fam->most : NSX_MIN(fam->most, 2);
 }
 
-/* The family with the largest communicator, then the most ranks, then the most time, among
- * those with common ends or among those without. NSX_NONE: none.
- */
-static uint32_t largest_family(const struct nsx_fleet *f, bool has_ends)
+/* Prefers the largest communicator, then the most ranks, then the most time. */
+static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
+			 const struct nsx_family *best)
 {
-	const struct nsx_family *best = NULL;
+	int by_size = !best ? 1 : NSX_CMP(surely_together(f, x), surely_together(f, best)) ?:
+			      NSX_CMP(x->nranks, best->nranks);
 
-	for (uint32_t i = 0; i < f->nfamilies; i++) {
-		const struct nsx_family *fam = &f->family[i];
-		int by_size = !best ? 1 : NSX_CMP(surely_together(f, fam), surely_together(f, best)) ?:
-				      NSX_CMP(fam->nranks, best->nranks);
-
-		if ((has_ends ? fam->most : fam->nranks) < 2 ||
-		    is_of_unknown_pairs(f, fam) == has_ends ||
-		    by_size < 0 ||
-		    (!by_size && time_of(f, fam) <= time_of(f, best)))
-			continue;
-		best = fam;
-	}
-	return best ? (uint32_t)(best - f->family) : NSX_NONE;
+	return by_size > 0 || (!by_size && time_of(f, x) > time_of(f, best));
 }
 
 /* Prefers a family with common ends unless one without them has more ranks. */
 static void choose_main(struct nsx_fleet *f)
 {
-	uint32_t with = largest_family(f, true);
-	uint32_t without = largest_family(f, false);
+	const struct nsx_family *best[2] = {NULL}; /* without common ends, with them */
 
-	f->main = without == NSX_NONE ||
-		  (with != NSX_NONE &&
-		   f->family[with].nranks >= f->family[without].nranks) ?
-			  with : without;
-}
+	for (const struct nsx_family *x = f->family; x < f->family + f->nfamilies; x++) {
+		bool has_ends = !is_of_unknown_pairs(f, x);
 
-static bool steps_has_unknown_pairs(const struct nsx_fleet *f)
-{
-	for (uint32_t i = 0; i < f->nfamilies; i++)
-		if (is_of_unknown_pairs(f, &f->family[i]))
-			return true;
-	return false;
-}
-
-/* Whether all ranks of the main family have iterations. */
-static bool have_iterations(const struct nsx_fleet *f)
-{
-	const struct nsx_family *fam = &f->family[f->main];
-
-	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
-		for (uint32_t m = 0; m < f->comm[c].n; m++)
-			if (f->rank[f->comm[c].m[m].rank].d->nsteps < 3)
-				return false;
-	return true;
+		if ((has_ends ? x->most : x->nranks) > 1 && is_preferred(f, x, best[has_ends]))
+			best[has_ends] = x;
+	}
+	if (!best[1] || (best[0] && best[0]->nranks > best[1]->nranks))
+		best[1] = best[0];
+	f->main = best[1] ? (uint32_t)(best[1] - f->family) : NSX_NONE;
 }
 
 /* Notes, for each rank that has none yet, its member of these communicators. */
-static void steps_list_members(const struct nsx_fleet *f, uint32_t at, uint32_t n,
-			       const struct nsx_fmember **of)
+static void steps_list_members(struct steps *x, uint32_t at, uint32_t n)
 {
-	for (uint32_t c = at; c < at + n; c++)
-		for (uint32_t m = 0; m < f->comm[c].n; m++) {
-			const struct nsx_fmember *x = &f->comm[c].m[m];
-
-			of[x->rank] = of[x->rank] ?: x;
-		}
-}
-
-static bool has_times(const struct nsx_fleet *f, const struct nsx_fmember **of)
-{
-	for (uint32_t r = 0; r < f->nranks; r++)
-		if (of[r] && nsx_channel_of(f, of[r])->has_times)
-			return true;
-	return false;
+	for (const struct nsx_fcomm *c = &x->f->comm[at]; n--; c++)
+		for (uint32_t m = 0; m < c->n; m++)
+			x->v[c->m[m].rank].m = x->v[c->m[m].rank].m ?: &c->m[m];
 }
 
 /* Boundaries ---------------------------------------------------------------------------*/
 
 /* k of the first collective that begins at or after t; SIZE_MAX: none. */
-static size_t first_after(const struct nsx_fleet *f, const struct nsx_fmember *m, int64_t t)
+static size_t first_after(const struct nsx_fmember *m, int64_t t)
 {
-	const struct nsx_dchannel *c = nsx_channel_of(f, m);
-	size_t lo = 0, hi = c->n;
+	size_t lo = NSX_SEARCH((size_t)0, m->c->n, mid, nsx_coll_start(m->c, mid) < t);
 
-	NSX_BISECT(lo, hi, mid, nsx_coll_start(c, mid) < t);
-	return lo == c->n ? SIZE_MAX : (size_t)((int64_t)lo + m->piece[0].shift);
+	return lo == m->c->n ? SIZE_MAX : (size_t)((int64_t)lo + m->piece[0].shift);
 }
 
 /* Counts, for each k, the ranks that have a step beginning there. Returns the number of
  * ranks with steps.
  */
-static uint32_t vote(const struct nsx_fleet *f, const struct nsx_fmember **of,
-		     size_t *const *at, uint32_t *votes, size_t length)
+static uint32_t vote(const struct steps *x, uint32_t *votes, size_t length)
 {
 	uint32_t voters = 0;
 
-	for (uint32_t r = 0; r < f->nranks; r++) {
-		const struct nsx_digest *d = f->rank[r].d;
+	for (uint32_t r = 0; r < x->f->nranks; r++) {
+		size_t n = x->v[r].m ? x->f->rank[r].d->nsteps : 0;
+		const size_t *at = x->v[r].at;
 
-		if (!of[r])
-			continue;
-		voters += d->nsteps > 1;
-		for (size_t i = 0; i < d->nsteps; i++)
-			if (at[r][i] < length && (!i || at[r][i] != at[r][i - 1]))
-				votes[at[r][i]]++;
+		voters += n > 1;
+		for (size_t i = 0; i < n; i++)
+			if (at[i] < length && (!i || at[i] != at[i - 1]))
+				votes[at[i]]++;
 	}
 	return voters;
 }
 
 /* The least period of the operations of the longest member; 0: none. */
-static size_t period_of(const struct nsx_fleet *f, const struct nsx_fmember **of)
+static size_t period_of(const struct steps *x)
 {
 	const struct nsx_dchannel *c = NULL;
 
-	for (uint32_t r = 0; r < f->nranks; r++)
-		if (of[r] && (!c || nsx_channel_of(f, of[r])->n > c->n))
-			c = nsx_channel_of(f, of[r]);
+	for (uint32_t r = 0; r < x->f->nranks; r++)
+		if (x->v[r].m && (!c || x->v[r].m->c->n > c->n))
+			c = x->v[r].m->c;
 	for (size_t p = 1; c && p <= NSX_MIN(c->n / 4, 4096); p++) {
 		size_t same = 0;
 
@@ -194,38 +160,38 @@ static int steps_add_step(struct nsx_fleet *f, size_t first, struct nsx_err *err
 /* Number of possible k: collectives or, by_totals, iterations. Clocks that are far off must
  * not make them more than all ranks have together.
  */
-static size_t count_places(const struct nsx_fleet *f,
-			   const struct nsx_fmember **of, size_t *const *at)
+static size_t count_places(const struct steps *x)
 {
+	const struct nsx_fleet *f = x->f;
 	size_t most = 0, all = 0;
 
 	if (!f->by_totals)
 		return f->family[f->main].length;
 	for (uint32_t r = 0; r < f->nranks; r++) {
-		size_t n = of[r] ? f->rank[r].d->nsteps : 0;
+		size_t n = x->v[r].m ? f->rank[r].d->nsteps : 0;
 
 		all += n;
-		most = n ? NSX_MAX(most, at[r][n - 1] + 1) : most;
+		most = n ? NSX_MAX(most, x->v[r].at[n - 1] + 1) : most;
 	}
 	return NSX_MIN(most, all);
 }
 
 /* Begins a step at every k on which more than half of the ranks with steps agree. */
-static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
-		      size_t *const *at, struct nsx_arena *a, struct nsx_err *err)
+static int find_steps(struct steps *x, struct nsx_err *err)
 {
-	size_t length = count_places(f, of, at);
+	struct nsx_fleet *f = x->f;
+	size_t length = count_places(x);
 	uint32_t *votes, voters;
 	int rc = 0;
 
-	if (!nsx_new_array(votes, a, length + 1, "collectives", err))
+	if (!nsx_new_array(votes, x->a, length + 1, "collectives", err))
 		return err->rc;
-	voters = vote(f, of, at, votes, length);
+	voters = vote(x, votes, length);
 	for (size_t k = 0; voters && k < length && !rc; k++)
 		if (votes[k] * 2 > voters)
 			rc = steps_add_step(f, k, err);
 	if (!rc && f->nsteps < 3 && !f->by_totals) {
-		size_t period = period_of(f, of);
+		size_t period = period_of(x);
 
 		f->nsteps = 0;
 		f->steps_are_colls = true;
@@ -239,43 +205,38 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 
 /* Times ----------------------------------------------------------------------------------*/
 
-static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m, size_t k)
+/* The instant at k: the end of the collective before it or, by_totals, the start of the iteration.
+ * INT64_MIN: the rank lacks it.
+ */
+static int64_t instant_at(const struct steps *x, uint32_t r, size_t k)
 {
-	const struct nsx_dchannel *c = nsx_channel_of(f, m);
-	size_t i = nsx_timed_at(m, c, k);
+	const struct nsx_digest *d = x->f->rank[r].d;
+	const struct lane *v = &x->v[r];
+	struct nsx_coll c;
+	size_t i;
 
-	return i == SIZE_MAX ? INT64_MIN : nsx_coll_end(c, i);
-}
-
-/* Start of the rank's iteration that begins at collective k. */
-static int64_t start_at(const struct nsx_digest *d, const size_t *at, size_t k)
-{
-	size_t lo = 0, hi = d->nsteps;
-
-	NSX_BISECT(lo, hi, mid, at[mid] < k);
-	return lo < d->nsteps && at[lo] == k ? d->steps[lo].start_ns : INT64_MIN;
+	if (!v->m)
+		return INT64_MIN;
+	if (!x->f->by_totals)
+		return k && nsx_coll_at(v->m, k - 1, &c) ? c.end_ns : INT64_MIN;
+	i = NSX_SEARCH((size_t)0, d->nsteps, mid, v->at[mid] < k);
+	return i < d->nsteps && v->at[i] == k ? d->steps[i].start_ns : INT64_MIN;
 }
 
 /* Step s of rank r is [bound[s], bound[s + 1]): from the end of the collective before it to
  * the end of its last one.
  */
-static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
-		       size_t *const *at, struct nsx_err *err)
+static int find_bounds(const struct steps *x, struct nsx_err *err)
 {
+	struct nsx_fleet *f = x->f;
 	size_t n = f->nsteps + 1;
 
 	if (!nsx_new_array(f->bound_ns, f->arena, n * f->nranks, "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++)
-		for (size_t s = 0; s < n; s++) {
-			size_t k = !f->nsteps ? 0 :
-				   s < f->nsteps ? f->step[s].first :
-						   f->step[s - 1].end;
-
-			*nsx_bounds_of(f, r, s) = !of[r] ? INT64_MIN :
-				f->by_totals ? start_at(f->rank[r].d, at[r], k) :
-				k ? end_at(f, of[r], k - 1) : INT64_MIN;
-		}
+		for (size_t s = 0; s < n; s++)
+			*nsx_bounds_of(f, r, s) = instant_at(x, r, !f->nsteps ? 0 :
+				s < f->nsteps ? f->step[s].first : f->step[s - 1].end);
 	return 0;
 }
 
@@ -313,18 +274,20 @@ static void keep_steps(struct nsx_fleet *f, size_t first, size_t end)
 	f->nsteps = kept;
 }
 
-/* Keeps the steps from the first to the last that more than half of the ranks saw whole.
- * wall: receives the steps' lengths; has room for all ranks behind those of all steps.
+/* Keeps the steps from the first to the last that more than half of the ranks saw whole, without
+ * first and last ones longer than LONG medians: start-up and shutdown.
  */
-static void keep_seen(struct nsx_fleet *f, double *wall)
+static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 {
-	size_t first = f->nsteps, end = 0;
-	double *scratch = wall + f->nsteps;
+	size_t first = f->nsteps, end = 0, all;
+	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall), "steps", err), most;
 
+	if (!wall)
+		return err->rc;
 	for (size_t s = 0; s < f->nsteps; s++) {
 		size_t there;
 
-		wall[s] = median_wall(f, s, scratch, &there);
+		wall[s] = median_wall(f, s, wall + f->nsteps, &there);
 		f->step[s].wall_ns = (int64_t)wall[s];
 		if (there * 2 <= f->family[f->main].nranks || there < 2)
 			continue;
@@ -332,38 +295,18 @@ static void keep_seen(struct nsx_fleet *f, double *wall)
 		end = s + 1;
 	}
 	first = NSX_MIN(first, end);
-	keep_steps(f, first, end);
-	memmove(wall, wall + first, f->nsteps * sizeof(*wall));
-}
-
-/* Drops first and last steps longer than LONG medians: start-up and shutdown. wall: lengths
- * of the steps; overwritten.
- */
-static void drop_long(struct nsx_fleet *f, double *wall)
-{
-	size_t first = 0, end = f->nsteps, ndropped;
-	double most = LONG * nsx_median_of(wall, f->nsteps);
-
+	all = end - first;
+	most = LONG * nsx_median_of(wall + first, all);
+	free(wall);
 	while (first < end && (double)f->step[first].wall_ns > most)
 		first++;
 	while (end > first && (double)f->step[end - 1].wall_ns > most)
 		end--;
-	ndropped = first + f->nsteps - end;
-	if (ndropped)
-		nsx_fleet_warn(f, "%zu step%s at the beginning or the end took more than three "
-			       "times the median: not judged", ndropped, ndropped == 1 ? "" : "s");
 	keep_steps(f, first, end);
-}
-
-static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
-{
-	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall), "steps", err);
-
-	if (!wall)
-		return err->rc;
-	keep_seen(f, wall);
-	drop_long(f, wall);
-	free(wall);
+	all -= f->nsteps;
+	if (all)
+		nsx_fleet_warn(f, "%zu step%s at the beginning or the end took more than three "
+			       "times the median: not judged", all, all == 1 ? "" : "s");
 	for (size_t s = 0; s < f->nsteps; s++)
 		f->step_ns += (double)f->step[s].wall_ns / (double)f->nsteps;
 	return 0;
@@ -423,10 +366,13 @@ static void subtract_exposed(const struct nsx_fleet *f, uint32_t r, const struct
  * only in part, and the digest does not say when. So if it is unknown who sends to whom, the total
  * of the iteration is subtracted instead.
  */
-static int find_own(struct nsx_fleet *f, struct nsx_err *err)
+static int find_own(const struct steps *x, struct nsx_err *err)
 {
-	bool by_iteration = f->by_totals || (have_iterations(f) && steps_has_unknown_pairs(f));
+	struct nsx_fleet *f = x->f;
+	bool by_iteration = f->by_totals;
 
+	for (uint32_t i = 0; x->all_iterate && i < f->nfamilies; i++)
+		by_iteration |= is_of_unknown_pairs(f, &f->family[i]);
 	if (!nsx_new_array(f->own_ns, f->arena, f->nsteps * f->nranks, "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++) {
@@ -434,13 +380,13 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 
 		for (size_t s = 0; s < f->nsteps; s++) {
 			const int64_t *b = nsx_bounds_of(f, r, s);
-			const struct nsx_dstep *x = f->part[s * f->nranks + r];
+			const struct nsx_dstep *part = f->part[s * f->nranks + r];
 			double *own = &f->own_ns[s * f->nranks + r];
 
 			*own = has_step(f, r, s) ? (double)(b[1] - b[0]) : NAN;
 			if (by_iteration)
-				*own -= x ? (double)(x->mpi_ns +
-					x->part_ns[NSX_P_COMM_EXPOSED]) : NAN;
+				*own -= part ? (double)(part->mpi_ns +
+					part->part_ns[NSX_P_COMM_EXPOSED]) : NAN;
 		}
 		if (by_iteration)
 			continue;
@@ -453,21 +399,21 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 }
 
 /* Assigns iterations to steps: the one that begins at the step's first collective or near it. */
-static int steps_find_parts(struct nsx_fleet *f, size_t *const *at, struct nsx_err *err)
+static int steps_find_parts(const struct steps *x, struct nsx_err *err)
 {
+	struct nsx_fleet *f = x->f;
+
 	if (!nsx_new_array(f->part, f->arena, f->nsteps * f->nranks, "steps of ranks", err))
 		return err->rc;
-	for (uint32_t r = 0; r < f->nranks; r++) {
+	for (uint32_t r = 0; r < f->nranks && f->nsteps; r++) {
 		struct nsx_digest *d = f->rank[r].d;
 		size_t s = 0;
 
-		for (size_t i = 0; at[r] && i < d->nsteps; i++) {
-			size_t k = at[r][i], slack;
+		for (size_t i = 0; x->v[r].m && i < d->nsteps; i++) {
+			size_t k = x->v[r].at[i], slack;
 
 			while (s + 1 < f->nsteps && f->step[s + 1].first <= k)
 				s++;
-			if (!f->nsteps)
-				break;
 			slack = (f->step[s].end - f->step[s].first) / 4;
 			if (k >= f->step[s].first && k <= f->step[s].first + slack)
 				f->part[s * f->nranks + r] = &d->steps[i];
@@ -484,146 +430,93 @@ static int steps_find_parts(struct nsx_fleet *f, size_t *const *at, struct nsx_e
 static int64_t shift_by_clock(const struct nsx_fleet *f, uint32_t a, uint32_t b)
 {
 	const struct nsx_digest *x = f->rank[a].d, *y = f->rank[b].d;
-	size_t i = y->nsteps / 2, lo = 0, hi = x->nsteps;
-	double at;
+	size_t i = y->nsteps / 2, at;
+	double t;
 
 	if (x->utc_ns < 0 || y->utc_ns < 0 || !x->nsteps || !y->nsteps)
 		return 0;
-	at = nsx_common_ns(f, b, y->steps[i].start_ns);
-	NSX_BISECT(lo, hi, mid, nsx_common_ns(f, a, x->steps[mid].start_ns) < at);
-	if (lo && (lo == x->nsteps ||
-		   at - nsx_common_ns(f, a, x->steps[lo - 1].start_ns) <
-			   nsx_common_ns(f, a, x->steps[lo].start_ns) - at))
-		lo--;
-	return (int64_t)lo - (int64_t)i;
+	t = nsx_common_ns(f, b, y->steps[i].start_ns);
+	at = NSX_SEARCH((size_t)0, x->nsteps, mid, nsx_common_ns(f, a, x->steps[mid].start_ns) < t);
+	if (at && (at == x->nsteps || t - nsx_common_ns(f, a, x->steps[at - 1].start_ns) <
+					      nsx_common_ns(f, a, x->steps[at].start_ns) - t))
+		at--;
+	return (int64_t)at - (int64_t)i;
 }
 
 /* Aligns iterations by the clocks, as there are no common ends; errors up to half an
  * iteration do no harm. From here on k counts iterations.
  */
-static void place_by_clock(const struct nsx_fleet *f, const struct nsx_fmember **of, size_t **at)
+static void place_by_clock(const struct steps *x)
 {
+	const struct nsx_fleet *f = x->f;
 	uint32_t first = NSX_NONE;
 	int64_t least = 0;
 
 	for (uint32_t r = 0; r < f->nranks; r++)
-		if (of[r] && f->rank[r].d->nsteps) {
+		if (x->v[r].m && f->rank[r].d->nsteps) {
 			first = NSX_MIN(first, r);
 			least = NSX_MIN(least, shift_by_clock(f, first, r));
 		}
 	for (uint32_t r = 0; r < f->nranks && first != NSX_NONE; r++) {
-		const struct nsx_digest *d = f->rank[r].d;
 		size_t from = (size_t)(shift_by_clock(f, first, r) - least);
 
-		for (size_t i = 0; of[r] && i < d->nsteps; i++)
-			at[r][i] = from + i;
+		for (size_t i = 0; x->v[r].m && i < f->rank[r].d->nsteps; i++)
+			x->v[r].at[i] = from + i;
 	}
 }
 
 /* Finds the collective at which each iteration of each rank begins. Without times, the
  * iteration's count of earlier collectives gives it.
  */
-static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
-			    size_t **at, struct nsx_arena *a, struct nsx_err *err)
+static int place_iterations(const struct steps *x, struct nsx_err *err)
 {
-	for (uint32_t r = 0; r < f->nranks; r++) {
-		const struct nsx_digest *d = f->rank[r].d;
+	for (uint32_t r = 0; r < x->f->nranks; r++) {
+		const struct nsx_digest *d = x->f->rank[r].d;
+		const struct nsx_fmember *m = x->v[r].m;
 
-		if (!of[r])
+		if (!m)
 			continue;
-		if (!nsx_new_array(at[r], a, d->nsteps, "iterations", err))
+		if (!nsx_new_array(x->v[r].at, x->a, d->nsteps, "iterations", err))
 			return err->rc;
 		for (size_t i = 0; i < d->nsteps; i++)
-			at[r][i] = nsx_channel_of(f, of[r])->has_times ?
-				first_after(f, of[r], d->steps[i].start_ns) :
-				(size_t)(d->steps[i].colls + of[r]->piece[0].shift);
+			x->v[r].at[i] = m->c->has_times ? first_after(m, d->steps[i].start_ns) :
+				(size_t)(d->steps[i].colls + m->piece[0].shift);
 	}
-	if (f->by_totals)
-		place_by_clock(f, of, at);
+	if (x->f->by_totals)
+		place_by_clock(x);
 	return 0;
-}
-
-/* Waiting ---------------------------------------------------------------------------------*/
-
-/* Records who waited for whom in a collective of these lengths. scratch: room for all ranks. */
-static void add_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
-		      const int64_t *ns, int64_t *scratch)
-{
-	uint32_t last = NSX_NONE;
-	size_t n = 0;
-
-	for (uint32_t m = 0; m < c->n; m++)
-		if (ns[m] >= 0 && (last == NSX_NONE || ns[m] < ns[last]))
-			last = m;
-	for (uint32_t m = 0; m < c->n; m++) {
-		struct nsx_frank *r = &f->rank[c->m[m].rank];
-
-		if (ns[m] < 0)
-			continue;
-		r->ncolls++;
-		nsx_add_to(&r->waited_ns, ns[m] - ns[last]);
-		if (m != last)
-			scratch[n++] = ns[m];
-	}
-	if (!n)
-		return;
-	f->rank[c->m[last].rank].came_last++;
-	f->rank[c->m[last].rank].induced_ns += nsx_quantile(scratch, n, 0.5) - (double)ns[last];
-}
-
-/* Leaves out a communicator's first collective, where captures begin at different times,
- * unless they are one capture.
- */
-static int find_waits(struct nsx_fleet *f, struct nsx_err *err)
-{
-	size_t room = (size_t)f->nranks * (NSX_LENGTHS + 1), n;
-	int64_t *ns = nsx_try_alloc(room, sizeof(*ns), "ranks", err);
-
-	for (uint32_t i = 0; ns && i < f->ncomms; i++) {
-		const struct nsx_fcomm *c = &f->comm[i];
-
-		for (size_t k = c->first + !c->is_of_one; k < c->end && c->n > 1; k += n) {
-			n = NSX_MIN(c->end - k, NSX_LENGTHS);
-			nsx_lengths_of(f, c, k, n, ns);
-			for (size_t j = 0; j < n; j++)
-				if (nsx_holds_all(f, c, k + j))
-					add_waits(f, c, ns + j * c->n, ns + room - f->nranks);
-		}
-	}
-	free(ns);
-	return ns ? 0 : err->rc;
 }
 
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	size_t **at = nsx_arena_get(a, (f->nranks + 1) * sizeof(*at));
-	const struct nsx_fmember **of = nsx_arena_get(a, (f->nranks + 1) * sizeof(*of));
+	struct steps x = {.f = f, .a = nsx_arena_new(), .all_iterate = true};
 	bool is_timed = false;
-	int rc = find_waits(f, err);
+	int rc = 0;
 
+	x.v = nsx_arena_get(x.a, f->nranks * sizeof(*x.v));
 	if (!f->nengines)
 		choose_main(f);
-	if (!rc && f->main != NSX_NONE) {
+	if (f->main != NSX_NONE) {
 		const struct nsx_family *fam = &f->family[f->main];
 
-		steps_list_members(f, fam->at, fam->n, of);
-		is_timed = has_times(f, of);
-		f->by_totals = !is_timed ||
-			       (have_iterations(f) &&
-				is_of_unknown_pairs(f, fam));
+		steps_list_members(&x, fam->at, fam->n);
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (x.v[r].m) {
+				is_timed |= x.v[r].m->c->has_times;
+				x.all_iterate &= f->rank[r].d->nsteps >= 3;
+			}
+		f->by_totals = !is_timed || (x.all_iterate && is_of_unknown_pairs(f, fam));
 		if (f->by_totals) /* ranks of other families are compared as well */
-			steps_list_members(f, 0, f->ncomms, of);
-		rc = place_iterations(f, of, at, a, err) ||
-		     find_steps(f, of, at, a, err) ||
-		     find_bounds(f, of, at, err) || drop_edges(f, err) ||
-		     steps_find_parts(f, at, err) || find_own(f, err) ? err->rc : 0;
+			steps_list_members(&x, 0, f->ncomms);
+		rc = place_iterations(&x, err) || find_steps(&x, err) || find_bounds(&x, err) ||
+		     drop_edges(f, err) || steps_find_parts(&x, err) || find_own(&x, err) ?
+			     err->rc : 0;
 	}
 	if (f->by_totals && f->nsteps)
 		nsx_fleet_warn(f, "%s: own time is that of whole iterations without exposed "
 			       "communication, and what can be won is a bound", is_timed ?
 			       "who sends to whom is not known" :
 			       "no times of collectives are in these digests (--detail steps)");
-	nsx_arena_free(a);
+	nsx_arena_free(x.a);
 	return rc;
 }

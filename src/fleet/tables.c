@@ -43,6 +43,11 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 
 /* Ranks ----------------------------------------------------------------------------*/
 
+struct waits { /* of a rank, summed over matched collectives */
+	int64_t waited_ns, came_last, ncolls;
+	double induced_ns; /* the median rank's waiting time when this rank came last */
+};
+
 /* Fills means over the fleet's steps that the rank has; null if it has none. */
 static void fill_means(const struct nsx_fleet *f, uint32_t rank, struct nsx_cell *row)
 {
@@ -63,12 +68,13 @@ static void fill_means(const struct nsx_fleet *f, uint32_t rank, struct nsx_cell
 	row[R_IDLE] = nsx_real(idle_ms / n);
 }
 
-static void fill_ranks(struct nsx_freport *r, struct nsx_table *t)
+static void fill_ranks(struct nsx_freport *r, const struct waits *waits, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 
 	for (uint32_t i = 0; i < f->nranks; i++) {
 		const struct nsx_frank *x = &f->rank[i];
+		const struct waits *w = &waits[i];
 		const struct nsx_digest *d = x->d;
 		struct nsx_cell *row = nsx_add_row(t);
 
@@ -86,10 +92,10 @@ static void fill_ranks(struct nsx_freport *r, struct nsx_table *t)
 			fill_means(f, i, row);
 		}
 		if (!f->by_totals) {
-			row[R_COLLS] = nsx_int(x->ncolls);
-			row[R_LAST] = nsx_int(x->came_last);
-			row[R_INDUCED] = nsx_real(x->induced_ns / 1e6);
-			row[R_WAITED] = nsx_ms(x->waited_ns);
+			row[R_COLLS] = nsx_int(w->ncolls);
+			row[R_LAST] = nsx_int(w->came_last);
+			row[R_INDUCED] = nsx_real(w->induced_ns / 1e6);
+			row[R_WAITED] = nsx_ms(w->waited_ns);
 		}
 		if (d->launches)
 			row[R_LAUNCH] = nsx_us((double)d->launch_ns / (double)d->launches);
@@ -230,28 +236,41 @@ struct op_sum { /* sums for one operation of one communicator */
 	int64_t n, transfer_ns, wait_ns, all_ns, *last;
 };
 
-static void tables_add_collective(const struct nsx_fcomm *c, const int64_t *ns, struct op_sum *sum)
+static void tables_add_collective(const struct nsx_walk *w, struct op_sum *sum)
 {
-	int64_t least = INT64_MAX, all = 0, n = 0;
-	uint32_t last = 0;
+	int64_t mean = 0;
 
-	for (uint32_t m = 0; m < c->n; m++) {
-		if (ns[m] < 0)
-			continue;
-		n++;
-		nsx_add_to(&all, ns[m]);
-		if (ns[m] < least) {
-			least = ns[m];
-			last = m;
-		}
-	}
-	if (n < 2)
+	if (w->n < 2)
 		return;
+	for (uint32_t m = 0; m < w->c->n; m++)
+		nsx_add_to(&mean, NSX_MAX(0, w->ns[m]));
+	mean /= w->n;
 	sum->n++;
-	sum->last[last]++;
-	nsx_add_to(&sum->transfer_ns, least);
-	nsx_add_to(&sum->all_ns, all / n);
-	nsx_add_to(&sum->wait_ns, all / n - least);
+	sum->last[w->last]++;
+	nsx_add_to(&sum->transfer_ns, w->ns[w->last]);
+	nsx_add_to(&sum->all_ns, mean);
+	nsx_add_to(&sum->wait_ns, mean - w->ns[w->last]);
+}
+
+/* Records who waited for whom in a collective. scratch: room for all ranks. */
+static void add_waits(const struct nsx_walk *w, struct waits *waits, int64_t *scratch)
+{
+	const struct nsx_fmember *member = w->c->m;
+	size_t n = 0;
+
+	for (uint32_t m = 0; m < w->c->n; m++) {
+		if (w->ns[m] < 0)
+			continue;
+		waits[member[m].rank].ncolls++;
+		nsx_add_to(&waits[member[m].rank].waited_ns, w->ns[m] - w->ns[w->last]);
+		if (m != w->last)
+			scratch[n++] = w->ns[m];
+	}
+	if (!n)
+		return;
+	waits[member[w->last].rank].came_last++;
+	waits[member[w->last].rank].induced_ns += nsx_quantile(scratch, n, 0.5) -
+						  (double)w->ns[w->last];
 }
 
 /* How exactly lengths are known: ends agree to 30 us at best, or as well as the clocks do. */
@@ -358,22 +377,24 @@ static int compare_links(struct nsx_freport *r, struct nsx_table *t, struct nsx_
 
 enum { MOST_OPS = 64 }; /* per communicator; further ones are not shown */
 
-static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
+/* Leaves out a communicator's first collective, where captures begin at different times, unless they
+ * are one capture.
+ */
+static void fill_comm(struct nsx_freport *r, uint32_t comm, struct waits *waits, struct nsx_table *t)
 {
-	const struct nsx_fleet *f = r->f;
-	const struct nsx_fcomm *c = &f->comm[comm];
+	const struct nsx_fcomm *c = &r->f->comm[comm];
 	struct nsx_arena *a = nsx_arena_new();
 	struct op_sum sum[MOST_OPS];
-	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * c->n);
-	size_t n = 0, first = c->first + !c->is_of_one;
+	struct nsx_walk w = nsx_walk_over(r->f, c, c->first + !c->is_of_one, c->end, a);
+	int64_t *scratch = nsx_arena_get(a, c->n * sizeof(*scratch));
+	size_t n = 0;
 
-	for (size_t k = first; k < c->end; k++) {
-		const struct nsx_dop *op = nsx_op_at(f, c, k);
-		size_t i = 0, at = (k - first) % NSX_LENGTHS;
+	while (nsx_walk_on(&w)) {
+		const struct nsx_dop *op = nsx_op_at(c, w.k);
+		size_t i = 0;
 
-		if (!at)
-			nsx_lengths_of(f, c, k, NSX_MIN(c->end - k, NSX_LENGTHS), ns);
-
+		if (nsx_holds_all(c, w.k))
+			add_waits(&w, waits, scratch);
 		while (op && i < n && (sum[i].op->name != op->name ||
 				       sum[i].op->bytes != op->bytes))
 			i++;
@@ -381,9 +402,9 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 			continue;
 		if (i == n)
 			sum[n++] = (struct op_sum){
-				.op = op, .tells = nsx_holds_all(f, c, k),
+				.op = op, .tells = nsx_holds_all(c, w.k),
 				.last = nsx_arena_get(a, c->n * sizeof(int64_t))};
-		tables_add_collective(c, ns + at * c->n, &sum[i]);
+		tables_add_collective(&w, &sum[i]);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (sum[i].n)
@@ -718,17 +739,18 @@ static void fill_engines(struct nsx_freport *r, struct nsx_table *t)
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 {
 	struct nsx_table *t = r->t;
+	struct waits *waits = nsx_arena_get(r->arena, r->f->nranks * sizeof(*waits));
 	int rc;
 
 	for (unsigned i = 0; i < NSX_NFTABLES; i++)
 		nsx_table_begin(&t[i], &nsx_fleet_layouts[i]);
 	for (uint32_t c = 0; c < r->f->ncomms; c++)
 		if (r->f->comm[c].n > 1)
-			fill_comm(r, c, &t[NSX_FT_COLLECTIVES]);
+			fill_comm(r, c, waits, &t[NSX_FT_COLLECTIVES]);
 	rc = compare_links(r, &t[NSX_FT_COLLECTIVES], err);
 	if (rc)
 		return rc;
-	fill_ranks(r, &t[NSX_FT_RANKS]);
+	fill_ranks(r, waits, &t[NSX_FT_RANKS]);
 	fill_outliers(r, &t[NSX_FT_OUTLIERS]);
 	fill_clocks(r, &t[NSX_FT_CLOCK]);
 	fill_steps(r, &t[NSX_FT_STEPS]);

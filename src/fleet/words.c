@@ -83,7 +83,7 @@ const char *nsx_members_list(const struct nsx_fleet *f,
 /* The axis that a communicator of some ranks looks like; NULL: none. */
 static const char *found_axis(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	const struct nsx_dop *op = nsx_op_at(f, c, c->first);
+	const struct nsx_dop *op = nsx_op_at(c, c->first);
 	int64_t stride = c->n < 2 ? 0 : f->rank[c->m[1].rank].number - f->rank[c->m[0].rank].number;
 
 	for (uint32_t m = 2; m < c->n; m++)
