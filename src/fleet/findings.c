@@ -21,13 +21,18 @@ static const char *say_pct(const struct nsx_freport *r, double ns)
 	return nsx_text_share(r->arena, ns, r->f->step_ns);
 }
 
-static struct nsx_ffinding *fleet_findings_add(struct nsx_freport *r, enum nsx_ffinding_id id)
+static long long number_of(const struct nsx_freport *r, uint32_t rank)
+{
+	return (long long)r->f->rank[rank].number;
+}
+
+static struct nsx_ffinding *fleet_findings_add(struct nsx_freport *r, enum nsx_ffinding_id id,
+					       const uint32_t *ranks, uint32_t n)
 {
 	struct nsx_ffinding *x = &r->v[r->n++];
 
-	*x = (struct nsx_ffinding){.id = id, .key = nsx_ffinding_defs[id].name,
-				   .severity = NSX_SEV_LOW,
-				   .confidence = NSX_CONF_HIGH};
+	*x = (struct nsx_ffinding){.id = id, .key = nsx_ffinding_defs[id].name, .ranks = ranks,
+				   .n = n, .severity = NSX_SEV_LOW, .confidence = NSX_CONF_HIGH};
 	return x;
 }
 
@@ -42,55 +47,40 @@ static void price(const struct nsx_freport *r, struct nsx_ffinding *x,
 						   NSX_SEV_LOW;
 }
 
-NSX_PRINTF(3, 4)
-static void findings_prove(struct nsx_freport *r, struct nsx_ffinding *x, const char *fmt, ...)
+static void findings_prove(struct nsx_ffinding *x, const char *text)
 {
-	va_list ap;
 	size_t i = 0;
 
 	while (x->evidence[i])
 		i++;
-	va_start(ap, fmt);
 	if (i + 1 < ARRAY_LEN(x->evidence))
-		x->evidence[i] = nsx_arena_vprintf(r->arena, fmt, ap);
-	va_end(ap);
+		x->evidence[i] = text;
 }
 
 /* Late ranks -------------------------------------------------------------------------*/
-
-/* The place of the late ranks on their axis of the mesh, such as "pp 3". */
-static const char *place_on_axis(const struct nsx_freport *r, const struct nsx_late *l)
-{
-	const struct nsx_axis *x = &r->f->mesh.axis[l->axis];
-
-	return nsx_arena_printf(r->arena, "%s %lld", x->name,
-				(long long)nsx_mesh_at(x,
-					r->f->rank[l->ranks[0]].number));
-}
 
 /* Names the process of a rank whose number was made up: " (process 812, GPU 2)". */
 static const char *findings_process_of(const struct nsx_freport *r, uint32_t rank)
 {
 	const struct nsx_digest *d = r->f->rank[rank].d;
 
-	if (d->rank >= 0)
-		return "";
-	return nsx_arena_printf(r->arena, d->device < 0 ? " (process %lld)" :
-						 " (process %lld, GPU %lld)",
-				(long long)d->pid, (long long)d->device);
+	return d->rank >= 0 ? "" :
+	       d->device < 0 ? nsx_say(r, " (process %lld)", (long long)d->pid) :
+	       nsx_say(r, " (process %lld, GPU %lld)", (long long)d->pid, (long long)d->device);
 }
 
 static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const char *list = nsx_rank_list(r->f, l->ranks, l->n, r->arena);
+	const struct nsx_axis *axis = &r->f->mesh.axis[l->axis == NSX_NONE ? 0 : l->axis];
 
 	if (l->host != NSX_NONE)
-		return nsx_arena_printf(r->arena, "Host %u (ranks %s)", l->host, list);
+		return nsx_say(r, "Host %u (ranks %s)", l->host, list);
 	if (l->axis != NSX_NONE)
-		return nsx_arena_printf(r->arena, "All of %s (ranks %s)",
-					place_on_axis(r, l), list);
-	return nsx_arena_printf(r->arena, l->n > 1 ? "Ranks %s" : "Rank %s%s",
-				list, findings_process_of(r, l->ranks[0]));
+		return nsx_say(r, "All of %s %lld (ranks %s)", axis->name,
+			       (long long)nsx_mesh_at(axis, number_of(r, l->ranks[0])), list);
+	return l->n > 1 ? nsx_say(r, "Ranks %s", list) :
+			  nsx_say(r, "Rank %s%s", list, findings_process_of(r, l->ranks[0]));
 }
 
 static bool is_in_mpi(const struct nsx_late *l)
@@ -98,59 +88,44 @@ static bool is_in_mpi(const struct nsx_late *l)
 	return l->detail && !strncasecmp(l->detail, "MPI_", 4);
 }
 
-/* Says what a cause of idle time means on the host. */
-static const char *idle_words(struct nsx_arena *a, const struct nsx_late *l)
-{
-	bool many = l->n > 1;
-	const char *their = many ? "their" : "its", *s = many ? "" : "s";
-	const char *host = many ? "their hosts" : "its host";
-	const char *gpu_is = many ? "their GPUs are" : "its GPU is";
+/* What a cause of idle time means on the host, of several ranks or of one: see nsx_say_of. */
+static const char *const findings_idle_words[NSX_NCAUSES + 1] = {
+	[NSX_CAUSE_OSRT] = "[their hosts wait|its host waits] in operating-system calls: data, a "
+			   "lock or a file",
+	[NSX_CAUSE_HOST_CODE] = "[their GPUs are|its GPU is] idle while the CPU runs code of the "
+				"program before it launches",
+	[NSX_CAUSE_SYNC] = "[their hosts wait|its host waits] in synchronisations",
+	[NSX_CAUSE_BLOCKING_COPY] = "[their hosts wait|its host waits] for copies",
+	[NSX_CAUSE_ALLOC] = "[their hosts allocate or free|its host allocates or frees] GPU memory",
+	[NSX_CAUSE_IMPLICIT_SYNC] = "[their hosts allocate or free|its host allocates or frees] GPU "
+				    "memory",
+	[NSX_CAUSE_MODULE] = "[their hosts load or compile|its host loads or compiles] kernels",
+	[NSX_CAUSE_LAUNCH_CALL] = "[their|its] launches take longer on the CPU",
+	[NSX_CAUSE_LAUNCH_TO_START] = "[their|its] launches take longer on the CPU",
+	[NSX_CAUSE_STREAM_WAIT] = "[their GPUs wait|its GPU waits] for other streams",
+	[NSX_CAUSE_DEPENDENCY] = "[their GPUs wait|its GPU waits] for other streams",
+};
 
-	switch (l->idle_cause) {
-	case NSX_CAUSE_OSRT:
-		if (is_in_mpi(l))
-			return nsx_arena_printf(a, "%s wait%s in %s", host, s,
-						nsx_text_name(a, l->detail));
-		return nsx_arena_printf(a, "%s wait%s in operating-system calls: data, a "
-					"lock or a file", host, s);
-	case NSX_CAUSE_HOST_CODE:
-		return nsx_arena_printf(a, "%s idle while the CPU runs code of the "
-					"program before it launches", gpu_is);
-	case NSX_CAUSE_SYNC:
-		return nsx_arena_printf(a, "%s wait%s in synchronisations", host, s);
-	case NSX_CAUSE_BLOCKING_COPY:
-		return nsx_arena_printf(a, "%s wait%s for copies", host, s);
-	case NSX_CAUSE_ALLOC:
-	case NSX_CAUSE_IMPLICIT_SYNC:
-		return nsx_arena_printf(a, "%s allocate%s or free%s GPU memory", host, s, s);
-	case NSX_CAUSE_MODULE:
-		return nsx_arena_printf(a, "%s load%s or compile%s kernels", host, s, s);
-	case NSX_CAUSE_LAUNCH_CALL:
-	case NSX_CAUSE_LAUNCH_TO_START:
-		return nsx_arena_printf(a, "%s launches take longer on the CPU", their);
-	case NSX_CAUSE_STREAM_WAIT:
-	case NSX_CAUSE_DEPENDENCY:
-		return nsx_arena_printf(a, "%s GPU%s for other streams", their,
-					many ? "s wait" : " waits");
-	default:
-		return nsx_arena_printf(a, "%s idle: the CPU launches late", gpu_is);
-	}
+static const char *idle_words(const struct nsx_freport *r, const struct nsx_late *l)
+{
+	const char *words = findings_idle_words[l->idle_cause];
+
+	if (l->idle_cause == NSX_CAUSE_OSRT && is_in_mpi(l))
+		return nsx_say_of(r, l->n, "[their hosts wait|its host waits] in %s",
+				  nsx_text_name(r->arena, l->detail));
+	return nsx_choose_words(r->arena, l->n, words ?: "[their GPUs are|its GPU is] idle: the CPU "
+							 "launches late");
 }
 
 /* The late ranks' GPU model if all late ranks have it and no other rank does, else "". */
 static const char *other_model(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const char *model = r->f->rank[l->ranks[0]].d->gpu_model;
-	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < r->f->nranks; i++) {
-		bool is_late = at < l->n && l->ranks[at] == i;
-
-		at += is_late;
-		if (!*model || is_late == !!strcmp(r->f->rank[i].d->gpu_model, model))
+	for (uint32_t i = 0; i < r->f->nranks; i++)
+		if (nsx_late_has(l, i) == !!strcmp(r->f->rank[i].d->gpu_model, model))
 			return "";
-	}
-	return nsx_text_name(r->arena, model);
+	return *model ? nsx_text_name(r->arena, model) : "";
 }
 
 /* Whether the report of the single rank explains this cause in more detail. */
@@ -166,112 +141,91 @@ static bool is_pageable(const struct nsx_late *l)
 }
 
 /* "it copies 64 MB a step more than the others, at 10 GB/s instead of 24 GB/s" */
-static const char *say_copies(const struct nsx_freport *r, const struct nsx_late *l,
-			      const char *its)
+static const char *say_copies(const struct nsx_freport *r, const struct nsx_late *l)
 {
-	struct nsx_arena *a = r->arena;
 	bool is_slower = l->gbps[0] > 0 && l->gbps[0] < 0.9 * l->gbps[1];
-	const char *speed = !is_slower ? "" :
-		nsx_arena_printf(a, ", at %.3g GB/s instead of %.3g GB/s", l->gbps[0], l->gbps[1]);
-	const char *memory = is_pageable(l) ? ", from or to pageable memory" : "";
+	const char *how = nsx_say(r, "%s%s", !is_slower ? "" :
+		nsx_say(r, ", at %.3g GB/s instead of %.3g GB/s", l->gbps[0], l->gbps[1]),
+		is_pageable(l) ? ", from or to pageable memory" : "");
 
 	if (l->more_bytes > 0)
-		return nsx_arena_printf(a, "%s %.3g MB a step more than the others%s%s",
-					l->n > 1 ? "they copy" : "it copies",
-					l->more_bytes / 1e6, speed, memory);
-	return nsx_arena_printf(a, "%s copies take longer%s%s", its, speed, memory);
+		return nsx_say_of(r, l->n, "[they copy|it copies] %.3g MB a step more than the "
+				  "others%s", l->more_bytes / 1e6, how);
+	return nsx_say_of(r, l->n, "[their|its] copies take longer%s", how);
 }
 
 static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 {
-	struct nsx_arena *a = r->arena;
-	const char *its = l->n > 1 ? "their" : "its";
 	double longer = 100 * (l->ratio - 1);
 
 	switch (l->cause) {
 	case NSX_WHY_SLOWER:
 		if (*other_model(r, l))
-			return nsx_arena_printf(
-				a, "the same kernels take %.1f %% longer on its GPU, "
-				"another model: %s", longer, other_model(r, l));
+			return nsx_say(r, "the same kernels take %.1f %% longer on its GPU, "
+				       "another model: %s", longer, other_model(r, l));
 		if (l->alike < ALL_ALIKE)
-			return nsx_arena_printf(
-				a, "kernels that take %.0f %% of the kernels' time take "
-				"longer there (%.1f %% in all): a lower clock, or more "
-				"work in them", 100 * l->alike, longer);
-		return nsx_arena_printf(a, "the same kernels take %.1f %% longer there, all of "
-					"them: a slower GPU or clock", longer);
+			return nsx_say(r, "kernels that take %.0f %% of the kernels' time take "
+				       "longer there (%.1f %% in all): a lower clock, or more "
+				       "work in them", 100 * l->alike, longer);
+		return nsx_say(r, "the same kernels take %.1f %% longer there, all of "
+			       "them: a slower GPU or clock", longer);
 	case NSX_WHY_KERNELS:
-		return nsx_arena_printf(a, "as many kernels, but some of them take longer (%.1f %% "
-					"in all): uneven work", longer);
+		return nsx_say(r, "as many kernels, but some of them take longer (%.1f %% "
+			       "in all): uneven work", longer);
 	case NSX_WHY_MORE:
-		return nsx_arena_printf(a, "%.1f more kernels a step than "
-					"elsewhere: uneven work", l->more);
+		return nsx_say(r, "%.1f more kernels a step than elsewhere: uneven work", l->more);
 	case NSX_WHY_COPY:
-		return say_copies(r, l, its);
+		return say_copies(r, l);
 	case NSX_WHY_LINK:
-		return nsx_arena_printf(a, "transfers between them take %.2f times as long as in "
-					"other communicators: a slow link", l->ratio);
+		return nsx_say(r, "transfers between them take %.2f times as long as in "
+			       "other communicators: a slow link", l->ratio);
 	case NSX_WHY_IDLE:
 		return l->told && is_vague(l->idle_cause) ?
-			nsx_arena_printf(a, "as %s say%s, \"%s\"",
-					 l->n > 1 ? "their own reports" :
-						    "its own report",
-					 l->n > 1 ? "" : "s", l->told->title) :
-			idle_words(a, l);
+			nsx_say_of(r, l->n, "as [their own reports say|its own report says], \"%s\"",
+				   l->told->title) : idle_words(r, l);
 	default:
 		return "no single cause explains it";
 	}
 }
 
-static const char *advice_on_idle(struct nsx_arena *a, const struct nsx_late *l)
-{
-	bool many = l->n > 1;
+static const char *const same_work = "Give every rank the same work: batch and sequence lengths, "
+				     "experts, layers of a stage";
 
-	if (is_in_mpi(l))
-		return "Look at whom it waits for there: a rank whose trace is not "
-		       "here, or messages that move only while a call of MPI runs";
-	if (l->idle_cause == NSX_CAUSE_OSRT)
-		return nsx_arena_printf(
-			a, "Look at what %s before a step: loader workers, prefetch, the file "
-			"system of %s", many ? "these ranks read" : "this rank reads",
-			many ? "their hosts" : "its host");
-	return nsx_arena_printf(
-		a, "Look at what runs on %s between %s launches: other processes, %s CPU binding, "
-		"garbage collection, logging", many ? "these ranks' CPUs" : "this rank's CPU",
-		many ? "their" : "its", many ? "their" : "its");
-}
+/* Advice by cause, of several ranks or of one; the causes that are not here have several. */
+static const char *const advice[] = {
+	[NSX_WHY_UNKNOWN] = "Compare [the trace of one|its trace] with that of a rank that is not "
+			    "late: nsys-explain diff",
+	[NSX_WHY_SLOWER] = "Compare clocks, power limit, temperature and errors with a healthy GPU "
+			   "(nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,ECC); if they differ, take the "
+			   "GPU out of the job",
+	[NSX_WHY_LINK] = "Test the link between these GPUs (nvidia-smi nvlink -s, nvidia-smi topo "
+			 "-m, the switch port's errors) and their NUMA binding",
+	[NSX_WHY_COPY] = "Look at where its copies come from: pinned memory, the PCIe link's width "
+			 "(nvidia-smi -q -d PCIE), the CPU it is bound to",
+	[NSX_WHY_IDLE] = "Look at what runs on [these ranks' CPUs|this rank's CPU] between "
+			 "[their|its] launches: other processes, [their|its] CPU binding, garbage "
+			 "collection, logging",
+};
 
-static const char *advice_on(struct nsx_arena *a, const struct nsx_late *l)
+static const char *advice_on(const struct nsx_freport *r, const struct nsx_late *l)
 {
-	switch (l->cause) {
-	case NSX_WHY_SLOWER:
-		return "Compare clocks, power limit, temperature and errors with a healthy GPU "
-		       "(nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,ECC); if they differ, take the "
-		       "GPU out of the job";
-	case NSX_WHY_KERNELS:
-	case NSX_WHY_MORE:
-		return "Give every rank the same work: batch and sequence "
-		       "lengths, experts, layers of a stage";
-	case NSX_WHY_COPY:
-		if (l->more_bytes > 0)
-			return "Look at what is copied there and not elsewhere (logging, "
-			       "checkpoints, debug output): copy it less often, or "
-			       "asynchronously and from or to pinned memory";
-		if (is_pageable(l))
-			return "Pin the memory that is copied there: pin_memory of the "
-			       "loader, cudaHostAlloc, cudaHostRegister";
-		return "Look at where its copies come from: pinned memory, the PCIe link's width "
-		       "(nvidia-smi -q -d PCIE), the CPU it is bound to";
-	case NSX_WHY_LINK:
-		return "Test the link between these GPUs (nvidia-smi nvlink -s, nvidia-smi topo "
-		       "-m, the switch port's errors) and their NUMA binding";
-	case NSX_WHY_IDLE:
-		return advice_on_idle(a, l);
-	default:
-		return nsx_arena_printf(a, "Compare %s with that of a rank that is not late: "
-			"nsys-explain diff", l->n > 1 ? "the trace of one" : "its trace");
-	}
+	bool is_idle = l->cause == NSX_WHY_IDLE, copies = l->cause == NSX_WHY_COPY;
+
+	return nsx_choose_words(r->arena, l->n,
+		l->cause == NSX_WHY_KERNELS || l->cause == NSX_WHY_MORE ? same_work :
+		is_idle && is_in_mpi(l) ?
+			"Look at whom it waits for there: a rank whose trace is not "
+			"here, or messages that move only while a call of MPI runs" :
+		is_idle && l->idle_cause == NSX_CAUSE_OSRT ?
+			"Look at what [these ranks read|this rank reads] before a step: loader "
+			"workers, prefetch, the file system of [their hosts|its host]" :
+		copies && l->more_bytes > 0 ?
+			"Look at what is copied there and not elsewhere (logging, "
+			"checkpoints, debug output): copy it less often, or "
+			"asynchronously and from or to pinned memory" :
+		copies && is_pageable(l) ?
+			"Pin the memory that is copied there: pin_memory of the "
+			"loader, cudaHostAlloc, cudaHostRegister" : advice[l->cause]);
 }
 
 /* Describes the path of waiting: "ranks 4, 5 wait for rank 5 (tp), then ranks 0, 2, 4 for rank 4
@@ -279,22 +233,20 @@ static const char *advice_on(struct nsx_arena *a, const struct nsx_late *l)
  */
 static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l)
 {
-	const struct nsx_fleet *f = r->f;
 	struct nsx_buf b = {0};
 
 	for (unsigned i = 0; i < l->nhops; i++) {
-		const struct nsx_fcomm *c = &f->comm[l->hop[i].comm];
+		const struct nsx_fcomm *c = &r->f->comm[l->hop[i].comm];
 		uint32_t *v = nsx_arena_get(r->arena, c->n * sizeof(*v)), n = 0;
-		const char *axis = nsx_axis_of(f, c, r->arena);
+		const char *axis = nsx_axis_of(r->f, c, r->arena), *list;
 
 		for (uint32_t m = 0; m < c->n; m++)
 			if (c->m[m].rank != l->hop[i].rank)
 				v[n++] = c->m[m].rank;
-		nsx_buf_printf(&b, "%srank%s %s%s for rank %lld",
-			       i ? ", then " : "", n == 1 ? "" : "s",
-			       nsx_rank_list(f, v, n, r->arena),
-			       i ? "" : n == 1 ? " waits" : " wait",
-			       (long long)f->rank[l->hop[i].rank].number);
+		list = nsx_rank_list(r->f, v, n, r->arena);
+		nsx_buf_adds(&b, i ? nsx_say_of(r, n, ", then rank[s|] %s", list) :
+				     nsx_say_of(r, n, "rank[s|] %s wait[|s]", list));
+		nsx_buf_printf(&b, " for rank %lld", number_of(r, l->hop[i].rank));
 		if (axis)
 			nsx_buf_printf(&b, " (%s)", axis);
 	}
@@ -303,75 +255,54 @@ static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l
 
 static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct nsx_ffinding *x)
 {
-	struct nsx_arena *a = r->arena;
 	const struct nsx_fleet *f = r->f;
+	bool is_link = l->cause == NSX_WHY_LINK;
 
-	findings_prove(r, x, "%s own time is %s a step above the median of the other ranks, in "
-		       "%lld of %lld steps%s", l->n > 1 ? "Their" : "Its",
-		       nsx_text_ns(a, l->excess_ns), (long long)l->nsteps, (long long)l->nthere,
-		       l->kind == NSX_LATE_TRANSIENT ? " (transient)" : "");
-	if (l->cause == NSX_WHY_LINK)
-		x->evidence[0] = nsx_arena_printf(a, "When all ranks are there, a collective takes "
-			"%.2f times as long as in the median communicator of its family", l->ratio);
-	else
-		findings_prove(r, x, l->are_most ?
-			       "By chance one of %u ranks would be as early as the others "
-			       "are with p %s %.3f (ranks permuted within each step)" :
-			       "By chance one of %u ranks would be as late "
-			       "with p %s %.3f (ranks permuted within each step)", f->nranks,
-			       l->p > 0.002 ? "=" : "≤", l->p);
-	if (l->explained > 0 && l->cause != NSX_WHY_LINK)
-		findings_prove(r, x, "This explains %.0f %% of %s excess",
-			       100 * NSX_MIN(1, l->explained), l->n > 1 ? "their" : "its");
+	findings_prove(x, is_link ?
+		nsx_say(r, "When all ranks are there, a collective takes %.2f times as long as in "
+			"the median communicator of its family", l->ratio) :
+		nsx_say_of(r, l->n, "[Their|Its] own time is %s a step above the median of the other "
+			   "ranks, in %lld of %lld steps%s", nsx_say_time(r, l->excess_ns),
+			   (long long)l->nsteps, (long long)l->nthere,
+			   l->kind == NSX_LATE_TRANSIENT ? " (transient)" : ""));
+	if (!is_link)
+		findings_prove(x, nsx_say(r, "By chance one of %u ranks would be as %s with p %s "
+					  "%.3f (ranks permuted within each step)", f->nranks,
+					  l->are_most ? "early as the others are" : "late",
+					  l->p > 0.002 ? "=" : "≤", l->p));
+	if (l->explained > 0 && !is_link)
+		findings_prove(x, nsx_say_of(r, l->n, "This explains %.0f %% of [their|its] excess",
+					     100 * NSX_MIN(1, l->explained)));
 	if (l->detail)
-		findings_prove(r, x, "Above all in %s", nsx_text_name(a, l->detail));
+		findings_prove(x, nsx_say(r, "Above all in %s", nsx_text_name(r->arena, l->detail)));
 	if (l->told && l->told->share_ppm >= 0)
-		findings_prove(r, x, "The report of rank %lld alone says: %s (%.2g %% of its "
-			       "time)", (long long)f->rank[l->ranks[0]].number,
-			       l->told->title, (double)l->told->share_ppm / 1e4);
-	findings_prove(r, x, "Recoverable: %s%s a step, %s of it%s",
-		       f->has_messages ? "at most " : "",
-		       nsx_text_ns(a, l->recoverable_ns), say_pct(r, l->recoverable_ns),
-		       f->has_messages ? "; who waits for whose messages is not known" :
-				"");
+		findings_prove(x, nsx_say(r, "The report of rank %lld alone says: %s (%.2g %% of its "
+					  "time)", number_of(r, l->ranks[0]), l->told->title,
+					  (double)l->told->share_ppm / 1e4));
+	findings_prove(x, nsx_say(r, "Recoverable: %s%s a step, %s of it%s",
+				  f->has_messages ? "at most " : "",
+				  nsx_say_time(r, l->recoverable_ns), say_pct(r, l->recoverable_ns),
+				  f->has_messages ?
+				  "; who waits for whose messages is not known" : ""));
 	if (l->nhops > 1)
-		findings_prove(r, x, "Added up over the ranks it costs %s a step directly and %s "
-			       "passed on: %s", nsx_text_ns(a, l->direct_ns),
-			       nsx_text_ns(a, l->passed_on_ns), say_way(r, l));
-}
-
-static void advise_late(const struct nsx_freport *r, const struct nsx_late *l,
-			struct nsx_ffinding *x)
-{
-	x->recommendation[0] = advice_on(r->arena, l);
-	if (l->cause == NSX_WHY_SLOWER && *other_model(r, l))
-		x->recommendation[0] = "Give it so much less work than the others, or "
-				       "a GPU of their model";
-	else if (l->cause == NSX_WHY_SLOWER && l->alike < ALL_ALIKE)
-		x->recommendation[1] = "If they do not differ, give every rank the "
-			"same work: batch and sequence lengths, experts";
+		findings_prove(x, nsx_say(r, "Added up over the ranks it costs %s a step directly "
+					  "and %s passed on: %s", nsx_say_time(r, l->direct_ns),
+					  nsx_say_time(r, l->passed_on_ns), say_way(r, l)));
 }
 
 static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 {
-	struct nsx_arena *a = r->arena;
-	const struct nsx_fleet *f = r->f;
-	struct nsx_ffinding *x =
-		fleet_findings_add(r, l->cause == NSX_WHY_LINK ? NSX_FF_SLOW_LINK :
-		       l->host != NSX_NONE	? NSX_FF_SLOW_HOST :
-						  NSX_FF_LATE_RANK);
+	bool is_host = l->host != NSX_NONE;
+	struct nsx_ffinding *x = fleet_findings_add(
+		r, l->cause == NSX_WHY_LINK ? NSX_FF_SLOW_LINK :
+		   is_host ? NSX_FF_SLOW_HOST : NSX_FF_LATE_RANK, l->ranks, l->n);
 	const char *when = l->kind == NSX_LATE_STEADY ? "" :
-		nsx_arena_printf(a, " in %lld of %lld steps",
-				 (long long)l->nsteps, (long long)l->nthere);
+		nsx_say(r, " in %lld of %lld steps", (long long)l->nsteps, (long long)l->nthere);
 
-	x->ranks = l->ranks;
-	x->n = l->n;
-	x->key = nsx_arena_printf(a, "%s:%s", x->key, l->host != NSX_NONE ?
-			nsx_arena_printf(a, "host %u", l->host) :
-			nsx_rank_list(f, l->ranks, l->n, a));
-	x->title = nsx_arena_printf(a, "%s %s late%s: %s", who(r, l),
-				    l->n > 1 && l->host == NSX_NONE ? "come" :
-								      "comes", when, why(r, l));
+	x->key = is_host ? nsx_say(r, "%s:host %u", x->key, l->host) :
+			   nsx_say(r, "%s:%s", x->key, nsx_rank_list(r->f, l->ranks, l->n, r->arena));
+	x->title = nsx_say_of(r, is_host ? 1 : l->n, "%s come[|s] late%s: %s", who(r, l), when,
+			      why(r, l));
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
@@ -380,133 +311,107 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 		x->confidence = NSX_CONF_MEDIUM;
 	}
 	prove_late(r, l, x);
-	advise_late(r, l, x);
+	x->recommendation[0] = advice_on(r, l);
+	if (l->cause == NSX_WHY_SLOWER && *other_model(r, l))
+		x->recommendation[0] = "Give it so much less work than the others, or "
+				       "a GPU of their model";
+	else if (l->cause == NSX_WHY_SLOWER && l->alike < ALL_ALIKE)
+		x->recommendation[1] = "If they do not differ, give every rank the "
+			"same work: batch and sequence lengths, experts";
 }
 
 /* Engines ---------------------------------------------------------------------------*/
 
 static void say_engine(struct nsx_freport *r, const struct nsx_fengine *e)
 {
-	struct nsx_arena *a = r->arena;
-	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_SLOW_ENGINE);
-	const char *list = nsx_rank_list(r->f, e->ranks, e->n, a);
-	const struct nsx_late l = {.n = e->n, .cause = e->cause, .idle_cause = e->idle_cause,
-				   .alike = 1};
+	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_SLOW_ENGINE, e->ranks, e->n);
+	const char *list = nsx_rank_list(r->f, e->ranks, e->n, r->arena);
+	const struct nsx_late l = {.n = e->n, .cause = e->cause, .idle_cause = e->idle_cause};
 
-	x->ranks = e->ranks;
-	x->n = e->n;
-	x->key = nsx_arena_printf(a, "%s:%s", x->key, list);
+	x->key = nsx_say(r, "%s:%s", x->key, list);
 	x->severity = e->ratio >= 1.1 ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 	x->confidence = e->cause == NSX_WHY_UNKNOWN ? NSX_CONF_MEDIUM : NSX_CONF_HIGH;
-	x->title = nsx_arena_printf(
-		a, "The engine of rank%s %s%s takes %.0f %% longer for a step than its peers: %s",
-		e->n > 1 ? "s" : "", list, e->n > 1 ? "" : findings_process_of(r, e->ranks[0]),
-		100 * (e->ratio - 1),
-		e->cause == NSX_WHY_SLOWER ? nsx_arena_printf(
-			a, "its kernels take %.0f %% longer, as with a slower GPU or clock",
-			100 * (e->kernel_ratio - 1)) :
-		e->cause == NSX_WHY_IDLE ? idle_words(a, &l) :
-		"no single cause explains it");
-	findings_prove(r, x, "%lld of its steps took %s in all, by the median of each kind and "
-		       "size; %u other engines would take %s", (long long)e->ncompared,
-		       nsx_text_ns(a, e->took_ns), r->f->nengines - 1,
-		       nsx_text_ns(a, e->expected_ns));
+	x->title = nsx_say_of(
+		r, e->n, "The engine of rank[s|] %s%s takes %.0f %% longer for a step than its peers: "
+		"%s", list, e->n > 1 ? "" : findings_process_of(r, e->ranks[0]), 100 * (e->ratio - 1),
+		e->cause == NSX_WHY_SLOWER ?
+			nsx_say(r, "its kernels take %.0f %% longer, as with a slower GPU or clock",
+				100 * (e->kernel_ratio - 1)) : why(r, &l));
+	findings_prove(x, nsx_say(r, "%lld of its steps took %s in all, by the median of each kind "
+				  "and size; %u other engines would take %s",
+				  (long long)e->ncompared, nsx_say_time(r, e->took_ns),
+				  r->f->nengines - 1, nsx_say_time(r, e->expected_ns)));
 	if (e->spread > 0)
-		findings_prove(r, x, "The other engines differ by %.1f %% (standard deviation)",
-			       100 * e->spread);
+		findings_prove(x, nsx_say(r, "The other engines differ by %.1f %% (standard "
+					  "deviation)", 100 * e->spread));
 	if (e->kernel_ratio > 0)
-		findings_prove(r, x, "Its kernels take %.3g times as long for as much work",
-			       e->kernel_ratio);
-	x->recommendation[0] = advice_on(a, &l);
+		findings_prove(x, nsx_say(r, "Its kernels take %.3g times as long for as much work",
+					  e->kernel_ratio));
+	x->recommendation[0] = advice_on(r, &l);
 }
 
 static void say_rotating(struct nsx_freport *r)
 {
-	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_ROTATING);
+	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_ROTATING, NULL, 0);
 
 	x->title = "Another rank comes late in each step (rotating): no persistent straggler";
 	x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, r->f->jitter_ns, NSX_PRICE_MEASURED);
-	findings_prove(r, x, "One rank stood out in %lld of %zu steps, not always the same",
-		       (long long)r->f->nevents, r->f->nsteps);
-	findings_prove(r, x, "The slowest rank takes %s a step more than the second slowest, %s of "
-			     "it", nsx_text_ns(r->arena, r->f->jitter_ns),
-		       say_pct(r, r->f->jitter_ns));
+	findings_prove(x, nsx_say(r, "One rank stood out in %lld of %zu steps, not always the same",
+				  (long long)r->f->nevents, r->f->nsteps));
+	findings_prove(x, nsx_say(r, "The slowest rank takes %s a step more than the second slowest, "
+				  "%s of it", nsx_say_time(r, r->f->jitter_ns),
+				  say_pct(r, r->f->jitter_ns)));
 	x->recommendation[0] = "Look for work that ranks do in turn: checkpoints, logging, garbage "
 		"collection, evaluation, uneven batches; steps.csv says who was late when";
 }
 
 /* Collectives that differ -------------------------------------------------------------*/
 
-static const char *or_nothing(const char *op)
-{
-	return op ? op : "nothing";
-}
-
-/* Reports two groups of equal size that do different things, without calling either wrong. */
-static void say_either(struct nsx_freport *r, const struct nsx_desync *d, struct nsx_ffinding *x)
-{
-	const struct nsx_fcomm *c = &r->f->comm[d->comm];
-	uint32_t *ranks = nsx_arena_get(r->arena, c->n * sizeof(*ranks));
-
-	for (uint32_t i = 0; i < c->n; i++)
-		ranks[i] = c->m[i].rank;
-	x->ranks = ranks;
-	x->n = c->n;
-	x->confidence = NSX_CONF_MEDIUM;
-	x->title = nsx_arena_printf(
-		r->arena, "Ranks %s are out of sequence: rank %lld calls %s where as "
-		"many others call %s (%s), and which of them is wrong the traces do "
-		"not tell", nsx_members_list(r->f, c, r->arena),
-		(long long)r->f->rank[d->rank].number, or_nothing(d->got),
-		or_nothing(d->expected), d->kind == NSX_DESYNC_OTHER ? "mismatch" : "desync");
-}
-
+/* Of two groups of equal size that do different things neither is called wrong. */
 static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
-	struct nsx_arena *a = r->arena;
-	long long rank = (long long)r->f->rank[d->rank].number;
-	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_DESYNC);
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
+	uint32_t *all = nsx_arena_get(r->arena, c->n * sizeof(*all));
+	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_DESYNC, d->is_even ? all : &d->rank,
+						    d->is_even ? c->n : 1);
+	const char *members = nsx_members_list(r->f, c, r->arena);
+	const char *got = d->got ?: "nothing", *expected = d->expected ?: "nothing";
+	long long rank = number_of(r, d->rank);
 
-	x->ranks = &d->rank;
-	x->n = 1;
+	for (uint32_t i = 0; i < c->n; i++)
+		all[i] = c->m[i].rank;
 	x->severity = NSX_SEV_HIGH;
-	x->key = nsx_arena_printf(a, "desync:%lld:%u:%zu", rank, d->comm, d->k);
-	switch (d->kind) {
-	case NSX_DESYNC_OTHER:
-		x->title = nsx_arena_printf(a, "Rank %lld is out of sequence: it "
-			"calls %s where the others call %s (mismatch)", rank,
-			or_nothing(d->got), or_nothing(d->expected));
-		break;
-	case NSX_DESYNC_LEFT_OUT:
-		x->title = nsx_arena_printf(a, "Rank %lld leaves out a "
-			"collective (desync): it goes on to %s where the others "
-			"call %s", rank, or_nothing(d->got), or_nothing(d->expected));
-		break;
-	case NSX_DESYNC_EXTRA:
-		x->title = nsx_arena_printf(a, "Rank %lld calls a collective too "
-			"many (desync): %s where the others call %s", rank,
-			or_nothing(d->got), or_nothing(d->expected));
-		break;
-	default:
-		x->title = nsx_arena_printf(a, "Rank %lld never enters the last "
-			"%s (desync): the others wait in it to the end of "
-			"their traces", rank, or_nothing(d->expected));
+	x->key = nsx_say(r, "desync:%lld:%u:%zu", rank, d->comm, d->k);
+	if (d->is_even) {
+		x->confidence = NSX_CONF_MEDIUM;
+		x->title = nsx_say(r, "Ranks %s are out of sequence: rank %lld calls %s where as "
+				   "many others call %s (%s), and which of them is wrong the traces "
+				   "do not tell", members, rank, got, expected,
+				   d->kind == NSX_DESYNC_OTHER ? "mismatch" : "desync");
+	} else if (d->kind == NSX_DESYNC_OTHER) {
+		x->title = nsx_say(r, "Rank %lld is out of sequence: it calls %s where the others "
+				   "call %s (mismatch)", rank, got, expected);
+	} else if (d->kind == NSX_DESYNC_LEFT_OUT) {
+		x->title = nsx_say(r, "Rank %lld leaves out a collective (desync): it goes on to %s "
+				   "where the others call %s", rank, got, expected);
+	} else if (d->kind == NSX_DESYNC_EXTRA) {
+		x->title = nsx_say(r, "Rank %lld calls a collective too many (desync): %s where the "
+				   "others call %s", rank, got, expected);
+	} else {
+		x->title = nsx_say(r, "Rank %lld never enters the last %s (desync): the others wait "
+				   "in it to the end of their traces", rank, expected);
 	}
-	if (d->is_even)
-		say_either(r, d, x);
-	findings_prove(r, x, "Collective %zu of the communicator of ranks %s, counted from the "
-		       "first one recorded", d->k, nsx_members_list(r->f, c, a));
+	findings_prove(x, nsx_say(r, "Collective %zu of the communicator of ranks %s, counted from "
+				  "the first one recorded", d->k, members));
 	if (r->f->rank[d->rank].d->is_partial) {
 		x->confidence = NSX_CONF_LOW;
-		findings_prove(r, x, "Its trace lost rows, so the collective may be "
-			       "missing in the record and not in the program");
+		findings_prove(x, "Its trace lost rows, so the collective may be missing in the "
+			       "record and not in the program");
 	}
-	x->recommendation[0] = d->is_even ? "Compare the control flow of these ranks: a branch on "
-		"local data, an exception that was caught, another number of batches" :
-		"Compare the control flow of this rank with the others': a branch on local data, "
-		"an exception that was caught, another number of batches";
+	x->recommendation[0] = nsx_choose_words(r->arena, d->is_even ? 2 : 1,
+		"Compare the control flow of [these ranks|this rank with the others']: a branch on "
+		"local data, an exception that was caught, another number of batches");
 }
 
 /* Missing ranks -------------------------------------------------------------------------*/
@@ -538,15 +443,12 @@ static void say_missing(struct nsx_freport *r)
 
 	if (!n)
 		return;
-	x = fleet_findings_add(r, NSX_FF_MISSING_RANKS);
-	x->title = nsx_arena_printf(r->arena, "%lld of %s%lld ranks %s not here: %s", (long long)n,
-				    f->expected < total ? "at least " : "",
-				    (long long)total, n == 1 ? "is" : "are",
-				    missing_list(r, total));
-	findings_prove(r, x, n == 1 ? "What it did is not known; it may be what the others "
-			     "wait for" :
-			     "What they did is not known; one of them may be what "
-			     "the others wait for");
+	x = fleet_findings_add(r, NSX_FF_MISSING_RANKS, NULL, 0);
+	x->title = nsx_say_of(r, (size_t)n, "%lld of %s%lld ranks [are|is] not here: %s",
+			      (long long)n, f->expected < total ? "at least " : "",
+			      (long long)total, missing_list(r, total));
+	findings_prove(x, nsx_choose_words(r->arena, (size_t)n, "What [they|it] did is not known; "
+			"[one of them|it] may be what the others wait for"));
 	x->recommendation[0] = "Give their traces or digests as well";
 }
 
@@ -597,10 +499,10 @@ static void prove_missing(struct nsx_freport *r)
 		ns += (double)nsx_row_at(t, i)[F_TRANSFER].u.i / (double)r->f->nsteps;
 	for (size_t i = 0; i < r->n && ns > 0; i++)
 		if (r->v[i].id == NSX_FF_MISSING_RANKS)
-			findings_prove(r, &r->v[i], "When all that are here have come, collectives "
-				       "take another %s of a step, %s of it: data that move, or "
-				       "waiting for a rank that is "
-				       "absent", nsx_text_ns(r->arena, ns), say_pct(r, ns));
+			findings_prove(&r->v[i], nsx_say(
+				r, "When all that are here have come, collectives take another %s of "
+				"a step, %s of it: data that move, or waiting for a rank that is "
+				"absent", nsx_say_time(r, ns), say_pct(r, ns)));
 }
 
 int nsx_freport_new(const struct nsx_fleet *f, const struct nsx_left_out *left_out,

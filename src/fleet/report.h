@@ -68,6 +68,11 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
 /* Appends the first page, as Markdown or plain text. */
 void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b);
 
+/* Chooses between words for several things and for one: "rank[s|] wait[|s]". Owner: the arena. */
+const char *nsx_choose_words(struct nsx_arena *a, size_t n, const char *text);
+/* Formats a text with such words, which contain no argument. Owner: the report. */
+const char *nsx_say_of(const struct nsx_freport *r, size_t n, const char *fmt, ...) NSX_PRINTF(3, 4);
+
 /* Indices of all ranks, those with the greatest excess first. Owner: the arena. */
 const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a);
 /* A list such as "0-3, 7, 16-40 by 8" for ascending indices of ranks. Owner: the arena. */
@@ -84,8 +89,5 @@ const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c, st
 
 /* The axes of the job and their sizes, given or found: "tp 8, dp 4"; "": none. */
 const char *nsx_axes_text(const struct nsx_fleet *f, struct nsx_arena *a);
-
-/* Appends Markdown about the ranks' steps of an inference engine; nothing if there are none. */
-void nsx_freport_kinds(const struct nsx_freport *r, struct nsx_buf *b);
 
 #endif

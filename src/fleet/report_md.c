@@ -1,7 +1,9 @@
 /* report_md.c - the first page of a fleet's report and the sections after it. */
 #include <math.h>
 #include <string.h>
+#include "base/stat.h"
 #include "emit/md_table.h"
+#include "facts/steps/steps.h"
 #include "fleet/report.h"
 #include "fleet/tables.h"
 #include "report/text.h"
@@ -9,7 +11,7 @@
 
 #define LEAST_UNEVEN 0.03 /* least uneven work that is mentioned, relative to a step */
 
-enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
+enum { PAGE_FINDINGS = 5, MOST_ROWS = 15, MOST_KINDS = 64 };
 
 /* First page -------------------------------------------------------------------------*/
 
@@ -35,75 +37,69 @@ static bool knows_hosts(const struct nsx_fleet *f)
 static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
+	const char *axes = nsx_axes_text(f, r->arena), *models = gpu_models(f);
 
 	if (nsx_fleet_absent(f))
 		nsx_buf_printf(b, "%u of %s%lld ranks", f->nranks,
 			       f->expected < f->numbered ? "at least " : "",
 			       (long long)NSX_MAX(f->expected, f->numbered));
 	else
-		nsx_buf_printf(b, "%u rank%s", f->nranks, f->nranks == 1 ? "" : "s");
-	nsx_buf_printf(b, " · %s%u host%s", knows_hosts(f) ? "" : "at most ",
-		       f->nhosts, f->nhosts == 1 ? "" : "s");
-	if (*nsx_axes_text(f, r->arena))
-		nsx_buf_printf(b, " · %s", nsx_axes_text(f, r->arena));
-	if (f->nranks && *gpu_models(f)) {
+		nsx_buf_adds(b, nsx_say_of(r, f->nranks, "%u rank[s|]", f->nranks));
+	nsx_buf_adds(b, nsx_say_of(r, f->nhosts, " · %s%u host[s|]",
+				   knows_hosts(f) ? "" : "at most ", f->nhosts));
+	if (*axes)
+		nsx_buf_printf(b, " · %s", axes);
+	if (*models) {
 		nsx_buf_adds(b, " · ");
-		nsx_md_escape(b, gpu_models(f), strlen(gpu_models(f)));
+		nsx_md_escape(b, models, strlen(models));
 	}
 	if (f->nsteps)
 		nsx_buf_printf(b, " · judged on %zu steps of %s%s", f->nsteps,
-			       nsx_text_ns(r->arena, f->step_ns),
-			       f->steps_are_colls ?
-				       " (periods of the collectives)" : "");
+			       nsx_say_time(r, f->step_ns), f->steps_are_colls ?
+			       " (periods of the collectives)" : "");
 	nsx_buf_adds(b, "\n\n");
 }
 
 /* Says why the rank with the greatest excess is not named as late. */
 static void report_md_add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 {
+	static const char *const why[] = {
+		[NSX_NOT_WAITED_FOR] = ", but what the others wait for it is less than 1 % of a "
+				       "step.\n",
+		[NSX_PAIRS_UNKNOWN] = "; whether they wait for it is not known, for no payload says "
+				      "who sends to whom. An export with them tells: nsys export "
+				      "--include-json=true, which nsys 2025 and later know.\n",
+		[NSX_ORDER_UNKNOWN] = "; whether they wait for it is not known, for clocks "
+				      "contradict each other.\n",
+		[NSX_FEW_STEPS] = ", and ten steps are the least to name a rank. A longer capture "
+				  "would tell.\n"};
 	const struct nsx_suspect *x = &r->f->suspect;
-	const char *took = nsx_arena_printf(
-		r->arena, "rank %lld takes %s a step (%.1f %%) more than the others, in %lld of "
-		"%zu steps", (long long)r->f->rank[x->rank].number,
-		nsx_text_ns(r->arena, x->excess_ns),
-		100 * x->excess_ns / r->f->step_ns, (long long)x->nsteps, r->f->nsteps);
+	bool is_told = x->why == NSX_NOT_PROVEN || x->why == NSX_NOT_WAITED_FOR;
 
-	switch (x->why) {
-	case NSX_NOT_PROVEN:
-		nsx_buf_printf(b, "**No persistent straggler** is proven: %s, but among %u ranks "
-			       "chance does that with p = %.3f, not below 0.01. A longer capture "
-			       "would tell.\n", took, r->f->nranks, x->p);
-		break;
-	case NSX_PAIRS_UNKNOWN:
-		nsx_buf_printf(b, "**Not told** who holds the others up: %s; whether they wait for "
-			       "it is not known, for no payload says who sends to whom. An export "
-			       "with them tells: nsys export --include-json=true, which nsys 2025 "
-			       "and later know.\n", took);
-		break;
-	case NSX_ORDER_UNKNOWN:
-		nsx_buf_printf(b, "**Not told** who holds the others up: %s; whether they wait for "
-			       "it is not known, for clocks contradict each other.\n", took);
-		break;
-	case NSX_FEW_STEPS:
-		nsx_buf_printf(b, "**Not told** who holds the others up: %s, and ten steps are the "
-			       "least to name a rank. A longer capture would tell.\n", took);
-		break;
-	default:
-		nsx_buf_printf(b, "**No persistent straggler**: %s, but what the others wait for "
-			       "it is less than 1 %% of a step.\n", took);
-	}
+	nsx_buf_printf(b, "%s: rank %lld takes %s a step (%.1f %%) more than the others, in %lld of "
+		       "%zu steps", !is_told ? "**Not told** who holds the others up" :
+		       x->why == NSX_NOT_PROVEN ? "**No persistent straggler** is proven" :
+						  "**No persistent straggler**",
+		       (long long)r->f->rank[x->rank].number, nsx_say_time(r, x->excess_ns),
+		       100 * x->excess_ns / r->f->step_ns, (long long)x->nsteps, r->f->nsteps);
+	if (x->why == NSX_NOT_PROVEN)
+		nsx_buf_printf(b, ", but among %u ranks chance does that with p = %.3f, not below "
+			       "0.01. A longer capture would tell.\n", r->f->nranks, x->p);
+	else
+		nsx_buf_adds(b, why[x->why]);
 }
 
 /* Says which of several engines is slow. */
 static void add_engines_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
-	uint32_t nslow = 0, most = 0, ncompared = 0;
+	uint32_t nslow = 0, ncompared = 0;
+	const struct nsx_fengine *most = f->engine;
 
-	for (uint32_t i = 0; i < f->nengines; i++) {
-		nslow += f->engine[i].is_slow;
-		ncompared += f->engine[i].ratio > 0;
-		most = f->engine[i].ratio > f->engine[most].ratio ? i : most;
+	for (const struct nsx_fengine *e = f->engine; e < f->engine + f->nengines; e++) {
+		nslow += e->is_slow;
+		ncompared += e->ratio > 0;
+		most = e->ratio > most->ratio ? e : most;
 	}
 	if (!ncompared) {
 		nsx_buf_printf(b, "**Not told**: these are %u engines that share no collective, and "
@@ -111,27 +107,26 @@ static void add_engines_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		return;
 	}
 	if (nslow)
-		nsx_buf_printf(b, "**%u of %u engines %s slower than the others**", nslow,
-			       f->nengines, nslow == 1 ? "is" : "are");
+		nsx_buf_adds(b, nsx_say_of(r, nslow, "**%u of %u engines [are|is] slower than the "
+					   "others**", nslow, f->nengines));
 	else
 		nsx_buf_printf(b, "**None of %u engines is slower than the others**", f->nengines);
-	nsx_buf_printf(b, ": that of rank%s %s takes %.1f %% longer for a step%s. They share no "
-			  "collective, so nobody waits for it, and steps of one kind and size are "
-			  "compared.\n", f->engine[most].n == 1 ? "" : "s",
-		       nsx_rank_list(f, f->engine[most].ranks, f->engine[most].n, r->arena),
-		       100 * (f->engine[most].ratio - 1), nslow ? "" : ", by chance");
+	nsx_buf_adds(b, nsx_say_of(
+		r, most->n, ": that of rank[s|] %s takes %.1f %% longer for a step%s. They share no "
+		"collective, so nobody waits for it, and steps of one kind and size are compared.\n",
+		nsx_rank_list(f, most->ranks, most->n, r->arena), 100 * (most->ratio - 1),
+		nslow ? "" : ", by chance"));
 }
 
 static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
 	const struct nsx_ffinding *x = r->n ? &r->v[0] : NULL;
+	bool lacks = nsx_fleet_absent(f);
 
 	if (f->nengines) {
 		add_engines_verdict(r, b);
-		return;
-	}
-	if (!f->nsteps) {
+	} else if (!f->nsteps) {
 		nsx_buf_adds(b, f->by_totals ?
 		       "**Not told**: digests made with --detail steps hold no times of "
 		       "collectives, and no iterations of two ranks were found to be the same, so "
@@ -144,37 +139,27 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 		       "kernel in common. Give the traces of one job.\n" :
 		       "**Not told**: no collectives of two ranks were found to be the same, so "
 		       "nobody can be compared.\n");
-		return;
-	}
-	if (x && x->id == NSX_FF_DESYNC) {
+	} else if (x && x->id == NSX_FF_DESYNC) {
 		nsx_buf_adds(b, "**Ranks are out of sequence**: they do not call the same "
 		       "collectives.\n");
-		return;
-	}
-	if (x && x->n) {
-		nsx_buf_printf(b, "**%s** holds the others up",
-			       x->n == 1 ? "One rank" :
-			       x->id == NSX_FF_SLOW_HOST ? "One host" :
-							   "A group of ranks");
+	} else if (x && x->n) {
+		nsx_buf_printf(b, "**%s** holds the others up", x->n == 1 ? "One rank" :
+			       x->id == NSX_FF_SLOW_HOST ? "One host" : "A group of ranks");
 		if (x->price)
 			nsx_buf_printf(b, ": %s%s of each step of %s can be won",
 				       f->has_messages ? "at most " : "",
-				       nsx_text_ns(r->arena, x->headroom_ns),
-				       nsx_text_ns(r->arena, f->step_ns));
+				       nsx_say_time(r, x->headroom_ns), nsx_say_time(r, f->step_ns));
 		nsx_buf_adds(b, ".\n");
-		return;
-	}
-	if (f->suspect.nsteps) {
+	} else if (f->suspect.nsteps) {
 		report_md_add_suspect(r, b);
-		return;
+	} else {
+		nsx_buf_printf(b, "**No persistent straggler**%s: the slowest rank of a step costs "
+				  "%s (%.1f %%) beyond the second%s.\n",
+			       lacks ? " among the ranks that are here" : "",
+			       nsx_say_time(r, f->jitter_ns), 100 * f->jitter_ns / f->step_ns,
+			       f->is_rotating ? ", and it is another one each time" :
+			       lacks ? "" : ", by chance");
 	}
-	nsx_buf_printf(b, "**No persistent straggler**%s: the slowest rank of a step costs %s "
-			  "(%.1f %%) beyond the second%s.\n",
-		       nsx_fleet_absent(f) ? " among the ranks that are here" :
-					     "", nsx_text_ns(r->arena, f->jitter_ns),
-		       100 * f->jitter_ns / f->step_ns,
-		       f->is_rotating ? ", and it is another one each time" :
-		       nsx_fleet_absent(f) ? "" : ", by chance");
 }
 
 /* Says how much uneven work costs if every rank is late now and then and none is named. */
@@ -201,7 +186,7 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 
 	nsx_buf_printf(b, "%zu. **[%s]", i + 1, nsx_severity_names[x->severity]);
 	if (x->price)
-		nsx_buf_printf(b, " −%s a step (%.1f %%) ", nsx_text_ns(r->arena, x->headroom_ns),
+		nsx_buf_printf(b, " −%s a step (%.1f %%) ", nsx_say_time(r, x->headroom_ns),
 			       100 * x->headroom_ns / r->f->step_ns);
 	nsx_buf_printf(b, " %s**\n", x->title);
 	for (size_t k = 0; k < 2 && x->evidence[k]; k++)
@@ -217,32 +202,25 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
  */
 static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 {
-	const struct nsx_cell *row;
-	const char *before = " (";
+	const struct nsx_cell *row = r->t[NSX_FT_SHARED].cells;
+	struct nsx_buf how = {0};
 	bool several = r->f->nranks > 1;
 
 	if (!r->t[NSX_FT_SHARED].nrows)
 		return;
-	row = nsx_row_at(&r->t[NSX_FT_SHARED], 0);
-	nsx_buf_printf(b, "\nWithin the ranks: %s", row[H_TITLE].u.s);
-	if (row[H_WORST].type && several) {
-		nsx_buf_printf(b, "%sas rank %lld tells it", before, (long long)row[H_WORST].u.i);
-		before = "; ";
-	}
-	if (several) {
-		nsx_buf_printf(b, "%s%lld of %u ranks", before,
-			       (long long)row[H_N].u.i, r->f->nranks);
-		before = ", ";
-	}
+	if (row[H_WORST].type && several)
+		nsx_buf_printf(&how, "as rank %lld tells it; ", (long long)row[H_WORST].u.i);
+	if (several)
+		nsx_buf_printf(&how, "%lld of %u ranks", (long long)row[H_N].u.i, r->f->nranks);
 	if (row[H_MEDIAN].type)
-		nsx_buf_printf(b, "%s%s of %s time", before,
+		nsx_buf_printf(&how, "%s%s of %s time", several ? ", " : "",
 			       nsx_text_share(r->arena, row[H_MEDIAN].u.f, 100),
 			       several ? "the median rank's" : "its");
-	nsx_buf_printf(b, "%s. Ask next: nsys-explain, with the trace of rank "
-			  "%lld.\n", several || row[H_MEDIAN].type ? ")" : "",
-		       (long long)(r->n && r->v[0].n ?
-			       r->f->rank[r->v[0].ranks[0]].number :
-			       row[H_WORST].u.i));
+	nsx_buf_printf(b, "\nWithin the ranks: %s%s%s%s. Ask next: nsys-explain, with the trace of "
+			  "rank %lld.\n", row[H_TITLE].u.s, how.n ? " (" : "", how.p ?: "",
+		       how.n ? ")" : "", (long long)(r->n && r->v[0].n ?
+			       r->f->rank[r->v[0].ranks[0]].number : row[H_WORST].u.i));
+	nsx_buf_done(&how);
 }
 
 static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
@@ -251,9 +229,9 @@ static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 	const char *before = "\nTrust: ";
 
 	if (r->left_out->n) {
-		nsx_buf_printf(b, "%s%zu input%s could not be read%s", before, r->left_out->n,
-			       r->left_out->n == 1 ? "" : "s",
-			       r->left_out->why.n ? ", named below" : "");
+		nsx_buf_adds(b, nsx_say_of(r, r->left_out->n, "%s%zu input[s|] could not be read%s",
+					   before, r->left_out->n,
+					   r->left_out->why.n ? ", named below" : ""));
 		before = "; ";
 	}
 	for (size_t i = 0; i < f->nwarnings && i < 4; i++, before = "; ")
@@ -266,8 +244,8 @@ static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 
 static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 {
-	nsx_buf_printf(b, "Where the time went: %u rank%s\n\n", r->f->nranks,
-		       r->f->nranks == 1 ? "" : "s");
+	nsx_buf_adds(b, nsx_say_of(r, r->f->nranks, "Where the time went: %u rank[s|]\n\n",
+				   r->f->nranks));
 	add_header(r, b);
 	report_md_add_verdict(r, b);
 	add_uneven(r, b);
@@ -405,6 +383,58 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 			       nsx_text_share(r->arena, (double)r->elsewhere_ns, total));
 }
 
+struct kind { /* steps of an engine, of one kind and size, on one rank */
+	const struct nsx_dkind *k;
+	int64_t rank; /* number of that rank */
+};
+
+NSX_ORDER(cmp_kind, struct kind, UP(k->kind), UP(k->size), UP(rank));
+
+static void add_kind(const struct nsx_freport *r, const struct kind *v, size_t n,
+		     int64_t *ns, struct nsx_buf *b)
+{
+	const struct kind *slowest = v;
+	int64_t count = 0, size = v->k->size;
+
+	for (size_t i = 0; i < n; i++) {
+		ns[i] = v[i].k->p50_ns;
+		nsx_add_to(&count, v[i].k->count);
+		slowest = v[i].k->p50_ns > slowest->k->p50_ns ? &v[i] : slowest;
+	}
+	nsx_buf_printf(b, "| %s | %s | %zu | %lld | %s | %s | %lld |\n", nsx_step_kinds[v->k->kind],
+		       size < 0 ? "all" : size < 2 ? "1" :
+		       nsx_say(r, "%lld-%lld", (long long)size, 2 * (long long)size - 1),
+		       n, (long long)count, nsx_say_time(r, nsx_quantile(ns, n, 0.5)),
+		       nsx_say_time(r, slowest->k->p50_ns), (long long)slowest->rank);
+}
+
+static void add_kinds(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	size_t n = 0, rows = 0;
+	struct kind *v;
+	int64_t *ns;
+
+	for (uint32_t i = 0; i < r->f->nranks; i++)
+		n += r->f->rank[i].d->nkinds;
+	if (!n)
+		return;
+	v = nsx_arena_get(r->arena, n * sizeof(*v));
+	ns = nsx_arena_get(r->arena, n * sizeof(*ns));
+	n = 0;
+	for (const struct nsx_frank *x = r->f->rank; x < r->f->rank + r->f->nranks; x++)
+		for (size_t k = 0; k < x->d->nkinds; k++)
+			v[n++] = (struct kind){&x->d->kinds[k], x->number};
+	nsx_sort(v, n, sizeof(*v), cmp_kind);
+	nsx_buf_adds(b, "\n## Steps by kind\n\nSteps of an engine, which ranges name, by what "
+			"they did and how many requests or tokens: the median of each "
+			"rank's GPU time of a step.\n\n"
+			"| steps | size | ranks | count | median rank | slowest | its rank |\n"
+			"|---|---:|---:|---:|---:|---:|---:|\n");
+	NSX_EACH_RUN(i, next, n, v[i].k->kind == v[next].k->kind && v[i].k->size == v[next].k->size)
+		if (rows++ < MOST_KINDS)
+			add_kind(r, v + i, next - i, ns, b);
+}
+
 /* latest ranks first */
 static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 {
@@ -459,7 +489,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	else
 		report_md_add_ranks(r, b);
 	report_md_add_outliers(r, b);
-	nsx_freport_kinds(r, b);
+	add_kinds(r, b);
 	add_table(&r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, dearest for all ranks together first, in "
 		  "the words of the one that has most, with what can be won of a rank's time. "

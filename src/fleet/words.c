@@ -19,6 +19,33 @@ const char *const nsx_late_causes[] = {
 	[NSX_WHY_COPY] = "copies", [NSX_WHY_IDLE] = "idle",
 	[NSX_WHY_LINK] = "slow_link"};
 
+const char *nsx_choose_words(struct nsx_arena *a, size_t n, const char *text)
+{
+	struct nsx_buf b = {0};
+
+	for (const char *end; *text; text = end) {
+		end = text + (*text == '[' ? strcspn(text, "]") + 1 : strcspn(text, "["));
+		if (*text != '[')
+			nsx_buf_add(&b, text, (size_t)(end - text));
+		else if (n != 1)
+			nsx_buf_add(&b, text + 1, strcspn(text, "|") - 1);
+		else
+			nsx_buf_add(&b, strchr(text, '|') + 1, (size_t)(end - strchr(text, '|')) - 2);
+	}
+	return nsx_buf_keep(&b, a);
+}
+
+const char *nsx_say_of(const struct nsx_freport *r, size_t n, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = nsx_arena_vprintf(r->arena, nsx_choose_words(r->arena, n, fmt), ap);
+	va_end(ap);
+	return text;
+}
+
 NSX_POINTER_ORDER(cmp_latest, struct nsx_frank, DOWN(excess_ns), UP(number));
 
 const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a)
