@@ -134,14 +134,13 @@ static void take_totals(struct nsx_side *side, struct nsx_digest *const *v, size
 	for (unsigned k = 0; k < NSX_NTOTALS; k++)
 		nsx_add_to(&t->span_ns, t->ns[k]);
 	t->one_time = nsx_arena_strdup(side->arena, t->one_time);
-	t->nblocks = of->nblocks == NSX_NBLOCKS ? NSX_NBLOCKS : 0;
-	t->ncalls = of->ncalls;
+	t->nblocks = t->nblocks == NSX_NBLOCKS ? NSX_NBLOCKS : 0;
 	t->blocks = nsx_arena_get(side->arena, t->nblocks * sizeof(*t->blocks));
 	t->calls = nsx_arena_get(side->arena, t->ncalls * sizeof(*t->calls));
-	memcpy(t->blocks, of->blocks, t->nblocks * sizeof(*t->blocks));
+	memcpy(t->blocks, of->whole->blocks, t->nblocks * sizeof(*t->blocks));
 	for (size_t i = 0; i < t->ncalls; i++) {
-		t->calls[i] = of->calls[i];
-		t->calls[i].name = nsx_arena_strdup(side->arena, of->calls[i].name);
+		t->calls[i] = of->whole->calls[i];
+		t->calls[i].name = nsx_arena_strdup(side->arena, t->calls[i].name);
 	}
 	side_digest_add_whole(side, v[0]->device);
 }

@@ -157,10 +157,6 @@ struct nsx_digest {
 	bool is_partial; /* rows were dropped or damaged */
 	struct nsx_totals *whole; /* totals of the trace; only its first rank has them */
 	size_t nwhole;		  /* number of elements of `whole`: 0 or 1 */
-	struct nsx_launch_block *blocks; /* launch blocks of `whole`; a reader stores them here */
-	size_t nblocks;
-	struct nsx_call_speed *calls;
-	size_t ncalls;
 	struct nsx_dstep *steps;
 	size_t nsteps;
 	struct nsx_didle *idle;
@@ -209,6 +205,9 @@ static inline bool nsx_is_of_pairs(const struct nsx_dchannel *c)
 	return c->n && c->ops[0].holds == 2;
 }
 
+/* Sets the times of c's collectives. Errors: NSX_E_NOMEM. */
+int nsx_channel_times(struct nsx_dchannel *c, const int64_t *start, const int64_t *length,
+		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 /* Fills c->bytes from c's collectives. Errors: NSX_E_NOMEM. */
 int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 /* Fills c's collectives from n and bytes. With a NULL it only checks them and counts codes.
@@ -261,7 +260,7 @@ int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
  */
 struct nsx_digest_writer;
 int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err) NSX_CHECKED;
-int nsx_digest_add(struct nsx_digest_writer *w, const struct nsx_digest *d,
+int nsx_digest_add(struct nsx_digest_writer *w, struct nsx_digest *d,
 		   struct nsx_err *err) NSX_CHECKED;
 /* Borrowed until the writer is freed. */
 int nsx_digest_image(struct nsx_digest_writer *w, const void **ret,

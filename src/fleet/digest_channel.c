@@ -66,7 +66,15 @@ static int unpack(const struct nsx_blob *b, size_t n, uint64_t *ret, struct nsx_
 	return rc;
 }
 
-/* Without an array it only checks the column. */
+int nsx_channel_times(struct nsx_dchannel *c, const int64_t *start, const int64_t *length,
+		      struct nsx_arena *a, struct nsx_err *err)
+{
+	c->has_times = true;
+	return nsx_pack_i64(a, start, c->n, "collectives", &c->start, err) ?:
+	       nsx_pack_i64(a, length, c->n, "collectives", &c->length, err);
+}
+
+/* Without an arena it only checks the columns. */
 static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
 			struct nsx_arena *a, struct nsx_err *err)
 {
@@ -84,17 +92,13 @@ static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
 		else
 			end_ns = start[i] + length[i];
 	}
-	if (!rc)
-		rc = nsx_expand(c->bytes.exposed.p, c->bytes.exposed.n, c->n, &raw, err);
+	rc = rc ?: nsx_expand(c->bytes.exposed.p, c->bytes.exposed.n, c->n, &raw, err);
 	if (!rc && raw.n != c->n)
 		rc = fail_column(err);
 	if (!rc && a) {
 		c->exposed = (uint8_t *)nsx_arena_strndup(a, raw.p ? raw.p : "", raw.n);
-		c->has_times = true;
-		rc = nsx_pack_i64(a, start, c->n, "collectives", &c->start, err);
+		rc = nsx_channel_times(c, start, length, a, err);
 	}
-	if (!rc && a)
-		rc = nsx_pack_i64(a, length, c->n, "collectives", &c->length, err);
 	nsx_buf_done(&raw);
 	free(start);
 	return rc;

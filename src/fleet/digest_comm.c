@@ -16,38 +16,33 @@
 NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), TEXT(name),
 	  UP(is_again), UP(comm));
 
-static bool is_one_of(const char *name, const char *const *names, size_t n)
-{
-	while (n && strcasecmp(name, names[n - 1]))
-		n--;
-	return n;
-}
+enum role { OTHER, COLLECTIVE, MESSAGE };
 
-/* Whether a call waits for the messages that it names, or for any. MPI_Isend and the like and
- * MPI_Test return at once.
+/* What a call waits for: its communicator, or the messages that it names, or any. Old versions of
+ * nsys record collectives among other calls, without communicator and size. MPI_Isend and the like
+ * and MPI_Test return at once.
  */
-static bool waits_for_messages(const char *name)
+static enum role role_of(const char *name)
 {
-	static const char *const names[] = {
-		"MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Recv", "MPI_Mrecv",
-		"MPI_Probe", "MPI_Mprobe", "MPI_Sendrecv", "MPI_Sendrecv_replace",
-		"MPI_Waitany", "MPI_Waitsome"};
+	static const struct {
+		const char *name;
+		enum role role;
+	} calls[] = {
+		{"Barrier", COLLECTIVE}, {"Bcast", COLLECTIVE}, {"Reduce", COLLECTIVE},
+		{"Allreduce", COLLECTIVE}, {"Reduce_scatter", COLLECTIVE},
+		{"Reduce_scatter_block", COLLECTIVE}, {"Gather", COLLECTIVE},
+		{"Gatherv", COLLECTIVE}, {"Allgather", COLLECTIVE}, {"Allgatherv", COLLECTIVE},
+		{"Scatter", COLLECTIVE}, {"Scatterv", COLLECTIVE}, {"Alltoall", COLLECTIVE},
+		{"Alltoallv", COLLECTIVE}, {"Alltoallw", COLLECTIVE}, {"Scan", COLLECTIVE},
+		{"Exscan", COLLECTIVE}, {"Send", MESSAGE}, {"Ssend", MESSAGE}, {"Rsend", MESSAGE},
+		{"Recv", MESSAGE}, {"Mrecv", MESSAGE}, {"Probe", MESSAGE}, {"Mprobe", MESSAGE},
+		{"Sendrecv", MESSAGE}, {"Sendrecv_replace", MESSAGE}, {"Waitany", MESSAGE},
+		{"Waitsome", MESSAGE}};
 
-	return is_one_of(name, names, ARRAY_LEN(names));
-}
-
-/* Whether a call is a collective that waits. Old versions of nsys record these among other calls,
- * without communicator and size.
- */
-static bool is_collective(const char *name)
-{
-	static const char *const names[] = {
-		"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Reduce_scatter",
-		"MPI_Reduce_scatter_block", "MPI_Gather", "MPI_Gatherv", "MPI_Allgather",
-		"MPI_Allgatherv", "MPI_Scatter", "MPI_Scatterv", "MPI_Alltoall", "MPI_Alltoallv",
-		"MPI_Alltoallw", "MPI_Scan", "MPI_Exscan"};
-
-	return is_one_of(name, names, ARRAY_LEN(names));
+	for (size_t i = 0; !strncasecmp(name, "MPI_", 4) && i < ARRAY_LEN(calls); i++)
+		if (!strcasecmp(name + 4, calls[i].name))
+			return calls[i].role;
+	return OTHER;
 }
 
 /* A message that a thread began to send or receive and has not yet waited for. */
@@ -136,12 +131,11 @@ static int read_message(struct waits *w, size_t i, struct nsx_err *err)
 		return wait_for(w, request, name[8], err);
 	else if (x->second_peer[i] >= 0)
 		w->now.name = NSX_SENDRECV_OF_TWO;
-	if (waits_for_messages(name))
-		return push_wait(w, with, INT64_MAX, err) ||
-		       (x->second_peer[i] >= 0 &&
-			push_wait(w, nsx_messages_with(x->second_peer[i], x->tag[i]),
-				 INT64_MAX, err)) ? err->rc : 0;
-	return 0;
+	return role_of(name) == MESSAGE &&
+	       (push_wait(w, with, INT64_MAX, err) ||
+		(x->second_peer[i] >= 0 &&
+		 push_wait(w, nsx_messages_with(x->second_peer[i], x->tag[i]), INT64_MAX, err))) ?
+		       err->rc : 0;
 }
 
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
@@ -160,7 +154,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 			.bytes = nsx_unpack(&x->bytes, i),
 			.process = m->t->thread[x->thread[i]].process,
 			.name = nsx_text(m->t, x->name[i])};
-		w.now.is_coll = x->is_coll[i] || is_collective(w.now.name);
+		w.now.is_coll = x->is_coll[i] || role_of(w.now.name) == COLLECTIVE;
 		/* MPI_Ibarrier and the like return at once and do not wait. */
 		if (w.now.is_coll ? strncasecmp(w.now.name, "MPI_I", 5) &&
 				    push_wait(&w, (uint64_t)nsx_unpack(&x->comm, i), INT64_MAX, err) :
@@ -261,34 +255,28 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 {
 	const struct nsx_trace *t = m->t;
 	const struct nsx_device *dev = &t->device[x->device];
-	const struct nsx_spans *compute = &m->f->device[x->device].compute;
 	size_t at = 0;
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		struct event e = {.start_ns = nsx_op_start(&t->ops, i), .bytes = -1,
+				  .length_ns = nsx_op_ns(&t->ops, i),
+				  .stream = nsx_stream_of(t, i)->stream_id};
 		const struct nsx_nccl_call *call;
-		const struct nsx_shape *shape;
 		enum nsx_comm_op kind;
-		struct event e = {nsx_op_start(&t->ops, i),
-				  nsx_op_ns(&t->ops, i), -1, 0, 0,
-				  nsx_stream_of(t, i)->stream_id, NULL,
-				  0};
-		int64_t hidden_ns;
 
 		if (t->ops.cls[i] != NSX_C_COMM || !nsx_op_counts(t, i) ||
 		    nsx_op_process(t, i) != x->process)
 			continue;
-		shape = nsx_op_shape(t, i);
-		kind = nsx_shape_launch(t, shape)->op;
-		e.name = kind == NSX_COMM_OTHER ?
-				 nsx_text(t, shape->base_name) :
-				 nsx_comm_op_name(kind);
-		call = call_of(m, i);
-		if (call) {
+		kind = nsx_op_launch(t, i)->op;
+		e.name = kind == NSX_COMM_OTHER ? nsx_text(t, nsx_op_shape(t, i)->base_name) :
+						  nsx_comm_op_name(kind);
+		if ((call = call_of(m, i))) {
 			e.comm = call->communicator;
 			e.bytes = round_bytes(call->bytes);
 		}
-		hidden_ns = nsx_spans_covered(compute, &at, e.start_ns, e.start_ns + e.length_ns);
-		e.exposed = share_of(e.length_ns - hidden_ns, e.length_ns);
+		e.exposed = share_of(e.length_ns - nsx_spans_covered(
+			&m->f->device[x->device].compute, &at, e.start_ns,
+			e.start_ns + e.length_ns), e.length_ns);
 		if (nsx_push(l->v, l->n, l->cap, "collectives", err, e))
 			return err->rc;
 	}
@@ -304,10 +292,9 @@ static int digest_comm_add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 {
 	for (size_t i = 0; i < m->nmpi; i++) {
 		const struct nsx_mpi_wait *c = &m->mpi[i];
-		struct event e = {c->sent_ns, c->end_ns - c->sent_ns,
-				  round_bytes(c->bytes), 0,
-				  c->comm,
-				  c->is_coll ? -1 : NSX_OF_MESSAGES, c->name, 0};
+		struct event e = {.start_ns = c->sent_ns, .length_ns = c->end_ns - c->sent_ns,
+				  .bytes = round_bytes(c->bytes), .comm = c->comm, .name = c->name,
+				  .stream = c->is_coll ? -1 : NSX_OF_MESSAGES};
 
 		if (c->process != x->process)
 			continue;
@@ -328,27 +315,22 @@ static int64_t digest_comm_kind_of(const struct event *x)
 	return NSX_MIN(0, x->stream);
 }
 
-/* Orders events by their ends, which the members of a collective share. Starts differ: if a
+/* Orders events by channel. */
+static int cmp_channel_of(const struct event *x, const struct event *y)
+{
+	return NSX_CMP(digest_comm_kind_of(y), digest_comm_kind_of(x)) ?:
+	       NSX_CMP(x->comm, y->comm) ?: x->comm ? 0 : NSX_CMP(x->stream, y->stream);
+}
+
+/* Orders events by channel and end, which the members of a collective share. Starts differ: if a
  * communicator uses several streams, one rank may reach the second collective first.
  */
 static int cmp_event(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	if (digest_comm_kind_of(x) != digest_comm_kind_of(y))
-		return digest_comm_kind_of(x) < digest_comm_kind_of(y) ? 1 : -1;
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	if (!x->comm && x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return NSX_CMP(x->start_ns + x->length_ns, y->start_ns + y->length_ns) ?:
+	return cmp_channel_of(x, y) ?: NSX_CMP(x->start_ns + x->length_ns, y->start_ns + y->length_ns) ?:
 	       NSX_CMP(x->start_ns, y->start_ns) ?: strcmp(x->name, y->name);
-}
-
-static bool same_channel(const struct event *x, const struct event *y)
-{
-	return digest_comm_kind_of(x) == digest_comm_kind_of(y) && x->comm == y->comm &&
-	       (x->comm || x->stream == y->stream);
 }
 
 /* Numbers operations in order of first use. */
@@ -396,12 +378,10 @@ static int pack_times(struct nsx_maker *m, const struct event *v,
 		length[i] = v[i].length_ns;
 		c->exposed[i] = v[i].exposed;
 	}
-	if (nsx_pack_i64(a, start, c->n, "collectives", &c->start, err) ||
-	    nsx_pack_i64(a, length, c->n, "collectives", &c->length, err))
+	if (nsx_channel_times(c, start, length, a, err))
 		return err->rc;
 	nsx_arena_drop(m->a, start);
 	nsx_arena_drop(m->a, length);
-	c->has_times = true;
 	return 0;
 }
 
@@ -411,9 +391,9 @@ static int keep_channels(struct nsx_maker *m, const struct events *l,
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->n; i++)
-		n += !i || !same_channel(&l->v[i - 1], &l->v[i]);
+		n += !i || cmp_channel_of(&l->v[i - 1], &l->v[i]) != 0;
 	d->channels = nsx_arena_get(d->arena, n * sizeof(*d->channels));
-	NSX_EACH_RUN(i, next, l->n, same_channel(&l->v[i], &l->v[next])) {
+	NSX_EACH_RUN(i, next, l->n, !cmp_channel_of(&l->v[i], &l->v[next])) {
 		struct nsx_dchannel *c = &d->channels[d->nchannels++];
 		const struct event *e = &l->v[i];
 

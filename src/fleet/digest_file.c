@@ -52,7 +52,7 @@ struct table {
 	const struct column *columns;
 	unsigned ncolumns;
 	size_t size; /* of the struct that holds a row */
-	/* offsets of the list and of its length in the owner: a digest, or a channel for T_OP */
+	/* offsets of the list and of its length in the owner: see owner_of */
 	size_t list, n;
 };
 
@@ -208,8 +208,8 @@ static const struct table tables[NTABLES] = {
 	TABLE(whole, nsx_totals, "the trace of this rank and those after it",
 	      OF(nsx_digest, whole)),
 	TABLE(block, nsx_launch_block, "its kernels in order, in 32 parts",
-	      OF(nsx_digest, blocks)),
-	TABLE(call, nsx_call_speed, "how fast its host is", OF(nsx_digest, calls)),
+	      OF(nsx_totals, blocks)),
+	TABLE(call, nsx_call_speed, "how fast its host is", OF(nsx_totals, calls)),
 	TABLE(step, nsx_dstep, "an iteration", OF(nsx_digest, steps)),
 	TABLE(idle, nsx_didle, "idle time by cause, dearest first", OF(nsx_digest, idle)),
 	TABLE(family, nsx_dfamily, "kernels, dearest first", OF(nsx_digest, families)),
@@ -220,6 +220,16 @@ static const struct table tables[NTABLES] = {
 	      OF(nsx_digest, channels)),
 	TABLE(op, nsx_dop, "operations of a channel", OF(nsx_dchannel, ops)),
 };
+
+/* What lists the rows of a table that belong to a digest, or to one of its channels; NULL: it has no
+ * rows.
+ */
+static void *owner_of(unsigned table, struct nsx_digest *d, size_t channel)
+{
+	return table == T_BLOCK || table == T_CALL ? (void *)(d->nwhole ? d->whole : NULL) :
+	       table == T_OP ? (void *)(channel < d->nchannels ? &d->channels[channel] : NULL) :
+			       (void *)d;
+}
 
 static void *list_of(const struct table *t, const void *owner)
 {
@@ -373,28 +383,19 @@ static int put_row(struct nsx_digest_writer *w, unsigned table, const void *row,
 	return 0;
 }
 
-/* Puts the rows that a table's owner lists. */
-static int put_list(struct nsx_digest_writer *w, unsigned table,
-		    const void *owner, struct nsx_err *err)
-{
-	const struct table *t = &tables[table];
-	const char *row = list_of(t, owner);
-	int rc = 0;
-
-	for (size_t i = *length_of(t, owner); i-- && !rc; row += t->size)
-		rc = put_row(w, table, row, err);
-	return rc;
-}
-
-static int digest_file_put(struct nsx_digest_writer *w, const struct nsx_digest *d,
-			   struct nsx_err *err)
+static int digest_file_put(struct nsx_digest_writer *w, struct nsx_digest *d, struct nsx_err *err)
 {
 	int rc = put_row(w, T_RANK, d, err);
 
-	for (unsigned t = T_WHOLE; t < T_OP && !rc; t++)
-		rc = put_list(w, t, d, err);
-	for (size_t i = 0; i < d->nchannels && !rc; i++)
-		rc = put_list(w, T_OP, &d->channels[i], err);
+	for (unsigned k = T_WHOLE; k < NTABLES; k++) {
+		const struct table *t = &tables[k];
+		const void *owner;
+
+		for (size_t i = 0; i < (k == T_OP ? d->nchannels : 1); i++)
+			if ((owner = owner_of(k, d, i)))
+				for (size_t n = 0; n < *length_of(t, owner) && !rc; n++)
+					rc = put_row(w, k, (char *)list_of(t, owner) + n * t->size, err);
+	}
 	return rc;
 }
 
@@ -477,7 +478,7 @@ int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_digest_add(struct nsx_digest_writer *w, const struct nsx_digest *d, struct nsx_err *err)
+int nsx_digest_add(struct nsx_digest_writer *w, struct nsx_digest *d, struct nsx_err *err)
 {
 	w->n++;
 	return digest_file_put(w, d, err);
@@ -514,11 +515,9 @@ static enum looks digest_file_look_at(const char *path)
 	if (f)
 		(void)fclose(f);
 	memcpy(&id, head + 68, 4);
-	if (nsx_is_squeezed(head, n))
-		return LOOKS_SQUEEZED;
-	return n == sizeof(head) && !memcmp(head, "SQLite format 3", 16) &&
-			       be32toh(id) == NSX_DIGEST_MAGIC ?
-		       LOOKS_PLAIN : LOOKS_OTHER;
+	return nsx_is_squeezed(head, n) ? LOOKS_SQUEEZED :
+	       n == sizeof(head) && !memcmp(head, "SQLite format 3", 16) &&
+	       be32toh(id) == NSX_DIGEST_MAGIC ? LOOKS_PLAIN : LOOKS_OTHER;
 }
 
 /* Whether a file may be replaced as a digest; any version counts. A compressed file could
@@ -527,16 +526,14 @@ static enum looks digest_file_look_at(const char *path)
 static bool is_digest(const char *path)
 {
 	enum looks looks = digest_file_look_at(path);
-	struct nsx_digest **v;
+	struct nsx_digest **v = NULL;
 	struct nsx_err ignored;
-	size_t n;
+	size_t n = 0;
+	bool is = looks == LOOKS_PLAIN || (looks == LOOKS_SQUEEZED &&
+					   !nsx_digest_load(path, 0, &v, &n, &ignored));
 
-	if (looks != LOOKS_SQUEEZED)
-		return looks == LOOKS_PLAIN;
-	if (nsx_digest_load(path, 0, &v, &n, &ignored))
-		return false;
 	nsx_digests_free(v, n);
-	return true;
+	return is;
 }
 
 struct nsx_target nsx_digest_target(const char *path, const char *const *inputs, size_t ninputs)
@@ -627,27 +624,6 @@ static int digest_file_take_row(const struct reader *r, struct nsx_stmt *s,
 	return 0;
 }
 
-static int take_rank(struct reader *r, struct nsx_stmt *s, struct nsx_err *err)
-{
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
-	struct nsx_val id;
-
-	nsx_read_val(s, 0, &id);
-	if (nsx_grow(&r->hash, &r->cap_hash, r->n + 1, sizeof(*r->hash),
-		     "ranks", err) ||
-	    nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "ranks", err) ||
-	    digest_file_take_row(r, s, &tables[T_RANK], d, a, &r->hash[r->n], err) ||
-	    ((id.type != NSX_V_I64 || id.u.i != (int64_t)r->n + 1) &&
-	     digest_file_refuse(r, "rank", "id", err))) {
-		nsx_arena_free(a);
-		return err->rc;
-	}
-	d->arena = a;
-	r->v[r->n++] = d;
-	return 0;
-}
-
 void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 		   const char *what, struct nsx_err *err)
 {
@@ -662,7 +638,7 @@ void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 	return more;
 }
 
-/* Appends a row to its owner's list. */
+/* Appends a row to its owner's list; NULL without memory. */
 static void *new_row(const struct table *t, void *owner, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t *n = length_of(t, owner);
@@ -674,58 +650,54 @@ static void *new_row(const struct table *t, void *owner, struct nsx_arena *a, st
 	return list + (*n)++ * t->size;
 }
 
-static int digest_file_add_row(struct reader *r, unsigned table, size_t rank,
-			       struct nsx_stmt *s, struct nsx_err *err)
+static int take_channel(struct reader *r, struct nsx_digest *d, struct nsx_dchannel *c,
+			struct nsx_err *err)
 {
-	struct nsx_digest *d = r->v[rank];
-	const struct table *t = &tables[table];
-	void *row = new_row(t, d, d->arena, err);
-
-	return row ? digest_file_take_row(r, s, t, row, d->arena, &r->hash[rank], err) : err->rc;
-}
-
-static int digest_file_add_channel(struct reader *r, size_t rank, struct nsx_stmt *s,
-				   struct nsx_err *err)
-{
-	struct nsx_digest *d = r->v[rank];
-	struct nsx_dchannel c, *to;
-
-	if (digest_file_take_row(r, s, &tables[T_CHANNEL], &c,
-				 r->keep & NSX_KEEP_BYTES ? d->arena : r->scratch,
-				 &r->hash[rank], err))
-		return err->rc;
-	if (c.number != (int64_t)d->nchannels)
+	if (c->number + 1 != (int64_t)d->nchannels)
 		return digest_file_refuse(r, "channel", "number", err);
-	if (c.n > r->colls_left)
+	if (c->n > r->colls_left)
 		return digest_file_refuse(r, "channel", "n", err);
-	r->colls_left -= c.n;
-	if (nsx_channel_unpack(&c, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL, err))
+	r->colls_left -= c->n;
+	if (nsx_channel_unpack(c, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL, err))
 		return err->rc == NSX_E_NOMEM ? err->rc :
 		       digest_file_refuse(r, "channel", "columns", err);
-	to = new_row(&tables[T_CHANNEL], d, d->arena, err);
-	if (!to)
-		return err->rc;
 	if (!(r->keep & NSX_KEEP_BYTES))
-		c.bytes = (struct nsx_dcolumns){.code = {NULL, 0}};
-	*to = c;
+		c->bytes = (struct nsx_dcolumns){.code = {NULL, 0}};
 	nsx_arena_clear(r->scratch);
 	return 0;
 }
 
-static int digest_file_add_op(struct reader *r, size_t rank, struct nsx_stmt *s,
-			      struct nsx_err *err)
+static int read_row(struct reader *r, unsigned table, size_t rank, struct nsx_stmt *s,
+		    struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
-	struct nsx_dop op, *to;
+	bool is_channel = table == T_CHANNEL, is_apart = is_channel && !(r->keep & NSX_KEEP_BYTES);
+	void *owner, *row;
+	struct nsx_val first; /* of an operation: its channel */
 
-	if (digest_file_take_row(r, s, &tables[T_OP], &op, d->arena, &r->hash[rank], err))
+	nsx_read_val(s, 1, &first);
+	owner = owner_of(table, d, first.type == NSX_V_I64 ? (size_t)first.u.i : SIZE_MAX);
+	if (!owner)
+		return digest_file_refuse(r, tables[table].name, tables[table].columns[0].name, err);
+	row = new_row(&tables[table], owner, d->arena, err);
+	return !row || digest_file_take_row(r, s, &tables[table], row, is_apart ? r->scratch :
+					    d->arena, &r->hash[rank], err) ||
+	       (is_channel && take_channel(r, d, row, err)) ? err->rc : 0;
+}
+
+static int read_rank(struct reader *r, int64_t id, struct nsx_stmt *s, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
+
+	if (nsx_grow(&r->hash, &r->cap_hash, r->n + 1, sizeof(*r->hash), "ranks", err) ||
+	    digest_file_take_row(r, s, &tables[T_RANK], d, a, &r->hash[r->n], err) ||
+	    (id != (int64_t)r->n + 1 && digest_file_refuse(r, "rank", "id", err)) ||
+	    nsx_push(r->v, r->n, r->cap, "ranks", err, d)) {
+		nsx_arena_free(a);
 		return err->rc;
-	if (op.channel >= (int64_t)d->nchannels)
-		return digest_file_refuse(r, "op", "channel", err);
-	to = new_row(&tables[T_OP], &d->channels[op.channel], d->arena, err);
-	if (!to)
-		return err->rc;
-	*to = op;
+	}
+	d->arena = a;
 	return 0;
 }
 
@@ -734,27 +706,23 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
 	struct nsx_buf sql = {0};
-	int64_t rank = 0;
+	struct nsx_val id;
+	int64_t rank = 1;
 	int rc;
 
 	nsx_buf_printf(&sql, "SELECT * FROM main.%s ORDER BY rowid", tables[table].name);
 	rc = nsx_db_prepare(r->db, sql.p, &s, err);
 	nsx_buf_done(&sql);
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
-		struct nsx_val id;
-
 		nsx_read_val(s, 0, &id);
 		if (table == T_RANK) {
-			rc = take_rank(r, s, err);
+			rc = read_rank(r, id.type == NSX_V_I64 ? id.u.i : 0, s, err);
 			continue;
 		}
-		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i < 1 || id.u.i > (int64_t)r->n)
+		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i > (int64_t)r->n)
 			return digest_file_refuse(r, tables[table].name, "rank_id", err);
 		rank = id.u.i;
-		rc = table == T_CHANNEL ?
-			     digest_file_add_channel(r, (size_t)rank - 1, s, err) :
-		     table == T_OP ? digest_file_add_op(r, (size_t)rank - 1, s, err) :
-				     digest_file_add_row(r, table, (size_t)rank - 1, s, err);
+		rc = read_row(r, table, (size_t)rank - 1, s, err);
 	}
 	return rc;
 }

@@ -76,10 +76,10 @@ static int digest_make_list_members(struct nsx_maker *m, struct nsx_member **ret
 
 		if (!nsx_op_counts(t, i))
 			continue;
-		x = add_member(&g, &v, s->process, s->device, err);
-		rc = x ? 0 : err->rc;
-		if (rc)
+		if (!(x = add_member(&g, &v, s->process, s->device, err))) {
+			rc = err->rc;
 			break;
+		}
 		x->ncolls += t->ops.cls[i] == NSX_C_COMM;
 		nsx_add_to(&x->gpu_ns, nsx_op_ns(&t->ops, i));
 	}
@@ -444,23 +444,10 @@ static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
 	}
 }
 
-/* Measures the trace as a whole. */
-static int fill_whole(const struct nsx_maker *m, struct nsx_digest *d, struct nsx_err *err)
-{
-	d->whole = nsx_arena_get(d->arena, sizeof(*d->whole));
-	if (nsx_totals_measure(m->t, m->f, d->arena, d->whole, err))
-		return err->rc;
-	d->nwhole = d->whole->known;
-	d->blocks = d->whole->blocks;
-	d->nblocks = d->whole->nblocks;
-	d->calls = d->whole->calls;
-	d->ncalls = d->whole->ncalls;
-	return 0;
-}
-
 static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 		    struct nsx_digest **v, struct nsx_err *err)
 {
+	struct nsx_totals *whole;
 	int rc = 0;
 
 	for (size_t i = 0; i < n && !rc; i++) {
@@ -474,8 +461,12 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 		if (m->o->only_names)
 			continue;
 		copy_findings(m->r, v[i]);
-		rc = fill_digest(m, &x[i], v[i], err) || (!i && fill_whole(m, v[i], err)) ?
-			     err->rc : 0;
+		rc = fill_digest(m, &x[i], v[i], err);
+		if (!i && !rc) {
+			v[i]->whole = whole = nsx_arena_get(a, sizeof(*whole));
+			rc = nsx_totals_measure(m->t, m->f, a, whole, err);
+			v[i]->nwhole = whole->known;
+		}
 	}
 	if (!rc)
 		rc = nsx_maker_identify(m, x, v, n, err);

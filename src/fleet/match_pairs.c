@@ -337,8 +337,7 @@ static int match_pairs_add_channel(struct pairs *p, uint32_t r, struct part *con
 
 	*c = (struct nsx_dchannel){
 		.number = (int64_t)d->nchannels, .comm = comm,
-		.stream = first->stream, .n = n, .has_times = true,
-		.is_rest = !comm, .nops = 1};
+		.stream = first->stream, .n = n, .is_rest = !comm, .nops = 1};
 	c->ops = nsx_arena_get(d->arena, sizeof(*c->ops));
 	*c->ops = first->ops[first->code[v[0]->i]];
 	if (nsx_new_arrays(p->a, n, "sends and receives", err, start, length) ||
@@ -352,10 +351,7 @@ static int match_pairs_add_channel(struct pairs *p, uint32_t r, struct part *con
 		c->exposed[i] = from->exposed[v[i]->i];
 	}
 	d->nchannels++;
-	return nsx_pack_i64(d->arena, start, n, "collectives", &c->start, err) ||
-			       nsx_pack_i64(d->arena, length, n, "collectives",
-					    &c->length, err) ?
-		       err->rc : 0;
+	return nsx_channel_times(c, start, length, d->arena, err);
 }
 
 /* A made-up hash of a communicator of two ranks, the same on both sides. */
