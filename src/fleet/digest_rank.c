@@ -39,6 +39,11 @@ static int64_t number_in(const char *p, const char *end)
 	return x;
 }
 
+static bool is_text(const struct nsx_val *v, const char *text)
+{
+	return v->type == NSX_V_TEXT && v->len == strlen(text) && !memcmp(v->u.p, text, v->len);
+}
+
 /* The number in `text`, NAME=VALUE, if its name is one of the given ones; otherwise -1. */
 static int64_t value_of(const struct nsx_val *text, const char *const *names,
 			size_t n, unsigned *ret_trust)
@@ -62,16 +67,14 @@ static int on_capture(void *ctx, int64_t rid NSX_UNUSED,
 	int64_t x;
 
 	if (v[0].type != NSX_V_TEXT || v[1].type != NSX_V_TEXT ||
-	    v[0].len < sizeof(name) - 1 ||
-	    memcmp(v[0].u.p, name, sizeof(name) - 1))
+	    v[0].len < sizeof(name) - 1 || memcmp(v[0].u.p, name, sizeof(name) - 1))
 		return 0;
 	x = value_of(&v[1], rank_names, ARRAY_LEN(rank_names), &trust);
 	if (x >= 0 && (c->rank < 0 || trust < c->rank_trust)) {
 		c->rank = x;
 		c->rank_trust = trust;
 	}
-	x = value_of(&v[1], world_names, ARRAY_LEN(world_names), &trust);
-	c->world = NSX_MAX(c->world, x);
+	c->world = NSX_MAX(c->world, value_of(&v[1], world_names, ARRAY_LEN(world_names), &trust));
 	return 0;
 }
 
@@ -80,8 +83,7 @@ static int digest_rank_on_system(void *ctx, int64_t rid NSX_UNUSED, const struct
 {
 	struct facts_of_capture *c = ctx;
 
-	if (v[0].type == NSX_V_TEXT && v[1].type == NSX_V_TEXT && v[1].len &&
-	    v[0].len == 8 && !memcmp(v[0].u.p, "Hostname", 8)) {
+	if (is_text(&v[0], "Hostname") && v[1].type == NSX_V_TEXT && v[1].len) {
 		c->host = nsx_hash(v[1].u.p, v[1].len);
 		c->host_name = nsx_val_text(&v[1], c->a);
 	}
@@ -92,11 +94,11 @@ static int digest_rank_on_session(void *ctx, int64_t rid NSX_UNUSED,
 				  const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct facts_of_capture *c = ctx;
+	int64_t *const to[] = {&c->utc_ns, &c->system_ns};
 
-	if (v[0].type == NSX_V_I64 && v[0].u.i > 0 && v[0].u.i < NSX_TIME_MAX)
-		c->utc_ns = v[0].u.i;
-	if (v[1].type == NSX_V_I64 && v[1].u.i > 0 && v[1].u.i < NSX_TIME_MAX)
-		c->system_ns = v[1].u.i;
+	for (unsigned i = 0; i < ARRAY_LEN(to); i++)
+		if (v[i].type == NSX_V_I64 && v[i].u.i > 0 && v[i].u.i < NSX_TIME_MAX)
+			*to[i] = v[i].u.i;
 	return 0;
 }
 
@@ -153,22 +155,37 @@ static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 	return *ret_rank >= 0 && !*end;
 }
 
+static void take_rank(struct nsx_digest *d, int64_t rank, int64_t world, enum nsx_rank_from from)
+{
+	d->rank = rank;
+	d->world = NSX_MAX(d->world, world);
+	d->rank_from = from;
+}
+
 static void rank_in_marks(const struct nsx_trace *t, uint32_t process, struct nsx_digest *d)
 {
-	for (uint32_t k = 0; k < t->nthreads && d->rank < 0; k++) {
-		const struct nsx_thread *th = &t->thread[k];
-		int64_t rank, world;
+	int64_t rank, world;
 
-		if (th->process != process)
-			continue;
-		for (size_t i = th->nvtx_at; i < th->nvtx_at + th->nnvtx; i++)
-			if (t->nvtx.kind[i] == NSX_NVTX_MARK &&
-			    read_mark(nsx_raw_name(t, t->nvtx.name[i]), &rank, &world)) {
-				d->rank = rank;
-				d->world = NSX_MAX(d->world, world);
-				d->rank_from = NSX_RANK_MARK;
-				return;
-			}
+	for (const struct nsx_thread *th = t->thread; th < t->thread + t->nthreads; th++)
+		for (size_t i = 0; i < th->nnvtx && th->process == process && d->rank < 0; i++)
+			if (t->nvtx.kind[th->nvtx_at + i] == NSX_NVTX_MARK &&
+			    read_mark(nsx_raw_name(t, t->nvtx.name[th->nvtx_at + i]), &rank, &world))
+				take_rank(d, rank, world, NSX_RANK_MARK);
+}
+
+/* Takes the rank from the name of the thread that initialised MPI, which recorders call "MPI Rank
+ * 3".
+ */
+static void rank_in_names(const struct nsx_trace *t, uint32_t process, struct nsx_digest *d)
+{
+	int64_t rank, world;
+
+	for (const struct nsx_thread *th = t->thread; th < t->thread + t->nthreads; th++) {
+		const char *name = nsx_text(t, th->name);
+
+		if (d->rank < 0 && th->process == process && !strncasecmp(name, "MPI ", 4) &&
+		    read_mark(name + 4, &rank, &world))
+			take_rank(d, rank, -1, NSX_RANK_MPI);
 	}
 }
 
@@ -180,20 +197,14 @@ static void rank_in_nccl(const struct nsx_maker *m, const struct nsx_member *x,
 {
 	const struct nsx_nccl_init *best = NULL;
 
-	for (size_t i = 0; i < m->nccl.ninits; i++) {
-		const struct nsx_nccl_init *c = &m->nccl.init[i];
-
-		if (nsx_process_find(m->t, nsx_process_key(c->global_tid)) ==
-			    x->process &&
-		    (is_alone || c->device == d->device) &&
-		    (!best || c->nranks > best->nranks))
+	for (const struct nsx_nccl_init *c = m->nccl.init; c < m->nccl.init + m->nccl.ninits; c++)
+		if (nsx_process_find(m->t, nsx_process_key(c->global_tid)) == x->process &&
+		    (is_alone || c->device == d->device) && (!best || c->nranks > best->nranks))
 			best = c;
-	}
 	if (!best || (world >= 0 && best->nranks != world))
 		return;
-	d->rank = best->rank;
 	d->world = best->nranks;
-	d->rank_from = NSX_RANK_PAYLOAD;
+	take_rank(d, best->rank, -1, NSX_RANK_PAYLOAD);
 }
 
 struct mpi_ranks {
@@ -214,27 +225,9 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 		return 0;
 	process = nsx_process_find(m->t, nsx_process_key((uint64_t)v[0].u.i));
 	for (size_t i = 0; i < m->n; i++)
-		if (m->x[i].process == process && m->d[i]->rank < 0) {
-			m->d[i]->rank = v[1].u.i;
-			m->d[i]->rank_from = NSX_RANK_MPI;
-		}
+		if (m->x[i].process == process && m->d[i]->rank < 0)
+			take_rank(m->d[i], v[1].u.i, -1, NSX_RANK_MPI);
 	return 0;
-}
-
-/* Takes the rank from the name of the thread that initialised MPI, which recorders call "MPI Rank
- * 3".
- */
-static void rank_in_names(const struct nsx_trace *t, uint32_t process, struct nsx_digest *d)
-{
-	for (uint32_t k = 0; k < t->nthreads && d->rank < 0; k++) {
-		const char *name = nsx_text(t, t->thread[k].name);
-		int64_t world;
-
-		if (t->thread[k].process == process &&
-		    !strncasecmp(name, "MPI ", 4) &&
-		    read_mark(name + 4, &d->rank, &world))
-			d->rank_from = NSX_RANK_MPI;
-	}
 }
 
 /* The number at the end of a process title, behind a word such as "rank"; -1: none, or
@@ -287,20 +280,6 @@ static void identify(const struct nsx_maker *m, const struct facts_of_capture *c
 	d->who = nsx_hash_u64(who ^ (uint64_t)d->device);
 }
 
-/* Takes the rank from the environment or the file name of a capture with one rank. */
-static int digest_rank_find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
-				 struct nsx_digest *d, struct nsx_err *err)
-{
-	if (d->rank < 0 && c->rank >= 0) {
-		d->rank = c->rank;
-		d->rank_from = NSX_RANK_ENV;
-	}
-	if (d->rank >= 0)
-		return 0;
-	d->rank_from = NSX_RANK_FILE;
-	return rank_in_name(m, &d->rank, err);
-}
-
 /* Numbers the i-th of n ranks if the user, NCCL and MPI have not. */
 static int digest_rank_number(struct nsx_maker *m, const struct facts_of_capture *c,
 			      const struct nsx_member *x, size_t n, size_t i,
@@ -313,14 +292,18 @@ static int digest_rank_number(struct nsx_maker *m, const struct facts_of_capture
 	/* Without a known job size, the environment of a single rank is the better source. */
 	if (d->rank < 0 && c->world < 0 && (n > 1 || c->rank < 0))
 		rank_in_nccl(m, &x[i], alone, -1, d);
-	if (n == 1 && digest_rank_find_rank(m, c, d, err))
-		return err->rc;
-	if (d->rank < 0 && alone)
-		rank_in_marks(m->t, x[i].process, d);
-	if (d->rank < 0 && alone) {
-		d->rank = number_of_title(nsx_text(m->t, m->t->process[x[i].process].name));
-		d->rank_from = NSX_RANK_TITLE;
+	if (n == 1 && d->rank < 0 && c->rank >= 0)
+		take_rank(d, c->rank, -1, NSX_RANK_ENV);
+	if (n == 1 && d->rank < 0) {
+		if (rank_in_name(m, &d->rank, err))
+			return err->rc;
+		d->rank_from = NSX_RANK_FILE;
 	}
+	if (alone)
+		rank_in_marks(m->t, x[i].process, d);
+	if (d->rank < 0 && alone)
+		take_rank(d, number_of_title(nsx_text(m->t, m->t->process[x[i].process].name)), -1,
+			  NSX_RANK_TITLE);
 	if (d->rank < 0)
 		d->rank_from = NSX_RANK_ORDER;
 	return 0;

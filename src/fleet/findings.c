@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "fleet/judge.h"
 #include "fleet/report.h"
-#include "fleet/tables.h"
 #include "report/text.h"
 #include "report/words.h"
 

@@ -12,7 +12,6 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/report.h"
-#include "fleet/tables.h"
 
 struct frontier {
 	const struct nsx_fleet *f;

@@ -6,7 +6,7 @@
 #include "emit/folder.h"
 #include "fleet/fleet.h"
 #include "fleet/input.h"
-#include "report/table.h"
+#include "fleet/tables.h"
 
 /* Fills the table of stages. *ret_elsewhere_ns: exposed communication outside the collectives that
  * end stages, median of the ranks, summed over all steps. It is part of the work.
@@ -32,11 +32,6 @@ struct nsx_ffinding {
 	uint32_t n;
 };
 
-enum { /* tables, in order of their files */
-	NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_IMBALANCE, NSX_FT_FRONTIER,
-	NSX_FT_CLOCK, NSX_FT_STEPS, NSX_FT_FINDINGS, NSX_FT_OUTLIERS,
-	NSX_FT_SHARED, NSX_FT_KERNELS, NSX_FT_ENGINES, NSX_NFTABLES
-};
 extern const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES];
 struct nsx_freport {
 	const struct nsx_fleet *f;

@@ -149,10 +149,6 @@ static void add_hosts(struct nsx_jsonw *w, const struct nsx_fleet *f)
 static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 {
 	const struct nsx_fleet *f = r->f;
-	static const unsigned shown[] = {
-		NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_IMBALANCE,
-		NSX_FT_FRONTIER, NSX_FT_CLOCK, NSX_FT_STEPS, NSX_FT_OUTLIERS,
-		NSX_FT_SHARED, NSX_FT_KERNELS, NSX_FT_ENGINES};
 
 	nsx_jsonw_object(w, "fleet");
 	nsx_jsonw_bool(w, "present", true);
@@ -181,8 +177,9 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	for (size_t i = 0; i < f->ndesyncs; i++)
 		report_json_add_desync(w, f, &f->desync[i]);
 	nsx_jsonw_end(w);
-	for (size_t i = 0; i < ARRAY_LEN(shown); i++)
-		nsx_json_add_table(w, r->t[shown[i]].layout->key, &r->t[shown[i]]);
+	for (unsigned i = 0; i < NSX_NFTABLES; i++)
+		if (r->t[i].layout->key)
+			nsx_json_add_table(w, r->t[i].layout->key, &r->t[i]);
 	nsx_jsonw_end(w);
 }
 

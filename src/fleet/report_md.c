@@ -5,7 +5,6 @@
 #include "emit/md_table.h"
 #include "facts/steps/steps.h"
 #include "fleet/report.h"
-#include "fleet/tables.h"
 #include "report/text.h"
 #include "report/words.h"
 

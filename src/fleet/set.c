@@ -7,10 +7,7 @@
 
 enum { MOST_NAMED_BYTES = 256 };
 
-static int cmp_digest(const void *a, const void *b)
-{
-	return nsx_digest_cmp(*(struct nsx_digest *const *)a, *(struct nsx_digest *const *)b);
-}
+NSX_POINTER_ORDER(cmp_digest, struct nsx_digest, BY(nsx_digest_cmp));
 
 /* "a.sqlite, b.sqlite"; stops at MOST_NAMED_BYTES.  Ranks of one trace name it once. */
 static void add_input(struct nsx_buf *b, const struct nsx_digest *d)
@@ -91,13 +88,20 @@ static void make_room(struct nsx_digest *d)
 	d->channels = v;
 }
 
+/* Drops the rank number of a digest. */
+static void forget_rank(struct nsx_digest *d)
+{
+	d->rank = -1;
+	d->rank_from = NSX_RANK_ORDER;
+}
+
 /* Drops rank numbers of a communicator with fewer ranks than are here: it does not span the job. */
 static void doubt_payloads(struct nsx_digest **v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i]->rank_from == NSX_RANK_PAYLOAD && v[i]->world < (int64_t)n) {
-			v[i]->rank = v[i]->world = -1;
-			v[i]->rank_from = NSX_RANK_ORDER;
+			forget_rank(v[i]);
+			v[i]->world = -1;
 		}
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
@@ -122,52 +126,46 @@ static void doubt_numbers(struct nsx_digest **v, size_t n)
 			 (v[i]->rank_from == NSX_RANK_TITLE ||
 			  v[i - 1]->rank_from == NSX_RANK_TITLE || are_servers(v[i], v[i - 1]));
 	for (size_t i = 0; again && i < n; i++)
-		if (v[i]->rank_from == NSX_RANK_TITLE || nsx_has_engine(v[i])) {
-			v[i]->rank = -1;
-			v[i]->rank_from = NSX_RANK_ORDER;
-		}
+		if (v[i]->rank_from == NSX_RANK_TITLE || nsx_has_engine(v[i]))
+			forget_rank(v[i]);
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
 
 NSX_ORDER(cmp_rank, struct nsx_frank, UP(number));
 
-NSX_ORDER(cmp_host, struct nsx_fhost, UP(hash));
+struct placed { /* a rank on its host */
+	uint64_t hash;	/* of the host; 0: not known */
+	uint32_t trace; /* without it: the trace, numbered as found */
+	uint32_t rank;
+};
+
+NSX_ORDER(cmp_placed, struct placed, UP(hash == 0), UP(hash), UP(trace));
 
 /* Lists hosts by hash. A trace without a host hash is a host of its own, after the others. */
 static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct nsx_groups g = {0};
-	int rc = 0;
+	struct placed *v = nsx_try_alloc(f->nranks, sizeof(*v), "hosts", err);
+	int rc = v && nsx_new_array(f->host, f->arena, f->nranks, "hosts", err) ? 0 : err->rc;
 
-	if (!nsx_new_array(f->host, f->arena, f->nranks, "hosts", err))
-		return err->rc;
-	for (uint32_t i = 0; i < f->nranks; i++)
-		f->host[i].hash = f->rank[i].d->host;
-	nsx_sort(f->host, f->nranks, sizeof(*f->host), cmp_host);
-	for (uint32_t i = 0; i < f->nranks; i++)
-		if (f->host[i].hash &&
-		    (!f->nhosts ||
-		     f->host[i].hash != f->host[f->nhosts - 1].hash))
-			f->host[f->nhosts++].hash = f->host[i].hash;
 	for (uint32_t i = 0; i < f->nranks && !rc; i++) {
-		struct nsx_frank *r = &f->rank[i];
-		struct nsx_fhost key = {r->d->host, 0};
-		uint32_t k;
+		const struct nsx_digest *d = f->rank[i].d;
 
-		if (key.hash) {
-			r->host = (uint32_t)((struct nsx_fhost *)bsearch(
-				&key, f->host, f->nhosts, sizeof(key), cmp_host) - f->host);
-		} else {
-			rc = nsx_group(&g, (uint64_t)r->d->utc_ns,
-				       r->d->utc_ns < 0 ? i : 0, &k, err);
-			r->host = rc ? 0 : f->nhosts + k;
+		v[i] = (struct placed){.hash = d->host, .rank = i};
+		if (!d->host)
+			rc = nsx_group(&g, (uint64_t)d->utc_ns, d->utc_ns < 0 ? i : 0, &v[i].trace, err);
+	}
+	if (!rc) {
+		nsx_sort(v, f->nranks, sizeof(*v), cmp_placed);
+		NSX_EACH_RUN(i, next, f->nranks, !cmp_placed(&v[i], &v[next])) {
+			f->host[f->nhosts] = (struct nsx_fhost){v[i].hash, (uint32_t)(next - i)};
+			for (size_t k = i; k < next; k++)
+				f->rank[v[k].rank].host = f->nhosts;
+			f->nhosts++;
 		}
 	}
-	for (uint32_t i = 0; i < g.n; i++)
-		f->host[f->nhosts++] = (struct nsx_fhost){0, 0};
-	for (uint32_t i = 0; i < f->nranks; i++)
-		f->host[f->rank[i].host].nranks++;
 	nsx_groups_done(&g);
+	free(v);
 	return rc;
 }
 
@@ -241,7 +239,7 @@ bool nsx_fleet_is_unrelated(const struct nsx_fleet *f)
 	bool has_common = f->nranks < 2;
 
 	for (uint32_t i = 0; i < f->ncomms; i++)
-		has_common = has_common || f->comm[i].n > 1;
+		has_common |= f->comm[i].n > 1;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		most += f->rank[r].d->nfamilies;
 	v = nsx_arena_get(a, most * sizeof(*v));
@@ -250,8 +248,7 @@ bool nsx_fleet_is_unrelated(const struct nsx_fleet *f)
 			v[n++] = (struct named){f->rank[r].d->families[i].name, r};
 	nsx_sort(v, n, sizeof(*v), cmp_named);
 	for (size_t i = 1; i < n; i++)
-		has_common = has_common || (v[i].rank != v[i - 1].rank &&
-					    !strcmp(v[i].name, v[i - 1].name));
+		has_common |= v[i].rank != v[i - 1].rank && !strcmp(v[i].name, v[i - 1].name);
 	nsx_arena_free(a);
 	return !has_common;
 }

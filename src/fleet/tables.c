@@ -3,43 +3,12 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/report.h"
-#include "fleet/tables.h"
 
-NSX_COLUMN_ARRAY(rank_cols, RANK_COLUMNS);
-NSX_COLUMN_ARRAY(coll_cols, COLL_COLUMNS);
-NSX_COLUMN_ARRAY(spread_cols, SPREAD_COLUMNS);
-NSX_COLUMN_ARRAY(frontier_cols, FRONTIER_COLUMNS);
-NSX_COLUMN_ARRAY(clock_cols, CLOCK_COLUMNS);
-NSX_COLUMN_ARRAY(step_cols, STEP_COLUMNS);
-NSX_COLUMN_ARRAY(finding_cols, FINDING_COLUMNS);
-NSX_COLUMN_ARRAY(outlier_cols, OUTLIER_COLUMNS);
-NSX_COLUMN_ARRAY(shared_cols, SHARED_COLUMNS);
-NSX_COLUMN_ARRAY(kernel_cols, KERNEL_COLUMNS);
-NSX_COLUMN_ARRAY(engine_cols, ENGINE_COLUMNS);
-
-const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
-	[NSX_FT_RANKS] = {.key = "ranks", .csv = "ranks", NSX_COLS(rank_cols),
-			  .json_rows = NSX_ALL_ROWS},
-	[NSX_FT_COLLECTIVES] = {.key = "collectives", .csv = "collectives",
-				NSX_COLS(coll_cols)},
-	[NSX_FT_IMBALANCE] = {.key = "imbalance", .csv = "imbalance",
-			      NSX_COLS(spread_cols)},
-	[NSX_FT_FRONTIER] = {.key = "frontier", .csv = "frontier",
-			     NSX_COLS(frontier_cols)},
-	[NSX_FT_CLOCK] = {.key = "clocks", .csv = "clock", NSX_COLS(clock_cols),
-			  .json_rows = NSX_ALL_ROWS},
-	[NSX_FT_STEPS] = {.key = "step_times", .csv = "steps",
-			  NSX_COLS(step_cols)},
-	[NSX_FT_FINDINGS] = {.key = NULL, .csv = "findings",
-			     NSX_COLS(finding_cols)},
-	[NSX_FT_OUTLIERS] = {.key = "outliers", .csv = "outliers",
-			     NSX_COLS(outlier_cols)},
-	[NSX_FT_SHARED] = {.key = "rank_findings", .csv = "rank_findings",
-			   NSX_COLS(shared_cols)},
-	[NSX_FT_KERNELS] = {.key = "kernels", .csv = "kernels",
-			    NSX_COLS(kernel_cols)},
-	[NSX_FT_ENGINES] = {.key = "engines", .csv = "engines", NSX_COLS(engine_cols)},
-};
+#define COLUMNS_OF(id, columns, ...) NSX_COLUMN_ARRAY(columns##_array, columns);
+NSX_FLEET_TABLES(COLUMNS_OF)
+#define LAYOUT_OF(id, columns, key_, csv_, ...)                                                    \
+	[id] = {.key = key_, .csv = csv_, NSX_COLS(columns##_array), ##__VA_ARGS__},
+const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {NSX_FLEET_TABLES(LAYOUT_OF)};
 
 /* Ranks ----------------------------------------------------------------------------*/
 
@@ -112,7 +81,7 @@ static void fill_ranks(struct nsx_freport *r, const struct waits *waits, struct 
 struct staged {
 	int64_t stage;
 	uint32_t rank;
-	double z; /* metric's distance in median deviations; 0: no outlier */
+	double value, z; /* of the metric; its distance in median deviations, 0: no outlier */
 };
 
 NSX_ORDER(cmp_staged, struct staged, UP(stage), UP(rank));
@@ -125,14 +94,6 @@ static int64_t stage_of(const struct nsx_fleet *f, uint32_t rank)
 	return 0;
 }
 
-static double metric_of(const struct nsx_freport *r, uint32_t rank, unsigned metric)
-{
-	const struct nsx_table *t = &r->t[NSX_FT_RANKS];
-
-	return nsx_row_at(t, rank)[metric].type ?
-		       nsx_table_number(t, rank, rank_cols[metric].key) : NAN;
-}
-
 /* Finds the ranks of a stage whose metric differs from the median by at least five median
  * deviations and 3 %. False: too few values to compare.
  */
@@ -143,9 +104,11 @@ static bool find_outliers(const struct nsx_freport *r, unsigned metric,
 	size_t there = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		v[i].z = metric_of(r, v[i].rank, metric);
-		if (!isnan(v[i].z))
-			scratch[there++] = v[i].z;
+		const struct nsx_cell *cell = &nsx_row_at(&r->t[NSX_FT_RANKS], v[i].rank)[metric];
+
+		v[i].value = cell->type ? nsx_cell_number(cell) : NAN;
+		if (cell->type)
+			scratch[there++] = v[i].value;
 	}
 	if (there < 4)
 		return false;
@@ -153,41 +116,18 @@ static bool find_outliers(const struct nsx_freport *r, unsigned metric,
 	mad = NSX_MAX(mad, fabs(median) * 1e-3);
 	*ret_median = median;
 	for (size_t i = 0; i < n; i++) {
-		double over = v[i].z - median;
+		double over = v[i].value - median;
 
 		v[i].z = fabs(over) >= NSX_MAX(5 * mad, 0.03 * fabs(median)) ? over / mad : 0;
 	}
 	return true;
 }
 
-/* Adds a row for the listed members of v: one rank, or all of a host with their mean. */
-static void add_outlier(const struct nsx_freport *r, const struct staged *v,
-			const size_t *listed, uint32_t n, unsigned metric,
-			double median, struct nsx_table *t)
-{
-	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
-	struct nsx_cell *row = nsx_add_row(t);
-	double value = 0, z = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		ranks[i] = v[listed[i]].rank;
-		value += metric_of(r, ranks[i], metric) / n;
-		z += v[listed[i]].z / n;
-	}
-	row[O_RANKS] = nsx_string(nsx_rank_list(r->f, ranks, n, r->arena));
-	row[O_HOST] = nsx_int(r->f->rank[ranks[0]].host);
-	row[O_METRIC] = nsx_string(rank_cols[metric].key);
-	row[O_VALUE] = nsx_real(value);
-	row[O_MEDIAN] = nsx_real(median);
-	row[O_Z] = nsx_real(z);
-}
-
-/* Adds outliers; ranks of a host become one row when all of them differ the same way.
- * scratch, listed: room for the stage.
+/* Adds outliers of a stage; ranks of a host become one row, with their mean, when all of them differ
+ * the same way. scratch, ranks: room for the stage.
  */
-static void tables_add_outliers(const struct nsx_freport *r, unsigned metric,
-				struct staged *v, size_t n, double *scratch,
-				size_t *listed, struct nsx_table *t)
+static void tables_add_outliers(const struct nsx_freport *r, unsigned metric, struct staged *v,
+				size_t n, double *scratch, uint32_t *ranks, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 	double median;
@@ -196,18 +136,32 @@ static void tables_add_outliers(const struct nsx_freport *r, unsigned metric,
 		return;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t host = f->rank[v[i].rank].host, like = 0;
+		double value = 0, z = 0;
+		struct nsx_cell *row;
+		bool is_alone;
 
-		if (v[i].z == 0)
-			continue;
 		for (size_t k = 0; k < n; k++)
 			if (f->rank[v[k].rank].host == host && v[i].z * v[k].z > 0)
-				listed[like++] = k;
-		if (like < 2 || like < f->host[host].nranks || f->nhosts < 2) {
-			listed[0] = i;
+				ranks[like++] = v[k].rank;
+		is_alone = like < 2 || like < f->host[host].nranks || f->nhosts < 2;
+		if (v[i].z == 0 || (!is_alone && ranks[0] != v[i].rank))
+			continue;
+		if (is_alone) {
 			like = 1;
+			ranks[0] = v[i].rank;
 		}
-		if (listed[0] == i)
-			add_outlier(r, v, listed, like, metric, median, t);
+		for (size_t k = i; k < n; k++)
+			if (is_alone ? k == i : f->rank[v[k].rank].host == host && v[i].z * v[k].z > 0) {
+				value += v[k].value / like;
+				z += v[k].z / like;
+			}
+		row = nsx_add_row(t);
+		row[O_RANKS] = nsx_string(nsx_rank_list(f, ranks, like, r->arena));
+		row[O_HOST] = nsx_int(host);
+		row[O_METRIC] = nsx_string(RANK_COLUMNS_array[metric].key);
+		row[O_VALUE] = nsx_real(value);
+		row[O_MEDIAN] = nsx_real(median);
+		row[O_Z] = nsx_real(z);
 	}
 }
 
@@ -215,17 +169,16 @@ static void fill_outliers(struct nsx_freport *r, struct nsx_table *t)
 {
 	static const unsigned metrics[] = {R_OWN, R_KERNELS, R_KERNEL_MS, R_IDLE,
 					   R_LAUNCH, R_GBPS, R_PEAK};
-	uint32_t n = r->f->nranks;
+	uint32_t n = r->f->nranks, *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
 	struct staged *v = nsx_arena_get(r->arena, n * sizeof(*v));
 	double *scratch = nsx_arena_get(r->arena, n * sizeof(*scratch));
-	size_t *listed = nsx_arena_get(r->arena, n * sizeof(*listed));
 
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = (struct staged){.stage = stage_of(r->f, i), .rank = i};
 	nsx_sort(v, n, sizeof(*v), cmp_staged);
 	for (size_t m = 0; m < ARRAY_LEN(metrics); m++)
 		NSX_EACH_RUN(i, next, n, v[next].stage == v[i].stage)
-			tables_add_outliers(r, metrics[m], v + i, next - i, scratch, listed, t);
+			tables_add_outliers(r, metrics[m], v + i, next - i, scratch, ranks, t);
 }
 
 /* Collectives ------------------------------------------------------------------------*/
@@ -489,33 +442,29 @@ struct named { /* something a rank has: a finding, a kernel family, an operation
 	const void *x;
 	uint32_t rank;
 };
+struct names {
+	struct named *v;
+	size_t n, cap;
+};
 
 NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
 
-/* Adds a row for each name; frees v. */
-static void add_by_name(struct nsx_freport *r, struct named *v, size_t n,
+/* Adds a row for each name; frees the names. */
+static void add_by_name(struct nsx_freport *r, struct names *x,
 			void (*add)(struct nsx_freport *r, const struct named *v, size_t n,
 				    struct nsx_table *t), struct nsx_table *t)
 {
-	nsx_sort(v, n, sizeof(*v), cmp_named);
-	NSX_EACH_RUN(i, next, n, !strcmp(v[next].name, v[i].name))
-		add(r, &v[i], next - i, t);
-	free(v);
-}
-
-static const char *ranks_of(const struct nsx_freport *r, const struct named *v, size_t n)
-{
-	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
-
-	for (size_t i = 0; i < n; i++)
-		ranks[i] = v[i].rank;
-	return nsx_rank_list(r->f, ranks, n, r->arena);
+	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_named);
+	NSX_EACH_RUN(i, next, x->n, !strcmp(x->v[next].name, x->v[i].name))
+		add(r, &x->v[i], next - i, t);
+	free(x->v);
 }
 
 /* Adds a finding that n ranks share. */
 static void add_shared(struct nsx_freport *r, const struct named *v, size_t n, struct nsx_table *t)
 {
 	double *pct = nsx_arena_get(r->arena, n * sizeof(*pct)), sum = 0;
+	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
 	struct nsx_cell *row = nsx_add_row(t);
 	unsigned severity = 0;
 	int64_t most_ppm = -1;
@@ -524,6 +473,7 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n, s
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dfinding *x = v[i].x;
 
+		ranks[i] = v[i].rank;
 		severity = NSX_MAX(severity, x->severity);
 		if (x->share_ppm > most_ppm) {
 			most_ppm = x->share_ppm;
@@ -538,7 +488,7 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n, s
 	row[H_TITLE] = nsx_string(((const struct nsx_dfinding *)v[most].x)->title);
 	row[H_SEVERITY] = nsx_string(nsx_severity_names[severity]);
 	row[H_N] = nsx_int((int64_t)n);
-	row[H_RANKS] = nsx_string(ranks_of(r, v, n));
+	row[H_RANKS] = nsx_string(nsx_rank_list(r->f, ranks, n, r->arena));
 	if (!npriced)
 		return;
 	row[H_MOST] = nsx_real((double)most_ppm / 1e4);
@@ -583,23 +533,22 @@ static void tables_add_kernel(struct nsx_freport *r, const struct named *v, size
 /* Fills the tables of what the ranks' digests name: findings of single ranks, and kernels. */
 static int fill_named(struct nsx_freport *r, struct nsx_err *err)
 {
-	struct named *found = NULL, *kernels = NULL;
-	size_t nfound = 0, cap_found = 0, nkernels = 0, cap_kernels = 0;
+	struct names found = {0}, kernels = {0};
 	int rc = 0;
 
 	for (uint32_t i = 0; i < r->f->nranks && !rc; i++) {
 		const struct nsx_digest *d = r->f->rank[i].d;
 
 		for (size_t k = 0; k < d->nfindings && !rc; k++)
-			rc = nsx_push(found, nfound, cap_found, "findings", err, (struct named){
+			rc = nsx_push(found.v, found.n, found.cap, "findings", err, (struct named){
 				      d->findings[k].key, &d->findings[k], i});
 		for (size_t k = 0; k < d->nfamilies && !rc; k++)
-			rc = nsx_push(kernels, nkernels, cap_kernels, "kernels", err,
+			rc = nsx_push(kernels.v, kernels.n, kernels.cap, "kernels", err,
 				      (struct named){d->families[k].name, &d->families[k], i});
 	}
-	add_by_name(r, found, nfound, add_shared, &r->t[NSX_FT_SHARED]);
+	add_by_name(r, &found, add_shared, &r->t[NSX_FT_SHARED]);
 	nsx_table_sort(&r->t[NSX_FT_SHARED], NSX_DESC(H_MEAN), NSX_DESC(H_N), H_KEY);
-	add_by_name(r, kernels, nkernels, tables_add_kernel, &r->t[NSX_FT_KERNELS]);
+	add_by_name(r, &kernels, tables_add_kernel, &r->t[NSX_FT_KERNELS]);
 	nsx_table_sort(&r->t[NSX_FT_KERNELS], NSX_DESC(Y_TOTAL), Y_NAME);
 	return rc;
 }
@@ -615,16 +564,13 @@ struct op_time { /* time in an operation, of a channel or of a whole rank */
 static struct nsx_window judged_of(const struct nsx_fleet *f, uint32_t r)
 {
 	size_t first = 0, last = f->nsteps;
-	const int64_t *b;
+	const int64_t *b = nsx_bounds_of(f, r, 0);
 
-	if (!f->nsteps)
-		return (struct nsx_window){0};
-	b = nsx_bounds_of(f, r, 0);
 	while (first < last && b[first] == INT64_MIN)
 		first++;
 	while (first < last && b[last] == INT64_MIN)
 		last--;
-	return (struct nsx_window){b[first], b[last]};
+	return f->nsteps ? (struct nsx_window){b[first], b[last]} : (struct nsx_window){0};
 }
 
 static void sum_channel(const struct nsx_dchannel *c, struct nsx_window judged,
@@ -682,26 +628,23 @@ static void tables_add_spread(struct nsx_freport *r, const struct named *v, size
 /* Counts all calls, including those of start-up and those without a known counterpart. */
 static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
 {
-	const struct nsx_fleet *f = r->f;
 	struct nsx_arena *a = nsx_arena_new();
-	struct named *v = NULL;
-	size_t n = 0, cap = 0;
+	struct names ops = {0};
 	int rc = 0;
 
-	for (uint32_t i = 0; i < f->nranks; i++)
-		for (size_t k = 0; k < f->rank[i].d->nchannels; k++) {
-			const struct nsx_dchannel *c = &f->rank[i].d->channels[k];
+	for (uint32_t i = 0; i < r->f->nranks; i++)
+		for (size_t k = 0; k < r->f->rank[i].d->nchannels; k++) {
+			const struct nsx_dchannel *c = &r->f->rank[i].d->channels[k];
 			struct op_time *by_op = nsx_arena_get(a, c->nops * sizeof(*by_op));
 
 			if (!c->has_times || nsx_is_of_messages(c))
 				continue;
-			sum_channel(c, judged_of(f, i), by_op);
+			sum_channel(c, judged_of(r->f, i), by_op);
 			for (size_t o = 0; o < c->nops && !rc; o++)
-				rc = nsx_push(v, n, cap, "operations", err,
-					      (struct named){c->ops[o].name,
-							     &by_op[o], i});
+				rc = nsx_push(ops.v, ops.n, ops.cap, "operations", err,
+					      (struct named){c->ops[o].name, &by_op[o], i});
 		}
-	add_by_name(r, v, n, tables_add_spread, t);
+	add_by_name(r, &ops, tables_add_spread, t);
 	nsx_arena_free(a);
 	nsx_table_sort(t, NSX_DESC(M_DIFFERENCE), NSX_DESC(M_MOST), M_OP);
 	return rc;

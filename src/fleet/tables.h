@@ -81,13 +81,13 @@ NSX_COLUMN_IDS(FRONTIER_COLUMNS);
 	  "median disagreement of ends", .title = "disagreement of ends")                          \
 	X(K_N, "n", I64, "collectives compared", .title = "collectives")
 NSX_COLUMN_IDS(CLOCK_COLUMNS);
-#define STEP_COLUMNS(X)                                                       \
+#define STEPS_COLUMNS(X)                                                       \
 	X(S_STEP, "step", I64, "from 0")                                      \
 	X(S_WALL, "wall_ms", F64, "from common end to common end", .adds = true) \
 	X(S_RANKS, "ranks", I64, "that were recorded in it")                  \
 	X(S_LAST, "slowest_rank", I64, "with most own time")                  \
 	X(S_EXCESS, "excess_ms", F64, "of it, over the other ranks' median")
-NSX_COLUMN_IDS(STEP_COLUMNS);
+NSX_COLUMN_IDS(STEPS_COLUMNS);
 #define FINDING_COLUMNS(X)                                                    \
 	X(N_RANK, "rank", I64, "from 1, dearest first")                       \
 	X(N_SEVERITY, "severity", STR, "high, medium or low")                 \
@@ -141,5 +141,20 @@ NSX_COLUMN_IDS(KERNEL_COLUMNS);
 	X(E_KERNEL_MS, "kernel_ms_per_step", F64, "sum of kernels' lengths")                       \
 	X(E_CAUSE, "cause", STR, "of the excess, if it is beyond chance")
 NSX_COLUMN_IDS(ENGINE_COLUMNS);
+
+/* The tables in order of their files: id, columns, key in JSON, name of the file. */
+#define NSX_FLEET_TABLES(X)                                                                        \
+	X(NSX_FT_RANKS, RANK_COLUMNS, "ranks", "ranks", .json_rows = NSX_ALL_ROWS)                 \
+	X(NSX_FT_COLLECTIVES, COLL_COLUMNS, "collectives", "collectives")                          \
+	X(NSX_FT_IMBALANCE, SPREAD_COLUMNS, "imbalance", "imbalance")                              \
+	X(NSX_FT_FRONTIER, FRONTIER_COLUMNS, "frontier", "frontier")                               \
+	X(NSX_FT_CLOCK, CLOCK_COLUMNS, "clocks", "clock", .json_rows = NSX_ALL_ROWS)               \
+	X(NSX_FT_STEPS, STEPS_COLUMNS, "step_times", "steps")                                       \
+	X(NSX_FT_FINDINGS, FINDING_COLUMNS, NULL, "findings")                                      \
+	X(NSX_FT_OUTLIERS, OUTLIER_COLUMNS, "outliers", "outliers")                                \
+	X(NSX_FT_SHARED, SHARED_COLUMNS, "rank_findings", "rank_findings")                         \
+	X(NSX_FT_KERNELS, KERNEL_COLUMNS, "kernels", "kernels")                                    \
+	X(NSX_FT_ENGINES, ENGINE_COLUMNS, "engines", "engines")
+enum { NSX_FLEET_TABLES(NSX_COLUMN_ID) NSX_NFTABLES };
 
 #endif

@@ -11,53 +11,47 @@ enum {
 #define ONE_TIME_GAP_NS 500000
 #define SLOW_LAUNCH_NS 1000000 /* a first launch that loads its kernel takes longer */
 
+struct named { /* calls of one name */
+	nsx_str name;
+	bool is_start_up, waits;
+	size_t n, cap;
+	int64_t *ns; /* owner: struct measure */
+};
 struct measure {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
+	struct nsx_totals *ret;
 	struct nsx_arena *keep; /* of what is returned */
+	struct nsx_arena *a;
+	struct nsx_groups groups; /* of names */
+	struct named *names;
 };
 
 /* All GPUs together --------------------------------------------------------------*/
 
-static void totals_collect(const struct nsx_spans *s, struct nsx_spans *ret)
-{
-	for (size_t i = 0; i < s->n; i++)
-		ret->v[ret->n++] = nsx_span_at(s, i);
-}
-
 /* Unites the times in which any GPU works; copies: include copies. */
-static int unite(const struct measure *s, bool copies, struct nsx_arena *a,
-		 struct nsx_spans *ret, struct nsx_err *err)
+static int unite(const struct measure *s, bool copies, struct nsx_spans *ret, struct nsx_err *err)
 {
+	const struct nsx_device_facts *d;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < s->t->ndevices; i++)
-		n += s->f->device[i].compute.n + s->f->device[i].comm.n + s->f->device[i].copy.n;
+	for (d = s->f->device; d < s->f->device + s->t->ndevices; d++)
+		n += d->compute.n + d->comm.n + d->copy.n;
 	*ret = (struct nsx_spans){0};
-	if (!nsx_new_array(ret->v, a, n, "spans", err))
+	if (!nsx_new_array(ret->v, s->a, n, "spans", err))
 		return err->rc;
-	for (uint32_t i = 0; i < s->t->ndevices; i++) {
-		totals_collect(&s->f->device[i].compute, ret);
-		totals_collect(&s->f->device[i].comm, ret);
-		if (copies)
-			totals_collect(&s->f->device[i].copy, ret);
+	for (d = s->f->device; d < s->f->device + s->t->ndevices; d++) {
+		const struct nsx_spans *const work[] = {&d->compute, &d->comm, &d->copy};
+
+		for (unsigned k = 0; k < 2U + copies; k++)
+			for (size_t i = 0; i < work[k]->n; i++)
+				ret->v[ret->n++] = nsx_span_at(work[k], i);
 	}
 	nsx_spans_normalise(ret);
 	return 0;
 }
 
 /* Calls --------------------------------------------------------------------------*/
-
-struct named { /* calls of one name */
-	nsx_str name;
-	bool is_start_up, waits;
-	size_t n, cap;
-	int64_t *ns; /* owner: struct names */
-};
-struct names {
-	struct nsx_groups groups;
-	struct named *v;
-};
 
 static bool has_any(const char *name, const char *const *words)
 {
@@ -67,15 +61,12 @@ static bool has_any(const char *name, const char *const *words)
 	return false;
 }
 
-static const char *const start_up[] = {
-	"ModuleLoad", "LibraryLoad", "StreamCreate", "CtxCreate", "DevicePrimary",
-	"HostRegister", "HostAlloc", "MallocHost", NULL};
-static const char *const not_alike[] = {
-	"Create", "Destroy", "Load", "Register", "Alloc", "Free", "Memcpy",
-	"Graph", NULL};
-
 static bool totals_waits(const struct nsx_trace *t, size_t call, const char *name)
 {
+	static const char *const not_alike[] = {
+		"Create", "Destroy", "Load", "Register", "Alloc", "Free", "Memcpy",
+		"Graph", NULL};
+
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
 	case NSX_CALL_COPY:
@@ -88,18 +79,18 @@ static bool totals_waits(const struct nsx_trace *t, size_t call, const char *nam
 	}
 }
 
-static struct named *totals_name_of(const struct measure *s, size_t call,
-					  struct names *names, struct nsx_err *err)
+static struct named *totals_name_of(struct measure *s, size_t call, struct nsx_err *err)
 {
+	static const char *const start_up[] = {
+		"ModuleLoad", "LibraryLoad", "StreamCreate", "CtxCreate", "DevicePrimary",
+		"HostRegister", "HostAlloc", "MallocHost", NULL};
 	nsx_str id = nsx_call_name(&s->t->calls, call);
-	struct named *x = nsx_group_value(&names->groups, &names->v, id, 0, "names of calls", err);
+	struct named *x = nsx_group_value(&s->groups, &s->names, id, 0, "names of calls", err);
 
 	if (x && !x->name) {
-		const char *name = nsx_text(s->t, id);
-
 		x->name = id;
-		x->is_start_up = has_any(name, start_up);
-		x->waits = totals_waits(s->t, call, name);
+		x->is_start_up = has_any(nsx_text(s->t, id), start_up);
+		x->waits = totals_waits(s->t, call, nsx_text(s->t, id));
 	}
 	return x;
 }
@@ -112,15 +103,17 @@ static int totals_is_first(const struct measure *s, struct nsx_groups *met, size
 {
 	const struct nsx_calls *c = &s->t->calls;
 	uint32_t op = nsx_call_op(c, call), group;
-	bool launches = c->cls[call] == NSX_CALL_LAUNCH;
 	size_t n = met->n;
 	uint64_t what = nsx_call_name(c, call);
 
-	*ret = false;
-	if (launches && (op == NSX_NONE || nsx_call_ns(c, call) < SLOW_LAUNCH_NS))
+	if (c->cls[call] == NSX_CALL_LAUNCH) {
+		if (op == NSX_NONE || nsx_call_ns(c, call) < SLOW_LAUNCH_NS)
+			return 0;
+		if (s->t->ops.kind[op] == NSX_OP_KERNEL)
+			what = (1ull << 32) + s->t->shape_name[nsx_op_detail(&s->t->ops, op)];
+	} else if (c->cls[call] != NSX_CALL_IMPLICIT_SYNC && !(c->flags[call] & NSX_CALL_MALLOC)) {
 		return 0;
-	if (launches && s->t->ops.kind[op] == NSX_OP_KERNEL)
-		what = (1ull << 32) + s->t->shape_name[nsx_op_detail(&s->t->ops, op)];
+	}
 	if (nsx_group(met, what, process, &group, err))
 		return err->rc;
 	*ret = group == n;
@@ -128,35 +121,30 @@ static int totals_is_first(const struct measure *s, struct nsx_groups *met, size
 }
 
 /* Collects start-up calls as spans; ret_calls: the calls. */
-static int find_start_up(const struct measure *s, struct names *names,
-			 struct nsx_arena *a, struct nsx_spans *ret,
-			 uint32_t **ret_calls, struct nsx_err *err)
+static int find_start_up(struct measure *s, struct nsx_spans *ret, uint32_t **ret_calls,
+			 struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
 	struct nsx_groups met = {0};
 	int rc = 0;
 
 	*ret = (struct nsx_spans){0};
-	if (!nsx_new_array(*ret_calls, a, t->calls.n, "calls", err) ||
-	    !nsx_new_array(ret->v, a, t->calls.n, "calls", err))
+	if (!nsx_new_array(*ret_calls, s->a, t->calls.n, "calls", err) ||
+	    !nsx_new_array(ret->v, s->a, t->calls.n, "calls", err))
 		return err->rc;
 	for (uint32_t th = 0; !rc && th < t->nthreads; th++)
 		for (size_t k = 0; !rc && k < t->thread[th].ncalls; k++) {
 			size_t i = t->thread[th].calls_at + k;
-			struct named *x = totals_name_of(s, i, names, err);
+			struct named *x = totals_name_of(s, i, err);
 			bool is = x && x->is_start_up;
-			bool may = t->calls.cls[i] == NSX_CALL_LAUNCH ||
-				   t->calls.cls[i] == NSX_CALL_IMPLICIT_SYNC ||
-				   t->calls.flags[i] & NSX_CALL_MALLOC;
 
-			if (!x || (!is && may && totals_is_first(s, &met, i,
-						t->thread[th].process, &is, err))) {
+			if (!x || (!is && totals_is_first(s, &met, i, t->thread[th].process, &is,
+							  err))) {
 				rc = err->rc;
 			} else if (is) {
 				(*ret_calls)[ret->n] = (uint32_t)i;
 				ret->v[ret->n++] = (struct nsx_span){
-					nsx_call_start(&t->calls, i),
-					nsx_call_end(&t->calls, i)};
+					nsx_call_start(&t->calls, i), nsx_call_end(&t->calls, i)};
 			}
 		}
 	nsx_groups_done(&met);
@@ -184,16 +172,14 @@ static const char *longest_in(const struct measure *s, const uint32_t *calls,
 }
 
 /* Adds gaps that are more than half start-up. */
-static int add_one_time(const struct measure *s, const struct nsx_spans *busy,
-			struct names *names, struct nsx_arena *a,
-			struct nsx_totals *ret, struct nsx_err *err)
+static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct nsx_err *err)
 {
-	struct nsx_spans calls;
 	struct nsx_span longest = {0, 0};
+	struct nsx_spans calls;
 	uint32_t *which;
 	size_t cursor = 0, n;
 
-	if (find_start_up(s, names, a, &calls, &which, err))
+	if (find_start_up(s, &calls, &which, err))
 		return err->rc;
 	n = calls.n;
 	nsx_spans_normalise(&calls);
@@ -204,24 +190,23 @@ static int add_one_time(const struct measure *s, const struct nsx_spans *busy,
 		if (ns <= ONE_TIME_GAP_NS ||
 		    2 * nsx_spans_covered(&calls, &cursor, gap.start_ns, gap.end_ns) <= ns)
 			continue;
-		ret->ns[NSX_TOTAL_ONE_TIME] += ns;
+		s->ret->ns[NSX_TOTAL_ONE_TIME] += ns;
 		if (ns > longest.end_ns - longest.start_ns)
 			longest = gap;
 	}
-	ret->one_time_ns = longest.end_ns - longest.start_ns;
-	if (ret->one_time_ns)
-		ret->one_time = longest_in(s, which, n, &longest);
+	s->ret->one_time_ns = longest.end_ns - longest.start_ns;
+	if (s->ret->one_time_ns)
+		s->ret->one_time = longest_in(s, which, n, &longest);
 	return 0;
 }
 
 /* Records the median time of calls that wait for nothing. */
-static int time_calls(const struct measure *s, struct names *names, struct nsx_totals *ret,
-		      struct nsx_err *err)
+static int time_calls(struct measure *s, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &s->t->calls;
 
 	for (size_t i = 0; i < c->n; i++) {
-		struct named *x = totals_name_of(s, i, names, err);
+		struct named *x = totals_name_of(s, i, err);
 
 		if (!x)
 			return err->rc;
@@ -231,17 +216,13 @@ static int time_calls(const struct measure *s, struct names *names, struct nsx_t
 		if (nsx_push(x->ns, x->n, x->cap, "calls", err, nsx_call_ns(c, i)))
 			return err->rc;
 	}
-	if (!nsx_new_array(ret->calls, s->keep, names->groups.n, "calls", err))
+	if (!nsx_new_array(s->ret->calls, s->keep, s->groups.n, "calls", err))
 		return err->rc;
-	for (size_t i = 0; i < names->groups.n; i++) {
-		const struct named *x = &names->v[i];
-		const char *name = nsx_text(s->t, x->name);
-
+	for (const struct named *x = s->names; x < s->names + s->groups.n; x++)
 		if (x->n >= LEAST_CALLS)
-			ret->calls[ret->ncalls++] = (struct nsx_call_speed){
-				nsx_text_api(s->keep, name),
-				(int64_t)x->n, nsx_to_i64(nsx_quantile(x->ns, x->n, 0.5))};
-	}
+			s->ret->calls[s->ret->ncalls++] = (struct nsx_call_speed){
+				nsx_text_api(s->keep, nsx_text(s->t, x->name)), (int64_t)x->n,
+				nsx_to_i64(nsx_quantile(x->ns, x->n, 0.5))};
 	return 0;
 }
 
@@ -263,21 +244,7 @@ static enum nsx_direction direction_of(const struct nsx_copy *c)
 	}
 }
 
-/* Numbers each shape by its kernel's name, alike in all traces. */
-static uint64_t *hash_names(const struct measure *s, struct nsx_arena *a, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->t;
-	uint64_t *ret = nsx_arena_try_array(a, t->nshapes, sizeof(*ret), "kernels", err);
-
-	for (uint32_t i = 0; ret && i < t->nshapes; i++) {
-		const char *name = nsx_text(t, t->shape[i].base_name);
-
-		ret[i] = nsx_hash(name, strlen(name));
-	}
-	return ret;
-}
-
-static void totals_add_kernel(const struct measure *s, size_t op, struct nsx_totals *ret)
+static void totals_add_kernel(const struct measure *s, size_t op)
 {
 	const struct nsx_shape *shape = nsx_op_shape(s->t, op);
 	const struct nsx_launch *l = nsx_shape_launch(s->t, shape);
@@ -287,30 +254,41 @@ static void totals_add_kernel(const struct measure *s, size_t op, struct nsx_tot
 	nsx_shape_grid(s->t, shape, grid);
 	for (unsigned i = 0; l->known && i < 3; i++)
 		threads *= (double)grid[i] * l->block[i];
-	ret->launches++;
-	nsx_add_to(&ret->threads, nsx_to_i64(threads));
-	nsx_add_to(&ret->kernel_ns, nsx_op_ns(&s->t->ops, op));
+	s->ret->launches++;
+	nsx_add_to(&s->ret->threads, nsx_to_i64(threads));
+	nsx_add_to(&s->ret->kernel_ns, nsx_op_ns(&s->t->ops, op));
 }
 
-static void totals_add_copy(const struct measure *s, size_t op, struct nsx_totals *ret)
+static void totals_add_copy(const struct measure *s, size_t op)
 {
 	const struct nsx_copy *c = nsx_op_copy(s->t, op);
 
-	nsx_add_to(&ret->bytes[direction_of(c)], c->bytes);
-	nsx_add_to(&ret->copy_ns[direction_of(c)], nsx_op_ns(&s->t->ops, op));
-	ret->migrates |= nsx_copy_is_migration(c->copy_kind);
+	nsx_add_to(&s->ret->bytes[direction_of(c)], c->bytes);
+	nsx_add_to(&s->ret->copy_ns[direction_of(c)], nsx_op_ns(&s->t->ops, op));
+	s->ret->migrates |= nsx_copy_is_migration(c->copy_kind);
 }
 
-/* Cuts the launches into blocks. */
-static int sum_blocks(const struct measure *s, struct nsx_arena *a, struct nsx_totals *ret,
-		      struct nsx_err *err)
+/* Sums the work, and cuts the launches into blocks. The names are numbered alike in all traces. */
+static int totals_sum_work(const struct measure *s, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &s->t->ops;
-	const uint64_t *names = hash_names(s, a, err);
+	struct nsx_totals *ret = s->ret;
+	uint64_t *names;
 	int64_t n = 0;
 
-	if (!names || !nsx_new_array(ret->blocks, s->keep, NSX_NBLOCKS, "launches", err))
+	for (size_t i = 0; i < o->n; i++)
+		if (o->kind[i] == NSX_OP_KERNEL)
+			totals_add_kernel(s, i);
+		else if (o->kind[i] == NSX_OP_MEMCPY && !(o->flags[i] & NSX_OP_PEER))
+			totals_add_copy(s, i);
+	if (!nsx_new_array(names, s->a, s->t->nshapes, "kernels", err) ||
+	    !nsx_new_array(ret->blocks, s->keep, NSX_NBLOCKS, "launches", err))
 		return err->rc;
+	for (uint32_t i = 0; i < s->t->nshapes; i++) {
+		const char *name = nsx_text(s->t, s->t->shape[i].base_name);
+
+		names[i] = nsx_hash(name, strlen(name));
+	}
 	for (size_t i = 0; i < o->n && ret->launches >= NSX_NBLOCKS; i++) {
 		if (o->kind[i] != NSX_OP_KERNEL)
 			continue;
@@ -321,32 +299,16 @@ static int sum_blocks(const struct measure *s, struct nsx_arena *a, struct nsx_t
 	return 0;
 }
 
-static int totals_sum_work(const struct measure *s, struct nsx_arena *a, struct nsx_totals *ret,
-			   struct nsx_err *err)
-{
-	const struct nsx_ops *o = &s->t->ops;
-
-	for (size_t i = 0; i < o->n; i++) {
-		if (o->kind[i] == NSX_OP_KERNEL)
-			totals_add_kernel(s, i, ret);
-		else if (o->kind[i] == NSX_OP_MEMCPY && !(o->flags[i] & NSX_OP_PEER))
-			totals_add_copy(s, i, ret);
-	}
-	return sum_blocks(s, a, ret, err);
-}
-
 int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
 		       struct nsx_arena *keep, struct nsx_totals *ret, struct nsx_err *err)
 {
-	const struct measure s = {t, f, keep};
-	struct nsx_arena *a = nsx_arena_new();
+	struct measure s = {.t = t, .f = f, .ret = ret, .keep = keep, .a = nsx_arena_new()};
 	struct nsx_spans kernels, busy;
-	struct names names = {0};
 	int rc = 0;
 
 	*ret = (struct nsx_totals){.one_time = ""};
-	if (unite(&s, false, a, &kernels, err) || unite(&s, true, a, &busy, err) ||
-	    totals_sum_work(&s, a, ret, err)) {
+	if (unite(&s, false, &kernels, err) || unite(&s, true, &busy, err) ||
+	    totals_sum_work(&s, err)) {
 		rc = err->rc;
 	} else if (busy.n) {
 		ret->known = true;
@@ -355,15 +317,14 @@ int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
 		ret->span_ns = busy.v[busy.n - 1].end_ns - busy.v[0].start_ns;
 		ret->ns[NSX_TOTAL_KERNELS] = nsx_spans_total(&kernels);
 		ret->ns[NSX_TOTAL_COPIES] = nsx_spans_total(&busy) - ret->ns[NSX_TOTAL_KERNELS];
-		rc = add_one_time(&s, &busy, &names, a, ret, err) ||
-		     time_calls(&s, &names, ret, err) ? err->rc : 0;
+		rc = add_one_time(&s, &busy, err) || time_calls(&s, err) ? err->rc : 0;
 		ret->ns[NSX_TOTAL_IDLE] = ret->span_ns - nsx_spans_total(&busy) -
 					  ret->ns[NSX_TOTAL_ONE_TIME];
 	}
-	for (size_t i = 0; i < names.groups.n; i++)
-		free(names.v[i].ns);
-	free(names.v);
-	nsx_groups_done(&names.groups);
-	nsx_arena_free(a);
+	for (size_t i = 0; i < s.groups.n; i++)
+		free(s.names[i].ns);
+	free(s.names);
+	nsx_groups_done(&s.groups);
+	nsx_arena_free(s.a);
 	return rc;
 }
