@@ -29,6 +29,12 @@ struct clocks {
 		} *v; /* communicator by communicator */
 		size_t n, cap;
 	} *diff;	 /* by clock */
+	double *drift;	 /* by clock: a ratio */
+	struct seen {	 /* last arrival and first end of a clock's ranks in one collective */
+		double start, end;
+		bool is_there;
+	} *seen;	 /* by clock */
+	uint32_t *there; /* the clocks that are there */
 	struct nsx_arena *a;
 };
 
@@ -40,24 +46,22 @@ static bool is_tied(const struct nsx_frank *r)
 }
 
 /* Assigns a clock to each rank. */
-static int list_clocks(struct nsx_fleet *f, struct nsx_arena *a, struct nsx_err *err)
+static int list_clocks(struct nsx_fleet *f, uint32_t *of_host, struct nsx_err *err)
 {
-	uint32_t *of_host = nsx_arena_get(a, f->nhosts * sizeof(*of_host));
-
 	if (!nsx_new_array(f->clock, f->arena, f->nranks, "clocks", err))
 		return err->rc;
 	for (uint32_t i = 0; i < f->nranks; i++) {
 		struct nsx_frank *r = &f->rank[i];
+		uint32_t *of = is_tied(r) ? &of_host[r->host] : NULL;
 
-		if (is_tied(r) && of_host[r->host]) {
-			r->clock = of_host[r->host] - 1;
+		if (of && *of) {
+			r->clock = *of - 1;
 			continue;
 		}
 		r->clock = f->nclocks++;
-		f->clock[r->clock] = (struct nsx_fclock){
-			.host = is_tied(r) ? r->host : NSX_NONE, .rank = i};
-		if (is_tied(r))
-			of_host[r->host] = r->clock + 1;
+		f->clock[r->clock] = (struct nsx_fclock){.host = of ? r->host : NSX_NONE, .rank = i};
+		if (of)
+			*of = f->nclocks;
 	}
 	return 0;
 }
@@ -65,37 +69,31 @@ static int list_clocks(struct nsx_fleet *f, struct nsx_arena *a, struct nsx_err 
 /* Finds UTC at each rank's zero, by its own clock. */
 static void find_zeros(struct nsx_fleet *f, double *v)
 {
-
 	for (uint32_t i = 0; i < f->nranks; i++)
 		if (f->rank[i].d->utc_ns >= 0 && !f->utc_ns)
 			f->utc_ns = f->rank[i].d->utc_ns;
 	for (uint32_t k = 0; k < f->nclocks; k++) {
+		bool is_tied_clock = f->clock[k].host != NSX_NONE;
+		struct nsx_frank *r = &f->rank[f->clock[k].rank], *end = f->rank + f->nranks;
 		size_t n = 0;
 		double tie;
 
 		/* UTC minus steady clock: median of the stamps */
-		for (uint32_t i = f->clock[k].rank; i < f->nranks; i++) {
-			const struct nsx_digest *d = f->rank[i].d;
-
-			if (f->rank[i].clock == k && f->clock[k].host != NSX_NONE)
-				v[n++] = (double)(d->utc_ns - f->utc_ns - d->system_ns);
-		}
+		for (const struct nsx_frank *x = r; x < end && is_tied_clock; x++)
+			if (x->clock == k)
+				v[n++] = (double)(x->d->utc_ns - f->utc_ns - x->d->system_ns);
 		tie = nsx_median_of(v, n);
-		for (uint32_t i = f->clock[k].rank; i < f->nranks; i++) {
-			const struct nsx_digest *d = f->rank[i].d;
-
-			if (f->rank[i].clock == k)
-				f->rank[i].zero_ns = n ? (double)d->system_ns + tie :
-					d->utc_ns < 0 ? 0 :
-					(double)(d->utc_ns - f->utc_ns);
-		}
+		for (; r < end; r++)
+			if (r->clock == k)
+				r->zero_ns = n ? (double)r->d->system_ns + tie : r->d->utc_ns < 0 ? 0 :
+					     (double)(r->d->utc_ns - f->utc_ns);
 	}
 }
 
 int nsx_fleet_list_clocks(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	int rc = list_clocks(f, a, err);
+	int rc = list_clocks(f, nsx_arena_get(a, f->nhosts * sizeof(uint32_t)), err);
 
 	if (!rc)
 		find_zeros(f, nsx_arena_get(a, f->nranks * sizeof(double)));
@@ -105,85 +103,61 @@ int nsx_fleet_list_clocks(struct nsx_fleet *f, struct nsx_err *err)
 
 /* Comparing ------------------------------------------------------------------------------*/
 
-/* last arrival and first end of a clock's ranks in one collective */
-struct seen {
-	double start, end;
-	bool is_there;
-};
-
-static void bound_pairs(struct clocks *c, const struct seen *v, const uint32_t *there, size_t n)
-{
-	uint32_t nclocks = c->f->nclocks;
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < n; j++) {
-			double *b = &c->bound[(size_t)there[i] * nclocks + there[j]];
-
-			if (i != j)
-				*b = NSX_MIN(*b, v[there[j]].end - v[there[i]].start);
-		}
-}
-
-static int note_ends(struct clocks *c, const struct seen *v,
-		     const uint32_t *there, size_t n, struct nsx_err *err)
-{
-	for (size_t i = 0; i < n && v[0].is_there; i++) {
-		struct pair *p = &c->diff[there[i]];
-
-		if (nsx_push(p->v, p->n, p->cap, "ends", err,
-			     (struct lead){v[0].end, v[there[i]].end - v[0].end}))
-			return err->rc;
-	}
-	return 0;
-}
-
-static int clock_compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
-			 const double *drift, double middle, struct seen *v,
-			 uint32_t *there, struct nsx_err *err)
+/* Compares the clocks of a collective's members: nobody ends before the last one has come. */
+static int clock_compare(struct clocks *c, const struct nsx_fcomm *m, size_t k, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = c->f;
 	size_t n = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < m->n; i++) {
-		uint32_t r = m->m[i].rank, at = f->rank[r].clock;
+		const struct nsx_frank *r = &f->rank[m->m[i].rank];
+		struct seen *v = &c->seen[r->clock];
 		struct nsx_coll x;
 		double start, end;
 
 		if (!nsx_coll_at(&m->m[i], k, &x))
 			continue;
-		start = f->rank[r].zero_ns + (double)x.start_ns;
+		start = r->zero_ns + (double)x.start_ns;
 		end = start + (double)x.ns;
-		start -= drift[at] * (start - middle);
-		end -= drift[at] * (end - middle);
-		if (!v[at].is_there) {
-			v[at] = (struct seen){start, end, true};
-			there[n++] = at;
+		start -= c->drift[r->clock] * (start - f->middle_ns);
+		end -= c->drift[r->clock] * (end - f->middle_ns);
+		if (!v->is_there) {
+			*v = (struct seen){start, end, true};
+			c->there[n++] = r->clock;
 		}
-		v[at].start = NSX_MAX(v[at].start, start);
-		v[at].end = NSX_MIN(v[at].end, end);
+		v->start = NSX_MAX(v->start, start);
+		v->end = NSX_MIN(v->end, end);
 	}
-	bound_pairs(c, v, there, n);
-	rc = note_ends(c, v, there, n, err);
 	for (size_t i = 0; i < n; i++)
-		v[there[i]].is_there = false;
+		for (size_t j = 0; j < n; j++) {
+			double *b = &c->bound[(size_t)c->there[i] * f->nclocks + c->there[j]];
+
+			if (i != j)
+				*b = NSX_MIN(*b, c->seen[c->there[j]].end - c->seen[c->there[i]].start);
+		}
+	for (size_t i = 0; i < n && c->seen[0].is_there && !rc; i++) {
+		struct pair *p = &c->diff[c->there[i]];
+		double at = c->seen[0].end;
+
+		rc = nsx_push(p->v, p->n, p->cap, "ends", err,
+			      (struct lead){at, c->seen[c->there[i]].end - at});
+	}
+	for (size_t i = 0; i < n; i++)
+		c->seen[c->there[i]].is_there = false;
 	return rc;
 }
 
-static int compare_all(struct clocks *c, const double *drift, double middle, struct nsx_err *err)
+static int compare_all(struct clocks *c, struct nsx_err *err)
 {
-	struct nsx_fleet *f = c->f;
-	size_t n = f->nclocks;
-	struct seen *v = nsx_arena_get(c->a, n * sizeof(*v));
-	uint32_t *there = nsx_arena_get(c->a, n * sizeof(*there));
+	const struct nsx_fleet *f = c->f;
 	int rc = 0;
 
-	for (size_t i = 0; i < n * n; i++)
+	for (size_t i = 0; i < (size_t)f->nclocks * f->nclocks; i++)
 		c->bound[i] = INFINITY;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < f->nclocks; i++)
 		c->diff[i].n = 0;
-	for (uint32_t i = 0; i < f->ncomms && !rc; i++) {
-		const struct nsx_fcomm *m = &f->comm[i];
+	for (const struct nsx_fcomm *m = f->comm; m < f->comm + f->ncomms && !rc; m++) {
 		/* MPI sends small messages before the other side comes. */
 		size_t all = nsx_is_of_mpi_pairs(m) ? 0 : m->end - m->first;
 		size_t most = NSX_MIN(all, MOST_COMPARED);
@@ -192,27 +166,10 @@ static int compare_all(struct clocks *c, const double *drift, double middle, str
 			size_t k = m->first + all * s / most;
 
 			if (nsx_holds_all(m, k))
-				rc = clock_compare(c, m, k, drift, middle, v, there, err);
+				rc = clock_compare(c, m, k, err);
 		}
 	}
 	return rc;
-}
-
-/* Warns of n contradicting pairs, of which q and r contradict each other most. */
-static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size_t r, double by_ns)
-{
-	static const char why[] = "a clock was set during the capture, or collectives "
-				  "are matched wrongly; they are not compared";
-	long long first = f->rank[f->clock[q].rank].number;
-	long long second = f->rank[f->clock[r].rank].number;
-
-	if (n == 1)
-		nsx_fleet_warn(f, "the clocks of ranks %lld and %lld contradict each "
-			       "other by %.1f us: %s", first, second, by_ns / 1000, why);
-	else
-		nsx_fleet_warn(f, "%zu pairs of clocks contradict each other, most "
-			       "those of ranks %lld and %lld, by %.1f us: %s", n, first,
-			       second, by_ns / 1000, why);
 }
 
 /* How much two clocks contradict each other. Either one was set during the capture, or two different
@@ -225,17 +182,20 @@ static double contradiction_ns(const struct clocks *c, size_t q, size_t r)
 	return -(c->bound[q * n + r] + c->bound[r * n + q]);
 }
 
-/* Drops all bounds of the clock that contradicts most others, until none contradict each other, and
- * warns of the pairs that did.
+/* Counts, for each clock, how many others it contradicts, and warns of the pairs. Returns their
+ * number.
  */
-static void drop_contradictions(struct clocks *c)
+static size_t count_contradictions(const struct clocks *c, size_t *count)
 {
-	size_t n = c->f->nclocks, npairs = 0, most_q = 0, most_r = 0, worst;
-	size_t *count = nsx_arena_get(c->a, n * sizeof(*count));
+	static const char why[] = "a clock was set during the capture, or collectives "
+				  "are matched wrongly; they are not compared";
+	struct nsx_fleet *f = c->f;
+	size_t npairs = 0;
+	long long first = 0, second = 0;
 	double most_ns = 0;
 
-	for (size_t q = 0; q < n; q++)
-		for (size_t r = q + 1; r < n; r++) {
+	for (size_t q = 0; q < f->nclocks; q++)
+		for (size_t r = q + 1; r < f->nclocks; r++) {
 			double by_ns = contradiction_ns(c, q, r);
 
 			if (by_ns <= 0)
@@ -245,12 +205,27 @@ static void drop_contradictions(struct clocks *c)
 			count[r]++;
 			if (by_ns > most_ns) {
 				most_ns = by_ns;
-				most_q = q;
-				most_r = r;
+				first = f->rank[f->clock[q].rank].number;
+				second = f->rank[f->clock[r].rank].number;
 			}
 		}
-	if (npairs)
-		warn_of_contradictions(c->f, npairs, most_q, most_r, most_ns);
+	if (npairs == 1)
+		nsx_fleet_warn(f, "the clocks of ranks %lld and %lld contradict each "
+			       "other by %.1f us: %s", first, second, most_ns / 1000, why);
+	else if (npairs)
+		nsx_fleet_warn(f, "%zu pairs of clocks contradict each other, most "
+			       "those of ranks %lld and %lld, by %.1f us: %s", npairs, first,
+			       second, most_ns / 1000, why);
+	return npairs;
+}
+
+/* Drops all bounds of the clock that contradicts most others, until none contradict each other. */
+static void drop_contradictions(struct clocks *c)
+{
+	size_t n = c->f->nclocks, worst;
+	size_t *count = nsx_arena_get(c->a, n * sizeof(*count));
+	size_t npairs = count_contradictions(c, count);
+
 	for (; npairs; npairs -= count[worst], count[worst] = 0) {
 		worst = 0;
 		for (size_t q = 1; q < n; q++)
@@ -292,7 +267,7 @@ static double median_lead(const struct lead *v, size_t n, double *scratch, doubl
 }
 
 /* Drift as a ratio, from the outer thirds of the differences; the reference clock has none. */
-static void clock_find_drift(struct clocks *c, double *drift)
+static void clock_find_drift(struct clocks *c)
 {
 	for (uint32_t i = 1; i < c->f->nclocks; i++) {
 		struct pair *p = &c->diff[i];
@@ -307,23 +282,22 @@ static void clock_find_drift(struct clocks *c, double *drift)
 		tail = median_lead(p->v + p->n - third, third, scratch, &tail_at);
 		slope = tail_at > head_at ? (tail - head) / (tail_at - head_at) : 0;
 		if (fabs(slope) > LEAST_DRIFT)
-			drift[i] = slope;
+			c->drift[i] = slope;
 	}
 }
 
 /* Sets offset, drift and remaining error of each clock, from its bounds and differences. */
-static void settle(struct clocks *c, const double *drift)
+static void settle(struct clocks *c)
 {
-	struct nsx_fleet *f = c->f;
-	size_t n = f->nclocks;
+	size_t n = c->f->nclocks;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct nsx_fclock *k = &f->clock[i];
+		struct nsx_fclock *k = &c->f->clock[i];
 		struct pair *p = &c->diff[i];
 		double *by_ns = nsx_arena_get(c->a, p->n * sizeof(*by_ns));
 
 		k->n = p->n;
-		k->drift_ppm = drift[i] * 1e6;
+		k->drift_ppm = c->drift[i] * 1e6;
 		if (!i)
 			continue;
 		k->hi_ns = c->bound[i];
@@ -357,26 +331,27 @@ static double middle_of(const struct nsx_fleet *f)
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct clocks c = {.f = f, .a = nsx_arena_new()};
-	double *drift, middle;
-	bool failed;
+	size_t n = f->nclocks;
+	int rc = 0;
 
-	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
-	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
-	middle = f->middle_ns = middle_of(f);
-	failed = !nsx_new_array(c.bound, c.a, (size_t)f->nclocks * f->nclocks,
-				"pairs of clocks", err) ||
-		 compare_all(&c, drift, middle, err);
-	if (!failed) {
-		clock_find_drift(&c, drift);
-		failed = compare_all(&c, drift, middle, err);
+	f->middle_ns = middle_of(f);
+	c.diff = nsx_arena_get(c.a, n * sizeof(*c.diff));
+	c.drift = nsx_arena_get(c.a, n * sizeof(*c.drift));
+	c.seen = nsx_arena_get(c.a, n * sizeof(*c.seen));
+	c.there = nsx_arena_get(c.a, n * sizeof(*c.there));
+	if (!nsx_new_array(c.bound, c.a, n * n, "pairs of clocks", err) || compare_all(&c, err)) {
+		rc = err->rc;
+	} else {
+		clock_find_drift(&c);
+		rc = compare_all(&c, err);
 	}
-	if (!failed) {
+	if (!rc) {
 		drop_contradictions(&c);
 		shorten(&c);
-		settle(&c, drift);
+		settle(&c);
 	}
-	for (uint32_t i = 0; i < f->nclocks; i++)
+	for (uint32_t i = 0; i < n; i++)
 		free(c.diff[i].v);
 	nsx_arena_free(c.a);
-	return failed ? err->rc : 0;
+	return rc;
 }

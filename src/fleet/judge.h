@@ -36,6 +36,17 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err) NS
 /* Adds each slow link as a late entry of its members. */
 int nsx_price_links(struct nsx_judge *j, struct nsx_err *err) NSX_CHECKED;
 
+/* A value of the late ranks and of the others; NAN: a rank has none. */
+struct nsx_against {
+	double sum;    /* over the late ranks that have one */
+	double usual;  /* median of the others */
+	uint32_t n;    /* of these late ranks */
+	size_t nothers;
+};
+struct nsx_against nsx_compare(const struct nsx_judge *j, const struct nsx_late *l,
+			       double (*value)(const void *ctx, const struct nsx_digest *d, uint32_t r),
+			       const void *ctx, double *scratch);
+
 /* Sets the cause, if one explains four fifths of the excess. */
 void nsx_explain_late(const struct nsx_judge *j, struct nsx_late *l, double *scratch);
 

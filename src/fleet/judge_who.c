@@ -88,10 +88,10 @@ static void test_ranks(struct nsx_judge *j, size_t block)
 				order[r] = who;
 				mixed[r] += sum[b * n + who];
 			}
-		for (uint32_t r = 0; r < n; r++)
+		for (uint32_t r = 0; r < n; r++) {
 			greatest = NSX_MAX(greatest, mixed[r]);
-		for (uint32_t r = 0; r < n; r++)
 			least = NSX_MIN(least, mixed[r]);
+		}
 		for (uint32_t r = 0; r < n; r++) {
 			j->p[r] += greatest >= total[r];
 			j->p_early[r] += least <= total[r];
@@ -216,21 +216,6 @@ static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
 	}
 }
 
-/* Excess of a group in a step over the median of the other ranks; NAN: a member is not
- * recorded, or no other rank is.
- */
-static double over_others(const struct nsx_fleet *f, const struct nsx_late *l,
-			  const bool *is_in, size_t s, double *scratch)
-{
-	const double *own = &f->own_ns[s * f->nranks];
-	size_t n = nsx_own_of(f, s, is_in, scratch);
-	double sum = 0;
-
-	for (uint32_t i = 0; i < l->n; i++)
-		sum += own[l->ranks[i]];
-	return n ? sum / l->n - nsx_median_of(scratch, n) : NAN;
-}
-
 /* Names the majority as late. If most ranks are late, the median is late too and nobody exceeds it;
  * instead each of the few others must be early beyond chance.
  */
@@ -238,7 +223,7 @@ static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
 {
 	struct nsx_fleet *f = j->f;
 	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v)), n = 0;
-	double sum = 0, p = 0;
+	double p = 0, all = 0;
 	struct nsx_late *l;
 	size_t there = 0;
 
@@ -246,9 +231,10 @@ static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
 		is_late[r] = j->p_early[r] >= NSX_LEAST_P ||
 			     f->rank[r].nsteps < NSX_LEAST_STEPS ||
 			     f->rank[r].excess_ns > -NSX_LEAST_SHARE * f->step_ns;
-		p = is_late[r] ? p : NSX_MAX(p, j->p_early[r]);
 		if (is_late[r])
 			v[n++] = r;
+		else
+			p = NSX_MAX(p, j->p_early[r]);
 	}
 	if (n == f->nranks || 2 * n <= f->nranks)
 		return;
@@ -256,16 +242,20 @@ static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
 	l->are_most = true;
 	l->p = p;
 	l->nsteps = 0;
-	for (size_t s = 0; s < f->nsteps; s++) {
-		double over = over_others(f, l, is_late, s, scratch);
+	for (size_t s = 0; s < f->nsteps; s++) { /* mean of the late ranks above the others' median */
+		size_t nothers = nsx_own_of(f, s, is_late, scratch);
+		double sum = 0, over;
 
-		if (isnan(over))
+		for (uint32_t i = 0; i < n; i++)
+			sum += f->own_ns[s * f->nranks + v[i]];
+		over = sum / n - nsx_median_of(scratch, nothers);
+		if (!nothers || isnan(over))
 			continue;
 		there++;
-		sum += over;
+		all += over;
 		l->nsteps += over >= NSX_LEAST_SHARE * f->step_ns;
 	}
-	l->excess_ns = there ? sum / (double)there : 0;
+	l->excess_ns = there ? all / (double)there : 0;
 	if ((double)l->nsteps < STEADY_SHARE * (double)l->nthere)
 		f->nlate--;
 	l->kind = NSX_LATE_STEADY;

@@ -1,4 +1,5 @@
 /* judge_why.c - why ranks are late: which part of their steps takes longer than the others'. */
+#include <math.h>
 #include "fleet/judge.h"
 
 #define EXPLAINS 0.8	/* least share of the excess that a cause explains */
@@ -24,6 +25,40 @@ static double quantity(const struct nsx_dstep *s, unsigned q)
 	}
 }
 
+struct nsx_against nsx_compare(const struct nsx_judge *j, const struct nsx_late *l,
+			       double (*value)(const void *ctx, const struct nsx_digest *d, uint32_t r),
+			       const void *ctx, double *scratch)
+{
+	struct nsx_against ret = {0};
+
+	for (uint32_t r = 0; r < j->f->nranks; r++) {
+		double x = value(ctx, j->f->rank[r].d, r);
+
+		if (isnan(x))
+			continue;
+		if (nsx_late_has(l, r)) {
+			ret.sum += x;
+			ret.n++;
+		} else {
+			scratch[ret.nothers++] = x;
+		}
+	}
+	ret.usual = nsx_median_of(scratch, ret.nothers);
+	return ret;
+}
+
+struct of_step {
+	struct nsx_dstep *const *part; /* by rank */
+	unsigned q;
+};
+
+static double value_in_step(const void *ctx, const struct nsx_digest *d NSX_UNUSED, uint32_t r)
+{
+	const struct of_step *s = ctx;
+
+	return s->part[r] ? quantity(s->part[r], s->q) : NAN;
+}
+
 /* Means over the steps: the late ranks' excess over the others' median, and that median. */
 static bool judge_why_compare(const struct nsx_judge *j, const struct nsx_late *l,
 			      double *over, double *usual, double *scratch)
@@ -34,29 +69,17 @@ static bool judge_why_compare(const struct nsx_judge *j, const struct nsx_late *
 	memset(over, 0, NQUANTITIES * sizeof(*over));
 	memset(usual, 0, NQUANTITIES * sizeof(*usual));
 	for (size_t s = 0; s < f->nsteps; s++) {
-		struct nsx_dstep *const *part = &f->part[s * f->nranks];
-		uint32_t there = 0;
+		for (struct of_step x = {&f->part[s * f->nranks], 0}; x.q < NQUANTITIES; x.q++) {
+			struct nsx_against v = nsx_compare(j, l, value_in_step, &x, scratch);
 
-		for (uint32_t i = 0; i < l->n; i++)
-			there += part[l->ranks[i]] != NULL;
-		if (there < l->n)
-			continue;
-		for (unsigned q = 0; q < NQUANTITIES; q++) {
-			double sum = 0, median;
-			size_t n = 0;
-
-			for (uint32_t r = 0; r < f->nranks; r++)
-				if (part[r] && !nsx_late_has(l, r))
-					scratch[n++] = quantity(part[r], q);
-			if (!n)
+			if (v.n < l->n)
+				break;
+			if (!v.nothers)
 				return false;
-			median = nsx_median_of(scratch, n);
-			for (uint32_t i = 0; i < l->n; i++)
-				sum += quantity(part[l->ranks[i]], q) - median;
-			over[q] += sum / l->n;
-			usual[q] += median;
+			over[x.q] += (v.sum - l->n * v.usual) / l->n;
+			usual[x.q] += v.usual;
+			nsteps += !x.q;
 		}
-		nsteps++;
 	}
 	for (unsigned q = 0; nsteps && q < NQUANTITIES; q++) {
 		over[q] /= (double)nsteps;
@@ -65,12 +88,13 @@ static bool judge_why_compare(const struct nsx_judge *j, const struct nsx_late *
 	return nsteps > 0;
 }
 
-static const struct nsx_dfamily *find_family(const struct nsx_digest *d, const char *name)
+/* Mean length of a digest's kernels of a name. */
+static double mean_kernel(const void *name, const struct nsx_digest *d, uint32_t r NSX_UNUSED)
 {
-	for (size_t i = 0; i < d->nfamilies; i++)
-		if (!strcmp(d->families[i].name, name))
-			return &d->families[i];
-	return NULL;
+	for (const struct nsx_dfamily *x = d->families; x < d->families + d->nfamilies; x++)
+		if (!strcmp(x->name, name))
+			return x->count ? (double)x->total_ns / (double)x->count : NAN;
+	return NAN;
 }
 
 /* Compares the late ranks' kernels with the others', family by family. Returns the overall
@@ -79,37 +103,20 @@ static const struct nsx_dfamily *find_family(const struct nsx_digest *d, const c
 static double kernel_ratio(const struct nsx_judge *j, const struct nsx_late *l,
 			   double *scratch, double *ret_alike)
 {
-	const struct nsx_fleet *f = j->f;
-	const struct nsx_digest *d = f->rank[l->ranks[0]].d;
+	const struct nsx_digest *d = j->f->rank[l->ranks[0]].d;
 	size_t n = NSX_MIN(d->nfamilies, 32);
 	double now = 0, usual = 0, sharing = 0;
 	double ratio[32] = {0}, weight[32] = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dfamily *x = &d->families[i];
-		double mean = 0, median;
-		size_t k = 0, own = 0;
+		struct nsx_against v = nsx_compare(j, l, mean_kernel, x->name, scratch);
 
-		for (uint32_t r = 0; r < f->nranks; r++) {
-			const struct nsx_dfamily *y = find_family(f->rank[r].d, x->name);
-
-			if (!y || !y->count)
-				continue;
-			if (nsx_late_has(l, r)) {
-				mean += (double)y->total_ns / (double)y->count;
-				own++;
-			} else {
-				scratch[k++] = (double)y->total_ns / (double)y->count;
-			}
-		}
-		median = nsx_median_of(scratch, k);
-		weight[i] = 0;
-		if (!k || !own || median <= 0)
+		if (!v.nothers || !v.n || v.usual <= 0)
 			continue;
-		mean /= (double)own;
-		ratio[i] = mean / median;
-		weight[i] = median * (double)x->count;
-		now += mean * (double)x->count;
+		ratio[i] = v.sum / v.n / v.usual;
+		weight[i] = v.usual * (double)x->count;
+		now += v.sum / v.n * (double)x->count;
 		usual += weight[i];
 	}
 	if (usual <= 0)
@@ -136,11 +143,11 @@ static const char *idle_detail(const struct nsx_judge *j, const struct nsx_late 
 }
 
 /* Share of the rank's time that its own report gives for a finding. */
-static double told_of(const struct nsx_digest *d, const char *key)
+static double told_of(const void *key, const struct nsx_digest *d, uint32_t r NSX_UNUSED)
 {
-	for (size_t i = 0; i < d->nfindings; i++)
-		if (!strcmp(d->findings[i].key, key))
-			return (double)NSX_MAX(0, d->findings[i].share_ppm) * 1e-6;
+	for (const struct nsx_dfinding *x = d->findings; x < d->findings + d->nfindings; x++)
+		if (!strcmp(x->key, key))
+			return (double)NSX_MAX(0, x->share_ppm) * 1e-6;
 	return 0;
 }
 
@@ -151,23 +158,19 @@ static double told_of(const struct nsx_digest *d, const char *key)
 static const struct nsx_dfinding *find_told(const struct nsx_judge *j, const struct nsx_late *l,
 					    double *scratch)
 {
-	const struct nsx_fleet *f = j->f;
-	const struct nsx_digest *d = f->rank[l->ranks[0]].d;
+	const struct nsx_digest *d = j->f->rank[l->ranks[0]].d;
 	const struct nsx_dfinding *best = NULL;
-	double most = EXPLAINS * l->excess_ns / f->step_ns;
+	double most = EXPLAINS * l->excess_ns / j->f->step_ns;
 
-	for (size_t i = 0; i < d->nfindings; i++) {
-		double mine = told_of(d, d->findings[i].key), over = mine;
-		size_t n = 0;
+	for (const struct nsx_dfinding *x = d->findings; x < d->findings + d->nfindings; x++) {
+		double mine = told_of(x->key, d, 0), over = mine;
 
-		for (uint32_t r = 0; r < f->nranks && over >= most; r++)
-			if (!nsx_late_has(l, r))
-				scratch[n++] = told_of(f->rank[r].d, d->findings[i].key);
-		over -= nsx_median_of(scratch, n);
+		if (mine >= most)
+			over -= nsx_compare(j, l, told_of, x->key, scratch).usual;
 		if (over < most || over < EXPLAINS * mine)
 			continue;
 		most = over;
-		best = &d->findings[i];
+		best = x;
 	}
 	return best;
 }
@@ -188,12 +191,14 @@ static void explain_idle(const struct nsx_judge *j, struct nsx_late *l, const do
 	l->detail = idle_detail(j, l, most, over[Q_CAUSE + most]);
 }
 
-static double bytes_of_step(const struct nsx_digest *d)
+static double bytes_of_step(const void *ctx NSX_UNUSED, const struct nsx_digest *d,
+			    uint32_t r NSX_UNUSED)
 {
 	return (double)d->copied_bytes / NSX_MAX(1, (double)d->nsteps);
 }
 
-static double bandwidth_of(const struct nsx_digest *d)
+static double bandwidth_of(const void *ctx NSX_UNUSED, const struct nsx_digest *d,
+			   uint32_t r NSX_UNUSED)
 {
 	return d->copy_ns > 0 ? (double)d->copied_bytes / (double)d->copy_ns : 0;
 }
@@ -201,27 +206,14 @@ static double bandwidth_of(const struct nsx_digest *d)
 /* Sets whether more is copied or the copies are slower. */
 static void explain_copies(const struct nsx_judge *j, struct nsx_late *l, double *scratch)
 {
-	double mine[2] = {0}, usual[2];
+	struct nsx_against bytes = nsx_compare(j, l, bytes_of_step, NULL, scratch);
+	struct nsx_against speed = nsx_compare(j, l, bandwidth_of, NULL, scratch);
 
-	for (unsigned i = 0; i < 2; i++) {
-		size_t n = 0;
-
-		for (uint32_t r = 0; r < j->f->nranks; r++) {
-			const struct nsx_digest *d = j->f->rank[r].d;
-			double x = i ? bandwidth_of(d) : bytes_of_step(d);
-
-			if (nsx_late_has(l, r))
-				mine[i] += x / l->n;
-			else
-				scratch[n++] = x;
-		}
-		usual[i] = nsx_median_of(scratch, n);
-	}
-	l->more_bytes = mine[0] - usual[0];
-	if (l->more_bytes < MORE_COPIED * usual[0])
+	l->more_bytes = bytes.sum / l->n - bytes.usual;
+	if (l->more_bytes < MORE_COPIED * bytes.usual)
 		l->more_bytes = 0;
-	l->gbps[0] = mine[1];
-	l->gbps[1] = usual[1];
+	l->gbps[0] = speed.sum / l->n;
+	l->gbps[1] = speed.usual;
 }
 
 void nsx_explain_late(const struct nsx_judge *j, struct nsx_late *l, double *scratch)

@@ -57,36 +57,34 @@ static uint32_t holds(const char *name)
 static int name_ops(struct nsx_groups *g, const char ***names,
 		    struct nsx_dchannel *c, struct nsx_err *err)
 {
-	for (size_t i = 0; i < c->nops; i++) {
-		const char *s = c->ops[i].name;
-		const char **name = nsx_group_value(g, names, nsx_hash(s, strlen(s)), 0,
-						    "operations", err);
+	for (struct nsx_dop *op = c->ops; op < c->ops + c->nops; op++) {
+		const char **name = nsx_group_value(g, names, nsx_hash(op->name, strlen(op->name)),
+						    0, "operations", err);
 
 		if (!name)
 			return err->rc;
-		if (!*name)
-			*name = s;
-		c->ops[i].name = *name;
-		c->ops[i].holds = holds(s);
+		*name = *name ?: op->name;
+		op->name = *name;
+		op->holds = holds(op->name);
 	}
 	return 0;
 }
 
-/* Lists channels of sends and receives, or the others. */
+NSX_POINTER_ORDER(cmp_sides, struct nsx_mchannel, UP(c->comm), UP(rank));
+
+/* Lists channels of sends and receives, or the others, and finds the other sides of MPI messages. */
 static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
 	struct nsx_groups g = {0};
 	const char **names = NULL;
-	size_t most = 0;
+	size_t most = 0, n = 0;
 	int rc = 0;
 
 	for (uint32_t r = 0; r < f->nranks; r++)
 		most += f->rank[r].d->nchannels;
-	nsx_new_array(m->v, m->a, most, "channels", err);
 	m->fits = nsx_arena_get(m->a, (NSX_MOST_PLACES + 3) * sizeof(*m->fits));
-	nsx_new_array(m->in, m->a, most, "channels", err);
-	if (!m->v || !m->in)
+	if (nsx_new_arrays(m->a, most, "channels", err, m->v, m->in))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (uint32_t c = 0; c < f->rank[r].d->nchannels && !rc; c++) {
@@ -97,55 +95,22 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 			x->utc_ns = f->rank[r].d->utc_ns < 0 ? -1 :
 				    f->utc_ns + (int64_t)f->rank[r].zero_ns;
 			rc = name_ops(&g, &names, x->c, err);
-			m->n += x->c->n > 0 && !x->c->is_rest &&
-				!nsx_is_of_messages(x->c) &&
+			m->n += x->c->n > 0 && !x->c->is_rest && !nsx_is_of_messages(x->c) &&
 				nsx_is_of_pairs(x->c) == of_pairs;
 		}
 	nsx_groups_done(&g);
 	free(names);
 	nsx_sort(m->v, m->n, sizeof(*m->v), cmp_channel);
-	return rc;
-}
-
-NSX_POINTER_ORDER(cmp_sides, struct nsx_mchannel, UP(c->comm), UP(rank));
-
-/* Finds the other sides of MPI messages. */
-static int find_sides(struct nsx_matcher *m, struct nsx_err *err)
-{
-	struct nsx_mchannel **v;
-	size_t n = 0;
-
-	if (!nsx_new_array(v, m->a, m->n, "channels", err))
-		return err->rc;
 	for (size_t i = 0; i < m->n; i++)
-		if (m->v[i].c->is_mpi && nsx_is_of_pairs(m->v[i].c))
-			v[n++] = &m->v[i];
-	nsx_sort(v, n, sizeof(*v), cmp_sides);
+		if (m->v[i].c->is_mpi && of_pairs)
+			m->in[n++] = &m->v[i];
+	nsx_sort(m->in, n, sizeof(*m->in), cmp_sides);
 	for (size_t i = 1; i < n; i++)
-		if (v[i]->c->comm == v[i - 1]->c->comm) {
-			v[i]->other = v[i - 1];
-			v[i - 1]->other = v[i];
+		if (m->in[i]->c->comm == m->in[i - 1]->c->comm) {
+			m->in[i]->other = m->in[i - 1];
+			m->in[i - 1]->other = m->in[i];
 		}
-	return 0;
-}
-
-/* How much earlier y's ends are than x's by the clocks as set; 0: unknown. */
-static int64_t behind_ns(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
-{
-	int64_t from = NSX_MAX(0, y->shift);
-	int64_t n = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + y->shift) - from;
-	double diff[NSX_SAMPLES];
-	size_t k = 0;
-
-	if (!x->c->has_times || !y->c->has_times || x->utc_ns < 0 || y->utc_ns < 0)
-		return 0;
-	for (; k < NSX_SAMPLES && (int64_t)k < n; k++) {
-		size_t i = (size_t)(from + n * (int64_t)k / NSX_SAMPLES);
-
-		diff[k] = (double)(x->utc_ns - y->utc_ns + nsx_coll_end(x->c, i) -
-				   nsx_coll_end(y->c, i - (size_t)y->shift));
-	}
-	return (int64_t)nsx_median_of(diff, k);
+	return rc;
 }
 
 /* Sets the clock of y's host, for all its channels, so that y's ends agree with x's. Does
@@ -156,12 +121,21 @@ static void set_clock(struct nsx_matcher *m, const struct nsx_mchannel *x,
 {
 	const struct nsx_frank *rank = m->f->rank;
 	uint32_t host = rank[y->rank].host;
-	int64_t by_ns = behind_ns(x, y);
+	int64_t from = NSX_MAX(0, y->shift), by_ns;
+	int64_t n = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + y->shift) - from;
+	double diff[NSX_SAMPLES];
+	size_t k = 0;
 
 	if (m->has_clock[host] || !m->has_clock[rank[x->rank].host] ||
-	    !x->c->has_times || !y->c->has_times ||
-	    x->utc_ns < 0 || y->utc_ns < 0)
+	    !x->c->has_times || !y->c->has_times || x->utc_ns < 0 || y->utc_ns < 0)
 		return;
+	for (; k < NSX_SAMPLES && (int64_t)k < n; k++) {
+		size_t i = (size_t)(from + n * (int64_t)k / NSX_SAMPLES);
+
+		diff[k] = (double)(x->utc_ns - y->utc_ns + nsx_coll_end(x->c, i) -
+				   nsx_coll_end(y->c, i - (size_t)y->shift));
+	}
+	by_ns = (int64_t)nsx_median_of(diff, k);
 	m->has_clock[host] = true;
 	for (size_t i = 0; i < m->n; i++)
 		if (rank[m->v[i].rank].host == host && m->v[i].utc_ns >= 0)
@@ -422,48 +396,22 @@ static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct ns
 	return 0;
 }
 
-/* Makes k count from the family's first collective. */
-static void renumber(struct nsx_matcher *m, struct nsx_family *fam)
-{
-	int64_t least = INT64_MAX, most = 0;
-
-	for (size_t i = 0; i < m->nin; i++)
-		least = NSX_MIN(least, m->in[i]->shift);
-	for (size_t i = 0; i < m->nin; i++) {
-		m->in[i]->shift -= least;
-		most = NSX_MAX(most, m->in[i]->shift + (int64_t)m->in[i]->c->n);
-	}
-	fam->length = (size_t)most;
-	fam->nranks = (uint32_t)m->nin;
-}
-
 /* Finds the range in which at least two members are present. */
 static void find_range(struct nsx_fcomm *c)
 {
 	size_t first = SIZE_MAX, second = SIZE_MAX, last = 0, before = 0;
 
-	for (uint32_t i = 0; i < c->n; i++) {
-		const struct nsx_dchannel *ch = c->m[i].c;
-		size_t from = (size_t)NSX_MAX(0, c->m[i].piece[0].shift);
-		size_t to = (size_t)(c->m[i].piece[0].shift + (int64_t)ch->n);
+	for (const struct nsx_fmember *m = c->m; m < c->m + c->n; m++) {
+		size_t from = (size_t)NSX_MAX(0, m->piece[0].shift);
+		size_t to = (size_t)(m->piece[0].shift + (int64_t)m->c->n);
 
-		if (from < first) {
-			second = first;
-			first = from;
-		} else {
-			second = NSX_MIN(second, from);
-		}
-		if (to > last) {
-			before = last;
-			last = to;
-		} else {
-			before = NSX_MAX(before, to);
-		}
+		second = NSX_MIN(second, NSX_MAX(first, from));
+		first = NSX_MIN(first, from);
+		before = NSX_MAX(before, NSX_MIN(last, to));
+		last = NSX_MAX(last, to);
 	}
-	c->first = second;
-	c->end = NSX_MAX(second, before);
-	if (c->n < 2)
-		c->first = c->end = 0;
+	c->first = c->n < 2 ? 0 : second;
+	c->end = c->n < 2 ? 0 : NSX_MAX(second, before);
 }
 
 static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx_err *err)
@@ -471,16 +419,21 @@ static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx
 	struct nsx_fleet *f = m->f;
 	struct nsx_family *fam = nsx_one_more(f->arena, f->family, f->nfamilies,
 					      sizeof(*fam), "families of communicators", err);
+	int64_t least = INT64_MAX, most = 0;
 	int rc;
 
 	if (!fam || start_family(m, x, err))
 		return err->rc;
 	f->family = fam;
 	fam += f->nfamilies;
-	*fam = (struct nsx_family){.nranks = 0};
-	fam->is_mpi = x->c->is_mpi;
-	fam->at = f->ncomms;
-	renumber(m, fam);
+	for (size_t i = 0; i < m->nin; i++)
+		least = NSX_MIN(least, m->in[i]->shift);
+	for (size_t i = 0; i < m->nin; i++) { /* k counts from the family's first collective */
+		m->in[i]->shift -= least;
+		most = NSX_MAX(most, m->in[i]->shift + (int64_t)m->in[i]->c->n);
+	}
+	*fam = (struct nsx_family){.is_mpi = x->c->is_mpi, .at = f->ncomms,
+				   .nranks = (uint32_t)m->nin, .length = (size_t)most};
 	rc = nsx_match_split(m, err);
 	fam->n = f->ncomms - fam->at;
 	f->nfamilies++;
@@ -517,7 +470,6 @@ static int match_channels(struct nsx_fleet *f, bool of_pairs, struct nsx_err *er
 				.scratch = nsx_arena_new()};
 	int rc = list_channels(&m, of_pairs, err);
 
-	rc = rc ?: find_sides(&m, err);
 	m.has_clock = nsx_arena_get(m.a, f->nhosts);
 	if (of_pairs)
 		take_clocks(&m);

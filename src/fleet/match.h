@@ -60,6 +60,9 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
  */
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift);
 
+/* Slope, per index, of the line through the medians of the outer thirds; n: 3 to NSX_SAMPLES. */
+double nsx_outer_slope(const double *v, size_t n);
+
 /* Lists the clocks of the ranks, and finds what each shows at the zero of its traces. */
 int nsx_fleet_list_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* Makes two-rank channels of MPI messages that name the other side. */

@@ -201,21 +201,6 @@ static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel)
 	return !isinf(least) && least < spread_of_partners(p, r, channel);
 }
 
-/* Takes parts of streams with more channels of alltoalls than others (votes) out of a rank. */
-static void drop_parts(const struct nsx_digest *d, struct parts *x,
-		       const struct nsx_groups *streams, const int *votes)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < x->n; i++) {
-		int64_t stream = d->channels[x->v[i].channel].stream;
-
-		if (votes[nsx_group_find(streams, (uint64_t)stream, 0)] <= 0)
-			x->v[kept++] = x->v[i];
-	}
-	x->n = kept;
-}
-
 /* Takes the parts of alltoalls out of those that have partners. The channels of a stream decide
  * together, because programs that do the same number streams alike.
  */
@@ -223,12 +208,11 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = p->f;
 	struct nsx_groups streams = {0};
-	int *votes = NULL, rc = 0;
+	int *votes = NULL, *vote, rc = 0;
 
 	for (uint32_t r = 0; r < f->nranks && !rc; r++)
 		for (uint32_t c = 0; c < f->rank[r].d->nchannels && !rc; c++) {
 			const struct nsx_dchannel *ch = &f->rank[r].d->channels[c];
-			int *vote;
 
 			if (!is_unpaired(ch))
 				continue;
@@ -239,8 +223,18 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 			else
 				rc = err->rc;
 		}
-	for (uint32_t r = 0; r < f->nranks && !rc; r++)
-		drop_parts(f->rank[r].d, &p->rank[r], &streams, votes);
+	for (uint32_t r = 0; r < f->nranks && !rc; r++) {
+		struct parts *x = &p->rank[r];
+		size_t n = x->n;
+
+		x->n = 0;
+		for (size_t i = 0; i < n; i++) {
+			int64_t stream = f->rank[r].d->channels[x->v[i].channel].stream;
+
+			if (votes[nsx_group_find(&streams, (uint64_t)stream, 0)] <= 0)
+				x->v[x->n++] = x->v[i];
+		}
+	}
 	nsx_groups_done(&streams);
 	free(votes);
 	return rc;
@@ -249,27 +243,24 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 /* Counts free parts of two ranks that end together; is_last: also joins them. */
 static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
 {
-	struct parts *a = &p->rank[x], *b = &p->rank[y];
-	size_t i = 0, k = 0, n = 0;
+	struct part *a = p->rank[x].v, *a_end = a + p->rank[x].n;
+	struct part *b = p->rank[y].v, *b_end = b + p->rank[y].n;
+	size_t n = 0;
 
-	while (i < a->n && k < b->n) {
-		double by = b->v[k].end_ns - a->v[i].end_ns;
+	while (a < a_end && b < b_end) {
+		double by = b->end_ns - a->end_ns;
 
-		if (by > NEAR_NS || a->v[i].with != NSX_NONE) {
-			i++;
-			continue;
+		if (by > NEAR_NS || a->with != NSX_NONE) {
+			a++;
+		} else if (by < -NEAR_NS || b->with != NSX_NONE) {
+			b++;
+		} else {
+			a->with = is_last ? y : NSX_NONE;
+			b->with = is_last ? x : NSX_NONE;
+			a++;
+			b++;
+			n++;
 		}
-		if (by < -NEAR_NS || b->v[k].with != NSX_NONE) {
-			k++;
-			continue;
-		}
-		if (is_last) {
-			a->v[i].with = y;
-			b->v[k].with = x;
-		}
-		n++;
-		i++;
-		k++;
 	}
 	return n;
 }
@@ -392,25 +383,6 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 
 /* Messages of MPI ---------------------------------------------------------------------*/
 
-/* Finds each channel of messages by the number of its rank, the other rank and the tag. */
-static int list_messages_of(struct nsx_fleet *f, struct nsx_groups *g, struct nsx_dchannel ***ret,
-			    struct nsx_err *err)
-{
-	for (uint32_t r = 0; r < f->nranks; r++)
-		for (size_t i = 0; i < f->rank[r].d->nchannels; i++) {
-			struct nsx_dchannel *c = &f->rank[r].d->channels[i], **x;
-
-			if (!nsx_is_of_messages(c))
-				continue;
-			x = nsx_group_value(g, ret, (uint64_t)f->rank[r].number, c->comm,
-					    "channels", err);
-			if (!x)
-				return err->rc;
-			*x = *x ? *x : c;
-		}
-	return 0;
-}
-
 /* Whether some calls may also wait for other ranks. */
 static bool waits_for_several(const struct nsx_dchannel *c)
 {
@@ -458,18 +430,30 @@ static void join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchanne
 
 int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err)
 {
-	struct nsx_groups g = {0};
-	struct nsx_dchannel **of = NULL;
-	int rc = list_messages_of(f, &g, &of, err);
+	struct nsx_groups g = {0}; /* by the number of the rank, and by the other rank and the tag */
+	struct nsx_dchannel **of = NULL, **x;
+	int rc = 0;
 
-	for (uint32_t r = 0; r < f->nranks && !rc; r++)
-		for (size_t i = 0; i < f->rank[r].d->nchannels; i++) {
-			struct nsx_dchannel *c = &f->rank[r].d->channels[i];
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (uint32_t r = 0; r < f->nranks && !rc; r++)
+			for (size_t i = 0; i < f->rank[r].d->nchannels && !rc; i++) {
+				struct nsx_dchannel *c = &f->rank[r].d->channels[i];
 
-			if (nsx_is_of_messages(c) && c->comm && c->has_times &&
-			    nsx_other_side(c) > f->rank[r].number)
-				join_sides(f, r, c, &g, of);
-		}
+				if (!nsx_is_of_messages(c))
+					continue;
+				if (pass) {
+					if (c->comm && c->has_times &&
+					    nsx_other_side(c) > f->rank[r].number)
+						join_sides(f, r, c, &g, of);
+					continue;
+				}
+				x = nsx_group_value(&g, &of, (uint64_t)f->rank[r].number, c->comm,
+						    "channels", err);
+				if (x)
+					*x = *x ?: c;
+				else
+					rc = err->rc;
+			}
 	nsx_groups_done(&g);
 	free(of);
 	return rc;

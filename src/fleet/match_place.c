@@ -25,20 +25,25 @@ static const char *op_at(const struct nsx_mchannel *x, int64_t i)
 	return x->c->ops[x->c->code[i]].name;
 }
 
+double nsx_outer_slope(const double *v, size_t n)
+{
+	double head[NSX_SAMPLES], tail[NSX_SAMPLES];
+	size_t third = n / 3;
+
+	memcpy(head, v, third * sizeof(*head));
+	memcpy(tail, v + n - third, third * sizeof(*tail));
+	return (nsx_median_of(tail, third) - nsx_median_of(head, third)) / (double)(n - third);
+}
+
 /* Width of the middle three quarters of the differences around a line through their outer thirds.
  * Its slope is at most most_slope: more is no drift of a clock.
  */
 static double match_place_spread_of(double *diff, size_t n, double most_slope)
 {
-	double head[NSX_SAMPLES], tail[NSX_SAMPLES], slope;
-	size_t third = n / 3;
+	double slope = n < 3 ? 0 : nsx_outer_slope(diff, n);
 
 	if (n < 3)
 		return 0;
-	memcpy(head, diff, third * sizeof(*head));
-	memcpy(tail, diff + n - third, third * sizeof(*tail));
-	slope = third ? (nsx_median_of(tail, third) -
-			 nsx_median_of(head, third)) / (double)(n - third) : 0;
 	slope = NSX_MAX(-most_slope, NSX_MIN(most_slope, slope));
 	for (size_t i = 0; i < n; i++)
 		diff[i] -= slope * (double)i;
@@ -202,56 +207,52 @@ static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *
 static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
 		       int64_t to, bool has_clock, double most_ns, struct nsx_fit *fits)
 {
-	int64_t nplaces;
 	double least = 1, nearest_by = INFINITY, closest;
 	struct nsx_mchannel by_clock;
 	size_t fewest = MOST_COUNTED;
+	struct nsx_fit *f = fits;
 
-	nplaces = to - from + 1;
-	for (int64_t i = 0; i < nplaces; i++) {
-		fits[i] = try_place(x, y, from + i);
-		if (fits[i].ncommon)
-			least = NSX_MIN(least, fits[i].differs);
+	for (int64_t i = from; i <= to; i++, f++) {
+		*f = try_place(x, y, i);
+		least = f->ncommon ? NSX_MIN(least, f->differs) : least;
 	}
 	if (least > 0.5)
 		return false;
 	y->differs = least;
-	for (int64_t i = 0; i < nplaces; i++) {
-		struct nsx_fit *f = &fits[i];
-
-		if (!f->ncommon || f->differs > least + 2.0 / NSX_SAMPLES)
+	f = fits;
+	for (int64_t i = from; i <= to; i++, f++) {
+		if (!f->ncommon || f->differs > least + 2.0 / NSX_SAMPLES) {
 			f->ncommon = 0;
-		else
-			f->ndiffers = count_differing(x, y, from + i, fewest + FEW);
-		if (f->ncommon)
-			fewest = NSX_MIN(fewest, f->ndiffers);
+			continue;
+		}
+		f->ndiffers = count_differing(x, y, i, fewest + FEW);
+		fewest = NSX_MIN(fewest, f->ndiffers);
 	}
-	for (int64_t i = 0; i < nplaces; i++) {
-		struct nsx_fit *f = &fits[i];
-		double far;
+	f = fits;
+	for (int64_t i = from; i <= to; i++, f++) {
+		double far = !f->ncommon || f->ndiffers > fewest + FEW ? INFINITY :
+			     distance(x, y, i, has_clock, (from + to) / 2);
 
 		f->spread = INFINITY;
-		if (!f->ncommon || f->ndiffers > fewest + FEW)
+		if (isinf(far) || far > most_ns)
 			continue;
-		far = distance(x, y, from + i, has_clock, (from + to) / 2);
-		if (far > most_ns)
-			continue;
-		f->spread = nsx_spread_at(x, y, from + i);
+		f->spread = nsx_spread_at(x, y, i);
 		if (far < nearest_by) {
 			nearest_by = far;
-			y->shift = from + i;
+			y->shift = i;
 			y->spread = f->spread;
 		}
 	}
 	closest = y->spread;
 	by_clock = *y;
-	for (int64_t i = 0; i < nplaces; i++) {
-		double spread = fits[i].spread * doubt_of(x, &by_clock, from + i);
+	f = fits;
+	for (int64_t i = from; i <= to; i++, f++) {
+		double spread = f->spread * doubt_of(x, &by_clock, i);
 
-		if (spread < closest && (!has_clock || fits[i].spread <= NSX_TOGETHER_NS)) {
+		if (spread < closest && (!has_clock || f->spread <= NSX_TOGETHER_NS)) {
 			closest = spread;
-			y->shift = from + i;
-			y->spread = fits[i].spread;
+			y->shift = i;
+			y->spread = f->spread;
 		}
 	}
 	return !isinf(nearest_by);

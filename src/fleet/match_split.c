@@ -11,6 +11,7 @@ static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t
 		    bool is_sure, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
+	const struct nsx_digest *y = f->rank[v[0]->rank].d;
 	struct nsx_fcomm *c = nsx_one_more(f->arena, f->comm, f->ncomms,
 					   sizeof(*c), "communicators", err);
 
@@ -18,18 +19,16 @@ static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t
 		return err->rc;
 	f->comm = c;
 	c += f->ncomms;
-	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n,
-				.is_sure = is_sure, .is_of_one = true};
+	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n, .is_sure = is_sure,
+				.is_of_one = y->utc_ns >= 0};
 	if (!nsx_new_array(c->m, f->arena, n, "members", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_digest *x = f->rank[v[i]->rank].d;
-		const struct nsx_digest *y = f->rank[v[0]->rank].d;
 
 		c->m[i] = (struct nsx_fmember){v[i]->rank, v[i]->c, {{0, v[i]->shift}}, 1};
-		c->is_of_one = c->is_of_one && x->utc_ns >= 0 &&
-			       x->host == y->host && x->utc_ns == y->utc_ns &&
-			       x->system_ns == y->system_ns;
+		c->is_of_one &= x->host == y->host && x->utc_ns == y->utc_ns &&
+				x->system_ns == y->system_ns;
 	}
 	f->ncomms++;
 	return 0;
@@ -63,13 +62,8 @@ struct ends {
  */
 static double level(double *v, size_t n)
 {
-	double sorted[NSX_SAMPLES], slope, middle;
-	size_t third = n / 3;
+	double sorted[NSX_SAMPLES], slope = nsx_outer_slope(v, n), middle;
 
-	memcpy(sorted, v, third * sizeof(*v));
-	slope = nsx_median_of(sorted, third);
-	memcpy(sorted, v + n - third, third * sizeof(*v));
-	slope = (nsx_median_of(sorted, third) - slope) / (double)(n - third);
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = v[i] -= slope * ((double)i - (double)(n - 1) / 2);
 	middle = nsx_median_of(sorted, n);
