@@ -32,6 +32,7 @@ static struct nsx_member *add_member(struct nsx_groups *g, struct nsx_member **v
 }
 
 NSX_ORDER(cmp_member, struct nsx_member, UP(process), UP(device));
+NSX_ORDER(cmp_busiest, struct nsx_member, DOWN(ncolls), DOWN(gpu_ns));
 
 /* Makes an MPI process one rank: on the device with which it communicates, else on its
  * busiest device, else on none.
@@ -41,16 +42,10 @@ static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
 {
 	struct nsx_member *best = NULL;
 
-	for (size_t i = 0; i < g->n; i++) {
-		struct nsx_member *x = &(*v)[i];
-
-		if (x->process == process &&
-		    (!best || x->ncolls > best->ncolls ||
-		     (x->ncolls == best->ncolls && x->gpu_ns > best->gpu_ns)))
+	for (struct nsx_member *x = *v; x < *v + g->n; x++)
+		if (x->process == process && (!best || cmp_busiest(x, best) < 0))
 			best = x;
-	}
-	if (!best)
-		best = add_member(g, v, process, NSX_NONE, err);
+	best = best ?: add_member(g, v, process, NSX_NONE, err);
 	if (!best)
 		return err->rc;
 	best->ncolls++;
@@ -76,19 +71,18 @@ static int digest_make_list_members(struct nsx_maker *m, struct nsx_member **ret
 
 		if (!nsx_op_counts(t, i))
 			continue;
-		if (!(x = add_member(&g, &v, s->process, s->device, err))) {
+		if ((x = add_member(&g, &v, s->process, s->device, err))) {
+			x->ncolls += t->ops.cls[i] == NSX_C_COMM;
+			nsx_add_to(&x->gpu_ns, nsx_op_ns(&t->ops, i));
+		} else {
 			rc = err->rc;
-			break;
 		}
-		x->ncolls += t->ops.cls[i] == NSX_C_COMM;
-		nsx_add_to(&x->gpu_ns, nsx_op_ns(&t->ops, i));
 	}
-	for (size_t i = 0; i < m->nmpi && !rc; i++) {
-		if (!m->mpi[i].is_coll || m->mpi[i].process == process)
-			continue;
-		process = m->mpi[i].process;
-		rc = add_mpi_process(&g, &v, process, err);
-	}
+	for (const struct nsx_mpi_wait *c = m->mpi; c < m->mpi + m->nmpi && !rc; c++)
+		if (c->is_coll && c->process != process) {
+			process = c->process;
+			rc = add_mpi_process(&g, &v, process, err);
+		}
 	for (size_t i = 0; i < g.n; i++) {
 		ncolls += v[i].ncolls;
 		most_ns = NSX_MAX(most_ns, v[i].gpu_ns);
@@ -173,23 +167,13 @@ static struct nsx_dstep *step_at(struct nsx_digest *d, size_t *at, int64_t t)
 	return *at < d->nsteps ? &d->steps[*at] : NULL;
 }
 
-static int64_t common_ns(int64_t a, int64_t b, int64_t from, int64_t to)
-{
-	return NSX_MAX(0, NSX_MIN(b, to) - NSX_MAX(a, from));
-}
-
 static void charge_piece(struct nsx_digest *d, size_t *at, const struct nsx_idle_piece *p)
 {
-	if (!step_at(d, at, p->start_ns))
-		return;
-	for (size_t k = *at; k < d->nsteps; k++) {
-		struct nsx_dstep *s = &d->steps[k];
+	struct nsx_dstep *s = step_at(d, at, p->start_ns);
 
-		if (s->start_ns >= p->end_ns)
-			break;
-		s->cause_ns[p->cause] += common_ns(p->start_ns, p->end_ns, s->start_ns,
-						   s->start_ns + s->wall_ns);
-	}
+	for (; s && s < d->steps + d->nsteps && s->start_ns < p->end_ns; s++)
+		s->cause_ns[p->cause] += NSX_MAX(0, NSX_MIN(p->end_ns, s->start_ns + s->wall_ns) -
+						    NSX_MAX(p->start_ns, s->start_ns));
 }
 
 NSX_ORDER(cmp_idle, struct nsx_didle, DOWN(ns), UP(cause), TEXT(detail));
@@ -205,13 +189,14 @@ static int digest_make_sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 
 	for (size_t i = 0; i < idle->n && !rc; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		struct nsx_didle *sum;
+		struct nsx_didle *sum = nsx_group_value(&g, &v, p.cause, p.detail, "idle causes",
+							err);
 
 		charge_piece(d, &at, &p);
-		sum = nsx_group_value(&g, &v, p.cause, p.detail, "idle causes", err);
-		rc = sum ? 0 : err->rc;
-		if (rc)
+		if (!sum) {
+			rc = err->rc;
 			break;
+		}
 		sum->cause = p.cause;
 		sum->detail = nsx_fact_text(m->f, p.detail);
 		nsx_add_to(&sum->ns, p.end_ns - p.start_ns);
@@ -235,7 +220,7 @@ static int digest_make_sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 struct kernels {
 	struct nsx_groups g;
 	struct nsx_dfamily *v; /* names are those of the trace */
-	uint32_t *family; /* by operation of the device; NSX_NONE: not a kernel of this rank */
+	uint32_t *family; /* by operation of the device: its index + 1; 0: not a kernel of this rank */
 };
 
 NSX_ORDER(cmp_family, struct nsx_dfamily, DOWN(total_ns), TEXT(name));
@@ -251,7 +236,7 @@ static int keep_families(struct nsx_digest *d, const struct nsx_ops *ops,
 	    nsx_new_arrays(a, dev->nops, "kernels", err, order) ||
 	    !nsx_new_array(d->families, d->arena, k->g.n, "kernel families", err))
 		return err->rc;
-	NSX_DEAL(at, order, k->g.n, dev->nops, i, k->family[i]);
+	NSX_DEAL(at, order, k->g.n, dev->nops, i, k->family[i] - 1);
 	for (size_t f = 0; f < k->g.n; f++) {
 		struct nsx_sketch sketch = {0};
 
@@ -280,7 +265,7 @@ static int digest_make_add_kernel(const struct nsx_maker *m, struct kernels *k, 
 	x->name = nsx_text(m->t, name);
 	x->count++;
 	nsx_add_to(&x->total_ns, nsx_op_ns(&m->t->ops, op));
-	k->family[op - first_op] = (uint32_t)(x - k->v);
+	k->family[op - first_op] = (uint32_t)(x - k->v) + 1;
 	return 0;
 }
 
@@ -301,8 +286,6 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 	size_t at = 0;
 	int rc = nsx_new_array(k.family, a, dev->nops, "kernels", err) ? 0 : err->rc;
 
-	for (size_t i = 0; i < dev->nops && !rc; i++)
-		k.family[i] = NSX_NONE;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops && !rc; i++) {
 		int64_t start_ns = nsx_op_start(&t->ops, i);
 		struct nsx_dstep *s;
@@ -338,23 +321,18 @@ static void digest_make_sum_calls(const struct nsx_maker *m, const struct nsx_me
 {
 	const struct nsx_trace *t = m->t;
 
-	for (uint32_t k = 0; k < t->nthreads; k++) {
-		const struct nsx_thread *th = &t->thread[k];
-
-		if (th->process != x->process)
-			continue;
+	for (const struct nsx_thread *th = t->thread; th < t->thread + t->nthreads; th++)
 		for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-			int64_t ns = nsx_call_ns(&t->calls, i);
+			unsigned class = th->process == x->process ? t->calls.cls[i] : NSX_CALL_OTHER;
 
-			if (t->calls.cls[i] == NSX_CALL_LAUNCH) {
+			if (class == NSX_CALL_LAUNCH) {
 				d->launches++;
-				nsx_add_to(&d->launch_ns, ns);
-			} else if (t->calls.cls[i] == NSX_CALL_SYNC) {
+				nsx_add_to(&d->launch_ns, nsx_call_ns(&t->calls, i));
+			} else if (class == NSX_CALL_SYNC) {
 				d->syncs++;
-				nsx_add_to(&d->sync_ns, ns);
+				nsx_add_to(&d->sync_ns, nsx_call_ns(&t->calls, i));
 			}
 		}
-	}
 }
 
 /* Finds the rank's peak memory on its device. Memory allocated before the capture counts as
@@ -393,27 +371,19 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->t;
-	const struct nsx_gpu_info *gpu = NULL;
+	bool has_device = x->device != NSX_NONE;
+	const struct nsx_gpu_info *gpu = has_device ? nsx_device_gpu(t, x->device) : NULL;
 	int rc = 0;
 
 	d->product = nsx_arena_strdup(d->arena, t->schema->product_version);
 	d->schema = nsx_arena_strdup(d->arena, t->schema->schema_version);
-	d->gpu_model = "";
+	d->gpu_model = gpu ? cut_name(nsx_text(t, gpu->name), d->arena) : "";
+	if (gpu && gpu->uuid)
+		d->gpu = nsx_hash(nsx_text(t, gpu->uuid), strlen(nsx_text(t, gpu->uuid)));
 	d->peak_bytes = -1;
-	d->first_ns = t->first_ns;
-	d->last_ns = t->last_ns;
-	if (x->device != NSX_NONE) {
-		gpu = nsx_device_gpu(t, x->device);
-		d->first_ns = INT64_MAX;
-		d->last_ns = INT64_MIN;
-	}
-	if (gpu) {
-		d->gpu_model = cut_name(nsx_text(t, gpu->name), d->arena);
-		d->gpu = gpu->uuid ? nsx_hash(nsx_text(t, gpu->uuid),
-					      strlen(nsx_text(t, gpu->uuid))) :
-				     0;
-	}
-	if (x->device != NSX_NONE)
+	d->first_ns = has_device ? INT64_MAX : t->first_ns;
+	d->last_ns = has_device ? INT64_MIN : t->last_ns;
+	if (has_device)
 		rc = list_steps(m, x, d, err) || digest_make_sum_idle(m, x, d, err) ||
 		     sum_ops(m, x, d, err) || find_peak(m, x, d, err) ||
 		     nsx_maker_kinds(m, x, d, err);

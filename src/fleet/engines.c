@@ -67,6 +67,12 @@ static bool do_the_same(const struct nsx_digest *x, const struct nsx_digest *y)
 	return x->nkinds == y->nkinds;
 }
 
+/* The digest of an engine. Its ranks do the same steps; the first one stands for them. */
+static const struct nsx_digest *digest_of(const struct nsx_fleet *f, uint32_t e)
+{
+	return f->rank[f->engine[e].ranks[0]].d;
+}
+
 /* Lists engines: ranks that communicators join, directly or through others. */
 static void list_engines(struct nsx_fleet *f, struct nsx_arena *a)
 {
@@ -95,27 +101,24 @@ static void list_engines(struct nsx_fleet *f, struct nsx_arena *a)
 	}
 }
 
-/* Lists the classes of steps. The ranks of an engine do the same steps; its first one stands for
- * them.
- */
+/* Lists the classes of steps. */
 static int list_classes(struct engines *x, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = x->f;
 	size_t n = 0;
 
 	for (uint32_t e = 0; e < f->nengines; e++)
-		n += f->rank[f->engine[e].ranks[0]].d->nkinds;
+		n += digest_of(f, e)->nkinds;
 	if (!nsx_new_array(x->v, x->a, n, "kinds of steps", err))
 		return err->rc;
-	for (uint32_t e = 0; e < f->nengines; e++) {
-		const struct nsx_digest *d = f->rank[f->engine[e].ranks[0]].d;
+	for (uint32_t e = 0; e < f->nengines; e++)
+		for (size_t i = 0; i < digest_of(f, e)->nkinds; i++) {
+			const struct nsx_dkind *k = &digest_of(f, e)->kinds[i];
 
-		for (size_t i = 0; i < d->nkinds; i++) {
-			f->engine[e].nsteps += d->kinds[i].count;
-			if (d->kinds[i].count > 0 && d->kinds[i].p50_ns > 0)
-				x->v[x->n++] = (struct class){&d->kinds[i], e, 0, 0};
+			f->engine[e].nsteps += k->count;
+			if (k->count > 0 && k->p50_ns > 0)
+				x->v[x->n++] = (struct class){k, e, 0, 0};
 		}
-	}
 	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_class);
 	return 0;
 }
@@ -189,52 +192,38 @@ static void expect(struct engines *x)
 	}
 }
 
-static double kernels_ns(const struct nsx_digest *d)
-{
-	double ns = 0;
-
-	for (size_t i = 0; i < d->nfamilies; i++)
-		ns += (double)d->families[i].total_ns;
-	return ns;
-}
-
 /* Sums the classes of each engine that others have, too. */
 static void sum_up(struct engines *x)
 {
-	struct nsx_fleet *f = x->f;
+	for (const struct class *c = x->v; c < x->v + x->n; c++) {
+		struct nsx_fengine *e = &x->f->engine[c->engine];
+		double n = (double)c->k->count, took_ns = (double)c->k->p50_ns;
 
-	for (size_t i = 0; i < x->n; i++) {
-		struct nsx_fengine *e = &f->engine[x->v[i].engine];
-		double n = (double)x->v[i].k->count;
-
-		e->all_took_ns += n * (double)x->v[i].k->p50_ns;
-		e->all_expected_ns += n * (x->v[i].expected_ns > 0 ? x->v[i].expected_ns :
-								    (double)x->v[i].k->p50_ns);
-		if (x->v[i].sure_ns <= 0)
+		e->all_took_ns += n * took_ns;
+		e->all_expected_ns += n * (c->expected_ns > 0 ? c->expected_ns : took_ns);
+		if (c->sure_ns <= 0)
 			continue;
-		e->ncompared += x->v[i].k->count;
-		e->took_ns += n * (double)x->v[i].k->p50_ns;
-		e->expected_ns += n * x->v[i].sure_ns;
+		e->ncompared += c->k->count;
+		e->took_ns += n * took_ns;
+		e->expected_ns += n * c->sure_ns;
 	}
-	for (uint32_t e = 0; e < f->nengines; e++)
-		if (f->engine[e].expected_ns > 0)
-			f->engine[e].ratio = f->engine[e].took_ns / f->engine[e].expected_ns;
+	for (struct nsx_fengine *e = x->f->engine; e < x->f->engine + x->f->nengines; e++)
+		e->ratio = e->expected_ns > 0 ? e->took_ns / e->expected_ns : 0;
 }
 
 enum { RATIO, KERNELS, IDLE /* and more, by cause */ };
 
 /* An engine's ratio, or its kernel or idle time relative to base_ns. */
-static double engines_value(const struct nsx_fleet *f, const struct nsx_fengine *e, unsigned what,
-		       double base_ns)
+static double engines_value(const struct nsx_fleet *f, uint32_t e, unsigned what, double base_ns)
 {
-	const struct nsx_digest *d = f->rank[e->ranks[0]].d;
+	const struct nsx_digest *d = digest_of(f, e);
 	double ns = 0;
 
 	if (what == RATIO)
-		return e->ratio;
-	if (what == KERNELS)
-		return kernels_ns(d) / base_ns;
-	for (size_t i = 0; i < d->nidle; i++)
+		return f->engine[e].ratio;
+	for (size_t i = 0; i < d->nfamilies && what == KERNELS; i++)
+		ns += (double)d->families[i].total_ns;
+	for (size_t i = 0; i < d->nidle && what >= IDLE; i++)
 		ns += d->idle[i].cause == what - IDLE ? (double)d->idle[i].ns : 0;
 	return ns / base_ns;
 }
@@ -266,10 +255,8 @@ static double engines_usual(const struct engines *x, uint32_t but, unsigned what
 	size_t n = 0;
 
 	for (uint32_t e = 0; e < f->nengines; e++)
-		if (e != but && f->engine[e].ratio > 0 &&
-		    is_like(f->rank[f->engine[but].ranks[0]].d, f->rank[f->engine[e].ranks[0]].d))
-			x->scratch[n++] = engines_value(f, &f->engine[e], what,
-						   f->engine[e].all_took_ns);
+		if (e != but && f->engine[e].ratio > 0 && is_like(digest_of(f, but), digest_of(f, e)))
+			x->scratch[n++] = engines_value(f, e, what, f->engine[e].all_took_ns);
 	spread = NSX_SIGMA * nsx_spread_of(x->scratch, n, &median);
 	*ret_spread = n < FEW ? 0 : NSX_MAX(LEAST_SPREAD, spread);
 	return median;
@@ -284,7 +271,7 @@ static void explain_engine(const struct engines *x, uint32_t i)
 	double usual, spread, most = 0;
 
 	usual = engines_usual(x, i, KERNELS, &spread);
-	e->kernel_ratio = usual > 0 ? engines_value(x->f, e, KERNELS, e->all_expected_ns) / usual : 0;
+	e->kernel_ratio = usual > 0 ? engines_value(x->f, i, KERNELS, e->all_expected_ns) / usual : 0;
 	e->cause = NSX_WHY_UNKNOWN;
 	e->idle_cause = NSX_NCAUSES;
 	if (usual <= 0)
@@ -295,7 +282,7 @@ static void explain_engine(const struct engines *x, uint32_t i)
 	}
 	e->cause = NSX_WHY_IDLE;
 	for (unsigned c = 0; c < NSX_NCAUSES; c++) {
-		double over = engines_value(x->f, e, IDLE + c, e->all_expected_ns) -
+		double over = engines_value(x->f, i, IDLE + c, e->all_expected_ns) -
 			      engines_usual(x, i, IDLE + c, &spread);
 
 		if (over > most) {

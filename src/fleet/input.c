@@ -9,15 +9,15 @@
 #include "fleet/input.h"
 #include "nsysrep/nsysrep.h"
 
-struct list {
-	const char **v;
-	size_t n, cap;
-	struct nsx_arena *a;
-};
-
-static int input_add(struct list *l, const char *path, struct nsx_err *err)
+static int input_add(struct nsx_fleet_inputs *in, const char *path, struct nsx_err *err)
 {
-	return nsx_push(l->v, l->n, l->cap, "inputs", err, nsx_arena_strdup(l->a, path));
+	const char **v = nsx_one_more(in->arena, in->path, in->n, sizeof(*v), "inputs", err);
+
+	if (!v)
+		return err->rc;
+	in->path = v;
+	v[in->n++] = nsx_arena_strdup(in->arena, path);
+	return 0;
 }
 
 /* Whether the name has a known suffix with something before it. */
@@ -29,7 +29,7 @@ static bool is_input(const char *name, bool reports)
 	       nsx_ends_with(name + 1, ".nsxd.zst");
 }
 
-static int input_add_files(struct list *l, const char *path, bool reports, struct nsx_err *err)
+static int input_add_files(struct nsx_fleet_inputs *in, const char *path, bool reports, struct nsx_err *err)
 {
 	DIR *d = nsx_open_folder(path);
 	struct dirent *e;
@@ -43,7 +43,7 @@ static int input_add_files(struct list *l, const char *path, bool reports, struc
 		if (!is_input(e->d_name, reports))
 			continue;
 		nsx_buf_printf(&b, "%s/%s", path, e->d_name);
-		rc = input_add(l, b.p, err);
+		rc = input_add(in, b.p, err);
 		nsx_buf_done(&b);
 	}
 	closedir(d);
@@ -53,28 +53,28 @@ static int input_add_files(struct list *l, const char *path, bool reports, struc
 /* Adds a folder's exports and digests. Reports are added only if it has neither, because exports
  * and digests are made from reports.
  */
-static int add_folder(struct list *l, const char *path, struct nsx_err *err)
+static int add_folder(struct nsx_fleet_inputs *in, const char *path, struct nsx_err *err)
 {
-	size_t before = l->n;
-	int rc = input_add_files(l, path, false, err);
+	size_t before = in->n;
+	int rc = input_add_files(in, path, false, err);
 
-	if (!rc && l->n == before)
-		rc = input_add_files(l, path, true, err);
-	if (!rc && l->n == before)
+	if (!rc && in->n == before)
+		rc = input_add_files(in, path, true, err);
+	if (!rc && in->n == before)
 		rc = nsx_fail(err, NSX_E_USAGE, "the folder '%s' holds no inputs: names in "
 			      ".sqlite, .nsxd, .nsxd.zst or .nsys-rep", path);
 	return rc;
 }
 
-static int add_any(struct list *l, const char *path, struct nsx_err *err)
+static int add_any(struct nsx_fleet_inputs *in, const char *path, struct nsx_err *err)
 {
 	struct stat st;
 
 	return !stat(path, &st) && S_ISDIR(st.st_mode) ?
-		       add_folder(l, path, err) : input_add(l, path, err);
+		       add_folder(in, path, err) : input_add(in, path, err);
 }
 
-static int input_add_lines(struct list *l, const char *path, struct nsx_err *err)
+static int input_add_lines(struct nsx_fleet_inputs *in, const char *path, struct nsx_err *err)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -87,7 +87,7 @@ static int input_add_lines(struct list *l, const char *path, struct nsx_err *err
 	while (!rc && getline(&line, &cap, f) > 0) {
 		line[strcspn(line, "\r\n")] = '\0';
 		if (*line)
-			rc = add_any(l, line, err);
+			rc = add_any(in, line, err);
 	}
 	free(line);
 	(void)fclose(f);
@@ -96,30 +96,25 @@ static int input_add_lines(struct list *l, const char *path, struct nsx_err *err
 
 int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret, struct nsx_err *err)
 {
-	struct list l = {.a = nsx_arena_new()};
+	struct nsx_fleet_inputs in = {.arena = nsx_arena_new()};
 	size_t kept = 0;
 	int rc = 0;
 
 	for (int i = 0; i < n && !rc; i++)
-		rc = operands[i][0] == '@' ? input_add_lines(&l, operands[i] + 1, err) :
-					     add_any(&l, operands[i], err);
-	if (!rc && !l.n)
+		rc = operands[i][0] == '@' ? input_add_lines(&in, operands[i] + 1, err) :
+					     add_any(&in, operands[i], err);
+	if (!rc && !in.n)
 		rc = nsx_fail(err, NSX_E_USAGE, "give traces, digests, folders "
 			      "of them or @LIST: nsys-explain fleet INPUT...");
-	if (!rc)
-		nsx_sort(l.v, l.n, sizeof(*l.v), nsx_cmp_text);
-	for (size_t i = 0; i < l.n; i++)
-		if (!kept || strcmp(l.v[i], l.v[kept - 1]) != 0)
-			l.v[kept++] = l.v[i];
-	if (!rc) {
-		ret->path = nsx_arena_get(l.a, kept * sizeof(*l.v));
-		memcpy(ret->path, l.v, kept * sizeof(*l.v));
-		ret->n = kept;
-		ret->arena = l.a;
-	} else {
-		nsx_arena_free(l.a);
-	}
-	free(l.v);
+	nsx_sort(in.path, in.n, sizeof(*in.path), nsx_cmp_text);
+	for (size_t i = 0; i < in.n; i++)
+		if (!kept || strcmp(in.path[i], in.path[kept - 1]) != 0)
+			in.path[kept++] = in.path[i];
+	in.n = kept;
+	if (rc)
+		nsx_arena_free(in.arena);
+	else
+		*ret = in;
 	return rc;
 }
 
@@ -142,16 +137,14 @@ static int read_one(void *ctx, size_t i, struct nsx_err *err)
 	const char *path = r->in->path[i];
 	struct result *x = &r->results[i];
 	int rc = nsx_digest_is(path) ?
-			 nsx_digest_load(path, r->o->keep, &x->v, &x->n,
-					 &x->err) :
+			 nsx_digest_load(path, r->o->keep, &x->v, &x->n, &x->err) :
 			 nsx_digest_read_trace(path, r->o, &x->v, &x->n, &x->err);
 
 	x->err.rc = rc;
-	if (rc == NSX_E_NOMEM || rc == NSX_E_STOP || rc == NSX_E_USAGE)
-		*err = x->err;
-	else
-		rc = 0;
-	return rc ? rc : nsx_stopped(err);
+	if (rc != NSX_E_NOMEM && rc != NSX_E_STOP && rc != NSX_E_USAGE)
+		return nsx_stopped(err);
+	*err = x->err;
+	return rc;
 }
 
 /* Adds a line with the input's name, which a low-level error may lack. */

@@ -167,14 +167,6 @@ static bool is_steady(const struct nsx_late *l)
 	return l->kind == NSX_LATE_STEADY;
 }
 
-/* Drops ranks that are late now and then if another rank is late in most steps. */
-static void excuse_rotating(struct nsx_judge *j, double *scratch)
-{
-	find_events(j, true, scratch);
-	if (j->f->is_rotating)
-		(void)keep_late(j->f, is_steady);
-}
-
 /* Whether it is unknown for more than a tenth of the sends and receives who waits for whom. The
  * first ones of a capture may have been launched before it.
  */
@@ -182,18 +174,13 @@ static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 {
 	size_t all = 0, unknown = 0;
 
-	for (uint32_t i = 0; i < f->ncomms; i++) {
-		const struct nsx_fcomm *c = &f->comm[i];
-
+	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++)
 		for (uint32_t m = 0; m < c->n; m++) {
-			const struct nsx_dchannel *ch = c->m[m].c;
+			size_t n = nsx_is_of_pairs(c->m[m].c) ? c->m[m].c->n : 0;
 
-			if (!nsx_is_of_pairs(ch))
-				continue;
-			all += ch->n;
-			unknown += nsx_is_of_unknown_pairs(c) ? ch->n : 0;
+			all += n;
+			unknown += nsx_is_of_unknown_pairs(c) ? n : 0;
 		}
-	}
 	return unknown * 10 > all;
 }
 
@@ -264,15 +251,14 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		find_excess(&j, scratch);
 		warn_of_short(f);
 		rc = nsx_name_late(&j, scratch, err);
-		if (!rc) {
-			excuse_rotating(&j, scratch);
-			rc = nsx_price_late(&j, scratch, err);
-		}
+		find_events(&j, true, scratch);
+		if (f->is_rotating) /* another rank is late in most steps */
+			(void)keep_late(f, is_steady);
+		rc = rc ?: nsx_price_late(&j, scratch, err);
 		for (size_t i = 0; i < f->nlate && !rc; i++)
 			nsx_explain_late(&j, &f->late[i], scratch);
 		keep_by_cause(f);
-		if (!rc)
-			rc = nsx_price_links(&j, err);
+		rc = rc ?: nsx_price_links(&j, err);
 		find_events(&j, false, scratch);
 		find_suspect(&j);
 		nsx_sort(f->late, f->nlate, sizeof(*f->late), cmp_price);

@@ -29,14 +29,18 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, 
 	       nsx_holds_all(c, k) ? (double)least : NAN;
 }
 
-/* Sums, over the family's collectives, each communicator's transfer above the median, and
- * that median. Returns how many collectives were compared.
- */
-static size_t link_compare(const struct nsx_fleet *f, const struct nsx_family *fam,
-			   double *excess, double *n, double *ret_typical, double *scratch)
-{
-	size_t compared = 0;
+struct links { /* of a family, by communicator: transfers above the median, and their number */
+	double *excess, *n;
+	double typical; /* mean of the medians */
+	size_t compared; /* collectives */
+	double *scratch;
+};
 
+/* Sums, over the family's collectives, each communicator's transfer above the median, and
+ * that median.
+ */
+static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam, struct links *x)
+{
 	for (size_t k = 0; k < fam->length; k++) {
 		size_t there = 0;
 		double median;
@@ -45,25 +49,23 @@ static size_t link_compare(const struct nsx_fleet *f, const struct nsx_family *f
 			double ns = transfer_at(f, &f->comm[fam->at + c], k);
 
 			if (!isnan(ns))
-				scratch[there++] = ns;
+				x->scratch[there++] = ns;
 		}
 		if (there < NSX_MIN(fam->n, 3))
 			continue;
-		median = nsx_median_of(scratch, there); /* the call sorts scratch */
+		median = nsx_median_of(x->scratch, there); /* the call sorts scratch */
 		if (fam->n == 2)
-			median = scratch[0];
-		compared++;
-		*ret_typical += median;
+			median = x->scratch[0];
+		x->compared++;
+		x->typical += median;
 		for (uint32_t c = 0; c < fam->n; c++) {
 			double ns = transfer_at(f, &f->comm[fam->at + c], k);
 
-			if (isnan(ns))
-				continue;
-			excess[c] += ns - median;
-			n[c]++;
+			x->excess[c] += isnan(ns) ? 0 : ns - median;
+			x->n[c] += !isnan(ns);
 		}
 	}
-	return compared;
+	x->typical /= NSX_MAX(1, (double)x->compared);
 }
 
 /* Adds a link as a late entry of its members, if its mending wins enough. */
@@ -94,29 +96,25 @@ static int price_link(struct nsx_judge *j, uint32_t comm, double excess_ns, doub
 	return 0;
 }
 
-static int link_judge(struct nsx_judge *j, const struct nsx_family *fam, double *excess,
-		      const double *n, double typical, size_t compared, double *scratch,
+static int link_judge(struct nsx_judge *j, const struct nsx_family *fam, struct links *x,
 		      struct nsx_err *err)
 {
+	bool are_two = fam->n == 2;
 	double middle, mad, steps = NSX_MAX(1, (double)j->f->nsteps);
 	int rc = 0;
 
 	for (uint32_t c = 0; c < fam->n; c++)
-		scratch[c] = excess[c] = n[c] > 0 ? excess[c] / n[c] : 0;
-	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(scratch, fam->n, &middle), typical / 100);
-	if (fam->n == 2) {
+		x->scratch[c] = x->excess[c] = x->n[c] > 0 ? x->excess[c] / x->n[c] : 0;
+	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(x->scratch, fam->n, &middle), x->typical / 100);
+	if (are_two) {
 		middle = 0;
-		mad = typical / 100;
+		mad = x->typical / 100;
 	}
-	for (uint32_t c = 0; c < fam->n && !rc; c++) {
-		double z = (excess[c] - middle) / mad;
-
-		if (z >= LEAST_Z &&
-		    excess[c] >= (fam->n == 2 ? LEAST_RATIO_OF_TWO : LEAST_RATIO) *
-					 typical &&
-		    excess[c] * (double)compared / steps >= LEAST_OF_STEP * j->f->step_ns)
-			rc = price_link(j, fam->at + c, excess[c], typical, err);
-	}
+	for (uint32_t c = 0; c < fam->n && !rc; c++)
+		if ((x->excess[c] - middle) / mad >= LEAST_Z &&
+		    x->excess[c] >= (are_two ? LEAST_RATIO_OF_TWO : LEAST_RATIO) * x->typical &&
+		    x->excess[c] * (double)x->compared / steps >= LEAST_OF_STEP * j->f->step_ns)
+			rc = price_link(j, fam->at + c, x->excess[c], x->typical, err);
 	return rc;
 }
 
@@ -126,20 +124,15 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 	double *v = nsx_arena_get(j->a, ((size_t)f->ncomms + 1) * 3 * sizeof(*v));
 	int rc = 0;
 
-	for (uint32_t i = 0; i < f->nfamilies && !rc; i++) {
-		const struct nsx_family *fam = &f->family[i];
-		double *excess = v, *n = v + fam->n, *scratch = n + fam->n;
-		double typical = 0;
-		size_t compared;
+	for (const struct nsx_family *fam = f->family; fam < f->family + f->nfamilies && !rc; fam++) {
+		struct links x = {.excess = v, .n = v + fam->n, .scratch = v + 2 * (size_t)fam->n};
 
 		if (fam->n < 2)
 			continue;
-		for (uint32_t c = 0; c < 2 * fam->n; c++)
-			v[c] = 0;
-		compared = link_compare(f, fam, excess, n, &typical, scratch);
-		if (compared)
-			rc = link_judge(j, fam, excess, n, typical / (double)compared,
-					compared, scratch, err);
+		memset(v, 0, 2 * fam->n * sizeof(*v));
+		link_compare(f, fam, &x);
+		if (x.compared)
+			rc = link_judge(j, fam, &x, err);
 	}
 	return rc;
 }
