@@ -166,16 +166,19 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	return nsx_buf_keep(&b, a);
 }
 
-/* How much a lane changes by itself. Ranks of a job wait for each other, so their totals
- * all change alike.
+/* How much a lane changes by itself. Ranks of a job wait for each other, in collectives or while
+ * the host waits for another GPU, so their totals all change alike.
  */
 static int64_t own_change(const struct nsx_diff *d, uint32_t lane)
 {
 	const struct nsx_budget *x = &d->lanes[lane].budget;
+	const struct nsx_split_rows *idle = &x->split[NSX_SPLIT_IDLE];
 	int64_t waits_ns = x->part[NSX_SHARE_WAIT].delta_ns;
 
 	if (d->digested) /* digests do not separate transfer and waiting */
 		waits_ns = x->part[NSX_SHARE_TRANSFER].delta_ns;
+	for (size_t i = 0; i < idle->n; i++)
+		waits_ns += idle->v[i].cause == NSX_CAUSE_SYNC ? idle->v[i].d.delta_ns : 0;
 	return llabs(x->total.delta_ns - waits_ns);
 }
 
@@ -489,18 +492,27 @@ static void add_idle_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
 	}
 }
 
+/* A mean count: "7.33", "2002". */
+static const char *say_mean(struct nsx_arena *a, double n)
+{
+	return n < 1000 ? nsx_arena_printf(a, "%.3g", n) : nsx_text_count(a, n);
+}
+
 /* Adds " (24 collectives instead of 8)", or how much longer equally many of them take. */
-static void add_collectives(struct nsx_buf *b, const struct nsx_budget *x)
+static void add_collectives(struct nsx_buf *b, const struct nsx_budget *x, struct nsx_arena *a)
 {
 	const double *n = x->collectives, *ns = x->comm_ns;
+	const char *count = say_mean(a, n[1]);
+	bool is_one = !strcmp(count, "1");
 
 	if (fabs(n[1] - n[0]) >= ANOTHER)
-		nsx_buf_printf(b, " (%.3g collectives instead of %.3g)", n[1], n[0]);
+		nsx_buf_printf(b, " (%s collective%s instead of %s)", count, is_one ? "" : "s",
+			       say_mean(a, n[0]));
 	else if (ns[0] > 0 && fabs(ns[1] / ns[0] - 1) >= LONGER &&
 		 llabs(x->part[NSX_SHARE_WAIT].delta_ns) <
 			 llabs(x->part[NSX_SHARE_TRANSFER].delta_ns))
-		nsx_buf_printf(b, " (%.3g collective%s %.3g times as long)", n[1],
-			       n[1] < 1.5 ? " takes" : "s take", ns[1] / ns[0]);
+		nsx_buf_printf(b, " (%s collective%s %.3g times as long)", count,
+			       is_one ? " takes" : "s take", ns[1] / ns[0]);
 }
 
 /* Adds "idle +1.88 ms, mainly host code in `iteration #` (+1.86 ms)". */
@@ -511,7 +523,7 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 
 	nsx_buf_printf(b, "%s %s", nsx_share_word(d, share), nsx_text_change(a, ns));
 	if (share == NSX_SHARE_TRANSFER)
-		add_collectives(b, x);
+		add_collectives(b, x, a);
 	else if (share == NSX_SHARE_COMPUTE)
 		add_kernel_part(b, d, x, a);
 	else if (share == NSX_SHARE_IDLE)

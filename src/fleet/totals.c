@@ -7,6 +7,7 @@
 enum {
 	MOST_OF_A_CALL = 1 << 14, /* timed calls per name, enough for a median */
 	LEAST_CALLS = 20,
+	RECURS = 3, /* as many gaps before one kernel are part of a loop, and not paid once */
 };
 #define ONE_TIME_GAP_NS 500000
 #define SLOW_LAUNCH_NS 1000000 /* a first launch that loads its kernel takes longer */
@@ -171,33 +172,86 @@ static const char *longest_in(const struct measure *s, const uint32_t *calls,
 	return nsx_text_api(s->keep, name);
 }
 
-/* Adds gaps that are more than half start-up. */
-static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct nsx_err *err)
-{
-	struct nsx_span longest = {0, 0};
-	struct nsx_spans calls;
-	uint32_t *which;
-	size_t cursor = 0, n;
+struct gap {
+	struct nsx_span at;
+	uint32_t end; /* number of the kernel that ends it, in a process; of its own if none does */
+};
 
-	if (find_start_up(s, &calls, &which, err))
-		return err->rc;
-	n = calls.n;
-	nsx_spans_normalise(&calls);
+static int number_end(const struct measure *s, int64_t end_ns, struct nsx_groups *ends,
+		      uint32_t *ret, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &s->t->ops;
+
+	for (uint32_t d = 0; d < s->t->ndevices; d++) {
+		size_t op = s->t->device[d].ops_at, end = op + s->t->device[d].nops, hi = end;
+
+		NSX_BISECT(op, hi, mid, nsx_op_start(o, mid) < end_ns);
+		if (op < end && nsx_op_start(o, op) == end_ns && o->kind[op] == NSX_OP_KERNEL)
+			return nsx_group(ends, s->t->shape_name[nsx_op_detail(o, op)],
+					 s->t->stream[nsx_op_stream(o, op)].process, ret, err);
+	}
+	return nsx_group(ends, (uint64_t)end_ns, UINT64_MAX, ret, err);
+}
+
+/* Lists gaps that are more than half start-up. ends: numbers of what ends them. */
+static int list_gaps(const struct measure *s, const struct nsx_spans *busy,
+		     const struct nsx_spans *calls, struct nsx_groups *ends,
+		     struct gap *ret, size_t *ret_n, struct nsx_err *err)
+{
+	size_t cursor = 0, n = 0;
+
 	for (size_t i = 0; i + 1 < busy->n; i++) {
-		struct nsx_span gap = {busy->v[i].end_ns, busy->v[i + 1].start_ns};
-		int64_t ns = gap.end_ns - gap.start_ns;
+		struct nsx_span at = {busy->v[i].end_ns, busy->v[i + 1].start_ns};
+		int64_t ns = at.end_ns - at.start_ns;
 
 		if (ns <= ONE_TIME_GAP_NS ||
-		    2 * nsx_spans_covered(&calls, &cursor, gap.start_ns, gap.end_ns) <= ns)
+		    2 * nsx_spans_covered(calls, &cursor, at.start_ns, at.end_ns) <= ns)
+			continue;
+		ret[n].at = at;
+		if (number_end(s, at.end_ns, ends, &ret[n++].end, err))
+			return err->rc;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+/* Adds gaps of start-up, except those that recur before the same kernel; the first of those still
+ * counts.
+ */
+static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct nsx_err *err)
+{
+	struct nsx_groups ends = {0};
+	struct nsx_spans calls;
+	struct nsx_span longest = {0, 0};
+	uint32_t *which, *times, *met;
+	struct gap *gaps;
+	size_t n = 0, ncalls;
+	int rc;
+
+	if (find_start_up(s, &calls, &which, err) ||
+	    !nsx_new_array(gaps, s->a, busy->n, "gaps", err))
+		return err->rc;
+	ncalls = calls.n;
+	nsx_spans_normalise(&calls);
+	rc = list_gaps(s, busy, &calls, &ends, gaps, &n, err);
+	times = nsx_arena_get(s->a, ends.n * sizeof(*times));
+	met = nsx_arena_get(s->a, ends.n * sizeof(*met));
+	for (size_t i = 0; i < n; i++)
+		times[gaps[i].end]++;
+	for (size_t i = 0; i < n; i++) {
+		int64_t ns = gaps[i].at.end_ns - gaps[i].at.start_ns;
+
+		if (met[gaps[i].end]++ && times[gaps[i].end] >= RECURS)
 			continue;
 		s->ret->ns[NSX_TOTAL_ONE_TIME] += ns;
 		if (ns > longest.end_ns - longest.start_ns)
-			longest = gap;
+			longest = gaps[i].at;
 	}
+	nsx_groups_done(&ends);
 	s->ret->one_time_ns = longest.end_ns - longest.start_ns;
 	if (s->ret->one_time_ns)
-		s->ret->one_time = longest_in(s, which, n, &longest);
-	return 0;
+		s->ret->one_time = longest_in(s, which, ncalls, &longest);
+	return rc;
 }
 
 /* Records the median time of calls that wait for nothing. */

@@ -1,0 +1,1 @@
+diff @diff_follower @diff_leader --unit kernel:^embed --md
