@@ -143,7 +143,7 @@ int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 	if (rc)
 		return rc;
 	a = nsx_answer_new(NULL, 0);
-	rc = nsx_diff_tabulate(d, &t, err);
+	rc = nsx_diff_tabulate(d, NSX_MAX_CSV_ROWS, &t, err);
 	if (!rc)
 		describe_diff(a, d, &t);
 	nsx_diff_tables_done(&t);

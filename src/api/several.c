@@ -95,7 +95,7 @@ int nsx_several_diff(const char *const *before, const char *const *after,
 		     nsx_diff_run(&s->opts, &d, &err);
 	s->diff.diff = d;
 	if (!rc)
-		rc = nsx_diff_tabulate(d, &s->diff.tables, &err);
+		rc = nsx_diff_tabulate(d, 0, &s->diff.tables, &err);
 	return several_finish(s, rc, ret, &err, problem);
 }
 

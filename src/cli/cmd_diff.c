@@ -279,7 +279,7 @@ static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
 	if (rc)
 		return rc;
 	out.diff = d;
-	rc = nsx_diff_tabulate(d, &out.tables, err);
+	rc = nsx_diff_tabulate(d, a->all_rows ? 0 : NSX_MAX_CSV_ROWS, &out.tables, err);
 	if (!rc)
 		rc = one.write ? one.write(&one, stdout, err) :
 				 nsx_diff_emit_folder(&out, dir, o->side.threads, err);

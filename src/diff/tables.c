@@ -330,6 +330,15 @@ static void tables_add_kernel_row(struct nsx_diff *d, uint32_t lane,
 {
 	struct nsx_cell *row = nsx_add_row(t);
 
+	fill_delta(&row[K_BEFORE_NS], &k->d);
+	row[K_COUNT] = nsx_int(k->count_ns);
+	row[K_CLOCK] = nsx_int(k->clock_ns);
+	row[K_OWN] = nsx_int(k->own_ns);
+	row[K_OVERLAP] = nsx_int(k->overlap_ns);
+	for (unsigned s = 0; s < 2; s++)
+		row[K_N_BEFORE + s] = nsx_real(k->launches[s]);
+	if (!nsx_table_holds(t))
+		return;
 	tables_fill_lane(&row[K_GPU], &d->lanes[lane]);
 	for (unsigned s = 0; s < 2; s++) {
 		row[K_BEFORE + s] = text_or_null(join_names(d, s, k->row,
@@ -340,15 +349,9 @@ static void tables_add_kernel_row(struct nsx_diff *d, uint32_t lane,
 			join_names(d, s, k->row,
 				   offsetof(struct nsx_kernel, variant),
 				   d->arena));
-		row[K_N_BEFORE + s] = nsx_real(k->launches[s]);
 		row[K_EACH_BEFORE + s] = nsx_us(k->each_ns[s]);
 	}
 	row[K_MATCH] = nsx_string(nsx_match_names[d->rows.kind[k->row]]);
-	fill_delta(&row[K_BEFORE_NS], &k->d);
-	row[K_COUNT] = nsx_int(k->count_ns);
-	row[K_CLOCK] = nsx_int(k->clock_ns);
-	row[K_OWN] = nsx_int(k->own_ns);
-	row[K_OVERLAP] = nsx_int(k->overlap_ns);
 	row[K_P] = nsx_real(k->p);
 	row[K_SIGNIFICANT] = nsx_bool(k->significant);
 	row[K_CHANGED] = text_or_null(nsx_row_changes(d, k->row, d->arena));
@@ -470,7 +473,7 @@ static int cmp_placed(const void *a, const void *b)
 	return NSX_CMP(dy, dx) ?: NSX_CMP(x->k->row, y->k->row) ?: NSX_CMP(x->lane, y->lane);
 }
 
-static void tables_fill_kernels(struct nsx_diff *d, struct nsx_table *t)
+static void tables_fill_kernels(struct nsx_diff *d, size_t max_rows, struct nsx_table *t)
 {
 	struct placed *v;
 	size_t n = 0;
@@ -484,12 +487,14 @@ static void tables_fill_kernels(struct nsx_diff *d, struct nsx_table *t)
 			v[n++] = (struct placed){
 				&d->lanes[l].budget.kernels[i], l};
 	nsx_sort(v, n, sizeof(*v), cmp_placed);
+	nsx_table_expect(t, n, max_rows);
 	for (size_t i = 0; i < n; i++)
 		tables_add_kernel_row(d, v[i].lane, v[i].k, t);
 	free(v);
 }
 
-int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret, struct nsx_err *err)
+int nsx_diff_tabulate(struct nsx_diff *d, size_t max_rows, struct nsx_diff_tables *ret,
+		      struct nsx_err *err)
 {
 	struct nsx_table *t = ret->t;
 	int rc = 0;
@@ -509,7 +514,7 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret, struct ns
 	fill_checks(d, &t[NSX_DT_COMPARABILITY]);
 	fill_gates(d, &t[NSX_DT_GATES]);
 	tables_fill_kinds(d, &t[NSX_DT_KINDS]);
-	tables_fill_kernels(d, &t[NSX_DT_KERNELS]);
+	tables_fill_kernels(d, max_rows, &t[NSX_DT_KERNELS]);
 	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
 		rc = nsx_table_whole(&t[i], err);
 	return rc;

@@ -13,10 +13,11 @@ struct nsx_diff_tables {
 	struct nsx_table t[NSX_NDT];
 };
 
-/* Fills the tables. Texts are on the arena of d, which must outlive them. Owner: the
- * caller, nsx_diff_tables_done, also after a failure. Errors: NSX_E_NOMEM.
+/* Fills the tables. Of the kernels only max_rows rows are kept (0: all). Texts are on the arena of
+ * d, which must outlive them. Owner: the caller, nsx_diff_tables_done, also after a failure.
+ * Errors: NSX_E_NOMEM.
  */
-int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
+int nsx_diff_tabulate(struct nsx_diff *d, size_t max_rows, struct nsx_diff_tables *ret,
 		      struct nsx_err *err) NSX_CHECKED;
 void nsx_diff_tables_done(struct nsx_diff_tables *t);
 
