@@ -97,28 +97,31 @@ static int cmp_split_rows(const void *a, const void *b)
 static size_t budget_list_parts(const struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 				struct nsx_arena *a, struct part **ret)
 {
-	size_t n = d->pool[0].lanes[lane].split[split].n + d->pool[1].lanes[lane].split[split].n;
-	size_t at = 0, kept = 0;
-	struct part *v = nsx_arena_get(a, n * sizeof(*v));
+	struct part *v = NULL;
+	size_t n = 0, cap = 0, kept = 0;
 
-	for (unsigned i = 0; i < 2; i++) {
-		const struct nsx_split_uses *l = &d->pool[i].lanes[lane].split[split];
+	for (unsigned i = 0; i < 2; i++)
+		for (size_t c = 0; c < d->nsides[i]; c++) {
+			const struct nsx_split_uses *l =
+				&d->pool[i].seen[c]->lanes[lane].split[split];
 
-		for (size_t k = 0; k < l->n; k++, at++) {
-			v[at].row.cause = l->v[k].cause;
-			v[at].row.detail = d->pool[i].details[l->v[k].detail];
-			v[at].sums.ns[i] = l->v[k].ns;
+			nsx_grow_or_die(&v, &cap, n + l->n, sizeof(*v));
+			for (size_t k = 0; k < l->n; k++) {
+				v[n] = (struct part){.row = {
+					l->v[k].cause, d->sides[i][c]->details[l->v[k].detail]}};
+				v[n++].sums.ns[i] = l->v[k].ns;
+			}
 		}
-	}
 	nsx_sort(v, n, sizeof(*v), cmp_parts);
-	for (size_t k = 0; k < n; k++)
-		if (kept && !cmp_parts(&v[kept - 1], &v[k])) {
-			v[kept - 1].sums.ns[0] += v[k].sums.ns[0];
-			v[kept - 1].sums.ns[1] += v[k].sums.ns[1];
-		} else {
-			v[kept++] = v[k];
-		}
-	*ret = v;
+	*ret = nsx_arena_get(a, n * sizeof(**ret));
+	NSX_EACH_RUN(k, next, n, !cmp_parts(&v[k], &v[next])) {
+		(*ret)[kept] = v[k];
+		for (size_t i = k + 1; i < next; i++)
+			for (unsigned s = 0; s < 2; s++)
+				(*ret)[kept].sums.ns[s] += v[i].sums.ns[s];
+		kept++;
+	}
+	free(v);
 	return kept;
 }
 
@@ -163,7 +166,7 @@ static struct kernel_sums *sum_rows(const struct nsx_diff *d, uint32_t lane, str
 
 		for (size_t k = 0; k < l->nuses; k++) {
 			const struct nsx_kernel_use *u = &l->uses[k];
-			struct kernel_sums *x = &v[d->rows.row[i][u->kernel]];
+			struct kernel_sums *x = &v[d->rows.row[u->kernel]];
 
 			x->credit.ns[i] += u->ns;
 			x->own.ns[i] += u->own_ns;
@@ -184,11 +187,10 @@ static struct by_row group_by_row(const struct nsx_diff *d, unsigned side, uint3
 				  struct nsx_arena *a)
 {
 	const struct nsx_lane *l = &d->pool[side].lanes[lane];
-	const uint32_t *row = d->rows.row[side];
 	struct by_row b = {l->uses, nsx_arena_get(a, l->nuses * sizeof(*b.use)),
 			   nsx_arena_get(a, (d->rows.nrows + 2) * sizeof(*b.at))};
 
-	NSX_DEAL(b.at, b.use, d->rows.nrows, l->nuses, i, row[l->uses[i].kernel]);
+	NSX_DEAL(b.at, b.use, d->rows.nrows, l->nuses, i, d->rows.row[l->uses[i].kernel]);
 	return b;
 }
 

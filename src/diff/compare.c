@@ -182,7 +182,7 @@ static void compare_find_answered(const struct nsx_diff *d, double share[2])
 
 static void compare_work(struct nsx_diff *d)
 {
-	double like = nsx_likeness(&d->pool[0], &d->pool[1]), share[2];
+	double like = nsx_likeness(&d->kernels, d->pool), share[2];
 	struct nsx_check *c;
 
 	compare_find_answered(d, share);

@@ -110,42 +110,31 @@ static void pair_ranks(const struct nsx_diff *d, const struct nsx_seen **seen)
 			keep_ranks((struct nsx_seen *)seen[i], seen[k]);
 }
 
-/* Launches per unit of a lane, by kernel of its side. */
-static double *launches_of(const struct nsx_side *s, const struct nsx_lane *lane,
-			   struct nsx_arena *a)
+/* Launches per unit of a lane, by kernel. number: the kernels' numbers. */
+static double *launches_of(const struct nsx_kernels *kernels, const uint32_t *number,
+			   const struct nsx_lane *lane, struct nsx_arena *a)
 {
-	double *n = nsx_arena_get(a, s->nkernels * sizeof(*n));
+	double *n = nsx_arena_get(a, kernels->n * sizeof(*n));
 
 	for (size_t i = 0; i < lane->nuses; i++)
-		n[lane->uses[i].kernel] += (double)lane->uses[i].launches / (double)lane->nunits;
+		n[number[lane->uses[i].kernel]] +=
+			(double)lane->uses[i].launches / (double)lane->nunits;
 	return n;
 }
 
-/* Launches of all kernels of one name, beginning at *at, which moves to the next name. */
-static double launches_named(const struct nsx_side *s, const double *n, const char *name,
-			     uint32_t *at)
-{
-	double sum = 0;
-
-	while (*at < s->nkernels && !strcmp(s->kernels[*at].name, name))
-		sum += n[(*at)++];
-	return sum;
-}
-
 /* Share of launches that two lanes have in common, by name; 1 if neither has any. */
-static double lanes_alike(const struct nsx_side *x, const double *nx,
-			  const struct nsx_side *y, const double *ny)
+static double lanes_alike(const struct nsx_kernels *kernels, const double *x, const double *y)
 {
 	double common = 0, all = 0;
 
-	for (uint32_t i = 0, k = 0; i < x->nkernels || k < y->nkernels;) {
-		bool is_x = k == y->nkernels ||
-			    (i < x->nkernels &&
-			     strcmp(x->kernels[i].name, y->kernels[k].name) <= 0);
-		const char *name = is_x ? x->kernels[i].name : y->kernels[k].name;
-		double a = launches_named(x, nx, name, &i);
-		double b = launches_named(y, ny, name, &k);
+	NSX_EACH_RUN(i, next, kernels->n, !strcmp(nsx_kernel_at(kernels, i),
+						  nsx_kernel_at(kernels, next))) {
+		double a = 0, b = 0;
 
+		for (size_t k = i; k < next; k++) {
+			a += x[k];
+			b += y[k];
+		}
 		common += NSX_MIN(a, b);
 		all += NSX_MAX(a, b);
 	}
@@ -159,23 +148,23 @@ enum { MOST_PAIRED = 64 }; /* most lanes that are paired, because all are compar
 /* Reorders the lanes of a capture to match the first capture's lanes by their work. Ranks of a job
  * may divide their roles differently, and GPUs may be numbered differently.
  */
-static void pair_lanes(const struct nsx_side *x, const struct nsx_seen *like,
-		       const struct nsx_side *y, struct nsx_seen *seen)
+static void pair_lanes(const struct nsx_kernels *kernels, const struct nsx_seen *like,
+		       const uint32_t *number, struct nsx_seen *seen)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	double *n[MOST_PAIRED];
 
 	for (size_t l = 0; l < seen->nlanes; l++)
-		n[l] = launches_of(y, &seen->lanes[l], a);
+		n[l] = launches_of(kernels, number, &seen->lanes[l], a);
 	for (size_t l = 0; l < seen->nlanes; l++) {
-		const double *of = launches_of(x, &like->lanes[l], a);
-		double most = lanes_alike(x, of, y, n[l]) + MUCH_MORE;
+		const double *of = launches_of(kernels, kernels->number[0], &like->lanes[l], a);
+		double most = lanes_alike(kernels, of, n[l]) + MUCH_MORE;
 		struct nsx_lane was = seen->lanes[l];
 		double *was_n = n[l];
 		size_t best = l;
 
 		for (size_t k = l + 1; k < seen->nlanes && most < 1; k++) {
-			double alike = lanes_alike(x, of, y, n[k]);
+			double alike = lanes_alike(kernels, of, n[k]);
 
 			if (alike > most) {
 				most = alike;
@@ -197,7 +186,8 @@ static void pair_gpus(const struct nsx_diff *d, const struct nsx_seen **seen)
 
 	for (size_t i = 1; i < d->nall && n > 1 && n <= MOST_PAIRED; i++)
 		if (seen[i]->nlanes == n)
-			pair_lanes(d->all[0], seen[0], d->all[i], (struct nsx_seen *)seen[i]);
+			pair_lanes(&d->kernels, seen[0], d->kernels.number[i],
+				   (struct nsx_seen *)seen[i]);
 }
 
 /* least share of common kernels for which launches are comparable */
@@ -231,10 +221,11 @@ static void try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2], do
 		return;
 	for (unsigned s = 0; s < 2; s++)
 		pool[s] = nsx_pool_build((const struct nsx_side *const *)d->sides[s],
-					 d->nsides[s], seen[s], d->arena);
+					 d->nsides[s], seen[s],
+					 d->kernels.number + (s ? d->nsides[0] : 0), d->arena);
 	/* Equal names of ranges prove that the unit is the same, even if its kernels changed. */
 	if (way[0]->method != NSX_WAY_NVTX)
-		like = nsx_likeness(&pool[0], &pool[1]);
+		like = nsx_likeness(&d->kernels, pool);
 	if (score * like <= *best || (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
 		return;
 	*best = score * like;
@@ -249,6 +240,7 @@ bool nsx_choose_way(struct nsx_diff *d)
 	const struct nsx_side *before = d->sides[0][0], *after = d->sides[1][0];
 	double best = -1;
 
+	d->kernels = nsx_number_kernels(d->all, d->nsides[0], d->nall, d->arena);
 	for (size_t i = 0; i < before->nseen; i++)
 		for (size_t k = 0; k < after->nseen; k++) {
 			const struct nsx_seen *const way[2] = {&before->seen[i], &after->seen[k]};
@@ -531,7 +523,7 @@ static int diff_compare(struct nsx_diff *d, struct nsx_err *err)
 	if (find_units(d, err))
 		return err->rc;
 	nsx_totals_compare(d);
-	d->rows = nsx_match_kernels(&d->pool[0], &d->pool[1], d->arena);
+	d->rows = nsx_match_kernels(&d->kernels, d->pool, d->arena);
 	compare_lanes(d);
 	nsx_compare_captures(d);
 	nsx_compare_findings(d);

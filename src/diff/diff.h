@@ -205,6 +205,7 @@ struct nsx_diff {
 	size_t nsides[2];
 	struct nsx_side **all; /* the captures of both sides, those before first */
 	size_t nall;
+	struct nsx_kernels kernels;
 	struct nsx_pool pool[2];
 	enum nsx_way_method method;
 	const char *name;
@@ -271,7 +272,7 @@ static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d, 
 {
 	unsigned side = d->rows.first[0][row] == NSX_NONE;
 
-	return &d->pool[side].kernels[d->rows.first[side][row]];
+	return d->kernels.of[d->rows.first[side][row]][side];
 }
 
 /* Whether both sides did the same work, judged by bytes and threads. */

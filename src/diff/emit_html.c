@@ -21,9 +21,9 @@ static const char *const standings[] = {
 	"the same kernel on both sides", "another kernel in its place",
 	"on this side only", "no kernel runs"};
 
-static enum standing standing_of(const struct nsx_diff *d, unsigned side, uint32_t kernel)
+static enum standing standing_of(const struct nsx_diff *d, uint32_t kernel)
 {
-	uint32_t row = d->rows.row[side][kernel];
+	uint32_t row = d->rows.row[kernel];
 
 	if (row == NSX_NONE || d->rows.kind[row] >= NSX_M_REMOVED)
 		return ALONE;
@@ -31,14 +31,14 @@ static enum standing standing_of(const struct nsx_diff *d, unsigned side, uint32
 }
 
 /* Draws a typical unit. Each column shows the kernel with most time in it. */
-static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d,
-		      unsigned side, const struct nsx_lane *l, double ns_a_column, double y)
+static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d, const struct nsx_lane *l,
+		      double ns_a_column, double y)
 {
 	double (*share)[NSTANDINGS] = nsx_alloc(COLUMNS, sizeof(*share));
 	unsigned from = 0, was = NSTANDINGS;
 	for (size_t i = 0; i < l->norder; i++) {
 		const struct nsx_placed *p = &l->order[i];
-		enum standing k = standing_of(d, side, p->kernel);
+		enum standing k = standing_of(d, p->kernel);
 		double at = (double)p->at_ns / ns_a_column;
 		double end = at + (double)p->ns / ns_a_column;
 
@@ -82,7 +82,7 @@ static void draw_units(struct nsx_buf *b, const struct nsx_diff *d,
 					       l % 2 ? "after" : "before"));
 		nsx_svg_rect(b, "k7", NSX_SVG_LEFT, l * ROW,
 			     COLUMNS * (double)x->typical_ns / longest, ROW - 6);
-		draw_unit(b, d, l % 2, x, longest / COLUMNS, l * ROW);
+		draw_unit(b, d, x, longest / COLUMNS, l * ROW);
 	}
 	nsx_svg_close(b);
 	nsx_svg_legend(b, colours, standings, ARRAY_LEN(colours));

@@ -203,15 +203,15 @@ static struct nsx_regex *gates_compile(const char *regex)
 }
 
 /* Sums the credit of matching kernels by unit. */
-static int64_t *match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
+static int64_t *match_kernels(const struct nsx_kernels *k, const struct nsx_lane *l,
 			      const char *pattern, struct nsx_arena *a)
 {
 	struct nsx_regex *re = gates_compile(pattern);
-	bool *matches = nsx_arena_get(a, p->nkernels);
+	bool *matches = nsx_arena_get(a, k->n);
 	int64_t *ns = nsx_arena_get(a, l->nunits * sizeof(*ns));
 
-	for (uint32_t k = 0; k < p->nkernels; k++)
-		matches[k] = nsx_regex_matches(re, p->kernels[k].name);
+	for (uint32_t i = 0; i < k->n; i++)
+		matches[i] = nsx_regex_matches(re, nsx_kernel_at(k, i));
 	nsx_regex_free(re);
 	for (size_t i = 0; i < l->nuses; i++)
 		if (matches[l->uses[i].kernel])
@@ -225,9 +225,8 @@ static bool matches_any(const struct nsx_diff *d, const char *regex)
 	struct nsx_regex *re = gates_compile(regex);
 	bool any = false;
 
-	for (unsigned s = 0; s < 2; s++)
-		for (uint32_t k = 0; k < d->pool[s].nkernels && !any; k++)
-			any = nsx_regex_matches(re, d->pool[s].kernels[k].name);
+	for (uint32_t k = 0; k < d->kernels.n && !any; k++)
+		any = nsx_regex_matches(re, nsx_kernel_at(&d->kernels, k));
 	nsx_regex_free(re);
 	return any;
 }
@@ -238,7 +237,7 @@ static struct nsx_sample sample_of(const struct nsx_diff *d, unsigned side, uint
 	const struct nsx_pool *p = &d->pool[side];
 
 	return g->metric != KERNEL ? nsx_pool_figures(p, lane, part_of, &g->metric, a) :
-		nsx_pool_figures(p, lane, listed, match_kernels(p, &p->lanes[lane], g->regex, a), a);
+		nsx_pool_figures(p, lane, listed, match_kernels(&d->kernels, &p->lanes[lane], g->regex, a), a);
 }
 
 /* Calibrated noise of a gate's metric; 0 if not calibrated. */

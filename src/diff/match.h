@@ -18,18 +18,18 @@ enum nsx_match { NSX_M_EXACT, NSX_M_SHAPE, NSX_M_TEMPLATE, NSX_M_VARIANT,
 extern const char *const nsx_match_names[NSX_NMATCHES];
 
 struct nsx_kernel_rows {
-	uint32_t *row[2]; /* by kernel before, after: its row; NSX_NONE if no lane uses it */
+	uint32_t *row; /* by kernel: its row; NSX_NONE if no lane uses it */
 	enum nsx_match *kind; /* by row */
 	uint32_t *first[2]; /* by row: its first kernel on each side in order of name; in a
 			       row of one name, the first that the other side lacks; NSX_NONE */
 	bool *has_grids; /* by row of one name: a side has several grids, and other ones */
-	uint32_t *next[2]; /* by kernel before, after: the next kernel of its row; NSX_NONE */
+	uint32_t *next[2]; /* by kernel: the next kernel of its row on each side; NSX_NONE */
 	uint32_t nrows;
 };
 
-/* Owner: arena a. */
-struct nsx_kernel_rows nsx_match_kernels(const struct nsx_pool *before, const struct nsx_pool *after,
-					 struct nsx_arena *a);
+/* pool: before, after. Owner: arena a. */
+struct nsx_kernel_rows nsx_match_kernels(const struct nsx_kernels *kernels,
+					 const struct nsx_pool pool[2], struct nsx_arena *a);
 
 /* Myers 1986: finds pairs (i, j), ascending, of a longest common subsequence of x and y.
  * pairs: room for min(nx, ny). Returns how many; 0 if more than NSX_MAX_EDITS differ.
@@ -45,6 +45,6 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 /* Share of launches per unit that both sides have in common, by base name, 0..1; 1 if
  * neither side has any.
  */
-double nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after);
+double nsx_likeness(const struct nsx_kernels *kernels, const struct nsx_pool pool[2]);
 
 #endif

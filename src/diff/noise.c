@@ -102,7 +102,7 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 	const char *why =
 		nsx_side_is_same(before, after) ? "they are one run" :
 		!found ? "no kind of unit is found in both" :
-		nsx_likeness(&d.pool[0], &d.pool[1]) < NSX_UNLIKE ?
+		nsx_likeness(&d.kernels, d.pool) < NSX_UNLIKE ?
 			"they run different kernels; give runs of the same code" : NULL;
 
 	if (why) {
@@ -110,7 +110,7 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 		return nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and '%s': %s",
 				before->path, after->path, why);
 	}
-	d.rows = nsx_match_kernels(&d.pool[0], &d.pool[1], d.arena);
+	d.rows = nsx_match_kernels(&d.kernels, d.pool, d.arena);
 	if (d.pool[0].one_job && d.pool[1].one_job && d.pool[0].nlanes == d.pool[1].nlanes) {
 		step = nsx_step_measure(&d, NSX_NONE);
 		widen_step(n, &step);

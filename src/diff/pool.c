@@ -1,87 +1,58 @@
-/* pool.c - gives kernels and details numbers that are equal in all captures of a side. */
-#include "base/stat.h"
+/* pool.c - gives kernels numbers that are equal in all captures, and joins the units of a side. */
 #include "diff/pool.h"
 
-/* Kernels and details ---------------------------------------------------------*/
-
-static void pool_kernels(struct nsx_pool *p, struct nsx_arena *a)
+/* Kernels of a capture are in order, so that all lists are walked at the same time. */
+struct nsx_kernels nsx_number_kernels(struct nsx_side *const *all, size_t nbefore, size_t n,
+				      struct nsx_arena *a)
 {
-	size_t n = 0, kept = 0;
+	struct nsx_kernels ret = {.number = nsx_arena_get(a, n * sizeof(*ret.number))};
+	size_t *at = nsx_arena_get(a, n * sizeof(*at)), most = 0;
 
-	for (size_t i = 0; i < p->nsides; i++)
-		n += p->sides[i]->nkernels;
-	p->kernels = nsx_arena_get(a, n * sizeof(*p->kernels));
-	for (size_t i = 0, at = 0; i < p->nsides; at += p->sides[i++]->nkernels)
-		memcpy(p->kernels + at, p->sides[i]->kernels,
-		       p->sides[i]->nkernels * sizeof(*p->kernels));
-	nsx_sort(p->kernels, n, sizeof(*p->kernels), nsx_kernel_cmp);
-	NSX_EACH_RUN(i, next, n, !nsx_kernel_cmp(&p->kernels[i], &p->kernels[next]))
-		p->kernels[kept++] = p->kernels[i];
-	p->nkernels = (uint32_t)kept;
-}
+	for (size_t i = 0; i < n; i++) {
+		most += all[i]->nkernels;
+		ret.number[i] = nsx_arena_get(a, all[i]->nkernels * sizeof(**ret.number));
+	}
+	ret.of = nsx_arena_get(a, most * sizeof(*ret.of));
+	for (;; ret.n++) {
+		const struct nsx_kernel *least = NULL;
 
-static void pool_details(struct nsx_pool *p, struct nsx_arena *a)
-{
-	size_t n = 0, kept = 0;
+		for (size_t i = 0; i < n; i++)
+			if (at[i] < all[i]->nkernels &&
+			    (!least || nsx_kernel_cmp(&all[i]->kernels[at[i]], least) < 0))
+				least = &all[i]->kernels[at[i]];
+		if (!least)
+			return ret;
+		for (size_t i = 0; i < n; i++) {
+			const struct nsx_kernel *k = &all[i]->kernels[at[i]];
+			const struct nsx_kernel **of = &ret.of[ret.n][i >= nbefore];
 
-	for (size_t i = 0; i < p->nsides; i++)
-		n += p->sides[i]->ndetails;
-	p->details = nsx_arena_get(a, n * sizeof(*p->details));
-	for (size_t i = 0, at = 0; i < p->nsides; at += p->sides[i++]->ndetails)
-		memcpy(p->details + at, p->sides[i]->details,
-		       p->sides[i]->ndetails * sizeof(*p->details));
-	nsx_sort(p->details, n, sizeof(*p->details), nsx_cmp_text);
-	NSX_EACH_RUN(i, next, n, !strcmp(p->details[i], p->details[next]))
-		p->details[kept++] = p->details[i];
-	p->ndetails = (uint32_t)kept;
+			if (at[i] == all[i]->nkernels || nsx_kernel_cmp(k, least))
+				continue;
+			ret.number[i][at[i]++] = ret.n;
+			*of = *of ?: k;
+		}
+	}
 }
 
 /* Lanes -------------------------------------------------------------------------*/
 
-/* The pool's numbers of a side's kernels and details. */
-struct numbers {
-	uint32_t *kernel, *detail;
-};
-
-static struct numbers pool_number(const struct nsx_pool *p, const struct nsx_side *s,
-				  struct nsx_arena *a)
-{
-	struct numbers ret = {.kernel = nsx_arena_get(a, s->nkernels * sizeof(*ret.kernel)),
-			      .detail = nsx_arena_get(a, s->ndetails * sizeof(*ret.detail))};
-
-	for (uint32_t i = 0; i < s->nkernels; i++)
-		ret.kernel[i] = (uint32_t)((const struct nsx_kernel *)bsearch(
-			&s->kernels[i], p->kernels, p->nkernels,
-			sizeof(*p->kernels), nsx_kernel_cmp) - p->kernels);
-	for (size_t i = 0; i < s->ndetails; i++)
-		ret.detail[i] = (uint32_t)((const char **)bsearch(
-			&s->details[i], p->details, p->ndetails,
-			sizeof(*s->details), nsx_cmp_text) - p->details);
-	return ret;
-}
-
 static void pool_make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a)
 {
 	struct nsx_lane *to = &p->lanes[lane];
-	size_t units = 0, uses = 0, split[NSX_NSPLITS] = {0};
+	size_t units = 0, uses = 0;
 
 	for (size_t i = 0; i < p->nsides; i++) {
 		units += p->seen[i]->lanes[lane].nunits;
 		uses += p->seen[i]->lanes[lane].nuses;
-		for (unsigned k = 0; k < NSX_NSPLITS; k++)
-			split[k] += p->seen[i]->lanes[lane].split[k].n;
 	}
 	*to = p->seen[0]->lanes[lane];
 	to->nunits = to->nuses = 0;
 	to->units = nsx_arena_get(a, units * sizeof(*to->units));
 	to->uses = nsx_arena_get(a, uses * sizeof(*to->uses));
-	for (unsigned k = 0; k < NSX_NSPLITS; k++)
-		to->split[k] = (struct nsx_split_uses){
-			nsx_arena_get(a, split[k] * sizeof(*to->split[k].v)), 0};
 	to->order = nsx_arena_get(a, to->norder * sizeof(*to->order));
 }
 
-static void append(struct nsx_lane *to, const struct nsx_lane *from, const struct numbers *x)
+static void append(struct nsx_lane *to, const struct nsx_lane *from, const uint32_t *number)
 {
 	uint32_t first = (uint32_t)to->nunits;
 
@@ -91,57 +62,38 @@ static void append(struct nsx_lane *to, const struct nsx_lane *from, const struc
 		struct nsx_kernel_use u = from->uses[i];
 
 		u.unit += first;
-		u.kernel = x->kernel[u.kernel];
+		u.kernel = number[u.kernel];
 		to->uses[to->nuses++] = u;
-	}
-	for (unsigned k = 0; k < NSX_NSPLITS; k++)
-		for (size_t i = 0; i < from->split[k].n; i++) {
-			struct nsx_split_use u = from->split[k].v[i];
-
-			u.unit += first;
-			u.detail = x->detail[u.detail];
-			to->split[k].v[to->split[k].n++] = u;
-		}
-}
-
-static void pool_lanes(struct nsx_pool *p, struct nsx_arena *a)
-{
-	p->nlanes = SIZE_MAX;
-	p->one_job = p->splits_comm = true;
-	for (size_t i = 0; i < p->nsides; i++) {
-		p->nlanes = NSX_MIN(p->nlanes, p->seen[i]->nlanes);
-		p->one_job &= p->seen[i]->one_job;
-		p->splits_comm &= 2 * p->seen[i]->nsplit >= p->seen[i]->ncomm;
-	}
-	p->lanes = nsx_arena_get(a, p->nlanes * sizeof(*p->lanes));
-	p->end = nsx_arena_get(a, p->nlanes * p->nsides * sizeof(*p->end));
-	for (size_t l = 0; l < p->nlanes; l++)
-		pool_make_room(p, l, a);
-	for (size_t i = 0; i < p->nsides; i++) {
-		struct numbers x = pool_number(p, p->sides[i], a);
-
-		for (size_t l = 0; l < p->nlanes; l++) {
-			struct nsx_lane *to = &p->lanes[l];
-			const struct nsx_lane *from = &p->seen[i]->lanes[l];
-
-			append(to, from, &x);
-			p->end[l * p->nsides + i] = to->nunits;
-			for (size_t k = 0; !i && k < to->norder; k++) {
-				to->order[k] = from->order[k];
-				to->order[k].kernel = x.kernel[from->order[k].kernel];
-			}
-		}
 	}
 }
 
 struct nsx_pool nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
-			       const struct nsx_seen *const *seen, struct nsx_arena *a)
+			       const struct nsx_seen *const *seen, uint32_t *const *number,
+			       struct nsx_arena *a)
 {
-	struct nsx_pool p = {.sides = sides, .nsides = nsides, .seen = seen};
+	struct nsx_pool p = {.sides = sides, .nsides = nsides, .seen = seen, .nlanes = SIZE_MAX,
+			     .one_job = true, .splits_comm = true};
 
-	pool_kernels(&p, a);
-	pool_details(&p, a);
-	pool_lanes(&p, a);
+	for (size_t i = 0; i < nsides; i++) {
+		p.nlanes = NSX_MIN(p.nlanes, seen[i]->nlanes);
+		p.one_job &= seen[i]->one_job;
+		p.splits_comm &= 2 * seen[i]->nsplit >= seen[i]->ncomm;
+	}
+	p.lanes = nsx_arena_get(a, p.nlanes * sizeof(*p.lanes));
+	p.end = nsx_arena_get(a, p.nlanes * nsides * sizeof(*p.end));
+	for (size_t l = 0; l < p.nlanes; l++) {
+		struct nsx_lane *to = &p.lanes[l];
+
+		pool_make_room(&p, l, a);
+		for (size_t i = 0; i < nsides; i++) {
+			append(to, &seen[i]->lanes[l], number[i]);
+			p.end[l * nsides + i] = to->nunits;
+		}
+		for (size_t k = 0; k < to->norder; k++) {
+			to->order[k] = seen[0]->lanes[l].order[k];
+			to->order[k].kernel = number[0][to->order[k].kernel];
+		}
+	}
 	return p;
 }
 

@@ -143,7 +143,6 @@ enum { MOST_NAMES = 4 };
 static const char *join_names(const struct nsx_diff *d, unsigned side,
 			      uint32_t row, size_t offset, struct nsx_arena *a)
 {
-	const struct nsx_pool *p = &d->pool[side];
 	struct nsx_buf b = {0};
 	const char *last = NULL;
 	uint32_t k = d->rows.first[side][row];
@@ -152,7 +151,8 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 	if (k == NSX_NONE)
 		return "";
 	for (; k != NSX_NONE; k = d->rows.next[side][k]) {
-		const char *name = *(const char *const *)((const char *)&p->kernels[k] + offset);
+		const char *name = *(const char *const *)((const char *)d->kernels.of[k][side] +
+							   offset);
 
 		if (!*name || (last && !strcmp(last, name)))
 			continue;
@@ -227,8 +227,8 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_a
 	    d->rows.first[0][row] == NSX_NONE ||
 	    d->rows.first[1][row] == NSX_NONE)
 		return "";
-	x = &d->pool[0].kernels[d->rows.first[0][row]];
-	y = &d->pool[1].kernels[d->rows.first[1][row]];
+	x = d->kernels.of[d->rows.first[0][row]][0];
+	y = d->kernels.of[d->rows.first[1][row]][1];
 	if (!x->known || !y->known)
 		return "";
 	if (d->rows.has_grids[row])
