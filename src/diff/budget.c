@@ -152,30 +152,6 @@ static void sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 
 /* Kernels -----------------------------------------------------------------------*/
 
-struct kernel_sums {
-	struct sums credit, own; /* own: whole durations, not shared with concurrent kernels */
-	double launches[2];
-};
-
-static struct kernel_sums *sum_rows(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a)
-{
-	struct kernel_sums *v = nsx_arena_get(a, d->rows.nrows * sizeof(*v));
-
-	for (unsigned i = 0; i < 2; i++) {
-		const struct nsx_lane *l = &d->pool[i].lanes[lane];
-
-		for (size_t k = 0; k < l->nuses; k++) {
-			const struct nsx_kernel_use *u = &l->uses[k];
-			struct kernel_sums *x = &v[d->rows.row[u->kernel]];
-
-			x->credit.ns[i] += u->ns;
-			x->own.ns[i] += u->own_ns;
-			x->launches[i] += u->launches;
-		}
-	}
-	return v;
-}
-
 /* uses of a lane, grouped by row */
 struct by_row {
 	const struct nsx_kernel_use *of;
@@ -192,6 +168,40 @@ static struct by_row group_by_row(const struct nsx_diff *d, unsigned side, uint3
 
 	NSX_DEAL(b.at, b.use, d->rows.nrows, l->nuses, i, d->rows.row[l->uses[i].kernel]);
 	return b;
+}
+
+struct kernel_sums { /* of a row that the lane uses */
+	uint32_t row;
+	struct sums credit, own; /* own: whole durations, not shared with concurrent kernels */
+	double launches[2];
+};
+
+static size_t sum_rows(const struct nsx_diff *d, const struct by_row uses[2],
+		       struct nsx_arena *a, struct kernel_sums **ret)
+{
+	size_t n = 0;
+
+	for (uint32_t r = 0; r < d->rows.nrows; r++)
+		n += uses[0].at[r + 1] + uses[1].at[r + 1] > uses[0].at[r] + uses[1].at[r];
+	*ret = nsx_arena_get(a, n * sizeof(**ret));
+	n = 0;
+	for (uint32_t r = 0; r < d->rows.nrows; r++) {
+		bool is_used = false;
+
+		for (unsigned i = 0; i < 2; i++)
+			for (size_t k = uses[i].at[r]; k < uses[i].at[r + 1]; k++) {
+				const struct nsx_kernel_use *u = &uses[i].of[uses[i].use[k]];
+				struct kernel_sums *x = &(*ret)[n];
+
+				is_used = true;
+				x->row = r;
+				x->credit.ns[i] += u->ns;
+				x->own.ns[i] += u->own_ns;
+				x->launches[i] += u->launches;
+			}
+		n += is_used;
+	}
+	return n;
 }
 
 struct ratio {
@@ -273,24 +283,24 @@ static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 		ret->rho = rho;
 }
 
-static void measure_clock(const struct nsx_diff *d, const struct kernel_sums *v,
+static void measure_clock(const struct nsx_diff *d, const struct kernel_sums *v, size_t n,
 			  const struct by_row *uses, struct nsx_arena *a, struct nsx_budget *ret)
 {
 	size_t most = NSX_MAX(uses[0].at[d->rows.nrows], uses[1].at[d->rows.nrows]);
 	double all = 0, equal = 0;
 	int64_t *scratch = nsx_arena_get(a, most * sizeof(*scratch));
-	struct ratio *r = nsx_arena_get(a, d->rows.nrows * sizeof(*r));
+	struct ratio *r = nsx_arena_get(a, n * sizeof(*r));
 
-	for (uint32_t i = 0; i < d->rows.nrows; i++) {
-		double before = typical_ns(&uses[0], i, scratch);
-		double after = typical_ns(&uses[1], i, scratch);
+	for (size_t i = 0; i < n; i++) {
+		double before = typical_ns(&uses[0], v[i].row, scratch);
+		double after = typical_ns(&uses[1], v[i].row, scratch);
 
 		all += (double)v[i].credit.ns[0];
-		if (d->rows.kind[i] != NSX_M_EXACT || before <= 0 || after <= 0)
+		if (d->rows.kind[v[i].row] != NSX_M_EXACT || before <= 0 || after <= 0)
 			continue;
 		r[ret->nequal++] = (struct ratio){
 			after / before, (double)v[i].credit.ns[0],
-			nsx_row_kernel(d, i)->base};
+			nsx_row_kernel(d, v[i].row)->base};
 		equal += (double)v[i].credit.ns[0];
 	}
 	ret->rho_share = all > 0 ? equal / all : 0;
@@ -335,9 +345,8 @@ static int cmp_kernel_rows(const void *a, const void *b)
 }
 
 static void fill_rows(struct nsx_diff *d, const struct scale *s, const struct kernel_sums *v,
-		      struct nsx_arena *a, struct nsx_budget *ret)
+		      size_t n, struct nsx_arena *a, struct nsx_budget *ret)
 {
-	size_t n = d->rows.nrows;
 	struct sums *sums = nsx_arena_get(a, n * sizeof(*sums));
 	struct nsx_delta *deltas;
 
@@ -345,18 +354,14 @@ static void fill_rows(struct nsx_diff *d, const struct scale *s, const struct ke
 		sums[i] = v[i].credit;
 	deltas = round_rows(s, sums, n, &ret->part[NSX_SHARE_COMPUTE], a);
 	ret->kernels = nsx_arena_get(d->arena, n * sizeof(*ret->kernels));
-	for (uint32_t i = 0; i < n; i++) {
+	for (; ret->nkernels < n; ret->nkernels++) {
+		const struct kernel_sums *x = &v[ret->nkernels];
 		struct nsx_kernel_row *r = &ret->kernels[ret->nkernels];
 
-		if (v[i].launches[0] == 0 && v[i].launches[1] == 0 &&
-		    v[i].credit.ns[0] == 0 && v[i].credit.ns[1] == 0)
-			continue; /* used by other lanes only */
-		*r = (struct nsx_kernel_row){.row = i, .d = deltas[i],
-					     .p = NAN};
-		split_row(s, &v[i], ret->rho, d->rows.kind[i], r);
-		ret->nkernels++;
+		*r = (struct nsx_kernel_row){.row = x->row, .d = deltas[ret->nkernels], .p = NAN};
+		split_row(s, x, ret->rho, d->rows.kind[x->row], r);
 	}
-	nsx_sort(ret->kernels, ret->nkernels, sizeof(*ret->kernels), cmp_kernel_rows);
+	nsx_sort(ret->kernels, n, sizeof(*ret->kernels), cmp_kernel_rows);
 }
 
 /* Which rows changed ------------------------------------------------------------*/
@@ -437,16 +442,17 @@ struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane)
 	struct nsx_arena *a = nsx_arena_new();
 	struct scale s = scale_of(d, lane);
 	struct nsx_budget ret = {.rho = 1};
-	struct kernel_sums *v = sum_rows(d, lane, a);
 	const struct by_row uses[] = {group_by_row(d, 0, lane, a), group_by_row(d, 1, lane, a)};
+	struct kernel_sums *v;
+	size_t n = sum_rows(d, uses, a, &v);
 
 	sum_parts(d, lane, &s, a, &ret);
 	for (enum nsx_split k = 0; k < NSX_NSPLITS; k++)
 		sum_split(d, lane, k, &s, a, &ret);
-	measure_clock(d, v, uses, a, &ret);
+	measure_clock(d, v, n, uses, a, &ret);
 	if (d->digested)
 		ret.no_rho = nsx_no_kernels;
-	fill_rows(d, &s, v, a, &ret);
+	fill_rows(d, &s, v, n, a, &ret);
 	test_rows(d, lane, uses, a, &ret);
 	nsx_arena_free(a);
 	return ret;

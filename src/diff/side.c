@@ -53,11 +53,6 @@ static void parse_spec(const char *text, struct nsx_arena *a, struct nsx_side *r
 
 /* Kernels -------------------------------------------------------------------------*/
 
-struct listed {
-	struct nsx_kernel k; /* first member, because it is the sort key */
-	uint32_t at; /* index of its launch shape in the trace */
-};
-
 static int cmp_dims(const uint32_t x[3], const uint32_t y[3])
 {
 	return NSX_CMP(x[0], y[0]) ?: NSX_CMP(x[1], y[1]) ?: NSX_CMP(x[2], y[2]);
@@ -160,40 +155,42 @@ static void list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch)
 	const struct nsx_trace *t = s->t;
 	struct nsx_side *side = s->side;
 	size_t n = (size_t)t->nshapes + 1;
-	struct listed *v = nsx_arena_get(scratch, n * sizeof(*v));
+	struct nsx_kernel *v = nsx_arena_get(side->arena, n * sizeof(*v));
 
 	s->kernel_of = nsx_arena_get(scratch, n * sizeof(*s->kernel_of));
-	side->kernels = nsx_arena_get(side->arena, n * sizeof(*side->kernels));
+	side->kernels = v;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
 		const struct nsx_launch *l = nsx_shape_launch(t, x);
-		struct nsx_kernel *k = &v[i].k;
 
-		k->name = nsx_text(t, t->shape_name[i]);
-		k->base = nsx_text(t, x->base_name);
-		nsx_shape_grid(t, x, k->grid);
-		memcpy(k->block, l->block, sizeof(k->block));
-		k->registers = l->registers;
-		k->shared_bytes = (uint32_t)nsx_shape_shared(t, x);
-		k->known = l->known;
-		k->occupancy = occupancy_of(t, x);
-		v[i].at = i;
+		v[i].name = nsx_text(t, t->shape_name[i]);
+		v[i].base = nsx_text(t, x->base_name);
+		nsx_shape_grid(t, x, v[i].grid);
+		memcpy(v[i].block, l->block, sizeof(v[i].block));
+		v[i].registers = l->registers;
+		v[i].shared_bytes = (uint32_t)nsx_shape_shared(t, x);
+		v[i].known = l->known;
+		v[i].occupancy = occupancy_of(t, x);
+		v[i].shape = i;
 	}
-	v[n - 1] = (struct listed){
-		{.name = "graph replay", .base = "graph replay",
-		 .label = "graph replay", .variant = "", .occupancy = -1}, t->nshapes};
+	v[n - 1] = (struct nsx_kernel){
+		.name = "graph replay", .base = "graph replay", .label = "graph replay",
+		.variant = "", .occupancy = -1, .shape = t->nshapes};
 	nsx_sort(v, n, sizeof(*v), nsx_kernel_cmp);
 	for (size_t i = 0; i < n; i++) {
-		if (!i || nsx_kernel_cmp(&v[i - 1], &v[i])) {
-			struct nsx_kernel *k = &side->kernels[side->nkernels++];
+		uint32_t shape = v[i].shape;
 
-			*k = v[i].k;
+		if (!i || nsx_kernel_cmp(&v[side->nkernels - 1], &v[i])) {
+			struct nsx_kernel *k = &v[side->nkernels++];
+
+			*k = v[i];
 			k->name = nsx_arena_strdup(side->arena, k->name);
-			k->base = nsx_arena_strdup(side->arena, k->base);
-			if (v[i].at < t->nshapes)
-				label_kernel(s, t->shape_name[v[i].at], k);
+			k->base = i && !strcmp(k[-1].base, k->base) ?
+					  k[-1].base : nsx_arena_strdup(side->arena, k->base);
+			if (shape < t->nshapes)
+				label_kernel(s, t->shape_name[shape], k);
 		}
-		s->kernel_of[v[i].at] = side->nkernels - 1;
+		s->kernel_of[shape] = side->nkernels - 1;
 	}
 }
 
@@ -423,7 +420,7 @@ static int side_load(struct nsx_side *side, const struct nsx_side_opts *o, struc
 	struct nsx_opts run = {NSX_OPTS_DEFAULT, .path = side->path,
 			       .only = "memory_usage,steps", .purpose = NSX_FOR_FINDINGS,
 			       .threads = o->threads, .steps_from = o->steps_from,
-			       .progress = o->progress};
+			       .held_rows = NSX_MAX_CSV_ROWS, .progress = o->progress};
 	struct nsx_report *r = NULL;
 	int rc;
 

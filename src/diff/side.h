@@ -41,6 +41,7 @@ struct nsx_kernel {
 	const char *name, *base; /* demangled; base: without template arguments and signature */
 	const char *label; /* readable name */
 	enum nsx_kernel_category category;
+	uint32_t shape; /* index of its launch shape in its trace */
 	const char *variant; /* what the label adds to the family: tile, layout, number */
 	uint32_t grid[3], block[3];
 	uint32_t registers, shared_bytes; /* NSX_NONE: not known */

@@ -483,7 +483,7 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 {
 	const struct nsx_opts opts = {NSX_OPTS_DEFAULT, .path = path,
 				      .only = "", .purpose = NSX_FOR_FINDINGS,
-				      .threads = o->threads,
+				      .threads = o->threads, .held_rows = NSX_MAX_CSV_ROWS,
 				      .steps_from = o->steps_from};
 	const struct nsx_report *r = o->at_hand ? o->at_hand->find(o->at_hand->ctx, path) : NULL;
 	struct nsx_report *own = NULL;
