@@ -2,129 +2,150 @@
 #include "diff/kinds.h"
 #include "diff/tables.h"
 
+/* A column is its key, its type, the value of its cell, and what it is. The value names the variables
+ * of the function that adds the rows.
+ */
+#define COLUMN(name, kind, value, ...) {.key = name, .type = NSX_T_##kind, .help = __VA_ARGS__},
+#define VALUE(name, kind, value, ...) value,
+#define CELLS(list) ((const struct nsx_cell[]){list(VALUE)})
+
+#define LANE_COLUMNS(X)                                                                            \
+	X("gpu", I64, nsx_int(lane->device_id), "CUDA ordinal")                                    \
+	X("rank", I64, known_or_null(lane->rank), "in its job; null: not known, or not asked for")
 #define BUDGET_COLUMNS(X)                                                                          \
-	X(B_GPU, "gpu", I64, "CUDA ordinal")                                                       \
-	X(B_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
-	X(B_PARENT, "parent", STR, "class it is part of; null: of the total")                      \
-	X(B_CLASS, "class", STR, "total; compute, communication, copies, idle, which add up to "   \
-	  "it; or a part of one of these")                                                         \
-	X(B_DETAIL, "detail", STR, "API call, range or operation")                                 \
-	X(B_BEFORE, "before_ns", I64, "mean of a unit")                                            \
-	X(B_AFTER, "after_ns", I64, "mean of a unit")                                              \
-	X(B_DELTA, "delta_ns", I64, "after - before")                                              \
-	X(B_MS, "delta_ms", F64, "after - before")
-NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
+	LANE_COLUMNS(X)                                                                            \
+	X("parent", STR, nsx_string(parent), "class it is part of; null: of the total")            \
+	X("class", STR, nsx_string(class), "total; compute, communication, copies, idle, which "   \
+	  "add up to it; or a part of one of these")                                               \
+	X("detail", STR, text_or_null(detail), "API call, range or operation")                     \
+	X("before_ns", I64, nsx_int(d->before_ns), "mean of a unit")                               \
+	X("after_ns", I64, nsx_int(d->before_ns + d->delta_ns), "mean of a unit")                  \
+	X("delta_ns", I64, nsx_int(d->delta_ns), "after - before")                                 \
+	X("delta_ms", F64, nsx_ms(d->delta_ns), "after - before")
 #define KERNEL_COLUMNS(X)                                                                          \
-	X(K_GPU, "gpu", I64, "CUDA ordinal")                                                       \
-	X(K_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
-	X(K_BEFORE, "kernel_before", STR, "its name before; null: it is new")                      \
-	X(K_AFTER, "kernel_after", STR, "its name after; null: it is gone")                        \
-	X(K_LABEL_BEFORE, "label_before", STR, "the same in words")                                \
-	X(K_LABEL_AFTER, "label_after", STR, "the same in words")                                  \
-	X(K_VARIANT_BEFORE, "variant_before", STR,                                                 \
+	LANE_COLUMNS(X)                                                                            \
+	X("kernel_before", STR, JOINED(0, name), "its name before; null: it is new")                 \
+	X("kernel_after", STR, JOINED(1, name), "its name after; null: it is gone")                  \
+	X("label_before", STR, JOINED(0, label), "the same in words")                                \
+	X("label_after", STR, JOINED(1, label), "the same in words")                                 \
+	X("variant_before", STR, JOINED(0, variant),                                                 \
 	  "what tells it from others of its family: tile, layout, number")                         \
-	X(K_VARIANT_AFTER, "variant_after", STR, "the same after")                                 \
-	X(K_MATCH, "match", STR, "exact, shape, template, variant, range, removed or new")         \
-	X(K_BEFORE_NS, "before_ns", I64,                                                           \
+	X("variant_after", STR, JOINED(1, variant), "the same after")                                \
+	X("match", STR, nsx_string(nsx_match_names[d->rows.kind[k->row]]),                         \
+	  "exact, shape, template, variant, range, removed or new")                                \
+	X("before_ns", I64, nsx_int(k->d.before_ns),                                               \
 	  "mean of a unit: 1/m of the time where m run together", .adds = true)                    \
-	X(K_AFTER_NS, "after_ns", I64, "mean of a unit", .adds = true)                             \
-	X(K_DELTA, "delta_ns", I64, "after - before", .adds = true)                                \
-	X(K_COUNT, "count_ns", I64, "of it: more or fewer launches", .adds = true)                 \
-	X(K_CLOCK, "clock_ns", I64, "of it: what all equal kernels changed by", .adds = true)      \
-	X(K_OWN, "own_ns", I64, "of it: the rest", .adds = true)                                   \
-	X(K_OVERLAP, "overlap_ns", I64,                                                            \
+	X("after_ns", I64, nsx_int(k->d.before_ns + k->d.delta_ns), "mean of a unit",              \
+	  .adds = true)                                                                            \
+	X("delta_ns", I64, nsx_int(k->d.delta_ns), "after - before", .adds = true)                 \
+	X("count_ns", I64, nsx_int(k->count_ns), "of it: more or fewer launches", .adds = true)    \
+	X("clock_ns", I64, nsx_int(k->clock_ns), "of it: what all equal kernels changed by",       \
+	  .adds = true)                                                                            \
+	X("own_ns", I64, nsx_int(k->own_ns), "of it: the rest", .adds = true)                      \
+	X("overlap_ns", I64, nsx_int(k->overlap_ns),                                               \
 	  "of the rest: others run beside it, or no longer", .adds = true)                         \
-	X(K_N_BEFORE, "launches_before", F64, "launches of a unit", .adds = true)                  \
-	X(K_N_AFTER, "launches_after", F64, "launches of a unit", .adds = true)                    \
-	X(K_EACH_BEFORE, "each_before_us", F64, "time of a launch")                                \
-	X(K_EACH_AFTER, "each_after_us", F64, "time of a launch")                                  \
-	X(K_P, "p", F64, "rank test over units, corrected (Holm)")                                 \
-	X(K_SIGNIFICANT, "significant", BOOL, "p is at most alpha")                                \
-	X(K_CHANGED, "changed", STR, "launch shape, registers, shared memory, occupancy")          \
-	X(K_RANGE, "range", STR, "NVTX ranges around its first launch")
-NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
+	X("launches_before", F64, nsx_real(k->launches[0]), "launches of a unit", .adds = true)    \
+	X("launches_after", F64, nsx_real(k->launches[1]), "launches of a unit", .adds = true)     \
+	X("each_before_us", F64, nsx_us(k->each_ns[0]), "time of a launch")                        \
+	X("each_after_us", F64, nsx_us(k->each_ns[1]), "time of a launch")                         \
+	X("p", F64, nsx_real(k->p), "rank test over units, corrected (Holm)")                      \
+	X("significant", BOOL, nsx_bool(k->significant), "p is at most alpha")                     \
+	X("changed", STR, text_or_null(is_kept ? nsx_row_changes(d, k->row, d->arena) : ""),       \
+	  "launch shape, registers, shared memory, occupancy")                                     \
+	X("range", STR, text_or_null(nsx_row_kernel(d, k->row)->range),                            \
+	  "NVTX ranges around its first launch")
 #define NVTX_COLUMNS(X)                                                                            \
-	X(N_GPU, "gpu", I64, "CUDA ordinal")                                                       \
-	X(N_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
-	X(N_RANGE, "range", STR, "NVTX ranges around the launch; null: launched in none")          \
-	X(N_BEFORE, "before_ns", I64, "compute time of what was launched there, mean of a unit")   \
-	X(N_AFTER, "after_ns", I64, "mean of a unit")                                              \
-	X(N_DELTA, "delta_ns", I64, "after - before; those of a GPU add up to its compute time's") \
-	X(N_MS, "delta_ms", F64, "after - before")
-NSX_COLUMNS(nvtx_cols, NVTX_COLUMNS);
+	LANE_COLUMNS(X)                                                                            \
+	X("range", STR, text_or_null(x->detail),                                                   \
+	  "NVTX ranges around the launch; null: launched in none")                                 \
+	X("before_ns", I64, nsx_int(x->d.before_ns),                                               \
+	  "compute time of what was launched there, mean of a unit")                               \
+	X("after_ns", I64, nsx_int(x->d.before_ns + x->d.delta_ns), "mean of a unit")              \
+	X("delta_ns", I64, nsx_int(x->d.delta_ns),                                                 \
+	  "after - before; those of a GPU add up to its compute time's")                           \
+	X("delta_ms", F64, nsx_ms(x->d.delta_ns), "after - before")
 #define UNIT_COLUMNS(X)                                                                            \
-	X(U_SIDE, "side", STR, "before or after")                                                  \
-	X(U_CAPTURE, "capture", I64, "number of the capture on its side, from 0")                  \
-	X(U_GPU, "gpu", I64, "CUDA ordinal")                                                       \
-	X(U_RANK, "rank", I64, "in its job; null: not known, or not asked for")                    \
-	X(U_INDEX, "index", I64, "number of the unit in its capture, from 0")                      \
-	X(U_START, "start_ns", I64, "on the clock of its trace")                                   \
-	X(U_WALL, "wall_ns", I64, "from start to next start")                                      \
-	X(U_COMPUTE, "compute_ns", I64, "a kernel or replay runs")                                 \
-	X(U_TRANSFER, "transfer_ns", I64, "communication alone, all ranks there")                  \
-	X(U_WAIT, "wait_ns", I64,                                                                  \
+	X("side", STR, nsx_string(side ? "after" : "before"), "before or after")                   \
+	X("capture", I64, nsx_int((int64_t)capture), "number of the capture on its side, from 0")  \
+	LANE_COLUMNS(X)                                                                            \
+	X("index", I64, nsx_int((int64_t)(u - from)), "number of the unit in its capture, from 0") \
+	X("start_ns", I64, nsx_int(x->start_ns), "on the clock of its trace")                      \
+	X("wall_ns", I64, nsx_int(x->wall_ns), "from start to next start")                         \
+	X("compute_ns", I64, nsx_int(x->ns[NSX_SHARE_COMPUTE]), "a kernel or replay runs")         \
+	X("transfer_ns", I64, nsx_int(x->ns[NSX_SHARE_TRANSFER]),                                  \
+	  "communication alone, all ranks there")                                                  \
+	X("wait_ns", I64, known_or_null(d->splits_comm ? x->ns[NSX_SHARE_WAIT] : -1),              \
 	  "communication alone, a rank is missing; null: part of transfer")                        \
-	X(U_COPIES, "copies_ns", I64, "copies alone")                                              \
-	X(U_IDLE, "idle_ns", I64, "nothing runs")                                                  \
-	X(U_LAUNCHES, "launches", I64, "kernels and replays that began")                           \
-	X(U_STEADY, "steady", BOOL, "lies in the steady window")
-NSX_COLUMNS(unit_cols, UNIT_COLUMNS);
-#define FINDING_COLUMNS(X)                                                    \
-	X(F_CHANGE, "change", STR, "appeared, gone or changed")               \
-	X(F_KEY, "key", STR, "of the finding, as in report.json")             \
-	X(F_TITLE, "title", STR, "what was found")                            \
-	X(F_SEVERITY_BEFORE, "severity_before", STR, "null: not found")       \
-	X(F_SEVERITY_AFTER, "severity_after", STR, "null: not found")         \
-	X(F_BEFORE_PCT, "headroom_before_pct", F64,                           \
-	  "share of the judged window; null: not priced")                     \
-	X(F_AFTER_PCT, "headroom_after_pct", F64, "share of the judged window; null: not priced")
-NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
-#define CHECK_COLUMNS(X)                                                      \
-	X(C_CHECK, "check", STR, "what is compared")                          \
-	X(C_STATUS, "status", STR, "pass, warn or fail")                      \
-	X(C_BEFORE, "before", STR, "its value")                               \
-	X(C_AFTER, "after", STR, "its value")                                 \
-	X(C_TEXT, "text", STR, "what it means")
-NSX_COLUMNS(check_cols, CHECK_COLUMNS);
+	X("copies_ns", I64, nsx_int(x->ns[NSX_SHARE_COPY]), "copies alone")                        \
+	X("idle_ns", I64, nsx_int(x->ns[NSX_SHARE_IDLE]), "nothing runs")                          \
+	X("launches", I64, nsx_int(x->launches), "kernels and replays that began")                 \
+	X("steady", BOOL, nsx_bool(x->steady), "lies in the steady window")
+#define FINDING_COLUMNS(X)                                                                         \
+	X("change", STR, nsx_string(nsx_appearance_names[f->change]), "appeared, gone or changed") \
+	X("key", STR, nsx_string(any->key), "of the finding, as in report.json")                   \
+	X("title", STR, nsx_string(any->title), "what was found")                                  \
+	X("severity_before", STR, severity_of(f->before), "null: not found")                       \
+	X("severity_after", STR, severity_of(f->after), "null: not found")                         \
+	X("headroom_before_pct", F64, nsx_real(f->before ? 100 * f->before->share : NAN),          \
+	  "share of the judged window; null: not priced")                                          \
+	X("headroom_after_pct", F64, nsx_real(f->after ? 100 * f->after->share : NAN),             \
+	  "share of the judged window; null: not priced")
+#define CHECK_COLUMNS(X)                                                                           \
+	X("check", STR, nsx_string(c->id), "what is compared")                                     \
+	X("status", STR, nsx_string(nsx_check_names[c->status]), "pass, warn or fail")             \
+	X("before", STR, text_or_null(c->before), "its value")                                     \
+	X("after", STR, text_or_null(c->after), "its value")                                       \
+	X("text", STR, nsx_string(c->text), "what it means")
 #define GATE_COLUMNS(X)                                                                            \
-	X(G_GATE, "gate", STR, "as given")                                                         \
-	X(G_RESULT, "result", STR, "pass, undecided or fail")                                      \
-	X(G_SUBJECT, "subject", STR, "the GPU where it looks worst; null: of all")                 \
-	X(G_CHANGE, "change", F64, "in unit")                                                      \
-	X(G_LO, "lo", F64, "lower end of its interval")                                            \
-	X(G_HI, "hi", F64, "upper end of its interval")                                            \
-	X(G_LIMIT, "limit", F64, "in unit")                                                        \
-	X(G_UNIT, "unit", STR, "%, ms, bytes; null: a count")                                      \
-	X(G_FIGURE, "figure", STR, "what the limit is on")                                         \
-	X(G_MEAN, "mean_change", F64, "of the mean, beside a typical step's; in unit")             \
-	X(G_TEXT, "text", STR, "why it is undecided, or what it leaves out")
-NSX_COLUMNS(gate_cols, GATE_COLUMNS);
-#define KIND_COLUMNS(X)                                                       \
-	X(I_KIND, "kind", STR, "decode, prefill, ...")                        \
-	X(I_SIZE, "size", STR, "requests or tokens; null: all")               \
-	X(I_BEFORE, "count_before", I64, "steps")                             \
-	X(I_P50_BEFORE, "p50_before_ms", F64, "GPU time of a step; null: none") \
-	X(I_AFTER, "count_after", I64, "steps")                               \
-	X(I_P50_AFTER, "p50_after_ms", F64, "GPU time of a step; null: none") \
-	X(I_CHANGE, "change_pct", F64, "of the median; null: fewer than 5 steps on a side")
-NSX_COLUMNS(kind_cols, KIND_COLUMNS);
+	X("gate", STR, nsx_string(g->expr), "as given")                                            \
+	X("result", STR, nsx_string(nsx_gate_names[g->result]), "pass, undecided or fail")         \
+	X("subject", STR, text_or_null(g->subject), "the GPU where it looks worst; null: of all")  \
+	X("change", F64, nsx_real(g->change), "in unit")                                           \
+	X("lo", F64, nsx_real(g->lo), "lower end of its interval")                                 \
+	X("hi", F64, nsx_real(g->hi), "upper end of its interval")                                 \
+	X("limit", F64, nsx_real(g->limit), "in unit")                                             \
+	X("unit", STR, text_or_null(g->unit), "%, ms, bytes; null: a count")                       \
+	X("figure", STR, nsx_string(g->figure), "what the limit is on")                            \
+	X("mean_change", F64, nsx_real(g->mean),                                                   \
+	  "of the mean, beside a typical step's; in unit")                                         \
+	X("text", STR, nsx_string(g->text), "why it is undecided, or what it leaves out")
+#define KIND_COLUMNS(X)                                                                            \
+	X("kind", STR, nsx_string(x->kind), "decode, prefill, ...")                                \
+	X("size", STR, text_or_null(x->size), "requests or tokens; null: all")                     \
+	X("count_before", I64, nsx_int(x->count[0]), "steps")                                      \
+	X("p50_before_ms", F64, nsx_real(x->count[0] ? x->p50_ms[0] : NAN),                        \
+	  "GPU time of a step; null: none")                                                        \
+	X("count_after", I64, nsx_int(x->count[1]), "steps")                                       \
+	X("p50_after_ms", F64, nsx_real(x->count[1] ? x->p50_ms[1] : NAN),                         \
+	  "GPU time of a step; null: none")                                                        \
+	X("change_pct", F64, nsx_real(100 * nsx_kind_change(x)),                                   \
+	  "of the median; null: fewer than 5 steps on a side")
+
+static const struct nsx_col budget_columns[] = {BUDGET_COLUMNS(COLUMN)};
+static const struct nsx_col kernel_columns[] = {KERNEL_COLUMNS(COLUMN)};
+static const struct nsx_col nvtx_columns[] = {NVTX_COLUMNS(COLUMN)};
+static const struct nsx_col unit_columns[] = {UNIT_COLUMNS(COLUMN)};
+static const struct nsx_col finding_columns[] = {FINDING_COLUMNS(COLUMN)};
+static const struct nsx_col check_columns[] = {CHECK_COLUMNS(COLUMN)};
+static const struct nsx_col gate_columns[] = {GATE_COLUMNS(COLUMN)};
+static const struct nsx_col kind_columns[] = {KIND_COLUMNS(COLUMN)};
 const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
 	[NSX_DT_BUDGET] = {.key = "budget", .csv = "diff_budget",
-			   NSX_COLS(budget_cols), .json_rows = 1000},
+			   NSX_COLS(budget_columns), .json_rows = 1000},
 	[NSX_DT_KERNELS] = {.key = "kernels", .csv = "diff_kernels",
-			    NSX_COLS(kernel_cols), .json_rows = 200},
+			    NSX_COLS(kernel_columns), .json_rows = 200},
 	[NSX_DT_NVTX] = {.key = "nvtx", .csv = "diff_nvtx",
-			 NSX_COLS(nvtx_cols), .json_rows = 200},
+			 NSX_COLS(nvtx_columns), .json_rows = 200},
 	[NSX_DT_UNITS] = {.key = "units", .csv = "diff_units",
-			  NSX_COLS(unit_cols), .json_rows = NSX_NOT_IN_JSON},
+			  NSX_COLS(unit_columns), .json_rows = NSX_NOT_IN_JSON},
 	[NSX_DT_FINDINGS] = {.key = "findings", .csv = "diff_findings",
-			     NSX_COLS(finding_cols), .json_rows = NSX_ALL_ROWS},
+			     NSX_COLS(finding_columns), .json_rows = NSX_ALL_ROWS},
 	[NSX_DT_COMPARABILITY] = {.key = "comparability", .csv = "diff_comparability",
-				  NSX_COLS(check_cols), .json_rows = NSX_ALL_ROWS},
+				  NSX_COLS(check_columns), .json_rows = NSX_ALL_ROWS},
 	[NSX_DT_GATES] = {.key = "gates", .csv = "diff_gates",
-			  NSX_COLS(gate_cols), .json_rows = NSX_ALL_ROWS},
+			  NSX_COLS(gate_columns), .json_rows = NSX_ALL_ROWS},
 	[NSX_DT_KINDS] = {.key = "kinds", .csv = "diff_kinds",
-			  NSX_COLS(kind_cols), .json_rows = NSX_ALL_ROWS},
+			  NSX_COLS(kind_columns), .json_rows = NSX_ALL_ROWS},
 };
 
 /* Names -------------------------------------------------------------------------*/
@@ -252,34 +273,26 @@ static struct nsx_cell text_or_null(const char *s)
 
 /* Rows --------------------------------------------------------------------------*/
 
-/* Fills the columns gpu and rank. */
-static void tables_fill_lane(struct nsx_cell *row, const struct nsx_diff_lane *l)
+static struct nsx_cell known_or_null(int64_t n)
 {
-	row[0] = nsx_int(l->device_id);
-	if (l->rank >= 0)
-		row[1] = nsx_int(l->rank);
+	return n < 0 ? (struct nsx_cell){0} : nsx_int(n);
 }
 
-/* Fills the columns before, after and delta. */
-static void fill_delta(struct nsx_cell *row, const struct nsx_delta *d)
+static struct nsx_cell severity_of(const struct nsx_side_finding *f)
 {
-	row[0] = nsx_int(d->before_ns);
-	row[1] = nsx_int(d->before_ns + d->delta_ns);
-	row[2] = nsx_int(d->delta_ns);
+	return nsx_string(f ? nsx_severity_names[f->severity] : NULL);
 }
 
-static void add_budget_row(struct nsx_table *t, const struct nsx_diff_lane *l,
+static void tables_add(struct nsx_table *t, const struct nsx_cell *row)
+{
+	memcpy(nsx_add_row(t), row, t->layout->ncols * sizeof(*row));
+}
+
+static void add_budget_row(struct nsx_table *t, const struct nsx_diff_lane *lane,
 			   const char *parent, const char *class,
 			   const char *detail, const struct nsx_delta *d)
 {
-	struct nsx_cell *row = nsx_add_row(t);
-
-	tables_fill_lane(&row[B_GPU], l);
-	row[B_PARENT] = nsx_string(parent);
-	row[B_CLASS] = nsx_string(class);
-	row[B_DETAIL] = text_or_null(detail);
-	fill_delta(&row[B_BEFORE], d);
-	row[B_MS] = nsx_ms(d->delta_ns);
+	tables_add(t, CELLS(BUDGET_COLUMNS));
 }
 
 static void fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
@@ -311,131 +324,49 @@ static void tables_fill_idle(const struct nsx_diff_lane *l, struct nsx_table *t)
 			       idle->v[i].detail, &idle->v[i].d);
 }
 
-static void fill_nvtx(const struct nsx_diff_lane *l, struct nsx_table *t)
+static void fill_nvtx(const struct nsx_diff_lane *lane, struct nsx_table *t)
 {
-	const struct nsx_split_rows *x = &l->budget.split[NSX_SPLIT_RANGES];
+	const struct nsx_split_rows *rows = &lane->budget.split[NSX_SPLIT_RANGES];
 
-	for (size_t i = 0; i < x->n; i++) {
-		struct nsx_cell *row = nsx_add_row(t);
-
-		tables_fill_lane(&row[N_GPU], l);
-		row[N_RANGE] = text_or_null(x->v[i].detail);
-		fill_delta(&row[N_BEFORE], &x->v[i].d);
-		row[N_MS] = nsx_ms(x->v[i].d.delta_ns);
-	}
+	for (const struct nsx_split_row *x = rows->v; x < rows->v + rows->n; x++)
+		tables_add(t, CELLS(NVTX_COLUMNS));
 }
 
-static void tables_add_kernel_row(struct nsx_diff *d, uint32_t lane,
+/* The names of rows that are not kept are not joined. */
+#define JOINED(side, name)                                                                         \
+	text_or_null(is_kept ? join_names(d, side, k->row, offsetof(struct nsx_kernel, name),      \
+					  d->arena) : "")
+
+static void tables_add_kernel_row(struct nsx_diff *d, const struct nsx_diff_lane *lane,
 				  const struct nsx_kernel_row *k, struct nsx_table *t)
 {
-	struct nsx_cell *row = nsx_add_row(t);
+	bool is_kept = nsx_table_holds(t);
 
-	fill_delta(&row[K_BEFORE_NS], &k->d);
-	row[K_COUNT] = nsx_int(k->count_ns);
-	row[K_CLOCK] = nsx_int(k->clock_ns);
-	row[K_OWN] = nsx_int(k->own_ns);
-	row[K_OVERLAP] = nsx_int(k->overlap_ns);
-	for (unsigned s = 0; s < 2; s++)
-		row[K_N_BEFORE + s] = nsx_real(k->launches[s]);
-	if (!nsx_table_holds(t))
-		return;
-	tables_fill_lane(&row[K_GPU], &d->lanes[lane]);
-	for (unsigned s = 0; s < 2; s++) {
-		row[K_BEFORE + s] = text_or_null(join_names(d, s, k->row,
-							    offsetof(struct nsx_kernel, name),
-							    d->arena));
-		row[K_LABEL_BEFORE + s] = text_or_null(nsx_row_label(d, s, k->row, d->arena));
-		row[K_VARIANT_BEFORE + s] = text_or_null(
-			join_names(d, s, k->row,
-				   offsetof(struct nsx_kernel, variant),
-				   d->arena));
-		row[K_EACH_BEFORE + s] = nsx_us(k->each_ns[s]);
-	}
-	row[K_MATCH] = nsx_string(nsx_match_names[d->rows.kind[k->row]]);
-	row[K_P] = nsx_real(k->p);
-	row[K_SIGNIFICANT] = nsx_bool(k->significant);
-	row[K_CHANGED] = text_or_null(nsx_row_changes(d, k->row, d->arena));
-	row[K_RANGE] = text_or_null(nsx_row_kernel(d, k->row)->range);
+	tables_add(t, CELLS(KERNEL_COLUMNS));
 }
 
-static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane, struct nsx_table *t)
+static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t l, struct nsx_table *t)
 {
 	const struct nsx_pool *p = &d->pool[side];
-	const struct nsx_lane *l = &p->lanes[lane];
-	const size_t *end = p->end + lane * p->nsides;
+	const struct nsx_diff_lane *lane = &d->lanes[l];
+	const size_t *end = p->end + l * p->nsides;
 	size_t capture = 0, from = 0;
 
-	for (size_t u = 0; u < l->nunits; u++) {
-		const struct nsx_unit *x = &l->units[u];
-		struct nsx_cell *row = nsx_add_row(t);
+	for (size_t u = 0; u < p->lanes[l].nunits; u++) {
+		const struct nsx_unit *x = &p->lanes[l].units[u];
 
 		while (u >= end[capture])
 			from = end[capture++];
-		row[U_SIDE] = nsx_string(side ? "after" : "before");
-		row[U_CAPTURE] = nsx_int((int64_t)capture);
-		tables_fill_lane(&row[U_GPU], &d->lanes[lane]);
-		row[U_INDEX] = nsx_int((int64_t)(u - from));
-		row[U_START] = nsx_int(x->start_ns);
-		row[U_WALL] = nsx_int(x->wall_ns);
-		for (unsigned k = 0; k < NSX_NSHARES; k++)
-			if (k != NSX_SHARE_WAIT || d->splits_comm)
-				row[U_COMPUTE + k] = nsx_int(x->ns[k]);
-		row[U_LAUNCHES] = nsx_int(x->launches);
-		row[U_STEADY] = nsx_bool(x->steady);
+		tables_add(t, CELLS(UNIT_COLUMNS));
 	}
 }
 
 static void tables_fill_findings(const struct nsx_diff *d, struct nsx_table *t)
 {
-	for (size_t i = 0; i < d->nfindings; i++) {
-		const struct nsx_finding_row *f = &d->findings[i];
-		const struct nsx_side_finding *of[] = {f->before, f->after};
-		struct nsx_cell *row = nsx_add_row(t);
+	for (const struct nsx_finding_row *f = d->findings; f < d->findings + d->nfindings; f++) {
+		const struct nsx_side_finding *any = f->after ?: f->before;
 
-		row[F_CHANGE] = nsx_string(nsx_appearance_names[f->change]);
-		for (unsigned s = 0; s < 2; s++) {
-			if (!of[s])
-				continue;
-			row[F_KEY] = nsx_string(of[s]->key);
-			row[F_TITLE] = nsx_string(of[s]->title);
-			row[F_SEVERITY_BEFORE + s] = nsx_string(
-				nsx_severity_names[of[s]->severity]);
-			row[F_BEFORE_PCT + s] = nsx_real(100 * of[s]->share);
-		}
-	}
-}
-
-static void fill_checks(const struct nsx_diff *d, struct nsx_table *t)
-{
-	for (size_t i = 0; i < d->nchecks; i++) {
-		const struct nsx_check *c = &d->checks[i];
-		struct nsx_cell *row = nsx_add_row(t);
-
-		row[C_CHECK] = nsx_string(c->id);
-		row[C_STATUS] = nsx_string(nsx_check_names[c->status]);
-		row[C_BEFORE] = text_or_null(c->before);
-		row[C_AFTER] = text_or_null(c->after);
-		row[C_TEXT] = nsx_string(c->text);
-	}
-}
-
-static void fill_gates(const struct nsx_diff *d, struct nsx_table *t)
-{
-	for (size_t i = 0; i < d->ngates; i++) {
-		const struct nsx_gate_row *g = &d->gates[i];
-		struct nsx_cell *row = nsx_add_row(t);
-
-		row[G_GATE] = nsx_string(g->expr);
-		row[G_RESULT] = nsx_string(nsx_gate_names[g->result]);
-		row[G_SUBJECT] = text_or_null(g->subject);
-		row[G_CHANGE] = nsx_real(g->change);
-		row[G_LO] = nsx_real(g->lo);
-		row[G_HI] = nsx_real(g->hi);
-		row[G_LIMIT] = nsx_real(g->limit);
-		row[G_UNIT] = text_or_null(g->unit);
-		row[G_FIGURE] = nsx_string(g->figure);
-		row[G_MEAN] = nsx_real(g->mean);
-		row[G_TEXT] = nsx_string(g->text);
+		tables_add(t, CELLS(FINDING_COLUMNS));
 	}
 }
 
@@ -443,20 +374,8 @@ static void tables_fill_kinds(const struct nsx_diff *d, struct nsx_table *t)
 {
 	struct nsx_kind_rows r = nsx_diff_kinds(d, d->arena);
 
-	for (size_t i = 0; i < r.n; i++) {
-		const struct nsx_kind_row *x = &r.v[i];
-		struct nsx_cell *row = nsx_add_row(t);
-
-		row[I_KIND] = nsx_string(x->kind);
-		row[I_SIZE] = text_or_null(x->size);
-		row[I_BEFORE] = nsx_int(x->count[0]);
-		row[I_AFTER] = nsx_int(x->count[1]);
-		if (x->count[0])
-			row[I_P50_BEFORE] = nsx_real(x->p50_ms[0]);
-		if (x->count[1])
-			row[I_P50_AFTER] = nsx_real(x->p50_ms[1]);
-		row[I_CHANGE] = nsx_real(100 * nsx_kind_change(x));
-	}
+	for (const struct nsx_kind_row *x = r.v; x < r.v + r.n; x++)
+		tables_add(t, CELLS(KIND_COLUMNS));
 }
 
 /* Rows of all GPUs, largest change first. */
@@ -489,7 +408,7 @@ static void tables_fill_kernels(struct nsx_diff *d, size_t max_rows, struct nsx_
 	nsx_sort(v, n, sizeof(*v), cmp_placed);
 	nsx_table_expect(t, n, max_rows);
 	for (size_t i = 0; i < n; i++)
-		tables_add_kernel_row(d, v[i].lane, v[i].k, t);
+		tables_add_kernel_row(d, &d->lanes[v[i].lane], v[i].k, t);
 	free(v);
 }
 
@@ -511,8 +430,10 @@ int nsx_diff_tabulate(struct nsx_diff *d, size_t max_rows, struct nsx_diff_table
 		fill_nvtx(&d->lanes[l], &t[NSX_DT_NVTX]);
 	}
 	tables_fill_findings(d, &t[NSX_DT_FINDINGS]);
-	fill_checks(d, &t[NSX_DT_COMPARABILITY]);
-	fill_gates(d, &t[NSX_DT_GATES]);
+	for (const struct nsx_check *c = d->checks; c < d->checks + d->nchecks; c++)
+		tables_add(&t[NSX_DT_COMPARABILITY], CELLS(CHECK_COLUMNS));
+	for (const struct nsx_gate_row *g = d->gates; g < d->gates + d->ngates; g++)
+		tables_add(&t[NSX_DT_GATES], CELLS(GATE_COLUMNS));
 	tables_fill_kinds(d, &t[NSX_DT_KINDS]);
 	tables_fill_kernels(d, max_rows, &t[NSX_DT_KERNELS]);
 	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
