@@ -4,7 +4,6 @@
 #include "agent/ask.h"
 #include "agent/tools.h"
 #include "diff/emit.h"
-#include "diff/kinds.h"
 #include "fleet/input.h"
 #include "fleet/report.h"
 #include "schema/recapture.h"

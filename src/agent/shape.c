@@ -3,7 +3,7 @@
 #include "agent/ask.h"
 #include "agent/reply.h"
 #include "agent/shape.h"
-#include "diff/tables.h"
+#include "diff/emit.h"
 #include "facts/replay/replay.h"
 #include "fleet/report.h"
 #include "passes/pass.h"

@@ -7,7 +7,6 @@
 #include "cli/opt.h"
 #include "diff/baseline.h"
 #include "diff/emit.h"
-#include "diff/kinds.h"
 #include "diff/ledger.h"
 #include "emit/emit.h"
 #include "emit/target.h"

@@ -7,7 +7,6 @@
 #include <math.h>
 #include "base/stat.h"
 #include "diff/diff.h"
-#include "diff/words.h"
 
 /* Sums of a row over the units of each side. */
 struct sums {

@@ -1,7 +1,6 @@
 /* capture.c - describes a capture: machine, versions, what was traced, and its findings. */
 #include <math.h>
 #include "base/stat.h"
-#include "diff/kinds.h"
 #include "diff/side.h"
 #include "facts/metrics/metrics.h"
 #include "facts/steps/limit.h"

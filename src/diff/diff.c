@@ -2,7 +2,6 @@
 #include <math.h>
 #include "base/clock.h"
 #include "diff/diff.h"
-#include "diff/words.h"
 
 /* Loading -----------------------------------------------------------------------*/
 

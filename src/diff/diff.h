@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include "base/clock.h"
-#include "diff/apportion.h"
 #include "diff/match.h"
 #include "report/table.h"
 
@@ -153,6 +152,24 @@ struct nsx_diff_lane {
 	struct nsx_budget budget;
 };
 
+extern const char *const nsx_total_names[NSX_NTOTALS]; /* "kernels", ... */
+/* Two sides as wholes; with several captures per side, their means. */
+struct nsx_totals_change {
+	bool known;
+	struct nsx_totals side[2];
+	double host_speed; /* duration of equal calls, after / before; NAN: not known */
+	bool same_bytes, same_threads; /* bytes, or threads, are within 2 % of each other */
+	/* whichever of threads and bytes is decisive is the same, so a shorter run did not just do
+	 * less work
+	 */
+	bool same_work;
+	bool in_step; /* both sides launch the same kernels in the same order */
+	bool pairs_up; /* in_step, or one run a side with equal launches, threads and bytes */
+	double in_step_rel; /* change of the launches' time, paired one by one */
+	struct nsx_interval in_step_ci; /* interval of in_step_rel */
+	bool decides; /* the comparison's verdict is about the whole runs */
+};
+
 enum nsx_check_status { NSX_CHECK_PASS, NSX_CHECK_WARN, NSX_CHECK_FAIL };
 extern const char *const nsx_check_names[]; /* "pass", "warn", "fail" */
 struct nsx_check {
@@ -280,6 +297,23 @@ static inline bool nsx_is_same_work(const struct nsx_diff *d)
 {
 	return d->totals.known && d->totals.same_work;
 }
+
+/* Texts -----------------------------------------------------------------------*/
+
+/* Appends the first n characters of an id as words: "gpus_used" as "gpus used". */
+void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
+
+/* "+2.05 ms", "−380 µs", "0". */
+const char *nsx_text_change(struct nsx_arena *a, double ns);
+/* "+12.2 %", "±0.0 %" */
+const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
+
+/* A lane's name: "rank 3" or "GPU 0". If the GPU has several processes, with the process. If the
+ * GPU with the same work has another number after, with that number.
+ */
+const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a);
+/* Says why digests do not tell which kernels changed. */
+extern const char nsx_no_kernels[];
 
 /* Parts, by file -------------------------------------------------------------*/
 

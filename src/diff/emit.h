@@ -3,9 +3,59 @@
 #define NSX_DIFF_EMIT_H
 
 #include "base/str.h"
-#include "diff/tables.h"
+#include "diff/diff.h"
 #include "emit/folder.h"
 #include "emit/notices.h"
+
+/* Tables: tables/diff_*.csv and the arrays of diff.json. */
+enum nsx_diff_table { NSX_DT_BUDGET, NSX_DT_KERNELS, NSX_DT_NVTX,
+		      NSX_DT_UNITS, NSX_DT_FINDINGS, NSX_DT_COMPARABILITY,
+		      NSX_DT_GATES, NSX_DT_KINDS, NSX_NDT };
+extern const struct nsx_layout nsx_diff_layouts[NSX_NDT];
+struct nsx_diff_tables {
+	struct nsx_table t[NSX_NDT];
+};
+
+/* Fills the tables. Of the kernels only max_rows rows are kept (0: all). Texts are on the arena of
+ * d, which must outlive them. Owner: the caller, nsx_diff_tables_done, also after a failure.
+ * Errors: NSX_E_NOMEM.
+ */
+int nsx_diff_tabulate(struct nsx_diff *d, size_t max_rows, struct nsx_diff_tables *ret,
+		      struct nsx_err *err) NSX_CHECKED;
+void nsx_diff_tables_done(struct nsx_diff_tables *t);
+
+/* Texts of rows; owner: arena a. */
+
+/* A share's name in column titles: "compute", "transfer", ... */
+const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share);
+/* Readable names of a row's kernels on one side, "a + b"; "": none. */
+const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
+			  struct nsx_arena *a);
+/* "grid 80, block 128" of the first kernel; "": not known. */
+const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a);
+/* "grid 80 → 160, registers 64 → 96"; "": launches are alike. */
+const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a);
+
+/* Steps of an inference engine on both sides, by kind and size. */
+struct nsx_kind_row { /* [0] before, [1] after */
+	const char *kind, *size; /* "decode", "32-63"; size "": all sizes */
+	int64_t count[2];
+	double p50_ms[2]; /* of the steps' GPU time */
+};
+struct nsx_kind_rows { /* ordered by kind and size; rows that only the side after has come last */
+	struct nsx_kind_row *v;
+	size_t n;
+};
+/* Collects the rows. If all steps are alike there are none, because the unit then shows them.
+ * Owner: arena a.
+ */
+struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a);
+/* Change of the median as a ratio; NAN if a side has too few steps. */
+double nsx_kind_change(const struct nsx_kind_row *r);
+/* "Steps by kind, p50: decode +4 % at 32-63; prefill the same"; "" if nothing is certain. Owner:
+ * arena a.
+ */
+const char *nsx_kinds_line(const struct nsx_diff *d, struct nsx_arena *a);
 
 /* Text for people: a page, or a comment for a pull request. A comment has fewer than 60 000
  * characters, and its first line lets a bot find it again.

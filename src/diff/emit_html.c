@@ -4,7 +4,6 @@
  * each GPU, the parts of the mean.
  */
 #include "diff/emit.h"
-#include "diff/words.h"
 #include "emit/html/html.h"
 #include "report/words.h"
 

@@ -2,7 +2,6 @@
 #include <math.h>
 #include "base/jsonw.h"
 #include "diff/emit.h"
-#include "diff/words.h"
 #include "emit/emit.h"
 
 static void add_interval_ms(struct nsx_jsonw *w, const char *key, const struct nsx_interval *ns)

@@ -2,8 +2,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include "diff/emit.h"
-#include "diff/kinds.h"
-#include "diff/words.h"
 #include "report/text.h"
 #include "report/words.h"
 

@@ -15,8 +15,7 @@
 #include <math.h>
 #include "base/regex.h"
 #include "base/stat.h"
-#include "diff/tables.h"
-#include "diff/words.h"
+#include "diff/emit.h"
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 #include "base/stat.h"
-#include "diff/kinds.h"
+#include "diff/emit.h"
 #include "passes/pass.h"
 
 enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing */

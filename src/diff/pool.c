@@ -1,5 +1,5 @@
 /* pool.c - gives kernels numbers that are equal in all captures, and joins the units of a side. */
-#include "diff/pool.h"
+#include "diff/match.h"
 
 /* Kernels of a capture are in order, so that all lists are walked at the same time. */
 struct nsx_kernels nsx_number_kernels(struct nsx_side *const *all, size_t nbefore, size_t n,

@@ -1,6 +1,5 @@
 /* promised.c - compares the gain that findings promised with the gain after they disappeared. */
 #include "diff/emit.h"
-#include "diff/words.h"
 
 #define KEPT_LEAST 0.8 /* the least gain, relative to the promise, that counts as kept */
 #define KEPT_MOST 1.25

@@ -1,7 +1,6 @@
 /* sentences.c - puts a comparison into words: verdict, causes, place of the change, gates. */
 #include <math.h>
 #include "diff/emit.h"
-#include "diff/words.h"
 #include "report/text.h"
 #include "report/words.h"
 

@@ -7,7 +7,6 @@
 #include "base/par.h"
 #include "base/stat.h"
 #include "diff/side.h"
-#include "diff/words.h"
 #include "facts/occupancy.h"
 #include "fleet/digest.h"
 #include "passes/pass.h"

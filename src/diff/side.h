@@ -11,9 +11,9 @@
 #define NSX_DIFF_SIDE_H
 
 #include "base/group.h"
-#include "diff/totals.h"
 #include "facts/facts.h"
 #include "facts/iterations/units.h"
+#include "fleet/totals.h"
 #include "report/finding.h"
 
 /* Disjoint parts of a unit's time; they add up to its length. */
@@ -238,6 +238,8 @@ int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 /* Fills the description of a capture: versions, machine, findings. */
 int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 		      struct nsx_err *err) NSX_CHECKED;
+/* Copies the rows of section Steps from a capture's report. */
+void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r);
 /* Sorts the names of the GPUs used and fills gpu_names and gpu_models. */
 void nsx_side_name_gpus(struct nsx_side *s, const char **names, size_t n);
 

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include "base/stat.h"
 #include "diff/side.h"
-#include "diff/words.h"
 #include "facts/steps/steps.h"
 #include "fleet/digest.h"
 #include "report/text.h"

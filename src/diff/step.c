@@ -16,7 +16,6 @@
 #include <math.h>
 #include "base/stat.h"
 #include "diff/diff.h"
-#include "diff/words.h"
 
 const char *const nsx_verdict_names[] = {"neutral", "improvement",
 					 "regression", "mixed",

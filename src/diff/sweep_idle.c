@@ -4,7 +4,6 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "diff/side.h"
-#include "diff/words.h"
 
 /* Idle by cause -----------------------------------------------------------------*/
 

@@ -6,8 +6,8 @@
  * credit is the sum over its launches.
  */
 #include "base/stat.h"
-#include "diff/apportion.h"
 #include "diff/side.h"
+#include "diff/stats.h"
 
 enum {
 	FRACTION = 20,	      /* fractional bits of a nanosecond in credits */

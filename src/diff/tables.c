@@ -1,6 +1,5 @@
 /* tables.c - a comparison as tables, one figure in a row. */
-#include "diff/kinds.h"
-#include "diff/tables.h"
+#include "diff/emit.h"
 
 /* A column is its key, its type, the value of its cell, and what it is. The value names the variables
  * of the function that adds the rows.

@@ -7,7 +7,6 @@
 #include <math.h>
 #include "base/figures.h"
 #include "diff/emit.h"
-#include "diff/words.h"
 
 #define ALIKE 0.02 /* greatest difference, as a ratio, of bytes and threads of the same work */
 #define OF_KERNELS 0.05	  /* floor of a part relative to its time: kernels, */

@@ -1,7 +1,6 @@
 /* words.c - texts and figures for rows. */
 #include <math.h>
 #include "diff/diff.h"
-#include "diff/words.h"
 #include "report/words.h"
 
 void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n)

@@ -3,7 +3,6 @@
  */
 #include "../testlib.h"
 #include "base/stat.h"
-#include "diff/apportion.h"
 #include "diff/match.h"
 #include "diff/stats.h"
 
