@@ -28,45 +28,37 @@ enum { FEW = 30 };
 
 /* Comparing ----------------------------------------------------------------------*/
 
+#define AT(figure) offsetof(struct nsx_totals, figure)
+
 /* Averages the captures of a side. Lists, such as calls, are those of the first capture. Returns
  * whether the whole is known.
  */
 static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_totals *ret)
 {
-	size_t n = d->nsides[side];
+	static const size_t figures[] = {
+		AT(ns[0]), AT(ns[1]), AT(ns[2]), AT(ns[3]), AT(bytes[0]), AT(bytes[1]),
+		AT(bytes[2]), AT(copy_ns[0]), AT(copy_ns[1]), AT(copy_ns[2]), AT(recorded_ns),
+		AT(judged_ns), AT(launches), AT(threads), AT(kernel_ns)};
+	int64_t n = (int64_t)d->nsides[side];
 
 	*ret = d->sides[side][0]->totals;
-	for (size_t i = 1; i < n; i++) {
-		const struct nsx_totals *x = &d->sides[side][i]->totals;
+	for (size_t k = 0; k < ARRAY_LEN(figures); k++) {
+		int64_t *mean = (void *)((char *)ret + figures[k]);
 
-		ret->known &= x->known;
-		ret->migrates |= x->migrates;
-		for (unsigned k = 0; k < NSX_NTOTALS; k++)
-			ret->ns[k] += x->ns[k];
-		for (unsigned k = 0; k < NSX_NDIRECTIONS; k++) {
-			ret->bytes[k] += x->bytes[k];
-			ret->copy_ns[k] += x->copy_ns[k];
-		}
-		ret->launches += x->launches;
-		ret->threads += x->threads;
-		ret->kernel_ns += x->kernel_ns;
-		ret->recorded_ns += x->recorded_ns;
-		ret->judged_ns += x->judged_ns;
+		/* launches are rounded */
+		*mean = figures[k] == AT(launches) ? n / 2 : 0;
+		for (int64_t i = 0; i < n; i++)
+			*mean += *(const int64_t *)((const char *)&d->sides[side][i]->totals +
+						    figures[k]);
+		*mean /= n;
 	}
 	ret->span_ns = 0;
-	for (unsigned k = 0; k < NSX_NTOTALS; k++) {
-		ret->ns[k] /= (int64_t)n;
+	for (unsigned k = 0; k < NSX_NTOTALS; k++)
 		ret->span_ns += ret->ns[k];
+	for (int64_t i = 1; i < n; i++) {
+		ret->known &= d->sides[side][i]->totals.known;
+		ret->migrates |= d->sides[side][i]->totals.migrates;
 	}
-	for (unsigned k = 0; k < NSX_NDIRECTIONS; k++) {
-		ret->bytes[k] /= (int64_t)n;
-		ret->copy_ns[k] /= (int64_t)n;
-	}
-	ret->launches = (ret->launches + (int64_t)n / 2) / (int64_t)n;
-	ret->threads /= (int64_t)n;
-	ret->kernel_ns /= (int64_t)n;
-	ret->recorded_ns /= (int64_t)n;
-	ret->judged_ns /= (int64_t)n;
 	return ret->known;
 }
 

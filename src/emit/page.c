@@ -19,50 +19,26 @@ struct page {
 	struct nsx_buf *b;
 	enum nsx_page_form form;
 	struct nsx_arena *a;
-	size_t line; /* start of the line in b                               */
+	struct nsx_buf line; /* the current line, as Markdown */
 };
 
 /* Parts of a line ----------------------------------------------------------- */
 
-static void page_put(struct page *p, const char *text)
+static void page_put(struct page *p, const char *markdown)
 {
-	nsx_buf_adds(p->b, text);
+	nsx_buf_adds(&p->line, markdown);
 }
 
 static void put_bold_mark(struct page *p, bool begin)
 {
-	page_put(p, p->form == NSX_PAGE_HTML ? (begin ? "<strong>" : "</strong>") :
-	       p->form == NSX_PAGE_MD	? "**" :
-	       p->form == NSX_PAGE_PLAIN ? "" :
-	       begin			 ? "\x1b[1m" : "\x1b[0m");
+	page_put(p, p->form == NSX_PAGE_PLAIN  ? "" :
+		    p->form != NSX_PAGE_BOLD ? "**" : begin ? "\x1b[1m" : "\x1b[0m");
 }
 
 /* Adds a name from the trace. */
 static void page_put_name(struct page *p, const char *name)
 {
-	struct nsx_buf b = {0};
-
-	if (p->form == NSX_PAGE_HTML) {
-		nsx_html_text(p->b, name);
-		return;
-	}
-	nsx_md_escape(&b, name, strlen(name));
-	if (p->form == NSX_PAGE_MD)
-		page_put(p, b.p ? b.p : "");
-	else
-		nsx_md_add_plain(p->b, b.p ? b.p : "");
-	nsx_buf_done(&b);
-}
-
-/* Adds a text that the program wrote, which is Markdown. */
-static void put_program_text(struct page *p, const char *markdown)
-{
-	if (p->form == NSX_PAGE_HTML)
-		nsx_html_inline(p->b, markdown);
-	else if (p->form == NSX_PAGE_MD)
-		page_put(p, markdown);
-	else
-		nsx_md_add_plain(p->b, markdown);
+	nsx_md_escape(&p->line, name, strlen(name));
 }
 
 static bool page_is_plain(const struct page *p)
@@ -70,18 +46,32 @@ static bool page_is_plain(const struct page *p)
 	return p->form == NSX_PAGE_PLAIN || p->form == NSX_PAGE_BOLD;
 }
 
+/* Adds the current line in the page's form, without an end. */
+static void flush_line(struct page *p)
+{
+	const char *text = p->line.p ?: "";
+	struct nsx_buf *b = p->b;
+	size_t from = b->n;
+
+	if (p->form == NSX_PAGE_HTML)
+		nsx_html_inline(b, text);
+	else if (p->form == NSX_PAGE_MD)
+		nsx_buf_adds(b, text);
+	else
+		nsx_md_add_plain(b, text);
+	if (page_is_plain(p) && nsx_count_chars(b->p + from, b->n - from) > PLAIN_CHARS) {
+		b->n = (size_t)(nsx_skip_chars(b->p + from, PLAIN_CHARS - 1) - b->p);
+		nsx_buf_adds(b, "…");
+	}
+	nsx_buf_clear(&p->line);
+}
+
 /* Ends the line. goes_on: in Markdown the following text begins a new line. */
 static void end_page_line(struct page *p, bool goes_on)
 {
-	struct nsx_buf *b = p->b;
-
-	if (page_is_plain(p) && nsx_count_chars(b->p + p->line, b->n - p->line) > PLAIN_CHARS) {
-		b->n = (size_t)(nsx_skip_chars(b->p + p->line, PLAIN_CHARS - 1) - b->p);
-		page_put(p, "…");
-	}
-	page_put(p, p->form == NSX_PAGE_HTML		   ? "</p>\n" :
-	       p->form == NSX_PAGE_MD && goes_on ? "  \n" : "\n");
-	p->line = b->n;
+	flush_line(p);
+	nsx_buf_adds(p->b, p->form == NSX_PAGE_HTML		? "</p>\n" :
+			   p->form == NSX_PAGE_MD && goes_on ? "  \n" : "\n");
 }
 
 /* Begins an HTML paragraph; other forms need no beginning. */
@@ -93,48 +83,35 @@ static void begin_paragraph(struct page *p, const char *class)
 
 static void end_paragraph(struct page *p)
 {
-	page_put(p, "\n");
-	p->line = p->b->n;
+	nsx_buf_adds(p->b, "\n");
 }
 
 /* Lines ---------------------------------------------------------------------*/
 
-static void add_title(struct page *p, const struct nsx_first_page *x)
+static void add_header_lines(struct page *p, const struct nsx_first_page *x)
 {
-	if (p->form == NSX_PAGE_HTML) {
-		page_put(p, "<h1>Where the time went: ");
-		page_put_name(p, x->file);
-		page_put(p, "</h1>\n");
-		return;
-	}
-	page_put(p, p->form == NSX_PAGE_MD ? "# " : "");
-	if (p->form == NSX_PAGE_BOLD)
+	bool is_html = p->form == NSX_PAGE_HTML, is_bold = p->form == NSX_PAGE_BOLD;
+	const char *parts[] = {x->gpus, x->processes, x->product};
+
+	nsx_buf_adds(p->b, is_html ? "<h1>" : p->form == NSX_PAGE_MD ? "# " : "");
+	if (is_bold)
 		put_bold_mark(p, true);
 	page_put(p, "Where the time went: ");
 	page_put_name(p, x->file);
-	if (p->form == NSX_PAGE_BOLD)
+	if (is_bold)
 		put_bold_mark(p, false);
-	end_page_line(p, false);
-	end_paragraph(p);
-}
-
-static void add_header_lines(struct page *p, const struct nsx_first_page *x)
-{
-	const char *parts[] = {x->gpus, x->processes, x->product};
-	size_t begun;
-
-	add_title(p, x);
+	flush_line(p);
+	nsx_buf_adds(p->b, is_html ? "</h1>\n" : "\n\n");
 	begin_paragraph(p, "soft");
-	begun = p->b->n;
 	if (x->recorded_ns)
-		nsx_buf_printf(p->b, "%s recorded", nsx_text_ns(p->a, (double)x->recorded_ns));
+		nsx_buf_printf(&p->line, "%s recorded", nsx_text_ns(p->a, (double)x->recorded_ns));
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i]) {
-			page_put(p, p->b->n > begun ? " · " : "");
+			page_put(p, p->line.n ? " · " : "");
 			page_put_name(p, parts[i]);
 		}
 	if (x->judged.start_ns < x->judged.end_ns) {
-		page_put(p, p->b->n > begun ? " · judged on " : "judged on ");
+		page_put(p, p->line.n ? " · judged on " : "judged on ");
 		page_put(p, nsx_text_window(p->a, &x->judged));
 		page_put(p, x->unit ? ": " : "");
 		page_put_name(p, x->unit ? x->unit : "");
@@ -158,23 +135,23 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 		done |= 1u << best;
 		if (x->share[best] < 0.0005)
 			continue;
-		nsx_buf_printf(p->b, "%s%s %s", any ? ", " : "",
+		nsx_buf_printf(&p->line, "%s%s %s", any ? ", " : "",
 			       nsx_text_share(p->a, x->share[best], 1), nsx_use_words[best]);
 		any = true;
 	}
 	if (x->ngpus < 2)
 		return;
 	if (x->spread >= NSX_ALIKE) {
-		nsx_buf_printf(p->b, "; the mean of %u GPUs, up to %s apart", x->ngpus,
+		nsx_buf_printf(&p->line, "; the mean of %u GPUs, up to %s apart", x->ngpus,
 			       nsx_text_share(p->a, x->spread, 1));
 		return;
 	}
 	if (x->ngpus == 2)
 		page_put(p, "; both GPUs alike");
 	else
-		nsx_buf_printf(p->b, "; all %u GPUs alike", x->ngpus);
+		nsx_buf_printf(&p->line, "; all %u GPUs alike", x->ngpus);
 	if (x->spread >= 0.002)
-		nsx_buf_printf(p->b, " (±%s)", nsx_text_share(p->a, x->spread / 2, 1));
+		nsx_buf_printf(&p->line, " (±%s)", nsx_text_share(p->a, x->spread / 2, 1));
 }
 
 static void put_verdict(struct page *p, const struct nsx_first_page *x)
@@ -183,10 +160,10 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 	bool has_shares = x->ngpus && x->verdict != NSX_V_FAILED;
 
 	put_bold_mark(p, true);
-	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
+	nsx_buf_printf(&p->line, "%c%s", *word & ~0x20, word + 1);
 	put_bold_mark(p, false);
 	if (x->verdict == NSX_V_MIXED)
-		nsx_buf_printf(p->b, " (%s and %s)", nsx_verdict_words[x->first],
+		nsx_buf_printf(&p->line, " (%s and %s)", nsx_verdict_words[x->first],
 			       nsx_verdict_words[x->second]);
 	if (has_shares || x->because)
 		page_put(p, ": ");
@@ -194,17 +171,21 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 		add_shares(p, x);
 	if (x->because) {
 		page_put(p, has_shares ? "; " : "");
-		put_program_text(p, x->because);
+		page_put(p, x->because);
 	}
 	if (x->damage) {
 		page_put(p, "; this is of a part: ");
-		put_program_text(p, x->damage);
+		page_put(p, x->damage);
 	}
 }
 
 void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a, struct nsx_buf *b)
 {
-	put_verdict(&(struct page){.b = b, .form = NSX_PAGE_MD, .a = a}, x);
+	struct page p = {.b = b, .form = NSX_PAGE_MD, .a = a};
+
+	put_verdict(&p, x);
+	flush_line(&p);
+	nsx_buf_done(&p.line);
 }
 
 static void page_add_verdict(struct page *p, const struct nsx_first_page *x)
@@ -248,22 +229,22 @@ static void add_strips_of_gpus(struct page *p, const struct nsx_first_page *x)
 		widest = NSX_MAX(widest, strlen(label[i]));
 	}
 	end_paragraph(p);
-	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
-	p->line = p->b->n;
+	nsx_buf_adds(p->b, p->form == NSX_PAGE_MD ? "```\n" : "");
 	for (unsigned i = 0; i < x->nstrips; i++) {
-		nsx_buf_printf(p->b, "%-*s  ", (int)widest, label[i]);
+		nsx_buf_printf(&p->line, "%-*s  ", (int)widest, label[i]);
 		for (int k = 0; k < NSX_STRIP_CELLS; k++)
-			nsx_buf_add(p->b, &nsx_use_marks[x->strip[i].cell[k]], 1);
+			nsx_buf_add(&p->line, &nsx_use_marks[x->strip[i].cell[k]], 1);
 		end_page_line(p, false);
 	}
-	if (x->nstrips_more)
-		nsx_buf_printf(p->b, "and %u GPUs more\n", x->nstrips_more);
-	nsx_buf_printf(p->b, "%*s", (int)widest, "");
+	if (x->nstrips_more) {
+		nsx_buf_printf(&p->line, "and %u GPUs more", x->nstrips_more);
+		end_page_line(p, false);
+	}
+	nsx_buf_printf(&p->line, "%*s", (int)widest, "");
 	for (unsigned u = 0; u < NSX_NUSES; u++)
-		nsx_buf_printf(p->b, "  %c %s", nsx_use_marks[u], nsx_use_words[u]);
+		nsx_buf_printf(&p->line, "  %c %s", nsx_use_marks[u], nsx_use_words[u]);
 	end_page_line(p, false);
-	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
-	p->line = p->b->n;
+	nsx_buf_adds(p->b, p->form == NSX_PAGE_MD ? "```\n" : "");
 }
 
 static size_t plain_chars(const char *markdown)
@@ -281,7 +262,7 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 {
 	if (f->price == NSX_PRICE_NONE)
 		return;
-	nsx_buf_printf(p->b, "−%s (%s%s, %s%s", nsx_text_ns(p->a, f->headroom_ns),
+	nsx_buf_printf(&p->line, "−%s (%s%s, %s%s", nsx_text_ns(p->a, f->headroom_ns),
 		       nsx_text_share(p->a, f->headroom_ns, x->now_ns), f->step_ns > 0 ?
 		       nsx_arena_printf(p->a, ", %s a step", nsx_text_ns(p->a, f->step_ns)) : "",
 		       nsx_price_names[f->price],
@@ -319,7 +300,7 @@ static void add_place_and_evidence(struct page *p, const struct nsx_finding *f)
 		any = false;
 	if (any) {
 		page_put(p, "from ");
-		put_program_text(p, f->place);
+		page_put(p, f->place);
 		left -= NSX_MIN(left, strlen("from ") + plain_chars(f->place));
 	}
 	for (unsigned k = 0, told = 0; told < 2 && f->evidence[k]; k++) {
@@ -332,7 +313,7 @@ static void add_place_and_evidence(struct page *p, const struct nsx_finding *f)
 		page_put(p, !told && !any ? "" :
 		       told || !isdigit((unsigned char)*f->evidence[k]) ? ". " :
 									  "; ");
-		put_program_text(p, f->evidence[k]);
+		page_put(p, f->evidence[k]);
 		left -= NSX_MIN(left, n);
 		told++;
 	}
@@ -354,12 +335,11 @@ static void add_finding_lines(struct page *p, const struct nsx_first_page *x, un
 {
 	const struct nsx_finding *f = x->finding[i];
 
-	nsx_buf_printf(p->b, "%u. ", i + 1);
+	nsx_buf_printf(&p->line, "%u. ", i + 1);
 	put_bold_mark(p, true);
-	nsx_buf_printf(p->b, p->form == NSX_PAGE_MD ? "\\[%s\\] " : "[%s] ",
-		       nsx_severity_names[f->severity]);
+	nsx_buf_printf(&p->line, "\\[%s\\] ", nsx_severity_names[f->severity]);
 	add_price(p, x, f);
-	put_program_text(p, f->title);
+	page_put(p, f->title);
 	put_bold_mark(p, false);
 	end_page_line(p, true);
 	page_put(p, "   ");
@@ -370,9 +350,9 @@ static void add_finding_lines(struct page *p, const struct nsx_first_page *x, un
 
 		page_put(p, "   → ");
 		if (same < i)
-			nsx_buf_printf(p->b, "The same as for %u", same + 1);
+			nsx_buf_printf(&p->line, "The same as for %u", same + 1);
 		else
-			put_program_text(p, f->recommendation[0]);
+			page_put(p, f->recommendation[0]);
 		end_page_line(p, false);
 	}
 }
@@ -391,12 +371,12 @@ static void page_add_list(struct page *p, const char *what,
 
 		page_put(p, i ? separator : "");
 		if (i && page_is_plain(p) && chars + n > PLAIN_CHARS) {
-			p->b->n--; /* removes the separator's space */
+			p->line.p[--p->line.n] = '\0'; /* removes the separator's space */
 			end_page_line(p, true);
-			nsx_buf_printf(p->b, "%*s", (int)strlen(what), "");
+			nsx_buf_printf(&p->line, "%*s", (int)strlen(what), "");
 			chars = strlen(what);
 		}
-		put_program_text(p, texts[i]);
+		page_put(p, texts[i]);
 		chars += n;
 	}
 	page_put(p, ".");
@@ -436,7 +416,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
 		begin_paragraph(p, "told");
-		nsx_buf_printf(p->b, "If %s done: %s → %s%s", say_included_findings(p, x),
+		nsx_buf_printf(&p->line, "If %s done: %s → %s%s", say_included_findings(p, x),
 			       nsx_text_ns(p->a, x->now_ns), nsx_text_ns(p->a, x->then_ns),
 			       say_certain_gain(p, x));
 		page_put(p, ".");
@@ -444,7 +424,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 	}
 	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* the HTML page shows all findings */
 		begin_paragraph(p, "told");
-		nsx_buf_printf(p->b, "Under Findings in full: %s.",
+		nsx_buf_printf(&p->line, "Under Findings in full: %s.",
 			       nsx_text_n(p->a, x->nsmaller, "smaller one", "smaller ones"));
 		end_page_line(p, true);
 	}
@@ -466,8 +446,7 @@ static void page_add_opening(struct page *p, const struct nsx_first_page *x)
 
 void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, struct nsx_buf *b)
 {
-	struct page p = {.b = b, .form = form, .a = nsx_arena_new(),
-			 .line = b->n};
+	struct page p = {.b = b, .form = form, .a = nsx_arena_new()};
 
 	page_add_opening(&p, x);
 	add_strips_of_gpus(&p, x);
@@ -478,6 +457,7 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, stru
 	}
 	end_paragraph(&p);
 	add_sum(&p, x);
+	nsx_buf_done(&p.line);
 	nsx_arena_free(p.a);
 }
 
@@ -500,5 +480,7 @@ void nsx_html_page(struct nsx_buf *b, enum nsx_page_part part, const struct nsx_
 		add_place_and_evidence(&p, f);
 		break;
 	}
+	flush_line(&p);
+	nsx_buf_done(&p.line);
 	nsx_arena_free(p.a);
 }
