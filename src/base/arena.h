@@ -41,6 +41,11 @@ char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap) NSX_PR
 void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 			  const char *what, struct nsx_err *err) NSX_CHECKED;
 
+/* Returns a zeroed array of n elements for a list that stays small; the type of p gives the size of
+ * an element. Ends the program when no memory is left. Owner: the arena.
+ */
+#define nsx_few(p, a, n) ((p) = nsx_arena_get(a, (n) * sizeof(*(p))))
+
 /* Allocates the array that p points to; p's type gives the element size. False, and p is
  * NULL, on an error.
  */

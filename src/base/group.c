@@ -183,6 +183,16 @@ void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 	return (char *)*values + i * size;
 }
 
+void *nsx_group_few_(struct nsx_groups *g, uint64_t a, uint64_t b, void **values, size_t size)
+{
+	struct nsx_err err;
+	void *value = nsx_group_value_(g, a, b, values, size, "groups", &err);
+
+	if (!value)
+		nsx_die_of_memory(size);
+	return value;
+}
+
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b)
 {
 	size_t slot = g->nslots ? group_find_slot(g, a, b, group_hash_of(a, b)) : 0;

@@ -53,6 +53,10 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 		       void **values, size_t size, const char *what,
 		       struct nsx_err *err) NSX_CHECKED;
+/* nsx_group_value for groups that stay few. Ends the program when no memory is left. */
+#define nsx_group_few(g, values, a, b)                                        \
+	((__typeof__(*(values)))nsx_group_few_(g, a, b, (void **)(values), sizeof(**(values))))
+void *nsx_group_few_(struct nsx_groups *g, uint64_t a, uint64_t b, void **values, size_t size);
 /* Faster nsx_group for millions of rows whose keys mostly occurred shortly before. `near`
  * caches recent keys and begins as {0}.
  */

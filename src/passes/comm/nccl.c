@@ -26,37 +26,30 @@ static const struct nsx_layout layouts[] = {
 /* Operations -------------------------------------------------------------*/
 
 /* Lists the device ordinals of a group: "0,1". */
-static int nccl_list_devices(struct nccl_comm *c, const struct nccl_group *g,
-			     const char **ret, struct nsx_err *err)
+static const char *list_group_devices(struct nccl_comm *c, const struct nccl_group *g)
 {
+	const char *text = "";
 	uint32_t *v;
-	struct nsx_buf b = {0};
 
-	if (!nsx_new_array(v, c->run->scratch, g->nranks, "ranks", err))
-		return err->rc;
+	nsx_few(v, c->run->scratch, g->nranks);
 	for (size_t i = 0; i < g->nranks; i++)
 		v[i] = c->ranks[g->rank_at + i].device;
 	nsx_sort(v, g->nranks, sizeof(*v), nsx_cmp_u32);
 	for (size_t i = 0; i < g->nranks; i++)
 		if (!i || v[i] != v[i - 1])
-			nsx_buf_printf(&b, "%s%lld", i ? "," : "", (long long)
-				       c->run->trace->device[v[i]].device_id);
-	*ret = nsx_say(c->out, "%s", b.p);
-	nsx_buf_done(&b);
-	return 0;
+			text = nsx_say(c->out, "%s%s%lld", text, i ? "," : "",
+				       (long long)c->run->trace->device[v[i]].device_id);
+	return text;
 }
 
-static int fill_operation_row(struct nccl_comm *c, const struct nccl_group *g,
-			      struct nsx_table *table, struct nsx_err *err)
+static void fill_operation_row(struct nccl_comm *c, const struct nccl_group *g,
+			       struct nsx_table *table)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at;
 	const struct nccl_rank *late = nccl_latest(r, g->nranks);
 	const struct nccl_rank *waiting = nccl_waits_most(r, g->nranks);
 	struct nsx_cell *row = nsx_add_row(table);
-	const char *devices = NULL;
 
-	if (nccl_list_devices(c, g, &devices, err))
-		return err->rc;
 	if (g->nranks == 1)
 		late = r;
 	row[NCCL_OP] = nsx_string(g->name);
@@ -74,23 +67,21 @@ static int fill_operation_row(struct nccl_comm *c, const struct nccl_group *g,
 		row[NCCL_STRAGGLER_MAX] = nsx_ms(late->max_ns);
 	}
 	row[NCCL_EXPOSED] = nsx_ms(g->exposed_ns);
-	row[NCCL_DEVICES] = nsx_string(devices);
+	row[NCCL_DEVICES] = nsx_string(list_group_devices(c, g));
 	if (waiting)
 		row[NCCL_WAITING] = nsx_string(waiting->label);
-	return 0;
 }
 
-static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table, struct nsx_err *err)
+static void nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table)
 {
 	const struct nsx_trace *t = c->run->trace;
 	struct by_pid {
 		int64_t total_ns, max_ns, top_ns;
 		size_t count;
 		const char *top;
-	} *v = nsx_arena_try_array(c->run->scratch, t->nprocesses, sizeof(*v), "processes", err);
+	} *v;
 
-	if (!v)
-		return err->rc;
+	nsx_few(v, c->run->scratch, t->nprocesses);
 	for (size_t g = 0; g < c->ngroups; g++) {
 		const struct nccl_group *x = &c->groups[g];
 		int64_t sum_ns = 0;
@@ -125,7 +116,6 @@ static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table, struct n
 		row[NCCL_PID_MAX] = nsx_ms(v[i].max_ns);
 		row[NCCL_PID_TOP] = nsx_string(v[i].top);
 	}
-	return 0;
 }
 
 /* The run ----------------------------------------------------------------*/
@@ -168,8 +158,7 @@ static int nccl_match_group(struct nccl_comm *c, const struct nccl_group *g,
 
 	for (size_t k = 0; k < c->ncircles; k++)
 		n += c->circles[k].kind == g->kind;
-	if (!nsx_new_array(*ret, c->run->scratch, n, "collectives", err))
-		return err->rc;
+	nsx_few(*ret, c->run->scratch, n);
 	*ret_n = n;
 	n = 0;
 	for (size_t k = 0; k < c->ncircles; k++) {
@@ -227,9 +216,8 @@ static int nccl_fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
 			note_longest_waiter(&costs->v[r[k].device], g->name, &r[k]);
-		if (fill_operation_row(c, g, tables[L_OPS], err) ||
-		    nccl_fill_ranks(c, g, tables[L_RANKS], err))
-			return err->rc;
+		fill_operation_row(c, g, tables[L_OPS]);
+		nccl_fill_ranks(c, g, tables[L_RANKS]);
 		alone += g->nranks == 1;
 		if (i < MAX_TOLD)
 			nccl_say_unmatched(c, g);
@@ -259,10 +247,9 @@ static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables, stru
 	if (nccl_find_circles(c, err) ||
 	    nccl_fill_costs(&costs, tables[L_DEVICES], tables[L_WINDOWS],
 			    err) ||
-	    nccl_fill_groups(c, &costs, tables, err) ||
-	    nccl_fill_pids(c, tables[L_PIDS], err) ||
-	    nccl_tell_costs(&costs, err))
+	    nccl_fill_groups(c, &costs, tables, err) || nccl_tell_costs(&costs, err))
 		return err->rc;
+	nccl_fill_pids(c, tables[L_PIDS]);
 	nsx_put(c->out, "same_stream_comm_ms", nsx_ms(c->same_stream_ns));
 	return 0;
 }
@@ -311,7 +298,7 @@ static int nccl_run(const struct nsx_run *run, struct nsx_section *out, struct n
 	struct nsx_table **tables = nsx_add_tables(out);
 	int rc = run->trace->ops.n ?
 			 fill_collectives(&c, tables, err) :
-			 nccl_fill_host(run, out, tables[L_OPS], tables[L_PIDS], err);
+			 nccl_fill_host(run, out, tables[L_OPS], tables[L_PIDS]);
 
 	nsx_groups_done(&c.kinds);
 	nsx_groups_done(&c.circle_keys);

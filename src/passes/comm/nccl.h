@@ -132,8 +132,7 @@ const struct nccl_rank *nccl_waits_most(const struct nccl_rank *v, size_t n);
 void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g, const struct nccl_match *m);
 
 /* Adds one table row for each rank of the group. */
-int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
-		    struct nsx_table *table, struct nsx_err *err);
+void nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g, struct nsx_table *table);
 void nccl_fill_match(const struct nccl_group *g, const struct nccl_match *m,
 		     struct nsx_table *table);
 /* Adds a note about ranks without matched kernels. */
@@ -169,7 +168,7 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err);
 
 /* Fills totals from NCCL's own ranges on the host, for traces without GPU work. */
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
-		   struct nsx_table *ops, struct nsx_table *pids, struct nsx_err *err);
+		   struct nsx_table *ops, struct nsx_table *pids);
 
 /* Fills message sizes, if NCCL's payloads were exported. */
 int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,

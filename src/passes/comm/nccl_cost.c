@@ -126,8 +126,7 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 	int64_t exposed_ns = 0, blocking_ns = 0;
 	uint32_t n = c->run->facts->ndevices;
 
-	if (!nsx_new_array(c->v, c->run->scratch, n, "devices", err))
-		return err->rc;
+	nsx_few(c->v, c->run->scratch, n);
 	for (uint32_t d = 0; d < n; d++) {
 		if (c->run->facts->device[d].comm.n && nccl_cost_fill_device(c, d, devices, err))
 			return err->rc;

@@ -24,17 +24,15 @@ uint32_t nccl_kind(const struct nccl_comm *c, size_t op)
 	return nsx_group_find(&c->kinds, key.a, key.b);
 }
 
-/* Finds or adds the group to which an operation belongs; NULL: no memory. */
-static struct nccl_group *nccl_events_find_group(struct nccl_comm *c, size_t op,
-						 struct nsx_err *err)
+/* Finds or adds the group to which an operation belongs. */
+static struct nccl_group *nccl_events_find_group(struct nccl_comm *c, size_t op)
 {
 	const struct nsx_trace *t = c->run->trace;
 	struct nsx_group_key key = operation_key(t, op);
 	nsx_str raw = nsx_op_name(t, op);
-	struct nccl_group *g = nsx_group_value(&c->kinds, &c->groups, key.a, key.b,
-					       "communication kinds", err);
+	struct nccl_group *g = nsx_group_few(&c->kinds, &c->groups, key.a, key.b);
 
-	if (g && c->kinds.n > c->ngroups) {
+	if (c->kinds.n > c->ngroups) {
 		*g = (struct nccl_group){
 			.name = key.a ? nsx_text(t, (nsx_str)key.b) :
 					nsx_comm_op_name((enum nsx_comm_op)key.b),
@@ -42,7 +40,7 @@ static struct nccl_group *nccl_events_find_group(struct nccl_comm *c, size_t op,
 			.kind = (uint32_t)c->ngroups, .device = NSX_NONE};
 		c->ngroups = c->kinds.n;
 	}
-	if (g && raw != g->raw && nsx_str_cmp(t->strings, raw, g->raw) < 0)
+	if (raw != g->raw && nsx_str_cmp(t->strings, raw, g->raw) < 0)
 		g->raw = raw;
 	return g;
 }
@@ -84,14 +82,10 @@ static int collect_device(struct nccl_comm *c, uint32_t device,
 			.start_ns = nsx_op_start(&t->ops, i),
 			.end_ns = nsx_op_end(&t->ops, i), .op = (uint32_t)i,
 			.process = nsx_op_process(t, i), .device = device};
-		struct nccl_group *g;
 
 		if (t->ops.cls[i] != NSX_C_COMM)
 			continue;
-		g = nccl_events_find_group(c, i, err);
-		if (!g)
-			return err->rc;
-		e.group = (uint32_t)(g - c->groups);
+		e.group = (uint32_t)(nccl_events_find_group(c, i) - c->groups);
 		nccl_events_add_event(c, &e, compute, prefix);
 		if (computes[nsx_op_stream(&t->ops, i)])
 			nsx_add_to(&c->same_stream_ns, e.end_ns - e.start_ns);
@@ -109,8 +103,7 @@ static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 	size_t n = 0;
 	uint8_t *computes;
 
-	if (!nsx_new_array(computes, a, t->nstreams, "streams", err))
-		return err->rc;
+	nsx_few(computes, a, t->nstreams);
 	for (size_t i = 0; i < t->ops.n; i++) {
 		n += t->ops.cls[i] == NSX_C_COMM;
 		if (t->ops.cls[i] == NSX_C_COMPUTE && t->ops.kind[i] == NSX_OP_KERNEL)

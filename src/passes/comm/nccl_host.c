@@ -88,15 +88,13 @@ static void nccl_host_fill_pids(const struct nsx_trace *t, const struct sum *sum
 }
 
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
-		   struct nsx_table *ops, struct nsx_table *pids, struct nsx_err *err)
+		   struct nsx_table *ops, struct nsx_table *pids)
 {
 	const struct nsx_trace *t = run->trace;
 	struct sum sums[NSX_COMM_OTHER] = {{0}};
 	struct sum *by_process;
 
-	if (!nsx_new_array(by_process, run->scratch,
-			   (size_t)t->nprocesses * NSX_COMM_OTHER, "processes", err))
-		return err->rc;
+	nsx_few(by_process, run->scratch, (size_t)t->nprocesses * NSX_COMM_OTHER);
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		enum nsx_comm_op op = range_operation(t, i);
 		int64_t ns = nsx_range_inside(t, i);

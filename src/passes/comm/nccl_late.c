@@ -4,15 +4,13 @@
 
 enum { MAX_NAMED = 4 }; /* greatest number of ranks that a sentence names */
 
-int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
-		    struct nsx_table *table, struct nsx_err *err)
+void nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g, struct nsx_table *table)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at;
 	int64_t *totals;
 	double median;
 
-	if (!nsx_new_array(totals, c->run->scratch, g->nranks, "ranks", err))
-		return err->rc;
+	nsx_few(totals, c->run->scratch, g->nranks);
 	for (size_t i = 0; i < g->nranks; i++)
 		totals[i] = r[i].total_ns;
 	median = nsx_quantile(totals, g->nranks, 0.5);
@@ -31,7 +29,6 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		row[NCCL_RANK_INDUCED] = nsx_real(r[i].induced_ns / 1e6);
 		row[NCCL_RANK_JUDGED] = nsx_ms(r[i].judged_waited_ns);
 	}
-	return 0;
 }
 
 void nccl_fill_match(const struct nccl_group *g, const struct nccl_match *m,

@@ -30,7 +30,7 @@ static uint64_t ranks_hash(const struct nsx_run *run, const struct nsx_team *tea
 }
 
 /* Assigns each complete collective to its circle; NSX_NONE for others. */
-static int group_teams(struct nccl_comm *c, uint32_t *of, struct nsx_err *err)
+static void group_teams(struct nccl_comm *c, uint32_t *of)
 {
 	const struct nsx_teams *teams = c->run->facts->teams;
 
@@ -41,16 +41,12 @@ static int group_teams(struct nccl_comm *c, uint32_t *of, struct nsx_err *err)
 		of[k] = NSX_NONE;
 		if (!x->is_whole)
 			continue;
-		circle = nsx_group_value(&c->circle_keys, &c->circles,
-					 nccl_kind(c, teams->member[x->at]),
-					 ranks_hash(c->run, x), "collectives", err);
-		if (!circle)
-			return err->rc;
+		circle = nsx_group_few(&c->circle_keys, &c->circles,
+				       nccl_kind(c, teams->member[x->at]), ranks_hash(c->run, x));
 		if (!circle->n++)
 			circle->kind = nccl_kind(c, teams->member[x->at]);
 		of[k] = (uint32_t)(circle - c->circles);
 	}
-	return 0;
 }
 
 int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err)
@@ -58,11 +54,11 @@ int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err)
 	struct nsx_arena *a = c->run->scratch;
 	uint32_t n = c->run->facts->teams->n, *of, *team, *at;
 
-	if (nsx_new_arrays(a, n, "collectives", err, of, team) || group_teams(c, of, err))
+	if (nsx_new_arrays(a, n, "collectives", err, of, team))
 		return err->rc;
+	group_teams(c, of);
 	c->ncircles = c->circle_keys.n;
-	if (nsx_new_arrays(a, c->ncircles + 2, "collectives", err, at))
-		return err->rc;
+	nsx_few(at, a, c->ncircles + 2);
 	NSX_DEAL(at, team, c->ncircles, n, i, of[i]);
 	for (size_t k = 0; k < c->ncircles; k++)
 		c->circles[k].team = team + at[k];
@@ -98,10 +94,11 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 
 	m->nranks = first->n;
 	m->n = x->n;
-	if (nsx_new_arrays(a, g->nranks, "ranks", err, m->rank, place) ||
-	    !nsx_new_array(m->v, a, m->n, "matched collectives", err) ||
+	if (!nsx_new_array(m->v, a, m->n, "matched collectives", err) ||
 	    !nsx_new_array(m->member, a, m->n * m->nranks, "matched collectives", err))
 		return err->rc;
+	nsx_few(m->rank, a, g->nranks);
+	nsx_few(place, a, g->nranks);
 	for (uint32_t k = 0; k < first->n; k++)
 		m->rank[k] = rank_of_op(m, g->nranks, teams->member[first->at + k]);
 	nsx_sort(m->rank, m->nranks, sizeof(*m->rank), nsx_cmp_u32);
@@ -278,7 +275,7 @@ static struct late_step find_latest_in_step(const struct nccl_match *m, size_t *
 /* Checks lateness by steps. Collectives of one step are late together, so a straggler must also be
  * last in more steps than by chance. Only steps with much waiting count.
  */
-static int check_lateness_by_steps(struct nccl_match *m, double *induced, struct nsx_err *err)
+static void check_lateness_by_steps(struct nccl_match *m, double *induced)
 {
 	const struct nsx_facts *f = m->run->facts;
 	const struct nccl_rank *late = &m->ranks[m->late];
@@ -286,8 +283,7 @@ static int check_lateness_by_steps(struct nccl_match *m, double *induced, struct
 	size_t n = 0, at = 0, count = 0, nlast = 0;
 	double most = 0, p_value;
 
-	if (!nsx_new_array(v, m->run->scratch, f->niterations, "steps", err))
-		return err->rc;
+	nsx_few(v, m->run->scratch, f->niterations);
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
 
@@ -306,7 +302,6 @@ static int check_lateness_by_steps(struct nccl_match *m, double *induced, struct
 		m->proved = false;
 		m->p_value = p_value;
 	}
-	return 0;
 }
 
 /* Returns the least lateness that clocks cannot explain: two clocks that are right to within d may
@@ -357,8 +352,7 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 	*ret = (struct nccl_match){.run = c->run, .events = c->events,
 				   .late = NSX_NONE, .waiting = NSX_NONE,
 				   .p_value = NAN};
-	if (!nsx_new_array(ret->ranks, c->run->scratch, g->nranks, "ranks", err))
-		return err->rc;
+	nsx_few(ret->ranks, c->run->scratch, g->nranks);
 	for (size_t k = 0; k < g->nranks; k++) {
 		const struct nccl_rank *r = &c->ranks[g->rank_at + k];
 
@@ -366,18 +360,19 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 			.process = r->process, .device = r->device, .at = r->at,
 			.n = r->n, .label = r->label};
 	}
-	if (list_instances(ret, x, g, err) ||
-	    !nsx_new_array(scratch, c->run->scratch, ret->nranks, "ranks", err) ||
-	    !nsx_new_array(induced, c->run->scratch, ret->nranks, "ranks", err))
+	if (list_instances(ret, x, g, err))
 		return err->rc;
+	nsx_few(scratch, c->run->scratch, ret->nranks);
+	nsx_few(induced, c->run->scratch, ret->nranks);
 	ret->least_late_ns = least_late(ret);
 	for (size_t i = 0; i < ret->n; i++) {
 		measure_instance(ret, i, &w, scratch);
 		add_late_instance(ret, i);
 	}
 	judge_lateness(ret, g->nranks, &w);
-	return (ret->proved ? check_lateness_by_steps(ret, induced, err) : 0) ?:
-	       measure_end_spread(ret, err);
+	if (ret->proved)
+		check_lateness_by_steps(ret, induced);
+	return measure_end_spread(ret, err);
 }
 
 /* Cause ------------------------------------------------------------------*/

@@ -19,13 +19,12 @@ struct sweep {
 };
 
 static struct copy_group *find_copy_group(struct sweep *s, uint32_t device,
-					  const struct nsx_copy *c, struct nsx_err *err)
+					  const struct nsx_copy *c)
 {
-	struct copy_group *x = nsx_group_value(&s->groups, &s->g->v, device,
-		(uint64_t)c->copy_kind << 16 | (uint64_t)c->src_kind << 8 |
-			c->dst_kind, "copy groups", err);
+	struct copy_group *x = nsx_group_few(&s->groups, &s->g->v, device,
+		(uint64_t)c->copy_kind << 16 | (uint64_t)c->src_kind << 8 | c->dst_kind);
 
-	if (x && s->groups.n > s->g->n) {
+	if (s->groups.n > s->g->n) {
 		*x = (struct copy_group){
 			.device = device, .kind = c->copy_kind,
 			.src = c->src_kind, .dst = c->dst_kind, .p50_gbps = NAN,
@@ -82,10 +81,8 @@ static int copies_sweep_add_copy(struct sweep *s, uint32_t device, size_t op,
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_copy *c = nsx_op_copy(t, op);
 	int64_t a = nsx_op_start(&t->ops, op), b = nsx_op_end(&t->ops, op);
-	struct copy_group *x = find_copy_group(s, device, c, err);
+	struct copy_group *x = find_copy_group(s, device, c);
 
-	if (!x)
-		return err->rc;
 	nsx_add_to(&x->total_ns, b - a);
 	if (b > x->busy_end_ns) {
 		int64_t from = NSX_MAX(a, x->busy_end_ns);
@@ -153,10 +150,8 @@ static int sweep_all(struct sweep *s, struct nsx_err *err)
 	const struct nsx_trace *t = s->run->trace;
 	struct copy_groups *g = s->g;
 
-	if (!nsx_new_array(g->causes, s->run->scratch, t->ndevices,
-			   "migrations", err) ||
-	    !nsx_new_array(g->kernels, s->run->scratch, t->ndevices, "devices", err))
-		return err->rc;
+	nsx_few(g->causes, s->run->scratch, t->ndevices);
+	nsx_few(g->kernels, s->run->scratch, t->ndevices);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (copies_sweep_sweep_device(s, d, err))
 			return err->rc;

@@ -188,22 +188,17 @@ struct totals {
 };
 
 /* Sums the idle pieces of one device by (cause, detail). */
-static int group_causes(const struct nsx_run *run, uint32_t d, struct totals *ret,
-			struct nsx_err *err)
+static void group_causes(const struct nsx_run *run, uint32_t d, struct totals *ret)
 {
 	const struct nsx_idle *idle = &run->facts->idle[d];
 
 	for (size_t i = 0; i < idle->n; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		struct total *x = nsx_group_value(&ret->causes, &ret->v, p.cause, p.detail,
-						  "idle causes", err);
+		struct total *x = nsx_group_few(&ret->causes, &ret->v, p.cause, p.detail);
 
-		if (!x)
-			return err->rc;
 		x->n++;
 		nsx_add_to(&x->ns, p.end_ns - p.start_ns);
 	}
-	return 0;
 }
 
 static void gpu_idle_add_cause(const struct nsx_run *run, uint32_t d, uint64_t cause,
@@ -239,19 +234,17 @@ static void gpu_idle_add_causes(const struct nsx_run *run, uint32_t d,
 			gpu_idle_add_cause(run, d, c, 0, &sum[c], by_cause);
 }
 
-static int gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *table,
-				struct nsx_table *by_cause, struct nsx_err *err)
+static void gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *table,
+				 struct nsx_table *by_cause)
 {
 	for (uint32_t d = 0; d < run->trace->ndevices; d++) {
 		NSX_AT_EXIT(nsx_sums_done) struct totals all = {.v = NULL};
 
-		if (group_causes(run, d, &all, err))
-			return err->rc;
+		group_causes(run, d, &all);
 		gpu_idle_add_causes(run, d, &all, table, by_cause);
 	}
 	nsx_table_sort(table, NSX_DESC(C_MS), NSX_DESC(C_COUNT), C_DEVICE, C_CAUSE, C_DETAIL);
 	nsx_table_sort(by_cause, C_DEVICE, NSX_DESC(C_MS), C_CAUSE);
-	return 0;
 }
 
 /* Words ---------------------------------------------------------------------*/
@@ -314,7 +307,8 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 enum { MOST_SHOWN = 3 }; /* greatest number of causes in Markdown */
 #define TELLING_PCT 1.0	 /* Markdown leaves out causes below this share of the window, in % */
 
-static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
+static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out,
+			struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table **tables, *by_cause;
@@ -327,8 +321,7 @@ static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out, stru
 		return nsx_cannot(out, "the trace has no GPU work");
 	}
 	fill_gaps(run, tables[0], tables[1], tables[3]);
-	if (gpu_idle_fill_causes(run, tables[2], by_cause, err))
-		return err->rc;
+	gpu_idle_fill_causes(run, tables[2], by_cause);
 	if (t->schema->table[NSX_VIEW_kernel])
 		nsx_put(out, "table", nsx_string(t->schema->table[NSX_VIEW_kernel]->name));
 	say_idlest_device(out, idlest_device_row(tables[0]));

@@ -129,8 +129,7 @@ static int iterations_add_group(struct work *w, const struct nsx_iteration *v, s
 	double q[2], mean = 0, cv, slope;
 	int64_t nslow = 0;
 
-	if (!nsx_new_array(d, w->run->scratch, n, "iteration lengths", err))
-		return err->rc;
+	nsx_few(d, w->run->scratch, n);
 	row[G_PROCESS] = nsx_pid_cell(w->run->trace, v->process);
 	row[G_DEVICE] = nsx_int(w->run->trace->device[v->device].device_id);
 	row[G_N] = nsx_int((int64_t)n - 1);

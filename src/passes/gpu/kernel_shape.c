@@ -173,11 +173,11 @@ static int kernel_shape_make_groups(struct shapes *s, struct nsx_err *err)
 
 	if (find_equal_shapes(s, err))
 		return err->rc;
-	if (nsx_new_arrays(s->run->scratch, t->ndevices, "GPUs", err, s->gpu,
-			   s->first) ||
-	    nsx_new_arrays(s->run->scratch, t->nshapes, "shapes", err, s->slot) ||
+	if (!nsx_new_array(s->slot, s->run->scratch, t->nshapes, "shapes", err) ||
 	    !nsx_new_array(s->v, s->run->scratch, t->ops.n, "launch configurations", err))
 		return err->rc;
+	nsx_few(s->gpu, s->run->scratch, t->ndevices);
+	nsx_few(s->first, s->run->scratch, t->ndevices);
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
 
@@ -392,15 +392,13 @@ static void add_kernel_load(struct load *l, const struct fit *f, int64_t ns)
 	}
 }
 
-static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *table,
-				     struct nsx_err *err)
+static void kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *table)
 {
 	const struct nsx_trace *t = s->run->trace;
 	struct load *loads;
 	uint32_t worst = 0;
 
-	if (!nsx_new_array(loads, s->run->scratch, t->ndevices, "devices", err))
-		return err->rc;
+	nsx_few(loads, s->run->scratch, t->ndevices);
 	for (size_t i = 0; i < s->n; i++) {
 		struct fit f = occupancy_of_group(s, &s->v[i]);
 
@@ -434,7 +432,6 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 		s->run->measured->grids.ns = loads[worst].sized_ns;
 		s->run->measured->grids.small_ns = loads[worst].small_ns;
 	}
-	return 0;
 }
 
 /* Categories ---------------------------------------------------------------*/
@@ -475,10 +472,8 @@ static int list_category_patterns(const struct shapes *s, struct tolds *ret, str
 		struct told *to;
 
 		if (!*at) {
-			to = nsx_group_value(&ret->keys, &ret->v, k->category,
-					     (uintptr_t)k->pattern, "categories", err);
-			if (!to)
-				return err->rc;
+			to = nsx_group_few(&ret->keys, &ret->v, k->category,
+					   (uintptr_t)k->pattern);
 			to->category = nsx_kernel_category_names[k->category];
 			to->pattern = k->pattern;
 			to->names++;
@@ -573,15 +568,12 @@ static int kernel_shape_run(const struct nsx_run *run, struct nsx_section *out, 
 {
 	struct nsx_table **tables = nsx_add_tables(out);
 	struct shapes s = {.run = run};
-	int rc = kernel_shape_make_groups(&s, err);
 
-	if (!rc)
-		rc = kernel_shape_fill_devices(&s, tables[1], err);
-	if (!rc)
-		rc = fill_categories(&s, tables[2], tables[3], err);
-	if (!rc)
-		kernel_shape_show(run->trace, tables[1], s.n, out);
-	return rc;
+	if (kernel_shape_make_groups(&s, err) || fill_categories(&s, tables[2], tables[3], err))
+		return err->rc;
+	kernel_shape_fill_devices(&s, tables[1]);
+	kernel_shape_show(run->trace, tables[1], s.n, out);
+	return 0;
 }
 
 /* Computes the groups again. Keeping those of 10^6 configurations would take 16 MB while memory

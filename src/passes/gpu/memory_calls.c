@@ -44,14 +44,13 @@ static bool is_allocation_call(const char *name)
 	       !strstr(s, "Async") && !strstr(s, "Host");
 }
 
-static int find_steady_iterations(struct churns *c, struct nsx_err *err)
+static void find_steady_iterations(struct churns *c)
 {
 	const struct nsx_facts *f = c->run->facts;
 	const struct nsx_trace *t = c->run->trace;
 
-	if (nsx_new_arrays(c->run->scratch, t->nprocesses, "processes", err,
-			   c->steady, c->iterations))
-		return err->rc;
+	nsx_few(c->steady, c->run->scratch, t->nprocesses);
+	nsx_few(c->iterations, c->run->scratch, t->nprocesses);
 	NSX_EACH_RUN(i, next, f->niterations,
 		     f->iterations[next].process == f->iterations[i].process) {
 		uint32_t p = f->iterations[i].process;
@@ -61,8 +60,7 @@ static int find_steady_iterations(struct churns *c, struct nsx_err *err)
 		if (p == NSX_NONE)
 			continue;
 		s = &c->steady[p];
-		if (!nsx_new_array(s->v, c->run->scratch, next - i, "iterations", err))
-			return err->rc;
+		nsx_few(s->v, c->run->scratch, next - i);
 		/* Iterations of a process are those on its first device. */
 		for (size_t k = i; k < next && f->iterations[k].device == d; k++)
 			if (f->iterations[k].steady) {
@@ -71,7 +69,6 @@ static int find_steady_iterations(struct churns *c, struct nsx_err *err)
 				c->iterations[p]++;
 			}
 	}
-	return 0;
 }
 
 static bool memory_calls_is_steady(const struct churns *c, uint32_t process, int64_t at)
@@ -80,14 +77,6 @@ static bool memory_calls_is_steady(const struct churns *c, uint32_t process, int
 	size_t i = nsx_spans_find(s, at);
 
 	return i < s->n && s->v[i].start_ns <= at;
-}
-
-static struct churn *find_churn(struct churns *c, uint32_t process, nsx_str name,
-				struct nsx_err *err)
-{
-	struct churn *x = nsx_group_value(&c->keys, &c->v, process, name, "allocation calls", err);
-
-	return x;
 }
 
 static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
@@ -106,25 +95,19 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 		    (t->calls.flags[i] & NSX_CALL_NESTED) ||
 		    !memory_calls_is_steady(c, p, nsx_call_start(&t->calls, i)))
 			continue;
-		x = find_churn(c, p, nsx_call_name(&t->calls, i), err);
-		if (!x)
-			return err->rc;
+		x = nsx_group_few(&c->keys, &c->v, p, nsx_call_name(&t->calls, i));
 		x->count++;
 		nsx_add_to(&x->ns, nsx_call_ns(&t->calls, i));
 	}
 	for (size_t i = 0; i < f->nbarriers; i++) {
 		const struct nsx_barrier *b = &f->barriers[i];
 		uint32_t p = t->thread[b->thread].process;
-		struct churn *x;
 
 		if (b->kind != NSX_BARRIER_IMPLICIT_SYNC || p == NSX_NONE ||
 		    !memory_calls_is_steady(c, p, b->start_ns) ||
 		    !is_allocation_call(nsx_text(t, b->name)))
 			continue;
-		x = find_churn(c, p, b->name, err);
-		if (!x)
-			return err->rc;
-		nsx_add_to(&x->cost_ns, b->cost_ns);
+		nsx_add_to(&nsx_group_few(&c->keys, &c->v, p, b->name)->cost_ns, b->cost_ns);
 	}
 	return 0;
 }
@@ -182,7 +165,8 @@ int mem_churn(const struct mem_usage *m, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_sums_done) struct churns c = {.run = m->run};
 
-	if (find_steady_iterations(&c, err) || memory_calls_count_calls(&c, err))
+	find_steady_iterations(&c);
+	if (memory_calls_count_calls(&c, err))
 		return err->rc;
 	fill_allocation_churn(&c, m->table[MEM_CHURN], m->out);
 	return 0;
@@ -199,37 +183,34 @@ struct faults {
 };
 #define OF_CPU UINT64_MAX /* replaces the device for page faults of the CPU */
 
-static int add_fault(struct faults *f, const struct nsx_val *pid,
-		     uint64_t device, int64_t start, int64_t end, int64_t n, struct nsx_err *err)
+static void add_fault(struct faults *f, const struct nsx_val *pid, uint64_t device, int64_t start,
+		      int64_t end, int64_t n)
 {
 	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));
-	struct fault *x = nsx_group_value(&f->keys, &f->v, key, device, "page faults", err);
+	struct fault *x = nsx_group_few(&f->keys, &f->v, key, device);
 
-	if (!x)
-		return err->rc;
 	nsx_add_to(&x->ns, nsx_in_window(f->t, start, end));
 	if (!nsx_starts_inside(f->t, start))
-		return 0;
+		return;
 	x->groups++;
 	nsx_add_to(&x->faults, n);
-	return 0;
 }
 
 static int on_gpu_fault(void *ctx, int64_t rid NSX_UNUSED,
-			const struct nsx_val *v, struct nsx_err *err)
+			const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
-	int64_t n = v[4].type == NSX_V_I64 && v[4].u.i > 0 ? v[4].u.i : 0;
-
-	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
-		return 0;
-	return add_fault(ctx, &v[2], (uint64_t)nsx_i64_or(&v[3], 0), v[0].u.i, v[1].u.i, n, err);
+	if (nsx_is_instant(&v[0]) && nsx_is_instant(&v[1]) && v[1].u.i >= v[0].u.i)
+		add_fault(ctx, &v[2], (uint64_t)nsx_i64_or(&v[3], 0), v[0].u.i, v[1].u.i,
+			  NSX_MAX(0, nsx_i64_or(&v[4], 0)));
+	return 0;
 }
 
 static int on_cpu_fault(void *ctx, int64_t rid NSX_UNUSED,
-			const struct nsx_val *v, struct nsx_err *err)
+			const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
-	return nsx_is_instant(&v[0]) ? add_fault(ctx, &v[1], OF_CPU, v[0].u.i,
-					     v[0].u.i, 1, err) : 0;
+	if (nsx_is_instant(&v[0]))
+		add_fault(ctx, &v[1], OF_CPU, v[0].u.i, v[0].u.i, 1);
+	return 0;
 }
 
 static void fill_faults(const struct faults *f, struct nsx_table *table)

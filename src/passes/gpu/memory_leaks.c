@@ -200,13 +200,12 @@ struct series {
 /* Computes the Theil-Sen slope: the median over all pairs of at most MOST_POINTS evenly spaced
  * points.
  */
-static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret, struct nsx_err *err)
+static double theil_sen(const struct series *s, struct nsx_arena *a)
 {
 	size_t n = NSX_MIN(s->n, MOST_POINTS), k = 0;
 	int64_t *slopes;
 
-	if (!nsx_new_array(slopes, a, n * (n - 1) / 2, "slopes", err))
-		return err->rc;
+	nsx_few(slopes, a, n * (n - 1) / 2);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i + 1; j < n; j++) {
 			size_t x = i * (s->n - 1) / (n - 1);
@@ -214,24 +213,22 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret, s
 
 			slopes[k++] = nsx_sub_sat(s->live[y], s->live[x]) / (int64_t)(y - x);
 		}
-	*ret = nsx_quantile(slopes, k, 0.5);
-	return 0;
+	return nsx_quantile(slopes, k, 0.5);
 }
 
 /* Finds the least live memory in each steady iteration of [first, last), from the allocations and
  * frees in [at, end). The least leaves out what is freed within the iteration.
  */
-static int sample_live_memory(const struct mem_usage *m, size_t at, size_t end,
-			      size_t first, size_t last, struct series *ret, struct nsx_err *err)
+static struct series sample_live_memory(const struct mem_usage *m, size_t at, size_t end,
+					size_t first, size_t last)
 {
 	const struct nsx_iteration *it = m->run->facts->iterations;
 	int64_t live = nsx_mem_before(&m->of.steps[at], end - at);
+	struct series ret = {.n = 0};
 
-	*ret = (struct series){0};
-	if (!nsx_new_array(ret->live, m->run->scratch, last - first, "iterations", err))
-		return err->rc;
+	nsx_few(ret.live, m->run->scratch, last - first);
 	for (size_t i = first; i < last; i++) {
-		int64_t *least = &ret->live[ret->n];
+		int64_t *least = &ret.live[ret.n];
 
 		if (!it[i].steady)
 			continue;
@@ -242,29 +239,26 @@ static int sample_live_memory(const struct mem_usage *m, size_t at, size_t end,
 			nsx_add_to(&live, m->of.steps[at].delta);
 			*least = NSX_MIN(*least, live);
 		}
-		ret->n++;
+		ret.n++;
 	}
-	return 0;
+	return ret;
 }
 
 /* Fits a line to the live memory of one process and device: allocations and frees [at, end),
  * iterations [first, last).
  */
-static int fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
-			    size_t first, size_t last, struct nsx_err *err)
+static void fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
+			     size_t first, size_t last)
 {
 	const struct nsx_mem_step *s = &m->of.steps[at];
+	struct series live = sample_live_memory(m, at, end, first, last);
 	struct nsx_cell *row;
-	struct series live;
 	size_t more = 0, less = 0;
-	double slope_bytes = 0;
+	double slope_bytes;
 
-	if (sample_live_memory(m, at, end, first, last, &live, err))
-		return err->rc;
 	if (live.n < MIN_ITERATIONS)
-		return 0;
-	if (theil_sen(&live, m->run->scratch, &slope_bytes, err))
-		return err->rc;
+		return;
+	slope_bytes = theil_sen(&live, m->run->scratch);
 	for (size_t i = 1; i < live.n; i++) {
 		more += live.live[i] > live.live[i - 1];
 		less += live.live[i] < live.live[i - 1];
@@ -282,10 +276,9 @@ static int fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
 	 */
 	row[TREND_IS_SUSPECTED] = nsx_bool(3 * more >= live.n - 1 && 20 * less <= live.n - 1 &&
 					   slope_bytes >= MIN_SLOPE);
-	return 0;
 }
 
-int mem_trend(const struct mem_usage *m, struct nsx_err *err)
+void mem_trend(const struct mem_usage *m)
 {
 	const struct nsx_trace *t = m->run->trace;
 	const struct nsx_facts *f = m->run->facts;
@@ -309,10 +302,8 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 					 m->of.steps[i].process == key; i = end) {
 			end = nsx_mem_group_end(&m->of, i);
 			if (m->of.steps[i].kind == NSX_MC_DEVICE &&
-			    m->of.steps[i].device_id == t->device[d].device_id &&
-			    fit_memory_trend(m, i, end, first, last, err))
-				return err->rc;
+			    m->of.steps[i].device_id == t->device[d].device_id)
+				fit_memory_trend(m, i, end, first, last);
 		}
 	}
-	return 0;
 }

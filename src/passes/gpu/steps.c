@@ -314,9 +314,9 @@ static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 	const struct nsx_engine_steps *steps = w->steps;
 	struct nsx_arena *a = w->run->scratch;
 
-	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group, w->sizes_at) ||
-	    !nsx_new_array(w->has_steps, a, w->run->trace->ndevices, "devices", err))
+	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group, w->sizes_at))
 		return err->rc;
+	nsx_few(w->has_steps, a, w->run->trace->ndevices);
 	nsx_table_expect(w->table[ROWS], steps->n, w->run->opts->held_rows);
 	for (size_t i = 0; i < steps->n; i++) {
 		w->v[i] = time_step(w->run->facts, &steps->v[i]);

@@ -170,12 +170,10 @@ static int top_kernels_group_kernels(const struct nsx_run *run, struct groups *g
 {
 	const struct nsx_trace *t = run->trace;
 
-	if (nsx_new_arrays(run->scratch, t->ops.n, "kernel groups", err, g->v,
-			   g->of_op) ||
-	    !nsx_new_array(g->first, run->scratch, t->ndevices, "devices",
-			   err) ||
+	if (nsx_new_arrays(run->scratch, t->ops.n, "kernel groups", err, g->v, g->of_op) ||
 	    !nsx_new_array(g->by_kernel, run->scratch, g->kernels->n, "kernel names", err))
 		return err->rc;
+	nsx_few(g->first, run->scratch, t->ndevices);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		group_kernels_of_device(d, g);
 	nsx_arena_drop(run->scratch, g->by_kernel);

@@ -42,18 +42,15 @@ struct totals {
 	struct total *v;
 };
 
-static int add_barrier_to_totals(struct totals *x, const struct nsx_trace *t, uint32_t process,
-				 const struct nsx_barrier *b, struct nsx_err *err)
+static void add_barrier_to_totals(struct totals *x, const struct nsx_trace *t, uint32_t process,
+				  const struct nsx_barrier *b)
 {
 	bool starts = nsx_starts_inside(t, b->start_ns);
 	struct total *s;
 
 	if (!starts && !b->wait_ns && !b->cost_ns)
-		return 0; /* the barrier lies outside the window */
-	s = nsx_group_value(&x->groups, &x->v, (uint64_t)process << 8 | b->kind, b->name,
-			    "barriers", err);
-	if (!s)
-		return err->rc;
+		return; /* the barrier lies outside the window */
+	s = nsx_group_few(&x->groups, &x->v, (uint64_t)process << 8 | b->kind, b->name);
 	s->process = process;
 	s->name = b->name;
 	s->kind = b->kind;
@@ -62,11 +59,10 @@ static int add_barrier_to_totals(struct totals *x, const struct nsx_trace *t, ui
 	s->max_ns = NSX_MAX(s->max_ns, b->wait_ns);
 	nsx_add_to(&s->cost_ns, b->cost_ns);
 	if (b->gpu_busy_ns < 0)
-		return 0;
+		return;
 	s->known = true;
 	nsx_add_to(&s->busy_ns, b->gpu_busy_ns);
 	nsx_add_to(&s->idle_ns, b->gpu_idle_ns);
-	return 0;
 }
 
 static const char *barriers_name_of(const struct nsx_trace *t, const struct total *s)
@@ -128,8 +124,7 @@ static void fill_processes(const struct nsx_trace *t, const struct totals *x,
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), P_PID, P_TOP);
 }
 
-static int barriers_fill_tables(const struct nsx_run *run, struct nsx_section *out,
-				struct nsx_err *err)
+static void barriers_fill_tables(const struct nsx_run *run, struct nsx_section *out)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *all = nsx_add_table(out, &layouts[0]);
@@ -141,16 +136,14 @@ static int barriers_fill_tables(const struct nsx_run *run, struct nsx_section *o
 	for (size_t i = 0; i < run->facts->nbarriers; i++) {
 		const struct nsx_barrier *b = &run->facts->barriers[i];
 
-		if (add_barrier_to_totals(&whole, t, NSX_NONE, b, err) ||
-		    add_barrier_to_totals(&each, t, t->thread[b->thread].process, b, err))
-			return err->rc;
+		add_barrier_to_totals(&whole, t, NSX_NONE, b);
+		add_barrier_to_totals(&each, t, t->thread[b->thread].process, b);
 	}
 	fill_barriers(t, &whole, all);
 	fill_barriers(t, &each, by_pid);
 	fill_processes(t, &each, pids);
 	nsx_table_sort(all, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), API, KIND);
 	nsx_table_sort(by_pid, PID, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), API, KIND);
-	return 0;
 }
 
 enum { MOST_SHOWN = 3 }; /* greatest number of rows in Markdown */
@@ -180,13 +173,13 @@ static void say_wait_totals(struct nsx_section *out, const struct nsx_table *all
 		    "no GPU idle time follows them");
 }
 
-static int barriers_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
+static int barriers_run(const struct nsx_run *run, struct nsx_section *out,
+			struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_table *all;
 	size_t shown = 0;
 
-	if (barriers_fill_tables(run, out, err))
-		return err->rc;
+	barriers_fill_tables(run, out);
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
 	if (all->nrows)

@@ -126,8 +126,7 @@ static int cpu_hotspots_count_all(const struct nsx_run *run, struct tally *y, st
 	struct work w = {.process = NSX_NONE, .first_ns = INT64_MAX,
 			 .last_ns = INT64_MIN};
 
-	if (!nsx_new_array(y->thread, run->scratch, t->nsampled, "threads", err))
-		return err->rc;
+	nsx_few(y->thread, run->scratch, t->nsampled);
 	for (uint32_t i = 0; i < t->nsampled; i++) {
 		uint32_t process = nsx_process_find(t, nsx_process_key(t->sampled[i].global_tid));
 

@@ -55,26 +55,16 @@ struct launched {
 	int64_t *ops;
 };
 
-static int cpu_launching_count_ops(const struct nsx_trace *t, struct launched *l,
-				   struct nsx_err *err)
+static void cpu_launching_count_ops(const struct nsx_trace *t, struct launched *l)
 {
-	struct nsx_near near = {0};
-
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		for (uint32_t op = t->device[d].ops_at;
 		     op < t->device[d].ops_at + t->device[d].nops; op++) {
 			uint32_t call = nsx_op_call(&t->ops, op);
-			int64_t *n;
 
-			if (call == NSX_NONE || !nsx_op_counts(t, op))
-				continue;
-			n = nsx_near_value(&l->groups, &near, &l->ops, nsx_call_thread(t, call), d,
-					   "threads", err);
-			if (!n)
-				return err->rc;
-			++*n;
+			if (call != NSX_NONE && nsx_op_counts(t, op))
+				++*nsx_group_few(&l->groups, &l->ops, nsx_call_thread(t, call), d);
 		}
-	return 0;
 }
 
 static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device, struct nsx_cell *row)
@@ -140,20 +130,18 @@ static void cpu_launching_show(const struct nsx_table *table, struct nsx_section
 	nsx_md_table(out, table, 3, PID, TID, NAME, DEVICE, PCI, NUMA, OPS, CPUS);
 }
 
-int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
-		       const char *const *names, struct nsx_section *out, struct nsx_err *err)
+void cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
+			const char *const *names, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &cpu_launching_layout);
 	NSX_AT_EXIT(nsx_sums_done) struct launched l = {.ops = NULL};
 	struct nsx_group_key *cpus;
 
-	if (cpu_launching_count_ops(run->trace, &l, err) ||
-	    !nsx_new_array(cpus, run->scratch, all->cpus.n, "CPUs", err))
-		return err->rc;
+	cpu_launching_count_ops(run->trace, &l);
+	nsx_few(cpus, run->scratch, all->cpus.n);
 	for (size_t i = 0; i < all->cpus.n; i++)
 		cpus[i] = nsx_group_key(&all->cpus, i);
 	nsx_sort(cpus, all->cpus.n, sizeof(*cpus), cmp_pairs);
 	fill_launching_rows(run->trace, all, cpus, names, &l, out->arena, table);
 	cpu_launching_show(table, out);
-	return 0;
 }

@@ -158,14 +158,7 @@ static void append_stretch(const struct nsx_trace *t, struct cpu_stretch *a,
 	a->last = b->last;
 }
 
-static int mark_thread_for_rereading(struct cpu_threads *all, uint64_t thread, struct nsx_err *err)
-{
-	if (all->nagain && all->again[all->nagain - 1] == thread)
-		return 0;
-	return nsx_push(all->again, all->nagain, all->cap_again, "threads", err, thread);
-}
-
-static int join_threads(const struct nsx_trace *t, struct cpu_threads *all, struct nsx_err *err)
+static void join_threads(const struct nsx_trace *t, struct cpu_threads *all)
 {
 	size_t n = 0;
 
@@ -179,11 +172,10 @@ static int join_threads(const struct nsx_trace *t, struct cpu_threads *all, stru
 		}
 		if (s->first.at_ns > all->v[n - 1].last.at_ns)
 			append_stretch(t, &all->v[n - 1], s);
-		else if (mark_thread_for_rereading(all, s->thread, err))
-			return err->rc;
+		else if (!all->nagain || all->again[all->nagain - 1] != s->thread)
+			nsx_push_or_die(all->again, all->nagain, all->cap_again, s->thread);
 	}
 	all->n = n;
-	return 0;
 }
 
 static int on_row_again(void *ctx, int64_t rid NSX_UNUSED,
@@ -292,8 +284,7 @@ static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts,
 		all->defects += parts[i].defects;
 		all->knows_states |= parts[i].knows_states;
 	}
-	if (join_threads(run->trace, all, err))
-		return err->rc;
+	join_threads(run->trace, all);
 	return all->nagain ? reread_overlapping_threads(run, all, err) : 0;
 }
 

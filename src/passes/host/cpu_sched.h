@@ -37,9 +37,8 @@ void cpu_threads_done(struct cpu_threads *all);
  * in Markdown. names: by thread of `all`.
  */
 extern const struct nsx_layout cpu_launching_layout;
-int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
-		       const char *const *names, struct nsx_section *out,
-		       struct nsx_err *err) NSX_CHECKED;
+void cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
+			const char *const *names, struct nsx_section *out);
 
 /* Returns the index of the first thread with at least this id. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);

@@ -83,10 +83,9 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	const char **texts;
 
 	*names = (struct names){.all = all, .a = a};
-	if (nsx_new_arrays(run->scratch, all->n, "thread names", err, names->id,
-			   names->text) ||
-	    !nsx_new_array(names->process, run->scratch, all->n, "process names", err))
-		return err->rc;
+	nsx_few(names->id, run->scratch, all->n);
+	nsx_few(names->text, run->scratch, all->n);
+	nsx_few(names->process, run->scratch, all->n);
 	for (size_t i = 0; i < all->n; i++)
 		names->id[i] = -1;
 	if (nsx_view_each(s, thread_name, on_thread_name, names, err,
@@ -96,8 +95,8 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	for (size_t i = 1; i < all->n; i++)
 		if (all->v[i].thread >> 24 == all->v[i - 1].thread >> 24)
 			names->process[i] = names->process[i - 1];
-	nsx_new_array(texts, run->scratch, all->n, "thread names", err);
-	if (!texts || nsx_view_strings(s, names->id, all->n, texts, a, err))
+	nsx_few(texts, run->scratch, all->n);
+	if (nsx_view_strings(s, names->id, all->n, texts, a, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		if (names->id[i] >= 0)
@@ -250,21 +249,19 @@ static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out, s
 	if (!nsx_has_view(run->trace->schema, NSX_VIEW_sched))
 		return nsx_cannot(out, "the trace has no scheduling rows (SCHED_EVENTS); capture "
 				       "them with --cpuctxsw=process-tree");
-	rc = cpu_threads_read(run, &all, err);
-	if (!rc)
-		rc = find_names(run, &all, &names, out->arena, err);
-	if (!rc)
-		rc = find_scheduling_window(run->trace, &all, &run->measured->scheduled, err);
+	rc = cpu_threads_read(run, &all, err) ?:
+	     find_names(run, &all, &names, out->arena, err) ?:
+	     find_scheduling_window(run->trace, &all, &run->measured->scheduled, err);
 	if (!rc) {
 		of_ns = nsx_in_window(run->trace, run->measured->scheduled.start_ns,
 				      run->measured->scheduled.end_ns);
 		cpu_threads_fill_rows(run, &all, &names, of_ns, rows);
 		fill_waiting(run->trace, &all, &names, waiting);
 		cpu_threads_summarise(run->trace, &all, of_ns, rows, waiting, out);
-		rc = cpu_launching_fill(run, &all, names.text, out, err);
+		cpu_launching_fill(run, &all, names.text, out);
+		if (rows->nrows)
+			measure_busiest(rows, of_ns, run->measured);
 	}
-	if (!rc && rows->nrows)
-		measure_busiest(rows, of_ns, run->measured);
 	cpu_threads_done(&all);
 	return rc;
 }

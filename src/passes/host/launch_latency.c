@@ -254,8 +254,7 @@ struct depths {
 	int64_t starved_ns; /* queue empty and device idle                   */
 };
 
-static int sweep_queue_depth(struct depths *q, const struct nsx_run *run, uint32_t stream,
-			     struct nsx_err *err)
+static void sweep_queue_depth(struct depths *q, const struct nsx_run *run, uint32_t stream)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_idle *idle = &run->facts->idle[t->stream[stream].device];
@@ -267,8 +266,7 @@ static int sweep_queue_depth(struct depths *q, const struct nsx_run *run, uint32
 
 	q->most = 0;
 	q->starved_ns = 0;
-	if (nsx_grow(&q->time_at, &q->cap, 1, 8, "queue depths", err))
-		return err->rc;
+	nsx_grow_or_die(&q->time_at, &q->cap, 1, 8);
 	q->time_at[0] = 0;
 	while (j < n) {
 		int64_t next = nsx_op_start(&t->ops, op[j]);
@@ -283,18 +281,16 @@ static int sweep_queue_depth(struct depths *q, const struct nsx_run *run, uint32
 		for (; i < n && called[i] == at; i++) {
 			if (++depth <= q->most)
 				continue;
-			if (nsx_grow(&q->time_at, &q->cap, depth + 1, 8, "queue depths", err))
-				return err->rc;
+			nsx_grow_or_die(&q->time_at, &q->cap, depth + 1, 8);
 			q->time_at[q->most = depth] = 0;
 		}
 		for (; j < n && nsx_op_start(&t->ops, op[j]) == at; j++)
 			depth--;
 	}
-	return 0;
 }
 
-static int add_stream_queue(const struct nsx_run *run, struct depths *q,
-			    uint32_t stream, struct nsx_table *table, struct nsx_err *err)
+static void add_stream_queue(const struct nsx_run *run, struct depths *q,
+			     uint32_t stream, struct nsx_table *table)
 {
 	const struct nsx_stream *s = &run->trace->stream[stream];
 	size_t first = q->of.at[stream], n = q->of.at[stream + 1] - first;
@@ -304,8 +300,7 @@ static int add_stream_queue(const struct nsx_run *run, struct depths *q,
 	int64_t sum;
 	struct nsx_cell *row = nsx_add_row(table);
 
-	if (sweep_queue_depth(q, run, stream, err))
-		return err->rc;
+	sweep_queue_depth(q, run, stream);
 	for (sum = q->time_at[0]; median < q->most && sum <= all / 2;)
 		sum += q->time_at[++median];
 	row[QUEUE_PID] = nsx_pid_cell(run->trace, s->process);
@@ -317,7 +312,6 @@ static int add_stream_queue(const struct nsx_run *run, struct depths *q,
 	row[QUEUE_MOST] = nsx_int((int64_t)q->most);
 	row[QUEUE_EMPTY] = nsx_part_pct(q->time_at[0], all);
 	row[QUEUE_STARVED] = nsx_ms(q->starved_ns);
-	return 0;
 }
 
 static int fill_queues(const struct nsx_run *run, struct nsx_table *table, struct nsx_err *err)
@@ -330,16 +324,14 @@ static int fill_queues(const struct nsx_run *run, struct nsx_table *table, struc
 		rc = nsx_queues_build(t, d, run->scratch, &q.of, err);
 		for (uint32_t s = 0; !rc && s < t->nstreams; s++)
 			if (q.of.at[s] < q.of.at[s + 1])
-				rc = add_stream_queue(run, &q, s, table, err);
+				add_stream_queue(run, &q, s, table);
 		if (!rc)
 			nsx_queues_drop(&q.of, run->scratch);
 	}
 	free(q.time_at);
-	if (rc)
-		return rc;
 	nsx_table_sort(table, NSX_DESC(QUEUE_LAUNCHES), QUEUE_PID,
 		       QUEUE_DEVICE, QUEUE_CONTEXT, QUEUE_STREAM);
-	return 0;
+	return rc;
 }
 
 static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out,
@@ -362,9 +354,7 @@ static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out
 	put_delay_summary(out, &l);
 	nsx_arena_drop(run->scratch, l.ns);
 	launch_latency_fill_rows(&l, rows);
-	if (fill_queues(run, queue, err))
-		return err->rc;
-	return 0;
+	return fill_queues(run, queue, err);
 }
 
 NSX_DEFINE_PASS(launch_latency,

@@ -141,17 +141,6 @@ struct launchers {
 	} *v;
 };
 
-/* Returns the launcher for the thread of a call. */
-static struct launcher *launch_storm_launcher_of(const struct nsx_trace *t,
-						 struct launchers *l, uint32_t call,
-						 uint32_t device, struct nsx_err *err)
-{
-	struct launcher *x = nsx_group_value(&l->groups, &l->v, nsx_call_thread(t, call), device,
-					     "launchers", err);
-
-	return x;
-}
-
 /* Tells whether the call launched earlier work on the device of op. If so, op is a later node of a
  * graph and costs the host nothing.
  */
@@ -176,8 +165,8 @@ static int64_t host_late_ns(const struct nsx_trace *t, const struct nsx_gap *gap
 	return NSX_MIN(gap->end_ns, nsx_call_end(&t->calls, call)) - gap->start_ns;
 }
 
-static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
-				     struct launchers *l, struct nsx_err *err)
+static void launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
+				      struct launchers *l)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_device *d = &t->device[device];
@@ -189,9 +178,7 @@ static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
 
 		if (call == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
-		x = launch_storm_launcher_of(t, l, call, device, err);
-		if (!x)
-			return err->rc;
+		x = nsx_group_few(&l->groups, &l->v, nsx_call_thread(t, call), device);
 		x->calls += nsx_call_op(&t->calls, call) == i;
 		x->ops++;
 	}
@@ -200,23 +187,21 @@ static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
 
 		if (!ns)
 			continue;
-		x = launch_storm_launcher_of(t, l, nsx_op_call(&t->ops, gap.op), device, err);
-		if (!x)
-			return err->rc;
+		x = nsx_group_few(&l->groups, &l->v,
+				  nsx_call_thread(t, nsx_op_call(&t->ops, gap.op)), device);
 		nsx_add_to(&x->bound_ns, ns);
 	}
-	return 0;
 }
 
-static int fill_launchers(const struct nsx_run *run, struct launchers *l,
-			  struct nsx_table *table, int64_t *ret_bound_ns, struct nsx_err *err)
+/* Fills a row for each launcher; returns the sum of their launch-bound time. */
+static int64_t fill_launchers(const struct nsx_run *run, struct launchers *l,
+			      struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
+	int64_t bound_ns = 0;
 
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (launch_storm_sweep_device(run, d, l, err))
-			return err->rc;
-	*ret_bound_ns = 0;
+		launch_storm_sweep_device(run, d, l);
 	for (size_t g = 0; g < l->groups.n; g++) {
 		const struct launcher *x = &l->v[g];
 		const struct nsx_group_key key = nsx_group_key(&l->groups, g);
@@ -229,11 +214,11 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 		row[LAUNCHER_CALLS] = nsx_int(x->calls);
 		row[LAUNCHER_OPS] = nsx_int(x->ops);
 		row[LAUNCHER_BOUND] = nsx_ms(x->bound_ns);
-		nsx_add_to(ret_bound_ns, x->bound_ns);
+		nsx_add_to(&bound_ns, x->bound_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(LAUNCHER_BOUND),
 		       NSX_DESC(LAUNCHER_CALLS), LAUNCHER_PID, LAUNCHER_TID, LAUNCHER_DEVICE);
-	return 0;
+	return bound_ns;
 }
 
 /* By iteration ------------------------------------------------------------------*/
@@ -288,8 +273,7 @@ static void count_iteration(const struct nsx_run *run,
 	}
 }
 
-static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
-			     struct nsx_err *err)
+static void put_per_iteration(const struct nsx_run *run, struct nsx_section *out)
 {
 	size_t n, k = 0;
 	const struct nsx_iteration *it = find_pacing_iterations(run->facts, &n);
@@ -297,12 +281,9 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 	int64_t *v[3], figure[3];
 
 	if (!it)
-		return 0;
-	for (unsigned i = 0; i < 3; i++) {
-		v[i] = nsx_arena_try_array(run->scratch, n, sizeof(**v), "iterations", err);
-		if (!v[i])
-			return err->rc;
-	}
+		return;
+	for (unsigned i = 0; i < 3; i++)
+		nsx_few(v[i], run->scratch, n);
 	c.op = run->trace->device[it->device].ops_at;
 	c.has_gap = nsx_next_gap(&run->facts->idle[it->device], &c.at, &c.gap);
 	for (size_t i = 0; i < n; i++) {
@@ -314,27 +295,24 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 		k++;
 	}
 	if (!k)
-		return 0;
+		return;
 	nsx_put(out, "per_iteration.device_id", nsx_int(run->trace->device[it->device].device_id));
 	nsx_put(out, "per_iteration.iterations", nsx_int((int64_t)k));
 	nsx_put(out, "per_iteration.kernels", nsx_real(nsx_quantile(v[0], k, 0.5)));
 	nsx_put(out, "per_iteration.launch_calls", nsx_real(nsx_quantile(v[1], k, 0.5)));
 	nsx_put(out, "per_iteration.launch_bound_ms", nsx_real(nsx_quantile(v[2], k, 0.5) / 1e6));
-	return 0;
 }
 
-/* Adds launch_calls, launch_bound_ms, per_iteration, and rows of launchers. *ret_bound_ns: -1 if
- * unknown, because no call has a correlation id that matches.
+/* Adds launch_calls, launch_bound_ms, per_iteration, and rows of launchers. Returns the launch-bound
+ * time; -1 if it is unknown, because no call has a correlation id that matches.
  */
-static int put_launching(const struct nsx_run *run, struct nsx_section *out,
-			 struct nsx_table *table, int64_t *ret_bound_ns, struct nsx_err *err)
+static int64_t put_launching(const struct nsx_run *run, struct nsx_section *out,
+			     struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	NSX_AT_EXIT(nsx_sums_done) struct launchers l = {.v = NULL};
-	int64_t calls = 0;
-	int rc;
+	int64_t calls = 0, bound_ns;
 
-	*ret_bound_ns = -1;
 	for (size_t i = 0; i < t->calls.n; i++)
 		calls += t->calls.cls[i] == NSX_CALL_LAUNCH &&
 			 !(t->calls.flags[i] & NSX_CALL_NESTED) &&
@@ -347,12 +325,13 @@ static int put_launching(const struct nsx_run *run, struct nsx_section *out,
 		nsx_put(out, "launch_bound_ms", nsx_null());
 		nsx_note(out, "no kernel has an API call: whether the GPU "
 			      "waited for launches is not known");
-		return 0;
+		return -1;
 	}
-	rc = fill_launchers(run, &l, table, ret_bound_ns, err);
+	bound_ns = fill_launchers(run, &l, table);
 	nsx_put(out, "launch_calls", nsx_int(calls));
-	nsx_put(out, "launch_bound_ms", nsx_ms(*ret_bound_ns));
-	return rc ? rc : put_per_iteration(run, out, err);
+	nsx_put(out, "launch_bound_ms", nsx_ms(bound_ns));
+	put_per_iteration(run, out);
+	return bound_ns;
 }
 
 /* The section -----------------------------------------------------------------*/
@@ -397,9 +376,9 @@ static int launch_storm_run(const struct nsx_run *run, struct nsx_section *out, 
 		return nsx_cannot(out, "no kernel began in the window");
 	put_kernels(&k, out);
 	nsx_arena_drop(run->scratch, k.ns);
-	if (fill_shortest_kernels(run, tiny, err) || put_launching(run, out, launchers, &bound_ns,
-								   err))
+	if (fill_shortest_kernels(run, tiny, err))
 		return err->rc;
+	bound_ns = put_launching(run, out, launchers);
 	run->measured->storm.is_storm = k.figure[STORM_FLAG].u.b;
 	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;
 	run->measured->storm.median_ns = k.figure[STORM_P50].u.f * 1e3;

@@ -46,12 +46,10 @@ struct work {
 	bool is_measured;
 };
 
-static struct launcher *find_launcher(struct work *w, size_t call, struct nsx_err *err)
+static struct launcher *find_launcher(struct work *w, size_t call)
 {
-	struct launcher *x = nsx_group_value(&w->groups, &w->v, nsx_call_thread(w->t, call),
-		nsx_call_name(&w->t->calls, call), "launchers", err);
-
-	return x;
+	return nsx_group_few(&w->groups, &w->v, nsx_call_thread(w->t, call),
+			     nsx_call_name(&w->t->calls, call));
 }
 
 /* Collects the spans in which each thread was held. */
@@ -63,9 +61,9 @@ static int collect_held_spans(struct work *w, struct nsx_spans **ret, struct nsx
 
 	for (size_t i = 0; i < o->n; i++)
 		n += o->type[i] == NSX_OVERHEAD_BUFFER_FULL;
-	if (!nsx_new_array(v, w->arena, n, "overheads", err) ||
-	    !nsx_new_array(*ret, w->arena, w->t->nthreads, "threads", err))
+	if (!nsx_new_array(v, w->arena, n, "overheads", err))
 		return err->rc;
+	nsx_few(*ret, w->arena, w->t->nthreads);
 	for (size_t i = 0; i < o->n; i++) {
 		struct nsx_spans *s = &(*ret)[o->thread[i]];
 
@@ -89,7 +87,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &w->t->calls;
 	const struct nsx_spans *h = NULL;
-	struct nsx_spans *held;
+	struct nsx_spans *held = NULL;
 	int64_t *prefix = NULL;
 
 	if (collect_held_spans(w, &held, err))
@@ -100,9 +98,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 
 		if (c->cls[i] != NSX_CALL_LAUNCH)
 			continue;
-		x = find_launcher(w, i, err);
-		if (!x)
-			return err->rc;
+		x = find_launcher(w, i);
 		if (h != &held[nsx_call_thread(w->t, i)]) {
 			h = &held[nsx_call_thread(w->t, i)];
 			if (nsx_spans_prefix(w->arena, h, &prefix, err))
@@ -120,8 +116,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 }
 
 /* Measures one thread's launchers [from, to). ns has room for all durations. */
-static int measure_thread_launches(struct work *w, size_t from, size_t to, int64_t *ns,
-				   struct nsx_err *err)
+static void measure_thread_launches(struct work *w, size_t from, size_t to, int64_t *ns)
 {
 	static const double qs[QUANTILES] = {0.5, 0.99};
 	const struct nsx_calls *c = &w->t->calls;
@@ -137,16 +132,13 @@ static int measure_thread_launches(struct work *w, size_t from, size_t to, int64
 
 		if (c->cls[i] != NSX_CALL_LAUNCH || !nsx_starts_inside(w->t, nsx_call_start(c, i)))
 			continue;
-		x = find_launcher(w, i, err);
-		if (!x)
-			return err->rc;
+		x = find_launcher(w, i);
 		ns[x->next++] = nsx_call_ns(c, i);
 	}
 	for (size_t g = from; g < to; g++)
 		if (w->v[g].n)
 			nsx_quantiles(ns + w->v[g].next - w->v[g].n, w->v[g].n,
 				      qs, QUANTILES, w->v[g].quantile_ns);
-	return 0;
 }
 
 static size_t launches_count_launches(const struct work *w, size_t from, size_t to)
@@ -170,8 +162,7 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 	if (!nsx_new_array(ns, w->arena, most, "launch durations", err))
 		return err->rc;
 	NSX_EACH_RUN(g, next, keys->n, nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
-		if (measure_thread_launches(w, g, next, ns, err))
-			return err->rc;
+		measure_thread_launches(w, g, next, ns);
 	nsx_arena_drop(w->arena, ns);
 	return 0;
 }
@@ -189,9 +180,11 @@ static int list_op_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	const struct nsx_trace *t = w->t;
 	size_t n = (size_t)t->nstreams + 1;
 
-	if (!nsx_new_array(q->start_ns, w->arena, t->ops.n, "starts", err) ||
-	    nsx_new_arrays(w->arena, n, "streams", err, q->at, q->next, q->begun))
+	if (!nsx_new_array(q->start_ns, w->arena, t->ops.n, "starts", err))
 		return err->rc;
+	nsx_few(q->at, w->arena, n);
+	nsx_few(q->next, w->arena, n);
+	nsx_few(q->begun, w->arena, n);
 	for (size_t i = 0; i < t->ops.n; i++)
 		q->at[nsx_op_stream(&t->ops, i) + 1]++;
 	for (size_t s = 1; s < n; s++)
@@ -224,9 +217,9 @@ static int infer_held_calls(struct work *w, struct nsx_err *err)
 	int64_t *until;
 	struct queue q = {0};
 
-	if (!nsx_new_array(until, w->arena, t->nstreams, "streams", err) || list_op_starts(w, &q,
-											   err))
+	if (list_op_starts(w, &q, err))
 		return err->rc;
+	nsx_few(until, w->arena, t->nstreams);
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		until[s] = INT64_MIN;
 	for (uint32_t i = 0; i < t->ops.n; i++) {
@@ -244,9 +237,7 @@ static int infer_held_calls(struct work *w, struct nsx_err *err)
 		held = (struct nsx_span){
 		    nsx_call_start(&t->calls, call),
 		    NSX_MIN(nsx_call_end(&t->calls, call), before)};
-		x = find_launcher(w, call, err);
-		if (!x)
-			return err->rc;
+		x = find_launcher(w, call);
 		length = nsx_call_ns(&t->calls, call);
 		if (held.start_ns >= held.end_ns || length < HELD_NS ||
 		    (length < x->long_ns &&

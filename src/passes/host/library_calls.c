@@ -54,7 +54,7 @@ static int64_t call_window_ns(const struct nsx_trace *t, size_t i, bool *counts)
 /* Sums calls by function. The sums come first, so that the durations of each sum can be
  * adjacent.
  */
-static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_err *err)
+static void library_calls_sum_up(struct sums *s, uint32_t *of_call)
 {
 	const struct nsx_library_calls *x = &s->t->library;
 
@@ -67,10 +67,8 @@ static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_er
 		of_call[i] = NSX_NONE;
 		if (!ns && !counts)
 			continue;
-		sum = nsx_group_value(&s->keys, &s->v, (uint64_t)x->library[i] << 32 | x->name[i],
-			process, "library calls", err);
-		if (!sum)
-			return err->rc;
+		sum = nsx_group_few(&s->keys, &s->v, (uint64_t)x->library[i] << 32 | x->name[i],
+				    process);
 		of_call[i] = (uint32_t)(sum - s->v);
 		sum->library = x->library[i];
 		sum->name = x->name[i];
@@ -78,7 +76,6 @@ static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_er
 		sum->n += counts;
 		nsx_add_to(&sum->total_ns, ns);
 	}
-	return 0;
 }
 
 static void library_calls_list_durations(struct sums *s, const uint32_t *of_call)
@@ -202,9 +199,9 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 	if (lacks_library_calls(s.t->schema, run->scratch))
 		return nsx_cannot(out, "the trace has no %s", lacks_library_calls(s.t->schema,
 										  run->scratch));
-	if (!of_call || !nsx_new_array(s.ns, run->scratch, n, "library calls", err) ||
-	    library_calls_sum_up(&s, of_call, err))
+	if (!of_call || !nsx_new_array(s.ns, run->scratch, n, "library calls", err))
 		return err->rc;
+	library_calls_sum_up(&s, of_call);
 	library_calls_list_durations(&s, of_call);
 	library_calls_fill_calls(&s, rows, spread);
 	if (run->facts->meets->unknown)

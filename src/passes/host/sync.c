@@ -36,7 +36,8 @@ static void fill_syncs(const struct nsx_trace *t, const struct totals *all,
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(CALLS), API);
 }
 
-static int sync_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
+static int sync_run(const struct nsx_run *run, struct nsx_section *out,
+		    struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -48,10 +49,7 @@ static int sync_run(const struct nsx_run *run, struct nsx_section *out, struct n
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = nsx_group_value(&all.names, &all.v, nsx_call_name(&t->calls, i), 0,
-				    "sync calls", err);
-		if (!x)
-			return err->rc;
+		x = nsx_group_few(&all.names, &all.v, nsx_call_name(&t->calls, i), 0);
 		nested += !!(t->calls.flags[i] & NSX_CALL_NESTED);
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 		nsx_add_to(&x->ns, nsx_call_inside(t, i));

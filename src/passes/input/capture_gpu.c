@@ -8,16 +8,12 @@ struct activity {		   /* calls of one process */
 	size_t ops, run;	   /* recorded GPU work, and kernels and graphs of it */
 };
 
-static int count_activity(struct nsx_quality *q, struct activity **ret)
+static struct activity *count_activity(const struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
-	struct activity *v = nsx_arena_try_array(
-	    q->run->scratch, t->nprocesses, sizeof(*v), "processes", q->err);
+	struct activity *v;
 
-	if (!v) {
-		q->failed = true;
-		return q->err->rc;
-	}
+	nsx_few(v, q->run->scratch, t->nprocesses);
 	for (size_t i = 0; i < t->calls.n; i++) {
 		struct activity *x = &v[t->thread[nsx_call_thread(t, i)].process];
 
@@ -35,8 +31,7 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 		v[p].ops++;
 		v[p].run += t->ops.kind[i] == NSX_OP_KERNEL || t->ops.kind[i] == NSX_OP_GRAPH;
 	}
-	*ret = v;
-	return 0;
+	return v;
 }
 
 static void report_no_activity(struct nsx_quality *q, uint32_t p, const struct activity *x)
@@ -100,8 +95,9 @@ static void check_activity(struct nsx_quality *q)
 	struct activity *v;
 
 	/* With a window, a call may lie inside and its work outside, so nothing is counted. */
-	if (nsx_has_window(t) || count_activity(q, &v))
+	if (nsx_has_window(t))
 		return;
+	v = count_activity(q);
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		const struct activity *x = &v[p];
 
@@ -166,8 +162,9 @@ static void check_lost_launches(struct nsx_quality *q)
 	struct activity *v;
 
 	if (!t->ops.n || !nsx_has(t->schema, NSX_F_kernel_corr) ||
-	    !nsx_has(t->schema, NSX_F_runtime_corr) || count_activity(q, &v))
+	    !nsx_has(t->schema, NSX_F_runtime_corr))
 		return;
+	v = count_activity(q);
 	for (uint32_t p = 0; p < t->nprocesses; p++)
 		if (v[p].ops) {
 			launches += v[p].launches;
@@ -197,19 +194,19 @@ static void check_lost_launches(struct nsx_quality *q)
 static const char *say_count_by_process(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
-	size_t *none = nsx_arena_try_array(q->run->scratch, t->nprocesses,
-					   sizeof(*none), "processes", q->err);
+	size_t *none;
 	uint32_t shown = 0;
 	struct nsx_buf b = {0};
 	const char *text;
 
-	for (size_t i = 0; none && i < t->ops.n; i++) {
+	nsx_few(none, q->run->scratch, t->nprocesses);
+	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t p = nsx_op_process(t, i);
 
 		if (p != NSX_NONE && t->ops.kind[i] == NSX_OP_KERNEL)
 			none[p] += nsx_op_call(&t->ops, i) == NSX_NONE;
 	}
-	for (uint32_t p = 0; none && t->nprocesses > 1 && p < t->nprocesses; p++)
+	for (uint32_t p = 0; t->nprocesses > 1 && p < t->nprocesses; p++)
 		if (none[p] && shown++ < SHOWN_PROCESSES)
 			nsx_buf_printf(&b, "%s%s: %zu", b.n ? ", " : "; of ",
 				       nsx_process_label(q, p), none[p]);

@@ -45,10 +45,7 @@ void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 				    nsx_recapture_since(what) % 100);
 	else if (!(what & ~NSX_REC_ALL))
 		q->lacking |= what;
-	if (nsx_grow(&q->what, &q->cap_what, q->table->nrows, sizeof(*q->what), "checks", q->err)) {
-		q->failed = true;
-		return;
-	}
+	nsx_grow_or_die(&q->what, &q->cap_what, q->table->nrows, sizeof(*q->what));
 	q->what[q->table->nrows - 1] = what;
 	row[CHECK] = nsx_string(check);
 	row[STATUS] = nsx_string(status);
@@ -60,7 +57,7 @@ void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id, bool of_subject,
 	       const char *title, enum nsx_severity severity)
 {
-	unsigned what = q->failed ? 0 : q->what[q->table->nrows - 1];
+	unsigned what = q->what[q->table->nrows - 1];
 	const char *line = nsx_recapture_line(q->out->arena, q->t->schema, what);
 
 	*q->end = nsx_arena_get(q->out->arena, sizeof(**q->end));
@@ -198,9 +195,8 @@ static void capture_quality_list_clocks(const struct nsx_trace *t, struct nsx_se
 static int capture_quality_run(const struct nsx_run *run, struct nsx_section *out,
 			       struct nsx_err *err)
 {
-	struct nsx_quality q = {
-	    .run = run, .t = run->trace, .out = out, .err = err,
-	    .end = &run->measured->capture};
+	struct nsx_quality q = {.run = run, .t = run->trace, .out = out,
+				.end = &run->measured->capture};
 
 	if (nsx_read_capture_facts(q.t, &q.facts, err))
 		return err->rc;
@@ -210,10 +206,9 @@ static int capture_quality_run(const struct nsx_run *run, struct nsx_section *ou
 	nsx_check_file(&q);
 	nsx_check_tables(&q);
 	capture_quality_list_clocks(q.t, out);
-	if (!q.failed)
-		capture_quality_print(&q);
+	capture_quality_print(&q);
 	free(q.what);
-	return q.failed ? err->rc : 0;
+	return 0;
 }
 
 NSX_DEFINE_PASS(capture_quality, .title = "Capture quality",

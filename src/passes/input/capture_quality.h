@@ -18,13 +18,11 @@ struct nsx_quality {
 	struct nsx_capture_facts facts;
 	struct nsx_section *out;
 	struct nsx_table *table;
-	struct nsx_err *err;
 	unsigned lacking; /* data that the rows report as missing, as bits of NSX_REC_ALL */
 	unsigned *what;	  /* for each row: what to record, from nsx_check */
 	size_t cap_what;
 	const char *subject, *detail; /* texts of the last check             */
 	struct nsx_capture_check **end; /* end of the detector's list        */
-	bool failed; /* out of memory, see err */
 };
 
 /* Adds a row: check, status, process or table, what to record or export for it (enum

@@ -58,13 +58,12 @@ static unsigned pytorch_range_recording(const struct nsx_quality *q)
 static void check_nvtx_by_process(struct nsx_quality *q, double least)
 {
 	const struct nsx_coverage *c = q->run->facts->coverage;
-	uint32_t *order = nsx_arena_try_array(q->run->scratch, q->t->nprocesses, 4, "processes",
-					      q->err);
+	uint32_t *order;
 	size_t n = 0, low = 0;
 	bool any = false;
 
-	q->failed |= !order;
-	for (uint32_t p = 0; order && p < q->t->nprocesses; p++) {
+	nsx_few(order, q->run->scratch, q->t->nprocesses);
+	for (uint32_t p = 0; p < q->t->nprocesses; p++) {
 		if (!c[p].kernel_ns)
 			continue;
 		any |= coverage_pct(&c[p]) >= least;

@@ -297,17 +297,15 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 /* Describes GPU work that threads without ranges launched in processes with ranges: PyTorch's
  * autograd threads launch the backward pass.
  */
-static int describe_rangeless_threads(const struct work *w, struct nsx_section *out,
-				      struct nsx_err *err)
+static void describe_rangeless_threads(const struct work *w, struct nsx_section *out)
 {
 	const struct nsx_trace *t = w->t;
 	uint8_t *has_ranges;
 	int64_t *ns, all_ns = 0;
 	uint32_t most = 0;
 
-	if (nsx_new_arrays(out->arena, t->nprocesses + 1, "processes", err, has_ranges) ||
-	    nsx_new_arrays(out->arena, t->nthreads + 1, "threads", err, ns))
-		return err->rc;
+	nsx_few(has_ranges, out->arena, t->nprocesses);
+	nsx_few(ns, out->arena, (size_t)t->nthreads + 1);
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if (t->thread[i].process != NSX_NONE)
 			has_ranges[t->thread[i].process] |= t->thread[i].nnvtx > 0;
@@ -332,7 +330,6 @@ static int describe_rangeless_threads(const struct work *w, struct nsx_section *
 			    nsx_text_ns(out->arena, (double)all_ns), t->thread[most].name ?
 			    nsx_md_name(out, nsx_text(t, t->thread[most].name)) :
 			    nsx_say(out, "%lld", (long long)t->thread[most].tid));
-	return 0;
 }
 
 static void add_notes(const struct work *w, const char *reason, struct nsx_section *out)
@@ -390,12 +387,13 @@ static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out, struc
 		nsx_md_text(out, "%s by name; times are host times%s.",
 			nsx_text_n(out->arena, nsx_table_total(ranges), "range", NULL),
 			reason ? "" : " unless a column says GPU");
-	if (reason)
+	if (reason) {
 		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG, EXCLUSIVE);
-	else
-		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,
-			     EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
-	return reason ? 0 : describe_rangeless_threads(&w, out, err);
+		return 0;
+	}
+	nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG, EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
+	describe_rangeless_threads(&w, out);
+	return 0;
 }
 
 NSX_DEFINE_PASS(nvtx,

@@ -117,10 +117,11 @@ static int order_processes_by_range_time(struct work *w, struct nsx_arena *a, st
 {
 	uint32_t n = w->t->nprocesses, *processes;
 
-	if (nsx_new_arrays(a, n, "processes", err, processes, w->place) ||
-	    nsx_new_arrays(a, (size_t)n + 2, "processes", err, w->at) ||
-	    nsx_new_arrays(a, w->g.n, "range names", err, w->order))
+	if (!nsx_new_array(w->order, a, w->g.n, "range names", err))
 		return err->rc;
+	nsx_few(processes, a, n);
+	nsx_few(w->place, a, n);
+	nsx_few(w->at, a, (size_t)n + 2);
 	nsx_sort_indices(processes, n, nvtx_by_pid_cmp_processes, w->range_ns);
 	for (uint32_t i = 0; i < n; i++)
 		w->place[processes[i]] = i;
@@ -155,11 +156,10 @@ static int sort_process_range_rows(struct work *w, const struct nsx_run *run,
 static int nvtx_by_pid_sum_up(const struct nsx_run *run, struct work *w,
 			      struct nsx_table *table, struct nsx_err *err)
 {
-	if (nsx_nvtx_group(w->t, true, run->scratch, &w->g, err))
+	if (nsx_nvtx_group(w->t, true, run->scratch, &w->g, err) ||
+	    !nsx_new_array(w->v, run->scratch, w->g.n, "range names", err))
 		return err->rc;
-	if (!nsx_new_array(w->v, run->scratch, w->g.n, "range names", err) ||
-	    !nsx_new_array(w->range_ns, run->scratch, w->t->nprocesses, "processes", err))
-		return err->rc;
+	nsx_few(w->range_ns, run->scratch, w->t->nprocesses);
 	nvtx_by_pid_add_ranges(w, &run->facts->nvtx);
 	if (w->gpu)
 		nvtx_by_pid_add_kernels(w, &run->facts->nvtx);

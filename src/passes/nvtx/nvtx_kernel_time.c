@@ -66,9 +66,8 @@ static int add_unrecorded_replays(const struct nsx_run *run, struct sums *s, str
 static int nvtx_kernel_time_sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 				   struct sums *s, struct nsx_err *err)
 {
-	if (nsx_nvtx_group(run->trace, false, run->scratch, g, err))
-		return err->rc;
-	if (!nsx_new_array(s->v, run->scratch, g->n, "range names", err))
+	if (nsx_nvtx_group(run->trace, false, run->scratch, g, err) ||
+	    !nsx_new_array(s->v, run->scratch, g->n, "range names", err))
 		return err->rc;
 	for (size_t i = 0; i < run->trace->ops.n; i++)
 		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)

@@ -35,26 +35,20 @@ static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
 static int add_pattern(void *ctx, const char *key, const char *text, size_t at, struct nsx_err *err)
 {
 	struct nsx_phase_map *m = ctx;
-	struct pattern *p;
-	int rc = 0;
+	struct pattern p = {.text = NULL};
 
-	if (!at) {
-		if (nsx_push(m->names, m->nnames, m->cap_names, "phases", err,
-			     nsx_arena_strdup(m->arena, key)))
-			return err->rc;
-	}
+	if (!at)
+		nsx_push_or_die(m->names, m->nnames, m->cap_names,
+				nsx_arena_strdup(m->arena, key));
 	if (!text)
 		return 0;
-	if (nsx_grow(&m->v, &m->cap, m->n + 1, sizeof(*m->v), "phase patterns", err))
-		return err->rc;
-	p = &m->v[m->n];
-	*p = (struct pattern){.phase = (unsigned)m->nnames - 1};
+	p.phase = (unsigned)m->nnames - 1;
 	if (strncmp(text, "re:", 3))
-		p->text = nsx_arena_strdup(m->arena, text);
-	else
-		rc = add_regex(m, key, at, text + 3, &p->regex, err);
-	m->n += !rc;
-	return rc;
+		p.text = nsx_arena_strdup(m->arena, text);
+	else if (add_regex(m, key, at, text + 3, &p.regex, err))
+		return err->rc;
+	nsx_push_or_die(m->v, m->n, m->cap, p);
+	return 0;
 }
 
 int nsx_phase_map_parse(const char *text, size_t n, const char *path,

@@ -265,7 +265,7 @@ static int cmp_sync(const void *a, const void *b, void *syncs)
 	       nsx_str_cmp(s->t->strings, (nsx_str)x.b, (nsx_str)y.b);
 }
 
-static int group_syncs(struct syncs *s, struct nsx_err *err)
+static void group_syncs(struct syncs *s)
 {
 	const struct nsx_trace *t = s->t;
 
@@ -274,24 +274,20 @@ static int group_syncs(struct syncs *s, struct nsx_err *err)
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = nsx_group_value(&s->keys, &s->v, t->thread[nsx_call_thread(t, i)].process,
-				    nsx_call_name(&t->calls, i), "names by pid", err);
-		if (!x)
-			return err->rc;
+		x = nsx_group_few(&s->keys, &s->v, t->thread[nsx_call_thread(t, i)].process,
+				  nsx_call_name(&t->calls, i));
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 		nsx_add_to(&x->ns, nsx_call_inside(t, i));
 	}
-	return 0;
 }
 
-static int fill_syncs_by_pid(struct syncs *s, struct nsx_table **tables, struct nsx_arena *a,
-			     struct nsx_err *err)
+static void fill_syncs_by_pid(struct syncs *s, struct nsx_table **tables, struct nsx_arena *a)
 {
 	const struct nsx_trace *t = s->t;
 	uint32_t *order, last = NSX_NONE;
 
-	if (group_syncs(s, err) || !nsx_new_array(order, a, s->keys.n, "names by pid", err))
-		return err->rc;
+	group_syncs(s);
+	nsx_few(order, a, s->keys.n);
 	nsx_sort_indices(order, s->keys.n, cmp_sync, s);
 	for (size_t i = 0; i < s->keys.n; i++) {
 		struct nsx_group_key key = nsx_group_key(&s->keys, order[i]);
@@ -314,11 +310,10 @@ static int fill_syncs_by_pid(struct syncs *s, struct nsx_table **tables, struct 
 		row[S_MS] = nsx_ms(x->ns);
 		row[S_AVG] = nsx_mean_us(x->ns, x->n);
 	}
-	return 0;
 }
 
-static int sync_part(const struct nsx_run *run, const struct nsx_pids *pids,
-		     struct nsx_table **tables, struct nsx_section *out, struct nsx_err *err)
+static void sync_part(const struct nsx_run *run, const struct nsx_pids *pids,
+		      struct nsx_table **tables, struct nsx_section *out)
 {
 	NSX_AT_EXIT(nsx_sums_done) struct syncs s = {.t = run->trace, .total = pids->total};
 	bool present = nsx_has_view(s.t->schema, NSX_VIEW_runtime);
@@ -326,10 +321,10 @@ static int sync_part(const struct nsx_run *run, const struct nsx_pids *pids,
 	nsx_put(out, "sync.present", nsx_bool(present));
 	if (!present) {
 		nsx_put(out, "sync.reason", nsx_string("the trace has no API calls"));
-		return 0;
+		return;
 	}
 	nsx_put(out, "sync.pid_source", nsx_string(s.t->pid_source_runtime));
-	return fill_syncs_by_pid(&s, tables, run->scratch, err);
+	fill_syncs_by_pid(&s, tables, run->scratch);
 }
 
 /* Adds figures from the NVTX sections by process. */
@@ -374,15 +369,12 @@ static int by_pid_summarise(const struct nsx_run *run, const struct nsx_report *
 	processes = nsx_add_table(out, &nsx_process_layout);
 	tables = out->tables;
 	rc = kernels_part(&pids, &g, tables, run->opts->held_rows, out, err);
-	if (!rc)
-		rc = sync_part(run, &pids, tables, out, err);
+	sync_part(run, &pids, tables, out);
 	free(g.v);
 	free(g.order);
 	nsx_arena_drop(run->scratch, pids.kernel);
-	if (!rc)
-		rc = nsx_fill_processes(run, report, &pids, processes, out, err);
-	if (rc)
-		return rc;
+	if (rc || nsx_fill_processes(run, report, &pids, processes, out, err))
+		return err->rc;
 	add_nvtx_figures(report, out);
 	if (processes->nrows > 1)
 		nsx_md_text(out, "%zu processes used the GPUs or called CUDA.", processes->nrows);

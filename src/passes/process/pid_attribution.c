@@ -23,13 +23,10 @@ struct pids {
 	size_t nkernels, zero, implausible;
 };
 
-static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
-		     struct pids *ret, struct nsx_err *err)
+static void find_pids(const struct nsx_trace *t, struct nsx_arena *a, struct pids *ret)
 {
-	for (unsigned s = 0; s < NSOURCES; s++) {
-		if (!nsx_new_array(ret->seen[s], a, t->nprocesses, "processes", err))
-			return err->rc;
-	}
+	for (unsigned s = 0; s < NSOURCES; s++)
+		nsx_few(ret->seen[s], a, t->nprocesses);
 	for (size_t i = 0; i < t->ops.n && t->pid_source_kernel; i++) {
 		uint32_t p = nsx_op_process(t, i);
 
@@ -48,20 +45,18 @@ static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
 		if (th->has_ranges && t->pid_source_nvtx)
 			ret->seen[NVTX][th->process] = true;
 	}
-	return 0;
 }
 
-/* Puts the processes of a source, by pid; *ret_n: their number. */
-static void put_pids(const struct nsx_trace *t, const bool *seen,
-		     struct nsx_table *table, const char *count_key,
-		     struct nsx_section *out, int64_t *ret_n)
+/* Puts the processes of a source, by pid, and returns their number. */
+static int64_t put_pids(const struct nsx_trace *t, const bool *seen, struct nsx_table *table,
+			const char *count_key, struct nsx_section *out)
 {
 	for (uint32_t p = 0; p < t->nprocesses; p++)
 		if (seen[p])
 			nsx_add_row(table)[PID_EACH] = nsx_pid_cell(t, p);
 	nsx_table_sort(table, PID_EACH);
-	*ret_n = (int64_t)table->nrows;
-	nsx_put(out, count_key, nsx_int(*ret_n));
+	nsx_put(out, count_key, nsx_int((int64_t)table->nrows));
+	return (int64_t)table->nrows;
 }
 
 static void warn(struct nsx_section *out, const char *why)
@@ -94,7 +89,7 @@ static void pid_attribution_judge(const struct nsx_trace *t, const struct pids *
 }
 
 static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *out,
-			       struct nsx_err *err)
+			       struct nsx_err *err NSX_UNUSED)
 {
 	static const char *const counts[NSOURCES] = {
 		"kernel_pid_count", "runtime_pid_count", "nvtx_pid_count"};
@@ -102,13 +97,12 @@ static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *ou
 	struct pids x = {0};
 	int64_t n[NSOURCES];
 
-	if (find_pids(t, run->scratch, &x, err))
-		return err->rc;
+	find_pids(t, run->scratch, &x);
 	nsx_put(out, "kernel_pid_source", nsx_string(t->pid_source_kernel));
 	nsx_put(out, "runtime_pid_source", nsx_string(t->pid_source_runtime));
 	nsx_put(out, "nvtx_pid_source", nsx_string(t->pid_source_nvtx));
 	for (unsigned s = 0; s < NSOURCES; s++)
-		put_pids(t, x.seen[s], nsx_add_table(out, &layouts[s]), counts[s], out, &n[s]);
+		n[s] = put_pids(t, x.seen[s], nsx_add_table(out, &layouts[s]), counts[s], out);
 	pid_attribution_judge(t, &x, n, out);
 	return 0;
 }

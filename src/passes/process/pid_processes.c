@@ -11,10 +11,10 @@ static int pid_processes_measure(const struct nsx_trace *t, struct nsx_arena *a,
 	uint32_t *process;
 	int64_t *end_ns;
 
-	if (!nsx_new_array(process, a, t->ops.n, "processes of GPU work",
-			   err) ||
-	    nsx_new_arrays(a, t->nprocesses, "processes", err, *ret, end_ns))
+	if (!nsx_new_array(process, a, t->ops.n, "processes of GPU work", err))
 		return err->rc;
+	nsx_few(*ret, a, t->nprocesses);
+	nsx_few(end_ns, a, t->nprocesses);
 	for (size_t i = 0; i < t->ops.n; i++)
 		process[i] = nsx_op_process(t, i);
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -29,42 +29,34 @@ static int pid_processes_measure(const struct nsx_trace *t, struct nsx_arena *a,
 /* Lists the ordinals of each process's devices. Streams are sorted by device, so those of a
  * process are, too.
  */
-static int pid_processes_list_devices(const struct nsx_trace *t, struct nsx_section *out,
-				      struct nsx_arena *a, const char ****ret, struct nsx_err *err)
+static const char ***list_process_devices(const struct nsx_trace *t, struct nsx_section *out,
+					  struct nsx_arena *a)
 {
-	uint32_t *last;
+	uint32_t *last; /* for each process: 1 + its last device */
+	const char ***ret;
 	size_t *n;
 
-	if (nsx_new_arrays(a, t->nprocesses, "processes", err, last, n, *ret))
-		return err->rc;
-	for (int fill = 0; fill < 2; fill++) {
-		for (uint32_t p = 0; p < t->nprocesses; p++) {
-			if (fill && n[p])
-				(*ret)[p] = nsx_arena_get(out->arena, (n[p] + 1) * sizeof(char *));
-			last[p] = NSX_NONE;
-			n[p] = 0;
-		}
-		for (uint32_t s = 0; s < t->nstreams; s++) {
-			uint32_t p = t->stream[s].process;
-			uint32_t d = t->stream[s].device;
+	nsx_few(last, a, t->nprocesses);
+	nsx_few(ret, a, t->nprocesses);
+	nsx_few(n, a, t->nprocesses);
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		uint32_t p = t->stream[s].process, d = t->stream[s].device;
 
-			if (p == NSX_NONE || last[p] == d)
-				continue;
-			last[p] = d;
-			if (fill)
-				(*ret)[p][n[p]] = nsx_say(out, "%lld",
-					(long long)t->device[d].device_id);
-			n[p]++;
-		}
+		if (p == NSX_NONE || last[p] == d + 1)
+			continue;
+		last[p] = d + 1;
+		if (!ret[p])
+			nsx_few(ret[p], out->arena, t->ndevices + 1);
+		ret[p][n[p]++] = nsx_say(out, "%lld", (long long)t->device[d].device_id);
 	}
-	return 0;
+	return ret;
 }
 
 /* Looks up rows by process in another section's table. */
 struct lookup {
 	const struct nsx_table *table;
 	uint32_t *row; /* sorted by process */
-	int pid;       /* index of the pid column */
+	unsigned pid;  /* index of the pid column */
 };
 
 static const struct nsx_cell *pid_at(const struct lookup *l, uint32_t row)
@@ -77,19 +69,17 @@ static int pid_processes_cmp_rows(const void *a, const void *b, void *ctx)
 	return nsx_cmp_cells(pid_at(ctx, *(const uint32_t *)a), pid_at(ctx, *(const uint32_t *)b));
 }
 
-static int open_lookup(const struct nsx_report *report, const char *section,
-		       struct nsx_arena *a, struct lookup *ret, struct nsx_err *err)
+static struct lookup open_lookup(const struct nsx_report *report, const char *section,
+				 struct nsx_arena *a)
 {
-	ret->table = nsx_section_table(nsx_report_section(report, section), "pids");
-	ret->pid = ret->table ? nsx_table_col(ret->table, "pid") : -1;
-	if (ret->pid < 0) {
-		ret->table = NULL;
-		return 0;
-	}
-	if (!nsx_new_array(ret->row, a, ret->table->nrows, "processes", err))
-		return err->rc;
-	nsx_sort_indices(ret->row, ret->table->nrows, pid_processes_cmp_rows, ret);
-	return 0;
+	struct lookup l = {nsx_section_table(nsx_report_section(report, section), "pids"), NULL, 0};
+
+	if (!l.table)
+		return l;
+	l.pid = nsx_table_need(l.table, "pid");
+	nsx_few(l.row, a, l.table->nrows);
+	nsx_sort_indices(l.row, l.table->nrows, pid_processes_cmp_rows, &l);
+	return l;
 }
 
 /* Returns a cell of the process's row; null if there is none. */
@@ -108,15 +98,13 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_report *repor
 		       struct nsx_table *table, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct lookup nccl, barriers;
-	struct nsx_group_time *times;
-	const char ***devices;
+	struct lookup nccl = open_lookup(report, "nccl", run->scratch);
+	struct lookup barriers = open_lookup(report, "barriers", run->scratch);
+	struct nsx_group_time *times = NULL;
+	const char ***devices = list_process_devices(t, out, run->scratch);
 	bool known = nsx_has_view(t->schema, NSX_VIEW_kernel) && !nsx_pids_unknown(t);
 
-	if (pid_processes_measure(t, run->scratch, &times, err) ||
-	    pid_processes_list_devices(t, out, run->scratch, &devices, err) ||
-	    open_lookup(report, "nccl", run->scratch, &nccl, err) ||
-	    open_lookup(report, "barriers", run->scratch, &barriers, err))
+	if (pid_processes_measure(t, run->scratch, &times, err))
 		return err->rc;
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
 		uint32_t p = pids->order[r];

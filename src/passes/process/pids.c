@@ -76,9 +76,10 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 	size_t n = t->nprocesses;
 
 	ret->kernel_ns = 0;
-	if (nsx_new_arrays(a, n, "processes", err, ret->total, ret->order) ||
-	    nsx_new_arrays(a, n + 1, "processes", err, ret->at, ret->call_at))
-		return err->rc;
+	nsx_few(ret->total, a, n);
+	nsx_few(ret->order, a, n);
+	nsx_few(ret->at, a, n + 1);
+	nsx_few(ret->call_at, a, n + 1);
 	pids_add_totals(t, ret);
 	nsx_sort_indices(ret->order, n, pids_cmp_processes, ret->total);
 	if (!nsx_new_array(ret->kernel, a, t->ops.n, "kernels by process", err))
