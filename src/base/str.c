@@ -327,6 +327,16 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	return 0;
 }
 
+nsx_str nsx_strings_put(struct nsx_strings *s, const char *text)
+{
+	struct nsx_err err;
+	nsx_str id;
+
+	if (nsx_strings_add(s, text, strlen(text), &id, &err))
+		nsx_die_of_memory(strlen(text));
+	return id;
+}
+
 /* Adds the waiting strings of one shard: its lock is taken once, and slots and hashes are
  * prefetched together.
  */

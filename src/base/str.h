@@ -26,6 +26,8 @@ void nsx_strings_free(struct nsx_strings *s);
 /* Interns text of len bytes. */
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
+/* nsx_strings_add for labels, which are few. Ends the program when no memory is left. */
+nsx_str nsx_strings_put(struct nsx_strings *s, const char *text);
 
 /* Returns the id of a text; 0 if the table does not have it. */
 nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);

@@ -50,13 +50,12 @@ struct aligner {
 };
 
 /* Numbers the clocks, in order of device, then process, as streams are. */
-static int number_clocks(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
+static void number_clocks(struct aligner *x, struct nsx_arena *a)
 {
 	struct nsx_trace *t = x->l->t;
 
-	if (nsx_new_arrays(a, t->nstreams, "streams", err, x->clock) ||
-	    nsx_new_arrays(t->arena, t->nstreams, "GPU clocks", err, t->clock))
-		return err->rc;
+	nsx_few(x->clock, a, t->nstreams);
+	nsx_few(t->clock, t->arena, t->nstreams);
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *st = &t->stream[s];
 
@@ -65,7 +64,6 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a, struct nsx_err 
 				.process = st->process, .device = st->device};
 		x->clock[s] = t->nclocks - 1;
 	}
-	return 0;
 }
 
 static int clock_list_waits(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
@@ -240,7 +238,7 @@ static void decide_shift(const struct aligner *x, uint32_t clock, size_t *at)
 		c->within_ns = NSX_MAX(-c->least_ns, c->most_ns);
 }
 
-static int shift_op_times(struct aligner *x, struct nsx_err *err)
+static void shift_op_times(struct aligner *x)
 {
 	struct nsx_loader *l = x->l;
 	struct nsx_shifts *s = l->schema->shifts;
@@ -251,8 +249,7 @@ static int shift_op_times(struct aligner *x, struct nsx_err *err)
 		l->ops.start_ns[i] += ns;
 		l->ops.end_ns[i] += ns;
 	}
-	if (!nsx_new_array(s->v, l->schema->arena, l->t->nclocks, "GPU clocks", err))
-		return err->rc;
+	nsx_few(s->v, l->schema->arena, l->t->nclocks);
 	s->n = 0; /* forgets the shifts of an earlier load */
 	for (uint32_t i = 0; i < l->t->nclocks; i++) {
 		const struct nsx_clock *c = &l->t->clock[i];
@@ -262,7 +259,6 @@ static int shift_op_times(struct aligner *x, struct nsx_err *err)
 				l->t->process[c->process].key,
 				l->t->device[c->device].device_id, c->shift_ns};
 	}
-	return 0;
 }
 
 static size_t count_launching_calls(const struct nsx_loader *l, const uint32_t *first_op)
@@ -281,9 +277,10 @@ static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err
 	bool moves = false;
 	size_t at = 0;
 
-	if (nsx_new_arrays(a, t->nstreams, "streams", err, x->q.thread,
-			   x->q.end_ns) || number_clocks(x, a, err) ||
-	    clock_list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
+	nsx_few(x->q.thread, a, t->nstreams);
+	nsx_few(x->q.end_ns, a, t->nstreams);
+	number_clocks(x, a);
+	if (clock_list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
 	/* A launching call and a wait give one bound each, and a copy may give another. */
 	if (!nsx_new_array(x->bounds, a, count_launching_calls(x->l, first_op) +
@@ -295,7 +292,9 @@ static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err
 		decide_shift(x, i, &at);
 		moves |= t->clock[i].shift_ns != 0;
 	}
-	return moves ? shift_op_times(x, err) : 0;
+	if (moves)
+		shift_op_times(x);
+	return 0;
 }
 
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)

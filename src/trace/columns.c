@@ -50,16 +50,13 @@ static bool columns_is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 }
 
 /* Lists row indices group by group, in file order within a group. */
-static int list_rows_by_group(uint32_t *order, size_t n, nsx_row_group group,
-			size_t ngroups, const void *ctx, struct nsx_err *err)
+static void list_rows_by_group(uint32_t *order, size_t n, nsx_row_group group,
+			       size_t ngroups, const void *ctx)
 {
-	uint32_t *at = nsx_try_alloc(ngroups + 3, sizeof(*at), "a row order", err);
+	uint32_t *at = nsx_alloc(ngroups + 3, sizeof(*at));
 
-	if (!at)
-		return err->rc;
 	NSX_DEAL(at, order, NSX_MAX(ngroups, 1), n, i, group ? group(ctx, i) : 0);
 	free(at);
-	return 0;
 }
 
 struct by_row {
@@ -118,11 +115,9 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 	if (!order)
 		return err->rc;
-	rc = list_rows_by_group(order, c->n, group, ngroups, ctx, err);
-	if (!rc) {
-		nsx_sort_r(order, c->n, sizeof(*order), cmp_rows_by_order, &by);
-		rc = columns_permute(c, order, err);
-	}
+	list_rows_by_group(order, c->n, group, ngroups, ctx);
+	nsx_sort_r(order, c->n, sizeof(*order), cmp_rows_by_order, &by);
+	rc = columns_permute(c, order, err);
 	free(order);
 	return rc;
 }

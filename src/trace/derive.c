@@ -192,10 +192,9 @@ static int unstack_and_resort(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t *parent, *top;
-	int rc = nsx_new_arrays(a, l->nvtx_set.n, "range parents", err,
-				parent) ?:
-		 nsx_new_arrays(a, l->t->ndomains, "domains", err, top);
+	int rc = nsx_new_arrays(a, l->nvtx_set.n, "range parents", err, parent);
 
+	nsx_few(top, a, l->t->ndomains);
 	if (!rc)
 		l->t->defects.crossing_ranges = unstack_crossing_ranges(l, parent, top);
 	nsx_arena_free(a);
@@ -309,16 +308,14 @@ static bool op_starts_before(const struct nsx_ops_rw *o, size_t a, size_t b)
 /* Notes each device's last operation before the window and first operation after it, where the
  * idle time at the window's edges begins and ends.
  */
-static int note_work_outside_window(struct nsx_loader *l, const struct nsx_window *w,
-				    struct nsx_err *err)
+static void note_work_outside_window(struct nsx_loader *l, const struct nsx_window *w)
 {
 	const struct nsx_ops_rw *o = &l->ops;
 	struct nsx_trace *t = l->t;
 	uint32_t *next;
 
-	if (!nsx_new_array(next, l->index_arena, t->ndevices, "devices", err) ||
-	    !nsx_new_array(l->next, l->index_arena, t->ndevices, "devices", err))
-		return err->rc;
+	nsx_few(next, l->index_arena, t->ndevices);
+	nsx_few(l->next, l->index_arena, t->ndevices);
 	memset(next, 0xff, t->ndevices * sizeof(*next)); /* sets all to NSX_NONE */
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		t->device[d].beyond = (struct nsx_beyond){
@@ -350,7 +347,6 @@ static int note_work_outside_window(struct nsx_loader *l, const struct nsx_windo
 		l->next[d] = (struct nsx_next_work){
 			t->stream[o->stream[i]].process, o->call[i]};
 	}
-	return 0;
 }
 
 /* Cuts GPU work to w. Copies keep their rows, because operations refer to them by index. */
@@ -469,8 +465,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err
 		return rc;
 	if (window) {
 		t->window = t->user;
-		if (note_work_outside_window(l, &t->user, err))
-			return err->rc;
+		note_work_outside_window(l, &t->user);
 		cut_ops(l, &t->user);
 	}
 	/* Corrected times change the order of operations. */
@@ -622,8 +617,7 @@ static int allocate_call_indices(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_arena *a = l->index_arena;
 
 	nsx_arena_clear(a);
-	if (!nsx_new_array(l->index, a, t->nprocesses, "processes", err))
-		return err->rc;
+	nsx_few(l->index, a, t->nprocesses);
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		l->index[t->thread[h].process].n += t->thread[h].ncalls;
 	for (uint32_t p = 0, at = 0; p < t->nprocesses; p++) {
@@ -709,10 +703,8 @@ static int match_ops_of_part(void *ctx, size_t part, struct nsx_err *err)
 	struct nsx_matching *found = &m->found[part];
 	size_t i = part * MATCHED_AT_A_TIME;
 	size_t end = NSX_MIN(i + MATCHED_AT_A_TIME, l->op_set.n);
-	size_t *at = nsx_try_alloc(t->nprocesses, sizeof(*at), "processes", err);
+	size_t *at = nsx_alloc(t->nprocesses, sizeof(*at));
 
-	if (!at)
-		return err->rc;
 	for (; i < end; i++) {
 		uint32_t p = t->stream[l->ops.stream[i]].process;
 		uint32_t corr = l->ops.call[i], call = NSX_NONE;

@@ -61,23 +61,17 @@ void nsx_load_gpus(struct nsx_loader *l)
 
 static void add_gpu_ordinal(struct nsx_loader *l, const struct nsx_val *v)
 {
-	struct nsx_err err;
-
-	if (nsx_push(l->ordinals, l->nordinals, l->cap_ordinals, "CUDA devices",
-		     &err, (struct nsx_ordinal){
+	nsx_push_or_die(l->ordinals, l->nordinals, l->cap_ordinals, (struct nsx_ordinal){
 			.pid = nsx_i64_or(&v[0], -1),
 			.device_id = nsx_i64_or(&v[1], -1),
 			.gpu_id = nsx_i64_or(&v[2], -1),
 			.uuid = nsx_read_text(l, &v[3]),
-			.sm_count = nsx_i64_or(&v[4], -1)}))
-		nsx_schema_lose(l->schema, err.msg);
+			.sm_count = nsx_i64_or(&v[4], -1)});
 }
 
 static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 {
-	struct nsx_err err;
 	char text[32];
-	nsx_str s = 0;
 
 	if (o->uuid)
 		return o->uuid;
@@ -85,9 +79,7 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 		if (l->t->gpu[i].id == o->gpu_id && l->t->gpu[i].uuid)
 			return l->t->gpu[i].uuid;
 	snprintf(text, sizeof(text), "gpu%lld", (long long)o->gpu_id);
-	if (nsx_strings_add(l->strings, text, strlen(text), &s, &err))
-		nsx_schema_lose(l->schema, err.msg);
-	return s;
+	return nsx_strings_put(l->strings, text);
 }
 
 /* Tells whether the GPU of an ordinal is on machine vm. Pids do not decide this, because hosts in
@@ -158,12 +150,10 @@ static int cmp_devices(const void *a, const void *b, void *ctx)
 }
 
 /* Sorts devices and updates the device indices of streams. */
-static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
+static void sort_devices(struct nsx_trace *t)
 {
-	struct nsx_device *old = nsx_try_alloc(t->ndevices, sizeof(*old), "devices", err);
+	struct nsx_device *old = nsx_alloc(t->ndevices, sizeof(*old));
 
-	if (!old)
-		return err->rc;
 	memcpy(old, t->device, t->ndevices * sizeof(*old));
 	nsx_sort_r(t->device, t->ndevices, sizeof(*t->device), cmp_devices, t);
 	for (uint32_t s = 0; s < t->nstreams; s++)
@@ -173,7 +163,6 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 				break;
 			}
 	free(old);
-	return 0;
 }
 
 static bool are_gpu_ids_distinct(const struct nsx_trace *t)
@@ -191,7 +180,7 @@ static bool are_gpu_ids_distinct(const struct nsx_trace *t)
 /* Labels devices by ordinal. If ordinals are shared, GPU numbers are used; if these are shared too,
  * the host or process is added.
  */
-static int name_devices(struct nsx_loader *l, struct nsx_err *err)
+static void name_devices(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
 	bool by_ordinal = true, by_id, hosts = nsx_has_several_hosts(t);
@@ -214,20 +203,17 @@ static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text),
 				 " (%s %lld)", hosts ? "host" : "pid",
 				 (long long)(hosts ? nsx_vm_of(p->key) : p->pid));
-		if (nsx_strings_add(l->strings, text, strlen(text), &x->label, err))
-			return err->rc;
+		x->label = nsx_strings_put(l->strings, text);
 	}
-	return 0;
 }
 
 /* Adds a MIG slice of a GPU. Only its properties per multiprocessor are known. */
-static int add_mig_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err *err)
+static void add_mig_slice(struct nsx_loader *l, struct nsx_device *d)
 {
 	struct nsx_gpu_info *slice;
 	char text[128];
 
-	if (!nsx_new_array(slice, l->t->arena, 1, "GPU slices", err))
-		return err->rc;
+	nsx_few(slice, l->t->arena, 1);
 	*slice = *d->info;
 	snprintf(text, sizeof(text), "%.80s slice (%lld of %lld SMs)",
 		 nsx_text(l->t, slice->name), (long long)d->sm_count, (long long)slice->sm_count);
@@ -235,7 +221,7 @@ static int add_mig_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_
 	slice->memory_bytes = slice->bandwidth_bytes_per_s = -1;
 	slice->uuid = d->gpu;
 	d->info = slice;
-	return nsx_strings_add(l->strings, text, strlen(text), &slice->name, err);
+	slice->name = nsx_strings_put(l->strings, text);
 }
 
 /* Tells whether a row of TARGET_INFO_GPU describes the device, by the process's mapping of
@@ -252,7 +238,7 @@ static bool does_row_describe_device(const struct nsx_gpu_info *g, const struct 
 	return (g->cuda_device >= 0 ? g->cuda_device : g->id) == d->device_id;
 }
 
-static int find_gpu_rows(struct nsx_loader *l, struct nsx_err *err)
+static void find_gpu_rows(struct nsx_loader *l)
 {
 	const struct nsx_trace *t = l->t;
 
@@ -268,11 +254,9 @@ static int find_gpu_rows(struct nsx_loader *l, struct nsx_err *err)
 				d->info = g;
 		}
 		d->info = by_uuid ?: d->info;
-		if (d->info && d->sm_count > 0 && d->sm_count < d->info->sm_count &&
-		    add_mig_slice(l, d, err))
-			return err->rc;
+		if (d->info && d->sm_count > 0 && d->sm_count < d->info->sm_count)
+			add_mig_slice(l, d);
 	}
-	return 0;
 }
 
 /* Returns the key of the only process that made API calls; 0: several did. That process owns the
@@ -338,9 +322,9 @@ static int assign_stream_devices(struct nsx_loader *l, uint32_t *new_id, struct 
 	struct alike alike = {.stream = NULL};
 	struct nsx_arena *a = l->t->arena;
 	struct nsx_renumber r;
-	int rc = nsx_renumber(&l->streams_map, a, &r, err) ?:
-		 nsx_new_arrays(a, l->streams_map.n, "streams", err, alike.stream);
+	int rc = nsx_renumber(&l->streams_map, a, &r, err);
 
+	nsx_few(alike.stream, a, l->streams_map.n);
 	nsx_keymap_init(&alike.map, "streams");
 	for (size_t k = 0; !rc && k < l->streams_map.n; k++)
 		rc = assign_stream_device(l, l->streams_map.keys[r.order[k]].w, lone,
@@ -349,9 +333,10 @@ static int assign_stream_devices(struct nsx_loader *l, uint32_t *new_id, struct 
 	return rc;
 }
 
-int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
+void nsx_settle_devices(struct nsx_loader *l)
 {
-	return find_gpu_rows(l, err) ?: name_devices(l, err);
+	find_gpu_rows(l);
+	name_devices(l);
 }
 
 /* Returns the key under which stream types are stored, together with the stream number. */
@@ -363,28 +348,20 @@ static uint64_t context_key(int64_t pid, int64_t context)
 static void add_stream_type(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_stream_types *s = &l->stream_types;
-	struct nsx_err err;
-	uint8_t *type = nsx_group_value(&s->streams, &s->type,
+	uint8_t *type = nsx_group_few(&s->streams, &s->type,
 		context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)),
-		(uint64_t)nsx_i64_or(&v[2], 0), "streams", &err);
+		(uint64_t)nsx_i64_or(&v[2], 0));
 
-	if (type)
-		*type = NSX_MAX(*type, nsx_u8_or(&v[3], NSX_STREAM_UNKNOWN));
-	else
-		nsx_schema_lose(l->schema, err.msg);
+	*type = NSX_MAX(*type, nsx_u8_or(&v[3], NSX_STREAM_UNKNOWN));
 }
 
 static void add_context(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_stream_types *s = &l->stream_types;
-	struct nsx_err err;
-	uint32_t *sm_count = nsx_group_value(&s->contexts, &s->sm_count,
-		context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)), 0, "contexts", &err);
+	uint32_t *sm_count = nsx_group_few(&s->contexts, &s->sm_count,
+		context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)), 0);
 
-	if (sm_count)
-		*sm_count = NSX_MAX(*sm_count, nsx_u32_or(&v[2], 0));
-	else
-		nsx_schema_lose(l->schema, err.msg);
+	*sm_count = NSX_MAX(*sm_count, nsx_u32_or(&v[2], 0));
 }
 
 static void set_stream_types(struct nsx_loader *l)
@@ -413,12 +390,11 @@ static void set_stream_types(struct nsx_loader *l)
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	size_t n = l->streams_map.n;
 	uint32_t *new_id;
 
-	if (nsx_new_arrays(t->arena, n, "streams", err, new_id, t->stream) ||
-	    nsx_new_arrays(t->arena, MAX_DEVICES, "devices", err, t->device))
-		return err->rc;
+	nsx_few(new_id, t->arena, l->streams_map.n);
+	nsx_few(t->stream, t->arena, l->streams_map.n);
+	nsx_few(t->device, t->arena, MAX_DEVICES);
 	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid, sm_count", 5,
 		      add_gpu_ordinal);
 	if (assign_stream_devices(l, new_id, err))
@@ -427,7 +403,8 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 	nsx_remap(l->ops.stream, l->op_set.n, new_id);
 	nsx_remap(l->syncs.stream, l->sync_set.n, new_id);
 	nsx_remap(l->records.stream, l->record_set.n, new_id);
-	return sort_devices(t, err);
+	sort_devices(t);
+	return 0;
 }
 
 /* Peer copies ------------------------------------------------------------------*/

@@ -10,14 +10,12 @@
 
 /* Processes and threads ---------------------------------------------------*/
 
-static int make_processes(struct nsx_loader *l, struct nsx_err *err)
+static void make_processes(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
 	size_t n = 0, most = l->threads_map.n + l->streams_map.n + l->domains_map.n;
-	uint64_t *keys = nsx_try_alloc(most, sizeof(*keys), "processes", err);
+	uint64_t *keys = nsx_alloc(most, sizeof(*keys));
 
-	if (!keys)
-		return err->rc;
 	for (size_t i = 0; i < l->threads_map.n; i++)
 		keys[n++] = nsx_process_key(l->threads_map.keys[i].w[0]);
 	for (size_t i = 0; i < l->streams_map.n; i++)
@@ -25,15 +23,14 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; i < l->domains_map.n; i++)
 		keys[n++] = l->domains_map.keys[i].w[0];
 	nsx_sort(keys, n, sizeof(*keys), nsx_cmp_u64);
-	nsx_new_array(t->process, t->arena, n, "processes", err);
-	for (size_t i = 0; t->process && i < n; i++)
+	nsx_few(t->process, t->arena, n);
+	for (size_t i = 0; i < n; i++)
 		if (!i || keys[i] != keys[i - 1])
 			t->process[t->nprocesses++] = (struct nsx_process){
 				.key = keys[i],
 				.pid = nsx_pid_of(keys[i]),
 			};
 	free(keys);
-	return t->process ? 0 : err->rc;
 }
 
 static int cmp_pids(const void *a, const void *b, void *trace)
@@ -44,29 +41,24 @@ static int cmp_pids(const void *a, const void *b, void *trace)
 	return NSX_CMP(all[*x].pid, all[*y].pid) ?: NSX_CMP(*x, *y);
 }
 
-static int label_processes(struct nsx_loader *l, struct nsx_err *err)
+static void label_processes(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
-	uint32_t n = t->nprocesses, *order = nsx_try_alloc(n, sizeof(*order), "processes", err);
-	int rc = order ? 0 : err->rc;
+	uint32_t n = t->nprocesses, *order = nsx_alloc(n, sizeof(*order));
 
-	for (uint32_t i = 0; !rc && i < n; i++)
-		order[i] = i;
-	if (!rc)
-		nsx_sort_r(order, n, sizeof(*order), cmp_pids, t);
-	for (uint32_t i = 0; !rc && i < n; i++) {
+	nsx_sort_indices(order, n, cmp_pids, t);
+	for (uint32_t i = 0; i < n; i++) {
 		struct nsx_process *p = &t->process[order[i]];
 		char text[64];
 		int len = snprintf(text, sizeof(text), "%lld", (long long)p->pid);
 
 		if ((i && t->process[order[i - 1]].pid == p->pid) ||
 		    (i + 1 < n && t->process[order[i + 1]].pid == p->pid))
-			len += snprintf(text + len, sizeof(text) - (size_t)len, " (host %lld)",
-					(long long)nsx_vm_of(p->key));
-		rc = nsx_strings_add(l->strings, text, (size_t)len, &p->label, err);
+			snprintf(text + len, sizeof(text) - (size_t)len, " (host %lld)",
+				 (long long)nsx_vm_of(p->key));
+		p->label = nsx_strings_put(l->strings, text);
 	}
 	free(order);
-	return rc;
 }
 
 static void name_process(struct nsx_loader *l, const struct nsx_val *v)
@@ -81,20 +73,11 @@ static void name_process(struct nsx_loader *l, const struct nsx_val *v)
 /* Names a thread. If it has several rows, the last one wins. */
 static void ids_name_thread(struct nsx_loader *l, const struct nsx_val *v)
 {
-	struct nsx_part p = {.l = l};
-	struct nsx_err err;
-	uint32_t thread;
-	nsx_str name;
+	uint32_t thread = v[0].type == NSX_V_I64 ?
+		nsx_thread_find(l->t, (uint64_t)v[0].u.i) : NSX_NONE;
 
-	if (v[0].type != NSX_V_I64)
-		return;
-	thread = nsx_thread_find(l->t, (uint64_t)v[0].u.i);
-	if (thread == NSX_NONE)
-		return;
-	if (nsx_read_thread_name(&p, &v[1], &name, &err))
-		nsx_schema_lose(l->schema, err.msg);
-	else
-		l->t->thread[thread].name = name;
+	if (thread != NSX_NONE)
+		l->t->thread[thread].name = nsx_read_thread_name(l, &v[1]);
 }
 
 #define LAUNCHER "nsys-launcher"
@@ -107,8 +90,6 @@ static void rename_launched_process(struct nsx_loader *l, const struct nsx_val *
 {
 	uint64_t tid = (uint64_t)nsx_i64_or(&v[0], 0), *by;
 	uint32_t p = nsx_process_find(l->t, nsx_process_key(tid));
-	struct nsx_part part = {.l = l};
-	struct nsx_err err;
 	const char *text;
 	nsx_str name;
 
@@ -118,10 +99,7 @@ static void rename_launched_process(struct nsx_loader *l, const struct nsx_val *
 	if (*by ? tid >= *by :
 		  strcmp(nsx_strings_text(l->strings, l->t->process[p].name), LAUNCHER))
 		return;
-	if (nsx_read_thread_name(&part, &v[1], &name, &err)) {
-		nsx_schema_lose(l->schema, err.msg);
-		return;
-	}
+	name = nsx_read_thread_name(l, &v[1]);
 	text = nsx_strings_text(l->strings, name);
 	if (!*text || *text == '[' || !strncmp(text, "cuda-", strlen("cuda-")) ||
 	    !strcmp(text, LAUNCHER))
@@ -138,8 +116,7 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_renumber(&l->threads_map, t->arena, &r, err))
 		return err->rc;
 	t->nthreads = (uint32_t)l->threads_map.n;
-	if (!nsx_new_array(t->thread, t->arena, t->nthreads, "threads", err))
-		return err->rc;
+	nsx_few(t->thread, t->arena, t->nthreads);
 	for (uint32_t i = 0; i < t->nthreads; i++) {
 		uint64_t g = l->threads_map.keys[r.order[i]].w[0];
 
@@ -157,8 +134,7 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 		l->records.process[i] = t->thread[r.new_id[l->records.process[i]]].process;
 	nsx_load_rows(l, NSX_VIEW_process, "global_pid, pid, name", 3, name_process);
 	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, ids_name_thread);
-	if (!nsx_new_array(l->named_by, t->arena, t->nprocesses, "processes", err))
-		return err->rc;
+	nsx_few(l->named_by, t->arena, t->nprocesses);
 	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name, priority", 3,
 		      rename_launched_process);
 	return 0;
@@ -172,8 +148,7 @@ static int order_domains(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_renumber(&l->domains_map, t->arena, &r, err))
 		return err->rc;
 	t->ndomains = (uint32_t)l->domains_map.n;
-	if (!nsx_new_array(t->domain, t->arena, t->ndomains, "domains", err))
-		return err->rc;
+	nsx_few(t->domain, t->arena, t->ndomains);
 	for (uint32_t i = 0; i < t->ndomains; i++) {
 		const struct nsx_key *k = &l->domains_map.keys[r.order[i]];
 
@@ -286,12 +261,11 @@ static int ids_fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	return rc;
 }
 
-static int fill_replays(struct nsx_loader *l, struct nsx_err *err)
+static void fill_replays(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
 
-	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs", err))
-		return err->rc;
+	nsx_few(t->replay, t->arena, l->replays_map.n);
 	t->nreplays = (uint32_t)l->replays_map.n;
 	for (uint32_t i = 0; i < t->nreplays; i++) {
 		uint64_t w = l->replays_map.keys[i].w[0];
@@ -299,23 +273,19 @@ static int fill_replays(struct nsx_loader *l, struct nsx_err *err)
 		t->replay[i] = (struct nsx_replay){(uint32_t)(w >> 32),
 						   (uint32_t)w};
 	}
-	return 0;
 }
 
 int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 {
-	int rc = make_processes(l, err) ?: label_processes(l, err);
-
+	make_processes(l);
+	label_processes(l);
 	nsx_load_gpus(l);
-	if (!rc)
-		rc = order_threads(l, err) ?:
-		     order_domains(l, err) ?:
-		     nsx_order_streams(l, err) ?:
-		     ids_fill_shapes(l, err) ?:
-		     fill_replays(l, err) ?:
-		     nsx_settle_devices(l, err) ?:
-		     nsx_add_peers(l, err);
-	return rc;
+	fill_replays(l);
+	if (order_threads(l, err) || order_domains(l, err) || nsx_order_streams(l, err) ||
+	    ids_fill_shapes(l, err))
+		return err->rc;
+	nsx_settle_devices(l);
+	return nsx_add_peers(l, err);
 }
 
 /* NVTX domains -------------------------------------------------------------*/
@@ -337,13 +307,11 @@ static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t
 /* Takes a domain without a creation row for NCCL's if all names in it belong to NCCL's API.
  * Trimmed exports have no creation rows.
  */
-static int detect_nccl_domain(struct nsx_loader *l, struct nsx_err *err)
+static void detect_nccl_domain(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
-	uint8_t *other = nsx_try_alloc(t->ndomains, 1, "domains", err);
+	uint8_t *other = nsx_alloc(t->ndomains, 1);
 
-	if (!other)
-		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (strncmp(nsx_text(t, t->nvtx.name[i]), "nccl", 4))
 			other[nsx_range_domain(&t->nvtx, i)] = 1;
@@ -351,10 +319,9 @@ static int detect_nccl_domain(struct nsx_loader *l, struct nsx_err *err)
 		if (!t->domain[i].name && t->domain[i].domain_id && !other[i])
 			t->domain[i].is_nccl = t->domain[i].is_library = true;
 	free(other);
-	return 0;
 }
 
-int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err)
+void nsx_name_domains(struct nsx_loader *l)
 {
 	static const char *const libraries[] = {"NCCL", "cuBLAS", "cuDNN",
 						"CUBLAS", "CUDNN", "cuSOLVER",
@@ -374,5 +341,5 @@ int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err)
 				t->domain[i].is_library = true;
 				t->domain[i].is_nccl = !k;
 			}
-	return detect_nccl_domain(l, err);
+	detect_nccl_domain(l);
 }

@@ -203,8 +203,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 	const struct nsx_ops_rw *o = &x->l->ops;
 	int64_t *next_ns;
 
-	if (!nsx_new_array(next_ns, x->l->index_arena, x->l->t->nstreams, "streams", err))
-		return err->rc;
+	nsx_few(next_ns, x->l->index_arena, x->l->t->nstreams);
 	for (size_t i = x->l->op_set.n; i-- > 0;) {
 		int64_t *next = &next_ns[o->stream[i]];
 		const struct order *order = &x->order[o->stream[i]];
@@ -298,11 +297,12 @@ int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_trace *t = l->t;
 	struct finder x = {.l = l, .host = {INT64_MAX, INT64_MIN}};
-	int rc = nsx_new_arrays(a, t->nstreams, "streams", err, x.order, x.clock) ?:
-		 nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict, x.call);
+	int rc = nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict, x.call);
 
+	nsx_few(x.order, a, t->nstreams);
+	nsx_few(x.clock, a, t->nstreams);
 	l->schema->shifts->nrows = 0; /* forgets the changes of an earlier load */
-	for (uint32_t s = 0, c = 0; !rc && s < t->nstreams; s++) {
+	for (uint32_t s = 0, c = 0; s < t->nstreams; s++) {
 		c += s && (t->stream[s - 1].device != t->stream[s].device ||
 			   t->stream[s - 1].process != t->stream[s].process);
 		x.clock[s] = &t->clock[c];

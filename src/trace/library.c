@@ -17,12 +17,8 @@ static int32_t rank_or_none(const struct nsx_val *v)
 /* Keeps a communicator whose ranks have other numbers than in the job's greatest communicator. */
 static void add_renumbered_communicator(struct nsx_loader *l, const struct nsx_val *v)
 {
-	struct nsx_err err;
-
-	if (v[1].type == NSX_V_I64 && !v[1].u.i &&
-	    nsx_push(l->subset, l->nsubsets, l->cap_subsets, "communicators", &err,
-		     nsx_i64_or(&v[0], 0)))
-		nsx_schema_lose(l->schema, err.msg);
+	if (v[1].type == NSX_V_I64 && !v[1].u.i)
+		nsx_push_or_die(l->subset, l->nsubsets, l->cap_subsets, nsx_i64_or(&v[0], 0));
 }
 
 static void find_renumbered_communicators(struct nsx_loader *l)

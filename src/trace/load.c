@@ -343,15 +343,13 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		     nsx_tie_backtraces(l, err);
 	nsx_arena_free(l->index_arena);
 	l->index_arena = NULL;
+	rc = rc ?: publish_columns(l, err) ?:
+	     nsx_load_osrt(l, err) ?:
+	     nsx_load_samples(l, err) ?: nsx_publish_python(l, err) ?:
+	     check_window(l, err) ?: nsx_publish_stacks(l, err);
 	if (!rc)
-		rc = publish_columns(l, err) ?:
-		     nsx_load_osrt(l, err) ?:
-		     nsx_load_samples(l, err) ?: nsx_publish_python(l, err) ?:
-		     check_window(l, err) ?:
-		     nsx_publish_stacks(l, err) ?:
-		     nsx_name_domains(l, err) ?:
-		     nsx_merge_range_names(l, err) ?:
-		     publish_raw_names(l, err);
+		nsx_name_domains(l);
+	rc = rc ?: nsx_merge_range_names(l, err) ?: publish_raw_names(l, err);
 	nsx_strings_close(l->strings);
 	rc = rc ?: nsx_rank_names(l->t, l->threads, err);
 	if (!rc)
@@ -424,16 +422,14 @@ static void free_loader(struct nsx_loader *l)
 	free(l);
 }
 
-/* Opens a loader with an empty trace. NULL: no memory. */
+/* Opens a loader with an empty trace. */
 static struct nsx_loader *new_loader(const struct nsx_schema *schema,
-				     const struct nsx_load_opts *opts, struct nsx_err *err)
+				     const struct nsx_load_opts *opts)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_trace *t = nsx_arena_get(a, sizeof(*t));
-	struct nsx_loader *l = nsx_try_alloc(1, sizeof(*l), "the loader", err);
+	struct nsx_loader *l = nsx_alloc(1, sizeof(*l));
 
-	if (!l)
-		return nsx_arena_free(a), NULL;
 	t->arena = a;
 	t->schema = schema;
 	t->steps_from = opts->steps_from;
@@ -456,14 +452,10 @@ static int load_once(const struct nsx_schema *schema,
 		     const struct nsx_load_opts *opts, bool in_part,
 		     struct nsx_trace **ret, struct nsx_err *err)
 {
-	struct nsx_loader *l = new_loader(schema, opts, err);
-	struct nsx_trace *t;
-	int rc;
+	struct nsx_loader *l = new_loader(schema, opts);
+	struct nsx_trace *t = l->t;
+	int rc = load_all(l, opts, in_part, err);
 
-	if (!l)
-		return err->rc;
-	t = l->t;
-	rc = load_all(l, opts, in_part, err);
 	free_loader(l);
 	if (rc) {
 		nsx_trace_free(t);
@@ -477,14 +469,10 @@ int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, 
 			     struct nsx_err *err)
 {
 	const struct nsx_load_opts opts = {.threads = threads};
-	struct nsx_loader *l = new_loader(schema, &opts, err);
-	struct nsx_trace *t;
-	int rc;
+	struct nsx_loader *l = new_loader(schema, &opts);
+	struct nsx_trace *t = l->t;
+	int rc = judge_gpu_times(l, err);
 
-	if (!l)
-		return err->rc;
-	t = l->t;
-	rc = judge_gpu_times(l, err);
 	*ret = !schema->shifts->n && !schema->shifts->nrows && !t->impossible.nkept;
 	nsx_strings_close(l->strings);
 	free_loader(l);

@@ -402,9 +402,8 @@ int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 /* Like nsx_find_name, but an id that is not in StringIds becomes the name "id:<n>". */
 int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Like nsx_read_name, for a thread's name as nsx_thread_label() shows it. */
-int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
-			 nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
+/* Interns a thread's name as nsx_thread_label() shows it; 0: none. */
+nsx_str nsx_read_thread_name(struct nsx_loader *l, const struct nsx_val *v);
 
 /* The tables ----------------------------------------------------------------*/
 
@@ -448,7 +447,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
 void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
 /* Gives each GPU its properties and a label. */
-int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err);
+void nsx_settle_devices(struct nsx_loader *l);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 /* Orders rows, sets the slices of threads, and indexes calls (nsx_index_calls). */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
@@ -510,6 +509,6 @@ static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns, int
 int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
 /* Names NVTX domains from their creation rows, and marks those of libraries. */
-int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err);
+void nsx_name_domains(struct nsx_loader *l);
 
 #endif

@@ -256,9 +256,7 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 	l->by_id = nsx_try_alloc(l->nby_id, sizeof(*l->by_id), "string ids", err);
 	if (!l->by_id)
 		return err->rc;
-	table.own = late = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*late), "strings", err);
-	if (!late)
-		return err->rc;
+	table.own = late = nsx_alloc(NSX_MAX_THREADS, sizeof(*late));
 	rc = nsx_load_tables(l, &table, 1, "strings", err);
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
 		rc = rc ?: nsx_strings_settle(l->strings, &late[i], err);
@@ -303,16 +301,16 @@ int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret, str
 	return nsx_strings_add(p->l->strings, text, strlen(text), ret, err);
 }
 
-int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
-			 nsx_str *ret, struct nsx_err *err)
+nsx_str nsx_read_thread_name(struct nsx_loader *l, const struct nsx_val *v)
 {
-	const char *text, *label;
+	struct nsx_part p = {.l = l};
+	struct nsx_err err;
+	nsx_str name = 0;
 
-	if (nsx_read_name(p, v, ret, err))
-		return err->rc;
-	text = nsx_strings_text(p->l->strings, *ret);
-	label = nsx_thread_label(text);
-	return label == text ? 0 : nsx_strings_add(p->l->strings, label, strlen(label), ret, err);
+	if (nsx_read_name(&p, v, &name, &err))
+		nsx_schema_lose(l->schema, err.msg);
+	return name ? nsx_strings_put(l->strings,
+				      nsx_thread_label(nsx_strings_text(l->strings, name))) : 0;
 }
 
 /* Kernels ------------------------------------------------------------------*/

@@ -34,9 +34,9 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t, struct nsx_
 	if (rc)
 		return rc;
 	t->nparts = nsx_scan_parts(t->scan);
-	t->parts = nsx_try_alloc(t->nparts, sizeof(*t->parts), "table parts", err);
-	if (!t->parts || !t->is_survey)
-		return t->parts ? 0 : err->rc;
+	t->parts = nsx_alloc(t->nparts, sizeof(*t->parts));
+	if (!t->is_survey)
+		return 0;
 	t->nzones = nsx_scan_first_block(t->scan, t->nparts);
 	t->zones = nsx_try_alloc(t->nzones, sizeof(*t->zones), "blocks of rows", err);
 	return t->zones ? 0 : err->rc;
@@ -123,14 +123,6 @@ static int scan_run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *
 	struct nsx_err late;
 	int rc;
 
-	for (unsigned i = 0; i < ARRAY_LEN(p->cache); i++) {
-		p->cache[i] = nsx_try_alloc(1, sizeof(*p->cache[i]), "a key cache", err);
-		if (!p->cache[i])
-			return err->rc;
-	}
-	p->shapes = nsx_try_alloc(1, sizeof(*p->shapes), "a key cache", err);
-	if (!p->shapes)
-		return err->rc;
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
 	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, pass_row_to_table, p, err);
@@ -147,14 +139,15 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct jobs *jobs = ctx;
 	struct nsx_part *p = &jobs->list[i].table->parts[jobs->list[i].part];
-	int rc = scan_run_part(jobs, p, err);
+	int rc;
 
-	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++) {
+	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++)
+		p->cache[k] = nsx_alloc(1, sizeof(*p->cache[k]));
+	p->shapes = nsx_alloc(1, sizeof(*p->shapes));
+	rc = scan_run_part(jobs, p, err);
+	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++)
 		free(p->cache[k]);
-		p->cache[k] = NULL;
-	}
 	free(p->shapes);
-	p->shapes = NULL;
 	nsx_progress_add(jobs->l->progress, (int64_t)p->room);
 	return rc;
 }
@@ -168,9 +161,7 @@ static int scan_run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t
 
 	for (size_t i = 0; i < n; i++)
 		jobs.n += list[i].nparts;
-	jobs.list = nsx_try_alloc(jobs.n, sizeof(*jobs.list), "scan jobs", err);
-	if (!jobs.list)
-		return err->rc;
+	jobs.list = nsx_alloc(jobs.n, sizeof(*jobs.list));
 	jobs.n = 0;
 	for (size_t i = 0; i < n; i++)
 		for (unsigned p = 0; p < list[i].nparts; p++) {
@@ -236,13 +227,12 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 
 void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
 {
-	struct nsx_err err;
 	va_list ap;
 
 	pthread_mutex_lock(&l->lock);
 	va_start(ap, fmt);
-	(void)nsx_push(l->warnings, l->nwarnings, l->cap_warnings, "warnings",
-		       &err, nsx_arena_vprintf(l->t->arena, fmt, ap));
+	nsx_push_or_die(l->warnings, l->nwarnings, l->cap_warnings,
+			nsx_arena_vprintf(l->t->arena, fmt, ap));
 	va_end(ap);
 	pthread_mutex_unlock(&l->lock);
 }

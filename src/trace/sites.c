@@ -268,9 +268,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 
 		if (!nsx_has_view(l->schema, views[i]))
 			continue;
-		own = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*own), "stacks", err);
-		if (!own)
-			return err->rc;
+		own = nsx_alloc(NSX_MAX_THREADS, sizeof(*own));
 		table.own = own;
 		rc = nsx_load_tables(l, &table, 1, "stacks", err) ?:
 		     join_chains(l, own, to[i], err);
@@ -315,7 +313,7 @@ static int cmp_samples(const void *ctx, uint32_t a, uint32_t b)
 	       NSX_CMP(s->start_ns[a], s->start_ns[b]);
 }
 
-static int slice_samples_by_thread(struct nsx_loader *l, size_t n, struct nsx_err *err)
+static void slice_samples_by_thread(struct nsx_loader *l, size_t n)
 {
 	struct nsx_trace *t = l->t;
 	const struct nsx_samples_rw *s = &l->samples;
@@ -323,15 +321,13 @@ static int slice_samples_by_thread(struct nsx_loader *l, size_t n, struct nsx_er
 
 	for (size_t i = 0; i < n; i++)
 		nthreads += !i || s->global_tid[i] != s->global_tid[i - 1];
-	if (!nsx_new_array(t->sampled, t->arena, nthreads, "threads", err))
-		return err->rc;
+	nsx_few(t->sampled, t->arena, nthreads);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || s->global_tid[i] != s->global_tid[i - 1])
 			t->sampled[t->nsampled++] = (struct nsx_sampled){
 				.global_tid = s->global_tid[i], .at = i};
 		t->sampled[t->nsampled - 1].n++;
 	}
-	return 0;
 }
 
 NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
@@ -343,11 +339,9 @@ static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)
 					   (uint64_t)nsx_i64_or(&v[0], 0)};
 	struct nsx_sampled *s = l->t->nsampled ?
 		bsearch(&want, l->t->sampled, l->t->nsampled, sizeof(want), cmp_sampled) : NULL;
-	struct nsx_part p = {.l = l};
-	struct nsx_err err;
 
-	if (s && nsx_read_thread_name(&p, &v[1], &s->name, &err))
-		nsx_schema_lose(l->schema, err.msg);
+	if (s)
+		s->name = nsx_read_thread_name(l, &v[1]);
 }
 
 int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
@@ -362,9 +356,9 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 
 	if (nsx_load_tables(l, &table, 1, "samples", err) ||
 	    nsx_colset_sort(&set, NULL, 0, cmp_samples, s, err) ||
-	    slice_samples_by_thread(l, set.n, err) ||
 	    nsx_pack_i64(t->arena, s->start_ns, set.n, set.what, &t->samples.start, err))
 		return err->rc;
+	slice_samples_by_thread(l, set.n);
 	nsx_arena_drop(t->arena, s->start_ns);
 	nsx_arena_drop(t->arena, s->global_tid);
 	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, name_sampled);

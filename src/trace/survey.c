@@ -158,8 +158,8 @@ static void add_surveyed_part(struct nsx_loader *l, const struct nsx_tableload *
 				s->least_corr[i];
 }
 
-static int add_up_survey(struct nsx_loader *l, const struct nsx_tableload *list,
-			 size_t n, struct sums *sums, struct nsx_err *err)
+static void add_up_survey(struct nsx_loader *l, const struct nsx_tableload *list,
+			  size_t n, struct sums *sums)
 {
 	struct nsx_portion *x = &l->portion;
 
@@ -167,22 +167,18 @@ static int add_up_survey(struct nsx_loader *l, const struct nsx_tableload *list,
 	x->first_call_ns = INT64_MAX;
 	x->nopen = 0;
 	sums->bins = no_bins;
-	l->least_corr = nsx_try_alloc(l->callers_map.cap + 1,
-				      sizeof(*l->least_corr), "callers", err);
-	if (!l->least_corr)
-		return err->rc;
+	l->least_corr = nsx_alloc(l->callers_map.cap + 1, sizeof(*l->least_corr));
 	for (size_t i = 0; i < n; i++)
 		for (unsigned p = 0; p < l->threads; p++)
 			add_surveyed_part(l, &list[i], (struct nsx_surveyed *)list[i].own + p,
 					  sums);
-	return 0;
 }
 
 /* Adds all threads that the survey saw, because some may have no row in the portion. */
 static int add_surveyed_threads(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache), "a key cache", err);
-	int rc = cache ? 0 : err->rc;
+	struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
+	int rc = 0;
 	uint32_t id;
 
 	for (size_t i = 0; !rc && i < l->callers_map.n; i++)
@@ -217,19 +213,19 @@ static int set_portion_to_read(struct nsx_loader *l, const struct sums *sums,
 static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		       const char *window, struct nsx_err *err)
 {
-	struct nsx_tableload *look = nsx_try_alloc(n, sizeof(*look), "tables", err);
-	struct nsx_surveyed *own = nsx_try_alloc(n * l->threads, sizeof(*own), "a survey", err);
-	struct sums *sums = nsx_try_alloc(1, sizeof(*sums), "a survey", err);
+	struct nsx_tableload *look = nsx_alloc(n, sizeof(*look));
+	struct nsx_surveyed *own = nsx_alloc(n * l->threads, sizeof(*own));
+	struct sums *sums = nsx_alloc(1, sizeof(*sums));
 	struct nsx_defects before = l->t->defects;
 	size_t nlook = 0;
-	int rc = look && own && sums ? 0 : err->rc;
+	int rc;
 
-	for (size_t i = 0; !rc && i < n * l->threads; i++) {
+	for (size_t i = 0; i < n * l->threads; i++) {
 		own[i].hull = own[i].early = own[i].ranges = nowhere;
 		own[i].first_ns = INT64_MAX;
 		own[i].bins = no_bins;
 	}
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (!list[i].extent)
 			continue;
 		look[nlook] = list[i];
@@ -239,10 +235,11 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 		look[nlook].own_size = sizeof(*own);
 		look[nlook++].is_survey = true;
 	}
-	rc = rc ?: nsx_load_tables(l, look, nlook, "survey", err) ?:
-	     add_surveyed_threads(l, err) ?:
-	     add_up_survey(l, look, nlook, sums, err) ?:
-	     set_portion_to_read(l, sums, window, err);
+	rc = nsx_load_tables(l, look, nlook, "survey", err) ?: add_surveyed_threads(l, err);
+	if (!rc) {
+		add_up_survey(l, look, nlook, sums);
+		rc = set_portion_to_read(l, sums, window, err);
+	}
 	/* Resets the count, because defective rows are read and counted again. */
 	l->t->defects = before;
 	for (size_t i = 0, at = 0; i < n && at < nlook; i++)
@@ -250,7 +247,7 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 			list[i].zones = look[at].zones;
 			list[i].nzones = look[at++].nzones;
 		}
-	for (size_t i = 0; own && i < n * l->threads; i++)
+	for (size_t i = 0; i < n * l->threads; i++)
 		free(own[i].least_corr);
 	free(look);
 	free(own);
@@ -375,8 +372,7 @@ int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 	size_t nstreams = l->streams_map.n, n = 0;
 	uint32_t *corr, *next; /* next: by stream, its first operation after the window */
 
-	if (!nsx_new_array(next, l->index_arena, nstreams, "streams", err))
-		return err->rc;
+	nsx_few(next, l->index_arena, nstreams);
 	corr = nsx_try_alloc(l->op_set.n, sizeof(*corr), "correlation ids", err);
 	if (!corr)
 		return err->rc;
@@ -489,8 +485,8 @@ static void note_nearest_launch(struct seeker *s, uint32_t thread, int64_t start
 static int list_launchers(struct seeker *s, struct nsx_err *err)
 {
 	struct nsx_loader *l = s->l;
-	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache), "a key cache", err);
-	int rc = cache ? 0 : err->rc;
+	struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
+	int rc = 0;
 
 	for (size_t i = 0; !rc && i < l->callers_map.n; i++) {
 		const struct nsx_key *k = &l->callers_map.keys[i];
@@ -588,10 +584,10 @@ int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 	struct nsx_arena *a = nsx_arena_new();
 	struct seeker s = {.l = l, .nnames = nsx_strings_bound(l->strings),
 			   .nsides = l->threads_map.n};
-	int rc = nsx_new_arrays(a, s.nnames, "names", err, s.is_launch) ?:
-		 nsx_new_arrays(a, s.nsides, "threads", err, s.side);
+	int rc = nsx_new_arrays(a, s.nnames, "names", err, s.is_launch);
 
-	for (size_t i = 0; !rc && i < s.nsides; i++)
+	nsx_few(s.side, a, s.nsides);
+	for (size_t i = 0; i < s.nsides; i++)
 		s.side[i] = (struct side){.before_ns = INT64_MIN,
 					  .after_ns = INT64_MAX};
 	rc = rc ?: add_launch_times(l, err) ?: list_launchers(&s, err);
