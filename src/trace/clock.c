@@ -261,21 +261,12 @@ static void shift_op_times(struct aligner *x)
 	}
 }
 
-static size_t count_launching_calls(const struct nsx_loader *l, const uint32_t *first_op)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->call_set.n; i++)
-		n += first_op[i] != NSX_NONE;
-	return n;
-}
-
 static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_trace *t = x->l->t;
 	uint32_t *first_op = NULL;
 	bool moves = false;
-	size_t at = 0;
+	size_t at = 0, most;
 
 	nsx_few(x->q.thread, a, t->nstreams);
 	nsx_few(x->q.end_ns, a, t->nstreams);
@@ -283,8 +274,10 @@ static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err
 	if (clock_list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
 	/* A launching call and a wait give one bound each, and a copy may give another. */
-	if (!nsx_new_array(x->bounds, a, count_launching_calls(x->l, first_op) +
-			   x->l->copy_set.n + x->nwaits, "GPU clocks", err))
+	most = x->l->copy_set.n + x->nwaits;
+	for (size_t i = 0; i < x->l->call_set.n; i++)
+		most += first_op[i] != NSX_NONE;
+	if (!nsx_new_array(x->bounds, a, most, "GPU clocks", err))
 		return err->rc;
 	collect_bounds(x, first_op);
 	nsx_sort(x->bounds, x->nbounds, sizeof(*x->bounds), cmp_bounds);

@@ -91,14 +91,6 @@ static void find_records_before_call(struct finder *x)
 	}
 }
 
-static void begin_start_group(struct order *o, int64_t at_ns)
-{
-	o->from_ns = at_ns;
-	o->most_start_ns[0] = NSX_MAX(o->most_start_ns[0], o->most_start_ns[1]);
-	o->most_start_ns[1] = o->most_start_ns[2];
-	o->most_start_ns[2] = INT64_MIN;
-}
-
 /* Finds records that begin long after other work of their stream although their own call had
  * returned before that work was called.
  */
@@ -112,8 +104,12 @@ static void find_late_records(struct finder *x)
 
 		if (call == NSX_NONE || x->verdict[i] || !must_run_in_order(l, i))
 			continue;
-		if (o->from_ns == INT64_MIN || l->ops.start_ns[i] - o->from_ns > STRAY_NS)
-			begin_start_group(o, l->ops.start_ns[i]);
+		if (o->from_ns == INT64_MIN || l->ops.start_ns[i] - o->from_ns > STRAY_NS) {
+			o->from_ns = l->ops.start_ns[i];
+			o->most_start_ns[0] = NSX_MAX(o->most_start_ns[0], o->most_start_ns[1]);
+			o->most_start_ns[1] = o->most_start_ns[2];
+			o->most_start_ns[2] = INT64_MIN;
+		}
 		if (o->most_start_ns[0] > l->calls.end_ns[call]) {
 			x->verdict[i] = LATE;
 			o->nwrong++;
@@ -225,23 +221,17 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 	return 0;
 }
 
-/* Finds the change of an operation. The second entry of a peer copy is treated like the first. */
-static const struct nsx_row_change *find_change(const struct finder *x, size_t op)
-{
-	const struct nsx_row_change row = exported_row_of(x, op);
-
-	return nsx_find_change(x->v, x->n, &row);
-}
-
 static void apply_changes(struct finder *x)
 {
 	struct nsx_loader *l = x->l;
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->op_set.n; i++) {
+		const struct nsx_row_change row = exported_row_of(x, i);
+		/* The second entry of a peer copy is treated like the first. */
 		const struct nsx_row_change *c =
 			x->verdict[i] || l->ops.flags[i] & NSX_OP_PEER ?
-				find_change(x, i) : NULL;
+				nsx_find_change(x->v, x->n, &row) : NULL;
 
 		if (c && c->new_end_ns == NSX_LEFT_OUT)
 			continue;

@@ -21,13 +21,6 @@ static void add_renumbered_communicator(struct nsx_loader *l, const struct nsx_v
 		nsx_push_or_die(l->subset, l->nsubsets, l->cap_subsets, nsx_i64_or(&v[0], 0));
 }
 
-static void find_renumbered_communicators(struct nsx_loader *l)
-{
-	nsx_load_rows(l, NSX_VIEW_mpi_comm, "comm, rank IS local_rank AND "
-		      "size IS (SELECT max(size) FROM mpi_comm)", 2, add_renumbered_communicator);
-	nsx_sort(l->subset, l->nsubsets, sizeof(*l->subset), nsx_cmp_i64);
-}
-
 /* Returns the other side of a message as a rank of the job; -1: unknown. */
 static int32_t peer_rank(const struct nsx_loader *l, const struct nsx_val *v)
 {
@@ -84,7 +77,9 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	struct nsx_library_rw *c = &l->library;
 
-	find_renumbered_communicators(l);
+	nsx_load_rows(l, NSX_VIEW_mpi_comm, "comm, rank IS local_rank AND "
+		      "size IS (SELECT max(size) FROM mpi_comm)", 2, add_renumbered_communicator);
+	nsx_sort(l->subset, l->nsubsets, sizeof(*l->subset), nsx_cmp_i64);
 	l->library_set = (struct nsx_colset){"library calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->comm),
 		NSX_COL(c->bytes), NSX_COL(c->thread), NSX_COL(c->name),

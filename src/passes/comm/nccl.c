@@ -254,21 +254,15 @@ static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables, stru
 	return 0;
 }
 
-static int64_t count_events(const struct nsx_table *ops)
+static void nccl_say_top(struct nsx_section *out, const struct nsx_table *ops)
 {
+	const struct nsx_cell *top = ops->nrows ? nsx_row_at(ops, 0) : NULL;
 	int64_t n = 0;
 
 	for (size_t i = 0; i < ops->nrows; i++)
 		n += nsx_row_at(ops, i)[NCCL_COUNT].u.i;
-	return n;
-}
-
-static void nccl_say_top(struct nsx_section *out, const struct nsx_table *ops)
-{
-	const struct nsx_cell *top = ops->nrows ? nsx_row_at(ops, 0) : NULL;
-
 	nsx_put(out, "source", top ? top[NCCL_SOURCE] : nsx_null());
-	nsx_put(out, "event_count", nsx_int(count_events(ops)));
+	nsx_put(out, "event_count", nsx_int(n));
 	if (!top)
 		return;
 	nsx_headline(out, "Top NCCL op: %s (%.1f ms total, %.1f ms max%s)",

@@ -77,12 +77,6 @@ static uint32_t rank_of_op(const struct nccl_match *m, size_t nranks, uint32_t o
 	return i;
 }
 
-/* Returns the event of an operation, by bisection in the rank's slice. */
-static size_t event_of_op(const struct nccl_match *m, const struct nccl_rank *r, uint32_t op)
-{
-	return NSX_SEARCH(r->at, r->at + r->n, mid, m->events[mid].op < op);
-}
-
 /* Lists the ranks, and the events of each instance, in the order of the group. */
 static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 			  const struct nccl_group *g, struct nsx_err *err)
@@ -112,8 +106,10 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 		for (uint32_t k = 0; k < team->n; k++) {
 			uint32_t op = teams->member[team->at + k];
 			uint32_t r = rank_of_op(m, g->nranks, op);
+			size_t at = m->ranks[r].at;
 
-			m->member[i * m->nranks + place[r]] = event_of_op(m, &m->ranks[r], op);
+			m->member[i * m->nranks + place[r]] = NSX_SEARCH(
+				at, at + m->ranks[r].n, mid, m->events[mid].op < op);
 		}
 	}
 	return 0;

@@ -40,15 +40,6 @@ static unsigned copy_size_class(int64_t bytes)
 	       bytes < LARGE_BYTES ? 2 : bytes < 16 << 20 ? 3 : 4;
 }
 
-static int add_peer(struct copy_groups *g, const struct nsx_copy *c,
-		    int64_t ns, struct nsx_err *err)
-{
-	return nsx_push(g->peers, g->npeers, g->cap_peers, "peer copies", err,
-			(struct copy_peer){c->src_device, c->dst_device,
-					   c->src_id, c->dst_id,
-					   c->bytes, ns});
-}
-
 static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
 				   const struct nsx_copy *c, int64_t ns, struct nsx_err *err)
 {
@@ -64,7 +55,10 @@ static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32
 		copy_add(&s->g->causes[device][x->kind - NSX_COPY_UVM_HTOD]
 				      [c->cause < NSX_NMIGRATE_CAUSES ? c->cause : 0],
 			 (struct copy_sum){1, c->bytes, ns});
-	return x->kind == NSX_COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
+	return x->kind != NSX_COPY_PTOP ? 0 :
+		nsx_push(s->g->peers, s->g->npeers, s->g->cap_peers, "peer copies", err,
+			 (struct copy_peer){c->src_device, c->dst_device, c->src_id, c->dst_id,
+					    c->bytes, ns});
 }
 
 /* Tells whether a copy is complete. The user's window may have cut it. */

@@ -106,22 +106,17 @@ static double sum_device_rows(const struct dimensions *d, const char *pass,
 	return sum;
 }
 
-/* Returns a suffix that tells GPUs with the same ordinal apart; "" if none is needed. */
-static const char *gpu_suffix(const struct nsx_table *t, size_t row)
-{
-	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");
-}
-
 /* Returns a column's figure in this device's row of a section; NAN if there is none. */
 static double device_figure(const struct dimensions *d, const char *pass, const char *column)
 {
 	const struct nsx_table *t = find_report_table(d, pass, "devices");
+	const struct nsx_trace *trace = d->run->trace;
 
+	/* the column "gpu" distinguishes GPUs with the same ordinal */
 	for (size_t i = 0; t && i < t->nrows; i++)
 		if (cell_figure(t, i, "device_id") == (double)d->device_id &&
-		    !strcmp(gpu_suffix(t, i),
-			    nsx_text(d->run->trace,
-				     d->run->trace->device[d->device].gpu)))
+		    !strcmp(nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, i, "gpu"),
+			    nsx_text(trace, trace->device[d->device].gpu)))
 			return cell_figure(t, i, column);
 	return NAN;
 }

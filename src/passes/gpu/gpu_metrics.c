@@ -68,15 +68,6 @@ struct gpu {
 	const struct nsx_metric *any;
 };
 
-static void note_known_counter(struct gpu *g, const struct nsx_metric *m, const char *name)
-{
-	g->any = m;
-	nsx_counters_add(&g->known, m);
-	for (unsigned k = 0; k < NSX_NCOUNTERS; k++)
-		if (g->known.of[k] == m)
-			g->name[k] = name;
-}
-
 /* Tables -----------------------------------------------------------------------*/
 
 static void fill_metric(const struct nsx_metric *m, const char *name, struct nsx_table *rows)
@@ -392,7 +383,11 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 			const struct nsx_metric *x = &m->v[k];
 			const char *name = x->name ? nsx_say(out, "%s", x->name) : NULL;
 
-			note_known_counter(&g, x, name);
+			g.any = x;
+			nsx_counters_add(&g.known, x);
+			for (unsigned c = 0; c < NSX_NCOUNTERS; c++)
+				if (g.known.of[c] == x)
+					g.name[c] = name;
 			fill_metric(x, name, tables[L_ROWS]);
 			fill_counter(x, name, tables[L_COUNTERS]);
 		}

@@ -443,15 +443,6 @@ struct told { /* kernels that one pattern assigned to a category */
 
 NSX_ORDER(cmp_told, struct told, TEXT(category));
 
-static void fill_pattern_row(const struct told *x, struct nsx_cell *row)
-{
-	row[PATTERN_CATEGORY] = nsx_string(x->category);
-	row[PATTERN] = nsx_string(x->pattern);
-	row[PATTERN_NAME_COUNT] = nsx_int(x->names);
-	row[PATTERN_CALL_COUNT] = nsx_int(x->n);
-	row[PATTERN_TOTAL_MS] = nsx_ms(x->ns);
-}
-
 struct tolds {
 	struct nsx_groups keys; /* category, pattern */
 	struct told *v;
@@ -501,7 +492,13 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 		int64_t count = 0, ns = 0;
 
 		for (size_t k = i; k < next; k++) {
-			fill_pattern_row(&v[k], nsx_add_row(patterns));
+			struct nsx_cell *pattern = nsx_add_row(patterns);
+
+			pattern[PATTERN_CATEGORY] = nsx_string(v[k].category);
+			pattern[PATTERN] = nsx_string(v[k].pattern);
+			pattern[PATTERN_NAME_COUNT] = nsx_int(v[k].names);
+			pattern[PATTERN_CALL_COUNT] = nsx_int(v[k].n);
+			pattern[PATTERN_TOTAL_MS] = nsx_ms(v[k].ns);
 			count += v[k].n;
 			nsx_add_to(&ns, v[k].ns);
 		}

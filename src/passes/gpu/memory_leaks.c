@@ -39,16 +39,6 @@ struct leaks {
 
 NSX_ORDER(cmp_by_corr, struct kept, UP(process), UP(e->corr));
 
-/* Finds the first allocation that is not before (process, correlation id). */
-static size_t first_allocation_of(const struct leaks *l, uint32_t process, uint32_t corr)
-{
-	size_t lo = 0, hi = l->n;
-
-	NSX_BISECT(lo, hi, mid, l->v[mid].process < process ||
-		   (l->v[mid].process == process && l->v[mid].e->corr < corr));
-	return lo;
-}
-
 /* Finds the call of each allocation: the outermost one with its correlation id. */
 static void find_allocation_calls(struct leaks *l)
 {
@@ -60,10 +50,10 @@ static void find_allocation_calls(struct leaks *l)
 
 		if (!corr || process == NSX_NONE)
 			continue;
-		for (size_t k = first_allocation_of(l, process, corr);
-		     k < l->n && l->v[k].process == process &&
-		     l->v[k].e->corr == corr;
-		     k++) {
+		for (size_t k = NSX_SEARCH((size_t)0, l->n, mid, l->v[mid].process < process ||
+					   (l->v[mid].process == process &&
+					    l->v[mid].e->corr < corr));
+		     k < l->n && l->v[k].process == process && l->v[k].e->corr == corr; k++) {
 			uint32_t *call = &l->v[k].call;
 
 			if (*call == NSX_NONE ||

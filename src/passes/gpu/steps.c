@@ -44,24 +44,13 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "steps_each", NSX_COLS(cols)},
 };
 
-static int cmp_measured_steps(const void *a, const void *b)
-{
-	const struct steps_timed *x = a, *y = b;
-
-	return NSX_CMP(x->step->name.kind, y->step->name.kind) ?:
-	       strcmp(x->step->name.engine, y->step->name.engine) ?:
-	       NSX_CMP(x->size, y->size);
-}
-
-static int steps_size_class(int64_t size)
-{
-	return size < 1 ? -1 : 63 - __builtin_clzll((uint64_t)size);
-}
+NSX_ORDER(cmp_measured_steps, struct steps_timed, UP(step->name.kind), TEXT(step->name.engine),
+	  UP(size));
 
 static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_engine_step *s)
 {
 	const struct nsx_device_facts *d = &f->device[s->device];
-	int64_t end = NSX_MIN(s->work_end_ns, s->gpu_end_ns);
+	int64_t end = NSX_MIN(s->work_end_ns, s->gpu_end_ns), size = nsx_step_size(&s->name);
 	struct nsx_window scheduler = {NSX_MAX(end, s->end_ns),
 				       NSX_MIN(s->gpu_end_ns, s->end_ns + s->host_gap_ns)};
 	struct nsx_partition all, inside, outside = {{0}};
@@ -71,7 +60,7 @@ static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_
 	if (scheduler.start_ns < scheduler.end_ns)
 		nsx_partition(d, scheduler.start_ns, scheduler.end_ns, &outside);
 	return (struct steps_timed){
-		.step = s, .size = steps_size_class(nsx_step_size(&s->name)),
+		.step = s, .size = size < 1 ? -1 : 63 - __builtin_clzll((uint64_t)size),
 		.ns = {s->gpu_end_ns - s->gpu_start_ns, nsx_computing_ns(all.ns),
 		       all.ns[NSX_P_COMPUTE_COMM], all.ns[NSX_P_COMM_EXPOSED],
 		       all.ns[NSX_P_COPY_EXPOSED], inside.ns[NSX_P_IDLE],
@@ -283,12 +272,6 @@ static void steps_add_group(struct steps_work *w, struct nsx_table *table,
 	put_step_medians(w, v, n, row);
 }
 
-static bool is_same_step_group(const struct steps_timed *a, const struct steps_timed *b)
-{
-	return a->step->name.kind == b->step->name.kind &&
-	       !strcmp(a->step->name.engine, b->step->name.engine);
-}
-
 /* Fills groups of steps with the same kind and engine. Steps are sorted by kind, engine and
  * size.
  */
@@ -296,7 +279,8 @@ static void steps_add_groups(struct steps_work *w)
 {
 	const struct steps_timed *v = w->v;
 
-	NSX_EACH_RUN(i, next, w->n, is_same_step_group(&v[i], &v[next])) {
+	NSX_EACH_RUN(i, next, w->n, v[next].step->name.kind == v[i].step->name.kind &&
+		     !strcmp(v[next].step->name.engine, v[i].step->name.engine)) {
 		bool has_graphs = sum_step_times(v + i, next - i).replays > 0;
 		size_t from = w->table[SIZES]->nrows;
 

@@ -39,12 +39,7 @@ static int classify_kernels_by_layer(struct steps_work *w, uint32_t *of_name, st
 	return 0;
 }
 
-static int cmp_layers(const void *a, const void *b)
-{
-	const struct steps_layer *x = a, *y = b;
-
-	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
-}
+NSX_ORDER(cmp_layers, struct steps_layer, DOWN(ns), TEXT(name));
 
 /* Adds rows by layer that sum up to the GPU time of a kind. */
 static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, size_t n,

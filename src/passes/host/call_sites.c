@@ -133,13 +133,6 @@ static int add_to_site(struct sites *x, struct sum *s, int64_t count, int64_t to
 
 /* CUDA calls ----------------------------------------------------------------------*/
 
-/* Tells whether a call gets a row, because it waits or allocates. */
-static bool waits_or_allocates(struct sites *x, size_t call)
-{
-	return nsx_call_does(x->t, call, nsx_api_allocates, x->does) ||
-	       x->t->calls.cls[call] == NSX_CALL_SYNC;
-}
-
 /* Tells whether a call launches kernels, copies or memsets. These have rows of their own, so the
  * call gets none.
  */
@@ -179,7 +172,8 @@ static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *bel
 	nsx_nvtx_walk_begin(&library, t, thread, false, true, below);
 	for (uint32_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		uint32_t site = nsx_call_site(t, i);
-		bool told = waits_or_allocates(x, i);
+		bool told = nsx_call_does(t, i, nsx_api_allocates, x->does) ||
+			    t->calls.cls[i] == NSX_CALL_SYNC; /* it allocates or waits */
 		uint32_t range = NSX_NONE;
 		int64_t at_ns;
 

@@ -115,15 +115,14 @@ static int cmp_delays(const void *a, const void *b, void *trace)
 	       NSX_CMP(nsx_op_call(&t->ops, x->op), nsx_op_call(&t->ops, y->op));
 }
 
-static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
-				   struct nsx_table *table)
+static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, struct nsx_table *table)
 {
 	uint32_t call = nsx_op_call(&t->ops, op);
 	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, call)];
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[KERNEL] = nsx_string(nsx_text(t, nsx_op_name(t, op)));
-	row[DEVICE] = nsx_int(t->device[device].device_id);
+	row[DEVICE] = nsx_device_cell(t, nsx_stream_of(t, op)->device);
 	row[PID] = nsx_pid_cell(t, th->process);
 	row[TID] = nsx_int(th->tid);
 	row[API] = nsx_string(nsx_call_text(t, call));
@@ -132,15 +131,6 @@ static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, uint3
 	row[BEGAN] = nsx_int(nsx_op_start(&t->ops, op));
 	row[DELAY] = nsx_us((double)queue_delay_ns(t, op));
 	row[AFTER] = nsx_us((double)(nsx_op_start(&t->ops, op) - nsx_call_end(&t->calls, call)));
-}
-
-static void launch_latency_fill_rows(const struct launched *l, struct nsx_table *table)
-{
-	const struct nsx_trace *t = l->t;
-
-	for (size_t i = 0; i < l->ntop; i++)
-		launch_latency_add_row(t, l->top[i].op,
-				       nsx_stream_of(t, l->top[i].op)->device, table);
 }
 
 /* Summary of all -------------------------------------------------------------- */
@@ -353,7 +343,8 @@ static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out
 	fill_histogram(&l, bins);
 	put_delay_summary(out, &l);
 	nsx_arena_drop(run->scratch, l.ns);
-	launch_latency_fill_rows(&l, rows);
+	for (size_t i = 0; i < l.ntop; i++)
+		launch_latency_add_row(l.t, l.top[i].op, rows);
 	return fill_queues(run, queue, err);
 }
 

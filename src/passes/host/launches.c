@@ -141,15 +141,6 @@ static void measure_thread_launches(struct work *w, size_t from, size_t to, int6
 				      qs, QUANTILES, w->v[g].quantile_ns);
 }
 
-static size_t launches_count_launches(const struct work *w, size_t from, size_t to)
-{
-	size_t n = 0;
-
-	for (size_t g = from; g < to; g++)
-		n += w->v[g].n;
-	return n;
-}
-
 /* Measures the durations of launch calls. Launchers are sorted by thread. */
 static int measure_durations(struct work *w, struct nsx_err *err)
 {
@@ -157,8 +148,13 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 	size_t most = 0;
 	int64_t *ns;
 
-	NSX_EACH_RUN(g, next, keys->n, nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
-		most = NSX_MAX(most, launches_count_launches(w, g, next));
+	NSX_EACH_RUN(g, next, keys->n, nsx_group_key(keys, next).a == nsx_group_key(keys, g).a) {
+		size_t n = 0;
+
+		for (size_t k = g; k < next; k++)
+			n += w->v[k].n;
+		most = NSX_MAX(most, n);
+	}
 	if (!nsx_new_array(ns, w->arena, most, "launch durations", err))
 		return err->rc;
 	NSX_EACH_RUN(g, next, keys->n, nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)

@@ -161,15 +161,6 @@ static void nvtx_add_ops(struct work *w)
 	}
 }
 
-static int nvtx_make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
-{
-	if (nsx_nvtx_group(w->t, false, a, &w->g, err) ||
-	    nsx_new_arrays(a, w->g.n, "range names", err, w->v))
-		return err->rc;
-	nvtx_add_ranges(w);
-	return 0;
-}
-
 /* Sorts rows by time, count, name, as far as the table keeps them. */
 static int sort_range_rows(struct work *w, const struct nsx_run *run,
 			   struct nsx_table *table, struct nsx_err *err)
@@ -238,9 +229,11 @@ static void nvtx_fill_range(const struct work *w, uint32_t i, struct nsx_cell *r
 static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 			    struct nsx_table *table, struct nsx_err *err)
 {
-	if (nvtx_make_groups(w, run->scratch, err) || sort_range_rows(w, run, table, err))
+	if (nsx_nvtx_group(w->t, false, run->scratch, &w->g, err) ||
+	    !nsx_new_array(w->v, run->scratch, w->g.n, "range names", err))
 		return err->rc;
-	if (gpu && sum_gpu_work(w, run->scratch, err))
+	nvtx_add_ranges(w);
+	if (sort_range_rows(w, run, table, err) || (gpu && sum_gpu_work(w, run->scratch, err)))
 		return err->rc;
 	for (uint32_t i = 0; i < w->nrows; i++)
 		nvtx_fill_range(w, i, nsx_add_row(table));

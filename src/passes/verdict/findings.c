@@ -56,15 +56,6 @@ static void add_csv_row(struct nsx_section *out, const struct nsx_table *from,
 	row[CSV_RECOMMENDATION] = plain_cell(out, finding[F_RECOMMENDATION].u.list);
 }
 
-/* Adds the lines of evidence, joined as sentences. */
-static void findings_add_evidence(struct nsx_buf *b, const struct nsx_cell *row)
-{
-	const char *const *line = row[F_EVIDENCE].u.list;
-
-	for (size_t i = 0; line[i]; i++)
-		nsx_buf_printf(b, "%s%s", i ? ". " : "\n  - ", line[i]);
-}
-
 static bool is_advised_before(const struct nsx_table *t, size_t row, const char *advice)
 {
 	for (size_t r = 0; r < row; r++) {
@@ -107,6 +98,7 @@ static bool findings_is_of_capture(const struct nsx_report *report, const struct
 static void say_finding(struct nsx_section *out, const struct nsx_table *t, size_t i)
 {
 	const struct nsx_cell *row = nsx_row_at(t, i);
+	const char *const *line = row[F_EVIDENCE].u.list;
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "**[%s] %s**", row[F_SEVERITY].u.s, row[F_TITLE].u.s);
@@ -122,7 +114,8 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 					       "with" : "after");
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s, row[F_CONFIDENCE].u.s);
 	}
-	findings_add_evidence(&b, row);
+	for (size_t k = 0; line[k]; k++)
+		nsx_buf_printf(&b, "%s%s", k ? ". " : "\n  - ", line[k]);
 	add_advice(&b, t, i);
 	nsx_md_bullet(out, "%s", b.p);
 	nsx_buf_done(&b);

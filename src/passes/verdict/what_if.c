@@ -177,12 +177,7 @@ static void show_asked_on_first_page(struct nsx_section *out, const struct nsx_t
 
 /* The waterfall --------------------------------------------------------------------*/
 
-static int cmp_applied(const void *a, const void *b)
-{
-	const struct nsx_finding *const *x = a, *const *y = b;
-
-	return NSX_CMP((*x)->applied, (*y)->applied);
-}
+NSX_POINTER_ORDER(cmp_applied, struct nsx_finding, UP(applied));
 
 /* Adds the remedies in the order in which they were applied, because their gains depend on it. */
 static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
@@ -215,16 +210,6 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 		row[FALL_LEFT_MS] = nsx_real((window_ns - nsx_win(
 			&won, f->set, f->disjoint_ns)) / 1e6);
 	}
-}
-
-/* Describes the waterfall, unless a single row would repeat the first page's sum. */
-static void say_waterfall(struct nsx_section *out, const struct nsx_table *t, double window_ns)
-{
-	if (t->nrows < 2)
-		return;
-	nsx_md_text(out, "Remedies applied one after the other, at each step the one that saves "
-		    "most; now the window takes %s:", nsx_text_ns(out->arena, window_ns));
-	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT, FALL_LEFT_MS);
 }
 
 /* The section ----------------------------------------------------------------------*/
@@ -269,7 +254,12 @@ static int what_if_summarise(const struct nsx_run *run, const struct nsx_report 
 		return nsx_cannot(out, "%s", c->reason);
 	put_closure(out, c);
 	fill_waterfall(&report->found, run->scratch, fall, window_ns);
-	say_waterfall(out, fall, window_ns);
+	if (fall->nrows > 1) { /* a single row would repeat the first page's sum */
+		nsx_md_text(out, "Remedies applied one after the other, at each step the one that "
+			    "saves most; now the window takes %s:",
+			    nsx_text_ns(out->arena, window_ns));
+		nsx_md_table(out, fall, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT, FALL_LEFT_MS);
+	}
 	if (c->cls != NSX_CONF_NONE && put_upper_bounds(run, bound, err))
 		return err->rc;
 	if (price_asked_changes(run, out, asked, err))
