@@ -144,7 +144,7 @@ static int cmd_ask_answer(struct args *args, char **argv, int n, struct nsx_err 
 	struct nsx_answer *a = NULL;
 	int rc = nsx_engine_read(&args->engine, &o, err) ?: nsx_report_open(&o, &r, err);
 
-	s.r = r;
+	s = (struct nsx_subject){.r = r, .threads = o.threads};
 	if (!rc)
 		rc = nsx_ask(&s, q, n > 2 ? argv[3] : NULL,
 			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS, &a, err);

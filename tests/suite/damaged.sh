@@ -48,9 +48,9 @@ for table, (f, page, size) in sorted(smallest.items()):
     told += 1
     ok(table + ': why the code is 4', error.startswith('nsys-explain: ' + PART) and '\n' not in error, error)
     ok(table + ': the first warning', json.loads(out)['warnings'][0] in error or 'section' in json.loads(out)['warnings'][0], out[:300])
-    for command in (['ask', 'x.sqlite', 'findings'], ['digest', 'x.sqlite', '-q', '-o', 'x.nsxd'], ['diff', f, 'x.sqlite'],
+    for command in (['ask', 'x.sqlite', 'findings'], ['ask', 'x.sqlite', 'gaps'], ['digest', 'x.sqlite', '-q', '-o', 'x.nsxd'], ['diff', f, 'x.sqlite'],
                     ['convert', 'x.sqlite', '-q', '-o', 'x.pftrace']):
-        what, key = table + ': ' + command[0], (f, command[0])
+        what, key = table + ': ' + ' '.join(command[:3:2]), (f, *command)
         if key not in sound:
             sound[key] = run(*[f if c == 'x.sqlite' else c for c in command])[0]
         code, error, out = run(*command)
