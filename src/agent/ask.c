@@ -44,15 +44,6 @@ void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
 							  NULL};
 }
 
-const struct nsx_census *nsx_answer_census(struct nsx_answer *a, struct nsx_err *err)
-{
-	struct nsx_subject *s = a->subject;
-
-	if (!s->census && nsx_census_new(s->r->trace, s->r->facts, &s->census, err))
-		return NULL;
-	return s->census;
-}
-
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns)
 {
 	return nsx_text_instant(a->out->arena, ns, 6);

@@ -8,7 +8,8 @@
 #ifndef NSX_ASK_H
 #define NSX_ASK_H
 
-#include "agent/census.h"
+#include "base/stat.h"
+#include "facts/facts.h"
 #include "report/opts.h"
 #include "report/report.h"
 
@@ -34,7 +35,6 @@ void nsx_sql_free(struct nsx_sql *s); /* NULL is fine */
 struct nsx_subject { /* the report that questions are about, and data that several answers share */
 	const struct nsx_report *r;
 	struct nsx_sql *sql; /* NULL until SQL is asked; the caller frees it */
-	struct nsx_census *census; /* NULL until sums are needed; the caller frees it */
 	bool is_agents; /* the asker is an agent, which has tools but no shell */
 	unsigned threads; /* for a report without sections                   */
 	bool is_looked_over; /* all tables of the trace were read, so that all damage is known */
@@ -112,20 +112,33 @@ extern const struct nsx_layout nsx_verdict_layout, nsx_asked_findings_layout,
 /* Shows a table in the answer's Markdown: all columns, `limit` rows. */
 void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 
-/* Returns the subject's census. Errors: NULL, NSX_E_NOMEM. */
-const struct nsx_census *nsx_answer_census(struct nsx_answer *a, struct nsx_err *err) NSX_CHECKED;
-
+struct nsx_count {
+	int64_t n, ns;
+};
+/* Adds a count and a time. Times are saturated, because lengths in a damaged file may add up to
+ * more than int64_t holds.
+ */
+static inline void nsx_count_add(struct nsx_count *sum, int64_t n, int64_t ns)
+{
+	sum->n += n;
+	nsx_add_to(&sum->ns, ns);
+}
 /* Sums by name, which become a table with the greatest first (tally.c). */
 struct nsx_tally;
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
-/* Adds a count and a time to the row with the key (a, b). text is borrowed. */
-void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, const char *kind, const char *text,
-		   const struct nsx_count *count);
-/* Adds an operation. The tally has one row for each kernel and each direction of copies, separately
- * for each value of `of`, such as a device.
+struct nsx_tally_row {
+	const char *kind, *name; /* borrowed */
+	struct nsx_count count;
+};
+/* Adds a count and a time to the row with the key (a, b). Returns the row if it is new, so that
+ * the caller names it, otherwise NULL.
  */
-void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
-		  const char *kind, const struct nsx_count *count);
+struct nsx_tally_row *nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, int64_t n,
+				    int64_t ns);
+/* Adds the time of an operation. The tally has one row for each kernel and each direction of
+ * copies, separately for each value of `of`, such as a device.
+ */
+void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op, const char *kind, int64_t ns);
 /* Makes the table `key` of the answer: kind, name, count, total, mean and share of whole_ns.
  * whole_ns is the length of the window, or the time of all kernels or of a range. Frees the tally.
  */

@@ -22,17 +22,30 @@ static const char *ask_names_nearest(struct nsx_answer *a, const nsx_str *names,
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
+/* Cuts a span to the user's window. Returns false if it lies outside. */
+static bool cut_to_window(const struct nsx_trace *t, struct nsx_span *span)
+{
+	bool is_inside = nsx_starts_inside(t, span->start_ns);
+	int64_t ns = nsx_in_window(t, span->start_ns, span->end_ns);
+
+	if (!is_inside)
+		span->start_ns = t->window.start_ns;
+	span->end_ns = span->start_ns + ns;
+	return is_inside || ns;
+}
+
 /* range ---------------------------------------------------------------------------*/
 
 /* Lists range names, each once, in order of their first range. Owner: the answer's arena. */
-static size_t range_names(struct nsx_answer *a, const struct nsx_census *c, const nsx_str **ret)
+static size_t range_names(struct nsx_answer *a, const nsx_str **ret)
 {
-	nsx_str *v = nsx_arena_get(a->out->arena, c->paths.n * sizeof(*v));
-	uint8_t *seen = nsx_arena_get(a->out->arena, nsx_strings_bound(a->r->trace->strings));
-	size_t n = 0;
+	const struct nsx_nvtx *x = &a->r->trace->nvtx;
+	size_t bound = nsx_strings_bound(a->r->trace->strings), n = 0;
+	nsx_str *v = nsx_arena_get(a->out->arena, NSX_MIN(bound, x->n) * sizeof(*v));
+	uint8_t *seen = nsx_arena_get(a->out->arena, bound);
 
-	for (size_t i = 0; i < c->paths.n; i++) {
-		nsx_str name = (nsx_str)nsx_group_key(&c->paths, i).b;
+	for (size_t i = 0; i < x->n; i++) {
+		nsx_str name = x->name[i];
 
 		if (!seen[name])
 			v[n++] = name;
@@ -81,57 +94,47 @@ static size_t ask_names_find_name(const struct nsx_answer *a, const nsx_str *nam
 	return found;
 }
 
-/* Sums ranges of the marked names. A range inside another marked range counts with that one.
- * inside: by path, whether the path is marked or leads through a marked one.
- */
-static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
-				 uint8_t *inside, struct nsx_path *s)
-{
-	for (size_t i = 0; i < c->paths.n; i++) {
-		const struct nsx_path *p = &c->path[i];
-		uint64_t around = nsx_group_key(&c->paths, i).a;
-
-		/* A path comes after the path around it. */
-		inside[i] = around && inside[around - 1];
-		if (!is_asked[nsx_group_key(&c->paths, i).b] || inside[i])
-			continue;
-		inside[i] = 1;
-		if (p->count.n &&
-		    (!s->count.n || p->longest_ns > s->longest_ns ||
-		     (p->longest_ns == s->longest_ns &&
-		      p->longest_at < s->longest_at))) {
-			s->longest_ns = p->longest_ns;
-			s->longest_at = p->longest_at;
-		}
-		nsx_count_add(&s->count, p->count.n, p->count.ns);
-	}
-}
-
-/* Sums GPU work launched in the marked ranges. */
-static void ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
-			       const uint8_t *inside, struct nsx_count *ret)
-{
-	struct nsx_tally *tally = nsx_tally_new(a);
-
-	for (size_t i = 0; i < c->places.n; i++) {
-		const struct nsx_launched *p = &c->place[i];
-
-		if (!inside[nsx_group_key(&c->places, i).a])
-			continue;
-		nsx_count_add(ret, p->count.n, p->count.ns);
-		nsx_tally_op(tally, 0, p->op, "operation", &p->count);
-	}
-	nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM);
-}
-
 /* GPU work that other threads launched while a range was open. PyTorch's backward pass is launched
  * by a thread without ranges of its own, and start/end ranges are on no thread's stack.
  */
 struct elsewhere {
-	uint8_t *in; /* for each range: 1 if it is marked or inside a marked range */
 	struct nsx_spans *open; /* for each process: when a marked range was open */
 	struct nsx_count *by_thread, all;
 };
+
+struct ranges { /* the ranges that the question names */
+	uint8_t *in; /* for each range: 1 if it is marked or inside a marked range */
+	struct nsx_count count;
+	int64_t longest_ns, longest_at; /* of ranges of equal length the first counts */
+};
+
+/* Sums ranges of the marked names. A range inside another marked range counts with that one. */
+static int sum_ranges(struct nsx_answer *a, const uint8_t *is_asked, struct ranges *s,
+		      struct nsx_err *err)
+{
+	const struct nsx_nvtx *x = &a->r->trace->nvtx;
+
+	if (!nsx_new_array(s->in, a->out->arena, x->n + 1, "ranges", err))
+		return err->rc;
+	for (uint32_t i = 0; i < x->n; i++) {
+		uint32_t parent = nsx_range_parent(&a->r->facts->nvtx, i);
+		bool is_inside = parent != NSX_NONE && s->in[parent];
+		struct nsx_span span = {nsx_range_start(x, i), nsx_range_end(x, i)};
+		int64_t ns;
+
+		s->in[i] = is_inside || is_asked[x->name[i]];
+		if (is_inside || !s->in[i] || !cut_to_window(a->r->trace, &span))
+			continue;
+		ns = span.end_ns - span.start_ns;
+		if (!s->count.n || ns > s->longest_ns ||
+		    (ns == s->longest_ns && span.start_ns < s->longest_at)) {
+			s->longest_ns = ns;
+			s->longest_at = span.start_ns;
+		}
+		nsx_count_add(&s->count, 1, ns);
+	}
+	return nsx_stopped(err);
+}
 
 static int find_open_spans(struct nsx_answer *a, const uint8_t *is_asked,
 			   struct elsewhere *e, struct nsx_err *err)
@@ -142,15 +145,10 @@ static int find_open_spans(struct nsx_answer *a, const uint8_t *is_asked,
 	/* of: the marked ranges, process by process; at: where each process begins */
 	uint32_t *at, *of;
 
-	if (nsx_new_arrays(arena, x->n + 1, "ranges", err, e->in, of) ||
+	if (nsx_new_arrays(arena, x->n + 1, "ranges", err, of) ||
 	    nsx_new_arrays(arena, t->nprocesses + 2, "ranges", err, at, e->open) ||
 	    nsx_new_arrays(arena, (size_t)t->nthreads + 1, "threads", err, e->by_thread))
 		return err->rc;
-	for (uint32_t i = 0; i < x->n; i++) {
-		uint32_t parent = nsx_range_parent(&a->r->facts->nvtx, i);
-
-		e->in[i] = is_asked[x->name[i]] || (parent != NSX_NONE && e->in[parent]);
-	}
 	NSX_DEAL(at, of, t->nprocesses, x->n, i, is_asked[x->name[i]] ?
 		 t->thread[nsx_nvtx_thread(t, i)].process : NSX_NONE);
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
@@ -168,20 +166,26 @@ static int find_open_spans(struct nsx_answer *a, const uint8_t *is_asked,
 	return 0;
 }
 
-/* Sums the work launched while a marked range was open, but not inside one. */
-static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
-			 struct elsewhere *e, struct nsx_err *err)
+/* Sums the work launched inside a marked range, and that launched while one was open. */
+static int sum_work(struct nsx_answer *a, const uint8_t *in, struct nsx_count *ret,
+		    struct elsewhere *e, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
+	struct nsx_tally *tally = nsx_tally_new(a);
 
-	if (find_open_spans(a, is_asked, e, err))
-		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i), thread, process;
 		uint32_t range = nsx_op_range(&a->r->facts->nvtx, i);
 		size_t k;
 
-		if (call == NSX_NONE || !nsx_op_counts(t, i) || (range != NSX_NONE && e->in[range]))
+		if (range != NSX_NONE && in[range]) {
+			if (t->ops.flags[i] & NSX_OP_PEER)
+				continue;
+			nsx_count_add(ret, 1, nsx_op_ns(&t->ops, i));
+			nsx_tally_op(tally, 0, i, "operation", nsx_op_ns(&t->ops, i));
+			continue;
+		}
+		if (call == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
 		thread = nsx_call_thread(t, call);
 		process = t->thread[thread].process;
@@ -192,6 +196,7 @@ static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
 		nsx_count_add(&e->by_thread[thread], 1, nsx_op_ns(&t->ops, i));
 		nsx_count_add(&e->all, 1, nsx_op_ns(&t->ops, i));
 	}
+	nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM);
 	return nsx_stopped(err);
 }
 
@@ -220,7 +225,7 @@ static void describe_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
 }
 
 /* A mark has a time but no length, so it is no window to ask about. */
-static void suggest_longest_range(struct nsx_answer *a, const struct nsx_path *s)
+static void suggest_longest_range(struct nsx_answer *a, const struct ranges *s)
 {
 	struct nsx_window w = {s->longest_at, s->longest_at + s->longest_ns};
 
@@ -234,17 +239,13 @@ static void suggest_longest_range(struct nsx_answer *a, const struct nsx_path *s
 int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	const struct nsx_census *c = nsx_answer_census(a, err);
-	struct nsx_path s = {.longest_ns = 0};
+	struct ranges s = {.in = NULL};
 	struct nsx_count gpu = {0};
-	struct elsewhere others = {.in = NULL};
+	struct elsewhere others = {.open = NULL};
 	const nsx_str *names;
-	size_t n, length = strlen(a->argument), found = 0;
-	uint8_t *inside, *is_asked;
+	size_t n = range_names(a, &names), length = strlen(a->argument), found = 0;
+	uint8_t *is_asked;
 
-	if (!c)
-		return err->rc;
-	n = range_names(a, c, &names);
 	is_asked = nsx_arena_get(a->out->arena, nsx_strings_bound(t->strings));
 	if (*a->argument == '/' && length > 2 && a->argument[length - 1] == '/') {
 		if (match_names(a, nsx_say(a->out, "%.*s", (int)length - 2, a->argument + 1),
@@ -257,10 +258,8 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this trace; there are %s",
 				a->argument, ask_names_nearest(a, names, n));
 	a->window = nsx_host_window(t);
-	inside = nsx_arena_get(a->out->arena, c->paths.n);
-	ask_names_sum_ranges(c, is_asked, inside, &s);
-	ask_names_sum_work(a, c, inside, &gpu);
-	if (sum_elsewhere(a, is_asked, &others, err))
+	if (sum_ranges(a, is_asked, &s, err) || find_open_spans(a, is_asked, &others, err) ||
+	    sum_work(a, s.in, &gpu, &others, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));
 	nsx_put(a->out, "host_ns", nsx_int(s.count.ns));
@@ -342,76 +341,65 @@ static const char *list_some_kernel_labels(struct nsx_answer *a, const nsx_str *
 }
 
 struct kernels { /* the kernels that the question names                      */
-	struct nsx_count *by_shape, *by_launcher, all;
+	struct nsx_count *by_shape, all;
 	int64_t nnames;
-	size_t longest; /* index of their longest operation                  */
+	size_t longest; /* index of their longest operation; of equals the first */
+	struct nsx_tally *launchers;
 };
 
-/* Tells whether an operation is longer than another; of equals the first wins. */
-static bool ask_names_is_longer(const struct nsx_trace *t, size_t op, size_t other)
+/* Adds the time of a kernel to those of the call and the thread that launched it. */
+static void tally_launcher(struct nsx_answer *a, struct kernels *k, size_t op)
 {
-	int64_t a = nsx_op_ns(&t->ops, op), b = nsx_op_ns(&t->ops, other);
+	const struct nsx_trace *t = a->r->trace;
+	uint32_t call = nsx_op_call(&t->ops, op);
+	uint32_t thread = call == NSX_NONE ? 0 : nsx_call_thread(t, call);
+	struct nsx_tally_row *row =
+		nsx_tally_add(k->launchers, call == NSX_NONE ? 0 : 1 + thread,
+			      call == NSX_NONE ? 0 : nsx_call_name(&t->calls, call), 1,
+			      nsx_op_ns(&t->ops, op));
 
-	return a > b || (a == b && op < other);
+	if (!row)
+		return;
+	row->kind = "launched by";
+	row->name = call == NSX_NONE ? "a launch that was not recorded" :
+		nsx_say(a->out, "%s of thread %lld",
+			nsx_text_api(a->out->arena, nsx_call_text(t, call)),
+			(long long)t->thread[thread].tid);
 }
 
 enum { WANTED = 1, MET };
 
 /* Sums the wanted kernels and marks their names as found. */
-static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
-			uint8_t *names, struct kernels *k)
+static void sum_kernels(struct nsx_answer *a, uint8_t *names, struct kernels *k)
 {
-	for (size_t i = 0; i < c->works.n; i++) {
-		const struct nsx_work *w = &c->work[i];
-		uint32_t shape = nsx_op_detail(&t->ops, w->op);
-		struct nsx_count *sums[] = {&k->by_shape[shape],
-					    &k->by_launcher[w->launcher],
-					    &k->all};
-		uint8_t *name = &names[nsx_op_name(t, w->op)];
+	const struct nsx_trace *t = a->r->trace;
 
-		if (t->ops.kind[w->op] != NSX_OP_KERNEL || !*name)
+	for (size_t i = 0; i < t->ops.n; i++) {
+		int64_t ns = nsx_op_ns(&t->ops, i);
+		uint8_t *name;
+
+		if (t->ops.kind[i] != NSX_OP_KERNEL || !*(name = &names[nsx_op_name(t, i)]))
 			continue;
 		k->nnames += *name == WANTED;
 		*name = MET;
-		if (!k->all.n || ask_names_is_longer(t, w->op, k->longest))
-			k->longest = w->op;
-		for (unsigned s = 0; s < ARRAY_LEN(sums); s++)
-			nsx_count_add(sums[s], w->count.n, w->count.ns);
+		if (!k->all.n || ns > nsx_op_ns(&t->ops, k->longest))
+			k->longest = i;
+		nsx_count_add(&k->by_shape[nsx_op_detail(&t->ops, i)], 1, ns);
+		nsx_count_add(&k->all, 1, ns);
+		tally_launcher(a, k, i);
 	}
-}
-
-static void show_launchers(struct nsx_answer *a, const struct nsx_census *c,
-			   const struct kernels *k)
-{
-	const struct nsx_trace *t = a->r->trace;
-	struct nsx_tally *tally = nsx_tally_new(a);
-
-	for (size_t i = 0; i < c->launchers.n; i++) {
-		const struct nsx_group_key by = nsx_group_key(&c->launchers, i);
-
-		nsx_tally_add(
-			tally, by.a, by.b, "launched by",
-			!by.a ? "a launch that was not recorded" :
-			nsx_say(a->out, "%s of thread %lld",
-				nsx_text_api(a->out->arena,
-					     nsx_text(t, (nsx_str)by.b)),
-				(long long)t->thread[by.a - 1].tid),
-			&k->by_launcher[i]);
-	}
-	nsx_tally_end(tally, "launchers", k->all.ns, NSX_OF_THEM);
 }
 
 int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_arena *arena = a->out->arena;
 	uint8_t *wanted = nsx_arena_get(arena, nsx_strings_bound(t->strings));
-	struct kernels k = {0};
+	struct kernels k = {.launchers = nsx_tally_new(a)};
 	nsx_str *names;
 	size_t n = 0;
 
-	if (!c || nsx_kernel_full_names(&a->r->facts->kernels, arena, &names, err) ||
+	if (nsx_kernel_full_names(&a->r->facts->kernels, arena, &names, err) ||
 	    match_names(a, a->argument, names, a->r->facts->kernels.n, true, wanted, &n, err))
 		return err->rc;
 	if (!n)
@@ -421,8 +409,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 				list_some_kernel_labels(a, names));
 	a->window = t->window;
 	k.by_shape = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*k.by_shape));
-	k.by_launcher = nsx_arena_get(arena, c->launchers.n * sizeof(*k.by_launcher));
-	sum_kernels(t, c, wanted, &k);
+	sum_kernels(a, wanted, &k);
 	nsx_put(a->out, "kernels", nsx_int(k.nnames));
 	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
 	show_launch_shapes(a, k.by_shape);
@@ -432,8 +419,8 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 				"what ran beside the longest one");
 	nsx_answer_next(a, NSX_Q_what_if, nsx_say(a->out, "kernel:/%s/:2x", a->argument),
 			"what kernels twice as fast would save");
-	show_launchers(a, c, &k);
-	return 0;
+	nsx_tally_end(k.launchers, "launchers", k.all.ns, NSX_OF_THEM);
+	return nsx_stopped(err);
 }
 
 /* Lists the first different ids, as a suggestion if the requested id does not exist. */
@@ -479,24 +466,21 @@ static const char *list_some_streams(struct nsx_answer *a)
 int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_tally *tally = nsx_tally_new(a);
+	const char **gpu = nsx_arena_get(a->out->arena, (t->ndevices + 1) * sizeof(*gpu));
 	long long id;
 	bool is_id = read_id(a->argument, &id), any = false;
 
-	if (!c)
-		return err->rc;
 	a->window = t->window;
-	for (size_t i = 0; i < c->works.n; i++) {
-		const struct nsx_work *w = &c->work[i];
-		const struct nsx_stream *s = nsx_stream_of(t, w->op);
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		gpu[d] = nsx_say(a->out, "GPU %s", nsx_gpu_label(t, d));
+	for (size_t i = 0; i < t->ops.n && is_id; i++) {
+		const struct nsx_stream *s = nsx_stream_of(t, i);
 
-		if (!is_id || s->stream_id != id)
+		if (s->stream_id != id || t->ops.flags[i] & NSX_OP_PEER)
 			continue;
 		any = true;
-		nsx_tally_op(tally, s->device, w->op, nsx_say(a->out, "GPU %s",
-							      nsx_gpu_label(t, s->device)),
-			     &w->count);
+		nsx_tally_op(tally, s->device, i, gpu[s->device], nsx_op_ns(&t->ops, i));
 	}
 	if (any) {
 		nsx_tally_end(tally, "operations", t->window.end_ns - t->window.start_ns,
@@ -535,14 +519,15 @@ static void tally_ranges(struct nsx_answer *a, int64_t tid)
 
 		for (size_t i = th->nvtx_at;
 		     th->tid == tid && i < (size_t)th->nvtx_at + th->nnvtx; i++) {
-			int64_t start_ns = nsx_range_start(&t->nvtx, i);
-			struct nsx_count x = {
-				nsx_starts_inside(t, start_ns),
-				nsx_in_window(t, start_ns, nsx_range_end(&t->nvtx, i))};
+			struct nsx_span span = {nsx_range_start(&t->nvtx, i),
+						nsx_range_end(&t->nvtx, i)};
+			struct nsx_tally_row *row = !cut_to_window(t, &span) ? NULL :
+				nsx_tally_add(tally, h, t->nvtx.name[i], 1,
+					      span.end_ns - span.start_ns);
 
-			x.n |= x.ns > 0;
-			nsx_tally_add(tally, h, t->nvtx.name[i], "range",
-				      nsx_text(t, t->nvtx.name[i]), &x);
+			if (row)
+				*row = (struct nsx_tally_row){
+					"range", nsx_text(t, t->nvtx.name[i]), row->count};
 		}
 	}
 	nsx_tally_end(tally, "ranges", a->window.end_ns - a->window.start_ns, NSX_OF_WINDOW);
@@ -556,25 +541,54 @@ static void tally_os_calls(struct nsx_answer *a, int64_t tid)
 	for (size_t i = 0; i < t->nosrt_sums; i++) {
 		const struct nsx_osrt_sum *x = &t->osrt_sum[i];
 		uint32_t h = nsx_thread_find(t, x->global_tid);
+		struct nsx_tally_row *row =
+			h == NSX_NONE || t->thread[h].tid != tid || !x->count ? NULL :
+			nsx_tally_add(tally, h, x->name, x->count, x->total_ns);
 
-		if (h != NSX_NONE && t->thread[h].tid == tid)
-			nsx_tally_add(tally, h, x->name, "call of the operating "
-				      "system", nsx_text(t, x->name),
-				      &(struct nsx_count){x->count, x->total_ns});
+		if (row)
+			*row = (struct nsx_tally_row){"call of the operating system",
+						      nsx_text(t, x->name), row->count};
 	}
 	nsx_tally_end(tally, "os_calls", a->window.end_ns - a->window.start_ns, NSX_OF_WINDOW);
+}
+
+/* Sums a thread's outermost calls, those that wait apart from the others. */
+static void tally_calls(struct nsx_answer *a, int64_t tid)
+{
+	const struct nsx_trace *t = a->r->trace;
+	const struct nsx_calls *calls = &t->calls;
+	struct nsx_tally *tally = nsx_tally_new(a);
+
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+
+		for (size_t i = th->calls_at;
+		     th->tid == tid && i < (size_t)th->calls_at + th->ncalls; i++) {
+			bool waits = calls->cls[i] == NSX_CALL_SYNC ||
+				     nsx_call_blocks(a->r->facts, t, i);
+			struct nsx_span span = {nsx_call_start(calls, i), nsx_call_end(calls, i)};
+			struct nsx_tally_row *row =
+				calls->flags[i] & NSX_CALL_NESTED || !cut_to_window(t, &span) ?
+				NULL : nsx_tally_add(tally, (uint64_t)h << 1 | waits,
+						     nsx_call_name(calls, i), 1,
+						     span.end_ns - span.start_ns);
+
+			if (row)
+				*row = (struct nsx_tally_row){
+					waits ? "wait" : "call",
+					nsx_text_api(a->out->arena, nsx_call_text(t, i)),
+					row->count};
+		}
+	}
+	nsx_tally_end(tally, "calls", a->window.end_ns - a->window.start_ns, NSX_OF_WINDOW);
 }
 
 int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	const struct nsx_census *c = nsx_answer_census(a, err);
-	struct nsx_tally *tally = nsx_tally_new(a);
 	long long tid;
 	bool is_id = read_id(a->argument, &tid), any = false;
 
-	if (!c)
-		return err->rc;
 	a->window = nsx_host_window(t);
 	for (uint32_t k = 0; k < t->nthreads; k++) {
 		const struct nsx_thread *th = &t->thread[k];
@@ -584,16 +598,8 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 	if (!any)
 		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA calls or ranges in "
 				"this trace; some that did: %s", a->argument, list_some_threads(a));
-	for (size_t i = 0; i < c->calls.n; i++) {
-		const struct nsx_group_key k = nsx_group_key(&c->calls, i);
-
-		if (t->thread[k.a >> 1].tid == tid)
-			nsx_tally_add(tally, k.a, k.b, k.a & 1 ? "wait" : "call",
-				      nsx_text_api(a->out->arena, nsx_text(t, (nsx_str)k.b)),
-				      &c->call[i]);
-	}
-	nsx_tally_end(tally, "calls", a->window.end_ns - a->window.start_ns, NSX_OF_WINDOW);
+	tally_calls(a, tid);
 	tally_ranges(a, tid);
 	tally_os_calls(a, tid);
-	return 0;
+	return nsx_stopped(err);
 }

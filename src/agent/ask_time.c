@@ -186,7 +186,7 @@ static int64_t gpu_time(const struct nsx_answer *a)
 	return sum_ns;
 }
 
-static void tally_ops(struct nsx_answer *a, const struct nsx_census *c)
+static void tally_ops(struct nsx_answer *a)
 {
 	static const char *const kinds[] = {
 		[NSX_OP_KERNEL] = "kernel", [NSX_OP_MEMCPY] = "copy",
@@ -194,11 +194,17 @@ static void tally_ops(struct nsx_answer *a, const struct nsx_census *c)
 	};
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
-	struct nsx_count *sums = nsx_arena_get(a->out->arena, c->works.n * sizeof(*sums));
 
-	nsx_census_work(c, t, a->r->facts, &a->window, sums);
-	for (size_t i = 0; i < c->works.n; i++)
-		nsx_tally_op(tally, 0, c->work[i].op, kinds[t->ops.kind[c->work[i].op]], &sums[i]);
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		size_t from = 0, i;
+
+		while (nsx_next_op(a->r->facts, t, d, &a->window, &from, &i))
+			if (!(t->ops.flags[i] & NSX_OP_PEER))
+				nsx_tally_op(tally, 0, i, kinds[t->ops.kind[i]],
+					     NSX_MIN(nsx_op_end(&t->ops, i), a->window.end_ns) -
+					     NSX_MAX(nsx_op_start(&t->ops, i),
+						     a->window.start_ns));
+	}
 	nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW);
 }
 
@@ -218,37 +224,41 @@ static const char *detail_text(struct nsx_answer *a, unsigned cause, nsx_str det
 }
 
 /* Sums idle time of all GPUs in the window by cause. */
-static void tally_idle(struct nsx_answer *a, const struct nsx_census *c)
+static void tally_idle(struct nsx_answer *a)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
-	struct nsx_count *sums = nsx_arena_get(a->out->arena, c->causes.n * sizeof(*sums));
 	bool any = false;
 
-	nsx_census_idle(c, a->r->facts, &a->window, sums);
-	for (size_t i = 0; i < c->causes.n; i++) {
-		const struct nsx_group_key k = nsx_group_key(&c->causes, i);
+	for (uint32_t d = 0; d < a->r->trace->ndevices; d++) {
+		const struct nsx_idle *idle = &a->r->facts->idle[d];
 
-		if (sums[i].n && !any)
-			nsx_md_text(a->out, "Idle time by cause:");
-		any |= sums[i].n > 0;
-		nsx_tally_add(tally, k.a, k.b, nsx_cause_words[k.a],
-			      k.b ? detail_text(a, (unsigned)k.a, (nsx_str)k.b) : "", &sums[i]);
+		for (size_t i = nsx_idle_from(idle, a->window.start_ns);
+		     i < idle->n && nsx_idle_start(idle, i) < a->window.end_ns; i++) {
+			struct nsx_idle_piece p = nsx_idle_at(idle, i);
+			int64_t ns = overlap_of_window(&a->window, p.start_ns, p.end_ns);
+			struct nsx_tally_row *row = !ns ? NULL :
+				nsx_tally_add(tally, p.cause, p.detail, 1, ns);
+
+			any |= ns > 0;
+			if (!row)
+				continue;
+			row->kind = nsx_cause_words[p.cause];
+			row->name = p.detail ? detail_text(a, p.cause, p.detail) : "";
+		}
 	}
+	if (any)
+		nsx_md_text(a->out, "Idle time by cause:");
 	nsx_tally_end(tally, "idle", gpu_time(a), NSX_OF_WINDOW);
 }
 
 static int describe_window(struct nsx_answer *a, struct nsx_err *err)
 {
-	const struct nsx_census *c = nsx_answer_census(a, err);
-
-	if (!c)
-		return err->rc;
 	nsx_put(a->out, "window.start_ns", nsx_int(a->window.start_ns));
 	nsx_put(a->out, "window.end_ns", nsx_int(a->window.end_ns));
 	describe_gpu_classes(a);
-	tally_ops(a, c);
-	tally_idle(a, c);
-	return 0;
+	tally_ops(a);
+	tally_idle(a);
+	return nsx_stopped(err);
 }
 
 /* Cuts the window to the recording, because shares refer to it. */
@@ -381,73 +391,29 @@ static void keep_if_long(struct longest *l, const struct found_gap *g)
 	}
 }
 
-/* Considers the gaps in the window that begin in one block of pieces. Returns their number. */
-static size_t consider_block_gaps(const struct nsx_answer *a, uint32_t device,
-				  size_t block, struct longest *l)
+/* Finds the `limit` longest gaps of the window, longest first. *ret_all: the number of all. */
+static struct longest longest_gaps(struct nsx_answer *a, size_t *ret_all)
 {
-	const struct nsx_idle *idle = &a->r->facts->idle[device];
-	struct found_gap g = {.device = device};
-	size_t i = block * NSX_IDLE_BLOCK, n = 0;
-	size_t end = NSX_MIN(i + NSX_IDLE_BLOCK, idle->n);
-
-	while (i < end && !idle->tag[i].first)
-		i++;
-	while (i < end && nsx_next_gap(idle, &i, &g.gap))
-		if (overlap_of_window(&a->window, g.gap.start_ns, g.gap.end_ns)) {
-			n++;
-			keep_if_long(l, &g);
-		}
-	return n;
-}
-
-/* Considers the longest gap of each block inside the window, and all gaps of the two blocks that
- * the window may cut. Returns the number of gaps.
- */
-static size_t consider_longest_gaps(const struct nsx_answer *a, const struct nsx_census *c,
-				    uint32_t device, struct longest *blocks, struct longest *gaps)
-{
-	const struct nsx_idle *idle = &a->r->facts->idle[device];
+	struct longest ret = {nsx_arena_get(a->out->arena, a->limit * sizeof(*ret.v)), 0, a->limit};
 	const struct nsx_window *w = &a->window;
-	size_t first = nsx_idle_from(idle, w->start_ns) / NSX_IDLE_BLOCK, all = 0;
+	struct found_gap g;
 
-	for (size_t k = first; k * NSX_IDLE_BLOCK < idle->n &&
-	     nsx_idle_start(idle, k * NSX_IDLE_BLOCK) < w->end_ns; k++) {
-		const struct nsx_block_gaps *b = &c->device[device].gaps[k];
-		size_t next = (k + 1) * NSX_IDLE_BLOCK, at = b->longest;
-		struct found_gap g = {.device = device};
+	for (g.device = 0; g.device < a->r->trace->ndevices; g.device++) {
+		const struct nsx_idle *idle = &a->r->facts->idle[g.device];
+		size_t i = nsx_idle_from(idle, w->start_ns);
 
-		if (k == first || next >= idle->n || nsx_idle_start(idle, next) >= w->end_ns) {
-			all += consider_block_gaps(a, device, k, gaps);
-		} else if (b->n && nsx_next_gap(idle, &at, &g.gap)) {
-			all += b->n;
-			keep_if_long(blocks, &g);
-		}
+		while (nsx_next_gap(idle, &i, &g.gap) && g.gap.start_ns < w->end_ns)
+			if (overlap_of_window(w, g.gap.start_ns, g.gap.end_ns)) {
+				++*ret_all;
+				keep_if_long(&ret, &g);
+			}
 	}
-	return all;
-}
-
-/* Finds the `limit` longest gaps of the window, longest first: they are in the blocks with the
- * longest gaps.
- */
-static struct longest longest_gaps(struct nsx_answer *a, const struct nsx_census *c,
-				   size_t *ret_all)
-{
-	struct nsx_arena *arena = a->out->arena;
-	struct longest blocks = {nsx_arena_get(arena, a->limit * sizeof(*blocks.v)), 0, a->limit};
-	struct longest ret = {nsx_arena_get(arena, a->limit * sizeof(*ret.v)), 0, a->limit};
-
-	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
-		*ret_all += consider_longest_gaps(a, c, d, &blocks, &ret);
-	for (size_t i = 0; i < blocks.n; i++)
-		consider_block_gaps(a, blocks.v[i].device, blocks.v[i].gap.at / NSX_IDLE_BLOCK,
-				    &ret);
 	nsx_sort(ret.v, ret.n, sizeof(*ret.v), cmp_gaps);
 	return ret;
 }
 
 int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 {
-	const struct nsx_census *c;
 	struct nsx_table *table;
 	struct longest l;
 	size_t all = 0;
@@ -456,10 +422,7 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 		return err->rc;
 	if (!has_gpu_work(a))
 		return nsx_cannot(a->out, "the trace has no GPU work");
-	c = nsx_answer_census(a, err);
-	if (!c)
-		return err->rc;
-	l = longest_gaps(a, c, &all);
+	l = longest_gaps(a, &all);
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
 	table = nsx_add_table(a->out, &nsx_gap_layout);
 	for (size_t i = 0; i < l.n; i++)

@@ -64,7 +64,6 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 static void free_loaded(struct nsx_loaded *l)
 {
 	nsx_sql_free(l->subject.sql);
-	nsx_census_free(l->subject.census);
 	nsx_report_free(l->report);
 	free(l->path);
 	free(l->window);
@@ -110,8 +109,6 @@ static int load_report(const struct nsx_cache *c, const char *path, const char *
 		rc = nsx_report_open(&o, &l->report, err);
 	l->subject.r = l->report;
 	l->subject.is_agents = true;
-	if (!rc)
-		rc = nsx_census_new(l->report->trace, l->report->facts, &l->subject.census, err);
 	nsx_progress_stage(progress, NULL, 0);
 	if (rc) {
 		free_loaded(l);

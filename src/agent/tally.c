@@ -20,14 +20,11 @@ NSX_COLUMNS(share_cols, SHARE_COLUMNS);
 const struct nsx_layout nsx_shares_layout = {NSX_COLS(share_cols)};
 const struct nsx_layout nsx_sums_layout = {NSX_COLS(cols)};
 
-struct tally_row {
-	const char *kind, *name;
-	struct nsx_count count;
-};
 struct nsx_tally {
 	struct nsx_answer *a;
 	struct nsx_groups groups;
-	struct tally_row *rows; /* one for each group */
+	struct nsx_near near;
+	struct nsx_tally_row *rows; /* one for each group */
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
@@ -44,32 +41,34 @@ void nsx_tally_free(struct nsx_tally *t)
 	free(t->rows);
 }
 
-void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, const char *kind, const char *text,
-		   const struct nsx_count *count)
+struct nsx_tally_row *nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, int64_t n,
+				    int64_t ns)
 {
-	struct tally_row *row;
+	struct nsx_tally_row *row;
 	struct nsx_err err;
+	bool is_new;
 
-	if (!count->n)
-		return;
-	row = nsx_group_value(&t->groups, &t->rows, a, b, "sums", &err);
+	row = nsx_near_value(&t->groups, &t->near, &t->rows, a, b, "sums", &err);
 	if (!row)
 		nsx_die_of_memory(t->groups.n * sizeof(*row));
-	if (!row->count.n)
-		*row = (struct tally_row){.kind = kind, .name = text};
-	nsx_count_add(&row->count, count->n, count->ns);
+	is_new = !row->count.n;
+	nsx_count_add(&row->count, n, ns);
+	return is_new ? row : NULL;
 }
 
-void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
-		  const char *kind, const struct nsx_count *count)
+void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op, const char *kind, int64_t ns)
 {
 	const struct nsx_trace *trace = t->a->r->trace;
 	const struct nsx_ops *o = &trace->ops;
 	uint64_t name = o->kind[op] == NSX_OP_MEMCPY ?
 				nsx_op_copy(trace, op)->copy_kind :
 				nsx_op_name(trace, op);
+	struct nsx_tally_row *row = nsx_tally_add(t, of << 2 | o->kind[op], name, 1, ns);
 
-	nsx_tally_add(t, of << 2 | o->kind[op], name, kind, nsx_answer_op(t->a, op), count);
+	if (row) {
+		row->kind = kind;
+		row->name = nsx_answer_op(t->a, op);
+	}
 }
 
 void nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns, enum nsx_sum_share share)
@@ -87,7 +86,7 @@ void nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns, enum 
 	layout->json_rows = (int)NSX_MIN(t->a->limit, 10000u);
 	table = nsx_add_table(t->a->out, layout);
 	for (size_t i = 0; i < t->groups.n; i++) {
-		const struct tally_row *r = &t->rows[i];
+		const struct nsx_tally_row *r = &t->rows[i];
 		struct nsx_cell *row = nsx_add_row(table);
 
 		row[KIND] = nsx_string(r->kind);

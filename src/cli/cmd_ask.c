@@ -152,7 +152,6 @@ static int cmd_ask_answer(struct args *args, char **argv, int n, struct nsx_err 
 		rc = cmd_ask_print(a, args, argv[1], err) ?: nsx_cmd_partial(nsx_report_damage(r));
 	nsx_answer_free(a);
 	nsx_sql_free(s.sql);
-	nsx_census_free(s.census);
 	nsx_report_free(r);
 	nsx_engine_done(&args->engine);
 	return rc;
