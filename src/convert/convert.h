@@ -16,6 +16,7 @@
 #include "convert/order.h"
 #include "convert/out.h"
 #include "trace/trace.h"
+#include "base/group.h"
 #include "base/keymap.h"
 #include "base/par.h"
 #include "schema/cells.h"
@@ -126,11 +127,10 @@ bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);
 enum nsx_flow_side { NSX_FLOW_CALL, NSX_FLOW_GPU };
 struct nsx_flow_page;
 struct nsx_flows {
-	struct nsx_flow_page *pages;
-	size_t n, cap, nslots;
-	uint32_t *slots; /* page + 1; 0: free */
-	uint32_t recent[256]; /* recently used pages, by some bits of their keys */
-	bool is_borrowed;     /* everything except recent belongs to another nsx_flows */
+	struct nsx_groups keys; /* {process, upper bits of the correlation id} */
+	struct nsx_flow_page *pages; /* one for each key */
+	struct nsx_near near;
+	bool is_borrowed; /* everything except `near` belongs to another nsx_flows */
 };
 void nsx_flows_done(struct nsx_flows *f);
 int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,

@@ -5,7 +5,6 @@
 
 enum { PAGE_BITS = 64 };
 struct nsx_flow_page {
-	uint64_t key; /* process and upper bits of the correlation id */
 	uint64_t call, gpu;
 };
 
@@ -13,8 +12,8 @@ void nsx_flows_done(struct nsx_flows *f)
 {
 	if (f->is_borrowed)
 		return;
+	nsx_groups_done(&f->keys);
 	free(f->pages);
-	free(f->slots);
 }
 
 void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to)
@@ -24,76 +23,25 @@ void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to)
 	to->is_borrowed = true;
 }
 
-/* Returns where the page of a key is remembered. Rows of several processes alternate, but each
- * uses few pages at a time.
- */
-static uint32_t *recent_page(struct nsx_flows *f, uint64_t key)
-{
-	return &f->recent[(key ^ key >> 29) % ARRAY_LEN(f->recent)];
-}
-
-/* Finds the slot of a key, or a free one for it. Consecutive pages are used one after the other,
- * so sixteen of them share a cache line of slots.
- */
-static size_t flows_find_slot(const struct nsx_flows *f, uint64_t key)
-{
-	size_t i = (nsx_hash_u64(key / 16) * 16 + key % 16) & (f->nslots - 1);
-
-	while (f->slots[i] && f->pages[f->slots[i] - 1].key != key)
-		i = (i + 1) & (f->nslots - 1);
-	return i;
-}
-
-static int flows_grow_slots(struct nsx_flows *f, struct nsx_err *err)
-{
-	size_t n = f->nslots ? 2 * f->nslots : 256;
-	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "correlation ids", err);
-
-	if (!slots)
-		return err->rc;
-	free(f->slots);
-	f->slots = slots;
-	f->nslots = n;
-	for (size_t i = 0; i < f->n; i++)
-		slots[flows_find_slot(f, f->pages[i].key)] = (uint32_t)i + 1;
-	return 0;
-}
-
 static struct nsx_flow_page *flows_find(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
-	uint64_t key = (uint64_t)process << 32 | corr / PAGE_BITS;
-	uint32_t *recent = recent_page(f, key), slot;
+	uint32_t number = corr / PAGE_BITS, i;
+	struct nsx_near_key *x = nsx_near_place(&f->near, process, number);
 
-	if (*recent < f->n && f->pages[*recent].key == key)
-		return &f->pages[*recent];
-	slot = f->nslots ? f->slots[flows_find_slot(f, key)] : 0;
-	if (!slot)
+	if (x->place && x->a == process && x->b == number)
+		return &f->pages[x->place - 1];
+	i = nsx_group_find(&f->keys, process, number);
+	if (i == NSX_NONE)
 		return NULL;
-	*recent = slot - 1;
-	return &f->pages[*recent];
-}
-
-static struct nsx_flow_page *flows_add(struct nsx_flows *f, uint32_t process,
-				       uint32_t corr, struct nsx_err *err)
-{
-	struct nsx_flow_page *page = flows_find(f, process, corr);
-
-	if (page)
-		return page;
-	if ((f->nslots < 2 * (f->n + 1) && flows_grow_slots(f, err)) ||
-	    nsx_grow(&f->pages, &f->cap, f->n + 1, sizeof(*f->pages), "correlation ids", err))
-		return NULL;
-	page = &f->pages[f->n];
-	page->key = (uint64_t)process << 32 | corr / PAGE_BITS;
-	f->slots[flows_find_slot(f, page->key)] = (uint32_t)++f->n;
-	*recent_page(f, page->key) = (uint32_t)f->n - 1;
-	return page;
+	*x = (struct nsx_near_key){process, number, i + 1};
+	return &f->pages[i];
 }
 
 int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 		   enum nsx_flow_side side, struct nsx_err *err)
 {
-	struct nsx_flow_page *p = flows_add(f, process, corr, err);
+	struct nsx_flow_page *p = nsx_near_value(&f->keys, &f->near, &f->pages, process,
+						 corr / PAGE_BITS, "correlation ids", err);
 
 	if (!p)
 		return err->rc;
@@ -104,15 +52,16 @@ int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 		    const uint32_t *process, struct nsx_err *err)
 {
-	for (size_t i = 0; i < other->n; i++) {
-		const struct nsx_flow_page *from = &other->pages[i];
-		struct nsx_flow_page *to = flows_add(f, process[from->key >> 32],
-						     (uint32_t)from->key * PAGE_BITS, err);
+	for (size_t i = 0; i < other->keys.n; i++) {
+		struct nsx_group_key key = nsx_group_key(&other->keys, i);
+		struct nsx_flow_page *to = nsx_near_value(&f->keys, &f->near, &f->pages,
+							  process[key.a], key.b,
+							  "correlation ids", err);
 
 		if (!to)
 			return err->rc;
-		to->call |= from->call;
-		to->gpu |= from->gpu;
+		to->call |= other->pages[i].call;
+		to->gpu |= other->pages[i].gpu;
 	}
 	return 0;
 }
@@ -120,10 +69,10 @@ int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits)
 {
 	*ret_bits = 6; /* bits within a page */
-	for (size_t i = 0; i < f->n; i++)
-		while ((uint32_t)f->pages[i].key >> (*ret_bits - 6))
+	for (size_t i = 0; i < f->keys.n; i++)
+		while (nsx_group_key(&f->keys, i).b >> (*ret_bits - 6))
 			++*ret_bits;
-	return f->n ? (uint32_t)(f->pages[0].key >> 32) : 0;
+	return f->keys.n ? (uint32_t)nsx_group_key(&f->keys, 0).a : 0;
 }
 
 /* Keeps only entries with both a call and work: from now on bit `call` means that both exist, and
@@ -131,7 +80,7 @@ uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits)
  */
 void nsx_flows_settle(struct nsx_flows *f)
 {
-	for (size_t i = 0; i < f->n; i++) {
+	for (size_t i = 0; i < f->keys.n; i++) {
 		f->pages[i].call &= f->pages[i].gpu;
 		f->pages[i].gpu = 0;
 	}
