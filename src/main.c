@@ -58,7 +58,7 @@ static void give_memory_back(void)
 static int main_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	if (!nsx_opt_wants_help(cmd, argc, argv))
-		return cmd->run(cmd, argc, argv);
+		return nsx_cmd_run(cmd, argc, argv);
 	nsx_opt_help(cmd, stdout);
 	return nsx_cmd_printed(0);
 }

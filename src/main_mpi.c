@@ -199,14 +199,17 @@ static void gather_left_out(struct nsx_left_out *x, struct nsx_arena *a)
 		nsx_buf_add(&x->why, why + n[1], (size_t)(sum - n[1]));
 }
 
-static int main_mpi_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static const struct nsx_cmd fleet = {NSX_FLEET_COMMAND};
+
+static int main_mpi_run(int argc, char **argv)
 {
-	struct nsx_fleet_run r;
+	struct nsx_fleet_run r = {.digest = {.rank = -1, .threads = 1}};
 	struct nsx_fleet_inputs mine;
 	struct nsx_arena *a = nsx_arena_new();
 	struct set s = {0};
 	struct nsx_err err;
-	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
+	int n, rc = nsx_opt_parse(&fleet, argc, argv, &r, &n, &err) ?:
+		    nsx_fleet_run_begin(&r, n, argv + 1, &err);
 
 	/* All ranks have the same command line; only rank 0 looks for files. */
 	if (rc && !me)
@@ -234,11 +237,6 @@ static int main_mpi_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	return rc;
 }
 
-static const struct nsx_cmd fleet = {
-	NSX_FLEET_COMMAND,
-	.run = main_mpi_run,
-};
-
 int main(int argc, char **argv)
 {
 	int code = 2;
@@ -254,7 +252,7 @@ int main(int argc, char **argv)
 			nsx_opt_help(&fleet, stdout);
 		code = 0;
 	} else {
-		code = fleet.run(&fleet, argc - 1, argv + 1);
+		code = main_mpi_run(argc - 1, argv + 1);
 	}
 	MPI_Finalize();
 	return code;

@@ -6,17 +6,19 @@
 #include "cli/piped.h"
 #include "emit/emit.h"
 
+const struct nsx_cmd nsx_cmd_ask;
+
 struct args {
 	bool json, md, csv;
 	const char *window;
-	int64_t limit, threads;
+	int64_t limit, threads; /* limit 0: the question's own default */
 	double reach_s;
 	struct nsx_engine engine;
 };
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	OPT(0, "json", NULL, NULL, FLAG, json, "the answer as JSON"),
+	OPT(0, "json", NULL, NULL, FLAG, json, "the answer as JSON", .is_json = true),
 	OPT(0, "md", NULL, NULL, FLAG, md, "the answer as Markdown"),
 	OPT(0, "csv", NULL, NULL, FLAG, csv, "its first table as CSV"),
 	OPT(0, "limit", "top", "N", INT, limit,
@@ -128,13 +130,13 @@ static int cmd_ask_print(struct nsx_answer *a, const struct args *args,
 					 nsx_emit_json_section(a->out, stdout, err);
 	else
 		cmd_ask_print_text(a, args, path);
-	return rc ? rc : nsx_flush_stdout(err);
+	return rc;
 }
 
-static int cmd_ask_answer(struct args *args, char **argv, int n, struct nsx_err *err)
+static int cmd_ask_answer(struct args *args, char **operands, struct nsx_err *err)
 {
-	const struct nsx_question *q = nsx_question_find(argv[2]);
-	struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
+	const struct nsx_question *q = nsx_question_find(operands[1]);
+	struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = operands[0],
 				   .window = args->window,
 				   .reach_s = args->reach_s,
 				   .purpose = q->purpose,
@@ -146,10 +148,10 @@ static int cmd_ask_answer(struct args *args, char **argv, int n, struct nsx_err 
 
 	s = (struct nsx_subject){.r = r, .threads = o.threads};
 	if (!rc)
-		rc = nsx_ask(&s, q, n > 2 ? argv[3] : NULL,
+		rc = nsx_ask(&s, q, operands[2],
 			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS, &a, err);
 	if (!rc)
-		rc = cmd_ask_print(a, args, argv[1], err) ?: nsx_cmd_partial(nsx_report_damage(r));
+		rc = cmd_ask_print(a, args, operands[0], err) ?: nsx_cmd_partial(nsx_report_damage(r));
 	nsx_answer_free(a);
 	nsx_sql_free(s.sql);
 	nsx_report_free(r);
@@ -164,34 +166,30 @@ static struct nsx_operand question_operand(unsigned i)
 	return (struct nsx_operand){q->name, q->argument, q->is_optional, q->help};
 }
 
-static int cmd_ask_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_ask_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {.limit = 0}; /* 0: the question's own default */
-	const char *meant;
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	struct args *a = args;
+	const char *word = n < 2 ? "" : operands[1], *meant;
+	int code;
 
-	if (!rc && (a.json + a.md + a.csv > 1))
-		rc = nsx_fail(&err, NSX_E_USAGE, "--json, --md and --csv exclude each other");
-	if (!rc && n > 3)
-		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question and its argument: "
-			      "put quotes around '%s %s'", argv[3], argv[4]);
-	meant = !rc && n >= 2 && !nsx_question_find(argv[2]) ? nsx_question_nearest(argv[2]) : NULL;
+	if (a->json + a->md + a->csv > 1)
+		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --csv exclude each other");
+	if (n > 3)
+		return nsx_fail(err, NSX_E_USAGE, "give one trace, one question and its argument: "
+				"put quotes around '%s %s'", operands[2], operands[3]);
+	if (nsx_question_find(word))
+		return cmd_ask_answer(a, operands, err);
+	meant = n < 2 ? NULL : nsx_question_nearest(word);
 	if (meant)
-		rc = nsx_fail(&err, NSX_E_USAGE, "no question '%s'; did you mean "
-			      "'%s'? 'nsys-explain help ask' lists them", argv[2], meant);
-	if (!rc && (n < 2 || !nsx_question_find(argv[2]))) {
-		(void)nsx_fail(&err, NSX_E_USAGE, n < 2 ?
-			       "give a trace and a question: nsys-explain ask TRACE.sqlite "
-			       "QUESTION; the questions are" :
-			       "no question '%s'; the questions are", n < 2 ? "" : argv[2]);
-		rc = nsx_cmd_fail(&err, a.json);
-		nsx_opt_operands(cmd, stderr);
-		return rc;
-	}
-	if (!rc)
-		rc = cmd_ask_answer(&a, argv, n, &err);
-	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
+		return nsx_fail(err, NSX_E_USAGE, "no question '%s'; did you mean "
+				"'%s'? 'nsys-explain help ask' lists them", word, meant);
+	(void)nsx_fail(err, NSX_E_USAGE, n < 2 ?
+		       "give a trace and a question: nsys-explain ask TRACE.sqlite "
+		       "QUESTION; the questions are" :
+		       "no question '%s'; the questions are", word);
+	code = nsx_cmd_fail(err, a->json);
+	nsx_opt_operands(&nsx_cmd_ask, stderr);
+	return code;
 }
 
 const struct nsx_cmd nsx_cmd_ask = {
@@ -211,5 +209,6 @@ const struct nsx_cmd nsx_cmd_ask = {
 	.operands_title = "questions",
 	.operand = question_operand,
 	.noperands = NSX_NQUESTIONS,
+	NSX_ARGS(struct args),
 	.run = cmd_ask_run,
 };

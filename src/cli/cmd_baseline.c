@@ -118,17 +118,13 @@ static int run_baseline_verb(const struct args *o, int n, char **argv, struct ns
 			"%s", n ? ", not '" : "", n ? argv[0] : "", n ? "'" : "");
 }
 
-static int cmd_baseline_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_baseline_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args o = {.store = NSX_STORE};
 	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &o, &n, &err);
+	int rc = run_baseline_verb(args, n, operands, a, err);
 
-	if (!rc)
-		rc = run_baseline_verb(&o, n, argv + 1, a, &err);
 	nsx_arena_free(a);
-	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_baseline = {
@@ -149,5 +145,6 @@ const struct nsx_cmd nsx_cmd_baseline = {
 		    "and one of what is new\n"
 		    "nsys-explain baseline accept main new.nsys-rep --why 'larger "
 		    "batch'  # which is to be the measure from now on",
+	NSX_ARGS(struct args, .store = NSX_STORE),
 	.run = cmd_baseline_run,
 };

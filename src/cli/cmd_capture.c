@@ -189,7 +189,7 @@ static int cmd_capture_convert(struct nsx_capture *c, const struct nsx_product *
 					 c->rank, p->number, suffix),
 			"--quiet", NULL};
 
-	return cmd->run(cmd, (int)ARRAY_LEN(argv) - 1, argv);
+	return nsx_cmd_run(cmd, (int)ARRAY_LEN(argv) - 1, argv);
 }
 
 static int cmd_capture_explain(struct nsx_capture *c, const struct nsx_product *p,
@@ -204,7 +204,7 @@ static int cmd_capture_explain(struct nsx_capture *c, const struct nsx_product *
 	if (window)
 		*arg++ = (char *)window;
 	*arg = NULL;
-	return cmd->run(cmd, (int)(arg - argv), argv);
+	return nsx_cmd_run(cmd, (int)(arg - argv), argv);
 }
 
 static int cmd_capture_say(const struct nsx_err *err)
@@ -335,40 +335,35 @@ static int add_extra_nsys_options(struct nsx_capture *c, const struct nsx_captur
 	return nsx_args_split(&c->extra, o->extra ? o->extra : "", c->arena, err);
 }
 
-static int cmd_capture_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_capture_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct nsx_capture_opts o = {.duration_s = -1};
+	const struct nsx_capture_opts *o = args;
 	NSX_AT_EXIT(end_capture)
-	struct nsx_capture c = { .opts = &o,
+	struct nsx_capture c = { .opts = o,
+				 .command = (const char *const *)operands,
 				 .steady_ns = -1,
 				 .arena = nsx_arena_new() };
 	NSX_AT_EXIT(nsx_args_done) struct nsx_args target = {0};
-	struct nsx_err err;
-	int n, rc;
+	int rc;
 
-	if (nsx_opt_parse(cmd, argc, argv, &o, &n, &err) ||
-	    cmd_capture_check(&o, n, &err) ||
-	    add_extra_nsys_options(&c, &o, &err) ||
-	    nsx_want_check(o.preset, &c.extra, &err))
-		return cmd_capture_say(&err);
-	argv[n + 1] = NULL;
-	c.command = (const char *const *)argv + 1;
-	if (o.target) {
-		if (nsx_args_split(&target, o.target, c.arena, &err))
-			return cmd_capture_say(&err);
+	if (cmd_capture_check(o, n, err) || add_extra_nsys_options(&c, o, err) ||
+	    nsx_want_check(o->preset, &c.extra, err))
+		return err->rc;
+	if (o->target) {
+		if (nsx_args_split(&target, o->target, c.arena, err))
+			return err->rc;
 		c.command = target.argv;
-		if (!target.n || !*target.argv[0]) {
-			nsx_fail(&err, NSX_E_USAGE, "--target-cmd is empty; give the command");
-			return cmd_capture_say(&err);
-		}
+		if (!target.n || !*target.argv[0])
+			return nsx_fail(err, NSX_E_USAGE, "--target-cmd is empty; give the "
+					"command");
 	}
-	if (check_command(&c, &err))
-		return cmd_capture_say(&err);
+	if (check_command(&c, err))
+		return err->rc;
 	nsx_proc_guard();
-	rc = cmd_capture_take_steps(&c, &err);
+	rc = cmd_capture_take_steps(&c, err);
 	nsx_proc_sweep(0.5, NULL);
 	nsx_proc_unguard();
-	return cmd_capture_finish(&c, rc ? &err : NULL);
+	return cmd_capture_finish(&c, rc ? err : NULL);
 }
 
 const struct nsx_cmd nsx_cmd_capture = {
@@ -406,5 +401,6 @@ const struct nsx_cmd nsx_cmd_capture = {
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.rest_is_command = true,
+	NSX_ARGS(struct nsx_capture_opts, .duration_s = -1),
 	.run = cmd_capture_run,
 };

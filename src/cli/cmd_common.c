@@ -31,6 +31,26 @@ int nsx_cmd_printed(int code)
 	return nsx_flush_stdout(&err) ? nsx_cmd_fail(&err, false) : code;
 }
 
+int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	char *args = nsx_alloc(1, cmd->args_size + 1);
+	bool is_json = false;
+	struct nsx_err err;
+	int n, rc;
+
+	if (cmd->defaults)
+		memcpy(args, cmd->defaults, cmd->args_size);
+	rc = nsx_opt_parse(cmd, argc, argv, args, &n, &err);
+	if (!rc) {
+		argv[n + 1] = NULL;
+		rc = cmd->run(args, n, argv + 1, &err);
+	}
+	for (unsigned i = 0; i < cmd->nopts; i++)
+		is_json |= cmd->opts[i].is_json && args[cmd->opts[i].offset];
+	free(args);
+	return rc < 0 ? nsx_cmd_fail(&err, is_json) : nsx_cmd_printed(rc);
+}
+
 unsigned nsx_threads(int64_t asked)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

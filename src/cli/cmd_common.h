@@ -3,6 +3,7 @@
 #define NSX_CMD_COMMON_H
 
 #include <stdio.h>
+#include "cli/opt.h"
 #include "passes/pass.h"
 
 /* Prints one line on stderr, and with json an error object on stdout; nothing if the reader is

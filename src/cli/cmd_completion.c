@@ -254,27 +254,22 @@ static const struct {
 	void (*print)(void);
 } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 
-static int cmd_completion_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_completion_run(void *args NSX_UNUSED, int n, char **words, struct nsx_err *err)
 {
 	const char *nearest = NULL;
 	size_t best = SIZE_MAX;
-	struct nsx_err err;
-	char none;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &none, &n, &err);
 
-	for (size_t i = 0; i < ARRAY_LEN(shells) && !rc && n == 1; i++)
-		if (!strcmp(argv[1], shells[i].shell)) {
+	for (size_t i = 0; i < ARRAY_LEN(shells) && n == 1; i++)
+		if (!strcmp(words[0], shells[i].shell)) {
 			shells[i].print();
-			return nsx_cmd_printed(0);
-		} else if (nsx_is_nearer(argv[1], strlen(argv[1]), shells[i].shell, &best)) {
+			return 0;
+		} else if (nsx_is_nearer(words[0], strlen(words[0]), shells[i].shell,
+					 &best)) {
 			nearest = shells[i].shell;
 		}
-	if (!rc && nearest)
-		(void)nsx_fail(&err, NSX_E_USAGE, "no completion for '%s'; did you mean '%s'?",
-			       argv[1], nearest);
-	else if (!rc)
-		(void)nsx_fail(&err, NSX_E_USAGE, "give one shell: bash, zsh or fish");
-	return nsx_cmd_fail(&err, false);
+	return nearest ? nsx_fail(err, NSX_E_USAGE, "no completion for '%s'; did you mean '%s'?",
+				  words[0], nearest) :
+			 nsx_fail(err, NSX_E_USAGE, "give one shell: bash, zsh or fish");
 }
 
 const struct nsx_cmd nsx_cmd_completion = {

@@ -184,11 +184,10 @@ static const char *output_name(const struct args *a, const char *input, struct n
 {
 	const char *suffix = a->step == STEP_SQLITE ? ".sqlite" :
 			     a->step == STEP_CHROME ? ".json" : ".pftrace";
-	const char *name = nsx_base_name(input);
 	struct stat there;
 
 	if (!a->output)
-		return nsx_arena_printf(arena, "%.*s%s", (int)nsx_stem(name), name, suffix);
+		return nsx_default_out(input, suffix, arena);
 	if (!strcmp(a->output, "-") ||
 	    strchr(nsx_base_name(a->output), '.') ||
 	    (!stat(a->output, &there) && !S_ISREG(there.st_mode)))
@@ -355,28 +354,22 @@ static int cmd_convert_take_steps(const struct args *a, struct nsx_convert_job *
 					convert_inputs(a, job, arena, err);
 }
 
-static int cmd_convert_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_convert_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {.gpu = GPU_UNSAID, .step = STEP_UNSAID};
-	struct nsx_convert_job job = {.traces = (const char *const *)argv + 1};
-	struct nsx_arena *arena = nsx_arena_new();
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	const struct args *a = args;
+	struct nsx_convert_job job = {
+		.traces = n ? (const char *const *)operands : &a->input,
+		.n = (size_t)NSX_MAX(n, 1)};
+	struct nsx_arena *arena;
+	int rc;
 
-	job.n = (size_t)NSX_MAX(n, 1);
-	if (!rc && !n)
-		job.traces = &a.input;
-	if (!rc && (n ? a.input != NULL : !a.input))
-		rc = nsx_fail(&err, NSX_E_USAGE, "give the trace: nsys-explain "
-			      "convert TRACE.sqlite -o OUT.pftrace");
-	if (!rc)
-		rc = cmd_convert_take_steps(&a, &job, arena, &err);
+	if (n ? a->input != NULL : !a->input)
+		return nsx_fail(err, NSX_E_USAGE, "give the trace: nsys-explain "
+				"convert TRACE.sqlite -o OUT.pftrace");
+	arena = nsx_arena_new();
+	rc = cmd_convert_take_steps(a, &job, arena, err);
 	nsx_arena_free(arena);
-	if (rc > 0)
-		return 4; /* converted, but the trace was damaged */
-	if (!rc)
-		rc = nsx_flush_stdout(&err);
-	return rc ? nsx_cmd_fail(&err, false) : 0;
+	return rc > 0 ? 4 : rc; /* 4: converted, but the trace was damaged */
 }
 
 const struct nsx_cmd nsx_cmd_convert = {
@@ -425,5 +418,6 @@ const struct nsx_cmd nsx_cmd_convert = {
 		    "convert\n",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args, .gpu = GPU_UNSAID, .step = STEP_UNSAID),
 	.run = cmd_convert_run,
 };

@@ -51,7 +51,8 @@ static const struct nsx_opt opts[] = {
 	    "largest change)", .most = INFINITY),
 	OPT(0, "alpha", NULL, "X", REAL, alpha, "how often chance may look like a change (0.05)"),
 	OPT(0, "seed", NULL, "N", INT, seed, "seed of the bootstrap's draws (1)"),
-	OPT(0, "json", NULL, NULL, FLAG, json, "diff.json on stdout, no files"),
+	OPT(0, "json", NULL, NULL, FLAG, json, "diff.json on stdout, no files",
+	    .is_json = true),
 	OPT(0, "md", NULL, NULL, FLAG, md, "a comment for a pull request on stdout, no files"),
 	OPT(0, "html", NULL, NULL, FLAG, html, "diff.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
@@ -101,7 +102,7 @@ static int add_operands(struct specs *s, int n, char **argv, struct nsx_arena *a
 /* Collects the sides of --against: the baseline is the side before, and all operands are the side
  * after.
  */
-static int collect_against(const struct args *a, int noperands, char **argv,
+static int collect_against(const struct args *a, int noperands, char **operands,
 			   struct nsx_arena *arena, struct specs side[2], struct nsx_err *err)
 {
 	struct nsx_baseline b;
@@ -114,18 +115,18 @@ static int collect_against(const struct args *a, int noperands, char **argv,
 	for (; side[0].n < b.nruns; side[0].n++)
 		side[0].v[side[0].n] = nsx_arena_printf(arena, "%s %zu=%s/%s/%s", a->against,
 			side[0].n + 1, a->store, a->against, b.runs[side[0].n].file);
-	if (add_operands(&side[1], noperands, argv + 1, arena, err))
+	if (add_operands(&side[1], noperands, operands, arena, err))
 		return err->rc;
 	return add_operands(&side[1], (int)a->after.n, (char **)a->after.v, arena, err);
 }
 
-static int cmd_diff_collect(const struct args *a, int noperands, char **argv,
+static int cmd_diff_collect(const struct args *a, int noperands, char **operands,
 			    struct nsx_arena *arena, struct specs side[2], struct nsx_err *err)
 {
 	const struct nsx_opt_list *lists[] = {&a->before, &a->after};
 
 	if (a->against)
-		return collect_against(a, noperands, argv, arena, side, err);
+		return collect_against(a, noperands, operands, arena, side, err);
 	if (noperands && (a->before.n || a->after.n))
 		return nsx_fail(err, NSX_E_USAGE, "give the two sides as BEFORE AFTER, or with "
 				"--before and --after, not both");
@@ -137,7 +138,7 @@ static int cmd_diff_collect(const struct args *a, int noperands, char **argv,
 		return nsx_fail(err, NSX_E_USAGE, "give two captures to compare (%d given): "
 				"nsys-explain diff BEFORE.sqlite AFTER.sqlite", noperands);
 	for (unsigned s = 0; s < 2; s++) {
-		if (noperands && add_specs(&side[s], argv[1 + s], arena, err))
+		if (noperands && add_specs(&side[s], operands[s], arena, err))
 			return err->rc;
 		for (size_t i = 0; i < lists[s]->n; i++)
 			if (add_specs(&side[s], lists[s]->v[i], arena, err))
@@ -302,7 +303,7 @@ static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
 
 /* Treats all operands as runs of the same code. */
 static int compare_same_code(const struct args *a, struct nsx_diff_opts *o, int n,
-			     char **argv, struct nsx_err *err)
+			     char **operands, struct nsx_err *err)
 {
 	const struct nsx_noise *step;
 	struct nsx_noises noise;
@@ -312,7 +313,7 @@ static int compare_same_code(const struct args *a, struct nsx_diff_opts *o, int 
 	int rc;
 
 	o->captures[0] = (struct nsx_captures){
-		(const char *const *)argv + 1, (size_t)n};
+		(const char *const *)operands, (size_t)n};
 	if (n < 3)
 		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs at least 3 runs of the same "
 				"code (%d given): nsys-explain diff --calibrate RUN1 RUN2 RUN3 -o "
@@ -327,36 +328,32 @@ static int compare_same_code(const struct args *a, struct nsx_diff_opts *o, int 
 		printf("%d runs of the same code differ by up to %.2f %% (%.3f ms)\nWrote noise "
 		       "to: %s\n", n, 100 * step->rel, step->abs / 1e6, a->out);
 	nsx_noises_done(&noise);
-	return rc ? rc : nsx_flush_stdout(err);
+	return rc;
 }
 
-static int cmd_diff_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_diff_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {.gpu = -1, .rank = -1, .seed = 1, .alpha = 0.05,
-			 .store = NSX_STORE};
+	const struct args *a = args;
 	struct specs side[2] = {{{NULL}, 0}, {{NULL}, 0}};
 	struct nsx_diff_opts o = {.side = {.last = -1}};
 	struct nsx_step_patterns *steps_from = NULL;
 	struct nsx_arena *arena = nsx_arena_new();
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	int rc = cmd_diff_read_args(a, &o, err);
 
-	if (!rc)
-		rc = cmd_diff_read_args(&a, &o, &err);
-	if (!rc && a.steps_from)
-		rc = nsx_step_patterns_read(a.steps_from, &steps_from, &err);
+	if (!rc && a->steps_from)
+		rc = nsx_step_patterns_read(a->steps_from, &steps_from, err);
 	o.side.steps_from = steps_from;
-	if (!rc && !a.calibrate)
-		rc = cmd_diff_collect(&a, n, argv, arena, side, &err);
+	if (!rc && !a->calibrate)
+		rc = cmd_diff_collect(a, n, operands, arena, side, err);
 	for (unsigned s = 0; s < 2; s++)
 		o.captures[s] = (struct nsx_captures){side[s].v, side[s].n};
 	if (!rc)
-		rc = a.calibrate ? compare_same_code(&a, &o, n, argv, &err) :
-				   cmd_diff_compare(&a, &o, &err);
+		rc = a->calibrate ? compare_same_code(a, &o, n, operands, err) :
+				    cmd_diff_compare(a, &o, err);
 	nsx_step_patterns_free(steps_from);
 	nsx_noises_done(&o.noise);
 	nsx_arena_free(arena);
-	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_diff = {
@@ -414,5 +411,6 @@ const struct nsx_cmd nsx_cmd_diff = {
 		    "noise.json  # then --noise noise.json",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args, .gpu = -1, .rank = -1, .seed = 1, .alpha = 0.05, .store = NSX_STORE),
 	.run = cmd_diff_run,
 };

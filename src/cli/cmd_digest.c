@@ -30,23 +30,6 @@ static const struct nsx_opt opts[] = {
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
-static int cmd_digest_check(const struct args *a, int n, struct nsx_digest_opts *o,
-			    struct nsx_err *err)
-{
-	if (n != 1)
-		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: nsys-explain digest "
-				"TRACE.sqlite -o F.nsxd", n);
-	return nsx_detail_parse(a->detail, &o->detail, err);
-}
-
-/* Appends the default name: "dir/run.sqlite" gives "run.nsxd". */
-static void cmd_digest_default_out(const char *path, struct nsx_buf *b)
-{
-	const char *base = nsx_base_name(path);
-
-	nsx_buf_printf(b, "%.*s.nsxd", (int)nsx_stem(base), base);
-}
-
 static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_asked,
 			   size_t bytes, const char *out)
 {
@@ -82,55 +65,48 @@ static int digest_trace(const struct args *a, const char *path,
 			const struct nsx_digest_opts *o, struct nsx_err *err)
 {
 	struct nsx_digest **v = NULL;
-	struct nsx_buf out = {0};
-	struct nsx_target to;
+	struct nsx_arena *arena = nsx_arena_new();
+	const char *out = a->out ?: nsx_default_out(path, ".nsxd", arena);
+	struct nsx_target to = nsx_digest_target(out, &path, 1);
 	size_t n = 0, bytes;
 	bool is_partial = false;
-	int rc;
+	int rc = nsx_target_check(&to, err);
 
-	if (a->out)
-		nsx_buf_adds(&out, a->out);
-	else
-		cmd_digest_default_out(path, &out);
-	to = nsx_digest_target(out.p, &path, 1);
-	rc = nsx_target_check(&to, err);
 	if (!rc)
 		rc = nsx_digest_read_trace(path, o, &v, &n, err);
 	if (!rc)
 		rc = nsx_digest_write(&to, v, n, &bytes, err);
 	if (!rc && !a->quiet)
-		cmd_digest_say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes, out.p);
+		cmd_digest_say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes, out);
 	for (size_t i = 0; i < n; i++)
 		is_partial |= v[i]->is_partial;
 	nsx_digests_free(v, n);
-	nsx_buf_done(&out);
+	nsx_arena_free(arena);
 	if (rc)
 		return rc;
 	return nsx_cmd_partial(is_partial ? "the trace could not be read whole; the "
 			       "report on it says why" : NULL);
 }
 
-static int cmd_digest_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_digest_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {.rank = -1};
-	struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS};
+	const struct args *a = args;
+	struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS, .rank = a->rank,
+				    .rank_regex = a->rank_regex,
+				    .threads = nsx_threads(a->threads)};
 	struct nsx_step_patterns *steps_from = NULL;
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	int rc;
 
-	if (!rc)
-		rc = cmd_digest_check(&a, n, &o, &err);
-	if (!rc && a.steps_from)
-		rc = nsx_step_patterns_read(a.steps_from, &steps_from, &err);
-	if (!rc) {
-		o.steps_from = steps_from;
-		o.rank = a.rank;
-		o.rank_regex = a.rank_regex;
-		o.threads = nsx_threads(a.threads);
-		rc = digest_trace(&a, argv[1], &o, &err);
-	}
+	if (n != 1)
+		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: nsys-explain digest "
+				"TRACE.sqlite -o F.nsxd", n);
+	if (nsx_detail_parse(a->detail, &o.detail, err) ||
+	    (a->steps_from && nsx_step_patterns_read(a->steps_from, &steps_from, err)))
+		return err->rc;
+	o.steps_from = steps_from;
+	rc = digest_trace(a, operands[0], &o, err);
 	nsx_step_patterns_free(steps_from);
-	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc);
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_digest = {
@@ -149,5 +125,6 @@ const struct nsx_cmd nsx_cmd_digest = {
 		    "smaller: no single collectives",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args, .rank = -1),
 	.run = cmd_digest_run,
 };

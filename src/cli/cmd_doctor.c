@@ -84,41 +84,28 @@ static int print_json(const struct nsx_doctor *d, struct nsx_err *err)
 	return nsx_jsonw_finish(w, stdout, err);
 }
 
-static int run_doctor(bool json)
+static int cmd_doctor_run(void *args, int n, char **operands NSX_UNUSED, struct nsx_err *err)
 {
+	const struct args *a = args;
 	const char *root = getenv("NSX_DOCTOR_ROOT"); /* for tests */
-	struct nsx_doctor d = { .arena = nsx_arena_new(),
-				.root = root ? root : "" };
-	struct nsx_err err;
+	struct nsx_doctor d = { .root = root ? root : "" };
 	int code = 0;
 
+	if (n)
+		return nsx_fail(err, NSX_E_USAGE, "doctor takes no arguments");
+	d.arena = nsx_arena_new();
 	for (unsigned i = 0; nsx_doctor_checks[i]; i++)
 		nsx_doctor_checks[i](&d);
 	for (size_t i = 0; i < d.n; i++)
 		if (d.lines[i].verdict == NSX_FAULT)
 			code = 1;
-	if (!json)
+	if (!a->json)
 		cmd_doctor_print_text(&d);
-	if (json && print_json(&d, &err))
-		code = nsx_cmd_fail(&err, false);
-	else
-		code = nsx_cmd_printed(code);
+	else if (print_json(&d, err))
+		code = err->rc;
 	free(d.lines);
 	nsx_arena_free(d.arena);
 	return code;
-}
-
-static int cmd_doctor_run(const struct nsx_cmd *cmd, int argc, char **argv)
-{
-	struct args args = { 0 };
-	struct nsx_err err;
-	int n = 0;
-
-	if (nsx_opt_parse(cmd, argc, argv, &args, &n, &err) || n) {
-		fprintf(stderr, "nsys-explain: %s\n", n ? "doctor takes no arguments" : err.msg);
-		return 2;
-	}
-	return run_doctor(args.json);
 }
 
 const struct nsx_cmd nsx_cmd_doctor = {
@@ -133,5 +120,6 @@ const struct nsx_cmd nsx_cmd_doctor = {
 	.examples = "nsys-explain doctor  # before the first capture\n",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args),
 	.run = cmd_doctor_run,
 };

@@ -72,9 +72,10 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
 	    "replay at most so many operations (an eighth of the trace, 16384 "
 	    "to 131072; all of a window that has up to 32768)", .most = INFINITY),
-	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files"),
+	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files",
+	    .is_json = true),
 	OPT(0, "brief", NULL, NULL, FLAG, brief,
-	    "the first page as JSON of at most 5 KB on stdout, no files"),
+	    "the first page as JSON of at most 5 KB on stdout, no files", .is_json = true),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
 	OPT(0, "html", NULL, "FILE", STR, html, "report.html alone, as FILE; - is stdout"),
 	OPT(0, "html-max", NULL, "SIZE", SIZE, html_max,
@@ -300,14 +301,6 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	return 0;
 }
 
-/* The default folder: "dir/run.sqlite" gives "run-report". */
-static void cmd_explain_default_out(const char *path, char *buf, size_t size)
-{
-	const char *base = nsx_base_name(path);
-
-	snprintf(buf, size, "%.*s-report", (int)nsx_stem(base), base);
-}
-
 /* Output ----------------------------------------------------------------------*/
 
 static int write_stdout(const struct nsx_report *r, const struct args *a, struct nsx_err *err)
@@ -321,24 +314,16 @@ static int write_stdout(const struct nsx_report *r, const struct args *a, struct
 	return one.write(&one, stdout, err) || nsx_flush_stdout(err) ? err->rc : 0;
 }
 
-static int write_html(const struct nsx_report *r, const char *path, struct nsx_err *err)
+/* Writes one file: the page, or the metrics. */
+static int write_file(const struct nsx_report *r, const char *path, bool is_page,
+		      struct nsx_err *err)
 {
 	struct nsx_target to = {.path = path, .inputs = &r->path, .ninputs = 1,
-				.is_ours = nsx_html_is};
-	const struct nsx_out_file page = {.write = nsx_write_html,
+				.is_ours = is_page ? nsx_html_is : nsx_metrics_is};
+	const struct nsx_out_file file = {.write = is_page ? nsx_write_html : nsx_write_metrics,
 					  .subject = r};
 
-	return nsx_target_fill(&to, &page, err);
-}
-
-static int write_metrics(const struct nsx_report *r, const char *path, struct nsx_err *err)
-{
-	struct nsx_target to = {.path = path, .inputs = &r->path, .ninputs = 1,
-				.is_ours = nsx_metrics_is};
-	const struct nsx_out_file text = {.write = nsx_write_metrics,
-					  .subject = r};
-
-	return nsx_target_fill(&to, &text, err);
+	return nsx_target_fill(&to, &file, err);
 }
 
 static bool is_classic(const struct args *a)
@@ -489,19 +474,15 @@ static int cmd_explain_tell_pipeline(const struct nsx_report *r,
 static int write_report(const struct nsx_report *r, const struct nsx_notices *expected,
 			const struct args *a, struct nsx_err *err)
 {
-	char dir[4096];
+	const char *dir = a->out ?: nsx_default_out(r->path, "-report", r->arena);
 	int rc;
 
 	nsx_progress_stage(&progress, "writing", 0);
-	if (a->out)
-		snprintf(dir, sizeof(dir), "%s", a->out);
-	else
-		cmd_explain_default_out(r->path, dir, sizeof(dir));
 	rc = on_stdout(a) ? write_stdout(r, a, err) :
-	     a->html	  ? write_html(r, a->html, err) :
+	     a->html	  ? write_file(r, a->html, true, err) :
 			    nsx_emit_folder(r, dir, !a->no_html, (unsigned)a->threads, err);
 	if (!rc && a->metrics)
-		rc = write_metrics(r, a->metrics, err);
+		rc = write_file(r, a->metrics, false, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc && !a->quiet && !on_stdout(a) && !a->html)
 		cmd_explain_print_summary(r, dir, a->verbose || is_classic(a));
@@ -595,31 +576,28 @@ static int define_analysis(const struct args *a, const char *path, struct nsx_er
 	return rc;
 }
 
-static int cmd_explain_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_explain_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {.nvtx_warn = 0.7, .fail_on = FAIL_ON_NOTHING};
+	struct args *a = args;
 	struct ticker ticker = {.running = false};
 	struct nsx_exported trace;
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	int rc;
 
-	if (!rc)
-		rc = check_args(&a, n, &err);
-	if (rc)
-		return nsx_cmd_fail(&err, a.json || a.brief);
-	a.threads = nsx_threads(a.threads);
-	if (a.verbose)
+	if (check_args(a, n, err))
+		return err->rc;
+	a->threads = nsx_threads(a->threads);
+	if (a->verbose)
 		progress.stage_done = say_stage;
-	start_ticker(&ticker, &a);
-	rc = nsx_exported_open(argv[1], &(struct nsx_export_opts){
-				       .nsys = a.nsys, .keep = a.keep_export},
-			       &trace, &err);
+	start_ticker(&ticker, a);
+	rc = nsx_exported_open(operands[0], &(struct nsx_export_opts){
+				       .nsys = a->nsys, .keep = a->keep_export},
+			       &trace, err);
 	if (!rc)
-		rc = a.explain ? define_analysis(&a, trace.path, &err) :
-				 cmd_explain_explain(&a, trace.path, argv[1], &err);
+		rc = a->explain ? define_analysis(a, trace.path, err) :
+				  cmd_explain_explain(a, trace.path, operands[0], err);
 	nsx_exported_done(&trace);
 	stop_ticker(&ticker);
-	return rc < 0 ? nsx_cmd_fail(&err, a.json || a.brief) : rc;
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_explain = {
@@ -654,5 +632,6 @@ const struct nsx_cmd nsx_cmd_explain = {
 		    "nsys-explain run.sqlite --explain gpu_idle  # what a number means",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args, .nvtx_warn = 0.7, .fail_on = FAIL_ON_NOTHING),
 	.run = cmd_explain_run,
 };

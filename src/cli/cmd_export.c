@@ -18,35 +18,27 @@ static const struct nsx_opt opts[] = {
 
 static int export_report(const struct args *a, const char *report, struct nsx_err *err)
 {
-	const char *base = nsx_base_name(report);
-	struct nsx_buf out = {0};
-	int rc;
+	struct nsx_arena *arena = nsx_arena_new();
+	const char *out = a->out ?: nsx_default_out(report, ".sqlite", arena);
+	int rc = nsx_export(report, out, err);
 
-	if (a->out)
-		nsx_buf_adds(&out, a->out);
-	else
-		nsx_buf_printf(&out, "%.*s.sqlite", (int)nsx_stem(base), base);
-	rc = nsx_export(report, out.p, err);
 	if (!rc && !a->quiet)
-		printf("Wrote export to: %s\n", out.p);
-	nsx_buf_done(&out);
+		printf("Wrote export to: %s\n", out);
+	nsx_arena_free(arena);
 	return rc;
 }
 
-static int cmd_export_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_export_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {.out = NULL};
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	int rc;
 
-	if (!rc && (n != 1 || !nsx_is_capture(argv[1])))
-		rc = nsx_fail(&err, NSX_E_USAGE, "give one report: nsys-explain "
-			      "export RUN.nsys-rep -o RUN.sqlite");
-	if (!rc)
-		rc = export_report(&a, argv[1], &err);
+	if (n != 1 || !nsx_is_capture(operands[0]))
+		return nsx_fail(err, NSX_E_USAGE, "give one report: nsys-explain "
+				"export RUN.nsys-rep -o RUN.sqlite");
+	rc = export_report(args, operands[0], err);
 	if (rc > 0)
-		(void)nsx_cmd_fail(&err, false);
-	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc ? 4 : 0);
+		(void)nsx_cmd_fail(err, false);
+	return rc > 0 ? 4 : rc;
 }
 
 const struct nsx_cmd nsx_cmd_export = {
@@ -60,5 +52,6 @@ const struct nsx_cmd nsx_cmd_export = {
 	.examples = "nsys-explain export run.nsys-rep -o run.sqlite  # for other tools",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args),
 	.run = cmd_export_run,
 };

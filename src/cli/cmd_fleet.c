@@ -2,21 +2,20 @@
 #include "cli/fleet_run.h"
 #include "cli/cmd_common.h"
 
-static int cmd_fleet_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_fleet_run(void *args, int noperands, char **operands, struct nsx_err *err)
 {
-	struct nsx_fleet_run r;
+	struct nsx_fleet_run *r = args;
 	struct nsx_digest **v = NULL;
-	struct nsx_err err;
 	size_t n = 0;
-	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
+	int rc = nsx_fleet_run_begin(r, noperands, operands, err);
 
 	if (!rc)
-		rc = nsx_fleet_read(&r.inputs, &r.digest, r.jobs, &v, &n, &r.left_out, &err);
-	nsx_fleet_run_say(&r.left_out);
+		rc = nsx_fleet_read(&r->inputs, &r->digest, r->jobs, &v, &n, &r->left_out, err);
+	nsx_fleet_run_say(&r->left_out);
 	if (!rc)
-		rc = nsx_fleet_run_finish(&r, v, n, &err);
-	nsx_fleet_run_done(&r);
-	return rc < 0 ? nsx_cmd_fail(&err, r.json) : nsx_cmd_printed(rc);
+		rc = nsx_fleet_run_finish(r, v, n, err);
+	nsx_fleet_run_done(r);
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_fleet = {

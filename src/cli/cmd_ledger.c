@@ -18,19 +18,18 @@ static int cmd_ledger_print(const char *const *paths, size_t n, struct nsx_arena
 	return 0;
 }
 
-static int cmd_ledger_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_ledger_run(void *args NSX_UNUSED, int n, char **operands, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, NULL, &n, &err);
+	struct nsx_arena *a;
+	int rc;
 
-	if (!rc && !n)
-		rc = nsx_fail(&err, NSX_E_USAGE, "give the ledgers to sum up: nsys-explain "
-			      "ledger FILE...");
-	if (!rc)
-		rc = cmd_ledger_print((const char *const *)argv + 1, (size_t)n, a, &err);
+	if (!n)
+		return nsx_fail(err, NSX_E_USAGE, "give the ledgers to sum up: nsys-explain "
+				"ledger FILE...");
+	a = nsx_arena_new();
+	rc = cmd_ledger_print((const char *const *)operands, (size_t)n, a, err);
 	nsx_arena_free(a);
-	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_ledger = {

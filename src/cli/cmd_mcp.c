@@ -59,32 +59,28 @@ static int print_config(const struct args *a, struct nsx_err *err)
 	for (size_t i = 0; i < a->roots.n; i++)
 		free(roots[i]);
 	free(roots);
-	return rc ? rc : nsx_flush_stdout(err);
+	return rc;
 }
 
-static int cmd_mcp_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_mcp_run(void *args, int n, char **operands NSX_UNUSED, struct nsx_err *err)
 {
-	struct args a = {.budget = NSX_REPLY_TOKENS, .cache_mb = 2048};
-	struct nsx_mcp_opts o = {.in = 0, .out = 1, .like = {NSX_OPTS_DEFAULT}};
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	struct args *a = args;
+	struct nsx_mcp_opts o = {.in = 0, .out = 1, .like = {NSX_OPTS_DEFAULT},
+				 .roots = a->roots.v, .nroots = a->roots.n,
+				 .budget = a->budget,
+				 .cache_bytes = (size_t)a->cache_mb << 20,
+				 .text_is_json = a->text == TEXT_JSON,
+				 .threads = nsx_threads(a->threads)};
+	int rc;
 
-	if (!rc && n)
-		rc = nsx_fail(&err, NSX_E_USAGE, "mcp takes no operand: the "
-			      "agent names the traces");
-	if (!rc && a.print_config) {
-		rc = print_config(&a, &err);
-	} else if (!rc) {
-		o.roots = a.roots.v;
-		o.nroots = a.roots.n;
-		o.budget = a.budget;
-		o.cache_bytes = (size_t)a.cache_mb << 20;
-		o.text_is_json = a.text == TEXT_JSON;
-		o.threads = nsx_threads(a.threads);
-		rc = nsx_engine_read(&a.engine, &o.like, &err) ?: nsx_mcp_serve(&o, &err);
-		nsx_engine_done(&a.engine);
-	}
-	return rc ? nsx_cmd_fail(&err, false) : 0;
+	if (n)
+		return nsx_fail(err, NSX_E_USAGE, "mcp takes no operand: the "
+				"agent names the traces");
+	if (a->print_config)
+		return print_config(a, err);
+	rc = nsx_engine_read(&a->engine, &o.like, err) ?: nsx_mcp_serve(&o, err);
+	nsx_engine_done(&a->engine);
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_mcp = {
@@ -102,5 +98,6 @@ const struct nsx_cmd nsx_cmd_mcp = {
 		    "nsys-explain mcp --root /data/traces --budget 2000",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args, .budget = NSX_REPLY_TOKENS, .cache_mb = 2048),
 	.run = cmd_mcp_run,
 };

@@ -2,17 +2,14 @@
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 
-static int cmd_passes_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_passes_run(void *args NSX_UNUSED, int n, char **operands NSX_UNUSED,
+			  struct nsx_err *err)
 {
 	static const struct nsx_schema nothing;
 	struct nsx_arena *a;
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, NULL, &n, &err);
 
-	if (!rc && n)
-		rc = nsx_fail(&err, NSX_E_USAGE, "'nsys-explain passes' takes no argument");
-	if (rc)
-		return nsx_cmd_fail(&err, false);
+	if (n)
+		return nsx_fail(err, NSX_E_USAGE, "'nsys-explain passes' takes no argument");
 	a = nsx_arena_new();
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i];
@@ -25,7 +22,7 @@ static int cmd_passes_run(const struct nsx_cmd *cmd, int argc, char **argv)
 			printf("    needs: %s\n", needs);
 	}
 	nsx_arena_free(a);
-	return nsx_cmd_printed(0);
+	return 0;
 }
 
 const struct nsx_cmd nsx_cmd_passes = {

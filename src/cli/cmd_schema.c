@@ -12,7 +12,8 @@ struct args {
 	bool json;
 };
 static const struct nsx_opt opts[] = {
-	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the same as JSON"),
+	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the same as JSON",
+		.is_json = true),
 };
 
 #define VIEW_COLUMNS(X)                                                       \
@@ -312,26 +313,23 @@ static int cmd_schema_describe(const struct nsx_schema *s, bool json, struct nsx
 	else if (!rc)
 		print_section(s, &out);
 	nsx_section_done(&out);
-	return rc ? rc : nsx_flush_stdout(err);
+	return rc;
 }
 
-static int cmd_schema_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_schema_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {0};
+	const struct args *a = args;
 	struct nsx_schema schema;
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	int rc;
 
-	if (!rc && n != 1)
-		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace: nsys-explain "
-			      "schema TRACE.sqlite");
-	if (!rc)
-		rc = nsx_schema_open(argv[1], &schema, &err);
-	if (!rc) {
-		rc = cmd_schema_describe(&schema, a.json, &err);
-		nsx_schema_close(&schema);
-	}
-	return rc ? nsx_cmd_fail(&err, a.json) : 0;
+	if (n != 1)
+		return nsx_fail(err, NSX_E_USAGE, "give one trace: nsys-explain "
+				"schema TRACE.sqlite");
+	if (nsx_schema_open(operands[0], &schema, err))
+		return err->rc;
+	rc = cmd_schema_describe(&schema, a->json, err);
+	nsx_schema_close(&schema);
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_schema = {
@@ -346,5 +344,6 @@ const struct nsx_cmd nsx_cmd_schema = {
 		    "nsys-explain schema run.sqlite --json | jq .analyses  # for scripts",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args),
 	.run = cmd_schema_run,
 };

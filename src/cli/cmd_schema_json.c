@@ -15,22 +15,21 @@ static int print_schema(const char *name, struct nsx_err *err)
 	return rc;
 }
 
-static int cmd_schema_json_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_schema_json_run(void *args NSX_UNUSED, int n, char **operands,
+			       struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_err err;
+	struct nsx_arena *a;
 	const char *name;
-	char none;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &none, &n, &err);
 
-	if (!rc && n > 1)
-		rc = nsx_fail(&err, NSX_E_USAGE, "schema-json takes one name, not %d", n);
-	if (!rc && n)
-		rc = print_schema(argv[1], &err);
-	for (unsigned i = 0; !rc && !n && (name = nsx_shape_name(i, a)); i++)
+	if (n > 1)
+		return nsx_fail(err, NSX_E_USAGE, "schema-json takes one name, not %d", n);
+	if (n)
+		return print_schema(operands[0], err);
+	a = nsx_arena_new();
+	for (unsigned i = 0; (name = nsx_shape_name(i, a)); i++)
 		puts(name);
 	nsx_arena_free(a);
-	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
+	return 0;
 }
 
 const struct nsx_cmd nsx_cmd_schema_json = {

@@ -51,22 +51,20 @@ static int cmd_skill_write_folder(const char *dir, struct nsx_err *err)
 	return nsx_folder_write(&f, err);
 }
 
-static int cmd_skill_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_skill_run(void *args, int n, char **operands NSX_UNUSED, struct nsx_err *err)
 {
-	struct args a = {NULL};
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	const struct args *a = args;
 
-	if (!rc && n)
-		rc = nsx_fail(&err, NSX_E_USAGE, "skill takes no operand: name "
-			      "the folder with -o DIR");
-	if (!rc && a.out)
-		rc = cmd_skill_write_folder(a.out, &err);
-	if (!rc && a.out)
-		printf("Wrote skill to: %s/SKILL.md\n", a.out);
-	else if (!rc)
+	if (n)
+		return nsx_fail(err, NSX_E_USAGE, "skill takes no operand: name "
+				"the folder with -o DIR");
+	if (a->out && cmd_skill_write_folder(a->out, err))
+		return err->rc;
+	if (a->out)
+		printf("Wrote skill to: %s/SKILL.md\n", a->out);
+	else
 		fputs(nsx_skill_files[0].text, stdout);
-	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
+	return 0;
 }
 
 const struct nsx_cmd nsx_cmd_skill = {
@@ -79,5 +77,6 @@ const struct nsx_cmd nsx_cmd_skill = {
 	.examples = "nsys-explain skill -o .claude/skills/nsys-explain",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	NSX_ARGS(struct args),
 	.run = cmd_skill_run,
 };

@@ -45,30 +45,25 @@ static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, stru
 	return rc ? rc : !(m && kept == m);
 }
 
-static int cmd_verify_run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_verify_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct args a = {0};
+	const struct args *a = args;
 	struct nsx_diff_opts o = {.alpha = 0.05, .seed = 1, .side = {
-		.last = -1, .device = -1, .rank = -1, .pid = -1}};
+		.last = -1, .device = -1, .rank = -1, .pid = -1,
+		.threads = nsx_threads(a->threads)}};
 	struct nsx_diff *d;
-	struct nsx_err err;
-	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+	int rc;
 
-	if (!rc && n != 2)
-		rc = nsx_fail(&err, NSX_E_USAGE, "give two captures (%d given): "
-			      "nsys-explain verify BEFORE AFTER", n);
-	if (!rc) {
-		o.side.threads = nsx_threads(a.threads);
-		for (unsigned s = 0; s < 2; s++)
-			o.captures[s] = (struct nsx_captures){
-				(const char *const *)argv + 1 + s, 1};
-		rc = nsx_diff_run(&o, &d, &err);
-	}
-	if (!rc) {
-		rc = cmd_verify_print(d, &a, &err);
-		nsx_diff_free(d);
-	}
-	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc);
+	if (n != 2)
+		return nsx_fail(err, NSX_E_USAGE, "give two captures (%d given): "
+				"nsys-explain verify BEFORE AFTER", n);
+	for (unsigned s = 0; s < 2; s++)
+		o.captures[s] = (struct nsx_captures){(const char *const *)operands + s, 1};
+	if (nsx_diff_run(&o, &d, err))
+		return err->rc;
+	rc = cmd_verify_print(d, a, err);
+	nsx_diff_free(d);
+	return rc;
 }
 
 const struct nsx_cmd nsx_cmd_verify = {
@@ -82,5 +77,6 @@ const struct nsx_cmd nsx_cmd_verify = {
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.examples = "nsys-explain verify before.sqlite after.sqlite  # all of them\n"
 		    "nsys-explain verify before.sqlite after.sqlite --finding 1",
+	NSX_ARGS(struct args),
 	.run = cmd_verify_run,
 };

@@ -15,7 +15,8 @@ bool nsx_is_capture(const char *path)
 	return nsx_has_report_name(path) || nsx_is_report(path);
 }
 
-size_t nsx_stem(const char *path)
+/* Returns the length of a trace's name without its suffix. */
+static size_t stem_length(const char *path)
 {
 	size_t n = strlen(path), stem;
 
@@ -26,6 +27,13 @@ size_t nsx_stem(const char *path)
 	for (stem = n - 1; stem && path[stem] != '.'; stem--)
 		;
 	return stem && path[stem - 1] != '/' ? stem : n;
+}
+
+const char *nsx_default_out(const char *path, const char *suffix, struct nsx_arena *a)
+{
+	const char *base = nsx_base_name(path);
+
+	return nsx_arena_printf(a, "%.*s%s", (int)stem_length(base), base, suffix);
 }
 
 static int make_dir(const char *beside, struct nsx_exported *ret, struct nsx_err *err)

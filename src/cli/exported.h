@@ -4,7 +4,7 @@
 #ifndef NSX_EXPORTED_H
 #define NSX_EXPORTED_H
 
-#include "base/err.h"
+#include "base/arena.h"
 
 struct nsx_export_opts {
 	const char *nsys;   /* the nsys to export with; NULL: read reports directly */
@@ -27,8 +27,10 @@ struct nsx_exported {
 int nsx_export(const char *input, const char *to, struct nsx_err *err) NSX_CHECKED;
 
 bool nsx_is_capture(const char *path); /* an nsys report, by name or content */
-/* Returns the length of a trace's name without its suffix. */
-size_t nsx_stem(const char *path);
+/* Returns the default name of an output: "dir/run.sqlite" gives "run" and the suffix. Owner: the
+ * arena.
+ */
+const char *nsx_default_out(const char *path, const char *suffix, struct nsx_arena *a);
 
 /* Opens a trace; an export is used as it is. Owner: the caller, nsx_exported_done, even after a
  * failure. Errors: NSX_E_IO (without nsys it gives the command to export with), NSX_E_STOP.

@@ -19,7 +19,8 @@ const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
 	    .most = NSX_MAX_THREADS),
 	OPT(0, "min-ranks", NULL, "N", INT, min_ranks,
 	    "fail with exit code 1 when fewer ranks are there"),
-	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files"),
+	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files",
+	    .is_json = true),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
 	OPT(0, "html", NULL, NULL, FLAG, html, "report.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
@@ -48,15 +49,10 @@ const char nsx_fleet_examples[] =
 	"nsys-explain fleet @ranks.txt --partial node7.nsxd  # an inner node of a tree of merges\n"
 	"nsys-explain fleet node*.nsxd -o report  # its root";
 
-int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
-			int argc, char **argv, struct nsx_err *err)
+int nsx_fleet_run_begin(struct nsx_fleet_run *r, int n, char **operands, struct nsx_err *err)
 {
-	int n, rc;
+	int rc = nsx_detail_parse(r->detail, &r->digest.detail, err);
 
-	*r = (struct nsx_fleet_run){.digest = {.rank = -1, .threads = 1}};
-	rc = nsx_opt_parse(cmd, argc, argv, r, &n, err);
-	if (!rc)
-		rc = nsx_detail_parse(r->detail, &r->digest.detail, err);
 	if (!rc && r->json + r->md + r->html + (r->partial != NULL) > 1)
 		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md, --html and "
 			      "--partial exclude each other");
@@ -70,7 +66,7 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 	r->digest.keep = r->partial ? NSX_KEEP_BYTES : NSX_KEEP_COLUMNS;
 	r->jobs = nsx_threads(r->asked_jobs);
 	if (!rc)
-		rc = nsx_fleet_list(argv + 1, n, &r->inputs, err);
+		rc = nsx_fleet_list(operands, n, &r->inputs, err);
 	if (!rc && r->mesh)
 		rc = nsx_mesh_read(r->mesh, r->inputs.arena, &r->axes, err);
 	return rc;

@@ -26,11 +26,12 @@ enum { NSX_NFLEET_OPTS = 13 };
 	.summary = "explain many ranks: who comes late and why; traces " \
 		   "or digests",                                              \
 	.doc = nsx_fleet_doc, .examples = nsx_fleet_examples,                 \
-	.opts = nsx_fleet_opts, .nopts = NSX_NFLEET_OPTS
+	.opts = nsx_fleet_opts, .nopts = NSX_NFLEET_OPTS,                     \
+	NSX_ARGS(struct nsx_fleet_run, .digest = {.rank = -1, .threads = 1})
 extern const char nsx_fleet_doc[], nsx_fleet_examples[];
 
-int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
-			int argc, char **argv, struct nsx_err *err);
+/* Reads the options and lists the inputs. */
+int nsx_fleet_run_begin(struct nsx_fleet_run *r, int n, char **operands, struct nsx_err *err);
 void nsx_fleet_run_done(struct nsx_fleet_run *r);
 /* Prints the inputs that were left out on stderr, a line each. */
 void nsx_fleet_run_say(const struct nsx_left_out *x);

@@ -39,6 +39,7 @@ struct nsx_opt {
 	 */
 	double least, most;
 	const char *words;
+	bool is_json; /* a flag with which errors are written as JSON, too    */
 };
 
 /* A table entry that stores into a T. Designated initialisers of least, most or words may follow
@@ -71,11 +72,18 @@ struct nsx_cmd {
 	unsigned noperands;
 	/* Only capture sets it: words after -- or after the first operand are not parsed. */
 	bool rest_is_command;
-	/* Runs the command. argv[0] is its name. Prints results to stdout and, on failure, one line
-	 * to stderr. Returns the exit code.
+	size_t args_size;     /* size of the options struct                  */
+	const void *defaults; /* its content without options; NULL: zeros    */
+	/* Runs the command with its options and operands, which end with NULL. Prints results to
+	 * stdout. Returns the exit code, or an error.
 	 */
-	int (*run)(const struct nsx_cmd *cmd, int argc, char **argv);
+	int (*run)(void *args, int n, char **operands, struct nsx_err *err);
 };
+#define NSX_ARGS(T, ...) .args_size = sizeof(T), .defaults = &(const T){__VA_ARGS__}
+/* Parses the arguments and runs the command; argv[0] is its name, and argv[argc] is NULL. Prints
+ * one line on stderr if it fails. Returns the exit code.
+ */
+int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv);
 
 /* The registry of commands in the order of help, and lookup by name (NULL: none). */
 extern const struct nsx_cmd *const nsx_commands[];
