@@ -87,22 +87,7 @@ static int read_amount(struct reader *r, const char *s, double *ret)
 	return 0;
 }
 
-static int read_direction(struct reader *r, const char *s, uint8_t *ret)
-{
-	for (unsigned k = 1; k <= 13; k++)
-		if (!strcasecmp(s, nsx_copy_direction(k))) {
-			*ret = (uint8_t)k;
-			return 0;
-		}
-	return spec_usage_error(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or the like");
-}
-
-static int expect_end_of_text(struct reader *r)
-{
-	return *r->at ? spec_usage_error(r, "there is more than it can mean") : 0;
-}
-
-/* Verbs ---------------------------------------------------------------------------*/
+/* Forms ---------------------------------------------------------------------------*/
 
 /* Returns the verb that removes an API's effect: NSX_NO_WAIT if its calls wait, according to the
  * name.
@@ -125,111 +110,78 @@ static enum nsx_change_verb verb_that_removes(const char *api)
 	}
 }
 
-static int read_no_verb(struct reader *r, struct nsx_spec *s)
+/* What follows the words of a form. */
+enum { NAME = 1, DIRECTION = 2, AMOUNT = 4, RANK = 8 };
+
+static const struct form {
+	const char *words; /* its words, with the colons between them        */
+	struct nsx_change change;
+	unsigned takes;
+	enum nsx_spec_kind kind;
+	const char *lacks; /* with NAME: the error if there is none; otherwise this is no change,
+			      but always an error                            */
+	bool is_whole; /* it is this form only if nothing follows            */
+} forms[] = {
+	{"no:preempt", {.verb = NSX_NO_PREEMPTION}, .is_whole = true},
+	{"no:profiler", {.verb = NSX_NO_PROFILER}, .is_whole = true},
+	{"no:lock", {.verb = NSX_NO_OS_WAIT, .is_pattern = true,
+		     .name = "mutex|rwlock|cond_|sem_|futex"}, .is_whole = true},
+	{"no", {.verb = NSX_NO_WAIT}, NAME, .kind = NSX_SPEC_API,
+	 .lacks = "it does not say which calls"},
+	{"async:copies", {.verb = NSX_ASYNC_COPY, .op = NSX_ON_COPIES}, .takes = DIRECTION},
+	{"async", .lacks = "only copies can be async or overlap"},
+	{"overlap:copies", {.verb = NSX_OVERLAP, .op = NSX_ON_COPIES}, .takes = DIRECTION},
+	{"overlap", .lacks = "only copies can be async or overlap"},
+	{"copies", {.verb = NSX_FASTER, .op = NSX_ON_COPIES}, .takes = DIRECTION | AMOUNT},
+	{"kernel", {.verb = NSX_FASTER, .op = NSX_ON_KERNELS}, NAME | AMOUNT,
+	 .kind = NSX_SPEC_KERNEL, .lacks = "it does not say which kernels"},
+	{"family", {.verb = NSX_FASTER, .op = NSX_ON_KERNELS}, NAME | AMOUNT,
+	 .kind = NSX_SPEC_FAMILY, .lacks = "it does not say which kernels"},
+	{"host:inf", {.verb = NSX_INSTANT_HOST, .amount = INFINITY}, .takes = 0},
+	{"host", {.verb = NSX_FASTER_HOST}, .takes = AMOUNT},
+	{"launch", {.verb = NSX_FASTER_LAUNCH}, .takes = AMOUNT},
+	{"drop:memset", {.verb = NSX_DROP, .op = NSX_ON_MEMSETS}, .takes = 0},
+	{"drop:copies", {.verb = NSX_DROP, .op = NSX_ON_COPIES}, .takes = DIRECTION},
+	{"drop:kernel", {.verb = NSX_DROP, .op = NSX_ON_KERNELS}, NAME, .kind = NSX_SPEC_KERNEL,
+	 .lacks = "it does not say which kernel"},
+	{"drop:range", {.verb = NSX_DROP_RANGE}, NAME, .kind = NSX_SPEC_RANGE,
+	 .lacks = "it does not say which range"},
+	{"drop", .lacks = "memset, copies, kernel:NAME and range:NAME can be dropped"},
+	{"comm:hidden", {.verb = NSX_HIDE_COMM}, .takes = 0},
+	{"comm", {.verb = NSX_FASTER_COMM}, .takes = AMOUNT},
+	{"rank", {.verb = NSX_EVEN_RANK}, RANK, .kind = NSX_SPEC_RANK},
+};
+
+/* Reads the name of what the form changes. */
+static int spec_read_name(struct reader *r, const struct form *f, struct nsx_spec *s)
 {
 	struct nsx_change *c = &s->change;
+	bool can_match = f->kind == NSX_SPEC_API || f->kind == NSX_SPEC_KERNEL;
+	const char *name = name_part(r, can_match ? &c->is_pattern : NULL, f->takes & AMOUNT);
 
-	c->name = name_part(r, &c->is_pattern, false);
-	if (!c->name)
-		return spec_usage_error(r, "it does not say which calls");
-	if (!strcmp(c->name, "preempt") || !strcmp(c->name, "profiler")) {
-		c->verb = c->name[1] == 'r' && c->name[2] == 'e' ?
-				  NSX_NO_PREEMPTION : NSX_NO_PROFILER;
-		c->name = NULL;
-		return 0;
-	}
-	if (!strcmp(c->name, "lock")) {
-		c->verb = NSX_NO_OS_WAIT;
-		c->name = "mutex|rwlock|cond_|sem_|futex";
-		c->is_pattern = true;
-		return 0;
-	}
-	s->kind = NSX_SPEC_API;
-	c->verb = c->is_pattern ? NSX_NO_WAIT : verb_that_removes(c->name);
+	if (!name)
+		return spec_usage_error(r, f->lacks);
+	*(can_match ? &c->name : f->kind == NSX_SPEC_FAMILY ? &c->family : &c->range) = name;
+	if (f->kind == NSX_SPEC_API && !c->is_pattern)
+		c->verb = verb_that_removes(name);
 	return 0;
 }
 
-static int read_copies(struct reader *r, struct nsx_spec *s, bool has_amount)
+/* Reads the direction of copies, if there is one. */
+static int read_direction(struct reader *r, uint8_t *ret)
 {
-	struct nsx_change *c = &s->change;
-	const char *part = spec_next_part(r, NULL);
+	const char *from = r->at, *s = spec_next_part(r, NULL);
 
-	c->op = NSX_ON_COPIES;
-	if (part && isalpha((unsigned char)*part) && strcmp(part, "inf")) {
-		if (read_direction(r, part, &c->copy_kind))
-			return r->err->rc;
-		part = spec_next_part(r, NULL);
-	}
-	if (has_amount)
-		return read_amount(r, part, &c->amount);
-	return part ? spec_usage_error(r, "there is more than it can mean") : 0;
-}
-
-static int read_of_copies(struct reader *r, struct nsx_spec *s)
-{
-	const char *part = spec_next_part(r, NULL);
-
-	if (!part || strcmp(part, "copies"))
-		return spec_usage_error(r, "only copies can be async or overlap");
-	return read_copies(r, s, false);
-}
-
-static int read_drop(struct reader *r, struct nsx_spec *s)
-{
-	struct nsx_change *c = &s->change;
-	const char *part = spec_next_part(r, NULL);
-
-	c->verb = NSX_DROP;
-	if (part && !strcmp(part, "memset")) {
-		c->op = NSX_ON_MEMSETS;
+	if (!s || !isalpha((unsigned char)*s) || !strcmp(s, "inf")) {
+		r->at = from;
 		return 0;
 	}
-	if (part && !strcmp(part, "copies"))
-		return read_copies(r, s, false);
-	if (part && !strcmp(part, "kernel")) {
-		c->op = NSX_ON_KERNELS;
-		s->kind = NSX_SPEC_KERNEL;
-		c->name = name_part(r, &c->is_pattern, false);
-		return c->name ? 0 : spec_usage_error(r, "it does not say which kernel");
-	}
-	if (part && !strcmp(part, "range")) {
-		c->verb = NSX_DROP_RANGE;
-		c->range = name_part(r, NULL, false);
-		s->kind = NSX_SPEC_RANGE;
-		return c->range ? 0 : spec_usage_error(r, "it does not say which range");
-	}
-	return spec_usage_error(r, "memset, copies, kernel:NAME and range:NAME can be dropped");
-}
-
-static int spec_read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
-{
-	struct nsx_change *c = &s->change;
-	const char *name = name_part(r, &c->is_pattern, true);
-
-	if (!name)
-		return spec_usage_error(r, "it does not say which kernels");
-	c->verb = NSX_FASTER;
-	c->op = NSX_ON_KERNELS;
-	s->kind = is_family ? NSX_SPEC_FAMILY : NSX_SPEC_KERNEL;
-	if (is_family) {
-		c->family = name;
-		c->is_pattern = false;
-	} else {
-		c->name = name;
-	}
-	return read_amount(r, spec_next_part(r, NULL), &c->amount);
-}
-
-static int read_comm(struct reader *r, struct nsx_spec *s)
-{
-	const char *part = spec_next_part(r, NULL);
-
-	if (part && !strcmp(part, "hidden")) {
-		s->change.verb = NSX_HIDE_COMM;
-		return 0;
-	}
-	s->change.verb = NSX_FASTER_COMM;
-	return read_amount(r, part, &s->change.amount);
+	for (unsigned k = 1; k <= 13; k++)
+		if (!strcasecmp(s, nsx_copy_direction(k))) {
+			*ret = (uint8_t)k;
+			return 0;
+		}
+	return spec_usage_error(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or the like");
 }
 
 static int read_rank(struct reader *r, struct nsx_spec *s)
@@ -243,49 +195,34 @@ static int read_rank(struct reader *r, struct nsx_spec *s)
 	if (!number || !even || strcmp(even, "even"))
 		return spec_usage_error(r, "of a rank it can be asked to be even, as rank:1:even");
 	s->rank = (uint32_t)strtoul(number, &end, 10);
-	s->kind = NSX_SPEC_RANK;
-	s->change.verb = NSX_EVEN_RANK;
 	return end == number || *end ? spec_usage_error(r, "a rank is a number") : 0;
 }
 
-static int read_rate(struct reader *r, struct nsx_spec *s, enum nsx_change_verb verb)
+static int read_change(struct reader *r, struct nsx_spec *s)
 {
-	s->change.verb = verb;
-	if (read_amount(r, spec_next_part(r, NULL), &s->change.amount))
-		return r->err->rc;
-	if (verb == NSX_FASTER_HOST && isinf(s->change.amount))
-		s->change.verb = NSX_INSTANT_HOST;
-	return 0;
-}
+	const struct form *f = forms, *end = forms + ARRAY_LEN(forms);
+	size_t n = 0;
 
-static int read_verb(struct reader *r, struct nsx_spec *s)
-{
-	const char *verb = spec_next_part(r, NULL);
-
-	if (!verb)
+	if (!*r->at)
 		return spec_usage_error(r, "it is empty");
-	if (!strcmp(verb, "no"))
-		return read_no_verb(r, s);
-	if (!strcmp(verb, "async") || !strcmp(verb, "overlap")) {
-		s->change.verb = *verb == 'a' ? NSX_ASYNC_COPY : NSX_OVERLAP;
-		return read_of_copies(r, s);
+	for (; f < end; f++) {
+		n = strlen(f->words);
+		if (!strncmp(r->at, f->words, n) && (!r->at[n] || (r->at[n] == ':' && !f->is_whole)))
+			break;
 	}
-	if (!strcmp(verb, "copies")) {
-		s->change.verb = NSX_FASTER;
-		return read_copies(r, s, true);
-	}
-	if (!strcmp(verb, "kernel") || !strcmp(verb, "family"))
-		return spec_read_kernel(r, s, *verb == 'f');
-	if (!strcmp(verb, "host") || !strcmp(verb, "launch"))
-		return read_rate(r, s, *verb == 'h' ? NSX_FASTER_HOST : NSX_FASTER_LAUNCH);
-	if (!strcmp(verb, "drop"))
-		return read_drop(r, s);
-	if (!strcmp(verb, "comm"))
-		return read_comm(r, s);
-	if (!strcmp(verb, "rank"))
-		return read_rank(r, s);
-	return spec_usage_error(r, "its verb is none of no, async, overlap, copies, "
-			   "kernel, family, host, launch, drop, comm and rank");
+	if (f == end)
+		return spec_usage_error(r, "its verb is none of no, async, overlap, copies, "
+				   "kernel, family, host, launch, drop, comm and rank");
+	r->at += n + (r->at[n] == ':');
+	*s = (struct nsx_spec){.change = f->change, .kind = f->kind};
+	if (f->lacks && !(f->takes & NAME))
+		return spec_usage_error(r, f->lacks);
+	if (((f->takes & NAME) && spec_read_name(r, f, s)) ||
+	    ((f->takes & DIRECTION) && read_direction(r, &s->change.copy_kind)) ||
+	    ((f->takes & AMOUNT) && read_amount(r, spec_next_part(r, NULL), &s->change.amount)) ||
+	    ((f->takes & RANK) && read_rank(r, s)))
+		return r->err->rc;
+	return *r->at ? spec_usage_error(r, "there is more than it can mean") : 0;
 }
 
 static int check_pattern(struct reader *r, const struct nsx_change *c)
@@ -306,8 +243,7 @@ int nsx_spec_parse(const char *text, struct nsx_arena *a, struct nsx_spec *ret, 
 	size_t n = where ? (size_t)(where - text) : strlen(text);
 	struct reader r = {text, nsx_arena_strndup(a, text, n), a, err};
 
-	*ret = (struct nsx_spec){.kind = NSX_SPEC_PLAIN};
-	if (read_verb(&r, ret) || expect_end_of_text(&r) || check_pattern(&r, &ret->change))
+	if (read_change(&r, ret) || check_pattern(&r, &ret->change))
 		return err->rc;
 	if (!where)
 		return 0;
