@@ -11,20 +11,6 @@
 #define SHORT_NS 1000 /* shorter gaps hold no wait                           */
 enum { MIN_BEFORE = 3 }; /* NSX_HOLD_CLOCK needs so many kernels of a shape before `when` */
 
-struct select { /* a change, and which events it selects                    */
-	const struct nsx_change *c;
-	struct nsx_plan plan; /* the plan of the change                      */
-	struct player *p;
-	const struct nsx_model *m;
-	struct nsx_arena *a;
-	nsx_str name;	  /* id of c->name; 0: not in the trace */
-	struct span_list ranges; /* times at which c->range is open          */
-	uint8_t *shape, *api; /* by shape, by API: ASKED_YES, ASKED_NO, or 0: unknown */
-	uint8_t *rows;	/* bit i: row first_row + i is selected              */
-	uint32_t first_row, last_row;
-	struct nsx_regex *regex; /* NULL: the name is no pattern             */
-	size_t *touched;
-};
 enum { ASKED_YES = 1, ASKED_NO = 2 };
 
 /* Names -----------------------------------------------------------------------*/
@@ -122,7 +108,7 @@ static bool selects_caller(const struct select *s, const struct model_call *call
 static bool selects_range_of_call(const struct select *s, const struct model_call *call)
 {
 	return !s->c->range ||
-	       span_list_has(&s->ranges, nsx_call_thread(s->m->t, call->row), call->start_ns);
+	       span_list_has(&s->times, nsx_call_thread(s->m->t, call->row), call->start_ns);
 }
 
 static bool selects_call(struct select *s, uint32_t i)
@@ -210,16 +196,11 @@ static bool selects_op(struct select *s, uint32_t i)
 	       selects_range_of_call(s, &s->m->call[o->call]);
 }
 
-/* Sets a flag, and counts the event as changed if the flag was not set. */
+/* Sets flags, and counts the event as changed if none of them was set. */
 static void set_edit_flag(struct select *s, uint8_t *flags, unsigned flag)
 {
-	*s->touched += !(*flags & flag);
+	*s->touched += flag && !(*flags & flag);
 	*flags |= (uint8_t)flag;
-}
-
-static void lower_value(struct select *s, int64_t *value, int64_t to)
-{
-	compile_lower(value, to, s->touched);
 }
 
 /* Verbs on calls -------------------------------------------------------------------*/
@@ -235,6 +216,19 @@ static void remove_wait(struct select *s, uint32_t i)
 		set_edit_flag(s, flags, EDIT_CALL_GONE);
 }
 
+static void remove_call(struct select *s, uint32_t i)
+{
+	set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_GONE);
+}
+
+static void speed_up_launch(struct select *s, uint32_t i)
+{
+	const struct model_call *c = &s->m->call[i];
+
+	if (c->kind == CALL_LAUNCH)
+		compile_lower(s, &s->p->edit.ns[EDIT_COSTS][i], divided(c->own_ns, s->c->amount));
+}
+
 /* Removes waits, costs, and time between calls. */
 static void remove_host_time(struct select *s, uint32_t i)
 {
@@ -243,37 +237,11 @@ static void remove_host_time(struct select *s, uint32_t i)
 
 	remove_wait(s, i);
 	if (!(s->m->api[c->api].says & API_WORK))
-		set_edit_flag(s, &e->call[i], EDIT_CALL_GONE);
+		remove_call(s, i);
 	else if (c->kind == CALL_LAUNCH)
-		lower_value(s, &e->own_ns[i], 0);
+		compile_lower(s, &e->ns[EDIT_COSTS][i], 0);
 	if (c->before != NSX_NONE)
-		lower_value(s, &e->gap_ns[i], 0);
-}
-
-static int change_calls(struct select *s, struct nsx_err *err)
-{
-	struct edit *e = &s->p->edit;
-
-	if ((s->c->verb == NSX_FASTER_LAUNCH ||
-	     s->c->verb == NSX_INSTANT_HOST) && player_need_costs(s->p, err))
-		return err->rc;
-	if (s->c->verb == NSX_INSTANT_HOST && player_need_gaps(s->p, err))
-		return err->rc;
-	for (uint32_t i = 0; i < s->m->ncalls; i++) {
-		if (!selects_call(s, i))
-			continue;
-		if (s->c->verb == NSX_NO_WAIT)
-			remove_wait(s, i);
-		else if (s->c->verb == NSX_NO_COST)
-			set_edit_flag(s, &e->call[i], EDIT_CALL_GONE);
-		else if (s->c->verb == NSX_UNTIE)
-			set_edit_flag(s, &e->call[i], EDIT_CALL_GONE | EDIT_CALL_UNTIED);
-		else if (s->c->verb == NSX_INSTANT_HOST)
-			remove_host_time(s, i);
-		else if (s->m->call[i].kind == CALL_LAUNCH)
-			lower_value(s, &e->own_ns[i], divided(s->m->call[i].own_ns, s->c->amount));
-	}
-	return 0;
+		compile_lower(s, &e->ns[EDIT_GAPS][i], 0);
 }
 
 /* Verbs on gaps --------------------------------------------------------------------*/
@@ -300,31 +268,40 @@ static int64_t gap_ns_in_spans(const struct select *s, const struct span_list *s
 	return from == NSX_NONE ? ns : ns + span_list_within(spans, from, in);
 }
 
-/* Removes the time inside the spans from their threads' gaps: from the waits, and from the code
- * between calls.
- */
-static int shorten_gaps(struct select *s, const struct span_list *spans,
-			bool are_waits, struct nsx_err *err)
+/* Returns the times that the change removes from gaps. */
+static const struct span_list *removed_times(const struct select *s)
+{
+	switch (s->c->verb) {
+	case NSX_NO_PREEMPTION:
+		return &s->m->preempted;
+	case NSX_NO_ABSENCE:
+		return &s->m->absent;
+	case NSX_NO_PROFILER:
+		return &s->m->profiled;
+	case NSX_NO_OS_WAIT:
+		return s->c->name ? &s->times : &s->m->waits;
+	default:
+		return &s->times;
+	}
+}
+
+/* Removes the change's times from a gap: from the waits, and from the code between calls. */
+static void shorten_gap(struct select *s, uint32_t i)
 {
 	struct edit *e = &s->p->edit;
+	bool are_waits = s->c->verb != NSX_DROP_RANGE;
+	int64_t ns, pause_ns, paused_ns, gap = model_gap(s->m, i);
 
-	if (player_need_gaps(s->p, err))
-		return err->rc;
-	for (uint32_t i = 0; i < s->m->ncalls; i++) {
-		int64_t ns, pause_ns, paused_ns, gap = model_gap(s->m, i);
-
-		if (!selects_gap(s, i) || gap <= SHORT_NS)
-			continue;
-		ns = gap_ns_in_spans(s, spans, are_waits, i, &paused_ns);
-		if (!ns)
-			continue;
-		pause_ns = model_pause_ns(s->m, i);
-		lower_value(s, player_pause(s->p, i), pause_ns - paused_ns);
-		lower_value(s, &e->gap_ns[i], gap - pause_ns - (ns - paused_ns));
-		if (are_waits)
-			e->call[i] |= EDIT_CALL_LIFTED;
-	}
-	return 0;
+	if (gap <= SHORT_NS)
+		return;
+	ns = gap_ns_in_spans(s, removed_times(s), are_waits, i, &paused_ns);
+	if (!ns)
+		return;
+	pause_ns = model_pause_ns(s->m, i);
+	compile_lower(s, player_pause(s->p, i), pause_ns - paused_ns);
+	compile_lower(s, &e->ns[EDIT_GAPS][i], gap - pause_ns - (ns - paused_ns));
+	if (are_waits)
+		e->call[i] |= EDIT_CALL_LIFTED;
 }
 
 /* Returns the code between calls of a gap that lies inside the change's ranges. */
@@ -336,91 +313,56 @@ static int64_t gap_ns_in_ranges(const struct select *s, uint32_t call)
 	int64_t ns = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(threads) && threads[i] != NSX_NONE; i++)
-		ns += span_list_within(&s->ranges, threads[i], in) -
-		      span_list_common(&s->ranges, &s->m->waits, threads[i], in);
+		ns += span_list_within(&s->times, threads[i], in) -
+		      span_list_common(&s->times, &s->m->waits, threads[i], in);
 	return ns;
 }
 
-/* Shortens launches by the time that their thread was off the CPU. A wait that ended late because
- * its thread was off the CPU ends in time.
+/* Removes time off the CPU from a gap and the call after it. A launch gets shorter. A wait that
+ * ended late because its thread was off the CPU ends in time.
  */
-static int shorten_calls(struct select *s, const struct span_list *spans, struct nsx_err *err)
+static void remove_lost_time(struct select *s, uint32_t i)
 {
-	if (player_need_costs(s->p, err))
-		return err->rc;
-	for (uint32_t i = 0; i < s->m->ncalls; i++) {
-		const struct model_call *c = &s->m->call[i];
-		int64_t ns;
+	const struct model_call *c = &s->m->call[i];
+	int64_t ns = span_list_within(removed_times(s), nsx_call_thread(s->m->t, c->row),
+				      model_lost_in(c));
 
-		if (!selects_gap(s, i))
-			continue;
-		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row), model_lost_in(c));
-		if (ns && c->kind == CALL_LAUNCH)
-			lower_value(s, &s->p->edit.own_ns[i], c->own_ns - ns);
-		else if (ns > c->residual_ns / 2)
-			set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_IN_TIME);
-	}
-	return 0;
+	shorten_gap(s, i);
+	if (ns && c->kind == CALL_LAUNCH)
+		compile_lower(s, &s->p->edit.ns[EDIT_COSTS][i], c->own_ns - ns);
+	else if (ns > c->residual_ns / 2)
+		set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_IN_TIME);
 }
 
-static int speed_up_host(struct select *s, struct nsx_err *err)
+static void speed_up_gap(struct select *s, uint32_t i)
 {
-	struct edit *e = &s->p->edit;
+	int64_t own_ns = model_gap(s->m, i) - model_pause_ns(s->m, i);
+	int64_t part = NSX_MAX(s->c->range ? gap_ns_in_ranges(s, i) : own_ns, 0);
 
-	if (player_need_gaps(s->p, err))
-		return err->rc;
-	for (uint32_t i = 0; i < s->m->ncalls; i++) {
-		int64_t own_ns = model_gap(s->m, i) - model_pause_ns(s->m, i);
-		int64_t part = own_ns;
-
-		if (!selects_gap(s, i))
-			continue;
-		if (s->c->range)
-			part = gap_ns_in_ranges(s, i);
-		part = NSX_MAX(part, 0);
-		lower_value(s, &e->gap_ns[i], own_ns - part + NSX_MAX(divided(part, s->c->amount),
-								      NSX_MIN(part,
-									      s->c->least_ns)));
-	}
-	return 0;
+	compile_lower(s, &s->p->edit.ns[EDIT_GAPS][i],
+		    own_ns - part + NSX_MAX(divided(part, s->c->amount),
+					    NSX_MIN(part, s->c->least_ns)));
 }
 
-static int remove_os_waits(struct select *s, struct nsx_err *err)
+static void remove_os_wait(struct select *s, uint32_t i)
 {
-	const struct nsx_trace *t = s->m->t;
-	struct span_list list = {0};
-	struct nsx_outside o;
-	int rc = 0;
+	const struct model_call *c = &s->m->call[i];
 
-	if (!s->c->name)
-		return shorten_gaps(s, &s->m->waits, true, err);
-	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
-		if (o.end_ns - o.start_ns >= s->c->least_ns && selects_text(s, o.name))
-			rc = span_list_add(&list, o.thread, o.start_ns, o.end_ns, err);
-	span_list_sort(&list);
-	if (!rc)
-		rc = shorten_gaps(s, &list, true, err);
-	for (uint32_t i = 0; !rc && i < s->m->ncalls; i++) {
-		const struct model_call *call = &s->m->call[i];
-
-		if (call->kind == CALL_MPI &&
-		    call->end_ns - call->start_ns >= s->c->least_ns &&
-		    selects_api(s, call->api) && selects_gap(s, i))
-			set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_GONE);
-	}
-	span_list_done(&list);
-	return rc;
+	shorten_gap(s, i);
+	if (s->c->name && c->kind == CALL_MPI && c->end_ns - c->start_ns >= s->c->least_ns &&
+	    selects_api(s, c->api))
+		remove_call(s, i);
 }
 
 /* Verbs on operations -------------------------------------------------------------*/
 
-static void compile_drop_op(struct select *s, uint32_t i, bool with_call)
+/* Removes the call of an operation, if it launched nothing else. */
+static void remove_call_of(struct select *s, uint32_t i)
 {
-	const struct model_op *o = &s->m->op[i];
+	uint32_t call = s->m->op[i].call;
 
-	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_DROP);
-	if (with_call && o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
-		s->p->edit.call[o->call] |= EDIT_CALL_GONE;
+	if (call != NSX_NONE && !(s->m->call[call].flags & CALL_MANY))
+		s->p->edit.call[call] |= EDIT_CALL_GONE;
 }
 
 /* Fuses an operation with the previous one of its stream, unless it also waits for other
@@ -437,8 +379,7 @@ static void fuse_with_previous(struct select *s, uint32_t i)
 		return;
 	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_FUSED);
 	s->p->edit.fused_gap_ns = NSX_MIN(s->p->edit.fused_gap_ns, s->c->least_ns);
-	if (o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
-		s->p->edit.call[o->call] |= EDIT_CALL_GONE;
+	remove_call_of(s, i);
 }
 
 static void unblock_copy(struct select *s, uint32_t i)
@@ -455,43 +396,31 @@ static void unblock_copy(struct select *s, uint32_t i)
 	s->p->edit.has_side = true;
 }
 
-static int change_ops(struct select *s, struct nsx_err *err)
+static void speed_up_op(struct select *s, uint32_t i)
 {
-	if (s->c->verb == NSX_FASTER && player_need_lengths(s->p, err))
-		return err->rc;
-	for (uint32_t i = 0; i < s->m->nops; i++) {
-		const struct model_op *o = &s->m->op[i];
+	compile_lower(s, &s->p->edit.ns[EDIT_LENGTHS][i], divided(s->m->op[i].length_ns,
+								s->c->amount));
+	if (s->c->fills)
+		s->p->edit.op[i] |= EDIT_OP_FULL;
+	s->p->edit.has_full |= s->c->fills;
+}
 
-		if (!selects_op(s, i))
-			continue;
-		switch (s->c->verb) {
-		case NSX_FASTER:
-			lower_value(s, &s->p->edit.length_ns[i], divided(o->length_ns,
-									 s->c->amount));
-			if (s->c->fills)
-				s->p->edit.op[i] |= EDIT_OP_FULL;
-			s->p->edit.has_full |= s->c->fills;
-			break;
-		case NSX_DROP:
-			compile_drop_op(s, i, true);
-			break;
-		case NSX_FUSE:
-			fuse_with_previous(s, i);
-			break;
-		case NSX_CUT:
-			set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_CUT);
-			break;
-		case NSX_HIDE_COMM:
-			if (o->flags & OP_MEMBER)
-				set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_HIDDEN);
-			else if (!s->m->nteams && (o->flags & OP_COMM))
-				compile_drop_op(s, i, false);
-			break;
-		default:
-			unblock_copy(s, i);
-		}
-	}
-	return 0;
+static void hide_comm(struct select *s, uint32_t i)
+{
+	const struct model_op *o = &s->m->op[i];
+
+	if (o->flags & OP_MEMBER)
+		set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_HIDDEN);
+	else if (!s->m->nteams && (o->flags & OP_COMM))
+		set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_DROP);
+}
+
+static void speed_up_comm(struct select *s, uint32_t i)
+{
+	if (!(s->m->op[i].flags & OP_MEMBER))
+		return;
+	s->p->edit.transfer = NSX_MIN(s->p->edit.transfer, 1 / s->c->amount);
+	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_SPED);
 }
 
 /* Gives the kernels in `when` the mean length of kernels of the same shape before it. The mean is
@@ -506,7 +435,7 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 		size_t nbefore, n;
 	} *v;
 
-	if (!nsx_new_array(v, s->a, t->nshapes, "kernels", err) || player_need_lengths(s->p, err))
+	if (!nsx_new_array(v, s->a, t->nshapes, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
@@ -533,25 +462,94 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 		times = v[shape].before_ns / (double)v[shape].nbefore /
 			(v[shape].ns / (double)v[shape].n);
 		if (times < 1)
-			lower_value(s, &s->p->edit.length_ns[i],
+			compile_lower(s, &s->p->edit.ns[EDIT_LENGTHS][i],
 				    (int64_t)(times * (double)o->length_ns));
 	}
 	return 0;
 }
 
-/* Changes ---------------------------------------------------------------------------*/
-
-static int drop_range(struct select *s, struct nsx_err *err)
+static int remove_peer_waits(struct select *s, struct nsx_err *err NSX_UNUSED)
 {
 	struct edit *e = &s->p->edit;
 
-	for (uint32_t i = 0; i < s->m->ncalls; i++)
-		if (selects_call(s, i))
-			set_edit_flag(s, &e->call[i], EDIT_CALL_GONE);
-	for (uint32_t i = 0; i < s->m->nops; i++)
-		if (selects_op(s, i))
-			compile_drop_op(s, i, false);
-	return shorten_gaps(s, &s->ranges, false, err);
+	e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;
+	e->turn_ns = s->c->amount > 1 ? s->c->most_ns : INT64_MAX;
+	*s->touched += s->m->nteams;
+	return 0;
+}
+
+/* Changes ---------------------------------------------------------------------------*/
+
+/* What each verb does to the selected calls, gaps and operations, or to all at once. */
+static const struct verb {
+	unsigned needs; /* times that it changes; see player_need            */
+	uint8_t call_flag, op_flag; /* flags that it sets                    */
+	void (*call)(struct select *s, uint32_t i);
+	void (*gap)(struct select *s, uint32_t i);
+	void (*op)(struct select *s, uint32_t i);
+	int (*all)(struct select *s, struct nsx_err *err);
+} verbs[NSX_NVERBS] = {
+	[NSX_NO_WAIT] = {.call = remove_wait},
+	[NSX_NO_COST] = {.call_flag = EDIT_CALL_GONE},
+	[NSX_UNTIE] = {.call_flag = EDIT_CALL_GONE | EDIT_CALL_UNTIED},
+	[NSX_FASTER_LAUNCH] = {1 << EDIT_COSTS, .call = speed_up_launch},
+	[NSX_FASTER_HOST] = {1 << EDIT_GAPS, .gap = speed_up_gap},
+	[NSX_NO_OS_WAIT] = {1 << EDIT_GAPS, .gap = remove_os_wait},
+	[NSX_NO_PREEMPTION] = {1 << EDIT_GAPS | 1 << EDIT_COSTS, .gap = remove_lost_time},
+	[NSX_NO_ABSENCE] = {1 << EDIT_GAPS | 1 << EDIT_COSTS, .gap = remove_lost_time},
+	[NSX_NO_PROFILER] = {1 << EDIT_GAPS, .gap = shorten_gap},
+	[NSX_INSTANT_HOST] = {1 << EDIT_GAPS | 1 << EDIT_COSTS, .call = remove_host_time},
+	[NSX_FASTER] = {1 << EDIT_LENGTHS, .op = speed_up_op},
+	[NSX_DROP] = {.op_flag = EDIT_OP_DROP, .op = remove_call_of},
+	[NSX_ASYNC_COPY] = {.op = unblock_copy},
+	[NSX_OVERLAP] = {.op = unblock_copy},
+	[NSX_CUT] = {.op_flag = EDIT_OP_CUT},
+	[NSX_FUSE] = {.op = fuse_with_previous},
+	[NSX_HOLD_CLOCK] = {1 << EDIT_LENGTHS, .all = apply_earlier_clock},
+	[NSX_HIDE_COMM] = {.op = hide_comm},
+	[NSX_FASTER_COMM] = {.op = speed_up_comm},
+	[NSX_NO_PEER_WAIT] = {.all = remove_peer_waits},
+	[NSX_SHARE_WORK] = {1 << EDIT_LENGTHS, .all = compile_shared_work},
+	[NSX_EVEN_RANK] = {(1 << NEDITS) - 1, .all = compile_even_rank},
+	[NSX_DROP_RANGE] = {1 << EDIT_GAPS, .call_flag = EDIT_CALL_GONE, .gap = shorten_gap,
+			    .op_flag = EDIT_OP_DROP},
+};
+
+static int apply_verb(struct select *s, struct nsx_err *err)
+{
+	const struct verb *v = &verbs[s->c->verb];
+	bool of_calls = v->call || v->call_flag, of_ops = v->op || v->op_flag;
+
+	if (player_need(s->p, v->needs, err))
+		return err->rc;
+	for (uint32_t i = 0; (of_calls || v->gap) && i < s->m->ncalls; i++) {
+		if (of_calls && selects_call(s, i)) {
+			set_edit_flag(s, &s->p->edit.call[i], v->call_flag);
+			if (v->call)
+				v->call(s, i);
+		}
+		if (v->gap && selects_gap(s, i))
+			v->gap(s, i);
+	}
+	for (uint32_t i = 0; of_ops && i < s->m->nops; i++) {
+		if (!selects_op(s, i))
+			continue;
+		set_edit_flag(s, &s->p->edit.op[i], v->op_flag);
+		if (v->op)
+			v->op(s, i);
+	}
+	return v->all ? v->all(s, err) : 0;
+}
+
+static int list_os_calls(struct select *s, struct nsx_err *err)
+{
+	struct nsx_outside o;
+
+	for (size_t at = 0; nsx_outside_next(s->m->t, &at, &o);)
+		if (o.end_ns - o.start_ns >= s->c->least_ns && selects_text(s, o.name) &&
+		    span_list_add(&s->times, o.thread, o.start_ns, o.end_ns, err))
+			return err->rc;
+	return 0;
 }
 
 static int list_ranges(struct select *s, struct nsx_err *err)
@@ -571,60 +569,11 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 			    (x->name[i] != name &&
 			     !(any && nsx_is_shown_as(nsx_text(t, x->name[i]), s->c->range))))
 				continue;
-			rc = span_list_add(&s->ranges, h, nsx_range_start(x, i),
+			rc = span_list_add(&s->times, h, nsx_range_start(x, i),
 					   nsx_range_end(x, i), err);
 		}
 	}
-	span_list_sort(&s->ranges);
 	return rc;
-}
-
-static int apply_verb(struct select *s, struct nsx_err *err)
-{
-	struct edit *e = &s->p->edit;
-
-	switch (s->c->verb) {
-	case NSX_NO_WAIT:
-	case NSX_NO_COST:
-	case NSX_UNTIE:
-	case NSX_FASTER_LAUNCH:
-	case NSX_INSTANT_HOST:
-		return change_calls(s, err);
-	case NSX_FASTER_HOST:
-		return speed_up_host(s, err);
-	case NSX_NO_OS_WAIT:
-		return remove_os_waits(s, err);
-	case NSX_NO_PREEMPTION:
-		return shorten_gaps(s, &s->m->preempted, true, err) ?:
-		       shorten_calls(s, &s->m->preempted, err);
-	case NSX_NO_ABSENCE:
-		return shorten_gaps(s, &s->m->absent, true, err) ?: shorten_calls(s, &s->m->absent,
-										  err);
-	case NSX_NO_PROFILER:
-		return shorten_gaps(s, &s->m->profiled, true, err);
-	case NSX_HOLD_CLOCK:
-		return apply_earlier_clock(s, err);
-	case NSX_FASTER_COMM:
-		e->transfer = NSX_MIN(e->transfer, 1 / s->c->amount);
-		for (uint32_t i = 0; i < s->m->nmembers; i++)
-			if (selects_op(s, s->m->member[i]))
-				set_edit_flag(s, &e->op[s->m->member[i]], EDIT_OP_SPED);
-		return 0;
-	case NSX_NO_PEER_WAIT:
-		e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;
-		e->turn_ns = s->c->amount > 1 ? s->c->most_ns : INT64_MAX;
-		*s->touched += s->m->nteams;
-		return 0;
-	case NSX_SHARE_WORK:
-		return player_need_lengths(s->p, err) ?:
-		       compile_shared_work(s->p, s->a, s->touched, err);
-	case NSX_EVEN_RANK:
-		return compile_even_rank(s->p, s->plan, s->c, s->a, s->touched, err);
-	case NSX_DROP_RANGE:
-		return drop_range(s, err);
-	default:
-		return change_ops(s, err);
-	}
 }
 
 static int apply_change(struct player *p, struct nsx_plan plan,
@@ -646,11 +595,13 @@ static int apply_change(struct player *p, struct nsx_plan plan,
 	if (c->name)
 		s.name = nsx_strings_find(p->m->t->strings, c->name);
 	rc = list_rows(&s, err);
-	if (!rc && c->range)
+	if (!rc && c->verb == NSX_NO_OS_WAIT && c->name)
+		rc = list_os_calls(&s, err);
+	else if (!rc && c->range)
 		rc = list_ranges(&s, err);
-	if (!rc)
-		rc = apply_verb(&s, err);
-	span_list_done(&s.ranges);
+	span_list_sort(&s.times);
+	rc = rc ?: apply_verb(&s, err);
+	span_list_done(&s.times);
 	nsx_regex_free(s.regex);
 	return rc;
 }

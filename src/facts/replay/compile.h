@@ -11,20 +11,30 @@
 int compile_changes(struct player *p, struct nsx_plan plan, size_t from,
 		    size_t *touched, struct nsx_err *err) NSX_CHECKED;
 
-/* Applies NSX_SHARE_WORK to the player's durations (share.c); a is scratch. Errors: NSX_E_NOMEM. */
-int compile_shared_work(struct player *p, struct nsx_arena *a, size_t *touched,
-			struct nsx_err *err) NSX_CHECKED;
+struct select { /* a change, and the events that it selects                   */
+	const struct nsx_change *c;
+	struct nsx_plan plan; /* the plan of the change                      */
+	struct player *p;
+	const struct nsx_model *m;
+	struct nsx_arena *a; /* scratch                                      */
+	nsx_str name;	  /* id of c->name; 0: not in the trace */
+	struct span_list times; /* at which c->range is open or, with NSX_NO_OS_WAIT, which calls
+				   named c->name take */
+	uint8_t *shape, *api; /* by shape, by API: ASKED_YES, ASKED_NO, or 0: unknown */
+	uint8_t *rows;	/* bit i: row first_row + i is selected              */
+	uint32_t first_row, last_row;
+	struct nsx_regex *regex; /* NULL: the name is no pattern             */
+	size_t *touched;
+};
+/* Apply NSX_SHARE_WORK (share.c) and NSX_EVEN_RANK (even.c). Errors: NSX_E_NOMEM. */
+int compile_shared_work(struct select *s, struct nsx_err *err) NSX_CHECKED;
+int compile_even_rank(struct select *s, struct nsx_err *err) NSX_CHECKED;
 
-/* Applies NSX_EVEN_RANK, a change c of the plan (even.c); a is scratch. Errors: NSX_E_NOMEM. */
-int compile_even_rank(struct player *p, struct nsx_plan plan,
-		      const struct nsx_change *c, struct nsx_arena *a,
-		      size_t *touched, struct nsx_err *err) NSX_CHECKED;
-
-/* Lowers a duration, cost or gap to `to`; a value that changes is counted in *touched. */
-static inline void compile_lower(int64_t *value, int64_t to, size_t *touched)
+/* Lowers a duration, cost or gap to `to`, and counts it if it changes. */
+static inline void compile_lower(struct select *s, int64_t *value, int64_t to)
 {
 	to = NSX_MAX(to, 0);
-	*touched += to != *value;
+	*s->touched += to != *value;
 	*value = NSX_MIN(*value, to);
 }
 

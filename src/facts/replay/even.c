@@ -9,22 +9,18 @@
 enum role { OWN, PEER, APART };
 
 struct evening { /* state of making one rank even */
-	struct player *p;
+	struct select *by;
 	const struct nsx_model *m;
-	struct nsx_plan plan; /* the plan of the change                       */
-	const struct nsx_change *c;
-	struct nsx_arena *a;
-	size_t *touched;
 	uint8_t *engine_role, *thread_role; /* enum role                     */
 	struct measured *v; /* buffer for all entries of one kind             */
 };
 
 static enum role even_role_of(const struct evening *x, uint32_t process, uint32_t device)
 {
-	if (process == x->c->process && device == x->c->device)
+	if (process == x->by->c->process && device == x->by->c->device)
 		return OWN;
-	for (size_t i = 0; i < x->plan.n; i++) {
-		const struct nsx_change *c = &x->plan.v[i];
+	for (size_t i = 0; i < x->by->plan.n; i++) {
+		const struct nsx_change *c = &x->by->plan.v[i];
 
 		if (c->verb == NSX_EVEN_RANK && c->process == process && c->device == device)
 			return APART;
@@ -50,11 +46,11 @@ static int find_roles(struct evening *x, struct nsx_err *err)
 	const struct nsx_model *m = x->m;
 	uint32_t nthreads = m->thread_device ? m->t->nthreads : 0;
 
-	if (nsx_new_arrays(x->a, m->nengines, "ranks", err, x->engine_role) ||
-	    nsx_new_arrays(x->a, nthreads, "ranks", err, x->thread_role))
+	if (nsx_new_arrays(x->by->a, m->nengines, "ranks", err, x->engine_role) ||
+	    nsx_new_arrays(x->by->a, nthreads, "ranks", err, x->thread_role))
 		return err->rc;
 	if (!find_engines(x)) {
-		x->plan.n = 0; /* the plan makes all ranks even: each is compared with the
+		x->by->plan.n = 0; /* the plan makes all ranks even: each is compared with the
 				  others as recorded                          */
 		find_engines(x);
 	}
@@ -113,12 +109,12 @@ static void apply_peer_distribution(struct evening *s, size_t n, size_t nranks, 
 			ns = (int64_t)((double)NSX_MIN(v[at].ns, v[i].ns) * share);
 			if (ns >= v[i].ns)
 				continue;
-			compile_lower(&values[v[i].at], ns, s->touched);
+			compile_lower(s->by, &values[v[i].at], ns);
 			if (!lifts)
 				continue;
-			compile_lower(player_pause(s->p, v[i].at),
-				      ns - values[v[i].at], s->touched);
-			s->p->edit.call[v[i].at] |= EDIT_CALL_LIFTED;
+			compile_lower(s->by, player_pause(s->by->p, v[i].at),
+				      ns - values[v[i].at]);
+			s->by->p->edit.call[v[i].at] |= EDIT_CALL_LIFTED;
 		}
 	}
 }
@@ -133,7 +129,7 @@ static struct nsx_span *find_compared_times(struct evening *s, size_t *ret_peers
 	struct nsx_span *v;
 	size_t n = 0;
 
-	if (!nsx_new_array(v, s->a, m->nengines, "ranks", err))
+	if (!nsx_new_array(v, s->by->a, m->nengines, "ranks", err))
 		return NULL;
 	for (uint32_t i = 0; i < m->nengines; i++)
 		v[i] = (struct nsx_span){INT64_MAX, INT64_MIN};
@@ -184,23 +180,20 @@ static void even_entries(struct evening *s, const struct model_alikes *all, cons
 	apply_peer_distribution(s, n, npeers, values, all == &s->m->alike_gaps);
 }
 
-int compile_even_rank(struct player *p, struct nsx_plan plan,
-		      const struct nsx_change *c, struct nsx_arena *a,
-		      size_t *touched, struct nsx_err *err)
+int compile_even_rank(struct select *by, struct nsx_err *err)
 {
-	const struct nsx_model *m = p->m;
-	struct evening s = {.p = p, .m = m, .plan = plan, .c = c, .a = a,
-			    .touched = touched};
+	const struct nsx_model *m = by->m;
+	struct evening s = {.by = by, .m = m};
 	size_t most = NSX_MAX(m->alike_ops.n, NSX_MAX(m->alike_gaps.n, m->alike_calls.n));
+	int64_t **ns = by->p->edit.ns;
 	const struct nsx_span *alike;
 	size_t npeers;
 
-	if (find_roles(&s, err) || !nsx_new_array(s.v, a, most, "figures of ranks", err) ||
-	    !(alike = find_compared_times(&s, &npeers, err)) || player_need_lengths(p, err) ||
-	    player_need_gaps(p, err) || player_need_costs(p, err))
+	if (find_roles(&s, err) || !nsx_new_array(s.v, by->a, most, "figures of ranks", err) ||
+	    !(alike = find_compared_times(&s, &npeers, err)))
 		return err->rc;
-	even_entries(&s, &m->alike_ops, s.engine_role, alike, npeers, p->edit.length_ns);
-	even_entries(&s, &m->alike_gaps, s.thread_role, NULL, 1, p->edit.gap_ns);
-	even_entries(&s, &m->alike_calls, s.thread_role, NULL, 1, p->edit.own_ns);
+	even_entries(&s, &m->alike_ops, s.engine_role, alike, npeers, ns[EDIT_LENGTHS]);
+	even_entries(&s, &m->alike_gaps, s.thread_role, NULL, 1, ns[EDIT_GAPS]);
+	even_entries(&s, &m->alike_calls, s.thread_role, NULL, 1, ns[EDIT_COSTS]);
 	return 0;
 }

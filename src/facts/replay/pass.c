@@ -133,26 +133,21 @@ void player_reset(struct player *p)
 
 	memset(e->op, 0, p->m->nops);
 	memset(e->call, 0, p->m->ncalls);
-	e->length_ns = e->own_ns = e->gap_ns = NULL;
+	memset(e->ns, 0, sizeof(e->ns));
 	e->has_side = e->has_full = false;
 	e->fused_gap_ns = INT64_MAX;
 	e->transfer = 1;
 	e->pieces = 0;
 }
 
-/* The slots of player.room. */
-enum { LENGTHS, COSTS, GAPS };
-
-/* Returns the array of a slot, with a number for each operation or call. Its memory is kept for
- * later edits. NULL: no memory.
- */
-static int64_t *take_edit_array(struct player *p, unsigned slot, struct nsx_err *err)
+/* Returns the memory for times of a kind, which is kept for later edits. NULL: no memory. */
+static int64_t *take_edit_array(struct player *p, unsigned kind, struct nsx_err *err)
 {
 	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
 
-	if (!p->room[slot] && !nsx_new_array(p->room[slot], p->arena, n, "a replay", err))
+	if (!p->room[kind] && !nsx_new_array(p->room[kind], p->arena, n, "a replay", err))
 		return NULL;
-	return p->room[slot];
+	return p->room[kind];
 }
 
 /* Copies the edit's arrays to the saved copy or, with `back`, from it. Returns their size; if
@@ -167,7 +162,8 @@ static size_t copy_edit_arrays(struct player *p, bool back)
 		size_t size;
 	} arrays[] = {{p->edit.pause_ns, m->npauses * sizeof(*p->edit.pause_ns)},
 		      {p->edit.op, m->nops}, {p->edit.call, m->ncalls},
-		      {p->edit.length_ns, room}, {p->edit.own_ns, room}, {p->edit.gap_ns, room}};
+		      {p->edit.ns[EDIT_LENGTHS], room}, {p->edit.ns[EDIT_COSTS], room},
+		      {p->edit.ns[EDIT_GAPS], room}};
 
 	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
 		char *at = p->kept.bytes ? p->kept.bytes + n : NULL;
@@ -194,10 +190,9 @@ int player_keep(struct player *p, size_t touched, struct nsx_err *err)
 int player_share(struct player *p, const struct player *keeper, struct nsx_err *err)
 {
 	struct edit own = keeper->kept.edit;
-	int64_t **slots[] = {[LENGTHS] = &own.length_ns, [COSTS] = &own.own_ns, [GAPS] = &own.gap_ns};
 
-	for (unsigned i = 0; i < ARRAY_LEN(slots); i++)
-		if (*slots[i] && !(*slots[i] = take_edit_array(p, i, err)))
+	for (unsigned k = 0; k < NEDITS; k++)
+		if (own.ns[k] && !(own.ns[k] = take_edit_array(p, k, err)))
 			return err->rc;
 	own.op = p->edit.op;
 	own.call = p->edit.call;
@@ -214,49 +209,31 @@ size_t player_revert(struct player *p)
 	return p->kept.touched;
 }
 
-int player_need_lengths(struct player *p, struct nsx_err *err)
-{
-	struct edit *e = &p->edit;
-
-	if (e->length_ns)
-		return 0;
-	e->length_ns = take_edit_array(p, LENGTHS, err);
-	if (!e->length_ns)
-		return err->rc;
-	for (uint32_t i = 0; i < p->m->nops; i++)
-		e->length_ns[i] = p->m->op[i].length_ns;
-	return 0;
-}
-
-int player_need_costs(struct player *p, struct nsx_err *err)
-{
-	struct edit *e = &p->edit;
-
-	if (e->own_ns)
-		return 0;
-	e->own_ns = take_edit_array(p, COSTS, err);
-	if (!e->own_ns)
-		return err->rc;
-	for (uint32_t i = 0; i < p->m->ncalls; i++)
-		e->own_ns[i] = p->m->call[i].own_ns;
-	return 0;
-}
-
-int player_need_gaps(struct player *p, struct nsx_err *err)
+/* Fills the edit's times of a kind with those of the recording. */
+static void take_recorded_times(struct player *p, unsigned kind)
 {
 	const struct nsx_model *m = p->m;
-	struct edit *e = &p->edit;
+	int64_t *ns = p->edit.ns[kind];
 
-	if (e->gap_ns)
-		return 0;
-	e->gap_ns = take_edit_array(p, GAPS, err);
-	if (!e->gap_ns)
-		return err->rc;
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		e->gap_ns[i] = model_gap(m, i);
-	for (size_t k = 0; k < m->npauses; k++) {
-		e->pause_ns[k] = m->pause[k].ns;
-		e->gap_ns[m->pause[k].call] -= m->pause[k].ns;
+	for (uint32_t i = 0; kind == EDIT_LENGTHS && i < m->nops; i++)
+		ns[i] = m->op[i].length_ns;
+	for (uint32_t i = 0; kind != EDIT_LENGTHS && i < m->ncalls; i++)
+		ns[i] = kind == EDIT_COSTS ? m->call[i].own_ns : model_gap(m, i);
+	for (size_t k = 0; kind == EDIT_GAPS && k < m->npauses; k++) {
+		p->edit.pause_ns[k] = m->pause[k].ns;
+		ns[m->pause[k].call] -= m->pause[k].ns;
+	}
+}
+
+int player_need(struct player *p, unsigned what, struct nsx_err *err)
+{
+	for (unsigned kind = 0; kind < NEDITS; kind++) {
+		if (!(what >> kind & 1) || p->edit.ns[kind])
+			continue;
+		p->edit.ns[kind] = take_edit_array(p, kind, err);
+		if (!p->edit.ns[kind])
+			return err->rc;
+		take_recorded_times(p, kind);
 	}
 	return 0;
 }
@@ -293,7 +270,7 @@ static int64_t awaited_until(const struct player *p, uint32_t i)
 	if (c->flags & CALL_PAUSE) {
 		int64_t recorded_ns = model_gap(m, i) - model_pause_ns(m, i);
 
-		code_ns = p->edit.gap_ns && (c->flags & CALL_ACTIVE) ? p->edit.gap_ns[i] :
+		code_ns = p->edit.ns[EDIT_GAPS] && (c->flags & CALL_ACTIVE) ? p->edit.ns[EDIT_GAPS][i] :
 								      recorded_ns;
 		delay_ns = NSX_MAX(0, delay_ns - (recorded_ns - code_ns));
 	}
@@ -309,8 +286,8 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 	if (c->flags & CALL_FIXED_START)
 		return;
 	if (c->before != NSX_NONE) {
-		gap = p->edit.gap_ns && (c->flags & CALL_ACTIVE) ?
-			      p->edit.gap_ns[i] + *player_pause(p, i) :
+		gap = p->edit.ns[EDIT_GAPS] && (c->flags & CALL_ACTIVE) ?
+			      p->edit.ns[EDIT_GAPS][i] + *player_pause(p, i) :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
 		if (c->flags & CALL_AWAITS)
@@ -359,7 +336,7 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 		p->call_end[i] = end_mpi(p, how, i);
 		return;
 	}
-	end = start + (active && p->edit.own_ns ? p->edit.own_ns[i] : c->own_ns);
+	end = start + (active && p->edit.ns[EDIT_COSTS] ? p->edit.ns[EDIT_COSTS][i] : c->own_ns);
 	for (uint32_t w = c->wait; w < c[1].wait; w++) {
 		int64_t done = p->op_end[m->wait[w]];
 
@@ -539,8 +516,8 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		if (pieces > 0 && !isinf(pieces))
 			transfer += (int64_t)((pieces - 1) * (double)NSX_MIN(transfer, START_NS));
 		p->op_end[i] = met + transfer;
-		if (active && p->edit.length_ns && p->edit.length_ns[i] != o->length_ns)
-			p->op_end[i] = start + p->edit.length_ns[i];
+		if (active && p->edit.ns[EDIT_LENGTHS] && p->edit.ns[EDIT_LENGTHS][i] != o->length_ns)
+			p->op_end[i] = start + p->edit.ns[EDIT_LENGTHS][i];
 		if ((o->flags & OP_STREAM) && !(p->edit.op[i] & EDIT_OP_SIDE))
 			p->stream_end[o->stream] = p->op_end[i];
 	}
@@ -619,7 +596,7 @@ static int64_t pass_length_of(const struct player *p, uint32_t i)
 		return o->length_ns;
 	if (pieces > 0 && !isinf(pieces) && o->kind == NSX_OP_KERNEL && !(o->flags & OP_COMM))
 		return o->length_ns + (int64_t)((pieces - 1) * o->dispatch_ns);
-	return p->edit.length_ns ? p->edit.length_ns[i] : o->length_ns;
+	return p->edit.ns[EDIT_LENGTHS] ? p->edit.ns[EDIT_LENGTHS][i] : o->length_ns;
 }
 
 static int play_op(struct player *p, unsigned how, const struct typical *typical, uint32_t i,

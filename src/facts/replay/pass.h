@@ -20,11 +20,14 @@ enum { EDIT_CALL_GONE = 1, /* the call takes no time and waits for nothing      
        EDIT_CALL_LIFTED = 4, /* there is no wait in the gap before the call       */
        EDIT_CALL_IN_TIME = 8, /* the call ends as soon as the awaited work is done */
        EDIT_CALL_UNTIED = 16 }; /* the waits that it made streams do are gone     */
+/* The times that an edit may change: lengths of operations; own times of calls; times of the
+ * thread's code before calls.
+ */
+enum { EDIT_LENGTHS, EDIT_COSTS, EDIT_GAPS, NEDITS };
 struct edit {
 	uint8_t *op, *call; /* flags by operation, by call                   */
-	int64_t *length_ns, *own_ns; /* by operation, by call; NULL: as recorded */
-	int64_t *gap_ns; /* for each call: time of the thread's code before it; NULL: as recorded */
-	int64_t *pause_ns; /* set with gap_ns: by pause, the waits in its gap */
+	int64_t *ns[NEDITS]; /* new times, by operation or call; NULL: as recorded */
+	int64_t *pause_ns; /* set with EDIT_GAPS: by pause, the waits in its gap */
 	int64_t no_pause_ns; /* 0; player_pause returns its address for calls without a pause */
 	bool has_side, has_full;
 	int64_t fused_gap_ns; /* gap before a fused operation                */
@@ -44,7 +47,7 @@ struct player {
 	const struct nsx_model *m;
 	struct nsx_arena *arena;
 	struct edit edit;
-	int64_t *room[3]; /* memory for the edit's lengths, costs and gaps; NULL: not yet needed */
+	int64_t *room[NEDITS]; /* memory for the edit's times; NULL: not yet needed */
 	struct { /* the edit saved by player_keep                            */
 		struct edit edit;
 		char *bytes; /* the edit's arrays, concatenated              */
@@ -82,12 +85,10 @@ static inline int64_t *player_pause(struct player *p, uint32_t call)
 		       &p->edit.pause_ns[model_pause_of(p->m, call)] :
 		       &p->edit.no_pause_ns;
 }
-/* These make room for durations, costs or gaps that differ from the recording. Errors:
- * NSX_E_NOMEM.
+/* Makes room for times that differ from the recording; what: a bit for each kind that may change.
+ * Errors: NSX_E_NOMEM.
  */
-int player_need_lengths(struct player *p, struct nsx_err *err) NSX_CHECKED;
-int player_need_costs(struct player *p, struct nsx_err *err) NSX_CHECKED;
-int player_need_gaps(struct player *p, struct nsx_err *err) NSX_CHECKED;
+int player_need(struct player *p, unsigned what, struct nsx_err *err) NSX_CHECKED;
 
 enum {
 	PLAY_FIXED = 1, /* waits outside CUDA end no earlier than recorded   */

@@ -156,19 +156,21 @@ static int find_shares(const struct sharing *s, struct nsx_arena *a, struct nsx_
 	return 0;
 }
 
-int compile_shared_work(struct player *p, struct nsx_arena *a, size_t *touched, struct nsx_err *err)
+int compile_shared_work(struct select *by, struct nsx_err *err)
 {
-	struct sharing s = {.m = p->m};
+	struct sharing s = {.m = by->m};
+	int64_t *ns = by->p->edit.ns[EDIT_LENGTHS];
 
-	if (find_collectives(&s, a, err) || share_add_work(&s, a, err) || find_shares(&s, a, err))
+	if (find_collectives(&s, by->a, err) || share_add_work(&s, by->a, err) ||
+	    find_shares(&s, by->a, err))
 		return err->rc;
-	for (uint32_t i = 0; i < p->m->nops; i++) {
+	for (uint32_t i = 0; i < s.m->nops; i++) {
 		double share = s.of[i] == NSX_NONE ? 1 : s.v[s.of[i]].share;
 
-		if (share == 1 || (p->m->op[i].flags & OP_COMM))
+		if (share == 1 || (s.m->op[i].flags & OP_COMM))
 			continue;
-		p->edit.length_ns[i] = (int64_t)((double)p->edit.length_ns[i] * share);
-		++*touched;
+		ns[i] = (int64_t)((double)ns[i] * share);
+		++*by->touched;
 	}
 	return 0;
 }
