@@ -226,7 +226,7 @@ static void speed_up_launch(struct select *s, uint32_t i)
 	const struct model_call *c = &s->m->call[i];
 
 	if (c->kind == CALL_LAUNCH)
-		compile_lower(s, &s->p->edit.ns[EDIT_COSTS][i], divided(c->own_ns, s->c->amount));
+		compile_lower(s, &s->p->edit.ns[TIME_COSTS][i], divided(c->own_ns, s->c->amount));
 }
 
 /* Removes waits, costs, and time between calls. */
@@ -239,9 +239,9 @@ static void remove_host_time(struct select *s, uint32_t i)
 	if (!(s->m->api[c->api].says & API_WORK))
 		remove_call(s, i);
 	else if (c->kind == CALL_LAUNCH)
-		compile_lower(s, &e->ns[EDIT_COSTS][i], 0);
+		compile_lower(s, &e->ns[TIME_COSTS][i], 0);
 	if (c->before != NSX_NONE)
-		compile_lower(s, &e->ns[EDIT_GAPS][i], 0);
+		compile_lower(s, &e->ns[TIME_GAPS][i], 0);
 }
 
 /* Verbs on gaps --------------------------------------------------------------------*/
@@ -299,7 +299,7 @@ static void shorten_gap(struct select *s, uint32_t i)
 		return;
 	pause_ns = model_pause_ns(s->m, i);
 	compile_lower(s, player_pause(s->p, i), pause_ns - paused_ns);
-	compile_lower(s, &e->ns[EDIT_GAPS][i], gap - pause_ns - (ns - paused_ns));
+	compile_lower(s, &e->ns[TIME_GAPS][i], gap - pause_ns - (ns - paused_ns));
 	if (are_waits)
 		e->call[i] |= EDIT_CALL_LIFTED;
 }
@@ -329,7 +329,7 @@ static void remove_lost_time(struct select *s, uint32_t i)
 
 	shorten_gap(s, i);
 	if (ns && c->kind == CALL_LAUNCH)
-		compile_lower(s, &s->p->edit.ns[EDIT_COSTS][i], c->own_ns - ns);
+		compile_lower(s, &s->p->edit.ns[TIME_COSTS][i], c->own_ns - ns);
 	else if (ns > c->residual_ns / 2)
 		set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_IN_TIME);
 }
@@ -339,7 +339,7 @@ static void speed_up_gap(struct select *s, uint32_t i)
 	int64_t own_ns = model_gap(s->m, i) - model_pause_ns(s->m, i);
 	int64_t part = NSX_MAX(s->c->range ? gap_ns_in_ranges(s, i) : own_ns, 0);
 
-	compile_lower(s, &s->p->edit.ns[EDIT_GAPS][i],
+	compile_lower(s, &s->p->edit.ns[TIME_GAPS][i],
 		    own_ns - part + NSX_MAX(divided(part, s->c->amount),
 					    NSX_MIN(part, s->c->least_ns)));
 }
@@ -398,7 +398,7 @@ static void unblock_copy(struct select *s, uint32_t i)
 
 static void speed_up_op(struct select *s, uint32_t i)
 {
-	compile_lower(s, &s->p->edit.ns[EDIT_LENGTHS][i], divided(s->m->op[i].length_ns,
+	compile_lower(s, &s->p->edit.ns[TIME_LENGTHS][i], divided(s->m->op[i].length_ns,
 								s->c->amount));
 	if (s->c->fills)
 		s->p->edit.op[i] |= EDIT_OP_FULL;
@@ -462,7 +462,7 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 		times = v[shape].before_ns / (double)v[shape].nbefore /
 			(v[shape].ns / (double)v[shape].n);
 		if (times < 1)
-			compile_lower(s, &s->p->edit.ns[EDIT_LENGTHS][i],
+			compile_lower(s, &s->p->edit.ns[TIME_LENGTHS][i],
 				    (int64_t)(times * (double)o->length_ns));
 	}
 	return 0;
@@ -492,26 +492,26 @@ static const struct verb {
 	[NSX_NO_WAIT] = {.call = remove_wait},
 	[NSX_NO_COST] = {.call_flag = EDIT_CALL_GONE},
 	[NSX_UNTIE] = {.call_flag = EDIT_CALL_GONE | EDIT_CALL_UNTIED},
-	[NSX_FASTER_LAUNCH] = {1 << EDIT_COSTS, .call = speed_up_launch},
-	[NSX_FASTER_HOST] = {1 << EDIT_GAPS, .gap = speed_up_gap},
-	[NSX_NO_OS_WAIT] = {1 << EDIT_GAPS, .gap = remove_os_wait},
-	[NSX_NO_PREEMPTION] = {1 << EDIT_GAPS | 1 << EDIT_COSTS, .gap = remove_lost_time},
-	[NSX_NO_ABSENCE] = {1 << EDIT_GAPS | 1 << EDIT_COSTS, .gap = remove_lost_time},
-	[NSX_NO_PROFILER] = {1 << EDIT_GAPS, .gap = shorten_gap},
-	[NSX_INSTANT_HOST] = {1 << EDIT_GAPS | 1 << EDIT_COSTS, .call = remove_host_time},
-	[NSX_FASTER] = {1 << EDIT_LENGTHS, .op = speed_up_op},
+	[NSX_FASTER_LAUNCH] = {1 << TIME_COSTS, .call = speed_up_launch},
+	[NSX_FASTER_HOST] = {1 << TIME_GAPS, .gap = speed_up_gap},
+	[NSX_NO_OS_WAIT] = {1 << TIME_GAPS, .gap = remove_os_wait},
+	[NSX_NO_PREEMPTION] = {1 << TIME_GAPS | 1 << TIME_COSTS, .gap = remove_lost_time},
+	[NSX_NO_ABSENCE] = {1 << TIME_GAPS | 1 << TIME_COSTS, .gap = remove_lost_time},
+	[NSX_NO_PROFILER] = {1 << TIME_GAPS, .gap = shorten_gap},
+	[NSX_INSTANT_HOST] = {1 << TIME_GAPS | 1 << TIME_COSTS, .call = remove_host_time},
+	[NSX_FASTER] = {1 << TIME_LENGTHS, .op = speed_up_op},
 	[NSX_DROP] = {.op_flag = EDIT_OP_DROP, .op = remove_call_of},
 	[NSX_ASYNC_COPY] = {.op = unblock_copy},
 	[NSX_OVERLAP] = {.op = unblock_copy},
 	[NSX_CUT] = {.op_flag = EDIT_OP_CUT},
 	[NSX_FUSE] = {.op = fuse_with_previous},
-	[NSX_HOLD_CLOCK] = {1 << EDIT_LENGTHS, .all = apply_earlier_clock},
+	[NSX_HOLD_CLOCK] = {1 << TIME_LENGTHS, .all = apply_earlier_clock},
 	[NSX_HIDE_COMM] = {.op = hide_comm},
 	[NSX_FASTER_COMM] = {.op = speed_up_comm},
 	[NSX_NO_PEER_WAIT] = {.all = remove_peer_waits},
-	[NSX_SHARE_WORK] = {1 << EDIT_LENGTHS, .all = compile_shared_work},
-	[NSX_EVEN_RANK] = {(1 << NEDITS) - 1, .all = compile_even_rank},
-	[NSX_DROP_RANGE] = {1 << EDIT_GAPS, .call_flag = EDIT_CALL_GONE, .gap = shorten_gap,
+	[NSX_SHARE_WORK] = {1 << TIME_LENGTHS, .all = compile_shared_work},
+	[NSX_EVEN_RANK] = {(1 << NTIMES) - 1, .all = compile_even_rank},
+	[NSX_DROP_RANGE] = {1 << TIME_GAPS, .call_flag = EDIT_CALL_GONE, .gap = shorten_gap,
 			    .op_flag = EDIT_OP_DROP},
 };
 

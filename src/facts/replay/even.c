@@ -155,45 +155,46 @@ static struct nsx_span *find_compared_times(struct evening *s, size_t *ret_peers
 	return v;
 }
 
-/* Evens operations, calls, or the gaps before calls. roles: by what the entries belong to. alike:
- * for operations, from find_compared_times(); otherwise NULL.
- */
-static void even_entries(struct evening *s, const struct model_alikes *all, const uint8_t *roles,
-			 const struct nsx_span *alike, size_t npeers, int64_t *values)
+/* Evens operations, calls, or the gaps before calls. compared: see find_compared_times. */
+static void even_entries(struct evening *s, unsigned time, const struct nsx_span *compared,
+			 size_t npeers)
 {
-	bool begins = false;
+	const struct nsx_model *m = s->m;
+	const struct model_alikes *all = &m->alike[time];
+	bool begins = false, of_ops = time == TIME_LENGTHS;
 	size_t n = 0;
 
 	for (uint32_t k = 0; k < all->n; k++) {
-		uint32_t of = (uint32_t)nsx_unpack(&all->of, k);
-		uint32_t at = (uint32_t)nsx_unpack(&all->at, k);
+		uint32_t at = all->v[k] >> 1;
+		uint32_t of = of_ops ? m->op[at].engine : nsx_call_thread(m->t, m->call[at].row);
+		uint8_t role = (of_ops ? s->engine_role : s->thread_role)[of];
 
-		begins |= of & 1;
-		if (roles[of >> 1] == APART)
+		begins |= all->v[k] & 1;
+		if (role == APART)
 			continue;
 		s->v[n++] = (struct measured){
-			nsx_unpack(&all->ns, k), at, begins, roles[of >> 1] == PEER,
-			alike && s->m->op[at].start_ns >= alike[of >> 1].start_ns &&
-				s->m->op[at].start_ns < alike[of >> 1].end_ns};
+			model_time(m, time, at), at, begins, role == PEER,
+			of_ops && m->op[at].start_ns >= compared[of].start_ns &&
+				m->op[at].start_ns < compared[of].end_ns};
 		begins = false;
 	}
-	apply_peer_distribution(s, n, npeers, values, all == &s->m->alike_gaps);
+	apply_peer_distribution(s, n, of_ops ? npeers : 1, s->by->p->edit.ns[time],
+				time == TIME_GAPS);
 }
 
 int compile_even_rank(struct select *by, struct nsx_err *err)
 {
 	const struct nsx_model *m = by->m;
 	struct evening s = {.by = by, .m = m};
-	size_t most = NSX_MAX(m->alike_ops.n, NSX_MAX(m->alike_gaps.n, m->alike_calls.n));
-	int64_t **ns = by->p->edit.ns;
-	const struct nsx_span *alike;
-	size_t npeers;
+	const struct nsx_span *compared;
+	size_t npeers, most = 0;
 
+	for (unsigned time = 0; time < NTIMES; time++)
+		most = NSX_MAX(most, m->alike[time].n);
 	if (find_roles(&s, err) || !nsx_new_array(s.v, by->a, most, "figures of ranks", err) ||
-	    !(alike = find_compared_times(&s, &npeers, err)))
+	    !(compared = find_compared_times(&s, &npeers, err)))
 		return err->rc;
-	even_entries(&s, &m->alike_ops, s.engine_role, alike, npeers, ns[EDIT_LENGTHS]);
-	even_entries(&s, &m->alike_gaps, s.thread_role, NULL, 1, ns[EDIT_GAPS]);
-	even_entries(&s, &m->alike_calls, s.thread_role, NULL, 1, ns[EDIT_COSTS]);
+	for (unsigned time = 0; time < NTIMES; time++)
+		even_entries(&s, time, compared, npeers);
 	return 0;
 }

@@ -123,11 +123,10 @@ struct model_api {
 struct model_rank {
 	uint32_t process, device; /* indices of the trace; or NSX_NONE       */
 };
-struct model_alikes { /* work of ranks that can be compared, as parallel columns */
-	struct nsx_packed ns; /* length of the operation or gap, or cost of the call */
-	struct nsx_packed at; /* index of the operation or call in the model */
-	struct nsx_packed of; /* (engine, or thread of the trace) << 1, plus 1 for the
-				 first entry of a kind */
+/* Times of the model: lengths of operations, own times of calls, and times before calls. */
+enum { TIME_LENGTHS, TIME_COSTS, TIME_GAPS, NTIMES };
+struct model_alikes { /* work of ranks that can be compared, kind by kind */
+	uint32_t *v; /* index of the operation or call << 1, plus 1 for the first of a kind */
 	uint32_t n;
 };
 
@@ -172,12 +171,12 @@ struct nsx_model {
 	uint32_t nmeets;
 	int64_t launch_ns; /* usual time from a launch call's end to its kernel's start */
 	int64_t kernel_gap_ns; /* usual time from a kernel's end to the next kernel on its stream */
-	/* These are filled if there are several ranks. alike_ops: work except communication,
+	/* These are filled if there are several ranks. TIME_LENGTHS: work except communication,
 	 * grouped by kind (kernels of one name, copies of one direction, memsets, graphs).
-	 * alike_gaps: gaps between calls, grouped by the two APIs. alike_calls: calls that wait
-	 * for nothing, grouped by API. Each group is sorted by length.
+	 * TIME_GAPS: gaps between calls, grouped by the two APIs. TIME_COSTS: calls that wait for
+	 * nothing, grouped by API. Each group is sorted by length.
 	 */
-	struct model_alikes alike_ops, alike_gaps, alike_calls;
+	struct model_alikes alike[NTIMES];
 	/* For each thread of the trace: device of the first operation it launches; or NSX_NONE. */
 	uint32_t *thread_device;
 	uint32_t nstreams, nlanes, nengines;
@@ -273,6 +272,12 @@ static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 	const struct model_call *c = &m->call[call];
 
 	return c->before == NSX_NONE ? 0 : c->start_ns - m->call[c->before].end_ns;
+}
+/* Returns a recorded time of an operation or call. */
+static inline int64_t model_time(const struct nsx_model *m, unsigned kind, uint32_t i)
+{
+	return kind == TIME_LENGTHS ? m->op[i].length_ns :
+	       kind == TIME_COSTS   ? m->call[i].own_ns : model_gap(m, i);
 }
 /* Returns the index of a call's pause, which must exist. O(log n). */
 static inline size_t model_pause_of(const struct nsx_model *m, uint32_t call)

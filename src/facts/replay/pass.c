@@ -162,8 +162,8 @@ static size_t copy_edit_arrays(struct player *p, bool back)
 		size_t size;
 	} arrays[] = {{p->edit.pause_ns, m->npauses * sizeof(*p->edit.pause_ns)},
 		      {p->edit.op, m->nops}, {p->edit.call, m->ncalls},
-		      {p->edit.ns[EDIT_LENGTHS], room}, {p->edit.ns[EDIT_COSTS], room},
-		      {p->edit.ns[EDIT_GAPS], room}};
+		      {p->edit.ns[TIME_LENGTHS], room}, {p->edit.ns[TIME_COSTS], room},
+		      {p->edit.ns[TIME_GAPS], room}};
 
 	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
 		char *at = p->kept.bytes ? p->kept.bytes + n : NULL;
@@ -191,7 +191,7 @@ int player_share(struct player *p, const struct player *keeper, struct nsx_err *
 {
 	struct edit own = keeper->kept.edit;
 
-	for (unsigned k = 0; k < NEDITS; k++)
+	for (unsigned k = 0; k < NTIMES; k++)
 		if (own.ns[k] && !(own.ns[k] = take_edit_array(p, k, err)))
 			return err->rc;
 	own.op = p->edit.op;
@@ -215,11 +215,9 @@ static void take_recorded_times(struct player *p, unsigned kind)
 	const struct nsx_model *m = p->m;
 	int64_t *ns = p->edit.ns[kind];
 
-	for (uint32_t i = 0; kind == EDIT_LENGTHS && i < m->nops; i++)
-		ns[i] = m->op[i].length_ns;
-	for (uint32_t i = 0; kind != EDIT_LENGTHS && i < m->ncalls; i++)
-		ns[i] = kind == EDIT_COSTS ? m->call[i].own_ns : model_gap(m, i);
-	for (size_t k = 0; kind == EDIT_GAPS && k < m->npauses; k++) {
+	for (uint32_t i = 0; i < (kind == TIME_LENGTHS ? m->nops : m->ncalls); i++)
+		ns[i] = model_time(m, kind, i);
+	for (size_t k = 0; kind == TIME_GAPS && k < m->npauses; k++) {
 		p->edit.pause_ns[k] = m->pause[k].ns;
 		ns[m->pause[k].call] -= m->pause[k].ns;
 	}
@@ -227,7 +225,7 @@ static void take_recorded_times(struct player *p, unsigned kind)
 
 int player_need(struct player *p, unsigned what, struct nsx_err *err)
 {
-	for (unsigned kind = 0; kind < NEDITS; kind++) {
+	for (unsigned kind = 0; kind < NTIMES; kind++) {
 		if (!(what >> kind & 1) || p->edit.ns[kind])
 			continue;
 		p->edit.ns[kind] = take_edit_array(p, kind, err);
@@ -270,7 +268,7 @@ static int64_t awaited_until(const struct player *p, uint32_t i)
 	if (c->flags & CALL_PAUSE) {
 		int64_t recorded_ns = model_gap(m, i) - model_pause_ns(m, i);
 
-		code_ns = p->edit.ns[EDIT_GAPS] && (c->flags & CALL_ACTIVE) ? p->edit.ns[EDIT_GAPS][i] :
+		code_ns = p->edit.ns[TIME_GAPS] && (c->flags & CALL_ACTIVE) ? p->edit.ns[TIME_GAPS][i] :
 								      recorded_ns;
 		delay_ns = NSX_MAX(0, delay_ns - (recorded_ns - code_ns));
 	}
@@ -286,8 +284,8 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 	if (c->flags & CALL_FIXED_START)
 		return;
 	if (c->before != NSX_NONE) {
-		gap = p->edit.ns[EDIT_GAPS] && (c->flags & CALL_ACTIVE) ?
-			      p->edit.ns[EDIT_GAPS][i] + *player_pause(p, i) :
+		gap = p->edit.ns[TIME_GAPS] && (c->flags & CALL_ACTIVE) ?
+			      p->edit.ns[TIME_GAPS][i] + *player_pause(p, i) :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
 		if (c->flags & CALL_AWAITS)
@@ -336,7 +334,7 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 		p->call_end[i] = end_mpi(p, how, i);
 		return;
 	}
-	end = start + (active && p->edit.ns[EDIT_COSTS] ? p->edit.ns[EDIT_COSTS][i] : c->own_ns);
+	end = start + (active && p->edit.ns[TIME_COSTS] ? p->edit.ns[TIME_COSTS][i] : c->own_ns);
 	for (uint32_t w = c->wait; w < c[1].wait; w++) {
 		int64_t done = p->op_end[m->wait[w]];
 
@@ -516,8 +514,8 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		if (pieces > 0 && !isinf(pieces))
 			transfer += (int64_t)((pieces - 1) * (double)NSX_MIN(transfer, START_NS));
 		p->op_end[i] = met + transfer;
-		if (active && p->edit.ns[EDIT_LENGTHS] && p->edit.ns[EDIT_LENGTHS][i] != o->length_ns)
-			p->op_end[i] = start + p->edit.ns[EDIT_LENGTHS][i];
+		if (active && p->edit.ns[TIME_LENGTHS] && p->edit.ns[TIME_LENGTHS][i] != o->length_ns)
+			p->op_end[i] = start + p->edit.ns[TIME_LENGTHS][i];
 		if ((o->flags & OP_STREAM) && !(p->edit.op[i] & EDIT_OP_SIDE))
 			p->stream_end[o->stream] = p->op_end[i];
 	}
@@ -596,7 +594,7 @@ static int64_t pass_length_of(const struct player *p, uint32_t i)
 		return o->length_ns;
 	if (pieces > 0 && !isinf(pieces) && o->kind == NSX_OP_KERNEL && !(o->flags & OP_COMM))
 		return o->length_ns + (int64_t)((pieces - 1) * o->dispatch_ns);
-	return p->edit.ns[EDIT_LENGTHS] ? p->edit.ns[EDIT_LENGTHS][i] : o->length_ns;
+	return p->edit.ns[TIME_LENGTHS] ? p->edit.ns[TIME_LENGTHS][i] : o->length_ns;
 }
 
 static int play_op(struct player *p, unsigned how, const struct typical *typical, uint32_t i,

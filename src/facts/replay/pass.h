@@ -20,14 +20,10 @@ enum { EDIT_CALL_GONE = 1, /* the call takes no time and waits for nothing      
        EDIT_CALL_LIFTED = 4, /* there is no wait in the gap before the call       */
        EDIT_CALL_IN_TIME = 8, /* the call ends as soon as the awaited work is done */
        EDIT_CALL_UNTIED = 16 }; /* the waits that it made streams do are gone     */
-/* The times that an edit may change: lengths of operations; own times of calls; times of the
- * thread's code before calls.
- */
-enum { EDIT_LENGTHS, EDIT_COSTS, EDIT_GAPS, NEDITS };
 struct edit {
 	uint8_t *op, *call; /* flags by operation, by call                   */
-	int64_t *ns[NEDITS]; /* new times, by operation or call; NULL: as recorded */
-	int64_t *pause_ns; /* set with EDIT_GAPS: by pause, the waits in its gap */
+	int64_t *ns[NTIMES]; /* new times, by operation or call; NULL: as recorded */
+	int64_t *pause_ns; /* set with TIME_GAPS: by pause, the waits in its gap */
 	int64_t no_pause_ns; /* 0; player_pause returns its address for calls without a pause */
 	bool has_side, has_full;
 	int64_t fused_gap_ns; /* gap before a fused operation                */
@@ -47,7 +43,7 @@ struct player {
 	const struct nsx_model *m;
 	struct nsx_arena *arena;
 	struct edit edit;
-	int64_t *room[NEDITS]; /* memory for the edit's times; NULL: not yet needed */
+	int64_t *room[NTIMES]; /* memory for the edit's times; NULL: not yet needed */
 	struct { /* the edit saved by player_keep                            */
 		struct edit edit;
 		char *bytes; /* the edit's arrays, concatenated              */
