@@ -2,7 +2,6 @@
 #ifndef METRICS_FOLD_H
 #define METRICS_FOLD_H
 
-#include "base/group.h"
 #include "facts/metrics/values.h"
 #include "sqlite/scan.h"
 

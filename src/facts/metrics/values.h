@@ -5,13 +5,12 @@
 #ifndef METRICS_VALUES_H
 #define METRICS_VALUES_H
 
+#include "base/group.h"
 #include "facts/metrics/metrics.h"
 
 enum {
 	FOLD_SMALL = 128,	/* values with bins of their own             */
-	FOLD_FIRST_OCTAVE = 7,	/* values 128..255                           */
-	FOLD_OCTAVES = 34,	/* values up to FOLD_MAX_VALUE               */
-	FOLD_STEPS = 64,	/* bins per octave                           */
+	FOLD_STEPS = 64,	/* bins per octave of larger values          */
 	FOLD_KNOWN = 16384,	/* number of distinct values from 128 up that are kept exactly */
 };
 #define FOLD_MAX_VALUE (INT64_C(1) << 40) /* larger values are no samples */
@@ -28,12 +27,11 @@ struct fold_wide { /* a bin for the values lo to hi; all 0: empty */
 
 struct fold_values {
 	struct fold_bin small[FOLD_SMALL];
-	/* Larger values are kept exactly, in a hash table. If there are more than FOLD_KNOWN, they
-	 * are kept in steps of 1/64 octave.
+	/* Larger values have bins of their own or, if there are more than FOLD_KNOWN of them, bins
+	 * of 1/64 octave. Their keys are the value or the number of the step.
 	 */
-	struct fold_wide *known;
-	size_t nknown, cap_known;
-	struct fold_wide *octave[FOLD_OCTAVES];
+	struct nsx_groups keys;
+	struct fold_wide *large; /* one for each key                         */
 	bool many;
 	__int128 sum, squares, weighted[NSX_NSCOPES];
 	/* max: over samples with any time in the scope. lo, hi: exact bounds of the samples that n
