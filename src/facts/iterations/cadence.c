@@ -6,21 +6,6 @@
 
 enum { MIN_GAP_NS = 1000000 };
 
-/* Adds a way whose marks reach from each start to the next; the last mark ends at end_ns. */
-static int add_way_from_starts(struct nsx_finder *fd, struct nsx_way *w,
-			       const int64_t *start_ns, size_t n, int64_t end_ns,
-			       double trust, double max_cv, struct nsx_err *err)
-{
-	w->n = n;
-	if (!nsx_new_array(w->marks, fd->a, n, "iterations", err))
-		return err->rc;
-	for (size_t i = 0; i < n; i++)
-		w->marks[i] = (struct nsx_span){
-			start_ns[i], i + 1 < n ? start_ns[i + 1] : end_ns};
-	w->coverage = nsx_gpu_share(fd, w->process, start_ns[0], end_ns);
-	return nsx_measure_way(w, err) ?: nsx_keep_way(fd, w, trust, max_cv, err);
-}
-
 /* Replays and collectives -------------------------------------------------------*/
 
 struct event {
@@ -74,11 +59,11 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 		if (next - i < NSX_MAX((size_t)4, n / 64))
 			continue;
 		if (method == NSX_WAY_GRAPH)
-			rc = add_way_from_starts(fd, &w, start, next - i,
+			rc = nsx_add_way_from_starts(fd, &w, start, next - i,
 						 v[next - 1].end_ns, 0.8, 0.5, err);
 		else if (next - i >= 8) {
 			w.name = nsx_op_shape(fd->t, v[i].op)->base_name;
-			rc = add_way_from_starts(fd, &w, start, next - i,
+			rc = nsx_add_way_from_starts(fd, &w, start, next - i,
 						 v[next - 1].end_ns, 0.7, 0.15, err);
 		}
 	}
@@ -133,7 +118,7 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 	if (n >= 4) {
 		end_ns = nsx_span_at(busy, busy->n - 1).end_ns;
 		if (are_bursts_alike(busy, v, n, end_ns))
-			rc = add_way_from_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
+			rc = nsx_add_way_from_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
 	}
 	free(v);
 	return rc;

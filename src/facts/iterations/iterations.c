@@ -239,10 +239,7 @@ static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		d[i] = v[i].end_ns - v[i].start_ns;
-	median = nsx_quantile(d, n, 0.5);
-	for (size_t i = 0; i < n; i++)
-		d[i] = llabs(d[i] - (int64_t)median);
-	mad = nsx_quantile(d, n, 0.5);
+	mad = nsx_median_distance(d, n, &median);
 	for (size_t i = 0; i < n; i++) {
 		double wall = (double)(v[i].end_ns - v[i].start_ns);
 

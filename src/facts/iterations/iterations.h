@@ -47,15 +47,15 @@ int nsx_measure_way(struct nsx_way *w, struct nsx_err *err);
  */
 int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err);
+/* Adds a way whose marks reach from each start to the next; the last mark ends at end_ns. */
+int nsx_add_way_from_starts(struct nsx_finder *fd, struct nsx_way *w,
+			    const int64_t *start_ns, size_t n, int64_t end_ns,
+			    double trust, double max_cv, struct nsx_err *err);
 /* Returns the part of an operation's GPU time that counts as work. A communication kernel may wait
  * seconds for ranks that start late, so it counts at most as much as its process's median
  * communication kernel.
  */
 int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op);
-/* Returns the share of the process's work inside [start, end). */
-double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
-		     int64_t start_ns, int64_t end_ns);
-
 /* A stretch of the run with one activity. */
 struct nsx_segment {
 	struct nsx_window window;

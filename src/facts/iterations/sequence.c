@@ -40,7 +40,7 @@ struct seq {
 	uint32_t *at[LEVELS]; /* positions of all runs, run by run           */
 	uint32_t *start[LEVELS]; /* for each run: index of its first position in at */
 	size_t nids[LEVELS];
-	int64_t *distance; /* scratch                                        */
+	int64_t *scratch; /* distances of occurrences, starts of marks        */
 	struct anchor *anchors;
 	size_t nanchors, cap;
 };
@@ -183,14 +183,14 @@ static int try_anchor(struct seq *s, unsigned level, uint32_t id, struct nsx_err
 	if (n < MIN_COUNT)
 		return 0;
 	for (size_t i = 0; i + 1 < n; i++)
-		s->distance[i] = at[i + 1] - at[i];
-	period = (int64_t)nsx_quantile(s->distance, n - 1, 0.5);
+		s->scratch[i] = at[i + 1] - at[i];
+	period = (int64_t)nsx_quantile(s->scratch, n - 1, 0.5);
 	if (period < 2)
 		return 0;
 	for (size_t i = 0; i + 1 < n; i++)
-		s->distance[i] = at[i + 1] - at[i];
-	find_regular_stretch(s->distance, n - 1, period, &from, &to);
-	if (to - from + 1 < MIN_COUNT || is_inner_loop(s->distance, from, to, period))
+		s->scratch[i] = at[i + 1] - at[i];
+	find_regular_stretch(s->scratch, n - 1, period, &from, &to);
+	if (to - from + 1 < MIN_COUNT || is_inner_loop(s->scratch, from, to, period))
 		return 0;
 	for (size_t i = from; i <= to; i++)
 		a.gap_ns += (double)pause_before_symbol(s, at[i]) / (double)(to - from + 1);
@@ -279,25 +279,17 @@ static int add_sequence_way(struct seq *s, uint32_t process, const struct anchor
 	/* Hundreds of kernels in equal order are no coincidence, even if seen only a few times. */
 	double seen = NSX_MIN(1, (double)n / 8);
 	double sure = NSX_MAX(seen, NSX_MIN(1, (double)n * a->period / LONG_ENOUGH));
-	struct nsx_way w = {.method = NSX_WAY_SEQUENCE, .process = process,
-			    .n = n};
+	struct nsx_way w = {.method = NSX_WAY_SEQUENCE, .process = process};
 
-	if (!nsx_new_array(w.marks, s->fd->a, n, "iterations", err))
-		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		w.marks[i].start_ns = nsx_op_start(&t->ops, s->op[at[i]]);
-		if (i)
-			w.marks[i - 1].end_ns = w.marks[i].start_ns;
-	}
+	for (size_t i = 0; i < n; i++)
+		s->scratch[i] = nsx_op_start(&t->ops, s->op[at[i]]);
 	after = (size_t)at[n - 1] + a->period;
-	w.marks[n - 1].end_ns = after < s->n
-				    ? nsx_op_start(&t->ops, s->op[after])
-				    : nsx_op_end(&t->ops, s->op[s->n - 1]);
 	w.name = t->ops.kind[s->op[at[0]]] == NSX_OP_KERNEL ?
 			 nsx_op_shape(t, s->op[at[0]])->base_name : 0;
-	w.coverage = nsx_gpu_share(s->fd, process, w.marks[0].start_ns, w.marks[n - 1].end_ns);
-	return nsx_measure_way(&w, err) ?:
-	       nsx_keep_way(s->fd, &w, 0.9 * like * sure / seen, 1, err);
+	return nsx_add_way_from_starts(s->fd, &w, s->scratch, n, after < s->n ?
+				       nsx_op_start(&t->ops, s->op[after]) :
+				       nsx_op_end(&t->ops, s->op[s->n - 1]),
+				       0.9 * like * sure / seen, 1, err);
 }
 
 static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
@@ -320,7 +312,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 	}
 	s->n = n;
 	if (nsx_new_arrays(s->a, n, "kernel sequence", err, kind, name, s->sym,
-			   s->inside, s->distance))
+			   s->inside, s->scratch))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		s->inside[i] = is_inside_graph(s, i);

@@ -274,11 +274,8 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 	n--; /* the last has no successor */
 	for (size_t i = 0; i < n; i++)
 		d[i] = v[i].end_ns - v[i].start_ns;
-	j->median = nsx_quantile(d, n, 0.5);
+	mad = nsx_median_distance(d, n, &j->median);
 	find_regular_start(j, v, n);
-	for (size_t i = 0; i < n; i++)
-		d[i] = llabs(v[i].end_ns - v[i].start_ns - (int64_t)j->median);
-	mad = nsx_quantile(d, n, 0.5);
 	j->tolerance = NSX_MAX(3 * 1.4826 * mad, 0.05 * j->median);
 	free(d);
 	return 0;

@@ -81,8 +81,9 @@ int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 	return !(w->cv <= max_cv) ? 0 : nsx_push(fd->v, fd->n, fd->cap, candidates, err, *w);
 }
 
-double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
-		     int64_t start_ns, int64_t end_ns)
+/* Returns the share of the process's work inside [start, end). */
+static double gpu_share_within(const struct nsx_finder *fd, uint32_t process,
+			       int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_ops *o = &fd->t->ops;
 	int64_t inside = 0;
@@ -95,6 +96,20 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 			nsx_add_to(&inside, NSX_MIN(b - a, nsx_work_ns(fd, fd->ops[k])));
 	}
 	return fd->gpu_ns[process] ? (double)inside / (double)fd->gpu_ns[process] : 0;
+}
+
+int nsx_add_way_from_starts(struct nsx_finder *fd, struct nsx_way *w,
+			    const int64_t *start_ns, size_t n, int64_t end_ns,
+			    double trust, double max_cv, struct nsx_err *err)
+{
+	w->n = n;
+	if (!nsx_new_array(w->marks, fd->a, n, "iterations", err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		w->marks[i] = (struct nsx_span){
+			start_ns[i], i + 1 < n ? start_ns[i + 1] : end_ns};
+	w->coverage = gpu_share_within(fd, w->process, start_ns[0], end_ns);
+	return nsx_measure_way(w, err) ?: nsx_keep_way(fd, w, trust, max_cv, err);
 }
 
 /* Work by process ------------------------------------------------------------*/

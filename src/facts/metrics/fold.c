@@ -196,7 +196,7 @@ static void drop_waiting_rows(struct fold_source *s)
 	s->nrows = s->cap_rows = 0;
 }
 
-int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err)
+static int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err)
 {
 	int rc = 0;
 
@@ -352,17 +352,20 @@ static void clear_series(struct fold_series *x)
 	*x = keep;
 }
 
-void fold_forget(struct fold *f, uint32_t source, int64_t period_ns)
+int fold_settle(struct fold *f, struct fold_source *s, int64_t period_ns, struct nsx_err *err)
 {
-	struct fold_source *s = &f->sources[source];
+	int64_t used_ns = s->failed ? -1 : s->period_ns;
 
-	for (size_t i = 0; i < f->nseries; i++)
-		if (f->series[i]->source == source)
-			clear_series(f->series[i]);
-	s->failed = true;
 	s->period_ns = period_ns;
+	if (period_ns && (!used_ns || used_ns == period_ns))
+		return used_ns ? 0 : fold_flush(f, s, err);
+	for (size_t i = 0; i < f->nseries; i++)
+		if (f->series[i]->source == s - f->sources)
+			clear_series(f->series[i]);
+	s->failed = period_ns != 0;
 	s->at_ns = INT64_MIN;
 	drop_waiting_rows(s);
+	return 0;
 }
 
 int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err)

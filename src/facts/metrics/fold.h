@@ -81,10 +81,10 @@ struct fold {
 
 /* Row function for nsx_scan_run, with columns timestamp, type, metric, value; ctx is a fold. */
 int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
-/* Adds the rows that waited for the period. */
-int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err);
-/* Discards a source's aggregates, because its rows will be read again. */
-void fold_forget(struct fold *f, uint32_t source, int64_t period_ns);
+/* Ends the first pass over a source's rows, when its period is known; 0: it has none. Adds the rows
+ * that waited for it. If another one was used, the sums are discarded, and the source has failed.
+ */
+int fold_settle(struct fold *f, struct fold_source *s, int64_t period_ns, struct nsx_err *err);
 /* Adds `from` to f and takes over its memory. Errors: NSX_E_NOMEM. */
 int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err);
 void fold_done(struct fold *f);

@@ -180,66 +180,35 @@ static int reread_failed_sources(void *ctx, size_t i, struct nsx_err *err)
 	return failed && !r->damage[i] ? metrics_read_part(ctx, i, err) : 0;
 }
 
-/* A slice of a source: its samples in one part of the table. All pieces of one type form the
- * source.
- */
-struct piece {
-	int64_t type, period_ns;
-	uint32_t part, source;
-};
-struct pieces {
-	struct piece *v;
-	size_t n;
-};
-
-NSX_ORDER(cmp_piece, struct piece, UP(type), UP(part));
-
-static int list_pieces(struct reading *r, struct pieces *ret, struct nsx_err *err)
+/* Returns a part's source of a type; NULL: it has none. */
+static struct fold_source *metrics_source_of(const struct reading *r, unsigned part, int64_t type)
 {
-	size_t n = 0;
+	struct fold *f = &r->parts[part];
 
-	for (unsigned p = 0; p < r->nparts; p++)
-		n += r->parts[p].nsources;
-	if (!nsx_new_array(ret->v, r->a, n, "sources of GPU metrics", err))
-		return err->rc;
-	for (unsigned p = 0; p < r->nparts; p++)
-		for (uint32_t s = 0; s < r->parts[p].nsources; s++)
-			ret->v[ret->n++] = (struct piece){
-				r->parts[p].sources[s].type, 0, p, s};
-	nsx_sort(ret->v, n, sizeof(*ret->v), cmp_piece);
-	return 0;
+	for (size_t i = 0; i < f->nsources; i++)
+		if (f->sources[i].type == type)
+			return &f->sources[i];
+	return NULL;
 }
 
-static int64_t metrics_period_of(const struct pieces *p, int64_t type)
-{
-	size_t lo = NSX_SEARCH(0, p->n, mid, p->v[mid].type < type);
-
-	return p->v[lo].period_ns;
-}
-
-static struct fold_source *metrics_source_of(struct reading *r, const struct piece *x)
-{
-	return &r->parts[x->part].sources[x->source];
-}
-
-/* Finds a source's period from all timestamps of its n pieces, and counts missing samples. */
-static int64_t measure_source_period(struct reading *r, const struct piece *v, size_t n,
-				     struct nsx_err *err)
+/* Finds the period of a type from its timestamps in all parts, and counts missing samples. */
+static int64_t measure_source_period(struct reading *r, int64_t type, struct nsx_err *err)
 {
 	size_t nticks = 0, at = 0;
 	int64_t *ticks, period_ns;
+	const struct fold_source *s;
 
-	for (size_t i = 0; i < n; i++)
-		nticks += metrics_source_of(r, &v[i])->nticks;
+	for (unsigned p = 0; p < r->nparts; p++)
+		nticks += (s = metrics_source_of(r, p, type)) ? s->nticks : 0;
 	ticks = nsx_try_alloc(nticks, sizeof(*ticks), "instants of samples", err);
 	if (!ticks)
 		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		struct fold_source *s = metrics_source_of(r, &v[i]);
-
-		if (s->nticks)
+	for (unsigned p = 0; p < r->nparts; p++) {
+		s = metrics_source_of(r, p, type);
+		if (s && s->nticks) {
 			memcpy(ticks + at, s->ticks, s->nticks * sizeof(*ticks));
-		at += s->nticks;
+			at += s->nticks;
+		}
 	}
 	period_ns = fold_period(ticks, &nticks, err);
 	for (size_t i = 1; period_ns > 0 && i < nticks; i++) {
@@ -254,49 +223,48 @@ static int64_t measure_source_period(struct reading *r, const struct piece *v, s
 	return period_ns;
 }
 
-static int agree_on_periods(struct reading *r, struct pieces *pieces, struct nsx_err *err)
+/* Settles the period of each type in all parts. first: the first part that has the type. */
+static int agree_on_periods(struct reading *r, struct nsx_err *err)
 {
-	NSX_EACH_RUN(i, next, pieces->n, pieces->v[next].type == pieces->v[i].type) {
-		int64_t period_ns;
+	for (unsigned first = 0; first < r->nparts; first++)
+		for (size_t i = 0; i < r->parts[first].nsources; i++) {
+			int64_t type = r->parts[first].sources[i].type, period_ns;
+			unsigned p = 0;
 
-		period_ns = measure_source_period(r, &pieces->v[i], next - i, err);
-		if (period_ns < 0)
-			return err->rc;
-		for (size_t k = i; k < next; k++)
-			pieces->v[k].period_ns = period_ns;
-	}
+			while (!metrics_source_of(r, p, type))
+				p++;
+			if (p < first)
+				continue;
+			period_ns = measure_source_period(r, type, err);
+			if (period_ns < 0)
+				return err->rc;
+			for (; p < r->nparts; p++) {
+				struct fold_source *s = metrics_source_of(r, p, type);
+
+				if (s && fold_settle(&r->parts[p], s, period_ns, err))
+					return err->rc;
+			}
+		}
 	return 0;
 }
 
-/* Adds the waiting rows of a piece or, if another period was used for it, discards its sums. */
-static int settle_piece(struct reading *r, const struct piece *x, struct nsx_err *err)
+static int64_t metrics_period_of(const struct reading *r, int64_t type)
 {
-	struct fold_source *s = metrics_source_of(r, x);
+	int64_t period_ns = 0;
 
-	if (!x->period_ns) {
-		fold_forget(&r->parts[x->part], x->source, 0);
-		s->failed = false;
-		return 0;
+	for (unsigned p = 0; !period_ns && p < r->nparts; p++) {
+		const struct fold_source *s = metrics_source_of(r, p, type);
+
+		period_ns = s ? s->period_ns : 0;
 	}
-	if (!s->failed && !s->period_ns) {
-		s->period_ns = x->period_ns;
-		return fold_flush(&r->parts[x->part], s, err);
-	}
-	if (s->failed || s->period_ns != x->period_ns)
-		fold_forget(&r->parts[x->part], x->source, x->period_ns);
-	return 0;
+	return period_ns;
 }
 
-static int read_samples(struct reading *r, struct pieces *pieces,
-			unsigned threads, struct nsx_err *err)
+static int read_samples(struct reading *r, unsigned threads, struct nsx_err *err)
 {
 	if (nsx_par(threads, r->nparts, metrics_read_part, r, err) ||
-	    list_pieces(r, pieces, err) || agree_on_periods(r, pieces, err))
-		return err->rc;
-	for (size_t i = 0; i < pieces->n; i++)
-		if (settle_piece(r, &pieces->v[i], err))
-			return err->rc;
-	if (nsx_par(threads, r->nparts, reread_failed_sources, r, err))
+	    agree_on_periods(r, err) ||
+	    nsx_par(threads, r->nparts, reread_failed_sources, r, err))
 		return err->rc;
 	for (unsigned p = 0; p < r->nparts; p++) {
 		r->m->samples += r->parts[p].rows;
@@ -384,9 +352,10 @@ static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 		m->v[i].device_id = m->v[i].gpu;
 }
 
-static int finish_all(const struct names *names, const struct fold *sum,
-		      const struct pieces *pieces, struct nsx_metrics *m, struct nsx_err *err)
+static int finish_all(const struct names *names, const struct reading *r, struct nsx_err *err)
 {
+	const struct fold *sum = &r->parts[0];
+	struct nsx_metrics *m = r->m;
 	int64_t scope_ns[NSX_NSCOPES];
 
 	if (!nsx_new_array(m->v, names->a, sum->nseries, "GPU metrics", err))
@@ -395,7 +364,7 @@ static int finish_all(const struct names *names, const struct fold *sum,
 		struct nsx_metric *x = &m->v[m->n];
 		float *curve;
 
-		x->period_ns = metrics_period_of(pieces, sum->series[i]->type);
+		x->period_ns = metrics_period_of(r, sum->series[i]->type);
 		if (!x->period_ns) {
 			m->without_period++;
 			continue;
@@ -426,7 +395,6 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 	const struct fold_ctx ctx = {names->t, progress, scope_spans_of_type, names,
 				     names->with_curves};
 	const char *columns[ARRAY_LEN(fields)];
-	struct pieces pieces = {NULL, 0};
 	int rc;
 
 	for (unsigned i = 0; i < ARRAY_LEN(fields); i++)
@@ -441,9 +409,9 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 		return err->rc;
 	for (unsigned p = 0; p < r->nparts; p++)
 		r->parts[p].ctx = &ctx;
-	rc = read_samples(r, &pieces, threads, err);
+	rc = read_samples(r, threads, err);
 	if (!rc && !r->m->too_many)
-		rc = finish_all(names, &r->parts[0], &pieces, r->m, err);
+		rc = finish_all(names, r, err);
 	return rc;
 }
 

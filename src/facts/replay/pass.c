@@ -74,36 +74,21 @@ int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *e
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct player *p = nsx_arena_get(a, sizeof(*p));
-	struct {
-		void **at;
-		size_t n, size;
-	} arrays[] = {
-		{(void **)&p->edit.op, m->nops, 1},
-		{(void **)&p->edit.call, m->ncalls, 1},
-		{(void **)&p->edit.pause_ns, m->npauses, 8},
-		{(void **)&p->call_start, m->ncalls, 8},
-		{(void **)&p->call_end, m->ncalls, 8},
-		{(void **)&p->op_start, m->nops, 8},
-		{(void **)&p->op_end, m->nops, 8},
-		{(void **)&p->stream_end, m->nstreams, 8},
-		{(void **)&p->engine_end, m->nengines, 8},
-		{(void **)&p->filled_ns, m->nengines, 8},
-		{(void **)&p->side_end, (size_t)m->t->nprocesses + 1, 8},
-		{(void **)&p->missing, m->nteams, 4},
-		{(void **)&p->met_ns, m->nmeets, 8},
-		{(void **)&p->lane, m->nlanes, sizeof(*p->lane)},
-	};
 
 	p->m = m;
 	p->arena = a;
-	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
-		*arrays[i].at = nsx_arena_try_array(a, arrays[i].n, arrays[i].size, "a replay",
-						    err);
-		if (!*arrays[i].at) {
-			p->lane = NULL;
-			player_free(p);
-			return err->rc;
-		}
+	if (nsx_new_arrays(a, m->nlanes, "a replay", err, p->lane) ||
+	    nsx_new_arrays(a, m->nops, "a replay", err, p->edit.op, p->op_start, p->op_end) ||
+	    nsx_new_arrays(a, m->ncalls, "a replay", err, p->edit.call, p->call_start,
+			   p->call_end) ||
+	    nsx_new_arrays(a, m->npauses, "a replay", err, p->edit.pause_ns) ||
+	    nsx_new_arrays(a, m->nstreams, "a replay", err, p->stream_end) ||
+	    nsx_new_arrays(a, m->nengines, "a replay", err, p->engine_end, p->filled_ns) ||
+	    nsx_new_arrays(a, (size_t)m->t->nprocesses + 1, "a replay", err, p->side_end) ||
+	    nsx_new_arrays(a, m->nteams, "a replay", err, p->missing) ||
+	    nsx_new_arrays(a, m->nmeets, "a replay", err, p->met_ns)) {
+		player_free(p);
+		return err->rc;
 	}
 	p->edit.transfer = 1;
 	for (uint32_t i = 0; i < m->ncalls; i++) {

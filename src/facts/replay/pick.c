@@ -37,19 +37,12 @@ static struct nsx_window widen_window(const struct nsx_trace *t, struct nsx_wind
 {
 	int64_t left = inner.start_ns - outer.start_ns;
 	int64_t right = outer.end_ns - inner.end_ns;
-	int lo = 0, hi = 1 << 20; /* shares of the room, in units of 1 / (1 << 20) */
+	int share = NSX_SEARCH(1, 1 << 20, mid, /* of the room, in units of 1 / (1 << 20) */
+			       model_weigh(t, inner.start_ns - left / (1 << 20) * mid,
+					   inner.end_ns + right / (1 << 20) * mid) <= most) - 1;
 
-	while (lo + 1 < hi) {
-		int mid = (lo + hi) / 2;
-
-		if (model_weigh(t, inner.start_ns - left / (1 << 20) * mid,
-			  inner.end_ns + right / (1 << 20) * mid) <= most)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return (struct nsx_window){inner.start_ns - left / (1 << 20) * lo,
-				   inner.end_ns + right / (1 << 20) * lo};
+	return (struct nsx_window){inner.start_ns - left / (1 << 20) * share,
+				   inner.end_ns + right / (1 << 20) * share};
 }
 
 /* Picks the iterations of the limiting device; of several processes, those of the one with most. */
