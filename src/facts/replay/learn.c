@@ -757,6 +757,12 @@ struct edges {
 	enum edge bound; /* the edge that decided it                         */
 };
 
+static void weigh_edge(struct edges *e, int64_t ready_ns, enum edge edge)
+{
+	if (ready_ns > e->best_ns)
+		*e = (struct edges){ready_ns, edge};
+}
+
 static void weigh_launch_edge(struct learner *l, uint32_t op, struct edges *e)
 {
 	struct build *b = l->b;
@@ -773,8 +779,18 @@ static void weigh_launch_edge(struct learner *l, uint32_t op, struct edges *e)
 		ns -= l->is_full[o->call] ? usual_call_cost(m, c, 4000) : c->end_ns - c->start_ns;
 	b->typical_launch[op] = ns;
 	o->launch_ns = NSX_MIN(ns, o->start_ns - from);
-	if (from + ns > e->best_ns)
-		*e = (struct edges){from + ns, EDGE_LAUNCH};
+	weigh_edge(e, from + ns, EDGE_LAUNCH);
+}
+
+static void weigh_stream_edge(const struct learner *l, uint32_t op, struct edges *e)
+{
+	struct model_op *o = &l->b->m->op[op], *before = &l->b->m->op[o->before];
+	int64_t ns = NSX_MAX(stream_gap_of(l, before, o), INT32_MIN);
+
+	l->b->typical_dispatch[op] = (int32_t)ns;
+	weigh_edge(e, model_op_end(before) + ns, EDGE_STREAM);
+	ns = NSX_MIN(ns, o->start_ns - model_op_end(before));
+	o->dispatch_ns = (int32_t)NSX_MAX(ns, INT32_MIN);
 }
 
 static void weigh_dependency_edges(struct build *b, uint32_t op, struct edges *e)
@@ -786,8 +802,7 @@ static void weigh_dependency_edges(struct build *b, uint32_t op, struct edges *e
 		int64_t end = model_op_end(&m->op[x->op]);
 
 		x->weight_ns = NSX_MIN(DEP_NS, m->op[op].start_ns - end);
-		if (end + DEP_NS > e->best_ns)
-			*e = (struct edges){end + DEP_NS, EDGE_DEP};
+		weigh_edge(e, end + DEP_NS, EDGE_DEP);
 	}
 }
 
@@ -812,33 +827,19 @@ static struct link *last_link(const struct build *b, uint32_t op)
 /* Assigns an operation's unexplained delay. Jitter is added to the edge that decided, and
  * disappears with that edge. A greater delay stays with the operation.
  */
-static void assign_delay(struct build *b, uint32_t op, uint32_t before, enum edge bound)
+static void assign_delay(struct build *b, uint32_t op, const struct edges *e)
 {
-	struct nsx_model *m = b->m;
-	struct model_op *o = &m->op[op];
-	struct link *last = last_link(b, op);
-	int64_t ready = NEVER, left;
+	struct model_op *o = &b->m->op[op];
+	int64_t left = e->best_ns == NEVER ? 0 : o->start_ns - e->best_ns;
 
-	if (o->call != NSX_NONE) {
-		const struct model_call *c = &m->call[o->call];
-
-		ready = (c->kind == CALL_BLOCK ? c->start_ns : c->end_ns) + o->launch_ns;
-	}
-	if (before != NSX_NONE)
-		ready = NSX_MAX(ready, model_op_end(&m->op[before]) + o->dispatch_ns);
-	if (last)
-		ready = NSX_MAX(ready, model_op_end(&m->op[last->op]) + last->weight_ns);
-	if (ready == NEVER)
-		return;
-	left = o->start_ns - ready;
 	if (left > JITTER_NS)
 		o->residual_ns = left;
-	else if (left > 0 && bound == EDGE_LAUNCH)
+	else if (left > 0 && e->bound == EDGE_LAUNCH)
 		o->launch_ns += left;
-	else if (left > 0 && bound == EDGE_STREAM)
+	else if (left > 0 && e->bound == EDGE_STREAM)
 		o->dispatch_ns += (int32_t)left;
-	else if (left > 0 && last)
-		last->weight_ns += left;
+	else if (left > 0)
+		last_link(b, op)->weight_ns += left;
 }
 
 static int set_op_weights(struct learner *l, struct nsx_err *err)
@@ -850,39 +851,26 @@ static int set_op_weights(struct learner *l, struct nsx_err *err)
 	if (list_by_end(b, &x, err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
-		struct model_op *o = &m->op[i];
+		const struct model_op *o = &m->op[i];
 		struct edges e = {NEVER, EDGE_NONE};
-		uint32_t before = o->before;
+		uint32_t on;
 
 		if (o->flags & OP_NODE)
 			continue;
 		if (o->call != NSX_NONE)
 			weigh_launch_edge(l, i, &e);
-		if (before != NSX_NONE) {
-			int64_t end = model_op_end(&m->op[before]);
-			int64_t ns = stream_gap_of(l, &m->op[before], o);
-
-			ns = NSX_MAX(ns, INT32_MIN);
-			b->typical_dispatch[i] = (int32_t)ns;
-			ns = NSX_MIN(ns, o->start_ns - end);
-			o->dispatch_ns = (int32_t)NSX_MAX(ns, INT32_MIN);
-			if (end + b->typical_dispatch[i] > e.best_ns)
-				e = (struct edges){
-					end + b->typical_dispatch[i],
-					EDGE_STREAM};
-		}
+		if (o->before != NSX_NONE)
+			weigh_stream_edge(l, i, &e);
 		weigh_dependency_edges(b, i, &e);
-		if (e.best_ns == NEVER || o->start_ns - e.best_ns > JITTER_NS) {
-			uint32_t on = infer_cause(b, &x, i, e.best_ns);
-
-			if (on != NSX_NONE) {
-				if (add_link(b, i, on, NSX_NONE, err))
-					return err->rc;
-				weigh_dependency_edges(b, i, &e);
-				e.bound = EDGE_DEP;
-			}
+		on = e.best_ns == NEVER || o->start_ns - e.best_ns > JITTER_NS ?
+			     infer_cause(b, &x, i, e.best_ns) : NSX_NONE;
+		if (on != NSX_NONE) {
+			if (add_link(b, i, on, NSX_NONE, err))
+				return err->rc;
+			weigh_dependency_edges(b, i, &e);
+			e.bound = EDGE_DEP;
 		}
-		assign_delay(b, i, before, e.bound);
+		assign_delay(b, i, &e);
 	}
 	return 0;
 }

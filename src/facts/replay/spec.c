@@ -292,31 +292,21 @@ static void consider_name(struct nearest *x, const char *name)
 		x->n++;
 }
 
-/* Considers each API name once. */
-static void consider_calls(struct nearest *x, const struct nsx_trace *t, struct nsx_arena *a)
-{
-	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
-	char buf[256];
-
-	for (size_t i = 0; i < t->calls.n; i++) {
-		nsx_str name = nsx_call_name(&t->calls, i);
-
-		if (!seen[name])
-			consider_name(x, nsx_arena_strdup(a, nsx_api_base(nsx_text(t, name), buf,
-									  sizeof(buf))));
-		seen[name] = true;
-	}
-}
-
+/* Considers each of n names once. name NULL: those of calls, without their versions. */
 static void consider_names(struct nearest *x, const struct nsx_trace *t, const nsx_str *name,
 			   size_t n, struct nsx_arena *a)
 {
 	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
+	char buf[256];
 
 	for (size_t i = 0; i < n; i++) {
-		if (!seen[name[i]])
-			consider_name(x, nsx_text(t, name[i]));
-		seen[name[i]] = true;
+		nsx_str id = name ? name[i] : nsx_call_name(&t->calls, i);
+		const char *text = nsx_text(t, id);
+
+		if (!seen[id])
+			consider_name(x, name ? text : nsx_arena_strdup(
+						a, nsx_api_base(text, buf, sizeof(buf))));
+		seen[id] = true;
 	}
 }
 
@@ -386,7 +376,7 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 		return NULL;
 	switch (s->kind) {
 	case NSX_SPEC_API:
-		consider_calls(&x, t, a);
+		consider_names(&x, t, NULL, t->calls.n, a);
 		if (!x.found) {
 			consider_names(&x, t, t->osrt.name, t->osrt.n, a);
 			c->verb = x.found ? NSX_NO_OS_WAIT : c->verb;
