@@ -1,7 +1,12 @@
 /* events.c - finds the table of an event, and computes values that need more than one field. */
 #include "nsysrep/events.h"
 
-enum { OF_EVENT = 0 }; /* the kind of layout of an event; that of a frame is its table */
+/* The kind of layout of an event depends on its type's first byte; that of a frame is its table. */
+static uint32_t event_kind(struct nsx_piece event)
+{
+	return NSX_REP_NTABLES + (event.n > 1 ? event.p[1] : 0);
+}
+
 enum { /* an event's fields for bodies; each stands for one kind of body   */
 	NVTX = 102, SAMPLE = 104, SCHED = 106, ACTIVITY = 107, CALL = 108,
 	MODULE = 109, DIAGNOSTIC = 110, PROCESS = 113,
@@ -433,7 +438,7 @@ static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_
 	default:
 		return NULL;
 	}
-	return nsx_layout_learn(&w->layouts, OF_EVENT, event, &shape);
+	return nsx_layout_learn(&w->layouts, event_kind(event), event, &shape);
 }
 
 static int add_body(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
@@ -519,6 +524,8 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, bool is_new,
 	return events_add_event(w, field, bytes, body, is_new, err);
 }
 
+enum { TYPE_KEY = 1 << 3 | NSX_VARINT }; /* the byte before an event's type  */
+
 static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(message);
@@ -527,8 +534,12 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 	int rc = 0;
 
 	for (n = 0; !rc && next_bytes(&at, 1, &event); n++) {
-		struct nsx_event_layout *l = nsx_layout_find(&w->layouts, OF_EVENT, event);
+		struct nsx_event_layout *l;
 
+		if (event.n > 1 && event.p[0] == TYPE_KEY && event.p[1] < 128 &&
+		    !type_is_wanted(w, event.p[1]))
+			continue;
+		l = nsx_layout_find(&w->layouts, event_kind(event), event);
 		if (l && l->row == NSX_ROW_NONE)
 			continue;
 		if (!l || l->row == NSX_ROW_UNKNOWN) {

@@ -13,7 +13,7 @@
 enum {
 	NSX_LAYOUT_LONGEST = 192, /* bytes of the longest message that is learnt */
 	NSX_LAYOUT_SLACK = 64,	  /* bytes that must be readable after a message */
-	NSX_LAYOUTS = 64,	  /* layouts kept at a time                  */
+	NSX_LAYOUTS = 128,	  /* layouts kept at a time                  */
 	NSX_LAYOUT_CELLS = 24,	  /* most columns of a row that is made from a layout */
 	NSX_LAYOUT_CODES = 4,	  /* most values of a row that are not in the message */
 	/* Consecutive misses after which a layout that often matched makes room for another. */
@@ -97,7 +97,7 @@ static inline bool nsx_layout_matches(const struct nsx_event_layout *l, uint32_t
 static inline struct nsx_event_layout *nsx_layout_slot(struct nsx_layouts *all, uint32_t kind,
 					     struct nsx_piece b)
 {
-	return &all->of[(b.n + NSX_LAYOUTS / 2 * kind) % NSX_LAYOUTS];
+	return &all->of[(b.n + 37 * kind) % NSX_LAYOUTS];
 }
 
 /* The layout that matches a message; NULL: none. */
