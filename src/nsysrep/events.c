@@ -83,12 +83,13 @@ static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct ns
 	bool is_sound = l->row == NSX_ROW_UNKNOWN;
 
 	l->table = t;
-	l->ncells = w->notes ? def->instant != NULL : w->ncolumns;
+	l->ncells = w->notes ? def->instant != NULL : w->use[t]->ncolumns;
 	is_sound &= l->ncells <= NSX_LAYOUT_CELLS;
 	for (unsigned i = 0; is_sound && i < l->ncells; i++) {
 		static const struct nsx_rep_column none = {"", TEXT, 0};
 		const struct nsx_rep_column *c = w->notes ? def->instant :
-				w->column[i] < 0 ? &none : &def->columns[w->column[i]];
+				w->use[t]->columns[i] < 0 ? &none :
+				&def->columns[w->use[t]->columns[i]];
 
 		is_sound = plan_cell(w, c, code, &l->cell[i]) &&
 			   (!w->notes || l->cell[i].how == NSX_CELL_FIXED);
@@ -100,21 +101,22 @@ static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct ns
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 		 const struct nsx_row_of *of, struct nsx_err *err)
 {
+	struct nsx_source_use *use = w->use[t];
 	struct nsx_val v[NSX_MAX_COLUMNS];
 
-	if (w->learnt && (w->notes || t == w->wanted))
+	if (w->learnt && (w->notes || nsx_is_wanted(w, t)))
 		plan_row(w, t, of->code);
 	if (w->notes) {
 		if (w->rep->def[t].instant)
 			nsx_note_instant(w->notes, nsx_rep_value(w->rep->def[t].instant, of).u.i);
 		return count_table_row(w, t);
 	}
-	if (t != w->wanted)
+	if (!nsx_is_wanted(w, t))
 		return 0;
-	for (unsigned i = 0; i < w->ncolumns; i++)
-		v[i] = w->column[i] < 0 ? nsx_val_none() :
-		       nsx_rep_value(&w->rep->def[t].columns[w->column[i]], of);
-	return w->fn(w->ctx, w->rid++, v, err);
+	for (unsigned i = 0; i < use->ncolumns; i++)
+		v[i] = use->columns[i] < 0 ? nsx_val_none() :
+		       nsx_rep_value(&w->rep->def[t].columns[use->columns[i]], of);
+	return use->fn(use->ctx, use->rid++, v, err);
 }
 
 /* The row of a message whose layout is planned. */
@@ -122,6 +124,7 @@ static inline int add_cells(struct nsx_walker *w, const struct nsx_event_layout 
 			    const uint8_t *message, const struct nsx_val *code,
 			    struct nsx_err *err)
 {
+	struct nsx_source_use *use = w->use[l->table];
 	struct nsx_val v[NSX_LAYOUT_CELLS];
 
 	if (w->notes) {
@@ -131,7 +134,7 @@ static inline int add_cells(struct nsx_walker *w, const struct nsx_event_layout 
 		return 0;
 	}
 	nsx_layout_row(l, message, code, v);
-	return w->fn(w->ctx, w->rid++, v, err);
+	return use->fn(use->ctx, use->rid++, v, err);
 }
 
 /* By kind of CUDA activity: the field with the details, and the table. */
@@ -277,7 +280,7 @@ static int add_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct nsx
 	int64_t id = ++w->nstacks[kind];
 
 	return w->notes ? note_stack(w, kind, message, body, err) :
-	       w->wanted == stacked[kind].table ? add_frames(w, kind, message, id, err) : 0;
+	       nsx_is_wanted(w, stacked[kind].table) ? add_frames(w, kind, message, id, err) : 0;
 }
 
 enum { CLASS = 6 }; /* a field of a call                                     */
@@ -324,8 +327,8 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body, struct 
 
 static bool call_is_wanted(const struct nsx_walker *w, uint64_t class, enum nsx_rep_table table)
 {
-	return w->notes || class == CLASS_OPENACC || w->wanted == table ||
-	       (table == NSX_REP_OSRT && w->wanted == NSX_REP_OSRT_FRAME);
+	return w->notes || class == CLASS_OPENACC || nsx_is_wanted(w, table) ||
+	       (table == NSX_REP_OSRT && nsx_is_wanted(w, NSX_REP_OSRT_FRAME));
 }
 
 static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
@@ -429,7 +432,7 @@ static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_
 			return NULL;
 		break;
 	case SAMPLE:
-		if (w->notes || w->wanted != NSX_REP_SAMPLE)
+		if (w->notes || w->asked >> NSX_REP_SAMPLE_FRAME & 1)
 			return NULL;
 		shape.part = COUNTER;
 		break;
@@ -487,7 +490,7 @@ static int events_add_event(struct nsx_walker *w, unsigned body_field, struct ns
 /* Whether events of this type may have wanted rows. */
 static bool type_is_wanted(const struct nsx_walker *w, uint64_t type)
 {
-	return w->notes || type >= NSX_SMALL_TYPES || w->rep->tables[type] >> w->wanted & 1;
+	return w->notes || type >= NSX_SMALL_TYPES || w->rep->tables[type] & w->wanted;
 }
 
 /* Reads an event that is not made from a layout; is_new: none matches it. A counter event is
@@ -557,13 +560,6 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 	return rc;
 }
 
-/* Whether the block's stacks of this kind are wanted, and in memory. */
-static bool has_kept(const struct nsx_walker *w, const struct nsx_rep_index *x,
-		     enum nsx_rep_stacked kind)
-{
-	return !w->notes && w->wanted == stacked[kind].table && x->kept[kind].content;
-}
-
 static int walk_kept(struct nsx_walker *w, const struct nsx_rep_index *x,
 		     enum nsx_rep_stacked kind, struct nsx_err *err)
 {
@@ -576,15 +572,24 @@ static int walk_kept(struct nsx_walker *w, const struct nsx_rep_index *x,
 	return rc;
 }
 
-int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
+int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct nsx_err *err)
 {
 	const struct nsx_rep_index *x = &w->rep->index[block];
 	struct nsx_piece message;
 
 	memcpy(w->nstacks, x->before, sizeof(w->nstacks));
+	/* A layout says whether its messages become a wanted row. */
+	if (w->asked && wanted != w->asked)
+		memset(&w->layouts, 0, sizeof(w->layouts));
+	w->asked = w->wanted = wanted;
 	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++)
-		if (has_kept(w, x, kind))
-			return walk_kept(w, x, kind, err);
+		if (nsx_is_wanted(w, stacked[kind].table) && x->kept[kind].content) {
+			if (walk_kept(w, x, kind, err))
+				return err->rc;
+			w->wanted &= ~(UINT64_C(1) << stacked[kind].table);
+		}
+	if (!w->notes && !w->wanted)
+		return 0;
 	return nsx_block_read(&w->rep->file, &w->rep->file.blocks[block], &w->buf, &message, err) ?:
 	       walk_events(w, message, err);
 }

@@ -11,7 +11,7 @@
 #include "nsysrep/payload.h"
 #include "nsysrep/rows.h"
 #include "nsysrep/stacks.h"
-#include "sqlite/scan.h"
+#include "sqlite/source.h"
 
 enum { NSX_MOST_UNKNOWN = 64, NSX_MOST_METRICS = 4096, NSX_SMALL_TYPES = 256 };
 
@@ -81,13 +81,12 @@ struct nsx_walker {
 	uint64_t type;	/* type of the current event                         */
 	int64_t nstacks[NSX_NSTACKED]; /* ids used so far                    */
 	struct nsx_buf text; /* text of a payload                            */
-	/* Rows go to fn; with notes they are only counted. */
-	enum nsx_rep_table wanted;
-	int column[NSX_MAX_COLUMNS]; /* the wanted table's columns; -1: none */
-	unsigned ncolumns;
-	int64_t rid;
-	nsx_row_fn fn;
-	void *ctx;
+	/* Rows go to the uses of their tables; with notes they are only counted. */
+	/* Bit sets of the tables whose rows are wanted of the block, and of those among them whose
+	 * rows are not in memory.
+	 */
+	uint64_t asked, wanted;
+	struct nsx_source_use *use[NSX_REP_NTABLES];
 	struct nsx_notes *notes;
 };
 
@@ -105,9 +104,16 @@ struct nsx_notes {
 	struct nsx_arena *arena; /* owner of process names and stacks        */
 };
 
-/* Errors: NSX_E_DATA: the block is damaged; those of fn; NSX_E_NOMEM. */
-int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err) NSX_CHECKED;
+/* wanted: bit set of the tables whose rows are wanted; with notes it has no meaning. Errors:
+ * NSX_E_DATA: the block is damaged; those of the uses; NSX_E_NOMEM.
+ */
+int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block,
+		   struct nsx_err *err) NSX_CHECKED;
 void nsx_walker_done(struct nsx_walker *w);
+static inline bool nsx_is_wanted(const struct nsx_walker *w, enum nsx_rep_table t)
+{
+	return w->wanted >> t & 1;
+}
 
 /* Counts a row or hands it to fn. */
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,

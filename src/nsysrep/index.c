@@ -71,7 +71,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};
 		notes->block = b;
-		rc = nsx_stopped(err) ?: nsx_walk_block(w, b, err);
+		rc = nsx_stopped(err) ?: nsx_walk_block(w, 0, b, err);
 		if (rc == NSX_E_DATA) {
 			notes->at = (struct nsx_rep_index){.is_lost = true};
 			rc = 0;

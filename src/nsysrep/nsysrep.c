@@ -136,7 +136,7 @@ struct nsx_source_reader {
 	struct nsx_walker w;
 };
 
-static int new_reader(void *ctx, size_t table, const int *columns, unsigned ncolumns,
+static int new_reader(void *ctx, struct nsx_source_use *uses, size_t n,
 		      struct nsx_source_reader **ret, struct nsx_err *err)
 {
 	const struct nsx_rep *rep = ctx;
@@ -145,9 +145,8 @@ static int new_reader(void *ctx, size_t table, const int *columns, unsigned ncol
 	if (!r)
 		return err->rc;
 	r->w.rep = rep;
-	r->w.wanted = rep->table[table];
-	r->w.ncolumns = ncolumns;
-	memcpy(r->w.column, columns, ncolumns * sizeof(*columns));
+	for (size_t i = 0; i < n; i++)
+		r->w.use[rep->table[uses[i].table]] = &uses[i];
 	*ret = r;
 	return 0;
 }
@@ -158,52 +157,57 @@ static void reader_done(struct nsx_source_reader *r)
 	free(r);
 }
 
-static int read_facts(struct nsx_walker *w, struct nsx_err *err)
+static int read_facts(const struct nsx_rep *rep, enum nsx_rep_table t, struct nsx_source_use *use,
+		      struct nsx_err *err)
 {
-	const struct nsx_rep_list *list = &w->rep->facts.of[w->wanted];
-	unsigned each = w->rep->def[w->wanted].ncolumns;
+	const struct nsx_rep_list *list = &rep->facts.of[t];
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	int rc = 0;
 
-	for (size_t at = 0; !rc && at < list->n; at += each) {
-		for (unsigned i = 0; i < w->ncolumns; i++)
-			v[i] = w->column[i] < 0 ? nsx_val_none() :
-						  list->v[at + (unsigned)w->column[i]];
-		rc = w->fn(w->ctx, w->rid++, v, err);
+	for (size_t at = 0; !rc && at < list->n; at += rep->def[t].ncolumns) {
+		for (unsigned i = 0; i < use->ncolumns; i++)
+			v[i] = use->columns[i] < 0 ? nsx_val_none() :
+						     list->v[at + (unsigned)use->columns[i]];
+		rc = use->fn(use->ctx, use->rid++, v, err);
 	}
 	return rc;
 }
 
 /* Reads the table of strings; a string's id is its index. */
-static int read_strings(struct nsx_walker *w, struct nsx_err *err)
+static int read_strings(const struct nsx_rep_strings *s, struct nsx_source_use *use,
+			struct nsx_err *err)
 {
-	const struct nsx_rep_strings *s = &w->rep->strings;
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	int rc = 0;
 
 	for (size_t id = 0; !rc && id < s->n; id++) {
-		for (unsigned i = 0; i < w->ncolumns; i++)
-			v[i] = w->column[i] < 0 ? nsx_val_none() :
-			       w->column[i] ? nsx_val_bytes(s->v[id]) :
-					      nsx_val_int((int64_t)id);
-		rc = w->fn(w->ctx, w->rid++, v, err);
+		for (unsigned i = 0; i < use->ncolumns; i++)
+			v[i] = use->columns[i] < 0 ? nsx_val_none() :
+			       use->columns[i] ? nsx_val_bytes(s->v[id]) :
+						 nsx_val_int((int64_t)id);
+		rc = use->fn(use->ctx, use->rid++, v, err);
 	}
 	return rc;
 }
 
-static int nsysrep_read_rows(struct nsx_source_reader *r, size_t block, int64_t rid,
-			     nsx_row_fn fn, void *ctx, struct nsx_err *err)
+static int nsysrep_read_rows(struct nsx_source_reader *r, size_t block, struct nsx_err *err)
 {
 	struct nsx_walker *w = &r->w;
+	uint64_t wanted = 0;
+	int rc = 0;
 
-	w->rid = rid;
-	w->fn = fn;
-	w->ctx = ctx;
-	if (w->wanted == NSX_REP_STRING)
-		return read_strings(w, err);
-	if (is_fact(w->rep, w->wanted))
-		return read_facts(w, err);
-	return nsx_walk_block(w, block, err);
+	for (enum nsx_rep_table t = 0; !rc && t < NSX_REP_NTABLES; t++) {
+		struct nsx_source_use *use = w->use[t];
+
+		if (!use || !use->is_wanted)
+			continue;
+		if (!is_fact(w->rep, t))
+			wanted |= UINT64_C(1) << t;
+		else if (!block)
+			rc = t == NSX_REP_STRING ? read_strings(&w->rep->strings, use, err) :
+						   read_facts(w->rep, t, use, err);
+	}
+	return rc || !wanted ? rc : nsx_walk_block(w, wanted, block, err);
 }
 
 static void close_rep(void *ctx)

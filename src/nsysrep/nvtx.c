@@ -189,7 +189,7 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_e
 	v[2] = val_of_float(&m, 6);
 	v[3] = nsx_val_none();
 	nsx_buf_clear(&w->text);
-	if (has_payload && !w->notes && w->wanted == NSX_REP_NVTX &&
+	if (has_payload && !w->notes && nsx_is_wanted(w, NSX_REP_NVTX) &&
 	    nsx_payload_json(&w->rep->schemas, &p, &w->text))
 		v[3] = (struct nsx_val){NSX_V_TEXT, (uint32_t)w->text.n,
 					{.p = w->text.p}};

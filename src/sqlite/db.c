@@ -730,21 +730,17 @@ static int read_source(const struct nsx_source *source, size_t table,
 	size_t nblocks = source->blocks(source->ctx, table);
 	struct nsx_source_reader *r;
 	int columns[NSX_MAX_COLUMNS];
-	int64_t rid = 1;
+	struct nsx_source_use use = {table, columns, n, insert_row, insert, true, 1};
 	int rc;
 
 	for (unsigned i = 0; i < n; i++)
 		columns[i] = (int)i;
-	rc = source->reader(source->ctx, table, columns, n, &r, err);
+	rc = source->reader(source->ctx, &use, 1, &r, err);
 	if (rc)
 		return rc;
-	for (size_t b = 0; !rc && b < nblocks; b++) {
-		size_t rows = source->rows(source->ctx, table, b);
-
-		if (rows) /* rows is 0 for a block that cannot be decoded, too */
-			rc = nsx_stopped(err) ?: source->read(r, b, rid, insert_row, insert, err);
-		rid += (int64_t)rows;
-	}
+	for (size_t b = 0; !rc && b < nblocks; b++)
+		if (source->rows(source->ctx, table, b)) /* 0 if it cannot be decoded, too */
+			rc = nsx_stopped(err) ?: source->read(r, b, err);
 	source->done(r);
 	return rc;
 }

@@ -77,7 +77,8 @@ int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
 		 nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
 	if (s->source)
-		return nsx_sourcescan_run(s->source, part, choice, fn, ctx, err);
+		return nsx_scan_run_joined(&(struct nsx_scan_share){s, choice, fn, ctx}, 1, part,
+					   err);
 	if (s->page)
 		return nsx_pagescan_run(s->page, part, choice, fn, ctx, err);
 	if (choice) {
@@ -86,4 +87,14 @@ int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
 			return 0;
 	}
 	return nsx_sqlscan_run(s->sql, part, fn, ctx, err);
+}
+
+bool nsx_scan_can_join(const struct nsx_scan *s)
+{
+	return s->source;
+}
+
+struct nsx_sourcescan *nsx_sourcescan_of(const struct nsx_scan *s)
+{
+	return s->source;
 }

@@ -71,4 +71,20 @@ size_t nsx_scan_first_block(const struct nsx_scan *s, unsigned part);
 int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
 		 nsx_row_fn fn, void *ctx, struct nsx_err *err);
 
+/* One of several scans of a source that are run together. */
+struct nsx_scan_share {
+	struct nsx_scan *scan;
+	struct nsx_choice *choice;
+	nsx_row_fn fn;
+	void *ctx;
+};
+/* Divides scans of a source into parts of the same blocks, so that each block is read once for all
+ * of them. Must be called before parts are asked for.
+ */
+bool nsx_scan_can_join(const struct nsx_scan *s); /* whether it is of a source */
+int nsx_scan_join(const struct nsx_scan_share *v, size_t n, struct nsx_err *err) NSX_CHECKED;
+/* Runs a part of joined scans. An error is one of all scans. */
+int nsx_scan_run_joined(const struct nsx_scan_share *v, size_t n, unsigned part,
+			struct nsx_err *err) NSX_CHECKED;
+
 #endif

@@ -16,8 +16,8 @@ void nsx_sourcescan_close(struct nsx_sourcescan *s); /* NULL is fine */
 unsigned nsx_sourcescan_parts(const struct nsx_sourcescan *s);
 size_t nsx_sourcescan_rows(const struct nsx_sourcescan *s, unsigned part);
 size_t nsx_sourcescan_first_block(const struct nsx_sourcescan *s, unsigned part);
-int nsx_sourcescan_run(struct nsx_sourcescan *s, unsigned part,
-		       struct nsx_choice *choice, nsx_row_fn fn, void *ctx, struct nsx_err *err);
+/* Returns NULL for a scan with another backend. */
+struct nsx_sourcescan *nsx_sourcescan_of(const struct nsx_scan *s);
 
 /* The backend that reads leaf pages without SQLite. *ret is NULL where it cannot read the file or
  * table. Damage is no error here: the scan leaves it out.

@@ -26,7 +26,7 @@ struct nsx_sourcescan {
 
 static size_t rows_in_block(const struct nsx_sourcescan *s, size_t block)
 {
-	return s->source->rows(s->source->ctx, s->table, block);
+	return block < s->nblocks ? s->source->rows(s->source->ctx, s->table, block) : 0;
 }
 
 static bool overlaps_time_limits(const struct nsx_sourcescan *s, size_t block)
@@ -44,23 +44,56 @@ static bool is_block_kept(const struct nsx_sourcescan *s, size_t block)
 		(s->is_run || overlaps_time_limits(s, block)));
 }
 
-static void divide_blocks_into_parts(struct nsx_sourcescan *s)
+/* Counts a block as part of the last entry, which is the sum of those so far. */
+static size_t add_block_to_parts(struct nsx_sourcescan *s, size_t block)
 {
-	size_t all = 0, rows = 0, kept = 0;
-	unsigned n, p = 1;
+	struct part *end = &s->parts[s->nparts];
+	size_t rows = rows_in_block(s, block), kept = is_block_kept(s, block) ? rows : 0;
 
-	for (size_t b = 0; b < s->nblocks; b++)
-		all += is_block_kept(s, b) ? rows_in_block(s, b) : 0;
-	n = (unsigned)NSX_MIN(s->most_parts, all / ROWS_WORTH_A_PART);
-	s->nparts = NSX_MAX(NSX_MIN(n, NSX_MAX_THREADS), 1);
-	for (size_t b = 0; b < s->nblocks; b++) {
-		for (; p < s->nparts && kept >= all / s->nparts * p; p++)
-			s->parts[p] = (struct part){b, rows, kept};
-		kept += is_block_kept(s, b) ? rows_in_block(s, b) : 0;
-		rows += rows_in_block(s, b);
+	end->rows += rows;
+	end->kept += kept;
+	return kept;
+}
+
+/* Divides the blocks of scans at the same places. */
+static void divide_blocks_into_parts(struct nsx_sourcescan *const *v, size_t n)
+{
+	size_t all = 0, done = 0, nblocks = 0;
+	unsigned nparts, p = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		nblocks = NSX_MAX(nblocks, v[i]->nblocks);
+		for (size_t b = 0; b < v[i]->nblocks; b++)
+			all += is_block_kept(v[i], b) ? rows_in_block(v[i], b) : 0;
 	}
-	for (; p <= s->nparts; p++)
-		s->parts[p] = (struct part){s->nblocks, rows, kept};
+	nparts = (unsigned)NSX_MIN(v[0]->most_parts, all / ROWS_WORTH_A_PART);
+	nparts = NSX_MAX(NSX_MIN(nparts, NSX_MAX_THREADS), 1);
+	for (size_t i = 0; i < n; i++) {
+		v[i]->nparts = nparts;
+		v[i]->parts[nparts] = (struct part){nblocks, 0, 0};
+	}
+	for (size_t b = 0; b <= nblocks; b++) {
+		for (; p < nparts && (b == nblocks || done >= all / nparts * p); p++)
+			for (size_t i = 0; i < n; i++) {
+				v[i]->parts[p] = v[i]->parts[nparts];
+				v[i]->parts[p].first = b;
+			}
+		for (size_t i = 0; i < n; i++)
+			done += add_block_to_parts(v[i], b);
+	}
+}
+
+int nsx_scan_join(const struct nsx_scan_share *v, size_t n, struct nsx_err *err)
+{
+	struct nsx_sourcescan **scans = nsx_try_alloc(n, sizeof(*scans), "scans", err);
+
+	if (!scans)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		scans[i] = nsx_sourcescan_of(v[i].scan);
+	divide_blocks_into_parts(scans, n);
+	free(scans);
+	return 0;
 }
 
 void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, bool is_run)
@@ -74,7 +107,7 @@ void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, boo
 	       (!rows_in_block(s, s->end - 1) || !overlaps_time_limits(s, s->end - 1)))
 		s->end--;
 	s->is_run = is_run;
-	divide_blocks_into_parts(s);
+	divide_blocks_into_parts(&s, 1);
 }
 
 int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
@@ -104,7 +137,7 @@ int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		s->last--;
 	s->is_run = true;
 	s->most_parts = nparts;
-	divide_blocks_into_parts(s);
+	divide_blocks_into_parts(&s, 1);
 	*ret = s;
 	return 0;
 }
@@ -129,27 +162,62 @@ size_t nsx_sourcescan_first_block(const struct nsx_sourcescan *s, unsigned part)
 	return s->parts[part].first;
 }
 
-int nsx_sourcescan_run(struct nsx_sourcescan *s, unsigned part,
-		       struct nsx_choice *choice, nsx_row_fn fn, void *ctx, struct nsx_err *err)
+/* Prepares the uses for a block. False: none of them wants it. */
+static bool is_block_wanted(const struct nsx_scan_share *v, size_t n, struct nsx_source_use *uses,
+			    int64_t *rids, size_t block)
 {
-	const struct nsx_source *source = s->source;
-	size_t end = s->parts[part + 1].first, rows = s->parts[part].rows;
-	struct nsx_source_reader *r;
-	int rc = source->reader(source->ctx, s->table, s->columns, s->ncolumns, &r, err);
+	bool is_wanted = false;
 
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_sourcescan *s = nsx_sourcescan_of(v[i].scan);
+		size_t rows = rows_in_block(s, block);
+		struct nsx_choice *choice = v[i].choice;
+
+		uses[i].rid = rids[i];
+		rids[i] += (int64_t)rows;
+		uses[i].is_wanted = is_block_kept(s, block) &&
+				    !(choice && choice->wants && !choice->wants(v[i].ctx, block));
+		if (choice)
+			choice->at = block;
+		is_wanted |= rows && uses[i].is_wanted;
+	}
+	return is_wanted;
+}
+
+static int read_blocks(const struct nsx_scan_share *v, size_t n, struct nsx_source_use *uses,
+		       int64_t *rids, unsigned part, struct nsx_err *err)
+{
+	const struct nsx_sourcescan *any = nsx_sourcescan_of(v[0].scan);
+	const struct nsx_source *source = any->source;
+	size_t end = any->parts[part + 1].first;
+	struct nsx_source_reader *r;
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_sourcescan *s = nsx_sourcescan_of(v[i].scan);
+
+		uses[i] = (struct nsx_source_use){s->table, s->columns, s->ncolumns, v[i].fn,
+						  v[i].ctx, false, 0};
+		rids[i] = (int64_t)s->parts[part].rows + 1;
+	}
+	rc = source->reader(source->ctx, uses, n, &r, err);
 	if (rc)
 		return rc;
-	for (size_t b = s->parts[part].first; !rc && b < end; b++) {
-		size_t n = rows_in_block(s, b);
-
-		if (choice)
-			choice->at = b;
-		if (n && is_block_kept(s, b) && !(choice && choice->wants && !choice->wants(ctx,
-											    b)))
-			rc = nsx_stopped(err) ?:
-			     source->read(r, b, (int64_t)rows + 1, fn, ctx, err);
-		rows += n;
-	}
+	for (size_t b = any->parts[part].first; !rc && b < end; b++)
+		if (is_block_wanted(v, n, uses, rids, b))
+			rc = nsx_stopped(err) ?: source->read(r, b, err);
 	source->done(r);
+	return rc;
+}
+
+int nsx_scan_run_joined(const struct nsx_scan_share *v, size_t n, unsigned part,
+			struct nsx_err *err)
+{
+	struct nsx_source_use *uses = nsx_try_alloc(n, sizeof(*uses), "scans", err);
+	int64_t *rids = nsx_try_alloc(n, sizeof(*rids), "scans", err);
+	int rc = uses && rids ? read_blocks(v, n, uses, rids, part, err) : err->rc;
+
+	free(uses);
+	free(rids);
 	return rc;
 }

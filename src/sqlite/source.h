@@ -11,6 +11,17 @@
 
 struct nsx_source_reader; /* the state of one reading thread                   */
 
+/* What a reader hands over of one table. */
+struct nsx_source_use {
+	size_t table;
+	const int *columns; /* indices in the table; -1: NULL                */
+	unsigned ncolumns;
+	nsx_row_fn fn; /* called for each row                                */
+	void *ctx;
+	bool is_wanted; /* rows of the block that is read next are wanted    */
+	int64_t rid;	/* row id of the next row                            */
+};
+
 struct nsx_source {
 	void *ctx;
 	/* The tables that have rows. A table is named by its index here. */
@@ -18,8 +29,8 @@ struct nsx_source {
 	size_t ntables;
 	/* Returns the number of unreadable records of a table. */
 	uint64_t (*unread)(void *ctx, const char *table);
-	/* Return the number of blocks of a table, and of rows in a block. Blocks are in row order.
-	 * A damaged block delivers fewer rows.
+	/* Return the number of blocks of a table, and of rows in a block. Blocks are in row order,
+	 * and the same block may have rows of several tables. A damaged block delivers fewer rows.
 	 */
 	size_t (*blocks)(void *ctx, size_t table);
 	size_t (*rows)(void *ctx, size_t table, size_t block);
@@ -27,14 +38,13 @@ struct nsx_source {
 	 * unknown, bounds that no row exceeds.
 	 */
 	void (*when)(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most);
-	/* Makes a reader of these columns (indices in the table; -1: NULL), which must stay valid.
-	 * Owner: the caller, done.
+	/* Makes a reader for n uses, one for each of its tables, which must stay valid. Owner: the
+	 * caller, done.
 	 */
-	int (*reader)(void *ctx, size_t table, const int *columns,
-		      unsigned ncolumns, struct nsx_source_reader **ret, struct nsx_err *err);
-	/* Calls fn for each row of a block; rid is the row id of its first row. */
-	int (*read)(struct nsx_source_reader *r, size_t block, int64_t rid,
-		    nsx_row_fn fn, void *ctx, struct nsx_err *err);
+	int (*reader)(void *ctx, struct nsx_source_use *uses, size_t n,
+		      struct nsx_source_reader **ret, struct nsx_err *err);
+	/* Hands over the wanted rows of a block. */
+	int (*read)(struct nsx_source_reader *r, size_t block, struct nsx_err *err);
 	void (*done)(struct nsx_source_reader *r);
 	void (*close)(void *ctx);
 };

@@ -3,8 +3,9 @@
 #include "schema/viewscan.h"
 #include "trace/load.h"
 
-struct job { /* one part of one table */
-	struct nsx_tableload *table;
+struct job { /* one part of some tables, which are read together */
+	struct nsx_tableload *const *tables;
+	size_t ntables;
 	unsigned part;
 };
 struct jobs {
@@ -31,8 +32,11 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t, struct nsx_
 		nsx_schema_lose_rows(s, t->view, err);
 		return 0;
 	}
-	if (rc)
-		return rc;
+	return rc;
+}
+
+static int make_parts(struct nsx_tableload *t, struct nsx_err *err)
+{
 	t->nparts = nsx_scan_parts(t->scan);
 	t->parts = nsx_alloc(t->nparts, sizeof(*t->parts));
 	if (!t->is_survey)
@@ -118,55 +122,86 @@ static int pass_row_to_table(void *ctx, int64_t rid NSX_UNUSED, const struct nsx
 	return p->table->row(p, v, err);
 }
 
-static int scan_run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
+static void prepare_part(struct nsx_part *p)
 {
-	struct nsx_err late;
-	int rc;
-
+	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++)
+		p->cache[k] = nsx_alloc(1, sizeof(*p->cache[k]));
+	p->shapes = nsx_alloc(1, sizeof(*p->shapes));
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
-	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, pass_row_to_table, p, err);
+}
+
+static void release_part(struct nsx_part *p)
+{
+	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++)
+		free(p->cache[k]);
+	free(p->shapes);
+}
+
+/* Reads a part of n tables, of which each has a share. Damage is a loss of each table's rows. */
+static int run_shares(struct jobs *jobs, const struct nsx_scan_share *v, size_t n, unsigned part,
+		      struct nsx_err *err)
+{
+	struct nsx_err late;
+	int rc = nsx_scan_can_join(v->scan) ?
+			 nsx_scan_run_joined(v, n, part, err) :
+			 nsx_scan_run(v->scan, part, v->choice, v->fn, v->ctx, err);
+
 	if (rc && !nsx_is_damage(rc))
 		return rc;
-	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes, &late))
-		return *err = late, late.rc;
-	if (rc)
-		nsx_schema_lose_rows(jobs->l->schema, p->table->view, err);
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_part *p = v[i].ctx;
+
+		if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes, &late))
+			return *err = late, late.rc;
+		if (rc)
+			nsx_schema_lose_rows(jobs->l->schema, p->table->view, err);
+	}
 	return 0;
 }
 
 static int run_job(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct jobs *jobs = ctx;
-	struct nsx_part *p = &jobs->list[i].table->parts[jobs->list[i].part];
+	const struct job *job = &jobs->list[i];
+	struct nsx_scan_share *v = nsx_alloc(job->ntables, sizeof(*v));
 	int rc;
 
-	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++)
-		p->cache[k] = nsx_alloc(1, sizeof(*p->cache[k]));
-	p->shapes = nsx_alloc(1, sizeof(*p->shapes));
-	rc = scan_run_part(jobs, p, err);
-	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++)
-		free(p->cache[k]);
-	free(p->shapes);
-	nsx_progress_add(jobs->l->progress, (int64_t)p->room);
+	for (size_t k = 0; k < job->ntables; k++) {
+		struct nsx_part *p = &job->tables[k]->parts[job->part];
+
+		prepare_part(p);
+		v[k] = (struct nsx_scan_share){p->table->scan, &p->choice, pass_row_to_table, p};
+	}
+	rc = run_shares(jobs, v, job->ntables, job->part, err);
+	for (size_t k = 0; k < job->ntables; k++) {
+		struct nsx_part *p = &job->tables[k]->parts[job->part];
+
+		release_part(p);
+		nsx_progress_add(jobs->l->progress, (int64_t)p->room);
+	}
+	free(v);
 	return rc;
 }
 
-static int scan_run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+/* Lists the jobs: one for each part, of all tables if they are joined, otherwise of each. */
+static int scan_run_all(struct nsx_loader *l, struct nsx_tableload *const *tables, size_t n,
 			const char *stage, struct nsx_err *err)
 {
+	size_t each = n && nsx_scan_can_join(tables[0]->scan) ? n : 1;
 	struct jobs jobs = {.l = l};
 	int64_t rows = 0;
 	int rc;
 
-	for (size_t i = 0; i < n; i++)
-		jobs.n += list[i].nparts;
+	for (size_t i = 0; i < n; i += each)
+		jobs.n += tables[i]->nparts;
 	jobs.list = nsx_alloc(jobs.n, sizeof(*jobs.list));
 	jobs.n = 0;
 	for (size_t i = 0; i < n; i++)
-		for (unsigned p = 0; p < list[i].nparts; p++) {
-			jobs.list[jobs.n++] = (struct job){&list[i], p};
-			rows += (int64_t)list[i].parts[p].room;
+		for (unsigned p = 0; p < tables[i]->nparts; p++) {
+			if (i % each == 0)
+				jobs.list[jobs.n++] = (struct job){&tables[i], each, p};
+			rows += (int64_t)tables[i]->parts[p].room;
 		}
 	nsx_progress_stage(l->progress, stage, rows);
 	rc = nsx_par(l->threads, jobs.n, run_job, &jobs, err);
@@ -207,6 +242,30 @@ static void compact_parts(struct nsx_loader *l, struct nsx_tableload *list, size
 	}
 }
 
+/* Plans the parts of the tables that the file has, and reads them. */
+static int read_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+		       const char *stage, struct nsx_err *err)
+{
+	struct nsx_tableload **found = nsx_try_alloc(n, sizeof(*found), "scans", err);
+	struct nsx_scan_share *v = nsx_try_alloc(n, sizeof(*v), "scans", err);
+	size_t nfound = 0;
+	int rc = found && v ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		if (list[i].scan) {
+			v[nfound].scan = list[i].scan;
+			found[nfound++] = &list[i];
+		}
+	if (!rc && nfound > 1 && nsx_scan_can_join(v->scan))
+		rc = nsx_scan_join(v, nfound, err);
+	for (size_t i = 0; !rc && i < nfound; i++)
+		rc = make_parts(found[i], err);
+	rc = rc ?: assign_room(l, list, n, err) ?: scan_run_all(l, found, nfound, stage, err);
+	free(found);
+	free(v);
+	return rc;
+}
+
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		    const char *stage, struct nsx_err *err)
 {
@@ -216,8 +275,7 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		list[i].scan = NULL, list[i].parts = NULL, list[i].nparts = 0;
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = open_table(l, &list[i], err);
-	if (!rc)
-		rc = assign_room(l, list, n, err) ?: scan_run_all(l, list, n, stage, err);
+	rc = rc ?: read_tables(l, list, n, stage, err);
 	if (!rc)
 		compact_parts(l, list, n);
 	for (size_t i = 0; i < n; i++)
