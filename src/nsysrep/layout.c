@@ -37,6 +37,42 @@ static bool learn_fields(struct nsx_layouts *all, struct nsx_event_layout *l,
 	return !at.is_bad;
 }
 
+/* The place of a message by the highest bit of each byte: it says where numbers end. */
+static struct nsx_event_layout *slot_beside(struct nsx_layouts *all, uint32_t kind,
+					    struct nsx_piece b)
+{
+	uint64_t ends = b.n + ((uint64_t)kind << 32), x;
+
+	for (size_t i = 0; i < b.n; i += sizeof(x)) {
+		memcpy(&x, b.p + i, sizeof(x));
+		x = le64toh(x) & UINT64_C(0x8080808080808080);
+		if (b.n - i < sizeof(x))
+			x &= (UINT64_C(1) << 8 * (b.n - i)) - 1;
+		ends = (ends ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+		ends ^= ends >> 32;
+	}
+	return &all->beside[ends % NSX_LAYOUTS_BESIDE];
+}
+
+struct nsx_event_layout *nsx_layout_find_beside(struct nsx_layouts *all, uint32_t kind,
+						struct nsx_piece b)
+{
+	struct nsx_event_layout *often = nsx_layout_slot(all, kind, b), *l;
+
+	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
+		return NULL;
+	l = slot_beside(all, kind, b);
+	if (!nsx_layout_matches(l, kind, b))
+		return NULL;
+	if (l->worth < NSX_LAYOUT_MOST_WORTH)
+		l->worth++;
+	if (often->worth)
+		often->worth--;
+	else
+		*often = *l;
+	return l;
+}
+
 struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *all, uint32_t kind,
 					  struct nsx_piece b, const struct nsx_layout_shape *shape)
 {
@@ -44,11 +80,10 @@ struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *all, uint32_t kind
 
 	if (!b.n || b.n > NSX_LAYOUT_LONGEST)
 		return NULL;
-	if (l->worth) {
-		l->worth--;
-		return NULL;
-	}
+	if (l->worth)
+		l = slot_beside(all, kind, b);
 	l->n = 0;
+	l->worth = 0;
 	l->row = NSX_ROW_UNKNOWN;
 	memset(l->mask, 0, sizeof(l->mask));
 	memset(all->place, 0, sizeof(all->place));

@@ -13,7 +13,8 @@
 enum {
 	NSX_LAYOUT_LONGEST = 192, /* bytes of the longest message that is learnt */
 	NSX_LAYOUT_SLACK = 64,	  /* bytes that must be readable after a message */
-	NSX_LAYOUTS = 128,	  /* layouts kept at a time                  */
+	NSX_LAYOUTS = 64,	  /* layouts kept at a time by length        */
+	NSX_LAYOUTS_BESIDE = 128, /* and by the lengths of all numbers       */
 	NSX_LAYOUT_CELLS = 24,	  /* most columns of a row that is made from a layout */
 	NSX_LAYOUT_CODES = 4,	  /* most values of a row that are not in the message */
 	/* Consecutive misses after which a layout that often matched makes room for another. */
@@ -46,7 +47,7 @@ struct nsx_event_layout {
 
 /* Begins zeroed. One reader at a time. */
 struct nsx_layouts {
-	struct nsx_event_layout of[NSX_LAYOUTS];
+	struct nsx_event_layout of[NSX_LAYOUTS], beside[NSX_LAYOUTS_BESIDE];
 	/* The fields of the message that was learnt last. */
 	struct nsx_layout_place place[NSX_NLEVELS][NSX_MSG_FIELDS];
 };
@@ -100,6 +101,10 @@ static inline struct nsx_event_layout *nsx_layout_slot(struct nsx_layouts *all, 
 	return &all->of[(b.n + 37 * kind) % NSX_LAYOUTS];
 }
 
+/* Finds a layout that has the same length as a more frequent one. NULL: none. */
+struct nsx_event_layout *nsx_layout_find_beside(struct nsx_layouts *all, uint32_t kind,
+						struct nsx_piece b);
+
 /* The layout that matches a message; NULL: none. */
 static inline struct nsx_event_layout *nsx_layout_find(struct nsx_layouts *all, uint32_t kind,
 						 struct nsx_piece b)
@@ -107,14 +112,14 @@ static inline struct nsx_event_layout *nsx_layout_find(struct nsx_layouts *all, 
 	struct nsx_event_layout *l = nsx_layout_slot(all, kind, b);
 
 	if (!b.n || !nsx_layout_matches(l, kind, b))
-		return NULL;
+		return nsx_layout_find_beside(all, kind, b);
 	if (l->worth < NSX_LAYOUT_MOST_WORTH)
 		l->worth++;
 	return l;
 }
 
 /* Learns the layout of a message that none matches. Messages whose fields have the same meaning
- * have the same kind. NULL: other layouts match more often, or this message cannot be learnt.
+ * have the same kind. NULL: this message cannot be learnt.
  */
 struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *l, uint32_t kind, struct nsx_piece b,
 					  const struct nsx_layout_shape *shape);
