@@ -400,25 +400,24 @@ static const char *say_included_findings(struct page *p, const struct nsx_first_
 	return nsx_arena_printf(p->a, "%s were", text);
 }
 
-/* Says what follows the remaining length, if the trace leaves open how much is won. */
-static const char *say_certain_gain(struct page *p, const struct nsx_first_page *x)
+/* Says what remains of the judged time, as a range if the trace leaves open how much is won. */
+static const char *say_remaining(struct page *p, const struct nsx_first_page *x)
 {
-	const char *sure = nsx_text_ns(p->a, x->then_most_ns);
+	const char *least = nsx_text_ns(p->a, x->then_ns), *most = nsx_text_ns(p->a, x->then_most_ns);
 
 	if (x->then_most_ns - x->then_ns < OPEN * (x->now_ns - x->then_ns))
-		return "";
-	return strcmp(sure, nsx_text_ns(p->a, x->now_ns)) ?
-		nsx_arena_printf(p->a, " at best, %s for sure", sure) :
-		" at best; none of it is sure";
+		return least;
+	return strcmp(most, nsx_text_ns(p->a, x->now_ns)) ?
+		nsx_arena_printf(p->a, "between %s and %s", least, most) :
+		nsx_arena_printf(p->a, "%s at best", least);
 }
 
 static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
 		begin_paragraph(p, "told");
-		nsx_buf_printf(&p->line, "If %s done: %s → %s%s", say_included_findings(p, x),
-			       nsx_text_ns(p->a, x->now_ns), nsx_text_ns(p->a, x->then_ns),
-			       say_certain_gain(p, x));
+		nsx_buf_printf(&p->line, "If %s done: %s → %s", say_included_findings(p, x),
+			       nsx_text_ns(p->a, x->now_ns), say_remaining(p, x));
 		page_put(p, ".");
 		end_page_line(p, true);
 	}

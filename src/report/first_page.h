@@ -69,7 +69,8 @@ struct nsx_first_page {
 	 * none
 	 */
 	double now_ns, then_ns;
-	double then_most_ns; /* then_ns if each remedy wins only its low_ns     */
+	/* then_ns if each remedy wins only its low_ns, and one with an upper bound alone nothing */
+	double then_most_ns;
 	/* answers to --what-if, and phases that are not judged. NULL-terminated; NULL: none. */
 	const char **asked, **unjudged;
 	const char **steps; /* steps of an inference engine, by kind; NULL-terminated; NULL: none */
