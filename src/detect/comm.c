@@ -148,7 +148,8 @@ static void propose_overlap(struct comm *c, uint32_t device, bool beside)
 	f.evidence[0] = nsx_tell(l, say_compute_waits_begins_right,
 		strcmp(all, part) ? nsx_tell(l, say_communication_exposed, part, all) :
 				    nsx_tell(l, say_all_communication_exposed, all),
-		nsx_tell_ns(l, x->blocking_ns),
+		strcmp(nsx_tell_ns(l, x->blocking_ns), part) ?
+			nsx_tell(l, "%s of it", nsx_tell_ns(l, x->blocking_ns)) : "it",
 		x->waited_ns * PART <= x->comm_ns ?
 			"" :
 			nsx_tell(l, say_waiting_late_ranks, nsx_tell_ns(l, x->waited_ns)));

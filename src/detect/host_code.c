@@ -37,7 +37,7 @@ struct launcher {
 		uint32_t helper;
 		uint32_t process; /* of all stretches, or NSX_SEVERAL if they differ */
 		nsx_str waited;	  /* the waiting call before all stretches; 0: none, or several */
-		int64_t least_ns; /* length of the shortest stretch          */
+		int64_t most_ns; /* length of the longest stretch            */
 	} *code;
 	struct rows gaps; /* short stretches                                 */
 	struct nsx_votes *whose; /* for each code (by its index), time by thread */
@@ -84,8 +84,8 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (x->names.n > known)
 		*c = (struct code){.range = range, .helper = helper,
 				   .name = name, .process = process,
-				   .waited = s->waited, .least_ns = x->long_ns};
-	c->least_ns = NSX_MIN(c->least_ns, s->ns);
+				   .waited = s->waited};
+	c->most_ns = NSX_MAX(c->most_ns, s->ns);
 	if (c->name != name)
 		c->name = 0;
 	if (c->waited != s->waited)
@@ -425,10 +425,10 @@ static const char *say_stretches(struct nsx_detect *d, const struct code *c,
 	if (c->rows.calls.n == 1)
 		return nsx_tell(l, say_one_stretch_which_makes_no, nsx_tell_ns(l, c->rows.ns), who,
 			after ? nsx_tell(l, ", right %s", after) : "");
-	return nsx_tell(l, say_or_more_which_makes_no,
+	return nsx_tell(l, say_without_calls_longest,
 		nsx_text_n(l->arena, c->rows.calls.n, "stretch", "stretches"),
-		nsx_tell_ns(l, c->least_ns), who, nsx_tell_ns(l, c->rows.ns),
-		after ? nsx_tell(l, ", each right %s", after) : "");
+		who, after ? nsx_tell(l, ", each right %s", after) : "", nsx_tell_ns(l, c->rows.ns),
+		nsx_tell_ns(l, c->most_ns));
 }
 
 static void propose_code(struct launcher *x, const struct code *c)

@@ -872,9 +872,8 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 		.confidence = NSX_CONF_MEDIUM, .device = device_of(k, &top->shape),
 		.guess_ns = small->won_ns, .is_rule = true,
 		.weight = (double)top->shape.ns / k->length_ns,
-		.evidence = {small->n == 1 ? most :
-					     nsx_tell(l, say_launch_shapes_all, small->n,
-						      nsx_tell_ns(l, small->ns))},
+		.evidence = {small->n == 1 ? most : nsx_tell(l, say_launch_shapes_first,
+			nsx_tell_ns(l, small->ns), small->n, most)},
 		.recommendation = {say_give_each_launch_more_work, say_or_run_those_do_not},
 		.proof = {{.csv = "kernel_shapes",
 			.column = "total_ms",
@@ -882,8 +881,6 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 				{"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {small->v, small->n}};
 
-	if (small->n > 1)
-		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
 	f.surely = (struct nsx_plan){small->least, small->n};
 	f.if_least = say_if_twice_as_many_threads;
 	if (top->room.most <= top->room.idle)
