@@ -4,6 +4,7 @@
  * Plain lines are cut at PLAIN_CHARS; `bold` uses terminal codes for what is bold in Markdown.
  */
 #include <ctype.h>
+#include <math.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
 #include "report/text.h"
@@ -12,8 +13,10 @@
 enum { PLAIN_CHARS = 160 };
 
 #define OPEN 0.1 /* the page gives a range if this share of the gain is uncertain */
-/* A finding gets a note if it adds at most this share of its price to the others. */
-#define REST 0.5
+/* A finding gets a note if what it adds to the others differs from its price by this share of the
+ * judged time: then prices and their sum do not match.
+ */
+#define DIFFERS 0.01
 
 struct page {
 	struct nsx_buf *b;
@@ -272,13 +275,14 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 	page_put(p, ")  ");
 }
 
-/* Says the gain of a finding in addition to those applied before it, if that is much less than its
- * price; NULL otherwise.
+/* Says the gain of a finding in addition to those applied before it, if that is not about its
+ * price; NULL otherwise. x: NULL without a first page.
  */
-static const char *say_additional_gain(struct page *p, const struct nsx_finding *f)
+static const char *say_additional_gain(struct page *p, const struct nsx_first_page *x,
+				       const struct nsx_finding *f)
 {
-	if (!f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
-	    f->disjoint_ns >= REST * f->headroom_ns)
+	if (!x || !f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
+	    fabs(f->disjoint_ns - f->headroom_ns) < DIFFERS * x->now_ns)
 		return NULL;
 	return nsx_arena_printf(p->a, ". Applied after the other remedies it wins %s",
 				f->disjoint_ns > 0 ? nsx_text_ns(p->a, f->disjoint_ns) :
@@ -288,9 +292,10 @@ static const char *say_additional_gain(struct page *p, const struct nsx_finding 
 /* Adds the place, unless the title has it, and the evidence: the first line, and another one if it
  * fits. The assumption of an assumed price is always shown, if need be instead of the place.
  */
-static void add_place_and_evidence(struct page *p, const struct nsx_finding *f)
+static void add_place_and_evidence(struct page *p, const struct nsx_first_page *x,
+				   const struct nsx_finding *f)
 {
-	const char *rest = say_additional_gain(p, f);
+	const char *rest = say_additional_gain(p, x, f);
 	size_t left = PLAIN_CHARS - strlen("   ") - (rest ? strlen(rest) : 0), n;
 	bool any = f->place && !strstr(f->title, f->place);
 
@@ -343,7 +348,7 @@ static void add_finding_lines(struct page *p, const struct nsx_first_page *x, un
 	put_bold_mark(p, false);
 	end_page_line(p, true);
 	page_put(p, "   ");
-	add_place_and_evidence(p, f);
+	add_place_and_evidence(p, x, f);
 	end_page_line(p, true);
 	if (f->recommendation[0]) {
 		unsigned same = first_finding_with_advice(x, f->recommendation[0]);
@@ -476,7 +481,7 @@ void nsx_html_page(struct nsx_buf *b, enum nsx_page_part part, const struct nsx_
 		add_price(&p, x, f);
 		break;
 	case NSX_PAGE_PROOF:
-		add_place_and_evidence(&p, f);
+		add_place_and_evidence(&p, x, f);
 		break;
 	}
 	flush_line(&p);
