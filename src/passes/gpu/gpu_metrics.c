@@ -1,5 +1,5 @@
 /* gpu_metrics.c - sampled GPU counters by scope, and the questions they answer: is the GPU
- * idle or full, are tensor cores used, does it issue, what limits it.
+ * computing or full, are tensor cores used, does it issue, what limits it.
  */
 #include <math.h>
 #include "facts/metrics/values.h"
@@ -170,7 +170,8 @@ static void add_counter_answer(struct answers *a, const char *question, enum nsx
 		nsx_md_bullet(a->out, "%s %s", question, text);
 }
 
-static void answer_if_idle(struct answers *a)
+/* Copies use neither the compute engine nor the SMs, so a GPU that only copies is not idle. */
+static void answer_if_computing(struct answers *a)
 {
 	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE : NSX_SM_ACTIVE;
 	double x = counter_mean(a, k, NSX_SCOPE_WINDOW), sampled;
@@ -182,18 +183,18 @@ static void answer_if_idle(struct answers *a)
 	sampled = a->gpu->known.of[k]->scope[NSX_SCOPE_WINDOW].coverage;
 	text = nsx_say(a->out, "%s: %s averages %.1f %% over %s",
 		       sampled < SPARSE ? "not known" :
-		       x >= 95 ? "no" : x >= 50 ? "partly" : "mostly",
+		       x >= 95 ? "yes" : x >= 50 ? "mostly" : x >= 5 ? "partly" : "hardly",
 		       k == NSX_GR_ACTIVE ? "GR Active" : "SMs Active", x,
 		       sampled < WHOLE ? nsx_say(a->out, "the sampled %s of the window",
 						 nsx_text_share(a->out->arena, sampled, 1)) :
 					 "the window");
 	if (d != NSX_NONE)
 		text = nsx_say(a->out, "%s; according to the trace %.1f %% of %s no GPU "
-				       "work.", text,
+				       "work, not even copies.", text,
 			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
 				       (double)a->window_ns,
 			       sampled < WHOLE ? "the window has" : "it has");
-	add_counter_answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
+	add_counter_answer(a, "Does it compute?", k, NSX_SCOPE_WINDOW, text);
 }
 
 static void answer_if_full(struct answers *a)
@@ -289,7 +290,7 @@ static void answer_for_gpu(struct answers *a)
 			      any->device_id, a->others ?
 			      " (the other answers are in `report.json`, "
 			      "`metrics.gpu_metrics.answers`)" : "");
-	answer_if_idle(a);
+	answer_if_computing(a);
 	answer_if_full(a);
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
 		answer_counter_question(a, &questions[i]);
