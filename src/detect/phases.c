@@ -247,6 +247,20 @@ static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 				nsx_say_account(r->facts, l, &l->v[0], r->arena));
 }
 
+/* What the program does while no GPU works: a range or a function says most. A call may be another
+ * thread's; in a phase the ledger knows what the launching thread did.
+ */
+static const char *say_host(const struct nsx_report *r, const struct part *x,
+			    const struct nsx_doing *host)
+{
+	const struct nsx_ledger *l = x->ledger;
+
+	if (!l || !l->total_ns || host->what == NSX_DOES_RANGE || host->what == NSX_DOES_SAMPLED)
+		return say_doing(r->trace, host, r->arena);
+	return nsx_arena_printf(r->arena, " (%s)",
+				nsx_say_account(r->facts, l, &l->v[0], r->arena));
+}
+
 static int64_t part_ns(const struct part *x)
 {
 	return x->window.end_ns - x->window.start_ns;
@@ -302,7 +316,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		(*ret)[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			v[k].ledger ? nsx_text_name(r->arena, v[k].name) : v[k].name,
 			nsx_text_ns(r->arena, (double)part_ns(&v[k])),
-			doing ?: say_doing(r->trace, &host, r->arena),
+			doing ?: say_host(r, &v[k], &host),
 			k + 1 < n || !has_phases ? "" : say_window_phase_name_judges);
 	}
 	return 0;
