@@ -183,10 +183,23 @@ static const char *say_awaited(const struct nsx_report *r, const struct nsx_find
 				       nsx_arena_printf(r->arena, say_waits_input, name);
 }
 
+/* Calls that block while another program has the GPU are no cause: it holds their work up. */
+static void blame_other_program(const struct nsx_ledger *l, const struct nsx_finding *shared,
+				struct nsx_judgement *j)
+{
+	enum nsx_page_verdict idle = word_of_class(l, NSX_L_IDLE);
+
+	if (shared->headroom_ns * l->ngpus < MOSTLY * (double)l->ns[NSX_L_IDLE])
+		return;
+	j->verdict = j->verdict == idle ? NSX_V_HELD : j->verdict;
+	j->first = j->first == idle ? NSX_V_HELD : j->first;
+	j->second = j->second == idle ? NSX_V_HELD : j->second;
+}
+
 void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct nsx_first_page *p)
 {
 	const struct nsx_failure *failure = nsx_fatal_failure(r->trace);
-	const struct nsx_finding *paced;
+	const struct nsx_finding *paced, *shared;
 	struct nsx_judgement j;
 
 	if (failure) {
@@ -214,6 +227,9 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 		return;
 	}
 	nsx_judge_ledger(l, &j);
+	shared = nsx_find_finding(&r->found, NSX_ID_gpu_shared);
+	if (shared)
+		blame_other_program(l, shared, &j);
 	p->verdict = j.verdict;
 	p->first = j.first;
 	p->second = j.second;
