@@ -348,7 +348,7 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 
 	if (add_hottest(d, m->busiest.tid, &f, err))
 		return err->rc;
-	if (d->trace->ngpus)
+	if (d->trace->ngpus && !d->trace->calls.n)
 		nsx_add_evidence(&f, nsx_tell(l, say_machine_did_nothing_was,
 					     nsx_text_n(l->arena, d->trace->ngpus, "GPU", NULL)));
 	nsx_found(l, &f);

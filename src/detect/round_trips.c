@@ -174,14 +174,6 @@ static struct nsx_plan round_trips_plan_of(struct trips *x)
 	return p;
 }
 
-static const char *round_trips_title_of(bool computes, bool may_be_reply)
-{
-	if (computes)
-		return may_be_reply ? say_host_works_on_data_copied :
-				      say_host_works_on_data_copied_2;
-	return may_be_reply ? say_data_copied_host_back : say_data_copied_host_back_2;
-}
-
 static void round_trips_propose(struct trips *x)
 {
 	struct nsx_findings *l = x->d->found;
@@ -190,13 +182,13 @@ static void round_trips_propose(struct trips *x)
 			    !x->d->has_mpi;
 	struct nsx_finding f = {.id = computes ? NSX_ID_host_round_trips : NSX_ID_round_trips,
 		.subject = "round_trips", .device = NSX_NONE,
-		.title = round_trips_title_of(computes, may_be_reply),
+		.title = computes ? say_host_works_on_data_copied : say_data_copied_host_back,
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {nsx_tell(l, say_host_takes_beside,
 				     nsx_text_n(l->arena, x->n, "round trip", NULL),
-				     may_be_reply ? say_or_replies_next_requests : "",
 				     nsx_tell_bytes(l, x->bytes), nsx_tell_ns(l, x->copies_ns),
-				     nsx_tell_ns(l, x->all_host_ns)),
+				     nsx_tell_ns(l, x->all_host_ns),
+				     may_be_reply ? say_or_replies_next_requests : ""),
 			say_an_upper_bound_as_if_3},
 		.is_bound = true,
 		.recommendation = {nsx_on_several_gpus(x->d->trace, NSX_SEVERAL) ?
