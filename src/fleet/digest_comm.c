@@ -18,7 +18,7 @@ NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), T
 
 enum role { OTHER, COLLECTIVE, MESSAGE };
 
-/* What a call waits for: its communicator, or the messages that it names, or any. Old versions of
+/* A call waits for its communicator, for the messages that it names, or for any. Old versions of
  * nsys record collectives among other calls, without communicator and size. MPI_Isend and the like
  * and MPI_Test return at once.
  */

@@ -221,9 +221,7 @@ static const struct table tables[NTABLES] = {
 	TABLE(op, nsx_dop, "operations of a channel", OF(nsx_dchannel, ops)),
 };
 
-/* What lists the rows of a table that belong to a digest, or to one of its channels; NULL: it has no
- * rows.
- */
+/* The owner of the list that holds rows of a table, in a digest or one of its channels; NULL: none. */
 static void *owner_of(unsigned table, struct nsx_digest *d, size_t channel)
 {
 	return table == T_BLOCK || table == T_CALL ? (void *)(d->nwhole ? d->whole : NULL) :
@@ -685,7 +683,7 @@ static int read_row(struct reader *r, unsigned table, size_t rank, struct nsx_st
 	       (is_channel && take_channel(r, d, row, err)) ? err->rc : 0;
 }
 
-static int read_rank(struct reader *r, int64_t id, struct nsx_stmt *s, struct nsx_err *err)
+static int digest_file_read_rank(struct reader *r, int64_t id, struct nsx_stmt *s, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
@@ -716,7 +714,7 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
 		nsx_read_val(s, 0, &id);
 		if (table == T_RANK) {
-			rc = read_rank(r, id.type == NSX_V_I64 ? id.u.i : 0, s, err);
+			rc = digest_file_read_rank(r, id.type == NSX_V_I64 ? id.u.i : 0, s, err);
 			continue;
 		}
 		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i > (int64_t)r->n)

@@ -87,7 +87,7 @@ static bool is_in_mpi(const struct nsx_late *l)
 	return l->detail && !strncasecmp(l->detail, "MPI_", 4);
 }
 
-/* What a cause of idle time means on the host, of several ranks or of one: see nsx_say_of. */
+/* Causes of idle time as they look on the host, of several ranks or of one: see nsx_say_of. */
 static const char *const findings_idle_words[NSX_NCAUSES + 1] = {
 	[NSX_CAUSE_OSRT] = "[their hosts wait|its host waits] in operating-system calls: data, a "
 			   "lock or a file",
@@ -367,7 +367,7 @@ static void say_rotating(struct nsx_freport *r)
 
 /* Collectives that differ -------------------------------------------------------------*/
 
-/* Of two groups of equal size that do different things neither is called wrong. */
+/* If as many ranks do one thing as the other, neither is called wrong. */
 static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];

@@ -533,6 +533,7 @@ static void tables_add_kernel(struct nsx_freport *r, const struct named *v, size
 /* Fills the tables of what the ranks' digests name: findings of single ranks, and kernels. */
 static int fill_named(struct nsx_freport *r, struct nsx_err *err)
 {
+	struct nsx_table *shared = &r->t[NSX_FT_SHARED], *families = &r->t[NSX_FT_KERNELS];
 	struct names found = {0}, kernels = {0};
 	int rc = 0;
 
@@ -546,10 +547,10 @@ static int fill_named(struct nsx_freport *r, struct nsx_err *err)
 			rc = nsx_push(kernels.v, kernels.n, kernels.cap, "kernels", err,
 				      (struct named){d->families[k].name, &d->families[k], i});
 	}
-	add_by_name(r, &found, add_shared, &r->t[NSX_FT_SHARED]);
-	nsx_table_sort(&r->t[NSX_FT_SHARED], NSX_DESC(H_MEAN), NSX_DESC(H_N), H_KEY);
-	add_by_name(r, &kernels, tables_add_kernel, &r->t[NSX_FT_KERNELS]);
-	nsx_table_sort(&r->t[NSX_FT_KERNELS], NSX_DESC(Y_TOTAL), Y_NAME);
+	add_by_name(r, &found, add_shared, shared);
+	nsx_table_sort(shared, NSX_DESC(H_MEAN), NSX_DESC(H_N), H_KEY);
+	add_by_name(r, &kernels, tables_add_kernel, families);
+	nsx_table_sort(families, NSX_DESC(Y_TOTAL), Y_NAME);
 	return rc;
 }
 
