@@ -11,7 +11,7 @@ static const char *op_name(const struct nsx_fmember *m, size_t k)
 {
 	size_t i = nsx_member_at(m, k);
 
-	return i == SIZE_MAX ? NULL : m->c->ops[m->c->code[i]].name;
+	return i == SIZE_MAX ? NULL : nsx_coll_op(m->c, i)->name;
 }
 
 /* The operation of most members at k, in a tie the first member's; NULL if no member has one.

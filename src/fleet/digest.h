@@ -82,10 +82,10 @@ struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first *
 	bool is_minor; /* not on the first page */
 	const char *place; /* as in the rank's report, Markdown; "": not known, or version 8 */
 };
-/* A channel's columns as they stand in a file: encoded integers (column.h), compressed. */
-struct nsx_dcolumns {
-	struct nsx_blob code, start, length, exposed;
-};
+/* Columns of a channel; exposed: part of the length without a computing kernel of the rank, in
+ * 1/255. In a file they are encoded integers (column.h), compressed.
+ */
+enum { NSX_CODE, NSX_START, NSX_LENGTH, NSX_EXPOSED, NSX_NCOLUMNS };
 /* The collectives of one communicator, or of one stream if the communicator is not known,
  * in order of start. A code is an index into ops.
  */
@@ -101,17 +101,17 @@ struct nsx_dchannel {
 	uint64_t comm;	/* hash of the communicator; 0: unknown. For messages: nsx_messages_with */
 	int64_t stream; /* -1: an MPI communicator; NSX_OF_MESSAGES */
 	size_t n;
-	uint16_t *code;
-	bool has_times; /* start, length and exposed are there */
-	struct nsx_packed start, length;
-	uint8_t *exposed; /* part of the length without a computing kernel of the rank, in 1/255 */
+	bool has_times; /* not only codes are there */
+	bool is_wide;	/* codes are uint16_t, else uint8_t */
+	const void *code;
+	struct nsx_packed column[NSX_NCOLUMNS]; /* the others */
 	struct nsx_dop *ops;
 	size_t nops;
 	bool is_exchange; /* set by the fleet: MPI calls that also wait for other ranks, or return before
 			     the other side comes */
 	bool is_rest; /* set by the fleet: sends and receives whose other side was not recorded */
 	unsigned ncodes; /* set by the reader: greatest code + 1 */
-	struct nsx_dcolumns bytes; /* the encoded columns, filled by nsx_digest_seal */
+	struct nsx_blob bytes[NSX_NCOLUMNS]; /* the encoded columns, filled by nsx_digest_seal */
 };
 /* Stream of a channel of MPI calls that wait for messages instead of collectives. No rank's trace
  * shows who sends these messages, or when.
@@ -180,13 +180,22 @@ void nsx_digests_free(struct nsx_digest **v, size_t n); /* frees v, too */
 void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 		   const char *what, struct nsx_err *err) NSX_CHECKED;
 
+/* Index of its operation in ops. */
+static inline size_t nsx_coll_code(const struct nsx_dchannel *c, size_t i)
+{
+	return c->is_wide ? ((const uint16_t *)c->code)[i] : ((const uint8_t *)c->code)[i];
+}
+static inline const struct nsx_dop *nsx_coll_op(const struct nsx_dchannel *c, size_t i)
+{
+	return &c->ops[nsx_coll_code(c, i)];
+}
 static inline int64_t nsx_coll_start(const struct nsx_dchannel *c, size_t i)
 {
-	return nsx_unpack(&c->start, i);
+	return nsx_unpack(&c->column[NSX_START], i);
 }
 static inline int64_t nsx_coll_ns(const struct nsx_dchannel *c, size_t i)
 {
-	return nsx_unpack(&c->length, i);
+	return nsx_unpack(&c->column[NSX_LENGTH], i);
 }
 static inline int64_t nsx_coll_end(const struct nsx_dchannel *c, size_t i)
 {
@@ -197,7 +206,7 @@ static inline int64_t nsx_coll_end(const struct nsx_dchannel *c, size_t i)
  */
 static inline int64_t nsx_coll_exposed_ns(const struct nsx_dchannel *c, size_t i)
 {
-	return nsx_coll_ns(c, i) * c->exposed[i] / 255;
+	return nsx_coll_ns(c, i) * nsx_unpack(&c->column[NSX_EXPOSED], i) / 255;
 }
 /* Whether the channel holds sends and receives, whose operations hold two ranks. */
 static inline bool nsx_is_of_pairs(const struct nsx_dchannel *c)
@@ -205,9 +214,9 @@ static inline bool nsx_is_of_pairs(const struct nsx_dchannel *c)
 	return c->n && c->ops[0].holds == 2;
 }
 
-/* Sets the times of c's collectives. Errors: NSX_E_NOMEM. */
-int nsx_channel_times(struct nsx_dchannel *c, const int64_t *start, const int64_t *length,
-		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
+/* Sets the columns of c's collectives; v: one array for each. Errors: NSX_E_NOMEM. */
+int nsx_channel_set(struct nsx_dchannel *c, int64_t *const *v, struct nsx_arena *a,
+		    struct nsx_err *err) NSX_CHECKED;
 /* Fills c->bytes from c's collectives. Errors: NSX_E_NOMEM. */
 int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 /* Fills c's collectives from n and bytes. With a NULL it only checks them and counts codes.

@@ -334,7 +334,7 @@ static int cmp_event(const void *a, const void *b)
 }
 
 /* Numbers operations in order of first use. */
-static int code_ops(const struct event *v, struct nsx_dchannel *c,
+static int code_ops(const struct event *v, struct nsx_dchannel *c, int64_t *code,
 		    struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_groups g = {0};
@@ -352,7 +352,7 @@ static int code_ops(const struct event *v, struct nsx_dchannel *c,
 		if (rc)
 			break;
 		*op = (struct nsx_dop){.name = v[i].name, .bytes = bytes};
-		c->code[i] = (uint16_t)(op - ops);
+		code[i] = op - ops;
 	}
 	c->nops = g.n;
 	c->ops = nsx_arena_get(a, g.n * sizeof(*ops));
@@ -365,23 +365,23 @@ static int code_ops(const struct event *v, struct nsx_dchannel *c,
 	return rc;
 }
 
-static int pack_times(struct nsx_maker *m, const struct event *v,
-		      struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err)
+static int keep_channel(struct nsx_maker *m, const struct event *e, struct nsx_dchannel *c,
+			struct nsx_arena *a, struct nsx_err *err)
 {
-	int64_t *start, *length;
+	int64_t *v[NSX_NCOLUMNS];
 
-	if (nsx_new_arrays(m->a, c->n, "collectives", err, start, length) ||
-	    !nsx_new_array(c->exposed, a, c->n, "collectives", err))
+	if (nsx_new_arrays(m->a, c->n, "collectives", err, v[0], v[1], v[2], v[3]) ||
+	    code_ops(e, c, v[NSX_CODE], a, err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
-		start[i] = v[i].start_ns;
-		length[i] = v[i].length_ns;
-		c->exposed[i] = v[i].exposed;
+		v[NSX_START][i] = e[i].start_ns;
+		v[NSX_LENGTH][i] = e[i].length_ns;
+		v[NSX_EXPOSED][i] = e[i].exposed;
 	}
-	if (nsx_channel_times(c, start, length, a, err))
+	if (nsx_channel_set(c, v, a, err))
 		return err->rc;
-	nsx_arena_drop(m->a, start);
-	nsx_arena_drop(m->a, length);
+	for (unsigned k = 0; k < NSX_NCOLUMNS; k++)
+		nsx_arena_drop(m->a, v[k]);
 	return 0;
 }
 
@@ -397,14 +397,11 @@ static int keep_channels(struct nsx_maker *m, const struct events *l,
 		struct nsx_dchannel *c = &d->channels[d->nchannels++];
 		const struct event *e = &l->v[i];
 
-		*c = (struct nsx_dchannel){.is_mpi = e->stream < 0,
-					   .stream = e->stream, .n = next - i};
 		/* An MPI handle means something only in its own process. */
-		c->comm = e->stream == -1 ? 0 : e->comm;
-		nsx_new_array(c->code, d->arena, c->n, "collectives", err);
-		if (!c->code || code_ops(e, c, d->arena, err) ||
-		    (m->o->detail > NSX_DETAIL_STEPS &&
-		     pack_times(m, e, c, d->arena, err)))
+		*c = (struct nsx_dchannel){.is_mpi = e->stream < 0, .stream = e->stream, .n = next - i,
+					   .comm = e->stream == -1 ? 0 : e->comm,
+					   .has_times = m->o->detail > NSX_DETAIL_STEPS};
+		if (keep_channel(m, e, c, d->arena, err))
 			return err->rc;
 	}
 	return 0;

@@ -174,9 +174,9 @@ static const struct column finding_columns[] = {
 	COLUMN(nsx_dfinding, place, TEXT, "range or line that costs most of it", SINCE(9)),
 };
 #define CHANNEL(member, ...) COLUMN(nsx_dchannel, member, __VA_ARGS__)
-#define BYTES(member, help_)                                                  \
-	{.name = #member, .kind = BLOB, .help = help_,                        \
-	 .offset = offsetof(struct nsx_dchannel, bytes.member)}
+#define BYTES(name_, member, help_)                                           \
+	{.name = name_, .kind = BLOB, .help = help_,                          \
+	 .offset = offsetof(struct nsx_dchannel, bytes[member])}
 static const struct column channel_columns[] = {
 	CHANNEL(number, INT, "of the rank's, from 0", ),
 	CHANNEL(is_mpi, BOOL, "MPI, else NCCL", ),
@@ -185,10 +185,10 @@ static const struct column channel_columns[] = {
 	CHANNEL(stream, INT, "CUDA stream, -1 none, -2 no collectives but calls of "
 		"MPI that wait for messages", LEAST(NSX_OF_MESSAGES)),
 	CHANNEL(n, INT, "collectives", ),
-	BYTES(code, "op of each; this and what follows is zstd"),
-	BYTES(start, "start of each after the end of the last, ns"),
-	BYTES(length, "ns"),
-	BYTES(exposed, "255ths of it without a kernel that computes"),
+	BYTES("code", NSX_CODE, "op of each; this and what follows is zstd"),
+	BYTES("start", NSX_START, "start of each after the end of the last, ns"),
+	BYTES("length", NSX_LENGTH, "ns"),
+	BYTES("exposed", NSX_EXPOSED, "255ths of it without a kernel that computes"),
 };
 static const struct column op_columns[] = {
 	COLUMN(nsx_dop, channel, INT, "channel.number", ),
@@ -660,7 +660,7 @@ static int take_channel(struct reader *r, struct nsx_digest *d, struct nsx_dchan
 		return err->rc == NSX_E_NOMEM ? err->rc :
 		       digest_file_refuse(r, "channel", "columns", err);
 	if (!(r->keep & NSX_KEEP_BYTES))
-		c->bytes = (struct nsx_dcolumns){.code = {NULL, 0}};
+		memset(c->bytes, 0, sizeof(c->bytes));
 	nsx_arena_clear(r->scratch);
 	return 0;
 }

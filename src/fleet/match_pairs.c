@@ -324,25 +324,24 @@ static int match_pairs_add_channel(struct pairs *p, uint32_t r, struct part *con
 	struct nsx_digest *d = p->f->rank[r].d;
 	struct nsx_dchannel *c = &d->channels[d->nchannels];
 	const struct nsx_dchannel *first = &d->channels[v[0]->channel];
-	int64_t *start, *length;
+	int64_t *col[NSX_NCOLUMNS]; /* all have one operation, the first */
+	int rc;
 
 	*c = (struct nsx_dchannel){
-		.number = (int64_t)d->nchannels, .comm = comm,
+		.number = (int64_t)d->nchannels, .comm = comm, .has_times = true,
 		.stream = first->stream, .n = n, .is_rest = !comm, .nops = 1};
 	c->ops = nsx_arena_get(d->arena, sizeof(*c->ops));
-	*c->ops = first->ops[first->code[v[0]->i]];
-	if (nsx_new_arrays(p->a, n, "sends and receives", err, start, length) ||
-	    nsx_new_arrays(d->arena, n, "sends and receives", err, c->code, c->exposed))
+	*c->ops = *nsx_coll_op(first, v[0]->i);
+	if (nsx_new_arrays(p->a, n, "sends and receives", err, col[0], col[1], col[2], col[3]))
 		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_dchannel *from = &d->channels[v[i]->channel];
-
-		start[i] = nsx_coll_start(from, v[i]->i);
-		length[i] = nsx_coll_ns(from, v[i]->i);
-		c->exposed[i] = from->exposed[v[i]->i];
-	}
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = NSX_START; k < NSX_NCOLUMNS; k++)
+			col[k][i] = nsx_unpack(&d->channels[v[i]->channel].column[k], v[i]->i);
 	d->nchannels++;
-	return nsx_channel_times(c, start, length, d->arena, err);
+	rc = nsx_channel_set(c, col, d->arena, err);
+	for (unsigned k = 0; k < NSX_NCOLUMNS; k++)
+		nsx_arena_drop(p->a, col[k]);
+	return rc;
 }
 
 /* A made-up hash of a communicator of two ranks, the same on both sides. */
@@ -396,21 +395,24 @@ static bool waits_for_several(const struct nsx_dchannel *c)
 /* Turns a channel into an operation of two ranks: its n-th message is the n-th that the partner
  * receives.
  */
-static void make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange)
+static int make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange, struct nsx_arena *a,
+		     struct nsx_err *err)
 {
 	c->is_exchange = is_exchange;
 	c->stream = -1;
 	c->comm = comm;
 	c->nops = 1;
 	c->ops[0] = (struct nsx_dop){.name = "mpi_message", .bytes = -1, .holds = 2};
-	memset(c->code, 0, c->n * sizeof(*c->code));
+	c->is_wide = false;
+	c->code = nsx_arena_try_array(a, c->n, sizeof(uint8_t), "messages", err);
+	return c->code ? 0 : err->rc;
 }
 
 /* Joins both sides of messages. If one side does not wait in its calls, as with MPI_Isend, the
  * counts differ and it is unknown which messages belong together.
  */
-static void join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchannel *c,
-		       const struct nsx_groups *g, struct nsx_dchannel *const *of)
+static int join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchannel *c,
+		      const struct nsx_groups *g, struct nsx_dchannel *const *of, struct nsx_err *err)
 {
 	int64_t number = nsx_other_side(c), tag = (int64_t)(c->comm >> 32) - 1;
 	uint32_t at = nsx_group_find(g, (uint64_t)number,
@@ -421,11 +423,11 @@ static void join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchanne
 
 	if (!other || !nsx_is_of_messages(other) || !other->has_times ||
 	    (double)NSX_MIN(c->n, other->n) < LEAST_PAIRED * (double)NSX_MAX(c->n, other->n))
-		return;
+		return 0;
 	comm = nsx_hash_u64(comm_of(f->rank[r].number, number) + (uint64_t)tag) | 1;
 	is_exchange = waits_for_several(c) || waits_for_several(other);
-	make_pair(c, comm, is_exchange);
-	make_pair(other, comm, is_exchange);
+	return make_pair(c, comm, is_exchange, f->arena, err) ?:
+	       make_pair(other, comm, is_exchange, f->arena, err);
 }
 
 int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err)
@@ -444,7 +446,7 @@ int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err)
 				if (pass) {
 					if (c->comm && c->has_times &&
 					    nsx_other_side(c) > f->rank[r].number)
-						join_sides(f, r, c, &g, of);
+						rc = join_sides(f, r, c, &g, of, err);
 					continue;
 				}
 				x = nsx_group_value(&g, &of, (uint64_t)f->rank[r].number, c->comm,

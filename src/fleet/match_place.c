@@ -22,7 +22,7 @@ enum {
 /* Equal operations have equal pointers: see name_ops in match.c. */
 static const char *op_at(const struct nsx_mchannel *x, int64_t i)
 {
-	return x->c->ops[x->c->code[i]].name;
+	return nsx_coll_op(x->c, (size_t)i)->name;
 }
 
 double nsx_outer_slope(const double *v, size_t n)

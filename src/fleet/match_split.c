@@ -85,7 +85,7 @@ static void match_split_find_ends(const struct nsx_mchannel *x, const struct nsx
 		int64_t k = (int64_t)i + x->shift - y->shift;
 
 		if (k < 0 || k >= (int64_t)y->c->n ||
-		    x->c->ops[x->c->code[i]].name != y->c->ops[y->c->code[k]].name)
+		    nsx_coll_op(x->c, i)->name != nsx_coll_op(y->c, (size_t)k)->name)
 			continue;
 		at[n] = s;
 		by[n++] = (double)(nsx_coll_end(y->c, (size_t)k) - nsx_coll_end(x->c, i));

@@ -37,7 +37,7 @@ const struct nsx_dop *nsx_op_at(const struct nsx_fcomm *c, size_t k)
 		size_t i = nsx_member_at(m, k);
 
 		if (i != SIZE_MAX)
-			return &m->c->ops[m->c->code[i]];
+			return nsx_coll_op(m->c, i);
 	}
 	return NULL;
 }

@@ -137,7 +137,7 @@ static size_t period_of(const struct steps *x)
 		size_t same = 0;
 
 		for (size_t i = p; i < c->n; i++)
-			same += c->code[i] == c->code[i - p];
+			same += nsx_coll_code(c, i) == nsx_coll_code(c, i - p);
 		if (same * 20 >= (c->n - p) * 19)
 			return p;
 	}

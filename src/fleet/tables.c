@@ -578,7 +578,7 @@ static void sum_channel(const struct nsx_dchannel *c, struct nsx_window judged,
 			struct op_time *by_op)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		struct op_time *x = &by_op[c->code[i]];
+		struct op_time *x = &by_op[nsx_coll_code(c, i)];
 		int64_t start_ns = nsx_coll_start(c, i), ns = nsx_coll_ns(c, i);
 		int64_t in_steps_ns = nsx_sub_sat(NSX_MIN(nsx_add_sat(start_ns, ns), judged.end_ns),
 			NSX_MAX(start_ns, judged.start_ns));

@@ -826,34 +826,33 @@ static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 static void fill_channel(struct nsx_digest *d, const struct rank *v, int r, int stream)
 {
 	struct nsx_dchannel *c = &d->channels[d->nchannels];
-	int64_t *start = calloc(v[r].n + 1, 8), *length = calloc(v[r].n + 1, 8);
+	int64_t *column[NSX_NCOLUMNS];
 	struct nsx_err err;
 	int code[NOPS] = {0}; /* for each operation: its index in c->ops plus one */
 
 	*c = (struct nsx_dchannel){.stream = stream, .has_times = true};
 	c->ops = nsx_arena_get(d->arena, NOPS * sizeof(*c->ops));
-	c->code = nsx_arena_get(d->arena, (v[r].n + 1) * sizeof(*c->code));
-	c->exposed = nsx_arena_get(d->arena, v[r].n + 1);
+	for (unsigned k = 0; k < NSX_NCOLUMNS; k++)
+		column[k] = calloc(v[r].n + 1, sizeof(**column));
 	for (size_t i = 0; i < v[r].n; i++) {
 		const struct event *e = &v[r].v[i];
 
 		if (e->stream != stream || e->start < v[r].from)
 			continue;
-		start[c->n] = capture_time(v, r, e->start);
-		length[c->n] = capture_time(v, r, e->end) - start[c->n];
+		column[NSX_START][c->n] = capture_time(v, r, e->start);
+		column[NSX_LENGTH][c->n] = capture_time(v, r, e->end) - column[NSX_START][c->n];
 		if (!code[e->name]) {
 			c->ops[c->nops++] = (struct nsx_dop){
 				.name = op_names[e->name], .bytes = -1};
 			code[e->name] = (int)c->nops;
 		}
-		c->code[c->n] = (uint16_t)(code[e->name] - 1);
-		c->exposed[c->n++] = e->exposed;
+		column[NSX_CODE][c->n] = code[e->name] - 1;
+		column[NSX_EXPOSED][c->n++] = e->exposed;
 	}
-	if (nsx_pack_i64(d->arena, start, c->n, "", &c->start, &err) ||
-	    nsx_pack_i64(d->arena, length, c->n, "", &c->length, &err))
+	if (nsx_channel_set(c, column, d->arena, &err))
 		exit(1);
-	free(start);
-	free(length);
+	for (unsigned k = 0; k < NSX_NCOLUMNS; k++)
+		free(column[k]);
 	d->nchannels += c->n > 0;
 }
 

@@ -48,10 +48,11 @@ static void compare_channels(const struct nsx_dchannel *a, const struct nsx_dcha
 	expect("number of collectives", 0, (int64_t)a->n, (int64_t)b->n, 0);
 	for (size_t i = 0; i < a->n && i < b->n; i++) {
 		expect("kind of collective", i,
-		       strcmp(a->ops[a->code[i]].name, b->ops[b->code[i]].name), 0, 0);
+		       strcmp(nsx_coll_op(a, i)->name, nsx_coll_op(b, i)->name), 0, 0);
 		expect("start of collective", i, nsx_coll_start(a, i), nsx_coll_start(b, i), 0);
 		expect("length of collective", i, nsx_coll_ns(a, i), nsx_coll_ns(b, i), 0);
-		expect("exposed part of collective", i, a->exposed[i], b->exposed[i], 1);
+		expect("exposed part of collective", i, nsx_unpack(&a->column[NSX_EXPOSED], i),
+		       nsx_unpack(&b->column[NSX_EXPOSED], i), 1);
 	}
 }
 

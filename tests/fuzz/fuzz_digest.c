@@ -39,7 +39,8 @@ static void add_channel(struct nsx_digest *d, struct nsx_bytes *b)
 {
 	static const char *const names[] = {"allreduce", "broadcast", "MPI_Bcast"};
 	struct nsx_dchannel *c = &d->channels[d->nchannels++];
-	int64_t start[MOST_COLLS], length[MOST_COLLS], at = 0;
+	int64_t column[NSX_NCOLUMNS][MOST_COLLS], at = 0;
+	int64_t *const columns[] = {column[0], column[1], column[2], column[3]};
 	struct nsx_err err;
 
 	*c = (struct nsx_dchannel){
@@ -49,17 +50,14 @@ static void add_channel(struct nsx_digest *d, struct nsx_bytes *b)
 	c->ops = nsx_arena_get(d->arena, c->nops * sizeof(*c->ops));
 	for (size_t i = 0; i < c->nops; i++)
 		c->ops[i] = (struct nsx_dop){.name = names[i], .bytes = next_number(b, 9)};
-	c->code = nsx_arena_get(d->arena, c->n * sizeof(*c->code) + 1);
-	c->exposed = nsx_arena_get(d->arena, c->n + 1);
 	c->has_times = c->has_times && c->n;
 	for (size_t i = 0; i < c->n; i++) {
-		c->code[i] = (uint16_t)next_number(b, 3);
-		c->exposed[i] = (uint8_t)next_number(b, 256);
-		start[i] = at += next_number(b, NSX_TIME_MAX / 512);
-		length[i] = next_number(b, NSX_TIME_MAX / 512);
+		column[NSX_CODE][i] = next_number(b, 3);
+		column[NSX_EXPOSED][i] = next_number(b, 256);
+		column[NSX_START][i] = at += next_number(b, NSX_TIME_MAX / 512);
+		column[NSX_LENGTH][i] = next_number(b, NSX_TIME_MAX / 512);
 	}
-	CHECK(!nsx_pack_i64(d->arena, start, c->n, "", &c->start, &err) &&
-	      !nsx_pack_i64(d->arena, length, c->n, "", &c->length, &err));
+	CHECK(!nsx_channel_set(c, columns, d->arena, &err));
 }
 
 static struct nsx_digest *make_digest(int64_t rank, struct nsx_bytes *b)
