@@ -371,15 +371,13 @@ static void say_rotating(struct nsx_freport *r)
 static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
-	uint32_t *all = nsx_arena_get(r->arena, c->n * sizeof(*all));
+	const uint32_t *all = nsx_members_of(c, r->arena);
 	struct nsx_ffinding *x = fleet_findings_add(r, NSX_FF_DESYNC, d->is_even ? all : &d->rank,
 						    d->is_even ? c->n : 1);
-	const char *members = nsx_members_list(r->f, c, r->arena);
+	const char *members = nsx_rank_list(r->f, all, c->n, r->arena);
 	const char *got = d->got ?: "nothing", *expected = d->expected ?: "nothing";
 	long long rank = number_of(r, d->rank);
 
-	for (uint32_t i = 0; i < c->n; i++)
-		all[i] = c->m[i].rank;
 	x->severity = NSX_SEV_HIGH;
 	x->key = nsx_say(r, "desync:%lld:%u:%zu", rank, d->comm, d->k);
 	if (d->is_even) {

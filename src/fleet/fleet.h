@@ -371,6 +371,8 @@ struct nsx_walk nsx_walk_over(const struct nsx_fleet *f, const struct nsx_fcomm 
 			      size_t end, struct nsx_arena *a);
 bool nsx_walk_on(struct nsx_walk *w); /* false: there are no more */
 
+/* The ranks of a communicator's members. Owner: the arena. */
+uint32_t *nsx_members_of(const struct nsx_fcomm *c, struct nsx_arena *a);
 /* Whether a communicator holds MPI messages between two ranks. */
 static inline bool nsx_is_of_mpi_pairs(const struct nsx_fcomm *c)
 {

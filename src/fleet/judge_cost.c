@@ -7,15 +7,6 @@
 
 enum { MOST_LATE = 8, MOST_HOPS = 8 };
 
-static void remove_ranks(uint32_t *all, uint32_t n, const struct nsx_late *l)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (!nsx_late_has(l, all[i]))
-			all[kept++] = all[i];
-}
-
 static struct nsx_passed new_passed(const struct nsx_judge *j)
 {
 	const struct nsx_fleet *f = j->f;
@@ -111,15 +102,27 @@ static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks,
 	for (uint32_t i = 0; i < n; i++)
 		is_in[ranks[i]] = true;
 	for (size_t s = 0; s < f->nsteps; s++) {
-		const double *own = &f->own_ns[s * f->nranks];
 		size_t k = nsx_own_of(f, s, is_in, scratch);
 		double most = 0;
 
 		for (uint32_t i = 0; i < n; i++)
-			most = own[ranks[i]] > most ? own[ranks[i]] : most;
+			most = NSX_MAX(f->own_ns[s * f->nranks + ranks[i]], most); /* not NAN */
 		sum += k ? NSX_MAX(0, most - nsx_median_of(scratch, k)) : 0;
 	}
 	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
+}
+
+/* What a step saves if `more` ranks are mended as well as those of `all`. */
+static int replay_with(const struct nsx_judge *j, const uint32_t *all, uint32_t n,
+		       const uint32_t *more, uint32_t nmore, const struct nsx_passed *passed,
+		       double *ret_ns, struct nsx_err *err)
+{
+	uint32_t *v = nsx_arena_get(j->a, (n + nmore) * sizeof(*v));
+
+	memcpy(v, all, n * sizeof(*v));
+	memcpy(v + n, more, nmore * sizeof(*v));
+	nsx_sort(v, n + nmore, sizeof(*v), nsx_cmp_u32);
+	return nsx_fleet_replay(j->f, &(struct nsx_mended){v, n + nmore, 0, 0}, passed, ret_ns, err);
 }
 
 /* Prices several ranks as one entry. If they are equally late, each alone costs nothing, because
@@ -127,16 +130,14 @@ static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks,
  * priced.
  */
 static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
-		       uint32_t *all, uint32_t nall, double *scratch, struct nsx_err *err)
+		       const uint32_t *all, uint32_t nall, double *scratch, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
 	struct nsx_passed passed = new_passed(j);
 	struct nsx_late *l;
 	double together;
 
-	memcpy(all + nall, v, n * sizeof(*v));
-	nsx_sort(all, nall + n, sizeof(*all), nsx_cmp_u32);
-	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, 0, 0}, &passed, &together, err))
+	if (replay_with(j, all, nall, v, n, &passed, &together, err))
 		return err->rc;
 	together = NSX_MIN(together, f->all_recoverable_ns + most_over_others(j, v, n, scratch));
 	if (together - f->all_recoverable_ns < NSX_LEAST_SHARE * f->step_ns)
@@ -154,19 +155,18 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 	struct nsx_fleet *f = j->f;
 	uint32_t *all = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), n = 0;
 	uint32_t *rest = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), nrest = 0;
-	size_t kept = 0, tried = NSX_MIN(f->nlate, MOST_LATE);
+	size_t kept = 0, nlate = f->nlate;
 
-	for (size_t i = tried; i < f->nlate; i++)
+	for (size_t i = MOST_LATE; i < nlate; i++)
 		for (uint32_t k = 0; k < f->late[i].n; k++)
 			rest[nrest++] = f->late[i].ranks[k];
-	for (size_t i = 0; i < tried; i++) {
+	for (size_t i = 0; i < NSX_MIN(nlate, MOST_LATE); i++) {
 		struct nsx_passed passed = new_passed(j);
 		struct nsx_late l = f->late[i];
-		uint32_t *with = all + n;
+		bool is_kept;
 		double together;
 
-		if (nsx_fleet_replay(f, &(struct nsx_mended){l.ranks, l.n, 0, 0},
-				     &passed, &l.recoverable_ns, err))
+		if (replay_with(j, NULL, 0, l.ranks, l.n, &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
 		/* A step saves no more than a rank has less to do. Most ranks are late by waiting,
@@ -176,20 +176,15 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 			l.recoverable_ns = NSX_MIN(l.are_most ? INFINITY : l.recoverable_ns,
 				most_over_others(j, l.ranks, l.n, scratch));
 		together = l.recoverable_ns;
-		memcpy(with, l.ranks, l.n * sizeof(*with));
-		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
-		if (n && nsx_fleet_replay(f, &(struct nsx_mended){all, n + l.n, 0, 0},
-				 NULL, &together, err))
+		if (n && replay_with(j, all, n, l.ranks, l.n, NULL, &together, err))
 			return err->rc;
-		if (together - f->all_recoverable_ns <
-		    (kept ? LEAST_ADDED : NSX_LEAST_SHARE) * f->step_ns) {
-			remove_ranks(all, n + l.n, &l);
-			memcpy(rest + nrest, l.ranks, l.n * sizeof(*rest));
-			nrest += l.n;
+		is_kept = together - f->all_recoverable_ns >=
+			  (kept ? LEAST_ADDED : NSX_LEAST_SHARE) * f->step_ns;
+		memcpy(is_kept ? all + n : rest + nrest, l.ranks, l.n * sizeof(*all));
+		*(is_kept ? &n : &nrest) += l.n;
+		if (!is_kept)
 			continue;
-		}
 		f->all_recoverable_ns = together;
-		n += l.n;
 		f->late[kept++] = l;
 	}
 	f->nlate = kept;

@@ -74,7 +74,6 @@ static int price_link(struct nsx_judge *j, uint32_t comm, double excess_ns, doub
 {
 	struct nsx_fleet *f = j->f;
 	const struct nsx_fcomm *c = &f->comm[comm];
-	uint32_t *v = nsx_arena_get(j->a, c->n * sizeof(*v));
 	struct nsx_late *l;
 	double gain;
 
@@ -83,9 +82,7 @@ static int price_link(struct nsx_judge *j, uint32_t comm, double excess_ns, doub
 		return err->rc;
 	if (gain < NSX_LEAST_SHARE * f->step_ns)
 		return 0;
-	for (uint32_t m = 0; m < c->n; m++)
-		v[m] = c->m[m].rank;
-	l = nsx_add_late(j, v, c->n);
+	l = nsx_add_late(j, nsx_members_of(c, j->a), c->n);
 	l->cause = NSX_WHY_LINK;
 	l->explained = 1;
 	l->kind = NSX_LATE_STEADY;

@@ -201,12 +201,6 @@ static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x, struct 
 			lay_on_own(m, x, best, r);
 }
 
-/* Whether a channel aligned with x may be of x's communicator. */
-static bool are_one(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
-{
-	return y && y != x && !may_differ(x, y) && y->spread <= NSX_TOGETHER_NS;
-}
-
 /* By host: the channel that agrees best with x, among those of the rank at x's place within its
  * host, where data-parallel groups have their members. Hosts that have a clock are left out unless
  * all are asked for.
@@ -256,7 +250,7 @@ static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t
 			continue;
 		of_host = lay_hosts(m, x, place, false);
 		for (uint32_t h = 0; h < m->f->nhosts; h++)
-			if (are_one(x, of_host[h]) && of_host[h]->spread <= near_ns &&
+			if (of_host[h] && of_host[h]->spread <= NSX_MIN(near_ns, NSX_TOGETHER_NS) &&
 			    (!best[h].x || of_host[h]->spread < best[h].y.spread))
 				best[h] = (struct nearest){x, *of_host[h]};
 	}
@@ -309,38 +303,17 @@ static void find_clocks(struct nsx_matcher *m)
 	}
 }
 
-/* Keeps known communicators whole: if another channel fits one of its members better, the
- * communicator is not of this family.
+/* Whether the best channels of their ranks are those of all members of y's communicator. If another
+ * channel fits one of its members better, the communicator is not of x's family.
  */
-static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
-		      struct nsx_mchannel **best, struct nsx_err *err)
+static bool is_whole(const struct nsx_matcher *m, const struct nsx_mchannel *y,
+		     struct nsx_mchannel *const *best)
 {
-	struct nsx_groups g = {0};
-	int64_t *missing = NULL;
-	int rc = 0;
-
-	for (size_t i = 0; i < m->n && !rc; i++) {
-		const struct nsx_mchannel *y = &m->v[i];
-		int64_t *n;
-
-		if (y->is_taken || !y->c->comm || y->c->is_mpi != x->c->is_mpi)
-			continue;
-		n = nsx_group_value(&g, &missing, y->c->comm, 0, "communicators", err);
-		if (n)
-			*n += best[y->rank] != y;
-		else
-			rc = err->rc;
-	}
-	for (uint32_t r = 0; r < m->f->nranks && !rc; r++) {
-		const struct nsx_mchannel *y = best[r];
-
-		if (y && y->c->comm && y->c->comm != x->c->comm &&
-		    missing[nsx_group_find(&g, y->c->comm, 0)])
-			best[r] = NULL;
-	}
-	nsx_groups_done(&g);
-	free(missing);
-	return rc;
+	for (const struct nsx_mchannel *z = m->v; z < m->v + m->n; z++)
+		if (z->c->comm == y->c->comm && !z->is_taken && z->c->is_mpi == y->c->is_mpi &&
+		    best[z->rank] != z)
+			return false;
+	return true;
 }
 
 /* How many ranks the two sides of messages are apart, on a ring of all ranks. */
@@ -371,7 +344,7 @@ static void add_sides(struct nsx_matcher *m, const struct nsx_mchannel *x, struc
 }
 
 /* Starts a family with a free channel and, for every other rank, the channel that fits it best. */
-static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx_err *err)
+static void start_family(struct nsx_matcher *m, struct nsx_mchannel *x)
 {
 	struct nsx_mchannel **best = nsx_arena_get(m->a, m->f->nranks * sizeof(*best));
 
@@ -384,16 +357,17 @@ static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct ns
 	} else {
 		best[x->rank] = x;
 		lay_all(m, x, best);
-		if (keep_whole(m, x, best, err))
-			return err->rc;
 	}
+	for (uint32_t r = 0; r < m->f->nranks && !x->other; r++)
+		if (best[r] && best[r]->c->comm && best[r]->c->comm != x->c->comm &&
+		    !is_whole(m, best[r], best))
+			best[r] = NULL;
 	m->nin = 0;
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r]) {
 			best[r]->is_taken = true;
 			m->in[m->nin++] = best[r];
 		}
-	return 0;
 }
 
 /* Finds the range in which at least two members are present. */
@@ -422,8 +396,9 @@ static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x, struct nsx
 	int64_t least = INT64_MAX, most = 0;
 	int rc;
 
-	if (!fam || start_family(m, x, err))
+	if (!fam)
 		return err->rc;
+	start_family(m, x);
 	f->family = fam;
 	fam += f->nfamilies;
 	for (size_t i = 0; i < m->nin; i++)

@@ -31,6 +31,15 @@ bool nsx_coll_at(const struct nsx_fmember *m, size_t k, struct nsx_coll *ret)
 	return true;
 }
 
+uint32_t *nsx_members_of(const struct nsx_fcomm *c, struct nsx_arena *a)
+{
+	uint32_t *v = nsx_arena_get(a, c->n * sizeof(*v));
+
+	for (uint32_t m = 0; m < c->n; m++)
+		v[m] = c->m[m].rank;
+	return v;
+}
+
 const struct nsx_dop *nsx_op_at(const struct nsx_fcomm *c, size_t k)
 {
 	for (const struct nsx_fmember *m = c->m; m < c->m + c->n; m++) {

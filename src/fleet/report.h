@@ -73,9 +73,6 @@ const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a)
 /* A list such as "0-3, 7, 16-40 by 8" for ascending indices of ranks. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a);
-/* Like nsx_rank_list, for the members of a communicator. */
-const char *nsx_members_list(const struct nsx_fleet *f,
-			     const struct nsx_fcomm *c, struct nsx_arena *a);
 /* The axes of the mesh along which a communicator lies: "tp", "dp, pp". Without a mesh the
  * axis that one of NCCL looks like: neighbours that reduce are tp, ranks equally far apart
  * dp, those that send to each other ep, or pp if they are two. NULL: none.

@@ -279,7 +279,7 @@ static void tables_add_op(struct nsx_freport *r, uint32_t comm,
 	if (s->op->bytes >= 0)
 		row[C_BYTES] = nsx_int(s->op->bytes);
 	row[C_AXIS] = nsx_string(nsx_axis_of(r->f, c, r->arena));
-	row[C_RANKS] = nsx_string(nsx_members_list(r->f, c, r->arena));
+	row[C_RANKS] = nsx_string(nsx_rank_list(r->f, nsx_members_of(c, r->arena), c->n, r->arena));
 	row[C_HOSTS] = nsx_int(count_hosts(r->f, c));
 	row[C_COUNT] = nsx_int(s->n);
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);

@@ -97,16 +97,6 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 	return nsx_buf_keep(&b, a);
 }
 
-const char *nsx_members_list(const struct nsx_fleet *f,
-			     const struct nsx_fcomm *c, struct nsx_arena *a)
-{
-	uint32_t *v = nsx_arena_get(a, c->n * sizeof(*v));
-
-	for (uint32_t m = 0; m < c->n; m++)
-		v[m] = c->m[m].rank;
-	return nsx_rank_list(f, v, c->n, a);
-}
-
 /* The axis that a communicator of some ranks looks like; NULL: none. */
 static const char *found_axis(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
