@@ -6,6 +6,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "facts/memory.h"
+#include "facts/steps/steps.h"
 #include "fleet/digest_make.h"
 #include "passes/pass.h"
 
@@ -365,6 +366,59 @@ static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 	return rc;
 }
 
+/* Steps of an inference engine ---------------------------------------------------------*/
+
+static int64_t least_of(const struct nsx_engine_step *s)
+{
+	int64_t size = nsx_step_size(&s->name);
+
+	return size < 1 ? -1 : (int64_t)1 << (63 - __builtin_clzll((uint64_t)size));
+}
+
+static int cmp_kind_and_size(const void *a, const void *b)
+{
+	const struct nsx_engine_step *x = a, *y = b;
+
+	return NSX_CMP(x->name.kind, y->name.kind) ?: NSX_CMP(least_of(x), least_of(y));
+}
+
+static struct nsx_dkind digest_make_sum_kind(const struct nsx_engine_step *v, size_t n, int64_t *ns)
+{
+	struct nsx_dkind k = {v->name.kind, least_of(v), (int64_t)n, 0, 0, 0};
+
+	for (size_t i = 0; i < n; i++) {
+		ns[i] = v[i].gpu_end_ns - v[i].gpu_start_ns;
+		nsx_add_to(&k.total_ns, ns[i]);
+		nsx_add_to(&k.sizes, NSX_MAX(0, nsx_step_size(&v[i].name)));
+	}
+	k.p50_ns = nsx_to_i64(nsx_quantile(ns, n, 0.5));
+	return k;
+}
+
+/* Fills the kinds of the rank's steps. */
+static int list_kinds(struct nsx_maker *m, const struct nsx_member *x,
+		      struct nsx_digest *d, struct nsx_err *err)
+{
+	struct nsx_engine_steps s;
+	int64_t *ns;
+	size_t n = 0;
+	int rc = nsx_steps_build(m->t, &s, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.v[i].process == x->process && s.v[i].device == x->device)
+			s.v[n++] = s.v[i];
+	nsx_sort(s.v, n, sizeof(*s.v), cmp_kind_and_size);
+	if (!nsx_new_array(ns, m->a, n, "steps", err) ||
+	    !nsx_new_array(d->kinds, d->arena, NSX_MIN(n, 64 * NSX_NSTEP_KINDS), "kinds of steps", err))
+		rc = err->rc;
+	NSX_EACH_RUN(i, next, rc ? 0 : n, !cmp_kind_and_size(&s.v[i], &s.v[next]))
+		d->kinds[d->nkinds++] = digest_make_sum_kind(s.v + i, next - i, ns);
+	nsx_steps_done(&s);
+	return rc;
+}
+
 /* Digests -----------------------------------------------------------------------------*/
 
 static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
@@ -386,7 +440,7 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 	if (has_device)
 		rc = list_steps(m, x, d, err) || digest_make_sum_idle(m, x, d, err) ||
 		     sum_ops(m, x, d, err) || find_peak(m, x, d, err) ||
-		     nsx_maker_kinds(m, x, d, err);
+		     list_kinds(m, x, d, err);
 	name_steps(m, x, d);
 	digest_make_sum_calls(m, x, d);
 	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;
@@ -402,12 +456,12 @@ static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
 	d->findings = nsx_arena_get(d->arena, d->nfindings * sizeof(*d->findings));
 	for (size_t i = 0; i < d->nfindings; i++) {
 		const struct nsx_finding *x = &r->found.v[i];
+		bool has_price = x->price != NSX_PRICE_NONE && window_ns > 0;
 
 		d->findings[i] = (struct nsx_dfinding){
 			cut_name(x->key, d->arena), cut_name(x->title, d->arena),
 			x->severity, x->confidence,
-			x->price == NSX_PRICE_NONE || window_ns <= 0 ? -1 :
-				nsx_to_i64(1e6 * x->headroom_ns / window_ns),
+			has_price ? nsx_to_i64(1e6 * x->headroom_ns / window_ns) : -1,
 			nsx_to_i64(1e6 * x->low_ns / NSX_MAX(window_ns, 1)),
 			nsx_to_i64(1e6 * x->high_ns / NSX_MAX(window_ns, 1)), x->is_minor,
 			x->place ? cut_name(x->place, d->arena) : ""};

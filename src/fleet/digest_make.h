@@ -39,9 +39,6 @@ int nsx_maker_read_nccl(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;
 /* Fills d's channels, and its steps' mpi_ns and colls. */
 int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
-/* Fills d's kinds of steps. */
-int nsx_maker_kinds(struct nsx_maker *m, const struct nsx_member *x,
-		    struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
 /* Fills rank, world, host and clock of n digests. With n > 1 a rank number in the
  * environment names none of them.
  */
