@@ -131,10 +131,11 @@ static int clock_compare(struct clocks *c, const struct nsx_fcomm *m, size_t k, 
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++) {
-			double *b = &c->bound[(size_t)c->there[i] * f->nclocks + c->there[j]];
+			uint32_t q = c->there[i], r = c->there[j];
+			double *b = &c->bound[(size_t)q * f->nclocks + r];
 
-			if (i != j)
-				*b = NSX_MIN(*b, c->seen[c->there[j]].end - c->seen[c->there[i]].start);
+			if (q != r)
+				*b = NSX_MIN(*b, c->seen[r].end - c->seen[q].start);
 		}
 	for (size_t i = 0; i < n && c->seen[0].is_there && !rc; i++) {
 		struct pair *p = &c->diff[c->there[i]];

@@ -392,7 +392,8 @@ static int digest_file_put(struct nsx_digest_writer *w, struct nsx_digest *d, st
 		for (size_t i = 0; i < (k == T_OP ? d->nchannels : 1); i++)
 			if ((owner = owner_of(k, d, i)))
 				for (size_t n = 0; n < *length_of(t, owner) && !rc; n++)
-					rc = put_row(w, k, (char *)list_of(t, owner) + n * t->size, err);
+					rc = put_row(w, k, (char *)list_of(t, owner) +
+							   n * t->size, err);
 	}
 	return rc;
 }
@@ -683,7 +684,8 @@ static int read_row(struct reader *r, unsigned table, size_t rank, struct nsx_st
 	       (is_channel && take_channel(r, d, row, err)) ? err->rc : 0;
 }
 
-static int digest_file_read_rank(struct reader *r, int64_t id, struct nsx_stmt *s, struct nsx_err *err)
+static int digest_file_read_rank(struct reader *r, int64_t id, struct nsx_stmt *s,
+				 struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));

@@ -221,7 +221,7 @@ static int digest_make_sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 struct kernels {
 	struct nsx_groups g;
 	struct nsx_dfamily *v; /* names are those of the trace */
-	uint32_t *family; /* by operation of the device: its index + 1; 0: not a kernel of this rank */
+	uint32_t *family; /* by operation of the device: its index + 1; 0: no kernel of this rank */
 };
 
 NSX_ORDER(cmp_family, struct nsx_dfamily, DOWN(total_ns), TEXT(name));
@@ -411,7 +411,8 @@ static int list_kinds(struct nsx_maker *m, const struct nsx_member *x,
 			s.v[n++] = s.v[i];
 	nsx_sort(s.v, n, sizeof(*s.v), cmp_kind_and_size);
 	if (!nsx_new_array(ns, m->a, n, "steps", err) ||
-	    !nsx_new_array(d->kinds, d->arena, NSX_MIN(n, 64 * NSX_NSTEP_KINDS), "kinds of steps", err))
+	    !nsx_new_array(d->kinds, d->arena, NSX_MIN(n, 64 * NSX_NSTEP_KINDS),
+			   "kinds of steps", err))
 		rc = err->rc;
 	NSX_EACH_RUN(i, next, rc ? 0 : n, !cmp_kind_and_size(&s.v[i], &s.v[next]))
 		d->kinds[d->nkinds++] = digest_make_sum_kind(s.v + i, next - i, ns);

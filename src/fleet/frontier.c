@@ -83,7 +83,8 @@ static struct nsx_cell *row_of(struct frontier *x, size_t stage, uint32_t rank, 
 static int frontier_add_collective(struct frontier *x, const struct nsx_walk *w, size_t s,
 				   struct nsx_err *err)
 {
-	int64_t passed = -1, least = w->last == NSX_NONE ? 0 : w->ns[w->last], transfer, exposed, late;
+	int64_t least = w->last == NSX_NONE ? 0 : w->ns[w->last], passed = -1;
+	int64_t transfer, exposed, late;
 	const struct nsx_fmember *member = w->c->m, *last = &member[w->last];
 	struct nsx_coll now, before;
 	struct nsx_cell *row;

@@ -29,7 +29,8 @@ static bool is_input(const char *name, bool reports)
 	       nsx_ends_with(name + 1, ".nsxd.zst");
 }
 
-static int input_add_files(struct nsx_fleet_inputs *in, const char *path, bool reports, struct nsx_err *err)
+static int input_add_files(struct nsx_fleet_inputs *in, const char *path, bool reports,
+			   struct nsx_err *err)
 {
 	DIR *d = nsx_open_folder(path);
 	struct dirent *e;

@@ -72,7 +72,7 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 
 NSX_POINTER_ORDER(cmp_sides, struct nsx_mchannel, UP(c->comm), UP(rank));
 
-/* Lists channels of sends and receives, or the others, and finds the other sides of MPI messages. */
+/* Lists channels of sends and receives, with the other sides of MPI messages, or the others. */
 static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;

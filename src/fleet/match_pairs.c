@@ -412,7 +412,8 @@ static int make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange, st
  * counts differ and it is unknown which messages belong together.
  */
 static int join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchannel *c,
-		      const struct nsx_groups *g, struct nsx_dchannel *const *of, struct nsx_err *err)
+		      const struct nsx_groups *g, struct nsx_dchannel *const *of,
+		      struct nsx_err *err)
 {
 	int64_t number = nsx_other_side(c), tag = (int64_t)(c->comm >> 32) - 1;
 	uint32_t at = nsx_group_find(g, (uint64_t)number,

@@ -66,7 +66,8 @@ void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b
 /* Chooses between words for several things and for one: "rank[s|] wait[|s]". Owner: the arena. */
 const char *nsx_choose_words(struct nsx_arena *a, size_t n, const char *text);
 /* Formats a text with such words, which contain no argument. Owner: the report. */
-const char *nsx_say_of(const struct nsx_freport *r, size_t n, const char *fmt, ...) NSX_PRINTF(3, 4);
+const char *nsx_say_of(const struct nsx_freport *r, size_t n, const char *fmt,
+		       ...) NSX_PRINTF(3, 4);
 
 /* Indices of all ranks, those with the greatest excess first. Owner: the arena. */
 const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a);
