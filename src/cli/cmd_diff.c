@@ -267,10 +267,11 @@ static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
 			    struct nsx_err *err)
 {
 	const char *dir = a->out ? a->out : "diff-report";
-	struct nsx_diff_output out = {.all_rows = a->all_rows};
+	struct nsx_diff_output out = {.all_rows = a->all_rows,
+				       .md = a->md ? NSX_DIFF_COMMENT : NSX_DIFF_PAGE};
 	const struct nsx_out_file one = {
 		.write = a->json ? nsx_diff_write_json :
-			 a->md	 ? nsx_diff_write_comment :
+			 a->md	 ? nsx_diff_write_md :
 			 a->html ? nsx_diff_write_html : NULL,
 		.subject = &out};
 	struct nsx_diff *d;

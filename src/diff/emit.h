@@ -64,18 +64,17 @@ enum nsx_diff_md { NSX_DIFF_PAGE, NSX_DIFF_COMMENT };
 /* Owner: the caller, nsx_buf_done. */
 void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what, struct nsx_buf *ret);
 
-/* Writers of files (emit/folder.h). The subject is a struct nsx_diff_output. They write the
- * page, the comment, the page with pictures (without scripts) and the JSON. The JSON file's
- * detail is the folder whose other files it lists, or NULL.
+/* Writers of files (emit/folder.h). The subject is a struct nsx_diff_output. They write the page or
+ * comment, the page with pictures (without scripts) and the JSON. The JSON file's detail is the
+ * folder whose other files it lists, or NULL.
  */
 struct nsx_diff_output {
 	const struct nsx_diff *diff;
 	struct nsx_diff_tables tables;
 	bool all_rows; /* write all rows of tables/, however many */
+	enum nsx_diff_md md;
 };
 int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
-int nsx_diff_write_comment(const struct nsx_out_file *f, FILE *out,
-			   struct nsx_err *err) NSX_CHECKED;
 int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Writes the folder: diff.md, diff.html, diff.json, tables/. */

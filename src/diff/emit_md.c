@@ -539,24 +539,13 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what, struct nsx_buf
 	nsx_arena_free(p.a);
 }
 
-static int write_text(const struct nsx_out_file *f, enum nsx_diff_md what,
-		      FILE *out, struct nsx_err *err)
+int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_diff_output *o = f->subject;
 	struct nsx_buf b;
 
-	nsx_diff_md(o->diff, what, &b);
+	nsx_diff_md(o->diff, o->md, &b);
 	fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
 	return nsx_stopped(err);
-}
-
-int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
-{
-	return write_text(f, NSX_DIFF_PAGE, out, err);
-}
-
-int nsx_diff_write_comment(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
-{
-	return write_text(f, NSX_DIFF_COMMENT, out, err);
 }

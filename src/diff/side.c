@@ -478,30 +478,21 @@ bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y)
 
 int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret, struct nsx_err *err)
 {
-	static const struct {
-		const char *word;
-		enum nsx_side_unit unit;
-	} words[] = {{"auto", NSX_SIDE_AUTO}, {"launch", NSX_SIDE_LAUNCH},
-		     {"window", NSX_SIDE_WINDOW}};
+	static const char *const words[] = { /* a pattern follows a colon */
+		[NSX_SIDE_AUTO] = "auto", [NSX_SIDE_NVTX] = "nvtx:", [NSX_SIDE_KERNEL] = "kernel:",
+		[NSX_SIDE_LAUNCH] = "launch", [NSX_SIDE_WINDOW] = "window"};
 
-	if (!unit)
+	for (size_t i = 0; unit && i < ARRAY_LEN(words); i++) {
+		size_t n = strlen(words[i]);
+
+		if (strncmp(unit, words[i], n) || !unit[n] != (words[i][n - 1] != ':'))
+			continue;
+		ret->unit = i;
+		ret->pattern = unit[n] ? unit + n : ret->pattern;
 		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (!strcmp(unit, words[i].word)) {
-			ret->unit = words[i].unit;
-			return 0;
-		}
-	if (!strncmp(unit, "nvtx:", 5) && unit[5]) {
-		ret->unit = NSX_SIDE_NVTX;
-		ret->pattern = unit + 5;
-	} else if (!strncmp(unit, "kernel:", 7) && unit[7]) {
-		ret->unit = NSX_SIDE_KERNEL;
-		ret->pattern = unit + 7;
-	} else {
-		return nsx_fail(err, NSX_E_USAGE, "a unit is auto, nvtx:REGEX, kernel:REGEX, "
-				"launch or window, not '%s'", unit);
 	}
-	return 0;
+	return !unit ? 0 : nsx_fail(err, NSX_E_USAGE, "a unit is auto, nvtx:REGEX, kernel:REGEX, "
+				    "launch or window, not '%s'", unit);
 }
 
 void nsx_side_free(struct nsx_side *s)

@@ -14,7 +14,7 @@ enum {
 	MOST_TOGETHER = 1024, /* limit of concurrent kernels; GPUs run at most 128 */
 };
 
-struct running { /* heap of the running kernels; the first to end is on top */
+struct running { /* a running kernel */
 	int64_t end_ns;
 	uint32_t kernel;
 };
@@ -30,7 +30,7 @@ struct sweep {
 	uint32_t (*key)(const struct nsx_sweep *in, size_t op);
 	struct nsx_kernel_use *uses; /* uses found so far; `kernel` is a key */
 	size_t nuses, cap;
-	struct running heap[MOST_TOGETHER];
+	struct running running[MOST_TOGETHER]; /* the last to end first */
 	size_t nrunning;
 	struct tally *tally; /* by kernel */
 	uint32_t *listed;    /* kernels of the current unit */
@@ -41,34 +41,14 @@ struct sweep {
 
 /* Running kernels -------------------------------------------------------------*/
 
-static void sift_up(struct sweep *s)
+/* Adds a kernel that runs. Few run at a time, and a new one seldom ends before many of them. */
+static void sweep_kernels_run(struct sweep *s, int64_t end_ns, uint32_t kernel)
 {
-	size_t i = s->nrunning - 1;
+	size_t i = s->nrunning++;
 
-	while (i && s->heap[(i - 1) / 2].end_ns > s->heap[i].end_ns) {
-		struct running x = s->heap[i];
-
-		s->heap[i] = s->heap[(i - 1) / 2];
-		s->heap[(i - 1) / 2] = x;
-		i = (i - 1) / 2;
-	}
-}
-
-static void sift_down(struct sweep *s)
-{
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < s->nrunning) {
-		struct running x = s->heap[i];
-
-		if (child + 1 < s->nrunning && s->heap[child + 1].end_ns < s->heap[child].end_ns)
-			child++;
-		if (s->heap[child].end_ns >= x.end_ns)
-			return;
-		s->heap[i] = s->heap[child];
-		s->heap[child] = x;
-		i = child;
-	}
+	for (; i && s->running[i - 1].end_ns < end_ns; i--)
+		s->running[i] = s->running[i - 1];
+	s->running[i] = (struct running){end_ns, kernel};
 }
 
 /* Counts the kernel's credit up to now and returns its tally. */
@@ -95,11 +75,12 @@ static void pass_time(struct sweep *s, int64_t to_ns)
 /* Ends every kernel that ends by to_ns, and passes the time. */
 static void advance_to(struct sweep *s, int64_t to_ns)
 {
-	while (s->nrunning && s->heap[0].end_ns <= to_ns) {
-		pass_time(s, s->heap[0].end_ns);
-		sweep_kernels_count(s, s->heap[0].kernel)->running--;
-		s->heap[0] = s->heap[--s->nrunning];
-		sift_down(s);
+	while (s->nrunning && s->running[s->nrunning - 1].end_ns <= to_ns) {
+		const struct running *first = &s->running[s->nrunning - 1];
+
+		pass_time(s, first->end_ns);
+		sweep_kernels_count(s, first->kernel)->running--;
+		s->nrunning--;
 	}
 	pass_time(s, to_ns);
 }
@@ -175,8 +156,7 @@ static void sweep_kernels_start(struct sweep *s, size_t op)
 	if (s->nrunning == MOST_TOGETHER || !nsx_op_ns(&t->ops, op))
 		return;
 	x->running++;
-	s->heap[s->nrunning++] = (struct running){nsx_op_end(&t->ops, op), kernel};
-	sift_up(s);
+	sweep_kernels_run(s, nsx_op_end(&t->ops, op), kernel);
 }
 
 static int sweep_units(struct sweep *s, const struct nsx_device *d, struct nsx_err *err)

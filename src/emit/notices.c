@@ -56,21 +56,20 @@ static enum level notice_level(const struct nsx_notice *x)
 									    NOTE;
 }
 
-static struct nsx_buf plain_from_markdown(const char *markdown)
+/* Converts Markdown to plain text. Owner: arena a. */
+static const char *notices_plain_text(const char *markdown, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
 	nsx_md_add_plain(&b, markdown);
-	nsx_buf_adds(&b, "");
-	return b;
+	return nsx_buf_keep(&b, a);
 }
 
-/* Converts Markdown to plain text. Owner: arena a. */
-static const char *notices_plain_text(const char *markdown, struct nsx_arena *a)
+/* The title, and on the next lines the text. */
+static const char *notices_whole_text(const struct nsx_notice *x, struct nsx_arena *a)
 {
-	struct nsx_buf b = plain_from_markdown(markdown);
-
-	return nsx_buf_keep(&b, a);
+	return nsx_arena_printf(a, "%s%s%s", notices_plain_text(x->title, a),
+				*x->text ? "\n" : "", notices_plain_text(x->text, a));
 }
 
 static const char *notice_hash(const struct nsx_notices *l, const struct nsx_notice *x,
@@ -95,21 +94,21 @@ static void put_escaped(FILE *out, const char *s, const char *special)
 int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_notices *l = f->subject;
+	struct nsx_arena *a = nsx_arena_new();
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct nsx_buf title = plain_from_markdown(l->v[i].title);
-		struct nsx_buf text = plain_from_markdown(l->v[i].text);
+		const char *title = notices_plain_text(l->v[i].title, a);
+		const char *text = notices_plain_text(l->v[i].text, a);
 
-		if (l->v[i].outcome != NSX_PASSED) {
-			fprintf(out, "::%s title=", github[notice_level(&l->v[i])]);
-			put_escaped(out, title.p, "%:,");
-			fputs("::", out);
-			put_escaped(out, text.n ? text.p : title.p, "%");
-			putc('\n', out);
-		}
-		nsx_buf_done(&title);
-		nsx_buf_done(&text);
+		if (l->v[i].outcome == NSX_PASSED)
+			continue;
+		fprintf(out, "::%s title=", github[notice_level(&l->v[i])]);
+		put_escaped(out, title, "%:,");
+		fputs("::", out);
+		put_escaped(out, *text ? text : title, "%");
+		putc('\n', out);
 	}
+	nsx_arena_free(a);
 	return nsx_stopped(err);
 }
 
@@ -180,16 +179,14 @@ static void put_test_case(const struct nsx_notice *x, FILE *out)
 	static const char *const open[] = {
 		[NSX_PASSED] = "<system-out>", [NSX_NOTED] = "<system-out>",
 		[NSX_TOLERATED] = "<skipped>", [NSX_FAILED] = "<failure>"};
-	struct nsx_buf text = plain_from_markdown(x->title);
+	struct nsx_arena *a = nsx_arena_new();
 
-	nsx_buf_adds(&text, *x->text ? "\n" : "");
-	nsx_md_add_plain(&text, x->text);
 	fprintf(out, "    <testcase classname=\"%s.%s\" name=\"", tool, x->id);
 	put_xml(out, x->key);
 	fprintf(out, "\">\n      %s", open[x->outcome]);
-	put_xml(out, text.p);
+	put_xml(out, notices_whole_text(x, a));
 	fprintf(out, "</%s\n    </testcase>\n", open[x->outcome] + 1);
-	nsx_buf_done(&text);
+	nsx_arena_free(a);
 }
 
 int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
@@ -244,9 +241,7 @@ static void add_result(struct nsx_jsonw *w, const struct nsx_notices *l,
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "ruleId", x->id);
 	nsx_jsonw_str(w, "level", sarif[notice_level(x)]);
-	nsx_jsonw_str(w, "message.text",
-		      nsx_arena_printf(a, "%s%s%s", notices_plain_text(x->title, a),
-				       *x->text ? "\n" : "", notices_plain_text(x->text, a)));
+	nsx_jsonw_str(w, "message.text", notices_whole_text(x, a));
 	nsx_jsonw_array(w, "locations");
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "physicalLocation.artifactLocation.uri", uri_of(l->path, a));
