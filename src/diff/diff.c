@@ -219,8 +219,7 @@ static void try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2], do
 	if (!way[0]->nlanes || (way[0]->method == NSX_WAY_LAUNCH && !pairs_launches(d)))
 		return;
 	for (unsigned s = 0; s < 2; s++)
-		pool[s] = nsx_pool_build((const struct nsx_side *const *)d->sides[s],
-					 d->nsides[s], seen[s],
+		pool[s] = nsx_pool_build(seen[s], d->nsides[s],
 					 d->kernels.number + (s ? d->nsides[0] : 0), d->arena);
 	/* Equal names of ranges prove that the unit is the same, even if its kernels changed. */
 	if (way[0]->method != NSX_WAY_NVTX)

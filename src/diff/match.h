@@ -34,7 +34,6 @@ static inline const char *nsx_kernel_at(const struct nsx_kernels *k, size_t i)
 }
 
 struct nsx_pool {
-	const struct nsx_side *const *sides;
 	size_t nsides;
 	const struct nsx_seen *const *seen; /* by side: the way chosen to find its units */
 	/* lanes that every capture has; kernels are numbers of struct nsx_kernels. The idle causes
@@ -47,9 +46,8 @@ struct nsx_pool {
 };
 
 /* number: numbers of the side's kernels, by capture. Owner: arena a. */
-struct nsx_pool nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
-			       const struct nsx_seen *const *seen, uint32_t *const *number,
-			       struct nsx_arena *a);
+struct nsx_pool nsx_pool_build(const struct nsx_seen *const *seen, size_t nsides,
+			       uint32_t *const *number, struct nsx_arena *a);
 
 /* Lengths of a lane's units; only_steady: of steady ones only. lane NSX_NONE: for each step
  * of a job, the longest lane's. Owner: arena a.

@@ -67,11 +67,10 @@ static void append(struct nsx_lane *to, const struct nsx_lane *from, const uint3
 	}
 }
 
-struct nsx_pool nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
-			       const struct nsx_seen *const *seen, uint32_t *const *number,
-			       struct nsx_arena *a)
+struct nsx_pool nsx_pool_build(const struct nsx_seen *const *seen, size_t nsides,
+			       uint32_t *const *number, struct nsx_arena *a)
 {
-	struct nsx_pool p = {.sides = sides, .nsides = nsides, .seen = seen, .nlanes = SIZE_MAX,
+	struct nsx_pool p = {.nsides = nsides, .seen = seen, .nlanes = SIZE_MAX,
 			     .one_job = true, .splits_comm = true};
 
 	for (size_t i = 0; i < nsides; i++) {

@@ -261,64 +261,43 @@ static const char *intro_by_share(double part_ns, double of_ns)
 /* Sum of the changes of several kernels. */
 struct sum {
 	int64_t ns, before_ns;
-	size_t n;	 /* kernels that change in the direction of the sum */
-	int64_t most_ns; /* largest of their changes */
+	/* kernels that take longer, or less: how many, and the largest of their changes */
+	size_t n[2];
+	int64_t most_ns[2];
 };
 
 static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns)
 {
 	s->ns += ns;
 	s->before_ns += k->d.before_ns;
+	s->n[ns < 0] += ns != 0;
+	if (llabs(ns) > llabs(s->most_ns[ns < 0]))
+		s->most_ns[ns < 0] = ns;
 }
 
-/* Updates the largest change. Call it once all changes are added. */
-static void note_largest(struct sum *s, int64_t ns)
-{
-	if (!ns || (ns > 0) != (s->ns > 0))
-		return;
-	s->n++;
-	if (llabs(ns) > llabs(s->most_ns))
-		s->most_ns = ns;
-}
-
-/* Change by count of a kernel that both sides launch, but not equally often. */
-static int64_t counted_ns(const struct nsx_kernel_row *k)
-{
-	return k->launches[0] > 0 && k->launches[1] > 0 ? k->count_ns : 0;
-}
-
+/* Sums up changes by count, of kernels that both sides launch, but not equally often. */
 static struct sum sum_counted(const struct nsx_budget *x)
 {
 	struct sum s = {0};
 
-	for (size_t i = 0; i < x->nkernels; i++)
-		add_to_sum(&s, &x->kernels[i], counted_ns(&x->kernels[i]));
-	for (size_t i = 0; i < x->nkernels; i++)
-		note_largest(&s, counted_ns(&x->kernels[i]));
+	for (const struct nsx_kernel_row *k = x->kernels; k < x->kernels + x->nkernels; k++)
+		if (k->launches[0] > 0 && k->launches[1] > 0)
+			add_to_sum(&s, k, k->count_ns);
 	return s;
 }
 
-/* Whether a kernel counts for a kind. Kernels matched by another name or shape are listed one by
- * one instead.
+/* Sums up the changes of a kind. Kernels matched by another name or shape are listed one by one
+ * instead.
  */
-static bool is_of_kind(const struct nsx_diff *d, const struct nsx_kernel_row *k,
-		       enum nsx_kernel_category category)
-{
-	return d->rows.kind[k->row] == NSX_M_EXACT &&
-	       nsx_row_kernel(d, k->row)->category == category;
-}
-
 static struct sum sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
 			   enum nsx_kernel_category category)
 {
 	struct sum s = {0};
 
-	for (size_t i = 0; i < x->nkernels; i++)
-		if (is_of_kind(d, &x->kernels[i], category))
-			add_to_sum(&s, &x->kernels[i], x->kernels[i].d.delta_ns);
-	for (size_t i = 0; i < x->nkernels; i++)
-		if (is_of_kind(d, &x->kernels[i], category))
-			note_largest(&s, x->kernels[i].d.delta_ns);
+	for (const struct nsx_kernel_row *k = x->kernels; k < x->kernels + x->nkernels; k++)
+		if (d->rows.kind[k->row] == NSX_M_EXACT &&
+		    nsx_row_kernel(d, k->row)->category == category)
+			add_to_sum(&s, k, k->d.delta_ns);
 	return s;
 }
 
@@ -356,7 +335,8 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 			other_word = kind_words[c];
 		}
 	}
-	if (!word || most.n < 2 || 2 * llabs(most.most_ns) > llabs(most.ns) ||
+	if (!word || most.n[most.ns < 0] < 2 ||
+	    2 * llabs(most.most_ns[most.ns < 0]) > llabs(most.ns) ||
 	    fabs((double)most.ns) < 0.5 * fabs(of_ns))
 		return false;
 	/* if all kernels change alike, the kind only stands out by its share of the time */
@@ -364,9 +344,9 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 		    NSX_MAX(1, (double)x->part[NSX_SHARE_COMPUTE].before_ns))
 		return false;
 	nsx_buf_printf(b, "%s%zu %s (%s)", intro_by_share((double)most.ns, of_ns),
-		       most.n, word, nsx_text_change(a, (double)most.ns));
+		       most.n[most.ns < 0], word, nsx_text_change(a, (double)most.ns));
 	if (2 * llabs(other.ns) >= llabs(most.ns))
-		nsx_buf_printf(b, "%s %s (%s)", other.n > 1 ? " against" :
+		nsx_buf_printf(b, "%s %s (%s)", other.n[other.ns < 0] > 1 ? " against" :
 				" against one of", other_word,
 			       nsx_text_change(a, (double)other.ns));
 	return true;
@@ -444,10 +424,10 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			       nsx_text_change(a, (double)overlap_ns));
 		return;
 	}
-	if (of_ns != 0 && counted.n > 1 && (double)counted.ns / of_ns >= 0.5 &&
-	    (double)counted.most_ns / of_ns < 0.5) {
+	if (of_ns != 0 && counted.n[counted.ns < 0] > 1 && (double)counted.ns / of_ns >= 0.5 &&
+	    (double)counted.most_ns[counted.ns < 0] / of_ns < 0.5) {
 		nsx_buf_printf(b, ", mainly %zu kernels that are launched %s often (%s)",
-			       counted.n, counted.ns > 0 ? "more" : "less",
+			       counted.n[counted.ns < 0], counted.ns > 0 ? "more" : "less",
 			       nsx_text_change(a, (double)counted.ns));
 		return;
 	}

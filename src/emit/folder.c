@@ -452,66 +452,57 @@ static bool can_swap(const char *dir, const char *parent)
 	       (st.st_dev != here.st_dev || st.st_ino != here.st_ino);
 }
 
-/* Creates a folder at f->dir. *ret_again: another process has just created one there. */
-static int create_target_folder(const struct nsx_folder *f, const char *parent,
-				bool *ret_again, struct nsx_err *err)
+/* Puts a filled stage where f->dir is to be or, if o is given, in place of f->dir, which holds only
+ * our files. *ret_again: another process has just created a folder there, or it cannot be replaced
+ * as a whole.
+ */
+static int place_stage(const struct stage *s, const struct nsx_ours *o, bool *ret_again,
+		       struct nsx_err *err)
+{
+	const char *dir = s->folder->dir;
+	struct nsx_survey old = {0};
+	int rc;
+
+	if (o ? exchange_folders(s->path, dir) : nsx_file_appear(s->path, dir)) {
+		*ret_again = errno == (o ? EBUSY : EEXIST);
+		return nsx_fail(err, NSX_E_IO, "cannot put the report at '%s': %s", dir,
+				strerror(errno));
+	}
+	rc = o ? nsx_ours_survey(o, s->path, &old, err) : 0;
+	if (!rc && old.others) {
+		*ret_again = true;
+		rc = NSX_E_IO;
+	}
+	if (rc)
+		(void)!exchange_folders(s->path, dir);
+	return rc;
+}
+
+/* Writes the whole folder at once; o and *ret_again as for place_stage. */
+static int write_whole_folder(const struct nsx_folder *f, const char *parent,
+			      const struct nsx_ours *o, bool *ret_again, struct nsx_err *err)
 {
 	struct stage s = {.folder = f};
 	size_t had;
-	int rc = nsx_make_dirs(parent, &had, err);
+	int rc = o ? 0 : nsx_make_dirs(parent, &had, err);
 
 	if (rc)
 		return rc;
 	rc = make_stage(parent, &s, err);
 	if (!rc) {
-		rc = fill_stage(&s, err);
-		if (!rc && nsx_file_appear(s.path, f->dir)) {
-			*ret_again = errno == EEXIST;
-			rc = nsx_fail(err, NSX_E_IO, "cannot put the report at "
-				      "'%s': %s", f->dir, strerror(errno));
-		}
-		if (rc)
+		rc = fill_stage(&s, err) ?: place_stage(&s, o, ret_again, err);
+		if (rc) {
 			remove_stage(&s);
-		else
+		} else {
+			if (o && nsx_remove_entry(AT_FDCWD, s.path, NULL))
+				rc = nsx_fail(err, NSX_E_IO, "the report is at '%s', but cannot "
+					      "remove the one before, now at '%s': %s", f->dir,
+					      s.path, strerror(errno));
 			close(s.fd);
-	}
-	if (rc)
-		nsx_unmake_dirs(parent, had);
-	return rc;
-}
-
-/* Replaces f->dir, which holds only our files. *ret_again: it cannot be replaced as a whole. */
-static int replace_target_folder(const struct nsx_folder *f, const char *parent,
-				 const struct nsx_ours *o, bool *ret_again, struct nsx_err *err)
-{
-	struct stage s = {.folder = f};
-	struct nsx_survey old;
-	int rc = make_stage(parent, &s, err);
-
-	if (rc)
-		return rc;
-	rc = fill_stage(&s, err);
-	if (!rc && exchange_folders(s.path, f->dir)) {
-		*ret_again = errno == EBUSY;
-		rc = nsx_fail(err, NSX_E_IO, "cannot put the report at '%s': "
-			      "%s", f->dir, strerror(errno));
-	} else if (!rc) {
-		rc = nsx_ours_survey(o, s.path, &old, err);
-		if (!rc && old.others) {
-			*ret_again = true;
-			rc = NSX_E_IO;
 		}
-		if (rc)
-			(void)!exchange_folders(s.path, f->dir);
 	}
-	if (rc) {
-		remove_stage(&s);
-		return rc;
-	}
-	if (nsx_remove_entry(AT_FDCWD, s.path, NULL))
-		rc = nsx_fail(err, NSX_E_IO, "the report is at '%s', but cannot remove the one "
-			      "before, now at '%s': %s", f->dir, s.path, strerror(errno));
-	close(s.fd);
+	if (rc && !o)
+		nsx_unmake_dirs(parent, had);
 	return rc;
 }
 
@@ -585,7 +576,7 @@ static int write_over(const struct nsx_folder *f, const char *parent,
 	rc = check_folder(f, o, &s, err);
 	if (!rc)
 		rc = s.ours && !s.others && !is_retry && can_swap(f->dir, parent) ?
-			     replace_target_folder(f, parent, o, again, err) :
+			     write_whole_folder(f, parent, o, again, err) :
 			     merge_into_folder(f, o, err);
 	if (!rc)
 		nsx_ours_tidy(f, f->dir, o);
@@ -609,7 +600,7 @@ static int folder_write_folder(const struct nsx_folder *f, struct nsx_err *err)
 				     nsx_fail(err, NSX_E_IO, "cannot write to '%s': it is there "
 					      "and is not a folder; give another --out", f->dir);
 		else if (errno == ENOENT)
-			rc = create_target_folder(f, parent, &again, err);
+			rc = write_whole_folder(f, parent, NULL, &again, err);
 		else
 			rc = nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s",
 				      f->dir, strerror(errno));

@@ -31,8 +31,7 @@ static const char *const headings[] = {
 	"NVTX",
 	"NVTX by process",
 	"Processes",
-};
-static const char *const closing[] = {
+	NULL, /* sections with other headings */
 	"Checked and fine",
 	"Capture quality",
 };
@@ -41,27 +40,23 @@ static const char appendix[] = "Appendix";
 static bool md_is_known(const char *heading)
 {
 	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-		if (!strcmp(headings[i], heading))
-			return true;
-	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
-		if (!strcmp(closing[i], heading))
+		if (headings[i] && !strcmp(headings[i], heading))
 			return true;
 	return false;
 }
 
 size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a, const char *const **ret)
 {
-	const char **v = nsx_arena_get(a, (ARRAY_LEN(headings) +
-					   ARRAY_LEN(closing) + r->nsections) * sizeof(*v));
+	const char **v = nsx_arena_get(a, (ARRAY_LEN(headings) + r->nsections) * sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-		v[n++] = headings[i];
-	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].pass->title && !md_is_known(r->sections[i].pass->title))
-			v[n++] = r->sections[i].pass->title;
-	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
-		v[n++] = closing[i];
+	for (size_t i = 0; i < ARRAY_LEN(headings); i++) {
+		if (headings[i])
+			v[n++] = headings[i];
+		for (size_t k = 0; !headings[i] && k < r->nsections; k++)
+			if (r->sections[k].pass->title && !md_is_known(r->sections[k].pass->title))
+				v[n++] = r->sections[k].pass->title;
+	}
 	*ret = v;
 	return n;
 }

@@ -103,25 +103,21 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 static const char *md_table_say_number(struct nsx_arena *a, const struct nsx_col *col,
 				       const struct nsx_cell *c)
 {
+	static const double in_ns[] = {[NS] = 1, [US] = 1e3, [MS] = 1e6, [S] = 1e9};
+	enum holds h = column_content(col);
 	double x = nsx_cell_number(c);
 
-	if (x == 0 && column_content(col) >= NS && column_content(col) <= BYTES)
+	if (x == 0 && h >= NS && h <= BYTES)
 		return "0";
-	switch (column_content(col)) {
+	if (h >= NS && h <= S)
+		return nsx_text_ns(a, x * in_ns[h]);
+	switch (h) {
 	case EXACT:
 		return c->type == NSX_T_I64 ?
 			       nsx_arena_printf(a, "%" PRId64, c->u.i) :
 			       nsx_arena_printf(a, "%.15g", x);
 	case INSTANT:
 		return nsx_text_instant(a, nsx_to_i64(x), 6);
-	case NS:
-		return nsx_text_ns(a, x);
-	case US:
-		return nsx_text_ns(a, x * 1e3);
-	case MS:
-		return nsx_text_ns(a, x * 1e6);
-	case S:
-		return nsx_text_ns(a, x * 1e9);
 	case BYTES:
 		return nsx_text_bytes(a, x);
 	case PERCENT:
@@ -145,25 +141,17 @@ static const char *words_for_name(const char *name, const char *const *names,
 	return name;
 }
 
-static const char *cause_words(const char *cause)
-{
-	return words_for_name(cause, nsx_cause_names, nsx_cause_words, NSX_NCAUSES);
-}
-
-static const char *barrier_words(const char *kind)
-{
-	return words_for_name(kind, nsx_barrier_names, nsx_barrier_words, NSX_NBARRIERS);
-}
-
 static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
 			      const struct nsx_col *col, const char *s,
 			      const struct nsx_report *report)
 {
+	enum holds h = column_content(col);
 	char buf[256];
 
 	/* The time between two calls belongs to no API. */
 	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
-		nsx_buf_adds(b, strcmp(col->key, "api_name") ? barrier_words(s) : "–");
+		nsx_buf_adds(b, strcmp(col->key, "api_name") ?
+					nsx_barrier_words[NSX_BARRIER_LAUNCHER_GAP] : "–");
 		return;
 	}
 	if (col->is_prose) {
@@ -171,8 +159,10 @@ static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
 		return;
 	}
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_api_base(s, buf, sizeof(buf)) :
-			   column_content(col) == CAUSE	 ? cause_words(s) :
-			   column_content(col) == BARRIER ? barrier_words(s) :
+			   h == CAUSE ? words_for_name(s, nsx_cause_names, nsx_cause_words,
+						       NSX_NCAUSES) :
+			   h == BARRIER ? words_for_name(s, nsx_barrier_names, nsx_barrier_words,
+							 NSX_NBARRIERS) :
 				   nsx_text_range(a, kernel_label_for(report, s)));
 }
 
@@ -208,21 +198,11 @@ static bool md_table_same_cell(const struct nsx_col *col, const struct nsx_cell 
 {
 	if (column_content(col) == ID)
 		return true;
-	if (x->type != y->type)
-		return false;
-	switch (x->type) {
-	case NSX_T_STR:
-		return !strcmp(x->u.s, y->u.s);
-	case NSX_T_BOOL:
-		return x->u.b == y->u.b;
-	case NSX_T_I64:
-	case NSX_T_F64:
-		return column_content(col) != INSTANT &&
-		       fabs(nsx_cell_number(x) - nsx_cell_number(y)) <=
-			       ALIKE * NSX_MAX(fabs(nsx_cell_number(x)), fabs(nsx_cell_number(y)));
-	default:
-		return true;
-	}
+	if (x->type != y->type || (x->type != NSX_T_I64 && x->type != NSX_T_F64))
+		return !nsx_cmp_cells(x, y);
+	return column_content(col) != INSTANT &&
+	       fabs(nsx_cell_number(x) - nsx_cell_number(y)) <=
+		       ALIKE * NSX_MAX(fabs(nsx_cell_number(x)), fabs(nsx_cell_number(y)));
 }
 
 static bool md_table_are_alike(const struct nsx_block *block, size_t x, size_t y)

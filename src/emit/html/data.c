@@ -60,10 +60,11 @@ static int put_events(struct nsx_buf *b, const struct nsx_timeline *t, struct ns
 
 /* The inert JSON ------------------------------------------------------------------*/
 
-static void put_span(struct nsx_jsonw *w, const struct nsx_timeline *t,
+/* Begins an array with a span. */
+static void put_span(struct nsx_jsonw *w, const char *key, const struct nsx_timeline *t,
 		     int64_t start_ns, int64_t end_ns)
 {
-	nsx_jsonw_array(w, NULL);
+	nsx_jsonw_array(w, key);
 	nsx_jsonw_int(w, NULL, start_ns - t->origin_ns);
 	nsx_jsonw_int(w, NULL, end_ns - t->origin_ns);
 }
@@ -87,7 +88,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		/* The first window is where the button "show" leads. */
 		nsx_jsonw_array(w, "windows");
 		for (size_t k = 0; k < t->places[i].n; k++) {
-			put_span(w, t, t->places[i].v[k].start_ns, t->places[i].v[k].end_ns);
+			put_span(w, NULL, t, t->places[i].v[k].start_ns, t->places[i].v[k].end_ns);
 			nsx_jsonw_end(w);
 		}
 		nsx_jsonw_end(w);
@@ -113,7 +114,7 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_int(w, "gpu", x->device == NSX_NONE ? -1 : (int64_t)x->device);
 	nsx_jsonw_array(w, "at");
 	for (; i < n && all[i].process == x->process && all[i].device == x->device; i++) {
-		put_span(w, t, all[i].start_ns, all[i].end_ns);
+		put_span(w, NULL, t, all[i].start_ns, all[i].end_ns);
 		nsx_jsonw_int(w, NULL, all[i].steady);
 		nsx_jsonw_int(w, NULL, all[i].slow);
 		nsx_jsonw_end(w);
@@ -242,9 +243,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_int(w, "length", t->end_ns - t->origin_ns);
 	if (judged.start_ns == judged.end_ns)
 		judged = (struct nsx_window){t->origin_ns, t->end_ns};
-	nsx_jsonw_array(w, "judged");
-	nsx_jsonw_int(w, NULL, judged.start_ns - t->origin_ns);
-	nsx_jsonw_int(w, NULL, judged.end_ns - t->origin_ns);
+	put_span(w, "judged", t, judged.start_ns, judged.end_ns);
 	nsx_jsonw_end(w);
 	nsx_buf_clear(&b);
 	nsx_buf_printf(&b, "nsys-explain %s", nsx_base_name(r->path));
@@ -258,7 +257,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 	nsx_jsonw_array(w, "detail");
 	for (size_t i = 0; i < t->ndetail; i++) {
-		put_span(w, t, t->detail[i].start_ns, t->detail[i].end_ns);
+		put_span(w, NULL, t, t->detail[i].start_ns, t->detail[i].end_ns);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
