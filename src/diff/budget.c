@@ -107,7 +107,8 @@ static size_t budget_list_parts(const struct nsx_diff *d, uint32_t lane, enum ns
 			nsx_grow_or_die(&v, &cap, n + l->n, sizeof(*v));
 			for (size_t k = 0; k < l->n; k++) {
 				v[n] = (struct part){.row = {
-					l->v[k].cause, d->sides[i][c]->details[l->v[k].detail]}};
+					.cause = l->v[k].cause,
+					.detail = d->sides[i][c]->details[l->v[k].detail]}};
 				v[n++].sums.ns[i] = l->v[k].ns;
 			}
 		}

@@ -24,12 +24,20 @@ enum nsx_verdict {
 extern const char *const nsx_verdict_names[];
 
 /* Noise: how much runs of the same code differ. -----------------------------------*/
-enum nsx_noise_metric { /* figures of a unit; explained in gates.c */
+enum nsx_gated { /* figures of a unit, as gates.c explains them */
 	NSX_METRIC_STEP, NSX_METRIC_P95, NSX_METRIC_MEAN, NSX_METRIC_COMPUTE,
 	NSX_METRIC_COMM, NSX_METRIC_COPY, NSX_METRIC_IDLE, NSX_METRIC_LAUNCHES,
-	NSX_NMETRICS
+	NSX_NMETRICS,
+	/* figures whose noise is not known */
+	NSX_METRIC_KERNEL = NSX_NMETRICS, NSX_METRIC_MEM_PEAK, NSX_NGATED
 };
-extern const char *const nsx_metric_names[NSX_NMETRICS]; /* "step", ... */
+/* The kind of a figure's values. Every limit may be in %; counts take no other unit. */
+enum nsx_measure { NSX_COUNTED, NSX_TIMED, NSX_IN_BYTES };
+extern const struct nsx_gated_as {
+	const char *name, *figure; /* "step", "typical step" */
+	enum nsx_measure measure;
+	unsigned shares; /* the shares of a unit that add up to it, as bits; 0: none do */
+} nsx_gated_figures[NSX_NGATED];
 struct nsx_noise { /* a change must exceed both rel and abs; 0: not calibrated */
 	double rel, abs; /* abs: ns or a count */
 };

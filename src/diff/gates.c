@@ -19,51 +19,36 @@
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 
-enum metric { /* enum nsx_noise_metric, followed by metrics without known noise */
-	STEP = NSX_METRIC_STEP, STEP_P95 = NSX_METRIC_P95,
-	STEP_MEAN = NSX_METRIC_MEAN, COMPUTE = NSX_METRIC_COMPUTE,
-	COMM = NSX_METRIC_COMM, COPY = NSX_METRIC_COPY, IDLE = NSX_METRIC_IDLE,
-	LAUNCHES = NSX_METRIC_LAUNCHES, KERNEL, MEM_PEAK, NMETRICS
+const struct nsx_gated_as nsx_gated_figures[NSX_NGATED] = {
+	[NSX_METRIC_STEP] = {"step", "typical step", NSX_TIMED, 0},
+	[NSX_METRIC_P95] = {"step.p95", "95th percentile", NSX_TIMED, 0},
+	[NSX_METRIC_MEAN] = {"step.mean", "mean step", NSX_TIMED, 0},
+	[NSX_METRIC_COMPUTE] = {"compute", "mean compute time", NSX_TIMED, 1 << NSX_SHARE_COMPUTE},
+	[NSX_METRIC_COMM] = {"comm", "mean communication time", NSX_TIMED,
+			     1 << NSX_SHARE_TRANSFER | 1 << NSX_SHARE_WAIT},
+	[NSX_METRIC_COPY] = {"copy", "mean copy time", NSX_TIMED, 1 << NSX_SHARE_COPY},
+	[NSX_METRIC_IDLE] = {"idle", "mean idle time", NSX_TIMED, 1 << NSX_SHARE_IDLE},
+	[NSX_METRIC_LAUNCHES] = {"launches", "mean count", NSX_COUNTED, 0},
+	[NSX_METRIC_KERNEL] = {"kernel", "mean kernel time", NSX_TIMED, 0},
+	[NSX_METRIC_MEM_PEAK] = {"mem_peak", "peak", NSX_IN_BYTES, 0},
 };
 
-static const char *gates_name_of(enum metric m)
-{
-	return m == KERNEL ? "kernel" : m == MEM_PEAK ? "mem_peak" : nsx_metric_names[m];
-}
-
-/* The kind of a metric's values. Every limit may be in %; counts take no other unit. */
-enum measure { COUNT, TIME, BYTES };
-
-static enum measure measure_of(enum metric m)
-{
-	return m == LAUNCHES ? COUNT : m == MEM_PEAK ? BYTES : TIME;
-}
-
-/* Names of the limited figure in a gate's line. */
-static const char *const figures[NMETRICS] = {
-	[STEP] = "typical step", [STEP_P95] = "95th percentile",
-	[STEP_MEAN] = "mean step", [COMPUTE] = "mean compute time",
-	[COMM] = "mean communication time", [COPY] = "mean copy time",
-	[IDLE] = "mean idle time", [LAUNCHES] = "mean count",
-	[KERNEL] = "mean kernel time", [MEM_PEAK] = "peak",
-};
-
-static const char *const shown_units[] = {[COUNT] = "", [TIME] = "ms",
-					  [BYTES] = "bytes"};
+static const char *const shown_units[] = {[NSX_COUNTED] = "", [NSX_TIMED] = "ms",
+					  [NSX_IN_BYTES] = "bytes"};
 
 static const struct {
 	const char *name;
-	enum measure measure;
+	enum nsx_measure measure;
 	double factor;
 } units[] = {
-	{"ns", TIME, 1}, {"us", TIME, 1e3}, {"ms", TIME, 1e6},
-	{"s", TIME, 1e9}, {"B", BYTES, 1}, {"KB", BYTES, 1e3},
-	{"MB", BYTES, 1e6}, {"GB", BYTES, 1e9},
+	{"ns", NSX_TIMED, 1}, {"us", NSX_TIMED, 1e3}, {"ms", NSX_TIMED, 1e6},
+	{"s", NSX_TIMED, 1e9}, {"B", NSX_IN_BYTES, 1}, {"KB", NSX_IN_BYTES, 1e3},
+	{"MB", NSX_IN_BYTES, 1e6}, {"GB", NSX_IN_BYTES, 1e9},
 };
 
 struct gate {
-	enum metric metric;
-	char regex[512]; /* pattern of kernel names, for KERNEL */
+	enum nsx_gated metric;
+	char regex[512]; /* pattern of kernel names, for NSX_METRIC_KERNEL */
 	bool proven;	 /* "<": the change must be proven to stay below the limit */
 	bool relative;
 	double limit; /* a ratio, ns, bytes or a count */
@@ -79,10 +64,10 @@ static int fail(const char *expr, const char *what, struct nsx_err *err)
 static int read_limit(const char *expr, const char *s, struct gate *ret, struct nsx_err *err)
 {
 	static const char *const needed[] = {
-		[COUNT] = "a count takes no unit but %",
-		[TIME] = "the limit needs a unit: %, ns, us, ms or s",
-		[BYTES] = "the limit needs a unit: %, B, KB, MB or GB"};
-	enum measure measure = measure_of(ret->metric);
+		[NSX_COUNTED] = "a count takes no unit but %",
+		[NSX_TIMED] = "the limit needs a unit: %, ns, us, ms or s",
+		[NSX_IN_BYTES] = "the limit needs a unit: %, B, KB, MB or GB"};
+	enum nsx_measure measure = nsx_gated_figures[ret->metric].measure;
 	char *end;
 
 	ret->proven = *s == '<';
@@ -97,7 +82,7 @@ static int read_limit(const char *expr, const char *s, struct gate *ret, struct 
 		ret->limit /= 100;
 		return 0;
 	}
-	if (!*end && (measure == COUNT || ret->limit == 0))
+	if (!*end && (measure == NSX_COUNTED || ret->limit == 0))
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
 		if (units[i].measure == measure && !strcmp(end, units[i].name)) {
@@ -132,14 +117,15 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 	size_t n = strcspn(expr, ":");
 	const char *s = expr + n + 1;
 
-	*ret = (struct gate){.metric = STEP};
+	*ret = (struct gate){.metric = NSX_METRIC_STEP};
 	if (!expr[n])
 		return fail(expr, "it needs a metric, a colon and a limit, as in step:+3%", err);
-	for (enum metric m = STEP; m < NMETRICS; m++) {
-		if (strlen(gates_name_of(m)) != n || strncmp(gates_name_of(m), expr, n) != 0)
+	for (enum nsx_gated m = 0; m < NSX_NGATED; m++) {
+		if (strlen(nsx_gated_figures[m].name) != n ||
+		    strncmp(nsx_gated_figures[m].name, expr, n) != 0)
 			continue;
 		ret->metric = m;
-		if (m == KERNEL && read_regex(expr, &s, ret, err))
+		if (m == NSX_METRIC_KERNEL && read_regex(expr, &s, ret, err))
 			return err->rc;
 		return read_limit(expr, s, ret, err);
 	}
@@ -167,22 +153,14 @@ struct measured {
 
 static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
 {
-	const int64_t *ns = l->units[unit].ns;
+	enum nsx_gated m = *(const enum nsx_gated *)ctx;
+	const struct nsx_unit *u = &l->units[unit];
+	int64_t ns = 0;
 
-	switch (*(const enum metric *)ctx) {
-	case COMPUTE:
-		return ns[NSX_SHARE_COMPUTE];
-	case COMM:
-		return ns[NSX_SHARE_TRANSFER] + ns[NSX_SHARE_WAIT];
-	case COPY:
-		return ns[NSX_SHARE_COPY];
-	case IDLE:
-		return ns[NSX_SHARE_IDLE];
-	case LAUNCHES:
-		return l->units[unit].launches;
-	default:
-		return l->units[unit].wall_ns;
-	}
+	for (unsigned k = 0; k < NSX_NSHARES; k++)
+		ns += nsx_gated_figures[m].shares >> k & 1 ? u->ns[k] : 0;
+	return m == NSX_METRIC_LAUNCHES	    ? u->launches :
+	       nsx_gated_figures[m].shares ? ns : u->wall_ns;
 }
 
 static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit, const void *ctx)
@@ -235,8 +213,9 @@ static struct nsx_sample sample_of(const struct nsx_diff *d, unsigned side, uint
 {
 	const struct nsx_pool *p = &d->pool[side];
 
-	return g->metric != KERNEL ? nsx_pool_figures(p, lane, part_of, &g->metric, a) :
-		nsx_pool_figures(p, lane, listed, match_kernels(&d->kernels, &p->lanes[lane], g->regex, a), a);
+	return g->metric != NSX_METRIC_KERNEL ? nsx_pool_figures(p, lane, part_of, &g->metric, a) :
+		nsx_pool_figures(p, lane, listed,
+				 match_kernels(&d->kernels, &p->lanes[lane], g->regex, a), a);
 }
 
 /* Calibrated noise of a gate's metric; 0 if not calibrated. */
@@ -246,7 +225,7 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g, double be
 	struct nsx_regex *re;
 	double sum = 0;
 
-	if (g->metric != KERNEL)
+	if (g->metric != NSX_METRIC_KERNEL)
 		return NSX_MAX(n->of[g->metric].abs, n->of[g->metric].rel * before);
 	re = gates_compile(g->regex);
 	for (size_t i = 0; i < n->nkernels; i++)
@@ -259,9 +238,9 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g, double be
 static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 		       const struct gate *g, const struct nsx_sample s[2], struct measured *m)
 {
-	bool p95 = g->metric == STEP_P95;
+	bool p95 = g->metric == NSX_METRIC_P95;
 
-	if (g->metric != LAUNCHES)
+	if (g->metric != NSX_METRIC_LAUNCHES)
 		nsx_raise_floor(&m->floor, NSX_NOISE * m->before, nsx_unmeasured);
 	nsx_raise_floor(&m->floor, noise_of(d, g, m->before), nsx_calibrated);
 	/* a drift lengthens a step's tail as much as its median */
@@ -273,7 +252,7 @@ static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 static struct measured measure_figure(const struct nsx_diff *d, uint32_t lane,
 				      const struct gate *g, struct nsx_arena *a)
 {
-	bool p95 = g->metric == STEP_P95;
+	bool p95 = g->metric == NSX_METRIC_P95;
 	struct nsx_sample s[2];
 	struct measured ret = {.floor = {0, "it is none"}, .mean_rel = NAN, .mean = NAN};
 	double of[2];
@@ -377,7 +356,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 {
 	double of = g->relative ? m->before : 1;
 	double shown = g->relative			? 100 :
-		       measure_of(g->metric) == TIME ? 1e-6 : 1;
+		       nsx_gated_figures[g->metric].measure == NSX_TIMED ? 1e-6 : 1;
 
 	if (g->relative && m->before <= 0) {
 		undecided(r, "there was nothing of it before");
@@ -390,11 +369,11 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 	if (d->same) {
 		r->change = r->lo = r->hi = 0;
 		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
-	} else if (d->totals.decides && g->metric == STEP) {
+	} else if (d->totals.decides && g->metric == NSX_METRIC_STEP) {
 		decide_by_totals(d, g, r);
 	} else if (d->whole) {
 		undecided(r, "no unit of work repeats on both sides");
-	} else if (measure_of(g->metric) == TIME && say_other_gpu(d)) {
+	} else if (nsx_gated_figures[g->metric].measure == NSX_TIMED && say_other_gpu(d)) {
 		undecided(r, say_other_gpu(d));
 	} else if (m->n < NSX_LEAST_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
@@ -429,14 +408,14 @@ static bool is_worse(const struct nsx_gate_row *x, const struct nsx_gate_row *y)
 
 static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
 {
-	enum measure measure = measure_of(g->metric);
+	enum nsx_measure measure = nsx_gated_figures[g->metric].measure;
 
 	return (struct nsx_gate_row){
-		.expr = expr, .subject = "", .figure = figures[g->metric],
+		.expr = expr, .subject = "", .figure = nsx_gated_figures[g->metric].figure,
 		.change = NAN, .lo = NAN, .hi = NAN, .mean = NAN,
 		.unit = g->relative ? "%" : shown_units[measure],
 		.limit = g->relative	 ? 100 * g->limit :
-			 measure == TIME ? g->limit / 1e6 : g->limit};
+			 measure == NSX_TIMED ? g->limit / 1e6 : g->limit};
 }
 
 static struct nsx_gate_row evaluate_lane(struct nsx_diff *d, uint32_t lane, const struct gate *g,
@@ -445,8 +424,8 @@ static struct nsx_gate_row evaluate_lane(struct nsx_diff *d, uint32_t lane, cons
 	const struct nsx_step *c = lane == NSX_NONE ? &d->job : &d->lanes[lane].change;
 	struct nsx_gate_row ret = begin_row(g, expr);
 	struct nsx_arena *a = nsx_arena_new();
-	struct measured m = g->metric == STEP	   ? measure_step(c) :
-			    g->metric == STEP_MEAN ? gates_measure_mean(c) :
+	struct measured m = g->metric == NSX_METRIC_STEP	   ? measure_step(c) :
+			    g->metric == NSX_METRIC_MEAN ? gates_measure_mean(c) :
 						     measure_figure(d, lane, g, a);
 
 	decide(d, g, &m, &ret);
@@ -465,20 +444,20 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 	if (read_gate(expr, &g, err))
 		return err->rc;
 	*ret = begin_row(&g, expr);
-	if (g.metric == MEM_PEAK) {
+	if (g.metric == NSX_METRIC_MEM_PEAK) {
 		if (measure_memory(d, &m))
 			decide(d, &g, &m, ret);
 		else
 			undecided(ret, "memory usage was not traced on both sides");
 		return 0;
 	}
-	if (g.metric == KERNEL && d->digested) {
+	if (g.metric == NSX_METRIC_KERNEL && d->digested) {
 		undecided(ret, nsx_no_kernels);
 		return 0;
 	}
-	if (g.metric == KERNEL && !matches_any(d, g.regex))
+	if (g.metric == NSX_METRIC_KERNEL && !matches_any(d, g.regex))
 		return fail(expr, "no kernel of either side matches", err);
-	if (g.metric == STEP && d->has_job) {
+	if (g.metric == NSX_METRIC_STEP && d->has_job) {
 		*ret = evaluate_lane(d, NSX_NONE, &g, expr);
 		return 0;
 	}

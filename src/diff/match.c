@@ -42,7 +42,8 @@ static bool is_exact(const struct work *w, uint32_t i)
 }
 
 /* Counts the launches of kernels. Each is a row for the time being. Owner: the caller, w.a. */
-static struct work match_begin_work(const struct nsx_kernels *kernels, const struct nsx_pool pool[2])
+static struct work match_begin_work(const struct nsx_kernels *kernels,
+				    const struct nsx_pool pool[2])
 {
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t n = kernels->n;

@@ -1,7 +1,7 @@
-/* match.h - joins the captures of a side, and matches kernels of one side with kernels of the other.
+/* match.h - joins the captures of a side, and matches the kernels of both sides.
  *
- * Equal kernels have one number in all captures. The units of all captures of a side stand one after
- * another.
+ * Equal kernels have one number in all captures. The units of all captures of a side stand one
+ * after another.
  *
  * The steps, in order of trust; each tries what the earlier ones left unmatched:
  *	exact	 same demangled name and launch shape
@@ -25,7 +25,9 @@ struct nsx_kernels { /* all kernels of both sides, ordered by name, then shape *
 	uint32_t n;
 	uint32_t **number; /* by capture, and by the kernel's index in it */
 };
-/* Numbers the kernels of all captures, of which the first nbefore are those before. Owner: arena a. */
+/* Numbers the kernels of all captures, of which the first nbefore are those before. Owner: arena
+ * a.
+ */
 struct nsx_kernels nsx_number_kernels(struct nsx_side *const *all, size_t nbefore, size_t n,
 				      struct nsx_arena *a);
 static inline const char *nsx_kernel_at(const struct nsx_kernels *k, size_t i)

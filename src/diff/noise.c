@@ -5,11 +5,6 @@
 #include "diff/diff.h"
 #include "emit/emit.h"
 
-const char *const nsx_metric_names[NSX_NMETRICS] = {
-	"step", "step.p95", "step.mean", "compute", "comm", "copy", "idle",
-	"launches",
-};
-
 static void widen(struct nsx_noise *n, double before, double change)
 {
 	if (before > 0)
@@ -67,20 +62,15 @@ static void widen_step(struct nsx_noises *n, const struct nsx_step *s)
 
 static void widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane)
 {
-	static const enum nsx_noise_metric metric_of[NSX_NSHARES] = {
-		[NSX_SHARE_COMPUTE] = NSX_METRIC_COMPUTE,
-		[NSX_SHARE_TRANSFER] = NSX_METRIC_COMM,
-		[NSX_SHARE_WAIT] = NSX_METRIC_COMM,
-		[NSX_SHARE_COPY] = NSX_METRIC_COPY,
-		[NSX_SHARE_IDLE] = NSX_METRIC_IDLE,
-	};
 	double before[NSX_NMETRICS] = {0}, change[NSX_NMETRICS] = {0};
 	struct nsx_budget b = nsx_budget_build(d, lane);
 
-	for (unsigned k = 0; k < NSX_NSHARES; k++) {
-		before[metric_of[k]] += (double)b.part[k].before_ns;
-		change[metric_of[k]] += (double)b.part[k].delta_ns;
-	}
+	for (unsigned m = NSX_METRIC_COMPUTE; m < NSX_METRIC_LAUNCHES; m++)
+		for (unsigned k = 0; k < NSX_NSHARES; k++)
+			if (nsx_gated_figures[m].shares >> k & 1) {
+				before[m] += (double)b.part[k].before_ns;
+				change[m] += (double)b.part[k].delta_ns;
+			}
 	before[NSX_METRIC_LAUNCHES] = b.launches[0];
 	change[NSX_METRIC_LAUNCHES] = b.launches[1] - b.launches[0];
 	for (unsigned k = NSX_METRIC_COMPUTE; k < NSX_NMETRICS; k++)
@@ -157,7 +147,7 @@ int nsx_noise_write(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	nsx_jsonw_array(w, "metrics");
 	for (unsigned k = 0; k < NSX_NMETRICS; k++) {
 		nsx_jsonw_object(w, NULL);
-		nsx_jsonw_str(w, "name", nsx_metric_names[k]);
+		nsx_jsonw_str(w, "name", nsx_gated_figures[k].name);
 		nsx_jsonw_real(w, "rel", n->of[k].rel);
 		nsx_jsonw_real(w, k == NSX_METRIC_LAUNCHES ? "abs" : "abs_ns", n->of[k].abs);
 		nsx_jsonw_end(w);
@@ -185,7 +175,7 @@ static int on_noise_number(void *ctx, const char *list, const char *name,
 		return 0;
 	}
 	for (unsigned k = 0; k < NSX_NMETRICS; k++)
-		if (!strcmp(name, nsx_metric_names[k]))
+		if (!strcmp(name, nsx_gated_figures[k].name))
 			*(strcmp(key, "rel") ? &n->of[k].abs : &n->of[k].rel) = number;
 	return 0;
 }

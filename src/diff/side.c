@@ -487,7 +487,7 @@ int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret, struct nsx_
 
 		if (strncmp(unit, words[i], n) || !unit[n] != (words[i][n - 1] != ':'))
 			continue;
-		ret->unit = i;
+		ret->unit = (enum nsx_side_unit)i;
 		ret->pattern = unit[n] ? unit + n : ret->pattern;
 		return 0;
 	}

@@ -1,7 +1,7 @@
 /* tables.c - a comparison as tables, one figure in a row. */
 #include "diff/emit.h"
 
-/* A column is its key, its type, the value of its cell, and what it is. The value names the variables
+/* A column is its key, its type, the value of its cell, and what it is. The value names variables
  * of the function that adds the rows.
  */
 #define COLUMN(name, kind, value, ...) {.key = name, .type = NSX_T_##kind, .help = __VA_ARGS__},
@@ -23,13 +23,13 @@
 	X("delta_ms", F64, nsx_ms(d->delta_ns), "after - before")
 #define KERNEL_COLUMNS(X)                                                                          \
 	LANE_COLUMNS(X)                                                                            \
-	X("kernel_before", STR, JOINED(0, name), "its name before; null: it is new")                 \
-	X("kernel_after", STR, JOINED(1, name), "its name after; null: it is gone")                  \
-	X("label_before", STR, JOINED(0, label), "the same in words")                                \
-	X("label_after", STR, JOINED(1, label), "the same in words")                                 \
-	X("variant_before", STR, JOINED(0, variant),                                                 \
+	X("kernel_before", STR, JOINED(0, name), "its name before; null: it is new")               \
+	X("kernel_after", STR, JOINED(1, name), "its name after; null: it is gone")                \
+	X("label_before", STR, JOINED(0, label), "the same in words")                              \
+	X("label_after", STR, JOINED(1, label), "the same in words")                               \
+	X("variant_before", STR, JOINED(0, variant),                                               \
 	  "what tells it from others of its family: tile, layout, number")                         \
-	X("variant_after", STR, JOINED(1, variant), "the same after")                                \
+	X("variant_after", STR, JOINED(1, variant), "the same after")                              \
 	X("match", STR, nsx_string(nsx_match_names[d->rows.kind[k->row]]),                         \
 	  "exact, shape, template, variant, range, removed or new")                                \
 	X("before_ns", I64, nsx_int(k->d.before_ns),                                               \
@@ -83,8 +83,8 @@
 	X("change", STR, nsx_string(nsx_appearance_names[f->change]), "appeared, gone or changed") \
 	X("key", STR, nsx_string(any->key), "of the finding, as in report.json")                   \
 	X("title", STR, nsx_string(any->title), "what was found")                                  \
-	X("severity_before", STR, severity_of(f->before), "null: not found")                       \
-	X("severity_after", STR, severity_of(f->after), "null: not found")                         \
+	X("severity_before", STR, grade_of(f->before), "null: not found")                          \
+	X("severity_after", STR, grade_of(f->after), "null: not found")                            \
 	X("headroom_before_pct", F64, nsx_real(f->before ? 100 * f->before->share : NAN),          \
 	  "share of the judged window; null: not priced")                                          \
 	X("headroom_after_pct", F64, nsx_real(f->after ? 100 * f->after->share : NAN),             \
@@ -274,10 +274,10 @@ static struct nsx_cell text_or_null(const char *s)
 
 static struct nsx_cell known_or_null(int64_t n)
 {
-	return n < 0 ? (struct nsx_cell){0} : nsx_int(n);
+	return n < 0 ? nsx_string(NULL) : nsx_int(n);
 }
 
-static struct nsx_cell severity_of(const struct nsx_side_finding *f)
+static struct nsx_cell grade_of(const struct nsx_side_finding *f)
 {
 	return nsx_string(f ? nsx_severity_names[f->severity] : NULL);
 }
