@@ -237,15 +237,11 @@ static void compare_periods(struct nsx_diff *d)
 		     "other; --unit can name one that both have");
 }
 
-/* Warns of lost kernels, which would look like idle time. */
-static void compare_losses(struct nsx_diff *d)
+/* Adds a check of a share, which is a warning if the sides differ. */
+static void compare_shares(struct nsx_diff *d, bool differs, const char *id, const double share[2],
+			   const char *text)
 {
-	double share[2];
-
-	compare_find_answered(d, share);
-	warn_if(d, fabs(share[1] - share[0]) > LOST, "launches_recorded", say_share(d, share[0]),
-		say_share(d, share[1]), "launches of one side left no GPU work: what was lost, or "
-		"captured into a graph, looks like idle time");
+	warn_if(d, differs, id, say_share(d, share[0]), say_share(d, share[1]), text);
 }
 
 static double steady_share(const struct nsx_pool *p)
@@ -269,23 +265,6 @@ static double overhead_share(const struct nsx_diff *d, unsigned side)
 		window += (double)d->sides[side][i]->window_ns;
 	}
 	return window > 0 ? ns / window : NAN;
-}
-
-static void compare_steadiness(struct nsx_diff *d)
-{
-	double before = steady_share(&d->pool[0]);
-	double after = steady_share(&d->pool[1]);
-
-	warn_if(d, NSX_MIN(before, after) < 0.5 && !d->whole, "steady_units", say_share(d, before),
-		say_share(d, after), "less than half of the units are steady");
-}
-
-static void compare_overhead(struct nsx_diff *d)
-{
-	double before = overhead_share(d, 0), after = overhead_share(d, 1);
-
-	warn_if(d, fabs(after - before) > PROFILER, "profiler_overhead", say_share(d, before),
-		say_share(d, after), "the profiler itself took more of one side");
 }
 
 /* Compares clocks on the lane whose clock changed most. */
@@ -330,6 +309,9 @@ static void compare_mhz(struct nsx_diff *d)
 void nsx_compare_captures(struct nsx_diff *d)
 {
 	const struct nsx_side *b = d->sides[0][0], *a = d->sides[1][0];
+	const double steady[] = {steady_share(&d->pool[0]), steady_share(&d->pool[1])};
+	const double overhead[] = {overhead_share(d, 0), overhead_share(d, 1)};
+	double answered[2];
 
 	d->checks = nsx_arena_get(d->arena, MOST_CHECKS * sizeof(*d->checks));
 	compare_damage(d);
@@ -355,11 +337,16 @@ void nsx_compare_captures(struct nsx_diff *d)
 	compare_text(d, "cuda_graphs", offsetof(struct nsx_side, graph_mode),
 		     "graphs are used, or traced, otherwise");
 	compare_work(d);
+	compare_find_answered(d, answered);
 	if (!d->digested)
-		compare_losses(d);
+		compare_shares(d, fabs(answered[1] - answered[0]) > LOST, "launches_recorded",
+			       answered, "launches of one side left no GPU work: what was lost, or "
+			       "captured into a graph, looks like idle time");
 	compare_periods(d);
-	compare_steadiness(d);
-	compare_overhead(d);
+	compare_shares(d, NSX_MIN(steady[0], steady[1]) < 0.5 && !d->whole, "steady_units", steady,
+		       "less than half of the units are steady");
+	compare_shares(d, fabs(overhead[1] - overhead[0]) > PROFILER, "profiler_overhead", overhead,
+		       "the profiler itself took more of one side");
 	compare_clocks(d);
 	compare_mhz(d);
 }

@@ -109,7 +109,7 @@ static void pair_ranks(const struct nsx_diff *d, const struct nsx_seen **seen)
 			keep_ranks((struct nsx_seen *)seen[i], seen[k]);
 }
 
-/* Launches per unit of a lane, by kernel. number: the kernels' numbers. */
+/* Counts a lane's launches per unit, by kernel. number: numbers of the capture's kernels. */
 static double *launches_of(const struct nsx_kernels *kernels, const uint32_t *number,
 			   const struct nsx_lane *lane, struct nsx_arena *a)
 {

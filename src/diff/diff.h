@@ -196,6 +196,7 @@ struct nsx_finding_row { /* a finding that differs between the sides */
 struct nsx_cause_row { /* a finding whose cost changes in the direction of the mean */
 	const struct nsx_finding_row *finding;
 	double before_ns, after_ns; /* its cost per unit */
+	double explains_ns; /* the part of the longer mean that it explains */
 };
 enum { NSX_MOST_CAUSES = 2 };
 

@@ -96,20 +96,18 @@ static double findings_most_of(const struct nsx_diff *d, const struct nsx_budget
 	}
 }
 
-/* The part of the longer mean that a finding explains; 0 if it explains nothing, or if it is too
- * minor for the first page.
- */
-static double explain(const struct nsx_diff *d, const struct nsx_budget *x,
-		      const struct nsx_finding_row *f, struct nsx_cause_row *ret)
+/* Prices a finding on both sides. It explains nothing if it is too minor for the first page. */
+static struct nsx_cause_row explain(const struct nsx_diff *d, const struct nsx_budget *x,
+				    const struct nsx_finding_row *f)
 {
 	int64_t mean_ns = x->total.before_ns;
-	double more_ns;
+	double before_ns = cost_of(f->before, mean_ns);
+	double after_ns = cost_of(f->after, mean_ns + x->total.delta_ns);
 
-	*ret = (struct nsx_cause_row){f, cost_of(f->before, mean_ns),
-				      cost_of(f->after, mean_ns + x->total.delta_ns)};
-	more_ns = ret->after_ns - ret->before_ns;
-	return isnan(more_ns) || !f->after || f->after->is_minor ? 0 :
-		NSX_MIN(more_ns, findings_most_of(d, x, f->after->category));
+	return (struct nsx_cause_row){
+		f, before_ns, after_ns,
+		isnan(after_ns - before_ns) || !f->after || f->after->is_minor ? 0 :
+		NSX_MIN(after_ns - before_ns, findings_most_of(d, x, f->after->category))};
 }
 
 bool nsx_is_comparable(const struct nsx_diff *d)
@@ -125,27 +123,23 @@ size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 {
 	const struct nsx_budget *x = &d->lanes[lane].budget;
 	double change_ns = (double)x->total.delta_ns;
-	double explained[NSX_MOST_CAUSES + 1] = {0};
 	size_t n = 0;
 
 	if (d->whole || !nsx_is_comparable(d) || change_ns < NSX_NOISE * (double)x->total.before_ns)
 		return 0;
 	for (size_t i = 0; i < d->nfindings; i++) {
-		struct nsx_cause_row c;
-		double ns = explain(d, x, &d->findings[i], &c);
+		struct nsx_cause_row c = explain(d, x, &d->findings[i]);
 		size_t at = n;
 
-		if (ns < EXPLAINS * change_ns || ns <= 0)
+		if (c.explains_ns < EXPLAINS * change_ns || c.explains_ns <= 0)
 			continue;
-		for (; at && explained[at - 1] < ns; at--) {
-			explained[at] = explained[at - 1];
-			if (at < NSX_MOST_CAUSES)
-				ret[at] = ret[at - 1];
-		}
-		explained[at] = ns;
-		if (at < NSX_MOST_CAUSES)
-			ret[at] = c;
+		while (at && ret[at - 1].explains_ns < c.explains_ns)
+			at--;
+		if (at == NSX_MOST_CAUSES)
+			continue;
 		n = NSX_MIN(n + 1, NSX_MOST_CAUSES);
+		memmove(&ret[at + 1], &ret[at], (n - at - 1) * sizeof(*ret));
+		ret[at] = c;
 	}
 	return n;
 }

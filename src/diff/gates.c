@@ -48,7 +48,7 @@ static const struct {
 
 struct gate {
 	enum nsx_gated metric;
-	char regex[512]; /* pattern of kernel names, for NSX_METRIC_KERNEL */
+	struct nsx_regex *re; /* pattern of kernel names, for NSX_METRIC_KERNEL; else NULL */
 	bool proven;	 /* "<": the change must be proven to stay below the limit */
 	bool relative;
 	double limit; /* a ratio, ns, bytes or a count */
@@ -95,19 +95,15 @@ static int read_limit(const char *expr, const char *s, struct gate *ret, struct 
 static int read_regex(const char *expr, const char **s, struct gate *ret, struct nsx_err *err)
 {
 	const char *end = **s == '/' ? strstr(*s + 1, "/:") : NULL;
-	struct nsx_regex *re;
-	size_t n;
+	char pattern[512];
 
 	if (!end)
 		return fail(expr, "kernels are named as in kernel:/REGEX/:+10%", err);
-	n = (size_t)(end - *s - 1);
-	if (n >= sizeof(ret->regex))
+	if (snprintf(pattern, sizeof(pattern), "%.*s", (int)(end - *s - 1), *s + 1) >=
+	    (int)sizeof(pattern))
 		return fail(expr, "the pattern is too long", err);
-	memcpy(ret->regex, *s + 1, n);
-	ret->regex[n] = '\0';
-	if (nsx_regex_new(ret->regex, &re, err))
+	if (nsx_regex_new(pattern, &ret->re, err))
 		return nsx_wrap(err, "cannot use the pattern of the gate '%s'", expr);
-	nsx_regex_free(re);
 	*s = end + 2;
 	return 0;
 }
@@ -136,8 +132,10 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 int nsx_gate_check(const char *expr, struct nsx_err *err)
 {
 	struct gate g;
+	int rc = read_gate(expr, &g, err);
 
-	return read_gate(expr, &g, err);
+	nsx_regex_free(g.re);
+	return rc;
 }
 
 /* Measuring ---------------------------------------------------------------------*/
@@ -168,28 +166,15 @@ static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit, const vo
 	return ((const int64_t *)ctx)[unit];
 }
 
-/* Compiles a pattern that was checked when the gate was read. */
-static struct nsx_regex *gates_compile(const char *regex)
-{
-	struct nsx_regex *re;
-	struct nsx_err err;
-
-	if (nsx_regex_new(regex, &re, &err))
-		nsx_die_of_memory(strlen(regex));
-	return re;
-}
-
 /* Sums the credit of matching kernels by unit. */
 static int64_t *match_kernels(const struct nsx_kernels *k, const struct nsx_lane *l,
-			      const char *pattern, struct nsx_arena *a)
+			      struct nsx_regex *re, struct nsx_arena *a)
 {
-	struct nsx_regex *re = gates_compile(pattern);
 	bool *matches = nsx_arena_get(a, k->n);
 	int64_t *ns = nsx_arena_get(a, l->nunits * sizeof(*ns));
 
 	for (uint32_t i = 0; i < k->n; i++)
 		matches[i] = nsx_regex_matches(re, nsx_kernel_at(k, i));
-	nsx_regex_free(re);
 	for (size_t i = 0; i < l->nuses; i++)
 		if (matches[l->uses[i].kernel])
 			ns[l->uses[i].unit] += l->uses[i].ns;
@@ -197,14 +182,12 @@ static int64_t *match_kernels(const struct nsx_kernels *k, const struct nsx_lane
 }
 
 /* A pattern that matches nothing is more likely misspelt than fulfilled. */
-static bool matches_any(const struct nsx_diff *d, const char *regex)
+static bool matches_any(const struct nsx_diff *d, struct nsx_regex *re)
 {
-	struct nsx_regex *re = gates_compile(regex);
 	bool any = false;
 
 	for (uint32_t k = 0; k < d->kernels.n && !any; k++)
 		any = nsx_regex_matches(re, nsx_kernel_at(&d->kernels, k));
-	nsx_regex_free(re);
 	return any;
 }
 
@@ -215,23 +198,20 @@ static struct nsx_sample sample_of(const struct nsx_diff *d, unsigned side, uint
 
 	return g->metric != NSX_METRIC_KERNEL ? nsx_pool_figures(p, lane, part_of, &g->metric, a) :
 		nsx_pool_figures(p, lane, listed,
-				 match_kernels(&d->kernels, &p->lanes[lane], g->regex, a), a);
+				 match_kernels(&d->kernels, &p->lanes[lane], g->re, a), a);
 }
 
 /* Calibrated noise of a gate's metric; 0 if not calibrated. */
 static double noise_of(const struct nsx_diff *d, const struct gate *g, double before)
 {
 	const struct nsx_noises *n = &d->opts->noise;
-	struct nsx_regex *re;
 	double sum = 0;
 
 	if (g->metric != NSX_METRIC_KERNEL)
 		return NSX_MAX(n->of[g->metric].abs, n->of[g->metric].rel * before);
-	re = gates_compile(g->regex);
 	for (size_t i = 0; i < n->nkernels; i++)
-		if (nsx_regex_matches(re, n->kernels[i].name))
+		if (nsx_regex_matches(g->re, n->kernels[i].name))
 			sum += n->kernels[i].abs_ns;
-	nsx_regex_free(re);
 	return NSX_MAX(sum, n->kernels_rel * before);
 }
 
@@ -435,34 +415,31 @@ static struct nsx_gate_row evaluate_lane(struct nsx_diff *d, uint32_t lane, cons
 	return ret;
 }
 
-static int evaluate(struct nsx_diff *d, const char *expr,
+static int evaluate(struct nsx_diff *d, const char *expr, const struct gate *g,
 		    struct nsx_gate_row *ret, struct nsx_err *err)
 {
-	struct gate g;
 	struct measured m;
 
-	if (read_gate(expr, &g, err))
-		return err->rc;
-	*ret = begin_row(&g, expr);
-	if (g.metric == NSX_METRIC_MEM_PEAK) {
+	*ret = begin_row(g, expr);
+	if (g->metric == NSX_METRIC_MEM_PEAK) {
 		if (measure_memory(d, &m))
-			decide(d, &g, &m, ret);
+			decide(d, g, &m, ret);
 		else
 			undecided(ret, "memory usage was not traced on both sides");
 		return 0;
 	}
-	if (g.metric == NSX_METRIC_KERNEL && d->digested) {
+	if (g->metric == NSX_METRIC_KERNEL && d->digested) {
 		undecided(ret, nsx_no_kernels);
 		return 0;
 	}
-	if (g.metric == NSX_METRIC_KERNEL && !matches_any(d, g.regex))
+	if (g->metric == NSX_METRIC_KERNEL && !matches_any(d, g->re))
 		return fail(expr, "no kernel of either side matches", err);
-	if (g.metric == NSX_METRIC_STEP && d->has_job) {
-		*ret = evaluate_lane(d, NSX_NONE, &g, expr);
+	if (g->metric == NSX_METRIC_STEP && d->has_job) {
+		*ret = evaluate_lane(d, NSX_NONE, g, expr);
 		return 0;
 	}
 	for (uint32_t l = 0; l < d->nlanes; l++) {
-		struct nsx_gate_row row = evaluate_lane(d, l, &g, expr);
+		struct nsx_gate_row row = evaluate_lane(d, l, g, expr);
 
 		if (!l || is_worse(&row, ret))
 			*ret = row;
@@ -474,9 +451,16 @@ int nsx_gates_evaluate(struct nsx_diff *d, struct nsx_err *err)
 {
 	const struct nsx_diff_opts *o = d->opts;
 
+	int rc = 0;
+
 	d->gates = nsx_arena_get(d->arena, (o->ngates + 1) * sizeof(*d->gates));
-	for (; d->ngates < o->ngates; d->ngates++)
-		if (evaluate(d, o->gates[d->ngates], &d->gates[d->ngates], err))
-			return err->rc;
-	return 0;
+	for (; !rc && d->ngates < o->ngates; d->ngates++) {
+		const char *expr = o->gates[d->ngates];
+		struct gate g;
+
+		rc = read_gate(expr, &g, err) ?:
+		     evaluate(d, expr, &g, &d->gates[d->ngates], err);
+		nsx_regex_free(g.re);
+	}
+	return rc;
 }

@@ -24,7 +24,7 @@ static uint32_t lead(const struct work *w, uint32_t i)
 	return i;
 }
 
-/* Joins two rows. */
+/* Joins the rows of two kernels. */
 static void match_join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
 {
 	uint32_t x = lead(w, i), y = lead(w, k);
@@ -41,7 +41,7 @@ static bool is_exact(const struct work *w, uint32_t i)
 	return w->used[0][i] && w->used[1][i];
 }
 
-/* Counts the launches of kernels. Each is a row for the time being. Owner: the caller, w.a. */
+/* Counts the launches of each kernel, and begins with one row for each. Owner: the caller, w.a. */
 static struct work match_begin_work(const struct nsx_kernels *kernels,
 				    const struct nsx_pool pool[2])
 {
@@ -268,7 +268,9 @@ static void join_by_place(struct work *w, size_t lane)
 
 /* Rows --------------------------------------------------------------------------*/
 
-/* Notes rows whose kernels of one side have several grids, and not those of the other side. */
+/* Marks rows of one name in which a side has kernels of several grids and the other side has other
+ * grids.
+ */
 static void note_grids(const struct work *w, struct nsx_kernel_rows *rows)
 {
 	uint64_t *sum = nsx_arena_get(w->a, rows->nrows * sizeof(*sum));
@@ -291,7 +293,7 @@ static void note_grids(const struct work *w, struct nsx_kernel_rows *rows)
 		rows->has_grids[r] &= sum[r] != 0;
 }
 
-/* Links the kernels of each row. */
+/* Links the kernels of each row that the side uses, in order of their numbers. */
 static void link_rows(const struct work *w, unsigned side, uint32_t *next,
 		      const struct nsx_kernel_rows *rows)
 {
@@ -305,7 +307,7 @@ static void link_rows(const struct work *w, unsigned side, uint32_t *next,
 		}
 }
 
-/* Numbers the rows, those with kernels before first. */
+/* Numbers the rows. Rows with a kernel that the side before uses come first. */
 static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 {
 	struct nsx_kernel_rows ret = {

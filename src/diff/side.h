@@ -58,20 +58,21 @@ struct nsx_kernel_use { /* use of a kernel in a unit; ordered by unit, kernel */
 	int64_t ns;
 	int64_t own_ns; /* whole durations of the launches */
 };
-/* Parts of a share of a unit's time; ordered by unit, cause, detail. */
+/* Parts of a share of the time of all units of a lane. */
 enum nsx_split {
 	NSX_SPLIT_IDLE,	  /* by cause; detail: call or range */
 	NSX_SPLIT_RANGES, /* compute time, by the NVTX ranges around the launch */
 	NSX_NSPLITS
 };
-struct nsx_split_use {
-	uint32_t unit, cause; /* enum nsx_cause; 0 for RANGES */
-	uint32_t detail;      /* index in side->details */
-	int64_t ns; /* times of a unit add up to its share */
-};
-struct nsx_split_uses {
-	struct nsx_split_use *v;
-	size_t n;
+struct nsx_split_uses { /* each cause and detail once */
+	struct nsx_split_use {
+		uint32_t cause;	 /* enum nsx_cause; 0 for RANGES */
+		uint32_t detail; /* index in side->details */
+		int64_t ns;	 /* times add up to the share */
+	} *v;
+	size_t n, cap;
+	uint32_t *at; /* by detail and cause: index in v, from 1 on; while uses are added */
+	size_t cap_at;
 };
 struct nsx_lane {
 	int64_t device_id;
@@ -261,9 +262,10 @@ int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Stores collected uses as one split of a lane; sorts v. */
-void nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane, enum nsx_split split,
-		    struct nsx_split_use *v, size_t n);
+/* Adds a time to a split, which begins as {0}. */
+void nsx_add_split(struct nsx_split_uses *split, uint32_t cause, uint32_t detail, int64_t ns);
+/* Moves a split to an arena. */
+struct nsx_split_uses nsx_keep_split(struct nsx_split_uses *split, struct nsx_arena *a);
 /* Splits the exposed communication of a view's lanes. devices: by lane. */
 int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 		   struct nsx_seen *view, struct nsx_err *err) NSX_CHECKED;

@@ -14,24 +14,11 @@
 
 /* A lane ------------------------------------------------------------------------*/
 
-static void side_digest_fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
-				  struct nsx_arena *a)
-{
-	struct nsx_split_uses *idle = &lane->split[NSX_SPLIT_IDLE];
-
-	idle->v = nsx_arena_get(a, lane->nunits * NSX_NCAUSES * sizeof(*idle->v));
-	for (uint32_t u = 0; u < lane->nunits; u++)
-		for (uint32_t c = 0; c < NSX_NCAUSES; c++)
-			if (steps[u].cause_ns[c])
-				idle->v[idle->n++] = (struct nsx_split_use){
-					.unit = u, .cause = c,
-					.ns = steps[u].cause_ns[c]};
-}
-
 static void side_digest_fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
 				  struct nsx_arena *a, struct nsx_lane *ret)
 {
 	size_t from, n = nsx_choose_units(o, d->nsteps, &from);
+	struct nsx_split_uses idle = {0};
 	const struct nsx_dstep *steps;
 
 	if (n > NSX_MOST_UNITS) {
@@ -51,8 +38,11 @@ static void side_digest_fill_lane(const struct nsx_digest *d, const struct nsx_s
 			.launches = (uint32_t)NSX_MIN(s->kernels, UINT32_MAX),
 			.steady = s->steady};
 		nsx_fill_shares(s->part_ns, ret->units[i].ns);
+		for (uint32_t c = 0; c < NSX_NCAUSES; c++)
+			if (s->cause_ns[c])
+				nsx_add_split(&idle, c, 0, s->cause_ns[c]);
 	}
-	side_digest_fill_idle(steps, ret, a);
+	ret->split[NSX_SPLIT_IDLE] = nsx_keep_split(&idle, a);
 }
 
 static bool is_asked_for(const struct nsx_digest *d, const struct nsx_side_opts *o)

@@ -30,47 +30,45 @@ const char nsx_unmeasured[] = "below 2 % runs of the same code may differ; "
 
 /* One side ----------------------------------------------------------------------*/
 
-/* Range over all captures of the ratio by which the median of a capture's second half of units
- * exceeds that of its first half.
- */
-static struct nsx_interval halves_of(const struct nsx_sample *s, int64_t *scratch)
+static void step_widen(struct nsx_interval *x, double to)
 {
-	struct nsx_interval ret = {INFINITY, -INFINITY};
+	x->lo = NSX_MIN(x->lo, to);
+	x->hi = NSX_MAX(x->hi, to);
+}
+
+/* Measures how captures differ, and drift: the medians of their halves, their medians, and their
+ * slopes.
+ */
+static void compare_within(const struct nsx_sample *s, int64_t *scratch, struct nsx_spread *ret)
+{
+	struct nsx_interval halves = {INFINITY, -INFINITY}, medians = {INFINITY, 0};
 	size_t from = 0;
 
 	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
 		size_t n = s->end[c] - from, half = n / 2;
-		double first, second, longer = 0;
+		struct nsx_err err;
+		double slope = nsx_slope(s->v + from, n, &err);
 
-		if (n < 2)
-			continue;
+		if (isnan(slope))
+			nsx_die_of_memory(n);
+		if (fabs(slope * (double)n) > fabs(ret->drift))
+			ret->drift = slope * (double)n;
 		memcpy(scratch, s->v + from, n * sizeof(*scratch));
-		first = nsx_quantile(scratch, half, 0.5);
-		second = nsx_quantile(scratch + half, n - half, 0.5);
-		if (first > 0)
-			longer = second / first - 1;
-		ret.lo = NSX_MIN(ret.lo, longer);
-		ret.hi = NSX_MAX(ret.hi, longer);
+		if (n > 1) {
+			double first = nsx_quantile(scratch, half, 0.5);
+			double second = nsx_quantile(scratch + half, n - half, 0.5);
+
+			step_widen(&halves, first > 0 ? second / first - 1 : 0);
+		}
+		step_widen(&medians, nsx_quantile(scratch, n, 0.5));
 	}
-	return ret.lo <= ret.hi ? ret : (struct nsx_interval){0, 0};
-}
-
-/* Ratio by which the median of the slowest capture exceeds that of the fastest. */
-static double captures_of(const struct nsx_sample *s, int64_t *scratch)
-{
-	double least = INFINITY, most = 0;
-	size_t from = 0;
-
-	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
-		size_t n = s->end[c] - from;
-		double median;
-
-		memcpy(scratch, s->v + from, n * sizeof(*scratch));
-		median = nsx_quantile(scratch, n, 0.5);
-		least = NSX_MIN(least, median);
-		most = NSX_MAX(most, median);
-	}
-	return least > 0 && most > 0 ? most / least - 1 : 0;
+	ret->drift = ret->median_ns > 0 ? ret->drift / ret->median_ns : 0;
+	ret->drifting = fabs(ret->drift) > DRIFT;
+	if (halves.lo <= halves.hi)
+		ret->all_halves = halves;
+	ret->halves = -ret->all_halves.lo > ret->all_halves.hi ?
+			      ret->all_halves.lo : ret->all_halves.hi;
+	ret->captures = medians.lo > 0 && medians.hi > 0 ? medians.hi / medians.lo - 1 : 0;
 }
 
 /* Measures the spread of a sample. sorted: receives the sample in ascending order. */
@@ -78,33 +76,18 @@ static void step_spread_of(const struct nsx_sample *s, int64_t *sorted, struct n
 {
 	const double qs[] = {0.5, 0.95};
 	double q[2];
-	size_t from = 0;
 
 	ret->n = s->n;
 	ret->ncaptures = s->ncaptures;
-	ret->all_halves = halves_of(s, sorted);
-	ret->halves = -ret->all_halves.lo > ret->all_halves.hi ?
-			      ret->all_halves.lo : ret->all_halves.hi;
-	ret->captures = captures_of(s, sorted);
 	memcpy(sorted, s->v, s->n * sizeof(*sorted));
 	nsx_quantiles(sorted, s->n, qs, 2, q);
-	nsx_sort(sorted, s->n, sizeof(*sorted), nsx_cmp_i64);
 	ret->median_ns = q[0];
 	ret->p95_ns = q[1];
 	ret->mean_ns = nsx_mean(s->v, s->n);
 	ret->cv = s->n > 1 && ret->mean_ns > 0 ? nsx_stddev(s->v, s->n) / ret->mean_ns : 0;
-	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
-		size_t n = s->end[c] - from;
-		struct nsx_err err;
-		double slope = nsx_slope(s->v + from, n, &err), drift;
-
-		if (isnan(slope))
-			nsx_die_of_memory(n);
-		drift = ret->median_ns > 0 ? slope * (double)n / ret->median_ns : 0;
-		if (fabs(drift) > fabs(ret->drift))
-			ret->drift = drift;
-	}
-	ret->drifting = fabs(ret->drift) > DRIFT;
+	compare_within(s, sorted, ret);
+	memcpy(sorted, s->v, s->n * sizeof(*sorted));
+	nsx_sort(sorted, s->n, sizeof(*sorted), nsx_cmp_i64);
 }
 
 /* The verdict -------------------------------------------------------------------*/
@@ -316,25 +299,22 @@ static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2], struc
 
 static void raise_by(const struct nsx_sample *s, bool halves, struct nsx_floor *floor)
 {
-	double least = INFINITY, most = -INFINITY;
+	struct nsx_interval means = {INFINITY, -INFINITY};
 	size_t from = 0;
 
 	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
 		size_t n = s->end[c] - from;
-		double mean;
 
 		if (!n)
 			continue;
-		mean = nsx_mean(s->v + from, n);
-		least = NSX_MIN(least, mean);
-		most = NSX_MAX(most, mean);
+		step_widen(&means, nsx_mean(s->v + from, n));
 		if (halves && n > 1)
 			nsx_raise_floor(floor, fabs(nsx_mean(s->v + from, n / 2) -
 						    nsx_mean(s->v + from + n / 2, n - n / 2)),
 					"the halves of a capture differ as much");
 	}
-	if (most > least)
-		nsx_raise_floor(floor, most - least, "captures of one side differ as much");
+	if (means.hi > means.lo)
+		nsx_raise_floor(floor, means.hi - means.lo, "captures of one side differ as much");
 }
 
 void nsx_raise_within(const struct nsx_sample s[2], bool halves, struct nsx_floor *floor)

@@ -50,50 +50,33 @@ static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 	return rc;
 }
 
-NSX_ORDER(cmp_uses, struct nsx_split_use, UP(unit), UP(cause), UP(detail));
-
-void nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane, enum nsx_split split,
-		    struct nsx_split_use *v, size_t n)
-{
-	struct nsx_split_uses *to = &lane->split[split];
-
-	*to = (struct nsx_split_uses){nsx_arena_get(s->side->arena, n * sizeof(*v)), n};
-	/* units are in order, and each has few uses */
-	NSX_EACH_RUN(i, next, n, v[next].unit == v[i].unit)
-		nsx_sort(v + i, next - i, sizeof(*v), cmp_uses);
-	if (n)
-		memcpy(to->v, v, n * sizeof(*v));
-}
-
-/* Uses of idle time, collected unit by unit. */
-struct collected {
-	struct nsx_split_use *v;
-	size_t n, cap;
-	uint32_t *last; /* by detail and cause: index of its last use */
-	size_t cap_last;
-};
-
-static void sweep_idle_collect(struct collected *c, uint32_t unit, uint32_t cause,
-			       uint32_t detail, int64_t ns)
+void nsx_add_split(struct nsx_split_uses *x, uint32_t cause, uint32_t detail, int64_t ns)
 {
 	size_t k = (size_t)detail * NSX_NCAUSES + cause;
-	struct nsx_split_use *x;
 
-	nsx_grow_or_die(&c->last, &c->cap_last, k + 1, 4);
-	nsx_grow_or_die(&c->v, &c->cap, c->n + 1, sizeof(*c->v));
-	x = &c->v[c->last[k]];
-	if (c->last[k] >= c->n || x->unit != unit || x->cause != cause || x->detail != detail) {
-		c->last[k] = (uint32_t)c->n;
-		x = &c->v[c->n++];
-		*x = (struct nsx_split_use){unit, cause, detail, 0};
+	nsx_grow_or_die(&x->at, &x->cap_at, k + 1, sizeof(*x->at));
+	if (!x->at[k]) {
+		nsx_push_or_die(x->v, x->n, x->cap, (struct nsx_split_use){cause, detail, 0});
+		x->at[k] = (uint32_t)x->n;
 	}
-	x->ns += ns;
+	x->v[x->at[k] - 1].ns += ns;
+}
+
+struct nsx_split_uses nsx_keep_split(struct nsx_split_uses *x, struct nsx_arena *a)
+{
+	struct nsx_split_uses ret = {.v = nsx_arena_get(a, x->n * sizeof(*x->v)), .n = x->n};
+
+	if (x->n)
+		memcpy(ret.v, x->v, x->n * sizeof(*x->v));
+	free(x->v);
+	free(x->at);
+	return ret;
 }
 
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &s->f->idle[device];
-	struct collected c = {0};
+	struct nsx_split_uses split = {0};
 	size_t u = 0;
 	int rc = 0;
 
@@ -114,12 +97,10 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane, 
 				continue;
 			rc = detail_of(s, &p, &detail, err);
 			if (!rc)
-				sweep_idle_collect(&c, (uint32_t)k, p.cause, detail, to - from);
+				nsx_add_split(&split, p.cause, detail, to - from);
 		}
 	}
-	nsx_keep_split(s, lane, NSX_SPLIT_IDLE, c.v, c.n);
-	free(c.v);
-	free(c.last);
+	lane->split[NSX_SPLIT_IDLE] = nsx_keep_split(&split, s->side->arena);
 	return rc;
 }
 

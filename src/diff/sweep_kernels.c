@@ -295,18 +295,16 @@ static int sweep_kernels_sweep(const struct nsx_sweep *in, uint32_t device,
 static int sweep_ranges(const struct nsx_sweep *in, uint32_t device,
 			struct nsx_lane *lane, struct nsx_err *err)
 {
+	struct nsx_split_uses split = {0};
 	struct nsx_kernel_use *uses;
-	struct nsx_split_use *v;
 	size_t n;
 	int rc = sweep_kernels_sweep(in, device, lane, in->side->ndetails, sweep_kernels_range_of,
 				     &uses, &n, err);
 
-	v = nsx_alloc(n, sizeof(*v));
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct nsx_split_use){uses[i].unit, 0, uses[i].kernel, uses[i].ns};
-	nsx_keep_split(in, lane, NSX_SPLIT_RANGES, v, n);
+		nsx_add_split(&split, 0, uses[i].kernel, uses[i].ns);
+	lane->split[NSX_SPLIT_RANGES] = nsx_keep_split(&split, in->side->arena);
 	free(uses);
-	free(v);
 	return rc;
 }
 

@@ -394,10 +394,8 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 
 static void add_padded(struct nsx_buf *b, const char *s, size_t width)
 {
-	size_t n = 0;
+	size_t n = nsx_count_chars(s, strlen(s));
 
-	for (const char *p = s; *p; p++)
-		n += ((unsigned char)*p & 0xc0) != 0x80;
 	nsx_buf_printf(b, "%s%*s", s, n < width ? (int)(width - n) : 0, "");
 }
 
