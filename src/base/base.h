@@ -66,23 +66,23 @@ static inline int64_t nsx_real_key(double x)
 #define NSX_BY_DOWN(m) NSX_CMP(y_->m, x_->m)
 #define NSX_BY_TEXT(m) strcmp(x_->m, y_->m)
 #define NSX_BY_BY(f) f(x_, y_)
-#define NSX_KEYS_1(k) NSX_BY_##k
-#define NSX_KEYS_2(k, ...) NSX_BY_##k ?: NSX_KEYS_1(__VA_ARGS__)
-#define NSX_KEYS_3(k, ...) NSX_BY_##k ?: NSX_KEYS_2(__VA_ARGS__)
-#define NSX_KEYS_4(k, ...) NSX_BY_##k ?: NSX_KEYS_3(__VA_ARGS__)
-#define NSX_KEYS_5(k, ...) NSX_BY_##k ?: NSX_KEYS_4(__VA_ARGS__)
-#define NSX_KEYS_6(k, ...) NSX_BY_##k ?: NSX_KEYS_5(__VA_ARGS__)
-#define NSX_KEYS_7(k, ...) NSX_BY_##k ?: NSX_KEYS_6(__VA_ARGS__)
-#define NSX_KEYS_8(k, ...) NSX_BY_##k ?: NSX_KEYS_7(__VA_ARGS__)
+#define NSX_KEYS_1(by, k) by##k
+#define NSX_KEYS_2(by, k, ...) by##k ?: NSX_KEYS_1(by, __VA_ARGS__)
+#define NSX_KEYS_3(by, k, ...) by##k ?: NSX_KEYS_2(by, __VA_ARGS__)
+#define NSX_KEYS_4(by, k, ...) by##k ?: NSX_KEYS_3(by, __VA_ARGS__)
+#define NSX_KEYS_5(by, k, ...) by##k ?: NSX_KEYS_4(by, __VA_ARGS__)
+#define NSX_KEYS_6(by, k, ...) by##k ?: NSX_KEYS_5(by, __VA_ARGS__)
+#define NSX_KEYS_7(by, k, ...) by##k ?: NSX_KEYS_6(by, __VA_ARGS__)
+#define NSX_KEYS_8(by, k, ...) by##k ?: NSX_KEYS_7(by, __VA_ARGS__)
 #define NSX_KEYS_N(a, b, c, d, e, f, g, h, n, ...) NSX_KEYS_##n
-#define NSX_KEYS(...)                                                         \
-	NSX_KEYS_N(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)
+#define NSX_KEYS(by, ...)                                                     \
+	NSX_KEYS_N(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)(by, __VA_ARGS__)
 #define NSX_ORDER_OF(name, type, element, ...)                                \
 	static int name(const void *a_, const void *b_)                       \
 	{                                                                     \
 		const type *x_ = element(type, a_), *y_ = element(type, b_);  \
                                                                               \
-		return NSX_KEYS(__VA_ARGS__);                                 \
+		return NSX_KEYS(NSX_BY_, __VA_ARGS__);                        \
 	}                                                                     \
 	_Static_assert(sizeof(type), "an order of elements")
 #define NSX_ITSELF(type, p) (p)
@@ -91,6 +91,43 @@ static inline int64_t nsx_real_key(double x)
 	NSX_ORDER_OF(name, type, NSX_ITSELF, __VA_ARGS__)
 #define NSX_POINTER_ORDER(name, type, ...) /* for arrays of pointers */      \
 	NSX_ORDER_OF(name, type, NSX_POINTED_TO, __VA_ARGS__)
+
+/* NSX_ORDER for nsx_sort_r(). A key is an expression of the element `x` and of the context `c`:
+ *
+ *   NSX_ORDER_IN(cmp_pids, uint32_t, struct nsx_trace, UP(c->process[*x].pid), UP(*x));
+ *
+ * UP and DOWN take a number, TEXT a string, BY an expression that compares `x` with `y`.
+ * NSX_KEY_IN defines the key of nsx_sort_by_key_r() from such an expression.
+ */
+#define NSX_OF_X(p, e) __extension__({ __typeof__(p) x = p; (e); })
+#define NSX_CMP_OF(p, q, e)                                                   \
+	__extension__({                                                       \
+		__auto_type m_ = NSX_OF_X(p, e);                              \
+		__auto_type n_ = NSX_OF_X(q, e);                              \
+		NSX_CMP(m_, n_);                                              \
+	})
+#define NSX_IN_UP(e) NSX_CMP_OF(x_, y_, e)
+#define NSX_IN_DOWN(e) NSX_CMP_OF(y_, x_, e)
+#define NSX_IN_TEXT(e) strcmp(NSX_OF_X(x_, e), NSX_OF_X(y_, e))
+#define NSX_IN_BY(e) __extension__({ __typeof__(x_) x = x_, y = y_; (e); })
+#define NSX_ORDER_IN(name, type, context, ...)                                \
+	static int name(const void *a_, const void *b_, void *c_)             \
+	{                                                                     \
+		const context *c NSX_UNUSED = c_;                             \
+		const type *x_ = a_, *y_ = b_;                                \
+                                                                              \
+		return NSX_KEYS(NSX_IN_, __VA_ARGS__);                        \
+	}                                                                     \
+	_Static_assert(sizeof(type), "an order of elements")
+#define NSX_KEY_IN(name, type, context, key)                                  \
+	static int64_t name(const void *a_, void *c_)                         \
+	{                                                                     \
+		const context *c NSX_UNUSED = c_;                             \
+		const type *x = a_;                                           \
+                                                                              \
+		return key;                                                   \
+	}                                                                     \
+	_Static_assert(sizeof(type), "a key of elements")
 
 /* Bisection: sets lo to the first index of [lo, hi) for which comes_before, an expression
  * of the index `mid`, is false. It must be true for all indices before that one.

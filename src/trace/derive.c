@@ -57,55 +57,14 @@ int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err)
 	return nsx_colset_sort(&l->op_set, device_of_op, l->t->ndevices, cmp_ops, l, err);
 }
 
-static uint32_t thread_of_call(const void *ctx, uint32_t i)
-{
-	return ((const struct nsx_loader *)ctx)->calls.thread[i];
-}
-
-static int derive_cmp_calls(const void *ctx, uint32_t a, uint32_t b)
-{
-	const struct nsx_loader *l = ctx;
-	const struct nsx_calls_rw *r = &l->calls;
-
-	return NSX_CMP(r->thread[a], r->thread[b]) ?:
-	       NSX_CMP(r->start_ns[a], r->start_ns[b]) ?:
-	       NSX_CMP(r->end_ns[b], r->end_ns[a]);
-}
-
+NSX_THREAD_ORDER(derive_cmp_calls, calls, UP(start_ns), DOWN(end_ns));
 /* Ranges of equal extent nest by domain and name, because the file's row order means nothing. */
-static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
-{
-	const struct nsx_loader *l = ctx;
-	const struct nsx_nvtx_rw *r = &l->nvtx;
-
-	return NSX_CMP(r->thread[a], r->thread[b]) ?:
-	       NSX_CMP(r->kind[a], r->kind[b]) ?:
-	       NSX_CMP(r->start_ns[a], r->start_ns[b]) ?:
-	       NSX_CMP(r->end_ns[b], r->end_ns[a]) ?:
-	       NSX_CMP(r->domain[a], r->domain[b]) ?:
-	       nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
-}
-
-static uint32_t thread_of_range(const void *ctx, uint32_t i)
-{
-	return ((const struct nsx_loader *)ctx)->nvtx.thread[i];
-}
+NSX_THREAD_ORDER(cmp_nvtx, nvtx, UP(kind), UP(start_ns), DOWN(end_ns), UP(domain), NAME(name));
+NSX_THREAD_ORDER(cmp_overheads, overheads, UP(start_ns));
 
 static int sort_ranges(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_colset_sort(&l->nvtx_set, thread_of_range, l->t->nthreads, cmp_nvtx, l, err);
-}
-
-static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
-{
-	const struct nsx_overheads_rw *r = ctx;
-
-	return NSX_CMP(r->thread[a], r->thread[b]) ?: NSX_CMP(r->start_ns[a], r->start_ns[b]);
-}
-
-static uint32_t thread_of_overhead(const void *ctx, uint32_t i)
-{
-	return ((const struct nsx_overheads_rw *)ctx)->thread[i];
+	return NSX_SORT_BY_THREAD(l, &l->nvtx_set, cmp_nvtx, err);
 }
 
 static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
@@ -601,15 +560,8 @@ static void mark_nested(struct nsx_loader *l)
 /* Correlation ---------------------------------------------------------------*/
 
 /* Orders calls by correlation id; among equal ids the outermost comes first. */
-static int cmp_corr(const void *a, const void *b, void *calls)
-{
-	const uint32_t *x = a, *y = b;
-	const struct nsx_calls_rw *c = calls;
-
-	return NSX_CMP(c->corr[*x], c->corr[*y]) ?:
-	       NSX_CMP(c->start_ns[*x], c->start_ns[*y]) ?:
-	       NSX_CMP(c->end_ns[*y], c->end_ns[*x]) ?: NSX_CMP(*x, *y);
-}
+NSX_ORDER_IN(cmp_corr, uint32_t, struct nsx_calls_rw, UP(c->corr[*x]), UP(c->start_ns[*x]),
+	     DOWN(c->end_ns[*x]), UP(*x));
 
 static int allocate_call_indices(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -814,8 +766,7 @@ int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
 
 static int derive_order_calls(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_colset_sort(&l->call_set, thread_of_call, l->t->nthreads,
-			       derive_cmp_calls, l, err) ?:
+	return NSX_SORT_BY_THREAD(l, &l->call_set, derive_cmp_calls, err) ?:
 	       index_calls(l, err);
 }
 
@@ -830,8 +781,7 @@ static int order_ranges(struct nsx_loader *l, struct nsx_err *err)
 
 static int order_overheads(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_colset_sort(&l->overhead_set, thread_of_overhead,
-			       l->t->nthreads, cmp_overheads, &l->overheads, err);
+	return NSX_SORT_BY_THREAD(l, &l->overhead_set, cmp_overheads, err);
 }
 
 static int (*const order_steps[])(struct nsx_loader *l, struct nsx_err *err) = {

@@ -141,13 +141,8 @@ static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process, int64_
 	return t->ndevices++;
 }
 
-static int cmp_devices(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_trace *t = ctx;
-	const struct nsx_device *x = a, *y = b;
-
-	return NSX_CMP(x->device_id, y->device_id) ?: nsx_str_cmp(t->strings, x->gpu, y->gpu);
-}
+NSX_ORDER_IN(cmp_devices, struct nsx_device, struct nsx_trace, UP(x->device_id),
+	     BY(nsx_str_cmp(c->strings, x->gpu, y->gpu)));
 
 /* Sorts devices and updates the device indices of streams. */
 static void sort_devices(struct nsx_trace *t)

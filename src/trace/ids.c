@@ -33,13 +33,7 @@ static void make_processes(struct nsx_loader *l)
 	free(keys);
 }
 
-static int cmp_pids(const void *a, const void *b, void *trace)
-{
-	const struct nsx_process *all = ((const struct nsx_trace *)trace)->process;
-	const uint32_t *x = a, *y = b;
-
-	return NSX_CMP(all[*x].pid, all[*y].pid) ?: NSX_CMP(*x, *y);
-}
+NSX_ORDER_IN(cmp_pids, uint32_t, struct nsx_trace, UP(c->process[*x].pid), UP(*x));
 
 static void label_processes(struct nsx_loader *l)
 {

@@ -91,33 +91,10 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 }
 
 /* Compares rows of calls. Equal rows belong to one call. */
-static int library_cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
-{
-	const struct nsx_library_rw *c = &l->library;
-
-	return NSX_CMP(c->thread[a], c->thread[b]) ?:
-	       NSX_CMP(c->start_ns[a], c->start_ns[b]) ?:
-	       NSX_CMP(c->end_ns[b], c->end_ns[a]) ?:
-	       NSX_CMP(c->library[a], c->library[b]) ?:
-	       nsx_str_cmp(l->strings, c->name[a], c->name[b]);
-}
-
-static int library_cmp_rows(const void *ctx, uint32_t a, uint32_t b)
-{
-	const struct nsx_loader *l = ctx;
-	const struct nsx_library_rw *c = &l->library;
-
-	return library_cmp_calls(l, a, b) ?:
-	       NSX_CMP(c->is_coll[b], c->is_coll[a]) ?:
-	       NSX_CMP(c->comm[a], c->comm[b]) ?:
-	       NSX_CMP(c->peer[a], c->peer[b]) ?:
-	       NSX_CMP(c->bytes[a], c->bytes[b]);
-}
-
-static uint32_t thread_of_row(const void *ctx, uint32_t i)
-{
-	return ((const struct nsx_loader *)ctx)->library.thread[i];
-}
+NSX_ROW_ORDER(library_cmp_calls, library, UP(thread), UP(start_ns), DOWN(end_ns), UP(library),
+	      NAME(name));
+NSX_THREAD_ORDER(library_cmp_rows, library, BY(library_cmp_calls), DOWN(is_coll), UP(comm),
+		 UP(peer), UP(bytes));
 
 /* Adds another row of a call: MPI_Waitall has one for each request, MPI_Sendrecv one for each peer. */
 static void merge_row_into_call(struct nsx_library_rw *c, size_t to, size_t from)
@@ -136,7 +113,7 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_colset *set = &l->library_set;
 	size_t n = 0;
 
-	if (nsx_colset_sort(set, thread_of_row, l->t->nthreads, library_cmp_rows, l, err))
+	if (NSX_SORT_BY_THREAD(l, set, library_cmp_rows, err))
 		return err->rc;
 	for (size_t i = 0; i < set->n; i++)
 		if (!n || library_cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))

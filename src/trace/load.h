@@ -42,6 +42,31 @@ typedef int (*nsx_row_cmp)(const void *ctx, uint32_t a, uint32_t b);
 typedef uint32_t (*nsx_row_group)(const void *ctx, uint32_t row);
 int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err) NSX_CHECKED;
+/* Like NSX_ORDER, for rows whose columns are a member `rows` of the loader. A key is a column; NAME
+ * takes a column of strings. NSX_THREAD_ORDER compares the column `thread` before the keys, and
+ * NSX_SORT_BY_THREAD sorts rows in such an order.
+ */
+#define NSX_ROW_UP(m) NSX_CMP(r_->m[a_], r_->m[b_])
+#define NSX_ROW_DOWN(m) NSX_CMP(r_->m[b_], r_->m[a_])
+#define NSX_ROW_NAME(m) nsx_str_cmp(l_->strings, r_->m[a_], r_->m[b_])
+#define NSX_ROW_BY(f) f(l_, a_, b_)
+#define NSX_ROW_ORDER(name, rows, ...)                                        \
+	static int name(const void *ctx_, uint32_t a_, uint32_t b_)           \
+	{                                                                     \
+		const struct nsx_loader *l_ = ctx_;                           \
+		const __typeof__(l_->rows) *r_ = &l_->rows;                   \
+                                                                              \
+		return NSX_KEYS(NSX_ROW_, __VA_ARGS__);                       \
+	}                                                                     \
+	_Static_assert(sizeof(nsx_row_cmp), "an order of rows")
+#define NSX_THREAD_ORDER(name, rows, ...)                                     \
+	static uint32_t name##_thread(const void *loader, uint32_t i)         \
+	{                                                                     \
+		return ((const struct nsx_loader *)loader)->rows.thread[i];   \
+	}                                                                     \
+	NSX_ROW_ORDER(name, rows, UP(thread), __VA_ARGS__)
+#define NSX_SORT_BY_THREAD(l, set, name, err)                                 \
+	nsx_colset_sort(set, name##_thread, (l)->t->nthreads, name, l, err)
 
 /* The loader --------------------------------------------------------------*/
 

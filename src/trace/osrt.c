@@ -72,15 +72,8 @@ static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v, struct nsx
 
 NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));
 
-static int osrt_cmp_sums(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_trace *t = ctx;
-	const struct nsx_osrt_sum *x = a, *y = b;
-
-	return NSX_CMP(x->global_tid, y->global_tid) ?:
-	       nsx_str_cmp(t->strings, x->name, y->name) ?:
-	       NSX_CMP(x->site, y->site);
-}
+NSX_ORDER_IN(osrt_cmp_sums, struct nsx_osrt_sum, struct nsx_trace, UP(x->global_tid),
+	     BY(nsx_str_cmp(c->strings, x->name, y->name)), UP(x->site));
 
 static int join_sums(struct nsx_loader *l, struct own *own, size_t n, struct nsx_err *err)
 {

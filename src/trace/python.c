@@ -190,13 +190,8 @@ static int name_sites(struct nsx_loader *l, struct nsx_err *err)
 	return rc;
 }
 
-static int cmp_stacks(const void *a, const void *b, void *strings)
-{
-	const struct nsx_python_stack *x = a, *y = b;
-
-	return NSX_CMP(x->global_tid, y->global_tid) ?: NSX_CMP(x->at_ns, y->at_ns) ?:
-	       nsx_str_cmp(strings, x->text, y->text);
-}
+NSX_ORDER_IN(cmp_stacks, struct nsx_python_stack, struct nsx_strings, UP(x->global_tid),
+	     UP(x->at_ns), BY(nsx_str_cmp(c, x->text, y->text)));
 
 int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err)
 {

@@ -305,13 +305,7 @@ static int sites_read_sample(struct nsx_part *p, const struct nsx_val *v, struct
 	return 0;
 }
 
-static int cmp_samples(const void *ctx, uint32_t a, uint32_t b)
-{
-	const struct nsx_samples_rw *s = ctx;
-
-	return NSX_CMP(s->global_tid[a], s->global_tid[b]) ?:
-	       NSX_CMP(s->start_ns[a], s->start_ns[b]);
-}
+NSX_ROW_ORDER(cmp_samples, samples, UP(global_tid), UP(start_ns));
 
 static void slice_samples_by_thread(struct nsx_loader *l, size_t n)
 {
@@ -355,7 +349,7 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 					       sites_read_sample, .set = &set);
 
 	if (nsx_load_tables(l, &table, 1, "samples", err) ||
-	    nsx_colset_sort(&set, NULL, 0, cmp_samples, s, err) ||
+	    nsx_colset_sort(&set, NULL, 0, cmp_samples, l, err) ||
 	    nsx_pack_i64(t->arena, s->start_ns, set.n, set.what, &t->samples.start, err))
 		return err->rc;
 	slice_samples_by_thread(l, set.n);

@@ -98,22 +98,11 @@ static int kernel_families_add_kernels(struct families *f, struct nsx_err *err)
 	return 0;
 }
 
-static int64_t family_sort_key(const void *index, void *families)
-{
-	return -((struct family *)families)[*(const uint32_t *)index].ns;
-}
+NSX_KEY_IN(family_sort_key, uint32_t, struct family, -c[*x].ns);
 
-static int cmp_families(const void *a, const void *b, void *families)
-{
-	const char *const *category = nsx_kernel_category_names;
-	const struct family *v = families, *x = &v[*(const uint32_t *)a];
-	const struct family *y = &v[*(const uint32_t *)b];
-
-	return NSX_CMP(y->ns, x->ns) ?:
-	       NSX_CMP(y->calls, x->calls) ?:
-	       strcmp(x->words->family, y->words->family) ?:
-	       strcmp(category[x->words->category], category[y->words->category]);
-}
+NSX_ORDER_IN(cmp_families, uint32_t, struct family, DOWN(c[*x].ns), DOWN(c[*x].calls),
+	     TEXT(c[*x].words->family),
+	     TEXT(nsx_kernel_category_names[c[*x].words->category]));
 
 /* Fills rows, sorted by time, calls, name, category. */
 static int fill_families(const struct nsx_run *run, struct family *v, size_t n,

@@ -282,33 +282,24 @@ static int cmp_launches(const struct nsx_trace *t, const struct nsx_shape *x,
 	       NSX_CMP(l->dynamic_shared_bytes, m->dynamic_shared_bytes);
 }
 
-static int64_t time_sort_key(const void *at, void *shapes)
-{
-	const struct shapes *s = shapes;
+NSX_KEY_IN(time_sort_key, uint32_t, struct shapes,
+	   -nsx_real_key((double)c->v[*x].total_ns / 1e6));
 
-	return -nsx_real_key((double)s->v[*(const uint32_t *)at].total_ns / 1e6);
-}
-
-/* Compares groups by displayed time, calls, name, device, configuration. */
-static int kernel_shape_cmp_groups(const void *a, const void *b, void *shapes)
+/* Compares groups by name, device, configuration. */
+static int cmp_group_places(const struct shapes *s, const struct group *x, const struct group *y)
 {
-	const struct shapes *s = shapes;
 	const struct nsx_trace *t = s->run->trace;
-	const struct group *x = &s->v[*(const uint32_t *)a];
-	const struct group *y = &s->v[*(const uint32_t *)b];
-	int64_t p = 0, q = 0;
 
-	if (x->total_ns != y->total_ns) {
-		p = time_sort_key(a, shapes);
-		q = time_sort_key(b, shapes);
-	}
-	return NSX_CMP(p, q) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(t->rank[t->shape_name[x->shape]],
-		       t->rank[t->shape_name[y->shape]]) ?:
+	return NSX_CMP(t->rank[t->shape_name[x->shape]], t->rank[t->shape_name[y->shape]]) ?:
 	       NSX_CMP(t->device[device_of_shape_group(s, x)].device_id,
 		       t->device[device_of_shape_group(s, y)].device_id) ?:
 	       cmp_launches(t, &t->shape[x->shape], &t->shape[y->shape]);
 }
+
+/* Times are compared as displayed. */
+NSX_ORDER_IN(kernel_shape_cmp_groups, uint32_t, struct shapes,
+	     DOWN((double)c->v[*x].total_ns / 1e6), DOWN(c->v[*x].n),
+	     BY(cmp_group_places(c, &c->v[*x], &c->v[*y])));
 
 static void fill_shape(const struct shapes *s, const struct group *x, const char *const limits[16],
 		       struct nsx_section *out, struct nsx_table *table)

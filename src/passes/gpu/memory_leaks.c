@@ -115,17 +115,8 @@ static int find_nvtx_paths(struct leaks *l, struct nsx_err *err)
 	return 0;
 }
 
-static int cmp_kept(const void *a, const void *b, void *ctx)
-{
-	const struct kept *x = a, *y = b;
-	const struct leaks *l = ctx;
-
-	return NSX_CMP(x->e->process, y->e->process) ?:
-	       NSX_CMP(x->e->device_id, y->e->device_id) ?:
-	       (int)x->e->kind - y->e->kind ?:
-	       nsx_str_cmp(l->paths, x->path, y->path) ?:
-	       NSX_CMP(x->e->bytes, y->e->bytes);
-}
+NSX_ORDER_IN(cmp_kept, struct kept, struct leaks, UP(x->e->process), UP(x->e->device_id),
+	     UP(x->e->kind), BY(nsx_str_cmp(c->paths, x->path, y->path)), UP(x->e->bytes));
 
 static void add_never_freed_rows(struct leaks *l, struct nsx_table *table, struct nsx_section *out)
 {

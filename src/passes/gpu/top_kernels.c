@@ -113,11 +113,6 @@ static uint32_t device_of_kernel_group(const struct groups *g, const struct grou
 	return NSX_SEARCH(0, g->t->ndevices, mid, g->first[mid] <= (size_t)(x - g->v)) - 1;
 }
 
-static const struct group *group_of_index(const struct groups *g, const void *index)
-{
-	return &g->v[*(const uint32_t *)index];
-}
-
 /* Sorts groups by name. A counting sort is enough: names are in order in the facts, and groups are
  * in order of device.
  */
@@ -247,22 +242,11 @@ static void top_kernels_fill_kernel(const struct nsx_run *run, const struct grou
 	fill_duration_cells(row, g->durations + g->at[x - g->v], x->n);
 }
 
-static int64_t time_key_of_group(const void *index, void *groups)
-{
-	return -group_of_index(groups, index)->total_ns;
-}
+NSX_KEY_IN(time_key_of_group, uint32_t, struct groups, -c->v[*x].total_ns);
 
-static int top_kernels_cmp_groups(const void *a, const void *b, void *groups)
-{
-	const struct groups *g = groups;
-	const struct group *x = group_of_index(g, a), *y = group_of_index(g, b);
-	const struct nsx_trace *t = g->t;
-
-	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(kernel_of_group(g, x), kernel_of_group(g, y)) ?:
-	       NSX_CMP(t->device[device_of_kernel_group(g, x)].device_id,
-		       t->device[device_of_kernel_group(g, y)].device_id);
-}
+NSX_ORDER_IN(top_kernels_cmp_groups, uint32_t, struct groups, DOWN(c->v[*x].total_ns),
+	     DOWN(c->v[*x].n), UP(kernel_of_group(c, &c->v[*x])),
+	     UP(c->t->device[device_of_kernel_group(c, &c->v[*x])].device_id));
 
 /* Fills the table of kernels, sorted by time, calls, name, device. */
 static int top_kernels_order_kernels(const struct nsx_run *run, struct groups *g,
@@ -330,13 +314,13 @@ static size_t merge_groups_by_name(struct groups *g)
 {
 	size_t n = 0;
 
-	NSX_EACH_RUN(k, next, g->n, kernel_of_group(g, group_of_index(g, &g->named[next])) ==
-				    kernel_of_group(g, group_of_index(g, &g->named[k]))) {
+	NSX_EACH_RUN(k, next, g->n, kernel_of_group(g, &g->v[g->named[next]]) ==
+				    kernel_of_group(g, &g->v[g->named[k]])) {
 		uint32_t first = g->named[k];
 		struct group *x = &g->v[first];
 
 		for (size_t i = k + 1; i < next; i++)
-			x->n += group_of_index(g, &g->named[i])->n;
+			x->n += g->v[g->named[i]].n;
 		x->total_ns = 0;
 		for (size_t i = 0; i < x->n; i++)
 			nsx_add_to(&x->total_ns, g->durations[g->at[first] + i]);
@@ -347,13 +331,8 @@ static size_t merge_groups_by_name(struct groups *g)
 }
 
 /* Compares sums by time; kernels with equal time by name. */
-static int top_kernels_cmp_sums(const void *a, const void *b, void *groups)
-{
-	const struct group *x = group_of_index(groups, a), *y = group_of_index(groups, b);
-
-	return NSX_CMP(y->total_ns, x->total_ns) ?:
-	       NSX_CMP(kernel_of_group(groups, x), kernel_of_group(groups, y));
-}
+NSX_ORDER_IN(top_kernels_cmp_sums, uint32_t, struct groups, DOWN(c->v[*x].total_ns),
+	     UP(kernel_of_group(c, &c->v[*x])));
 
 /* Fills the sums by name over all devices, as nsys stats prints them. */
 static void top_kernels_fill_sums(const struct nsx_run *run, struct groups *g,

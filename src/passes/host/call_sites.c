@@ -381,16 +381,9 @@ static int64_t site_sort_key(const void *site, void *sites)
 			     -(nsx_real_key(ms_of_ns(x->v[g].total_ns)) / 2);
 }
 
-static int cmp_sites(const void *a, const void *b, void *sites)
-{
-	uint32_t g = *(const uint32_t *)a, h = *(const uint32_t *)b;
-	const struct sites *all = sites;
-	const struct sum *x = &all->v[g], *y = &all->v[h];
-
-	return NSX_CMP(ms_of_ns(site_cost_ns(all, h)), ms_of_ns(site_cost_ns(all, g))) ?:
-	       NSX_CMP(ms_of_ns(y->total_ns), ms_of_ns(x->total_ns)) ?:
-	       NSX_CMP(y->count, x->count) ?: cmp_site_places(all, g, h);
-}
+NSX_ORDER_IN(cmp_sites, uint32_t, struct sites, DOWN(ms_of_ns(site_cost_ns(c, *x))),
+	     DOWN(ms_of_ns(c->v[*x].total_ns)), DOWN(c->v[*x].count),
+	     BY(cmp_site_places(c, *x, *y)));
 
 static void call_sites_fill_sums(const struct sites *all, const struct sum *x,
 				 int64_t cost_ns, struct nsx_cell *row)

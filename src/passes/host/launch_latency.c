@@ -104,16 +104,10 @@ static bool is_launched(const struct launched *l, uint32_t op)
 
 /* The longest delays ---------------------------------------------------------*/
 
-static int cmp_delays(const void *a, const void *b, void *trace)
-{
-	const struct delay *x = a, *y = b;
-	const struct nsx_trace *t = trace;
-
-	return NSX_CMP(y->ns, x->ns) ?:
-	       NSX_CMP(nsx_op_start(&t->ops, x->op), nsx_op_start(&t->ops, y->op)) ?:
-	       nsx_str_cmp(t->strings, nsx_op_name(t, x->op), nsx_op_name(t, y->op)) ?:
-	       NSX_CMP(nsx_op_call(&t->ops, x->op), nsx_op_call(&t->ops, y->op));
-}
+NSX_ORDER_IN(cmp_delays, struct delay, struct nsx_trace, DOWN(x->ns),
+	     UP(nsx_op_start(&c->ops, x->op)),
+	     BY(nsx_str_cmp(c->strings, nsx_op_name(c, x->op), nsx_op_name(c, y->op))),
+	     UP(nsx_op_call(&c->ops, x->op)));
 
 static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, struct nsx_table *table)
 {

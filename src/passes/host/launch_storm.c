@@ -81,18 +81,10 @@ struct sum { /* Sum of a kernel name. There may be many names, most with one or 
 	nsx_str name;
 };
 
-static int64_t launch_count_key(const void *sum, void *trace NSX_UNUSED)
-{
-	return -(int64_t)((const struct sum *)sum)->n;
-}
+NSX_KEY_IN(launch_count_key, struct sum, struct nsx_trace, -(int64_t)x->n);
 
-static int launch_storm_cmp_sums(const void *a, const void *b, void *trace)
-{
-	const struct sum *x = a, *y = b;
-	const uint32_t *rank = ((const struct nsx_trace *)trace)->rank;
-
-	return NSX_CMP(y->n, x->n) ?: NSX_CMP(rank[x->name], rank[y->name]);
-}
+NSX_ORDER_IN(launch_storm_cmp_sums, struct sum, struct nsx_trace, DOWN(x->n),
+	     UP(c->rank[x->name]));
 
 static int fill_shortest_kernels(const struct nsx_run *run, struct nsx_table *table,
 				 struct nsx_err *err)

@@ -38,16 +38,8 @@ static double coverage_pct(const struct nsx_coverage *c)
 	return c->kernel_ns ? 100 * (double)c->mapped_ns / (double)c->kernel_ns : NAN;
 }
 
-static int cmp_coverage(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_quality *q = ctx;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct nsx_coverage *x = &q->run->facts->coverage[i];
-	const struct nsx_coverage *y = &q->run->facts->coverage[j];
-
-	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
-	       NSX_CMP(y->nkernels, x->nkernels) ?: NSX_CMP(i, j);
-}
+NSX_ORDER_IN(cmp_coverage, uint32_t, struct nsx_coverage, DOWN(c[*x].kernel_ns),
+	     DOWN(c[*x].nkernels), UP(*x));
 
 /* Returns the recording that adds PyTorch's own ranges; 0 without PyTorch. */
 static unsigned pytorch_range_recording(const struct nsx_quality *q)
@@ -71,7 +63,7 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 	}
 	if (!any)
 		return;
-	nsx_sort_r(order, n, sizeof(*order), cmp_coverage, q);
+	nsx_sort_r(order, n, sizeof(*order), cmp_coverage, q->run->facts->coverage);
 	for (size_t i = 0; i < n; i++) {
 		double pct = coverage_pct(&c[order[i]]);
 

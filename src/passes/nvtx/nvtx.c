@@ -241,15 +241,8 @@ static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 }
 
 /* Compares ranges, longest first. Equal ones are in order of start, thread, kind, domain, name. */
-static int cmp_instances(const void *a, const void *b, void *trace)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const struct nsx_trace *t = trace;
-
-	return NSX_CMP(nsx_range_inside(t, y), nsx_range_inside(t, x)) ?:
-	       NSX_CMP(nsx_range_start(&t->nvtx, x), nsx_range_start(&t->nvtx, y)) ?:
-	       NSX_CMP(x, y);
-}
+NSX_ORDER_IN(cmp_instances, uint32_t, struct nsx_trace, DOWN(nsx_range_inside(c, *x)),
+	     UP(nsx_range_start(&c->nvtx, *x)), UP(*x));
 
 static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 {

@@ -99,13 +99,7 @@ static void nvtx_by_pid_add_kernels(struct work *w, const struct nsx_nvtx_facts 
 	}
 }
 
-static int nvtx_by_pid_cmp_processes(const void *a, const void *b, void *range_ns)
-{
-	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
-	const int64_t *ns = range_ns;
-
-	return NSX_CMP(ns[q], ns[p]) ?: NSX_CMP(p, q);
-}
+NSX_ORDER_IN(nvtx_by_pid_cmp_processes, uint32_t, int64_t, DOWN(c[*x]), UP(*x));
 
 static bool is_row(const struct row *x) /* false: outside the window */
 {
@@ -206,17 +200,9 @@ static void nvtx_by_pid_fill_ranges(const struct work *w, struct nsx_table *tabl
 }
 
 /* Compares groups by kernel time, most first. Ties keep the order of the ranges. */
-static int cmp_kernel_times(const void *a, const void *b, void *work)
-{
-	uint32_t g = *(const uint32_t *)a, h = *(const uint32_t *)b;
-	const struct work *w = work;
-	const struct row *x = &w->v[g], *y = &w->v[h];
-
-	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
-	       NSX_CMP(y->kernels, x->kernels) ?:
-	       NSX_CMP(w->place[w->g.process[g]], w->place[w->g.process[h]]) ?:
-	       nsx_nvtx_cmp(&w->by, g, h);
-}
+NSX_ORDER_IN(cmp_kernel_times, uint32_t, struct work, DOWN(c->v[*x].kernel_ns),
+	     DOWN(c->v[*x].kernels), UP(c->place[c->g.process[*x]]),
+	     BY(nsx_nvtx_cmp(&c->by, *x, *y)));
 
 /* Fills only the rows that are shown, because the table has no CSV. */
 static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)

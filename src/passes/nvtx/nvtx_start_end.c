@@ -47,16 +47,8 @@ static uint32_t process_of_range(const struct nsx_trace *t, uint32_t range)
 
 NSX_ORDER(cmp_cuts, struct cut, UP(process), UP(at));
 
-static int cmp_ranges(const void *a, const void *b, void *ctx)
-{
-	const struct work *w = ctx;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t p = process_of_range(w->t, x), q = process_of_range(w->t, y);
-	int64_t start_x = nsx_range_start(&w->t->nvtx, x);
-	int64_t start_y = nsx_range_start(&w->t->nvtx, y);
-
-	return NSX_CMP(p, q) ?: NSX_CMP(w->g.of[x], w->g.of[y]) ?: NSX_CMP(start_x, start_y);
-}
+NSX_ORDER_IN(cmp_ranges, uint32_t, struct work, UP(process_of_range(c->t, *x)), UP(c->g.of[*x]),
+	     UP(nsx_range_start(&c->t->nvtx, *x)));
 
 static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {

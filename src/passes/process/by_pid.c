@@ -77,23 +77,10 @@ static void end_process_groups(struct groups *g)
 	g->first = g->n;
 }
 
-static int64_t pid_kernel_sort_key(const void *index, void *groups)
-{
-	const struct groups *g = groups;
+NSX_KEY_IN(pid_kernel_sort_key, uint32_t, struct groups, -c->v[*x].total_ns);
 
-	return -g->v[*(const uint32_t *)index].total_ns;
-}
-
-static int by_pid_cmp_groups(const void *a, const void *b, void *groups)
-{
-	const struct groups *g = groups;
-	const struct group *x = &g->v[*(const uint32_t *)a];
-	const struct group *y = &g->v[*(const uint32_t *)b];
-
-	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(g->t->rank[x->name], g->t->rank[y->name]) ?:
-	       NSX_CMP(x->device, y->device);
-}
+NSX_ORDER_IN(by_pid_cmp_groups, uint32_t, struct groups, DOWN(c->v[*x].total_ns),
+	     DOWN(c->v[*x].n), UP(c->t->rank[c->v[*x].name]), UP(c->v[*x].device));
 
 /* Sorts one process's groups: the `most` with most time first. */
 static int sort_groups(struct groups *g, size_t most, struct nsx_err *err)
@@ -254,16 +241,10 @@ struct syncs {
 };
 
 /* Orders groups by the time of their process, then by their own. */
-static int cmp_sync(const void *a, const void *b, void *syncs)
-{
-	const struct syncs *s = syncs;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	struct nsx_group_key x = nsx_group_key(&s->keys, i), y = nsx_group_key(&s->keys, k);
-
-	return NSX_CMP(s->total[y.a].sync_ns, s->total[x.a].sync_ns) ?: NSX_CMP(x.a, y.a) ?:
-	       NSX_CMP(s->v[k].ns, s->v[i].ns) ?: NSX_CMP(s->v[k].n, s->v[i].n) ?:
-	       nsx_str_cmp(s->t->strings, (nsx_str)x.b, (nsx_str)y.b);
-}
+NSX_ORDER_IN(cmp_sync, uint32_t, struct syncs,
+	     DOWN(c->total[nsx_group_key(&c->keys, *x).a].sync_ns),
+	     UP(nsx_group_key(&c->keys, *x).a), DOWN(c->v[*x].ns), DOWN(c->v[*x].n),
+	     TEXT(nsx_text(c->t, (nsx_str)nsx_group_key(&c->keys, *x).b)));
 
 static void group_syncs(struct syncs *s)
 {

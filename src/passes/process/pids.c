@@ -13,15 +13,8 @@ const char *nsx_pids_unknown(const struct nsx_trace *t)
 	return known ? NULL : "kernel rows do not name their process";
 }
 
-static int pids_cmp_processes(const void *a, const void *b, void *total)
-{
-	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
-	const struct nsx_pid_totals *all = total, *x = &all[p], *y = &all[q];
-
-	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
-	       NSX_CMP(y->sync_ns, x->sync_ns) ?: NSX_CMP(x->pid, y->pid) ?:
-	       NSX_CMP(p, q);
-}
+NSX_ORDER_IN(pids_cmp_processes, uint32_t, struct nsx_pid_totals, DOWN(c[*x].kernel_ns),
+	     DOWN(c[*x].sync_ns), UP(c[*x].pid), UP(*x));
 
 static void pids_add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 {

@@ -269,22 +269,11 @@ static double total_ms(const struct path *p, const struct suspect *s)
 	return (double)p->rows[s->row].ns / 1e6;
 }
 
-static int64_t suspect_sort_key(const void *suspect, void *path)
-{
-	return -nsx_real_key(total_ms(path, suspect));
-}
+NSX_KEY_IN(suspect_sort_key, struct suspect, struct path, -nsx_real_key(total_ms(c, x)));
 
-static int cmp_suspects(const void *a, const void *b, void *path)
-{
-	const struct suspect *x = a, *y = b;
-	const struct path *p = path;
-
-	return NSX_CMP(total_ms(p, y), total_ms(p, x)) ?:
-	       strcmp(critical_path_kind_of(nsx_group_key(&p->groups, x->row).a),
-		      critical_path_kind_of(nsx_group_key(&p->groups, y->row).a)) ?:
-	       critical_path_cmp_names(p, x, y) ?:
-	       NSX_CMP(p->rows[y->row].count, p->rows[x->row].count);
-}
+NSX_ORDER_IN(cmp_suspects, struct suspect, struct path, DOWN(total_ms(c, x)),
+	     TEXT(critical_path_kind_of(nsx_group_key(&c->groups, x->row).a)),
+	     BY(critical_path_cmp_names(c, x, y)), DOWN(c->rows[x->row].count));
 
 static int fill_suspects(struct path *p, struct nsx_table *table, struct nsx_err *err)
 {
