@@ -44,15 +44,6 @@ static size_t remove_none_values(int64_t *v, size_t n)
 	return known;
 }
 
-static unsigned bytes_needed(uint64_t x)
-{
-	unsigned width = 0;
-
-	while (x & ~nsx_pack_mask[width])
-		width++;
-	return width;
-}
-
 /* Computes the widths of all blocks; returns their size in bytes. */
 static size_t pack_measure(const struct source *s, size_t n, struct nsx_pack_block *blocks)
 {
@@ -62,7 +53,7 @@ static size_t pack_measure(const struct source *s, size_t n, struct nsx_pack_blo
 		struct nsx_pack_block *b = &blocks[at / NSX_PACK_BLOCK];
 		size_t m = NSX_MIN(n - at, (size_t)NSX_PACK_BLOCK);
 		int64_t v[NSX_PACK_BLOCK], least, most;
-		unsigned width;
+		unsigned width = 0;
 		size_t known = m;
 
 		read_block(s, at, m, v);
@@ -73,7 +64,9 @@ static size_t pack_measure(const struct source *s, size_t n, struct nsx_pack_blo
 			least = NSX_MIN(least, v[i]);
 			most = NSX_MAX(most, v[i]);
 		}
-		width = known ? bytes_needed((uint64_t)most - (uint64_t)least + s->is_index) : 0;
+		while (known && ((uint64_t)most - (uint64_t)least + s->is_index) &
+				~nsx_pack_mask[width])
+			width++;
 		*b = (struct nsx_pack_block){least, size << 8 | width};
 		size += m * width;
 	}

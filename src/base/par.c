@@ -69,18 +69,6 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
-/* Starts up to n more threads, within the limit. If a thread cannot be started, the others do its
- * work. The caller holds the lock.
- */
-static void start_threads(struct crew *c, size_t n)
-{
-	for (; n && c->nhired < c->most; n--)
-		if (!pthread_create(&c->hired[c->nhired], NULL, run_worker, c))
-			c->nhired++;
-		else
-			c->most = c->nhired;
-}
-
 static void run_with_crew(struct crew *c, struct job *job)
 {
 	struct job **at = &c->latest;
@@ -88,7 +76,12 @@ static void run_with_crew(struct crew *c, struct job *job)
 	pthread_mutex_lock(&c->lock);
 	job->before = c->latest;
 	c->latest = job;
-	start_threads(c, job->n - 1);
+	/* Starts more threads within the limit. If one cannot be started, the others do its work. */
+	for (size_t n = 1; n < job->n && c->nhired < c->most; n++)
+		if (!pthread_create(&c->hired[c->nhired], NULL, run_worker, c))
+			c->nhired++;
+		else
+			c->most = c->nhired;
 	pthread_cond_broadcast(&c->news);
 	while (job->next < job->n)
 		par_run_task(c, job);

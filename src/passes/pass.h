@@ -42,6 +42,7 @@ struct nsx_run {
 		NSX_NEED(kernel_corr), NSX_NEED(runtime_corr)
 
 #define NSX_LAYOUTS(a) .layouts = a, .nlayouts = ARRAY_LEN(a)
+#define NSX_LAYOUT(a) .layouts = &(a), .nlayouts = 1
 /* Defines an analysis, computed by ID_run() of its file, or a summary, by ID_summarise(). */
 #define NSX_DEFINE_PASS(name, ...)                                            \
 	const struct nsx_pass nsx_pass_##name = {.id = #name, .run = name##_run, \

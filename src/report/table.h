@@ -89,6 +89,10 @@ struct nsx_layout { /* the form of a table; static, in the pass              */
 };
 enum { NSX_ALL_ROWS = -1, NSX_NOT_IN_JSON = -2 }; /* values of json_rows     */
 #define NSX_COLS(a) .cols = a, .ncols = ARRAY_LEN(a)
+/* NSX_COLUMNS with a layout of them, for a table on its own. */
+#define NSX_LAYOUT_OF(layout, list, ...)                                      \
+	NSX_COLUMNS(layout##_cols, list);                                     \
+	static const struct nsx_layout layout = {NSX_COLS(layout##_cols), __VA_ARGS__}
 
 /* The number of rows of a possibly huge table that can be read by index. */
 enum { NSX_READ_ROWS = 1024, NSX_PACKED_COLUMNS = 64 };

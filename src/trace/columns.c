@@ -49,16 +49,6 @@ static bool columns_is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 	return true;
 }
 
-/* Lists row indices group by group, in file order within a group. */
-static void list_rows_by_group(uint32_t *order, size_t n, nsx_row_group group,
-			       size_t ngroups, const void *ctx)
-{
-	uint32_t *at = nsx_alloc(ngroups + 3, sizeof(*at));
-
-	NSX_DEAL(at, order, NSX_MAX(ngroups, 1), n, i, group ? group(ctx, i) : 0);
-	free(at);
-}
-
 struct by_row {
 	nsx_row_cmp cmp;
 	const void *ctx;
@@ -107,7 +97,7 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err)
 {
 	struct by_row by = {cmp, ctx};
-	uint32_t *order;
+	uint32_t *order, *at;
 	int rc;
 
 	if (columns_is_sorted(c->n, cmp, ctx))
@@ -115,7 +105,9 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 	if (!order)
 		return err->rc;
-	list_rows_by_group(order, c->n, group, ngroups, ctx);
+	at = nsx_alloc(ngroups + 3, sizeof(*at));
+	NSX_DEAL(at, order, NSX_MAX(ngroups, 1), c->n, i, group ? group(ctx, i) : 0);
+	free(at);
 	nsx_sort_r(order, c->n, sizeof(*order), cmp_rows_by_order, &by);
 	rc = columns_permute(c, order, err);
 	free(order);

@@ -420,18 +420,15 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process, uint32_t ord
 /* Copies repeat, so equal ones among the last RECENT_COPIES share an entry. */
 enum { RECENT_COPIES = 4096 };
 
-static bool devices_are_alike(const struct nsx_copy *a, const struct nsx_copy *b)
-{
-	return !memcmp(a, b, offsetof(struct nsx_copy, src_device)) &&
-	       a->src_device == b->src_device && a->dst_device == b->dst_device;
-}
-
 static uint32_t find_equal_copy(struct nsx_copy *copies, uint32_t *n,
 				uint32_t *recent, const struct nsx_copy *c)
 {
-	uint32_t *at = &recent[nsx_hash(c, offsetof(struct nsx_copy, src_device)) % RECENT_COPIES];
+	const size_t size = offsetof(struct nsx_copy, src_device);
+	uint32_t *at = &recent[nsx_hash(c, size) % RECENT_COPIES];
+	const struct nsx_copy *last = *at ? &copies[*at - 1] : NULL;
 
-	if (!*at || !devices_are_alike(&copies[*at - 1], c)) {
+	if (!last || memcmp(last, c, size) || last->src_device != c->src_device ||
+	    last->dst_device != c->dst_device) {
 		copies[*n] = *c;
 		*at = ++*n;
 	}

@@ -8,10 +8,8 @@
 /* The columns that all four tables share; columns of one table begin at OWN. */
 enum { START, END, DEVICE, CONTEXT, GREEN, STREAM, CORR, GLOBAL_PID, PID, OWN };
 #define COMMON(v)                                                             \
-	NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id,       \
-		NSX_F_##v##_context_id, NSX_F_##v##_green_context_id,          \
-		NSX_F_##v##_stream_id,                                         \
-		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
+	NSX_FIELDS(v, start_ns, end_ns, device_id, context_id, green_context_id, stream_id,  \
+		   corr, global_pid, pid)
 
 static int read_stream(struct nsx_part *p, const struct nsx_val *v,
 		       uint32_t *ret, struct nsx_err *err)
@@ -58,10 +56,10 @@ enum {
 	BLOCK_Z, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, NODE, GRAPH
 };
 static const enum nsx_field kernel_fields[] = {
-	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name, NSX_F_kernel_grid_x,
-	NSX_F_kernel_grid_y, NSX_F_kernel_grid_z, NSX_F_kernel_block_x, NSX_F_kernel_block_y,
-	NSX_F_kernel_block_z, NSX_F_kernel_registers, NSX_F_kernel_static_shared_bytes,
-	NSX_F_kernel_dynamic_shared_bytes, NSX_F_kernel_graph_node_id, NSX_F_kernel_graph_id,
+	COMMON(kernel),
+	NSX_FIELDS(kernel, name, short_name, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+		   registers, static_shared_bytes, dynamic_shared_bytes, graph_node_id),
+	NSX_F_kernel_graph_id,
 };
 
 static uint64_t pack_u32_pair(const struct nsx_val *high, const struct nsx_val *low)
@@ -135,9 +133,8 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 enum { BYTES = OWN, COPY_KIND, SRC_KIND, DST_KIND, SRC_DEVICE, DST_DEVICE,
        CAUSE, COPY_NODE };
 static const enum nsx_field memcpy_fields[] = {
-	COMMON(memcpy), NSX_F_memcpy_bytes, NSX_F_memcpy_copy_kind, NSX_F_memcpy_src_kind,
-	NSX_F_memcpy_dst_kind, NSX_F_memcpy_src_device_id, NSX_F_memcpy_dst_device_id,
-	NSX_F_memcpy_migration_cause, NSX_F_memcpy_graph_node_id,
+	COMMON(memcpy), NSX_FIELDS(memcpy, bytes, copy_kind, src_kind, dst_kind, src_device_id,
+				   dst_device_id, migration_cause, graph_node_id),
 };
 
 /* Reads a size in bytes. Real exports have no negative sizes; -1 means unknown. */

@@ -5,9 +5,8 @@
 enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
        C_RETURN, C_CHAIN };
 static const enum nsx_field call_fields[] = {
-	NSX_F_runtime_start_ns, NSX_F_runtime_end_ns, NSX_F_runtime_event_class,
-	NSX_F_runtime_global_tid, NSX_F_runtime_pid, NSX_F_runtime_tid, NSX_F_runtime_corr,
-	NSX_F_runtime_name, NSX_F_runtime_return_value, NSX_F_runtime_callchain,
+	NSX_FIELDS(runtime, start_ns, end_ns, event_class, global_tid, pid, tid, corr, name,
+		   return_value, callchain),
 };
 
 /* Rows that only carry a backtrace are no events. */
@@ -226,8 +225,7 @@ static int read_nvtx_row(struct nsx_part *p, const struct nsx_val *v, struct nsx
 
 enum { O_START, O_END, O_TID, O_TYPE };
 static const enum nsx_field overhead_fields[] = {
-	NSX_F_overhead_start_ns, NSX_F_overhead_end_ns,
-	NSX_F_overhead_global_tid, NSX_F_overhead_overhead_type,
+	NSX_FIELDS(overhead, start_ns, end_ns, global_tid, overhead_type),
 };
 
 static int read_overhead(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
@@ -270,9 +268,8 @@ static int host_read_process(struct nsx_part *p, uint64_t process, uint32_t *ret
 enum { S_START, S_END, S_CONTEXT, S_GREEN, S_STREAM, S_CORR, S_PID, S_EVENT,
        S_EVENT_SYNC };
 static const enum nsx_field sync_fields[] = {
-	NSX_F_sync_start_ns, NSX_F_sync_end_ns, NSX_F_sync_context_id,
-	NSX_F_sync_green_context_id, NSX_F_sync_stream_id, NSX_F_sync_corr, NSX_F_sync_global_pid,
-	NSX_F_sync_event_id, NSX_F_sync_event_sync_id,
+	NSX_FIELDS(sync, start_ns, end_ns, context_id, green_context_id, stream_id, corr,
+		   global_pid, event_id, event_sync_id),
 };
 
 /* Tells whether a stream or event id is set. Unset ids are -1, possibly as an unsigned 32-bit
@@ -314,9 +311,8 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v, struct nsx_err
 
 enum { R_CONTEXT, R_GREEN, R_STREAM, R_CORR, R_PID, R_EVENT, R_EVENT_SYNC };
 static const enum nsx_field record_fields[] = {
-	NSX_F_cuda_event_context_id, NSX_F_cuda_event_green_context_id, NSX_F_cuda_event_stream_id,
-	NSX_F_cuda_event_corr, NSX_F_cuda_event_global_pid, NSX_F_cuda_event_event_id,
-	NSX_F_cuda_event_event_sync_id,
+	NSX_FIELDS(cuda_event, context_id, green_context_id, stream_id, corr, global_pid,
+		   event_id, event_sync_id),
 };
 
 /* Reads an event record. A record without event id and sync id cannot be tied to a wait and is

@@ -60,8 +60,7 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct
 #define TABLE(v, n, ...)                                                      \
 	{.view = NSX_VIEW_##v, .nfields = (n), .row = library_read_call,              \
 	 .fields = (const enum nsx_field[]){                                  \
-		 NSX_F_##v##_start_ns, NSX_F_##v##_end_ns,                    \
-		 NSX_F_##v##_global_tid, NSX_F_##v##_name, __VA_ARGS__}}
+		 NSX_FIELDS(v, start_ns, end_ns, global_tid, name), __VA_ARGS__}}
 #define NSX_LIBRARY(v, library, table, name, help) TABLE(v, PEER, 0),
 static const struct nsx_tableload tables[NSX_NLIBRARY_TABLES] = {
 	TABLE(mpi_coll, 7, NSX_F_mpi_coll_root, NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes),

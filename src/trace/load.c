@@ -357,18 +357,6 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	return rc ? rc : nsx_stopped(err);
 }
 
-/* Loads what judges GPU times; nothing of it is published. Without ranges the recording may seem
- * to end earlier, so that more records lie far beyond its end, never fewer.
- */
-static int judge_gpu_times(struct nsx_loader *l, struct nsx_err *err)
-{
-	return nsx_load_strings(l, err) ?:
-	       load_gpu_times(l, err) ?:
-	       nsx_order_ids(l, err) ?:
-	       nsx_order_rows(l, err) ?:
-	       nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
-}
-
 static void init_maps(struct nsx_loader *l)
 {
 	pthread_mutex_init(&l->lock, NULL);
@@ -471,7 +459,11 @@ int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, 
 	const struct nsx_load_opts opts = {.threads = threads};
 	struct nsx_loader *l = new_loader(schema, &opts);
 	struct nsx_trace *t = l->t;
-	int rc = judge_gpu_times(l, err);
+	/* Without ranges the recording may seem to end earlier, so that more records lie far beyond
+	 * its end, never fewer.
+	 */
+	int rc = nsx_load_strings(l, err) ?: load_gpu_times(l, err) ?: nsx_order_ids(l, err) ?:
+		 nsx_order_rows(l, err) ?: nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
 
 	*ret = !schema->shifts->n && !schema->shifts->nrows && !t->impossible.nkept;
 	nsx_strings_close(l->strings);

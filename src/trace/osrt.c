@@ -6,8 +6,7 @@
 
 enum { START, END, TID, NAME, LEVEL, CHAIN };
 static const enum nsx_field fields[] = {
-	NSX_F_osrt_start_ns, NSX_F_osrt_end_ns, NSX_F_osrt_global_tid,
-	NSX_F_osrt_name, NSX_F_osrt_nesting_level, NSX_F_osrt_callchain,
+	NSX_FIELDS(osrt, start_ns, end_ns, global_tid, name, nesting_level, callchain),
 };
 
 struct row {

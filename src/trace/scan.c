@@ -46,14 +46,6 @@ static int make_parts(struct nsx_tableload *t, struct nsx_err *err)
 	return t->zones ? 0 : err->rc;
 }
 
-static void close_table(struct nsx_tableload *t)
-{
-	nsx_scan_close(t->scan);
-	free(t->parts);
-	t->scan = NULL;
-	t->parts = NULL;
-}
-
 /* Returns an upper bound of a part's rows. It is 0 if no columns are filled: counting the rows
  * would read every page.
  */
@@ -278,8 +270,11 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	rc = rc ?: read_tables(l, list, n, stage, err);
 	if (!rc)
 		compact_parts(l, list, n);
-	for (size_t i = 0; i < n; i++)
-		close_table(&list[i]);
+	for (size_t i = 0; i < n; i++) {
+		nsx_scan_close(list[i].scan);
+		free(list[i].parts);
+		list[i].scan = NULL, list[i].parts = NULL;
+	}
 	return rc;
 }
 

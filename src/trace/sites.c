@@ -242,9 +242,7 @@ uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id)
 	return lo < s->n && s->id[lo] == id ? s->stack[lo] : NSX_NONE;
 }
 
-#define FRAME_FIELDS(view)                                                    \
-	{NSX_F_##view##_id, NSX_F_##view##_depth, NSX_F_##view##_symbol,      \
-	 NSX_F_##view##_module, NSX_F_##view##_unresolved}
+#define FRAME_FIELDS(view) {NSX_FIELDS(view, id, depth, symbol, module, unresolved)}
 
 int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -283,8 +281,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 
 enum { S_ID, S_START, S_TID, S_CYCLES };
 static const enum nsx_field sample_fields[] = {
-	NSX_F_sample_id, NSX_F_sample_start_ns, NSX_F_sample_global_tid,
-	NSX_F_sample_cycles};
+	NSX_FIELDS(sample, id, start_ns, global_tid, cycles)};
 
 static int sites_read_sample(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {

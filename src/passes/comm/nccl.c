@@ -122,15 +122,6 @@ static void nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table)
 
 NSX_ORDER(cmp_group, struct nccl_group, DOWN(total_ns), TEXT(name));
 
-static void note_longest_waiter(struct nccl_cost *x, const char *op, const struct nccl_rank *r)
-{
-	nsx_add_to(&x->judged_waited_ns, r->judged_waited_ns);
-	if (r->judged_waited_ns > (x->waits_most ? x->waits_most->judged_waited_ns : 0)) {
-		x->waits_most = r;
-		x->waits_in = op;
-	}
-}
-
 /* Returns the rank for which the others wait most; NULL: none. */
 static const struct nccl_rank *latest_rank_of(const struct nccl_match *m)
 {
@@ -214,8 +205,16 @@ static int nccl_fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 
 		if (nccl_match_group(c, g, &v, &n, err))
 			return err->rc;
-		for (size_t k = 0; k < g->nranks; k++)
-			note_longest_waiter(&costs->v[r[k].device], g->name, &r[k]);
+		for (size_t k = 0; k < g->nranks; k++) {
+			struct nccl_cost *x = &costs->v[r[k].device];
+			const struct nccl_rank *most = x->waits_most;
+
+			nsx_add_to(&x->judged_waited_ns, r[k].judged_waited_ns);
+			if (r[k].judged_waited_ns > (most ? most->judged_waited_ns : 0)) {
+				x->waits_most = &r[k];
+				x->waits_in = g->name;
+			}
+		}
 		fill_operation_row(c, g, tables[L_OPS]);
 		nccl_fill_ranks(c, g, tables[L_RANKS]);
 		alone += g->nranks == 1;

@@ -178,22 +178,17 @@ static void add_late_instance(struct nccl_match *m, size_t i)
 	}
 }
 
-/* Tells whether rank a comes last more than rank b, by the instances that decide the verdict or,
- * without any, by all instances.
+/* Orders ranks by how much they come last, in the instances that decide the verdict or, without
+ * any, in all instances.
  */
-static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
-{
-	return a->kept_induced_ns != b->kept_induced_ns ?
-		       a->kept_induced_ns > b->kept_induced_ns :
-		       a->induced_ns > b->induced_ns;
-}
+NSX_ORDER(cmp_lateness, struct nccl_rank, DOWN(kept_induced_ns), DOWN(induced_ns));
 
 const struct nccl_rank *nccl_latest(const struct nccl_rank *v, size_t n)
 {
 	const struct nccl_rank *ret = NULL;
 
 	for (size_t k = 0; k < n; k++)
-		if (v[k].induced_ns > 0 && (!ret || is_later(&v[k], ret)))
+		if (v[k].induced_ns > 0 && (!ret || cmp_lateness(&v[k], ret) < 0))
 			ret = &v[k];
 	return ret;
 }

@@ -7,12 +7,6 @@
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-static const char *op_text(unsigned op)
-{
-	return op == NSX_NCCL_SEND ? "send" : op == NSX_NCCL_RECV ? "recv" :
-	       nsx_comm_op_name((enum nsx_comm_op)op);
-}
-
 NSX_ORDER(cmp_call, struct nsx_nccl_call, UP(op), UP(communicator), UP(bytes));
 
 static int nccl_payload_add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size_t n,
@@ -30,7 +24,9 @@ static int nccl_payload_add_op(const struct nsx_run *run, const struct nsx_nccl_
 		most = NSX_MAX(most, m[i].bytes);
 		communicators += !i || m[i].communicator != m[i - 1].communicator;
 	}
-	row[NCCL_MESSAGE_OP_NAME] = nsx_string(op_text(m->op));
+	row[NCCL_MESSAGE_OP_NAME] = nsx_string(
+		m->op == NSX_NCCL_SEND ? "send" : m->op == NSX_NCCL_RECV ? "recv" :
+		nsx_comm_op_name((enum nsx_comm_op)m->op));
 	row[NCCL_MESSAGE_CALLS] = nsx_int((int64_t)n);
 	row[NCCL_MESSAGE_BYTES] = nsx_int(sum);
 	row[NCCL_MESSAGE_P50_BYTES] = nsx_real(nsx_quantile(bytes, n, 0.5));

@@ -25,10 +25,7 @@
 	X(DEVICE, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown")           \
 	X(PERIOD, "sample_period_us", F64, "period that a sample stands for")                      \
 	X(COVERAGE, "coverage_pct", F64, "sampled share of the window")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "rows", .csv = "nvlink_during_nccl", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "rows", .csv = "nvlink_during_nccl");
 
 static bool is_nvlink(const char *name)
 {
@@ -225,7 +222,7 @@ static int nvlink_during_nccl_run(const struct nsx_run *run, struct nsx_section 
 				  struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
-	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *rows = nsx_add_table(out, &layout);
 
 	if (m && m->damage)
 		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: %s", m->damage);
@@ -265,5 +262,5 @@ NSX_DEFINE_PASS(nvlink_during_nccl,
 		  "added up",
 	.any_of = {NSX_NEED_VIEW(gpu_metric)},
 	.lacks = lacks_nvlink,
-	NSX_LAYOUTS(layouts),
+	NSX_LAYOUT(layout),
 	.measures = true);

@@ -21,10 +21,7 @@
 	X(TOTAL, "total_ms", F64, "sum of replays; in node mode a replay lasts from the start of " \
 				  "its first node to the end of its last node", .adds = true)      \
 	X(AVG, "avg_us", F64, "total over replays")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "rows", .csv = "cuda_graphs", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "rows", .csv = "cuda_graphs");
 
 struct node { /* an operation inside a graph */
 	uint32_t device, call, graph;
@@ -211,7 +208,7 @@ static void cuda_graphs_say(const struct nsx_run *run, const struct graphs *repl
 static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 	struct graphs g = {.t = t};
 	size_t n = 0;
 
@@ -248,4 +245,4 @@ NSX_DEFINE_PASS(cuda_graphs,
 	.limitations = "a replay recorded as a whole does not show what ran inside; its stream is "
 		       "that of the launch",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUT(layout));

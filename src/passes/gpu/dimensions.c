@@ -23,9 +23,7 @@ static const struct nsx_layout shown_layout = {NSX_COLS(shown_cols)};
 #define ANSWER_COLUMNS(X)                                                          \
 	X(QUESTION, "question", STR, "CUDA ordinal of the GPU that sets the pace") \
 	X(ANSWER, "answer", STR, "in words")
-NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
-static const struct nsx_layout answers_layout = {
-	.key = "answers", NSX_COLS(answer_cols), .json_rows = NSX_ALL_ROWS};
+NSX_LAYOUT_OF(answers_layout, ANSWER_COLUMNS, .key = "answers", .json_rows = NSX_ALL_ROWS);
 enum { CPU, MEMORY, LINK, COMPUTE, NDIMENSIONS };
 static const struct nsx_layout layouts[NDIMENSIONS] = {
 	{.key = "cpu_overhead", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},

@@ -12,10 +12,7 @@
 	X(TOTAL_NS, "total_ns", I64, "time; each moment of a GPU counts once")                     \
 	X(TOTAL_MS, "total_ms", F64, "time; each moment of a GPU counts once")                     \
 	X(PCT, "pct_of_judged", F64, "share of the judged time of the GPUs")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "rows", .csv = "judged_time", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "rows", .csv = "judged_time");
 enum { SHOWN = 10 };
 
 #define LEAST_SHARE 0.05 /* a phase gets a ledger if it takes this share of the window */
@@ -46,7 +43,7 @@ static int build_phase_ledgers(const struct nsx_run *run, struct nsx_arena *a, s
 
 static int judged_time_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 	struct nsx_window w = nsx_judged(run->facts);
 	struct nsx_ledger *l = &run->measured->ledger;
 
@@ -91,4 +88,4 @@ NSX_DEFINE_PASS(judged_time,
 	.limitations = "work of processes that were not profiled looks like idle time; a CUDA "
 		       "graph that was traced as a whole is one row",
 	.any_of = {NSX_GPU_WORK},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUT(layout));

@@ -11,10 +11,7 @@
 	X(TOTAL_MS, "total_time_ms", F64, "sum of durations", .title = "total_ms")                 \
 	X(PCT, "pct_total_kernel_time", F64,                                                       \
 	  "share of the summed kernel time of all devices", .title = "pct_kernel_time")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "rows", .csv = "kernel_families", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "rows", .csv = "kernel_families");
 
 struct family {
 	const struct nsx_kernel_words *words; /* words of its first kernel name */
@@ -159,7 +156,7 @@ static void kernel_families_show(const struct nsx_table *t, int64_t total_ns, bo
 static int kernel_families_run(const struct nsx_run *run, struct nsx_section *out,
 			       struct nsx_err *err)
 {
-	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *t = nsx_add_table(out, &layout);
 	NSX_AT_EXIT(nsx_sums_done) struct families f = {.run = run};
 	bool any_kin = false; /* some family has several kernels */
 	int64_t nkernels = 0;
@@ -189,4 +186,4 @@ NSX_DEFINE_PASS(kernel_families,
 	.limitations = "times of concurrent streams are added up; each function of an unknown "
 		       "library is a family of its own",
 	.needs = {NSX_NEED_VIEW(kernel)},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUT(layout));

@@ -25,10 +25,7 @@
 	  .title = "idle after", .adds = true)                                                   \
 	X(RANGE, "range_name", STR, "innermost NVTX range open at the start of the call, "       \
 				    "normalised")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "rows", .csv = "call_sites", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "rows", .csv = "call_sites");
 
 enum kind { CUDA, OS, KERNEL, COPY, MEMSET };
 static const char *const kinds[] = {"cuda", "os", "kernel", "copy", "memset"};
@@ -547,5 +544,5 @@ NSX_DEFINE_PASS(call_sites,
 		       "least 80 us, and no CUDA calls",
 	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame),
 		   NSX_NEED_VIEW(nvtx)},
-	NSX_LAYOUTS(layouts),
+	NSX_LAYOUT(layout),
 	.finish = call_sites_finish);

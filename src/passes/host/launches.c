@@ -24,10 +24,7 @@ enum {
 				     "launching", .adds = true)                                    \
 	X(P50, "p50_us", F64, "median duration")                                                   \
 	X(P99, "p99_us", F64, "99th percentile")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "rows", .csv = "launches", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "rows", .csv = "launches");
 
 enum { P50_AT, P99_AT, QUANTILES };
 struct launcher {
@@ -320,7 +317,7 @@ static int launches_collect(struct work *w, struct nsx_err *err)
 
 static int launches_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 	NSX_AT_EXIT(nsx_sums_done) struct work w = {.t = run->trace, .arena = run->scratch,
 		.is_measured = run->trace->schema->table[NSX_VIEW_overhead] != NULL};
 
@@ -344,5 +341,5 @@ NSX_DEFINE_PASS(launches,
 	       "operations, counts as held while the previous op of its stream ran; "
 	       "backpressure_source is then \"inferred\".",
 	.needs = {NSX_NEED_VIEW(runtime)},
-	NSX_LAYOUTS(layouts),
+	NSX_LAYOUT(layout),
 	.measures = true);

@@ -5,15 +5,6 @@
 const struct nsx_storm_threshold nsx_storm_thresholds[2] = {{50000, 10},
 							     {100000, 20}};
 
-static struct nsx_cell pct_shorter_than(const int64_t *v, size_t n, int64_t ns)
-{
-	size_t under = 0;
-
-	for (size_t i = 0; i < n; i++)
-		under += v[i] < ns;
-	return nsx_pct((double)under, (double)n);
-}
-
 void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns, struct nsx_cell *ret)
 {
 	static const double qs[] = {0.5, 0.9, 0.99};
@@ -29,8 +20,13 @@ void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns, struct n
 	*ret++ = n ? nsx_us(q[0]) : nsx_null();
 	for (unsigned i = 0; i < 3; i++)
 		*ret++ = n ? nsx_us(q[i]) : nsx_null();
-	for (int64_t ns = 5000; ns <= 20000; ns *= 2)
-		*ret++ = pct_shorter_than(duration_ns, n, ns);
+	for (int64_t ns = 5000; ns <= 20000; ns *= 2) {
+		size_t shorter = 0;
+
+		for (size_t i = 0; i < n; i++)
+			shorter += duration_ns[i] < ns;
+		*ret++ = nsx_pct((double)shorter, (double)n);
+	}
 	for (unsigned i = 0; n && i < ARRAY_LEN(nsx_storm_thresholds); i++)
 		is_storm |= per_s >= nsx_storm_thresholds[i].launches_per_s &&
 			    q[0] / 1e3 <= nsx_storm_thresholds[i].p50_kernel_us;

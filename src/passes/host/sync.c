@@ -6,10 +6,7 @@
 	X(CALLS, "call_count", I64, "calls that began in the window")         \
 	X(TOTAL_MS, "total_time_ms", F64, "time inside the call")             \
 	X(AVG, "avg_duration_us", F64, "total over count")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "sync_calls", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "sync_calls", .json_rows = NSX_ALL_ROWS);
 
 struct totals {
 	struct nsx_groups names;
@@ -40,7 +37,7 @@ static int sync_run(const struct nsx_run *run, struct nsx_section *out,
 		    struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 	NSX_AT_EXIT(nsx_sums_done) struct totals all = {.v = NULL};
 	size_t nested = 0;
 
@@ -76,4 +73,4 @@ NSX_DEFINE_PASS(sync,
 	.caveat = "unlike nsys-llm-explain, calls that do not block the host "
 		   "(stream wait on an event, queries) are not listed",
 	.needs = {NSX_NEED_VIEW(runtime)},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUT(layout));

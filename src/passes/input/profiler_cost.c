@@ -9,10 +9,7 @@
 	X(TOTAL, "total_ms", F64, "sum of durations, on all threads")                              \
 	X(LONGEST, "longest_ms", F64, "longest")                                                   \
 	X(IN_WINDOW, "in_window_ms", F64, "part of total_ms inside the window of GPU work")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "rows", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "rows");
 
 static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 		       struct nsx_table *table)
@@ -47,7 +44,7 @@ static int profiler_cost_run(const struct nsx_run *run, struct nsx_section *out,
 			     struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_profiler *p = run->facts->profiler;
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 
 	if (!p)
 		return nsx_cannot(out, "the trace has no rows of PROFILER_OVERHEAD or "
@@ -72,4 +69,4 @@ NSX_DEFINE_PASS(profiler_cost,
 	.derived_from = "profiler overhead rows; CUDA overheads of types 3 to 5",
 	.limitations = "calls and launches that are slower under tracing leave no rows",
 	.any_of = {NSX_NEED_VIEW(profiler_overhead), NSX_NEED_VIEW(overhead)},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUT(layout));

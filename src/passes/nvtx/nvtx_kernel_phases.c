@@ -8,9 +8,8 @@
 	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                     \
 	  "share of the time of kernels that were launched in a range")
 NSX_COLUMN_ARRAY(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
-};
+static const struct nsx_layout layout = {
+	.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS};
 
 static int nvtx_kernel_phases_run(const struct nsx_run *run, struct nsx_section *out,
 				  struct nsx_err *err)
@@ -22,7 +21,7 @@ static int nvtx_kernel_phases_run(const struct nsx_run *run, struct nsx_section 
 
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "disabled by --no-nvtx-kernel-map");
-	table = nsx_add_table(out, &layouts[0]);
+	table = nsx_add_table(out, &layout);
 	nplaces = nsx_phase_count(m) + (size_t)1;
 	sum = nsx_arena_get(run->scratch, nplaces * sizeof(*sum));
 	if (nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err))
@@ -46,5 +45,5 @@ NSX_DEFINE_PASS(nvtx_kernel_phases,
 	       "nvtx_kernel_time.",
 	.by_phase = true,
 	.needs = {NSX_KERNELS_BY_RANGE},
-	NSX_LAYOUTS(layouts),
+	NSX_LAYOUT(layout),
 	.may_be_null = true);

@@ -12,10 +12,7 @@ static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols), .json_rows 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
 	X(PHASES, "phases", TABLE, "kernel time by phase", .rows = &phase_layout)
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "*", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "*");
 
 static void nvtx_kernel_phases_by_pid_add_process(const struct nsx_run *run, uint32_t process,
 						  const int64_t *ns, struct nsx_section *out)
@@ -43,7 +40,7 @@ static int nvtx_kernel_phases_by_pid_run(const struct nsx_run *run, struct nsx_s
 		out->status = NSX_S_NULL;
 		return 0;
 	}
-	nsx_add_table(out, &layouts[0]);
+	nsx_add_table(out, &layout);
 	nsx_md_heading(out, "NVTX by process");
 	nsx_md_subheading(out, "NVTX phases per PID (mapped, GPU kernel time)");
 	if (nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err))
@@ -60,4 +57,4 @@ NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid, .json = "by_pid.nvtx_kernel_phases",
 	.no_query = "patterns are regular expressions of the user's file",
 	.no_cannot = "null without a phase map", .summary = "kernel time by phase in each process",
 	.doc = "Like nvtx_kernel_phases, for each process with kernels launched in a range.",
-	.by_phase = true, NSX_LAYOUTS(layouts), .may_be_null = true);
+	.by_phase = true, NSX_LAYOUT(layout), .may_be_null = true);

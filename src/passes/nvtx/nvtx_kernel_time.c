@@ -13,10 +13,7 @@
 	X(TOTAL_MS, "total_kernel_time_ms", F64, "sum of these kernels' durations")                \
 	X(AVG, "avg_kernel_duration_us", F64, "mean")                                              \
 	X(PCT, "pct_of_total_kernel_time", F64, "share of the time of all kernels, mapped or not")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "ranges", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "ranges");
 
 struct sums {
 	struct nsx_nvtx_sum *v; /* one for each group of ranges */
@@ -169,7 +166,7 @@ static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *o
 {
 	struct nsx_nvtx_groups g;
 	struct sums s = {.all = run->facts->coverage[run->trace->nprocesses]};
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "disabled by --no-nvtx-kernel-map");
@@ -199,4 +196,4 @@ NSX_DEFINE_PASS(nvtx_kernel_time,
 		   "process, and coverage is over all kernels. nsys-llm-explain joins across "
 		   "processes and requires the range to enclose the whole call",
 	.needs = {NSX_KERNELS_BY_RANGE},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUT(layout));

@@ -11,9 +11,8 @@
 	X(PHASE_MS, "total_time_ms", F64, "host time in the phase, summed over threads")           \
 	X(PHASE_PCT, "pct_of_nvtx_total", F64, "share of the time in any range")
 NSX_COLUMN_ARRAY(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
-};
+static const struct nsx_layout layout = {
+	.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS};
 
 static void nvtx_phases_add_thread(const struct nsx_trace *t, uint32_t thread,
 				   const struct nsx_nvtx_phases *p, int64_t *ns)
@@ -57,7 +56,7 @@ static int nvtx_phases_sum_up(const struct nsx_run *run, int64_t *ns, struct nsx
 static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = run->opts->phases;
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 	int64_t *ns = nsx_arena_get(run->scratch, (nsx_phase_count(m) + 1) * sizeof(*ns));
 
 	if (nvtx_phases_sum_up(run, ns, err))
@@ -86,5 +85,5 @@ NSX_DEFINE_PASS(nvtx_phases,
 		   "and each instant of a thread counts once; nsys-llm-explain adds up whole "
 		   "ranges, outer and inner, by their own names only",
 	.needs = {NSX_NEED_VIEW(nvtx)},
-	NSX_LAYOUTS(layouts),
+	NSX_LAYOUT(layout),
 	.may_be_null = true);

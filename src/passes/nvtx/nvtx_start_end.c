@@ -15,10 +15,7 @@
 	X(KERNELS, "kernel_count", I64,                                                            \
 	  "kernels whose call, on any thread of the process, began while such a range was open")   \
 	X(TIME, "kernel_time_ms", F64, "sum of these kernels' durations")
-NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "*", NSX_COLS(cols)},
-};
+NSX_LAYOUT_OF(layout, COLUMNS, .key = "*");
 
 struct cut { /* an end of a range, and the kernels up to the next end */
 	int64_t at, ns, kernels;
@@ -166,7 +163,7 @@ static int nvtx_start_end_run(const struct nsx_run *run, struct nsx_section *out
 			      struct nsx_err *err)
 {
 	struct work w = {.t = run->trace};
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *table = nsx_add_table(out, &layout);
 	struct group *v;
 
 	if (nsx_nvtx_group(w.t, false, run->scratch, &w.g, err) ||
@@ -195,4 +192,4 @@ NSX_DEFINE_PASS(nvtx_start_end, .json = "nvtx.start_end", .no_title = "shown und
 	.summary = "kernels launched during start/end NVTX ranges",
 	.doc = "For each name: kernels whose host call, on any thread of the process, begins while "
 	       "at least one start/end range of this name is open in that process. Not part of "
-	       "coverage.", NSX_LAYOUTS(layouts), .may_be_null = true);
+	       "coverage.", NSX_LAYOUT(layout), .may_be_null = true);

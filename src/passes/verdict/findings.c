@@ -19,10 +19,7 @@
 	X(CSV_PLACE, "place", STR, "place in the user's code")                                     \
 	X(CSV_EVIDENCE, "evidence", STR, "evidence in numbers, as plain text")                     \
 	X(CSV_RECOMMENDATION, "recommendation", STR, "remedy, as plain text")
-NSX_COLUMNS(csv_cols, CSV_COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.csv = "findings", NSX_COLS(csv_cols)},
-};
+NSX_LAYOUT_OF(layout, CSV_COLUMNS, .csv = "findings");
 
 /* Joins lines of Markdown as sentences. */
 static struct nsx_cell plain_cell(struct nsx_section *out, const char *const *line)
@@ -152,7 +149,7 @@ static void say_judged_window(const struct nsx_run *run, const struct nsx_report
 static int findings_summarise(const struct nsx_run *run, const struct nsx_report *report,
 			      struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_table *csv = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *csv = nsx_add_table(out, &layout);
 	const struct nsx_table *all = nsx_findings_table(report, out, false);
 
 	say_judged_window(run, report, out);
@@ -188,6 +185,6 @@ NSX_DEFINE_SUMMARY(findings, .title = "Findings in full",
 	.derived_from = "the trace and the facts, whatever sections are shown; priced by replay on "
 			"the judged window",
 	.limitations = "durations of kernels and copies stay as recorded; a removed wait must not "
-		       "be needed", NSX_LAYOUTS(layouts),
+		       "be needed", NSX_LAYOUT(layout),
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
 	.is_top = true, .is_verdict = true);
