@@ -39,18 +39,8 @@ static uint32_t device_of_op(const void *ctx, uint32_t i)
 	return d;
 }
 
-static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
-{
-	const struct nsx_loader *l = ctx;
-	const struct nsx_ops_rw *o = &l->ops;
-	uint32_t da = device_of_op(l, a), db = device_of_op(l, b);
-
-	return NSX_CMP(da, db) ?:
-	       NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
-	       NSX_CMP(o->end_ns[a], o->end_ns[b]) ?:
-	       NSX_CMP(o->kind[a], o->kind[b]) ?:
-	       cmp_op_content(l, a, b);
-}
+NSX_ROW_ORDER(cmp_ops, ops, OF(device_of_op), UP(start_ns), UP(end_ns), UP(kind),
+	      BY(cmp_op_content));
 
 int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -252,17 +242,8 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	return 0;
 }
 
-/* Tells whether operation a starts before operation b. Ties are broken by kind, then by
- * correlation id.
- */
-static bool op_starts_before(const struct nsx_ops_rw *o, size_t a, size_t b)
-{
-	int c = NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
-		NSX_CMP(o->kind[a], o->kind[b]) ?:
-		NSX_CMP(o->call[a], o->call[b]);
-
-	return c < 0;
-}
+/* Orders operations by start. The column `call` still holds the correlation id. */
+NSX_ROW_ORDER(cmp_op_starts, ops, UP(start_ns), UP(kind), UP(call));
 
 /* Notes each device's last operation before the window and first operation after it, where the
  * idle time at the window's edges begins and ends.
@@ -288,7 +269,7 @@ static void note_work_outside_window(struct nsx_loader *l, const struct nsx_wind
 		if (o->end_ns[i] <= w->start_ns)
 			*dry_ns = NSX_MAX(*dry_ns, o->end_ns[i]);
 		else if (o->start_ns[i] >= w->end_ns &&
-			 (next[d] == NSX_NONE || op_starts_before(o, i, next[d])))
+			 (next[d] == NSX_NONE || cmp_op_starts(l, i, next[d]) < 0))
 			next[d] = i;
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {

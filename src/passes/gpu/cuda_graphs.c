@@ -104,15 +104,7 @@ static void join_nodes_to_replays(struct graphs *g)
 	}
 }
 
-static int cmp_group(const struct entry *x, const struct entry *y)
-{
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->device, y->device) ?:
-	       NSX_CMP(x->graph, y->graph) ?:
-	       NSX_CMP(x->exec, y->exec) ?:
-	       (int)x->is_node - y->is_node;
-}
-
+NSX_ORDER(cmp_group, struct entry, UP(process), UP(device), UP(graph), UP(exec), UP(is_node));
 NSX_ORDER(cmp_entries, struct entry, BY(cmp_group), UP(call));
 
 /* Rows ---------------------------------------------------------------------*/

@@ -82,14 +82,8 @@ struct long_gap {
 	uint32_t device;
 };
 
-static int cmp_long_gaps(const void *a, const void *b, void *ctx NSX_UNUSED)
-{
-	const struct long_gap *x = a, *y = b;
-	int64_t n = x->gap.end_ns - x->gap.start_ns, m = y->gap.end_ns - y->gap.start_ns;
-
-	return NSX_CMP(m, n) ?: NSX_CMP(x->gap.start_ns, y->gap.start_ns) ?:
-	       NSX_CMP(x->device, y->device);
-}
+NSX_ORDER_IN(cmp_long_gaps, struct long_gap, void, DOWN(x->gap.end_ns - x->gap.start_ns),
+	     UP(x->gap.start_ns), UP(x->device));
 
 static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 {
