@@ -21,12 +21,13 @@
 #define MAX_GAP	     2 /* so many unneeded pages are read to save a call */
 
 struct nsx_pagescan {
+	struct nsx_scan scan;
 	const struct nsx_pagefile *f;
 	struct nsx_arena *arena;
 	const char *table;
 	struct nsx_wants wants;
 	struct nsx_leaves leaves;
-	unsigned most_parts, nparts;
+	unsigned most_parts;
 	pthread_mutex_t lock; /* guards the rest */
 	bool is_counted;
 	struct nsx_err count_err; /* the error that ended counting */
@@ -50,18 +51,27 @@ static void divide_leaves_into_parts(struct nsx_pagescan *s)
 	size_t n = s->leaves.n / worth;
 
 	n = NSX_MIN(n, NSX_MIN(s->most_parts, NSX_MAX_THREADS));
-	s->nparts = (unsigned)NSX_MAX(n, 1);
+	s->scan.nparts = (unsigned)NSX_MAX(n, 1);
 }
 
-int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
-		      const char *const *columns, unsigned ncolumns,
-		      unsigned nparts, struct nsx_pagescan **ret, struct nsx_err *err)
+static void page_close(struct nsx_scan *scan)
+{
+	struct nsx_pagescan *s = (struct nsx_pagescan *)scan;
+
+	pthread_mutex_destroy(&s->lock);
+	nsx_leaves_done(&s->leaves);
+	nsx_arena_free(s->arena);
+	free(s);
+}
+
+static int page_open(struct nsx_db *db, const struct nsx_table_info *t,
+		     const char *const *columns, unsigned ncolumns,
+		     unsigned nparts, struct nsx_scan **ret, struct nsx_err *err)
 {
 	const struct nsx_pagefile *f = nsx_db_pages(db);
 	struct nsx_pagescan *s;
 	int rc;
 
-	*ret = NULL;
 	if (!f || t->kind != NSX_TK_PLAIN)
 		return 0;
 	s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
@@ -72,17 +82,17 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	s->table = t->name;
 	s->arena = nsx_arena_new();
 	if (!nsx_wants_plan(t, columns, ncolumns, s->arena, &s->wants)) {
-		nsx_pagescan_close(s);
+		page_close(&s->scan);
 		return 0;
 	}
 	rc = nsx_leaves_find(f, t->name, t->root_page, &s->leaves, err);
 	if (rc) {
-		nsx_pagescan_close(s);
+		page_close(&s->scan);
 		return rc;
 	}
 	s->most_parts = nparts;
 	divide_leaves_into_parts(s);
-	*ret = s;
+	*ret = &s->scan;
 	return 0;
 }
 
@@ -211,10 +221,11 @@ static int drop_far_leaves(struct nsx_pagescan *s, const struct nsx_wants *w, in
 	return rc;
 }
 
-int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
-		      const char *column, int64_t from, int64_t to, bool is_run,
-		      struct nsx_err *err)
+static int page_near(struct nsx_scan *scan, const struct nsx_table_info *t,
+		     const char *column, int64_t from, int64_t to, bool is_run,
+		     struct nsx_err *err)
 {
+	struct nsx_pagescan *s = (struct nsx_pagescan *)scan;
 	struct nsx_wants w;
 	int rc = nsx_wants_plan(t, &column, 1, s->arena, &w) ?
 			 drop_far_leaves(s, &w, from, to, is_run, err) : 0;
@@ -223,37 +234,23 @@ int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
 	return rc;
 }
 
-void nsx_pagescan_close(struct nsx_pagescan *s)
-{
-	if (!s)
-		return;
-	pthread_mutex_destroy(&s->lock);
-	nsx_leaves_done(&s->leaves);
-	nsx_arena_free(s->arena);
-	free(s);
-}
-
-unsigned nsx_pagescan_parts(const struct nsx_pagescan *s)
-{
-	return s->nparts;
-}
-
 static size_t leaves_a_block(const struct nsx_pagescan *s)
 {
 	return NSX_MAX(BLOCK_BYTES / s->f->page_size, 1);
 }
 
-size_t nsx_pagescan_first_block(const struct nsx_pagescan *s, unsigned part)
+static size_t page_first_block(const struct nsx_scan *scan, unsigned part)
 {
+	const struct nsx_pagescan *s = (const struct nsx_pagescan *)scan;
 	size_t each = leaves_a_block(s), n = (s->leaves.n + each - 1) / each;
 
-	return (size_t)((unsigned __int128)n * part / s->nparts);
+	return (size_t)((unsigned __int128)n * part / scan->nparts);
 }
 
 /* Returns the first leaf of a part; parts consist of whole blocks. */
 static size_t part_begin(const struct nsx_pagescan *s, unsigned part)
 {
-	return NSX_MIN(nsx_pagescan_first_block(s, part) * leaves_a_block(s), s->leaves.n);
+	return NSX_MIN(page_first_block(&s->scan, part) * leaves_a_block(s), s->leaves.n);
 }
 
 /* Batches ----------------------------------------------------------------*/
@@ -360,13 +357,14 @@ static int count_rows_of_part(void *ctx, size_t part, struct nsx_err *err)
 	return rc;
 }
 
-size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
+static size_t page_rows(struct nsx_scan *scan, unsigned part)
 {
+	struct nsx_pagescan *s = (struct nsx_pagescan *)scan;
 	struct nsx_err err = {.rc = 0};
 
 	if (s->is_counted)
 		return s->rows[part];
-	if (nsx_par(s->nparts, s->nparts, count_rows_of_part, s, &err))
+	if (nsx_par(scan->nparts, scan->nparts, count_rows_of_part, s, &err))
 		memset(s->rows, 0, sizeof(s->rows));
 	pthread_mutex_lock(&s->lock);
 	s->count_err = err;
@@ -433,9 +431,10 @@ static size_t next_wanted(const struct nsx_pagescan *s,
 	return NSX_MIN(i, end);
 }
 
-int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
-		     struct nsx_choice *choice, nsx_row_fn fn, void *ctx, struct nsx_err *err)
+static int page_run(struct nsx_scan *scan, unsigned part, struct nsx_choice *choice,
+		    nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
+	struct nsx_pagescan *s = (struct nsx_pagescan *)scan;
 	size_t i = part_begin(s, part), end = part_begin(s, part + 1U);
 	size_t until = i, each = leaves_a_block(s);
 	struct nsx_decoder *d;
@@ -469,7 +468,7 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 	}
 	free(b.bytes);
 	nsx_decoder_free(d);
-	if (part + 1 == s->nparts && s->leaves.damage.rc)
+	if (part + 1 == scan->nparts && s->leaves.damage.rc)
 		keep_first_damage(&damage, &s->leaves.damage);
 	if (!rc && damage.rc) {
 		*err = damage;
@@ -477,3 +476,6 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 	}
 	return rc;
 }
+
+const struct nsx_scan_backend nsx_page_backend = {
+	"page", page_open, page_close, page_near, page_rows, page_first_block, page_run};

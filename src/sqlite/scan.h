@@ -46,7 +46,7 @@ unsigned nsx_scan_parts(const struct nsx_scan *s);
  * every page, on several threads, so a scan that only sums up rows should not make it. To be
  * called from one thread, before parts are run.
  */
-size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part);
+size_t nsx_scan_rows(struct nsx_scan *s, unsigned part);
 const char *nsx_scan_backend(const struct nsx_scan *s); /* "source", ... */
 
 /* The blocks of neighbouring rows of a part that are read. A block is a few hundred rows with the

@@ -10,9 +10,10 @@ struct part {
 };
 
 struct nsx_sourcescan {
+	struct nsx_scan scan;
 	const struct nsx_source *source;
 	size_t table, nblocks;
-	unsigned ncolumns, nparts, most_parts;
+	unsigned ncolumns, most_parts;
 	size_t first, last; /* first and last block that has rows of the table */
 	/* Outside [near, end) only the blocks `first` and `last` are kept. Inside, all blocks are
 	 * kept if is_run, otherwise those with rows in [from_ns, to_ns).
@@ -23,6 +24,12 @@ struct nsx_sourcescan {
 	struct part parts[NSX_MAX_THREADS + 1]; /* the last entry is the end    */
 	int columns[];
 };
+
+/* Returns the source's own part of a scan of a source. */
+static struct nsx_sourcescan *sourcescan_of(struct nsx_scan *s)
+{
+	return (struct nsx_sourcescan *)s;
+}
 
 static size_t rows_in_block(const struct nsx_sourcescan *s, size_t block)
 {
@@ -47,7 +54,7 @@ static bool is_block_kept(const struct nsx_sourcescan *s, size_t block)
 /* Counts a block as part of the last entry, which is the sum of those so far. */
 static size_t add_block_to_parts(struct nsx_sourcescan *s, size_t block)
 {
-	struct part *end = &s->parts[s->nparts];
+	struct part *end = &s->parts[s->scan.nparts];
 	size_t rows = rows_in_block(s, block), kept = is_block_kept(s, block) ? rows : 0;
 
 	end->rows += rows;
@@ -69,7 +76,7 @@ static void divide_blocks_into_parts(struct nsx_sourcescan *const *v, size_t n)
 	nparts = (unsigned)NSX_MIN(v[0]->most_parts, all / ROWS_WORTH_A_PART);
 	nparts = NSX_MAX(NSX_MIN(nparts, NSX_MAX_THREADS), 1);
 	for (size_t i = 0; i < n; i++) {
-		v[i]->nparts = nparts;
+		v[i]->scan.nparts = nparts;
 		v[i]->parts[nparts] = (struct part){nblocks, 0, 0};
 	}
 	for (size_t b = 0; b <= nblocks; b++) {
@@ -90,14 +97,18 @@ int nsx_scan_join(const struct nsx_scan_share *v, size_t n, struct nsx_err *err)
 	if (!scans)
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
-		scans[i] = nsx_sourcescan_of(v[i].scan);
+		scans[i] = sourcescan_of(v[i].scan);
 	divide_blocks_into_parts(scans, n);
 	free(scans);
 	return 0;
 }
 
-void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, bool is_run)
+static int scan_source_near(struct nsx_scan *scan, const struct nsx_table_info *t NSX_UNUSED,
+			    const char *column NSX_UNUSED, int64_t from, int64_t to, bool is_run,
+			    struct nsx_err *err NSX_UNUSED)
 {
+	struct nsx_sourcescan *s = sourcescan_of(scan);
+
 	s->from_ns = from;
 	s->to_ns = to;
 	while (s->near < s->end &&
@@ -108,16 +119,16 @@ void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, boo
 		s->end--;
 	s->is_run = is_run;
 	divide_blocks_into_parts(&s, 1);
+	return 0;
 }
 
-int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
-			const char *const *columns, unsigned ncolumns,
-			unsigned nparts, struct nsx_sourcescan **ret, struct nsx_err *err)
+static int scan_source_open(struct nsx_db *db, const struct nsx_table_info *t,
+			    const char *const *columns, unsigned ncolumns,
+			    unsigned nparts, struct nsx_scan **ret, struct nsx_err *err)
 {
 	const struct nsx_source *source = nsx_db_source(db);
 	struct nsx_sourcescan *s;
 
-	*ret = NULL;
 	if (!source)
 		return 0;
 	s = nsx_try_alloc(1, sizeof(*s) + ncolumns * sizeof(*s->columns), "a scan", err);
@@ -138,28 +149,25 @@ int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	s->is_run = true;
 	s->most_parts = nparts;
 	divide_blocks_into_parts(&s, 1);
-	*ret = s;
+	*ret = &s->scan;
 	return 0;
 }
 
-void nsx_sourcescan_close(struct nsx_sourcescan *s)
+static void scan_source_close(struct nsx_scan *scan)
 {
-	free(s);
+	free(scan);
 }
 
-unsigned nsx_sourcescan_parts(const struct nsx_sourcescan *s)
+static size_t scan_source_rows(struct nsx_scan *scan, unsigned part)
 {
-	return s->nparts;
+	const struct part *p = &sourcescan_of(scan)->parts[part];
+
+	return p[1].kept - p->kept;
 }
 
-size_t nsx_sourcescan_rows(const struct nsx_sourcescan *s, unsigned part)
+static size_t scan_source_first_block(const struct nsx_scan *scan, unsigned part)
 {
-	return s->parts[part + 1].kept - s->parts[part].kept;
-}
-
-size_t nsx_sourcescan_first_block(const struct nsx_sourcescan *s, unsigned part)
-{
-	return s->parts[part].first;
+	return ((const struct nsx_sourcescan *)scan)->parts[part].first;
 }
 
 /* Prepares the uses for a block. False: none of them wants it. */
@@ -169,7 +177,7 @@ static bool is_block_wanted(const struct nsx_scan_share *v, size_t n, struct nsx
 	bool is_wanted = false;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_sourcescan *s = nsx_sourcescan_of(v[i].scan);
+		const struct nsx_sourcescan *s = sourcescan_of(v[i].scan);
 		size_t rows = rows_in_block(s, block);
 		struct nsx_choice *choice = v[i].choice;
 
@@ -187,14 +195,14 @@ static bool is_block_wanted(const struct nsx_scan_share *v, size_t n, struct nsx
 static int read_blocks(const struct nsx_scan_share *v, size_t n, struct nsx_source_use *uses,
 		       int64_t *rids, unsigned part, struct nsx_err *err)
 {
-	const struct nsx_sourcescan *any = nsx_sourcescan_of(v[0].scan);
+	const struct nsx_sourcescan *any = sourcescan_of(v[0].scan);
 	const struct nsx_source *source = any->source;
 	size_t end = any->parts[part + 1].first;
 	struct nsx_source_reader *r;
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_sourcescan *s = nsx_sourcescan_of(v[i].scan);
+		const struct nsx_sourcescan *s = sourcescan_of(v[i].scan);
 
 		uses[i] = (struct nsx_source_use){s->table, s->columns, s->ncolumns, v[i].fn,
 						  v[i].ctx, false, 0};
@@ -220,4 +228,19 @@ int nsx_scan_run_joined(const struct nsx_scan_share *v, size_t n, unsigned part,
 	free(uses);
 	free(rids);
 	return rc;
+}
+
+static int scan_source_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
+			   nsx_row_fn fn, void *ctx, struct nsx_err *err)
+{
+	return nsx_scan_run_joined(&(struct nsx_scan_share){s, choice, fn, ctx}, 1, part, err);
+}
+
+const struct nsx_scan_backend nsx_source_backend = {
+	"source", scan_source_open, scan_source_close, scan_source_near, scan_source_rows,
+	scan_source_first_block, scan_source_run};
+
+bool nsx_scan_can_join(const struct nsx_scan *s)
+{
+	return s->backend == &nsx_source_backend;
 }

@@ -10,11 +10,12 @@ struct part {
 };
 
 struct nsx_sqlscan {
+	struct nsx_scan scan;
 	struct nsx_db *db;
 	const char *table;
 	char *select; /* the SELECT without the range */
 	const char *rowid; /* name of the row id in this table, or NULL */
-	unsigned ncolumns, nparts;
+	unsigned ncolumns;
 	struct part parts[NSX_MAX_THREADS];
 };
 
@@ -90,7 +91,7 @@ static int scan_sqlite_measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_e
 static int scan_sqlite_count_part(struct nsx_sqlscan *s, struct part *p, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
-	int64_t n;
+	int64_t n = 0;
 	int rc;
 
 	nsx_buf_adds(&b, "SELECT count(*) FROM main.");
@@ -110,7 +111,7 @@ static int divide_row_ids(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err
 
 	if (rc)
 		return rc;
-	s->nparts = 1;
+	s->scan.nparts = 1;
 	s->parts[0] = (struct part){m[1], m[2], (size_t)m[0]};
 	nparts = (unsigned)NSX_MIN(nparts, m[0] / ROWS_WORTH_A_PART);
 	nparts = NSX_MIN(nparts, NSX_MAX_THREADS);
@@ -124,16 +125,21 @@ static int divide_row_ids(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err
 		p->last = i + 1 == nparts ? m[2] : m[1] + (i + 1) * step;
 		rc = scan_sqlite_count_part(s, p, err);
 	}
-	s->nparts = nparts;
+	s->scan.nparts = nparts;
 	return rc;
 }
 
-int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
-		     const char *const *columns, unsigned ncolumns,
-		     unsigned nparts, struct nsx_sqlscan **ret, struct nsx_err *err)
+static void scan_sqlite_close(struct nsx_scan *scan)
+{
+	free(((struct nsx_sqlscan *)scan)->select);
+	free(scan);
+}
+
+static int scan_sqlite_open(struct nsx_db *db, const struct nsx_table_info *t,
+			    const char *const *columns, unsigned ncolumns,
+			    unsigned nparts, struct nsx_scan **ret, struct nsx_err *err)
 {
 	struct nsx_sqlscan *s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
-	int rc;
 
 	if (!s)
 		return err->rc;
@@ -142,31 +148,17 @@ int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	s->table = t->name;
 	s->rowid = rowid_name(t);
 	s->select = make_select(t, columns, ncolumns, s->rowid);
-	rc = divide_row_ids(s, nparts, err);
-	if (rc) {
-		nsx_sqlscan_close(s);
-		return rc;
+	if (divide_row_ids(s, nparts, err)) {
+		scan_sqlite_close(&s->scan);
+		return err->rc;
 	}
-	*ret = s;
+	*ret = &s->scan;
 	return 0;
 }
 
-void nsx_sqlscan_close(struct nsx_sqlscan *s)
+static size_t scan_sqlite_rows(struct nsx_scan *scan, unsigned part)
 {
-	if (!s)
-		return;
-	free(s->select);
-	free(s);
-}
-
-unsigned nsx_sqlscan_parts(const struct nsx_sqlscan *s)
-{
-	return s->nparts;
-}
-
-size_t nsx_sqlscan_rows(const struct nsx_sqlscan *s, unsigned part)
-{
-	return s->parts[part].rows;
+	return ((struct nsx_sqlscan *)scan)->parts[part].rows;
 }
 
 /* Reads at most `left` rows, because a damaged table may give more rows than it counts. */
@@ -189,17 +181,23 @@ static int scan_sqlite_read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt, s
 	return rc;
 }
 
-int nsx_sqlscan_run(struct nsx_sqlscan *s, unsigned part, nsx_row_fn fn,
-		    void *ctx, struct nsx_err *err)
+static int scan_sqlite_run(struct nsx_scan *scan, unsigned part, struct nsx_choice *choice,
+			   nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
+	struct nsx_sqlscan *s = (struct nsx_sqlscan *)scan;
 	const struct part *p = &s->parts[part];
 	struct nsx_stmt *stmt = NULL;
-	struct nsx_db *db = nsx_db_clone(s->db);
 	struct nsx_buf b = {0};
+	struct nsx_db *db;
 	int rc;
 
+	if (choice)
+		choice->at = part;
+	if (choice && choice->wants && !choice->wants(ctx, part))
+		return 0;
+	db = nsx_db_clone(s->db);
 	nsx_buf_adds(&b, s->select);
-	if (s->nparts > 1)
+	if (s->scan.nparts > 1)
 		nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
 			       (long long)p->first, (long long)p->last);
 	rc = nsx_db_prepare(db, b.p, &stmt, err) ?:
@@ -209,3 +207,7 @@ int nsx_sqlscan_run(struct nsx_sqlscan *s, unsigned part, nsx_row_fn fn,
 	nsx_db_close(db);
 	return rc;
 }
+
+const struct nsx_scan_backend nsx_sqlite_backend = {
+	.name = "sqlite", .open = scan_sqlite_open, .close = scan_sqlite_close,
+	.rows = scan_sqlite_rows, .run = scan_sqlite_run};
