@@ -165,38 +165,15 @@ void nsx_resume(void)
 	nsx_stop_flag = 0;
 }
 
-static int api_write_verdict(const struct nsx_out_file *f, FILE *out,
-			     struct nsx_err *err NSX_UNUSED)
-{
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_buf b = {0};
-
-	nsx_emit_verdict(f->subject, a, &b);
-	fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
-	nsx_arena_free(a);
-	return 0;
-}
-
-static int api_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_err *err NSX_UNUSED)
-{
-	struct nsx_buf b = {0};
-
-	nsx_emit_page(f->subject, NSX_PAGE_PLAIN, &b);
-	fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
-	return 0;
-}
-
 int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 			const char **ret, struct nsx_problem *problem)
 {
 	static int (*const writers[])(const struct nsx_out_file *, FILE *,
 				      struct nsx_err *) = {
-		[NSX_DOC_VERDICT] = api_write_verdict, [NSX_DOC_PAGE] = api_write_page,
 		[NSX_DOC_BRIEF] = nsx_write_brief, [NSX_DOC_JSON] = nsx_write_json,
 		[NSX_DOC_MARKDOWN] = nsx_write_md};
 	bool is_of_page = which <= NSX_DOC_BRIEF;
+	struct nsx_buf text = {0};
 	struct nsx_err err;
 	size_t n;
 	int rc = 0;
@@ -206,7 +183,13 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 	else if (is_of_page && !r->report->page)
 		rc = nsx_fail(&err, NSX_E_USAGE, "a report of some analyses has no "
 			      "first page; load all of them");
-	else if (!r->document[which])
+	else if (r->document[which])
+		rc = 0;
+	else if (which == NSX_DOC_VERDICT)
+		nsx_emit_verdict(r->report->page, r->report->arena, &text);
+	else if (which == NSX_DOC_PAGE)
+		nsx_emit_page(r->report->page, NSX_PAGE_PLAIN, &text);
+	else
 		rc = nsx_out_string(
 			&(struct nsx_out_file){
 				.write = writers[which],
@@ -214,6 +197,8 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 			&r->document[which], &n, &err);
 	if (rc)
 		return nsx_tell_problem(&err, problem);
+	if (text.p)
+		r->document[which] = text.p;
 	*ret = r->document[which];
 	return 0;
 }

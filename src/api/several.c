@@ -128,38 +128,30 @@ int nsx_several_fleet(const char *const *inputs, unsigned threads,
 	return several_finish(s, rc, ret, &err, problem);
 }
 
-static int several_write_verdict(const struct nsx_out_file *f, FILE *out,
-				 struct nsx_err *err NSX_UNUSED)
-{
-	const struct nsx_several *s = f->subject;
-	struct nsx_buf b = {0};
-
-	if (s->diff.diff)
-		nsx_buf_adds(&b, nsx_diff_headline(s->diff.diff, s->arena));
-	else
-		nsx_freport_page(s->report, false, &b);
-	fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
-	return 0;
-}
-
 int nsx_several_document(struct nsx_several *s, enum nsx_document which,
 			 const char **ret, struct nsx_problem *problem)
 {
 	const void *subject = s->diff.diff ? (const void *)&s->diff : s->report;
 	const struct nsx_out_file as[] = {
-		[NSX_DOC_VERDICT] = {.write = several_write_verdict, .subject = s},
 		[NSX_DOC_JSON] = {.write = s->report ? nsx_freport_write_json :
 						       nsx_diff_write_json,
 				  .subject = subject},
 		[NSX_DOC_MARKDOWN] = {.write = s->report ? nsx_freport_write_md :
 							   nsx_diff_write_md,
 				      .subject = subject}};
+	struct nsx_buf verdict = {0};
 	struct nsx_err err;
 	size_t n;
 	int rc = 0;
 
-	if ((unsigned)which >= ARRAY_LEN(as) || !as[which].write)
+	if (which == NSX_DOC_VERDICT && !s->document[which]) {
+		if (s->diff.diff)
+			nsx_buf_adds(&verdict, nsx_diff_headline(s->diff.diff, s->arena));
+		else
+			nsx_freport_page(s->report, false, &verdict);
+		s->document[which] = verdict.p;
+	}
+	if ((unsigned)which >= ARRAY_LEN(as) || (!as[which].write && which != NSX_DOC_VERDICT))
 		rc = nsx_fail(&err, NSX_E_USAGE, "no document %d of several traces", (int)which);
 	else if (!s->document[which])
 		rc = nsx_out_string(&as[which], &s->document[which], &n, &err);

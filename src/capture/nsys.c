@@ -68,14 +68,9 @@ static bool is_program(const char *path)
 static const char *ask_version(struct nsx_arena *a, const char *path)
 {
 	const char *const argv[] = { path, "--version", NULL };
-	const struct nsx_proc p = { .argv = argv, .limit_s = 20 };
-	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
-	struct nsx_err err;
-	const char *s;
+	const char *s = nsx_proc_output(argv, a);
 
-	if (nsx_proc_run(&p, &end, &err) || end.code || !end.out.p)
-		return "";
-	s = strstr(end.out.p, "version ");
+	s = s ? strstr(s, "version ") : NULL;
 	if (!s)
 		return "";
 	s += strlen("version ");
@@ -291,26 +286,12 @@ static const struct {
 } metric_sets[] = { { "8.0", "ga100" }, { "8.6", "ga10x" }, { "8.7", "ga10b" },
 		    { "8.9", "ad10x" }, { "9.0", "gh100" } };
 
-/* Runs a program and returns its output; NULL: it printed nothing or failed. */
-static const char *run_for_output(const char *const *argv, struct nsx_arena *a)
-{
-	const struct nsx_proc p = { .argv = argv,
-				    .limit_s = 30,
-				    .keep = HELP_BYTES };
-	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = { 0 };
-	struct nsx_err err;
-
-	if (nsx_proc_run(&p, &end, &err) || end.code || !end.out.n)
-		return NULL;
-	return nsx_arena_strdup(a, end.out.p);
-}
-
 unsigned nsx_nsys_gpu_users(struct nsx_arena *a, struct nsx_buf *names)
 {
 	static const char *const smi[] = { "nvidia-smi",
 					   "--query-compute-apps=pid,process_name",
 					   "--format=csv,noheader", NULL };
-	const char *s = run_for_output(smi, a);
+	const char *s = nsx_proc_output(smi, a);
 	unsigned count = 0;
 
 	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
@@ -330,7 +311,7 @@ const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
 					   "--query-gpu=compute_cap",
 					   "--format=csv,noheader", NULL };
 	const char *const help[] = {n->path, "profile", "--gpu-metrics-set=help", NULL};
-	const char *kind = NULL, *s = run_for_output(smi, a);
+	const char *kind = NULL, *s = nsx_proc_output(smi, a);
 
 	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
 		const char *of = NULL;
@@ -342,7 +323,7 @@ const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
 			return NULL;
 		kind = of;
 	}
-	s = kind ? run_for_output(help, a) : NULL;
+	s = kind ? nsx_proc_output(help, a) : NULL;
 	return s && has_word(s, strlen(s), kind) ? kind : NULL;
 }
 

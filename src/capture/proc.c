@@ -219,3 +219,14 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret, struct nsx_
 		return nsx_fail(err, NSX_E_STOP, "interrupted while '%s' ran", p->argv[0]);
 	return 0;
 }
+
+const char *nsx_proc_output(const char *const *argv, struct nsx_arena *a)
+{
+	const struct nsx_proc p = { .argv = argv, .limit_s = 60, .keep = 1 << 20 };
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = { 0 };
+	struct nsx_err err;
+
+	if (nsx_proc_run(&p, &end, &err) || end.code || !end.out.n)
+		return NULL;
+	return nsx_arena_strdup(a, end.out.p);
+}

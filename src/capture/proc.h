@@ -39,6 +39,11 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 		 struct nsx_err *err) NSX_CHECKED;
 void nsx_proc_end_done(struct nsx_proc_end *e); /* for NSX_AT_EXIT */
 
+/* Runs a program for at most a minute. Returns its output; NULL: it failed, or printed nothing.
+ * Owner: the arena.
+ */
+const char *nsx_proc_output(const char *const *argv, struct nsx_arena *a);
+
 /* The first place of the words in the output, at `from` or later (NULL: from its start); NULL: they
  * are not there. The output may contain any byte.
  */

@@ -121,16 +121,22 @@ static bool next_example(const char **s, const char **ret_cmd, int *ret_n,
 	return true;
 }
 
+/* Appends the names of an option: "-o, --out, --out-dir". */
+static void option_head(const struct nsx_opt *o, struct nsx_buf *b)
+{
+	if (o->letter)
+		nsx_buf_printf(b, "-%c, ", o->letter);
+	nsx_buf_printf(b, "--%s", o->name);
+	if (o->alias)
+		nsx_buf_printf(b, ", --%s", o->alias);
+}
+
 static void option_line(FILE *out, const struct nsx_opt *o)
 {
 	struct nsx_buf b = { 0 };
 
-	if (o->letter)
-		nsx_buf_printf(&b, "  -%c, --%s", o->letter, o->name);
-	else
-		nsx_buf_printf(&b, "      --%s", o->name);
-	if (o->alias)
-		nsx_buf_printf(&b, ", --%s", o->alias);
+	nsx_buf_adds(&b, o->letter ? "  " : "      ");
+	option_head(o, &b);
 	if (o->arg)
 		nsx_buf_printf(&b, " %s", o->arg);
 	if (b.n + 2 > OPT_COLUMN)
@@ -215,30 +221,19 @@ static void roff_flow(FILE *out, const char *s, size_t n)
 	print_wrapped(out, s, n, 0, 0, true);
 }
 
-static void roff_name(FILE *out, const char *name)
-{
-	fputs("\\-\\-", out);
-	roff_text(out, name, strlen(name), false);
-}
-
-static void roff_option(FILE *out, const struct nsx_opt *o)
+/* Prints a term in bold, its argument (NULL: none), and what it means. */
+static void roff_term(FILE *out, const char *term, const char *arg, const char *text)
 {
 	fputs(".TP\n\\fB", out);
-	if (o->letter)
-		fprintf(out, "\\-%c, ", o->letter);
-	roff_name(out, o->name);
-	if (o->alias) {
-		fputs(", ", out);
-		roff_name(out, o->alias);
-	}
+	roff_text(out, term, strlen(term), false);
 	fputs("\\fR", out);
-	if (o->arg) {
+	if (arg) {
 		fputs(" \\fI", out);
-		roff_text(out, o->arg, strlen(o->arg), false);
+		roff_text(out, arg, strlen(arg), false);
 		fputs("\\fR", out);
 	}
 	fputc('\n', out);
-	roff_flow(out, o->help, strlen(o->help));
+	roff_flow(out, text, strlen(text));
 }
 
 static void roff_synopsis(FILE *out, const struct nsx_cmd *cmd)
@@ -263,8 +258,13 @@ static void roff_doc(FILE *out, const struct nsx_cmd *cmd, bool follows)
 
 static void roff_options(FILE *out, const struct nsx_cmd *cmd)
 {
-	for (unsigned i = 0; i < cmd->nopts; i++)
-		roff_option(out, &cmd->opts[i]);
+	for (unsigned i = 0; i < cmd->nopts; i++) {
+		struct nsx_buf head = { 0 };
+
+		option_head(&cmd->opts[i], &head);
+		roff_term(out, head.p, cmd->opts[i].arg, cmd->opts[i].help);
+		nsx_buf_done(&head);
+	}
 }
 
 static void roff_operands(FILE *out, const struct nsx_cmd *cmd)
@@ -274,10 +274,7 @@ static void roff_operands(FILE *out, const struct nsx_cmd *cmd)
 		struct nsx_buf head = { 0 };
 
 		operand_head(&t, &head);
-		fputs(".TP\n\\fB", out);
-		roff_text(out, head.p, head.n, false);
-		fputs("\\fR\n", out);
-		roff_flow(out, t.help, strlen(t.help));
+		roff_term(out, head.p, NULL, t.help);
 		nsx_buf_done(&head);
 	}
 }
@@ -380,10 +377,8 @@ void nsx_opt_manual(const struct nsx_cmd *const *commands, unsigned n, FILE *out
 	}
 	roff_exit_codes(out);
 	fputs(".SH ENVIRONMENT\n", out);
-	for (unsigned i = 0; i < ARRAY_LEN(environment); i++) {
-		fprintf(out, ".TP\n\\fB%s\\fR\n", environment[i].name);
-		roff_flow(out, environment[i].text, strlen(environment[i].text));
-	}
+	for (unsigned i = 0; i < ARRAY_LEN(environment); i++)
+		roff_term(out, environment[i].name, NULL, environment[i].text);
 	fputs(".SH SEE ALSO\nEach command has a page of its own, such as\n"
 	      ".BR nsys\\-explain\\-explain (1).\n", out);
 }

@@ -335,15 +335,9 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 
 void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_convert_counts *n)
 {
-	sum->slices += n->slices;
-	sum->asyncs += n->asyncs;
-	sum->marks += n->marks;
-	sum->samples += n->samples;
-	sum->flow_starts += n->flow_starts;
-	sum->flow_ends += n->flow_ends;
-	sum->in_lanes += n->in_lanes;
-	sum->left_out += n->left_out;
-	sum->unsupported += n->unsupported;
+#define ADD(name, key) sum->name += n->name;
+	NSX_CONVERT_COUNTS(ADD)
+#undef ADD
 	sum->shift_ns = n->shift_ns;
 }
 

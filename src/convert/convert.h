@@ -64,14 +64,21 @@ struct nsx_convert_opts {
 	bool no_compress;	 /* do not compress packets                 */
 };
 
+/* Counts of a conversion, and their keys in JSON; in the order in which JSON has them. */
+#define NSX_CONVERT_COUNTS(X)                                                    \
+	X(slices, "slices")                                                      \
+	X(asyncs, "async_ranges")                                                \
+	X(marks, "marks")                                                        \
+	X(samples, "counter_values") /* counter rows */                          \
+	X(flow_ends, "arrows")                                                   \
+	X(in_lanes, "slices_in_further_lanes") /* outside the first lane */      \
+	X(left_out, "rows_left_out") /* rows without a valid span */
+#define NSX_CONVERT_COUNT(name, key) int64_t name;
 struct nsx_convert_counts {
-	int64_t slices, asyncs, marks, samples; /* samples: counter rows */
-	int64_t flow_starts, flow_ends;
-	int64_t in_lanes;   /* slices outside the first lane of their track */
-	int64_t left_out;   /* rows without a valid span                    */
-	int64_t unsupported; /* NVTX rows that are neither range nor mark    */
-	int64_t shift_ns;   /* added to every time                          */
+	NSX_CONVERT_COUNTS(NSX_CONVERT_COUNT)
+	int64_t shift_ns; /* added to every time */
 };
+#undef NSX_CONVERT_COUNT
 
 /* Adds n to sum, except shift_ns, which is replaced. */
 void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_convert_counts *n);

@@ -54,11 +54,7 @@ static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 	struct nsx_slice s = {.name = *nsx_nvtx_row_name(v)};
 	struct nsx_val end = v[NSX_N_END];
 
-	if (kind < 0) {
-		c->counts->unsupported += c->writing;
-		return nsx_stopped(err);
-	}
-	if (kind == NSX_NVTX_MARK && c->opts->shed >> NSX_SHED_MARKS & 1)
+	if (kind < 0 || (kind == NSX_NVTX_MARK && c->opts->shed >> NSX_SHED_MARKS & 1))
 		return nsx_stopped(err);
 	if (c->names->prefix && !nsx_names_matches(c->names, &s.name))
 		return nsx_stopped(err);

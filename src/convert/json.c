@@ -131,12 +131,10 @@ static void json_end(struct nsx_conv *c, const struct nsx_slice *s)
 	}
 	if (!s->corr)
 		return;
-	if (t->nests && nsx_flows_start(&c->flows, t->process, s->corr)) {
-		put_arrow(c, s, 's', c->lane, t->process);
-		c->counts->flow_starts++;
-	} else if (!t->nests && nsx_flows_started(&c->flows, t->process, s->corr)) {
-		put_arrow(c, s, 'f', c->lane, t->process);
-		c->counts->flow_ends++;
+	if (t->nests ? nsx_flows_start(&c->flows, t->process, s->corr) :
+		       nsx_flows_started(&c->flows, t->process, s->corr)) {
+		put_arrow(c, s, t->nests ? 's' : 'f', c->lane, t->process);
+		c->counts->flow_ends += !t->nests;
 	}
 }
 
@@ -295,13 +293,9 @@ static void json_close_file(struct nsx_conv *c)
 	if (c->utc_epoch_ns != INT64_MIN)
 		put_file_fact(c, "session_utc_epoch_ns", c->utc_epoch_ns);
 	put_file_fact(c, "time_shift_ns", n->shift_ns);
-	put_file_fact(c, "slices", n->slices);
-	put_file_fact(c, "async_ranges", n->asyncs);
-	put_file_fact(c, "marks", n->marks);
-	put_file_fact(c, "counter_values", n->samples);
-	put_file_fact(c, "arrows", n->flow_ends);
-	put_file_fact(c, "slices_in_further_lanes", n->in_lanes);
-	put_file_fact(c, "rows_left_out", n->left_out);
+#define PUT_FACT(name, key) put_file_fact(c, key, n->name);
+	NSX_CONVERT_COUNTS(PUT_FACT)
+#undef PUT_FACT
 	nsx_out_adds(c->out, "\n}}\n");
 }
 

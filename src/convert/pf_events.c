@@ -241,7 +241,7 @@ static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 		nsx_pb_uint(b, LEGACY_FLOW, t->nests ? FLOW_OUT : FLOW_IN);
 	}
 	nsx_pb_end(b, at);
-	*(t->nests ? &c->counts->flow_starts : &c->counts->flow_ends) += 1;
+	c->counts->flow_ends += !t->nests;
 }
 
 static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)

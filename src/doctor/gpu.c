@@ -32,14 +32,8 @@ static void list_gpus_of_smi(struct nsx_doctor *d)
 	static const char *const argv[] = { "nvidia-smi",
 					    "--query-gpu=name,compute_cap",
 					    "--format=csv,noheader", NULL };
-	const struct nsx_proc p = { .argv = argv, .limit_s = 60 };
-	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = { 0 };
-	struct nsx_err err;
-	const char *s;
 
-	if (nsx_proc_run(&p, &end, &err) || end.code || !end.out.n)
-		return;
-	for (s = end.out.p; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+	for (const char *s = nsx_proc_output(argv, d->arena); s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
 		size_t n = strcspn(s, ",\n");
 		int major = 0, minor = 0;
 

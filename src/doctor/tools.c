@@ -33,22 +33,20 @@ void nsx_check_nsys(struct nsx_doctor *d)
 void nsx_check_status(struct nsx_doctor *d)
 {
 	const char *argv[] = { NULL, "status", "-e", NULL };
-	const struct nsx_proc p = { .argv = argv, .limit_s = 60 };
-	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = { 0 };
-	const char *tree, *system, *clock;
-	struct nsx_err err;
+	const char *said, *tree, *system, *clock;
 
 	d->status_sampling = -1;
 	if (!d->nnsys)
 		return;
 	argv[0] = d->nsys[0].path;
-	if (nsx_proc_run(&p, &end, &err) || !end.out.n) {
+	said = nsx_proc_output(argv, d->arena);
+	if (!said) {
 		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL, "nsys status -e gives no answer");
 		return;
 	}
-	tree = nsx_doctor_value(d, end.out.p, "Environment (process-tree)");
-	system = nsx_doctor_value(d, end.out.p, "Environment (system-wide)");
-	clock = nsx_doctor_value(d, end.out.p, "Timestamp counter supported");
+	tree = nsx_doctor_value(d, said, "Environment (process-tree)");
+	system = nsx_doctor_value(d, said, "Environment (system-wide)");
+	clock = nsx_doctor_value(d, said, "Timestamp counter supported");
 	if (clock && strcmp(clock, "Yes"))
 		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL,
 			 "no timestamp counter: times are less exact");
