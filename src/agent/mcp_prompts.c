@@ -106,22 +106,17 @@ int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 /* Settings of clients ---------------------------------------------------------------*/
 
 static const struct {
-	const char *client, *where, *before, *args, *root, *after;
+	const char *client, *before, *args, *root, *after;
 } clients[] = {
-	{"claude", "add to .mcp.json of the project, or ~/.claude.json",
-	 "{\"mcpServers\": {\"nsys-explain\": {\"type\": \"stdio\", "
+	{"claude", "{\"mcpServers\": {\"nsys-explain\": {\"type\": \"stdio\", "
 	 "\"command\": ", ", \"args\": [\"mcp\"", ".", "]}}}"},
-	{"codex", "add to ~/.codex/config.toml",
-	 "[mcp_servers.nsys-explain]\ncommand = ",
+	{"codex", "[mcp_servers.nsys-explain]\ncommand = ",
 	 "\nargs = [\"mcp\"", ".", "]"},
-	{"cursor", "add to .cursor/mcp.json of the project",
-	 "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
+	{"cursor", "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
 	 ", \"args\": [\"mcp\"", "${workspaceFolder}", "]}}}"},
-	{"vscode", "add to .vscode/mcp.json of the workspace",
-	 "{\"servers\": {\"nsys-explain\": {\"type\": \"stdio\", \"command\": ",
+	{"vscode", "{\"servers\": {\"nsys-explain\": {\"type\": \"stdio\", \"command\": ",
 	 ", \"args\": [\"mcp\"", "${workspaceFolder}", "]}}}"},
-	{"gemini", "add to .gemini/settings.json of the project",
-	 "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
+	{"gemini", "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
 	 ", \"args\": [\"mcp\"", ".", "]}}}"},
 };
 

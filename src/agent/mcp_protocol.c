@@ -150,8 +150,7 @@ static void put_versions(struct nsx_jsonw *w, const char *key)
 	nsx_jsonw_end(w);
 }
 
-static int put_server_discovery(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
-				struct nsx_err *err NSX_UNUSED)
+static void put_server_discovery(struct nsx_jsonw *w)
 {
 	put_versions(w, "supportedVersions");
 	put_server(w);
@@ -159,13 +158,6 @@ static int put_server_discovery(struct request *r NSX_UNUSED, struct nsx_jsonw *
 	nsx_jsonw_str(w, "io\\.modelcontextprotocol/serverInfo.name", "nsys-explain");
 	nsx_jsonw_str(w, "io\\.modelcontextprotocol/serverInfo.version", NSX_VERSION);
 	nsx_jsonw_end(w);
-	return 0;
-}
-
-static int ping(struct request *r NSX_UNUSED, struct nsx_jsonw *w NSX_UNUSED,
-		struct nsx_err *err NSX_UNUSED)
-{
-	return 0;
 }
 
 /* Adds the schema of answers. All tools' answers have one shape, so only the first tool describes
@@ -214,20 +206,6 @@ static int list_tools(struct request *r, struct nsx_jsonw *w, struct nsx_err *er
 	return 0;
 }
 
-static int list_templates(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
-			  struct nsx_err *err NSX_UNUSED)
-{
-	nsx_mcp_list_templates(w);
-	return 0;
-}
-
-static int list_prompts(struct request *r NSX_UNUSED, struct nsx_jsonw *w,
-			struct nsx_err *err NSX_UNUSED)
-{
-	nsx_mcp_list_prompts(w);
-	return 0;
-}
-
 static int get_prompt(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	const char *name = nsx_jsonr_str(nsx_jsonr_get(r->params, "name"));
@@ -270,18 +248,20 @@ static const struct method {
 	int rules; /* flags of the revisions that have the method; 0: all    */
 	int ttl_ms; /* how long the result may be kept; < 0: it must not be */
 	bool waits; /* the second thread does it */
+	/* Adds the members of the result: fill, or put where the request does not matter. */
 	int (*fill)(struct request *r, struct nsx_jsonw *w, struct nsx_err *err);
+	void (*put)(struct nsx_jsonw *w);
 } methods[] = {
-	{"initialize", LEGACY_ONLY, -1, false, initialise_session},
-	{"ping", LEGACY_ONLY, -1, false, ping},
-	{"server/discover", MODERN_ONLY, LONG_MS, false, put_server_discovery},
-	{"tools/list", 0, LONG_MS, false, list_tools},
-	{"tools/call", 0, -1, true, call_tool},
-	{"resources/list", 0, 0, true, list_resources},
-	{"resources/templates/list", 0, LONG_MS, false, list_templates},
-	{"resources/read", 0, 0, true, read_resource},
-	{"prompts/list", 0, LONG_MS, false, list_prompts},
-	{"prompts/get", 0, -1, false, get_prompt},
+	{"initialize", LEGACY_ONLY, -1, false, initialise_session, NULL},
+	{"ping", LEGACY_ONLY, -1, false, NULL, NULL},
+	{"server/discover", MODERN_ONLY, LONG_MS, false, NULL, put_server_discovery},
+	{"tools/list", 0, LONG_MS, false, list_tools, NULL},
+	{"tools/call", 0, -1, true, call_tool, NULL},
+	{"resources/list", 0, 0, true, list_resources, NULL},
+	{"resources/templates/list", 0, LONG_MS, false, NULL, nsx_mcp_list_templates},
+	{"resources/read", 0, 0, true, read_resource, NULL},
+	{"prompts/list", 0, LONG_MS, false, NULL, nsx_mcp_list_prompts},
+	{"prompts/get", 0, -1, false, get_prompt, NULL},
 };
 
 /* Appends the answer. Errors: only NSX_E_STOP, with no answer. */
@@ -289,8 +269,10 @@ static int answer_request(struct request *r, const struct method *x, struct nsx_
 			  struct nsx_err *err)
 {
 	struct nsx_jsonw *w = begin_result(r);
-	int rc = x->fill(r, w, err);
+	int rc = x->fill ? x->fill(r, w, err) : 0;
 
+	if (x->put)
+		x->put(w);
 	if (!rc) {
 		end_result(r, w, x->ttl_ms, out);
 		return 0;

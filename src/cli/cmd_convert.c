@@ -7,12 +7,12 @@
 #include "convert/job.h"
 
 struct args {
-	const char *input, *output, *activity, *nvtx_prefix, *window, *iteration,
-		*nsys, *keep_export;
+	struct nsx_convert_opts o;
+	const char *input, *output, *activity, *iteration, *nsys, *keep_export;
 	int64_t max_size; /* limit of the file's bytes; 0: none              */
 	enum { GPU_NATIVE, GPU_TRACKS, GPU_UNSAID } gpu;
 	enum { STEP_SQLITE, STEP_CHROME, STEP_ALL, STEP_UNSAID } step;
-	bool no_metadata, no_compress, force, no_force, quiet;
+	bool force, no_force, quiet;
 };
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
@@ -28,9 +28,9 @@ static const struct nsx_opt opts[] = {
 	    "all; nvtx-kernel, findings and queues in packets only)",
 	    .words = "all, kernels, copies, memcpy, memset, graphs, nvtx, nvtx-kernel, api, "
 		     "libraries, osrt, sched, counters, gpu-metrics, memory, queues, findings"),
-	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, nvtx_prefix,
+	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, o.nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
-	OPT(0, "window", NULL, "A..B", STR, window,
+	OPT(0, "window", NULL, "A..B", STR, o.window,
 	    "only what overlaps it: seconds from the first event; 1.5s..2s or 5ns..9ns on the "
 	    "trace's clock, as reports print it; nvtx:NAME, from the first range of that name to "
 	    "the last; phase:NAME, the phase that reports call so, for which the trace is loaded"),
@@ -43,7 +43,7 @@ static const struct nsx_opt opts[] = {
 	    "size of the file at most, such as 400M: what is too much is dropped, first OS "
 	    "runtime calls, scheduling and depths of queues, then CUDA calls "
 	    "that caused no GPU work, then NVTX marks"),
-	OPT(0, "no-metadata", NULL, NULL, FLAG, no_metadata,
+	OPT(0, "no-metadata", NULL, NULL, FLAG, o.no_metadata,
 	    "no names of processes, threads and GPUs, and no start time"),
 	OPT('s', "step", NULL, "STEP", WORD, step,
 	    "how much to do: sqlite (only export a .nsys-rep), chrome (convert an "
@@ -53,7 +53,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "an nsys that exports a .nsys-rep first, for what of a report this "
 	    "program does not read (warnings say what)"),
-	OPT(0, "no-compress", NULL, NULL, FLAG, no_compress,
+	OPT(0, "no-compress", NULL, NULL, FLAG, o.no_compress,
 	    "leave the packets of a .pftrace as they are"),
 	OPT(0, "force", NULL, NULL, FLAG, force, "replace what is there, whatever wrote it"),
 	OPT(0, "no-force", NULL, NULL, FLAG, no_force,
@@ -137,7 +137,7 @@ static int check_several(const struct args *a, const struct nsx_convert_job *job
 	if (!job->opts.pftrace)
 		return nsx_fail(err, NSX_E_USAGE, "several traces go into "
 				"packets: give -o OUT.pftrace or -o OUT.tar");
-	if (a->window || a->iteration)
+	if (a->o.window || a->iteration)
 		return nsx_fail(err, NSX_E_USAGE, "--window and --iteration are "
 				"of one trace; leave them out for several");
 	if (job->n > NSX_MAX_TRACES)
@@ -152,14 +152,12 @@ static int cmd_convert_read_args(const struct args *a, struct nsx_convert_job *j
 	struct nsx_convert_opts *o = &job->opts;
 	bool is_tar = nsx_convert_is(job->to, ".tar");
 
+	*o = a->o;
 	o->pftrace = is_tar || nsx_convert_is(job->to, ".pftrace");
-	o->nvtx_prefix = a->nvtx_prefix;
-	o->window = a->iteration ? nsx_arena_printf(arena, "iteration:%s",
-						    a->iteration) : a->window;
-	o->no_metadata = a->no_metadata;
-	o->no_compress = a->no_compress;
+	if (a->iteration)
+		o->window = nsx_arena_printf(arena, "iteration:%s", a->iteration);
 	o->threads = nsx_threads(0);
-	if (a->iteration && a->window)
+	if (a->iteration && a->o.window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"both say what to convert: leave one out");
 	o->gpu_tracks = a->gpu == GPU_TRACKS;

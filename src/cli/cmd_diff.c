@@ -13,10 +13,10 @@
 #include "facts/steps/steps.h"
 
 struct args {
+	struct nsx_diff_opts o;
 	const char *out, *unit, *steps, *noise, *against, *store, *ledger, *steps_from;
 	struct nsx_opt_list before, after, gates;
-	int64_t gpu, rank, seed, threads, top;
-	double alpha;
+	int64_t threads;
 	bool json, md, html, lenient, calibrate, quiet, all_rows;
 	struct nsx_notice_opts notices;
 };
@@ -36,8 +36,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "steps", NULL, "A..B", STR, steps,
 	    "only units A to B of each capture, both included, counted from 0"),
 	NSX_OPT_STEPS_FROM(struct args, steps_from),
-	OPT(0, "gpu", NULL, "N", INT, gpu, "only this GPU"),
-	OPT(0, "rank", NULL, "R", INT, rank, "only this rank of a job"),
+	OPT(0, "gpu", NULL, "N", INT, o.side.device, "only this GPU"),
+	OPT(0, "rank", NULL, "R", INT, o.side.rank, "only this rank of a job"),
 	OPT(0, "gate", NULL, "EXPR", LIST, gates,
 	    "exit 1 when a limit is broken, as in step:+3%; may be repeated"),
 	OPT(0, "lenient", NULL, NULL, FLAG, lenient, "a gate that cannot be decided passes"),
@@ -46,11 +46,11 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "calibrate", NULL, NULL, FLAG, calibrate,
 	    "measure by how much runs of the same code differ: all operands "
 	    "are such runs; -o names the file"),
-	OPT(0, "top", NULL, "N", INT, top,
+	OPT(0, "top", NULL, "N", INT, o.top,
 	    "rows of each table for people (10; kernels on the page 30; none below 1 % of the "
 	    "largest change)", .most = INFINITY),
-	OPT(0, "alpha", NULL, "X", REAL, alpha, "how often chance may look like a change (0.05)"),
-	OPT(0, "seed", NULL, "N", INT, seed, "seed of the bootstrap's draws (1)"),
+	OPT(0, "alpha", NULL, "X", REAL, o.alpha, "how often chance may look like a change (0.05)"),
+	OPT(0, "seed", NULL, "N", INT, o.seed, "seed of the bootstrap's draws (1)"),
 	OPT(0, "json", NULL, NULL, FLAG, json, "diff.json on stdout, no files",
 	    .is_json = true),
 	OPT(0, "md", NULL, NULL, FLAG, md, "a comment for a pull request on stdout, no files"),
@@ -175,18 +175,12 @@ static int cmd_diff_read_args(const struct args *a, struct nsx_diff_opts *o, str
 	if (a->out && a->json + a->md + a->html && !a->calibrate)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html print "
 				"to stdout and write no files: leave --out out");
-	if (!(a->alpha > 0 && a->alpha < 0.5))
+	if (!(o->alpha > 0 && o->alpha < 0.5))
 		return nsx_fail(err, NSX_E_USAGE, "--alpha must lie between 0 and 0.5");
 	if (nsx_notices_check(&a->notices, a->json + a->md + a->html, err))
 		return err->rc;
-	o->top = (size_t)a->top;
 	o->gates = a->gates.v;
 	o->ngates = a->gates.n;
-	o->alpha = a->alpha;
-	o->seed = (uint64_t)a->seed;
-	o->side.device = a->gpu;
-	o->side.rank = a->rank;
-	o->side.pid = -1;
 	o->side.threads = nsx_threads(a->threads);
 	if (a->noise && nsx_noise_read(a->noise, &o->noise, err))
 		return err->rc;
@@ -334,25 +328,25 @@ static int compare_same_code(const struct args *a, struct nsx_diff_opts *o, int 
 
 static int cmd_diff_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	const struct args *a = args;
+	struct args *a = args;
 	struct specs side[2] = {{{NULL}, 0}, {{NULL}, 0}};
-	struct nsx_diff_opts o = {.side = {.last = -1}};
+	struct nsx_diff_opts *o = &a->o;
 	struct nsx_step_patterns *steps_from = NULL;
 	struct nsx_arena *arena = nsx_arena_new();
-	int rc = cmd_diff_read_args(a, &o, err);
+	int rc = cmd_diff_read_args(a, o, err);
 
 	if (!rc && a->steps_from)
 		rc = nsx_step_patterns_read(a->steps_from, &steps_from, err);
-	o.side.steps_from = steps_from;
+	o->side.steps_from = steps_from;
 	if (!rc && !a->calibrate)
 		rc = cmd_diff_collect(a, n, operands, arena, side, err);
 	for (unsigned s = 0; s < 2; s++)
-		o.captures[s] = (struct nsx_captures){side[s].v, side[s].n};
+		o->captures[s] = (struct nsx_captures){side[s].v, side[s].n};
 	if (!rc)
-		rc = a->calibrate ? compare_same_code(a, &o, n, operands, err) :
-				    cmd_diff_compare(a, &o, err);
+		rc = a->calibrate ? compare_same_code(a, o, n, operands, err) :
+				    cmd_diff_compare(a, o, err);
 	nsx_step_patterns_free(steps_from);
-	nsx_noises_done(&o.noise);
+	nsx_noises_done(&o->noise);
 	nsx_arena_free(arena);
 	return rc;
 }
@@ -412,6 +406,8 @@ const struct nsx_cmd nsx_cmd_diff = {
 		    "noise.json  # then --noise noise.json",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	NSX_ARGS(struct args, .gpu = -1, .rank = -1, .seed = 1, .alpha = 0.05, .store = NSX_STORE),
+	NSX_ARGS(struct args, .store = NSX_STORE,
+		 .o = {.alpha = 0.05, .seed = 1,
+		       .side = {.last = -1, .device = -1, .pid = -1, .rank = -1}}),
 	.run = cmd_diff_run,
 };

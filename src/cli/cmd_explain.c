@@ -21,17 +21,15 @@
 #include "passes/nvtx/phase.h"
 
 struct args {
-	const char *out, *phase_map, *window, *iteration, *pass, *skip, *explain,
-		*nsys, *keep_export, *html, *metrics;
-	enum nsx_html_events html_events;
+	struct nsx_opts o;
+	const char *out, *phase_map, *iteration, *explain, *nsys, *keep_export, *html, *metrics;
 	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
 	enum { FAIL_ON_HIGH, FAIL_ON_MEDIUM, FAIL_ON_NOTHING } fail_on;
 	struct nsx_opt_list what_if, expect;
 	struct nsx_engine engine;
-	int64_t kernel_limit, threads, replay_ops, html_max;
-	double nvtx_warn, reach_s;
+	int64_t kernel_limit, threads;
 	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md,
-		classic, no_html, open, force, quiet, all_rows;
+		classic, no_html, open, force, quiet;
 	int verbose;
 	struct nsx_notice_opts notices;
 };
@@ -45,31 +43,31 @@ static const struct nsx_opt opts[] = {
 	NSX_OPTS_ENGINE(struct args),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
 	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all", .most = 1000000),
-	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
+	OPT(0, "all-rows", NULL, NULL, FLAG, o.all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "no-kernel-percentiles", NULL, NULL, FLAG, no_percentiles,
 	    "accepted for compatibility; percentiles cost next to nothing"),
 	OPT(0, "print-schema", NULL, NULL, FLAG, print_schema, "print the detected tables first"),
 	OPT(0, "no-nvtx-kernel-map", NULL, NULL, FLAG, no_nvtx_map,
 	    "do not attribute kernels to NVTX ranges"),
-	OPT(0, "nvtx-coverage-warn-threshold", NULL, "X", REAL, nvtx_warn,
+	OPT(0, "nvtx-coverage-warn-threshold", NULL, "X", REAL, o.nvtx_coverage_warn,
 	    "warn when less than this share of kernel time lies in NVTX ranges (0.7)", .most = 1),
-	OPT(0, "window", NULL, "A..B", STR, window,
+	OPT(0, "window", NULL, "A..B", STR, o.window,
 	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns on the trace's "
 	    "clock, as reports print it; nvtx:NAME, from the first range of that name to the last; "
 	    "phase:NAME, the phase that reports call so"),
-	OPT(0, "reach", NULL, "S", REAL, reach_s,
+	OPT(0, "reach", NULL, "S", REAL, o.reach_s,
 	    "with --window, of a huge trace: read only what begins at most S seconds from the "
 	    "window, where rows are in order; see below", .most = 1e9),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU that sets the pace"),
-	OPT(0, "pass", NULL, "ID[,ID]", STR, pass,
+	OPT(0, "pass", NULL, "ID[,ID]", STR, o.only,
 	    "only these analyses; nsys-explain passes lists them"),
-	OPT(0, "skip", NULL, "ID[,ID]", STR, skip, "all but these analyses"),
+	OPT(0, "skip", NULL, "ID[,ID]", STR, o.skip, "all but these analyses"),
 	OPT(0, "what-if", NULL, "SPEC", LIST, what_if,
 	    "price a change by replay, such as no:cudaMalloc, kernel:/gemm/:2x, "
 	    "host:inf or comm:hidden; each alone, and all together"),
-	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
+	OPT(0, "replay-ops", NULL, "N", INT, o.replay_ops,
 	    "replay at most so many operations (an eighth of the trace, 16384 "
 	    "to 131072; all of a window that has up to 32768)", .most = INFINITY),
 	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files",
@@ -78,10 +76,10 @@ static const struct nsx_opt opts[] = {
 	    "the first page as JSON of at most 5 KB on stdout, no files", .is_json = true),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
 	OPT(0, "html", NULL, "FILE", STR, html, "report.html alone, as FILE; - is stdout"),
-	OPT(0, "html-max", NULL, "SIZE", SIZE, html_max,
+	OPT(0, "html-max", NULL, "SIZE", SIZE, o.html_bytes,
 	    "size of report.html at most, such as 500k or 20M (8M); events that do "
 	    "not all fit are shown where it matters"),
-	OPT(0, "html-events", NULL, "WHICH", WORD, html_events,
+	OPT(0, "html-events", NULL, "WHICH", WORD, o.html_events,
 	    "auto, none or all of the events in report.html's timeline",
 	    .words = "auto, none or all"),
 	OPT(0, "metrics", NULL, "FILE", STR, metrics,
@@ -269,22 +267,22 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->json + a->brief + a->md + (a->html != NULL) > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
 				"--html exclude each other");
-	if (a->brief && (a->pass || a->skip))
+	if (a->brief && (a->o.only || a->o.skip))
 		return nsx_fail(err, NSX_E_USAGE, "--brief is the page of a "
 				"whole report: leave --pass and --skip out");
-	if (a->metrics && (a->pass || a->skip))
+	if (a->metrics && (a->o.only || a->o.skip))
 		return nsx_fail(err, NSX_E_USAGE, "--metrics are of a whole "
 				"report: leave --pass and --skip out");
 	if (nsx_notices_check(&a->notices, on_stdout(a), err))
 		return err->rc;
-	if (a->iteration && a->window)
+	if (a->iteration && a->o.window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window exclude each other");
 	if (cmd_explain_check_what_ifs(a, err))
 		return err->rc;
-	if (a->expect.n && (a->pass || a->skip))
+	if (a->expect.n && (a->o.only || a->o.skip))
 		return nsx_fail(err, NSX_E_USAGE, "--expect is of a whole report: leave --pass "
 				"and --skip out");
-	if (a->explain && (a->window || a->iteration))
+	if (a->explain && (a->o.window || a->iteration))
 		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for a whole trace: "
 				"leave --window and --iteration out");
 	if (check_page(a, err))
@@ -295,7 +293,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->print_schema && on_stdout(a))
 		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before the summary of a "
 				"run: leave --json, --brief, --md and --html out");
-	if (cmd_explain_check_ids(a->pass, err) || cmd_explain_check_ids(a->skip, err) ||
+	if (cmd_explain_check_ids(a->o.only, err) || cmd_explain_check_ids(a->o.skip, err) ||
 	    check_id(a->explain, err))
 		return err->rc;
 	return 0;
@@ -497,31 +495,7 @@ static int write_report(const struct nsx_report *r, const struct nsx_notices *ex
 static int cmd_explain_explain(const struct args *a, const char *path, const char *shown,
 			       struct nsx_err *err)
 {
-	struct nsx_opts o = {
-		.path = path,
-		.shown = shown,
-		.ask_as = nsx_is_piped(path) ? "-" : NULL,
-		.is_gone = strcmp(path, shown) && !a->keep_export,
-		.window = a->window,
-		.reach_s = a->reach_s,
-		.kernel_limit = (size_t)(a->kernel_limit ? a->kernel_limit : 30),
-		.kernel_rows = (size_t)(a->kernel_limit ? a->kernel_limit : 5),
-		.nvtx_kernel_map = !a->no_nvtx_map,
-		.nvtx_coverage_warn = a->nvtx_warn,
-		.is_classic = is_classic(a),
-		.all_rows = a->all_rows,
-		.held_rows = a->all_rows ? 0 : NSX_MAX_CSV_ROWS,
-		.draws = a->html || !(a->no_html || on_stdout(a)),
-		.html_bytes = (size_t)a->html_max,
-		.html_events = a->html_events,
-		.only = a->pass,
-		.skip = a->skip,
-		.what_ifs = a->what_if.v,
-		.nwhat_ifs = a->what_if.n,
-		.replay_ops = (size_t)a->replay_ops,
-		.threads = (unsigned)a->threads,
-		.progress = &progress,
-	};
+	struct nsx_opts o = a->o;
 	struct nsx_engine engine = a->engine;
 	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
@@ -529,6 +503,20 @@ static int cmd_explain_explain(const struct args *a, const char *path, const cha
 	char iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) : 0;
 
+	o.path = path;
+	o.shown = shown;
+	o.ask_as = nsx_is_piped(path) ? "-" : NULL;
+	o.is_gone = strcmp(path, shown) && !a->keep_export;
+	o.kernel_limit = (size_t)(a->kernel_limit ? a->kernel_limit : 30);
+	o.kernel_rows = (size_t)(a->kernel_limit ? a->kernel_limit : 5);
+	o.nvtx_kernel_map = !a->no_nvtx_map;
+	o.is_classic = is_classic(a);
+	o.held_rows = o.all_rows ? 0 : NSX_MAX_CSV_ROWS;
+	o.draws = a->html || !(a->no_html || on_stdout(a));
+	o.what_ifs = a->what_if.v;
+	o.nwhat_ifs = a->what_if.n;
+	o.threads = (unsigned)a->threads;
+	o.progress = &progress;
 	if (!rc)
 		rc = nsx_engine_read(&engine, &o, err);
 	o.phases = phases;
@@ -632,6 +620,6 @@ const struct nsx_cmd nsx_cmd_explain = {
 		    "nsys-explain run.sqlite --explain gpu_idle  # what a number means",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	NSX_ARGS(struct args, .nvtx_warn = 0.7, .fail_on = FAIL_ON_NOTHING),
+	NSX_ARGS(struct args, .o.nvtx_coverage_warn = 0.7, .fail_on = FAIL_ON_NOTHING),
 	.run = cmd_explain_run,
 };

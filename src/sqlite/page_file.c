@@ -16,11 +16,8 @@ enum {
 	AT_READ_VERSION = 19,
 	AT_RESERVED = 20,
 	AT_FRACTIONS = 21, /* the three payload fractions, which must be 64, 32 and 32 */
-	AT_CHANGES = 24,
-	AT_NPAGES = 28,
 	AT_FORMAT = 44,
 	AT_ENCODING = 56,
-	AT_VALID_FOR = 92,
 	UTF8 = 1,
 	WAL = 2,
 	MAX_FORMAT = 4,
@@ -33,11 +30,9 @@ enum {
 static uint32_t count_pages(const uint8_t *h, int64_t size, uint32_t page_size)
 {
 	int64_t n = NSX_MIN(size / page_size, (int64_t)UINT32_MAX - 1);
-	uint32_t claim = nsx_be32(h + AT_NPAGES);
+	uint32_t claim = nsx_claimed_pages(h);
 
-	if (claim && !memcmp(h + AT_CHANGES, h + AT_VALID_FOR, 4))
-		n = NSX_MIN(n, claim);
-	return (uint32_t)n;
+	return (uint32_t)(claim ? NSX_MIN(n, claim) : n);
 }
 
 static bool accept_header(struct nsx_pagefile *f, const uint8_t *h, const char *path, int64_t size)

@@ -64,6 +64,14 @@ static inline uint32_t nsx_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* Returns the number of pages that a file's header claims; 0 if the claim is not valid, because the
+ * header's change counter differs from that of the claim.
+ */
+static inline uint32_t nsx_claimed_pages(const uint8_t *head)
+{
+	return memcmp(head + 24, head + 92, 4) ? 0 : nsx_be32(head + 28);
+}
+
 /* Returns the number of cells that a page claims to have; at most 65535. */
 static inline unsigned nsx_page_cells(const uint8_t *page)
 {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/open.h"
 #include "base/str.h"
+#include "sqlite/page_file.h"
 #include "sqlite/sniff.h"
 
 #define HEADER 100
@@ -123,21 +124,12 @@ bool nsx_file_beside(const char *path, const char *suffix)
 	return yes;
 }
 
-/* Returns the file size according to the header; 0 if the header does not give it. */
-static int64_t declared_size(const unsigned char *h)
-{
-	int64_t page = h[16] << 8 | h[17];
-	int64_t pages = (int64_t)h[28] << 24 | h[29] << 16 | h[30] << 8 | h[31];
-	/* The change counter equals the valid-for number. */
-	bool valid = !memcmp(h + 24, h + 92, 4);
-
-	return valid ? (page == 1 ? 65536 : page) * pages : 0;
-}
-
 static void check_size_and_journal(const char *path, const unsigned char *head,
 				   struct nsx_sniff *ret)
 {
-	int64_t want = declared_size(head), size = ret->file.st_size;
+	unsigned page = nsx_be16(head + 16);
+	int64_t size = ret->file.st_size;
+	int64_t want = (int64_t)nsx_claimed_pages(head) * (page == 1 ? 65536 : page);
 
 	if (want > size)
 		snprintf(ret->warning, sizeof(ret->warning),
