@@ -109,7 +109,7 @@ struct ranges { /* the ranges that the question names */
 };
 
 /* Sums ranges of the marked names. A range inside another marked range counts with that one. */
-static int sum_ranges(struct nsx_answer *a, const uint8_t *is_asked, struct ranges *s,
+static int sum_named_ranges(struct nsx_answer *a, const uint8_t *is_asked, struct ranges *s,
 		      struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &a->r->trace->nvtx;
@@ -258,7 +258,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this trace; there are %s",
 				a->argument, ask_names_nearest(a, names, n));
 	a->window = nsx_host_window(t);
-	if (sum_ranges(a, is_asked, &s, err) || find_open_spans(a, is_asked, &others, err) ||
+	if (sum_named_ranges(a, is_asked, &s, err) || find_open_spans(a, is_asked, &others, err) ||
 	    sum_work(a, s.in, &gpu, &others, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));

@@ -62,6 +62,15 @@ void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
 	nsx_buf_done(&whole);
 }
 
+void nsx_reply_put_text(struct nsx_jsonw *w, const char *key, const char *text, size_t n)
+{
+	struct nsx_buf b = {0};
+
+	nsx_reply_text(&b, text, n);
+	nsx_jsonw_strn(w, key, b.p, b.n);
+	nsx_buf_done(&b);
+}
+
 /* Returns how many characters of s to replace if it begins like a tool's command; 0: it does not.
  */
 static size_t command_length(const char *s)
@@ -220,16 +229,6 @@ static double round_for_reply(const struct page *p, double x)
 	return strtod(text, NULL);
 }
 
-static void reply_put_text(const struct page *p, struct nsx_jsonw *w, const char *key,
-			   const char *text, size_t n)
-{
-	struct nsx_buf b = {0};
-
-	nsx_reply_text(&b, text, NSX_MAX(n, p->r->is_full ? NSX_REPLY_FULL_CELL : 0u));
-	nsx_jsonw_strn(w, key, b.p, b.n);
-	nsx_buf_done(&b);
-}
-
 /* Appends the program's own Markdown, in which names are quoted already. */
 static void reply_add_own(const struct page *p, struct nsx_buf *b, const char *text, size_t n)
 {
@@ -299,7 +298,8 @@ static void reply_put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 		if (col && col->is_prose)
 			reply_put_own(p, w, key, c->u.s, NSX_REPLY_PROSE);
 		else
-			reply_put_text(p, w, key, c->u.s, NSX_REPLY_CELL);
+			nsx_reply_put_text(w, key, c->u.s, p->r->is_full ?
+					   NSX_REPLY_FULL_CELL : NSX_REPLY_CELL);
 		break;
 	case NSX_T_BOOL:
 		nsx_jsonw_bool(w, key, c->u.b);
@@ -462,7 +462,7 @@ static struct nsx_jsonw *reply_document(struct page *p)
 	if (p->r->question)
 		nsx_jsonw_str(w, "question", p->r->question);
 	if (p->a->argument)
-		reply_put_text(p, w, "argument", p->a->argument, NSX_REPLY_FULL_CELL);
+		nsx_reply_put_text(w, "argument", p->a->argument, NSX_REPLY_FULL_CELL);
 	reply_put_window(p->a, w);
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[p->a->confidence]);
 	reply_put_list(p, w, "says", p->says, p->nsays);

@@ -150,6 +150,12 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 
 /* Lists of paths ------------------------------------------------------------------*/
 
+static void shape_done(struct shape *s)
+{
+	free(s->v);
+	nsx_arena_free(s->arena);
+}
+
 static void append_key(struct shape *s, const char *path, const struct key *k)
 {
 	nsx_push_or_die(s->v, s->n, s->cap, *k);
@@ -238,7 +244,6 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in, 
 
 static void add_report(struct shape *s)
 {
-	shape_add_listed(s, "report", "");
 	for (unsigned i = 0; i < 2 * nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i % nsx_npasses];
 
@@ -251,7 +256,6 @@ static void add_report(struct shape *s)
 static void add_diff(struct shape *s)
 {
 	s->is_several = true;
-	shape_add_listed(s, "diff", "");
 	for (unsigned i = 0; i < NSX_NDT; i++) {
 		const struct nsx_layout *l = &nsx_diff_layouts[i];
 
@@ -266,7 +270,6 @@ static void add_diff(struct shape *s)
 static void shape_add_fleet(struct shape *s)
 {
 	s->is_several = true;
-	shape_add_listed(s, "fleet", "");
 	for (unsigned i = 0; i < NSX_NFTABLES; i++)
 		if (nsx_fleet_layouts[i].key)
 			add_layout(s, nsx_arena_printf(s->arena,
@@ -324,8 +327,7 @@ static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const str
 	else
 		put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
-	free(s.v);
-	nsx_arena_free(s.arena);
+	shape_done(&s);
 }
 
 static void put_word_set(struct nsx_jsonw *w, const struct closed *c, bool or_null)
@@ -506,26 +508,22 @@ void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
 	nsx_jsonw_object(w, key);
 	put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
-	free(s.v);
-	nsx_arena_free(s.arena);
+	shape_done(&s);
 }
 
 /* Documents -----------------------------------------------------------------------*/
 
-static void add_brief(struct shape *s)
-{
-	shape_add_listed(s, "brief", "");
-}
-
 static const struct {
 	const char *name, *title;
-	void (*add)(struct shape *s); /* adds the keys; NULL: the rows of findings */
+	/* Adds the keys besides those of this name in keys.def; NULL: none. */
+	void (*add)(struct shape *s);
+	bool is_list; /* the rows of findings */
 } documents[] = {
-	{"report", "A report (report.json)", add_report},
-	{"brief", "The first page of a report (--brief)", add_brief},
-	{"diff", "A comparison (diff.json)", add_diff},
-	{"fleet", "A report of many ranks (report.json)", shape_add_fleet},
-	{"findings", "The findings of a report", NULL},
+	{"report", "A report (report.json)", add_report, false},
+	{"brief", "The first page of a report (--brief)", NULL, false},
+	{"diff", "A comparison (diff.json)", add_diff, false},
+	{"fleet", "A report of many ranks (report.json)", shape_add_fleet, false},
+	{"findings", "The findings of a report", NULL, true},
 };
 
 const char *nsx_shape_name(unsigned i, struct nsx_arena *a)
@@ -543,16 +541,17 @@ static void put_document(struct nsx_jsonw *w, unsigned i)
 	struct shape s = {.arena = nsx_arena_new()};
 
 	nsx_jsonw_str(w, "title", documents[i].title);
-	if (documents[i].add) {
-		documents[i].add(&s);
+	if (!documents[i].is_list) {
+		shape_add_listed(&s, documents[i].name, "");
+		if (documents[i].add)
+			documents[i].add(&s);
 		put_object(w, &s, build_path_tree(&s), false);
 	} else {
 		put_schema_type(w, "array", false);
 		shape_put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
 			      nsx_pass_find("findings_minor"), 0)});
 	}
-	free(s.v);
-	nsx_arena_free(s.arena);
+	shape_done(&s);
 }
 
 static void add_reply_table(struct shape *s, const char *in, const char *key,
@@ -659,8 +658,7 @@ static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 	nsx_jsonw_object(w, "properties.structuredContent");
 	put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
-	free(s.v);
-	nsx_arena_free(s.arena);
+	shape_done(&s);
 }
 
 int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *err)

@@ -426,13 +426,8 @@ static void put_suggested_traces(const struct call *c, struct nsx_jsonw *w)
 	const char **v = named_none ? nsx_roots_traces(&c->box->roots, MOST, c->arena, &n) : NULL;
 
 	nsx_jsonw_array(w, "try");
-	for (size_t i = 0; i < n; i++) {
-		struct nsx_buf b = {0};
-
-		nsx_reply_text(&b, v[i], NSX_REPLY_FULL_CELL / 2);
-		nsx_jsonw_strn(w, NULL, b.p, b.n);
-		nsx_buf_done(&b);
-	}
+	for (size_t i = 0; i < n; i++)
+		nsx_reply_put_text(w, NULL, v[i], NSX_REPLY_FULL_CELL / 2);
 	nsx_jsonw_end(w);
 }
 

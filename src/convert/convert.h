@@ -297,6 +297,8 @@ bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns, int64_t end_
  */
 int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err) NSX_CHECKED;
 void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s);
+/* Writes a slice without arguments. */
+int nsx_slice_put(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err) NSX_CHECKED;
 /* Extends the time span of the converted events. */
 void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
 

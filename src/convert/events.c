@@ -107,3 +107,12 @@ void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s)
 	else
 		c->counts->slices++;
 }
+
+int nsx_slice_put(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err)
+{
+	int rc = nsx_slice_begin(c, s, err);
+
+	if (rc > 0)
+		nsx_slice_end(c, s);
+	return NSX_MIN(rc, 0);
+}

@@ -101,16 +101,12 @@ static int read_named_call(void *ctx, int64_t rid NSX_UNUSED,
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = v[O_NAME]};
-	int rc;
 
 	if (!nsx_conv_span(c, &v[O_START], &v[O_END], &s))
 		return nsx_stopped(err);
 	if (nsx_tracks_thread(&c->tracks, c->activity, &v[O_TID], &none, &none, &s.track, err))
 		return err->rc;
-	rc = nsx_slice_begin(c, &s, err);
-	if (rc > 0)
-		nsx_slice_end(c, &s);
-	return NSX_MIN(rc, 0);
+	return nsx_slice_put(c, &s, err);
 }
 
 const struct nsx_activity_def nsx_def_osrt = {

@@ -114,34 +114,24 @@ static int meta_read_names(struct meta *m, struct nsx_err *err)
 /* Orders groups by process, then CPU, GPU, counters; orders tracks also by stream or thread, then
  * activity.
  */
-static int meta_cmp_words(const uint64_t *a, const uint64_t *b, const unsigned *order, unsigned n)
+struct by_words {
+	const struct nsx_key *keys;
+	unsigned order[5], n; /* which words are compared, the first first */
+};
+
+static int meta_cmp_words(const void *a, const void *b, void *ctx)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (a[order[i]] != b[order[i]])
-			return a[order[i]] < b[order[i]] ? -1 : 1;
+	const struct by_words *by = ctx;
+	const uint64_t *x = by->keys[*(const uint32_t *)a].w;
+	const uint64_t *y = by->keys[*(const uint32_t *)b].w;
+
+	for (unsigned i = 0; i < by->n; i++)
+		if (x[by->order[i]] != y[by->order[i]])
+			return x[by->order[i]] < y[by->order[i]] ? -1 : 1;
 	return 0;
 }
 
-static int meta_cmp_groups(const void *a, const void *b, void *ctx)
-{
-	static const unsigned order[] = {1, 0, 2};
-	const struct nsx_tracks *t = ctx;
-
-	return meta_cmp_words(t->group_keys.keys[*(const uint32_t *)a].w,
-			      t->group_keys.keys[*(const uint32_t *)b].w, order, 3);
-}
-
-static int cmp_tracks(const void *a, const void *b, void *ctx)
-{
-	static const unsigned order[] = {1, 2, 3, 4, 0};
-	const struct nsx_tracks *t = ctx;
-
-	return meta_cmp_words(t->track_keys.keys[*(const uint32_t *)a].w,
-			      t->track_keys.keys[*(const uint32_t *)b].w, order, 5);
-}
-
-static uint32_t *sort_track_indices(struct meta *m, size_t n,
-				    int (*cmp)(const void *, const void *, void *),
+static uint32_t *sort_track_indices(struct meta *m, size_t n, struct by_words by,
 				    struct nsx_err *err)
 {
 	uint32_t *v = nsx_arena_try_array(m->arena, n, sizeof(*v), "tracks", err);
@@ -150,7 +140,7 @@ static uint32_t *sort_track_indices(struct meta *m, size_t n,
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = i;
-	nsx_sort_r(v, n, sizeof(*v), cmp, &m->c->tracks);
+	nsx_sort_r(v, n, sizeof(*v), meta_cmp_words, &by);
 	return v;
 }
 
@@ -246,10 +236,12 @@ static void name_track(struct meta *m, uint32_t at, size_t *order)
 static int put_names(struct meta *m, struct nsx_err *err)
 {
 	/* The number is taken now, because looking names up may add groups. */
-	size_t ngroups = m->c->tracks.group_keys.n;
-	size_t ntracks = m->c->tracks.track_keys.n, order = 0;
-	uint32_t *groups = sort_track_indices(m, ngroups, meta_cmp_groups, err);
-	uint32_t *tracks = sort_track_indices(m, ntracks, cmp_tracks, err);
+	const struct nsx_tracks *t = &m->c->tracks;
+	size_t ngroups = t->group_keys.n, ntracks = t->track_keys.n, order = 0;
+	uint32_t *groups = sort_track_indices(m, ngroups, (struct by_words){
+		t->group_keys.keys, {1, 0, 2}, 3}, err);
+	uint32_t *tracks = sort_track_indices(m, ntracks, (struct by_words){
+		t->track_keys.keys, {1, 2, 3, 4, 0}, 5}, err);
 
 	if (!groups || !tracks)
 		return err->rc;

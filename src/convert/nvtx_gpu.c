@@ -26,7 +26,6 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	const char *name = nsx_text(t, t->nvtx.name[p->range]);
 	struct nsx_slice s = {.start_ns = p->start_ns, .end_ns = p->end_ns,
 			      .name = nsx_text_val(name)};
-	int rc;
 
 	if (!nsx_conv_in_window(c, s.start_ns, s.end_ns) ||
 	    (c->names->prefix && !nsx_names_matches(c->names, &s.name)))
@@ -34,10 +33,7 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	if (nsx_tracks_stream(&c->tracks, NSX_A_NVTX_GPU,
 			      t->process[th->process].key, device, 0, th->tid, &s.track, err))
 		return err->rc;
-	rc = nsx_slice_begin(c, &s, err);
-	if (rc > 0)
-		nsx_slice_end(c, &s);
-	return NSX_MIN(rc, 0);
+	return nsx_slice_put(c, &s, err);
 }
 
 static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f, struct nsx_err *err)
