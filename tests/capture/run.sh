@@ -26,7 +26,9 @@ capture() {
 	env --default-signal=INT "$prog" capture --nsys "$fake" -o out "$@" >stdout 2>stderr </dev/null
 	rc=$?
 }
+run() { "$prog" "$@" >stdout 2>stderr; rc=$?; } # the program with any arguments
 code() { [ "$rc" = "$1" ] || wrong "exit code $rc, not $1"; }
+exits() { local want=$1; shift; "$@"; code "$want"; } # exits CODE capture|run ARGS...
 says() { grep -qF -- "$1" stderr || wrong "stderr does not say '$1'"; }
 silent_on() { ! grep -qF -- "$1" stderr || wrong "stderr says '$1'"; }
 json() {
@@ -67,57 +69,46 @@ case_newest_nsys_wins() {
 }
 case_nsys_path_is_obeyed() {
 	ln -s "$fake" nsys
-	NSYS_PATH=$PWD "$prog" capture -o out --no-explain -- true >stdout 2>stderr
-	rc=$?
-	code 0
+	NSYS_PATH=$PWD exits 0 run capture -o out --no-explain -- true
 	json "\"nsys_binary\": \"$PWD/nsys\""
 }
 case_nsys_not_found() {
-	"$prog" capture --nsys /none/nsys -o out -- true >stdout 2>stderr
-	rc=$?
-	code 3
+	exits 3 run capture --nsys /none/nsys -o out -- true
 	says 'no nsys was found in /none/nsys'
 	files nsys_capture.json
 	json '"ok": false'
 	json '"error": "no nsys was found in /none/nsys'
 	json '"nsys_binary": null'
-	capture --no-explain -- true # the record of a failed capture does not prevent another
-	code 0
+	exits 0 capture --no-explain -- true # the record of a failed capture does not prevent another
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_empty_nsys_path_is_none() {
-	CUDA_HOME='' CUDA_PATH='' HOME=$PWD NSYS_PATH='' PATH=/none "$prog" capture -o out --no-explain -- true >stdout 2>stderr
-	rc=$?
+	CUDA_HOME='' CUDA_PATH='' HOME=$PWD NSYS_PATH='' PATH=/none run capture -o out --no-explain -- true
 	[ "$rc" = 0 ] || says 'no nsys was found in PATH or the usual folders' # one may be installed here
 }
 case_broken_nsys() {
 	printf '#!/bin/sh\necho "cannot open libfoo.so" >&2\nexit 127\n' >nsys
 	chmod +x nsys
-	"$prog" capture --nsys ./nsys -o out -- true >stdout 2>stderr
-	rc=$?
-	code 3
+	exits 3 run capture --nsys ./nsys -o out -- true
 	says "'./nsys' does not work: cannot open libfoo.so"
 	files nsys_capture.json
 	json "\"error\": \"'./nsys' does not work: cannot open libfoo.so"
 }
 case_options_of_a_new_nsys() {
-	FAKE_LOG=$PWD/log capture --no-explain --preset full -- true
-	code 0
+	FAKE_LOG=$PWD/log exits 0 capture --no-explain --preset full -- true
 	args --trace=cuda,nvtx,osrt,nccl --sample=none --cuda-event-trace=false \
 		--cuda-trace-scope=process-tree --cuda-memory-usage=true \
 		--cuda-graph-trace=node --gpu-metrics-devices=cuda-visible
 	says 'this nsys knows no --cuda-um-gpu-page-faults'
 }
 case_options_of_an_old_nsys() {
-	FAKE_HELP=old FAKE_LOG=$PWD/log capture --no-explain --gpu-id 1 \
+	FAKE_HELP=old FAKE_LOG=$PWD/log exits 0 capture --no-explain --gpu-id 1 \
 		--preset nvlink -- true
-	code 0
 	args --trace=cuda,nvtx,osrt --gpu-metrics-device=1
 	no_args event-trace trace-scope metrics-devices
 }
 case_basic_asks_for_little() {
-	FAKE_LOG=$PWD/log capture --no-explain -- true
-	code 0
+	FAKE_LOG=$PWD/log exits 0 capture --no-explain -- true
 	args --trace=cuda,nvtx,osrt --sample=none --cuda-graph-trace=node
 	no_args gpu-metrics page-faults
 }
@@ -129,8 +120,7 @@ gpus() {
 }
 case_counters_of_this_gpu() {
 	gpus 9.0 9.0
-	PATH=$PWD/bin:$PATH FAKE_LOG=$PWD/log capture --no-explain --preset nvlink -- true
-	code 0
+	PATH=$PWD/bin:$PATH FAKE_LOG=$PWD/log exits 0 capture --no-explain --preset nvlink -- true
 	args --gpu-metrics-devices=cuda-visible --gpu-metrics-set=gh100 --gpu-metrics-frequency=10000
 	rm -r out
 	PATH=$PWD/bin:$PATH FAKE_LOG=$PWD/log capture --no-explain --preset nvlink \
@@ -144,145 +134,114 @@ case_counters_of_this_gpu() {
 	no_args metrics-set
 }
 case_exports_all_there_is() {
-	FAKE_LOG=$PWD/log capture --no-explain -- true
-	code 0
+	FAKE_LOG=$PWD/log exits 0 capture --no-explain -- true
 	mv log.export log
 	args --type=sqlite --lazy=false --include-json=true --include-blobs=true
 }
 case_counters_refused() {
 	FAKE_COUNTERS='Insufficient privilege: ERR_NVGPUCTRPERM' \
-		FAKE_LOG=$PWD/log capture --no-explain --preset nvlink -- true
-	code 0
+		FAKE_LOG=$PWD/log exits 0 capture --no-explain --preset nvlink -- true
 	says 'no GPU counters: Insufficient privilege: ERR_NVGPUCTRPERM'
 	no_args gpu-metrics
 }
 case_extra_options_replace_ours() {
-	FAKE_LOG=$PWD/log capture --no-explain \
+	FAKE_LOG=$PWD/log exits 0 capture --no-explain \
 		--extra-nsys "-t cuda --sample=cpu -p 'a b@\"c'" -- true
-	code 0
 	args -t cuda --sample=cpu 'a b@"c'
 	no_args --trace --sample=none
 }
 case_arguments_are_untouched() {
-	FAKE_LOG=$PWD/log capture --no-explain -- printf '%s|' 'a  b' '' "it's" \
+	FAKE_LOG=$PWD/log exits 0 capture --no-explain -- printf '%s|' 'a  b' '' "it's" \
 		'$HOME *' -- --out x --help $'two\nlines'
-	code 0
 	[ "$(head -n 2 stdout | paste -sd,)" = "a  b||it's|\$HOME *|--|--out|x|--help|two,lines|Generating '$(sed -n "s/.*Generating '//p" stdout)" ] ||
 		wrong "the command got other arguments: $(head -n 2 stdout)"
 }
 case_misuse() {
-	capture
-	code 2
+	exits 2 capture
 	says 'capture needs a command'
-	capture --preset nothing -- true
-	code 2
+	exits 2 capture --preset nothing -- true
 	says "there is no preset 'nothing'"
-	capture --extra-nsys '-o x' -- true
-	code 2
-	capture --extra-nsys "'x" -- true
-	code 2
-	capture --keep-rep --delete-rep -- true
-	code 2
-	capture --warmup-skip 100 -- true
-	code 2
+	exits 2 capture --extra-nsys '-o x' -- true
+	exits 2 capture --extra-nsys "'x" -- true
+	exits 2 capture --keep-rep --delete-rep -- true
+	exits 2 capture --warmup-skip 100 -- true
 	[ ! -e out ] || wrong 'misuse made a folder'
 }
 
 # --- failures ----------------------------------------------------------------
 case_folder_is_named_after_command_and_time() {
-	"$prog" capture --nsys "$fake" --no-explain -- true >stdout 2>stderr
-	rc=$?
-	code 0
+	exits 0 run capture --nsys "$fake" --no-explain -- true
 	mv capture-true-20[0-9][0-9][01][0-9][0-3][0-9]-[0-2][0-9][0-5][0-9][0-6][0-9] out ||
 		wrong "no such folder among $(ls)"
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_empty_report() {
-	FAKE=zero capture -- true
-	code 3
+	FAKE=zero exits 3 capture -- true
 	says 'is empty (0 bytes)'
 	json '"ok": false'
 	files nsys_capture.json
 }
 case_an_empty_report_is_recorded_once_more() {
-	FAKE=zero_once capture --no-explain -- true
-	code 0
+	FAKE=zero_once exits 0 capture --no-explain -- true
 	says 'nsys left an empty report; recording once more'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_a_lost_agent_is_tried_once_more() {
-	FAKE=agent_once capture --no-explain -- true
-	code 0
+	FAKE=agent_once exits 0 capture --no-explain -- true
 	says 'nsys lost its agent; recording once more'
 	json '"ok": true'
 }
 case_an_agent_lost_when_asked_to_stop() {
-	FAKE=lost_once capture --no-explain --duration 1 -- sleep 100
-	code 0
+	FAKE=lost_once exits 0 capture --no-explain --duration 1 -- sleep 100
 	says 'nsys lost its agent; recording once more'
 	json '"ended_by": "duration"'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_a_lost_agent_is_tried_no_third_time() {
-	FAKE=agent capture -- true
-	code 3
+	FAKE=agent exits 3 capture -- true
 	[ "$(grep -c 'once more' stderr)" = 1 ] || wrong 'not tried twice'
 	files nsys_capture.json
 }
 case_a_line_for_a_shell_is_told_to_use_one() {
-	capture -- 'echo a && sleep 1'
-	code 2
+	exits 2 capture -- 'echo a && sleep 1'
 	says "-- bash -c 'echo a && sleep 1'"
 	[ ! -e out ] || wrong 'a folder was made'
 }
 case_a_target_command_is_no_line_for_a_shell() {
 	for line in 'echo a && sleep 1' 'echo a | cat' 'echo $HOME' 'true; true' "echo 'a;b' >f"; do
-		capture --target-cmd "$line"
-		code 2
+		exits 2 capture --target-cmd "$line"
 		says 'no shell reads --target-cmd'
 		says '-- bash -c'
 		[ ! -e out ] || wrong "'$line' was run"
 	done
-	FAKE_LOG=log capture --no-explain --target-cmd 'echo "a && b" \$x '"'c|d \$e'"
-	code 0
+	FAKE_LOG=log exits 0 capture --no-explain --target-cmd 'echo "a && b" \$x '"'c|d \$e'"
 	args 'a && b' '$x' 'c|d $e'
 }
 case_an_empty_command() {
-	"$prog" capture --nsys "$fake" -o out --target-cmd ' ' >stdout 2>stderr
-	rc=$?
-	code 2
+	exits 2 run capture --nsys "$fake" -o out --target-cmd ' '
 	says '--target-cmd is empty'
 	[ ! -e out ] || wrong 'a folder was made'
 }
 case_other_names_of_options() {
-	FAKE_LOG=log capture --no-explain --duration-s 60 --target-cmd "sh -c 'exit 4'"
-	code 4
+	FAKE_LOG=log exits 4 capture --no-explain --duration-s 60 --target-cmd "sh -c 'exit 4'"
 	args 'exit 4'
-	"$prog" capture --nsys "$fake" --out-dir out2 --no-explain -- true >stdout 2>stderr
-	rc=$?
-	code 0
+	exits 0 run capture --nsys "$fake" --out-dir out2 --no-explain -- true
 	[ -s out2/trace.sqlite ] || wrong '--out-dir is not obeyed'
-	"$prog" capture --nsys "$fake" --target-cmd true -- true >stdout 2>stderr
-	rc=$?
-	code 2
+	exits 2 run capture --nsys "$fake" --target-cmd true -- true
 }
 case_command_that_ends_before_the_duration() {
-	capture --no-explain --duration 60 -- true
-	code 0
+	exits 0 capture --no-explain --duration 60 -- true
 	says 'before the 60 s of --duration were over'
 }
 case_command_that_chooses_its_gpus() {
-	capture --no-explain --gpu-id 1 -- env CUDA_VISIBLE_DEVICES=0 true
-	code 0
+	exits 0 capture --no-explain --gpu-id 1 -- env CUDA_VISIBLE_DEVICES=0 true
 	says 'the command sets CUDA_VISIBLE_DEVICES itself'
 }
 case_nsys_of_the_cuda_toolkit() {
 	mkdir -p toolkit/nsight-systems-2098.3/bin
 	printf '#!/bin/sh\nFAKE_VERSION=2098.3.1 exec %s "$@"\n' "$fake" >toolkit/nsight-systems-2098.3/bin/nsys
 	chmod +x toolkit/nsight-systems-2098.3/bin/nsys
-	CUDA_HOME=$PWD/toolkit "$prog" capture -o out --no-explain -- true >stdout 2>stderr
-	rc=$?
-	code 0
+	CUDA_HOME=$PWD/toolkit exits 0 run capture -o out --no-explain -- true
 	json '"nsys_version": "2098.3.1"'
 }
 case_others_use_the_gpu() {
@@ -291,8 +250,7 @@ case_others_use_the_gpu() {
 	echo '78 (monitor) S 1 78 78 0' >proc/78/stat
 	ln -s /dev/nvidia3 proc/77/fd/5
 	ln -s /dev/nvidiactl proc/78/fd/5
-	NSX_PROC=$PWD/proc capture --no-explain -- true
-	code 0
+	NSX_PROC=$PWD/proc exits 0 capture --no-explain -- true
 	says '1 other process uses a GPU: trainer (77)'
 }
 case_others_that_only_the_driver_sees() {
@@ -302,14 +260,12 @@ case_others_that_only_the_driver_sees() {
 		case $1 in --query-compute-apps=*) echo "4242, /home/someone/bin/trainer"; echo "4243, python" ;; esac
 	E
 	chmod +x bin/nvidia-smi
-	PATH=$PWD/bin:$PATH NSX_PROC=$PWD/proc capture --no-explain -- true
-	code 0
+	PATH=$PWD/bin:$PATH NSX_PROC=$PWD/proc exits 0 capture --no-explain -- true
 	says '2 other processes use a GPU: trainer (4242), python (4243)'
 }
 case_session_of_a_service() {
 	: >session.serve
-	capture --session serve --duration 1 --no-explain
-	code 0
+	exits 0 capture --session serve --duration 1 --no-explain
 	json '"ended_by": "duration"'
 	json '"target_exit_code": null'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
@@ -317,8 +273,7 @@ case_session_of_a_service() {
 case_duration_is_the_commands() {
 	local s
 	cp "$(command -v sleep)" nap
-	FAKE=slow capture --no-explain -- ./nap 0.5
-	code 0
+	FAKE=slow exits 0 capture --no-explain -- ./nap 0.5
 	s=$(sed -n 's/.*"target_duration_s": \([0-9.]*\).*/\1/p' out/nsys_capture.json)
 	awk -v s="$s" 'BEGIN { exit !(s >= 0.4 && s < 3) }' || wrong "the command is said to have taken $s s"
 }
@@ -336,29 +291,24 @@ case_session_until_ctrl_c() {
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_session_that_is_not_there() {
-	capture --session serve --duration 1
-	code 3
+	exits 3 capture --session serve --duration 1
 	says 'nsys launch --session-new=serve'
-	capture --session serve -- true
-	code 2
+	exits 2 capture --session serve -- true
 }
 case_converted_as_well() {
-	capture --convert --no-explain -- true
-	code 0
+	exits 0 capture --convert --no-explain -- true
 	files nsys_capture.json trace.nsys-rep trace.pftrace trace.sqlite
 	"$prog" convert out/trace.sqlite -q -o same.pftrace
 	cmp -s same.pftrace out/trace.pftrace || wrong 'it is another conversion'
 }
 case_digested_as_well() {
-	RANK=3 SLURM_PROCID=0 capture --digest --no-explain -- true
-	code 0
+	RANK=3 SLURM_PROCID=0 exits 0 capture --digest --no-explain -- true
 	files nsys_capture.rank3.json trace.rank3.nsxd trace.rank3.nsys-rep trace.rank3.sqlite
 	"$prog" digest out/trace.rank3.sqlite -q -o same.nsxd
 	cmp -s same.nsxd out/trace.rank3.nsxd || wrong 'it is another digest'
 }
 case_where_the_steady_part_begins() {
-	capture -- true
-	code 0
+	exits 0 capture -- true
 	steady=$("$prog" "$FAKE_SQLITE" --json | python3 -c "import json, sys; print((json.load(sys.stdin)['windows']['steady'] or {}).get('start_ns', 'null'))")
 	json "\"steady_state_start_ns\": $steady"
 	[ "$steady" != null ] || wrong 'the fixture has no steady part'
@@ -368,9 +318,7 @@ case_explain_exports_first() {
 	local write=run.nsys-rep
 	head -c 2000000 /dev/zero >$write
 	mkdir tmp
-	TMPDIR=$PWD/tmp "$prog" $write --nsys "$fake" --json >stdout 2>stderr
-	rc=$?
-	code 0
+	TMPDIR=$PWD/tmp exits 0 run $write --nsys "$fake" --json
 	json '"path": "run.nsys-rep"' stdout
 	[ -z "$(ls -A tmp)" ] || wrong "left in TMPDIR: $(ls -A tmp)"
 	# The export was temporary, so the suggested questions name one that is kept.
@@ -388,9 +336,7 @@ case_explain_exports_first() {
 }
 case_explain_without_nsys() {
 	head -c 2000000 /dev/zero >run.nsys-rep
-	"$prog" run.nsys-rep --nsys /none >stdout 2>stderr
-	rc=$?
-	code 3
+	exits 3 run run.nsys-rep --nsys /none
 	says "nsys export --type sqlite 'run.nsys-rep'"
 	[ ! -e run-report ] || wrong 'something was written'
 }
@@ -402,26 +348,22 @@ case_raw_data_is_imported() {
 		[ "$1" = -i ] && head -c 3000000 /dev/zero >"${2%.qdstrm}.nsys-rep"
 	END
 	chmod +x n/host-linux-x64/QdstrmImporter
-	FAKE=raw "$prog" capture --nsys n/target-linux-x64 -o out --no-explain \
-		-- true >stdout 2>stderr
-	rc=$?
-	code 0
+	FAKE=raw exits 0 run capture --nsys n/target-linux-x64 -o out --no-explain \
+		-- true
 	says 'raw data only; importing it'
 	json '"ok": true'
 	json '"nsys_rep_size_mb": 3'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_raw_data_without_importer() {
-	FAKE=rawonly capture -- true
-	code 3
+	FAKE=rawonly exits 3 capture -- true
 	says 'raw data only, and has no importer'
 	files nsys_capture.json trace.qdstrm
 }
 case_raw_data_on_another_file_system() {
 	local shm
 	shm=$(mktemp -d /dev/shm/nsx-XXXXXX 2>/dev/null) || shm=$TMPDIR
-	FAKE=rawleft TMPDIR=$shm capture -- true
-	code 3
+	FAKE=rawleft TMPDIR=$shm exits 3 capture -- true
 	files nsys_capture.json trace.qdstrm
 	[ "$(cat out/trace.qdstrm)" = raw ] || wrong 'the raw data is not whole'
 	[ -z "$(ls "$shm")" ] || wrong "left behind: $(ls "$shm")"
@@ -442,8 +384,7 @@ case_raw_data_and_importer_fails() {
 	files nsys_capture.json trace.qdstrm
 }
 case_export_fails() {
-	FAKE=exportfails capture -- true
-	code 3
+	FAKE=exportfails exits 3 capture -- true
 	says 'nsys export ended with code 1: the exporter says no; the report is kept'
 	json '"nsys_rep": "out/trace.nsys-rep"'
 	json '"sqlite": null'
@@ -451,64 +392,53 @@ case_export_fails() {
 	files nsys_capture.json trace.nsys-rep
 }
 case_command_crashes() {
-	capture --no-explain -- sh -c 'kill -SEGV $$'
-	code 139
+	exits 139 capture --no-explain -- sh -c 'kill -SEGV $$'
 	says 'the command ended with code 139 (segmentation fault)'
 	json '"ok": true'
 	json '"target_exit_code": 139'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_command_fails() {
-	capture -- sh -c 'exit 7'
-	code 7
+	exits 7 capture -- sh -c 'exit 7'
 	json '"target_exit_code": 7'
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
 }
 case_options_of_nsys_by_their_letters() {
-	FAKE_LOG=$PWD/log capture --no-explain --preset counters -t cuda -c nvtx -- true
-	code 0
+	FAKE_LOG=$PWD/log exits 0 capture --no-explain --preset counters -t cuda -c nvtx -- true
 	args --trace=cuda --capture-range=nvtx --gpu-metrics-devices=cuda-visible
 	no_args page-faults
 }
 case_options_that_record_nothing() {
-	capture --duration 0 -- true
-	code 2
+	exits 2 capture --duration 0 -- true
 	says 'would record nothing'
-	capture --gpu-id none -- true
-	code 2
+	exits 2 capture --gpu-id none -- true
 	says 'names no GPUs'
-	capture --no-explain --gpu-id 0,GPU-1f -- true
-	code 0
+	exits 0 capture --no-explain --gpu-id 0,GPU-1f -- true
 }
 case_nsys_refuses() {
-	FAKE=badoption capture -- true
-	code 3
+	FAKE=badoption exits 3 capture -- true
 	says 'nsys ended with code 1 and wrote no report'
 	json "unrecognised option '--what'"
 	files nsys_capture.json
 	# The record of the failure does not prevent another capture.
-	capture --no-explain -- true
-	code 0
+	exits 0 capture --no-explain -- true
 	json '"ok": true'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_disk_full_before() {
-	NSX_CAPTURE_MIN_FREE_MB=900000000 FAKE_LOG=$PWD/log capture -- true
-	code 3
+	NSX_CAPTURE_MIN_FREE_MB=900000000 FAKE_LOG=$PWD/log exits 3 capture -- true
 	says "the disk of 'out' is full"
 	[ ! -e out ] || wrong 'a folder was made'
 	[ ! -e log ] || wrong 'nsys was started'
 }
 case_disk_full_during() {
-	FAKE=diskfull capture -- true
-	code 3
+	FAKE=diskfull exits 3 capture -- true
 	says 'the disk became full during the capture'
 	files nsys_capture.json
 }
 case_temporary_folder_full_during() {
 	local began=$SECONDS
-	NSYS_TMPDIR=$PWD NSX_CAPTURE_FULL_MB=900000000 FAKE=hung capture -- sleep 100
-	code 3
+	NSYS_TMPDIR=$PWD NSX_CAPTURE_FULL_MB=900000000 FAKE=hung exits 3 capture -- sleep 100
 	says "the temporary folder of nsys, '$PWD', became full"
 	says 'NSYS_TMPDIR'
 	[ $((SECONDS - began)) -lt 40 ] || wrong "it took $((SECONDS - began)) s"
@@ -516,14 +446,12 @@ case_temporary_folder_full_during() {
 	files nsys_capture.json
 }
 case_temporary_folder_full_yet_a_report() {
-	NSYS_TMPDIR=$PWD NSX_CAPTURE_FULL_MB=900000000 capture --no-explain -- sleep 100
-	code 0
+	NSYS_TMPDIR=$PWD NSX_CAPTURE_FULL_MB=900000000 exits 0 capture --no-explain -- sleep 100
 	says "the temporary folder of nsys, '$PWD', became full"
 	says 'what came after is missing'
 }
 case_capture_without_events() {
-	FAKE_SQLITE=${FAKE_SQLITE%/*}/empty_tables.sqlite capture -- true
-	code 3
+	FAKE_SQLITE=${FAKE_SQLITE%/*}/empty_tables.sqlite exits 3 capture -- true
 	says 'the capture holds no event'
 	json '"ok": false'
 	json '"error": "the capture holds no event'
@@ -541,71 +469,61 @@ case_another_nsys_runs() {
 	says 'another nsys is running'
 }
 case_gpu_id_wins() {
-	CUDA_VISIBLE_DEVICES=7 capture --no-explain --gpu-id 0,1 -- \
+	CUDA_VISIBLE_DEVICES=7 exits 0 capture --no-explain --gpu-id 0,1 -- \
 		sh -c 'echo "sees $CUDA_VISIBLE_DEVICES"'
-	code 0
 	grep -qx 'sees 0,1' stdout || wrong 'the command sees other GPUs'
 	says "CUDA_VISIBLE_DEVICES was '7'; --gpu-id makes it '0,1'"
 	json '"gpu_id": "0,1"'
 }
 case_range_never_opened() {
-	FAKE=norange capture --extra-nsys '-c nvtx' -- sh -c 'exit 4'
-	code 3
+	FAKE=norange exits 3 capture --extra-nsys '-c nvtx' -- sh -c 'exit 4'
 	says 'the capture range never opened'
 	files nsys_capture.json
 }
 case_short_profile() {
-	capture --no-explain -- true
-	code 0
+	exits 0 capture --no-explain -- true
 	says 's were recorded: start-up and warm-up weigh heavily below 20 s'
 	silent_on 'the report is small'
 }
 
 # --- stopping ----------------------------------------------------------------
 case_duration_is_no_failure() {
-	capture --no-explain --duration 1.5 -- sleep 100
-	code 0
+	exits 0 capture --no-explain --duration 1.5 -- sleep 100
 	json '"ok": true'
 	json '"target_exit_code": null'
 	json '"ended_by": "duration"'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_duration_of_nsys_is_no_failure() {
-	capture --no-explain --extra-nsys '-d 1' -- sh -c 'kill -TERM $$'
-	code 0
+	exits 0 capture --no-explain --extra-nsys '-d 1' -- sh -c 'kill -TERM $$'
 	silent_on 'the command ended with code'
 }
 case_a_command_has_time_to_end() {
-	FAKE=abrupt capture --no-explain --duration 1 -- \
+	FAKE=abrupt exits 0 capture --no-explain --duration 1 -- \
 		sh -c 'trap "sleep 1; echo done >clean; exit 0" TERM; while :; do sleep 0.1; done'
-	code 0
 	json '"ended_by": "duration"'
 	[ -s clean ] || wrong 'the command was killed at the duration'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_a_command_that_stays_is_ended() {
-	FAKE=abrupt NSX_CAPTURE_WAIT=5,5,5,0.5 capture --no-explain --duration 1 -- \
+	FAKE=abrupt NSX_CAPTURE_WAIT=5,5,5,0.5 exits 0 capture --no-explain --duration 1 -- \
 		sh -c 'trap "" TERM; while :; do sleep 0.1; done'
-	code 0
 	json '"ended_by": "duration"'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_asked_twice() {
-	FAKE=deaf NSX_CAPTURE_WAIT=0.5,5,5 capture --no-explain --duration 1.5 \
+	FAKE=deaf NSX_CAPTURE_WAIT=0.5,5,5 exits 0 capture --no-explain --duration 1.5 \
 		-- sleep 100
-	code 0
 	json '"ended_by": "duration"'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_hung_nsys() {
-	FAKE=hung NSX_CAPTURE_WAIT=0.3,0.3,5,0.3 capture --duration 1.5 -- sleep 100
-	code 3
+	FAKE=hung NSX_CAPTURE_WAIT=0.3,0.3,5,0.3 exits 3 capture --duration 1.5 -- sleep 100
 	says 'nsys did not finish and was ended before it wrote a report'
 	files nsys_capture.json
 }
 case_hung_importer() {
-	FAKE=stuck NSX_CAPTURE_WAIT=5,5,0.5 capture --no-explain -- sleep 0.1
-	code 3
+	FAKE=stuck NSX_CAPTURE_WAIT=5,5,0.5 exits 3 capture --no-explain -- sleep 0.1
 	says 'raw data only'
 	files nsys_capture.json trace.qdstrm
 }
@@ -653,19 +571,16 @@ case_given_up_beside_another_nsys() { # the raw data of the other nsys is not ou
 	rm -f "$TMPDIR/nsys-report-0000.qdstrm"
 }
 case_command_that_will_not_end() {
-	capture --no-explain --duration 1.5 -- \
+	exits 0 capture --no-explain --duration 1.5 -- \
 		bash -c 'trap "" TERM INT; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; done'
-	code 0
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_daemons_are_ended() {
-	FAKE=daemon capture --no-explain -- true
-	code 0
+	FAKE=daemon exits 0 capture --no-explain -- true
 	says 'ended what was still running: '
 	says 'sleep ('
 	rm -r out
-	FAKE=stubborn capture --no-explain -- true
-	code 0
+	FAKE=stubborn exits 0 capture --no-explain -- true
 	says 'ended what was still running: '
 }
 
@@ -673,8 +588,7 @@ case_two_at_a_time_do_not_mix() {
 	"$prog" capture --nsys "$fake" -o out --no-explain -- sleep 1 >first 2>&1 &
 	local first=$!
 	sleep 0.3
-	capture --no-explain -- true
-	code 3
+	exits 3 capture --no-explain -- true
 	says 'another capture is under way there'
 	wait "$first" || wrong 'the first did not end well'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
@@ -691,32 +605,26 @@ case_folders_of_one_second_differ() {
 case_nothing_is_replaced() {
 	mkdir out
 	echo mine >out/trace.sqlite
-	capture --no-explain -- true
-	code 3
+	exits 3 capture --no-explain -- true
 	says "'trace.sqlite' is there already"
 	files trace.sqlite
 	[ "$(cat out/trace.sqlite)" = mine ] || wrong 'it was replaced'
-	RANK=3 capture --no-explain -- true
-	code 0
+	RANK=3 exits 0 capture --no-explain -- true
 	files nsys_capture.rank3.json trace.rank3.nsys-rep trace.rank3.sqlite trace.sqlite
-	RANK=3 capture --no-explain -- true
-	code 3
-	RANK=4 capture --no-explain -- true
-	code 0
+	RANK=3 exits 3 capture --no-explain -- true
+	RANK=4 exits 0 capture --no-explain -- true
 }
 
 # --- results -----------------------------------------------------------------
 case_report_is_made() {
-	capture -- true
-	code 0
+	exits 0 capture -- true
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
 	[ -s out/report/report.md ] || wrong 'there is no report.md'
 	grep -q '^Wrote report to: out/report/report.md' stdout ||
 		wrong 'stdout does not name the report'
 }
 case_compressed_report() {
-	capture --no-explain --compress-rep -- true
-	code 0
+	exits 0 capture --no-explain --compress-rep -- true
 	files nsys_capture.json trace.nsys-rep.zst trace.sqlite
 	json '"nsys_rep": "out/trace.nsys-rep.zst"'
 	if command -v zstd >/dev/null; then
@@ -725,47 +633,38 @@ case_compressed_report() {
 	fi
 }
 case_deleted_report() {
-	capture --no-explain --delete-rep -- true
-	code 0
+	exits 0 capture --no-explain --delete-rep -- true
 	files nsys_capture.json trace.sqlite
 	json '"nsys_rep": null'
 }
 case_repeated_ranges() {
-	FAKE=repeat capture -- true
-	code 0
+	FAKE=repeat exits 0 capture -- true
 	files nsys_capture.json report.1 report.2 trace.1.nsys-rep \
 		trace.1.sqlite trace.2.nsys-rep trace.2.sqlite
 	json '"sqlite": "out/trace.2.sqlite"'
 }
 case_warm_up_is_left_out() {
-	capture --warmup-skip 50 -- true
-	code 0
+	exits 0 capture --warmup-skip 50 -- true
 	json '"steady_state_start_ns": 3750000'
 	json '"window_ns": 2750000' out/report/report.json
 }
 case_ranks_share_a_folder() {
 	for rank in 0 1; do
-		SLURM_PROCID=$rank capture --no-explain -- true
-		code 0
+		SLURM_PROCID=$rank exits 0 capture --no-explain -- true
 	done
 	files nsys_capture.rank0.json nsys_capture.rank1.json \
 		trace.rank0.nsys-rep trace.rank0.sqlite \
 		trace.rank1.nsys-rep trace.rank1.sqlite
 }
 case_patterns_in_out() {
-	X='a b' "$prog" capture --nsys "$fake" -o 'o%q{X}/50%%' --no-explain -- \
-		true >stdout 2>stderr
-	rc=$?
-	code 0
+	X='a b' exits 0 run capture --nsys "$fake" -o 'o%q{X}/50%%' --no-explain -- \
+		true
 	[ -s 'oa b/50%/trace.sqlite' ] || wrong "no trace in 'oa b/50%'"
-	"$prog" capture --nsys "$fake" -o 'o%q{NOT_SET}' -- true >stdout 2>stderr
-	rc=$?
-	code 2
+	exits 2 run capture --nsys "$fake" -o 'o%q{NOT_SET}' -- true
 	says "'%q{NOT_SET}' in --out: it is not set"
 }
 case_words_with_broken_text() {
-	capture --no-explain -- printf '\377\001%s' $'\xe4'
-	code 0
+	exits 0 capture --no-explain -- printf '\377\001%s' $'\xe4'
 	json '"\uFFFD"'
 }
 
@@ -789,8 +688,7 @@ machine() {
 # doctor ARGS...: runs doctor on that root folder
 doctor() {
 	NSX_DOCTOR_ROOT=$PWD/root NSYS_PATH=${NSYS_PATH:-$fake} \
-		PATH=$PWD/bin:$PATH "$prog" doctor "$@" >stdout 2>stderr
-	rc=$?
+		PATH=$PWD/bin:$PATH run doctor "$@"
 }
 tells() { grep -qF -- "$1" stdout || wrong "doctor does not say '$1'"; }
 line() { grep -q -- "^$1 *$2  *.*$3" stdout || wrong "no line '$1 $2 $3'"; }
@@ -933,10 +831,8 @@ case_real_nsys() {
 		}
 	END
 	"${CC:-cc}" -o 'my work' work.c || wrong 'no compiler'
-	HOME=$PWD "$prog" capture --nsys "$real" -o out --compress-rep -- \
-		'./my work' 'an argument' >stdout 2>stderr
-	rc=$?
-	code 5
+	HOME=$PWD exits 5 run capture --nsys "$real" -o out --compress-rep -- \
+		'./my work' 'an argument'
 	grep -qx 'worked: an argument' stdout || wrong 'the command did not run'
 	json '"ok": true'
 	json '"nsys_version": "20'
@@ -949,10 +845,8 @@ case_real_nsys() {
 case_real_nsys_duration() {
 	local real
 	real_nsys || return
-	HOME=$PWD "$prog" capture --nsys "$real" -o out --duration 2 --export -- \
-		sleep 100 >stdout 2>stderr
-	rc=$?
-	code 0
+	HOME=$PWD exits 0 run capture --nsys "$real" -o out --duration 2 --export -- \
+		sleep 100
 	json '"ended_by": "duration"'
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
 }
@@ -961,9 +855,7 @@ case_real_nsys_session() {
 	real_nsys || return
 	HOME=$PWD "$real" launch --session-new=serve$$ -t osrt sleep 20 >launch.log 2>&1 &
 	sleep 3
-	HOME=$PWD "$prog" capture --nsys "$real" -o out --session serve$$ --duration 2 >stdout 2>stderr
-	rc=$?
-	code 0
+	HOME=$PWD exits 0 run capture --nsys "$real" -o out --session serve$$ --duration 2
 	json '"ended_by": "duration"'
 	files nsys_capture.json report trace.nsys-rep
 	HOME=$PWD "$real" shutdown --session=serve$$ --kill sigkill >>launch.log 2>&1
