@@ -71,40 +71,25 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* Returns the part of a name between `before` and `after`; NULL: the name lacks one of these. n:
- * length of the name.
- */
-static const char *part_between(const char *file, size_t n, const char *before,
-				const char *after, size_t *ret_n)
-{
-	size_t b = strlen(before), a = strlen(after);
-
-	if (n <= a + b || strncmp(file, before, b) != 0 || strncmp(file + n - a, after, a) != 0)
-		return NULL;
-	*ret_n = n - a - b;
-	return file + b;
-}
-
-/* Returns the kind of file at an address, and its table or the number of its finding; -1: there is
- * no such file.
+/* Returns the kind of file at an address of n characters, and its table or the number of its
+ * finding; -1: there is no such file.
  */
 static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 		     const struct nsx_table **ret_table, size_t *ret_finding)
 {
-	const char *name;
-	size_t length;
-	char *end;
+	static const char in[] = "tables/", suffix[] = ".csv";
+	size_t before = strlen(in), after = strlen(suffix);
+	int end = 0;
 
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < TABLE; k++)
 		if (strlen(files[k].name) == n && !strncmp(files[k].name, file, n))
 			return k;
-	name = part_between(file, n, "findings/", ".md", &length);
-	if (name) {
-		*ret_finding = strtoul(name, &end, 10);
-		return end == name + length && *ret_finding - 1 < r->found.n ? FINDING : -1;
-	}
-	name = part_between(file, n, "tables/", ".csv", &length);
-	*ret_table = name ? nsx_report_table(r, name, length) : NULL;
+	if (sscanf(file, "findings/%zu.md%n", ret_finding, &end) == 1 && end == (int)n)
+		return *ret_finding - 1 < r->found.n ? FINDING : -1;
+	if (n <= before + after || strncmp(file, in, before) != 0 ||
+	    strncmp(file + n - after, suffix, after) != 0)
+		return -1;
+	*ret_table = nsx_report_table(r, file + before, n - before - after);
 	return *ret_table ? TABLE : -1;
 }
 

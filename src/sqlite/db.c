@@ -47,10 +47,11 @@ const char *const nsx_table_kinds[] = {
 	[NSX_TK_DAMAGED] = "table with a damaged definition",
 };
 
-struct nsx_stmt {
-	sqlite3_stmt *handle;
-	char sql[]; /* text of the statement, for error messages */
-};
+/* A struct nsx_stmt is SQLite's own statement. */
+static sqlite3_stmt *handle_of(struct nsx_stmt *s)
+{
+	return (sqlite3_stmt *)s;
+}
 
 static struct nsx_db *new_db(const char *path, int64_t size)
 {
@@ -358,7 +359,7 @@ static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
 
 	*ret = false;
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
-		const unsigned char *origin = sqlite3_column_text(s->handle, 3);
+		const unsigned char *origin = sqlite3_column_text(handle_of(s), 3);
 
 		*ret = *ret || (origin && !strcmp((const char *)origin, "pk"));
 		rc = 0;
@@ -380,16 +381,16 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t, struct nsx_
 		struct nsx_column *c = &cols[n];
 
 		*c = (struct nsx_column){
-			.name = column_text(s->handle, 1, db->arena),
-			.type = column_text(s->handle, 2, db->arena),
+			.name = column_text(handle_of(s), 1, db->arena),
+			.type = column_text(handle_of(s), 2, db->arena),
 		};
-		if (sqlite3_column_type(s->handle, 4) != SQLITE_NULL)
-			c->default_text = column_text(s->handle, 4, db->arena);
-		if (sqlite3_column_int(s->handle, 5)) {
+		if (sqlite3_column_type(handle_of(s), 4) != SQLITE_NULL)
+			c->default_text = column_text(handle_of(s), 4, db->arena);
+		if (sqlite3_column_int(handle_of(s), 5)) {
 			nkeys++;
 			key = n;
 		}
-		if (sqlite3_column_int(s->handle, 6) && nsx_is_readable(t))
+		if (sqlite3_column_int(handle_of(s), 6) && nsx_is_readable(t))
 			t->kind = NSX_TK_GENERATED;
 		n++;
 	}
@@ -436,16 +437,16 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 			    "main.sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE "
 			    "'sqlite\\_%' ESCAPE '\\'", &s, err);
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
-		uint32_t root = (uint32_t)sqlite3_column_int64(s->handle, 2);
+		uint32_t root = (uint32_t)sqlite3_column_int64(handle_of(s), 2);
 
 		rc = nsx_push(list, n, cap, "tables", err,
 			      (struct nsx_table_info){
-				      .name = column_text(s->handle, 1, db->arena),
+				      .name = column_text(handle_of(s), 1, db->arena),
 				      .root_page = root,
 				      .kind = table_kind_of(
-					      column_text(s->handle, 0, db->arena),
+					      column_text(handle_of(s), 0, db->arena),
 					      root,
-					      column_text(s->handle, 3,
+					      column_text(handle_of(s), 3,
 							  db->arena))});
 	}
 	if (rc == NSX_E_DATA && db->is_lenient)
@@ -719,7 +720,7 @@ static int insert_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v
 {
 	struct nsx_stmt *insert = ctx;
 
-	return nsx_run_with(insert, v, sqlite3_bind_parameter_count(insert->handle), err);
+	return nsx_run_with(insert, v, sqlite3_bind_parameter_count(handle_of(insert)), err);
 }
 
 /* Inserts all rows of a source's table. */
@@ -842,7 +843,6 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, st
 {
 	sqlite3_stmt *h;
 	const char *rest;
-	struct nsx_stmt *s;
 
 	if (open_handle_once(db, err))
 		return err->rc;
@@ -852,14 +852,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, st
 		sqlite3_finalize(h);
 		return nsx_fail(err, NSX_E_DB, "cannot prepare '%s': not one statement", sql);
 	}
-	s = nsx_try_alloc(1, sizeof(*s) + strlen(sql) + 1, "a statement", err);
-	if (!s) {
-		sqlite3_finalize(h);
-		return err->rc;
-	}
-	s->handle = h;
-	memcpy(s->sql, sql, strlen(sql));
-	*ret = s;
+	*ret = (struct nsx_stmt *)h;
 	if (fill_wanted_tables(db, err))
 		nsx_stmt_done(ret);
 	return *ret ? 0 : err->rc;
@@ -933,22 +926,20 @@ void nsx_db_guard(struct nsx_db *db, bool (*may_read)(void *ctx, const char *tab
 
 void nsx_stmt_done(struct nsx_stmt **s)
 {
-	if (!*s)
-		return;
-	sqlite3_finalize((*s)->handle);
-	free(*s);
+	sqlite3_finalize(handle_of(*s));
 	*s = NULL;
 }
 
 int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 {
-	switch (sqlite3_step(s->handle)) {
+	switch (sqlite3_step(handle_of(s))) {
 	case SQLITE_ROW:
 		return 1;
 	case SQLITE_DONE:
 		return 0;
 	default:
-		return fail_db(err, sqlite3_db_handle(s->handle), "cannot read", s->sql);
+		return fail_db(err, sqlite3_db_handle(handle_of(s)), "cannot read",
+			       sqlite3_sql(handle_of(s)));
 	}
 }
 
@@ -956,16 +947,16 @@ static int bind_value(struct nsx_stmt *s, int i, const struct nsx_val *v)
 {
 	switch (v->type) {
 	case NSX_V_I64:
-		return sqlite3_bind_int64(s->handle, i, v->u.i);
+		return sqlite3_bind_int64(handle_of(s), i, v->u.i);
 	case NSX_V_F64:
-		return sqlite3_bind_double(s->handle, i, v->u.f);
+		return sqlite3_bind_double(handle_of(s), i, v->u.f);
 	case NSX_V_TEXT:
-		return sqlite3_bind_text64(s->handle, i, v->u.p, v->len,
+		return sqlite3_bind_text64(handle_of(s), i, v->u.p, v->len,
 					   SQLITE_STATIC, SQLITE_UTF8);
 	case NSX_V_BLOB:
-		return sqlite3_bind_blob64(s->handle, i, v->u.p, v->len, SQLITE_STATIC);
+		return sqlite3_bind_blob64(handle_of(s), i, v->u.p, v->len, SQLITE_STATIC);
 	default:
-		return sqlite3_bind_null(s->handle, i);
+		return sqlite3_bind_null(handle_of(s), i);
 	}
 }
 
@@ -975,43 +966,44 @@ int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n, struct nsx_
 
 	for (int i = 0; i < n && !rc; i++)
 		rc = bind_value(s, i + 1, &v[i]);
-	if (rc || sqlite3_step(s->handle) != SQLITE_DONE)
-		rc = fail_db(err, sqlite3_db_handle(s->handle), "cannot run", s->sql);
-	sqlite3_reset(s->handle);
-	sqlite3_clear_bindings(s->handle);
+	if (rc || sqlite3_step(handle_of(s)) != SQLITE_DONE)
+		rc = fail_db(err, sqlite3_db_handle(handle_of(s)), "cannot run",
+			     sqlite3_sql(handle_of(s)));
+	sqlite3_reset(handle_of(s));
+	sqlite3_clear_bindings(handle_of(s));
 	return rc;
 }
 
 int nsx_stmt_columns(struct nsx_stmt *s)
 {
-	return sqlite3_column_count(s->handle);
+	return sqlite3_column_count(handle_of(s));
 }
 
 const char *nsx_stmt_column_name(struct nsx_stmt *s, int col)
 {
-	return sqlite3_column_name(s->handle, col);
+	return sqlite3_column_name(handle_of(s), col);
 }
 
 void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret)
 {
-	switch (sqlite3_column_type(s->handle, col)) {
+	switch (sqlite3_column_type(handle_of(s), col)) {
 	case SQLITE_INTEGER:
 		ret->type = NSX_V_I64;
-		ret->u.i = sqlite3_column_int64(s->handle, col);
+		ret->u.i = sqlite3_column_int64(handle_of(s), col);
 		break;
 	case SQLITE_FLOAT:
 		ret->type = NSX_V_F64;
-		ret->u.f = sqlite3_column_double(s->handle, col);
+		ret->u.f = sqlite3_column_double(handle_of(s), col);
 		break;
 	case SQLITE_TEXT:
 		ret->type = NSX_V_TEXT;
-		ret->u.p = (const char *)sqlite3_column_text(s->handle, col);
-		ret->len = (uint32_t)sqlite3_column_bytes(s->handle, col);
+		ret->u.p = (const char *)sqlite3_column_text(handle_of(s), col);
+		ret->len = (uint32_t)sqlite3_column_bytes(handle_of(s), col);
 		break;
 	case SQLITE_BLOB:
 		ret->type = NSX_V_BLOB;
-		ret->u.p = sqlite3_column_blob(s->handle, col);
-		ret->len = (uint32_t)sqlite3_column_bytes(s->handle, col);
+		ret->u.p = sqlite3_column_blob(handle_of(s), col);
+		ret->len = (uint32_t)sqlite3_column_bytes(handle_of(s), col);
 		break;
 	default:
 		ret->type = NSX_V_NULL;
