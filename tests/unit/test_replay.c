@@ -75,6 +75,7 @@ static const struct expected expected[] = {
 	{"migrations", {.verb = NSX_DROP, .op = NSX_ON_COPIES}, 1274, 769.2,
 	 769.2, 6},
 	{"stalled", {.verb = NSX_DROP, .op = NSX_ON_MEMSETS}, 563, 2, 2, .15},
+	{"slow_memset", {.verb = NSX_NO_WAIT}, 1682, 1620, 1620, .15},
 	{"graph", {.verb = NSX_FASTER, .name = "a", .amount = 2}, 846, 200, 200,
 	 .15},
 	{"graph", {.verb = NSX_FASTER, .amount = 2}, 846, 400, 400, .15},

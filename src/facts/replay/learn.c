@@ -484,13 +484,16 @@ static int64_t usual_kernel_gap(const struct learner *l)
 	return ns == NEVER ? DEFAULT_GAP_NS : ns;
 }
 
+/* Returns the typical time from the end of awaited work to the end of the call. A call that queued
+ * this work may have work of its own then, so its time has no upper limit.
+ */
 static int64_t wake_latency_of(const struct learner *l, const struct model_call *c)
 {
 	uint32_t kind = wake_kind(l->b->m, c);
 	int64_t ns = typical_of(&l->wake, kind, c->api);
 
 	if (ns != NEVER)
-		return NSX_MIN(ns, WAKE_CAP_NS);
+		return c->kind == CALL_BLOCK ? ns : NSX_MIN(ns, WAKE_CAP_NS);
 	ns = typical_of(&l->wake, kind >> 8 << 8, ANY);
 	return ns == NEVER ? 8000 : NSX_MIN(ns, 20000);
 }
@@ -620,9 +623,9 @@ static void split_waiting_call(struct learner *l, uint32_t call, int64_t until)
 	struct nsx_model *m = l->b->m;
 	struct model_call *c = &m->call[call];
 	int64_t ns = c->end_ns - c->start_ns, own = 3000;
-	int64_t wake = wake_latency_of(l, c), usual = NSX_MAX(wake, 0), seen;
+	int64_t wake = wake_latency_of(l, c), usual = NSX_MIN(NSX_MAX(wake, 0), WAKE_CAP_NS), seen;
 
-	l->b->typical_lambda[call] = (int32_t)NSX_MAX(wake, INT32_MIN);
+	l->b->typical_lambda[call] = (int32_t)NSX_MIN(NSX_MAX(wake, INT32_MIN), INT32_MAX);
 	seen = c->end_ns - until;
 	if (until <= c->start_ns + 1000) {
 		c->lambda_ns = (int32_t)NSX_MAX(NSX_MIN(NSX_MIN(wake, 20000), seen), INT32_MIN);
