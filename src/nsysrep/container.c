@@ -180,8 +180,11 @@ static int add_section(struct nsx_container *c, const struct nsx_msg *m,
 	if (nsx_piece_is(name, "Raw Sampling Data") && p.at < c->size)
 		*raw = (struct place){p.at, NSX_MIN(p.n, c->size - p.at)};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (nsx_piece_is(name, known[i].name) && !known[i].to->n)
-			return container_load(c, p.at, p.n, known[i].to, err);
+		if (nsx_piece_is(name, known[i].name) && !known[i].to->n) {
+			if (container_load(c, p.at, p.n, known[i].to, err))
+				return err->rc;
+			c->is_garbled |= known[i].to->n < p.n;
+		}
 	return 0;
 }
 
@@ -202,12 +205,12 @@ static int read_directory(struct nsx_container *c, struct place *raw,
 		at |= (uint64_t)b[i] << 8 * i;
 	if (container_load(c, at, at < end - 8 ? end - 8 - at : 0, &dir, err))
 		return err->rc;
-	for (w = nsx_wire_of(dir); nsx_wire_next(&w);)
-		if (w.bytes.p && nsx_msg_read(&m, w.bytes) &&
-		    add_section(c, &m, raw, &offsets, err))
+	for (w = nsx_wire_of(dir); nsx_wire_message(&w, 0, &m, &c->is_garbled);)
+		if (add_section(c, &m, raw, &offsets, err))
 			return err->rc;
-	if (offsets.n && nsx_msg_read(&m, offsets))
+	if (nsx_msg_sound(&m, offsets, &c->is_garbled))
 		*ret = nsx_msg_uint(&m, 2);
+	nsx_msg_sound(&m, c->ui, &c->is_garbled);
 	return 0;
 }
 
@@ -354,6 +357,7 @@ static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 		return nsx_fail(err, NSX_E_DATA, "cannot read '%s': its header is "
 				"damaged; copy it again", path);
 	c->nevents = nsx_msg_uint(&header, 1) + nsx_msg_uint(&header, 15);
+	c->nstrings = nsx_msg_uint(&header, 3);
 	c->is_cut = !events || events > raw.n || stop > end || stop < at;
 	if (c->is_cut) {
 		c->damage = "it is cut off or its directory is damaged, so all names, GPUs and "

@@ -25,7 +25,8 @@ struct nsx_container {
 	uint64_t nlost;		  /* 1 if the list of blocks breaks off, otherwise 0 */
 	bool is_cut;		  /* the end of the events is unknown: later data may be taken
 				     for blocks                              */
-	uint64_t nevents;	  /* number of events according to the header */
+	uint64_t nevents, nstrings; /* numbers of events and strings according to the header */
+	bool is_garbled;	  /* a section or the directory is damaged   */
 	struct nsx_piece strings; /* messages after the events; n 0: none    */
 	struct nsx_piece threads, machine, schemas;
 	const char *damage;	  /* what is missing and why; NULL: nothing  */

@@ -9,9 +9,8 @@ static void add_message_rows(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 	struct nsx_wire w = nsx_wire_of(message);
 	struct nsx_msg m;
 
-	while (nsx_wire_next(&w))
-		if ((!field || w.field == field) && w.bytes.p && nsx_msg_read(&m, w.bytes))
-			nsx_rows_add(rows, t, &(struct nsx_row_of){.body = &m, .code = code});
+	while (nsx_wire_message(&w, field, &m, &rows->is_garbled))
+		nsx_rows_add(rows, t, &(struct nsx_row_of){.body = &m, .code = code});
 }
 
 /* Adds the files of processes: their output, their memory maps. */
@@ -22,38 +21,29 @@ static void facts_add_files(const struct nsx_container *c, const struct nsx_rep_
 	struct nsx_msg m;
 	int64_t id = 0;
 
-	while (nsx_wire_next(&w))
-		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes))
-			nsx_rows_put(rows, NSX_REP_ANALYSIS_FILE, (struct nsx_val[]){
-				nsx_val_int(id++),
-				nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 2))),
-				nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 3))),
-				nsx_val_field(&m, 3), nsx_val_field(&m, 1)});
+	while (nsx_wire_message(&w, 2, &m, &rows->is_garbled))
+		nsx_rows_put(rows, NSX_REP_ANALYSIS_FILE, (struct nsx_val[]){
+			nsx_val_int(id++),
+			nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 2))),
+			nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 3))),
+			nsx_val_field(&m, 3), nsx_val_field(&m, 1)});
 }
 
 enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
        VM_FACTS = 2, VM_GPU = 7, VM_CUDA_DEVICE = 9 };
 
-static void add_vm(struct nsx_piece bytes, struct nsx_rep_rows *rows)
-{
-	struct nsx_msg m;
-	struct nsx_val id;
-
-	if (!nsx_msg_read(&m, bytes))
-		return;
-	id = nsx_val_int(nsx_msg_int(&m, 1));
-	add_message_rows(rows, NSX_REP_GPU, nsx_msg_bytes(&m, VM_FACTS), VM_GPU, &id);
-	add_message_rows(rows, NSX_REP_CUDA_DEVICE, nsx_msg_bytes(&m, VM_FACTS), VM_CUDA_DEVICE,
-			 NULL);
-}
-
 static void add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows)
 {
 	struct nsx_wire w = nsx_wire_of(c->machine);
+	struct nsx_msg vm;
 
-	while (nsx_wire_next(&w))
-		if (w.field == VM && w.bytes.p)
-			add_vm(w.bytes, rows);
+	while (nsx_wire_message(&w, VM, &vm, &rows->is_garbled)) {
+		struct nsx_piece facts = nsx_msg_bytes(&vm, VM_FACTS);
+		struct nsx_val id = nsx_val_int(nsx_msg_int(&vm, 1));
+
+		add_message_rows(rows, NSX_REP_GPU, facts, VM_GPU, &id);
+		add_message_rows(rows, NSX_REP_CUDA_DEVICE, facts, VM_CUDA_DEVICE, NULL);
+	}
 	add_message_rows(rows, NSX_REP_NVTX_CUDA_STREAM, c->machine, NAMED_STREAM, NULL);
 	add_message_rows(rows, NSX_REP_CUDA_CONTEXT, c->machine, CONTEXT, NULL);
 	add_message_rows(rows, NSX_REP_CUDA_STREAM, c->machine, STREAM, NULL);
@@ -110,15 +100,11 @@ static void add_properties(const struct nsx_container *c, struct nsx_rep_rows *r
 	struct nsx_wire w = nsx_wire_of(c->first);
 	struct nsx_msg device, property;
 
-	while (nsx_wire_next(&w)) {
-		struct nsx_wire in;
+	while (nsx_wire_message(&w, 1, &device, &rows->is_garbled)) {
+		struct nsx_wire in = nsx_wire_of(nsx_msg_bytes(&device, 2));
 
-		if (w.field != 1 || !w.bytes.p || !nsx_msg_read(&device, w.bytes))
-			continue;
-		in = nsx_wire_of(nsx_msg_bytes(&device, 2));
-		while (nsx_wire_next(&in))
-			if (in.field == 1 && in.bytes.p && nsx_msg_read(&property, in.bytes))
-				add_property(rows, &device, &property);
+		while (nsx_wire_message(&in, 1, &property, &rows->is_garbled))
+			add_property(rows, &device, &property);
 	}
 }
 

@@ -12,19 +12,15 @@ struct sources { /* the sources of GPU counters                            */
 	unsigned n;
 };
 
-static struct sources find_sources(struct nsx_piece header, const struct nsx_rep_strings *names)
+static struct sources find_sources(struct nsx_rep *rep)
 {
-	struct nsx_wire w = nsx_wire_of(header);
+	struct nsx_wire w = nsx_wire_of(rep->file.header);
 	struct sources s = {.n = 0};
 	struct nsx_msg m;
 
-	while (nsx_wire_next(&w) && s.n < ARRAY_LEN(s.id))
-		if (w.field == SOURCE && w.bytes.p && nsx_msg_read(&m, w.bytes)) {
-			struct nsx_piece name = nsx_rep_string(names, nsx_msg_uint(&m, 3));
-
-			if (nsx_piece_is(name, SOURCE_NAME))
-				s.id[s.n++] = nsx_msg_uint(&m, 1);
-		}
+	while (s.n < ARRAY_LEN(s.id) && nsx_wire_message(&w, SOURCE, &m, &rep->facts.is_garbled))
+		if (nsx_piece_is(nsx_rep_string(&rep->strings, nsx_msg_uint(&m, 3)), SOURCE_NAME))
+			s.id[s.n++] = nsx_msg_uint(&m, 1);
 	return s;
 }
 
@@ -56,20 +52,19 @@ static void add_metrics_of_type(struct nsx_rep *rep, uint64_t type, struct nsx_p
 	struct nsx_msg m;
 	int64_t n = 0;
 
-	while (nsx_wire_next(&w) && rep->nmetrics < NSX_MOST_METRICS)
-		if (w.field == 3 && w.bytes.p && nsx_msg_read(&m, w.bytes))
-			add_metric(rep, type, n++, &m);
+	while (rep->nmetrics < NSX_MOST_METRICS &&
+	       nsx_wire_message(&w, 3, &m, &rep->facts.is_garbled))
+		add_metric(rep, type, n++, &m);
 }
 
 void nsx_metrics_find(struct nsx_rep *rep)
 {
 	struct nsx_wire w = nsx_wire_of(rep->file.header);
-	struct sources sources = find_sources(rep->file.header, &rep->strings);
+	struct sources sources = find_sources(rep);
 	struct nsx_msg m;
 
-	while (nsx_wire_next(&w))
-		if (w.field == TYPE && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
-		    type_has_source(&sources, nsx_msg_uint(&m, 1)))
+	while (nsx_wire_message(&w, TYPE, &m, &rep->facts.is_garbled))
+		if (type_has_source(&sources, nsx_msg_uint(&m, 1)))
 			add_metrics_of_type(rep, nsx_msg_uint(&m, 1), w.bytes);
 }
 

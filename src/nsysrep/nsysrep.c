@@ -10,11 +10,16 @@ enum { NEWEST_YEAR = 2026, NEWEST_MINOR = 2 };
 
 /* Missing parts -------------------------------------------------------------------*/
 
+/* The words before the next thing that is missing. */
+static const char *damage_prefix(const struct nsx_buf *b)
+{
+	return b->n ? "; " : "the report is damaged: ";
+}
+
 static void describe_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 {
 	const struct nsx_container *c = &rep->file;
 	uint64_t nlost = c->nlost, nevents = 0, nbroken = 0;
-	const char *next = "the report is damaged: ";
 
 	for (size_t i = 0; i < c->nblocks; i++) {
 		nlost += rep->index[i].is_lost;
@@ -22,20 +27,25 @@ static void describe_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 		nbroken += rep->index[i].nbroken;
 	}
 	if (c->damage)
-		nsx_buf_printf(b, "%s%s", next, c->damage);
-	next = b->n ? "; " : next;
+		nsx_buf_printf(b, "%s%s", damage_prefix(b), c->damage);
+	if (!c->damage && rep->strings.n < c->nstrings)
+		nsx_buf_printf(b, "%s%llu of its %llu names are missing", damage_prefix(b),
+			       (unsigned long long)(c->nstrings - rep->strings.n),
+			       (unsigned long long)c->nstrings);
 	if (nlost)
 		nsx_buf_printf(b, "%s%llu of %llu blocks of events cannot be read",
-			       next, (unsigned long long)nlost,
+			       damage_prefix(b), (unsigned long long)nlost,
 			       (unsigned long long)(c->nblocks + c->nlost));
-	next = b->n ? "; " : next;
 	if (nevents < c->nevents)
-		nsx_buf_printf(b, "%s%llu of its %llu events are missing", next,
+		nsx_buf_printf(b, "%s%llu of its %llu events are missing", damage_prefix(b),
 			       (unsigned long long)(c->nevents - nevents),
 			       (unsigned long long)c->nevents);
-	next = b->n ? "; " : next;
 	if (nbroken)
-		nsx_buf_printf(b, "%s%llu events are garbled", next, (unsigned long long)nbroken);
+		nsx_buf_printf(b, "%s%llu event%s garbled", damage_prefix(b),
+			       (unsigned long long)nbroken, nbroken == 1 ? " is" : "s are");
+	if (c->is_garbled || rep->facts.is_garbled || rep->schemas.is_garbled)
+		nsx_buf_printf(b, "%swhat stands beside its events (names, GPUs, streams, clocks, "
+			       "options, payloads) is garbled in part", damage_prefix(b));
 }
 
 static bool is_newer(struct nsx_piece version)

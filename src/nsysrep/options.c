@@ -77,6 +77,7 @@ static void add_events(struct nsx_rep_rows *rows, struct nsx_piece message)
 				name = known[i].name;
 		options_put(rows, "", "CAPTURE_EVENT_TYPE", nsx_val_str(name));
 	}
+	rows->is_garbled |= w.is_bad;
 }
 
 enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
@@ -100,7 +101,7 @@ static void add_words(struct nsx_rep_rows *rows, const char *prefix,
 		if (field == PROCESS_ARGUMENT) {
 			snprintf(name, sizeof(name), "ARGUMENT_%u", n++);
 			nsx_buf_add(&b, (const char *)w.bytes.p, w.bytes.n);
-		} else if (nsx_msg_read(&m, w.bytes)) {
+		} else if (nsx_msg_sound(&m, w.bytes, &rows->is_garbled)) {
 			struct nsx_piece key = nsx_msg_bytes(&m, 1);
 			struct nsx_piece value = nsx_msg_bytes(&m, 2);
 
@@ -128,13 +129,13 @@ static void add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece 
 	char prefix[32];
 
 	snprintf(prefix, sizeof(prefix), "PROCESS_%u:", n);
-	if (!nsx_msg_read(&m, bytes))
+	if (!nsx_msg_sound(&m, bytes, &rows->is_garbled))
 		return;
 	put_options(rows, prefix, &m, command, ARRAY_LEN(command));
 	add_words(rows, prefix, bytes, PROCESS_ARGUMENT);
 	put_options(rows, prefix, &m, options, ARRAY_LEN(options));
 	if (nsx_msg_has(&m, PROCESS_GRAPHS) &&
-	    nsx_msg_read(&graphs, nsx_msg_bytes(&m, PROCESS_GRAPHS)))
+	    nsx_msg_sound(&graphs, nsx_msg_bytes(&m, PROCESS_GRAPHS), &rows->is_garbled))
 		WORD(rows, prefix, GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes);
 	add_words(rows, prefix, bytes, PROCESS_VARIABLE);
 }
@@ -169,17 +170,16 @@ static void add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m)
 		  {"COLLECT_GPU_MEMORY_USAGE", 4, YES}};
 	struct nsx_msg in, graphs;
 
-	if (nsx_msg_has(m, OS_RUNTIME) &&
-	    nsx_msg_read(&in, nsx_msg_bytes(m, OS_RUNTIME)))
+	if (nsx_msg_sound(&in, nsx_msg_bytes(m, OS_RUNTIME), &rows->is_garbled))
 		put_options(rows, "OS_RUNTIME_OPTIONS:", &in, runtime, ARRAY_LEN(runtime));
-	if (nsx_msg_has(m, LINUX_PERF) &&
-	    nsx_msg_read(&in, nsx_msg_bytes(m, LINUX_PERF)))
+	if (nsx_msg_sound(&in, nsx_msg_bytes(m, LINUX_PERF), &rows->is_garbled))
 		put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf));
-	if (!nsx_msg_has(m, CUDA) || !nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)))
+	if (!nsx_msg_sound(&in, nsx_msg_bytes(m, CUDA), &rows->is_garbled))
 		return;
 	/* Since 2025.6 these options are here; before, each process had its own. */
 	put_options(rows, "", &in, cuda, ARRAY_LEN(cuda));
-	if (nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) && nsx_msg_has(&graphs, 1))
+	if (nsx_msg_sound(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS), &rows->is_garbled) &&
+	    nsx_msg_has(&graphs, 1))
 		WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes);
 }
 
@@ -196,7 +196,7 @@ void nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows)
 	static const char *const systems[] = {[3] = "Unix", [6] = "Windows"};
 	struct nsx_msg m;
 
-	if (!c->options.n || !nsx_msg_read(&m, c->options))
+	if (!nsx_msg_sound(&m, c->options, &rows->is_garbled))
 		return;
 	put_options(rows, "", &m, plain, ARRAY_LEN(plain));
 	WORD(rows, "", "START_TRIGGER", nsx_msg_uint(&m, START_TRIGGER), starts);

@@ -43,21 +43,18 @@ static bool read_entries(struct nsx_rep_schemas *s, struct nsx_piece bytes,
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
 	struct entry v[MOST_ENTRIES];
+	bool is_garbled = false;
 	struct nsx_msg m;
 
-	while (nsx_wire_next(&w))
-		if (w.field == ENTRY && w.bytes.p && l->n < MOST_ENTRIES) {
-			if (!nsx_msg_read(&m, w.bytes))
-				return false;
-			v[l->n++] = (struct entry){
-				nsx_msg_uint(&m, 1), nsx_msg_uint(&m, 2),
-				nsx_msg_uint(&m, 3), nsx_msg_uint(&m, 4),
-				nsx_msg_uint(&m, 9), nsx_msg_bytes(&m, 7)};
-		}
+	while (l->n < MOST_ENTRIES && nsx_wire_message(&w, ENTRY, &m, &is_garbled))
+		v[l->n++] = (struct entry){
+			nsx_msg_uint(&m, 1), nsx_msg_uint(&m, 2), nsx_msg_uint(&m, 3),
+			nsx_msg_uint(&m, 4), nsx_msg_uint(&m, 9), nsx_msg_bytes(&m, 7)};
+	s->is_garbled |= is_garbled;
 	l->v = nsx_arena_get(s->arena, (l->n + 1) * sizeof(*v));
 	if (l->n)
 		memcpy((void *)l->v, v, l->n * sizeof(*v));
-	return !w.is_bad;
+	return !is_garbled;
 }
 
 static void read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes)
@@ -72,7 +69,7 @@ static void read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes)
 		if (w.field == 1)
 			pid = w.n;
 		if (w.field < SCHEMA || w.field > ENUMERATION || !w.bytes.p ||
-		    !nsx_msg_read(&m, w.bytes))
+		    !nsx_msg_sound(&m, w.bytes, &s->is_garbled))
 			continue;
 		if (w.field == LOOSE) {
 			nsx_push_or_die(s->loose, s->nloose, s->loose_cap, (struct nsx_rep_loose){
@@ -86,6 +83,7 @@ static void read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes)
 		if (w.field == ENUMERATION || read_entries(s, w.bytes, &l))
 			nsx_push_or_die(s->v, s->n, s->cap, l);
 	}
+	s->is_garbled |= w.is_bad;
 }
 
 void nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
@@ -97,12 +95,13 @@ void nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *
 	*ret = (struct nsx_rep_schemas){.arena = nsx_arena_new(),
 					.strings = strings, .nbasic = 1};
 	while (nsx_wire_next(&w)) {
-		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
-		    ret->nbasic < ARRAY_LEN(ret->basic))
+		if (w.field == 2 && w.bytes.p && ret->nbasic < ARRAY_LEN(ret->basic) &&
+		    nsx_msg_sound(&m, w.bytes, &ret->is_garbled))
 			ret->basic[ret->nbasic++] = nsx_msg_uint(&m, 1);
 		if (w.field == 3 && w.bytes.p)
 			read_process(ret, w.bytes);
 	}
+	ret->is_garbled |= w.is_bad;
 	nsx_sort(ret->v, ret->n, sizeof(*ret->v), by_id);
 }
 

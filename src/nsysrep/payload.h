@@ -28,6 +28,7 @@ struct nsx_rep_schemas {
 	size_t nloose, loose_cap;
 	struct nsx_arena *arena;
 	const struct nsx_rep_strings *strings;
+	bool is_garbled; /* schemas or payloads are damaged                  */
 };
 
 /* Reads the schemas in a block. The block and the strings must outlive *ret. Owner: the caller,

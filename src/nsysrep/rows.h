@@ -41,6 +41,7 @@ struct nsx_row_of {
 struct nsx_rep_rows {
 	struct nsx_arena *arena; /* owner of texts                           */
 	const struct nsx_rep_def *defs;
+	bool is_garbled; /* rows are missing, because messages are damaged    */
 	struct nsx_rep_list {
 		struct nsx_val *v; /* the values of all rows, one row after the other */
 		size_t n, cap;	   /* counted in values, not in rows         */

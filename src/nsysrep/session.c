@@ -15,6 +15,7 @@ enum { EVENTS = 1, TICKS = 3, SESSION = 7, UTC = 9, LOCAL = 10, /* clocks   */
 struct session {
 	int64_t start_ns, stop_ns, utc_ns, local_ns;
 	bool has_start, has_stop, has_utc, has_local;
+	bool is_garbled; /* messages are damaged                             */
 };
 
 /* A damaged report may hold any clock value, so sums must wrap instead of overflowing. */
@@ -42,7 +43,8 @@ static bool session_parse(struct nsx_piece b, int64_t *ret)
 }
 
 /* Finds the offset between two clocks: {1 from, 2 to, 5 the number as text, 6 "Offset"}. */
-static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to, int64_t *ret)
+static bool find_offset(struct nsx_piece first, struct session *s, uint64_t from, uint64_t to,
+			int64_t *ret)
 {
 	struct nsx_wire w = nsx_wire_of(first), in;
 	struct nsx_msg m;
@@ -51,17 +53,10 @@ static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to, int6
 	while (nsx_wire_next(&w)) {
 		if (w.field != FIRST_OFFSETS || !w.bytes.p)
 			continue;
-		for (in = nsx_wire_of(w.bytes); nsx_wire_next(&in);) {
-			struct nsx_piece kind;
-
-			if (in.field != 1 || !in.bytes.p || !nsx_msg_read(&m, in.bytes))
-				continue;
-			kind = nsx_msg_bytes(&m, 6);
-			if (nsx_msg_uint(&m, 1) == from &&
-			    nsx_msg_uint(&m, 2) == to && kind.n == 6 &&
-			    !memcmp(kind.p, "Offset", 6))
+		for (in = nsx_wire_of(w.bytes); nsx_wire_message(&in, 1, &m, &s->is_garbled);)
+			if (nsx_msg_uint(&m, 1) == from && nsx_msg_uint(&m, 2) == to &&
+			    nsx_piece_is(nsx_msg_bytes(&m, 6), "Offset"))
 				is_found |= session_parse(nsx_msg_bytes(&m, 5), ret);
-		}
 	}
 	return is_found;
 }
@@ -70,18 +65,18 @@ static void set_from_offsets(struct nsx_piece first, struct session *s)
 {
 	int64_t n, ticks;
 
-	if (find_offset(first, SESSION, EVENTS, &n)) {
+	if (find_offset(first, s, SESSION, EVENTS, &n)) {
 		s->start_ns = subtract_wrapping(0, n);
 		s->has_start = true;
 	}
-	if (!s->has_start || !find_offset(first, TICKS, UTC, &n))
+	if (!s->has_start || !find_offset(first, s, TICKS, UTC, &n))
 		return;
 	s->utc_ns = subtract_wrapping(s->start_ns, n);
-	if (find_offset(first, EVENTS, TICKS, &ticks))
+	if (find_offset(first, s, EVENTS, TICKS, &ticks))
 		s->utc_ns = subtract_wrapping(s->utc_ns, ticks);
 	s->has_utc = true;
 	s->local_ns = s->utc_ns;
-	if (find_offset(first, UTC, LOCAL, &n))
+	if (find_offset(first, s, UTC, LOCAL, &n))
 		s->local_ns = subtract_wrapping(s->utc_ns, n);
 	s->has_local = true;
 }
@@ -89,34 +84,33 @@ static void set_from_offsets(struct nsx_piece first, struct session *s)
 /* The kind of the clock with this uuid. The section is {1 clocks with their kinds, 2 relations},
  * each a list of messages.
  */
-static uint64_t clock_kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
+static uint64_t clock_kind_of(const struct nsx_msg *section, struct session *s,
+			      struct nsx_piece uuid)
 {
 	struct nsx_wire w = nsx_wire_of(nsx_msg_bytes(section, 1));
 	struct nsx_msg m;
 
-	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_next(&w); n++)
-		if (w.bytes.p && nsx_msg_read(&m, w.bytes)) {
-			struct nsx_piece id = nsx_msg_bytes(&m, 1);
+	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_message(&w, 0, &m, &s->is_garbled); n++) {
+		struct nsx_piece id = nsx_msg_bytes(&m, 1);
 
-			if (id.n == uuid.n && !memcmp(id.p, uuid.p, id.n))
-				return nsx_msg_uint(&m, 2);
-		}
+		if (id.n == uuid.n && !memcmp(id.p, uuid.p, id.n))
+			return nsx_msg_uint(&m, 2);
+	}
 	return 0;
 }
 
 /* Finds a point {1 x, 2 y}: clock `from` showed x when clock `to` showed y. */
-static bool find_point(const struct nsx_msg *section, uint64_t from, uint64_t to,
-		       int64_t *x, int64_t *y)
+static bool find_point(const struct nsx_msg *section, struct session *s, uint64_t from,
+		       uint64_t to, int64_t *x, int64_t *y)
 {
 	struct nsx_wire w = nsx_wire_of(nsx_msg_bytes(section, 2));
 	struct nsx_msg m, line, point;
 
-	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_next(&w); n++)
-		if (w.bytes.p && nsx_msg_read(&m, w.bytes) &&
-		    clock_kind_of(section, nsx_msg_bytes(&m, 1)) == from &&
-		    clock_kind_of(section, nsx_msg_bytes(&m, 2)) == to &&
-		    nsx_msg_read(&line, nsx_msg_bytes(&m, 3)) &&
-		    nsx_msg_read(&point, nsx_msg_bytes(&line, 1))) {
+	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_message(&w, 0, &m, &s->is_garbled); n++)
+		if (clock_kind_of(section, s, nsx_msg_bytes(&m, 1)) == from &&
+		    clock_kind_of(section, s, nsx_msg_bytes(&m, 2)) == to &&
+		    nsx_msg_sound(&line, nsx_msg_bytes(&m, 3), &s->is_garbled) &&
+		    nsx_msg_sound(&point, nsx_msg_bytes(&line, 1), &s->is_garbled)) {
 			*x = nsx_msg_int(&point, 1);
 			*y = nsx_msg_int(&point, 2);
 			return true;
@@ -129,17 +123,17 @@ static void set_from_points(struct nsx_piece bytes, struct session *s)
 	struct nsx_msg clocks, *section = &clocks;
 	int64_t x, y;
 
-	if (!nsx_msg_read(section, bytes))
+	if (!nsx_msg_sound(section, bytes, &s->is_garbled))
 		return;
-	if (find_point(section, KIND_SESSION, KIND_MONOTONIC, &x, &y)) {
+	if (find_point(section, s, KIND_SESSION, KIND_MONOTONIC, &x, &y)) {
 		s->start_ns = x;
 		s->has_start = true;
 	}
-	if (s->has_start && find_point(section, KIND_UTC, KIND_COUNTER, &x, &y)) {
+	if (s->has_start && find_point(section, s, KIND_UTC, KIND_COUNTER, &x, &y)) {
 		s->utc_ns = subtract_wrapping(add_wrapping(x, s->start_ns), y);
 		s->has_utc = true;
 	}
-	if (s->has_utc && find_point(section, KIND_LOCAL, KIND_UTC, &x, &y)) {
+	if (s->has_utc && find_point(section, s, KIND_LOCAL, KIND_UTC, &x, &y)) {
 		s->local_ns = subtract_wrapping(add_wrapping(s->utc_ns, x), y);
 		s->has_local = true;
 	}
@@ -173,8 +167,8 @@ void nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows)
 	struct nsx_msg first, device;
 	char utc[40], local[40];
 
-	if (!nsx_msg_read(&first, c->first) ||
-	    !nsx_msg_read(&device, nsx_msg_bytes(&first, FIRST_DEVICE)))
+	if (!nsx_msg_sound(&first, c->first, &rows->is_garbled) ||
+	    !nsx_msg_sound(&device, nsx_msg_bytes(&first, FIRST_DEVICE), &rows->is_garbled))
 		return;
 	s.has_start = nsx_msg_has(&first, FIRST_START);
 	s.start_ns = nsx_msg_int(&first, FIRST_START);
@@ -183,6 +177,7 @@ void nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows)
 	set_from_offsets(c->first, &s);
 	if (!s.has_utc && c->clocks.n)
 		set_from_points(c->clocks, &s);
+	rows->is_garbled |= s.is_garbled;
 	if (s.has_utc)
 		nsx_rows_put(rows, NSX_REP_SESSION, (struct nsx_val[]){
 			     nsx_val_int(s.utc_ns),

@@ -54,3 +54,21 @@ bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b)
 	}
 	return true;
 }
+
+bool nsx_msg_sound(struct nsx_msg *m, struct nsx_piece b, bool *is_garbled)
+{
+	bool is_sound = nsx_msg_read(m, b);
+
+	*is_garbled |= !is_sound;
+	return is_sound;
+}
+
+bool nsx_wire_message(struct nsx_wire *w, unsigned field, struct nsx_msg *m, bool *is_garbled)
+{
+	while (nsx_wire_next(w))
+		if ((!field || w->field == field) && w->bytes.p &&
+		    nsx_msg_sound(m, w->bytes, is_garbled))
+			return true;
+	*is_garbled |= w->is_bad;
+	return false;
+}

@@ -149,6 +149,12 @@ struct nsx_msg {
 
 /* False: the message is damaged; fields before the damage are set. */
 bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b);
+/* Reads a message whose damage is said in general: sets *is_garbled if it is damaged. */
+bool nsx_msg_sound(struct nsx_msg *m, struct nsx_piece b, bool *is_garbled);
+/* Advances to the next sound message of a field (0: of any field), and reads it. Sets *is_garbled
+ * if one was damaged.
+ */
+bool nsx_wire_message(struct nsx_wire *w, unsigned field, struct nsx_msg *m, bool *is_garbled);
 static inline bool nsx_msg_has(const struct nsx_msg *m, unsigned field)
 {
 	return m->has[field / 64] >> field % 64 & 1;

@@ -72,23 +72,54 @@ SCHEMAS = (b"".join(msg((2, msg((1, 8), (2, 8)))) for _ in range(18)) +
                        communicator(80, (600, 500, 1, 2, -1, 7))))))
 
 
-def report(blocks, nevents, version=b"2026.2.1.5-abc", tail=True):
-    first = msg((1, msg((1, b"Local (CLI)"), (3, 1))), (17, 50), (18, 20050))
-    header = msg((1, nevents), (3, len(STRINGS)), (5, 1), (9, b"lz4"), (17, 1))
-    strings = b"".join(msg((1, s)) for s in STRINGS)
-    threads = msg((1, msg((2, 5), (3, 20), (4, TID))))
-    machine = msg((1, msg((1, 1), (2, msg((7, msg((1, 0), (2, b"Test GPU"), (14, 80))))))),
-                  (15, msg((1, 7), (2, 0), (3, 1), (4, 1), (5, 1))))
-    raw = b"QDTEXT00" + varint(len(first)) + first + varint(len(header)) + header + blocks
+# The messages beside the events.
+BESIDE = {
+    "first": msg((1, msg((1, b"Local (CLI)"), (3, 1))), (17, 50), (18, 20050)),
+    "strings": b"".join(msg((1, s)) for s in STRINGS),
+    "threads": msg((1, msg((2, 5), (3, 20), (4, TID)))),
+    "machine": msg((1, msg((1, 1), (2, msg((7, msg((1, 0), (2, b"Test GPU"), (14, 80))))))),
+                   (15, msg((1, 7), (2, 0), (3, 1), (4, 1), (5, 1)))),
+    "schemas": SCHEMAS,
+    "ui": msg((6, b"2026.2.1.5-abc")), "options": b"",
+    "clocks": msg((2, msg((1, b"")))),
+}
+
+
+def report(blocks, nevents, nstrings=len(STRINGS), cut=0, **beside):
+    """beside: messages in place of those of BESIDE; cut: how much shorter the last section is than the directory says."""
+    m = dict(BESIDE, **beside)
+    header = msg((1, nevents), (3, nstrings), (5, 1), (9, b"lz4"), (17, 1))
+    raw = b"QDTEXT00" + varint(len(m["first"])) + m["first"] + varint(len(header)) + header + blocks
     end = len(raw) - 8
-    raw += block(strings) + varint(len(threads)) + threads + varint(len(machine)) + machine + block(SCHEMAS)
-    line = b"NVIDIA Tegra Profiler Report 1.\n"
-    offsets, ui = msg((1, b"lz4"), (2, end)), msg((6, version))
-    out, places = line, []
-    for name, data in ((b"Raw Sampling Data", raw), (b"Sampling Data Offsets", offsets), (b"UI Data", ui)):
-        places.append((1, msg((1, name), (2, len(out)), (3, len(data)))))
+    raw += block(m["strings"]) + b"".join(varint(len(m[k])) + m[k] for k in ("threads", "machine")) + block(m["schemas"])
+    out, places = b"NVIDIA Tegra Profiler Report 1.\n", []
+    for name, data in ((b"Raw Sampling Data", raw), (b"Sampling Data Offsets", msg((1, b"lz4"), (2, end))),
+                       (b"Analysis Options Data", m["options"]), (b"Time Conversion Data", m["clocks"]),
+                       (b"UI Data", m["ui"])):
+        places.append((1, msg((1, name), (2, len(out)), (3, len(data) + (cut if name == b"UI Data" else 0)))))
         out += data
     return out + msg(*places) + struct.pack("<Q", len(out)) + b"U3w[END]"
+
+
+BAD = b"\x07"  # no field begins with it
+
+
+def within(*path):
+    """A message that is garbled in the message that these fields lead to."""
+    return msg((path[0], within(*path[1:]))) if path else BAD
+
+
+# The messages of each part that are read: the fields that lead to them.
+READ = {
+    "first": [(), (1,), (1, 2), (1, 2, 1), (16,), (16, 1)],
+    "strings": [(), (2,)],
+    "threads": [(), (1,)],
+    "machine": [(), (1,), (1, 2), (1, 2, 7), (1, 2, 9), (13,), (14,), (15,)],
+    "schemas": [(), (2,), (3,), (3, 2), (3, 2, 4), (3, 3), (3, 4)],
+    "ui": [()],
+    "options": [(), (2,), (12,), (26,), (26, 30), (26, 49), (69,), (92,), (92, 9)],
+    "clocks": [(), (1,), (1, 1), (2,), (2, 1)],
+}
 
 
 def write(name, data):
@@ -100,7 +131,13 @@ one = block(b"".join(msg((1, e)) for e in EVENTS))
 sound = report(one, len(EVENTS))
 write("sound.nsys-rep", sound)
 write("line_end.nsys-rep", sound + b"\n")
-write("newer.nsys-rep", report(one, len(EVENTS), b"2031.1.1.1-z"))
+write("newer.nsys-rep", report(one, len(EVENTS), ui=msg((6, b"2031.1.1.1-z"))))
+write("nameless.nsys-rep", report(one, len(EVENTS), nstrings=len(STRINGS) + 3))
+write("sections.nsys-rep", report(one, len(EVENTS), cut=9999))
+for part, paths in READ.items():
+    for path in paths:
+        write("garbled_%s%s.nsys-rep" % (part, "".join("_%d" % n for n in path)),
+              report(one, len(EVENTS), **{part: BESIDE[part] + within(*path)}))
 write("cut.nsys-rep", sound[:sound.index(b"QDTEXT00") + sound[sound.index(b"QDTEXT00"):].index(one) + len(one)])
 # The first of two blocks is garbled: it copies from before its own start.
 bad = varint(4) + varint(40) + b"\x0f\xff\xff\x10"
