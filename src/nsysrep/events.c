@@ -98,12 +98,23 @@ static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct ns
 	w->learnt = is_sound ? l : NULL;
 }
 
+static void keep_row(struct nsx_walker *w, enum nsx_rep_table t, const struct nsx_row_of *of)
+{
+	struct nsx_rep_rows *rows = &w->notes->rows;
+
+	w->learnt = NULL;
+	if (rows->of[t].n < w->notes->most_rows * rows->defs[t].ncolumns)
+		nsx_rows_add(rows, t, of);
+}
+
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 		 const struct nsx_row_of *of, struct nsx_err *err)
 {
 	struct nsx_source_use *use = w->use[t];
 	struct nsx_val v[NSX_MAX_COLUMNS];
 
+	if (w->notes && nsx_is_rare(t))
+		keep_row(w, t, of);
 	if (w->learnt && (w->notes || nsx_is_wanted(w, t)))
 		plan_row(w, t, of->code);
 	if (w->notes) {

@@ -101,8 +101,17 @@ struct nsx_notes {
 	struct nsx_unknown unknown[NSX_MOST_UNKNOWN];
 	unsigned nunknown;
 	struct nsx_rep_stacks stacks[NSX_NSTACKED];
-	struct nsx_arena *arena; /* owner of process names and stacks        */
+	struct nsx_rep_rows rows; /* rows of rare tables                     */
+	size_t most_rows;	  /* of a rare table                         */
+	struct nsx_arena *arena; /* owner of process names, stacks and texts of rows */
 };
+/* Tables that have few rows in most reports. Their rows are kept, so that no block need be unpacked
+ * for them.
+ */
+static inline bool nsx_is_rare(enum nsx_rep_table t)
+{
+	return t == NSX_REP_DIAGNOSTIC || t == NSX_REP_PROFILER_OVERHEAD;
+}
 
 /* wanted: bit set of the tables whose rows are wanted; with notes it has no meaning. Errors:
  * NSX_E_DATA: the block is damaged; those of the uses; NSX_E_NOMEM.

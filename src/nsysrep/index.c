@@ -10,7 +10,7 @@
 
 _Static_assert(NSX_REP_NTABLES <= 64, "tables are bits of a number");
 
-enum { MOST_THREADS = 8, PARTS_A_THREAD = 4 };
+enum { MOST_THREADS = 8, PARTS_A_THREAD = 4, MOST_RARE_ROWS = 32 * 1024 };
 
 struct job {
 	struct nsx_rep *rep;
@@ -18,6 +18,7 @@ struct job {
 	pthread_mutex_t lock; /* guards rep, except the index of a thread's own blocks */
 	struct nsx_rep_mpi *mpi; /* replaces rep->mpi after the walk, which reads rep->mpi */
 	size_t nmpi, mpi_cap;
+	struct nsx_rep_rows rows[MOST_THREADS * PARTS_A_THREAD]; /* by part: rows of rare tables */
 };
 
 /* Merges one part's findings into the report. */
@@ -65,6 +66,8 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	int rc = 0;
 
 	notes->arena = nsx_arena_new();
+	notes->most_rows = MOST_RARE_ROWS / job->nparts;
+	notes->rows = (struct nsx_rep_rows){.arena = notes->arena, .defs = rep->def};
 	w->rep = rep;
 	w->notes = notes;
 	for (size_t b = first; !rc && b < end; b++) {
@@ -83,6 +86,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	}
 	keep_stacks(rep, notes, first, end);
 	merge_notes(job, notes);
+	job->rows[part] = notes->rows;
 	free(notes);
 	nsx_walker_done(w);
 	free(w);
@@ -103,6 +107,26 @@ static void drop_false_blocks(struct nsx_rep *rep)
 	}
 }
 
+/* Keeps the rows of rare tables, unless one part has too many, or some may be false. */
+static void keep_rare_rows(struct nsx_rep *rep, struct job *job)
+{
+	for (enum nsx_rep_table t = 0; t < NSX_REP_NTABLES; t++) {
+		struct nsx_rep_list *to = &rep->facts.of[t];
+		unsigned each = rep->def[t].ncolumns;
+		bool is_kept = nsx_is_rare(t) && !rep->file.is_cut;
+
+		for (size_t p = 0; p < job->nparts; p++)
+			is_kept &= job->rows[p].of[t].n < MOST_RARE_ROWS / job->nparts * each;
+		if (nsx_is_rare(t))
+			to->n = 0;
+		for (size_t p = 0; is_kept && p < job->nparts; p++)
+			for (size_t i = 0; i < job->rows[p].of[t].n; i++)
+				nsx_push_or_die(to->v, to->n, to->cap, job->rows[p].of[t].v[i]);
+	}
+	for (size_t p = 0; p < job->nparts; p++)
+		nsx_rows_done(&job->rows[p]);
+}
+
 static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -114,6 +138,7 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	pthread_mutex_init(&job.lock, NULL);
 	rc = nsx_par(threads, job.nparts, walk_part, &job, err);
 	pthread_mutex_destroy(&job.lock);
+	keep_rare_rows(rep, &job);
 	nsx_sort(job.mpi, job.nmpi, sizeof(*job.mpi), nsx_rep_mpi_order);
 	free(rep->mpi);
 	rep->mpi = job.mpi;

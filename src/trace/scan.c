@@ -235,7 +235,7 @@ static void compact_parts(struct nsx_loader *l, struct nsx_tableload *list, size
 }
 
 /* Plans the parts of the tables that the file has, and reads them. */
-static int read_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+static int read_opened_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		       const char *stage, struct nsx_err *err)
 {
 	struct nsx_tableload **found = nsx_try_alloc(n, sizeof(*found), "scans", err);
@@ -267,7 +267,7 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		list[i].scan = NULL, list[i].parts = NULL, list[i].nparts = 0;
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = open_table(l, &list[i], err);
-	rc = rc ?: read_tables(l, list, n, stage, err);
+	rc = rc ?: read_opened_tables(l, list, n, stage, err);
 	if (!rc)
 		compact_parts(l, list, n);
 	for (size_t i = 0; i < n; i++) {
