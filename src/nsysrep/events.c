@@ -543,15 +543,18 @@ enum { TYPE_KEY = 1 << 3 | NSX_VARINT }; /* the byte before an event's type  */
 static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(message);
+	bool is_skipped[128]; /* for each type that takes one byte */
 	struct nsx_piece event;
 	uint32_t n;
 	int rc = 0;
 
+	for (unsigned type = 0; type < ARRAY_LEN(is_skipped); type++)
+		is_skipped[type] = !type_is_wanted(w, type);
 	for (n = 0; !rc && next_bytes(&at, 1, &event); n++) {
 		struct nsx_event_layout *l;
 
 		if (event.n > 1 && event.p[0] == TYPE_KEY && event.p[1] < 128 &&
-		    !type_is_wanted(w, event.p[1]))
+		    is_skipped[event.p[1]])
 			continue;
 		l = nsx_layout_find(&w->layouts, event_kind(event), event);
 		if (l && l->row == NSX_ROW_NONE)
