@@ -327,7 +327,8 @@ static int cmd_schema_run(void *args, int n, char **operands, struct nsx_err *er
 				"schema TRACE.sqlite");
 	if (nsx_schema_open(operands[0], &schema, err))
 		return err->rc;
-	rc = cmd_schema_describe(&schema, a->json, err);
+	rc = cmd_schema_describe(&schema, a->json, err) ?:
+	     nsx_cmd_partial(nsx_schema_loss(&schema, 0));
 	nsx_schema_close(&schema);
 	return rc;
 }

@@ -40,6 +40,14 @@ says 4 '3 of its 9 names are missing' nameless.nsys-rep
 says 4 'beside its events' sections.nsys-rep
 for f in garbled_*.nsys-rep; do says 4 'beside its events' "$f"; done
 says 4 'blocks of events cannot be read' lying.nsys-rep
+for command in 'ask PATH findings' 'ask PATH verdict --json' 'schema PATH' 'schema PATH --json' 'convert PATH -q -o c.json' \
+	'digest PATH -q --out d.nsxd' 'diff PATH sound.nsys-rep -q --out d' 'diff sound.nsys-rep PATH -q --out d' \
+	'fleet PATH sound.nsys-rep -q --out f' 'export PATH -q -o e.sqlite'; do
+	# shellcheck disable=SC2046,SC2086 # words are meant
+	"$prog" $(echo "$command" | sed 's/PATH/block.nsys-rep/g') >out 2>err; rc=$?
+	if [ $rc -eq 4 ] && [ -s err ]; then ok; else bad "$command of a damaged report: exit $rc: $(head -n 1 err)"; fi
+	rm -rf d d.nsxd c.json e.sqlite f
+done
 says 3 '' other.nsys-rep
 tail -c 300 sound.nsys-rep >raw.qdstrm
 says 3 'a raw stream' raw.qdstrm
