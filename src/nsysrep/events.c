@@ -42,12 +42,11 @@ static int note_broken(struct nsx_walker *w)
 	return 0;
 }
 
-static int count_table_row(struct nsx_walker *w, enum nsx_rep_table t)
+/* Notes that events of the current type have rows in a table. */
+static void note_table(struct nsx_walker *w, enum nsx_rep_table t)
 {
-	w->notes->at.rows[t]++;
 	if (w->type < NSX_SMALL_TYPES)
 		w->notes->tables[w->type] |= UINT64_C(1) << t;
-	return 0;
 }
 
 /* The cell of a column in messages of the layout that was learnt last. False: the layout does not
@@ -120,7 +119,9 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 	if (w->notes) {
 		if (w->rep->def[t].instant)
 			nsx_note_instant(w->notes, nsx_rep_value(w->rep->def[t].instant, of).u.i);
-		return count_table_row(w, t);
+		w->notes->at.rows[t]++;
+		note_table(w, t);
+		return 0;
 	}
 	if (!nsx_is_wanted(w, t))
 		return 0;
@@ -269,8 +270,8 @@ static int note_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 		while (nsx_wire_next(&at) && at.field != stacked[kind].field);
 		message.n = (size_t)(last->bytes + last->n - message.p);
 	}
-	if (w->type < NSX_SMALL_TYPES && message.n)
-		w->notes->tables[w->type] |= UINT64_C(1) << stacked[kind].table;
+	if (message.n)
+		note_table(w, stacked[kind].table);
 	x = nsx_stacks_add(&w->notes->stacks[kind], w->notes->arena, message, &is_new);
 	if (!x || is_new)
 		rc = add_frames(w, kind, message, 0, err);

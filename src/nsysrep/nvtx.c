@@ -13,23 +13,18 @@ int nsx_rep_mpi_order(const void *a, const void *b)
 	return NSX_CMP(x->is_rank, y->is_rank) ?: NSX_CMP(x->pid, y->pid) ?: NSX_CMP(x->n, y->n);
 }
 
-static struct nsx_val val_of_double(const struct nsx_msg *m, unsigned field)
+/* The number whose bits are a field of 64 or 32 bits. */
+static struct nsx_val val_of_real(const struct nsx_msg *m, unsigned field, bool is_double)
 {
-	double x;
 	uint64_t bits = nsx_msg_uint(m, field);
+	uint32_t half = (uint32_t)bits;
+	double x;
+	float f;
 
 	memcpy(&x, &bits, sizeof(x));
-	return nsx_msg_has(m, field) ? (struct nsx_val){NSX_V_F64, 0, {.f = x}} : nsx_val_none();
-}
-
-static struct nsx_val val_of_float(const struct nsx_msg *m, unsigned field)
-{
-	float x;
-	uint32_t bits = (uint32_t)nsx_msg_uint(m, field);
-
-	memcpy(&x, &bits, sizeof(x));
+	memcpy(&f, &half, sizeof(f));
 	return nsx_msg_has(m, field) ?
-		       (struct nsx_val){NSX_V_F64, 0, {.f = (double)x}} :
+		       (struct nsx_val){NSX_V_F64, 0, {.f = is_double ? x : (double)f}} :
 		       nsx_val_none();
 }
 
@@ -185,8 +180,8 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_e
 	if (w->type == RANGE && is_of_mpi(w->rep, body) &&
 	    nvtx_add_mpi(w, body, has_payload, &p, &rc, err))
 		return rc;
-	v[1] = val_of_double(&m, 3);
-	v[2] = val_of_float(&m, 6);
+	v[1] = val_of_real(&m, 3, true);
+	v[2] = val_of_real(&m, 6, false);
 	v[3] = nsx_val_none();
 	nsx_buf_clear(&w->text);
 	if (has_payload && !w->notes && nsx_is_wanted(w, NSX_REP_NVTX) &&

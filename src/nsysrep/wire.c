@@ -34,25 +34,16 @@ bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret)
 
 bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b)
 {
-	const uint8_t *p = b.p, *end = nsx_wire_of(b).end;
+	struct nsx_wire w = nsx_wire_of(b);
 
 	memset(m->has, 0, sizeof(m->has));
-	while (p < end) {
-		const uint8_t *bytes;
-		uint64_t key, n;
-
-		p = nsx_varint(p, end, &key);
-		if (p)
-			p = nsx_wire_value(p, end, key & 7, &n, &bytes);
-		if (!p)
-			return false;
-		key >>= 3;
-		if (key < NSX_MSG_FIELDS) {
-			m->has[key / 64] |= UINT64_C(1) << key % 64;
-			m->v[key] = (struct nsx_msg_field){n, bytes};
+	while (nsx_wire_next(&w))
+		if (w.field < NSX_MSG_FIELDS) {
+			m->has[w.field / 64] |= UINT64_C(1) << w.field % 64;
+			m->v[w.field] = (struct nsx_msg_field){w.bytes.p ? w.bytes.n : w.n,
+							       w.bytes.p};
 		}
-	}
-	return true;
+	return !w.is_bad;
 }
 
 bool nsx_msg_sound(struct nsx_msg *m, struct nsx_piece b, bool *is_garbled)
