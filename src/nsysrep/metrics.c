@@ -32,8 +32,20 @@ static bool type_has_source(const struct sources *s, uint64_t type)
 	return false;
 }
 
+/* Whether some bytes of an event can be a value of their own. */
+static bool is_place_free(const struct nsx_rep *rep, uint64_t type, uint64_t at, uint64_t size)
+{
+	bool is_free = size && size <= UINT32_MAX && at <= UINT32_MAX;
+
+	for (size_t i = rep->nmetrics; is_free && i && rep->metrics[i - 1].type == type; i--)
+		is_free = at >= rep->metrics[i - 1].at + rep->metrics[i - 1].size ||
+			  rep->metrics[i - 1].at >= at + size;
+	return is_free;
+}
+
 static void add_metric(struct nsx_rep *rep, uint64_t type, int64_t id, const struct nsx_msg *m)
 {
+	uint64_t at = nsx_msg_uint(m, OFFSET), size = nsx_msg_uint(m, SIZE);
 	struct nsx_val v[] = {
 		nsx_val_int((int64_t)type), nsx_val_int((int64_t)(type >> 32 << 32)),
 		nsx_val_str(""), nsx_val_int(id),
@@ -41,9 +53,11 @@ static void add_metric(struct nsx_rep *rep, uint64_t type, int64_t id, const str
 	};
 
 	nsx_rows_put(&rep->facts, NSX_REP_GPU_METRIC_INFO, v);
-	nsx_push_or_die(rep->metrics, rep->nmetrics, rep->metrics_cap, (struct nsx_rep_metric){
-				type, id, (size_t)nsx_msg_uint(m, OFFSET),
-				(size_t)nsx_msg_uint(m, SIZE)});
+	if (is_place_free(rep, type, at, size))
+		nsx_push_or_die(rep->metrics, rep->nmetrics, rep->metrics_cap,
+				(struct nsx_rep_metric){type, id, (size_t)at, (size_t)size});
+	else
+		rep->facts.is_garbled = true;
 }
 
 static void add_metrics_of_type(struct nsx_rep *rep, uint64_t type, struct nsx_piece bytes)
@@ -71,7 +85,7 @@ void nsx_metrics_find(struct nsx_rep *rep)
 int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece values,
 		    struct nsx_err *err)
 {
-	bool is_known = false;
+	bool is_known = false, is_short = false;
 
 	for (size_t i = 0; i < w->rep->nmetrics; i++) {
 		const struct nsx_rep_metric *m = &w->rep->metrics[i];
@@ -80,13 +94,16 @@ int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece valu
 		if (m->type != w->type)
 			continue;
 		is_known = true;
+		if (m->at + m->size > values.n) {
+			is_short = true;
+			continue;
+		}
 		if (w->notes) {
 			w->notes->at.rows[NSX_REP_GPU_METRIC]++;
 			continue;
 		}
 		for (size_t b = 0; b < NSX_MIN(m->size, 8); b++)
-			if (m->at < values.n && b < values.n - m->at)
-				value |= (uint64_t)values.p[m->at + b] << 8 * b;
+			value |= (uint64_t)values.p[m->at + b] << 8 * b;
 		struct nsx_val v[] = {nsx_val_int(time_ns),
 				      nsx_val_int((int64_t)w->type),
 				      nsx_val_int(m->id),
@@ -95,8 +112,10 @@ int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece valu
 				 .code = v}, err))
 			return err->rc;
 	}
-	if (is_known && w->notes)
+	if (is_known && w->notes) {
 		nsx_note_instant(w->notes, time_ns);
+		w->notes->at.nbroken += is_short;
+	}
 	if (!is_known && w->notes)
 		nsx_count_unknown(w->notes->unknown, &w->notes->nunknown,
 				  &(struct nsx_unknown){w->type, 3, 0, 1});

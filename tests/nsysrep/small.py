@@ -41,7 +41,7 @@ def block(message):
     return varint(len(packed)) + varint(n) + packed
 
 
-STRINGS = [b"", b"void scale<float>(float*)", b"scale", b"cudaLaunchKernel", b"cudaMemcpyAsync", b"main"]
+STRINGS = [b"", b"void scale<float>(float*)", b"scale", b"cudaLaunchKernel", b"cudaMemcpyAsync", b"main", b"GpuMetrics"]
 gpu = [(4, 0), (5, 1), (6, 7), (8, PID)]
 kernel = msg((1, 1), (2, 2), (10, 4), (11, 1), (12, 1), (13, 128), (14, 1), (15, 1), (20, 9), (21, 32))
 EVENTS = [
@@ -74,6 +74,7 @@ SCHEMAS = (b"".join(msg((2, msg((1, 8), (2, 8)))) for _ in range(18)) +
 
 # The messages beside the events.
 BESIDE = {
+    "header": msg((13, msg((1, 1 << 48), (3, 6)))),
     "first": msg((1, msg((1, b"Local (CLI)"), (3, 1))), (17, 50), (18, 20050)),
     "strings": b"".join(msg((1, s)) for s in STRINGS),
     "threads": msg((1, msg((2, 5), (3, 20), (4, TID)))),
@@ -88,7 +89,7 @@ BESIDE = {
 def report(blocks, nevents, nstrings=len(STRINGS), cut=0, **beside):
     """beside: messages in place of those of BESIDE; cut: how much shorter the last section is than the directory says."""
     m = dict(BESIDE, **beside)
-    header = msg((1, nevents), (3, nstrings), (5, 1), (9, b"lz4"), (17, 1))
+    header = msg((1, nevents), (3, nstrings), (5, 1), (9, b"lz4"), (17, 1)) + m["header"]
     raw = b"QDTEXT00" + varint(len(m["first"])) + m["first"] + varint(len(header)) + header + blocks
     end = len(raw) - 8
     raw += block(m["strings"]) + b"".join(varint(len(m[k])) + m[k] for k in ("threads", "machine")) + block(m["schemas"])
@@ -111,6 +112,7 @@ def within(*path):
 
 # The messages of each part that are read: the fields that lead to them.
 READ = {
+    "header": [(13,), (14,)],
     "first": [(), (1,), (1, 2), (1, 2, 1), (16,), (16, 1)],
     "strings": [(), (2,)],
     "threads": [(), (1,)],
@@ -133,6 +135,9 @@ write("sound.nsys-rep", sound)
 write("line_end.nsys-rep", sound + b"\n")
 write("newer.nsys-rep", report(one, len(EVENTS), ui=msg((6, b"2031.1.1.1-z"))))
 write("nameless.nsys-rep", report(one, len(EVENTS), nstrings=len(STRINGS) + 3))
+counter = (3, msg((1, 1), (2, 0), (3, 8)))
+write("garbled_counters.nsys-rep", report(one, len(EVENTS), header=BESIDE["header"] + msg(
+    (14, msg((1, 1 << 48), counter, counter)))))
 write("sections.nsys-rep", report(one, len(EVENTS), cut=9999))
 for part, paths in READ.items():
     for path in paths:

@@ -36,7 +36,7 @@ says 0 'memory_event was not read: the report has 1 of its records' sound.nsys-r
 says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
 says 4 '1 of 2 blocks' block.nsys-rep
-says 4 '3 of its 9 names are missing' nameless.nsys-rep
+says 4 '3 of its 10 names are missing' nameless.nsys-rep
 says 4 'beside its events' sections.nsys-rep
 for f in garbled_*.nsys-rep; do says 4 'beside its events' "$f"; done
 says 4 'blocks of events cannot be read' lying.nsys-rep
