@@ -17,7 +17,7 @@
 enum { MOST_NAMES = 256 }; /* most names searched for a family, those with most time */
 
 struct kernel { /* kernels of one name or of one shape on a device, summed */
-	int64_t ns;
+	int64_t ns, longest_ns;
 	uint32_t count;
 	uint32_t id;	/* of the string, or index of the shape              */
 	uint32_t rank;	/* of the name among kernel names                    */
@@ -137,6 +137,7 @@ static int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 		x = &ret->v[*at - 1];
 		x->count++;
 		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
+		x->longest_ns = NSX_MAX(x->longest_ns, nsx_op_ns(&t->ops, i));
 	}
 	return 0;
 }
@@ -705,11 +706,11 @@ static void kernel_grids_add_beside(const struct kernels *k, uint32_t device,
 }
 
 /* How many times as fast a shape could be if it filled the GPU. A short kernel takes the time of
- * its start.
+ * its start, also if one of its launches was held up.
  */
 static struct nsx_room room_of(const struct kernels *k, const struct kernel *x, double block_ns)
 {
-	if (x->ns / x->count < LONG_NS)
+	if ((x->ns - (x->count > 1 ? x->longest_ns : 0)) / NSX_MAX(x->count - 1, 1u) < LONG_NS)
 		return (struct nsx_room){1, 1};
 	return nsx_launch_room(k->d->trace, device_of(k, x), &k->d->trace->shape[x->id],
 			       block_ns / (double)x->ns);
