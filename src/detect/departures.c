@@ -36,7 +36,7 @@ struct slow {
 	double median_ns;
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
-	double class_ns; /* excess of the row's class                        */
+	double class_ns; /* excess of the row's class, or of its cause       */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
@@ -131,12 +131,17 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-/* "host code in `step`", or the class if many rows share the excess. */
+/* "host code in `step`", or the class or cause if many rows share the excess. */
 static const char *say_row(const struct slow *s)
 {
-	return 2.0 * (double)s->row.ns < s->class_ns ?
-		       nsx_ledger_names[s->row.cls] :
-		       nsx_account_words(s->d->facts, &s->row, s->d->found->arena);
+	struct nsx_account row = s->row;
+
+	if (2.0 * (double)row.ns < s->class_ns) {
+		if (row.cls != NSX_L_IDLE)
+			return nsx_ledger_names[row.cls];
+		row.place = 0;
+	}
+	return nsx_account_words(s->d->facts, &row, s->d->found->arena);
 }
 
 /* Whether slow iterations wait for requests, which reach a server whenever they come. */

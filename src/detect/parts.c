@@ -5,30 +5,6 @@
 #include "detect/detect.h"
 #include "report/text.h"
 
-/* Length of the number at s[i] if it is a counter, else 0. A counter ends the name or does not
- * follow a letter: "step 12", "layer_3/attn" and "iter7", but not "conv2d".
- */
-static size_t counter_at(const char *s, size_t i)
-{
-	size_t n = i && nsx_is_digit(s[i - 1]) ? 0 : nsx_number_at(s, i);
-
-	return !s[i + n] || !i || !nsx_is_letter(s[i - 1]) ? n : 0;
-}
-
-static const char *without_counters(struct nsx_arena *a, const char *s)
-{
-	char *copy = nsx_arena_strdup(a, s);
-	size_t k = 0, n;
-
-	for (size_t i = 0; s[i]; i += n) {
-		n = counter_at(s, i);
-		copy[k++] = (char)(n ? '#' : s[i]);
-		n = NSX_MAX(n, 1);
-	}
-	copy[k] = '\0';
-	return copy;
-}
-
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 {
 	const char *s = range == NSX_NONE ? "" : nsx_text(t, t->nvtx.name[range]);
@@ -36,7 +12,7 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 	size_t n;
 
 	for (size_t i = 0; s[i]; i += n) {
-		n = counter_at(s, i);
+		n = nsx_counter_at(s, i);
 		h = (h ^ (unsigned char)(n ? '#' : s[i])) * UINT64_C(0x100000001b3);
 		n = NSX_MAX(n, 1);
 	}
@@ -90,7 +66,7 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 
 		if (!name)
 			continue;
-		name = without_counters(d->found->arena, name);
+		name = nsx_without_counters(nsx_arena_strdup(d->found->arena, name));
 		if (!strcmp(name, inner))
 			continue; /* recursive ranges count once             */
 		inner = name;

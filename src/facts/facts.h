@@ -248,6 +248,11 @@ static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f, uint32_t
 	return nsx_range_before(&f->around, range);
 }
 
+/* Length of the number at s[i] if it counts ranges, else 0. */
+size_t nsx_counter_at(const char *s, size_t i);
+/* Writes "#" for each counter of a range's name, in place: "step #". Returns it. */
+char *nsx_without_counters(char *s);
+
 /* Time and number of kernels by what is known about the launch. */
 struct nsx_coverage {
 	int64_t kernel_ns, nkernels; /* all kernels                          */

@@ -15,7 +15,10 @@
 #include "trace/nvtx_walk.h"
 #include "base/par.h"
 
-enum { DISPATCH_NS = 20000 }; /* a shorter gap on the device is the time of dispatching work */
+enum {
+	DISPATCH_NS = 20000, /* a shorter gap on the device is the time of dispatching work */
+	LEFT_OUT = 5, /* a range covers nearly all of a piece that exceeds it by 1/5 of its half */
+};
 
 struct cursor { /* into one thread's rows */
 	uint32_t sweep; /* number of the sweep that set it; stale in other sweeps */
@@ -105,25 +108,33 @@ static struct cursor *cursor_of_thread(struct sweep *s, uint32_t thread)
 	return c;
 }
 
-/* Returns the innermost user range open during all of [start, end). */
+/* Returns the innermost user range that is open at the middle of [start, end) and covers nearly all
+ * of it: a piece may begin a little before the range to which its code belongs.
+ */
 static uint32_t find_range_over(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_nvtx *x = &s->t->nvtx;
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_nvtx_facts *f = &s->f->nvtx;
 	struct cursor *c = cursor_of_thread(s, thread);
+	int64_t half_ns = (end_ns - start_ns) / 2;
 	uint32_t r;
 
 	for (; c->nvtx < th->nvtx_at + th->nnvtx &&
 	       x->kind[c->nvtx] == NSX_NVTX_STACK &&
-	       nsx_range_start(x, c->nvtx) <= start_ns;
+	       nsx_range_start(x, c->nvtx) <= start_ns + half_ns;
 	     c->nvtx++)
 		if (!s->t->domain[nsx_range_domain(x, c->nvtx)].is_library)
 			c->open = c->nvtx;
-	while (c->open != NSX_NONE && !nsx_nvtx_is_open(x, c->open, start_ns))
+	while (c->open != NSX_NONE && !nsx_nvtx_is_open(x, c->open, start_ns + half_ns))
 		c->open = nsx_range_around(f, c->open);
-	for (r = c->open; r != NSX_NONE && !nsx_nvtx_is_open(x, r, end_ns - 1);)
-		r = nsx_range_around(f, r);
+	for (r = c->open; r != NSX_NONE; r = nsx_range_around(f, r)) {
+		int64_t from_ns = NSX_MAX(start_ns, nsx_range_start(x, r));
+		int64_t to_ns = nsx_nvtx_is_open(x, r, end_ns - 1) ? end_ns : nsx_range_end(x, r);
+
+		if ((end_ns - start_ns) - (to_ns - from_ns) <= half_ns / LEFT_OUT)
+			break;
+	}
 	return r;
 }
 
@@ -442,6 +453,15 @@ static int sweep_device_share(void *ctx, size_t task, struct nsx_err *err)
 
 /* NVTX paths ------------------------------------------------------------------*/
 
+static void add_range_name(struct nsx_buf *b, const struct nsx_trace *t, uint32_t range)
+{
+	size_t at = b->n;
+
+	nsx_buf_adds(b, nsx_text(t, t->nvtx.name[range]));
+	if (b->n > at)
+		b->n = at + strlen(nsx_without_counters(b->p + at));
+}
+
 /* Makes the path of a range, "outermost > ... > parent > name". It is enough to find the place, and
  * its length is limited.
  */
@@ -452,13 +472,15 @@ static int make_range_path(const struct nsx_facts *f, const struct nsx_trace *t,
 	struct nsx_buf b = {0};
 	int rc;
 
-	if (parent != NSX_NONE && parent != root[r])
-		nsx_buf_printf(&b, "%s > %s", nsx_text(t, t->nvtx.name[root[r]]),
-			       nsx_range_around(&f->nvtx, parent) == root[r] ?
-				       "" : "… > ");
-	if (parent != NSX_NONE)
-		nsx_buf_printf(&b, "%s > ", nsx_text(t, t->nvtx.name[parent]));
-	nsx_buf_adds(&b, nsx_text(t, t->nvtx.name[r]));
+	if (parent != NSX_NONE && parent != root[r]) {
+		add_range_name(&b, t, root[r]);
+		nsx_buf_adds(&b, nsx_range_around(&f->nvtx, parent) == root[r] ? " > " : " > … > ");
+	}
+	if (parent != NSX_NONE) {
+		add_range_name(&b, t, parent);
+		nsx_buf_adds(&b, " > ");
+	}
+	add_range_name(&b, t, r);
 	rc = nsx_strings_add(f->strings, b.p ? b.p : "", b.n, ret, err);
 	nsx_buf_done(&b);
 	return rc;

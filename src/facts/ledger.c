@@ -247,7 +247,9 @@ struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct ns
 		best.ns = nsx_to_i64(ns);
 	}
 	if (ret_class_ns)
-		*ret_class_ns = (double)x->ns[best.cls] - each * (double)usual->ns[best.cls];
+		*ret_class_ns = best.cls == NSX_L_IDLE ?
+			(double)x->idle_ns[best.cause] - each * (double)usual->idle_ns[best.cause] :
+			(double)x->ns[best.cls] - each * (double)usual->ns[best.cls];
 	return best;
 }
 

@@ -58,7 +58,7 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
 /* Compares a ledger with `each` times the ledger `usual`. Returns the account whose time exceeds
  * the usual time most; its ns is that excess, 0 if there is none. ret_class_ns, if not NULL: the
- * excess of the account's class.
+ * excess of the account's class, or of its cause if it is idle time.
  */
 struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
 				     double each, double *ret_class_ns);

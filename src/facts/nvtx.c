@@ -195,3 +195,27 @@ int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 	return find_parents(f, t, err) ?: attribute_ops(f, t, threads, err) ?: sum_coverage(f, t,
 											    err);
 }
+
+/* A counter ends the name or does not follow a letter: "step 12", "layer_3/attn" and "iter7", but
+ * not "conv2d". A line of a file is none: "train.py:12".
+ */
+size_t nsx_counter_at(const char *s, size_t i)
+{
+	size_t n = i && nsx_is_digit(s[i - 1]) ? 0 : nsx_number_at(s, i);
+	bool is_line = i > 4 && !strncmp(&s[i - 4], ".py:", 4);
+
+	return !is_line && (!s[i + n] || !i || !nsx_is_letter(s[i - 1])) ? n : 0;
+}
+
+char *nsx_without_counters(char *s)
+{
+	size_t k = 0, n;
+
+	for (size_t i = 0; s[i]; i += n) {
+		n = nsx_counter_at(s, i);
+		s[k++] = (char)(n ? '#' : s[i]);
+		n = NSX_MAX(n, 1);
+	}
+	s[k] = '\0';
+	return s;
+}
