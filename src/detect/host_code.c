@@ -40,6 +40,8 @@ struct launcher {
 		int64_t most_ns; /* length of the longest stretch            */
 	} *code;
 	struct rows gaps; /* short stretches                                 */
+	bool loads;	  /* a launch loads code, which no graph saves       */
+	struct nsx_row_list launches; /* if so: those that load none         */
 	struct nsx_votes *whose; /* for each code (by its index), time by thread */
 	struct nsx_votes *hot; /* samples, by index of a code or SHORT       */
 	bool has_launcher; /* a thread launches kernels: one that only copies helps it */
@@ -131,14 +133,21 @@ static bool is_held_up(const struct nsx_detect *d, size_t call)
 				nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call));
 }
 
-static void count_launch(struct launcher *x, size_t call)
+static int count_launch(struct launcher *x, size_t call, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &x->d->trace->calls;
 
+	if (nsx_call_loads(x->d->facts, call))
+		return 0;
+	if (x->loads && nsx_list_row(x->d, &x->launches, call, err))
+		return err->rc;
+	if (nsx_is_librarys(x->d, call) || is_held_up(x->d, call))
+		return 0;
 	x->nlaunches++;
 	x->nkernels += c->cls[call] == NSX_CALL_LAUNCH && !(c->flags[call] & NSX_CALL_GRAPH);
 	nsx_add_to(&x->launch_ns, nsx_call_ns(c, call));
 	x->nreplays += !!(c->flags[call] & NSX_CALL_GRAPH);
+	return 0;
 }
 
 /* Whether a thread copies but launches nothing, so that a launching thread may wait for it. */
@@ -303,8 +312,8 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 			continue;
 		}
 		if (w.helper == NSX_NONE && queues_work(x->d, i) && start_ns < in->end_ns &&
-		    !nsx_is_librarys(x->d, i) && !is_held_up(x->d, i))
-			count_launch(x, i);
+		    count_launch(x, i, err))
+			return err->rc;
 		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) &&
 		    add_stretch(x, &w, &s, err))
 			return err->rc;
@@ -513,8 +522,9 @@ static void propose_launches(struct launcher *x)
 		.proof = {{.csv = "launches", .column = "total_time_ms"}},
 		.remedy = {v, 2}};
 
-	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
-				   .amount = INFINITY};
+	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH, .amount = INFINITY};
+	if (x->loads)
+		v[0].rows = nsx_keep_rows(d, x->launches.v, x->launches.n);
 	v[1] = (struct nsx_change){.verb = NSX_FASTER_HOST, .amount = INFINITY,
 				   .rows = nsx_keep_rows(d, x->gaps.calls.v, x->gaps.calls.n)};
 	advise_launches(x, &f);
@@ -530,7 +540,7 @@ static int64_t find_long_ns(const struct nsx_detect *d)
 	for (size_t i = 0; i < f->niterations; i++)
 		n += f->iterations[i].device == f->limiting && f->iterations[i].steady;
 	if (!n)
-		return LONG_NS;
+		return NSX_SHORT_HOST_NS;
 	part_ns = (d->w.end_ns - d->w.start_ns) / n / LONG_PART;
 	return NSX_MIN(NSX_MAX(part_ns, NSX_SHORT_HOST_NS), LONG_NS);
 }
@@ -548,13 +558,17 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	x->long_ns = find_long_ns(x->d);
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		x->has_launcher |= t->thread[i].launches;
+	for (size_t i = 0; i < t->calls.n / 8 + 1; i++)
+		x->loads |= x->d->facts->loads_code[i] != 0;
 	x->mpi_at = t->osrt.n;
 	next_mpi(x);
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
 		    host_code_walk_thread(x, i, below, err))
 			return err->rc;
-	for (size_t g = 0; g < x->names.n; g++)
+	/* If work of graphs is missing, the GPU may have worked meanwhile. */
+	for (size_t g = 0; g < x->names.n &&
+			   !(x->d->facts->graphs.coverage_pct < NSX_GRAPHS_COVERED_PCT); g++)
 		if ((double)x->code[g].rows.ns >= NSX_LEAST_SHARE * x->d->length_ns)
 			propose_code(x, &x->code[g]);
 	if (x->nlaunches && t->ops.n && x->d->facts->run_kind != NSX_RUN_START_UP)
