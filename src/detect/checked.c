@@ -38,8 +38,8 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	return 0;
 }
 
-/* Reports that the longest idle GPU is idle for less time than it has no kernel: the difference is
- * copies.
+/* Reports that the longest idle GPU is idle for less than half of the time in which it has no
+ * kernel: the difference is copies.
  */
 int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
@@ -58,7 +58,7 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 		device = i;
 		no_kernel = 100 * (all - (double)nsx_kernel_busy(f)) / all;
 	}
-	if (no_kernel - most > 1)
+	if (no_kernel - most > NSX_MAX(1, most))
 		nsx_fine(d->found, say_gpu_runs_no_kernel_whole, nsx_gpu_label(d->trace, device),
 			nsx_text_share(d->found->arena, no_kernel, 100),
 			nsx_text_share(d->found->arena, most, 100));
