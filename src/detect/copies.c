@@ -246,7 +246,8 @@ static int copies_list_waits(struct copies *c, const struct group *g, struct nsx
 }
 
 /* Sets the remedy: pinned memory, with copies hidden behind other work. Only the gain of pinned
- * memory is certain.
+ * memory is certain, and of copies to the host not even that they no longer block it, because it may
+ * read the result at once.
  */
 static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *link,
 		      struct nsx_finding *f, struct nsx_err *err)
@@ -260,11 +261,12 @@ static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *li
 
 	if (kind == NSX_COPY_DTOH && copies_list_waits(c, g, &waits, err))
 		return err->rc;
-	f->surely = nsx_plan_of(c->d, v);
+	f->surely = f->remedy = nsx_plan_of(c->d, v);
 	v.amount = 0;
 	v.verb = NSX_ASYNC_COPY;
-	nsx_plan_add(c->d, &f->surely, v);
-	f->remedy = f->surely;
+	nsx_plan_add(c->d, &f->remedy, v);
+	if (kind != NSX_COPY_DTOH)
+		f->surely = f->remedy;
 	v.verb = NSX_OVERLAP;
 	nsx_plan_add(c->d, &f->remedy, v);
 	nsx_plan_rows(c->d, &f->remedy, &waits, (struct nsx_change){.verb = NSX_NO_WAIT});
