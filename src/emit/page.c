@@ -290,7 +290,8 @@ static const char *say_additional_gain(struct page *p, const struct nsx_first_pa
 }
 
 /* Adds the place, unless the title has it, and the evidence: the first line, and another one if it
- * fits. The assumption of an assumed price is always shown, if need be instead of the place.
+ * fits. The first line is always whole, and the assumption of an assumed price is always shown, if
+ * need be instead of the place.
  */
 static void add_place_and_evidence(struct page *p, const struct nsx_first_page *x,
 				   const struct nsx_finding *f)
@@ -299,9 +300,8 @@ static void add_place_and_evidence(struct page *p, const struct nsx_first_page *
 	size_t left = PLAIN_CHARS - strlen("   ") - (rest ? strlen(rest) : 0), n;
 	bool any = f->place && !strstr(f->title, f->place);
 
-	if (any && f->is_assumed &&
-	    plain_chars(f->place) + plain_chars(f->evidence[0]) + plain_chars(f->evidence[1]) +
-			    strlen("from ; . ") > left)
+	if (any && strlen("from ; ") + plain_chars(f->place) + plain_chars(f->evidence[0]) +
+			   (f->is_assumed ? strlen(". ") + plain_chars(f->evidence[1]) : 0) > left)
 		any = false;
 	if (any) {
 		page_put(p, "from ");
