@@ -311,8 +311,8 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 			       say_what_happens_inside :
 			       say_how_fast_could_be_not;
 	return nsx_tell(k->d->found, say_while_kernels_compute_dram,
-		nsx_dram_mean(&c, NSX_SCOPE_COMPUTE),
-		nsx_counter_mean(&c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE),
+		nsx_dram_typical(&c, NSX_SCOPE_COMPUTE),
+		nsx_counter_typical(&c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE),
 		bound == NSX_BOUND_MEMORY  ? say_memory_what_limits :
 		bound == NSX_BOUND_COMPUTE ? say_arithmetic_what_limits :
 					     say_neither_near_limit);

@@ -54,33 +54,41 @@ struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device
 	return c;
 }
 
-double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which, enum nsx_scope scope)
+enum { FEWEST = 10 }; /* samples from which their median is typical */
+
+/* Samples that lie in the scope only in part show less than what runs in it, and of kernels shorter
+ * than the samples nearly all do. The median is of those with at least half of their time in it.
+ */
+double nsx_counter_typical(const struct nsx_counters *c, enum nsx_counter which,
+			   enum nsx_scope scope)
 {
-	return c->of[which] ? c->of[which]->scope[scope].mean : NAN;
+	const struct nsx_metric_scope *s = c->of[which] ? &c->of[which]->scope[scope] : NULL;
+
+	return !s ? NAN : scope == NSX_SCOPE_COMPUTE && s->n >= FEWEST ? s->p50 : s->mean;
 }
 
 /* Reads and writes share one bus, so their percentages are added. If the sum exceeds 100, this GPU
  * does not share a bus, and there is no result.
  */
-double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope)
+double nsx_dram_typical(const struct nsx_counters *c, enum nsx_scope scope)
 {
-	double in = nsx_counter_mean(c, NSX_DRAM_READ, scope);
-	double out = nsx_counter_mean(c, NSX_DRAM_WRITE, scope);
+	double in = nsx_counter_typical(c, NSX_DRAM_READ, scope);
+	double out = nsx_counter_typical(c, NSX_DRAM_WRITE, scope);
 
 	return in + out > 100 ? NSX_MAX(in, out) : in + out;
 }
 
 enum nsx_bound nsx_bound_by(const struct nsx_counters *c, enum nsx_scope scope)
 {
-	double dram = nsx_dram_mean(c, scope);
-	double sm = nsx_counter_mean(c, NSX_SM_ACTIVE, scope);
-	double issue = nsx_counter_mean(c, NSX_SM_ISSUE, scope);
+	double dram = nsx_dram_typical(c, scope);
+	double sm = nsx_counter_typical(c, NSX_SM_ACTIVE, scope);
+	double issue = nsx_counter_typical(c, NSX_SM_ISSUE, scope);
 
 	if (isnan(dram))
 		return NSX_BOUND_UNKNOWN;
 	if (dram >= 80)
 		return NSX_BOUND_MEMORY;
-	if (issue >= 60 || nsx_counter_mean(c, NSX_TENSOR_ACTIVE, scope) >= 60)
+	if (issue >= 60 || nsx_counter_typical(c, NSX_TENSOR_ACTIVE, scope) >= 60)
 		return NSX_BOUND_COMPUTE;
 	if (sm >= 60 && issue < 30)
 		return NSX_BOUND_LATENCY;

@@ -77,11 +77,12 @@ const char *nsx_counter_name(enum nsx_counter k);
 void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m);
 /* Returns the counters of a device. */
 struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device);
-/* Returns the mean of a counter in a scope, and the mean of DRAM reads and writes together; NAN:
- * not sampled.
+/* Returns what a counter shows in a scope, and DRAM reads and writes together: the median while
+ * kernels compute, the mean otherwise; NAN: not sampled.
  */
-double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which, enum nsx_scope scope);
-double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope);
+double nsx_counter_typical(const struct nsx_counters *c, enum nsx_counter which,
+			   enum nsx_scope scope);
+double nsx_dram_typical(const struct nsx_counters *c, enum nsx_scope scope);
 
 /* The bottleneck of kernels, by our own thresholds. Memory: at least 80 % of DRAM's peak. Compute:
  * at least 60 % of issue slots or tensor cycles. Latency: at least 60 % of SMs active, and less

@@ -298,9 +298,9 @@ static const char *add_link_dimension(struct dimensions *d)
 static double counter_while_busy(const struct dimensions *d, enum nsx_counter which)
 {
 	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics, d->device);
-	double mean = nsx_counter_mean(&c, which, NSX_SCOPE_COMPUTE);
+	double mean = nsx_counter_typical(&c, which, NSX_SCOPE_COMPUTE);
 
-	return isnan(mean) ? nsx_counter_mean(&c, which, NSX_SCOPE_WINDOW) : mean;
+	return isnan(mean) ? nsx_counter_typical(&c, which, NSX_SCOPE_WINDOW) : mean;
 }
 
 static bool graphs_hide_kernels(const struct dimensions *d)

@@ -150,9 +150,9 @@ struct answers {
 	bool told; /* this is the GPU that sets the pace, which Markdown describes */
 };
 
-static double counter_mean(const struct answers *a, enum nsx_counter k, enum nsx_scope scope)
+static double counter_typical(const struct answers *a, enum nsx_counter k, enum nsx_scope scope)
 {
-	return nsx_counter_mean(&a->gpu->known, k, scope);
+	return nsx_counter_typical(&a->gpu->known, k, scope);
 }
 
 static void add_counter_answer(struct answers *a, const char *question, enum nsx_counter k,
@@ -165,7 +165,7 @@ static void add_counter_answer(struct answers *a, const char *question, enum nsx
 	row[ANSWER] = nsx_string(text);
 	row[ANSWER_METRIC_NAME] = nsx_string(a->gpu->name[k]);
 	row[ANSWER_SCOPE] = nsx_string(nsx_scope_names[scope]);
-	row[ANSWER_MEAN] = nsx_real(counter_mean(a, k, scope));
+	row[ANSWER_MEAN] = nsx_real(a->gpu->known.of[k]->scope[scope].mean);
 	if (a->told)
 		nsx_md_bullet(a->out, "%s %s", question, text);
 }
@@ -174,7 +174,7 @@ static void add_counter_answer(struct answers *a, const char *question, enum nsx
 static void answer_if_computing(struct answers *a)
 {
 	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE : NSX_SM_ACTIVE;
-	double x = counter_mean(a, k, NSX_SCOPE_WINDOW), sampled;
+	double x = counter_typical(a, k, NSX_SCOPE_WINDOW), sampled;
 	uint32_t d = a->gpu->any->device;
 	const char *text;
 
@@ -199,8 +199,8 @@ static void answer_if_computing(struct answers *a)
 
 static void answer_if_full(struct answers *a)
 {
-	double sm = counter_mean(a, NSX_SM_ACTIVE, a->busy);
-	double warps = counter_mean(a, NSX_WARPS_IN_FLIGHT, a->busy);
+	double sm = counter_typical(a, NSX_SM_ACTIVE, a->busy);
+	double warps = counter_typical(a, NSX_WARPS_IN_FLIGHT, a->busy);
 	const char *text;
 
 	if (isnan(sm))
@@ -227,7 +227,7 @@ static const struct question {
 
 static void answer_counter_question(struct answers *a, const struct question *q)
 {
-	double x = counter_mean(a, q->counter, a->busy);
+	double x = counter_typical(a, q->counter, a->busy);
 
 	if (isnan(x))
 		return;
@@ -248,15 +248,15 @@ static void answer_what_limits(struct answers *a)
 		[NSX_BOUND_UNFILLED] = "neither: the SMs are not full",
 		[NSX_BOUND_NEITHER] = "neither memory nor issue is near its limit",
 	};
-	double sm = counter_mean(a, NSX_SM_ACTIVE, a->busy);
-	double issue = counter_mean(a, NSX_SM_ISSUE, a->busy);
+	double sm = counter_typical(a, NSX_SM_ACTIVE, a->busy);
+	double issue = counter_typical(a, NSX_SM_ISSUE, a->busy);
 	enum nsx_bound bound = nsx_bound_by(&a->gpu->known, a->busy);
 
 	if (bound == NSX_BOUND_UNKNOWN)
 		return;
 	add_counter_answer(a, "Memory-bound or latency-bound?", NSX_DRAM_READ, a->busy,
 			   nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).",
-				   words[bound], nsx_dram_mean(&a->gpu->known, a->busy),
+				   words[bound], nsx_dram_typical(&a->gpu->known, a->busy),
 				   isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%", issue),
 				   isnan(sm) ? "" : nsx_say(a->out, ", SMs active %.1f %%",
 							    sm), a->when));
@@ -440,8 +440,9 @@ NSX_DEFINE_PASS(gpu_metrics,
 	       "copies, or no work at all on that GPU. The maximum is over all samples in the "
 	       "mean; quantiles are over those with at least half of their interval in the scope. "
 	       "A gap is missing data, not zero. Active SMs show that work is resident; issue and "
-	       "tensor activity show that it proceeds. Memory-bound: DRAM, read and write "
-	       "together, from 80 % of its peak. Compute-bound: from 60 % of the issue slots or "
+	       "tensor activity show that it proceeds. Answers on computing take the median of ten "
+	       "samples or more, which short kernels do not make smaller. Memory-bound: DRAM, read "
+	       "and write together, from 80 % of its peak. Compute-bound: from 60 % of the issue slots or "
 	       "tensor cycles. Latency-bound: at least 60 % of the SMs are active, less than 30 % "
 	       "of the slots issue and memory has room.",
 	.derived_from = "GPU_METRICS samples, with the unions of each GPU's work",
