@@ -238,7 +238,7 @@ static int number_processes_as_first(struct nsx_conv *c, struct nsx_conv *first,
 	int rc = number ? 0 : err->rc;
 
 	for (size_t i = 0; !rc && i < t->process_keys.n; i++)
-		rc = nsx_tracks_process(&first->tracks, t->process_keys.keys[i].w[0],
+		rc = nsx_tracks_process(&first->tracks, nsx_group_key(&t->process_keys, i).a,
 					&number[i], err);
 	for (size_t i = 0; !rc && i < t->track_keys.n; i++)
 		t->tracks[i].process = number[t->tracks[i].process];

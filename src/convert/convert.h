@@ -104,9 +104,7 @@ struct nsx_names {
 	size_t bound;	    /* ids below this are dense: their index is the id */
 	uint8_t *flags;	    /* two bits by id, then by sparse id: used, matches the prefix */
 	const char **text;  /* same index as flags: length as uint32_t, then the bytes */
-	struct nsx_keymap sparse; /* {id} of the sparse ids                  */
-	struct nsx_keycache *cache;
-	pthread_mutex_t lock; /* guards sparse and cache when threads share them */
+	struct nsx_groups sparse; /* {id, 0} of the sparse ids; only read once names are loaded */
 	size_t cap_flags, cap_text;
 	bool is_plain; /* text is plain UTF-8, not escaped for JSON          */
 };
@@ -197,9 +195,9 @@ struct nsx_tracks {
 	struct nsx_keymap group_keys;	/* {kind, process key, device}       */
 	struct nsx_keymap track_keys;	/* {activity, process key, device,
 					   context, stream or tid}           */
-	struct nsx_keymap process_keys; /* {process key}                     */
-	struct nsx_keymap tids, pids;	/* real ids in use                   */
-	struct nsx_keycache *cache[5];	/* one cache per keymap              */
+	struct nsx_keycache *cache[2];	/* one cache per keymap              */
+	struct nsx_groups process_keys; /* {process key, 0}                  */
+	struct nsx_groups tids, pids;	/* {real id in use, 0}               */
 	struct nsx_group *groups;
 	struct nsx_track *tracks;
 	size_t cap_groups, cap_tracks;

@@ -46,10 +46,9 @@ static int read_thread(void *ctx, int64_t rid NSX_UNUSED,
 {
 	struct meta *m = ctx;
 	struct nsx_tracks *t = &m->c->tracks;
-	struct nsx_key key = {{(uint64_t)nsx_i64_or(&v[1], 0)}};
 	uint32_t at;
 
-	if (nsx_keymap_add(&t->tids, t->cache[3], &key, &at, err))
+	if (nsx_group(&t->tids, (uint64_t)nsx_i64_or(&v[1], 0), 0, &at, err))
 		return err->rc;
 	if (at < m->nthreads && v[0].type == NSX_V_I64)
 		m->thread[at] = v[0]; /* the last row wins */
@@ -87,13 +86,13 @@ static int read_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 static int meta_read_names(struct meta *m, struct nsx_err *err)
 {
 	const struct nsx_schema *s = m->c->schema;
-	const struct nsx_key *keys = m->c->tracks.process_keys.keys;
+	const struct nsx_groups *keys = &m->c->tracks.process_keys;
 	int64_t host = 0;
 
 	m->nthreads = m->c->tracks.tids.n;
-	m->nprocesses = m->c->tracks.process_keys.n;
+	m->nprocesses = keys->n;
 	for (size_t i = 0; i < m->nprocesses; i++) {
-		int64_t of = nsx_vm_of(keys[i].w[0]);
+		int64_t of = nsx_vm_of(nsx_group_key(keys, i).a);
 
 		m->has_hosts |= of && host && of != host;
 		if (of)
@@ -180,13 +179,12 @@ static const char *meta_thread_label(struct meta *m, const struct nsx_key *key)
 		[NSX_A_OSRT] = "OS runtime", [NSX_A_SCHED] = "on CPU",
 	};
 	struct nsx_tracks *t = &m->c->tracks;
-	struct nsx_key tid = {{key->w[1] | key->w[4]}};
 	struct nsx_err ignored;
 	const char *name = NULL, *label;
 	uint32_t at;
 	size_t n = 0, id, begin = m->b.n;
 
-	if (!nsx_keymap_add(&t->tids, t->cache[3], &tid, &at, &ignored) &&
+	if (!nsx_group(&t->tids, key->w[1] | key->w[4], 0, &at, &ignored) &&
 	    at < m->nthreads && m->thread[at].type == NSX_V_I64)
 		name = nsx_names_get(m->c->names, m->thread[at].u.i, &n, &id);
 	nsx_buf_add(&m->b, name ? name : "thread", name ? n : 6);

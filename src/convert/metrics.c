@@ -10,14 +10,13 @@ static const enum nsx_field fields[] = {
 struct metrics {
 	struct nsx_conv *c;
 	struct nsx_arena *arena;
-	struct nsx_keymap keys; /* {source, counter} */
-	struct nsx_keycache *cache;
+	struct nsx_groups keys; /* {source, counter} */
+	struct nsx_near near;
 	struct counter {
 		const char *name; /* name, prepared for the writer */
 		uint64_t event;	  /* number of the last event that contained the counter */
 		int64_t last_ns;  /* time of the source's last sample; used by the survey */
 	} *counters; /* one for each key */
-	size_t cap;
 	uint64_t nevents;
 	int64_t at_ns, type; /* time and type of the open, or last surveyed, sample */
 	bool is_open;
@@ -26,13 +25,8 @@ struct metrics {
 static struct counter *find_counter(struct metrics *m, int64_t type, int64_t metric,
 				    struct nsx_err *err)
 {
-	struct nsx_key key = {{(uint64_t)type, (uint64_t)metric}};
-	uint32_t at;
-
-	return nsx_keymap_add(&m->keys, m->cache, &key, &at, err) ||
-			       nsx_grow(&m->counters, &m->cap, m->keys.n,
-					sizeof(*m->counters), "counters", err) ?
-		       NULL : &m->counters[at];
+	return nsx_near_value(&m->keys, &m->near, &m->counters, (uint64_t)type, (uint64_t)metric,
+			      "counters", err);
 }
 
 static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
@@ -176,16 +170,11 @@ int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
 
 	if (!nsx_has_view(c->schema, NSX_VIEW_gpu_metric))
 		return 0;
-	m.cache = nsx_try_alloc(1, sizeof(*m.cache), "a key cache", err);
-	if (!m.cache)
-		return err->rc;
 	m.arena = nsx_arena_new();
-	nsx_keymap_init(&m.keys, "counters");
 	rc = c->writing ? metrics_write_all(&m, err) :
 			  nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields, TYPE + 1, 1,
 					survey_sample, &m, 0, err);
-	nsx_keymap_done(&m.keys);
-	free(m.cache);
+	nsx_groups_done(&m.keys);
 	free(m.counters);
 	nsx_arena_free(m.arena);
 	return rc;

@@ -10,12 +10,11 @@ enum { USED = 1, MATCHES = 2 };
 /* Finds or adds the index of an id in flags and text. */
 static int name_index_of(struct nsx_names *x, int64_t id, size_t *ret, struct nsx_err *err)
 {
-	struct nsx_key key = {{(uint64_t)id}};
 	uint32_t at;
 
 	if (id >= 0 && (uint64_t)id < x->bound)
 		return *ret = (size_t)id, 0;
-	if (nsx_keymap_add(&x->sparse, x->cache, &key, &at, err) ||
+	if (nsx_group(&x->sparse, (uint64_t)id, 0, &at, err) ||
 	    nsx_grow(&x->flags, &x->cap_flags, x->bound + at + 1, 1,
 		     "string ids", err) ||
 	    nsx_grow(&x->text, &x->cap_text, x->bound + at + 1,
@@ -46,17 +45,13 @@ int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 	const struct nsx_table_info *t = s->table[NSX_VIEW_string];
 	int64_t n = t ? nsx_count_rows(s->db, t->name) : 0;
 
-	nsx_keymap_init(&x->sparse, "sparse string ids");
-	pthread_mutex_init(&x->lock, NULL);
 	x->arena = nsx_arena_new();
 	x->prefix = prefix;
 	if (n == NSX_E_NOMEM)
 		return nsx_fail(err, NSX_E_NOMEM, "out of memory: cannot count "
 				"the strings of the trace");
 	x->bound = n > 0 ? (size_t)n + 1024 : 0;
-	x->cache = nsx_try_alloc(1, sizeof(*x->cache), "a key cache", err);
-	if (!x->cache ||
-	    nsx_grow(&x->flags, &x->cap_flags, x->bound + 1, 1, "string ids",
+	if (nsx_grow(&x->flags, &x->cap_flags, x->bound + 1, 1, "string ids",
 		     err) ||
 	    nsx_grow(&x->text, &x->cap_text, x->bound + 1, sizeof(*x->text), "string ids", err))
 		return err->rc;
@@ -67,9 +62,7 @@ void nsx_names_done(struct nsx_names *x)
 {
 	if (!x->arena)
 		return;
-	nsx_keymap_done(&x->sparse);
-	pthread_mutex_destroy(&x->lock);
-	free(x->cache);
+	nsx_groups_done(&x->sparse);
 	free(x->flags);
 	free(x->text);
 	nsx_arena_free(x->arena);
@@ -93,7 +86,7 @@ int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y, struct nsx_e
 		x->flags[i] |= y->flags[i];
 	for (size_t i = 0; i < y->sparse.n; i++) {
 		struct nsx_val id = {.type = NSX_V_I64,
-				     .u.i = (int64_t)y->sparse.keys[i].w[0]};
+				     .u.i = (int64_t)nsx_group_key(&y->sparse, i).a};
 
 		if (nsx_names_use(x, &id, err))
 			return err->rc;
@@ -141,21 +134,16 @@ int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s, struct nsx_e
 }
 
 /* Looks an id up without adding it. False: there is no such id below cap. */
-static bool find_id(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
+static bool find_id(const struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
 {
-	struct nsx_key key = {{(uint64_t)id}};
-	struct nsx_err ignored;
-	uint32_t at = 0;
-	int rc;
+	uint32_t at;
 
 	*ret = (size_t)id;
 	if (id >= 0 && (uint64_t)id < x->bound)
 		return true;
-	pthread_mutex_lock(&x->lock);
-	rc = nsx_keymap_add(&x->sparse, x->cache, &key, &at, &ignored);
-	pthread_mutex_unlock(&x->lock);
+	at = nsx_group_find(&x->sparse, (uint64_t)id, 0);
 	*ret = x->bound + at;
-	return !rc && *ret < cap;
+	return at != NSX_NONE && *ret < cap;
 }
 
 const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n, size_t *ret_at)

@@ -56,19 +56,20 @@ struct nsx_pf {
 	 */
 	struct nsx_val *last;
 	size_t nlast, cap_last;
-	struct nsx_keymap told; /* already written: {sequence, number, enum nsx_pf_told} */
+	/* What is already written: {number, sequence and enum nsx_pf_told}. */
+	struct nsx_groups told;
+	struct nsx_near near;
 	uint64_t last_thread; /* the last thread named                       */
 	const char *keys[2][NSX_PF_MAX_KEYS]; /* names of annotations, arguments    */
 	struct nsx_keymap specs_met; /* queues {process, context, stream} and stages {text, 0, 0,
 					1}                                   */
 	struct nsx_keymap kernels; /* {name, constants, which constants are known, track} */
-	struct nsx_keymap contexts; /* {process, context}                    */
-	struct nsx_keymap gpus; /* {pid, ordinal} with a known physical index */
+	struct nsx_groups contexts; /* {process, context}                    */
+	struct nsx_groups gpus; /* {pid, ordinal} with a known physical index */
 	int64_t *gpu;		/* that index, by entry of gpus              */
-	size_t cap_gpu;
 	struct nsx_strings *texts; /* stages, and names without a string id  */
 	uint32_t met_once[1 << 16]; /* hashes of text names that occurred once */
-	struct nsx_keycache *cache[5];
+	struct nsx_keycache *cache[2];
 	uint64_t unnumbered; /* number of GPU operations without a correlation id */
 };
 

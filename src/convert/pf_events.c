@@ -27,13 +27,14 @@ enum { FLOW_IN = 1, FLOW_OUT = 2 };
 static uint64_t intern_context(struct nsx_conv *c, const struct nsx_key *key)
 {
 	struct nsx_pf *pf = c->pf;
-	bool is_new;
-	uint64_t iid = 1 + nsx_pf_number(c, &pf->contexts, pf->cache[0],
-					 &(struct nsx_key){{key->w[1],
-							    key->w[3]}},
-					 &is_new);
+	uint32_t number = 0;
+	struct nsx_err err;
+	uint64_t iid;
 	size_t at;
 
+	if (nsx_group(&pf->contexts, key->w[1], key->w[3], &number, &err))
+		c->out->error = ENOMEM;
+	iid = 1 + (uint64_t)number;
 	if (!nsx_pf_is_untold(c, NSX_PF_TOLD_CONTEXT, iid))
 		return iid;
 	at = nsx_pb_begin(&pf->interned, NSX_PF_INTERNED_CONTEXT);

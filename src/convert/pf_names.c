@@ -60,16 +60,19 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 bool nsx_pf_is_untold(struct nsx_conv *c, enum nsx_pf_told what, uint64_t iid)
 {
 	struct nsx_pf *pf = c->pf;
-	bool is_new;
+	size_t before;
+	struct nsx_err err;
+	uint32_t at;
 
 	if (pf->told.n == MAX_TOLD) {
-		nsx_keymap_done(&pf->told);
-		nsx_keymap_init(&pf->told, "names");
-		memset(pf->cache[4], 0, sizeof(*pf->cache[4]));
+		nsx_groups_done(&pf->told);
+		pf->near = (struct nsx_near){0};
 	}
-	nsx_pf_number(c, &pf->told, pf->cache[4],
-		      &(struct nsx_key){{pf->to->number, iid, what}}, &is_new);
-	return is_new;
+	before = pf->told.n;
+	if (nsx_group_near(&pf->told, &pf->near, iid, (uint64_t)pf->to->number << 2 | what, &at,
+			   &err))
+		c->out->error = ENOMEM;
+	return pf->told.n > before;
 }
 
 /* Tells whether a text occurred before, unless another text has taken its slot since. */
@@ -154,7 +157,7 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 			key.w[i + 1] = (uint64_t)constant[i].u.i;
 			key.w[4] |= UINT64_C(2) << i;
 		}
-	iid = 1 + nsx_pf_number(c, &pf->kernels, pf->cache[3], &key, &is_new);
+	iid = 1 + nsx_pf_number(c, &pf->kernels, pf->cache[0], &key, &is_new);
 	if (!is_new)
 		return iid;
 	if (*ret_told) /* interns the names of the constants */

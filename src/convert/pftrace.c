@@ -159,21 +159,18 @@ static int read_device(void *ctx, int64_t rid NSX_UNUSED,
 		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_pf *pf = ctx;
-	uint32_t at;
+	int64_t *index;
 	bool is_known = v[0].type == NSX_V_I64 && v[1].type == NSX_V_I64 &&
 			v[2].type == NSX_V_I64 && v[2].u.i >= 0 &&
 			v[2].u.i < INT32_MAX;
 
 	if (!is_known)
 		return 0;
-	if (nsx_keymap_add(&pf->gpus, pf->cache[2],
-			   &(struct nsx_key){{(uint64_t)v[0].u.i & 0xffffff,
-					      (uint64_t)v[1].u.i}},
-			   &at, err) ||
-	    nsx_grow(&pf->gpu, &pf->cap_gpu, at + (size_t)1, sizeof(*pf->gpu),
-		     "GPUs", err))
+	index = nsx_group_value(&pf->gpus, &pf->gpu, (uint64_t)v[0].u.i & 0xffffff,
+				(uint64_t)v[1].u.i, "GPUs", err);
+	if (!index)
 		return err->rc;
-	pf->gpu[at] = v[2].u.i + 1;
+	*index = v[2].u.i;
 	return 0;
 }
 
@@ -184,16 +181,9 @@ static int read_devices(struct nsx_conv *c, struct nsx_err *err)
 
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)
 {
-	struct nsx_pf *pf = c->pf;
-	struct nsx_key key = {{process >> 24 & 0xffffff, ordinal}};
-	struct nsx_err err;
-	uint32_t at;
+	uint32_t at = nsx_group_find(&c->pf->gpus, process >> 24 & 0xffffff, ordinal);
 
-	if (nsx_keymap_add(&pf->gpus, pf->cache[2], &key, &at, &err))
-		c->out->error = ENOMEM;
-	else if (at < pf->cap_gpu && pf->gpu[at])
-		return (uint32_t)(pf->gpu[at] - 1);
-	return ordinal & 0x7fffffff;
+	return at == NSX_NONE ? ordinal & 0x7fffffff : (uint32_t)c->pf->gpu[at];
 }
 
 static int pftrace_open_file(struct nsx_conv *c, struct nsx_err *err)
@@ -204,11 +194,8 @@ static int pftrace_open_file(struct nsx_conv *c, struct nsx_err *err)
 		return err->rc;
 	c->pf = pf;
 	nsx_keymap_init(&pf->specs_met, "streams");
-	nsx_keymap_init(&pf->told, "names");
 	nsx_keymap_init(&pf->kernels, "kernels");
 	pf->counters.number = 1;
-	nsx_keymap_init(&pf->contexts, "contexts");
-	nsx_keymap_init(&pf->gpus, "GPUs");
 	pf->texts = nsx_strings_new();
 	for (unsigned i = 0; i < ARRAY_LEN(pf->cache); i++) {
 		pf->cache[i] = nsx_try_alloc(1, sizeof(*pf->cache[i]), "a key cache", err);
@@ -247,10 +234,10 @@ static void pftrace_done(struct nsx_conv *c)
 	nsx_buf_done(&pf->interned);
 	nsx_buf_done(&pf->specs);
 	nsx_keymap_done(&pf->specs_met);
-	nsx_keymap_done(&pf->told);
+	nsx_groups_done(&pf->told);
 	nsx_keymap_done(&pf->kernels);
-	nsx_keymap_done(&pf->contexts);
-	nsx_keymap_done(&pf->gpus);
+	nsx_groups_done(&pf->contexts);
+	nsx_groups_done(&pf->gpus);
 	nsx_strings_free(pf->texts);
 	for (unsigned i = 0; i < ARRAY_LEN(pf->cache); i++)
 		free(pf->cache[i]);

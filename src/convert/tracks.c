@@ -9,9 +9,6 @@ int nsx_tracks_open(struct nsx_tracks *t, struct nsx_err *err)
 {
 	nsx_keymap_init(&t->group_keys, "groups of tracks");
 	nsx_keymap_init(&t->track_keys, "tracks");
-	nsx_keymap_init(&t->process_keys, "processes");
-	nsx_keymap_init(&t->tids, "thread ids");
-	nsx_keymap_init(&t->pids, "process ids");
 	t->next_pid = FIRST_PID;
 	t->next_tid = FIRST_TID;
 	for (unsigned i = 0; i < ARRAY_LEN(t->cache); i++) {
@@ -33,9 +30,9 @@ void nsx_tracks_done(struct nsx_tracks *t)
 	}
 	nsx_keymap_done(&t->group_keys);
 	nsx_keymap_done(&t->track_keys);
-	nsx_keymap_done(&t->process_keys);
-	nsx_keymap_done(&t->tids);
-	nsx_keymap_done(&t->pids);
+	nsx_groups_done(&t->process_keys);
+	nsx_groups_done(&t->tids);
+	nsx_groups_done(&t->pids);
 	for (unsigned i = 0; i < ARRAY_LEN(t->cache); i++)
 		free(t->cache[i]);
 	free(t->groups);
@@ -44,19 +41,15 @@ void nsx_tracks_done(struct nsx_tracks *t)
 
 int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret, struct nsx_err *err)
 {
-	struct nsx_key k = {{key}};
-
-	return nsx_keymap_add(&t->process_keys, t->cache[2], &k, ret, err);
+	return nsx_group(&t->process_keys, key, 0, ret, err);
 }
 
 /* Claims a real id for a track. *ret: no other track has it. */
-static int claim_real_id(struct nsx_keymap *m, struct nsx_keycache *c, uint64_t id,
-			 bool *ret, struct nsx_err *err)
+static int claim_real_id(struct nsx_groups *m, uint64_t id, bool *ret, struct nsx_err *err)
 {
-	struct nsx_key key = {{id}};
 	size_t before = m->n;
 	uint32_t at;
-	int rc = nsx_keymap_add(m, c, &key, &at, err);
+	int rc = nsx_group(m, id, 0, &at, err);
 
 	*ret = m->n > before;
 	return rc;
@@ -75,7 +68,7 @@ int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
 		return rc;
 	if (nsx_grow(&t->groups, &t->cap_groups, t->group_keys.n,
 		     sizeof(*t->groups), "groups of tracks", err) ||
-	    (real && claim_real_id(&t->pids, t->cache[4], pid, &real, err)))
+	    (real && claim_real_id(&t->pids, pid, &real, err)))
 		return err->rc;
 	t->groups[*ret].pid = real ? (uint32_t)pid : t->next_pid++;
 	return 0;
@@ -160,7 +153,7 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a, const struct ns
 		return err->rc;
 	if (!is_new)
 		return 0;
-	if (real && claim_real_id(&t->tids, t->cache[3], key.w[1] | id, &real, err))
+	if (real && claim_real_id(&t->tids, key.w[1] | id, &real, err))
 		return err->rc;
 	return tracks_add_lane(t, &t->tracks[*ret], real ? (uint32_t)id : 0, err) ? 0 : err->rc;
 }
