@@ -56,7 +56,7 @@ struct nsx_pf {
 	 */
 	struct nsx_val *last;
 	size_t nlast, cap_last;
-	/* What is already written: {number, sequence and enum nsx_pf_told}. */
+	/* Numbers that are already written: {number, sequence and enum nsx_pf_told}. */
 	struct nsx_groups told;
 	struct nsx_near near;
 	uint64_t last_thread; /* the last thread named                       */
