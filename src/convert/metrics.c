@@ -25,8 +25,10 @@ struct metrics {
 static struct counter *find_counter(struct metrics *m, int64_t type, int64_t metric,
 				    struct nsx_err *err)
 {
-	return nsx_near_value(&m->keys, &m->near, &m->counters, (uint64_t)type, (uint64_t)metric,
-			      "counters", err);
+	struct counter *ret = nsx_near_value(&m->keys, &m->near, &m->counters, (uint64_t)type,
+					     (uint64_t)metric, "counters", err);
+
+	return ret;
 }
 
 static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
