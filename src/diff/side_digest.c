@@ -381,7 +381,8 @@ int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o, s
 	if (*side->part && o->last < 0)
 		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' at %s: a digest has no "
 				"window, only steps, as in @2..8", side->path, side->part);
-	return nsx_digest_read(side->path, &v, &n, err) ?: fill_side(side, v, n, o, err);
+	return nsx_digest_load(side->path, NSX_KEEP_COLUMNS, &v, &n, err) ?:
+	       fill_side(side, v, n, o, err);
 }
 
 int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,

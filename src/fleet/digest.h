@@ -300,12 +300,6 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 		     struct nsx_err *err) NSX_CHECKED;
 int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 		    size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
-/* Reads a digest file to look at it. */
-static inline int nsx_digest_read(const char *path, struct nsx_digest ***ret,
-				  size_t *ret_n, struct nsx_err *err)
-{
-	return nsx_digest_load(path, NSX_KEEP_COLUMNS, ret, ret_n, err);
-}
 /* Whether a file looks like a digest, by its first bytes. */
 bool nsx_digest_is(const char *path);
 

@@ -17,27 +17,13 @@ struct frontier {
 	const struct nsx_fleet *f;
 	struct nsx_groups groups; /* rows of the table, keyed by stage and rank */
 	struct nsx_table *t;
-	double *usual; /* by step and class: time of the median rank */
+	double usual[NSX_NCLASSES]; /* time of the median rank in the step */
+	double *scratch;
 	int64_t *order; /* exposed lengths of a collective on the other ranks */
 	/* by rank, for one step: exposed communication outside these collectives */
 	int64_t *elsewhere;
 	int64_t elsewhere_ns;
 };
-
-static void find_usual(struct frontier *x, double *scratch)
-{
-	const struct nsx_fleet *f = x->f;
-
-	for (size_t s = 0; s < f->nsteps; s++)
-		for (unsigned c = 0; c < NSX_NCLASSES; c++) {
-			size_t n = 0;
-
-			for (uint32_t r = 0; r < f->nranks; r++)
-				if (f->part[s * f->nranks + r])
-					scratch[n++] = nsx_class_ns(f->part[s * f->nranks + r], c);
-			x->usual[s * NSX_NCLASSES + c] = nsx_median_of(scratch, n);
-		}
-}
 
 /* Divides an excess among the classes in which the rank did more; the last class takes the
  * remainder.
@@ -50,7 +36,7 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	int64_t left = excess_ns;
 
 	for (unsigned c = 0; c < NSX_NCLASSES && part; c++) {
-		over[c] = NSX_MAX(0, nsx_class_ns(part, c) - x->usual[s * NSX_NCLASSES + c]);
+		over[c] = NSX_MAX(0, nsx_class_ns(part, c) - x->usual[c]);
 		sum += over[c];
 	}
 	if (sum <= 0) {
@@ -118,14 +104,26 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_walk *w,
 	return 0;
 }
 
-/* The exposed communication of each member in a step, from which that of collectives is taken. */
+/* Finds the usual times of a step, and each member's exposed communication, from which that of
+ * collectives is taken.
+ */
 static void begin_stages(struct frontier *x, const struct nsx_fcomm *c, size_t s)
 {
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dstep *part = x->f->part[s * x->f->nranks + c->m[m].rank];
+	struct nsx_dstep *const *part = &x->f->part[s * x->f->nranks];
 
-		x->elsewhere[c->m[m].rank] = part ? part->part_ns[NSX_P_COMM_EXPOSED] +
-						    part->mpi_ns : 0;
+	for (unsigned k = 0; k < NSX_NCLASSES; k++) {
+		size_t n = 0;
+
+		for (uint32_t r = 0; r < x->f->nranks; r++)
+			if (part[r])
+				x->scratch[n++] = nsx_class_ns(part[r], k);
+		x->usual[k] = nsx_median_of(x->scratch, n);
+	}
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dstep *mine = part[c->m[m].rank];
+
+		x->elsewhere[c->m[m].rank] = mine ? mine->part_ns[NSX_P_COMM_EXPOSED] +
+						    mine->mpi_ns : 0;
 	}
 }
 
@@ -162,11 +160,9 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *
 	struct nsx_walk w;
 	int rc = 0;
 
-	x.usual = nsx_arena_get(a, (f->nsteps + 1) * NSX_NCLASSES * sizeof(double));
+	x.scratch = nsx_arena_get(a, f->nranks * sizeof(*x.scratch));
 	x.order = nsx_arena_get(a, (f->nranks + 1) * sizeof(*x.order));
 	x.elsewhere = nsx_arena_get(a, f->nranks * sizeof(*x.elsewhere));
-	if (f->nsteps)
-		find_usual(&x, nsx_arena_get(a, f->nranks * sizeof(double)));
 	if (c)
 		w = nsx_walk_over(f, c, f->step[0].first, f->step[f->nsteps - 1].end, a);
 	for (size_t s = 0; c && s < f->nsteps && !rc; s++) {

@@ -166,7 +166,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		bool is_kept;
 		double together;
 
-		if (replay_with(j, NULL, 0, l.ranks, l.n, &passed, &l.recoverable_ns, err))
+		if (replay_with(j, all, 0, l.ranks, l.n, &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
 		/* A step saves no more than a rank has less to do. Most ranks are late by waiting,

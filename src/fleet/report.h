@@ -64,7 +64,8 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
 void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b);
 
 /* Chooses between words for several things and for one: "rank[s|] wait[|s]". Owner: the arena. */
-const char *nsx_choose_words(struct nsx_arena *a, size_t n, const char *text);
+const char *nsx_choose_words(struct nsx_arena *a, size_t n, const char *text)
+	__attribute__((format_arg(3)));
 /* Formats a text with such words, which contain no argument. Owner: the report. */
 const char *nsx_say_of(const struct nsx_freport *r, size_t n, const char *fmt,
 		       ...) NSX_PRINTF(3, 4);

@@ -294,17 +294,14 @@ static void report_md_add_findings(const struct nsx_freport *r, struct nsx_buf *
 }
 
 /* Adds words and n columns of a table's first rows; nothing if it has no rows. */
-static void add_table(const struct nsx_table *t, const char *words,
-		      const int *columns, size_t n, struct nsx_buf *b)
+static void add_table(struct nsx_buf *b, const struct nsx_table *t, const char *words,
+		      const int *columns, size_t n)
 {
-	if (!t->nrows)
-		return;
-	nsx_buf_adds(b, words);
-	nsx_md_add_table(b,
-			 &(struct nsx_block){.table = t, .columns = columns,
-					     .ncolumns = n,
-					     .max_rows = MOST_ROWS},
-			 NULL);
+	const struct nsx_block block = {.table = t, .columns = columns, .ncolumns = n,
+					.max_rows = MOST_ROWS};
+
+	nsx_buf_adds(b, t->nrows ? words : "");
+	nsx_md_add_table(b, &block, NULL);
 }
 
 /* Adds outliers; each row's figures have the units of its column in the table of ranks. */
@@ -437,8 +434,6 @@ static void add_kinds(const struct nsx_freport *r, struct nsx_buf *b)
 /* latest ranks first */
 static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 {
-	static const int ranks[] = {R_RANK, R_HOST, R_OWN, R_EXCESS,
-		R_EXCESS_PCT, R_LAST, R_COLLS, R_WAITED};
 	struct nsx_table t = r->t[NSX_FT_RANKS];
 	size_t row = t.layout->ncols * sizeof(*t.cells), n = t.nrows;
 	const uint32_t *latest = nsx_latest_ranks(r->f, r->arena);
@@ -446,10 +441,10 @@ static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 	t.cells = nsx_arena_get(r->arena, n * row);
 	for (size_t i = 0; i < n; i++)
 		memcpy((char *)t.cells + i * row, nsx_row_at(&r->t[NSX_FT_RANKS], latest[i]), row);
-	add_table(&t, "\n## Ranks\n\nA rank's own time is what is left of its steps without the "
+	add_table(b, &t, "\n## Ranks\n\nA rank's own time is what is left of its steps without the "
 		  "exposed part of collectives; its excess is that over the median of the other "
 		  "ranks. Its wait counts all collectives, also those beside kernels.\n",
-		  ranks, ARRAY_LEN(ranks), b);
+		  NSX_IDS(R_RANK, R_HOST, R_OWN, R_EXCESS, R_EXCESS_PCT, R_LAST, R_COLLS, R_WAITED));
 }
 
 static void add_left_out(const struct nsx_freport *r, struct nsx_buf *b)
@@ -470,47 +465,44 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	static const int colls[] = {C_AXIS, C_COMM, C_OP, C_RANKS, C_COUNT,
 		C_TRANSFER, C_BEST, C_WAIT, C_SHARE, C_CLASS, C_LAST, C_TIMES};
-	static const int spread[] = {M_OP, M_RANKS, M_LEAST, M_LEAST_RANK,
-		M_MOST, M_MOST_RANK, M_CALLS, M_STEPS, M_DIFFERENCE};
-	static const int clocks[] = {K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET,
-		K_DRIFT, K_RESIDUAL, K_N};
-	static const int engines[] = {E_RANKS, E_HOST, E_STEPS, E_COMPARED, E_TOOK, E_EXPECTED,
-		E_OVER, E_KERNEL_MS, E_CAUSE};
-	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST, H_WORST, H_MEAN};
 	bool has_axes = *nsx_axes_text(r->f, r->arena);
 
 	report_md_add_findings(r, b);
 	add_budget(r, b);
 	if (r->f->nengines)
-		add_table(&r->t[NSX_FT_ENGINES], "\n## Engines\n\nEach engine's steps, and how long "
+		add_table(b, &r->t[NSX_FT_ENGINES], "\n## Engines\n\nEach engine's steps, and how long "
 			  "the others take for steps of the same kinds and sizes; slowest first.\n",
-			  engines, ARRAY_LEN(engines), b);
+			  NSX_IDS(E_RANKS, E_HOST, E_STEPS, E_COMPARED, E_TOOK, E_EXPECTED,
+				  E_OVER, E_KERNEL_MS, E_CAUSE));
 	else
 		report_md_add_ranks(r, b);
 	report_md_add_outliers(r, b);
 	add_kinds(r, b);
-	add_table(&r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"
+	add_table(b, &r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, dearest for all ranks together first, in "
 		  "the words of the one that has most, with what can be won of a rank's time. "
-		  "nsys-explain tells more about a single trace.\n", shared, ARRAY_LEN(shared), b);
-	add_table(&r->t[NSX_FT_COLLECTIVES], "\n## Communication\n\nTransfer is the shortest time "
+		  "nsys-explain tells more about a single trace.\n",
+		  NSX_IDS(H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST, H_WORST, H_MEAN));
+	add_table(b, &r->t[NSX_FT_COLLECTIVES], "\n## Communication\n\nTransfer is the shortest time "
 		  "that a rank spends in a collective; the rest of the others' time is waiting. No "
 		  "clock is needed for that. The first collective of a communicator is not counted "
 		  "where ranks were recorded apart: it waits for the start of the job. The class "
 		  "is inconclusive where a fifth of the mean time is below the error (30 µs or "
 		  "more), and where not all ranks wait for all.\n",
-		  colls + !has_axes, ARRAY_LEN(colls) - !has_axes, b);
-	add_table(&r->t[NSX_FT_IMBALANCE], "\n## Time in collectives\n\nThe ranks that spend the "
+		  colls + !has_axes, ARRAY_LEN(colls) - !has_axes);
+	add_table(b, &r->t[NSX_FT_IMBALANCE], "\n## Time in collectives\n\nThe ranks that spend the "
 		  "least and the most time in each, over their whole traces; what lies outside the "
 		  "judged steps (start-up, the end) does not slow them. Where all wait for all "
 		  "they wait for the one with the least; in a broadcast or scatter the others wait "
-		  "for the root only, in a reduce or gather the root for the others.\n", spread,
-		  ARRAY_LEN(spread), b);
+		  "for the root only, in a reduce or gather the root for the others.\n",
+		  NSX_IDS(M_OP, M_RANKS, M_LEAST, M_LEAST_RANK, M_MOST, M_MOST_RANK, M_CALLS,
+			  M_STEPS, M_DIFFERENCE));
 	if (r->t[NSX_FT_CLOCK].nrows > 1)
-		add_table(&r->t[NSX_FT_CLOCK], "\n## Clocks\n\nHow far each clock is ahead of the "
+		add_table(b, &r->t[NSX_FT_CLOCK], "\n## Clocks\n\nHow far each clock is ahead of the "
 			  "first one: proven bounds (nobody leaves a collective before the last "
 			  "one came), and where ends agree best. No other figure here depends on "
-			  "it.\n", clocks, ARRAY_LEN(clocks), b);
+			  "it.\n", NSX_IDS(K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET, K_DRIFT,
+					   K_RESIDUAL, K_N));
 	if (r->f->nwarnings) {
 		nsx_buf_adds(b, "\n## Warnings\n\n");
 		for (size_t i = 0; i < r->f->nwarnings; i++)

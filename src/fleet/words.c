@@ -46,18 +46,19 @@ const char *nsx_say_of(const struct nsx_freport *r, size_t n, const char *fmt, .
 	return text;
 }
 
-NSX_POINTER_ORDER(cmp_latest, struct nsx_frank, DOWN(excess_ns), UP(number));
+static int cmp_latest(const void *a, const void *b, void *rank)
+{
+	const struct nsx_frank *x = (struct nsx_frank *)rank + *(const uint32_t *)a;
+	const struct nsx_frank *y = (struct nsx_frank *)rank + *(const uint32_t *)b;
+
+	return NSX_CMP(y->excess_ns, x->excess_ns) ?: NSX_CMP(x->number, y->number);
+}
 
 const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a)
 {
-	const struct nsx_frank **v = nsx_arena_get(a, f->nranks * sizeof(*v));
 	uint32_t *ret = nsx_arena_get(a, f->nranks * sizeof(*ret));
 
-	for (uint32_t r = 0; r < f->nranks; r++)
-		v[r] = &f->rank[r];
-	nsx_sort(v, f->nranks, sizeof(*v), cmp_latest);
-	for (uint32_t r = 0; r < f->nranks; r++)
-		ret[r] = (uint32_t)(v[r] - f->rank);
+	nsx_sort_indices(ret, f->nranks, cmp_latest, f->rank);
 	return ret;
 }
 

@@ -62,7 +62,7 @@ static struct nsx_digest *read_one(const char *name)
 	struct nsx_err err;
 	size_t n;
 
-	if (nsx_digest_read(name, &v, &n, &err)) {
+	if (nsx_digest_load(name, NSX_KEEP_COLUMNS, &v, &n, &err)) {
 		fprintf(stderr, "same: %s\n", err.msg);
 		exit(1);
 	}
