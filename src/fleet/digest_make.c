@@ -396,7 +396,7 @@ static struct nsx_dkind digest_make_sum_kind(const struct nsx_engine_step *v, si
 }
 
 /* Fills the kinds of the rank's steps. */
-static int list_kinds(struct nsx_maker *m, const struct nsx_member *x,
+static int list_engine_steps(struct nsx_maker *m, const struct nsx_member *x,
 		      struct nsx_digest *d, struct nsx_err *err)
 {
 	struct nsx_engine_steps s;
@@ -441,7 +441,7 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 	if (has_device)
 		rc = list_steps(m, x, d, err) || digest_make_sum_idle(m, x, d, err) ||
 		     sum_ops(m, x, d, err) || find_peak(m, x, d, err) ||
-		     list_kinds(m, x, d, err);
+		     list_engine_steps(m, x, d, err);
 	name_steps(m, x, d);
 	digest_make_sum_calls(m, x, d);
 	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;

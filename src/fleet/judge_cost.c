@@ -112,7 +112,7 @@ static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks,
 	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
 }
 
-/* What a step saves if `more` ranks are mended as well as those of `all`. */
+/* The time that a step saves if `more` ranks are mended as well as those of `all`. */
 static int replay_with(const struct nsx_judge *j, const uint32_t *all, uint32_t n,
 		       const uint32_t *more, uint32_t nmore, const struct nsx_passed *passed,
 		       double *ret_ns, struct nsx_err *err)

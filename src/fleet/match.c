@@ -306,7 +306,7 @@ static void find_clocks(struct nsx_matcher *m)
 /* Whether the best channels of their ranks are those of all members of y's communicator. If another
  * channel fits one of its members better, the communicator is not of x's family.
  */
-static bool is_whole(const struct nsx_matcher *m, const struct nsx_mchannel *y,
+static bool is_comm_whole(const struct nsx_matcher *m, const struct nsx_mchannel *y,
 		     struct nsx_mchannel *const *best)
 {
 	for (const struct nsx_mchannel *z = m->v; z < m->v + m->n; z++)
@@ -360,7 +360,7 @@ static void start_family(struct nsx_matcher *m, struct nsx_mchannel *x)
 	}
 	for (uint32_t r = 0; r < m->f->nranks && !x->other; r++)
 		if (best[r] && best[r]->c->comm && best[r]->c->comm != x->c->comm &&
-		    !is_whole(m, best[r], best))
+		    !is_comm_whole(m, best[r], best))
 			best[r] = NULL;
 	m->nin = 0;
 	for (uint32_t r = 0; r < m->f->nranks; r++)
