@@ -57,20 +57,19 @@ static const struct nsx_seen *find_way(const struct nsx_side *s, const struct ns
 	return NULL;
 }
 
-/* Finds in each capture the units of its side's kind. *ret_score: mean score. Returns false if a
- * capture has no such units.
+/* Finds in each capture the units of a kind. *ret_score: mean score. Returns false if a capture has
+ * no such units.
  */
-static bool see_all(const struct nsx_diff *d, const struct nsx_seen *const way[2],
-		    const struct nsx_seen **seen[2], double *ret_score)
+static bool see_all(const struct nsx_diff *d, const struct nsx_seen *way,
+		    const struct nsx_seen **seen, double *ret_score)
 {
 	*ret_score = 0;
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++) {
-			seen[s][i] = find_way(d->sides[s][i], way[s]);
-			if (!seen[s][i])
-				return false;
-			*ret_score += seen[s][i]->score / (double)(2 * d->nsides[s]);
-		}
+	for (size_t i = 0; i < d->nall; i++) {
+		seen[i] = find_way(d->all[i], way);
+		if (!seen[i])
+			return false;
+		*ret_score += seen[i]->score / (double)(2 * d->nsides[i >= d->nsides[0]]);
+	}
 	return true;
 }
 
@@ -201,51 +200,44 @@ static bool pairs_launches(const struct nsx_diff *d)
 	       d->sides[0][0]->totals.launches == d->sides[1][0]->totals.launches;
 }
 
-/* Tries a kind of unit for each side, and keeps it if it suits better than the best so far. */
-static void try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2], double *best)
+/* Tries a kind of unit, and keeps it if it suits better than the best so far. */
+static void try_way(struct nsx_diff *d, const struct nsx_seen *way, double *best)
 {
-	const struct nsx_seen **seen[2];
+	const struct nsx_seen **seen = nsx_arena_get(d->arena, d->nall * sizeof(*seen));
 	struct nsx_pool pool[2];
 	double score, like = 1;
 
-	seen[0] = nsx_arena_get(d->arena, d->nall * sizeof(**seen));
-	seen[1] = seen[0] + d->nsides[0];
 	if (!see_all(d, way, seen, &score))
 		return;
 	if (d->digested)
-		pair_ranks(d, seen[0]);
+		pair_ranks(d, seen);
 	else
-		pair_gpus(d, seen[0]);
-	if (!way[0]->nlanes || (way[0]->method == NSX_WAY_LAUNCH && !pairs_launches(d)))
+		pair_gpus(d, seen);
+	if (!way->nlanes || (way->method == NSX_WAY_LAUNCH && !pairs_launches(d)))
 		return;
-	for (unsigned s = 0; s < 2; s++)
-		pool[s] = nsx_pool_build(seen[s], d->nsides[s],
-					 d->kernels.number + (s ? d->nsides[0] : 0), d->arena);
+	for (size_t s = 0, from = 0; s < 2; from += d->nsides[s++])
+		pool[s] = nsx_pool_build(seen + from, d->nsides[s], d->kernels.number + from,
+					 d->arena);
 	/* Equal names of ranges prove that the unit is the same, even if its kernels changed. */
-	if (way[0]->method != NSX_WAY_NVTX)
+	if (way->method != NSX_WAY_NVTX)
 		like = nsx_likeness(&d->kernels, pool);
-	if (score * like <= *best || (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
+	if (score * like <= *best || (way->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
 		return;
 	*best = score * like;
 	memcpy(d->pool, pool, sizeof(pool));
-	d->method = way[0]->method;
-	d->name = way[0]->name;
-	d->whole = way[0]->method == NSX_WAY_WINDOW;
+	d->method = way->method;
+	d->name = way->name;
+	d->whole = way->method == NSX_WAY_WINDOW;
 }
 
 bool nsx_choose_way(struct nsx_diff *d)
 {
-	const struct nsx_side *before = d->sides[0][0], *after = d->sides[1][0];
+	const struct nsx_side *before = d->sides[0][0];
 	double best = -1;
 
 	d->kernels = nsx_number_kernels(d->all, d->nsides[0], d->nall, d->arena);
 	for (size_t i = 0; i < before->nseen; i++)
-		for (size_t k = 0; k < after->nseen; k++) {
-			const struct nsx_seen *const way[2] = {&before->seen[i], &after->seen[k]};
-
-			if (nsx_is_same_way(way[0], way[1]))
-				try_ways(d, way, &best);
-		}
+		try_way(d, &before->seen[i], &best);
 	return best >= 0;
 }
 

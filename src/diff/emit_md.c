@@ -209,14 +209,6 @@ static void add_delta(struct page *p, const struct nsx_delta *d)
 	nsx_buf_printf(&p->b, " | %s", nsx_text_change(p->a, (double)d->delta_ns));
 }
 
-/* Ends a row with the mean before and its change. */
-static void end_row(struct page *p, const struct nsx_delta *d)
-{
-	nsx_buf_printf(&p->b, " | %s", nsx_text_ns(p->a, (double)d->before_ns));
-	add_delta(p, d);
-	nsx_buf_adds(&p->b, " |\n");
-}
-
 /* Least change of a row as a share of the greatest. Rows with smaller changes are only in tables/,
  * unless --top asks for them.
  */
@@ -387,7 +379,9 @@ static void add_split(struct page *p, uint32_t lane, enum nsx_split split)
 			nsx_add_name(&p->b, x->v[i].detail);
 		else
 			nsx_buf_adds(&p->b, is_idle ? "" : "none");
-		end_row(p, &x->v[i].d);
+		nsx_buf_printf(&p->b, " | %s", nsx_text_ns(p->a, (double)x->v[i].d.before_ns));
+		add_delta(p, &x->v[i].d);
+		nsx_buf_adds(&p->b, " |\n");
 	}
 	nsx_buf_adds(&p->b, n == x->n || p->for_comment ? "\n" :
 			    "\nAll rows are in `tables/`.\n\n");

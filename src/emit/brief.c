@@ -15,11 +15,6 @@ struct brief {
 	size_t most; /* greatest length of a text, in bytes of JSON */
 };
 
-static double to_ms(double ns)
-{
-	return ns * 1e-6;
-}
-
 /* Returns the size of a character in ASCII-only JSON. */
 static size_t json_bytes(uint32_t c)
 {
@@ -77,7 +72,7 @@ static void brief_add_header(struct brief *b, const struct nsx_first_page *p)
 
 	nsx_jsonw_object(w, "header");
 	brief_add_plain(b, "file", p->file);
-	nsx_jsonw_real(w, "recorded_ms", to_ms((double)p->recorded_ns));
+	nsx_jsonw_real(w, "recorded_ms", (double)p->recorded_ns * 1e-6);
 	brief_add_plain(b, "gpus", p->gpus);
 	brief_add_plain(b, "processes", p->processes);
 	brief_add_plain(b, "product", p->product);
@@ -125,8 +120,8 @@ static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
 		nsx_jsonw_null(w, "headroom_low_ms");
 		nsx_jsonw_null(w, "pct_of_judged");
 	} else {
-		nsx_jsonw_real(w, "headroom_ms", to_ms(f->headroom_ns));
-		nsx_jsonw_real(w, "headroom_low_ms", to_ms(f->low_ns));
+		nsx_jsonw_real(w, "headroom_ms", f->headroom_ns * 1e-6);
+		nsx_jsonw_real(w, "headroom_low_ms", f->low_ns * 1e-6);
 		nsx_jsonw_real(w, "pct_of_judged", 100 * f->headroom_ns / p->now_ns);
 	}
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[f->confidence]);
@@ -155,7 +150,7 @@ static int brief_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_
 	if (p->then_ns < 0)
 		nsx_jsonw_null(w, "all_done_ms");
 	else
-		nsx_jsonw_real(w, "all_done_ms", to_ms(p->then_ns));
+		nsx_jsonw_real(w, "all_done_ms", p->then_ns * 1e-6);
 	if (p->asked)
 		brief_add_list(&b, "asked", p->asked, SIZE_MAX);
 	if (p->steps)

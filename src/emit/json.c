@@ -123,24 +123,19 @@ static void write_whole(struct nsx_jsonw *w, const struct nsx_section *s,
 	write_queries(w, s, scripts);
 }
 
-/* Returns the value of a section that is a bare value in JSON; its key is "*". */
-static const struct nsx_cell *bare_value(const struct nsx_section *s)
-{
-	return nsx_section_value(s, "*");
-}
-
 static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 			  const struct nsx_scripts *scripts)
 {
 	const char *key = s->pass->json ? s->pass->json : s->pass->id;
+	const struct nsx_cell *value = nsx_section_value(s, "*"); /* of a bare value */
 	const struct nsx_table *rows;
 
 	if (s->status == NSX_S_SKIPPED)
 		return;
 	if (s->status == NSX_S_NULL) {
 		nsx_jsonw_null(w, key);
-	} else if (bare_value(s)) {
-		write_cell(w, key, bare_value(s));
+	} else if (value) {
+		write_cell(w, key, value);
 	} else if ((rows = nsx_section_table(s, "*"))) {
 		nsx_json_add_table(w, key, rows);
 	} else {

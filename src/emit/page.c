@@ -84,11 +84,6 @@ static void begin_paragraph(struct page *p, const char *class)
 		nsx_buf_printf(p->b, "<p class=\"%s\">", class);
 }
 
-static void end_paragraph(struct page *p)
-{
-	nsx_buf_adds(p->b, "\n");
-}
-
 /* Lines ---------------------------------------------------------------------*/
 
 static void add_header_lines(struct page *p, const struct nsx_first_page *x)
@@ -120,7 +115,7 @@ static void add_header_lines(struct page *p, const struct nsx_first_page *x)
 		page_put_name(p, x->unit ? x->unit : "");
 	}
 	end_page_line(p, false);
-	end_paragraph(p);
+	nsx_buf_adds(p->b, "\n");
 }
 
 static void add_shares(struct page *p, const struct nsx_first_page *x)
@@ -231,7 +226,7 @@ static void add_strips_of_gpus(struct page *p, const struct nsx_first_page *x)
 		label[i] = strip_label(p->a, x->strip[i].gpus);
 		widest = NSX_MAX(widest, strlen(label[i]));
 	}
-	end_paragraph(p);
+	nsx_buf_adds(p->b, "\n");
 	nsx_buf_adds(p->b, p->form == NSX_PAGE_MD ? "```\n" : "");
 	for (unsigned i = 0; i < x->nstrips; i++) {
 		nsx_buf_printf(&p->line, "%-*s  ", (int)widest, label[i]);
@@ -456,10 +451,10 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, stru
 	add_strips_of_gpus(&p, x);
 	for (unsigned i = 0; i < x->nfindings; i++) {
 		if (!i || form != NSX_PAGE_MD)
-			end_paragraph(&p);
+			nsx_buf_adds(b, "\n");
 		add_finding_lines(&p, x, i);
 	}
-	end_paragraph(&p);
+	nsx_buf_adds(b, "\n");
 	add_sum(&p, x);
 	nsx_buf_done(&p.line);
 	nsx_arena_free(p.a);

@@ -4,11 +4,6 @@
 #include "emit/html/html.h"
 #include "emit/md_table.h"
 
-static bool body_is_number(enum nsx_type type)
-{
-	return type == NSX_T_I64 || type == NSX_T_F64;
-}
-
 enum { MAX_ROWS = 25, MAX_COLUMNS = 40, MAX_CHARS = 1000 };
 
 struct body {
@@ -108,7 +103,7 @@ static void body_add_table(struct body *x, const struct nsx_table *t,
 		const struct nsx_col *c = &cols[columns[i]];
 
 		nsx_buf_printf(b, "<th scope=\"col\"%s title=\"",
-			       body_is_number(c->type) ? " class=\"r\"" : "");
+			       c->type == NSX_T_I64 || c->type == NSX_T_F64 ? " class=\"r\"" : "");
 		nsx_html_text(b, c->help ? c->help : "");
 		nsx_buf_adds(b, "\">");
 		nsx_md_add_title(b, c);

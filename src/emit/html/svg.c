@@ -222,11 +222,10 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_ar
 		for (size_t k = 0; k < r->sections[i].ncurves; k++)
 			if (n < MAX_CURVES && curve_maximum(&r->sections[i].curves[k]) > 0)
 				v[n++] = &r->sections[i].curves[k];
-	if (n) {
-		nsx_buf_adds(b, "<h2 id=\"curves\">Over time</h2>");
-		nsx_svg_open(b, (int)n * ROW, "memory and counters from the "
-			     "first to the last operation");
-	}
+	if (!n)
+		return;
+	nsx_buf_adds(b, "<h2 id=\"curves\">Over time</h2>");
+	nsx_svg_open(b, (int)n * ROW, "memory and counters from the first to the last operation");
 	for (unsigned i = 0; i < n; i++) {
 		double y = i * ROW;
 
@@ -237,8 +236,7 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_ar
 		nsx_svg_rect(b, "k7", CURVE_LEFT, y + 2, WIDTH - CURVE_LEFT, ROW - 4);
 		draw_curve(b, v[i], y + 2, ROW - 4);
 	}
-	if (n)
-		nsx_svg_close(b);
+	nsx_svg_close(b);
 }
 
 /* Idle time by length of its gap, weighted by time --------------------------------*/
