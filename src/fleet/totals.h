@@ -9,8 +9,8 @@
 enum nsx_total_part {
 	NSX_TOTAL_KERNELS,  /* a kernel or replay runs on some GPU */
 	NSX_TOTAL_COPIES,   /* only copies and memsets */
-	NSX_TOTAL_ONE_TIME, /* gaps of start-up: first launches, modules, contexts, first
-			       allocations */
+	NSX_TOTAL_ONE_TIME, /* gaps of start-up that do not recur: first launches, modules,
+			       contexts, first allocations */
 	NSX_TOTAL_IDLE,	    /* the rest: host and idle */
 	NSX_NTOTALS
 };
