@@ -160,43 +160,33 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* Start times of operations, stream by stream. */
 struct queue {
-	int64_t *start_ns;
-	size_t *at;   /* for each stream: its first operation */
+	uint32_t *op; /* operations, stream by stream                        */
 	size_t *next; /* for each stream: the operation after the current one */
 	size_t *begun; /* for each stream: the first operation that had not started */
 };
 
-static int list_op_starts(struct work *w, struct queue *q, struct nsx_err *err)
+static int list_ops_by_stream(struct work *w, struct queue *q, struct nsx_err *err)
 {
 	const struct nsx_trace *t = w->t;
-	size_t n = (size_t)t->nstreams + 1;
 
-	if (!nsx_new_array(q->start_ns, w->arena, t->ops.n, "starts", err))
+	if (!nsx_new_array(q->op, w->arena, t->ops.n, "operations by stream", err))
 		return err->rc;
-	nsx_few(q->at, w->arena, n);
-	nsx_few(q->next, w->arena, n);
-	nsx_few(q->begun, w->arena, n);
-	for (size_t i = 0; i < t->ops.n; i++)
-		q->at[nsx_op_stream(&t->ops, i) + 1]++;
-	for (size_t s = 1; s < n; s++)
-		q->at[s] += q->at[s - 1];
-	memcpy(q->next, q->at, n * sizeof(*q->at));
-	for (size_t i = 0; i < t->ops.n; i++)
-		q->start_ns[q->next[nsx_op_stream(&t->ops, i)]++] = nsx_op_start(&t->ops, i);
-	memcpy(q->next, q->at, n * sizeof(*q->at));
-	memcpy(q->begun, q->at, n * sizeof(*q->at));
+	nsx_few(q->next, w->arena, (size_t)t->nstreams + 2);
+	nsx_few(q->begun, w->arena, (size_t)t->nstreams + 2);
+	NSX_DEAL(q->next, q->op, t->nstreams, t->ops.n, i, nsx_op_stream(&t->ops, i));
+	memcpy(q->begun, q->next, t->nstreams * sizeof(*q->begun));
 	return 0;
 }
 
 /* Returns the number of operations queued on a stream before the current one that had not started.
  */
-static size_t launches_queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
+static size_t launches_queued_before(const struct nsx_ops *o, struct queue *q, uint32_t stream,
+				     int64_t at_ns)
 {
 	size_t *begun = &q->begun[stream], own = q->next[stream];
 
-	while (*begun < own && q->start_ns[*begun] <= at_ns)
+	while (*begun < own && nsx_op_start(o, q->op[*begun]) <= at_ns)
 		++*begun;
 	return own - *begun;
 }
@@ -210,7 +200,7 @@ static int infer_held_calls(struct work *w, struct nsx_err *err)
 	int64_t *until;
 	struct queue q = {0};
 
-	if (list_op_starts(w, &q, err))
+	if (list_ops_by_stream(w, &q, err))
 		return err->rc;
 	nsx_few(until, w->arena, t->nstreams);
 	for (uint32_t s = 0; s < t->nstreams; s++)
@@ -234,7 +224,7 @@ static int infer_held_calls(struct work *w, struct nsx_err *err)
 		length = nsx_call_ns(&t->calls, call);
 		if (held.start_ns >= held.end_ns || length < HELD_NS ||
 		    (length < x->long_ns &&
-		     launches_queued_before(&q, s, held.start_ns) < MANY_QUEUED))
+		     launches_queued_before(&t->ops, &q, s, held.start_ns) < MANY_QUEUED))
 			continue;
 		nsx_add_to(&x->held_ns, window_part_ns(t, held));
 		x->inferred++;

@@ -64,10 +64,8 @@ static const struct nsx_cell *pid_at(const struct lookup *l, uint32_t row)
 	return &nsx_row_at(l->table, row)[l->pid];
 }
 
-static int pid_processes_cmp_rows(const void *a, const void *b, void *ctx)
-{
-	return nsx_cmp_cells(pid_at(ctx, *(const uint32_t *)a), pid_at(ctx, *(const uint32_t *)b));
-}
+NSX_ORDER_IN(pid_processes_cmp_rows, uint32_t, struct lookup,
+	     BY(nsx_cmp_cells(pid_at(c, *x), pid_at(c, *y))));
 
 static struct lookup open_lookup(const struct nsx_report *report, const char *section,
 				 struct nsx_arena *a)
@@ -113,7 +111,7 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_report *repor
 		const struct nsx_group_time *time = &times[p];
 		struct nsx_cell *row;
 
-		if (!devices[p] && pids->call_at[p] == pids->call_at[p + 1])
+		if (!devices[p] && !pids->total[p].ncalls)
 			continue;
 		row = nsx_add_row(table);
 		if (t->process[p].key || t->pid_source_kernel)

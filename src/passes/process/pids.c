@@ -29,38 +29,17 @@ static void pids_add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 		ret->total[p].nkernels += nsx_op_counts(t, i);
 		nsx_add_to(&ret->total[p].kernel_ns, ns);
 		nsx_add_to(&ret->kernel_ns, ns);
-		ret->at[p + 1]++;
 	}
 	for (size_t i = 0; i < t->calls.n; i++) {
 		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
 		struct nsx_pid_totals *x = &ret->total[p];
 
-		ret->call_at[p + 1]++;
+		x->ncalls++;
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
 		x->nsyncs += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 		nsx_add_to(&x->sync_ns, nsx_call_inside(t, i));
 	}
-}
-
-/* Lists kernels process by process, with a counting sort that keeps their order. Calls need no
- * sort, because threads are sorted by process and calls by thread.
- */
-static void list_kernels_by_process(const struct nsx_trace *t, struct nsx_pids *ret)
-{
-	for (uint32_t p = 0; p < t->nprocesses; p++) {
-		ret->at[p + 1] += ret->at[p];
-		ret->call_at[p + 1] += ret->call_at[p];
-	}
-	for (size_t i = 0; i < t->ops.n; i++) {
-		uint32_t p = nsx_op_process(t, i);
-
-		if (t->ops.kind[i] == NSX_OP_KERNEL && p != NSX_NONE)
-			ret->kernel[ret->at[p]++] = (uint32_t)i;
-	}
-	/* Each entry now holds the start of the next process. */
-	memmove(ret->at + 1, ret->at, t->nprocesses * sizeof(*ret->at));
-	ret->at[0] = 0;
 }
 
 int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
@@ -71,12 +50,12 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 	ret->kernel_ns = 0;
 	nsx_few(ret->total, a, n);
 	nsx_few(ret->order, a, n);
-	nsx_few(ret->at, a, n + 1);
-	nsx_few(ret->call_at, a, n + 1);
+	nsx_few(ret->at, a, n + 2);
 	pids_add_totals(t, ret);
 	nsx_sort_indices(ret->order, n, pids_cmp_processes, ret->total);
 	if (!nsx_new_array(ret->kernel, a, t->ops.n, "kernels by process", err))
 		return err->rc;
-	list_kernels_by_process(t, ret);
+	NSX_DEAL(ret->at, ret->kernel, n, t->ops.n, i,
+		 t->ops.kind[i] == NSX_OP_KERNEL ? nsx_op_process(t, i) : NSX_NONE);
 	return 0;
 }

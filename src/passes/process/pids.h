@@ -12,13 +12,12 @@ enum {
 /* Work of each process, by its index. */
 struct nsx_pid_totals {
 	int64_t pid, kernel_ns, sync_ns;
-	size_t nkernels, nsyncs;
+	size_t nkernels, ncalls, nsyncs; /* nsyncs: those of the calls that synchronise */
 };
 struct nsx_pids {
 	struct nsx_pid_totals *total;
 	uint32_t *kernel; /* kernels, as operations, process by process      */
 	size_t *at;	  /* the kernels of process p begin at at[p]         */
-	size_t *call_at;  /* the calls of process p begin at call_at[p]      */
 	uint32_t *order;  /* processes by kernel time, waiting, pid          */
 	int64_t kernel_ns; /* over all processes                             */
 };
