@@ -76,7 +76,7 @@ static void run_with_crew(struct crew *c, struct job *job)
 	pthread_mutex_lock(&c->lock);
 	job->before = c->latest;
 	c->latest = job;
-	/* Starts more threads within the limit. If one cannot be started, the others do its work. */
+	/* If a thread cannot be started, the others do its work. */
 	for (size_t n = 1; n < job->n && c->nhired < c->most; n++)
 		if (!pthread_create(&c->hired[c->nhired], NULL, run_worker, c))
 			c->nhired++;

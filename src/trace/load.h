@@ -43,8 +43,8 @@ typedef uint32_t (*nsx_row_group)(const void *ctx, uint32_t row);
 int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err) NSX_CHECKED;
 /* Like NSX_ORDER, for rows whose columns are a member `rows` of the loader. A key is a column; NAME
- * takes a column of strings, OF a function of the row. NSX_THREAD_ORDER compares the column `thread` before the keys, and
- * NSX_SORT_BY_THREAD sorts rows in such an order.
+ * takes a column of strings, OF a function of the row. NSX_THREAD_ORDER compares the column
+ * `thread` before the keys, and NSX_SORT_BY_THREAD sorts rows in such an order.
  */
 #define NSX_ROW_UP(m) NSX_CMP(r_->m[a_], r_->m[b_])
 #define NSX_ROW_DOWN(m) NSX_CMP(r_->m[b_], r_->m[a_])

@@ -29,7 +29,7 @@ static int pid_processes_measure(const struct nsx_trace *t, struct nsx_arena *a,
 /* Lists the ordinals of each process's devices. Streams are sorted by device, so those of a
  * process are, too.
  */
-static const char ***list_process_devices(const struct nsx_trace *t, struct nsx_section *out,
+static const char ***name_process_devices(const struct nsx_trace *t, struct nsx_section *out,
 					  struct nsx_arena *a)
 {
 	uint32_t *last; /* for each process: 1 + its last device */
@@ -99,7 +99,7 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_report *repor
 	struct lookup nccl = open_lookup(report, "nccl", run->scratch);
 	struct lookup barriers = open_lookup(report, "barriers", run->scratch);
 	struct nsx_group_time *times = NULL;
-	const char ***devices = list_process_devices(t, out, run->scratch);
+	const char ***devices = name_process_devices(t, out, run->scratch);
 	bool known = nsx_has_view(t->schema, NSX_VIEW_kernel) && !nsx_pids_unknown(t);
 
 	if (pid_processes_measure(t, run->scratch, &times, err))
