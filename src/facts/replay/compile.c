@@ -208,7 +208,7 @@ static void set_edit_flag(struct select *s, uint8_t *flags, unsigned flag)
 static void remove_wait(struct select *s, uint32_t i)
 {
 	const struct model_call *c = &s->m->call[i];
-	uint8_t *flags = &s->p->edit.call[i];
+	uint8_t *flags = &s->e->call[i];
 
 	if (c->kind == CALL_BLOCK)
 		set_edit_flag(s, flags, EDIT_CALL_ASYNC);
@@ -218,7 +218,7 @@ static void remove_wait(struct select *s, uint32_t i)
 
 static void remove_call(struct select *s, uint32_t i)
 {
-	set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_GONE);
+	set_edit_flag(s, &s->e->call[i], EDIT_CALL_GONE);
 }
 
 static void speed_up_launch(struct select *s, uint32_t i)
@@ -226,14 +226,14 @@ static void speed_up_launch(struct select *s, uint32_t i)
 	const struct model_call *c = &s->m->call[i];
 
 	if (c->kind == CALL_LAUNCH)
-		compile_lower(s, &s->p->edit.ns[TIME_COSTS][i], divided(c->own_ns, s->c->amount));
+		compile_lower(s, &s->e->ns[TIME_COSTS][i], divided(c->own_ns, s->c->amount));
 }
 
 /* Removes waits, costs, and time between calls. */
 static void remove_host_time(struct select *s, uint32_t i)
 {
 	const struct model_call *c = &s->m->call[i];
-	struct edit *e = &s->p->edit;
+	struct edit *e = s->e;
 
 	remove_wait(s, i);
 	if (!(s->m->api[c->api].says & API_WORK))
@@ -288,7 +288,7 @@ static const struct span_list *removed_times(const struct select *s)
 /* Removes the change's times from a gap: from the waits, and from the code between calls. */
 static void shorten_gap(struct select *s, uint32_t i)
 {
-	struct edit *e = &s->p->edit;
+	struct edit *e = s->e;
 	bool are_waits = s->c->verb != NSX_DROP_RANGE;
 	int64_t ns, pause_ns, paused_ns, gap = model_gap(s->m, i);
 
@@ -298,7 +298,7 @@ static void shorten_gap(struct select *s, uint32_t i)
 	if (!ns)
 		return;
 	pause_ns = model_pause_ns(s->m, i);
-	compile_lower(s, player_pause(s->p, i), pause_ns - paused_ns);
+	compile_lower(s, edit_pause(s->e, i), pause_ns - paused_ns);
 	compile_lower(s, &e->ns[TIME_GAPS][i], gap - pause_ns - (ns - paused_ns));
 	if (are_waits)
 		e->call[i] |= EDIT_CALL_LIFTED;
@@ -329,9 +329,9 @@ static void remove_lost_time(struct select *s, uint32_t i)
 
 	shorten_gap(s, i);
 	if (ns && c->kind == CALL_LAUNCH)
-		compile_lower(s, &s->p->edit.ns[TIME_COSTS][i], c->own_ns - ns);
+		compile_lower(s, &s->e->ns[TIME_COSTS][i], c->own_ns - ns);
 	else if (ns > c->residual_ns / 2)
-		set_edit_flag(s, &s->p->edit.call[i], EDIT_CALL_IN_TIME);
+		set_edit_flag(s, &s->e->call[i], EDIT_CALL_IN_TIME);
 }
 
 static void speed_up_gap(struct select *s, uint32_t i)
@@ -339,7 +339,7 @@ static void speed_up_gap(struct select *s, uint32_t i)
 	int64_t own_ns = model_gap(s->m, i) - model_pause_ns(s->m, i);
 	int64_t part = NSX_MAX(s->c->range ? gap_ns_in_ranges(s, i) : own_ns, 0);
 
-	compile_lower(s, &s->p->edit.ns[TIME_GAPS][i],
+	compile_lower(s, &s->e->ns[TIME_GAPS][i],
 		    own_ns - part + NSX_MAX(divided(part, s->c->amount),
 					    NSX_MIN(part, s->c->least_ns)));
 }
@@ -362,7 +362,7 @@ static void remove_call_of(struct select *s, uint32_t i)
 	uint32_t call = s->m->op[i].call;
 
 	if (call != NSX_NONE && !(s->m->call[call].flags & CALL_MANY))
-		s->p->edit.call[call] |= EDIT_CALL_GONE;
+		s->e->call[call] |= EDIT_CALL_GONE;
 }
 
 /* Fuses an operation with the previous one of its stream, unless it also waits for other
@@ -377,8 +377,8 @@ static void fuse_with_previous(struct select *s, uint32_t i)
 
 	if (waits || !(o->flags & OP_STREAM))
 		return;
-	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_FUSED);
-	s->p->edit.fused_gap_ns = NSX_MIN(s->p->edit.fused_gap_ns, s->c->least_ns);
+	set_edit_flag(s, &s->e->op[i], EDIT_OP_FUSED);
+	s->e->fused_gap_ns = NSX_MIN(s->e->fused_gap_ns, s->c->least_ns);
 	remove_call_of(s, i);
 }
 
@@ -389,20 +389,20 @@ static void unblock_copy(struct select *s, uint32_t i)
 	if (o->call == NSX_NONE)
 		return; /* nothing shows how early the operation could be queued */
 	if (s->m->call[o->call].kind == CALL_BLOCK)
-		set_edit_flag(s, &s->p->edit.call[o->call], EDIT_CALL_ASYNC);
+		set_edit_flag(s, &s->e->call[o->call], EDIT_CALL_ASYNC);
 	if (s->c->verb != NSX_OVERLAP)
 		return;
-	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_SIDE);
-	s->p->edit.has_side = true;
+	set_edit_flag(s, &s->e->op[i], EDIT_OP_SIDE);
+	s->e->has_side = true;
 }
 
 static void speed_up_op(struct select *s, uint32_t i)
 {
-	compile_lower(s, &s->p->edit.ns[TIME_LENGTHS][i], divided(s->m->op[i].length_ns,
+	compile_lower(s, &s->e->ns[TIME_LENGTHS][i], divided(s->m->op[i].length_ns,
 								s->c->amount));
 	if (s->c->fills)
-		s->p->edit.op[i] |= EDIT_OP_FULL;
-	s->p->edit.has_full |= s->c->fills;
+		s->e->op[i] |= EDIT_OP_FULL;
+	s->e->has_full |= s->c->fills;
 }
 
 static void hide_comm(struct select *s, uint32_t i)
@@ -410,17 +410,17 @@ static void hide_comm(struct select *s, uint32_t i)
 	const struct model_op *o = &s->m->op[i];
 
 	if (o->flags & OP_MEMBER)
-		set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_HIDDEN);
+		set_edit_flag(s, &s->e->op[i], EDIT_OP_HIDDEN);
 	else if (!s->m->nteams && (o->flags & OP_COMM))
-		set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_DROP);
+		set_edit_flag(s, &s->e->op[i], EDIT_OP_DROP);
 }
 
 static void speed_up_comm(struct select *s, uint32_t i)
 {
 	if (!(s->m->op[i].flags & OP_MEMBER))
 		return;
-	s->p->edit.transfer = NSX_MIN(s->p->edit.transfer, 1 / s->c->amount);
-	set_edit_flag(s, &s->p->edit.op[i], EDIT_OP_SPED);
+	s->e->transfer = NSX_MIN(s->e->transfer, 1 / s->c->amount);
+	set_edit_flag(s, &s->e->op[i], EDIT_OP_SPED);
 }
 
 /* Gives the kernels in `when` the mean length of kernels of the same shape before it. The mean is
@@ -462,7 +462,7 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 		times = v[shape].before_ns / (double)v[shape].nbefore /
 			(v[shape].ns / (double)v[shape].n);
 		if (times < 1)
-			compile_lower(s, &s->p->edit.ns[TIME_LENGTHS][i],
+			compile_lower(s, &s->e->ns[TIME_LENGTHS][i],
 				    (int64_t)(times * (double)o->length_ns));
 	}
 	return 0;
@@ -470,7 +470,7 @@ static int apply_earlier_clock(struct select *s, struct nsx_err *err)
 
 static int remove_peer_waits(struct select *s, struct nsx_err *err NSX_UNUSED)
 {
-	struct edit *e = &s->p->edit;
+	struct edit *e = s->e;
 
 	e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;
 	e->turn_ns = s->c->amount > 1 ? s->c->most_ns : INT64_MAX;
@@ -482,7 +482,7 @@ static int remove_peer_waits(struct select *s, struct nsx_err *err NSX_UNUSED)
 
 /* What each verb does to the selected calls, gaps and operations, or to all at once. */
 static const struct verb {
-	unsigned needs; /* times that it changes; see player_need            */
+	unsigned needs; /* times that it changes; see edit_need              */
 	uint8_t call_flag, op_flag; /* flags that it sets                    */
 	void (*call)(struct select *s, uint32_t i);
 	void (*gap)(struct select *s, uint32_t i);
@@ -520,11 +520,11 @@ static int apply_verb(struct select *s, struct nsx_err *err)
 	const struct verb *v = &verbs[s->c->verb];
 	bool of_calls = v->call || v->call_flag, of_ops = v->op || v->op_flag;
 
-	if (player_need(s->p, v->needs, err))
+	if (edit_need(s->e, v->needs, err))
 		return err->rc;
 	for (uint32_t i = 0; (of_calls || v->gap) && i < s->m->ncalls; i++) {
 		if (of_calls && selects_call(s, i)) {
-			set_edit_flag(s, &s->p->edit.call[i], v->call_flag);
+			set_edit_flag(s, &s->e->call[i], v->call_flag);
 			if (v->call)
 				v->call(s, i);
 		}
@@ -534,7 +534,7 @@ static int apply_verb(struct select *s, struct nsx_err *err)
 	for (uint32_t i = 0; of_ops && i < s->m->nops; i++) {
 		if (!selects_op(s, i))
 			continue;
-		set_edit_flag(s, &s->p->edit.op[i], v->op_flag);
+		set_edit_flag(s, &s->e->op[i], v->op_flag);
 		if (v->op)
 			v->op(s, i);
 	}
@@ -576,24 +576,24 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 	return rc;
 }
 
-static int apply_change(struct player *p, struct nsx_plan plan,
+static int apply_change(struct edit *e, struct nsx_plan plan,
 			const struct nsx_change *c, struct nsx_arena *a,
 			size_t *touched, struct nsx_err *err)
 {
 	struct nsx_change change = *c;
-	struct select s = {.c = &change, .plan = plan, .p = p, .m = p->m,
+	struct select s = {.c = &change, .plan = plan, .e = e, .m = e->m,
 			   .a = a, .touched = touched};
 	int rc = 0;
 
 	if (!(change.amount >= LEAST_AMOUNT))
 		change.amount = change.amount > 0 ? LEAST_AMOUNT : 1;
-	if (nsx_new_arrays(a, p->m->napis, "API names", err, s.api) ||
-	    nsx_new_arrays(a, p->m->t->nshapes, "kernels", err, s.shape))
+	if (nsx_new_arrays(a, e->m->napis, "API names", err, s.api) ||
+	    nsx_new_arrays(a, e->m->t->nshapes, "kernels", err, s.shape))
 		return err->rc;
 	if (c->is_pattern && c->name && nsx_regex_new(c->name, &s.regex, err))
 		return nsx_wrap(err, "cannot use the pattern '%s'", c->name);
 	if (c->name)
-		s.name = nsx_strings_find(p->m->t->strings, c->name);
+		s.name = nsx_strings_find(e->m->t->strings, c->name);
 	rc = list_rows(&s, err);
 	if (!rc && c->verb == NSX_NO_OS_WAIT && c->name)
 		rc = list_os_calls(&s, err);
@@ -606,14 +606,14 @@ static int apply_change(struct player *p, struct nsx_plan plan,
 	return rc;
 }
 
-int compile_changes(struct player *p, struct nsx_plan plan, size_t from,
+int compile_changes(struct edit *e, struct nsx_plan plan, size_t from,
 		    size_t *touched, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	int rc = 0;
 
 	for (size_t i = from; !rc && i < plan.n; i++) {
-		rc = apply_change(p, plan, &plan.v[i], a, touched, err);
+		rc = apply_change(e, plan, &plan.v[i], a, touched, err);
 		nsx_arena_clear(a);
 	}
 	nsx_arena_free(a);

@@ -4,17 +4,17 @@
 
 #include "facts/replay/pass.h"
 
-/* Adds the plan's changes from index `from` on to the player's edit, which already holds the
- * earlier ones. The number of events that change is added to *touched. Errors: NSX_E_NOMEM;
+/* Adds the plan's changes from index `from` on to an edit that already holds the earlier
+ * ones. The number of events that change is added to *touched. Errors: NSX_E_NOMEM;
  * NSX_E_USAGE (an invalid regular expression).
  */
-int compile_changes(struct player *p, struct nsx_plan plan, size_t from,
+int compile_changes(struct edit *e, struct nsx_plan plan, size_t from,
 		    size_t *touched, struct nsx_err *err) NSX_CHECKED;
 
 struct select { /* a change, and the events that it selects                   */
 	const struct nsx_change *c;
 	struct nsx_plan plan; /* the plan of the change                      */
-	struct player *p;
+	struct edit *e;
 	const struct nsx_model *m;
 	struct nsx_arena *a; /* scratch                                      */
 	nsx_str name;	  /* id of c->name; 0: not in the trace */

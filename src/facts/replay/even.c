@@ -112,9 +112,9 @@ static void apply_peer_distribution(struct evening *s, size_t n, size_t nranks, 
 			compile_lower(s->by, &values[v[i].at], ns);
 			if (!lifts)
 				continue;
-			compile_lower(s->by, player_pause(s->by->p, v[i].at),
+			compile_lower(s->by, edit_pause(s->by->e, v[i].at),
 				      ns - values[v[i].at]);
-			s->by->p->edit.call[v[i].at] |= EDIT_CALL_LIFTED;
+			s->by->e->call[v[i].at] |= EDIT_CALL_LIFTED;
 		}
 	}
 }
@@ -178,7 +178,7 @@ static void even_entries(struct evening *s, unsigned time, const struct nsx_span
 				m->op[at].start_ns < compared[of].end_ns};
 		begins = false;
 	}
-	apply_peer_distribution(s, n, of_ops ? npeers : 1, s->by->p->edit.ns[time],
+	apply_peer_distribution(s, n, of_ops ? npeers : 1, s->by->e->ns[time],
 				time == TIME_GAPS);
 }
 

@@ -68,6 +68,94 @@ static int copy_lanes_of_model(struct player *p, struct nsx_err *err)
 	return 0;
 }
 
+/* Edits -------------------------------------------------------------------------*/
+
+int edit_new(struct edit *e, const struct nsx_model *m, struct nsx_arena *a, struct nsx_err *err)
+{
+	*e = (struct edit){.m = m, .arena = a};
+	if (nsx_new_arrays(a, m->nops, "a replay", err, e->op) ||
+	    nsx_new_arrays(a, m->ncalls, "a replay", err, e->call) ||
+	    nsx_new_arrays(a, m->npauses, "a replay", err, e->pause_ns))
+		return err->rc;
+	edit_reset(e);
+	return 0;
+}
+
+void edit_reset(struct edit *e)
+{
+	memset(e->op, 0, e->m->nops);
+	memset(e->call, 0, e->m->ncalls);
+	memset(e->ns, 0, sizeof(e->ns));
+	e->has_side = e->has_full = false;
+	e->fused_gap_ns = INT64_MAX;
+	e->transfer = 1;
+	e->pieces = 0;
+}
+
+/* Returns the number of times of a kind. */
+static uint32_t count_times(const struct nsx_model *m, unsigned kind)
+{
+	return kind == TIME_LENGTHS ? m->nops : m->ncalls;
+}
+
+/* Returns the memory for times of a kind, which is kept for later changes. NULL: no memory. */
+static int64_t *take_edit_array(struct edit *e, unsigned kind, struct nsx_err *err)
+{
+	if (!e->room[kind] &&
+	    !nsx_new_array(e->room[kind], e->arena, count_times(e->m, kind), "a replay", err))
+		return NULL;
+	return e->room[kind];
+}
+
+int edit_copy(struct edit *to, const struct edit *from, struct nsx_err *err)
+{
+	const struct nsx_model *m = from->m;
+	struct edit own = *to;
+
+	*to = *from;
+	to->arena = own.arena;
+	to->op = memcpy(own.op, from->op, m->nops);
+	to->call = memcpy(own.call, from->call, m->ncalls);
+	to->pause_ns = memcpy(own.pause_ns, from->pause_ns, m->npauses * sizeof(*own.pause_ns));
+	memcpy(to->room, own.room, sizeof(own.room));
+	for (unsigned k = 0; k < NTIMES; k++) {
+		if (!from->ns[k])
+			continue;
+		to->ns[k] = take_edit_array(to, k, err);
+		if (!to->ns[k])
+			return err->rc;
+		memcpy(to->ns[k], from->ns[k], count_times(m, k) * sizeof(*to->ns[k]));
+	}
+	return 0;
+}
+
+/* Fills the edit's times of a kind with those of the recording. */
+static void take_recorded_times(struct edit *e, unsigned kind)
+{
+	const struct nsx_model *m = e->m;
+	int64_t *ns = e->ns[kind];
+
+	for (uint32_t i = 0; i < count_times(m, kind); i++)
+		ns[i] = model_time(m, kind, i);
+	for (size_t k = 0; kind == TIME_GAPS && k < m->npauses; k++) {
+		e->pause_ns[k] = m->pause[k].ns;
+		ns[m->pause[k].call] -= m->pause[k].ns;
+	}
+}
+
+int edit_need(struct edit *e, unsigned what, struct nsx_err *err)
+{
+	for (unsigned kind = 0; kind < NTIMES; kind++) {
+		if (!(what >> kind & 1) || e->ns[kind])
+			continue;
+		e->ns[kind] = take_edit_array(e, kind, err);
+		if (!e->ns[kind])
+			return err->rc;
+		take_recorded_times(e, kind);
+	}
+	return 0;
+}
+
 /* Players -----------------------------------------------------------------------*/
 
 int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *err)
@@ -78,10 +166,9 @@ int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *e
 	p->m = m;
 	p->arena = a;
 	if (nsx_new_arrays(a, m->nlanes, "a replay", err, p->lane) ||
-	    nsx_new_arrays(a, m->nops, "a replay", err, p->edit.op, p->op_start, p->op_end) ||
-	    nsx_new_arrays(a, m->ncalls, "a replay", err, p->edit.call, p->call_start,
-			   p->call_end) ||
-	    nsx_new_arrays(a, m->npauses, "a replay", err, p->edit.pause_ns) ||
+	    edit_new(&p->edit, m, a, err) ||
+	    nsx_new_arrays(a, m->nops, "a replay", err, p->op_start, p->op_end) ||
+	    nsx_new_arrays(a, m->ncalls, "a replay", err, p->call_start, p->call_end) ||
 	    nsx_new_arrays(a, m->nstreams, "a replay", err, p->stream_end) ||
 	    nsx_new_arrays(a, m->nengines, "a replay", err, p->engine_end, p->filled_ns) ||
 	    nsx_new_arrays(a, (size_t)m->t->nprocesses + 1, "a replay", err, p->side_end) ||
@@ -90,7 +177,6 @@ int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *e
 		player_free(p);
 		return err->rc;
 	}
-	p->edit.transfer = 1;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		p->call_start[i] = m->call[i].start_ns;
 		p->call_end[i] = m->call[i].end_ns;
@@ -110,115 +196,6 @@ void player_free(struct player *p)
 	for (uint32_t k = 0; p->lane && k < p->m->nlanes; k++)
 		free(p->lane[k].v);
 	nsx_arena_free(p->arena);
-}
-
-void player_reset(struct player *p)
-{
-	struct edit *e = &p->edit;
-
-	memset(e->op, 0, p->m->nops);
-	memset(e->call, 0, p->m->ncalls);
-	memset(e->ns, 0, sizeof(e->ns));
-	e->has_side = e->has_full = false;
-	e->fused_gap_ns = INT64_MAX;
-	e->transfer = 1;
-	e->pieces = 0;
-}
-
-/* Returns the memory for times of a kind, which is kept for later edits. NULL: no memory. */
-static int64_t *take_edit_array(struct player *p, unsigned kind, struct nsx_err *err)
-{
-	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
-
-	if (!p->room[kind] && !nsx_new_array(p->room[kind], p->arena, n, "a replay", err))
-		return NULL;
-	return p->room[kind];
-}
-
-/* Copies the edit's arrays to the saved copy or, with `back`, from it. Returns their size; if
- * there is no saved copy yet, does only that.
- */
-static size_t copy_edit_arrays(struct player *p, bool back)
-{
-	const struct nsx_model *m = p->m;
-	size_t room = NSX_MAX(m->nops, m->ncalls) * sizeof(*p->room[0]), n = 0;
-	struct {
-		void *v;
-		size_t size;
-	} arrays[] = {{p->edit.pause_ns, m->npauses * sizeof(*p->edit.pause_ns)},
-		      {p->edit.op, m->nops}, {p->edit.call, m->ncalls},
-		      {p->edit.ns[TIME_LENGTHS], room}, {p->edit.ns[TIME_COSTS], room},
-		      {p->edit.ns[TIME_GAPS], room}};
-
-	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
-		char *at = p->kept.bytes ? p->kept.bytes + n : NULL;
-
-		if (!arrays[i].v)
-			continue;
-		if (at)
-			memcpy(back ? arrays[i].v : at, back ? at : arrays[i].v, arrays[i].size);
-		n += arrays[i].size;
-	}
-	return n;
-}
-
-int player_keep(struct player *p, size_t touched, struct nsx_err *err)
-{
-	if (!nsx_new_array(p->kept.bytes, p->arena, copy_edit_arrays(p, false), "a replay", err))
-		return err->rc;
-	p->kept.edit = p->edit;
-	p->kept.touched = touched;
-	copy_edit_arrays(p, false);
-	return 0;
-}
-
-int player_share(struct player *p, const struct player *keeper, struct nsx_err *err)
-{
-	struct edit own = keeper->kept.edit;
-
-	for (unsigned k = 0; k < NTIMES; k++)
-		if (own.ns[k] && !(own.ns[k] = take_edit_array(p, k, err)))
-			return err->rc;
-	own.op = p->edit.op;
-	own.call = p->edit.call;
-	own.pause_ns = p->edit.pause_ns;
-	p->kept = keeper->kept;
-	p->kept.edit = own;
-	return 0;
-}
-
-size_t player_revert(struct player *p)
-{
-	p->edit = p->kept.edit;
-	copy_edit_arrays(p, true);
-	return p->kept.touched;
-}
-
-/* Fills the edit's times of a kind with those of the recording. */
-static void take_recorded_times(struct player *p, unsigned kind)
-{
-	const struct nsx_model *m = p->m;
-	int64_t *ns = p->edit.ns[kind];
-
-	for (uint32_t i = 0; i < (kind == TIME_LENGTHS ? m->nops : m->ncalls); i++)
-		ns[i] = model_time(m, kind, i);
-	for (size_t k = 0; kind == TIME_GAPS && k < m->npauses; k++) {
-		p->edit.pause_ns[k] = m->pause[k].ns;
-		ns[m->pause[k].call] -= m->pause[k].ns;
-	}
-}
-
-int player_need(struct player *p, unsigned what, struct nsx_err *err)
-{
-	for (unsigned kind = 0; kind < NTIMES; kind++) {
-		if (!(what >> kind & 1) || p->edit.ns[kind])
-			continue;
-		p->edit.ns[kind] = take_edit_array(p, kind, err);
-		if (!p->edit.ns[kind])
-			return err->rc;
-		take_recorded_times(p, kind);
-	}
-	return 0;
 }
 
 /* Playing -----------------------------------------------------------------------*/
@@ -270,7 +247,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		return;
 	if (c->before != NSX_NONE) {
 		gap = p->edit.ns[TIME_GAPS] && (c->flags & CALL_ACTIVE) ?
-			      p->edit.ns[TIME_GAPS][i] + *player_pause(p, i) :
+			      p->edit.ns[TIME_GAPS][i] + *edit_pause(&p->edit, i) :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
 		if (c->flags & CALL_AWAITS)

@@ -21,10 +21,13 @@ enum { EDIT_CALL_GONE = 1, /* the call takes no time and waits for nothing      
        EDIT_CALL_IN_TIME = 8, /* the call ends as soon as the awaited work is done */
        EDIT_CALL_UNTIED = 16 }; /* the waits that it made streams do are gone     */
 struct edit {
+	const struct nsx_model *m;
+	struct nsx_arena *arena;
 	uint8_t *op, *call; /* flags by operation, by call                   */
 	int64_t *ns[NTIMES]; /* new times, by operation or call; NULL: as recorded */
 	int64_t *pause_ns; /* set with TIME_GAPS: by pause, the waits in its gap */
-	int64_t no_pause_ns; /* 0; player_pause returns its address for calls without a pause */
+	int64_t *room[NTIMES]; /* memory for `ns`; NULL: not yet needed      */
+	int64_t no_pause_ns; /* 0; edit_pause returns its address for calls without a pause */
 	bool has_side, has_full;
 	int64_t fused_gap_ns; /* gap before a fused operation                */
 	double transfer; /* length of transfers, as a multiple of the recorded length */
@@ -32,6 +35,22 @@ struct edit {
 			    waiting; 0: as recorded                          */
 	int64_t turn_ns; /* a wait for other ranks is a wait for its turn only up to this time */
 };
+
+int edit_new(struct edit *e, const struct nsx_model *m, struct nsx_arena *a,
+	     struct nsx_err *err) NSX_CHECKED;
+void edit_reset(struct edit *e); /* removes all changes */
+/* Makes `to` equal to an edit of the same model. Errors: NSX_E_NOMEM. */
+int edit_copy(struct edit *to, const struct edit *from, struct nsx_err *err) NSX_CHECKED;
+/* Makes room for times that differ from the recording; what: a bit for each kind that may change.
+ * Errors: NSX_E_NOMEM.
+ */
+int edit_need(struct edit *e, unsigned what, struct nsx_err *err) NSX_CHECKED;
+/* Points to the remaining time of waits in the gap before a call. */
+static inline int64_t *edit_pause(struct edit *e, uint32_t call)
+{
+	return e->m->call[call].flags & CALL_PAUSE ? &e->pause_ns[model_pause_of(e->m, call)] :
+						     &e->no_pause_ns;
+}
 
 static inline int64_t divided(int64_t ns, double by)
 {
@@ -43,12 +62,6 @@ struct player {
 	const struct nsx_model *m;
 	struct nsx_arena *arena;
 	struct edit edit;
-	int64_t *room[NTIMES]; /* memory for the edit's times; NULL: not yet needed */
-	struct { /* the edit saved by player_keep                            */
-		struct edit edit;
-		char *bytes; /* the edit's arrays, concatenated              */
-		size_t touched;
-	} kept;
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
 	int64_t *filled_ns; /* for each engine: least time that its kernels need together */
@@ -66,25 +79,6 @@ struct player {
 };
 int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *err) NSX_CHECKED;
 void player_free(struct player *p);
-void player_reset(struct player *p); /* removes all changes */
-/* player_keep saves the edit, once, together with `touched`. player_revert restores the edit and
- * returns `touched`. player_share lets p use the edit that `keeper` has saved, so p must be freed
- * before `keeper`.
- */
-int player_keep(struct player *p, size_t touched, struct nsx_err *err) NSX_CHECKED;
-int player_share(struct player *p, const struct player *keeper, struct nsx_err *err) NSX_CHECKED;
-size_t player_revert(struct player *p);
-/* Points to the remaining time of waits in the gap before a call. */
-static inline int64_t *player_pause(struct player *p, uint32_t call)
-{
-	return p->m->call[call].flags & CALL_PAUSE ?
-		       &p->edit.pause_ns[model_pause_of(p->m, call)] :
-		       &p->edit.no_pause_ns;
-}
-/* Makes room for times that differ from the recording; what: a bit for each kind that may change.
- * Errors: NSX_E_NOMEM.
- */
-int player_need(struct player *p, unsigned what, struct nsx_err *err) NSX_CHECKED;
 
 enum {
 	PLAY_FIXED = 1, /* waits outside CUDA end no earlier than recorded   */

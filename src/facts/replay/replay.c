@@ -298,24 +298,39 @@ static bool evens_a_rank(const struct nsx_plan *plan, size_t from, size_t to)
 	return from < to;
 }
 
-/* Computes the gain of a plan. The player has kept an edit with the first nkept changes. That edit
- * cannot be used if both these changes and later ones even ranks.
+struct prices {
+	const struct nsx_model *m;
+	const struct nsx_plan *plans;
+	const uint32_t *sets; /* one for each plan; NULL: the set that gains most */
+	size_t n, nshared;  /* number of plans, and of changes common to all */
+	struct edit shared; /* these changes, which touch so many events:    */
+	size_t shared_touched;
+	atomic_size_t next; /* next plan to price                            */
+	bool only_gains;
+	struct nsx_gain *gain;
+};
+
+/* Computes the gain of a plan. The edit with the shared changes cannot be used if both these
+ * changes and later ones even ranks.
  */
-static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkept,
-		      uint32_t set, struct nsx_gain *ret, struct nsx_err *err)
+static int price_gain(const struct prices *x, struct player *p, size_t i, struct nsx_err *err)
 {
+	const struct nsx_plan *plan = &x->plans[i];
+	struct nsx_gain *ret = &x->gain[i];
+	size_t nshared = x->nshared;
 	int64_t ns;
 
 	*ret = (struct nsx_gain){
 		.held = kept_as_recorded(plan->n ? plan->v[0].verb : NSX_NVERBS),
-		.set = set};
-	if (evens_a_rank(plan, 0, nkept) && evens_a_rank(plan, nkept, plan->n))
-		nkept = 0;
-	if (nkept)
-		ret->touched = player_revert(p);
-	else
-		player_reset(p);
-	if (compile_changes(p, *plan, nkept, &ret->touched, err))
+		.set = x->sets ? x->sets[i] : 0};
+	if (evens_a_rank(plan, 0, nshared) && evens_a_rank(plan, nshared, plan->n))
+		nshared = 0;
+	if (!nshared)
+		edit_reset(&p->edit);
+	else if (edit_copy(&p->edit, &x->shared, err))
+		return err->rc;
+	ret->touched = nshared ? x->shared_touched : 0;
+	if (compile_changes(&p->edit, *plan, nshared, &ret->touched, err))
 		return err->rc;
 	if (!ret->touched)
 		return 0;
@@ -355,63 +370,28 @@ static int price_uncertainty(struct player *p, const struct nsx_change *v, size_
 	return 0;
 }
 
-struct prices {
-	const struct nsx_model *m;
-	const struct nsx_plan *plans;
-	const uint32_t *sets; /* one for each plan; NULL: the set that gains most */
-	size_t n, nshared;  /* number of plans, and of changes common to all */
-	atomic_size_t next; /* next plan to price                            */
-	bool only_gains;
-	struct player *first; /* the player that has kept the common changes; NULL: none */
-	struct nsx_gain *gain;
-};
-
-static int replay_price(const struct prices *x, struct player *p, size_t i, struct nsx_err *err)
-{
-	const struct nsx_plan *plan = &x->plans[i];
-
-	if (price_gain(p, plan, x->nshared, x->sets ? x->sets[i] : 0, &x->gain[i], err))
-		return err->rc;
-	return x->only_gains ? 0 : price_uncertainty(p, plan->v, plan->n, &x->gain[i], err);
-}
-
-static int compile_shared_changes(struct prices *x, struct nsx_err *err)
-{
-	size_t touched = 0;
-
-	if (player_new(x->m, &x->first, err))
-		return err->rc;
-	player_reset(x->first);
-	return compile_changes(x->first, (struct nsx_plan){x->plans[0].v, x->nshared}, 0,
-			       &touched, err) ?:
-	       player_keep(x->first, touched, err);
-}
-
-static int new_player(const struct prices *x, struct player **ret, struct nsx_err *err)
-{
-	return player_new(x->m, ret, err) ?: (x->first ? player_share(*ret, x->first, err) : 0);
-}
-
 /* Prices plans until none is left. Players are expensive, so each thread uses one for all its
  * plans.
  */
-static int price_plans(void *ctx, size_t thread, struct nsx_err *err)
+static int price_plans(void *ctx, size_t thread NSX_UNUSED, struct nsx_err *err)
 {
 	struct prices *x = ctx;
-	struct player *p = thread ? NULL : x->first, *own = NULL;
-	int rc = p ? 0 : new_player(x, &own, err);
+	struct player *p = NULL;
+	int rc = player_new(x->m, &p, err);
 	size_t i;
 
-	p = p ?: own;
 	while (!rc && (i = atomic_fetch_add(&x->next, 1)) < x->n)
-		rc = replay_price(x, p, i, err);
-	player_free(own);
+		rc = price_gain(x, p, i, err) ?:
+		     x->only_gains ? 0 : price_uncertainty(p, x->plans[i].v, x->plans[i].n,
+							   &x->gain[i], err);
+	player_free(p);
 	return rc;
 }
 
 static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 {
-	int rc;
+	struct nsx_arena *a;
+	int rc = 0;
 
 	if (x->m->closure.cls == NSX_CONF_NONE) {
 		for (size_t i = 0; i < x->n; i++)
@@ -422,9 +402,13 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 	}
 	if (x->n <= threads)
 		x->nshared = 0; /* each thread compiles the shared changes itself */
-	rc = x->nshared ? compile_shared_changes(x, err) : 0;
+	a = nsx_arena_new();
+	if (x->nshared)
+		rc = edit_new(&x->shared, x->m, a, err) ?:
+		     compile_changes(&x->shared, (struct nsx_plan){x->plans[0].v, x->nshared}, 0,
+				     &x->shared_touched, err);
 	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_plans, x, err);
-	player_free(x->first);
+	nsx_arena_free(a);
 	return rc;
 }
 

@@ -159,7 +159,7 @@ static int find_shares(const struct sharing *s, struct nsx_arena *a, struct nsx_
 int compile_shared_work(struct select *by, struct nsx_err *err)
 {
 	struct sharing s = {.m = by->m};
-	int64_t *ns = by->p->edit.ns[TIME_LENGTHS];
+	int64_t *ns = by->e->ns[TIME_LENGTHS];
 
 	if (find_collectives(&s, by->a, err) || share_add_work(&s, by->a, err) ||
 	    find_shares(&s, by->a, err))
