@@ -41,33 +41,18 @@ struct cutter {
 
 /* The run as a whole ----------------------------------------------------------*/
 
-/* Computes the union of n span lists; a single list is not copied. */
-static int unite_span_lists(struct cutter *c, const struct nsx_spans *const *lists,
-			    size_t n, struct nsx_spans *ret, struct nsx_err *err)
-{
-	struct nsx_spans x, y;
-
-	if (n < 2) {
-		*ret = n ? *lists[0] : (struct nsx_spans){0};
-		return 0;
-	}
-	return unite_span_lists(c, lists, n / 2, &x, err) ?:
-	       unite_span_lists(c, lists + n / 2, n - n / 2, &y, err) ?:
-	       nsx_spans_union(c->a, &x, &y, ret, err);
-}
-
 /* Time in which any device is busy. */
 static int sum_any_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 {
-	const struct nsx_spans **list;
-	struct nsx_spans busy;
+	struct nsx_spans busy = c->f->busy[0];
 
-	if (!nsx_new_array(list, c->a, c->f->ndevices, "devices", err))
-		return err->rc;
-	for (uint32_t d = 0; d < c->f->ndevices; d++)
-		list[d] = &c->f->busy[d];
-	if (unite_span_lists(c, list, c->f->ndevices, &busy, err))
-		return err->rc;
+	for (uint32_t d = 1; d < c->f->ndevices; d++) {
+		const struct nsx_span *before = d > 1 ? busy.v : NULL;
+
+		if (nsx_spans_union(c->a, &busy, &c->f->busy[d], &busy, err))
+			return err->rc;
+		nsx_arena_drop(c->a, before);
+	}
 	*ret_ns = nsx_spans_total(&busy);
 	return 0;
 }

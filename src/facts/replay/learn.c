@@ -90,16 +90,19 @@ static int64_t fast_cluster_median(int64_t *v, size_t n)
 	return nsx_to_i64(nsx_quantile(v, k, 0.5));
 }
 
-static int set_typical_values(struct samples *s, struct nsx_arena *a, struct nsx_err *err)
+/* Sets the typical value of each key or, with `are_least`, the least one but for a tenth. */
+static int set_typical_values(struct samples *s, bool are_least, struct nsx_arena *a,
+			      struct nsx_err *err)
 {
 	if (sort_samples(s, a, err) || nsx_new_arrays(a, s->keys.n, "latencies", err, s->typical))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
 		bool any = nsx_group_key(&s->keys, k).a == ANY;
+		int64_t *v = s->values + s->at[k];
 
-		s->typical[k] = n < (any ? MIN_ANY : MIN_SAMPLES) ? NEVER :
-				fast_cluster_median(s->values + s->at[k], n);
+		s->typical[k] = are_least ? nsx_to_i64(nsx_quantile(v, n, 0.1)) :
+				n < (any ? MIN_ANY : MIN_SAMPLES) ? NEVER : fast_cluster_median(v, n);
 	}
 	nsx_arena_drop(a, s->values);
 	return 0;
@@ -191,7 +194,6 @@ struct learner {
 	 */
 	struct samples gap, seen, wake, own;
 	struct latency *launch; /* for each key of from_start */
-	int64_t *least_seen; /* for each key of `seen`: its least sample */
 	int64_t launch_ns;  /* median launch call among the first            */
 	uint32_t *full;	     /* overhead rows that report a full queue        */
 	uint32_t nfull, depth; /* depth of a queue; 0: not observed          */
@@ -435,20 +437,6 @@ static int learn_gaps(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-static int set_typical_gaps(struct learner *l, struct nsx_err *err)
-{
-	struct samples *d = &l->seen;
-
-	if (set_typical_values(&l->gap, l->b->step, err) || sort_samples(d, l->b->step, err) ||
-	    nsx_new_arrays(l->b->step, d->keys.n, "latencies", err, l->least_seen))
-		return err->rc;
-	for (size_t k = 0; k < d->keys.n; k++)
-		l->least_seen[k] = nsx_to_i64(nsx_quantile(
-			d->values + d->at[k], d->at[k + 1] - d->at[k], 0.1));
-	nsx_arena_drop(l->b->step, d->values);
-	return 0;
-}
-
 /* Returns the typical gap of a kind; NEVER: not learned, or too long to be only a gap. */
 static int64_t typical_gap(const struct learner *l, uint32_t kind)
 {
@@ -464,16 +452,15 @@ static int64_t stream_gap_of(const struct learner *l, const struct model_op *p,
 			     const struct model_op *o)
 {
 	uint32_t kind = gap_kind(l->b->m, p, o);
-	uint32_t seen = nsx_group_find(&l->seen.keys, kind, 0);
-	int64_t ns = typical_gap(l, kind);
+	int64_t ns = typical_gap(l, kind), least = typical_of(&l->seen, kind, 0);
 
 	if (ns != NEVER)
 		return ns;
 	if (kind >> 16)
-		return seen == NSX_NONE ? 3000 : NSX_MIN(l->least_seen[seen], 6000);
+		return least == NEVER ? 3000 : NSX_MIN(least, 6000);
 	ns = typical_gap(l, ANY);
 	ns = ns == NEVER ? DEFAULT_GAP_NS : NSX_MIN(ns, 3000);
-	return seen == NSX_NONE ? ns : NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
+	return least == NEVER ? ns : NSX_MIN(ns, NSX_MAX(least, 0));
 }
 
 /* Returns the typical gap between kernels; a default if there are too few consecutive kernels. */
@@ -887,10 +874,11 @@ int model_learn(struct build *b, struct nsx_err *err)
 		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
 				b->typical_lambda) ?:
 		 first_launches(&l, err) ?: learn_launches(&l, err) ?:
-		 set_typical_launches(&l, err) ?: set_typical_values(&l.during, b->step, err) ?:
-		 learn_gaps(&l, err) ?:
-		 set_typical_gaps(&l, err) ?: learn_calls(&l, err) ?:
-		 set_typical_values(&l.wake, b->step, err) ?: set_typical_costs(&l, err) ?:
+		 set_typical_launches(&l, err) ?:
+		 set_typical_values(&l.during, false, b->step, err) ?:
+		 learn_gaps(&l, err) ?: set_typical_values(&l.gap, false, b->step, err) ?:
+		 set_typical_values(&l.seen, true, b->step, err) ?: learn_calls(&l, err) ?:
+		 set_typical_values(&l.wake, false, b->step, err) ?: set_typical_costs(&l, err) ?:
 		 list_full_queue_rows(&l, err) ?: learn_queue_depth(&l, err);
 
 	if (!rc) {
