@@ -153,43 +153,26 @@ const struct nsx_closure *nsx_model_closure(const struct nsx_model *m)
 
 /* Meaning of the figures ----------------------------------------------------------- */
 
-static bool is_gain_bound(const struct nsx_change *c)
-{
-	switch (c->verb) {
-	case NSX_NO_WAIT:
-	case NSX_UNTIE:
-	case NSX_INSTANT_HOST:
-	case NSX_HIDE_COMM:
-	case NSX_NO_PEER_WAIT:
-	case NSX_OVERLAP:
-	case NSX_FUSE:
-		return true;
-	default:
-		return isinf(c->amount);
-	}
-}
+static const char held_by_copies[] = "durations on the GPU, of the copies as well";
+static const char held_by_kernels[] =
+	"durations of all other work on the GPU, and the host's own time";
+static const char held_usually[] = "durations on the GPU, and the host's other work";
 
-static const char *kept_as_recorded(enum nsx_change_verb verb)
-{
-	switch (verb) {
-	case NSX_NO_WAIT:
-		return "what the host does next, which must not need the result; "
-		       "durations on the GPU";
-	case NSX_UNTIE:
-		return "what the waiting streams do next, which must not need "
-		       "what they waited for; durations on the GPU";
-	case NSX_HIDE_COMM:
-		return "compute, which is not slowed down by the communication beside it";
-	case NSX_OVERLAP:
-	case NSX_ASYNC_COPY:
-		return "durations on the GPU, of the copies as well";
-	case NSX_FASTER:
-	case NSX_HOLD_CLOCK:
-		return "durations of all other work on the GPU, and the host's own time";
-	default:
-		return "durations on the GPU, and the host's other work";
-	}
-}
+static const struct {
+	bool is_bound;	  /* the gain is an upper bound                      */
+	const char *held; /* what is kept as recorded; NULL: held_usually    */
+} meaning[NSX_NVERBS] = {
+	[NSX_NO_WAIT] = {true, "what the host does next, which must not need the result; "
+			 "durations on the GPU"},
+	[NSX_UNTIE] = {true, "what the waiting streams do next, which must not need "
+		       "what they waited for; durations on the GPU"},
+	[NSX_INSTANT_HOST] = {true, NULL},
+	[NSX_FASTER] = {false, held_by_kernels}, [NSX_HOLD_CLOCK] = {false, held_by_kernels},
+	[NSX_ASYNC_COPY] = {false, held_by_copies}, [NSX_OVERLAP] = {true, held_by_copies},
+	[NSX_FUSE] = {true, NULL}, [NSX_NO_PEER_WAIT] = {true, NULL},
+	[NSX_HIDE_COMM] = {true, "compute, which is not slowed down by the communication beside "
+			   "it"},
+};
 
 /* Lowers the confidence by one for each reason to doubt this price. */
 static enum nsx_confidence lower_confidence(const struct player *p,
@@ -321,7 +304,7 @@ static int price_gain(const struct prices *x, struct player *p, size_t i, struct
 	int64_t ns;
 
 	*ret = (struct nsx_gain){
-		.held = kept_as_recorded(plan->n ? plan->v[0].verb : NSX_NVERBS),
+		.held = (plan->n ? meaning[plan->v[0].verb].held : NULL) ?: held_usually,
 		.set = x->sets ? x->sets[i] : 0};
 	if (evens_a_rank(plan, 0, nshared) && evens_a_rank(plan, nshared, plan->n))
 		nshared = 0;
@@ -352,7 +335,7 @@ static int price_uncertainty(struct player *p, const struct nsx_change *v, size_
 
 	ret->is_bound = ret->set && ret->set != m->main_set && nsx_set_is_tied(m, ret->set);
 	for (size_t i = 0; i < n; i++)
-		ret->is_bound |= is_gain_bound(&v[i]);
+		ret->is_bound |= meaning[v[i].verb].is_bound || isinf(v[i].amount);
 	ret->high_ns = ret->low_ns = ret->gain_ns;
 	if (ret->gain_ns && p->was_early) {
 		if (play(p, PLAY_FIXED, NULL, &ns, err))
