@@ -480,7 +480,7 @@ static int remove_peer_waits(struct select *s, struct nsx_err *err NSX_UNUSED)
 
 /* Changes ---------------------------------------------------------------------------*/
 
-/* What each verb does to the selected calls, gaps and operations, or to all at once. */
+/* The effects of each verb on the selected calls, gaps and operations, or on all at once. */
 static const struct verb {
 	unsigned needs; /* times that it changes; see edit_need              */
 	uint8_t call_flag, op_flag; /* flags that it sets                    */

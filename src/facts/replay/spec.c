@@ -110,7 +110,7 @@ static enum nsx_change_verb verb_that_removes(const char *api)
 	}
 }
 
-/* What follows the words of a form. */
+/* The parts that follow the words of a form. */
 enum { NAME = 1, DIRECTION = 2, AMOUNT = 4, RANK = 8 };
 
 static const struct form {
@@ -118,9 +118,9 @@ static const struct form {
 	struct nsx_change change;
 	unsigned takes;
 	enum nsx_spec_kind kind;
-	const char *lacks; /* with NAME: the error if there is none; otherwise this is no change,
-			      but always an error                            */
-	bool is_whole; /* it is this form only if nothing follows            */
+	const char *lacks; /* with NAME: the error if no name follows. Without NAME, such words
+			      are always an error: this one                  */
+	bool is_whole; /* the form fits only if nothing follows its words    */
 } forms[] = {
 	{"no:preempt", {.verb = NSX_NO_PREEMPTION}, .is_whole = true},
 	{"no:profiler", {.verb = NSX_NO_PROFILER}, .is_whole = true},
