@@ -5,6 +5,7 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
+#include "facts/paces.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* percent of the window from which exposed communication is reported */
@@ -17,8 +18,6 @@ enum { MOST_PIECES = 4 }; /* as many micro batches for one                 */
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
 	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */
-	MOST_ROWS = 64,
-	ALIKE = 50,	   /* numbers of launches may differ by 1/50 */
 };
 enum { PART = 10 }; /* waiting is mentioned if it is at least 1/10 of communication */
 
@@ -272,42 +271,6 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
-/* How many times as long a GPU takes as the others on average for kernels of one name that all of
- * them launch equally often; 0 unless that is nearly all of its work. *ret_n: the names that take
- * longer.
- */
-static double times_as_long(const struct nsx_ledger *own, const struct nsx_ledger *all,
-	size_t *ret_n)
-{
-	double theirs_ns[MOST_ROWS] = {0}, all_ns = 0, own_ns = 0, their_ns = 0, slow_ns = 0, times;
-	size_t n = NSX_MIN(own->n, (size_t)MOST_ROWS), nothers = all->ngpus - 1;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_account *x = &own->v[i], *y = all->v;
-
-		if (x->cls != NSX_L_COMPUTE)
-			continue;
-		while (y->cls != x->cls || y->place != x->place)
-			y++; /* it is there, because the GPU is one of them */
-		all_ns += (double)x->ns;
-		if (!nothers || x->count * all->ngpus * (ALIKE + 1) < y->count * ALIKE ||
-		    x->count * all->ngpus * ALIKE > y->count * (ALIKE + 1))
-			continue;
-		theirs_ns[i] = (double)(y->ns - x->ns) / (double)nothers;
-		own_ns += (double)x->ns;
-		their_ns += theirs_ns[i];
-	}
-	times = their_ns > 0 ? own_ns / their_ns : 0;
-	*ret_n = 0;
-	for (size_t i = 0; i < n && times > 1; i++)
-		if (theirs_ns[i] > 0 &&
-		    (double)own->v[i].ns >= (1 + (times - 1) / 2) * theirs_ns[i]) {
-			slow_ns += (double)own->v[i].ns;
-			++*ret_n;
-		}
-	return *ret_n >= LEAST_KERNELS && slow_ns >= MOST_TIME * all_ns ? times : 0;
-}
-
 /* Explains a late rank that has more work or a slow GPU. More work is shared out between two
  * collectives and not removed, unless sharing wins nothing, as when ranks take turns.
  */
@@ -320,19 +283,25 @@ static int price_work(struct nsx_detect *d, uint32_t device, struct nsx_finding 
 	struct nsx_account row;
 	struct nsx_ledger own;
 	struct nsx_gain gain;
+	struct nsx_paces paces;
+	struct nsx_rival r;
 	double times = 0;
-	size_t n;
 
 	if (nsx_replay_price(d->facts->model, &share, 1, &gain, err) ||
+	    nsx_find_paces(d->trace, d->w, d->scratch, &paces, err) ||
+	    nsx_compare_paces(d->trace, &paces, device, d->scratch, &r, err) ||
 	    nsx_ledger_build(d->facts, d->trace, &(struct nsx_booked){&d->w, 1, device},
 			     d->scratch, &own, err))
 		return err->rc;
 	if (all->ngpus && own.n) {
 		row = nsx_ledger_beyond(&own, all, 1.0 / all->ngpus, NULL);
 		/* On a shared GPU another process's turns slow all kernels as well. */
-		times = nsx_is_shared(d->trace, device) ? 0 : times_as_long(&own, all, &n);
+		if (r.nslower >= LEAST_KERNELS && r.slower_ns >= MOST_TIME * r.all_ns &&
+		    !nsx_is_shared(d->trace, device))
+			times = r.own_ns / r.their_ns;
 		if (times > 0)
-			nsx_add_evidence(f, nsx_tell(l, say_kernels_take_times_as_long, n, times,
+			nsx_add_evidence(f, nsx_tell(l, say_kernels_take_times_as_long,
+						     r.nslower, times,
 						     nsx_gpu_label(d->trace, device)));
 		else if (row.ns > 0)
 			nsx_add_evidence(f, nsx_tell(l, say_most_extra_time_gpu_more,

@@ -9,10 +9,12 @@
 #include <math.h>
 #include "detect/detect.h"
 #include "detect/verdict.h"
+#include "facts/paces.h"
 #include "facts/replay/replay.h"
 
 /* excess of slow iterations from which they are reported, as a share of the window */
 #define LEAST_SLOW 0.01
+#define SLOWER 1.05	/* least ratio to the others' pace from which a GPU is slow */
 #define LITTLE 0.25	/* share of that excess from which pauses are its reason */
 enum {
 	BOOKED = 64, /* most iterations of a kind, slow or usual, in a ledger */
@@ -359,149 +361,22 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
-/* Kernels ----------------------------------------------------------------------------*/
-
-/* Kernels that slow down. The judged window is cut into equal parts, and launches of one kernel
- * with one grid are compared between the first and the last few parts. A single kernel may become
- * slower because its work grows under the same grid: a frontier, a list of particles, a cache of
- * keys. Lower clocks slow down nearly all kernels alike.
- */
-enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end */ };
-#define SLOWER 1.05	/* least ratio of the last parts to the first        */
-#define ALIKE 0.5	/* share of the common slow-down that a kernel must reach */
-#define NEARLY_ALL 0.8	/* share of the kernel time in kernels that must reach it */
-#define ALL 0.99	/* that share of kernel time if the ratio is FAR     */
-#define FAR 1.5		/* from this ratio on, all kernels are slower, even those bound by memory */
-
-enum { EARLY, ALWAYS, LATE, NTIMES };
-struct pace { /* launches of one shape */
-	size_t n[NTIMES];
-	double ns[NTIMES];
-};
-struct drift {
-	struct nsx_detect *d;
-	struct pace *v; /* by shape                                          */
-	double part[PARTS]; /* time relative to the shape's mean; 0: no kernels in that part */
-	/* the last of the first FEW parts with kernels, the first of the last */
-	unsigned first, last;
-};
-
-static unsigned part_of_op(const struct drift *x, size_t op)
-{
-	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - x->d->w.start_ns;
-
-	return (unsigned)((double)at_ns / x->d->length_ns * PARTS);
-}
-
-static void add_paces(struct drift *x)
-{
-	const struct nsx_ops *o = &x->d->trace->ops;
-	double usual[PARTS] = {0};
-	bool is_in[PARTS] = {false};
-
-	for (unsigned pass = 0; pass < 2; pass++) {
-		NSX_EACH_JUDGED(x->d, x->d->facts->limiting, i) {
-			struct pace *v = &x->v[nsx_op_detail(o, i)];
-			double ns = (double)nsx_op_ns(o, i);
-			unsigned k = part_of_op(x, i);
-			unsigned when = !pass ? ALWAYS : k <= x->first ? EARLY : LATE;
-
-			if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE)
-				continue;
-			is_in[k] = true;
-			if (!pass || k <= x->first || k >= x->last) {
-				v->n[when]++;
-				v->ns[when] += ns;
-			}
-			x->part[k] += pass ? ns : 0;
-			usual[k] += pass ? v->ns[ALWAYS] / (double)v->n[ALWAYS] : 0;
-		}
-		for (unsigned k = 0, n = 0; k < PARTS; k++)
-			if (is_in[k] && n++ < FEW)
-				x->first = k;
-		for (unsigned k = PARTS, n = 0; k-- > 0;)
-			if (is_in[k] && n++ < FEW)
-				x->last = k;
-	}
-	for (unsigned k = 0; k < PARTS; k++)
-		x->part[k] = usual[k] > 0 ? x->part[k] / usual[k] : 0;
-}
-
-/* The ratio of the last parts to the first; 0 unless each of the last is slower than all of the
- * first.
- */
-static double drift_ratio(const struct drift *x)
-{
-	double early_ns = 0, late_ns = 0, low = 0, high = INFINITY;
-
-	for (uint32_t s = 0; s < x->d->trace->nshapes; s++) {
-		const struct pace *v = &x->v[s];
-
-		if (v->n[EARLY] < LEAST_LAUNCHES || v->n[LATE] < LEAST_LAUNCHES)
-			continue;
-		early_ns += v->ns[EARLY] / (double)v->n[EARLY] * (double)v->n[LATE];
-		late_ns += v->ns[LATE];
-	}
-	for (unsigned k = 0; k < PARTS; k++) {
-		low = k <= x->first ? NSX_MAX(low, x->part[k]) : low;
-		high = k >= x->last && x->part[k] > 0 ? NSX_MIN(high, x->part[k]) : high;
-	}
-	return x->first < x->last && low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ?
-		       late_ns / early_ns : 0;
-}
-
-/* Whether nearly all kernels that can be compared are slower by at least half of the common
- * slow-down.
- */
-static bool are_alike(const struct drift *x, double times)
-{
-	const struct nsx_trace *t = x->d->trace;
-	nsx_str name[LEAST_KERNELS];
-	double compared_ns = 0, slower_ns = 0;
-	size_t n = 0, k;
-
-	for (uint32_t s = 0; s < t->nshapes; s++) {
-		const struct pace *v = &x->v[s];
-
-		if (v->n[EARLY] < LEAST_LAUNCHES || v->n[LATE] < LEAST_LAUNCHES)
-			continue;
-		compared_ns += v->ns[LATE];
-		if (v->ns[LATE] / (double)v->n[LATE] <
-			    (1 + ALIKE * (times - 1)) * v->ns[EARLY] / (double)v->n[EARLY])
-			continue;
-		slower_ns += v->ns[LATE];
-		for (k = 0; k < n && name[k] != t->shape_name[s];)
-			k++;
-		if (k == n && n < LEAST_KERNELS)
-			name[n++] = t->shape_name[s];
-	}
-	return n == LEAST_KERNELS &&
-	       slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * compared_ns;
-}
+/* Launches ---------------------------------------------------------------------------*/
 
 static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct drift x = {.d = d};
 	struct nsx_findings *l = d->found;
 	struct nsx_window when = d->w;
-	double times, first = 0;
-	unsigned from;
+	double times;
 
 	/* On a shared GPU another process's kernels slow these down too. */
 	if (nsx_is_shared(d->trace, d->facts->limiting))
 		return 0;
-	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
+	if (nsx_find_drift(d->trace, d->w, d->facts->limiting, d->scratch, &times, &when.start_ns,
+			   err))
 		return err->rc;
-	add_paces(&x);
-	times = drift_ratio(&x);
-	if (!(times > 0) || !are_alike(&x, times))
+	if (!(times > 0))
 		return 0;
-	for (unsigned k = 0; k <= x.first; k++)
-		first += x.part[k] / FEW;
-	from = x.last;
-	while (from > 1 && !(x.part[from - 1] > 0 && x.part[from - 1] <= first))
-		from--;
-	when.start_ns += (d->w.end_ns - d->w.start_ns) / PARTS * from;
 	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_falling_clocks,
 		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
 		.title = nsx_tell(l, say_same_kernels_take_times_as, times),
@@ -514,9 +389,123 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
+static const char *say_kernel(const struct nsx_detect *d, uint32_t shape)
+{
+	return nsx_tell_name(d->found, nsx_kernel_label(&d->facts->kernels,
+							d->trace->shape_name[shape]));
+}
+
+/* Proposes launches that take far longer than others at the same place of the program. Slow
+ * iterations and falling clocks explain those in them.
+ */
+static void propose_slow_launches(struct nsx_detect *d, const struct nsx_paces *p)
+{
+	const struct nsx_finding *slow = nsx_find_finding(d->found, NSX_ID_slow_iterations);
+	const struct nsx_trace *t = d->trace;
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {.id = NSX_ID_slow_launches, .device = d->facts->limiting,
+				.confidence = NSX_CONF_LOW, .is_assumed = true};
+	const struct nsx_pace *top = NULL;
+	struct nsx_window first;
+	size_t n = 0;
+
+	if ((slow && !slow->remedy.n) || nsx_find_finding(l, NSX_ID_falling_clocks))
+		return;
+	for (const struct nsx_pace *x = p->v; x < p->v + p->n; x++) {
+		if ((double)x->excess_ns < NSX_LEAST_SHARE * d->length_ns)
+			break;
+		nsx_plan_add(d, &f.remedy, (struct nsx_change){
+			.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
+			.amount = x->slow_ns / x->usual_ns,
+			.rows = nsx_keep_rows(d, x->slow, x->nslow)});
+		if (x->device != d->facts->limiting)
+			continue;
+		top = top ?: x;
+		f.guess_ns += (double)x->excess_ns;
+		n++;
+	}
+	if (f.guess_ns < LEAST_SLOW * d->length_ns)
+		return;
+	first = (struct nsx_window){nsx_op_start(&t->ops, top->slow[0]),
+				    nsx_op_end(&t->ops, top->slow[0])};
+	f.subject = nsx_text(t, t->shape_name[top->shape]);
+	f.weight = ((double)top->n * top->usual_ns + (double)top->excess_ns) / d->length_ns;
+	f.title = nsx_tell(l, say_equal_launches_take, say_kernel(d, top->shape), top->nslow,
+		top->n, nsx_text_ns(l->arena, top->slow_ns), nsx_text_ns(l->arena, top->usual_ns));
+	f.evidence[0] = nsx_tell(l, say_same_grid_same_kernel, top->lasts ?
+		nsx_tell(l, "from %s on: ", nsx_text_instant(l->arena, first.start_ns, 3)) : "");
+	f.evidence[1] = nsx_tell(l, say_none_longer, nsx_text_n(l->arena, n, "kind", NULL));
+	f.recommendation[0] = nsx_tell(l, say_compare_first_window_with,
+				       nsx_text_window(l->arena, &first));
+	nsx_found(l, &f);
+}
+
+/* Whether a proved late rank explains what GPUs do more than others. */
+static bool has_straggler(const struct nsx_detect *d)
+{
+	for (const struct nsx_arrivals *x = d->measured->arrivals; x; x = x->next)
+		if (x->is_proved)
+			return true;
+	return false;
+}
+
+/* Proposes the GPU that loses most because it takes longer than others for the same launches. */
+static int propose_slow_gpu(struct nsx_detect *d, const struct nsx_paces *p, struct nsx_err *err)
+{
+	struct nsx_rival most = {.most = NSX_NONE}, r;
+	struct nsx_findings *l = d->found;
+	uint32_t slow = 0;
+	const char *gpu;
+	bool alike;
+
+	for (uint32_t i = 0; d->trace->ndevices > 1 && i < d->trace->ndevices; i++) {
+		if (nsx_compare_paces(d->trace, p, i, d->scratch, &r, err))
+			return err->rc;
+		if (r.own_ns < SLOWER * r.their_ns || nsx_is_shared(d->trace, i) ||
+		    r.own_ns - r.their_ns <= most.own_ns - most.their_ns)
+			continue;
+		most = r;
+		slow = i;
+	}
+	if (most.own_ns - most.their_ns < LEAST_SLOW * d->length_ns || has_straggler(d))
+		return 0;
+	gpu = nsx_gpu_label(d->trace, slow);
+	alike = most.nslower >= RECURS;
+	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_slow_gpu,
+		.device = slow, .confidence = NSX_CONF_LOW, .is_assumed = true,
+		.guess_ns = most.own_ns - most.their_ns, .weight = most.own_ns / d->length_ns,
+		.title = nsx_tell(l, say_equal_launches_on_gpu, most.own_ns / most.their_ns, gpu),
+		.evidence = {nsx_tell(l, say_kinds_of_launch_first, most.nslower < 2 ? "" :
+				nsx_tell(l, "%zu kinds of launch, first ", most.nslower),
+				say_kernel(d, most.most), nsx_text_ns(l->arena, most.own_ns),
+				gpu, nsx_text_ns(l->arena, most.their_ns)),
+			say_whether_more_to_do_there},
+		/* a slow GPU is slow in all kernels */
+		.recommendation = {alike ? say_advice_on_slow : say_advice_on_work,
+				   alike ? say_advice_on_work : say_advice_on_slow},
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .by = NSX_BY_DEVICE,
+			.device = slow, .amount = most.own_ns / most.their_ns,
+			.name = most.nslower > 1 ? NULL :
+				nsx_text(d->trace, d->trace->shape_name[most.most])})});
+	return 0;
+}
+
+static int find_paces(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct nsx_paces p;
+
+	if (nsx_find_paces(d->trace, d->w, d->scratch, &p, err))
+		return err->rc;
+	/* Kernels may wait for pages, or for the turns of another process. */
+	if (!d->trace->nmigrations && !nsx_is_shared(d->trace, d->facts->limiting))
+		propose_slow_launches(d, &p);
+	return propose_slow_gpu(d, &p, err);
+}
+
 int nsx_detect_departures(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	return find_slow(d, err) ?: find_drift(d, err);
+	return find_slow(d, err) ?: find_drift(d, err) ?: find_paces(d, err);
 }

@@ -1,0 +1,44 @@
+/* paces.h - launches that should take equally long: of one kernel with one launch configuration,
+ * behind the same kernel on their stream.
+ */
+#ifndef NSX_PACES_H
+#define NSX_PACES_H
+
+#include "facts/facts.h"
+
+struct nsx_pace {
+	uint32_t device, shape;
+	size_t n, nslow;   /* launches; those apart from the others, far longer */
+	uint32_t *slow;	   /* these, in order of time                        */
+	int64_t excess_ns; /* time of these beyond the usual                 */
+	double usual_ns, slow_ns; /* medians of the others and of these      */
+	bool lasts;	   /* from the first of them on all are slow         */
+};
+struct nsx_paces { /* of all devices, the greatest excess first              */
+	struct nsx_pace *v;
+	size_t n;
+};
+/* Finds the paces of compute kernels that begin in w, except those of shapes that take less than
+ * 1/1000 of it. Owner: the arena. Errors: NSX_E_NOMEM. */
+int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_arena *a,
+		   struct nsx_paces *ret, struct nsx_err *err) NSX_CHECKED;
+
+/* How a device compares with others in launches that all of them make equally often. */
+struct nsx_rival {
+	double own_ns, their_ns; /* of these launches, each at its usual pace */
+	double all_ns;		 /* of all kernels of the device             */
+	uint32_t most;	 /* shape that costs it most beyond the others' time; NSX_NONE */
+	size_t nslower;	 /* shapes that are slower by half of the mean or more */
+	double slower_ns; /* their time                                      */
+};
+int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint32_t device,
+		      struct nsx_arena *a, struct nsx_rival *ret, struct nsx_err *err) NSX_CHECKED;
+
+/* Whether nearly all kernels of a device take longer at the end of w than at its beginning.
+ * *ret_times: how many times as long; 0: they do not. *ret_from_ns: from when on.
+ */
+int nsx_find_drift(const struct nsx_trace *t, struct nsx_window w, uint32_t device,
+		   struct nsx_arena *a, double *ret_times, int64_t *ret_from_ns,
+		   struct nsx_err *err) NSX_CHECKED;
+
+#endif
