@@ -62,33 +62,66 @@ static const char *const ends[] = {NSX_BEFORE_WORK, NSX_AFTER_WORK};
 
 /* Findings --------------------------------------------------------------------------- */
 
+/* The longest time in w in which a GPU has no work; device NSX_NONE: of any GPU. */
+static struct nsx_gap find_longest_gap(const struct nsx_trace *t, const struct nsx_facts *f,
+				       const struct nsx_window *w, uint32_t device,
+				       uint32_t *ret_device)
+{
+	struct nsx_gap most = {0}, gap;
+
+	for (uint32_t i = 0; i < t->ndevices; i++)
+		for (size_t at = nsx_idle_from(&f->idle[i], w->start_ns);
+		     (device == NSX_NONE || device == i) &&
+		     nsx_next_gap(&f->idle[i], &at, &gap) && gap.start_ns < w->end_ns;) {
+			gap.start_ns = NSX_MAX(gap.start_ns, w->start_ns);
+			gap.end_ns = NSX_MIN(gap.end_ns, w->end_ns);
+			if (gap.end_ns - gap.start_ns > most.end_ns - most.start_ns) {
+				most = gap;
+				*ret_device = i;
+			}
+		}
+	return most;
+}
+
 /* "GPU 1 has no work from 1.020s to 6.020s": the longest such time of a GPU in the phase, if it is
  * MUCH of the lost time; NULL: all GPUs work throughout.
  */
 static const char *say_silent(const struct nsx_detect *d, const struct nsx_window *w,
 			      double lost_ns)
 {
-	const struct nsx_trace *t = d->trace;
-	struct nsx_window most = {0, 0};
 	uint32_t silent = 0;
-	struct nsx_gap gap;
+	struct nsx_gap most = find_longest_gap(d->trace, d->facts, w, NSX_NONE, &silent);
 
-	for (uint32_t i = 0; i < t->ndevices; i++)
-		for (size_t at = nsx_idle_from(&d->facts->idle[i], w->start_ns);
-		     nsx_next_gap(&d->facts->idle[i], &at, &gap) && gap.start_ns < w->end_ns;) {
-			struct nsx_window x = {NSX_MAX(gap.start_ns, w->start_ns),
-					       NSX_MIN(gap.end_ns, w->end_ns)};
-
-			if (x.end_ns - x.start_ns > most.end_ns - most.start_ns) {
-				most = x;
-				silent = i;
-			}
-		}
 	return (double)(most.end_ns - most.start_ns) < MUCH * lost_ns ?
 		       NULL :
-		       nsx_tell(d->found, say_gpu_has_no_work_from, nsx_gpu_label(t, silent),
+		       nsx_tell(d->found, say_gpu_has_no_work_from,
+			       nsx_gpu_label(d->trace, silent),
 			       nsx_text_instant(d->found->arena, most.start_ns, 4),
 			       nsx_text_instant(d->found->arena, most.end_ns, 4));
+}
+
+/* "; 200 ms of it in one piece: the host in read", if one pause takes much of a phase, and its cause
+ * is not told anyway; else "".
+ */
+static const char *say_one_pause(const struct nsx_report *r, const struct nsx_window *w,
+				 const struct nsx_account *told)
+{
+	const struct nsx_facts *f = r->facts;
+	struct nsx_gap most = find_longest_gap(r->trace, f, w, f->limiting, &(uint32_t){0});
+	struct nsx_account row = {.ns = 0};
+
+	for (size_t i = 0; i < most.npieces; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(most.idle, most.at + i);
+		int64_t ns = NSX_MIN(x.end_ns, w->end_ns) - NSX_MAX(x.start_ns, w->start_ns);
+
+		if (ns > row.ns && x.cause != NSX_CAUSE_EDGE)
+			row = (struct nsx_account){NSX_L_IDLE, x.cause, x.detail, 1, ns, 0};
+	}
+	return (double)row.ns < PAUSE_SHARE * (double)(w->end_ns - w->start_ns) ||
+	       (told->cls == NSX_L_IDLE && told->cause == row.cause) ? "" :
+		       nsx_arena_printf(r->arena, say_of_it_in_one_piece,
+					nsx_text_ns(r->arena, (double)row.ns),
+					nsx_account_words(f, &row, r->arena));
 }
 
 static bool is_pause(const struct nsx_run_phase *x)
@@ -242,9 +275,10 @@ static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 	if (!l->total_ns || l->ns[NSX_L_IDLE] == l->total_ns)
 		return NULL;
 	nsx_judge_ledger(l, &j);
-	return nsx_arena_printf(r->arena, " (%s%s %s)", nsx_verdict_words[j.verdict],
+	return nsx_arena_printf(r->arena, " (%s%s %s%s)", nsx_verdict_words[j.verdict],
 				j.is_of_dearest || j.verdict == NSX_V_MIXED ? ":" : ", dearest:",
-				nsx_say_account(r->facts, l, &l->v[0], r->arena));
+				nsx_say_account(r->facts, l, &l->v[0], r->arena),
+				say_one_pause(r, &x->window, &l->v[0]));
 }
 
 /* What the program does while no GPU works: a range or a function says most. A call may be another
