@@ -45,16 +45,16 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 		       "" : nsx_tell(d->found, "%s%s%s", before, nsx_gpu_label(t, own), after);
 }
 
-/* Idle time in which the host fetches the pages that it touches, one by one. Such a gap ends with a
- * migration that no call launches.
+/* Idle time in which the host fetches the pages that it touches, one by one; 0: few pages, before
+ * which the host does something else. Such a gap ends with a migration that no call launches.
  */
-static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
+static int64_t fetching_ns(const struct nsx_detect *d)
 {
 	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
 	const struct nsx_trace *t = d->trace;
 	int64_t sum_ns = 0;
+	size_t pages = 0;
 
-	*ret_pages = 0;
 	for (size_t i = 0; i < idle->n; i++) {
 		struct nsx_idle_piece x;
 		const struct nsx_copy *c;
@@ -69,10 +69,10 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 		c = nsx_op_copy(t, x.op);
 		if (nsx_copy_is_fetched(c->copy_kind, c->cause)) {
 			sum_ns += ns;
-			++*ret_pages;
+			pages++;
 		}
 	}
-	return sum_ns;
+	return pages < MANY_PAGES ? 0 : sum_ns;
 }
 
 /* The first advice on idle time whose greatest cause is `top`. */
@@ -95,8 +95,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 {
 	int64_t ns[NSX_NCAUSES + 1];
 	enum { FETCHING = NSX_NCAUSES };
-	size_t pages;
-	int64_t fetched_ns = fetching_ns(d, &pages);
+	int64_t fetched_ns = fetching_ns(d);
 	const char *text = "mostly";
 	bool fetches = false;
 
@@ -123,7 +122,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 	f->evidence[0] = nsx_tell(d->found, "%s in %s, %s",
 				  nsx_text_ns(d->found->arena, f->guess_ns),
 				  nsx_text_n(d->found->arena, f->spans.n, "gap", NULL), text);
-	if (!fetches || pages < MANY_PAGES)
+	if (!fetches)
 		return;
 	f->title = nsx_tell(
 		d->found, say_host_fetches_pages_unified, nsx_gpu_label(d->trace, f->device));
