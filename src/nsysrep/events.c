@@ -34,7 +34,7 @@ static void note_unknown(struct nsx_walker *w, uint64_t body, uint64_t kind)
 				  &(struct nsx_unknown){w->type, body, kind, 1});
 }
 
-static int note_broken(struct nsx_walker *w)
+int nsx_walk_broken(struct nsx_walker *w)
 {
 	w->learnt = NULL;
 	if (w->notes)
@@ -181,7 +181,7 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct
 		return 0;
 	}
 	if (!nsx_msg_read(&part, nsx_msg_bytes(body, field)))
-		return note_broken(w);
+		return nsx_walk_broken(w);
 	/* Both the field and its numbering changed with 2025.1. */
 	if (activities[kind].table == NSX_REP_SYNC && !nsx_msg_has(&part, SYNC_TYPE) &&
 	    nsx_msg_has(&part, SYNC_TYPE_BEFORE)) {
@@ -242,7 +242,7 @@ static int add_frames(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 			continue;
 		}
 		if (!nsx_msg_read(&frame, bytes))
-			return note_broken(w);
+			return nsx_walk_broken(w);
 		w->learnt = l ? NULL : nsx_layout_learn(&w->layouts, t, bytes, &shape);
 		rc = nsx_walk_row(w, t, &(struct nsx_row_of){.part = &frame, .code = v}, err);
 	}
@@ -326,11 +326,11 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body, struct 
 	bool is_launch, is_data;
 
 	if (!nsx_msg_read(&part, nsx_msg_bytes(body, 25)))
-		return note_broken(w);
+		return nsx_walk_broken(w);
 	is_data = nsx_msg_has(&part, 102);
 	is_launch = nsx_msg_has(&part, 101);
 	if (!nsx_msg_read(&deep, nsx_msg_bytes(&part, is_launch ? 101 : 102)))
-		return note_broken(w);
+		return nsx_walk_broken(w);
 	return nsx_walk_row(w, is_launch ? NSX_REP_OPENACC_LAUNCH :
 			       is_data ? NSX_REP_OPENACC_DATA :
 					 NSX_REP_OPENACC_OTHER,
@@ -377,7 +377,7 @@ static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
 		unsigned f = nsx_msg_has(body, 37) ? 37 : nsx_msg_has(body, 38) ? 38 : 39;
 
 		if (!nsx_msg_read(&part, nsx_msg_bytes(body, f)))
-			return note_broken(w);
+			return nsx_walk_broken(w);
 	}
 	return nsx_walk_row(w, table, &(struct nsx_row_of){
 			    .body = body, .part = &part, .code = &stack}, err);
@@ -392,7 +392,7 @@ static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
 	struct nsx_val id = nsx_val_int(w->nstacks[NSX_OF_SAMPLE] + 1);
 
 	if (!nsx_msg_read(&counter, nsx_msg_bytes(body, COUNTER)))
-		return note_broken(w);
+		return nsx_walk_broken(w);
 	return nsx_walk_row(w, NSX_REP_SAMPLE, &(struct nsx_row_of){
 			    .body = body, .part = &counter, .code = &id}, err) ?:
 	       add_stack(w, NSX_OF_SAMPLE, bytes, body, err);
@@ -420,7 +420,7 @@ static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, stru
 	struct nsx_msg time;
 
 	if (!nsx_msg_read(&time, nsx_msg_bytes(body, 1)))
-		return note_broken(w);
+		return nsx_walk_broken(w);
 	return nsx_walk_row(w, NSX_REP_DIAGNOSTIC, &(struct nsx_row_of){
 			    .body = body, .part = &time}, err);
 }
@@ -490,7 +490,7 @@ static int events_add_event(struct nsx_walker *w, unsigned body_field, struct ns
 	if (body_field == MODULE)
 		return 0; /* a mapped module has no table */
 	if (!nsx_msg_read(&body, bytes))
-		return note_broken(w);
+		return nsx_walk_broken(w);
 	w->learnt = is_new ? learn_event(w, body_field, event, &body) : NULL;
 	rc = add_body(w, body_field, bytes, &body, err);
 	if (w->learnt && w->learnt->row == NSX_ROW_UNKNOWN && !w->notes)
@@ -529,7 +529,7 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, bool is_new,
 			body = at.bytes;
 		}
 	if (at.is_bad)
-		return note_broken(w);
+		return nsx_walk_broken(w);
 	if (field == 3 && w->type >> 48)
 		return nsx_metrics_add(w, (int64_t)time, body, err);
 	if (!body.p || field < 100) {
@@ -571,7 +571,7 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 	if (w->notes)
 		w->notes->at.nevents = n;
 	if (at.is_bad)
-		note_broken(w);
+		nsx_walk_broken(w);
 	return rc;
 }
 

@@ -118,6 +118,8 @@ static inline bool nsx_is_rare(enum nsx_rep_table t)
  */
 int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block,
 		   struct nsx_err *err) NSX_CHECKED;
+/* Notes that the current event is damaged; returns 0. */
+int nsx_walk_broken(struct nsx_walker *w);
 void nsx_walker_done(struct nsx_walker *w);
 static inline bool nsx_is_wanted(const struct nsx_walker *w, enum nsx_rep_table t)
 {

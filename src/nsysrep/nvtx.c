@@ -167,11 +167,8 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_e
 	int rc;
 
 	if (!nsx_msg_read(&m, nsx_msg_bytes(body, PAYLOAD)) ||
-	    !nsx_msg_read(&of_schema, nsx_msg_bytes(&m, OF_SCHEMA))) {
-		if (w->notes)
-			w->notes->at.nbroken++;
-		return 0;
-	}
+	    !nsx_msg_read(&of_schema, nsx_msg_bytes(&m, OF_SCHEMA)))
+		return nsx_walk_broken(w);
 	if (note_event(w, body, err))
 		return err->rc;
 	has_payload = nsx_msg_has(&m, OF_SCHEMA);
