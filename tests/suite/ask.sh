@@ -138,7 +138,7 @@ says "^next: nsys-explain ask '[^ ]*/it'.''s a trace.sqlite' what-if 'kernel:/\(
 says 'all GPU work is in .*s\.\..*s$' "$f" why 0
 says 'Python was in collate_fn \(data.py:88\) < load' "$fix/python_stacks.sqlite" why 0.016
 says 'detail  python +next op' "$fix/python_stacks.sqlite" gaps
-says 'host code  –  +collate_fn \(data.py:88\) < load' "$fix/python_stacks.sqlite" gaps
+says 'host code  step +collate_fn \(data.py:88\) < load' "$fix/python_stacks.sqlite" gaps
 says 'detail +next op' "$t" gaps
 says "cannot tell: the trace has no GPU work" "$fix/case02_runtime_only.sqlite" gaps
 refuses "no work on a stream '987'; some streams with work: [0-9]" "$t" stream 987
