@@ -34,7 +34,7 @@ struct pacing {
 /* Lists launches of the shapes that take a notable part of the window. last: by stream, the name of
  * its last kernel. ns: by shape.
  */
-static int list_launches(struct pacing *p, uint32_t device, nsx_str *last, int64_t *ns,
+static int list_equal_launches(struct pacing *p, uint32_t device, nsx_str *last, int64_t *ns,
 			 struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->t;
@@ -120,7 +120,7 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_ar
 
 	*ret = (struct nsx_paces){NULL, 0};
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
-		rc = list_launches(&p, d, last, ns, err);
+		rc = list_equal_launches(&p, d, last, ns, err);
 	nsx_arena_drop(a, ns);
 	for (size_t i = 0; i < p.keys.n; i++)
 		most = NSX_MAX(most, p.v[i].n);
