@@ -395,51 +395,6 @@ static const char *say_kernel(const struct nsx_detect *d, uint32_t shape)
 							d->trace->shape_name[shape]));
 }
 
-/* Proposes launches that take far longer than others at the same place of the program. Slow
- * iterations and falling clocks explain those in them.
- */
-static void propose_slow_launches(struct nsx_detect *d, const struct nsx_paces *p)
-{
-	const struct nsx_finding *slow = nsx_find_finding(d->found, NSX_ID_slow_iterations);
-	const struct nsx_trace *t = d->trace;
-	struct nsx_findings *l = d->found;
-	struct nsx_finding f = {.id = NSX_ID_slow_launches, .device = d->facts->limiting,
-				.confidence = NSX_CONF_LOW, .is_assumed = true};
-	const struct nsx_pace *top = NULL;
-	struct nsx_window first;
-	size_t n = 0;
-
-	if ((slow && !slow->remedy.n) || nsx_find_finding(l, NSX_ID_falling_clocks))
-		return;
-	for (const struct nsx_pace *x = p->v; x < p->v + p->n; x++) {
-		if ((double)x->excess_ns < NSX_LEAST_SHARE * d->length_ns)
-			break;
-		nsx_plan_add(d, &f.remedy, (struct nsx_change){
-			.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
-			.amount = x->slow_ns / x->usual_ns,
-			.rows = nsx_keep_rows(d, x->slow, x->nslow)});
-		if (x->device != d->facts->limiting)
-			continue;
-		top = top ?: x;
-		f.guess_ns += (double)x->excess_ns;
-		n++;
-	}
-	if (f.guess_ns < LEAST_SLOW * d->length_ns)
-		return;
-	first = (struct nsx_window){nsx_op_start(&t->ops, top->slow[0]),
-				    nsx_op_end(&t->ops, top->slow[0])};
-	f.subject = nsx_text(t, t->shape_name[top->shape]);
-	f.weight = ((double)top->n * top->usual_ns + (double)top->excess_ns) / d->length_ns;
-	f.title = nsx_tell(l, say_equal_launches_take, say_kernel(d, top->shape), top->nslow,
-		top->n, nsx_text_ns(l->arena, top->slow_ns), nsx_text_ns(l->arena, top->usual_ns));
-	f.evidence[0] = nsx_tell(l, say_same_grid_same_kernel, top->lasts ?
-		nsx_tell(l, "from %s on: ", nsx_text_instant(l->arena, first.start_ns, 3)) : "");
-	f.evidence[1] = nsx_tell(l, say_none_longer, nsx_text_n(l->arena, n, "kind", NULL));
-	f.recommendation[0] = nsx_tell(l, say_compare_first_window_with,
-				       nsx_text_window(l->arena, &first));
-	nsx_found(l, &f);
-}
-
 /* Whether a proved late rank explains what GPUs do more than others. */
 static bool has_straggler(const struct nsx_detect *d)
 {
@@ -450,16 +405,21 @@ static bool has_straggler(const struct nsx_detect *d)
 }
 
 /* Proposes the GPU that loses most because it takes longer than others for the same launches. */
-static int propose_slow_gpu(struct nsx_detect *d, const struct nsx_paces *p, struct nsx_err *err)
+static int find_slow_gpu(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_rival most = {.most = NSX_NONE}, r;
 	struct nsx_findings *l = d->found;
 	uint32_t slow = 0;
+	struct nsx_paces p;
 	const char *gpu;
 	bool alike;
 
-	for (uint32_t i = 0; d->trace->ndevices > 1 && i < d->trace->ndevices; i++) {
-		if (nsx_compare_paces(d->trace, p, i, d->scratch, &r, err))
+	if (d->trace->ndevices < 2)
+		return 0;
+	if (nsx_find_paces(d->trace, d->w, d->scratch, &p, err))
+		return err->rc;
+	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
+		if (nsx_compare_paces(d->trace, &p, i, d->scratch, &r, err))
 			return err->rc;
 		if (r.own_ns < SLOWER * r.their_ns || nsx_is_shared(d->trace, i) ||
 		    r.own_ns - r.their_ns <= most.own_ns - most.their_ns)
@@ -491,21 +451,9 @@ static int propose_slow_gpu(struct nsx_detect *d, const struct nsx_paces *p, str
 	return 0;
 }
 
-static int find_paces(struct nsx_detect *d, struct nsx_err *err)
-{
-	struct nsx_paces p;
-
-	if (nsx_find_paces(d->trace, d->w, d->scratch, &p, err))
-		return err->rc;
-	/* Kernels may wait for pages, or for the turns of another process. */
-	if (!d->trace->nmigrations && !nsx_is_shared(d->trace, d->facts->limiting))
-		propose_slow_launches(d, &p);
-	return propose_slow_gpu(d, &p, err);
-}
-
 int nsx_detect_departures(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	return find_slow(d, err) ?: find_drift(d, err) ?: find_paces(d, err);
+	return find_slow(d, err) ?: find_drift(d, err) ?: find_slow_gpu(d, err);
 }

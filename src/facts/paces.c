@@ -12,8 +12,8 @@
 #define NOTABLE 0.001 /* least share of the window that a shape takes         */
 #define APART 1.25 /* least ratio of the shortest slow launch to the longest usual one */
 enum {
-	/* Fewer slow, usual or compared launches are no habit. If 1/3 of them or more are slow, there are two
-	 * kinds of work in turns, unless all are slow from some time on.
+	/* Fewer slow, usual or compared launches are no habit. If 1/3 of them or more are slow,
+	 * there are two kinds of work in turns, unless all are slow from some time on.
 	 */
 	FEWEST = 3,
 	ALIKE = 50, /* numbers of launches may differ by 1/50 */
@@ -67,7 +67,7 @@ static int list_equal_launches(struct pacing *p, uint32_t device, nsx_str *last,
 
 /* Fills the lengths of a pace; ns: room for them. */
 static void judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *ns,
-		       struct nsx_pace *ret, struct nsx_arena *a)
+		       struct nsx_pace *ret)
 {
 	double gap = 0;
 	size_t at = x->n, first = 0;
@@ -90,23 +90,19 @@ static void judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *
 	ret->usual_ns = (double)ns[at / 2];
 	if (at == x->n)
 		return;
-	for (size_t i = 0; i < x->n && nsx_op_ns(o, x->op[i]) < ns[at]; i++)
-		first = i + 1;
-	ret->lasts = first == at;
-	if (!ret->lasts && (x->n - at) * FEWEST >= x->n)
+	while (first < x->n && nsx_op_ns(o, x->op[first]) < ns[at])
+		first++;
+	if (first != at && (x->n - at) * FEWEST >= x->n)
 		return;
+	ret->nslow = x->n - at;
 	ret->slow_ns = (double)ns[(at + x->n) / 2];
-	ret->slow = nsx_arena_get(a, (x->n - at) * sizeof(*ret->slow));
-	for (size_t i = 0; i < x->n; i++)
-		if (nsx_op_ns(o, x->op[i]) >= ns[at]) {
-			ret->slow[ret->nslow++] = x->op[i];
-			nsx_add_to(&ret->excess_ns,
-				   nsx_op_ns(o, x->op[i]) - nsx_to_i64(ret->usual_ns));
-		}
+	for (size_t i = at; i < x->n; i++)
+		nsx_add_to(&ret->excess_ns, ns[i] - nsx_to_i64(ret->usual_ns));
 }
 
-/* Orders by excess, then device and first slow launch, so that equal files give equal orders. */
-NSX_ORDER(cmp_paces, struct nsx_pace, DOWN(excess_ns), UP(device), DOWN(n), UP(shape), DOWN(usual_ns));
+/* Orders by excess, then by whatever differs, so that equal files give equal orders. */
+NSX_ORDER(cmp_paces, struct nsx_pace, DOWN(excess_ns), UP(device), DOWN(n), UP(shape),
+	  DOWN(usual_ns));
 
 int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_arena *a,
 		   struct nsx_paces *ret, struct nsx_err *err)
@@ -132,7 +128,7 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_ar
 		if (!rc) {
 			ret->v[ret->n] = (struct nsx_pace){
 				.device = (uint32_t)key.b, .shape = (uint32_t)(key.a >> 32)};
-			judge_pace(&t->ops, &p.v[i], ns, &ret->v[ret->n++], a);
+			judge_pace(&t->ops, &p.v[i], ns, &ret->v[ret->n++]);
 		}
 		free(p.v[i].op);
 	}

@@ -9,17 +9,16 @@
 struct nsx_pace {
 	uint32_t device, shape;
 	size_t n, nslow;   /* launches; those apart from the others, far longer */
-	uint32_t *slow;	   /* these, in order of time                        */
 	int64_t excess_ns; /* time of these beyond the usual                 */
 	double usual_ns, slow_ns; /* medians of the others and of these      */
-	bool lasts;	   /* from the first of them on all are slow         */
 };
 struct nsx_paces { /* of all devices, the greatest excess first              */
 	struct nsx_pace *v;
 	size_t n;
 };
 /* Finds the paces of compute kernels that begin in w, except those of shapes that take less than
- * 1/1000 of it. Owner: the arena. Errors: NSX_E_NOMEM. */
+ * 1/1000 of it. Owner: the arena. Errors: NSX_E_NOMEM.
+ */
 int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_arena *a,
 		   struct nsx_paces *ret, struct nsx_err *err) NSX_CHECKED;
 
