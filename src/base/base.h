@@ -113,7 +113,7 @@ static inline int64_t nsx_real_key(double x)
 #define NSX_ORDER_IN(name, type, context, ...)                                \
 	static int name(const void *a_, const void *b_, void *c_)             \
 	{                                                                     \
-		const context *c NSX_UNUSED = c_;                             \
+		NSX_UNUSED const context *c = c_;                             \
 		const type *x_ = a_, *y_ = b_;                                \
                                                                               \
 		return NSX_KEYS(NSX_IN_, __VA_ARGS__);                        \
@@ -122,7 +122,7 @@ static inline int64_t nsx_real_key(double x)
 #define NSX_KEY_IN(name, type, context, key)                                  \
 	static int64_t name(const void *a_, void *c_)                         \
 	{                                                                     \
-		const context *c NSX_UNUSED = c_;                             \
+		NSX_UNUSED const context *c = c_;                             \
 		const type *x = a_;                                           \
                                                                               \
 		return key;                                                   \

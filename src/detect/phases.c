@@ -281,8 +281,8 @@ static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 				say_one_pause(r, &x->window, &l->v[0]));
 }
 
-/* What the program does while no GPU works: a range or a function says most. A call may be another
- * thread's; in a phase the ledger knows what the launching thread did.
+/* Says what the program does while no GPU works: a range or a function says most. A call may be
+ * another thread's; in a phase the ledger knows what the launching thread did.
  */
 static const char *say_host(const struct nsx_report *r, const struct part *x,
 			    const struct nsx_doing *host)

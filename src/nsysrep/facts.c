@@ -67,7 +67,7 @@ static const char *property_name(uint64_t n)
 }
 
 enum { ENVIRONMENT = 610, /* variables separated by NUL */
-       NETWORK_CARDS = 910 }; /* a message */
+       NETWORK_CARDS = 910 }; /* a message, or text as exports have it */
 
 static void add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 			 const struct nsx_msg *p)
@@ -78,8 +78,9 @@ static void add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device
 	struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(p, 2));
 	struct nsx_val label = nsx_val_bytes(nsx_msg_bytes(device, 1));
 	struct nsx_buf b = {0};
+	struct nsx_msg cards;
 
-	if (n == NETWORK_CARDS)
+	if (n == NETWORK_CARDS && nsx_msg_read(&cards, nsx_msg_bytes(p, 2)))
 		add_message_rows(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0, &label);
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
 	if (n == ENVIRONMENT && value.len) {

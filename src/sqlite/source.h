@@ -11,7 +11,7 @@
 
 struct nsx_source_reader; /* the state of one reading thread                   */
 
-/* What a reader hands over of one table. */
+/* One table of a reading, and who gets its rows. */
 struct nsx_source_use {
 	size_t table;
 	const int *columns; /* indices in the table; -1: NULL                */

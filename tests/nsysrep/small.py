@@ -138,6 +138,11 @@ write("nameless.nsys-rep", report(one, len(EVENTS), nstrings=len(STRINGS) + 3))
 counter = (3, msg((1, 1), (2, 0), (3, 8)))
 write("garbled_counters.nsys-rep", report(one, len(EVENTS), header=BESIDE["header"] + msg(
     (14, msg((1, 1 << 48), counter, counter)))))
+# Entries of a made-up schema all lie at the same 8 bytes.
+everywhere = msg((1, 901), (2, 1), (6, 8), *[(4, msg((1, 17), (3, 0), (7, b"n"))) for _ in range(2000)])
+step = msg((1, 59), (102, msg((1, 59), (2, 5), (7, b"step"), (8, msg((9, msg((1, 901), (2, b"12345678"))))), (9, TID), (10, 9500))))
+write("everywhere.nsys-rep", report(block(b"".join(msg((1, e)) for e in EVENTS + [step])), len(EVENTS) + 1,
+                                    schemas=SCHEMAS + msg((3, msg((1, PID), (2, everywhere))))))
 write("sections.nsys-rep", report(one, len(EVENTS), cut=9999))
 for part, paths in READ.items():
     for path in paths:

@@ -21,6 +21,8 @@ row sound.nsys-rep 'SELECT duration, startTime FROM ANALYSIS_DETAILS' '20000|50'
 row sound.nsys-rep 'SELECT name, smCount FROM TARGET_INFO_GPU' 'Test GPU|80'
 row sound.nsys-rep "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'" '2026.2.1.5'
 row sound.nsys-rep 'SELECT rank, timestamp, commHandle, parentHandle, localRank, size, groupRoot, groupRootUid, members IS NULL FROM MPI_COMMUNICATORS' "$(printf '3|70|500|400|0|2|1|7|1\n3|80|600|500|1|2|||1')"
+# 2000 entries at the same 8 bytes are no payload.
+row everywhere.nsys-rep 'SELECT max(length(jsonText)) IS NULL FROM NVTX_EVENTS' 1
 row line_end.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row block.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row cut.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY' 1

@@ -102,12 +102,14 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 	for (size_t i = 0; i < f->nbarriers; i++) {
 		const struct nsx_barrier *b = &f->barriers[i];
 		uint32_t p = t->thread[b->thread].process;
+		struct churn *x;
 
 		if (b->kind != NSX_BARRIER_IMPLICIT_SYNC || p == NSX_NONE ||
 		    !memory_calls_is_steady(c, p, b->start_ns) ||
 		    !is_allocation_call(nsx_text(t, b->name)))
 			continue;
-		nsx_add_to(&nsx_group_few(&c->keys, &c->v, p, b->name)->cost_ns, b->cost_ns);
+		x = nsx_group_few(&c->keys, &c->v, p, b->name);
+		nsx_add_to(&x->cost_ns, b->cost_ns);
 	}
 	return 0;
 }

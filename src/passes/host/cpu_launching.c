@@ -61,9 +61,12 @@ static void cpu_launching_count_ops(const struct nsx_trace *t, struct launched *
 		for (uint32_t op = t->device[d].ops_at;
 		     op < t->device[d].ops_at + t->device[d].nops; op++) {
 			uint32_t call = nsx_op_call(&t->ops, op);
+			int64_t *n;
 
-			if (call != NSX_NONE && nsx_op_counts(t, op))
-				++*nsx_group_few(&l->groups, &l->ops, nsx_call_thread(t, call), d);
+			if (call == NSX_NONE || !nsx_op_counts(t, op))
+				continue;
+			n = nsx_group_few(&l->groups, &l->ops, nsx_call_thread(t, call), d);
+			++*n;
 		}
 }
 
