@@ -288,7 +288,7 @@ static int price_work(struct nsx_detect *d, uint32_t device, struct nsx_finding 
 	double times = 0;
 
 	if (nsx_replay_price(d->facts->model, &share, 1, &gain, err) ||
-	    nsx_find_paces(d->trace, d->w, d->scratch, &paces, err) ||
+	    nsx_find_paces(d->trace, d->w, NSX_NONE, d->scratch, &paces, err) ||
 	    nsx_compare_paces(d->trace, &paces, device, d->scratch, &r, err) ||
 	    nsx_ledger_build(d->facts, d->trace, &(struct nsx_booked){&d->w, 1, device},
 			     d->scratch, &own, err))

@@ -416,7 +416,7 @@ static int find_slow_gpu(struct nsx_detect *d, struct nsx_err *err)
 
 	if (d->trace->ndevices < 2)
 		return 0;
-	if (nsx_find_paces(d->trace, d->w, d->scratch, &p, err))
+	if (nsx_find_paces(d->trace, d->w, NSX_NONE, d->scratch, &p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
 		if (nsx_compare_paces(d->trace, &p, i, d->scratch, &r, err))

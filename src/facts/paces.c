@@ -104,8 +104,8 @@ static void judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *
 NSX_ORDER(cmp_paces, struct nsx_pace, DOWN(excess_ns), UP(device), DOWN(n), UP(shape),
 	  DOWN(usual_ns));
 
-int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_arena *a,
-		   struct nsx_paces *ret, struct nsx_err *err)
+int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, uint32_t device,
+		   struct nsx_arena *a, struct nsx_paces *ret, struct nsx_err *err)
 {
 	struct pacing p = {.t = t, .w = w};
 	int64_t *ns = NULL;
@@ -116,7 +116,8 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_ar
 
 	*ret = (struct nsx_paces){NULL, 0};
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
-		rc = list_equal_launches(&p, d, last, ns, err);
+		if (device == NSX_NONE || device == d)
+			rc = list_equal_launches(&p, d, last, ns, err);
 	nsx_arena_drop(a, ns);
 	for (size_t i = 0; i < p.keys.n; i++)
 		most = NSX_MAX(most, p.v[i].n);

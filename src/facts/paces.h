@@ -12,15 +12,15 @@ struct nsx_pace {
 	int64_t excess_ns; /* time of these beyond the usual                 */
 	double usual_ns, slow_ns; /* medians of the others and of these      */
 };
-struct nsx_paces { /* of all devices, the greatest excess first              */
+struct nsx_paces { /* the greatest excess first                              */
 	struct nsx_pace *v;
 	size_t n;
 };
-/* Finds the paces of compute kernels that begin in w, except those of shapes that take less than
- * 1/1000 of it. Owner: the arena. Errors: NSX_E_NOMEM.
+/* Finds the paces of compute kernels that begin in w on a device (NSX_NONE: on each), except those
+ * of shapes that take less than 1/1000 of it. Owner: the arena. Errors: NSX_E_NOMEM.
  */
-int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, struct nsx_arena *a,
-		   struct nsx_paces *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, uint32_t device,
+		   struct nsx_arena *a, struct nsx_paces *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* How a device compares with others in launches that all of them make equally often. */
 struct nsx_rival {
