@@ -17,7 +17,7 @@
 
 enum {
 	DISPATCH_NS = 20000, /* a shorter gap on the device is the time of dispatching work */
-	LEFT_OUT = 5, /* a range covers nearly all of a piece that exceeds it by 1/5 of its half */
+	LEFT_OUT = 10, /* a range covers nearly all of a piece if it leaves out 1/10 or less */
 };
 
 struct cursor { /* into one thread's rows */
@@ -132,7 +132,7 @@ static uint32_t find_range_over(struct sweep *s, uint32_t thread, int64_t start_
 		int64_t from_ns = NSX_MAX(start_ns, nsx_range_start(x, r));
 		int64_t to_ns = nsx_nvtx_is_open(x, r, end_ns - 1) ? end_ns : nsx_range_end(x, r);
 
-		if ((end_ns - start_ns) - (to_ns - from_ns) <= half_ns / LEFT_OUT)
+		if ((end_ns - start_ns) - (to_ns - from_ns) <= (end_ns - start_ns) / LEFT_OUT)
 			break;
 	}
 	return r;
