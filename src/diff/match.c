@@ -343,7 +343,7 @@ static struct nsx_kernel_rows number_rows(struct work *w, struct nsx_arena *a)
 }
 
 struct nsx_kernel_rows nsx_match_kernels(const struct nsx_kernels *kernels,
-					 const struct nsx_pool pool[2], struct nsx_arena *a)
+					 const struct nsx_pool *pool, struct nsx_arena *a)
 {
 	struct work w = match_begin_work(kernels, pool);
 	struct nsx_kernel_rows ret;

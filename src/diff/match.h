@@ -78,7 +78,7 @@ struct nsx_kernel_rows {
 
 /* pool: before, after. Owner: arena a. */
 struct nsx_kernel_rows nsx_match_kernels(const struct nsx_kernels *kernels,
-					 const struct nsx_pool pool[2], struct nsx_arena *a);
+					 const struct nsx_pool *pool, struct nsx_arena *a);
 
 /* Myers 1986: finds pairs (i, j), ascending, of a longest common subsequence of x and y.
  * pairs: room for min(nx, ny). Returns how many; 0 if more than NSX_MAX_EDITS differ.
