@@ -89,6 +89,8 @@ cited() {
 	! git grep -nE '\b(SEMANTICS|CONTRACT|HOUSE|REPLAY|NSYS_SCHEMA|SCHEMA_VARIATIONS|DIAGNOSES)(\.md| [0-9§])' -- src queries tests
 }
 holds 'definitions that are cited exist' cited
+built() { ! git ls-files '*.d' '*.o' '*.sqlite' '*.nsys-rep' ':!examples' | grep .; }
+holds 'no file that a build or a test makes is committed' built
 have python3 && holds 'ids of one list index a row' python3 tests/columns.py src
 # Names are unique, so that a search for a name finds one function.
 names() {
