@@ -35,7 +35,6 @@ struct item {
 	double after_best_ns, after_ns;
 	double worth_ns, sure_ns; /* see worth and sure_worth                */
 	bool is_capture;
-	enum { LITTLE, KERNEL, MUCH } class; /* among findings of low severity */
 	bool gone;    /* removed from the list                               */
 	bool left;    /* not yet applied                                     */
 	bool is_doubted; /* the gain may vanish if waits outside CUDA end when they did */
@@ -440,7 +439,7 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 
 /* Orders the most expensive finding first, then findings on the capture, then minor ones. */
 NSX_ORDER(cmp_rank, struct item, UP(gone), UP(f->is_minor), UP(is_capture), DOWN(f->severity),
-	  DOWN(class), DOWN(sure_ns), DOWN(worth_ns), UP(order));
+	  DOWN(sure_ns), DOWN(worth_ns), UP(order));
 
 /* Shows at most ten findings and three on the capture; makes the others minor. */
 static void limit_shown(struct pricing *p)
@@ -491,7 +490,7 @@ static void judge_findings(struct pricing *p)
 {
 	const struct item *paced = finding_of_id(p, NSX_ID_paced);
 	const struct nsx_steady *s = &p->facts->steady;
-	bool shared = finding_of_id(p, NSX_ID_gpu_shared), much = false;
+	bool shared = finding_of_id(p, NSX_ID_gpu_shared);
 
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
@@ -522,17 +521,7 @@ static void judge_findings(struct pricing *p)
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
 		p->v[i].worth_ns = worth(f);
 		p->v[i].sure_ns = sure_worth(f);
-		p->v[i].class = p->v[i].sure_ns >= MEDIUM_SHARE * p->length_ns ? MUCH : LITTLE;
-		much |= !p->v[i].gone && !is_capture(f) && !f->is_minor &&
-			f->severity == NSX_SEV_LOW && p->v[i].class == MUCH;
 	}
-	/* A kernel without a price stands behind all that wins much. */
-	for (size_t i = 0; much && i < p->n; i++)
-		if (p->v[i].f->price == NSX_PRICE_NONE && p->v[i].f->weight > 0 &&
-		    p->v[i].f->severity == NSX_SEV_MEDIUM) {
-			p->v[i].f->severity = NSX_SEV_LOW;
-			p->v[i].class = KERNEL;
-		}
 }
 
 static int rank(struct pricing *p, struct nsx_err *err)
