@@ -63,7 +63,7 @@ static int look_for_damage(struct nsx_subject *s, struct nsx_err *err)
 		for (unsigned k = 0; k < n; k++)
 			fields[k] = nsx_view_defs[views[i]].first + k;
 		rc = nsx_view_scan(s->r->trace->schema, views[i], fields, n, s->threads, drop_row,
-				   NULL, 0, err);
+				   s, 0, err);
 	}
 	s->is_looked_over = true;
 	return rc;

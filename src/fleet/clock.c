@@ -158,7 +158,8 @@ static int compare_all(struct clocks *c, struct nsx_err *err)
 		c->bound[i] = INFINITY;
 	for (size_t i = 0; i < f->nclocks; i++)
 		c->diff[i].n = 0;
-	for (const struct nsx_fcomm *m = f->comm; m < f->comm + f->ncomms && !rc; m++) {
+	for (size_t i = 0; i < f->ncomms && !rc; i++) {
+		const struct nsx_fcomm *m = &f->comm[i];
 		/* MPI sends small messages before the other side comes. */
 		size_t all = nsx_is_of_mpi_pairs(m) ? 0 : m->end - m->first;
 		size_t most = NSX_MIN(all, MOST_COMPARED);

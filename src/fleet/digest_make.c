@@ -43,9 +43,9 @@ static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
 {
 	struct nsx_member *best = NULL;
 
-	for (struct nsx_member *x = *v; x < *v + g->n; x++)
-		if (x->process == process && (!best || cmp_busiest(x, best) < 0))
-			best = x;
+	for (size_t i = 0; i < g->n; i++)
+		if ((*v)[i].process == process && (!best || cmp_busiest(&(*v)[i], best) < 0))
+			best = &(*v)[i];
 	best = best ?: add_member(g, v, process, NSX_NONE, err);
 	if (!best)
 		return err->rc;
@@ -79,9 +79,9 @@ static int digest_make_list_members(struct nsx_maker *m, struct nsx_member **ret
 			rc = err->rc;
 		}
 	}
-	for (const struct nsx_mpi_wait *c = m->mpi; c < m->mpi + m->nmpi && !rc; c++)
-		if (c->is_coll && c->process != process) {
-			process = c->process;
+	for (size_t i = 0; i < m->nmpi && !rc; i++)
+		if (m->mpi[i].is_coll && m->mpi[i].process != process) {
+			process = m->mpi[i].process;
 			rc = add_mpi_process(&g, &v, process, err);
 		}
 	for (size_t i = 0; i < g.n; i++) {

@@ -197,10 +197,13 @@ static void rank_in_nccl(const struct nsx_maker *m, const struct nsx_member *x,
 {
 	const struct nsx_nccl_init *best = NULL;
 
-	for (const struct nsx_nccl_init *c = m->nccl.init; c < m->nccl.init + m->nccl.ninits; c++)
+	for (size_t i = 0; i < m->nccl.ninits; i++) {
+		const struct nsx_nccl_init *c = &m->nccl.init[i];
+
 		if (nsx_process_find(m->t, nsx_process_key(c->global_tid)) == x->process &&
 		    (is_alone || c->device == d->device) && (!best || c->nranks > best->nranks))
 			best = c;
+	}
 	if (!best || (world >= 0 && best->nranks != world))
 		return;
 	d->world = best->nranks;

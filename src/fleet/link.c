@@ -121,7 +121,8 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 	double *v = nsx_arena_get(j->a, ((size_t)f->ncomms + 1) * 3 * sizeof(*v));
 	int rc = 0;
 
-	for (const struct nsx_family *fam = f->family; fam < f->family + f->nfamilies && !rc; fam++) {
+	for (size_t i = 0; i < f->nfamilies && !rc; i++) {
+		const struct nsx_family *fam = &f->family[i];
 		struct links x = {.excess = v, .n = v + fam->n, .scratch = v + 2 * (size_t)fam->n};
 
 		if (fam->n < 2)

@@ -77,7 +77,8 @@ static void choose_main(struct nsx_fleet *f)
 {
 	const struct nsx_family *best[2] = {NULL}; /* without common ends, with them */
 
-	for (const struct nsx_family *x = f->family; x < f->family + f->nfamilies; x++) {
+	for (size_t i = 0; i < f->nfamilies; i++) {
+		const struct nsx_family *x = &f->family[i];
 		bool has_ends = !is_of_unknown_pairs(f, x);
 
 		if ((has_ends ? x->most : x->nranks) > 1 && is_preferred(f, x, best[has_ends]))

@@ -272,11 +272,14 @@ static int time_calls(struct measure *s, struct nsx_err *err)
 	}
 	if (!nsx_new_array(s->ret->calls, s->keep, s->groups.n, "calls", err))
 		return err->rc;
-	for (const struct named *x = s->names; x < s->names + s->groups.n; x++)
+	for (size_t i = 0; i < s->groups.n; i++) {
+		const struct named *x = &s->names[i];
+
 		if (x->n >= LEAST_CALLS)
 			s->ret->calls[s->ret->ncalls++] = (struct nsx_call_speed){
 				nsx_text_api(s->keep, nsx_text(s->t, x->name)), (int64_t)x->n,
 				nsx_to_i64(nsx_quantile(x->ns, x->n, 0.5))};
+	}
 	return 0;
 }
 
