@@ -390,12 +390,15 @@ static int say_uneven(const struct kernels *k, nsx_str name, const char **ret, s
 		return 0;
 	if (nsx_find_paces(d->trace, d->w, d->facts->limiting, d->scratch, &p, err))
 		return err->rc;
-	for (const struct nsx_pace *x = p.v; !*ret && x < p.v + p.n; x++)
+	for (size_t i = 0; !*ret && i < p.n; i++) {
+		const struct nsx_pace *x = &p.v[i];
+
 		if (d->trace->shape_name[x->shape] == name &&
 		    (double)x->excess_ns >= NSX_LEAST_SHARE * k->length_ns)
 			*ret = nsx_tell(l, say_equal_launches_take, x->nslow, x->n,
 					nsx_text_ns(l->arena, x->slow_ns),
 					nsx_text_ns(l->arena, x->usual_ns));
+	}
 	return 0;
 }
 

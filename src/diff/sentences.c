@@ -280,9 +280,12 @@ static struct sum sum_counted(const struct nsx_budget *x)
 {
 	struct sum s = {0};
 
-	for (const struct nsx_kernel_row *k = x->kernels; k < x->kernels + x->nkernels; k++)
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *k = &x->kernels[i];
+
 		if (k->launches[0] > 0 && k->launches[1] > 0)
 			add_to_sum(&s, k, k->count_ns);
+	}
 	return s;
 }
 
@@ -294,10 +297,13 @@ static struct sum sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
 {
 	struct sum s = {0};
 
-	for (const struct nsx_kernel_row *k = x->kernels; k < x->kernels + x->nkernels; k++)
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *k = &x->kernels[i];
+
 		if (d->rows.kind[k->row] == NSX_M_EXACT &&
 		    nsx_row_kernel(d, k->row)->category == category)
 			add_to_sum(&s, k, k->d.delta_ns);
+	}
 	return s;
 }
 

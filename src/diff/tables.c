@@ -327,8 +327,11 @@ static void fill_nvtx(const struct nsx_diff_lane *lane, struct nsx_table *t)
 {
 	const struct nsx_split_rows *rows = &lane->budget.split[NSX_SPLIT_RANGES];
 
-	for (const struct nsx_split_row *x = rows->v; x < rows->v + rows->n; x++)
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct nsx_split_row *x = &rows->v[i];
+
 		tables_add(t, CELLS(NVTX_COLUMNS));
+	}
 }
 
 /* The names of rows that are not kept are not joined. */
@@ -362,7 +365,8 @@ static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t l, stru
 
 static void tables_fill_findings(const struct nsx_diff *d, struct nsx_table *t)
 {
-	for (const struct nsx_finding_row *f = d->findings; f < d->findings + d->nfindings; f++) {
+	for (size_t i = 0; i < d->nfindings; i++) {
+		const struct nsx_finding_row *f = &d->findings[i];
 		const struct nsx_side_finding *any = f->after ?: f->before;
 
 		tables_add(t, CELLS(FINDING_COLUMNS));
@@ -373,8 +377,11 @@ static void tables_fill_kinds(const struct nsx_diff *d, struct nsx_table *t)
 {
 	struct nsx_kind_rows r = nsx_diff_kinds(d, d->arena);
 
-	for (const struct nsx_kind_row *x = r.v; x < r.v + r.n; x++)
+	for (size_t i = 0; i < r.n; i++) {
+		const struct nsx_kind_row *x = &r.v[i];
+
 		tables_add(t, CELLS(KIND_COLUMNS));
+	}
 }
 
 /* Rows of all GPUs, largest change first. */
@@ -429,10 +436,16 @@ int nsx_diff_tabulate(struct nsx_diff *d, size_t max_rows, struct nsx_diff_table
 		fill_nvtx(&d->lanes[l], &t[NSX_DT_NVTX]);
 	}
 	tables_fill_findings(d, &t[NSX_DT_FINDINGS]);
-	for (const struct nsx_check *c = d->checks; c < d->checks + d->nchecks; c++)
+	for (size_t i = 0; i < d->nchecks; i++) {
+		const struct nsx_check *c = &d->checks[i];
+
 		tables_add(&t[NSX_DT_COMPARABILITY], CELLS(CHECK_COLUMNS));
-	for (const struct nsx_gate_row *g = d->gates; g < d->gates + d->ngates; g++)
+	}
+	for (size_t i = 0; i < d->ngates; i++) {
+		const struct nsx_gate_row *g = &d->gates[i];
+
 		tables_add(&t[NSX_DT_GATES], CELLS(GATE_COLUMNS));
+	}
 	tables_fill_kinds(d, &t[NSX_DT_KINDS]);
 	tables_fill_kernels(d, max_rows, &t[NSX_DT_KERNELS]);
 	for (unsigned i = 0; i < NSX_NDT && !rc; i++)

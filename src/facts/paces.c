@@ -164,7 +164,9 @@ int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint
 	*ret = (struct nsx_rival){.most = NSX_NONE};
 	if (!nsx_new_array(v, a, t->nshapes, "kernels", err))
 		return err->rc;
-	for (const struct nsx_pace *x = p->v; x < p->v + p->n; x++) {
+	for (size_t i = 0; i < p->n; i++) {
+		const struct nsx_pace *x = &p->v[i];
+
 		unsigned side = x->device == device ? OWN : THEIRS;
 
 		v[x->shape].n[side] += (double)x->n;

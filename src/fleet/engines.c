@@ -195,7 +195,8 @@ static void expect(struct engines *x)
 /* Sums the classes of each engine that others have, too. */
 static void sum_up(struct engines *x)
 {
-	for (const struct class *c = x->v; c < x->v + x->n; c++) {
+	for (size_t i = 0; i < x->n; i++) {
+		const struct class *c = &x->v[i];
 		struct nsx_fengine *e = &x->f->engine[c->engine];
 		double n = (double)c->k->count, took_ns = (double)c->k->p50_ns;
 
@@ -207,8 +208,11 @@ static void sum_up(struct engines *x)
 		e->took_ns += n * took_ns;
 		e->expected_ns += n * c->sure_ns;
 	}
-	for (struct nsx_fengine *e = x->f->engine; e < x->f->engine + x->f->nengines; e++)
+	for (size_t i = 0; i < x->f->nengines; i++) {
+		struct nsx_fengine *e = &x->f->engine[i];
+
 		e->ratio = e->expected_ns > 0 ? e->took_ns / e->expected_ns : 0;
+	}
 }
 
 enum { RATIO, KERNELS, IDLE /* and more, by cause */ };

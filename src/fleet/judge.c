@@ -174,13 +174,16 @@ static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 {
 	size_t all = 0, unknown = 0;
 
-	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++)
+	for (size_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
+
 		for (uint32_t m = 0; m < c->n; m++) {
 			size_t n = nsx_is_of_pairs(c->m[m].c) ? c->m[m].c->n : 0;
 
 			all += n;
 			unknown += nsx_is_of_unknown_pairs(c) ? n : 0;
 		}
+	}
 	return unknown * 10 > all;
 }
 

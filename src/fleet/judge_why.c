@@ -91,9 +91,12 @@ static bool judge_why_compare(const struct nsx_judge *j, const struct nsx_late *
 /* Mean length of a digest's kernels of a name. */
 static double mean_kernel(const void *name, const struct nsx_digest *d, uint32_t r NSX_UNUSED)
 {
-	for (const struct nsx_dfamily *x = d->families; x < d->families + d->nfamilies; x++)
+	for (size_t i = 0; i < d->nfamilies; i++) {
+		const struct nsx_dfamily *x = &d->families[i];
+
 		if (!strcmp(x->name, name))
 			return x->count ? (double)x->total_ns / (double)x->count : NAN;
+	}
 	return NAN;
 }
 
@@ -145,9 +148,12 @@ static const char *idle_detail(const struct nsx_judge *j, const struct nsx_late 
 /* Share of the rank's time that its own report gives for a finding. */
 static double told_of(const void *key, const struct nsx_digest *d, uint32_t r NSX_UNUSED)
 {
-	for (const struct nsx_dfinding *x = d->findings; x < d->findings + d->nfindings; x++)
+	for (size_t i = 0; i < d->nfindings; i++) {
+		const struct nsx_dfinding *x = &d->findings[i];
+
 		if (!strcmp(x->key, key))
 			return (double)NSX_MAX(0, x->share_ppm) * 1e-6;
+	}
 	return 0;
 }
 
@@ -162,7 +168,8 @@ static const struct nsx_dfinding *find_told(const struct nsx_judge *j, const str
 	const struct nsx_dfinding *best = NULL;
 	double most = EXPLAINS * l->excess_ns / j->f->step_ns;
 
-	for (const struct nsx_dfinding *x = d->findings; x < d->findings + d->nfindings; x++) {
+	for (size_t i = 0; i < d->nfindings; i++) {
+		const struct nsx_dfinding *x = &d->findings[i];
 		double mine = told_of(x->key, d, 0), over = mine;
 
 		if (mine >= most)

@@ -57,7 +57,8 @@ static uint32_t holds(const char *name)
 static int name_ops(struct nsx_groups *g, const char ***names,
 		    struct nsx_dchannel *c, struct nsx_err *err)
 {
-	for (struct nsx_dop *op = c->ops; op < c->ops + c->nops; op++) {
+	for (size_t i = 0; i < c->nops; i++) {
+		struct nsx_dop *op = &c->ops[i];
 		const char **name = nsx_group_value(g, names, nsx_hash(op->name, strlen(op->name)),
 						    0, "operations", err);
 
@@ -309,10 +310,13 @@ static void find_clocks(struct nsx_matcher *m)
 static bool is_comm_whole(const struct nsx_matcher *m, const struct nsx_mchannel *y,
 		     struct nsx_mchannel *const *best)
 {
-	for (const struct nsx_mchannel *z = m->v; z < m->v + m->n; z++)
+	for (size_t i = 0; i < m->n; i++) {
+		const struct nsx_mchannel *z = &m->v[i];
+
 		if (z->c->comm == y->c->comm && !z->is_taken && z->c->is_mpi == y->c->is_mpi &&
 		    best[z->rank] != z)
 			return false;
+	}
 	return true;
 }
 
@@ -375,7 +379,8 @@ static void find_range(struct nsx_fcomm *c)
 {
 	size_t first = SIZE_MAX, second = SIZE_MAX, last = 0, before = 0;
 
-	for (const struct nsx_fmember *m = c->m; m < c->m + c->n; m++) {
+	for (size_t i = 0; i < c->n; i++) {
+		const struct nsx_fmember *m = &c->m[i];
 		size_t from = (size_t)NSX_MAX(0, m->piece[0].shift);
 		size_t to = (size_t)(m->piece[0].shift + (int64_t)m->c->n);
 

@@ -95,7 +95,9 @@ static void add_engines_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 	uint32_t nslow = 0, ncompared = 0;
 	const struct nsx_fengine *most = f->engine;
 
-	for (const struct nsx_fengine *e = f->engine; e < f->engine + f->nengines; e++) {
+	for (size_t i = 0; i < f->nengines; i++) {
+		const struct nsx_fengine *e = &f->engine[i];
+
 		nslow += e->is_slow;
 		ncompared += e->ratio > 0;
 		most = e->ratio > most->ratio ? e : most;
@@ -417,9 +419,12 @@ static void add_kinds(const struct nsx_freport *r, struct nsx_buf *b)
 	v = nsx_arena_get(r->arena, n * sizeof(*v));
 	ns = nsx_arena_get(r->arena, n * sizeof(*ns));
 	n = 0;
-	for (const struct nsx_frank *x = r->f->rank; x < r->f->rank + r->f->nranks; x++)
+	for (size_t i = 0; i < r->f->nranks; i++) {
+		const struct nsx_frank *x = &r->f->rank[i];
+
 		for (size_t k = 0; k < x->d->nkinds; k++)
 			v[n++] = (struct kind){&x->d->kinds[k], x->number};
+	}
 	nsx_sort(v, n, sizeof(*v), cmp_kind);
 	nsx_buf_adds(b, "\n## Steps by kind\n\nSteps of an engine, which ranges name, by what "
 			"they did and how many requests or tokens: the median of each "

@@ -342,7 +342,7 @@ static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret, struc
 /* Subtracts exposed communication from the steps' time. */
 static void subtract_exposed(const struct nsx_fleet *f, uint32_t r, const struct nsx_spans *exposed)
 {
-	const int64_t *b = nsx_bounds_of(f, r, 0);
+	const int64_t *b = f->nsteps ? nsx_bounds_of(f, r, 0) : NULL;
 	size_t s = 0;
 
 	for (size_t i = 0; i < exposed->n; i++) {

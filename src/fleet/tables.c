@@ -565,7 +565,7 @@ struct op_time { /* time in an operation, of a channel or of a whole rank */
 static struct nsx_window judged_of(const struct nsx_fleet *f, uint32_t r)
 {
 	size_t first = 0, last = f->nsteps;
-	const int64_t *b = nsx_bounds_of(f, r, 0);
+	const int64_t *b = f->nsteps ? nsx_bounds_of(f, r, 0) : NULL;
 
 	while (first < last && b[first] == INT64_MIN)
 		first++;
