@@ -43,6 +43,7 @@ struct slow {
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
 	int64_t usual_ns;
+	const struct trait *trait; /* what only slow iterations have; NULL: unknown */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -133,8 +134,54 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
+static bool has_prompts(const struct nsx_engine_step *x)
+{
+	return x->name.kind == NSX_STEP_PREFILL || x->name.kind == NSX_STEP_MIXED;
+}
+
+static bool has_no_graph(const struct nsx_engine_step *x)
+{
+	return !x->replays && x->launches;
+}
+
+/* What an engine's steps may have that makes them slow, the likeliest reason first. */
+static const struct trait {
+	bool (*is_had)(const struct nsx_engine_step *x);
+	const char *cause, *advice;
+} traits[] = {{has_prompts, say_because_of_prefills, say_bound_prefills},
+	      {has_no_graph, say_because_of_missed_graph, say_capture_size}};
+
+/* Whether at least 3/4 of the slow iterations have a trait, and at most 1/4 of the usual ones. */
+static bool tells_slow_apart(const struct slow *s, const struct trait *trait)
+{
+	const struct nsx_engine_steps *steps = &s->d->measured->steps;
+	size_t k = 0, n[2] = {0}; /* number of usual, and of slow iterations with the trait */
+
+	for (size_t i = 0; i < steps->n && k < s->n; i++) {
+		const struct nsx_engine_step *x = &steps->v[i];
+
+		if (x->process != s->v->process || x->device != s->v->device ||
+		    !trait->is_had(x))
+			continue;
+		while (k < s->n && s->v[k].end_ns <= x->gpu_start_ns)
+			k++;
+		if (k < s->n && s->v[k].start_ns <= x->gpu_start_ns) {
+			n[s->v[k].slow] += is_judged(s, k);
+			k++; /* an iteration with several such steps counts once */
+		}
+	}
+	return 4 * n[true] >= 3 * s->nslow && 4 * n[false] <= s->njudged - s->nslow;
+}
+
+static void find_trait(struct slow *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(traits) && !s->trait; i++)
+		if (tells_slow_apart(s, &traits[i]))
+			s->trait = &traits[i];
+}
+
 /* "host code in `step`", or the class or cause if many rows share the excess. */
-static const char *say_row(const struct slow *s)
+static const char *name_row(const struct slow *s)
 {
 	struct nsx_account row = s->row;
 
@@ -144,6 +191,13 @@ static const char *say_row(const struct slow *s)
 		row.place = 0;
 	}
 	return nsx_account_words(s->d->facts, &row, s->d->found->arena);
+}
+
+/* "prefills (gemm)", or the row alone if no trait tells slow iterations apart. */
+static const char *say_row(const struct slow *s)
+{
+	return s->trait ? nsx_tell(s->d->found, "%s (%s)", s->trait->cause, name_row(s)) :
+			  name_row(s);
 }
 
 /* Whether slow iterations wait for requests, which reach a server whenever they come. */
@@ -274,6 +328,8 @@ static const char *departures_advise(struct slow *s)
 	const char *in = s->nslow == 1 ? "in it" : "in them";
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 
+	if (s->trait)
+		return s->trait->advice;
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
 		return nsx_tell(l, say_see_what_host_does, in);
 	return s->row.cls == NSX_L_COMM ? say_look_at_when_ranks_arrive :
@@ -355,6 +411,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	count_slow(&s);
 	if (!s.n || are_fine(&s))
 		return 0;
+	find_trait(&s);
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);

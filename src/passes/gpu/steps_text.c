@@ -139,7 +139,7 @@ static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_ce
 	bool is_engine = row[KIND].u.s != nsx_step_kinds[NSX_STEP_TRAINING];
 	const char *p50 = nsx_say_ms(w->out, row[P50].u.f), *p95 = nsx_say_ms(w->out, row[P95].u.f);
 
-	return nsx_say(w->out, "%s%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
+	return nsx_say(w->out, "**%s**%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
 		       steps_text_say_count(w, row), row[TOTAL].u.i == w->total_ns ? "" :
 		       nsx_say(w->out, " (%s of the time)", nsx_text_share(w->out->arena,
 				(double)row[TOTAL].u.i, (double)w->total_ns)),
