@@ -385,6 +385,15 @@ static void propose_slow(struct slow *s)
 	nsx_found(l, &f);
 }
 
+/* Whether the slow iterations stand together at the beginning of a loop whose work shrinks. */
+static bool is_work_shrinking(const struct slow *s)
+{
+	size_t from = s->nslow ? (size_t)(s->first - s->v) : 0;
+
+	return s->nslow >= RECURS && !is_judged(s, from - 1) &&
+	       s->last_slow - from < 2 * s->nslow && s->last_slow < s->last_judged;
+}
+
 /* Whether no iteration is slow. If so, reports that under "checked and fine". */
 static bool are_fine(struct slow *s)
 {
@@ -393,8 +402,12 @@ static bool are_fine(struct slow *s)
 
 	if (!s->nslow)
 		nsx_fine(l, say_iterations_even_judged, median);
+	else if (is_work_shrinking(s))
+		nsx_fine(l, say_iterations_above_1_25, s->nslow, s->njudged, median,
+			 "the work shrinks from one to the next");
 	else if (s->ntimes >= RECURS && s->nslow * RECURS > s->njudged)
-		nsx_fine(l, say_iterations_above_1_25, s->nslow, s->njudged, median);
+		nsx_fine(l, say_iterations_above_1_25, s->nslow, s->njudged, median,
+			 "they are of two kinds");
 	else
 		return (double)s->excess_ns <
 		       LEAST_SLOW * s->d->length_ns;

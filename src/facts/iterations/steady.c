@@ -17,8 +17,9 @@
  * more, or are two of a kind. Checkpoints, garbage collections and repeated loading of code (for
  * new shapes) are thus part of the loop. A run may end with three or more unusual iterations. It
  * may begin with shorter ones if they are at least a quarter of all, because the loop then slows
- * down. Longer ones at the beginning are warm-up. A few shorter ones use up work that was prepared
- * before.
+ * down, or with longer ones if they are at least a fifth and many, because the work then shrinks
+ * (gauss_4x4, gauss_16x16). A few longer ones at the beginning are warm-up. A few shorter ones use
+ * up work that was prepared before.
  */
 #include <math.h>
 #include "facts/iterations/iterations.h"
@@ -165,17 +166,33 @@ static bool steady_is_far(const struct judge *j, const struct nsx_iteration *it)
 	return fabs((double)(it->end_ns - it->start_ns) - j->median) > 0.25 * j->median;
 }
 
+static bool is_usual(const struct judge *j, const struct nsx_iteration *it)
+{
+	return fabs((double)(it->end_ns - it->start_ns) - j->median) <= j->tolerance;
+}
+
 static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration *it)
 {
 	return (double)(it->end_ns - it->start_ns) < j->median;
 }
 
-/* Tells whether the first n of `all` iterations, which are shorter than the later ones, belong to
- * a loop that slows down.
+/* Returns the number of unusual iterations of one kind up to and with this one: of shorter ones
+ * above 0, of longer ones below 0. before: the same number for the iteration before it.
  */
-static bool is_loop_slowing_down(size_t n, size_t all)
+static int64_t count_alike(const struct judge *j, const struct nsx_iteration *it, int64_t before)
 {
-	return n >= RECURS && 4 * n >= all;
+	return steady_is_shorter(j, it) ? NSX_MAX(before, 0) + 1 : NSX_MIN(before, 0) - 1;
+}
+
+/* Returns how many of the first iterations belong to a loop of `all` that slows down, or whose work
+ * shrinks. alike: see count_alike.
+ */
+static size_t count_drifting(int64_t alike, size_t all)
+{
+	size_t n = (size_t)NSX_MAX(alike, -alike);
+
+	return alike > 0 ? (n >= RECURS && 4 * n >= all ? n : 0) :
+			   n >= LEAST_AROUND && 5 * n >= all ? n : 0;
 }
 
 /* Tells whether an unusual iteration does not end the loop: its excess is less than half of the
@@ -212,7 +229,7 @@ static enum likeness judge_iteration(struct judge *j, const struct group *g, siz
 	else if (load_ns && !j->loads_on)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %s of module loading or compiling",
 					    g->at + i, nsx_text_ns(a, (double)load_ns));
-	else if (fabs(wall - j->median) <= j->tolerance)
+	else if (is_usual(j, it))
 		return LIKE;
 	else if ((j->uneven && i >= j->first) || !steady_is_far(j, it) || is_brief_exception(j, g,
 											     i))
@@ -244,12 +261,14 @@ static bool iteration_recurs(const struct judge *j, const struct nsx_iteration *
  */
 static void find_regular_start(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
-	size_t nfar = 0, ntimes = 0, nshort = 0, at[2] = {0, 0};
+	size_t nfar = 0, ntimes = 0, at[2] = {0, 0}, near = 1;
+	int64_t alike = 0;
 
-	for (j->first = 1; j->first < n && steady_is_far(j, &v[j->first]); j->first++)
-		nshort = steady_is_shorter(j, &v[j->first]) ? nshort + 1 : 0;
-	if (is_loop_slowing_down(nshort, n))
-		j->first -= nshort;
+	for (j->first = 1; j->first < n && steady_is_far(j, &v[j->first]);)
+		j->first++;
+	for (; near < n && !(is_usual(j, &v[near]) && near >= j->first); near++)
+		alike = count_alike(j, &v[near], alike);
+	j->first = NSX_MIN(j->first, near - count_drifting(alike, n));
 	for (size_t i = j->first; i < n; i++) {
 		if (!steady_is_far(j, &v[i]))
 			continue;
@@ -275,8 +294,8 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 	for (size_t i = 0; i < n; i++)
 		d[i] = v[i].end_ns - v[i].start_ns;
 	mad = nsx_median_distance(d, n, &j->median);
-	find_regular_start(j, v, n);
 	j->tolerance = NSX_MAX(3 * 1.4826 * mad, 0.05 * j->median);
+	find_regular_start(j, v, n);
 	free(d);
 	return 0;
 }
@@ -285,7 +304,7 @@ struct run {
 	size_t from, to; /* iterations of the run: LIKE and MILD ones. MILD ones at its end count
 			    if there are RECURS or more                      */
 	size_t nlike, nmild; /* nmild: MILD iterations since the last LIKE one */
-	size_t nshort; /* shorter iterations directly before the first LIKE one */
+	int64_t alike; /* MILD iterations directly before the first LIKE one, see count_alike */
 };
 
 /* Finds the run with most iterations. */
@@ -302,18 +321,18 @@ static struct run find_longest_run(struct nsx_steady *s, struct judge *j,
 		switch (judge_iteration(j, g, i, told ? a : scratch, &why)) {
 		case UNLIKE:
 			add_excluded_part(s, why);
-			run.nlike = run.nshort = 0;
+			run.nlike = 0;
+			run.alike = 0;
 			break;
 		case LIKE:
 			if (!run.nlike)
-				run.from = i - (is_loop_slowing_down(run.nshort, g->n) ?
-						run.nshort : 0);
+				run.from = i - count_drifting(run.alike, g->n);
 			run.nlike++;
 			run.nmild = 0;
 			break;
 		default:
 			run.nmild++;
-			run.nshort = steady_is_shorter(j, &g->v[i]) ? run.nshort + 1 : 0;
+			run.alike = count_alike(j, &g->v[i], run.alike);
 			break;
 		}
 		if (run.nlike && (!run.nmild || run.nmild >= RECURS))
