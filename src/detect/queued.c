@@ -226,9 +226,12 @@ static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_
 		if (!nsx_is_judged(d, start_ns))
 			continue;
 		if (end_ns != INT64_MIN && start_ns - end_ns >= SLICE_NS) {
+			int64_t doubt_ns = nsx_clock_doubt_ns(t, nsx_stream_of(t, i)->process,
+							      x->device);
+
 			if (from_ns != INT64_MIN && call != NSX_NONE &&
-			    nsx_call_start(&t->calls,
-					   call) <= end_ns + (start_ns - end_ns) / SOON) {
+			    nsx_call_start(&t->calls, call) <=
+				    nsx_add_sat(end_ns + (start_ns - end_ns) / SOON, doubt_ns)) {
 				x->op[x->n] = (uint32_t)i;
 				x->busy_ns[x->n] = end_ns - from_ns;
 				x->gap_ns[x->n++] = start_ns - end_ns;
@@ -266,15 +269,17 @@ static bool are_at_one_kernel(const struct nsx_detect *d, const struct slices *x
 	return after_gap > all / 2;
 }
 
-static void propose_slices(struct nsx_detect *d, const struct slices *x)
+/* gpus: "2, 3", the GPUs with such gaps; x: the one that loses most. */
+static void propose_slices(struct nsx_detect *d, const struct slices *x, const char *gpus)
 {
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {.id = NSX_ID_gpu_shared,
 		.device = x->device, .subject = "time_slices", .confidence = NSX_CONF_MEDIUM,
 		.guess_ns = (double)x->sum_ns, .is_rule = true,
-		.title = nsx_tell(
-			l, say_another_program_uses_gpu, nsx_gpu_label(d->trace, x->device)),
-		.evidence = {nsx_tell(l, say_gaps_between_stretches, x->n,
+		.title = nsx_tell(l, say_another_program_uses_gpu, strchr(gpus, ',') ? "s" : "",
+				  gpus),
+		.evidence = {nsx_tell(l, say_gaps_between_stretches,
+				     nsx_gpu_label(d->trace, x->device), x->n,
 				     nsx_text_ns(l->arena, nsx_quantile(x->gap_ns, x->n, 0.5)),
 				     nsx_text_ns(l->arena, nsx_quantile(x->busy_ns, x->n, 0.5))),
 			say_price_length_these_gaps},
@@ -290,19 +295,22 @@ static void propose_slices(struct nsx_detect *d, const struct slices *x)
 int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct slices most = {.sum_ns = 0};
+	const char *gpus = NULL;
 
 	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
 		struct slices x = {.device = i};
 
 		if (list_slices(d, &x, err))
 			return err->rc;
-		if (x.n >= FEWEST &&
-		    (double)x.sum_ns >= SLICES_SHARE * (double)(d->w.end_ns - d->w.start_ns) &&
-		    x.sum_ns > most.sum_ns && are_equal(x.gap_ns, x.n) &&
-		    !are_at_one_kernel(d, &x))
-			most = x;
+		if (x.n < FEWEST ||
+		    (double)x.sum_ns < SLICES_SHARE * (double)(d->w.end_ns - d->w.start_ns) ||
+		    !are_equal(x.gap_ns, x.n) || are_at_one_kernel(d, &x))
+			continue;
+		gpus = nsx_tell(d->found, "%s%s%s", gpus ?: "", gpus ? ", " : "",
+				nsx_gpu_label(d->trace, i));
+		most = x.sum_ns > most.sum_ns ? x : most;
 	}
 	if (most.n)
-		propose_slices(d, &most);
+		propose_slices(d, &most, gpus);
 	return 0;
 }
