@@ -459,7 +459,6 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 #define FUSED 2.0
 /* least ratio of the peaks with and without tensor cores, from compute capability 8.0 on */
 #define LEAST_RATIO 2.0
-enum { MOST_FUSED = 64 }; /* most kernels fused into one, as by TorchInductor */
 
 /* Whether a kernel is a matrix product without tensor cores. A matrix times a vector is not one: it
  * is bound by memory in any type.
@@ -592,58 +591,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	return 0;
 }
 
-struct chain { /* kernels that follow one another directly on a stream */
-	double threads; /* of each kernel; 0: no chain                       */
-	int64_t longest_ns, saved_ns;
-	uint32_t n;
-};
-
-/* operations to prefetch, because launch configurations lie far apart in memory */
-enum { AHEAD = 16 };
-
-/* Finds the ratio of the kernels' time to the time that they would take if each chain were one
- * kernel as long as its longest. Kernels with equally many threads are assumed to work on one
- * tensor that each passes to the next. Unrelated tensors differ in size, except in very long runs.
- */
-static int find_chains(struct kernels *k, belongs_fn belongs, double *ret, struct nsx_err *err)
-{
-	const struct nsx_trace *t = k->d->trace;
-	int64_t now_ns = 0, saved_ns = 0;
-	struct chain *of_stream;
-
-	if (!nsx_new_array(of_stream, k->d->scratch, t->nstreams, "streams", err))
-		return err->rc;
-	NSX_EACH_JUDGED(k->d, k->d->facts->limiting, i) {
-		struct chain *c = &of_stream[nsx_op_stream(&t->ops, i)];
-		struct chain x = {.longest_ns = nsx_op_ns(&t->ops, i), .n = 1};
-		const struct nsx_shape *s;
-		const struct nsx_launch *l;
-
-		if (i + AHEAD < i_end && t->ops.kind[i + AHEAD] == NSX_OP_KERNEL)
-			__builtin_prefetch(nsx_op_shape(t, i + AHEAD));
-		if (is_looked_at(k, i) && belongs(words_of(k, nsx_op_name(t, i)))) {
-			nsx_add_to(&now_ns, x.longest_ns);
-			s = nsx_op_shape(t, i);
-			l = nsx_shape_launch(t, s);
-			x.threads = l->known ? (double)nsx_shape_blocks(t, s) *
-					       (double)nsx_extent(l->block) : 0;
-		}
-		if (x.threads > 0 && x.threads == c->threads) {
-			x.n = c->n + (c->n <= MOST_FUSED);
-			x.saved_ns = c->saved_ns + NSX_MIN(x.longest_ns, c->longest_ns);
-			x.longest_ns = NSX_MAX(x.longest_ns, c->longest_ns);
-		}
-		if (x.n > MOST_FUSED)
-			x.saved_ns = 0;
-		saved_ns += x.saved_ns - (x.n > 1 ? c->saved_ns : 0);
-		*c = x;
-	}
-	*ret = now_ns ? (double)now_ns / (double)(now_ns - saved_ns) : 1;
-	return 0;
-}
-
-/* Sets *told if the group is a single kernel and that has most time. */
-static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *err)
+static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
 	struct nsx_finding f = {
@@ -651,24 +599,18 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 		.device = k->d->facts->limiting, .is_assumed = true};
 	struct kin kin = find_kin(k, is_fusible);
 	struct kin moves = find_kin(k, is_own_move);
-	double share = gpu_time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
+	double share = gpu_time_of(k, kin.ns) / k->length_ns;
 
-	if (share < FAMILY_SHARE && gpu_time_of(k, moves.ns) < MOVES_SHARE * k->length_ns)
+	if (kin.n < 2 || (share < FAMILY_SHARE &&
+			  gpu_time_of(k, moves.ns) < MOVES_SHARE * k->length_ns))
 		return 0;
-	if (find_chains(k, is_fusible, &chains, err))
+	if (faster_kin(k, &kin, FUSED, &f.remedy, err))
 		return err->rc;
-	amount = NSX_MAX(chains, FUSED);
-	if (kin.n < 2 && chains < FUSED)
-		return 0;
-	if (faster_kin(k, &kin, amount, &f.remedy, err))
-		return err->rc;
-	f.guess_ns = gpu_time_of(k, kin.ns) * (1 - 1 / amount);
+	f.guess_ns = gpu_time_of(k, kin.ns) * (1 - 1 / FUSED);
 	f.title = nsx_tell(l, say_kernels_work_element_by, moves.n ? "move data or " : "",
 		kernels_tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
-	f.is_bound = chains > FUSED;
-	f.evidence[1] = f.is_bound ? say_an_upper_bound_as_if_2 :
-				     nsx_tell(l, say_priced_as_if_fusion_made, FUSED);
+	f.evidence[1] = nsx_tell(l, say_priced_as_if_fusion_made, FUSED);
 	if (moves.n)
 		nsx_add_evidence(
 			&f, nsx_tell(l, say_only_moves_converts_or, nsx_tell_ns(l, moves.ns)));
@@ -677,7 +619,6 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 	f.recommendation[0] =
 		k->d->is_pytorch ? say_fuse_torch_compile_fused : say_fuse_into_what_produces_or;
 	nsx_found(l, &f);
-	*told |= kin.n == 1 && kin.first == &k->names.v[0];
 	return 0;
 }
 
@@ -686,7 +627,7 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 #define GRID_SHARE 0.01
 #define TWICE 2.0
 enum {
-	MOST_SHAPES = 8,
+	MOST_SHAPES = 16,
 	MOST_BESIDE = 128,  /* most kernels that a GPU runs at the same time */
 	LONG_NS = 10000, /* a shorter kernel takes the time of its start     */
 };
@@ -763,11 +704,11 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	return 0;
 }
 
-/* Says why launches of a kernel never run side by side; NULL if some do. Those on several streams
+/* Tells why launches of a kernel never run side by side, unless some do. Those on several streams
  * could. So could those of one stream that do not need each other's results, but no trace shows
  * that need.
  */
-static const char *say_streams(struct kernels *k, const struct nsx_change *c)
+static void tell_streams(struct kernels *k, const struct nsx_change *c, struct nsx_finding *f)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_ops *o = &t->ops;
@@ -791,11 +732,15 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 		end_ns = NSX_MAX(end_ns, nsx_op_end(o, op));
 	}
 	if (n < 2 || beside_ns)
-		return NULL;
-	if (nstreams > 1)
-		return nsx_tell(k->d->found, say_calls_spread_over_streams, nstreams);
-	return nsx_tell(k->d->found, say_all_calls_on_one_stream,
-		2 * queued < n ? "" : nsx_tell(k->d->found, say_stand_right_behind_one, queued, n));
+		return;
+	if (nstreams == 1) {
+		nsx_add_evidence(f, nsx_tell(k->d->found, say_all_calls_on_one_stream,
+			2 * queued < n ? "" :
+			nsx_tell(k->d->found, say_stand_right_behind_one, queued, n)));
+		return;
+	}
+	nsx_insert_evidence(f, 1, nsx_tell(k->d->found, say_calls_spread_over_streams, nstreams));
+	nsx_advise_first(f, say_see_what_keeps_streams_apart);
 }
 
 struct grid {
@@ -936,7 +881,7 @@ static int propose_small_grids(struct kernels *k, struct grids *small, bool *tol
 		return err->rc;
 	f = small_finding(k, small);
 	name = k->d->trace->shape_name[small->top->shape.id];
-	nsx_add_evidence(&f, say_streams(k, &small->v[0]));
+	tell_streams(k, &small->v[0], &f);
 	if (nsx_find_finding(k->d->found, NSX_ID_unified_memory)) {
 		f.remedy.n = f.surely.n = 0;
 		f.guess_ns = f.weight = 0;
@@ -981,7 +926,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	nsx_sort_by_key_r(k.names.v, k.names.n, MOST_NAMES, sizeof(*k.names.v), longest_first,
 			  cmp_kernel_names, NULL);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
-	    propose_elementwise(&k, &told, err))
+	    propose_elementwise(&k, err))
 		return err->rc;
 	return told ? 0 : propose_top(&k, &k.names.v[0], err);
 }

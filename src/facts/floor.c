@@ -11,6 +11,7 @@ enum {
 	SMALL_BLOCK = 128,     /* threads of a block with one warp for each of four schedulers */
 	USUAL_BLOCK = 256,     /* threads of a block; blocks of this size fill a multiprocessor */
 	WARP = 32,
+	SCHEDULERS = 4, /* of a multiprocessor; each warp runs on one of them */
 };
 
 /* Returns the usual rate of pinned copies, in bytes per ns, over the GPU's PCIe generation or
@@ -86,13 +87,17 @@ struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,
 	double blocks = (double)nsx_shape_blocks(t, s) + beside;
 	struct nsx_room room = {1, 1};
 	struct nsx_occupancy o;
-	double sms, held;
+	double sms, warps, held;
 
 	if (!g || g->sm_count <= 0 || !nsx_shape_launch(t, s)->known || blocks <= 0)
 		return room;
 	sms = (double)g->sm_count;
-	room.idle = room.most = NSX_MAX(1, sms / blocks);
-	if (beside > 0 || threads <= 0 || threads >= SMALL_BLOCK ||
+	if (beside > 0 || threads <= 0 || threads >= SMALL_BLOCK)
+		warps = SCHEDULERS;
+	else
+		warps = (double)((threads + WARP - 1) / WARP);
+	room.idle = room.most = NSX_MAX(1, sms * SCHEDULERS / (blocks * warps));
+	if (warps >= SCHEDULERS ||
 	    !nsx_shape_occupancy(t, g, s, &o) || !o.blocks)
 		return room;
 	held = resident_threads(t, g, s, threads);
