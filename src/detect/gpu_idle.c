@@ -2,9 +2,11 @@
 #include "detect/detect.h"
 
 #define IDLE_SHARE 0.05
+#define VARIED 1.1 /* least ratio of the mean square of sizes to the square of their mean */
 enum {
 	MOST_CAUSES = 3,
 	MANY_PAGES = 10, /* with fewer pages the time may be mostly other work of the host */
+	FAULT_NS = 1000, /* a fault takes several microseconds; a shorter gap parts one fetch */
 };
 
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n)
@@ -45,34 +47,51 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 		       "" : nsx_tell(d->found, "%s%s%s", before, nsx_gpu_label(t, own), after);
 }
 
-/* Idle time in which the host fetches the pages that it touches, one by one; 0: few pages, before
- * which the host does something else. Such a gap ends with a migration that no call launches.
+/* idle time in which the host fetches the pages that it touches, one by one */
+struct fetches {
+	size_t n;    /* gaps, each of which ends with a migration that no call launches */
+	int64_t ns;
+	double fault_ns; /* the part that does not grow with the pages' size; negative: not known */
+};
+
+/* Separates the host's own work on what it fetched, which grows with its size, from the faults, which
+ * do not: a line of least squares through gaps over the bytes that were fetched right before.
  */
-static int64_t fetching_ns(const struct nsx_detect *d)
+static struct fetches find_fetches(const struct nsx_detect *d)
 {
 	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
-	const struct nsx_trace *t = d->trace;
-	int64_t sum_ns = 0;
-	size_t pages = 0;
+	struct fetches f = {.fault_ns = -1};
+	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+	uint32_t before = NSX_NONE;
 
-	for (size_t i = 0; i < idle->n; i++) {
-		struct nsx_idle_piece x;
+	for (size_t i = nsx_idle_from(idle, d->w.start_ns); i < idle->n; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(idle, i);
 		const struct nsx_copy *c;
-		int64_t ns;
+		double ns = (double)(NSX_MIN(p.end_ns, d->w.end_ns) -
+				     NSX_MAX(p.start_ns, d->w.start_ns)), bytes = 0;
 
-		if (idle->tag[i].cause != NSX_CAUSE_MIGRATION)
+		if (p.cause != NSX_CAUSE_MIGRATION || ns < FAULT_NS || p.op == NSX_NONE)
 			continue;
-		x = nsx_idle_at(idle, i);
-		ns = NSX_MIN(x.end_ns, d->w.end_ns) - NSX_MAX(x.start_ns, d->w.start_ns);
-		if (ns <= 0 || x.op == NSX_NONE)
+		c = nsx_op_copy(d->trace, p.op);
+		if (!nsx_copy_is_fetched(c->copy_kind, c->cause))
 			continue;
-		c = nsx_op_copy(t, x.op);
-		if (nsx_copy_is_fetched(c->copy_kind, c->cause)) {
-			sum_ns += ns;
-			pages++;
-		}
+		f.n++;
+		nsx_add_to(&f.ns, (int64_t)ns);
+		for (uint32_t op = before; op < p.op; op++)
+			bytes += (double)NSX_MAX(0, nsx_op_copy(d->trace, op)->bytes);
+		before = p.op;
+		if (bytes <= 0)
+			continue;
+		n++;
+		x += bytes;
+		y += ns;
+		xx += bytes * bytes;
+		xy += bytes * ns;
 	}
-	return pages < MANY_PAGES ? 0 : sum_ns;
+	if (n * xx > x * x * VARIED) /* all of it is faults if the gaps do not grow */
+		f.fault_ns = (double)f.ns *
+			     (1 - NSX_MAX(0, (n * xy - x * y) / (n * xx - x * x)) * x / y);
+	return f;
 }
 
 /* The first advice on idle time whose greatest cause is `top`. */
@@ -93,15 +112,12 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
  */
 static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 {
-	int64_t ns[NSX_NCAUSES + 1];
-	enum { FETCHING = NSX_NCAUSES };
-	int64_t fetched_ns = fetching_ns(d);
+	struct fetches fetches = find_fetches(d);
+	struct nsx_findings *l = d->found;
+	int64_t ns[NSX_NCAUSES];
 	const char *text = "mostly";
-	bool fetches = false;
 
 	memcpy(ns, d->idle_ns, sizeof(d->idle_ns));
-	ns[FETCHING] = fetched_ns;
-	ns[NSX_CAUSE_MIGRATION] -= fetched_ns;
 	for (unsigned i = 0; i < MOST_CAUSES; i++) {
 		unsigned top = 0;
 
@@ -110,26 +126,26 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				top = c;
 		if (!ns[top])
 			break;
-		fetches |= !i && top == FETCHING;
 		if (!i)
-			f->recommendation[0] =
-				fetches ? say_prefetch_host_what_reads : advise_on_idle(d, top);
-		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
-			top == FETCHING ? say_host_fetches_pages_one_by : nsx_cause_words[top],
-			nsx_tell_ns(d->found, ns[top]));
+			f->recommendation[0] = advise_on_idle(d, top);
+		text = nsx_tell(l, "%s%s %s (%s)", text, i ? "," : "", nsx_cause_words[top],
+			nsx_tell_ns(l, ns[top]));
 		ns[top] = 0;
 	}
-	f->evidence[0] = nsx_tell(d->found, "%s in %s, %s",
-				  nsx_text_ns(d->found->arena, f->guess_ns),
-				  nsx_text_n(d->found->arena, f->spans.n, "gap", NULL), text);
-	if (!fetches)
+	f->evidence[0] = nsx_tell(l, "%s in %s, %s", nsx_text_ns(l->arena, f->guess_ns),
+				  nsx_text_n(l->arena, f->spans.n, "gap", NULL), text);
+	if (fetches.n < MANY_PAGES || (double)fetches.ns < f->guess_ns / 2)
 		return;
 	f->title = nsx_tell(
-		d->found, say_host_fetches_pages_unified, nsx_gpu_label(d->trace, f->device));
+		l, say_host_fetches_pages_unified, nsx_gpu_label(d->trace, f->device));
 	f->id = NSX_ID_page_fetches;
-	f->guess_ns = (double)fetched_ns;
-	f->is_bound = true;
-	f->evidence[1] = say_an_upper_bound_host_own;
+	f->is_rule = fetches.fault_ns >= 0;
+	f->is_bound = !f->is_rule;
+	f->guess_ns = f->is_rule ? fetches.fault_ns : (double)fetches.ns;
+	f->evidence[f->is_bound] = f->is_bound ? say_an_upper_bound_host_own :
+		nsx_tell(l, say_host_works_on_pages, nsx_tell_ns(l, fetches.ns), fetches.n,
+			 nsx_text_ns(l->arena, fetches.fault_ns));
+	f->recommendation[0] = say_prefetch_host_what_reads;
 }
 
 int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)

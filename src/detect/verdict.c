@@ -13,7 +13,6 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_COMMUNICATION] = "communication-bound",
 	[NSX_V_COMPUTE] = "compute-bound",
 	[NSX_V_ALLOCATION] = "memory-allocation-bound",
-	[NSX_V_PAGES] = "page-migration-bound",
 	[NSX_V_HELD] = "queued work held up",
 	[NSX_V_NODES] = "idle between graph nodes",
 	[NSX_V_STARTUP] = "start-up only",
@@ -42,7 +41,7 @@ static enum nsx_page_verdict word_of_cause(enum nsx_cause cause)
 		[NSX_CAUSE_LAUNCH_TO_START] = NSX_V_LAUNCH,
 		[NSX_CAUSE_DISPATCH] = NSX_V_LAUNCH,
 		[NSX_CAUSE_DEPENDENCY] = NSX_V_HELD,
-		[NSX_CAUSE_MIGRATION] = NSX_V_PAGES,
+		[NSX_CAUSE_MIGRATION] = NSX_V_HOST,
 	};
 
 	return words[cause];
@@ -120,7 +119,7 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 		[NSX_CAUSE_STREAM_WAIT] = {"waits of a stream", " for "},
 		[NSX_CAUSE_DISPATCH] = {"between queued operations", " of "},
 		[NSX_CAUSE_DEPENDENCY] = {"queued work that is held up", " in "},
-		[NSX_CAUSE_MIGRATION] = {"moving pages", ": "},
+		[NSX_CAUSE_MIGRATION] = {"the host between migrations of pages", ": "},
 		[NSX_CAUSE_UNKNOWN] = {"before work whose launch was not recorded", ": "},
 		[NSX_CAUSE_EDGE] = {"time without any launch", ": "},
 	};

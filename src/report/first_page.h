@@ -12,7 +12,7 @@
 
 enum nsx_page_verdict {
 	NSX_V_COPY, NSX_V_LAUNCH, NSX_V_HOST, NSX_V_SYNC, NSX_V_COMMUNICATION,
-	NSX_V_COMPUTE, NSX_V_ALLOCATION, NSX_V_PAGES,
+	NSX_V_COMPUTE, NSX_V_ALLOCATION,
 	NSX_V_HELD,    /* idle time while work that was launched does not start */
 	NSX_V_NODES,   /* idle time between nodes of graphs that were traced node by node */
 	NSX_V_STARTUP, /* the whole window is start-up                       */
