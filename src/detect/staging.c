@@ -8,6 +8,8 @@
 #include "detect/detect.h"
 #include "facts/outside.h"
 
+enum side { OUT, IN, NSIDES };
+
 struct function { /* an MPI function that copies through the host */
 	nsx_str name;
 	size_t count, nall; /* count: calls that copy; nall: all calls       */
@@ -18,7 +20,8 @@ struct staging {
 	struct nsx_detect *d;
 	struct nsx_groups names;
 	struct function *v;
-	struct nsx_row_list calls, copies; /* CUDA calls inside MPI calls, and their copies */
+	/* CUDA calls inside MPI calls, and their copies: [OUT] of data on its way to the host */
+	struct nsx_row_list calls[NSIDES], copies[NSIDES];
 	int64_t bytes;
 	/* time in MPI calls that copy, and in CUDA calls inside these: by process, of all, and of
 	 * the process with most
@@ -93,19 +96,23 @@ static int add_inside(struct staging *s, const struct inside *x, struct nsx_err 
 {
 	const struct nsx_trace *t = s->d->trace;
 	struct rank *r = &s->rank[t->thread[x->mpi.thread].process];
+	enum side side = OUT;
 
 	nsx_add_to(&r->ns, x->mpi.end_ns - x->mpi.start_ns);
 	for (size_t i = x->first; i < x->end; i++) {
 		uint32_t op = nsx_call_op(&t->calls, i);
+		bool copies = is_staged_copy(t, i);
 
-		if (nsx_list_row(s->d, &s->calls, i, err))
+		if (copies)
+			side = nsx_op_copy(t, op)->copy_kind == NSX_COPY_DTOH ? OUT : IN;
+		if (nsx_list_row(s->d, &s->calls[side], i, err))
 			return err->rc;
 		if (!(t->calls.flags[i] & NSX_CALL_NESTED))
 			nsx_add_to(&r->cuda_ns, nsx_call_ns(&t->calls, i));
-		if (!is_staged_copy(t, i))
+		if (!copies)
 			continue;
 		nsx_add_to(&s->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
-		if (nsx_list_row(s->d, &s->copies, op, err))
+		if (nsx_list_row(s->d, &s->copies[side], op, err))
 			return err->rc;
 	}
 	return 0;
@@ -139,22 +146,28 @@ static int staging_collect(struct staging *s, struct nsx_err *err)
 
 /* The finding ----------------------------------------------------------------------*/
 
-/* The remedy: the CUDA calls and their work disappear. If they are most of the time in MPI, the
- * time between them is overhead of handling them and disappears too.
+/* Sets the remedy: the CUDA calls and their work disappear. If they are most of the time in MPI, the
+ * time between them is overhead of handling them and disappears too. Surely those on one side go: a
+ * message from GPU to GPU takes one copy and its wait.
  */
-static struct nsx_plan staging_plan_of(struct staging *s, bool is_most)
+static void staging_set_remedy(struct staging *s, bool is_most, struct nsx_finding *f)
 {
 	struct nsx_plan p = {NULL, 0};
 
-	nsx_plan_rows(s->d, &p, &s->copies, (struct nsx_change){
-		.verb = NSX_DROP, .op = NSX_ON_COPIES});
-	nsx_plan_rows(s->d, &p, &s->calls, (struct nsx_change){.verb = NSX_NO_COST});
+	for (unsigned side = 0; side < NSIDES; side++) {
+		nsx_plan_rows(s->d, &p, &s->copies[side], (struct nsx_change){
+			.verb = NSX_DROP, .op = NSX_ON_COPIES});
+		nsx_plan_rows(s->d, &p, &s->calls[side],
+			      (struct nsx_change){.verb = NSX_NO_COST});
+		f->surely = side == OUT ? p : f->surely;
+	}
 	for (size_t i = 0; is_most && i < s->names.n; i++)
 		if (s->v[i].count * 2 > s->v[i].nall)
 			nsx_plan_add(s->d, &p, (struct nsx_change){
 				.verb = NSX_NO_OS_WAIT,
 				.name = nsx_text(s->d->trace, s->v[i].name)});
-	return p;
+	f->remedy = p;
+	f->if_least = say_if_messages_take_one_copy;
 }
 
 static void staging_sum(struct staging *s)
@@ -198,17 +211,17 @@ static void staging_propose(struct staging *s)
 				nsx_text_n(l->arena, s->count, "call", NULL), who,
 				s->nranks == 1 ? "" : "up to ", nsx_tell_ns(l, s->most.ns),
 				s->nranks == 1 ? " in all" : " a rank",
-				nsx_text_n(l->arena, s->copies.n, "copy", "copies"),
+				nsx_text_n(l->arena, s->copies[OUT].n + s->copies[IN].n, "copy",
+					"copies"),
 				nsx_tell_bytes(l, s->bytes),
 				nsx_text_share(l->arena, (double)s->all.cuda_ns,
-					(double)s->all.ns)),
-			say_an_upper_bound_what},
+					(double)s->all.ns))},
 		.recommendation = {say_let_mpi_move_from_gpu, say_send_fewer_larger_messages},
 		.proof = {{.csv = "library_calls", .column = "total_time_ms",
 			.at = {{"library", nsx_string("MPI")},
-				{"function", nsx_string(function)}}}},
-		.remedy = staging_plan_of(s, is_most)};
+				{"function", nsx_string(function)}}}}};
 
+	staging_set_remedy(s, is_most, &f);
 	nsx_found(l, &f);
 }
 
