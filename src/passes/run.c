@@ -1,4 +1,5 @@
 /* run.c - the registry; makes a report: facts, passes side by side, summaries. */
+#include <stdio.h>
 #include "base/clock.h"
 #include "base/par.h"
 #include "detect/detect.h"
@@ -32,9 +33,22 @@ const char *nsx_pass_nearest(const char *id)
 	const char *nearest = NULL;
 	size_t best = SIZE_MAX;
 
-	for (unsigned i = 0; i < nsx_npasses; i++)
-		if (nsx_is_nearer(id, strlen(id), nsx_passes[i]->id, &best))
-			nearest = nsx_passes[i]->id;
+	for (unsigned i = 0; i < nsx_npasses; i++) {
+		const char *name = nsx_passes[i]->id;
+
+		if (nsx_is_nearer(id, strlen(id), name, &best))
+			nearest = name;
+		/* A word of the name may be all that was asked for: "idel" is "gpu_idle". */
+		for (const char *word = name; *word; word += strspn(word, "_")) {
+			char part[64];
+			size_t n = strcspn(word, "_");
+
+			snprintf(part, sizeof(part), "%.*s", (int)n, word);
+			if (*word == *id && nsx_is_nearer(id, strlen(id), part, &best))
+				nearest = name;
+			word += n;
+		}
+	}
 	return nearest;
 }
 

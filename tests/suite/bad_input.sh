@@ -84,6 +84,7 @@ want bad_option 2 'unknown option' "$good" --outt o
 want bad_number 2 'kernel-limit' "$good" --kernel-limit many
 want bad_window 2 'window' "$good" --window 5 --out o
 want bad_pass 2 'no analysis' "$good" --pass nothing --out o
+want misspelt_pass 2 "no analysis 'idel'; did you mean 'gpu_idle'?" "$good" --pass idel --out o
 want empty_pass 2 "no analysis ''" "$good" --pass '' --out o
 want empty_skip 2 "no analysis ''" "$good" --skip '' --out o
 want bad_map 2 'map.json' "$good" --phase-map map.json --out o
