@@ -422,54 +422,68 @@ static enum nsx_comm_op classify_nccl(const char *p)
 	return NSX_COMM_OTHER;
 }
 
-/* comm_words mark communication kernels; they are spelt as in base names. Other words exclude a
- * kernel because it also computes or works within one block. The last list has the namespaces of
- * communication libraries.
+/* comm_words mark communication kernels. Other words exclude a kernel because it also computes or
+ * works within one block. The last list has the namespaces of communication libraries.
  */
 static const char *const comm_words[] = {
-	"AllReduce", "_all_reduce", "_allreduce", "_allReduce",
-	"AllGather", "_all_gather", "_allgather", "_allGather",
-	"ReduceScatter", "_reduce_scatter", "_reducescatter", "_reduceScatter",
-	"AllToAll", "_all_to_all", "_alltoall", "_allToAll", "_all2all", "A2A", "_a2a",
-	"SendRecv", "_send_recv", "_sendrecv", "_sendRecv", "TwoShot", "_two_shot",
-	"MoeComm", "_cross_device_reduce", "_multimem", "_nvshmem", "_userbuffers"};
+	"allreduce", "allgather", "reducescatter", "alltoall", "all2all", "a2a", "sendrecv",
+	"twoshot", "moecomm", "crossdevicereduce", "multimem", "nvshmem", "userbuffers"};
 static const char *const computing_words[] = {
-	"gemm", "Gemm", "GEMM", "matmul", "MatMul",
-	"blockAll", "BlockAll", "block_all", "warpAll", "WarpAll", "warp_all"};
+	"gemm", "matmul", "blockall", "warpall"};
 static const char *const comm_libraries[] = {
-	"nccl::", "rccl::", "nvshmem::", "mscclpp::", "msccl::", "deep_ep::",
-	"hybrid_ep::", "pplx::", "userbuffers::", "symm_mem::", "symmetric_memory::"};
+	"nccl", "rccl", "nvshmem", "msccl", "deepep", "hybridep", "pplx", "userbuffers",
+	"symmmem", "symmetricmemory"};
 
-/* Tells whether the text contains one of the words. A set of first letters makes this one pass,
- * because there may be a million names.
+/* Tells whether a word begins at p. Capitals and underscores do not matter, because each library
+ * spells in its own way: AllReduce, all_reduce, Allreduce.
  */
-static bool has_one_of(const char *text, const char *const *words, size_t n)
+static bool begins_with_word(const char *p, const char *word)
+{
+	for (; *word; p++) {
+		if (*p == '_')
+			continue;
+		if (tolower((unsigned char)*p) != *word)
+			return false;
+		word++;
+	}
+	return true;
+}
+
+/* Tells whether the text contains one of the words. Unless they may be `inside` others, they begin
+ * where the text's own words begin: "allgather" is not in "small_gather". A set of first letters
+ * makes this one pass, because there may be a million names.
+ */
+static bool has_one_of(const char *text, const char *const *words, size_t n, bool inside)
 {
 	uint32_t begins = 0;
+	bool was_letter = false;
 
 	for (size_t i = 0; i < n; i++)
 		begins |= UINT32_C(1) << (words[i][0] & 31);
-	for (; *text; text++)
-		for (size_t i = 0; begins >> (*text & 31) & 1 && i < n; i++)
-			if (*text == words[i][0] && text[1] == words[i][1] &&
-			    !strncmp(text, words[i], strlen(words[i])))
-				return true;
+	for (; *text; text++) {
+		bool is_letter = isalpha((unsigned char)*text);
+
+		if (begins >> (*text & 31) & 1 && is_letter &&
+		    (inside || !was_letter || isupper((unsigned char)*text)))
+			for (size_t i = 0; i < n; i++)
+				if (begins_with_word(text, words[i]))
+					return true;
+		was_letter = is_letter;
+	}
 	return false;
 }
-#define HAS_ONE_OF(text, words) has_one_of(text, words, ARRAY_LEN(words))
+#define HAS_ONE_OF(text, words, inside) has_one_of(text, words, ARRAY_LEN(words), inside)
 
 enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 {
-	enum { MOST_CHARS = 256 };
-	char name[MOST_CHARS], scope[MOST_CHARS];
+	char scope[256];
 	const char *p = base;
 
 	if (skip_known_word(&p, "nccl") || skip_known_word(&p, "rccl"))
 		return classify_nccl(p);
-	snprintf(name, sizeof(name), "_%s", base);
 	snprintf(scope, sizeof(scope), "%.*s", (int)strcspn(full, "<("), full);
-	return (HAS_ONE_OF(name, comm_words) || HAS_ONE_OF(scope, comm_libraries)) &&
-			       !HAS_ONE_OF(name, computing_words) ?
+	return (HAS_ONE_OF(base, comm_words, false) || HAS_ONE_OF(scope, comm_libraries, false)) &&
+			       !HAS_ONE_OF(base, computing_words, true) ?
 		       NSX_COMM_OTHER : NSX_COMM_NONE;
 }
 

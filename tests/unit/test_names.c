@@ -61,6 +61,8 @@ TEST(communication_kernels)
 		{"allreduce_grads", NSX_COMM_OTHER},
 		{"oneShotAllReduceKernel", NSX_COMM_OTHER},
 		{"lowPrecisionTwoShotAllReduceKernel", NSX_COMM_OTHER},
+		{"twoshotAllreduceKernel", NSX_COMM_OTHER},
+		{"MOE_ALL2ALL", NSX_COMM_OTHER},
 		{"moeA2ADispatchKernel", NSX_COMM_OTHER},
 		{"fusedMoeCommKernel", NSX_COMM_OTHER},
 		{"all_to_all_internode_dispatch", NSX_COMM_OTHER},
@@ -70,6 +72,7 @@ TEST(communication_kernels)
 		{"small_gather_kernel", NSX_COMM_NONE},
 		{"blockAllReduceSum", NSX_COMM_NONE},
 		{"gemm_allreduce", NSX_COMM_NONE},
+		{"hgemmAllReduce", NSX_COMM_NONE},
 		{"moe_combine", NSX_COMM_NONE},
 		{"dispatch_gemm", NSX_COMM_NONE},
 		{"", NSX_COMM_NONE},
@@ -81,6 +84,8 @@ TEST(communication_kernels)
 			 NSX_COMM_OTHER);
 	assert_int_equal(nsx_classify_comm("executionKernel",
 					   "void mscclpp::executionKernel<int>(int)"),
+			 NSX_COMM_OTHER);
+	assert_int_equal(nsx_classify_comm("combine", "void deepep::ht::combine<8>(int)"),
 			 NSX_COMM_OTHER);
 	assert_int_equal(nsx_classify_comm("copy", "void copy<deep_ep::Layout>(int)"),
 			 NSX_COMM_NONE);
