@@ -148,7 +148,7 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = x->name, .device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
 		.alarm = NSX_ALARM_SET, .also = names[j.verdict],
-		.most_ns = l->v[0].cls == NSX_L_IDLE ? lost_ns : 0, /* copies may be needed */
+		.most_ns = l->v[0].cls == NSX_L_COPY ? 0 : lost_ns, /* copies may be needed */
 		/* Code is loaded once, however long the program runs. */
 		.severity = l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
 			    share >= MOST_SHARE	 ? NSX_SEV_HIGH :
@@ -169,14 +169,15 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 						       nsx_tell_ns(found, phase_ns)),
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
-							    say_time_between_first_last),
-				l->v[0].cls == NSX_L_COMM ? say_silent(d, &x->window, lost_ns) :
-							    NULL},
+							    say_time_between_first_last)},
 		.recommendation = {nsx_tell(found, say_judge_by_itself_window, x->name)},
 		.proof = {{.csv = "run_phases",
 			.column = "wall_ms",
 			.at = {{"name", nsx_string(x->name)}}}}};
+	const char *silent = l->v[0].cls == NSX_L_COMM ? say_silent(d, &x->window, lost_ns) : NULL;
 
+	if (silent)
+		nsx_insert_evidence(&f, 0, silent);
 	nsx_found(found, &f);
 }
 
