@@ -166,7 +166,11 @@ static void judge_idle(const struct nsx_report *r, double length, struct nsx_fir
 			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
 						      nsx_title_within(r->arena, f));
 	} else if (is_lost(r->trace)) {
+		const char *unread = r->trace->schema->refused[NSX_VIEW_kernel];
+
 		p->verdict = NSX_V_LOST;
+		p->because = unread ? nsx_arena_printf(
+			r->arena, "the table of kernels %s", unread) : NULL;
 	} else if (f && nsx_finding_category(f) == NSX_CAT_HOST) {
 		p->because = nsx_title_within(r->arena, f);
 	}

@@ -169,30 +169,49 @@ static const void *find_unread_reason(const void *schema, const char *table)
 	uint64_t n = source ? source->unread(source->ctx, table) : 0;
 
 	return !n ? NULL : nsx_arena_printf(
-		s->arena, "the report has %llu of its records, in a form that this "
+		s->arena, "was not read: the report has %llu of its records, in a form that this "
 		"program does not know", (unsigned long long)n);
 }
 
-/* Returns the table of a view; if that has no rows, its newest version. */
-static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tables)
+/* Returns the table of a view; if that has no rows, its newest version. If both have rows, the
+ * newest version is not read.
+ */
+static const struct nsx_table_info *find_view(struct nsx_schema *s, unsigned v)
 {
-	const struct nsx_table_info *t = try_candidates(tables, find_table, db);
-	const struct nsx_table_info *later;
+	const char *tables = nsx_view_defs[v].tables;
+	const struct nsx_table_info *t = try_candidates(tables, find_table, s->db);
+	const struct nsx_table_info *later = try_candidates(tables, schema_find_version, s->db);
 
-	if (t && (!nsx_is_readable(t) || probe_rows(db, t->name)))
-		return t;
-	later = try_candidates(tables, schema_find_version, db);
-	return later && nsx_is_readable(later) ? later : t;
+	if (later && (!nsx_is_readable(later) || !probe_rows(s->db, later->name)))
+		later = NULL;
+	if (!t || (later && nsx_is_readable(t) && !probe_rows(s->db, t->name)))
+		return later;
+	if (later)
+		s->refused[v] = nsx_arena_printf(s->arena, "was read in part: the table %s "
+						 "has rows, too, which were not read", later->name);
+	return t;
+}
+
+/* Tells whether an event table has rows, but no column with their time. */
+static bool lacks_time(const struct nsx_schema *s, unsigned v)
+{
+	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
+		unsigned f = nsx_view_defs[v].first + i;
+
+		if (!strcmp(nsx_field_defs[f].name, "start_ns"))
+			return s->rows[v] && !s->column[f];
+	}
+	return false;
 }
 
 static void resolve_views(struct nsx_schema *s)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
-		const struct nsx_table_info *t = find_view(s->db, nsx_view_defs[v].tables);
+		const struct nsx_table_info *t = find_view(s, v);
 
 		if (t && !nsx_is_readable(t)) {
 			s->refused[v] = nsx_arena_printf(
-				s->arena, "it is a %s where a table should be",
+				s->arena, "was not read: it is a %s where a table should be",
 				nsx_table_kinds[t->kind]);
 			t = NULL;
 		} else if (!t) {
@@ -205,6 +224,14 @@ static void resolve_views(struct nsx_schema *s)
 			unsigned f = nsx_view_defs[v].first + i;
 
 			s->column[f] = try_candidates(nsx_field_defs[f].columns, find_column, t);
+		}
+		if (t && lacks_time(s, v)) {
+			s->refused[v] = nsx_arena_printf(s->arena, "was not read: the table %s has "
+							 "no column 'start'", t->name);
+			s->table[v] = NULL;
+			s->rows[v] = 0;
+			memset(&s->column[nsx_view_defs[v].first], 0,
+			       nsx_view_nfields(v) * sizeof(*s->column));
 		}
 	}
 }

@@ -119,8 +119,8 @@ struct nsx_schema {
 	const char *column[NSX_NFIELDS]; /* column name in the file; NULL: absent */
 	int64_t rows[NSX_NVIEWS]; /* set by the loader; -1: not counted; 0: empty or absent, because
 				     lazy exports leave empty tables out     */
-	const char *refused[NSX_NVIEWS]; /* why a table is not read: "it is a view where
-					    a table should be"               */
+	const char *refused[NSX_NVIEWS]; /* "was not read: it is a view where a table should be";
+					    NULL: nothing is left out        */
 	const char *product_version, *schema_version; /* "" if not recorded  */
 	const char *installed; /* folder of the nsys that captured; "": not recorded */
 	struct nsx_reach *reach; /* set by the loader                          */

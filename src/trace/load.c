@@ -234,8 +234,7 @@ static void publish_warnings(struct nsx_loader *l)
 	l->t->damaged = nsx_schema_loss(s, 0) != NULL;
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->refused[v])
-			nsx_load_warn(l, "%s was not read: %s",
-				      nsx_view_defs[v].name, s->refused[v]);
+			nsx_load_warn(l, "%s %s", nsx_view_defs[v].name, s->refused[v]);
 	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
 	/* Skips a warning that the survey has already given. */
 	for (size_t i = 0; i < l->nwarnings; i++)

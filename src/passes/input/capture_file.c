@@ -165,7 +165,7 @@ static void check_damage(struct nsx_quality *q)
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->refused[v])
 			nsx_check(q, "file", MISSING, nsx_view_defs[v].name,
-				  NSX_REC_EXPORT, "it was not read: %s", s->refused[v]);
+				  NSX_REC_EXPORT, "it %s", s->refused[v]);
 	if (!q->t->damaged)
 		return;
 	nsx_check(q, "file", WARN, "database", NSX_REC_EXPORT,

@@ -37,7 +37,15 @@ static struct activity *count_activity(const struct nsx_quality *q)
 static void report_no_activity(struct nsx_quality *q, uint32_t p, const struct activity *x)
 {
 	const char *subject = nsx_process_label(q, p);
+	const char *unread = q->t->schema->refused[NSX_VIEW_kernel];
 
+	if (unread) { /* the capture is not to blame */
+		nsx_check(q, "gpu_activity", MISSING, subject, NSX_REC_EXPORT,
+			  "the GPU's work is not known: the table of kernels %s", unread);
+		nsx_raise(q, NSX_ID_gpu_activity, true,
+			  nsx_say(q->out, "the table of kernels %s", unread), NSX_SEV_HIGH);
+		return;
+	}
 	nsx_check(q, "gpu_activity", MISSING, subject, NSX_REC_SOFTWARE,
 		  "%zu kernel launches succeeded, but no kernel was recorded, so the GPU's work "
 		  "is not known (this does not mean that the GPU was idle). Usual "

@@ -1,0 +1,1 @@
+explain @columns_renamed --pass capture_quality --md

@@ -1,0 +1,1 @@
+explain @columns_renamed --out o
