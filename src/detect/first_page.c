@@ -379,6 +379,7 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 	const struct nsx_trace *t = r->trace;
 	bool sees_gpu = !nsx_graphs_hide(&r->facts->graphs);
 	bool sees_idle = !nsx_is_idle_unknown(&r->facts->lost);
+	bool joins = t->matching.no_call <= t->matching.matched; /* kernels with their launches */
 	struct nsx_idle_words idle = nsx_sum_words(l);
 	unsigned calls = 0, ops = 0; /* the classes that occur, as bits */
 
@@ -392,7 +393,7 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 		unsigned categories;
 		int64_t ns;
 	} areas[] = {
-		{"launches", calls >> NSX_CALL_LAUNCH & 1,
+		{"launches", joins && calls >> NSX_CALL_LAUNCH & 1,
 			1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP,
 			idle.ns[NSX_V_LAUNCH] - l->short_host_ns},
 		{say_waits_gpu, calls >> NSX_CALL_SYNC & 1, 1u << NSX_CAT_SYNC,

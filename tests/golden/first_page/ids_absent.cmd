@@ -1,0 +1,1 @@
+explain @ids_absent --out o
