@@ -154,14 +154,14 @@ static bool is_lost(const struct nsx_trace *t)
 	return false;
 }
 
-/* Judges a trace or a user's window without GPU work. */
+/* Judges a trace or a user's window without GPU work, or in which none has a length. */
 static void judge_idle(const struct nsx_report *r, double length, struct nsx_first_page *p)
 {
 	const struct nsx_finding *f = r->found.n ? &r->found.v[0] : NULL;
 
 	p->verdict = NSX_V_NO_GPU;
 	if (r->trace->has_gpu_work) {
-		p->because = say_gpu_idle_throughout_window;
+		p->because = r->trace->ops.n ? say_no_length : say_gpu_idle_throughout_window;
 		if (f && f->id != NSX_ID_gpu_idle && f->headroom_ns >= MOSTLY * length)
 			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
 						      nsx_title_within(r->arena, f));
@@ -219,7 +219,7 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 				(double)r->facts->lost.launches));
 		return;
 	}
-	if (!r->trace->ops.n) {
+	if (!r->trace->ops.n || !l->total_ns) {
 		judge_idle(r, (double)(p->judged.end_ns - p->judged.start_ns), p);
 		return;
 	}

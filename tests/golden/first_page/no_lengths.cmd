@@ -1,0 +1,1 @@
+explain @no_lengths --out o
