@@ -586,14 +586,21 @@ static void tally_calls(struct nsx_answer *a, int64_t tid)
 int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	long long tid;
-	bool is_id = read_id(a->argument, &tid), any = false;
+	long long tid, asked;
+	bool is_id = read_id(a->argument, &asked), any = false;
 
 	a->window = nsx_host_window(t);
 	for (uint32_t k = 0; k < t->nthreads; k++) {
 		const struct nsx_thread *th = &t->thread[k];
 
-		any |= is_id && th->tid == tid && (th->has_calls || th->has_ranges);
+		if (!(th->has_calls || th->has_ranges) ||
+		    (is_id ? th->tid != asked : strcmp(nsx_text(t, th->name), a->argument)))
+			continue;
+		if (any && th->tid != tid)
+			return nsx_fail(err, NSX_E_USAGE, "several threads are called '%s', such as "
+					"%lld and %lld", a->argument, tid, (long long)th->tid);
+		tid = th->tid;
+		any = true;
 	}
 	if (!any)
 		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA calls or ranges in "

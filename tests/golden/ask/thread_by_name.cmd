@@ -1,0 +1,1 @@
+ask @backward_by_other thread autograd
