@@ -19,9 +19,18 @@ WITH named AS (
   SELECT
     *
   , replace(lower(base_name), '_', '') AS word
-  , '_' || base_name AS _base
   , substr(kernel_name, 1, instr(replace(kernel_name, '<', '(') || '(', '(') - 1) AS scope
   FROM named
+)
+, spelt AS ( -- each word of the base name begins with "_"
+  SELECT
+    *
+  , replace(replace(lower(
+      replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+      '_' || base_name, 'A', '_a'), 'C', '_c'), 'D', '_d'), 'G', '_g'), 'M', '_m'), 'N', '_n'),
+      'R', '_r'), 'S', '_s'), 'T', '_t'), 'U', '_u')), '___', '_'), '__', '_') AS words
+  , '::' || replace(scope, ' ', '::') AS path
+  FROM flat
 )
 SELECT
   rid
@@ -43,28 +52,24 @@ SELECT
     WHEN word LIKE '%scatter%' THEN 'scatter'
     ELSE base_name
   END AS op_name
-FROM flat
+FROM spelt
 WHERE word GLOB 'nccl*'
   OR word GLOB 'rccl*'
   OR NOT (
-    base_name GLOB '*[gG]emm*' OR base_name GLOB '*GEMM*'
-    OR base_name GLOB '*matmul*' OR base_name GLOB '*MatMul*'
-    OR base_name GLOB '*[bB]lockAll*' OR base_name GLOB '*block_all*'
-    OR base_name GLOB '*[wW]arpAll*' OR base_name GLOB '*warp_all*'
+    word GLOB '*gemm*' OR word GLOB '*matmul*' OR word GLOB '*blockall*' OR word GLOB '*warpall*'
   ) AND (
-    base_name GLOB '*AllReduce*' OR _base GLOB '*_all[rR]educe*' OR _base GLOB '*_all_reduce*'
-    OR base_name GLOB '*AllGather*' OR _base GLOB '*_all[gG]ather*' OR _base GLOB '*_all_gather*'
-    OR base_name GLOB '*ReduceScatter*' OR _base GLOB '*_reduce[sS]catter*'
-    OR _base GLOB '*_reduce_scatter*'
-    OR base_name GLOB '*AllToAll*' OR _base GLOB '*_alltoall*' OR _base GLOB '*_allToAll*'
-    OR _base GLOB '*_all_to_all*' OR _base GLOB '*_all2all*'
-    OR base_name GLOB '*A2A*' OR _base GLOB '*_a2a*'
-    OR base_name GLOB '*SendRecv*' OR _base GLOB '*_send[rR]ecv*' OR _base GLOB '*_send_recv*'
-    OR base_name GLOB '*TwoShot*' OR _base GLOB '*_two_shot*' OR base_name GLOB '*MoeComm*'
-    OR _base GLOB '*_cross_device_reduce*' OR _base GLOB '*_multimem*'
-    OR _base GLOB '*_nvshmem*' OR _base GLOB '*_userbuffers*'
-    OR scope GLOB '*nccl::*' OR scope GLOB '*rccl::*' OR scope GLOB '*nvshmem::*'
-    OR scope GLOB '*mscclpp::*' OR scope GLOB '*msccl::*' OR scope GLOB '*deep_ep::*'
-    OR scope GLOB '*hybrid_ep::*' OR scope GLOB '*pplx::*' OR scope GLOB '*userbuffers::*'
-    OR scope GLOB '*symm_mem::*' OR scope GLOB '*symmetric_memory::*'
+    words GLOB '*_allreduce*' OR words GLOB '*_all_reduce*'
+    OR words GLOB '*_allgather*' OR words GLOB '*_all_gather*'
+    OR words GLOB '*_reducescatter*' OR words GLOB '*_reduce_scatter*'
+    OR words GLOB '*_alltoall*' OR words GLOB '*_allto_all*' OR words GLOB '*_all_to_all*'
+    OR words GLOB '*_all2all*' OR words GLOB '*_all2_all*'
+    OR words GLOB '*_a2a*' OR words GLOB '*_a2_a*'
+    OR words GLOB '*_sendrecv*' OR words GLOB '*_send_recv*'
+    OR words GLOB '*_twoshot*' OR words GLOB '*_two_shot*' OR words GLOB '*_moe_comm*'
+    OR words GLOB '*_cross_device_reduce*' OR words GLOB '*_multimem*'
+    OR words GLOB '*_nvshmem*' OR words GLOB '*_userbuffers*'
+    OR path GLOB '*::nccl*::*' OR path GLOB '*::rccl*::*' OR path GLOB '*::nvshmem*::*'
+    OR path GLOB '*::msccl*::*' OR path GLOB '*::deep_ep*::*' OR path GLOB '*::deepep*::*'
+    OR path GLOB '*::hybrid_ep*::*' OR path GLOB '*::pplx*::*' OR path GLOB '*::userbuffers*::*'
+    OR path GLOB '*::symm_mem*::*' OR path GLOB '*::symmetric_memory*::*'
   )

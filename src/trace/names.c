@@ -423,67 +423,71 @@ static enum nsx_comm_op classify_nccl(const char *p)
 }
 
 /* comm_words mark communication kernels. Other words exclude a kernel because it also computes or
- * works within one block. The last list has the namespaces of communication libraries.
+ * works within one block. All are spelt as write_words spells.
  */
 static const char *const comm_words[] = {
-	"allreduce", "allgather", "reducescatter", "alltoall", "all2all", "a2a", "sendrecv",
-	"twoshot", "moecomm", "crossdevicereduce", "multimem", "nvshmem", "userbuffers"};
+	"_allreduce", "_all_reduce", "_allgather", "_all_gather", "_reducescatter",
+	"_reduce_scatter", "_alltoall", "_allto_all", "_all_to_all", "_all2all", "_all2_all",
+	"_a2a", "_a2_a", "_sendrecv", "_send_recv", "_twoshot", "_two_shot", "_moe_comm",
+	"_cross_device_reduce", "_multimem", "_nvshmem", "_userbuffers"};
 static const char *const computing_words[] = {
-	"gemm", "matmul", "blockall", "warpall"};
+	"gemm", "_g_e_m_m", "matmul", "mat_mul", "blockall", "block_all", "warpall", "warp_all"};
+/* The begin of the namespaces of communication libraries. */
 static const char *const comm_libraries[] = {
-	"nccl", "rccl", "nvshmem", "msccl", "deepep", "hybridep", "pplx", "userbuffers",
-	"symmmem", "symmetricmemory"};
+	"nccl", "rccl", "nvshmem", "msccl", "deep_ep", "deepep", "hybrid_ep", "pplx",
+	"userbuffers", "symm_mem", "symmetric_memory"};
 
-/* Tells whether a word begins at p. Capitals and underscores do not matter, because each library
- * spells in its own way: AllReduce, all_reduce, Allreduce.
+/* Writes a name so that its words begin with "_", as each library spells in its own way: AllReduce
+ * and all_reduce are "_all_reduce".
  */
-static bool begins_with_word(const char *p, const char *word)
+static void write_words(const char *name, char *ret, size_t size)
 {
-	for (; *word; p++) {
-		if (*p == '_')
-			continue;
-		if (tolower((unsigned char)*p) != *word)
-			return false;
-		word++;
+	size_t n = 0;
+
+	ret[n++] = '_';
+	for (; *name && n + 2 < size; name++) {
+		if ((*name == '_' || isupper((unsigned char)*name)) && ret[n - 1] != '_')
+			ret[n++] = '_';
+		if (*name != '_')
+			ret[n++] = (char)tolower((unsigned char)*name);
 	}
-	return true;
+	ret[n] = '\0';
 }
 
-/* Tells whether the text contains one of the words. Unless they may be `inside` others, they begin
- * where the text's own words begin: "allgather" is not in "small_gather". A set of first letters
- * makes this one pass, because there may be a million names.
- */
-static bool has_one_of(const char *text, const char *const *words, size_t n, bool inside)
+static bool has_one_of(const char *text, const char *const *words, size_t n)
 {
-	uint32_t begins = 0;
-	bool was_letter = false;
-
 	for (size_t i = 0; i < n; i++)
-		begins |= UINT32_C(1) << (words[i][0] & 31);
-	for (; *text; text++) {
-		bool is_letter = isalpha((unsigned char)*text);
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+#define HAS_ONE_OF(text, words) has_one_of(text, words, ARRAY_LEN(words))
 
-		if (begins >> (*text & 31) & 1 && is_letter &&
-		    (inside || !was_letter || isupper((unsigned char)*text)))
-			for (size_t i = 0; i < n; i++)
-				if (begins_with_word(text, words[i]))
-					return true;
-		was_letter = is_letter;
+/* Tells whether a function lies in the namespace of a communication library. */
+static bool is_in_comm_library(const char *full)
+{
+	const char *end = full + strcspn(full, "<(");
+
+	for (const char *p = full; p < end; p++) {
+		const char *inner = p == full || p[-1] == ':' || p[-1] == ' ' ? strstr(p, "::") : NULL;
+
+		for (size_t i = 0; inner && inner < end && i < ARRAY_LEN(comm_libraries); i++)
+			if (!strncmp(p, comm_libraries[i], strlen(comm_libraries[i])))
+				return true;
 	}
 	return false;
 }
-#define HAS_ONE_OF(text, words, inside) has_one_of(text, words, ARRAY_LEN(words), inside)
 
 enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 {
-	char scope[256];
+	char words[256];
 	const char *p = base;
 
 	if (skip_known_word(&p, "nccl") || skip_known_word(&p, "rccl"))
 		return classify_nccl(p);
-	snprintf(scope, sizeof(scope), "%.*s", (int)strcspn(full, "<("), full);
-	return (HAS_ONE_OF(base, comm_words, false) || HAS_ONE_OF(scope, comm_libraries, false)) &&
-			       !HAS_ONE_OF(base, computing_words, true) ?
+	write_words(base, words, sizeof(words));
+	return (HAS_ONE_OF(words, comm_words) || is_in_comm_library(full)) &&
+			       !HAS_ONE_OF(words, computing_words) ?
 		       NSX_COMM_OTHER : NSX_COMM_NONE;
 }
 
