@@ -29,7 +29,7 @@ enum {
 	 * the pool has given its memory back (tests/measured).
 	 */
 	REFILL_NS = 20000,
-	OFTEN = 10, /* fewer calls are not called too often */
+	OFTEN = 10, /* fewer calls are never "too often" */
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, NONE };
@@ -624,8 +624,8 @@ static struct group calls_total_of(const struct calls *c, const uint32_t *list, 
 	return ret;
 }
 
-/* The direction of the small copies that more than one call in `part` waits for; NWAYS: most wait
- * for something else.
+/* The direction of the small copies for which most calls wait or, if these go to the host, more
+ * than one call in `part`; NWAYS: neither.
  */
 static enum way calls_direction_of(const struct group *x, size_t part)
 {

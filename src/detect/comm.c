@@ -11,10 +11,10 @@
 #define LEAST_PCT 1.0	  /* percent of the window from which exposed communication is reported */
 /* percent of the window that is reported even if most communication overlaps */
 #define MUCH_PCT 10.0
-#define BY_WORK 0.5 /* least share of the gain of ranks at their own pace that even work must win */
-/* as many collectives, each shorter than this, are bound by latency */
+#define BY_WORK 0.5 /* even work wins at least this share of what ranks that never wait would win */
+/* so many collectives, each shorter than this, are bound by latency */
 enum { MANY = 100, TINY_NS = 50000 };
-enum { MOST_PIECES = 4 }; /* as many micro batches for one                 */
+enum { MOST_PIECES = 4 }; /* most micro batches that one is split into     */
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
 	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */
@@ -40,7 +40,7 @@ struct comm {
 	} on[2];
 };
 
-static void find_streams(struct comm *c)
+static void mark_computing_streams(struct comm *c)
 {
 	const struct nsx_trace *t = c->d->trace;
 
@@ -88,8 +88,9 @@ static bool is_by_pairs(const struct habit *h)
 	return h->pairs_ns * 2 > h->ns;
 }
 
-/* Whether most communication overlaps and the rest comes first or last, with nothing to compute
- * beside it. Communication behind a copy that compute waits for is exposed but does not block.
+/* Whether at most half of communication is exposed, and compute waits for at most a third of it:
+ * the rest comes first or last, with nothing to compute beside it. Communication behind a copy that
+ * compute waits for is exposed but does not block.
  */
 static bool is_tail(const struct nsx_comm_cost *x)
 {
@@ -435,7 +436,7 @@ int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 	struct comm c = {.d = d};
 
 	if (m->comm)
-		find_streams(&c);
+		mark_computing_streams(&c);
 	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
 		if (judge_arrivals(d, x, err))
 			return err->rc;

@@ -329,7 +329,7 @@ struct runs {
 		bool is_any, in_run;
 	} *last;
 	size_t nfilled; /* copies to the GPU that fill what was allocated right before */
-	/* judged calls by class; only allocations of IMPLICIT_SYNC */
+	/* judged calls by class; of the class IMPLICIT_SYNC only allocations */
 	size_t njudged[NSX_CALL_NONE + 1];
 };
 

@@ -15,7 +15,7 @@
 /* excess of slow iterations from which they are reported, as a share of the window */
 #define LEAST_SLOW 0.01
 #define SLOWER 1.05	/* least ratio to the others' pace from which a GPU is slow */
-#define LITTLE 0.25	/* share of that excess from which pauses are its reason */
+#define LITTLE 0.25	/* share of slow iterations' excess from which pauses are its reason */
 enum {
 	BOOKED = 64, /* most iterations of a kind, slow or usual, in a ledger */
 	LEAST_PAUSE_NS = 100000, /* a shorter pause is not counted as unusual */
@@ -394,7 +394,9 @@ static bool is_work_shrinking(const struct slow *s)
 	       s->last_slow - from < 2 * s->nslow && s->last_slow < s->last_judged;
 }
 
-/* Whether no iteration is slow. If so, reports that under "checked and fine". */
+/* Whether slow iterations need no finding: there are none, or so many that the loop has two kinds
+ * of iterations (both are reported under "checked and fine"), or they cost little.
+ */
 static bool are_fine(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;

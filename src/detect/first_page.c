@@ -22,8 +22,8 @@ const char *const nsx_use_words[NSX_NUSES] = {
 
 /* Header ------------------------------------------------------------------*/
 
-/* "2 × A100": the GPUs that ran work, or else those of the machine, with their model if it is
- * one.
+/* "2 × A100": the GPUs that ran work, or else those of the machine, with their model if all have
+ * the same.
  */
 static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 {

@@ -397,7 +397,7 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 
 #define SPREAD 0.05 /* greatest median distance from the median period, relative to it */
 #define MUCH 0.1    /* least share of the window that the host's code must seem to cost */
-/* share of that gain that is won in any case: more means the program is not paced */
+/* a paced program wins less than this share of that gain while waits end when they did */
 #define SURE 0.1
 #define EVEN 1.1    /* nine of ten periods take at most this many times the median */
 /* A clock makes up for a late start in the next period, so several periods together are as even as

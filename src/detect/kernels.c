@@ -213,7 +213,7 @@ static const char *fused_by(const struct nsx_kernel_words *x)
 	return strncmp(x->family, "multi_tensor ", strlen("multi_tensor ")) ? NULL : "the program";
 }
 
-/* Whether a kernel accesses memory by index: its pattern binds it, and it is no copy or fill. */
+/* Whether a kernel accesses memory by index, so that scattered accesses bind it. */
 static bool goes_by_index(const struct nsx_kernel_words *x)
 {
 	static const char *const by_index[] = {"gather", "scatter", "embedding",

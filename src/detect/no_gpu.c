@@ -114,7 +114,9 @@ static int sum_mpi(const struct nsx_detect *d, struct sums *s, struct nsx_err *e
 	return 0;
 }
 
-/* In a collective ranks wait for the last one, so the last rank's own work is reported first. */
+/* Orders by time, with collectives last: ranks wait in them for the last rank, whose own work is
+ * the cause.
+ */
 static int cmp_spent(const void *a, const void *b, void *ctx)
 {
 	const struct spent *x = a, *y = b;

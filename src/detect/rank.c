@@ -31,7 +31,7 @@ struct item {
 	struct nsx_finding *f;
 	size_t order; /* order of appearance                                 */
 	double adds_ns; /* time won beyond the remedies applied so far       */
-	/* the same once another remedy is applied, too: the best, and the one that is tried */
+	/* the same if one more remedy is applied: the best one, or the one that is being tried */
 	double after_best_ns, after_ns;
 	double worth_ns, sure_ns; /* see worth and sure_worth                */
 	bool is_capture;
