@@ -179,7 +179,7 @@ struct sequence { /* a typical unit as a sequence of kernels */
 	uint32_t *all, *anchor; /* anchor: rows of matched kernels; at: their positions in `all` */
 	uint32_t *at;
 	size_t n, nanchors;
-	const bool *used; /* by kernel: the side uses it */
+	const bool *used; /* by kernel: whether the side uses it */
 };
 
 static struct sequence list_sequence(const struct work *w, unsigned side, size_t lane)

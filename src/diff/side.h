@@ -244,7 +244,7 @@ void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r);
 /* Sorts the names of the GPUs used and fills gpu_names and gpu_models. */
 void nsx_side_name_gpus(struct nsx_side *s, const char **names, size_t n);
 
-/* The sweeps, by file: each fills part of a lane whose units are known. --------------*/
+/* Sweeps over the trace (sweep_*.c). Each fills a part of a lane whose units are known. ----*/
 struct nsx_sweep {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;

@@ -192,8 +192,8 @@ static int sign_beyond(double change, double floor)
 	return (change > floor) - (change < -floor);
 }
 
-/* Judges with three runs per side: a change is proven if all runs of one side are below all runs of
- * the other.
+/* Judges with three runs per side: a change beyond noise is proven if all runs of one side are
+ * below all runs of the other.
  */
 static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel, const char **why)
 {
