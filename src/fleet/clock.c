@@ -25,7 +25,7 @@ struct clocks {
 	double *bound;	 /* [q * n + r]: greatest lead of clock r over clock q */
 	struct pair {	 /* a clock's ends compared with those of the reference clock */
 		struct lead {
-			double at_ns, by_ns; /* by the reference clock; how much later the end is */
+			double at_ns, by_ns; /* the reference clock's end; this one's minus that */
 		} *v; /* communicator by communicator */
 		size_t n, cap;
 	} *diff;	 /* by clock */
@@ -34,7 +34,7 @@ struct clocks {
 		double start, end;
 		bool is_there;
 	} *seen;	 /* by clock */
-	uint32_t *there; /* the clocks that are there */
+	uint32_t *there; /* the clocks with ranks in the collective */
 	struct nsx_arena *a;
 };
 

@@ -20,7 +20,9 @@ enum { FEW = 4, /* fewer other engines have no spread of their own */
 struct class { /* steps of one kind and size on one engine */
 	const struct nsx_dkind *k;
 	uint32_t engine;
-	/* time of a step by the other engines, and by those that have enough of them; 0: none */
+	/* time that the other engines take for such a step; sure_ns: by those that did enough of
+	 * them; 0: none did
+	 */
 	double expected_ns, sure_ns;
 };
 struct engines {
@@ -73,7 +75,7 @@ static const struct nsx_digest *digest_of(const struct nsx_fleet *f, uint32_t e)
 	return f->rank[f->engine[e].ranks[0]].d;
 }
 
-/* Lists engines: ranks that communicators join, directly or through others. */
+/* Lists engines: ranks that communicators join, directly or through others, or that do the same. */
 static void list_engines(struct nsx_fleet *f, struct nsx_arena *a)
 {
 	uint32_t *of = nsx_arena_get(a, f->nranks * sizeof(*of));
@@ -249,8 +251,8 @@ static bool is_like(const struct nsx_digest *x, const struct nsx_digest *y)
 	return 2 * common > all;
 }
 
-/* Median of that over the other engines that do alike. *ret_spread: its standard deviation; 0: not
- * known.
+/* Median of engines_value over the other engines that do like work. *ret_spread: its standard
+ * deviation; 0: not known.
  */
 static double engines_usual(const struct engines *x, uint32_t but, unsigned what, double *ret_spread)
 {

@@ -165,12 +165,12 @@ struct nsx_fclock {
 
 struct nsx_fengine { /* an inference engine that shares no collective with the others */
 	uint32_t *ranks, n; /* indices, ascending */
-	int64_t nsteps, ncompared; /* steps; those of which other engines have the like */
-	double took_ns, expected_ns; /* of these; as the other engines would take */
-	double all_took_ns, all_expected_ns; /* the same of all steps */
-	double ratio; /* of the two; 0: nothing to compare */
+	int64_t nsteps, ncompared; /* ncompared: steps of which other engines have similar ones */
+	double took_ns, expected_ns; /* time of the compared steps, here and on the other engines */
+	double all_took_ns, all_expected_ns; /* the same for all steps */
+	double ratio; /* took_ns / expected_ns; 0: nothing to compare */
 	double spread; /* standard deviation of the other engines' ratios */
-	bool is_slow; /* beyond that */
+	bool is_slow; /* its ratio exceeds theirs by far more than the spread */
 	enum nsx_late_cause cause;
 	unsigned idle_cause; /* set for NSX_WHY_IDLE; NSX_NCAUSES: several */
 	double kernel_ratio; /* kernel time for the same steps relative to the others'; 0: unknown */

@@ -101,7 +101,7 @@ static double mean_kernel(const void *name, const struct nsx_digest *d, uint32_t
 }
 
 /* Compares the late ranks' kernels with the others', family by family. Returns the overall
- * ratio; *ret_alike: the share of kernel time that has it.
+ * ratio; *ret_alike: the share of kernel time that is slower by at least half as much.
  */
 static double kernel_ratio(const struct nsx_judge *j, const struct nsx_late *l,
 			   double *scratch, double *ret_alike)

@@ -42,14 +42,14 @@ struct line { /* a communicator, or a rank's waits for messages */
 	} *now;
 	uint32_t holder; /* the member waited for last */
 	uint32_t with;	 /* sender of the messages; NSX_NONE: unknown */
-	uint64_t alike;	 /* before messages of equal numbers ranks need the same work */
+	uint64_t alike;	 /* before messages of lines equal in this, ranks need equal work */
 };
 struct place { /* a collective of a step */
 	double at_ns; /* its end, on the common clock */
 	struct line *line;
 	uint32_t need[2]; /* index of its need, for even and for odd members */
 	size_t k, nth; /* index in the family, and within the step in its line */
-	size_t of_n;   /* number of places of that line in the step */
+	size_t of_n;   /* number of collectives of its line in the step */
 	/* own work before the collective, summed over the members that waited only for their
 	 * data
 	 */
@@ -57,7 +57,7 @@ struct place { /* a collective of a step */
 	size_t npeers; /* number of these members */
 	size_t visits; /* index of its members' visits */
 };
-struct need { /* own work before the n-th collective of a step, over equals */
+struct need { /* own work before the n-th collective of a step, over ranks with equal work */
 	double sum, least;
 	double transfer; /* shortest duration */
 	size_t n; /* number of ranks that waited only for their data */
@@ -131,7 +131,7 @@ static struct line *add_waits_of(struct replay *p, uint32_t rank, struct nsx_dch
 }
 
 /* Lists communicators in which another rank is there to wait for, and waits for messages, of MPI and
- * NCCL. Pipeline stages that wait as often are not equal.
+ * NCCL. Those of two NCCL communicators are not alike: stages of a pipeline do different work.
  */
 static void list_lines(struct replay *p, struct nsx_arena *a)
 {

@@ -96,7 +96,7 @@ static struct named *totals_name_of(struct measure *s, size_t call, struct nsx_e
 	return x;
 }
 
-/* Whether a call is the first launch of a kernel by a process, or the first allocation or
+/* Whether a call is the first slow launch of a kernel by a process, or the first allocation or
  * release of memory under its name.
  */
 static int totals_is_first(const struct measure *s, struct nsx_groups *met, size_t call,
