@@ -9,7 +9,7 @@ enum {
 	MAX_LENGTH = 4096, /* characters after repeats are expanded */
 	MAX_WRITTEN = 512, /* characters that repeats in braces add when they are expanded */
 	MAX_GROUPS = 64,   /* greatest nesting depth of parentheses */
-	MAX_WAYS = 5000,   /* limit of the ways through an operand that read no character */
+	MAX_WAYS = 5000,   /* most ways in which an operand of a repeat can match nothing */
 };
 
 /* Returns the letter after the backslash of an escape that is refused; 0: none. "\d" is refused

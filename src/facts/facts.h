@@ -163,8 +163,8 @@ enum nsx_barrier_kind {
 extern const char *const nsx_barrier_names[NSX_NBARRIERS];
 struct nsx_barrier { /* sorted by thread, start */
 	int64_t start_ns, end_ns; /* not clipped to the window               */
-	int64_t wait_ns; /* its time inside a user's window; host waits and launcher gaps without
-			    the time that barriers of other classes cover */
+	int64_t wait_ns; /* its time inside a user's window; for host waits and launcher gaps only
+			    the time that no barrier of another kind covers */
 	int64_t gpu_busy_ns, gpu_idle_ns; /* parts of wait_ns inside the window in use while the
 					     process's GPUs are busy or idle; -1: it has no GPU */
 	int64_t cost_ns; /* idle time charged to it; no time is charged to two barriers */

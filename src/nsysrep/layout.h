@@ -58,7 +58,7 @@ struct nsx_layouts {
 struct nsx_layout_shape {
 	enum nsx_layout_level level; /* that of the message itself           */
 	unsigned body, part;	     /* fields of the nested messages        */
-	unsigned fixed; /* field of the body; field 1 of an event is fixed, too */
+	unsigned fixed; /* a field of the body with the same number; so is field 1 of an event */
 };
 
 typedef uint64_t nsx_words __attribute__((vector_size(16)));

@@ -67,8 +67,8 @@ double nsx_counter_typical(const struct nsx_counters *c, enum nsx_counter which,
 	return !s ? NAN : scope == NSX_SCOPE_COMPUTE && s->n >= FEWEST ? s->p50 : s->mean;
 }
 
-/* Reads and writes share one bus, so their percentages are added. If the sum exceeds 100, this GPU
- * does not share a bus, and there is no result.
+/* Reads and writes share one bus, so their percentages are added. If the sum exceeds 100, they do
+ * not share it on this GPU, and the greater one is returned.
  */
 double nsx_dram_typical(const struct nsx_counters *c, enum nsx_scope scope)
 {

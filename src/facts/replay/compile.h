@@ -18,8 +18,8 @@ struct select { /* a change, and the events that it selects                   */
 	const struct nsx_model *m;
 	struct nsx_arena *a; /* scratch                                      */
 	nsx_str name;	  /* id of c->name; 0: not in the trace */
-	struct span_list times; /* at which c->range is open or, with NSX_NO_OS_WAIT, which calls
-				   named c->name take */
+	struct span_list times; /* times at which c->range is open or, with NSX_NO_OS_WAIT, times
+				   in calls named c->name */
 	uint8_t *shape, *api; /* by shape, by API: ASKED_YES, ASKED_NO, or 0: unknown */
 	uint8_t *rows;	/* bit i: row first_row + i is selected              */
 	uint32_t first_row, last_row;

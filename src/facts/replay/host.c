@@ -313,8 +313,8 @@ static int64_t os_call_ns_in(const struct nsx_trace *t, uint32_t thread, struct 
 	return ns;
 }
 
-/* Adds time off the CPU as waits, unless the thread was ready. In traces without states a thread
- * counts as ready if it was in no call that could block.
+/* Adds time off the CPU as waits, unless the thread was ready. In traces with OS calls but without
+ * states, a thread also counts as ready if OS calls cover less than half of that time.
  */
 static int add_off_cpu(struct build *b, const struct reader *r,
 		       struct span_list *waits, struct nsx_err *err)

@@ -348,7 +348,7 @@ static int await_whole_process(struct sweep *s, uint32_t call, struct nsx_err *e
 }
 
 /* Tells whether a copy or memset lies inside its call and blocks it: by the call's name, by
- * pageable memory, or by taking as long as the call.
+ * pageable memory, or by taking most of the call.
  */
 static bool is_blocking(const struct build *b, uint32_t call)
 {

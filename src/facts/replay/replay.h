@@ -55,7 +55,7 @@ typedef int (*nsx_lost_fn)(void *ctx, uint32_t thread, struct nsx_span lost, str
 /* Visits the times when the thread was ready to run. */
 int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			     struct nsx_err *err) NSX_CHECKED;
-/* Visits the times for which neither scheduler nor calls recorded a reason. */
+/* Visits the times for which neither scheduler nor OS calls recorded a reason. */
 int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			  struct nsx_err *err) NSX_CHECKED;
 /* Tells whether the scheduler recorded, for all times without a reason, that the thread waited. */

@@ -141,7 +141,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* The step of a call: the open one that its thread began last; NULL: none. */
+/* The step of a call: the open one that its thread began last, or else its process; NULL: none. */
 static struct nsx_engine_step *steps_step_of(const struct build *b, uint32_t call)
 {
 	uint32_t thread = nsx_call_thread(b->t, call);
