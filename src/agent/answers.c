@@ -157,7 +157,7 @@ enum { MOST_WHY = 600 }; /* characters of the reasons why inputs could not be re
 /* Adds the first page line by line. */
 static void add_fleet_first_page(struct nsx_answer *a, const struct nsx_freport *r)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_freport_page(r, true, &b);
 	for (char *line = b.p, *end; line && *line; line = end) {
@@ -167,7 +167,6 @@ static void add_fleet_first_page(struct nsx_answer *a, const struct nsx_freport 
 		if (*line && *line != '#')
 			nsx_md_text(a->out, "%s", line);
 	}
-	nsx_buf_done(&b);
 }
 
 static int describe_fleet(struct nsx_answer *a, struct nsx_fleet *f,

@@ -244,14 +244,13 @@ static void describe_proof_sql(struct nsx_answer *a, const struct nsx_finding *f
 	}
 	nsx_scripts_free(scripts);
 	if (n) {
-		struct nsx_buf path = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf path = {0};
 
 		nsx_buf_add_word(&path, nsx_base_name(a->r->path));
 		nsx_put(a->out, "sql", nsx_list(list));
 		if (!a->subject->is_agents)
 			nsx_md_bullet(a->out, "its SQL: `nsys-explain%s --explain "
 				      "%s`", path.p, pass->id);
-		nsx_buf_done(&path);
 	}
 	if (pass)
 		nsx_answer_next(a, NSX_Q_section, pass->id, "all its figures");

@@ -72,8 +72,8 @@ static bool may_select_column(void *ctx, const char *table, const char *column)
 
 static int ask_sql_create_views(const struct nsx_sql *s, struct nsx_err *err)
 {
-	bool *fields = nsx_alloc(NSX_NFIELDS, sizeof(*fields));
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_free_at) bool *fields = nsx_alloc(NSX_NFIELDS, sizeof(*fields));
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int rc = 0;
 
 	memset(fields, true, NSX_NFIELDS * sizeof(*fields));
@@ -91,8 +91,6 @@ static int ask_sql_create_views(const struct nsx_sql *s, struct nsx_err *err)
 		nsx_buf_adds(&b, nsx_queries[i].text);
 		rc = nsx_db_exec(s->db, b.p, err);
 	}
-	nsx_buf_done(&b);
-	free(fields);
 	return rc;
 }
 
@@ -122,13 +120,12 @@ static void note_used_strings(const struct nsx_trace *t, uint8_t *used)
 static int is_text_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
 			const struct nsx_val *v, bool *ret, struct nsx_err *err)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	nsx_str id = 0;
 	bool is_other = nsx_normalise(v->u.p, v->len, &b);
 	int rc = nsx_strings_add(texts, is_other ? b.p : v->u.p, is_other ? b.n : v->len, &id, err);
 
 	*ret = !rc && id < bound && used[id];
-	nsx_buf_done(&b);
 	return rc;
 }
 
@@ -145,10 +142,8 @@ static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t, stru
 	note_used_strings(t, used);
 	used[0] = 0;
 	texts = nsx_strings_over(t->strings);
-	rc = nsx_db_prepare(s->db, "SELECT rid, id, value FROM all_strings", &from, err);
-	if (!rc)
-		rc = nsx_db_prepare(s->db, "INSERT OR IGNORE INTO _names "
-				    "VALUES (?, ?, ?)", &into, err);
+	rc = nsx_db_prepare(s->db, "SELECT rid, id, value FROM all_strings", &from, err) ?:
+	     nsx_db_prepare(s->db, "INSERT OR IGNORE INTO _names VALUES (?, ?, ?)", &into, err);
 	while (!rc && (rc = nsx_step(from, err)) == 1) {
 		struct nsx_val v[3];
 		bool wanted = false;
@@ -170,8 +165,7 @@ static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t, stru
 static int set_up(const struct nsx_sql *s, const struct nsx_trace *t, struct nsx_err *err)
 {
 	const struct nsx_schema *schema = s->schema;
-	struct nsx_buf b = {0};
-	int rc;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_adds(&b, "CREATE TEMP VIEW all_strings AS SELECT ");
 	if (schema->table[NSX_VIEW_string] &&
@@ -186,15 +180,11 @@ static int set_up(const struct nsx_sql *s, const struct nsx_trace *t, struct nsx
 	} else {
 		nsx_buf_adds(&b, "NULL AS rid, NULL AS id, NULL AS value WHERE 0");
 	}
-	rc = nsx_db_exec(s->db, b.p, err);
-	nsx_buf_done(&b);
-	if (!rc)
-		rc = nsx_db_exec(s->db, "CREATE TEMP TABLE _names (rid, id INTEGER PRIMARY KEY, "
-				 "value TEXT);CREATE TEMP VIEW string AS SELECT rid, id, value "
-				 "FROM _names", err);
-	if (!rc)
-		rc = copy_strings(s, t, err);
-	return rc ? rc : ask_sql_create_views(s, err);
+	return nsx_db_exec(s->db, b.p, err) ?:
+	       nsx_db_exec(s->db, "CREATE TEMP TABLE _names (rid, id INTEGER PRIMARY KEY, "
+			   "value TEXT);CREATE TEMP VIEW string AS SELECT rid, id, value "
+			   "FROM _names", err) ?:
+	       copy_strings(s, t, err) ?: ask_sql_create_views(s, err);
 }
 
 static int connect_for_sql(struct nsx_subject *subject, struct nsx_err *err)
@@ -378,7 +368,7 @@ static void add_known_names_to_error(const char *sql, struct nsx_err *err)
 {
 	enum { MOST = 500 };
 	const char *colon = strrchr(err->msg, ':'), *nearest = NULL, *dot;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	size_t best = SIZE_MAX;
 	char word[60];
 
@@ -414,7 +404,6 @@ static void add_known_names_to_error(const char *sql, struct nsx_err *err)
 	(void)nsx_fail(err, NSX_E_NAME, "no column or table '%s'%s%s%s%s", word,
 		       nearest ? "; did you mean '" : "", nearest ? nearest : "",
 		       nearest ? "'?" : "", nearest ? b.p + 1 : b.p);
-	nsx_buf_done(&b);
 }
 
 static bool is_select(const char *sql)
@@ -456,7 +445,7 @@ static int ask_sql_explain(struct nsx_err *err, const char *sql)
 
 int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 {
-	struct nsx_buf said = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf said = {0};
 	struct select q = {.sql = a->argument, .limit = a->limit};
 	int rc = is_select(a->argument) ? connect_for_sql(a->subject, err) : ask_sql_refuse(err);
 
@@ -468,6 +457,5 @@ int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 	rc = nsx_in_child(run_select, &q, MAX_S, &said, err);
 	if (!rc)
 		read_result_rows(a, &said);
-	nsx_buf_done(&said);
 	return rc ? ask_sql_explain(err, a->argument) : 0;
 }

@@ -159,7 +159,7 @@ static void describe_gpu_classes(struct nsx_answer *a)
 	if (in.start_ns >= in.end_ns)
 		say_when_gpu_worked(a);
 	for (uint32_t d = 0; d < t->ndevices && in.start_ns < in.end_ns; d++) {
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 		struct nsx_partition p;
 
 		nsx_partition(&a->r->facts->device[d], in.start_ns, in.end_ns, &p);
@@ -172,7 +172,6 @@ static void describe_gpu_classes(struct nsx_answer *a)
 						nsx_part_names[k]), nsx_int(p.ns[k]));
 		}
 		nsx_md_bullet(a->out, "%s: %s", gpu_name(a, d), b.n ? b.p : "nothing");
-		nsx_buf_done(&b);
 	}
 }
 

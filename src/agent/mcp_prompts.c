@@ -81,16 +81,14 @@ int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 		       struct nsx_jsonw *w, struct nsx_err *err)
 {
 	const struct prompt *p = prompts;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	while (p < prompts + ARRAY_LEN(prompts) && strcmp(p->name, name) != 0)
 		p++;
 	if (p == prompts + ARRAY_LEN(prompts))
 		return nsx_fail(err, NSX_E_USAGE, "there is no prompt with this name");
-	if (fill_in_prompt(p, arguments, &b, err)) {
-		nsx_buf_done(&b);
+	if (fill_in_prompt(p, arguments, &b, err))
 		return err->rc;
-	}
 	nsx_jsonw_str(w, "description", p->text);
 	nsx_jsonw_array(w, "messages");
 	nsx_jsonw_object(w, NULL);
@@ -99,7 +97,6 @@ int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 	nsx_jsonw_str(w, "content.text", b.p);
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
-	nsx_buf_done(&b);
 	return 0;
 }
 
@@ -136,7 +133,7 @@ static int add_string(struct nsx_buf *b, const char *before, const char *text, s
 int nsx_mcp_config(const char *client, const char *program,
 		   const char *const *roots, size_t nroots, struct nsx_buf *b, struct nsx_err *err)
 {
-	struct nsx_buf names = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = {0};
 	const char *nearest = NULL;
 	size_t best = SIZE_MAX;
 	int rc = 1;
@@ -158,6 +155,5 @@ int nsx_mcp_config(const char *client, const char *program,
 		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; %s%s%sthe clients are: %s",
 			      client, nearest ? "did you mean '" : "", nearest ?: "",
 			      nearest ? "'? " : "", names.p);
-	nsx_buf_done(&names);
 	return rc;
 }

@@ -20,7 +20,7 @@ enum { TABLE = 2, FINDING = 3 };
 static void list_one_resource(struct nsx_jsonw *w, const struct nsx_loaded *l,
 			      const char *file, const char *what, const char *type)
 {
-	struct nsx_buf uri = {0}, name = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf uri = {0}, name = {0};
 
 	nsx_buf_printf(&uri, "%s%s/%s", scheme, l->id, file);
 	nsx_reply_text(&name, strrchr(l->path, '/') + 1, NSX_REPLY_FULL_CELL);
@@ -31,8 +31,6 @@ static void list_one_resource(struct nsx_jsonw *w, const struct nsx_loaded *l,
 	nsx_jsonw_str(w, "name", name.p);
 	nsx_jsonw_str(w, "mimeType", type);
 	nsx_jsonw_end(w);
-	nsx_buf_done(&uri);
-	nsx_buf_done(&name);
 }
 
 void nsx_mcp_list_resources(const struct nsx_cache *c, struct nsx_jsonw *w)
@@ -57,7 +55,7 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 {
 	nsx_jsonw_array(w, "resourceTemplates");
 	for (unsigned k = 0; k < ARRAY_LEN(files); k++) {
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		nsx_jsonw_object(w, NULL);
 		nsx_buf_printf(&b, "%s{trace_id}/%s{?offset}", scheme, files[k].name);
@@ -66,7 +64,6 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 		nsx_jsonw_str(w, "description", files[k].text);
 		nsx_jsonw_str(w, "mimeType", files[k].type);
 		nsx_jsonw_end(w);
-		nsx_buf_done(&b);
 	}
 	nsx_jsonw_end(w);
 }
@@ -116,7 +113,7 @@ static int write_finding(const struct nsx_out_file *f, FILE *out, struct nsx_err
 	const size_t *number = f->detail;
 	struct nsx_subject s = l->subject;
 	struct nsx_answer *a = NULL;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	char text[24];
 
 	snprintf(text, sizeof(text), "%zu", *number);
@@ -124,7 +121,6 @@ static int write_finding(const struct nsx_out_file *f, FILE *out, struct nsx_err
 		return err->rc;
 	nsx_emit_md_section(a->out, &b);
 	fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
 	nsx_answer_free(a);
 	return 0;
 }
@@ -139,7 +135,7 @@ static int mcp_resources_read_file(const struct nsx_loaded *l, int kind,
 		{.write = nsx_write_json, .subject = l->report},
 		{.write = nsx_write_table, .subject = t, .detail = &bound},
 		{.write = write_finding, .subject = l, .detail = &number}};
-	char *text = NULL;
+	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
 	size_t n = 0;
 	int rc = nsx_out_string(&as[kind], &text, &n, err);
 
@@ -152,7 +148,6 @@ static int mcp_resources_read_file(const struct nsx_loaded *l, int kind,
 		nsx_jsonw_end(w);
 		nsx_jsonw_end(w);
 	}
-	free(text);
 	return rc;
 }
 

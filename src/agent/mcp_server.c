@@ -133,12 +133,11 @@ static void *mcp_server_work(void *arg)
 	struct job *j;
 
 	while ((j = take_job(s))) {
-		struct nsx_buf out = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf out = {0};
 		int rc = nsx_mcp_do(&s->m, j->message, &out, &err);
 
 		if (end_job(s) && !rc)
 			mcp_server_write_all(s, &out);
-		nsx_buf_done(&out);
 		free_job(j);
 	}
 	return NULL;
@@ -366,9 +365,8 @@ int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err)
 	s.m.box = (struct nsx_toolbox){
 		.budget = o->budget, .text_is_json = o->text_is_json,
 		.cache = {.like = o->like, .most_bytes = o->cache_bytes, .threads = o->threads}};
-	rc = nsx_roots_init(&s.m.box.roots, o->roots, o->nroots, err);
-	if (!rc)
-		rc = start_worker(&s, &worker, err);
+	rc = nsx_roots_init(&s.m.box.roots, o->roots, o->nroots, err) ?:
+	     start_worker(&s, &worker, err);
 	if (!rc) {
 		rc = mcp_server_read_all(&s, err);
 		wait_for_answers(&s);

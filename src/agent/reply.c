@@ -42,7 +42,7 @@ struct page {
 
 void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
 {
-	struct nsx_buf whole = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf whole = {0};
 	size_t length;
 
 	nsx_buf_add_utf8(&whole, text, strlen(text));
@@ -59,16 +59,14 @@ void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
 		else
 			nsx_buf_add(b, s, length);
 	}
-	nsx_buf_done(&whole);
 }
 
 void nsx_reply_put_text(struct nsx_jsonw *w, const char *key, const char *text, size_t n)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_reply_text(&b, text, n);
 	nsx_jsonw_strn(w, key, b.p, b.n);
-	nsx_buf_done(&b);
 }
 
 /* Returns how many characters of s to replace if it begins like a tool's command; 0: it does not.
@@ -232,21 +230,19 @@ static double round_for_reply(const struct page *p, double x)
 /* Appends the program's own Markdown, in which names are quoted already. */
 static void reply_add_own(const struct page *p, struct nsx_buf *b, const char *text, size_t n)
 {
-	struct nsx_buf said = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf said = {0};
 
 	nsx_reply_as_tools(&said, text, p->r->window ? NULL : p->r->trace_id);
 	nsx_reply_text(b, said.p ?: "", n);
-	nsx_buf_done(&said);
 }
 
 static void reply_put_own(const struct page *p, struct nsx_jsonw *w, const char *key,
 			  const char *text, size_t n)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	reply_add_own(p, &b, text, n);
 	nsx_jsonw_strn(w, key, b.p, b.n);
-	nsx_buf_done(&b);
 }
 
 static bool has_line(struct page *p)
@@ -491,11 +487,10 @@ static struct nsx_jsonw *reply_document(struct page *p)
 static int reply_measure(struct page *p, size_t *ret, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = reply_document(p);
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int rc = nsx_jsonw_add_to(w, &b, err);
 
 	*ret = b.n;
-	nsx_buf_done(&b);
 	nsx_jsonw_free(w);
 	return rc;
 }
@@ -562,7 +557,7 @@ static bool reply_is_word(const char *s)
 
 static void add_quoted(struct nsx_buf *b, const char *text, size_t n)
 {
-	struct nsx_buf cut = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf cut = {0};
 
 	nsx_reply_text(&cut, text, n);
 	if (reply_is_word(cut.p)) {
@@ -572,7 +567,6 @@ static void add_quoted(struct nsx_buf *b, const char *text, size_t n)
 		nsx_md_add_code(b, cut.p, cut.n);
 		nsx_buf_adds(b, "`");
 	}
-	nsx_buf_done(&cut);
 }
 
 static void reply_add_cell(const struct page *p, struct nsx_buf *b,
@@ -723,11 +717,7 @@ int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
 	int rc;
 
 	reply_find_parts(&p);
-	rc = read_cursor(&p, err);
-	if (!rc)
-		rc = fill_page(&p, err);
-	if (!rc)
-		rc = reply_add_text(&p, b, err);
+	rc = read_cursor(&p, err) ?: fill_page(&p, err) ?: reply_add_text(&p, b, err);
 	if (!rc)
 		*ret = reply_document(&p);
 	return rc;

@@ -359,7 +359,7 @@ static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err 
 static void put_content(const struct call *c, const struct nsx_jsonw *doc,
 			const struct nsx_buf *text, struct nsx_jsonw *w)
 {
-	struct nsx_buf copy = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf copy = {0};
 	struct nsx_err ignored;
 
 	if (c->box->text_is_json)
@@ -373,7 +373,6 @@ static void put_content(const struct call *c, const struct nsx_jsonw *doc,
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
 	nsx_jsonw_part(w, "structuredContent", doc);
-	nsx_buf_done(&copy);
 }
 
 static int write_reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
@@ -383,7 +382,7 @@ static int write_reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 		.is_full = c->is_full, .cursor = c->str[A_CURSOR]};
 	struct nsx_answer *a = NULL;
 	struct nsx_jsonw *doc = NULL;
-	struct nsx_buf text = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
 	int rc = tools_answer(c, &a, err);
 
 	if (!rc && (OF_TRACE >> c->tool & 1))
@@ -394,7 +393,6 @@ static int write_reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 	if (!rc)
 		put_content(c, doc, &text, w);
 	nsx_jsonw_free(doc);
-	nsx_buf_done(&text);
 	nsx_answer_free(a);
 	return rc;
 }
@@ -434,9 +432,9 @@ static void put_suggested_traces(const struct call *c, struct nsx_jsonw *w)
 static void tools_refuse(const struct call *c, const struct nsx_err *why, struct nsx_jsonw *w)
 {
 	enum { MESSAGE = 600 };
-	struct nsx_buf said = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf said = {0};
 	struct nsx_jsonw *doc = nsx_jsonw_new();
-	struct nsx_buf message = {0}, text = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf message = {0}, text = {0};
 	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ? c->code : refusal_code(why)];
 
 	nsx_reply_as_tools(&said, why->msg, c->trace ? c->trace->id : NULL);
@@ -452,9 +450,6 @@ static void tools_refuse(const struct call *c, const struct nsx_err *why, struct
 	put_content(c, doc, &text, w);
 	nsx_jsonw_bool(w, "isError", true);
 	nsx_jsonw_free(doc);
-	nsx_buf_done(&said);
-	nsx_buf_done(&message);
-	nsx_buf_done(&text);
 }
 
 int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,

@@ -177,6 +177,11 @@ static void free_blocks(struct block **list)
 	*list = NULL;
 }
 
+void nsx_arena_end(struct nsx_arena **a)
+{
+	nsx_arena_free(*a);
+}
+
 void nsx_arena_clear(struct nsx_arena *a)
 {
 	free_blocks(&a->blocks);

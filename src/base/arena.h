@@ -24,6 +24,7 @@ char *nsx_strdup(const char *s);
 void *nsx_alloc(size_t n, size_t size); /* zeroed */
 struct nsx_arena *nsx_arena_new(void);
 void nsx_arena_free(struct nsx_arena *a); /* a may be NULL */
+void nsx_arena_end(struct nsx_arena **a); /* for NSX_AT_EXIT */
 void nsx_arena_clear(struct nsx_arena *a); /* frees its memory; it can be used again */
 /* Moves everything in `from` into a; `from` is freed. */
 void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from);

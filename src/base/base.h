@@ -16,6 +16,12 @@
 #define NSX_AT_EXIT(fn) __attribute__((cleanup(fn)))
 #define NSX_UNUSED __attribute__((unused))
 
+/* Frees the array that *at points to. For NSX_AT_EXIT. */
+static inline void nsx_free_at(void *at)
+{
+	free(*(void **)at);
+}
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define NSX_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define NSX_MAX(a, b) ((a) > (b) ? (a) : (b))

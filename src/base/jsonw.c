@@ -134,11 +134,10 @@ void nsx_jsonw_end(struct nsx_jsonw *w)
 
 void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s, size_t n)
 {
-	struct nsx_buf fixed = { 0 };
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf fixed = { 0 };
 
 	nsx_buf_add_utf8(&fixed, s, n);
 	jsonw_add(w, key, json_stringn_nocheck(fixed.n ? fixed.p : "", fixed.n));
-	nsx_buf_done(&fixed);
 }
 
 void nsx_jsonw_str(struct nsx_jsonw *w, const char *key, const char *s)

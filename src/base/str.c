@@ -386,14 +386,13 @@ int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late, str
 int nsx_strings_add_late(struct nsx_strings *s, struct nsx_late_strings *late,
 			 const char *text, size_t len, nsx_str *ret, struct nsx_err *err)
 {
-	struct nsx_buf repaired = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf repaired = {0};
 
 	text = clean_text(text, &len, &repaired);
 	late->v[late->n++] = (struct nsx_late_string){
 		.hash = nsx_hash(text, len), .ret = ret,
 		.at = (uint32_t)late->texts.n, .len = (uint32_t)len};
 	nsx_buf_add(&late->texts, text, len);
-	nsx_buf_done(&repaired);
 	return late->n < NSX_LATE_STRINGS ? 0 : nsx_strings_settle(s, late, err);
 }
 
@@ -779,7 +778,7 @@ void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...)
 		nsx_buf_add(b, small, (size_t)n);
 		return;
 	}
-	char *big = malloc((size_t)n + 1);
+	NSX_AT_EXIT(nsx_free_at) char *big = malloc((size_t)n + 1);
 
 	if (!big)
 		nsx_die_of_memory((size_t)n + 1);
@@ -787,7 +786,6 @@ void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...)
 	vsnprintf(big, (size_t)n + 1, fmt, ap);
 	va_end(ap);
 	nsx_buf_add(b, big, (size_t)n);
-	free(big);
 }
 
 void nsx_buf_add_word(struct nsx_buf *b, const char *word)

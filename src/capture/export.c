@@ -71,9 +71,7 @@ int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 				"nsys was found; on a machine that has it run: "
 				"nsys export --type sqlite '%s'", rep, rep);
 	nsx_proc_guard();
-	rc = nsx_nsys_ask(nsys, arena, err);
-	if (!rc)
-		rc = export_with(nsys, rep, to, arena, &end, err);
+	rc = nsx_nsys_ask(nsys, arena, err) ?: export_with(nsys, rep, to, arena, &end, err);
 	nsx_proc_sweep(0.5, NULL);
 	nsx_proc_unguard();
 	return rc;

@@ -104,12 +104,11 @@ static struct process *list_processes(const char *root, size_t *ret_n)
 unsigned nsx_proc_count(const char *proc_root, const char *name)
 {
 	size_t n;
-	struct process *v = list_processes(proc_root, &n);
+	NSX_AT_EXIT(nsx_free_at) struct process *v = list_processes(proc_root, &n);
 	unsigned count = 0;
 
 	for (size_t i = 0; i < n; i++)
 		count += v[i].state != 'Z' && !strcmp(v[i].name, name);
-	free(v);
 	return count;
 }
 
@@ -151,7 +150,7 @@ static bool is_raw_data(const char *file)
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
 {
 	size_t n;
-	struct process *v = list_processes(proc_root, &n);
+	NSX_AT_EXIT(nsx_free_at) struct process *v = list_processes(proc_root, &n);
 	unsigned count = 0;
 	char file[PATH_MAX];
 
@@ -162,7 +161,6 @@ unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
 			nsx_buf_printf(names, "%s%s (%d)", names->n ? ", " : "",
 				       v[i].name, (int)v[i].pid);
 	}
-	free(v);
 	return count;
 }
 
@@ -186,35 +184,33 @@ pid_t nsx_proc_descendant(const char *program)
 {
 	const char *name = nsx_base_name(program);
 	size_t n;
-	struct process *v = list_processes("/proc", &n);
+	NSX_AT_EXIT(nsx_free_at) struct process *v = list_processes("/proc", &n);
 	pid_t pid = 0;
 
 	for (size_t i = 0; i < n && !pid; i++)
 		if (v[i].state != 'Z' && !strncmp(v[i].name, name, 15) &&
 		    is_descendant(v, n, v[i].pid, getpid()))
 			pid = v[i].pid;
-	free(v);
 	return pid;
 }
 
 const char *nsx_proc_raw_data(struct nsx_arena *a)
 {
 	size_t n;
-	struct process *v = list_processes("/proc", &n);
+	NSX_AT_EXIT(nsx_free_at) struct process *v = list_processes("/proc", &n);
 	bool found = false;
 	char file[PATH_MAX];
 
 	for (size_t i = 0; i < n && !found; i++)
 		found = is_descendant(v, n, v[i].pid, getpid()) &&
 			has_open("/proc", v[i].pid, is_raw_data, file);
-	free(v);
 	return found ? nsx_arena_strdup(a, file) : NULL;
 }
 
 static void signal_descendants(int sig, struct nsx_buf *names)
 {
 	size_t n;
-	struct process *v = list_processes("/proc", &n);
+	NSX_AT_EXIT(nsx_free_at) struct process *v = list_processes("/proc", &n);
 
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].state == 'Z' || !is_descendant(v, n, v[i].pid, getpid()))
@@ -224,7 +220,6 @@ static void signal_descendants(int sig, struct nsx_buf *names)
 			nsx_buf_printf(names, "%s%s (%d)", names->n ? ", " : "",
 				       v[i].name, v[i].pid);
 	}
-	free(v);
 }
 
 /* Waits for all children to end; false if some still run after so many seconds. */

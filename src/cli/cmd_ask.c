@@ -62,7 +62,7 @@ static int cmd_ask_add_frame(struct nsx_answer *a, struct nsx_err *err)
 static void cmd_ask_print_text(const struct nsx_answer *a, const struct args *args,
 			       const char *path)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (args->md)
 		nsx_emit_md_section(a->out, &b);
@@ -89,7 +89,6 @@ static void cmd_ask_print_text(const struct nsx_answer *a, const struct args *ar
 		nsx_buf_printf(&b, "  # %s\n", a->next[i].why);
 	}
 	fwrite(b.p, 1, b.n, stdout);
-	nsx_buf_done(&b);
 }
 
 /* Returns the section's first table or, if it has none, the first table of the report that it

@@ -120,11 +120,9 @@ static int run_baseline_verb(const struct args *o, int n, char **argv, struct ns
 
 static int cmd_baseline_run(void *args, int n, char **operands, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	int rc = run_baseline_verb(args, n, operands, a, err);
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
-	nsx_arena_free(a);
-	return rc;
+	return run_baseline_verb(args, n, operands, a, err);
 }
 
 const struct nsx_cmd nsx_cmd_baseline = {

@@ -33,7 +33,7 @@ int nsx_cmd_printed(int code)
 
 int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	char *args = nsx_alloc(1, cmd->args_size + 1);
+	NSX_AT_EXIT(nsx_free_at) char *args = nsx_alloc(1, cmd->args_size + 1);
 	bool is_json = false;
 	struct nsx_err err;
 	int n, rc;
@@ -47,7 +47,6 @@ int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	}
 	for (unsigned i = 0; i < cmd->nopts; i++)
 		is_json |= cmd->opts[i].is_json && args[cmd->opts[i].offset];
-	free(args);
 	return rc < 0 ? nsx_cmd_fail(&err, is_json) : nsx_cmd_printed(rc);
 }
 

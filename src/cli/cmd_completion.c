@@ -30,12 +30,11 @@ static void print_sections(void)
 
 static void print_schemas(void)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *name;
 
 	for (unsigned i = 0; (name = nsx_shape_name(i, a)); i++)
 		printf(" %s", name);
-	nsx_arena_free(a);
 }
 
 static void print_shells(void)

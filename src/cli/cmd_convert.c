@@ -308,7 +308,8 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 {
 	const struct nsx_export_opts x = {.nsys = a->nsys, .beside = job->to,
 					  .keep = a->keep_export};
-	struct nsx_exported *e = nsx_try_alloc(job->n, sizeof(*e), "inputs", err);
+	NSX_AT_EXIT(nsx_free_at) struct nsx_exported *e =
+		nsx_try_alloc(job->n, sizeof(*e), "inputs", err);
 	const char **traces = nsx_try_alloc(job->n, sizeof(*traces), "inputs", err);
 	int rc = e && traces ? 0 : err->rc;
 
@@ -321,7 +322,6 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 		rc = cmd_convert_convert(a, job, arena, err);
 	for (size_t i = 0; i < job->n && e; i++)
 		nsx_exported_done(&e[i]);
-	free(e);
 	free(traces);
 	return rc;
 }

@@ -50,11 +50,11 @@ static void print_columns(const struct nsx_pass *pass)
 int nsx_print_definition(const struct nsx_pass *pass,
 			 const struct nsx_schema *s, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *missing = nsx_pass_missing(pass, s, a);
 	const struct nsx_query *queries[8];
 	struct nsx_scripts *scripts = nsx_scripts_new(s);
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	unsigned n = 0;
 
 	print_comment(nsx_arena_printf(a, "%s: %s", pass->id, pass->summary));
@@ -76,8 +76,6 @@ int nsx_print_definition(const struct nsx_pass *pass,
 		    "No query reproduces it.");
 	if (n)
 		printf("\n%s", b.p);
-	nsx_buf_done(&b);
 	nsx_scripts_free(scripts);
-	nsx_arena_free(a);
 	return nsx_flush_stdout(err);
 }

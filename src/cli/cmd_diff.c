@@ -201,7 +201,7 @@ static void print_lines(char *lines)
 
 static void cmd_diff_print_summary(const struct nsx_diff *d, const char *dir)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *causes = nsx_diff_causes(d, a);
 	const char *place = nsx_diff_place(d, a);
 	const char *kinds = nsx_kinds_line(d, a);
@@ -218,16 +218,14 @@ static void cmd_diff_print_summary(const struct nsx_diff *d, const char *dir)
 	for (size_t i = 0; i < d->ngates; i++)
 		nsx_print_line(nsx_gate_line(&d->gates[i], a));
 	printf("Wrote report to: %s/diff.md\n", dir);
-	nsx_arena_free(a);
 }
 
 static int cmd_diff_exit_code(const struct nsx_diff *d, bool lenient)
 {
 	enum nsx_gate_result least = lenient ? NSX_GATE_FAIL : NSX_GATE_UNDECIDED;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *damage = NULL;
 	bool has_failed = false;
-	int rc;
 
 	for (size_t i = 0; i < d->ngates; i++) {
 		if (d->gates[i].result < least)
@@ -239,22 +237,17 @@ static int cmd_diff_exit_code(const struct nsx_diff *d, bool lenient)
 		if (d->all[i]->damage)
 			damage = nsx_arena_printf(a, "'%s': %s", d->all[i]->path,
 						  d->all[i]->damage);
-	rc = has_failed ? 1 : nsx_cmd_partial(damage);
-	nsx_arena_free(a);
-	return rc;
+	return has_failed ? 1 : nsx_cmd_partial(damage);
 }
 
 static int cmd_diff_tell_pipeline(const struct args *a, const struct nsx_diff *d,
 				  struct nsx_err *err)
 {
-	struct nsx_arena *arena = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	struct nsx_notices l;
-	int rc;
 
 	nsx_diff_notices(d, a->lenient, arena, &l);
-	rc = nsx_notices_deliver(&a->notices, &l, err);
-	nsx_arena_free(arena);
-	return rc;
+	return nsx_notices_deliver(&a->notices, &l, err);
 }
 
 static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
@@ -332,7 +325,7 @@ static int cmd_diff_run(void *args, int n, char **operands, struct nsx_err *err)
 	struct specs side[2] = {{{NULL}, 0}, {{NULL}, 0}};
 	struct nsx_diff_opts *o = &a->o;
 	struct nsx_step_patterns *steps_from = NULL;
-	struct nsx_arena *arena = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	int rc = cmd_diff_read_args(a, o, err);
 
 	if (!rc && a->steps_from)
@@ -347,7 +340,6 @@ static int cmd_diff_run(void *args, int n, char **operands, struct nsx_err *err)
 				    cmd_diff_compare(a, o, err);
 	nsx_step_patterns_free(steps_from);
 	nsx_noises_done(&o->noise);
-	nsx_arena_free(arena);
 	return rc;
 }
 

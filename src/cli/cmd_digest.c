@@ -33,7 +33,7 @@ static const struct nsx_opt opts[] = {
 static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_asked,
 			   size_t bytes, const char *out)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	for (size_t i = 0; i < n; i++) {
 		size_t ncolls = 0;
@@ -55,7 +55,6 @@ static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_
 			if (!strcmp(v[i]->findings[f].key, "impossible_records"))
 				nsx_print_line(v[i]->findings[f].title);
 	}
-	nsx_arena_free(a);
 	printf("Wrote digest to: %s (%.0f kB)\n"
 	       "Ask next: nsys-explain fleet, with the digests of all ranks\n",
 	       out, (double)bytes / 1e3);
@@ -65,26 +64,20 @@ static int digest_trace(const struct args *a, const char *path,
 			const struct nsx_digest_opts *o, struct nsx_err *err)
 {
 	struct nsx_digest **v = NULL;
-	struct nsx_arena *arena = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	const char *out = a->out ?: nsx_default_out(path, ".nsxd", arena);
 	struct nsx_target to = nsx_digest_target(out, &path, 1);
 	size_t n = 0, bytes;
 	bool is_partial = false;
-	int rc = nsx_target_check(&to, err);
+	int rc = nsx_target_check(&to, err) ?: nsx_digest_read_trace(path, o, &v, &n, err) ?:
+		 nsx_digest_write(&to, v, n, &bytes, err);
 
-	if (!rc)
-		rc = nsx_digest_read_trace(path, o, &v, &n, err);
-	if (!rc)
-		rc = nsx_digest_write(&to, v, n, &bytes, err);
 	if (!rc && !a->quiet)
 		cmd_digest_say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes, out);
 	for (size_t i = 0; i < n; i++)
 		is_partial |= v[i]->is_partial;
 	nsx_digests_free(v, n);
-	nsx_arena_free(arena);
-	if (rc)
-		return rc;
-	return nsx_cmd_partial(is_partial ? "the trace could not be read whole; the "
+	return rc ?: nsx_cmd_partial(is_partial ? "the trace could not be read whole; the "
 			       "report on it says why" : NULL);
 }
 

@@ -232,7 +232,7 @@ static bool on_stdout(const struct args *a)
 /* Checks what-ifs early, so that a typing mistake is reported before a long load. */
 static int cmd_explain_check_what_ifs(const struct args *a, struct nsx_err *err)
 {
-	struct nsx_arena *scratch = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_spec s;
 	int rc = 0;
 
@@ -240,7 +240,6 @@ static int cmd_explain_check_what_ifs(const struct args *a, struct nsx_err *err)
 		rc = nsx_spec_parse(a->what_if.v[i], scratch, &s, err);
 	for (size_t i = 0; !rc && i < a->expect.n; i++)
 		rc = nsx_expect_check(a->expect.v[i], err);
-	nsx_arena_free(scratch);
 	return rc;
 }
 
@@ -345,12 +344,11 @@ static void cmd_explain_print_summary(const struct nsx_report *r, const char *di
 					    "nccl",	    "launch_storm",
 					    "gpu_idle",	    "nvlink_during_nccl"};
 
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (r->page) {
 		nsx_emit_page(r->page, is_terminal() ? NSX_PAGE_BOLD : NSX_PAGE_PLAIN, &b);
 		fwrite(b.p, 1, b.n, stdout);
-		nsx_buf_done(&b);
 	}
 	printf("Wrote report to: %s/report.md\n", dir);
 	for (size_t i = 0; i < ARRAY_LEN(order) && with_lines; i++) {
@@ -399,7 +397,7 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 
 	for (size_t i = 0; i < r->found.n && a->fail_on != FAIL_ON_NOTHING; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		if (f->severity < least)
 			continue;
@@ -407,7 +405,6 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 		nsx_buf_printf(&b, "--fail-on %s: %s: %s", nsx_severity_names[least],
 			       nsx_severity_names[f->severity], f->title);
 		say_gate_failed(a, b.p);
-		nsx_buf_done(&b);
 	}
 	return has_failed;
 }
@@ -419,7 +416,7 @@ static bool has_failed_expectation(const struct nsx_notices *expected, const str
 
 	for (size_t i = 0; i < expected->n; i++) {
 		const struct nsx_notice *x = &expected->v[i];
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		nsx_buf_printf(&b, "--expect %s: %s", x->key, x->text);
 		if (x->outcome == NSX_FAILED)
@@ -427,7 +424,6 @@ static bool has_failed_expectation(const struct nsx_notices *expected, const str
 		else if (!a->quiet && !on_stdout(a))
 			nsx_print_line(b.p);
 		has_failed |= x->outcome == NSX_FAILED;
-		nsx_buf_done(&b);
 	}
 	return has_failed;
 }
@@ -456,16 +452,13 @@ static int cmd_explain_tell_pipeline(const struct nsx_report *r,
 				     const struct nsx_notices *expected, const struct args *a,
 				     struct nsx_err *err)
 {
-	struct nsx_arena *arena = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	enum nsx_severity least = cmd_explain_least_of(a);
 	struct nsx_notices l;
-	int rc;
 
 	nsx_notices_of_report(r, a->fail_on == FAIL_ON_NOTHING ? NULL : &least, expected, arena,
 			      &l);
-	rc = nsx_notices_deliver(&a->notices, &l, err);
-	nsx_arena_free(arena);
-	return rc;
+	return nsx_notices_deliver(&a->notices, &l, err);
 }
 
 /* Writes the report to where the user wants it: stdout, a page, or a folder. */

@@ -18,13 +18,12 @@ static const struct nsx_opt opts[] = {
 
 static int export_report(const struct args *a, const char *report, struct nsx_err *err)
 {
-	struct nsx_arena *arena = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	const char *out = a->out ?: nsx_default_out(report, ".sqlite", arena);
 	int rc = nsx_export(report, out, err);
 
 	if (!rc && !a->quiet)
 		printf("Wrote export to: %s\n", out);
-	nsx_arena_free(arena);
 	return rc;
 }
 

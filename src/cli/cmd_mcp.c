@@ -39,7 +39,7 @@ static int print_config(const struct args *a, struct nsx_err *err)
 	char program[4096];
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	char **roots = nsx_alloc(a->roots.n + 1, sizeof(*roots));
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int rc = 0;
 
 	program[n > 0 ? n : 0] = '\0';
@@ -55,7 +55,6 @@ static int print_config(const struct args *a, struct nsx_err *err)
 				    a->roots.n, &b, err);
 	if (!rc)
 		fwrite(b.p, 1, b.n, stdout);
-	nsx_buf_done(&b);
 	for (size_t i = 0; i < a->roots.n; i++)
 		free(roots[i]);
 	free(roots);

@@ -151,7 +151,7 @@ static int fill_answers(const struct nsx_schema *s, struct nsx_section *out, str
 
 static void print_list(const char *label, const char *const *list)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (!*list)
 		return;
@@ -159,19 +159,17 @@ static void print_list(const char *label, const char *const *list)
 	for (; *list; list++)
 		nsx_buf_printf(&b, " %s%s", *list, list[1] ? "," : "");
 	nsx_print_line(b.p);
-	nsx_buf_done(&b);
 }
 
 static void print_rows(const char *name, const struct nsx_cell *rows, const char *what)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "  %s", name);
 	if (rows->type == NSX_T_I64)
 		nsx_buf_printf(&b, ", %" PRId64 " row%s", rows->u.i, rows->u.i == 1 ? "" : "s");
 	nsx_buf_printf(&b, "%s%s", *what ? ": " : "", what);
 	nsx_print_line(b.p);
-	nsx_buf_done(&b);
 }
 
 static void print_views(const struct nsx_table *t, bool present)
@@ -199,13 +197,12 @@ static void print_section(const struct nsx_schema *s, const struct nsx_section *
 	const struct nsx_table *views = out->tables[0],
 			       *others = out->tables[1],
 			       *passes = out->tables[2];
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "%s: exported by Nsight Systems %s, schema %s", nsx_db_path(s->db),
 		       *s->product_version ? s->product_version : "(unknown)",
 		       *s->schema_version ? s->schema_version : "(unknown)");
 	nsx_print_line(b.p);
-	nsx_buf_done(&b);
 	print_views(views, true);
 	print_views(views, false);
 	puts("\nOther tables, which nothing here reads:");
@@ -232,19 +229,16 @@ static void add_extent(const struct nsx_schema *s,
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
 	bool has_end = nsx_column_find(t, "end") >= 0;
-	struct nsx_buf sql = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf sql = {0};
 	struct nsx_val v[2];
 	struct nsx_err err;
-	int rc;
 
 	if (nsx_column_find(t, "start") < 0)
 		return;
 	nsx_buf_printf(&sql, "SELECT min(start), max(\"%s\") FROM main.",
 		       has_end ? "end" : "start");
 	nsx_sql_name(&sql, t->name);
-	rc = nsx_db_prepare(s->db, sql.p, &st, &err);
-	nsx_buf_done(&sql);
-	if (rc || nsx_step(st, &err) != 1)
+	if (nsx_db_prepare(s->db, sql.p, &st, &err) || nsx_step(st, &err) != 1)
 		return;
 	nsx_read_val(st, 0, &v[0]);
 	nsx_read_val(st, 1, &v[1]);
@@ -255,7 +249,7 @@ static void add_extent(const struct nsx_schema *s,
 static void print_table(const struct nsx_schema *s, const struct nsx_table_info *t)
 {
 	struct nsx_cell rows = row_count(s, t);
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "- %s", t->name);
 	if (rows.type == NSX_T_I64) {
@@ -268,7 +262,6 @@ static void print_table(const struct nsx_schema *s, const struct nsx_table_info 
 			       t->columns[i].name, *t->columns[i].type ? ":" : "",
 			       t->columns[i].type);
 	nsx_print_line(b.p);
-	nsx_buf_done(&b);
 }
 
 void nsx_print_tables(const struct nsx_schema *s)
@@ -281,7 +274,7 @@ void nsx_print_tables(const struct nsx_schema *s)
 		{"Runtime", NSX_VIEW_runtime}, {"NVTX", NSX_VIEW_nvtx},
 		{"Sync", NSX_VIEW_sync},
 	};
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_table_info **tables;
 	size_t n;
 
@@ -295,7 +288,6 @@ void nsx_print_tables(const struct nsx_schema *s)
 	for (size_t i = 0; i < n && !nsx_stop_flag; i++)
 		print_table(s, tables[i]);
 	puts("");
-	nsx_arena_free(a);
 }
 
 /* The command ------------------------------------------------------------------*/

@@ -22,7 +22,7 @@ static const struct nsx_opt opts[] = {
 static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, struct nsx_err *err)
 {
 	struct nsx_promise all[NSX_MOST_PROMISES];
-	struct nsx_arena *arena = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	const struct nsx_side *before = d->sides[0][0];
 	size_t n = nsx_diff_promised(d, all), kept = 0, m = 0;
 	int rc = 0;
@@ -41,7 +41,6 @@ static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, stru
 					    "no finding of the first report is gone or halved");
 	if (a->ledger)
 		rc = nsx_ledger_append(a->ledger, all, m, err);
-	nsx_arena_free(arena);
 	return rc ? rc : !(m && kept == m);
 }
 

@@ -127,7 +127,7 @@ static void print_hosts(const struct nsx_freport *r)
 static void print_page(const struct nsx_fleet_run *run,
 		       const struct nsx_freport *r, const char *dir)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_freport_page(r, false, &b);
 	for (const char *line = b.p; *line;) {
@@ -137,7 +137,6 @@ static void print_page(const struct nsx_fleet_run *run,
 		nsx_print_line(text);
 		line += n + (line[n] == '\n');
 	}
-	nsx_buf_done(&b);
 	if (run->show_hosts)
 		print_hosts(r);
 	printf("\nWrote report to: %s/report.md\n", dir);

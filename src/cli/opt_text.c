@@ -133,7 +133,7 @@ static void option_head(const struct nsx_opt *o, struct nsx_buf *b)
 
 static void option_line(FILE *out, const struct nsx_opt *o)
 {
-	struct nsx_buf b = { 0 };
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
 
 	nsx_buf_adds(&b, o->letter ? "  " : "      ");
 	option_head(o, &b);
@@ -145,7 +145,6 @@ static void option_line(FILE *out, const struct nsx_opt *o)
 		nsx_buf_printf(&b, "%*s", OPT_COLUMN - (int)b.n, "");
 	fputs(b.p, out);
 	print_wrapped(out, o->help, strlen(o->help), OPT_COLUMN, OPT_COLUMN, false);
-	nsx_buf_done(&b);
 }
 
 /* Appends an operand as "gaps [A..B]". */
@@ -160,11 +159,10 @@ void nsx_opt_operands(const struct nsx_cmd *cmd, FILE *out)
 {
 	for (unsigned i = 0; i < cmd->noperands; i++) {
 		struct nsx_operand t = cmd->operand(i);
-		struct nsx_buf head = { 0 };
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf head = { 0 };
 
 		operand_head(&t, &head);
 		fprintf(out, "  %-16s %s\n", head.p, t.help);
-		nsx_buf_done(&head);
 	}
 }
 
@@ -259,11 +257,10 @@ static void roff_doc(FILE *out, const struct nsx_cmd *cmd, bool follows)
 static void roff_options(FILE *out, const struct nsx_cmd *cmd)
 {
 	for (unsigned i = 0; i < cmd->nopts; i++) {
-		struct nsx_buf head = { 0 };
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf head = { 0 };
 
 		option_head(&cmd->opts[i], &head);
 		roff_term(out, head.p, cmd->opts[i].arg, cmd->opts[i].help);
-		nsx_buf_done(&head);
 	}
 }
 
@@ -271,11 +268,10 @@ static void roff_operands(FILE *out, const struct nsx_cmd *cmd)
 {
 	for (unsigned i = 0; i < cmd->noperands; i++) {
 		struct nsx_operand t = cmd->operand(i);
-		struct nsx_buf head = { 0 };
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf head = { 0 };
 
 		operand_head(&t, &head);
 		roff_term(out, head.p, NULL, t.help);
-		nsx_buf_done(&head);
 	}
 }
 

@@ -37,7 +37,7 @@ static int copy_stdin_to(int fd, struct nsx_err *err)
 static int piped_copy(struct nsx_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	struct nsx_buf name = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = {0};
 	int fd, rc;
 
 	nsx_buf_printf(&name, "%s/nsys-explain-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -48,7 +48,6 @@ static int piped_copy(struct nsx_err *err)
 	if (rc == NSX_E_IO)
 		(void)nsx_fail(err, rc, "cannot keep standard input in '%s': %s; TMPDIR names "
 			       "another folder", name.p, strerror(errno));
-	nsx_buf_done(&name);
 	return rc;
 }
 

@@ -234,7 +234,8 @@ static int number_processes_as_first(struct nsx_conv *c, struct nsx_conv *first,
 				     struct nsx_err *err)
 {
 	struct nsx_tracks *t = &c->tracks;
-	uint32_t *number = nsx_try_alloc(t->process_keys.n, sizeof(*number), "processes", err);
+	NSX_AT_EXIT(nsx_free_at) uint32_t *number =
+		nsx_try_alloc(t->process_keys.n, sizeof(*number), "processes", err);
 	int rc = number ? 0 : err->rc;
 
 	for (size_t i = 0; !rc && i < t->process_keys.n; i++)
@@ -242,10 +243,7 @@ static int number_processes_as_first(struct nsx_conv *c, struct nsx_conv *first,
 					&number[i], err);
 	for (size_t i = 0; !rc && i < t->track_keys.n; i++)
 		t->tracks[i].process = number[t->tracks[i].process];
-	if (!rc)
-		rc = nsx_flows_merge(&first->flows, &c->flows, number, err);
-	free(number);
-	return rc;
+	return rc ?: nsx_flows_merge(&first->flows, &c->flows, number, err);
 }
 
 /* Exchanges between parts what their surveys found. */

@@ -7,7 +7,7 @@ void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t)
 {
 	bool is_one = c->opts->place.ntraces < 2;
 	const char *whose = is_one ? "" : nsx_base_name(c->opts->path), *colon = is_one ? "" : ": ";
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *left_out = nsx_say_impossible(t, a);
 
 	if (left_out && !c->has_listed)
@@ -18,7 +18,6 @@ void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t)
 				       nsx_gpu_label(t, t->clock[i].device),
 				       nsx_say_shift(&t->clock[i], a));
 	c->has_listed = true;
-	nsx_arena_free(a);
 }
 
 int nsx_convert_load(struct nsx_conv *c, const char *window, struct nsx_trace **ret,

@@ -98,7 +98,7 @@ static int put_memory_counter(struct nsx_conv *c, struct nsx_arena *a,
 
 int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_memory m = {.events = NULL};
 	int rc = nsx_memory_read(c->schema, &m, err);
 
@@ -107,7 +107,6 @@ int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
 		rc = put_memory_counter(c, a, &m.steps[i], end - i, err);
 	}
 	nsx_memory_done(&m);
-	nsx_arena_free(a);
 	return rc;
 }
 
@@ -158,7 +157,7 @@ static int copy_queue_of_stream(struct nsx_queues_view *view, const struct nsx_t
 static int copy_queues_of_device(struct nsx_queues_view *view, const struct nsx_trace *t,
 				 uint32_t device, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_queues of;
 	int64_t *began = NULL;
 	int rc = 0;
@@ -169,7 +168,6 @@ static int copy_queues_of_device(struct nsx_queues_view *view, const struct nsx_
 	for (uint32_t s = 0; !rc && s < t->nstreams; s++)
 		if (of.at[s] < of.at[s + 1] && t->stream[s].process != NSX_NONE)
 			rc = copy_queue_of_stream(view, t, &of, s, began, err);
-	nsx_arena_free(a);
 	return rc;
 }
 

@@ -81,7 +81,7 @@ static int collect_iterations(struct nsx_findings_view *v, const struct nsx_repo
 	const struct nsx_trace *tr = r->trace;
 	size_t n = 0;
 	struct told_track *t;
-	struct nsx_buf name = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = {0};
 
 	while (*i + n < r->facts->niterations && x[n].process == x->process &&
 	       x[n].device == x->device)
@@ -92,7 +92,6 @@ static int collect_iterations(struct nsx_findings_view *v, const struct nsx_repo
 	if (x->process != NSX_NONE)
 		nsx_buf_printf(&name, " of process %s", nsx_pid_label(tr, x->process));
 	t = findings_add_track(v, nsx_arena_strdup(v->arena, name.p), n, err);
-	nsx_buf_done(&name);
 	for (size_t k = 0; t && k < n; k++)
 		t->v[t->n++] = (struct told){
 			x[k].start_ns, x[k].end_ns,

@@ -77,7 +77,7 @@ static void member_name(const struct nsx_convert_job *job, size_t i, struct nsx_
 static void put_manifest(const struct nsx_convert_job *job,
 			 const struct nsx_trace_place *places, struct nsx_out *out)
 {
-	struct nsx_buf b = {0}, first = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0}, first = {0};
 	size_t at = nsx_tar_begin(out);
 
 	member_name(job, 0, &first);
@@ -95,8 +95,6 @@ static void put_manifest(const struct nsx_convert_job *job,
 	nsx_buf_adds(&b, "\n]}}\n");
 	nsx_out_add(out, b.p, b.n);
 	nsx_tar_end(out, at, "perfetto_manifest.json");
-	nsx_buf_done(&b);
-	nsx_buf_done(&first);
 }
 
 /* Output ---------------------------------------------------------------------*/
@@ -111,7 +109,7 @@ static int convert_all(const struct nsx_convert_job *job, const struct nsx_trace
 	if (is_tar)
 		put_manifest(job, places, out);
 	for (size_t i = 0; i < job->n && !rc && !out->error; i++) {
-		struct nsx_buf name = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = {0};
 		size_t at = 0;
 
 		member_name(job, i, &name);
@@ -125,7 +123,6 @@ static int convert_all(const struct nsx_convert_job *job, const struct nsx_trace
 		rc = convert_trace(job->traces[i], o, out, ret, err);
 		if (is_tar)
 			nsx_tar_end(out, at, name.p);
-		nsx_buf_done(&name);
 	}
 	if (is_tar)
 		nsx_tar_close(out);
@@ -152,9 +149,7 @@ static int try_conversion(const struct nsx_convert_job *job,
 		o.activities &= ~(1U << NSX_A_OSRT | 1U << NSX_A_SCHED | 1U << NSX_A_QUEUE);
 	ret->counts = (struct nsx_convert_counts){0};
 	nsx_buf_clear(&ret->warnings);
-	rc = convert_all(job, places, &o, &out, ret, err);
-	if (!rc)
-		rc = nsx_out_commit(&out, err);
+	rc = convert_all(job, places, &o, &out, ret, err) ?: nsx_out_commit(&out, err);
 	is_too_large = rc && job->max_bytes && out.error == EFBIG;
 	nsx_out_done(&out);
 	return is_too_large ? 1 : rc;

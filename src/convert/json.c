@@ -256,13 +256,12 @@ static void json_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 			   const char *owner, const char *what, size_t order)
 {
 	const struct nsx_track_lane *l = &c->tracks.tracks[track].lanes[lane];
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, what ? "%s: %s" : "%s", owner, what);
 	if (lane)
 		nsx_buf_printf(&b, " (lane %zu)", lane + 1);
 	put_name_pair(c, l->head, l->nhead, "thread", b.p, order);
-	nsx_buf_done(&b);
 }
 
 /* The file ---------------------------------------------------------------------*/

@@ -31,14 +31,11 @@ int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err)
 
 static const char *escape_name(struct meta *m, const struct nsx_val *v)
 {
-	struct nsx_buf b = {0};
-	const char *s;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (v->type == NSX_V_TEXT)
 		nsx_names_text(m->c->names, &b, v->u.p, NSX_MIN(v->len, 256));
-	s = nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
-	nsx_buf_done(&b);
-	return s;
+	return nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
 }
 
 static int read_thread(void *ctx, int64_t rid NSX_UNUSED,

@@ -106,7 +106,7 @@ static int names_read_string(void *ctx, int64_t rid NSX_UNUSED,
 			     const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_names *x = ctx;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	uint32_t n;
 	size_t at;
 	char *to;
@@ -124,7 +124,6 @@ static int names_read_string(void *ctx, int64_t rid NSX_UNUSED,
 	if (n)
 		memcpy(to + sizeof(n), b.p, n);
 	x->text[at] = to;
-	nsx_buf_done(&b);
 	return 0;
 }
 

@@ -234,7 +234,7 @@ static void escape_valid(struct nsx_buf *b, const char *p, size_t n)
 
 void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n)
 {
-	struct nsx_buf valid = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf valid = {0};
 	size_t run;
 
 	n = NSX_MIN(n, NSX_MAX_TEXT);
@@ -244,12 +244,11 @@ void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n)
 		return;
 	nsx_buf_add_utf8(&valid, text + run, n - run);
 	escape_valid(b, valid.p, valid.n);
-	nsx_buf_done(&valid);
 }
 
 void nsx_out_text(struct nsx_out *o, const char *text, size_t n)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	n = NSX_MIN(n, NSX_MAX_TEXT);
 	if (unescaped_length(text, n) == n) {
@@ -258,5 +257,4 @@ void nsx_out_text(struct nsx_out *o, const char *text, size_t n)
 	}
 	nsx_json_escape(&b, text, n);
 	nsx_out_add(o, b.p, b.n);
-	nsx_buf_done(&b);
 }

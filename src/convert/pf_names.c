@@ -142,7 +142,7 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 	const struct nsx_val *v = other ? other : &s->name;
 	struct nsx_key key = {{0, 0, 0, 0, other != NULL, s->track}};
 	struct nsx_pf *pf = c->pf;
-	struct nsx_buf args = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf args = {0};
 	const char *name;
 	uint64_t iid;
 	bool is_new;
@@ -168,7 +168,6 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 	if (args.n)
 		nsx_buf_add(&pf->interned, args.p, args.n);
 	nsx_pb_end(&pf->interned, at);
-	nsx_buf_done(&args);
 	return iid;
 }
 

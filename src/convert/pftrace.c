@@ -86,7 +86,7 @@ static void pftrace_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	const struct nsx_track *t = &c->tracks.tracks[track];
 	bool on_gpu = key->w[0] >= NSX_A_KERNEL && key->w[0] <= NSX_A_GRAPH;
 	uint64_t parent = 0;
-	struct nsx_buf name = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = {0};
 
 	if (on_gpu && c->writer->is_typed)
 		return; /* the track is shown as a GPU queue */
@@ -101,7 +101,6 @@ static void pftrace_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	nsx_buf_adds(&name, what ? what : owner);
 	open_track(c, nsx_pf_lane_uuid(c, t, &t->lanes[lane]), parent, name.p, order);
 	nsx_pf_close_packet(c);
-	nsx_buf_done(&name);
 }
 
 /* The file ---------------------------------------------------------------------*/
@@ -259,7 +258,7 @@ static void put_packed(void *sink, const char *p, size_t n)
 {
 	enum { PACKET_COMPRESSED = 50 };
 	struct nsx_out *out = ((struct sink *)sink)->out;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	size_t at;
 
 	if (!p) {
@@ -270,7 +269,6 @@ static void put_packed(void *sink, const char *p, size_t n)
 	nsx_pb_bytes(&b, PACKET_COMPRESSED, p, n);
 	nsx_pb_end(&b, at);
 	nsx_out_add(out, b.p, b.n);
-	nsx_buf_done(&b);
 }
 
 static bool put_block(void *ctx, const char *p, size_t n)

@@ -24,7 +24,7 @@ static size_t json_bytes(uint32_t c)
 static void brief_add_plain(struct brief *b, const char *key, const char *text)
 {
 	size_t bytes = 0, n, at = 0, end = 0;
-	struct nsx_buf out = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf out = {0};
 
 	if (!text) {
 		nsx_jsonw_null(b->w, key);
@@ -39,18 +39,16 @@ static void brief_add_plain(struct brief *b, const char *key, const char *text)
 	if (bytes > b->most)
 		nsx_buf_adds(&out, "…");
 	nsx_jsonw_strn(b->w, key, out.p ? out.p : "", out.n);
-	nsx_buf_done(&out);
 }
 
 /* Adds a text that the program wrote, converted from Markdown to plain text. */
 static void add_program_text(struct brief *b, const char *key, const char *markdown)
 {
-	struct nsx_buf plain = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf plain = {0};
 
 	if (markdown)
 		nsx_md_add_plain(&plain, markdown);
 	brief_add_plain(b, key, markdown && !plain.p ? "" : plain.p);
-	nsx_buf_done(&plain);
 }
 
 static void brief_add_list(struct brief *b, const char *key, const char *const *texts, size_t most)
@@ -169,7 +167,7 @@ static int brief_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_
 int nsx_write_brief(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	size_t size = SIZE_MAX;
-	char *text = NULL;
+	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
 	int rc = 0;
 
 	for (size_t most = LONGEST_TEXT; !rc && size > NSX_BRIEF_BYTES; most = most * 3 / 4) {
@@ -182,6 +180,5 @@ int nsx_write_brief(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	}
 	if (!rc)
 		fwrite(text, 1, size, out);
-	free(text);
 	return rc;
 }

@@ -41,7 +41,7 @@ static void add_rows(struct nsx_buf *b, const struct nsx_table *t, const char *c
 {
 	struct nsx_row_reader rows = nsx_read_rows(t);
 	unsigned at[ARRAY_LEN(sections[0].columns)], n = 0;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_cell *row;
 
 	nsx_buf_adds(b, "|");
@@ -58,7 +58,6 @@ static void add_rows(struct nsx_buf *b, const struct nsx_table *t, const char *c
 			classic_add_cell(b, a, &row[at[i]]);
 	}
 	nsx_buf_adds(b, "\n");
-	nsx_arena_free(a);
 }
 
 void nsx_md_add_classic(struct nsx_buf *b, const struct nsx_report *r)

@@ -19,7 +19,7 @@ static bool needs_quotes(const char *s, size_t n)
 
 static void csv_put_text(struct nsx_buf *b, const char *s)
 {
-	struct nsx_buf escaped = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf escaped = {0};
 	size_t n = strlen(s), room;
 
 	if (n && strchr("=+-@'\t\r", *s)) {
@@ -37,7 +37,6 @@ static void csv_put_text(struct nsx_buf *b, const char *s)
 		room = 2 * n + 2;
 		b->n += csv_write(nsx_buf_room(b, room), room, s, n);
 	}
-	nsx_buf_done(&escaped);
 }
 
 static void put_integer(struct nsx_buf *b, int64_t i)
@@ -187,11 +186,11 @@ static int cmp_row_prices(const void *a, const void *b, void *table)
 static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, struct nsx_err *err)
 {
 	bool *kept = nsx_try_alloc(t->nrows, sizeof(*kept), t->layout->csv, err);
-	size_t *order = nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv, err);
+	NSX_AT_EXIT(nsx_free_at) size_t *order =
+		nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv, err);
 
 	if (!kept || !order) {
 		free(kept);
-		free(order);
 		return NULL;
 	}
 	for (size_t i = 0; i < t->nrows; i++)
@@ -202,7 +201,6 @@ static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, s
 		kept[order[i]] = true;
 	for (size_t i = 0; i < b->nkeep; i++)
 		kept[b->keep[i]] = true;
-	free(order);
 	return kept;
 }
 

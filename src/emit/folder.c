@@ -22,7 +22,7 @@
 
 void nsx_unmake_dirs(const char *path, size_t had)
 {
-	char *s = nsx_strdup(path);
+	NSX_AT_EXIT(nsx_free_at) char *s = nsx_strdup(path);
 	size_t n = strlen(s);
 
 	while (n > had && !rmdir(s)) {
@@ -32,7 +32,6 @@ void nsx_unmake_dirs(const char *path, size_t had)
 			n--;
 		s[n] = '\0';
 	}
-	free(s);
 }
 
 int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err)
@@ -415,7 +414,7 @@ static int rename_all_into_place(const struct stage *s, const struct nsx_ours *o
 				 struct nsx_err *err)
 {
 	const struct nsx_folder *f = s->folder;
-	struct placed *p = nsx_alloc(f->nfiles, sizeof(*p));
+	NSX_AT_EXIT(nsx_free_at) struct placed *p = nsx_alloc(f->nfiles, sizeof(*p));
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
@@ -424,7 +423,6 @@ static int rename_all_into_place(const struct stage *s, const struct nsx_ours *o
 		rc = check_replaced(s, o, err);
 	for (size_t i = f->nfiles; rc && i--;)
 		undo_placement(s, f->files[i].name, &p[i]);
-	free(p);
 	return rc;
 }
 
@@ -515,9 +513,7 @@ static int merge_into_folder(const struct nsx_folder *f, const struct nsx_ours *
 
 	if (rc)
 		return rc;
-	rc = fill_stage(&s, err);
-	if (!rc)
-		rc = rename_all_into_place(&s, o, err);
+	rc = fill_stage(&s, err) ?: rename_all_into_place(&s, o, err);
 	remove_stage(&s);
 	return rc ? rc : nsx_ours_drop_stale(o, f->dir, err);
 }

@@ -90,11 +90,10 @@ static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
 			     !s->sql_differs &&
 			     (q = nsx_pass_query(s->pass, i));
 	     i++) {
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		nsx_scripts_add(scripts, &q, 1, &b);
 		nsx_jsonw_strn(w, q->name, b.p, b.n);
-		nsx_buf_done(&b);
 	}
 	nsx_jsonw_end(w);
 }

@@ -121,16 +121,13 @@ static void md_add_blocks(struct md *m, struct nsx_buf *b,
 /* Returns whether the heading has any content. */
 static bool md_add_heading(struct md *m, const char *heading)
 {
-	struct nsx_buf body = {0};
-	bool any;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf body = {0};
 
 	for (size_t i = 0; i < m->r->nsections; i++)
 		md_add_blocks(m, &body, &m->r->sections[i], heading);
 	if (body.n)
 		nsx_buf_printf(m->b, "\n## %s\n%s", heading, body.p + strspn(body.p, "\n"));
-	any = body.n;
-	nsx_buf_done(&body);
-	return any;
+	return body.n;
 }
 
 static bool has_figures(const struct nsx_section *s)
@@ -173,7 +170,7 @@ static void add_section_limits(const struct md *m, struct nsx_buf *b,
 {
 	bool is_told = m->r->page && is_shown && has_figures(s);
 	const char *limits = is_told ? s->pass->limitations : NULL;
-	struct nsx_buf files = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf files = {0};
 
 	if (is_told)
 		md_add_files(&files, s);
@@ -183,14 +180,13 @@ static void add_section_limits(const struct md *m, struct nsx_buf *b,
 			       limits || s->nnotes ? ": " : "", limits ?: "");
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
-	nsx_buf_done(&files);
 }
 
 /* Adds the limits of all sections under a heading in one line; NULL: of those without a heading. */
 static void add_limits_under(const struct md *m, struct nsx_buf *b,
 			     const char *heading, bool is_shown)
 {
-	struct nsx_buf line = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf line = {0};
 
 	for (size_t i = 0; i < m->r->nsections; i++) {
 		const struct nsx_section *s = &m->r->sections[i];
@@ -204,14 +200,13 @@ static void add_limits_under(const struct md *m, struct nsx_buf *b,
 		nsx_buf_printf(b, "- **%s**: %s\n", heading, line.p);
 	else if (line.n)
 		nsx_buf_printf(b, "- %s\n", line.p);
-	nsx_buf_done(&line);
 }
 
 /* Adds the windows and the limits, one line a heading. */
 static void add_appendix(struct md *m, const char *const *heading, const bool *is_shown, size_t n)
 {
 	const struct nsx_report *r = m->r;
-	struct nsx_buf body = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf body = {0};
 
 	for (size_t i = 0; i < r->nsections; i++)
 		md_add_blocks(m, &body, &r->sections[i], appendix);
@@ -232,7 +227,6 @@ static void add_appendix(struct md *m, const char *const *heading, const bool *i
 			       appendix, r->page ? ", files in tables/" : "", r->page ?
 			       ", for all its figures: <code>nsys-explain ask TRACE section "
 			       "ID</code>" : "", body.p);
-	nsx_buf_done(&body);
 }
 
 static void md_add_head(struct nsx_buf *b, const struct nsx_report *r)
@@ -269,9 +263,9 @@ void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b)
 int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_report *r = f->subject;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	struct md m = {.b = &b, .r = r};
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *const *v;
 	bool *is_shown;
 	size_t n;
@@ -284,8 +278,6 @@ int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	for (size_t i = 0; i < n; i++)
 		is_shown[i] = md_add_heading(&m, v[i]);
 	add_appendix(&m, v, is_shown, n);
-	nsx_arena_free(a);
 	fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
 	return nsx_stopped(err);
 }

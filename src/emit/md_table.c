@@ -323,7 +323,7 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 {
 	const struct nsx_col *col = &t->layout->cols[c];
 	size_t n = NSX_MIN(row->n, MAX_NAMED), nids = 0;
-	struct nsx_buf last = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf last = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		const char *label = gpu_label(report, t, row->member[i], c);
@@ -340,7 +340,6 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		nsx_buf_done(&last);
 		last = one;
 	}
-	nsx_buf_done(&last);
 	if (row->n > n)
 		nsx_buf_printf(b, " and %zu more", row->n - n);
 	return nids > 1;
@@ -368,7 +367,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	const struct nsx_table *t = block->table;
 	const struct nsx_col *cols = t->layout->cols;
 	size_t most = NSX_MIN(block->max_rows, MAX_LOOKED_AT), n, covered;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
 
 	n = md_table_join_rows(block, rows, most, &covered);
@@ -405,5 +404,4 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	if (n && covered < t->nrows && t->layout->csv)
 		nsx_buf_printf(b, "| *%zu more in `tables/%s.csv`* |\n",
 			       nsx_table_total(t) - covered, t->layout->csv);
-	nsx_arena_free(a);
 }

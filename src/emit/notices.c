@@ -94,7 +94,7 @@ static void put_escaped(FILE *out, const char *s, const char *special)
 int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_notices *l = f->subject;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	for (size_t i = 0; i < l->n; i++) {
 		const char *title = notices_plain_text(l->v[i].title, a);
@@ -108,7 +108,6 @@ int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 		put_escaped(out, *text ? text : title, "%");
 		putc('\n', out);
 	}
-	nsx_arena_free(a);
 	return nsx_stopped(err);
 }
 
@@ -117,7 +116,7 @@ int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_notices *l = f->subject;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_jsonw *w = nsx_jsonw_new();
 
 	nsx_jsonw_array(w, NULL);
@@ -137,7 +136,6 @@ int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
-	nsx_arena_free(a);
 	return nsx_jsonw_finish(w, out, err);
 }
 
@@ -146,7 +144,7 @@ int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 /* Replaces characters that XML does not have by "?". */
 static void put_xml(FILE *out, const char *s)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_add_utf8(&b, s, strlen(s));
 	for (const char *p = b.n ? b.p : ""; *p; p++) {
@@ -162,7 +160,6 @@ static void put_xml(FILE *out, const char *s)
 			putc(*p, out);
 		p += is_none ? 2 : 0;
 	}
-	nsx_buf_done(&b);
 }
 
 static size_t notices_count(const struct nsx_notices *l, enum nsx_outcome outcome)
@@ -179,14 +176,13 @@ static void put_test_case(const struct nsx_notice *x, FILE *out)
 	static const char *const open[] = {
 		[NSX_PASSED] = "<system-out>", [NSX_NOTED] = "<system-out>",
 		[NSX_TOLERATED] = "<skipped>", [NSX_FAILED] = "<failure>"};
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	fprintf(out, "    <testcase classname=\"%s.%s\" name=\"", tool, x->id);
 	put_xml(out, x->key);
 	fprintf(out, "\">\n      %s", open[x->outcome]);
 	put_xml(out, notices_whole_text(x, a));
 	fprintf(out, "</%s\n    </testcase>\n", open[x->outcome] + 1);
-	nsx_arena_free(a);
 }
 
 int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
@@ -255,7 +251,7 @@ static void add_result(struct nsx_jsonw *w, const struct nsx_notices *l,
 int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_notices *l = f->subject;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_jsonw *w = nsx_jsonw_new();
 
 	nsx_jsonw_object(w, NULL);
@@ -276,7 +272,6 @@ int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
-	nsx_arena_free(a);
 	return nsx_jsonw_finish(w, out, err);
 }
 

@@ -193,7 +193,7 @@ static void add_record(struct nsx_ours *o, char *text, size_t n, bool *ret_by_na
 
 static void ours_read_record(struct nsx_ours *o, int fd, size_t size, bool *ret_by_name)
 {
-	char *text = size < MAX_RECORD ? malloc(size + 1) : NULL;
+	NSX_AT_EXIT(nsx_free_at) char *text = size < MAX_RECORD ? malloc(size + 1) : NULL;
 	size_t n = 0;
 	ssize_t got = 1;
 
@@ -205,7 +205,6 @@ static void ours_read_record(struct nsx_ours *o, int fd, size_t size, bool *ret_
 		text[n] = '\0';
 		add_record(o, text, n, ret_by_name);
 	}
-	free(text);
 }
 
 struct nsx_ours *nsx_ours_new(const struct nsx_folder *f)

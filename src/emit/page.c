@@ -247,13 +247,10 @@ static void add_strips_of_gpus(struct page *p, const struct nsx_first_page *x)
 
 static size_t plain_chars(const char *markdown)
 {
-	struct nsx_buf b = {0};
-	size_t n;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_md_add_plain(&b, markdown);
-	n = nsx_count_chars(b.p, b.n);
-	nsx_buf_done(&b);
-	return n;
+	return nsx_count_chars(b.p, b.n);
 }
 
 static void add_price(struct page *p, const struct nsx_first_page *x, const struct nsx_finding *f)

@@ -22,7 +22,7 @@ static void format_cell(const struct nsx_block *block, size_t r, size_t i,
 {
 	const struct nsx_table *t = block->table;
 	const struct nsx_col *col = &t->layout->cols[block->columns[i]];
-	struct nsx_buf md = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf md = {0};
 
 	if (r == SIZE_MAX)
 		nsx_md_add_title(&md, col);
@@ -30,7 +30,6 @@ static void format_cell(const struct nsx_block *block, size_t r, size_t i,
 		nsx_md_add_cell(&md, a, col, &nsx_row_at(t, r)[block->columns[i]], NULL);
 	nsx_buf_clear(text);
 	nsx_md_add_plain(text, md.p ? md.p : "");
-	nsx_buf_done(&md);
 }
 
 static void plain_add_table(struct nsx_buf *b, const struct nsx_block *block)
@@ -39,8 +38,8 @@ static void plain_add_table(struct nsx_buf *b, const struct nsx_block *block)
 	size_t width[MAX_COLUMNS] = {0};
 	size_t n = NSX_MIN(t->nrows, block->max_rows);
 	size_t ncolumns = NSX_MIN(block->ncolumns, (size_t)MAX_COLUMNS);
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_buf text = {0};
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
 
 	for (size_t r = 0; r <= n; r++)
 		for (size_t i = 0; i < ncolumns; i++) {
@@ -61,8 +60,6 @@ static void plain_add_table(struct nsx_buf *b, const struct nsx_block *block)
 	}
 	if (n < t->nrows)
 		nsx_buf_printf(b, "%zu of %zu rows\n", n, nsx_table_total(t));
-	nsx_buf_done(&text);
-	nsx_arena_free(a);
 }
 
 void nsx_emit_plain_section(const struct nsx_section *s, struct nsx_buf *b)

@@ -59,11 +59,10 @@ static void list_tables(const struct nsx_report *r,
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		    unsigned threads, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_folder f = {.dir = dir, .inputs = &r->path, .ninputs = 1,
 			       .threads = threads};
 	size_t most = 3;
-	int rc;
 
 	for (size_t i = 0; i < r->nsections; i++)
 		most += r->sections[i].pass->nlayouts;
@@ -77,17 +76,14 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		list_tables(r, &r->sections[i], a, &f);
 	f.files[f.nfiles++] = (struct nsx_out_file){
 		"report.json", nsx_write_json, .subject = r};
-	rc = nsx_folder_write(&f, err);
-	nsx_arena_free(a);
-	return rc;
+	return nsx_folder_write(&f, err);
 }
 
 int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f, struct nsx_err *err)
 {
 	const struct nsx_bound bound = {.max_rows = book->all_rows ? 0 : NSX_MAX_CSV_ROWS};
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_out_file *v = nsx_arena_get(a, (book->ntables + 3) * sizeof(*v));
-	int rc;
 
 	f.files = v;
 	v[f.nfiles++] = book->md;
@@ -95,7 +91,5 @@ int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f, struct nsx_e
 	for (size_t i = 0; i < book->ntables; i++)
 		nsx_folder_add_table(&f, &book->tables[i], &bound);
 	v[f.nfiles++] = book->json;
-	rc = nsx_folder_write(&f, err);
-	nsx_arena_free(a);
-	return rc;
+	return nsx_folder_write(&f, err);
 }

@@ -111,11 +111,10 @@ static int remove_leftover_file(int dir, const char *name, void *ctx)
 static void remove_leftover_files(struct nsx_target *t)
 {
 	size_t n = (size_t)(nsx_base_name(t->place) - t->place);
-	char *dir = n ? strndup(t->place, n) : nsx_strdup(".");
+	NSX_AT_EXIT(nsx_free_at) char *dir = n ? strndup(t->place, n) : nsx_strdup(".");
 
 	if (dir)
 		nsx_each_entry(AT_FDCWD, dir, remove_leftover_file, t);
-	free(dir);
 }
 
 int nsx_target_open(struct nsx_target *t, struct nsx_err *err)
@@ -195,11 +194,9 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n, struct n
 
 int nsx_target_fill(struct nsx_target *t, const struct nsx_out_file *f, struct nsx_err *err)
 {
-	char *text;
+	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
 	size_t n;
-	int rc = nsx_out_string(f, &text, &n, err) ||
-		 nsx_target_write(t, text, n, err) ? err->rc : 0;
 
-	free(text);
-	return rc;
+	return nsx_out_string(f, &text, &n, err) ||
+		 nsx_target_write(t, text, n, err) ? err->rc : 0;
 }

@@ -77,9 +77,8 @@ const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 
 void nsx_sums_done(void *sums)
 {
-	void *values;
+	NSX_AT_EXIT(nsx_free_at) void *values = NULL;
 
 	nsx_groups_done(sums);
 	memcpy(&values, (char *)sums + sizeof(struct nsx_groups), sizeof(values));
-	free(values);
 }

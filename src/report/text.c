@@ -204,7 +204,7 @@ static void add_code_span(struct nsx_buf *b, const char *name, size_t most)
 
 void nsx_md_add_name(struct nsx_buf *b, const char *name)
 {
-	struct nsx_buf gist = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf gist = {0};
 
 	if (text_is_plain(name)) {
 		nsx_buf_adds(b, name);
@@ -213,7 +213,6 @@ void nsx_md_add_name(struct nsx_buf *b, const char *name)
 	if (nsx_count_chars(name, strlen(name)) > NAME_CHARS)
 		add_gist(&gist, name);
 	add_code_span(b, gist.n ? gist.p : name, NAME_CHARS);
-	nsx_buf_done(&gist);
 }
 
 const char *nsx_text_whole_name(struct nsx_arena *a, const char *name)

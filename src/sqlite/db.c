@@ -676,7 +676,7 @@ static int authorise_sql_action(void *arg, int action, const char *table, const 
 static int open_source(struct nsx_db *db, struct nsx_err *err)
 {
 	const struct nsx_source *s = db->source;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int rc;
 
 	for (size_t i = 0; i < s->ntables; i++) {
@@ -693,7 +693,6 @@ static int open_source(struct nsx_db *db, struct nsx_err *err)
 	rc = open_memory_handle(NULL, 0, db->path, &db->handle, err);
 	if (!rc && b.n && sqlite3_exec(db->handle, b.p, NULL, NULL, NULL))
 		rc = fail_db(err, db->handle, "cannot open", db->path);
-	nsx_buf_done(&b);
 	if (!rc)
 		sqlite3_set_authorizer(db->handle, authorise_sql_action, db);
 	return rc;
@@ -751,7 +750,7 @@ static int copy_rows(struct nsx_db *db, size_t table, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *insert = NULL;
 	const struct nsx_table_info *t = &db->source->tables[table];
-	struct nsx_buf marks = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf marks = {0};
 	int rc;
 
 	for (unsigned i = 0; i < t->ncolumns; i++)
@@ -760,7 +759,6 @@ static int copy_rows(struct nsx_db *db, size_t table, struct nsx_err *err)
 	rc = nsx_db_prepare_on(db, "INSERT INTO main.", t->name, marks.p, &insert,
 			       err) ?:
 	     read_source(db->source, table, insert, err);
-	nsx_buf_done(&marks);
 	return rc == NSX_E_DATA ? 0 : rc;
 }
 
@@ -861,15 +859,12 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, st
 int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
 		      const char *tail, struct nsx_stmt **ret, struct nsx_err *err)
 {
-	struct nsx_buf sql = {0};
-	int rc;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf sql = {0};
 
 	nsx_buf_adds(&sql, head);
 	nsx_sql_name(&sql, name);
 	nsx_buf_adds(&sql, tail);
-	rc = nsx_db_prepare(db, sql.p, ret, err);
-	nsx_buf_done(&sql);
-	return rc;
+	return nsx_db_prepare(db, sql.p, ret, err);
 }
 
 /* Guard --------------------------------------------------------------------*/

@@ -199,8 +199,8 @@ static int drop_far_leaves(struct nsx_pagescan *s, const struct nsx_wants *w, in
 	struct nsx_leaves *leaves = &s->leaves;
 	size_t each = (size_t)sqrt((double)leaves->n), n = 0;
 	struct nsx_decoder *d;
-	struct look *v;
-	uint8_t *page;
+	NSX_AT_EXIT(nsx_free_at) struct look *v = NULL;
+	NSX_AT_EXIT(nsx_free_at) uint8_t *page = NULL;
 	int rc;
 
 	if (leaves->n < FEWEST)
@@ -216,8 +216,6 @@ static int drop_far_leaves(struct nsx_pagescan *s, const struct nsx_wants *w, in
 	if (!rc && sample_leaves(s, d, page, v, n))
 		(is_run ? keep_leaf_run : keep_leaves_near)(leaves, v, n, from, to);
 	nsx_decoder_free(d);
-	free(v);
-	free(page);
 	return rc;
 }
 

@@ -221,13 +221,11 @@ static int read_blocks(const struct nsx_scan_share *v, size_t n, struct nsx_sour
 int nsx_scan_run_joined(const struct nsx_scan_share *v, size_t n, unsigned part,
 			struct nsx_err *err)
 {
-	struct nsx_source_use *uses = nsx_try_alloc(n, sizeof(*uses), "scans", err);
-	int64_t *rids = nsx_try_alloc(n, sizeof(*rids), "scans", err);
-	int rc = uses && rids ? read_blocks(v, n, uses, rids, part, err) : err->rc;
+	NSX_AT_EXIT(nsx_free_at) struct nsx_source_use *uses =
+		nsx_try_alloc(n, sizeof(*uses), "scans", err);
+	NSX_AT_EXIT(nsx_free_at) int64_t *rids = nsx_try_alloc(n, sizeof(*rids), "scans", err);
 
-	free(uses);
-	free(rids);
-	return rc;
+	return uses && rids ? read_blocks(v, n, uses, rids, part, err) : err->rc;
 }
 
 static int scan_source_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,

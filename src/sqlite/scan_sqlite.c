@@ -73,8 +73,7 @@ static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
 /* Counts the rows, and finds the least and greatest row id if the table has row ids. */
 static int scan_sqlite_measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
 {
-	struct nsx_buf b = {0};
-	int rc;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (s->rowid)
 		nsx_buf_printf(&b, "SELECT count(*), min(%s), max(%s)", s->rowid, s->rowid);
@@ -83,14 +82,12 @@ static int scan_sqlite_measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_e
 	nsx_buf_adds(&b, " FROM main.");
 	nsx_sql_name(&b, s->table);
 	nsx_buf_adds(&b, " NOT INDEXED");
-	rc = query_one_row(s->db, b.p, ret, 3, err);
-	nsx_buf_done(&b);
-	return rc;
+	return query_one_row(s->db, b.p, ret, 3, err);
 }
 
 static int scan_sqlite_count_part(struct nsx_sqlscan *s, struct part *p, struct nsx_err *err)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int64_t n = 0;
 	int rc;
 
@@ -99,7 +96,6 @@ static int scan_sqlite_count_part(struct nsx_sqlscan *s, struct part *p, struct 
 	nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
 		       (long long)p->first, (long long)p->last);
 	rc = query_one_row(s->db, b.p, &n, 1, err);
-	nsx_buf_done(&b);
 	p->rows = (size_t)n;
 	return rc;
 }
@@ -187,7 +183,7 @@ static int scan_sqlite_run(struct nsx_scan *scan, unsigned part, struct nsx_choi
 	struct nsx_sqlscan *s = (struct nsx_sqlscan *)scan;
 	const struct part *p = &s->parts[part];
 	struct nsx_stmt *stmt = NULL;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	struct nsx_db *db;
 	int rc;
 
@@ -203,7 +199,6 @@ static int scan_sqlite_run(struct nsx_scan *scan, unsigned part, struct nsx_choi
 	rc = nsx_db_prepare(db, b.p, &stmt, err) ?:
 	     scan_sqlite_read_rows(s, stmt, p->rows, fn, ctx, err);
 	nsx_stmt_done(&stmt);
-	nsx_buf_done(&b);
 	nsx_db_close(db);
 	return rc;
 }

@@ -113,15 +113,12 @@ static int sniff_refuse(const char *path, const unsigned char *head, size_t n, s
 
 bool nsx_file_beside(const char *path, const char *suffix)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	struct stat st;
-	bool yes;
 
 	nsx_buf_adds(&b, path);
 	nsx_buf_adds(&b, suffix);
-	yes = !stat(b.p, &st) && st.st_size > 0;
-	nsx_buf_done(&b);
-	return yes;
+	return !stat(b.p, &st) && st.st_size > 0;
 }
 
 static void check_size_and_journal(const char *path, const unsigned char *head,

@@ -292,11 +292,10 @@ static int align_ops(struct aligner *x, struct nsx_arena *a, struct nsx_err *err
 
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct aligner x = {.l = l};
 	int rc = align_ops(&x, a, err);
 
-	nsx_arena_free(a);
 	for (uint32_t i = 0; i < l->t->nclocks; i++)
 		l->t->has_clock_off |= l->t->clock[i].is_off;
 	return rc;

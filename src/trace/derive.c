@@ -636,7 +636,7 @@ static int match_ops_of_part(void *ctx, size_t part, struct nsx_err *err)
 	struct nsx_matching *found = &m->found[part];
 	size_t i = part * MATCHED_AT_A_TIME;
 	size_t end = NSX_MIN(i + MATCHED_AT_A_TIME, l->op_set.n);
-	size_t *at = nsx_alloc(t->nprocesses, sizeof(*at));
+	NSX_AT_EXIT(nsx_free_at) size_t *at = nsx_alloc(t->nprocesses, sizeof(*at));
 
 	for (; i < end; i++) {
 		uint32_t p = t->stream[l->ops.stream[i]].process;
@@ -656,7 +656,6 @@ static int match_ops_of_part(void *ctx, size_t part, struct nsx_err *err)
 		else
 			found->no_call += call == NSX_NONE;
 	}
-	free(at);
 	return nsx_stopped(err);
 }
 

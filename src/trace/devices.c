@@ -147,7 +147,7 @@ NSX_ORDER_IN(cmp_devices, struct nsx_device, struct nsx_trace, UP(x->device_id),
 /* Sorts devices and updates the device indices of streams. */
 static void sort_devices(struct nsx_trace *t)
 {
-	struct nsx_device *old = nsx_alloc(t->ndevices, sizeof(*old));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_device *old = nsx_alloc(t->ndevices, sizeof(*old));
 
 	memcpy(old, t->device, t->ndevices * sizeof(*old));
 	nsx_sort_r(t->device, t->ndevices, sizeof(*t->device), cmp_devices, t);
@@ -157,7 +157,6 @@ static void sort_devices(struct nsx_trace *t)
 				t->stream[s].device = d;
 				break;
 			}
-	free(old);
 }
 
 static bool are_gpu_ids_distinct(const struct nsx_trace *t)

@@ -14,7 +14,7 @@ static void make_processes(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
 	size_t n = 0, most = l->threads_map.n + l->streams_map.n + l->domains_map.n;
-	uint64_t *keys = nsx_alloc(most, sizeof(*keys));
+	NSX_AT_EXIT(nsx_free_at) uint64_t *keys = nsx_alloc(most, sizeof(*keys));
 
 	for (size_t i = 0; i < l->threads_map.n; i++)
 		keys[n++] = nsx_process_key(l->threads_map.keys[i].w[0]);
@@ -30,7 +30,6 @@ static void make_processes(struct nsx_loader *l)
 				.key = keys[i],
 				.pid = nsx_pid_of(keys[i]),
 			};
-	free(keys);
 }
 
 NSX_ORDER_IN(cmp_pids, uint32_t, struct nsx_trace, UP(c->process[*x].pid), UP(*x));
@@ -211,7 +210,7 @@ static int fill_shapes_task(void *ctx, size_t task, struct nsx_err *err NSX_UNUS
 	const struct filling *f = ctx;
 	struct nsx_trace *t = f->l->t;
 	size_t end = NSX_MIN(t->nshapes, (task + 1) * SHAPES_A_TASK);
-	struct nsx_buf base = {0}, full = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf base = {0}, full = {0};
 	struct nsx_near near = {0}; /* many shapes share few names, so the op of a name is kept */
 
 	for (size_t i = task * SHAPES_A_TASK; i < end; i++) {
@@ -230,8 +229,6 @@ static int fill_shapes_task(void *ctx, size_t task, struct nsx_err *err NSX_UNUS
 					nsx_str_read(t->strings, name, &full))};
 		f->op[i] = (uint8_t)(like->place - 1);
 	}
-	nsx_buf_done(&base);
-	nsx_buf_done(&full);
 	return 0;
 }
 
@@ -304,7 +301,7 @@ static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t
 static void detect_nccl_domain(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
-	uint8_t *other = nsx_alloc(t->ndomains, 1);
+	NSX_AT_EXIT(nsx_free_at) uint8_t *other = nsx_alloc(t->ndomains, 1);
 
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (strncmp(nsx_text(t, t->nvtx.name[i]), "nccl", 4))
@@ -312,7 +309,6 @@ static void detect_nccl_domain(struct nsx_loader *l)
 	for (uint32_t i = 0; i < t->ndomains; i++)
 		if (!t->domain[i].name && t->domain[i].domain_id && !other[i])
 			t->domain[i].is_nccl = t->domain[i].is_library = true;
-	free(other);
 }
 
 void nsx_name_domains(struct nsx_loader *l)

@@ -284,7 +284,7 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_trace *t = l->t;
 	struct finder x = {.l = l, .host = {INT64_MAX, INT64_MIN}};
 	int rc = nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict, x.call);
@@ -301,7 +301,6 @@ int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 			NSX_NONE, 0, 0};
 	}
 	rc = rc ?: find_impossible(&x, err);
-	nsx_arena_free(a);
 	free(x.v);
 	return rc;
 }

@@ -63,7 +63,7 @@ bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b)
 static int keep_smallest_raw(struct nsx_loader *l, nsx_str id, const char *text,
 			     size_t n, struct nsx_err *err)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int rc = 0;
 
 	n = NSX_MIN(n, 256);
@@ -75,7 +75,6 @@ static int keep_smallest_raw(struct nsx_loader *l, nsx_str id, const char *text,
 		l->raw[id] = nsx_strdup(b.p);
 	}
 	pthread_mutex_unlock(&l->lock);
-	nsx_buf_done(&b);
 	return rc;
 }
 
@@ -92,13 +91,11 @@ static int intern_stripped_name(struct nsx_loader *l, const struct nsx_buf *rest
 static int intern_normalised_name(struct nsx_loader *l, const char *text, size_t n,
 				  nsx_str *ret, struct nsx_err *err)
 {
-	struct nsx_buf b = {0};
-	int rc = nsx_normalise(text, n, &b) ?
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
+
+	return nsx_normalise(text, n, &b) ?
 			 intern_stripped_name(l, &b, text, n, ret, err) :
 			 nsx_strings_add(l->strings, text, n, ret, err);
-
-	nsx_buf_done(&b);
-	return rc;
 }
 
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
@@ -150,10 +147,10 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	size_t bound = nsx_strings_bound(t->strings), *n;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct alike *alike;
 	nsx_str *masked;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int rc = nsx_new_arrays(a, bound, "range names", err, n, masked);
 
 	for (size_t i = 0; !rc && i < t->nvtx.n; i++)
@@ -178,8 +175,6 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 		t->range_label[s] = masked[s];
 		rc = keep_smallest_raw(l, masked[s], raw, strlen(raw), err);
 	}
-	nsx_buf_done(&b);
-	nsx_arena_free(a);
 	return rc;
 }
 
@@ -208,7 +203,7 @@ const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 static int read_string_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	bool counted, changed;
 	nsx_str str = 0;
 	int rc;
@@ -224,7 +219,6 @@ static int read_string_row(struct nsx_part *p, const struct nsx_val *v, struct n
 					    v[1].len, &l->by_id[v[0].u.i], err);
 	rc = changed ? intern_stripped_name(l, &b, v[1].u.p, v[1].len, &str, err) :
 		       nsx_strings_add(l->strings, v[1].u.p, v[1].len, &str, err);
-	nsx_buf_done(&b);
 	if (rc)
 		return rc;
 	if (counted) {
@@ -627,7 +621,7 @@ static bool has_namespace(const char *name, const char *space)
 
 bool nsx_sees_pytorch(const struct nsx_trace *t)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	bool found = false;
 
 	for (uint32_t i = 0; !found && i < t->nshapes; i++) {
@@ -635,7 +629,6 @@ bool nsx_sees_pytorch(const struct nsx_trace *t)
 
 		found = has_namespace(name, "at::") || has_namespace(name, "c10::");
 	}
-	nsx_buf_done(&b);
 	if (found)
 		return true;
 	for (size_t i = 0; i < t->nvtx.n; i++)

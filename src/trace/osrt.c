@@ -105,7 +105,7 @@ static int join_sums(struct nsx_loader *l, struct own *own, size_t n, struct nsx
 static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	struct row *all = NULL;
+	NSX_AT_EXIT(nsx_free_at) struct row *all = NULL;
 	size_t total = 0, cap = 0;
 	int64_t *start, *end;
 	nsx_str *name;
@@ -113,14 +113,14 @@ static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struc
 
 	for (size_t p = 0; p < n; p++) {
 		if (nsx_grow(&all, &cap, total + own[p].n, sizeof(*all), "OSRT calls", err))
-			return free(all), err->rc;
+			return err->rc;
 		if (own[p].n)
 			memcpy(all + total, own[p].rows, own[p].n * sizeof(*all));
 		total += own[p].n;
 	}
 	nsx_sort(all, total, sizeof(*all), cmp_rows);
 	if (nsx_new_arrays(t->arena, total, "OSRT calls", err, start, end, name, thread, stack))
-		return free(all), err->rc;
+		return err->rc;
 	for (size_t i = 0; i < total; i++) {
 		struct nsx_thread *th = &t->thread[all[i].thread];
 
@@ -132,7 +132,6 @@ static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struc
 		thread[i] = all[i].thread;
 		stack[i] = all[i].stack;
 	}
-	free(all);
 	t->osrt = (struct nsx_osrt){total, start, end, name, thread, stack};
 	return 0;
 }

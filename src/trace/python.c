@@ -120,14 +120,12 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 {
 	struct nsx_python_stack x = {.global_tid = global_tid, .at_ns = at_ns};
 	struct text text = {json->u.p, json->len};
-	struct nsx_buf stack = {0}, site = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf stack = {0}, site = {0};
 	int rc = 0;
 
 	if (json->type == NSX_V_TEXT && memmem(text.p, text.n, "\"Frames\"", 8) &&
 	    read_frames(text, &stack, &site))
 		rc = store_python_stack(l, &x, &stack, &site, err);
-	nsx_buf_done(&stack);
-	nsx_buf_done(&site);
 	return rc;
 }
 

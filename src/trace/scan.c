@@ -156,7 +156,7 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct jobs *jobs = ctx;
 	const struct job *job = &jobs->list[i];
-	struct nsx_scan_share *v = nsx_alloc(job->ntables, sizeof(*v));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_scan_share *v = nsx_alloc(job->ntables, sizeof(*v));
 	int rc;
 
 	for (size_t k = 0; k < job->ntables; k++) {
@@ -172,7 +172,6 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 		release_part(p);
 		nsx_progress_add(jobs->l->progress, (int64_t)p->room);
 	}
-	free(v);
 	return rc;
 }
 
@@ -239,7 +238,8 @@ static int read_opened_tables(struct nsx_loader *l, struct nsx_tableload *list, 
 		       const char *stage, struct nsx_err *err)
 {
 	struct nsx_tableload **found = nsx_try_alloc(n, sizeof(*found), "scans", err);
-	struct nsx_scan_share *v = nsx_try_alloc(n, sizeof(*v), "scans", err);
+	NSX_AT_EXIT(nsx_free_at) struct nsx_scan_share *v =
+		nsx_try_alloc(n, sizeof(*v), "scans", err);
 	size_t nfound = 0;
 	int rc = found && v ? 0 : err->rc;
 
@@ -254,7 +254,6 @@ static int read_opened_tables(struct nsx_loader *l, struct nsx_tableload *list, 
 		rc = make_parts(found[i], err);
 	rc = rc ?: assign_room(l, list, n, err) ?: scan_run_all(l, found, nfound, stage, err);
 	free(found);
-	free(v);
 	return rc;
 }
 
@@ -295,7 +294,7 @@ void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
 	struct nsx_val v[24] = {{0}};
-	struct nsx_buf sql = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf sql = {0};
 	struct nsx_err err;
 	int rc;
 
@@ -303,7 +302,6 @@ void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns
 		return;
 	nsx_buf_printf(&sql, "SELECT %s FROM %s", columns, nsx_view_defs[view].name);
 	rc = nsx_db_prepare(l->schema->db, sql.p, &s, &err);
-	nsx_buf_done(&sql);
 	while (!rc && (rc = nsx_step(s, &err)) == 1) {
 		for (unsigned i = 0; i < n; i++)
 			nsx_read_val(s, (int)i, &v[i]);

@@ -262,7 +262,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 					      .nfields = NFIELDS,
 					      .row = read_frame,
 					      .own_size = sizeof(struct own)};
-		struct own *own;
+		NSX_AT_EXIT(nsx_free_at) struct own *own = NULL;
 
 		if (!nsx_has_view(l->schema, views[i]))
 			continue;
@@ -272,7 +272,6 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 		     join_chains(l, own, to[i], err);
 		for (size_t p = 0; p < NSX_MAX_THREADS; p++)
 			free(own[p].v);
-		free(own);
 	}
 	return rc;
 }

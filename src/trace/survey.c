@@ -177,7 +177,7 @@ static void add_up_survey(struct nsx_loader *l, const struct nsx_tableload *list
 /* Adds all threads that the survey saw, because some may have no row in the portion. */
 static int add_surveyed_threads(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
 	int rc = 0;
 	uint32_t id;
 
@@ -186,7 +186,6 @@ static int add_surveyed_threads(struct nsx_loader *l, struct nsx_err *err)
 				    &(struct nsx_key){
 					    {l->callers_map.keys[i].w[0]}},
 				    &id, err);
-	free(cache);
 	return rc;
 }
 
@@ -213,9 +212,9 @@ static int set_portion_to_read(struct nsx_loader *l, const struct sums *sums,
 static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		       const char *window, struct nsx_err *err)
 {
-	struct nsx_tableload *look = nsx_alloc(n, sizeof(*look));
-	struct nsx_surveyed *own = nsx_alloc(n * l->threads, sizeof(*own));
-	struct sums *sums = nsx_alloc(1, sizeof(*sums));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_tableload *look = nsx_alloc(n, sizeof(*look));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_surveyed *own = nsx_alloc(n * l->threads, sizeof(*own));
+	NSX_AT_EXIT(nsx_free_at) struct sums *sums = nsx_alloc(1, sizeof(*sums));
 	struct nsx_defects before = l->t->defects;
 	size_t nlook = 0;
 	int rc;
@@ -249,9 +248,6 @@ static int survey_tables(struct nsx_loader *l, struct nsx_tableload *list, size_
 		}
 	for (size_t i = 0; i < n * l->threads; i++)
 		free(own[i].least_corr);
-	free(look);
-	free(own);
-	free(sums);
 	return rc;
 }
 
@@ -485,7 +481,7 @@ static void note_nearest_launch(struct seeker *s, uint32_t thread, int64_t start
 static int list_launchers(struct seeker *s, struct nsx_err *err)
 {
 	struct nsx_loader *l = s->l;
-	struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < l->callers_map.n; i++) {
@@ -500,7 +496,6 @@ static int list_launchers(struct seeker *s, struct nsx_err *err)
 		if (!rc)
 			s->side[thread].launches = true;
 	}
-	free(cache);
 	return rc;
 }
 
@@ -581,7 +576,7 @@ static int search_nearest_launches(struct seeker *s, const struct nsx_tableload 
 int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 			bool *ret, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct seeker s = {.l = l, .nnames = nsx_strings_bound(l->strings),
 			   .nsides = l->threads_map.n};
 	int rc = nsx_new_arrays(a, s.nnames, "names", err, s.is_launch);
@@ -596,7 +591,6 @@ int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 		rc = search_nearest_launches(&s, calls, err);
 		l->nbacktraces = l->nfrom_zero = 0;
 	}
-	nsx_arena_free(a);
 	return rc;
 }
 

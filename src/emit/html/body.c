@@ -48,7 +48,7 @@ static const struct nsx_evidence *proof_of_cell(const struct nsx_report *r,
  */
 static void body_add_cell(struct body *x, const struct nsx_col *col, const struct nsx_cell *c)
 {
-	struct nsx_buf said = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf said = {0};
 
 	nsx_md_add_cell(&said, x->a, col, c, x->r);
 	if (c->type == NSX_T_I64) {
@@ -62,7 +62,6 @@ static void body_add_cell(struct body *x, const struct nsx_col *col, const struc
 	}
 	nsx_buf_adds(x->b, ">");
 	nsx_html_inline(x->b, said.p ? said.p : "");
-	nsx_buf_done(&said);
 }
 
 static void body_add_row(struct body *x, const struct nsx_table *t, size_t row,
@@ -257,7 +256,7 @@ static void add_unshown_tables(struct body *x)
 
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct body x = {.b = b, .r = r, .a = a};
 	const char *const *v;
 	size_t n = nsx_md_headings(r, a, &v);
@@ -265,5 +264,4 @@ void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 	for (size_t i = 0; i < n; i++)
 		body_add_heading(&x, v[i]);
 	add_unshown_tables(&x);
-	nsx_arena_free(a);
 }

@@ -34,7 +34,7 @@ static void put_base64(struct nsx_buf *b, const uint8_t *p, size_t n)
 static int put_events(struct nsx_buf *b, const struct nsx_timeline *t, struct nsx_err *err)
 {
 	struct libdeflate_compressor *z = libdeflate_alloc_compressor(LEVEL);
-	struct nsx_buf plain = {0}, packed = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf plain = {0}, packed = {0};
 	size_t most;
 
 	if (!z)
@@ -53,8 +53,6 @@ static int put_events(struct nsx_buf *b, const struct nsx_timeline *t, struct ns
 	packed.n = libdeflate_zlib_compress(z, plain.p, plain.n, nsx_buf_room(&packed, most), most);
 	put_base64(b, (const uint8_t *)packed.p, packed.n);
 	libdeflate_free_compressor(z);
-	nsx_buf_done(&plain);
-	nsx_buf_done(&packed);
 	return 0;
 }
 
@@ -103,14 +101,13 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 {
 	const struct nsx_iteration *all = r->facts->iterations, *x = &all[i];
 	size_t n = NSX_MIN(r->facts->niterations, (size_t)MAX_ITERATIONS);
-	struct nsx_buf label = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf label = {0};
 
 	nsx_buf_adds(&label, "iterations");
 	if (x->process != NSX_NONE && r->trace->nprocesses > r->trace->ndevices)
 		nsx_buf_printf(&label, " of %s", nsx_pid_label(r->trace, x->process));
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "label", label.p);
-	nsx_buf_done(&label);
 	nsx_jsonw_int(w, "gpu", x->device == NSX_NONE ? -1 : (int64_t)x->device);
 	nsx_jsonw_array(w, "at");
 	for (; i < n && all[i].process == x->process && all[i].device == x->device; i++) {
@@ -140,7 +137,7 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 {
 	nsx_jsonw_array(w, "gpus");
 	for (uint32_t d = 0; d < r->trace->ndevices; d++) {
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		nsx_jsonw_object(w, NULL);
 		nsx_buf_printf(&b, "GPU %s", nsx_gpu_label(r->trace, d));
@@ -151,7 +148,6 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 				   (size_t)BINS * NSX_NPARTS);
 		nsx_jsonw_strn(w, "overview", b.p ? b.p : "", b.n);
 		nsx_jsonw_end(w);
-		nsx_buf_done(&b);
 	}
 	nsx_jsonw_end(w);
 }
@@ -160,7 +156,7 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t, const struct nsx_curve *c)
 {
 	uint8_t at[NSX_CURVE_BINS];
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int64_t gpu = -1;
 
 	for (uint32_t d = t->ndevices; d-- > 0;)
@@ -182,7 +178,6 @@ static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t, const stru
 	put_base64(&b, at, sizeof(at));
 	nsx_jsonw_str(w, "at", b.p);
 	nsx_jsonw_end(w);
-	nsx_buf_done(&b);
 }
 
 static void put_curves(struct nsx_jsonw *w, const struct nsx_report *r)
@@ -218,14 +213,13 @@ static void put_lanes(struct nsx_jsonw *w, const struct nsx_report *r, const str
 	nsx_jsonw_array(w, "names");
 	for (size_t i = 0; i < t->nnames; i++) {
 		const char *text = nsx_event_text(r, t, i);
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		nsx_buf_add(&b, text, strnlen(text, MAX_NAME));
 		nsx_jsonw_array(w, NULL);
 		nsx_jsonw_strn(w, NULL, b.p, b.n); /* repairs UTF-8 at the cut */
 		nsx_jsonw_int(w, NULL, t->names[i].cls);
 		nsx_jsonw_end(w);
-		nsx_buf_done(&b);
 	}
 	nsx_jsonw_end(w);
 }
@@ -234,7 +228,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 			 const struct nsx_timeline *t)
 {
 	struct nsx_window judged = nsx_judged(r->facts);
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_jsonw_object(w, NULL);
 	nsx_buf_printf(&b, "%lld", (long long)t->origin_ns);
@@ -248,7 +242,6 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_buf_clear(&b);
 	nsx_buf_printf(&b, "nsys-explain %s", nsx_base_name(r->path));
 	nsx_jsonw_str(w, "command", b.p);
-	nsx_buf_done(&b);
 	nsx_jsonw_int(w, "bins", BINS);
 	nsx_jsonw_int(w, "parts", NSX_NPARTS);
 	nsx_jsonw_array(w, "classes");
@@ -298,7 +291,7 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		  const struct nsx_timeline *t, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
-	struct nsx_buf text = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
 	int rc;
 
 	put_timeline(w, r, t);
@@ -311,6 +304,5 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		rc = put_events(b, t, err);
 		nsx_buf_adds(b, "</script>\n");
 	}
-	nsx_buf_done(&text);
 	return rc;
 }

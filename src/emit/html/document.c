@@ -140,7 +140,7 @@ static void document_add_line(struct nsx_buf *b, char *line, struct state *s, co
 
 static void add_markdown(struct nsx_buf *b, const char *markdown)
 {
-	struct nsx_buf text = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
 	struct state s = {.was = TEXT};
 
 	nsx_buf_adds(&text, markdown);
@@ -152,14 +152,13 @@ static void add_markdown(struct nsx_buf *b, const char *markdown)
 		document_add_line(b, line, &s, next);
 	}
 	close_block(b, &s);
-	nsx_buf_done(&text);
 }
 
 void nsx_html_document(const char *title, struct nsx_buf *pictures,
 		       struct nsx_buf *markdown, FILE *out)
 {
 	char *rest = strstr(markdown->p, "\n## ");
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_html_head(&b, title, false);
 	nsx_buf_adds(&b, "<main>\n");
@@ -170,7 +169,6 @@ void nsx_html_document(const char *title, struct nsx_buf *pictures,
 	add_markdown(&b, rest ? rest + 1 : "");
 	nsx_buf_adds(&b, "</main>\n</body>\n</html>\n");
 	fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
 	nsx_buf_done(pictures);
 	nsx_buf_done(markdown);
 }

@@ -60,7 +60,7 @@ static void add_items(struct nsx_buf *b, const char *const *v, size_t most)
 static void page_add_proof(struct nsx_buf *b, const struct nsx_report *r,
 			   const struct nsx_finding *f)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	NSX_EACH_PROOF(f, i) {
 		const struct nsx_evidence *e = &f->proof[i];
@@ -79,7 +79,6 @@ static void page_add_proof(struct nsx_buf *b, const struct nsx_report *r,
 		nsx_html_text(b, nsx_base_name(r->path));
 		nsx_buf_printf(b, " --explain %s</code></li>", s->pass->id);
 	}
-	nsx_arena_free(a);
 }
 
 static void page_add_finding(struct nsx_buf *b, const struct nsx_report *r,
@@ -177,7 +176,7 @@ static void add_warnings(struct nsx_buf *b, const struct nsx_report *r)
 static void add_page_content(struct nsx_buf *b, const struct nsx_report *r,
 			     const struct nsx_timeline *t, const char *title)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	nsx_buf_adds(b, "<header>");
 	if (r->page) {
@@ -204,7 +203,6 @@ static void add_page_content(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_html_sections(b, r);
 	nsx_buf_printf(b, "</main>\n<footer class=\"soft\">generated %s by nsys-explain "
 			   NSX_VERSION "</footer>\n", r->generated_at);
-	nsx_arena_free(a);
 }
 
 /* Builds the page with at most about `events` events; *drawn: how many it has. *fits is false if
@@ -244,7 +242,7 @@ int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 			most > 2 * PAGE_REST ? (most - PAGE_REST) / EVENT_CHARS :
 					       most / (2 * EVENT_CHARS);
 	size_t drawn;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	bool fits;
 	int rc = page_add_page(&b, r, events, most, &drawn, &fits, err);
 
@@ -259,6 +257,5 @@ int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 			      "timeline it takes %zu; give --html-max as much", most, b.n);
 	if (!rc)
 		fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
 	return rc ? rc : nsx_stopped(err);
 }

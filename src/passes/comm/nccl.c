@@ -272,7 +272,7 @@ static void nccl_say_top(struct nsx_section *out, const struct nsx_table *ops)
 
 static void say_nics(const struct nsx_trace *t, struct nsx_section *out)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	for (uint32_t i = 0; i < t->nnics; i++) {
 		nsx_buf_adds(&b, i ? ", " : "");
@@ -282,7 +282,6 @@ static void say_nics(const struct nsx_trace *t, struct nsx_section *out)
 	}
 	if (b.n)
 		nsx_md_text(out, "Network cards of the machine: %s.", b.p);
-	nsx_buf_done(&b);
 }
 
 static int nccl_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)

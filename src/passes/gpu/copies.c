@@ -381,9 +381,7 @@ static int copies_run(const struct nsx_run *run, struct nsx_section *out, struct
 	if (!t->ndevices && !nsx_has_view(t->schema, NSX_VIEW_memcpy))
 		return nsx_cannot(out, "the trace has no GPU work, so no copies: no rows "
 				       "of CUPTI_ACTIVITY_KIND_MEMCPY");
-	rc = read_labels(run, &g, out, err);
-	if (!rc)
-		rc = copies_measure(run, &g, err);
+	rc = read_labels(run, &g, out, err) ?: copies_measure(run, &g, err);
 	if (!rc) {
 		copies_fill_rows(t, &g, tables[0]);
 		copies_fill_devices(run, &g, tables[1]);

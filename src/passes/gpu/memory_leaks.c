@@ -67,9 +67,8 @@ static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret, 
 {
 	const struct nsx_trace *t = l->run->trace;
 	uint32_t ranges[PATH_DEPTH];
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	unsigned n = 0;
-	int rc;
 
 	for (; range != NSX_NONE && n < PATH_DEPTH;
 	     range = nsx_range_around(&l->run->facts->nvtx, range))
@@ -80,9 +79,7 @@ static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret, 
 		nsx_buf_adds(&b, "... > ");
 	while (n--)
 		nsx_buf_printf(&b, "%s%s", nsx_text(t, t->nvtx.name[ranges[n]]), n ? " > " : "");
-	rc = nsx_strings_add(l->paths, b.p, b.n, ret, err);
-	nsx_buf_done(&b);
-	return rc;
+	return nsx_strings_add(l->paths, b.p, b.n, ret, err);
 }
 
 NSX_ORDER(cmp_by_call, struct kept, UP(call));

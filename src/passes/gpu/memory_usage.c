@@ -311,9 +311,7 @@ static int memory_usage_run(const struct nsx_run *run, struct nsx_section *out, 
 		nsx_add_table(out, nsx_pass_layout(out->pass, i));
 	m.table = out->tables;
 	if (nsx_has_view(s, NSX_VIEW_memory_event)) {
-		rc = nsx_memory_read(s, &m.of, err);
-		if (!rc)
-			rc = fill_usage(&m, err);
+		rc = nsx_memory_read(s, &m.of, err) ?: fill_usage(&m, err);
 	} else {
 		nsx_cannot(out, "allocations were not traced (CUDA_GPU_MEMORY_USAGE_EVENTS)");
 	}

@@ -191,7 +191,7 @@ static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *bel
 static int call_sites_add_calls(struct sites *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	uint32_t *below = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
 	int rc;
 
@@ -200,7 +200,6 @@ static int call_sites_add_calls(struct sites *x, struct nsx_err *err)
 	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
 		if (t->thread[i].nnvtx || t->backtraces.n)
 			rc = call_sites_add_thread(x, i, below, err);
-	nsx_arena_free(a);
 	return rc;
 }
 

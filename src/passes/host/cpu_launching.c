@@ -31,9 +31,8 @@ static int cmp_pairs(const void *a, const void *b)
 static const char *format_number_runs(const struct nsx_group_key *v, size_t n,
 				      struct nsx_arena *a)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	unsigned nruns = 0;
-	const char *ret;
 
 	NSX_EACH_RUN(i, next, n, v[next].b == v[next - 1].b + 1) {
 		if (nruns++ == MAX_RUNS) {
@@ -44,9 +43,7 @@ static const char *format_number_runs(const struct nsx_group_key *v, size_t n,
 		if (next > i + 1)
 			nsx_buf_printf(&b, "-%d", (int32_t)v[next - 1].b);
 	}
-	ret = nsx_arena_strndup(a, b.p ? b.p : "", b.n);
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_arena_strndup(a, b.p ? b.p : "", b.n);
 }
 
 /* GPU work by {thread, device}. */

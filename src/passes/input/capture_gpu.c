@@ -204,8 +204,7 @@ static const char *say_count_by_process(struct nsx_quality *q)
 	const struct nsx_trace *t = q->t;
 	size_t *none;
 	uint32_t shown = 0;
-	struct nsx_buf b = {0};
-	const char *text;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_few(none, q->run->scratch, t->nprocesses);
 	for (size_t i = 0; i < t->ops.n; i++) {
@@ -220,9 +219,7 @@ static const char *say_count_by_process(struct nsx_quality *q)
 				       nsx_process_label(q, p), none[p]);
 	if (shown > SHOWN_PROCESSES)
 		nsx_buf_printf(&b, " and %u more", shown - SHOWN_PROCESSES);
-	text = nsx_say(q->out, "%s", b.n ? b.p : "");
-	nsx_buf_done(&b);
-	return text;
+	return nsx_say(q->out, "%s", b.n ? b.p : "");
 }
 
 static void check_calls(struct nsx_quality *q)

@@ -131,7 +131,7 @@ static void capture_quality_print(struct nsx_quality *q)
 {
 	size_t nchecks = 0, nfine = 0;
 	const char *last = "";
-	struct nsx_buf fine = {0}, missing = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf fine = {0}, missing = {0};
 
 	for (size_t r = 0; r < q->table->nrows; r++) {
 		const char *check = nsx_row_at(q->table, r)[CHECK].u.s;
@@ -168,8 +168,6 @@ static void capture_quality_print(struct nsx_quality *q)
 	}
 	if (missing.n)
 		nsx_md_bullet(q->out, "**Missing**: %s.", missing.p);
-	nsx_buf_done(&missing);
-	nsx_buf_done(&fine);
 }
 
 /* Adds the exact shifts of the clocks. */

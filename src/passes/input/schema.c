@@ -11,8 +11,7 @@ enum { MAX_TABLES = 2000 };
 /* Escapes the dots of a name from the file, for use in a JSON key. */
 static const char *escape_key(struct nsx_section *s, const char *name)
 {
-	struct nsx_buf escaped = {0}, b = {0};
-	const char *key;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf escaped = {0}, b = {0};
 
 	for (const char *p = name; *p; p++) {
 		if (*p == '.' || *p == '\\')
@@ -20,10 +19,7 @@ static const char *escape_key(struct nsx_section *s, const char *name)
 		nsx_buf_add(&escaped, p, 1);
 	}
 	nsx_buf_add_utf8(&b, escaped.p ? escaped.p : "", escaped.n);
-	key = nsx_say(s, "%s", b.p ? b.p : "");
-	nsx_buf_done(&escaped);
-	nsx_buf_done(&b);
-	return key;
+	return nsx_say(s, "%s", b.p ? b.p : "");
 }
 
 static struct nsx_cell table_name(const struct nsx_schema *s, enum nsx_view v)

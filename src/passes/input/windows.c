@@ -56,7 +56,7 @@ static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 		[NSX_STEADY_TRIMMED] = "all of it, without the idle time at its ends",
 		[NSX_STEADY_USER] = "the requested window",
 	};
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < s->nexcluded; i++)
 		nsx_buf_printf(&b, "; %s%s", i ? "" : "left out: ", s->excluded[i]);
@@ -65,7 +65,6 @@ static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 			      "(confidence %s)%s",
 			      windows_describe(out, &s->window), how[s->method],
 			      nsx_confidence_names[s->confidence], b.n ? b.p : "");
-	nsx_buf_done(&b);
 }
 
 static int windows_run(const struct nsx_run *run, struct nsx_section *out,

@@ -72,14 +72,11 @@ int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 
 int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret, struct nsx_err *err)
 {
-	char *text;
+	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
 	size_t n;
 	int rc = nsx_read_named(path, "the map", MAX_FILE, &text, &n, err);
 
-	if (!rc)
-		rc = nsx_phase_map_parse(text, n, path, ret, err);
-	free(text);
-	return rc;
+	return rc ?: nsx_phase_map_parse(text, n, path, ret, err);
 }
 
 void nsx_phase_map_free(struct nsx_phase_map *m)

@@ -24,16 +24,13 @@ NSX_LAYOUT_OF(layout, CSV_COLUMNS, .csv = "findings");
 /* Joins lines of Markdown as sentences. */
 static struct nsx_cell plain_cell(struct nsx_section *out, const char *const *line)
 {
-	struct nsx_buf b = {0};
-	struct nsx_cell cell;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	for (size_t i = 0; line[i]; i++) {
 		nsx_buf_adds(&b, i ? ". " : "");
 		nsx_md_add_plain(&b, line[i]);
 	}
-	cell = nsx_string(b.n ? nsx_arena_strdup(out->arena, b.p) : NULL);
-	nsx_buf_done(&b);
-	return cell;
+	return nsx_string(b.n ? nsx_arena_strdup(out->arena, b.p) : NULL);
 }
 
 static void add_csv_row(struct nsx_section *out, const struct nsx_table *from,
@@ -96,7 +93,7 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 {
 	const struct nsx_cell *row = nsx_row_at(t, i);
 	const char *const *line = row[F_EVIDENCE].u.list;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "**[%s] %s**", row[F_SEVERITY].u.s, row[F_TITLE].u.s);
 	if (row[F_HEADROOM].type) {
@@ -115,7 +112,6 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 		nsx_buf_printf(&b, "%s%s", k ? ". " : "\n  - ", line[k]);
 	add_advice(&b, t, i);
 	nsx_md_bullet(out, "%s", b.p);
-	nsx_buf_done(&b);
 }
 
 /* Says which window is judged, if the report does not show it elsewhere. */

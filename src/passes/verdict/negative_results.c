@@ -7,7 +7,7 @@ static int negative_results_summarise(const struct nsx_run *run NSX_UNUSED,
 {
 	const struct nsx_findings *l = &report->found;
 	const char **list = nsx_arena_get(out->arena, (l->nfine + 1) * sizeof(*list));
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (l->nfine)
 		memcpy(list, l->fine, l->nfine * sizeof(*list));
@@ -16,7 +16,6 @@ static int negative_results_summarise(const struct nsx_run *run NSX_UNUSED,
 		nsx_buf_printf(&b, "%s%s", i ? " · " : "", list[i]);
 	if (l->nfine)
 		nsx_md_bullet(out, "%s", b.p);
-	nsx_buf_done(&b);
 	return 0;
 }
 

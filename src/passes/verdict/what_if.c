@@ -140,7 +140,7 @@ static void say_asked_changes(struct nsx_section *out, const struct nsx_table *t
 	nsx_md_table(out, t, t->nrows, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS, GAIN_CONFIDENCE);
 	for (size_t i = 0; i < t->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(t, i);
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		if (row[GAIN_NOTE].type == NSX_T_NULL)
 			continue;
@@ -148,7 +148,6 @@ static void say_asked_changes(struct nsx_section *out, const struct nsx_table *t
 		nsx_buf_adds(&b, ": ");
 		nsx_md_escape(&b, row[GAIN_NOTE].u.s, strlen(row[GAIN_NOTE].u.s));
 		nsx_md_bullet(out, "%s", b.p);
-		nsx_buf_done(&b);
 	}
 }
 
