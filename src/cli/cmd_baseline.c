@@ -133,7 +133,8 @@ const struct nsx_cmd nsx_cmd_baseline = {
 	       "baseline.json, which lists them: a few hundred kB that a pipeline can cache, or a "
 	       "repository hold. 'nsys-explain diff --against NAME AFTER' compares with them. "
 	       "Three runs or more tell how much runs of the same code differ.\n\n"
-	       "A program in which nothing repeats has no baseline: keep its trace.",
+	       "Where nothing repeats, the whole runs are compared. To remove a baseline, delete its "
+	       "folder.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.operands_title = "actions", .operand = baseline_operand,
 	.noperands = ARRAY_LEN(verbs),

@@ -25,21 +25,24 @@ static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, stru
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	const struct nsx_side *before = d->sides[0][0];
 	size_t n = nsx_diff_promised(d, all), kept = 0, m = 0;
-	int rc = 0;
+	int rc = (size_t)a->finding <= before->nfindings ? 0 : nsx_fail(
+		err, NSX_E_USAGE, "the report before has %zu findings, so none is number %lld",
+		before->nfindings, (long long)a->finding);
 
-	for (size_t i = 0; i < n; i++)
-		if (!a->finding || ((size_t)a->finding <= before->nfindings &&
-		    all[i].finding == &before->findings[a->finding - 1]))
+	for (size_t i = 0; !rc && i < n; i++)
+		if (!a->finding || all[i].finding == &before->findings[a->finding - 1])
 			all[m++] = all[i];
-	nsx_print_line(nsx_diff_headline(d, arena));
+	if (!rc)
+		nsx_print_line(nsx_diff_headline(d, arena));
 	for (size_t i = 0; i < m; i++) {
 		nsx_print_line(nsx_promise_line(&all[i], arena));
 		kept += all[i].kept;
 	}
-	if (!m)
-		nsx_print_line(a->finding ? "this finding promised nothing, or is still there" :
-					    "no finding of the first report is gone or halved");
-	if (a->ledger)
+	if (!rc && !m)
+		nsx_print_line(!nsx_is_comparable(d) ? "so what was won is not known" : a->finding ?
+			       "this finding promised nothing, or is still there" :
+			       "no finding of the first report is gone or halved");
+	if (!rc && a->ledger)
 		rc = nsx_ledger_append(a->ledger, all, m, err);
 	return rc ? rc : !(m && kept == m);
 }
@@ -72,7 +75,8 @@ const struct nsx_cmd nsx_cmd_verify = {
 	.doc = "Of each finding of BEFORE that is gone in AFTER, or costs less than half: what it "
 	       "promised, and what was won. Where several are gone, what all of them won counts "
 	       "for each. A promise is kept where 0.8 to 1.25 times as much was won, or as much as "
-	       "its range says. Exit 0: all were kept; 1: not, or no finding is gone.",
+	       "its range says. Exit 0: all were kept; 1: not, or no finding is gone, or the sides "
+	       "cannot be compared.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.examples = "nsys-explain verify before.sqlite after.sqlite  # all of them\n"
 		    "nsys-explain verify before.sqlite after.sqlite --finding 1",

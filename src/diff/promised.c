@@ -33,6 +33,8 @@ size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MO
 	double won = won_of(d), part = judged_part(d), all = 0;
 	size_t n = 0;
 
+	if (!nsx_is_comparable(d) || (d->whole && !d->totals.decides))
+		return 0;
 	for (size_t i = 0; i < d->nfindings; i++)
 		all += is_gone(&d->findings[i], won) ? d->findings[i].before->share : 0;
 	for (size_t i = 0; i < d->nfindings && n < NSX_MOST_PROMISES; i++) {
@@ -69,8 +71,7 @@ const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 const char *nsx_diff_promises(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_promise v[NSX_MOST_PROMISES];
-	bool is_known = nsx_is_comparable(d) && (!d->whole || d->totals.decides);
-	size_t n = is_known && won_of(d) >= NSX_NOISE ? nsx_diff_promised(d, v) : 0;
+	size_t n = won_of(d) >= NSX_NOISE ? nsx_diff_promised(d, v) : 0;
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < n; i++)
