@@ -43,7 +43,7 @@ struct slow {
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
 	int64_t usual_ns;
-	const struct trait *trait; /* what only slow iterations have; NULL: unknown */
+	const char *const *trait; /* what only slow iterations have; NULL: unknown */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -134,51 +134,11 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-static bool has_prompts(const struct nsx_engine_step *x)
-{
-	return x->name.kind == NSX_STEP_PREFILL || x->name.kind == NSX_STEP_MIXED;
-}
-
-static bool has_no_graph(const struct nsx_engine_step *x)
-{
-	return !x->replays && x->launches;
-}
-
-/* What an engine's steps may have that makes them slow, the likeliest reason first. */
-static const struct trait {
-	bool (*is_had)(const struct nsx_engine_step *x);
-	const char *cause, *advice;
-} traits[] = {{has_prompts, say_because_of_prefills, say_bound_prefills},
-	      {has_no_graph, say_because_of_missed_graph, say_capture_size}};
-
-/* Whether at least 3/4 of the slow iterations have a trait, and at most 1/4 of the usual ones. */
-static bool tells_slow_apart(const struct slow *s, const struct trait *trait)
-{
-	const struct nsx_engine_steps *steps = &s->d->measured->steps;
-	size_t k = 0, n[2] = {0}; /* number of usual, and of slow iterations with the trait */
-
-	for (size_t i = 0; i < steps->n && k < s->n; i++) {
-		const struct nsx_engine_step *x = &steps->v[i];
-
-		if (x->process != s->v->process || x->device != s->v->device ||
-		    !trait->is_had(x))
-			continue;
-		while (k < s->n && s->v[k].end_ns <= x->gpu_start_ns)
-			k++;
-		if (k < s->n && s->v[k].start_ns <= x->gpu_start_ns) {
-			n[s->v[k].slow] += is_judged(s, k);
-			k++; /* an iteration with several such steps counts once */
-		}
-	}
-	return 4 * n[true] >= 3 * s->nslow && 4 * n[false] <= s->njudged - s->nslow;
-}
-
-static void find_trait(struct slow *s)
-{
-	for (size_t i = 0; i < ARRAY_LEN(traits) && !s->trait; i++)
-		if (tells_slow_apart(s, &traits[i]))
-			s->trait = &traits[i];
-}
+/* What only slow iterations have, in words, and what to do about it. */
+static const char *const traits[NSX_NSTEP_TRAITS][2] = {
+	[NSX_STEP_HAS_PROMPTS] = {say_prefills, say_bound_prefills},
+	[NSX_STEP_HAS_NO_GRAPH] = {say_steps_without_graph, say_capture_size},
+};
 
 /* "host code in `step`", or the class or cause if many rows share the excess. */
 static const char *name_row(const struct slow *s)
@@ -196,7 +156,7 @@ static const char *name_row(const struct slow *s)
 /* "prefills (gemm)", or the row alone if no trait tells slow iterations apart. */
 static const char *say_row(const struct slow *s)
 {
-	return s->trait ? nsx_tell(s->d->found, "%s (%s)", s->trait->cause, name_row(s)) :
+	return s->trait ? nsx_tell(s->d->found, "%s (%s)", s->trait[0], name_row(s)) :
 			  name_row(s);
 }
 
@@ -329,7 +289,7 @@ static const char *departures_advise(struct slow *s)
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 
 	if (s->trait)
-		return s->trait->advice;
+		return s->trait[1];
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
 		return nsx_tell(l, say_see_what_host_does, in);
 	return s->row.cls == NSX_L_COMM ? say_look_at_when_ranks_arrive :
@@ -419,6 +379,7 @@ static bool are_fine(struct slow *s)
 static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0};
+	enum nsx_step_trait trait;
 	int rc;
 
 	if (find_median(&s, err))
@@ -426,7 +387,8 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	count_slow(&s);
 	if (!s.n || are_fine(&s))
 		return 0;
-	find_trait(&s);
+	trait = nsx_step_trait(&d->measured->steps, s.v, s.n, d->w);
+	s.trait = trait < NSX_NSTEP_TRAITS ? traits[trait] : NULL;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);
