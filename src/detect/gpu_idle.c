@@ -1,12 +1,11 @@
 /* gpu_idle.c - idle time of a GPU in general; GPUs in words. */
 #include "detect/detect.h"
+#include "facts/fetches.h"
 
 #define IDLE_SHARE 0.05
-#define VARIED 1.1 /* least ratio of the mean square of sizes to the square of their mean */
 enum {
 	MOST_CAUSES = 3,
 	MANY_PAGES = 10, /* with fewer pages the time may be mostly other work of the host */
-	FAULT_NS = 1000, /* a fault takes several microseconds; a shorter gap parts one fetch */
 };
 
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n)
@@ -47,53 +46,6 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 		       "" : nsx_tell(d->found, "%s%s%s", before, nsx_gpu_label(t, own), after);
 }
 
-/* idle time in which the host fetches the pages that it touches, one by one */
-struct fetches {
-	size_t n;    /* gaps, each of which ends with a migration that no call launches */
-	int64_t ns;
-	double fault_ns; /* the part that does not grow with the pages' size; negative: not known */
-};
-
-/* Separates the host's own work on what it fetched, which grows with its size, from the faults, which
- * do not: a line of least squares through gaps over the bytes that were fetched right before.
- */
-static struct fetches find_fetches(const struct nsx_detect *d)
-{
-	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
-	struct fetches f = {.fault_ns = -1};
-	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-	uint32_t before = NSX_NONE;
-
-	for (size_t i = nsx_idle_from(idle, d->w.start_ns); i < idle->n; i++) {
-		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		const struct nsx_copy *c;
-		double ns = (double)(NSX_MIN(p.end_ns, d->w.end_ns) -
-				     NSX_MAX(p.start_ns, d->w.start_ns)), bytes = 0;
-
-		if (p.cause != NSX_CAUSE_MIGRATION || ns < FAULT_NS || p.op == NSX_NONE)
-			continue;
-		c = nsx_op_copy(d->trace, p.op);
-		if (!nsx_copy_is_fetched(c->copy_kind, c->cause))
-			continue;
-		f.n++;
-		nsx_add_to(&f.ns, (int64_t)ns);
-		for (uint32_t op = before; op < p.op; op++)
-			bytes += (double)NSX_MAX(0, nsx_op_copy(d->trace, op)->bytes);
-		before = p.op;
-		if (bytes <= 0)
-			continue;
-		n++;
-		x += bytes;
-		y += ns;
-		xx += bytes * bytes;
-		xy += bytes * ns;
-	}
-	if (n * xx > x * x * VARIED) /* all of it is faults if the gaps do not grow */
-		f.fault_ns = (double)f.ns *
-			     (1 - NSX_MAX(0, (n * xy - x * y) / (n * xx - x * x)) * x / y);
-	return f;
-}
-
 /* The first advice on idle time whose greatest cause is `top`. */
 static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top)
 {
@@ -112,7 +64,7 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
  */
 static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 {
-	struct fetches fetches = find_fetches(d);
+	struct nsx_fetches fetches = nsx_find_fetches(d->facts, d->trace, f->device, d->w);
 	struct nsx_findings *l = d->found;
 	int64_t ns[NSX_NCAUSES];
 	const char *text = "mostly";
