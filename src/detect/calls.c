@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include "detect/detect.h"
+#include "facts/profiler.h"
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
@@ -61,6 +62,7 @@ struct group { /* calls of one API with one effect */
 	int64_t refill_ns;
 	int64_t idle_ns;     /* the GPU's idle time during the calls         */
 	int64_t ns, cost_ns;
+	int64_t profiled_ns; /* of ns: the profiler's own                    */
 	/* how long GPU work at the window's ends waits for the calls; 0 for waits */
 	int64_t edge_ns;
 	int64_t between_ns;  /* POLL: time between consecutive calls         */
@@ -334,6 +336,8 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	if (x->is_pool)
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
+	nsx_add_to(&x->profiled_ns, nsx_profiled_ns(c->d->facts, c->thread, (struct nsx_span){
+		nsx_call_start(&t->calls, call), nsx_call_start(&t->calls, call) + ns}));
 	if (!is_wait(kind))
 		nsx_add_to(&x->edge_ns, nsx_at_edges(c->edge, c->thread, (struct nsx_span){
 			nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call)}));
@@ -614,6 +618,7 @@ static struct group calls_total_of(const struct calls *c, const uint32_t *list, 
 			ret.bytes[way] = NSX_MAX(ret.bytes[way], x->bytes[way]);
 		}
 		nsx_add_to(&ret.ns, x->ns);
+		nsx_add_to(&ret.profiled_ns, x->profiled_ns);
 		nsx_add_to(&ret.between_ns, x->between_ns);
 		nsx_add_to(&ret.cost_ns, x->cost_ns);
 		nsx_add_to(&ret.edge_ns, x->edge_ns);
@@ -638,9 +643,9 @@ static enum way calls_direction_of(const struct group *x, size_t part)
  */
 static const char *calls_say_calls(struct nsx_findings *l, const struct group *x, enum way way)
 {
-	const char *text = nsx_tell(l, "%s, %s in all%s",
-		nsx_text_n(l->arena, x->count, "call", NULL),
-		nsx_tell_ns(l, x->ns), x->between_ns * 10 < x->ns ? "" :
+	const char *text = nsx_tell(l, "%s, %s in all%s%s",
+		nsx_text_n(l->arena, x->count, "call", NULL), nsx_tell_ns(l, x->ns),
+		nsx_text_profiled(l->arena, x->profiled_ns, x->ns), x->between_ns * 10 < x->ns ? "" :
 		nsx_tell(l, ", and %s between them", nsx_tell_ns(l, x->between_ns)));
 
 	return way == NWAYS ? text :
@@ -704,7 +709,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(is_wait(kind) ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
-	f.most_ns = (double)all.ns + (double)all.between_ns;
+	f.most_ns = (double)(all.ns - all.profiled_ns) + (double)all.between_ns;
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;

@@ -1,6 +1,7 @@
 /* no_gpu.c - traces without GPU work: where the host's time goes. */
 #include <inttypes.h>
 #include "detect/detect.h"
+#include "facts/profiler.h"
 
 #define MUCH 0.1      /* share of the recording, or of the user's window, that is reported */
 #define BUSY_SHARE 0.25 /* a thread is named from this share of the time on a CPU */
@@ -8,6 +9,7 @@ enum { FEW_NEXT = 2 };
 
 struct spent { /* time by name; for OS calls and MPI also by process */
 	int64_t ns, count;
+	int64_t profiled_ns; /* CUDA: the part of ns that is the profiler's own */
 	nsx_str name;	/* name as recorded */
 	uint64_t who; /* OS: global id of a process's main thread; MPI: process; else 0 */
 	bool is_coll; /* MPI: ranks wait in it for the last one              */
@@ -63,11 +65,13 @@ static int no_gpu_sum_calls(const struct nsx_detect *d, struct sums *s, struct n
 	for (size_t i = 0; i < c->n; i++) {
 		int64_t start_ns = nsx_call_start(c, i);
 
-		if (!(c->flags[i] & NSX_CALL_NESTED) &&
-		    c->cls[i] != NSX_CALL_SYNC &&
-		    no_gpu_add(s, 0, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
+		if (c->flags[i] & NSX_CALL_NESTED || c->cls[i] == NSX_CALL_SYNC)
+			continue;
+		if (no_gpu_add(s, 0, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
 			       nsx_in_window(t, start_ns, nsx_call_end(c, i)), err))
 			return err->rc;
+		nsx_add_to(&s->v[s->keys.last].profiled_ns, nsx_profiled_ns(d->facts,
+			nsx_call_thread(t, i), (struct nsx_span){start_ns, nsx_call_end(c, i)}));
 	}
 	return 0;
 }
@@ -170,9 +174,10 @@ static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, c
 				  nsx_text_share(l->arena, (double)top->ns, length),
 				  nsx_has_window(t) ?
 					  "window" : "recording"),
-		.evidence = {nsx_tell(l, "%s in %s%s",
+		.evidence = {nsx_tell(l, "%s in %s%s%s",
 				      nsx_tell_ns(l, top->ns),
 				      nsx_text_n(l->arena, (size_t)top->count, x->unit, NULL),
+				      nsx_text_profiled(l->arena, top->profiled_ns, top->ns),
 				      x->own ?: say_thread(d, s))},
 		.recommendation = {x->sampled &&
 				   nsx_has_view(t->schema, NSX_VIEW_osrt_frame) ?

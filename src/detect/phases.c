@@ -29,8 +29,9 @@ static const char *say_doing(const struct nsx_trace *t, const struct nsx_doing *
 
 	switch (x->what) {
 	case NSX_DOES_CALL:
-		return nsx_arena_printf(a, " (%s %s)", nsx_text_api(a, name),
-					nsx_text_ns(a, (double)x->ns));
+		return nsx_arena_printf(a, " (%s %s%s)", nsx_text_api(a, name),
+					nsx_text_ns(a, (double)x->ns),
+					nsx_text_profiled(a, x->profiled_ns, x->ns));
 	case NSX_DOES_RANGE:
 		return nsx_arena_printf(a, " (in %s)", nsx_text_name(a, nsx_text_range(a, name)));
 	case NSX_DOES_SAMPLED:
@@ -201,7 +202,7 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 
 	if (ns <= 0 || ns < MOST_SHARE * (double)recorded_ns)
 		return 0;
-	if (nsx_find_doing(d->trace, &w, &doing, err))
+	if (nsx_find_doing(d->trace, d->facts, &w, &doing, err))
 		return err->rc;
 	if (!doing.what || (doing.is_one_call && where != ends[1]))
 		return 0;
@@ -346,7 +347,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		const char *doing = v[k].ledger ? say_verdict(r, &v[k]) : NULL;
 		struct nsx_doing host;
 
-		if (!doing && nsx_find_doing(r->trace, &v[k].window, &host, err))
+		if (!doing && nsx_find_doing(r->trace, f, &v[k].window, &host, err))
 			return err->rc;
 		(*ret)[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			v[k].ledger ? nsx_text_name(r->arena, v[k].name) : v[k].name,

@@ -31,6 +31,7 @@ struct item {
 	struct nsx_finding *f;
 	size_t order; /* order of appearance                                 */
 	double adds_ns; /* time won beyond the remedies applied so far       */
+	double replayed_ns, after_replayed_ns; /* adds_ns and after_ns without the limit */
 	/* the same if one more remedy is applied: the best one, or the one that is being tried */
 	double after_best_ns, after_ns;
 	double worth_ns, sure_ns; /* see worth and sure_worth                */
@@ -56,7 +57,7 @@ struct pricing {
 	struct nsx_change *applied; /* remedies applied so far               */
 	size_t napplied;
 	unsigned nsteps; /* number of findings applied                       */
-	double won_ns[NSX_MAX_SETS + 1]; /* by set of processes: gain of the applied remedies */
+	double won_ns[NSX_MAX_SETS + 1]; /* by set of processes: replayed gain of the applied ones */
 };
 
 static bool is_capture(const struct nsx_finding *f)
@@ -119,6 +120,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 		return; /* nothing was replayed, or the replayed part lacks the remedy */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
+	x->replayed_ns = (double)g->gain_ns;
 	f->headroom_ns = cap_price_ns(f, (double)g->gain_ns);
 	f->low_ns = cap_price_ns(f, (double)g->low_ns);
 	f->high_ns = cap_price_ns(f, (double)g->high_ns);
@@ -221,7 +223,7 @@ static void apply_remedy(struct pricing *p, const struct item *x)
 {
 	memcpy(p->applied + p->napplied, x->f->remedy.v, x->f->remedy.n * sizeof(*p->applied));
 	p->napplied += x->f->remedy.n;
-	p->won_ns[x->f->set] += x->adds_ns;
+	p->won_ns[x->f->set] += x->replayed_ns;
 }
 
 /* Prices the gain that each remaining remedy adds to those applied and to that of `with`, in time
@@ -255,6 +257,7 @@ static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 		if (p->v[i].left && !rc) {
 			double ns = (double)p->gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
 
+			p->v[i].after_replayed_ns = NSX_MAX(0, ns);
 			p->v[i].after_ns = cap_price_ns(p->v[i].f, NSX_MAX(0, ns));
 		}
 	with->after_ns = 0;
@@ -355,8 +358,10 @@ static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 	    best->after_ns <= OWN * best->adds_ns)
 		n = rank_join(p, lead, true, best->adds_ns, v, n);
 	n = rank_join(p, lead, false, lead->adds_ns, v, n);
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
 		p->v[i].adds_ns = p->v[i].after_ns;
+		p->v[i].replayed_ns = p->v[i].after_replayed_ns;
+	}
 	nsx_sort(v, n, sizeof(*v), cmp_headroom);
 	tell_other_ways(p, lead->f, v, n);
 	return 0;

@@ -5,22 +5,25 @@
 #include "base/stat.h"
 #include "facts/doing.h"
 #include "facts/outside.h"
+#include "facts/profiler.h"
 
 #define CALLS_SHARE 0.25 /* a call or sampled function is named from this share of a stretch */
 #define RANGE_SHARE 0.5	 /* a range is named from this share of a stretch    */
 
 struct spent { /* the time of a stretch that goes to calls */
+	const struct nsx_facts *facts;
 	struct nsx_groups keys; /* (thread, name)                            */
 	struct spent_sum {
 		nsx_str name;
-		int64_t ns, longest_ns;
+		int64_t ns, longest_ns, profiled_ns;
 		bool is_cuda;
 	} *sums, most; /* the name with most time                            */
 };
 
 static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, bool is_cuda,
-			   int64_t ns, struct nsx_err *err)
+			  struct nsx_span in, struct nsx_err *err)
 {
+	int64_t ns = in.end_ns - in.start_ns;
 	struct spent_sum *sum;
 
 	if (ns <= 0)
@@ -31,6 +34,7 @@ static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, bool i
 	sum->name = name;
 	sum->is_cuda = is_cuda;
 	nsx_add_to(&sum->ns, ns);
+	nsx_add_to(&sum->profiled_ns, nsx_profiled_ns(s->facts, thread, in));
 	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
 	if (sum->ns > s->most.ns)
 		s->most = *sum;
@@ -47,17 +51,17 @@ static int doing_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t
 
 	for (size_t i = call; i < end && nsx_call_start(c, i) < in.end_ns; i++)
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
-		    doing_add_call(s, thread, nsx_call_name(c, i),
-				    true,
-				    NSX_MIN(nsx_call_end(c, i), in.end_ns) -
-					    NSX_MAX(nsx_call_start(c, i), in.start_ns), err))
+		    doing_add_call(s, thread, nsx_call_name(c, i), true, (struct nsx_span){
+				NSX_MAX(nsx_call_start(c, i), in.start_ns),
+				NSX_MIN(nsx_call_end(c, i), in.end_ns)}, err))
 			return err->rc;
 	NSX_EACH_OS_CALL(t, th, &at, in, i) {
 		while (call < end && nsx_call_end(c, call) <= t->osrt.start_ns[i])
 			call++;
 		if ((call == end || nsx_call_start(c, call) > t->osrt.start_ns[i]) &&
-		    doing_add_call(s, thread, t->osrt.name[i], false,
-				    nsx_os_call_ns(t, i, in), err))
+		    doing_add_call(s, thread, t->osrt.name[i], false, (struct nsx_span){
+				NSX_MAX(t->osrt.start_ns[i], in.start_ns),
+				NSX_MIN(t->osrt.end_ns[i], in.end_ns)}, err))
 			return err->rc;
 	}
 	return 0;
@@ -73,9 +77,10 @@ static int doing_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_
 		int64_t start_ns = nsx_unpack(&c->start, i);
 
 		if (c->library[i] == NSX_LIBRARY_MPI &&
-		    doing_add_call(s, c->thread[i], c->name[i], false,
-				    NSX_MIN(start_ns + (int64_t)nsx_unpack(&c->length, i), in.end_ns) -
-					    NSX_MAX(start_ns, in.start_ns), err))
+		    doing_add_call(s, c->thread[i], c->name[i], false, (struct nsx_span){
+				NSX_MAX(start_ns, in.start_ns),
+				NSX_MIN(start_ns + (int64_t)nsx_unpack(&c->length, i), in.end_ns)},
+				err))
 			return err->rc;
 	}
 	return 0;
@@ -144,11 +149,11 @@ static uint32_t find_covering_range(const struct nsx_trace *t, const struct nsx_
 	return best;
 }
 
-int nsx_find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_doing *ret,
-		   struct nsx_err *err)
+int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, const struct nsx_window *w,
+		   struct nsx_doing *ret, struct nsx_err *err)
 {
 	struct nsx_span in = {w->start_ns, w->end_ns};
-	struct spent s = {.sums = NULL};
+	struct spent s = {.facts = f};
 	uint32_t range;
 	int rc = doing_add_mpi(&s, t, in, err);
 
@@ -161,6 +166,7 @@ int nsx_find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct
 		return rc;
 	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
 		*ret = (struct nsx_doing){.what = NSX_DOES_CALL, .name = s.most.name, .ns = s.most.ns,
+			.profiled_ns = s.most.profiled_ns,
 			.is_one_call = !s.most.is_cuda ||
 				       2 * s.most.longest_ns >= s.most.ns};
 		return 0;

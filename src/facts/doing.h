@@ -2,12 +2,13 @@
 #ifndef NSX_DOING_H
 #define NSX_DOING_H
 
-#include "trace/trace.h"
+#include "facts/facts.h"
 
 struct nsx_doing {
 	enum { NSX_DOES_UNKNOWN, NSX_DOES_CALL, NSX_DOES_RANGE, NSX_DOES_SAMPLED } what;
 	nsx_str name;	  /* name of the call, range or function */
 	int64_t ns;	  /* CALL: time of the stretch that one thread spends in it */
+	int64_t profiled_ns; /* CALL: the part of ns that is the profiler's own */
 	double share;	  /* SAMPLED: share of the CPU samples, 0..1         */
 	/* CALL: not a CUDA call, or mostly a single one, which may be the start of CUDA. */
 	bool is_one_call;
@@ -17,7 +18,7 @@ struct nsx_doing {
  * the shortest range around most of it, or else the function that was sampled most. Linear in calls,
  * ranges and samples. Errors: NSX_E_NOMEM.
  */
-int nsx_find_doing(const struct nsx_trace *t, const struct nsx_window *w, struct nsx_doing *ret,
-		   struct nsx_err *err) NSX_CHECKED;
+int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, const struct nsx_window *w,
+		   struct nsx_doing *ret, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -123,6 +123,35 @@ static int64_t most_lost_by_thread(const struct nsx_trace *t, struct rows *p)
 	return most;
 }
 
+/* Merges the rows, sorted by thread, to the spans of each thread of the trace. */
+static int merge_by_thread(const struct nsx_trace *t, const struct rows *p,
+			   struct nsx_spans **ret, struct nsx_err *err)
+{
+	if (!nsx_new_array(*ret, p->a, t->nthreads, "threads", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		struct nsx_spans *s = &(*ret)[i];
+		size_t from = NSX_SEARCH((size_t)0, p->n, k, p->v[k].thread < t->thread[i].global_tid);
+
+		while (from + s->n < p->n && p->v[from + s->n].thread == t->thread[i].global_tid)
+			s->n++;
+		if (!nsx_new_array(s->v, p->a, s->n, "profiler overheads", err))
+			return err->rc;
+		for (size_t k = 0; k < s->n; k++)
+			s->v[k] = (struct nsx_span){p->v[from + k].start_ns, p->v[from + k].end_ns};
+		nsx_spans_normalise(s);
+	}
+	return 0;
+}
+
+int64_t nsx_profiled_ns(const struct nsx_facts *f, uint32_t thread, struct nsx_span in)
+{
+	const struct nsx_spans *s = f->profiler ? &f->profiler->of_thread[thread] : NULL;
+	size_t at = s ? nsx_spans_find(s, in.start_ns) : 0;
+
+	return s ? nsx_spans_covered(s, &at, in.start_ns, in.end_ns) : 0;
+}
+
 bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_profiler_row *y)
 {
 	return !cmp_by_name(x, y);
@@ -155,11 +184,14 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
 	rc = profiler_read_rows(t, &p, err);
+	if (!rc) {
+		x->most_lost_ns = most_lost_by_thread(t, &p);
+		rc = merge_by_thread(t, &p, &x->of_thread, err);
+	}
 	if (rc) { /* some rows may have no name yet */
 		free(p.v);
 		return rc;
 	}
-	x->most_lost_ns = most_lost_by_thread(t, &p);
 	if (window_ns)
 		x->most_lost_pct = 100 * (double)x->most_lost_ns / (double)window_ns;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_by_name);

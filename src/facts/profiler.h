@@ -18,7 +18,11 @@ struct nsx_profiler {
 	size_t n, defects;   /* defects: rows without valid start and end    */
 	int64_t most_lost_ns; /* the longest time that one thread lost in the window in use */
 	double most_lost_pct; /* most_lost_ns in percent of the window       */
+	struct nsx_spans *of_thread; /* for each thread of the trace: when the profiler held it up */
 };
+
+/* The part of a thread's span in which the profiler held it up; 0 if that is not known. */
+int64_t nsx_profiled_ns(const struct nsx_facts *f, uint32_t thread, struct nsx_span in);
 
 /* Tells whether x and y have the same name and kind. */
 bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_profiler_row *y);

@@ -80,3 +80,12 @@ const char *nsx_text_api(struct nsx_arena *a, const char *name)
 			*c = '?';
 	return text;
 }
+
+const char *nsx_text_profiled(struct nsx_arena *a, int64_t profiled_ns, int64_t ns)
+{
+	enum { PART = 10 };
+
+	return profiled_ns < ns / PART || profiled_ns <= 0 ? "" :
+		nsx_arena_printf(a, ", %s of it the profiler's own",
+				 nsx_text_ns(a, (double)profiled_ns));
+}

@@ -16,6 +16,8 @@ const char *nsx_text_window(struct nsx_arena *a, const struct nsx_window *w);
  * forged name cannot break the text around it.
  */
 const char *nsx_text_api(struct nsx_arena *a, const char *name);
+/* ", 336 ms of it the profiler's own", if that is a tenth of a time or more; else "". */
+const char *nsx_text_profiled(struct nsx_arena *a, int64_t profiled_ns, int64_t ns);
 extern const char *const nsx_barrier_words[NSX_NBARRIERS]; /* "wait for the
 							      GPU", ...     */
 extern const char *const nsx_cause_words[NSX_NCAUSES]; /* "launch not

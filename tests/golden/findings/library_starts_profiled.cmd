@@ -1,0 +1,1 @@
+explain @library_starts_profiled --pass findings --md
