@@ -130,13 +130,37 @@ static bool is_pause(const struct nsx_run_phase *x)
 	return !x->range && x->kind == NSX_PHASE_PAUSE;
 }
 
+/* What helps against the row with most time of a phase; NULL: a look at the phase must tell. */
+static const char *advise_on_row(const struct nsx_detect *d, const struct nsx_account *x)
+{
+	const char *place = nsx_account_place(d->facts, x, d->scratch) ?: "";
+
+	if (x->cls != NSX_L_IDLE)
+		return !strstr(place, "pageable") ? NULL :
+		       d->is_pytorch ? say_copy_from_pinned_tensors : say_allocate_host_buffers;
+	switch (x->cause) {
+	case NSX_CAUSE_HOST_CODE:
+		return say_take_code_off_launching;
+	case NSX_CAUSE_MODULE:
+		return say_warm_up_before_part;
+	case NSX_CAUSE_OSRT:
+		return !strncmp(place, "MPI_", 4) ? say_post_receives_early :
+		       host_waits_for(place) != UNKNOWN_WAIT ? NULL :
+			       nsx_tell(d->found, say_move_off_thread_launches,
+					nsx_tell_name(d->found, place));
+	default:
+		return NULL;
+	}
+}
+
 static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 			   const struct nsx_ledger *l, double lost_ns, double whole_ns)
 {
 	int64_t phase_ns = x->window.end_ns - x->window.start_ns;
 	double share = lost_ns / whole_ns;
 	struct nsx_findings *found = d->found;
-	const char *name = nsx_tell_name(found, x->name);
+	const char *name = nsx_tell_name(found, x->name), *advice = advise_on_row(d, &l->v[0]);
+	const char *judge = nsx_tell(found, say_judge_by_itself_window, x->name);
 	static const unsigned names[NSX_NVERDICTS] = { /* what is then not called fine */
 		[NSX_V_COPY] = 1u << NSX_CAT_MEMORY, [NSX_V_LAUNCH] = 1u << NSX_CAT_LAUNCH,
 		[NSX_V_HOST] = 1u << NSX_CAT_HOST, [NSX_V_SYNC] = 1u << NSX_CAT_SYNC,
@@ -171,7 +195,7 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
 							    say_time_between_first_last)},
-		.recommendation = {nsx_tell(found, say_judge_by_itself_window, x->name)},
+		.recommendation = {advice ?: judge, advice ? judge : NULL},
 		.proof = {{.csv = "run_phases",
 			.column = "wall_ms",
 			.at = {{"name", nsx_string(x->name)}}}}};
