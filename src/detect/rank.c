@@ -325,6 +325,9 @@ static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best
 			after_ns > OWN * x->adds_ns)
 			continue;
 		x->left = false;
+		/* It stands by itself if it wins more than the lead certainly does. */
+		if (lead->f->surely.n && x->adds_ns > lead->f->low_ns)
+			continue;
 		x->gone = true;
 		if (x->f->headroom_ns >= MEDIUM_SHARE * p->length_ns)
 			lead->f->also |= 1u << nsx_finding_category(x->f) | x->f->also;
