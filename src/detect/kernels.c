@@ -1,6 +1,6 @@
 /* kernels.c - kernels that could be faster: the one with most time, matrix products in f32 on a GPU
  * with tensor cores, elementwise work in kernels of its own, and launches that leave most of the
- * GPU empty: fewer blocks than multiprocessors, or blocks of less than a warp.
+ * GPU empty: fewer blocks than multiprocessors, or too few warps for their schedulers.
  *
  * A kernel has a share of the time but no price if nothing shows how fast it could be.
  */

@@ -92,8 +92,10 @@ void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret)
 	for (unsigned i = 0; i < NSX_NLEDGER; i++)
 		if (i != best && l->ns[i] > l->ns[next])
 			next = i;
-	ret->is_of_dearest = l->n && l->v[0].cls == best;
 	ret->verdict = ret->first = word_of_class(l, best);
+	ret->is_of_dearest = l->n && l->v[0].cls == best &&
+			     (best != NSX_L_IDLE || l->v[0].cause == NSX_CAUSE_HOST_CODE ||
+			      word_of_cause(l->v[0].cause) == ret->first);
 	ret->second = word_of_class(l, next);
 	if ((double)(l->ns[best] - l->ns[next]) < RIVAL * (double)l->total_ns &&
 	    ret->second != ret->first)
