@@ -324,6 +324,42 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 	return rc;
 }
 
+/* Proposes the thread with most CPU samples, for a trace without scheduling. */
+static int propose_sampled(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_sampled *top = NULL;
+	size_t most = 0, all = 0;
+
+	for (uint32_t i = 0; i < t->nsampled; i++) {
+		const struct nsx_sampled *s = &t->sampled[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < s->n; k++)
+			n += nsx_starts_inside(t, nsx_unpack(&t->samples.start, s->at + k));
+		all += n;
+		if (n > most) {
+			most = n;
+			top = s;
+		}
+	}
+	if (!top)
+		return 0;
+	struct nsx_finding f = {.id = NSX_ID_host_threads,
+		.device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
+		.title = nsx_tell(d->found, say_thread_has_samples,
+			(long long)nsx_tid_of(top->global_tid),
+			top->name ? nsx_tell(d->found, " (%s)", nsx_tell_name(d->found,
+				nsx_thread_label(nsx_text(t, top->name)))) : "",
+			nsx_text_share(d->found->arena, (double)most, (double)all)),
+		.recommendation = {say_look_at_functions_runs}};
+
+	if (add_hottest(d, nsx_tid_of(top->global_tid), &f, err))
+		return err->rc;
+	nsx_found(d->found, &f);
+	return 0;
+}
+
 /* Proposes the thread that is on a CPU most, unless it mostly spins in MPI. */
 int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 {
@@ -335,7 +371,9 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 					     nsx_text_ns(l->arena, m->busiest.others_ms * 1e6)) :
 				     say_no_other_thread_was_on;
 
-	if (m->busiest.of_ms <= 0 || !m->busiest.name ||
+	if (m->busiest.of_ms <= 0)
+		return propose_sampled(d, err);
+	if (!m->busiest.name ||
 	    m->busiest.on_ms < BUSY_SHARE * m->busiest.of_ms ||
 	    spun_ms(d, &spinning) * 2 > m->busiest.on_ms)
 		return 0;

@@ -1,0 +1,1 @@
+explain @samples_alone --out o
