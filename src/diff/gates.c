@@ -298,13 +298,14 @@ static void undecided(struct nsx_gate_row *r, const char *text)
 	r->text = text;
 }
 
-/* The reason why times of another GPU prove nothing about the code; NULL if they do. */
-static const char *say_other_gpu(const struct nsx_diff *d)
+/* The reason why the sides' times prove nothing about the code: another GPU, lost work, units of
+ * other work; NULL if they do.
+ */
+static const char *say_unlike(const struct nsx_diff *d)
 {
-	for (size_t i = 0; i < d->nchecks; i++)
-		if (!strcmp(d->checks[i].id, "gpu") &&
-		    d->checks[i].status != NSX_CHECK_PASS &&
-		    d->verdict == NSX_V_INCONCLUSIVE)
+	for (size_t i = 0; i < d->nchecks && d->verdict == NSX_V_INCONCLUSIVE; i++)
+		if (d->checks[i].status == NSX_CHECK_FAIL ||
+		    (!strcmp(d->checks[i].id, "gpu") && d->checks[i].status != NSX_CHECK_PASS))
 			return d->checks[i].text;
 	return NULL;
 }
@@ -353,8 +354,8 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		decide_by_totals(d, g, r);
 	} else if (d->whole) {
 		undecided(r, "no unit of work repeats on both sides");
-	} else if (nsx_gated_figures[g->metric].measure == NSX_TIMED && say_other_gpu(d)) {
-		undecided(r, say_other_gpu(d));
+	} else if (nsx_gated_figures[g->metric].measure == NSX_TIMED && say_unlike(d)) {
+		undecided(r, say_unlike(d));
 	} else if (m->n < NSX_LEAST_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
 	} else if (r->lo > r->limit && m->change - NSX_MIN(g->limit * of, 0) > m->floor.at) {
