@@ -1,0 +1,1 @@
+explain @after_session --pass capture_quality --md

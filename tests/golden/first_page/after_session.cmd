@@ -1,0 +1,1 @@
+explain @after_session --out o
