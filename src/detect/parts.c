@@ -108,8 +108,10 @@ struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measu
 
 		nsx_widen(&all, at_ns, at_ns);
 	}
-	/* What lies beyond the end of the session cannot have been recorded. */
-	if (m->session_ns > all.start_ns)
+	/* What lies far beyond the end of the session cannot have been recorded. A profiler that
+	 * is slow to stop records a little longer.
+	 */
+	if (m->session_ns > all.start_ns && all.end_ns / 2 > m->session_ns)
 		all.end_ns = NSX_MIN(all.end_ns, t->has_gpu_work ?
 			NSX_MAX(m->session_ns, t->full.end_ns) : m->session_ns);
 	return all;

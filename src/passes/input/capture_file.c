@@ -248,7 +248,7 @@ static void check_session(struct nsx_quality *q)
 			  "start", nsx_say_ms(q->out, ms));
 	else
 		nsx_check(q, "session", OK, "window", 0, "%s long", nsx_say_ms(q->out, ms));
-	if (session_ns > 0 && q->t->last_ns - session_ns > session_ns / 100)
+	if (session_ns > 0 && q->t->last_ns / 2 > session_ns)
 		nsx_check(q, "session", WARN, "times", 0, "a record ends %s after the end of the "
 			  "session, which is impossible; what lies beyond is not counted as "
 			  "recorded", nsx_say_time(q->out, q->t->last_ns - session_ns));
