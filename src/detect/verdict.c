@@ -168,11 +168,7 @@ static void judge_idle(const struct nsx_report *r, double length, struct nsx_fir
 			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
 						      nsx_title_within(r->arena, f));
 	} else if (is_lost(r->trace)) {
-		const char *unread = r->trace->schema->refused[NSX_VIEW_kernel];
-
 		p->verdict = NSX_V_LOST;
-		p->because = unread ? nsx_arena_printf(
-			r->arena, "the table of kernels %s", unread) : NULL;
 	} else if (f && nsx_finding_category(f) == NSX_CAT_HOST) {
 		p->because = nsx_title_within(r->arena, f);
 	}
@@ -204,6 +200,7 @@ static void blame_other_program(const struct nsx_ledger *l, const struct nsx_fin
 void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct nsx_first_page *p)
 {
 	const struct nsx_failure *failure = nsx_fatal_failure(r->trace);
+	const struct nsx_schema *s = r->trace->schema;
 	const struct nsx_finding *paced, *shared;
 	struct nsx_judgement j;
 
@@ -212,6 +209,12 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 		p->because = nsx_arena_printf(r->arena, "%s; %s",
 					      nsx_say_failure(r->trace, failure, r->arena),
 					      nsx_advise_failure(failure));
+		return;
+	}
+	if (!s->table[NSX_VIEW_kernel] && s->refused[NSX_VIEW_kernel]) {
+		p->verdict = NSX_V_LOST;
+		p->because = nsx_arena_printf(r->arena, "the table of kernels %s",
+					      s->refused[NSX_VIEW_kernel]);
 		return;
 	}
 	if (nsx_is_idle_unknown(&r->facts->lost)) {

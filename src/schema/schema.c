@@ -192,16 +192,17 @@ static const struct nsx_table_info *find_view(struct nsx_schema *s, unsigned v)
 	return t;
 }
 
-/* Tells whether an event table has rows, but no column with their time. */
-static bool lacks_time(const struct nsx_schema *s, unsigned v)
+/* Returns the column of time that a table with rows lacks; NULL: none. */
+static const char *lacking_time(const struct nsx_schema *s, unsigned v)
 {
-	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
+	for (unsigned i = 0; i < nsx_view_nfields(v) && s->rows[v]; i++) {
 		unsigned f = nsx_view_defs[v].first + i;
 
-		if (!strcmp(nsx_field_defs[f].name, "start_ns"))
-			return s->rows[v] && !s->column[f];
+		if (!s->column[f] && (!strcmp(nsx_field_defs[f].name, "start_ns") ||
+				      !strcmp(nsx_field_defs[f].name, "end_ns")))
+			return nsx_field_defs[f].columns;
 	}
-	return false;
+	return NULL;
 }
 
 static void resolve_views(struct nsx_schema *s)
@@ -225,9 +226,10 @@ static void resolve_views(struct nsx_schema *s)
 
 			s->column[f] = try_candidates(nsx_field_defs[f].columns, find_column, t);
 		}
-		if (t && lacks_time(s, v)) {
-			s->refused[v] = nsx_arena_printf(s->arena, "was not read: the table %s has "
-							 "no column 'start'", t->name);
+		if (t && lacking_time(s, v)) {
+			s->refused[v] = nsx_arena_printf(
+				s->arena, "was not read: the table %s has no column '%s'", t->name,
+				lacking_time(s, v));
 			s->table[v] = NULL;
 			s->rows[v] = 0;
 			memset(&s->column[nsx_view_defs[v].first], 0,

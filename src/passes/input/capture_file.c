@@ -162,10 +162,16 @@ static void check_damage(struct nsx_quality *q)
 {
 	const struct nsx_schema *s = q->t->schema;
 
-	for (unsigned v = 0; v < NSX_NVIEWS; v++)
-		if (s->refused[v])
-			nsx_check(q, "file", MISSING, nsx_view_defs[v].name,
-				  NSX_REC_EXPORT, "it %s", s->refused[v]);
+	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
+		const char *name = nsx_view_defs[v].name;
+
+		if (!s->refused[v])
+			continue;
+		nsx_check(q, "file", MISSING, name, NSX_REC_EXPORT, "it %s", s->refused[v]);
+		if (v != NSX_VIEW_kernel) /* which gpu_activity tells */
+			nsx_raise(q, NSX_ID_file, true, nsx_say(q->out, "the table of '%s' %s",
+				name, s->refused[v]), NSX_SEV_MEDIUM);
+	}
 	if (!q->t->damaged)
 		return;
 	nsx_check(q, "file", WARN, "database", NSX_REC_EXPORT,
