@@ -193,7 +193,7 @@ static void compare_work(struct nsx_diff *d)
 		     "--cuda-graph-trace=node to compare them");
 	else if (like < NSX_UNLIKE && !nsx_is_same_work(d))
 		mark(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
-		     "GPU work of one side was lost: what is left of it tells nothing of its time" :
+		     "GPU work of one side was lost, so how long it took is not known" :
 		     "the two sides run different kernels: another program, or another part of it");
 	else if (like < ALIKE)
 		mark(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
@@ -277,7 +277,7 @@ static void compare_clocks(struct nsx_diff *d)
 			b = &d->lanes[l].budget;
 	if (b->no_rho)
 		warn_if(d, true, "clocks", "", "", nsx_arena_printf(
-			d->arena, "%s: clocks cannot be told from the kernels", b->no_rho));
+			d->arena, "%s, so they do not show whether clocks differ", b->no_rho));
 	else
 		warn_if(d, fabs(b->rho - 1) > CLOCKS, "clocks", "1",
 			nsx_arena_printf(d->arena, "%.4f", b->rho),
@@ -333,9 +333,9 @@ void nsx_compare_captures(struct nsx_diff *d)
 	compare_text(d, "nsys", offsetof(struct nsx_side, product_version),
 		     "another version of nsys recorded it");
 	compare_text(d, "traced", offsetof(struct nsx_side, traced),
-		     "other things were traced: their cost differs");
+		     "different things were traced, at different cost");
 	compare_text(d, "cuda_graphs", offsetof(struct nsx_side, graph_mode),
-		     "graphs are used, or traced, otherwise");
+		     "graphs are used or traced differently");
 	compare_work(d);
 	compare_find_answered(d, answered);
 	if (!d->digested)
@@ -346,7 +346,7 @@ void nsx_compare_captures(struct nsx_diff *d)
 	compare_shares(d, NSX_MIN(steady[0], steady[1]) < 0.5 && !d->whole, "steady_units", steady,
 		       "less than half of the units are steady");
 	compare_shares(d, fabs(overhead[1] - overhead[0]) > PROFILER, "profiler_overhead", overhead,
-		       "the profiler itself took more of one side");
+		       "the profiler took a larger share of one side's time");
 	compare_clocks(d);
 	compare_mhz(d);
 }

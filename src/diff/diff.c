@@ -322,7 +322,7 @@ static const char *find_failure(const struct nsx_diff *d)
 			return d->checks[i].text;
 	if (is_no_unit(d) && !d->totals.known)
 		return "no unit of work repeats on both sides, and a part of the "
-		       "capture says nothing of the run; name a kernel that begins "
+		       "capture does not stand for the run; name a kernel that begins "
 		       "a unit, as in --unit kernel:REGEX";
 	if (d->pool[0].seen[0]->nlanes != d->pool[1].seen[0]->nlanes)
 		return "the sides use different numbers of GPUs";
@@ -484,7 +484,7 @@ static void diff_judge(struct nsx_diff *d)
 			 "the sides ran on different GPUs, and their peaks explain such a change");
 	else if (is_one_run(d) && d->verdict != NSX_V_NEUTRAL)
 		overrule(d, NSX_V_INCONCLUSIVE, "both sides are parts of one run, which "
-			 "changes in its course; of the code that says nothing");
+			 "changes in its course; that says nothing about the code");
 }
 
 /* Comparing ---------------------------------------------------------------------*/

@@ -263,8 +263,8 @@ static void add_budgets(struct page *p)
 		nsx_buf_adds(&p->b, " |\n");
 	}
 	nsx_buf_printf(&p->b, "\n%shares of the time add up to the change.\n\n",
-		       d->whole ? "S" : "Tail: the change of the mean less that "
-					"of a typical unit, the shift. The s");
+		       d->whole ? "S" : "Tail: the change of the mean minus that "
+					"of a typical unit (the shift). The s");
 }
 
 static const char *of_lane(const struct page *p, uint32_t lane)
@@ -276,9 +276,9 @@ static const char *of_lane(const struct page *p, uint32_t lane)
 static void add_clock(struct page *p, const struct nsx_budget *x)
 {
 	if (p->d->digested) {
-		nsx_buf_adds(&p->b, "Digests do not tell the kernels of a step apart: which of "
-				    "them changed, and compute time by range, stand in a "
-				    "comparison of the traces.\n\n");
+		nsx_buf_adds(&p->b, "Digests do not tell the kernels of a step apart: a comparison "
+				    "of the traces shows which of them changed, and compute time "
+				    "by range.\n\n");
 		if (p->d->has_job)
 			nsx_buf_adds(&p->b, "Nor do they tell which part of a collective was "
 					    "exposed, so that communication is not split into "

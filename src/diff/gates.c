@@ -340,7 +340,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		       nsx_gated_figures[g->metric].measure == NSX_TIMED ? 1e-6 : 1;
 
 	if (g->relative && m->before <= 0) {
-		undecided(r, "there was nothing of it before");
+		undecided(r, "there was none of it before");
 		return;
 	}
 	r->change = m->change / of * shown;

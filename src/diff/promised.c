@@ -65,7 +65,7 @@ const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 	return nsx_arena_printf(a, "Promise %s: %s: %s%s promised%s, %s won%s",
 				p->kept ? "kept" : "not kept", f->title,
 				nsx_text_ratio(a, -f->share), of, least, nsx_text_ratio(a, -p->won),
-				p->is_joint ? " by all that are gone" : "");
+				p->is_joint ? " by all findings that are gone" : "");
 }
 
 const char *nsx_diff_promises(const struct nsx_diff *d, struct nsx_arena *a)

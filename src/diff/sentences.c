@@ -570,8 +570,8 @@ static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
 	if (k == 1 || alike < MULTIPLIED * all)
 		return;
 	nsx_buf_printf(b, "; kernels that took %.0f %% of the compute time are launched %.3g times "
-		       "as often: a step may be other work (another number of micro batches or "
-		       "layers), and for as much it takes %s instead of %s", 100 * alike / all, k,
+		       "as often: a step may do different work (another number of micro batches or "
+		       "layers), and for the same amount it takes %s instead of %s", 100 * alike / all, k,
 		       nsx_text_ns(a, total[1] / NSX_MAX(1, k)),
 		       nsx_text_ns(a, total[0] * NSX_MIN(1, k)));
 }

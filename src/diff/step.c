@@ -164,7 +164,7 @@ static void call_mean(struct nsx_step *c, struct nsx_arena *a)
 {
 	c->mean_alone = true;
 	c->verdict = c->mean_rel > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	c->why = nsx_arena_printf(a, "the mean changes by %s; of a typical unit no change is "
+	c->why = nsx_arena_printf(a, "the mean changes by %s, but no change of a typical unit is "
 				  "proven", nsx_text_ratio(a, c->mean_rel));
 }
 

@@ -273,8 +273,8 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double who
 	}
 	*why = sign ? "what one part gained another lost: the whole takes about as long" :
 	       is_of_host ?
-		      "the host's calls take another time each, so a host of another speed may be "
-		      "all; 3 runs a side would tell" :
+		      "the host's calls take a different time each, so a faster or slower host may "
+		      "be the whole reason; 3 runs a side would tell" :
 		      "one run a side, and runs of the same code may differ as much; 3 runs a "
 		      "side would tell";
 	return NSX_V_INCONCLUSIVE;
