@@ -284,8 +284,8 @@ static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct n
 				  f->has_messages ?
 				  "; who waits for whose messages is not known" : ""));
 	if (l->nhops > 1)
-		findings_prove(x, nsx_say(r, "Added up over the ranks it costs %s a step directly "
-					  "and %s passed on: %s", nsx_say_time(r, l->direct_ns),
+		findings_prove(x, nsx_say(r, "Over all ranks it costs %s a step directly, and %s "
+					  "that is passed on: %s", nsx_say_time(r, l->direct_ns),
 					  nsx_say_time(r, l->passed_on_ns), say_way(r, l)));
 }
 
@@ -312,7 +312,7 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	prove_late(r, l, x);
 	x->recommendation[0] = advice_on(r, l);
 	if (l->cause == NSX_WHY_SLOWER && *other_model(r, l))
-		x->recommendation[0] = "Give it so much less work than the others, or "
+		x->recommendation[0] = "Give it less work than the others, in proportion, or "
 				       "a GPU of their model";
 	else if (l->cause == NSX_WHY_SLOWER && l->alike < ALL_ALIKE)
 		x->recommendation[1] = "If they do not differ, give every rank the "
@@ -383,8 +383,8 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	if (d->is_even) {
 		x->confidence = NSX_CONF_MEDIUM;
 		x->title = nsx_say(r, "Ranks %s are out of sequence: rank %lld calls %s where as "
-				   "many others call %s (%s), and which of them is wrong the traces "
-				   "do not tell", members, rank, got, expected,
+				   "many others call %s (%s), and the traces do not tell which of "
+				   "them is wrong", members, rank, got, expected,
 				   d->kind == NSX_DESYNC_OTHER ? "mismatch" : "desync");
 	} else if (d->kind == NSX_DESYNC_OTHER) {
 		x->title = nsx_say(r, "Rank %lld is out of sequence: it calls %s where the others "
@@ -497,7 +497,7 @@ static void prove_missing(struct nsx_freport *r)
 	for (size_t i = 0; i < r->n && ns > 0; i++)
 		if (r->v[i].id == NSX_FF_MISSING_RANKS)
 			findings_prove(&r->v[i], nsx_say(
-				r, "When all that are here have come, collectives take another %s of "
+				r, "After the last rank here has come, collectives take another %s of "
 				"a step, %s of it: data that move, or waiting for a rank that is "
 				"absent", nsx_say_time(r, ns), say_pct(r, ns)));
 }

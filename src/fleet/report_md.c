@@ -63,20 +63,20 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 static void report_md_add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	static const char *const why[] = {
-		[NSX_NOT_WAITED_FOR] = ", but what the others wait for it is less than 1 % of a "
+		[NSX_NOT_WAITED_FOR] = ", but the others wait for it for less than 1 % of a "
 				       "step.\n",
-		[NSX_PAIRS_UNKNOWN] = "; whether they wait for it is not known, for no payload says "
-				      "who sends to whom. An export with them tells: nsys export "
-				      "--include-json=true, which nsys 2025 and later know.\n",
-		[NSX_ORDER_UNKNOWN] = "; whether they wait for it is not known, for clocks "
+		[NSX_PAIRS_UNKNOWN] = "; whether they wait for it is not known, because no payload "
+				      "says who sends to whom. An export with payloads tells: nsys "
+				      "export --include-json=true (nsys 2025 or later).\n",
+		[NSX_ORDER_UNKNOWN] = "; whether they wait for it is not known, because clocks "
 				      "contradict each other.\n",
-		[NSX_FEW_STEPS] = ", and ten steps are the least to name a rank. A longer capture "
+		[NSX_FEW_STEPS] = ", but a rank is named only from ten steps on. A longer capture "
 				  "would tell.\n"};
 	const struct nsx_suspect *x = &r->f->suspect;
 	bool is_told = x->why == NSX_NOT_PROVEN || x->why == NSX_NOT_WAITED_FOR;
 
 	nsx_buf_printf(b, "%s: rank %lld takes %s a step (%.1f %%) more than the others, in %lld of "
-		       "%zu steps", !is_told ? "**Not told** who holds the others up" :
+		       "%zu steps", !is_told ? "**Not known** who holds the others up" :
 		       x->why == NSX_NOT_PROVEN ? "**No persistent straggler** is proven" :
 						  "**No persistent straggler**",
 		       (long long)r->f->rank[x->rank].number, nsx_say_time(r, x->excess_ns),
@@ -103,7 +103,7 @@ static void add_engines_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		most = e->ratio > most->ratio ? e : most;
 	}
 	if (!ncompared) {
-		nsx_buf_printf(b, "**Not told**: these are %u engines that share no collective, and "
+		nsx_buf_printf(b, "**No verdict**: these are %u engines that share no collective, and "
 				  "no two of them have steps of one kind and size.\n", f->nengines);
 		return;
 	}
@@ -129,16 +129,16 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 		add_engines_verdict(r, b);
 	} else if (!f->nsteps) {
 		nsx_buf_adds(b, f->by_totals ?
-		       "**Not told**: digests made with --detail steps hold no times of "
+		       "**No verdict**: digests made with --detail steps hold no times of "
 		       "collectives, and no iterations of two ranks were found to be the same, so "
 		       "nobody can be compared.\n" :
 		       f->main != NSX_NONE ?
-		       "**Not told**: the ranks' collectives are matched, but no steps that they "
+		       "**No verdict**: the ranks' collectives are matched, but no steps that they "
 		       "share were found, so nobody can be compared.\n" :
 		       nsx_fleet_is_unrelated(f) ?
 		       "**These captures are no job**: no two of them have a collective or a "
 		       "kernel in common. Give the traces of one job.\n" :
-		       "**Not told**: no collectives of two ranks were found to be the same, so "
+		       "**No verdict**: no collectives of two ranks were found to be the same, so "
 		       "nobody can be compared.\n");
 	} else if (x && x->id == NSX_FF_DESYNC) {
 		nsx_buf_adds(b, "**Ranks are out of sequence**: they do not call the same "
@@ -175,7 +175,7 @@ static void add_uneven(const struct nsx_freport *r, struct nsx_buf *b)
 	    (f->suspect.nsteps && f->suspect.why != NSX_NOT_PROVEN))
 		return;
 	nsx_buf_printf(b, "\nThe slowest rank of a step takes %s (%.1f %%) more than the median "
-			  "one, and it is now this rank, now that: about so much can be won by "
+			  "one, and it is not always the same rank: about so much can be won by "
 			  "giving all the same work in each step (batch and sequence lengths, "
 			  "experts).\n", nsx_text_ns(r->arena, f->uneven_ns),
 		       100 * f->uneven_ns / f->step_ns);
@@ -345,7 +345,7 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 		{F_COMPUTE, "waiting for a rank that computes longer"},
 		{F_COPY, "waiting for a rank that copies longer"},
 		{F_IDLE, "waiting for a rank whose GPU is idle longer"},
-		{F_OTHER, "waiting for a rank, cause not told"},
+		{F_OTHER, "waiting for a rank, cause not known"},
 		{F_TRANSFER, "moving data when all are there"},
 	};
 	double total = 0;
@@ -356,8 +356,9 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 		total += (double)nsx_row_at(t, i)[F_TOTAL].u.i;
 	nsx_buf_printf(b, "\n## Where the step went\n\n%s of %zu steps, stage by stage up to its "
 			  "last rank; tables/frontier.csv has every stage and rank. Waiting and "
-			  "moving count where no kernel runs beside them. When ranks come at once, "
-			  "more is moved beside kernels: more is won than the waiting.\n\n| part | "
+			  "moving count where no kernel runs beside them. If ranks came at the same "
+			  "time, more data would move beside kernels, so more than the waiting "
+			  "can be won.\n\n| part | "
 			  "a step | share |\n"
 			  "|---|---:|---:|\n", nsx_text_ns(r->arena, total), r->f->nsteps);
 	for (size_t p = 0; p < ARRAY_LEN(parts); p++) {
@@ -484,9 +485,9 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	report_md_add_outliers(r, b);
 	add_kinds(r, b);
 	add_table(b, &r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"
-		  "Findings of the ranks' own reports, dearest for all ranks together first, in "
-		  "the words of the one that has most, with what can be won of a rank's time. "
-		  "nsys-explain tells more about a single trace.\n",
+		  "Findings of the ranks' own reports, in the words of the rank where each costs "
+		  "most, with the share of a rank's time that can be won. Those that cost all ranks "
+		  "together most come first. nsys-explain tells more about a single trace.\n",
 		  NSX_IDS(H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST, H_WORST, H_MEAN));
 	add_table(b, &r->t[NSX_FT_COLLECTIVES], "\n## Communication\n\nTransfer is the shortest time "
 		  "that a rank spends in a collective; the rest of the others' time is waiting. No "
@@ -498,7 +499,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	add_table(b, &r->t[NSX_FT_IMBALANCE], "\n## Time in collectives\n\nThe ranks that spend the "
 		  "least and the most time in each, over their whole traces; what lies outside the "
 		  "judged steps (start-up, the end) does not slow them. Where all wait for all "
-		  "they wait for the one with the least; in a broadcast or scatter the others wait "
+		  "they wait for the rank with the least; in a broadcast or scatter the others wait "
 		  "for the root only, in a reduce or gather the root for the others.\n",
 		  NSX_IDS(M_OP, M_RANKS, M_LEAST, M_LEAST_RANK, M_MOST, M_MOST_RANK, M_CALLS,
 			  M_STEPS, M_DIFFERENCE));
