@@ -179,7 +179,7 @@ static void add_section_limits(const struct md *m, struct nsx_buf *b,
 			       files.n ? files.p : "",
 			       limits || s->nnotes ? ": " : "", limits ?: "");
 	for (size_t i = 0; i < s->nnotes; i++)
-		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
+		nsx_buf_printf(b, "%s%s", i || limits ? "; " : "", s->notes[i]);
 }
 
 /* Adds the limits of all sections under a heading in one line; NULL: of those without a heading. */

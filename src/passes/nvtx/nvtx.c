@@ -336,17 +336,17 @@ static void add_notes(const struct work *w, const char *reason, struct nsx_secti
 	if (reason)
 		nsx_note(out, "no GPU figures: %s", reason);
 	if (async)
-		nsx_note(out, "Start/end ranges (%zu) count under their names with their host "
+		nsx_note(out, "start/end ranges (%zu) count under their names with their host "
 			      "time, but they may overlap and end on another thread, so no GPU "
 			      "work is attributed to them", async);
 	if (d->crossing_ranges)
-		nsx_note(out, "Push/pop ranges that end after the range they began in (%zu) are "
+		nsx_note(out, "push/pop ranges that end after the range they began in (%zu) are "
 			      "not on the stack: only their host time counts", d->crossing_ranges);
 	if (d->open_ranges)
-		nsx_note(out, "Ranges that were never closed (%zu) are assumed to last to the end "
+		nsx_note(out, "ranges that were never closed (%zu) are assumed to last to the end "
 			      "of the trace", d->open_ranges);
 	if (w->any_cut)
-		nsx_note(out, "Ranges nest more than %d deep; the outer ones have no "
+		nsx_note(out, "ranges nest more than %d deep; the outer ones have no "
 			      "inclusive and busy GPU time", MAX_PATH);
 }
 
