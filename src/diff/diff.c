@@ -380,7 +380,7 @@ static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 }
 
 /* Whether the units leave open what the wholes can tell of two runs that launch the same kernels in
- * the same order, or as many under other names: there are too few units, or they drift on both
+ * the same order, or equally many under other names: there are too few units, or they drift on both
  * sides, so that no unit is typical, or they prove nothing. Slow units among equal ones may be
  * chance, and the wholes cannot tell.
  */

@@ -106,7 +106,7 @@ struct nsx_step {
 	double mean_rel;   /* change of the mean, including its tail */
 	struct nsx_interval mean_ci_ns; /* interval of the change of the mean, by bootstrap */
 	struct nsx_floor mean_floor;	/* ns; a smaller change of the mean proves nothing */
-	double mean_p;	  /* probability that units assigned to sides at random differ as much */
+	double mean_p;	  /* probability that the means of units dealt out at random differ so much */
 	bool mean_recurs; /* the mean changes beyond noise even without the slowest units */
 	bool mean_alone; /* only the mean is proven to change: slow units came or went */
 	bool mean_opposes; /* mean and shift are both beyond noise, with opposite signs */

@@ -76,7 +76,7 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 		       nsx_text_change(a, c->ci_ns.hi));
 }
 
-/* Adds the change of the mean if it opposes the typical unit or exceeds its change. */
+/* Adds the change of the mean, which opposes that of the typical unit or exceeds it. */
 static void add_mean(struct nsx_buf *b, const struct nsx_diff *d,
 		     const struct nsx_step *c, struct nsx_arena *a)
 {

@@ -421,9 +421,9 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 		       nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
-/* Whether a unit has as many launches on both sides, and nearly all its time is of kernels that
- * both launch in the same shape. A digest has no kernels; there a launch has as many threads on
- * both sides.
+/* Whether a unit has equally many launches on both sides, and nearly all its time is of kernels
+ * that both launch in the same shape. A digest has no kernels; there a launch must have equally
+ * many threads on both sides.
  */
 static bool has_equal_kernels(const struct nsx_diff *d, const struct nsx_budget *unit)
 {

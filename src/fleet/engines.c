@@ -57,7 +57,7 @@ static void engines_join(uint32_t *of, uint32_t x, uint32_t y)
 	of[NSX_MAX(x, y)] = NSX_MIN(x, y);
 }
 
-/* Whether two ranks did as many steps of each kind and size, as workers of one engine whose
+/* Whether two ranks did equally many steps of each kind and size, as workers of one engine whose
  * collectives were not recorded.
  */
 static bool do_the_same(const struct nsx_digest *x, const struct nsx_digest *y)

@@ -367,7 +367,7 @@ static void say_rotating(struct nsx_freport *r)
 
 /* Collectives that differ -------------------------------------------------------------*/
 
-/* If as many ranks do one thing as the other, neither is called wrong. */
+/* If equally many ranks do one thing and the other, neither is called wrong. */
 static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];

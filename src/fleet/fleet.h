@@ -87,7 +87,7 @@ struct nsx_desync { /* a rank that calls other collectives than the other member
 	uint32_t comm, rank; /* indices */
 	size_t k;
 	const char *expected, *got;
-	bool is_even; /* as many members do one thing as the other, so either may be wrong */
+	bool is_even; /* equally many members do one thing and the other: either may be wrong */
 };
 
 /* Steps ------------------------------------------------------------------------------*/
@@ -102,8 +102,8 @@ struct nsx_fstep {
 enum nsx_late_kind { NSX_LATE_STEADY, NSX_LATE_TRANSIENT };
 enum nsx_late_cause {
 	NSX_WHY_UNKNOWN, /* no cause explains four fifths of the excess */
-	NSX_WHY_SLOWER,	 /* as many kernels, all of them slower: GPU or clock */
-	NSX_WHY_KERNELS, /* as many kernels, some of them longer */
+	NSX_WHY_SLOWER,	 /* equally many kernels, all of them slower: GPU or clock */
+	NSX_WHY_KERNELS, /* equally many kernels, some of them longer */
 	NSX_WHY_MORE,	 /* it runs more kernels */
 	NSX_WHY_COPY,	 /* it copies more, or more slowly */
 	NSX_WHY_IDLE,	 /* idle time; detail says in what */

@@ -40,7 +40,7 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err) NSX_CHECKED;
 struct nsx_against {
 	double sum;    /* over the late ranks that have one */
 	double usual;  /* median of the others */
-	uint32_t n;    /* of these late ranks */
+	uint32_t n;    /* number of late ranks that have one */
 	size_t nothers;
 };
 struct nsx_against nsx_compare(const struct nsx_judge *j, const struct nsx_late *l,

@@ -7,7 +7,7 @@
 enum {
 	MOST_OF_A_CALL = 1 << 14, /* timed calls per name, enough for a median */
 	LEAST_CALLS = 20,
-	RECURS = 3, /* as many gaps before one kernel are part of a loop, and not paid once */
+	RECURS = 3, /* so many gaps before one kernel are part of a loop, and not paid once */
 };
 #define ONE_TIME_GAP_NS 500000
 #define SLOW_LAUNCH_NS 1000000 /* a first launch that loads its kernel takes longer */
