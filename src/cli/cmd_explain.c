@@ -229,7 +229,7 @@ static bool on_stdout(const struct args *a)
 	return a->json || a->brief || a->md || (a->html && !strcmp(a->html, "-"));
 }
 
-/* Checks what-ifs early, so that a typing mistake is reported before a long load. */
+/* Checks what-ifs and expectations early, so that a typing mistake is reported before loading. */
 static int cmd_explain_check_what_ifs(const struct args *a, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();

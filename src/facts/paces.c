@@ -145,7 +145,7 @@ struct sides { /* launches of one shape */
 };
 
 /* The time of these launches at the others' pace; 0 unless each other device that makes them makes
- * about as many.
+ * about equally many.
  */
 static double their_time(const struct sides *x)
 {

@@ -24,7 +24,7 @@ struct nsx_rep_stacks {
 	uint16_t slots[NSX_STACK_SLOTS]; /* the content's index + 1; 0: free */
 	uint16_t *order; /* the contents of all stacks, as they follow each other */
 	size_t n, order_cap;
-	size_t nbytes; /* that the contents take                             */
+	size_t nbytes; /* size of the contents                               */
 	bool is_full;  /* stacks are missing from here on                    */
 };
 

@@ -71,7 +71,7 @@ struct nsx_stream { /* (process, context, stream), ordered by device, then key *
 	uint32_t process, device;
 	int64_t context_id, stream_id;
 	bool is_green; /* belongs to a green context, which owns some of the multiprocessors */
-	uint32_t sm_count; /* those of the green context; 0: unknown, or not green */
+	uint32_t sm_count; /* multiprocessors of that context; 0: unknown, or not green */
 	uint8_t type;
 };
 static inline bool nsx_same_context(const struct nsx_stream *a, const struct nsx_stream *b)

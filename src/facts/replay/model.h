@@ -71,7 +71,7 @@ enum call_kind {
 	CALL_MPI,	/* takes part in a meeting of ranks                  */
 };
 enum {
-	CALL_FIXED_START = 1, CALL_FIXED_END = 2, /* its start, its end never moves */
+	CALL_FIXED_START = 1, CALL_FIXED_END = 2, /* its start never moves; nor does its end */
 	CALL_ACTIVE = 4,   /* its effects begin in the window: changes apply */
 	/* The gap before it holds a wait that ended for a reason outside the recording. */
 	CALL_OUTSIDE = 8,

@@ -286,7 +286,7 @@ struct prices {
 	const struct nsx_plan *plans;
 	const uint32_t *sets; /* one for each plan; NULL: the set that gains most */
 	size_t n, nshared;  /* number of plans, and of changes common to all */
-	struct edit shared; /* these changes, which touch so many events:    */
+	struct edit shared; /* common changes; they touch shared_touched events */
 	size_t shared_touched;
 	atomic_size_t next; /* next plan to price                            */
 	bool only_gains;

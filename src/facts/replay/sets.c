@@ -164,8 +164,8 @@ static void number_sets(const struct sets *s, uint32_t *number)
 			m->set_of[p] = (uint8_t)number[set_root_of(s, p)];
 }
 
-/* Lists the delay of process b at each iteration of process a. False: their numbers of iterations
- * differ.
+/* Lists the delay of process b at each iteration of process a. False: iterations of the two do not
+ * alternate.
  */
 static bool list_offsets(const struct nsx_iteration *a, size_t na,
 			   const struct nsx_iteration *b, size_t nb, int64_t *offset)
