@@ -384,8 +384,9 @@ static bool is_about_equal(size_t n, size_t count)
 	return n * 5 >= count * 4 && n * 4 <= count * 5;
 }
 
-/* Adds to the remedy the allocations and the other work for each row, if there are about as many
- * allocations as small copies. Returns false if the numbers differ.
+/* Adds allocations to the remedy if there are about as many as small copies: each is then a row of
+ * an array. Adds waits and launches, too, if each row has one. Returns false without such
+ * allocations.
  */
 static bool add_rows_remedy(struct copies *c, const struct runs *r, struct nsx_finding *f)
 {

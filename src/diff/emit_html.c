@@ -29,7 +29,7 @@ static enum standing standing_of(const struct nsx_diff *d, uint32_t kernel)
 	return d->rows.kind[row] <= NSX_M_TEMPLATE ? ALIKE : MATCHED;
 }
 
-/* Draws a typical unit. Each column shows the kernel with most time in it. */
+/* Draws a typical unit. Each column has the colour of the standing with most time in it. */
 static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d, const struct nsx_lane *l,
 		      double ns_a_column, double y)
 {

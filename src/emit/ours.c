@@ -78,7 +78,7 @@ static int open_plain(const struct nsx_ours *o, int dir, const char *name, int64
 	return fd;
 }
 
-int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32)
+int nsx_checksum(int fd, int64_t *ret_size, uint32_t *ret_crc32)
 {
 	unsigned char buf[16384];
 	ssize_t n;
@@ -252,7 +252,7 @@ static bool ours_is_ours(const struct nsx_ours *o, int dir, const char *name, co
 	for (size_t i = 0; fd >= 0 && !ours && i < o->n; i++)
 		ours = o->v[i].size_bytes == size &&
 		       !strcmp(o->v[i].path, path) && !lseek(fd, 0, SEEK_SET) &&
-		       !nsx_sum(fd, &read_size, &sum) && read_size == size &&
+		       !nsx_checksum(fd, &read_size, &sum) && read_size == size &&
 		       sum == o->v[i].sum;
 	if (fd >= 0)
 		close(fd);

@@ -55,7 +55,7 @@ size_t nsx_seal(const char *text, size_t n, char *ret, size_t size);
 /* Computes size and CRC-32 (as gzip) of the rest of an open file. Returns -1 on failure, with
  * errno.
  */
-int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32);
+int nsx_checksum(int fd, int64_t *ret_size, uint32_t *ret_crc32);
 
 /* Calls fn(fd of the folder, name, ctx) for each entry until it returns non-zero. Returns
  * that, or -1 (errno). Does not allocate: see nsx_at_death.

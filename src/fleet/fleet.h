@@ -200,7 +200,7 @@ struct nsx_fleet {
 	bool steps_are_colls; /* no iterations known: steps are the period of the operations */
 	double step_ns;	 /* mean length of a step */
 	double *own_ns;	 /* by step and rank: own time; NAN: not recorded */
-	int64_t *bound_ns; /* by rank and step, one more than steps: nsx_bounds_of */
+	int64_t *bound_ns; /* by rank: starts of its steps, and the last end; see nsx_bounds_of */
 	struct nsx_dstep **part; /* by step and rank: the rank's iteration; NULL */
 	struct nsx_desync *desync;
 	size_t ndesyncs, cap_desyncs;
