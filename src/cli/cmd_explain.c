@@ -55,7 +55,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "window", NULL, "A..B", STR, o.window,
 	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns on the trace's "
 	    "clock, as reports print it; nvtx:NAME, from the first range of that name to the last; "
-	    "phase:NAME, the phase that reports call so"),
+	    "phase:NAME, a phase by its name in a report; step:KIND, a typical step of an engine"),
 	OPT(0, "reach", NULL, "S", REAL, o.reach_s,
 	    "with --window, of a huge trace: read only what begins at most S seconds from the "
 	    "window, where rows are in order; see below", .most = 1e9),
@@ -95,8 +95,8 @@ static const struct nsx_opt opts[] = {
 	    "print an analysis's definition and the SQL that gives its numbers"),
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
-	    "an nsys that exports a .nsys-rep first, for what of a report this "
-	    "program does not read (warnings say what)"),
+	    "an nsys that exports a .nsys-rep first, to read what this program "
+	    "cannot read of a report (warnings say what)"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "write the export of a .nsys-rep, too"),
 	OPT(0, "progress", NULL, "WHEN", WORD, progress,
@@ -593,12 +593,12 @@ const struct nsx_cmd nsx_cmd_explain = {
 	       "With --window, only part of a large trace is read: the window, what launched its "
 	       "work, and a margin on both sides (at least as long as the window, and about 260 "
 	       "000 events), which iterations and what-ifs need. Figures of the window are the "
-	       "same as if all had been read; the report says what was. To be sure of that every "
-	       "row is looked at, which takes time where a file has many gigabytes: --reach S "
-	       "passes over those that begin more than S seconds from the window, going by the "
-	       "times of a few rows of each table. It reads all of a table whose rows are not in "
-	       "order. A range, a wait or work that began earlier and reaches into the window may "
-	       "then be missed, and clocks are judged by what was read.\n\n"
+	       "same as if all had been read; the report says what was. To be sure of that, every "
+	       "row is looked at, which takes time in a file of many gigabytes. --reach S passes "
+	       "over rows that begin more than S seconds from the window, judged by the times of a "
+	       "few rows of each table. It reads all of a table whose rows are not in order. A "
+	       "range, a wait or work that began earlier and reaches into the window may then be "
+	       "missed, and clocks are judged by what was read.\n\n"
 	       "Exit codes: 0 a report was written; 1 --expect or --fail-on found something; 2 "
 	       "misuse; 3 the input cannot be read or the output cannot be written; 4 written, but "
 	       "a table was damaged or a section failed: which one is in the warnings.",
