@@ -249,9 +249,9 @@ static bool is_told_by_rows(const struct calls *c, enum kind kind)
 	       (kind == ALLOCATE && may_start(c->d));
 }
 
-/* Subtracts from the idle time after each wait the part between launches that came in time and the
- * start of their work, because the wait does not cause it. Needed only if nothing can be replayed:
- * then the idle time is the price.
+/* Finds, for each wait, the part of the idle time after it that lies between the end of a launch
+ * and the start of its work: the wait does not cause it. Needed only if nothing can be replayed,
+ * because then the idle time is the price.
  */
 static int find_later(struct calls *c, struct nsx_err *err)
 {

@@ -35,7 +35,7 @@ static const char *vote_op(const struct nsx_fcomm *c, size_t k, bool *ret_differ
 	return name;
 }
 
-/* Whether at most half of the members do that operation at k. */
+/* Whether at most half of the members that are there do that operation at k. */
 static bool desync_is_even(const struct nsx_fcomm *c, size_t k, const char *name)
 {
 	int64_t ahead = 0;
