@@ -173,8 +173,18 @@ static struct by_row group_by_row(const struct nsx_diff *d, unsigned side, uint3
 struct kernel_sums { /* of a row that the lane uses */
 	uint32_t row;
 	struct sums credit, own; /* own: whole durations, not shared with concurrent kernels */
-	double launches[2];
+	double launches[2], threads[2];
 };
+
+/* Threads of one launch; 0: not known. */
+static double threads_of(const struct nsx_kernel *k)
+{
+	double n = k->known;
+
+	for (unsigned i = 0; i < 3; i++)
+		n *= (double)k->grid[i] * k->block[i];
+	return n;
+}
 
 static size_t sum_rows(const struct nsx_diff *d, const struct by_row uses[2],
 		       struct nsx_arena *a, struct kernel_sums **ret)
@@ -198,6 +208,8 @@ static size_t sum_rows(const struct nsx_diff *d, const struct by_row uses[2],
 				x->credit.ns[i] += u->ns;
 				x->own.ns[i] += u->own_ns;
 				x->launches[i] += u->launches;
+				x->threads[i] += u->launches *
+						 threads_of(d->kernels.of[u->kernel][i]);
 			}
 		n += is_used;
 	}
@@ -206,7 +218,7 @@ static size_t sum_rows(const struct nsx_diff *d, const struct by_row uses[2],
 
 struct ratio {
 	double ratio, weight;
-	const char *base; /* base name of the kernel */
+	const char *name; /* of the kernel, with template arguments: other ones are other code */
 };
 
 NSX_ORDER(cmp_ratios, struct ratio, UP(ratio));
@@ -215,7 +227,7 @@ static int cmp_names(const void *a, const void *b)
 {
 	const struct ratio *x = a, *y = b;
 
-	return strcmp(x->base, y->base) ?: cmp_ratios(a, b);
+	return strcmp(x->name, y->name) ?: cmp_ratios(a, b);
 }
 
 /* Median over the units of the duration of one launch of the row; 0 if no launch began. */
@@ -249,7 +261,7 @@ static size_t keep_names(struct ratio *r, size_t n)
 	size_t kept = 0;
 
 	nsx_sort(r, n, sizeof(*r), cmp_names);
-	NSX_EACH_RUN(i, next, n, !strcmp(r[i].base, r[next].base))
+	NSX_EACH_RUN(i, next, n, !strcmp(r[i].name, r[next].name))
 		r[kept++] = r[(i + next) / 2];
 	nsx_sort(r, kept, sizeof(*r), cmp_ratios);
 	return kept;
@@ -300,7 +312,7 @@ static void measure_clock(const struct nsx_diff *d, const struct kernel_sums *v,
 			continue;
 		r[ret->nequal++] = (struct ratio){
 			after / before, (double)v[i].credit.ns[0],
-			nsx_row_kernel(d, v[i].row)->base};
+			nsx_row_kernel(d, v[i].row)->name};
 		equal += (double)v[i].credit.ns[0];
 	}
 	ret->rho_share = all > 0 ? equal / all : 0;
@@ -319,6 +331,7 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 
 	for (unsigned i = 0; i < 2; i++) {
 		r->launches[i] = x->launches[i] / (double)s->div[i];
+		r->threads[i] = x->threads[i] / (double)s->div[i];
 		r->each_ns[i] = x->launches[i] > 0 ? (double)x->credit.ns[i] / x->launches[i] : 0;
 	}
 	/* variants are different kernels, so their counts are not compared */

@@ -16,6 +16,11 @@ const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 #define LOST 0.01
 /* launches per unit may differ by this ratio before units count as different kinds */
 #define PERIODS 1.25
+#define EQUAL 0.02 /* difference, as a ratio, below which launches and threads are equal */
+/* least share of the busy time in kernels, and copies, that do k times the work; work done once per
+ * step is the rest
+ */
+#define MULTIPLIED 0.75
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
@@ -199,42 +204,61 @@ static void compare_work(struct nsx_diff *d)
 		mark(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
 }
 
-/* Ratio by which all kernels are launched more often per unit. 1 if launches are equal, or if some
- * kernels are launched equally often.
- */
-static double count_periods(const struct nsx_budget *b)
+struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 {
-	double times = b->launches[1] / b->launches[0], shared = 0, all = 0;
+	const struct nsx_budget *b = &d->lanes[lane].budget;
+	struct nsx_multiple ret = {.times = 1};
+	const struct nsx_kernel_row *most = NULL;
+	double busy = (double)(b->total.before_ns - b->part[NSX_SHARE_IDLE].before_ns), alike = 0;
 
-	for (size_t i = 0; i < b->nkernels; i++) {
-		double before = times * b->kernels[i].launches[0];
-		double after = b->kernels[i].launches[1];
-
-		shared += NSX_MIN(before, after);
-		all += NSX_MAX(before, after);
+	for (const struct nsx_kernel_row *k = b->kernels; k < b->kernels + b->nkernels; k++) {
+		if (k->threads[0] > 0 && k->threads[1] > 0 &&
+		    (!most || k->d.before_ns > most->d.before_ns))
+			most = k;
 	}
-	return shared >= ALIKE * all ? times : 1;
+	if (!most)
+		return ret;
+	ret.times = most->threads[1] / most->threads[0];
+	ret.by_launches = fabs(most->launches[1] / most->launches[0] / ret.times - 1) < EQUAL;
+	for (const struct nsx_kernel_row *k = b->kernels; k < b->kernels + b->nkernels; k++)
+		if (fabs(k->threads[1] - ret.times * k->threads[0]) < EQUAL * k->threads[1] &&
+		    (fabs(k->launches[1] - k->launches[0]) < EQUAL * k->launches[1]) ==
+			    !ret.by_launches)
+			alike += (double)k->d.before_ns;
+	if (d->totals.known && fabs(nsx_bytes_of(&d->totals.side[1]) -
+				    ret.times * nsx_bytes_of(&d->totals.side[0])) <
+		    EQUAL * nsx_bytes_of(&d->totals.side[1]))
+		alike += (double)b->part[NSX_SHARE_COPY].before_ns;
+	ret.share = busy > 0 ? alike / busy : 0;
+	if (fabs(ret.times - 1) < EQUAL || ret.share < MULTIPLIED)
+		ret.times = 1;
+	return ret;
 }
 
-/* Checks that units without names match: if every second step differs, a unit may be one step on
- * one side and two on the other.
+/* Checks that units do the same work. A unit without a name may be one step on one side and two on
+ * the other, if every second step differs. And launches may all have as many times the threads, which
+ * is other work if the copies differ as well, or are none.
  */
 static void compare_periods(struct nsx_diff *d)
 {
-	double times = 1;
+	struct nsx_multiple most = {.times = 1};
+	bool named = d->method == NSX_WAY_NVTX || d->method == NSX_WAY_KERNEL;
 
-	if (d->digested || d->whole || d->method == NSX_WAY_NVTX || d->method == NSX_WAY_KERNEL)
-		return;
-	for (size_t l = 0; l < d->nlanes; l++) {
-		double x = count_periods(&d->lanes[l].budget);
+	for (uint32_t l = 0; l < d->nlanes; l++) {
+		struct nsx_multiple x = nsx_find_multiple(d, l);
 
-		if (fabs(log(x)) > fabs(log(times)))
-			times = x;
+		if (fabs(log(x.times)) > fabs(log(most.times)))
+			most = x;
 	}
-	if (fabs(log(times)) >= log(PERIODS))
-		mark(compare_add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", times)),
-		     NSX_CHECK_FAIL, "a unit of one side does the work of more than one of the "
-		     "other; --unit can name one that both have");
+	if (d->digested || d->whole || most.times == 1 || (most.by_launches ?
+	    named || fabs(log(most.times)) < log(PERIODS) : nsx_is_same_work(d)))
+		return;
+	mark(compare_add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", most.times)),
+	     NSX_CHECK_FAIL, most.by_launches ?
+	     "a unit of one side does the work of more than one of the other; --unit can name one "
+	     "that both have" :
+	     nsx_arena_printf(d->arena, "the same launches have %.3g times the threads: it is other "
+			      "work, such as another batch size", most.times));
 }
 
 /* Adds a check of a share, which is a warning if the sides differ. */

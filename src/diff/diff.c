@@ -379,10 +379,21 @@ static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 						  NSX_V_NEUTRAL;
 }
 
-/* Whether the units leave open what the wholes can tell of two runs that launch the same kernels in
- * the same order, or equally many under other names: there are too few units, or they drift on both
- * sides, so that no unit is typical, or they prove nothing. Slow units among equal ones may be
- * chance, and the wholes cannot tell.
+/* Whether slow units change the mean, and do not just hold one-time gaps. */
+static bool has_slow_units(const struct nsx_diff *d, const struct nsx_step *c)
+{
+	const struct nsx_totals *t = d->totals.side;
+	double gaps_ns = (double)(t[1].ns[NSX_TOTAL_ONE_TIME] - t[0].ns[NSX_TOTAL_ONE_TIME]);
+	double units = (double)NSX_MIN(c->side[0].n, c->side[1].n);
+
+	return fabs(c->mean_rel) >= c->noise &&
+	       fabs(c->mean_rel - gaps_ns / units / c->side[0].mean_ns) >= c->noise;
+}
+
+/* Whether the units leave open what the wholes can tell of two runs that did the same work: there
+ * are too few units, or they prove nothing, or they drift on both sides, so that no unit is typical
+ * but each launch has its like. Slow units among equal ones may be chance, and the wholes cannot
+ * tell.
  */
 static bool leaves_to_totals(const struct nsx_diff *d, const struct nsx_step *c)
 {
@@ -390,8 +401,8 @@ static bool leaves_to_totals(const struct nsx_diff *d, const struct nsx_step *c)
 
 	if (NSX_MIN(c->side[0].n, c->side[1].n) < NSX_LEAST_UNITS)
 		return true;
-	return d->verdict == NSX_V_INCONCLUSIVE ? changes || fabs(c->mean_rel) < c->noise :
-	       changes && c->side[0].drifting && c->side[1].drifting;
+	return d->verdict == NSX_V_INCONCLUSIVE ? changes || !has_slow_units(d, c) :
+	       changes && d->totals.in_step && c->side[0].drifting && c->side[1].drifting;
 }
 
 /* Whether to judge the sides as wholes: because nothing repeats on both sides, or because the units
@@ -415,7 +426,7 @@ double nsx_change_of(const struct nsx_diff *d)
 
 	if (!d->totals.decides)
 		return c->mean_alone ? c->mean_rel : c->rel;
-	return t[0].span_ns > 0 ? (double)t[1].span_ns / (double)t[0].span_ns - 1 : 0;
+	return t[0].span_ns > 0 ? nsx_totals_change(&d->totals) / (double)t[0].span_ns : 0;
 }
 
 /* Whether a different GPU model explains the change, or the lack of a change. */

@@ -136,6 +136,7 @@ struct nsx_kernel_row {
 	int64_t count_ns, clock_ns, own_ns;
 	int64_t overlap_ns; /* part of own_ns: more or fewer kernels run beside it */
 	double launches[2], each_ns[2]; /* launches per unit, and credit of one launch */
+	double threads[2]; /* per unit; 0: the launch shape is not known */
 	double p; /* after Holm's correction; NAN: not tested */
 	bool significant; /* p is below alpha and the change exceeds the kernel's noise */
 };
@@ -172,7 +173,7 @@ struct nsx_totals_change {
 	 */
 	bool same_work;
 	bool in_step; /* both sides launch the same kernels in the same order */
-	bool pairs_up; /* in_step, or one run a side with equal launches, threads and bytes */
+	bool pairs_up; /* in_step, or one run a side with equal threads and bytes */
 	double in_step_rel; /* change of the launches' time, paired one by one */
 	struct nsx_interval in_step_ci; /* interval of in_step_rel */
 	bool decides; /* the comparison's verdict is about the whole runs */
@@ -288,7 +289,9 @@ bool nsx_noise_is(const char *path);
  */
 int nsx_noise_read(const char *text, struct nsx_noises *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Relative change of the whole run or of a unit, whichever the verdict is about. */
+/* Relative change of the whole run without one-time gaps, or of a unit, whichever the verdict is
+ * about.
+ */
 double nsx_change_of(const struct nsx_diff *d);
 /* The step that the verdict is about; *lane: NSX_NONE for a whole job. */
 const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d, uint32_t *lane);
@@ -342,10 +345,21 @@ void nsx_raise_within(const struct nsx_sample s[2], bool halves, struct nsx_floo
 struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane);
 /* Compares the sides as wholes, once they are loaded. */
 void nsx_totals_compare(struct nsx_diff *d);
+/* Change of the wholes in ns apart from one-time gaps, which are not judged. */
+double nsx_totals_change(const struct nsx_totals_change *c);
 /* The verdict on the wholes, which must be known. *why: set if it is inconclusive. */
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
+/* Bytes copied in all directions. */
+double nsx_bytes_of(const struct nsx_totals *t);
 void nsx_compare_captures(struct nsx_diff *d);
 void nsx_compare_findings(struct nsx_diff *d);
+/* How many times the work of a unit before one after does. */
+struct nsx_multiple {
+	double times; /* threads after / before, of kernels that take most compute time; 1: equal */
+	bool by_launches; /* they are launched as many times as often */
+	double share; /* of the busy time in these kernels, and in copies of as many times the bytes */
+};
+struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane);
 /* Whether no check has failed. */
 bool nsx_is_comparable(const struct nsx_diff *d);
 /* Lists findings that may explain why a lane's mean became longer, the most expensive first.
@@ -370,7 +384,9 @@ struct nsx_promise {
 	bool kept;
 };
 enum { NSX_MOST_PROMISES = 16 };
-/* Returns the number of promises, which are in the order of the first report. */
+/* Returns the number of promises, which are in the order of the first report; 0 if the sides cannot
+ * be compared.
+ */
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES]);
 
 /* Checks the syntax of METRIC:[<]+LIMIT, as the command's manual explains it. Errors:

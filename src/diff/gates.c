@@ -314,7 +314,7 @@ static const char *say_unlike(const struct nsx_diff *d)
 static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, struct nsx_gate_row *r)
 {
 	double before = (double)d->totals.side[0].span_ns;
-	double change = (double)d->totals.side[1].span_ns - before;
+	double change = nsx_totals_change(&d->totals);
 
 	r->figure = "whole run";
 	r->change = g->relative ? 100 * change / before : change * 1e-6;

@@ -515,11 +515,6 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 		add_idle_part(b, &x->split[NSX_SPLIT_IDLE], ns, a);
 }
 
-/* least share of compute time in kernels launched k times as often; work done once per step is the
- * rest
- */
-#define MULTIPLIED 0.75
-
 /* Adds what equal kernels show of the clock, and how much it explains. */
 static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, struct nsx_arena *a)
 {
@@ -536,44 +531,27 @@ static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, struct nsx_ar
 			       nsx_text_change(a, clock_ns));
 }
 
-/* Says that a unit does k times as much if nearly all kernels are launched k times as often
- * (or one k-th): more micro batches, or another number of layers.
+/* Says that a unit does k times as much (or one k-th): another batch size, more micro batches, or
+ * another number of layers.
  */
 static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
-			 const struct nsx_budget *x, struct nsx_arena *a)
+			 uint32_t lane, struct nsx_arena *a)
 {
-	const struct nsx_kernel_row *most = NULL;
-	double all = 0, alike = 0, k;
+	const struct nsx_budget *x = &d->lanes[lane].budget;
+	struct nsx_multiple k = nsx_find_multiple(d, lane);
 	const double total[2] = {
 		(double)x->total.before_ns,
 		(double)(x->total.before_ns + x->total.delta_ns)};
 
-	for (size_t i = 0; i < x->nkernels; i++) {
-		const struct nsx_kernel_row *r = &x->kernels[i];
-
-		all += (double)r->d.before_ns;
-		if (r->launches[0] > 0 && r->launches[1] > 0 &&
-		    (!most || r->d.before_ns > most->d.before_ns))
-			most = r;
-	}
-	if (!most || d->totals.decides)
+	if (k.times == 1 || d->totals.decides)
 		return;
-	k = most->launches[1] > most->launches[0] ?
-		    round(most->launches[1] / most->launches[0]) :
-		    1 / round(most->launches[0] / most->launches[1]);
-	for (size_t i = 0; i < x->nkernels; i++) {
-		const struct nsx_kernel_row *r = &x->kernels[i];
-
-		if (fabs(r->launches[1] - k * r->launches[0]) < 0.02 * r->launches[1])
-			alike += (double)r->d.before_ns;
-	}
-	if (k == 1 || alike < MULTIPLIED * all)
-		return;
-	nsx_buf_printf(b, "; kernels that took %.0f %% of the compute time are launched %.3g times "
-		       "as often: a step may do different work (another number of micro batches or "
-		       "layers), and for the same amount it takes %s instead of %s", 100 * alike / all, k,
-		       nsx_text_ns(a, total[1] / NSX_MAX(1, k)),
-		       nsx_text_ns(a, total[0] * NSX_MIN(1, k)));
+	if (k.by_launches)
+		nsx_buf_printf(b, "; work that took %.0f %% of the busy time is launched "
+			       "%.3g times as often: a step may do different work (another number of "
+			       "micro batches or layers), and", 100 * k.share, k.times);
+	nsx_buf_printf(b, "%s for the same amount a %s takes %s instead of %s", k.by_launches ? "" : ";",
+		       nsx_unit_word(d), nsx_text_ns(a, total[1] / NSX_MAX(1, k.times)),
+		       nsx_text_ns(a, total[0] * NSX_MIN(1, k.times)));
 }
 
 /* least part that is mentioned, relative to the largest share or, if the mean opposes the typical
@@ -581,13 +559,26 @@ static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
  */
 #define WORTH_A_WORD 0.1
 
-/* Adds "On average a range takes 1.88 ms less". */
+/* Adds "On average a range takes 1.88 ms less", or "Of this" if the headline says so already. */
 static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
-			    const struct nsx_budget *x, struct nsx_arena *a)
+			    const struct nsx_diff_lane *l, struct nsx_arena *a)
 {
+	const struct nsx_budget *x = &l->budget;
 	double ns = (double)x->total.delta_ns;
+	const struct nsx_step *c = &l->change;
+	bool is_of_few = fabs(c->rel) < c->noise && fabs(c->mean_rel) >= c->noise &&
+			 !c->mean_recurs;
+	uint32_t lane;
 
-	nsx_buf_printf(b, "On average a %s takes ", nsx_unit_word(d));
+	if (fabs(ns) >= SEEN * (double)x->total.before_ns && !d->totals.decides &&
+	    nsx_decisive_step(d, &lane) == c &&
+	    !strcmp(nsx_text_change(a, ns), nsx_text_change(a, c->shift_ns))) {
+		nsx_buf_adds(b, "Of this");
+		return;
+	}
+
+	nsx_buf_printf(b, "On average%s a %s takes ", is_of_few ? ", because of one or two," : "",
+		       nsx_unit_word(d));
 	if (fabs(ns) < SEEN * (double)x->total.before_ns)
 		nsx_buf_adds(b, "as long as before");
 	else
@@ -624,7 +615,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	if (d->whole)
 		nsx_buf_adds(&b, "In all");
 	else
-		add_mean_change(&b, d, x, a);
+		add_mean_change(&b, d, &d->lanes[lane], a);
 	if (d->nlanes > 1)
 		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
@@ -645,7 +636,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	}
 	if (!x->no_rho)
 		add_rho(&b, x, a);
-	add_multiple(&b, d, x, a);
+	add_multiple(&b, d, lane, a);
 	nsx_buf_adds(&b, ".");
 	return nsx_buf_keep(&b, a);
 }

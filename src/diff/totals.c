@@ -24,6 +24,8 @@
 #define SAME_SPEED 0.02	  /* greatest ratio by which the host's calls differ at equal speed */
 /* greatest sum of all floors, relative to the whole run, for a verdict of no change */
 #define SURE 0.12
+/* least change of the time outside of the whole that is mentioned, relative to the recording */
+#define OF_OUTSIDE 0.05
 enum { FEW = 30 };
 
 /* Comparing ----------------------------------------------------------------------*/
@@ -67,7 +69,7 @@ static bool totals_is_alike(double x, double y)
 	return fabs(x - y) <= ALIKE * NSX_MAX(x, y);
 }
 
-static double bytes_of(const struct nsx_totals *t)
+double nsx_bytes_of(const struct nsx_totals *t)
 {
 	double bytes = 0;
 
@@ -98,7 +100,7 @@ static bool is_same_work(const struct nsx_totals_change *c)
 
 	return (c->same_threads && (!few || c->same_bytes) &&
 		(takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE) || (!few && c->in_step))) ||
-	       (bytes_of(&c->side[0]) > 0 && c->same_bytes &&
+	       (nsx_bytes_of(&c->side[0]) > 0 && c->same_bytes &&
 		(totals_is_alike((double)c->side[0].launches, (double)c->side[1].launches) ||
 		 takes_share(c, NSX_TOTAL_COPIES, 0.5)));
 }
@@ -161,12 +163,11 @@ void nsx_totals_compare(struct nsx_diff *d)
 	if (!c->known)
 		return;
 	c->host_speed = host_speed(&c->side[0], &c->side[1]);
-	c->same_bytes = totals_is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
+	c->same_bytes = totals_is_alike(nsx_bytes_of(&c->side[0]), nsx_bytes_of(&c->side[1]));
 	c->same_threads = totals_is_alike((double)c->side[0].threads, (double)c->side[1].threads);
 	compare_in_step(d, c);
 	c->same_work = is_same_work(c);
-	c->pairs_up = c->in_step || (d->nall == 2 && c->same_threads && c->same_bytes &&
-				     c->side[0].launches == c->side[1].launches);
+	c->pairs_up = c->in_step || (d->nall == 2 && c->same_threads && c->same_bytes);
 }
 
 /* The verdict --------------------------------------------------------------------*/
@@ -179,12 +180,10 @@ static double floor_of_kernels(const struct nsx_totals_change *c)
 		(c->side[0].migrates || c->side[1].migrates ? MIGRATING : 0);
 }
 
-/* The time to which a part's floor applies: for a part that grows, the longer side. */
-static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part part, bool grows)
+/* The time to which a part's floor applies. */
+static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part part)
 {
-	double before = (double)c->side[0].ns[part];
-
-	return grows ? NSX_MAX(before, (double)c->side[1].ns[part]) : before;
+	return (double)NSX_MAX(c->side[0].ns[part], c->side[1].ns[part]);
 }
 
 static int sign_beyond(double change, double floor)
@@ -235,7 +234,7 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 
 	*ret_floor = migrates ? OF_MIGRATION_NS : OF_GPU_NS;
 	for (unsigned k = 0; k < ARRAY_LEN(parts); k++) {
-		double floor = of[k] * uncertain(c, parts[k], gpu > 0);
+		double floor = of[k] * uncertain(c, parts[k]);
 
 		*ret_floor += floor;
 		if (c->in_step && sign_beyond(change_in(c, parts[k]), NSX_MAX(floor, small)) == way)
@@ -244,13 +243,16 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 	return sign_beyond(gpu, NSX_MAX(*ret_floor, small)) ?: alone;
 }
 
-/* Judges with one run per side, by floors. */
-static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double whole,
-				   double delta, const char **why)
+/* Judges with one run per side, by floors. These are relative to the longer side, so that the
+ * verdict turns round with the sides.
+ */
+static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double delta,
+				   const char **why)
 {
+	double whole = NSX_MAX(judged_ns(&c->side[0]), judged_ns(&c->side[1]));
 	double small = OF_WHOLE * whole, gpu_floor;
 	double idle = change_in(c, NSX_TOTAL_IDLE);
-	double idle_of = uncertain(c, NSX_TOTAL_IDLE, idle > 0);
+	double idle_of = uncertain(c, NSX_TOTAL_IDLE);
 	double of_host = isnan(c->host_speed) ? OF_HOST :
 			 NSX_MAX(OF_HOST, 2 * fabs(c->host_speed - 1));
 	double idle_floor = of_host * idle_of + OF_HOST_NS;
@@ -280,20 +282,24 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double who
 	return NSX_V_INCONCLUSIVE;
 }
 
+double nsx_totals_change(const struct nsx_totals_change *c)
+{
+	return judged_ns(&c->side[1]) - judged_ns(&c->side[0]);
+}
+
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why)
 {
 	const struct nsx_totals_change *c = &d->totals;
-	double whole = judged_ns(&c->side[0]);
-	double delta = judged_ns(&c->side[1]) - whole;
+	double delta = nsx_totals_change(c);
 
 	if (!c->same_work) {
 		*why = "neither the bytes copied nor the threads launched say that "
 		       "it is the same work";
 		return NSX_V_INCONCLUSIVE;
 	}
-	if (nsx_enough_captures(d->nsides[0], d->nsides[1]) && whole > 0)
-		return judge_samples(d, delta / whole, why);
-	return judge_pair(c, whole, delta, why);
+	if (nsx_enough_captures(d->nsides[0], d->nsides[1]) && judged_ns(&c->side[0]) > 0)
+		return judge_samples(d, delta / judged_ns(&c->side[0]), why);
+	return judge_pair(c, delta, why);
 }
 
 /* Texts --------------------------------------------------------------------------*/
@@ -308,11 +314,14 @@ const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 	double after_ns = (double)c->side[1].span_ns;
 	const char *before = nsx_text_ns(a, before_ns), *after = nsx_text_ns(a, after_ns);
 	bool is_equal = !strcmp(before, after);
+	double rel = before_ns > 0 ? after_ns / before_ns - 1 : 0;
+	double judged = before_ns > 0 ? nsx_totals_change(c) / before_ns : 0;
 
-	return nsx_arena_printf(a, "%s %s%s (%s)", after,
+	return nsx_arena_printf(a, "%s %s%s (%s%s)", after,
 				is_equal ? "on both sides" : "instead of ", is_equal ? "" : before,
-				nsx_text_ratio(a, before_ns > 0 ? after_ns / before_ns - 1 :
-								  0));
+				nsx_text_ratio(a, rel),
+				fabs(rel - judged) < OF_WHOLE ? "" : nsx_arena_printf(
+					a, "; %s without one-time gaps", nsx_text_ratio(a, judged)));
 }
 
 /* Adds "to the GPU 17.1 → 19.0 GB/s" or "to the GPU 17.1 GB/s". */
@@ -457,9 +466,9 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 			c->same_work ? "same work: " : !are_units_alike ? "other work: " :
 			y->launches < x->launches ? "fewer steps were recorded: " :
 						    "more steps were recorded: ");
-	if (bytes_of(x) + bytes_of(y) > 0)
-		add_both(b, nsx_text_bytes(a, bytes_of(x)),
-			 nsx_text_bytes(a, bytes_of(y)), c->same_bytes, "copied, ");
+	if (nsx_bytes_of(x) + nsx_bytes_of(y) > 0)
+		add_both(b, nsx_text_bytes(a, nsx_bytes_of(x)),
+			 nsx_text_bytes(a, nsx_bytes_of(y)), c->same_bytes, "copied, ");
 	add_both(b, nsx_text_count(a, (double)x->launches), nsx_text_count(a, (double)y->launches),
 		 x->launches == y->launches,
 		 x->launches == 1 && y->launches == 1 ? "kernel launch, " :
@@ -473,21 +482,21 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 	nsx_buf_adds(b, "\n");
 }
 
-/* Says "−47.0 %, first to last GPU operation", and how much was recorded if that differs. */
+/* Says "−47.0 %, first to last GPU operation", and how much was recorded if the time outside of this
+ * changes.
+ */
 static const char *note_on_whole(const struct nsx_totals_change *c, struct nsx_arena *a)
 {
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
-	const char *recorded[2] = {nsx_text_ns(a, (double)x->recorded_ns),
-				   nsx_text_ns(a, (double)y->recorded_ns)};
-	bool differs = strcmp(recorded[0], nsx_text_ns(a, (double)x->span_ns)) != 0 ||
-		       strcmp(recorded[1], nsx_text_ns(a, (double)y->span_ns)) != 0;
+	double outside_ns = (double)(y->recorded_ns - y->span_ns - x->recorded_ns + x->span_ns);
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "%s, first to last GPU operation",
 		       nsx_text_ratio(a, x->span_ns > 0 ? (double)y->span_ns /
 						(double)x->span_ns - 1 : 0));
-	if (differs)
-		nsx_buf_printf(&b, "; recorded %s → %s", recorded[0], recorded[1]);
+	if (fabs(outside_ns) > OF_OUTSIDE * (double)NSX_MAX(x->recorded_ns, y->recorded_ns))
+		nsx_buf_printf(&b, "; recorded %s → %s", nsx_text_ns(a, (double)x->recorded_ns),
+			       nsx_text_ns(a, (double)y->recorded_ns));
 	return nsx_buf_keep(&b, a);
 }
 

@@ -369,7 +369,8 @@ int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
 		rc = err->rc;
 	} else if (busy.n) {
 		ret->known = true;
-		ret->recorded_ns = t->window.end_ns - t->window.start_ns;
+		ret->recorded_ns = nsx_has_window(t) ? t->window.end_ns - t->window.start_ns :
+						       t->last_ns - t->first_ns;
 		ret->judged_ns = nsx_judged(f).end_ns - nsx_judged(f).start_ns;
 		ret->span_ns = busy.v[busy.n - 1].end_ns - busy.v[0].start_ns;
 		ret->ns[NSX_TOTAL_KERNELS] = nsx_spans_total(&kernels);

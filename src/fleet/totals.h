@@ -20,7 +20,7 @@ enum { NSX_NBLOCKS = 32 };
 struct nsx_totals {
 	bool known; /* GPU operations were recorded one by one */
 	int64_t ns[NSX_NTOTALS], span_ns; /* ns adds up to span_ns */
-	int64_t recorded_ns; /* length of the window */
+	int64_t recorded_ns; /* length of the recording, or of the user's window */
 	int64_t judged_ns;   /* length of the part on which findings are judged; 0: not known */
 	int64_t bytes[NSX_NDIRECTIONS], copy_ns[NSX_NDIRECTIONS]; /* copy_ns: sum of the
 								     copies' durations */
