@@ -2,7 +2,7 @@
 #include "diff/match.h"
 
 const char *const nsx_match_names[NSX_NMATCHES] = {
-	"exact", "shape", "template", "variant", "range", "removed", "new",
+	"exact", "shape", "template", "variant", "removed", "new",
 };
 
 struct work {
@@ -86,27 +86,6 @@ struct key {
 
 NSX_ORDER(cmp_keys, struct key, TEXT(text), UP(at));
 
-/* Whether kernels of one text, each of one side, are one row: both sides must have some. For a
- * range, both sides must also launch them about equally often.
- */
-static bool match_belong_together(const struct work *w, const struct key *v, size_t n,
-				  enum nsx_match kind)
-{
-	double launches[2] = {0, 0};
-	size_t of[2] = {0, 0};
-
-	for (size_t i = 0; i < n; i++) {
-		bool after = w->used[1][v[i].at];
-
-		of[after]++;
-		launches[after] += w->launches[after][v[i].at];
-	}
-	return kind == NSX_M_RANGE ?
-		       launches[0] > 0 && launches[1] > 0 && launches[0] <= 1.02 * launches[1] &&
-			       launches[1] <= 1.02 * launches[0] :
-		       of[0] && of[1];
-}
-
 /* Joins kernels of both sides that share a text and have no match yet; `text` is its offset in a
  * kernel.
  */
@@ -125,9 +104,11 @@ static void join_by(struct work *w, size_t text, enum nsx_match kind)
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_keys);
 	NSX_EACH_RUN(i, next, n, !strcmp(v[i].text, v[next].text)) {
-		if (!match_belong_together(w, v + i, next - i, kind))
-			continue;
-		for (size_t k = i + 1; k < next; k++)
+		bool of[2] = {false, false};
+
+		for (size_t k = i; k < next; k++)
+			of[w->used[1][v[k].at]] = true;
+		for (size_t k = i + 1; k < next && of[0] && of[1]; k++)
 			match_join(w, v[i].at, v[k].at, kind);
 	}
 }
@@ -354,7 +335,6 @@ struct nsx_kernel_rows nsx_match_kernels(const struct nsx_kernels *kernels,
 	/* pipeline stages run different kernels, so every lane is tried */
 	for (size_t l = 0; l < NSX_MIN(pool[0].nlanes, pool[1].nlanes); l++)
 		join_by_place(&w, l);
-	join_by(&w, offsetof(struct nsx_kernel, range), NSX_M_RANGE);
 	ret = number_rows(&w, a);
 	nsx_arena_free(w.a);
 	return ret;

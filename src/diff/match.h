@@ -8,7 +8,6 @@
  *	shape	 same demangled name, for kernels that a GPU runs on one side only
  *	template same base name, but other template arguments or signature
  *	variant	 same position between matched kernels, such as a GEMM that became two kernels
- *	range	 launched in the same NVTX range, equally often
  *	removed, new	no match
  */
 #ifndef NSX_DIFF_MATCH_H
@@ -63,7 +62,7 @@ struct nsx_sample nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
 				   const void *ctx, struct nsx_arena *a);
 
 enum nsx_match { NSX_M_EXACT, NSX_M_SHAPE, NSX_M_TEMPLATE, NSX_M_VARIANT,
-		 NSX_M_RANGE, NSX_M_REMOVED, NSX_M_NEW, NSX_NMATCHES };
+		 NSX_M_REMOVED, NSX_M_NEW, NSX_NMATCHES };
 extern const char *const nsx_match_names[NSX_NMATCHES];
 
 struct nsx_kernel_rows {

@@ -31,7 +31,7 @@
 	  "what tells it from others of its family: tile, layout, number")                         \
 	X("variant_after", STR, JOINED(1, variant), "the same after")                              \
 	X("match", STR, nsx_string(nsx_match_names[d->rows.kind[k->row]]),                         \
-	  "exact, shape, template, variant, range, removed or new")                                \
+	  "exact, shape, template, variant, removed or new")                                \
 	X("before_ns", I64, nsx_int(k->d.before_ns),                                               \
 	  "mean of a unit: 1/m of the time where m run together", .adds = true)                    \
 	X("after_ns", I64, nsx_int(k->d.before_ns + k->d.delta_ns), "mean of a unit",              \
