@@ -157,27 +157,41 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 	return a == b || (m->has_clock[a] && m->has_clock[b]) ? KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
 }
 
+/* Whether z may be of y's communicator: it is, or both are unknown. Of these, ranks at power-of-two
+ * distances are tried, as in meshes: the nearest one, and further ones with known clocks, which need
+ * few places to be searched.
+ */
+static bool may_be_own(const struct nsx_matcher *m, const struct nsx_mchannel *y,
+		       const struct nsx_mchannel *z, uint32_t by)
+{
+	if (!z || z->c->comm != y->c->comm)
+		return false;
+	return y->c->comm ||
+	       (!(by & (by - 1)) && (by == 1 || bound_ns(m, z, y) <= KNOWN_BOUND_NS));
+}
+
 /* Aligns a channel with one of its own communicator. A channel whose ends disagree with x's belongs
- * to another communicator of the family, so its place on x is vague. If communicators are unknown,
- * ranks at power-of-two distances before it are tried, as in meshes: the nearest one, and further
- * ones with known clocks, which need few places to be searched.
+ * to another communicator of the family, so its place on x is vague.
  */
 static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *best, uint32_t rank)
 {
 	struct nsx_mchannel *y = best[rank];
 
-	for (uint32_t by = 1; !y->c->comm && by <= rank; by *= 2) {
+	bool is_done = false;
+
+	for (uint32_t by = 1; by <= rank && !is_done; by++) {
 		const struct nsx_mchannel *z = best[rank - by];
 		struct nsx_mchannel on_z = *y;
 
-		if (!z || z == x || z->c->comm ||
-		    (by > 1 && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
-		    !nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
+		if (z == x || !may_be_own(m, y, z, by))
+			continue;
+		is_done = y->c->comm; /* the nearest member of a known communicator is enough */
+		if (!nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
 		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS, MUCH_NEARER * y->spread))
 			continue;
 		y->shift = z->shift + on_z.shift;
-		return;
+		is_done = true;
 	}
 }
 

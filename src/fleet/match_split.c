@@ -5,7 +5,8 @@
 
 #define LEAST_NS 4000.0 /* ends closer together than this agree equally well */
 #define MUCH_WORSE 2.0 /* relative spread that rules out one group */
-#define BEFORE_NS 50000.0 /* greatest error of the time stamps of two ranks */
+#define BEFORE_NS 50000.0 /* greatest distance of two ranks' ends of one collective */
+#define CLOCK_NS 100000.0 /* same by their clocks, of which each has an error, and drifts */
 
 static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
 		    bool is_sure, struct nsx_err *err)
@@ -49,12 +50,11 @@ static int64_t match_split_group_of(const struct nsx_matcher *m, const struct ns
 	return rank / (s.stride * s.size) * s.stride + rank % s.stride;
 }
 
-/* How much later a channel's samples end than those of the longest channel, without the
- * constant and the drift between their clocks.
+/* How much later a channel's samples end than those of the longest channel. NAN: the sample is
+ * missing.
  */
 struct ends {
-	double at[NSX_SAMPLES], length[NSX_SAMPLES]; /* NAN: the sample is missing */
-	double constant;
+	double at[NSX_SAMPLES], length[NSX_SAMPLES];
 };
 
 /* Subtracts from the values the line through their outer thirds; n >= 3. Returns the constant at
@@ -75,8 +75,7 @@ static double level(double *v, size_t n)
 static void match_split_find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 				  struct ends *ret)
 {
-	size_t samples = NSX_MIN(x->c->n, NSX_SAMPLES), n = 0, at[NSX_SAMPLES] = {0};
-	double by[NSX_SAMPLES] = {0};
+	size_t samples = NSX_MIN(x->c->n, NSX_SAMPLES);
 
 	for (size_t s = 0; s < NSX_SAMPLES; s++)
 		ret->at[s] = NAN;
@@ -87,15 +86,9 @@ static void match_split_find_ends(const struct nsx_mchannel *x, const struct nsx
 		if (k < 0 || k >= (int64_t)y->c->n ||
 		    nsx_coll_op(x->c, i)->name != nsx_coll_op(y->c, (size_t)k)->name)
 			continue;
-		at[n] = s;
-		by[n++] = (double)(nsx_coll_end(y->c, (size_t)k) - nsx_coll_end(x->c, i));
+		ret->at[s] = (double)(nsx_coll_end(y->c, (size_t)k) - nsx_coll_end(x->c, i));
 		ret->length[s] = (double)nsx_coll_ns(y->c, (size_t)k);
 	}
-	if (n < 3)
-		return;
-	ret->constant = level(by, n);
-	for (size_t i = 0; i < n; i++)
-		ret->at[at[i]] = by[i];
 }
 
 /* How well a shape fits: pairs of ranks that share a group in it but not in its next smaller
@@ -108,42 +101,42 @@ struct fit {
 	size_t nbroken; /* pairs that cannot be of one group */
 };
 
-/* Compares the ends of two ranks. They are not of one group if one often ended before the
- * other began, or if the clocks put them far apart.
+/* How much later x's trace begins by the clocks, if the ranks share a host or their hosts' clocks were
+ * compared; NAN: not known.
  */
-static void match_split_compare(const struct ends *x, const struct ends *y, double clock_ns,
-				struct fit *ret)
-{
-	size_t n = 0, nbroken = 0;
-	double sum = 0;
-
-	for (size_t s = 0; s < NSX_SAMPLES; s++) {
-		double by = fabs(x->at[s] - y->at[s]);
-
-		if (isnan(by))
-			continue;
-		nbroken += by > BEFORE_NS + (x->at[s] > y->at[s] ? x->length[s] : y->length[s]);
-		sum += log(by + LEAST_NS);
-		n++;
-	}
-	if (!n)
-		return;
-	ret->apart += sum / (double)n;
-	ret->npairs++;
-	ret->nbroken += nbroken > 1 + n / 50 || clock_ns > BEFORE_NS;
-}
-
-/* Distance of the ends by the clocks, if the ranks share a host or their hosts' clocks were
- * compared; 0: not known.
- */
-static double by_clock_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-			 const struct ends *xe, const struct nsx_mchannel *y, const struct ends *ye)
+static double begins_later_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+			      const struct nsx_mchannel *y)
 {
 	uint32_t a = m->f->rank[x->rank].host, b = m->f->rank[y->rank].host;
 	bool is_known = a == b || (m->has_clock[a] && m->has_clock[b]);
 
-	return !is_known || x->utc_ns < 0 || y->utc_ns < 0 ? 0 :
-		       fabs(xe->constant - ye->constant + (double)(x->utc_ns - y->utc_ns));
+	return !is_known || x->utc_ns < 0 || y->utc_ns < 0 ? NAN : (double)(x->utc_ns - y->utc_ns);
+}
+
+/* Compares the ends of two ranks, without the constant and the drift between their clocks. They are
+ * not of one group if one often ended before the other began, or if the clocks put them far apart.
+ */
+static void match_split_compare(const struct ends *x, const struct ends *y, double later_ns,
+				struct fit *ret)
+{
+	double by[NSX_SAMPLES], constant, sum = 0;
+	size_t at[NSX_SAMPLES], n = 0, nbroken = 0;
+
+	for (size_t s = 0; s < NSX_SAMPLES; s++) {
+		by[n] = x->at[s] - y->at[s];
+		at[n] = s;
+		n += !isnan(by[n]);
+	}
+	if (n < 3)
+		return;
+	constant = level(by, n);
+	for (size_t i = 0; i < n; i++) {
+		nbroken += fabs(by[i]) > BEFORE_NS + (by[i] > 0 ? x : y)->length[at[i]];
+		sum += log(fabs(by[i]) + LEAST_NS);
+	}
+	ret->apart += sum / (double)n;
+	ret->npairs++;
+	ret->nbroken += nbroken > 1 + n / 50 || fabs(constant + later_ns) > CLOCK_NS;
 }
 
 /* Rates a shape. Its parts and what joins them must both fit, so the worse of the two counts. */
@@ -165,8 +158,7 @@ static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v
 		while (to < n && m->f->rank[v[to]->rank].number < number + far)
 			to++;
 		if (to < n && m->f->rank[v[to]->rank].number == number + far)
-			match_split_compare(&e[i], &e[to],
-					    by_clock_ns(m, v[i], &e[i], v[to], &e[to]), f);
+			match_split_compare(&e[i], &e[to], begins_later_ns(m, v[i], v[to]), f);
 	}
 	f->apart = f->npairs ? f->apart / (double)f->npairs : 0;
 	for (; all < f && part > 1; all++)
