@@ -258,14 +258,13 @@ struct nsx_passed {
 	double **wait_ns, **held_ns;
 };
 
-/* the change that a replay assumes: ranks whose own time, and a link whose transfers, become the
+/* the change that a replay assumes: ranks whose own time, and links whose transfers, become the
  * others' median
  */
 struct nsx_mended {
 	const uint32_t *ranks;
 	size_t n;
-	uint32_t comm;
-	double link_ns; /* by which each transfer of comm becomes shorter; 0: none */
+	const double *link_ns; /* by communicator: by which each transfer becomes shorter; NULL: none */
 };
 /* Number of steps in which at least one of these ranks was recorded. */
 size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks, size_t n);
@@ -366,7 +365,12 @@ struct nsx_walk {
 	uint32_t last;	/* member with the least length; NSX_NONE */
 	size_t nread;	/* collectives whose lengths were read already */
 	int64_t *lengths;
+	/* room of the user's for exposed lengths of as many collectives, valid where ns is; NULL: they
+	 * are not read. Those of w.k are at (w.ns - w.lengths).
+	 */
+	int64_t *exposed;
 };
+enum { NSX_WALK_AT_ONCE = 16 }; /* collectives read at a time: a rank's are neighbours in memory */
 struct nsx_walk nsx_walk_over(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t first,
 			      size_t end, struct nsx_arena *a);
 bool nsx_walk_on(struct nsx_walk *w); /* false: there are no more */

@@ -72,6 +72,7 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_walk *w,
 	int64_t least = w->last == NSX_NONE ? 0 : w->ns[w->last], passed = -1;
 	int64_t transfer, exposed, late;
 	const struct nsx_fmember *member = w->c->m, *last = &member[w->last];
+	const int64_t *exposed_ns = w->exposed + (w->ns - w->lengths);
 	struct nsx_coll now, before;
 	struct nsx_cell *row;
 	size_t n = 0;
@@ -86,10 +87,10 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_walk *w,
 	if (!row)
 		return err->rc;
 	for (uint32_t m = 0; m < w->c->n; m++) {
-		if (!nsx_coll_at(&member[m], w->k, &now))
+		if (w->ns[m] < 0)
 			continue;
-		x->order[n] = now.exposed_ns;
-		x->elsewhere[member[m].rank] -= now.exposed_ns;
+		x->order[n] = exposed_ns[m];
+		x->elsewhere[member[m].rank] -= exposed_ns[m];
 		n += &member[m] != last;
 	}
 	exposed = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
@@ -163,8 +164,10 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *
 	x.scratch = nsx_arena_get(a, f->nranks * sizeof(*x.scratch));
 	x.order = nsx_arena_get(a, (f->nranks + 1) * sizeof(*x.order));
 	x.elsewhere = nsx_arena_get(a, f->nranks * sizeof(*x.elsewhere));
-	if (c)
+	if (c) {
 		w = nsx_walk_over(f, c, f->step[0].first, f->step[f->nsteps - 1].end, a);
+		w.exposed = nsx_arena_get(a, NSX_WALK_AT_ONCE * c->n * sizeof(*w.exposed));
+	}
 	for (size_t s = 0; c && s < f->nsteps && !rc; s++) {
 		begin_stages(&x, c, s);
 		while (!rc && w.k + 1 != f->step[s].end && nsx_walk_on(&w))

@@ -122,7 +122,7 @@ static int replay_with(const struct nsx_judge *j, const uint32_t *all, uint32_t 
 	memcpy(v, all, n * sizeof(*v));
 	memcpy(v + n, more, nmore * sizeof(*v));
 	nsx_sort(v, n + nmore, sizeof(*v), nsx_cmp_u32);
-	return nsx_fleet_replay(j->f, &(struct nsx_mended){v, n + nmore, 0, 0}, passed, ret_ns, err);
+	return nsx_fleet_replay(j->f, &(struct nsx_mended){v, n + nmore, NULL}, passed, ret_ns, err);
 }
 
 /* Prices several ranks as one entry. If they are equally late, each alone costs nothing, because

@@ -14,7 +14,13 @@
 #define LEAST_RATIO_OF_TWO 1.0
 #define LEAST_OF_STEP 0.005
 
-static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k)
+enum { MOST_ALONE = 8 }; /* more slow links than this are priced only together */
+
+/* If members are missing, a transfer may be shorter than this, so that is no slow link; but it bounds
+ * what is usual. *ret_is_sure: none are.
+ */
+static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
+			  bool *ret_is_sure)
 {
 	int64_t least = INT64_MAX;
 	struct nsx_coll x;
@@ -25,11 +31,12 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, 
 			n++;
 			least = NSX_MIN(least, x.ns);
 		}
-	return n == f->family[c->family].most && n > 1 &&
-	       nsx_holds_all(c, k) ? (double)least : NAN;
+	*ret_is_sure = n == f->family[c->family].most;
+	return n > 1 && nsx_holds_all(c, k) ? (double)least : NAN;
 }
 
 struct links { /* of a family, by communicator: transfers above the median, and their number */
+	uint32_t at; /* its first communicator */
 	double *excess, *n;
 	double typical; /* mean of the medians */
 	size_t compared; /* collectives */
@@ -46,7 +53,8 @@ static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam
 		double median;
 
 		for (uint32_t c = 0; c < fam->n; c++) {
-			double ns = transfer_at(f, &f->comm[fam->at + c], k);
+			bool is_sure;
+			double ns = transfer_at(f, &f->comm[fam->at + c], k, &is_sure);
 
 			if (!isnan(ns))
 				x->scratch[there++] = ns;
@@ -59,37 +67,84 @@ static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam
 		x->compared++;
 		x->typical += median;
 		for (uint32_t c = 0; c < fam->n; c++) {
-			double ns = transfer_at(f, &f->comm[fam->at + c], k);
+			bool is_sure;
+			double ns = transfer_at(f, &f->comm[fam->at + c], k, &is_sure);
 
-			x->excess[c] += isnan(ns) ? 0 : ns - median;
-			x->n[c] += !isnan(ns);
+			x->excess[c] += isnan(ns) || !is_sure ? 0 : ns - median;
+			x->n[c] += !isnan(ns) && is_sure;
 		}
 	}
 	x->typical /= NSX_MAX(1, (double)x->compared);
 }
 
-/* Adds a link as a late entry of its members, if its mending wins enough. */
-static int price_link(struct nsx_judge *j, uint32_t comm, double excess_ns, double typical_ns,
-		      struct nsx_err *err)
+/* The time that a step saves if these links were as fast as usual. */
+static int mend_links(const struct nsx_judge *j, const struct links *x, const uint32_t *comm, size_t n,
+		      double *ret_ns, struct nsx_err *err)
+{
+	double *link_ns = nsx_arena_get(j->a, j->f->ncomms * sizeof(*link_ns));
+
+	for (size_t i = 0; i < n; i++)
+		link_ns[comm[i]] = x->excess[comm[i] - x->at];
+	return nsx_fleet_replay(j->f, &(struct nsx_mended){.link_ns = link_ns}, NULL, ret_ns, err);
+}
+
+/* Adds links as one late entry of all their members. */
+static void add_links(struct nsx_judge *j, const struct links *x, const uint32_t *comm, size_t n,
+		      double gain_ns)
 {
 	struct nsx_fleet *f = j->f;
-	const struct nsx_fcomm *c = &f->comm[comm];
+	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v)), nranks = 0;
+	bool *is_in = nsx_arena_get(j->a, f->nranks * sizeof(*is_in));
+	double excess = 0;
 	struct nsx_late *l;
-	double gain;
 
-	if (nsx_fleet_replay(f, &(struct nsx_mended){.comm = comm, .link_ns = excess_ns},
-			     NULL, &gain, err))
-		return err->rc;
-	if (gain < NSX_LEAST_SHARE * f->step_ns)
-		return 0;
-	l = nsx_add_late(j, nsx_members_of(c, j->a), c->n);
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_fcomm *c = &f->comm[comm[i]];
+
+		for (uint32_t m = 0; m < c->n; m++)
+			is_in[c->m[m].rank] = true;
+		excess += x->excess[comm[i] - x->at] / (double)n;
+	}
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (is_in[r])
+			v[nranks++] = r;
+	l = nsx_add_late(j, v, nranks);
 	l->cause = NSX_WHY_LINK;
 	l->explained = 1;
 	l->kind = NSX_LATE_STEADY;
 	l->nsteps = (int64_t)f->nsteps;
-	l->recoverable_ns = l->excess_ns = gain;
-	l->ratio = 1 + excess_ns / typical_ns;
+	l->recoverable_ns = l->excess_ns = gain_ns;
+	l->ratio = 1 + excess / x->typical;
 	l->p = 0;
+}
+
+/* Prices slow links. If several are equally slow, each alone costs nothing, because the others are
+ * still slow: these are priced together, as far as that is more than the others cost.
+ */
+static int price_slow(struct nsx_judge *j, const struct links *x, const uint32_t *slow, size_t n,
+		      struct nsx_err *err)
+{
+	double least = NSX_LEAST_SHARE * j->f->step_ns, all, gain;
+	uint32_t *rest = nsx_arena_get(j->a, n * sizeof(*rest));
+	size_t nrest = 0;
+
+	if (!n)
+		return 0;
+	if (mend_links(j, x, slow, n, &all, err))
+		return err->rc;
+	for (size_t i = 0; i < n && all >= least; i++) {
+		gain = n > MOST_ALONE ? 0 : all;
+		if (n > 1 && n <= MOST_ALONE && mend_links(j, x, &slow[i], 1, &gain, err))
+			return err->rc;
+		if (gain >= least) {
+			add_links(j, x, &slow[i], 1, gain);
+			all -= gain;
+		} else {
+			rest[nrest++] = slow[i];
+		}
+	}
+	if (nrest > 1 && all >= least)
+		add_links(j, x, rest, nrest, all);
 	return 0;
 }
 
@@ -98,7 +153,8 @@ static int link_judge(struct nsx_judge *j, const struct nsx_family *fam, struct 
 {
 	bool are_two = fam->n == 2;
 	double middle, mad, steps = NSX_MAX(1, (double)j->f->nsteps);
-	int rc = 0;
+	uint32_t *slow = nsx_arena_get(j->a, fam->n * sizeof(*slow));
+	size_t nslow = 0;
 
 	for (uint32_t c = 0; c < fam->n; c++)
 		x->scratch[c] = x->excess[c] = x->n[c] > 0 ? x->excess[c] / x->n[c] : 0;
@@ -107,12 +163,12 @@ static int link_judge(struct nsx_judge *j, const struct nsx_family *fam, struct 
 		middle = 0;
 		mad = x->typical / 100;
 	}
-	for (uint32_t c = 0; c < fam->n && !rc; c++)
+	for (uint32_t c = 0; c < fam->n; c++)
 		if ((x->excess[c] - middle) / mad >= LEAST_Z &&
 		    x->excess[c] >= (are_two ? LEAST_RATIO_OF_TWO : LEAST_RATIO) * x->typical &&
 		    x->excess[c] * (double)x->compared / steps >= LEAST_OF_STEP * j->f->step_ns)
-			rc = price_link(j, fam->at + c, x->excess[c], x->typical, err);
-	return rc;
+			slow[nslow++] = fam->at + c;
+	return price_slow(j, x, slow, nslow, err);
 }
 
 int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
@@ -123,7 +179,8 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 
 	for (size_t i = 0; i < f->nfamilies && !rc; i++) {
 		const struct nsx_family *fam = &f->family[i];
-		struct links x = {.excess = v, .n = v + fam->n, .scratch = v + 2 * (size_t)fam->n};
+		struct links x = {.at = fam->at, .excess = v, .n = v + fam->n,
+				  .scratch = v + 2 * (size_t)fam->n};
 
 		if (fam->n < 2)
 			continue;

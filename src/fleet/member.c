@@ -91,25 +91,25 @@ static void trim_message(const struct nsx_fleet *f, const struct nsx_fcomm *c, s
 	}
 }
 
-enum { AT_ONCE = 16 }; /* collectives read at a time, as a rank's are neighbours in memory */
-
 struct nsx_walk nsx_walk_over(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t first,
 			      size_t end, struct nsx_arena *a)
 {
 	return (struct nsx_walk){f, c, .k = first - 1, .end = end, .nread = first,
-				 .lengths = nsx_arena_get(a, AT_ONCE * c->n * sizeof(int64_t))};
+				 .lengths = nsx_arena_get(a, NSX_WALK_AT_ONCE * c->n * sizeof(int64_t))};
 }
 
 static void read_lengths(struct nsx_walk *w)
 {
 	const struct nsx_fcomm *c = w->c;
-	size_t n = NSX_MIN(w->end - w->k, AT_ONCE);
+	size_t n = NSX_MIN(w->end - w->k, NSX_WALK_AT_ONCE);
 
 	for (uint32_t m = 0; m < c->n; m++)
 		for (size_t j = 0; j < n; j++) {
 			size_t i = nsx_timed_at(&c->m[m], w->k + j);
 
 			w->lengths[j * c->n + m] = i == SIZE_MAX ? -1 : nsx_coll_ns(c->m[m].c, i);
+			if (w->exposed && i != SIZE_MAX)
+				w->exposed[j * c->n + m] = nsx_coll_exposed_ns(c->m[m].c, i);
 		}
 	for (size_t j = 0; j < n && c->is_of_one; j++)
 		by_starts(c, w->k + j, w->lengths + j * c->n);
@@ -158,11 +158,34 @@ size_t nsx_own_of(const struct nsx_fleet *f, size_t step, const bool *without, d
 	return n;
 }
 
+/* Sorts by gaps (Ciura). With few values this takes a third of the time of a merge sort that calls a
+ * function for each comparison.
+ */
+static void sort_doubles(double *v, size_t n)
+{
+	static const size_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+
+	for (size_t g = 0; g < ARRAY_LEN(gaps); g++)
+		for (size_t i = gaps[g]; i < n; i++) {
+			double x = v[i];
+			size_t k = i;
+
+			for (; k >= gaps[g] && v[k - gaps[g]] > x; k -= gaps[g])
+				v[k] = v[k - gaps[g]];
+			v[k] = x;
+		}
+}
+
 double nsx_median_of(double *v, size_t n)
 {
+	enum { FEW = 4096 };
+
 	if (!n)
 		return 0;
-	nsx_sort(v, n, sizeof(*v), nsx_cmp_double);
+	if (n <= FEW)
+		sort_doubles(v, n);
+	else
+		nsx_sort(v, n, sizeof(*v), nsx_cmp_double);
 	return (v[(n - 1) / 2] + v[n / 2]) / 2;
 }
 

@@ -486,7 +486,7 @@ static void step_over(struct replay *p, const struct place *x)
 	}
 	if (isinf(was))
 		return;
-	ahead = least - was + (l->comm == p->mended->comm ? p->mended->link_ns : 0);
+	ahead = least - was + (p->mended->link_ns ? p->mended->link_ns[l->comm] : 0);
 	if (l->n < p->f->family[l->c->family].most)
 		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[l->c->family], least -
 					       p->need[x->need[0]].transfer));
