@@ -1,5 +1,5 @@
 /* options.c - the options of the capture, which the report identifies by number. Options that are
- * off, 0 or empty are not in the report.
+ * off, 0 or empty are not in the report; an export has them.
  */
 #include <stdio.h>
 #include "nsysrep/facts.h"
@@ -29,7 +29,7 @@ static void put_options(struct nsx_rep_rows *rows, const char *prefix,
 		char digits[24];
 		struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(m, v[i].field));
 
-		if (!nsx_msg_has(m, v[i].field))
+		if (v[i].kind == WORDS && !nsx_msg_has(m, v[i].field))
 			continue;
 		if (v[i].kind == YES) {
 			value = nsx_val_str(nsx_msg_uint(m, v[i].field) ? "true" : "false");
@@ -62,7 +62,8 @@ static void add_events(struct nsx_rep_rows *rows, struct nsx_piece message)
 		const char *name;
 	} known[] = {{1, "CpuCycles"}, {12, "NvtxEvents"}, {123, "Cuda"},
 		     {124, "Graphics"}, {127, "OSRuntime"}, {128, "CuDNN"},
-		     {129, "CuBLAS"}, {162, "OpenACC"}, {169, "OpenMP"}};
+		     {129, "CuBLAS"}, {162, "OpenACC"}, {163, "Vulkan"},
+		     {169, "OpenMP"}, {170, "NvEnc"}, {171, "NvDec"}, {172, "NvJpeg"}};
 	struct nsx_wire w = nsx_wire_of(message);
 
 	while (nsx_wire_next(&w)) {
@@ -78,6 +79,14 @@ static void add_events(struct nsx_rep_rows *rows, struct nsx_piece message)
 		options_put(rows, "", "CAPTURE_EVENT_TYPE", nsx_val_str(name));
 	}
 	rows->is_garbled |= w.is_bad;
+}
+
+/* Reads the options in a nested message; false: they are not part of this capture. */
+static bool read_group(struct nsx_rep_rows *rows, const struct nsx_msg *m, unsigned field,
+		       struct nsx_msg *ret)
+{
+	return nsx_msg_has(m, field) &&
+	       nsx_msg_sound(ret, nsx_msg_bytes(m, field), &rows->is_garbled);
 }
 
 enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
@@ -134,8 +143,7 @@ static void add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece 
 	put_options(rows, prefix, &m, command, ARRAY_LEN(command));
 	add_words(rows, prefix, bytes, PROCESS_ARGUMENT);
 	put_options(rows, prefix, &m, options, ARRAY_LEN(options));
-	if (nsx_msg_has(&m, PROCESS_GRAPHS) &&
-	    nsx_msg_sound(&graphs, nsx_msg_bytes(&m, PROCESS_GRAPHS), &rows->is_garbled))
+	if (read_group(rows, &m, PROCESS_GRAPHS, &graphs))
 		WORD(rows, prefix, GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes);
 	add_words(rows, prefix, bytes, PROCESS_VARIABLE);
 }
@@ -170,16 +178,15 @@ static void add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m)
 		  {"COLLECT_GPU_MEMORY_USAGE", 4, YES}};
 	struct nsx_msg in, graphs;
 
-	if (nsx_msg_sound(&in, nsx_msg_bytes(m, OS_RUNTIME), &rows->is_garbled))
+	if (read_group(rows, m, OS_RUNTIME, &in))
 		put_options(rows, "OS_RUNTIME_OPTIONS:", &in, runtime, ARRAY_LEN(runtime));
-	if (nsx_msg_sound(&in, nsx_msg_bytes(m, LINUX_PERF), &rows->is_garbled))
+	if (read_group(rows, m, LINUX_PERF, &in))
 		put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf));
-	if (!nsx_msg_sound(&in, nsx_msg_bytes(m, CUDA), &rows->is_garbled))
+	if (!read_group(rows, m, CUDA, &in))
 		return;
 	/* Since 2025.6 these options are here; before, each process had its own. */
 	put_options(rows, "", &in, cuda, ARRAY_LEN(cuda));
-	if (nsx_msg_sound(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS), &rows->is_garbled) &&
-	    nsx_msg_has(&graphs, 1))
+	if (read_group(rows, &in, CUDA_GRAPHS, &graphs) && nsx_msg_has(&graphs, 1))
 		WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes);
 }
 

@@ -9,6 +9,9 @@
 # tests/nsysrep/differs.txt lists fixtures whose reports may differ, with the reason:
 # FIXTURE<tab>REASON.
 . "$(dirname "$0")/../suite.sh"
+# Real exports have this option for each process that has options.
+no_memory_option="SELECT 1 FROM META_DATA_CAPTURE WHERE name LIKE 'PROCESS_0:%' AND NOT EXISTS (
+	SELECT 1 FROM META_DATA_CAPTURE WHERE name LIKE '%COLLECT_GPU_MEMORY_USAGE')"
 mkdir files
 for f in "$fix"/*.sqlite; do
 	name=$(basename "$f" .sqlite)
@@ -19,6 +22,9 @@ for f in "$fix"/*.sqlite; do
 	elif [ "$(sqlite3 "$f" "SELECT count(*) FROM sqlite_master WHERE name LIKE 'MPI_%'")" -gt 0 ]; then
 		cp "$f" "files/$name.sqlite"
 		sqlite3 "files/$name.sqlite" <"$tests/nsysrep/mpi.sql" || bad "$name: no rows of MPI"
+	elif [ -n "$(sqlite3 "$f" "$no_memory_option" 2>&-)" ]; then
+		cp "$f" "files/$name.sqlite"
+		sqlite3 "files/$name.sqlite" "INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:COLLECT_GPU_MEMORY_USAGE', 'false')"
 	else
 		ln -s "$f" "files/$name.sqlite"
 	fi
