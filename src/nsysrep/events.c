@@ -9,7 +9,7 @@ static uint32_t event_kind(struct nsx_piece event)
 
 enum { /* an event's fields for bodies; each stands for one kind of body   */
 	NVTX = 102, SAMPLE = 104, SCHED = 106, ACTIVITY = 107, CALL = 108,
-	MODULE = 109, DIAGNOSTIC = 110, PROCESS = 113,
+	MODULE = 109, DIAGNOSTIC = 110, PROCESS = 113, CPU_COUNT = 128,
 };
 
 void nsx_count_unknown(struct nsx_unknown *v, unsigned *n, const struct nsx_unknown *x)
@@ -298,7 +298,7 @@ static int add_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct nsx
 enum { CLASS = 6 }; /* a field of a call                                     */
 enum { /* classes of calls, ENUM_NSYS_EVENT_CLASS                           */
 	CLASS_PROFILER = 3, CLASS_OSRT = 27, CLASS_OSRT_START = 31,
-	CLASS_OSRT_FINISH = 32, CLASS_OPENACC = 48, CLASS_JIT = 102,
+	CLASS_OSRT_FINISH = 32, CLASS_OPENACC = 48, CLASS_OPENMP = 78, CLASS_JIT = 102,
 	CLASS_OVERHEAD = 103,
 };
 /* The table of a call, by class; 0: no table (0 is the table of strings, which has no calls). */
@@ -318,7 +318,7 @@ static const uint8_t calls[] = {
 };
 _Static_assert(!NSX_REP_STRING, "no call has strings");
 /* Classes that no table has: start and end of tracers, and compilation of kernels. */
-static const uint8_t untabled[] = {6, 7, 8, 9, 10, 11, 45, 46, CLASS_JIT};
+static const uint8_t untabled[] = {6, 7, 8, 9, 10, 11, 45, 46, 68, 69, 79, 80, CLASS_JIT};
 
 static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
@@ -337,9 +337,36 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body, struct 
 			    &(struct nsx_row_of){body, &part, &deep, NULL}, err);
 }
 
+static int add_openmp(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
+{
+	/* By kind of event: the field with the details, and the table. */
+	static const struct {
+		uint8_t field, table;
+	} kinds[] = {
+		[15] = {9, NSX_REP_OMP_TASK_CREATE}, [20] = {14, NSX_REP_OMP_MUTEX_RELEASED},
+		[28] = {3, NSX_REP_OMP_PARALLEL}, [30] = {5, NSX_REP_OMP_SYNC_REGION},
+		[31] = {6, NSX_REP_OMP_TASK}, [32] = {7, NSX_REP_OMP_MASTER},
+		[34] = {12, NSX_REP_OMP_MUTEX_WAIT}, [35] = {13, NSX_REP_OMP_CRITICAL},
+		[36] = {17, NSX_REP_OMP_WORKSHARE}};
+	struct nsx_msg part, deep;
+	uint64_t kind;
+
+	if (!nsx_msg_read(&part, nsx_msg_bytes(body, 34)))
+		return nsx_walk_broken(w);
+	kind = nsx_msg_uint(&part, 1);
+	if (kind >= ARRAY_LEN(kinds) || !kinds[kind].field) {
+		note_unknown(w, CALL, CLASS_OPENMP);
+		return 0;
+	}
+	if (!nsx_msg_read(&deep, nsx_msg_bytes(&part, kinds[kind].field)))
+		return nsx_walk_broken(w);
+	return nsx_walk_row(w, kinds[kind].table, &(struct nsx_row_of){body, &part, &deep, NULL},
+			    err);
+}
+
 static bool call_is_wanted(const struct nsx_walker *w, uint64_t class, enum nsx_rep_table table)
 {
-	return w->notes || class == CLASS_OPENACC || nsx_is_wanted(w, table) ||
+	return w->notes || class == CLASS_OPENACC || class == CLASS_OPENMP || nsx_is_wanted(w, table) ||
 	       (table == NSX_REP_OSRT && nsx_is_wanted(w, NSX_REP_OSRT_FRAME));
 }
 
@@ -354,10 +381,13 @@ static int events_add_call(struct nsx_walker *w, struct nsx_piece bytes,
 	part.has[0] = part.has[1] = 0;
 	if (!call_is_wanted(w, class, table))
 		return 0;
-	if (class == CLASS_OPENACC || table == NSX_REP_GRAPH_EVENT || nsx_msg_has(body, STACK))
+	if (class == CLASS_OPENACC || class == CLASS_OPENMP || table == NSX_REP_GRAPH_EVENT ||
+	    nsx_msg_has(body, STACK))
 		w->learnt = NULL;
 	if (class == CLASS_OPENACC)
 		return add_openacc(w, body, err);
+	if (class == CLASS_OPENMP)
+		return add_openmp(w, body, err);
 	if (!table) {
 		if (class >= 256 || !memchr(untabled, (int)class, sizeof(untabled)))
 			note_unknown(w, CALL, class);
@@ -449,6 +479,7 @@ static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_
 		shape.part = COUNTER;
 		break;
 	case SCHED:
+	case CPU_COUNT:
 		break;
 	default:
 		return NULL;
@@ -470,6 +501,8 @@ static int add_body(struct nsx_walker *w, unsigned body_field, struct nsx_piece 
 		return add_sample(w, bytes, body, err);
 	case SCHED:
 		return nsx_walk_row(w, NSX_REP_SCHED, &(struct nsx_row_of){.body = body}, err);
+	case CPU_COUNT:
+		return nsx_walk_row(w, NSX_REP_CPU_COUNT, &(struct nsx_row_of){.body = body}, err);
 	case DIAGNOSTIC:
 		return add_diagnostic(w, body, err);
 	case PROCESS:

@@ -25,9 +25,9 @@ struct nsx_rep_metric { /* one number in a counter event                       *
 struct nsx_unknown { /* n events of one kind that cannot be read                */
 	uint64_t type, body, kind, n;
 };
-struct nsx_rep_mpi { /* a process's NVTX domain in which MPI calls are ranges, or its rank */
+struct nsx_rep_mpi { /* a process's NVTX domain in which calls are ranges, or its rank */
 	uint64_t pid, n;
-	bool is_rank;
+	enum { NSX_CALLS_MPI, NSX_CALLS_UCX, NSX_IS_RANK } what;
 };
 int nsx_rep_mpi_order(const void *a, const void *b);
 struct nsx_rep_process { /* named by an event; repeats are possible             */

@@ -8,7 +8,7 @@
 #include "base/stat.h"
 #include "nsysrep/events.h"
 
-_Static_assert(NSX_REP_NTABLES <= 64, "tables are bits of a number");
+_Static_assert(NSX_REP_THREAD_NAME <= 64, "tables of events are bits of a number");
 
 enum { MOST_THREADS = 8, PARTS_A_THREAD = 4, MOST_RARE_ROWS = 32 * 1024 };
 
@@ -18,7 +18,7 @@ struct job {
 	pthread_mutex_t lock; /* guards rep, except the index of a thread's own blocks */
 	struct nsx_rep_mpi *mpi; /* replaces rep->mpi after the walk, which reads rep->mpi */
 	size_t nmpi, mpi_cap;
-	struct nsx_rep_rows rows[MOST_THREADS * PARTS_A_THREAD]; /* by part: rows of rare tables */
+	struct nsx_rep_rows *rows; /* by part: rows of rare tables           */
 };
 
 /* Merges one part's findings into the report. */
@@ -125,6 +125,7 @@ static void keep_rare_rows(struct nsx_rep *rep, struct job *job)
 	}
 	for (size_t p = 0; p < job->nparts; p++)
 		nsx_rows_done(&job->rows[p]);
+	free(job->rows);
 }
 
 static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
@@ -135,6 +136,7 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	int64_t n[NSX_NSTACKED] = {0};
 	int rc;
 
+	job.rows = nsx_alloc(job.nparts, sizeof(*job.rows));
 	pthread_mutex_init(&job.lock, NULL);
 	rc = nsx_par(threads, job.nparts, walk_part, &job, err);
 	pthread_mutex_destroy(&job.lock);
@@ -182,7 +184,21 @@ static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 	return rc;
 }
 
-/* Adds NCCL communicators, which are described by payloads outside the events. */
+/* Adds a worker of UCX. False: the payload describes something else. */
+static bool add_worker(struct nsx_rep *rep, const struct nsx_rep_payload *p)
+{
+	enum { PARADIGM = 4, UCX = 2, UID = 8, WORKER_SIZE = 16 };
+	uint64_t main_thread = p->pid >> 24 & 0xffffff;
+
+	if (p->bytes.n < WORKER_SIZE || p->bytes.p[PARADIGM] != UCX)
+		return false;
+	nsx_rows_put(&rep->facts, NSX_REP_UCP_WORKER, (struct nsx_val[]){
+		nsx_val_int((int64_t)(p->pid | main_thread)),
+		nsx_val_int(nsx_payload_int((struct nsx_piece){p->bytes.p + UID, 8}, true))});
+	return true;
+}
+
+/* Adds MPI communicators and UCX workers, which are described by payloads outside the events. */
 static void add_communicators(struct nsx_rep *rep)
 {
 	static const char *const names[] = {"NewComm", "ParentComm", "LocalRank", "Size",
@@ -196,9 +212,11 @@ static void add_communicators(struct nsx_rep *rep)
 
 		size_t rank = NSX_SEARCH((size_t)0, rep->nmpi, k, nsx_rep_mpi_order(
 			&rep->mpi[k], &(struct nsx_rep_mpi){
-				x->payload.pid, 0, .is_rank = true}) < 0);
+				x->payload.pid, 0, NSX_IS_RANK}) < 0);
 
-		if (rank < rep->nmpi && rep->mpi[rank].is_rank &&
+		if (add_worker(rep, &x->payload))
+			continue;
+		if (rank < rep->nmpi && rep->mpi[rank].what == NSX_IS_RANK &&
 		    rep->mpi[rank].pid == x->payload.pid)
 			v[RANK] = nsx_val_int((int64_t)rep->mpi[rank].n);
 		for (size_t k = 0; k < ARRAY_LEN(names); k++)

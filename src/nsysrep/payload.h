@@ -44,9 +44,9 @@ bool nsx_payload_json(const struct nsx_rep_schemas *s, const struct nsx_rep_payl
 
 /* Meanings that schemas give to the numbers of a payload. */
 enum nsx_rep_meaning {
-	NSX_MEANS_COMM = 1, NSX_MEANS_ROOT = 3, NSX_MEANS_TAG = 5,
-	NSX_MEANS_SEND_TAG, NSX_MEANS_RECV_TAG, NSX_MEANS_SOURCE = 9,
-	NSX_MEANS_TARGET, NSX_MEANS_SENT = 23, NSX_MEANS_RECEIVED,
+	NSX_MEANS_NOTHING, NSX_MEANS_COMM, NSX_MEANS_WINDOW, NSX_MEANS_ROOT, NSX_MEANS_TAG = 5,
+	NSX_MEANS_SEND_TAG, NSX_MEANS_RECV_TAG, NSX_MEANS_PEER, NSX_MEANS_SOURCE,
+	NSX_MEANS_TARGET, NSX_MEANS_SENT = 23, NSX_MEANS_RECEIVED, NSX_MEANS_BUFFER = 30,
 	NSX_MEANS_REQUEST = 48, NSX_NMEANINGS = 64
 };
 struct nsx_rep_meanings {

@@ -138,9 +138,17 @@ write("nameless.nsys-rep", report(one, len(EVENTS), nstrings=len(STRINGS) + 3))
 counter = (3, msg((1, 1), (2, 0), (3, 8)))
 write("garbled_counters.nsys-rep", report(one, len(EVENTS), header=BESIDE["header"] + msg(
     (14, msg((1, 1 << 48), counter, counter)))))
+
+
+def nvtx(kind, at, *fields, schema=None, data=b""):
+    """An event of NVTX that ends 10 ns later."""
+    payload = ((8, msg((9, msg((1, schema), (2, data))))),) if schema else ()
+    return msg((1, kind), (102, msg((1, kind), (2, at), (9, TID), (10, at + 10), *fields, *payload)))
+
+
 # Entries of a made-up schema all lie at the same 8 bytes.
-everywhere = msg((1, 901), (2, 1), (6, 8), *[(4, msg((1, 17), (3, 0), (7, b"n"))) for _ in range(2000)])
-step = msg((1, 59), (102, msg((1, 59), (2, 5), (7, b"step"), (8, msg((9, msg((1, 901), (2, b"12345678"))))), (9, TID), (10, 9500))))
+everywhere = msg((1, 901), (2, 1), (6, 16), *[(4, msg((1, 17), (3, 8), (7, b"n"))) for _ in range(2000)])
+step = nvtx(59, 5, (7, b"step"), schema=901, data=b"12345678" * 2)
 write("everywhere.nsys-rep", report(block(b"".join(msg((1, e)) for e in EVENTS + [step])), len(EVENTS) + 1,
                                     schemas=SCHEMAS + msg((3, msg((1, PID), (2, everywhere))))))
 write("sections.nsys-rep", report(one, len(EVENTS), cut=9999))
@@ -158,3 +166,58 @@ for i in range(0, len(sound), 7):
     write("part_%04d.nsys-rep" % i, sound[:i])
 for i in range(0, len(sound), 3):
     write("flip_%04d.nsys-rep" % i, sound[:i] + bytes([sound[i] ^ 0x55]) + sound[i + 1:])
+
+# Calls of MPI, UCX and OpenMP. The first exchange has different ranks, the second one has no rank to receive from, and the
+# third one has the same rank for both. The wait for any of two requests ended with the second.
+EXCHANGE = [(18, 0, b"Communicator", 1), (15, 8, b"Receive tag", 7), (15, 12, b"Source", 9), (15, 16, b"Send tag", 6),
+            (15, 20, b"Destination", 10), (18, 24, b"Bytes sent", 23), (18, 32, b"Bytes received", 24)]
+SEND = [(18, 0, b"Communicator", 1), (15, 8, b"Tag", 5), (15, 12, b"Destination", 10), (18, 16, b"Bytes sent", 23)]
+ANY = [(16, 0, b"No. of requests", 43), (18, 8, b"Completed request", 0)]
+REQUESTS = (4, msg((1, 18), (2, 48), (3, 16), (7, b"Requests"), (9, 48)))
+WINDOW = [(18, 0, b"Communicator", 1), (18, 8, b"Window", 2)]
+TRANSFER = [(18, 0, b"Remote worker", 8), (18, 0, b"Tag", 5), (23, 0, b"Buffer address", 30)]
+
+
+def structure(number, entries, *more, kind=1):
+    return (2, msg((1, number), (2, kind), *[(4, msg((1, t), (3, at), (7, name), (9, m))) for t, at, name, m in entries], *more))
+
+
+def entry(kind, name, flags=0, length=0, at=0):
+    return (4, msg((1, kind), (2, flags), (3, at), (4, length), (7, name)))
+
+
+# Entries without an offset follow the one before, aligned: a byte, a number at 8, a list that ends with 0, text.
+AFTER = [entry(12, b"a"), entry(18, b"b"), entry(13, b"c", flags=32), entry(75, b"d"), entry(906, b"e", flags=16 | 512, length=2),
+         entry(1, b"f", flags=16, length=4), entry(15, b"g", flags=2)]
+COLOURS = (4, msg((2, 906), (4, msg((1, b"red"), (2, 1))), (4, msg((1, b"none"), (2, -1))), (5, 2)))
+SIZES = b"".join(msg((2, msg((1, n), (2, n)))) for n in (1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8))
+schemas = SIZES + msg((3, msg((1, PID), structure(910, EXCHANGE), structure(911, SEND),
+                              structure(912, ANY, REQUESTS, kind=2), structure(913, WINDOW),
+                              structure(914, TRANSFER), structure(915, [], *AFTER), COLOURS,
+                              (3, msg((1, 7), (2, 2), (3, 914), (4, b"\x10\0\0\0\x02\x01\x01\0" + struct.pack("<q", -9)))))))
+
+
+def exchange(at, *values, name=1):
+    return nvtx(59, at, (12, name), (13, 1), schema=910, data=struct.pack("<QiiiiQQ", *values))
+
+
+def openmp(at, kind, field, *values):
+    return msg((1, 48), (108, msg((1, at), (2, at + 5), (6, 78), (7, 3), (13, TID), (
+        34, msg((1, kind), (field, msg(*enumerate(values, 1))))))))
+
+
+calls = [nvtx(75, 0, (7, b"MPI"), (13, 1)), nvtx(75, 0, (7, b"UCX"), (13, 2)),
+         exchange(100, 50, 5, 2, 6, 1, 40, 80), exchange(200, 50, 6, 1, 6, 1, 40, 80),
+         nvtx(59, 300, (12, 1), (13, 1), schema=911, data=struct.pack("<QiiQ", 50, 7, 1, 40)),
+         nvtx(59, 400, (12, 2), (13, 1), schema=911, data=struct.pack("<QiiQ", 50, -1, -1, 40)),
+         nvtx(59, 500, (12, 3), (13, 1), schema=912, data=struct.pack("<QQQQ", 2, 77, 66, 77)),
+         nvtx(59, 600, (12, 4), (13, 1), schema=913, data=struct.pack("<QQ", 50, 99)),
+         nvtx(59, 700, (12, 5), (13, 2)), nvtx(59, 800, (12, 5), (13, 2), schema=914, data=struct.pack("<QQQ", 8, 9, 10)),
+         nvtx(60, 900, (12, 5), (13, 2), schema=914, data=struct.pack("<QQQ", 8, 9, 10)),
+         openmp(1000, 28, 3, 2, 1), openmp(1100, 36, 17, 1, 2, 3, 2000), openmp(1200, 99, 3, 1),
+         msg((1, 128), (128, msg((1, -5), (2, 5), (3, 1), (4, 0), (5, 8192), (6, 42)))),
+         nvtx(59, 1300, (7, b"payload"), schema=915, data=b"\1" + b"\0" * 7 + b"\2" + b"\0" * 7 + struct.pack("<hhh", 3, -4, 0) +
+              b"say\"\0\0" + struct.pack("<Hh", 1, -1) + b"xyz" + b"\0" * 5 + struct.pack("<Q", 5))]
+write("calls.nsys-rep", report(block(b"".join(msg((1, e)) for e in calls)), len(calls), schemas=schemas,
+                               strings=b"".join(msg((1, x)) for x in (b"", b"MPI_Sendrecv", b"MPI_Irecv", b"MPI_Waitany",
+                                                                      b"MPI_Win_create", b"ucp_put_nbi")), nstrings=6))

@@ -21,7 +21,19 @@ row sound.nsys-rep 'SELECT duration, startTime FROM ANALYSIS_DETAILS' '20000|50'
 row sound.nsys-rep 'SELECT name, smCount FROM TARGET_INFO_GPU' 'Test GPU|80'
 row sound.nsys-rep "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'" '2026.2.1.5'
 row sound.nsys-rep 'SELECT rank, timestamp, commHandle, parentHandle, localRank, size, groupRoot, groupRootUid, members IS NULL FROM MPI_COMMUNICATORS' "$(printf '3|70|500|400|0|2|1|7|1\n3|80|600|500|1|2|||1')"
-# 2000 entries at the same 8 bytes are no payload.
+row calls.nsys-rep 'SELECT start, "end", tag, remoteRank, size FROM MPI_P2P_EVENTS' "$(printf '%s\n' '100|100|6|1|40' '100|110|5|2|80' \
+	'200|210|6|1|40' '300|300|7|1|40' '300|310|||0' '400|410||-1|40')"
+row calls.nsys-rep 'SELECT start, requestHandle FROM MPI_START_WAIT_EVENTS' '500|77'
+row calls.nsys-rep 'SELECT start, textId FROM MPI_OTHER_EVENTS' '600|4'
+row calls.nsys-rep 'SELECT "end", bufferAddr, peerWorkerUid, tag FROM UCP_SUBMIT_EVENTS UNION SELECT * FROM UCP_WORKERS, (SELECT 0, 0)
+	UNION SELECT "end", bufferAddr, peerWorkerUid, tag FROM UCP_PROGRESS_EVENTS UNION SELECT start, "end", textId, 0 FROM UCP_EVENTS ORDER BY 1' \
+	"$(printf '%s\n' '700|710|5|0' '810|10|8|9' '910|10|8|9' '281474993487873|-9|0|0')"
+row calls.nsys-rep 'SELECT start, eventKind, parallelId, parentTaskId FROM OPENMP_EVENT_KIND_PARALLEL' '1000|28|2|1'
+row calls.nsys-rep 'SELECT start, kind, parallelId, taskId, count FROM OPENMP_EVENT_KIND_WORKSHARE' '1100|1|2|3|2000'
+row calls.nsys-rep 'SELECT * FROM PERF_EVENT_CPU_RAW_EVENT' '-5|5|1|0|8192|42'
+row calls.nsys-rep "SELECT jsonText FROM NVTX_EVENTS WHERE text = 'payload'" \
+	'{"a": 1, "b": 2, "c": [3, -4], "d": "say\"", "e": ["red", "none"], "f": "xyz", "g": 5}'
+# 256 entries at the same 8 bytes are no payload.
 row everywhere.nsys-rep 'SELECT max(length(jsonText)) IS NULL FROM NVTX_EVENTS' 1
 row line_end.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row block.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
@@ -34,6 +46,7 @@ says() { # EXIT_CODE WORDS REPORT: the program's report or stderr must contain t
 	rm -rf o
 }
 says 0 '2 events of a kind not known, type 131' sound.nsys-rep
+says 0 'not read: 1 event of a kind not known, type 48 (108, 78)' calls.nsys-rep
 says 0 'memory_event was not read: the report has 1 of its records' sound.nsys-rep
 says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
