@@ -92,6 +92,7 @@ static int survey_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 	struct nsx_zone *z = &t->zones[p->choice.at];
 	struct nsx_extent x = t->extent(v);
 	uint32_t corr = t->corr ? nsx_u32_or(&v[t->corr], 0) : 0;
+	const struct nsx_reach *reach = p->l->schema->reach;
 
 	if (!z->rows++) {
 		z->least_ns = INT64_MAX;
@@ -115,7 +116,9 @@ static int survey_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 	}
 	if (x.end_ns == INT64_MAX) {
 		x.end_ns = x.start_ns; /* the end of an open range is unknown */
-		s->nopen++;
+		/* Blocks at the ends of the reach have rows beyond it. */
+		s->nopen += !reach->is_on || (x.start_ns >= reach->from_ns &&
+					      x.start_ns < reach->to_ns);
 	}
 	nsx_widen(t->hull == NSX_HULL_GPU || x.start_ns >= 0 ? &s->hull : &s->early,
 		  x.start_ns, x.end_ns);

@@ -637,3 +637,34 @@ TEST(what_is_beyond_reach_is_not_looked_at)
 	unload(near, &near_schema);
 	unload(all, &schema);
 }
+
+/* The first and last page within reach hold rows beyond it, which do not count. */
+TEST(only_open_ranges_within_reach_are_counted)
+{
+	char *path = scratch("open.sqlite"), sql[1024];
+	struct nsx_schema schema, near_schema;
+	struct nsx_trace *all, *near;
+	size_t n = 0;
+
+	snprintf(sql, sizeof(sql),
+		 "ATTACH '%s/window_reach.sqlite' AS f;"
+		 "CREATE TABLE StringIds AS SELECT * FROM f.StringIds;"
+		 "CREATE TABLE NVTX_EVENTS AS SELECT * FROM f.NVTX_EVENTS ORDER BY start;"
+		 "UPDATE NVTX_EVENTS SET end = NULL WHERE rowid %% 3 = 0", fixtures);
+	make_db(path, sql);
+	all = load(path, NULL, 2, &schema);
+	reach_ns = 100000000;
+	for (size_t i = 0; i < all->nvtx.n; i++)
+		n += (all->nvtx.flags[i] & NSX_NVTX_OPEN) &&
+		     nsx_range_start(&all->nvtx, i) >= INT64_C(1900000000) &&
+		     nsx_range_start(&all->nvtx, i) < INT64_C(2200000000);
+	assert_true(n > 50 && n < all->defects.open_ranges);
+	for (unsigned threads = 1; threads < 4; threads++) {
+		near = load(path, reached, threads, &near_schema);
+		assert_int_equal(near->defects.open_ranges, n);
+		unload(near, &near_schema);
+	}
+	reach_ns = 0;
+	unload(all, &schema);
+	unlink(path);
+}
