@@ -58,7 +58,7 @@ static bool plan_cell(struct nsx_walker *w, const struct nsx_rep_column *c,
 	bool is_part = c->from == PART || c->from == PART0;
 	bool is_text = c->from == TEXT || c->from == TEXT0;
 	const struct nsx_layout_place *p =
-		&w->layouts.place[is_part ? NSX_IN_PART : NSX_IN_BODY][c->field];
+		&w->layouts->place[is_part ? NSX_IN_PART : NSX_IN_BODY][c->field];
 
 	if (c->from == CODE && c->field < NSX_LAYOUT_CODES) {
 		w->learnt->code[c->field] = code[c->field];
@@ -173,7 +173,7 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct
 {
 	uint64_t kind = nsx_msg_uint(body, KIND);
 	unsigned field = part_of_activity(body);
-	struct nsx_layout_place *at = w->layouts.place[NSX_IN_PART];
+	struct nsx_layout_place *at = w->layouts->place[NSX_IN_PART];
 	struct nsx_msg part;
 
 	if (!field) {
@@ -234,7 +234,7 @@ static int add_frames(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 	int rc = 0;
 
 	while (!rc && next_bytes(&at, stacked[kind].field, &bytes)) {
-		const struct nsx_event_layout *l = nsx_layout_find(&w->layouts, t, bytes);
+		const struct nsx_event_layout *l = nsx_layout_find(w->layouts, t, bytes);
 
 		v[1].u.i++;
 		if (l && l->row == NSX_ROW_OF_CELLS) {
@@ -243,7 +243,7 @@ static int add_frames(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 		}
 		if (!nsx_msg_read(&frame, bytes))
 			return nsx_walk_broken(w);
-		w->learnt = l ? NULL : nsx_layout_learn(&w->layouts, t, bytes, &shape);
+		w->learnt = l ? NULL : nsx_layout_learn(w->layouts, t, bytes, &shape);
 		rc = nsx_walk_row(w, t, &(struct nsx_row_of){.part = &frame, .code = v}, err);
 	}
 	w->learnt = NULL;
@@ -484,7 +484,7 @@ static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_
 	default:
 		return NULL;
 	}
-	return nsx_layout_learn(&w->layouts, event_kind(event), event, &shape);
+	return nsx_layout_learn(w->layouts, event_kind(event), event, &shape);
 }
 
 static int add_body(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
@@ -590,7 +590,7 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 		if (event.n > 1 && event.p[0] == TYPE_KEY && event.p[1] < 128 &&
 		    is_skipped[event.p[1]])
 			continue;
-		l = nsx_layout_find(&w->layouts, event_kind(event), event);
+		l = nsx_layout_find(w->layouts, event_kind(event), event);
 		if (l && l->row == NSX_ROW_NONE)
 			continue;
 		if (!l || l->row == NSX_ROW_UNKNOWN) {
@@ -627,8 +627,12 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 
 	memcpy(w->nstacks, x->before, sizeof(w->nstacks));
 	/* A layout says whether its messages become a wanted row. */
-	if (w->asked && wanted != w->asked)
-		memset(&w->layouts, 0, sizeof(w->layouts));
+	if (w->asked && wanted != w->asked && w->layouts)
+		memset(w->layouts, 0, sizeof(*w->layouts));
+	if (!w->layouts)
+		w->layouts = nsx_try_alloc(1, sizeof(*w->layouts), "layouts of events", err);
+	if (!w->layouts)
+		return err->rc;
 	w->asked = w->wanted = wanted;
 	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++)
 		if (nsx_is_wanted(w, stacked[kind].table) && x->kept[kind].content) {
@@ -645,6 +649,7 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 void nsx_walker_done(struct nsx_walker *w)
 {
 	nsx_buf_done(&w->text);
+	free(w->layouts);
 	free(w->buf.plain);
 	free(w->buf.packed);
 }

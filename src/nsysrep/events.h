@@ -76,7 +76,7 @@ struct nsx_rep {
 struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
-	struct nsx_layouts layouts;
+	struct nsx_layouts *layouts; /* NULL: no block was read yet          */
 	struct nsx_event_layout *learnt; /* that of the current message, if it was just learnt */
 	uint64_t type;	/* type of the current event                         */
 	int64_t nstacks[NSX_NSTACKED]; /* ids used so far                    */

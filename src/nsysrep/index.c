@@ -132,7 +132,8 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned threads = (unsigned)NSX_MIN(NSX_MAX(ncpus, 1), MOST_THREADS);
-	struct job job = {.rep = rep, .nparts = (size_t)threads * PARTS_A_THREAD};
+	struct job job = {.rep = rep, .nparts = NSX_MIN(NSX_MAX(rep->file.nblocks, 1),
+							 (size_t)threads * PARTS_A_THREAD)};
 	int64_t n[NSX_NSTACKED] = {0};
 	int rc;
 

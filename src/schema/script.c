@@ -82,22 +82,30 @@ static void note_field_names(enum nsx_view v, const char *word, size_t n, struct
 		r->field[f] |= script_is_word(nsx_field_defs[f].name, word, n);
 }
 
+struct script_word {
+	const char *p;
+	size_t n;
+};
+
+/* Fields are looked for last, because a view may be named after its fields. */
 static void note_names(const char *text, const struct names *names, struct reads *r)
 {
-	size_t n;
+	struct script_word *v = NULL;
+	size_t nwords = 0, cap = 0, n;
 
 	for (const char *p = text; (n = script_next_word(&p)); p += n) {
 		if (!may_be_name(names, p, n))
 			continue;
-		for (unsigned v = 0; v < NSX_NVIEWS; v++)
-			r->view[v] |= script_is_word(nsx_view_defs[v].name, p, n);
+		nsx_push_or_die(v, nwords, cap, (struct script_word){p, n});
+		for (unsigned k = 0; k < NSX_NVIEWS; k++)
+			r->view[k] |= script_is_word(nsx_view_defs[k].name, p, n);
 		for (unsigned i = 0; *p == '_' && i < nsx_nqueries; i++)
 			r->query[i] |= script_is_word(nsx_queries[i].name, p, n);
 	}
-	for (const char *p = text; (n = script_next_word(&p)); p += n)
-		for (unsigned v = 0; may_be_name(names, p, n) && v < NSX_NVIEWS; v++)
-			if (r->view[v])
-				note_field_names(v, p, n, r);
+	for (unsigned k = 0; k < NSX_NVIEWS; k++)
+		for (size_t i = 0; r->view[k] && i < nwords; i++)
+			note_field_names(k, v[i].p, v[i].n, r);
+	free(v);
 }
 
 /* Adds what the query reads, directly or through private tables. */
