@@ -423,12 +423,6 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
-static const char *say_kernel(const struct nsx_detect *d, uint32_t shape)
-{
-	return nsx_tell_name(d->found, nsx_kernel_label(&d->facts->kernels,
-							d->trace->shape_name[shape]));
-}
-
 /* Whether a proved late rank explains what GPUs do more than others. */
 static bool has_straggler(const struct nsx_detect *d)
 {
@@ -471,8 +465,9 @@ static int find_slow_gpu(struct nsx_detect *d, struct nsx_err *err)
 		.title = nsx_tell(l, say_equal_launches_on_gpu, most.own_ns / most.their_ns, gpu),
 		.evidence = {nsx_tell(l, say_kinds_of_launch_first, most.nslower < 2 ? "" :
 				nsx_tell(l, "%zu kinds of launch, first ", most.nslower),
-				say_kernel(d, most.most), nsx_text_ns(l->arena, most.own_ns),
-				gpu, nsx_text_ns(l->arena, most.their_ns)),
+				nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels,
+					d->trace->shape_name[most.most])),
+				nsx_text_ns(l->arena, most.own_ns), gpu, nsx_text_ns(l->arena, most.their_ns)),
 			say_whether_more_to_do_there},
 		/* a slow GPU is slow in all kernels */
 		.recommendation = {alike ? say_advice_on_slow : say_advice_on_work,

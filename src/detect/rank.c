@@ -7,6 +7,7 @@
  * the other as an alternative.
  */
 #include "detect/detect.h"
+#include "facts/ledger.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_SHARE 0.001  /* share of the window; a finding that wins less is not reported */
@@ -277,8 +278,15 @@ static struct item *best_of(struct pricing *p)
 	return best;
 }
 
+/* Whether a remedy adds next to nothing to one that wins `won_ns`. */
+static bool adds_nothing(const struct item *x, double after_ns, double won_ns)
+{
+	return x->left && after_ns <= SAME * won_ns && after_ns <= OWN * x->adds_ns;
+}
+
 /* Chooses the leading finding: the cause furthest upstream, by the order of finding.def, among
- * `best` and the findings that win much of the time that `best` certainly wins.
+ * `best` and the findings that win much of the time that `best` certainly wins. A named call beside
+ * launches need not win much: a CUDA graph hides it only where the host runs ahead.
  */
 static struct item *choose_leader(struct pricing *p, struct item *best)
 {
@@ -292,6 +300,10 @@ static struct item *choose_leader(struct pricing *p, struct item *best)
 		    x->adds_ns - x->after_ns >= LEADS * sure_ns)
 			lead = x;
 	}
+	for (size_t i = 0; lead->f->id == NSX_ID_launch_bound && i < p->n; i++)
+		if (p->v[i].f->id <= NSX_ID_idle_by_slow_call &&
+		    adds_nothing(&p->v[i], p->v[i].after_ns, best->adds_ns))
+			lead = &p->v[i];
 	return lead;
 }
 
@@ -319,10 +331,9 @@ static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
-		double after_ns = is_best ? x->after_best_ns : x->after_ns;
 
-		if (!x->left || x == lead || after_ns > SAME * won_ns ||
-			after_ns > OWN * x->adds_ns)
+		if (x == lead ||
+		    !adds_nothing(x, is_best ? x->after_best_ns : x->after_ns, won_ns))
 			continue;
 		x->left = false;
 		/* It stands by itself if it wins more than the lead certainly does. */
@@ -586,26 +597,16 @@ static void tell_idle_after(struct nsx_findings *l)
 	}
 }
 
-static bool gpus_work(const struct nsx_facts *f, struct nsx_window w)
-{
-	for (uint32_t i = 0; i < f->ndevices; i++) {
-		struct nsx_partition p;
-
-		nsx_partition(&f->device[i], w.start_ns, w.end_ns, &p);
-		if (p.ns[NSX_P_IDLE] < w.end_ns - w.start_ns)
-			return true;
-	}
-	return false;
-}
-
 int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
 		      unsigned threads, struct nsx_findings *l, struct nsx_err *err)
 {
 	struct pricing p = {.trace = t, .facts = f, .l = l, .w = nsx_judged(f),
 			    .threads = threads, .scratch = nsx_arena_new()};
+	struct nsx_booked judged = {&p.w, 1, NSX_NONE};
 	int rc;
 
-	p.works = gpus_work(f, p.w);
+	for (uint32_t i = 0; i < f->ndevices; i++)
+		p.works |= nsx_gpu_works(f, i, &judged);
 	p.length_ns = (double)(p.w.end_ns - p.w.start_ns);
 	rc = rank(&p, err);
 	tell_idle_after(l);

@@ -168,9 +168,7 @@ static int cmp_accounts(const void *a, const void *b, void *facts)
 			  NSX_CMP(x->place, y->place));
 }
 
-/* Tells whether a GPU works in the windows. A ledger of all GPUs leaves out those that do not. */
-static bool gpu_does_anything(const struct nsx_facts *f, uint32_t device,
-			      const struct nsx_booked *what)
+bool nsx_gpu_works(const struct nsx_facts *f, uint32_t device, const struct nsx_booked *what)
 {
 	for (size_t i = 0; i < what->n; i++) {
 		const struct nsx_window *w = &what->w[i];
@@ -190,7 +188,7 @@ static int account_device(struct books *b, uint32_t device, const struct nsx_boo
 	struct nsx_spans kernels;
 	int rc;
 
-	if (what->device == NSX_NONE && !gpu_does_anything(b->f, device, what))
+	if (what->device == NSX_NONE && !nsx_gpu_works(b->f, device, what))
 		return 0;
 	b->ledger->ngpus++;
 	scratch = nsx_arena_new();

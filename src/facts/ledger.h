@@ -50,6 +50,8 @@ struct nsx_booked {
 	uint32_t device; /* NSX_NONE: all                                    */
 };
 
+/* Whether a GPU works in the windows. A ledger of all GPUs leaves out those that do not. */
+bool nsx_gpu_works(const struct nsx_facts *f, uint32_t device, const struct nsx_booked *what);
 /* Builds a ledger. Linear in operations and idle pieces, plus a search in blocks of
  * operations for each window. Owner: the arena. Errors: NSX_E_NOMEM; the ledger is empty then.
  */
