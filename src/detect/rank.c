@@ -284,6 +284,12 @@ static bool adds_nothing(const struct item *x, double after_ns, double won_ns)
 	return x->left && after_ns <= SAME * won_ns && after_ns <= OWN * x->adds_ns;
 }
 
+/* Whether the finding is about calls that cost time themselves: their names say what it is. */
+static bool is_call(const struct item *x)
+{
+	return x->f->id <= NSX_ID_idle_by_slow_call;
+}
+
 /* Chooses the leading finding: the cause furthest upstream, by the order of finding.def, among
  * `best` and the findings that win much of the time that `best` certainly wins. A named call beside
  * launches need not win much: a CUDA graph hides it only where the host runs ahead.
@@ -301,7 +307,7 @@ static struct item *choose_leader(struct pricing *p, struct item *best)
 			lead = x;
 	}
 	for (size_t i = 0; lead->f->id == NSX_ID_launch_bound && i < p->n; i++)
-		if (p->v[i].f->id <= NSX_ID_idle_by_slow_call &&
+		if (is_call(&p->v[i]) &&
 		    adds_nothing(&p->v[i], p->v[i].after_ns, best->adds_ns))
 			lead = &p->v[i];
 	return lead;
@@ -353,16 +359,17 @@ static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best
  */
 static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 {
-	struct item **v = nsx_arena_get(p->scratch, p->n * sizeof(*v)), *lead;
+	struct item **v = nsx_arena_get(p->scratch, p->n * sizeof(*v)), *lead, *next = best;
 	size_t n = 0;
 
-	if (price_with(p, best, err))
-		return err->rc;
-	lead = choose_leader(p, best);
-	for (size_t i = 0; i < p->n; i++)
-		p->v[i].after_best_ns = p->v[i].after_ns;
-	if (lead != best && price_with(p, lead, err))
-		return err->rc;
+	do { /* a leader may itself be led by a call with its own cost */
+		lead = next;
+		if (price_with(p, lead, err))
+			return err->rc;
+		for (size_t i = 0; lead == best && i < p->n; i++)
+			p->v[i].after_best_ns = p->v[i].after_ns;
+		next = choose_leader(p, lead);
+	} while (next != lead && (lead == best || is_call(next)));
 	apply_remedy(p, lead);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
