@@ -298,6 +298,21 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 					   all_ns, err) : 0;
 }
 
+/* Counts a call of the current thread in its group. ns: its time in the window. */
+static void count_call(struct calls *c, struct group *x, size_t call, int64_t ns)
+{
+	const struct nsx_trace *t = c->d->trace;
+	int64_t start_ns = nsx_call_start(&t->calls, call);
+	uint32_t process = t->thread[c->thread].process;
+
+	x->process = !x->count++ || x->process == process ? process : NSX_SEVERAL;
+	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
+		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
+	nsx_add_to(&x->ns, ns);
+	nsx_add_to(&x->profiled_ns, nsx_profiled_ns(
+		c->d->facts, c->thread, (struct nsx_span){start_ns, start_ns + ns}));
+}
+
 static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 			  uint32_t *last_wait, struct nsx_err *err)
 {
@@ -325,19 +340,11 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	range = nsx_nvtx_walk_to(ranges, nsx_call_start(&t->calls, call));
 	if (nsx_places_add(c->places, g, range, (uint32_t)call, ns, err))
 		return err->rc;
-	x->process = !x->count ||
-		     x->process == t->thread[c->thread].process ?
-			     t->thread[c->thread].process : NSX_SEVERAL;
-	x->count++;
-	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
-		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
+	count_call(c, x, call, ns);
 	if (kind == WAIT)
 		c->emptied = g;
 	if (x->is_pool)
 		count_refill(c, ns);
-	nsx_add_to(&x->ns, ns);
-	nsx_add_to(&x->profiled_ns, nsx_profiled_ns(c->d->facts, c->thread, (struct nsx_span){
-		nsx_call_start(&t->calls, call), nsx_call_start(&t->calls, call) + ns}));
 	if (!is_wait(kind))
 		nsx_add_to(&x->edge_ns, nsx_at_edges(c->edge, c->thread, (struct nsx_span){
 			nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call)}));
@@ -645,7 +652,8 @@ static const char *calls_say_calls(struct nsx_findings *l, const struct group *x
 {
 	const char *text = nsx_tell(l, "%s, %s in all%s%s",
 		nsx_text_n(l->arena, x->count, "call", NULL), nsx_tell_ns(l, x->ns),
-		nsx_text_profiled(l->arena, x->profiled_ns, x->ns), x->between_ns * 10 < x->ns ? "" :
+		nsx_text_profiled(l->arena, x->profiled_ns, x->ns),
+		x->between_ns * 10 < x->ns ? "" :
 		nsx_tell(l, ", and %s between them", nsx_tell_ns(l, x->between_ns)));
 
 	return way == NWAYS ? text :
@@ -709,9 +717,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(is_wait(kind) ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
-	f.most_ns = (double)(all.ns - all.profiled_ns) + (double)all.between_ns;
-	if (f.most_ns > 0)
-		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
+	f.most_ns = NSX_MAX(1, (double)(all.ns - all.profiled_ns) + (double)all.between_ns);
+	f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
 	/* Copies of results are told even if few calls wait for them: the host may need just
 	 * these.

@@ -130,7 +130,7 @@ static bool is_pause(const struct nsx_run_phase *x)
 	return !x->range && x->kind == NSX_PHASE_PAUSE;
 }
 
-/* What helps against the row with most time of a phase; NULL: a look at the phase must tell. */
+/* Advice on the row with most time of a phase; NULL: a look at the phase must tell. */
 static const char *advise_on_row(const struct nsx_detect *d, const struct nsx_account *x)
 {
 	const char *place = nsx_account_place(d->facts, x, d->scratch) ?: "";

@@ -32,8 +32,8 @@ struct item {
 	struct nsx_finding *f;
 	size_t order; /* order of appearance                                 */
 	double adds_ns; /* time won beyond the remedies applied so far       */
-	double replayed_ns, after_replayed_ns; /* adds_ns and after_ns without the limit */
-	/* the same if one more remedy is applied: the best one, or the one that is being tried */
+	double replayed_ns; /* the same without the finding's limit          */
+	/* replayed_ns once another remedy is applied, too: the best, and the one that is tried */
 	double after_best_ns, after_ns;
 	double worth_ns, sure_ns; /* see worth and sure_worth                */
 	bool is_capture;
@@ -58,7 +58,7 @@ struct pricing {
 	struct nsx_change *applied; /* remedies applied so far               */
 	size_t napplied;
 	unsigned nsteps; /* number of findings applied                       */
-	double won_ns[NSX_MAX_SETS + 1]; /* by set of processes: replayed gain of the applied ones */
+	double won_ns[NSX_MAX_SETS + 1]; /* by set of processes: replayed gain of these */
 };
 
 static bool is_capture(const struct nsx_finding *f)
@@ -258,8 +258,7 @@ static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 		if (p->v[i].left && !rc) {
 			double ns = (double)p->gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
 
-			p->v[i].after_replayed_ns = NSX_MAX(0, ns);
-			p->v[i].after_ns = cap_price_ns(p->v[i].f, NSX_MAX(0, ns));
+			p->v[i].after_ns = NSX_MAX(0, ns);
 		}
 	with->after_ns = 0;
 	with->left = true;
@@ -380,8 +379,8 @@ static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 		n = rank_join(p, lead, true, best->adds_ns, v, n);
 	n = rank_join(p, lead, false, lead->adds_ns, v, n);
 	for (size_t i = 0; i < p->n; i++) {
-		p->v[i].adds_ns = p->v[i].after_ns;
-		p->v[i].replayed_ns = p->v[i].after_replayed_ns;
+		p->v[i].replayed_ns = p->v[i].after_ns;
+		p->v[i].adds_ns = cap_price_ns(p->v[i].f, p->v[i].after_ns);
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_headroom);
 	tell_other_ways(p, lead->f, v, n);

@@ -149,8 +149,8 @@ static uint32_t find_covering_range(const struct nsx_trace *t, const struct nsx_
 	return best;
 }
 
-int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, const struct nsx_window *w,
-		   struct nsx_doing *ret, struct nsx_err *err)
+int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f,
+		   const struct nsx_window *w, struct nsx_doing *ret, struct nsx_err *err)
 {
 	struct nsx_span in = {w->start_ns, w->end_ns};
 	struct spent s = {.facts = f};

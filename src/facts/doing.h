@@ -18,7 +18,8 @@ struct nsx_doing {
  * the shortest range around most of it, or else the function that was sampled most. Linear in calls,
  * ranges and samples. Errors: NSX_E_NOMEM.
  */
-int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, const struct nsx_window *w,
-		   struct nsx_doing *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f,
+		   const struct nsx_window *w, struct nsx_doing *ret,
+		   struct nsx_err *err) NSX_CHECKED;
 
 #endif

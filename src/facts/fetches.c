@@ -1,6 +1,6 @@
 /* fetches.c - separates the host's own work on pages that it fetched, which grows with their size,
- * from the faults, which do not: a line of least squares through gaps over the bytes that were fetched
- * right before.
+ * from the faults, which do not: a line of least squares through gaps over the bytes that were
+ * fetched right before.
  */
 #include "base/stat.h"
 #include "facts/fetches.h"

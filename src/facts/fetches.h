@@ -7,7 +7,7 @@
 struct nsx_fetches {
 	size_t n; /* gaps, each of which ends with a migration that no call launches */
 	int64_t ns;
-	/* the part of ns that does not grow with the pages, which is page faults; negative: not known */
+	/* the part of ns that does not grow with the pages: page faults; negative: not known */
 	double fault_ns;
 };
 /* Sums such idle time of a device in the window. Linear in its idle pieces and operations. */

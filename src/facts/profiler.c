@@ -131,14 +131,16 @@ static int merge_by_thread(const struct nsx_trace *t, const struct rows *p,
 		return err->rc;
 	for (uint32_t i = 0; i < t->nthreads; i++) {
 		struct nsx_spans *s = &(*ret)[i];
-		size_t from = NSX_SEARCH((size_t)0, p->n, k, p->v[k].thread < t->thread[i].global_tid);
+		uint64_t thread = t->thread[i].global_tid;
+		size_t from = NSX_SEARCH((size_t)0, p->n, k, p->v[k].thread < thread);
 
-		while (from + s->n < p->n && p->v[from + s->n].thread == t->thread[i].global_tid)
+		while (from + s->n < p->n && p->v[from + s->n].thread == thread)
 			s->n++;
 		if (!nsx_new_array(s->v, p->a, s->n, "profiler overheads", err))
 			return err->rc;
 		for (size_t k = 0; k < s->n; k++)
-			s->v[k] = (struct nsx_span){p->v[from + k].start_ns, p->v[from + k].end_ns};
+			s->v[k] = (struct nsx_span){p->v[from + k].start_ns,
+						    p->v[from + k].end_ns};
 		nsx_spans_normalise(s);
 	}
 	return 0;

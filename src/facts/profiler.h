@@ -18,7 +18,7 @@ struct nsx_profiler {
 	size_t n, defects;   /* defects: rows without valid start and end    */
 	int64_t most_lost_ns; /* the longest time that one thread lost in the window in use */
 	double most_lost_pct; /* most_lost_ns in percent of the window       */
-	struct nsx_spans *of_thread; /* for each thread of the trace: when the profiler held it up */
+	struct nsx_spans *of_thread; /* for each thread of the trace: when it was held up */
 };
 
 /* The part of a thread's span in which the profiler held it up; 0 if that is not known. */

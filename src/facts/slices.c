@@ -36,7 +36,7 @@ static int list_gaps(const struct nsx_trace *t, const struct nsx_device *dev, st
 		if (!starts_in(w, start_ns))
 			continue;
 		if (end_ns != INT64_MIN && start_ns - end_ns >= SLICE_NS) {
-			int64_t doubt_ns = nsx_clock_doubt_ns(t, nsx_stream_of(t, i)->process,
+			int64_t doubt_ns = nsx_clock_doubt_ns(t, nsx_op_process(t, i),
 							      (uint32_t)(dev - t->device));
 
 			if (from_ns != INT64_MIN && call != NSX_NONE &&
