@@ -597,8 +597,9 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 		    (is_id ? th->tid != asked : strcmp(nsx_text(t, th->name), a->argument)))
 			continue;
 		if (any && th->tid != tid)
-			return nsx_fail(err, NSX_E_USAGE, "several threads are called '%s', such as "
-					"%lld and %lld", a->argument, tid, (long long)th->tid);
+			return nsx_fail(err, NSX_E_USAGE,
+					"several threads are called '%s', such as %lld and %lld",
+					a->argument, tid, (long long)th->tid);
 		tid = th->tid;
 		any = true;
 	}

@@ -417,7 +417,7 @@ static enum nsx_comm_op classify_nccl(const char *p)
 }
 
 /* comm_words mark communication kernels. Other words exclude a kernel because it also computes or
- * works within one block. All are spelt as write_words spells.
+ * works within one block. All are spelt as spell_words spells.
  */
 static const char *const comm_words[] = {
 	"_allreduce", "_all_reduce", "_allgather", "_all_gather", "_reducescatter",
@@ -434,7 +434,7 @@ static const char *const comm_libraries[] = {
 /* Writes a name so that its words begin with "_", as each library spells in its own way: AllReduce
  * and all_reduce are "_all_reduce".
  */
-static void write_words(const char *name, char *ret, size_t size)
+static void spell_words(const char *name, char *ret, size_t size)
 {
 	size_t n = 0;
 
@@ -462,13 +462,13 @@ static bool is_in_comm_library(const char *full)
 {
 	const char *end = full + strcspn(full, "<(");
 
-	for (const char *p = full; p < end; p++) {
-		const char *inner = p == full || p[-1] == ':' || p[-1] == ' ' ? strstr(p, "::") : NULL;
-
-		for (size_t i = 0; inner && inner < end && i < ARRAY_LEN(comm_libraries); i++)
-			if (!strncmp(p, comm_libraries[i], strlen(comm_libraries[i])))
+	while (end - full >= 2 && (end[-1] != ':' || end[-2] != ':'))
+		end--; /* without the function's own name */
+	for (const char *p = full; end - p >= 2; p++)
+		for (size_t i = 0; i < ARRAY_LEN(comm_libraries); i++)
+			if ((p == full || p[-1] == ':' || p[-1] == ' ') &&
+			    !strncmp(p, comm_libraries[i], strlen(comm_libraries[i])))
 				return true;
-	}
 	return false;
 }
 
@@ -479,7 +479,7 @@ enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 
 	if (skip_known_word(&p, "nccl") || skip_known_word(&p, "rccl"))
 		return classify_nccl(p);
-	write_words(base, words, sizeof(words));
+	spell_words(base, words, sizeof(words));
 	return (HAS_ONE_OF(words, comm_words) || is_in_comm_library(full)) &&
 			       !HAS_ONE_OF(words, computing_words) ?
 		       NSX_COMM_OTHER : NSX_COMM_NONE;
