@@ -196,7 +196,7 @@ static void add_option(const struct builder *b, const char *name, const char *va
 		nsx_args_add(b->args, nsx_arena_printf(b->arena, "--%s=%s", name, value));
 }
 
-/* Adds a counter option, unless the user gave it. */
+/* Adds a counter option, unless the user gave it or this nsys does not know it. */
 static void add_counter_option(const struct builder *b, const char *name, const char *value)
 {
 	if (!nsx_args_have(b->want->extra, name, 0) &&

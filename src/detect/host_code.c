@@ -41,7 +41,7 @@ struct launcher {
 	} *code;
 	struct rows gaps; /* short stretches                                 */
 	bool loads;	  /* a launch loads code, which no graph saves       */
-	struct nsx_row_list launches; /* if so: those that load none         */
+	struct nsx_row_list launches; /* if so: the launches that load none  */
 	struct nsx_votes *whose; /* for each code (by its index), time by thread */
 	struct nsx_votes *hot; /* samples, by index of a code or SHORT       */
 	bool has_launcher; /* a thread launches kernels: one that only copies helps it */

@@ -36,7 +36,7 @@ struct nsx_rep_process { /* named by an event; repeats are possible             
 	const char *name;
 };
 
-/* Events with stacks. Stacks of a kind are numbered as their rows refer to them. */
+/* Events with stacks. Rows refer to the stacks of their kind by number. */
 enum nsx_rep_stacked { NSX_OF_SAMPLE, NSX_OF_CALL, NSX_NSTACKED };
 
 /* Results of walking a block. */
