@@ -327,7 +327,9 @@ static int await_named_work(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return 0;
 }
 
-/* Adds the dependencies of a free: all work of its process that ended by the call's end. */
+/* Makes a free wait for all queued work of its process, if all of it had ended by the call's end;
+ * otherwise for nothing.
+ */
 static int await_whole_process(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
