@@ -319,26 +319,21 @@ static const char *const kind_words[NSX_NKERNEL_CATEGORIES] = {
 /* least share of the change, above its share of the time, for which a kind is named alone */
 #define KIND_ALONE 0.15
 
-/* Names the kind of kernels that makes most of the change if no single kernel makes half of
- * that, and a kind that goes the other way at least half as far. False: there is none.
+/* Names the kind of kernels that makes most of the change if no single kernel makes half of that.
+ * False: there is none.
  */
 static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 				const struct nsx_budget *x, double of_ns, struct nsx_arena *a)
 {
-	struct sum most = {0}, other = {0};
-	const char *word = NULL, *other_word = NULL;
+	struct sum most = {0};
+	const char *word = NULL;
 
 	for (enum nsx_kernel_category c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
 		struct sum s = sum_kind(d, x, c);
 
-		if (!kind_words[c] || !s.ns)
-			continue;
-		if ((s.ns > 0) == (of_ns > 0) && llabs(s.ns) > llabs(most.ns)) {
+		if (kind_words[c] && (double)s.ns * of_ns > 0 && llabs(s.ns) > llabs(most.ns)) {
 			most = s;
 			word = kind_words[c];
-		} else if ((s.ns > 0) != (of_ns > 0) && llabs(s.ns) > llabs(other.ns)) {
-			other = s;
-			other_word = kind_words[c];
 		}
 	}
 	if (!word || most.n[most.ns < 0] < 2 ||
@@ -351,10 +346,6 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 		return false;
 	nsx_buf_printf(b, "%s%zu %s (%s)", intro_by_share((double)most.ns, of_ns),
 		       most.n[most.ns < 0], word, nsx_text_change(a, (double)most.ns));
-	if (2 * llabs(other.ns) >= llabs(most.ns))
-		nsx_buf_printf(b, "%s %s (%s)", other.n[other.ns < 0] > 1 ? " against" :
-				" against one of", other_word,
-			       nsx_text_change(a, (double)other.ns));
 	return true;
 }
 
