@@ -319,7 +319,8 @@ static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, str
 	r->figure = "whole run";
 	r->change = g->relative ? 100 * change / before : change * 1e-6;
 	r->lo = r->hi = r->mean = NAN;
-	if (d->verdict == NSX_V_INCONCLUSIVE)
+	if (d->verdict == NSX_V_INCONCLUSIVE ||
+	    (d->verdict == NSX_V_BOTH_WAYS && r->change > r->limit))
 		undecided(r, d->why);
 	else
 		r->result = r->change > r->limit &&
