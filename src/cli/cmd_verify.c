@@ -39,7 +39,7 @@ static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, stru
 		kept += all[i].kept;
 	}
 	if (!rc && !m)
-		nsx_print_line(!nsx_is_comparable(d) ? "so what was won is not known" : a->finding ?
+		nsx_print_line(!nsx_knows_gain(d) ? "so what was won is not known" : a->finding ?
 			       "this finding promised nothing, or is still there" :
 			       "no finding of the first report is gone or halved");
 	if (!rc && a->ledger)

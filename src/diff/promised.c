@@ -28,12 +28,17 @@ static double judged_part(const struct nsx_diff *d)
 		       (double)t->judged_ns / (double)t->span_ns : 1;
 }
 
+bool nsx_knows_gain(const struct nsx_diff *d)
+{
+	return nsx_is_comparable(d) && (d->totals.decides ? d->totals.same_work : !d->whole);
+}
+
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])
 {
 	double won = won_of(d), part = judged_part(d), all = 0;
 	size_t n = 0;
 
-	if (!nsx_is_comparable(d) || (d->whole && !d->totals.decides))
+	if (!nsx_knows_gain(d))
 		return 0;
 	for (size_t i = 0; i < d->nfindings; i++)
 		all += is_gone(&d->findings[i], won) ? d->findings[i].before->share : 0;
