@@ -84,14 +84,6 @@ static const char *graph_mode(const struct nsx_trace *t)
 	       nodes ? "node" : launches ? "opaque" : "none";
 }
 
-static void sum_overheads(struct nsx_side *s, const struct nsx_trace *t)
-{
-	for (size_t i = 0; i < t->overheads.n; i++)
-		if (nsx_overhead_is_tool(t->overheads.type[i]))
-			nsx_add_to(&s->overhead_ns, t->overheads.end_ns[i] -
-						    t->overheads.start_ns[i]);
-}
-
 /* Share of launches with recorded GPU work; NAN: unknown. Launches into a graph under construction
  * have no work either and do not count. The whole trace is used, because a window would cut work
  * off.
@@ -245,7 +237,6 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r, struct nsx
 
 	s->size_bytes = nsx_db_size(schema->db);
 	s->product_version = nsx_arena_strdup(s->arena, schema->product_version);
-	s->window_ns = t->window.end_ns - t->window.start_ns;
 	s->graph_mode = graph_mode(t);
 	s->hides_kernels = r->facts->graphs.hidden_pct >= NSX_GRAPHS_HIDDEN_PCT;
 	if (nsx_report_damage(r))
@@ -257,7 +248,6 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r, struct nsx
 	s->peak_bytes = peak_of(r);
 	name_gpus(s, t);
 	name_traced(s, schema);
-	sum_overheads(s, t);
 	keep_findings(s, r);
 	s->first_ns = t->window.start_ns;
 	s->last_ns = t->window.end_ns;

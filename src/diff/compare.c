@@ -7,10 +7,6 @@
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 #define ALIKE 0.9      /* least share of common launches without a warning    */
-/* least difference between the sides in the share of time spent in the profiler that is a
- * warning
- */
-#define PROFILER 0.02
 #define CLOCKS 0.02
 /* least difference between the sides in the share of lost launches that is a warning */
 #define LOST 0.01
@@ -236,8 +232,8 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 }
 
 /* Checks that units do the same work. A unit without a name may be one step on one side and two on
- * the other, if every second step differs. And launches may all have as many times the threads, which
- * is other work if the copies differ as well, or are none.
+ * the other, if every second step differs. And all launches may have as many times the threads,
+ * which is other work if the copies differ as well, or are none.
  */
 static void compare_periods(struct nsx_diff *d)
 {
@@ -278,17 +274,6 @@ static double steady_share(const struct nsx_pool *p)
 			all++;
 		}
 	return all ? (double)n / (double)all : 0;
-}
-
-static double overhead_share(const struct nsx_diff *d, unsigned side)
-{
-	double ns = 0, window = 0;
-
-	for (size_t i = 0; i < d->nsides[side]; i++) {
-		ns += (double)d->sides[side][i]->overhead_ns;
-		window += (double)d->sides[side][i]->window_ns;
-	}
-	return window > 0 ? ns / window : NAN;
 }
 
 /* Compares clocks on the lane whose clock changed most. */
@@ -334,7 +319,6 @@ void nsx_compare_captures(struct nsx_diff *d)
 {
 	const struct nsx_side *b = d->sides[0][0], *a = d->sides[1][0];
 	const double steady[] = {steady_share(&d->pool[0]), steady_share(&d->pool[1])};
-	const double overhead[] = {overhead_share(d, 0), overhead_share(d, 1)};
 	double answered[2];
 
 	d->checks = nsx_arena_get(d->arena, MOST_CHECKS * sizeof(*d->checks));
@@ -369,8 +353,6 @@ void nsx_compare_captures(struct nsx_diff *d)
 	compare_periods(d);
 	compare_shares(d, NSX_MIN(steady[0], steady[1]) < 0.5 && !d->whole, "steady_units", steady,
 		       "less than half of the units are steady");
-	compare_shares(d, fabs(overhead[1] - overhead[0]) > PROFILER, "profiler_overhead", overhead,
-		       "the profiler took a larger share of one side's time");
 	compare_clocks(d);
 	compare_mhz(d);
 }

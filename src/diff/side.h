@@ -135,7 +135,6 @@ struct nsx_side {
 	const char *ranks; /* ranks of a digest: "rank 3", "8 ranks, 0 to 7" */
 	double sm_mhz; /* mean SM clock while kernels ran; NAN: not sampled */
 	int64_t ngpus, nranks; /* GPUs and processes with work */
-	int64_t overhead_ns, window_ns; /* time spent in the profiler, and length of the capture */
 	double answered; /* share of launch calls whose GPU work is recorded;
 			    NAN: not known */
 	struct nsx_totals totals;
