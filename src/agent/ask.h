@@ -5,8 +5,7 @@
  * tables and notes. An answer also says which window it is about, how far it can be trusted,
  * and what to ask next.
  */
-#ifndef NSX_ASK_H
-#define NSX_ASK_H
+#pragma once
 
 #include "base/stat.h"
 #include "facts/facts.h"
@@ -146,5 +145,3 @@ enum nsx_sum_share { NSX_OF_WINDOW, NSX_OF_THEM };
 void nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 		   enum nsx_sum_share share);
 void nsx_tally_free(struct nsx_tally *t);
-
-#endif

@@ -4,8 +4,7 @@
  * changes, it is read anew. When all take more memory than allowed, those not asked for longest
  * are dropped; the one asked for stays.
  */
-#ifndef NSX_LOADED_H
-#define NSX_LOADED_H
+#pragma once
 
 #include <sys/stat.h>
 #include "agent/ask.h"
@@ -42,5 +41,3 @@ struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path);
 /* Returns the whole loaded trace with an id; NULL: not loaded. */
 struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id);
 void nsx_cache_done(struct nsx_cache *c);
-
-#endif

@@ -7,8 +7,7 @@
  * A second thread does tool calls and reads resources, one after another. All else is answered
  * at once, so that a long call can be cancelled.
  */
-#ifndef NSX_MCP_H
-#define NSX_MCP_H
+#pragma once
 
 #include "agent/tools.h"
 
@@ -76,5 +75,3 @@ int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 void nsx_mcp_list_prompts(struct nsx_jsonw *w);
 int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 		       struct nsx_jsonw *w, struct nsx_err *err) NSX_CHECKED;
-
-#endif

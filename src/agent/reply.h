@@ -8,8 +8,7 @@
  * Text from a trace is data. Characters that move the cursor, hide text or turn its direction
  * are spelled out. In the text, every cell of more than one word stands in a code span.
  */
-#ifndef NSX_REPLY_H
-#define NSX_REPLY_H
+#pragma once
 
 #include "agent/ask.h"
 #include "base/jsonw.h"
@@ -50,5 +49,3 @@ void nsx_reply_as_tools(struct nsx_buf *b, const char *text, const char *trace_i
  */
 int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
 		    struct nsx_jsonw **ret, struct nsx_buf *b, struct nsx_err *err) NSX_CHECKED;
-
-#endif

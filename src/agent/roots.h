@@ -1,8 +1,7 @@
 /* roots.h - the files that an agent may name: regular files under certain folders, after links
  * are resolved.
  */
-#ifndef NSX_ROOTS_H
-#define NSX_ROOTS_H
+#pragma once
 
 #include <limits.h>
 #include "base/arena.h"
@@ -24,5 +23,3 @@ enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path, char 
 /* Lists at most `most` traces under the roots, with paths that an agent can use. Owner: arena a. */
 const char **nsx_roots_traces(const struct nsx_roots *r, size_t most,
 			      struct nsx_arena *a, size_t *ret_n);
-
-#endif

@@ -6,8 +6,7 @@
  * allowed for shares and what nullable.def lists. Replies to agents have no null; they leave
  * out what is not known.
  */
-#ifndef NSX_SHAPE_H
-#define NSX_SHAPE_H
+#pragma once
 
 #include "agent/tools.h"
 
@@ -19,5 +18,3 @@ int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *e
  * as in keys.def, and any tables and values.
  */
 void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of);
-
-#endif

@@ -3,8 +3,7 @@
  * If the caller can mend the call, the result has isError and {code, message, try}. Only an
  * unknown tool is an error of the protocol.
  */
-#ifndef NSX_TOOLS_H
-#define NSX_TOOLS_H
+#pragma once
 
 #include "agent/loaded.h"
 #include "agent/roots.h"
@@ -68,5 +67,3 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 /* Says what to record next. preset NULL: all presets; r NULL: without a trace. */
 int nsx_answer_capture(const char *preset, const struct nsx_report *r, struct nsx_answer **ret,
 		       struct nsx_err *err) NSX_CHECKED;
-
-#endif

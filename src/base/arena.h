@@ -4,8 +4,7 @@
  * comes from the input may fail, and the error says how much was wanted and for what. An arena is
  * not thread-safe: only one thread may use it at a time.
  */
-#ifndef NSX_ARENA_H
-#define NSX_ARENA_H
+#pragma once
 
 #include <stdarg.h>
 #include "base/err.h"
@@ -109,5 +108,3 @@ void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);
  * caller, free(). In a build with -DNSX_FAULTS the allocation number NSX_FAULT_ALLOC fails.
  */
 void *nsx_try_alloc(size_t n, size_t size, const char *what, struct nsx_err *err) NSX_CHECKED;
-
-#endif

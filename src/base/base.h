@@ -2,8 +2,7 @@
  *
  * Every other header may include it.
  */
-#ifndef NSX_BASE_H
-#define NSX_BASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,6 +156,16 @@ static inline int64_t nsx_real_key(double x)
 		lo_;                                                          \
 	})
 
+/* Tells whether `holds`, an expression of the index i, is true for any of [0, n). */
+#define NSX_ANY(i, n, holds)                                                  \
+	__extension__({                                                       \
+		__typeof__((n) + 0) i = 0;                                    \
+                                                                              \
+		while (i < (n) && !(holds))                                   \
+			i++;                                                  \
+		i < (n);                                                      \
+	})
+
 /* Loops over runs [i, next) of equal neighbours among n elements. `alike` is an expression that
  * is true if element `next` belongs to the run that begins at i.
  *
@@ -204,5 +213,3 @@ enum {
  * timestamps fit int64.
  */
 #define NSX_TIME_MAX (INT64_C(1) << 61)
-
-#endif

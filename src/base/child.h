@@ -1,6 +1,5 @@
 /* child.h - runs work that cannot be interrupted in a process of its own. */
-#ifndef NSX_CHILD_H
-#define NSX_CHILD_H
+#pragma once
 
 #include "base/str.h"
 
@@ -12,5 +11,3 @@
  */
 int nsx_in_child(int (*work)(void *ctx, struct nsx_buf *out, struct nsx_err *err),
 		 void *ctx, double max_s, struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* clock.h - the time of day, and a monotonic clock in seconds. */
-#ifndef NSX_CLOCK_H
-#define NSX_CLOCK_H
+#pragma once
 
 enum { NSX_UTC_SIZE = 32 };
 
@@ -10,5 +9,3 @@ enum { NSX_UTC_SIZE = 32 };
 void nsx_utc_now(char ret[NSX_UTC_SIZE]);
 /* Returns the seconds of a monotonic clock, for measuring durations. */
 double nsx_now_s(void);
-
-#endif

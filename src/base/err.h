@@ -7,8 +7,7 @@
  * Message grammar: lower case, what failed, subject in single quotes, why,
  * then what to do; no newline, no full stop.
  */
-#ifndef NSX_ERR_H
-#define NSX_ERR_H
+#pragma once
 
 #include "base/base.h"
 
@@ -59,5 +58,3 @@ int nsx_wrap(struct nsx_err *err, const char *fmt, ...) NSX_PRINTF(2, 3);
  */
 extern volatile int nsx_stop_flag;
 int nsx_stopped(struct nsx_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* figures.h - formats numbers for people: three significant digits and the unit that fits.
  * Exact values are in JSON and CSV. Owner of every text: arena a.
  */
-#ifndef NSX_FIGURES_H
-#define NSX_FIGURES_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -13,5 +12,3 @@ const char *nsx_text_count(struct nsx_arena *a, double n); /* "290", "1.2 M" */
 const char *nsx_text_share(struct nsx_arena *a, double part, double whole);
 /* Formats a count as "1 call" or "2 calls"; many NULL: appends an "s" to `one`. */
 const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one, const char *many);
-
-#endif

@@ -8,8 +8,7 @@
  *	...
  *	nsx_groups_done(&g);
  */
-#ifndef NSX_GROUP_H
-#define NSX_GROUP_H
+#pragma once
 
 #include <pthread.h>
 #include "base/arena.h"
@@ -132,5 +131,3 @@ uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
 /* Frees the search structure; no key can be looked up afterwards. */
 void nsx_groups_close(struct nsx_groups *g);
 void nsx_groups_done(struct nsx_groups *g);
-
-#endif

@@ -1,8 +1,7 @@
 /* jsonread.h - reads JSON of users and our own lists of files. It is implemented in
  * jsonw.c, the only file that uses the JSON library.
  */
-#ifndef NSX_JSONREAD_H
-#define NSX_JSONREAD_H
+#pragma once
 
 #include "base/err.h"
 
@@ -59,5 +58,3 @@ const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
 const char *nsx_jsonr_str(const struct nsx_jsonr *j); /* NULL: j is no text */
 bool nsx_jsonr_int(const struct nsx_jsonr *j, int64_t *ret);
 bool nsx_jsonr_equal(const struct nsx_jsonr *a, const struct nsx_jsonr *b);
-
-#endif

@@ -11,8 +11,7 @@
  * Strings are repaired to valid UTF-8, non-ASCII is escaped, integers are exact, reals have
  * 15 significant digits and must be finite (the caller writes null for an unknown number).
  */
-#ifndef NSX_JSONW_H
-#define NSX_JSONW_H
+#pragma once
 
 #include <stdio.h>
 #include "base/err.h"
@@ -48,5 +47,3 @@ int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err) NSX_CH
 /* Appends the document to b on one line, without a newline. */
 struct nsx_buf;
 int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* keyed.h - radix sort by an integer key, for large arrays. */
-#ifndef NSX_KEYED_H
-#define NSX_KEYED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -15,5 +14,3 @@ struct nsx_brief { /* nsx_keyed with only 32 bits of the key, which takes less m
 	uint32_t key, at;
 };
 void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n);
-
-#endif

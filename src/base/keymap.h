@@ -1,6 +1,5 @@
 /* keymap.h - gives equal fixed-size keys equal ids, from many threads; ids count up from 0. */
-#ifndef NSX_KEYMAP_H
-#define NSX_KEYMAP_H
+#pragma once
 
 #include <pthread.h>
 #include "base/arena.h"
@@ -40,5 +39,3 @@ struct nsx_renumber {
 int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
 		 struct nsx_renumber *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_remap(uint32_t *column, size_t n, const uint32_t *new_id);
-
-#endif

@@ -1,8 +1,7 @@
 /* number.h - variable-length integers: seven bits a byte, least significant first, as in protocol
  * buffers. Signed integers are zigzag-encoded, so that small negative ones are short, too.
  */
-#ifndef NSX_NUMBER_H
-#define NSX_NUMBER_H
+#pragma once
 
 #include "base/str.h"
 
@@ -51,5 +50,3 @@ static inline bool nsx_get_number(struct nsx_bytes *b, uint64_t *ret)
 	}
 	return false;
 }
-
-#endif

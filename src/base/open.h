@@ -1,8 +1,7 @@
 /* open.h - opens input files. A server can be confined to folders: it then reads nothing outside
  * of them, even if names and links change while it opens a file.
  */
-#ifndef NSX_OPEN_H
-#define NSX_OPEN_H
+#pragma once
 
 #include <dirent.h>
 #include <stdio.h>
@@ -25,5 +24,3 @@ int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 int nsx_confine(const char *folder, struct nsx_err *err) NSX_CHECKED;
 /* Tells whether a real path lies in one of these folders. */
 bool nsx_is_confined(const char *real);
-
-#endif

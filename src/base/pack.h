@@ -5,8 +5,7 @@
  * durations of kernels and calls take about three bytes each. Longer blocks would have greater
  * distances. Any value can be stored, and values can be read in any order.
  */
-#ifndef NSX_PACK_H
-#define NSX_PACK_H
+#pragma once
 
 #include <endian.h>
 #include "base/arena.h"
@@ -68,5 +67,3 @@ int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
 		   const char *what, struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
 /* Frees a column before its arena is freed. */
 void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p);
-
-#endif

@@ -6,8 +6,7 @@
  * waits for that work, its thread may run tasks of other jobs, so a task must not hold a lock while
  * it starts parallel work.
  */
-#ifndef NSX_PAR_H
-#define NSX_PAR_H
+#pragma once
 
 #include "base/err.h"
 
@@ -18,5 +17,3 @@ typedef int (*nsx_task_fn)(void *ctx, size_t i, struct nsx_err *err);
  * the lowest failing index; later indices may not have run.
  */
 int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err) NSX_CHECKED;
-
-#endif

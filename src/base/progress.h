@@ -3,8 +3,7 @@
  * Worker threads write it with relaxed atomics, and the front end's ticker reads it; the
  * library itself prints nothing.
  */
-#ifndef NSX_PROGRESS_H
-#define NSX_PROGRESS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ static inline void nsx_progress_add(struct nsx_progress *p, int64_t n)
 	if (p)
 		atomic_fetch_add_explicit(&p->done, n, memory_order_relaxed);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* real.h - formats reals as decimal text, much faster than printf and strtod. */
-#ifndef NSX_REAL_H
-#define NSX_REAL_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ static inline bool nsx_real_millionths(double x, int64_t *ret)
 	back = (double)*ret / 1e6;
 	return !memcmp(&back, &x, sizeof(x)); /* -0.0 differs from 0 by its sign */
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* regex.h - regular expressions of users. */
-#ifndef NSX_REGEX_H
-#define NSX_REGEX_H
+#pragma once
 
 #include <regex.h>
 #include "base/err.h"
@@ -22,5 +21,3 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
  */
 bool nsx_regex_matches(struct nsx_regex *r, const char *text);
 void nsx_regex_free(struct nsx_regex *r); /* r may be NULL */
-
-#endif

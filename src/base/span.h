@@ -3,8 +3,7 @@
  * A list is sorted and disjoint and has no empty spans, unless a function says otherwise. Functions
  * are pure and take linear time.
  */
-#ifndef NSX_SPAN_H
-#define NSX_SPAN_H
+#pragma once
 
 #include "base/pack.h"
 
@@ -101,5 +100,3 @@ struct nsx_group_time {
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
 		     size_t at, size_t n, struct nsx_group_time *by_group, int64_t *end_ns);
-
-#endif

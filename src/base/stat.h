@@ -1,6 +1,5 @@
 /* stat.h - sums and exact quantiles of int64 samples. Pure functions. */
-#ifndef NSX_STAT_H
-#define NSX_STAT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -65,5 +64,3 @@ static inline int64_t nsx_to_i64(double x)
 {
 	return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x : x < 0 ? INT64_MIN : 0;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Interning is thread-safe. Reading the text of an id is safe once the threads that intern
  * have been joined.
  */
-#ifndef NSX_STR_H
-#define NSX_STR_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -191,5 +190,3 @@ size_t nsx_edits(const char *a, size_t na, const char *b);
  * SIZE_MAX. Names that differ in more than half of the letters are ignored.
  */
 bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best);
-
-#endif

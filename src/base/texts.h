@@ -4,8 +4,7 @@
  * kept as references to pieces of plain texts and the new bytes between them. Names of
  * generated kernels, with and without parameters, pack well.
  */
-#ifndef NSX_TEXTS_H
-#define NSX_TEXTS_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -45,5 +44,3 @@ static inline const char *nsx_texts_bytes(const struct nsx_texts *x, uint32_t at
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b);
 /* Tells whether the text at this place equals the given one. */
 bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text, size_t len);
-
-#endif

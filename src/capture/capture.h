@@ -4,8 +4,7 @@
  * result folder and moved up when they are complete, so that an interrupted capture leaves no
  * partial file.
  */
-#ifndef NSX_CAPTURE_H
-#define NSX_CAPTURE_H
+#pragma once
 
 #include <time.h>
 #include "capture/nsys.h"
@@ -124,5 +123,3 @@ int nsx_file_compress(const char *from, const char *to, struct nsx_err *err) NSX
 
 /* Removes a folder and everything in it. */
 int nsx_file_remove_tree(const char *path); /* 0, or an error if something remains */
-
-#endif

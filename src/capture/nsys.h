@@ -3,8 +3,7 @@
  * Option names and values differ between versions of nsys. Its help text decides which are used,
  * not its version number.
  */
-#ifndef NSX_CAPTURE_NSYS_H
-#define NSX_CAPTURE_NSYS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -90,5 +89,3 @@ int nsx_want_check(const char *preset, const struct nsx_args *extra,
  */
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
 		      struct nsx_arena *a, struct nsx_args *args, struct nsx_buf *warnings);
-
-#endif

@@ -3,8 +3,7 @@
  * A program may leave processes behind. nsx_proc_guard makes this process their parent, and
  * nsx_proc_sweep ends them.
  */
-#ifndef NSX_CAPTURE_PROC_H
-#define NSX_CAPTURE_PROC_H
+#pragma once
 
 #include <sys/types.h>
 #include "base/str.h"
@@ -77,5 +76,3 @@ unsigned nsx_proc_count(const char *proc_root, const char *name);
  * to *names, as "a (12), b (13)". Does not see processes of other users.
  */
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names);
-
-#endif

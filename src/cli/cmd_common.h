@@ -1,6 +1,5 @@
 /* cmd_common.h - functions that several commands use: printing, failing. */
-#ifndef NSX_CMD_COMMON_H
-#define NSX_CMD_COMMON_H
+#pragma once
 
 #include <stdio.h>
 #include "cli/opt.h"
@@ -43,5 +42,3 @@ void nsx_print_tables(const struct nsx_schema *s);
 /* Prints what an analysis means, and the SQL that reproduces it on this file. */
 int nsx_print_definition(const struct nsx_pass *pass,
 			 const struct nsx_schema *s, struct nsx_err *err);
-
-#endif

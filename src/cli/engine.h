@@ -1,8 +1,7 @@
 /* engine.h - what the user says about the traced engine: three options with files, shared by
  * explain, ask and mcp.
  */
-#ifndef NSX_ENGINE_H
-#define NSX_ENGINE_H
+#pragma once
 
 #include "cli/opt.h"
 #include "facts/steps/limit.h"
@@ -40,5 +39,3 @@ int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts, struct nsx_err 
 /* Appends the options as words of a command line. */
 void nsx_engine_say(const struct nsx_engine *e, struct nsx_buf *b);
 void nsx_engine_done(struct nsx_engine *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* expect.h - checks the user's expectations of the judged time. */
-#ifndef NSX_CLI_EXPECT_H
-#define NSX_CLI_EXPECT_H
+#pragma once
 
 #include "emit/notices.h"
 #include "passes/pass.h"
@@ -14,5 +13,3 @@ int nsx_expect_check(const char *text, struct nsx_err *err) NSX_CHECKED;
  */
 struct nsx_notice nsx_expect_notice(const struct nsx_report *r, const char *text,
 				    struct nsx_arena *a);
-
-#endif

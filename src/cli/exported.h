@@ -1,8 +1,7 @@
 /* exported.h - the traces given to commands: exports, or nsys reports (.nsys-rep), which are
  * exported temporarily.
  */
-#ifndef NSX_EXPORTED_H
-#define NSX_EXPORTED_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -38,5 +37,3 @@ const char *nsx_default_out(const char *path, const char *suffix, struct nsx_are
 int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 		      struct nsx_exported *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_exported_done(struct nsx_exported *e); /* zeroed is allowed */
-
-#endif

@@ -1,8 +1,7 @@
 /* fleet_run.h - shared by the two programs with a fleet command: options, and all steps after the
  * digests are made.
  */
-#ifndef NSX_FLEET_RUN_H
-#define NSX_FLEET_RUN_H
+#pragma once
 
 #include "cli/opt.h"
 #include "fleet/input.h"
@@ -40,5 +39,3 @@ void nsx_fleet_run_say(const struct nsx_left_out *x);
  */
 int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			 size_t n, struct nsx_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* notices.h - options of commands that report to a CI pipeline. */
-#ifndef NSX_CLI_NOTICES_H
-#define NSX_CLI_NOTICES_H
+#pragma once
 
 #include "cli/opt.h"
 #include "emit/notices.h"
@@ -31,5 +30,3 @@ static inline bool nsx_wants_notices(const struct nsx_notice_opts *o)
 /* Writes the notices to the files that the options name. Errors: IO. */
 int nsx_notices_deliver(const struct nsx_notice_opts *o, const struct nsx_notices *l,
 			struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * A command is a static struct nsx_cmd in cmd_NAME.c and a line in src/cli/commands.def. Its
  * options are written only in its table.
  */
-#ifndef NSX_OPT_H
-#define NSX_OPT_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -114,5 +113,3 @@ void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out);
 void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out);
 void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *out);
 void nsx_opt_manual(const struct nsx_cmd *const *commands, unsigned n, FILE *out);
-
-#endif

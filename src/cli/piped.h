@@ -1,6 +1,5 @@
 /* piped.h - a trace read from stdin. */
-#ifndef NSX_PIPED_H
-#define NSX_PIPED_H
+#pragma once
 
 #include "base/err.h"
 
@@ -9,5 +8,3 @@
  */
 int nsx_piped(char **ret, struct nsx_err *err) NSX_CHECKED;
 bool nsx_is_piped(const char *path); /* whether a path stands for "-" */
-
-#endif

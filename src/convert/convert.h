@@ -10,8 +10,7 @@
  * Viewers drop slices of a track that overlap without nesting (those of a stream may not even
  * nest). A slice that does not fit goes to a further lane, which is a track of its own.
  */
-#ifndef NSX_CONVERT_H
-#define NSX_CONVERT_H
+#pragma once
 
 #include "convert/order.h"
 #include "convert/out.h"
@@ -401,5 +400,3 @@ void nsx_findings_view_free(struct nsx_findings_view *v); /* NULL is allowed */
 int nsx_convert_names(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 /* Marks the strings that nsx_convert_names will need. */
 int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
-
-#endif

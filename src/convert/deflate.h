@@ -2,8 +2,7 @@
  *
  * Each block is compressed independently, so the output is the same for any number of threads.
  */
-#ifndef NSX_CONVERT_DEFLATE_H
-#define NSX_CONVERT_DEFLATE_H
+#pragma once
 
 #include "base/str.h"
 
@@ -27,5 +26,3 @@ void nsx_deflate_put(struct nsx_deflate *d, const char *p, size_t n);
 void nsx_deflate_drain(struct nsx_deflate *d);
 /* Drops remaining blocks; NULL is allowed. */
 void nsx_deflate_free(struct nsx_deflate *d);
-
-#endif

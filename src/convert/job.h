@@ -1,6 +1,5 @@
 /* job.h - converts traces into one output of limited size. */
-#ifndef NSX_CONVERT_JOB_H
-#define NSX_CONVERT_JOB_H
+#pragma once
 
 #include "convert/convert.h"
 
@@ -30,5 +29,3 @@ void nsx_converted_done(struct nsx_converted *c);
 
 /* Tells whether path ends in suffix or in suffix.gz. */
 bool nsx_convert_is(const char *path, const char *suffix);
-
-#endif

@@ -1,6 +1,5 @@
 /* order.h - brings the rows of a table into start order, as far as tracks need it. */
-#ifndef NSX_CONVERT_ORDER_H
-#define NSX_CONVERT_ORDER_H
+#pragma once
 
 #include "sqlite/scan.h"
 
@@ -35,5 +34,3 @@ int nsx_order_open(struct nsx_order *o, struct nsx_err *err) NSX_CHECKED;
 int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
 int nsx_order_flush(struct nsx_order *o, struct nsx_err *err) NSX_CHECKED;
 void nsx_order_done(struct nsx_order *o);
-
-#endif

@@ -3,8 +3,7 @@
  * Write functions never fail. The first error is kept in `error` and reported by nsx_out_commit;
  * long loops should check it to end early.
  */
-#ifndef NSX_CONVERT_OUT_H
-#define NSX_CONVERT_OUT_H
+#pragma once
 
 #include "convert/deflate.h"
 #include "emit/target.h"
@@ -74,5 +73,3 @@ char *nsx_json_us(char *p, int64_t ns);
 /* Appends text for use inside a JSON string: repaired, cut, escaped. */
 void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n);
 void nsx_out_text(struct nsx_out *o, const char *text, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* pf.h - shared by the files that write Perfetto packets. */
-#ifndef NSX_PF_H
-#define NSX_PF_H
+#pragma once
 
 #include "convert/convert.h"
 #include "convert/proto.h"
@@ -152,5 +151,3 @@ void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 void nsx_pf_sample_end(struct nsx_conv *c);
 /* Writes the last values of all counters. */
 void nsx_pf_counters_end(struct nsx_conv *c);
-
-#endif

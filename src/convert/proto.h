@@ -3,8 +3,7 @@
  * The length of a nested message is written when it ends. One byte is reserved for it; the few
  * longer messages are moved then.
  */
-#ifndef NSX_PROTO_H
-#define NSX_PROTO_H
+#pragma once
 
 #include "base/number.h"
 
@@ -85,5 +84,3 @@ static inline void nsx_pb_end(struct nsx_buf *b, size_t at)
 	else
 		nsx_pb_widen(b, at);
 }
-
-#endif

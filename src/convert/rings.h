@@ -1,8 +1,7 @@
 /* rings.h - passes blocks of bytes from several producer threads to one consumer in an order that
  * does not depend on timing.
  */
-#ifndef NSX_CONVERT_RINGS_H
-#define NSX_CONVERT_RINGS_H
+#pragma once
 
 #include "base/par.h"
 #include "base/str.h"
@@ -29,5 +28,3 @@ int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings,
  * buffer. False: no more is wanted.
  */
 bool nsx_rings_put(struct nsx_rings *r, size_t i, struct nsx_buf *block);
-
-#endif

@@ -1,6 +1,5 @@
 /* several.h - several traces in one output: their machines, and a common clock. */
-#ifndef NSX_SEVERAL_H
-#define NSX_SEVERAL_H
+#pragma once
 
 #include "convert/convert.h"
 
@@ -12,5 +11,3 @@
  */
 int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
 	      struct nsx_trace_place *ret, struct nsx_buf *notes, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Errors: NSX_E_IO; a full disk is only noticed when the caller flushes the stream.
  */
-#ifndef NSX_EMIT_H
-#define NSX_EMIT_H
+#pragma once
 
 #include <stdio.h>
 #include "emit/folder.h"
@@ -84,5 +83,3 @@ int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,
 /* Writes the whole folder: report.md, report.json, tables/. Errors: those of nsx_folder_write. */
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		    unsigned threads, struct nsx_err *err);
-
-#endif

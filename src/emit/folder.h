@@ -6,8 +6,7 @@
  * are put in place one by one, the record last. A failure undoes all changes, and the next
  * run removes what a killed run left.
  */
-#ifndef NSX_EMIT_FOLDER_H
-#define NSX_EMIT_FOLDER_H
+#pragma once
 
 #include <stdio.h>
 #include "base/err.h"
@@ -50,5 +49,3 @@ int nsx_file_appear(const char *a, const char *b);
 int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err) NSX_CHECKED;
 /* Removes the folders that nsx_make_dirs created, if they are empty. */
 void nsx_unmake_dirs(const char *path, size_t had);
-
-#endif

@@ -1,6 +1,5 @@
 /* md_table.h - tables for people. */
-#ifndef NSX_MD_TABLE_H
-#define NSX_MD_TABLE_H
+#pragma once
 
 #include "report/report.h"
 
@@ -15,5 +14,3 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col);
 void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
 		     const struct nsx_col *col, const struct nsx_cell *c,
 		     const struct nsx_report *report);
-
-#endif

@@ -1,8 +1,7 @@
 /* notices.h - findings and gates in the formats of CI pipelines: GitHub annotations, GitLab
  * code quality, JUnit XML and SARIF.
  */
-#ifndef NSX_EMIT_NOTICES_H
-#define NSX_EMIT_NOTICES_H
+#pragma once
 
 #include "emit/folder.h"
 #include "report/report.h"
@@ -41,5 +40,3 @@ int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Tells whether one of these writers made the file. */
 bool nsx_notices_is(const char *path);
-
-#endif

@@ -5,8 +5,7 @@
  * from version 0.1.0: then the names that this version writes are ours. The inputs of this run are
  * the user's in any case. A killed run leaves its folder NSX_STAGE, whose record counts, too.
  */
-#ifndef NSX_EMIT_OURS_H
-#define NSX_EMIT_OURS_H
+#pragma once
 
 #include <sys/stat.h>
 #include "emit/folder.h"
@@ -64,5 +63,3 @@ int nsx_each_entry(int at, const char *path,
 		   int (*fn)(int dir, const char *name, void *ctx), void *ctx);
 /* Removes an entry and its contents. Returns 0, or -1 (errno). Does not allocate. */
 int nsx_remove_entry(int dir, const char *name, void *unused);
-
-#endif

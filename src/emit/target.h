@@ -4,8 +4,7 @@
  * and so is every input of this run. Special files (a pipe, /dev/null) are written
  * directly. What a killed run left beside it is removed by the next run that finishes.
  */
-#ifndef NSX_EMIT_TARGET_H
-#define NSX_EMIT_TARGET_H
+#pragma once
 
 #include "emit/folder.h"
 
@@ -44,5 +43,3 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 		     struct nsx_err *err) NSX_CHECKED;
 int nsx_target_fill(struct nsx_target *t, const struct nsx_out_file *f,
 		    struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -10,8 +10,7 @@
  * replay's model is freed afterwards. The others run one at a time in registry order, each after
  * the sections it shows, while analyses finish their rest beside them. The verdict runs last.
  */
-#ifndef NSX_PASS_H
-#define NSX_PASS_H
+#pragma once
 
 #include "base/group.h"
 #include "base/stat.h"
@@ -154,5 +153,3 @@ int nsx_report_make(const struct nsx_schema *schema,
 		    const struct nsx_opts *opts, struct nsx_report **ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_report_free(struct nsx_report *r); /* NULL is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* corrections.h - describes what the loader corrected of a trace's GPU times. */
-#ifndef NSX_CORRECTIONS_H
-#define NSX_CORRECTIONS_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -12,5 +11,3 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a);
  * ...".
  */
 const char *nsx_say_shift(const struct nsx_clock *c, struct nsx_arena *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* failures.h - describes failed CUDA calls (schema/cuda_errors.def). */
-#ifndef NSX_FAILURES_H
-#define NSX_FAILURES_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -13,5 +12,3 @@ const char *nsx_say_failure(const struct nsx_trace *t, const struct nsx_failure 
 			    struct nsx_arena *a);
 /* Advice about a failure; NULL for an unknown code. */
 const char *nsx_advise_failure(const struct nsx_failure *x);
-
-#endif

@@ -5,8 +5,7 @@
  * --fail-on gate read the ranked list. Texts are Markdown, in JSON too: names from the
  * trace go through nsx_md_name. The list's arena owns everything.
  */
-#ifndef NSX_FINDING_H
-#define NSX_FINDING_H
+#pragma once
 
 #include "base/figures.h"
 #include "facts/facts.h"
@@ -220,5 +219,3 @@ static inline enum nsx_category nsx_finding_category(const struct nsx_finding *f
 {
 	return nsx_finding_defs[f->id].category;
 }
-
-#endif

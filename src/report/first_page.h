@@ -4,8 +4,7 @@
  * All figures are of the judged window, except the length of the recording. Texts of findings are
  * Markdown. All other texts are plain, and the emitters escape them. Owner: the report.
  */
-#ifndef NSX_FIRST_PAGE_H
-#define NSX_FIRST_PAGE_H
+#pragma once
 
 #include "facts/facts.h"
 #include "report/finding.h"
@@ -77,5 +76,3 @@ struct nsx_first_page {
 	const char **fine, **trust, **missing;
 	const char *ask[3]; /* next questions, as Markdown; NULL-terminated */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* opts.h - the user's options for a report, as the passes see them. */
-#ifndef NSX_OPTS_H
-#define NSX_OPTS_H
+#pragma once
 
 #include "base/progress.h"
 #include "base/base.h"
@@ -62,5 +61,3 @@ static inline bool nsx_is_whole(const struct nsx_opts *o)
 #define NSX_OPTS_DEFAULT                                                      \
 	.kernel_limit = 30, .kernel_rows = 5, .nvtx_kernel_map = true,        \
 	.nvtx_coverage_warn = 0.7
-
-#endif

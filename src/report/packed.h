@@ -1,8 +1,7 @@
 /* packed.h - compressed rows of a long table that is only written to files: each row is
  * stored as its differences from the row before it.
  */
-#ifndef NSX_PACKED_H
-#define NSX_PACKED_H
+#pragma once
 
 #include "report/table.h"
 
@@ -20,5 +19,3 @@ bool nsx_packed_is_full(const struct nsx_packed_rows *p);
 struct nsx_cell *nsx_packed_add(struct nsx_packed_rows *p, bool *is_short);
 /* Copies a text for the row added last. NULL: no room. */
 const char *nsx_packed_text(struct nsx_packed_rows *p, const char *text);
-
-#endif

@@ -4,8 +4,7 @@
  * of the queries that reproduce it. For Markdown a pass also lists blocks in order: headings,
  * bullets and views of its tables. The section owns everything, and lives as long as the report.
  */
-#ifndef NSX_REPORT_H
-#define NSX_REPORT_H
+#pragma once
 
 #include "report/finding.h"
 #include "report/first_page.h"
@@ -243,5 +242,3 @@ static inline bool nsx_is_held_up(const struct nsx_report *r)
 {
 	return nsx_find_finding(&r->found, NSX_ID_nccl_straggler);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Markdown; the key's suffix is the unit (_ns, _us, _ms, _s, _pct, pct_..., _bytes). A cell
  * is null or has its column's type.
  */
-#ifndef NSX_TABLE_H
-#define NSX_TABLE_H
+#pragma once
 
 #include <math.h>
 #include "base/str.h"
@@ -275,5 +274,3 @@ static inline struct nsx_cell nsx_pct(double part, double whole)
 {
 	return nsx_real(whole > 0 ? 100 * part / whole : NAN);
 }
-
-#endif

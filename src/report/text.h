@@ -1,8 +1,7 @@
 /* text.h - text from the trace as Markdown: no name can break a page, a table or a line.
  * Input must be valid UTF-8 (base/str.h).
  */
-#ifndef NSX_TEXT_H
-#define NSX_TEXT_H
+#pragma once
 
 #include "base/str.h"
 
@@ -37,5 +36,3 @@ void nsx_md_add_name(struct nsx_buf *b, const char *name);
 const char *nsx_text_name(struct nsx_arena *a, const char *name);
 /* Like nsx_text_name, without a length limit. */
 const char *nsx_text_whole_name(struct nsx_arena *a, const char *name);
-
-#endif

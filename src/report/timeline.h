@@ -3,8 +3,7 @@
  * Times are nanoseconds after origin_ns. Every trace gets the overview. All events are
  * drawn if they are few enough, else those of the windows that matter (`detail`).
  */
-#ifndef NSX_TIMELINE_H
-#define NSX_TIMELINE_H
+#pragma once
 
 #include "facts/facts.h"
 #include "report/report.h"
@@ -73,5 +72,3 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 int nsx_timeline_build(const struct nsx_report *r, size_t max_events, struct nsx_timeline **ret,
 		       struct nsx_err *err) NSX_CHECKED;
 void nsx_timeline_free(struct nsx_timeline *t); /* NULL is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* words.h - figures, times and enums as a person reads them. Owner of every text: arena a. */
-#ifndef NSX_WORDS_H
-#define NSX_WORDS_H
+#pragma once
 
 #include "base/figures.h"
 #include "facts/facts.h"
@@ -22,5 +21,3 @@ extern const char *const nsx_barrier_words[NSX_NBARRIERS]; /* "wait for the
 							      GPU", ...     */
 extern const char *const nsx_cause_words[NSX_NCAUSES]; /* "launch not
 							  recorded", ... */
-
-#endif

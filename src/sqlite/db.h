@@ -4,8 +4,7 @@
  * creates no file beside it. Views, virtual tables and tables with generated
  * columns are listed as such and never read as tables. Only db.c includes sqlite3.h.
  */
-#ifndef NSX_DB_H
-#define NSX_DB_H
+#pragma once
 
 #include "base/str.h"
 
@@ -161,5 +160,3 @@ static inline struct nsx_val nsx_val_str(const char *s) /* NULL gives a null */
 
 /* Appends a name from the file as an SQL identifier in double quotes. */
 void nsx_sql_name(struct nsx_buf *b, const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * read would raise SIGBUS. Nothing read is trusted: a caller gets a page only if the file holds all
  * of it, and the caller checks its content.
  */
-#ifndef NSX_PAGE_FILE_H
-#define NSX_PAGE_FILE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -77,5 +76,3 @@ static inline unsigned nsx_page_cells(const uint8_t *page)
 {
 	return nsx_be16(page + 3);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* page_record.h - decodes the wanted columns of the rows of one leaf page. */
-#ifndef NSX_PAGE_RECORD_H
-#define NSX_PAGE_RECORD_H
+#pragma once
 
 #include "sqlite/scan.h"
 #include "sqlite/page_file.h"
@@ -41,5 +40,3 @@ void nsx_decoder_free(struct nsx_decoder *d); /* NULL is fine */
  */
 int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 		    bool is_root, nsx_row_fn fn, void *ctx, struct nsx_err *err);
-
-#endif

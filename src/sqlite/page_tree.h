@@ -1,6 +1,5 @@
 /* page_tree.h - the leaf pages of a table's b-tree, in row order. */
-#ifndef NSX_PAGE_TREE_H
-#define NSX_PAGE_TREE_H
+#pragma once
 
 #include "sqlite/page_file.h"
 
@@ -18,5 +17,3 @@ struct nsx_leaves {
 int nsx_leaves_find(const struct nsx_pagefile *f, const char *table,
 		    uint32_t root, struct nsx_leaves *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_leaves_done(struct nsx_leaves *l);
-
-#endif

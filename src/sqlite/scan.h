@@ -7,8 +7,7 @@
  * else (nsx_scan_backend names it). The last two give the same cells, except that a cell
  * over NSX_MAX_CELL is cut by the page decoder and is an error with SQLite.
  */
-#ifndef NSX_SCAN_H
-#define NSX_SCAN_H
+#pragma once
 
 #include "sqlite/db.h"
 
@@ -86,5 +85,3 @@ int nsx_scan_join(const struct nsx_scan_share *v, size_t n, struct nsx_err *err)
 /* Runs a part of joined scans. An error is one of all scans. */
 int nsx_scan_run_joined(const struct nsx_scan_share *v, size_t n, unsigned part,
 			struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* scan_backends.h - the backends of scan.h. */
-#ifndef NSX_SCAN_BACKENDS_H
-#define NSX_SCAN_BACKENDS_H
+#pragma once
 
 #include "sqlite/source.h"
 
@@ -30,5 +29,3 @@ struct nsx_scan_backend { /* the contracts of the functions are those of scan.h 
  * error; SQLite.
  */
 extern const struct nsx_scan_backend nsx_source_backend, nsx_page_backend, nsx_sqlite_backend;
-
-#endif

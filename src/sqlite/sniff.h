@@ -1,6 +1,5 @@
 /* sniff.h - finds out what kind of file the input is before SQLite opens it. */
-#ifndef NSX_SNIFF_H
-#define NSX_SNIFF_H
+#pragma once
 
 #include <sys/stat.h>
 #include "base/err.h"
@@ -23,5 +22,3 @@ int nsx_sniff_other(const char *path, struct nsx_err *err);
 
 /* Tells whether the file path + suffix exists and is not empty. */
 bool nsx_file_beside(const char *path, const char *suffix);
-
-#endif

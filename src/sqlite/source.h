@@ -4,8 +4,7 @@
  * Scans get rows straight from the reader. For SQL there is an empty SQLite table, which is
  * filled when a statement first reads it.
  */
-#ifndef NSX_SOURCE_H
-#define NSX_SOURCE_H
+#pragma once
 
 #include "sqlite/scan.h"
 
@@ -61,5 +60,3 @@ const struct nsx_source *nsx_db_source(const struct nsx_db *db);
 int64_t nsx_source_rows(const struct nsx_source *s, size_t table);
 /* Fills all tables, so that nsx_db_image is a whole export. */
 int nsx_db_fill(struct nsx_db *db, struct nsx_err *err) NSX_CHECKED;
-
-#endif

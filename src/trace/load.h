@@ -5,8 +5,7 @@
  * are renumbered so that no result depends on thread timing, and rows are sorted. Last, what is
  * derived (calls of operations, classes, nesting).
  */
-#ifndef NSX_TRACE_LOAD_H
-#define NSX_TRACE_LOAD_H
+#pragma once
 
 #include <pthread.h>
 #include "base/group.h"
@@ -536,5 +535,3 @@ int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
 /* Names NVTX domains from their creation rows, and marks those of libraries. */
 void nsx_name_domains(struct nsx_loader *l);
-
-#endif

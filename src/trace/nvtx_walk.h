@@ -1,6 +1,5 @@
 /* nvtx_walk.h - which push/pop range is open on a thread, and ranges by name. */
-#ifndef NSX_NVTX_WALK_H
-#define NSX_NVTX_WALK_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -56,5 +55,3 @@ int nsx_nvtx_cmp(const struct nsx_nvtx_order *order, uint32_t k, uint32_t l);
  * others stay unordered. v: n group indices.
  */
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst, const struct nsx_nvtx_order *order);
-
-#endif

@@ -9,8 +9,7 @@
  * operations. Host rows are not cut, because nesting (which range encloses which call) does not
  * end at the window's edge; nsx_in_window takes their time, and nsx_starts_inside counts them.
  */
-#ifndef NSX_TRACE_H
-#define NSX_TRACE_H
+#pragma once
 
 #include "base/pack.h"
 #include "base/progress.h"
@@ -812,5 +811,3 @@ enum nsx_comm_op {
 };
 enum nsx_comm_op nsx_classify_comm(const char *base, const char *full);
 const char *nsx_comm_op_name(enum nsx_comm_op op); /* "allreduce", ... */
-
-#endif

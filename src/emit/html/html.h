@@ -4,8 +4,7 @@
  * them by hash. Names are escaped where they are written, and data is stored in scripts
  * that are not executed.
  */
-#ifndef NSX_HTML_H
-#define NSX_HTML_H
+#pragma once
 
 #include <stdio.h>
 #include "base/str.h"
@@ -68,5 +67,3 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		  const struct nsx_timeline *t, struct nsx_err *err);
 /* Tells whether all data may fit in `most` bytes, judged by its names alone. */
 bool nsx_html_data_may_fit(const struct nsx_report *r, const struct nsx_timeline *t, size_t most);
-
-#endif

@@ -1,6 +1,5 @@
 /* copies.h - copies by direction and memory kinds, measured by copies_sweep.c. */
-#ifndef NSX_PASSES_COPIES_H
-#define NSX_PASSES_COPIES_H
+#pragma once
 
 #include "passes/pass.h"
 
@@ -60,4 +59,3 @@ void copies_done(struct copy_groups *g);
 /* Adds the table of copies that have the same size and direction, and notes about them. */
 extern const struct nsx_layout copies_alike_layout;
 int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
-#endif

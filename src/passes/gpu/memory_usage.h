@@ -1,6 +1,5 @@
 /* memory_usage.h - shared by the files of this section. */
-#ifndef NSX_PASSES_MEMORY_USAGE_H
-#define NSX_PASSES_MEMORY_USAGE_H
+#pragma once
 
 #include "facts/memory.h"
 #include "passes/pass.h"
@@ -44,5 +43,3 @@ int mem_faults(const struct mem_usage *m, struct nsx_err *err);
 	X(FAULT_TOTAL_MS, "total_ms", F64, "sum of durations; null where rows are instants")
 NSX_COLUMNS(mem_fault_cols, MEM_FAULT_COLUMNS);
 extern const struct nsx_layout mem_churn_layout, mem_faults_layout;
-
-#endif

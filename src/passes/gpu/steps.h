@@ -1,6 +1,5 @@
 /* steps.h - tables and data of the section Steps. */
-#ifndef NSX_PASSES_STEPS_H
-#define NSX_PASSES_STEPS_H
+#pragma once
 
 #include "facts/steps/steps.h"
 #include "passes/pass.h"
@@ -94,5 +93,3 @@ enum { STEPS_LINES = 4 }; /* the first page has at most this many lines for a ki
  */
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n);
-
-#endif

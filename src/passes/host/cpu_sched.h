@@ -1,6 +1,5 @@
 /* cpu_sched.h - sums of each thread's scheduling rows. */
-#ifndef NSX_PASSES_CPU_SCHED_H
-#define NSX_PASSES_CPU_SCHED_H
+#pragma once
 
 #include "passes/pass.h"
 
@@ -42,5 +41,3 @@ void cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all
 
 /* Returns the index of the first thread with at least this id. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);
-
-#endif

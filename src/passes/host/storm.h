@@ -1,8 +1,7 @@
 /* storm.h - how densely kernels are launched (queries/README.md 9), over all kernels or
  * those of one process.
  */
-#ifndef NSX_PASSES_STORM_H
-#define NSX_PASSES_STORM_H
+#pragma once
 
 #include "report/table.h"
 
@@ -38,5 +37,3 @@ extern const struct nsx_storm_threshold nsx_storm_thresholds[2];
 
 /* Makes the cells for n kernels; reorders their durations. A cell is null if its divisor is 0. */
 void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns, struct nsx_cell *ret);
-
-#endif

@@ -4,8 +4,7 @@
  * These tables also hold command lines, environment and paths. Only known keys and words
  * are recognised; none of the text is kept.
  */
-#ifndef NSX_PASSES_CAPTURE_FACTS_H
-#define NSX_PASSES_CAPTURE_FACTS_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -42,5 +41,3 @@ struct nsx_capture_facts {
 
 int nsx_read_capture_facts(const struct nsx_trace *t,
 			   struct nsx_capture_facts *ret, struct nsx_err *err);
-
-#endif

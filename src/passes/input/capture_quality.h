@@ -1,6 +1,5 @@
 /* capture_quality.h - shared by the checks of a capture. */
-#ifndef NSX_PASSES_CAPTURE_QUALITY_H
-#define NSX_PASSES_CAPTURE_QUALITY_H
+#pragma once
 
 #include "passes/input/capture_facts.h"
 #include "passes/process/pids.h"
@@ -57,5 +56,3 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t process);
 void nsx_check_gpu(struct nsx_quality *q);
 void nsx_check_tables(struct nsx_quality *q);
 void nsx_check_file(struct nsx_quality *q);
-
-#endif

@@ -1,6 +1,5 @@
 /* phase.h - the user's phase map, from names to phases. */
-#ifndef NSX_PHASE_H
-#define NSX_PHASE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -19,5 +18,3 @@ unsigned nsx_phase_count(const struct nsx_phase_map *m);
 const char *nsx_phase_name(const struct nsx_phase_map *m, unsigned i);
 /* Returns the index of the first matching phase in file order; the count if none matches. */
 unsigned nsx_phase_of(const struct nsx_phase_map *m, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* phase_table.h - time of ranges and kernels by the user's phases. */
-#ifndef NSX_PHASE_TABLE_H
-#define NSX_PHASE_TABLE_H
+#pragma once
 
 #include "passes/nvtx/phase.h"
 #include "report/table.h"
@@ -31,5 +30,3 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 enum { PHASE, PHASE_MS, PHASE_PCT };
 int64_t nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 			    struct nsx_table *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* pids.h - shared by the sections by process. */
-#ifndef NSX_PASSES_PIDS_H
-#define NSX_PASSES_PIDS_H
+#pragma once
 
 #include "passes/pass.h"
 
@@ -58,5 +57,3 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_report *repor
 	X(S_MS, "total_time_ms", F64, "time in them", .adds = true)                                \
 	X(S_AVG, "avg_duration_us", F64, "total over count")
 NSX_COLUMNS(nsx_pid_sync_cols, NSX_PID_SYNC_COLUMNS);
-
-#endif

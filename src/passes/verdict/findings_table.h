@@ -1,6 +1,5 @@
 /* findings_table.h - findings as rows, for the main list and the minor ones. */
-#ifndef NSX_PASSES_FINDINGS_TABLE_H
-#define NSX_PASSES_FINDINGS_TABLE_H
+#pragma once
 
 #include "passes/pass.h"
 
@@ -32,5 +31,3 @@ NSX_COLUMNS(nsx_finding_cols, NSX_FINDING_COLUMNS);
 /* Adds a table of the minor findings, or of all others. */
 struct nsx_table *nsx_findings_table(const struct nsx_report *report,
 				     struct nsx_section *out, bool minor);
-
-#endif
