@@ -1,10 +1,8 @@
 /* answers.c - answers that come from no single report: a comparison, many ranks, and what to
  * record next.
  */
-#include "agent/ask.h"
 #include "agent/tools.h"
 #include "diff/emit.h"
-#include "fleet/input.h"
 #include "fleet/report.h"
 #include "schema/recapture.h"
 

@@ -5,7 +5,6 @@
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
 #include "report/timeline.h"
-#include "report/words.h"
 #include "schema/script.h"
 
 /* findings ------------------------------------------------------------------------*/

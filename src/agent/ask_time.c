@@ -1,5 +1,4 @@
 /* ask_time.c - questions about an instant, a window or an iteration. */
-#include "base/stat.h"
 #include "agent/ask.h"
 #include "report/words.h"
 

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include "agent/reply.h"
 #include "agent/tools.h"
-#include "report/text.h"
-#include "report/words.h"
 
 const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
 #define NSX_TOOL(id, name, title, text) {name, title, text},

@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include "agent/roots.h"
 #include "base/open.h"
-#include "base/str.h"
 #include "nsysrep/nsysrep.h"
 
 enum { MAX_DEPTH = 3, MAX_LOOKED_AT = 10000 };

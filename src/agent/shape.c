@@ -1,13 +1,10 @@
 /* shape.c - a document as a list of paths, and that list as a JSON Schema. */
 #include <stdio.h>
-#include "agent/ask.h"
 #include "agent/reply.h"
 #include "agent/shape.h"
 #include "diff/emit.h"
 #include "facts/replay/replay.h"
 #include "fleet/report.h"
-#include "passes/pass.h"
-#include "report/first_page.h"
 
 struct key {
 	const char *of; /* name of the rows in keys.def, or a table's key    */

@@ -1,5 +1,4 @@
 /* tools.c - arguments of the tools, and a call from its arguments to its answer. */
-#include "agent/ask.h"
 #include "agent/reply.h"
 #include "agent/tools.h"
 #include "diff/diff.h"

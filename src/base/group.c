@@ -4,7 +4,6 @@
  * hash. Keys with equal tags are compared, and most of them are equal, so few keys are read in
  * vain.
  */
-#include "base/arena.h"
 #include "base/group.h"
 #include "base/str.h"
 

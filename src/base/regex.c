@@ -1,7 +1,6 @@
 /* regex.c - compiles users' regular expressions. */
 #include <errno.h>
 #include <pthread.h>
-#include "base/arena.h"
 #include "base/regex.h"
 #include "base/str.h"
 

@@ -2,7 +2,6 @@
 #include "agent/ask.h"
 #include "cli/cmd_common.h"
 #include "cli/engine.h"
-#include "cli/opt.h"
 #include "cli/piped.h"
 #include "emit/emit.h"
 

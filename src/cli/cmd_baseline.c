@@ -1,6 +1,5 @@
 /* cmd_baseline.c - named runs, for diff --against. */
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
 #include "diff/baseline.h"
 
 struct args {

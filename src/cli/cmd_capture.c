@@ -6,8 +6,6 @@
 #include <unistd.h>
 #include "capture/capture.h"
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
-#include "trace/trace.h"
 
 #define OPT(...) NSX_OPT(struct nsx_capture_opts, __VA_ARGS__)
 static const struct nsx_opt opts[] = {

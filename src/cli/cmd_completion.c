@@ -1,10 +1,7 @@
 /* cmd_completion.c - shell completion, from the option tables. */
 #include <stdio.h>
-#include "agent/ask.h"
 #include "agent/shape.h"
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
-#include "passes/pass.h"
 
 static void print_names(const struct nsx_cmd *c)
 {

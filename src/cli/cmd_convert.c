@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include "cli/cmd_common.h"
 #include "cli/exported.h"
-#include "cli/opt.h"
 #include "convert/job.h"
 
 struct args {

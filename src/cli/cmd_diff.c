@@ -4,13 +4,11 @@
 #include "cli/cmd_common.h"
 #include "cli/engine.h"
 #include "cli/notices.h"
-#include "cli/opt.h"
 #include "diff/baseline.h"
 #include "diff/emit.h"
 #include "diff/ledger.h"
 #include "emit/emit.h"
 #include "emit/target.h"
-#include "facts/steps/steps.h"
 
 struct args {
 	struct nsx_diff_opts o;

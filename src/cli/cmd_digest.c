@@ -3,8 +3,6 @@
 #include "cli/cmd_common.h"
 #include "cli/engine.h"
 #include "cli/exported.h"
-#include "cli/opt.h"
-#include "facts/steps/steps.h"
 #include "fleet/digest.h"
 
 struct args {

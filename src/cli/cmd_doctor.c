@@ -3,7 +3,6 @@
 #include "cli/cmd_common.h"
 #include "doctor/doctor.h"
 #include "base/jsonw.h"
-#include "cli/opt.h"
 
 static const char *const verdicts[] = {
 	[NSX_FINE] = "ok", [NSX_DOUBT] = "warn", [NSX_FAULT] = "fail",

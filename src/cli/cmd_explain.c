@@ -14,10 +14,7 @@
 #include "emit/emit.h"
 #include "emit/target.h"
 #include "facts/replay/spec.h"
-#include "cli/opt.h"
 #include "cli/piped.h"
-#include "report/text.h"
-#include "passes/pass.h"
 #include "passes/nvtx/phase.h"
 
 struct args {

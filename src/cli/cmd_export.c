@@ -1,7 +1,6 @@
 /* cmd_export.c - writes a report's tables to a SQLite file, as nsys export does. */
 #include "cli/cmd_common.h"
 #include "cli/exported.h"
-#include "cli/opt.h"
 #include "nsysrep/nsysrep.h"
 
 struct args {

@@ -1,6 +1,5 @@
 /* cmd_ledger.c - how often promises were kept, by kind of finding. */
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
 #include "diff/ledger.h"
 
 static int cmd_ledger_print(const char *const *paths, size_t n, struct nsx_arena *a,

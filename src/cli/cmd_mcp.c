@@ -4,7 +4,6 @@
 #include "agent/reply.h"
 #include "cli/cmd_common.h"
 #include "cli/engine.h"
-#include "cli/opt.h"
 
 struct args {
 	struct nsx_opt_list roots;

@@ -1,6 +1,5 @@
 /* cmd_passes.c - lists the analyses and what they need. */
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
 
 static int cmd_passes_run(void *args NSX_UNUSED, int n, char **operands NSX_UNUSED,
 			  struct nsx_err *err)

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include "cli/cmd_common.h"
 #include "emit/emit.h"
-#include "cli/opt.h"
 #include "passes/input/describe.h"
 
 struct args {

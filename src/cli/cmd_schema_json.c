@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include "agent/shape.h"
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
 
 static int print_schema(const char *name, struct nsx_err *err)
 {

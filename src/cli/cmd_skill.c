@@ -3,7 +3,6 @@
 #include "agent/skill.h"
 #include "base/jsonw.h"
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
 #include "emit/emit.h"
 
 struct args {

@@ -1,7 +1,6 @@
 /* cmd_verify.c - tells whether the gains that the first report promised were achieved. */
 #include <stdio.h>
 #include "cli/cmd_common.h"
-#include "cli/opt.h"
 #include "diff/emit.h"
 #include "diff/ledger.h"
 

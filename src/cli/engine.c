@@ -1,6 +1,5 @@
 /* engine.c - reads what the user says about the traced engine. */
 #include "cli/engine.h"
-#include "facts/steps/steps.h"
 #include "passes/nvtx/phase.h"
 
 int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts, struct nsx_err *err)

@@ -4,7 +4,6 @@
 #include <math.h>
 #include "base/regex.h"
 #include "cli/expect.h"
-#include "report/first_page.h"
 
 static const struct {
 	const char *word;

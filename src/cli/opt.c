@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include "base/str.h"
 #include "cli/opt.h"
 #include "cli/piped.h"
 #include "sqlite/db.h"

@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 #include "convert/convert.h"
-#include "base/pack.h"
 #include "base/stat.h"
 #include "facts/memory.h"
 #include "facts/queues.h"

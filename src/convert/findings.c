@@ -4,7 +4,6 @@
 #include "convert/convert.h"
 #include "emit/emit.h"
 #include "passes/pass.h"
-#include "report/text.h"
 
 struct told { /* a slice of a track, with its name */
 	int64_t start_ns, end_ns;

@@ -1,7 +1,6 @@
 /* host.c - CUDA calls, NVTX, OS runtime calls and scheduling, by thread. */
 #include <stdio.h>
 #include "convert/convert.h"
-#include "schema/codes.h"
 #include "schema/nvtx_row.h"
 
 static const struct nsx_val none = {.type = NSX_V_NULL};

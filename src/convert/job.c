@@ -4,7 +4,6 @@
 #include <errno.h>
 #include "convert/several.h"
 #include "convert/job.h"
-#include "trace/trace.h"
 
 void nsx_converted_done(struct nsx_converted *c)
 {

@@ -1,6 +1,5 @@
 /* several.c - finds the host of each trace and how their clocks relate. */
 #include <math.h>
-#include "convert/convert.h"
 #include "convert/several.h"
 #include "fleet/fleet.h"
 

@@ -4,7 +4,6 @@
  */
 #include "base/jsonw.h"
 #include "emit/emit.h"
-#include "report/text.h"
 #include "report/words.h"
 
 enum { LONGEST_TEXT = 320 };

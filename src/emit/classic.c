@@ -2,7 +2,6 @@
  * that read these.
  */
 #include "emit/classic.h"
-#include "report/text.h"
 
 static const struct {
 	const char *heading, *section, *table;

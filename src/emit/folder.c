@@ -11,10 +11,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/arena.h"
 #include "base/jsonw.h"
 #include "base/par.h"
-#include "base/str.h"
 #include "emit/emit.h"
 #include "emit/ours.h"
 

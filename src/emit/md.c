@@ -8,8 +8,6 @@
 #include "emit/classic.h"
 #include "emit/emit.h"
 #include "emit/md_table.h"
-#include "report/report.h"
-#include "report/text.h"
 
 static const char *const headings[] = {
 	"Findings in full",

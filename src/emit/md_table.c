@@ -5,7 +5,6 @@
 #include <math.h>
 #include "base/stat.h"
 #include "emit/md_table.h"
-#include "report/text.h"
 #include "report/words.h"
 
 #define ALIKE 0.05 /* figures of rows that are joined may differ by this share of the greater */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include "base/jsonw.h"
 #include "emit/notices.h"
-#include "report/text.h"
 
 static const char tool[] = "nsys-explain";
 

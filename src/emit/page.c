@@ -7,7 +7,6 @@
 #include <math.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
-#include "report/text.h"
 #include "report/words.h"
 
 enum { PLAIN_CHARS = 160 };

@@ -1,7 +1,6 @@
 /* plain.c - a section as lines for a terminal, with aligned columns. */
 #include "emit/emit.h"
 #include "emit/md_table.h"
-#include "report/text.h"
 
 enum { MAX_COLUMNS = 32 };
 

@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include "base/arena.h"
 #include "base/str.h"
-#include "emit/folder.h"
 #include "emit/ours.h"
 #include "emit/target.h"
 

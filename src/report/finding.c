@@ -1,6 +1,5 @@
 /* finding.c - the list of findings, and their names. */
 #include "report/finding.h"
-#include "report/text.h"
 #include "report/words.h"
 
 const char *const nsx_severity_names[] = {

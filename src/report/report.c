@@ -1,6 +1,5 @@
 /* report.c - builds sections and finds things in them. */
 #include "report/report.h"
-#include "report/text.h"
 #include "report/words.h"
 
 int nsx_cannot_(struct nsx_section *s, const char *reason)

@@ -4,7 +4,6 @@
  * sorted by meaning and every column is renumbered, so that no output depends on timing.
  */
 #include <stdio.h>
-#include "base/par.h"
 #include "base/stat.h"
 #include "trace/load.h"
 

@@ -1,6 +1,5 @@
 /* text.c - names and our own Markdown as HTML. */
 #include "emit/html/html.h"
-#include "report/text.h"
 
 void nsx_html_textn(struct nsx_buf *b, const char *s, size_t len)
 {

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include "passes/gpu/copies.h"
-#include "report/words.h"
 #include "schema/viewscan.h"
 
 #define COLUMNS(X)                                                                                 \

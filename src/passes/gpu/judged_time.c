@@ -1,5 +1,4 @@
 /* judged_time.c - how the judged time of all GPUs was spent, from the ledger of facts/ledger.c. */
-#include "facts/ledger.h"
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include "facts/occupancy.h"
 #include "passes/pass.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                                         \
 	X(NAME, "kernel_name", STR, "full name of the kernel")                             \

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 #include "passes/pass.h"
-#include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
 #define COLUMNS(X)                                                                               \

@@ -1,6 +1,5 @@
 /* windows.c - the parts of the trace that the numbers cover. */
 #include "passes/pass.h"
-#include "report/words.h"
 
 static void windows_put_window(struct nsx_section *out, const char *key, const struct nsx_window *w)
 {

@@ -1,5 +1,4 @@
 /* pid_processes.c - one row for each process: what it ran, and on which devices. */
-#include "base/span.h"
 #include "passes/process/pids.h"
 
 const struct nsx_layout nsx_process_layout = {.key = "processes",

@@ -1,6 +1,5 @@
 /* findings.c - what to do next: ranked findings as tables and in words. */
 #include "passes/verdict/findings_table.h"
-#include "report/text.h"
 
 #define CSV_COLUMNS(X)                                                                             \
 	X(CSV_RANK, "rank", I64, "order of the report")                                            \

@@ -5,7 +5,6 @@
 #include "facts/replay/replay.h"
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
-#include "report/text.h"
 
 #define FALL_COLUMNS(X)                                                           \
 	X(FALL_STEP, "step", I64, "place in the waterfall, from 1")               \
