@@ -39,14 +39,6 @@ void nsx_sql_free(struct nsx_sql *s)
 
 /* Permissions ------------------------------------------------------------------*/
 
-static bool is_private_view(const char *name)
-{
-	for (unsigned i = 0; *name == '_' && i < nsx_nqueries; i++)
-		if (!strcmp(nsx_queries[i].name, name))
-			return true;
-	return false;
-}
-
 /* Tells whether a SELECT may read a column. Process names are hidden because they are paths. */
 static bool may_select_column(void *ctx, const char *table, const char *column)
 {
@@ -55,7 +47,8 @@ static bool may_select_column(void *ctx, const char *table, const char *column)
 
 	if (!*column) /* the query only counts rows, perhaps those of a WITH */
 		return true;
-	if (!strcmp(table, "string") || !strcmp(table, "_names") || is_private_view(table))
+	if (!strcmp(table, "string") || !strcmp(table, "_names") ||
+	    (*table == '_' && NSX_ANY(i, nsx_nqueries, !strcmp(nsx_queries[i].name, table))))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(open_views); i++) {
 		enum nsx_view v = open_views[i];
@@ -411,10 +404,7 @@ static bool is_select(const char *sql)
 	static const char *const words[] = {"select", "with", "values"};
 
 	sql += strspn(sql, " \t\r\n(");
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (!strncasecmp(sql, words[i], strlen(words[i])))
-			return true;
-	return false;
+	return NSX_ANY(i, ARRAY_LEN(words), !strncasecmp(sql, words[i], strlen(words[i])));
 }
 
 static int ask_sql_refuse(struct nsx_err *err)

@@ -136,10 +136,7 @@ static bool tools_is_known(void *ctx, const char *key)
 {
 	const struct call *c = ctx;
 
-	for (unsigned i = 0; i < NARGS; i++)
-		if (args[i].tools >> c->tool & 1 && !strcmp(args[i].name, key))
-			return true;
-	return false;
+	return NSX_ANY(i, NARGS, args[i].tools >> c->tool & 1 && !strcmp(args[i].name, key));
 }
 
 static int read_list(struct call *c, unsigned i, const struct nsx_jsonr *v, struct nsx_err *err)

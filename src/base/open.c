@@ -40,10 +40,7 @@ static const char *path_within(const struct folder *f, const char *real)
 
 bool nsx_is_confined(const char *real)
 {
-	for (size_t i = 0; i < nfolders; i++)
-		if (path_within(&folders[i], real))
-			return true;
-	return false;
+	return NSX_ANY(i, nfolders, path_within(&folders[i], real));
 }
 
 /* Opens a resolved path below the folder `from`. Fails if a part of it has become a link since. */

@@ -931,10 +931,7 @@ bool nsx_is_shown_as(const char *name, const char *shown)
 
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(text, list[i]))
-			return true;
-	return false;
+	return NSX_ANY(i, n, !strcmp(text, list[i]));
 }
 
 size_t nsx_edits(const char *a, size_t na, const char *b)

@@ -105,14 +105,6 @@ static void fill_view(const struct nsx_schema *s, enum nsx_view v,
 	row[UNUSED] = nsx_list(unused);
 }
 
-static bool cmd_schema_is_known(const struct nsx_schema *s, const struct nsx_table_info *t)
-{
-	for (unsigned v = 0; v < NSX_NVIEWS; v++)
-		if (s->table[v] == t)
-			return true;
-	return false;
-}
-
 static int fill_answers(const struct nsx_schema *s, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *views = nsx_add_table(out, &layouts[0]);
@@ -126,7 +118,7 @@ static int fill_answers(const struct nsx_schema *s, struct nsx_section *out, str
 		fill_view(s, v, out, nsx_add_row(views));
 	tables = nsx_sorted_tables(s, out->arena, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (cmd_schema_is_known(s, tables[i]))
+		if (NSX_ANY(v, NSX_NVIEWS, s->table[v] == tables[i]))
 			continue;
 		row = nsx_add_row(others);
 		row[OTHER_TABLE] = nsx_string(tables[i]->name);

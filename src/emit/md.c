@@ -37,10 +37,7 @@ static const char appendix[] = "Appendix";
 
 static bool md_is_known(const char *heading)
 {
-	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-		if (headings[i] && !strcmp(headings[i], heading))
-			return true;
-	return false;
+	return NSX_ANY(i, ARRAY_LEN(headings), headings[i] && !strcmp(headings[i], heading));
 }
 
 size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a, const char *const **ret)
@@ -128,14 +125,6 @@ static bool md_add_heading(struct md *m, const char *heading)
 	return body.n;
 }
 
-static bool has_figures(const struct nsx_section *s)
-{
-	for (size_t i = 0; i < s->nblocks; i++)
-		if (s->blocks[i].kind >= NSX_B_BULLET)
-			return true;
-	return false;
-}
-
 /* Returns the heading of the section's first block; NULL: it shows none. */
 static const char *first_heading_of(const struct nsx_section *s)
 {
@@ -166,7 +155,8 @@ static void md_add_files(struct nsx_buf *b, const struct nsx_section *s)
 static void add_section_limits(const struct md *m, struct nsx_buf *b,
 			       const struct nsx_section *s, bool is_shown)
 {
-	bool is_told = m->r->page && is_shown && has_figures(s);
+	bool is_told = m->r->page && is_shown &&
+		       NSX_ANY(i, s->nblocks, s->blocks[i].kind >= NSX_B_BULLET);
 	const char *limits = is_told ? s->pass->limitations : NULL;
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf files = {0};
 

@@ -57,10 +57,8 @@ bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st)
 {
 	struct stat in;
 
-	for (size_t i = 0; i < n; i++)
-		if (!stat(inputs[i], &in) && in.st_dev == st->st_dev && in.st_ino == st->st_ino)
-			return true;
-	return false;
+	return NSX_ANY(i, n,
+		       !stat(inputs[i], &in) && in.st_dev == st->st_dev && in.st_ino == st->st_ino);
 }
 
 /* Opens a plain file that is not an input of this run; -1: another kind of file, or unreadable. */
@@ -101,10 +99,7 @@ static const struct nsx_out_file *record_of_folder(const struct nsx_folder *f)
 
 static bool is_written(const struct nsx_folder *f, const char *path)
 {
-	for (size_t i = 0; i < f->nfiles; i++)
-		if (!strcmp(f->files[i].name, path))
-			return true;
-	return false;
+	return NSX_ANY(i, f->nfiles, !strcmp(f->files[i].name, path));
 }
 
 /* Tells whether an entry lies inside the folder; others are rejected, because a list may be
@@ -262,15 +257,12 @@ static bool ours_is_ours(const struct nsx_ours *o, int dir, const char *name, co
 /* Tells whether path is a subfolder of files that we write or wrote, such as "tables". */
 static bool is_our_folder(const struct nsx_ours *o, const char *path)
 {
+	const struct nsx_out_file *f = o->folder->files;
 	size_t n = strlen(path);
-	bool found = false;
 
-	for (size_t i = 0; !found && i < o->folder->nfiles; i++)
-		found = !strncmp(o->folder->files[i].name, path, n) &&
-			o->folder->files[i].name[n] == '/';
-	for (size_t i = 0; !found && i < o->n; i++)
-		found = !strncmp(o->v[i].path, path, n) && o->v[i].path[n] == '/';
-	return found;
+	return NSX_ANY(i, o->folder->nfiles,
+		       !strncmp(f[i].name, path, n) && f[i].name[n] == '/') ||
+	       NSX_ANY(i, o->n, !strncmp(o->v[i].path, path, n) && o->v[i].path[n] == '/');
 }
 
 /* Surveys ------------------------------------------------------------------------*/

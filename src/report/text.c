@@ -84,10 +84,7 @@ static bool is_tag(const char *s)
 {
 	static const char *const tags[] = {"<script", "<img", "<svg", "<iframe", "</", "<!", "<?"};
 
-	for (size_t i = 0; i < ARRAY_LEN(tags); i++)
-		if (!strncasecmp(s, tags[i], strlen(tags[i])))
-			return true;
-	return false;
+	return NSX_ANY(i, ARRAY_LEN(tags), !strncasecmp(s, tags[i], strlen(tags[i])));
 }
 
 /* Adds the inside of a code span. Replaces only characters that would end the span, the table cell

@@ -882,10 +882,7 @@ static bool is_harmless(const char *function)
 		"trim", "trunc", "typeof", "unicode", "upper",
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(list); i++)
-		if (!strcasecmp(list[i], function))
-			return true;
-	return false;
+	return NSX_ANY(i, ARRAY_LEN(list), !strcasecmp(list[i], function));
 }
 
 static void mark_table_wanted(struct nsx_db *db, const char *name)

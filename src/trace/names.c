@@ -575,10 +575,7 @@ bool nsx_api_allocates(const char *base)
 		"MemCreate", "MemRelease"};
 	const char *s = skip_api_prefix(base);
 
-	for (size_t i = 0; s && i < ARRAY_LEN(begins); i++)
-		if (!strncmp(s, begins[i], strlen(begins[i])))
-			return true;
-	return false;
+	return s && NSX_ANY(i, ARRAY_LEN(begins), !strncmp(s, begins[i], strlen(begins[i])));
 }
 
 bool nsx_api_pins(const char *base)
@@ -629,10 +626,5 @@ bool nsx_sees_pytorch(const struct nsx_trace *t)
 
 		found = has_namespace(name, "at::") || has_namespace(name, "c10::");
 	}
-	if (found)
-		return true;
-	for (size_t i = 0; i < t->nvtx.n; i++)
-		if (!strncmp(nsx_text(t, t->nvtx.name[i]), "aten::", 6))
-			return true;
-	return false;
+	return found || NSX_ANY(i, t->nvtx.n, !strncmp(nsx_text(t, t->nvtx.name[i]), "aten::", 6));
 }

@@ -157,14 +157,6 @@ bool nsx_html_has_cell(const struct nsx_report *r, const struct nsx_evidence *e,
 
 /* Sections ------------------------------------------------------------------------*/
 
-static bool has_column(const int *columns, size_t n, unsigned col)
-{
-	for (size_t i = 0; i < n; i++)
-		if (columns[i] == (int)col)
-			return true;
-	return false;
-}
-
 /* Adds the table as shown in Markdown, with the columns cited as proof. */
 static void add_shown(struct body *x, const struct nsx_block *block)
 {
@@ -177,7 +169,7 @@ static void add_shown(struct body *x, const struct nsx_block *block)
 		NSX_EACH_PROOF(&x->r->found.v[i], k) {
 			const struct nsx_evidence *e = &x->r->found.v[i].proof[k];
 
-			if (e->table == block->table && !has_column(columns, n, e->col))
+			if (e->table == block->table && !NSX_ANY(c, n, columns[c] == (int)e->col))
 				columns[n++] = (int)e->col;
 		}
 	body_add_table(x, block->table, columns, n);

@@ -521,23 +521,16 @@ static void say_device_occupancy(struct nsx_section *out, const struct nsx_cell 
 				     row[DEVICE_BELOW_ONE_WAVE_PCT].u.f, 100));
 }
 
-/* Tells whether the properties of at least one GPU are known. */
-static bool any_gpu_is_known(const struct nsx_table *dev)
-{
-	for (size_t i = 0; i < dev->nrows; i++)
-		if (nsx_row_at(dev, i)[DEVICE_OCCUPANCY_PCT].type)
-			return true;
-	return false;
-}
-
 static void kernel_shape_show(const struct nsx_trace *t, const struct nsx_table *dev,
 			      size_t nshapes, struct nsx_section *out)
 {
-	if (dev->nrows > 1 && any_gpu_is_known(dev))
+	bool is_known = NSX_ANY(i, dev->nrows, nsx_row_at(dev, i)[DEVICE_OCCUPANCY_PCT].type);
+
+	if (dev->nrows > 1 && is_known)
 		nsx_md_table(out, dev, 8, DEVICE_ID, DEVICE_SM_COUNT,
 			     DEVICE_OCCUPANCY_PCT, DEVICE_SMALL_GRID_PCT,
 			     DEVICE_BELOW_ONE_WAVE_PCT);
-	else if (any_gpu_is_known(dev))
+	else if (is_known)
 		say_device_occupancy(out, nsx_row_at(dev, 0));
 	if (nshapes > NSX_MAX_JSON_ROWS)
 		nsx_md_bullet(out, "%zu launch shapes: report.json has the %d that take most "

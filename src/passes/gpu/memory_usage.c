@@ -160,14 +160,6 @@ static void draw_live_memory(const struct mem_usage *m, const struct nsx_mem_ste
 						  peak, at});
 }
 
-static bool has_managed_memory(const struct mem_usage *m)
-{
-	for (size_t i = 0; i < m->of.nsteps; i++)
-		if (m->of.steps[i].kind == NSX_MC_MANAGED)
-			return true;
-	return false;
-}
-
 static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 				    size_t n)
 {
@@ -194,7 +186,8 @@ static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_
 			   "trace%s.", s->device_id, nsx_say_bytes(out, l.peak),
 		      nsx_say_bytes(out, gpu->memory_bytes),
 		      nsx_text_share(out->arena, row[GPU_PCT_OF_MEMORY].u.f,
-				     100), has_managed_memory(m) ?
+				     100),
+		      NSX_ANY(i, m->of.nsteps, m->of.steps[i].kind == NSX_MC_MANAGED) ?
 			      "; managed memory is not included" : "");
 	if (row[GPU_PCT_OF_MEMORY].u.f >= 95)
 		nsx_note(out, "GPU %" PRId64 " used more than 95 %% of its memory: "

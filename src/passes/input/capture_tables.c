@@ -157,15 +157,10 @@ static void check_host(struct nsx_quality *q)
 static void check_nccl(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
-	bool kernels = false, ranges = false;
 
-	for (uint32_t i = 0; !kernels && i < t->nshapes; i++)
-		kernels = nsx_shape_launch(t, &t->shape[i])->op != NSX_COMM_NONE;
-	for (uint32_t i = 0; !ranges && i < t->ndomains; i++)
-		ranges = t->domain[i].is_nccl;
-	if (!kernels)
+	if (!NSX_ANY(i, t->nshapes, nsx_shape_launch(t, &t->shape[i])->op != NSX_COMM_NONE))
 		return;
-	if (!ranges)
+	if (!NSX_ANY(i, t->ndomains, t->domain[i].is_nccl))
 		nsx_check(q, "nccl", MISSING, "NCCL", NSX_REC_NCCL,
 			  "communication kernels ran, but NCCL's own ranges were not recorded: "
 			  "sizes, peers and communicators are not known (nsys 2025.6 and later "

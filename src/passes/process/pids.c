@@ -6,11 +6,10 @@
  */
 const char *nsx_pids_unknown(const struct nsx_trace *t)
 {
-	bool known = t->pid_source_kernel;
-
-	for (uint32_t s = 0; !known && s < t->nstreams; s++)
-		known = t->stream[s].process != NSX_NONE && t->process[t->stream[s].process].key;
-	return known ? NULL : "kernel rows do not name their process";
+	return t->pid_source_kernel ||
+	       NSX_ANY(s, t->nstreams, t->stream[s].process != NSX_NONE &&
+		       t->process[t->stream[s].process].key) ?
+		       NULL : "kernel rows do not name their process";
 }
 
 NSX_ORDER_IN(pids_cmp_processes, uint32_t, struct nsx_pid_totals, DOWN(c[*x].kernel_ns),
