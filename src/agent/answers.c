@@ -65,15 +65,6 @@ static void answers_add_step(struct nsx_answer *a, struct nsx_table *t,
 	row[S_WHY] = nsx_string(s->why ? nsx_say(a->out, "%s", s->why) : NULL);
 }
 
-/* Suggests questions about both sides. The one after the change comes first, because it can still
- * be changed.
- */
-static void suggest_both_sides(struct nsx_answer *a)
-{
-	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
-	nsx_answer_next(a, NSX_Q_verdict, NULL, "what cost time before it");
-}
-
 /* Says that there are no figures about unrelated inputs, because readers would believe them. */
 static void say_inputs_unrelated(struct nsx_answer *a, const char *wanted)
 {
@@ -103,7 +94,9 @@ static void describe_diff(struct nsx_answer *a, struct nsx_diff *d, const struct
 						   d->name)));
 	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
 	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
-	suggest_both_sides(a);
+	/* The side after the change comes first, because it can still be changed. */
+	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
+	nsx_answer_next(a, NSX_Q_verdict, NULL, "what cost time before it");
 	if (are_sides_unrelated(d)) {
 		say_inputs_unrelated(a, "captures of one program, before and after a change");
 		return;

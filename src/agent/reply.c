@@ -547,18 +547,14 @@ static int fill_page(struct page *p, struct nsx_err *err)
 
 /* Text ----------------------------------------------------------------------------*/
 
-static bool reply_is_word(const char *s)
-{
-	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU"
-			       "VWXYZ0123456789_.:/%+-") == strlen(s);
-}
-
 static void add_quoted(struct nsx_buf *b, const char *text, size_t n)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.:/%+-";
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf cut = {0};
 
 	nsx_reply_text(&cut, text, n);
-	if (reply_is_word(cut.p)) {
+	if (*cut.p && !cut.p[strspn(cut.p, plain)]) {
 		nsx_buf_add(b, cut.p, cut.n);
 	} else if (*cut.p) {
 		nsx_buf_adds(b, "`");

@@ -147,12 +147,6 @@ static bool read_output_once(const struct nsx_proc *p, int fds[2], struct nsx_pr
 
 /* Running ----------------------------------------------------------------*/
 
-static int proc_exit_code(int status)
-{
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-				   : WEXITSTATUS(status);
-}
-
 /* The signal to send to the program now; 0: none. signals: number of signals to us at its start. */
 static int signal_due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
 {
@@ -183,7 +177,7 @@ static void run_until_ended(const struct nsx_proc *p, pid_t pid, int fds[2], str
 		last = sig;
 		read_output_once(p, fds, e, fds[0] < 0 && fds[1] < 0 ? 5 : TICK_MS);
 	}
-	e->code = proc_exit_code(status);
+	e->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	e->seconds = nsx_now_s() - e->began_s;
 	while (read_output_once(p, fds, e, 0) && nsx_now_s() < e->began_s + e->seconds + 1)
 		;

@@ -177,15 +177,6 @@ static void start_ticker(struct ticker *t, const struct args *a)
 	t->running = on && !pthread_create(&t->thread, NULL, redraw_progress, t);
 }
 
-static void stop_ticker(struct ticker *t)
-{
-	if (!t->running)
-		return;
-	atomic_store(&t->stop, true);
-	pthread_join(t->thread, NULL);
-	t->running = false;
-}
-
 /* Arguments -----------------------------------------------------------------*/
 
 static int check_id(const char *id, struct nsx_err *err)
@@ -574,7 +565,9 @@ static int cmd_explain_run(void *args, int n, char **operands, struct nsx_err *e
 		rc = a->explain ? define_analysis(a, trace.path, err) :
 				  cmd_explain_explain(a, trace.path, operands[0], err);
 	nsx_exported_done(&trace);
-	stop_ticker(&ticker);
+	atomic_store(&ticker.stop, true);
+	if (ticker.running)
+		pthread_join(ticker.thread, NULL);
 	return rc;
 }
 

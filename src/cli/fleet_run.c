@@ -178,12 +178,6 @@ static int fleet_run_merge(const struct nsx_fleet_run *run, struct nsx_digest **
 	return rc;
 }
 
-static void say_too_few(size_t have, int64_t want)
-{
-	fprintf(stderr, "nsys-explain: %zu rank%s here, fewer than the %lld of "
-		"--min-ranks\n", have, have == 1 ? " is" : "s are", (long long)want);
-}
-
 /* Reports, even if quiet, ranks whose traces could not be read whole. */
 static int tell_partial(const struct nsx_fleet *f, bool has_left_out)
 {
@@ -225,7 +219,9 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			rc = report_fleet(r, f, err);
 	}
 	if (!rc && too_few)
-		say_too_few(f->nranks, r->min_ranks);
+		fprintf(stderr, "nsys-explain: %u rank%s here, fewer than the %lld of "
+			"--min-ranks\n", f->nranks, f->nranks == 1 ? " is" : "s are",
+			(long long)r->min_ranks);
 	rc = rc ?: tell_partial(f, r->left_out.n) ?: too_few;
 	nsx_fleet_free(f);
 	return rc;

@@ -72,11 +72,6 @@ static int metrics_open_event(struct metrics *m, int64_t at_ns, int64_t type, st
 	return 0;
 }
 
-static bool metrics_is_number(const struct nsx_val *v)
-{
-	return v->type == NSX_V_I64 || (v->type == NSX_V_F64 && isfinite(v->u.f));
-}
-
 static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 			       const struct nsx_val *v, struct nsx_err *err)
 {
@@ -89,7 +84,7 @@ static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	if (!nsx_conv_span(c, &v[AT], &v[AT], &s))
 		return nsx_stopped(err);
 	if (v[TYPE].type != NSX_V_I64 || v[METRIC].type != NSX_V_I64 ||
-	    !metrics_is_number(&v[VALUE]))
+	    !(v[VALUE].type == NSX_V_I64 || (v[VALUE].type == NSX_V_F64 && isfinite(v[VALUE].u.f))))
 		return c->counts->left_out++, 0;
 	counter = find_counter(m, v[TYPE].u.i, v[METRIC].u.i, err);
 	if (!counter)

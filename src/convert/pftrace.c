@@ -173,11 +173,6 @@ static int read_device(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-static int read_devices(struct nsx_conv *c, struct nsx_err *err)
-{
-	return nsx_view_each(c->schema, cuda_device, read_device, c->pf, err, pid, cuda_id, gpu_id);
-}
-
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)
 {
 	uint32_t at = nsx_group_find(&c->pf->gpus, process >> 24 & 0xffffff, ordinal);
@@ -201,7 +196,7 @@ static int pftrace_open_file(struct nsx_conv *c, struct nsx_err *err)
 		if (!pf->cache[i])
 			return err->rc;
 	}
-	if (read_devices(c, err))
+	if (nsx_view_each(c->schema, cuda_device, read_device, c->pf, err, pid, cuda_id, gpu_id))
 		return err->rc;
 	if (c->part != NSX_PART_HOST)
 		return 0;

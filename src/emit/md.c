@@ -63,13 +63,6 @@ struct md {
 
 /* Sections ------------------------------------------------------------------*/
 
-static void add_missing_data(struct nsx_buf *b, const struct nsx_section *s)
-{
-	nsx_buf_adds(b, "- **Not computed**: ");
-	nsx_md_escape(b, s->reason ? s->reason : "", s->reason ? strlen(s->reason) : 0);
-	nsx_buf_adds(b, "\n");
-}
-
 static void md_add_block(struct nsx_buf *b, const struct nsx_block *block,
 			 const struct nsx_report *report)
 {
@@ -103,8 +96,11 @@ static void md_add_blocks(struct md *m, struct nsx_buf *b,
 	const char *current = s->pass->title;
 	bool own = current && !strcmp(current, heading);
 
-	if (own && (s->status == NSX_S_FAILED || (s->status == NSX_S_CANNOT && !m->r->page)))
-		add_missing_data(b, s);
+	if (own && (s->status == NSX_S_FAILED || (s->status == NSX_S_CANNOT && !m->r->page))) {
+		nsx_buf_adds(b, "- **Not computed**: ");
+		nsx_md_escape(b, s->reason ?: "", s->reason ? strlen(s->reason) : 0);
+		nsx_buf_adds(b, "\n");
+	}
 	for (size_t i = 0; i < s->nblocks; i++) {
 		if (s->blocks[i].kind == NSX_B_HEADING)
 			current = s->blocks[i].text;

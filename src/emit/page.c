@@ -185,13 +185,6 @@ void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a, struc
 	nsx_buf_done(&p.line);
 }
 
-static void page_add_verdict(struct page *p, const struct nsx_first_page *x)
-{
-	begin_paragraph(p, "verdict");
-	put_verdict(p, x);
-	end_page_line(p, x->dearest);
-}
-
 /* The GPUs of a strip. Of a long list the first ones are named, and the others counted. */
 static const char *strip_label(struct nsx_arena *a, const char *gpus)
 {
@@ -435,7 +428,9 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 static void page_add_opening(struct page *p, const struct nsx_first_page *x)
 {
 	add_header_lines(p, x);
-	page_add_verdict(p, x);
+	begin_paragraph(p, "verdict");
+	put_verdict(p, x);
+	end_page_line(p, x->dearest);
 	page_add_list(p, "Most time: ", x->dearest, "; ");
 }
 

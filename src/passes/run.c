@@ -310,11 +310,6 @@ static void hide_section(struct nsx_section *s)
  */
 enum stage { REPLAYS, FIGURES, VERDICTS };
 
-static enum stage run_stage_of(const struct nsx_pass *pass)
-{
-	return pass->replays ? REPLAYS : pass->is_verdict ? VERDICTS : FIGURES;
-}
-
 static int run_summaries(const struct run *run, enum stage stage, struct nsx_err *err)
 {
 	int rc = 0;
@@ -322,8 +317,8 @@ static int run_summaries(const struct run *run, enum stage stage, struct nsx_err
 	for (unsigned i = 0; !rc && i < nsx_npasses; i++) {
 		const struct nsx_pass *pass = nsx_passes[i];
 
-		if (pass->summarise && run_stage_of(pass) == stage &&
-		    run_is_wanted(run->opts, pass))
+		if (pass->summarise && run_is_wanted(run->opts, pass) &&
+		    (pass->replays ? REPLAYS : pass->is_verdict ? VERDICTS : FIGURES) == stage)
 			rc = run_pass(run, &run->report->sections[i], err);
 	}
 	return rc;

@@ -826,17 +826,6 @@ int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 	return 0;
 }
 
-/* Fails for a statement that cannot be prepared. Wrong names get an error code of their own only in
- * guarded SQL, because only that is the user's own.
- */
-static int fail_prepare(struct nsx_db *db, const char *sql, struct nsx_err *err)
-{
-	fail_db(err, db->handle, "cannot prepare", sql);
-	if (err->rc == NSX_E_DB && db->guard.may_read)
-		err->rc = rc_of_message(sqlite3_errmsg(db->handle));
-	return err->rc;
-}
-
 int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, struct nsx_err *err)
 {
 	sqlite3_stmt *h;
@@ -844,8 +833,13 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, st
 
 	if (open_handle_once(db, err))
 		return err->rc;
-	if (sqlite3_prepare_v2(db->handle, sql, -1, &h, &rest))
-		return fail_prepare(db, sql, err);
+	if (sqlite3_prepare_v2(db->handle, sql, -1, &h, &rest)) {
+		fail_db(err, db->handle, "cannot prepare", sql);
+		/* Wrong names get an error code of their own only in the user's own SQL. */
+		if (err->rc == NSX_E_DB && db->guard.may_read)
+			err->rc = rc_of_message(sqlite3_errmsg(db->handle));
+		return err->rc;
+	}
 	if (!h || rest[strspn(rest, " \t\n;")]) {
 		sqlite3_finalize(h);
 		return nsx_fail(err, NSX_E_DB, "cannot prepare '%s': not one statement", sql);

@@ -19,12 +19,6 @@ static bool has_suffix(const char *path, const char *suffix)
 	return n >= m && !strcasecmp(path + n - m, suffix);
 }
 
-static int refuse_capture(const char *path, struct nsx_err *err)
-{
-	return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': its name is that of a report, but it "
-			"does not begin as one; copy it again", path);
-}
-
 /* The first bytes of other formats, and how to get a trace instead. */
 static const struct {
 	const char *begin, *what, *instead;
@@ -98,7 +92,8 @@ static int sniff_refuse(const char *path, const unsigned char *head, size_t n, s
 	if (refuse_known(path, head, n, err))
 		return err->rc;
 	if (has_suffix(path, ".nsys-rep") || has_suffix(path, ".qdrep"))
-		return refuse_capture(path, err);
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': its name is that of a report, "
+				"but it does not begin as one; copy it again", path);
 	if (has_suffix(path, ".qdstrm"))
 		return nsx_fail(err, NSX_E_SCHEMA,
 				"cannot read '%s': this is a raw stream, not yet a report; import "

@@ -101,11 +101,6 @@ static void nvtx_by_pid_add_kernels(struct work *w, const struct nsx_nvtx_facts 
 
 NSX_ORDER_IN(nvtx_by_pid_cmp_processes, uint32_t, int64_t, DOWN(c[*x]), UP(*x));
 
-static bool is_row(const struct row *x) /* false: outside the window */
-{
-	return x->sum.count || x->sum.ns || x->kernel_ns;
-}
-
 /* Orders processes by time in ranges. */
 static int order_processes_by_range_time(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
@@ -119,8 +114,10 @@ static int order_processes_by_range_time(struct work *w, struct nsx_arena *a, st
 	nsx_sort_indices(processes, n, nvtx_by_pid_cmp_processes, w->range_ns);
 	for (uint32_t i = 0; i < n; i++)
 		w->place[processes[i]] = i;
+	/* Groups outside the window are left out. */
 	NSX_DEAL(w->at, w->order, n, w->g.n, k,
-		 is_row(&w->v[k]) ? w->place[w->g.process[k]] : NSX_NONE);
+		 w->v[k].sum.count || w->v[k].sum.ns || w->v[k].kernel_ns ?
+			 w->place[w->g.process[k]] : NSX_NONE);
 	w->n = w->at[n];
 	return 0;
 }
