@@ -148,12 +148,14 @@ struct nsx_late { /* ranks that hold up the others */
 };
 enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN,
 		     NSX_ORDER_UNKNOWN, /* clocks contradict each other */
+		     NSX_STAGES_OVERLAP, /* stages of a pipeline have other work meanwhile */
 		     NSX_FEW_STEPS };
 struct nsx_suspect { /* the rank with the greatest excess among those not named as late */
 	enum nsx_not_named why;
 	uint32_t rank;	 /* index */
 	int64_t nsteps;	 /* steps in which it was late; 0: no suspect */
 	double excess_ns, p;
+	double saves_ns; /* most that a step would save by an entry that was too cheap to be named */
 };
 struct nsx_fclock {
 	uint32_t host; /* index of the host whose ranks share it; NSX_NONE: of one rank only */
@@ -219,6 +221,7 @@ struct nsx_fleet {
 	uint32_t nclocks;
 	int64_t utc_ns; /* subtracted to keep zero_ns small */
 	double middle_ns; /* instant at which offsets hold; drift counts from it */
+	bool clocks_contradict; /* so some collectives may be matched wrongly */
 	const char **warnings;
 	size_t nwarnings, cap_warnings;
 	struct nsx_arena *arena;

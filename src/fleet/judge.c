@@ -187,6 +187,15 @@ static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 	return unknown * 10 > all;
 }
 
+/* Whether ranks are stages of a pipeline: NCCL passes data from one to the next. */
+static bool has_stages(const struct nsx_fleet *f)
+{
+	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++)
+		if (c->n == 2 && c->is_sure && !c->m->c->is_mpi && nsx_is_of_pairs(c->m->c))
+			return true;
+	return false;
+}
+
 /* Whether an entry's ranks can hold others up. If they are most ranks, they do so only by waiting,
  * which the few others do not do; a rank with less to compute holds nobody up.
  */
@@ -232,7 +241,9 @@ static void find_suspect(const struct nsx_judge *j)
 	x->why = f->rank[x->rank].nsteps < NSX_LEAST_STEPS ? NSX_FEW_STEPS :
 		 x->p >= NSX_LEAST_P ? NSX_NOT_PROVEN :
 		 judge_has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
-		 nsx_has_unknown_clocks(f) ? NSX_ORDER_UNKNOWN : NSX_NOT_WAITED_FOR;
+		 nsx_has_unknown_clocks(f) ? NSX_ORDER_UNKNOWN :
+		 x->saves_ns > NSX_LEAST_SHARE / 4 * f->step_ns && has_stages(f) ?
+			 NSX_STAGES_OVERLAP : NSX_NOT_WAITED_FOR;
 	if (f->nlate || f->is_rotating || x->nsteps < 2 ||
 	    x->excess_ns < NSX_LEAST_SHARE * f->step_ns)
 		x->nsteps = 0;

@@ -182,8 +182,11 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 			  (kept ? LEAST_ADDED : NSX_LEAST_SHARE) * f->step_ns;
 		memcpy(is_kept ? all + n : rest + nrest, l.ranks, l.n * sizeof(*all));
 		*(is_kept ? &n : &nrest) += l.n;
-		if (!is_kept)
+		if (!is_kept) {
+			f->suspect.saves_ns = NSX_MAX(f->suspect.saves_ns,
+						      together - f->all_recoverable_ns);
 			continue;
+		}
 		f->all_recoverable_ns = together;
 		f->late[kept++] = l;
 	}

@@ -67,11 +67,13 @@ struct rank_now {
 	double held_ns;	 /* time held by collectives since it last did own work */
 	double more_ns;	 /* a mended rank's part of own_ns beyond what was needed */
 	double ahead_ns; /* lead over the rank's recorded self */
+	double begun_ns; /* that lead at the start of the step */
 	/* ahead_ns and more_ns at the time when more_ns turned from a measure into a bound */
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
 	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
-	double cut; /* share of a mended rank's own work in the step above the others' median */
+	/* a mended rank's own work in the step above the others' median, and its share */
+	double most_ns, cut;
 	bool is_mended;
 };
 struct visit { /* a member at a collective */
@@ -90,6 +92,8 @@ struct replay {
 	struct need *need;
 	struct nsx_groups needs; /* by family and side, and nth */
 	struct rank_now *rank;
+	uint32_t *stage; /* by rank: its place in its pipeline; 0 for all if there is only one */
+	bool has_stages; /* there are several pipelines: a rank does no more than in the whole step */
 	double most_more_ns; /* greatest excess of a mended rank in this step */
 	double most_ahead_ns; /* greatest lead of a rank in this step */
 	double *ahead_ns;	      /* by family: how much earlier its last collective ends */
@@ -175,6 +179,35 @@ static void list_lines(struct replay *p, struct nsx_arena *a)
 	}
 }
 
+/* Finds the stages of pipelines: ranks that are connected by sends and receives, in order of number.
+ * Stages do different work before their n-th transfer, so equals are of one stage.
+ */
+static void find_stages(struct replay *p, struct nsx_arena *a)
+{
+	const struct nsx_fleet *f = p->f;
+	uint32_t *first = nsx_arena_get(a, f->nranks * sizeof(*first)); /* of a rank's pipeline */
+	uint32_t npipelines = f->nranks;
+
+	p->stage = nsx_arena_get(a, f->nranks * sizeof(*p->stage));
+	for (uint32_t r = 0; r < f->nranks; r++)
+		first[r] = r;
+	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++) {
+		uint32_t from, to;
+
+		if (c->n != 2 || !c->is_sure || !nsx_is_of_pairs(c->m->c))
+			continue;
+		from = NSX_MAX(first[c->m[0].rank], first[c->m[1].rank]);
+		to = NSX_MIN(first[c->m[0].rank], first[c->m[1].rank]);
+		npipelines -= from != to;
+		for (uint32_t r = 0; r < f->nranks && from != to; r++)
+			first[r] = first[r] == from ? to : first[r];
+	}
+	p->has_stages = npipelines > 1 && npipelines < f->nranks;
+	for (uint32_t r = 0; r < f->nranks && p->has_stages; r++)
+		for (uint32_t i = 0; i < r; i++)
+			p->stage[r] += first[i] == first[r];
+}
+
 /* Places -------------------------------------------------------------------------------*/
 
 /* Finds when a collective of step s ends, by the first member that has both. False: no
@@ -253,23 +286,38 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 
 /* Walks --------------------------------------------------------------------------------*/
 
+/* Median own time in a step of the ranks of a stage that are not mended; if there are none, of all
+ * stages. NAN: none.
+ */
+static double usual_own(const struct replay *p, const double *own, uint32_t stage)
+{
+	for (unsigned all = 0; all < 2; all++) {
+		size_t n = 0;
+
+		for (uint32_t r = 0; r < p->f->nranks; r++)
+			if (!isnan(own[r]) && !p->rank[r].is_mended && (all || p->stage[r] == stage))
+				p->scratch[n++] = own[r];
+		if (n)
+			return nsx_median_of(p->scratch, n);
+	}
+	return NAN;
+}
+
 static void find_cuts(struct replay *p, size_t s)
 {
 	const double *own = &p->f->own_ns[s * p->f->nranks];
-	size_t n = 0;
-	double median;
+	uint32_t stage = NSX_NONE;
+	double usual = 0;
 
-	for (uint32_t r = 0; r < p->f->nranks; r++)
-		if (!isnan(own[r]) && !p->rank[r].is_mended)
-			p->scratch[n++] = own[r];
-	median = nsx_median_of(p->scratch, n);
 	p->most_more_ns = 0;
 	for (uint32_t r = 0; r < p->f->nranks; r++) {
-		bool is_cut = p->rank[r].is_mended && n && own[r] > median;
-
-		p->rank[r].cut = is_cut ? 1 - median / own[r] : 0;
-		if (is_cut)
-			p->most_more_ns = NSX_MAX(p->most_more_ns, own[r] - median);
+		if (p->rank[r].is_mended && p->stage[r] != stage) {
+			stage = p->stage[r];
+			usual = usual_own(p, own, stage);
+		}
+		p->rank[r].most_ns = p->rank[r].is_mended && own[r] > usual ? own[r] - usual : 0;
+		p->rank[r].cut = p->rank[r].most_ns > 0 ? p->rank[r].most_ns / own[r] : 0;
+		p->most_more_ns = NSX_MAX(p->most_more_ns, p->rank[r].most_ns);
 	}
 }
 
@@ -284,17 +332,28 @@ static void begin_step(struct replay *p, size_t s)
 	for (uint32_t r = 0; r < f->nranks; r++)
 		p->rank[r] = (struct rank_now){
 			.since_ns = *nsx_bounds_of(f, r, s), .cut = p->rank[r].cut,
+			.most_ns = p->rank[r].most_ns,
 			.ahead_ns = s && *nsx_bounds_of(f, r, s - 1) == INT64_MIN ?
 					    p->saved_ns : p->rank[r].ahead_ns,
 			.is_mended = p->rank[r].is_mended};
+	for (uint32_t r = 0; r < f->nranks; r++)
+		p->rank[r].begun_ns = p->rank[r].ahead_ns;
 	for (size_t i = 0; i < p->nlines; i++)
 		for (uint32_t m = 0; m < p->line[i].n; m++)
 			p->line[i].now[m].end_ns = INT64_MIN;
 }
 
+/* Whether a collective began after the one before it on its channel ended. Transfers to one rank
+ * may have several streams.
+ */
+static bool follows(const struct visit *v, const struct channel_now *now)
+{
+	return now->end_ns != INT64_MIN && now->end_ns - v->at.start_ns <= AT_ONCE_NS;
+}
+
 static bool is_held_by_channel(const struct visit *v, const struct channel_now *now)
 {
-	return now->end_ns != INT64_MIN && v->at.start_ns - now->end_ns <= AT_ONCE_NS;
+	return follows(v, now) && v->at.start_ns - now->end_ns <= AT_ONCE_NS;
 }
 
 /* Advances a rank that does its own work up to time t of its own clock. */
@@ -356,7 +415,8 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 		       nsx_op_at(l->c, x->k)->holds == 2;
 
 	for (unsigned side = 0; side < 2; side++) {
-		uint64_t what = l->c ? 2ULL * l->c->family + (is_pair && side) :
+		uint64_t what = l->c ? nsx_hash_u64(2ULL * l->c->family + (is_pair && side)) +
+					       p->stage[l->m[is_pair && side].rank] :
 			nsx_hash_u64(nsx_hash_u64(side ? 0 : l->alike + 1) + x->of_n);
 		struct need *need = need_of(p, what, side && !l->c ? 0 : x->nth, err);
 
@@ -397,7 +457,8 @@ static double needed(const struct replay *p, const struct place *x, uint32_t m)
 	       n->n ? n->sum / (double)n->n : n->least;
 }
 
-/* Updates how much less a mended rank has to do: a bound is no less than the measure before it.
+/* Updates how much less a mended rank has to do: a bound is no less than the measure before it. If
+ * others did more at other places of the step, that takes back no lead but this step's.
  * When a measure follows a bound, the bound's effect is corrected, except the part that a
  * collective has used up since.
  */
@@ -410,7 +471,7 @@ static void do_less(struct rank_now *r, double more, bool is_guess)
 		r->sure_more_ns = r->more_ns;
 	}
 	more = is_guess ? NSX_MAX(more, r->sure_more_ns) : more;
-	ahead = r->ahead_ns + more - r->more_ns;
+	ahead = NSX_MAX(r->ahead_ns + more - r->more_ns, NSX_MIN(r->ahead_ns, r->begun_ns));
 	if (!is_guess && r->is_guess)
 		ahead = NSX_MAX(ahead, NSX_MIN(r->ahead_ns, r->sure_ahead_ns +
 							    more - r->sure_more_ns));
@@ -421,14 +482,14 @@ static void do_less(struct rank_now *r, double more, bool is_guess)
 
 /* How much earlier a member's part could begin. */
 static double ahead_of(const struct visit *v, struct rank_now *r,
-		       const struct channel_now *now, double need, bool is_guess)
+		       const struct channel_now *now, double need, double most, bool is_guess)
 {
 	double by_data, by_channel;
 
 	if (r->is_mended && !isinf(need))
-		do_less(r, NSX_MAX(0, v->own_ns - need), is_guess);
+		do_less(r, NSX_MAX(0, NSX_MIN(v->own_ns - need, most)), is_guess);
 	by_data = r->ahead_ns;
-	if (now->end_ns == INT64_MIN)
+	if (!follows(v, now))
 		return by_data;
 	by_channel = now->ahead_ns + (double)(v->at.start_ns - now->end_ns);
 	if (is_held_by_channel(v, now) && !r->is_mended)
@@ -481,6 +542,7 @@ static void step_over(struct replay *p, const struct place *x)
 			continue;
 		least = NSX_MIN(least, (double)v[m].at.ns +
 			ahead_of(&v[m], &p->rank[l->m[m].rank], &l->now[m], needed(p, x, m),
+				 p->has_stages ? p->rank[l->m[m].rank].most_ns : INFINITY,
 				 !x->npeers && !p->need[x->need[m & 1]].n));
 		was = NSX_MIN(was, (double)v[m].at.ns);
 	}
@@ -601,6 +663,7 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		p.rank[mended->ranks[i]].is_mended = true;
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
 	list_lines(&p, a);
+	find_stages(&p, a);
 	if (f->by_totals)
 		replay_totals(&p);
 	for (size_t s = 0; s < f->nsteps && !f->by_totals && !rc; s++)

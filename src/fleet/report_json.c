@@ -6,7 +6,8 @@
 static const char *const not_named[] = {
 	[NSX_NOT_PROVEN] = "not_proven", [NSX_NOT_WAITED_FOR] = "not_waited_for",
 	[NSX_PAIRS_UNKNOWN] = "pairs_unknown",
-	[NSX_ORDER_UNKNOWN] = "order_unknown", [NSX_FEW_STEPS] = "few_steps"};
+	[NSX_ORDER_UNKNOWN] = "order_unknown", [NSX_STAGES_OVERLAP] = "stages_overlap",
+	[NSX_FEW_STEPS] = "few_steps"};
 static const char *const desync_names[] = {
 	[NSX_DESYNC_OTHER] = "other_operation", [NSX_DESYNC_LEFT_OUT] = "left_out",
 	[NSX_DESYNC_EXTRA] = "extra", [NSX_DESYNC_NOT_ENTERED] = "not_entered"};

@@ -70,6 +70,8 @@ static void report_md_add_suspect(const struct nsx_freport *r, struct nsx_buf *b
 				      "export --include-json=true (nsys 2025 or later).\n",
 		[NSX_ORDER_UNKNOWN] = "; whether they wait for it is not known, because clocks "
 				      "contradict each other.\n",
+		[NSX_STAGES_OVERLAP] = "; whether they wait for it is not known, because the other "
+				       "stages of its pipeline have work meanwhile.\n",
 		[NSX_FEW_STEPS] = ", but a rank is named only from ten steps on. A longer capture "
 				  "would tell.\n"};
 	const struct nsx_suspect *x = &r->f->suspect;
