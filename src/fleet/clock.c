@@ -211,6 +211,9 @@ static size_t count_contradictions(const struct clocks *c, size_t *count)
 				second = f->rank[f->clock[r].rank].number;
 			}
 		}
+	if (f->clocks_contradict) /* it was said when fewer collectives were compared */
+		return npairs;
+	f->clocks_contradict = npairs;
 	if (npairs == 1)
 		nsx_fleet_warn(f, "the clocks of ranks %lld and %lld contradict each "
 			       "other by %.1f us: %s", first, second, most_ns / 1000, why);

@@ -109,7 +109,7 @@ struct nsx_dchannel {
 	size_t nops;
 	bool is_exchange; /* set by the fleet: MPI calls that also wait for other ranks, or return before
 			     the other side comes */
-	bool is_rest; /* set by the fleet: sends and receives whose other side was not recorded */
+	bool is_rest; /* set by the fleet: whom they wait for cannot be known, so they are not matched */
 	unsigned ncodes; /* set by the reader: greatest code + 1 */
 	struct nsx_blob bytes[NSX_NCOLUMNS]; /* the encoded columns, filled by nsx_digest_seal */
 };

@@ -3,7 +3,8 @@
  * The transfer of a collective is the part in which nobody waits: the least length of its members.
  * Communicators of a family run the same sequence, so transfers can be compared without knowing the
  * number of bytes. With only two of them it is unknown which is usual, so the slower one counts as
- * slow only if it takes twice as long.
+ * slow only if it takes twice as long. Of collectives that are matched wrongly all members wait, so
+ * no link is named where clocks show that some may be.
  */
 #include <math.h>
 #include "base/stat.h"
@@ -16,8 +17,8 @@
 
 enum { MOST_ALONE = 8 }; /* more slow links than this are priced only together */
 
-/* If members are missing, a transfer may be shorter than this, so that is no slow link; but it bounds
- * what is usual. *ret_is_sure: none are.
+/* If members are missing, a transfer may be shorter than this. That proves no slow link, but bounds
+ * what is usual. *ret_is_sure: none is missing.
  */
 static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
 			  bool *ret_is_sure)
@@ -78,8 +79,8 @@ static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam
 }
 
 /* The time that a step saves if these links were as fast as usual. */
-static int mend_links(const struct nsx_judge *j, const struct links *x, const uint32_t *comm, size_t n,
-		      double *ret_ns, struct nsx_err *err)
+static int mend_links(const struct nsx_judge *j, const struct links *x, const uint32_t *comm,
+		      size_t n, double *ret_ns, struct nsx_err *err)
 {
 	double *link_ns = nsx_arena_get(j->a, j->f->ncomms * sizeof(*link_ns));
 
@@ -182,7 +183,7 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 		struct links x = {.at = fam->at, .excess = v, .n = v + fam->n,
 				  .scratch = v + 2 * (size_t)fam->n};
 
-		if (fam->n < 2)
+		if (fam->n < 2 || f->clocks_contradict)
 			continue;
 		memset(v, 0, 2 * fam->n * sizeof(*v));
 		link_compare(f, fam, &x);

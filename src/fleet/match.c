@@ -71,6 +71,17 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 	return 0;
 }
 
+/* Whether other collectives of the channel's stream tell their communicators: these were launched
+ * before the capture began, and may be of any of them.
+ */
+static bool is_left_over(const struct nsx_digest *d, const struct nsx_dchannel *c)
+{
+	for (const struct nsx_dchannel *x = d->channels; x < d->channels + d->nchannels; x++)
+		if (!c->comm && !c->is_mpi && x->comm && !x->is_mpi && x->stream == c->stream)
+			return true;
+	return false;
+}
+
 NSX_POINTER_ORDER(cmp_sides, struct nsx_mchannel, UP(c->comm), UP(rank));
 
 /* Lists channels of sends and receives, with the other sides of MPI messages, or the others. */
@@ -95,6 +106,7 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 			x->c = &f->rank[r].d->channels[c];
 			x->utc_ns = f->rank[r].d->utc_ns < 0 ? -1 :
 				    f->utc_ns + (int64_t)f->rank[r].zero_ns;
+			x->c->is_rest = x->c->is_rest || is_left_over(f->rank[r].d, x->c);
 			rc = name_ops(&g, &names, x->c, err);
 			m->n += x->c->n > 0 && !x->c->is_rest && !nsx_is_of_messages(x->c) &&
 				nsx_is_of_pairs(x->c) == of_pairs;
@@ -158,8 +170,8 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 }
 
 /* Whether z may be of y's communicator: it is, or both are unknown. Of these, ranks at power-of-two
- * distances are tried, as in meshes: the nearest one, and further ones with known clocks, which need
- * few places to be searched.
+ * distances are tried, as in meshes: the nearest one, and further ones with known clocks, which
+ * need few places to be searched.
  */
 static bool may_be_own(const struct nsx_matcher *m, const struct nsx_mchannel *y,
 		       const struct nsx_mchannel *z, uint32_t by)
