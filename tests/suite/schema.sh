@@ -13,7 +13,7 @@ ROWS = re.compile(
     "nothing repeats|no kernel began in the window|no kernel in the window has an API call"
     "|is a usable sample inside|has no GPU work, or no API calls|NVTX ranges of NCCL")
 # The tables of these analyses have rows, but no valid one.
-ALL_DEFECTS = {"edges_2_63", "edges_full_span", "hostile_types"}
+ALL_DEFECTS = {"edges_2_63", "edges_full_span", "hostile_types", "no_lengths"}
 NESTED = {"nvtx_by_pid": "by_pid.nvtx", "nvtx_start_end": "nvtx.start_end",
           "nvtx_kernel_phases_by_pid": "by_pid.nvtx_kernel_phases"}
 # These values are null if there is no range of that kind.
