@@ -210,22 +210,14 @@ static int describe_spans(struct nsx_answer *a, const struct nsx_finding *f, str
 	return 0;
 }
 
-/* Returns the analysis whose table proves a finding; NULL: none. */
-static const struct nsx_pass *pass_that_proves(const struct nsx_report *r,
-					       const struct nsx_finding *f)
-{
-	const struct nsx_section *s = f->proof[0].table ?
-		nsx_section_of(r, f->proof[0].table) : NULL;
-
-	return s && !s->sql_differs ? s->pass : NULL;
-}
-
 /* Adds the SQL that proves a finding. Scripts are long, so people get the command that prints the
  * script.
  */
 static void describe_proof_sql(struct nsx_answer *a, const struct nsx_finding *f)
 {
-	const struct nsx_pass *pass = pass_that_proves(a->r, f);
+	const struct nsx_section *s = f->proof[0].table ?
+		nsx_section_of(a->r, f->proof[0].table) : NULL;
+	const struct nsx_pass *pass = s && !s->sql_differs ? s->pass : NULL;
 	struct nsx_scripts *scripts = nsx_scripts_new(a->r->trace->schema);
 	const struct nsx_query *q;
 	const char **list;
@@ -255,15 +247,6 @@ static void describe_proof_sql(struct nsx_answer *a, const struct nsx_finding *f
 		nsx_answer_next(a, NSX_Q_section, pass->id, "all its figures");
 }
 
-/* Tells whether a line of the evidence already ends with the text. */
-static bool ask_report_is_told(const struct nsx_finding *f, const char *text)
-{
-	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
-		if (nsx_ends_with(f->evidence[i], text))
-			return true;
-	return false;
-}
-
 static int describe_finding(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)
 {
 	nsx_put(a->out, "key", nsx_string(f->key));
@@ -282,7 +265,8 @@ static int describe_finding(struct nsx_answer *a, const struct nsx_finding *f, s
 	}
 	if (f->place) {
 		nsx_put(a->out, "place", nsx_string(f->place));
-		if (!ask_report_is_told(f, f->place))
+		if (!NSX_ANY(i, ARRAY_LEN(f->evidence),
+			     f->evidence[i] && nsx_ends_with(f->evidence[i], f->place)))
 			nsx_md_bullet(a->out, "from %s", f->place);
 	}
 	nsx_put(a->out, "evidence", nsx_list(f->evidence));

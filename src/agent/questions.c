@@ -29,15 +29,6 @@ const char *nsx_question_nearest(const char *name)
 	return nearest;
 }
 
-/* Adds next questions to an answer that suggests none. */
-static void suggest_next_questions(struct nsx_answer *a, const struct nsx_question *q)
-{
-	if (q->ask != nsx_ask_verdict)
-		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most");
-	if (q->ask != nsx_ask_gaps && a->r->trace->ndevices)
-		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
-}
-
 static int drop_row(void *ctx NSX_UNUSED, int64_t rid NSX_UNUSED, const struct nsx_val *v NSX_UNUSED,
 		    struct nsx_err *err)
 {
@@ -104,6 +95,7 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret, struct nsx_err *err)
 {
 	struct nsx_answer *a;
+	bool suggests;
 	int rc;
 
 	if (q->argument && !q->is_optional && !argument)
@@ -120,7 +112,10 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 		rc = nsx_wrap(err, "in the readable part of a damaged trace");
 	limit_confidence(a);
 	note_left_out(a, q);
-	if (!a->nnext)
-		suggest_next_questions(a, q);
+	suggests = a->nnext;
+	if (!suggests && q->ask != nsx_ask_verdict)
+		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most");
+	if (!suggests && q->ask != nsx_ask_gaps && a->r->trace->ndevices)
+		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
 	return nsx_answer_end(a, rc, ret, err);
 }

@@ -47,14 +47,6 @@ static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b
 	return i;
 }
 
-/* The table is full at three quarters. Tags are so small that longer probing is free, and fewer
- * slots mean fewer cache misses. Rehashing reads the keys, so the old slots are freed first.
- */
-static bool group_is_full(const struct nsx_groups *g)
-{
-	return g->n + 1 > g->nslots / 4 * 3;
-}
-
 static int group_grow_slots(struct nsx_groups *g, struct nsx_err *err)
 {
 	size_t n = g->nslots ? g->nslots + g->nslots / 2 : 64;
@@ -117,7 +109,11 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret, struc
 		*ret = g->last;
 		return 0;
 	}
-	if (group_is_full(g) && group_grow_slots(g, err))
+	/* The table is full at three quarters. Tags are so small that longer probing is free, and
+	 * fewer slots mean fewer cache misses. Rehashing reads the keys, so the old slots are freed
+	 * first.
+	 */
+	if (g->n + 1 > g->nslots / 4 * 3 && group_grow_slots(g, err))
 		return err->rc;
 	hash = group_hash_of(a, b);
 	slot = group_find_slot(g, a, b, hash);

@@ -244,13 +244,6 @@ static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *faile
 	return NSX_MAX(code, 0);
 }
 
-/* Tells whether the command is one word that is a shell command line and not a program's name. */
-static bool is_shell_line(const char *const *command)
-{
-	return command[0] && !command[1] && strpbrk(command[0], " \t\n;&|<>$`") &&
-	       access(command[0], F_OK);
-}
-
 /* Tells whether the text has unquoted characters that only a shell understands. */
 static bool needs_shell(const char *text)
 {
@@ -271,14 +264,17 @@ static bool needs_shell(const char *text)
 
 static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 {
+	const char *word = c->command[0];
+
 	if (c->opts->target && needs_shell(c->opts->target))
 		return nsx_fail(err, NSX_E_USAGE, "no shell reads --target-cmd, and '%s' needs "
 				"one: give it as -- bash -c COMMANDS, or quote what is to be taken "
 				"as it is", c->opts->target);
-	if (is_shell_line(c->command))
+	/* A single word that is no program's name may be a shell command line. */
+	if (word && !c->command[1] && strpbrk(word, " \t\n;&|<>$`") && access(word, F_OK))
 		return nsx_fail(err, NSX_E_USAGE, "there is no program '%s'; if that is a line for "
 				"a shell, run it with: nsys-explain capture [OPTIONS] -- bash -c "
-				"'%s'", c->command[0], c->command[0]);
+				"'%s'", word, word);
 	return 0;
 }
 

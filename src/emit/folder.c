@@ -93,19 +93,6 @@ static int make_path(char *buf, size_t size, const char *dir, const char *name, 
 	return 0;
 }
 
-static int fill_file(const struct nsx_out_file *file, FILE *f,
-		     const struct stage *s, struct nsx_err *err)
-{
-	int rc;
-
-	errno = 0;
-	rc = file->write(file, f, err);
-	if (!rc)
-		return folder_close_file(f, s, file->name, err);
-	(void)fclose(f);
-	return rc;
-}
-
 int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n, struct nsx_err *err)
 {
 	FILE *out;
@@ -119,16 +106,6 @@ int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n, stru
 	if (fclose(out) && !rc)
 		return nsx_fail(err, NSX_E_NOMEM, "not enough memory to write");
 	return rc;
-}
-
-static FILE *create_in_stage(const struct stage *s, const char *path, const char *name,
-			     struct nsx_err *err)
-{
-	FILE *f = fopen(path, "wxe");
-
-	if (!f)
-		refuse_file(s, name, errno, err);
-	return f;
 }
 
 /* Computes size and CRC of a file while it is written. */
@@ -186,7 +163,11 @@ static int folder_write_file(void *ctx, size_t i, struct nsx_err *err)
 	    !(f = create_with_checksum(stage, path, &x, err)))
 		return err->rc;
 	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-	return fill_file(file, f, stage, err);
+	errno = 0;
+	if (!file->write(file, f, err))
+		return folder_close_file(f, stage, file->name, err);
+	(void)fclose(f);
+	return err->rc;
 }
 
 static int write_list(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
@@ -227,10 +208,11 @@ static int folder_write_record(const struct stage *stage, struct nsx_err *err)
 		nsx_buf_add(&b, text + 1, n - strlen("{\n}\n"));
 	}
 	free(text);
-	if (rc ||
-	    make_path(path, sizeof(path), stage->path, name, err) ||
-	    !(f = create_in_stage(stage, path, name, err)))
+	if (rc || make_path(path, sizeof(path), stage->path, name, err))
 		return err->rc;
+	f = fopen(path, "wxe");
+	if (!f)
+		return refuse_file(stage, name, errno, err);
 	fwrite(b.p, 1, b.n, f);
 	fwrite(seal, 1, nsx_seal(b.p, b.n, seal, sizeof(seal)), f);
 	return folder_close_file(f, stage, name, err);

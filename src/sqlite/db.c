@@ -315,22 +315,16 @@ static void add_vfs(void)
 	sqlite3_vfs_register(&vfs, 0);
 }
 
-static const char *vfs_name(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	(void)pthread_once(&once, add_vfs);
-	return VFS;
-}
-
 static int open_handle(int fd, const char *path, sqlite3 **ret, struct nsx_err *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char name[16];
 	sqlite3 *h = NULL;
 	int rc;
 
+	(void)pthread_once(&once, add_vfs);
 	snprintf(name, sizeof(name), "%d", fd);
-	rc = sqlite3_open_v2(name, &h, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs_name());
+	rc = sqlite3_open_v2(name, &h, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, VFS);
 	if (rc) {
 		rc = fail_db(err, h, "cannot open", path);
 		sqlite3_close(h);

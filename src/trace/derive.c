@@ -611,14 +611,6 @@ static void note_least_corr(struct nsx_loader *l)
 	}
 }
 
-/* Tells whether work with this correlation id was launched before the capture began. Ids of a
- * process only grow, so such an id is below those of all recorded calls.
- */
-static bool is_before_capture(const struct nsx_call_index *calls, uint32_t corr)
-{
-	return corr && corr < calls->least;
-}
-
 struct matcher {
 	struct nsx_loader *l;
 	int64_t first_call_ns;
@@ -649,9 +641,12 @@ static int match_ops_of_part(void *ctx, size_t part, struct nsx_err *err)
 		if (l->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
 		found->matched += call != NSX_NONE;
+		/* Ids of a process only grow, so one below those of all recorded calls belongs to
+		 * a launch before the capture began.
+		 */
 		if (call == NSX_NONE &&
 		    (l->ops.start_ns[i] < m->first_call_ns ||
-		     (p != NSX_NONE && is_before_capture(&l->index[p], corr))))
+		     (p != NSX_NONE && corr && corr < l->index[p].least)))
 			found->before_capture++;
 		else
 			found->no_call += call == NSX_NONE;

@@ -121,17 +121,6 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 	return i;
 }
 
-/* Tells whether a GPU is drawn. Hundreds of GPUs would fill the page, so above a limit only GPUs
- * with lanes are drawn.
- */
-static bool is_gpu_drawn(const struct nsx_timeline *t, uint32_t device)
-{
-	for (size_t i = 0; device >= MOST_STRIPS && i < t->nlanes; i++)
-		if (t->lanes[i].device == device)
-			return true;
-	return device < MOST_STRIPS;
-}
-
 static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 			  const struct nsx_timeline *t)
 {
@@ -143,7 +132,10 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 		nsx_buf_printf(&b, "GPU %s", nsx_gpu_label(r->trace, d));
 		nsx_jsonw_str(w, "label", b.p);
 		nsx_buf_clear(&b);
-		if (is_gpu_drawn(t, d))
+		/* Hundreds of GPUs would fill the page, so more than some are drawn only if they
+		 * have lanes.
+		 */
+		if (d < MOST_STRIPS || NSX_ANY(i, t->nlanes, t->lanes[i].device == d))
 			put_base64(&b, t->overview + (size_t)d * BINS * NSX_NPARTS,
 				   (size_t)BINS * NSX_NPARTS);
 		nsx_jsonw_strn(w, "overview", b.p ? b.p : "", b.n);

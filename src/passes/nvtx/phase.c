@@ -23,15 +23,6 @@ struct nsx_phase_map {
 	size_t n, cap;
 };
 
-static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
-		     const char *regex, struct nsx_regex **ret, struct nsx_err *err)
-{
-	if (!nsx_regex_new(regex, ret, err))
-		return 0;
-	return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is not a POSIX extended "
-			"regex: '%s'", m->path, at + 1, key, regex);
-}
-
 static int add_pattern(void *ctx, const char *key, const char *text, size_t at, struct nsx_err *err)
 {
 	struct nsx_phase_map *m = ctx;
@@ -45,8 +36,9 @@ static int add_pattern(void *ctx, const char *key, const char *text, size_t at, 
 	p.phase = (unsigned)m->nnames - 1;
 	if (strncmp(text, "re:", 3))
 		p.text = nsx_arena_strdup(m->arena, text);
-	else if (add_regex(m, key, at, text + 3, &p.regex, err))
-		return err->rc;
+	else if (nsx_regex_new(text + 3, &p.regex, err))
+		return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is not a POSIX "
+				"extended regex: '%s'", m->path, at + 1, key, text + 3);
 	nsx_push_or_die(m->v, m->n, m->cap, p);
 	return 0;
 }
