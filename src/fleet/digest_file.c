@@ -632,8 +632,10 @@ void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 	if (n % 8 || (eights & (eights - 1)))
 		return list;
 	more = nsx_arena_try_array(a, 2 * n + 8, size, what, err);
-	if (more && n)
+	if (more && n) {
 		memcpy(more, list, n * size);
+		nsx_arena_drop(a, list);
+	}
 	return more;
 }
 

@@ -101,8 +101,8 @@ struct fit {
 	size_t nbroken; /* pairs that cannot be of one group */
 };
 
-/* How much later x's trace begins by the clocks, if the ranks share a host or their hosts' clocks were
- * compared; NAN: not known.
+/* How much later x's trace begins by the clocks, if the ranks share a host or their hosts' clocks
+ * were compared; NAN: not known.
  */
 static double begins_later_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
 			      const struct nsx_mchannel *y)
