@@ -455,7 +455,9 @@ static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body, stru
 			    .body = body, .part = &time}, err);
 }
 
-/* Learns the layout of an event, if all events of that layout become rows in the same way. */
+/* Learns the layout of an event, if all events of that layout become rows in the same way, and the
+ * body is a field below NSX_MSG_FIELDS.
+ */
 static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_field,
 				      struct nsx_piece event, const struct nsx_msg *body)
 {
@@ -479,7 +481,6 @@ static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_
 		shape.part = COUNTER;
 		break;
 	case SCHED:
-	case CPU_COUNT:
 		break;
 	default:
 		return NULL;
