@@ -40,10 +40,14 @@ static void describe_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 		nsx_buf_printf(b, "%s%llu of its %llu events are missing", damage_prefix(b),
 			       (unsigned long long)(c->nevents - nevents),
 			       (unsigned long long)c->nevents);
+	if (nevents > c->nevents && !c->is_cut)
+		nsx_buf_printf(b, "%sit has %llu events more than it should have, so some may be "
+			       "there twice", damage_prefix(b),
+			       (unsigned long long)(nevents - c->nevents));
 	if (nbroken)
 		nsx_buf_printf(b, "%s%llu event%s garbled", damage_prefix(b),
 			       (unsigned long long)nbroken, nbroken == 1 ? " is" : "s are");
-	if (c->is_garbled || rep->facts.is_garbled || rep->schemas.is_garbled)
+	if (c->is_garbled || rep->strings.is_more || rep->facts.is_garbled || rep->schemas.is_garbled)
 		nsx_buf_printf(b, "%swhat stands beside its events (names, GPUs, streams, clocks, "
 			       "options, payloads) is garbled in part", damage_prefix(b));
 }
@@ -275,7 +279,7 @@ static int parse_report(struct nsx_rep *rep, struct nsx_err *err)
 	nsx_rep_define(rep->def);
 	rep->facts = (struct nsx_rep_rows){.arena = rep->file.arena,
 					   .defs = rep->def};
-	rc = nsx_rep_strings_read(rep->file.strings, &rep->strings, err);
+	rc = nsx_rep_strings_read(rep->file.strings, rep->file.nstrings, &rep->strings, err);
 	nsx_rep_schemas_read(rep->file.schemas, &rep->strings, &rep->schemas);
 	nsx_metrics_find(rep);
 	rc = rc ?: nsx_rep_index(rep, err);

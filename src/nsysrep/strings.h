@@ -8,12 +8,13 @@
 struct nsx_rep_strings {
 	struct nsx_piece *v; /* by id                                        */
 	size_t n, cap;
+	bool is_more; /* the block has more than the report should have      */
 };
 
-/* Reads the block of strings, which must outlive *ret. Owner: the caller, nsx_rep_strings_done,
- * even after a failure.
+/* Reads the block of strings, which must outlive *ret; at most `most` of them (0: all). Owner: the
+ * caller, nsx_rep_strings_done, even after a failure.
  */
-int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret,
+int nsx_rep_strings_read(struct nsx_piece message, uint64_t most, struct nsx_rep_strings *ret,
 			 struct nsx_err *err) NSX_CHECKED;
 void nsx_rep_strings_done(struct nsx_rep_strings *s);
 

@@ -124,7 +124,7 @@ static inline bool nsx_wire_next(struct nsx_wire *w)
 	p = nsx_varint(p, w->end, &key);
 	if (p)
 		p = nsx_wire_value(p, w->end, key & 7, &w->n, &bytes);
-	if (!p) {
+	if (!p || key < 8) { /* no field has the number 0 */
 		w->is_bad = true;
 		return false;
 	}

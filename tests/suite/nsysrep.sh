@@ -52,6 +52,9 @@ says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
 says 4 '1 of 2 blocks' block.nsys-rep
 says 4 '3 of its 10 names are missing' nameless.nsys-rep
+says 4 '11 events more than it should have' twice.nsys-rep
+says 4 'beside its events' endless.nsys-rep
+says 4 '1 event is garbled' zeros.nsys-rep
 says 4 'beside its events' sections.nsys-rep
 for f in garbled_*.nsys-rep; do says 4 'beside its events' "$f"; done
 says 4 'blocks of events cannot be read' lying.nsys-rep
