@@ -19,7 +19,7 @@ static const char *damage_prefix(const struct nsx_buf *b)
 static void describe_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 {
 	const struct nsx_container *c = &rep->file;
-	uint64_t nlost = c->nlost, nevents = 0, nbroken = 0;
+	uint64_t nlost = c->nlost, nblocks = c->nblocks + nlost, nevents = 0, nbroken = 0;
 
 	for (size_t i = 0; i < c->nblocks; i++) {
 		nlost += rep->index[i].is_lost;
@@ -35,7 +35,7 @@ static void describe_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 	if (nlost)
 		nsx_buf_printf(b, "%s%llu of %llu blocks of events cannot be read",
 			       damage_prefix(b), (unsigned long long)nlost,
-			       (unsigned long long)(c->nblocks + c->nlost));
+			       (unsigned long long)nblocks);
 	if (nevents < c->nevents)
 		nsx_buf_printf(b, "%s%llu of its %llu events are missing", damage_prefix(b),
 			       (unsigned long long)(c->nevents - nevents),
