@@ -13,7 +13,8 @@
 #define STEADIER 2  /* a clock's period is this many times as steady as the lengths of its waits */
 enum {
 	FEWEST_BEATS = 16, /* least number of periods that show a clock or a pace */
-	WAIT_NS = 50000,   /* an OS or MPI call this long is a wait          */
+	WAIT_NS = 10000,     /* a shorter OS call only does its work, as does */
+	MPI_WAIT_NS = 50000, /* a shorter MPI call                           */
 };
 
 /* Waits outside CUDA ------------------------------------------------------*/
@@ -105,7 +106,8 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct
 	}
 	f->guess_ns = (double)ns;
 	f->remedy = nsx_plan_of(d, (struct nsx_change){
-		.verb = NSX_NO_OS_WAIT, .name = f->subject, .least_ns = WAIT_NS});
+		.verb = NSX_NO_OS_WAIT, .name = f->subject,
+		.least_ns = x->is_mpi ? MPI_WAIT_NS : WAIT_NS});
 	f->is_bound = is_from_outside(x->what);
 	if (f->is_bound)
 		f->alarm = NSX_ALARM_MEDIUM;
@@ -189,8 +191,8 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 
 static bool is_long_wait(const struct nsx_detect *d, const struct nsx_outside *o)
 {
-	return o->end_ns - o->start_ns >= WAIT_NS && o->start_ns < d->w.end_ns &&
-	       o->end_ns > d->w.start_ns;
+	return o->end_ns - o->start_ns >= (o->is_mpi ? MPI_WAIT_NS : WAIT_NS) &&
+	       o->start_ns < d->w.end_ns && o->end_ns > d->w.start_ns;
 }
 
 /* Finds whether the waits end at even intervals although their lengths differ. If so, a clock or a

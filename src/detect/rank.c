@@ -115,7 +115,7 @@ static void take_least(struct pricing *p, struct nsx_finding *f, const struct ns
 static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *g)
 {
 	struct nsx_finding *f = x->f;
-	uint32_t alone;
+	uint32_t alone = nsx_set_alone(p->facts->model, g->set);
 
 	if (g->confidence == NSX_CONF_NONE || (!g->touched && f->is_rule))
 		return; /* nothing was replayed, or the replayed part lacks the remedy */
@@ -125,7 +125,6 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	f->headroom_ns = cap_price_ns(f, (double)g->gain_ns);
 	f->low_ns = cap_price_ns(f, (double)g->low_ns);
 	f->high_ns = cap_price_ns(f, (double)g->high_ns);
-	alone = nsx_set_alone(p->facts->model, g->set);
 	if (alone != NSX_NONE) {
 		f->only = nsx_pid_label(p->trace, alone);
 		nsx_insert_evidence(f, 1, nsx_tell(p->l, say_it_is_process, f->only,
@@ -155,8 +154,6 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
  */
 static int price_alone(struct pricing *p, struct nsx_err *err)
 {
-	const struct nsx_gain *gains = p->gains;
-
 	size_t n = p->n;
 
 	for (size_t i = 0; i < p->n; i++) {
@@ -173,9 +170,9 @@ static int price_alone(struct pricing *p, struct nsx_err *err)
 		struct nsx_finding *f = p->v[i].f;
 
 		if (f->remedy.n)
-			take_gain(p, &p->v[i], &gains[i]);
+			take_gain(p, &p->v[i], &p->gains[i]);
 		if (f->surely.n)
-			take_least(p, f, &gains[n++]);
+			take_least(p, f, &p->gains[n++]);
 		if (f->measured_ns > f->headroom_ns) {
 			f->headroom_ns = f->low_ns = f->high_ns =
 				NSX_MIN(f->measured_ns, p->length_ns);
@@ -372,7 +369,6 @@ static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 	apply_remedy(p, lead);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
-	lead->f->has_disjoint = true;
 	lead->f->applied = ++p->nsteps;
 	if (lead != best && lead->adds_ns >= LEADS * best->adds_ns &&
 	    best->after_ns <= OWN * best->adds_ns)
@@ -395,15 +391,14 @@ static int apply_all(struct pricing *p, struct nsx_err *err)
 	for (size_t i = 0; i < p->n; i++)
 		n += p->v[i].f->remedy.n;
 	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
 		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* price of the remedy alone */
+		/* findings that are still left in the end add nothing */
+		p->v[i].f->has_disjoint = p->v[i].left;
+	}
 	while ((best = best_of(p)) && best->adds_ns >= LEAST_SHARE * p->length_ns)
 		if (apply_next(p, best, err))
 			return err->rc;
-	/* the remaining findings add nothing */
-	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].left)
-			p->v[i].f->has_disjoint = true;
 	return 0;
 }
 
