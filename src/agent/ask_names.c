@@ -586,7 +586,7 @@ static void tally_calls(struct nsx_answer *a, int64_t tid)
 int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	long long tid, asked;
+	long long tid = 0, asked;
 	bool is_id = read_id(a->argument, &asked), any = false;
 
 	a->window = nsx_host_window(t);
