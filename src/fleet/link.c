@@ -3,12 +3,13 @@
  * The transfer of a collective is the part in which nobody waits: the least length of its members.
  * Communicators of a family run the same sequence, so transfers can be compared without knowing the
  * number of bytes. With only two of them it is unknown which is usual, so the slower one counts as
- * slow only if it takes twice as long. Of collectives that are matched wrongly all members wait, so
- * no link is named where clocks show that some may be.
+ * slow only if it takes twice as long. Of collectives that are matched wrongly all members wait.
+ * Where clocks show that some may be, no link is named by a few collectives.
  */
 #include <math.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
+#include "fleet/match.h"
 
 #define LEAST_Z 5
 #define LEAST_RATIO 0.10 /* least excess of a slow transfer, relative to the usual one */
@@ -183,11 +184,11 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 		struct links x = {.at = fam->at, .excess = v, .n = v + fam->n,
 				  .scratch = v + 2 * (size_t)fam->n};
 
-		if (fam->n < 2 || f->clocks_contradict)
+		if (fam->n < 2)
 			continue;
 		memset(v, 0, 2 * fam->n * sizeof(*v));
 		link_compare(f, fam, &x);
-		if (x.compared)
+		if (x.compared >= (f->clocks_contradict ? NSX_SAMPLES : 1))
 			rc = link_judge(j, fam, &x, err);
 	}
 	return rc;
