@@ -467,7 +467,8 @@ static int find_slow_gpu(struct nsx_detect *d, struct nsx_err *err)
 				nsx_tell(l, "%zu kinds of launch, first ", most.nslower),
 				nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels,
 					d->trace->shape_name[most.most])),
-				nsx_text_ns(l->arena, most.own_ns), gpu, nsx_text_ns(l->arena, most.their_ns)),
+				nsx_text_ns(l->arena, most.own_ns), gpu,
+				nsx_text_ns(l->arena, most.their_ns)),
 			say_whether_more_to_do_there},
 		/* a slow GPU is slow in all kernels */
 		.recommendation = {alike ? say_advice_on_slow : say_advice_on_work,

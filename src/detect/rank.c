@@ -303,8 +303,7 @@ static struct item *choose_leader(struct pricing *p, struct item *best)
 			lead = x;
 	}
 	for (size_t i = 0; lead->f->id == NSX_ID_launch_bound && i < p->n; i++)
-		if (is_call(&p->v[i]) &&
-		    adds_nothing(&p->v[i], p->v[i].after_ns, best->adds_ns))
+		if (is_call(&p->v[i]) && adds_nothing(&p->v[i], p->v[i].after_ns, best->adds_ns))
 			lead = &p->v[i];
 	return lead;
 }
