@@ -134,7 +134,7 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-/* What only slow iterations have, in words, and what to do about it. */
+/* The cause in words, and the advice, where only slow iterations have such steps. */
 static const char *const traits[NSX_NSTEP_TRAITS][2] = {
 	[NSX_STEP_HAS_PROMPTS] = {say_prefills, say_bound_prefills},
 	[NSX_STEP_HAS_NO_GRAPH] = {say_steps_without_graph, say_capture_size},

@@ -6,8 +6,7 @@
  * cost that a change could avoid. Afterwards all remedies are priced, findings that win nothing are
  * dropped, and the others are ranked.
  */
-#ifndef NSX_DETECT_H
-#define NSX_DETECT_H
+#pragma once
 
 #include "base/group.h"
 #include "base/stat.h"
@@ -221,5 +220,3 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what);
 	for (size_t i = nsx_first_op((d)->trace, &(d)->trace->device[device_], (d)->w.start_ns), \
 		    i##_end = nsx_first_op((d)->trace, &(d)->trace->device[device_],             \
 					   (d)->w.end_ns); i < i##_end; i++)
-
-#endif

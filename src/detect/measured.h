@@ -4,8 +4,7 @@
  * stays zeroed if the section could not measure it. Strings and spans belong to the section and
  * live as long as the report.
  */
-#ifndef NSX_MEASURED_H
-#define NSX_MEASURED_H
+#pragma once
 
 #include "facts/ledger.h"
 #include "facts/steps/steps.h"
@@ -106,5 +105,3 @@ struct nsx_measured {
 struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measured *m);
 /* The length of nsx_recorded, or of the session if there are no events. */
 int64_t nsx_recorded_ns(const struct nsx_trace *t, const struct nsx_measured *m);
-
-#endif

@@ -108,7 +108,7 @@ struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measu
 
 		nsx_widen(&all, at_ns, at_ns);
 	}
-	/* What lies far beyond the end of the session cannot have been recorded. A profiler that
+	/* Events far beyond the end of the session cannot have been recorded. A profiler that
 	 * is slow to stop records a little longer.
 	 */
 	if (m->session_ns > all.start_ns && all.end_ns / 2 > m->session_ns)

@@ -1,6 +1,5 @@
 /* verdict.h - the first page, and the verdict on it. */
-#ifndef NSX_VERDICT_H
-#define NSX_VERDICT_H
+#pragma once
 
 #include "detect/measured.h"
 #include "report/report.h"
@@ -55,5 +54,3 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 /* The ends of a recording, as subjects of findings and names on the first page. */
 #define NSX_BEFORE_WORK "before the first GPU operation"
 #define NSX_AFTER_WORK "after the last GPU operation"
-
-#endif

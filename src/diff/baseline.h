@@ -4,8 +4,7 @@
  * Setting a baseline replaces its whole folder. The former baseline is recorded as an entry
  * of its past.
  */
-#ifndef NSX_DIFF_BASELINE_H
-#define NSX_DIFF_BASELINE_H
+#pragma once
 
 #include "base/str.h"
 
@@ -43,5 +42,3 @@ struct nsx_baseline_opts {
 };
 int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths, size_t n,
 		     struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -4,8 +4,7 @@
  * side. It compares the length of a unit (nsx_step), the parts of a unit (nsx_budget), and the
  * kernels. Figures in nanoseconds are integers, and rows add up to the row above them.
  */
-#ifndef NSX_DIFF_H
-#define NSX_DIFF_H
+#pragma once
 
 #include <stdio.h>
 #include "base/clock.h"
@@ -396,5 +395,3 @@ size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MO
  */
 int nsx_gate_check(const char *expr, struct nsx_err *err) NSX_CHECKED;
 int nsx_gates_evaluate(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* emit.h - writes a comparison. */
-#ifndef NSX_DIFF_EMIT_H
-#define NSX_DIFF_EMIT_H
+#pragma once
 
 #include "base/str.h"
 #include "diff/diff.h"
@@ -116,5 +115,3 @@ void nsx_add_name(struct nsx_buf *b, const char *name);
 void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row, struct nsx_arena *a);
 const char *nsx_unit_word(const struct nsx_diff *d); /* "range", ... */
 double nsx_level_of(const struct nsx_diff *d); /* level of intervals, in percent */
-
-#endif

@@ -1,8 +1,7 @@
 /* ledger.h - records over many changes whether promises were kept. The file has a line for
  * each finding: "key TAB promised % TAB won % TAB kept or not kept".
  */
-#ifndef NSX_DIFF_LEDGER_H
-#define NSX_DIFF_LEDGER_H
+#pragma once
 
 #include "diff/diff.h"
 
@@ -22,5 +21,3 @@ struct nsx_ledger_row { /* promises of one kind of finding */
  */
 int nsx_ledger_sum(const char *const *paths, size_t npaths, struct nsx_arena *a,
 		   struct nsx_ledger_row **ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
-
-#endif

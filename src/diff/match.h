@@ -10,8 +10,7 @@
  *	variant	 same position between matched kernels, such as a GEMM that became two kernels
  *	removed, new	no match
  */
-#ifndef NSX_DIFF_MATCH_H
-#define NSX_DIFF_MATCH_H
+#pragma once
 
 #include "diff/side.h"
 #include "diff/stats.h"
@@ -94,5 +93,3 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
  * neither side has any.
  */
 double nsx_likeness(const struct nsx_kernels *kernels, const struct nsx_pool pool[2]);
-
-#endif

@@ -7,8 +7,7 @@
  * A lane is a GPU with the units of one process on it. Lanes are ordered by GPU, then
  * process. Lanes of a digest are ranks, ordered by number.
  */
-#ifndef NSX_DIFF_SIDE_H
-#define NSX_DIFF_SIDE_H
+#pragma once
 
 #include "base/group.h"
 #include "facts/facts.h"
@@ -268,5 +267,3 @@ struct nsx_split_uses nsx_keep_split(struct nsx_split_uses *split, struct nsx_ar
 /* Splits the exposed communication of a view's lanes. devices: by lane. */
 int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 		   struct nsx_seen *view, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -7,8 +7,7 @@
  * Sources: Hodges and Lehmann 1963 (shift), Mann and Whitney 1947 (test), Vargha and
  * Delaney 2000 (effect size).
  */
-#ifndef NSX_DIFF_STATS_H
-#define NSX_DIFF_STATS_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -79,5 +78,3 @@ int64_t nsx_round(nsx_wide v, nsx_wide den);
  * rounded sum, the difference goes to the values of largest magnitude.
  */
 void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total, int64_t *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * Checks run in the order of nsx_doctor_checks; later ones may use the results of earlier ones.
  * They read files below root ("" normally; tests set NSX_DOCTOR_ROOT) and run programs in PATH.
  */
-#ifndef NSX_DOCTOR_H
-#define NSX_DOCTOR_H
+#pragma once
 
 #include "capture/nsys.h"
 
@@ -69,5 +68,3 @@ nsx_check_fn nsx_check_gpus, nsx_check_age, nsx_check_counters,
 	nsx_check_clients;
 nsx_check_fn nsx_check_place, nsx_check_perf, nsx_check_disk,
 	nsx_check_injection;
-
-#endif

@@ -1,6 +1,5 @@
 /* category.h - the purpose of a kernel, by words in its name. */
-#ifndef NSX_CATEGORY_H
-#define NSX_CATEGORY_H
+#pragma once
 
 #include "facts/kernel_name.h"
 
@@ -8,5 +7,3 @@
  * "other") is the word that decided.
  */
 enum nsx_kernel_category nsx_category_of(const char *p, size_t n, const char **ret_pattern);
-
-#endif

@@ -1,6 +1,5 @@
 /* doing.h - what the host does for much of a stretch without GPU work. */
-#ifndef NSX_DOING_H
-#define NSX_DOING_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -21,5 +20,3 @@ struct nsx_doing {
 int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f,
 		   const struct nsx_window *w, struct nsx_doing *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-
-#endif

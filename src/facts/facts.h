@@ -3,8 +3,7 @@
  * Facts are const once built. Each fact is a file src/facts/NAME.c with one function
  * nsx_facts_NAME that fills its part.
  */
-#ifndef NSX_FACTS_H
-#define NSX_FACTS_H
+#pragma once
 
 #include "base/span.h"
 #include "facts/kernel_name.h"
@@ -446,5 +445,3 @@ int nsx_kernel_spans(const struct nsx_device_facts *d, struct nsx_arena *a,
  */
 void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
 		   int64_t end_ns, struct nsx_partition *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* fetches.h - idle time in which the host fetches pages of unified memory that it touches. */
-#ifndef NSX_FACTS_FETCHES_H
-#define NSX_FACTS_FETCHES_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -13,5 +12,3 @@ struct nsx_fetches {
 /* Sums such idle time of a device in the window. Linear in its idle pieces and operations. */
 struct nsx_fetches nsx_find_fetches(const struct nsx_facts *f, const struct nsx_trace *t,
 				    uint32_t device, struct nsx_window w);
-
-#endif

@@ -1,8 +1,7 @@
 /* floor.h - the least time that work can take, by hardware rates or by rates that this trace shows.
  * A predicted gain is never greater than the time above this floor.
  */
-#ifndef NSX_FLOOR_H
-#define NSX_FLOOR_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -29,5 +28,3 @@ struct nsx_room {
  */
 struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,
 				const struct nsx_shape *s, double beside);
-
-#endif

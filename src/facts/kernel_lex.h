@@ -1,8 +1,7 @@
 /* kernel_lex.h - splits a demangled name into identifiers and numbers. Casts before numbers are
  * skipped.
  */
-#ifndef NSX_KERNEL_LEX_H
-#define NSX_KERNEL_LEX_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret);
  * bytes before the returned offset.
  */
 size_t nsx_same_words(const char *full, size_t same);
-
-#endif

@@ -5,8 +5,7 @@
  * come from the function's own name; template arguments are read only if the function is a known
  * wrapper of its argument.
  */
-#ifndef NSX_KERNEL_NAME_H
-#define NSX_KERNEL_NAME_H
+#pragma once
 
 #include "base/str.h"
 
@@ -89,5 +88,3 @@ int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
  * names are shown. Thread-safe. Owner: k.
  */
 const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name);
-
-#endif

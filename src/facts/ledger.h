@@ -6,8 +6,7 @@
  * several operations run at once, compute hides communication, and both hide copies; within a class
  * the operation that began first has the time.
  */
-#ifndef NSX_FACTS_LEDGER_H
-#define NSX_FACTS_LEDGER_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -69,5 +68,3 @@ struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct ns
  */
 const char *nsx_account_place(const struct nsx_facts *f, const struct nsx_account *x,
 			      struct nsx_arena *a);
-
-#endif

@@ -5,8 +5,7 @@
  * the call that waits for their messages; or waits that were seen to end together. A meeting must
  * be consistent with the whole trace.
  */
-#ifndef NSX_FACTS_MEET_H
-#define NSX_FACTS_MEET_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -29,5 +28,3 @@ struct nsx_meets {
 /* Finds the meetings of the trace. Owner: the arena. Errors: NSX_E_NOMEM. */
 int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 		    struct nsx_meets *ret, struct nsx_err *err) NSX_CHECKED;
-
-#endif

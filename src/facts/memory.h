@@ -4,8 +4,7 @@
  * without an allocation ended one from before the capture. An allocation at an address in use shows
  * that a free was not recorded; that free is assumed to have happened at the same time.
  */
-#ifndef NSX_FACTS_MEMORY_H
-#define NSX_FACTS_MEMORY_H
+#pragma once
 
 #include "schema/schema.h"
 
@@ -59,5 +58,3 @@ size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at);
  * freed without an allocation.
  */
 int64_t nsx_mem_before(const struct nsx_mem_step *s, size_t n);
-
-#endif

@@ -3,8 +3,7 @@
  * They are read on demand, because most exports lack payloads and reading them takes another scan
  * of the NVTX table.
  */
-#ifndef NSX_FACTS_NCCL_CALLS_H
-#define NSX_FACTS_NCCL_CALLS_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -34,5 +33,3 @@ int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
 int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 		   struct nsx_arena *a, struct nsx_nccl_calls *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * Pure functions that follow NVIDIA's rules. They leave out clusters, a carve-out with less shared
  * memory than the maximum, and other resident kernels.
  */
-#ifndef NSX_OCCUPANCY_H
-#define NSX_OCCUPANCY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -49,5 +48,3 @@ int64_t nsx_shape_blocks(const struct nsx_trace *t, const struct nsx_shape *s);
  * dimension was not recorded.
  */
 int64_t nsx_extent(const uint32_t v[3]);
-
-#endif

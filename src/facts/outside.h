@@ -1,8 +1,7 @@
 /* outside.h - calls in which a thread may wait for something outside CUDA: operating system
  * calls, and MPI calls that wait for other ranks.
  */
-#ifndef NSX_FACTS_OUTSIDE_H
-#define NSX_FACTS_OUTSIDE_H
+#pragma once
 
 #include "base/span.h"
 #include "trace/trace.h"
@@ -48,5 +47,3 @@ static inline int64_t nsx_os_call_ns(const struct nsx_trace *t, size_t i, struct
 
 	return NSX_MAX(0, ns);
 }
-
-#endif

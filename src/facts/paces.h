@@ -1,8 +1,7 @@
 /* paces.h - launches that should take equally long: of one kernel with one launch configuration,
  * behind the same kernel on their stream.
  */
-#ifndef NSX_PACES_H
-#define NSX_PACES_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -39,5 +38,3 @@ int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint
 int nsx_find_drift(const struct nsx_trace *t, struct nsx_window w, uint32_t device,
 		   struct nsx_arena *a, double *ret_times, int64_t *ret_from_ns,
 		   struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,8 +1,7 @@
 /* profiler.h - the profiler's overhead: the rows it wrote about itself, and the CUDA overhead rows
  * that tools cause (buffer flush, instrumentation, resources). There are few rows.
  */
-#ifndef NSX_FACTS_PROFILER_H
-#define NSX_FACTS_PROFILER_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -30,5 +29,3 @@ bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_pr
 /* Reads the rows once. f->profiler stays NULL if the trace has neither table. Owner: the arena. */
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		       struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  * first operation starts. Work that seems to start before its call, by a clock error, was not
  * queued.
  */
-#ifndef NSX_FACTS_QUEUES_H
-#define NSX_FACTS_QUEUES_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -19,5 +18,3 @@ struct nsx_queues { /* launch queues of one device                         */
 int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 		     struct nsx_arena *a, struct nsx_queues *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_queues_drop(struct nsx_queues *q, struct nsx_arena *a);
-
-#endif

@@ -21,7 +21,7 @@ static bool starts_in(struct nsx_window w, int64_t at_ns)
 }
 
 /* Lists gaps of the window during most of which the work that ends them is already launched. */
-static int list_gaps(const struct nsx_trace *t, const struct nsx_device *dev, struct nsx_window w,
+static int list_queued_gaps(const struct nsx_trace *t, const struct nsx_device *dev, struct nsx_window w,
 		     struct nsx_arena *scratch, struct gaps *x, struct nsx_err *err)
 {
 	int64_t end_ns = INT64_MIN, from_ns = INT64_MIN;
@@ -85,7 +85,7 @@ int nsx_find_slices(const struct nsx_trace *t, uint32_t device, struct nsx_windo
 	struct gaps x = {0};
 
 	*ret = (struct nsx_slices){.device = device};
-	if (list_gaps(t, dev, w, scratch, &x, err))
+	if (list_queued_gaps(t, dev, w, scratch, &x, err))
 		return err->rc;
 	if (x.n < FEWEST || (double)x.sum_ns < SLICES_SHARE * (double)(w.end_ns - w.start_ns) ||
 	    !are_equal(x.ns, x.n) || are_at_one_kernel(t, dev, w, &x))

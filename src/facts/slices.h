@@ -1,6 +1,5 @@
 /* slices.h - slices of time in which another program uses a GPU. */
-#ifndef NSX_FACTS_SLICES_H
-#define NSX_FACTS_SLICES_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -18,5 +17,3 @@ struct nsx_slices {
 int nsx_find_slices(const struct nsx_trace *t, uint32_t device, struct nsx_window w,
 		    struct nsx_arena *scratch, struct nsx_slices *ret,
 		    struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* streamwait.h - finds the operation for which a stream waited; see streamwait.c. */
-#ifndef NSX_FACTS_STREAMWAIT_H
-#define NSX_FACTS_STREAMWAIT_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -27,5 +26,3 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 			       const struct nsx_trace *t, uint32_t op,
 			       int64_t start_ns, int64_t end_ns);
-
-#endif

@@ -1,8 +1,7 @@
 /* teams.h - communication kernels of several ranks that form one collective (queries/README.md
  * 14). A team is one such collective.
  */
-#ifndef NSX_FACTS_TEAMS_H
-#define NSX_FACTS_TEAMS_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -20,5 +19,3 @@ struct nsx_teams {
 /* Finds the collectives of the trace. Owner: the arena. Errors: NSX_E_NOMEM. */
 int nsx_teams_build(const struct nsx_trace *t, struct nsx_arena *a,
 		    struct nsx_teams *ret, struct nsx_err *err) NSX_CHECKED;
-
-#endif

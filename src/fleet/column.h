@@ -2,8 +2,7 @@
  *
  * Values are encoded as base/number.h says; long columns are compressed as well.
  */
-#ifndef NSX_FLEET_COLUMN_H
-#define NSX_FLEET_COLUMN_H
+#pragma once
 
 #include "base/number.h"
 
@@ -28,5 +27,3 @@ double nsx_sketch_quantile(const struct nsx_sketch *s, double q); /* ns; 0: empt
 void nsx_sketch_put(const struct nsx_sketch *s, struct nsx_buf *b);
 /* Adds a sketch that nsx_sketch_put wrote. False: the bytes are not a sketch. */
 bool nsx_sketch_take(struct nsx_sketch *s, const void *p, size_t n);
-
-#endif

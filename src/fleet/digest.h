@@ -9,8 +9,7 @@
  * same bytes. The file is a SQLite database whose CREATE statements explain each column
  * (see digest_file.c).
  */
-#ifndef NSX_FLEET_DIGEST_H
-#define NSX_FLEET_DIGEST_H
+#pragma once
 
 #include "emit/target.h"
 #include "facts/facts.h"
@@ -302,5 +301,3 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 		    size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 /* Whether a file looks like a digest, by its first bytes. */
 bool nsx_digest_is(const char *path);
-
-#endif

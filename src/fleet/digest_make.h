@@ -1,6 +1,5 @@
 /* digest_make.h - shared by the files that make a digest. */
-#ifndef NSX_FLEET_DIGEST_MAKE_H
-#define NSX_FLEET_DIGEST_MAKE_H
+#pragma once
 
 #include "facts/nccl_calls.h"
 #include "fleet/digest.h"
@@ -44,5 +43,3 @@ int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
  */
 int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest **d, size_t n, struct nsx_err *err) NSX_CHECKED;
-
-#endif

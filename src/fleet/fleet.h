@@ -9,8 +9,7 @@
  * Everything is computed from digests in order of rank, whatever the order of the inputs. A
  * fleet is built by the functions below in their order, and const from then on.
  */
-#ifndef NSX_FLEET_FLEET_H
-#define NSX_FLEET_FLEET_H
+#pragma once
 
 #include "fleet/digest.h"
 #include "fleet/mesh.h"
@@ -404,5 +403,3 @@ static inline bool nsx_holds_all(const struct nsx_fcomm *c, size_t k)
 
 	return op && c->n <= op->holds && (c->is_sure || op->holds > 2);
 }
-
-#endif

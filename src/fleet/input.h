@@ -1,6 +1,5 @@
 /* input.h - reads the inputs of the fleet command as digests. */
-#ifndef NSX_FLEET_INPUT_H
-#define NSX_FLEET_INPUT_H
+#pragma once
 
 #include "fleet/digest.h"
 
@@ -29,5 +28,3 @@ int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		   const struct nsx_digest_opts *o, unsigned jobs,
 		   struct nsx_digest ***ret, size_t *ret_n, struct nsx_left_out *left_out,
 		   struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  * excess over the others, names ranks whose excess is beyond chance (judge_who.c), prices
  * it (judge_cost.c) and finds its cause (judge_why.c).
  */
-#ifndef NSX_FLEET_JUDGE_H
-#define NSX_FLEET_JUDGE_H
+#pragma once
 
 #include "fleet/fleet.h"
 
@@ -57,5 +56,3 @@ static inline bool nsx_late_has(const struct nsx_late *l, uint32_t rank)
 			return true;
 	return false;
 }
-
-#endif

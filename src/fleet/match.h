@@ -2,8 +2,7 @@
  * aligns the others with it (match_place.c), splits the resulting family into communicators
  * (match_split.c) and compares what their members do (desync.c).
  */
-#ifndef NSX_FLEET_MATCH_H
-#define NSX_FLEET_MATCH_H
+#pragma once
 
 #include "fleet/fleet.h"
 
@@ -76,5 +75,3 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err) NSX_CHECKED;
 
 /* Records members that do something else than the others, or never come. */
 int nsx_find_desyncs(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,7 +1,6 @@
 /* mesh.h - the axes of a job's parallelism, and each rank's place on them, as the user gives them.
  */
-#ifndef NSX_FLEET_MESH_H
-#define NSX_FLEET_MESH_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -38,5 +37,3 @@ const char *nsx_mesh_place(const struct nsx_mesh *m, int64_t rank, struct nsx_ar
  * several consecutive ones.
  */
 bool nsx_mesh_has(const struct nsx_mesh *m, int64_t stride, int64_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* report.h - a fleet in words and tables. */
-#ifndef NSX_FLEET_REPORT_H
-#define NSX_FLEET_REPORT_H
+#pragma once
 
 #include <stdio.h>
 #include "emit/folder.h"
@@ -83,5 +82,3 @@ const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c, st
 
 /* The axes of the job and their sizes, given or found: "tp 8, dp 4"; "": none. */
 const char *nsx_axes_text(const struct nsx_fleet *f, struct nsx_arena *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* tables.h - columns of the fleet report's tables: filled in tables.c, shown in report_md.c. */
-#ifndef NSX_FLEET_TABLES_H
-#define NSX_FLEET_TABLES_H
+#pragma once
 
 #include "report/table.h"
 
@@ -156,5 +155,3 @@ NSX_COLUMN_IDS(ENGINE_COLUMNS);
 	X(NSX_FT_KERNELS, KERNEL_COLUMNS, "kernels", "kernels")                                    \
 	X(NSX_FT_ENGINES, ENGINE_COLUMNS, "engines", "engines")
 enum { NSX_FLEET_TABLES(NSX_COLUMN_ID) NSX_NFTABLES };
-
-#endif

@@ -1,8 +1,7 @@
 /* totals.h - a trace as a whole: parts that add up to the time from its first GPU operation
  * to its last, and figures that tell whether two traces did the same work.
  */
-#ifndef NSX_FLEET_TOTALS_H
-#define NSX_FLEET_TOTALS_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -46,5 +45,3 @@ struct nsx_totals {
 /* Measures a trace. Owner of names and lists: a. Errors: NSX_E_NOMEM. */
 int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
 		       struct nsx_arena *a, struct nsx_totals *ret, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * README.md describes the layout. The container owns all bytes it hands out.
  */
-#ifndef NSX_CONTAINER_H
-#define NSX_CONTAINER_H
+#pragma once
 
 #include "base/arena.h"
 #include "nsysrep/wire.h"
@@ -50,5 +49,3 @@ struct nsx_block_buf {
 int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 		   struct nsx_block_buf *buf, struct nsx_piece *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * Each block of events is walked once to count its rows per table. After that rows are made on
  * request, by any number of threads, each with its own walker.
  */
-#ifndef NSX_EVENTS_H
-#define NSX_EVENTS_H
+#pragma once
 
 #include "nsysrep/container.h"
 #include "nsysrep/layout.h"
@@ -151,5 +150,3 @@ int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece valu
 
 /* Walks all blocks in parallel. */
 int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* facts.h - rows for what a report holds outside its events, such as GPUs and options. */
-#ifndef NSX_REP_FACTS_H
-#define NSX_REP_FACTS_H
+#pragma once
 
 #include "nsysrep/container.h"
 #include "nsysrep/rows.h"
@@ -14,5 +13,3 @@ void nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows);
 void nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows);
 /* Version of the capturing nsys, as "2024.5.1.113"; n 0: unknown. */
 struct nsx_piece nsx_rep_version(const struct nsx_container *c);
-
-#endif

@@ -4,8 +4,7 @@
  * shortly before. Comparing the bits that determine the layout is several times faster than
  * reading field by field.
  */
-#ifndef NSX_LAYOUT_H
-#define NSX_LAYOUT_H
+#pragma once
 
 #include "nsysrep/wire.h"
 #include "sqlite/db.h"
@@ -157,5 +156,3 @@ static inline void nsx_layout_row(const struct nsx_event_layout *l, const uint8_
 		}
 	}
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* nsysrep.h - presents an nsys report (.nsys-rep, .qdrep) as the database its export would be. */
-#ifndef NSX_NSYSREP_H
-#define NSX_NSYSREP_H
+#pragma once
 
 #include "sqlite/db.h"
 
@@ -14,5 +13,3 @@ bool nsx_is_report(const char *path);
  * nothing can be read, NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
-
-#endif

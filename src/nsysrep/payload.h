@@ -1,8 +1,7 @@
 /* payload.h - NVTX payloads whose layout a schema describes: NCCL messages, MPI calls, Python
  * stacks.
  */
-#ifndef NSX_PAYLOAD_H
-#define NSX_PAYLOAD_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -64,5 +63,3 @@ bool nsx_payload_named(const struct nsx_rep_schemas *s, const struct nsx_rep_pay
 		       const char *name, int64_t *ret);
 /* An integer of the traced machine: up to 8 bytes, little-endian. */
 int64_t nsx_payload_int(struct nsx_piece b, bool is_signed);
-
-#endif

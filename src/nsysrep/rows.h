@@ -1,6 +1,5 @@
 /* rows.h - the tables of tables.def, and rows that do not come from events, such as devices. */
-#ifndef NSX_ROWS_H
-#define NSX_ROWS_H
+#pragma once
 
 #include "base/arena.h"
 #include "nsysrep/wire.h"
@@ -82,5 +81,3 @@ static inline struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
 		return nsx_val_int(nsx_msg_int(m, c->field));
 	return c->from == TEXT ? nsx_val_none() : nsx_val_field(m, c->field);
 }
-
-#endif

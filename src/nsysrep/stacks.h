@@ -3,8 +3,7 @@
  * Stacks repeat, and frames are most of what lies in samples and in long calls. With the stacks in
  * memory, the tables of frames are read without unpacking the blocks again.
  */
-#ifndef NSX_REP_STACKS_H
-#define NSX_REP_STACKS_H
+#pragma once
 
 #include "base/arena.h"
 #include "nsysrep/wire.h"
@@ -42,5 +41,3 @@ struct nsx_rep_stack *nsx_stacks_add(struct nsx_rep_stacks *s, struct nsx_arena 
 				     struct nsx_piece fields, bool *is_new);
 /* Moves order and contents to the arena, and frees the rest. */
 struct nsx_rep_kept nsx_stacks_finish(struct nsx_rep_stacks *s, struct nsx_arena *a);
-
-#endif

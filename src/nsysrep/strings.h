@@ -1,6 +1,5 @@
 /* strings.h - a report's strings by id. */
-#ifndef NSX_REP_STRINGS_H
-#define NSX_REP_STRINGS_H
+#pragma once
 
 #include "base/arena.h"
 #include "nsysrep/wire.h"
@@ -23,5 +22,3 @@ static inline struct nsx_piece nsx_rep_string(const struct nsx_rep_strings *s, u
 {
 	return id < s->n ? s->v[id] : (struct nsx_piece){(const uint8_t *)"", 0};
 }
-
-#endif

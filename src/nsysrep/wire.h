@@ -2,8 +2,7 @@
  *
  * Input is not trusted: a field that extends beyond its message ends the reading and sets is_bad.
  */
-#ifndef NSX_WIRE_H
-#define NSX_WIRE_H
+#pragma once
 
 #include <endian.h>
 #include "base/base.h"
@@ -174,5 +173,3 @@ static inline struct nsx_piece nsx_msg_bytes(const struct nsx_msg *m, unsigned f
 		       (struct nsx_piece){m->v[field].bytes, (size_t)m->v[field].n} :
 		       (struct nsx_piece){(const uint8_t *)"", 0};
 }
-
-#endif

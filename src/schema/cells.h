@@ -3,8 +3,7 @@
  * A cell whose type does not match its column's counts as absent. The code that loads the column
  * counts it as a defect.
  */
-#ifndef NSX_CELLS_H
-#define NSX_CELLS_H
+#pragma once
 
 #include "schema/codes.h"
 #include "sqlite/db.h"
@@ -37,5 +36,3 @@ static inline uint64_t nsx_read_process_key(const struct nsx_val *global, const 
 		return (uint64_t)pid->u.i << 24;
 	return 0;
 }
-
-#endif

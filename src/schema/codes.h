@@ -4,8 +4,7 @@
  * and are only shown. The numbers are the same in all known versions (2019 to 2026), except for
  * sync types: these follow from which ids of a wait are set.
  */
-#ifndef NSX_CODES_H
-#define NSX_CODES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -94,5 +93,3 @@ static inline int nsx_copy_is_pageable(unsigned kind, unsigned src, unsigned dst
 
 /* The kinds to which the event types belong. */
 enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
-
-#endif

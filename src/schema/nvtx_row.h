@@ -1,6 +1,5 @@
 /* nvtx_row.h - a row of the view nvtx, for loading and conversion. */
-#ifndef NSX_NVTX_ROW_H
-#define NSX_NVTX_ROW_H
+#pragma once
 
 #include "schema/cells.h"
 #include "schema/codes.h"
@@ -46,5 +45,3 @@ static inline const struct nsx_val *nsx_nvtx_row_name(const struct nsx_val *row)
 {
 	return &row[row[NSX_N_TEXT].type == NSX_V_TEXT ? NSX_N_TEXT : NSX_N_TEXT_ID];
 }
-
-#endif

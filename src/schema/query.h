@@ -1,6 +1,5 @@
 /* query.h - the SQL of queries/, embedded by base/embed.awk. */
-#ifndef NSX_QUERY_H
-#define NSX_QUERY_H
+#pragma once
 
 struct nsx_query {
 	const char *name; /* file name without .sql; a leading '_' marks a private table
@@ -10,5 +9,3 @@ struct nsx_query {
 
 extern const struct nsx_query nsx_queries[];
 extern const unsigned nsx_nqueries;
-
-#endif

@@ -5,8 +5,7 @@
  * version cannot record. If the version is unknown and an option was renamed, the line uses
  * the older name, with the newer one as a comment.
  */
-#ifndef NSX_RECAPTURE_H
-#define NSX_RECAPTURE_H
+#pragma once
 
 #include "schema/schema.h"
 
@@ -62,5 +61,3 @@ int nsx_refuse_preset(const char *name, struct nsx_err *err);
  * the preset nvlink is not chosen.
  */
 const char *nsx_recapture_preset(unsigned what, bool links);
-
-#endif

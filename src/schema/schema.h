@@ -3,8 +3,7 @@
  * fields.def is the dictionary; a probe finds which of its tables (views) and columns (fields) a
  * file has. Nothing else in the program uses the exporter's table or column names.
  */
-#ifndef NSX_SCHEMA_H
-#define NSX_SCHEMA_H
+#pragma once
 
 #include <pthread.h>
 #include "schema/codes.h"
@@ -183,5 +182,3 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
  * "CUPTI_ACTIVITY_KIND_KERNEL.globalPid".
  */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);
-
-#endif

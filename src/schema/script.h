@@ -6,8 +6,7 @@
  * view of fields.def; "*" selects none. A script may hold an unneeded column whose name also stands
  * for something else in the text.
  */
-#ifndef NSX_SCRIPT_H
-#define NSX_SCRIPT_H
+#pragma once
 
 #include "schema/query.h"
 #include "schema/schema.h"
@@ -21,5 +20,3 @@ void nsx_scripts_free(struct nsx_scripts *x); /* NULL is fine */
 /* Appends the script of n of nsx_queries to b. */
 void nsx_scripts_add(const struct nsx_scripts *x, const struct nsx_query *const *queries, size_t n,
 		     struct nsx_buf *b);
-
-#endif

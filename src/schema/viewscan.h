@@ -3,8 +3,7 @@
  * Each scan has its own connection, so passes may run side by side. Nothing is cached:
  * every call reads the table.
  */
-#ifndef NSX_VIEWSCAN_H
-#define NSX_VIEWSCAN_H
+#pragma once
 
 #include "sqlite/scan.h"
 #include "schema/schema.h"
@@ -44,5 +43,3 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 
 /* Returns a text cell as valid UTF-8 on arena a; "" for other types. */
 const char *nsx_val_text(const struct nsx_val *v, struct nsx_arena *a);
-
-#endif

@@ -235,7 +235,7 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 		return nsx_fail(err, NSX_E_USAGE, "cannot read the window '%s': give START..END as "
 				"the report prints it (60.1s..60.2s), in seconds from the first "
 				"event (1..2), in the trace's nanoseconds (5ns..9ns); explain also "
-				"takes nvtx:NAME and phase:NAME", text);
+				"takes nvtx:NAME, phase:NAME, iteration:N and step:KIND", text);
 	if (ret->start_ns >= ret->end_ns)
 		return nsx_fail(err, NSX_E_USAGE, "the window '%s' is empty: its end must come "
 				"after its start", text);

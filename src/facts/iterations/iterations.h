@@ -1,6 +1,5 @@
 /* iterations.h - shared by the finders of iterations; private to facts. */
-#ifndef NSX_FACTS_ITERATIONS_H
-#define NSX_FACTS_ITERATIONS_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -103,5 +102,3 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
 int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 		    struct nsx_arena *a, struct nsx_iteration **ret,
 		    size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * A report shows iterations by the way that suits its trace best. Two traces can only be compared
  * by the same way, so a comparison needs the other ways, too.
  */
-#ifndef NSX_FACTS_UNITS_H
-#define NSX_FACTS_UNITS_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -37,5 +36,3 @@ struct nsx_unit_choice {
 int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 		   const struct nsx_unit_choice *c, struct nsx_arena *a,
 		   struct nsx_units *ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
-
-#endif

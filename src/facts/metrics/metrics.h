@@ -7,8 +7,7 @@
  * mean. Counts and quantiles use samples of which the scope covers at least half, and for the
  * window any part.
  */
-#ifndef NSX_METRICS_H
-#define NSX_METRICS_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -101,5 +100,3 @@ enum nsx_bound nsx_bound_by(const struct nsx_counters *c, enum nsx_scope scope);
 int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 		      const struct nsx_facts_opts *o, struct nsx_arena *a,
 		      struct nsx_err *err) NSX_CHECKED;
-
-#endif

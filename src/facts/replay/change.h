@@ -12,8 +12,7 @@
  * halves the time of every kernel with that name. A replay can combine several changes. If several
  * apply to one duration, gap or cost, the shortest result holds.
  */
-#ifndef NSX_REPLAY_CHANGE_H
-#define NSX_REPLAY_CHANGE_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -135,5 +134,3 @@ struct nsx_plan {
 	const struct nsx_change *v;
 	size_t n;
 };
-
-#endif

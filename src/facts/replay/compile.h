@@ -1,6 +1,5 @@
 /* compile.h - translates changes into an edit: what differs from the recording, event by event. */
-#ifndef NSX_REPLAY_COMPILE_H
-#define NSX_REPLAY_COMPILE_H
+#pragma once
 
 #include "facts/replay/pass.h"
 
@@ -37,5 +36,3 @@ static inline void compile_lower(struct select *s, int64_t *value, int64_t to)
 	*s->touched += to != *value;
 	*value = NSX_MIN(*value, to);
 }
-
-#endif

@@ -16,8 +16,7 @@
  * plus a residual: unexplained delay, which no change removes. Weights are chosen so that
  * replaying the unchanged model reproduces the recording.
  */
-#ifndef NSX_REPLAY_MODEL_H
-#define NSX_REPLAY_MODEL_H
+#pragma once
 
 #include "base/group.h"
 #include "base/keyed.h"
@@ -339,5 +338,3 @@ int model_order(struct build *b, struct nsx_err *err);
 /* Finds the sets of processes that share nothing. */
 int model_sets(struct build *b, struct nsx_err *err);
 int model_close(struct build *b, struct nsx_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* pass.h - a replay: one forward pass over the events of a model in order. */
-#ifndef NSX_REPLAY_PASS_H
-#define NSX_REPLAY_PASS_H
+#pragma once
 
 #include <math.h>
 #include "facts/replay/model.h"
@@ -98,5 +97,3 @@ int play(struct player *p, unsigned how, const struct typical *typical,
  */
 int64_t lane_reserve(struct lane *lane, int64_t at_ns, int64_t length_ns,
 		     struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Durations of kernels and copies stay as recorded unless a change names them.
  */
-#ifndef NSX_REPLAY_H
-#define NSX_REPLAY_H
+#pragma once
 
 #include "facts/facts.h"
 #include "facts/replay/change.h"
@@ -127,5 +126,3 @@ int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans, s
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
 		     const uint32_t *sets, size_t n, size_t nshared, unsigned threads,
 		     struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* spanlist.h - lists of disjoint time spans of threads, sorted by thread and start. */
-#ifndef NSX_REPLAY_SPANLIST_H
-#define NSX_REPLAY_SPANLIST_H
+#pragma once
 
 #include "base/span.h"
 
@@ -35,5 +34,3 @@ int64_t span_list_within(const struct span_list *s, uint32_t thread, struct nsx_
 /* Returns the length of a thread's span that both lists cover. */
 int64_t span_list_common(const struct span_list *s, const struct span_list *t,
 			 uint32_t thread, struct nsx_span span);
-
-#endif

@@ -12,8 +12,7 @@
  *	drop:memset, drop:copies[:HtoD], drop:kernel:/REGEX/, drop:range:NAME
  *	comm:hidden, comm:2x, rank:1:even, rank:pid:81400:even
  */
-#ifndef NSX_REPLAY_SPEC_H
-#define NSX_REPLAY_SPEC_H
+#pragma once
 
 #include "facts/replay/change.h"
 
@@ -38,5 +37,3 @@ struct nsx_facts;
  */
 const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 			     const struct nsx_facts *f, struct nsx_arena *a);
-
-#endif

@@ -1,8 +1,7 @@
 /* limit.h - the operations, bytes and peak rates of a language model's steps, from the user's
  * description of the model.
  */
-#ifndef NSX_FACTS_STEPS_LIMIT_H
-#define NSX_FACTS_STEPS_LIMIT_H
+#pragma once
 
 #include "facts/steps/steps.h"
 
@@ -45,5 +44,3 @@ double nsx_llm_least_of_steps(const struct nsx_llm *m, const struct nsx_trace *t
  * f32 without them. For GPUs not in peaks.def, the least of their generation; 0: unknown.
  */
 double nsx_tensor_ratio(int64_t major, int64_t minor);
-
-#endif

@@ -4,8 +4,7 @@
  * A range inside a step of its thread belongs to that step. Names of training loops count only if
  * no range has an engine's step name.
  */
-#ifndef NSX_FACTS_STEPS_H
-#define NSX_FACTS_STEPS_H
+#pragma once
 
 #include "facts/facts.h"
 
@@ -87,7 +86,7 @@ int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
  */
 int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t, const char *kind,
 		    struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
-/* What makes the step of an iteration longer than others. */
+/* A reason why the step of an iteration takes longer than others. */
 enum nsx_step_trait { NSX_STEP_HAS_PROMPTS, NSX_STEP_HAS_NO_GRAPH, NSX_NSTEP_TRAITS };
 /* The trait of steps that at least 3/4 of the slow iterations have, and at most 1/4 of the others;
  * NSX_NSTEP_TRAITS: none. v: the n iterations of one process on one device, in order of time. Only
@@ -96,5 +95,3 @@ enum nsx_step_trait { NSX_STEP_HAS_PROMPTS, NSX_STEP_HAS_NO_GRAPH, NSX_NSTEP_TRA
 enum nsx_step_trait nsx_step_trait(const struct nsx_engine_steps *steps,
 				   const struct nsx_iteration *v, size_t n, struct nsx_window w);
 void nsx_steps_done(struct nsx_engine_steps *steps);
-
-#endif
