@@ -338,7 +338,8 @@ static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best
 			continue;
 		x->left = false;
 		/* It stands by itself if it wins more than the lead certainly does. */
-		if (lead->f->surely.n && x->adds_ns > lead->f->low_ns)
+		x->f->has_disjoint = !lead->f->surely.n || x->adds_ns <= lead->f->low_ns;
+		if (!x->f->has_disjoint)
 			continue;
 		x->gone = true;
 		if (x->f->headroom_ns >= MEDIUM_SHARE * p->length_ns)

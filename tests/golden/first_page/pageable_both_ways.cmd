@@ -1,0 +1,1 @@
+explain @pageable_both_ways --out o
