@@ -20,6 +20,7 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_MIXED] = "mixed",
 	[NSX_V_NO_GPU] = "no GPU work",
 	[NSX_V_LOST] = "GPU activity lost",
+	[NSX_V_UNREAD] = "no verdict",
 	[NSX_V_FAILED] = "the program failed",
 };
 
@@ -212,7 +213,7 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 		return;
 	}
 	if (!s->table[NSX_VIEW_kernel] && s->refused[NSX_VIEW_kernel]) {
-		p->verdict = NSX_V_LOST;
+		p->verdict = NSX_V_UNREAD;
 		p->because = nsx_arena_printf(r->arena, "the table of kernels %s",
 					      s->refused[NSX_VIEW_kernel]);
 		return;
