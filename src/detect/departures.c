@@ -43,7 +43,6 @@ struct slow {
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
 	int64_t usual_ns;
-	const char *const *trait; /* what only slow iterations have; NULL: unknown */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -134,14 +133,8 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-/* The cause in words, and the advice, where only slow iterations have such steps. */
-static const char *const traits[NSX_NSTEP_TRAITS][2] = {
-	[NSX_STEP_HAS_PROMPTS] = {say_prefills, say_bound_prefills},
-	[NSX_STEP_HAS_NO_GRAPH] = {say_steps_without_graph, say_capture_size},
-};
-
 /* "host code in `step`", or the class or cause if many rows share the excess. */
-static const char *name_row(const struct slow *s)
+static const char *say_row(const struct slow *s)
 {
 	struct nsx_account row = s->row;
 
@@ -151,13 +144,6 @@ static const char *name_row(const struct slow *s)
 		row.place = 0;
 	}
 	return nsx_account_words(s->d->facts, &row, s->d->found->arena);
-}
-
-/* "prefills (gemm)", or the row alone if no trait tells slow iterations apart. */
-static const char *say_row(const struct slow *s)
-{
-	return s->trait ? nsx_tell(s->d->found, "%s (%s)", s->trait[0], name_row(s)) :
-			  name_row(s);
 }
 
 /* Whether slow iterations wait for requests, which reach a server whenever they come. */
@@ -288,8 +274,6 @@ static const char *departures_advise(struct slow *s)
 	const char *in = s->nslow == 1 ? "in it" : "in them";
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 
-	if (s->trait)
-		return s->trait[1];
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
 		return nsx_tell(l, say_see_what_host_does, in);
 	return s->row.cls == NSX_L_COMM ? say_look_at_when_ranks_arrive :
@@ -379,7 +363,6 @@ static bool are_fine(struct slow *s)
 static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0};
-	enum nsx_step_trait trait;
 	int rc;
 
 	if (find_median(&s, err))
@@ -387,8 +370,6 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	count_slow(&s);
 	if (!s.n || are_fine(&s))
 		return 0;
-	trait = nsx_step_trait(&d->measured->steps, s.v, s.n, d->w);
-	s.trait = trait < NSX_NSTEP_TRAITS ? traits[trait] : NULL;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);

@@ -413,8 +413,7 @@ static const char *say_title(struct launcher *x, const struct code *c, const cha
 {
 	struct nsx_findings *l = x->d->found;
 	struct nsx_winner most = host_code_most_of(x, c);
-	const char *where = code ?: x->d->measured->steps.n ? "between steps" :
-			    x->d->trace->nvtx.n ? "outside NVTX ranges" : after;
+	const char *where = code ?: x->d->trace->nvtx.n ? "outside NVTX ranges" : after;
 	const char *place = nsx_tell(l, "%s%s%s", code ? ": " : where ? ", " : "", where ?: "",
 				     host_code_say_whose(x, c, &most));
 

@@ -94,10 +94,11 @@ struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measu
 		all = all.start_ns == all.end_ns ? m->scheduled : (struct nsx_window){
 			NSX_MIN(all.start_ns, m->scheduled.start_ns),
 			NSX_MAX(all.end_ns, m->scheduled.end_ns)};
-	if (all.start_ns == all.end_ns && !t->samples.n)
-		return all;
-	if (all.start_ns == all.end_ns)
+	if (all.start_ns == all.end_ns) { /* only samples, if anything */
+		if (!t->samples.n)
+			return all;
 		all.start_ns = all.end_ns = nsx_unpack(&t->samples.start, 0);
+	}
 	for (size_t i = 0; i < t->library.n; i++) {
 		int64_t start_ns = nsx_unpack(&t->library.start, i);
 

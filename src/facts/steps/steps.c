@@ -254,52 +254,6 @@ void nsx_steps_done(struct nsx_engine_steps *steps)
 	*steps = (struct nsx_engine_steps){0};
 }
 
-/* Slow steps ------------------------------------------------------------------------*/
-
-static bool has_trait(const struct nsx_engine_step *x, enum nsx_step_trait trait)
-{
-	return trait == NSX_STEP_HAS_PROMPTS ?
-		       x->name.kind == NSX_STEP_PREFILL || x->name.kind == NSX_STEP_MIXED :
-		       x->launches && !x->replays;
-}
-
-static bool is_iteration_in(const struct nsx_iteration *x, struct nsx_window w)
-{
-	return x->start_ns >= w.start_ns && x->end_ns <= w.end_ns;
-}
-
-static bool tells_slow_apart(enum nsx_step_trait trait, const struct nsx_engine_steps *steps,
-			     const struct nsx_iteration *v, size_t n, struct nsx_window w)
-{
-	size_t k = 0, all[2] = {0}, with[2] = {0}; /* of usual, and of slow iterations */
-
-	for (size_t i = 0; i < n; i++)
-		all[v[i].slow] += is_iteration_in(&v[i], w);
-	for (size_t i = 0; i < steps->n && k < n; i++) {
-		const struct nsx_engine_step *x = &steps->v[i];
-
-		if (x->process != v->process || x->device != v->device || !has_trait(x, trait))
-			continue;
-		while (k < n && v[k].end_ns <= x->gpu_start_ns)
-			k++;
-		if (k < n && v[k].start_ns <= x->gpu_start_ns) {
-			with[v[k].slow] += is_iteration_in(&v[k], w);
-			k++; /* an iteration with several such steps counts once */
-		}
-	}
-	return 4 * with[true] >= 3 * all[true] && 4 * with[false] <= all[false];
-}
-
-enum nsx_step_trait nsx_step_trait(const struct nsx_engine_steps *steps,
-				   const struct nsx_iteration *v, size_t n, struct nsx_window w)
-{
-	enum nsx_step_trait trait = 0;
-
-	while (trait < NSX_NSTEP_TRAITS && !tells_slow_apart(trait, steps, v, n, w))
-		trait++;
-	return trait;
-}
-
 /* A typical step --------------------------------------------------------------------*/
 
 static int64_t length_ns(const struct nsx_engine_step *s)

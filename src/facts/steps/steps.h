@@ -86,12 +86,4 @@ int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
  */
 int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t, const char *kind,
 		    struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
-/* A reason why the step of an iteration takes longer than others. */
-enum nsx_step_trait { NSX_STEP_HAS_PROMPTS, NSX_STEP_HAS_NO_GRAPH, NSX_NSTEP_TRAITS };
-/* The trait of steps that at least 3/4 of the slow iterations have, and at most 1/4 of the others;
- * NSX_NSTEP_TRAITS: none. v: the n iterations of one process on one device, in order of time. Only
- * those within the window count. Linear in steps and iterations.
- */
-enum nsx_step_trait nsx_step_trait(const struct nsx_engine_steps *steps,
-				   const struct nsx_iteration *v, size_t n, struct nsx_window w);
 void nsx_steps_done(struct nsx_engine_steps *steps);

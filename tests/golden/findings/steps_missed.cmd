@@ -1,1 +1,0 @@
-explain @steps_missed --pass memory_usage,gpu_idle,findings --md
