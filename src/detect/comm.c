@@ -295,7 +295,7 @@ static int price_work(struct nsx_detect *d, uint32_t device, struct nsx_finding 
 			     d->scratch, &own, err))
 		return err->rc;
 	if (all->ngpus && own.n) {
-		row = nsx_ledger_beyond(&own, all, 1.0 / all->ngpus, NULL);
+		row = nsx_ledger_beyond(&own, all, 1.0 / all->ngpus).row;
 		/* On a shared GPU another process's turns slow all kernels as well. */
 		if (r.nslower >= LEAST_KERNELS && r.slower_ns >= MOST_TIME * r.all_ns &&
 		    !nsx_is_shared(d->trace, device))

@@ -3,8 +3,8 @@
  *
  * Slow iterations are explained by the ledger's row that grows most beyond its share in usual
  * iterations. If that row is host time, pauses between calls that exceed every pause of a usual
- * iteration are replayed at their usual length. For other rows the price is the excess itself,
- * because the trace does not show whether the work is necessary.
+ * iteration are replayed at their usual length. Operations that usual iterations do not have may
+ * be necessary, so they have no price. For other rows the price is the excess itself.
  */
 #include <math.h>
 #include "detect/detect.h"
@@ -39,6 +39,7 @@ struct slow {
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
 	double class_ns; /* excess of the row's class, or of its cause       */
+	bool does_more;	 /* the row departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
@@ -122,14 +123,18 @@ static int build_ledger(struct slow *s, bool slow, struct nsx_ledger *ret, size_
 static int find_row(struct slow *s, struct nsx_err *err)
 {
 	struct nsx_ledger slow, usual;
+	struct nsx_ledger_excess most;
 	size_t nslow, nusual;
 
 	if (build_ledger(s, true, &slow, &nslow, err) ||
 	    build_ledger(s, false, &usual, &nusual, err))
 		return err->rc;
-	s->row = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual, &s->class_ns);
-	s->class_ns *= (double)s->nslow / (double)nslow;
+	most = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual);
+	s->row = most.row;
+	s->class_ns = most.class_ns * (double)s->nslow / (double)nslow;
 	s->row.ns = s->row.ns * (int64_t)s->nslow / (int64_t)nslow;
+	s->does_more = (most.row.cls == NSX_L_COMPUTE || most.row.cls == NSX_L_COPY) &&
+		       2 * most.more_ns >= (double)most.row.ns;
 	return 0;
 }
 
@@ -256,16 +261,16 @@ static bool lasts_to_end(const struct slow *s)
 static const char *say_slow(const struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
-	const char *what = say_row(s);
+	const char *what = say_row(s), *one = s->does_more ? say_does_more_work : say_is_slow;
+	const char *many = s->does_more ? say_do_more_work : say_are_slow;
 
 	return lasts_to_end(s) ?
-		       nsx_tell(l, say_iterations_slow_from_on,
-			       nsx_text_instant(l->arena, s->first->start_ns, 3), what) :
+		       nsx_tell(l, say_iterations_from_on,
+			       nsx_text_instant(l->arena, s->first->start_ns, 3), many, what) :
 	       departures_is_even(s) ?
-		       nsx_tell(l, say_one_slow, nsx_iteration_word(s->d->facts), s->every, what) :
-		       nsx_tell(l, "%s, above all because of %s",
-				nsx_text_n(l->arena, s->nslow, "iteration is slow",
-					   "iterations are slow"), what);
+		       nsx_tell(l, say_one_in, nsx_iteration_word(s->d->facts), s->every, one, what) :
+		       nsx_tell(l, "%s %s %s", nsx_text_n(l->arena, s->nslow, "iteration", "iterations"),
+				s->nslow == 1 ? one : many, what);
 }
 
 static const char *departures_advise(struct slow *s)
@@ -277,7 +282,8 @@ static const char *departures_advise(struct slow *s)
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
 		return nsx_tell(l, say_see_what_host_does, in);
 	return s->row.cls == NSX_L_COMM ? say_look_at_when_ranks_arrive :
-					  nsx_tell(l, say_compare_first_window_with,
+					  nsx_tell(l, s->does_more ? say_do_less_often :
+								     say_compare_first_window_with,
 						  nsx_text_window(l->arena, &first));
 }
 
@@ -310,7 +316,7 @@ static void propose_slow(struct slow *s)
 	struct nsx_findings *l = s->d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
-		.confidence = NSX_CONF_MEDIUM, .guess_ns = (double)s->excess_ns,
+		.confidence = NSX_CONF_MEDIUM, .guess_ns = s->does_more ? 0 : (double)s->excess_ns,
 		.title = say_slow(s), .recommendation = {departures_advise(s)},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};

@@ -226,28 +226,30 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 	return rc;
 }
 
-struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
-				     double each, double *ret_class_ns)
+struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
+				    double each)
 {
-	struct nsx_account best = {.ns = 0};
+	struct nsx_ledger_excess best = {.row.ns = 0};
 
 	for (size_t i = 0; i < x->n; i++) {
-		double ns = (double)x->v[i].ns;
+		const struct nsx_account *v = &x->v[i];
+		double ns = (double)v->ns, n = (double)v->count;
 
-		for (size_t k = 0; k < usual->n && ns > (double)best.ns; k++)
-			if (x->v[i].cls == usual->v[k].cls &&
-			    x->v[i].cause == usual->v[k].cause &&
-			    x->v[i].place == usual->v[k].place)
+		for (size_t k = 0; k < usual->n && ns > (double)best.row.ns; k++)
+			if (v->cls == usual->v[k].cls && v->cause == usual->v[k].cause &&
+			    v->place == usual->v[k].place) {
 				ns -= each * (double)usual->v[k].ns;
-		if (ns <= (double)best.ns)
+				n -= each * (double)usual->v[k].count;
+			}
+		if (ns <= (double)best.row.ns)
 			continue;
-		best = x->v[i];
-		best.ns = nsx_to_i64(ns);
+		best.row = *v;
+		best.row.ns = nsx_to_i64(ns);
+		best.more_ns = n * (double)v->ns / (double)NSX_MAX(v->count, 1);
 	}
-	if (ret_class_ns)
-		*ret_class_ns = best.cls == NSX_L_IDLE ?
-			(double)x->idle_ns[best.cause] - each * (double)usual->idle_ns[best.cause] :
-			(double)x->ns[best.cls] - each * (double)usual->ns[best.cls];
+	best.class_ns = best.row.cls == NSX_L_IDLE ?
+		(double)x->idle_ns[best.row.cause] - each * (double)usual->idle_ns[best.row.cause] :
+		(double)x->ns[best.row.cls] - each * (double)usual->ns[best.row.cls];
 	return best;
 }
 

@@ -57,12 +57,15 @@ bool nsx_gpu_works(const struct nsx_facts *f, uint32_t device, const struct nsx_
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
-/* Compares a ledger with `each` times the ledger `usual`. Returns the account whose time exceeds
- * the usual time most; its ns is that excess, 0 if there is none. ret_class_ns, if not NULL: the
- * excess of the account's class, or of its cause if it is idle time.
- */
-struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
-				     double each, double *ret_class_ns);
+/* What a ledger has beyond `each` times the ledger `usual`. */
+struct nsx_ledger_excess {
+	struct nsx_account row; /* the account whose time exceeds the usual time most; ns: that
+				   excess, 0 if there is none                                */
+	double more_ns;	 /* time of its operations beyond the usual number                   */
+	double class_ns; /* excess of its class, or of its cause if it is idle time          */
+};
+struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
+				    double each);
 /* Returns the name of an account's place: "gemm f32", "copies host to device, pageable",
  * "cudaStreamSynchronize"; NULL: the class says everything.
  */
