@@ -21,7 +21,7 @@ struct nsx_engine {
 	    "your own, to names of kernels: the layers of steps"),            \
 	NSX_OPT(T, 0, "model", NULL, "FILE", STR, engine.model_path,          \
 	    "JSON object with the parameters and dtype of the language model that " \
-	    "runs: what share of the GPU's peak its steps reach"),            \
+	    "runs, or its config.json: what share of the GPU's peak its steps reach"), \
 	NSX_OPT_STEPS_FROM(T, engine.steps_path)
 
 /* The option for steps alone, for commands that show no layers. */

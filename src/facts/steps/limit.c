@@ -1,6 +1,7 @@
 /* limit.c - computes a language model's work, and the GPU's peak. */
 #include "base/jsonread.h"
 #include "base/open.h"
+#include "base/stat.h"
 #include "facts/steps/limit.h"
 
 enum { F32, TF32, F16, F8, F4, NTYPES };
@@ -8,7 +9,7 @@ static const struct {
 	const char *name;
 	unsigned type;
 } types[] = {{"f32", F32}, {"tf32", TF32}, {"f16", F16}, {"bf16", F16},
-	     {"fp8", F8}, {"fp4", F4}};
+	     {"fp8", F8}, {"fp4", F4}, {"float32", F32}, {"float16", F16}, {"bfloat16", F16}};
 static const double bytes_of[NTYPES] = {4, 4, 2, 1, 0.5};
 
 static const struct {
@@ -21,37 +22,118 @@ static const struct {
 
 enum { MOST_BYTES = 1 << 20 };
 
-static int limit_parse(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
-		       struct nsx_err *err)
+struct number {
+	const char *name, *config_name; /* ours; that in a config.json, NULL: the same */
+	int64_t *at;
+};
+
+/* Reads the numbers that the object has. Errors: NSX_E_USAGE. */
+static int read_numbers(const struct nsx_jsonr *j, const char *path, const struct number *v,
+			size_t n, struct nsx_err *err)
 {
-	const struct {
-		const char *name;
-		int64_t *at;
-	} numbers[] = {{"parameters", &m->parameters}, {"weight_bytes", &m->weight_bytes},
-		       {"layers", &m->layers}, {"hidden", &m->hidden},
-		       {"context", &m->context}, {"kv_bytes", &m->kv_bytes},
-		       {"tokens", &m->tokens}, {"gpus", &m->gpus}};
-	const char *dtype = nsx_jsonr_str(nsx_jsonr_get(j, "dtype"));
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_jsonr *x = nsx_jsonr_get(j, v[i].name) ?:
+			v[i].config_name ? nsx_jsonr_get(j, v[i].config_name) : NULL;
 
-	m->type = NTYPES;
-	m->gpus = 1;
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
-		const struct nsx_jsonr *x = nsx_jsonr_get(j, numbers[i].name);
-
-		if (x && (!nsx_jsonr_int(x, numbers[i].at) || *numbers[i].at < 1))
+		if (nsx_jsonr_type(x) > NSX_J_NULL && (!nsx_jsonr_int(x, v[i].at) || *v[i].at < 1))
 			return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': '%s' must be "
-					"a whole number above 0", path, numbers[i].name);
+					"a whole number above 0", path, v[i].name);
 	}
+	return 0;
+}
+
+/* Whether the feed-forward layers have a gate, which is a third matrix. */
+static bool has_gate(const struct nsx_jsonr *j)
+{
+	const char *act = nsx_jsonr_str(nsx_jsonr_get(j, "hidden_act"));
+
+	return !act || !strcmp(act, "silu") || !strcmp(act, "swish") ||
+	       !strcmp(act, "gelu_pytorch_tanh");
+}
+
+/* Computes the parameters that each token uses, and the bytes of its keys and values, from the
+ * sizes of a transformer. Each matrix counts that all such models have: queries, keys, values and
+ * output of attention, the feed-forward layers of the experts that a token uses, and the logits.
+ */
+static int count_parameters(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
+			    struct nsx_err *err)
+{
+	int64_t heads = 0, kv_heads = 0, head_dim = 0, ffn = 0, expert_ffn = 0, top_k = 1,
+		vocabulary = 0;
+	const struct number sizes[] = {{"layers", "num_hidden_layers", &m->layers},
+		{"hidden", "hidden_size", &m->hidden}, {"heads", "num_attention_heads", &heads},
+		{"kv_heads", "num_key_value_heads", &kv_heads}, {"head_dim", NULL, &head_dim},
+		{"ffn", "intermediate_size", &ffn},
+		{"expert_ffn", "moe_intermediate_size", &expert_ffn},
+		{"top_k", "num_experts_per_tok", &top_k}, {"vocabulary", "vocab_size", &vocabulary}};
+	double hidden, attention, each, all;
+
+	if (read_numbers(j, path, sizes, ARRAY_LEN(sizes), err))
+		return err->rc;
+	ffn = expert_ffn ?: ffn;
+	if (!m->layers || !m->hidden || !heads || !ffn || nsx_jsonr_get(j, "kv_lora_rank"))
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it must say how many "
+				"'parameters' a token uses, or be the config.json of a model whose "
+				"attention has heads of keys and values", path);
+	hidden = (double)m->hidden;
+	head_dim = head_dim ?: m->hidden / heads;
+	kv_heads = kv_heads ?: heads;
+	attention = 2 * hidden * (double)head_dim * ((double)heads + (double)kv_heads);
+	each = attention + (has_gate(j) ? 3 : 2) * hidden * (double)ffn * (double)top_k;
+	all = (double)m->layers * each + hidden * (double)vocabulary;
+	m->parameters = nsx_to_i64(all);
+	if (!m->kv_bytes && m->type < NTYPES)
+		m->kv_bytes = nsx_to_i64(2 * (double)m->layers * (double)kv_heads *
+					 (double)head_dim * bytes_of[m->type]);
+	return 0;
+}
+
+/* Finds the type of the weights. A config.json names that of the computation, and beside it how
+ * weights are quantised.
+ */
+static int limit_find_type(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
+			   struct nsx_err *err)
+{
+	const struct nsx_jsonr *quantised = nsx_jsonr_get(j, "quantization_config");
+	const struct nsx_jsonr *text = nsx_jsonr_get(j, "text_config");
+	const char *dtype = nsx_jsonr_str(nsx_jsonr_get(j, "dtype") ?:
+					  nsx_jsonr_get(j, "torch_dtype") ?:
+					  nsx_jsonr_get(text, "torch_dtype"));
+
+	if (quantised) {
+		const char *method = nsx_jsonr_str(nsx_jsonr_get(quantised, "quant_method"));
+
+		dtype = method && !strcmp(method, "fp8") ? method : m->weight_bytes ? dtype : NULL;
+	}
+	m->type = NTYPES;
 	for (size_t i = 0; dtype && i < ARRAY_LEN(types); i++)
 		if (!strcmp(dtype, types[i].name))
 			m->type = types[i].type;
-	if (!m->parameters)
-		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it must say how many "
-				"'parameters' a token uses", path);
 	if (m->type == NTYPES)
-		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': 'dtype' must be f32, "
-				"tf32, f16, bf16, fp8 or fp4", path);
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': %s", path, quantised ?
+				"its weights are quantised, so it must say their 'weight_bytes'" :
+				"'dtype' must be f32, tf32, f16, bf16, fp8 or fp4");
 	return 0;
+}
+
+static int limit_parse(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
+		       struct nsx_err *err)
+{
+	const struct number numbers[] = {{"parameters", NULL, &m->parameters},
+		{"weight_bytes", NULL, &m->weight_bytes}, {"layers", NULL, &m->layers},
+		{"hidden", NULL, &m->hidden}, {"context", NULL, &m->context},
+		{"kv_bytes", NULL, &m->kv_bytes}, {"tokens", NULL, &m->tokens},
+		{"gpus", NULL, &m->gpus}};
+
+	int rc;
+
+	m->gpus = 1;
+	rc = read_numbers(j, path, numbers, ARRAY_LEN(numbers), err) ?:
+	     limit_find_type(j, path, m, err);
+	if (rc || m->parameters)
+		return rc;
+	/* A model that also sees or hears has the sizes of its transformer one level below. */
+	return count_parameters(nsx_jsonr_get(j, "text_config") ?: j, path, m, err);
 }
 
 int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err)

@@ -16,8 +16,9 @@ struct nsx_llm {
 	unsigned type;		/* type of weights and products, as in peaks.def */
 };
 /* Reads a JSON object with the members parameters and dtype (f32, tf32, f16, bf16, fp8, fp4), and
- * optionally the other members by their names here, as integers. Errors: NSX_E_USAGE naming the
- * file.
+ * optionally the other members by their names here, as integers; or the config.json that models of
+ * transformers are published with, or its sizes by short names: layers, hidden, heads, kv_heads,
+ * head_dim, ffn, expert_ffn, top_k, vocabulary. Errors: NSX_E_USAGE naming the file.
  */
 int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err) NSX_CHECKED;
 

@@ -1,0 +1,1 @@
+explain @steps_vllm --pass steps --md --model $(echo '{"num_hidden_layers": 8, "hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 4, "intermediate_size": 3584, "vocab_size": 1000, "hidden_act": "silu", "torch_dtype": "bfloat16"}' >config.json; echo config.json)
