@@ -290,7 +290,7 @@ static void first_page_fill_findings(const struct nsx_report *r, struct nsx_firs
 			p->counted[p->nfindings] = true;
 			won = nsx_win(&all, f->set, f->disjoint_ns);
 			sure = nsx_win(&least, f->set, nsx_is_open(f) && f->low_ns >= f->headroom_ns ?
-				0 : NSX_MIN(f->disjoint_ns, f->low_ns));
+				0 : NSX_MIN(f->sure_ns, f->low_ns));
 		}
 		p->nfindings++;
 	}

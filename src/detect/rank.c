@@ -35,7 +35,7 @@ struct item {
 	double replayed_ns; /* the same without the finding's limit          */
 	/* replayed_ns once another remedy is applied, too: the best, and the one that is tried */
 	double after_best_ns, after_ns;
-	double worth_ns, sure_ns; /* see worth and sure_worth                */
+	double worth_ns, rank_ns; /* see worth and sure_worth                */
 	bool is_capture;
 	bool gone;    /* removed from the list                               */
 	bool left;    /* not yet applied                                     */
@@ -55,8 +55,8 @@ struct pricing {
 	size_t n;
 	struct nsx_plan *plans; /* room for two of each finding, and their gains */
 	struct nsx_gain *gains;
-	struct nsx_change *applied; /* remedies applied so far               */
-	size_t napplied;
+	struct nsx_plan applied, sure; /* remedies applied so far; their certain parts */
+	bool is_open; /* these two differ                                    */
 	unsigned nsteps; /* number of findings applied                       */
 	double won_ns[NSX_MAX_SETS + 1]; /* by set of processes: replayed gain of these */
 };
@@ -217,11 +217,20 @@ static void drop_harmless(struct pricing *p)
 
 /* One after the other ----------------------------------------------------------*/
 
-static void apply_remedy(struct pricing *p, const struct item *x)
+/* The part of a finding's remedy that is certain to win what its replay says. */
+static struct nsx_plan certain_of(const struct item *x)
 {
-	memcpy(p->applied + p->napplied, x->f->remedy.v, x->f->remedy.n * sizeof(*p->applied));
-	p->napplied += x->f->remedy.n;
-	p->won_ns[x->f->set] += x->replayed_ns;
+	return x->f->surely.n ? x->f->surely : x->f->remedy;
+}
+
+static struct nsx_plan plan_after(struct pricing *p, struct nsx_plan first, struct nsx_plan then)
+{
+	struct nsx_change *v = nsx_arena_get(p->scratch, (first.n + then.n) * sizeof(*v));
+
+	if (first.n)
+		memcpy(v, first.v, first.n * sizeof(*v));
+	memcpy(v + first.n, then.v, then.n * sizeof(*v));
+	return (struct nsx_plan){v, first.n + then.n};
 }
 
 /* Prices the gain that each remaining remedy adds to those applied and to that of `with`, in time
@@ -230,38 +239,64 @@ static void apply_remedy(struct pricing *p, const struct item *x)
 static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 {
 	uint32_t *sets = nsx_arena_get(p->scratch, p->n * sizeof(*sets));
-	double had_ns = p->won_ns[with->f->set];
-	size_t n = 0, napplied = p->napplied;
-	int rc;
+	struct nsx_plan base = plan_after(p, p->applied, with->f->remedy);
+	size_t n = 0;
 
-	apply_remedy(p, with);
-	with->left = false;
 	for (size_t i = 0; i < p->n; i++) {
-		const struct nsx_plan *r = &p->v[i].f->remedy;
-		struct nsx_change *v;
-
-		if (!p->v[i].left)
+		if (!p->v[i].left || &p->v[i] == with)
 			continue;
-		v = nsx_arena_get(p->scratch, (p->napplied + r->n) * sizeof(*v));
-		memcpy(v, p->applied, p->napplied * sizeof(*v));
-		memcpy(v + p->napplied, r->v, r->n * sizeof(*v));
 		sets[n] = p->v[i].f->set;
-		p->plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
+		p->plans[n++] = plan_after(p, base, p->v[i].f->remedy);
 	}
-	rc = nsx_replay_gains(p->facts->model, p->plans, sets, n, p->napplied, p->threads, p->gains,
-			      err);
+	if (nsx_replay_gains(p->facts->model, p->plans, sets, n, base.n, p->threads, p->gains, err))
+		return err->rc;
 	n = 0;
-	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].left && !rc) {
-			double ns = (double)p->gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
+	for (size_t i = 0; i < p->n; i++) {
+		struct item *x = &p->v[i];
+		double had_ns = p->won_ns[x->f->set] +
+				(x->f->set == with->f->set ? with->replayed_ns : 0), ns;
 
-			p->v[i].after_ns = NSX_MAX(0, ns);
-		}
+		if (!x->left || x == with)
+			continue;
+		ns = (double)p->gains[n++].gain_ns - had_ns;
+		x->after_ns = NSX_MAX(0, ns);
+	}
 	with->after_ns = 0;
-	with->left = true;
-	p->won_ns[with->f->set] = had_ns;
-	p->napplied = napplied;
-	return rc;
+	return 0;
+}
+
+/* Prices what the certain part of each remaining remedy adds to the certain parts of those applied:
+ * a gain that is only possible takes nothing from what another remedy wins.
+ */
+static int price_sure(struct pricing *p, struct nsx_err *err)
+{
+	uint32_t *sets = nsx_arena_get(p->scratch, 2 * p->n * sizeof(*sets));
+	size_t n = 0;
+
+	for (size_t i = 0; p->is_open && i < p->n; i++) {
+		if (!p->v[i].left || p->v[i].after_ns >= p->v[i].f->sure_ns)
+			continue;
+		sets[n] = sets[n + 1] = p->v[i].f->set;
+		p->plans[n++] = p->sure;
+		p->plans[n++] = plan_after(p, p->sure, certain_of(&p->v[i]));
+	}
+	if (n && nsx_replay_gains(p->facts->model, p->plans, sets, n, p->sure.n, p->threads,
+				  p->gains, err))
+		return err->rc;
+	n = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		struct nsx_finding *f = p->v[i].f;
+		double ns = p->v[i].after_ns;
+
+		if (!p->v[i].left || ns >= f->sure_ns)
+			continue;
+		if (p->is_open) {
+			ns = (double)(p->gains[n + 1].gain_ns - p->gains[n].gain_ns);
+			n += 2;
+		}
+		f->sure_ns = NSX_MAX(0, NSX_MIN(f->sure_ns, ns));
+	}
+	return 0;
 }
 
 static struct item *best_of(struct pricing *p)
@@ -330,22 +365,21 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 }
 
 /* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that
- * win the same time. Returns the number moved.
+ * win the same time as the lead. One that wins more than the lead certainly does must add nothing beside what
+ * is certain, either. Returns the number moved.
  */
-static size_t rank_join(struct pricing *p, const struct item *lead, bool is_best, double won_ns,
+static size_t rank_join(struct pricing *p, const struct item *lead, const struct item *beside,
 			struct item **v, size_t n)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 
-		if (x == lead ||
-		    !adds_nothing(x, is_best ? x->after_best_ns : x->after_ns, won_ns))
+		if (x == lead || !adds_nothing(x, beside == lead ? x->after_ns : x->after_best_ns,
+					       beside->adds_ns) ||
+		    (p->is_open && x != beside && x->f->headroom_ns > lead->f->low_ns &&
+		     !adds_nothing(x, x->f->sure_ns, beside->adds_ns)))
 			continue;
 		x->left = false;
-		/* It stands by itself if it wins more than the lead certainly does. */
-		x->f->has_disjoint = !lead->f->surely.n || x->adds_ns <= lead->f->low_ns;
-		if (!x->f->has_disjoint)
-			continue;
 		x->gone = true;
 		if (x->f->headroom_ns >= MEDIUM_SHARE * p->length_ns)
 			lead->f->also |= 1u << nsx_finding_category(x->f) | x->f->also;
@@ -371,14 +405,19 @@ static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 			p->v[i].after_best_ns = p->v[i].after_ns;
 		next = choose_leader(p, lead);
 	} while (next != lead && (lead == best || is_call(next)));
-	apply_remedy(p, lead);
+	p->applied = plan_after(p, p->applied, lead->f->remedy);
+	p->sure = plan_after(p, p->sure, certain_of(lead));
+	p->won_ns[lead->f->set] += lead->replayed_ns;
+	p->is_open |= lead->f->surely.n;
 	lead->left = false;
+	if (price_sure(p, err))
+		return err->rc;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->applied = ++p->nsteps;
 	if (lead != best && lead->adds_ns >= LEADS * best->adds_ns &&
 	    best->after_ns <= OWN * best->adds_ns)
-		n = rank_join(p, lead, true, best->adds_ns, v, n);
-	n = rank_join(p, lead, false, lead->adds_ns, v, n);
+		n = rank_join(p, lead, best, v, n);
+	n = rank_join(p, lead, lead, v, n);
 	for (size_t i = 0; i < p->n; i++) {
 		p->v[i].replayed_ns = p->v[i].after_ns;
 		p->v[i].adds_ns = cap_price_ns(p->v[i].f, p->v[i].after_ns);
@@ -391,15 +430,14 @@ static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 static int apply_all(struct pricing *p, struct nsx_err *err)
 {
 	struct item *best;
-	size_t n = 1;
 
-	for (size_t i = 0; i < p->n; i++)
-		n += p->v[i].f->remedy.n;
-	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
 	for (size_t i = 0; i < p->n; i++) {
-		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* price of the remedy alone */
+		struct nsx_finding *f = p->v[i].f;
+
+		p->v[i].adds_ns = f->headroom_ns; /* price of the remedy alone */
+		f->sure_ns = f->surely.n ? f->low_ns : f->headroom_ns;
 		/* findings that are still left in the end add nothing */
-		p->v[i].f->has_disjoint = p->v[i].left;
+		f->has_disjoint = p->v[i].left;
 	}
 	while ((best = best_of(p)) && best->adds_ns >= LEAST_SHARE * p->length_ns)
 		if (apply_next(p, best, err))
@@ -421,13 +459,15 @@ static void merge_kin(struct pricing *p)
 
 /* Ranking ------------------------------------------------------------------------*/
 
-/* The worth of a finding: the gain that it adds to those above it, but at most what it wins alone,
- * because it does not cause time that is won only together with others.
+/* The worth of a finding: the gain that it adds to those above it, or to what is certain of them,
+ * but at most what it wins alone, because it does not cause time that is won only together with
+ * others.
  */
 static double worth(const struct nsx_finding *f)
 {
 	return f->price == NSX_PRICE_NONE ? 0 :
-	       f->has_disjoint ? NSX_MIN(f->disjoint_ns, f->headroom_ns) : f->headroom_ns;
+	       f->has_disjoint ? NSX_MIN(NSX_MAX(f->disjoint_ns, f->sure_ns), f->headroom_ns) :
+				 f->headroom_ns;
 }
 
 /* The worth that ranks a finding: the certain part of its gain, or without a price the time at
@@ -464,7 +504,7 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 
 /* Orders the most expensive finding first, then findings on the capture, then minor ones. */
 NSX_ORDER(cmp_rank, struct item, UP(gone), UP(f->is_minor), UP(is_capture), DOWN(f->severity),
-	  DOWN(sure_ns), DOWN(worth_ns), UP(order));
+	  DOWN(rank_ns), DOWN(worth_ns), UP(order));
 
 /* Shows at most ten findings and three on the capture; makes the others minor. */
 static void limit_shown(struct pricing *p)
@@ -545,7 +585,7 @@ static void judge_findings(struct pricing *p)
 		 */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
 		p->v[i].worth_ns = worth(f);
-		p->v[i].sure_ns = sure_worth(f);
+		p->v[i].rank_ns = sure_worth(f);
 	}
 }
 

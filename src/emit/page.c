@@ -266,6 +266,7 @@ static const char *say_additional_gain(struct page *p, const struct nsx_first_pa
 				       const struct nsx_finding *f)
 {
 	if (!x || !f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
+	    f->sure_ns - f->disjoint_ns >= DIFFERS * x->now_ns ||
 	    fabs(f->disjoint_ns - f->headroom_ns) < DIFFERS * x->now_ns)
 		return NULL;
 	return nsx_arena_printf(p->a, ". Applied after the other remedies it wins %s",

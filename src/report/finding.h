@@ -130,7 +130,8 @@ struct nsx_finding {
 	uint32_t set; /* the processes whose time the finding costs, see struct nsx_gain */
 	const char *only; /* label of the process whose time the price is; NULL: the whole run's */
 	double disjoint_ns; /* gain in addition to the remedies with lower `applied` */
-	bool has_disjoint;  /* disjoint_ns is known                          */
+	double sure_ns; /* certain gain in addition to what is certain of these */
+	bool has_disjoint;  /* disjoint_ns and sure_ns are known             */
 	/* position among the applied remedies, from 1; 0: the remedy adds nothing */
 	unsigned applied;
 	bool is_minor;	    /* the finding is not among the first ten, or wins next to nothing */
