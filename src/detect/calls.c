@@ -701,6 +701,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	struct group all = calls_total_of(c, list, n);
 	enum way way = calls_direction_of(&all, 2);
 	const char *refills = say_refills(c, &all);
+	bool reads = all.bytes[TO_HOST] > VALUE_BYTES; /* results, no single values */
 	bool empties = refills && /* the GPU waits because the pool is refilled */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
 	struct nsx_finding f = {
@@ -725,6 +726,8 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	 */
 	f.evidence[k++] = calls_say_calls(l, &all, calls_direction_of(&all, FEW));
 	f.is_bound = calls_direction_of(&all, FEW) == TO_HOST;
+	if (f.is_bound && reads)
+		f.surely = nsx_nothing;
 	f.idle_after_ns = all.cost_ns;
 	if (all.cost_ns)
 		f.idle_after = nsx_tell(l, nsx_on_several_gpus(c->d->trace, all.process) ?
@@ -734,7 +737,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	/* Long waits may cost little: report the place with most cost. */
 	nsx_places_tell(is_wait(kind) && x->cost_ns ? c->costs : c->places, list[0], &f);
 	calls_advise(c, x, say, has_all ? names : "these functions", way, empties,
-		     way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
+		     way == TO_HOST && reads, &f);
 	calls_prove(c, list[0], say->barrier, &f);
 	f.harmless =
 		!is_wait(kind) ? NULL : nsx_tell(l, say_host_waits, nsx_tell_ns(l, all.ns), names);

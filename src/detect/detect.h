@@ -186,6 +186,8 @@ static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {
 	return d->library[call / 8] >> call % 8 & 1;
 }
+/* The certain part of a remedy that may not be possible at all. */
+extern const struct nsx_plan nsx_nothing;
 /* Makes a plan of one change. Owner: the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
 /* Appends a change to a plan. */

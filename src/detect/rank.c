@@ -28,6 +28,8 @@ enum {
 	MAX_QUALITY = 3, MAX_WAYS = 4,
 };
 
+const struct nsx_plan nsx_nothing = {.v = &(const struct nsx_change){.verb = 0}};
+
 struct item {
 	struct nsx_finding *f;
 	size_t order; /* order of appearance                                 */
@@ -217,10 +219,15 @@ static void drop_harmless(struct pricing *p)
 
 /* One after the other ----------------------------------------------------------*/
 
-/* The part of a finding's remedy that is certain to win what its replay says. */
+/* The part of a finding's remedy that is certain to win what its replay says, and its gain. */
 static struct nsx_plan certain_of(const struct item *x)
 {
-	return x->f->surely.n ? x->f->surely : x->f->remedy;
+	return x->f->surely.v ? x->f->surely : x->f->remedy;
+}
+
+static double certain_ns(const struct nsx_finding *f)
+{
+	return f->surely.n ? f->low_ns : f->surely.v ? 0 : f->headroom_ns;
 }
 
 static struct nsx_plan plan_after(struct pricing *p, struct nsx_plan first, struct nsx_plan then)
@@ -365,8 +372,8 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 }
 
 /* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that
- * win the same time as the lead. One that wins more than the lead certainly does must add nothing beside what
- * is certain, either. Returns the number moved.
+ * win the same time as the lead. One that wins more than the lead certainly does must add nothing
+ * beside what is certain, either. Returns the number moved.
  */
 static size_t rank_join(struct pricing *p, const struct item *lead, const struct item *beside,
 			struct item **v, size_t n)
@@ -376,7 +383,7 @@ static size_t rank_join(struct pricing *p, const struct item *lead, const struct
 
 		if (x == lead || !adds_nothing(x, beside == lead ? x->after_ns : x->after_best_ns,
 					       beside->adds_ns) ||
-		    (p->is_open && x != beside && x->f->headroom_ns > lead->f->low_ns &&
+		    (p->is_open && x->f->headroom_ns > certain_ns(lead->f) &&
 		     !adds_nothing(x, x->f->sure_ns, beside->adds_ns)))
 			continue;
 		x->left = false;
@@ -408,7 +415,7 @@ static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 	p->applied = plan_after(p, p->applied, lead->f->remedy);
 	p->sure = plan_after(p, p->sure, certain_of(lead));
 	p->won_ns[lead->f->set] += lead->replayed_ns;
-	p->is_open |= lead->f->surely.n;
+	p->is_open |= lead->f->surely.v || best->f->surely.v;
 	lead->left = false;
 	if (price_sure(p, err))
 		return err->rc;
@@ -435,7 +442,7 @@ static int apply_all(struct pricing *p, struct nsx_err *err)
 		struct nsx_finding *f = p->v[i].f;
 
 		p->v[i].adds_ns = f->headroom_ns; /* price of the remedy alone */
-		f->sure_ns = f->surely.n ? f->low_ns : f->headroom_ns;
+		f->sure_ns = certain_ns(f);
 		/* findings that are still left in the end add nothing */
 		f->has_disjoint = p->v[i].left;
 	}

@@ -190,7 +190,7 @@ static void round_trips_propose(struct trips *x)
 				     nsx_tell_ns(l, x->all_host_ns),
 				     may_be_reply ? say_or_replies_next_requests : ""),
 			say_an_upper_bound_as_if_3},
-		.is_bound = true,
+		.is_bound = true, .surely = nsx_nothing,
 		.recommendation = {nsx_on_several_gpus(x->d->trace, NSX_SEVERAL) ?
 					   say_do_on_gpu_what_host :
 					   say_keep_data_on_gpu_between,

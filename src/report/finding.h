@@ -99,7 +99,7 @@ struct nsx_finding {
 	 */
 	nsx_str host;
 	struct nsx_plan remedy; /* the change to replay; n == 0: none        */
-	/* the part of the remedy that the trace proves possible; n == 0: the whole remedy */
+	/* the part of the remedy that the trace proves possible; v == NULL: the whole remedy */
 	struct nsx_plan surely;
 	const char *if_least;	/* "if only ...": the case in which only the part `surely` is won */
 	double guess_ns;    /* price without a replay; 0: the length of spans */
