@@ -116,7 +116,8 @@ static const char *say_one_pause(const struct nsx_report *r, const struct nsx_wi
 		int64_t ns = NSX_MIN(x.end_ns, w->end_ns) - NSX_MAX(x.start_ns, w->start_ns);
 
 		if (ns > row.ns && x.cause != NSX_CAUSE_EDGE)
-			row = (struct nsx_account){NSX_L_IDLE, x.cause, x.detail, 1, ns, 0};
+			row = (struct nsx_account){.cls = NSX_L_IDLE, .cause = x.cause,
+						   .place = x.detail, .ns = ns};
 	}
 	return (double)row.ns < PAUSE_SHARE * (double)(w->end_ns - w->start_ns) ||
 	       (told->cls == NSX_L_IDLE && told->cause == row.cause) ? "" :

@@ -54,7 +54,8 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l)
 
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		ret.ns[word_of_cause(c)] += l->idle_ns[c];
-	ret.ns[NSX_V_HOST] -= l->short_host_ns;
+	ret.ns[NSX_V_HOST] -= l->short_host_ns + l->mpi_ns;
+	ret.ns[NSX_V_COMMUNICATION] += l->mpi_ns;
 	ret.ns[NSX_V_LAUNCH] += l->short_host_ns - l->between_nodes_ns;
 	ret.ns[NSX_V_NODES] += l->between_nodes_ns;
 	return ret;
@@ -96,7 +97,8 @@ void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret)
 	ret->verdict = ret->first = word_of_class(l, best);
 	ret->is_of_dearest = l->n && l->v[0].cls == best &&
 			     (best != NSX_L_IDLE || l->v[0].cause == NSX_CAUSE_HOST_CODE ||
-			      word_of_cause(l->v[0].cause) == ret->first);
+			      (l->v[0].is_mpi ? NSX_V_COMMUNICATION :
+						word_of_cause(l->v[0].cause)) == ret->first);
 	ret->second = word_of_class(l, next);
 	if ((double)(l->ns[best] - l->ns[next]) < RIVAL * (double)l->total_ns &&
 	    ret->second != ret->first)

@@ -43,6 +43,8 @@ static int add_to_account(struct books *b, enum nsx_ledger_class cls, enum nsx_c
 	b->ledger->total_ns += ns;
 	if (cls == NSX_L_IDLE)
 		b->ledger->idle_ns[cause] += ns;
+	x->is_mpi = cause == NSX_CAUSE_OSRT && !strncmp(nsx_fact_text(b->f, place), "MPI_", 4);
+	b->ledger->mpi_ns += x->is_mpi ? ns : 0;
 	return 0;
 }
 
@@ -112,13 +114,38 @@ static bool is_between_nodes(const struct nsx_trace *t, uint32_t device, enum ns
 	       nsx_op_call(&t->ops, op) == nsx_op_call(&t->ops, op - 1);
 }
 
+/* The call of MPI that a thread is in throughout a span; 0: none. */
+static nsx_str mpi_around(const struct nsx_trace *t, uint32_t thread, struct nsx_span in)
+{
+	const struct nsx_library_calls *c = &t->library;
+	size_t i = 0;
+
+	for (size_t end = c->n; i < end;) {
+		size_t mid = i + (end - i) / 2;
+
+		if (c->thread[mid] < thread || (c->thread[mid] == thread &&
+						nsx_unpack(&c->start, mid) <= in.start_ns))
+			i = mid + 1;
+		else
+			end = mid;
+	}
+	return i-- && c->thread[i] == thread && c->library[i] == NSX_LIBRARY_MPI &&
+	       nsx_unpack(&c->start, i) + nsx_unpack(&c->length, i) >= in.end_ns ? c->name[i] : 0;
+}
+
 /* Changes the cause of a piece of idle time where accounts are more exact than the table of idle
  * time: a launch that loads code is no price of launching, and neither is the time of work that
- * stays queued.
+ * stays queued. What a thread does in CUDA inside a call of MPI is MPI's.
  */
 static void refine_cause(const struct nsx_facts *f, const struct nsx_trace *t,
 			 struct nsx_idle_piece *x)
 {
+	static const unsigned of_thread = 1u << NSX_CAUSE_SYNC | 1u << NSX_CAUSE_BLOCKING_COPY |
+		1u << NSX_CAUSE_IMPLICIT_SYNC | 1u << NSX_CAUSE_ALLOC | 1u << NSX_CAUSE_OTHER_API |
+		1u << NSX_CAUSE_LAUNCH_CALL | 1u << NSX_CAUSE_LAUNCH_TO_START;
+	uint32_t call;
+	nsx_str mpi;
+
 	if (x->cause == NSX_CAUSE_LAUNCH_CALL && x->op != NSX_NONE &&
 	    nsx_call_loads(f, nsx_op_call(&t->ops, x->op)))
 		x->cause = NSX_CAUSE_MODULE;
@@ -126,6 +153,14 @@ static void refine_cause(const struct nsx_facts *f, const struct nsx_trace *t,
 	    x->end_ns - x->start_ns >= NSX_SHORT_HOST_NS) {
 		x->cause = NSX_CAUSE_DEPENDENCY;
 		x->detail = 0;
+	}
+	call = x->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, x->op);
+	mpi = call == NSX_NONE || !(of_thread >> x->cause & 1) ? 0 :
+		mpi_around(t, nsx_call_thread(t, call),
+			   (struct nsx_span){x->start_ns, x->end_ns});
+	if (mpi) {
+		x->cause = NSX_CAUSE_OSRT;
+		x->detail = mpi;
 	}
 }
 

@@ -30,12 +30,14 @@ struct nsx_account {
 	size_t count;	/* number of operations, or of pieces of idle time */
 	int64_t ns;
 	int64_t short_ns; /* of host code: the time in pieces below NSX_SHORT_HOST_NS */
+	bool is_mpi;	  /* idle time in a call of MPI, which waits for another rank */
 };
 struct nsx_ledger {
 	struct nsx_account *v; /* sorted by time, then class, cause, place   */
 	size_t n;
 	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
 	int64_t short_host_ns; /* sum of short_ns: code on the way to the next launch */
+	int64_t mpi_ns; /* idle time in calls of MPI                         */
 	/* Idle time between the nodes of graph replays, which recording node by node prolongs. */
 	int64_t between_nodes_ns;
 	int64_t total_ns; /* sum of all accounts: window x GPUs              */
