@@ -870,6 +870,7 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 static int propose_small_grids(struct kernels *k, struct grids *small, bool *told,
 			       struct nsx_err *err)
 {
+	const struct nsx_finding *um = nsx_find_finding(k->d->found, NSX_ID_unified_memory);
 	struct nsx_finding f;
 	nsx_str name;
 
@@ -882,7 +883,8 @@ static int propose_small_grids(struct kernels *k, struct grids *small, bool *tol
 	f = small_finding(k, small);
 	name = k->d->trace->shape_name[small->top->shape.id];
 	tell_streams(k, &small->v[0], &f);
-	if (nsx_find_finding(k->d->found, NSX_ID_unified_memory)) {
+	if (um) {
+		f.most_ns = NSX_MAX(0, small->won_ns - NSX_MAX(um->guess_ns, um->measured_ns));
 		f.remedy.n = f.surely.n = 0;
 		f.guess_ns = f.weight = 0;
 		nsx_add_evidence(&f, say_may_wait_pages);
