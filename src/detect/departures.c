@@ -388,23 +388,30 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	struct nsx_window when = d->w;
-	double times;
+	struct nsx_drift x;
+	const char *from;
 
 	/* On a shared GPU another process's kernels slow these down too. */
 	if (nsx_is_shared(d->trace, d->facts->limiting))
 		return 0;
-	if (nsx_find_drift(d->trace, d->w, d->facts->limiting, d->scratch, &times, &when.start_ns,
-			   err))
+	if (nsx_find_drift(d->trace, d->w, d->facts->limiting, d->scratch, &x, err))
 		return err->rc;
-	if (!(times > 0))
+	if (!(x.times > 0))
 		return 0;
+	when.start_ns = x.from_ns;
+	from = nsx_text_instant(l->arena, x.from_ns, 3);
 	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_falling_clocks,
-		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
-		.title = nsx_tell(l, say_same_kernels_take_times_as, times),
-		.evidence = {nsx_tell(l, say_from_on_launches_one,
-				     nsx_text_instant(l->arena, when.start_ns, 3)),
-			say_more_work_all_would_look},
-		.recommendation = {say_look_at_heat_power_nvidia, say_comparison_runs_lock},
+		.device = d->facts->limiting, .is_assumed = x.is_few,
+		.confidence = x.is_few ? NSX_CONF_LOW : NSX_CONF_MEDIUM,
+		.title = x.is_few ? nsx_tell(l, say_equal_launches_slow_down, from, x.times) :
+				    nsx_tell(l, say_same_kernels_take_times_as, x.times),
+		.evidence = {x.is_few ?
+			nsx_tell(l, say_launches_of_slow_down, nsx_tell_name(l, nsx_kernel_label(
+				&d->facts->kernels, x.shape_name))) :
+			nsx_tell(l, say_from_on_launches_one, from),
+			x.is_few ? say_clocks_or_work : say_more_work_all_would_look},
+		.recommendation = {x.is_few ? say_see_what_changes_then :
+				   say_look_at_heat_power_nvidia, say_comparison_runs_lock},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS, .when = when})});
 	return 0;

@@ -290,14 +290,33 @@ static double drift_ratio(const struct drift *x)
 		       late_ns / early_ns : 0;
 }
 
+/* Whether the parts are of two levels, with one step between them that exceeds all other change. */
+static bool is_step(const struct drift *x)
+{
+	for (unsigned from = x->first + 1; from <= x->last; from++) {
+		double low[2] = {INFINITY, INFINITY}, high[2] = {0, 0};
+
+		for (unsigned k = 0; k < PARTS; k++) {
+			bool late = k >= from;
+
+			low[late] = x->part[k] > 0 ? NSX_MIN(low[late], x->part[k]) : low[late];
+			high[late] = NSX_MAX(high[late], x->part[k]);
+		}
+		if (low[1] > SLOWER * high[0] && low[1] * low[0] > high[0] * high[0] &&
+		    low[1] * low[1] > high[0] * high[1])
+			return true;
+	}
+	return false;
+}
+
 /* Whether nearly all kernels that can be compared are slower by at least half of the common
- * slow-down.
+ * slow-down. Among few kernels only a step is proof.
  */
-static bool are_alike(const struct drift *x, double times)
+static bool are_alike(const struct drift *x, struct nsx_drift *ret)
 {
 	const struct nsx_trace *t = x->t;
-	nsx_str name[LEAST_KERNELS];
-	double compared_ns = 0, slower_ns = 0;
+	nsx_str name[LEAST_KERNELS] = {0};
+	double times = ret->times, compared_ns = 0, slower_ns = 0;
 	size_t n = 0, k;
 
 	for (uint32_t s = 0; s < t->nshapes; s++) {
@@ -315,29 +334,31 @@ static bool are_alike(const struct drift *x, double times)
 		if (k == n && n < LEAST_KERNELS)
 			name[n++] = t->shape_name[s];
 	}
-	return n == LEAST_KERNELS &&
-	       slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * compared_ns;
+	ret->is_few = n < LEAST_KERNELS;
+	ret->shape_name = name[0];
+	return slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * compared_ns &&
+	       (n == LEAST_KERNELS || (n && is_step(x)));
 }
 
 int nsx_find_drift(const struct nsx_trace *t, struct nsx_window w, uint32_t device,
-		   struct nsx_arena *a, double *ret_times, int64_t *ret_from_ns,
-		   struct nsx_err *err)
+		   struct nsx_arena *a, struct nsx_drift *ret, struct nsx_err *err)
 {
 	struct drift x = {.t = t, .w = w, .device = device};
 	double first = 0;
 	unsigned from;
 
+	*ret = (struct nsx_drift){.times = 0};
 	if (!nsx_new_array(x.v, a, t->nshapes, "kernels", err))
 		return err->rc;
 	add_paces(&x);
-	*ret_times = drift_ratio(&x);
-	if (!(*ret_times > 0) || !are_alike(&x, *ret_times))
-		*ret_times = 0;
+	ret->times = drift_ratio(&x);
+	if (!(ret->times > 0) || !are_alike(&x, ret))
+		ret->times = 0;
 	for (unsigned k = 0; k <= x.first; k++)
 		first += x.part[k] / FEW;
 	from = x.last;
 	while (from > 1 && !(x.part[from - 1] > 0 && x.part[from - 1] <= first))
 		from--;
-	*ret_from_ns = w.start_ns + (w.end_ns - w.start_ns) / PARTS * from;
+	ret->from_ns = w.start_ns + (w.end_ns - w.start_ns) / PARTS * from;
 	return 0;
 }

@@ -32,9 +32,13 @@ struct nsx_rival {
 int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint32_t device,
 		      struct nsx_arena *a, struct nsx_rival *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Whether nearly all kernels of a device take longer at the end of w than at its beginning.
- * *ret_times: how many times as long; 0: they do not. *ret_from_ns: from when on.
- */
+struct nsx_drift { /* how nearly all kernels of a device slow down            */
+	double times; /* how many times as long they take at the end; 0: they do not slow down */
+	int64_t from_ns; /* from when on                                      */
+	/* The kernels are of so few names that their work may have grown as well as clocks fallen. */
+	bool is_few;
+	nsx_str shape_name; /* one of them                                   */
+};
+/* Compares the end of w with its beginning. Errors: NSX_E_NOMEM. */
 int nsx_find_drift(const struct nsx_trace *t, struct nsx_window w, uint32_t device,
-		   struct nsx_arena *a, double *ret_times, int64_t *ret_from_ns,
-		   struct nsx_err *err) NSX_CHECKED;
+		   struct nsx_arena *a, struct nsx_drift *ret, struct nsx_err *err) NSX_CHECKED;
