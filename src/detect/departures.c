@@ -38,6 +38,7 @@ struct slow {
 	double median_ns;
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
+	const char *launches; /* if it is compute: the launches that depart most; or NULL */
 	double class_ns; /* excess of the row's class, or of its cause       */
 	bool does_more;	 /* the row departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
@@ -297,6 +298,7 @@ static void add_excess_evidence(struct slow *s, struct nsx_finding *f)
 			   nsx_tell_ns(l, s->excess_ns),
 			   s->row.ns >= s->excess_ns ? "all" : nsx_tell_ns(l, s->row.ns),
 			   nsx_account_words(s->d->facts, &s->row, l->arena)));
+	nsx_add_evidence(f, s->launches);
 	if (s->pauses.n)
 		nsx_add_evidence(f, nsx_tell(l, say_launching_threads_pause,
 					    s->pauses.n == 1 ? "once" :
@@ -366,9 +368,31 @@ static bool are_fine(struct slow *s)
 	return true;
 }
 
+/* Finds launches of the limiting GPU that take far longer than most of their kind. None are found
+ * where pages or the turns of another process make launches uneven, too.
+ */
+static int find_uneven(struct nsx_detect *d, struct nsx_paces *ret, struct nsx_err *err)
+{
+	*ret = (struct nsx_paces){NULL, 0};
+	return d->trace->nmigrations || nsx_is_shared(d->trace, d->facts->limiting) ? 0 :
+		       nsx_find_paces(d->trace, d->w, d->facts->limiting, d->scratch, ret, err);
+}
+
+/* Says "3 of 39 launches of gemm with equal grids take 4.95 ms, the others 950 µs". */
+static const char *say_uneven(const struct nsx_detect *d, const struct nsx_pace *x)
+{
+	struct nsx_findings *l = d->found;
+
+	return nsx_tell(l, say_equal_launches_take, x->nslow, x->n,
+			nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels,
+							  d->trace->shape_name[x->shape])),
+			nsx_text_ns(l->arena, x->slow_ns), nsx_text_ns(l->arena, x->usual_ns));
+}
+
 static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0};
+	struct nsx_paces p = {NULL, 0};
 	int rc;
 
 	if (find_median(&s, err))
@@ -376,13 +400,62 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	count_slow(&s);
 	if (!s.n || are_fine(&s))
 		return 0;
-	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
+	rc = find_row(&s, err) ?: find_all_pauses(&s, err) ?:
+	     s.row.cls == NSX_L_COMPUTE ? find_uneven(d, &p, err) : 0;
+	s.launches = p.n && p.v[0].nslow ? say_uneven(d, &p.v[0]) : NULL;
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);
 	return rc;
 }
 
 /* Launches ---------------------------------------------------------------------------*/
+
+/* Proposes uneven launches that no slow iterations or lasting change explain. */
+static int find_slow_launches(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct nsx_findings *l = d->found;
+	struct nsx_row_list slow = {0};
+	double all_ns = 0, usual_ns = 0, excess_ns = 0;
+	const struct nsx_pace *most = NULL;
+	struct nsx_paces p;
+	size_t nkinds = 0;
+	int64_t first_ns;
+
+	if (nsx_find_finding(l, NSX_ID_slow_iterations) ||
+	    nsx_find_finding(l, NSX_ID_falling_clocks))
+		return 0;
+	if (find_uneven(d, &p, err))
+		return err->rc;
+	for (size_t k = 0; k < p.n && p.v[k].nslow; k++) {
+		const struct nsx_pace *x = &p.v[k];
+
+		if (RECURS * x->nslow >= x->n)
+			continue; /* from some time on: more work            */
+		most = most ?: x;
+		nkinds++;
+		all_ns += x->all_ns;
+		usual_ns += (double)x->nslow * x->usual_ns;
+		excess_ns += (double)x->excess_ns;
+		for (size_t i = 0; i < x->nslow; i++)
+			if (nsx_list_row(d, &slow, x->slow[i], err))
+				return err->rc;
+	}
+	if (excess_ns < LEAST_SLOW * d->length_ns)
+		return 0;
+	first_ns = nsx_op_start(&d->trace->ops, most->slow[0]);
+	struct nsx_finding f = {.id = NSX_ID_slow_iterations, .subject = "launches",
+		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM, .is_assumed = true,
+		.guess_ns = excess_ns, .weight = all_ns / d->length_ns, .title = say_uneven(d, most),
+		.evidence = {nkinds == 1 ? say_all_of_these_priced :
+			nsx_tell(l, say_kinds_of_launch_priced, nkinds)},
+		.recommendation = {nsx_tell(l, say_compare_first_launch_with,
+					    nsx_text_instant(l->arena, first_ns, 5))}};
+
+	nsx_plan_rows(d, &f.remedy, &slow, (struct nsx_change){
+		.verb = NSX_FASTER, .amount = (usual_ns + excess_ns) / usual_ns});
+	nsx_found(l, &f);
+	return 0;
+}
 
 static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
@@ -402,6 +475,7 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 	from = nsx_text_instant(l->arena, x.from_ns, 3);
 	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_falling_clocks,
 		.device = d->facts->limiting, .is_assumed = x.is_few,
+		.weight = x.all_ns / d->length_ns,
 		.confidence = x.is_few ? NSX_CONF_LOW : NSX_CONF_MEDIUM,
 		.title = x.is_few ? nsx_tell(l, say_equal_launches_slow_down, from, x.times) :
 				    nsx_tell(l, say_same_kernels_take_times_as, x.times),
@@ -479,5 +553,6 @@ int nsx_detect_departures(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	return find_slow(d, err) ?: find_drift(d, err) ?: find_slow_gpu(d, err);
+	return find_slow(d, err) ?: find_drift(d, err) ?: find_slow_launches(d, err) ?:
+	       find_slow_gpu(d, err);
 }

@@ -376,32 +376,6 @@ static const char *kernels_full_name(const struct kernels *k, nsx_str name)
 		       NULL;
 }
 
-/* *ret: "24 of 120 launches take 1.35 ms, the others 673 µs", if the long ones cost much. Pages
- * and the turns of another process make launches uneven, too.
- */
-static int say_uneven(const struct kernels *k, nsx_str name, const char **ret, struct nsx_err *err)
-{
-	struct nsx_detect *d = k->d;
-	struct nsx_findings *l = d->found;
-	struct nsx_paces p;
-
-	*ret = NULL;
-	if (d->trace->nmigrations || nsx_is_shared(d->trace, d->facts->limiting))
-		return 0;
-	if (nsx_find_paces(d->trace, d->w, d->facts->limiting, d->scratch, &p, err))
-		return err->rc;
-	for (size_t i = 0; !*ret && i < p.n; i++) {
-		const struct nsx_pace *x = &p.v[i];
-
-		if (d->trace->shape_name[x->shape] == name &&
-		    (double)x->excess_ns >= NSX_LEAST_SHARE * k->length_ns)
-			*ret = nsx_tell(l, say_equal_launches_take, x->nslow, x->n,
-					nsx_text_ns(l->arena, x->slow_ns),
-					nsx_text_ns(l->arena, x->usual_ns));
-	}
-	return 0;
-}
-
 /* Proposes the kernel with most time, unless another finding covers it. */
 static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_err *err)
 {
@@ -409,7 +383,7 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 	const char *full = nsx_text(k->d->trace, top->id);
 	const struct nsx_finding *um = nsx_find_finding(l, NSX_ID_unified_memory);
 	const char *advice = advice_for(k, top->id);
-	const char *name = nsx_tell_name(l, label_of(k, top->id)), *bound, *uneven;
+	const char *name = nsx_tell_name(l, label_of(k, top->id));
 	double share = gpu_time_of(k, top->ns) / k->length_ns;
 	unsigned n = 0;
 	struct nsx_finding f = {
@@ -436,13 +410,9 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 		top->count == 1 ? "" :
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
-	bound = say_bound(k, top->ns, top->count);
-	if (say_uneven(k, top->id, &uneven, err))
-		return err->rc;
-	f.evidence[1] = uneven && bound == say_how_fast_could_be_not ? uneven : bound;
+	f.evidence[1] = say_bound(k, top->ns, top->count);
 	if (kernels_tell_place(k, false, top, &f, err))
 		return err->rc;
-	nsx_add_evidence(&f, uneven == f.evidence[1] ? NULL : uneven);
 	nsx_add_evidence(&f, kernels_full_name(k, top->id));
 	if (advice)
 		f.recommendation[n++] = advice;

@@ -65,15 +65,15 @@ static int list_equal_launches(struct pacing *p, uint32_t device, nsx_str *last,
 	return 0;
 }
 
-/* Fills the lengths of a pace; ns: room for them. */
-static void judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *ns,
-		       struct nsx_pace *ret)
+/* Fills the lengths of a pace; ns: room for them. Owner of the slow launches: a. */
+static int judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *ns,
+		      struct nsx_arena *a, struct nsx_pace *ret, struct nsx_err *err)
 {
 	double gap = 0;
 	size_t at = x->n, first = 0;
 
 	for (size_t i = 0; i < x->n; i++)
-		ns[i] = nsx_op_ns(o, x->op[i]);
+		ret->all_ns += (double)(ns[i] = nsx_op_ns(o, x->op[i]));
 	nsx_sort(ns, x->n, sizeof(*ns), nsx_cmp_i64);
 	for (size_t i = NSX_MAX(x->n / FEWEST, (size_t)FEWEST); i + FEWEST <= x->n;
 	     i++) {
@@ -89,15 +89,21 @@ static void judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *
 	ret->n = x->n;
 	ret->usual_ns = (double)ns[at / 2];
 	if (at == x->n)
-		return;
+		return 0;
 	while (first < x->n && nsx_op_ns(o, x->op[first]) < ns[at])
 		first++;
 	if (first != at && (x->n - at) * FEWEST >= x->n)
-		return;
-	ret->nslow = x->n - at;
+		return 0;
+	if (!nsx_new_array(ret->slow, a, x->n - at, "slow launches", err))
+		return err->rc;
 	ret->slow_ns = (double)ns[(at + x->n) / 2];
-	for (size_t i = at; i < x->n; i++)
-		nsx_add_to(&ret->excess_ns, ns[i] - nsx_to_i64(ret->usual_ns));
+	for (size_t i = first; i < x->n; i++)
+		if (nsx_op_ns(o, x->op[i]) >= ns[at]) {
+			ret->slow[ret->nslow++] = x->op[i];
+			nsx_add_to(&ret->excess_ns, nsx_op_ns(o, x->op[i]) -
+							    nsx_to_i64(ret->usual_ns));
+		}
+	return 0;
 }
 
 /* Orders by excess, then by whatever differs, so that equal files give equal orders. */
@@ -129,7 +135,7 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, uint32_t devi
 		if (!rc) {
 			ret->v[ret->n] = (struct nsx_pace){
 				.device = (uint32_t)key.b, .shape = (uint32_t)(key.a >> 32)};
-			judge_pace(&t->ops, &p.v[i], ns, &ret->v[ret->n++]);
+			rc = judge_pace(&t->ops, &p.v[i], ns, a, &ret->v[ret->n++], err);
 		}
 		free(p.v[i].op);
 	}
@@ -171,7 +177,7 @@ int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint
 
 		v[x->shape].n[side] += (double)x->n;
 		v[x->shape].ns[side] += (double)x->n * x->usual_ns;
-		ret->all_ns += side ? 0 : (double)x->n * x->usual_ns + (double)x->excess_ns;
+		ret->all_ns += side ? 0 : x->all_ns;
 	}
 	for (uint32_t s = 0; s < t->nshapes; s++)
 		if (their_time(&v[s]) > 0) {
@@ -329,6 +335,7 @@ static bool are_alike(const struct drift *x, struct nsx_drift *ret)
 			    (1 + ABOUT * (times - 1)) * v->ns[EARLY] / (double)v->n[EARLY])
 			continue;
 		slower_ns += v->ns[LATE];
+		ret->all_ns += v->ns[ALWAYS];
 		for (k = 0; k < n && name[k] != t->shape_name[s];)
 			k++;
 		if (k == n && n < LEAST_KERNELS)

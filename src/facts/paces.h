@@ -9,7 +9,9 @@ struct nsx_pace {
 	uint32_t device, shape;
 	size_t n, nslow;   /* launches; those apart from the others, far longer */
 	int64_t excess_ns; /* time of these beyond the usual                 */
+	double all_ns;	   /* time of all                                    */
 	double usual_ns, slow_ns; /* medians of the others and of these      */
+	uint32_t *slow;	   /* these, nslow operations, in order of time      */
 };
 struct nsx_paces { /* the greatest excess first                              */
 	struct nsx_pace *v;
@@ -38,6 +40,7 @@ struct nsx_drift { /* how nearly all kernels of a device slow down            */
 	/* The kernels are of so few names that their work may have grown as well as clocks fallen. */
 	bool is_few;
 	nsx_str shape_name; /* one of them                                   */
+	double all_ns;	/* their time in all of w                            */
 };
 /* Compares the end of w with its beginning. Errors: NSX_E_NOMEM. */
 int nsx_find_drift(const struct nsx_trace *t, struct nsx_window w, uint32_t device,

@@ -1,0 +1,1 @@
+explain @launches_now_and_then --pass findings --md
