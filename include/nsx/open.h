@@ -11,7 +11,8 @@ extern "C" {
 struct nsx_export;
 
 /* Opens a report (`.nsys-rep`, `.qdrep`) or its SQLite export, read-only: the file is never changed
- * and no files are created beside it. Free: nsx_export_close. Errors: IO, DATABASE, NO_EXPORT.
+ * and no files are created beside it. Free: nsx_export_close. Errors: IO, DATABASE, NO_EXPORT,
+ * DAMAGED, MEMORY, STOPPED.
  */
 NSX_API int nsx_export_open(const char *path, struct nsx_export **ret, struct nsx_problem *problem);
 

@@ -79,7 +79,7 @@ NSX_API const char *nsx_rows_text(const struct nsx_rows *t, size_t row, int c);
 NSX_API bool nsx_rows_bool(const struct nsx_rows *t, size_t row, int c);
 
 /* Writes the report folder like `nsys-explain --out DIR`; replaces no file of the user.
- * Errors: IO.
+ * Errors: IO, MEMORY, STOPPED.
  */
 NSX_API int nsx_result_write(const struct nsx_result *r, const char *dir,
 			     struct nsx_problem *problem);

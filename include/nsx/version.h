@@ -1,7 +1,7 @@
 /* nsx/version.h - the version of libnsx, and an overview.
  *
- * libnsx explains reports and exports of NVIDIA Nsight Systems. The six headers of this
- * folder are its whole interface, used in this order:
+ * libnsx explains reports and exports of NVIDIA Nsight Systems. The headers of this folder are
+ * its whole interface, used in this order:
  *
  *	nsx/open.h	opens a file as an export
  *	nsx/schema.h	the contents of the export

@@ -92,13 +92,13 @@ void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
 int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Returns an instant as text, as Nsight Systems shows it and --window takes it. */
+/* An instant as text, as Nsight Systems shows it and --window takes it. */
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
-/* Returns an instant as text to the nanosecond, for use in another question. */
+/* An instant as text to the nanosecond, for use in another question. */
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
-/* Returns the name of an operation: a kernel's label, "copy HtoD", ... Owner: the answer. */
+/* The name of an operation: a kernel's label, "copy HtoD", ... Owner: the answer. */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
-/* Returns the time that an answer is about: "window A..B", "at A"; NULL: none. */
+/* The time that an answer is about: "window A..B", "at A"; NULL: none. */
 const char *nsx_answer_when(const struct nsx_answer *a);
 
 /* Layouts of tables in answers. The layout of sums is used under several keys. */

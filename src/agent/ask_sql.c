@@ -39,7 +39,7 @@ void nsx_sql_free(struct nsx_sql *s)
 
 /* Permissions ------------------------------------------------------------------*/
 
-/* Tells whether a SELECT may read a column. Process names are hidden because they are paths. */
+/* Whether a SELECT may read a column. Process names are hidden because they are paths. */
 static bool may_select_column(void *ctx, const char *table, const char *column)
 {
 	const struct nsx_schema *s = ctx;
@@ -109,7 +109,7 @@ static void note_used_strings(const struct nsx_trace *t, uint8_t *used)
 		note_name(used, t, t->thread[i].name);
 }
 
-/* Tells whether a text, or its normalised form, is used in the trace. */
+/* Whether a text, or its normalised form, is used in the trace. */
 static int is_text_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
 			const struct nsx_val *v, bool *ret, struct nsx_err *err)
 {
@@ -275,7 +275,7 @@ static struct nsx_cell ask_sql_take_cell(struct nsx_answer *a, const char **p)
 	}
 }
 
-/* Returns the title of a column. If another column has the same name, its number is appended. */
+/* The title of a column. If another column has the same name, its number is appended. */
 static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols, unsigned i,
 				    struct nsx_arena *arena)
 {
@@ -290,7 +290,7 @@ static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols
 	return title;
 }
 
-/* Returns a dot in a key would begin an inner key. */
+/* The key of a column. Dots are escaped, because a dot in a key would begin an inner key. */
 static const char *ask_sql_key_of(const char *title, struct nsx_arena *arena)
 {
 	struct nsx_buf b = {0};

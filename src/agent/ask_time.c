@@ -75,7 +75,7 @@ static void add_ops_at(struct nsx_answer *a, uint32_t device, int64_t at, struct
 		nsx_md_bullet(a->out, "%s ran nothing", gpu_name(a, device));
 }
 
-/* Returns the outermost call of a thread at an instant; NSX_NONE: none. */
+/* The outermost call of a thread at an instant; NSX_NONE: none. */
 static uint32_t outer_call_at(const struct nsx_trace *t, const struct nsx_thread *th, int64_t at)
 {
 	size_t lo = th->calls_at, hi = lo + th->ncalls;
@@ -174,7 +174,7 @@ static void describe_gpu_classes(struct nsx_answer *a)
 	}
 }
 
-/* Returns the GPU time in the window: its length times the number of GPUs. */
+/* The GPU time in the window: its length times the number of GPUs. */
 static int64_t gpu_time(const struct nsx_answer *a)
 {
 	int64_t sum_ns = 0;
@@ -206,7 +206,7 @@ static void tally_ops(struct nsx_answer *a)
 	nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW);
 }
 
-/* Returns the detail of a piece of idle time: calls and kernels by short name, ranges in full. */
+/* The detail of a piece of idle time: calls and kernels by short name, ranges in full. */
 static const char *detail_text(struct nsx_answer *a, unsigned cause, nsx_str detail)
 {
 	const char *text = nsx_fact_text(a->r->facts, detail);
@@ -298,9 +298,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 const struct nsx_layout nsx_gap_layout = {.key = "gaps", NSX_COLS(gap_cols)};
 
-/* Returns the Python function that ran most in the gap, on the thread that ends it; NULL: not
- * known.
- */
+/* The Python function that ran most in the gap, on the thread that ends it; NULL: not known. */
 static const char *python_function_in_gap(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
 	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
@@ -326,7 +324,7 @@ static int cmp_gaps(const void *a, const void *b)
 	       NSX_CMP(x->device, y->device);
 }
 
-/* Returns the longest piece of a gap. */
+/* The longest piece of a gap. */
 static struct nsx_idle_piece longest_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
@@ -472,7 +470,7 @@ static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
 	return p.end_ns - p.start_ns;
 }
 
-/* Returns the length of the shortest piece that is shown, if the `shown` longest are. */
+/* The length of the shortest piece that is shown, if the `shown` longest are. */
 static int64_t shortest_shown_piece(const struct nsx_gap *gap, size_t shown)
 {
 	int64_t least = INT64_MAX;
@@ -562,8 +560,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 
 /* iteration -----------------------------------------------------------------------*/
 
-/* Returns the iteration with this window on the GPU that sets the pace; iterations are in order of
- * process.
+/* The iteration with this window on the GPU that sets the pace; iterations are in order of process.
  */
 static const struct nsx_iteration *ask_time_iteration_at(const struct nsx_facts *f,
 							 const struct nsx_window *w)

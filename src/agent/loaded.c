@@ -76,9 +76,7 @@ static void drop_report(struct nsx_cache *c, size_t i)
 	memmove(&c->v[i], &c->v[i + 1], (--c->n - i) * sizeof(*c->v));
 }
 
-/* Returns the bytes of the heap in use. The size of a trace is the difference before and after
- * loading.
- */
+/* The bytes of the heap in use. The size of a trace is the difference before and after loading. */
 static size_t heap_bytes(void)
 {
 	struct mallinfo2 m = mallinfo2();

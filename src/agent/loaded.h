@@ -36,8 +36,8 @@ struct nsx_cache {
 int nsx_cache_get(struct nsx_cache *c, const char *path, const char *window,
 		  struct nsx_progress *progress, struct nsx_loaded **ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Returns the whole loaded trace at a real path; NULL: not loaded, or its file has changed. */
+/* The whole loaded trace at a real path; NULL: not loaded, or its file has changed. */
 struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path);
-/* Returns the whole loaded trace with an id; NULL: not loaded. */
+/* The whole loaded trace with an id; NULL: not loaded. */
 struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id);
 void nsx_cache_done(struct nsx_cache *c);

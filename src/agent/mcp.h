@@ -46,8 +46,8 @@ enum nsx_mcp_kind {
 	NSX_MCP_CANCEL,	 /* cancels the request *ret_id                      */
 };
 
-/* Tells whether a message is a batch. Only revision 2025-03-26 has batches, and requires support
- * for them. Each message of a batch is answered separately, when its answer is ready.
+/* Whether a message is a batch. Only revision 2025-03-26 has batches, and requires support for
+ * them. Each message of a batch is answered separately, when its answer is ready.
  */
 bool nsx_mcp_is_batch(const struct nsx_mcp *m, const struct nsx_jsonr *message);
 /* Classifies a message. If the answer is known at once, appends it to out as a line. *ret_id is
@@ -60,7 +60,7 @@ void nsx_mcp_not_json(const struct nsx_mcp *m, const char *why, struct nsx_buf *
 /* Executes a call. Errors: only NSX_E_STOP, with no answer. */
 int nsx_mcp_do(struct nsx_mcp *m, const struct nsx_jsonr *message,
 	       struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;
-/* Returns the token for progress messages of a request; NULL: none. */
+/* The token for progress messages of a request; NULL: none. */
 const struct nsx_jsonr *nsx_mcp_token(const struct nsx_jsonr *message);
 void nsx_mcp_progress(const struct nsx_mcp *m, const struct nsx_jsonr *token,
 		      double seconds, struct nsx_buf *out);

@@ -67,8 +67,7 @@ void nsx_reply_put_text(struct nsx_jsonw *w, const char *key, const char *text, 
 	nsx_jsonw_strn(w, key, b.p, b.n);
 }
 
-/* Returns how many characters of s to replace if it begins like a tool's command; 0: it does not.
- */
+/* How many characters of s to replace if it begins like a tool's command; 0: it does not. */
 static size_t command_length(const char *s)
 {
 	static const char command[] = "nsys-explain ";
@@ -82,8 +81,8 @@ static size_t command_length(const char *s)
 	return 0;
 }
 
-/* Returns the length of the words at the beginning of s for which agents have another word, which
- * is *ret; 0: there are none.
+/* The length of the words at the beginning of s for which agents have another word, which is *ret;
+ * 0: there are none.
  */
 static size_t length_of_shell_word(const char *s, const char **ret)
 {
@@ -97,8 +96,8 @@ static size_t length_of_shell_word(const char *s, const char **ret)
 	return *ret = "nsys_", command_length(s);
 }
 
-/* Returns the length of the quoted name of a trace with which s begins; 0: none. What this program
- * itself quotes is a command, a table or a window.
+/* The length of the quoted name of a trace with which s begins; 0: none. What this program itself
+ * quotes is a command, a table or a window.
  */
 static size_t length_of_quoted_name(const char *s)
 {
@@ -405,22 +404,19 @@ static void put_truncated(const struct page *p, struct nsx_jsonw *w)
 			      (int64_t)(p->bytes_left / BYTES_A_TOKEN));
 }
 
-/* Tells whether a value lists what the trace cannot show. */
+/* Whether a value lists what the trace cannot show. */
 static bool is_gap(const struct nsx_value *v)
 {
 	return v->cell.type == NSX_T_LIST && !strcmp(v->key, "cannot_tell");
 }
 
-/* Tells whether the value is a single figure. Lists are written as sentences, and tables row by
- * row.
- */
+/* Whether the value is a single figure. Lists are written as sentences, and tables row by row. */
 static bool is_figure(const struct nsx_value *v)
 {
 	return v->cell.type != NSX_T_NULL && nsx_is_scalar(v->cell.type);
 }
 
-/* Returns the key of a value in the reply; a section that is a bare value has the section's name.
- */
+/* The key of a value in the reply; a section that is a bare value has the section's name. */
 static const char *value_key(const struct nsx_value *v)
 {
 	return strcmp(v->key, "*") ? v->key : "value";
@@ -598,7 +594,7 @@ static void reply_add_cell(const struct page *p, struct nsx_buf *b,
 	}
 }
 
-/* Returns the columns that have a value in some shown row, as bits; other columns are left out. */
+/* The columns that have a value in some shown row, as bits; other columns are left out. */
 static uint64_t columns_with_values(const struct part *x)
 {
 	uint64_t bits = 0;

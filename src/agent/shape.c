@@ -92,7 +92,7 @@ static const char nullable[] =
 #undef NSX_NULLABLE
 	;
 
-/* Returns the last part of a path, without its mark ("?" or "&"). */
+/* The last part of a path, without its mark ("?" or "&"). */
 static const char *last_part(const struct key *k, size_t *n)
 {
 	const char *dot = strrchr(k->path, '.');
@@ -119,9 +119,7 @@ static const struct closed *word_set_of(const struct key *k)
 	return NULL;
 }
 
-/* Tells whether a key is a share, rate or mean, which is null if its divisor is 0. Times always
- * exist.
- */
+/* Whether a key is a share, rate or mean, which is null if its divisor is 0. Times always exist. */
 static bool can_divisor_be_zero(const struct key *k)
 {
 	size_t n;
@@ -338,7 +336,7 @@ static void put_word_set(struct nsx_jsonw *w, const struct closed *c, bool or_nu
 	nsx_jsonw_end(w);
 }
 
-/* Tells whether a key holds a process: a number, or a text (nsx_pid_cell). */
+/* Whether a key holds a process: a number, or a text (nsx_pid_cell). */
 static bool names_process(const struct key *k)
 {
 	size_t n;

@@ -10,7 +10,7 @@
 
 #include "agent/tools.h"
 
-/* Returns the name of the i-th schema: report, brief, ..., tool:NAME; NULL: no more. */
+/* The name of the i-th schema: report, brief, ..., tool:NAME; NULL: no more. */
 const char *nsx_shape_name(unsigned i, struct nsx_arena *a);
 /* Makes a schema. Owner of *ret: the caller. Errors: NSX_E_USAGE for an unknown name. */
 int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *err) NSX_CHECKED;

@@ -59,7 +59,7 @@ static const struct arg {
 		      "refuse if the trace does not have this id"},
 };
 
-/* Tells whether a question has a tool of its own, as the verdict and SQL have. */
+/* Whether a question has a tool of its own, as the verdict and SQL have. */
 static bool is_asked_elsewhere(const struct nsx_question *q)
 {
 	return q == &nsx_questions[NSX_Q_verdict] || q == &nsx_questions[NSX_Q_sql];

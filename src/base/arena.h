@@ -35,14 +35,14 @@ char *nsx_arena_strdup(struct nsx_arena *a, const char *s);
 char *nsx_arena_printf(struct nsx_arena *a, const char *fmt, ...) NSX_PRINTF(2, 3);
 char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap) NSX_PRINTF(2, 0);
 
-/* Returns a zeroed array of n elements; n may be 0, and the pointer is valid then, too. Errors:
- * NULL with NSX_E_NOMEM, naming `what`.
+/* A zeroed array of n elements; n may be 0, and the pointer is valid then, too. Errors: NULL with
+ * NSX_E_NOMEM, naming `what`.
  */
 void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 			  const char *what, struct nsx_err *err) NSX_CHECKED;
 
-/* Returns a zeroed array of n elements for a list that stays small; the type of p gives the size of
- * an element. Ends the program when no memory is left. Owner: the arena.
+/* A zeroed array of n elements for a list that stays small; the type of p gives the size of an
+ * element. Ends the program when no memory is left. Owner: the arena.
  */
 #define nsx_few(p, a, n) ((p) = nsx_arena_get(a, (n) * sizeof(*(p))))
 

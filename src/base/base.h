@@ -156,7 +156,7 @@ static inline int64_t nsx_real_key(double x)
 		lo_;                                                          \
 	})
 
-/* Tells whether `holds`, an expression of the index i, is true for any of [0, n). */
+/* Whether `holds`, an expression of the index i, is true for any of [0, n). */
 #define NSX_ANY(i, n, holds)                                                  \
 	__extension__({                                                       \
 		__typeof__((n) + 0) i = 0;                                    \

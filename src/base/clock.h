@@ -7,5 +7,5 @@ enum { NSX_UTC_SIZE = 32 };
  * that the same input gives the same bytes on every day.
  */
 void nsx_utc_now(char ret[NSX_UTC_SIZE]);
-/* Returns the seconds of a monotonic clock, for measuring durations. */
+/* The seconds of a monotonic clock, for measuring durations. */
 double nsx_now_s(void);

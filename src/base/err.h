@@ -26,7 +26,7 @@ enum nsx_rc {
 	NSX_E_CLOSED = -11, /* the reader of our output closed the pipe   */
 };
 
-/* Tells whether rc means that a table ended early; the rows read before that are used. */
+/* Whether rc means that a table ended early; the rows read before that are used. */
 static inline bool nsx_is_damage(int rc)
 {
 	return rc == NSX_E_DATA || rc == NSX_E_DB;

@@ -12,14 +12,13 @@ static uint64_t group_hash_of(uint64_t a, uint64_t b)
 	return nsx_hash_u64(nsx_hash_u64(a) ^ b);
 }
 
-/* Returns a byte of the hash, never 0. It consists of other bits than those that choose the slot.
- */
+/* A byte of the hash, never 0. It consists of other bits than those that choose the slot. */
 static uint8_t tag_of_hash(uint64_t hash)
 {
 	return (uint8_t)(hash | 1);
 }
 
-/* Returns the first slot to probe for a hash; nslots need not be a power of 2. */
+/* The first slot to probe for a hash; nslots need not be a power of 2. */
 static size_t group_first_slot(uint64_t hash, size_t nslots)
 {
 	return (size_t)((hash >> 32) * nslots >> 32);
@@ -37,7 +36,7 @@ static bool key_equals(const struct nsx_groups *g, size_t i, uint64_t a, uint64_
 	return key.a == a && key.b == b;
 }
 
-/* Returns the slot of the pair, or the free slot for it. */
+/* The slot of the pair, or the free slot for it. */
 static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b, uint64_t hash)
 {
 	size_t i = group_first_slot(hash, g->nslots);

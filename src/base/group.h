@@ -115,7 +115,7 @@ int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
 int nsx_group_late(struct nsx_groups *g, pthread_mutex_t *lock,
 		   struct nsx_late_keys *late, uint64_t a, uint64_t b,
 		   uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
-/* Tells whether something, such as a group, has one user or several. Begins zeroed. */
+/* Whether something, such as a group, has one user or several. Begins zeroed. */
 struct nsx_users {
 	uint32_t last; /* number of the last user + 1; 0: there was none */
 	bool several;
@@ -126,7 +126,7 @@ static inline void nsx_use(struct nsx_users *u, uint32_t who)
 	u->last = who + 1;
 }
 
-/* Returns the index of a key; NSX_NONE if it was never added. */
+/* The index of a key; NSX_NONE if it was never added. */
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
 /* Frees the search structure; no key can be looked up afterwards. */
 void nsx_groups_close(struct nsx_groups *g);

@@ -47,12 +47,12 @@ void nsx_jsonr_free(struct nsx_jsonr *j); /* j may be NULL */
 /* Keeps a value alive after its document. Owner: the caller, nsx_jsonr_free. */
 struct nsx_jsonr *nsx_jsonr_keep(const struct nsx_jsonr *value);
 enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j); /* NSX_J_ABSENT if j is NULL */
-/* Returns a member of an object; NULL if there is none or j is no object. */
+/* A member of an object; NULL if there is none or j is no object. */
 const struct nsx_jsonr *nsx_jsonr_get(const struct nsx_jsonr *j, const char *key);
-/* Returns the length of an array or object; 0 for other values. */
+/* The length of an array or object; 0 for other values. */
 size_t nsx_jsonr_count(const struct nsx_jsonr *j);
 const struct nsx_jsonr *nsx_jsonr_at(const struct nsx_jsonr *array, size_t i);
-/* Returns the first key of an object that is_wanted refuses; NULL if there is none. */
+/* The first key of an object that is_wanted refuses; NULL if there is none. */
 const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
 			      bool (*is_wanted)(void *ctx, const char *key), void *ctx);
 const char *nsx_jsonr_str(const struct nsx_jsonr *j); /* NULL: j is no text */

@@ -58,7 +58,7 @@ static const char *take_part(const char *path, struct nsx_buf *part)
 	return *path ? path + 1 : NULL;
 }
 
-/* Returns the container that holds the end of path, whose last part goes into *name. */
+/* The container that holds the end of path, whose last part goes into *name. */
 static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path, struct nsx_buf *name)
 {
 	json_t *at = w->depth ? w->open[w->depth - 1] : NULL, *next;

@@ -76,8 +76,8 @@ static int add_key_locked(struct nsx_keymap *m, const struct nsx_key *key,
 	return 0;
 }
 
-/* Returns the key's place in a cache. Nearly every lookup ends in the cache, so this function must
- * be fast: its multiplications do not wait for each other, unlike the steps of a hash.
+/* The key's place in a cache. Nearly every lookup ends in the cache, so this function must be fast:
+ * its multiplications do not wait for each other, unlike the steps of a hash.
  */
 static size_t cache_slot_of(const struct nsx_key *key)
 {

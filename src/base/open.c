@@ -28,7 +28,7 @@ int nsx_confine(const char *folder, struct nsx_err *err)
 					folder, strerror(errno));
 }
 
-/* Returns the part of a real path after the folder's path; NULL if it lies outside the folder. */
+/* The part of a real path after the folder's path; NULL if it lies outside the folder. */
 static const char *path_within(const struct folder *f, const char *real)
 {
 	size_t n = strlen(f->path);

@@ -22,5 +22,5 @@ int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
  * No other thread may open files during the call.
  */
 int nsx_confine(const char *folder, struct nsx_err *err) NSX_CHECKED;
-/* Tells whether a real path lies in one of these folders. */
+/* Whether a real path lies in one of these folders. */
 bool nsx_is_confined(const char *real);

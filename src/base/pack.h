@@ -23,7 +23,7 @@ struct nsx_packed {
 /* Masks for the low 0 to 8 bytes. Shifts by a variable number take a third longer. */
 extern const uint64_t nsx_pack_mask[9];
 
-/* Returns the distance of value i from the least value of its block. */
+/* The distance of value i from the least value of its block. */
 static inline uint64_t nsx_pack_distance(const struct nsx_packed *p,
 					 const struct nsx_pack_block *b, size_t i)
 {

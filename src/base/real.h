@@ -11,8 +11,8 @@ enum { NSX_REAL_SIZE = 40 };
 /* Writes the shortest text of 15 or more digits that reads back as the same value. */
 void nsx_real_text(char text[NSX_REAL_SIZE], double x);
 
-/* Tells whether x is a whole number of millionths, as times in nanoseconds are in a larger unit:
- * then x is exactly *ret / 1e6.
+/* Whether x is a whole number of millionths, as times in nanoseconds are in a larger unit: then x
+ * is exactly *ret / 1e6.
  */
 static inline bool nsx_real_millionths(double x, int64_t *ret)
 {

@@ -11,9 +11,8 @@ enum {
 	MAX_WAYS = 5000,   /* most ways in which an operand of a repeat can match nothing */
 };
 
-/* Returns the letter after the backslash of an escape that is refused; 0: none. "\d" is refused
- * because it silently means the letter, and back-references because they can take exponential
- * time.
+/* The letter after the backslash of an escape that is refused; 0: none. "\d" is refused because it
+ * silently means the letter, and back-references because they can take exponential time.
  */
 static char refused_escape(const char *regex)
 {
@@ -43,8 +42,8 @@ static const char *end_of_set(const char *p)
 	return *p ? p : p - 1;
 }
 
-/* Returns how many copies of its operand the C library makes for a repeat; at least 1. "*", "+"
- * and "?" make no copies, but count as 2 because they double the ways through the operand.
+/* How many copies of its operand the C library makes for a repeat; at least 1. "*", "+" and "?"
+ * make no copies, but count as 2 because they double the ways through the operand.
  */
 static long copies_of_operand(const char *repeat)
 {
@@ -58,7 +57,7 @@ static long copies_of_operand(const char *repeat)
 	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_LENGTH));
 }
 
-/* Returns the number of ways through a repeat that read no character, from that of its operand. */
+/* The number of ways through a repeat that read no character, from that of its operand. */
 static double ways_of_repeat(double ways, const char *repeat)
 {
 	if (strchr("*?", *repeat))
@@ -66,7 +65,7 @@ static double ways_of_repeat(double ways, const char *repeat)
 	return copies_of_operand(repeat) > 1 ? ways * (ways + 1) : ways;
 }
 
-/* Returns the number of ways through two operands in sequence that read no character. */
+/* The number of ways through two operands in sequence that read no character. */
 static double ways_of_sequence(double a, double b)
 {
 	return a > 0 && b > 0 ? a + b - 1 : 0;
@@ -86,9 +85,9 @@ static double read_atom(const char **p)
 	return ways;
 }
 
-/* Tells whether a pattern would exhaust memory or time. regcomp expands repeats, so a few nested
- * ones exhaust memory. It also follows all ways through them, which exhausts time if a repeated
- * operand may match nothing.
+/* Whether a pattern would exhaust memory or time. regcomp expands repeats, so a few nested ones
+ * exhaust memory. It also follows all ways through them, which exhausts time if a repeated operand
+ * may match nothing.
  */
 static bool is_too_large(const char *p)
 {
@@ -132,8 +131,8 @@ static bool is_too_large(const char *p)
 	return g->size > MAX_LENGTH || written > MAX_WRITTEN || ways > MAX_WAYS;
 }
 
-/* Tells whether a ')' has no '('. The C library takes such a ')' for a letter, but inside the
- * larger pattern of nsx_regex_new it would close a group of that pattern.
+/* Whether a ')' has no '('. The C library takes such a ')' for a letter, but inside the larger
+ * pattern of nsx_regex_new it would close a group of that pattern.
  */
 static bool has_unopened_parenthesis(const char *p)
 {

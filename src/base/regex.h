@@ -16,7 +16,7 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_e
  */
 struct nsx_regex;
 int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *err) NSX_CHECKED;
-/* Tells whether the pattern matches anywhere in the text. Ends the program if memory runs out.
+/* Whether the pattern matches anywhere in the text. Ends the program if memory runs out.
  * Thread-safe.
  */
 bool nsx_regex_matches(struct nsx_regex *r, const char *text);

@@ -251,7 +251,7 @@ int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t
 	return ns;
 }
 
-/* Returns the total length of s before time t. */
+/* The total length of s before time t. */
 static int64_t length_before(const struct nsx_spans *s, const int64_t *prefix, int64_t t)
 {
 	size_t i = nsx_spans_find(s, t);

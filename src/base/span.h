@@ -61,11 +61,11 @@ int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
 /* Sorts and merges a list in any order, in place; n shrinks. Not for packed lists. */
 void nsx_spans_normalise(struct nsx_spans *s);
 
-/* Returns the index of the first span that ends after t; s->n if there is none. O(log n). */
+/* The index of the first span that ends after t; s->n if there is none. O(log n). */
 size_t nsx_spans_find(const struct nsx_spans *s, int64_t t);
 
-/* Returns the length of s inside [start, end), for queries whose starts do not decrease. *cursor
- * begins at 0. Linear over all queries as long as they overlap little.
+/* The length of s inside [start, end), for queries whose starts do not decrease. *cursor begins at
+ * 0. Linear over all queries as long as they overlap little.
  */
 int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 			  int64_t start_ns, int64_t end_ns);
@@ -74,10 +74,10 @@ int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
  */
 int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err) NSX_CHECKED;
-/* Returns the length of s inside [start, end), for queries in any order. O(log n). */
+/* The length of s inside [start, end), for queries in any order. O(log n). */
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 			 int64_t start_ns, int64_t end_ns);
-/* Returns the total of the first n spans. */
+/* The total of the first n spans. */
 int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t n);
 
 /* The two latest ends so far among different groups; an unused place holds NSX_NONE and INT64_MIN.

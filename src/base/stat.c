@@ -65,7 +65,7 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 	}
 }
 
-/* Returns the smallest of v[at..n). */
+/* The smallest of v[at..n). */
 static int64_t least_value(const int64_t *v, size_t at, size_t n)
 {
 	int64_t least = v[at];
@@ -234,7 +234,7 @@ double nsx_stddev(const int64_t *v, size_t n)
 	return sqrt(m2 / (double)(n - 1));
 }
 
-/* Returns the logarithm of n!, without the global variable that lgamma() writes. */
+/* The logarithm of n!, without the global variable that lgamma() writes. */
 static double log_factorial(double n)
 {
 	int sign;

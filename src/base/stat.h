@@ -5,31 +5,30 @@
 
 struct nsx_err;
 
-/* Returns a quantile as defined in queries/README.md 2: linear interpolation at position (n - 1) *
- * q. Reorders v (selection, not a full sort). n must be > 0. O(n).
+/* A quantile as defined in queries/README.md 2: linear interpolation at position (n - 1) * q.
+ * Reorders v (selection, not a full sort). n must be > 0. O(n).
  */
 double nsx_quantile(int64_t *v, size_t n, double q);
 /* Computes several quantiles at once, faster than one by one; qs ascend. */
 void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret);
 
-/* Returns the median absolute deviation, and the median in *ret_median. Overwrites v with the
- * deviations.
+/* The median absolute deviation, and the median in *ret_median. Overwrites v with the deviations.
  */
 double nsx_median_distance(int64_t *v, size_t n, double *ret_median);
 
 double nsx_mean(const int64_t *v, size_t n); /* n must be > 0 */
-/* Returns the sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
+/* The sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
 double nsx_stddev(const int64_t *v, size_t n);
 
-/* Returns the median of the slopes between all pairs of samples, per index (Theil 1950, Sen 1968);
- * 0 for fewer than two samples. Errors: NAN, NSX_E_NOMEM.
+/* The median of the slopes between all pairs of samples, per index (Theil 1950, Sen 1968); 0 for
+ * fewer than two samples. Errors: NAN, NSX_E_NOMEM.
  */
 double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err);
 
 /* Returns P(X >= k) for n trials with probability q; never 0. */
 double nsx_binomial_tail(size_t n, size_t k, double q);
 
-/* Returns the next number of a repeatable sequence: splitmix64 (Steele, Lea, Flood 2014). */
+/* The next number of a repeatable sequence: splitmix64 (Steele, Lea, Flood 2014). */
 uint64_t nsx_random(uint64_t *state);
 
 /* Comparison functions for nsx_sort(). */

@@ -83,7 +83,7 @@ void nsx_strings_free(struct nsx_strings *s)
 	free(s);
 }
 
-/* Returns the first slot to probe for a hash; nslots need not be a power of 2. */
+/* The first slot to probe for a hash; nslots need not be a power of 2. */
 static size_t str_first_slot(uint32_t hash, size_t nslots)
 {
 	return (size_t)((uint64_t)hash * nslots >> 32);
@@ -110,7 +110,7 @@ static void set_slot(struct shard *sh, size_t i, uint32_t index)
 	memcpy(sh->slots + i * sh->slot_bytes, &x, sh->slot_bytes);
 }
 
-/* Returns the slot of the text, or the free slot for it. */
+/* The slot of the text, or the free slot for it. */
 static size_t str_find_slot(const struct shard *sh, const char *text, size_t len, uint32_t hash)
 {
 	size_t i = str_first_slot(hash, sh->nslots);
@@ -126,7 +126,7 @@ static size_t str_find_slot(const struct shard *sh, const char *text, size_t len
 	return i;
 }
 
-/* Returns the index + 1 of the text; 0 if it is not here. */
+/* The index + 1 of the text; 0 if it is not here. */
 static uint32_t find_text_index(const struct shard *sh, const char *text, size_t len, uint32_t hash)
 {
 	return sh->nslots ? read_slot(sh, str_find_slot(sh, text, len, hash)) : 0;
@@ -180,7 +180,7 @@ static int add_text_to_shard(struct shard *sh, const char *text, size_t len,
 	return 0;
 }
 
-/* Returns the length of the valid UTF-8 sequence at p, 0 if there is none. */
+/* The length of the valid UTF-8 sequence at p, 0 if there is none. */
 static size_t utf8_len(const unsigned char *p, size_t n)
 {
 	static const unsigned char second_min[] = {0xa0, 0x80, 0x90, 0x80};
@@ -204,7 +204,7 @@ static size_t utf8_len(const unsigned char *p, size_t n)
 	return len;
 }
 
-/* Tells whether all eight bytes are ASCII other than NUL. */
+/* Whether all eight bytes are ASCII other than NUL. */
 static bool is_plain_word(const char *p)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -214,7 +214,7 @@ static bool is_plain_word(const char *p)
 	return !(((w - ones) | w) & ones << 7);
 }
 
-/* Returns the length of the valid prefix of p, up to a broken byte or NUL. */
+/* The length of the valid prefix of p, up to a broken byte or NUL. */
 static size_t clean_len(const char *p, size_t n)
 {
 	size_t at = 0, k = 1;
@@ -276,7 +276,7 @@ const char *nsx_skip_chars(const char *s, size_t n)
 	return s;
 }
 
-/* Returns the text as the table keeps it: cut to NSX_MAX_TEXT, and as valid UTF-8. */
+/* The text as the table keeps it: cut to NSX_MAX_TEXT, and as valid UTF-8. */
 static const char *clean_text(const char *text, size_t *len, struct nsx_buf *repaired)
 {
 	if (*len > NSX_MAX_TEXT)
@@ -408,7 +408,7 @@ void nsx_strings_close(struct nsx_strings *s)
 		while (bytes < sizeof(uint32_t) && sh->n >> 8 * bytes)
 			bytes++;
 		if (!sh->n || set_slots(sh, sh->n + sh->n / 4 + 1, bytes, &err))
-			continue; /* the block stays packed */
+			continue; /* without memory the shard keeps what adding needs */
 		free(sh->hash);
 		sh->hash = NULL;
 		at = realloc(sh->at, sh->n * sizeof(*at));
@@ -430,7 +430,7 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 	return found ? string_id_of(s, found - 1, which) : 0;
 }
 
-/* Returns the shard of an id other than 0; *ret points to the place of its text. */
+/* The shard of an id other than 0; *ret points to the place of its text. */
 static struct shard *shard_of(const struct nsx_strings *s, nsx_str id, uint32_t **ret)
 {
 	struct shard *sh;
@@ -898,7 +898,7 @@ size_t nsx_number_at(const char *s, size_t i)
 		n : strspn(s + i, digits);
 }
 
-/* Returns the length of the numbers and "#" at s[i], which are masked as one. */
+/* The length of the numbers and "#" at s[i], which are masked as one. */
 static size_t numbers_at(const char *s, size_t i)
 {
 	size_t n = 0;

@@ -16,8 +16,8 @@ typedef uint32_t nsx_str; /* 0: absent, which is not the empty string */
 struct nsx_strings;
 
 struct nsx_strings *nsx_strings_new(void);
-/* Returns a new table on top of another, whose ids it shares. `under` must not change any more and
- * must outlive it.
+/* A new table on top of another, whose ids it shares. `under` must not change any more and must
+ * outlive it.
  */
 struct nsx_strings *nsx_strings_over(const struct nsx_strings *under);
 void nsx_strings_free(struct nsx_strings *s);
@@ -28,12 +28,12 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 /* nsx_strings_add for labels, which are few. Ends the program when no memory is left. */
 nsx_str nsx_strings_put(struct nsx_strings *s, const char *text);
 
-/* Returns the id of a text; 0 if the table does not have it. */
+/* The id of a text; 0 if the table does not have it. */
 nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
 /* Frees the memory that only adding needs. No string can be added afterwards. */
 void nsx_strings_close(struct nsx_strings *s);
 
-/* Returns a NUL-terminated text; "" for id 0. Owner: the table. */
+/* A NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
 /* Like nsx_str_text, for reading many texts in turn without keeping them. A packed text is
  * unpacked into b, whose contents are lost, and stays packed in the table.
@@ -61,7 +61,7 @@ void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from, nsx_s
 /* Like nsx_str_text, while other threads still intern. */
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id);
 
-/* Returns one more than the greatest id so far, for arrays indexed by id. */
+/* A number above all ids so far, for arrays indexed by id. */
 size_t nsx_strings_bound(const struct nsx_strings *s);
 
 /* Compares two ids by their texts (strcmp), absent first. */
@@ -82,8 +82,8 @@ struct nsx_buf {
 };
 void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n);
 void nsx_buf_adds(struct nsx_buf *b, const char *s);
-/* Returns room for n bytes and a NUL behind b->n, for callers that write there themselves.
- * nsx_buf_grow is its slow path.
+/* Room for n bytes and a NUL behind b->n, for callers that write there themselves. nsx_buf_grow is
+ * its slow path.
  */
 void nsx_buf_grow(struct nsx_buf *b, size_t n);
 static inline char *nsx_buf_room(struct nsx_buf *b, size_t n)
@@ -123,7 +123,7 @@ int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
 /* Appends p as valid UTF-8 without NUL. Returns whether bytes were replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
-/* Returns the length of the common prefix of a and b within n bytes. */
+/* The length of the common prefix of a and b within n bytes. */
 size_t nsx_same_bytes(const char *a, const char *b, size_t n);
 
 /* Writes the decimal digits of n so that they end before `end`; much faster than printf.
@@ -136,14 +136,14 @@ char *nsx_digits_before(char *end, uint64_t n);
  */
 size_t nsx_cut_chars(const char *p, size_t n);
 size_t nsx_count_chars(const char *p, size_t n);
-/* Returns the rest of s after its first n characters. */
+/* The rest of s after its first n characters. */
 const char *nsx_skip_chars(const char *s, size_t n);
 
-/* Returns the file name of a path; nsx_file_name also knows Windows' paths. */
+/* The file name of a path; nsx_file_name also knows Windows' paths. */
 const char *nsx_file_name(const char *path);
 const char *nsx_base_name(const char *path);
-/* Returns a short name of a thread: the file name if it is named after its program's path,
- * otherwise the whole name. Only names that begin with a slash are paths: "kworker/0:1" is none.
+/* A short name of a thread: the file name if it is named after its program's path, otherwise the
+ * whole name. Only names that begin with a slash are paths: "kworker/0:1" is none.
  */
 const char *nsx_thread_label(const char *name);
 /* These know ASCII only, in any locale. */
@@ -156,22 +156,20 @@ static inline bool nsx_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool nsx_ends_with(const char *text, const char *end);
-/* Returns the length of the number at s[i]; 0: there is none. A word of six or more hexadecimal
- * digits is a number if one of them is 0 to 9: "000bde2a" in "req-000bde2a".
+/* The length of the number at s[i]; 0: there is none. A word of six or more hexadecimal digits is a
+ * number if one of them is 0 to 9: "000bde2a" in "req-000bde2a".
  */
 size_t nsx_number_at(const char *s, size_t i);
 /* Appends a text with one "#" for each number and the "#" next to it: "step[bs=#]". False: the text
  * has no digit.
  */
 bool nsx_buf_add_masked(struct nsx_buf *b, const char *s);
-/* Tells whether `shown` is the masked form of a name, in which each "#" stands for a run of
- * numbers.
- */
+/* Whether `shown` is the masked form of a name, in which each "#" stands for a run of numbers. */
 bool nsx_is_shown_as(const char *name, const char *shown);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 #define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))
 
-/* Returns a 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
+/* A 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
 uint64_t nsx_hash(const void *p, size_t n);
 static inline uint64_t nsx_hash_u64(uint64_t x)
 {
@@ -182,11 +180,11 @@ static inline uint64_t nsx_hash_u64(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* Returns the edit distance (letters inserted, deleted or changed) from the first na bytes of a to
- * b; SIZE_MAX if b has 64 bytes or more.
+/* The edit distance (letters inserted, deleted or changed) from the first na bytes of a to b;
+ * SIZE_MAX if b has 64 bytes or more.
  */
 size_t nsx_edits(const char *a, size_t na, const char *b);
-/* Tells whether a name is more similar to the n letters of s than the best so far; *best begins as
+/* Whether a name is more similar to the n letters of s than the best so far; *best begins as
  * SIZE_MAX. Names that differ in more than half of the letters are ignored.
  */
 bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best);

@@ -205,7 +205,7 @@ int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 
 /* Reading packed ones -----------------------------------------------------------*/
 
-/* Returns the next piece of a packed text; false at its end. */
+/* The next piece of a packed text; false at its end. */
 static bool next_piece(const struct nsx_texts *x, const char **p, const char **ret, size_t *ret_n)
 {
 	size_t n = (unsigned char)*(*p)++;

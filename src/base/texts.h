@@ -35,12 +35,12 @@ static inline bool nsx_texts_is_packed(uint32_t at)
 {
 	return at & 1;
 }
-/* Returns the bytes of a text; NUL-terminated if it is plain. */
+/* The bytes of a text; NUL-terminated if it is plain. */
 static inline const char *nsx_texts_bytes(const struct nsx_texts *x, uint32_t at)
 {
 	return x->chunk[at / 2 / NSX_CHUNK] + at / 2 % NSX_CHUNK;
 }
 /* Appends a packed text. */
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b);
-/* Tells whether the text at this place equals the given one. */
+/* Whether the text at this place equals the given one. */
 bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text, size_t len);

@@ -90,8 +90,8 @@ static void cmd_ask_print_text(const struct nsx_answer *a, const struct args *ar
 	fwrite(b.p, 1, b.n, stdout);
 }
 
-/* Returns the section's first table or, if it has none, the first table of the report that it
- * shows; NULL: none.
+/* The section's first table or, if it has none, the first table of the report that it shows; NULL:
+ * none.
  */
 static const struct nsx_table *first_table(const struct nsx_section *s)
 {

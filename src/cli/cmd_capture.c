@@ -72,14 +72,14 @@ static void print_warnings(const struct nsx_capture *c, size_t *at)
 	}
 }
 
-/* Returns the file of a capture that the report is made from. */
+/* The file of a capture that the report is made from. */
 static const char *trace_of_product(const struct nsx_product *p)
 {
 	return p->sqlite ? p->sqlite : p->rep;
 }
 
-/* Tells whether anything was recorded. Also true for an unreadable trace, because explain then
- * reports the fault.
+/* Whether anything was recorded. Also true for an unreadable trace, because explain then reports
+ * the fault.
  */
 static bool has_events(const char *path)
 {
@@ -134,8 +134,8 @@ static int cmd_capture_take_steps(struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
-/* Returns the window without the warm-up share of the capture. NULL for an unreadable trace,
- * because explain then reports the fault.
+/* The window without the warm-up share of the capture. NULL for an unreadable trace, because
+ * explain then reports the fault.
  */
 static const char *steady_window(struct nsx_capture *c)
 {
@@ -244,7 +244,7 @@ static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *faile
 	return NSX_MAX(code, 0);
 }
 
-/* Tells whether the text has unquoted characters that only a shell understands. */
+/* Whether the text has unquoted characters that only a shell understands. */
 static bool needs_shell(const char *text)
 {
 	char quote = 0;
@@ -278,7 +278,7 @@ static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Tells whether a text lists GPUs as CUDA_VISIBLE_DEVICES does: "0,1", "GPU-8f3a", "MIG-...". */
+/* Whether a text lists GPUs as CUDA_VISIBLE_DEVICES does: "0,1", "GPU-8f3a", "MIG-...". */
 static bool is_gpu_list(const char *list)
 {
 	do {

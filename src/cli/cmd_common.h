@@ -14,7 +14,7 @@ int nsx_flush_stdout(struct nsx_err *err);
 /* Flushes a command's output. Returns code, or the code of a failed write. */
 int nsx_cmd_printed(int code);
 
-/* Returns the number of threads: `asked`, or one per processor if 0. */
+/* The number of threads: `asked`, or one per processor if 0. */
 unsigned nsx_threads(int64_t asked);
 
 /* Prints a line of text that may contain names from the trace. Control characters are replaced,

@@ -176,7 +176,7 @@ static int cmd_convert_read_args(const struct args *a, struct nsx_convert_job *j
 
 /* Names -------------------------------------------------------------------------*/
 
-/* Returns the name of the output. A name without a suffix gets the suffix of the format. */
+/* The name of the output. A name without a suffix gets the suffix of the format. */
 static const char *output_name(const struct args *a, const char *input, struct nsx_arena *arena)
 {
 	const char *suffix = a->step == STEP_SQLITE ? ".sqlite" :
@@ -192,8 +192,8 @@ static const char *output_name(const struct args *a, const char *input, struct n
 	return nsx_arena_printf(arena, "%s%s", a->output, suffix);
 }
 
-/* Tells whether this program wrote the file: packets, archives and compressed files have a mark at
- * the beginning, JSON at the end.
+/* Whether this program wrote the file: packets, archives and compressed files have a mark at the
+ * beginning, JSON at the end.
  */
 static bool cmd_convert_is_ours(const char *path)
 {

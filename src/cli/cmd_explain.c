@@ -211,7 +211,7 @@ static int cmd_explain_check_ids(const char *list, struct nsx_err *err)
 	return rc;
 }
 
-/* Tells whether one report goes to stdout, without files. */
+/* Whether one report goes to stdout, without files. */
 static bool on_stdout(const struct args *a)
 {
 	return a->json || a->brief || a->md || (a->html && !strcmp(a->html, "-"));
@@ -361,7 +361,7 @@ static int open_page(const char *dir, struct nsx_err *err)
 		    0;
 }
 
-/* Returns the lowest severity with which --fail-on fails. */
+/* The lowest severity with which --fail-on fails. */
 static enum nsx_severity cmd_explain_least_of(const struct args *a)
 {
 	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
@@ -377,7 +377,7 @@ static void say_gate_failed(const struct args *a, const char *why)
 	}
 }
 
-/* Tells whether some finding is as severe as --fail-on says. Prints these findings. */
+/* Whether some finding is as severe as --fail-on says. Prints these findings. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
 	enum nsx_severity least = cmd_explain_least_of(a);

@@ -60,8 +60,8 @@ static bool is_column_read(const struct nsx_schema *s, enum nsx_view v, const ch
 	return false;
 }
 
-/* Tells whether a field is not needed, as plain process and thread ids are not in exports with
- * global ids.
+/* Whether a field is not needed, as plain process and thread ids are not in exports with global
+ * ids.
  */
 static bool is_field_not_needed(const struct nsx_schema *s, enum nsx_view v, unsigned field)
 {

@@ -80,7 +80,7 @@ int nsx_expect_check(const char *text, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the time of the kernels whose name or label matches, summed over all GPUs. -1: no kernel matches. */
+/* The judged time of the kernels whose name or label matches, over all GPUs; -1: none matches. */
 static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 {
 	enum { MATCHES = 1, OTHER };

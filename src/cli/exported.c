@@ -15,7 +15,7 @@ bool nsx_is_capture(const char *path)
 	return nsx_has_report_name(path) || nsx_is_report(path);
 }
 
-/* Returns the length of a trace's name without its suffix. */
+/* The length of a trace's name without its suffix. */
 static size_t stem_length(const char *path)
 {
 	size_t n = strlen(path), stem;

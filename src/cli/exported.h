@@ -26,9 +26,7 @@ struct nsx_exported {
 int nsx_export(const char *input, const char *to, struct nsx_err *err) NSX_CHECKED;
 
 bool nsx_is_capture(const char *path); /* an nsys report, by name or content */
-/* Returns the default name of an output: "dir/run.sqlite" gives "run" and the suffix. Owner: the
- * arena.
- */
+/* The default name of an output: "dir/run.sqlite" gives "run" and the suffix. Owner: the arena. */
 const char *nsx_default_out(const char *path, const char *suffix, struct nsx_arena *a);
 
 /* Opens a trace; an export is used as it is. Owner: the caller, nsx_exported_done, even after a

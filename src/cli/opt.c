@@ -216,8 +216,7 @@ static int parse_letter_options(struct reader *r, void *target, struct nsx_err *
 	return 0;
 }
 
-/* Tells whether an argument holds option letters. "-1.5s" is a time, because no option letter is a
- * digit.
+/* Whether an argument holds option letters. "-1.5s" is a time, because no option letter is a digit.
  */
 static bool has_letters(const char *s)
 {

@@ -88,7 +88,7 @@ int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv);
 extern const struct nsx_cmd *const nsx_commands[];
 extern const unsigned nsx_ncommands;
 const struct nsx_cmd *nsx_cmd_find(const char *name);
-/* Returns the command with the most similar name; NULL: none is similar. */
+/* The command with the most similar name; NULL: none is similar. */
 const struct nsx_cmd *nsx_cmd_nearest(const char *name);
 void nsx_overview(FILE *out);
 void nsx_manual(FILE *out); /* roff, man(7) */
@@ -101,8 +101,8 @@ void nsx_manual(FILE *out); /* roff, man(7) */
 int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 		  void *target, int *ret_noperands, struct nsx_err *err) NSX_CHECKED;
 
-/* Tells whether --help (or -h, unless it is an option of cmd) is among cmd's own arguments: before
- * "--", and not the argument of an option.
+/* Whether --help (or -h, unless it is an option of cmd) is among cmd's own arguments: before "--",
+ * and not the argument of an option.
  */
 bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
 

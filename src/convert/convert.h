@@ -146,7 +146,7 @@ int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
  * starts arrows in f.
  */
 void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to);
-/* Returns the process of the first correlation id. *ret_bits: bits of the largest id. */
+/* The process of the first correlation id. *ret_bits: bits of the largest id. */
 uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits);
 /* Keeps only entries that have both a call and GPU work. */
 void nsx_flows_settle(struct nsx_flows *f);
@@ -154,7 +154,7 @@ void nsx_flows_settle(struct nsx_flows *f);
  * of an entry.
  */
 bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr);
-/* Tells whether the arrow of an entry has started. */
+/* Whether the arrow of an entry has started. */
 bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr);
 /* Tells whether both the call and its GPU work exist; valid after nsx_flows_settle. */
 bool nsx_flows_has(struct nsx_flows *f, uint32_t process, uint32_t corr);
@@ -392,7 +392,7 @@ int nsx_convert_load_corrections(struct nsx_conv *c, struct nsx_err *err) NSX_CH
  */
 void nsx_convert_list_corrections(struct nsx_conv *c, const struct nsx_trace *t);
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
-/* Returns the name of the n-th track of the findings. */
+/* The name of the n-th track of the findings. */
 const char *nsx_findings_track(const struct nsx_conv *c, uint64_t n);
 void nsx_findings_view_free(struct nsx_findings_view *v); /* NULL is allowed */
 

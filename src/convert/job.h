@@ -27,5 +27,5 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 		    struct nsx_converted *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_converted_done(struct nsx_converted *c);
 
-/* Tells whether path ends in suffix or in suffix.gz. */
+/* Whether path ends in suffix or in suffix.gz. */
 bool nsx_convert_is(const char *path, const char *suffix);

@@ -60,7 +60,7 @@ static void copy_row_into_slot(struct nsx_order_slot *s, int64_t rid, const stru
 		}
 }
 
-/* Tells whether row a precedes row b. Equal rows keep the order of the table. */
+/* Whether row a precedes row b. Equal rows keep the order of the table. */
 static bool order_is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
 			    const struct nsx_order_slot *b)
 {
@@ -69,7 +69,7 @@ static bool order_is_before(const struct nsx_order *o, const struct nsx_order_sl
 	return o->ends < 0 ? a->end > b->end : a->end < b->end;
 }
 
-/* Returns the slot of the n-th held row, in order. */
+/* The slot of the n-th held row, in order. */
 static uint8_t *held_row(struct nsx_order *o, unsigned n)
 {
 	return &o->sorted[(o->first + n) % NSX_ORDER_WINDOW];

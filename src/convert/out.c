@@ -203,7 +203,7 @@ char *nsx_json_us(char *p, int64_t ns)
 	return p + 4;
 }
 
-/* Returns the number of leading bytes that need no escape in a JSON string. */
+/* The number of leading bytes that need no escape in a JSON string. */
 static size_t unescaped_length(const char *p, size_t n)
 {
 	size_t i = 0;

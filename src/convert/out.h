@@ -33,7 +33,7 @@ void nsx_out_done(struct nsx_out *o);
 void nsx_out_flush(struct nsx_out *o);
 void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n);
 
-/* Returns room for n bytes, n <= NSX_OUT_BLOCK. nsx_out_take accepts what was written there. */
+/* Room for n bytes, n <= NSX_OUT_BLOCK. nsx_out_take accepts what was written there. */
 static inline char *nsx_out_room(struct nsx_out *o, size_t n)
 {
 	if (o->n + n > NSX_OUT_BLOCK)

@@ -90,7 +90,7 @@ void nsx_pf_put_clock(struct nsx_buf *b, unsigned clock, int64_t ns, bool is_ste
 
 /* Interns {iid, name} in the open packet. The entry may be extended until nsx_pb_end. */
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid, const char *name, size_t n);
-/* Returns the number of a name cell's text, and the text. */
+/* The number of a name cell's text, and the text. */
 uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 			const char **ret, size_t *ret_n);
 /* Puts a name into the open packet: its number in field iid or, if the text may be unique, the
@@ -102,13 +102,13 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, 
  */
 void nsx_pf_put_constants(struct nsx_conv *c, struct nsx_buf *b, unsigned field,
 			  uint32_t track, const struct nsx_val *v);
-/* Returns the number of a kernel; 0: none, because its name is a text that may be unique.
- * *ret_told: the kernel's constants are interned with its number.
+/* The number of a kernel; 0: none, because its name is a text that may be unique. *ret_told: the
+ * kernel's constants are interned with its number.
  */
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 			      const struct nsx_val *other,
 			      const struct nsx_val *constant, bool *ret_told);
-/* Returns a number for a text that this program made. */
+/* A number for a text that this program made. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n);
 /* Kinds of entries. The function returns whether an entry is new to the sequence. */
 enum nsx_pf_told { NSX_PF_TOLD_NAME, NSX_PF_TOLD_SPEC, NSX_PF_TOLD_CONTEXT };
@@ -129,8 +129,8 @@ static inline uint64_t nsx_pf_own(const struct nsx_conv *c, uint64_t uuid)
 {
 	return (uint64_t)c->opts->place.trace << 56 | uuid;
 }
-/* Returns the GPU of an ordinal in a process: its physical index, which its counters use; the
- * ordinal if the trace lacks that index.
+/* The GPU of an ordinal in a process: its physical index, which its counters use; the ordinal if
+ * the trace lacks that index.
  */
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal);
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,

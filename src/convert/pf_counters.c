@@ -27,7 +27,7 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of_counter_group(c, s->group));
 }
 
-/* Returns the id of a counter. Ids are unique over all GPUs and traces, and begin at 1. */
+/* The id of a counter. Ids are unique over all GPUs and traces, and begin at 1. */
 static uint64_t pf_counters_id_of(const struct nsx_conv *c, size_t number)
 {
 	return (uint64_t)c->opts->place.trace << 24 | (number + 1);

@@ -87,8 +87,8 @@ static const struct nsx_pf_source *gpu_source_of_track(struct nsx_conv *c, uint3
 	return s;
 }
 
-/* Returns the number that ties a call to the work it launched. With one process it is the
- * correlation id itself, so that its bytes equal those of the argument.
+/* The number that ties a call to the work it launched. With one process it is the correlation id
+ * itself, so that its bytes equal those of the argument.
  */
 static uint64_t work_id(const struct nsx_conv *c, uint32_t process, uint32_t corr)
 {

@@ -75,7 +75,7 @@ bool nsx_pf_is_untold(struct nsx_conv *c, enum nsx_pf_told what, uint64_t iid)
 	return pf->told.n > before;
 }
 
-/* Tells whether a text occurred before, unless another text has taken its slot since. */
+/* Whether a text occurred before, unless another text has taken its slot since. */
 static bool has_text_occurred(struct nsx_pf *pf, const struct nsx_val *v)
 {
 	uint64_t hash = nsx_hash(v->u.p, v->len);

@@ -14,8 +14,8 @@
 
 /* excess of slow iterations from which they are reported, as a share of the window */
 #define LEAST_SLOW 0.01
-#define SLOWER 1.05	/* least ratio to the others' pace from which a GPU is slow */
-#define LITTLE 0.25	/* share of slow iterations' excess from which pauses are its reason */
+#define SLOWER 1.05	/* a GPU is slow if its work takes this many times as long as on others */
+#define LITTLE 0.25	/* least share of slow iterations' excess of which pauses are the reason */
 enum {
 	BOOKED = 64, /* most iterations of a kind, slow or usual, in a ledger */
 	LEAST_PAUSE_NS = 100000, /* a shorter pause is not counted as unusual */

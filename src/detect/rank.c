@@ -635,8 +635,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	return 0;
 }
 
-/* Adds the idle time right after calls as evidence where it is about the price. A price far from it
- * is made of other effects: launches that come earlier, or time that is waited for anyway.
+/* Adds the idle time right after calls as evidence if it is near the price. A price far from it has
+ * other reasons: launches come earlier, or the host waits for the time anyway.
  */
 static void tell_idle_after(struct nsx_findings *l)
 {

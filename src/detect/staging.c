@@ -92,6 +92,9 @@ int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 
 /* Judged copies -------------------------------------------------------------------*/
 
+/* Adds the calls and copies inside one MPI call. Calls before the first copy from the GPU count as
+ * going out, those after a copy to the GPU as coming in.
+ */
 static int add_inside(struct staging *s, const struct inside *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;

@@ -385,8 +385,7 @@ struct nsx_promise {
 enum { NSX_MOST_PROMISES = 16 };
 /* Whether it is known what was won: not if the sides cannot be compared or did other work. */
 bool nsx_knows_gain(const struct nsx_diff *d);
-/* Returns the number of promises, which are in the order of the first report; 0 if the gain is not
- * known.
+/* The number of promises, which are in the order of the first report; 0 if the gain is not known.
  */
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES]);
 

@@ -104,8 +104,8 @@ static void add_mean(struct nsx_buf *b, const struct nsx_diff *d,
 static const char *const verdict_words[] = {
 	"No change", "Improvement", "Regression", "Mixed", "Inconclusive"};
 
-/* Adds the verdict, up to the sentence about the step. If GPUs disagree, the step is not
- * the verdict's.
+/* Adds the verdict, up to the sentence about the step. is_of_lane: the verdict is that of the lane
+ * whose step is described; if GPUs disagree, it is not.
  */
 static void sentences_add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
 				  uint32_t lane, bool is_of_lane, struct nsx_arena *a)

@@ -14,7 +14,7 @@ struct brief {
 	size_t most; /* greatest length of a text, in bytes of JSON */
 };
 
-/* Returns the size of a character in ASCII-only JSON. */
+/* The size of a character in ASCII-only JSON. */
 static size_t json_bytes(uint32_t c)
 {
 	return c >= 0x10000 ? 12 : c < 0x20 || c >= 0x7f ? 6 : c == '"' || c == '\\' ? 2 : 1;

@@ -11,7 +11,7 @@
 #include "base/stat.h"
 #include "emit/emit.h"
 
-/* Tells whether a text needs quotes; blanks at its ends do, because some readers trim them. */
+/* Whether a text needs quotes; blanks at its ends do, because some readers trim them. */
 static bool needs_quotes(const char *s, size_t n)
 {
 	return s[strcspn(s, ",\"\r\n")] || (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));

@@ -26,7 +26,7 @@ enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
 /* Writes OpenMetrics text of a whole report. */
 int nsx_write_metrics(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 bool nsx_metrics_is(const char *path); /* whether a file is a text that nsx_write_metrics wrote */
-/* Writes the first page as Markdown, or as lines of at most 160 characters. */
+/* Writes the first page as Markdown, as HTML, or as lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form, struct nsx_buf *b);
 /* Writes only the verdict of the first page, a sentence of Markdown; a: scratch. */
 void nsx_emit_verdict(const struct nsx_first_page *page, struct nsx_arena *a, struct nsx_buf *b);
@@ -80,6 +80,8 @@ struct nsx_book {
 int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* Writes the whole folder: report.md, report.json, tables/. Errors: those of nsx_folder_write. */
+/* Writes the whole folder: report.md, report.json, tables/, and report.html if html. Errors: those
+ * of nsx_folder_write.
+ */
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		    unsigned threads, struct nsx_err *err);

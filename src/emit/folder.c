@@ -416,8 +416,8 @@ static void parent_of(const char *dir, char *buf, size_t size)
 	snprintf(buf, size, "%.*s", slash ? (int)NSX_MAX(1, slash - dir) : 1, slash ? dir : ".");
 }
 
-/* Tells whether the folder can be replaced: it is not a mount point, not in use as a working
- * directory, and has a name of its own.
+/* Whether the folder can be replaced: it is not a mount point, not in use as a working directory,
+ * and has a name of its own.
  */
 static bool can_swap(const char *dir, const char *parent)
 {

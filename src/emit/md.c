@@ -87,8 +87,8 @@ static void md_add_block(struct nsx_buf *b, const struct nsx_block *block,
 	}
 }
 
-/* Adds the blocks of s under a heading. In a whole report, sections without findings are left
- * out.
+/* Adds the blocks of s under a heading. In a whole report nothing is said of sections that the
+ * trace cannot answer.
  */
 static void md_add_blocks(struct md *m, struct nsx_buf *b,
 			  const struct nsx_section *s, const char *heading)
@@ -121,7 +121,7 @@ static bool md_add_heading(struct md *m, const char *heading)
 	return body.n;
 }
 
-/* Returns the heading of the section's first block; NULL: it shows none. */
+/* The heading of the section's first block; NULL: it shows none. */
 static const char *first_heading_of(const struct nsx_section *s)
 {
 	const char *heading = s->pass->title;

@@ -57,7 +57,7 @@ static enum holds column_content(const struct nsx_col *col)
 	return PLAIN;
 }
 
-/* Tells whether a word is a unit. Units are left out of headings, because cells show them. */
+/* Whether a word is a unit. Units are left out of headings, because cells show them. */
 static bool is_unit(enum holds h, const char *word, size_t n)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "bytes"};
@@ -285,8 +285,8 @@ static bool does_process_use_device(const struct nsx_trace *t, uint32_t device,
 	return false;
 }
 
-/* Returns the label of a row's GPU, from its ordinal and whatever distinguishes GPUs with the same
- * ordinal; NULL: the column is not a GPU.
+/* The label of a row's GPU, from its ordinal and whatever distinguishes GPUs with the same ordinal;
+ * NULL: the column is not a GPU.
  */
 static const char *gpu_label(const struct nsx_report *report,
 			     const struct nsx_table *t, size_t row, int c)
@@ -343,7 +343,7 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 	return nids > 1;
 }
 
-/* Returns the mean of a figure over joined rows. */
+/* The mean of a figure over joined rows. */
 static struct nsx_cell md_table_mean_of(const struct nsx_table *t, const struct row *row, int c)
 {
 	struct nsx_cell cell = nsx_row_at(t, row->first)[c];

@@ -38,5 +38,5 @@ int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
-/* Tells whether one of these writers made the file. */
+/* Whether one of these writers made the file. */
 bool nsx_notices_is(const char *path);

@@ -102,9 +102,7 @@ static bool is_written(const struct nsx_folder *f, const char *path)
 	return NSX_ANY(i, f->nfiles, !strcmp(f->files[i].name, path));
 }
 
-/* Tells whether an entry lies inside the folder; others are rejected, because a list may be
- * forged.
- */
+/* Whether an entry lies inside the folder; others are rejected, because a list may be forged. */
 static bool ours_is_inside(const char *path)
 {
 	const char *slash = strchr(path, '/');
@@ -145,8 +143,8 @@ static bool is_sealed(const char *text, size_t n)
 	return false;
 }
 
-/* Returns the start of a record's list, which is its last member before the seal; NULL: none. JSON
- * strings hold no line feed, so the search cannot hit one.
+/* The start of a record's list, which is its last member before the seal; NULL: none. JSON strings
+ * hold no line feed, so the search cannot hit one.
  */
 static char *find_record_list(char *text)
 {
@@ -254,7 +252,7 @@ static bool ours_is_ours(const struct nsx_ours *o, int dir, const char *name, co
 	return ours;
 }
 
-/* Tells whether path is a subfolder of files that we write or wrote, such as "tables". */
+/* Whether path is a subfolder of files that we write or wrote, such as "tables". */
 static bool is_our_folder(const struct nsx_ours *o, const char *path)
 {
 	const struct nsx_out_file *f = o->folder->files;
@@ -302,7 +300,7 @@ static bool set_path(struct walk *w, const char *name)
 	return snprintf(w->path + w->n, sizeof(w->path) - w->n, "%s", name) < room;
 }
 
-/* Tells whether to report w->path as the user's file that is in the way. Only one is reported: the
+/* Whether to report w->path as the user's file that is in the way. Only one is reported: the
  * folder's record (report.json or the like) if it is among them, otherwise the first by name.
  */
 static bool is_file_to_report(const struct walk *w)

@@ -42,7 +42,7 @@ int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir, struct nsx_er
  */
 void nsx_ours_tidy(const struct nsx_folder *f, const char *dir, const struct nsx_ours *known);
 
-/* Tells whether a file is one of these inputs, under any name. */
+/* Whether a file is one of these inputs, under any name. */
 bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st);
 
 /* Writes the seal that ends a record, the sum of the n bytes before it; it shows whether

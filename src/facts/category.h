@@ -3,7 +3,7 @@
 
 #include "facts/kernel_name.h"
 
-/* Returns the purpose of the kernel with the name p. *ret_pattern (NULL: not wanted; unset for
- * "other") is the word that decided.
+/* The purpose of the kernel with the name p. *ret_pattern (NULL: not wanted; unset for "other") is
+ * the word that decided.
  */
 enum nsx_kernel_category nsx_category_of(const char *p, size_t n, const char **ret_pattern);

@@ -208,7 +208,7 @@ struct nsx_lost {
 };
 /* Counts calls that begin in a window. */
 struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_window *w);
-/* Tells whether so many launches are lost that idle time may be lost work. */
+/* Whether so many launches are lost that idle time may be lost work. */
 bool nsx_is_idle_unknown(const struct nsx_lost *lost);
 
 /* NVTX. An operation's range is the innermost range that was open when its launch call began: a
@@ -223,7 +223,7 @@ struct nsx_nvtx_facts {
 	 */
 	uint8_t *nested;
 };
-/* Returns the range index of an operation (kernel, copy, memset or replay), or NSX_NONE. */
+/* The range index of an operation (kernel, copy, memset or replay), or NSX_NONE. */
 static inline uint32_t nsx_op_range(const struct nsx_nvtx_facts *f, size_t op)
 {
 	return nsx_unpack_index(&f->op_range, op);
@@ -234,13 +234,13 @@ static inline uint32_t nsx_range_before(const struct nsx_packed *by, uint32_t ra
 
 	return by_n ? range - by_n : NSX_NONE;
 }
-/* Returns the enclosing range on the same thread and domain, or NSX_NONE. */
+/* The enclosing range on the same thread and domain, or NSX_NONE. */
 static inline uint32_t nsx_range_parent(const struct nsx_nvtx_facts *f, uint32_t range)
 {
 	return nsx_range_before(&f->parent, range);
 }
-/* Returns the nearest range that is open at this range's start and not nested; or NSX_NONE. It is
- * of any user domain or, for a library's range, of any library's domain.
+/* The nearest range that is open at this range's start and not nested; or NSX_NONE. It is of any
+ * user domain or, for a library's range, of any library's domain.
  */
 static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f, uint32_t range)
 {
@@ -330,21 +330,21 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			 unsigned threads, struct nsx_arena *a, struct nsx_err *err);
 
-/* Returns the text of a name, which may be one made by the facts. Details of idle pieces and names
- * of iterations need this instead of nsx_text.
+/* The text of a name, which may be one made by the facts. Details of idle pieces and names of
+ * iterations need this instead of nsx_text.
  */
 static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
 {
 	return nsx_str_text(f->strings, s);
 }
 
-/* Returns the time a device spent in kernels or graph replays. */
+/* The time a device spent in kernels or graph replays. */
 static inline int64_t nsx_kernel_busy(const struct nsx_device_facts *d)
 {
 	return nsx_spans_total(&d->compute) + nsx_spans_minus_total(&d->comm, &d->compute);
 }
 
-/* Tells whether the file records in which range a kernel was launched. */
+/* Whether the file records in which range a kernel was launched. */
 static inline bool nsx_maps_kernels(const struct nsx_schema *s)
 {
 	return nsx_has_view(s, NSX_VIEW_nvtx) &&
@@ -353,8 +353,8 @@ static inline bool nsx_maps_kernels(const struct nsx_schema *s)
 	       nsx_has(s, NSX_F_kernel_corr) && nsx_has(s, NSX_F_runtime_corr);
 }
 
-/* Returns the window on which findings are priced: the steady window, or the user's; start == end
- * without GPU work.
+/* The window on which findings are priced: the steady window, or the user's; start == end without
+ * GPU work.
  */
 static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 {
@@ -374,11 +374,10 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_load_named(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
 
-/* Returns a device's first operation that starts at at_ns or later; the end of its slice if none.
- * O(log n).
+/* A device's first operation that starts at at_ns or later; the end of its slice if none. O(log n).
  */
 uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d, int64_t at_ns);
-/* Returns the number of a device's operations that start in [from_ns, to_ns). O(log n). */
+/* The number of a device's operations that start in [from_ns, to_ns). O(log n). */
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device, int64_t from_ns, int64_t to_ns);
 /* Iterates over a device's operations that run or begin in w; *at begins at 0. Skips earlier
  * operations block by block.
@@ -398,8 +397,7 @@ struct nsx_gap {
 	bool is_edge; /* it lies at an edge of the window in use             */
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at, struct nsx_gap *ret);
-/* Returns the index of the first piece of the first gap that ends after at_ns, as a start for
- * nsx_next_gap.
+/* The index of the first piece of the first gap that ends after at_ns, as a start for nsx_next_gap.
  */
 size_t nsx_idle_from(const struct nsx_idle *idle, int64_t at_ns);
 static inline int64_t nsx_idle_start(const struct nsx_idle *idle, size_t i)
@@ -415,19 +413,19 @@ int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns, int64_t e
 int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
 		   struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Returns the barrier charged with a gap (queries/README.md 10); NSX_NONE: none. */
+/* The barrier charged with a gap (queries/README.md 10); NSX_NONE: none. */
 uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 			 const struct nsx_gap *gap);
 
-/* Tells whether a call is a copy that blocked the host. */
+/* Whether a call is a copy that blocked the host. */
 static inline bool nsx_call_blocks(const struct nsx_facts *f,
 				   const struct nsx_trace *t, size_t call)
 {
 	return t->calls.cls[call] == NSX_CALL_COPY || (f->copy_blocks[call / 8] >> call % 8 & 1);
 }
 
-/* Tells whether a launch loads or compiles code: it takes 1 ms or more and is its thread's first
- * launch of the kernel, or 50 ms or more.
+/* Whether a launch loads or compiles code: it takes 1 ms or more and is its thread's first launch
+ * of the kernel, or 50 ms or more.
  */
 static inline bool nsx_call_loads(const struct nsx_facts *f, size_t call)
 {

@@ -14,9 +14,9 @@ enum {
 	SCHEDULERS = 4, /* of a multiprocessor; each warp runs on one of them */
 };
 
-/* Returns the usual rate of pinned copies, in bytes per ns, over the GPU's PCIe generation or
- * NVLink-C2C; 0: unknown. The values were measured with bandwidthTest of the CUDA samples on
- * machines with these links.
+/* The usual rate of pinned copies, in bytes per ns, over the GPU's PCIe generation or NVLink-C2C;
+ * 0: unknown. The values were measured with bandwidthTest of the CUDA samples on machines with
+ * these links.
  */
 static double known_link_rate(const struct nsx_trace *t, uint32_t device)
 {
@@ -64,8 +64,8 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
 	return 0;
 }
 
-/* Returns how many threads of the kernel a multiprocessor would hold if blocks had the usual size,
- * with the same shared memory for each thread.
+/* How many threads of the kernel a multiprocessor would hold if blocks had the usual size, with the
+ * same shared memory for each thread.
  */
 static double resident_threads(const struct nsx_trace *t, const struct nsx_gpu_info *g,
 			       const struct nsx_shape *s, int64_t threads)

@@ -97,7 +97,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the first piece that begins at at_ns or later. */
+/* The first piece that begins at at_ns or later. */
 static size_t first_piece_from(const struct nsx_idle *x, int64_t at_ns)
 {
 	return NSX_SEARCH(0, x->n, mid, nsx_idle_start(x, mid) < at_ns);
@@ -178,7 +178,7 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 	return 0;
 }
 
-/* Returns the number of barriers in a list, sorted by end, that ended before a time. */
+/* The number of barriers in a list, sorted by end, that ended before a time. */
 static size_t count_barriers_ended(const struct nsx_facts *f, const uint32_t *list, size_t n,
 				   int64_t before)
 {

@@ -303,9 +303,7 @@ static bool ends_gap_first(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	return ca < cb;
 }
 
-/* Returns the operation that ends a gap. first: the first of all operations that start at that
- * time.
- */
+/* The operation that ends a gap. first: the first of all operations that start at that time. */
 static uint32_t find_gap_ending_op(const struct nsx_trace *t, uint32_t first, uint32_t end)
 {
 	uint32_t best = first;

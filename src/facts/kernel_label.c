@@ -186,7 +186,7 @@ static int kernel_label_cmp_words(const void *a, const void *b)
 	return NSX_CMP(x->n, y->n);
 }
 
-/* Returns the number of leading words that all members have in common; they share at least `at`. */
+/* The number of leading words that all members have in common; they share at least `at`. */
 static unsigned count_common(const struct member *v, size_t n, unsigned at)
 {
 	unsigned common = v[0].n;
@@ -523,7 +523,7 @@ static int kernel_label_read_all(struct dealt *d, struct nsx_arena *a, struct ns
 	return rc;
 }
 
-/* Returns the index of a kernel by the rank of its name. */
+/* The index of a kernel by the rank of its name. */
 static size_t kernel_label_index_of(const struct nsx_kernel_names *k, uint32_t rank)
 {
 	const struct nsx_kernel_ranks *x = &k->ranks[rank / 64];
@@ -612,7 +612,7 @@ const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k, 
 		       &k->v[kernel_label_index_of(k, rank)] : NULL;
 }
 
-/* Returns the label that was already made for a name; NULL: none. */
+/* The label that was already made for a name; NULL: none. */
 static const char *find_made_label(struct nsx_kernel_labels *l, nsx_str name)
 {
 	uint32_t at;

@@ -39,8 +39,8 @@ struct nsx_kernel_words { /* what a kernel's own name tells */
 };
 /* Reads a kernel's full name. Owner of the texts: the arena. */
 void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_words *ret);
-/* Returns the number of leading bytes, counting the NUL, that decide: names that share them have
- * the same words, because parameters are not read.
+/* The number of leading bytes, counting the NUL, that decide: names that share them have the same
+ * words, because parameters are not read.
  */
 size_t nsx_kernel_words_length(const char *full);
 
@@ -84,7 +84,7 @@ nsx_kernel_of_shape(const struct nsx_kernel_names *k, uint32_t shape)
 /* Full names of all kernels, in the same order. Owner: the arena. */
 int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
 			  nsx_str **ret, struct nsx_err *err) NSX_CHECKED;
-/* Returns a label that is unique in the trace. Labels are made on demand, because few of a million
- * names are shown. Thread-safe. Owner: k.
+/* A label that is unique in the trace. Labels are made on demand, because few of a million names
+ * are shown. Thread-safe. Owner: k.
  */
 const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name);

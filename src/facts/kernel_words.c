@@ -115,7 +115,7 @@ static bool kernel_words_next_word(struct text *t, struct nsx_word *ret)
 	return any;
 }
 
-/* Returns the next word of a kind; empty if there is none. */
+/* The next word of a kind; empty if there is none. */
 static struct text next_of(struct text *t, enum nsx_word_kind kind)
 {
 	struct nsx_word w;
@@ -173,7 +173,7 @@ static enum nsx_dtype first_float_type(struct text args)
 	return NSX_D_NONE;
 }
 
-/* Returns the type with whose name t begins; the name may have two words ("unsigned int"). */
+/* The type with whose name t begins; the name may have two words ("unsigned int"). */
 static enum nsx_dtype type_at(struct text t)
 {
 	struct nsx_word w;
@@ -196,8 +196,8 @@ static enum nsx_dtype type_at(struct text t)
 		       (enum nsx_dtype)(type + NSX_D_U64 - NSX_D_I64) : type;
 }
 
-/* Returns the parameter type of the first lambda that has a parameter. The operation's lambda
- * comes first; those of its wrappers, whose parameter is an index, follow.
+/* The parameter type of the first lambda that has a parameter. The operation's lambda comes first;
+ * those of its wrappers, whose parameter is an index, follow.
  */
 static enum nsx_dtype lambda_type(struct text t)
 {
@@ -320,7 +320,7 @@ static bool recognise_cub(const struct parts *name, struct words *w)
 
 /* PyTorch's elementwise kernels and reductions ------------------------------------*/
 
-/* Returns the operation that a wrapper's argument names; empty: none. */
+/* The operation that a wrapper's argument names; empty: none. */
 static struct text operation(struct text t)
 {
 	static const char *const wrappers[] = {
@@ -354,7 +354,7 @@ static struct text operation(struct text t)
 	return nothing;
 }
 
-/* Returns the type on which an operation works: the first floating-point type among the arguments,
+/* The type on which an operation works: the first floating-point type among the arguments,
  * otherwise the functor's type, otherwise that of its lambda's parameter.
  */
 static enum nsx_dtype operand_type(struct text args, struct text after_op)
@@ -522,7 +522,7 @@ static bool find_tile(struct text t, int ret[2])
 	return false;
 }
 
-/* Returns the part between underscores that contains `what`; empty: none. */
+/* The part between underscores that contains `what`; empty: none. */
 static struct text part_containing(struct text t, const char *what)
 {
 	struct text part = {t.p, 0};
@@ -561,8 +561,8 @@ static void add_matrix_detail(struct words *w, struct text t)
 	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n), part.n ? part.p : t.p);
 }
 
-/* Returns the part of a name that identifies the kernel: the base name; for a wrapper called
- * "Kernel" its first argument; for Kokkos' launchers the body of their loop.
+/* The part of a name that identifies the kernel: the base name; for a wrapper called "Kernel" its
+ * first argument; for Kokkos' launchers the body of their loop.
  */
 static struct text identifying_part(const struct parts *name)
 {
@@ -643,8 +643,8 @@ static bool recognise_lambda(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* Returns the last identifier of a mangled name ("_ZN5mylib4stepEPf") before its template
- * arguments; empty: the name is not mangled.
+/* The last identifier of a mangled name ("_ZN5mylib4stepEPf") before its template arguments; empty:
+ * the name is not mangled.
  */
 static struct text mangled_base_name(struct text t)
 {

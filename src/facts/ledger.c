@@ -104,7 +104,7 @@ static int account_ops(struct books *b, uint32_t device, const struct nsx_spans 
 	return rc;
 }
 
-/* Tells whether the gap before op lies inside a replay that was traced node by node. */
+/* Whether the gap before op lies inside a replay that was traced node by node. */
 static bool is_between_nodes(const struct nsx_trace *t, uint32_t device, enum nsx_cause cause,
 			     uint32_t op)
 {
@@ -261,8 +261,8 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 	return rc;
 }
 
-struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
-				    double each)
+struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x,
+					   const struct nsx_ledger *usual, double each)
 {
 	struct nsx_ledger_excess best = {.row.ns = 0};
 

@@ -66,9 +66,9 @@ struct nsx_ledger_excess {
 	double more_ns;	 /* time of its operations beyond the usual number                   */
 	double class_ns; /* excess of its class, or of its cause if it is idle time          */
 };
-struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
-				    double each);
-/* Returns the name of an account's place: "gemm f32", "copies host to device, pageable",
+struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x,
+					   const struct nsx_ledger *usual, double each);
+/* The name of an account's place: "gemm f32", "copies host to device, pageable",
  * "cudaStreamSynchronize"; NULL: the class says everything.
  */
 const char *nsx_account_place(const struct nsx_facts *f, const struct nsx_account *x,

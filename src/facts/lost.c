@@ -11,8 +11,8 @@ static bool launches_work(const struct nsx_calls *c, size_t call)
 	       !(c->flags[call] & (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH));
 }
 
-/* Tells whether the thread captures a graph after this call, given whether it did before. Calls
- * during a capture launch nothing.
+/* Whether the thread captures a graph after this call, given whether it did before. Calls during a
+ * capture launch nothing.
  */
 static bool captures_graph_after(const struct nsx_trace *t, size_t call, bool was)
 {

@@ -210,8 +210,8 @@ static uint32_t call_of_side(const struct matching *x, uint32_t side, uint32_t k
 	return x->picked[x->side_at[side] + k];
 }
 
-/* Tells whether a call takes part: always in a symmetric operation; as the root in a collective of
- * kind of_root; as another rank in one of kind of_others.
+/* Whether a call takes part: always in a symmetric operation; as the root in a collective of kind
+ * of_root; as another rank in one of kind of_others.
  */
 static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root, enum kind of_others)
 {
@@ -223,8 +223,7 @@ static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root, 
 	return rank >= 0 && x->peer[i] >= 0 && kind == (rank == x->peer[i] ? of_root : of_others);
 }
 
-/* Tells whether other calls wait for this one; meet_waits tells whether this one waits for others.
- */
+/* Whether other calls wait for this one; meet_waits tells whether this one waits for others. */
 static bool is_awaited_call(const struct matching *x, uint32_t i)
 {
 	return takes_part(x, i, FROM_ROOT, TO_ROOT);
@@ -292,8 +291,8 @@ static void add_meetings(struct matching *x)
 	}
 }
 
-/* Tells whether the picked calls are collectives: the k-th calls of all sides are of the same
- * function, and none that waits ends before all have begun.
+/* Whether the picked calls are collectives: the k-th calls of all sides are of the same function,
+ * and none that waits ends before all have begun.
  */
 static bool are_collectives(struct matching *x)
 {
@@ -311,7 +310,7 @@ static bool are_collectives(struct matching *x)
 	return true;
 }
 
-/* Tells whether the picked waits are for each other: whenever one begins late, all end together. */
+/* Whether the picked waits are for each other: whenever one begins late, all end together. */
 static bool waits_end_together(const struct matching *x)
 {
 	size_t seen = 0, stray = 0;
@@ -364,7 +363,7 @@ static int cmp_ranks(const void *a, const void *b, void *ctx)
 	return NSX_CMP(rank[*p], rank[*q]) ?: NSX_CMP(*p, *q);
 }
 
-/* Returns the first process of a rank, or NSX_NONE. by_rank: processes sorted by rank. */
+/* The first process of a rank, or NSX_NONE. by_rank: processes sorted by rank. */
 static uint32_t process_of_rank(const struct matching *x, const uint32_t *by_rank, int32_t rank)
 {
 	size_t lo = 0, n = x->t->nprocesses, hi = n;

@@ -52,9 +52,9 @@ int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_memory_done(struct nsx_memory *m);
 
-/* Returns the end of the steps with the same (process, device, kind) as step `at`. */
+/* The end of the steps with the same (process, device, kind) as step `at`. */
 size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at);
-/* Returns the bytes that must have been live before the first of these steps, because they were
- * freed without an allocation.
+/* The bytes that must have been live before the first of these steps, because they were freed
+ * without an allocation.
  */
 int64_t nsx_mem_before(const struct nsx_mem_step *s, size_t n);

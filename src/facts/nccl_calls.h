@@ -27,7 +27,7 @@ struct nsx_nccl_calls { /* calls and inits, unsorted */
 	size_t ninits;
 };
 
-/* Tells whether the export says that it has payloads. */
+/* Whether the export says that it has payloads. */
 int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err) NSX_CHECKED;
 /* Reads all calls with a payload; none if no domain is NCCL's. Owner: arena a. */
 int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,

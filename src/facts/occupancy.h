@@ -42,9 +42,9 @@ bool nsx_shape_occupancy(const struct nsx_trace *t, const struct nsx_gpu_info *g
 			 const struct nsx_shape *s, struct nsx_occupancy *ret);
 /* Shared memory of a block in bytes; -1: unknown. */
 int64_t nsx_shape_shared(const struct nsx_trace *t, const struct nsx_shape *s);
-/* Returns the number of blocks of a shape's grid. */
+/* The number of blocks of a shape's grid. */
 int64_t nsx_shape_blocks(const struct nsx_trace *t, const struct nsx_shape *s);
-/* Returns the number of blocks of a grid, or of threads of a block, with the dimensions v; 0 if a
- * dimension was not recorded.
+/* The number of blocks of a grid, or of threads of a block, with the dimensions v; 0 if a dimension
+ * was not recorded.
  */
 int64_t nsx_extent(const uint32_t v[3]);

@@ -1,8 +1,7 @@
 /* outside.c - iterates over OS calls, MPI calls and MPI ranges as one list. */
 #include "facts/outside.h"
 
-/* Tells whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI
- * calls.
+/* Whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI calls.
  */
 static bool is_mpi_domain(const struct nsx_trace *t, uint32_t domain)
 {

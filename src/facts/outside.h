@@ -37,8 +37,8 @@ static inline size_t nsx_os_call_from(const struct nsx_trace *t,
 		++*at;
 	return *at;
 }
-/* Returns the length of an OS call inside the span. It is 0 for a call before the span:
- * NSX_EACH_OS_CALL visits these if they are nested in a call that overlaps the span.
+/* The length of an OS call inside the span. It is 0 for a call before the span: NSX_EACH_OS_CALL
+ * visits these if they are nested in a call that overlaps the span.
  */
 static inline int64_t nsx_os_call_ns(const struct nsx_trace *t, size_t i, struct nsx_span in)
 {

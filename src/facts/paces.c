@@ -150,8 +150,8 @@ struct sides { /* launches of one shape */
 	double n[NSIDES], ns[NSIDES];
 };
 
-/* The time of these launches at the others' pace; 0 unless each other device that makes them makes
- * about equally many.
+/* How long these launches would take at the pace of the other devices; 0 unless each device that
+ * makes such launches makes about equally many.
  */
 static double their_time(const struct sides *x)
 {

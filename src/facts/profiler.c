@@ -103,7 +103,7 @@ static int cmp_by_name(const void *a, const void *b)
 
 NSX_ORDER(cmp_by_thread, struct nsx_profiler_row, UP(thread), UP(start_ns));
 
-/* Returns the most time inside the window that one thread lost. */
+/* The most time inside the window that one thread lost. */
 static int64_t most_lost_by_thread(const struct nsx_trace *t, struct rows *p)
 {
 	int64_t most = 0, lost = 0, end = INT64_MIN;

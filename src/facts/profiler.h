@@ -23,7 +23,7 @@ struct nsx_profiler {
 /* The part of a thread's span in which the profiler held it up; 0 if that is not known. */
 int64_t nsx_profiled_ns(const struct nsx_facts *f, uint32_t thread, struct nsx_span in);
 
-/* Tells whether x and y have the same name and kind. */
+/* Whether x and y have the same name and kind. */
 bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_profiler_row *y);
 
 /* Reads the rows once. f->profiler stays NULL if the trace has neither table. Owner: the arena. */

@@ -42,7 +42,7 @@ static int cmp_records_by_event(const void *a, const void *b, void *ctx)
 		       streamwait_call_of(t, t->records.call[y]));
 }
 
-/* Tells whether a stream's wait names an event whose record can be looked up. */
+/* Whether a stream's wait names an event whose record can be looked up. */
 static bool has_event_record(const struct nsx_trace *t, size_t wait)
 {
 	return t->syncs.type[wait] == NSX_SYNC_STREAM_WAIT &&
@@ -90,7 +90,7 @@ static int index_ops_of_streams(struct nsx_stream_waits *w, const struct nsx_tra
 	return 0;
 }
 
-/* Tells whether a process uses two devices. */
+/* Whether a process uses two devices. */
 static int uses_two_devices(const struct nsx_trace *t, struct nsx_arena *a, bool *ret,
 			    struct nsx_err *err)
 {
@@ -130,9 +130,7 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* Returns the producer of a wait: the operation launched last on the event's stream before the
- * record.
- */
+/* The producer of a wait: the operation launched last on the event's stream before the record. */
 static uint32_t producer_of(const struct nsx_stream_waits *w,
 			    const struct nsx_trace *t, uint32_t wait)
 {

@@ -20,7 +20,7 @@ struct nsx_stream_waits {
 int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_stream_waits **ret, struct nsx_err *err);
 
-/* Returns the operation that op's stream waited for, if it ended after start and not after end; or
+/* The operation that op's stream waited for, if it ended after start and not after end; or
  * NSX_NONE.
  */
 uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,

@@ -138,8 +138,8 @@ static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b,
 
 /* Communicators --------------------------------------------------------------------*/
 
-/* Tells whether two queues belong to one communicator: most of their kernels end together, and
- * hardly one between the first and the last of these is alone.
+/* Whether two queues belong to one communicator: most of their kernels end together, and hardly one
+ * between the first and the last of these is alone.
  */
 static bool share_communicator(const struct matching *x, const struct queue *p,
 			       const struct queue *q)
@@ -167,9 +167,7 @@ static bool share_communicator(const struct matching *x, const struct queue *p,
 	return n * 2 >= NSX_MAX(p->n, q->n) && alone <= 1 + n / STRAY && close * 2 >= n;
 }
 
-/* Returns the group to which a queue belongs; NSX_NONE: none. others: earlier queues of the same
- * name.
- */
+/* The group to which a queue belongs; NSX_NONE: none. others: earlier queues of the same name. */
 static uint32_t teams_find_group(const struct matching *x, const struct queue *q,
 				 const uint32_t *others, uint32_t nothers)
 {
@@ -244,7 +242,7 @@ static int64_t farthest_partner_ns(const struct matching *x, const struct group 
 	return least + SAME_NS;
 }
 
-/* Returns the queue whose head ends first; NULL: fewer than two are left. */
+/* The queue whose head ends first; NULL: fewer than two are left. */
 static struct queue *queue_that_ends_first(const struct matching *x, const struct group *g)
 {
 	struct queue *best = NULL;
@@ -262,7 +260,7 @@ static struct queue *queue_that_ends_first(const struct matching *x, const struc
 	return left < 2 ? NULL : best;
 }
 
-/* Returns the index of a rank's queue in `found`; n if the rank has none there. */
+/* The index of a rank's queue in `found`; n if the rank has none there. */
 static uint32_t teams_place_of(struct queue *const *found, uint32_t n, const struct queue *q)
 {
 	uint32_t i = 0;

@@ -46,7 +46,7 @@ static void unions_advance(struct cursor *c)
 	c->next++;
 }
 
-/* Tells whether a list covers a time. *until is lowered to the time at which that changes. */
+/* Whether a list covers a time. *until is lowered to the time at which that changes. */
 static bool list_covers(struct cursor *c, int64_t at, int64_t *until)
 {
 	bool inside;
@@ -126,7 +126,7 @@ static int add_partition_marks(struct nsx_device_facts *d, const struct nsx_span
 	return 0;
 }
 
-/* Returns the number of marks before a time. */
+/* The number of marks before a time. */
 static size_t marks_before(const struct nsx_device_facts *d, int64_t at_ns)
 {
 	return NSX_SEARCH(0, d->nmarks, mid, d->marks[mid].at_ns < at_ns);

@@ -1,7 +1,7 @@
 /* pass.c - a pass's needs, tables and queries. */
 #include "passes/pass.h"
 
-/* Returns the first table name that fields.def has for a view. */
+/* The first table name that fields.def has for a view. */
 static const char *pass_table_of(enum nsx_view v, struct nsx_arena *a)
 {
 	const char *tables = nsx_view_defs[v].tables;

@@ -66,9 +66,9 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
  */
 const char *nsx_pass_lacks(const struct nsx_pass *pass,
 			   const struct nsx_schema *s, struct nsx_arena *a);
-/* Returns the layout of the pass's i-th table; NULL at the end. */
+/* The layout of the pass's i-th table; NULL at the end. */
 const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass, unsigned i);
-/* Returns the pass's i-th query: ID.sql, then ID__PART.sql; NULL at the end. */
+/* The pass's i-th query: ID.sql, then ID__PART.sql; NULL at the end. */
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i);
 
 /* Frees the sums of a pass. *sums must begin with its struct nsx_groups, followed by the values of
@@ -76,7 +76,7 @@ const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i);
  */
 void nsx_sums_done(void *sums);
 
-/* Returns the part of a call or of an NVTX range inside the window. */
+/* The part of a call or of an NVTX range inside the window. */
 static inline int64_t nsx_call_inside(const struct nsx_trace *t, size_t call)
 {
 	return nsx_in_window(t, nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call));
@@ -93,12 +93,12 @@ static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t, uint32_
 {
 	return device == NSX_NONE ? nsx_null() : nsx_int(t->device[device].device_id);
 }
-/* Returns a number or an index; NSX_NONE becomes null. */
+/* A number or an index; NSX_NONE becomes null. */
 static inline struct nsx_cell nsx_known_cell(uint32_t v)
 {
 	return v == NSX_NONE ? nsx_null() : nsx_int(v);
 }
-/* Returns a text of the trace or of the facts; 0 becomes null. */
+/* A text of the trace or of the facts; 0 becomes null. */
 static inline struct nsx_cell nsx_text_cell(const struct nsx_trace *t, nsx_str s)
 {
 	return nsx_string(s ? nsx_text(t, s) : NULL);
@@ -107,13 +107,13 @@ static inline struct nsx_cell nsx_fact_cell(const struct nsx_facts *f, nsx_str s
 {
 	return nsx_string(s ? nsx_fact_text(f, s) : NULL);
 }
-/* Returns a text of the trace, for the row added last. */
+/* A text of the trace, for the row added last. */
 static inline struct nsx_cell nsx_name_cell(const struct nsx_trace *t,
 					    struct nsx_table *table, nsx_str s)
 {
 	return nsx_row_string(table, t->strings, s);
 }
-/* Returns the parts of a global thread or process id. */
+/* The parts of a global thread or process id. */
 static inline struct nsx_cell nsx_global_pid(const struct nsx_trace *t, uint64_t id)
 {
 	uint32_t process = nsx_process_find(t, nsx_process_key(id));
@@ -124,7 +124,7 @@ static inline struct nsx_cell nsx_global_tid(uint64_t id)
 {
 	return nsx_int(nsx_tid_of(id));
 }
-/* Tells whether a thread launches GPU work. */
+/* Whether a thread launches GPU work. */
 static inline struct nsx_cell nsx_launches_cell(const struct nsx_trace *t, uint64_t global_tid)
 {
 	uint32_t thread = nsx_thread_find(t, global_tid);

@@ -60,7 +60,7 @@ struct run {
 	struct nsx_report *report;
 };
 
-/* Tells whether id is in a comma-separated list. */
+/* Whether id is in a comma-separated list. */
 static bool run_listed(const char *list, const char *id)
 {
 	size_t n = strlen(id);

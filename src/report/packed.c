@@ -139,7 +139,9 @@ static unsigned char *packed_put_cell(const struct nsx_packed_rows *p,
 	}
 }
 
-/* Whether a cell has the same text as the cell of the row before. */
+/* Whether a cell surely equals the cell of the row before. A copied text may be overwritten, so it
+ * never does.
+ */
 static bool is_as_before(const struct nsx_packed_rows *p,
 			 const struct nsx_cell *c, const struct nsx_cell *before)
 {

@@ -13,8 +13,8 @@ void nsx_packed_free(struct nsx_packed_rows *p); /* NULL is fine */
 
 size_t nsx_packed_count(const struct nsx_packed_rows *p);
 bool nsx_packed_is_full(const struct nsx_packed_rows *p);
-/* Returns the next row, filled with null cells and valid until the next call. Sets *is_short if
- * there was no memory and the row before it is lost.
+/* The next row, filled with null cells and valid until the next call. Sets *is_short if there was
+ * no memory and the row before it is lost.
  */
 struct nsx_cell *nsx_packed_add(struct nsx_packed_rows *p, bool *is_short);
 /* Copies a text for the row added last. NULL: no room. */

@@ -106,8 +106,8 @@ struct nsx_table {
 	bool is_short; /* rows were lost as memory was out: nsx_add_row      */
 	const struct nsx_strings *strings; /* for cells with string ids      */
 	int json_rows; /* the user's limit; 0: the layout's                  */
-	/* id + 1 of the first column sorted in descending order, which gives the rank of rows; 0:
-	 * the rows are not ranked
+	/* 1 + id of the column by which the dearest rows are kept: the first one sorted in
+	 * descending order; 0: there is none
 	 */
 	int price;
 };

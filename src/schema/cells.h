@@ -26,8 +26,7 @@ static inline bool nsx_is_instant(const struct nsx_val *v)
 {
 	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX && v->u.i >= -NSX_TIME_MAX;
 }
-/* Returns the process key of a row, from globalPid or globalTid or, without them, from pid << 24.
- */
+/* The process key of a row, from globalPid or globalTid or, without them, from pid << 24. */
 static inline uint64_t nsx_read_process_key(const struct nsx_val *global, const struct nsx_val *pid)
 {
 	if (global->type == NSX_V_I64)

@@ -8,8 +8,8 @@
 
 #include "base/base.h"
 
-/* Returns the process key of a global id. A global id holds machine and VM, then 24 bits of
- * process id, then 24 bits of thread id. In a process key the thread bits are 0.
+/* The process key of a global id. A global id holds machine and VM, then 24 bits of process id,
+ * then 24 bits of thread id. In a process key the thread bits are 0.
  */
 static inline uint64_t nsx_process_key(uint64_t global_id)
 {
@@ -62,13 +62,13 @@ enum { /* threadBlock: a runnable thread was preempted */
 	NSX_BLOCK_READY = 49, NSX_BLOCK_DEFERRED_PREEMPT = 51
 };
 
-/* Tells whether an overhead is the program's own: JIT, module loading and lazy loading. */
+/* Whether an overhead is the program's own: JIT, module loading and lazy loading. */
 static inline int nsx_overhead_is_load(unsigned type)
 {
 	return type == NSX_OVERHEAD_JIT || type == NSX_OVERHEAD_MODULE_LOAD ||
 	       type == NSX_OVERHEAD_LAZY_LOAD;
 }
-/* Tells whether an overhead is the profiler's own. */
+/* Whether an overhead is the profiler's own. */
 static inline int nsx_overhead_is_tool(unsigned type)
 {
 	return type == NSX_OVERHEAD_FLUSH ||
@@ -79,7 +79,7 @@ static inline int nsx_copy_is_migration(unsigned kind)
 {
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
 }
-/* Tells whether a page fault of the host caused the migration, not a prefetch or an eviction. */
+/* Whether a page fault of the host caused the migration, not a prefetch or an eviction. */
 static inline int nsx_copy_is_fetched(unsigned kind, unsigned cause)
 {
 	return kind == NSX_COPY_UVM_DTOH && cause != NSX_MIGRATE_PREFETCH &&

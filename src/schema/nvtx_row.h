@@ -16,8 +16,8 @@
 enum { NSX_NVTX_ROW(NSX_NVTX_CELL) NSX_N_CELLS };
 static const enum nsx_field nsx_nvtx_row[NSX_N_CELLS] = {NSX_NVTX_ROW(NSX_NVTX_FIELD)};
 
-/* Returns the row's enum nsx_nvtx_kind by its event type; -1: neither range nor mark. Reduced
- * exports without that column hold push/pop ranges.
+/* The row's enum nsx_nvtx_kind by its event type; -1: neither range nor mark. Reduced exports
+ * without that column hold push/pop ranges.
  */
 static inline int nsx_nvtx_row_kind(const struct nsx_val *row)
 {
@@ -40,7 +40,7 @@ static inline int nsx_nvtx_row_kind(const struct nsx_val *row)
 	}
 }
 
-/* Returns the row's text, inline or as a string id. */
+/* The row's text, inline or as a string id. */
 static inline const struct nsx_val *nsx_nvtx_row_name(const struct nsx_val *row)
 {
 	return &row[row[NSX_N_TEXT].type == NSX_V_TEXT ? NSX_N_TEXT : NSX_N_TEXT_ID];

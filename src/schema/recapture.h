@@ -34,11 +34,11 @@ enum nsx_record {		    /* bits: what a capture is to record, and how */
 /* Returns 202304 for "NVIDIA Nsight Systems 2023.4.4.54"; 0: unknown. */
 unsigned nsx_nsys_version(const char *product);
 
-/* Returns the command line that records `what` (bits of enum nsx_record) with the nsys version of
- * s; s may be NULL: unknown. NULL if that version cannot record it. Owner: the arena, or static.
+/* The command line that records `what` (bits of enum nsx_record) with the nsys version of s; s may
+ * be NULL: unknown. NULL if that version cannot record it. Owner: the arena, or static.
  */
 const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, unsigned what);
-/* Returns the first nsys version that can record `what`, as year * 100 + month; 0: any. */
+/* The first nsys version that can record `what`, as of nsx_nsys_version; 0: any. */
 unsigned nsx_recapture_since(unsigned what);
 struct nsx_preset {
 	const char *name;
@@ -57,7 +57,7 @@ extern const struct nsx_preset nsx_presets[NSX_NPRESETS];
  * NSX_E_USAGE.
  */
 int nsx_refuse_preset(const char *name, struct nsx_err *err);
-/* Returns the smallest preset that records `what`. links: whether GPUs are linked; without links
- * the preset nvlink is not chosen.
+/* The smallest preset that records `what`. links: whether GPUs are linked; without links the preset
+ * nvlink is not chosen.
  */
 const char *nsx_recapture_preset(unsigned what, bool links);

@@ -124,9 +124,7 @@ static int64_t query_count(struct nsx_db *db, const char *head, const char *tabl
 	return nsx_i64_or(&v, -1);
 }
 
-/* Returns the number of rows in a source's table; negative: there is no source, and SQLite must
- * count.
- */
+/* The number of rows in a source's table; negative: there is no source, and SQLite must count. */
 static int64_t count_source_rows(struct nsx_db *db, const char *table)
 {
 	const struct nsx_source *s = nsx_db_source(db);
@@ -155,13 +153,15 @@ int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ? n : nsx_count_rows(db, table);
 }
 
-/* Tells whether a table has rows: 0 if it is empty, -1 if it has rows or is damaged. */
+/* Whether a table has rows: 0 if it is empty; negative if it has rows, is damaged, or is of a
+ * report, whose tables are listed only with rows.
+ */
 static int64_t probe_rows(struct nsx_db *db, const char *table)
 {
 	return nsx_db_source(db) ? -1 : query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
 
-/* Returns the reason why a table is missing from a source that has records for it. */
+/* The reason why a table is missing from a source that has records for it. */
 static const void *find_unread_reason(const void *schema, const char *table)
 {
 	const struct nsx_schema *s = schema;
@@ -173,8 +173,8 @@ static const void *find_unread_reason(const void *schema, const char *table)
 		"program does not know", (unsigned long long)n);
 }
 
-/* Returns the table of a view; if that has no rows, its newest version. If both have rows, the
- * newest version is not read.
+/* The table of a view; if that has no rows, its newest version. If both have rows, the newest
+ * version is not read.
  */
 static const struct nsx_table_info *find_view(struct nsx_schema *s, unsigned v)
 {
@@ -192,7 +192,7 @@ static const struct nsx_table_info *find_view(struct nsx_schema *s, unsigned v)
 	return t;
 }
 
-/* Returns the column of time that a table with rows lacks; NULL: none. */
+/* The column of time that a table with rows lacks; NULL: none. */
 static const char *lacking_time(const struct nsx_schema *s, unsigned v)
 {
 	for (unsigned i = 0; i < nsx_view_nfields(v) && s->rows[v]; i++) {
@@ -282,9 +282,8 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 			"--type sqlite REPORT.nsys-rep", path);
 }
 
-/* Tells whether the file is an nsys export: it has StringIds and one of the tables in `signs`. A
- * reduced export without strings has an event table with start and end, and not nvprof's key
- * column.
+/* Whether the file is an nsys export: it has StringIds and one of the tables in `signs`. A reduced
+ * export without strings has an event table with start and end, and not nvprof's key column.
  */
 static bool is_export(const struct nsx_schema *s)
 {
@@ -312,7 +311,7 @@ static bool is_export(const struct nsx_schema *s)
 	return false;
 }
 
-/* Reads a key of META_DATA_EXPORT or _CAPTURE; "" if it is absent or unreadable. */
+/* Reads the value of a key from a view of names and values; "" if it is absent or unreadable. */
 static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
 		     const char **ret, struct nsx_err *err)
 {

@@ -87,7 +87,7 @@ struct nsx_shifts {
 	size_t nrows;
 };
 void nsx_sort_changes(struct nsx_row_change *v, size_t n);
-/* Returns the change of the row that `key` identifies; NULL: none. */
+/* The change of the row that `key` identifies; NULL: none. */
 const struct nsx_row_change *nsx_find_change(const struct nsx_row_change *v, size_t n,
 					     const struct nsx_row_change *key);
 
@@ -132,7 +132,9 @@ struct nsx_schema {
 	struct nsx_arena *arena;
 };
 
-/* Opens a trace file: nsx_db_open, then nsx_schema_probe. Owner: the caller, nsx_schema_close. */
+/* Opens a trace file: nsx_db_open or, for a report, nsx_report_read; then nsx_schema_probe. Owner:
+ * the caller, nsx_schema_close.
+ */
 int nsx_schema_open(const char *path, struct nsx_schema *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_schema_close(struct nsx_schema *s);
 
@@ -143,8 +145,8 @@ void nsx_schema_lose(const struct nsx_schema *s, const char *what);
 /* Notes that rows of a view's table could not be read; err is the reason. */
 void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v, const struct nsx_err *err);
 bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
-/* Returns the i-th loss: the warning of nsx_db_warning first, then sorted by text; NULL at the
- * end. Its address does not change.
+/* The i-th loss: the warning of nsx_db_warning first, then sorted by text; NULL at the end. Its
+ * address does not change.
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
 
@@ -155,11 +157,10 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *
 void nsx_schema_done(struct nsx_schema *s);
 
 unsigned nsx_view_nfields(enum nsx_view v);
-/* Returns the number of rows of a table. Negative: the error that prevents counting (enum nsx_rc).
- */
+/* The number of rows of a table. Negative: the error that prevents counting (enum nsx_rc). */
 int64_t nsx_count_rows(struct nsx_db *db, const char *table);
-/* Returns a size for arrays indexed by row id, which few ids exceed: the greatest id if ids are
- * dense, which needs no scan, else the number of rows. Negative: an enum nsx_rc.
+/* A size for arrays indexed by row id, which few ids exceed: the greatest id if ids are dense,
+ * which needs no scan, else the number of rows. Negative: an enum nsx_rc.
  */
 int64_t nsx_bound_ids(struct nsx_db *db, const char *table);
 
@@ -178,7 +179,5 @@ static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 			 const bool *fields, struct nsx_buf *b);
 
-/* Returns a field's name for messages about what is missing:
- * "CUPTI_ACTIVITY_KIND_KERNEL.globalPid".
- */
+/* A field's name for messages about what is missing: "CUPTI_ACTIVITY_KIND_KERNEL.globalPid". */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);

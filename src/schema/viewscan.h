@@ -41,5 +41,5 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 		     const char **text, struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
-/* Returns a text cell as valid UTF-8 on arena a; "" for other types. */
+/* A text cell as valid UTF-8 on arena a; "" for other types. */
 const char *nsx_val_text(const struct nsx_val *v, struct nsx_arena *a);

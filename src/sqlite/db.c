@@ -857,7 +857,7 @@ int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
 
 /* Guard --------------------------------------------------------------------*/
 
-/* Tells whether a function only computes a value from its arguments. */
+/* Whether a function only computes a value from its arguments. */
 static bool is_harmless(const char *function)
 {
 	static const char *const list[] = {

@@ -35,8 +35,8 @@ static inline bool nsx_is_readable(const struct nsx_table_info *t)
 	return t->kind <= NSX_TK_NO_ROWID;
 }
 
-/* Opens path. Errors: NSX_E_IO or NSX_E_SCHEMA with a message that says what
- * the file is and what to do. Owner: the caller, nsx_db_close.
+/* Opens path. Errors: NSX_E_IO or NSX_E_SCHEMA with a message that says what the file is and what
+ * to do; NSX_E_DATA if its list of tables is lost. Owner: the caller, nsx_db_close.
  */
 int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err);
 void nsx_db_close(struct nsx_db *db); /* NULL is fine */
@@ -48,8 +48,8 @@ void nsx_db_close(struct nsx_db *db); /* NULL is fine */
 
 /* Makes a new, empty, writable database. Owner: the caller, nsx_db_close. */
 int nsx_db_new(struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
-/* Returns the bytes of the database. The same statements give the same bytes with one SQLite
- * version. Borrowed until the next statement.
+/* The bytes of the database. The same statements give the same bytes with one SQLite version.
+ * Borrowed until the next statement.
  */
 int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 		 struct nsx_err *err) NSX_CHECKED;
@@ -66,14 +66,14 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *db);
 void nsx_db_force_sqlite(struct nsx_db *db);
 void nsx_db_use_library(void); /* forces SQLite for all databases opened from now on */
 
-/* Returns the file as numbered pages (page_file.h), for the page backend of scan.h; NULL if SQLite
- * must read the file. Owner: db.
+/* The file as numbered pages (page_file.h), for the page backend of scan.h; NULL if SQLite must
+ * read the file. Owner: db.
  */
 struct nsx_pagefile;
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db);
 
-/* Tells whether the file was written to, cut or replaced since it was opened. What was read may
- * then mix both states.
+/* Whether the file was written to, cut or replaced since it was opened. What was read may then mix
+ * both states.
  */
 bool nsx_db_has_changed(const struct nsx_db *db);
 #define NSX_CHANGED                                                            \
@@ -90,8 +90,8 @@ const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db, size_t *ret_
 const struct nsx_table_info *nsx_db_table(const struct nsx_db *db, const char *name);
 int nsx_column_find(const struct nsx_table_info *t, const char *name);
 
-/* Returns a warning about the file itself: a pending journal or WAL that was not applied, or pages
- * missing at the end. NULL if there is none.
+/* A warning about the file itself: a pending journal or WAL that was not applied, or pages missing
+ * at the end. NULL if there is none.
  */
 const char *nsx_db_warning(const struct nsx_db *db);
 /* Says which contents of a sound file this program does not know, and so did not read. NULL: none.

@@ -121,8 +121,8 @@ static int note_row_time(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 	return 0;
 }
 
-/* Reads the times of the n sampled leaves. Returns false if they cannot be read or are not in
- * order.
+/* Reads the times of the n sampled leaves. Returns false if they cannot be read or are not nearly
+ * in order.
  */
 static bool sample_leaves(const struct nsx_pagescan *s, struct nsx_decoder *d,
 			  uint8_t *page, struct look *v, size_t n)
@@ -143,8 +143,7 @@ static bool sample_leaves(const struct nsx_pagescan *s, struct nsx_decoder *d,
 	return nback * STEPS < n;
 }
 
-/* Tells whether no row from leaf a up to leaf b lies in [from, to), given that rows are in order.
- */
+/* Whether no row from leaf a up to leaf b lies in [from, to), given that rows are in order. */
 static bool lies_no_row_between(const struct look *a, const struct look *b, int64_t from,
 				int64_t to)
 {
@@ -245,7 +244,7 @@ static size_t page_first_block(const struct nsx_scan *scan, unsigned part)
 	return (size_t)((unsigned __int128)n * part / scan->nparts);
 }
 
-/* Returns the first leaf of a part; parts consist of whole blocks. */
+/* The first leaf of a part; parts consist of whole blocks. */
 static size_t part_begin(const struct nsx_pagescan *s, unsigned part)
 {
 	return NSX_MIN(page_first_block(&s->scan, part) * leaves_a_block(s), s->leaves.n);
@@ -305,7 +304,7 @@ static int fill_batch(const struct nsx_pagescan *s, struct batch *b, size_t i,
 	return 0;
 }
 
-/* Returns the page of leaf i, NULL for a failure. Owner: the batch, until the next call. */
+/* The page of leaf i, NULL for a failure. Owner: the batch, until the next call. */
 static const uint8_t *get_leaf(const struct nsx_pagescan *s, struct batch *b,
 			       size_t i, size_t end, struct nsx_err *err)
 {
@@ -409,8 +408,8 @@ static void keep_first_damage(struct nsx_err *first, const struct nsx_err *err)
 		*first = *err;
 }
 
-/* Returns the first leaf, from i on, of a wanted block; `end` if there is none. i: the first leaf
- * of a block, or `end`. *ret: the end of the wanted blocks that follow without a gap.
+/* The first leaf, from i on, of a wanted block; `end` if there is none. i: the first leaf of a
+ * block, or `end`. *ret: the end of the wanted blocks that follow without a gap.
  */
 static size_t next_wanted(const struct nsx_pagescan *s,
 			  const struct nsx_choice *choice, void *ctx, size_t i,

@@ -24,8 +24,8 @@ enum {
 	MIN_USABLE = 480,
 };
 
-/* Returns the number of pages. As in SQLite, the header's number is valid if its change counter
- * matches; otherwise the file size decides. The result is never more than the pages in the file.
+/* The number of pages. As in SQLite, the header's number is valid if its change counter matches;
+ * otherwise the file size decides. The result is never more than the pages in the file.
  */
 static uint32_t count_pages(const uint8_t *h, int64_t size, uint32_t page_size)
 {

@@ -40,7 +40,7 @@ bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page, void 
 /* Asks the kernel to read n pages soon. */
 void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n);
 
-/* Returns the reason why a page cannot be part of a table; NULL if it can. */
+/* The reason why a page cannot be part of a table; NULL if it can. */
 const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page);
 
 /* Fails with "cannot read table 'T': page N is damaged: WHY". */
@@ -63,7 +63,7 @@ static inline uint32_t nsx_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Returns the number of pages that a file's header claims; 0 if the claim is not valid, because the
+/* The number of pages that a file's header claims; 0 if the claim is not valid, because the
  * header's change counter differs from that of the claim.
  */
 static inline uint32_t nsx_claimed_pages(const uint8_t *head)
@@ -71,7 +71,7 @@ static inline uint32_t nsx_claimed_pages(const uint8_t *head)
 	return memcmp(head + 24, head + 92, 4) ? 0 : nsx_be32(head + 28);
 }
 
-/* Returns the number of cells that a page claims to have; at most 65535. */
+/* The number of cells that a page claims to have; at most 65535. */
 static inline unsigned nsx_page_cells(const uint8_t *page)
 {
 	return nsx_be16(page + 3);

@@ -55,7 +55,7 @@ struct nsx_decoder {
 	uint32_t page; /* current page */
 	uint32_t max_local, min_local;
 	uint64_t max_payload;
-	bool is_cut; /* skip rows whose first wanted column is outside [from, to) */
+	bool is_cut; /* skip rows whose cut_column is outside [from, to) */
 	uint16_t cut_column;
 	int64_t from, to;
 	struct shape *last; /* shape of the record before */
@@ -420,7 +420,7 @@ static struct shape *shape_at(const struct nsx_decoder *d, size_t i)
 	return (struct shape *)(d->shapes + i * d->shape_size);
 }
 
-/* Returns the hash slot of a header, hashed over as many bytes as the last header has. */
+/* The hash slot of a header, hashed over as many bytes as the last header has. */
 static struct shape *page_record_place_of(const struct nsx_decoder *d, const struct cell *c)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -452,7 +452,7 @@ static int change_shape(struct nsx_decoder *d, const struct cell *c, struct nsx_
 	return need > c->local ? parse_long_header(d, c, need, d->last, err) : 0;
 }
 
-/* Returns the bytes of an overflowing payload that are on the leaf page. */
+/* The bytes of an overflowing payload that are on the leaf page. */
 static uint32_t local_part(const struct nsx_decoder *d, uint64_t payload)
 {
 	uint32_t n = d->min_local + (uint32_t)((payload - d->min_local) % (d->f->usable - 4));
@@ -506,8 +506,8 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c, struc
 	return 0;
 }
 
-/* Tells whether the first wanted column is outside [from, to). False if that column, or one before
- * it, is no integer on this page.
+/* Whether cut_column is an integer outside [from, to). False in doubt: if its bytes are not on this
+ * page, or a text or blob stands before them.
  */
 static inline bool is_outside(const struct nsx_decoder *d, const struct cell *c)
 {

@@ -93,8 +93,7 @@ static int next_level(struct walk *w, const struct nsx_leaves *from, struct nsx_
 	return rc < 0 ? rc : 0;
 }
 
-/* Tells whether the level consists of leaves. If its first page cannot be read, the tree ends
- * above it.
+/* Whether the level consists of leaves. If its first page cannot be read, the tree ends above it.
  */
 static bool is_leaf_level(struct walk *w, struct nsx_leaves *level)
 {

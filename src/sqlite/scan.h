@@ -40,10 +40,10 @@ int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
 		  struct nsx_err *err) NSX_CHECKED;
 
 unsigned nsx_scan_parts(const struct nsx_scan *s);
-/* Returns an upper bound of a part's rows; exact if the table is sound. After this call
- * nsx_scan_run never delivers more, even if the file changes. The first call reads the head of
- * every page, on several threads, so a scan that only sums up rows should not make it. To be
- * called from one thread, before parts are run.
+/* An upper bound of a part's rows; exact if the table is sound. After this call nsx_scan_run never
+ * delivers more, even if the file changes. The first call reads the head of every page, on several
+ * threads, so a scan that only sums up rows should not make it. To be called from one thread,
+ * before parts are run.
  */
 size_t nsx_scan_rows(struct nsx_scan *s, unsigned part);
 const char *nsx_scan_backend(const struct nsx_scan *s); /* "source", ... */
@@ -52,7 +52,7 @@ const char *nsx_scan_backend(const struct nsx_scan *s); /* "source", ... */
  * page backend, and a whole part with SQLite. Blocks are numbered across all parts.
  */
 struct nsx_choice {
-	/* Tells whether to read a block; NULL: all are read. */
+	/* Whether to read a block; NULL: all are read. */
 	bool (*wants)(void *ctx, size_t block);
 	size_t at; /* set to the block of the current row */
 	/* is_cut: rows whose first column is an integer outside [from, to) may be skipped. They are
@@ -61,7 +61,7 @@ struct nsx_choice {
 	bool is_cut;
 	int64_t from, to;
 };
-/* Returns the first block of a part; for the number of parts: the number of blocks. */
+/* The first block of a part; for the number of parts: the number of blocks. */
 size_t nsx_scan_first_block(const struct nsx_scan *s, unsigned part);
 
 /* Reads one part in row order; choice NULL: all of it. Errors: NSX_E_DATA where a page is

@@ -25,7 +25,7 @@ struct nsx_sourcescan {
 	int columns[];
 };
 
-/* Returns the source's own part of a scan of a source. */
+/* The source's own part of a scan of a source. */
 static struct nsx_sourcescan *sourcescan_of(struct nsx_scan *s)
 {
 	return (struct nsx_sourcescan *)s;

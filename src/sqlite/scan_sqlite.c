@@ -19,9 +19,7 @@ struct nsx_sqlscan {
 	struct part parts[NSX_MAX_THREADS];
 };
 
-/* Returns a name of the row id, or NULL. The row id has three names, and a column may hide each of
- * them.
- */
+/* A name of the row id, or NULL. The row id has three names, and a column may hide each of them. */
 static const char *rowid_name(const struct nsx_table_info *t)
 {
 	static const char *const names[] = {"rowid", "_rowid_", "oid"};

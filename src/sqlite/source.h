@@ -26,7 +26,7 @@ struct nsx_source {
 	/* The tables that have rows. A table is named by its index here. */
 	struct nsx_table_info *tables;
 	size_t ntables;
-	/* Returns the number of unreadable records of a table. */
+	/* The number of unreadable records of a table. */
 	uint64_t (*unread)(void *ctx, const char *table);
 	/* Return the number of blocks of a table, and of rows in a block. Blocks are in row order,
 	 * and the same block may have rows of several tables. A damaged block delivers fewer rows.
@@ -55,7 +55,7 @@ struct nsx_source {
 int nsx_db_of_source(const struct nsx_source *source, const char *path,
 		     const char *warning, const char *note, struct nsx_db **ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* Returns the source of a database; NULL for a SQLite file. */
+/* The source of a database; NULL for a SQLite file. */
 const struct nsx_source *nsx_db_source(const struct nsx_db *db);
 int64_t nsx_source_rows(const struct nsx_source *s, size_t table);
 /* Fills all tables, so that nsx_db_image is a whole export. */

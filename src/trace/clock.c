@@ -85,9 +85,9 @@ static int clock_list_waits(struct aligner *x, struct nsx_arena *a, struct nsx_e
 	return 0;
 }
 
-/* Tells whether a device-to-host copy is done when its call returns: if it goes to pageable
- * memory, or if the call blocks according to its name. Copies from pageable memory do not count,
- * because their calls may return as soon as the data is staged.
+/* Whether a device-to-host copy is done when its call returns: if it goes to pageable memory, or if
+ * the call blocks according to its name. Copies from pageable memory do not count, because their
+ * calls may return as soon as the data is staged.
  */
 static bool is_copy_done_on_return(const struct nsx_loader *l, uint32_t op, uint32_t call)
 {

@@ -24,8 +24,7 @@ static int cmp_op_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 	return c;
 }
 
-/* Returns the device of an operation. The second entry of a peer copy belongs to the other device.
- */
+/* The device of an operation. The second entry of a peer copy belongs to the other device. */
 static uint32_t device_of_op(const void *ctx, uint32_t i)
 {
 	const struct nsx_loader *l = ctx;
@@ -319,7 +318,7 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struc
 	return nsx_strings_add(l->strings, name, strlen(name), ret, err);
 }
 
-/* Returns the window from the first start to the last end of the ranges with this name. */
+/* The window from the first start to the last end of the ranges with this name. */
 static struct nsx_window derive_find_ranges(const struct nsx_loader *l, nsx_str name)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;
@@ -433,9 +432,7 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 	return 0;
 }
 
-/* Returns the number of rows of thread `of`, the first of which is at `at`. Rows are ordered by
- * thread.
- */
+/* The number of rows of thread `of`, the first of which is at `at`. Rows are ordered by thread. */
 static uint32_t derive_count_rows(const uint32_t *thread, size_t n, uint32_t at, uint32_t of)
 {
 	return (uint32_t)NSX_SEARCH((size_t)at, n, mid, thread[mid] <= of) - at;

@@ -82,8 +82,8 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 	return nsx_strings_put(l->strings, text);
 }
 
-/* Tells whether the GPU of an ordinal is on machine vm. Pids do not decide this, because hosts in
- * one report may share them.
+/* Whether the GPU of an ordinal is on machine vm. Pids do not decide this, because hosts in one
+ * report may share them.
  */
 static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o, int64_t vm)
 {
@@ -117,7 +117,7 @@ static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 	return ret;
 }
 
-/* Returns the device that a process means by an ordinal; adds it if it is new. */
+/* The device that a process means by an ordinal; adds it if it is new. */
 static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process, int64_t device_id)
 {
 	struct nsx_trace *t = l->t;
@@ -218,10 +218,9 @@ static void add_mig_slice(struct nsx_loader *l, struct nsx_device *d)
 	slice->name = nsx_strings_put(l->strings, text);
 }
 
-/* Tells whether a row of TARGET_INFO_GPU describes the device, by the process's mapping of
- * ordinals. If that was not exported, the ordinals in the GPU rows are compared: the profiler's
- * guess or, in the oldest exports, the row's number. GPUs of other makers have no multiprocessors
- * in their rows.
+/* Whether a row of TARGET_INFO_GPU describes the device, by the process's mapping of ordinals. If
+ * that was not exported, the ordinals in the GPU rows are compared: the profiler's guess or, in the
+ * oldest exports, the row's number. GPUs of other makers have no multiprocessors in their rows.
  */
 static bool does_row_describe_device(const struct nsx_gpu_info *g, const struct nsx_device *d)
 {
@@ -253,8 +252,8 @@ static void find_gpu_rows(struct nsx_loader *l)
 	}
 }
 
-/* Returns the key of the only process that made API calls; 0: several did. That process owns the
- * kernels of exports without a process column.
+/* The key of the only process that made API calls; 0: several did. That process owns the kernels of
+ * exports without a process column.
  */
 static uint64_t find_only_process(const struct nsx_loader *l)
 {
@@ -333,7 +332,7 @@ void nsx_settle_devices(struct nsx_loader *l)
 	name_devices(l);
 }
 
-/* Returns the key under which stream types are stored, together with the stream number. */
+/* The key under which stream types are stored, together with the stream number. */
 static uint64_t context_key(int64_t pid, int64_t context)
 {
 	return (uint64_t)pid << 32 ^ (uint64_t)context;

@@ -15,8 +15,8 @@ uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ? lo : NSX_NONE;
 }
 
-/* Returns the first entry with an id >= corr. Operations come nearly in the order of their calls,
- * so the search begins at *at, where the last call was found, and doubles its steps.
+/* The first entry with an id >= corr. Operations come nearly in the order of their calls, so the
+ * search begins at *at, where the last call was found, and doubles its steps.
  */
 static size_t find_corr(const struct nsx_call_index *x, const uint32_t *of,
 			     uint32_t corr, size_t *at)

@@ -272,9 +272,7 @@ static const enum nsx_field sync_fields[] = {
 		   global_pid, event_id, event_sync_id),
 };
 
-/* Tells whether a stream or event id is set. Unset ids are -1, possibly as an unsigned 32-bit
- * number.
- */
+/* Whether a stream or event id is set. Unset ids are -1, possibly as an unsigned 32-bit number. */
 static bool is_id_set(const struct nsx_val *v)
 {
 	int64_t i = nsx_i64_or(v, -1);

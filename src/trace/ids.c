@@ -280,7 +280,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 
 /* NVTX domains -------------------------------------------------------------*/
 
-/* Returns the domain; NULL: none. Domains are ordered by (process key, domain id). */
+/* The domain; NULL: none. Domains are ordered by (process key, domain id). */
 static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t id)
 {
 	uint32_t lo = NSX_SEARCH(0, t->ndomains, mid,

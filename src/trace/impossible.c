@@ -161,7 +161,7 @@ static void find_overlong_records(struct finder *x)
 	}
 }
 
-/* Returns an operation's row with the times of the file, before clocks were corrected. */
+/* An operation's row with the times of the file, before clocks were corrected. */
 static struct nsx_row_change exported_row_of(const struct finder *x, size_t op)
 {
 	static const enum nsx_view views[] = {
@@ -242,9 +242,7 @@ static void apply_changes(struct finder *x)
 	l->op_set.n = n;
 }
 
-/* Tells whether GPU work ends long after everything else. If so, all rows must be read to judge
- * it.
- */
+/* Whether GPU work ends long after everything else. If so, all rows must be read to judge it. */
 static bool is_gpu_work_beyond(const struct nsx_portion *p)
 {
 	return p->host.start_ns <= p->host.end_ns && p->gpu.start_ns <= p->gpu.end_ns &&

@@ -21,7 +21,7 @@ static void add_renumbered_communicator(struct nsx_loader *l, const struct nsx_v
 		nsx_push_or_die(l->subset, l->nsubsets, l->cap_subsets, nsx_i64_or(&v[0], 0));
 }
 
-/* Returns the other side of a message as a rank of the job; -1: unknown. */
+/* The other side of a message as a rank of the job; -1: unknown. */
 static int32_t peer_rank(const struct nsx_loader *l, const struct nsx_val *v)
 {
 	int64_t comm = nsx_i64_or(&v[COMM_OF_P2P], 0);

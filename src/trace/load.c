@@ -260,7 +260,7 @@ static bool has_library_call(const struct nsx_trace *t, const struct nsx_window 
 	return false;
 }
 
-/* Tells whether w has samples or thread switches, which can occur without any event. */
+/* Whether w has samples or thread switches, which can occur without any event. */
 static int has_samples_or_switches(const struct nsx_loader *l, const struct nsx_window *w,
 				   bool *ret, struct nsx_err *err)
 {

@@ -310,9 +310,7 @@ struct nsx_tableload {
 	size_t own_size;
 	/* Keeps one row (p->n++, returns 0) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err);
-	/* Returns the time of a row. Set for tables that may be read in part; NULL: always read
-	 * whole.
-	 */
+	/* The time of a row. Set for tables that may be read in part; NULL: always read whole. */
 	struct nsx_extent (*extent)(const struct nsx_val *v);
 	unsigned corr; /* field of the correlation id; 0: none               */
 	enum nsx_hull hull; /* the hull its rows extend                      */
@@ -345,8 +343,8 @@ struct nsx_tableload {
 int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	       const char *window, struct nsx_err *err);
 void nsx_survey_done(struct nsx_tableload *list, size_t n);
-/* Tells whether a block or a row belongs to the portion that is read: it overlaps the portion in
- * time, or one of its correlation ids is wanted or in the clock sample.
+/* Whether a block or a row belongs to the portion that is read: it overlaps the portion in time, or
+ * one of its correlation ids is wanted or in the clock sample.
  */
 bool nsx_wants_block(void *part, size_t block);
 bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
@@ -374,7 +372,7 @@ int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
  * whether it has calls, launches and ranges in the whole trace.
  */
 int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err);
-/* Returns the extent of a row whose first two cells are start and end. */
+/* The extent of a row whose first two cells are start and end. */
 struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 
 /* Reads the listed tables, with all their parts in parallel. Tables that share a column set must be
@@ -397,7 +395,7 @@ bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v, int64_t *ret)
 bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 		   const struct nsx_val *end, int64_t *ret_start, int64_t *ret_end);
 static const struct nsx_val nsx_no_cell = {.type = NSX_V_NULL};
-/* Returns the thread of a row as a global id; interns it in threads_map. */
+/* The thread of a row as a global id; interns it in threads_map. */
 uint64_t nsx_read_thread_key(const struct nsx_val *global_tid, const struct nsx_val *pid,
 			     const struct nsx_val *tid);
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
@@ -461,7 +459,7 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 		    uint64_t global_tid, int64_t at_ns, struct nsx_err *err);
 int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err);
 int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err);
-/* Returns the stack with an id in its table; NSX_NONE: none. O(log n). */
+/* The stack with an id in its table; NSX_NONE: none. O(log n). */
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id);
 
 /* Order (ids.c) and derivation (derive.c) ---------*/
@@ -490,10 +488,9 @@ void nsx_set_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 int nsx_find_window(struct nsx_loader *l, const char *text,
 		   const struct nsx_window *range, struct nsx_window *ret, struct nsx_err *err);
 int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struct nsx_err *err);
-/* Returns the outermost call of the process with this correlation id: the one that starts first,
- * among equals the longest. If the id was reused, it is the last call that began by at_ns,
- * otherwise the first. NSX_NONE: none. *at: where the previous search ended; the next call is
- * mostly near.
+/* The outermost call of the process with this correlation id: the one that starts first, among
+ * equals the longest. If the id was reused, it is the last call that began by at_ns, otherwise the
+ * first. NSX_NONE: none. *at: where the previous search ended; the next call is mostly near.
  */
 uint32_t nsx_find_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, int64_t at_ns, size_t *at);
@@ -503,8 +500,8 @@ static inline uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t proces
 {
 	return nsx_find_call(l, process, corr, at_ns, &l->index[process].at);
 }
-/* Tells whether the calls with this correlation id are used to judge clocks. About 2^20 calls are.
- * They are chosen by id, so that the choice does not depend on the order of rows.
+/* Whether the calls with this correlation id are used to judge clocks. About 2^20 calls are. They
+ * are chosen by id, so that the choice does not depend on the order of rows.
  */
 static inline bool nsx_is_clock_sample(const struct nsx_loader *l, uint32_t corr)
 {
@@ -522,7 +519,7 @@ enum { NSX_PRESUMED_WRONG = 1 };
  * Errors: NSX_PRESUMED_WRONG if only a part was read and contains such records.
  */
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err);
-/* Tells whether an operation overlaps a window. */
+/* Whether an operation overlaps a window. */
 static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns, int64_t end_ns)
 {
 	return start_ns < w->end_ns && (end_ns > w->start_ns || start_ns >= w->start_ns);

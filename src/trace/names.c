@@ -9,8 +9,8 @@
 #include <strings.h>
 #include "trace/load.h"
 
-/* Returns the end of the instance part that begins at p; NULL: none begins there. An instance part
- * is a part of a name that differs from one range to the next, such as ", seq = 12".
+/* The end of the instance part that begins at p; NULL: none begins there. An instance part is a
+ * part of a name that differs from one range to the next, such as ", seq = 12".
  */
 static const char *skip_instance_part(const char *p, const char *end)
 {
@@ -106,7 +106,7 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 	return at < t->nraw_names && v[at].id == id ? v[at].text : nsx_text(t, id);
 }
 
-/* Tells whether a number in the text is a parameter: "bs=8", "context_1(512)". */
+/* Whether a number in the text is a parameter: "bs=8", "context_1(512)". */
 static bool has_parameter(const char *text)
 {
 	for (; (text = strpbrk(text, "=(")); text++)
@@ -309,8 +309,8 @@ nsx_str nsx_read_thread_name(struct nsx_loader *l, const struct nsx_val *v)
 
 /* Kernels ------------------------------------------------------------------*/
 
-/* Returns the length of a name such as "operator<<" at p, whose brackets open nothing, with the
- * space before its template arguments; 0: none.
+/* The length of a name such as "operator<<" at p, whose brackets open nothing, with the space
+ * before its template arguments; 0: none.
  */
 static size_t operator_length(const char *p)
 {
@@ -457,7 +457,7 @@ static bool has_one_of(const char *text, const char *const *words, size_t n)
 }
 #define HAS_ONE_OF(text, words) has_one_of(text, words, ARRAY_LEN(words))
 
-/* Tells whether a function lies in the namespace of a communication library. */
+/* Whether a function lies in the namespace of a communication library. */
 static bool is_in_comm_library(const char *full)
 {
 	const char *end = full + strcspn(full, "<(");
@@ -511,7 +511,7 @@ const char *nsx_api_base(const char *name, char *buf, size_t size)
 	}
 }
 
-/* Returns the part of an API name after "cuda" or "cu"; NULL: it has neither prefix. */
+/* The part of an API name after "cuda" or "cu"; NULL: it has neither prefix. */
 static const char *skip_api_prefix(const char *api)
 {
 	if (!strncmp(api, "cuda", 4))
@@ -607,7 +607,7 @@ const char *nsx_copy_direction(unsigned copy_kind)
 	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];
 }
 
-/* Tells whether the name contains exactly this namespace: "at::" is not in "flat::". */
+/* Whether the name contains exactly this namespace: "at::" is not in "flat::". */
 static bool has_namespace(const char *name, const char *space)
 {
 	for (const char *p = name; (p = strstr(p, space)); p++)

@@ -46,8 +46,8 @@ static int make_parts(struct nsx_tableload *t, struct nsx_err *err)
 	return t->zones ? 0 : err->rc;
 }
 
-/* Returns an upper bound of a part's rows. It is 0 if no columns are filled: counting the rows
- * would read every page.
+/* An upper bound of a part's rows. It is 0 if no columns are filled: counting the rows would read
+ * every page.
  */
 static size_t most_rows_of_part(struct nsx_part *p)
 {

@@ -66,7 +66,7 @@ static enum nsx_origin sites_origin_of(const char *path)
 	return NSX_ORIGIN_PROGRAM;
 }
 
-/* Tells whether a function of the program is a template or a static copy of CUDA's own. */
+/* Whether a function of the program is a template or a static copy of CUDA's own. */
 static bool is_cuda_function(const char *function)
 {
 	return !strncmp(function, "cuda", 4) || strstr(function, "cudart") ||
@@ -390,8 +390,8 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	return rc;
 }
 
-/* Returns the number to add to a call's stack id. It is 1 in exports of 2022, which number stacks
- * from 1 but refer to them from 0. Exactly one call then refers to 0, and none to the last stack.
+/* The number to add to a call's stack id. It is 1 in exports of 2022, which number stacks from 1
+ * but refer to them from 0. Exactly one call then refers to 0, and none to the last stack.
  */
 static int64_t stack_id_offset(const struct nsx_loader *l)
 {

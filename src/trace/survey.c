@@ -58,8 +58,8 @@ static void count_event_at(struct nsx_bins *b, int64_t at_ns, uint32_t n)
 	b->n[bin & (BINS - 1)] += n;
 }
 
-/* Returns the window with its margins. It is unbounded on a side that has fewer rows than the
- * margin should have.
+/* The window with its margins. It is unbounded on a side that has fewer rows than the margin should
+ * have.
  */
 static struct nsx_window add_margins(const struct nsx_bins *b,
 				      const struct nsx_window *w, size_t rows)
@@ -321,8 +321,8 @@ static bool is_wanted_call(const struct nsx_portion *x, uint32_t least, uint32_t
 	return lo < x->ncorr && x->corr[lo] <= most;
 }
 
-/* Tells whether one of the ids from least to most is in the clock sample. Runs of ids are sampled,
- * so that sampled rows are adjacent.
+/* Whether one of the ids from least to most is in the clock sample. Runs of ids are sampled, so
+ * that sampled rows are adjacent.
  */
 static bool is_in_clock_sample(const struct nsx_portion *x, uint32_t least, uint32_t most)
 {
@@ -502,9 +502,7 @@ static int list_launchers(struct seeker *s, struct nsx_err *err)
 	return rc;
 }
 
-/* Tells whether a launching thread has no launch on a side of the window that was only partly
- * read.
- */
+/* Whether a launching thread has no launch on a side of the window that was only partly read. */
 static bool must_search_launches(struct seeker *s)
 {
 	const struct nsx_loader *l = s->l;

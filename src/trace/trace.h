@@ -214,7 +214,7 @@ static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
 {
 	return nsx_op_start(o, i) + nsx_op_ns(o, i);
 }
-/* Returns the call that launched an operation; NSX_NONE: not recorded. */
+/* The call that launched an operation; NSX_NONE: not recorded. */
 static inline uint32_t nsx_op_call(const struct nsx_ops *o, size_t i)
 {
 	return nsx_unpack_index(&o->call, i);
@@ -407,8 +407,8 @@ struct nsx_window {
 
 /* A window is divided into so many equal parts; a curve has one value in each. */
 enum { NSX_CURVE_BINS = 512 };
-/* Returns the part in which at_ns lies; NSX_CURVE_BINS: after the window. at_ns must not be before
- * the window.
+/* The part in which at_ns lies; NSX_CURVE_BINS: after the window. at_ns must not be before the
+ * window.
  */
 static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
 {
@@ -529,8 +529,8 @@ struct nsx_load_opts {
  */
 int nsx_trace_load(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
-/* Tells whether the loader would correct no GPU times, faster than loading and with less memory.
- * In doubt the answer is false. Errors: those of loading.
+/* Whether the loader would correct no GPU times, faster than loading and with less memory. In doubt
+ * the answer is false. Errors: those of loading.
  */
 int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, bool *ret,
 			     struct nsx_err *err) NSX_CHECKED;
@@ -544,20 +544,20 @@ static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
 }
 
 /* Appends an NVTX range name without the parts that vary from instance to instance
- * (queries/README.md 5). False: nothing remains, and nothing is appended.
+ * (queries/README.md 5). False: it has no such part, and nothing is appended.
  */
 bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b);
-/* Returns the label of a range name in tables by name. Names that differ only in parameters, or in
- * a number that few of them share, have one label (queries/README.md 5).
+/* The label of a range name in tables by name. Names that differ only in parameters, or in a number
+ * that few of them share, have one label (queries/README.md 5).
  */
 static inline nsx_str nsx_range_label(const struct nsx_trace *t, nsx_str name)
 {
 	return name < t->nrange_labels ? t->range_label[name] : name;
 }
-/* Returns the smallest (bytewise) raw name that was normalised to id; id's own text if none was. */
+/* The smallest (bytewise) raw name that was normalised to id; id's own text if none was. */
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);
 
-/* Tells whether the user asked for a window, so that its ends are not those of the run. */
+/* Whether the user asked for a window, so that its ends are not those of the run. */
 static inline bool nsx_has_window(const struct nsx_trace *t)
 {
 	return t->user.start_ns != t->user.end_ns;
@@ -574,8 +574,8 @@ static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns, int64_t 
 	hull->start_ns = NSX_MIN(hull->start_ns, start_ns);
 	hull->end_ns = NSX_MAX(hull->end_ns, end_ns);
 }
-/* Returns how many nanoseconds of a host event [start, end) lie within the user's window; all of
- * them without one.
+/* How many nanoseconds of a host event [start, end) lie within the user's window; all of them
+ * without one.
  */
 static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start, int64_t end)
 {
@@ -586,12 +586,12 @@ static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start, in
 
 	return b > a ? b - a : 0;
 }
-/* Tells whether only a part of the rows was read, near the window. */
+/* Whether only a part of the rows was read, near the window. */
 static inline bool nsx_is_in_part(const struct nsx_trace *t)
 {
 	return t->read.start_ns > INT64_MIN || t->read.end_ns < INT64_MAX;
 }
-/* Returns the part of the trace whose rows were read. */
+/* The part of the trace whose rows were read. */
 static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 {
 	return (struct nsx_window){NSX_MAX(t->read.start_ns, t->first_ns),
@@ -606,12 +606,12 @@ static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 }
 const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
 
-/* Returns how far GPU times of the process on the device may be off those of other processes;
- * INT64_MAX: unknown. It is 0 if no clock of the trace was found to be off.
+/* How far GPU times of the process on the device may be off those of other processes; INT64_MAX:
+ * unknown. It is 0 if no clock of the trace was found to be off.
  */
 int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process, uint32_t device);
 
-/* Returns the GPU behind a device; NULL: unknown. */
+/* The GPU behind a device; NULL: unknown. */
 const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t, uint32_t device);
 static inline const struct nsx_stream *nsx_stream_of(const struct nsx_trace *t, size_t op)
 {
@@ -647,19 +647,19 @@ static inline void nsx_shape_grid(const struct nsx_trace *t,
 	ret[1] = l->grid_yz[0];
 	ret[2] = l->grid_yz[1];
 }
-/* Returns the full name of a kernel; 0 for other operations. */
+/* The full name of a kernel; 0 for other operations. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.kind[op] == NSX_OP_KERNEL ? t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
-/* Returns the text to print after the word GPU. */
+/* The text to print after the word GPU. */
 static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t device)
 {
 	return nsx_text(t, t->device[device].label);
 }
 
-/* Returns the text to print after the word process or pid. */
+/* The text to print after the word process or pid. */
 static inline const char *nsx_pid_label(const struct nsx_trace *t, uint32_t process)
 {
 	return nsx_text(t, t->process[process].label);
@@ -719,7 +719,7 @@ static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
 }
 /* Find a process by its key, a thread by its global id; NSX_NONE: no rows. O(log n). */
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
-/* Returns the machine, VM or container of a process, from its key; 0: unknown. */
+/* The machine, VM or container of a process, from its key; 0: unknown. */
 static inline int64_t nsx_vm_of(uint64_t process_key)
 {
 	return (int64_t)(process_key >> 48);
@@ -745,16 +745,14 @@ struct nsx_python_slice nsx_python_of(const struct nsx_trace *t, uint64_t global
 				      struct nsx_span in);
 const struct nsx_python_stack *nsx_python_most(const struct nsx_trace *t, uint32_t thread,
 					       struct nsx_span in);
-/* Returns the stack of a call's backtrace; NSX_NONE: none. O(log n). */
+/* The stack of a call's backtrace; NSX_NONE: none. O(log n). */
 uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call);
-/* Returns the site of a stack; NSX_NONE: no stack, or no site. */
+/* The site of a stack; NSX_NONE: no stack, or no site. */
 static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
 {
 	return stack == NSX_NONE ? NSX_NONE : t->stack[stack].site;
 }
-/* Returns the site of a sample or, without one, its innermost frame; NSX_NONE: neither was
- * recorded.
- */
+/* The site of a sample or, without one, its innermost frame; NSX_NONE: neither was recorded. */
 static inline uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample)
 {
 	uint32_t stack = t->samples.stack[sample], frame = nsx_site(t, stack);
@@ -766,38 +764,36 @@ static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) : NSX_NONE;
 }
 extern const char nsx_unnamed[]; /* shown for an object without a name */
-/* Returns an API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */
+/* An API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
-/* Tells whether the call queues a host function in a stream. */
+/* Whether the call queues a host function in a stream. */
 static inline bool nsx_api_is_host_func(const char *api)
 {
 	return strstr(api, "LaunchHostFunc") || strstr(api, "StreamAddCallback");
 }
-/* Tells whether the call asks if the GPU is done. */
+/* Whether the call asks if the GPU is done. */
 static inline bool nsx_api_is_query(const char *api)
 {
 	return strstr(api, "EventQuery") || strstr(api, "StreamQuery");
 }
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
-/* Tells whether a call allocates, maps or frees memory. base: its name without version. */
+/* Whether a call allocates, maps or frees memory. base: its name without version. */
 bool nsx_api_allocates(const char *base);
 /* Whether a call pins host memory, which takes time for each page. base: its name without version. */
 bool nsx_api_pins(const char *base);
-/* Tells whether an operating system call waits for a fixed time. */
+/* Whether an operating system call waits for a fixed time. */
 bool nsx_osrt_sleeps(const char *name);
 
-/* Returns a process's program name, without its folder, which often contains a user name; NULL:
- * unknown.
- */
+/* A process's program name, without its folder, which often contains a user name; NULL: unknown. */
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process);
-/* Tells whether the trace has PyTorch's kernels or the ranges that PyTorch pushes. */
+/* Whether the trace has PyTorch's kernels or the ranges that PyTorch pushes. */
 bool nsx_sees_pytorch(const struct nsx_trace *t);
 
-/* Returns the parameters "(float*)" of "void ns::gemm<int>(float*)", or its end if there are none.
+/* The parameters "(float*)" of "void ns::gemm<int>(float*)", or its end if there are none.
  * *ret_own: "gemm<int>(float*)". Both point into full.
  */
 const char *nsx_parameters_of(const char *full, const char **ret_own);
-/* Returns the base name of a kernel, "gemm" of "void ns::gemm<int>(float*)". Points into full. */
+/* The base name of a kernel, "gemm" of "void ns::gemm<int>(float*)". Points into full. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 
 /* Operations of communication kernels, recognised by the words of their base name and of the

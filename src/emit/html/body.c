@@ -24,7 +24,7 @@ static void body_add_text(struct nsx_buf *b, const char *s)
 	nsx_buf_adds(b, s[n] ? "…" : "");
 }
 
-/* Returns the proof that cites a cell, which gets the anchor e-FINDING-PROOF. */
+/* The proof that cites a cell, which gets the anchor e-FINDING-PROOF. */
 static const struct nsx_evidence *proof_of_cell(const struct nsx_report *r,
 						 const struct nsx_table *t,
 						size_t row, int col,
@@ -122,7 +122,7 @@ static void body_add_table(struct body *x, const struct nsx_table *t,
 	nsx_buf_adds(b, "</tbody></table></div>");
 }
 
-/* Returns the block that shows a table; NULL: none does. */
+/* The block that shows a table; NULL: none does. */
 static const struct nsx_block *block_of_table(const struct nsx_section *s,
 					      const struct nsx_table *t)
 {

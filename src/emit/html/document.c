@@ -35,7 +35,7 @@ static void close_block(struct nsx_buf *b, struct state *s)
 	s->rule = NULL;
 }
 
-/* Returns the end of a cell: an unescaped bar. */
+/* The end of a cell: an unescaped bar. */
 static char *cell_end(char *s)
 {
 	while (*s && *s != '|')

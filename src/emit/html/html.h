@@ -65,5 +65,5 @@ void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 /* Data for the script (data.c): inert JSON, and packed events. */
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		  const struct nsx_timeline *t, struct nsx_err *err);
-/* Tells whether all data may fit in `most` bytes, judged by its names alone. */
+/* Whether all data may fit in `most` bytes, judged by its names alone. */
 bool nsx_html_data_may_fit(const struct nsx_report *r, const struct nsx_timeline *t, size_t most);

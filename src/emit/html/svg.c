@@ -131,9 +131,7 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r, const struc
 
 /* Waterfall -----------------------------------------------------------------------*/
 
-/* Returns the finding of the first page that was applied next after position `after`; UINT_MAX:
- * none.
- */
+/* The finding of the first page that was applied next after position `after`; UINT_MAX: none. */
 static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
 {
 	unsigned best = UINT_MAX;

@@ -30,7 +30,7 @@ void nsx_html_text(struct nsx_buf *b, const char *s)
 	nsx_html_textn(b, s, strlen(s));
 }
 
-/* Returns the length of an entity that our Markdown uses; 0 if there is none. */
+/* The length of an entity that our Markdown uses; 0 if there is none. */
 static size_t entity_length(const char *s)
 {
 	static const char *const ours[] = {"&lt;", "&gt;", "&amp;"};
@@ -41,7 +41,7 @@ static size_t entity_length(const char *s)
 	return 0;
 }
 
-/* Tells whether s is a backslash before one of `which`, which differs between text and code. */
+/* Whether s begins with an escape: a backslash before one of the characters of `which`. */
 static bool is_escape(const char *s, const char *which)
 {
 	return s[0] == '\\' && s[1] && strchr(which, s[1]);

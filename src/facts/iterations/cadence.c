@@ -74,7 +74,7 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 
 /* Pauses ------------------------------------------------------------------------*/
 
-/* Tells whether bursts do similar work: none does less than a tenth of the largest. */
+/* Whether bursts do similar work: none does less than a tenth of the largest. */
 static bool are_bursts_alike(const struct nsx_spans *busy, const int64_t *start_ns,
 			     size_t n, int64_t end_ns)
 {

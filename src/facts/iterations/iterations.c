@@ -32,17 +32,17 @@ static int cmp_ways(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->marks->start_ns, y->marks->start_ns);
 }
 
-/* Tells whether two ways, perhaps of two processes, are the same: the method is, and for ranges
- * the name. Other methods' names mean nothing to the user.
+/* Whether two ways, perhaps of two processes, are the same: the method is, and for ranges the name.
+ * Other methods' names mean nothing to the user.
  */
 static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
 {
 	return x->method == y->method && (x->method != NSX_WAY_NVTX || x->name == y->name);
 }
 
-/* Returns the score of a way over all processes: the sum of its scores, weighted by the GPU time
- * of their processes. Ways are sorted by score, so each process counts with its best. stamp is
- * scratch, by process.
+/* The score of a way over all processes: the sum of its scores, weighted by the GPU time of their
+ * processes. Ways are sorted by score, so each process counts with its best. stamp is scratch, by
+ * process.
  */
 static double score_over_processes(const struct nsx_finder *fd, size_t way, double all_ns,
 				   size_t *stamp)
@@ -92,8 +92,8 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, 
 	return n;
 }
 
-/* Returns the index of the chosen way: the best one or, among NVTX ranges that are nearly as good,
- * the outermost. NSX_NONE: none is good enough.
+/* The index of the chosen way: the best one or, among NVTX ranges that are nearly as good, the
+ * outermost. NSX_NONE: none is good enough.
  */
 static size_t choose_way(const struct nsx_finder *fd, struct nsx_err *err)
 {

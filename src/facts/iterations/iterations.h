@@ -50,9 +50,9 @@ int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 int nsx_add_way_from_starts(struct nsx_finder *fd, struct nsx_way *w,
 			    const int64_t *start_ns, size_t n, int64_t end_ns,
 			    double trust, double max_cv, struct nsx_err *err);
-/* Returns the part of an operation's GPU time that counts as work. A communication kernel may wait
- * seconds for ranks that start late, so it counts at most as much as its process's median
- * communication kernel.
+/* The part of an operation's GPU time that counts as work. A communication kernel may wait seconds
+ * for ranks that start late, so it counts at most as much as its process's median communication
+ * kernel.
  */
 int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op);
 /* A stretch of the run with one activity. */

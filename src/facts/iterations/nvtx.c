@@ -78,7 +78,7 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 			      "range names", err, nf->slot);
 }
 
-/* Tells whether a name contains a word that programs use for iterations. */
+/* Whether a name contains a word that programs use for iterations. */
 static bool is_step_name(const char *s)
 {
 	static const char *const words[] = {"step", "iter", "batch", "epoch"};
@@ -93,8 +93,8 @@ static bool is_step_name(const char *s)
 
 NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
 
-/* Returns the sums over the launches before a time. *from: a lower bound of the result's index,
- * usually close; it is moved.
+/* The sums over the launches before a time. *from: a lower bound of the result's index, usually
+ * close; it is moved.
  */
 static struct launch *launch_sums_before(const struct launches *l, size_t *from, int64_t at)
 {

@@ -57,8 +57,8 @@ static int sum_any_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the name by which repeated work is recognised: a kernel's name; 0 for graphs; NSX_NONE
- * for copies.
+/* The name by which repeated work is recognised: a kernel's name; 0 for graphs; NSX_NONE for
+ * copies.
  */
 static uint32_t name_of_work(const struct nsx_trace *t, size_t op)
 {
@@ -177,8 +177,8 @@ static int64_t phases_length(const struct nsx_span *s)
 	return s->end_ns - s->start_ns;
 }
 
-/* Returns how long [from_ns, to_ns) has no kernel at its start. The result is 0 if such time
- * recurs there, because then copies precede the kernels of every iteration.
+/* How long [from_ns, to_ns) has no kernel at its start. The result is 0 if such time recurs there,
+ * because then copies precede the kernels of every iteration.
  */
 static int64_t leading_quiet_ns(const struct cutter *c, const struct nsx_spans *quiet,
 				int64_t from_ns, int64_t to_ns)
@@ -243,7 +243,7 @@ static size_t phases_find_pauses(const struct cutter *c, const struct nsx_spans 
 	return n;
 }
 
-/* Tells whether two pauses are occurrences of one recurring event, such as a checkpoint: they have
+/* Whether two pauses are occurrences of one recurring event, such as a checkpoint: they have
  * similar lengths, and the run goes on for at least as long before, between and after them.
  */
 static bool pause_recurs(const struct cutter *c, const struct nsx_span *p)
@@ -338,8 +338,7 @@ static size_t choose_judged_segment(struct cutter *c)
 	return best;
 }
 
-/* Returns the GPU that sets the pace: the one with the least idle time and exposed communication.
- */
+/* The GPU that sets the pace: the one with the least idle time and exposed communication. */
 static uint32_t find_limiting(const struct nsx_facts *f)
 {
 	const struct nsx_window *w = &f->steady.window;
@@ -378,8 +377,8 @@ static void phases_add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 			.window = {start_ns, end_ns}};
 }
 
-/* Returns the kind of a phase before the judged one. If it has more work than the judged phase, it
- * is more than a warm-up.
+/* The kind of a phase before the judged one. If it has more work than the judged phase, it is more
+ * than a warm-up.
  */
 static enum nsx_phase_kind kind_before_judged(const struct nsx_facts *f,
 					      int64_t start_ns, int64_t end_ns)
@@ -425,8 +424,8 @@ static void add_judged_phase(struct cutter *c, const struct nsx_segment *seg)
 	phases_add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
 }
 
-/* Returns the kind of a segment that is not judged. A segment with at least a tenth of the judged
- * segment's work is steady.
+/* The kind of a segment that is not judged. A segment with at least a tenth of the judged segment's
+ * work is steady.
  */
 static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i, size_t judged)
 {

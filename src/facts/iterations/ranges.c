@@ -121,7 +121,7 @@ static void mark_recurring_ranges(struct level *l)
 	}
 }
 
-/* Returns the range of this level in which a call that begins at at_ns lies; NULL: none. */
+/* The range of this level in which a call that begins at at_ns lies; NULL: none. */
 static struct phase *ranges_range_at(struct level *l, int64_t at_ns)
 {
 	const struct nsx_nvtx *x = &l->t->nvtx;

@@ -62,7 +62,7 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 	return rc;
 }
 
-/* Tells whether an operation and the one before it belong to the same graph launch. */
+/* Whether an operation and the one before it belong to the same graph launch. */
 static bool is_inside_graph(const struct seq *s, size_t pos)
 {
 	const struct nsx_trace *t = s->fd->t;
@@ -128,8 +128,8 @@ static void find_regular_stretch(const int64_t *d, size_t n, int64_t period, siz
 	}
 }
 
-/* Tells whether the anchor belongs to an inner loop: distances in the stretch that differ from the
- * period are evenly spaced.
+/* Whether the anchor belongs to an inner loop: distances in the stretch that differ from the period
+ * are evenly spaced.
  */
 static bool is_inner_loop(const int64_t *d, size_t from, size_t to, int64_t period)
 {
@@ -202,7 +202,7 @@ static int try_anchor(struct seq *s, unsigned level, uint32_t id, struct nsx_err
 	return nsx_push(s->anchors, s->nanchors, s->cap, "kernel sequence", err, a);
 }
 
-/* Returns the longest period that counts as equal to this one. */
+/* The longest period that counts as equal to this one. */
 static uint32_t longest_equal_period(uint32_t period)
 {
 	return period < UINT32_MAX / 2 ? period + period / 5 : period;
@@ -237,9 +237,7 @@ static const struct anchor *choose_anchor(const struct seq *s, uint32_t above)
 
 /* Similarity ---------------------------------------------------------------------- */
 
-/* Returns the share of kernels that neighbouring iterations have in common, as the mean over
- * iterations.
- */
+/* The share of kernels that neighbouring iterations have in common, as the mean over iterations. */
 static double likeness(const struct seq *s, const struct anchor *a, struct nsx_err *err)
 {
 	const uint32_t *at = s->at[a->level];

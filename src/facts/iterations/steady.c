@@ -43,7 +43,7 @@ static void add_excluded_part(struct nsx_steady *s, const char *text)
 		s->excluded[MAX_EXCLUDED - 1] = "and more";
 }
 
-/* Returns the start of a bin; computed without overflow for windows of any length. */
+/* The start of a bin; computed without overflow for windows of any length. */
 static int64_t bin_edge(const struct nsx_window *w, int bin)
 {
 	int64_t length = w->end_ns - w->start_ns;
@@ -132,8 +132,8 @@ struct judge {
 	bool loads_on; /* the loop itself loads code repeatedly              */
 };
 
-/* Returns how long an iteration loads code; 0 if that is at most a hundredth of it. Callers ask
- * for iterations in order.
+/* How long an iteration loads code; 0 if that is at most a hundredth of it. Callers ask for
+ * iterations in order.
  */
 static int64_t loading_ns(struct judge *j, const struct nsx_iteration *it)
 {
@@ -176,15 +176,15 @@ static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration 
 	return (double)(it->end_ns - it->start_ns) < j->median;
 }
 
-/* Returns the number of unusual iterations of one kind up to and with this one: of shorter ones
- * above 0, of longer ones below 0. before: the same number for the iteration before it.
+/* The number of unusual iterations of one kind up to and with this one: of shorter ones above 0, of
+ * longer ones below 0. before: the same number for the iteration before it.
  */
 static int64_t count_alike(const struct judge *j, const struct nsx_iteration *it, int64_t before)
 {
 	return steady_is_shorter(j, it) ? NSX_MAX(before, 0) + 1 : NSX_MIN(before, 0) - 1;
 }
 
-/* Returns how many of the first iterations belong to a loop of `all` that slows down, or whose work
+/* How many of the first iterations belong to a loop of `all` that slows down, or whose work
  * shrinks. alike: see count_alike.
  */
 static size_t count_drifting(int64_t alike, size_t all)
@@ -195,9 +195,9 @@ static size_t count_drifting(int64_t alike, size_t all)
 			   n >= LEAST_AROUND && 5 * n >= all ? n : 0;
 }
 
-/* Tells whether an unusual iteration does not end the loop: its excess is less than half of the
- * loop before it and less than half of the loop after it. With few iterations around it the answer
- * is no, because a change of the loop could not be told from an exception.
+/* Whether an unusual iteration does not end the loop: its excess is less than half of the loop
+ * before it and less than half of the loop after it. With few iterations around it the answer is
+ * no, because a change of the loop could not be told from an exception.
  */
 static bool is_brief_exception(const struct judge *j, const struct group *g, size_t i)
 {
@@ -240,9 +240,8 @@ static enum likeness judge_iteration(struct judge *j, const struct group *g, siz
 	return UNLIKE;
 }
 
-/* Tells whether the two unusual iterations at these indices are occurrences of one recurring
- * event: they have similar lengths, and the loop goes on for at least as long before, between and
- * after them.
+/* Whether the two unusual iterations at these indices are occurrences of one recurring event: they
+ * have similar lengths, and the loop goes on for at least as long before, between and after them.
  */
 static bool iteration_recurs(const struct judge *j, const struct nsx_iteration *v, size_t n,
 			     const size_t *at)

@@ -6,8 +6,8 @@ static const char candidates[] = "iteration candidates";
 
 /* Shared by the finders -------------------------------------------------------- */
 
-/* Returns the coefficient of variation without the longest quarter, because slow iterations, or a
- * pause after every fifth iteration, do not make a loop irregular.
+/* The coefficient of variation without the longest quarter, because slow iterations, or a pause
+ * after every fifth iteration, do not make a loop irregular.
  */
 static double trimmed_cv(int64_t *d, size_t n)
 {
@@ -36,9 +36,9 @@ static int64_t ways_list_lengths(const struct nsx_way *w, size_t from, size_t to
 	return longest;
 }
 
-/* Returns the number of warm-up iterations: those at the beginning that are more than a quarter
- * longer than the median; at most a third of all. Compiling and loading make them long, which does
- * not make the loop irregular.
+/* The number of warm-up iterations: those at the beginning that are more than a quarter longer than
+ * the median; at most a third of all. Compiling and loading make them long, which does not make the
+ * loop irregular.
  */
 static size_t count_warm_up(const int64_t *d, size_t n, double median)
 {
@@ -81,7 +81,7 @@ int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 	return !(w->cv <= max_cv) ? 0 : nsx_push(fd->v, fd->n, fd->cap, candidates, err, *w);
 }
 
-/* Returns the share of the process's work inside [start, end). */
+/* The share of the process's work inside [start, end). */
 static double gpu_share_within(const struct nsx_finder *fd, uint32_t process,
 			       int64_t start_ns, int64_t end_ns)
 {

@@ -60,8 +60,8 @@ static void figures_add_up(const struct bins *bins, struct sums *s)
 	}
 }
 
-/* Returns the value at a rank among a scope's samples. The steps of large values are clamped to
- * the bounds of the samples, which they may exceed.
+/* The value at a rank among a scope's samples. The steps of large values are clamped to the bounds
+ * of the samples, which they may exceed.
  */
 static double value_at_rank(const struct bins *bins, unsigned scope, uint64_t rank)
 {
@@ -81,7 +81,7 @@ static double value_at_rank(const struct bins *bins, unsigned scope, uint64_t ra
 	return NAN;
 }
 
-/* Returns the quantile q of a scope's n samples, by linear interpolation at rank (n - 1) q, like
+/* The quantile q of a scope's n samples, by linear interpolation at rank (n - 1) q, like
  * nsx_quantile.
  */
 static double scope_quantile(const struct bins *bins, unsigned scope, size_t n, double q)

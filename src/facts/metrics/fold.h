@@ -96,8 +96,8 @@ int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 void fold_draw(const struct fold_curve *x, const struct nsx_window *w,
 	       int64_t period_ns, float *ret);
 
-/* Returns the sampling period: the median difference between ticks, or a round figure within 0.3 %
- * of it; 0: all ticks are equal. Sorts ticks and removes repetitions. Errors: negative.
+/* The sampling period: the median difference between ticks, or a round figure within 0.3 % of it;
+ * 0: all ticks are equal. Sorts ticks and removes repetitions. Errors: negative.
  */
 int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err);
 

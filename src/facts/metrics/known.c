@@ -22,7 +22,7 @@ const char *nsx_counter_name(enum nsx_counter k)
 	return spellings[k][0];
 }
 
-/* Tells whether a counter is in percent of the peak: its name says so or has no unit, and no value
+/* Whether a counter is in percent of the peak: its name says so or has no unit, and no value
  * exceeds 100. One quantity may be sampled in several units.
  */
 static bool is_percent(const struct nsx_metric *m)

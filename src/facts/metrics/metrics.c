@@ -56,7 +56,7 @@ static int metrics_read_names(struct names *names, struct nsx_err *err)
 	return rc;
 }
 
-/* Returns the first entry of the type at or after (type, metric), or NULL. */
+/* The first entry of the type at or after (type, metric), or NULL. */
 static const struct info *find_info(const struct names *names, int64_t type, int64_t metric)
 {
 	size_t lo = NSX_SEARCH(0, names->n, mid, names->v[mid].type < type ||
@@ -66,7 +66,7 @@ static const struct info *find_info(const struct names *names, int64_t type, int
 	return lo < names->n && names->v[lo].type == type ? &names->v[lo] : NULL;
 }
 
-/* Returns the GPU number in a text like "... GPU 3 ..."; -1: none. */
+/* The GPU number in a text like "... GPU 3 ..."; -1: none. */
 static int64_t metrics_number_in(const char *type_name)
 {
 	for (const char *p = type_name; (p = strcasestr(p, "gpu")); p += 3) {
@@ -95,7 +95,7 @@ static int64_t metrics_gpu_of(const struct names *names, int64_t type)
 	return -1;
 }
 
-/* Returns the device index of this GPU, or NSX_NONE. */
+/* The device index of this GPU, or NSX_NONE. */
 static uint32_t metrics_device_of(const struct nsx_trace *t, int64_t gpu)
 {
 	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {
@@ -180,7 +180,7 @@ static int reread_failed_sources(void *ctx, size_t i, struct nsx_err *err)
 	return failed && !r->damage[i] ? metrics_read_part(ctx, i, err) : 0;
 }
 
-/* Returns a part's source of a type; NULL: it has none. */
+/* A part's source of a type; NULL: it has none. */
 static struct fold_source *metrics_source_of(const struct reading *r, unsigned part, int64_t type)
 {
 	struct fold *f = &r->parts[part];

@@ -74,7 +74,7 @@ struct nsx_counters { /* of one GPU; NULL: not sampled                       */
 };
 const char *nsx_counter_name(enum nsx_counter k);
 void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m);
-/* Returns the counters of a device. */
+/* The counters of a device. */
 struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device);
 /* Returns what a counter shows in a scope, and DRAM reads and writes together: the median while
  * kernels compute, the mean otherwise; NAN: not sampled.

@@ -55,9 +55,7 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx
 	return !v->many && v->keys.n > FOLD_KNOWN ? move_to_steps(v, err) : 0;
 }
 
-/* Returns the lesser of two values. 0 stands for no value, because the values counted here are
- * never 0.
- */
+/* The lesser of two values. 0 stands for no value, because the values counted here are never 0. */
 static int64_t lesser_nonzero(int64_t a, int64_t b)
 {
 	return a && b ? NSX_MIN(a, b) : NSX_MAX(a, b);

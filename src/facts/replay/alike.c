@@ -3,7 +3,7 @@
  */
 #include "facts/replay/model.h"
 
-/* Tells whether several processes or several devices have work. */
+/* Whether several processes or several devices have work. */
 static bool has_ranks(const struct build *b)
 {
 	const struct nsx_stream *all = b->m->t->stream;
@@ -38,7 +38,7 @@ static int find_devices(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Tells whether an operation, a call or the gap before it can be compared between ranks. */
+/* Whether an operation, a call or the gap before it can be compared between ranks. */
 static bool is_comparable(const struct nsx_model *m, unsigned time, uint32_t i)
 {
 	const struct model_call *c = &m->call[i];

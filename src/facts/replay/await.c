@@ -26,9 +26,7 @@ struct awaiting { /* what is known of one thread's gaps */
 	} gaps, traced; /* time of all gaps; of gaps without a traced wait; of traced waits */
 };
 
-/* Returns the end of the traced wait in which an operation ends, or the gap's end if no wait was
- * traced.
- */
+/* The end of the traced wait in which an operation ends, or the gap's end if no wait was traced. */
 static int64_t find_wait_end(const struct build *b, uint32_t thread, struct nsx_span gap,
 			     int64_t op_end_ns)
 {

@@ -67,7 +67,7 @@ enum nsx_change_verb {
 	NSX_NVERBS
 };
 
-/* Tells whether the verb's rows are calls. Otherwise they are operations. */
+/* Whether the verb's rows are calls. Otherwise they are operations. */
 static inline bool nsx_changes_calls(enum nsx_change_verb verb)
 {
 	return verb <= NSX_INSTANT_HOST;

@@ -222,8 +222,8 @@ static enum nsx_confidence confidence_of_model(double drift, double unexplained)
 	return cls;
 }
 
-/* Tells whether the work of too many graph launches was not recorded. With a user's window that
- * cannot be counted, because the work of a launch may lie outside.
+/* Whether the work of too many graph launches was not recorded. With a user's window that cannot be
+ * counted, because the work of a launch may lie outside.
  */
 static bool lost_many_graphs(const struct nsx_model *m)
 {

@@ -121,8 +121,8 @@ static bool selects_call(struct select *s, uint32_t i)
 	       selects_range_of_call(s, call);
 }
 
-/* Returns the thread whose last call handed over to this call, and which thus works in the gap
- * before it; NSX_NONE: none.
+/* The thread whose last call handed over to this call, and which thus works in the gap before it;
+ * NSX_NONE: none.
  */
 static uint32_t handing_thread(const struct select *s, const struct model_call *call)
 {
@@ -131,8 +131,8 @@ static uint32_t handing_thread(const struct select *s, const struct model_call *
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
-/* Tells whether the change selects the work that another thread does in this gap: the work before
- * the next call of the thread that handed over.
+/* Whether the change selects the work that another thread does in this gap: the work before the
+ * next call of the thread that handed over.
  */
 static bool selects_handing_call(const struct select *s, const struct model_call *call)
 {
@@ -149,8 +149,8 @@ static bool selects_handing_call(const struct select *s, const struct model_call
 	return row < th->calls_at + th->ncalls && selects_row(s, row);
 }
 
-/* Tells whether the change selects the gap before call i. Its range is not checked, because only
- * the part of a gap inside the range counts.
+/* Whether the change selects the gap before call i. Its range is not checked, because only the part
+ * of a gap inside the range counts.
  */
 static bool selects_gap(const struct select *s, uint32_t i)
 {
@@ -246,9 +246,9 @@ static void remove_host_time(struct select *s, uint32_t i)
 
 /* Verbs on gaps --------------------------------------------------------------------*/
 
-/* Returns the time of a gap inside its thread's spans. *ret_paused_ns: how much of it lies inside
- * waits of the gap. If another thread handed over, both threads wait in the waits, and both work
- * in the rest.
+/* The time of a gap inside its thread's spans. *ret_paused_ns: how much of it lies inside waits of
+ * the gap. If another thread handed over, both threads wait in the waits, and both work in the
+ * rest.
  */
 static int64_t gap_ns_in_spans(const struct select *s, const struct span_list *spans,
 			       bool are_waits, uint32_t call, int64_t *ret_paused_ns)
@@ -268,7 +268,7 @@ static int64_t gap_ns_in_spans(const struct select *s, const struct span_list *s
 	return from == NSX_NONE ? ns : ns + span_list_within(spans, from, in);
 }
 
-/* Returns the times that the change removes from gaps. */
+/* The times that the change removes from gaps. */
 static const struct span_list *removed_times(const struct select *s)
 {
 	switch (s->c->verb) {
@@ -304,7 +304,7 @@ static void shorten_gap(struct select *s, uint32_t i)
 		e->call[i] |= EDIT_CALL_LIFTED;
 }
 
-/* Returns the code between calls of a gap that lies inside the change's ranges. */
+/* The code between calls of a gap that lies inside the change's ranges. */
 static int64_t gap_ns_in_ranges(const struct select *s, uint32_t call)
 {
 	const struct model_call *c = &s->m->call[call];

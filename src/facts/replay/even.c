@@ -68,8 +68,8 @@ struct measured { /* an entry of the rank or a peer */
 	bool counts; /* lies between collectives, where ranks are comparable */
 };
 
-/* Returns the share of the time of n entries of a kind that remains if the rank has more of them
- * than the mean of its peers.
+/* The share of the time of n entries of a kind that remains if the rank has more of them than the
+ * mean of its peers.
  */
 static double remaining_share(const struct measured *v, size_t n, size_t nranks)
 {

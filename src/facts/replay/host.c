@@ -47,8 +47,8 @@ static int list_threads(struct build *b, struct threads *x, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the index in x->call of the thread's last call that ended by at_ns; x->at[thread] - 1 if
- * there is none.
+/* The index in x->call of the thread's last call that ended by at_ns; x->at[thread] - 1 if there is
+ * none.
  */
 static uint32_t last_call_ended_by(const struct build *b, const struct threads *x,
 				   uint32_t thread, int64_t at_ns)
@@ -59,8 +59,8 @@ static uint32_t last_call_ended_by(const struct build *b, const struct threads *
 	return lo - 1;
 }
 
-/* Tells whether two threads take turns: `waiter` waits until its call begins, and at that time
- * `other` begins to wait. The time of `other` since its last call was then code of its own.
+/* Whether two threads take turns: `waiter` waits until its call begins, and at that time `other`
+ * begins to wait. The time of `other` since its last call was then code of its own.
  */
 static bool takes_turns(const struct build *b, const struct nsx_span gap,
 			uint32_t waiter, const struct model_call *y, uint32_t other)
@@ -80,11 +80,10 @@ static bool takes_turns(const struct build *b, const struct nsx_span gap,
 	       x.start_ns <= wait.end_ns + GAP_NS;
 }
 
-/* Returns the call of another thread that ended in the gap before this call and handed over to it;
- * NSX_NONE: none. After that call its thread must make no call for twice the time of the
- * hand-over, or take its turn to wait. Threads that wait for a lock do not hand over, because
- * without the lock both would continue. *ret_any: whether any call of another thread ended in the
- * gap.
+/* The call of another thread that ended in the gap before this call and handed over to it;
+ * NSX_NONE: none. After that call its thread must make no call for twice the time of the hand-over,
+ * or take its turn to wait. Threads that wait for a lock do not hand over, because without the lock
+ * both would continue. *ret_any: whether any call of another thread ended in the gap.
  */
 static uint32_t find_handing_call(const struct build *b, const struct threads *x,
 				  const struct span_list *locks, uint32_t call, bool *ret_any)
@@ -185,8 +184,7 @@ static bool is_lock(const char *name)
 	return strstr(name, "mutex") || strstr(name, "rwlock");
 }
 
-/* Tells whether an OS call waits for a child process. Such a wait ends sooner if the child's work
- * does.
+/* Whether an OS call waits for a child process. Such a wait ends sooner if the child's work does.
  */
 static bool waits_for_child(const char *name)
 {
@@ -247,8 +245,8 @@ static uint32_t host_thread_of(const struct reader *r, const struct nsx_val *v)
 	return h == NSX_NONE || r->x->at[h] == r->x->at[h + 1] ? NSX_NONE : h;
 }
 
-/* Tells whether a thread could run: by its state, or by the reason why it was switched out, such
- * as preempted or quantum used up (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
+/* Whether a thread could run: by its state, or by the reason why it was switched out, such as
+ * preempted or quantum used up (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
  */
 static bool is_ready(int64_t state, int64_t reason)
 {
@@ -256,7 +254,7 @@ static bool is_ready(int64_t state, int64_t reason)
 	       reason == 49 || reason == 51;
 }
 
-/* Tells whether the state is interruptible, uninterruptible, stopped, waiting, or in the operating
+/* Whether the state is interruptible, uninterruptible, stopped, waiting, or in the operating
  * system.
  */
 static bool is_blocked(int64_t state)
@@ -302,7 +300,7 @@ static int read_overhead_row(void *ctx, int64_t rid NSX_UNUSED,
 		       0 : span_list_add(&r->spans, h, v[0].u.i, v[1].u.i, err);
 }
 
-/* Returns a thread's time in OS calls inside a span. *at: see NSX_EACH_OS_CALL. */
+/* A thread's time in OS calls inside a span. *at: see NSX_EACH_OS_CALL. */
 static int64_t os_call_ns_in(const struct nsx_trace *t, uint32_t thread, struct nsx_span s,
 			     size_t *at)
 {

@@ -74,7 +74,7 @@ static void samples_done(struct samples *s)
 	free(s->v);
 }
 
-/* Returns the median of the fast cluster. */
+/* The median of the fast cluster. */
 static int64_t fast_cluster_median(int64_t *v, size_t n)
 {
 	double most = nsx_quantile(v, n, 0.1) + CLUSTER_NS;
@@ -115,7 +115,7 @@ static int64_t typical_of(const struct samples *s, uint32_t kind, uint32_t which
 	return k == NSX_NONE ? NEVER : s->typical[k];
 }
 
-/* Returns the median distance of the values from x. Reorders v. */
+/* The median distance of the values from x. Reorders v. */
 static double learn_scatter(int64_t *v, size_t n, int64_t x)
 {
 	for (size_t i = 0; i < n; i++)
@@ -123,9 +123,9 @@ static double learn_scatter(int64_t *v, size_t n, int64_t x)
 	return nsx_quantile(v, n, 0.5);
 }
 
-/* Tells whether launch latency counts from the start of calls instead of their end: the point with
- * less scatter is chosen. If scatters are equal, the far values decide, because a few long calls
- * are far off with the wrong point.
+/* Whether launch latency counts from the start of calls instead of their end: the point with less
+ * scatter is chosen. If scatters are equal, the far values decide, because a few long calls are far
+ * off with the wrong point.
  */
 static bool counts_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
 			      int64_t end, size_t n)
@@ -147,8 +147,8 @@ static uint32_t launch_kind(const struct nsx_model *m, const struct model_op *o)
 }
 #define ANY_LAUNCH(blocks) ((uint32_t)(blocks) << 16 | 0xff00)
 
-/* Returns the key of two consecutive operations on a stream: their kinds, and whether the second
- * blocks its call.
+/* The key of two consecutive operations on a stream: their kinds, and whether the second blocks its
+ * call.
  */
 static uint32_t gap_kind(const struct nsx_model *m, const struct model_op *p,
 			 const struct model_op *o)
@@ -200,7 +200,7 @@ struct learner {
 	bool *is_full;	     /* for each call: a full queue delayed it */
 };
 
-/* Tells whether all dependencies of an operation ended before a time. */
+/* Whether all dependencies of an operation ended before a time. */
 static bool depends_before(const struct build *b, uint32_t op, int64_t at_ns)
 {
 	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next)
@@ -242,7 +242,7 @@ static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
 				o->start_ns - c->start_ns, err);
 }
 
-/* Tells whether launch and dispatch latencies can be learned from an operation. */
+/* Whether launch and dispatch latencies can be learned from an operation. */
 static bool shows_latency(const struct model_op *o)
 {
 	return o->call != NSX_NONE && !(o->flags & OP_NODE);
@@ -266,7 +266,7 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the end of the last event for which a call waits; NEVER: it waits for nothing. */
+/* The end of the last event for which a call waits; NEVER: it waits for nothing. */
 static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 {
 	int64_t ns = NEVER;
@@ -276,7 +276,7 @@ static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 	return ns;
 }
 
-/* Returns the time from the start of the last call of an MPI call's meeting to the call's end. */
+/* The time from the start of the last call of an MPI call's meeting to the call's end. */
 static int64_t mpi_transfer_ns(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
@@ -363,13 +363,13 @@ static struct latency launch_latency_of(const struct learner *l, const struct mo
 	return k == NSX_NONE ? (struct latency){NEVER, false} : l->launch[k];
 }
 
-/* Returns the launch latency counted from the end of a call of usual length. */
+/* The launch latency counted from the end of a call of usual length. */
 static int64_t from_usual_end(const struct learner *l, const struct latency *x)
 {
 	return NSX_MAX(x->ns - (x->from_start ? l->launch_ns : 0), 0);
 }
 
-/* Returns the launch latency of the API that launches most of the kernels that show a latency. */
+/* The launch latency of the API that launches most of the kernels that show a latency. */
 static int64_t usual_launch(const struct learner *l)
 {
 	int64_t ns = LAUNCH_NS;
@@ -437,7 +437,7 @@ static int learn_gaps(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the typical gap of a kind; NEVER: not learned, or too long to be only a gap. */
+/* The typical gap of a kind; NEVER: not learned, or too long to be only a gap. */
 static int64_t typical_gap(const struct learner *l, uint32_t kind)
 {
 	int64_t ns = typical_of(&l->gap, kind, 0);
@@ -445,8 +445,8 @@ static int64_t typical_gap(const struct learner *l, uint32_t kind)
 	return ns > longest_plausible_gap(kind) ? NEVER : ns;
 }
 
-/* Returns the typical gap between two operations of a stream. If it was not learned, it is at most
- * the least gap seen, even if other causes may have prolonged that gap.
+/* The typical gap between two operations of a stream. If it was not learned, it is at most the
+ * least gap seen, even if other causes may have prolonged that gap.
  */
 static int64_t stream_gap_of(const struct learner *l, const struct model_op *p,
 			     const struct model_op *o)
@@ -463,7 +463,7 @@ static int64_t stream_gap_of(const struct learner *l, const struct model_op *p,
 	return least == NEVER ? ns : NSX_MIN(ns, NSX_MAX(least, 0));
 }
 
-/* Returns the typical gap between kernels; a default if there are too few consecutive kernels. */
+/* The typical gap between kernels; a default if there are too few consecutive kernels. */
 static int64_t usual_kernel_gap(const struct learner *l)
 {
 	int64_t ns = typical_gap(l, KERNELS);
@@ -471,8 +471,8 @@ static int64_t usual_kernel_gap(const struct learner *l)
 	return ns == NEVER ? DEFAULT_GAP_NS : ns;
 }
 
-/* Returns the typical time from the end of awaited work to the end of the call. A call that queued
- * this work may have work of its own then, so its time has no upper limit.
+/* The typical time from the end of awaited work to the end of the call. A call that queued this
+ * work may have work of its own then, so its time has no upper limit.
  */
 static int64_t wake_latency_of(const struct learner *l, const struct model_call *c)
 {
@@ -541,7 +541,7 @@ static int list_full_queue_rows(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Tells whether a full queue is recorded for more than half of the call's time. */
+/* Whether a full queue is recorded for more than half of the call's time. */
 static bool is_recorded_full(const struct learner *l, uint32_t call)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
@@ -559,7 +559,7 @@ static bool is_recorded_full(const struct learner *l, uint32_t call)
 							    c->end_ns - c->start_ns;
 }
 
-/* Returns the index, in stream_op, after the stream's operations that had started by at_ns. */
+/* The index, in stream_op, after the stream's operations that had started by at_ns. */
 static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	return NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1], mid,
@@ -716,8 +716,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the operation of the device for which an operation without a known cause waited: one
- * that ended right before it starts; NSX_NONE: none.
+/* The operation of the device for which an operation without a known cause waited: one that ended
+ * right before it starts; NSX_NONE: none.
  */
 static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 			    uint32_t op, int64_t known_ns)
@@ -796,7 +796,7 @@ static void weigh_dependency_edges(struct build *b, uint32_t op, struct edges *e
 	}
 }
 
-/* Returns the dependency that allowed the operation to start last; NULL: none. */
+/* The dependency that allowed the operation to start last; NULL: none. */
 static struct link *last_link(const struct build *b, uint32_t op)
 {
 	struct link *best = NULL;

@@ -43,7 +43,7 @@ struct sweep {
 	uint32_t *query; /* for each call: first of consecutive queries */
 };
 
-/* Returns the stream's last operation queued before a time; or NSX_NONE. O(log n). */
+/* The stream's last operation queued before a time; or NSX_NONE. O(log n). */
 static uint32_t link_queued_before(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	uint32_t lo = NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1],
@@ -160,7 +160,7 @@ static void queue_ops_until(struct sweep *s, int64_t at_ns)
 	}
 }
 
-/* Returns the index of a row's event; NSX_NONE: its record is missing. */
+/* The index of a row's event; NSX_NONE: its record is missing. */
 static uint32_t find_event(const struct sweep *s, uint32_t process, int64_t sync_id, uint32_t id)
 {
 	uint32_t e = NSX_NONE;
@@ -382,7 +382,7 @@ static bool is_query(const struct sweep *s, uint32_t call)
 	       s->sync_at[call] == s->sync_at[call + 1];
 }
 
-/* Tells whether the thread slept most of the time since its previous call. */
+/* Whether the thread slept most of the time since its previous call. */
 static bool follows_sleep(const struct sweep *s, uint32_t call)
 {
 	const struct nsx_trace *t = s->b->m->t;
@@ -602,8 +602,8 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the node of the same launch that ended last before node i began, among the latest
- * MOST_BRANCHES; the launch's first node if there is none.
+/* The node of the same launch that ended last before node i began, among the latest MOST_BRANCHES;
+ * the launch's first node if there is none.
  */
 static uint32_t node_before(const struct nsx_model *m, const uint32_t *before, uint32_t i)
 {

@@ -250,8 +250,8 @@ static inline int64_t model_op_end(const struct model_op *o)
 {
 	return o->start_ns + o->length_ns;
 }
-/* Returns the call that queued a host function directly before an operation with a residual; or
- * NSX_NONE. The function has no row, so its time is that residual.
+/* The call that queued a host function directly before an operation with a residual; or NSX_NONE.
+ * The function has no row, so its time is that residual.
  */
 static inline uint32_t model_host_func(const struct nsx_model *m, uint32_t op)
 {
@@ -265,36 +265,36 @@ static inline uint32_t model_host_func(const struct nsx_model *m, uint32_t op)
 	       !(m->api[m->call[call].api].says & API_HOST_FUNC));
 	return call != NSX_NONE && m->call[call].op == NSX_NONE ? call : NSX_NONE;
 }
-/* Returns the time between a call and the call before it. */
+/* The time between a call and the call before it. */
 static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
 
 	return c->before == NSX_NONE ? 0 : c->start_ns - m->call[c->before].end_ns;
 }
-/* Returns a recorded time of an operation or call. */
+/* A recorded time of an operation or call. */
 static inline int64_t model_time(const struct nsx_model *m, unsigned kind, uint32_t i)
 {
 	return kind == TIME_LENGTHS ? m->op[i].length_ns :
 	       kind == TIME_COSTS   ? m->call[i].own_ns : model_gap(m, i);
 }
-/* Returns the index of a call's pause, which must exist. O(log n). */
+/* The index of a call's pause, which must exist. O(log n). */
 static inline size_t model_pause_of(const struct nsx_model *m, uint32_t call)
 {
 	return NSX_SEARCH((size_t)0, m->npauses, mid, m->pause[mid].call < call);
 }
-/* Returns the time of waits outside CUDA in the gap before a call. */
+/* The time of waits outside CUDA in the gap before a call. */
 static inline int64_t model_pause_ns(const struct nsx_model *m, uint32_t call)
 {
 	return m->call[call].flags & CALL_PAUSE ? m->pause[model_pause_of(m, call)].ns : 0;
 }
-/* Returns the operation that the gap before a call with CALL_AWAITS waits for. O(log n). */
+/* The operation that the gap before a call with CALL_AWAITS waits for. O(log n). */
 static inline uint32_t model_awaited(const struct nsx_model *m, uint32_t call)
 {
 	return m->await[NSX_SEARCH((size_t)0, m->nawaits, mid, m->await[mid].call < call)].op;
 }
-/* Returns the part of a call that gets longer if its thread is off the CPU: all of a launch; of a
- * wait, only the time after the awaited work ended.
+/* The part of a call that gets longer if its thread is off the CPU: all of a launch; of a wait,
+ * only the time after the awaited work ended.
  */
 static inline struct nsx_span model_lost_in(const struct model_call *c)
 {
@@ -306,23 +306,21 @@ static inline void model_fix_meet(struct nsx_model *m, uint32_t meet, int64_t st
 {
 	m->meet[meet].fixed_ns = NSX_MAX(m->meet[meet].fixed_ns, start_ns);
 }
-/* Returns the device index of an operation. */
+/* The device index of an operation. */
 static inline uint32_t model_device(const struct build *b, uint32_t op)
 {
 	return b->m->t->stream[b->stream_row[b->m->op[op].stream]].device;
 }
-/* Returns the model's call that contains a row of the trace; or NSX_NONE. */
+/* The model's call that contains a row of the trace; or NSX_NONE. */
 uint32_t model_call_of(const struct build *b, uint32_t row);
 /* Adds operation `on` to the dependencies of op. call: see struct model_dep. */
 int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call, struct nsx_err *err);
 
-/* Returns the thread's first call that begins at at_ns or later; the end of its slice if none.
- * O(log n).
- */
+/* The thread's first call that begins at at_ns or later; the end of its slice if none. O(log n). */
 uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns);
 
-/* Returns the amount of work that begins in [from_ns, to_ns), as a number of operations; a call
- * counts as a part of one.
+/* The amount of work that begins in [from_ns, to_ns), as a number of operations; a call counts as a
+ * part of one.
  */
 size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns);
 /* The following steps build the model, in this order. */

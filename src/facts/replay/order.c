@@ -19,7 +19,7 @@ struct keys {
 	int64_t *start, *end, *op, *meet;
 };
 
-/* Tells whether a call's end has predecessors besides the call's start. */
+/* Whether a call's end has predecessors besides the call's start. */
 static bool end_has_predecessors(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
@@ -153,9 +153,9 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the start of the launch call of the window's first work, if earlier calls must not move;
- * or NEVER. Earlier calls must not move if there is no work before the window, or if the pause
- * before it is longer than any at its end: that pause belongs to the time before the loop.
+/* The start of the launch call of the window's first work, if earlier calls must not move; or
+ * NEVER. Earlier calls must not move if there is no work before the window, or if the pause before
+ * it is longer than any at its end: that pause belongs to the time before the loop.
  */
 static int64_t first_launch(const struct nsx_model *m)
 {
@@ -293,7 +293,7 @@ static unsigned lane_kind(const struct model_op *o)
 		       o->copy_kind + 1u : 0;
 }
 
-/* Returns the share of the multiprocessors that have a block of the kernel; 1: unknown. */
+/* The share of the multiprocessors that have a block of the kernel; 1: unknown. */
 static double multiprocessor_share(const struct build *b, uint32_t op)
 {
 	const struct nsx_trace *t = b->m->t;

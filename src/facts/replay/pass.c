@@ -92,13 +92,13 @@ void edit_reset(struct edit *e)
 	e->pieces = 0;
 }
 
-/* Returns the number of times of a kind. */
+/* The number of times of a kind. */
 static uint32_t count_times(const struct nsx_model *m, unsigned kind)
 {
 	return kind == TIME_LENGTHS ? m->nops : m->ncalls;
 }
 
-/* Returns the memory for times of a kind, which is kept for later changes. NULL: no memory. */
+/* The memory for times of a kind, which is kept for later changes. NULL: no memory. */
 static int64_t *take_edit_array(struct edit *e, unsigned kind, struct nsx_err *err)
 {
 	if (!e->room[kind] &&
@@ -207,18 +207,16 @@ static uint32_t pass_process_of(const struct nsx_model *m, const struct model_ca
 	return NSX_MIN(m->t->thread[h].process, m->t->nprocesses);
 }
 
-/* Returns the end of a wait for something outside CUDA. With PLAY_FIXED it is no earlier than
- * recorded.
- */
+/* The end of a wait for something outside CUDA. With PLAY_FIXED it is no earlier than recorded. */
 static int64_t outside_wait_end(struct player *p, unsigned how, int64_t ns, int64_t recorded_ns)
 {
 	p->was_early |= ns < recorded_ns;
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 
-/* Returns the start of a call whose gap holds a wait for an operation: the recorded delay after
- * that operation's end, or later if the thread arrives later. If the wait was traced, the rest of
- * the gap is code, which a change may have shortened.
+/* The start of a call whose gap holds a wait for an operation: the recorded delay after that
+ * operation's end, or later if the thread arrives later. If the wait was traced, the rest of the
+ * gap is code, which a change may have shortened.
  */
 static int64_t awaited_until(const struct player *p, uint32_t i)
 {
@@ -260,9 +258,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		p->met_ns[c->room] = NSX_MAX(p->met_ns[c->room], start);
 }
 
-/* Returns the end of an MPI call: the call's own time after all calls for which it waits have
- * begun.
- */
+/* The end of an MPI call: the call's own time after all calls for which it waits have begun. */
 static int64_t end_mpi(struct player *p, unsigned how, uint32_t i)
 {
 	const struct model_call *c = &p->m->call[i];
@@ -315,8 +311,8 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 	p->call_end[i] = end;
 }
 
-/* Returns the start of a fused operation, right after the previous work of its stream; NEVER: it
- * is not fused.
+/* The start of a fused operation, right after the previous work of its stream; NEVER: it is not
+ * fused.
  */
 static int64_t fused_start(const struct player *p, uint32_t i)
 {
@@ -332,9 +328,9 @@ static bool pass_is_gone(const struct player *p, uint32_t i)
 	return (p->m->op[i].flags & OP_ACTIVE) && (p->edit.op[i] & (EDIT_OP_DROP | EDIT_OP_SIDE));
 }
 
-/* Returns the delay of an operation after the previous work of its stream. If a copy between two
- * kernels is dropped, the delay between kernels applies: 1 us on an H200, where a copy that
- * changes engines takes 4 us.
+/* The delay of an operation after the previous work of its stream. If a copy between two kernels is
+ * dropped, the delay between kernels applies: 1 us on an H200, where a copy that changes engines
+ * takes 4 us.
  */
 static int64_t dispatch_delay(const struct player *p, uint32_t i)
 {
@@ -534,8 +530,8 @@ static void set_op_end(struct player *p, uint32_t i, int64_t length)
 	}
 }
 
-/* Returns the start of a node: its recorded delay after the end of the node that it followed, or
- * after the start of the launch's first node.
+/* The start of a node: its recorded delay after the end of the node that it followed, or after the
+ * start of the launch's first node.
  */
 static int64_t start_node(const struct player *p, uint32_t i)
 {
@@ -546,7 +542,7 @@ static int64_t start_node(const struct player *p, uint32_t i)
 		       p->op_start[o->group] + o->start_ns - x->start_ns;
 }
 
-/* Returns the length of an operation. A kernel cut into pieces is dispatched more often. */
+/* The length of an operation. A kernel cut into pieces is dispatched more often. */
 static int64_t pass_length_of(const struct player *p, uint32_t i)
 {
 	const struct model_op *o = &p->m->op[i];
@@ -640,9 +636,9 @@ static int64_t pass_measure(struct player *p)
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
 }
 
-/* Returns a kernel's use of the GPU, in ns of the whole GPU: its length times its share of the
- * multiprocessors. A kernel that is faster because it fills more of the GPU uses as much as
- * before, but at most the whole GPU while it runs.
+/* A kernel's use of the GPU, in ns of the whole GPU: its length times its share of the
+ * multiprocessors. A kernel that is faster because it fills more of the GPU uses as much as before,
+ * but at most the whole GPU while it runs.
  */
 static double gpu_use_ns(const struct player *p, uint32_t i)
 {

@@ -20,7 +20,7 @@ const char *const nsx_closure_names[] = {
 
 /* Building --------------------------------------------------------------------*/
 
-/* Tells whether sums of changed times could overflow. */
+/* Whether sums of changed times could overflow. */
 static bool is_too_long(const struct nsx_model *m)
 {
 	int64_t sum = 0;
@@ -90,9 +90,9 @@ static int replay_build(struct build *b, size_t max_ops, struct nsx_err *err)
 	return rc;
 }
 
-/* Returns the default of max_ops. About forty replays should take a fraction of the time that
- * reading the trace took. A short window is replayed whole, because a part of it would
- * misrepresent rare events.
+/* The default of max_ops. About forty replays should take a fraction of the time that reading the
+ * trace took. A short window is replayed whole, because a part of it would misrepresent rare
+ * events.
  */
 static size_t usual_ops(const struct nsx_trace *t, const struct nsx_facts *f)
 {
@@ -198,8 +198,7 @@ static enum nsx_confidence lower_confidence(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
-/* Returns the gain of a set, in ns, limited to what the sets that keep in step with it can follow.
- */
+/* The gain of a set, in ns, limited to what the sets that keep in step with it can follow. */
 static int64_t set_gain_ns(const struct player *p, uint32_t set)
 {
 	const struct nsx_model *m = p->m;
@@ -211,9 +210,9 @@ static int64_t set_gain_ns(const struct player *p, uint32_t set)
 	return won;
 }
 
-/* Returns the gain as a share of the recorded length; 0 if the new length ns is not shorter. If
- * sets are distinguished, it is the gain of *set. If *set is 0, it is that of the set that gains
- * most, or of the main set if that gains nearly as much; *set then becomes this set.
+/* The gain as a share of the recorded length; 0 if the new length ns is not shorter. If sets are
+ * distinguished, it is the gain of *set. If *set is 0, it is that of the set that gains most, or of
+ * the main set if that gains nearly as much; *set then becomes this set.
  */
 static double gain_share(const struct player *p, int64_t ns, uint32_t *set)
 {
@@ -273,7 +272,7 @@ static int64_t scale_to_judged(const struct nsx_model *m, double share)
 						  m->closure.recorded_ns) + 0.5);
 }
 
-/* Tells whether one of the changes [from, to) of a plan evens a rank. */
+/* Whether one of the changes [from, to) of a plan evens a rank. */
 static bool evens_a_rank(const struct nsx_plan *plan, size_t from, size_t to)
 {
 	while (from < to && plan->v[from].verb != NSX_EVEN_RANK)

@@ -57,14 +57,14 @@ int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *
 /* Visits the times for which neither scheduler nor OS calls recorded a reason. */
 int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			  struct nsx_err *err) NSX_CHECKED;
-/* Tells whether the scheduler recorded, for all times without a reason, that the thread waited. */
+/* Whether the scheduler recorded, for all times without a reason, that the thread waited. */
 bool nsx_model_is_blocked(const struct nsx_model *m);
 
 /* How long, in ns, a device waited in replayed collectives for later ranks. */
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
-/* Tells whether a device takes turns with others, as pipeline stages do. *ret_most_ns: the median,
- * over iterations, of its longest wait in a send or receive; 0 unless most iterations wait as long
- * as their neighbours. Errors: NSX_E_NOMEM.
+/* Whether a device takes turns with others, as pipeline stages do. *ret_most_ns: the median, over
+ * iterations, of its longest wait in a send or receive; 0 unless most iterations wait as long as
+ * their neighbours. Errors: NSX_E_NOMEM.
  */
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 			  struct nsx_arena *scratch, int64_t *ret_most_ns,
@@ -102,12 +102,12 @@ struct nsx_gain {
 	uint32_t set; /* the set that gains, from 1; 0: sets are not distinguished */
 };
 
-/* Returns the set of the GPU that sets the pace; 0: not distinguished. */
+/* The set of the GPU that sets the pace; 0: not distinguished. */
 uint32_t nsx_main_set(const struct nsx_model *m);
-/* Tells whether other sets keep in step with this set for a reason that was not recorded. */
+/* Whether other sets keep in step with this set for a reason that was not recorded. */
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
-/* Returns the first process of a set that ends by itself: there are other sets, and none keeps in
- * step with it. NSX_NONE: the set does not.
+/* The first process of a set that ends by itself: there are other sets, and none keeps in step with
+ * it. NSX_NONE: the set does not.
  */
 uint32_t nsx_set_alone(const struct nsx_model *m, uint32_t set);
 

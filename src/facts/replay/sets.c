@@ -184,7 +184,7 @@ static bool list_offsets(const struct nsx_iteration *a, size_t na,
 	return nodd <= na / STEPS;
 }
 
-/* Returns the median change of the offset over `before` iterations. */
+/* The median change of the offset over `before` iterations. */
 static double usual_change(const int64_t *offset, size_t n, size_t before, int64_t *change)
 {
 	for (size_t i = before; i < n; i++)

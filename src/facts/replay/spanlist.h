@@ -17,11 +17,9 @@ int span_list_add(struct span_list *s, uint32_t thread, int64_t start_ns,
 void span_list_sort(struct span_list *s);
 void span_list_done(struct span_list *s);
 
-/* Tells whether a span of the thread contains at_ns. From here on lists must be sorted. O(log n).
- */
+/* Whether a span of the thread contains at_ns. From here on lists must be sorted. O(log n). */
 bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns);
-/* Returns the index of the thread's first span that ends after at_ns; else of the next thread's
- * first span.
+/* The index of the thread's first span that ends after at_ns; else of the next thread's first span.
  */
 size_t span_list_find(const struct span_list *s, uint32_t thread, int64_t at_ns);
 /* Iterates over the parts of a thread's span `in` that the list covers. *at begins at
@@ -29,8 +27,8 @@ size_t span_list_find(const struct span_list *s, uint32_t thread, int64_t at_ns)
  */
 bool span_list_next(const struct span_list *s, uint32_t thread,
 		    struct nsx_span in, size_t *at, struct nsx_span *ret);
-/* Returns the length of a thread's span that the list covers. */
+/* The length of a thread's span that the list covers. */
 int64_t span_list_within(const struct span_list *s, uint32_t thread, struct nsx_span span);
-/* Returns the length of a thread's span that both lists cover. */
+/* The length of a thread's span that both lists cover. */
 int64_t span_list_common(const struct span_list *s, const struct span_list *t,
 			 uint32_t thread, struct nsx_span span);

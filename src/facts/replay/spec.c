@@ -16,8 +16,8 @@ struct reader {
 	struct nsx_err *err;
 };
 
-/* Returns the next part, up to a colon; NULL: the end. A pattern between slashes may contain
- * colons. *ret_pattern: the part is a pattern; NULL: patterns are not allowed here.
+/* The next part, up to a colon; NULL: the end. A pattern between slashes may contain colons.
+ * *ret_pattern: the part is a pattern; NULL: patterns are not allowed here.
  */
 static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 {
@@ -43,8 +43,8 @@ static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 	return nsx_arena_strndup(r->a, from, (size_t)(end - from));
 }
 
-/* Returns the next part as a name, which may contain colons ("at::native"). It ends at the end of
- * the text, or with has_amount before the last part.
+/* The next part as a name, which may contain colons ("at::native"). It ends at the end of the text,
+ * or with has_amount before the last part.
  */
 static const char *name_part(struct reader *r, bool *ret_pattern, bool has_amount)
 {
@@ -89,9 +89,7 @@ static int read_amount(struct reader *r, const char *s, double *ret)
 
 /* Forms ---------------------------------------------------------------------------*/
 
-/* Returns the verb that removes an API's effect: NSX_NO_WAIT if its calls wait, according to the
- * name.
- */
+/* The verb that removes an API's effect: NSX_NO_WAIT if its calls wait, according to the name. */
 static enum nsx_change_verb verb_that_removes(const char *api)
 {
 	uint8_t flags = 0;

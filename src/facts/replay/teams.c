@@ -5,7 +5,7 @@
 
 enum { AGAIN = 4 }; /* waits recur if they differ by less than 1 / AGAIN of their sum */
 
-/* Returns the model's operation for a row of the trace; or NSX_NONE. O(log n). */
+/* The model's operation for a row of the trace; or NSX_NONE. O(log n). */
 static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 {
 	int64_t start_ns = nsx_op_start(&m->t->ops, row);
@@ -60,9 +60,7 @@ int model_teams(struct build *b, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-/* Returns how long, in ns, a device waited in a collective; -1: it is no member, or outside the
- * window.
- */
+/* How long, in ns, a device waited in a collective; -1: it is no member, or outside the window. */
 static int64_t wait_in_collective(const struct nsx_model *m, const struct model_team *team,
 				  uint32_t device)
 {

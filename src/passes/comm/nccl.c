@@ -122,14 +122,14 @@ static void nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table)
 
 NSX_ORDER(cmp_group, struct nccl_group, DOWN(total_ns), TEXT(name));
 
-/* Returns the rank for which the others wait most; NULL: none. */
+/* The rank for which the others wait most; NULL: none. */
 static const struct nccl_rank *latest_rank_of(const struct nccl_match *m)
 {
 	return m->late == NSX_NONE ? NULL : &m->ranks[m->late];
 }
 
-/* Tells whether ranks wait longer for the late rank of a than for that of b. With equal times, the
- * match with more instances comes first.
+/* Whether ranks wait longer for the late rank of a than for that of b. With equal times, the match
+ * with more instances comes first.
  */
 static bool is_longer_wait(const struct nccl_match *a, const struct nccl_match *b)
 {

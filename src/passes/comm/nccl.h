@@ -69,7 +69,7 @@ struct nccl_circle { /* a set of ranks that take part in the same collectives */
  * on run->scratch.
  */
 int nccl_collect(struct nccl_comm *c, struct nsx_err *err);
-/* Returns the index in c->kinds of the operation's kind. */
+/* The index in c->kinds of the operation's kind. */
 uint32_t nccl_kind(const struct nccl_comm *c, size_t op);
 int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err);
 
@@ -81,7 +81,7 @@ struct nccl_instance {
 	bool kept;	  /* counts for the verdict: some rank is late */
 };
 
-struct nccl_match { /* instances of one circle of a group */
+struct nccl_match { /* instances of a group's operation in one circle (nccl.c) */
 	const struct nsx_run *run;
 	const struct nccl_event *events;
 	struct nccl_rank *ranks; /* ranks of the group, with sums over these instances */

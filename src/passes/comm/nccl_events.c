@@ -5,8 +5,7 @@
  */
 #include "passes/comm/nccl.h"
 
-/* Returns the key of the operation's kind: the collective if it is known, otherwise the kernel's
- * base name.
+/* The key of the operation's kind: the collective if it is known, otherwise the kernel's base name.
  */
 static struct nsx_group_key operation_key(const struct nsx_trace *t, size_t op)
 {

@@ -65,7 +65,7 @@ int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the group's rank to which an operation belongs. */
+/* The group's rank to which an operation belongs. */
 static uint32_t rank_of_op(const struct nccl_match *m, size_t nranks, uint32_t op)
 {
 	const struct nsx_stream *s = nsx_stream_of(m->run->trace, op);
@@ -295,8 +295,8 @@ static void check_lateness_by_steps(struct nccl_match *m, double *induced)
 	}
 }
 
-/* Returns the least lateness that clocks cannot explain: two clocks that are right to within d may
- * differ by 2 d.
+/* The least lateness that clocks cannot explain: two clocks that are right to within d may differ
+ * by 2 d.
  */
 static int64_t least_late(const struct nccl_match *m)
 {

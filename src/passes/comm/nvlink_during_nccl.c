@@ -155,7 +155,7 @@ static void judge_link_use(const struct nsx_run *run, struct nsx_section *out,
 			      comm->mean, comm->p95);
 }
 
-/* Returns the counter in [i, end) with the highest value during communication; NULL: none. */
+/* The counter in [i, end) with the highest value during communication; NULL: none. */
 static const struct nsx_metric *busiest_link_counter(const struct nsx_metrics *m, size_t i,
 						     size_t end)
 {

@@ -257,7 +257,7 @@ static void fill_migration_causes(const struct nsx_trace *t, const struct copy_g
 
 NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst), UP(src_id), UP(dst_id));
 
-/* Returns the number that tables show for a peer device; its ordinal if it is not in the trace. */
+/* The number that tables show for a peer device; its ordinal if it is not in the trace. */
 static struct nsx_cell peer_cell(const struct nsx_trace *t, uint32_t device, uint32_t id)
 {
 	return device == NSX_NONE ? nsx_known_cell(id) : nsx_device_cell(t, device);

@@ -104,8 +104,8 @@ static void fill_copies_by_size(struct sweep *s, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION, SIZE);
 }
 
-/* Tells whether the host receives at least as many copies of this size as row x counts. If so,
- * data goes back and forth, and is not the same data sent again.
+/* Whether the host receives at least as many copies of this size as row x counts. If so, data goes
+ * back and forth, and is not the same data sent again.
  */
 static bool returns_to_host(const struct nsx_table *table, const struct nsx_cell *x)
 {

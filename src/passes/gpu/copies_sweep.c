@@ -61,7 +61,7 @@ static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32
 					    c->bytes, ns});
 }
 
-/* Tells whether a copy is complete. The user's window may have cut it. */
+/* Whether a copy is complete. The user's window may have cut it. */
 static bool is_whole(const struct nsx_trace *t, size_t op)
 {
 	return !nsx_has_window(t) ||

@@ -104,7 +104,7 @@ static double sum_device_rows(const struct dimensions *d, const char *pass,
 	return sum;
 }
 
-/* Returns a column's figure in this device's row of a section; NAN if there is none. */
+/* A column's figure in this device's row of a section; NAN if there is none. */
 static double device_figure(const struct dimensions *d, const char *pass, const char *column)
 {
 	const struct nsx_table *t = find_report_table(d, pass, "devices");
@@ -224,7 +224,7 @@ static const char *add_memory_dimension(struct dimensions *d)
 		       "nothing else.", d->label, d->exposed_copy, d->window);
 }
 
-/* Returns the copy rate between host and GPU, in the direction that moves most bytes. */
+/* The copy rate between host and GPU, in the direction that moves most bytes. */
 static double link_rate(const struct dimensions *d, const char **ret)
 {
 	const struct nsx_table *t = find_report_table(d, "copies", "rows");
@@ -292,8 +292,8 @@ static const char *add_link_dimension(struct dimensions *d)
 			   "no communication kernel and no copy between CPU and GPU.";
 }
 
-/* Returns the mean of a counter while kernels compute or, if it was not sampled there, over the
- * window; NAN: neither.
+/* The mean of a counter while kernels compute or, if it was not sampled there, over the window;
+ * NAN: neither.
  */
 static double counter_while_busy(const struct dimensions *d, enum nsx_counter which)
 {
@@ -388,7 +388,7 @@ static const char *dimensions_say_pct(const struct dimensions *d, double pct)
 	return nsx_text_share(d->out->arena, pct, 100);
 }
 
-/* Returns a figure of the section kernel_shape; NAN if CUDA graphs hide most kernels. */
+/* A figure of the section kernel_shape; NAN if CUDA graphs hide most kernels. */
 static double kernel_shape_figure(const struct dimensions *d, const char *column)
 {
 	return graphs_hide_kernels(d) ? NAN : device_figure(d, "kernel_shape", column);

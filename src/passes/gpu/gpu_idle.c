@@ -95,7 +95,7 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 		       nsx_text(t, nsx_op_name(t, op)) : names[t->ops.kind[op]];
 }
 
-/* Returns the cause and detail of the largest part of a gap. */
+/* The cause and detail of the largest part of a gap. */
 static struct nsx_idle_piece largest_cause_in_gap(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
@@ -243,7 +243,7 @@ static void gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *ta
 
 /* Words ---------------------------------------------------------------------*/
 
-/* Returns the row of the device that is idle longest. */
+/* The row of the device that is idle longest. */
 static const struct nsx_cell *idlest_device_row(const struct nsx_table *devices)
 {
 	const struct nsx_cell *most = nsx_row_at(devices, 0);
@@ -264,7 +264,7 @@ static void say_idlest_device(struct nsx_section *out, const struct nsx_cell *mo
 		     nsx_say(out, "; no kernel running %.1f%%", none) : "");
 }
 
-/* Returns the label of a GPU that is idle throughout a gap. */
+/* The label of a GPU that is idle throughout a gap. */
 static const char *idle_gpu_label(const struct nsx_run *run, const struct nsx_window *gap)
 {
 	uint32_t d = 0;

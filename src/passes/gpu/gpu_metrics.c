@@ -356,7 +356,7 @@ static void say_sampling_quality(const struct nsx_metrics *m, struct nsx_section
 			 nsx_text_n(out->arena, m->without_period, "counter was", "counters were"));
 }
 
-/* Returns the GPU that sets the pace if it was sampled, otherwise the first sampled one. */
+/* The GPU that sets the pace if it was sampled, otherwise the first sampled one. */
 static int64_t gpu_to_show(const struct nsx_run *run)
 {
 	const struct nsx_metrics *m = run->facts->metrics;

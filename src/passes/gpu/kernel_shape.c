@@ -106,8 +106,8 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	       (int)l->known - m->known;
 }
 
-/* Tells whether all of the loader's shapes stay distinct here. Two can become equal only if one
- * belongs to a graph, or if rows give one kernel several short names.
+/* Whether all of the loader's shapes stay distinct here. Two can become equal only if one belongs
+ * to a graph, or if rows give one kernel several short names.
  */
 static bool are_shapes_distinct(const struct shapes *s, uint32_t *first)
 {

@@ -30,9 +30,7 @@ struct churns {
 	size_t *iterations;	  /* one for each process */
 };
 
-/* Tells whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not
- * count.
- */
+/* Whether a call is cudaMalloc, cudaFree or similar. Asynchronous calls of pools do not count. */
 static bool is_allocation_call(const char *name)
 {
 	char buf[256];
@@ -114,7 +112,7 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Returns the calls per iteration of the process that has most of them. */
+/* The calls per iteration of the process that has most of them. */
 static double most_calls_per_iteration(const struct churns *c)
 {
 	double most = 0;

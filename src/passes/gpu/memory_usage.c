@@ -118,7 +118,7 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 
 NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
 
-/* Returns the GPU with this ordinal, if all processes agree on it. */
+/* The GPU with this ordinal, if all processes agree on it. */
 static const struct nsx_gpu_info *gpu_of_ordinal(const struct nsx_trace *t, int64_t device_id)
 {
 	const struct nsx_gpu_info *gpu = NULL;

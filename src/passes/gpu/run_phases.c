@@ -46,7 +46,7 @@ static void run_phases_add_row(const struct nsx_run *run, const struct nsx_run_p
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
 }
 
-/* Returns the judged phase; NULL: none. */
+/* The judged phase; NULL: none. */
 static const struct nsx_run_phase *find_judged(const struct nsx_facts *f)
 {
 	for (size_t i = f->nrun_phases; i--;)

@@ -110,7 +110,7 @@ static const char *say_peak_shares(struct steps_work *w, const struct nsx_cell *
 						   (double)row[COUNT].u.i));
 }
 
-/* Tells whether these are steps of a loop that no engine or framework named. */
+/* Whether these are steps of a loop that no engine or framework named. */
 static bool is_unnamed_loop(const struct nsx_cell *row)
 {
 	return !strcmp(row[ENGINE].u.s, "loop");

@@ -72,7 +72,7 @@ static int call_sites_add_cost(struct sites *x, const struct sum *of, int64_t ns
 	return 0;
 }
 
-/* Returns the idle time after the wait of a thread that began at start_ns. */
+/* The idle time after the wait of a thread that began at start_ns. */
 static int64_t idle_after_wait_ns(const struct sites *x, uint32_t thread, unsigned kind,
 				  int64_t start_ns)
 {
@@ -129,8 +129,8 @@ static int add_to_site(struct sites *x, struct sum *s, int64_t count, int64_t to
 
 /* CUDA calls ----------------------------------------------------------------------*/
 
-/* Tells whether a call launches kernels, copies or memsets. These have rows of their own, so the
- * call gets none.
+/* Whether a call launches kernels, copies or memsets. These have rows of their own, so the call
+ * gets none.
  */
 static bool launches_gpu_work(const struct nsx_trace *t, size_t call)
 {
@@ -309,8 +309,8 @@ static struct site site_at(const struct sites *x, uint32_t g)
 
 enum { COPY_SIZE = 64 };
 
-/* Returns the fixed name of a site; NULL: its name is a text of the trace. of_copy: buffer for a
- * composed name.
+/* The fixed name of a site; NULL: its name is a text of the trace. of_copy: buffer for a composed
+ * name.
  */
 static const char *fixed_site_name(const struct site *s, char of_copy[COPY_SIZE])
 {
@@ -363,8 +363,8 @@ static double ms_of_ns(int64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* Returns a sort key from the upper halves of cost and time. Sites with a cost come before sites
- * without. cmp_sites compares the rest.
+/* A sort key from the upper halves of cost and time. Sites with a cost come before sites without.
+ * cmp_sites compares the rest.
  */
 static int64_t site_sort_key(const void *site, void *sites)
 {

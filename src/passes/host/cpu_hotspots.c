@@ -212,7 +212,7 @@ static const char *say_sample_call_sites(const struct tally *y, struct nsx_secti
 	return text;
 }
 
-/* Tells whether some row has no site name. Such rows differ only in the module. */
+/* Whether some row has no site name. Such rows differ only in the module. */
 static bool has_unnamed_site(const struct nsx_table *rows)
 {
 	for (size_t i = 0; i < NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS); i++) {

@@ -32,8 +32,8 @@ struct part {
 
 /* Rows ---------------------------------------------------------------------*/
 
-/* Tells whether a thread that is off the CPU could run: its state is "running", or the reason is
- * ready, preempted, or quantum used up.
+/* Whether a thread that is off the CPU could run: its state is "running", or the reason is ready,
+ * preempted, or quantum used up.
  */
 static bool is_runnable(int64_t state, int64_t block)
 {

@@ -39,5 +39,5 @@ extern const struct nsx_layout cpu_launching_layout;
 void cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 			const char *const *names, struct nsx_section *out);
 
-/* Returns the index of the first thread with at least this id. */
+/* The index of the first thread with at least this id. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);

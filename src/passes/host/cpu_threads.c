@@ -111,7 +111,7 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 
 /* Tables -------------------------------------------------------------------*/
 
-/* Returns the time of a thread in CUDA calls; called with ascending threads. */
+/* The time of a thread in CUDA calls; called with ascending threads. */
 static int64_t thread_api_ns(const struct nsx_trace *t, uint64_t thread, uint32_t *cursor)
 {
 	int64_t ns = 0, end = INT64_MIN;

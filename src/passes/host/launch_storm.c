@@ -133,8 +133,8 @@ struct launchers {
 	} *v;
 };
 
-/* Tells whether the call launched earlier work on the device of op. If so, op is a later node of a
- * graph and costs the host nothing.
+/* Whether the call launched earlier work on the device of op. If so, op is a later node of a graph
+ * and costs the host nothing.
  */
 static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 {
@@ -143,8 +143,8 @@ static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 	return first != op && nsx_stream_of(t, first)->device == nsx_stream_of(t, op)->device;
 }
 
-/* Returns the time in gaps below 1 ms until the return of the call that launched the next
- * operation: queries/README.md 9.
+/* The time in gaps below 1 ms until the return of the call that launched the next operation:
+ * queries/README.md 9.
  */
 static int64_t host_late_ns(const struct nsx_trace *t, const struct nsx_gap *gap)
 {

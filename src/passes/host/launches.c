@@ -181,8 +181,7 @@ static int list_ops_by_stream(struct work *w, struct queue *q, struct nsx_err *e
 	return 0;
 }
 
-/* Returns the number of operations queued on a stream before the current one that had not started.
- */
+/* The number of operations queued on a stream before the current one that had not started. */
 static size_t launches_queued_before(const struct nsx_ops *o, struct queue *q, uint32_t stream,
 				     int64_t at_ns)
 {

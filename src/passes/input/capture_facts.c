@@ -4,7 +4,7 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-/* Returns a text cell, cut to size; "" for other types. */
+/* A text cell, cut to size; "" for other types. */
 static const char *capture_facts_text(const struct nsx_val *v, char *buf, size_t size)
 {
 	size_t n = v->type == NSX_V_TEXT ? NSX_MIN(v->len, size - 1) : 0;
@@ -89,7 +89,7 @@ static const struct {
 	{"Could not parse", NSX_MSG_DROPPED},
 };
 
-/* Returns the number at the end of a message such as "... dropped: 12". */
+/* The number at the end of a message such as "... dropped: 12". */
 static int64_t number_at_end(const char *s)
 {
 	size_t n = strlen(s);
@@ -108,7 +108,7 @@ struct reader {
 	const struct nsx_trace *t;
 };
 
-/* Tells whether a message matters. False for messages about a process without events. */
+/* Whether a message matters. False for messages about a process without events. */
 static bool is_relevant_message(const struct nsx_trace *t, const struct nsx_val *pid)
 {
 	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));

@@ -180,8 +180,7 @@ static void check_damage(struct nsx_quality *q)
 	nsx_raise(q, NSX_ID_file, false, "The file is damaged", NSX_SEV_HIGH);
 }
 
-/* Returns the first device that several processes use and that only its ordinal identifies;
- * NSX_NONE: none.
+/* The first device that several processes use and that only its ordinal identifies; NSX_NONE: none.
  */
 static uint32_t capture_file_find_shared(const struct nsx_trace *t)
 {

@@ -57,7 +57,7 @@ static void report_no_activity(struct nsx_quality *q, uint32_t p, const struct a
 				     "launches"), subject), NSX_SEV_HIGH);
 }
 
-/* Tells whether the program uses the GPU. Calls that only query CUDA do not count. */
+/* Whether the program uses the GPU. Calls that only query CUDA do not count. */
 static bool uses_gpu(const struct nsx_trace *t)
 {
 	for (size_t i = 0; i < t->calls.n; i++)
@@ -85,7 +85,7 @@ static void report_possible_loss(struct nsx_quality *q)
 		  NSX_SEV_MEDIUM);
 }
 
-/* Warns if there are no CUDA calls and the profiler says that some may be missing. */
+/* Warns that there are no CUDA calls although the profiler says that some may be missing. */
 static void report_doubtful_recording(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,

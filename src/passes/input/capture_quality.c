@@ -82,7 +82,7 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 
 /* Markdown ------------------------------------------------------------------*/
 
-/* Tells whether all rows with this row's check are ok (there are about 30 rows). */
+/* Whether all rows with this row's check are ok (there are about 30 rows). */
 static bool is_check_ok(const struct nsx_table *t, size_t row)
 {
 	const char *check = nsx_row_at(t, row)[CHECK].u.s;
@@ -94,7 +94,7 @@ static bool is_check_ok(const struct nsx_table *t, size_t row)
 	return fine;
 }
 
-/* Prints one capture command that records all that is missing. */
+/* Says one capture command that records all that is missing. */
 static void print_recapture(struct nsx_quality *q)
 {
 	struct nsx_arena *a = q->out->arena;

@@ -44,7 +44,7 @@ static inline void nsx_check_others(struct nsx_quality *q, const char *check, co
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id, bool of_subject,
 	       const char *title, enum nsx_severity severity);
 
-/* Tells whether the file has rows of the view. */
+/* Whether the file has rows of the view. */
 static inline bool nsx_seen(const struct nsx_quality *q, enum nsx_view v)
 {
 	return nsx_has_view(q->t->schema, v);

@@ -41,7 +41,7 @@ static double coverage_pct(const struct nsx_coverage *c)
 NSX_ORDER_IN(cmp_coverage, uint32_t, struct nsx_coverage, DOWN(c[*x].kernel_ns),
 	     DOWN(c[*x].nkernels), UP(*x));
 
-/* Returns the recording that adds PyTorch's own ranges; 0 without PyTorch. */
+/* The recording that adds PyTorch's own ranges; 0 without PyTorch. */
 static unsigned pytorch_range_recording(const struct nsx_quality *q)
 {
 	return nsx_sees_pytorch(q->t) ? NSX_REC_TORCH : 0;

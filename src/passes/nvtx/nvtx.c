@@ -63,7 +63,7 @@ struct work {
 	uint32_t *row; /* one for each range, after sorting; NSX_NONE: no row */
 	int64_t *ex_ns; /* for each row: GPU work that has a range of the row as innermost one */
 	struct gpu *gpu; /* one for each kept row */
-	bool *cut; /* for each range: some walk ended here */
+	bool *cut; /* for each range: a walk ended here after MAX_PATH ranges */
 	bool any_cut;
 };
 
@@ -266,7 +266,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 	}
 }
 
-/* Returns the reason why there are no GPU figures; NULL: there are figures. */
+/* The reason why there are no GPU figures; NULL: there are figures. */
 static const char *no_gpu_reason(const struct nsx_run *run)
 {
 	if (!run->opts->nvtx_kernel_map)

@@ -75,7 +75,7 @@ static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a, struc
 	return 0;
 }
 
-/* Returns the index of the process's first cut after a time. */
+/* The index of the process's first cut after a time. */
 static size_t first_cut_after(const struct work *w, uint32_t process, int64_t at)
 {
 	size_t lo = 0, hi = w->ncuts;

@@ -16,5 +16,5 @@ void nsx_phase_map_free(struct nsx_phase_map *m);
 
 unsigned nsx_phase_count(const struct nsx_phase_map *m);
 const char *nsx_phase_name(const struct nsx_phase_map *m, unsigned i);
-/* Returns the index of the first matching phase in file order; the count if none matches. */
+/* The index of the first matching phase in file order; the count if none matches. */
 unsigned nsx_phase_of(const struct nsx_phase_map *m, const char *name);

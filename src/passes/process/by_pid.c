@@ -142,7 +142,7 @@ static void by_pid_fill_kernel(const struct nsx_trace *t, const struct nsx_pids 
 	row[K_PCT_PID] = nsx_pct(total, own);
 }
 
-/* Returns the number of rows of the next process that are kept or shown. */
+/* The number of rows of the next process that are kept or shown. */
 static size_t count_shown_rows(const struct nsx_table *all)
 {
 	size_t held = all->max_rows ?: SIZE_MAX;

@@ -79,7 +79,7 @@ static struct lookup open_lookup(const struct nsx_report *report, const char *se
 	return l;
 }
 
-/* Returns a cell of the process's row; null if there is none. */
+/* A cell of the process's row; null if there is none. */
 static struct nsx_cell look_up(const struct lookup *l, struct nsx_cell pid, const char *column)
 {
 	size_t lo = 0, hi = l->table ? l->table->nrows : 0;

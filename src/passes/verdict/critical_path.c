@@ -97,7 +97,7 @@ struct level { /* state of one class, in order of priority */
 	int64_t end_ns;		/* end of the class's operations so far      */
 };
 
-/* Returns the part of op not covered by earlier operations of its class or by other classes. */
+/* The part of op not covered by earlier operations of its class or by the classes above it. */
 static int64_t uncovered_ns(const struct nsx_trace *t, uint32_t op,
 			    const struct nsx_window *w, struct level *l)
 {

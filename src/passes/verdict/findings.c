@@ -20,7 +20,7 @@
 	X(CSV_RECOMMENDATION, "recommendation", STR, "remedy, as plain text")
 NSX_LAYOUT_OF(layout, CSV_COLUMNS, .csv = "findings");
 
-/* Joins lines of Markdown as sentences. */
+/* Joins lines of Markdown to sentences of plain text. */
 static struct nsx_cell plain_cell(struct nsx_section *out, const char *const *line)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
@@ -77,7 +77,7 @@ static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 		nsx_buf_adds(b, " → As above");
 }
 
-/* Tells whether the section Capture quality already shows the finding. */
+/* Whether the section Capture quality already shows the finding. */
 static bool findings_is_of_capture(const struct nsx_report *report, const struct nsx_cell *row)
 {
 	const struct nsx_finding *f = report->found.v;
