@@ -259,7 +259,7 @@ enum { MOST_SLOPED = 512 }; /* longer samples are thinned out */
 
 double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
 {
-	const double fine = 0x1p20; /* keeps fractions of a nanosecond */
+	const double fine = 0x1p20; /* keeps fractions */
 	size_t step = (n + MOST_SLOPED - 1) / MOST_SLOPED, kept, m = 0;
 	int64_t *slopes;
 	double median;
@@ -272,7 +272,8 @@ double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
 		return NAN;
 	for (size_t j = step; j < n; j += step)
 		for (size_t i = 0; i < j; i += step)
-			slopes[m++] = nsx_to_i64(fine * (double)(v[j] - v[i]) / (double)(j - i));
+			slopes[m++] = nsx_to_i64(fine * (double)nsx_sub_sat(v[j], v[i]) /
+						  (double)(j - i));
 	median = nsx_quantile(slopes, m, 0.5);
 	free(slopes);
 	return median / fine;

@@ -1,4 +1,6 @@
 /* memory_leaks.c - memory that was never freed, and its growth. */
+#include <math.h>
+#include "base/stat.h"
 #include "passes/gpu/memory_usage.h"
 #include "trace/nvtx_walk.h"
 
@@ -167,32 +169,13 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_err *err)
 
 /* Growth -------------------------------------------------------------------*/
 
-enum { MIN_ITERATIONS = 5, MOST_POINTS = 512, MOST_ROWS = 1000 };
+enum { MIN_ITERATIONS = 5, MOST_ROWS = 1000 };
 #define MIN_SLOPE (1 << 20)
 
 struct series {
 	int64_t *live; /* least live memory in each steady iteration */
 	size_t n;
 };
-
-/* Computes the Theil-Sen slope: the median over all pairs of at most MOST_POINTS evenly spaced
- * points.
- */
-static double theil_sen(const struct series *s, struct nsx_arena *a)
-{
-	size_t n = NSX_MIN(s->n, MOST_POINTS), k = 0;
-	int64_t *slopes;
-
-	nsx_few(slopes, a, n * (n - 1) / 2);
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i + 1; j < n; j++) {
-			size_t x = i * (s->n - 1) / (n - 1);
-			size_t y = j * (s->n - 1) / (n - 1);
-
-			slopes[k++] = nsx_sub_sat(s->live[y], s->live[x]) / (int64_t)(y - x);
-		}
-	return nsx_quantile(slopes, k, 0.5);
-}
 
 /* Finds the least live memory in each steady iteration of [first, last), from the allocations and
  * frees in [at, end). The least leaves out what is freed within the iteration.
@@ -225,8 +208,8 @@ static struct series sample_live_memory(const struct mem_usage *m, size_t at, si
 /* Fits a line to the live memory of one process and device: allocations and frees [at, end),
  * iterations [first, last).
  */
-static void fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
-			     size_t first, size_t last)
+static int fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
+			    size_t first, size_t last, struct nsx_err *err)
 {
 	const struct nsx_mem_step *s = &m->of.steps[at];
 	struct series live = sample_live_memory(m, at, end, first, last);
@@ -235,8 +218,10 @@ static void fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
 	double slope_bytes;
 
 	if (live.n < MIN_ITERATIONS)
-		return;
-	slope_bytes = theil_sen(&live, m->run->scratch);
+		return 0;
+	slope_bytes = nsx_slope(live.live, live.n, err);
+	if (isnan(slope_bytes))
+		return err->rc;
 	for (size_t i = 1; i < live.n; i++) {
 		more += live.live[i] > live.live[i - 1];
 		less += live.live[i] < live.live[i - 1];
@@ -254,9 +239,10 @@ static void fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
 	 */
 	row[TREND_IS_SUSPECTED] = nsx_bool(3 * more >= live.n - 1 && 20 * less <= live.n - 1 &&
 					   slope_bytes >= MIN_SLOPE);
+	return 0;
 }
 
-void mem_trend(const struct mem_usage *m)
+int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->run->trace;
 	const struct nsx_facts *f = m->run->facts;
@@ -280,8 +266,10 @@ void mem_trend(const struct mem_usage *m)
 					 m->of.steps[i].process == key; i = end) {
 			end = nsx_mem_group_end(&m->of, i);
 			if (m->of.steps[i].kind == NSX_MC_DEVICE &&
-			    m->of.steps[i].device_id == t->device[d].device_id)
-				fit_memory_trend(m, i, end, first, last);
+			    m->of.steps[i].device_id == t->device[d].device_id &&
+			    fit_memory_trend(m, i, end, first, last, err))
+				return err->rc;
 		}
 	}
+	return 0;
 }

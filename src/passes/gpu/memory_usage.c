@@ -267,9 +267,8 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 	if (memory_usage_fill_devices(m, err))
 		return err->rc;
 	fill_pools(m);
-	if (mem_never_freed(m, err))
+	if (mem_never_freed(m, err) || mem_trend(m, err))
 		return err->rc;
-	mem_trend(m);
 	put_allocation_rate(m);
 	if (!t[MEM_BY_DEVICE]->nrows && t[MEM_ROWS]->nrows)
 		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) allocated at one time, "

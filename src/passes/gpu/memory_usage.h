@@ -18,7 +18,7 @@ struct mem_usage {
  * (memory_leaks.c).
  */
 int mem_never_freed(const struct mem_usage *m, struct nsx_err *err);
-void mem_trend(const struct mem_usage *m);
+int mem_trend(const struct mem_usage *m, struct nsx_err *err);
 #define MEM_KEPT_COLUMNS(X)                                                                     \
 	X(KEPT_PID, "pid", I64, "process")                                                      \
 	X(KEPT_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                     \
