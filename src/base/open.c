@@ -103,6 +103,17 @@ DIR *nsx_open_folder(const char *path)
 	return d;
 }
 
+size_t nsx_read_head(const char *path, char *head, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(head, 1, size - 1, f) : 0;
+
+	head[n] = '\0';
+	if (f)
+		(void)fclose(f);
+	return n;
+}
+
 /* The size is checked while reading, because the file may be a pipe. */
 int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 		   size_t *ret_n, struct nsx_err *err)

@@ -11,6 +11,8 @@
 int nsx_open(const char *path);
 FILE *nsx_open_stream(const char *path); /* NULL: errno */
 DIR *nsx_open_folder(const char *path);	 /* NULL: errno */
+/* Reads the beginning of a file as a string of size - 1 bytes or fewer. Returns their number. */
+size_t nsx_read_head(const char *path, char *head, size_t size);
 
 /* Reads a whole file named by the user; `what` describes it ("the model"). Errors:
  * NSX_E_USAGE if it is unreadable or larger than `most` bytes. Owner: the caller, free().

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/open.h"
 #include "capture/capture.h"
 #include "emit/folder.h"
 
@@ -117,14 +118,10 @@ static bool is_of_failure(const struct nsx_capture *c, const char *name)
 {
 	static const char begins[] = "{\n  \"schema_version\": 1,\n  \"ok\": false,\n"
 				     "  \"captured_at\": ";
-	char head[sizeof(begins) - 1];
-	FILE *f = fopen(nsx_arena_printf(c->arena, "%s/%s", c->dir, name), "re");
-	bool is = f && fread(head, 1, sizeof(head), f) == sizeof(head) &&
-		  !memcmp(head, begins, sizeof(head));
+	char head[sizeof(begins)];
 
-	if (f)
-		fclose(f);
-	return is;
+	return nsx_read_head(nsx_arena_printf(c->arena, "%s/%s", c->dir, name), head,
+			     sizeof(head)) && !strcmp(head, begins);
 }
 
 /* Fails if the folder has a result already. A recording is never replaced, because it cannot be

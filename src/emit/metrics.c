@@ -1,19 +1,16 @@
 /* metrics.c - the first page and the findings as OpenMetrics text, for scraping. All families are
  * gauges: readers of Prometheus's older text refuse a file with the other types of OpenMetrics.
  */
+#include "base/open.h"
 #include "emit/emit.h"
 
 static const char first_line[] = "# HELP nsys_explain_verdict";
 
 bool nsx_metrics_is(const char *path)
 {
-	char begin[sizeof(first_line)] = "";
-	FILE *f = fopen(path, "rbe");
-	bool is = f && fgets(begin, sizeof(begin), f) && !strcmp(begin, first_line);
+	char begin[sizeof(first_line)];
 
-	if (f)
-		(void)fclose(f);
-	return is;
+	return nsx_read_head(path, begin, sizeof(begin)) && !strcmp(begin, first_line);
 }
 
 static void put_label(FILE *out, const char *name, const char *value)

@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include "base/jsonw.h"
+#include "base/open.h"
 #include "emit/notices.h"
 
 static const char tool[] = "nsys-explain";
@@ -277,11 +278,8 @@ int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 /* All these formats name the tool early, except an empty list. */
 bool nsx_notices_is(const char *path)
 {
-	char begin[512] = "";
-	FILE *f = fopen(path, "rbe");
-	size_t n = f ? fread(begin, 1, sizeof(begin) - 1, f) : 0;
+	char begin[512];
 
-	if (f)
-		(void)fclose(f);
-	return n && (strstr(begin, tool) || !strcmp(begin, "[]\n"));
+	return nsx_read_head(path, begin, sizeof(begin)) &&
+	       (strstr(begin, tool) || !strcmp(begin, "[]\n"));
 }

@@ -1,5 +1,6 @@
 /* page.c - the report as one HTML page, complete without its script. */
 #include <stdio.h>
+#include "base/open.h"
 #include "emit/emit.h"
 #include "emit/html/html.h"
 
@@ -15,14 +16,9 @@ static const char begin[] = "<!doctype html>\n<html lang=\"en\">\n<head>\n"
 
 bool nsx_html_is(const char *path)
 {
-	char head[sizeof(begin) - 1];
-	FILE *f = fopen(path, "re");
-	bool is = f && fread(head, 1, sizeof(head), f) == sizeof(head) &&
-		  !memcmp(head, begin, sizeof(head));
+	char head[sizeof(begin)];
 
-	if (f)
-		(void)fclose(f);
-	return is;
+	return nsx_read_head(path, head, sizeof(head)) && !strcmp(head, begin);
 }
 
 void nsx_html_head(struct nsx_buf *b, const char *title, bool has_script)
