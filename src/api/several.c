@@ -7,7 +7,7 @@
 
 struct nsx_several {
 	struct nsx_diff_opts opts;
-	struct nsx_diff_output diff; /* if .diff is NULL: a fleet            */
+	struct nsx_diff_output diff; /* diff.diff NULL: this is a fleet      */
 	struct nsx_fleet *fleet;
 	struct nsx_left_out left_out; /* of the fleet's inputs               */
 	struct nsx_freport *report;

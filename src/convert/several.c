@@ -44,7 +44,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads, struct nsx_
 	int rc = nsx_digest_read_trace(a->paths[i], &o, &v, &n, err);
 
 	if (rc && rc != NSX_E_STOP && rc != NSX_E_NOMEM)
-		rc = 0, n = 0; /* no ranks, or the file cannot be opened again */
+		rc = 0, n = 0; /* the trace is placed by its session, as one without ranks */
 	if (!rc)
 		rc = n ? nsx_grow(&a->ranks, &a->cap_ranks, a->nranks + n,
 				  sizeof(*a->ranks), "ranks", err) :

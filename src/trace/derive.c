@@ -714,7 +714,7 @@ static int run_index_task(void *ctx, size_t i, struct nsx_err *err)
 	return classify_calls(l, err);
 }
 
-static int index_calls(struct nsx_loader *l, struct nsx_err *err)
+int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	int rc;
 
@@ -725,21 +725,16 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 	derive_slice_calls(l);
 	rc = allocate_call_indices(l, err) ?:
 	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, run_index_task, l, err);
-	if (!rc)
-		note_least_corr(l);
-	return rc;
-}
-
-int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
-{
-	return index_calls(l, err) ?:
-	       index_threads(l->t, l->calls.thread, l->call_set.n, &l->t->calls_thread, err);
+	if (rc)
+		return rc;
+	note_least_corr(l);
+	return index_threads(l->t, l->calls.thread, l->call_set.n, &l->t->calls_thread, err);
 }
 
 static int derive_order_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	return NSX_SORT_BY_THREAD(l, &l->call_set, derive_cmp_calls, err) ?:
-	       index_calls(l, err);
+	       nsx_index_calls(l, err);
 }
 
 static int order_ranges(struct nsx_loader *l, struct nsx_err *err)
@@ -770,8 +765,6 @@ int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_trace *t = l->t;
 
 	return nsx_par(l->threads, ARRAY_LEN(order_steps), run_order_step, l, err) ?:
-	       index_threads(t, l->calls.thread, l->call_set.n,
-			     &t->calls_thread, err) ?:
 	       index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread, err);
 }
 

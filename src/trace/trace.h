@@ -477,8 +477,8 @@ struct nsx_trace {
 	struct nsx_impossible impossible;
 	struct nsx_matching matching;
 	struct nsx_window full; /* hull of GPU work or, without any, of the session's events */
-	/* The time at which the session begins: 0, because calls may begin before it; INT64_MIN if
-	 * GPU work lies before 0, because nothing is recorded outside the session.
+	/* Host events that begin before it are not of the session: 0; INT64_MIN if GPU work lies
+	 * before 0, because the GPU is recorded only inside the session.
 	 */
 	int64_t session_start_ns;
 	struct nsx_window user; /* the window as requested; start == end: none */

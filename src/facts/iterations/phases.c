@@ -69,7 +69,7 @@ static uint32_t name_of_work(const struct nsx_trace *t, size_t op)
 
 struct repeats { /* statistics of the most frequent kernel or graph */
 	uint32_t n;	 /* number of executions */
-	/* Slices of the window in which at least half of an even share of them run. */
+	/* Slices of the window that have at least half as many executions as if all were even. */
 	unsigned slices;
 };
 
